@@ -1,0 +1,51 @@
+package reverie
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The sentinel errors of the domain. Rooms wrap them with %w and enough context
+// to act on; cmd/reverie alone turns them into exit codes, and api into HTTP
+// statuses.
+var (
+	// ErrNotFound: the group, memory or run does not exist (or belongs to another group).
+	ErrNotFound = errors.New("not found")
+	// ErrConflict: what the caller read has moved since, such as a memory's head.
+	ErrConflict = errors.New("conflict")
+	// ErrInvalid: the input breaks a rule of the domain.
+	ErrInvalid = errors.New("invalid")
+	// ErrBusy: another run holds the group's lease. See [BusyError].
+	ErrBusy = errors.New("busy")
+	// ErrLeaseLost: the lease was taken by another holder; nothing was applied.
+	ErrLeaseLost = errors.New("lease lost")
+	// ErrDeferred: a passing fault (429, 5xx, timeout, breaker open, budget
+	// spent). Messages stay pending and the attempt does not count.
+	ErrDeferred = errors.New("deferred")
+	// ErrConfiguration: settings are missing or refused (401, 403, 404).
+	ErrConfiguration = errors.New("configuration")
+	// ErrUnusable: the model's answer could not be used, even when asked again.
+	ErrUnusable = errors.New("unusable answer")
+	// ErrOutdatedSchema: the database needs `reverie migrate up` first, or is
+	// newer than this binary.
+	ErrOutdatedSchema = errors.New("database schema does not fit this binary")
+)
+
+// BusyError says who holds a group's lease and until when. It is an [ErrBusy].
+type BusyError struct {
+	GroupID   string
+	Holder    string
+	ExpiresAt time.Time
+}
+
+func (e *BusyError) Error() string {
+	if e.Holder == "" {
+		return fmt.Sprintf("group %q is busy: its lease is being written right now; try again", e.GroupID)
+	}
+	return fmt.Sprintf("group %q is busy: held by %s until %s; try again after that",
+		e.GroupID, e.Holder, e.ExpiresAt.UTC().Format(time.RFC3339))
+}
+
+// Is makes errors.Is(err, ErrBusy) true.
+func (e *BusyError) Is(target error) bool { return target == ErrBusy }

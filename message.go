@@ -1,0 +1,89 @@
+package reverie
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Role says who wrote a message.
+type Role string
+
+// The roles of a message's author.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// Outcome says what became of a message in the run that consumed it.
+type Outcome string
+
+// The outcomes of a consumed message. A message without one is pending.
+const (
+	OutcomeCited      Outcome = "cited"      // evidence of an accepted or held line
+	OutcomeConsidered Outcome = "considered" // shown to the model, not cited
+	OutcomeFiltered   Outcome = "filtered"   // never shown: empty, or a tool's output
+)
+
+// Message is one chat line.
+type Message struct {
+	GroupID   string    `db:"group_id" json:"-"`
+	ID        string    `db:"message_id" json:"id"` // from its platform, unique within the group
+	AuthorID  string    `db:"author_id" json:"author_id"`
+	Author    string    `db:"author" json:"author"` // display name
+	Role      Role      `db:"role" json:"role"`
+	Text      string    `db:"text" json:"text"`
+	SentAt    time.Time `db:"sent_at" json:"sent_at"`
+	SessionID string    `db:"session_id" json:"session_id,omitempty"`
+	ReplyTo   string    `db:"reply_to" json:"reply_to,omitempty"`
+	RunID     *string   `db:"run_id" json:"-"`
+	Outcome   *Outcome  `db:"outcome" json:"-"`
+}
+
+// Bounds of a message, in bytes. They keep one bad line from filling memory;
+// no chat platform comes near them.
+const (
+	MaxMessageIDLength   = 512
+	MaxMessageTextLength = 1 << 20
+)
+
+// Normalize fills what may be left out (role, author id) and refuses what
+// cannot be stored. Its errors are [ErrInvalid] and name the field.
+func (m *Message) Normalize() error {
+	if m.Role == "" {
+		m.Role = RoleUser
+	}
+	if m.AuthorID == "" {
+		m.AuthorID = m.Author
+	}
+	if m.Author == "" {
+		m.Author = m.AuthorID
+	}
+	m.SentAt = m.SentAt.UTC().Truncate(time.Microsecond) // what PostgreSQL keeps
+	switch {
+	case m.ID == "":
+		return fmt.Errorf("id is missing: %w", ErrInvalid)
+	case len(m.ID) > MaxMessageIDLength:
+		return fmt.Errorf("id is longer than %d bytes: %w", MaxMessageIDLength, ErrInvalid)
+	case m.Role != RoleUser && m.Role != RoleAssistant && m.Role != RoleTool:
+		return fmt.Errorf("role %q is none of user, assistant, tool: %w", m.Role, ErrInvalid)
+	case m.AuthorID == "" && m.Role == RoleUser:
+		return fmt.Errorf("author and author_id are both missing: %w", ErrInvalid)
+	case m.SentAt.Year() < 1970 || m.SentAt.Year() > 9999:
+		return fmt.Errorf("sent_at is missing or out of range: %w", ErrInvalid)
+	case len(m.Text) > MaxMessageTextLength:
+		return fmt.Errorf("text is longer than %d bytes: %w", MaxMessageTextLength, ErrInvalid)
+	}
+	for name, s := range map[string]string{"id": m.ID, "author_id": m.AuthorID, "author": m.Author,
+		"text": m.Text, "session_id": m.SessionID, "reply_to": m.ReplyTo} {
+		if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
+			return fmt.Errorf("%s holds a NUL or invalid UTF-8: %w", name, ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// Pending tells whether no run has consumed the message yet.
+func (m Message) Pending() bool { return m.RunID == nil && m.Outcome == nil }

@@ -1,0 +1,76 @@
+package reverie
+
+import "time"
+
+// Head names the version that a step rests on. Applying refuses the step when
+// the lineage's head has moved.
+type Head struct {
+	MemoryID string `json:"memory_id"`
+	Version  int    `json:"version"`
+}
+
+// Step is one write of a checked plan: create, update, delete, or keep with
+// evidence (support: strength and last_supported_at of the head, no version).
+type Step struct {
+	Action          Action     `json:"action"`
+	LineageID       string     `json:"lineage_id"`
+	MemoryID        string     `json:"memory_id,omitempty"` // the new version (create, update)
+	Head            Head       `json:"head,omitzero"`       // the version it rests on (all but create)
+	OldStatement    string     `json:"old_statement,omitempty"`
+	Statement       string     `json:"statement,omitempty"` // create, update
+	Tags            []string   `json:"tags,omitempty"`
+	Reason          string     `json:"reason,omitempty"`
+	Evidence        []Evidence `json:"evidence,omitempty"`
+	Strength        float64    `json:"strength,omitempty"`         // after the step (not delete)
+	LastSupportedAt time.Time  `json:"last_supported_at,omitzero"` // after the step (not delete)
+	ContentHash     string     `json:"content_hash,omitempty"`     // of Statement
+	Embedding       []float32  `json:"-"`                          // of Statement; nil when it could not be had
+	EmbeddingModel  string     `json:"-"`                          // model@dims, "" without an embedding
+}
+
+// Plan is everything that one chunk writes in one transaction: the steps, the
+// outcome of each of its messages, and the lines that wait for a person.
+type Plan struct {
+	GroupID  string
+	RunID    string
+	ChunkNo  int
+	Kind     Kind
+	Steps    []Step
+	Outcomes map[string]Outcome // message id -> outcome, each message of the chunk once
+	Held     []Step             // kept in held_plans for runs approve; not applied
+	HeldAll  bool               // the whole plan is held: Steps is empty
+	Refusals []Refusal
+	Stats    Stats // the run's so far, this chunk included
+}
+
+// Refusal says which line of an answer was not accepted, and by which rule. It
+// never repeats a statement that may hold a secret.
+type Refusal struct {
+	Line   int    `json:"line"` // 1-based, among the answer's lines
+	Action string `json:"action,omitempty"`
+	Handle string `json:"handle,omitempty"` // as the model named the memory: m3
+	Rule   string `json:"rule"`
+	Detail string `json:"detail"`
+}
+
+// HeldPlan is a plan, or some lines of one, that waits for a person.
+type HeldPlan struct {
+	GroupID   string
+	RunID     string
+	ChunkNo   int
+	Whole     bool   // the chunk's whole plan; its messages may be made pending again
+	Steps     []Step // what would be applied
+	Reason    string // why it is held
+	Status    HeldStatus
+	CreatedAt time.Time
+}
+
+// HeldStatus says what became of a held plan.
+type HeldStatus string
+
+// The statuses of a held plan.
+const (
+	HeldWaiting  HeldStatus = "waiting"
+	HeldApproved HeldStatus = "approved"
+	HeldRejected HeldStatus = "rejected"
+)

@@ -1,0 +1,121 @@
+package reverie
+
+import "time"
+
+// Job names the kinds of run.
+type Job string
+
+// The jobs.
+const (
+	JobEvolve Job = "evolve"
+)
+
+// RunStatus is how a run stands.
+type RunStatus string
+
+// The statuses of a run.
+const (
+	RunRunning   RunStatus = "running"
+	RunSucceeded RunStatus = "succeeded"
+	RunHeld      RunStatus = "held"     // applied, but a plan or a line waits for a person
+	RunDeferred  RunStatus = "deferred" // a passing fault; messages pending
+	RunFailed    RunStatus = "failed"
+	RunRejected  RunStatus = "rejected" // a person refused what it held
+)
+
+// Stats counts what a run did. Its JSON is part of the run row and, split in
+// two, of the API's reply.
+type Stats struct {
+	Kept       int `json:"kept"` // heads active when the run began and unchanged at its end
+	Updated    int `json:"updated"`
+	Created    int `json:"created"`
+	Deleted    int `json:"deleted"`
+	Refused    int `json:"refused"`
+	Held       int `json:"held"`
+	Cited      int `json:"cited"`
+	Considered int `json:"considered"`
+	Filtered   int `json:"filtered"`
+	Deferred   int `json:"deferred"` // messages of the window still pending at the end
+	Chunks     int `json:"chunks"`
+}
+
+// Run is one attempt at one job for one group and window: the ledger row that
+// everything else points to.
+type Run struct {
+	GroupID       string     `db:"group_id" json:"group_id"`
+	ID            string     `db:"run_id" json:"run_id"`
+	Job           Job        `db:"job" json:"job"`
+	WindowSince   time.Time  `db:"window_since" json:"window_since"`
+	WindowUntil   time.Time  `db:"window_until" json:"window_until"` // exclusive
+	Status        RunStatus  `db:"status" json:"status"`
+	Attempt       int        `db:"attempt" json:"attempt"` // counts from 1 for the same job and window
+	Model         string     `db:"model" json:"model"`     // provider/model
+	PromptVersion string     `db:"prompt_version" json:"prompt_version"`
+	PromptSHA256  string     `db:"prompt_sha256" json:"prompt_sha256"`
+	Stats         Stats      `db:"-" json:"stats"`
+	Error         string     `db:"error" json:"error,omitempty"`
+	StartedAt     time.Time  `db:"started_at" json:"started_at"`
+	FinishedAt    *time.Time `db:"finished_at" json:"finished_at"`
+}
+
+// ChunkStatus is how far a chunk came.
+type ChunkStatus string
+
+// The statuses of a chunk. Answered is the one that saves a second bill: the
+// next run takes it up again.
+const (
+	ChunkOpen     ChunkStatus = "open"     // messages chosen, model not yet heard
+	ChunkAnswered ChunkStatus = "answered" // answer stored, not yet applied
+	ChunkApplied  ChunkStatus = "applied"
+	ChunkHeld     ChunkStatus = "held" // consumed; its whole plan waits for a person
+	ChunkFailed   ChunkStatus = "failed"
+)
+
+// Chunk is the unit of commit: some messages of a run, in order, and the
+// model's answer to them.
+type Chunk struct {
+	GroupID     string      `json:"-"`
+	RunID       string      `json:"-"`
+	No          int         `json:"chunk_no"`     // counts from 1
+	InputSHA256 string      `json:"input_sha256"` // of model and rendered prompt
+	MessageIDs  []string    `json:"message_ids"`
+	Answer      string      `json:"answer"`
+	Status      ChunkStatus `json:"status"`
+	Refusals    []Refusal   `json:"refusals"`
+}
+
+// Lease is the right to write a group: one holder at a time, for every kind of
+// run. Fence rises with each holder, so that one which overslept cannot write.
+type Lease struct {
+	GroupID   string
+	Name      string // LeaseGroup
+	Holder    string // host:pid:something, for people to read
+	Fence     int64
+	ExpiresAt time.Time // on the database's clock
+}
+
+// LeaseGroup is the name of the one lease of a group.
+const LeaseGroup = "group"
+
+// How long a lease lives unless renewed, and how often it is renewed.
+const (
+	LeaseTTL   = 15 * time.Second
+	LeaseRenew = 5 * time.Second
+)
+
+// Call is one request to a model, failed and retried ones included: a row of
+// llm_calls.
+type Call struct {
+	GroupID      string        `db:"group_id" json:"group_id"`
+	RunID        *string       `db:"run_id" json:"run_id"` // nil for a dry run or a search
+	ID           string        `db:"call_id" json:"call_id"`
+	Purpose      string        `db:"purpose" json:"purpose"` // evolve, embed, ...
+	Provider     string        `db:"provider" json:"provider"`
+	Model        string        `db:"model" json:"model"`
+	InputTokens  int           `db:"input_tokens" json:"input_tokens"`
+	OutputTokens int           `db:"output_tokens" json:"output_tokens"`
+	CostUSD      float64       `db:"cost_usd" json:"cost_usd"`
+	Latency      time.Duration `db:"-" json:"-"`             // stored as latency_ms
+	Outcome      string        `db:"outcome" json:"outcome"` // ok, truncated, refused, rate_limited, server_error, timeout, ...
+	CreatedAt    time.Time     `db:"created_at" json:"created_at"`
+}

@@ -1,0 +1,66 @@
+package reverie
+
+import "time"
+
+// GatherQuery asks for what one chunk needs: a group's heads, its oldest
+// pending messages of the window, and consumed ones as context.
+type GatherQuery struct {
+	GroupID      string
+	Kind         Kind
+	Since, Until time.Time // half-open over sent_at; a zero Since is the beginning
+	Limit        int       // pending messages at most
+	MessageIDs   []string  // instead of Limit: exactly these, those still pending
+	ContextSince time.Time // zero: no context
+	ContextLimit int       // newest consumed messages at most
+}
+
+// State is a group as one chunk sees it, read in one snapshot.
+type State struct {
+	Group   Group
+	Heads   []HeadState // active, oldest lineage first
+	Pending []Message   // by sent_at, then by order of arrival
+	More    bool        // there are further pending messages in the window
+	Context []Message   // consumed, sent in [ContextSince, Until), oldest first
+}
+
+// HeadState is an active memory and the local dates its lineage has evidence on.
+type HeadState struct {
+	Memory
+	SupportDates []string // YYYY-MM-DD, sorted
+}
+
+// ImportResult counts what became of a batch of messages.
+type ImportResult struct {
+	New   int `json:"new"`
+	Known int `json:"known"` // same id already stored; left as it was
+}
+
+// MemoryQuery selects memories of a group for listing.
+type MemoryQuery struct {
+	GroupID string
+	Status  Status    // "" = all
+	Kind    Kind      // "" = all
+	At      time.Time // zero = now; else what was active at that instant (Status is then ignored)
+	Limit   int
+	Offset  int
+}
+
+// SearchQuery selects the memories nearest to a vector, exactly, within one
+// group. Rows of other models or widths are never compared.
+type SearchQuery struct {
+	GroupID   string
+	Kinds     []Kind // empty = all
+	Vector    []float32
+	Model     string  // model@dims of Vector
+	MinCosine float64 // see Calibration.Cosine
+	Limit     int
+}
+
+// RunQuery selects runs, newest first.
+type RunQuery struct {
+	GroupID string // "" = all
+	Job     Job    // "" = all
+	Status  RunStatus
+	Since   time.Time
+	Limit   int
+}
