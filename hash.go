@@ -1,0 +1,266 @@
+package reverie
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ContentHash names what a statement says, however it is written: "v1:" and the
+// hex SHA-256 of its canonical form. Statements of one hash are the same
+// statement; the reverse is not promised, since a missed duplicate costs a
+// comparison and a wrong one costs a memory. A change of the form needs a new
+// prefix and new hashes for what is stored.
+//
+// The form is [Fold] and [Simplify], then: spaces and sentence punctuation
+// dropped, but for one space between words of scripts that need it ("now here",
+// "12 30"); what carries meaning stays, which is symbols (C#, C++, 50%, 5€,
+// emoji), points and colons inside numbers and names (3.5, 3:00, node.js),
+// signs, ranges and hyphens (-5, 3-5, e-mail), apostrophes (we're), and a comma
+// after a negation (不，去 is not 不去).
+func ContentHash(statement string) string {
+	sum := sha256.Sum256([]byte(canonical(statement)))
+	return "v1:" + hex.EncodeToString(sum[:])
+}
+
+// canonical is the text that is hashed.
+func canonical(statement string) string {
+	folded := Simplify(Fold(splitNumbers(statement)))
+	c := canon{in: []rune(folded)}
+	for c.at = 0; c.at < len(c.in); c.at++ {
+		c.step()
+	}
+	if c.out.Len() == 0 {
+		return folded // punctuation alone: not all of it is the same
+	}
+	return c.out.String()
+}
+
+// splitNumbers keeps NFKC from joining figures: 10² is not 102, and 5½ is 5 1/2.
+func splitNumbers(s string) string {
+	if !strings.ContainsFunc(s, isSmallFigure) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case isSuperscript(r):
+			b.WriteString("^" + string(r))
+		case isSmallFigure(r):
+			b.WriteString(" " + string(r) + " ")
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// isSmallFigure tells superscripts, vulgar fractions, and circled and
+// parenthesised numbers, but not subscripts: H₂O is H2O.
+func isSmallFigure(r rune) bool {
+	return r > 0x7F && unicode.Is(unicode.No, r) && (r < 0x2080 || r > 0x2089)
+}
+
+func isSuperscript(r rune) bool {
+	return r == '¹' || r == '²' || r == '³' || r >= '⁰' && r <= '⁹'
+}
+
+// canon walks over folded text and writes its canonical form.
+type canon struct {
+	in  []rune
+	at  int
+	out strings.Builder
+
+	last rune // last one written, 0 at the start
+	gap  bool // something was dropped since
+}
+
+// step treats the rune at c.at.
+func (c *canon) step() {
+	r := c.in[c.at]
+	switch {
+	case isWord(r), unicode.IsMark(r):
+		c.word(r)
+	case r == ' ':
+		c.gap = true
+	case isDash(r):
+		c.dash()
+	case r == '.':
+		c.points()
+	case isPercent(r), r == '°':
+		c.gap = false // 50 % is 50%
+		c.write(r)
+	case c.carries(r):
+		c.symbol(plainSymbol(r))
+	default:
+		c.drop(r)
+	}
+}
+
+// word writes a letter or digit, after a space if it would otherwise run into
+// the word before.
+func (c *canon) word(r rune) {
+	if isSpaced(r) && (c.gap && isSpaced(c.last) || isPercent(c.last)) {
+		c.write(' ')
+	}
+	c.write(r)
+}
+
+// symbol writes a symbol. A space on one side of it only says to which side it
+// belongs (A+ B, A +B) and stays; spaces on both sides or none are the same.
+func (c *canon) symbol(r rune) {
+	before := c.gap || c.last == 0
+	after := c.peek(1) == ' ' || c.peek(1) == 0
+	if before && !after && isSpaced(c.last) {
+		c.write(' ')
+	}
+	c.write(r)
+	if after && !before {
+		if next := c.nextVisible(); isSpaced(next) {
+			c.write(' ')
+		}
+	}
+}
+
+// points keeps the point of a number or name (3.5, .net, node.js) and the two
+// or more of a range (1..5), and drops full stops and ellipses.
+func (c *canon) points() {
+	n := 1
+	for c.peek(n) == '.' {
+		n++
+	}
+	before, after := c.peek(-1), c.peek(n)
+	c.at += n - 1
+	switch {
+	case n == 1 && isSpaced(after):
+		c.symbol('.')
+	case n > 1 && unicode.IsDigit(before) && unicode.IsDigit(after):
+		c.write('.')
+		c.write('.')
+	default:
+		c.drop('.')
+	}
+}
+
+// dash keeps signs, ranges and hyphens, and drops the dash of a sentence: one
+// that is doubled, or has spaces around it and no digits.
+func (c *canon) dash() {
+	n := 1
+	for isDash(c.peek(n)) {
+		n++
+	}
+	before, after := c.peek(-1), c.peek(n)
+	if n > 1 {
+		c.at += n - 1
+		if isSpaced(before) || !isSpaced(after) || !isHyphen(c.in[c.at]) {
+			c.gap = true
+			return
+		}
+		c.symbol('-') // an option: --force
+		return
+	}
+	left, right := before != ' ' && before != 0, after != ' ' && after != 0
+	digits := unicode.IsDigit(c.last) && unicode.IsDigit(c.nextVisible())
+	switch {
+	case left && right, left && isSpaced(before) && isHyphen(c.in[c.at]), digits:
+		c.symbol('-')
+	case unicode.IsDigit(after), right && isHyphen(c.in[c.at]) && isSpaced(after):
+		c.symbol('-')
+	default:
+		c.gap = true
+	}
+}
+
+// drop leaves out sentence punctuation, save a comma that a negation hangs on.
+func (c *canon) drop(r rune) {
+	c.gap = true
+	if strings.ContainsRune(",，、。.;!?:", r) && c.endsInNegation() && isWord(c.nextVisible()) {
+		c.write(',')
+	}
+}
+
+func (c *canon) endsInNegation() bool {
+	if strings.ContainsRune("不没别否非无未勿", c.last) {
+		return true
+	}
+	for _, no := range [...]string{"no", "not", "never", "don't"} {
+		if rest, ok := strings.CutSuffix(c.out.String(), no); ok {
+			if before, _ := utf8.DecodeLastRuneInString(rest); rest == "" || !isSpaced(before) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// carries tells whether the mark or symbol at c.at carries meaning where it
+// stands.
+func (c *canon) carries(r rune) bool {
+	before, after := c.peek(-1), c.peek(1)
+	switch r {
+	case ',', '٫', '٬':
+		return unicode.IsDigit(before) && unicode.IsDigit(after)
+	case ':':
+		return unicode.IsDigit(before) && unicode.IsDigit(after) || after == ':' || before == ':'
+	case '\'', '’', 'ʼ', '‘', '"', '″', '′':
+		return isSpaced(before) && isSpaced(after)
+	case '!':
+		return after == '=' || isSpaced(after) && (before == ' ' || before == 0)
+	case '*', '_':
+		return isWord(before) && isWord(after) || unicode.IsDigit(before) || unicode.IsDigit(after)
+	case '/', '⁄', '\\', '&', '@', '#', '§', '†', '‡', '※', '‱':
+		return true
+	case '~', '〜':
+		return isWord(after)
+	case '`', '´', '¨', '¯', '¸':
+		return false
+	default:
+		return unicode.IsSymbol(r)
+	}
+}
+
+func (c *canon) write(r rune) {
+	c.out.WriteRune(r)
+	c.last, c.gap = r, false
+}
+
+// peek returns the rune d places from c.at, 0 outside the text.
+func (c *canon) peek(d int) rune {
+	if i := c.at + d; i >= 0 && i < len(c.in) {
+		return c.in[i]
+	}
+	return 0
+}
+
+// nextVisible returns the next rune that is no space, 0 at the end.
+func (c *canon) nextVisible() rune {
+	if next := c.peek(1); next != ' ' {
+		return next
+	}
+	return c.peek(2) // white space is folded to one
+}
+
+// plainSymbol folds symbols that differ in shape only.
+func plainSymbol(r rune) rune {
+	switch r {
+	case '’', 'ʼ', '‘', '′':
+		return '\''
+	case '″':
+		return '"'
+	case '⁄':
+		return '/'
+	case '〜':
+		return '~'
+	default:
+		return r
+	}
+}
+
+func isPercent(r rune) bool { return r == '%' || r == '‰' }
+
+// isHyphen tells the short dashes, which may be part of a word (A-, -v).
+func isHyphen(r rune) bool { return r == '-' || r == '‐' || r == '‑' || r == '−' }
+
+func isDash(r rune) bool { return isHyphen(r) || r >= '‒' && r <= '―' }

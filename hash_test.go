@@ -1,0 +1,133 @@
+package reverie
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each line is one statement in several spellings.
+var sameStatements = [][]string{
+	{"Lunch is at 12.", "lunch is at 12", "  LUNCH  is at 12 ", "“Lunch is at 12”", "Lunch is at 12!", "Ｌｕｎｃｈ is at １２。"},
+	{"用 Go。", "用go", "用Go", "用 ＧＯ ！", "「用Go」"},
+	{"大家周五聚餐", "大家周五聚餐。", "大家 周五 聚餐", "大家，周五聚餐！", "大家週五聚餐", "大\u200b家周五聚餐"},
+	{"買3個蘋果", "买 3 个苹果", "买３个苹果"},
+	{"Half price: 50%", "half price 50 %", "Half price, 50％"},
+	{"We're late", "we’re late", "We're late..."},
+	{"The range is 3–5", "the range is 3-5", "The range is 3 - 5"},
+	{"Meet at 3:00", "meet at 3：00."},
+	{"周一~周五上班", "周一～周五上班"},
+	{"Alice said hello, world", "Alice said: hello world", "Alice said (hello) world"},
+	{"It is 25 °C", "it is 25℃", "It is 25°C."},
+	{"5½ cups", "5 1/2 cups", "5 ½ cups"},
+	{"Hello — world", "hello world", "Hello—— world", "hello...world"},
+	{"I love pho\u0301", "i love phó"},
+}
+
+// Each line holds statements that must all differ.
+var differentStatements = [][]string{
+	{"Alice writes C", "Alice writes C#", "Alice writes C++", "Alice writes C+"},
+	{"price 3.5", "price 35", "price 3 5", "price 3,5", "price 3:5", "price 3/5", "price 3-5", "price -3 5", "price 3..5", "price .35"},
+	{"it is 5 outside", "it is -5 outside", "it is −5% outside", "it is ±5 outside", "it is ~5 outside"},
+	{"温度是5度", "温度是-5度", "温度是5.5度", "温度是55度"},
+	{"Tax is 50", "Tax is 50%", "Tax is 50‰", "Tax is $50", "Tax is 50€", "Tax is 50°"},
+	{"at 3:00", "at 300", "at 30", "at 3 00"},
+	{"take 1/2", "take 12", "take 1 2", "take ½2"},
+	{"now here", "nowhere"},
+	{"周三开会", "周四开会", "周三不开会", "周三、周四开会", "周三-周四开会"},
+	{"周三、五开会", "周三五点开会"},
+	{"members like tea", "members don't like tea", "members dislike tea", "members do not like tea"},
+	{"大家不去", "大家去", "大家没去", "大家不，去"},
+	{"No smoking is allowed", "No, smoking is allowed", "smoking is allowed"},
+	{"were here", "we're here"},
+	{"its red", "it's red"},
+	{"blood type A", "blood type A+", "blood type A-"},
+	{"uses .NET", "uses NET"},
+	{"10² people", "102 people", "10 2 people"},
+	{"group ① 2", "group 12"},
+	{"a == b", "a != b", "a = b"},
+	{"loves 🍎", "loves 🍊", "loves"},
+	{"第1，2组", "第12组"},
+	{"run with --force", "run with force"},
+	{"main.go", "maingo"},
+	{"!!!", "???"},
+	{"snake_case", "snakecase"},
+	{"a<b", "a>b", "a b"},
+	{"1,000", "1000 ", "1.000"},
+}
+
+func TestContentHashSame(t *testing.T) {
+	for _, line := range sameStatements {
+		for _, s := range line[1:] {
+			if ContentHash(s) != ContentHash(line[0]) {
+				t.Errorf("%q (%q) and %q (%q) should be the same", s, canonical(s), line[0], canonical(line[0]))
+			}
+		}
+	}
+}
+
+func TestContentHashDifferent(t *testing.T) {
+	for _, line := range differentStatements {
+		seen := map[string]string{}
+		for _, s := range line {
+			h := ContentHash(s)
+			if other, ok := seen[h]; ok {
+				t.Errorf("%q and %q should differ: both are %q", s, other, canonical(s))
+			}
+			seen[h] = s
+		}
+	}
+}
+
+// What is stored depends on these values: if they change, the version must too.
+func TestContentHashIsStable(t *testing.T) {
+	for s, want := range map[string]string{
+		"用go":               "v1:4bfc0940102591019bfad59bd47ea22a1cd83c54c516c18233cab9a19c96d28c",
+		"lunch is at 12.30": "v1:69ad97a05fcd007ef99fe39adc5ddd61415524ff0e11482d66917af136c26613",
+	} {
+		if got := ContentHash(s); got != want {
+			t.Errorf("ContentHash(%q) = %s, want %s", s, got, want)
+		}
+	}
+}
+
+func FuzzContentHash(f *testing.F) {
+	for _, group := range [][][]string{sameStatements, differentStatements} {
+		for _, line := range group {
+			for _, s := range line {
+				f.Add(s)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		h := ContentHash(s)
+		if !strings.HasPrefix(h, "v1:") || len(h) != 3+64 {
+			t.Fatalf("ContentHash(%q) = %q", s, h)
+		}
+		for _, same := range []string{" " + s + " ", strings.ToValidUTF8(s, "\uFFFD")} {
+			if ContentHash(same) != h {
+				t.Fatalf("%q and %q differ: %q, %q", s, same, canonical(s), canonical(same))
+			}
+		}
+		if figures(s) != figures(canonical(s)) && !strings.ContainsFunc(s, isSmallFigure) {
+			t.Fatalf("%q lost figures: %q", s, canonical(s))
+		}
+	})
+}
+
+// figures are the ASCII digits of the folded text.
+func figures(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, Fold(s))
+}
+
+func BenchmarkContentHash(b *testing.B) {
+	const s = "大家說好以後每週五晚上 8:00 一起打《Overcooked 2》，輸的人請喝 50% 糖的奶茶。"
+	b.ReportAllocs()
+	for b.Loop() {
+		ContentHash(s)
+	}
+}

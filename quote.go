@@ -1,0 +1,149 @@
+package reverie
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// VerifyQuote tells whether quote stands in text: folded, with traditional
+// characters as simplified ones, it must occur in the text as one piece and
+// have [MinQuote] characters, a letter or digit among them, unless it is the
+// whole text. Quotation marks around the quote and an ellipsis at its end may
+// be the model's own; an ellipsis inside joins nothing.
+func VerifyQuote(quote, text string) bool {
+	quote, text = quoteForm(quote), quoteForm(text)
+	if standsIn(quote, text) {
+		return true
+	}
+	trimmed := trimQuote(quote)
+	return trimmed != quote && standsIn(trimmed, text)
+}
+
+func standsIn(quote, text string) bool {
+	if quote == "" {
+		return false
+	}
+	if quote == text {
+		return true
+	}
+	return utf8.RuneCountInString(quote) >= MinQuote &&
+		strings.ContainsFunc(quote, isWord) && strings.Contains(text, quote)
+}
+
+// quoteForm is the form in which quotes are looked up. Models straighten and
+// curl quotation marks as they please, so these are one.
+func quoteForm(s string) string {
+	return quoteMarks.Replace(Simplify(Fold(s)))
+}
+
+var quoteMarks = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‘", "'", "’", "'", "ʼ", "'")
+
+// The marks that may surround a quote, opening and closing.
+var surrounding = [...][2]string{
+	{`"`, `"`}, {"'", "'"}, {"`", "`"}, {"「", "」"}, {"『", "』"}, {"«", "»"}, {"‹", "›"},
+}
+
+// trimQuote takes off one ellipsis and one pair of marks, in either order.
+func trimQuote(s string) string {
+	s = trimEllipsis(s)
+	for _, m := range surrounding {
+		if len(s) > len(m[0])+len(m[1]) && strings.HasPrefix(s, m[0]) && strings.HasSuffix(s, m[1]) {
+			s = strings.TrimSpace(s[len(m[0]) : len(s)-len(m[1])])
+			break
+		}
+	}
+	return trimEllipsis(s)
+}
+
+func trimEllipsis(s string) string {
+	if t := strings.TrimRight(s, "."); len(s)-len(t) >= 3 {
+		return strings.TrimSpace(t)
+	}
+	if t := strings.TrimRight(s, "。"); len(s)-len(t) >= 3*len("。") {
+		return strings.TrimSpace(t)
+	}
+	return s
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+
+// Excerpt returns the beginning of text on one line, at most n characters long,
+// with an ellipsis as the last of them when something was cut off. It cuts
+// between words where one ends near, and never inside a character that is made
+// of several code points.
+func Excerpt(text string, n int) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	if n <= 0 {
+		return ""
+	}
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	end, count := 0, 0
+	for i := range text {
+		if count == n-1 {
+			end = i
+			break
+		}
+		count++
+	}
+	return strings.TrimRight(text[:cutBefore(text, end)], " ") + "…"
+}
+
+// longestWord is how many bytes of a word may be given up to end before it.
+const longestWord = 24
+
+// cutBefore moves a cut at byte end back to a place where text may be cut.
+func cutBefore(text string, end int) int {
+	if end > 0 && betweenLetters(text, end) {
+		if i := strings.LastIndexByte(text[:end], ' '); i > 0 && end-i <= longestWord && i > end/2 {
+			return i
+		}
+	}
+	for end > 0 && !characterStarts(text, end) {
+		_, size := utf8.DecodeLastRuneInString(text[:end])
+		end -= size
+	}
+	return end
+}
+
+// betweenLetters tells whether the cut would split a word of a script that
+// writes spaces.
+func betweenLetters(text string, i int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:i])
+	after, _ := utf8.DecodeRuneInString(text[i:])
+	return isSpaced(before) && isSpaced(after)
+}
+
+// characterStarts tells whether what stands at byte i is no part of the
+// character before it: no combining mark, joiner, selector or skin tone.
+func characterStarts(text string, i int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:i])
+	after, _ := utf8.DecodeRuneInString(text[i:])
+	switch {
+	case before == zeroWidthJoiner, isInvisible(after), unicode.IsMark(after):
+		return false
+	case after >= 0x1F3FB && after <= 0x1F3FF:
+		return false
+	default:
+		return norm.NFKC.PropertiesString(text[i:]).BoundaryBefore()
+	}
+}
+
+const zeroWidthJoiner = 0x200D
+
+// isSpaced tells whether r is a letter or digit of a script that puts spaces
+// between words: all but Han, kana and the scripts of South-East Asia.
+func isSpaced(r rune) bool {
+	if r < 0x80 {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+	}
+	if !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) {
+		return false
+	}
+	return !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
