@@ -1,0 +1,130 @@
+package reverie
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Rule names what a statement may not be.
+type Rule string
+
+// The rules of statements, in the order in which they are tried.
+const (
+	RuleNotUTF8     Rule = "not_utf8"
+	RuleEmpty       Rule = "empty"       // nothing but space, punctuation and invisible characters
+	RuleTooLong     Rule = "too_long"    // more than MaxStatement characters
+	RuleControl     Rule = "control"     // control characters, line breaks and tabs included
+	RuleInvisible   Rule = "invisible"   // characters that are not seen: zero-width, bidirectional, tags
+	RuleSecret      Rule = "secret"      // see FindSecrets
+	RuleLink        Rule = "link"        // addresses, links and images
+	RuleMarkup      Rule = "markup"      // tags, roles, code fences, headings
+	RuleInstruction Rule = "instruction" // addressed to the model that will read it
+)
+
+// StatementError says which rule a statement breaks. Its Detail may quote the
+// place, but never a secret. It is an [ErrInvalid].
+type StatementError struct {
+	Rule   Rule
+	Detail string
+}
+
+func (e *StatementError) Error() string {
+	return fmt.Sprintf("statement refused (%s): %s", e.Rule, e.Detail)
+}
+
+// Is makes errors.Is(err, ErrInvalid) true.
+func (e *StatementError) Is(target error) bool { return target == ErrInvalid }
+
+// CheckStatement refuses what may not become a memory. A memory is read back
+// into prompts for years, so a statement must be plain text about the group:
+// one line, visible, without links, markup, secrets, or words addressed to the
+// model. Its errors are *[StatementError].
+func CheckStatement(s string) error {
+	if err := checkCharacters(s); err != nil {
+		return err
+	}
+	text := plain(s)
+	switch {
+	case !strings.ContainsFunc(text, carriesMeaning):
+		return &StatementError{RuleEmpty, "it says nothing: give it words"}
+	case len(FindSecrets(text)) > 0:
+		return &StatementError{RuleSecret, fmt.Sprintf("it holds what looks like a secret (%s): leave it out", FindSecrets(text)[0].Rule)}
+	}
+	if at := findLink(text); at != "" {
+		return &StatementError{RuleLink, fmt.Sprintf("it holds the link %q: say in words what is meant", Excerpt(at, detailLength))}
+	}
+	if at := findMarkup(text); at != "" {
+		return &StatementError{RuleMarkup, fmt.Sprintf("it holds the markup %q: write plain text", Excerpt(at, detailLength))}
+	}
+	if at := findInstruction(text); at != "" {
+		return &StatementError{RuleInstruction, fmt.Sprintf("%q reads like an instruction to a model: state what the group does or thinks", Excerpt(at, detailLength))}
+	}
+	return nil
+}
+
+// detailLength is how many characters of a statement a refusal repeats.
+const detailLength = 60
+
+// checkCharacters applies the rules that look at single characters.
+func checkCharacters(s string) error {
+	if !utf8.ValidString(s) {
+		return &StatementError{RuleNotUTF8, "it is not valid UTF-8"}
+	}
+	if n := utf8.RuneCountInString(s); n > MaxStatement {
+		return &StatementError{RuleTooLong, fmt.Sprintf("it has %d characters, at most %d are kept: shorten it", n, MaxStatement)}
+	}
+	if s != "" && !strings.ContainsFunc(s, carriesMeaning) {
+		return &StatementError{RuleEmpty, "it says nothing: give it words"}
+	}
+	var before rune
+	for i, r := range s {
+		after, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
+		switch {
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
+			return &StatementError{RuleControl, fmt.Sprintf("it holds the control character %U: write one line of text", r)}
+		case isInvisible(r) && !inEmoji(before, r, after), unicode.Is(unicode.Co, r), r == '\u2800':
+			return &StatementError{RuleInvisible, fmt.Sprintf("it holds the invisible character %U: write visible text", r)}
+		}
+		before = r
+	}
+	return nil
+}
+
+// carriesMeaning tells letters, digits and symbols (an emoji can be a
+// statement) from space and punctuation.
+func carriesMeaning(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.N, unicode.S) && !isInvisible(r)
+}
+
+// inEmoji tells whether an invisible rune is at its place in an emoji: a joiner
+// between two of them, or one selector after a base that has two styles.
+func inEmoji(before, r, after rune) bool {
+	switch r {
+	case zeroWidthJoiner:
+		return (isEmoji(before) || before == emojiStyle) && isEmoji(after)
+	case emojiStyle, textStyle:
+		return isEmoji(before) || before < 0x80 && strings.ContainsRune("0123456789#*", before) && after == 0x20E3
+	default:
+		return false
+	}
+}
+
+const (
+	textStyle  = 0xFE0E // variation selector 15
+	emojiStyle = 0xFE0F // variation selector 16
+)
+
+// isEmoji tells pictographs and their skin tones, and the older symbols and
+// marks that have an emoji style.
+func isEmoji(r rune) bool {
+	switch {
+	case r >= 0x1F000 && r <= 0x1FAFF, r >= 0x2190 && r <= 0x2BFF:
+		return true
+	case r == 0xA9, r == 0xAE, r == 0x203C, r == 0x2049, r == 0x2122, r == 0x2139, r == 0x3030, r == 0x303D, r == 0x3297, r == 0x3299:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,43 @@
+package reverie
+
+import (
+	"strings"
+	"unicode"
+)
+
+// CleanTags brings a model's tags into shape: white space folded, visible
+// characters only, each once (whatever its case and width), none longer than
+// [MaxTagLength] characters, none that would be refused as a statement, at most
+// [MaxTags] of them, in the order given. It never returns nil.
+func CleanTags(tags []string) []string {
+	clean := []string{}
+	seen := map[string]bool{}
+	for _, tag := range tags {
+		tag = strings.TrimSpace(strings.TrimLeft(plain(tag), "#"))
+		key := Simplify(Fold(tag))
+		if seen[key] || len([]rune(tag)) > MaxTagLength || !strings.ContainsFunc(tag, isWord) || CheckStatement(tag) != nil {
+			continue
+		}
+		seen[key] = true
+		if clean = append(clean, tag); len(clean) == MaxTags {
+			break
+		}
+	}
+	return clean
+}
+
+// CleanReason makes a model's reason fit to be stored and shown: one line,
+// invisible and control characters removed, secrets masked, at most
+// [MaxReason] characters.
+func CleanReason(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), r != zeroWidthJoiner && r != emojiStyle && isInvisible(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return Excerpt(MaskSecrets(s), MaxReason)
+}
