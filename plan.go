@@ -39,8 +39,10 @@ type Plan struct {
 	Outcomes map[string]Outcome // message id -> outcome, each message of the chunk once
 	Held     []Step             // kept in held_plans for runs approve; not applied
 	HeldAll  bool               // the whole plan is held: Steps is empty
-	Refusals []Refusal
-	Stats    Stats // the run's so far, this chunk included
+	// HeldReason says to a person why Held is held.
+	HeldReason string
+	Refusals   []Refusal
+	Stats      Stats // the run's so far, this chunk included
 }
 
 // Refusal says which line of an answer was not accepted, and by which rule. It

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	lockChunkQuery = `select c.status as chunk, r.status as run from run_chunks c
+		join runs r on r.group_id = c.group_id and r.run_id = c.run_id
+		where c.group_id = $1 and c.run_id = $2 and c.chunk_no = $3 for update`
+
+	consumeQuery = `update messages m set run_id = $2::uuid, outcome = u.outcome
+		from unnest($3::text[], $4::text[]) as u (id, outcome)
+		where m.group_id = $1 and m.message_id = u.id and m.run_id is null and m.outcome is null`
+
+	finishChunkQuery = `with c as (
+			update run_chunks set status = $4, refusals = $5::jsonb where group_id = $1 and run_id = $2 and chunk_no = $3)
+		update runs set stats = $6::jsonb where group_id = $1 and run_id = $2`
+)
+
+// Apply writes what one chunk decided, in one transaction whose number of
+// statements does not depend on the plan's size: versions, change log, evidence,
+// outcomes of messages, what is held, the chunk's status and the run's stats.
+// It returns the changes, support not among them.
+//
+// Nothing is written and the error is reverie.ErrLeaseLost when another holder
+// took the lease; reverie.ErrConflict when a head has moved, a statement's twin
+// is active, or a message is no longer pending; reverie.ErrInvalid when the plan
+// contradicts itself. A chunk that has been applied already returns its changes.
+func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error) {
+	what := fmt.Sprintf("apply chunk %d of run %s to group %q", plan.ChunkNo, plan.RunID, plan.GroupID)
+	if plan.GroupID != lease.GroupID {
+		return nil, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	}
+	if plan.HeldAll && (len(plan.Steps) > 0 || len(plan.Held) == 0) {
+		return nil, fmt.Errorf("%s: a plan held whole has held steps and no others: %w", what, reverie.ErrInvalid)
+	}
+	if err := checkSteps(plan.Steps); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	var list []reverie.Change
+	err := s.run(ctx, work{
+		what:    what,
+		prepare: append([]string{extendLeaseQuery, lockChunkQuery, consumeQuery, finishChunkQuery}, stepQueries...),
+		do: func(ctx context.Context, t *tx) error {
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			var err error
+			list, err = s.applyPlan(ctx, t, plan)
+			return err
+		},
+		committed: ledger(lease, `select 1 from run_chunks
+			where group_id = $1 and run_id = $2 and chunk_no = $3 and status in ('applied', 'held')`, plan.GroupID, plan.RunID, plan.ChunkNo),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func (s *Store) applyPlan(ctx context.Context, t *tx, plan reverie.Plan) ([]reverie.Change, error) {
+	var status struct{ Chunk, Run string }
+	if err := t.get(ctx, &status, lockChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo); err != nil {
+		return nil, one(err, "chunk %d of run %s: save the chunk first", plan.ChunkNo, plan.RunID)
+	}
+	switch reverie.ChunkStatus(status.Chunk) {
+	case reverie.ChunkApplied, reverie.ChunkHeld:
+		return runChanges(ctx, t, plan.GroupID, plan.RunID, plan.ChunkNo)
+	}
+	if status.Run != string(reverie.RunRunning) {
+		return nil, fmt.Errorf("the run has ended as %s: %w", status.Run, reverie.ErrConflict)
+	}
+	list, err := s.writeSteps(ctx, t, &batch{groupID: plan.GroupID, runID: plan.RunID, chunkNo: plan.ChunkNo,
+		kind: plan.Kind, at: s.now(), steps: plan.Steps})
+	if err != nil {
+		return nil, err
+	}
+	if err := consume(ctx, t, plan); err != nil {
+		return nil, err
+	}
+	if len(plan.Held) > 0 {
+		if err := s.hold(ctx, t, plan); err != nil {
+			return nil, err
+		}
+	}
+	return list, finishChunk(ctx, t, plan)
+}
+
+// consume gives each message its outcome, exactly once: one that is no longer
+// pending fails the whole plan.
+func consume(ctx context.Context, t *tx, plan reverie.Plan) error {
+	if len(plan.Outcomes) == 0 {
+		return nil
+	}
+	var ids, outcomes pq.StringArray
+	for id := range plan.Outcomes {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids) // one order of locks for everybody
+	for _, id := range ids {
+		outcomes = append(outcomes, string(plan.Outcomes[id]))
+	}
+	n, err := t.exec(ctx, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes)
+	if err == nil && n != len(ids) {
+		return fmt.Errorf("%d of the chunk's %d messages are no longer pending: %w", len(ids)-n, len(ids), reverie.ErrConflict)
+	}
+	return err
+}
+
+func finishChunk(ctx context.Context, t *tx, plan reverie.Plan) error {
+	refusals, err := refusalsJSON(plan.Refusals)
+	if err != nil {
+		return err
+	}
+	stats, err := asJSON(plan.Stats)
+	if err != nil {
+		return err
+	}
+	status := reverie.ChunkApplied
+	if plan.HeldAll {
+		status = reverie.ChunkHeld
+	}
+	_, err = t.exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(status), refusals, stats)
+	return err
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const changeColumns = `group_id, change_id, run_id, action, memory_id, old_id, old_statement, new_statement,
+	change_summary, version, evidence, created_at`
+
+type changeRow struct {
+	GroupID      string    `db:"group_id"`
+	ID           string    `db:"change_id"`
+	RunID        *string   `db:"run_id"`
+	Action       string    `db:"action"`
+	MemoryID     string    `db:"memory_id"`
+	OldID        *string   `db:"old_id"`
+	OldStatement string    `db:"old_statement"`
+	NewStatement string    `db:"new_statement"`
+	Summary      string    `db:"change_summary"`
+	Version      int       `db:"version"`
+	Evidence     []byte    `db:"evidence"`
+	CreatedAt    time.Time `db:"created_at"`
+}
+
+func (r changeRow) change() (reverie.Change, error) {
+	c := reverie.Change{GroupID: r.GroupID, ID: r.ID, RunID: r.RunID, Action: reverie.Action(r.Action), MemoryID: r.MemoryID,
+		OldID: r.OldID, OldStatement: r.OldStatement, NewStatement: r.NewStatement, Summary: r.Summary, Version: r.Version,
+		CreatedAt: r.CreatedAt.UTC()}
+	if err := json.Unmarshal(r.Evidence, &c.Evidence); err != nil {
+		return c, fmt.Errorf("read the evidence of change %s: %w", r.ID, err)
+	}
+	return c, nil
+}
+
+func changes(rows []changeRow) ([]reverie.Change, error) {
+	list := make([]reverie.Change, len(rows))
+	for i, r := range rows {
+		var err error
+		if list[i], err = r.change(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Changes lists a group's changes in [since, until), newest first. Zero times are
+// no bound, a limit of 0 is no limit.
+func (s *Store) Changes(ctx context.Context, groupID string, since, until time.Time, limit int) ([]reverie.Change, error) {
+	var list []reverie.Change
+	err := s.run(ctx, work{what: fmt.Sprintf("list the changes of group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		if _, err := getGroup(ctx, t, groupID); err != nil {
+			return err
+		}
+		var rows []changeRow
+		err := t.list(ctx, &rows, `select `+changeColumns+` from memory_change_log
+			where group_id = $1 and created_at >= $2::timestamptz and created_at < $3::timestamptz
+			order by created_at desc, change_id desc limit nullif($4::int, 0)`,
+			groupID, orMinusInfinity(since), orInfinity(until), limit)
+		if err != nil {
+			return err
+		}
+		list, err = changes(rows)
+		return err
+	}})
+	return list, err
+}
+
+// runChanges returns what a run changed, or one chunk of it, in order.
+func runChanges(ctx context.Context, t *tx, groupID, runID string, chunkNo int) ([]reverie.Change, error) {
+	var rows []changeRow
+	err := t.list(ctx, &rows, `select `+changeColumns+` from memory_change_log
+		where group_id = $1 and run_id = $2 and ($3::int = 0 or chunk_no = $3) order by created_at, change_id`, groupID, runID, chunkNo)
+	if err != nil {
+		return nil, err
+	}
+	return changes(rows)
+}
+
+const insertChangesQuery = `
+	insert into memory_change_log (group_id, change_id, run_id, chunk_no, action, memory_id, old_id, old_statement, new_statement,
+		change_summary, version, evidence, created_at)
+	select $1, u.id, $2::uuid, $3::int, u.action, u.memory_id, u.old_id, u.old_statement, u.new_statement,
+		u.summary, u.version, u.evidence, $4::timestamptz
+	from unnest($5::uuid[], $6::text[], $7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::int[], $13::jsonb[])
+		as u (id, action, memory_id, old_id, old_statement, new_statement, summary, version, evidence)`
+
+// insertChanges writes log rows of one instant. A nil runID is a person's edit,
+// and then chunkNo does not count.
+func insertChanges(ctx context.Context, t *tx, groupID string, runID *string, chunkNo int, at time.Time, list []reverie.Change) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var no any
+	if runID != nil {
+		no = chunkNo
+	}
+	var ids, actions, memoryIDs, olds, news, summaries, evidence pq.StringArray
+	var oldIDs []*string
+	var versions pq.Int64Array
+	for _, c := range list {
+		ev := c.Evidence
+		if ev == nil {
+			ev = []reverie.Evidence{}
+		}
+		text, err := asJSON(ev)
+		if err != nil {
+			return err
+		}
+		ids, actions, memoryIDs = append(ids, c.ID), append(actions, string(c.Action)), append(memoryIDs, c.MemoryID)
+		oldIDs, olds, news = append(oldIDs, c.OldID), append(olds, c.OldStatement), append(news, c.NewStatement)
+		summaries, versions, evidence = append(summaries, c.Summary), append(versions, int64(c.Version)), append(evidence, text)
+	}
+	_, err := t.exec(ctx, insertChangesQuery, groupID, runID, no, at,
+		ids, actions, memoryIDs, pq.Array(oldIDs), olds, news, summaries, versions, evidence)
+	return err
+}

@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const chunkColumns = `group_id, run_id, chunk_no, input_sha256, message_ids, answer, status, refusals, created_at`
+
+type chunkRow struct {
+	GroupID     string         `db:"group_id"`
+	RunID       string         `db:"run_id"`
+	No          int            `db:"chunk_no"`
+	InputSHA256 string         `db:"input_sha256"`
+	MessageIDs  pq.StringArray `db:"message_ids"`
+	Answer      string         `db:"answer"`
+	Status      string         `db:"status"`
+	Refusals    []byte         `db:"refusals"`
+	CreatedAt   time.Time      `db:"created_at"`
+}
+
+func (r chunkRow) chunk() (reverie.Chunk, error) {
+	c := reverie.Chunk{GroupID: r.GroupID, RunID: r.RunID, No: r.No, InputSHA256: r.InputSHA256,
+		MessageIDs: r.MessageIDs, Answer: r.Answer, Status: reverie.ChunkStatus(r.Status)}
+	if err := json.Unmarshal(r.Refusals, &c.Refusals); err != nil {
+		return c, fmt.Errorf("read the refusals of chunk %d of run %s: %w", r.No, r.RunID, err)
+	}
+	return c, nil
+}
+
+func chunks(ctx context.Context, t *tx, groupID, runID string) ([]reverie.Chunk, error) {
+	var rows []chunkRow
+	err := t.list(ctx, &rows, `select `+chunkColumns+` from run_chunks where group_id = $1 and run_id = $2 order by chunk_no`, groupID, runID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]reverie.Chunk, len(rows))
+	for i, r := range rows {
+		if list[i], err = r.chunk(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// refusalsJSON writes refusals as a JSON array, never null.
+func refusalsJSON(list []reverie.Refusal) (string, error) {
+	if list == nil {
+		list = []reverie.Refusal{}
+	}
+	return asJSON(list)
+}
+
+// SaveChunk writes a chunk as it stands, over what was saved of it before. A
+// chunk that has been applied or held is consumed and stays as it is:
+// reverie.ErrConflict.
+func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Chunk) error {
+	refusals, err := refusalsJSON(c.Refusals)
+	if err != nil {
+		return err
+	}
+	ids := c.MessageIDs
+	if ids == nil {
+		ids = []string{}
+	}
+	const query = `insert into run_chunks as c (` + chunkColumns + `)
+		values ($1, $2, $3, $4, $5::text[], $6, $7, $8::jsonb, $9)
+		on conflict (group_id, run_id, chunk_no) do update set input_sha256 = excluded.input_sha256,
+			message_ids = excluded.message_ids, answer = excluded.answer, status = excluded.status, refusals = excluded.refusals
+		where c.status not in ('applied', 'held')`
+	return s.run(ctx, work{
+		what:    fmt.Sprintf("save chunk %d of run %s", c.No, c.RunID),
+		prepare: []string{extendLeaseQuery, query},
+		do: func(ctx context.Context, t *tx) error {
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			n, err := t.exec(ctx, query, lease.GroupID, c.RunID, c.No, c.InputSHA256, pq.StringArray(ids), c.Answer,
+				string(c.Status), refusals, s.now())
+			if err == nil && n == 0 {
+				return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)
+			}
+			return err
+		},
+	})
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"reverie"
+)
+
+// Edit makes a person's change to a lineage's head and returns the head after
+// it, with a row in the change log. It takes no lease: it locks the lineage.
+//
+//   - delete ends an active head.
+//   - restore makes a new version of a head that is not active, supported now.
+//   - strength (0..1) and weight (0..2) set a value of an active head in place.
+//
+// An old version's id is a *reverie.NotHeadError, a head that is not in the
+// state above reverie.ErrConflict, and so is restoring a statement that another
+// active memory makes. An empty GroupID looks in all groups.
+func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error) {
+	what := fmt.Sprintf("%s memory %s", e.Action, e.MemoryID)
+	if err := checkEdit(e); err != nil {
+		return reverie.Memory{}, fmt.Errorf("%s: %w", what, err)
+	}
+	var after memoryRow
+	changeID := reverie.NewID()
+	err := s.run(ctx, work{
+		what: what,
+		do: func(ctx context.Context, t *tx) error {
+			head, err := lockHead(ctx, t, e)
+			if err != nil {
+				return err
+			}
+			change, err := s.edit(ctx, t, e, head)
+			if err != nil {
+				return err
+			}
+			change.ID = changeID
+			if err := insertChanges(ctx, t, head.GroupID, nil, 0, s.now(), []reverie.Change{change}); err != nil {
+				return err
+			}
+			after, err = getHead(ctx, t, head.GroupID, head.LineageID)
+			return err
+		},
+		committed: func(ctx context.Context, t *tx) (bool, error) {
+			// The head's row is locked by whoever edits it.
+			if _, err := t.exec(ctx, `select 1 from memories where memory_id = $1 for update`, e.MemoryID); err != nil {
+				return false, err
+			}
+			var found bool
+			err := t.get(ctx, &found, `select exists (select 1 from memory_change_log where ($1 = '' or group_id = $1) and change_id = $2)`, e.GroupID, changeID)
+			return found, err
+		},
+	})
+	if err != nil {
+		return reverie.Memory{}, err
+	}
+	return after.memory(), nil
+}
+
+func checkEdit(e reverie.Edit) error {
+	limit := 1.0
+	switch e.Action {
+	case reverie.ActionDelete, reverie.ActionRestore:
+		return nil
+	case reverie.ActionWeight:
+		limit = reverie.MaxWeight
+	case reverie.ActionStrength:
+	default:
+		return fmt.Errorf("a person can delete, restore, or set strength or weight: %w", reverie.ErrInvalid)
+	}
+	if !(e.Value >= 0 && e.Value <= limit) { // NaN fails too
+		return fmt.Errorf("%s %v is not within 0..%v: %w", e.Action, e.Value, limit, reverie.ErrInvalid)
+	}
+	return nil
+}
+
+// lockHead locks the lineage of a version and returns its head as it stands
+// then, refusing a version that is not it.
+func lockHead(ctx context.Context, t *tx, e reverie.Edit) (memoryRow, error) {
+	asked, err := getMemory(ctx, t, e.GroupID, e.MemoryID)
+	if err != nil {
+		return memoryRow{}, err
+	}
+	if _, err := t.exec(ctx, `select 1 from memories where group_id = $1 and lineage_id = $2 order by version for update`,
+		asked.GroupID, asked.LineageID); err != nil {
+		return memoryRow{}, err
+	}
+	// Read again: waiting for the lock may have let a newer version in.
+	head, err := getHead(ctx, t, asked.GroupID, asked.LineageID)
+	if err != nil {
+		return memoryRow{}, err
+	}
+	if head.ID != asked.ID {
+		return memoryRow{}, &reverie.NotHeadError{MemoryID: asked.ID, Head: reverie.Head{MemoryID: head.ID, Version: head.Version}}
+	}
+	return head, nil
+}
+
+func (s *Store) edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow) (reverie.Change, error) {
+	c := reverie.Change{Action: e.Action, MemoryID: head.ID, OldID: &head.ID, OldStatement: head.Statement,
+		NewStatement: head.Statement, Summary: e.Reason, Version: head.Version}
+	if active := head.Status == reverie.StatusActive; active == (e.Action == reverie.ActionRestore) {
+		return c, fmt.Errorf("it is %s: %w", head.Status, reverie.ErrConflict)
+	}
+	var err error
+	switch e.Action {
+	case reverie.ActionDelete:
+		c.NewStatement = ""
+		_, err = t.exec(ctx, `update memories set status = 'deprecated', ended_at = $3::timestamptz where group_id = $1 and memory_id = $2`,
+			head.GroupID, head.ID, s.now())
+	case reverie.ActionRestore:
+		c.MemoryID, c.Version = reverie.NewID(), head.Version+1
+		err = s.restore(ctx, t, head, c.MemoryID, e.Reason)
+	case reverie.ActionStrength:
+		c.Summary = valueSummary(e, head.Strength)
+		_, err = t.exec(ctx, `update memories set strength = $3::float8 where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, e.Value)
+	case reverie.ActionWeight:
+		c.Summary = valueSummary(e, head.Weight)
+		_, err = t.exec(ctx, `update memories set weight = $3::float8 where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, e.Value)
+	}
+	return c, err
+}
+
+// valueSummary says what a value was and is, since the statements do not.
+func valueSummary(e reverie.Edit, old float64) string {
+	s := fmt.Sprintf("%s %.2f -> %.2f", e.Action, old, e.Value)
+	if e.Reason != "" {
+		s += ": " + e.Reason
+	}
+	return s
+}
+
+// restore makes a new active version of head's text, unless a twin is active.
+func (s *Store) restore(ctx context.Context, t *tx, head memoryRow, newID, reason string) error {
+	var twin string
+	err := t.get(ctx, &twin, `select memory_id from memories
+		where group_id = $1 and kind = $2 and content_hash = $3 and status = 'active'`, head.GroupID, string(head.Kind), head.ContentHash)
+	if err == nil {
+		return fmt.Errorf("memory %s is active and says the same: %w", twin, reverie.ErrConflict)
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	_, err = t.exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
+			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at, last_supported_at)
+		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, 'active',
+			tags, strength, weight, content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz, greatest(last_supported_at, $5::timestamptz)
+		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, s.now())
+	return err
+}

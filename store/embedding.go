@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	cachedQuery = `select content_hash, vector_send(embedding) as embedding from embedding_cache
+		where group_id = $1 and model = $2 and content_hash = any ($3::text[])`
+
+	cacheQuery = `insert into embedding_cache (group_id, model, content_hash, embedding, created_at)
+		select $1, $2, u.hash, u.embedding, $3::timestamptz from unnest($4::text[], $5::vector[]) as u (hash, embedding)
+		on conflict (group_id, model, content_hash) do nothing`
+
+	setEmbeddingsQuery = `update memories m set embedding = u.embedding, embedding_model = $2
+		from unnest($3::uuid[], $4::vector[]) as u (id, embedding)
+		where m.group_id = $1 and m.memory_id = u.id`
+)
+
+// MissingEmbeddings lists active memories without a vector of the given model
+// (name@dims), oldest first, at most limit.
+func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, limit int) ([]reverie.Memory, error) {
+	var rows []memoryRow
+	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of group %q to embed", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		rows = nil
+		return t.list(ctx, &rows, `select `+memoryColumns+` from memories
+			where group_id = $1 and status = 'active' and embedding_model <> $2 order by updated_at, memory_id limit $3`, groupID, model, limit)
+	}})
+	return memories(rows), err
+}
+
+// SetEmbeddings gives versions, by id, their vectors of one model. A version's
+// statement never changes, so a vector cannot come too late; ids that the group
+// does not have are passed over.
+func (s *Store) SetEmbeddings(ctx context.Context, groupID, model string, byID map[string][]float32) error {
+	return s.writeVectors(ctx, fmt.Sprintf("store vectors of group %q", groupID), model, byID, setEmbeddingsQuery,
+		func(ids pq.StringArray, array vectorArray) []any { return []any{groupID, model, ids, array} })
+}
+
+// CachedEmbeddings returns, by content hash, those vectors of a group and model
+// that are cached.
+func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, hashes []string) (map[string][]float32, error) {
+	found := map[string][]float32{}
+	if len(hashes) == 0 {
+		return found, nil
+	}
+	var rows []struct {
+		Hash   string `db:"content_hash"`
+		Vector vector `db:"embedding"`
+	}
+	err := s.run(ctx, work{what: "read cached vectors", readOnly: true, prepare: []string{cachedQuery}, do: func(ctx context.Context, t *tx) error {
+		rows = nil
+		return t.list(ctx, &rows, cachedQuery, groupID, model, pq.StringArray(hashes))
+	}})
+	for _, r := range rows {
+		found[r.Hash] = r.Vector
+	}
+	return found, err
+}
+
+// SaveEmbeddings caches vectors of a group and model by content hash. Those that
+// are cached already stay as they are.
+func (s *Store) SaveEmbeddings(ctx context.Context, groupID, model string, byHash map[string][]float32) error {
+	return s.writeVectors(ctx, "cache vectors", model, byHash, cacheQuery,
+		func(hashes pq.StringArray, array vectorArray) []any {
+			return []any{groupID, model, s.now(), hashes, array}
+		})
+}
+
+// writeVectors writes vectors by key with one statement, in one order of keys
+// for everybody, so that two writers do not wait for each other in a circle.
+func (s *Store) writeVectors(ctx context.Context, what, model string, byKey map[string][]float32, query string,
+	args func(pq.StringArray, vectorArray) []any) error {
+	if len(byKey) == 0 {
+		return nil
+	}
+	keys := slices.Sorted(maps.Keys(byKey))
+	list := make([][]float32, len(keys))
+	for i, k := range keys {
+		if err := checkVector(model, byKey[k]); err != nil {
+			return fmt.Errorf("%s: vector of %s: %w", what, k, err)
+		}
+		list[i] = byKey[k]
+	}
+	return s.run(ctx, work{what: what, prepare: []string{query}, do: func(ctx context.Context, t *tx) error {
+		array, err := s.vectors(ctx, t, list)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, query, args(keys, array)...)
+		return err
+	}})
+}

@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+// The SQLSTATE codes that mean something to Reverie.
+const (
+	codeUnique          = "23505"
+	codeForeignKey      = "23503"
+	codeCheck           = "23514"
+	codeNotNull         = "23502"
+	codeSerialization   = "40001"
+	codeDeadlock        = "40P01"
+	codeLockTimeout     = "55P03"
+	codeCanceled        = "57014"
+	codeUndefinedTable  = "42P01"
+	codeUndefinedColumn = "42703"
+	codeUndefinedObject = "42704"
+	codeNoStatement     = "26000"
+	codeNoDatabase      = "3D000"
+	codeBadPassword     = "28P01"
+	codeBadLogin        = "28000"
+	codeNotAllowed      = "42501"
+)
+
+// because says, for each constraint that a caller can run into, what it means
+// and what to do.
+var because = map[string]string{
+	"memories_one_text":                    "another active memory of that kind already says this; read the group again",
+	"memories_one_head":                    "its lineage has an active head already; read the group again",
+	"memories_group_id_lineage_id_version": "its lineage got that version in the meantime; read the group again",
+	"memories_strength":                    "strength must be within 0..1",
+	"memories_weight":                      "weight must be within 0..2",
+	"memories_statement":                   "a statement has 1 to 500 characters",
+	"memories_embedding":                   "an embedding needs its model, as name@dims",
+}
+
+func asAnswer(err error) *pq.Error {
+	var answer *pq.Error
+	if errors.As(err, &answer) {
+		return answer
+	}
+	return nil
+}
+
+// translate is the one place where errors of the driver become those of the
+// domain. what says what failed, to what. Errors that already are of the domain
+// keep their kind.
+func translate(ctx context.Context, err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	answer := asAnswer(err)
+	if cause := ctx.Err(); cause != nil && (answer == nil || answer.Code == codeCanceled) && !ofDomain(err) {
+		return fmt.Errorf("%s: %w", what, cause)
+	}
+	if answer == nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if kind := kindOf(answer); kind != nil {
+		if why := because[answer.Constraint]; why != "" {
+			return fmt.Errorf("%s: %s: %w (%w)", what, why, kind, answer)
+		}
+		return fmt.Errorf("%s: %w: %w", what, kind, answer)
+	}
+	if answer.Code == codeNoStatement {
+		return fmt.Errorf("%s: a pooler lost a prepared statement; let it carry them or turn preparing off: %w", what, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// kindOf sorts an answer of the server into the domain's errors, nil if it is none.
+func kindOf(answer *pq.Error) error {
+	switch answer.Code {
+	case codeUnique, codeSerialization, codeDeadlock, codeLockTimeout:
+		return reverie.ErrConflict
+	case codeForeignKey:
+		return reverie.ErrNotFound
+	case codeCheck, codeNotNull:
+		return reverie.ErrInvalid
+	case codeUndefinedTable, codeUndefinedColumn, codeUndefinedObject:
+		return fmt.Errorf("%w: run `reverie migrate up`", reverie.ErrOutdatedSchema)
+	case codeNoDatabase, codeBadPassword, codeBadLogin, codeNotAllowed:
+		return reverie.ErrConfiguration
+	}
+	if answer.Code.Class() == "22" { // data exception: a value that its column cannot hold
+		return reverie.ErrInvalid
+	}
+	return nil
+}
+
+func ofDomain(err error) bool {
+	for _, kind := range []error{reverie.ErrNotFound, reverie.ErrConflict, reverie.ErrInvalid, reverie.ErrBusy,
+		reverie.ErrLeaseLost, reverie.ErrConfiguration, reverie.ErrOutdatedSchema} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"reverie"
+)
+
+type heldRow struct {
+	GroupID   string    `db:"group_id"`
+	RunID     string    `db:"run_id"`
+	ChunkNo   int       `db:"chunk_no"`
+	Kind      string    `db:"kind"`
+	Plan      []byte    `db:"plan"`
+	Whole     bool      `db:"whole"`
+	Reason    string    `db:"reason"`
+	Status    string    `db:"status"`
+	CreatedAt time.Time `db:"created_at"`
+}
+
+const heldColumns = `group_id, run_id, chunk_no, kind, plan, whole, reason, status, created_at`
+
+func (r heldRow) plan() (reverie.HeldPlan, error) {
+	h := reverie.HeldPlan{GroupID: r.GroupID, RunID: r.RunID, ChunkNo: r.ChunkNo, Whole: r.Whole, Reason: r.Reason,
+		Status: reverie.HeldStatus(r.Status), CreatedAt: r.CreatedAt.UTC()}
+	if err := json.Unmarshal(r.Plan, &h.Steps); err != nil {
+		return h, fmt.Errorf("read what chunk %d of run %s holds: %w", r.ChunkNo, r.RunID, err)
+	}
+	return h, nil
+}
+
+func heldPlans(ctx context.Context, t *tx, groupID, runID string) ([]reverie.HeldPlan, error) {
+	var rows []heldRow
+	err := t.list(ctx, &rows, `select `+heldColumns+` from held_plans where group_id = $1 and run_id = $2 order by chunk_no`, groupID, runID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]reverie.HeldPlan, len(rows))
+	for i, r := range rows {
+		if list[i], err = r.plan(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// hold keeps the steps of a plan that wait for a person.
+func (s *Store) hold(ctx context.Context, t *tx, plan reverie.Plan) error {
+	if err := checkSteps(plan.Held); err != nil {
+		return fmt.Errorf("held: %w", err)
+	}
+	steps, err := asJSON(plan.Held)
+	if err != nil {
+		return err
+	}
+	heads := []reverie.Head{}
+	for _, st := range plan.Held {
+		if st.Action != reverie.ActionCreate {
+			heads = append(heads, st.Head)
+		}
+	}
+	headList, err := asJSON(heads)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `insert into held_plans (`+heldColumns+`, heads)
+		values ($1, $2, $3, $4, $5::jsonb, $6, $7, 'waiting', $8, $9::jsonb)`,
+		plan.GroupID, plan.RunID, plan.ChunkNo, string(plan.Kind), steps, plan.HeldAll, plan.HeldReason, s.now(), headList)
+	return err
+}
+
+// ApplyHeld applies those steps of a waiting plan that a person approved, under
+// the same checks as [Store.Apply], and adds the refused lines to its chunk. The
+// plan is approved with it, and the run has succeeded once no plan of it waits.
+// A plan that no longer waits is reverie.ErrConflict.
+func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) ([]reverie.Change, error) {
+	what := fmt.Sprintf("approve what chunk %d of run %s holds", held.ChunkNo, held.RunID)
+	if held.GroupID != lease.GroupID {
+		return nil, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	}
+	if err := checkSteps(steps); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	var list []reverie.Change
+	err := s.run(ctx, work{
+		what:    what,
+		prepare: append([]string{extendLeaseQuery}, stepQueries...),
+		do: func(ctx context.Context, t *tx) error {
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			var err error
+			list, err = s.approve(ctx, t, held, steps, refused)
+			return err
+		},
+		committed: ledger(lease, `select 1 from held_plans
+			where group_id = $1 and run_id = $2 and chunk_no = $3 and status = 'approved'`, held.GroupID, held.RunID, held.ChunkNo),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func (s *Store) approve(ctx context.Context, t *tx, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) ([]reverie.Change, error) {
+	var row heldRow
+	err := t.get(ctx, &row, `select `+heldColumns+` from held_plans
+		where group_id = $1 and run_id = $2 and chunk_no = $3 for update`, held.GroupID, held.RunID, held.ChunkNo)
+	if err != nil {
+		return nil, one(err, "nothing is held there")
+	}
+	if row.Status != string(reverie.HeldWaiting) {
+		return nil, fmt.Errorf("it is %s already: %w", row.Status, reverie.ErrConflict)
+	}
+	stored, err := row.plan()
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.writeSteps(ctx, t, &batch{groupID: held.GroupID, runID: held.RunID, chunkNo: held.ChunkNo,
+		kind: reverie.Kind(row.Kind), at: s.now(), steps: steps})
+	if err != nil {
+		return nil, err
+	}
+	refusals, err := refusalsJSON(refused)
+	if err != nil {
+		return nil, err
+	}
+	_, err = t.exec(ctx, `with h as (update held_plans set status = 'approved' where group_id = $1 and run_id = $2 and chunk_no = $3)
+		update run_chunks set refusals = refusals || $4::jsonb where group_id = $1 and run_id = $2 and chunk_no = $3`,
+		held.GroupID, held.RunID, held.ChunkNo, refusals)
+	if err != nil {
+		return nil, err
+	}
+	return list, approveRun(ctx, t, held, func(st *reverie.Stats) {
+		st.Held = max(st.Held-len(stored.Steps), 0)
+		st.Refused += len(refused)
+		for _, step := range steps {
+			switch step.Action {
+			case reverie.ActionCreate:
+				st.Created++
+			case reverie.ActionUpdate:
+				st.Updated, st.Kept = st.Updated+1, max(st.Kept-1, 0)
+			case reverie.ActionDelete:
+				st.Deleted, st.Kept = st.Deleted+1, max(st.Kept-1, 0)
+			}
+		}
+	})
+}
+
+// approveRun corrects a run's stats, and ends its wait when no plan waits.
+func approveRun(ctx context.Context, t *tx, held reverie.HeldPlan, correct func(*reverie.Stats)) error {
+	stats, err := lockStats(ctx, t, held.GroupID, held.RunID)
+	if err != nil {
+		return err
+	}
+	correct(&stats)
+	text, err := asJSON(stats)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `update runs r set stats = $3::jsonb, status = case when status = 'held' and not exists (
+			select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'waiting')
+			then 'succeeded' else status end
+		where group_id = $1 and run_id = $2`, held.GroupID, held.RunID, text)
+	return err
+}
+
+func lockStats(ctx context.Context, t *tx, groupID, runID string) (reverie.Stats, error) {
+	var row runRow
+	err := t.get(ctx, &row, `select `+runColumns+` from runs where group_id = $1 and run_id = $2 for update`, groupID, runID)
+	if err != nil {
+		return reverie.Stats{}, one(err, "run %s", runID)
+	}
+	run, err := row.run()
+	return run.Stats, err
+}

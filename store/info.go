@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Info is what a check-up wants to know about the database.
+type Info struct {
+	Server        string    // PostgreSQL's version
+	Vector        string    // pgvector's version, "" where the extension is not created
+	SchemaVersion int64     // 0 where nothing was migrated yet
+	Clock         time.Time // the server's
+	Skew          time.Duration
+}
+
+// Info asks the server for its versions and its clock. Skew is how far that
+// clock is ahead of the store's.
+func (s *Store) Info(ctx context.Context) (Info, error) {
+	var info Info
+	err := s.run(ctx, work{what: "ask the database about itself", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		var row struct {
+			Server   string    `db:"server"`
+			Vector   string    `db:"vector"`
+			Migrated bool      `db:"migrated"`
+			Clock    time.Time `db:"clock"`
+		}
+		if err := t.get(ctx, &row, `select current_setting('server_version') as server,
+			coalesce((select extversion from pg_extension where extname = 'vector'), '') as vector,
+			to_regclass('goose_db_version') is not null as migrated, clock_timestamp() as clock`); err != nil {
+			return err
+		}
+		info = Info{Server: row.Server, Vector: row.Vector, Clock: row.Clock.UTC(), Skew: row.Clock.Sub(s.opts.Now())}
+		if !row.Migrated {
+			return nil
+		}
+		return t.get(ctx, &info.SchemaVersion, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`)
+	}})
+	return info, err
+}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"reverie"
+)
+
+const (
+	claimLeaseQuery = `insert into leases (group_id, lease_name, expires_at) values ($1, $2, 'epoch')
+		on conflict (group_id, lease_name) do nothing`
+	lockLeaseQuery = `select holder, fence, expires_at, expires_at > clock_timestamp() as live
+		from leases where group_id = $1 and lease_name = $2 for update skip locked`
+	takeLeaseQuery = `update leases set holder = $3, fence = fence + 1, expires_at = clock_timestamp() + make_interval(secs => $4)
+		where group_id = $1 and lease_name = $2 returning fence, expires_at`
+	extendLeaseQuery = `update leases set expires_at = clock_timestamp() + make_interval(secs => $5)
+		where group_id = $1 and lease_name = $2 and holder = $3 and fence = $4 returning expires_at`
+	releaseLeaseQuery = `update leases set holder = '', expires_at = 'epoch'
+		where group_id = $1 and lease_name = $2 and holder = $3 and fence = $4`
+)
+
+type leaseRow struct {
+	Holder    string    `db:"holder"`
+	Fence     int64     `db:"fence"`
+	ExpiresAt time.Time `db:"expires_at"`
+	Live      bool      `db:"live"`
+}
+
+// AcquireLease takes a group's lease for ttl on the database's clock, with a
+// fence higher than any before. A lease that another holds, or is taking at
+// this moment, is a *reverie.BusyError; an unknown group is reverie.ErrNotFound.
+func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, ttl time.Duration) (reverie.Lease, error) {
+	lease := reverie.Lease{GroupID: groupID, Name: name, Holder: holder}
+	if holder == "" {
+		return lease, fmt.Errorf("acquire the lease of group %q: holder is empty: %w", groupID, reverie.ErrInvalid)
+	}
+	err := s.run(ctx, work{
+		what:    fmt.Sprintf("acquire the lease of group %q", groupID),
+		prepare: []string{claimLeaseQuery, lockLeaseQuery, takeLeaseQuery},
+		do: func(ctx context.Context, t *tx) error {
+			if _, err := t.exec(ctx, claimLeaseQuery, groupID, name); err != nil {
+				return err
+			}
+			var row leaseRow
+			err := t.get(ctx, &row, lockLeaseQuery, groupID, name)
+			if errors.Is(err, sql.ErrNoRows) {
+				return busy(ctx, t, groupID, name)
+			}
+			if err != nil {
+				return err
+			}
+			if row.Live {
+				return &reverie.BusyError{GroupID: groupID, Holder: row.Holder, ExpiresAt: row.ExpiresAt.UTC()}
+			}
+			if err := t.get(ctx, &row, takeLeaseQuery, groupID, name, holder, ttl.Seconds()); err != nil {
+				return err
+			}
+			lease.Fence, lease.ExpiresAt = row.Fence, row.ExpiresAt.UTC()
+			return nil
+		},
+		committed: func(ctx context.Context, t *tx) (bool, error) {
+			err := lockLease(ctx, t, lease)
+			if errors.Is(err, reverie.ErrLeaseLost) {
+				return false, nil
+			}
+			return err == nil, err
+		},
+	})
+	return lease, err
+}
+
+// busy says who holds a lease whose row is locked, as far as that is committed.
+func busy(ctx context.Context, t *tx, groupID, name string) error {
+	var row leaseRow
+	err := t.get(ctx, &row, `select holder, fence, expires_at, expires_at > clock_timestamp() as live
+		from leases where group_id = $1 and lease_name = $2`, groupID, name)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if !row.Live { // being taken right now, by one that has not committed yet
+		return &reverie.BusyError{GroupID: groupID}
+	}
+	return &reverie.BusyError{GroupID: groupID, Holder: row.Holder, ExpiresAt: row.ExpiresAt.UTC()}
+}
+
+// RenewLease lets the lease live for ttl from now, and returns until when. It is
+// reverie.ErrLeaseLost once another holder has taken it.
+func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Duration) (time.Time, error) {
+	var expires time.Time
+	err := s.run(ctx, work{
+		what:    fmt.Sprintf("renew the lease of group %q", lease.GroupID),
+		prepare: []string{extendLeaseQuery},
+		do: func(ctx context.Context, t *tx) error {
+			var err error
+			expires, err = extendLease(ctx, t, lease, ttl)
+			return err
+		},
+	})
+	return expires, err
+}
+
+// ReleaseLease frees the group for the next holder at once. A lease that another
+// has taken meanwhile is left alone, without an error.
+func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
+	return s.run(ctx, work{
+		what: fmt.Sprintf("release the lease of group %q", lease.GroupID),
+		do: func(ctx context.Context, t *tx) error {
+			_, err := t.exec(ctx, releaseLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence)
+			return err
+		},
+	})
+}
+
+// fenced makes the rest of the transaction the work of the lease's holder: it
+// locks the lease's row, so that nobody can take it before the commit, and
+// refuses with reverie.ErrLeaseLost when somebody has.
+func fenced(ctx context.Context, t *tx, lease reverie.Lease) error {
+	_, err := extendLease(ctx, t, lease, reverie.LeaseTTL)
+	return err
+}
+
+func extendLease(ctx context.Context, t *tx, lease reverie.Lease, ttl time.Duration) (time.Time, error) {
+	var expires time.Time
+	err := t.get(ctx, &expires, extendLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence, ttl.Seconds())
+	if errors.Is(err, sql.ErrNoRows) {
+		return expires, lost(lease)
+	}
+	return expires.UTC(), err
+}
+
+// lockLease is fenced without writing: for reading the ledger after a lost
+// commit, once the transaction in question is over.
+func lockLease(ctx context.Context, t *tx, lease reverie.Lease) error {
+	var row leaseRow
+	err := t.get(ctx, &row, `select holder, fence, expires_at, true as live from leases
+		where group_id = $1 and lease_name = $2 for update`, lease.GroupID, lease.Name)
+	if err != nil {
+		return one(err, "the lease of group %q", lease.GroupID)
+	}
+	if row.Holder != lease.Holder || row.Fence != lease.Fence {
+		return lost(lease)
+	}
+	return nil
+}
+
+func lost(lease reverie.Lease) error {
+	return fmt.Errorf("%s no longer holds group %q (fence %d): %w: another run has it, or it was released; nothing was written",
+		lease.Holder, lease.GroupID, lease.Fence, reverie.ErrLeaseLost)
+}
+
+// ledger makes a work's committed: once the writer of the lease is done, does
+// the query find anything?
+func ledger(lease reverie.Lease, query string, args ...any) func(context.Context, *tx) (bool, error) {
+	return func(ctx context.Context, t *tx) (bool, error) {
+		// That the lease has changed hands since says nothing about the write.
+		if err := lockLease(ctx, t, lease); err != nil && !errors.Is(err, reverie.ErrLeaseLost) {
+			return false, err
+		}
+		var found bool
+		err := t.get(ctx, &found, `select exists (`+query+`)`, args...)
+		return found, err
+	}
+}

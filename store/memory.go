@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+// memoryColumns are those of reverie.Memory.
+const memoryColumns = `group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags,
+	strength, weight, content_hash, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at`
+
+// memoryRow reads what the domain's struct leaves to us: the tags.
+type memoryRow struct {
+	reverie.Memory
+	TagList pq.StringArray `db:"tags"`
+}
+
+func (r memoryRow) memory() reverie.Memory {
+	m := r.Memory
+	m.Tags = append([]string{}, r.TagList...) // never nil: JSON wants []
+	m.CreatedAt, m.UpdatedAt, m.LastSupportedAt = m.CreatedAt.UTC(), m.UpdatedAt.UTC(), m.LastSupportedAt.UTC()
+	return m
+}
+
+func memories(rows []memoryRow) []reverie.Memory {
+	list := make([]reverie.Memory, len(rows))
+	for i, r := range rows {
+		list[i] = r.memory()
+	}
+	return list
+}
+
+// memoryFilter is what a MemoryQuery selects: versions by status, or those
+// active at an instant.
+const memoryFilter = ` from memories where group_id = $1 and ($2 = '' or kind = $2) and case
+	when $4::timestamptz is null then $3 = '' or status = $3
+	else updated_at <= $4 and (status = 'active' or ended_at > $4) end`
+
+// ListMemories returns a page of a group's memories, oldest lineage first, and
+// how many there are in all. A limit of 0 is no limit. With status deprecated
+// every superseded or deleted version is listed.
+func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reverie.Memory, int, error) {
+	var at any
+	if !q.At.IsZero() {
+		at = q.At
+	}
+	var rows []memoryRow
+	var total int
+	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of group %q", q.GroupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		rows = nil
+		if _, err := getGroup(ctx, t, q.GroupID); err != nil {
+			return err
+		}
+		if err := t.get(ctx, &total, `select count(*)`+memoryFilter, q.GroupID, string(q.Kind), string(q.Status), at); err != nil {
+			return err
+		}
+		return t.list(ctx, &rows, `select `+memoryColumns+memoryFilter+`
+			order by created_at, lineage_id, version limit nullif($5::int, 0) offset $6`,
+			q.GroupID, string(q.Kind), string(q.Status), at, q.Limit, q.Offset)
+	}})
+	return memories(rows), total, err
+}
+
+// Memory returns one version. An empty groupID looks in all groups. A version
+// that does not exist, or is another group's, is reverie.ErrNotFound.
+func (s *Store) Memory(ctx context.Context, groupID, memoryID string) (reverie.Memory, error) {
+	var row memoryRow
+	err := s.run(ctx, work{what: "read a memory", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		var err error
+		row, err = getMemory(ctx, t, groupID, memoryID)
+		return err
+	}})
+	return row.memory(), err
+}
+
+func getMemory(ctx context.Context, t *tx, groupID, memoryID string) (memoryRow, error) {
+	var row memoryRow
+	if !reverie.IsID(memoryID) {
+		return row, fmt.Errorf("memory %q: %w", memoryID, reverie.ErrNotFound)
+	}
+	err := t.get(ctx, &row, `select `+memoryColumns+` from memories
+		where memory_id = $2 and ($1 = '' or group_id = $1)`, groupID, memoryID)
+	return row, one(err, "memory %s", memoryID)
+}
+
+// LineageHead returns the newest version of a lineage, whatever its status, or
+// reverie.ErrNotFound.
+func (s *Store) LineageHead(ctx context.Context, groupID, lineageID string) (reverie.Memory, error) {
+	var row memoryRow
+	err := s.run(ctx, work{what: "read a lineage", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		var err error
+		row, err = getHead(ctx, t, groupID, lineageID)
+		return err
+	}})
+	return row.memory(), err
+}
+
+func getHead(ctx context.Context, t *tx, groupID, lineageID string) (memoryRow, error) {
+	var row memoryRow
+	if !reverie.IsID(lineageID) {
+		return row, fmt.Errorf("lineage %q: %w", lineageID, reverie.ErrNotFound)
+	}
+	err := t.get(ctx, &row, `select `+memoryColumns+` from memories
+		where group_id = $1 and lineage_id = $2 order by version desc limit 1`, groupID, lineageID)
+	return row, one(err, "lineage %s", lineageID)
+}
+
+// History returns all versions of the lineage that the given version, old or
+// new, belongs to, oldest first. An empty groupID looks in all groups.
+func (s *Store) History(ctx context.Context, groupID, memoryID string) ([]reverie.Memory, error) {
+	var rows []memoryRow
+	err := s.run(ctx, work{what: "read a memory's history", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		rows = nil
+		m, err := getMemory(ctx, t, groupID, memoryID)
+		if err != nil {
+			return err
+		}
+		return t.list(ctx, &rows, `select `+memoryColumns+` from memories
+			where group_id = $1 and lineage_id = $2 order by version`, m.GroupID, m.LineageID)
+	}})
+	return memories(rows), err
+}

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"reverie"
+)
+
+// requeueQuery makes the messages of chunks that are held whole pending again,
+// and says how many there were of each outcome.
+const requeueQuery = `with freed as (
+		update messages m set run_id = null, outcome = null
+		from (select m2.message_id, m2.outcome from held_plans h
+			join run_chunks c on c.group_id = h.group_id and c.run_id = h.run_id and c.chunk_no = h.chunk_no
+			join messages m2 on m2.group_id = c.group_id and m2.message_id = any (c.message_ids)
+			where h.group_id = $1 and h.run_id = $2 and h.status = 'waiting' and h.whole and m2.run_id = $2) old
+		where m.group_id = $1 and m.message_id = old.message_id and m.run_id = $2
+		returning old.outcome)
+	select count(*) filter (where outcome = 'cited') as cited, count(*) filter (where outcome = 'considered') as considered,
+		count(*) filter (where outcome = 'filtered') as filtered from freed`
+
+// RejectHeld refuses all plans of a run that wait, and the run with them. With
+// requeue, the messages of chunks that were held whole become pending again; it
+// returns how many. A run of which nothing waits is reverie.ErrConflict.
+func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, runID string, requeue bool) (requeued int, err error) {
+	what := fmt.Sprintf("reject what run %s holds", runID)
+	if groupID != lease.GroupID {
+		return 0, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	}
+	if !reverie.IsID(runID) {
+		return 0, fmt.Errorf("%s: %w", what, reverie.ErrNotFound)
+	}
+	err = s.run(ctx, work{
+		what: what,
+		do: func(ctx context.Context, t *tx) error {
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			var err error
+			requeued, err = reject(ctx, t, groupID, runID, requeue)
+			return err
+		},
+		committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2 and status = 'rejected'`, groupID, runID),
+	})
+	return requeued, err
+}
+
+func reject(ctx context.Context, t *tx, groupID, runID string, requeue bool) (int, error) {
+	stats, err := lockStats(ctx, t, groupID, runID)
+	if err != nil {
+		return 0, err
+	}
+	var freed struct{ Cited, Considered, Filtered int }
+	if requeue {
+		if err := t.get(ctx, &freed, requeueQuery, groupID, runID); err != nil {
+			return 0, err
+		}
+		// Their messages will be another chunk's: this one consumed nothing.
+		if _, err := t.exec(ctx, `update run_chunks c set status = 'failed' from held_plans h
+			where c.group_id = $1 and c.run_id = $2 and h.group_id = c.group_id and h.run_id = c.run_id and h.chunk_no = c.chunk_no
+				and h.status = 'waiting' and h.whole`, groupID, runID); err != nil {
+			return 0, err
+		}
+	}
+	n, err := t.exec(ctx, `update held_plans set status = 'rejected' where group_id = $1 and run_id = $2 and status = 'waiting'`, groupID, runID)
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 {
+		return 0, fmt.Errorf("nothing of it waits: %w", reverie.ErrConflict)
+	}
+	requeued := freed.Cited + freed.Considered + freed.Filtered
+	stats.Cited, stats.Considered, stats.Filtered = stats.Cited-freed.Cited, stats.Considered-freed.Considered, stats.Filtered-freed.Filtered
+	stats.Deferred += requeued
+	text, err := asJSON(stats)
+	if err != nil {
+		return 0, err
+	}
+	_, err = t.exec(ctx, `update runs set status = 'rejected', stats = $3::jsonb where group_id = $1 and run_id = $2`, groupID, runID, text)
+	return requeued, err
+}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"reverie"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// Migrations are the schema's steps, as files named NNNNN_noun.sql.
+func Migrations() fs.FS {
+	sub, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		panic(err) // the directory is compiled in
+	}
+	return sub
+}
+
+// MigrationStatus is one step of the schema.
+type MigrationStatus struct {
+	Version   int64     `json:"version"`
+	Name      string    `json:"name"`
+	Applied   bool      `json:"applied"`
+	AppliedAt time.Time `json:"applied_at,omitzero"`
+}
+
+// minServer is the oldest PostgreSQL that Reverie is made for, as server_version_num.
+const minServer = 150000
+
+// Migrate brings the schema up to date and returns the steps it applied, none
+// when there was nothing to do. Concurrent calls wait for each other under a
+// session lock, so the URL must lead to the server itself or to a pooler in
+// session mode. A missing pgvector is reverie.ErrConfiguration.
+func Migrate(ctx context.Context, opts Options) ([]MigrationStatus, error) {
+	var applied []MigrationStatus
+	err := withProvider(ctx, opts, func(db *sqlx.DB, p *goose.Provider) error {
+		if err := checkServer(ctx, db); err != nil {
+			return err
+		}
+		results, err := p.Up(ctx)
+		var partial *goose.PartialError
+		if errors.As(err, &partial) {
+			results = partial.Applied
+		}
+		for _, r := range results {
+			applied = append(applied, MigrationStatus{Version: r.Source.Version, Name: path.Base(r.Source.Path),
+				Applied: true, AppliedAt: opts.withDefaults().Now().UTC()})
+		}
+		if err != nil {
+			return translate(ctx, err, "migrate the schema")
+		}
+		return nil
+	})
+	return applied, err
+}
+
+// MigrationStatuses lists all steps of the schema that this binary knows, oldest first.
+func MigrationStatuses(ctx context.Context, opts Options) ([]MigrationStatus, error) {
+	var all []MigrationStatus
+	err := withProvider(ctx, opts, func(_ *sqlx.DB, p *goose.Provider) error {
+		found, err := p.Status(ctx)
+		if err != nil {
+			return translate(ctx, err, "read the schema's status")
+		}
+		for _, m := range found {
+			st := MigrationStatus{Version: m.Source.Version, Name: path.Base(m.Source.Path), Applied: m.State == goose.StateApplied}
+			if st.Applied {
+				st.AppliedAt = m.AppliedAt.UTC()
+			}
+			all = append(all, st)
+		}
+		return nil
+	})
+	return all, err
+}
+
+func withProvider(ctx context.Context, opts Options, do func(*sqlx.DB, *goose.Provider) error) error {
+	opts.ReadTimeout = max(opts.ReadTimeout, 15*time.Minute) // building an index may take its time
+	db, err := connect(opts.withDefaults())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.PingContext(ctx); err != nil {
+		return translate(ctx, err, "connect to the database (is REVERIE_DATABASE_URL right, and is it running?)")
+	}
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300), lock.WithUnlockTimeout(1, 30))
+	if err != nil {
+		return fmt.Errorf("make the migration lock: %w", err)
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, db.DB, Migrations(),
+		goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("read the migrations: %w", err)
+	}
+	return do(db, provider)
+}
+
+// checkServer says what is missing before a migration fails halfway in words of SQL.
+func checkServer(ctx context.Context, db *sqlx.DB) error {
+	var server struct {
+		Num    int    `db:"num"`
+		Name   string `db:"name"`
+		Vector bool   `db:"vector"`
+	}
+	err := db.GetContext(ctx, &server, `select current_setting('server_version_num')::int as num,
+		current_setting('server_version') as name,
+		exists (select 1 from pg_available_extensions where name = 'vector') as vector`)
+	switch {
+	case err != nil:
+		return translate(ctx, err, "ask the server for its version")
+	case server.Num < minServer:
+		return fmt.Errorf("the server is PostgreSQL %s, Reverie needs 15 or later: %w", server.Name, reverie.ErrConfiguration)
+	case !server.Vector:
+		return fmt.Errorf("the server has no pgvector: %w: install its package for PostgreSQL %d (such as postgresql-%d-pgvector) and migrate again",
+			reverie.ErrConfiguration, server.Num/10000, server.Num/10000)
+	}
+	return nil
+}
+
+// WantedVersion is the schema version that this binary is made for.
+func WantedVersion() int64 {
+	names, err := fs.Glob(Migrations(), "*.sql")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	var newest int64
+	for _, name := range names {
+		number, _, _ := strings.Cut(name, "_")
+		if v, err := strconv.ParseInt(number, 10, 64); err == nil {
+			newest = max(newest, v)
+		}
+	}
+	return newest
+}
+
+// CheckSchema refuses a schema that is older or newer than this binary with
+// reverie.ErrOutdatedSchema.
+func (s *Store) CheckSchema(ctx context.Context) error {
+	info, err := s.Info(ctx)
+	if err != nil {
+		return err
+	}
+	switch wanted := WantedVersion(); {
+	case info.SchemaVersion < wanted:
+		return fmt.Errorf("the schema is at version %d and this binary needs %d: %w: run `reverie migrate up`",
+			info.SchemaVersion, wanted, reverie.ErrOutdatedSchema)
+	case info.SchemaVersion > wanted:
+		return fmt.Errorf("the schema is at version %d, newer than the %d that this binary knows: %w: update reverie",
+			info.SchemaVersion, wanted, reverie.ErrOutdatedSchema)
+	}
+	return nil
+}

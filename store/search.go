@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// There is no index over vectors: a group has tens to hundreds of memories,
+	// and reading them all behind the group's own index finds every one of them.
+	searchQuery = `select * from (
+			select ` + memoryColumns + `, 1 - (embedding <=> $2::vector) as score from memories
+			where group_id = $1 and status = 'active' and embedding_model = $3 and embedding is not null
+				and (cardinality($4::text[]) = 0 or kind = any ($4::text[]))) near
+		where score >= $5::float8 order by score desc, memory_id limit nullif($6::int, 0)`
+
+	nearestQuery = `select m.memory_id from memories m
+		cross join lateral (select min(m.embedding <=> p.v) as distance from unnest($4::vector[]) as p (v)) d
+		where m.group_id = $1 and m.status = 'active' and ($2 = '' or m.kind = $2) and m.embedding_model = $3 and m.embedding is not null
+		order by d.distance, m.memory_id limit nullif($5::int, 0)`
+)
+
+type hitRow struct {
+	memoryRow
+	Score float64 `db:"score"`
+}
+
+// Search returns the group's active memories nearest to a vector, best first,
+// comparing every one of them that has a vector of the same model and width. The
+// score of a hit is the plain cosine, for the caller to calibrate. A limit of 0
+// is no limit. A vector without a direction, or of another width than its model
+// names, is reverie.ErrInvalid.
+func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) ([]reverie.Hit, error) {
+	what := fmt.Sprintf("search group %q", q.GroupID)
+	if err := checkVector(q.Model, q.Vector); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	kinds := make(pq.StringArray, len(q.Kinds))
+	for i, k := range q.Kinds {
+		kinds[i] = string(k)
+	}
+	var rows []hitRow
+	err := s.run(ctx, work{what: what, readOnly: true, prepare: []string{searchQuery}, do: func(ctx context.Context, t *tx) error {
+		rows = nil
+		return t.list(ctx, &rows, searchQuery, q.GroupID, vector(q.Vector), q.Model, kinds, q.MinCosine, q.Limit)
+	}})
+	hits := make([]reverie.Hit, len(rows))
+	for i, r := range rows {
+		hits[i] = reverie.Hit{Memory: r.memory(), Score: r.Score}
+	}
+	return hits, err
+}
+
+// NearestHeads returns the ids of the active memories that come nearest to any
+// of the probes, best first: all those of one kind ("": of any) with a vector of
+// that model. A limit of 0 is no limit.
+func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string, probes [][]float32, limit int) ([]string, error) {
+	what := fmt.Sprintf("rank the memories of group %q", groupID)
+	for i, p := range probes {
+		if err := checkVector(model, p); err != nil {
+			return nil, fmt.Errorf("%s: probe %d: %w", what, i+1, err)
+		}
+	}
+	if len(probes) == 0 {
+		return nil, nil
+	}
+	var ids []string
+	err := s.run(ctx, work{what: what, readOnly: true, prepare: []string{nearestQuery}, do: func(ctx context.Context, t *tx) error {
+		ids = nil
+		array, err := s.vectors(ctx, t, probes)
+		if err != nil {
+			return err
+		}
+		return t.list(ctx, &ids, nearestQuery, groupID, string(kind), model, array, limit)
+	}})
+	return ids, err
+}

@@ -1,0 +1,211 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+// tx is one transaction. Its statements run prepared where the store has them
+// prepared, and in one round trip each either way.
+type tx struct {
+	*sqlx.Tx
+	prepared map[string]*sqlx.Stmt
+}
+
+func (t *tx) get(ctx context.Context, dest any, query string, args ...any) error {
+	if st := t.prepared[query]; st != nil {
+		return t.StmtxContext(ctx, st).GetContext(ctx, dest, args...)
+	}
+	return t.GetContext(ctx, dest, query, args...)
+}
+
+func (t *tx) list(ctx context.Context, dest any, query string, args ...any) error {
+	if st := t.prepared[query]; st != nil {
+		return t.StmtxContext(ctx, st).SelectContext(ctx, dest, args...)
+	}
+	return t.SelectContext(ctx, dest, query, args...)
+}
+
+// exec returns the number of rows written.
+func (t *tx) exec(ctx context.Context, query string, args ...any) (int, error) {
+	var res sql.Result
+	var err error
+	if st := t.prepared[query]; st != nil {
+		res, err = t.StmtxContext(ctx, st).ExecContext(ctx, args...)
+	} else {
+		res, err = t.ExecContext(ctx, query, args...)
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
+// work is what one transaction does. Do may be run again after a rollback, so
+// it must set its results afresh.
+type work struct {
+	what     string   // "apply chunk 2 of run …", for errors
+	prepare  []string // statements worth preparing
+	readOnly bool     // one snapshot for all statements, no writes
+	do       func(ctx context.Context, t *tx) error
+	// committed tells, on a fresh connection, whether do's writes are there,
+	// when the reply to its commit was lost. It must first lock a row that do
+	// locks, so that it waits for a commit still under way. nil: do is safe to
+	// repeat.
+	committed func(ctx context.Context, t *tx) (bool, error)
+}
+
+// maxTries bounds how often a transaction is run: deadlocks and lost connections
+// roll it back whole, so that repeating it is safe.
+const maxTries = 3
+
+// run runs w until it is committed or has failed for good.
+func (s *Store) run(ctx context.Context, w work) error {
+	var err error
+	for range maxTries {
+		var sent bool
+		sent, err = s.try(ctx, w)
+		if err == nil {
+			return nil
+		}
+		if sent && lostReply(err) {
+			done, settleErr := s.settle(ctx, w)
+			if settleErr != nil {
+				return fmt.Errorf("%s: the connection broke at commit and the outcome could not be read (%v): %w", w.what, settleErr, err)
+			}
+			if done {
+				return nil
+			}
+			if ctx.Err() == nil { // it is rolled back for certain, or safe to repeat
+				continue
+			}
+		}
+		if ctx.Err() != nil || !repeatable(err) {
+			break
+		}
+	}
+	return translate(ctx, err, w.what)
+}
+
+// try runs w once. sent tells whether the commit was sent to the server.
+func (s *Store) try(ctx context.Context, w work) (sent bool, err error) {
+	prepared, err := s.prepare(ctx, w.prepare)
+	if err != nil {
+		return false, err
+	}
+	opts := &sql.TxOptions{}
+	if w.readOnly {
+		opts.ReadOnly, opts.Isolation = true, sql.LevelRepeatableRead
+	}
+	raw, err := s.db.BeginTxx(ctx, opts)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = raw.Rollback() }() // after a commit this is a no-op
+	t := &tx{Tx: raw, prepared: prepared}
+	if err := s.setTimeouts(ctx, t, s.opts.LockTimeout); err != nil {
+		return false, err
+	}
+	if err := w.do(ctx, t); err != nil {
+		return false, err
+	}
+	return true, raw.Commit()
+}
+
+// setTimeouts bounds this transaction alone, in one round trip.
+func (s *Store) setTimeouts(ctx context.Context, t *tx, lock time.Duration) error {
+	_, err := t.ExecContext(ctx, fmt.Sprintf("set local statement_timeout = %d; set local lock_timeout = %d; "+
+		"set local idle_in_transaction_session_timeout = %d",
+		s.opts.StatementTimeout.Milliseconds(), lock.Milliseconds(), s.opts.IdleTimeout.Milliseconds()))
+	return err
+}
+
+// settle asks on a fresh connection whether w was committed. The caller's
+// context may be over; the answer is wanted all the same. A transaction whose
+// client is gone ends at the latest with its idle timeout, so waiting a little
+// longer than that for its locks always gives an answer.
+func (s *Store) settle(ctx context.Context, w work) (bool, error) {
+	if w.committed == nil {
+		return false, nil
+	}
+	wait := s.opts.IdleTimeout + s.opts.LockTimeout
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*wait)
+	defer cancel()
+	raw, err := s.db.BeginTxx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = raw.Rollback() }()
+	t := &tx{Tx: raw}
+	if err := s.setTimeouts(ctx, t, wait); err != nil {
+		return false, err
+	}
+	return w.committed(ctx, t)
+}
+
+// prepare prepares on the pool, before a connection is taken: a transaction that
+// asked the pool for a second connection could wait for itself.
+func (s *Store) prepare(ctx context.Context, queries []string) (map[string]*sqlx.Stmt, error) {
+	if s.opts.Unprepared {
+		return nil, nil
+	}
+	found := make(map[string]*sqlx.Stmt, len(queries))
+	for _, q := range queries {
+		s.mu.Lock()
+		st := s.prepared[q]
+		s.mu.Unlock()
+		if st == nil {
+			fresh, err := s.db.PreparexContext(ctx, q)
+			if err != nil {
+				return nil, err
+			}
+			s.mu.Lock()
+			if st = s.prepared[q]; st == nil {
+				st, fresh = fresh, nil
+				s.prepared[q] = st
+			}
+			s.mu.Unlock()
+			if fresh != nil { // another goroutine was first
+				_ = fresh.Close()
+			}
+		}
+		found[q] = st
+	}
+	return found, nil
+}
+
+// lostReply tells whether err leaves open what the server did.
+func lostReply(err error) bool {
+	var answer *pq.Error
+	return !errors.As(err, &answer) && !errors.Is(err, pq.ErrInFailedTransaction) // the server has spoken
+}
+
+// repeatable tells whether another try may succeed where this one was rolled back.
+func repeatable(err error) bool {
+	if answer := asAnswer(err); answer != nil {
+		return answer.Code == codeDeadlock || answer.Code == codeSerialization
+	}
+	var netErr *net.OpError
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		(errors.As(err, &netErr) && !netErr.Timeout())
+}
+
+// one turns an empty result into reverie.ErrNotFound.
+func one(err error, format string, args ...any) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf(format+": %w", append(args, reverie.ErrNotFound)...)
+	}
+	return err
+}
