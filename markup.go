@@ -46,6 +46,9 @@ func findMarkup(text string) string {
 	for _, m := range tags.FindAllStringSubmatchIndex(text, -1) {
 		before, _ := utf8.DecodeLastRuneInString(text[:m[0]])
 		name := strings.ToLower(text[m[2]:m[3]])
+		if text[m[0]+1] == ' ' && !dangerousTags[name] {
+			continue // a < b and b > c
+		}
 		if isSpaced(before) && text[m[3]] == '>' && !dangerousTags[name] {
 			continue // List<String>
 		}

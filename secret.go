@@ -22,6 +22,7 @@ type secretRule struct {
 	re       *regexp.Regexp
 	group    int                     // the capturing group that is the secret, 0 for all
 	valid    func(value string) bool // nil: the shape is proof enough
+	trim     string                  // marks that end a sentence or quote, no part of the secret
 }
 
 // secretFinder is the table of rules, ready for use.
@@ -41,17 +42,36 @@ func newSecretFinder(rules []secretRule) *secretFinder {
 }
 
 // FindSecrets returns the well-known shapes of keys, tokens and passwords in
-// text, by position, none overlapping another. It takes time linear in the
-// text, and one pass over what holds no secret's keyword.
-func FindSecrets(text string) []Finding { return secrets().find(text) }
+// text, by position, none overlapping another. What [MaskSecrets] has put into
+// the text is none. It takes time linear in the text, and one pass over what
+// holds no secret's keyword.
+func FindSecrets(text string) []Finding {
+	if !strings.Contains(text, maskOpen) {
+		return secrets().find(text)
+	}
+	var found []Finding
+	at := 0
+	for _, m := range append(mask.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+		for _, f := range secrets().find(text[at:m[0]]) {
+			found = append(found, Finding{f.Rule, at + f.Start, at + f.End})
+		}
+		at = m[1]
+	}
+	return found
+}
 
 // MaskSecrets replaces each secret by its rule's name, as [secret:aws-key], so
 // that a text may be logged, stored or sent to a model. It is idempotent.
 func MaskSecrets(text string) string {
-	found := FindSecrets(text)
-	if len(found) == 0 {
-		return text
+	// What a mask leaves beside it can read as a secret in its turn. Every round
+	// leaves less that is not mask, so the loop ends.
+	for found := FindSecrets(text); len(found) > 0; found = FindSecrets(text) {
+		text = maskFindings(text, found)
 	}
+	return text
+}
+
+func maskFindings(text string, found []Finding) string {
 	var b strings.Builder
 	at := 0
 	for _, f := range found {
@@ -64,6 +84,8 @@ func MaskSecrets(text string) string {
 }
 
 const maskOpen = "[secret:"
+
+var mask = regexp.MustCompile(`\[secret:[a-z0-9-]{1,40}\]`)
 
 func (s *secretFinder) find(text string) []Finding {
 	var found []Finding
@@ -78,9 +100,10 @@ func (s *secretFinder) find(text string) []Finding {
 func (r *secretRule) find(text string) []Finding {
 	var found []Finding
 	for _, m := range r.re.FindAllStringSubmatchIndex(text, -1) {
-		start, end := m[2*r.group], m[2*r.group+1]
-		if r.valid == nil || r.valid(text[start:end]) {
-			found = append(found, Finding{r.name, start, end})
+		value := strings.TrimRight(text[m[2*r.group]:m[2*r.group+1]], r.trim)
+		if value != "" && (r.valid == nil || r.valid(value)) {
+			start := m[2*r.group]
+			found = append(found, Finding{r.name, start, start + len(value)})
 		}
 	}
 	return found

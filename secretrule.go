@@ -80,7 +80,7 @@ func spokenRules() []secretRule {
 		zhIs  = `[^\S\n]*(?:就是|改成了?|换成了?|改为|換成了?|改為|設為|设为|设成|還是|还是|是|为|為|=|:|：|→)\s*["'“‘「『` + "`" + `(（]{0,2}`
 		value = `([!-~]{4,})(?:[^!-~年月日位个個次天号號元块塊人]|$)`
 	)
-	return []secretRule{
+	rules := []secretRule{
 		shape("password", `(?i)\b(?:password|passwd|passphrase|passcode|pwd|psw|wi-?fi pass|wifi key)(?:\s+(?:for|of|to|on)\s+(?:\S+\s+){1,4}?)?["']?`+is+value,
 			"passw", "passp", "passc", "pwd", "psw", "wifi pass", "wi-fi pass", "wifi key").in(1, spokenPassword),
 		shape("password", `(?:密码|密碼|口令|暗号|暗號|通行码|通行碼)(?:[^\S\n]*[(（][^)）\n]{0,12}[)）])?`+zhIs+value, "密码", "密碼", "口令", "暗号", "暗號", "通行码", "通行碼").in(1, spokenPassword),
@@ -90,6 +90,10 @@ func spokenRules() []secretRule {
 			"key", "secret", "token").in(1, spokenToken),
 		shape("api-key", `(?i)(?:密钥|密鑰|秘钥|秘鑰|金鑰|私钥|私鑰|令牌|token|key)`+zhIs+`([!-~]{12,})`, "密钥", "密鑰", "秘钥", "秘鑰", "金鑰", "私钥", "私鑰", "令牌", "token", "key").in(1, spokenToken),
 	}
+	for i := range rules {
+		rules[i].trim = `.,;:?"')>]}` + "`"
+	}
+	return rules
 }
 
 // mixed tells a random token from words: letters and digits, and more than a
@@ -102,14 +106,12 @@ func mixed(value string) bool {
 // spokenToken tells a key that somebody names as one: mixed, and no path, URL
 // or version.
 func spokenToken(value string) bool {
-	value = strings.TrimRight(value, `.,;!?"')>`)
 	return len(value) >= 12 && mixed(value) && !strings.Contains(value, "://") && !strings.HasPrefix(value, "/")
 }
 
 // spokenPassword tells a password from the next word of the sentence: it has a
 // digit, or both cases or a symbol inside. "The password is required" is none.
 func spokenPassword(value string) bool {
-	value = strings.TrimRight(value, `.,;:!?"')>`+"`")
 	if len(value) < 4 || !notPlaceholder(value) {
 		return false
 	}
