@@ -1,0 +1,119 @@
+package main
+
+// Config is every setting of the binary. Each leaf is one setting: its path is
+// the section and the toml tag ([llm.evolve] model is "llm.evolve.model"), its
+// environment name follows from the path (REVERIE_LLM_EVOLVE_MODEL). The tags
+// say the rest:
+//
+//   - default: the value when nobody sets it, in the environment's spelling
+//   - comment: what it means, its unit and its choices; a section's own too
+//   - options: the values that are allowed, besides empty, between bars
+//   - min, max: the range that is allowed
+//   - empty: "no" where the empty string is no value
+//
+// A field of type [Secret] is never shown whole, and may be read from the file
+// that its twin with the suffix _file names.
+type Config struct {
+	Database DatabaseConfig `toml:"database" comment:"Where memories are stored: PostgreSQL 15 or later with pgvector."`
+	LLM      LLMConfig      `toml:"llm" comment:"The model that decides what to remember."`
+	Embed    EmbedConfig    `toml:"embed" comment:"The model that turns statements into vectors for search. What is left empty follows [llm] where that provider has embeddings (openai, gemini, offline). A model's vectors are never compared with another's."`
+	Evolve   EvolveConfig   `toml:"evolve" comment:"How one run treats one group."`
+	Group    GroupConfig    `toml:"group" comment:"Groups that an import creates; existing ones stay as they are."`
+	Log      LogConfig      `toml:"log" comment:"The log, on standard error."`
+	Prompts  PromptsConfig  `toml:"prompts" comment:"The texts that the model is given."`
+
+	origins *Provenance // where each value came from
+}
+
+// DatabaseConfig says where the database is. Without URL and URLFile the binary
+// runs a private cluster of its own.
+type DatabaseConfig struct {
+	URL              Secret   `toml:"url" comment:"Connection URL, postgres://user:password@host:5432/name?sslmode=require. Empty = a private PostgreSQL cluster of this user, started on demand."`
+	URLFile          string   `toml:"url_file" comment:"File that holds the connection URL instead (a mounted secret)."`
+	MigrateURL       Secret   `toml:"migrate_url" comment:"Direct connection URL for migrations, where url goes through a pooler. Empty = url."`
+	MigrateURLFile   string   `toml:"migrate_url_file" comment:"File that holds migrate_url instead."`
+	BinDir           string   `toml:"bin_dir" comment:"Private cluster: folder of the PostgreSQL programs (initdb, postgres). Empty = found by itself."`
+	DataDir          string   `toml:"data_dir" comment:"Private cluster: where it lives. Empty = the user's data folder. REVERIE_DATA_DIR is a short name for it."`
+	MaxConns         int      `toml:"max_conns" default:"8" min:"1" max:"1000" comment:"Connections at most."`
+	StatementTimeout Duration `toml:"statement_timeout" default:"30s" min:"10ms" max:"24h" comment:"One SQL statement takes at most this long."`
+	LockTimeout      Duration `toml:"lock_timeout" default:"10s" min:"10ms" max:"24h" comment:"Waiting for a row lock takes at most this long."`
+	ReadTimeout      Duration `toml:"read_timeout" default:"60s" min:"10ms" max:"24h" comment:"A connection that stays silent for this long is dead. Must be longer than statement_timeout."`
+}
+
+// LLMConfig is the model of all jobs, and the policy of all calls. A job's own
+// section overrides the model: see [Config.generation].
+type LLMConfig struct {
+	Provider        string   `toml:"provider" options:"gemini|openai|anthropic|offline" comment:"gemini, openai (also Ollama, vLLM, DeepSeek, Qwen and the like, by base_url), anthropic, or offline: a simple extractive baseline without network or key. Empty = none, or openai where base_url is set."`
+	BaseURL         string   `toml:"base_url" comment:"Address of the API, such as http://localhost:11434/v1. Empty = the provider's own."`
+	APIKey          Secret   `toml:"api_key" comment:"The provider's key. Better kept in the environment or in a file. Optional for openai with a base_url."`
+	APIKeyFile      string   `toml:"api_key_file" comment:"File that holds the key instead."`
+	Model           string   `toml:"model" comment:"Empty = the provider's default: gemini-2.5-flash, gpt-5-mini, claude-haiku-4-5, offline-extractive-v1."`
+	Timeout         Duration `toml:"timeout" default:"120s" min:"10ms" max:"1h" comment:"One call takes at most this long."`
+	Temperature     *float64 `toml:"temperature" min:"0" max:"2" comment:"A number from 0 to 2. Empty = not sent: some models refuse it."`
+	MaxOutputTokens int      `toml:"max_output_tokens" default:"8192" min:"16" max:"1000000" comment:"Length of one answer at most, a model's thinking included."`
+
+	Attempts          int      `toml:"attempts" default:"4" min:"1" max:"20" comment:"How often a call is tried when it fails for a passing reason (429, 5xx, timeout)."`
+	RequestsPerMinute int      `toml:"requests_per_minute" default:"0" min:"0" comment:"Requests a minute at most. 0 = no limit."`
+	TokensPerMinute   int      `toml:"tokens_per_minute" default:"0" min:"0" comment:"Tokens a minute at most, input and output together. 0 = no limit."`
+	BreakerFailures   int      `toml:"breaker_failures" default:"5" min:"1" max:"1000" comment:"After this many failures in a row no call is sent for breaker_delay."`
+	BreakerDelay      Duration `toml:"breaker_delay" default:"30s" min:"1ms" max:"24h" comment:"How long to leave a failing provider alone."`
+	Prices            []string `toml:"prices" default:"gemini-2.5-flash=0.30/2.50,gpt-5-mini=0.25/2.00,claude-haiku-4-5=1.00/5.00,text-embedding-3-small=0.02,gemini-embedding-001=0.15" comment:"USD per million tokens, model=input/output, or model=input for embeddings. The defaults are list prices of July 2026. A list of your own replaces them; models that are not in it cost 0 in the ledger. In the environment: separated by commas."`
+
+	Evolve JobConfig `toml:"evolve" comment:"Overrides [llm] for the evolve job. A provider or a base_url of its own brings its own key: the key of [llm] is not sent to another host."`
+}
+
+// JobConfig overrides [LLMConfig] for one job. What is zero is as in [llm].
+type JobConfig struct {
+	Provider        string   `toml:"provider" options:"gemini|openai|anthropic|offline" comment:"Empty = as [llm]."`
+	BaseURL         string   `toml:"base_url" comment:"Empty = as [llm], or the provider's own where provider differs."`
+	APIKey          Secret   `toml:"api_key" comment:"Empty = as [llm], where the provider and the host are the same."`
+	APIKeyFile      string   `toml:"api_key_file" comment:"File that holds the key instead."`
+	Model           string   `toml:"model" comment:"Empty = as [llm], or the provider's default where provider or host differ."`
+	Timeout         Duration `toml:"timeout" min:"10ms" max:"1h" comment:"Empty = as [llm]."`
+	Temperature     *float64 `toml:"temperature" min:"0" max:"2" comment:"Empty = as [llm]."`
+	MaxOutputTokens int      `toml:"max_output_tokens" min:"16" max:"1000000" comment:"0 = as [llm]."`
+}
+
+// EmbedConfig is the embedding model: see [Config.embedding].
+type EmbedConfig struct {
+	Provider   string   `toml:"provider" options:"gemini|openai|offline" comment:"gemini, openai, or offline (hashed character n-grams). Empty = as [llm]; anthropic has no embeddings."`
+	BaseURL    string   `toml:"base_url" comment:"Empty = as [llm] where the provider is the same, or the provider's own."`
+	APIKey     Secret   `toml:"api_key" comment:"Empty = as [llm] where the provider and the host are the same."`
+	APIKeyFile string   `toml:"api_key_file" comment:"File that holds the key instead."`
+	Model      string   `toml:"model" comment:"Empty = the provider's default: text-embedding-3-small, gemini-embedding-001, offline-ngram-v1."`
+	Dimensions int      `toml:"dimensions" default:"1536" min:"0" max:"16000" comment:"Width of a vector. Once set, a model that answers another width is an error. Unset or 0 = 1536 is asked for and the model's own width accepted."`
+	Timeout    Duration `toml:"timeout" default:"60s" min:"10ms" max:"1h" comment:"One call takes at most this long."`
+	Batch      int      `toml:"batch" default:"100" min:"1" max:"2048" comment:"Texts of one call at most."`
+	Floor      float64  `toml:"floor" default:"0" min:"-1" max:"1" comment:"Cosine of unrelated texts: score 0. With floor and ceiling both 0, what is known of the model."`
+	Ceiling    float64  `toml:"ceiling" default:"0" min:"-1" max:"1" comment:"Cosine of the same fact in other words: score 1."`
+}
+
+// EvolveConfig bounds the evolve job.
+type EvolveConfig struct {
+	MaxMessages    int      `toml:"max_messages" default:"200" min:"1" max:"2000" comment:"Messages of one chunk at most. More become more chunks; none is left out."`
+	MaxInputTokens int      `toml:"max_input_tokens" default:"24000" min:"1000" max:"1000000" comment:"Tokens of one chunk's input at most."`
+	MaxCreates     int      `toml:"max_creates" default:"20" min:"1" max:"1000" comment:"New memories of one run at most."`
+	MaxActive      int      `toml:"max_active" default:"60" min:"1" max:"1000" comment:"A group with this many active memories gets no new ones."`
+	Target         int      `toml:"target" default:"30" min:"1" max:"1000" comment:"Active memories to aim for; beyond it the model is asked to merge. At most max_active."`
+	StaleAfter     Duration `toml:"stale_after" default:"504h" min:"1h" max:"87600h" comment:"A memory that nothing has supported for this long may be deleted without a quote. 504h = 21 days, counted back from the window's end."`
+	HoldRatio      float64  `toml:"hold_ratio" default:"0.2" min:"0" max:"1" comment:"A run that deletes and rewrites more than this part of the active memories waits for a person..."`
+	HoldMin        int      `toml:"hold_min" default:"2" min:"0" max:"1000" comment:"...unless they are no more than this many."`
+	ContextLimit   int      `toml:"context_limit" default:"200" min:"0" max:"2000" comment:"Messages shown again by --days at most."`
+}
+
+// GroupConfig is what a group starts with.
+type GroupConfig struct {
+	TimeZone string `toml:"time_zone" default:"UTC" empty:"no" comment:"IANA name, such as Asia/Shanghai. Its midnight divides the nights."`
+	Language string `toml:"language" options:"zh|en" comment:"Language of the memories: zh or en. Empty = that of the messages."`
+}
+
+// LogConfig says what is logged, and how.
+type LogConfig struct {
+	Level  string `toml:"level" default:"info" options:"debug|info|warn|error" empty:"no" comment:"debug, info, warn or error."`
+	Format string `toml:"format" default:"text" options:"text|json" empty:"no" comment:"text or json."`
+}
+
+// PromptsConfig says which prompts are used.
+type PromptsConfig struct {
+	Dir string `toml:"dir" comment:"Folder with prompt files that replace the built-in ones of the same name. Empty = the built-in ones."`
+}

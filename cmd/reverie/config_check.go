@@ -1,0 +1,196 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reverie"
+)
+
+// check finds everything that is wrong with the values of cfg, one by one and
+// together.
+func check(cfg *Config) []error {
+	c := checker{cfg: cfg}
+	for _, s := range configSchema().settings {
+		if why := s.allowed(s.field(cfg)); why != "" {
+			c.report(s.path, "%s", why)
+		}
+	}
+	c.addresses()
+	c.prices()
+	c.together()
+	return c.problems
+}
+
+type checker struct {
+	cfg      *Config
+	problems []error
+}
+
+// report adds a problem of one setting.
+func (c *checker) report(path, format string, args ...any) {
+	s := configSchema().byPath[path]
+	c.problems = append(c.problems, &problemError{
+		path: path, value: s.text(c.cfg), origin: c.cfg.origins.Origin(path), reason: fmt.Sprintf(format, args...),
+	})
+}
+
+// allowed says why a value is none of those that the tags allow, or nothing.
+func (s *setting) allowed(v reflect.Value) string {
+	if v.Kind() == reflect.String {
+		return s.allowedText(v.String())
+	}
+	if s.min == "" && s.max == "" || v.IsZero() && s.def == "" {
+		return ""
+	}
+	n := number(v)
+	low, high := s.bound(s.min, -1), s.bound(s.max, +1)
+	if n >= low && n <= high { // false for NaN
+		return ""
+	}
+	switch {
+	case s.max == "":
+		return "must be " + s.min + " or more"
+	case s.def == "" && s.typ.Kind() != reflect.Pointer:
+		return "must be from " + s.min + " to " + s.max + ", or empty"
+	default:
+		return "must be from " + s.min + " to " + s.max
+	}
+}
+
+func (s *setting) allowedText(text string) string {
+	if text == "" {
+		if s.noEmpty {
+			return "must not be empty" + s.choices(", but ")
+		}
+		return ""
+	}
+	if len(s.options) > 0 && !slices.Contains(s.options, text) {
+		return "must be" + s.choices(" ") + suggest(text, s.options)
+	}
+	return ""
+}
+
+func (s *setting) choices(before string) string {
+	if len(s.options) == 0 {
+		return ""
+	}
+	list := strings.Join(s.options, ", ")
+	if !s.noEmpty {
+		list += ", or empty"
+	}
+	return before + "one of " + list
+}
+
+// number is the size of a value in the unit of its bounds.
+func number(v reflect.Value) float64 {
+	switch x := v.Interface().(type) {
+	case int:
+		return float64(x)
+	case float64:
+		return x
+	case *float64:
+		return *x
+	case Duration:
+		return float64(x.Duration)
+	}
+	return math.NaN()
+}
+
+// bound reads a min or max tag; where there is none, it is infinity with the
+// given sign.
+func (s *setting) bound(tag string, sign int) float64 {
+	if tag == "" {
+		return math.Inf(sign)
+	}
+	v, err := s.parse(tag)
+	if err != nil {
+		return math.NaN() // nothing passes: a test reads every bound
+	}
+	return number(v)
+}
+
+// addresses checks what must be a URL. No error repeats what [url.Parse] says,
+// since that holds the URL with its password.
+func (c *checker) addresses() {
+	for _, path := range []string{"llm.base_url", "llm.evolve.base_url", "embed.base_url"} {
+		s := configSchema().byPath[path]
+		if text := s.field(c.cfg).String(); text != "" && !isWebURL(text) {
+			c.report(path, "must be an address such as https://api.example.com/v1, without user and password")
+		}
+	}
+	for _, path := range []string{"database.url", "database.migrate_url"} {
+		s := configSchema().byPath[path]
+		if text := s.field(c.cfg).String(); text != "" && !isDatabaseURL(text) {
+			c.report(path, "must be a connection URL such as postgres://user:password@host:5432/name?sslmode=require; write special characters of the password in percent form, @ as %%40")
+		}
+	}
+	if _, err := (reverie.Group{TimeZone: c.cfg.Group.TimeZone}).Location(); err != nil {
+		c.report("group.time_zone", "must be an IANA time zone such as UTC, Asia/Shanghai or Europe/Berlin")
+	}
+}
+
+func isWebURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil
+}
+
+// isDatabaseURL accepts a URL and the key=value form of libpq.
+func isDatabaseURL(text string) bool {
+	if !strings.Contains(text, "://") {
+		return strings.Contains(text, "=")
+	}
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")
+}
+
+// prices checks each item of [llm] prices.
+func (c *checker) prices() {
+	for _, item := range c.cfg.LLM.Prices {
+		if err := checkPrice(item); err != nil {
+			c.report("llm.prices", "%q: %v", item, err)
+		}
+	}
+}
+
+// checkPrice accepts model=input and model=input/output, USD per million
+// tokens. A model's name may hold an equals sign itself.
+func checkPrice(item string) error {
+	at := strings.LastIndex(item, "=")
+	if at <= 0 {
+		return errors.New("must be model=input/output in USD per million tokens, such as gpt-5-mini=0.25/2.00")
+	}
+	parts := strings.Split(item[at+1:], "/")
+	if len(parts) > 2 {
+		return errors.New("has more than two prices: one for input, one for output")
+	}
+	for _, part := range parts {
+		if p, err := strconv.ParseFloat(part, 64); err != nil || !(p >= 0) || math.IsInf(p, 0) {
+			return fmt.Errorf("%q is no price: write a number of USD per million tokens, such as 0.25", part)
+		}
+	}
+	return nil
+}
+
+// together checks settings that depend on each other.
+func (c *checker) together() {
+	cfg := c.cfg
+	if db := cfg.Database; db.ReadTimeout.Duration <= db.StatementTimeout.Duration {
+		c.report("database.read_timeout", "must be longer than database.statement_timeout (%s, %s)",
+			db.StatementTimeout, cfg.origins.Origin("database.statement_timeout"))
+	}
+	if e := cfg.Embed; (e.Floor != 0 || e.Ceiling != 0) && !(e.Floor < e.Ceiling) {
+		c.report("embed.floor", "must be less than embed.ceiling (%g, %s), or both 0 for what is known of the model",
+			e.Ceiling, cfg.origins.Origin("embed.ceiling"))
+	}
+	if e := cfg.Evolve; e.Target > e.MaxActive {
+		c.report("evolve.target", "must be at most evolve.max_active (%d, %s)",
+			e.MaxActive, cfg.origins.Origin("evolve.max_active"))
+	}
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"reverie"
+)
+
+// The providers.
+const (
+	providerOpenAI    = "openai"
+	providerGemini    = "gemini"
+	providerAnthropic = "anthropic"
+	providerOffline   = "offline" // no network, no key
+)
+
+// What a provider's models are unless the operator names others.
+var (
+	defaultModels = map[string]string{
+		providerOpenAI:    "gpt-5-mini",
+		providerGemini:    "gemini-2.5-flash",
+		providerAnthropic: "claude-haiku-4-5",
+		providerOffline:   "offline-extractive-v1",
+	}
+	defaultEmbedModels = map[string]string{
+		providerOpenAI:  "text-embedding-3-small",
+		providerGemini:  "gemini-embedding-001",
+		providerOffline: "offline-ngram-v1",
+	}
+)
+
+// defaultDimensions is the width that is asked for when none is set.
+const defaultDimensions = 1536
+
+// ModelSettings is a generating model, complete: nothing is left to inherit.
+type ModelSettings struct {
+	Provider        string // openai, gemini, anthropic or offline
+	BaseURL         string // "" = the provider's own
+	APIKey          Secret // "" for offline, and where a base_url needs none
+	Model           string
+	Timeout         time.Duration // of one call
+	Temperature     *float64      // nil = not sent
+	MaxOutputTokens int
+}
+
+// EmbedSettings is an embedding model, complete.
+type EmbedSettings struct {
+	Provider      string // openai, gemini or offline
+	BaseURL       string // "" = the provider's own
+	APIKey        Secret
+	Model         string
+	Dimensions    int           // the width to ask for
+	DimensionsSet bool          // the operator chose it: another width is an error
+	Timeout       time.Duration // of one call
+	Batch         int           // texts of one call
+	Floor         float64       // calibration; with Ceiling 0 too: what is known of the model
+	Ceiling       float64
+	Explicit      bool // [embed] names the endpoint or model; an inherited endpoint may lack embeddings
+}
+
+// provider of [llm]: a base_url alone means an OpenAI-compatible server.
+func (l *LLMConfig) provider() string {
+	if l.Provider == "" && l.BaseURL != "" {
+		return providerOpenAI
+	}
+	return l.Provider
+}
+
+// job returns the overrides of a job, none for one without a section.
+func (l *LLMConfig) job(name string) JobConfig {
+	if name == string(reverie.JobEvolve) {
+		return l.Evolve
+	}
+	return JobConfig{}
+}
+
+// generation returns the model for a job ("evolve"; "" for [llm] itself): what
+// [llm.<job>] sets, the rest from [llm]. Another provider brings its own
+// base_url, key and model; another host its own key and model, so that a key is
+// never sent where it does not belong. The error is a reverie.ErrConfiguration
+// that names the settings to set: no provider, or no key where one is needed.
+func (c *Config) generation(job string) (ModelSettings, error) {
+	llm, own := c.LLM, c.LLM.job(job)
+	section := "llm"
+	m := ModelSettings{
+		Provider:        cmp.Or(own.Provider, llm.provider()),
+		BaseURL:         own.BaseURL,
+		APIKey:          own.APIKey,
+		Model:           own.Model,
+		Timeout:         cmp.Or(own.Timeout, llm.Timeout).Duration,
+		Temperature:     cmp.Or(own.Temperature, llm.Temperature),
+		MaxOutputTokens: cmp.Or(own.MaxOutputTokens, llm.MaxOutputTokens),
+	}
+	if m.Provider == "" && own.BaseURL != "" {
+		m.Provider = providerOpenAI
+	}
+	if m.Provider == "" {
+		return ModelSettings{}, fmt.Errorf("no model is configured: %w: set REVERIE_LLM_PROVIDER (gemini, openai or anthropic) and REVERIE_LLM_API_KEY, "+
+			"or REVERIE_LLM_BASE_URL for an OpenAI-compatible server, or use --llm offline, a simple extractive baseline without network", reverie.ErrConfiguration)
+	}
+	if m.Provider == llm.provider() {
+		if m.BaseURL == "" {
+			m.BaseURL = llm.BaseURL
+		}
+		if sameHost(m.BaseURL, llm.BaseURL) {
+			m.APIKey = cmp.Or(m.APIKey, llm.APIKey)
+			m.Model = cmp.Or(m.Model, llm.Model)
+		}
+	}
+	if own.Provider != "" || own.BaseURL != "" {
+		section = "llm." + job
+	}
+	m.Model = cmp.Or(m.Model, defaultModels[m.Provider])
+	if m.Provider == providerOffline {
+		m.BaseURL, m.APIKey = "", ""
+	}
+	return m, needKey(section, m.Provider, m.BaseURL, m.APIKey)
+}
+
+// embedding returns the embedding model: what [embed] sets, the rest from [llm]
+// where the provider is the same; the key only where the host is, too. The
+// error is a reverie.ErrConfiguration that names the settings to set: no
+// provider, one without embeddings, or no key where one is needed.
+func (c *Config) embedding() (EmbedSettings, error) {
+	llm, own := c.LLM, c.Embed
+	e := EmbedSettings{
+		Provider:      cmp.Or(own.Provider, llm.provider()),
+		BaseURL:       own.BaseURL,
+		APIKey:        own.APIKey,
+		Dimensions:    cmp.Or(own.Dimensions, defaultDimensions),
+		DimensionsSet: own.Dimensions != 0 && c.origins.Origin("embed.dimensions").Layer != LayerDefault,
+		Timeout:       own.Timeout.Duration,
+		Batch:         own.Batch,
+		Floor:         own.Floor,
+		Ceiling:       own.Ceiling,
+		Explicit:      own.Provider != "" || own.BaseURL != "" || own.APIKey != "" || own.Model != "",
+	}
+	if own.Provider == "" && own.BaseURL != "" && e.Provider != providerGemini {
+		e.Provider = providerOpenAI // an address alone is an OpenAI-compatible server
+	}
+	switch e.Provider {
+	case "":
+		return EmbedSettings{}, fmt.Errorf("no embedding model is configured: %w: set REVERIE_EMBED_PROVIDER (openai, gemini or offline) and REVERIE_EMBED_API_KEY, "+
+			"or REVERIE_LLM_PROVIDER and REVERIE_LLM_API_KEY for both, or use --llm offline", reverie.ErrConfiguration)
+	case providerAnthropic:
+		return EmbedSettings{}, fmt.Errorf("anthropic has no embeddings: %w: set REVERIE_EMBED_PROVIDER to openai or gemini together with REVERIE_EMBED_API_KEY, "+
+			"or to offline, which needs no key", reverie.ErrConfiguration)
+	}
+	section := "embed"
+	if e.Provider == llm.provider() {
+		if e.BaseURL == "" {
+			e.BaseURL = llm.BaseURL
+		}
+		if sameHost(e.BaseURL, llm.BaseURL) {
+			e.APIKey = cmp.Or(e.APIKey, llm.APIKey)
+		}
+		if !e.Explicit {
+			section = "llm"
+		}
+	}
+	e.Model = cmp.Or(own.Model, defaultEmbedModels[e.Provider])
+	if e.Provider == providerOffline {
+		e.BaseURL, e.APIKey = "", ""
+	}
+	return e, needKey(section, e.Provider, e.BaseURL, e.APIKey)
+}
+
+// needKey refuses a model without a key, where it needs one.
+func needKey(section, provider, baseURL string, key Secret) error {
+	if key != "" || provider == providerOffline || provider == providerOpenAI && baseURL != "" {
+		return nil
+	}
+	prefix := envPrefix + strings.ToUpper(strings.ReplaceAll(section, ".", "_"))
+	hint := ""
+	if provider == providerOpenAI {
+		hint = fmt.Sprintf(", %s_BASE_URL for an OpenAI-compatible server without a key,", prefix)
+	}
+	return fmt.Errorf("%s needs a key: %w: set %s_API_KEY (or %s_API_KEY_FILE)%s or another %s_PROVIDER, "+
+		"or use --llm offline, a simple extractive baseline without network", provider, reverie.ErrConfiguration, prefix, prefix, hint, prefix)
+}
+
+// sameHost tells whether two addresses of one provider may share a key: the same
+// scheme and host name, any port and path.
+func sameHost(a, b string) bool {
+	if a == b {
+		return true
+	}
+	u, errA := url.Parse(a)
+	v, errB := url.Parse(b)
+	return errA == nil && errB == nil && u.Hostname() != "" &&
+		u.Scheme == v.Scheme && strings.EqualFold(u.Hostname(), v.Hostname())
+}

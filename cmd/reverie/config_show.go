@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// text is the setting's value as TOML writes it, with secrets masked.
+func (s *setting) text(cfg *Config) string {
+	v := s.field(cfg)
+	if s.secret() || s.key == "base_url" {
+		return strconv.Quote(s.redact(v.String()))
+	}
+	return tomlText(v)
+}
+
+// redact masks what of a text must not be shown: all of a key, the password of
+// an address.
+func (s *setting) redact(text string) string {
+	switch {
+	case text == "":
+		return ""
+	case s.key == "url", s.key == "migrate_url", s.key == "base_url":
+		return redactAddress(text)
+	default:
+		return mask
+	}
+}
+
+// tomlText is a value as TOML writes it. What is not set is empty.
+func tomlText(v reflect.Value) string {
+	switch x := v.Interface().(type) {
+	case Duration:
+		return strconv.Quote(x.String())
+	case *float64:
+		if x == nil {
+			return `""`
+		}
+		return floatText(*x)
+	case float64:
+		return floatText(x)
+	case []string:
+		items := make([]string, len(x))
+		for i, item := range x {
+			items[i] = strconv.Quote(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case int:
+		return strconv.Itoa(x)
+	default:
+		return strconv.Quote(v.String())
+	}
+}
+
+// floatText writes a number so that TOML takes it for a float.
+func floatText(f float64) string {
+	s := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.ContainsAny(s, ".") {
+		s += ".0"
+	}
+	return s
+}
+
+var (
+	passwordPair  = regexp.MustCompile(`(?i)((?:^|[\s?&])[\w-]*(?:password|passwd|secret|token|key)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]*)`)
+	harmlessValue = regexp.MustCompile(`(?i)sslkey\s*=\s*$`) // the name of a file
+)
+
+// redactAddress masks the password of a URL or of a key=value connection
+// string, wherever it stands. What it cannot read it masks whole.
+func redactAddress(text string) string {
+	out := passwordPair.ReplaceAllStringFunc(text, func(pair string) string {
+		m := passwordPair.FindStringSubmatch(pair)
+		if harmlessValue.MatchString(m[1]) {
+			return pair
+		}
+		return m[1] + mask
+	})
+	scheme, rest, isURL := strings.Cut(out, "://")
+	if !isURL {
+		if !strings.Contains(out, "=") {
+			return mask
+		}
+		return out
+	}
+	if _, err := url.Parse(text); err != nil {
+		return mask
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	if strings.Contains(rest[end:], "@") { // a password with a bare slash, perhaps
+		return mask
+	}
+	at := strings.LastIndex(rest[:end], "@")
+	if at < 0 {
+		return out
+	}
+	user, _, has := strings.Cut(rest[:at], ":")
+	if !has {
+		return out
+	}
+	return scheme + "://" + user + ":" + mask + rest[at:]
+}
+
+// Redacted returns a copy whose secrets are masked, for printing and logging.
+// The addresses of databases keep all but their password.
+func (c *Config) Redacted() *Config {
+	out := *c
+	for _, s := range configSchema().settings {
+		if s.secret() || s.key == "base_url" {
+			s.field(&out).SetString(s.redact(s.field(c).String()))
+		}
+	}
+	return &out
+}
+
+// shownSetting is one setting in the JSON of `reverie config`.
+type shownSetting struct {
+	Setting string `json:"setting"`
+	Value   any    `json:"value"` // number, text or list; a duration is a text, what is not set is null
+	Origin  string `json:"origin"`
+	Env     string `json:"env"`
+}
+
+// writeConfig writes each setting with its effective value and where it came
+// from: a table for people, or one JSON object
+// {"file": "...", "settings": [{"setting", "value", "origin", "env"}]}. Secrets
+// are masked.
+func writeConfig(w io.Writer, cfg *Config, prov *Provenance, asJSON bool) error {
+	if asJSON {
+		return writeConfigJSON(w, cfg, prov)
+	}
+	if prov.File == "" {
+		fmt.Fprint(w, "No configuration file; `reverie config init` writes one.\n\n")
+	} else {
+		fmt.Fprintf(w, "Configuration file: %s\n\n", prov.File)
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SETTING\tORIGIN\tVALUE")
+	for _, s := range configSchema().settings {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", s.path, prov.Origin(s.path), s.text(cfg))
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("write the configuration: %w", err)
+	}
+	return nil
+}
+
+func writeConfigJSON(w io.Writer, cfg *Config, prov *Provenance) error {
+	out := struct {
+		File     string         `json:"file"`
+		Settings []shownSetting `json:"settings"`
+	}{File: prov.File}
+	redacted := cfg.Redacted()
+	for _, s := range configSchema().settings {
+		out.Settings = append(out.Settings, shownSetting{
+			Setting: s.path, Value: s.json(redacted), Origin: prov.Origin(s.path).String(), Env: s.env,
+		})
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(out); err != nil {
+		return fmt.Errorf("write the configuration: %w", err)
+	}
+	return nil
+}
+
+// json is the value of a redacted Config for an encoder.
+func (s *setting) json(redacted *Config) any {
+	v := s.field(redacted)
+	if v.Kind() == reflect.String { // a Secret is masked already, and an address would be masked whole
+		return v.String()
+	}
+	return v.Interface()
+}
