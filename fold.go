@@ -16,11 +16,14 @@ func Fold(s string) string {
 	if isFolded(s) {
 		return s
 	}
-	s = cases.Fold().String(plain(s))
+	s = foldCase(plain(s))
 	// Folding case can undo the normal form, and the normal form can hold
 	// characters that fold again; three rounds are the most that Unicode needs.
 	for range 3 {
-		next := cases.Fold().String(plain(s))
+		if !strings.ContainsFunc(s, isUncommon) {
+			break
+		}
+		next := foldCase(plain(s))
 		if next == s {
 			break
 		}
@@ -29,35 +32,78 @@ func Fold(s string) string {
 	return s
 }
 
+// foldCase folds case alone. Chinese with a little English, the usual text,
+// takes the short way.
+func foldCase(s string) string {
+	if !strings.ContainsFunc(s, isUncommon) {
+		return strings.Map(func(r rune) rune {
+			if r >= 'A' && r <= 'Z' {
+				return r + 'a' - 'A'
+			}
+			return r
+		}, s)
+	}
+	return cases.Fold().String(s)
+}
+
+// isUncommon tells what needs a look into Unicode's tables: all but ASCII and
+// the blocks of Han, kana and Hangul syllables, which have no case and nothing
+// invisible.
+func isUncommon(r rune) bool {
+	switch {
+	case r < 0x7F:
+		return r < 0x20
+	case r >= 0x3001 && r <= 0x3130, r >= 0x3190 && r <= 0x9FFF, r >= 0xAC00 && r <= 0xD7A3:
+		return false
+	default:
+		return true
+	}
+}
+
 // plain is [Fold] without the folding of case: NFKC, invisible and control
 // characters removed, white space collapsed and trimmed.
 func plain(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.Map(keepVisible, norm.NFKC.String(s))
-	s = norm.NFKC.String(s) // what was removed may have kept two characters apart
-	return strings.Join(strings.Fields(s), " ")
+	s = norm.NFKC.String(s)
+	if strings.ContainsFunc(s, isUncommon) {
+		s = strings.Map(keepVisible, s)
+		s = norm.NFKC.String(s) // what was removed may have kept two characters apart
+	}
+	return collapse(s)
+}
+
+// collapse makes every run of white space one space, and trims.
+func collapse(s string) string {
+	prev := ' '
+	for _, r := range s {
+		if unicode.IsSpace(r) && (r != ' ' || prev == ' ') {
+			return strings.Join(strings.Fields(s), " ")
+		}
+		prev = r
+	}
+	return strings.TrimSuffix(s, " ")
 }
 
 // keepVisible drops what takes no room on the page. White space stays, line
 // breaks included, since they separate words.
 func keepVisible(r rune) rune {
-	if r >= 0x20 && r < 0x7F {
+	switch {
+	case !isUncommon(r):
+		return r
+	case unicode.IsSpace(r):
+		return ' '
+	case unicode.IsControl(r), isInvisible(r):
+		return -1
+	default:
 		return r
 	}
-	if unicode.IsSpace(r) {
-		return ' '
-	}
-	if unicode.IsControl(r) || isInvisible(r) {
-		return -1
-	}
-	return r
 }
 
 // isInvisible tells whether r is a format character, a variation selector, a
 // filler, or anything else that a renderer may ignore: bidirectional controls,
 // zero-width characters, the soft hyphen, the tag block.
 func isInvisible(r rune) bool {
-	if r < 0xAD {
+	if r < 0xAD || !isUncommon(r) {
 		return false
 	}
 	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) {

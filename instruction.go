@@ -7,35 +7,20 @@ import (
 	"unicode"
 )
 
-// instructionRule is one way of addressing the model that reads a memory.
-type instructionRule struct {
-	keywords []string // folded; the expression is tried where one of them occurs
-	re       *regexp.Regexp
-}
-
-type instructionFinder struct {
-	rules []instructionRule
-	words *keywords
-}
-
-var instructions = sync.OnceValue(func() *instructionFinder {
-	rules := append(englishInstructions(), chineseInstructions()...)
-	words := make([][]string, len(rules))
-	for i, r := range rules {
-		words[i] = r.keywords
-	}
-	return &instructionFinder{rules: rules, words: newKeywords(words)}
+// instructions are the ways of addressing the model that reads a memory.
+var instructions = sync.OnceValue(func() *patterns {
+	return newPatterns(append(englishInstructions(), chineseInstructions()...))
 })
 
 // findInstruction returns the first piece of text that tells the reading model
-// what to do, "" without one. What people do, want and agree on among
+// what to do, "" without one; text has been through plain. What people do, want and agree on among
 // themselves passes ("members ignore the old schedule"): most rules need the
 // imperative, that is a verb at the beginning of a clause or after "you".
 //
 // It knows phrases, not intentions: it is one fence among several, beside the
 // marking of memories as data wherever they are shown to a model.
 func findInstruction(text string) string {
-	folded := closeHan(Simplify(Fold(text)))
+	folded := closeHan(Simplify(foldCase(text)))
 	if at := instructions().find(folded); at != "" {
 		return at
 	}
@@ -48,15 +33,6 @@ func findInstruction(text string) string {
 		return spelledOut.FindString(joined)
 	}
 	return ""
-}
-
-func (f *instructionFinder) find(text string) (at string) {
-	candidates := f.words.find(text)
-	candidates.each(func(i int) bool {
-		at = strings.TrimSpace(f.rules[i].re.FindString(text))
-		return at == ""
-	})
-	return at
 }
 
 // closeHan takes out what stands between two Han characters to keep them from

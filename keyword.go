@@ -9,9 +9,15 @@ type keywords struct {
 	class [256]uint8 // of a byte; 0 for those in no keyword
 	width int        // number of classes
 	next  []uint16   // state x class -> state
-	hits  []ruleSet  // state -> rules whose keyword ends here
-	any   []bool     // state -> hits is not empty
+	any   []bool     // state -> some keyword ends here
+	hits  []ruleSet  // state -> rules of those keywords
+
+	ends    [][]keyword // state -> keywords that are all that has been read
+	shorter []uint16    // state -> the state of the longest proper suffix
 }
+
+// keyword is one word of one rule.
+type keyword struct{ rule, length int }
 
 // maxRules bounds the rules of one automaton.
 const maxRules = 512
@@ -20,6 +26,8 @@ const maxRules = 512
 type ruleSet [maxRules / 64]uint64
 
 func (s *ruleSet) add(rule int) { s[rule/64] |= 1 << (rule % 64) }
+
+func (s *ruleSet) has(rule int) bool { return s[rule/64]&(1<<(rule%64)) != 0 }
 
 func (s *ruleSet) merge(o *ruleSet) {
 	for i := range s {
@@ -77,6 +85,7 @@ func (k *keywords) learn(b byte) {
 func (k *keywords) addState() uint16 {
 	k.next = append(k.next, make([]uint16, k.width)...)
 	k.hits = append(k.hits, ruleSet{})
+	k.ends = append(k.ends, nil)
 	return uint16(len(k.hits) - 1)
 }
 
@@ -91,12 +100,13 @@ func (k *keywords) insert(rule int, word string) {
 		state = k.next[edge]
 	}
 	k.hits[state].add(rule)
+	k.ends[state] = append(k.ends[state], keyword{rule, len(word)})
 }
 
 // link fills the missing edges breadth first: each state falls back to the
 // longest suffix of what it has read that is a prefix of a keyword.
 func (k *keywords) link() {
-	fallback := make([]uint16, len(k.hits))
+	k.shorter = make([]uint16, len(k.hits))
 	var queue []uint16
 	for c := range k.width {
 		if to := k.next[c]; to != 0 {
@@ -105,12 +115,12 @@ func (k *keywords) link() {
 	}
 	for i := 0; i < len(queue); i++ {
 		state := queue[i]
-		k.hits[state].merge(&k.hits[fallback[state]])
+		k.hits[state].merge(&k.hits[k.shorter[state]])
 		for c := range k.width {
 			edge := int(state)*k.width + c
-			back := k.next[int(fallback[state])*k.width+c]
+			back := k.next[int(k.shorter[state])*k.width+c]
 			if to := k.next[edge]; to != 0 {
-				fallback[to] = back
+				k.shorter[to] = back
 				queue = append(queue, to)
 			} else {
 				k.next[edge] = back
@@ -133,4 +143,17 @@ func (k *keywords) find(s string) (found ruleSet) {
 		}
 	}
 	return found
+}
+
+// each calls f with every keyword that occurs in s, by the byte where it ends.
+func (k *keywords) each(s string, f func(rule, start, end int)) {
+	state := 0
+	for i := range len(s) {
+		state = int(k.next[state*k.width+int(k.class[s[i]])])
+		for at := state; k.any[at]; at = int(k.shorter[at]) {
+			for _, w := range k.ends[at] {
+				f(w.rule, i+1-w.length, i+1)
+			}
+		}
+	}
 }

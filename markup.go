@@ -3,6 +3,7 @@ package reverie
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -10,24 +11,33 @@ import (
 // with a scheme, www., Markdown links and images, data URIs, and domains that
 // are followed by a path, port or query. Names with points in them pass
 // (Node.js, v1.2.3, main.go), and so does a bare domain.
-func findLink(text string) string {
-	if !strings.ContainsAny(text, ":/.](\\") {
-		return ""
-	}
-	return links.FindString(text)
-}
+func findLink(text string) string { return links().find(text) }
 
-var links = regexp.MustCompile(`(?i)` + strings.Join([]string{
-	`\b[a-z][a-z0-9+.-]{1,15}://\S*`,
-	`\bhttps?:[\\/]\S*`,
-	`\bwww[.。][a-z0-9-]+\S*`,
-	`\b(?:javascript|vbscript|data|blob):[^\s,]{0,60}[(;,]\S*`,
-	`\b(?:mailto|tel|sms|magnet|tg|slack|discord|steam|weixin|mqqapi):[^\s:]+[@?=/0-9]\S*`,
-	`!?\[[^\]\n]*\]\s?\([^)\n]*\)`,
-	`\[[^\]\n]+\]:\s*\S+[./]\S*`,
-	`\b(?:[a-z0-9-]+[.。])+(?:` + topLevel + `)(?::[0-9]{2,5}|[/?][^\s。，,]*)`,
-	`\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?::[0-9]{2,5}\b|(?::[0-9]+)?/[^\s0-9]\S*)`,
-}, "|"))
+var links = sync.OnceValue(func() *patterns {
+	return newPatterns([]pattern{
+		newPattern(`(?i)\b[a-z][a-z0-9+.-]{1,15}://\S*`, "://"),
+		newPattern(`(?i)\bhttps?:[\\/]\S*`, "http"),
+		newPattern(`(?i)\bwww[.。][a-z0-9-]+\S*`, "www"),
+		newPattern(`(?i)\b(?:javascript|vbscript|data|blob):[^\s,]{0,60}[(;,]\S*`, "javascript:", "vbscript:", "data:", "blob:"),
+		newPattern(`(?i)\b(?:mailto|tel|sms|magnet|tg|slack|discord|steam|weixin|mqqapi):[^\s:]+[@?=/0-9]\S*`, "mailto:", "tel:", "sms:", "magnet:", "tg:", "slack:", "discord:", "steam:", "weixin:", "mqqapi:"),
+		newPattern(`!?\[[^\]\n]*\]\s?\([^)\n]*\)`, "](", "] ("),
+		newPattern(`\[[^\]\n]+\]:\s*\S+[./]\S*`, "]:"),
+		newPattern(`(?i)\b(?:[a-z0-9-]+[.。])+(?:`+topLevel+`)(?::[0-9]{2,5}|[/?][^\s。，,]*)`, domainEnds()...),
+		newPattern(`\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?::[0-9]{2,5}\b|(?::[0-9]+)?/[^\s0-9]\S*)`, ".0", ".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9").
+			and("0:", "1:", "2:", "3:", "4:", "5:", "6:", "7:", "8:", "9:", "0/", "1/", "2/", "3/", "4/", "5/", "6/", "7/", "8/", "9/"),
+	})
+})
+
+// domainEnds are the words that make a domain with a path, port or query worth
+// a look: .com/ and so on.
+func domainEnds() (ends []string) {
+	for _, domain := range strings.Split(strings.ReplaceAll(topLevel, "games?", "game|games"), "|") {
+		for _, next := range []string{"/", ":", "?"} {
+			ends = append(ends, "."+domain+next, "。"+domain+next)
+		}
+	}
+	return ends
+}
 
 // topLevel are the domains under which chat links live, without those that are
 // better known as file endings (py, rs, md, pl).
@@ -40,8 +50,11 @@ const topLevel = `com|net|org|edu|gov|mil|int|info|biz|name|io|ai|co|me|tv|cc|cn
 // fences and headings. Comparisons (a < b), hearts (<3) and generic types
 // (List<String>) pass.
 func findMarkup(text string) string {
-	if m := markup.FindString(text); m != "" {
-		return strings.TrimSpace(m)
+	if m := markup().find(text); m != "" {
+		return m
+	}
+	if !strings.Contains(text, "<") {
+		return ""
 	}
 	for _, m := range tags.FindAllStringSubmatchIndex(text, -1) {
 		before, _ := utf8.DecodeLastRuneInString(text[:m[0]])
@@ -57,20 +70,24 @@ func findMarkup(text string) string {
 	return ""
 }
 
-var markup = regexp.MustCompile(`(?i)` + strings.Join([]string{
-	"```|~~~",
-	`<!--|<!\[CDATA\[|<!DOCTYPE|<\?(?:xml|php)`,
-	`<\s?\|[^|<>\n]{1,40}\|\s?>`,
-	`\[/?(?:INST|SYS|SYSTEM|ASSISTANT|USER|TOOL|END|BEGIN)\]|<</?SYS>>`,
-	`^\s*#{1,6}\s`,
-	`#{2,6}\s*(?:system|instructions?|response|user|assistant|human|input|output|prompt|context|task|系统|指令|提示|用户|助手)`,
-	`(?:^|[.。!！?？;；|)\]"”]\s?)["'“*_]{0,2}(?:system|assistant|developer|human|ai)(?: (?:message|prompt|note|override|notice))?["'”*_]{0,2}\s?:`,
-	`^["'“*_]{0,2}(?:user|bot|系统(?:消息|提示词?|指令|通知|设定)?|助手|用户|开发者|人工智能)["'”*_]{0,2}\s?:`,
-	`[。!?;]\s?(?:系统(?:消息|提示词?|指令|通知|设定)|助手)\s?:`,
-	`"role"\s?:\s?"`,
-	`\{\{|\{%|\$\{`,
-	`&(?:lt|gt|#x?[0-9a-f]{2,6});`,
-}, "|"))
+var markup = sync.OnceValue(func() *patterns {
+	const roles = `(?:system|assistant|developer|human|ai)(?: (?:message|prompt|note|override|notice))?`
+	const zhRoles = `系统(?:消息|提示词?|指令|通知|设定)?`
+	return newPatterns([]pattern{
+		newPattern("```|~~~", "```", "~~~"),
+		newPattern(`(?i)<!--|<!\[CDATA\[|<!DOCTYPE|<\?(?:xml|php)`, "<!", "<?"),
+		newPattern(`<\s?\|[^|<>\n]{1,40}\|\s?>`, "<|", "< |"),
+		newPattern(`(?i)\[/?(?:INST|SYS|SYSTEM|ASSISTANT|USER|TOOL|END|BEGIN)\]|<</?SYS>>`, "inst]", "sys]", "system]", "assistant]", "user]", "tool]", "end]", "begin]", "sys>>"),
+		newPattern(`^\s*#{1,6}\s`, "# "),
+		newPattern(`(?i)#{2,6}\s*(?:system|instructions?|response|user|assistant|human|input|output|prompt|context|task|系统|指令|提示|用户|助手)`, "##"),
+		newPattern(`(?i)(?:^|[.。!！?？;；|)\]"”]\s?)["'“*_]{0,2}`+roles+`["'”*_]{0,2}\s?:`, ":").and("system", "assistant", "developer", "human", "ai"),
+		newPattern(`(?i)^["'“*_]{0,2}(?:user|bot|助手|用户|开发者|人工智能|`+zhRoles+`)["'”*_]{0,2}\s?:`, ":").and("user", "bot", "助手", "用户", "开发者", "人工智能", "系统"),
+		newPattern(`[。!?;]\s?(?:`+zhRoles+`|助手)\s?:`, "系统", "助手"),
+		newPattern(`"role"\s?:\s?"`, `"role"`),
+		newPattern(`\{\{|\{%|\$\{`, "{{", "{%", "${"),
+		newPattern(`(?i)&(?:lt|gt|#x?[0-9a-f]{2,6});`, "&lt", "&gt", "&#"),
+	})
+})
 
 var tags = regexp.MustCompile(`(?i)<\s?/?\s?([a-z][a-z0-9_:.-]{0,40})(?:\s[^<>]{0,200})?\s?/?\s?>`)
 
