@@ -1,0 +1,8 @@
+//go:build !linux
+
+package local
+
+import "syscall"
+
+// dieWithParent exists on Linux only; elsewhere initdb ends on its own.
+func dieWithParent(*syscall.SysProcAttr) {}

@@ -1,0 +1,188 @@
+package local
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+)
+
+// varDir is where clusters of root live whose directory the server's account
+// could not reach. A variable, so that tests stay out of it.
+var varDir = "/var/lib/reverie"
+
+// maxSocketDir bounds a socket's directory, in bytes: a socket's whole path
+// must fit into 104 (macOS) or 108 (Linux).
+const maxSocketDir = 104 - len("/.s.PGSQL.5432") - 1
+
+// Location is where a cluster lives, and as whom it runs.
+type Location struct {
+	Asked  string // the directory that was asked for, absolute
+	Dir    string // the directory that is used
+	Socket string // the directory of the Unix socket
+	User   string // the account that the server runs as; "" for the current one
+
+	account *account // nil for the current one
+}
+
+// Moved tells whether Dir is another directory than the one asked for: that
+// happens to root, whose home directory the server's account cannot enter.
+func (l Location) Moved() bool { return l.Asked != l.Dir }
+
+// data is PostgreSQL's data directory.
+func (l Location) data() string { return filepath.Join(l.Dir, "data") }
+
+// path names a file in the cluster's directory.
+func (l Location) path(name string) string { return filepath.Join(l.Dir, name) }
+
+// DefaultDir is the directory for a cluster when none is configured:
+// $XDG_DATA_HOME/reverie or ~/.local/share/reverie, on macOS
+// ~/Library/Application Support/reverie. getenv is [os.Getenv] or a stand-in.
+// It fails when there is no home directory.
+func DefaultDir(getenv func(string) string) (string, error) {
+	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "reverie"), nil
+	}
+	home := getenv("HOME")
+	if !filepath.IsAbs(home) {
+		return "", errors.New("no place for the private database: HOME is not set; set XDG_DATA_HOME or REVERIE_DATABASE_URL")
+	}
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support", "reverie"), nil
+	}
+	return filepath.Join(home, ".local", "share", "reverie"), nil
+}
+
+// Locate says where the cluster asked for at dir lives, without making
+// anything. The same dir gives the same answer to every process of one user.
+func Locate(dir string) (Location, error) {
+	if dir == "" {
+		return Location{}, errors.New("locate the private database: no directory given")
+	}
+	asked, err := canonical(dir)
+	if err != nil {
+		return Location{}, fmt.Errorf("locate the private database: %w", err)
+	}
+	loc := Location{Asked: asked, Dir: asked}
+	if os.Geteuid() == 0 {
+		if err := loc.forRoot(); err != nil {
+			return Location{}, err
+		}
+	}
+	loc.Socket = socketDir(loc.Dir)
+	return loc, nil
+}
+
+// forRoot picks the account for the server, which refuses to run as root, and a
+// directory that it can enter.
+func (l *Location) forRoot() error {
+	acc, err := serverAccount(l.data())
+	if err != nil {
+		return err
+	}
+	if !acc.canEnter(filepath.Dir(l.Dir)) {
+		l.Dir = filepath.Join(varDir, shortHash(l.Asked))
+		if acc, err = serverAccount(l.data()); err != nil {
+			return err
+		}
+	}
+	l.account, l.User = acc, acc.name
+	return nil
+}
+
+// socketDir is the directory for the socket: in the cluster's own, or where
+// that path is too long, a short one in /tmp. Not in TMPDIR, which differs
+// between those who have to agree.
+func socketDir(dir string) string {
+	own := filepath.Join(dir, "run")
+	if len(own) <= maxSocketDir {
+		return own
+	}
+	return filepath.Join("/tmp", "reverie-"+shortHash(dir+"\x00"+strconv.Itoa(os.Geteuid())))
+}
+
+// prepare makes the directories, with the modes and owners that they need.
+func (l Location) prepare() error {
+	mode := os.FileMode(0o700)
+	if l.account != nil {
+		mode = 0o711 // the server's account passes through
+	}
+	if err := makeDirs(l.Dir, mode); err != nil {
+		return fmt.Errorf("make the private database's directory: %w", err)
+	}
+	return l.prepareSocket()
+}
+
+// makeDirs makes dir with the mode, and what is missing above it open to all,
+// whatever the umask says.
+func makeDirs(dir string, mode os.FileMode) error {
+	if info, err := os.Stat(dir); err == nil {
+		if !info.IsDir() {
+			return fmt.Errorf("%s is not a directory", dir)
+		}
+		return nil
+	}
+	if err := makeDirs(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	err := os.Mkdir(dir, mode)
+	switch {
+	case errors.Is(err, os.ErrExist): // another starter was faster
+		return nil
+	case err != nil:
+		return err
+	}
+	return os.Chmod(dir, mode)
+}
+
+// prepareSocket makes the socket's directory. In /tmp anybody can put something
+// in its place, so what is there must be a directory of ours.
+func (l Location) prepareSocket() error {
+	if err := os.Mkdir(l.Socket, 0o700); err == nil {
+		return l.account.own(l.Socket)
+	} else if !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("make the socket's directory: %w", err)
+	}
+	info, err := os.Lstat(l.Socket)
+	if err != nil {
+		return fmt.Errorf("look at the socket's directory: %w", err)
+	}
+	owner := info.Sys().(*syscall.Stat_t).Uid
+	if want := l.account.uidOrMine(); !info.IsDir() || owner != want && owner != uint32(os.Geteuid()) {
+		return fmt.Errorf("%s is not a directory of user id %d: remove it, or use another data directory", l.Socket, want)
+	}
+	if err := os.Chmod(l.Socket, 0o700); err != nil {
+		return fmt.Errorf("close the socket's directory to others: %w", err)
+	}
+	return l.account.own(l.Socket)
+}
+
+// canonical makes dir absolute and resolves the symbolic links in the part of
+// it that exists, so that one directory has one name.
+func canonical(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	rest := ""
+	for at := abs; ; at = filepath.Dir(at) {
+		real, err := filepath.EvalSymlinks(at)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if !errors.Is(err, os.ErrNotExist) || at == filepath.Dir(at) {
+			return "", err
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+}
+
+func shortHash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:6])
+}
