@@ -95,9 +95,9 @@ type EvolveConfig struct {
 	MaxCreates     int      `toml:"max_creates" default:"20" min:"1" max:"1000" comment:"New memories of one run at most."`
 	MaxActive      int      `toml:"max_active" default:"60" min:"1" max:"1000" comment:"A group with this many active memories gets no new ones."`
 	Target         int      `toml:"target" default:"30" min:"1" max:"1000" comment:"Active memories to aim for; beyond it the model is asked to merge. At most max_active."`
-	StaleAfter     Duration `toml:"stale_after" default:"504h" min:"1h" max:"87600h" comment:"A memory that nothing has supported for this long may be deleted without a quote. 504h = 21 days, counted back from the window's end."`
-	HoldRatio      float64  `toml:"hold_ratio" default:"0.2" min:"0" max:"1" comment:"A run that deletes and rewrites more than this part of the active memories waits for a person..."`
-	HoldMin        int      `toml:"hold_min" default:"2" min:"0" max:"1000" comment:"...unless they are no more than this many."`
+	StaleAfter     Duration `toml:"stale_after" default:"504h" min:"1h" max:"87600h" comment:"A memory that nothing has supported for this long may be deleted without a quote; counted back from the window's end. 21 days are 504h."`
+	HoldRatio      float64  `toml:"hold_ratio" default:"0.2" min:"0" max:"1" comment:"A plan whose deletes and rewrites exceed this part of the active memories, and hold_min, is held for a person."`
+	HoldMin        int      `toml:"hold_min" default:"2" min:"0" max:"1000" comment:"So many deletes and rewrites are never held by hold_ratio."`
 	ContextLimit   int      `toml:"context_limit" default:"200" min:"0" max:"2000" comment:"Messages shown again by --days at most."`
 }
 

@@ -1,16 +1,15 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"net/url"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"reverie"
+	"reverie/llm"
 )
 
 // check finds everything that is wrong with the values of cfg, one by one and
@@ -153,29 +152,10 @@ func isDatabaseURL(text string) bool {
 // prices checks each item of [llm] prices.
 func (c *checker) prices() {
 	for _, item := range c.cfg.LLM.Prices {
-		if err := checkPrice(item); err != nil {
-			c.report("llm.prices", "%q: %v", item, err)
+		if _, err := llm.ParsePrices([]string{item}); err != nil {
+			c.report("llm.prices", "%v", err)
 		}
 	}
-}
-
-// checkPrice accepts model=input and model=input/output, USD per million
-// tokens. A model's name may hold an equals sign itself.
-func checkPrice(item string) error {
-	at := strings.LastIndex(item, "=")
-	if at <= 0 {
-		return errors.New("must be model=input/output in USD per million tokens, such as gpt-5-mini=0.25/2.00")
-	}
-	parts := strings.Split(item[at+1:], "/")
-	if len(parts) > 2 {
-		return errors.New("has more than two prices: one for input, one for output")
-	}
-	for _, part := range parts {
-		if p, err := strconv.ParseFloat(part, 64); err != nil || !(p >= 0) || math.IsInf(p, 0) {
-			return fmt.Errorf("%q is no price: write a number of USD per million tokens, such as 0.25", part)
-		}
-	}
-	return nil
 }
 
 // together checks settings that depend on each other.

@@ -264,7 +264,7 @@ func TestProblems(t *testing.T) {
 		{"timeouts", "[database]\nstatement_timeout = \"60s\"", nil, nil,
 			[]string{`database.read_timeout = "1m" (default): must be longer than database.statement_timeout (1m, reverie.toml:2)`}},
 		{"target", "", []string{"REVERIE_EVOLVE_TARGET=61"}, nil, []string{"evolve.target = 61 (REVERIE_EVOLVE_TARGET): must be at most evolve.max_active (60, default)"}},
-		{"price", "", []string{"REVERIE_LLM_PRICES=a=1/2,b"}, nil, []string{`"b": must be model=input/output`}},
+		{"price", "", []string{"REVERIE_LLM_PRICES=a=1/2,b"}, nil, []string{`price "b": no equals sign`}},
 		{"negative price", "[llm]\nprices = [\"a=-1\"]", nil, nil, []string{`"-1" is no price`}},
 		{"unknown flag", "", nil, map[string]string{"llm.modle": "x"}, []string{"--llm-modle: unknown setting llm.modle: did you mean llm.model?"}},
 	}

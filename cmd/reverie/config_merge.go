@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -44,12 +45,13 @@ func (m *merger) makeRoom(l layer) {
 			continue
 		}
 		if old := m.provider(sec.path); old != "" && old != next.value.String() {
-			m.forget(sec.path, endpoint[:], next)
+			keys := endpoint[:]
 			if sec.path == "embed" {
-				m.forget(sec.path, embedModel[:], next)
+				keys = slices.Concat(keys, embedModel[:])
 			}
+			m.forget(sec.path, keys, next)
 			if sec.path == "llm" {
-				m.forgetJobs(next)
+				m.forgetFollowers(l, next)
 			}
 		}
 	}
@@ -63,24 +65,29 @@ var embedModel = [...]string{"dimensions", "floor", "ceiling"}
 func (m *merger) flagProvider(l layer, next entry) {
 	for _, job := range m.jobs() {
 		if m.provider(job) != "" && m.provider(job) != next.value.String() {
-			m.forget(job, append([]string{"provider"}, endpoint[:]...), next)
+			m.forget(job, slices.Concat([]string{"provider"}, endpoint[:]), next)
 		}
 	}
 	if _, explicit := l["embed.provider"]; explicit || next.value.String() != providerOffline {
 		return
 	}
 	if old := m.provider("embed"); old != providerOffline {
-		m.forget("embed", append(append([]string{"provider"}, endpoint[:]...), embedModel[:]...), next)
+		m.forget("embed", slices.Concat([]string{"provider"}, endpoint[:], embedModel[:]), next)
 		m.set("embed.provider", next.value, next.origin)
 	}
 }
 
-// forgetJobs takes back the models of jobs that follow the provider of [llm].
-func (m *merger) forgetJobs(next entry) {
+// forgetFollowers takes back what sections set that follow the provider of
+// [llm]: it was meant for the old one.
+func (m *merger) forgetFollowers(l layer, next entry) {
 	for _, job := range m.jobs() {
 		if m.provider(job) == "" {
 			m.forget(job, endpoint[:], next)
 		}
+	}
+	_, named := l["embed.provider"]
+	if !named && m.provider("embed") == "" && m.text("embed.base_url") == "" {
+		m.forget("embed", slices.Concat(endpoint[:], embedModel[:]), next)
 	}
 }
 
@@ -100,7 +107,11 @@ func (m *merger) provider(sec string) string {
 	if sec == "llm" {
 		return m.cfg.LLM.provider()
 	}
-	return m.text(sec + ".provider")
+	p := m.text(sec + ".provider")
+	if p == "" && m.cfg.LLM.provider() == "" && m.text(sec+".base_url") != "" {
+		return providerOpenAI
+	}
+	return p
 }
 
 func (m *merger) text(path string) string { return m.schema.byPath[path].field(m.cfg).String() }

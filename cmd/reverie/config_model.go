@@ -118,7 +118,10 @@ func (c *Config) generation(job string) (ModelSettings, error) {
 	if m.Provider == providerOffline {
 		m.BaseURL, m.APIKey = "", ""
 	}
-	return m, needKey(section, m.Provider, m.BaseURL, m.APIKey)
+	if err := needKey(section, m.Provider, m.BaseURL, m.APIKey); err != nil {
+		return ModelSettings{}, err
+	}
+	return m, nil
 }
 
 // embedding returns the embedding model: what [embed] sets, the rest from [llm]
@@ -166,7 +169,10 @@ func (c *Config) embedding() (EmbedSettings, error) {
 	if e.Provider == providerOffline {
 		e.BaseURL, e.APIKey = "", ""
 	}
-	return e, needKey(section, e.Provider, e.BaseURL, e.APIKey)
+	if err := needKey(section, e.Provider, e.BaseURL, e.APIKey); err != nil {
+		return EmbedSettings{}, err
+	}
+	return e, nil
 }
 
 // needKey refuses a model without a key, where it needs one.

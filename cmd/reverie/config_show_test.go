@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pelletier/go-toml/v2"
+)
+
+func TestWriteConfig(t *testing.T) {
+	cfg, prov := mustLoad(t, "[llm]\nprovider = \"gemini\"\ntemperature = 0.5\n", []string{
+		"REVERIE_LLM_API_KEY=hunter2", "REVERIE_DATABASE_URL=postgres://u:hunter2@h/d",
+	}, map[string]string{"log.level": "debug"})
+
+	var table strings.Builder
+	if err := writeConfig(&table, cfg, prov, false); err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(` {2,}`).ReplaceAllString(table.String(), " | ")
+	for _, want := range []string{
+		"Configuration file: " + prov.File,
+		"SETTING | ORIGIN | VALUE",
+		"llm.provider | reverie.toml:2 | \"gemini\"",
+		"llm.temperature | reverie.toml:3 | 0.5",
+		"llm.evolve.temperature | default | \"\"",
+		"llm.api_key | REVERIE_LLM_API_KEY | \"••••\"",
+		"embed.api_key | default | \"\"",
+		"database.url | REVERIE_DATABASE_URL | \"postgres://u:••••@h/d\"",
+		"log.level | --log-level | \"debug\"",
+		"evolve.stale_after | default | \"504h\"",
+		"evolve.hold_ratio | default | 0.2",
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("lacks %q:\n%s", want, text)
+		}
+	}
+
+	var buf bytes.Buffer
+	if err := writeConfig(&buf, cfg, prov, true); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(buf.String(), "hunter2") || strings.Contains(text, "hunter2") {
+		t.Error("a secret is shown")
+	}
+	var got struct {
+		File     string
+		Settings []shownSetting
+	}
+	if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.File != prov.File || len(got.Settings) != len(configSchema().settings) {
+		t.Errorf("file %q, %d settings", got.File, len(got.Settings))
+	}
+	want := map[string]shownSetting{
+		"llm.api_key":        {"llm.api_key", "••••", "REVERIE_LLM_API_KEY", "REVERIE_LLM_API_KEY"},
+		"database.url":       {"database.url", "postgres://u:••••@h/d", "REVERIE_DATABASE_URL", "REVERIE_DATABASE_URL"},
+		"database.max_conns": {"database.max_conns", 8.0, "default", "REVERIE_DATABASE_MAX_CONNS"},
+		"llm.timeout":        {"llm.timeout", "2m", "default", "REVERIE_LLM_TIMEOUT"},
+		"llm.temperature":    {"llm.temperature", 0.5, "reverie.toml:3", "REVERIE_LLM_TEMPERATURE"},
+		"llm.evolve.model":   {"llm.evolve.model", "", "default", "REVERIE_LLM_EVOLVE_MODEL"},
+		"llm.provider":       {"llm.provider", "gemini", "reverie.toml:2", "REVERIE_LLM_PROVIDER"},
+	}
+	for _, s := range got.Settings {
+		if w, ok := want[s.Setting]; ok {
+			delete(want, s.Setting)
+			if diff := cmp.Diff(w, s); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("not shown: %v", want)
+	}
+}
+
+func TestRedactedLeavesTheOriginal(t *testing.T) {
+	cfg, _ := mustLoad(t, "", []string{"REVERIE_LLM_API_KEY=k", "REVERIE_DATABASE_URL=postgres://u:p@h/d"}, nil)
+	r := cfg.Redacted()
+	if r.LLM.APIKey != mask || r.Database.URL != "postgres://u:••••@h/d" || r.Embed.APIKey != "" {
+		t.Errorf("redacted: %q %q %q", r.LLM.APIKey.Reveal(), r.Database.URL.Reveal(), r.Embed.APIKey.Reveal())
+	}
+	if cfg.LLM.APIKey != "k" || cfg.Database.URL != "postgres://u:p@h/d" {
+		t.Error("the original changed")
+	}
+}
+
+func initFile(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	if err := writeInitConfig(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The file that `reverie config init` writes holds every setting at its
+// default, with its environment name, and is valid as it stands and with
+// everything uncommented.
+func TestInitConfig(t *testing.T) {
+	text := initFile(t)
+	asIs, prov := mustLoad(t, text, nil, nil)
+	if len(prov.origins) > 0 {
+		t.Errorf("as it stands it sets %v", prov.origins)
+	}
+	uncommented := regexp.MustCompile(`(?m)^#([^ \n])`).ReplaceAllString(text, "$1")
+	all, prov := mustLoad(t, uncommented, nil, nil)
+	defaults, err := configSchema().defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range configSchema().settings {
+		want := s.field(defaults).Interface()
+		for name, cfg := range map[string]*Config{"as it stands": asIs, "uncommented": all} {
+			if diff := cmp.Diff(want, s.field(cfg).Interface()); diff != "" {
+				t.Errorf("%s, %s: %s", s.path, name, diff)
+			}
+		}
+		if prov.Origin(s.path).Layer != LayerFile {
+			t.Errorf("%s is not in the file", s.path)
+		}
+		if !strings.Contains(text, "# env "+s.env+"\n") {
+			t.Errorf("%s is not in the file", s.env)
+		}
+	}
+	for i, line := range strings.Split(text, "\n") {
+		if n := len([]rune(line)); n > wide+8 {
+			t.Errorf("line %d has %d characters", i+1, n)
+		}
+	}
+}
+
+// go-toml's own strict mode agrees that every key of the file has a field.
+func TestInitConfigIsStrictTOML(t *testing.T) {
+	uncommented := regexp.MustCompile(`(?m)^#([^ \n])`).ReplaceAllString(initFile(t), "$1")
+	// Optional numbers are "" in the file, which plain TOML has no type for.
+	uncommented = strings.ReplaceAll(uncommented, "temperature = \"\"\n", "\n")
+	var cfg Config
+	if err := toml.NewDecoder(strings.NewReader(uncommented)).DisallowUnknownFields().Decode(&cfg); err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Database.MaxConns != 8 {
+		t.Errorf("max_conns = %d", cfg.Database.MaxConns)
+	}
+}
+
+// The example in the repository is what `reverie config init` writes.
+func TestExampleConfig(t *testing.T) {
+	const name = "../../reverie.example.toml"
+	if os.Getenv("REVERIE_TEST_UPDATE") != "" {
+		if err := os.WriteFile(name, []byte(initFile(t)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(initFile(t), string(got)); diff != "" {
+		t.Errorf("%s is out of date: write it anew with REVERIE_TEST_UPDATE=1 go test -run TestExampleConfig ./cmd/reverie\n%s", name, diff)
+	}
+}
+
+// Every tag is readable, and every setting is explained.
+func TestSchema(t *testing.T) {
+	s := configSchema()
+	names := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
+	for _, set := range s.settings {
+		if !names.MatchString(set.key) || set.comment == "" || !strings.HasSuffix(set.comment, ".") {
+			t.Errorf("%s: key %q, comment %q", set.path, set.key, set.comment)
+		}
+		if set.env != "REVERIE_"+strings.ToUpper(strings.ReplaceAll(set.path, ".", "_")) {
+			t.Errorf("%s is %s", set.path, set.env)
+		}
+		for _, tag := range []string{set.def, set.min, set.max} {
+			if _, err := set.parse(tag); err != nil {
+				t.Errorf("%s: tag %q: %v", set.path, tag, err)
+			}
+		}
+		if twin, ok := s.byPath[set.path+"_file"]; set.secret() && (!ok || twin.typ != reflect.TypeFor[string]()) {
+			t.Errorf("the secret %s has no %s_file", set.path, set.key)
+		}
+	}
+	if len(s.byEnv) != len(s.settings) || len(s.byPath) != len(s.settings) {
+		t.Error("two settings share a name")
+	}
+	for provider, model := range defaultModels {
+		cfg, err := s.defaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if priced := strings.Contains(strings.Join(cfg.LLM.Prices, " "), model+"="); priced == (provider == providerOffline) {
+			t.Errorf("%s: priced is %v", model, priced)
+		}
+		if !strings.Contains(s.byPath["llm.model"].comment, model) {
+			t.Errorf("the comment of llm.model does not name %s", model)
+		}
+	}
+	for _, model := range defaultEmbedModels {
+		if !strings.Contains(s.byPath["embed.model"].comment, model) {
+			t.Errorf("the comment of embed.model does not name %s", model)
+		}
+	}
+}
+
+func TestDurationText(t *testing.T) {
+	for _, s := range []string{"", "504h", "2m", "90m", "1h30m5s", "30s", "250ms", "1h0m5s"} {
+		var d Duration
+		if err := d.UnmarshalText([]byte(s)); err != nil {
+			t.Fatal(err)
+		}
+		var again Duration
+		if err := again.UnmarshalText([]byte(d.String())); err != nil || again != d {
+			t.Errorf("%q is shown as %q and read as %v, %v", s, d, again.Duration, err)
+		}
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	known := configSchema().settingNames()
+	for name, want := range map[string]string{
+		"llm.modle": "llm.model", "llm.apikey": "llm.api_key", "databse.url": "database.url",
+		"log_format": "log.format", "LLM.MODEL": "llm.model", "llm.xylophone": "", "": "", "x": "",
+	} {
+		got := suggest(name, known)
+		if want != "" && got != ": did you mean "+want+"?" || want == "" && got != "" {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func FuzzReadFile(f *testing.F) {
+	for _, doc := range []string{
+		"[llm]\nmodel = \"x\"", "llm = {model = \"x\", evolve = {timeout = \"3s\"}}", "[[llm]]", "a.b.c = 1",
+		"[llm]\nmodel.x = 1", "\"llm.model\" = \"x\"", "[embed]\nfloor = inf", "[llm]\nprices = [[1]]", "[llm]\ntimeout = 1979-05-27",
+	} {
+		f.Add(doc)
+	}
+	f.Fuzz(func(t *testing.T, doc string) {
+		l, problems := configSchema().readFile("f", []byte(doc))
+		for path, e := range l {
+			if e.value.Type() != configSchema().byPath[path].typ || e.origin.Line < 1 {
+				t.Errorf("%s: %v from %v", path, e.value, e.origin)
+			}
+		}
+		for _, p := range problems {
+			if p.Error() == "" {
+				t.Error("a problem without words")
+			}
+		}
+	})
+}
