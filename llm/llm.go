@@ -66,6 +66,7 @@ const (
 	FaultNotFound     Fault = "not_found"    // 404: no such model or route
 	FaultTooLarge     Fault = "too_large"    // 413, or a context length exceeded
 	FaultBadRequest   Fault = "bad_request"  // other 4xx
+	FaultCanceled     Fault = "canceled"     // the caller gave up; says nothing about the provider
 )
 
 // Error is a failed call.
@@ -75,4 +76,5 @@ type Error struct {
 	Status     int           // HTTP status, 0 without one
 	RetryAfter time.Duration // as the provider asked, 0 if it did not
 	Err        error
+	Embedding  bool // the call was for vectors, which have settings of their own
 }

@@ -1,0 +1,159 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// problem is an error as the providers write it: an object under "error"
+// (OpenAI, Anthropic, Gemini), a text there (Ollama), or a text under
+// "message" or "detail" (gateways).
+type problem struct {
+	Message string
+	Code    json.RawMessage // a text (OpenAI) or the status as a number (Gemini)
+	Type    string
+	Status  string // Gemini, such as INVALID_ARGUMENT
+	Details []problemDetail
+}
+
+// problemDetail is one of Gemini's details.
+type problemDetail struct {
+	Reason     string `json:"reason"`
+	RetryDelay string `json:"retryDelay"` // such as "27s"
+}
+
+// problemIn finds the problem in the body of a failure; it is not set if there
+// is none.
+func problemIn(body []byte) problem {
+	var whole struct {
+		Error   json.RawMessage `json:"error"`
+		Message json.RawMessage `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &whole) != nil {
+		return problem{}
+	}
+	for _, raw := range []json.RawMessage{whole.Error, whole.Message, whole.Detail} {
+		if p := parseProblem(raw); p.isSet() {
+			return p
+		}
+	}
+	return problem{}
+}
+
+// errorIn finds the problem in the body of a success, where only "error" tells.
+func errorIn(body []byte) problem {
+	var whole struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if !bytes.Contains(body, []byte(`"error"`)) || json.Unmarshal(body, &whole) != nil {
+		return problem{}
+	}
+	return parseProblem(whole.Error)
+}
+
+// parseProblem reads field by field, so that one of an unexpected type does not
+// cost the others.
+func parseProblem(raw json.RawMessage) problem {
+	var p problem
+	if json.Unmarshal(raw, &p.Message) == nil {
+		return p
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return p
+	}
+	p.Code = fields["code"]
+	for name, into := range map[string]any{"message": &p.Message, "type": &p.Type, "status": &p.Status, "details": &p.Details} {
+		_ = json.Unmarshal(fields[name], into)
+	}
+	if p.Message == "" && len(fields) > 0 {
+		p.Message = string(raw)
+	}
+	return p
+}
+
+func (p problem) isSet() bool { return p.Message != "" || p.Type != "" || p.Status != "" }
+
+// String is the provider's message, with its code where the message is silent.
+func (p problem) String() string {
+	if p.Message != "" {
+		return p.Message
+	}
+	return strings.TrimSpace(p.Type + " " + p.Status)
+}
+
+// status is the HTTP status that the code stands for, 0 if it stands for none.
+func (p problem) status() int {
+	var code int
+	if json.Unmarshal(p.Code, &code) == nil && code >= 400 && code < 600 {
+		return code
+	}
+	return 0
+}
+
+// text is all that the problem says, for finding words in it.
+func (p problem) text() string {
+	var b strings.Builder
+	for _, part := range []string{p.Message, string(p.Code), p.Type, p.Status} {
+		b.WriteString(strings.ToLower(part) + " ")
+	}
+	for _, d := range p.Details {
+		b.WriteString(strings.ToLower(d.Reason) + " ")
+	}
+	return b.String()
+}
+
+// retryDelay is what Gemini asks for in the body, 0 if nothing.
+func (p problem) retryDelay() time.Duration {
+	for _, d := range p.Details {
+		if wait, err := time.ParseDuration(d.RetryDelay); err == nil && wait > 0 {
+			return wait
+		}
+	}
+	return 0
+}
+
+// describe says in a few words what a body is that holds no error.
+func describe(body []byte) string {
+	text := strings.TrimSpace(string(body[:min(len(body), 4096)]))
+	if !strings.HasPrefix(text, "<") {
+		return shorten(text)
+	}
+	lower := strings.ToLower(text)
+	if from := strings.Index(lower, "<title>"); from >= 0 && len(lower) == len(text) {
+		if length := strings.Index(lower[from:], "</title>"); length > 0 {
+			return shorten("page: " + text[from+len("<title>"):from+length])
+		}
+	}
+	return "a web page"
+}
+
+// maxWords is how many characters of a provider's words are kept.
+const maxWords = 300
+
+// shorten makes one line of readable text out of s, of maxWords characters at
+// most.
+func shorten(s string) string {
+	var b strings.Builder
+	n, space := 0, false
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			space = n > 0
+			continue
+		}
+		if n >= maxWords {
+			return b.String() + "…"
+		}
+		if space {
+			b.WriteByte(' ')
+			n, space = n+1, false
+		}
+		b.WriteRune(r)
+		n++
+	}
+	return b.String()
+}
