@@ -1,0 +1,101 @@
+package store_test
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"reverie"
+	"reverie/store/storetest"
+)
+
+func TestLeaseHasOneHolder(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	_, err := w.AcquireLease(ctx, group, reverie.LeaseGroup, "host:2:b", time.Minute)
+	var busy *reverie.BusyError
+	if !errors.As(err, &busy) || busy.Holder != "host:1:a" || !busy.ExpiresAt.Equal(w.lease.ExpiresAt) {
+		t.Fatalf("error %v, want busy: held by host:1:a until %v", err, w.lease.ExpiresAt)
+	}
+	_, err = w.AcquireLease(ctx, group, reverie.LeaseGroup, w.lease.Holder, time.Minute)
+	wantErr(t, err, reverie.ErrBusy) // the name alone is no right
+
+	expires := must(w.RenewLease(ctx, w.lease, 2*time.Minute))(t)
+	if d := expires.Sub(w.lease.ExpiresAt); d < 55*time.Second || d > 65*time.Second {
+		t.Errorf("renewed by %v, want about a minute", d)
+	}
+	check(t, w.ReleaseLease(ctx, w.lease))
+	wantErr(t, second(w.RenewLease(ctx, w.lease, time.Minute)), reverie.ErrLeaseLost)
+	next := must(w.AcquireLease(ctx, group, reverie.LeaseGroup, "host:2:b", time.Minute))(t)
+	if next.Fence <= w.lease.Fence {
+		t.Errorf("fence %d after %d", next.Fence, w.lease.Fence)
+	}
+	wantErr(t, second(w.AcquireLease(ctx, "nowhere", reverie.LeaseGroup, "h", time.Minute)), reverie.ErrNotFound)
+	wantErr(t, second(w.AcquireLease(ctx, group, "other", "", time.Minute)), reverie.ErrInvalid)
+	must(w.AcquireLease(ctx, group, "other", "h", time.Minute))(t)
+}
+
+// Leases run on the database's clock, not on the holder's.
+func TestLeaseExpires(t *testing.T) {
+	w := newWorld(t)
+	w.now = noon.AddDate(10, 0, 0)
+	wantErr(t, second(w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "b", time.Minute)), reverie.ErrBusy)
+	_, err := raw(t).Exec(`update leases set expires_at = clock_timestamp() - interval '1 millisecond'`)
+	check(t, err)
+	// Late, but nobody took it: the holder may go on.
+	check(t, second(w.RenewLease(t.Context(), w.lease, time.Minute)))
+	_, err = raw(t).Exec(`update leases set expires_at = clock_timestamp() - interval '1 millisecond'`)
+	check(t, err)
+	next := must(w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "b", time.Minute))(t)
+	if next.Fence != w.lease.Fence+1 {
+		t.Errorf("fence %d, want %d", next.Fence, w.lease.Fence+1)
+	}
+	wantErr(t, second(w.RenewLease(t.Context(), w.lease, time.Minute)), reverie.ErrLeaseLost)
+}
+
+// A row that another transaction has locked is busy at once: nobody waits.
+func TestLeaseSkipsLockedRows(t *testing.T) {
+	w := newWorld(t)
+	check(t, w.ReleaseLease(t.Context(), w.lease))
+	tx := must(raw(t).Begin())(t)
+	defer func() { _ = tx.Rollback() }()
+	_, err := tx.Exec(`select 1 from leases where group_id = $1 for update`, group)
+	check(t, err)
+	start := time.Now()
+	_, err = w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "b", time.Minute)
+	var busy *reverie.BusyError
+	if !errors.As(err, &busy) || busy.Holder != "" {
+		t.Fatalf("error %v, want busy, holder not known", err)
+	}
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("waited %v for the lock", d)
+	}
+}
+
+func TestConcurrentAcquirersGetOneLease(t *testing.T) {
+	s := storetest.New(t)
+	ctx := t.Context()
+	for range 5 {
+		id := reverie.NewID()
+		must(s.EnsureGroup(ctx, reverie.Group{ID: id}))(t)
+		var got atomic.Int32
+		var wg sync.WaitGroup
+		for i := range 6 {
+			wg.Go(func() {
+				_, err := s.AcquireLease(ctx, id, reverie.LeaseGroup, "h"+string(rune('a'+i)), time.Minute)
+				switch {
+				case err == nil:
+					got.Add(1)
+				case !errors.Is(err, reverie.ErrBusy):
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if got.Load() != 1 {
+			t.Fatalf("%d acquirers got the lease, want 1", got.Load())
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"reverie"
+	"reverie/store"
+	"reverie/store/storetest"
+)
+
+func TestMigrate(t *testing.T) {
+	opts := store.Options{URL: storetest.NewEmpty(t)}
+	s := must(store.Open(t.Context(), opts))(t)
+	defer func() { _ = s.Close() }()
+
+	err := s.CheckSchema(t.Context())
+	wantErr(t, err, reverie.ErrOutdatedSchema)
+	if !strings.Contains(err.Error(), "reverie migrate up") || !strings.Contains(err.Error(), "version 0") {
+		t.Errorf("does not say what is there and what to run: %v", err)
+	}
+	_, err = s.Group(t.Context(), "g")
+	wantErr(t, err, reverie.ErrOutdatedSchema)
+
+	before := must(store.MigrationStatuses(t.Context(), opts))(t)
+	if len(before) == 0 || before[0].Applied {
+		t.Errorf("statuses before: %+v", before)
+	}
+	applied := must(store.Migrate(t.Context(), opts))(t)
+	if len(applied) != len(before) || applied[len(applied)-1].Version != store.WantedVersion() {
+		t.Errorf("applied %+v, want %+v", applied, before)
+	}
+	if again := must(store.Migrate(t.Context(), opts))(t); len(again) != 0 {
+		t.Errorf("applied again: %+v", again)
+	}
+	if after := must(store.MigrationStatuses(t.Context(), opts))(t); !after[0].Applied || after[0].AppliedAt.IsZero() {
+		t.Errorf("statuses after: %+v", after)
+	}
+	check(t, s.CheckSchema(t.Context()))
+
+	db := must(openRaw(opts.URL))(t)
+	defer func() { _ = db.Close() }()
+	_, err = db.Exec(`insert into goose_db_version (version_id, is_applied) values (99999, true)`)
+	check(t, err)
+	err = s.CheckSchema(t.Context())
+	wantErr(t, err, reverie.ErrOutdatedSchema)
+	if !strings.Contains(err.Error(), "newer") {
+		t.Errorf("does not say that the schema is newer: %v", err)
+	}
+}
+
+func TestMigrateConcurrently(t *testing.T) {
+	opts := store.Options{URL: storetest.NewEmpty(t)}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	total := 0
+	for range 3 {
+		wg.Go(func() {
+			applied, err := store.Migrate(t.Context(), opts)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			total += len(applied)
+		})
+	}
+	wg.Wait()
+	if total != int(store.WantedVersion()) {
+		t.Errorf("%d steps applied in all, want each of %d once", total, store.WantedVersion())
+	}
+}
+
+// Every key leads with group_id, so that the schema can be distributed by it.
+func TestGroupLeadsEveryKey(t *testing.T) {
+	storetest.New(t)
+	db := raw(t)
+	rows := must(db.Query(`select c.conrelid::regclass::text, c.conname, c.contype::text, a.attname, coalesce(f.attname, '')
+		from pg_constraint c
+		join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
+		left join pg_attribute f on f.attrelid = c.confrelid and f.attnum = c.confkey[1]
+		where c.connamespace = 'public'::regnamespace and c.contype in ('p', 'u', 'f') and c.conrelid <> 'goose_db_version'::regclass
+		union all
+		select i.indrelid::regclass::text, i.indexrelid::regclass::text, 'i', a.attname, ''
+		from pg_index i join pg_class c on c.oid = i.indrelid
+		join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+		where i.indisunique and c.relnamespace = 'public'::regnamespace and i.indrelid <> 'goose_db_version'::regclass`))(t)
+	defer func() { _ = rows.Close() }()
+	kinds := map[string]int{}
+	for rows.Next() {
+		var table, name, kind, column, target string
+		check(t, rows.Scan(&table, &name, &kind, &column, &target))
+		kinds[kind]++
+		if column != "group_id" || (kind == "f" && target != "group_id") {
+			t.Errorf("%s of %s begins with %s (referring to %q), want group_id", name, table, column, target)
+		}
+	}
+	check(t, rows.Err())
+	if kinds["p"] < 11 || kinds["f"] < 14 || kinds["i"] < 14 {
+		t.Errorf("the catalogue shows too few keys: %v", kinds)
+	}
+	if n := count(t, db, `select count(*) from pg_class c where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'goose_db_version'
+		and not exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'group_id' and a.attnotnull)`); n != 0 {
+		t.Errorf("%d tables have no group_id", n)
+	}
+}
+
+// The names that operators' SQL and dashboards read.
+func TestColumnsOfTheDesign(t *testing.T) {
+	storetest.New(t)
+	db := raw(t)
+	for table, columns := range map[string]string{
+		"groups":            "group_id, name, time_zone, language, paused",
+		"messages":          "group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, run_id, outcome, seq",
+		"memories":          "group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at, ended_at",
+		"memory_change_log": "group_id, change_id, run_id, action, memory_id, old_id, old_statement, new_statement, change_summary, version, evidence, created_at",
+		"memory_evidence":   "group_id, lineage_id, memory_id, message_id, author_id, author, quote, sent_at, local_date, action, run_id, created_at",
+		"runs":              "group_id, run_id, job, window_since, window_until, status, attempt, model, prompt_version, prompt_sha256, stats, error, started_at, finished_at",
+		"run_chunks":        "group_id, run_id, chunk_no, input_sha256, message_ids, answer, status, refusals, created_at",
+		"held_plans":        "group_id, run_id, chunk_no, plan, heads, status, reason, whole, created_at",
+		"llm_calls":         "group_id, run_id, call_id, purpose, provider, model, input_tokens, output_tokens, cost_usd, latency_ms, outcome, created_at",
+		"leases":            "group_id, lease_name, holder, fence, expires_at",
+		"embedding_cache":   "group_id, model, content_hash, embedding",
+	} {
+		if _, err := db.Exec(`select ` + columns + ` from ` + table); err != nil {
+			t.Errorf("%s: %v", table, err)
+		}
+	}
+}
+
+func TestOpenRefusesWrongSettings(t *testing.T) {
+	for name, url := range map[string]string{
+		"empty":            "",
+		"no url":           "postgres://user:s3cret@host:notaport/db",
+		"bad mode":         "postgres://user:s3cret@localhost/db?sslmode=wrong",
+		"no such database": strings.Replace(storetest.URL(t), "reverie_test_", "reverie_gone_", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := store.Open(t.Context(), store.Options{URL: url})
+			wantErr(t, err, reverie.ErrConfiguration)
+			if strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("the error repeats the password: %v", err)
+			}
+		})
+	}
+	_, err := store.Open(t.Context(), store.Options{URL: "postgres://u@127.0.0.1:1/db"})
+	if err == nil || errors.Is(err, reverie.ErrConflict) {
+		t.Errorf("nobody listens there, and the error is %v", err)
+	}
+}
+
+func TestInfo(t *testing.T) {
+	w := newWorld(t)
+	info := must(w.Info(t.Context()))(t)
+	if info.Server == "" || info.Vector == "" || info.SchemaVersion != store.WantedVersion() || info.Clock.IsZero() {
+		t.Errorf("info %+v", info)
+	}
+	if info.Skew != info.Clock.Sub(noon) {
+		t.Errorf("skew %v, want the distance of the clocks %v", info.Skew, info.Clock.Sub(noon))
+	}
+}
