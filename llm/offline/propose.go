@@ -79,8 +79,8 @@ func (p *proposer) sortEvents() [][]event {
 		best, second, at := event{sentence: i}, 0.0, -1
 		for j := range p.memories {
 			t := tieOf(s.digest, p.memories[j].digest)
-			if s.turn.weight > 0 {
-				if u := tieOf(s.turn, p.memories[j].digest); closeness(u) > closeness(t) {
+			for _, turn := range s.turns {
+				if u := tieOf(turn, p.memories[j].digest); closeness(u) > closeness(t) {
 					t = u
 				}
 			}

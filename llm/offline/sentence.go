@@ -19,9 +19,9 @@ type sentence struct {
 	message int    // index in task.messages
 	text    string // as it stands in the message, trimmed
 	digest
-	turn    digest // of the clause that ends or changes something
-	asks    bool   // a question
-	hedges  bool   // wished or guessed
+	turns   []digest // of the clauses that end or change something
+	asks    bool     // a question
+	hedges  bool     // wished or guessed
 	jokes   bool
 	passing bool // true for a day only
 	self    bool // the author speaks of himself or herself
@@ -55,7 +55,7 @@ func readSentence(message int, text string, d digester) sentence {
 	}
 	s.digest = d.digest(text)
 	if s.ends || s.changes {
-		s.turn = d.turn(text, s.digest)
+		s.turns = d.turns(text, s.digest)
 	}
 	s.asks = isQuestion(s.spoken)
 	s.hedges = marksHedge.in(s.spoken)
@@ -65,16 +65,17 @@ func readSentence(message int, text string, d digester) sentence {
 	return s
 }
 
-// turn digests the clause in which something ends or changes: "the lock is
-// broken, the key moved to the desk" is about the key. A clause that does not
-// name its subject is taken with the whole sentence.
-func (d digester) turn(text string, whole digest) digest {
+// turns digests the clauses in which something ends or changes: "the lock is
+// broken, the key moved to the desk" is about the key. The whole sentence comes
+// last, for a clause that does not name its subject.
+func (d digester) turns(text string, whole digest) []digest {
+	var out []digest
 	for _, clause := range clauseBreak.Split(text, -1) {
 		if g := d.digest(clause); (g.ends || g.changes) && g.weight >= 1 {
-			return g
+			out = append(out, g)
 		}
 	}
-	return whole
+	return append(out, whole)
 }
 
 // addressPattern is a name before a colon or comma, as people on IRC call each

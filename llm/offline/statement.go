@@ -102,7 +102,7 @@ func (d digester) recurring(text string, others []digest) string {
 	alone := func(clause, rest string) bool {
 		g := d.digest(clause)
 		slots, _ := cutSlots(fold(rest))
-		return coveredBy(g, others) == 0 && !slices.ContainsFunc(g.slots, func(s slot) bool { return !slices.Contains(slots, s) })
+		return !g.changes && coveredBy(g, others) == 0 && !slices.ContainsFunc(g.slots, func(s slot) bool { return !slices.Contains(slots, s) })
 	}
 	for range 3 {
 		at := clauseBreak.FindStringIndex(text)

@@ -43,9 +43,9 @@ func (m message) fromPerson() bool { return m.Role == "" || m.Role == "user" }
 // out; a time that cannot be read is the zero time.
 func readTask(user string) (task, error) {
 	var in struct {
-		Memories []memory   `json:"existing_memories"`
-		Earlier  []message  `json:"earlier_discussions"`
-		New      *[]message `json:"new_discussions"`
+		Memories []memory        `json:"existing_memories"`
+		Earlier  []message       `json:"earlier_discussions"`
+		New      json.RawMessage `json:"new_discussions"` // null is none, missing is another prompt
 	}
 	if err := json.Unmarshal([]byte(user), &in); err != nil {
 		return task{}, fmt.Errorf("%w: %w", errNotEvolve, err)
@@ -53,13 +53,17 @@ func readTask(user string) (task, error) {
 	if in.New == nil {
 		return task{}, errNotEvolve
 	}
+	var fresh []message
+	if err := json.Unmarshal(in.New, &fresh); err != nil {
+		return task{}, fmt.Errorf("%w: %w", errNotEvolve, err)
+	}
 	var t task
 	for _, m := range in.Memories {
 		if m.ID != "" && m.Statement != "" {
 			t.memories = append(t.memories, m)
 		}
 	}
-	for i, m := range append(in.Earlier, *in.New...) {
+	for i, m := range append(in.Earlier, fresh...) {
 		m.earlier = i < len(in.Earlier)
 		m.at, _ = time.Parse(time.RFC3339, m.Time) // only distances in time are used
 		t.messages = append(t.messages, m)

@@ -69,7 +69,9 @@ func unrelated() [][2]string {
 // change, which also changes the model's name.
 func TestScoreSeparatesRestatedFromUnrelated(t *testing.T) {
 	same, near, other := scores(t, restated), scores(t, related), scores(t, unrelated())
-	describe := func(s []float64) []float64 { return []float64{s[0], s[len(s)/10], s[len(s)/2], s[len(s)*9/10], s[len(s)-1]} }
+	describe := func(s []float64) []float64 {
+		return []float64{s[0], s[len(s)/10], s[len(s)/2], s[len(s)*9/10], s[len(s)-1]}
+	}
 	t.Logf("min, 10%%, median, 90%%, max: restated %.2f related %.2f unrelated %.2f", describe(same), describe(near), describe(other))
 	if low := same[len(same)/10]; low < 0.7 {
 		t.Errorf("a tenth of the restated pairs score below 0.7: %.2f", low)

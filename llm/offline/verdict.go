@@ -41,20 +41,21 @@ func judge(s *sentence, author string, m *memory, t tie) verdict {
 // come) is not the group's, a joke is not meant, and what is off today is on
 // again next week.
 func judgeTurn(s *sentence, m *memory, name string) verdict {
-	alone := name == "" && marksSelf.in(s.turn.spoken)
-	if alone || s.jokes || s.passing || !(s.ends || s.changes) {
+	if s.jokes || s.passing {
 		return verdictNone
 	}
-	t := tieOf(s.turn, m.digest)
-	if !nearTurn(t) {
-		return verdictNone
-	}
-	news := s.turn.weight-t.shared >= 1 || !agree(s.turn.slots, m.digest.slots)
-	if s.turn.changes && news && !sameTurn(s, m, t) {
-		return verdictChange
-	}
-	if s.turn.ends && !m.digest.ends {
-		return verdictEnd
+	for _, turn := range s.turns {
+		t := tieOf(turn, m.digest)
+		if name == "" && marksSelf.in(turn.spoken) || !nearTurn(t) {
+			continue
+		}
+		news := turn.weight-t.shared >= 1 || !agree(turn.slots, m.digest.slots)
+		if turn.changes && news && !known(turn, m, t) {
+			return verdictChange
+		}
+		if turn.ends && !m.digest.ends {
+			return verdictEnd
+		}
 	}
 	return verdictNone
 }
@@ -62,12 +63,12 @@ func judgeTurn(s *sentence, m *memory, name string) verdict {
 // nearTurn tells whether the subject of a clause that ends or changes something
 // is the memory's: such a clause says little else.
 func nearTurn(t tie) bool {
-	return t.shared >= aboutShared && t.ofA >= 0.4 || t.shared >= 0.7 && t.ofA >= sameShare
+	return t.shared >= aboutShared && t.ofA >= 0.4 || t.shared >= 0.7 && t.ofA >= 0.55
 }
 
-// sameTurn tells whether the memory already says what the clause announces.
-func sameTurn(s *sentence, m *memory, t tie) bool {
-	return agree(s.turn.slots, m.digest.slots) && t.ofA >= sameShare && (m.digest.changes || len(s.turn.slots) > 0 || t.ofA >= 0.9)
+// known tells whether the memory already says what the clause announces.
+func known(turn digest, m *memory, t tie) bool {
+	return agree(turn.slots, m.digest.slots) && t.ofA >= sameShare && (m.digest.changes || len(turn.slots) > 0 || t.ofA >= 0.9)
 }
 
 // addsDetail tells whether a sentence that repeats a memory is the better
