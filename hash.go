@@ -27,7 +27,7 @@ func ContentHash(statement string) string {
 
 // canonical is the text that is hashed.
 func canonical(statement string) string {
-	folded := Simplify(Fold(splitNumbers(statement)))
+	folded := Simplify(Fold(splitNumbers(strings.ToValidUTF8(statement, "\uFFFD"))))
 	c := canon{in: []rune(folded)}
 	for c.at = 0; c.at < len(c.in); c.at++ {
 		c.step()

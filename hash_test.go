@@ -91,6 +91,7 @@ func TestContentHashIsStable(t *testing.T) {
 }
 
 func FuzzContentHash(f *testing.F) {
+	f.Add("¼\x80\xe4")
 	for _, group := range [][][]string{sameStatements, differentStatements} {
 		for _, line := range group {
 			for _, s := range line {

@@ -23,6 +23,11 @@ type secretRule struct {
 	group    int                     // the capturing group that is the secret, 0 for all
 	valid    func(value string) bool // nil: the shape is proof enough
 	trim     string                  // marks that end a sentence or quote, no part of the secret
+
+	// loose rules have their keyword anywhere in the match, and search the whole
+	// text. The others begin with it, are anchored by \A, and so cost nothing
+	// but the places where it stands.
+	loose bool
 }
 
 // secretFinder is the table of rules, ready for use.
@@ -88,39 +93,92 @@ const maskOpen = "[secret:"
 var mask = regexp.MustCompile(`\[secret:[a-z0-9-]{1,40}\]`)
 
 func (s *secretFinder) find(text string) []Finding {
-	var found []Finding
-	candidates := s.words.find(text)
-	candidates.each(func(i int) bool {
-		found = append(found, s.rules[i].find(text)...)
-		return true
+	var found []located
+	var searched ruleSet
+	var done []int // rule -> where its last match ended; nil while there was no keyword
+	s.words.each(text, func(i, start, _ int) {
+		if done == nil {
+			done = make([]int, len(s.rules))
+		}
+		switch r := &s.rules[i]; {
+		case r.loose && !searched.has(i):
+			searched.add(i)
+			for _, m := range r.re.FindAllStringSubmatchIndex(text, -1) {
+				found = r.add(found, text, 0, m, i)
+			}
+		case !r.loose && start >= done[i] && beginsWord(text, start):
+			m := r.match(text[start:])
+			done[i] = start + m[1]
+			found = r.add(found, text, start, m, i)
+		}
 	})
 	return withoutOverlaps(found)
 }
 
-func (r *secretRule) find(text string) []Finding {
-	var found []Finding
-	for _, m := range r.re.FindAllStringSubmatchIndex(text, -1) {
-		value := strings.TrimRight(text[m[2*r.group]:m[2*r.group+1]], r.trim)
-		if value != "" && (r.valid == nil || r.valid(value)) {
-			start := m[2*r.group]
-			found = append(found, Finding{r.name, start, start + len(value)})
-		}
+// match tries an anchored rule at the beginning of text. Where the next try may
+// begin is behind the match, whether or not its value is good.
+func (r *secretRule) match(text string) []int {
+	m := r.re.FindStringSubmatchIndex(text[:min(len(text), anchoredReach)])
+	switch {
+	case m == nil:
+		return noMatch
+	case m[1] == anchoredReach: // it may go on
+		return r.re.FindStringSubmatchIndex(text)
+	default:
+		return m
 	}
-	return found
+}
+
+var noMatch = []int{-1, 0}
+
+// anchoredReach is how many bytes an anchored rule sees at first, so that a
+// text made of nothing but keywords still takes linear time. It holds any
+// key but private ones, which run into it and are then seen whole.
+const anchoredReach = 2048
+
+// located is a finding with the number of its rule.
+type located struct {
+	Finding
+	rule int
+}
+
+// add appends the secret in match m of text[at:], if it is one.
+func (r *secretRule) add(found []located, text string, at int, m []int, rule int) []located {
+	if m[0] < 0 || m[2*r.group] < 0 {
+		return found
+	}
+	start, end := at+m[2*r.group], at+m[2*r.group+1]
+	value := strings.TrimRight(text[start:end], r.trim)
+	if value == "" || r.valid != nil && !r.valid(value) {
+		return found
+	}
+	return append(found, located{Finding{r.name, start, start + len(value)}, rule})
+}
+
+// beginsWord tells whether no ASCII letter or digit stands before byte i, or
+// none at it. Underscores part words here: DB_PASSWORD.
+func beginsWord(text string, i int) bool {
+	return i == 0 || !isASCIIWord(text[i-1]) || !isASCIIWord(text[i])
+}
+
+func isASCIIWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
 // withoutOverlaps sorts the findings and joins those that overlap under the
 // name of the first; of two that start together that is the earlier rule's,
 // since the table has the specific ones first.
-func withoutOverlaps(found []Finding) []Finding {
-	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
-	kept := found[:0]
+func withoutOverlaps(found []located) []Finding {
+	slices.SortFunc(found, func(a, b located) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.rule, b.rule))
+	})
+	var kept []Finding
 	for _, f := range found {
 		if n := len(kept); n > 0 && f.Start < kept[n-1].End {
 			kept[n-1].End = max(kept[n-1].End, f.End)
 			continue
 		}
-		kept = append(kept, f)
+		kept = append(kept, f.Finding)
 	}
 	return kept
 }

@@ -122,3 +122,17 @@ func BenchmarkMaskSecrets(b *testing.B) {
 		MaskSecrets(plain)
 	}
 }
+
+// Texts that are made to be slow must cost about as much as others of their
+// size.
+func BenchmarkMaskSecretsHostile(b *testing.B) {
+	for name, unit := range map[string]string{"token": "token:", "jwt": "eyJ-", "password": "password for ", "pem": "-----BEGIN ", "url": "://a", "bearer": "bearer ", "mask": maskOpen} {
+		text := strings.Repeat(unit, 1<<17/len(unit))
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				MaskSecrets(text)
+			}
+		})
+	}
+}

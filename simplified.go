@@ -44,13 +44,13 @@ var simplifiedTable = sync.OnceValue(func() *[lastHan - firstHan + 1]uint16 {
 
 // Simplify turns traditional Chinese characters into simplified ones, one by
 // one, without a look at the word (乾 always becomes 干). It is meant for
-// comparing texts, not for reading: both sides go through it. It is idempotent
-// and leaves everything else as it is.
+// comparing texts, not for reading: both sides go through it. It is idempotent,
+// and leaves all that is UTF-8 otherwise as it is.
 func Simplify(s string) string {
 	table := simplifiedTable()
-	for i, r := range s {
-		if r >= firstHan && r <= lastHan && table[r-firstHan] != 0 {
-			return s[:i] + strings.Map(func(r rune) rune { return simplifyRune(table, r) }, s[i:])
+	for _, r := range s {
+		if simplifyRune(table, r) != r {
+			return strings.Map(func(r rune) rune { return simplifyRune(table, r) }, s)
 		}
 	}
 	return s

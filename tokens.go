@@ -5,39 +5,45 @@ import "unicode"
 // Costs in hundredths of a token, fitted to published byte-pair vocabularies of
 // 100k and 200k entries and leaning to the larger one, which today's models
 // resemble: a common English word is one token together with the space before
-// it, a long or rare one splits after about six letters; a Han character costs
-// 0.7 (200k) to 1.1 (100k); digits go in threes, or one by one with some
-// providers; an emoji takes one to three.
+// it, a long or rare one splits after some letters; a Han character costs 0.7
+// to 0.9 (200k) or 1.1 to 1.4 (100k); digits go in threes, or one by one with
+// some providers; an emoji takes one to three.
 const (
-	costWord       = 100 // a word of up to wordLetters letters
-	costTail       = 26  // each letter beyond that
-	costMarkLetter = 45  // Latin with marks, Cyrillic, Greek, and such
-	costDigit      = 50
-	costHan        = 84
-	costRareHan    = 230
-	costKana       = 80
-	costHangul     = 78
-	costPunct      = 95 // a punctuation mark between words
-	costPunctRun   = 30 // each further mark of a run
-	costWidePunct  = 85 // ，。「」
-	costBreak      = 70 // a run of line breaks
-	costIndent     = 60 // a run of two or more blanks
-	costEmoji      = 180
-	costJoiner     = 90  // joiners, variation selectors, combining marks
-	costOther      = 130 // scripts of three bytes and more
-	costBadByte    = 100
-	wordLetters    = 7
+	costWord      = 100 // a word of up to wordLetters letters
+	costTail      = 25  // each letter beyond that, and each capital inside
+	costMark      = 30  // a letter with an accent, on top of its word
+	costLetter    = 32  // Greek, Cyrillic and their kin
+	costDigit     = 50
+	costHan       = 84
+	costRareHan   = 230
+	costKana      = 75
+	costHangul    = 80
+	costPunct     = 95 // a punctuation mark between words
+	costPunctRun  = 30 // each further mark of a run
+	costWidePunct = 85 // ，。「」
+	costBreak     = 70 // a run of line breaks
+	costIndent    = 60 // a run of two or more blanks
+	costEmoji     = 140
+	costJoiner    = 70 // joiners, variation selectors, combining marks
+	costOther     = 90 // scripts of three bytes and more
+	costBadByte   = 100
+	wordLetters   = 8
 )
 
 // EstimateTokens estimates how many tokens a model will count for s: within 25%
 // for ordinary chat in Chinese and English, rather too many than too few for
-// anything else. It takes one pass and allocates nothing. Models differ, so the
+// most other text (rare Han characters alone may take twice as many). It takes one pass and allocates nothing. Models differ, so the
 // reported usage of a call corrects it afterwards.
 func EstimateTokens(s string) int {
 	var cost, run int
 	prev := classStart
 	for _, r := range s {
 		class := tokenClass(r)
+		if class == classMark && prev == classLetter {
+			cost += costMark // inside a word, which goes on
+			run++
+			continue
+		}
 		if class != prev {
 			run = 0
 		}
@@ -53,7 +59,8 @@ type runeClass uint8
 const (
 	classStart runeClass = iota
 	classLetter
-	classMarkLetter
+	classMark
+	classOtherLetter
 	classDigit
 	classBlank
 	classBreak
@@ -110,7 +117,7 @@ func letterCost(run int, r rune) int {
 }
 
 var flatCosts = [...]int{
-	classMarkLetter: costMarkLetter, classDigit: costDigit, classWidePunct: costWidePunct,
+	classMark: costMark, classOtherLetter: costLetter, classDigit: costDigit, classWidePunct: costWidePunct,
 	classHan: costHan, classRareHan: costRareHan, classKana: costKana, classHangul: costHangul,
 	classEmoji: costEmoji, classJoiner: costJoiner, classOther: costOther, classBad: costBadByte,
 }
@@ -138,8 +145,10 @@ func tokenClass(r rune) runeClass {
 
 func wideClass(r rune) runeClass {
 	switch {
-	case r < 0x0530: // Latin with marks, Greek, Cyrillic
-		return classMarkLetter
+	case r >= 0xC0 && r < 0x0250:
+		return classMark
+	case r < 0x0530: // Greek, Cyrillic; a few Latin symbols
+		return classOtherLetter
 	case r >= 0x2000 && r <= 0x206F, r >= 0x3000 && r <= 0x303F, r >= 0xFF00 && r <= 0xFFEF:
 		if r == 0x200D {
 			return classJoiner
