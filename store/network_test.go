@@ -1,0 +1,287 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"reverie"
+	"reverie/store"
+	"reverie/store/storetest"
+)
+
+// network lets a test count what goes over the wire and break it.
+type network struct {
+	trips atomic.Int64 // requests sent; each is answered before the next
+
+	mu   sync.Mutex
+	drop func(request []byte) fault // asked for each request
+}
+
+type fault int
+
+const (
+	healthy   fault = iota
+	lostReply       // the server gets the request, its answer is lost
+	lostSend        // the server never gets it, and sees the connection close
+	silence         // the server gets it, and nothing comes back, for ever
+)
+
+func (n *network) options() store.Options {
+	return store.WithDial(store.Options{}, func(ctx context.Context, netw, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, netw, address)
+		if err != nil {
+			return nil, err
+		}
+		return &wire{Conn: c, network: n}, nil
+	})
+}
+
+// once breaks the network at the first request that holds text, and the times
+// after that not at all.
+func (n *network) once(text string, f fault) {
+	var done atomic.Bool
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.drop = func(request []byte) fault {
+		if bytes.Contains(request, []byte(text)) && done.CompareAndSwap(false, true) {
+			return f
+		}
+		return healthy
+	}
+}
+
+type wire struct {
+	net.Conn
+	network *network
+	state   atomic.Int32
+}
+
+func (w *wire) Write(p []byte) (int, error) {
+	w.network.trips.Add(1)
+	w.network.mu.Lock()
+	f := healthy
+	if w.network.drop != nil {
+		f = w.network.drop(p)
+	}
+	w.network.mu.Unlock()
+	switch f {
+	case lostSend:
+		_ = w.Conn.Close()
+		return 0, io.ErrClosedPipe
+	case lostReply, silence:
+		w.state.Store(int32(f))
+	}
+	return w.Conn.Write(p)
+}
+
+func (w *wire) Read(p []byte) (int, error) {
+	switch fault(w.state.Load()) {
+	case lostReply: // wait for the answer, so that the server has done it, and lose it
+		_, _ = w.Conn.Read(make([]byte, 4096))
+		return 0, io.EOF
+	case silence:
+		for {
+			if _, err := w.Conn.Read(make([]byte, 4096)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return w.Conn.Read(p)
+}
+
+// A commit whose reply is lost is looked up in the ledger: applied once, and
+// told as applied.
+func TestApplySurvivesALostReply(t *testing.T) {
+	for name, f := range map[string]fault{"reply lost": lostReply, "request lost": lostSend} {
+		t.Run(name, func(t *testing.T) {
+			noLeaks(t)
+			var n network
+			w := openWorld(t, n.options())
+			plan := w.plan(create("likes tea"), create("plays go"))
+			n.once("COMMIT", f)
+			changes := must(w.Apply(t.Context(), w.lease, plan))(t)
+			db := raw(t)
+			if len(changes) != 2 || count(t, db, `select count(*) from memories`) != 2 || count(t, db, `select count(*) from memory_change_log`) != 2 {
+				t.Errorf("changes %+v", changes)
+			}
+			c := must(w.MessageCounts(t.Context(), group))(t)
+			if c.Cited != 1 || c.Considered != 1 {
+				t.Errorf("messages %+v", c)
+			}
+			_ = db.Close()
+			_ = w.Close()
+		})
+	}
+}
+
+// The same for the other writes: one row each, whatever is lost.
+func TestWritesSurviveALostReply(t *testing.T) {
+	for name, f := range map[string]fault{"reply lost": lostReply, "request lost": lostSend} {
+		t.Run(name, func(t *testing.T) {
+			var n network
+			w := openWorld(t, n.options())
+			ctx, db := t.Context(), raw(t)
+			n.once("COMMIT", f)
+			run := must(w.StartRun(ctx, w.lease, reverie.Run{Job: reverie.JobEvolve}))(t)
+			if c := count(t, db, `select count(*) from runs`); c != 1 || run.Attempt != 1 {
+				t.Errorf("%d runs, attempt %d", c, run.Attempt)
+			}
+			n.once("COMMIT", f)
+			must(w.ImportMessages(ctx, group, []reverie.Message{{ID: "1", Author: "a", SentAt: noon}}))(t)
+			n.once("COMMIT", f)
+			check(t, w.RecordCall(ctx, reverie.Call{GroupID: group}))
+			if c := count(t, db, `select (select count(*) from messages) + (select count(*) from llm_calls)`); c != 2 {
+				t.Errorf("%d rows, want 2", c)
+			}
+			check(t, w.ReleaseLease(ctx, w.lease))
+			n.once("COMMIT", f)
+			w.lease = must(w.AcquireLease(ctx, group, reverie.LeaseGroup, "again", time.Minute))(t)
+			check(t, second(w.RenewLease(ctx, w.lease, time.Minute)))
+			tea := create("likes tea")
+			w.apply(tea)
+			n.once("COMMIT", f)
+			check(t, second(w.edit(tea.MemoryID, reverie.ActionDelete, 0)))
+			n.once("COMMIT", f)
+			if m := must(w.edit(tea.MemoryID, reverie.ActionRestore, 0))(t); m.Version != 2 {
+				t.Errorf("restored %+v", m)
+			}
+			if c := count(t, db, `select count(*) from memory_change_log`); c != 3 {
+				t.Errorf("%d changes, want create, delete and restore", c)
+			}
+		})
+	}
+}
+
+// A link that goes silent ends with the read timeout, not never.
+func TestSilenceEnds(t *testing.T) {
+	noLeaks(t)
+	var n network
+	opts := n.options()
+	opts.ReadTimeout = 300 * time.Millisecond
+	s := storetest.Open(t, opts)
+	n.mu.Lock()
+	n.drop = func(request []byte) fault {
+		if bytes.Contains(request, []byte("server_version")) {
+			return silence
+		}
+		return healthy
+	}
+	n.mu.Unlock()
+	start := time.Now()
+	_, err := s.Info(t.Context())
+	var timeout net.Error
+	if !errors.As(err, &timeout) || !timeout.Timeout() {
+		t.Errorf("error %v, want a timeout", err)
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("took %v", d)
+	}
+	_ = s.Close()
+}
+
+// Gather and Apply send as much for twenty steps as for one.
+func TestRoundTripsDoNotGrow(t *testing.T) {
+	var n network
+	w := openWorld(t, n.options())
+	// Prepare on every connection that may be used: there is one.
+	w.apply(create("warm up"))
+	cost := func(size int) (apply, gather int64) {
+		w.t.Helper()
+		var first []reverie.Step
+		for range 4 * size {
+			first = append(first, create(reverie.NewID()))
+		}
+		w.apply(first...)
+		var steps []reverie.Step
+		heads := w.active()
+		for i, st := range first {
+			head := heads[st.Statement]
+			switch i % 4 {
+			case 0:
+				steps = append(steps, update(head, reverie.NewID()))
+			case 1:
+				steps = append(steps, remove(head, "gone"))
+			case 2:
+				steps = append(steps, support(head, "2026-01-16", 0.5))
+			case 3:
+				steps = append(steps, create(reverie.NewID()))
+			}
+		}
+		plan := w.plan(steps...)
+		for _, id := range w.messages(10 * size) {
+			plan.Outcomes[id] = reverie.OutcomeConsidered
+		}
+		start := n.trips.Load()
+		must(w.Apply(t.Context(), w.lease, plan))(t)
+		apply = n.trips.Load() - start
+		w.messages(10 * size)
+		q := reverie.GatherQuery{GroupID: group, Kind: reverie.KindGroup, Limit: 200, ContextSince: noon.AddDate(-1, 0, 0), ContextLimit: 100}
+		must(w.Gather(t.Context(), q))(t)
+		start = n.trips.Load()
+		must(w.Gather(t.Context(), q))(t)
+		return apply, n.trips.Load() - start
+	}
+	cost(1)
+	apply1, gather1 := cost(1)
+	apply20, gather20 := cost(20)
+	t.Logf("apply %d requests, gather %d, BEGIN, timeouts and COMMIT among them", apply1, gather1)
+	if apply1 != apply20 || gather1 != gather20 {
+		t.Errorf("apply took %d requests for 4 steps and %d for 80; gather %d and %d", apply1, apply20, gather1, gather20)
+	}
+	if apply1 > 12 || gather1 > 8 {
+		t.Errorf("apply takes %d requests, want at most 12; gather %d, want at most 8", apply1, gather1)
+	}
+}
+
+// Poolers that lose prepared statements can be served without any.
+func TestUnprepared(t *testing.T) {
+	w := openWorld(t, store.Options{Unprepared: true})
+	tea := create("likes tea")
+	w.apply(tea)
+	hits := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: tea.Embedding, Model: model, MinCosine: 0.99}))(t)
+	if len(hits) != 1 {
+		t.Errorf("hits %+v", hits)
+	}
+	check(t, w.SaveEmbeddings(t.Context(), group, model, map[string][]float32{"a": {1, 2, 3}}))
+	if got := must(w.CachedEmbeddings(t.Context(), group, model, []string{"a"}))(t); len(got["a"]) != 3 || got["a"][2] != 3 {
+		t.Errorf("cached %v", got)
+	}
+}
+
+// A canceled caller hears of its own cancellation, and nothing is written.
+func TestCancellation(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	wantErr(t, second(w.Gather(ctx, reverie.GatherQuery{GroupID: group})), context.Canceled)
+	plan := w.plan(create("likes tea"))
+	wantErr(t, second(w.Apply(ctx, w.lease, plan)), context.Canceled)
+	if len(w.active()) != 0 {
+		t.Error("a canceled plan was applied")
+	}
+	tx := must(raw(t).Begin())(t)
+	defer func() { _ = tx.Rollback() }()
+	_, err := tx.Exec(`select 1 from leases where group_id = $1 for update`, group)
+	check(t, err)
+	late, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer stop()
+	wantErr(t, second(w.Apply(late, w.lease, plan)), context.DeadlineExceeded)
+}
+
+// A holder of locks that stands still does not stop others for ever.
+func TestLockTimeout(t *testing.T) {
+	w := openWorld(t, store.Options{LockTimeout: 100 * time.Millisecond})
+	plan := w.plan(create("likes tea"))
+	tx := must(raw(t).Begin())(t)
+	defer func() { _ = tx.Rollback() }()
+	_, err := tx.Exec(`select 1 from leases where group_id = $1 for update`, group)
+	check(t, err)
+	wantErr(t, second(w.Apply(t.Context(), w.lease, plan)), reverie.ErrConflict)
+}
