@@ -1,0 +1,135 @@
+package lines
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// structural returns the ASCII form of the punctuation that s starts with, full
+// width or not, and 0 if s starts with anything else.
+func structural(s string) byte {
+	if s == "" {
+		return 0
+	}
+	switch c := s[0]; c {
+	case '{', '}', '[', ']', ':', ',':
+		return c
+	case 0xEF: // the first byte of the full-width forms
+	default:
+		return 0
+	}
+	switch c, _ := utf8.DecodeRuneInString(s); c {
+	case '｛':
+		return '{'
+	case '｝':
+		return '}'
+	case '［':
+		return '['
+	case '］':
+		return ']'
+	case '：':
+		return ':'
+	case '，':
+		return ','
+	}
+	return 0
+}
+
+// width is the length in bytes of the character that s starts with.
+func width(s string) int {
+	_, size := utf8.DecodeRuneInString(s)
+	return size
+}
+
+// isBreak tells whether a character ends a line.
+func isBreak(c rune) bool { return c == '\n' || c == '\r' || c == '\u2028' || c == '\u2029' }
+
+// isBlank tells whether a character is white space outside strings, invisible
+// marks such as the byte order mark included.
+func isBlank(c rune) bool { return unicode.IsSpace(c) || c == '\uFEFF' || c == '\u200B' || isBreak(c) }
+
+// lineEnd returns the offset of the next line break at or after pos, or the end.
+func lineEnd(src string, pos int) int {
+	for i := pos; i < len(src); i++ {
+		switch src[i] {
+		case '\n', '\r':
+			return i
+		case 0xE2:
+			if strings.HasPrefix(src[i:], "\u2028") || strings.HasPrefix(src[i:], "\u2029") {
+				return i
+			}
+		}
+	}
+	return len(src)
+}
+
+// lineStart returns the offset after the last line break before pos.
+func lineStart(src string, pos int) int {
+	for pos > 0 {
+		c, size := utf8.DecodeLastRuneInString(src[:pos])
+		if isBreak(c) {
+			break
+		}
+		pos -= size
+	}
+	return pos
+}
+
+// skipIndent returns the offset of the first character of the line that is not
+// white space.
+func skipIndent(src string, pos int) int {
+	for pos < len(src) {
+		c, size := utf8.DecodeRuneInString(src[pos:])
+		if !isBlank(c) || isBreak(c) {
+			break
+		}
+		pos += size
+	}
+	return pos
+}
+
+// skipBlank returns the offset of the next character that is not white space,
+// on whatever line.
+func skipBlank(src string, pos int) int {
+	for pos < len(src) {
+		c, size := utf8.DecodeRuneInString(src[pos:])
+		if !isBlank(c) {
+			break
+		}
+		pos += size
+	}
+	return pos
+}
+
+// maxExcerpt is in characters, after escaping.
+const maxExcerpt = 120
+
+// excerpt shows the beginning of a text on one line, with everything that does
+// not print escaped.
+func excerpt(text string) string {
+	var b strings.Builder
+	room := maxExcerpt
+	for i, c := range text {
+		shown := string(c)
+		switch {
+		case c == '\n':
+			shown = `\n`
+		case c == '\r':
+			shown = `\r`
+		case c == '\t':
+			shown = `\t`
+		case !unicode.IsPrint(c):
+			shown = fmt.Sprintf(`\u%04x`, c)
+		}
+		n := utf8.RuneCountInString(shown)
+		if n > room || n == room && i+utf8.RuneLen(c) < len(text) {
+			b.WriteString("…")
+			break
+		}
+		room -= n
+		b.WriteString(shown)
+	}
+	return b.String()
+}
