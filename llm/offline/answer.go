@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"reverie"
 )
@@ -32,19 +30,6 @@ func writeAnswer(lines []line, maxTokens int) (text string, whole bool) {
 		}
 	}
 	return b.String(), true
-}
-
-// quoteOf is the sentence itself, or its beginning when it is long.
-func quoteOf(sentence string) string {
-	if utf8.RuneCountInString(sentence) <= maxQuote {
-		return sentence
-	}
-	runes := []rune(sentence)[:maxQuote]
-	quote := string(runes)
-	if i := strings.LastIndexAny(quote, " ，,、"); i > len(quote)/2 {
-		quote = quote[:i]
-	}
-	return strings.TrimSpace(quote)
 }
 
 // The reasons, in the two languages of the statements.
