@@ -1,0 +1,56 @@
+package reverie
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The automaton must find what a search for each word finds, overlapping words
+// and words inside words included.
+func TestKeywordsAgreeWithSearch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	word := func(n int) string {
+		b := make([]byte, 1+rng.IntN(n))
+		for i := range b {
+			b[i] = "abc"[rng.IntN(3)]
+		}
+		return string(b)
+	}
+	for range 300 {
+		rules := make([][]string, 1+rng.IntN(6))
+		for i := range rules {
+			for range rng.IntN(4) {
+				rules[i] = append(rules[i], word(4))
+			}
+		}
+		k := newKeywords(rules)
+		text := strings.ToUpper(word(12)) + "." + word(12)
+		found := k.find(text)
+		ends := make([][]int, len(rules))
+		k.each(text, func(rule, start, end int) {
+			if !slices.Contains(rules[rule], strings.ToLower(text[start:end])) {
+				t.Fatalf("%q at %d is no word of %q", text[start:end], start, rules[rule])
+			}
+			ends[rule] = append(ends[rule], end)
+		})
+		for i, words := range rules {
+			want := slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(text), w) })
+			if found.has(i) != want || (len(ends[i]) > 0) != want {
+				t.Fatalf("rule %q in %q: found %v, ends %v, want %v", words, text, found.has(i), ends[i], want)
+			}
+		}
+	}
+}
+
+func TestKeywordsOfChinese(t *testing.T) {
+	k := newKeywords([][]string{{"密码", "口令"}, {"token"}, nil})
+	found := k.find("改了密码，ToKeN 没改")
+	if !found.has(0) || !found.has(1) || found.has(2) {
+		t.Errorf("found %v", found)
+	}
+	if found := k.find("密 码 toke"); found != (ruleSet{}) {
+		t.Errorf("found %v in a text without", found)
+	}
+}
