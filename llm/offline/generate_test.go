@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,13 +57,13 @@ func TestGenerateStopsWithItsContext(t *testing.T) {
 }
 
 func TestGenerateIsDeterministic(t *testing.T) {
-	user := busyPrompt(t, 50, 200)
+	user := busyPrompt(t, 20, 100)
 	first, err := New(0).Generate(context.Background(), llm.Request{User: user})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := New(64)
-	for range 5 {
+	for range 2 {
 		again, err := m.Generate(context.Background(), llm.Request{User: user})
 		if err != nil || again != first {
 			t.Fatal("not the same twice", err)
@@ -94,7 +95,7 @@ func TestNoisyChannelMakesNoGarbage(t *testing.T) {
 		"my wifi does not work since yesterday", "anyone know why my wifi does not work?", "%s: what is the output of lspci?", "ok", "yes", "no",
 		"[12:0%d] <%s> it works for me", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "hmm :)", "^^^", "wat", "%s, ping", "gnome is not loading", "it worked!!"}
 	created := 0
-	for chunk := range 30 {
+	for chunk := range 10 {
 		var chat []map[string]any
 		for i := range 200 {
 			text := lines[r.IntN(len(lines))]
@@ -108,7 +109,7 @@ func TestNoisyChannelMakesNoGarbage(t *testing.T) {
 			chat = append(chat, map[string]any{"id": i + 1, "author": fmt.Sprintf("nick%d", r.IntN(300)), "text": text,
 				"time": time.Unix(int64(chunk*9000+i*40), 0).UTC().Format(time.RFC3339)})
 		}
-		for _, l := range ask(t, New(0), map[string]any{"new_discussions": chat}) {
+		for _, l := range ask(t, New(0), map[string]any{"new_discussions": chat}) { // no memories: creates only
 			created++
 			t.Logf("%s", l.Statement)
 			if strings.ContainsAny(l.Statement, "!?/<>*|=") || strings.Contains(l.Statement, "nick") || strings.Contains(l.Statement, "wifi") {
@@ -116,8 +117,8 @@ func TestNoisyChannelMakesNoGarbage(t *testing.T) {
 			}
 		}
 	}
-	if created > 30 {
-		t.Errorf("%d memories from 6000 lines of noise", created)
+	if created > 10 {
+		t.Errorf("%d memories from 2000 lines of noise", created)
 	}
 }
 
@@ -157,6 +158,11 @@ func checkLine(t *testing.T, l line, memories []memory, messages []message) {
 	}
 	if l.Statement != "" && reverie.CheckStatement(l.Statement) != nil {
 		t.Fatalf("a statement that would be refused: %q", l.Statement)
+	}
+	if said := withoutSpeaker(l.Statement); said != "" && !slices.ContainsFunc(messages, func(m message) bool {
+		return strings.Contains(strings.Join(strings.Fields(m.Text), " "), said)
+	}) {
+		t.Fatalf("nobody wrote %q", said)
 	}
 	for _, e := range l.Evidence {
 		quoted := false

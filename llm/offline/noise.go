@@ -39,7 +39,7 @@ func isNoise(s string) bool {
 			run = 0
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			letters++
-		case strings.ContainsRune(`{}[]<>=|\$&*_^#@/+`+"`", r):
+		case strings.ContainsRune(`{}[]<>=|\$&*_^@/`+"`", r):
 			symbols++
 		case r > 0x7f && unicode.IsPunct(r):
 			run = 0

@@ -163,6 +163,8 @@ func checkEvidence(t testing.TB, l line, messages []reverie.Message) {
 	if l.Action == reverie.ActionCreate || l.Action == reverie.ActionUpdate {
 		if err := reverie.CheckStatement(l.Statement); err != nil || len(l.Evidence) == 0 {
 			t.Errorf("%s %q with %d citations: %v", l.Action, l.Statement, len(l.Evidence), err)
+		} else if said := withoutSpeaker(l.Statement); !strings.Contains(messages[l.Evidence[0].Message-1].Text, said) {
+			t.Errorf("%q is not what its first witness wrote", said)
 		}
 	}
 }
