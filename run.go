@@ -37,6 +37,11 @@ type Stats struct {
 	Filtered   int `json:"filtered"`
 	Deferred   int `json:"deferred"` // messages of the window still pending at the end
 	Chunks     int `json:"chunks"`
+	// Base and Rewritten are what the limit on deletes and rewrites is counted
+	// with: active memories when the run began, and how many of those it has
+	// deleted or rewritten.
+	Base      int `json:"base"`
+	Rewritten int `json:"rewritten"`
 }
 
 // Run is one attempt at one job for one group and window: the ledger row that

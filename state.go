@@ -9,6 +9,7 @@ type GatherQuery struct {
 	Kind         Kind
 	Since, Until time.Time // half-open over sent_at; a zero Since is the beginning
 	Limit        int       // pending messages at most
+	Skip         int       // the oldest pending messages to pass over (a dry run has planned for them)
 	MessageIDs   []string  // instead of Limit: exactly these, those still pending
 	ContextSince time.Time // zero: no context
 	ContextLimit int       // newest consumed messages at most

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/llm"
+)
+
+// finding is one line of the doctor's report.
+type finding struct {
+	Check  string `json:"check"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	err    error
+}
+
+func newDoctor(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the configuration, the database, the models and the clock",
+		Long: `Check what a run needs: the configuration, the database with pgvector and its
+schema, the clock, and the models, each of which is asked one small question.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			findings := a.examine(cmd.Context())
+			var errs []error
+			for _, f := range findings {
+				if !f.OK {
+					errs = append(errs, f.err)
+				}
+			}
+			if asJSON {
+				err := printJSON(a.stdout, struct {
+					Success bool      `json:"success"`
+					Checks  []finding `json:"checks"`
+				}{len(errs) == 0, findings})
+				return errors.Join(err, unwell(errs))
+			}
+			s := a.style()
+			var t table
+			t.row("", "CHECK", "")
+			for _, f := range findings {
+				mark := s.green("ok")
+				if !f.OK {
+					mark = s.red("--")
+				}
+				t.row(mark, f.Check, visible(f.Detail))
+			}
+			return errors.Join(t.write(a.stdout, s), unwell(errs))
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// unwell sums up what failed, with the exit code of the first.
+func unwell(errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return &codeError{exitCode(errs[0], false), fmt.Errorf("%s failed", plural(len(errs), "check"))}
+}
+
+// examine goes from what everything needs to what only some need.
+func (a *app) examine(ctx context.Context) []finding {
+	var out []finding
+	note := func(check, detail string, err error) bool {
+		f := finding{Check: check, OK: err == nil, Detail: detail, err: err}
+		if err != nil {
+			f.Detail = err.Error()
+		}
+		out = append(out, f)
+		return err == nil
+	}
+	if err := a.settings(); !note("configuration", a.configuredBy(), err) {
+		return out
+	}
+	openErr := a.open(ctx)
+	if a.store == nil {
+		note("database", "", openErr)
+		return out
+	}
+	info, err := a.store.Info(ctx)
+	if !note("database", "PostgreSQL "+info.Server+a.privateNote(), err) {
+		return out
+	}
+	if info.Vector == "" {
+		note("pgvector", "", fmt.Errorf("the extension is missing in this database; `reverie migrate up` creates it where pgvector is installed: %w", reverie.ErrConfiguration))
+	} else {
+		note("pgvector", info.Vector, nil)
+	}
+	note("schema", fmt.Sprintf("version %d", info.SchemaVersion), openErr)
+	err = nil
+	if info.Skew.Abs() > time.Minute {
+		err = fmt.Errorf("this clock and the database's differ by %s: set them right, since windows are cut by the clock", info.Skew.Round(time.Second))
+	}
+	note("clock", fmt.Sprintf("within %s of the database's", info.Skew.Abs().Round(time.Millisecond)), err)
+	if openErr == nil {
+		a.examineModels(ctx, note)
+	}
+	return out
+}
+
+func (a *app) configuredBy() string {
+	if a.prov != nil && a.prov.File != "" {
+		return a.prov.File
+	}
+	return "no file; environment and defaults"
+}
+
+func (a *app) privateNote() string {
+	if a.cluster == nil {
+		return ""
+	}
+	l := a.cluster.Location()
+	note := ", private, in " + l.Dir
+	if l.Moved() {
+		note += fmt.Sprintf(" (its server runs as %s, who cannot enter %s)", l.User, l.Asked)
+	}
+	return note
+}
+
+// examineModels asks each model one small question.
+func (a *app) examineModels(ctx context.Context, note func(check, detail string, err error) bool) {
+	model, _, err := a.model(reverie.JobEvolve)
+	if err == nil {
+		_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor"}, llm.Request{System: "Answer with one line of JSON.",
+			User: `{"window_until":"2026-01-01T00:00:00Z","existing_memories":[],"new_discussions":[]}`, MaxTokens: 256})
+		note("model", model.Name()+" answers", err)
+	} else {
+		note("model", "", err)
+	}
+	embed, _, err := a.embeddings()
+	if err == nil {
+		_, err = embed.Embed(ctx, llm.Meta{Purpose: "doctor"}, []string{"Is anybody there? " + time.Now().UTC().Format(time.RFC3339Nano)})
+		note("embeddings", embed.Name()+" answers, vectors are "+embed.Key(), err)
+	} else {
+		note("embeddings", "", err)
+	}
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/recall"
+)
+
+func newMemory(a *app) *cobra.Command {
+	return group("memory", "Look at memories, and change them by hand",
+		newMemoryList(a), newMemorySearch(a), newMemoryHistory(a), newMemoryChanges(a),
+		newMemoryEdit(a, reverie.ActionDelete), newMemoryEdit(a, reverie.ActionRestore),
+		newMemoryEdit(a, reverie.ActionStrength), newMemoryEdit(a, reverie.ActionWeight))
+}
+
+func newMemoryList(a *app) *cobra.Command {
+	var q reverie.MemoryQuery
+	var status, kind, at string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list --group G",
+		Short: "List a group's memories",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			switch s := reverie.Status(status); s {
+			case reverie.StatusActive, reverie.StatusDeprecated, reverie.StatusArchived, reverie.StatusHeld:
+				q.Status = s
+			case "all":
+			default:
+				return usageError(fmt.Errorf("--status %q: it is active, deprecated, archived, held or all", status))
+			}
+			switch k := reverie.Kind(kind); k {
+			case "", reverie.KindGroup, reverie.KindSession, reverie.KindDream, reverie.KindTeam:
+				q.Kind = k
+			default:
+				return usageError(fmt.Errorf("--kind %q: it is group, session, dream or team", kind))
+			}
+			if q.Limit < 1 || q.Offset < 0 {
+				return usageError(fmt.Errorf("--limit %d --offset %d: a limit of 1 or more and an offset of 0 or more are needed", q.Limit, q.Offset))
+			}
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			g, err := a.store.Group(ctx, q.GroupID)
+			if err != nil {
+				return err
+			}
+			if q.At, err = instant(g, at); err != nil {
+				return usageError(fmt.Errorf("--at: %w", err))
+			}
+			list, total, err := a.store.ListMemories(ctx, q)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, reverie.ListReply{Success: true, GroupID: g.ID, Total: total, Memories: list})
+			}
+			return a.printMemories(list, total, q)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&q.GroupID, "group", "", "group id (required)")
+	f.StringVar(&status, "status", "active", "active, deprecated, archived, held or all")
+	f.StringVar(&kind, "kind", "", "group, session, dream or team (default all)")
+	f.StringVar(&at, "at", "", "what was active at this date or instant, instead of now")
+	f.IntVar(&q.Limit, "limit", 20, "memories at most")
+	f.IntVar(&q.Offset, "offset", 0, "memories to skip")
+	f.BoolVar(&asJSON, "json", false, "print as JSON")
+	required(cmd, "group")
+	return cmd
+}
+
+func (a *app) printMemories(list []reverie.Memory, total int, q reverie.MemoryQuery) error {
+	if total == 0 {
+		_, err := fmt.Fprintf(a.stdout, "%s: no memories\n", visible(q.GroupID))
+		return err
+	}
+	var t table
+	t.row("MEMORY", "VERSION", "STATUS", "STRENGTH", "WEIGHT", "SUPPORTED", "STATEMENT")
+	for _, m := range list {
+		t.row(m.ID, fmt.Sprint("v", m.Version), string(m.Status), fmt.Sprintf("%.2f", m.Strength), fmt.Sprintf("%.2f", m.Weight),
+			m.LastSupportedAt.UTC().Format(time.DateOnly), visible(m.Statement))
+	}
+	if err := t.write(a.stdout, a.style()); err != nil {
+		return err
+	}
+	if end := q.Offset + len(list); end < total {
+		_, err := fmt.Fprintf(a.stdout, "%d to %d of %d; go on with --offset %d\n", q.Offset+1, end, total, end)
+		return err
+	}
+	return nil
+}
+
+func newMemorySearch(a *app) *cobra.Command {
+	var q recall.Query
+	var kind string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "search --group G QUERY",
+		Short: "Find memories by meaning",
+		Long: `Search compares the query with every active memory of the group, by the
+embedding model that is configured. The score is a calibrated similarity from 0
+(unrelated) to 1 (the same fact), which means the same for every model.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			q.Text = args[0]
+			if q.Limit < 1 || q.Threshold < 0 || q.Threshold > 1 {
+				return usageError(fmt.Errorf("--limit %d --threshold %g: a limit of 1 or more and a threshold from 0 to 1 are needed", q.Limit, q.Threshold))
+			}
+			if kind != "" {
+				q.Kinds = []reverie.Kind{reverie.Kind(kind)}
+			}
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			if _, err := a.store.Group(ctx, q.GroupID); err != nil {
+				return err
+			}
+			searcher, err := a.searcher()
+			if err != nil {
+				return err
+			}
+			hits, err := searcher.Search(ctx, q)
+			if err != nil {
+				return err
+			}
+			return a.printHits(q, hits, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&q.GroupID, "group", "", "group id (required)")
+	f.StringVar(&kind, "kind", "", "group, session, dream or team (default all)")
+	f.IntVar(&q.Limit, "limit", 5, "memories at most")
+	f.Float64Var(&q.Threshold, "threshold", 0, "least score, 0 to 1")
+	f.BoolVar(&asJSON, "json", false, "print as JSON")
+	required(cmd, "group")
+	return cmd
+}
+
+func (a *app) printHits(q recall.Query, hits []reverie.Hit, asJSON bool) error {
+	if asJSON {
+		reply := reverie.SearchReply{Success: true, Query: q.Text, Results: []reverie.SearchResult{}}
+		for _, h := range hits {
+			reply.Results = append(reply.Results, reverie.SearchResult{MemoryID: h.ID, Statement: h.Statement, Score: h.Score,
+				Version: h.Version, Kind: h.Kind, UpdatedAt: h.UpdatedAt})
+		}
+		return printJSON(a.stdout, reply)
+	}
+	if len(hits) == 0 {
+		_, err := fmt.Fprintf(a.stdout, "%s: nothing found; lower --threshold or ask differently\n", visible(q.GroupID))
+		return err
+	}
+	var t table
+	t.row("SCORE", "MEMORY", "STATEMENT")
+	for _, h := range hits {
+		t.row(fmt.Sprintf("%.2f", h.Score), h.ID, visible(h.Statement))
+	}
+	return t.write(a.stdout, a.style())
+}
+
+func newMemoryHistory(a *app) *cobra.Command {
+	var groupID string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "history MEMORY",
+		Short: "Show all versions of a memory",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.open(cmd.Context()); err != nil {
+				return err
+			}
+			versions, err := a.store.History(cmd.Context(), groupID, args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, reverie.NewHistoryReply(args[0], versions))
+			}
+			s, before := a.style(), ""
+			for _, m := range versions {
+				text := visible(m.Statement)
+				if before != "" && before != m.Statement {
+					text = wordDiff(s, before, m.Statement)
+				}
+				before = m.Statement
+				fmt.Fprintf(a.stdout, "%s  %s  %s  %s\n    %s\n", s.bold(fmt.Sprint("v", m.Version)), stamp(m.UpdatedAt), m.ID, m.Status, text)
+				if m.ChangeSummary != "" {
+					fmt.Fprintf(a.stdout, "    %s\n", s.dim("why: "+visible(m.ChangeSummary)))
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&groupID, "group", "", "look in this group only")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func newMemoryChanges(a *app) *cobra.Command {
+	var groupID string
+	var days, limit int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "changes --group G",
+		Short: "List what changed lately, newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			if days < 1 || limit < 1 {
+				return usageError(fmt.Errorf("--days %d --limit %d: both are 1 or more", days, limit))
+			}
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			if _, err := a.store.Group(ctx, groupID); err != nil {
+				return err
+			}
+			until := time.Now().UTC()
+			since := until.AddDate(0, 0, -days)
+			changes, err := a.store.Changes(ctx, groupID, since, time.Time{}, limit)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				if changes == nil {
+					changes = []reverie.Change{}
+				}
+				return printJSON(a.stdout, reverie.ChangesReply{Success: true, GroupID: groupID, Changes: changes,
+					Period: since.Format(time.DateOnly) + " to " + until.Format(time.DateOnly)})
+			}
+			if len(changes) == 0 {
+				fmt.Fprintf(a.stdout, "%s: no changes in %s\n", visible(groupID), plural(days, "day"))
+			}
+			for _, c := range changes {
+				fmt.Fprintf(a.stdout, "%s  %s\n", stamp(c.CreatedAt), c.Action)
+				a.printChange(a.style(), c)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&groupID, "group", "", "group id (required)")
+	f.IntVar(&days, "days", 7, "how far back")
+	f.IntVar(&limit, "limit", 200, "changes at most")
+	f.BoolVar(&asJSON, "json", false, "print as JSON")
+	required(cmd, "group")
+	return cmd
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+)
+
+// edits are the changes by hand: what the command is called and takes.
+var edits = map[reverie.Action]struct {
+	use, short string
+	max        float64 // of the value; 0: it takes none
+}{
+	reverie.ActionDelete:   {"delete MEMORY", "Deprecate a memory; its history stays", 0},
+	reverie.ActionRestore:  {"restore MEMORY", "Bring a deleted memory back, as a new version", 0},
+	reverie.ActionStrength: {"strength MEMORY VALUE", "Set how well supported a memory is, 0 to 1", 1},
+	reverie.ActionWeight:   {"weight MEMORY VALUE", "Set how useful a memory is, 0 to 2; from 1.5 it is core", reverie.MaxWeight},
+}
+
+// newMemoryEdit is one change by hand. It acts on the head of a lineage.
+func newMemoryEdit(a *app, action reverie.Action) *cobra.Command {
+	e := reverie.Edit{Action: action}
+	def := edits[action]
+	var asJSON bool
+	args := cobra.ExactArgs(1)
+	if def.max > 0 {
+		args = cobra.ExactArgs(2)
+	}
+	cmd := &cobra.Command{
+		Use: def.use, Short: def.short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e.MemoryID = args[0]
+			if def.max > 0 {
+				v, err := strconv.ParseFloat(args[1], 64)
+				if err != nil || !(v >= 0 && v <= def.max) {
+					return usageError(fmt.Errorf("%s %q: a number from 0 to %g is needed", action, args[1], def.max))
+				}
+				e.Value = v
+			}
+			if err := a.open(cmd.Context()); err != nil {
+				return err
+			}
+			m, err := a.store.Edit(cmd.Context(), e)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, reverie.MemoryReply{Success: true, Memory: m})
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s  v%d  %s  strength %.2f  weight %.2f\n    %s\n", m.ID, m.Version, m.Status, m.Strength, m.Weight, visible(m.Statement))
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&e.GroupID, "group", "", "look in this group only")
+	cmd.Flags().StringVar(&e.Reason, "reason", "", "why; kept in the change log")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"reverie/store"
+)
+
+func newMigrate(a *app) *cobra.Command {
+	return group("migrate", "Bring the database's schema up to date", newMigrateUp(a), newMigrateStatus(a))
+}
+
+// migrateOptions reach the database directly: migrations take a session lock,
+// which a pooler would lose.
+func (a *app) migrateOptions(ctx context.Context) (store.Options, error) {
+	if err := a.settings(); err != nil {
+		return store.Options{}, err
+	}
+	url := a.cfg.Database.MigrateURL.Reveal()
+	if url == "" {
+		var err error
+		if url, _, err = a.databaseURL(ctx); err != nil {
+			return store.Options{}, err
+		}
+	}
+	return a.storeOptions(url), nil
+}
+
+func newMigrateUp(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Apply the migrations that are missing",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts, err := a.migrateOptions(cmd.Context())
+			if err != nil {
+				return err
+			}
+			applied, err := store.Migrate(cmd.Context(), opts)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, migrationsReply{true, append([]store.MigrationStatus{}, applied...)})
+			}
+			for _, m := range applied {
+				fmt.Fprintf(a.stdout, "applied %d %s\n", m.Version, m.Name)
+			}
+			_, err = fmt.Fprintf(a.stdout, "schema is at version %d\n", store.WantedVersion())
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+type migrationsReply struct {
+	Success    bool                    `json:"success"`
+	Migrations []store.MigrationStatus `json:"migrations"`
+}
+
+func newMigrateStatus(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "List the migrations and which are applied",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts, err := a.migrateOptions(cmd.Context())
+			if err != nil {
+				return err
+			}
+			list, err := store.MigrationStatuses(cmd.Context(), opts)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, migrationsReply{true, list})
+			}
+			var t table
+			t.row("VERSION", "APPLIED", "NAME")
+			for _, m := range list {
+				at := "-"
+				if m.Applied {
+					at = stamp(m.AppliedAt)
+				}
+				t.row(fmt.Sprint(m.Version), at, m.Name)
+			}
+			return t.write(a.stdout, a.style())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}

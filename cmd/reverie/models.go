@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"reverie"
+	"reverie/llm"
+	"reverie/llm/anthropic"
+	"reverie/llm/gemini"
+	"reverie/llm/offline"
+	"reverie/llm/openai"
+)
+
+// errNoEmbeddings says that the configuration names no embedding model, which
+// evolving can do without and searching cannot.
+var errNoEmbeddings = errors.New("no embedding model is configured")
+
+// adapter is a provider's client: both sides of it, or only the first.
+type adapter struct {
+	generator llm.Generator
+	embedder  llm.Embedder
+}
+
+// connect makes the client of a provider.
+func connect(provider, baseURL, key, model string, temperature *float64, dims int) (adapter, error) {
+	switch provider {
+	case providerOpenAI:
+		c, err := openai.New(openai.Options{BaseURL: baseURL, APIKey: key, Model: model, Temperature: temperature, Dims: dims})
+		return adapter{c, c}, err
+	case providerGemini:
+		c, err := gemini.New(gemini.Options{BaseURL: baseURL, APIKey: key, Model: model, Temperature: temperature, Dims: dims})
+		return adapter{c, c}, err
+	case providerAnthropic:
+		c, err := anthropic.New(anthropic.Options{BaseURL: baseURL, APIKey: key, Model: model, Temperature: temperature})
+		return adapter{generator: c}, err
+	case providerOffline:
+		c := offline.New(dims)
+		return adapter{c, c}, nil
+	}
+	return adapter{}, fmt.Errorf("unknown provider %q: %w", provider, reverie.ErrConfiguration)
+}
+
+// account says how calls to a provider are made and written down.
+//
+// What talks to one server shares one policy: its limits and its breaker.
+func (a *app) account(provider, baseURL, model string) (llm.Account, error) {
+	prices, err := llm.ParsePrices(a.cfg.LLM.Prices)
+	if err != nil {
+		return llm.Account{}, err
+	}
+	l, server := a.cfg.LLM, provider+" "+baseURL
+	if a.policies == nil {
+		a.policies = map[string]*llm.Policy{}
+	}
+	if a.policies[server] == nil {
+		a.policies[server] = llm.NewPolicy(llm.PolicyOptions{Attempts: l.Attempts, BreakerFailures: l.BreakerFailures,
+			BreakerDelay: l.BreakerDelay.Duration, RequestsPerMinute: l.RequestsPerMinute, TokensPerMinute: l.TokensPerMinute})
+	}
+	return llm.Account{Provider: provider, Model: model, Prices: prices, Ledger: a.store, Policy: a.policies[server]}, nil
+}
+
+// model is the generating model of a job.
+func (a *app) model(job reverie.Job) (*llm.Model, ModelSettings, error) {
+	s, err := a.cfg.generation(string(job))
+	if err != nil {
+		return nil, s, err
+	}
+	client, err := connect(s.Provider, s.BaseURL, s.APIKey.Reveal(), s.Model, s.Temperature, 0)
+	if err != nil {
+		return nil, s, err
+	}
+	account, err := a.account(s.Provider, s.BaseURL, s.Model)
+	account.Timeout = s.Timeout
+	return llm.NewModel(client.generator, account), s, err
+}
+
+// embeddings is the embedding model, with the database as its cache.
+func (a *app) embeddings() (*llm.Embeddings, EmbedSettings, error) {
+	s, err := a.cfg.embedding()
+	if err != nil {
+		return nil, s, fmt.Errorf("%w: %w", errNoEmbeddings, err)
+	}
+	client, err := connect(s.Provider, s.BaseURL, s.APIKey.Reveal(), s.Model, nil, s.Dimensions)
+	if err != nil {
+		return nil, s, err
+	}
+	account, err := a.account(s.Provider, s.BaseURL, s.Model)
+	account.Timeout = s.Timeout
+	return llm.NewEmbeddings(client.embedder, account, llm.EmbeddingOptions{Dims: s.Dimensions, Explicit: s.DimensionsSet,
+		Batch: s.Batch, Cache: a.store}), s, err
+}

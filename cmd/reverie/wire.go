@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"reverie"
+	"reverie/decide"
+	"reverie/evolve"
+	"reverie/jobs"
+	"reverie/llm"
+	"reverie/prompts"
+	"reverie/recall"
+	"reverie/store"
+	"reverie/store/local"
+)
+
+// app is one invocation: its surroundings, and what has been opened for it so
+// far. It knows every room; no room knows another through it.
+type app struct {
+	env            []string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	flags          map[string]string // settings given as flags
+	configPath     string
+
+	cfg     *Config
+	prov    *Provenance
+	log     *slog.Logger
+	cluster *local.Cluster
+	store   *store.Store
+
+	policies map[string]*llm.Policy // by server
+}
+
+// getenv looks a variable up in the environment that the app was given.
+func (a *app) getenv(name string) string {
+	for i := len(a.env) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(a.env[i], name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// settings loads the configuration, once.
+func (a *app) settings() error {
+	if a.cfg != nil {
+		return nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the working directory: %w", err)
+	}
+	cfg, prov, warnings, err := loadConfig(configInput{Path: a.configPath, Env: a.env, Flags: a.flags, WorkDir: dir, Home: a.getenv("HOME")})
+	for _, w := range warnings {
+		fmt.Fprintln(a.stderr, "warning:", w)
+	}
+	if err != nil {
+		return err
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
+		return fmt.Errorf("log level %q: %w", cfg.Log.Level, reverie.ErrConfiguration)
+	}
+	var handler slog.Handler = slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})
+	if cfg.Log.Format == "json" {
+		handler = slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level})
+	}
+	a.cfg, a.prov, a.log = cfg, prov, slog.New(handler)
+	return nil
+}
+
+// storeOptions says how to reach the database at url.
+func (a *app) storeOptions(url string) store.Options {
+	d := a.cfg.Database
+	return store.Options{URL: url, MaxConns: d.MaxConns, StatementTimeout: d.StatementTimeout.Duration,
+		LockTimeout: d.LockTimeout.Duration, ReadTimeout: d.ReadTimeout.Duration}
+}
+
+// databaseURL returns the configured database, or that of the private cluster,
+// which is started for it.
+func (a *app) databaseURL(ctx context.Context) (url string, private bool, err error) {
+	if url = a.cfg.Database.URL.Reveal(); url != "" {
+		return url, false, nil
+	}
+	if a.cluster != nil {
+		return a.cluster.URL(localDatabase), true, nil
+	}
+	dir := a.cfg.Database.DataDir
+	if dir == "" {
+		if dir, err = local.DefaultDir(a.getenv); err != nil {
+			return "", true, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
+		}
+	}
+	a.cluster, err = local.Start(ctx, local.Options{Dir: dir, BinDir: a.cfg.Database.BinDir, Log: a.log})
+	if err != nil {
+		return "", true, fmt.Errorf("start the private database: %w", err)
+	}
+	if err := a.cluster.EnsureDatabase(ctx, localDatabase); err != nil {
+		return "", true, err
+	}
+	return a.cluster.URL(localDatabase), true, nil
+}
+
+// localDatabase is the name of the database in the private cluster.
+const localDatabase = "reverie"
+
+// open loads the configuration and opens the database, whose schema must fit. A
+// private one is migrated by the way.
+func (a *app) open(ctx context.Context) error {
+	if a.store != nil {
+		return nil
+	}
+	if err := a.settings(); err != nil {
+		return err
+	}
+	url, private, err := a.databaseURL(ctx)
+	if err != nil {
+		return err
+	}
+	opts := a.storeOptions(url)
+	s, err := store.Open(ctx, opts)
+	if err != nil {
+		return err
+	}
+	a.store = s
+	err = s.CheckSchema(ctx)
+	if private && errors.Is(err, reverie.ErrOutdatedSchema) {
+		if _, err := store.Migrate(ctx, opts); err != nil {
+			return fmt.Errorf("migrate the private database: %w", err)
+		}
+		err = s.CheckSchema(ctx)
+	}
+	return err
+}
+
+// close gives back what was opened.
+func (a *app) close() error {
+	var errs []error
+	if a.store != nil {
+		errs = append(errs, a.store.Close())
+	}
+	if a.cluster != nil {
+		errs = append(errs, a.cluster.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// leases are this process's.
+func (a *app) leases() *jobs.Leases {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown-host"
+	}
+	return &jobs.Leases{Store: a.store, Holder: fmt.Sprintf("%s:%d", host, os.Getpid())}
+}
+
+// pipeline wires the evolution.
+func (a *app) pipeline() (*evolve.Pipeline, error) {
+	model, settings, err := a.model(reverie.JobEvolve)
+	if err != nil {
+		return nil, err
+	}
+	set, err := prompts.Open(a.cfg.Prompts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	e := a.cfg.Evolve
+	p := &evolve.Pipeline{
+		Store: a.store, Model: model, Prompts: set, Decider: decide.Plain{}, Now: time.Now, Log: a.log,
+		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
+			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
+			StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},
+	}
+	switch embed, es, err := a.embeddings(); {
+	case err == nil:
+		p.Embeddings, p.EmbeddingsOptional = embed, !es.Explicit
+	case !errors.Is(err, errNoEmbeddings):
+		return nil, err
+	}
+	return p, nil
+}
+
+// approver wires what approving a held plan needs: no model. Statements whose
+// vectors cannot be had now get them at the next search.
+func (a *app) approver() *evolve.Pipeline {
+	p := &evolve.Pipeline{Store: a.store, Now: time.Now, Log: a.log, EmbeddingsOptional: true}
+	if embed, _, err := a.embeddings(); err == nil {
+		p.Embeddings = embed
+	}
+	return p
+}
+
+// searcher wires the search.
+func (a *app) searcher() (*recall.Searcher, error) {
+	embed, es, err := a.embeddings()
+	if err != nil {
+		return nil, err
+	}
+	c := reverie.Calibration{Floor: es.Floor, Ceiling: es.Ceiling}
+	if c == (reverie.Calibration{}) {
+		var known bool
+		if c, known = llm.DefaultCalibration(es.Model); !known {
+			a.log.Warn("scores of this embedding model are plain cosines: set [embed] floor and ceiling for it", "model", es.Model)
+			c = reverie.Calibration{Floor: 0, Ceiling: 1}
+		}
+	}
+	return &recall.Searcher{Store: a.store, Embeddings: embed, Calibration: c}, nil
+}

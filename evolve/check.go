@@ -1,0 +1,300 @@
+package evolve
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"reverie"
+)
+
+// The rules by which evolve refuses a line, besides those for statements
+// (reverie.Rule).
+const (
+	ruleForm          = "form"          // an object, but no action
+	ruleUnknownID     = "unknown_id"    // no active memory of this group, or one not named at all
+	ruleRepeated      = "repeated"      // said before by the same answer
+	ruleContradictory = "contradictory" // several different actions on one memory, or an id on a create
+	ruleRecreated     = "recreated"     // deleted and created again by the same answer
+	ruleEvidence      = "evidence"      // nothing that it cites stands up
+	ruleQuota         = "quota"         // beyond the creates of a run or the memories of a group
+)
+
+// line is a proposal whose ids, evidence and statement have been verified.
+type line struct {
+	proposal
+	target   *reverie.HeadState // nil for a create
+	evidence []reverie.Evidence
+	hash     string // of the statement, for create and update
+}
+
+// checked is an answer after all the rules: what may be done, what waits for a
+// person, and what was refused and why. An update that only repeats its memory
+// has become a keep, one that repeats another memory a delete with reason
+// "merged".
+type checked struct {
+	accepted []line
+	held     []line
+	refused  []reverie.Refusal
+}
+
+// check holds the proposals against the sheet. It is pure: the same sheet and
+// proposals always give the same result.
+func check(s *sheet, proposals []proposal, refused []reverie.Refusal) checked {
+	c := &checker{sheet: s, byHandle: map[string]*reverie.HeadState{}}
+	c.refused = refused
+	for i := range s.state.Heads {
+		c.byHandle[s.state.Heads[i].ID] = &s.state.Heads[i]
+	}
+	for i := range s.shown {
+		c.byHandle["m"+strconv.Itoa(i+1)] = &s.shown[i]
+	}
+	var lines []line
+	for _, p := range proposals {
+		if l, ok := c.line(p); ok {
+			lines = append(lines, l)
+		}
+	}
+	lines = c.oneActionEach(lines)
+	lines = c.keepRecreated(lines)
+	c.settle(lines)
+	return c.checked
+}
+
+type checker struct {
+	*sheet
+	checked
+	byHandle map[string]*reverie.HeadState
+}
+
+func (c *checker) refuse(p proposal, rule, detail string) {
+	c.refused = append(c.refused, reverie.Refusal{Line: p.line, Action: string(p.action),
+		Handle: reverie.Excerpt(p.oldID, 40), Rule: rule, Detail: detail})
+}
+
+// line checks one proposal by itself.
+func (c *checker) line(p proposal) (line, bool) {
+	l := line{proposal: p}
+	l.tags, l.reason = reverie.CleanTags(p.tags), reverie.CleanReason(p.reason)
+	if p.action == reverie.ActionCreate {
+		if p.oldID != "" {
+			c.refuse(p, ruleContradictory, "a create names no old_id; to change a memory, update it")
+			return l, false
+		}
+	} else if l.target = c.byHandle[p.oldID]; l.target == nil {
+		c.refuse(p, ruleUnknownID, "no active memory of this group has this id")
+		return l, false
+	}
+	var verified bool
+	l.evidence, verified = c.evidence(p)
+	switch p.action {
+	case reverie.ActionCreate, reverie.ActionUpdate:
+		var broken *reverie.StatementError
+		if err := reverie.CheckStatement(p.statement); errors.As(err, &broken) {
+			c.refuse(p, string(broken.Rule), broken.Detail)
+			return l, false
+		}
+		if len(l.evidence) == 0 {
+			c.refuse(p, ruleEvidence, "none of its evidence stands in a new message of this chunk by a member")
+			return l, false
+		}
+		l.hash = reverie.ContentHash(p.statement)
+	case reverie.ActionDelete:
+		if !verified && !c.stale(*l.target) {
+			l.reason = heldDelete(l.reason)
+			c.held = append(c.held, l)
+			return l, false
+		}
+	}
+	return l, true
+}
+
+// heldDelete is what a person reads beside a delete that nothing proves.
+func heldDelete(reason string) string {
+	if reason == "" {
+		return "no verified quote, and the memory is not stale"
+	}
+	return reverie.CleanReason(reason + " (no verified quote, and the memory is not stale)")
+}
+
+// evidence verifies the citations of a proposal: each must name a shown message
+// that a member wrote, and a quote that is given must stand in it. Earlier
+// messages count only together with a new one. verified says whether a new
+// message was quoted, not only named.
+func (c *checker) evidence(p proposal) (evidence []reverie.Evidence, verified bool) {
+	messages := c.messages()
+	seen := map[string]bool{}
+	var fresh bool
+	for _, cited := range p.evidence {
+		n := c.number(cited.message, messages)
+		if n < 0 || messages[n].Role != reverie.RoleUser || seen[messages[n].ID] {
+			continue
+		}
+		m, quote := messages[n], strings.TrimSpace(cited.quote)
+		if quote != "" && !reverie.VerifyQuote(quote, m.Text) {
+			continue
+		}
+		if n < len(c.fresh) {
+			fresh = true
+			verified = verified || quote != ""
+		}
+		if quote == "" {
+			quote = m.Text
+		}
+		seen[m.ID] = true
+		evidence = append(evidence, reverie.Evidence{MessageID: m.ID, AuthorID: m.AuthorID, Author: m.Author,
+			Quote: reverie.Excerpt(reverie.MaskSecrets(quote), maxQuote), SentAt: m.SentAt, LocalDate: reverie.LocalDate(m.SentAt, c.loc)})
+	}
+	if !fresh {
+		return nil, false
+	}
+	return evidence, verified
+}
+
+// maxQuote is how many characters of a quote are kept.
+const maxQuote = 300
+
+// number finds the cited message: by its number, or by its own id where a model
+// has seen that.
+func (c *checker) number(cited string, messages []reverie.Message) int {
+	if n, err := strconv.Atoi(cited); err == nil && n >= 1 && n <= len(messages) {
+		return n - 1
+	}
+	return -1
+}
+
+// oneActionEach refuses what the answer says twice about one memory: the same
+// action counts once, different ones not at all.
+func (c *checker) oneActionEach(lines []line) []line {
+	actions := map[string]map[reverie.Action]bool{}
+	note := func(l line) {
+		if l.target != nil {
+			if actions[l.target.ID] == nil {
+				actions[l.target.ID] = map[reverie.Action]bool{}
+			}
+			actions[l.target.ID][l.action] = true
+		}
+	}
+	for _, l := range lines {
+		note(l)
+	}
+	for _, l := range c.held {
+		note(l)
+	}
+	said := map[string]bool{}
+	once := func(lines []line) (kept []line) {
+		for _, l := range lines {
+			switch {
+			case l.target == nil:
+				kept = append(kept, l)
+			case len(actions[l.target.ID]) > 1:
+				c.refuse(l.proposal, ruleContradictory, "the answer asks for different actions on this memory; it stays as it is")
+			case said[l.target.ID]:
+				c.refuse(l.proposal, ruleRepeated, "the answer has already said this of the memory")
+			default:
+				said[l.target.ID] = true
+				kept = append(kept, l)
+			}
+		}
+		return kept
+	}
+	kept := once(lines)
+	c.held = once(c.held)
+	return kept
+}
+
+// keepRecreated refuses both halves of a delete and a create of the same
+// statement: the memory stays, with its history.
+func (c *checker) keepRecreated(lines []line) []line {
+	created := map[string]bool{}
+	for _, l := range lines {
+		if l.action == reverie.ActionCreate {
+			created[l.hash] = true
+		}
+	}
+	deleted := map[string]bool{}
+	drop := func(lines []line) (kept []line) {
+		for _, l := range lines {
+			if l.action == reverie.ActionDelete && created[l.target.ContentHash] {
+				deleted[l.target.ContentHash] = true
+				c.refuse(l.proposal, ruleRecreated, "the answer creates this statement again; the memory stays")
+				continue
+			}
+			kept = append(kept, l)
+		}
+		return kept
+	}
+	lines = drop(lines)
+	c.held = drop(c.held)
+	var kept []line
+	for _, l := range lines {
+		if l.action == reverie.ActionCreate && deleted[l.hash] {
+			c.refuse(l.proposal, ruleRecreated, "the answer deletes this very statement; the memory stays")
+			continue
+		}
+		kept = append(kept, l)
+	}
+	return kept
+}
+
+// settle turns lines into what they come to, given what the group will say
+// after them: no statement may end up active twice.
+func (c *checker) settle(lines []line) {
+	stands := map[string]bool{} // hashes that stay active whatever the updates do
+	for _, h := range c.state.Heads {
+		stands[h.ContentHash] = true
+	}
+	deletes := 0
+	for _, l := range lines {
+		leaves := l.action == reverie.ActionDelete || l.action == reverie.ActionUpdate && l.hash != l.target.ContentHash
+		if leaves {
+			delete(stands, l.target.ContentHash)
+		}
+		if l.action == reverie.ActionDelete {
+			deletes++
+		}
+	}
+	planned := map[string]bool{} // hashes that this answer makes active
+	creates, room := 0, c.maxActive-len(c.state.Heads)+deletes
+	for _, l := range lines {
+		switch l.action {
+		case reverie.ActionUpdate:
+			switch {
+			case l.hash == l.target.ContentHash:
+				l.action = reverie.ActionKeep
+			case stands[l.hash] || planned[l.hash]:
+				l.action, l.reason = reverie.ActionDelete, reverie.ReasonMerged
+				room++
+			default:
+				planned[l.hash] = true
+			}
+		case reverie.ActionCreate:
+			if planned[l.hash] {
+				c.refuse(l.proposal, ruleRepeated, "the answer has already written this statement")
+				continue
+			}
+			if stands[l.hash] { // decide makes it a keep, which costs no room
+				break
+			}
+			if reason := c.full(creates, room); reason != "" {
+				c.refuse(l.proposal, ruleQuota, reason)
+				continue
+			}
+			creates++
+			planned[l.hash] = true
+		}
+		c.accepted = append(c.accepted, l)
+	}
+}
+
+// full says why no further create is taken, or nothing.
+func (c *checker) full(creates, room int) string {
+	switch {
+	case creates >= c.createsLeft:
+		return "the run has made as many creates as it may"
+	case creates >= room:
+		return fmt.Sprintf("the group has %d active memories and may have %d; merge some first", len(c.state.Heads), c.maxActive)
+	}
+	return ""
+}

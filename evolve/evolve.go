@@ -1,0 +1,214 @@
+// Package evolve is the main job: it takes one group's old memories and new
+// messages, asks a model, checks the answer and applies it as new versions.
+//
+// A run is one or more chunks. Each chunk goes through the same six steps, a
+// file each: gather, propose, parse, check, decide, apply. Everything between
+// the model's answer and the database is pure, so that it can be tested on
+// paper; apply is the only step that writes memories.
+package evolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"reverie"
+	"reverie/decide"
+	"reverie/llm"
+	"reverie/prompts"
+)
+
+// Store is what evolve reads and writes. Each method is one transaction; those
+// that take a lease refuse it, with [reverie.ErrLeaseLost], once another holder
+// has it.
+type Store interface {
+	Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error)
+	NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string, probes [][]float32, limit int) ([]string, error)
+	Ledger
+	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
+}
+
+// Ledger keeps the rows of runs and chunks.
+type Ledger interface {
+	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error)
+	StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error)
+	SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error
+	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) error
+	CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error)
+}
+
+// Model answers the prompt.
+type Model interface {
+	Generate(ctx context.Context, meta llm.Meta, req llm.Request) (llm.Response, error)
+	Name() string // provider/model
+}
+
+// Embeddings turns statements into vectors.
+type Embeddings interface {
+	Embed(ctx context.Context, meta llm.Meta, texts []string) ([][]float32, error)
+	Key() string // model@dims
+}
+
+// Decider says of each new statement whether the group has it already.
+type Decider interface {
+	Decide(ctx context.Context, heads []reverie.HeadState, facts []decide.Fact) ([]decide.Decision, error)
+}
+
+// Hold is the group's lease, as its holder has it. While fn runs, Exclusive
+// stops renewing, so that the write may lock the lease row itself.
+type Hold interface {
+	Lease() reverie.Lease
+	Exclusive(fn func() error) error
+}
+
+// Limits bounds a run. All are positive.
+type Limits struct {
+	MaxMessages     int           // messages of a chunk
+	MaxInputTokens  int           // estimated tokens of a chunk's prompt
+	MaxOutputTokens int           // tokens of an answer
+	MaxCreates      int           // creates of a run
+	MaxActive       int           // active memories, beyond which creates are refused
+	Target          int           // active memories that the prompt asks to aim for
+	MaxShown        int           // memories shown to the model
+	StaleAfter      time.Duration // unsupported for so long, a memory may go without a quote
+	HoldRatio       float64       // share of the active memories that a run may delete or rewrite
+	HoldMin         int           // but always at least so many
+	ContextMessages int           // consumed messages shown with Days
+}
+
+// Pipeline evolves groups. Its fields are set once; it is safe for concurrent
+// use on different groups.
+type Pipeline struct {
+	Store      Store
+	Model      Model
+	Embeddings Embeddings // nil: statements are stored without vectors
+	// EmbeddingsOptional makes a failing embedder a warning: the statements are
+	// stored without vectors, which a later search fills in.
+	EmbeddingsOptional bool
+	Prompts            *prompts.Set
+	Decider            Decider
+	Limits             Limits
+	Now                func() time.Time
+	Log                *slog.Logger
+	Progress           func(Progress) // nil: nobody watches
+}
+
+// Progress is how far a run has come, after each chunk.
+type Progress struct {
+	GroupID    string
+	Chunk      int
+	Done, Left int // messages
+}
+
+// Request says what to evolve.
+type Request struct {
+	GroupID string
+	// Since and Until bound the window of sent_at, half-open. Zero values mean
+	// from the first pending message, up to now.
+	Since, Until time.Time
+	Days         int  // days of consumed messages to show as context
+	DryRun       bool // plan only: nothing is written but call rows and cached embeddings
+}
+
+// Run evolves one group. The hold is nil exactly for a dry run. The result is
+// filled as far as the run came, also beside an error, whose kind says what
+// happened: [reverie.ErrDeferred], [reverie.ErrConfiguration],
+// [reverie.ErrUnusable], [reverie.ErrConflict], [reverie.ErrLeaseLost].
+func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
+	r, err := p.begin(ctx, hold, req)
+	if err != nil {
+		return Result{GroupID: req.GroupID}, err
+	}
+	for err == nil {
+		var more bool
+		if more, err = r.chunk(ctx); !more {
+			break
+		}
+	}
+	return r.finish(ctx, err)
+}
+
+// chunk takes the next pending messages through the six steps and reports
+// whether there may be more.
+func (r *run) chunk(ctx context.Context) (more bool, err error) {
+	sheet, err := r.gather(ctx)
+	if err != nil || sheet == nil {
+		return false, err
+	}
+	answer, err := r.propose(ctx, sheet)
+	if err != nil {
+		return false, err
+	}
+	proposals, refusals := parse(answer)
+	checked := check(sheet, proposals, refusals)
+	plan, err := r.decide(ctx, sheet, checked)
+	if err != nil {
+		return false, err
+	}
+	return true, r.apply(ctx, sheet, plan)
+}
+
+// begin opens the ledger's row, or takes up the one of a run that was
+// interrupted.
+func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
+	r := &run{Pipeline: p, hold: hold, req: req, now: p.Now().UTC()}
+	r.since, r.until, r.bounded = req.Since, req.Until, !req.Until.IsZero()
+	if !r.bounded {
+		r.until = r.now
+	}
+	if !r.since.IsZero() && !r.since.Before(r.until) {
+		return nil, fmt.Errorf("window of group %q: since %s is not before until %s: %w", req.GroupID,
+			r.since.Format(time.RFC3339), r.until.Format(time.RFC3339), reverie.ErrInvalid)
+	}
+	r.result = Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}
+	if req.DryRun {
+		r.row = reverie.Run{GroupID: req.GroupID, StartedAt: r.now}
+		return r, nil
+	}
+	return r, r.takeUp(ctx)
+}
+
+// finish writes the run's final status, also when ctx is already done, and
+// completes the result.
+func (r *run) finish(ctx context.Context, err error) (Result, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if r.row.ID == "" { // nothing was pending, or a dry run
+		r.complete(err)
+		return r.result, err
+	}
+	if errors.Is(err, reverie.ErrLeaseLost) { // the row is the next holder's
+		r.complete(err)
+		return r.result, err
+	}
+	left, countErr := r.Store.CountPending(ctx, r.req.GroupID, r.since, r.until)
+	r.stats.Deferred = left
+	err = errors.Join(err, countErr)
+	finished := r.Now().UTC()
+	r.row.Status, r.row.FinishedAt = r.status(err), &finished
+	r.row.Stats = r.stats
+	if err != nil {
+		r.row.Error = err.Error()
+	}
+	if ferr := r.Store.FinishRun(ctx, r.hold.Lease(), r.row); ferr != nil {
+		err = errors.Join(err, fmt.Errorf("record the end of run %s: %w", r.row.ID, ferr))
+	}
+	r.complete(err)
+	return r.result, err
+}
+
+// status is the outcome of a run that ended with err.
+func (r *run) status(err error) reverie.RunStatus {
+	switch {
+	case err == nil && r.stats.Held > 0:
+		return reverie.RunHeld
+	case err == nil:
+		return reverie.RunSucceeded
+	case errors.Is(err, reverie.ErrDeferred), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return reverie.RunDeferred
+	default:
+		return reverie.RunFailed
+	}
+}

@@ -1,0 +1,186 @@
+package evolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"reverie"
+	"reverie/prompts"
+)
+
+// sheet is one chunk as the model sees it, and what is needed to read the
+// answer: memories are m1..mN in the order of shown, messages are numbered from
+// 1, the fresh ones first, then the earlier ones.
+type sheet struct {
+	no       int // of the chunk in its run
+	state    reverie.State
+	shown    []reverie.HeadState
+	fresh    []reverie.Message // pending: consumed by this chunk
+	earlier  []reverie.Message // consumed before: context only
+	filtered []reverie.Message // pending: consumed by this chunk without being shown
+
+	loc         *time.Location
+	language    string
+	asOf        time.Time // what "stale" counts back from
+	staleAfter  time.Duration
+	createsLeft int
+	maxActive   int
+	prompt      prompts.Rendered
+}
+
+// gather reads the group and its oldest pending messages, and chooses what to
+// show. It returns nil when nothing is pending.
+func (r *run) gather(ctx context.Context) (*sheet, error) {
+	s, err := r.read(ctx)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	if s.loc, err = s.state.Group.Location(); err != nil {
+		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
+	}
+	texts := make([]string, 0, len(s.state.Pending))
+	for _, m := range s.state.Pending {
+		texts = append(texts, m.Text)
+	}
+	s.language = prompts.Language(s.state.Group.Language, texts)
+	if err := r.open(ctx, s.state, s.language); err != nil {
+		return nil, err
+	}
+	s.no = r.stats.Chunks + 1
+	s.staleAfter, s.maxActive = r.Limits.StaleAfter, r.Limits.MaxActive
+	s.createsLeft = max(r.Limits.MaxCreates-r.stats.Created, 0)
+	if err := r.show(ctx, s); err != nil {
+		return nil, err
+	}
+	return s, r.fit(s)
+}
+
+// read fetches the chunk's state: the messages of an answer that is already
+// paid for, else the oldest pending ones.
+func (r *run) read(ctx context.Context) (*sheet, error) {
+	q := reverie.GatherQuery{GroupID: r.req.GroupID, Kind: reverie.KindGroup, Since: r.since, Until: r.until, Limit: r.chunkLimit()}
+	if r.resume != nil {
+		q.MessageIDs = r.resume.MessageIDs
+	}
+	if r.shadow != nil {
+		q.Skip = r.shadow.skip
+	}
+	state, err := r.Store.Gather(ctx, q)
+	if err == nil && r.resume != nil && len(state.Pending) != len(r.resume.MessageIDs) {
+		r.resume, q.MessageIDs = nil, nil // some lie outside the window, or are gone
+		state, err = r.Store.Gather(ctx, q)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("gather group %q: %w", r.req.GroupID, err)
+	}
+	if len(state.Pending) == 0 {
+		return nil, nil
+	}
+	if r.req.Days > 0 {
+		q.ContextSince = state.Pending[0].SentAt.AddDate(0, 0, -r.req.Days)
+		q.ContextLimit = r.Limits.ContextMessages
+		if state, err = r.Store.Gather(ctx, q); err != nil {
+			return nil, fmt.Errorf("gather group %q: %w", r.req.GroupID, err)
+		}
+	}
+	if r.shadow != nil {
+		state.Heads = r.shadow.overlay(state.Heads)
+	}
+	return &sheet{state: state}, nil
+}
+
+func (r *run) chunkLimit() int {
+	if r.limit == 0 {
+		r.limit = r.Limits.MaxMessages
+	}
+	return r.limit
+}
+
+// shows tells whether a message is shown to the model: an empty one says
+// nothing, and a tool's output is no discussion.
+func shows(m reverie.Message) bool {
+	return m.Role != reverie.RoleTool && strings.TrimSpace(m.Text) != ""
+}
+
+// show chooses the memories to show: all of them, or those nearest to the
+// chunk's messages.
+func (r *run) show(ctx context.Context, s *sheet) error {
+	s.shown = s.state.Heads
+	if len(s.shown) <= r.Limits.MaxShown {
+		return nil
+	}
+	nearest, err := r.nearest(ctx, s)
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		r.warn(fmt.Sprintf("memories are shown by how lately they were supported, not by relevance: %v", err))
+	}
+	s.shown = rank(s.state.Heads, nearest, r.Limits.MaxShown)
+	return nil
+}
+
+// nearest returns the ids of the memories nearest to any part of the chunk.
+func (r *run) nearest(ctx context.Context, s *sheet) ([]string, error) {
+	if r.Embeddings == nil {
+		return nil, errors.New("no embedding model is configured")
+	}
+	probes, err := r.Embeddings.Embed(ctx, r.meta("embed"), pieces(s.state.Pending))
+	if err != nil {
+		return nil, err
+	}
+	return r.Store.NearestHeads(ctx, r.req.GroupID, reverie.KindGroup, r.Embeddings.Key(), probes, r.Limits.MaxShown)
+}
+
+// fit cuts the chunk where its prompt would exceed the budget of input tokens,
+// and renders it. The first message is always in.
+func (r *run) fit(s *sheet) error {
+	budget := r.Limits.MaxInputTokens
+	views := views{loc: s.loc}
+	for i, m := range s.shown {
+		budget -= tokens(views.memory(i, m, true))
+	}
+	s.asOf = r.asOf(s)
+	probe, err := r.render(s)
+	if err != nil {
+		return err
+	}
+	budget -= reverie.EstimateTokens(probe.System)
+	s.earlier = newestWithin(s.state.Context, budget/4, views)
+	for _, m := range s.earlier {
+		budget -= tokens(views.message(0, m))
+	}
+	for i, m := range s.state.Pending {
+		if !shows(m) {
+			s.filtered = append(s.filtered, m)
+			continue
+		}
+		if budget -= tokens(views.message(0, m)); budget < 0 && len(s.fresh) > 0 && r.resume == nil {
+			s.state.Pending, s.state.More = s.state.Pending[:i], true
+			break
+		}
+		s.fresh = append(s.fresh, m)
+	}
+	s.asOf = r.asOf(s)
+	s.prompt, err = r.render(s)
+	return err
+}
+
+// asOf is the instant that "stale" counts back from: the end of the window for
+// its last chunk, else the chunk's last message. A window without a bound of
+// its own ends, for this, with the last message, so that a backlog is judged by
+// its own time and not by today's.
+func (r *run) asOf(s *sheet) time.Time {
+	if r.bounded && !s.state.More {
+		return r.until
+	}
+	return s.state.Pending[len(s.state.Pending)-1].SentAt
+}
+
+// stale tells whether nothing has supported a memory for too long.
+func (s *sheet) stale(h reverie.HeadState) bool {
+	return !h.LastSupportedAt.After(s.asOf.Add(-s.staleAfter))
+}

@@ -1,0 +1,124 @@
+package evolve
+
+import (
+	"context"
+	"fmt"
+
+	"reverie"
+)
+
+// HeldStore is what approving a held plan reads and writes.
+type HeldStore interface {
+	ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) ([]reverie.Change, error)
+}
+
+// ruleStale refuses a held line whose memory has moved since it was held.
+const ruleStale = "stale"
+
+// Approve applies what a run holds, after a person said yes: each plan in its
+// own transaction, without the lines whose memory has moved since or whose
+// statement the group has by now. Those are refused and reported. A run with
+// nothing waiting is [reverie.ErrConflict].
+func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row reverie.Run, plans []reverie.HeldPlan) (Result, error) {
+	r := &run{Pipeline: p, hold: hold, now: p.Now().UTC(), began: true, row: row, stats: row.Stats,
+		req: Request{GroupID: row.GroupID}}
+	r.result = Result{GroupID: row.GroupID, RunID: row.ID, At: r.now}
+	waiting := 0
+	for _, held := range plans {
+		if held.Status != reverie.HeldWaiting {
+			continue
+		}
+		waiting++
+		if err := r.approve(ctx, store, held); err != nil {
+			r.complete(err)
+			return r.result, err
+		}
+	}
+	if waiting == 0 {
+		return r.result, fmt.Errorf("run %s holds nothing that waits: %w", row.ID, reverie.ErrConflict)
+	}
+	r.stats = approvedStats(r.result)
+	r.complete(nil)
+	r.result.Status = reverie.RunSucceeded
+	return r.result, nil
+}
+
+// approve applies one held plan.
+func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPlan) error {
+	state, err := r.Store.Gather(ctx, reverie.GatherQuery{GroupID: r.req.GroupID, Kind: reverie.KindGroup, Until: r.now, Limit: 1})
+	if err != nil {
+		return fmt.Errorf("gather group %q: %w", r.req.GroupID, err)
+	}
+	steps, refused := recheck(state.Heads, held)
+	if err := r.embed(ctx, steps); err != nil {
+		return err
+	}
+	var changes []reverie.Change
+	err = r.hold.Exclusive(func() (err error) {
+		changes, err = store.ApplyHeld(ctx, r.hold.Lease(), held, steps, refused)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("apply what run %s holds: %w", held.RunID, err)
+	}
+	r.result.Changes = append(r.result.Changes, changes...)
+	r.result.Refusals = append(r.result.Refusals, refused...)
+	return nil
+}
+
+// recheck holds a plan's steps against the heads as they are now. It is pure.
+func recheck(heads []reverie.HeadState, held reverie.HeldPlan) (steps []reverie.Step, refused []reverie.Refusal) {
+	byLineage, stands := map[string]reverie.HeadState{}, map[string]bool{}
+	for _, h := range heads {
+		byLineage[h.LineageID], stands[h.ContentHash] = h, true
+	}
+	moved := func(s reverie.Step) bool {
+		return s.Action != reverie.ActionCreate && byLineage[s.LineageID].ID != s.Head.MemoryID
+	}
+	for _, s := range held.Steps {
+		if !moved(s) && (s.Action == reverie.ActionDelete || s.Action == reverie.ActionUpdate) {
+			delete(stands, byLineage[s.LineageID].ContentHash)
+		}
+	}
+	for i, s := range held.Steps {
+		refusal := reverie.Refusal{Line: i + 1, Action: string(s.Action), Handle: s.Head.MemoryID, Rule: ruleStale}
+		switch {
+		case moved(s):
+			refusal.Detail = "the memory has changed since the plan was held"
+			refused = append(refused, refusal)
+			continue
+		case s.ContentHash != "" && stands[s.ContentHash]:
+			refusal.Detail = "an active memory says this by now"
+			refused = append(refused, refusal)
+			continue
+		}
+		if s.ContentHash != "" {
+			stands[s.ContentHash] = true
+		}
+		if h, ok := byLineage[s.LineageID]; ok && s.Action != reverie.ActionDelete {
+			known := map[string]bool{}
+			for _, d := range h.SupportDates {
+				known[d] = true
+			}
+			s.Strength, s.LastSupportedAt = support(h.Strength, h.LastSupportedAt, known, s.Evidence)
+		}
+		steps = append(steps, s)
+	}
+	return steps, refused
+}
+
+// approvedStats counts what an approval did, not what the run did before.
+func approvedStats(r Result) (st reverie.Stats) {
+	for _, c := range r.Changes {
+		switch c.Action {
+		case reverie.ActionCreate:
+			st.Created++
+		case reverie.ActionUpdate:
+			st.Updated++
+		case reverie.ActionDelete:
+			st.Deleted++
+		}
+	}
+	st.Refused = len(r.Refusals)
+	return st
+}

@@ -1,0 +1,131 @@
+package evolve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"reverie"
+	"reverie/llm"
+	"reverie/llm/lines"
+)
+
+// errCut says that the answer or the question was too long: the chunk must
+// shrink.
+var errCut = errors.New("answer was cut off")
+
+// propose asks the model about the chunk and returns its answer, which is
+// stored before anything is done with it. An answer that was stored before a
+// crash is returned without asking, while its input is the same. A cut-off
+// answer is thrown away whole and the chunk halved; an unusable one is asked
+// for once more. A chunk that shows no message asks nothing.
+func (r *run) propose(ctx context.Context, s *sheet) (answer, error) {
+	for {
+		if len(s.fresh) == 0 {
+			return answer{}, r.saveChunk(ctx, s, "", "", reverie.ChunkAnswered)
+		}
+		a, err := r.ask(ctx, s)
+		if !errors.Is(err, errCut) {
+			return a, err
+		}
+		if len(s.fresh) == 1 {
+			err = fmt.Errorf("chunk %d of group %q: %w even for one message; raise [llm] max_output_tokens: %w",
+				s.no, r.req.GroupID, errCut, reverie.ErrUnusable)
+			return answer{}, errors.Join(err, r.saveChunk(ctx, s, "", "", reverie.ChunkFailed))
+		}
+		if err := r.halve(s); err != nil {
+			return answer{}, err
+		}
+	}
+}
+
+// ask asks up to twice for a usable answer.
+func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
+	input := r.inputSHA256(s)
+	if r.resume != nil {
+		stored := *r.resume
+		r.resume = nil
+		if stored.InputSHA256 == input {
+			r.Log.Info("using the answer stored before the interruption", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", s.no)
+			return answer{text: stored.Answer, Result: lines.Read(stored.Answer)}, r.saveChunk(ctx, s, input, stored.Answer, reverie.ChunkAnswered)
+		}
+	}
+	if err := r.saveChunk(ctx, s, input, "", reverie.ChunkOpen); err != nil {
+		return answer{}, err
+	}
+	var why string
+	for range 2 {
+		resp, err := r.Model.Generate(ctx, r.meta("evolve"),
+			llm.Request{System: s.prompt.System, User: s.prompt.User, MaxTokens: r.Limits.MaxOutputTokens})
+		var fault *llm.Error
+		switch {
+		case errors.As(err, &fault) && fault.Fault == llm.FaultTooLarge:
+			return answer{}, errCut
+		case err != nil:
+			return answer{}, fmt.Errorf("ask %s about group %q: %w", r.Model.Name(), r.req.GroupID, err)
+		case resp.Finish == llm.FinishLength:
+			return answer{}, errCut
+		}
+		a := answer{text: resp.Text, Result: lines.Read(resp.Text)}
+		if why = a.unusable(resp.Finish); why == "" {
+			return a, r.saveChunk(ctx, s, input, resp.Text, reverie.ChunkAnswered)
+		}
+		r.Log.Warn("unusable answer", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", s.no, "reason", why)
+		if err := r.saveChunk(ctx, s, input, resp.Text, reverie.ChunkFailed); err != nil {
+			return answer{}, err
+		}
+	}
+	return answer{}, fmt.Errorf("chunk %d of group %q: %s, twice: %w; its messages stay pending",
+		s.no, r.req.GroupID, why, reverie.ErrUnusable)
+}
+
+// halve gives the later half of the chunk's messages back to the queue, for
+// this run's further chunks too.
+func (r *run) halve(s *sheet) error {
+	middle := s.fresh[len(s.fresh)/2].ID
+	for i, m := range s.state.Pending {
+		if m.ID == middle {
+			r.limit = i
+			s.state.Pending, s.state.More = s.state.Pending[:i], true
+			break
+		}
+	}
+	r.Log.Info("halving the chunk", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", s.no, "messages", r.limit)
+	s.fresh, s.filtered, s.earlier = nil, nil, nil
+	return r.fit(s)
+}
+
+// inputSHA256 names the question: the model, what it is asked and what it is
+// asked about.
+func (r *run) inputSHA256(s *sheet) string {
+	h := sha256.New()
+	for _, part := range []string{r.Model.Name(), s.prompt.System, s.prompt.User} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (r *run) saveChunk(ctx context.Context, s *sheet, input, text string, status reverie.ChunkStatus) error {
+	if r.req.DryRun {
+		return nil
+	}
+	chunk := reverie.Chunk{GroupID: r.req.GroupID, RunID: r.row.ID, No: s.no, InputSHA256: input, Answer: text, Status: status}
+	for _, m := range s.state.Pending {
+		chunk.MessageIDs = append(chunk.MessageIDs, m.ID)
+	}
+	if err := r.Store.SaveChunk(ctx, r.hold.Lease(), chunk); err != nil {
+		return fmt.Errorf("store chunk %d of run %s: %w", s.no, r.row.ID, err)
+	}
+	return nil
+}
+
+// meta says on whose account a call is.
+func (r *run) meta(purpose string) llm.Meta {
+	m := llm.Meta{GroupID: r.req.GroupID, Purpose: purpose}
+	if r.row.ID != "" {
+		m.RunID = &r.row.ID
+	}
+	return m
+}

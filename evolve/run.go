@@ -1,0 +1,78 @@
+package evolve
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"reverie"
+	"reverie/prompts"
+)
+
+// run is one run under way.
+type run struct {
+	*Pipeline
+	hold Hold
+	req  Request
+
+	now          time.Time
+	since, until time.Time
+	bounded      bool // until was asked for, and did not come from the clock
+
+	row    reverie.Run    // ID is empty until something is pending
+	resume *reverie.Chunk // answered before a crash, not yet applied
+	stats  reverie.Stats
+	result Result
+
+	began  bool    // something was pending
+	limit  int     // messages of the next chunk at most; halved when an answer is cut off
+	shadow *shadow // a dry run's state, where it departs from the database's
+}
+
+// takeUp continues a run of the same window that was interrupted, with its
+// counts and its stored answer, so that the end is as if nothing had happened.
+func (r *run) takeUp(ctx context.Context) error {
+	since, until := r.req.Since, r.req.Until
+	row, chunk, err := r.Store.Resume(ctx, r.hold.Lease(), reverie.JobEvolve, since, until)
+	if err != nil {
+		return fmt.Errorf("look for interrupted runs of group %q: %w", r.req.GroupID, err)
+	}
+	r.resume = chunk
+	if row == nil {
+		return nil
+	}
+	r.Log.Info("continuing an interrupted run", "group_id", r.req.GroupID, "run_id", row.ID, "attempt", row.Attempt)
+	r.row, r.stats = *row, row.Stats
+	r.result.RunID = row.ID
+	if !r.bounded && r.until.After(row.WindowUntil) {
+		r.row.WindowUntil = r.until
+	}
+	return nil
+}
+
+// open writes the ledger's row, once something is pending.
+func (r *run) open(ctx context.Context, state reverie.State, language string) error {
+	r.row.PromptVersion, r.row.PromptSHA256 = r.Prompts.Version(prompts.MemoryEvolve, language)
+	if r.row.ID != "" || r.began {
+		return nil
+	}
+	r.began = true
+	r.stats.Base = len(state.Heads)
+	if r.req.DryRun {
+		return nil
+	}
+	since := r.since
+	if since.IsZero() {
+		since = state.Pending[0].SentAt
+	}
+	r.row.ID, r.row.GroupID, r.row.Job = reverie.NewID(), r.req.GroupID, reverie.JobEvolve
+	r.row.WindowSince, r.row.WindowUntil = since, r.until
+	r.row.Model, r.row.Stats, r.row.StartedAt = r.Model.Name(), r.stats, r.now
+	row, err := r.Store.StartRun(ctx, r.hold.Lease(), r.row)
+	if err != nil {
+		r.row.ID = ""
+		return fmt.Errorf("start a run for group %q: %w", r.req.GroupID, err)
+	}
+	r.row, r.result.RunID = row, row.ID
+	return nil
+}

@@ -1,0 +1,144 @@
+package evolve
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reverie"
+	"reverie/prompts"
+)
+
+// maxShownText is how many characters of one message are shown; the rest of a
+// pasted novel says little about the group. Quotes are verified against the
+// whole text.
+const maxShownText = 6000
+
+// views turns memories and messages into what the model sees.
+type views struct {
+	loc     *time.Location
+	handles map[string]int // message id -> number, for replies
+}
+
+// memory shows a memory as m1..mN. A version may have been written long after
+// its evidence (a backfill); its dates then are those of the evidence, or the
+// model would read it as coming from the future.
+func (v views) memory(i int, h reverie.HeadState, stale bool) prompts.MemoryView {
+	supported := h.LastSupportedAt
+	date := func(t time.Time) string {
+		if supported.Before(t) {
+			t = supported
+		}
+		return reverie.LocalDate(t, v.loc)
+	}
+	return prompts.MemoryView{
+		ID: "m" + strconv.Itoa(i+1), Statement: h.Statement, Version: h.Version,
+		CreatedAt: date(h.CreatedAt), UpdatedAt: date(h.UpdatedAt), LastSupportedAt: date(supported),
+		Strength: float64(int(h.Strength*100+0.5)) / 100, Stale: stale,
+	}
+}
+
+// message shows a message as number n.
+func (v views) message(n int, m reverie.Message) prompts.MessageView {
+	view := prompts.MessageView{ID: n, Time: m.SentAt.In(v.loc).Format(time.RFC3339), Author: m.Author,
+		ReplyTo: v.handles[m.ReplyTo], Text: reverie.Excerpt(m.Text, maxShownText)}
+	if m.Role != reverie.RoleUser {
+		view.Role = string(m.Role)
+	}
+	return view
+}
+
+// tokens estimates what a view costs.
+func tokens(view any) int {
+	raw, err := json.Marshal(view)
+	if err != nil { // strings, numbers and booleans always encode
+		panic(err)
+	}
+	return reverie.EstimateTokens(string(raw)) + 1
+}
+
+// newestWithin returns the newest messages that fit the budget, oldest first.
+func newestWithin(messages []reverie.Message, budget int, v views) []reverie.Message {
+	start := len(messages)
+	for start > 0 {
+		if budget -= tokens(v.message(0, messages[start-1])); budget < 0 {
+			break
+		}
+		start--
+	}
+	return slices.DeleteFunc(slices.Clone(messages[start:]), func(m reverie.Message) bool { return !shows(m) })
+}
+
+// rank puts the memories named first in front, then those supported last, and
+// cuts after limit; what is left keeps its order of age, so that the same
+// memories are shown the same way.
+func rank(heads []reverie.HeadState, first []string, limit int) []reverie.HeadState {
+	place := make(map[string]int, len(first))
+	for i, id := range first {
+		place[id] = len(first) - i
+	}
+	chosen := slices.Clone(heads)
+	slices.SortStableFunc(chosen, func(a, b reverie.HeadState) int {
+		return cmp.Or(cmp.Compare(place[b.ID], place[a.ID]), b.LastSupportedAt.Compare(a.LastSupportedAt))
+	})
+	keep := make(map[string]bool, limit)
+	for _, h := range chosen[:min(limit, len(chosen))] {
+		keep[h.ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(heads), func(h reverie.HeadState) bool { return !keep[h.ID] })
+}
+
+// Probes of a chunk: few and long, since one request embeds them all.
+const (
+	maxPieces   = 8
+	maxPieceLen = 2000 // bytes
+)
+
+// pieces cuts the chunk's texts into at most maxPieces runs of messages.
+func pieces(messages []reverie.Message) []string {
+	var texts []string
+	for _, m := range messages {
+		if shows(m) {
+			texts = append(texts, m.Text)
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	var out []string
+	for part := range slices.Chunk(texts, (len(texts)+maxPieces-1)/maxPieces) {
+		out = append(out, reverie.Excerpt(strings.Join(part, "\n"), maxPieceLen))
+	}
+	return out
+}
+
+// render fills the prompt with the sheet.
+func (r *run) render(s *sheet) (prompts.Rendered, error) {
+	v := views{loc: s.loc, handles: map[string]int{}}
+	user := prompts.EvolveUser{WindowUntil: s.asOf.In(s.loc).Format(time.RFC3339),
+		ExistingMemories: []prompts.MemoryView{}, NewDiscussions: []prompts.MessageView{}}
+	for i, h := range s.shown {
+		user.ExistingMemories = append(user.ExistingMemories, v.memory(i, h, s.stale(h)))
+	}
+	for i, m := range s.messages() {
+		v.handles[m.ID] = i + 1
+	}
+	for i, m := range s.fresh {
+		user.NewDiscussions = append(user.NewDiscussions, v.message(i+1, m))
+	}
+	for i, m := range s.earlier {
+		user.EarlierDiscussions = append(user.EarlierDiscussions, v.message(len(s.fresh)+i+1, m))
+	}
+	return r.Prompts.Evolve(s.language, prompts.EvolveSystem{
+		Active: len(s.state.Heads), Shown: len(s.shown), Target: r.Limits.Target, MaxCreates: s.createsLeft,
+		MaxStatement: reverie.MaxStatement, StaleDays: int(s.staleAfter.Hours() / 24),
+	}, user)
+}
+
+// messages are all that have a number, from 1, in order.
+func (s *sheet) messages() []reverie.Message {
+	return append(slices.Clip(s.fresh), s.earlier...)
+}

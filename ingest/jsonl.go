@@ -1,0 +1,193 @@
+// Package ingest brings chat messages in.
+package ingest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"reverie"
+)
+
+// Store takes messages, idempotent on their id.
+type Store interface {
+	ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error)
+}
+
+// Options of an import.
+type Options struct {
+	Strict bool                      // stop at the first bad line
+	OnBad  func(line int, err error) // told of each bad line
+	OnRead func(bytes int64)         // told how much has been read, now and then
+}
+
+// Result counts the lines of an import. Blank lines are not counted.
+type Result struct {
+	Lines int `json:"lines"`
+	New   int `json:"new"`
+	Known int `json:"known"` // the id was stored before; left as it was
+	Bad   int `json:"bad"`
+}
+
+const (
+	batchSize = 1000
+	maxLine   = 4 << 20 // bytes of one line
+)
+
+var errLongLine = fmt.Errorf("the line is longer than %d bytes: %w", maxLine, reverie.ErrInvalid)
+
+// JSONLines imports one message a line into a group: id, author_id, author,
+// role, text, sent_at (RFC 3339), session_id, reply_to. It reads in bounded
+// memory. A bad line is reported and the rest goes on; with Strict the import
+// stops there, what came before stays imported, and the error names the line.
+func JSONLines(ctx context.Context, store Store, groupID string, r io.Reader, opts Options) (Result, error) {
+	im := importer{store: store, groupID: groupID, opts: opts}
+	in := bufio.NewReaderSize(r, 1<<16)
+	for n := 1; ; n++ {
+		line, read, err := readLine(in)
+		im.read += int64(read)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errLongLine) {
+			return im.result, errors.Join(fmt.Errorf("read line %d: %w", n, err), im.flush(ctx))
+		}
+		last := errors.Is(err, io.EOF)
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 || errors.Is(err, errLongLine) {
+			if err := im.take(ctx, n, line, err); err != nil {
+				return im.result, err
+			}
+		}
+		if last {
+			return im.result, im.flush(ctx)
+		}
+	}
+}
+
+type importer struct {
+	store   Store
+	groupID string
+	opts    Options
+	batch   []reverie.Message
+	read    int64
+	result  Result
+}
+
+// take adds one line to the batch, or reports it.
+func (im *importer) take(ctx context.Context, n int, line []byte, err error) error {
+	im.result.Lines++
+	var m reverie.Message
+	if !errors.Is(err, errLongLine) {
+		m, err = readMessage(line)
+	}
+	if err != nil {
+		im.result.Bad++
+		if im.opts.OnBad != nil {
+			im.opts.OnBad(n, err)
+		}
+		if im.opts.Strict {
+			return errors.Join(fmt.Errorf("line %d: %w", n, err), im.flush(ctx))
+		}
+		return nil
+	}
+	m.GroupID = im.groupID
+	if im.batch = append(im.batch, m); len(im.batch) == batchSize {
+		return im.flush(ctx)
+	}
+	return nil
+}
+
+func (im *importer) flush(ctx context.Context) error {
+	if len(im.batch) > 0 {
+		res, err := im.store.ImportMessages(ctx, im.groupID, im.batch)
+		if err != nil {
+			return fmt.Errorf("store %d messages of group %q: %w", len(im.batch), im.groupID, err)
+		}
+		im.result.New += res.New
+		im.result.Known += res.Known
+		im.batch = im.batch[:0]
+	}
+	if im.opts.OnRead != nil {
+		im.opts.OnRead(im.read)
+	}
+	return nil
+}
+
+// readLine returns the next line and how many bytes it took. One that is too
+// long is passed over to its end, with errLongLine.
+func readLine(in *bufio.Reader) (line []byte, n int, err error) {
+	long := false
+	for {
+		part, err := in.ReadSlice('\n')
+		n += len(part)
+		if !long {
+			line = append(line, part...)
+		}
+		if len(line) > maxLine {
+			line, long = nil, true
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case long && (err == nil || errors.Is(err, io.EOF)):
+			return nil, n, errors.Join(errLongLine, err)
+		}
+		return line, n, err
+	}
+}
+
+// text reads a string, or a number as platforms write ids.
+type text string
+
+func (t *text) UnmarshalJSON(raw []byte) error {
+	if string(raw) == "null" {
+		return nil
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err == nil {
+		*t = text(s)
+		return nil
+	}
+	var n json.Number
+	if err := json.Unmarshal(raw, &n); err != nil {
+		return fmt.Errorf("%s is neither a string nor a number", raw)
+	}
+	*t = text(n)
+	return nil
+}
+
+// readMessage reads and checks one line.
+func readMessage(line []byte) (reverie.Message, error) {
+	var raw struct {
+		ID        text         `json:"id"`
+		AuthorID  text         `json:"author_id"`
+		Author    text         `json:"author"`
+		Role      reverie.Role `json:"role"`
+		Text      *string      `json:"text"`
+		SentAt    string       `json:"sent_at"`
+		SessionID text         `json:"session_id"`
+		ReplyTo   text         `json:"reply_to"`
+	}
+	if err := json.Unmarshal(line, &raw); err != nil {
+		return reverie.Message{}, fmt.Errorf("not a message in JSON: %w", err)
+	}
+	if raw.SentAt == "" {
+		return reverie.Message{}, fmt.Errorf("sent_at is missing: %w", reverie.ErrInvalid)
+	}
+	at, err := time.Parse(time.RFC3339, raw.SentAt)
+	if err != nil {
+		return reverie.Message{}, fmt.Errorf("sent_at %q is not RFC 3339, such as 2026-01-15T20:01:00+08:00: %w",
+			reverie.Excerpt(raw.SentAt, 40), reverie.ErrInvalid)
+	}
+	if raw.Text == nil {
+		return reverie.Message{}, fmt.Errorf("text is missing: %w", reverie.ErrInvalid)
+	}
+	m := reverie.Message{ID: string(raw.ID), AuthorID: string(raw.AuthorID), Author: string(raw.Author), Role: raw.Role,
+		Text: *raw.Text, SentAt: at, SessionID: string(raw.SessionID), ReplyTo: string(raw.ReplyTo)}
+	return m, m.Normalize()
+}

@@ -1,0 +1,107 @@
+// Package jobs says when and how often work is done, and by whom: it holds the
+// leases that keep two runs off one group. The work itself is functions that it
+// is handed.
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"reverie"
+)
+
+// LeaseStore keeps leases, on the database's clock.
+type LeaseStore interface {
+	AcquireLease(ctx context.Context, groupID, name, holder string, ttl time.Duration) (reverie.Lease, error)
+	RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Duration) (time.Time, error)
+	ReleaseLease(ctx context.Context, lease reverie.Lease) error
+}
+
+// Leases hands out the right to write a group.
+type Leases struct {
+	Store  LeaseStore
+	Holder string // names this process to people: host:pid
+	// Beat returns a channel that fires every d, and its stop; nil is a ticker.
+	Beat func(d time.Duration) (<-chan time.Time, func())
+}
+
+// Held is a lease that this process has, renewed in the background.
+type Held struct {
+	lease reverie.Lease
+	mu    sync.Mutex // held while the lease is being renewed, or must not be
+}
+
+// Lease returns the lease; its fence goes with every write.
+func (h *Held) Lease() reverie.Lease { return h.lease }
+
+// Exclusive runs fn while nothing renews the lease, so that fn may lock its row.
+func (h *Held) Exclusive(fn func() error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return fn()
+}
+
+// With runs fn while it holds the group's lease, and releases it after. The
+// context of fn ends, with a cause that is [reverie.ErrLeaseLost], when the lease
+// could not be kept. A group that somebody else holds is a [reverie.BusyError].
+func (l *Leases) With(ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
+	lease, err := l.Store.AcquireLease(ctx, groupID, reverie.LeaseGroup, l.Holder, reverie.LeaseTTL)
+	if err != nil {
+		return fmt.Errorf("lease group %q: %w", groupID, err)
+	}
+	held := &Held{lease: lease}
+	inner, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.keep(inner, held, cancel)
+	}()
+	err = fn(inner, held)
+	if cause := context.Cause(inner); err != nil && ctx.Err() == nil && errors.Is(cause, reverie.ErrLeaseLost) {
+		err = errors.Join(cause, err)
+	}
+	cancel(nil)
+	<-done
+	release, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer stop()
+	if rerr := l.Store.ReleaseLease(release, lease); rerr != nil && !errors.Is(rerr, reverie.ErrLeaseLost) && err == nil {
+		err = fmt.Errorf("release the lease of group %q (it ends by itself within %s): %w", groupID, reverie.LeaseTTL, rerr)
+	}
+	return err
+}
+
+// keep renews the lease until ctx ends. One renewal may fail and the next
+// succeed; a lease that is lost ends the work.
+func (l *Leases) keep(ctx context.Context, held *Held, cancel context.CancelCauseFunc) {
+	beat := l.Beat
+	if beat == nil {
+		beat = ticker
+	}
+	tick, stop := beat(reverie.LeaseRenew)
+	defer stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+		}
+		err := held.Exclusive(func() error {
+			renew, stop := context.WithTimeout(ctx, reverie.LeaseRenew)
+			defer stop()
+			_, err := l.Store.RenewLease(renew, held.lease, reverie.LeaseTTL)
+			return err
+		})
+		if errors.Is(err, reverie.ErrLeaseLost) {
+			cancel(fmt.Errorf("group %q: %w", held.lease.GroupID, err))
+			return
+		}
+	}
+}
+
+func ticker(d time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTicker(d)
+	return t.C, t.Stop
+}

@@ -1,0 +1,178 @@
+// Package prompts holds the texts that Reverie sends to models, in Chinese and
+// English, embedded in the binary. Each is a file beside this one with a name
+// and a version in its head; a directory of the operator's may replace any of
+// them. A text is rendered from typed data, and its version and hash are
+// recorded with each run.
+package prompts
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"reverie"
+)
+
+//go:embed *.md
+var embedded embed.FS
+
+// The languages that every prompt exists in.
+const (
+	English = "en"
+	Chinese = "zh"
+)
+
+// Set is a complete set of prompts: the embedded ones, some replaced by the
+// operator's. Safe for concurrent use.
+type Set struct {
+	texts map[string]*text // "memory_evolve.en"
+}
+
+// text is one prompt in one language.
+type text struct {
+	name, version string
+	sha256        string // of the file's bytes
+	body          *template.Template
+}
+
+// Rendered is a prompt ready to be sent.
+type Rendered struct {
+	System  string
+	User    string // one JSON object, data only
+	Name    string // memory_evolve.en
+	Version string
+	SHA256  string // of the prompt's file
+}
+
+// Open returns the embedded prompts, with those of dir (memory_evolve.en.md and
+// the like) in their place. An empty dir changes nothing. A file that is not a
+// prompt we know, or that does not parse, is an error naming it.
+func Open(dir string) (*Set, error) {
+	s := &Set{texts: map[string]*text{}}
+	names, err := fs.Glob(embedded, "*.md")
+	if err != nil {
+		return nil, fmt.Errorf("list embedded prompts: %w", err)
+	}
+	for _, name := range names {
+		raw, err := embedded.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read embedded prompt %s: %w", name, err)
+		}
+		if err := s.add(name, raw); err != nil {
+			return nil, err
+		}
+	}
+	if dir == "" {
+		return s, nil
+	}
+	return s, s.override(dir)
+}
+
+// override replaces embedded prompts by the files of dir.
+func (s *Set) override(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("prompts directory: %w: %w", reverie.ErrConfiguration, err)
+	}
+	var errs []error
+	for _, e := range entries {
+		if e.IsDir() || filepath.Ext(e.Name()) != ".md" {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		if _, known := s.texts[strings.TrimSuffix(e.Name(), ".md")]; !known {
+			errs = append(errs, fmt.Errorf("prompt file %s: %w: its name is none of ours; use one of %s",
+				path, reverie.ErrConfiguration, strings.Join(s.files(), ", ")))
+			continue
+		}
+		raw, err := os.ReadFile(path)
+		if err == nil {
+			err = s.add(e.Name(), raw)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("prompt file %s: %w: %w", path, reverie.ErrConfiguration, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// files lists the file names that an override may have.
+func (s *Set) files() []string {
+	names, _ := fs.Glob(embedded, "*.md") // the pattern is constant and valid
+	return names
+}
+
+// add parses one prompt file: a head between --- lines, then a template. The
+// template is tried on empty data, so that a misspelt field fails here.
+func (s *Set) add(file string, raw []byte) error {
+	key := strings.TrimSuffix(file, ".md")
+	head, body, ok := strings.Cut(strings.TrimPrefix(strings.ReplaceAll(string(raw), "\r\n", "\n"), "---\n"), "\n---\n")
+	if !ok {
+		return fmt.Errorf("prompt %s: the head (--- name, version ---) is missing", file)
+	}
+	sum := sha256.Sum256(raw)
+	t := &text{sha256: hex.EncodeToString(sum[:])}
+	for line := range strings.Lines(head) {
+		field, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch field {
+		case "name":
+			t.name = strings.TrimSpace(value)
+		case "version":
+			t.version = strings.TrimSpace(value)
+		default:
+			return fmt.Errorf("prompt %s: unknown field %q in its head; it has name and version", file, field)
+		}
+	}
+	if name, _, _ := strings.Cut(key, "."); t.name != name || t.version == "" {
+		return fmt.Errorf("prompt %s: its head must say name: %s and a version", file, name)
+	}
+	tmpl, err := template.New(key).Option("missingkey=error").Parse(strings.TrimSpace(body))
+	if err != nil {
+		return fmt.Errorf("prompt %s: %w", file, err)
+	}
+	if err := tmpl.Execute(&bytes.Buffer{}, EvolveSystem{}); err != nil {
+		return fmt.Errorf("prompt %s: %w", file, err)
+	}
+	t.body = tmpl
+	s.texts[key] = t
+	return nil
+}
+
+// Version returns the version and hash of a prompt in a language, as its runs
+// record them.
+func (s *Set) Version(name, language string) (version, sha256 string) {
+	if t, ok := s.texts[name+"."+language]; ok {
+		return t.version, t.sha256
+	}
+	return "", ""
+}
+
+// render fills a prompt's system part and encodes the user part, which is data,
+// as one JSON object.
+func (s *Set) render(name, language string, system, user any) (Rendered, error) {
+	key := name + "." + language
+	t, ok := s.texts[key]
+	if !ok {
+		return Rendered{}, fmt.Errorf("prompt %s: %w", key, reverie.ErrNotFound)
+	}
+	var sys, data bytes.Buffer
+	if err := t.body.Execute(&sys, system); err != nil {
+		return Rendered{}, fmt.Errorf("render prompt %s: %w", key, err)
+	}
+	enc := json.NewEncoder(&data)
+	enc.SetEscapeHTML(false) // < as \u003c costs tokens, and a JSON string cannot be left anyway
+	if err := enc.Encode(user); err != nil {
+		return Rendered{}, fmt.Errorf("encode the data of prompt %s: %w", key, err)
+	}
+	return Rendered{System: sys.String(), User: strings.TrimSpace(data.String()),
+		Name: key, Version: t.version, SHA256: t.sha256}, nil
+}

@@ -1,0 +1,91 @@
+// Package recall is how memories are read back: found by meaning, with a score
+// that says the same for every embedding model.
+package recall
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"reverie"
+	"reverie/llm"
+)
+
+// Store is what searching reads, and where vectors that were missing go.
+type Store interface {
+	Search(ctx context.Context, q reverie.SearchQuery) ([]reverie.Hit, error)
+	MissingEmbeddings(ctx context.Context, groupID, model string, limit int) ([]reverie.Memory, error)
+	SetEmbeddings(ctx context.Context, groupID, model string, vectors map[string][]float32) error
+}
+
+// Embeddings turns the query into a vector.
+type Embeddings interface {
+	Embed(ctx context.Context, meta llm.Meta, texts []string) ([][]float32, error)
+	Key() string
+}
+
+// Searcher finds memories. It is safe for concurrent use.
+type Searcher struct {
+	Store       Store
+	Embeddings  Embeddings
+	Calibration reverie.Calibration // of the embedding model
+}
+
+// Query asks for the memories nearest to a text.
+type Query struct {
+	GroupID   string
+	Text      string
+	Kinds     []reverie.Kind // empty = all
+	Limit     int
+	Threshold float64 // least score, 0..1
+}
+
+// healBatch is how many memories without a vector of the current model one
+// search embeds at most; a group has tens to hundreds.
+const healBatch = 500
+
+// Search returns the active memories that score at least the threshold, best
+// first. It is exact: every active memory of the group is compared. Those stored
+// while the embedder was out of reach, or by another model, are embedded first.
+func (s *Searcher) Search(ctx context.Context, q Query) ([]reverie.Hit, error) {
+	if strings.TrimSpace(q.Text) == "" {
+		return nil, fmt.Errorf("search in group %q: the query is empty: %w", q.GroupID, reverie.ErrInvalid)
+	}
+	vectors, err := s.Embeddings.Embed(ctx, llm.Meta{GroupID: q.GroupID, Purpose: "search"}, []string{q.Text})
+	if err != nil {
+		return nil, fmt.Errorf("embed the query: %w", err)
+	}
+	if err := s.heal(ctx, q.GroupID); err != nil {
+		return nil, err
+	}
+	hits, err := s.Store.Search(ctx, reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vectors[0],
+		Model: s.Embeddings.Key(), MinCosine: s.Calibration.Cosine(q.Threshold), Limit: q.Limit})
+	if err != nil {
+		return nil, fmt.Errorf("search group %q: %w", q.GroupID, err)
+	}
+	for i := range hits {
+		hits[i].Score = s.Calibration.Score(hits[i].Score)
+	}
+	return hits, nil
+}
+
+// heal embeds what the current model has not seen.
+func (s *Searcher) heal(ctx context.Context, groupID string) error {
+	missing, err := s.Store.MissingEmbeddings(ctx, groupID, s.Embeddings.Key(), healBatch)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	texts := make([]string, len(missing))
+	for i, m := range missing {
+		texts[i] = m.Statement
+	}
+	vectors, err := s.Embeddings.Embed(ctx, llm.Meta{GroupID: groupID, Purpose: "embed"}, texts)
+	if err != nil {
+		return fmt.Errorf("embed %d memories of group %q that have no vector yet: %w", len(missing), groupID, err)
+	}
+	byID := make(map[string][]float32, len(missing))
+	for i, m := range missing {
+		byID[m.ID] = vectors[i]
+	}
+	return s.Store.SetEmbeddings(ctx, groupID, s.Embeddings.Key(), byID)
+}
