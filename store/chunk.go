@@ -49,15 +49,19 @@ func chunks(ctx context.Context, t *tx, groupID, runID string) ([]reverie.Chunk,
 	return list, nil
 }
 
-// refusalsJSON writes refusals as a JSON array, never null.
+// refusalsJSON writes refusals as a JSON array, never null. They repeat parts of
+// what a model wrote.
 func refusalsJSON(list []reverie.Refusal) (string, error) {
-	if list == nil {
-		list = []reverie.Refusal{}
+	clean := make([]reverie.Refusal, len(list))
+	for i, r := range list {
+		r.Action, r.Handle, r.Detail = storable(r.Action), storable(r.Handle), storable(r.Detail)
+		clean[i] = r
 	}
-	return asJSON(list)
+	return asJSON(clean)
 }
 
-// SaveChunk writes a chunk as it stands, over what was saved of it before. A
+// SaveChunk writes a chunk as it stands, over what was saved of it before. In
+// its answer, NUL and bytes that are no UTF-8 become U+FFFD. A
 // chunk that has been applied or held is consumed and stays as it is:
 // reverie.ErrConflict.
 func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Chunk) error {
@@ -81,7 +85,7 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
-			n, err := t.exec(ctx, query, lease.GroupID, c.RunID, c.No, c.InputSHA256, pq.StringArray(ids), c.Answer,
+			n, err := t.exec(ctx, query, lease.GroupID, c.RunID, c.No, c.InputSHA256, pq.StringArray(ids), storable(c.Answer),
 				string(c.Status), refusals, s.now())
 			if err == nil && n == 0 {
 				return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)

@@ -25,13 +25,13 @@ const (
 )
 
 // MissingEmbeddings lists active memories without a vector of the given model
-// (name@dims), oldest first, at most limit.
+// (name@dims), oldest first, at most limit (0: all).
 func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, limit int) ([]reverie.Memory, error) {
 	var rows []memoryRow
 	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of group %q to embed", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
 		rows = nil
 		return t.list(ctx, &rows, `select `+memoryColumns+` from memories
-			where group_id = $1 and status = 'active' and embedding_model <> $2 order by updated_at, memory_id limit $3`, groupID, model, limit)
+			where group_id = $1 and status = 'active' and embedding_model <> $2 order by updated_at, memory_id limit nullif($3::int, 0)`, groupID, model, limit)
 	}})
 	return memories(rows), err
 }

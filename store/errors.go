@@ -28,6 +28,7 @@ const (
 	codeBadPassword     = "28P01"
 	codeBadLogin        = "28000"
 	codeNotAllowed      = "42501"
+	codeNoFile          = "58P01" // such as pgvector's library, gone from under the extension
 )
 
 // because says, for each constraint that a caller can run into, what it means
@@ -87,7 +88,7 @@ func kindOf(answer *pq.Error) error {
 		return reverie.ErrInvalid
 	case codeUndefinedTable, codeUndefinedColumn, codeUndefinedObject:
 		return fmt.Errorf("%w: run `reverie migrate up`", reverie.ErrOutdatedSchema)
-	case codeNoDatabase, codeBadPassword, codeBadLogin, codeNotAllowed:
+	case codeNoDatabase, codeBadPassword, codeBadLogin, codeNotAllowed, codeNoFile:
 		return reverie.ErrConfiguration
 	}
 	if answer.Code.Class() == "22" { // data exception: a value that its column cannot hold

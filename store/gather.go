@@ -26,12 +26,9 @@ const (
 	pendingWhere = ` from messages where group_id = $1 and run_id is null and outcome is null
 		and sent_at >= $2::timestamptz and sent_at < $3::timestamptz`
 
-	pendingQuery = `select ` + messageColumns + pendingWhere + ` order by sent_at, seq limit $4`
+	pendingQuery = `select ` + messageColumns + pendingWhere + ` order by sent_at, seq limit $4 offset $5`
 
-	// chosenQuery takes no window: a chunk keeps its messages.
-	chosenQuery = `select ` + messageColumns + ` from messages
-		where group_id = $1 and message_id = any ($2::text[]) and run_id is null and outcome is null
-		order by sent_at, seq`
+	chosenQuery = `select ` + messageColumns + pendingWhere + ` and message_id = any ($4::text[]) order by sent_at, seq`
 
 	moreQuery = `select exists (select 1` + pendingWhere + ` and message_id <> all ($4::text[]))`
 
@@ -82,12 +79,12 @@ func heads(ctx context.Context, t *tx, q reverie.GatherQuery) ([]reverie.HeadSta
 }
 
 // pending reads the oldest messages of the window and looks one further, or
-// those that are named and whether there are others.
+// those of it that are named and whether there are others.
 func pending(ctx context.Context, t *tx, q reverie.GatherQuery) ([]reverie.Message, bool, error) {
 	var list []reverie.Message
 	since, until := orMinusInfinity(q.Since), orInfinity(q.Until)
 	if len(q.MessageIDs) > 0 {
-		if err := t.list(ctx, &list, chosenQuery, q.GroupID, pq.StringArray(q.MessageIDs)); err != nil {
+		if err := t.list(ctx, &list, chosenQuery, q.GroupID, since, until, pq.StringArray(q.MessageIDs)); err != nil {
 			return nil, false, err
 		}
 		var more bool
@@ -95,7 +92,7 @@ func pending(ctx context.Context, t *tx, q reverie.GatherQuery) ([]reverie.Messa
 		return utcMessages(list), more, err
 	}
 	limit := max(q.Limit, 0)
-	if err := t.list(ctx, &list, pendingQuery, q.GroupID, since, until, limit+1); err != nil {
+	if err := t.list(ctx, &list, pendingQuery, q.GroupID, since, until, limit+1, q.Skip); err != nil {
 		return nil, false, err
 	}
 	more := len(list) > limit

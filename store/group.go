@@ -50,19 +50,19 @@ func getGroup(ctx context.Context, t *tx, id string) (reverie.Group, error) {
 }
 
 // Groups lists groups by id, those after the given one ("" for the first page),
-// at most limit.
+// at most limit. A limit of 0 is no limit.
 func (s *Store) Groups(ctx context.Context, after string, limit int) ([]reverie.Group, error) {
 	var list []reverie.Group
 	err := s.run(ctx, work{what: "list groups", readOnly: true, do: func(ctx context.Context, t *tx) error {
 		list = nil
-		return t.list(ctx, &list, `select `+groupColumns+` from groups where group_id > $1 order by group_id limit $2`, after, limit)
+		return t.list(ctx, &list, `select `+groupColumns+` from groups where group_id > $1 order by group_id limit nullif($2::int, 0)`, after, limit)
 	}})
 	return list, err
 }
 
 // PendingGroups lists the groups that are not paused and have pending messages
 // sent before until (zero: at any time), by id, those after the given one, at
-// most limit.
+// most limit. A limit of 0 is no limit.
 func (s *Store) PendingGroups(ctx context.Context, until time.Time, after string, limit int) ([]reverie.Group, error) {
 	var list []reverie.Group
 	err := s.run(ctx, work{what: "list groups with pending messages", readOnly: true, do: func(ctx context.Context, t *tx) error {
@@ -71,23 +71,7 @@ func (s *Store) PendingGroups(ctx context.Context, until time.Time, after string
 			where not paused and group_id > $2 and exists (
 				select 1 from messages m where m.group_id = g.group_id
 					and m.run_id is null and m.outcome is null and m.sent_at < $1::timestamptz)
-			order by group_id limit $3`, orInfinity(until), after, limit)
+			order by group_id limit nullif($3::int, 0)`, orInfinity(until), after, limit)
 	}})
 	return list, err
-}
-
-// orInfinity makes an upper bound of a time that is zero for "none".
-func orInfinity(t time.Time) any {
-	if t.IsZero() {
-		return "infinity"
-	}
-	return t
-}
-
-// orMinusInfinity makes a lower bound of a time that is zero for "none".
-func orMinusInfinity(t time.Time) any {
-	if t.IsZero() {
-		return "-infinity"
-	}
-	return t
 }

@@ -44,10 +44,7 @@ const memoryFilter = ` from memories where group_id = $1 and ($2 = '' or kind = 
 // how many there are in all. A limit of 0 is no limit. With status deprecated
 // every superseded or deleted version is listed.
 func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reverie.Memory, int, error) {
-	var at any
-	if !q.At.IsZero() {
-		at = q.At
-	}
+	at := orNull(q.At)
 	var rows []memoryRow
 	var total int
 	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of group %q", q.GroupID), readOnly: true, do: func(ctx context.Context, t *tx) error {

@@ -27,7 +27,9 @@ const importQuery = `
 // ImportMessages stores messages that are not there yet, in their order of
 // arrival, at most [MaxImport] at once. A message whose id is known, or comes
 // twice, is left as it was first. An unknown group is reverie.ErrNotFound; a
-// message that cannot be stored is reverie.ErrInvalid, and then none is.
+// message that cannot be stored is reverie.ErrInvalid, and then none is. Where
+// the connection broke and the import was repeated, messages of this very call
+// may be counted as known.
 func (s *Store) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
 	var result reverie.ImportResult
 	if len(messages) > MaxImport {
@@ -61,9 +63,6 @@ func (s *Store) ImportMessages(ctx context.Context, groupID string, messages []r
 	return result, err
 }
 
-// timestamp writes t as an element of a timestamptz[].
-func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
-
 // MessageCounts counts a group's messages by what became of them. The four add
 // up to all there are.
 type MessageCounts struct {
@@ -84,6 +83,16 @@ func (s *Store) MessageCounts(ctx context.Context, groupID string) (MessageCount
 			from messages where group_id = $1`, groupID)
 	}})
 	return c, err
+}
+
+// CountPending counts a group's pending messages sent in [since, until); zero
+// times are no bound.
+func (s *Store) CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error) {
+	var n int
+	err := s.run(ctx, work{what: fmt.Sprintf("count the pending messages of group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		return t.get(ctx, &n, `select count(*)`+pendingWhere, groupID, orMinusInfinity(since), orInfinity(until))
+	}})
+	return n, err
 }
 
 // utcMessages turns times that come back in the session's zone into UTC.

@@ -88,6 +88,8 @@ func TestGatherWindow(t *testing.T) {
 		"exactly":      {reverie.GatherQuery{Limit: 4}, ids[2:], false, nil},
 		"half-open":    {reverie.GatherQuery{Limit: 10, Since: at(3), Until: at(5)}, ids[3:5], false, nil},
 		"named":        {reverie.GatherQuery{MessageIDs: []string{ids[3], ids[2], ids[0], "x"}}, ids[2:4], true, nil},
+		"skip":         {reverie.GatherQuery{Limit: 2, Skip: 1}, ids[3:5], true, nil},
+		"named inside": {reverie.GatherQuery{MessageIDs: ids[2:], Since: at(3), Until: at(4)}, ids[3:4], false, nil},
 		"all named":    {reverie.GatherQuery{MessageIDs: ids, Until: noon}, ids[2:], false, nil},
 		"context":      {reverie.GatherQuery{Limit: 1, ContextSince: at(0), ContextLimit: 10}, ids[2:3], true, ids[:2]},
 		"newest first": {reverie.GatherQuery{Limit: 1, ContextSince: at(0), ContextLimit: 1}, ids[2:3], true, ids[1:2]},
@@ -108,6 +110,12 @@ func TestGatherWindow(t *testing.T) {
 		})
 	}
 	wantErr(t, second(w.Gather(t.Context(), reverie.GatherQuery{GroupID: "nowhere"})), reverie.ErrNotFound)
+	if n := must(w.CountPending(t.Context(), group, at(3), at(5)))(t); n != 2 {
+		t.Errorf("%d pending within the window, want 2", n)
+	}
+	if n := must(w.CountPending(t.Context(), group, time.Time{}, time.Time{}))(t); n != 4 {
+		t.Errorf("%d pending, want 4", n)
+	}
 }
 
 func messageIDs(list []reverie.Message) []string {

@@ -285,3 +285,16 @@ func TestLockTimeout(t *testing.T) {
 	check(t, err)
 	wantErr(t, second(w.Apply(t.Context(), w.lease, plan)), reverie.ErrConflict)
 }
+
+// One connection is enough: nothing asks the pool for a second one while it
+// holds the first.
+func TestOneConnection(t *testing.T) {
+	w := openWorld(t, store.Options{MaxConns: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	tea := create("likes tea")
+	w.apply(tea)
+	must(w.Gather(ctx, reverie.GatherQuery{GroupID: group, Kind: reverie.KindGroup, Limit: 5}))(t)
+	must(w.NearestHeads(ctx, group, reverie.KindGroup, model, [][]float32{tea.Embedding}, 5))(t)
+	check(t, second(w.edit(tea.MemoryID, reverie.ActionDelete, 0)))
+}

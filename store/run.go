@@ -31,12 +31,6 @@ func (r runRow) run() (reverie.Run, error) {
 	return run, nil
 }
 
-// asJSON writes v as text: the driver would send bytes as binary.
-func asJSON(v any) (string, error) {
-	b, err := json.Marshal(v)
-	return string(b), err
-}
-
 // StartRun writes a run that begins now: it fills what is empty of id, status
 // and start, and the attempt, which is one more than there are runs of the same
 // group, job and window that did not succeed.
@@ -73,7 +67,8 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 
 // FinishRun writes how a run ended. One that lost the lease may still say so, as
 // long as nobody else has settled the run: then nothing is written, without an
-// error. A zero FinishedAt is now.
+// error. A zero FinishedAt is now. The window's end may have moved on: a run
+// that was taken up again reaches to where it was continued.
 func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) error {
 	if run.Status == reverie.RunRunning {
 		return fmt.Errorf("finish run %s: status is still running: %w", run.ID, reverie.ErrInvalid)
@@ -87,8 +82,8 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 		return err
 	}
 	const query = `update runs set status = $3, stats = $4::jsonb, error = $5, finished_at = $6::timestamptz, model = $7,
-			prompt_version = $8, prompt_sha256 = $9
-		where group_id = $1 and run_id = $2 and ($10 or status = 'running')`
+			prompt_version = $8, prompt_sha256 = $9, window_until = greatest(window_until, $10::timestamptz)
+		where group_id = $1 and run_id = $2 and ($11 or status = 'running')`
 	return s.run(ctx, work{
 		what:    fmt.Sprintf("finish run %s of group %q", run.ID, lease.GroupID),
 		prepare: []string{extendLeaseQuery},
@@ -98,8 +93,8 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 				return err
 			}
 			holds := err == nil
-			n, err := t.exec(ctx, query, lease.GroupID, run.ID, string(run.Status), stats, run.Error, finished,
-				run.Model, run.PromptVersion, run.PromptSHA256, holds)
+			n, err := t.exec(ctx, query, lease.GroupID, run.ID, string(run.Status), stats, storable(run.Error), finished,
+				run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil, holds)
 			if err == nil && n == 0 && holds {
 				return fmt.Errorf("run %s: %w", run.ID, reverie.ErrNotFound)
 			}
@@ -170,59 +165,4 @@ func (s *Store) Run(ctx context.Context, groupID, runID string) (RunDetail, erro
 		return err
 	}})
 	return d, err
-}
-
-// interrupted is the error of a run whose process ended before it did.
-const interrupted = "interrupted: the process ended before the run did"
-
-// SettleInterrupted ends the runs of a job that still call themselves running:
-// whoever holds the lease knows that their processes are gone. One that had
-// applied all there was becomes succeeded, or held where a plan of it waits; the
-// others fail. It returns the newest chunk that was answered but not applied and
-// whose messages are all still pending, nil if there is none: its answer is paid
-// for.
-func (s *Store) SettleInterrupted(ctx context.Context, lease reverie.Lease, job reverie.Job) (*reverie.Chunk, error) {
-	const settleQuery = `
-		update runs r set finished_at = $3::timestamptz, stats = r.stats || jsonb_build_object('deferred', w.pending),
-			status = case when not w.whole then 'failed' when w.waits then 'held' else 'succeeded' end,
-			error = case when w.whole then '' else $4 end
-		from (
-			select o.run_id, p.pending,
-				p.pending = 0 and not exists (select 1 from run_chunks c
-					where c.group_id = o.group_id and c.run_id = o.run_id and c.status not in ('applied', 'held')) as whole,
-				exists (select 1 from held_plans h
-					where h.group_id = o.group_id and h.run_id = o.run_id and h.status = 'waiting') as waits
-			from runs o cross join lateral (
-				select count(*) as pending from messages m where m.group_id = o.group_id and m.run_id is null and m.outcome is null
-					and m.sent_at >= o.window_since and m.sent_at < o.window_until) p
-			where o.group_id = $1 and o.job = $2 and o.status = 'running') w
-		where r.group_id = $1 and r.run_id = w.run_id`
-	const resumeQuery = `select ` + chunkColumns + ` from run_chunks c
-		where group_id = $1 and status = 'answered' and cardinality(message_ids) > 0
-			and exists (select 1 from runs r where r.group_id = c.group_id and r.run_id = c.run_id and r.job = $2 and r.status <> 'succeeded')
-			and cardinality(message_ids) = (select count(*) from messages m
-				where m.group_id = c.group_id and m.message_id = any (c.message_ids) and m.run_id is null and m.outcome is null)
-		order by created_at desc, chunk_no desc limit 1`
-	var resume *reverie.Chunk
-	err := s.run(ctx, work{
-		what:    fmt.Sprintf("settle interrupted runs of %s for group %q", job, lease.GroupID),
-		prepare: []string{extendLeaseQuery, resumeQuery},
-		do: func(ctx context.Context, t *tx) error {
-			resume = nil
-			if err := fenced(ctx, t, lease); err != nil {
-				return err
-			}
-			if _, err := t.exec(ctx, settleQuery, lease.GroupID, string(job), s.now(), interrupted); err != nil {
-				return err
-			}
-			var rows []chunkRow
-			if err := t.list(ctx, &rows, resumeQuery, lease.GroupID, string(job)); err != nil || len(rows) == 0 {
-				return err
-			}
-			c, err := rows[0].chunk()
-			resume = &c
-			return err
-		},
-	})
-	return resume, err
 }

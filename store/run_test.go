@@ -132,3 +132,54 @@ func TestRecordCall(t *testing.T) {
 		t.Errorf("%d calls, want 2", n)
 	}
 }
+
+// A run that was interrupted goes on under its own row; older ones are settled.
+func TestResume(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	since, until := noon.Add(-24*time.Hour), noon
+	old := w.chunk("", 1, w.messages(1))
+	w.now = noon.Add(time.Minute)
+	ids := w.messages(2)
+	run := w.chunk("", 1, ids)
+	for name, window := range map[string][2]time.Time{"exact": {since, until}, "any": {}, "open end": {since, {}}} {
+		row, chunk, err := w.Resume(ctx, w.lease, reverie.JobEvolve, window[0], window[1])
+		check(t, err)
+		if row == nil || row.ID != run || row.Status != reverie.RunRunning || chunk == nil || chunk.RunID != run || cmp.Diff(ids, chunk.MessageIDs) != "" {
+			t.Fatalf("%s: resumed %+v with %+v, want %s with its answer", name, row, chunk, run)
+		}
+	}
+	if got := must(w.Run(ctx, group, old))(t).Run; got.Status != reverie.RunFailed || got.Error == "" {
+		t.Errorf("the older run is %+v, want failed", got)
+	}
+	// It reaches to where it was continued, and no less.
+	check(t, w.FinishRun(ctx, w.lease, reverie.Run{ID: run, Status: reverie.RunDeferred, WindowUntil: noon.Add(time.Hour)}))
+	if got := must(w.Run(ctx, group, run))(t).Run; !got.WindowUntil.Equal(noon.Add(time.Hour)) {
+		t.Errorf("window ends %v", got.WindowUntil)
+	}
+	row, chunk, err := w.Resume(ctx, w.lease, reverie.JobEvolve, since, until)
+	check(t, err)
+	if row != nil || chunk == nil || chunk.RunID != run {
+		t.Errorf("resumed %+v with %+v, want no run but the paid answer", row, chunk)
+	}
+	check(t, w.SaveChunk(ctx, w.lease, reverie.Chunk{RunID: w.chunk("", 9, nil), No: 1, Status: reverie.ChunkOpen}))
+	if row, _, err = w.Resume(ctx, w.lease, reverie.JobEvolve, since.Add(time.Second), until); err != nil || row != nil {
+		t.Errorf("another window's run was resumed: %+v, %v", row, err)
+	}
+}
+
+// What a model writes is kept even where PostgreSQL could not keep it as it is.
+func TestHostileTextIsKept(t *testing.T) {
+	w := newWorld(t)
+	ids := w.messages(1)
+	run := w.chunk("", 1, ids)
+	check(t, w.SaveChunk(t.Context(), w.lease, reverie.Chunk{RunID: run, No: 1, MessageIDs: ids, Answer: "a\x00b\xff", Status: reverie.ChunkAnswered}))
+	plan := consumeAll(run, ids)
+	plan.Refusals = []reverie.Refusal{{Line: 1, Handle: "m\x001", Rule: "id", Detail: "\xff"}}
+	must(w.Apply(t.Context(), w.lease, plan))(t)
+	check(t, w.FinishRun(t.Context(), w.lease, reverie.Run{ID: run, Status: reverie.RunFailed, Error: "x\x00"}))
+	d := must(w.Run(t.Context(), group, run))(t)
+	if d.Chunks[0].Answer != "a\uFFFDb\uFFFD" || d.Chunks[0].Refusals[0].Handle != "m\uFFFD1" || d.Run.Error != "x\uFFFD" {
+		t.Errorf("kept %+v", d)
+	}
+}

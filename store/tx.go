@@ -81,9 +81,9 @@ func (s *Store) run(ctx context.Context, w work) error {
 			return nil
 		}
 		if sent && lostReply(err) {
-			done, settleErr := s.settle(ctx, w)
-			if settleErr != nil {
-				return fmt.Errorf("%s: the connection broke at commit and the outcome could not be read (%v): %w", w.what, settleErr, err)
+			done, readErr := s.outcome(ctx, w)
+			if readErr != nil {
+				return fmt.Errorf("%s: the connection broke at commit and the outcome could not be read (%v): %w", w.what, readErr, err)
 			}
 			if done {
 				return nil
@@ -132,11 +132,11 @@ func (s *Store) setTimeouts(ctx context.Context, t *tx, lock time.Duration) erro
 	return err
 }
 
-// settle asks on a fresh connection whether w was committed. The caller's
+// outcome asks on a fresh connection whether w was committed. The caller's
 // context may be over; the answer is wanted all the same. A transaction whose
 // client is gone ends at the latest with its idle timeout, so waiting a little
 // longer than that for its locks always gives an answer.
-func (s *Store) settle(ctx context.Context, w work) (bool, error) {
+func (s *Store) outcome(ctx context.Context, w work) (bool, error) {
 	if w.committed == nil {
 		return false, nil
 	}

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"reverie"
+)
+
+// interrupted is the error of a run whose process ended before it did.
+const interrupted = "interrupted: the process ended before the run did"
+
+const (
+	settleRunsQuery = `
+		update runs r set finished_at = $3::timestamptz, stats = r.stats || jsonb_build_object('deferred', w.pending),
+			status = case when not w.whole then 'failed' when w.waits then 'held' else 'succeeded' end,
+			error = case when w.whole then '' else $4 end
+		from (
+			select o.run_id, p.pending,
+				p.pending = 0 and not exists (select 1 from run_chunks c
+					where c.group_id = o.group_id and c.run_id = o.run_id and c.status not in ('applied', 'held')) as whole,
+				exists (select 1 from held_plans h
+					where h.group_id = o.group_id and h.run_id = o.run_id and h.status = 'waiting') as waits
+			from runs o cross join lateral (
+				select count(*) as pending from messages m where m.group_id = o.group_id and m.run_id is null and m.outcome is null
+					and m.sent_at >= o.window_since and m.sent_at < o.window_until) p
+			where o.group_id = $1 and o.job = $2 and o.status = 'running' and o.run_id is distinct from $5::uuid) w
+		where r.group_id = $1 and r.run_id = w.run_id`
+
+	// An answer is worth taking up while all that it is about is still pending;
+	// one of the run that goes on comes first.
+	answeredQuery = `select ` + chunkColumns + ` from run_chunks c
+		where group_id = $1 and status = 'answered' and cardinality(message_ids) > 0
+			and exists (select 1 from runs r where r.group_id = c.group_id and r.run_id = c.run_id and r.job = $2 and r.status <> 'succeeded')
+			and cardinality(message_ids) = (select count(*) from messages m
+				where m.group_id = c.group_id and m.message_id = any (c.message_ids) and m.run_id is null and m.outcome is null)
+		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
+
+	runningQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and status = 'running'
+			and ($3::timestamptz is null or window_since = $3) and ($4::timestamptz is null or window_until = $4)
+		order by started_at desc, run_id desc limit 1`
+)
+
+// Resume looks for what processes that are gone left undone: whoever holds the
+// lease knows that a run which still calls itself running has none. It returns
+// the newest such run of this job and window, to be continued, and the newest
+// chunk that was answered but not applied and whose messages are all still
+// pending: its answer is paid for. Each is nil where there is none. A zero since
+// or until takes any. All other such runs of the job are settled as by
+// [Store.SettleInterrupted].
+func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error) {
+	var run *reverie.Run
+	var chunk *reverie.Chunk
+	err := s.run(ctx, work{
+		what:    fmt.Sprintf("look for interrupted runs of %s of group %q", job, lease.GroupID),
+		prepare: []string{extendLeaseQuery, runningQuery, settleRunsQuery, answeredQuery},
+		do: func(ctx context.Context, t *tx) error {
+			run, chunk = nil, nil
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			var rows []runRow
+			if err := t.list(ctx, &rows, runningQuery, lease.GroupID, string(job), orNull(since), orNull(until)); err != nil {
+				return err
+			}
+			var goesOn *string
+			if len(rows) > 0 {
+				found, err := rows[0].run()
+				if err != nil {
+					return err
+				}
+				run, goesOn = &found, &found.ID
+			}
+			var err error
+			chunk, err = s.settleRuns(ctx, t, lease.GroupID, job, goesOn)
+			return err
+		},
+	})
+	return run, chunk, err
+}
+
+// SettleInterrupted ends all runs of a job that still call themselves running,
+// for a caller that continues none: one that had applied all there was becomes
+// succeeded, or held where a plan of it waits; the others fail. It returns the
+// chunk that [Store.Resume] does.
+func (s *Store) SettleInterrupted(ctx context.Context, lease reverie.Lease, job reverie.Job) (*reverie.Chunk, error) {
+	var chunk *reverie.Chunk
+	err := s.run(ctx, work{
+		what:    fmt.Sprintf("settle interrupted runs of %s of group %q", job, lease.GroupID),
+		prepare: []string{extendLeaseQuery, settleRunsQuery, answeredQuery},
+		do: func(ctx context.Context, t *tx) error {
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			var err error
+			chunk, err = s.settleRuns(ctx, t, lease.GroupID, job, nil)
+			return err
+		},
+	})
+	return chunk, err
+}
+
+func (s *Store) settleRuns(ctx context.Context, t *tx, groupID string, job reverie.Job, except *string) (*reverie.Chunk, error) {
+	if _, err := t.exec(ctx, settleRunsQuery, groupID, string(job), s.now(), interrupted, except); err != nil {
+		return nil, err
+	}
+	var rows []chunkRow
+	if err := t.list(ctx, &rows, answeredQuery, groupID, string(job), except); err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	c, err := rows[0].chunk()
+	return &c, err
+}

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// How Go's values become PostgreSQL's, where the driver has no say.
+
+// orInfinity makes an upper bound of a time that is zero for "none".
+func orInfinity(t time.Time) any {
+	if t.IsZero() {
+		return "infinity"
+	}
+	return t
+}
+
+// orMinusInfinity makes a lower bound of a time that is zero for "none".
+func orMinusInfinity(t time.Time) any {
+	if t.IsZero() {
+		return "-infinity"
+	}
+	return t
+}
+
+// orNull makes NULL of a zero time.
+func orNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}
+
+// timestamp writes t as an element of a timestamptz[].
+func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
+
+// asJSON writes v as text: the driver would send bytes as binary.
+func asJSON(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+// storable replaces what PostgreSQL cannot keep as text: NUL and bytes that are
+// no UTF-8. It is for texts that come from outside unchecked, such as a model's
+// answer.
+func storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
