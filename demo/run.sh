@@ -90,6 +90,7 @@ first=$(sed -n '1s/.*"sent_at": *"\([0-9-]*\)T.*/\1/p' "$chat")
 last=$(sed -n '$s/.*"sent_at": *"\([0-9-]*\)T.*/\1/p' "$chat")
 printf '%s$ ./bin/reverie --llm offline evolve --group %s --since %s --until %s   (and so on to %s)%s\n' \
   "$dim" "$group" "$first" "$(next_date "$first")" "$last" "$off"
+echo "+ new, - gone, - then + reworded; under each the words that it rests on. Cited messages also support what is kept."
 worked=0
 day=$first
 while :; do
@@ -134,7 +135,7 @@ updated=$("$reverie" memory list --group "$group" --json | awk '
 
 title "Go on from here"
 cat <<EOT
-  ./bin/reverie --llm offline memory search --group $group "badminton"
+  ./bin/reverie --llm offline memory search --group $group "submission deadline"
   ./bin/reverie memory changes --group $group --days 400
   ./bin/reverie runs list --group $group
   make demo                       again: nothing is done twice
