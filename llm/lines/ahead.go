@@ -95,6 +95,7 @@ var (
 	bareKey      = regexp.MustCompile(`^` + name + blanks + `[:：]` + blanks + `(?:` + quotes + `|[\[{［｛0-9-]|(?:true|false|null|True|False|None)\b)`)
 	bareName     = regexp.MustCompile(`^` + name + blanks + `[:：]`)
 	elementStart = regexp.MustCompile(`^(?:` + quotes + `|-?[0-9]|(?:true|false|null|True|False|None)\b)`)
+	joined       = regexp.MustCompile(`^\+` + blanks + quotes)
 	wholeName    = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$-]{0,63}$`)
 	wholeNumber  = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
 )
@@ -102,10 +103,12 @@ var (
 func isName(s string) bool   { return wholeName.MatchString(s) }
 func isNumber(s string) bool { return wholeNumber.MatchString(s) }
 
-// colonFollows tells whether a colon comes next.
-func (s *scan) colonFollows(pos int) bool {
+// endsElse tells whether a quote before pos, which does not end the value that
+// it stands in, may end something else: a key that the value has swallowed, or
+// the first of two strings that are joined.
+func (s *scan) endsElse(pos int) bool {
 	next, _ := s.ahead(pos)
-	return structural(s.src[next:]) == ':'
+	return structural(s.src[next:]) == ':' || joined.MatchString(s.window(next))
 }
 
 // ahead looks past white space and comments, and tells whether there was a

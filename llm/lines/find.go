@@ -13,7 +13,7 @@ type finding struct {
 	object   json.RawMessage // compact
 	repaired bool
 	end      int    // offset after the object; 0 if it is not known
-	inner    int    // offset of the first object in an array of the object; 0 if there is none
+	inner    int    // offset of the first object in a wrapper; 0 if the object is none
 	reason   string // "" with an object
 	inString bool   // cut off inside a string
 }
@@ -29,10 +29,13 @@ func (r *reader) find(at int) finding {
 	if s.reason != "" {
 		return finding{reason: s.reason, inString: s.inString}
 	}
-	f := finding{repaired: true, end: s.pos, inner: s.inner}
+	f := finding{repaired: true, end: s.pos}
 	f.object, f.reason = s.repair()
 	if f.reason == "" {
 		f.reason = examine(f.object)
+	}
+	if f.reason == "" && isWrapper(f.object) {
+		f.inner = s.inner
 	}
 	return f
 }
@@ -61,7 +64,7 @@ func (r *reader) exact(at int) (finding, bool) {
 		return finding{}, false
 	}
 	f.object = compact.Bytes()
-	if f.reason == "" && bytes.Contains(f.object, []byte("[{")) {
+	if f.reason == "" && isWrapper(f.object) {
 		if s := r.scan(at); s.reason == "" && s.pos == f.end {
 			f.inner = s.inner
 		}

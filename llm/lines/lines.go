@@ -46,7 +46,7 @@ const (
 	ReasonTooLong   = "too long"         // beyond MaxAnswer or MaxObject
 	ReasonTooDeep   = "too deep"         // beyond MaxDepth
 	ReasonTooMany   = "too many"         // beyond MaxLines; nothing after it was read
-	ReasonTangled   = "too tangled"      // not readable in linear time; nothing after it was read
+	ReasonTangled   = "too tangled"      // not to be had in linear time
 	ReasonThought   = "thought"          // a thought never closed, or what stands before a bare closing tag
 	ReasonComment   = "unclosed comment" // hides the rest of the answer
 )

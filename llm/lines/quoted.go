@@ -60,8 +60,8 @@ func (s *scan) quoted() {
 				return
 			}
 			inner++
-			if c != '“' && c != '‘' && s.colonFollows(s.pos+size) {
-				s.reason = ReasonAmbiguous // it may end a key that this string has swallowed
+			if c != '“' && c != '‘' && s.endsElse(s.pos+size) {
+				s.reason = ReasonAmbiguous
 				return
 			}
 		case isBreak(c):

@@ -25,7 +25,7 @@ type reader struct {
 // The scanner may look at each byte a few times: once for each object around
 // it, and for what follows each quote. Far more than any honest answer needs.
 const (
-	workPerByte = 64
+	workPerByte = 16
 	workAtLeast = 1 << 20
 )
 
@@ -75,10 +75,10 @@ func (r *reader) object(at int) {
 	}
 	f := r.find(at)
 	switch {
-	case f.reason == ReasonTangled:
+	case f.reason == ReasonTangled && f.end == 0:
 		r.skip(at, f.reason, r.src[at:])
 		r.stopped = true
-	case f.reason == "" && f.inner > at && isWrapper(f.object):
+	case f.reason == "" && f.inner > at:
 		r.wraps = append(r.wraps, f.end)
 		r.pos, r.fresh = f.inner, false
 	case f.reason == "":

@@ -8,6 +8,10 @@ import (
 	"github.com/kaptinlin/jsonrepair"
 )
 
+// maxMend bounds the work of the library, which copies all it has written at
+// each comma: bytes times tokens. An object with 500 citations stays below.
+const maxMend = 16 << 20
+
 // repair makes an object of a scan that found its end. The library mends the
 // skeleton (keys without quotes, commas too many or too few, literals in Python's
 // spelling); then the text goes back in, token by token. A repair that changes
@@ -15,7 +19,9 @@ import (
 func (s *scan) repair() (object json.RawMessage, reason string) {
 	skeleton := s.skeleton
 	if !json.Valid(skeleton) {
-		*s.work -= len(skeleton) // on top of what the scan took
+		if len(skeleton)*len(s.tokens) > maxMend {
+			return nil, ReasonTangled
+		}
 		mended, err := mend(string(skeleton))
 		if err != nil {
 			return nil, ReasonBroken

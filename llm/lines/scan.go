@@ -32,7 +32,7 @@ type scan struct {
 	bare     bool // a key without quotes was seen
 	tokens   []token
 	skeleton []byte
-	inner    int // as in finding
+	inner    int // offset of the first object in an array of the object
 
 	work     *int
 	reason   string // why there is no object; "" as long as there may be one

@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -20,6 +21,9 @@ var (
 // is no action, it has one array of objects, and nothing else unless that array
 // has a name that says so. {"subject":"...","evidence":[{...}]} is none.
 func isWrapper(object json.RawMessage) bool {
+	if !bytes.Contains(object, []byte("[{")) {
+		return false
+	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(object, &fields) != nil {
 		return false
