@@ -24,7 +24,7 @@ const patience = 60 * time.Second
 // TestMain makes the test binary stand in for the product: as the supervisor,
 // and as one that uses the cluster and can be killed.
 func TestMain(m *testing.M) {
-	varDir = filepath.Join(os.TempDir(), "reverie-test-var")
+	varDir = filepath.Join(os.TempDir(), "reverie-local-var")
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case "local-server":
@@ -89,8 +89,8 @@ func ask(c *Cluster, query string) (string, error) {
 // Tests that have one run in parallel.
 func newDir(t *testing.T) string {
 	t.Helper()
-	t.Parallel() // every directory is a cluster of its own
-	top, err := os.MkdirTemp("/tmp", "reverie-test-") // short, for the socket's sake
+	t.Parallel()                                       // every directory is a cluster of its own
+	top, err := os.MkdirTemp("/tmp", "reverie-local-") // short, for the socket's sake
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,24 @@
+# syntax=docker/dockerfile:1
+FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN --mount=type=cache,target=/go/pkg/mod go mod download
+COPY . .
+ARG TARGETOS TARGETARCH
+ARG VERSION=dev
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
+    go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION" -o /out/reverie ./cmd/reverie
+
+# Certificates and nothing else: no shell, no package manager. Time zones are
+# compiled into the binary. There is no PostgreSQL in here either, so
+# REVERIE_DATABASE_URL has to be set.
+FROM gcr.io/distroless/static-debian12:nonroot
+ARG VERSION=dev
+LABEL org.opencontainers.image.title="Reverie" \
+      org.opencontainers.image.description="The nightly memory of chat groups" \
+      org.opencontainers.image.version="$VERSION"
+COPY --from=build /out/reverie /usr/local/bin/reverie
+USER 65532:65532
+ENTRYPOINT ["/usr/local/bin/reverie"]
+CMD ["--help"]

@@ -1,0 +1,58 @@
+# Everything that one does with Reverie's source. `make` lists it.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+PKG     ?= ./...
+# Race-checked tests with databases are heavy: few packages at a time.
+JOBS    ?= 2
+TIMEOUT ?= 15m
+FUZZTIME ?= 10s
+
+.PHONY: help setup build demo test lint cover bench fuzz clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install PostgreSQL and pgvector where they are missing
+	@scripts/setup.sh
+
+build: ## build bin/reverie, a static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o bin/reverie ./cmd/reverie
+
+demo: setup build ## set up, build, and evolve a sample group without a model or key
+	@demo/run.sh
+
+test: ## set up and run all tests with the race detector (PKG=./store for some)
+	@scripts/setup.sh --compiler
+	@echo "testing $(PKG) with -race, $(JOBS) packages at a time"
+	@CGO_ENABLED=1 $(GO) test -race -p $(JOBS) -timeout $(TIMEOUT) $(PKG) 2>&1 | awk -f scripts/summary.awk
+
+lint: ## check the format, and what vet and staticcheck find
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not in gofmt's format:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	@for script in $$(find . -name '*.sh' -not -path './.git/*') .ci/run; do bash -n "$$script"; done
+	@echo "lint: gofmt, go vet, staticcheck and the scripts' syntax are clean"
+
+cover: setup ## print how much of the code the tests cover
+	@$(GO) test -p $(JOBS) -timeout $(TIMEOUT) -coverpkg=./... -coverprofile=cover.out ./... 2>&1 | awk -f scripts/summary.awk
+	@$(GO) tool cover -func=cover.out | tail -n 1
+
+bench: setup ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem -p 1 -timeout 30m $(PKG)
+
+fuzz: setup ## fuzz each fuzz test for FUZZTIME (10s)
+	@for pkg in $$($(GO) list $(PKG)); do \
+		names=$$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); \
+		for name in $$names; do \
+			echo "fuzzing $$pkg $$name"; \
+			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+		done; \
+	done
+
+clean: ## remove what was built, but no data
+	rm -rf bin dist cover.out
