@@ -19,8 +19,12 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, llm.Us
 	for i, text := range texts {
 		contents[i] = genai.NewContentFromText(text, genai.RoleUser)
 	}
-	answer, err := c.models.EmbedContent(ctx, c.model, contents,
-		&genai.EmbedContentConfig{OutputDimensionality: genai.Ptr(int32(c.dims))})
+	var answer *genai.EmbedContentResponse
+	err := wire.Guard(func() (err error) {
+		answer, err = c.models.EmbedContent(ctx, c.model, contents,
+			&genai.EmbedContentConfig{OutputDimensionality: genai.Ptr(int32(c.dims))})
+		return err
+	})
 	if err != nil {
 		e := *wire.Fail(ctx, Provider, err)
 		e.Embedding = true

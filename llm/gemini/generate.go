@@ -23,7 +23,11 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, e
 	if req.System != "" {
 		config.SystemInstruction = genai.NewContentFromText(req.System, genai.RoleUser)
 	}
-	answer, err := c.models.GenerateContent(ctx, c.model, genai.Text(req.User), config)
+	var answer *genai.GenerateContentResponse
+	err := wire.Guard(func() (err error) {
+		answer, err = c.models.GenerateContent(ctx, c.model, genai.Text(req.User), config)
+		return err
+	})
 	if err != nil {
 		return llm.Response{}, wire.Fail(ctx, Provider, err)
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 
@@ -70,3 +71,13 @@ type shortError struct{ err error }
 
 func (e *shortError) Error() string { return shorten(e.err.Error()) }
 func (e *shortError) Unwrap() error { return e.err }
+
+// Guard makes an SDK's panic over an answer of an unexpected shape an error.
+func Guard(call func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the answer has a shape that the SDK cannot read: %v", r)
+		}
+	}()
+	return call()
+}
