@@ -35,6 +35,11 @@ func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan) error {
 // record adds what a chunk did to the result and tells whoever watches.
 func (r *run) record(s *sheet, plan reverie.Plan, changes []reverie.Change) error {
 	r.result.Changes = append(r.result.Changes, changes...)
+	for _, step := range plan.Steps {
+		if step.Action == reverie.ActionKeep {
+			r.result.Supported = append(r.result.Supported, step)
+		}
+	}
 	r.result.Refusals = append(r.result.Refusals, plan.Refusals...)
 	if len(plan.Held) > 0 {
 		r.result.Held = append(r.result.Held, plan.HeldReason)

@@ -8,18 +8,19 @@ import (
 
 // Result is what a run did, as far as it came.
 type Result struct {
-	GroupID  string
-	RunID    string // "" when nothing was pending, and for a dry run
-	At       time.Time
-	Status   reverie.RunStatus
-	NoNew    bool // nothing was pending
-	DryRun   bool
-	Stats    reverie.Stats
-	Changes  []reverie.Change
-	Refusals []reverie.Refusal
-	Held     []string // why plans are held, one for each held plan
-	Warnings []string
-	Err      error
+	GroupID   string
+	RunID     string // "" when nothing was pending, and for a dry run
+	At        time.Time
+	Status    reverie.RunStatus
+	NoNew     bool // nothing was pending
+	DryRun    bool
+	Stats     reverie.Stats
+	Changes   []reverie.Change
+	Supported []reverie.Step // keeps with evidence: no change, but strength
+	Refusals  []reverie.Refusal
+	Held      []string // why plans are held, one for each held plan
+	Warnings  []string
+	Err       error
 }
 
 // complete fills in the outcome.

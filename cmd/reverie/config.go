@@ -109,7 +109,7 @@ type GroupConfig struct {
 
 // LogConfig says what is logged, and how.
 type LogConfig struct {
-	Level  string `toml:"level" default:"info" options:"debug|info|warn|error" empty:"no" comment:"debug, info, warn or error."`
+	Level  string `toml:"level" default:"warn" options:"debug|info|warn|error" empty:"no" comment:"debug, info, warn or error."`
 	Format string `toml:"format" default:"text" options:"text|json" empty:"no" comment:"text or json."`
 }
 

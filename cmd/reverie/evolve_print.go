@@ -45,18 +45,53 @@ func (a *app) printResult(r evolve.Result, took time.Duration) {
 		head += "  " + s.dim("run "+r.RunID)
 	}
 	fmt.Fprintln(w, head)
-	st := r.Stats
-	fmt.Fprintf(w, "  memories  %d kept, %d updated, %d created, %d deleted, %d refused, %d held\n", st.Kept, st.Updated, st.Created, st.Deleted, st.Refused, st.Held)
-	fmt.Fprintf(w, "  messages  %d cited, %d considered, %d filtered, %d pending\n", st.Cited, st.Considered, st.Filtered, st.Deferred)
+	fmt.Fprintf(w, "  %s\n", counts(r.Stats))
 	for _, c := range r.Changes {
 		a.printChange(s, c)
 	}
-	for _, f := range r.Refusals {
-		fmt.Fprintf(w, "  %s %s %s: %s\n", s.amber("!"), strings.TrimSpace("refused "+f.Action+" "+visible(f.Handle)), s.dim("("+f.Rule+")"), visible(f.Detail))
+	for _, k := range r.Supported {
+		fmt.Fprintf(w, "  = %s\n", visible(k.OldStatement))
+		a.printEvidence(s, k.Evidence, 1)
+	}
+	const shown = 10
+	for i, f := range r.Refusals {
+		if i == shown {
+			fmt.Fprintf(w, "  %s and %d more refused; `reverie runs show %s` lists them\n", s.amber("!"), len(r.Refusals)-shown, r.RunID)
+			break
+		}
+		a.printRefusal(s, f)
 	}
 	for _, h := range r.Held {
 		fmt.Fprintf(w, "  %s held: %s\n    look at it with `reverie runs show %s`, then `runs approve` or `runs reject`\n", s.amber("?"), visible(h), r.RunID)
 	}
+}
+
+// counts sums a run up in one line; what is zero and mostly is, is left out.
+func counts(st reverie.Stats) string {
+	parts := []string{fmt.Sprintf("%d kept, %d updated, %d created, %d deleted", st.Kept, st.Updated, st.Created, st.Deleted)}
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{st.Refused, "refused"}, {st.Held, "held"}} {
+		if c.n > 0 {
+			parts[0] += fmt.Sprintf(", %d %s", c.n, c.what)
+		}
+	}
+	messages := fmt.Sprintf("%s (%d cited", plural(st.Cited+st.Considered+st.Filtered, "message"), st.Cited)
+	if st.Filtered > 0 {
+		messages += fmt.Sprintf(", %d filtered", st.Filtered)
+	}
+	parts = append(parts, messages+")")
+	if st.Deferred > 0 {
+		parts = append(parts, fmt.Sprintf("%d pending", st.Deferred))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// printRefusal shows a line of the answer that was not accepted.
+func (a *app) printRefusal(s style, f reverie.Refusal) {
+	what := strings.Join(strings.Fields("refused "+f.Action+" "+visible(f.Handle)), " ")
+	fmt.Fprintf(a.stdout, "  %s %s %s: %s\n", s.amber("!"), what, s.dim("("+f.Rule+")"), visible(f.Detail))
 }
 
 // printChange shows one change and its evidence.
@@ -73,12 +108,18 @@ func (a *app) printChange(s style, c reverie.Change) {
 	if c.Summary != "" {
 		fmt.Fprintf(w, "      %s\n", s.dim("why: "+visible(c.Summary)))
 	}
-	const shown = 3
-	for i, e := range c.Evidence {
-		if i == shown {
-			fmt.Fprintf(w, "      %s\n", s.dim(fmt.Sprintf("and %d more", len(c.Evidence)-shown)))
-			break
+	a.printEvidence(s, c.Evidence, 3)
+}
+
+// printEvidence shows the first quotes of a change, and how many more there are.
+func (a *app) printEvidence(s style, evidence []reverie.Evidence, shown int) {
+	for i, e := range evidence {
+		line := fmt.Sprintf("%s: “%s”", visible(e.Author), visible(reverie.Excerpt(e.Quote, 100)))
+		if more := len(evidence) - shown; i == shown-1 && more > 0 {
+			line += fmt.Sprintf(" and %d more", more)
 		}
-		fmt.Fprintf(w, "      %s\n", s.dim(fmt.Sprintf("%s: “%s”", visible(e.Author), visible(reverie.Excerpt(e.Quote, 100)))))
+		if i < shown {
+			fmt.Fprintf(a.stdout, "      %s\n", s.dim(line))
+		}
 	}
 }

@@ -136,9 +136,7 @@ func (a *app) printRun(d store.RunDetail) error {
 	fmt.Fprintf(w, "  window    %s to %s, attempt %d\n", stamp(r.WindowSince), stamp(r.WindowUntil), r.Attempt)
 	fmt.Fprintf(w, "  model     %s, prompt version %s (%.12s)\n", r.Model, r.PromptVersion, r.PromptSHA256)
 	fmt.Fprintf(w, "  time      %s, took %s\n", stamp(r.StartedAt), took(r))
-	st := r.Stats
-	fmt.Fprintf(w, "  memories  %d kept, %d updated, %d created, %d deleted, %d refused, %d held\n", st.Kept, st.Updated, st.Created, st.Deleted, st.Refused, st.Held)
-	fmt.Fprintf(w, "  messages  %d cited, %d considered, %d filtered, %d pending\n", st.Cited, st.Considered, st.Filtered, st.Deferred)
+	fmt.Fprintf(w, "  result    %s\n", counts(r.Stats))
 	if r.Error != "" {
 		fmt.Fprintf(w, "  %s     %s\n", s.red("error"), visible(r.Error))
 	}
@@ -148,7 +146,7 @@ func (a *app) printRun(d store.RunDetail) error {
 	for _, c := range d.Chunks {
 		fmt.Fprintf(w, "chunk %d  %s  %s\n", c.No, c.Status, plural(len(c.MessageIDs), "message"))
 		for _, f := range c.Refusals {
-			fmt.Fprintf(w, "  %s line %d %s %s (%s): %s\n", s.amber("!"), f.Line, f.Action, visible(f.Handle), f.Rule, visible(f.Detail))
+			a.printRefusal(s, f)
 		}
 	}
 	for _, h := range d.Held {
