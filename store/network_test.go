@@ -164,7 +164,7 @@ func TestSilenceEnds(t *testing.T) {
 	noLeaks(t)
 	var n network
 	opts := n.options()
-	opts.ReadTimeout = 300 * time.Millisecond
+	opts.ReadTimeout = 2 * time.Second // enough for a busy machine to connect
 	s := storetest.Open(t, opts)
 	n.mu.Lock()
 	n.drop = func(request []byte) fault {
