@@ -106,9 +106,10 @@ func (c *Cluster) awaitServer(ctx context.Context) error {
 // isUp tells whether a supervisor is in charge of a server that takes
 // connections. The error is one that waiting does not mend.
 func (c *Cluster) isUp(ctx context.Context) (bool, error) {
-	supervised, err := isHeld(c.loc.path(supervisorLock))
-	if err != nil || !supervised {
-		return false, err
+	for _, name := range []string{supervisorLock, serverLock} {
+		if held, err := isHeld(c.loc.path(name)); err != nil || !held {
+			return false, err
+		}
 	}
 	db, err := sqlx.Open("postgres", c.URL("postgres"))
 	if err != nil {

@@ -97,19 +97,21 @@ func arguments(loc Location, settings map[string]string) []string {
 	return args
 }
 
-// clearStale removes what a crash or a reboot left and PostgreSQL could take
-// for a running server, when the process id in it belongs to somebody else by
-// now. The caller holds server.lock, so no server of ours runs; one that was
-// started by hand is left alone, and PostgreSQL then refuses to start.
-func clearStale(loc Location) error {
+// byHand refuses to go on when a server that we did not start, since nothing
+// holds server.lock, works on the data. It is somebody's, and left alone.
+func byHand(loc Location) error {
 	pid, err := readPID(loc)
-	if err != nil {
+	if err != nil || pid == 0 || !isServing(pid, loc.data()) {
 		return err
 	}
-	if pid > 0 && isServing(pid, loc.data()) {
-		return fmt.Errorf("a PostgreSQL server that was started by hand (process %d) runs on %s: stop it with `pg_ctl stop -D %s`",
-			pid, loc.data(), loc.data())
-	}
+	return fmt.Errorf("a PostgreSQL server that was started by hand (process %d) runs on %s: stop it with `pg_ctl stop -D %s`",
+		pid, loc.data(), loc.data())
+}
+
+// clearStale removes what a crash or a reboot left, which PostgreSQL would take
+// for a running server if the process id in it were somebody else's by now. The
+// caller holds server.lock and has asked byHand, so no server runs.
+func clearStale(loc Location) error {
 	socket := filepath.Join(loc.Socket, ".s.PGSQL."+port)
 	for _, path := range []string{filepath.Join(loc.data(), "postmaster.pid"), socket, socket + ".lock"} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -110,11 +110,18 @@ func (s *supervisor) attend() error {
 		return fmt.Errorf("watch the private database: %w", err)
 	}
 	defer lock.close() // the server keeps its copy
-	free, err := lock.try(syscall.LOCK_EX)
+	// Shared at first: to others it means a running server when it is exclusive.
+	free, err := lock.try(syscall.LOCK_SH)
 	switch {
 	case err != nil:
 		return err
 	case free:
+		if err := byHand(s.loc); err != nil {
+			return err
+		}
+		if alone, err := lock.try(syscall.LOCK_EX); !alone {
+			return err // somebody just looks; next time
+		}
 		return s.start(lock)
 	case s.server == nil:
 		if s.server, err = adopt(s.loc); s.server != nil {
