@@ -67,6 +67,7 @@ func objectFault(object []byte) string {
 		return "not one compact object"
 	}
 	dec := json.NewDecoder(bytes.NewReader(object))
+	dec.UseNumber()
 	return repeats(dec)
 }
 

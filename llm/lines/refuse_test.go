@@ -22,6 +22,11 @@ func TestReadRefuses(t *testing.T) {
 		{"comma first", `{,"a":1}`, []string{`1 broken`}},
 		{"joined strings", `{"a":"x" + "y"}`, []string{`1 ambiguous`}},
 		{"dots", `{"a":1, ...}`, []string{`1 broken`}},
+		{"dots for an element", `{"a":[1,...,9]}`, []string{`1 broken`}},
+		{"Chinese dots", `{"a":……}`, []string{`1 broken`}},
+		{"prefix of a string", `{"a":r"x","b":f'y'}`, []string{`1 broken`}},
+		{"semicolon for a comma", `{"a":1；"b":2}`, []string{`1 broken`}},
+		{"missing quote", `{"a":b","c":"d"}`, []string{`1 broken`}},
 		{"set notation", `{x}`, []string{`1 broken`}},
 		{"bare address", `{url:https://example.org/}`, []string{`1 broken`}},
 

@@ -168,9 +168,15 @@ func (s *scan) word() {
 		s.pos += size
 		*s.work--
 	}
-	text := strings.TrimFunc(s.src[start:s.pos], isBlank)
+	written := s.src[start:s.pos]
+	text := strings.TrimFunc(written, isBlank)
+	next, _ := utf8.DecodeRuneInString(s.src[s.pos:])
 	switch {
-	case text == "" || strings.ContainsFunc(text, unicode.IsControl) || strings.Contains(text, `\`):
+	case isQuote(next) && text == strings.TrimLeftFunc(written, isBlank): // as in r"x" or x"
+		s.reason = ReasonBroken
+	case strings.Trim(text, ".…") == "": // dots stand for what was left out
+		s.reason = ReasonBroken
+	case strings.Contains(text, `\`) || strings.ContainsFunc(text, unicode.IsControl):
 		s.reason = ReasonBroken
 	case s.want == wantKey || s.want == wantComma && s.top() == '{':
 		if !isName(text) {
