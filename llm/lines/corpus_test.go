@@ -55,7 +55,7 @@ func TestReadInventsNoAction(t *testing.T) {
 		texts = append(texts, answer)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 4000 {
+	for range 1500 {
 		text := []rune(texts[rng.IntN(len(texts))])
 		other := []rune(texts[rng.IntN(len(texts))])
 		piece := string(text[:rng.IntN(len(text)+1)]) + string(other[rng.IntN(len(other)+1):])
@@ -86,7 +86,7 @@ func TestReadKeepsProperObjects(t *testing.T) {
 		}
 		return b.String()
 	}
-	for range 1000 {
+	for range 300 {
 		var want []string
 		for range 1 + rng.IntN(4) {
 			object, err := json.Marshal(map[string]any{
