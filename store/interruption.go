@@ -47,8 +47,7 @@ const (
 // the newest such run of this job and window, to be continued, and the newest
 // chunk that was answered but not applied and whose messages are all still
 // pending: its answer is paid for. Each is nil where there is none. A zero since
-// or until takes any. All other such runs of the job are settled as by
-// [Store.SettleInterrupted].
+// or until takes any. All other such runs of the job are settled: see settleRuns.
 func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error) {
 	var run *reverie.Run
 	var chunk *reverie.Chunk
@@ -80,27 +79,9 @@ func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job
 	return run, chunk, err
 }
 
-// SettleInterrupted ends all runs of a job that still call themselves running,
-// for a caller that continues none: one that had applied all there was becomes
-// succeeded, or held where a plan of it waits; the others fail. It returns the
-// chunk that [Store.Resume] does.
-func (s *Store) SettleInterrupted(ctx context.Context, lease reverie.Lease, job reverie.Job) (*reverie.Chunk, error) {
-	var chunk *reverie.Chunk
-	err := s.run(ctx, work{
-		what:    fmt.Sprintf("settle interrupted runs of %s of group %q", job, lease.GroupID),
-		prepare: []string{extendLeaseQuery, settleRunsQuery, answeredQuery},
-		do: func(ctx context.Context, t *tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
-				return err
-			}
-			var err error
-			chunk, err = s.settleRuns(ctx, t, lease.GroupID, job, nil)
-			return err
-		},
-	})
-	return chunk, err
-}
-
+// settleRuns ends the runs of a job that nobody continues: one that had applied
+// all there was becomes succeeded, or held where a plan of it waits; the others
+// fail. It returns the answered chunk.
 func (s *Store) settleRuns(ctx context.Context, t *tx, groupID string, job reverie.Job, except *string) (*reverie.Chunk, error) {
 	if _, err := t.exec(ctx, settleRunsQuery, groupID, string(job), s.now(), interrupted, except); err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"reverie"
@@ -65,10 +64,10 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 	return run, err
 }
 
-// FinishRun writes how a run ended. One that lost the lease may still say so, as
-// long as nobody else has settled the run: then nothing is written, without an
-// error. A zero FinishedAt is now. The window's end may have moved on: a run
-// that was taken up again reaches to where it was continued.
+// FinishRun writes how a run ended. Another holder may be continuing the run by
+// now: without the lease nothing is written and the error is
+// reverie.ErrLeaseLost. A zero FinishedAt is now. The window may have grown: a
+// run that was taken up again reaches to where it was continued.
 func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) error {
 	if run.Status == reverie.RunRunning {
 		return fmt.Errorf("finish run %s: status is still running: %w", run.ID, reverie.ErrInvalid)
@@ -83,19 +82,17 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 	}
 	const query = `update runs set status = $3, stats = $4::jsonb, error = $5, finished_at = $6::timestamptz, model = $7,
 			prompt_version = $8, prompt_sha256 = $9, window_until = greatest(window_until, $10::timestamptz)
-		where group_id = $1 and run_id = $2 and ($11 or status = 'running')`
+		where group_id = $1 and run_id = $2`
 	return s.run(ctx, work{
 		what:    fmt.Sprintf("finish run %s of group %q", run.ID, lease.GroupID),
 		prepare: []string{extendLeaseQuery},
 		do: func(ctx context.Context, t *tx) error {
-			err := fenced(ctx, t, lease)
-			if err != nil && !errors.Is(err, reverie.ErrLeaseLost) {
+			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
-			holds := err == nil
 			n, err := t.exec(ctx, query, lease.GroupID, run.ID, string(run.Status), stats, storable(run.Error), finished,
-				run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil, holds)
-			if err == nil && n == 0 && holds {
+				run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil)
+			if err == nil && n == 0 {
 				return fmt.Errorf("run %s: %w", run.ID, reverie.ErrNotFound)
 			}
 			return err

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -45,6 +46,13 @@ func TestAttemptCountsRunsOfTheSameWindow(t *testing.T) {
 	wantErr(t, second(w.Run(ctx, "elsewhere", run.ID)), reverie.ErrNotFound)
 }
 
+// settle resumes a window that no run has, so that none is continued and all
+// are settled.
+func settle(ctx context.Context, w *world, lease reverie.Lease) (*reverie.Chunk, error) {
+	_, chunk, err := w.Resume(ctx, lease, reverie.JobEvolve, time.Unix(1, 0), time.Unix(2, 0))
+	return chunk, err
+}
+
 func TestSettleInterrupted(t *testing.T) {
 	tests := map[string]struct {
 		prepare func(w *world, run string, ids []string)
@@ -75,7 +83,7 @@ func TestSettleInterrupted(t *testing.T) {
 			run := w.chunk("", 1, ids)
 			tt.prepare(w, run, ids)
 			w.now = noon.Add(time.Hour)
-			chunk := must(w.SettleInterrupted(t.Context(), w.lease, reverie.JobEvolve))(t)
+			chunk := must(settle(t.Context(), w, w.lease))(t)
 			got := must(w.Run(t.Context(), group, run))(t).Run
 			if got.Status != tt.want || got.FinishedAt == nil || (got.Error == "") != (tt.want != reverie.RunFailed) {
 				t.Errorf("run %+v, want %s", got, tt.want)
@@ -89,7 +97,7 @@ func TestSettleInterrupted(t *testing.T) {
 			if chunk != nil && (chunk.Answer != `{"action":"none"}` || cmp.Diff(ids, chunk.MessageIDs) != "" || chunk.InputSHA256 != "in") {
 				t.Errorf("resume %+v", chunk)
 			}
-			check(t, second(w.SettleInterrupted(t.Context(), w.lease, reverie.JobEvolve)))
+			check(t, second(settle(t.Context(), w, w.lease)))
 			if again := must(w.Run(t.Context(), group, run))(t).Run; cmp.Diff(got, again) != "" {
 				t.Errorf("settling twice changed the run (-once +twice):\n%s", cmp.Diff(got, again))
 			}

@@ -45,7 +45,7 @@ schema, the clock, and the models, each of which is asked one small question.`,
 			}
 			s := a.style()
 			var t table
-			t.row("", "CHECK", "")
+			t.row("", "CHECK", "DETAIL")
 			for _, f := range findings {
 				mark := s.green("ok")
 				if !f.OK {

@@ -16,6 +16,12 @@ import (
 // evolving can do without and searching cannot.
 var errNoEmbeddings = errors.New("no embedding model is configured")
 
+// noEmbeddings is the configuration's own error, recognisable.
+type noEmbeddings struct{ error }
+
+func (e *noEmbeddings) Is(target error) bool { return target == errNoEmbeddings }
+func (e *noEmbeddings) Unwrap() error        { return e.error }
+
 // adapter is a provider's client: both sides of it, or only the first.
 type adapter struct {
 	generator llm.Generator
@@ -79,7 +85,7 @@ func (a *app) model(job reverie.Job) (*llm.Model, ModelSettings, error) {
 func (a *app) embeddings() (*llm.Embeddings, EmbedSettings, error) {
 	s, err := a.cfg.embedding()
 	if err != nil {
-		return nil, s, fmt.Errorf("%w: %w", errNoEmbeddings, err)
+		return nil, s, &noEmbeddings{err}
 	}
 	client, err := connect(s.Provider, s.BaseURL, s.APIKey.Reveal(), s.Model, nil, s.Dimensions)
 	if err != nil {
