@@ -39,6 +39,8 @@ func (m *Model) Priced() bool {
 func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response, error) {
 	asked := reverie.EstimateTokens(req.System) + reverie.EstimateTokens(req.User)
 	var resp Response
+	// Providers count the answer's limit against the tokens a minute until the
+	// answer is there, and so does the limiter.
 	err := m.account.Policy.do(ctx, m.account.Provider, asked+req.MaxTokens, func(ctx context.Context) (Usage, error) {
 		return m.account.attempt(ctx, meta, func(ctx context.Context) (Usage, string, error) {
 			var err error
