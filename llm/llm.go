@@ -1,7 +1,7 @@
 // Package llm is what Reverie asks of a model: Generate and Embed. Adapters for
-// each provider live below it (openai, gemini, anthropic, offline); Client wraps
-// one with the policy that all share: metering, retry, circuit breaker, rate
-// limit, and the embedding cache.
+// each provider live below it (openai, gemini, anthropic, offline). [Model] and
+// [Embeddings] wrap one with the policy that all share: a row for every call,
+// retry, circuit breaker, rate limit, and the embedding cache.
 package llm
 
 import (
