@@ -134,8 +134,16 @@ apt_update() {
 	as_root apt-get -qq update || say "apt-get update had problems; going on with the package lists that are there"
 }
 
+# apt_install installs packages, upgrading none that is there, and shows what
+# apt-get says when it fails.
 apt_install() {
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends --no-upgrade install "$@"
+	scratch
+	say "installing $*"
+	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends --no-upgrade install "$@" \
+		>"$work/apt.log" 2>&1; then
+		cat "$work/apt.log" >&2
+		die "apt-get could not install $*"
+	fi
 }
 
 available() {

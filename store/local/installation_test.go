@@ -132,7 +132,7 @@ func TestStartWithoutWhatItNeedsTouchesNothing(t *testing.T) {
 }
 
 func TestFindLooksInEveryPlaceOnce(t *testing.T) {
-	old, without, with := fakePostgres(t, "13.1", true), fakePostgres(t, "18.0", false), fakePostgres(t, "17.5", true)
+	old, without, with := fakePostgres(t, "13.1", true), fakePostgres(t, "98.0", false), fakePostgres(t, "97.5", true)
 	t.Setenv("PATH", "/usr/bin:/bin:"+without)
 	saved := binDirs
 	t.Cleanup(func() { binDirs = saved })
@@ -147,7 +147,7 @@ func TestFindLooksInEveryPlaceOnce(t *testing.T) {
 			t.Errorf("%s was listed %d times in %v", dir, seen[dir], all)
 		}
 	}
-	in, err := findInstallation(t.Context(), "", "/data", 17)
+	in, err := findInstallation(t.Context(), "", "/data", 97)
 	if err != nil || in.bin != with {
 		t.Errorf("found %v, %v, want %s", in, err, with)
 	}
