@@ -34,11 +34,9 @@ func newMemoryList(a *app) *cobra.Command {
 			default:
 				return usageError(fmt.Errorf("--status %q: it is active, deprecated, archived, held or all", status))
 			}
-			switch k := reverie.Kind(kind); k {
-			case "", reverie.KindGroup, reverie.KindSession, reverie.KindDream, reverie.KindTeam:
-				q.Kind = k
-			default:
-				return usageError(fmt.Errorf("--kind %q: it is group, session, dream or team", kind))
+			var err error
+			if q.Kind, err = memoryKind(kind); err != nil {
+				return err
 			}
 			if q.Limit < 1 || q.Offset < 0 {
 				return usageError(fmt.Errorf("--limit %d --offset %d: a limit of 1 or more and an offset of 0 or more are needed", q.Limit, q.Offset))
@@ -73,6 +71,15 @@ func newMemoryList(a *app) *cobra.Command {
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	required(cmd, "group")
 	return cmd
+}
+
+// memoryKind reads --kind. Nothing means all kinds.
+func memoryKind(s string) (reverie.Kind, error) {
+	switch k := reverie.Kind(s); k {
+	case "", reverie.KindGroup, reverie.KindSession, reverie.KindDream, reverie.KindTeam:
+		return k, nil
+	}
+	return "", usageError(fmt.Errorf("--kind %q: it is group, session, dream or team", s))
 }
 
 func (a *app) printMemories(list []reverie.Memory, total int, q reverie.MemoryQuery) error {
@@ -113,8 +120,12 @@ embedding model that is configured. The score is a calibrated similarity from 0
 			if q.Limit < 1 || q.Threshold < 0 || q.Threshold > 1 {
 				return usageError(fmt.Errorf("--limit %d --threshold %g: a limit of 1 or more and a threshold from 0 to 1 are needed", q.Limit, q.Threshold))
 			}
-			if kind != "" {
-				q.Kinds = []reverie.Kind{reverie.Kind(kind)}
+			k, err := memoryKind(kind)
+			if err != nil {
+				return err
+			}
+			if k != "" {
+				q.Kinds = []reverie.Kind{k}
 			}
 			if err := a.open(ctx); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -75,7 +76,7 @@ func markUsage(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return usageError(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
+				return usageError(fmt.Errorf("%w%s\nsee '%s --help'", err, meant(cmd, args), cmd.CommandPath()))
 			}
 			return nil
 		}
@@ -83,6 +84,19 @@ func markUsage(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		markUsage(sub)
 	}
+}
+
+// meant names the commands that a mistyped one may stand for.
+func meant(cmd *cobra.Command, args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	names := cmd.SuggestionsFor(args[0])
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", strings.Join(names, " or "))
 }
 
 // group is a command that only holds others.
