@@ -13,11 +13,12 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
 # Certificates and nothing else: no shell, no package manager. Time zones are
 # compiled into the binary. There is no PostgreSQL in here either, so
 # REVERIE_DATABASE_URL has to be set.
-FROM gcr.io/distroless/static-debian12:nonroot
+FROM scratch
 ARG VERSION=dev
 LABEL org.opencontainers.image.title="Reverie" \
       org.opencontainers.image.description="The nightly memory of chat groups" \
       org.opencontainers.image.version="$VERSION"
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/reverie /usr/local/bin/reverie
 USER 65532:65532
 ENTRYPOINT ["/usr/local/bin/reverie"]

@@ -47,11 +47,11 @@ func (a answer) unusable(finish llm.Finish) string {
 	if finish == llm.FinishRefused {
 		return "the model refused to answer"
 	}
-	if finish != llm.FinishStop {
-		return fmt.Sprintf("the model stopped for an unknown reason (%s)", finish)
-	}
 	if strings.TrimSpace(a.text) == "" {
 		return "the answer was empty"
+	}
+	if finish != llm.FinishStop {
+		return fmt.Sprintf("the model stopped for an unknown reason (%s)", finish)
 	}
 	for _, l := range a.Lines {
 		if _, err := readProposal(l); err == nil {
