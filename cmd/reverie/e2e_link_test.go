@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// link stands between a process and PostgreSQL, passes everything on, and
+// counts what the process sends: a clock of the process's own steps.
+type link struct {
+	t        *testing.T
+	listener net.Listener
+	network  string
+	address  string // of PostgreSQL
+	dsn      string
+
+	step func(n int) (pass bool) // told of the n-th packet; what does not pass is lost
+
+	mu    sync.Mutex
+	sent  int
+	conns map[net.Conn]bool
+	wait  sync.WaitGroup
+}
+
+// newLink stands in front of the database at dsn.
+func newLink(t *testing.T, dsn string, step func(n int) (pass bool)) *link {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &link{t: t, network: "tcp", address: u.Host, step: step, conns: map[net.Conn]bool{}}
+	port := u.Port()
+	if u.Query().Get("port") != "" {
+		port = u.Query().Get("port")
+	}
+	if port == "" {
+		port = "5432"
+	}
+	q := u.Query()
+	if dir := q.Get("host"); filepath.IsAbs(dir) {
+		l.network, l.address = "unix", filepath.Join(dir, ".s.PGSQL."+port)
+	} else if u.Port() == "" {
+		l.address = net.JoinHostPort(u.Hostname(), port)
+	}
+	if l.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	q.Del("host")
+	q.Del("port")
+	if l.network == "unix" {
+		q.Set("sslmode", "disable")
+	}
+	u.Host, u.RawQuery = l.listener.Addr().String(), q.Encode()
+	l.dsn = u.String()
+	l.wait.Go(l.accept)
+	t.Cleanup(func() {
+		_ = l.listener.Close()
+		l.cut()
+		l.wait.Wait()
+	})
+	return l
+}
+
+func (l *link) accept() {
+	for {
+		client, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial(l.network, l.address)
+		if err != nil {
+			l.t.Errorf("connect to PostgreSQL: %v", err)
+			_ = client.Close()
+			continue
+		}
+		l.mu.Lock()
+		l.conns[client], l.conns[server] = true, true
+		l.mu.Unlock()
+		l.wait.Go(func() { l.forward(server, client) })
+		l.wait.Go(func() {
+			_, _ = io.Copy(client, server) // ends with either side
+			l.drop(client, server)
+		})
+	}
+}
+
+// forward passes on what the process sends, packet by packet.
+func (l *link) forward(server, client net.Conn) {
+	defer l.drop(client, server)
+	packet := make([]byte, 1<<16)
+	for {
+		n, err := client.Read(packet)
+		if n > 0 {
+			if !l.count() {
+				return
+			}
+			if _, err := server.Write(packet[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (l *link) count() bool {
+	l.mu.Lock()
+	l.sent++
+	n := l.sent
+	l.mu.Unlock()
+	return l.step(n)
+}
+
+func (l *link) drop(conns ...net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range conns {
+		_ = c.Close()
+		delete(l.conns, c)
+	}
+}
+
+// cut breaks every connection.
+func (l *link) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns {
+		if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			l.t.Logf("cut a connection: %v", err)
+		}
+	}
+}
