@@ -124,11 +124,11 @@ func heldDelete(reason string) string {
 // message was quoted, not only named.
 func (c *checker) evidence(p proposal) (evidence []reverie.Evidence, verified bool) {
 	messages := c.messages()
-	seen := map[string]bool{}
+	place := map[string]int{} // of a message in evidence
 	var fresh bool
 	for _, cited := range p.evidence {
 		n := c.number(cited.message, messages)
-		if n < 0 || messages[n].Role != reverie.RoleUser || seen[messages[n].ID] {
+		if n < 0 || messages[n].Role != reverie.RoleUser {
 			continue
 		}
 		m, quote := messages[n], strings.TrimSpace(cited.quote)
@@ -139,12 +139,21 @@ func (c *checker) evidence(p proposal) (evidence []reverie.Evidence, verified bo
 			fresh = true
 			verified = verified || quote != ""
 		}
+		at, again := place[m.ID]
+		if again && quote == "" {
+			continue
+		}
 		if quote == "" {
 			quote = m.Text
 		}
-		seen[m.ID] = true
-		evidence = append(evidence, reverie.Evidence{MessageID: m.ID, AuthorID: m.AuthorID, Author: m.Author,
-			Quote: reverie.Excerpt(reverie.MaskSecrets(quote), maxQuote), SentAt: m.SentAt, LocalDate: reverie.LocalDate(m.SentAt, c.loc)})
+		e := reverie.Evidence{MessageID: m.ID, AuthorID: m.AuthorID, Author: m.Author,
+			Quote: reverie.Excerpt(reverie.MaskSecrets(quote), maxQuote), SentAt: m.SentAt, LocalDate: reverie.LocalDate(m.SentAt, c.loc)}
+		if again { // the words say more than the number did
+			evidence[at] = e
+			continue
+		}
+		place[m.ID] = len(evidence)
+		evidence = append(evidence, e)
 	}
 	if !fresh {
 		return nil, false
@@ -155,8 +164,7 @@ func (c *checker) evidence(p proposal) (evidence []reverie.Evidence, verified bo
 // maxQuote is how many characters of a quote are kept.
 const maxQuote = 300
 
-// number finds the cited message: by its number, or by its own id where a model
-// has seen that.
+// number finds the cited message, -1 where none has that number.
 func (c *checker) number(cited string, messages []reverie.Message) int {
 	if n, err := strconv.Atoi(cited); err == nil && n >= 1 && n <= len(messages) {
 		return n - 1
@@ -245,37 +253,60 @@ func (c *checker) settle(lines []line) {
 	for _, h := range c.state.Heads {
 		stands[h.ContentHash] = true
 	}
-	deletes := 0
+	created := map[string]bool{}
 	for _, l := range lines {
-		leaves := l.action == reverie.ActionDelete || l.action == reverie.ActionUpdate && l.hash != l.target.ContentHash
-		if leaves {
+		switch {
+		case l.action == reverie.ActionCreate:
+			created[l.hash] = true
+		case l.action == reverie.ActionDelete, l.action == reverie.ActionUpdate && l.hash != l.target.ContentHash:
 			delete(stands, l.target.ContentHash)
-		}
-		if l.action == reverie.ActionDelete {
-			deletes++
 		}
 	}
 	planned := map[string]bool{} // hashes that this answer makes active
-	creates, room := 0, c.maxActive-len(c.state.Heads)+deletes
+	lines = c.settleUpdates(lines, stands, planned, created)
+	c.settleCreates(lines, stands, planned)
+}
+
+// settleUpdates goes before the creates: where both write one statement, the
+// memory that has a history gets it. An update that repeats its own memory is a
+// keep, one that repeats another is merged into that, unless the answer also
+// creates what would be deleted by this.
+func (c *checker) settleUpdates(lines []line, stands, planned, created map[string]bool) (settled []line) {
 	for _, l := range lines {
-		switch l.action {
-		case reverie.ActionUpdate:
+		if l.action == reverie.ActionUpdate {
+			own := l.target.ContentHash
 			switch {
-			case l.hash == l.target.ContentHash:
+			case l.hash == own:
 				l.action = reverie.ActionKeep
-			case stands[l.hash] || planned[l.hash]:
-				l.action, l.reason = reverie.ActionDelete, reverie.ReasonMerged
-				room++
-			default:
+			case !stands[l.hash] && !planned[l.hash]:
 				planned[l.hash] = true
+			case created[own] && !planned[own]:
+				stands[own] = true
+				c.refuse(l.proposal, ruleRecreated, "another memory says this already, and the answer creates the old statement again; the memory stays")
+				continue
+			default:
+				l.action, l.reason = reverie.ActionDelete, reverie.ReasonMerged
 			}
-		case reverie.ActionCreate:
+		}
+		settled = append(settled, l)
+	}
+	return settled
+}
+
+// settleCreates accepts the lines, and the creates among them as far as there is
+// room.
+func (c *checker) settleCreates(lines []line, stands, planned map[string]bool) {
+	creates, room := 0, c.maxActive-len(c.state.Heads)
+	for _, l := range lines {
+		if l.action == reverie.ActionDelete {
+			room++
+		}
+	}
+	for _, l := range lines {
+		if l.action == reverie.ActionCreate && !stands[l.hash] { // decide makes one that stands a keep, which costs no room
 			if planned[l.hash] {
 				c.refuse(l.proposal, ruleRepeated, "the answer has already written this statement")
 				continue
-			}
-			if stands[l.hash] { // decide makes it a keep, which costs no room
-				break
 			}
 			if reason := c.full(creates, room); reason != "" {
 				c.refuse(l.proposal, ruleQuota, reason)

@@ -3,6 +3,7 @@ package evolve
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"reverie"
@@ -39,7 +40,7 @@ func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, er
 				continue
 			}
 			if i, twice := supported[l.target.LineageID]; twice {
-				l.evidence = append(plan.Steps[i].Evidence, l.evidence...)
+				l.evidence = union(plan.Steps[i].Evidence, l.evidence)
 				plan.Steps[i] = step(l)
 				continue
 			}
@@ -53,6 +54,17 @@ func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, er
 	}
 	holdMassChange(&plan, r.stats, s.state.Heads, r.Limits)
 	return plan, nil
+}
+
+// union is all the evidence of two lines on one memory, each message once.
+func union(a, b []reverie.Evidence) []reverie.Evidence {
+	all := slices.Clip(a)
+	for _, e := range b {
+		if !slices.ContainsFunc(a, func(have reverie.Evidence) bool { return have.MessageID == e.MessageID }) {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // remaining are the heads that the accepted lines neither delete nor rewrite.

@@ -37,7 +37,7 @@ func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row 
 	if waiting == 0 {
 		return r.result, fmt.Errorf("run %s holds nothing that waits: %w", row.ID, reverie.ErrConflict)
 	}
-	r.stats = approvedStats(r.result)
+	r.stats = approvedStats(row.Stats, r.result)
 	r.complete(nil)
 	r.result.Status = reverie.RunSucceeded
 	return r.result, nil
@@ -107,16 +107,20 @@ func recheck(heads []reverie.HeadState, held reverie.HeldPlan) (steps []reverie.
 	return steps, refused
 }
 
-// approvedStats counts what an approval did, not what the run did before.
-func approvedStats(r Result) (st reverie.Stats) {
+// approvedStats counts what an approval did, not what the run did before, save
+// for what is kept after both.
+func approvedStats(before reverie.Stats, r Result) (st reverie.Stats) {
+	st.Kept = before.Kept
 	for _, c := range r.Changes {
 		switch c.Action {
 		case reverie.ActionCreate:
 			st.Created++
 		case reverie.ActionUpdate:
 			st.Updated++
+			st.Kept--
 		case reverie.ActionDelete:
 			st.Deleted++
+			st.Kept--
 		}
 	}
 	st.Refused = len(r.Refusals)

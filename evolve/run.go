@@ -57,7 +57,7 @@ func (r *run) open(ctx context.Context, state reverie.State, language string) er
 		return nil
 	}
 	r.began = true
-	r.stats.Base = len(state.Heads)
+	r.stats.Base, r.stats.Kept = len(state.Heads), len(state.Heads)
 	if r.req.DryRun {
 		return nil
 	}

@@ -37,7 +37,9 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, " (HTTP %d)", e.Status)
 	}
 	if e.Err != nil {
-		fmt.Fprintf(&b, ": %s", strings.TrimRight(e.Err.Error(), ". \n"))
+		if words := strings.Trim(e.Err.Error(), ". \n"); words != "" {
+			fmt.Fprintf(&b, ": %s", words)
+		}
 	}
 	if hint := e.hint(m.hint); hint != "" {
 		fmt.Fprintf(&b, "; %s", hint)

@@ -56,13 +56,16 @@ func (a *app) printResult(r evolve.Result, took time.Duration) {
 	const shown = 10
 	for i, f := range r.Refusals {
 		if i == shown {
-			fmt.Fprintf(w, "  %s and %d more refused; `reverie runs show %s` lists them\n", s.amber("!"), len(r.Refusals)-shown, r.RunID)
+			fmt.Fprintf(w, "  %s and %d more refused; --json and `reverie runs show` list them\n", s.amber("!"), len(r.Refusals)-shown)
 			break
 		}
 		a.printRefusal(s, f)
 	}
 	for _, h := range r.Held {
-		fmt.Fprintf(w, "  %s held: %s\n    look at it with `reverie runs show %s`, then `runs approve` or `runs reject`\n", s.amber("?"), visible(h), r.RunID)
+		fmt.Fprintf(w, "  %s held: %s\n", s.amber("?"), visible(h))
+		if !r.DryRun {
+			fmt.Fprintf(w, "    look at it with `reverie runs show %s`, then `runs approve` or `runs reject`\n", r.RunID)
+		}
 	}
 }
 
