@@ -111,7 +111,8 @@ func newMemorySearch(a *app) *cobra.Command {
 		Use:   "search --group G QUERY",
 		Short: "Find memories by meaning",
 		Long: `Search compares the query with every active memory of the group, by the
-embedding model that is configured. The score is a calibrated similarity from 0
+embedding model that is configured; without one, by the offline embedder where
+the group's vectors are its. The score is a calibrated similarity from 0
 (unrelated) to 1 (the same fact), which means the same for every model.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -133,7 +134,7 @@ embedding model that is configured. The score is a calibrated similarity from 0
 			if _, err := a.store.Group(ctx, q.GroupID); err != nil {
 				return err
 			}
-			searcher, err := a.searcher()
+			searcher, err := a.searcher(ctx, q.GroupID)
 			if err != nil {
 				return err
 			}
