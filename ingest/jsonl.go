@@ -155,10 +155,23 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	}
 	var n json.Number
 	if err := json.Unmarshal(raw, &n); err != nil {
-		return fmt.Errorf("%s is neither a string nor a number", raw)
+		return fmt.Errorf("%q is neither a string nor a number", reverie.Excerpt(string(raw), 40))
 	}
 	*t = text(n)
 	return nil
+}
+
+// readable says of a value of the wrong type where it stands, not what the type
+// is called in this program.
+func readable(err error) error {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &wrong):
+		return err
+	case wrong.Field == "":
+		return fmt.Errorf("the line is no object but a JSON %s", wrong.Value)
+	}
+	return fmt.Errorf("%s is a JSON %s", wrong.Field, wrong.Value)
 }
 
 // readMessage reads and checks one line.
@@ -174,7 +187,7 @@ func readMessage(line []byte) (reverie.Message, error) {
 		ReplyTo   text         `json:"reply_to"`
 	}
 	if err := json.Unmarshal(line, &raw); err != nil {
-		return reverie.Message{}, fmt.Errorf("not a message in JSON: %w", err)
+		return reverie.Message{}, fmt.Errorf("not a message in JSON: %w", readable(err))
 	}
 	if raw.SentAt == "" {
 		return reverie.Message{}, fmt.Errorf("sent_at is missing: %w", reverie.ErrInvalid)

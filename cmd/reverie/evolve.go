@@ -146,7 +146,7 @@ func (a *app) evolveAll(ctx context.Context, p *evolve.Pipeline, f evolveFlags) 
 				if ctx.Err() != nil {
 					return err
 				}
-				fmt.Fprintf(a.stderr, "reverie: group %q: %v\n", g.ID, err)
+				fmt.Fprintf(a.stderr, "reverie: group %q: %s\n", g.ID, visibleLines(err))
 			}
 			var coded *codeError
 			switch {

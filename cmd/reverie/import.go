@@ -80,7 +80,7 @@ func (a *app) importFile(cmd *cobra.Command, name string, g reverie.Group, stric
 	bad := 0
 	opts := ingest.Options{Strict: strict, OnBad: func(line int, err error) {
 		if bad++; bad <= shown {
-			fmt.Fprintf(a.stderr, "line %d: %v\n", line, err)
+			fmt.Fprintf(a.stderr, "line %d: %s\n", line, visible(err.Error()))
 		}
 	}}
 	if size > 0 && terminal(a.stderr) && !asJSON {

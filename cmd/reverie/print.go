@@ -105,6 +105,16 @@ func visible(text string) string {
 	}, text)
 }
 
+// visibleLines is an error, which may repeat what a chat or a server said, safe
+// for a terminal; its lines stay apart.
+func visibleLines(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i, l := range lines {
+		lines[i] = visible(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // stamp is an instant as tables show it: UTC, to the minute.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 

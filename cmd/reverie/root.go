@@ -21,7 +21,7 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	root.SetErr(stderr)
 	err := errors.Join(root.ExecuteContext(ctx), a.close())
 	if err != nil {
-		fmt.Fprintln(stderr, "reverie:", err)
+		fmt.Fprintln(stderr, "reverie:", visibleLines(err))
 	}
 	return err
 }
