@@ -124,7 +124,7 @@ func heldDelete(reason string) string {
 // message was quoted, not only named.
 func (c *checker) evidence(p proposal) (evidence []reverie.Evidence, verified bool) {
 	messages := c.messages()
-	place := map[string]int{} // of a message in evidence
+	place, quoted := map[string]int{}, map[string]bool{} // of a message in evidence
 	var fresh bool
 	for _, cited := range p.evidence {
 		n := c.number(cited.message, messages)
@@ -140,10 +140,10 @@ func (c *checker) evidence(p proposal) (evidence []reverie.Evidence, verified bo
 			verified = verified || quote != ""
 		}
 		at, again := place[m.ID]
-		if again && quote == "" {
+		if again && (quote == "" || quoted[m.ID]) {
 			continue
 		}
-		if quote == "" {
+		if quoted[m.ID] = quote != ""; quote == "" {
 			quote = m.Text
 		}
 		e := reverie.Evidence{MessageID: m.ID, AuthorID: m.AuthorID, Author: m.Author,
