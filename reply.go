@@ -153,8 +153,8 @@ type ChangesReply struct {
 	Changes []Change `json:"changes"`
 }
 
-// MemoryReply is the answer to an edit: the lineage's head.
+// MemoryReply is the answer to an edit: the lineage's head, as in a list.
 type MemoryReply struct {
-	Success bool   `json:"success"`
-	Memory  Memory `json:"memory"`
+	Success bool `json:"success"`
+	Memory
 }

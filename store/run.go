@@ -32,7 +32,7 @@ func (r runRow) run() (reverie.Run, error) {
 
 // StartRun writes a run that begins now: it fills what is empty of id, status
 // and start, and the attempt, which is one more than there are runs of the same
-// group, job and window that did not succeed.
+// group, job and window: a window is due again when messages arrive late.
 func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error) {
 	run.GroupID, run.Status, run.FinishedAt = lease.GroupID, reverie.RunRunning, nil
 	if run.ID == "" {
@@ -47,7 +47,7 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 	}
 	const query = `insert into runs (` + runColumns + `)
 		select $1, $2::uuid, $3, $4::timestamptz, $5::timestamptz, 'running', 1 + count(*), $6, $7, $8, $9::jsonb, '', $10::timestamptz, null
-		from runs where group_id = $1 and job = $3 and window_since = $4 and window_until = $5 and status <> 'succeeded'
+		from runs where group_id = $1 and job = $3 and window_since = $4 and window_until = $5
 		returning attempt`
 	err = s.run(ctx, work{
 		what:    fmt.Sprintf("start a run of %s for group %q", run.Job, lease.GroupID),

@@ -17,7 +17,7 @@ func TestAttemptCountsRunsOfTheSameWindow(t *testing.T) {
 		Model: "openai/m", PromptVersion: "2", PromptSHA256: "abc", Stats: reverie.Stats{Kept: 3}}
 	for i, status := range []reverie.RunStatus{reverie.RunDeferred, reverie.RunFailed, reverie.RunSucceeded, reverie.RunFailed} {
 		run := must(w.StartRun(ctx, w.lease, window))(t)
-		if want := []int{1, 2, 3, 3}[i]; run.Attempt != want || run.Status != reverie.RunRunning || run.GroupID != group {
+		if want := []int{1, 2, 3, 4}[i]; run.Attempt != want || run.Status != reverie.RunRunning || run.GroupID != group {
 			t.Fatalf("run %d: %+v, want attempt %d", i, run, want)
 		}
 		if got := must(w.Run(ctx, group, run.ID))(t).Run; cmp.Diff(run, got) != "" {

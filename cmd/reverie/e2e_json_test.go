@@ -187,8 +187,10 @@ func TestEditJSON(t *testing.T) {
 	id := s.one(`select memory_id from memories where statement = 'Lin drinks green tea'`)
 	edit := func(want object, args ...string) object {
 		t.Helper()
-		doc := s.run(append([]string{"memory"}, append(args, "--json")...)...).want(t, 0).silent(t).document(t)
-		m := doc["memory"].(object)
+		m := s.run(append([]string{"memory"}, append(args, "--json")...)...).want(t, 0).silent(t).document(t)
+		if m["success"] != true {
+			t.Errorf("%v: no success in %v", args, m)
+		}
 		for k, v := range want {
 			if m[k] != v {
 				t.Errorf("%v: %s is %v, want %v", args, k, m[k], v)

@@ -116,6 +116,9 @@ func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group
 		res.GroupID, res.Err = g.ID, err
 	}
 	if f.json {
+		for _, why := range res.Held {
+			fmt.Fprintf(a.stderr, "warning: run %s of group %q is held: %s\n", res.RunID, g.ID, why)
+		}
 		write := printJSON
 		if f.all {
 			write = printJSONLine
