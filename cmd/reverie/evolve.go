@@ -117,6 +117,9 @@ func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group
 	}
 	if f.json {
 		for _, why := range res.Held {
+			if f.dryRun {
+				break
+			}
 			fmt.Fprintf(a.stderr, "warning: run %s of group %q is held: %s\n", res.RunID, g.ID, why)
 		}
 		write := printJSON
