@@ -41,21 +41,36 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	texts := make([]string, 0, len(s.state.Pending))
-	for _, m := range s.state.Pending {
-		texts = append(texts, m.Text)
-	}
-	s.language = prompts.Language(s.state.Group.Language, texts)
-	if err := r.open(ctx, s.state, s.language); err != nil {
-		return nil, err
-	}
 	s.no = r.stats.Chunks + 1
 	s.staleAfter, s.maxActive = r.Limits.StaleAfter, r.Limits.MaxActive
 	s.createsLeft = max(r.Limits.MaxCreates-r.stats.Created, 0)
-	if err := r.show(ctx, s); err != nil {
-		return nil, err
+	return s, r.arrange(ctx, s, r.resume != nil)
+}
+
+// arrange chooses language, memories and messages for what is pending on the
+// sheet, and renders them. Where not all of it fits, it is cut and arranged once
+// more for what is left: the question then depends on nothing but the chunk's own
+// messages, so that it is the same, and its answer still good, when an
+// interrupted chunk is taken up. The messages of a settled chunk are not cut.
+func (r *run) arrange(ctx context.Context, s *sheet, settled bool) error {
+	for {
+		texts := make([]string, 0, len(s.state.Pending))
+		for _, m := range s.state.Pending {
+			texts = append(texts, m.Text)
+		}
+		s.language = prompts.Language(s.state.Group.Language, texts)
+		if err := r.open(ctx, s.state, s.language); err != nil {
+			return err
+		}
+		if err := r.show(ctx, s); err != nil {
+			return err
+		}
+		cut, err := r.fit(s, settled)
+		if err != nil || !cut {
+			return err
+		}
+		settled = true
 	}
-	return s, r.fit(s)
 }
 
 // read fetches the chunk's state: the messages of an answer that is already
@@ -135,9 +150,11 @@ func (r *run) nearest(ctx context.Context, s *sheet) ([]string, error) {
 	return r.Store.NearestHeads(ctx, r.req.GroupID, reverie.KindGroup, r.Embeddings.Key(), probes, r.Limits.MaxShown)
 }
 
-// fit cuts the chunk where its prompt would exceed the budget of input tokens,
-// and renders it. The first message is always in.
-func (r *run) fit(s *sheet) error {
+// fit fills the budget of input tokens with messages, and renders the sheet. It
+// reports whether it cut the chunk where the budget would be exceeded; the first
+// message is always in.
+func (r *run) fit(s *sheet, settled bool) (cut bool, err error) {
+	s.fresh, s.filtered = nil, nil
 	budget := r.Limits.MaxInputTokens
 	views := views{loc: s.loc}
 	for i, m := range s.shown {
@@ -146,7 +163,7 @@ func (r *run) fit(s *sheet) error {
 	s.asOf = r.asOf(s)
 	probe, err := r.render(s)
 	if err != nil {
-		return err
+		return false, err
 	}
 	budget -= reverie.EstimateTokens(probe.System)
 	s.earlier = newestWithin(s.state.Context, budget/4, views)
@@ -158,15 +175,14 @@ func (r *run) fit(s *sheet) error {
 			s.filtered = append(s.filtered, m)
 			continue
 		}
-		if budget -= tokens(views.message(0, m)); budget < 0 && len(s.fresh) > 0 && r.resume == nil {
+		if budget -= tokens(views.message(0, m)); budget < 0 && len(s.fresh) > 0 && !settled {
 			s.state.Pending, s.state.More = s.state.Pending[:i], true
-			break
+			return true, nil
 		}
 		s.fresh = append(s.fresh, m)
 	}
-	s.asOf = r.asOf(s)
 	s.prompt, err = r.render(s)
-	return err
+	return false, err
 }
 
 // asOf is the instant that "stale" counts back from: the end of the window for

@@ -35,7 +35,7 @@ func (r *run) propose(ctx context.Context, s *sheet) (answer, error) {
 				s.no, r.req.GroupID, errCut, reverie.ErrUnusable)
 			return answer{}, errors.Join(err, r.saveChunk(ctx, s, "", "", reverie.ChunkFailed))
 		}
-		if err := r.halve(s); err != nil {
+		if err := r.halve(ctx, s); err != nil {
 			return answer{}, err
 		}
 	}
@@ -83,7 +83,7 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 
 // halve gives the later half of the chunk's messages back to the queue, for
 // this run's further chunks too.
-func (r *run) halve(s *sheet) error {
+func (r *run) halve(ctx context.Context, s *sheet) error {
 	middle := s.fresh[len(s.fresh)/2].ID
 	for i, m := range s.state.Pending {
 		if m.ID == middle {
@@ -93,8 +93,7 @@ func (r *run) halve(s *sheet) error {
 		}
 	}
 	r.Log.Info("halving the chunk", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", s.no, "messages", r.limit)
-	s.fresh, s.filtered, s.earlier = nil, nil, nil
-	return r.fit(s)
+	return r.arrange(ctx, s, true)
 }
 
 // inputSHA256 names the question: the model, what it is asked and what it is
