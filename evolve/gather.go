@@ -48,8 +48,8 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 }
 
 // arrange chooses language, memories and messages for what is pending on the
-// sheet, and renders them. Where not all of it fits, it is cut and arranged once
-// more for what is left: the question then depends on nothing but the chunk's own
+// sheet, and renders them. Where not all of it fits, it is cut and arranged anew
+// for what is left: the question then depends on nothing but the chunk's own
 // messages, so that it is the same, and its answer still good, when an
 // interrupted chunk is taken up. The messages of a settled chunk are not cut.
 func (r *run) arrange(ctx context.Context, s *sheet, settled bool) error {
@@ -69,7 +69,6 @@ func (r *run) arrange(ctx context.Context, s *sheet, settled bool) error {
 		if err != nil || !cut {
 			return err
 		}
-		settled = true
 	}
 }
 
@@ -154,28 +153,26 @@ func (r *run) nearest(ctx context.Context, s *sheet) ([]string, error) {
 // reports whether it cut the chunk where the budget would be exceeded; the first
 // message is always in.
 func (r *run) fit(s *sheet, settled bool) (cut bool, err error) {
-	s.fresh, s.filtered = nil, nil
-	budget := r.Limits.MaxInputTokens
-	views := views{loc: s.loc}
-	for i, m := range s.shown {
-		budget -= tokens(views.memory(i, m, true))
-	}
+	s.fresh, s.earlier, s.filtered = nil, nil, nil
 	s.asOf = r.asOf(s)
-	probe, err := r.render(s)
+	empty, err := r.render(s)
 	if err != nil {
 		return false, err
 	}
-	budget -= reverie.EstimateTokens(probe.System)
+	budget := r.Limits.MaxInputTokens - reverie.EstimateTokens(empty.System) - reverie.EstimateTokens(empty.User)
+	views := views{loc: s.loc, handles: map[string]int{}}
 	s.earlier = newestWithin(s.state.Context, budget/4, views)
 	for _, m := range s.earlier {
-		budget -= tokens(views.message(0, m))
+		budget -= tokens(views.message(len(s.state.Pending), m))
 	}
 	for i, m := range s.state.Pending {
 		if !shows(m) {
 			s.filtered = append(s.filtered, m)
 			continue
 		}
-		if budget -= tokens(views.message(0, m)); budget < 0 && len(s.fresh) > 0 && !settled {
+		n := len(s.fresh) + 1
+		views.handles[m.ID] = n
+		if budget -= tokens(views.message(n, m)); budget < 0 && n > 1 && !settled {
 			s.state.Pending, s.state.More = s.state.Pending[:i], true
 			return true, nil
 		}

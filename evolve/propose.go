@@ -93,7 +93,7 @@ func (r *run) halve(ctx context.Context, s *sheet) error {
 		}
 	}
 	r.Log.Info("halving the chunk", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", s.no, "messages", r.limit)
-	return r.arrange(ctx, s, true)
+	return r.arrange(ctx, s, false)
 }
 
 // inputSHA256 names the question: the model, what it is asked and what it is

@@ -60,16 +60,18 @@ func tokens(view any) int {
 	return reverie.EstimateTokens(string(raw)) + 1
 }
 
-// newestWithin returns the newest messages that fit the budget, oldest first.
+// newestWithin returns the newest messages to show that fit the budget, oldest
+// first.
 func newestWithin(messages []reverie.Message, budget int, v views) []reverie.Message {
-	start := len(messages)
+	chosen := slices.DeleteFunc(slices.Clone(messages), func(m reverie.Message) bool { return !shows(m) })
+	start := len(chosen)
 	for start > 0 {
-		if budget -= tokens(v.message(0, messages[start-1])); budget < 0 {
+		if budget -= tokens(v.message(0, chosen[start-1])); budget < 0 {
 			break
 		}
 		start--
 	}
-	return slices.DeleteFunc(slices.Clone(messages[start:]), func(m reverie.Message) bool { return !shows(m) })
+	return chosen[start:]
 }
 
 // rank puts the memories named first in front, then those supported last, and
