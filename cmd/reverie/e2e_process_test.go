@@ -33,7 +33,7 @@ func start(t *testing.T, env []string, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{t: t, cmd: exec.Command(self, args...), done: make(chan struct{})}
-	p.cmd.Env = append(slices.Clone(env), envMain+"=1")
+	p.cmd.Env = append(slices.Clone(env), envMain+"=1", "GORACE=atexit_sleep_ms=0") // else each exit waits a second
 	p.cmd.Dir = t.TempDir()
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
 	if err := p.cmd.Start(); err != nil {
