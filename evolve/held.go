@@ -68,32 +68,15 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 
 // recheck holds a plan's steps against the heads as they are now. It is pure.
 func recheck(heads []reverie.HeadState, held reverie.HeldPlan) (steps []reverie.Step, refused []reverie.Refusal) {
-	byLineage, stands := map[string]reverie.HeadState{}, map[string]bool{}
+	byLineage := map[string]reverie.HeadState{}
 	for _, h := range heads {
-		byLineage[h.LineageID], stands[h.ContentHash] = h, true
+		byLineage[h.LineageID] = h
 	}
-	moved := func(s reverie.Step) bool {
-		return s.Action != reverie.ActionCreate && byLineage[s.LineageID].ID != s.Head.MemoryID
-	}
-	for _, s := range held.Steps {
-		if !moved(s) && (s.Action == reverie.ActionDelete || s.Action == reverie.ActionUpdate) {
-			delete(stands, byLineage[s.LineageID].ContentHash)
-		}
-	}
+	off := offSteps(byLineage, held.Steps)
 	for i, s := range held.Steps {
-		refusal := reverie.Refusal{Line: i + 1, Action: string(s.Action), Handle: s.Head.MemoryID, Rule: ruleStale}
-		switch {
-		case moved(s):
-			refusal.Detail = "the memory has changed since the plan was held"
-			refused = append(refused, refusal)
+		if detail := off[i]; detail != "" {
+			refused = append(refused, reverie.Refusal{Line: i + 1, Action: string(s.Action), Handle: s.Head.MemoryID, Rule: ruleStale, Detail: detail})
 			continue
-		case s.ContentHash != "" && stands[s.ContentHash]:
-			refusal.Detail = "an active memory says this by now"
-			refused = append(refused, refusal)
-			continue
-		}
-		if s.ContentHash != "" {
-			stands[s.ContentHash] = true
 		}
 		if h, ok := byLineage[s.LineageID]; ok && s.Action != reverie.ActionDelete {
 			known := map[string]bool{}
@@ -105,6 +88,38 @@ func recheck(heads []reverie.HeadState, held reverie.HeldPlan) (steps []reverie.
 		steps = append(steps, s)
 	}
 	return steps, refused
+}
+
+// offSteps says, by index, why steps can no longer be applied. A step that is off
+// leaves its memory's statement standing, which may be in the way of another one,
+// so it looks again until nothing more comes of it.
+func offSteps(byLineage map[string]reverie.HeadState, steps []reverie.Step) map[int]string {
+	off := map[int]string{}
+	for before := -1; before < len(off); {
+		before = len(off)
+		stands := map[string]bool{}
+		for _, h := range byLineage {
+			stands[h.ContentHash] = true
+		}
+		for i, s := range steps {
+			switch {
+			case s.Action != reverie.ActionCreate && byLineage[s.LineageID].ID != s.Head.MemoryID:
+				off[i] = "the memory has changed since the plan was held"
+			case off[i] == "" && (s.Action == reverie.ActionDelete || s.Action == reverie.ActionUpdate):
+				delete(stands, byLineage[s.LineageID].ContentHash)
+			}
+		}
+		for i, s := range steps {
+			switch {
+			case off[i] != "" || s.ContentHash == "":
+			case stands[s.ContentHash]:
+				off[i] = "an active memory says this by now"
+			default:
+				stands[s.ContentHash] = true
+			}
+		}
+	}
+	return off
 }
 
 // approvedStats counts what an approval did, not what the run did before, save

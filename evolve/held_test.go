@@ -1,0 +1,172 @@
+package evolve
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"reverie"
+	"reverie/llm/llmtest"
+)
+
+// remembering is a stage whose group has n memories, "Memory 1." and on.
+func remembering(t *testing.T, n int) *stage {
+	s := newStage(t)
+	var notes []string
+	for i := range n {
+		notes = append(notes, fmt.Sprintf("note Memory %d.", i+1))
+	}
+	s.say(evening.Add(-5*day), notes...)
+	s.evolve()
+	return s
+}
+
+func (s *stage) approve(runID string) (Result, error) {
+	s.Helper()
+	d := must(s.store.Run(s.Context(), s.group, runID))(s)
+	h := s.hold()
+	defer s.release(h)
+	return s.pipe.Approve(s.Context(), s.store, h, d.Run, d.Held)
+}
+
+// TestMassChange holds a plan whole that changes too much, consumes its
+// messages, and goes on.
+func TestMassChange(t *testing.T) {
+	s := remembering(t, 4)
+	s.pipe.Limits.MaxMessages = 4
+	s.say(evening.Add(-2*day), "drop Memory 1.", "change Memory 2. => Two.", "change Memory 3. => Three.", "note New.",
+		"change Memory 4. => Four.", "note Newer.")
+	res := s.evolve()
+	want := reverie.Stats{Kept: 3, Updated: 1, Created: 1, Held: 4, Cited: 6, Chunks: 2, Base: 4, Rewritten: 1}
+	if res.Stats != want || res.Status != reverie.RunHeld || len(res.Held) != 1 {
+		t.Errorf("stats %+v, held %q", res.Stats, res.Held)
+	}
+	if got := s.active(); !slices.Equal(got, []string{"Four. v2", "Memory 1. v1", "Memory 2. v1", "Memory 3. v1", "Newer. v1"}) {
+		t.Errorf("active: %q", got)
+	}
+	s.want(`select chunk_no, status from run_chunks where run_id = (select run_id from held_plans) order by 1`, "1|held", "2|applied")
+	s.want(`select whole, status from held_plans`, "true|waiting")
+
+	approved, err := s.approve(res.RunID)
+	if err != nil || approved.Stats.Updated != 2 || approved.Stats.Created != 1 || approved.Stats.Deleted != 1 || len(approved.Refusals) != 0 {
+		t.Errorf("approved: %+v, %v, refused %+v", approved.Stats, err, approved.Refusals)
+	}
+	if got := s.active(); !slices.Equal(got, []string{"Four. v2", "New. v1", "Newer. v1", "Three. v2", "Two. v2"}) {
+		t.Errorf("active: %q", got)
+	}
+	s.want(`select status, stats->>'held' from runs order by started_at desc, run_id desc limit 1`, "succeeded|0")
+	s.want(`select count(*) from memories where embedding is null and status = 'active'`, "0")
+	_, err = s.approve(res.RunID)
+	wantErr(t, err, reverie.ErrConflict)
+}
+
+// TestApproveAfterChanges refuses the lines whose memory has moved since, and
+// those whose statement the group has by now, and applies the rest.
+func TestApproveAfterChanges(t *testing.T) {
+	s := remembering(t, 5)
+	s.say(evening.Add(-2*day), "change Memory 1. => One.", "change Memory 2. => Two.", "drop Memory 3.", "note New.", "again Memory 4.")
+	held := s.evolve()
+	s.say(evening.Add(-day), "change Memory 1. => Moved on.", "note Two.", "again Memory 4.")
+	s.evolve()
+	res, err := s.approve(held.RunID)
+	if err != nil || res.Stats.Updated != 0 || res.Stats.Deleted != 1 || res.Stats.Created != 1 || res.Stats.Refused != 2 {
+		t.Errorf("approved: %+v, %v", res.Stats, err)
+	}
+	if got := s.active(); !slices.Equal(got, []string{"Memory 2. v1", "Memory 4. v1", "Memory 5. v1", "Moved on. v2", "New. v1", "Two. v1"}) {
+		t.Errorf("active: %q", got)
+	}
+	var rules []string
+	for _, f := range res.Refusals {
+		rules = append(rules, fmt.Sprintf("%d %s %s", f.Line, f.Action, f.Rule))
+	}
+	if !slices.Equal(rules, []string{"1 update stale", "2 update stale"}) {
+		t.Errorf("refused: %q", rules)
+	}
+	s.want(`select jsonb_array_length(refusals) from run_chunks where status = 'held' or refusals <> '[]' order by 1`, "2")
+	// Memory 4 has evidence on three dates: its birth, the held one, and the one since.
+	s.want(`select round(strength::numeric, 3) from memories where statement = 'Memory 4.'`, "0.657")
+}
+
+// TestRecheckOfWhatDependsOnARefusedLine refuses, with a line, those that would
+// only have had room after it.
+func TestRecheckOfWhatDependsOnARefusedLine(t *testing.T) {
+	heads := paper{Memories: []paperMemory{{Statement: "A."}, {Statement: "B."}, {Statement: "Taken by now."}}}.sheet(t).state.Heads
+	step := func(action reverie.Action, n int, statement string) reverie.Step {
+		st := reverie.Step{Action: action, LineageID: lineageID(n), Statement: statement, Head: reverie.Head{MemoryID: memoryID(n), Version: 1}}
+		if action == reverie.ActionCreate {
+			st.LineageID, st.Head = lineageID(90+n), reverie.Head{}
+		}
+		if statement != "" {
+			st.MemoryID, st.ContentHash = memoryID(100+n), reverie.ContentHash(statement)
+		}
+		return st
+	}
+	update, create, remove := reverie.ActionUpdate, reverie.ActionCreate, reverie.ActionDelete
+	for name, c := range map[string]struct {
+		steps []reverie.Step
+		want  []int // the lines that are left
+	}{
+		"all sound":                  {[]reverie.Step{step(update, 1, "A2."), step(update, 2, "A."), step(create, 3, "B.")}, []int{1, 2, 3}},
+		"a create after an update":   {[]reverie.Step{step(update, 1, "Taken by now."), step(create, 2, "A.")}, nil},
+		"an update before its room":  {[]reverie.Step{step(update, 2, "A."), step(update, 1, "Taken by now.")}, nil},
+		"a chain":                    {[]reverie.Step{step(create, 1, "B."), step(update, 2, "A."), step(update, 1, "Taken by now.")}, nil},
+		"room made by a delete":      {[]reverie.Step{step(create, 1, "Taken by now."), step(remove, 3, "")}, []int{1, 2}},
+		"a head that is not there":   {[]reverie.Step{step(remove, 7, ""), step(remove, 1, "")}, []int{2}},
+		"two creates of one text":    {[]reverie.Step{step(create, 1, "New."), step(create, 2, "New.")}, []int{1}},
+		"support of a memory":        {[]reverie.Step{step(reverie.ActionKeep, 1, ""), step(reverie.ActionKeep, 8, "")}, []int{1}},
+		"a swap of which one is off": {[]reverie.Step{step(update, 1, "B."), step(update, 2, "A."), step(update, 3, "A.")}, []int{1, 2}},
+	} {
+		held := reverie.HeldPlan{Steps: c.steps}
+		steps, refused := recheck(heads, held)
+		if twice := activeTwice(heads, steps); twice != "" {
+			t.Errorf("%s: two memories would say %q", name, twice)
+		}
+		var left []int
+		for i := range c.steps {
+			if !slices.ContainsFunc(refused, func(f reverie.Refusal) bool { return f.Line == i+1 }) {
+				left = append(left, i+1)
+			}
+		}
+		if !slices.Equal(left, c.want) || len(steps)+len(refused) != len(c.steps) {
+			t.Errorf("%s: lines %v are left with %d steps, want %v", name, left, len(steps), c.want)
+		}
+	}
+}
+
+// TestHeldLine keeps a delete that nothing proves for a person, beside a plan
+// that is applied.
+func TestHeldLine(t *testing.T) {
+	s := remembering(t, 3)
+	s.say(evening.Add(-2*day), "forget Memory 1.", "note New.")
+	res := s.evolve()
+	if res.Stats.Held != 1 || res.Stats.Created != 1 || res.Status != reverie.RunHeld {
+		t.Errorf("stats %+v, status %s", res.Stats, res.Status)
+	}
+	s.want(`select status from run_chunks where run_id = (select run_id from held_plans)`, "applied")
+	if approved, err := s.approve(res.RunID); err != nil || approved.Stats.Deleted != 1 {
+		t.Errorf("approved: %+v, %v", approved.Stats, err)
+	}
+	if got := s.active(); !slices.Equal(got, []string{"Memory 2. v1", "Memory 3. v1", "New. v1"}) {
+		t.Errorf("active: %q", got)
+	}
+}
+
+// TestRejectAndRequeue makes the messages of a plan held whole pending again.
+func TestRejectAndRequeue(t *testing.T) {
+	s := remembering(t, 2)
+	s.say(evening.Add(-2*day), "drop Memory 1.", "drop Memory 2.", "small talk")
+	held := s.evolve()
+	h := s.hold()
+	n, err := s.store.RejectHeld(t.Context(), h.lease, s.group, held.RunID, true)
+	s.release(h)
+	if err != nil || n != 3 || s.pending() != 3 {
+		t.Fatalf("requeued %d, %v, %d pending", n, err, s.pending())
+	}
+	_, err = s.approve(held.RunID)
+	wantErr(t, err, reverie.ErrConflict)
+	s.model.Script(llmtest.Text(`{"action":"none"}`))
+	if res := s.evolve(); res.Stats.Considered != 3 || res.Stats.Kept != 2 {
+		t.Errorf("stats %+v", res.Stats)
+	}
+	s.want(`select status from runs order by started_at, run_id`, "succeeded", "rejected", "succeeded")
+}
