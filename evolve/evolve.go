@@ -175,17 +175,16 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if r.row.ID == "" { // nothing was pending, or a dry run
+	nothing := !r.began && r.row.ID == ""
+	if nothing || errors.Is(err, reverie.ErrLeaseLost) { // the row, if any, is the next holder's
 		r.complete(err)
 		return r.result, err
 	}
-	if errors.Is(err, reverie.ErrLeaseLost) { // the row is the next holder's
+	err = errors.Join(err, r.countLeft(ctx))
+	if r.row.ID == "" { // a dry run, or one whose row could not be written
 		r.complete(err)
 		return r.result, err
 	}
-	left, countErr := r.Store.CountPending(ctx, r.req.GroupID, r.since, r.until)
-	r.stats.Deferred = left
-	err = errors.Join(err, countErr)
 	finished := r.Now().UTC()
 	r.row.Status, r.row.FinishedAt = r.status(err), &finished
 	r.row.Stats = r.stats
@@ -197,6 +196,17 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	}
 	r.complete(err)
 	return r.result, err
+}
+
+// countLeft counts the messages of the window that stay pending. Those that a
+// dry run has planned for are pending only in the database.
+func (r *run) countLeft(ctx context.Context) error {
+	left, err := r.Store.CountPending(ctx, r.req.GroupID, r.since, r.until)
+	if r.shadow != nil {
+		left -= r.shadow.skip
+	}
+	r.stats.Deferred = max(left, 0)
+	return err
 }
 
 // status is the outcome of a run that ended with err.
