@@ -116,11 +116,11 @@ func (s *stage) victim(t *testing.T, group string, args ...string) *victim {
 
 // through runs the victim in a process of its own, whose every packet to
 // PostgreSQL is step's to know of first.
-func (v *victim) through(step func(p *process, n int) (pass bool)) (outcome, int) {
+func (v *victim) through(step func(p *process, n int) verdict) (outcome, int) {
 	v.t.Helper()
 	var p *process
 	ready := make(chan struct{})
-	l := newLink(v.t, v.url, func(n int) bool {
+	l := newLink(v.t, v.url, func(n int) verdict {
 		<-ready
 		return step(p, n)
 	})
@@ -176,7 +176,7 @@ func (v *victim) expire() {
 func (s *stage) undisturbed(t *testing.T, group string, args ...string) ([]string, int) {
 	t.Helper()
 	v := s.victim(t, group, args...)
-	o, n := v.through(func(*process, int) bool { return true })
+	o, n := v.through(func(*process, int) verdict { return pass })
 	o.want(t, 0)
 	if got := len(v.questions()); got != chunksOfSecond {
 		t.Fatalf("the second night took %d questions, want %d", got, chunksOfSecond)
@@ -211,18 +211,21 @@ func TestKillAnywhere(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, uint64(steps)))
 	const kills = 24
 	for i := range kills {
-		at, pass := 1+(steps*i+random.IntN(steps))/kills, i%2 == 0
+		at, last := 1+(steps*i+random.IntN(steps))/kills, []verdict{pass, lose}[i%2]
 		again := 1 + random.IntN(steps)
 		t.Run(fmt.Sprintf("step %d of %d", at, steps), func(t *testing.T) {
 			t.Parallel()
 			v := s.victim(t, fmt.Sprintf("killed-%d", i), args...)
 			killAt := func(at int) {
-				o, _ := v.through(func(p *process, n int) bool {
-					if n == at {
+				o, _ := v.through(func(p *process, n int) verdict {
+					switch {
+					case n == at:
 						p.kill()
-						return pass
+						return last
+					case n > at:
+						return lose
 					}
-					return n < at
+					return pass
 				})
 				if o.code != -1 && o.code != 0 { // the last packets may come when all is done
 					t.Fatalf("exit code %d\n%s", o.code, o.stderr)

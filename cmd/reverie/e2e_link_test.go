@@ -19,7 +19,7 @@ type link struct {
 	address  string // of PostgreSQL
 	dsn      string
 
-	step func(n int) (pass bool) // told of the n-th packet; what does not pass is lost
+	step func(n int) verdict // on the n-th packet
 
 	mu    sync.Mutex
 	sent  int
@@ -27,8 +27,17 @@ type link struct {
 	wait  sync.WaitGroup
 }
 
+// verdict says what becomes of a packet.
+type verdict int
+
+const (
+	pass  verdict = iota
+	lose          // it is lost, and its connection with it
+	sever         // it arrives, and its connection breaks: the reply is lost
+)
+
 // newLink stands in front of the database at dsn.
-func newLink(t *testing.T, dsn string, step func(n int) (pass bool)) *link {
+func newLink(t *testing.T, dsn string, step func(n int) verdict) *link {
 	t.Helper()
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -97,10 +106,14 @@ func (l *link) forward(server, client net.Conn) {
 	for {
 		n, err := client.Read(packet)
 		if n > 0 {
-			if !l.count() {
+			what := l.count()
+			if what == lose {
 				return
 			}
-			if _, err := server.Write(packet[:n]); err != nil {
+			if what == sever {
+				l.drop(client)
+			}
+			if _, err := server.Write(packet[:n]); err != nil || what == sever {
 				return
 			}
 		}
@@ -110,7 +123,7 @@ func (l *link) forward(server, client net.Conn) {
 	}
 }
 
-func (l *link) count() bool {
+func (l *link) count() verdict {
 	l.mu.Lock()
 	l.sent++
 	n := l.sent
