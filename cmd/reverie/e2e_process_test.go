@@ -36,6 +36,13 @@ func start(t *testing.T, env []string, args ...string) *process {
 	p.cmd.Env = append(slices.Clone(env), envMain+"=1", "GORACE=atexit_sleep_ms=0") // else each exit waits a second
 	p.cmd.Dir = t.TempDir()
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
+	input, output, err := os.Pipe() // nothing comes, and it does not end
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = output.Close() })
+	defer input.Close()
+	p.cmd.Stdin = input
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
