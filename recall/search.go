@@ -40,8 +40,8 @@ type Query struct {
 	Threshold float64 // least score, 0..1
 }
 
-// healBatch is how many memories without a vector of the current model one
-// search embeds at most; a group has tens to hundreds.
+// healBatch is how many memories without a vector of the current model are
+// embedded and stored at once; a group has tens to hundreds.
 const healBatch = 500
 
 // Search returns the active memories that score at least the threshold, best
@@ -69,12 +69,25 @@ func (s *Searcher) Search(ctx context.Context, q Query) ([]reverie.Hit, error) {
 	return hits, nil
 }
 
-// heal embeds what the current model has not seen.
+// heal embeds what the current model has not seen: all of it, batch by batch, or
+// a search would miss what is not embedded yet.
 func (s *Searcher) heal(ctx context.Context, groupID string) error {
-	missing, err := s.Store.MissingEmbeddings(ctx, groupID, s.Embeddings.Key(), healBatch)
-	if err != nil || len(missing) == 0 {
-		return err
+	for {
+		missing, err := s.Store.MissingEmbeddings(ctx, groupID, s.Embeddings.Key(), healBatch)
+		if err != nil || len(missing) == 0 {
+			return err
+		}
+		if err := s.embed(ctx, groupID, missing); err != nil {
+			return err
+		}
+		if len(missing) < healBatch {
+			return nil
+		}
 	}
+}
+
+// embed gives memories their vectors.
+func (s *Searcher) embed(ctx context.Context, groupID string, missing []reverie.Memory) error {
 	texts := make([]string, len(missing))
 	for i, m := range missing {
 		texts[i] = m.Statement
