@@ -306,3 +306,46 @@ func TestExitBusyAndInterrupted(t *testing.T) {
 		})
 	}
 }
+
+// TestInterruptedAll: a signal ends the round of the groups, not only that of
+// one.
+func TestInterruptedAll(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, g := range []string{"g1", "g2"} {
+		s.bring(g, chat("2025-03-03", "note Lin drinks tea")...)
+	}
+	asked := make(chan struct{}, 2)
+	s.model.Respond(func(llmtest.Request) llmtest.Answer {
+		asked <- struct{}{}
+		return llmtest.Hang()
+	})
+	p := s.launch("evolve", "--all")
+	await(t, "the question", asked)
+	p.signal(syscall.SIGINT)
+	p.end().want(t, 130)
+	if got := s.rows(`select group_id, status from runs`); len(got) != 1 || got[0] != "g1|deferred" {
+		t.Errorf("runs are %q", got)
+	}
+}
+
+// TestExitDatabaseUnreachable keeps the password out of what it says.
+func TestExitDatabaseUnreachable(t *testing.T) {
+	t.Parallel()
+	for url, code := range map[string]int{
+		"postgres://u:hunter2@127.0.0.1:1/db?sslmode=disable": 1,
+		"postgres://u:hunter2%zz@h/db":                        2,
+		"mysql://u:hunter2@h/db":                              2,
+	} {
+		env := []string{"HOME=" + t.TempDir(), "REVERIE_DATABASE_URL=" + url}
+		for _, args := range [][]string{{"runs", "list"}, {"evolve", "--all", "--llm", "offline"}, {"migrate", "up"}, {"doctor"}, {"config"}} {
+			o := invoke(t.Context(), env, "", args...)
+			if o.code != code && args[0] != "config" {
+				t.Errorf("%s: %v: exit code %d, want %d", url, args, o.code, code)
+			}
+			if strings.Contains(o.stdout+o.stderr, "hunter2") {
+				t.Errorf("%v shows the password:\n%s%s", args, o.stdout, o.stderr)
+			}
+		}
+	}
+}

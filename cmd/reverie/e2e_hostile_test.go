@@ -234,6 +234,44 @@ func TestAnswerForms(t *testing.T) {
 	}
 }
 
+// TestHugeAnswer: no answer, however large or deep, does harm or takes long.
+func TestHugeAnswer(t *testing.T) {
+	t.Parallel()
+	const good = `{"action":"create","statement":"Lin drinks tea","evidence":[{"message":1}]}`
+	for name, c := range map[string]struct {
+		answer string
+		want   []string
+	}{
+		"the same line often":  {strings.Repeat(good+"\n", 5000), []string{"Lin drinks tea"}},
+		"deep lists":           {strings.Repeat("[", 100000) + "\n" + good, nil},
+		"deep objects":         {strings.Repeat(`{"a":`, 100000) + "\n" + good, nil},
+		"a line of a megabyte": {`{"action":"create","statement":"` + strings.Repeat(`x'\"`, 250000) + `"}` + "\n" + good, []string{"Lin drinks tea"}},
+		"many citations": {`{"action":"create","statement":"Lin drinks tea","evidence":[` + strings.Repeat(`{"message":1},`, 1000) +
+			`{"message":1}]}`, []string{"Lin drinks tea"}},
+		"fences": {strings.Repeat("```\n", 5000) + good, []string{"Lin drinks tea"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.set("REVERIE_EMBED_PROVIDER=offline")
+			s.bring("g1", chat("2025-03-03", "Lin drinks tea")...)
+			s.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Text(c.answer) })
+			o := s.run("evolve", "--group", "g1")
+			if c.want != nil {
+				o.want(t, 0)
+			} else if o.code != 0 && o.code != 1 {
+				t.Errorf("exit code %d", o.code)
+			}
+			if got := s.active("g1"); c.want != nil && !slices.Equal(got, c.want) {
+				t.Errorf("memories are %q, want %q", got, c.want)
+			}
+			if len(o.stdout)+len(o.stderr) > 10000 {
+				t.Errorf("%d bytes of output", len(o.stdout)+len(o.stderr))
+			}
+		})
+	}
+}
+
 // TestQuotas: at most twenty creates a run, whatever the number of chunks, and
 // the ones beyond are refused.
 func TestQuotas(t *testing.T) {

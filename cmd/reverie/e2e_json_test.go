@@ -214,3 +214,31 @@ func TestEditJSON(t *testing.T) {
 		s.run(append([]string{"memory"}, args...)...).want(t, 2)
 	}
 }
+
+// TestListAt lists what was active at an instant, to the microsecond.
+func TestListAt(t *testing.T) {
+	t.Parallel()
+	s := teach(t)
+	s.run("evolve", "--group", "g1").want(t, 0)
+	at := func(instant string) []string {
+		t.Helper()
+		got := []string{}
+		for _, m := range s.run("memory", "list", "--group", "g1", "--at", instant, "--json").want(t, 0).document(t)["memories"].(list) {
+			got = append(got, m.(object)["statement"].(string))
+		}
+		slices.Sort(got)
+		return got
+	}
+	const format = `YYYY-MM-DD"T"HH24:MI:SS.US"Z"`
+	born := s.one(`select to_char(updated_at at time zone 'UTC', $1) from memories where statement = 'The group meets on Fridays'`, format)
+	changed := s.one(`select to_char(updated_at at time zone 'UTC', $1) from memories where statement = 'The group meets on Saturdays'`, format)
+	before := s.one(`select to_char((updated_at - interval '1 us') at time zone 'UTC', $1) from memories where statement = 'The group meets on Saturdays'`, format)
+	first := []string{"Lin drinks green tea", "Mia hosts the game nights", "The group meets on Fridays"}
+	for instant, want := range map[string][]string{
+		"2025-03-01": {}, born: first, before: first, changed: s.active("g1"), "2999-01-01": s.active("g1"),
+	} {
+		if diff := cmp.Diff(want, at(instant)); diff != "" {
+			t.Errorf("at %s (-want +got):\n%s", instant, diff)
+		}
+	}
+}
