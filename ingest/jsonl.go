@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"reverie"
 )
@@ -35,8 +37,9 @@ type Result struct {
 }
 
 const (
-	batchSize = 1000
-	maxLine   = 4 << 20 // bytes of one line
+	batchSize  = 1000
+	batchBytes = 8 << 20 // of text, from which a batch is stored however few messages it has
+	maxLine    = 4 << 20 // bytes of one line
 )
 
 var errLongLine = fmt.Errorf("the line is longer than %d bytes: %w", maxLine, reverie.ErrInvalid)
@@ -74,6 +77,7 @@ type importer struct {
 	groupID string
 	opts    Options
 	batch   []reverie.Message
+	bytes   int // of the batch's texts
 	read    int64
 	result  Result
 }
@@ -96,7 +100,8 @@ func (im *importer) take(ctx context.Context, n int, line []byte, err error) err
 		return nil
 	}
 	m.GroupID = im.groupID
-	if im.batch = append(im.batch, m); len(im.batch) == batchSize {
+	im.bytes += len(m.Text)
+	if im.batch = append(im.batch, m); len(im.batch) == batchSize || im.bytes >= batchBytes {
 		return im.flush(ctx)
 	}
 	return nil
@@ -110,7 +115,8 @@ func (im *importer) flush(ctx context.Context) error {
 		}
 		im.result.New += res.New
 		im.result.Known += res.Known
-		im.batch = im.batch[:0]
+		clear(im.batch) // or its texts would live as long as the import
+		im.batch, im.bytes = im.batch[:0], 0
 	}
 	if im.opts.OnRead != nil {
 		im.opts.OnRead(im.read)
@@ -188,6 +194,9 @@ func readMessage(line []byte) (reverie.Message, error) {
 	}
 	if err := json.Unmarshal(line, &raw); err != nil {
 		return reverie.Message{}, fmt.Errorf("not a message in JSON: %w", readable(err))
+	}
+	if strings.ContainsRune(string(raw.ID), utf8.RuneError) { // two such ids could become one, and a message be lost
+		return reverie.Message{}, fmt.Errorf("id holds bytes that are no UTF-8: %w", reverie.ErrInvalid)
 	}
 	if raw.SentAt == "" {
 		return reverie.Message{}, fmt.Errorf("sent_at is missing: %w", reverie.ErrInvalid)

@@ -1,0 +1,273 @@
+package ingest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"reverie"
+	"reverie/ingest"
+)
+
+// shelf is a store in memory. It keeps messages only where it is told to.
+type shelf struct {
+	keep    bool
+	ids     map[string]bool
+	list    []reverie.Message
+	batches []int
+	fails   error
+}
+
+func (s *shelf) ImportMessages(_ context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
+	if s.fails != nil {
+		return reverie.ImportResult{}, s.fails
+	}
+	s.batches = append(s.batches, len(messages))
+	var res reverie.ImportResult
+	for _, m := range messages {
+		if m.GroupID != groupID {
+			return res, fmt.Errorf("message %s is of group %q", m.ID, m.GroupID)
+		}
+		if !s.keep {
+			continue
+		}
+		if s.ids[m.ID] {
+			res.Known++
+			continue
+		}
+		if s.ids == nil {
+			s.ids = map[string]bool{}
+		}
+		s.ids[m.ID] = true
+		s.list = append(s.list, m)
+		res.New++
+	}
+	return res, nil
+}
+
+const sent = `"sent_at":"2026-01-15T20:01:00+08:00"`
+
+// TestLine reads one line at a time.
+func TestLine(t *testing.T) {
+	at := time.Date(2026, 1, 15, 12, 1, 0, 0, time.UTC)
+	user := func(id, text string) reverie.Message {
+		return reverie.Message{ID: id, AuthorID: "u1", Author: "Lin", Role: reverie.RoleUser, Text: text, SentAt: at}
+	}
+	long := strings.Repeat("x", reverie.MaxMessageTextLength)
+	for name, c := range map[string]struct {
+		line string
+		want reverie.Message
+		err  string // or what is said of the line
+	}{
+		"whole": {`{"id":"a","author_id":"u1","author":"Lin","role":"assistant","text":"hi",` + sent + `,"session_id":"s","reply_to":"b"}`,
+			reverie.Message{ID: "a", AuthorID: "u1", Author: "Lin", Role: reverie.RoleAssistant, Text: "hi", SentAt: at, SessionID: "s", ReplyTo: "b"}, ""},
+		"numbers as ids": {`{"id":1234567890123456789,"author_id":7,"author":"Lin","text":"hi",` + sent + `,"reply_to":12}`,
+			reverie.Message{ID: "1234567890123456789", AuthorID: "7", Author: "Lin", Role: reverie.RoleUser, Text: "hi", SentAt: at, ReplyTo: "12"}, ""},
+		"author only":     {`{"id":"a","author":"Lin","text":"hi",` + sent + `}`, reverie.Message{ID: "a", AuthorID: "Lin", Author: "Lin", Role: "user", Text: "hi", SentAt: at}, ""},
+		"author id only":  {`{"id":"a","author_id":"u1","text":"hi",` + sent + `}`, reverie.Message{ID: "a", AuthorID: "u1", Author: "u1", Role: "user", Text: "hi", SentAt: at}, ""},
+		"nulls":           {`{"id":"a","author_id":"u1","author":"Lin","role":null,"text":"hi",` + sent + `,"session_id":null,"reply_to":null}`, user("a", "hi"), ""},
+		"unknown keys":    {`{"id":"a","author_id":"u1","author":"Lin","text":"hi",` + sent + `,"emoji":[1,{"x":2}]}`, user("a", "hi"), ""},
+		"empty text":      {`{"id":"a","author_id":"u1","author":"Lin","text":"",` + sent + `}`, user("a", ""), ""},
+		"longest text":    {`{"id":"a","author_id":"u1","author":"Lin","text":"` + long + `",` + sent + `}`, user("a", long), ""},
+		"fractions":       {`{"id":"a","author_id":"u1","author":"Lin","text":"hi","sent_at":"2026-01-15T12:01:00.000000999Z"}`, user("a", "hi"), ""},
+		"bad UTF-8":       {"{\"id\":\"a\",\"author_id\":\"u1\",\"author\":\"Lin\",\"text\":\"caf\xe9\"," + sent + "}", user("a", "caf\uFFFD"), ""},
+		"emoji":           {`{"id":"a","author_id":"u1","author":"Lin","text":"\ud83d\ude00 好",` + sent + `}`, user("a", "😀 好"), ""},
+		"half a pair":     {`{"id":"a","author_id":"u1","author":"Lin","text":"\ud83d",` + sent + `}`, user("a", "\uFFFD"), ""},
+		"spaces around":   {"  \t" + `{"id":"a","author_id":"u1","author":"Lin","text":"hi",` + sent + `}` + " \r", user("a", "hi"), ""},
+		"newline in text": {`{"id":"a","author_id":"u1","author":"Lin","text":"one\ntwo",` + sent + `}`, user("a", "one\ntwo"), ""},
+		"bot's anonymity": {`{"id":"a","role":"tool","text":"42",` + sent + `}`, reverie.Message{ID: "a", Role: reverie.RoleTool, Text: "42", SentAt: at}, ""},
+
+		"no JSON":             {`hello`, reverie.Message{}, "not a message in JSON"},
+		"an array":            {`["a"]`, reverie.Message{}, "not a message in JSON"},
+		"two objects":         {`{"id":"a"} {"id":"b"}`, reverie.Message{}, "not a message in JSON"},
+		"cut off":             {`{"id":"a","text":"hi`, reverie.Message{}, "not a message in JSON"},
+		"nothing":             {`null`, reverie.Message{}, "sent_at is missing"},
+		"no id":               {`{"author":"Lin","text":"hi",` + sent + `}`, reverie.Message{}, "id is missing"},
+		"long id":             {`{"id":"` + strings.Repeat("x", 513) + `","author":"Lin","text":"hi",` + sent + `}`, reverie.Message{}, "id is longer"},
+		"id of bad UTF-8":     {"{\"id\":\"a\xff\",\"author\":\"Lin\",\"text\":\"hi\"," + sent + "}", reverie.Message{}, "id holds bytes that are no UTF-8"},
+		"id of another type":  {`{"id":true,"author":"Lin","text":"hi",` + sent + `}`, reverie.Message{}, "neither a string nor a number"},
+		"no author":           {`{"id":"a","text":"hi",` + sent + `}`, reverie.Message{}, "author"},
+		"no text":             {`{"id":"a","author":"Lin",` + sent + `}`, reverie.Message{}, "text is missing"},
+		"text is null":        {`{"id":"a","author":"Lin","text":null,` + sent + `}`, reverie.Message{}, "text is missing"},
+		"text is a list":      {`{"id":"a","author":"Lin","text":["hi"],` + sent + `}`, reverie.Message{}, "text is a JSON array"},
+		"text too long":       {`{"id":"a","author":"Lin","text":"` + long + `x",` + sent + `}`, reverie.Message{}, "text is longer"},
+		"unknown role":        {`{"id":"a","author":"Lin","role":"system","text":"hi",` + sent + `}`, reverie.Message{}, `role "system"`},
+		"no time":             {`{"id":"a","author":"Lin","text":"hi"}`, reverie.Message{}, "sent_at is missing"},
+		"a time without zone": {`{"id":"a","author":"Lin","text":"hi","sent_at":"2026-01-15T20:01:00"}`, reverie.Message{}, "not RFC 3339"},
+		"seconds since 1970":  {`{"id":"a","author":"Lin","text":"hi","sent_at":1768478460}`, reverie.Message{}, "sent_at"},
+		"a time out of range": {`{"id":"a","author":"Lin","text":"hi","sent_at":"0001-01-01T00:00:00Z"}`, reverie.Message{}, "sent_at"},
+		"NUL":                 {`{"id":"a","author":"Lin","text":"a\u0000b",` + sent + `}`, reverie.Message{}, "NUL"},
+		"NUL in the id":       {`{"id":"a\u0000","author":"Lin","text":"hi",` + sent + `}`, reverie.Message{}, "NUL"},
+		"a bare NUL":          {"{\"id\":\"a\",\"author\":\"Lin\",\"text\":\"a\x00b\"," + sent + "}", reverie.Message{}, "not a message in JSON"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &shelf{keep: true}
+			var said []string
+			res, err := ingest.JSONLines(t.Context(), s, "g", strings.NewReader(c.line+"\n"), ingest.Options{
+				OnBad: func(n int, err error) { said = append(said, fmt.Sprintf("%d: %v", n, err)) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.err != "" {
+				if res != (ingest.Result{Lines: 1, Bad: 1}) || len(said) != 1 || !strings.HasPrefix(said[0], "1: ") || !strings.Contains(said[0], c.err) {
+					t.Errorf("%+v, said %q", res, said)
+				}
+				return
+			}
+			c.want.GroupID = "g"
+			if res != (ingest.Result{Lines: 1, New: 1}) || len(said) != 0 || len(s.list) != 1 || s.list[0] != c.want {
+				t.Errorf("%+v, said %q, stored %+v", res, said, s.list)
+			}
+		})
+	}
+}
+
+func message(id string) string {
+	return `{"id":"` + id + `","author":"Lin","text":"hi",` + sent + `}`
+}
+
+// TestFile reads files as they come: with a mark in front, Windows' ends of
+// lines, blank lines, no end to the last one, and bad lines among the good.
+func TestFile(t *testing.T) {
+	tooLong := strings.Repeat("x", 4<<20+1)
+	for name, c := range map[string]struct {
+		file string
+		ids  []string
+		bad  []int
+	}{
+		"empty":                 {"", nil, nil},
+		"blank":                 {"\n \n\r\n\t\n", nil, nil},
+		"no end":                {message("a") + "\n" + message("b"), []string{"a", "b"}, nil},
+		"windows":               {message("a") + "\r\n" + message("b") + "\r\n", []string{"a", "b"}, nil},
+		"byte order mark":       {"\ufeff" + message("a") + "\n" + message("b") + "\n", []string{"a", "b"}, nil},
+		"a mark alone":          {"\ufeff", nil, nil},
+		"a mark further on":     {message("a") + "\n\ufeff" + message("b") + "\n", []string{"a"}, []int{2}},
+		"blank lines count":     {"\n" + message("a") + "\n\nbad\n" + message("b"), []string{"a", "b"}, []int{4}},
+		"the same id twice":     {message("a") + "\n" + message("a") + "\n", []string{"a"}, nil},
+		"long line":             {message("a") + "\n" + tooLong + "\n" + message("b") + "\n", []string{"a", "b"}, []int{2}},
+		"long line at the end":  {message("a") + "\n" + tooLong, []string{"a"}, []int{2}},
+		"long line, then blank": {tooLong + "\n\n" + message("b"), []string{"b"}, []int{1}},
+		"longest line":          {strings.Repeat(" ", 4<<20-len(message("a"))-1) + message("a") + "\n" + message("b"), []string{"a", "b"}, nil},
+	} {
+		for way, wrap := range map[string]func(io.Reader) io.Reader{"at once": func(r io.Reader) io.Reader { return r }, "in halves": iotest.HalfReader, "with the end": iotest.DataErrReader} {
+			s := &shelf{keep: true}
+			var bad []int
+			var read int64
+			res, err := ingest.JSONLines(t.Context(), s, "g", wrap(strings.NewReader(c.file)), ingest.Options{
+				OnBad: func(n int, _ error) { bad = append(bad, n) }, OnRead: func(n int64) { read = n }})
+			var ids []string
+			for _, m := range s.list {
+				ids = append(ids, m.ID)
+			}
+			if err != nil || !slices.Equal(ids, c.ids) || !slices.Equal(bad, c.bad) || read != int64(len(c.file)) {
+				t.Errorf("%s, %s: %q, bad %v, read %d of %d bytes, %v", name, way, ids, bad, read, len(c.file), err)
+			}
+			if res.Lines != res.New+res.Known+res.Bad || res.New != len(c.ids) || res.Bad != len(c.bad) {
+				t.Errorf("%s, %s: %+v", name, way, res)
+			}
+		}
+	}
+}
+
+// TestStrict stops at the first bad line, and keeps what came before.
+func TestStrict(t *testing.T) {
+	for _, bad := range []string{"bad", strings.Repeat("x", 4<<20+1), message("")} {
+		s := &shelf{keep: true}
+		told := 0
+		res, err := ingest.JSONLines(t.Context(), s, "g", strings.NewReader(message("a")+"\n\n"+bad+"\n"+message("b")+"\n"),
+			ingest.Options{Strict: true, OnBad: func(int, error) { told++ }})
+		if err == nil || !strings.Contains(err.Error(), "line 3: ") || told != 1 {
+			t.Errorf("%.20q: told %d times, %v", bad, told, err)
+		}
+		if len(s.list) != 1 || s.list[0].ID != "a" || res != (ingest.Result{Lines: 2, New: 1, Bad: 1}) {
+			t.Errorf("%.20q: %+v, stored %+v", bad, res, s.list)
+		}
+	}
+}
+
+// TestFailures keeps what was read before a reader or a store gave out.
+func TestFailures(t *testing.T) {
+	broken := errors.New("the disk is broken")
+	s := &shelf{keep: true}
+	res, err := ingest.JSONLines(t.Context(), s, "g", io.MultiReader(strings.NewReader(message("a")+"\n"+message("b")[:9]), iotest.ErrReader(broken)), ingest.Options{})
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "line 2") || len(s.list) != 1 {
+		t.Errorf("%+v, stored %d, %v", res, len(s.list), err)
+	}
+	s = &shelf{fails: reverie.ErrNotFound}
+	res, err = ingest.JSONLines(t.Context(), s, "nobody", strings.NewReader(message("a")+"\n"), ingest.Options{})
+	if !errors.Is(err, reverie.ErrNotFound) || !strings.Contains(err.Error(), `"nobody"`) || res.New != 0 {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// stream makes n lines as they are read, and remembers the most memory that was
+// in use meanwhile.
+type stream struct {
+	n, at int
+	line  func(int) string
+	rest  string
+	peak  uint64
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	if s.rest == "" {
+		if s.at == s.n {
+			return 0, io.EOF
+		}
+		s.at++
+		if s.rest = s.line(s.at); s.at%(s.n/20) == 0 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			s.peak = max(s.peak, m.HeapAlloc)
+		}
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// TestBoundedMemory streams many lines, and then large ones, without holding
+// more than a batch of them.
+func TestBoundedMemory(t *testing.T) {
+	text := strings.Repeat("x", 1<<20)
+	for name, c := range map[string]struct {
+		n    int
+		line func(i int) string
+		most int // messages of a batch
+	}{
+		"a hundred thousand": {100_000, func(i int) string { return message(fmt.Sprint(i)) + "\n" }, 1000},
+		"a megabyte each": {60, func(i int) string {
+			return fmt.Sprintf(`{"id":%d,"author":"Lin",%s,"text":"`, i, sent) + text + "\"}\n"
+		}, 8},
+	} {
+		s, r := &shelf{}, &stream{n: c.n, line: c.line}
+		var before runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		res, err := ingest.JSONLines(t.Context(), s, "g", r, ingest.Options{})
+		if err != nil || res.Lines != c.n || res.Bad != 0 {
+			t.Errorf("%s: %+v, %v", name, res, err)
+		}
+		sum := 0
+		for _, n := range s.batches {
+			sum += n
+			if n > c.most {
+				t.Errorf("%s: a batch of %d messages", name, n)
+			}
+		}
+		if sum != c.n {
+			t.Errorf("%s: %d messages were stored", name, sum)
+		}
+		if grown := int64(r.peak) - int64(before.HeapAlloc); grown > 32<<20 {
+			t.Errorf("%s: %d MiB more were in use", name, grown>>20)
+		}
+	}
+}
