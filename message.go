@@ -45,7 +45,7 @@ type Message struct {
 // Bounds of a message, in bytes. They keep one bad line from filling memory;
 // no chat platform comes near them.
 const (
-	MaxMessageIDLength   = 512
+	MaxMessageIDLength   = 512 // also of author, author id, session id and reply_to
 	MaxMessageTextLength = 1 << 20
 )
 
@@ -75,6 +75,11 @@ func (m *Message) Normalize() error {
 		return fmt.Errorf("sent_at is missing or out of range: %w", ErrInvalid)
 	case len(m.Text) > MaxMessageTextLength:
 		return fmt.Errorf("text is longer than %d bytes: %w", MaxMessageTextLength, ErrInvalid)
+	}
+	for name, s := range map[string]string{"author_id": m.AuthorID, "author": m.Author, "session_id": m.SessionID, "reply_to": m.ReplyTo} {
+		if len(s) > MaxMessageIDLength {
+			return fmt.Errorf("%s is longer than %d bytes: %w", name, MaxMessageIDLength, ErrInvalid)
+		}
 	}
 	for name, s := range map[string]string{"id": m.ID, "author_id": m.AuthorID, "author": m.Author,
 		"text": m.Text, "session_id": m.SessionID, "reply_to": m.ReplyTo} {

@@ -42,6 +42,11 @@ type Stats struct {
 	// deleted or rewritten.
 	Base      int `json:"base"`
 	Rewritten int `json:"rewritten"`
+	// Limit is how many messages a chunk of the run may have by now, 0 while
+	// none was asked about: cut-off answers halve it. OpenEnded says that the
+	// window's end came from the clock. A run that is taken up again needs both.
+	Limit     int  `json:"limit,omitempty"`
+	OpenEnded bool `json:"open_ended,omitempty"`
 }
 
 // Run is one attempt at one job for one group and window: the ledger row that
@@ -87,6 +92,7 @@ type Chunk struct {
 	Answer      string      `json:"answer"`
 	Status      ChunkStatus `json:"status"`
 	Refusals    []Refusal   `json:"refusals"`
+	Limit       int         `json:"-"` // kept in the run's stats when the chunk is saved
 }
 
 // Lease is the right to write a group: one holder at a time, for every kind of

@@ -86,10 +86,12 @@ func (r *run) count(s *sheet, plan reverie.Plan) reverie.Stats {
 	st.Kept = st.Base - st.Rewritten
 	st.Refused += len(plan.Refusals)
 	st.Chunks++
+	st.Limit = r.limit
 	return st
 }
 
-// embed fills in the vectors of new statements, all in one request.
+// embed fills in the vectors of new statements, all in one request. An optional
+// embedder that failed once is not waited for again.
 func (r *run) embed(ctx context.Context, steps []reverie.Step) error {
 	var texts []string
 	var at []int
@@ -98,7 +100,7 @@ func (r *run) embed(ctx context.Context, steps []reverie.Step) error {
 			texts, at = append(texts, s.Statement), append(at, i)
 		}
 	}
-	if len(texts) == 0 {
+	if len(texts) == 0 || r.mute {
 		return nil
 	}
 	if r.Embeddings == nil {
@@ -110,6 +112,7 @@ func (r *run) embed(ctx context.Context, steps []reverie.Step) error {
 		if ctx.Err() != nil || !r.EmbeddingsOptional {
 			return fmt.Errorf("embed %d statements of group %q: %w", len(texts), r.req.GroupID, err)
 		}
+		r.mute = true
 		r.warn(fmt.Sprintf("statements are stored without vectors, which a later search will fill in; "+
 			"set REVERIE_EMBED_PROVIDER if this server has no embeddings: %v", err))
 		return nil

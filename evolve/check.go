@@ -3,6 +3,7 @@ package evolve
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -280,6 +281,8 @@ func (c *checker) settleUpdates(lines []line, stands, planned, created map[strin
 				l.action = reverie.ActionKeep
 			case !stands[l.hash] && !planned[l.hash]:
 				planned[l.hash] = true
+			case c.keepHeld(l.hash):
+				l.action, l.reason = reverie.ActionDelete, reverie.ReasonMerged
 			case created[own] && !planned[own]:
 				stands[own] = true
 				c.refuse(l.proposal, ruleRecreated, "another memory says this already, and the answer creates the old statement again; the memory stays")
@@ -291,6 +294,19 @@ func (c *checker) settleUpdates(lines []line, stands, planned, created map[strin
 		settled = append(settled, l)
 	}
 	return settled
+}
+
+// keepHeld refuses the held delete of a memory that another one merges into: once
+// that is gone, a person who approved the delete would lose the statement.
+func (c *checker) keepHeld(hash string) bool {
+	for i, l := range c.held {
+		if l.target.ContentHash == hash {
+			c.refuse(l.proposal, ruleContradictory, "the answer gives another memory this statement, which merges into this one; it stays")
+			c.held = slices.Delete(c.held, i, i+1)
+			return true
+		}
+	}
+	return false
 }
 
 // settleCreates accepts the lines, and the creates among them as far as there is

@@ -28,6 +28,7 @@ type Store interface {
 	NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string, probes [][]float32, limit int) ([]string, error)
 	Ledger
 	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
+	SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error)
 }
 
 // Ledger keeps the rows of runs and chunks.
@@ -140,6 +141,10 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	answer, err := r.propose(ctx, sheet)
 	if err != nil {
 		return false, err
+	}
+	for _, skip := range answer.Skipped {
+		r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", sheet.no,
+			"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
 	}
 	proposals, refusals := parse(answer)
 	checked := check(sheet, proposals, refusals)

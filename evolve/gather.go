@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,7 +102,7 @@ func (r *run) read(ctx context.Context) (*sheet, error) {
 		}
 	}
 	if r.shadow != nil {
-		state.Heads = r.shadow.overlay(state.Heads)
+		state.Heads = slices.Clone(r.shadow.heads)
 	}
 	return &sheet{state: state}, nil
 }
@@ -131,6 +132,7 @@ func (r *run) show(ctx context.Context, s *sheet) error {
 		if ctx.Err() != nil {
 			return err
 		}
+		r.mute = r.EmbeddingsOptional
 		r.warn(fmt.Sprintf("memories are shown by how lately they were supported, not by relevance: %v", err))
 	}
 	s.shown = rank(s.state.Heads, nearest, r.Limits.MaxShown)
@@ -139,8 +141,11 @@ func (r *run) show(ctx context.Context, s *sheet) error {
 
 // nearest returns the ids of the memories nearest to any part of the chunk.
 func (r *run) nearest(ctx context.Context, s *sheet) ([]string, error) {
-	if r.Embeddings == nil {
+	switch {
+	case r.Embeddings == nil:
 		return nil, errors.New("no embedding model is configured")
+	case r.mute:
+		return nil, errors.New("the embedding model failed before in this run")
 	}
 	probes, err := r.Embeddings.Embed(ctx, r.meta("embed"), pieces(s.state.Pending))
 	if err != nil {
@@ -184,10 +189,10 @@ func (r *run) fit(s *sheet, settled bool) (cut bool, err error) {
 
 // asOf is the instant that "stale" counts back from: the end of the window for
 // its last chunk, else the chunk's last message. A window without a bound of
-// its own ends, for this, with the last message, so that a backlog is judged by
-// its own time and not by today's.
+// its own, or with one that lies ahead, ends, for this, with the last message, so
+// that a backlog is judged by its own time and not by today's.
 func (r *run) asOf(s *sheet) time.Time {
-	if r.bounded && !s.state.More {
+	if r.bounded && !s.state.More && !r.until.After(r.now) {
 		return r.until
 	}
 	return s.state.Pending[len(s.state.Pending)-1].SentAt

@@ -39,7 +39,9 @@ func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row 
 	}
 	r.stats = approvedStats(row.Stats, r.result)
 	r.complete(nil)
-	r.result.Status = reverie.RunSucceeded
+	if r.result.Status = row.Status; row.Status == reverie.RunHeld {
+		r.result.Status = reverie.RunSucceeded
+	}
 	return r.result, nil
 }
 
@@ -49,7 +51,7 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 	if err != nil {
 		return fmt.Errorf("gather group %q: %w", r.req.GroupID, err)
 	}
-	steps, refused := recheck(state.Heads, held)
+	steps, refused := recheck(state.Heads, held, r.Limits.MaxActive)
 	if err := r.embed(ctx, steps); err != nil {
 		return err
 	}
@@ -67,15 +69,27 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 }
 
 // recheck holds a plan's steps against the heads as they are now. It is pure.
-func recheck(heads []reverie.HeadState, held reverie.HeldPlan) (steps []reverie.Step, refused []reverie.Refusal) {
+func recheck(heads []reverie.HeadState, held reverie.HeldPlan, maxActive int) (steps []reverie.Step, refused []reverie.Refusal) {
 	byLineage := map[string]reverie.HeadState{}
 	for _, h := range heads {
 		byLineage[h.LineageID] = h
 	}
 	off := offSteps(byLineage, held.Steps)
+	room := maxActive - len(heads)
 	for i, s := range held.Steps {
-		if detail := off[i]; detail != "" {
-			refused = append(refused, reverie.Refusal{Line: i + 1, Action: string(s.Action), Handle: s.Head.MemoryID, Rule: ruleStale, Detail: detail})
+		if s.Action == reverie.ActionDelete && off[i] == "" {
+			room++
+		}
+	}
+	for i, s := range held.Steps {
+		refusal := reverie.Refusal{Line: i + 1, Action: string(s.Action), Handle: s.Head.MemoryID, Rule: ruleStale, Detail: off[i]}
+		if s.Action == reverie.ActionCreate && refusal.Detail == "" {
+			if room--; room < 0 {
+				refusal.Rule, refusal.Detail = ruleQuota, fmt.Sprintf("the group has as many active memories as it may, %d", maxActive)
+			}
+		}
+		if refusal.Detail != "" {
+			refused = append(refused, refusal)
 			continue
 		}
 		if h, ok := byLineage[s.LineageID]; ok && s.Action != reverie.ActionDelete {

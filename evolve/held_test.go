@@ -117,7 +117,7 @@ func TestRecheckOfWhatDependsOnARefusedLine(t *testing.T) {
 		"a swap of which one is off": {[]reverie.Step{step(update, 1, "B."), step(update, 2, "A."), step(update, 3, "A.")}, []int{1, 2}},
 	} {
 		held := reverie.HeldPlan{Steps: c.steps}
-		steps, refused := recheck(heads, held)
+		steps, refused := recheck(heads, held, reverie.MaxActive)
 		if twice := activeTwice(heads, steps); twice != "" {
 			t.Errorf("%s: two memories would say %q", name, twice)
 		}

@@ -31,8 +31,7 @@ type proposal struct {
 	evidence  []citation
 }
 
-// citation is evidence as the model claims it: a message by number (or id) and
-// words that should stand in it.
+// citation is evidence as the model claims it: a message by number and words that should stand in it.
 type citation struct {
 	message string
 	quote   string

@@ -47,6 +47,12 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 	if r.resume != nil {
 		stored := *r.resume
 		r.resume = nil
+		if stored.InputSHA256 != input {
+			var err error
+			if input, err = r.asAsked(s, input, stored.InputSHA256); err != nil {
+				return answer{}, err
+			}
+		}
 		if stored.InputSHA256 == input {
 			r.Log.Info("using the answer stored before the interruption", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", s.no)
 			return answer{text: stored.Answer, Result: lines.Read(stored.Answer)}, r.saveChunk(ctx, s, input, stored.Answer, reverie.ChunkAnswered)
@@ -81,6 +87,22 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 		s.no, r.req.GroupID, why, reverie.ErrUnusable)
 }
 
+// asAsked tries whether the chunk was the last of its window when it was asked
+// about, and is not any more because messages came late, or the other way round.
+// It returns the input's hash as it then is, the sheet with it, or leaves both.
+func (r *run) asAsked(s *sheet, input, stored string) (string, error) {
+	for range 2 {
+		s.state.More = !s.state.More
+		if _, err := r.fit(s, true); err != nil {
+			return "", err
+		}
+		if now := r.inputSHA256(s); now == stored {
+			return now, nil
+		}
+	}
+	return input, nil
+}
+
 // halve gives the later half of the chunk's messages back to the queue, for
 // this run's further chunks too.
 func (r *run) halve(ctx context.Context, s *sheet) error {
@@ -110,7 +132,8 @@ func (r *run) saveChunk(ctx context.Context, s *sheet, input, text string, statu
 	if r.req.DryRun {
 		return nil
 	}
-	chunk := reverie.Chunk{GroupID: r.req.GroupID, RunID: r.row.ID, No: s.no, InputSHA256: input, Answer: text, Status: status}
+	chunk := reverie.Chunk{GroupID: r.req.GroupID, RunID: r.row.ID, No: s.no, InputSHA256: input,
+		Answer: text, Status: status, Limit: r.limit}
 	for _, m := range s.state.Pending {
 		chunk.MessageIDs = append(chunk.MessageIDs, m.ID)
 	}

@@ -25,6 +25,7 @@ type run struct {
 	result Result
 
 	began  bool    // something was pending
+	mute   bool    // the embedder failed, and is not waited for again in this run
 	limit  int     // messages of the next chunk at most; halved when an answer is cut off
 	shadow *shadow // a dry run's state, where it departs from the database's
 }
@@ -43,7 +44,16 @@ func (r *run) takeUp(ctx context.Context) error {
 	}
 	r.Log.Info("continuing an interrupted run", "group_id", r.req.GroupID, "run_id", row.ID, "attempt", row.Attempt)
 	r.row, r.stats = *row, row.Stats
+	r.limit = min(r.stats.Limit, r.Limits.MaxMessages)
 	r.result.RunID = row.ID
+	changes, refusals, held, err := r.Store.SoFar(ctx, row.GroupID, row.ID)
+	if err != nil {
+		return fmt.Errorf("read what run %s has done: %w", row.ID, err)
+	}
+	r.result.Changes, r.result.Refusals = changes, refusals
+	for _, h := range held {
+		r.result.Held = append(r.result.Held, h.Reason)
+	}
 	if !r.bounded && r.until.After(row.WindowUntil) {
 		r.row.WindowUntil = r.until
 	}
@@ -57,7 +67,7 @@ func (r *run) open(ctx context.Context, state reverie.State, language string) er
 		return nil
 	}
 	r.began = true
-	r.stats.Base, r.stats.Kept = len(state.Heads), len(state.Heads)
+	r.stats.Base, r.stats.Kept, r.stats.OpenEnded = len(state.Heads), len(state.Heads), !r.bounded
 	if r.req.DryRun {
 		return nil
 	}

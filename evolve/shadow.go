@@ -13,9 +13,6 @@ type shadow struct {
 	skip  int
 }
 
-// overlay returns the shadow's heads in place of the database's.
-func (s *shadow) overlay([]reverie.HeadState) []reverie.HeadState { return slices.Clone(s.heads) }
-
 // shadowApply does in memory what Store.Apply does in the database.
 func (r *run) shadowApply(s *sheet, plan reverie.Plan) {
 	if r.shadow == nil {

@@ -61,7 +61,7 @@ func (l *Leases) With(ctx context.Context, groupID string, fn func(ctx context.C
 	}()
 	err = fn(inner, held)
 	if cause := context.Cause(inner); err != nil && ctx.Err() == nil && errors.Is(cause, reverie.ErrLeaseLost) {
-		err = errors.Join(cause, err)
+		err = fmt.Errorf("the work stopped, and another process may go on with it: %w", cause)
 	}
 	cancel(nil)
 	<-done

@@ -60,7 +60,8 @@ func refusalsJSON(list []reverie.Refusal) (string, error) {
 	return asJSON(clean)
 }
 
-// SaveChunk writes a chunk as it stands, over what was saved of it before. In
+// SaveChunk writes a chunk as it stands, over what was saved of it before, and
+// its limit into the run's stats. In
 // its answer, NUL and bytes that are no UTF-8 become U+FFFD. A
 // chunk that has been applied or held is consumed and stays as it is:
 // reverie.ErrConflict.
@@ -73,11 +74,15 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 	if ids == nil {
 		ids = []string{}
 	}
-	const query = `insert into run_chunks as c (` + chunkColumns + `)
-		values ($1, $2, $3, $4, $5::text[], $6, $7, $8::jsonb, $9)
-		on conflict (group_id, run_id, chunk_no) do update set input_sha256 = excluded.input_sha256,
-			message_ids = excluded.message_ids, answer = excluded.answer, status = excluded.status, refusals = excluded.refusals
-		where c.status not in ('applied', 'held')`
+	const query = `with saved as (
+			insert into run_chunks as c (` + chunkColumns + `)
+			values ($1, $2, $3, $4, $5::text[], $6, $7, $8::jsonb, $9)
+			on conflict (group_id, run_id, chunk_no) do update set input_sha256 = excluded.input_sha256,
+				message_ids = excluded.message_ids, answer = excluded.answer, status = excluded.status, refusals = excluded.refusals
+			where c.status not in ('applied', 'held')
+			returning 1)
+		update runs set stats = case when $10::int = 0 then stats else stats || jsonb_build_object('limit', $10::int) end
+		where group_id = $1 and run_id = $2 and exists (select 1 from saved)`
 	return s.run(ctx, work{
 		what:    fmt.Sprintf("save chunk %d of run %s", c.No, c.RunID),
 		prepare: []string{extendLeaseQuery, query},
@@ -86,7 +91,7 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 				return err
 			}
 			n, err := t.exec(ctx, query, lease.GroupID, c.RunID, c.No, c.InputSHA256, pq.StringArray(ids), storable(c.Answer),
-				string(c.Status), refusals, s.now())
+				string(c.Status), refusals, s.now(), c.Limit)
 			if err == nil && n == 0 {
 				return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)
 			}

@@ -38,7 +38,8 @@ const (
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
 	runningQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and status = 'running'
-			and ($3::timestamptz is null or window_since = $3) and ($4::timestamptz is null or window_until = $4)
+			and ($3::timestamptz is null or window_since = $3)
+			and case when $4::timestamptz is null then coalesce((stats->>'open_ended')::boolean, false) else window_until = $4 end
 		order by started_at desc, run_id desc limit 1`
 )
 
@@ -47,7 +48,7 @@ const (
 // the newest such run of this job and window, to be continued, and the newest
 // chunk that was answered but not applied and whose messages are all still
 // pending: its answer is paid for. Each is nil where there is none. A zero since
-// or until takes any. All other such runs of the job are settled: see settleRuns.
+// takes any; a zero until takes a run whose own end came from the clock. All other such runs of the job are settled: see settleRuns.
 func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error) {
 	var run *reverie.Run
 	var chunk *reverie.Chunk

@@ -100,13 +100,16 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 	})
 }
 
-// Runs lists runs, newest first. A limit of 0 is no limit.
+// Runs lists runs, newest first. A limit of 0 is no limit. Asked for held runs, it
+// lists all of which a plan waits, however they ended.
 func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.Run, error) {
 	var rows []runRow
 	err := s.run(ctx, work{what: "list runs", readOnly: true, do: func(ctx context.Context, t *tx) error {
 		rows = nil
 		return t.list(ctx, &rows, `select `+runColumns+` from runs
-			where ($1 = '' or group_id = $1) and ($2 = '' or job = $2) and ($3 = '' or status = $3) and started_at >= $4::timestamptz
+			where ($1 = '' or group_id = $1) and ($2 = '' or job = $2) and ($3 = '' or status = $3 or $3 = 'held' and exists (
+					select 1 from held_plans h where h.group_id = runs.group_id and h.run_id = runs.run_id and h.status = 'waiting'))
+				and started_at >= $4::timestamptz
 			order by started_at desc, run_id desc limit nullif($5::int, 0)`,
 			q.GroupID, string(q.Job), string(q.Status), orMinusInfinity(q.Since), q.Limit)
 	}})
@@ -120,6 +123,16 @@ func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.Run, er
 		}
 	}
 	return list, nil
+}
+
+// SoFar returns what a run has changed, refused and holds, for whoever continues
+// it.
+func (s *Store) SoFar(ctx context.Context, groupID, runID string) (changes []reverie.Change, refusals []reverie.Refusal, held []reverie.HeldPlan, err error) {
+	d, err := s.Run(ctx, groupID, runID)
+	for _, c := range d.Chunks {
+		refusals = append(refusals, c.Refusals...)
+	}
+	return d.Changes, refusals, d.Held, err
 }
 
 // RunDetail is everything that the ledger knows about a run.

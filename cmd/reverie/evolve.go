@@ -11,7 +11,11 @@ import (
 	"reverie"
 	"reverie/evolve"
 	"reverie/jobs"
+	"reverie/llm"
 )
+
+// maxDays bounds the days that are looked back, so that dates stay dates.
+const maxDays = 3650
 
 // evolveFlags are what `reverie evolve` was asked for.
 type evolveFlags struct {
@@ -43,8 +47,8 @@ the calls it made and cached embeddings.
 			switch {
 			case (f.group == "") == !f.all:
 				return usageError(errors.New("either --group G or --all is needed\nsee 'reverie evolve --help'"))
-			case f.days < 0:
-				return usageError(fmt.Errorf("--days %d: it is 0 or more", f.days))
+			case f.days < 0 || f.days > maxDays:
+				return usageError(fmt.Errorf("--days %d: it is 0 to %d", f.days, maxDays))
 			}
 			return a.evolve(cmd.Context(), f)
 		},
@@ -112,8 +116,8 @@ func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group
 		})
 	}
 	stop()
-	if errors.Is(err, reverie.ErrBusy) || res.GroupID == "" {
-		res.GroupID, res.Err = g.ID, err
+	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || res.GroupID == "" {
+		res = evolve.Result{GroupID: g.ID, Err: err} // what this process began is another's to report
 	}
 	if f.json {
 		for _, why := range res.Held {
@@ -155,9 +159,12 @@ func (a *app) evolveAll(ctx context.Context, p *evolve.Pipeline, f evolveFlags) 
 				fmt.Fprintf(a.stderr, "reverie: group %q: %s\n", g.ID, visibleLines(err))
 			}
 			var coded *codeError
+			var fault *llm.Error
 			switch {
 			case err == nil:
 				done++
+			case errors.As(err, &fault) && errors.Is(err, reverie.ErrConfiguration): // the same for all of them
+				return err
 			case errors.Is(err, reverie.ErrBusy):
 				busy++
 			case errors.Is(err, reverie.ErrDeferred):

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -113,7 +114,8 @@ func newMemorySearch(a *app) *cobra.Command {
 		Long: `Search compares the query with every active memory of the group, by the
 embedding model that is configured; without one, by the offline embedder where
 the group's vectors are its. The score is a calibrated similarity from 0
-(unrelated) to 1 (the same fact), which means the same for every model.`,
+(unrelated) to 1 (the same fact), which means the same for every model. A few
+words against a whole statement score lower than a statement against its like.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -164,8 +166,9 @@ func (a *app) printHits(q recall.Query, hits []reverie.Hit, asJSON bool) error {
 		}
 		return printJSON(a.stdout, reply)
 	}
+	hits = slices.DeleteFunc(hits, func(h reverie.Hit) bool { return h.Score == 0 }) // unrelated, says the calibration
 	if len(hits) == 0 {
-		_, err := fmt.Fprintf(a.stdout, "%s: nothing found; lower --threshold or ask differently\n", visible(q.GroupID))
+		_, err := fmt.Fprintf(a.stdout, "%s: nothing found; lower --threshold or ask in other words\n", visible(q.GroupID))
 		return err
 	}
 	var t table
@@ -224,8 +227,8 @@ func newMemoryChanges(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			if days < 1 || limit < 1 {
-				return usageError(fmt.Errorf("--days %d --limit %d: both are 1 or more", days, limit))
+			if days < 1 || days > maxDays || limit < 1 {
+				return usageError(fmt.Errorf("--days %d --limit %d: days are 1 to %d, the limit is 1 or more", days, limit, maxDays))
 			}
 			if err := a.open(ctx); err != nil {
 				return err

@@ -49,13 +49,14 @@ func connect(provider, baseURL, key, model string, temperature *float64, dims in
 
 // account says how calls to a provider are made and written down.
 //
-// What talks to one server shares one policy: its limits and its breaker.
-func (a *app) account(provider, baseURL, model string) (llm.Account, error) {
+// What asks one server for the same shares one policy: its limits and its
+// breaker. Embeddings that fail do not keep the model from being asked.
+func (a *app) account(use, provider, baseURL, model string) (llm.Account, error) {
 	prices, err := llm.ParsePrices(a.cfg.LLM.Prices)
 	if err != nil {
 		return llm.Account{}, err
 	}
-	l, server := a.cfg.LLM, provider+" "+baseURL
+	l, server := a.cfg.LLM, use+" "+provider+" "+baseURL
 	if a.policies == nil {
 		a.policies = map[string]*llm.Policy{}
 	}
@@ -76,7 +77,7 @@ func (a *app) model(job reverie.Job) (*llm.Model, ModelSettings, error) {
 	if err != nil {
 		return nil, s, err
 	}
-	account, err := a.account(s.Provider, s.BaseURL, s.Model)
+	account, err := a.account("generate", s.Provider, s.BaseURL, s.Model)
 	account.Timeout = s.Timeout
 	return llm.NewModel(client.generator, account), s, err
 }
@@ -91,7 +92,7 @@ func (a *app) embeddings() (*llm.Embeddings, EmbedSettings, error) {
 	if err != nil {
 		return nil, s, err
 	}
-	account, err := a.account(s.Provider, s.BaseURL, s.Model)
+	account, err := a.account("embed", s.Provider, s.BaseURL, s.Model)
 	account.Timeout = s.Timeout
 	return llm.NewEmbeddings(client.embedder, account, llm.EmbeddingOptions{Dims: s.Dimensions, Explicit: s.DimensionsSet,
 		Batch: s.Batch, Cache: a.store}), s, err

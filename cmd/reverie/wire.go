@@ -193,7 +193,8 @@ func (a *app) pipeline() (*evolve.Pipeline, error) {
 // approver wires what approving a held plan needs: no model. Statements whose
 // vectors cannot be had now get them at the next search.
 func (a *app) approver() *evolve.Pipeline {
-	p := &evolve.Pipeline{Store: a.store, Now: time.Now, Log: a.log, EmbeddingsOptional: true}
+	p := &evolve.Pipeline{Store: a.store, Now: time.Now, Log: a.log, EmbeddingsOptional: true,
+		Limits: evolve.Limits{MaxActive: a.cfg.Evolve.MaxActive}}
 	if embed, _, err := a.embeddings(); err == nil {
 		p.Embeddings = embed
 	}
