@@ -111,8 +111,11 @@ func (s *Set) files() []string {
 	return names
 }
 
+// trials are what a template is tried on: one for either side of its conditions.
+var trials = []EvolveSystem{{}, {Active: 3, Shown: 2, Target: 1}}
+
 // add parses one prompt file: a head between --- lines, then a template. The
-// template is tried on empty data, so that a misspelt field fails here.
+// template is tried, so that a misspelt field fails here.
 func (s *Set) add(file string, raw []byte) error {
 	key := strings.TrimSuffix(file, ".md")
 	head, body, ok := strings.Cut(strings.TrimPrefix(strings.ReplaceAll(string(raw), "\r\n", "\n"), "---\n"), "\n---\n")
@@ -139,8 +142,10 @@ func (s *Set) add(file string, raw []byte) error {
 	if err != nil {
 		return fmt.Errorf("prompt %s: %w", file, err)
 	}
-	if err := tmpl.Execute(&bytes.Buffer{}, EvolveSystem{}); err != nil {
-		return fmt.Errorf("prompt %s: %w", file, err)
+	for _, data := range trials {
+		if err := tmpl.Execute(&bytes.Buffer{}, data); err != nil {
+			return fmt.Errorf("prompt %s: %w", file, err)
+		}
 	}
 	t.body = tmpl
 	s.texts[key] = t
