@@ -281,14 +281,13 @@ func (c *checker) settleUpdates(lines []line, stands, planned, created map[strin
 				l.action = reverie.ActionKeep
 			case !stands[l.hash] && !planned[l.hash]:
 				planned[l.hash] = true
-			case c.keepHeld(l.hash):
-				l.action, l.reason = reverie.ActionDelete, reverie.ReasonMerged
 			case created[own] && !planned[own]:
 				stands[own] = true
 				c.refuse(l.proposal, ruleRecreated, "another memory says this already, and the answer creates the old statement again; the memory stays")
 				continue
 			default:
 				l.action, l.reason = reverie.ActionDelete, reverie.ReasonMerged
+				c.keepHeld(l.hash)
 			}
 		}
 		settled = append(settled, l)
@@ -298,15 +297,14 @@ func (c *checker) settleUpdates(lines []line, stands, planned, created map[strin
 
 // keepHeld refuses the held delete of a memory that another one merges into: once
 // that is gone, a person who approved the delete would lose the statement.
-func (c *checker) keepHeld(hash string) bool {
-	for i, l := range c.held {
-		if l.target.ContentHash == hash {
+func (c *checker) keepHeld(hash string) {
+	c.held = slices.DeleteFunc(c.held, func(l line) bool {
+		merged := l.target.ContentHash == hash
+		if merged {
 			c.refuse(l.proposal, ruleContradictory, "the answer gives another memory this statement, which merges into this one; it stays")
-			c.held = slices.Delete(c.held, i, i+1)
-			return true
 		}
-	}
-	return false
+		return merged
+	})
 }
 
 // settleCreates accepts the lines, and the creates among them as far as there is
