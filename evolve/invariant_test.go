@@ -171,9 +171,9 @@ func randomAnswer(r *rand.Rand, memories, messages int) string {
 
 // TestRandomPlans throws confused answers at small groups.
 func TestRandomPlans(t *testing.T) {
-	rounds := 4000
+	rounds := 1500
 	if testing.Short() {
-		rounds = 400
+		rounds = 300
 	}
 	actions := map[reverie.Action]int{}
 	held := 0
