@@ -103,7 +103,10 @@ func (s *Store) edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow)
 	c := reverie.Change{Action: e.Action, MemoryID: head.ID, OldID: &head.ID, OldStatement: head.Statement,
 		NewStatement: head.Statement, Summary: e.Reason, Version: head.Version}
 	if active := head.Status == reverie.StatusActive; active == (e.Action == reverie.ActionRestore) {
-		return c, fmt.Errorf("it is %s: %w", head.Status, reverie.ErrConflict)
+		if active {
+			return c, fmt.Errorf("it is active already, there is nothing to restore: %w", reverie.ErrConflict)
+		}
+		return c, fmt.Errorf("it is %s; restore it first: %w", head.Status, reverie.ErrConflict)
 	}
 	var err error
 	switch e.Action {
@@ -139,7 +142,7 @@ func (s *Store) restore(ctx context.Context, t *tx, head memoryRow, newID, reaso
 	err := t.get(ctx, &twin, `select memory_id from memories
 		where group_id = $1 and kind = $2 and content_hash = $3 and status = 'active'`, head.GroupID, string(head.Kind), head.ContentHash)
 	if err == nil {
-		return fmt.Errorf("memory %s is active and says the same: %w", twin, reverie.ErrConflict)
+		return fmt.Errorf("memory %s is active and says the same; delete that one first: %w", twin, reverie.ErrConflict)
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err

@@ -32,7 +32,7 @@ func newMemoryEdit(a *app, action reverie.Action) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: def.use, Short: def.short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e.MemoryID = args[0]
+			e.MemoryID, e.Reason = args[0], reverie.CleanReason(e.Reason)
 			if def.max > 0 {
 				v, err := strconv.ParseFloat(args[1], 64)
 				if err != nil || !(v >= 0 && v <= def.max) {
