@@ -135,7 +135,7 @@ func (s *Store) approve(ctx context.Context, t *tx, held reverie.HeldPlan, steps
 		return nil, err
 	}
 	return list, approveRun(ctx, t, held, func(st *reverie.Stats) {
-		st.Held = max(st.Held-len(stored.Steps), 0)
+		st.Held = max(st.Held-writes(stored.Steps), 0)
 		st.Refused += len(refused)
 		for _, step := range steps {
 			switch step.Action {
@@ -148,6 +148,17 @@ func (s *Store) approve(ctx context.Context, t *tx, held reverie.HeldPlan, steps
 			}
 		}
 	})
+}
+
+// writes counts the steps that make or end a version: support was never counted
+// as held.
+func writes(steps []reverie.Step) (n int) {
+	for _, s := range steps {
+		if s.Action != reverie.ActionKeep {
+			n++
+		}
+	}
+	return n
 }
 
 // approveRun corrects a run's stats, and ends its wait when no plan waits.
