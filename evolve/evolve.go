@@ -98,9 +98,9 @@ type Pipeline struct {
 
 // Progress is how far a run has come, after each chunk.
 type Progress struct {
-	GroupID    string
-	Chunk      int
-	Done, Left int // messages
+	GroupID string
+	Chunk   int
+	Done    int // messages consumed
 }
 
 // Request says what to evolve.

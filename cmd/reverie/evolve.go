@@ -103,8 +103,13 @@ func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group
 	if req.Until, err = instant(g, f.until); err != nil {
 		return evolve.Result{}, usageError(fmt.Errorf("--until: %w", err))
 	}
-	stop := a.watch(p, f.json)
-	defer stop()
+	stop := func() {}
+	if !f.json {
+		if stop, err = a.watch(ctx, p, req); err != nil {
+			return evolve.Result{}, err
+		}
+		defer stop()
+	}
 	var res evolve.Result
 	began := time.Now()
 	if f.dryRun {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -12,14 +13,23 @@ import (
 )
 
 // watch shows a run's progress on a terminal, and returns what ends the show.
-func (a *app) watch(p *evolve.Pipeline, quiet bool) (stop func()) {
-	if quiet || !terminal(a.stderr) {
-		return func() {}
+func (a *app) watch(ctx context.Context, p *evolve.Pipeline, req evolve.Request) (stop func(), err error) {
+	if !terminal(a.stderr) {
+		return func() {}, nil
 	}
-	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("evolving"),
+	until := req.Until
+	if until.IsZero() {
+		until = time.Now()
+	}
+	total, err := a.store.CountPending(ctx, req.GroupID, req.Since, until)
+	if err != nil || total == 0 {
+		return func() {}, err
+	}
+	bar := progressbar.NewOptions(total, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("evolving"),
 		progressbar.OptionSetItsString("messages"), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
-	p.Progress = func(pr evolve.Progress) { _ = bar.Set(pr.Done) } // a bar that cannot be drawn is no reason to stop
-	return func() { _ = bar.Finish() }
+	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
+	p.Progress = func(pr evolve.Progress) { _ = bar.Set(pr.Done) }
+	return func() { _ = bar.Finish() }, nil
 }
 
 // printResult shows a run to a person: what it did, and on what grounds.
