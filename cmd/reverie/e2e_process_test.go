@@ -34,6 +34,9 @@ func start(t *testing.T, env []string, args ...string) *process {
 	}
 	p := &process{t: t, cmd: exec.Command(self, args...), done: make(chan struct{})}
 	p.cmd.Env = append(slices.Clone(env), envMain+"=1", "GORACE=atexit_sleep_ms=0") // else each exit waits a second
+	if testing.CoverMode() != "" {
+		p.cmd.Env = append(p.cmd.Env, "GOCOVERDIR="+os.TempDir()) // else each process complains on standard error
+	}
 	p.cmd.Dir = t.TempDir()
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
 	input, output, err := os.Pipe() // nothing comes, and it does not end
