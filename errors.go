@@ -23,6 +23,9 @@ var (
 	// ErrDeferred: a passing fault (429, 5xx, timeout, breaker open, budget
 	// spent). Messages stay pending and the attempt does not count.
 	ErrDeferred = errors.New("deferred")
+	// ErrUnavailable: the database cannot be reached, or is stopping. What was not
+	// committed is not there; messages stay pending and the attempt does not count.
+	ErrUnavailable = errors.New("database unavailable")
 	// ErrConfiguration: settings are missing or refused (401, 403, 404).
 	ErrConfiguration = errors.New("configuration")
 	// ErrUnusable: the model's answer could not be used, even when asked again.
@@ -49,3 +52,22 @@ func (e *BusyError) Error() string {
 
 // Is makes errors.Is(err, ErrBusy) true.
 func (e *BusyError) Is(target error) bool { return target == ErrBusy }
+
+// BudgetError says which limit of [budget] is spent. It is an [ErrDeferred].
+type BudgetError struct {
+	Scope string // "run" or "day"
+	What  string // "calls", "tokens" or "USD"
+	Limit float64
+	Spent float64
+}
+
+func (e *BudgetError) Error() string {
+	when := "raise [budget] " + map[string]string{"calls": "calls", "tokens": "tokens", "USD": "usd"}[e.What] + "_per_" + e.Scope
+	if e.Scope == "day" {
+		when += ", or wait for the next day (UTC)"
+	}
+	return fmt.Sprintf("the budget of %g %s a %s is spent (%g so far): %s", e.Limit, e.What, e.Scope, e.Spent, when)
+}
+
+// Is makes errors.Is(err, ErrDeferred) true.
+func (e *BudgetError) Is(target error) bool { return target == ErrDeferred }

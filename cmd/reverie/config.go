@@ -18,8 +18,14 @@ type Config struct {
 	LLM      LLMConfig      `toml:"llm" comment:"The model that decides what to remember."`
 	Embed    EmbedConfig    `toml:"embed" comment:"The model that turns statements into vectors for search. What is left empty follows [llm] where that provider has embeddings (openai, gemini, offline). A model's vectors are never compared with another's."`
 	Evolve   EvolveConfig   `toml:"evolve" comment:"How one run treats one group."`
+	Jobs     JobsConfig     `toml:"jobs" comment:"How work on many groups is done: evolve --due, evolve --all, backfill and the daemon."`
+	Schedule ScheduleConfig `toml:"schedule" comment:"When the daemon (reverie run) starts each job: five fields in UTC, such as 17 * * * *, or @hourly, @daily, @every 90m. Empty = never."`
+	Budget   BudgetConfig   `toml:"budget" comment:"What may be spent on models, embeddings included. What is beyond it stays pending and is done by a later run (exit code 4). 0 = no limit. An answer that is under way when a limit is reached still comes in, and counts."`
 	Group    GroupConfig    `toml:"group" comment:"Groups that an import creates; existing ones stay as they are."`
+	HTTP     HTTPConfig     `toml:"http" comment:"What the daemon answers over HTTP: /healthz, /readyz and /metrics."`
 	Log      LogConfig      `toml:"log" comment:"The log, on standard error."`
+	Traces   TracesConfig   `toml:"traces" comment:"OpenTelemetry traces over OTLP/HTTP. Langfuse takes them at https://cloud.langfuse.com/api/public/otel with headers Authorization=Basic <base64 of public:secret key>."`
+	Sentry   SentryConfig   `toml:"sentry" comment:"Errors of runs, to Sentry."`
 	Prompts  PromptsConfig  `toml:"prompts" comment:"The texts that the model is given."`
 
 	origins *Provenance // where each value came from
@@ -103,8 +109,9 @@ type EvolveConfig struct {
 
 // GroupConfig is what a group starts with.
 type GroupConfig struct {
-	TimeZone string `toml:"time_zone" default:"UTC" empty:"no" comment:"IANA name, such as Asia/Shanghai. Its midnight divides the nights."`
-	Language string `toml:"language" options:"zh|en" comment:"Language of the memories: zh or en. Empty = that of the messages."`
+	DayBoundary string `toml:"day_boundary" default:"00:00" empty:"no" comment:"Local time, HH:MM, at which a group's date begins. 04:00 counts the small hours to the day before."`
+	TimeZone    string `toml:"time_zone" default:"UTC" empty:"no" comment:"IANA name, such as Asia/Shanghai. Its midnight divides the nights."`
+	Language    string `toml:"language" options:"zh|en" comment:"Language of the memories: zh or en. Empty = that of the messages."`
 }
 
 // LogConfig says what is logged, and how.
@@ -115,5 +122,62 @@ type LogConfig struct {
 
 // PromptsConfig says which prompts are used.
 type PromptsConfig struct {
-	Dir string `toml:"dir" comment:"Folder with prompt files that replace the built-in ones of the same name. Empty = the built-in ones."`
+	Dir      string         `toml:"dir" comment:"Folder with prompt files that replace the built-in ones of the same name. Empty = the built-in ones."`
+	Langfuse LangfuseConfig `toml:"langfuse" comment:"Prompts kept in Langfuse, by the names memory_evolve.en and memory_evolve.zh. Where one cannot be had, a warning is logged and the text above is used."`
+}
+
+// LangfuseConfig says where prompts are kept remotely.
+type LangfuseConfig struct {
+	BaseURL       string   `toml:"base_url" comment:"Such as https://cloud.langfuse.com. Empty = not used."`
+	PublicKey     string   `toml:"public_key" comment:"The project's public key."`
+	SecretKey     Secret   `toml:"secret_key" comment:"The project's secret key. Better kept in the environment or in a file."`
+	SecretKeyFile string   `toml:"secret_key_file" comment:"File that holds the secret key instead."`
+	Label         string   `toml:"label" default:"production" empty:"no" comment:"Which version of a prompt is taken."`
+	Timeout       Duration `toml:"timeout" default:"5s" min:"10ms" max:"1m" comment:"Fetching one prompt takes at most this long."`
+}
+
+// JobsConfig says how work on many groups is done.
+type JobsConfig struct {
+	Concurrency   int      `toml:"concurrency" default:"32" min:"1" max:"1000" comment:"Groups worked on at a time. One process mostly waits for the model."`
+	MissedNights  int      `toml:"missed_nights" default:"30" min:"1" max:"3650" comment:"Nights of one group that one run makes up at most, the oldest first; the rest is reported and left for the next run."`
+	ParkAfter     int      `toml:"park_after" default:"5" min:"1" max:"1000" comment:"Failed runs in a row after which a group is parked until reverie groups resume."`
+	RetryAfter    Duration `toml:"retry_after" default:"30m" min:"0s" max:"168h" comment:"How long a group is left alone after a failed run, doubled with each further one."`
+	MaxRetryAfter Duration `toml:"max_retry_after" default:"12h" min:"0s" max:"168h" comment:"But never longer than this."`
+	Grace         Duration `toml:"grace" default:"60s" min:"0s" max:"1h" comment:"After a first signal no further group is begun, and those under way have this long to finish. Then, or at a second signal, they are stopped; what they have not committed stays pending."`
+	ConfirmUSD    float64  `toml:"confirm_usd" default:"1" min:"0" comment:"A backfill whose estimated cost is higher than this needs --yes."`
+}
+
+// ScheduleConfig says when the daemon starts what.
+type ScheduleConfig struct {
+	Evolve string `toml:"evolve" default:"17 * * * *" comment:"Evolve what is due. Hourly, since each group's date ends in its own time zone."`
+}
+
+// BudgetConfig bounds what is spent.
+type BudgetConfig struct {
+	CallsPerRun  int     `toml:"calls_per_run" default:"0" min:"0" comment:"Calls of one command, or of one start of a scheduled job."`
+	TokensPerRun int     `toml:"tokens_per_run" default:"0" min:"0" comment:"Tokens of the same, input and output together."`
+	USDPerRun    float64 `toml:"usd_per_run" default:"0" min:"0" comment:"USD of the same, by [llm] prices."`
+	CallsPerDay  int     `toml:"calls_per_day" default:"0" min:"0" comment:"Calls of all processes on this database since midnight UTC."`
+	TokensPerDay int     `toml:"tokens_per_day" default:"0" min:"0" comment:"Tokens of the same."`
+	USDPerDay    float64 `toml:"usd_per_day" default:"0" min:"0" comment:"USD of the same."`
+}
+
+// HTTPConfig says where the daemon listens.
+type HTTPConfig struct {
+	Listen string `toml:"listen" default:"127.0.0.1:8470" comment:"Address and port, such as :8470 for all interfaces. Empty = not at all."`
+}
+
+// TracesConfig says where traces go.
+type TracesConfig struct {
+	Endpoint    string  `toml:"endpoint" comment:"Base URL of the collector, such as http://localhost:4318; /v1/traces is added. Empty = no traces."`
+	Headers     Secret  `toml:"headers" comment:"Headers of each request, name=value, separated by commas."`
+	HeadersFile string  `toml:"headers_file" comment:"File that holds the headers instead."`
+	Ratio       float64 `toml:"ratio" default:"1" min:"0" max:"1" comment:"Share of the runs that are traced."`
+}
+
+// SentryConfig says where errors of runs go.
+type SentryConfig struct {
+	DSN         Secret `toml:"dsn" comment:"The project's DSN. Empty = not used."`
+	DSNFile     string `toml:"dsn_file" comment:"File that holds the DSN instead."`
+	Environment string `toml:"environment" default:"production" comment:"What Sentry files them under."`
 }
