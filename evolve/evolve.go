@@ -94,6 +94,9 @@ type Pipeline struct {
 	Now                func() time.Time
 	Log                *slog.Logger
 	Progress           func(Progress) // nil: nobody watches
+	// Phase is told when a step of a chunk begins; it returns the step's context
+	// and what to call at its end. nil: nobody watches.
+	Phase func(ctx context.Context, name string) (context.Context, func(error))
 }
 
 // Progress is how far a run has come, after each chunk.
@@ -134,11 +137,11 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 // chunk takes the next pending messages through the six steps and reports
 // whether there may be more.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
-	sheet, err := r.gather(ctx)
+	sheet, err := phase(ctx, r, "gather", r.gather)
 	if err != nil || sheet == nil {
 		return false, err
 	}
-	answer, err := r.propose(ctx, sheet)
+	answer, err := phase(ctx, r, "propose", func(ctx context.Context) (answer, error) { return r.propose(ctx, sheet) })
 	if err != nil {
 		return false, err
 	}
@@ -148,11 +151,22 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	}
 	proposals, refusals := parse(answer)
 	checked := check(sheet, proposals, refusals)
-	plan, err := r.decide(ctx, sheet, checked)
+	plan, err := phase(ctx, r, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, sheet, checked) })
 	if err != nil {
 		return false, err
 	}
-	return true, r.apply(ctx, sheet, plan)
+	return phase(ctx, r, "apply", func(ctx context.Context) (bool, error) { return true, r.apply(ctx, sheet, plan) })
+}
+
+// phase runs one step of a chunk under the eyes of whoever watches.
+func phase[T any](ctx context.Context, r *run, name string, step func(context.Context) (T, error)) (T, error) {
+	if r.Phase == nil {
+		return step(ctx)
+	}
+	ctx, end := r.Phase(ctx, name)
+	result, err := step(ctx)
+	end(err)
+	return result, err
 }
 
 // begin opens the ledger's row, or takes up the one of a run that was

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -13,7 +14,7 @@ import (
 // run is the binary without its process: everything it reads and writes is
 // handed to it.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr, flags: map[string]string{}}
+	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr, flags: map[string]string{}, now: time.Now}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)

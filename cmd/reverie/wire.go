@@ -29,6 +29,7 @@ type app struct {
 	stdout, stderr io.Writer
 	flags          map[string]string // settings given as flags
 	configPath     string
+	now            func() time.Time
 
 	cfg     *Config
 	prov    *Provenance
@@ -176,7 +177,7 @@ func (a *app) pipeline() (*evolve.Pipeline, error) {
 	}
 	e := a.cfg.Evolve
 	p := &evolve.Pipeline{
-		Store: a.store, Model: model, Prompts: set, Decider: decide.Plain{}, Now: time.Now, Log: a.log,
+		Store: a.store, Model: model, Prompts: set, Decider: decide.Plain{}, Now: a.now, Log: a.log,
 		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
 			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
 			StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},
@@ -193,7 +194,7 @@ func (a *app) pipeline() (*evolve.Pipeline, error) {
 // approver wires what approving a held plan needs: no model. Statements whose
 // vectors cannot be had now get them at the next search.
 func (a *app) approver() *evolve.Pipeline {
-	p := &evolve.Pipeline{Store: a.store, Now: time.Now, Log: a.log, EmbeddingsOptional: true,
+	p := &evolve.Pipeline{Store: a.store, Now: a.now, Log: a.log, EmbeddingsOptional: true,
 		Limits: evolve.Limits{MaxActive: a.cfg.Evolve.MaxActive}}
 	if embed, _, err := a.embeddings(); err == nil {
 		p.Embeddings = embed
