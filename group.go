@@ -2,8 +2,10 @@ package reverie
 
 import (
 	"fmt"
+	"strings"
 	"time"
 	_ "time/tzdata" // time zones are compiled in: a scratch container has none
+	"unicode/utf8"
 )
 
 // Group is a chat group: the tenant of everything. Its id leads every key.
@@ -46,6 +48,54 @@ func (g Group) Location() (*time.Location, error) {
 		return nil, fmt.Errorf("group %q: time zone %q: %w: use an IANA name such as Asia/Shanghai", g.ID, g.TimeZone, ErrInvalid)
 	}
 	return loc, nil
+}
+
+// Boundary returns how far into the local day the group's dates begin, or an
+// error that names the group and what to write instead. An empty one is midnight.
+func (g Group) Boundary() (time.Duration, error) {
+	if g.DayBoundary == "" {
+		return 0, nil
+	}
+	at, err := time.Parse("15:04", g.DayBoundary)
+	if err != nil || len(g.DayBoundary) != len("15:04") {
+		return 0, fmt.Errorf("group %q: day boundary %q: %w: write HH:MM, from 00:00 to 23:59, such as 04:00", g.ID, g.DayBoundary, ErrInvalid)
+	}
+	return time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute, nil
+}
+
+// Normalize writes an empty day boundary out and checks what a group must keep
+// to. Its errors are ErrInvalid and say what to write.
+func (g *Group) Normalize() error {
+	if g.ID == "" || len(g.ID) > MaxGroupIDLength || strings.ContainsRune(g.ID, 0) || !utf8.ValidString(g.ID) {
+		return fmt.Errorf("group id %q: must have 1 to %d bytes of text: %w", g.ID, MaxGroupIDLength, ErrInvalid)
+	}
+	if _, err := g.Location(); err != nil {
+		return err
+	}
+	if g.DayBoundary == "" {
+		g.DayBoundary = "00:00"
+	}
+	if _, err := g.Boundary(); err != nil {
+		return err
+	}
+	if g.Language != "" && g.Language != "zh" && g.Language != "en" {
+		return fmt.Errorf("group %q: language %q: %w: write zh or en, or leave it empty to go by the messages", g.ID, g.Language, ErrInvalid)
+	}
+	return nil
+}
+
+// SameCalendar tells whether both groups divide time into dates alike, apart
+// from what they did before.
+func (g Group) SameCalendar(other Group) bool {
+	zone := func(g Group) string {
+		if g.TimeZone == "" {
+			return "UTC"
+		}
+		return g.TimeZone
+	}
+	mine, err := g.Boundary()
+	theirs, otherErr := other.Boundary()
+	return zone(g) == zone(other) && mine == theirs && err == nil && otherErr == nil
 }
 
 // GroupEntry is a group in a list.
@@ -93,4 +143,18 @@ type GroupChange struct {
 	DayBoundary *string
 	Language    *string
 	Paused      *bool
+}
+
+// Apply makes the change to a group, unchecked.
+func (c GroupChange) Apply(g *Group) {
+	for _, text := range []struct{ to, from *string }{
+		{&g.Name, c.Name}, {&g.TimeZone, c.TimeZone}, {&g.DayBoundary, c.DayBoundary}, {&g.Language, c.Language},
+	} {
+		if text.from != nil {
+			*text.to = *text.from
+		}
+	}
+	if c.Paused != nil {
+		g.Paused = *c.Paused
+	}
 }

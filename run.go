@@ -103,6 +103,8 @@ type Lease struct {
 	Holder    string // host:pid:something, for people to read
 	Fence     int64
 	ExpiresAt time.Time // on the database's clock
+	// TakenOver tells that the holder before did not release it: its time ran out.
+	TakenOver bool
 }
 
 // LeaseGroup is the name of the one lease of a group.

@@ -12,3 +12,28 @@ type Setback struct {
 	ParkedAt  *time.Time `db:"parked_at" json:"parked_at,omitempty"` // set: not until a person says so
 	UpdatedAt time.Time  `db:"updated_at" json:"updated_at"`
 }
+
+// ParkRule says how long a group is left alone after a failure of a job, and
+// when it is left to a person.
+type ParkRule struct {
+	After         int           // failures in a row after which it is parked
+	RetryAfter    time.Duration // after the first failure; each further one doubles it
+	MaxRetryAfter time.Duration // but never longer than this
+}
+
+// Next is what one more failure, at that instant, makes of a setback. The zero
+// Setback stands for none so far. One that is parked stays so.
+func (r ParkRule) Next(s Setback, reason string, at time.Time) Setback {
+	s.Failures++
+	s.Error = reason
+	delay := r.RetryAfter
+	for n := 1; n < s.Failures && 0 < delay && delay < r.MaxRetryAfter; n++ {
+		delay *= 2 // from at most MaxRetryAfter: a setting, far from the end of the type
+	}
+	s.RetryAt = at.Add(min(delay, r.MaxRetryAfter))
+	if s.ParkedAt == nil && s.Failures >= r.After {
+		s.ParkedAt = &at
+	}
+	s.UpdatedAt = at
+	return s
+}

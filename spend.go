@@ -8,6 +8,14 @@ type Spend struct {
 	CostUSD      float64 `db:"cost_usd" json:"cost_usd"`
 }
 
+// Add counts one call.
+func (s *Spend) Add(c Call) {
+	s.Calls++
+	s.InputTokens += c.InputTokens
+	s.OutputTokens += c.OutputTokens
+	s.CostUSD += c.CostUSD
+}
+
 // RunEntry is a run in a list, with what it has spent.
 type RunEntry struct {
 	Run
