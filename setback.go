@@ -28,7 +28,7 @@ func (r ParkRule) Next(s Setback, reason string, at time.Time) Setback {
 	s.Error = reason
 	delay := r.RetryAfter
 	for n := 1; n < s.Failures && 0 < delay && delay < r.MaxRetryAfter; n++ {
-		delay *= 2 // from at most MaxRetryAfter: a setting, far from the end of the type
+		delay *= 2
 	}
 	s.RetryAt = at.Add(min(delay, r.MaxRetryAfter))
 	if s.ParkedAt == nil && s.Failures >= r.After {

@@ -12,6 +12,6 @@
 // a fresh connection before the caller hears of it.
 //
 // Errors of the driver come out as those of package reverie: ErrNotFound,
-// ErrConflict, ErrInvalid, ErrBusy, ErrLeaseLost, ErrConfiguration and
-// ErrOutdatedSchema.
+// ErrConflict, ErrInvalid, ErrBusy, ErrLeaseLost, ErrUnavailable,
+// ErrConfiguration and ErrOutdatedSchema.
 package store

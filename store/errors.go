@@ -2,8 +2,13 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"strings"
 
 	"github.com/lib/pq"
 
@@ -62,6 +67,9 @@ func translate(ctx context.Context, err error, what string) error {
 	if cause := ctx.Err(); cause != nil && (answer == nil || answer.Code == codeCanceled) && !ofDomain(err) {
 		return fmt.Errorf("%s: %w", what, cause)
 	}
+	if answer == nil && unreachable(err) && !ofDomain(err) {
+		return fmt.Errorf("%s: %w: %w", what, reverie.ErrUnavailable, err)
+	}
 	if answer == nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -91,15 +99,27 @@ func kindOf(answer *pq.Error) error {
 	case codeNoDatabase, codeBadPassword, codeBadLogin, codeNotAllowed, codeNoFile:
 		return reverie.ErrConfiguration
 	}
-	if answer.Code.Class() == "22" { // data exception: a value that its column cannot hold
+	switch {
+	case answer.Code.Class() == "22": // data exception: a value that its column cannot hold
 		return reverie.ErrInvalid
+	case answer.Code.Class() == "08", // connection exception
+		answer.Code.Class() == "53",                    // insufficient resources: connections, memory, disk
+		strings.HasPrefix(string(answer.Code), "57P0"): // the server is stopping, starting or has crashed
+		return reverie.ErrUnavailable
 	}
 	return nil
 }
 
+// unreachable tells whether err is a connection that broke or never was.
+func unreachable(err error) bool {
+	var link *net.OpError
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.As(err, &link)
+}
+
 func ofDomain(err error) bool {
 	for _, kind := range []error{reverie.ErrNotFound, reverie.ErrConflict, reverie.ErrInvalid, reverie.ErrBusy,
-		reverie.ErrLeaseLost, reverie.ErrConfiguration, reverie.ErrOutdatedSchema} {
+		reverie.ErrLeaseLost, reverie.ErrUnavailable, reverie.ErrConfiguration, reverie.ErrOutdatedSchema} {
 		if errors.Is(err, kind) {
 			return true
 		}

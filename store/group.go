@@ -3,39 +3,65 @@ package store
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"reverie"
 )
 
-const groupColumns = `group_id, name, time_zone, language, paused`
+const (
+	groupColumns = `group_id, name, time_zone, language, paused, day_boundary`
+
+	insertGroupQuery = `insert into groups (` + groupColumns + `, created_at) values ($1, $2, $3, $4, $5, $6, $7)
+		on conflict (group_id) do nothing`
+)
 
 // EnsureGroup inserts the group if it is not there, and leaves it as it is if it
-// is. An id or time zone that cannot be is reverie.ErrInvalid.
+// is. An id, time zone, day boundary or language that cannot be is
+// reverie.ErrInvalid.
 func (s *Store) EnsureGroup(ctx context.Context, g reverie.Group) (created bool, err error) {
-	if g.ID == "" || len(g.ID) > reverie.MaxGroupIDLength || strings.ContainsRune(g.ID, 0) || !utf8.ValidString(g.ID) {
-		return false, fmt.Errorf("group id %q: must have 1 to %d bytes of text: %w", g.ID, reverie.MaxGroupIDLength, reverie.ErrInvalid)
-	}
-	if _, err := g.Location(); err != nil {
+	if err := g.Normalize(); err != nil {
 		return false, err
 	}
+	args := []any{g.ID, g.Name, g.TimeZone, g.Language, g.Paused, g.DayBoundary, s.now()}
+	var xid string
 	err = s.run(ctx, work{what: fmt.Sprintf("add group %q", g.ID), do: func(ctx context.Context, t *tx) error {
-		n, err := t.exec(ctx, `insert into groups (`+groupColumns+`, created_at) values ($1, $2, $3, $4, $5, $6)
-			on conflict (group_id) do nothing`, g.ID, g.Name, g.TimeZone, g.Language, g.Paused, s.now())
-		created = n == 1
-		return err
+		n, err := t.exec(ctx, insertGroupQuery, args...)
+		if created = n == 1; err != nil || !created {
+			return err
+		}
+		return t.get(ctx, &xid, xidQuery)
+	}, committed: func(ctx context.Context, t *tx) (bool, error) {
+		if !created {
+			return true, nil // there was nothing to commit
+		}
+		if _, err := t.exec(ctx, insertGroupQuery, args...); err != nil { // waits for one under way, and is rolled back
+			return false, err
+		}
+		return landed(ctx, t, xid)
 	}})
 	return created, err
 }
 
-// Group returns one group, or reverie.ErrNotFound.
+// AddGroup inserts a group. One that exists is reverie.ErrConflict; see
+// [Store.EnsureGroup] for the rest.
+func (s *Store) AddGroup(ctx context.Context, g reverie.Group) error {
+	created, err := s.EnsureGroup(ctx, g)
+	if err == nil && !created {
+		return fmt.Errorf("add group %q: %w: it exists; `reverie groups set` changes it", g.ID, reverie.ErrConflict)
+	}
+	return err
+}
+
+// Group returns one group with its past calendars, or reverie.ErrNotFound.
 func (s *Store) Group(ctx context.Context, id string) (reverie.Group, error) {
 	var g reverie.Group
 	err := s.run(ctx, work{what: "read a group", readOnly: true, do: func(ctx context.Context, t *tx) error {
 		var err error
-		g, err = getGroup(ctx, t, id)
+		if g, err = getGroup(ctx, t, id); err != nil {
+			return err
+		}
+		past, err := pastCalendars(ctx, t, []string{id})
+		g.Past = past[id]
 		return err
 	}})
 	return g, err
@@ -47,17 +73,6 @@ func getGroup(ctx context.Context, t *tx, id string) (reverie.Group, error) {
 	var g reverie.Group
 	err := t.get(ctx, &g, groupQuery, id)
 	return g, one(err, "group %q", id)
-}
-
-// Groups lists groups by id, those after the given one ("" for the first page),
-// at most limit. A limit of 0 is no limit.
-func (s *Store) Groups(ctx context.Context, after string, limit int) ([]reverie.Group, error) {
-	var list []reverie.Group
-	err := s.run(ctx, work{what: "list groups", readOnly: true, do: func(ctx context.Context, t *tx) error {
-		list = nil
-		return t.list(ctx, &list, `select `+groupColumns+` from groups where group_id > $1 order by group_id limit nullif($2::int, 0)`, after, limit)
-	}})
-	return list, err
 }
 
 // PendingGroups lists the groups that are not paused and have pending messages

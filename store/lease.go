@@ -31,7 +31,8 @@ type leaseRow struct {
 }
 
 // AcquireLease takes a group's lease for ttl on the database's clock, with a
-// fence higher than any before. A lease that another holds, or is taking at
+// fence higher than any before, and tells whether the holder before let it run
+// out. A lease that another holds, or is taking at
 // this moment, is a *reverie.BusyError; an unknown group is reverie.ErrNotFound.
 func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, ttl time.Duration) (reverie.Lease, error) {
 	lease := reverie.Lease{GroupID: groupID, Name: name, Holder: holder}
@@ -56,6 +57,7 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 			if row.Live {
 				return &reverie.BusyError{GroupID: groupID, Holder: row.Holder, ExpiresAt: row.ExpiresAt.UTC()}
 			}
+			lease.TakenOver = row.Holder != "" // whoever releases a lease takes its name off
 			if err := t.get(ctx, &row, takeLeaseQuery, groupID, name, holder, ttl.Seconds()); err != nil {
 				return err
 			}

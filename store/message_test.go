@@ -138,8 +138,8 @@ func TestGroups(t *testing.T) {
 	if g := must(w.Group(ctx, group))(t); g.Name != "Group g1" || g.Paused {
 		t.Errorf("a known group was overwritten: %+v", g)
 	}
-	page := must(w.Groups(ctx, "", 2))(t)
-	rest := must(w.Groups(ctx, page[1].ID, 9))(t)
+	page := must(w.GroupList(ctx, reverie.GroupQuery{Limit: 2}))(t)
+	rest := must(w.GroupList(ctx, reverie.GroupQuery{After: page[1].ID}))(t)
 	if page[0].ID != "G2" || page[1].ID != "g1" || len(rest) != 2 || rest[0].ID != "g10" || rest[1].ID != "群" {
 		t.Errorf("pages %+v, %+v, want byte order", page, rest)
 	}

@@ -20,10 +20,7 @@ type runRow struct {
 func (r runRow) run() (reverie.Run, error) {
 	run := r.Run
 	run.WindowSince, run.WindowUntil, run.StartedAt = run.WindowSince.UTC(), run.WindowUntil.UTC(), run.StartedAt.UTC()
-	if run.FinishedAt != nil {
-		at := run.FinishedAt.UTC()
-		run.FinishedAt = &at
-	}
+	run.FinishedAt = utc(run.FinishedAt)
 	if err := json.Unmarshal(r.StatsJSON, &run.Stats); err != nil {
 		return run, fmt.Errorf("read the stats of run %s: %w", run.ID, err)
 	}
@@ -100,27 +97,39 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 	})
 }
 
-// Runs lists runs, newest first. A limit of 0 is no limit. Asked for held runs, it
-// lists all of which a plan waits, however they ended.
-func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.Run, error) {
-	var rows []runRow
+// The spend is summed for the runs of the page alone.
+const runsQuery = `select r.*, s.* from (
+		select ` + runColumns + ` from runs
+		where ($1 = '' or group_id = $1) and ($2 = '' or job = $2) and ($3 = '' or status = $3 or $3 = 'held' and exists (
+				select 1 from held_plans h where h.group_id = runs.group_id and h.run_id = runs.run_id and h.status = 'waiting'))
+			and started_at >= $4::timestamptz
+		order by started_at desc, run_id desc limit nullif($5::int, 0)) r
+	cross join lateral (
+		select ` + spendColumns + ` from llm_calls c where c.group_id = r.group_id and c.run_id = r.run_id) s
+	order by r.started_at desc, r.run_id desc`
+
+// Runs lists runs, newest first, with what each has spent. A limit of 0 is no
+// limit. Asked for held runs, it lists all of which a plan waits, however they
+// ended.
+func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntry, error) {
+	var rows []struct {
+		runRow
+		reverie.Spend
+	}
 	err := s.run(ctx, work{what: "list runs", readOnly: true, do: func(ctx context.Context, t *tx) error {
 		rows = nil
-		return t.list(ctx, &rows, `select `+runColumns+` from runs
-			where ($1 = '' or group_id = $1) and ($2 = '' or job = $2) and ($3 = '' or status = $3 or $3 = 'held' and exists (
-					select 1 from held_plans h where h.group_id = runs.group_id and h.run_id = runs.run_id and h.status = 'waiting'))
-				and started_at >= $4::timestamptz
-			order by started_at desc, run_id desc limit nullif($5::int, 0)`,
-			q.GroupID, string(q.Job), string(q.Status), orMinusInfinity(q.Since), q.Limit)
+		return t.list(ctx, &rows, runsQuery, q.GroupID, string(q.Job), string(q.Status), orMinusInfinity(q.Since), q.Limit)
 	}})
 	if err != nil {
 		return nil, err
 	}
-	list := make([]reverie.Run, len(rows))
+	list := make([]reverie.RunEntry, len(rows))
 	for i, r := range rows {
-		if list[i], err = r.run(); err != nil {
+		run, err := r.run()
+		if err != nil {
 			return nil, err
 		}
+		list[i] = reverie.RunEntry{Run: run, Spend: r.Spend}
 	}
 	return list, nil
 }
@@ -142,6 +151,15 @@ type RunDetail struct {
 	Held    []reverie.HeldPlan
 	Changes []reverie.Change
 	Calls   []reverie.Call
+}
+
+// Spend is what the run's calls have cost.
+func (d RunDetail) Spend() reverie.Spend {
+	var s reverie.Spend
+	for _, c := range d.Calls {
+		s.Add(c)
+	}
+	return s
 }
 
 // Run returns a run with its chunks, held plans, changes and calls, each in

@@ -83,7 +83,8 @@ func (s *Store) run(ctx context.Context, w work) error {
 		if sent && lostReply(err) {
 			done, readErr := s.outcome(ctx, w)
 			if readErr != nil {
-				return fmt.Errorf("%s: the connection broke at commit and the outcome could not be read (%v): %w", w.what, readErr, err)
+				return fmt.Errorf("%s: %w: the connection broke at commit and the outcome could not be read (%v): %w",
+					w.what, reverie.ErrUnavailable, readErr, err)
 			}
 			if done {
 				return nil
@@ -153,6 +154,18 @@ func (s *Store) outcome(ctx context.Context, w work) (bool, error) {
 		return false, err
 	}
 	return w.committed(ctx, t)
+}
+
+// xidQuery asks do's transaction for the id by which landed knows it.
+const xidQuery = `select pg_current_xact_id()::text`
+
+// landed makes the answer of a work's committed where no row of its own would
+// tell: was the transaction of that id committed? The caller has locked what it
+// had locked, so that it is over.
+func landed(ctx context.Context, t *tx, xid string) (bool, error) {
+	var status sql.NullString
+	err := t.get(ctx, &status, `select pg_xact_status($1::xid8)`, xid)
+	return status.String == "committed", err
 }
 
 // prepare prepares on the pool, before a connection is taken: a transaction that

@@ -32,6 +32,15 @@ func orNull(t time.Time) any {
 	return t
 }
 
+// utc is t in UTC, nil for nil.
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	at := t.UTC()
+	return &at
+}
+
 // timestamp writes t as an element of a timestamptz[].
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
 

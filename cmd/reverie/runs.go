@@ -44,9 +44,9 @@ func newRunsList(a *app) *cobra.Command {
 			}
 			if asJSON {
 				return printJSON(a.stdout, struct {
-					Success bool          `json:"success"`
-					Runs    []reverie.Run `json:"runs"`
-				}{true, append([]reverie.Run{}, runs...)})
+					Success bool               `json:"success"`
+					Runs    []reverie.RunEntry `json:"runs"`
+				}{true, append([]reverie.RunEntry{}, runs...)})
 			}
 			if len(runs) == 0 {
 				_, err := fmt.Fprintln(a.stdout, "no runs")
@@ -56,7 +56,7 @@ func newRunsList(a *app) *cobra.Command {
 			t.row("RUN", "GROUP", "STARTED", "TOOK", "STATUS", "TRY", "KEPT", "UPD", "NEW", "DEL", "REF", "HELD", "MESSAGES", "ERROR")
 			for _, r := range runs {
 				st := r.Stats
-				t.row(r.ID, visible(r.GroupID), stamp(r.StartedAt), took(r), string(r.Status), fmt.Sprint(r.Attempt), fmt.Sprint(st.Kept), fmt.Sprint(st.Updated),
+				t.row(r.ID, visible(r.GroupID), stamp(r.StartedAt), took(r.Run), string(r.Status), fmt.Sprint(r.Attempt), fmt.Sprint(st.Kept), fmt.Sprint(st.Updated),
 					fmt.Sprint(st.Created), fmt.Sprint(st.Deleted), fmt.Sprint(st.Refused), fmt.Sprint(st.Held),
 					fmt.Sprint(st.Cited+st.Considered+st.Filtered), visible(reverie.Excerpt(r.Error, 60)))
 			}

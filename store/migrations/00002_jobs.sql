@@ -36,3 +36,9 @@ alter table runs add column undone_at timestamptz;
 
 -- What was spent today, over all groups.
 create index llm_calls_created on llm_calls (created_at);
+
+-- What answers of a model were like, for estimates.
+create index llm_calls_output on llm_calls (purpose, model, created_at) where outcome = 'ok';
+
+-- The newest run of each group.
+create index runs_time on runs (group_id, started_at, run_id);

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	lockGroupQuery = groupQuery + ` for no key update`
+
+	pastQuery = `select group_id, time_zone, day_boundary, valid_until from past_calendars
+		where group_id = any ($1::text[]) order by group_id, valid_until`
+
+	// Dates that were never worked on need no calendar of their own.
+	keepCalendarQuery = `insert into past_calendars (group_id, valid_until, time_zone, day_boundary)
+		select $1, $2::timestamptz, $3, $4
+		where exists (select 1 from runs where group_id = $1)
+			and not exists (select 1 from past_calendars where group_id = $1 and valid_until >= $2)`
+
+	changeGroupQuery = `update groups set name = $2, time_zone = $3, language = $4, paused = $5, day_boundary = $6 where group_id = $1`
+)
+
+// ChangeGroup changes a group and returns it as it is then. A time zone or day
+// boundary that differs holds from openUntil on, the end of the date that is open
+// now in the group's calendar so far; that calendar stays for what lies before,
+// unless the group never had a run. A second change on the same open date
+// replaces the first. An unknown group is reverie.ErrNotFound; a value that cannot
+// be is reverie.ErrInvalid.
+func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChange, openUntil time.Time) (reverie.Group, error) {
+	var g reverie.Group
+	err := s.run(ctx, work{what: fmt.Sprintf("change group %q", id), do: func(ctx context.Context, t *tx) error {
+		before, err := lockGroup(ctx, t, id)
+		if err != nil {
+			return err
+		}
+		g = before
+		c.Apply(&g)
+		if err := g.Normalize(); err != nil {
+			return err
+		}
+		if !g.SameCalendar(before) {
+			if openUntil.IsZero() {
+				return fmt.Errorf("the end of its open date is needed to change its calendar: %w", reverie.ErrInvalid)
+			}
+			if _, err := t.exec(ctx, keepCalendarQuery, id, openUntil, before.TimeZone, before.DayBoundary); err != nil {
+				return err
+			}
+		}
+		if _, err := t.exec(ctx, changeGroupQuery, id, g.Name, g.TimeZone, g.Language, g.Paused, g.DayBoundary); err != nil {
+			return err
+		}
+		past, err := pastCalendars(ctx, t, []string{id})
+		g.Past = past[id]
+		return err
+	}})
+	return g, err
+}
+
+// PauseGroup leaves a group out of all that is done for groups in turn, until
+// [Store.ResumeGroup]. An unknown group is reverie.ErrNotFound.
+func (s *Store) PauseGroup(ctx context.Context, id string) (reverie.Group, error) {
+	paused := true
+	return s.ChangeGroup(ctx, id, reverie.GroupChange{Paused: &paused}, time.Time{})
+}
+
+// ResumeGroup lets work on a group go on at once: it is not paused any more, and
+// its setbacks are deleted and returned. An unknown group is reverie.ErrNotFound.
+func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []reverie.Setback, error) {
+	var g reverie.Group
+	var gone []reverie.Setback
+	var xid string
+	err := s.run(ctx, work{what: fmt.Sprintf("resume group %q", id), do: func(ctx context.Context, t *tx) error {
+		var err error
+		if g, err = lockGroup(ctx, t, id); err != nil {
+			return err
+		}
+		g.Paused = false
+		past, err := pastCalendars(ctx, t, []string{id})
+		if err != nil {
+			return err
+		}
+		g.Past = past[id]
+		found, err := setbacks(ctx, t, []string{id}, "")
+		if err != nil {
+			return err
+		}
+		gone = found[id]
+		if _, err := t.exec(ctx, `update groups set paused = false where group_id = $1`, id); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `delete from setbacks where group_id = $1`, id); err != nil {
+			return err
+		}
+		return t.get(ctx, &xid, xidQuery)
+	}, committed: func(ctx context.Context, t *tx) (bool, error) {
+		if _, err := lockGroup(ctx, t, id); err != nil {
+			return false, err
+		}
+		return landed(ctx, t, xid)
+	}})
+	return g, gone, err
+}
+
+// lockGroup reads a group and lets nobody else change it, or note a failure of
+// it, before the commit. Messages may still come in.
+func lockGroup(ctx context.Context, t *tx, id string) (reverie.Group, error) {
+	var g reverie.Group
+	err := t.get(ctx, &g, lockGroupQuery, id)
+	return g, one(err, "group %q", id)
+}
+
+// pastCalendars are those of the groups, oldest first.
+func pastCalendars(ctx context.Context, t *tx, ids []string) (map[string][]reverie.PastCalendar, error) {
+	var rows []struct {
+		GroupID string `db:"group_id"`
+		reverie.PastCalendar
+	}
+	if err := t.list(ctx, &rows, pastQuery, pq.StringArray(ids)); err != nil {
+		return nil, err
+	}
+	found := map[string][]reverie.PastCalendar{}
+	for _, r := range rows {
+		r.ValidUntil = r.ValidUntil.UTC()
+		found[r.GroupID] = append(found[r.GroupID], r.PastCalendar)
+	}
+	return found, nil
+}

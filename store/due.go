@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// One probe of the index of pending messages for each group, in the order of
+	// the groups' key, so that a page ends when it is full.
+	dueQuery = `select ` + groupColumns + `, p.first_pending
+		from groups g cross join lateral (
+			select m.sent_at as first_pending from messages m
+			where m.group_id = g.group_id and m.run_id is null and m.outcome is null
+			order by m.sent_at, m.seq limit 1) p
+		where g.group_id > $1 and ($2 = '' and not g.paused or g.group_id = $2)
+		order by g.group_id limit nullif($3::int, 0)`
+
+	// One range of the same index for each window; the aggregate keeps the planner
+	// from comparing every message with every window.
+	pendingWindowsQuery = `select w.no, l.messages, l.characters, l.bytes
+		from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as w (since, until, no)
+		cross join lateral (
+			select count(*) as messages, coalesce(sum(char_length(m.text)), 0) as characters, coalesce(sum(octet_length(m.text)), 0) as bytes
+			from messages m
+			where m.group_id = $1 and m.run_id is null and m.outcome is null and m.sent_at >= w.since and m.sent_at < w.until) l
+		where l.messages > 0 order by w.no`
+)
+
+// DueGroups lists the groups with pending messages, by id, with the past calendars
+// and the setback that a job needs to know. Paused ones are left out, unless named.
+// A named group that does not exist is reverie.ErrNotFound.
+func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
+	var list []reverie.DueGroup
+	err := s.run(ctx, work{what: "list groups with pending messages", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		var rows []struct {
+			reverie.Group
+			FirstPending time.Time `db:"first_pending"`
+		}
+		if err := t.list(ctx, &rows, dueQuery, q.After, q.GroupID, q.Limit); err != nil {
+			return err
+		}
+		if len(rows) == 0 && q.GroupID != "" {
+			_, err := getGroup(ctx, t, q.GroupID)
+			return err
+		}
+		ids := make([]string, len(rows))
+		for i, r := range rows {
+			ids[i] = r.ID
+		}
+		past, err := pastCalendars(ctx, t, ids)
+		if err != nil {
+			return err
+		}
+		failed, err := setbacks(ctx, t, ids, q.Job)
+		if err != nil {
+			return err
+		}
+		list = make([]reverie.DueGroup, len(rows))
+		for i, r := range rows {
+			r.Past = past[r.ID]
+			list[i] = reverie.DueGroup{Group: r.Group, FirstPending: r.FirstPending.UTC()}
+			if f := failed[r.ID]; len(f) > 0 {
+				list[i].Setback = &f[0]
+			}
+		}
+		return nil
+	}})
+	return list, err
+}
+
+// PendingWindows returns those of the windows in which a group has pending
+// messages, in the order given, with what there is of them.
+func (s *Store) PendingWindows(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad, error) {
+	if len(windows) == 0 {
+		return nil, nil
+	}
+	since, until := make(pq.StringArray, len(windows)), make(pq.StringArray, len(windows))
+	for i, w := range windows {
+		since[i], until[i] = "-infinity", "infinity"
+		if !w.Since.IsZero() {
+			since[i] = timestamp(w.Since)
+		}
+		if !w.Until.IsZero() {
+			until[i] = timestamp(w.Until)
+		}
+	}
+	var rows []struct {
+		No         int `db:"no"`
+		Messages   int `db:"messages"`
+		Characters int `db:"characters"`
+		Bytes      int `db:"bytes"`
+	}
+	err := s.run(ctx, work{what: fmt.Sprintf("look for pending messages of group %q", groupID), readOnly: true,
+		do: func(ctx context.Context, t *tx) error {
+			rows = nil
+			return t.list(ctx, &rows, pendingWindowsQuery, groupID, since, until)
+		}})
+	list := make([]reverie.WindowLoad, len(rows))
+	for i, r := range rows {
+		list[i] = reverie.WindowLoad{Window: windows[r.No-1], Messages: r.Messages, Characters: r.Characters, Bytes: r.Bytes}
+	}
+	return list, err
+}

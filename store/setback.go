@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	setbacksQuery = `select group_id, job, failures, error, retry_at, parked_at, updated_at from setbacks
+		where group_id = any ($1::text[]) and ($2 = '' or job = $2) order by group_id, job`
+
+	noteFailureQuery = `insert into setbacks (group_id, job, failures, error, retry_at, parked_at, updated_at)
+		values ($1, $2, $3, $4, $5::timestamptz, $6::timestamptz, $7::timestamptz)
+		on conflict (group_id, job) do update set failures = excluded.failures, error = excluded.error,
+			retry_at = excluded.retry_at, parked_at = excluded.parked_at, updated_at = excluded.updated_at`
+)
+
+// NoteFailure counts one more failure of a job in a row and returns what the rule
+// makes of it, on the database's clock. Each call counts once, whatever becomes of
+// its connection. An unknown group is reverie.ErrNotFound.
+func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job, reason string, rule reverie.ParkRule) (reverie.Setback, error) {
+	var noted reverie.Setback
+	var xid string
+	err := s.run(ctx, work{
+		what: fmt.Sprintf("note that %s of group %q failed", job, groupID),
+		do: func(ctx context.Context, t *tx) error {
+			if _, err := lockGroup(ctx, t, groupID); err != nil { // two that fail at a time count as two
+				return err
+			}
+			found, err := setbacks(ctx, t, []string{groupID}, job)
+			if err != nil {
+				return err
+			}
+			noted = reverie.Setback{GroupID: groupID, Job: job}
+			if list := found[groupID]; len(list) > 0 {
+				noted = list[0]
+			}
+			var at time.Time
+			if err := t.get(ctx, &at, `select clock_timestamp()`); err != nil {
+				return err
+			}
+			noted = rule.Next(noted, storable(reason), at.UTC())
+			noted.RetryAt = noted.RetryAt.Truncate(time.Microsecond)
+			if _, err := t.exec(ctx, noteFailureQuery, groupID, string(job), noted.Failures, noted.Error,
+				noted.RetryAt, noted.ParkedAt, noted.UpdatedAt); err != nil {
+				return err
+			}
+			return t.get(ctx, &xid, xidQuery)
+		},
+		committed: func(ctx context.Context, t *tx) (bool, error) {
+			if _, err := lockGroup(ctx, t, groupID); err != nil {
+				return false, err
+			}
+			return landed(ctx, t, xid)
+		},
+	})
+	return noted, err
+}
+
+// ClearSetback forgets the failures of a job, if there are any.
+func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Job) error {
+	return s.run(ctx, work{what: fmt.Sprintf("clear the setback of %s of group %q", job, groupID), do: func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `delete from setbacks where group_id = $1 and job = $2`, groupID, string(job))
+		return err
+	}})
+}
+
+// setbacks are those of the groups, for one job or, with "", for all.
+func setbacks(ctx context.Context, t *tx, ids []string, job reverie.Job) (map[string][]reverie.Setback, error) {
+	var rows []reverie.Setback
+	if err := t.list(ctx, &rows, setbacksQuery, pq.StringArray(ids), string(job)); err != nil {
+		return nil, err
+	}
+	found := map[string][]reverie.Setback{}
+	for _, r := range rows {
+		r.RetryAt, r.UpdatedAt, r.ParkedAt = r.RetryAt.UTC(), r.UpdatedAt.UTC(), utc(r.ParkedAt)
+		found[r.GroupID] = append(found[r.GroupID], r)
+	}
+	return found, nil
+}

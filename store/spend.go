@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"reverie"
+)
+
+// spendColumns are those of reverie.Spend, summed over llm_calls.
+const spendColumns = `count(*) as calls, coalesce(sum(input_tokens), 0) as input_tokens,
+	coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(cost_usd), 0) as cost_usd`
+
+// SpendSince sums up the calls to models since an instant, over all groups.
+func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend, error) {
+	var spend reverie.Spend
+	err := s.run(ctx, work{what: "sum up what was spent", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		return t.get(ctx, &spend, `select `+spendColumns+` from llm_calls where created_at >= $1::timestamptz`, orMinusInfinity(since))
+	}})
+	return spend, err
+}
+
+const meanOutputQuery = `select coalesce(avg(output_tokens), 0)::float8 as tokens, count(*) as calls
+	from (select output_tokens from llm_calls where purpose = $1 and model = $2 and outcome = 'ok'
+		order by created_at desc limit 200) latest`
+
+// MeanOutput returns how many tokens a model answered with on average, in the
+// latest calls for a job that went well, at most 200, and how many calls that
+// rests on. The model is named as in llm_calls, without its provider.
+func (s *Store) MeanOutput(ctx context.Context, job reverie.Job, model string) (tokens float64, calls int, err error) {
+	var row struct {
+		Tokens float64 `db:"tokens"`
+		Calls  int     `db:"calls"`
+	}
+	err = s.run(ctx, work{what: fmt.Sprintf("look at earlier answers of %s", model), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		return t.get(ctx, &row, meanOutputQuery, string(job), model)
+	}})
+	return row.Tokens, row.Calls, err
+}
