@@ -104,3 +104,48 @@ func BenchmarkApply(b *testing.B) {
 		must(w.Apply(b.Context(), w.lease, plan))(b)
 	}
 }
+
+// BenchmarkDueGroups reads all pages of the groups that are due, as a nightly
+// window does: 5,000 groups with 200 messages each, of all or a few of which
+// some are pending.
+func BenchmarkDueGroups(b *testing.B) {
+	const groups, each = 5000, 200
+	for name, due := range map[string]int{"all": groups, "few": 50} {
+		b.Run(name, func(b *testing.B) {
+			w := openWorld(b, store.Options{StatementTimeout: 10 * time.Minute, ReadTimeout: 11 * time.Minute})
+			run := w.chunk("", 1, nil)
+			db := raw(b)
+			for _, statement := range []struct {
+				query string
+				args  []any
+			}{
+				{`insert into groups (group_id) select 'due' || to_char(i, 'FM0000') from generate_series(0, $1::int - 1) i`, []any{groups}},
+				{`insert into runs select (jsonb_populate_record(r, jsonb_build_object('group_id', g.group_id))).*
+					from runs r, groups g where r.run_id = $1 and g.group_id like 'due%'`, []any{run}},
+				{`insert into messages (group_id, message_id, role, text, sent_at, run_id, outcome)
+					select g.group_id, n, 'user', 'hello', timestamptz '2026-01-01' + n * interval '1 minute', $1, 'considered'
+					from groups g, generate_series(1, $2::int) n where g.group_id like 'due%'`, []any{run, each}},
+				{`update messages set run_id = null, outcome = null
+					where message_id::int > $1::int - 20 and right(group_id, 4)::int % ($2::int / $3::int) = 0`, []any{each, groups, due}},
+				{`insert into setbacks select group_id, 'evolve', 1, 'why', now(), null, now() from groups where group_id like '%7'`, nil},
+				{`vacuum analyze`, nil},
+			} {
+				_, err := db.Exec(statement.query, statement.args...)
+				check(b, err)
+			}
+			for b.Loop() {
+				found := 0
+				for q := (reverie.DueQuery{Job: reverie.JobEvolve, Limit: 500}); ; {
+					page := must(w.DueGroups(b.Context(), q))(b)
+					if found += len(page); len(page) < q.Limit {
+						break
+					}
+					q.After = page[len(page)-1].ID
+				}
+				if found != due {
+					b.Fatalf("%d groups are due, want %d", found, due)
+				}
+			}
+		})
+	}
+}
