@@ -135,7 +135,8 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 }
 
 // chunk takes the next pending messages through the six steps and reports
-// whether there may be more.
+// whether there may be more. One that arrives for this window while its last
+// chunk is worked on stays pending, and makes the window due once more.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	sheet, err := phase(ctx, r, "gather", r.gather)
 	if err != nil || sheet == nil {
@@ -155,7 +156,9 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return phase(ctx, r, "apply", func(ctx context.Context) (bool, error) { return true, r.apply(ctx, sheet, plan) })
+	return phase(ctx, r, "apply", func(ctx context.Context) (bool, error) {
+		return sheet.state.More || sheet.taken, r.apply(ctx, sheet, plan)
+	})
 }
 
 // phase runs one step of a chunk under the eyes of whoever watches.

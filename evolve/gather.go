@@ -16,7 +16,8 @@ import (
 // answer: memories are m1..mN in the order of shown, messages are numbered from
 // 1, the fresh ones first, then the earlier ones.
 type sheet struct {
-	no       int // of the chunk in its run
+	no       int  // of the chunk in its run
+	taken    bool // up from a run that was interrupted: others may have arrived since
 	state    reverie.State
 	shown    []reverie.HeadState
 	fresh    []reverie.Message // pending: consumed by this chunk
@@ -42,7 +43,7 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	s.no = r.stats.Chunks + 1
+	s.no, s.taken = r.stats.Chunks+1, r.resume != nil
 	s.staleAfter, s.maxActive = r.Limits.StaleAfter, r.Limits.MaxActive
 	s.createsLeft = max(r.Limits.MaxCreates-r.stats.Created, 0)
 	return s, r.arrange(ctx, s, r.resume != nil)
