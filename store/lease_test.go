@@ -29,8 +29,8 @@ func TestLeaseHasOneHolder(t *testing.T) {
 	check(t, w.ReleaseLease(ctx, w.lease))
 	wantErr(t, second(w.RenewLease(ctx, w.lease, time.Minute)), reverie.ErrLeaseLost)
 	next := must(w.AcquireLease(ctx, group, reverie.LeaseGroup, "host:2:b", time.Minute))(t)
-	if next.Fence <= w.lease.Fence {
-		t.Errorf("fence %d after %d", next.Fence, w.lease.Fence)
+	if next.Fence <= w.lease.Fence || next.TakenOver || w.lease.TakenOver {
+		t.Errorf("%+v after %+v, which was released", next, w.lease)
 	}
 	wantErr(t, second(w.AcquireLease(ctx, "nowhere", reverie.LeaseGroup, "h", time.Minute)), reverie.ErrNotFound)
 	wantErr(t, second(w.AcquireLease(ctx, group, "other", "", time.Minute)), reverie.ErrInvalid)
@@ -49,10 +49,15 @@ func TestLeaseExpires(t *testing.T) {
 	_, err = raw(t).Exec(`update leases set expires_at = clock_timestamp() - interval '1 millisecond'`)
 	check(t, err)
 	next := must(w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "b", time.Minute))(t)
-	if next.Fence != w.lease.Fence+1 {
-		t.Errorf("fence %d, want %d", next.Fence, w.lease.Fence+1)
+	if next.Fence != w.lease.Fence+1 || !next.TakenOver {
+		t.Errorf("%+v, want fence %d, taken over", next, w.lease.Fence+1)
 	}
 	wantErr(t, second(w.RenewLease(t.Context(), w.lease, time.Minute)), reverie.ErrLeaseLost)
+	check(t, w.ReleaseLease(t.Context(), w.lease)) // another's by now
+	check(t, w.ReleaseLease(t.Context(), next))
+	if last := must(w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "c", time.Minute))(t); last.TakenOver {
+		t.Errorf("%+v after one that was released", last)
+	}
 }
 
 // A row that another transaction has locked is busy at once: nobody waits.

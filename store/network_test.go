@@ -57,6 +57,27 @@ func (n *network) once(text string, f fault) {
 	}
 }
 
+// always breaks the network from the first request that holds text on, and then
+// at each that holds then.
+func (n *network) always(text, then string, f fault) {
+	var begun atomic.Bool
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.drop = func(request []byte) fault {
+		if begun.Load() && bytes.Contains(request, []byte(then)) || bytes.Contains(request, []byte(text)) {
+			begun.Store(true)
+			return f
+		}
+		return healthy
+	}
+}
+
+func (n *network) heal() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.drop = nil
+}
+
 type wire struct {
 	net.Conn
 	network *network

@@ -40,10 +40,15 @@ func TestTimesAreUTC(t *testing.T) {
 	if d := state.Heads[0].SupportDates; len(d) != 1 || d[0] != "2026-01-16" {
 		t.Errorf("support dates %v", d)
 	}
+	setback := must(w.NoteFailure(ctx, group, reverie.JobEvolve, "why", reverie.ParkRule{After: 1}))(t)
+	changed := must(w.ChangeGroup(ctx, group, reverie.GroupChange{TimeZone: text("Asia/Tokyo")}, noon))(t)
+	due := must(w.DueGroups(ctx, reverie.DueQuery{Job: reverie.JobEvolve}))(t)
+	entries := must(w.GroupList(ctx, reverie.GroupQuery{}))(t)
 	memory := must(w.Memory(ctx, group, late.MemoryID))(t)
 	detail := must(w.Run(ctx, group, plan.RunID))(t)
 	for name, v := range map[string]any{"state": state, "memory": memory, "run": detail, "lease": w.lease,
 		"changes": must(w.Changes(ctx, group, time.Time{}, time.Time{}, 0))(t), "info": must(w.Info(ctx))(t),
+		"setback": setback, "changed": changed, "due": due, "entries": entries, "runs": must(w.Runs(ctx, reverie.RunQuery{}))(t),
 		"renewed": must(w.RenewLease(ctx, w.lease, time.Minute))(t)} {
 		if n := foreign(reflect.ValueOf(v)); n > 0 {
 			text, _ := json.Marshal(v)
