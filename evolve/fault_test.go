@@ -83,6 +83,26 @@ func TestModelFaults(t *testing.T) {
 	}
 }
 
+// TestDatabaseStops defers a run whose database stops under it: what is not
+// committed stays pending, and is nobody's failure.
+func TestDatabaseStops(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.say(evening.Add(-day), "note One.")
+	s.rows(`create function stop() returns trigger language plpgsql as
+		$$ begin raise exception 'terminating connection due to administrator command' using errcode = '57P01'; end $$`)
+	s.rows(`create trigger stop before insert on memories for each row execute function stop()`)
+	res, err := s.run(Request{})
+	wantErr(t, err, reverie.ErrUnavailable)
+	if res.Status != reverie.RunDeferred || len(s.active()) != 0 || s.pending() != 1 {
+		t.Errorf("status %s, active %q, %d pending", res.Status, s.active(), s.pending())
+	}
+	s.rows(`drop trigger stop on memories`)
+	if res := s.evolve(); res.Stats.Created != 1 || s.pending() != 0 || len(s.questions()) != 1 {
+		t.Errorf("afterwards: %+v, asked %d times", res.Stats, len(s.questions()))
+	}
+}
+
 // impatient is the stage's model with next to no patience.
 func (s *stage) impatient() Model {
 	s.Helper()

@@ -231,7 +231,7 @@ func wantErr(t testing.TB, err error, kinds ...error) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, kind := range []error{reverie.ErrDeferred, reverie.ErrConfiguration, reverie.ErrUnusable, reverie.ErrLeaseLost, reverie.ErrConflict} {
+	for _, kind := range []error{reverie.ErrDeferred, reverie.ErrUnavailable, reverie.ErrConfiguration, reverie.ErrUnusable, reverie.ErrLeaseLost, reverie.ErrConflict} {
 		if is := errors.Is(err, kind); is != slices.Contains(kinds, kind) {
 			t.Errorf("that the error is %q is %v: %v", kind, is, err)
 		}
