@@ -64,7 +64,7 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 	var why string
 	for range 2 {
 		resp, err := r.Model.Generate(ctx, r.meta("evolve"),
-			llm.Request{System: s.prompt.System, User: s.prompt.User, MaxTokens: r.Limits.MaxOutputTokens})
+			llm.Request{System: s.prompt.System, User: s.prompt.User, MaxTokens: r.Limits.MaxOutputTokens, Prompt: s.prompt.Name, PromptVersion: s.prompt.Version})
 		var fault *llm.Error
 		switch {
 		case errors.As(err, &fault) && fault.Fault == llm.FaultTooLarge:

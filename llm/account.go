@@ -56,9 +56,23 @@ func (a Account) withDefaults() Account {
 	return a
 }
 
+// ask makes call by the account's policy, again after passing faults, within the
+// context's budget. input and output are the tokens that it is expected to read,
+// and to write at most.
+func (a *Account) ask(ctx context.Context, meta Meta, input, output int, call func(context.Context) (Usage, string, error)) error {
+	price, _ := priceOf(a.Prices, a.Model)
+	estimate := reverie.Spend{InputTokens: input, CostUSD: price.Cost(Usage{InputTokens: input})}
+	budget := budgetOf(ctx)
+	// Providers count the answer's limit against the tokens a minute until the
+	// answer is there, and so does the limiter.
+	return a.Policy.do(ctx, a.Provider, input+output,
+		func() (*hold, error) { return budget.begin(ctx, estimate) },
+		func(ctx context.Context, h *hold) (Usage, error) { return a.attempt(ctx, meta, h, call) })
+}
+
 // attempt makes one call, within the time that one may take, and writes its
 // row. The call returns its usage and outcome, or an error.
-func (a *Account) attempt(ctx context.Context, meta Meta, call func(context.Context) (Usage, string, error)) (Usage, error) {
+func (a *Account) attempt(ctx context.Context, meta Meta, h *hold, call func(context.Context) (Usage, string, error)) (Usage, error) {
 	callCtx, cancel := ctx, context.CancelFunc(func() {})
 	if a.Timeout > 0 {
 		callCtx, cancel = context.WithTimeout(ctx, a.Timeout)
@@ -78,7 +92,12 @@ func (a *Account) attempt(ctx context.Context, meta Meta, call func(context.Cont
 		InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens, CostUSD: price.Cost(usage),
 		Latency: a.Now().Sub(start), Outcome: outcome, CreatedAt: start.UTC(),
 	}
-	return usage, a.record(ctx, row, err)
+	h.settle(row, func() bool {
+		err = a.record(ctx, row, err)
+		unwritten := (*LedgerError)(nil)
+		return a.Ledger != nil && !errors.As(err, &unwritten)
+	})
+	return usage, err
 }
 
 // explain tells the caller's own end from the end of the attempt, which an

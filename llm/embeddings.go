@@ -200,21 +200,19 @@ func (e *Embeddings) call(ctx context.Context, meta Meta, texts []string) ([][]f
 		asked += reverie.EstimateTokens(text)
 	}
 	var vectors [][]float32
-	err := e.account.Policy.do(ctx, e.account.Provider, asked, func(ctx context.Context) (Usage, error) {
-		return e.account.attempt(ctx, meta, func(ctx context.Context) (Usage, string, error) {
-			var usage Usage
-			var err error
-			if vectors, usage, err = e.embedder.Embed(ctx, texts); err != nil {
-				return Usage{}, "", err
-			}
-			if usage == (Usage{}) {
-				usage.InputTokens = asked
-			}
-			if err := checkVectors(vectors, len(texts)); err != nil {
-				return usage, "", &Error{Provider: e.account.Provider, Fault: FaultServer, Embedding: true, Err: err}
-			}
-			return usage, outcomeOK, nil
-		})
+	err := e.account.ask(ctx, meta, asked, 0, func(ctx context.Context) (Usage, string, error) {
+		var usage Usage
+		var err error
+		if vectors, usage, err = e.embedder.Embed(ctx, texts); err != nil {
+			return Usage{}, "", err
+		}
+		if usage == (Usage{}) {
+			usage.InputTokens = asked
+		}
+		if err := checkVectors(vectors, len(texts)); err != nil {
+			return usage, "", &Error{Provider: e.account.Provider, Fault: FaultServer, Embedding: true, Err: err}
+		}
+		return usage, outcomeOK, nil
 	})
 	return vectors, err
 }

@@ -1,7 +1,7 @@
 // Package llm is what Reverie asks of a model: Generate and Embed. Adapters for
 // each provider live below it (openai, gemini, anthropic, offline). [Model] and
 // [Embeddings] wrap one with the policy that all share: a row for every call,
-// retry, circuit breaker, rate limit, and the embedding cache.
+// retry, circuit breaker, rate limit, [Budget], and the embedding cache.
 package llm
 
 import (
@@ -14,6 +14,10 @@ type Request struct {
 	System    string
 	User      string // one JSON object: data, never instructions
 	MaxTokens int    // of the answer
+
+	// Prompt and PromptVersion name the prompt behind the question, for traces.
+	// Adapters leave them alone.
+	Prompt, PromptVersion string
 }
 
 // Finish says why a model stopped.

@@ -34,26 +34,23 @@ func (m *Model) Priced() bool {
 // without NUL.
 //
 // Its errors are an [*Error], a [*BreakerError] (both tell [reverie.ErrDeferred]
-// and [reverie.ErrConfiguration]), the context's, or a [*LedgerError]; beside
-// the last one stands the answer that was paid for, if there is one.
+// and [reverie.ErrConfiguration]), a [*reverie.BudgetError] or what kept the
+// budget from being looked at, the context's, or a [*LedgerError]; beside the
+// last one stands the answer that was paid for, if there is one.
 func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response, error) {
 	asked := reverie.EstimateTokens(req.System) + reverie.EstimateTokens(req.User)
 	var resp Response
-	// Providers count the answer's limit against the tokens a minute until the
-	// answer is there, and so does the limiter.
-	err := m.account.Policy.do(ctx, m.account.Provider, asked+req.MaxTokens, func(ctx context.Context) (Usage, error) {
-		return m.account.attempt(ctx, meta, func(ctx context.Context) (Usage, string, error) {
-			var err error
-			if resp, err = m.generator.Generate(ctx, req); err != nil {
-				resp = Response{}
-				return Usage{}, "", err
-			}
-			resp.Text = storable(resp.Text)
-			if resp.Usage == (Usage{}) { // servers need not report it, and it is not free for that
-				resp.Usage = Usage{InputTokens: asked, OutputTokens: reverie.EstimateTokens(resp.Text)}
-			}
-			return resp.Usage, outcomeOf(resp.Finish), nil
-		})
+	err := m.account.ask(ctx, meta, asked, req.MaxTokens, func(ctx context.Context) (Usage, string, error) {
+		var err error
+		if resp, err = m.generator.Generate(ctx, req); err != nil {
+			resp = Response{}
+			return Usage{}, "", err
+		}
+		resp.Text = storable(resp.Text)
+		if resp.Usage == (Usage{}) { // servers need not report it, and it is not free for that
+			resp.Usage = Usage{InputTokens: asked, OutputTokens: reverie.EstimateTokens(resp.Text)}
+		}
+		return resp.Usage, outcomeOf(resp.Finish), nil
 	})
 	if ledger := (*LedgerError)(nil); err != nil && !errors.As(err, &ledger) {
 		return Response{}, err
