@@ -6,17 +6,23 @@ import "time"
 // first of two where the clocks go back over it, or the instant after the gap
 // where they skip it.
 func StartOfDate(year int, month time.Month, day int, loc *time.Location) time.Time {
-	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
-	noon := midnight.Add(12 * time.Hour)
-	// Zones lie within 26 hours of UTC, so the date has not begun anywhere at t.
-	for t := midnight.Add(-26 * time.Hour); ; {
+	return StartOfDateAt(year, month, day, 0, loc)
+}
+
+// StartOfDateAt is the first instant at which the clocks of loc show the given
+// time of a date, counted from its midnight, or a later one: the first of two
+// where they go back over it, the instant after the gap where they skip it.
+func StartOfDateAt(year int, month time.Month, day int, boundary time.Duration, loc *time.Location) time.Time {
+	shown := time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Add(boundary)
+	// Zones lie within 26 hours of UTC, so no clock shows that yet at t.
+	for t := shown.Add(-26 * time.Hour); ; {
 		_, offset := t.In(loc).Zone()
-		start := midnight.Add(-time.Duration(offset) * time.Second)
-		if start.Before(t) { // the gap swallowed midnight
+		start := shown.Add(-time.Duration(offset) * time.Second)
+		if start.Before(t) { // the gap swallowed it
 			return t
 		}
 		_, end := t.In(loc).ZoneBounds()
-		if end.IsZero() || start.Before(end) || !t.Before(noon.Add(26*time.Hour)) {
+		if end.IsZero() || start.Before(end) || !t.Before(shown.Add(38*time.Hour)) {
 			return start
 		}
 		t = end.UTC()
