@@ -17,6 +17,7 @@ import (
 // background. It is safe for concurrent use.
 type Sentry struct {
 	client *sentry.Client
+	http   *http.Client
 	cancel context.CancelFunc // breaks off what is being sent
 }
 
@@ -31,11 +32,15 @@ func OpenSentry(dsn, environment, release string) (*Sentry, error) {
 		return nil, fmt.Errorf("[sentry] dsn is none: %w: copy it from the project's settings in Sentry (https://KEY@HOST/PROJECT), or leave it empty", reverie.ErrConfiguration)
 	}
 	life, cancel := context.WithCancel(context.Background())
+	sender := &http.Client{
+		Transport:     lifeline{life, http.DefaultTransport.(*http.Transport).Clone()},
+		CheckRedirect: noRedirect,
+	}
 	client, err := sentry.NewClient(sentry.ClientOptions{
 		Dsn:         dsn,
 		Environment: environment,
 		Release:     "reverie@" + release, // never empty, or the client would look for one with git
-		HTTPClient:  &http.Client{Transport: lifeline{life, http.DefaultTransport.(*http.Transport).Clone()}},
+		HTTPClient:  sender,
 		// What they add is about the machine, its environment and its modules.
 		Integrations: func([]sentry.Integration) []sentry.Integration { return nil },
 		BeforeSend: func(event *sentry.Event, _ *sentry.EventHint) *sentry.Event {
@@ -47,7 +52,7 @@ func OpenSentry(dsn, environment, release string) (*Sentry, error) {
 		cancel()
 		return nil, fmt.Errorf("[sentry]: open the client: %w", err)
 	}
-	return &Sentry{client, cancel}, nil
+	return &Sentry{client, sender, cancel}, nil
 }
 
 // Capture reports the error of a failed run, with tags such as job, group_id and
@@ -87,6 +92,7 @@ func (s *Sentry) Close(timeout time.Duration) bool {
 	sent := s.Flush(timeout)
 	s.cancel()
 	s.client.Close()
+	s.http.CloseIdleConnections()
 	return sent
 }
 

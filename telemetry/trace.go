@@ -59,12 +59,7 @@ func OpenTracer(ctx context.Context, o TraceOptions) (*Tracer, error) {
 		return nil, err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	client := &http.Client{
-		Transport: transport,
-		Timeout:   exportTimeout,
-		// The headers may hold a key, which belongs to the configured host alone.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	client := &http.Client{Transport: transport, Timeout: exportTimeout, CheckRedirect: noRedirect}
 	// Every option that the environment could set is given here.
 	exporter, err := otlptracehttp.New(ctx,
 		otlptracehttp.WithEndpointURL(address),
@@ -89,6 +84,9 @@ func OpenTracer(ctx context.Context, o TraceOptions) (*Tracer, error) {
 	}
 	return t, nil
 }
+
+// noRedirect keeps requests to the configured host: their headers hold its key.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func newTracer(processor sdktrace.SpanProcessor, o TraceOptions) *Tracer {
 	provider := sdktrace.NewTracerProvider(
