@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,8 +30,11 @@ func (d *database) RecordCall(_ context.Context, call reverie.Call) error {
 		return errors.New("no space left")
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.calls = append(d.calls, call)
+	d.mu.Unlock()
+	for range 100 { // the row is there before the caller knows: let others look at it
+		runtime.Gosched()
+	}
 	return nil
 }
 
