@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,6 +104,7 @@ func (a *app) examine(ctx context.Context) []finding {
 	}
 	note("clock", fmt.Sprintf("within %s of the database's", info.Skew.Abs().Round(time.Millisecond)), err)
 	if openErr == nil {
+		a.examineGroups(ctx, note)
 		a.examineModels(ctx, note)
 	}
 	return out
@@ -125,6 +127,23 @@ func (a *app) privateNote() string {
 		note += fmt.Sprintf(" (its server runs as %s, who cannot enter %s)", l.User, l.Asked)
 	}
 	return note
+}
+
+// examineGroups finds groups that wait for a person.
+func (a *app) examineGroups(ctx context.Context, note func(check, detail string, err error) bool) {
+	const named = 3
+	parked, err := a.store.GroupList(ctx, reverie.GroupQuery{State: reverie.GroupParked, Limit: named + 1})
+	if err == nil && len(parked) > 0 {
+		var names []string
+		for _, g := range parked[:min(named, len(parked))] {
+			names = append(names, g.ID)
+		}
+		if len(parked) > named {
+			names = append(names, "and more")
+		}
+		err = fmt.Errorf("parked after repeated failure: %s; `reverie groups list --state parked` says why", strings.Join(names, ", "))
+	}
+	note("groups", "none is parked", err)
 }
 
 // examineModels asks each model one small question.

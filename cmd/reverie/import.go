@@ -62,6 +62,7 @@ func (a *app) importFile(cmd *cobra.Command, name string, g reverie.Group, stric
 	if g.Language == "" {
 		g.Language = a.cfg.Group.Language
 	}
+	g.DayBoundary = a.cfg.Group.DayBoundary
 	if err := checkGroup(g); err != nil {
 		return err
 	}

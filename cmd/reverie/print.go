@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,14 +61,44 @@ type table struct{ rows [][]string }
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
+// note adds lines that are in no column.
+func (t *table) note(lines ...string) {
+	for _, l := range lines {
+		t.rows = append(t.rows, []string{l})
+	}
+}
+
+// trim drops those of the named columns that hold nothing in any row.
+func (t *table) trim(names ...string) {
+	for _, name := range names {
+		i := slices.Index(t.rows[0], name)
+		if slices.ContainsFunc(t.rows[1:], func(row []string) bool { return i < len(row) && len(row) > 1 && row[i] != "" }) {
+			continue
+		}
+		for n, row := range t.rows {
+			if i < len(row) && len(row) > 1 {
+				t.rows[n] = slices.Delete(row, i, i+1)
+			}
+		}
+	}
+}
+
+var paintPattern = regexp.MustCompile("\x1b\\[[0-9]+m")
+
+// width is what a cell takes up on a screen.
+func width(cell string) int { return uniseg.StringWidth(paintPattern.ReplaceAllString(cell, "")) }
+
 func (t *table) write(w io.Writer, s style) error {
 	var widths []int
 	for _, row := range t.rows {
+		if len(row) == 1 {
+			continue // a note
+		}
 		for i, cell := range row {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], uniseg.StringWidth(cell))
+			widths[i] = max(widths[i], width(cell))
 		}
 	}
 	for n, row := range t.rows {
@@ -77,7 +109,7 @@ func (t *table) write(w io.Writer, s style) error {
 			}
 			b.WriteString(cell)
 			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", widths[i]-uniseg.StringWidth(cell)))
+				b.WriteString(strings.Repeat(" ", widths[i]-width(cell)))
 			}
 		}
 		line := strings.TrimRight(b.String(), " ")

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/jobs"
+)
+
+func newGroupsList(a *app) *cobra.Command {
+	var q reverie.GroupQuery
+	var state string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List groups by id, with how they stand",
+		Long: `List groups by id, with what waits and what went wrong.
+
+A parked group failed so often in a row ([jobs] park_after) that it waits for
+'reverie groups resume'; a paused one waits because somebody asked for it. OLDEST
+is the date, in the group's own calendar, of the oldest pending message. Times of
+runs are in UTC. Columns that would hold nothing are left out.`,
+		Example: `  reverie groups list
+  reverie groups list --state parked
+  reverie groups list --limit 500 --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch q.State = reverie.GroupState(state); q.State {
+			case "", reverie.GroupActive, reverie.GroupPaused, reverie.GroupParked:
+			default:
+				return usageError(fmt.Errorf("--state %q: it is active, paused or parked", state))
+			}
+			if q.Limit < 1 || q.Limit > maxListed {
+				return usageError(fmt.Errorf("--limit %d: it is 1 to %d", q.Limit, maxListed))
+			}
+			if cmd.Flags().Changed("group") && q.GroupID == "" {
+				return usageError(fmt.Errorf("--group: the id of the group is empty"))
+			}
+			return a.listGroups(cmd.Context(), q, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&state, "state", "", "only these: active, paused or parked")
+	f.StringVar(&q.GroupID, "group", "", "only this one")
+	f.StringVar(&q.After, "after", "", "only ids after this one")
+	f.IntVar(&q.Limit, "limit", 100, "groups at most")
+	f.BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// listedGroup is a group as --json lists it.
+type listedGroup struct {
+	reverie.GroupEntry
+	State reverie.GroupState `json:"state"`
+}
+
+func (a *app) listGroups(ctx context.Context, q reverie.GroupQuery, asJSON bool) error {
+	if err := a.open(ctx); err != nil {
+		return err
+	}
+	limit := q.Limit
+	q.Limit++ // to see whether there are more
+	groups, err := a.store.GroupList(ctx, q)
+	if err != nil {
+		return unknownGroup(err)
+	}
+	next := ""
+	if len(groups) > limit {
+		groups = groups[:limit]
+		next = groups[limit-1].ID
+	}
+	if asJSON {
+		listed := []listedGroup{}
+		for _, g := range groups {
+			listed = append(listed, listedGroup{g, stateOf(g)})
+		}
+		return printJSON(a.stdout, struct {
+			Success bool          `json:"success"`
+			Groups  []listedGroup `json:"groups"`
+			Next    string        `json:"next,omitempty"` // for --after
+		}{true, listed, next})
+	}
+	if len(groups) == 0 {
+		return a.noGroups(q)
+	}
+	if err := a.printGroups(groups); err != nil {
+		return err
+	}
+	if next != "" {
+		_, err = fmt.Fprintf(a.stdout, "the first %d; go on with --after %s\n", limit, quoted(next))
+	}
+	return err
+}
+
+func (a *app) noGroups(q reverie.GroupQuery) error {
+	text := "no groups; `reverie import FILE --group G` or `reverie groups add G` makes one"
+	switch {
+	case q.State != "" && q.GroupID != "":
+		text = fmt.Sprintf("%s is not %s", visible(q.GroupID), q.State)
+	case q.State != "":
+		text = fmt.Sprintf("no %s groups", q.State)
+	case q.After != "":
+		text = "no more groups"
+	}
+	_, err := fmt.Fprintln(a.stdout, text)
+	return err
+}
+
+// stateOf is how a group stands; one that is parked and paused is parked.
+func stateOf(g reverie.GroupEntry) reverie.GroupState {
+	switch {
+	case g.Parked():
+		return reverie.GroupParked
+	case g.Paused:
+		return reverie.GroupPaused
+	}
+	return reverie.GroupActive
+}
+
+func (a *app) printGroups(groups []reverie.GroupEntry) error {
+	s := a.style()
+	var t table
+	t.row("GROUP", "NAME", "ZONE", "LANG", "STATE", "PENDING", "OLDEST", "MEMORIES", "LAST RUN")
+	for _, g := range groups {
+		state := string(stateOf(g))
+		switch stateOf(g) {
+		case reverie.GroupParked:
+			if state = s.red(state); g.Paused {
+				state += ", paused"
+			}
+		case reverie.GroupPaused:
+			state = s.amber(state)
+		}
+		oldest, err := oldestDate(g)
+		t.row(visible(g.ID), visible(reverie.Excerpt(g.Name, 24)), zone(g.Group), g.Language, state,
+			strconv.Itoa(g.Pending), oldest, strconv.Itoa(g.Active), lastRun(s, g.LastRun))
+		if err != nil {
+			t.note("  " + visible(err.Error()))
+		}
+		for _, b := range g.Setbacks {
+			t.note("  "+setbackText(b), "  "+remedy(b, g.ID))
+		}
+	}
+	t.trim("NAME", "LANG", "OLDEST")
+	return t.write(a.stdout, s)
+}
+
+// oldestDate is the date of the oldest pending message in the group's calendar.
+func oldestDate(g reverie.GroupEntry) (string, error) {
+	if g.OldestPending == nil {
+		return "", nil
+	}
+	cal, err := jobs.CalendarOf(g.Group)
+	if err != nil {
+		return "?", err
+	}
+	return cal.Containing(*g.OldestPending).Date, nil
+}
+
+func lastRun(s style, r *reverie.Run) string {
+	if r == nil {
+		return "-"
+	}
+	return stamp(r.StartedAt) + " " + paintStatus(s, r.Status)
+}

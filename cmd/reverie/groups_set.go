@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/jobs"
+)
+
+func newGroupsSet(a *app) *cobra.Command {
+	var to reverie.Group
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "set GROUP",
+		Short: "Change a group's name, time zone, day boundary or language",
+		Long: `Set changes what is given and leaves the rest.
+
+A new time zone or day boundary holds from the next date on: the date that is
+open now still ends as it would have, and the nights before it stay what they
+were, so that no message falls into two nights or none. Where the group never
+had a run, the new calendar holds for all its dates.`,
+		Example: `  reverie groups set g1 --time-zone Europe/Berlin
+  reverie groups set g1 --day-boundary 04:00 --name "Game nights"`,
+		Args: oneGroup,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			change, err := groupChange(cmd, args[0], &to)
+			if err != nil {
+				return err
+			}
+			return a.setGroup(cmd, args[0], change, asJSON)
+		},
+	}
+	groupFlags(cmd, &to)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// groupChange is what the flags ask for. All its errors are usage errors.
+func groupChange(cmd *cobra.Command, id string, to *reverie.Group) (reverie.GroupChange, error) {
+	var c reverie.GroupChange
+	given := func(flag string, value *string) *string {
+		if cmd.Flags().Changed(flag) {
+			return value
+		}
+		return nil
+	}
+	c.Name, c.TimeZone = given("name", &to.Name), given("time-zone", &to.TimeZone)
+	c.DayBoundary, c.Language = given("day-boundary", &to.DayBoundary), given("language", &to.Language)
+	if c == (reverie.GroupChange{}) {
+		return c, usageError(fmt.Errorf("nothing to set: give --name, --time-zone, --day-boundary or --language\nsee '%s --help'", cmd.CommandPath()))
+	}
+	for flag, value := range map[string]*string{"time-zone": c.TimeZone, "day-boundary": c.DayBoundary} {
+		if value != nil && *value == "" {
+			return c, usageError(fmt.Errorf("--%s must not be empty", flag))
+		}
+	}
+	asked := reverie.Group{ID: id}
+	c.Apply(&asked)
+	if err := asked.Normalize(); err != nil {
+		return c, usageError(err)
+	}
+	return c, nil
+}
+
+func (a *app) setGroup(cmd *cobra.Command, id string, change reverie.GroupChange, asJSON bool) error {
+	ctx := cmd.Context()
+	if err := a.open(ctx); err != nil {
+		return err
+	}
+	before, err := a.store.Group(ctx, id)
+	if err != nil {
+		return unknownGroup(err)
+	}
+	cal, err := jobs.CalendarOf(before)
+	if err != nil {
+		return err
+	}
+	open := cal.Containing(a.now())
+	g, err := a.store.ChangeGroup(ctx, id, change, open.Until)
+	if err != nil {
+		return unknownGroup(err)
+	}
+	reply := groupReply{Success: true, Group: g}
+	if !g.SameCalendar(before) {
+		if reply.AppliesFrom, err = appliesFrom(g, open.Until); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return printJSON(a.stdout, reply)
+	}
+	return a.printSet(before, reply, open)
+}
+
+// appliesFrom is the first date of a group's calendar that begins at until, ""
+// where no other calendar was before it.
+func appliesFrom(g reverie.Group, until time.Time) (string, error) {
+	if len(g.Past) == 0 || g.Past[len(g.Past)-1].ValidUntil.Before(until) {
+		return "", nil
+	}
+	cal, err := jobs.CalendarOf(g)
+	if err != nil {
+		return "", err
+	}
+	return cal.Containing(until).Date, nil
+}
+
+// printSet says what a group is now, and what of it holds from when on.
+func (a *app) printSet(before reverie.Group, r groupReply, open reverie.Window) error {
+	var changed []error
+	line := func(format string, args ...any) {
+		_, err := fmt.Fprintf(a.stdout, "%s: "+format+"\n", append([]any{visible(before.ID)}, args...)...)
+		changed = append(changed, err)
+	}
+	g := r.Group
+	if g.Name != before.Name {
+		line("name %q", g.Name)
+	}
+	if g.Language != before.Language {
+		line("language %s", languageName(g.Language))
+	}
+	switch {
+	case g.SameCalendar(before):
+	case r.AppliesFrom == "":
+		line("dates in %s, for all its dates: it had no run yet", zone(g))
+	default:
+		line("dates in %s, applies from %s on; %s still ends at %s UTC", zone(g), r.AppliesFrom, open.Date, stamp(open.Until))
+	}
+	if len(changed) == 0 {
+		line("nothing changed: it is so already")
+	}
+	return errors.Join(changed...)
+}
+
+func languageName(language string) string {
+	if language == "" {
+		return "that of the messages"
+	}
+	return language
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/jobs"
+)
+
+// maxListed bounds what one list holds.
+const maxListed = 1_000_000
+
+func newRunsList(a *app) *cobra.Command {
+	var q reverie.RunQuery
+	var job, status, since string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List runs, newest first",
+		Long: `List runs of all groups or of one, newest first.
+
+WINDOW is the date, or the dates, of the group's own calendar that the run was
+for; a run that was for no whole dates shows instants instead, and one without
+an end of its own reached up to when it started. All times are in UTC.
+
+CHANGES has a sign for each kind, and leaves out what is zero:
+  +created ~updated -deleted =kept !refused ?held
+MESSAGES counts those consumed, TOKENS input and output together, TRY the
+attempts at that window. Columns that would hold nothing are left out.
+
+--since takes a date (from midnight UTC on), an instant in RFC 3339, or an age
+such as 90m, 24h or 7d.`,
+		Example: `  reverie runs list --group g1
+  reverie runs list --status failed --since 24h
+  reverie runs list --since 2026-01-15 --limit 200 --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := readRunQuery(&q, job, status, since, a.now()); err != nil {
+				return err
+			}
+			return a.listRuns(cmd.Context(), q, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&q.GroupID, "group", "", "only this group's")
+	f.StringVar(&job, "job", "", "only of this job: "+jobNames())
+	f.StringVar(&status, "status", "", "only these: running, succeeded, held, deferred, failed or rejected; held finds all of which something waits")
+	f.StringVar(&since, "since", "", "only those started since: a date (midnight UTC), an instant, or an age (24h, 7d)")
+	f.IntVar(&q.Limit, "limit", 20, "runs at most")
+	f.BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func jobNames() string {
+	names := make([]string, len(knownJobs))
+	for i, j := range knownJobs {
+		names[i] = string(j)
+	}
+	return strings.Join(names, ", ")
+}
+
+// readRunQuery checks what was asked for. All its errors are usage errors.
+func readRunQuery(q *reverie.RunQuery, job, status, since string, now time.Time) error {
+	if q.Job = reverie.Job(job); job != "" && !slices.Contains(knownJobs, q.Job) {
+		return usageError(fmt.Errorf("--job %q: there is only %s", job, jobNames()))
+	}
+	switch s := reverie.RunStatus(status); s {
+	case "", reverie.RunRunning, reverie.RunSucceeded, reverie.RunHeld, reverie.RunDeferred, reverie.RunFailed, reverie.RunRejected:
+		q.Status = s
+	default:
+		return usageError(fmt.Errorf("--status %q: it is running, succeeded, held, deferred, failed or rejected", status))
+	}
+	if q.Limit < 1 || q.Limit > maxListed {
+		return usageError(fmt.Errorf("--limit %d: it is 1 to %d", q.Limit, maxListed))
+	}
+	var err error
+	if q.Since, err = sinceWhen(since, now); err != nil {
+		return usageError(fmt.Errorf("--since: %w", err))
+	}
+	return nil
+}
+
+// sinceWhen reads a date (its midnight in UTC), an RFC 3339 instant, or an age,
+// counted back from now. Nothing is the zero time.
+func sinceWhen(s string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if age, ok := parseAge(s); ok {
+		return now.Add(-age).UTC(), nil
+	}
+	if t, err := time.Parse(time.DateOnly, s); err == nil {
+		return t, nil
+	}
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t.UTC(), nil
+	}
+	return time.Time{}, fmt.Errorf("%q is no date (2026-01-15, midnight UTC), no instant (2026-01-15T20:00:00+08:00) and no age (90m, 24h, 7d; at most %dd)", s, maxDays)
+}
+
+// parseAge reads a positive duration of at most maxDays; d is 24 hours.
+func parseAge(s string) (time.Duration, bool) {
+	const day = 24 * time.Hour
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.Atoi(days)
+		return time.Duration(n) * day, err == nil && n > 0 && n <= maxDays
+	}
+	age, err := time.ParseDuration(s)
+	return age, err == nil && age > 0 && age <= maxDays*day
+}
+
+func (a *app) listRuns(ctx context.Context, q reverie.RunQuery, asJSON bool) error {
+	if err := a.open(ctx); err != nil {
+		return err
+	}
+	if q.GroupID != "" { // no runs, or no such group?
+		if _, err := a.store.Group(ctx, q.GroupID); err != nil {
+			return unknownGroup(err)
+		}
+	}
+	limit := q.Limit
+	q.Limit++ // to see whether there are more
+	runs, err := a.store.Runs(ctx, q)
+	if err != nil {
+		return err
+	}
+	more := len(runs) > limit
+	runs = runs[:min(limit, len(runs))]
+	if asJSON {
+		return printJSON(a.stdout, struct {
+			Success bool               `json:"success"`
+			Runs    []reverie.RunEntry `json:"runs"`
+			More    bool               `json:"more,omitempty"` // there are older ones
+		}{true, append([]reverie.RunEntry{}, runs...), more})
+	}
+	if len(runs) == 0 {
+		_, err := fmt.Fprintln(a.stdout, "no runs")
+		return err
+	}
+	if err := a.printRuns(ctx, runs); err != nil {
+		return err
+	}
+	if more {
+		_, err = fmt.Fprintf(a.stdout, "the newest %d; more with --limit\n", limit)
+	}
+	return err
+}
+
+func (a *app) printRuns(ctx context.Context, runs []reverie.RunEntry) error {
+	calendars, err := a.calendars(ctx, runs)
+	if err != nil {
+		return err
+	}
+	s := a.style()
+	var t table
+	t.row("RUN", "GROUP", "JOB", "WINDOW", "STARTED", "TOOK", "STATUS", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
+	for _, r := range runs {
+		attempt := ""
+		if r.Attempt > 1 {
+			attempt = strconv.Itoa(r.Attempt)
+		}
+		t.row(r.ID, visible(reverie.Excerpt(r.GroupID, 24)), string(r.Job), windowOf(r.Run, calendars[r.GroupID]), stamp(r.StartedAt), took(r.Run),
+			paintStatus(s, r.Status), attempt, changed(r.Stats), compact(r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered),
+			compact(r.Spend.InputTokens+r.Spend.OutputTokens), usd(r.Spend.CostUSD))
+		if r.Error != "" {
+			t.note("  " + s.dim("why: ") + visible(reverie.Excerpt(r.Error, 160)))
+		}
+	}
+	t.trim("TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
+	return t.write(a.stdout, s)
+}
+
+// calendars are those of the runs' groups. A group whose calendar cannot be read
+// has that of UTC: its runs are worth seeing all the same.
+func (a *app) calendars(ctx context.Context, runs []reverie.RunEntry) (map[string]jobs.Calendar, error) {
+	var ids []string
+	for _, r := range runs {
+		ids = append(ids, r.GroupID)
+	}
+	slices.Sort(ids)
+	groups, err := a.store.Groups(ctx, slices.Compact(ids))
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]jobs.Calendar{}
+	for id, g := range groups {
+		found[id] = a.calendar(g)
+	}
+	return found, nil
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/store"
+)
+
+func newRunsShow(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show a run: its chunks, changes, refused lines, held plans, calls and what they cost",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			d, err := a.store.Run(ctx, "", args[0])
+			if err != nil {
+				return unknownRun(err)
+			}
+			g, err := a.groupEntry(ctx, d.Run.GroupID)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, runReply(d, g))
+			}
+			return a.printRun(d, g)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// unknownRun says where the ids of runs are to be had.
+func unknownRun(err error) error {
+	if errors.Is(err, reverie.ErrNotFound) {
+		return fmt.Errorf("%w; `reverie runs list` has the ids", err)
+	}
+	return err
+}
+
+// setbackOf is what holds a job of the group up, nil if nothing does.
+func setbackOf(g reverie.GroupEntry, job reverie.Job) *reverie.Setback {
+	if i := slices.IndexFunc(g.Setbacks, func(s reverie.Setback) bool { return s.Job == job }); i >= 0 {
+		return &g.Setbacks[i]
+	}
+	return nil
+}
+
+// runReply is a run as --json shows it.
+func runReply(d store.RunDetail, g reverie.GroupEntry) any {
+	changes := []reverie.ChangeReply{}
+	for _, c := range d.Changes {
+		changes = append(changes, c.Reply())
+	}
+	type heldReply struct {
+		ChunkNo int                `json:"chunk_no"`
+		Whole   bool               `json:"whole"`
+		Reason  string             `json:"reason"`
+		Status  reverie.HeldStatus `json:"status"`
+		Steps   []reverie.Step     `json:"steps"`
+	}
+	held := []heldReply{}
+	for _, h := range d.Held {
+		held = append(held, heldReply{h.ChunkNo, h.Whole, h.Reason, h.Status, h.Steps})
+	}
+	return struct {
+		Success bool                  `json:"success"`
+		Run     reverie.Run           `json:"run"`
+		Spend   reverie.Spend         `json:"spend"`
+		Setback *reverie.Setback      `json:"setback,omitempty"` // of the job, as it stands now
+		Chunks  []reverie.Chunk       `json:"chunks"`
+		Changes []reverie.ChangeReply `json:"changes"`
+		Held    []heldReply           `json:"held"`
+		Calls   []reverie.Call        `json:"calls"`
+	}{true, d.Run, d.Spend(), setbackOf(g, d.Run.Job), d.Chunks, changes, held, d.Calls}
+}
+
+func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry) error {
+	r, w, s := d.Run, a.stdout, a.style()
+	fmt.Fprintf(w, "%s  %s of %s  %s\n", s.bold(r.ID), r.Job, visible(r.GroupID), paintStatus(s, r.Status))
+	window := fmt.Sprintf("%s to %s UTC", stamp(r.WindowSince), stamp(r.WindowUntil))
+	if dates := datesOf(r, a.calendar(g.Group)); dates != "" {
+		window = dates + " (" + window + ")"
+	}
+	fmt.Fprintf(w, "  window    %s, attempt %d\n", window, r.Attempt)
+	fmt.Fprintf(w, "  model     %s, prompt version %s (%.12s)\n", r.Model, r.PromptVersion, r.PromptSHA256)
+	fmt.Fprintf(w, "  time      %s, took %s\n", stamp(r.StartedAt)+" UTC", took(r))
+	fmt.Fprintf(w, "  result    %s\n", counts(r.Stats))
+	fmt.Fprintf(w, "  spend     %s\n", spent(d.Spend()))
+	if r.Error != "" {
+		fmt.Fprintf(w, "  %s     %s\n", s.red("error"), visible(r.Error))
+	}
+	waits := slices.ContainsFunc(d.Held, func(h reverie.HeldPlan) bool { return h.Status == reverie.HeldWaiting })
+	for _, line := range whatNext(r, waits, g) {
+		fmt.Fprintf(w, "  to do     %s\n", line)
+	}
+	for _, c := range d.Changes {
+		a.printChange(s, c)
+	}
+	for _, c := range d.Chunks {
+		fmt.Fprintf(w, "chunk %d  %s  %s\n", c.No, c.Status, plural(len(c.MessageIDs), "message"))
+		for _, f := range c.Refusals {
+			a.printRefusal(s, f)
+		}
+	}
+	for _, h := range d.Held {
+		fmt.Fprintf(w, "held in chunk %d  %s  %s\n", h.ChunkNo, h.Status, visible(h.Reason))
+		for _, st := range h.Steps {
+			if st.Action != reverie.ActionKeep {
+				a.printChange(s, reverie.Change{Action: st.Action, OldStatement: st.OldStatement, NewStatement: st.Statement,
+					Summary: st.Reason, Version: st.Head.Version + 1, Evidence: st.Evidence})
+			}
+		}
+	}
+	if len(d.Calls) == 0 {
+		return nil
+	}
+	var t table
+	t.row("CALL", "MODEL", "IN", "OUT", "USD", "OUTCOME")
+	for _, c := range d.Calls {
+		t.row(c.Purpose, c.Provider+"/"+c.Model, fmt.Sprint(c.InputTokens), fmt.Sprint(c.OutputTokens), fmt.Sprintf("%.5f", c.CostUSD), c.Outcome)
+	}
+	return t.write(w, s)
+}
+
+// whatNext says what there is to do about a run that did not do all it should.
+func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
+	var lines []string
+	if waits {
+		lines = append(lines, fmt.Sprintf("`reverie runs approve %s`, or `reverie runs reject %[1]s`", r.ID))
+	}
+	setback := setbackOf(g, r.Job)
+	switch {
+	case r.Status == reverie.RunRunning:
+		return append(lines, "it is under way; if its process was killed, the group's next run continues it")
+	case r.Status != reverie.RunFailed && r.Status != reverie.RunDeferred:
+		return lines
+	case setback != nil:
+		lines = append(lines, remedy(*setback, g.ID))
+	case g.Pending == 0:
+		return append(lines, "nothing: no message of the group is pending any more")
+	default:
+		lines = append(lines, fmt.Sprintf("%s of the group pending; the next run takes them, `reverie evolve --group %s` at once", plural(g.Pending, "message"), quoted(g.ID)))
+	}
+	if g.Paused && !g.Parked() {
+		lines = append(lines, fmt.Sprintf("the group is paused: `reverie groups resume %s`", operand(g.ID)))
+	}
+	return lines
+}
+
+// spent sums up what a run's calls have cost.
+func spent(s reverie.Spend) string {
+	return fmt.Sprintf("%s, %d tokens in, %d out, %s USD", plural(s.Calls, "call"), s.InputTokens, s.OutputTokens, cmp.Or(usd(s.CostUSD), "0"))
+}
