@@ -26,6 +26,9 @@ type Leases struct {
 	Holder string // names this process to people: host:pid
 	// Beat returns a channel that fires every d, and its stop; nil is a ticker.
 	Beat func(d time.Duration) (<-chan time.Time, func())
+	// Takeover hears of each lease that the holder before did not give back: its
+	// process died or stood still. nil is nobody.
+	Takeover func(groupID string)
 }
 
 // Held is a lease that this process has, renewed in the background.
@@ -51,6 +54,9 @@ func (l *Leases) With(ctx context.Context, groupID string, fn func(ctx context.C
 	lease, err := l.Store.AcquireLease(ctx, groupID, reverie.LeaseGroup, l.Holder, reverie.LeaseTTL)
 	if err != nil {
 		return fmt.Errorf("lease group %q: %w", groupID, err)
+	}
+	if lease.TakenOver && l.Takeover != nil {
+		l.Takeover(groupID)
 	}
 	held := &Held{lease: lease}
 	inner, cancel := context.WithCancelCause(ctx)

@@ -21,6 +21,7 @@ type ledger struct {
 	renewed  chan struct{} // one for each renewal, after it
 	renewErr error         // nil: the renewal succeeds
 	freeErr  error
+	taken    bool          // the holder before did not release it
 	released []string      // holders that gave it back, and whether their context was alive
 	inRenew  chan struct{} // not nil: a renewal says that it has begun, and waits
 }
@@ -36,7 +37,7 @@ func (l *ledger) AcquireLease(_ context.Context, groupID, name, holder string, t
 	}
 	l.holder = holder
 	l.fence++
-	return reverie.Lease{GroupID: groupID, Name: name, Holder: holder, Fence: l.fence}, nil
+	return reverie.Lease{GroupID: groupID, Name: name, Holder: holder, Fence: l.fence, TakenOver: l.taken}, nil
 }
 
 func (l *ledger) RenewLease(ctx context.Context, lease reverie.Lease, _ time.Duration) (time.Time, error) {
@@ -211,6 +212,29 @@ func TestRelease(t *testing.T) {
 		err := leases.With(t.Context(), "g1", func(context.Context, *jobs.Held) error { return c.work })
 		if got := fmt.Sprint(err); got != c.want && !(err == nil && c.want == "") {
 			t.Errorf("work %v, release %v: %v", c.work, c.release, err)
+		}
+	}
+}
+
+// TestTakeover tells of a lease that the holder before lost, and of no other.
+func TestTakeover(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		l, _, leases := setUp()
+		l.taken = taken
+		var told []string
+		leases.Takeover = func(groupID string) { told = append(told, groupID) }
+		err := leases.With(t.Context(), "g1", func(context.Context, *jobs.Held) error {
+			if len(told) == 1 != taken {
+				t.Errorf("taken over %v: told of %q", taken, told)
+			}
+			return nil
+		})
+		if err != nil || taken && told[0] != "g1" {
+			t.Errorf("%v, told of %q", err, told)
+		}
+		leases.Takeover = nil
+		if err := leases.With(t.Context(), "g1", func(context.Context, *jobs.Held) error { return nil }); err != nil {
+			t.Errorf("nobody listens: %v", err)
 		}
 	}
 }
