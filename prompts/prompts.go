@@ -1,12 +1,11 @@
 // Package prompts holds the texts that Reverie sends to models, in Chinese and
 // English, embedded in the binary. Each is a file beside this one with a name
 // and a version in its head; a directory of the operator's may replace any of
-// them. A text is rendered from typed data, and its version and hash are
-// recorded with each run.
+// them, and so may a project of Langfuse. A text is rendered from typed data,
+// and its version and hash are recorded with each run.
 package prompts
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -32,25 +31,27 @@ const (
 )
 
 // Set is a complete set of prompts: the embedded ones, some replaced by the
-// operator's. Safe for concurrent use.
+// operator's or by Langfuse's. Safe for concurrent use.
 type Set struct {
 	texts map[string]*text // "memory_evolve.en"
 }
 
 // text is one prompt in one language.
 type text struct {
-	name, version string
-	sha256        string // of the file's bytes
-	body          *template.Template
+	version string
+	sha256  string // see Rendered
+	origin  string // where it comes from, for people
+	system  *template.Template
+	user    *template.Template // what stands around the data; nil: nothing does
 }
 
 // Rendered is a prompt ready to be sent.
 type Rendered struct {
 	System  string
-	User    string // one JSON object, data only
+	User    string // one JSON object, data only; a chat prompt of Langfuse may put words around it
 	Name    string // memory_evolve.en
-	Version string
-	SHA256  string // of the prompt's file
+	Version string // of the file's head; "langfuse:7" for version 7 there
+	SHA256  string // of the prompt's file, or of what Langfuse has: see [Set.With]
 }
 
 // Open returns the embedded prompts, with those of dir (memory_evolve.en.md and
@@ -67,7 +68,7 @@ func Open(dir string) (*Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read embedded prompt %s: %w", name, err)
 		}
-		if err := s.add(name, raw); err != nil {
+		if err := s.add(name, "the built-in text", raw); err != nil {
 			return nil, err
 		}
 	}
@@ -96,7 +97,7 @@ func (s *Set) override(dir string) error {
 		}
 		raw, err := os.ReadFile(path)
 		if err == nil {
-			err = s.add(e.Name(), raw)
+			err = s.add(e.Name(), "the file "+path, raw)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("prompt file %s: %w: %w", path, reverie.ErrConfiguration, err))
@@ -111,45 +112,43 @@ func (s *Set) files() []string {
 	return names
 }
 
-// trials are what a template is tried on: one for either side of its conditions.
-var trials = []EvolveSystem{{}, {Active: 3, Shown: 2, Target: 1}}
-
-// add parses one prompt file: a head between --- lines, then a template. The
-// template is tried, so that a misspelt field fails here.
-func (s *Set) add(file string, raw []byte) error {
+// add parses one prompt file: a head between --- lines, then a template.
+func (s *Set) add(file, origin string, raw []byte) error {
 	key := strings.TrimSuffix(file, ".md")
-	head, body, ok := strings.Cut(strings.TrimPrefix(strings.ReplaceAll(string(raw), "\r\n", "\n"), "---\n"), "\n---\n")
-	if !ok {
-		return fmt.Errorf("prompt %s: the head (--- name, version ---) is missing", file)
-	}
-	sum := sha256.Sum256(raw)
-	t := &text{sha256: hex.EncodeToString(sum[:])}
-	for line := range strings.Lines(head) {
-		field, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		switch field {
-		case "name":
-			t.name = strings.TrimSpace(value)
-		case "version":
-			t.version = strings.TrimSpace(value)
-		default:
-			return fmt.Errorf("prompt %s: unknown field %q in its head; it has name and version", file, field)
-		}
-	}
-	if name, _, _ := strings.Cut(key, "."); t.name != name || t.version == "" {
-		return fmt.Errorf("prompt %s: its head must say name: %s and a version", file, name)
-	}
-	tmpl, err := template.New(key).Option("missingkey=error").Parse(strings.TrimSpace(body))
+	head, body, err := cutHead(string(raw))
 	if err != nil {
 		return fmt.Errorf("prompt %s: %w", file, err)
 	}
-	for _, data := range trials {
-		if err := tmpl.Execute(&bytes.Buffer{}, data); err != nil {
-			return fmt.Errorf("prompt %s: %w", file, err)
-		}
+	if name, _, _ := strings.Cut(key, "."); head["name"] != name || head["version"] == "" {
+		return fmt.Errorf("prompt %s: its head must say name: %s and a version", file, name)
 	}
-	t.body = tmpl
+	t, err := parseText(key, body, nil)
+	if err != nil {
+		return fmt.Errorf("prompt %s: %w", file, err)
+	}
+	sum := sha256.Sum256(raw)
+	t.version, t.sha256, t.origin = head["version"], hex.EncodeToString(sum[:]), origin
 	s.texts[key] = t
 	return nil
+}
+
+// cutHead cuts a text after the head between --- lines, which says name and
+// version.
+func cutHead(raw string) (head map[string]string, body string, err error) {
+	raw = strings.ReplaceAll(raw, "\r\n", "\n")
+	above, body, ok := strings.Cut(strings.TrimPrefix(raw, "---\n"), "\n---\n")
+	if !ok {
+		return nil, "", errors.New("the head (--- name, version ---) is missing")
+	}
+	head = map[string]string{}
+	for line := range strings.Lines(above) {
+		field, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if field != "name" && field != "version" {
+			return nil, "", fmt.Errorf("unknown field %q in its head; it has name and version", field)
+		}
+		head[field] = strings.TrimSpace(value)
+	}
+	return head, body, nil
 }
 
 // Version returns the version and hash of a prompt in a language, as its runs
@@ -169,15 +168,22 @@ func (s *Set) render(name, language string, system, user any) (Rendered, error) 
 	if !ok {
 		return Rendered{}, fmt.Errorf("prompt %s: %w", key, reverie.ErrNotFound)
 	}
-	var sys, data bytes.Buffer
-	if err := t.body.Execute(&sys, system); err != nil {
-		return Rendered{}, fmt.Errorf("render prompt %s: %w", key, err)
-	}
-	enc := json.NewEncoder(&data)
-	enc.SetEscapeHTML(false) // < as \u003c costs tokens, and a JSON string cannot be left anyway
-	if err := enc.Encode(user); err != nil {
+	data, err := encode(user)
+	if err != nil {
 		return Rendered{}, fmt.Errorf("encode the data of prompt %s: %w", key, err)
 	}
-	return Rendered{System: sys.String(), User: strings.TrimSpace(data.String()),
-		Name: key, Version: t.version, SHA256: t.sha256}, nil
+	r := Rendered{Name: key, Version: t.version, SHA256: t.sha256}
+	if r.System, r.User, err = t.fill(system, data); err != nil {
+		return Rendered{}, fmt.Errorf("render prompt %s: %w", key, err)
+	}
+	return r, nil
+}
+
+// encode writes a value as JSON on one line.
+func encode(v any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // < as \u003c costs tokens, and a JSON string cannot be left anyway
+	err := enc.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
 }

@@ -1,0 +1,193 @@
+package prompts
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Langfuse is a project of Langfuse that keeps prompts, by our names for them:
+// memory_evolve.en, memory_evolve.zh.
+type Langfuse struct {
+	BaseURL   string // such as https://cloud.langfuse.com; "" = none
+	PublicKey string
+	SecretKey string
+	Label     string        // which version of a prompt is taken; default production
+	Timeout   time.Duration // for one prompt; default 5 s
+	// HTTPClient makes the requests; nil: one of its own. Redirects are never
+	// followed, since the keys would go along.
+	HTTPClient *http.Client
+}
+
+// maxReply bounds what is read of an answer, in bytes.
+const maxReply = 1 << 20
+
+// With returns a set with the prompts that Langfuse has in place of those of s,
+// which stays as it was. Each is asked for once. One that cannot be had, or not
+// be used, is as in s; a warning names it, says why and what is used instead.
+//
+// A prompt is written like a file of ours, see [Open]; a head is not needed. Of a
+// chat prompt the system messages, a blank line between them, are the system
+// part. It may have one user message, with {{data}} once where the data goes,
+// else the user part is the data alone. Other messages are not accepted. The
+// hash is that of the prompt's text, for a chat prompt of its messages as JSON:
+// [{"role":"...","content":"..."}], without spaces.
+func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
+	if l == nil || l.BaseURL == "" {
+		return s, nil
+	}
+	keys := slices.Sorted(maps.Keys(s.texts))
+	texts := make([]*text, len(keys))
+	warnings := make([]string, len(keys))
+	var fetches sync.WaitGroup
+	for i, key := range keys {
+		fetches.Go(func() {
+			var err error
+			if texts[i], err = l.fetch(ctx, key); err != nil {
+				texts[i] = s.texts[key]
+				warnings[i] = l.redact(fmt.Sprintf("prompt %s from Langfuse: %v; using %s, version %s", key, err, texts[i].origin, texts[i].version))
+			}
+		})
+	}
+	fetches.Wait()
+	with := &Set{texts: make(map[string]*text, len(keys))}
+	for i, key := range keys {
+		with.texts[key] = texts[i]
+	}
+	return with, slices.DeleteFunc(warnings, func(w string) bool { return w == "" })
+}
+
+// redact takes the secret key out of what a server may have repeated.
+func (l *Langfuse) redact(s string) string {
+	if l.SecretKey == "" {
+		return s
+	}
+	return strings.ReplaceAll(s, l.SecretKey, "***")
+}
+
+// fetch gets one prompt and reads it.
+func (l *Langfuse) fetch(ctx context.Context, key string) (*text, error) {
+	body, err := l.get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var reply struct {
+		Version int             `json:"version"`
+		Type    string          `json:"type"`
+		Prompt  json.RawMessage `json:"prompt"`
+	}
+	if err := json.Unmarshal(body, &reply); err != nil {
+		return nil, fmt.Errorf("the answer is none of Langfuse's: %w", err)
+	}
+	if reply.Version < 1 {
+		return nil, errors.New("the answer is none of Langfuse's: it has no version")
+	}
+	var t *text
+	var source string // what the hash is of
+	switch reply.Type {
+	case "text":
+		if err := json.Unmarshal(reply.Prompt, &source); err != nil {
+			return nil, fmt.Errorf("its text cannot be read: %w", err)
+		}
+		t, err = parseText(key, cutOptionalHead(source), nil)
+	case "chat":
+		t, source, err = readChat(key, reply.Prompt)
+	default:
+		return nil, fmt.Errorf("its type is %.20q; write one of type text or chat", reply.Type)
+	}
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(source))
+	t.version, t.sha256, t.origin = fmt.Sprintf("langfuse:%d", reply.Version), hex.EncodeToString(sum[:]), "the earlier one from Langfuse"
+	return t, nil
+}
+
+// get returns the body of a good answer.
+func (l *Langfuse) get(ctx context.Context, key string) ([]byte, error) {
+	timeout := cmp.Or(l.Timeout, 5*time.Second)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s; raise [prompts.langfuse] timeout if this goes on", timeout))
+	defer cancel()
+	address := strings.TrimRight(l.BaseURL, "/") + "/api/public/v2/prompts/" + url.PathEscape(key) +
+		"?label=" + url.QueryEscape(l.label())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, fmt.Errorf("[prompts.langfuse] base_url is no address: %w", cause(ctx, err))
+	}
+	req.SetBasicAuth(l.PublicKey, l.SecretKey)
+	req.Header.Set("Accept", "application/json")
+	var client http.Client
+	if l.HTTPClient != nil {
+		client = *l.HTTPClient
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("the server could not be asked: %w", cause(ctx, err))
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, l.refused(resp)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the answer broke off: %w", cause(ctx, err))
+	case len(body) > maxReply:
+		return nil, fmt.Errorf("the answer has more than %d bytes", maxReply)
+	}
+	return body, nil
+}
+
+func (l *Langfuse) label() string { return cmp.Or(l.Label, "production") }
+
+// cause says why a request ended, without the address, which may hold a password.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if asked := (*url.Error)(nil); errors.As(err, &asked) {
+		return asked.Err
+	}
+	return err
+}
+
+// refused says what a status means and what to do.
+func (l *Langfuse) refused(resp *http.Response) error {
+	switch status := resp.StatusCode; {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return fmt.Errorf("access was refused (HTTP %d); check [prompts.langfuse] public_key and secret_key", status)
+	case status == http.StatusNotFound:
+		return fmt.Errorf("there is none with label %q (HTTP 404); create it, or give that label to a version of it", l.label())
+	case status >= 300 && status < 400:
+		to := "elsewhere"
+		if location, err := resp.Location(); err == nil {
+			to = fmt.Sprintf("%s://%.100s", location.Scheme, location.Host)
+		}
+		return fmt.Errorf("the server sends us to %s (HTTP %d), where the keys do not go; set [prompts.langfuse] base_url to where it is", to, status)
+	default:
+		return fmt.Errorf("the server answered HTTP %d", status)
+	}
+}
+
+// cutOptionalHead cuts a text after a head like that of our files, if it has one.
+func cutOptionalHead(text string) string {
+	if strings.HasPrefix(text, "---") {
+		if _, body, err := cutHead(text); err == nil {
+			return body
+		}
+	}
+	return text
+}

@@ -1,0 +1,100 @@
+package prompts
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"text/template"
+	"unicode"
+)
+
+// A prompt is a Go template over its data: {{.Active}}, {{if gt .Active .Target}}.
+// Each field may also be written alone in lower snake case, {{max_creates}}, as
+// people do in Langfuse.
+
+// dataMark is what {{data}} leaves behind, to be replaced by the data after the
+// template has run: what stands in a chat is never read as a template.
+const dataMark = "\x00data\x00"
+
+// alone is an action that is one lower-case word, with its trim marks.
+var alone = regexp.MustCompile(`(\{\{(?:-\s)?\s*)([a-z][a-z_]*)(\s*(?:\s-)?\}\})`)
+
+// fields are the names of the data's fields by their lower snake case.
+var fields = func() map[string]string {
+	names := map[string]string{}
+	for field := range reflect.TypeFor[EvolveSystem]().Fields() {
+		var snake strings.Builder
+		for i, r := range field.Name {
+			if unicode.IsUpper(r) && i > 0 {
+				snake.WriteByte('_')
+			}
+			snake.WriteRune(unicode.ToLower(r))
+		}
+		names[snake.String()] = field.Name
+	}
+	return names
+}()
+
+// trials are what a prompt is tried on: one for either side of its conditions.
+var trials = []EvolveSystem{{StatementLanguage: "English"}, {StatementLanguage: "中文", Active: 3, Shown: 2, Target: 1}}
+
+// parse reads a template. The user part's may say {{data}}.
+func parse(name, body string, user bool) (*template.Template, error) {
+	body = alone.ReplaceAllStringFunc(body, func(action string) string {
+		part := alone.FindStringSubmatch(action)
+		if field, ok := fields[part[2]]; ok {
+			return part[1] + "$." + field + part[3]
+		}
+		return action
+	})
+	t := template.New(name).Option("missingkey=error")
+	if user {
+		t.Funcs(template.FuncMap{"data": func() string { return dataMark }})
+	}
+	return t.Parse(strings.TrimSpace(body))
+}
+
+// parseText reads the templates of a prompt, that of its user part nil if it has
+// none, and tries them, so that a misspelt field is found before a run is.
+func parseText(name, system string, user *string) (*text, error) {
+	if strings.TrimSpace(system) == "" {
+		return nil, errors.New("its text is empty")
+	}
+	t := &text{}
+	var err error
+	if t.system, err = parse(name, system, false); err != nil {
+		return nil, err
+	}
+	if user != nil {
+		if t.user, err = parse(name, *user, true); err != nil {
+			return nil, err
+		}
+	}
+	for _, trial := range trials {
+		if _, _, err := t.fill(trial, "{}"); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// fill returns the system part filled with its data, and the user part: the data
+// with what stands around it.
+func (t *text) fill(system any, data string) (string, string, error) {
+	var sys, user strings.Builder
+	if err := t.system.Execute(&sys, system); err != nil {
+		return "", "", err
+	}
+	if t.user == nil {
+		return sys.String(), data, nil
+	}
+	if err := t.user.Execute(&user, system); err != nil {
+		return "", "", err
+	}
+	if n := strings.Count(user.String(), dataMark); n != 1 {
+		return "", "", fmt.Errorf("its user message has {{data}} %d times; write it once, where the data goes", n)
+	}
+	return sys.String(), strings.Replace(user.String(), dataMark, data, 1), nil
+}
