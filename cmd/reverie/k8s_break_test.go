@@ -23,6 +23,7 @@ func broken(w workload) []string {
 }
 
 func TestWorkloadsKeepTheRules(t *testing.T) {
+	t.Parallel()
 	for _, overlay := range overlays {
 		for _, w := range workloads(t, overlay) {
 			t.Run(overlay+"/"+w.name, func(t *testing.T) {
@@ -47,6 +48,7 @@ func TestWorkloadsKeepTheRules(t *testing.T) {
 
 // A rule that nothing breaks would hold of anything.
 func TestRulesCanBeBroken(t *testing.T) {
+	t.Parallel()
 	tried := map[string]bool{}
 	for _, overlay := range overlays {
 		for _, w := range workloads(t, overlay) {
@@ -78,6 +80,7 @@ var optional = []string{".args", ".periodSeconds", ".timeoutSeconds", ".jobTempl
 
 // Every other field that the manifests set is there for a rule.
 func TestEveryFieldIsHeldByARule(t *testing.T) {
+	t.Parallel()
 	for _, overlay := range []string{"backfill", "daemon"} { // between them they have every workload
 		for _, w := range workloads(t, overlay) {
 			tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(w.object)

@@ -90,6 +90,7 @@ func wrongConnections(t *testing.T, policies []*networkingv1.NetworkPolicy) []st
 }
 
 func TestNetworkPolicies(t *testing.T) {
+	t.Parallel()
 	read := func() []*networkingv1.NetworkPolicy { return of[*networkingv1.NetworkPolicy](manifests(t, "daemon")) }
 	for _, wrong := range wrongConnections(t, read()) {
 		t.Error(wrong)

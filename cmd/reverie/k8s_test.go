@@ -98,6 +98,7 @@ func of[T runtime.Object](objects []runtime.Object) []T {
 }
 
 func TestOverlays(t *testing.T) {
+	t.Parallel()
 	entries, err := os.ReadDir(filepath.Join(k8sDir, "overlays"))
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +139,7 @@ func TestOverlays(t *testing.T) {
 // Kustomize merges what it reads, so a field that a file says twice could be lost
 // before the rendering is looked at.
 func TestManifestFiles(t *testing.T) {
+	t.Parallel()
 	var read int
 	err := filepath.WalkDir(k8sDir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -172,6 +174,7 @@ func TestManifestFiles(t *testing.T) {
 }
 
 func TestDecodeStrictly(t *testing.T) {
+	t.Parallel()
 	good := string(render(t, filepath.Join(k8sDir, "overlays", "cronjob")))
 	for name, c := range map[string][2]string{
 		"a field that is spelled wrong":    {"concurrencyPolicy:", "concurencyPolicy:"},

@@ -137,9 +137,14 @@ func (w workload) config() (*Config, error) {
 // workloads are those of an overlay, each with the settings of the installation.
 func workloads(t *testing.T, overlay string) []workload {
 	t.Helper()
-	settings := of[*corev1.ConfigMap](manifests(t, "cronjob"))[0].Data
+	return workloadsIn(t, overlay, manifests(t, overlay), of[*corev1.ConfigMap](manifests(t, "cronjob"))[0].Data)
+}
+
+// workloadsIn are those among some objects.
+func workloadsIn(t *testing.T, overlay string, objects []runtime.Object, settings map[string]string) []workload {
+	t.Helper()
 	var out []workload
-	for _, o := range manifests(t, overlay) {
+	for _, o := range objects {
 		if w, ok := workloadOf(o); ok {
 			w.overlay, w.settings, w.scratch = overlay, settings, t.TempDir()
 			out = append(out, w)
