@@ -59,6 +59,13 @@ func newOTLPServer(t *testing.T) *otlpServer {
 	return s
 }
 
+// received returns what has arrived so far.
+func (s *otlpServer) received() ([]*http.Request, [][]byte, []*otlp.ResourceSpans) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests, s.bodies, s.traces
+}
+
 func openTracer(t *testing.T, o TraceOptions) (*Tracer, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
@@ -109,23 +116,24 @@ func TestExport(t *testing.T) {
 	traceRun(t, tracer, "langfuse:7", errors.New("broken by "+secret))
 	shutdown(t, tracer)
 
-	if len(server.requests) != 1 || len(server.traces) != 1 {
-		t.Fatalf("%d requests, %d resources; log: %s", len(server.requests), len(server.traces), log)
+	requests, bodies, traces := server.received()
+	if len(requests) != 1 || len(traces) != 1 {
+		t.Fatalf("%d requests, %d resources; log: %s", len(requests), len(traces), log)
 	}
-	r := server.requests[0]
+	r := requests[0]
 	if r.URL.Path != "/api/public/otel/v1/traces" || r.Header.Get("Authorization") != "Basic cGs6c2s=" ||
 		r.Header.Get("X-Stray") != "" || r.Header.Get("Content-Type") != "application/x-protobuf" || r.Header.Get("Content-Encoding") != "" {
 		t.Errorf("%s %v", r.URL, r.Header)
 	}
 	resource := map[string]string{}
-	for _, a := range server.traces[0].Resource.Attributes {
+	for _, a := range traces[0].Resource.Attributes {
 		resource[a.Key] = a.Value.GetStringValue()
 	}
 	if resource["service.name"] != "reverie" || resource["service.version"] != "v1.2.3" {
 		t.Errorf("resource %v", resource)
 	}
 	ids, names := map[string]bool{}, []string{}
-	for _, scope := range server.traces[0].ScopeSpans {
+	for _, scope := range traces[0].ScopeSpans {
 		for _, s := range scope.Spans {
 			ids[string(s.TraceId)] = true
 			names = append(names, s.Name)
@@ -141,7 +149,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("%d traces with spans %q, want one of 6", len(ids), names)
 	}
 	for _, hidden := range []string{"Middlemarch", "Keep memories.", secret} {
-		if bytes.Contains(server.bodies[0], []byte(hidden)) {
+		if bytes.Contains(bodies[0], []byte(hidden)) {
 			t.Errorf("%q was sent", hidden)
 		}
 	}
@@ -153,8 +161,8 @@ func TestRatioZero(t *testing.T) {
 	tracer, _ := openTracer(t, TraceOptions{Endpoint: server.URL})
 	traceRun(t, tracer, "1", nil)
 	shutdown(t, tracer)
-	if n := len(server.requests); n != 0 {
-		t.Errorf("%d requests", n)
+	if requests, _, _ := server.received(); len(requests) != 0 {
+		t.Errorf("%d requests", len(requests))
 	}
 }
 
@@ -205,8 +213,8 @@ func TestRedirect(t *testing.T) {
 	tracer, log := openTracer(t, TraceOptions{Endpoint: server.URL, Ratio: 1, Headers: map[string]string{"x-api-key": "k"}})
 	traceRun(t, tracer, "1", nil)
 	shutdown(t, tracer)
-	if len(other.requests) != 0 || !strings.Contains(log.String(), "307") {
-		t.Errorf("%d requests elsewhere; log: %s", len(other.requests), log)
+	if requests, _, _ := other.received(); len(requests) != 0 || !strings.Contains(log.String(), "307") {
+		t.Errorf("%d requests elsewhere; log: %s", len(requests), log)
 	}
 }
 
