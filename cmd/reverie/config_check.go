@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"reverie"
+	"reverie/jobs"
 	"reverie/llm"
 )
 
@@ -22,6 +23,7 @@ func check(cfg *Config) []error {
 		}
 	}
 	c.addresses()
+	c.times()
 	c.prices()
 	c.together()
 	return c.problems
@@ -130,8 +132,24 @@ func (c *checker) addresses() {
 			c.report(path, "must be a connection URL such as postgres://user:password@host:5432/name?sslmode=require; write special characters of the password in percent form, @ as %%40")
 		}
 	}
-	if _, err := (reverie.Group{TimeZone: c.cfg.Group.TimeZone}).Location(); err != nil {
+}
+
+// times checks what says when: time zones, the hours that divide days, and cron
+// specs.
+func (c *checker) times() {
+	g := reverie.Group{TimeZone: c.cfg.Group.TimeZone, DayBoundary: c.cfg.Group.DayBoundary}
+	if _, err := g.Location(); err != nil {
 		c.report("group.time_zone", "must be an IANA time zone such as UTC, Asia/Shanghai or Europe/Berlin")
+	}
+	if _, err := g.Boundary(); err != nil {
+		c.report("group.day_boundary", "must be HH:MM, from 00:00 to 23:59, such as 04:00")
+	}
+	for _, set := range scheduleSettings() {
+		if spec := set.field(c.cfg).String(); spec != "" {
+			if _, err := jobs.ParseSpec(spec); err != nil {
+				c.report(set.path, "%v", err)
+			}
+		}
 	}
 }
 

@@ -64,6 +64,9 @@ func TestRunsList(t *testing.T) {
 	s.exec(`update llm_calls set cost_usd = 0.5 where created_at = (select min(created_at) from llm_calls where run_id is not null)`)
 	s.exec(`update runs set attempt = 2 where run_id = (select run_id from runs order by started_at desc limit 1)`)
 	s.run("runs", "list").want(t, 0).shows(t, "TRY", "USD", "0.5000", "2025-03-08 ")
+	if o := s.run("runs", "list", "--group", "g1", "--job", "evolve").want(t, 0); strings.Contains(o.stdout, "GROUP") || strings.Contains(o.stdout, "JOB") {
+		t.Errorf("what was asked for is repeated in each row:\n%s", o.stdout)
+	}
 	s.run("runs", "list", "--limit", "2").want(t, 0).shows(t, "the newest 2; more with --limit")
 }
 

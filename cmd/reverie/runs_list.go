@@ -33,7 +33,8 @@ an end of its own reached up to when it started. All times are in UTC.
 CHANGES has a sign for each kind, and leaves out what is zero:
   +created ~updated -deleted =kept !refused ?held
 MESSAGES counts those consumed, TOKENS input and output together, TRY the
-attempts at that window. Columns that would hold nothing are left out.
+attempts at that window. Columns that would hold nothing are left out, and so
+are those that --group and --job make the same for all.
 
 --since takes a date (from midnight UTC on), an instant in RFC 3339, or an age
 such as 90m, 24h or 7d.`,
@@ -144,7 +145,7 @@ func (a *app) listRuns(ctx context.Context, q reverie.RunQuery, asJSON bool) err
 		_, err := fmt.Fprintln(a.stdout, "no runs")
 		return err
 	}
-	if err := a.printRuns(ctx, runs); err != nil {
+	if err := a.printRuns(ctx, runs, q); err != nil {
 		return err
 	}
 	if more {
@@ -153,7 +154,9 @@ func (a *app) listRuns(ctx context.Context, q reverie.RunQuery, asJSON bool) err
 	return err
 }
 
-func (a *app) printRuns(ctx context.Context, runs []reverie.RunEntry) error {
+// printRuns shows a table of runs. What is the same in all of them because it was
+// asked for is left out.
+func (a *app) printRuns(ctx context.Context, runs []reverie.RunEntry, q reverie.RunQuery) error {
 	calendars, err := a.calendars(ctx, runs)
 	if err != nil {
 		return err
@@ -162,18 +165,24 @@ func (a *app) printRuns(ctx context.Context, runs []reverie.RunEntry) error {
 	var t table
 	t.row("RUN", "GROUP", "JOB", "WINDOW", "STARTED", "TOOK", "STATUS", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
 	for _, r := range runs {
-		attempt := ""
+		group, job, attempt := "", "", ""
+		if q.GroupID == "" {
+			group = visible(reverie.Excerpt(r.GroupID, 24))
+		}
+		if q.Job == "" {
+			job = string(r.Job)
+		}
 		if r.Attempt > 1 {
 			attempt = strconv.Itoa(r.Attempt)
 		}
-		t.row(r.ID, visible(reverie.Excerpt(r.GroupID, 24)), string(r.Job), windowOf(r.Run, calendars[r.GroupID]), stamp(r.StartedAt), took(r.Run),
+		t.row(r.ID, group, job, windowOf(r.Run, calendars[r.GroupID]), stamp(r.StartedAt), took(r.Run),
 			paintStatus(s, r.Status), attempt, changed(r.Stats), compact(r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered),
 			compact(r.Spend.InputTokens+r.Spend.OutputTokens), usd(r.Spend.CostUSD))
 		if r.Error != "" {
 			t.note("  " + s.dim("why: ") + visible(reverie.Excerpt(r.Error, 160)))
 		}
 	}
-	t.trim("TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
+	t.trim("GROUP", "JOB", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
 	return t.write(a.stdout, s)
 }
 

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/jobs"
+)
+
+// maxFires bounds how far a schedule is looked ahead.
+const maxFires = 1000
+
+func newSchedule(a *app) *cobra.Command {
+	var in string
+	var count int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "schedule",
+		Short: "Show when the daemon starts each job",
+		Long: `Schedule shows each job of [schedule], its spec and when it starts next, in UTC
+and in a time zone of yours. Specs are in UTC: five fields, @hourly and the like,
+or @every 90m, which counts from the start of the daemon; here, from now.`,
+		Example: `  reverie schedule --zone Asia/Shanghai
+  REVERIE_SCHEDULE_EVOLVE='30 2 * * 1-5' reverie schedule --count 10`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if count < 1 || count > maxFires {
+				return usageError(fmt.Errorf("--count %d: it is 1 to %d", count, maxFires))
+			}
+			if err := a.settings(); err != nil {
+				return err
+			}
+			if in == "" {
+				in = a.cfg.Group.TimeZone
+			}
+			loc, err := reverie.Group{TimeZone: in}.Location()
+			if err != nil {
+				return usageError(fmt.Errorf("--zone %q: use an IANA name such as Asia/Shanghai", in))
+			}
+			plan, err := timetable(a.cfg, a.now(), loc, count)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, struct {
+					Success bool      `json:"success"`
+					Now     time.Time `json:"now"`
+					Zone    string    `json:"zone"`
+					Jobs    []fires   `json:"jobs"`
+				}{true, a.now().UTC().Truncate(time.Second), loc.String(), plan})
+			}
+			return a.printSchedule(plan, loc)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&in, "zone", "", "show the times in this IANA time zone, too (default [group] time_zone)")
+	f.IntVar(&count, "count", 5, "how many starts of each job")
+	f.BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// fires is when a job starts next.
+type fires struct {
+	Job   string      `json:"job"`
+	Spec  string      `json:"spec"`  // "" = never
+	Next  []time.Time `json:"next"`  // in UTC
+	Local []time.Time `json:"local"` // the same in the zone that was asked for
+}
+
+// timetable is when each job of [schedule] starts after now.
+func timetable(cfg *Config, now time.Time, loc *time.Location, count int) ([]fires, error) {
+	plan := []fires{}
+	for _, set := range scheduleSettings() {
+		f := fires{Job: set.key, Spec: set.field(cfg).String(), Next: []time.Time{}, Local: []time.Time{}}
+		if f.Spec != "" {
+			spec, err := jobs.ParseSpec(f.Spec)
+			if err != nil {
+				return nil, fmt.Errorf("[schedule] %s: %w: %w", set.key, err, reverie.ErrConfiguration)
+			}
+			for _, t := range spec.Fires(now, count) {
+				f.Next, f.Local = append(f.Next, t.UTC()), append(f.Local, t.In(loc))
+			}
+		}
+		plan = append(plan, f)
+	}
+	return plan, nil
+}
+
+// scheduleSettings are those of [schedule]: each is named after its job.
+func scheduleSettings() []*setting {
+	var list []*setting
+	for _, s := range configSchema().settings {
+		if s.section == "schedule" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (a *app) printSchedule(plan []fires, loc *time.Location) error {
+	var t table
+	head := []string{"JOB", "SPEC", "UTC", "IN"}
+	if loc != time.UTC && loc.String() != "UTC" {
+		head = append(head, loc.String())
+	}
+	t.row(head...)
+	now := a.now()
+	const minute = "Mon 2006-01-02 15:04"
+	for _, f := range plan {
+		if f.Spec == "" {
+			t.row(f.Job, "never")
+		}
+		for i, at := range f.Next {
+			job, spec := "", ""
+			if i == 0 {
+				job, spec = f.Job, f.Spec
+			}
+			cells := []string{job, spec, at.Format(minute), ahead(at.Sub(now)), f.Local[i].Format(minute)}
+			t.row(cells[:len(head)]...)
+		}
+	}
+	return t.write(a.stdout, a.style())
+}
+
+// ahead is how far off a start is, to the minute: 9m, 1h09m, 3d04h.
+func ahead(d time.Duration) string {
+	d = d.Round(time.Minute)
+	days, hours, minutes := int(d.Hours())/24, int(d.Hours())%24, int(d.Minutes())%60
+	switch {
+	case days > 0:
+		return fmt.Sprintf("%dd%02dh", days, hours)
+	case hours > 0:
+		return fmt.Sprintf("%dh%02dm", hours, minutes)
+	}
+	return fmt.Sprintf("%dm", minutes)
+}
