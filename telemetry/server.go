@@ -43,6 +43,12 @@ func (s *Server) Start(ctx context.Context) (addr string, err error) {
 	if err != nil {
 		return "", s.explain(err)
 	}
+	s.serve(listener)
+	return listener.Addr().String(), nil
+}
+
+// serve answers in the background, and lets no client hold it up.
+func (s *Server) serve(listener net.Listener) {
 	log := s.log()
 	s.server = &http.Server{
 		Handler:                      s.handler(),
@@ -61,7 +67,6 @@ func (s *Server) Start(ctx context.Context) (addr string, err error) {
 			log.Error("the HTTP server ended; probes and metrics are gone until a restart", "error", err)
 		}
 	}()
-	return listener.Addr().String(), nil
 }
 
 func (s *Server) explain(err error) error {

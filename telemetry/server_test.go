@@ -215,3 +215,69 @@ func TestStop(t *testing.T) {
 		cancel()
 	}
 }
+
+// pipes is a listener without a network, whose time a bubble can hold.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { close(p.done); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
+
+// TestSlowClients hangs up on who does not come to the end of a request, or asks
+// nothing more.
+func TestSlowClients(t *testing.T) {
+	for text, patience := range map[string]time.Duration{
+		"GET /healthz HTTP/1.1\r\nHost: rev":                                         5 * time.Second,
+		"GET /healthz HTTP/1.1\r\nHost: reverie\r\n\r\n":                             time.Minute,
+		"GET /healthz HTTP/1.1\r\nHost: reverie\r\nContent-Length: 9\r\n\r\nno more": 10 * time.Second,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &Server{Log: slog.New(slog.DiscardHandler)}
+			listener := &pipes{make(chan net.Conn), make(chan struct{})}
+			s.serve(listener)
+			client, server := net.Pipe()
+			defer client.Close()
+			listener.conns <- server
+			began := time.Now()
+			go io.WriteString(client, text)
+			if _, err := io.ReadAll(client); err != nil {
+				t.Error(err)
+			}
+			if ended := time.Now(); !ended.Equal(began.Add(patience)) { // the bubble's clock
+				t.Errorf("%q: hung up after %s, want %s", text, ended.Sub(began), patience)
+			}
+			if err := s.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestLargeHeader is refused before it is read to the end.
+func TestLargeHeader(t *testing.T) {
+	url := start(t, &Server{})
+	req, err := http.NewRequestWithContext(t.Context(), "GET", url+"/healthz", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Large", strings.Repeat("x", 24<<10))
+	resp, err := browser.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Error(resp.Status)
+	}
+}
