@@ -3,6 +3,7 @@ package evolve
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"reverie"
 )
@@ -23,6 +24,10 @@ func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row 
 	r := &run{Pipeline: p, hold: hold, now: p.Now().UTC(), began: true, row: row, stats: row.Stats,
 		req: Request{GroupID: row.GroupID}}
 	r.result = Result{GroupID: row.GroupID, RunID: row.ID, At: r.now}
+	if row.UndoneAt != nil {
+		return r.result, fmt.Errorf("run %s was taken back at %s, and what it held is rejected; its messages wait for a new run: %w",
+			row.ID, row.UndoneAt.UTC().Format(time.RFC3339), reverie.ErrConflict)
+	}
 	waiting := 0
 	for _, held := range plans {
 		if held.Status != reverie.HeldWaiting {

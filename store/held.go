@@ -106,6 +106,9 @@ func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie
 }
 
 func (s *Store) approve(ctx context.Context, t *tx, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) ([]reverie.Change, error) {
+	if err := standing(ctx, t, held.GroupID, held.RunID); err != nil {
+		return nil, err
+	}
 	var row heldRow
 	err := t.get(ctx, &row, `select `+heldColumns+` from held_plans
 		where group_id = $1 and run_id = $2 and chunk_no = $3 for update`, held.GroupID, held.RunID, held.ChunkNo)

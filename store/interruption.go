@@ -32,7 +32,8 @@ const (
 	// one of the run that goes on comes first.
 	answeredQuery = `select ` + chunkColumns + ` from run_chunks c
 		where group_id = $1 and status = 'answered' and cardinality(message_ids) > 0
-			and exists (select 1 from runs r where r.group_id = c.group_id and r.run_id = c.run_id and r.job = $2 and r.status <> 'succeeded')
+			and exists (select 1 from runs r where r.group_id = c.group_id and r.run_id = c.run_id and r.job = $2 and r.status <> 'succeeded'
+				and r.undone_at is null)
 			and cardinality(message_ids) = (select count(*) from messages m
 				where m.group_id = c.group_id and m.message_id = any (c.message_ids) and m.run_id is null and m.outcome is null)
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`

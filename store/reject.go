@@ -47,6 +47,9 @@ func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, ru
 }
 
 func reject(ctx context.Context, t *tx, groupID, runID string, requeue bool) (int, error) {
+	if err := standing(ctx, t, groupID, runID); err != nil {
+		return 0, err
+	}
 	stats, err := lockStats(ctx, t, groupID, runID)
 	if err != nil {
 		return 0, err

@@ -9,7 +9,7 @@ import (
 )
 
 const runColumns = `group_id, run_id, job, window_since, window_until, status, attempt, model, prompt_version, prompt_sha256,
-	stats, error, started_at, finished_at`
+	stats, error, started_at, finished_at, undone_at`
 
 // runRow reads what the domain's struct leaves to us: the stats.
 type runRow struct {
@@ -20,7 +20,7 @@ type runRow struct {
 func (r runRow) run() (reverie.Run, error) {
 	run := r.Run
 	run.WindowSince, run.WindowUntil, run.StartedAt = run.WindowSince.UTC(), run.WindowUntil.UTC(), run.StartedAt.UTC()
-	run.FinishedAt = utc(run.FinishedAt)
+	run.FinishedAt, run.UndoneAt = utc(run.FinishedAt), utc(run.UndoneAt)
 	if err := json.Unmarshal(r.StatsJSON, &run.Stats); err != nil {
 		return run, fmt.Errorf("read the stats of run %s: %w", run.ID, err)
 	}
@@ -43,7 +43,7 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 		return run, err
 	}
 	const query = `insert into runs (` + runColumns + `)
-		select $1, $2::uuid, $3, $4::timestamptz, $5::timestamptz, 'running', 1 + count(*), $6, $7, $8, $9::jsonb, '', $10::timestamptz, null
+		select $1, $2::uuid, $3, $4::timestamptz, $5::timestamptz, 'running', 1 + count(*), $6, $7, $8, $9::jsonb, '', $10::timestamptz, null, null
 		from runs where group_id = $1 and job = $3 and window_since = $4 and window_until = $5
 		returning attempt`
 	err = s.run(ctx, work{

@@ -34,6 +34,18 @@ create table setbacks (
 -- A run whose work was taken back: its evidence supports nothing any more.
 alter table runs add column undone_at timestamptz;
 
+-- Such evidence stays for the record. What counts dates of support leaves it out,
+-- and the index is no larger for it.
+alter table memory_evidence add column withdrawn_at timestamptz;
+drop index memory_evidence_lineage;
+create index memory_evidence_lineage on memory_evidence (group_id, lineage_id, local_date) where withdrawn_at is null;
+
+-- The strength that a person set, which later support builds on. The summary
+-- rounds it, and is all that older rows have.
+alter table memory_change_log add column strength double precision;
+update memory_change_log set strength = substring(change_summary from '^strength [0-9.]+ -> ([0-9.]+)')::float8
+    where action = 'strength';
+
 -- What was spent today, over all groups.
 create index llm_calls_created on llm_calls (created_at);
 

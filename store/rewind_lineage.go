@@ -1,0 +1,214 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"reverie"
+)
+
+const (
+	// touchedLineages are the lineages that the runs wrote or supported.
+	touchedLineages = `
+		changed as (
+			select m.lineage_id, array_agg(c.memory_id) filter (where c.action = 'delete') as deleted
+			from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
+			where c.group_id = $1 and c.run_id = any ($2::uuid[])
+			group by m.lineage_id),
+		supported as (
+			select lineage_id, count(*) filter (where action <> 'delete') as withdrawn
+			from memory_evidence where group_id = $1 and run_id = any ($2::uuid[])
+			group by lineage_id),
+		touched as (
+			select lineage_id, c.lineage_id is not null as changed, c.deleted, coalesce(s.withdrawn, 0) as withdrawn
+			from changed c full join supported s using (lineage_id))`
+
+	lockTouchedQuery = `with ` + touchedLineages + `
+		select 1 from memories where group_id = $1 and lineage_id in (select lineage_id from touched)
+		order by lineage_id, version for update`
+
+	// Of each touched lineage: its newest version, the newest one that no run made
+	// which is or was taken back, what evidence is left, and what persons set. A
+	// version that brings back an older one has that one's run, so that it goes
+	// when that run goes.
+	touchedQuery = `with ` + touchedLineages + `,
+		versions as (
+			select m.*, r.undone_at is not null or coalesce(m.run_id = any ($2::uuid[]), false) as undone
+			from memories m left join runs r on r.group_id = m.group_id and r.run_id = m.run_id
+			where m.group_id = $1 and m.lineage_id in (select lineage_id from touched)),
+		heads as (select distinct on (lineage_id) * from versions order by lineage_id, version desc),
+		bases as (select distinct on (lineage_id) * from versions where not undone order by lineage_id, version desc),
+		dates as (
+			select lineage_id, local_date, min(created_at) as known_at, max(sent_at) as sent_at
+			from memory_evidence
+			where group_id = $1 and action <> 'delete' and withdrawn_at is null
+				and lineage_id in (select lineage_id from touched) and (run_id is null or run_id <> all ($2::uuid[]))
+			group by lineage_id, local_date),
+		edits as (
+			select m.lineage_id, max(m.updated_at) filter (where c.action = 'restore') as restored_at,
+				max(c.created_at) filter (where c.action = 'strength') as set_at,
+				(array_agg(c.strength order by c.created_at desc, c.change_id desc) filter (where c.action = 'strength'))[1] as strength
+			from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
+			where c.group_id = $1 and c.action in ('restore', 'strength')
+			group by m.lineage_id),
+		support as (
+			select d.lineage_id, count(*) filter (where e.set_at is null or d.known_at > e.set_at) as dates, max(d.sent_at) as sent_at
+			from dates d left join edits e using (lineage_id)
+			group by d.lineage_id)
+		select t.lineage_id, t.changed, t.withdrawn, h.memory_id as head_id, h.version, h.status, h.statement, h.strength,
+			h.last_supported_at, coalesce(h.memory_id = any (t.deleted), false) as deleted,
+			b.memory_id as base_id, coalesce(b.statement, '') as base_statement, coalesce(b.content_hash, '') as base_hash,
+			coalesce(b.kind, '') as base_kind, b.run_id is null as by_person,
+			coalesce(b.strength, 0) as base_strength, coalesce(b.last_supported_at, h.last_supported_at) as base_supported_at,
+			e.strength as set_strength, coalesce(s.dates, 0) as dates, greatest(s.sent_at, e.restored_at) as supported_at,
+			w.lineage_id as twin_id
+		from touched t
+		join heads h using (lineage_id)
+		left join bases b using (lineage_id)
+		left join edits e using (lineage_id)
+		left join support s using (lineage_id)
+		left join memories w on w.group_id = $1 and w.kind = b.kind and w.content_hash = b.content_hash and w.status = 'active'
+			and w.lineage_id <> t.lineage_id
+		order by t.lineage_id`
+)
+
+// touchedRow is a lineage that runs wrote or supported which are taken back.
+type touchedRow struct {
+	LineageID string `db:"lineage_id"`
+	Changed   bool   `db:"changed"`   // the runs wrote it, and did not only support it
+	Withdrawn int    `db:"withdrawn"` // evidence of theirs that supported it
+	Deleted   bool   `db:"deleted"`   // the newest version was ended by one of them
+
+	HeadID          string         `db:"head_id"` // the newest version, whatever its status
+	Version         int            `db:"version"`
+	Status          reverie.Status `db:"status"`
+	Statement       string         `db:"statement"`
+	Strength        float64        `db:"strength"`
+	LastSupportedAt time.Time      `db:"last_supported_at"`
+
+	BaseID          *string   `db:"base_id"` // the newest version that is not theirs, nil if there is none
+	BaseStatement   string    `db:"base_statement"`
+	BaseHash        string    `db:"base_hash"`
+	BaseKind        string    `db:"base_kind"`
+	BaseStrength    float64   `db:"base_strength"`
+	BaseSupportedAt time.Time `db:"base_supported_at"`
+	ByPerson        bool      `db:"by_person"` // the base is a person's
+
+	SetStrength *float64   `db:"set_strength"` // by a person, last
+	Dates       int        `db:"dates"`        // of the evidence that is left, since then
+	SupportedAt *time.Time `db:"supported_at"` // by the evidence that is left, or by being restored
+	TwinID      *string    `db:"twin_id"`      // another lineage that says now what the base says
+}
+
+func (r touchedRow) active() bool { return r.Status == reverie.StatusActive }
+
+// comesBack tells whether the runs changed what the lineage says, and nobody
+// else has decided on it since.
+func (r touchedRow) comesBack() bool {
+	return r.BaseID != nil && (r.Deleted || r.active() && *r.BaseID != r.HeadID)
+}
+
+// strengthOf is a lineage's strength and time of support once the runs' evidence
+// is withdrawn. Supports raise strength in place, so that what it was before
+// them is not stored; it is computed anew, as the steps of all evidence that is
+// left: from a tentative memory's, or from what a person set last, on to each
+// date of evidence that came after. Where no evidence goes, what is stored is
+// right.
+func (r touchedRow) strengthOf() (float64, time.Time) {
+	if r.Withdrawn == 0 {
+		return r.BaseStrength, r.BaseSupportedAt
+	}
+	strength := reverie.Reinforce(reverie.TentativeStrength, r.Dates-1)
+	if r.SetStrength != nil {
+		strength = reverie.Reinforce(*r.SetStrength, r.Dates)
+	}
+	if r.SupportedAt == nil {
+		return strength, r.BaseSupportedAt
+	}
+	return strength, *r.SupportedAt
+}
+
+// lineageReturn is what a rewind writes to one lineage.
+type lineageReturn struct {
+	touchedRow
+	ends    bool   // its head stops being active
+	newID   string // of the version that brings the base back, "" for none
+	weakens bool   // its head gets strength and supported in place
+
+	strength  float64
+	supported time.Time
+}
+
+// unwind decides what becomes of each lineage, and counts it. It is pure but for
+// the ids of new versions.
+func unwind(rows []touchedRow, result *reverie.Rewound) []lineageReturn {
+	free := freeStatements(rows)
+	var list []lineageReturn
+	for _, r := range rows {
+		w := lineageReturn{touchedRow: r}
+		w.strength, w.supported = r.strengthOf()
+		skip := ""
+		switch {
+		case r.comesBack() && free[r.LineageID]:
+			w.ends, w.newID = r.active(), reverie.NewID()
+			result.Restored++
+		case r.comesBack():
+			skip = "another memory says by now what it would say again"
+			w.ends = r.active()
+		case r.active() && r.BaseID == nil:
+			w.ends = true
+		case r.active():
+			w.weakens = r.Withdrawn > 0 && (w.strength != r.Strength || !w.supported.Equal(r.LastSupportedAt))
+			if r.Changed {
+				skip = "a person restored it since"
+				result.Kept++
+			}
+		case r.Deleted: // born and gone within the runs
+		default:
+			skip = "a person deleted it since; its messages may bring it up again"
+			result.Kept++
+		}
+		if skip != "" {
+			result.Skipped = append(result.Skipped, reverie.RewindSkip{MemoryID: r.HeadID, Statement: r.Statement, Reason: skip})
+		}
+		if w.ends && w.newID == "" {
+			result.Deprecated++
+		}
+		if w.weakens {
+			result.Weakened++
+		}
+		if w.ends || w.newID != "" || w.weakens {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// freeStatements tells which lineages can say again what they said: no other
+// memory that stays says it, and of several that come back with it, a person's
+// is first, then the oldest.
+func freeStatements(rows []touchedRow) map[string]bool {
+	leaves := map[string]bool{}
+	for _, r := range rows {
+		leaves[r.LineageID] = r.comesBack() || r.BaseID == nil
+	}
+	back := slices.DeleteFunc(slices.Clone(rows), func(r touchedRow) bool { return !r.comesBack() })
+	slices.SortStableFunc(back, func(a, b touchedRow) int {
+		if a.ByPerson != b.ByPerson {
+			if a.ByPerson {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.LineageID, b.LineageID)
+	})
+	free, taken := map[string]bool{}, map[string]bool{}
+	for _, r := range back {
+		text := r.BaseKind + "\x00" + r.BaseHash
+		if (r.TwinID == nil || leaves[*r.TwinID]) && !taken[text] {
+			free[r.LineageID], taken[text] = true, true
+		}
+	}
+	return free
+}

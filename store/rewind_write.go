@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// Heads end before versions come back: a lineage has one active head, and a
+	// statement one active memory.
+	returnHeadsQuery = `update memories m set
+			status = case when u.ends then 'deprecated' else m.status end,
+			ended_at = case when u.ends then $2::timestamptz else m.ended_at end,
+			strength = case when u.ends then m.strength else u.strength end,
+			last_supported_at = case when u.ends then m.last_supported_at else u.supported_at end
+		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)
+		where m.group_id = $1 and m.memory_id = u.id and m.status = 'active'`
+
+	bringBackQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
+			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at)
+		select b.group_id, u.id, b.lineage_id, h.memory_id, b.kind, b.session_id, b.statement, h.version + 1, 'active',
+			b.tags, u.strength, h.weight, b.content_hash, b.embedding, b.embedding_model, $2, b.run_id, b.created_at,
+			$3::timestamptz, u.supported_at
+		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[]) as u (id, head_id, base_id, strength, supported_at)
+		join memories h on h.group_id = $1 and h.memory_id = u.head_id
+		join memories b on b.group_id = $1 and b.memory_id = u.base_id`
+)
+
+// writeReturns writes what becomes of the lineages, with a row of the change log
+// for each. The reason is the operator's.
+func writeReturns(ctx context.Context, t *tx, q reverie.RewindQuery, at time.Time, list []lineageReturn) error {
+	if err := moveBack(ctx, t, q.GroupID, at, list); err != nil {
+		return err
+	}
+	if err := bringBack(ctx, t, q, at, list); err != nil {
+		return err
+	}
+	log := make([]reverie.Change, len(list))
+	for i, w := range list {
+		log[i] = w.change(q.Reason)
+	}
+	return insertChanges(ctx, t, q.GroupID, nil, 0, at, log)
+}
+
+func moveBack(ctx context.Context, t *tx, groupID string, at time.Time, list []lineageReturn) error {
+	var ids, supported pq.StringArray
+	var ends pq.BoolArray
+	var strengths pq.Float64Array
+	for _, w := range list {
+		if w.ends || w.weakens {
+			ids, ends = append(ids, w.HeadID), append(ends, w.ends)
+			strengths, supported = append(strengths, w.strength), append(supported, timestamp(w.supported))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	n, err := t.exec(ctx, returnHeadsQuery, groupID, at, ids, ends, strengths, supported)
+	if err == nil && n != len(ids) {
+		return fmt.Errorf("%d of %d heads were written: %w", n, len(ids), reverie.ErrConflict)
+	}
+	return err
+}
+
+func bringBack(ctx context.Context, t *tx, q reverie.RewindQuery, at time.Time, list []lineageReturn) error {
+	var ids, heads, bases, supported pq.StringArray
+	var strengths pq.Float64Array
+	for _, w := range list {
+		if w.newID != "" {
+			ids, heads, bases = append(ids, w.newID), append(heads, w.HeadID), append(bases, *w.BaseID)
+			strengths, supported = append(strengths, w.strength), append(supported, timestamp(w.supported))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := t.exec(ctx, bringBackQuery, q.GroupID, q.Reason, at, ids, heads, bases, strengths, supported)
+	return err
+}
+
+// change is the log's row of what was done to a lineage.
+func (w lineageReturn) change(reason string) reverie.Change {
+	c := reverie.Change{ID: reverie.NewID(), Action: reverie.ActionUndo, MemoryID: w.HeadID, OldID: &w.HeadID,
+		OldStatement: w.Statement, Version: w.Version, Summary: reason}
+	switch {
+	case w.newID != "":
+		c.MemoryID, c.NewStatement, c.Version = w.newID, w.BaseStatement, w.Version+1
+	case w.weakens:
+		c.NewStatement = w.Statement
+		c.Summary = valueSummary(reverie.Edit{Action: reverie.ActionStrength, Value: w.strength, Reason: reason}, w.Strength)
+	}
+	return c
+}
