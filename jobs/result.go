@@ -38,6 +38,9 @@ type GroupResult struct {
 	Parked  bool     // it is parked now
 }
 
+// plans sets what is left of a group before any of it is begun.
+func (r *GroupResult) plans(a Agenda) { r.Left, r.Capped = len(a.Windows)+a.Capped, a.Capped }
+
 // Summary is how far a fan-out came. Its size does not depend on the number of
 // groups.
 type Summary struct {
@@ -68,6 +71,7 @@ type GroupFailure struct {
 // or were deferred, the others are done.
 type PartialError struct {
 	Summary Summary
+	Err     error // that kept it from finding further groups; nil: none did
 }
 
 func (e *PartialError) Error() string {
@@ -91,5 +95,7 @@ func (e *PartialError) Error() string {
 
 // Is makes a fan-out in which nothing failed an [reverie.ErrDeferred].
 func (e *PartialError) Is(target error) bool {
-	return target == reverie.ErrDeferred && e.Summary.Failed == 0
+	return target == reverie.ErrDeferred && e.Summary.Failed == 0 && e.Err == nil
 }
+
+func (e *PartialError) Unwrap() error { return e.Err }

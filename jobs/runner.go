@@ -1,0 +1,223 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"reverie"
+)
+
+// Store is what a runner reads and notes.
+type Store interface {
+	DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error)
+	NoteFailure(ctx context.Context, groupID string, job reverie.Job, reason string, rule reverie.ParkRule) (reverie.Setback, error)
+	ClearSetback(ctx context.Context, groupID string, job reverie.Job) error
+}
+
+// Work does one window of one group, whose lease is held. A window without
+// pending messages is no error. What its error means:
+//
+//   - marked by [Abort]: the same for every group; no other is begun
+//   - [reverie.BudgetError]: the group is deferred, and no other is begun
+//   - [reverie.ErrDeferred], [reverie.ErrUnavailable], [reverie.ErrLeaseLost], or
+//     of a context: the group is deferred
+//   - any other, and a panic: the group failed
+type Work func(ctx context.Context, held *Held, g reverie.DueGroup, w reverie.Window) error
+
+// Runner fans a job out over the groups that are due. No group stops another.
+type Runner struct {
+	Job         reverie.Job
+	Store       Store
+	Leases      *Leases
+	Concurrency int    // groups at a time
+	Shard       Shard  // the zero one is all groups
+	GroupID     string // only this group, paused or not; "" = all that are not paused
+	Plan        Plan
+	Work        Work
+	Rule        reverie.ParkRule
+	IgnoreRetry bool              // a person asks: do not wait after a failure; parked groups stay parked
+	Report      func(GroupResult) // hears of each group that was due, one at a time; nil is nobody
+	Now         func() time.Time  // nil: time.Now
+	Log         *slog.Logger      // nil: slog.Default
+}
+
+const (
+	pageSize     = 500
+	pageAttempts = 4
+	pageDelay    = time.Second // after the first attempt; doubled with each further one
+)
+
+// Run works on each due group, its windows in order and under one lease, until
+// the first that fails or is deferred. When stop is closed no further group or
+// window is begun; when ctx ends those under way are cut. The error is nil when
+// all that was due is done or was skipped, the marked one after [Abort], the
+// store's when not even the first groups could be found, else a [PartialError].
+func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (Summary, error) {
+	f := &fanOut{Runner: r, stop: stop, halted: make(chan struct{}), log: cmp.Or(r.Log, slog.Default()), now: r.Now}
+	if f.now == nil {
+		f.now = time.Now
+	}
+	groups := make(chan reverie.DueGroup)
+	var workers sync.WaitGroup
+	for range max(1, r.Concurrency) {
+		workers.Go(func() {
+			for g := range groups {
+				f.take(ctx, g)
+			}
+		})
+	}
+	err := f.feed(ctx, groups)
+	close(groups)
+	workers.Wait()
+
+	s := f.summary
+	none := s.Done+s.Skipped+s.Failed+s.Deferred == 0
+	switch {
+	case f.abort != nil:
+		return s, f.abort
+	case err != nil && none:
+		return s, err
+	case s.Failed > 0 || s.Deferred > 0 || s.Stopped != "":
+		return s, &PartialError{Summary: s, Err: err}
+	}
+	return s, nil
+}
+
+// fanOut is one run of a runner.
+type fanOut struct {
+	*Runner
+	stop <-chan struct{}
+	log  *slog.Logger
+	now  func() time.Time
+
+	halted  chan struct{} // closed: no further group or window is begun
+	mu      sync.Mutex    // guards what follows, and calls of Report
+	abort   error
+	summary Summary
+}
+
+// feed hands the due groups out, page by page: a page is read when the one before
+// has been handed out.
+func (f *fanOut) feed(ctx context.Context, groups chan<- reverie.DueGroup) error {
+	q := reverie.DueQuery{Job: f.Job, GroupID: f.GroupID, Limit: pageSize}
+	for !f.over(ctx) {
+		page, err := f.page(ctx, q)
+		if err != nil {
+			if f.over(ctx) {
+				return nil
+			}
+			f.halt("the groups that are due could not be listed: " + err.Error())
+			return err
+		}
+		for _, g := range page {
+			if f.Shard.Has(g.ID) && !f.hand(ctx, groups, g) {
+				return nil
+			}
+		}
+		if len(page) < pageSize {
+			return nil
+		}
+		q.After = page[len(page)-1].ID
+	}
+	return nil
+}
+
+// hand waits for a worker to take a group; false when none shall.
+func (f *fanOut) hand(ctx context.Context, groups chan<- reverie.DueGroup, g reverie.DueGroup) bool {
+	if f.over(ctx) {
+		return false
+	}
+	select {
+	case groups <- g:
+		return true
+	case <-f.stop:
+	case <-ctx.Done():
+	case <-f.halted:
+	}
+	f.over(ctx) // keeps why
+	return false
+}
+
+// page reads a page, several times if need be.
+func (f *fanOut) page(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
+	for attempt, delay := 1, pageDelay; ; attempt, delay = attempt+1, delay*2 {
+		page, err := f.Store.DueGroups(ctx, q)
+		if err == nil || attempt == pageAttempts || hopeless(err) {
+			return page, err
+		}
+		f.log.Warn("the groups that are due could not be listed; trying again", "job", f.Job, "after", q.After, "in", delay, "error", err)
+		select {
+		case <-time.After(delay):
+		case <-f.stop:
+			return nil, err
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// hopeless errors are the same at the next attempt.
+func hopeless(err error) bool {
+	return errors.Is(err, reverie.ErrNotFound) || errors.Is(err, reverie.ErrInvalid) ||
+		errors.Is(err, reverie.ErrConfiguration) || errors.Is(err, reverie.ErrOutdatedSchema)
+}
+
+// over tells whether no further group or window may be begun, and keeps why.
+func (f *fanOut) over(ctx context.Context) bool {
+	select {
+	case <-f.halted:
+	case <-ctx.Done():
+		f.halt("interrupted: " + context.Cause(ctx).Error())
+	case <-f.stop:
+		f.halt("asked to stop")
+	default:
+		return false
+	}
+	return true
+}
+
+// halt lets no further group or window begin. The first reason counts.
+func (f *fanOut) halt(why string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.summary.Stopped == "" {
+		f.summary.Stopped = why
+		close(f.halted)
+	}
+}
+
+// count adds a group to the summary and reports it.
+func (f *fanOut) count(r GroupResult) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := &f.summary
+	switch r.Outcome {
+	case Done:
+		s.Done++
+	case Skipped:
+		s.Skipped++
+	case Deferred:
+		s.Deferred++
+	case Failed:
+		s.Failed++
+		if len(s.Failures) < MaxFailures {
+			s.Failures = append(s.Failures, GroupFailure{GroupID: r.GroupID, Error: r.Reason})
+		}
+	}
+	for _, w := range r.Windows {
+		if w.Err == nil {
+			s.Windows++
+		}
+	}
+	s.Left += r.Left
+	if r.Parked {
+		s.Parked++
+	}
+	if f.Report != nil {
+		f.Report(r)
+	}
+}
