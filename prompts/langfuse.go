@@ -38,8 +38,9 @@ const maxReply = 1 << 20
 // which stays as it was. Each is asked for once. One that cannot be had, or not
 // be used, is as in s; a warning names it, says why and what is used instead.
 //
-// A prompt is written like a file of ours, see [Open]; a head is not needed. Of a
-// chat prompt the system messages, a blank line between them, are the system
+// A prompt is written like a file of ours, a template over [EvolveSystem], where
+// {{max_creates}} is as good as {{.MaxCreates}}; a head is not needed. Of a chat
+// prompt the system messages, a blank line between them, are the system
 // part. It may have one user message, with {{data}} once where the data goes,
 // else the user part is the data alone. Other messages are not accepted. The
 // hash is that of the prompt's text, for a chat prompt of its messages as JSON:
@@ -57,7 +58,7 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 			var err error
 			if texts[i], err = l.fetch(ctx, key); err != nil {
 				texts[i] = s.texts[key]
-				warnings[i] = l.redact(fmt.Sprintf("prompt %s from Langfuse: %v; using %s, version %s", key, err, texts[i].origin, texts[i].version))
+				warnings[i] = fmt.Sprintf("prompt %s from Langfuse: %s; using %s, version %s", key, l.reason(err), texts[i].origin, texts[i].version)
 			}
 		})
 	}
@@ -69,12 +70,20 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 	return with, slices.DeleteFunc(warnings, func(w string) bool { return w == "" })
 }
 
-// redact takes the secret key out of what a server may have repeated.
-func (l *Langfuse) redact(s string) string {
-	if l.SecretKey == "" {
-		return s
+// maxReason bounds what a warning says of a reason, in bytes: a server, or a
+// text, may put anything into it.
+const maxReason = 300
+
+// reason is what an error says, without the secret key and not at any length.
+func (l *Langfuse) reason(err error) string {
+	s := err.Error()
+	if l.SecretKey != "" {
+		s = strings.ReplaceAll(s, l.SecretKey, "***")
 	}
-	return strings.ReplaceAll(s, l.SecretKey, "***")
+	if len(s) > maxReason {
+		s = strings.ToValidUTF8(s[:maxReason], "") + "..."
+	}
+	return s
 }
 
 // fetch gets one prompt and reads it.
