@@ -147,7 +147,8 @@ func (c *checker) times() {
 	for _, set := range scheduleSettings() {
 		if spec := set.field(c.cfg).String(); spec != "" {
 			if _, err := jobs.ParseSpec(spec); err != nil {
-				c.report(set.path, "%v", err)
+				again := fmt.Sprintf("schedule %q: %v: ", spec, reverie.ErrInvalid) // the report has named it already
+				c.report(set.path, "%s", strings.TrimPrefix(err.Error(), again))
 			}
 		}
 	}

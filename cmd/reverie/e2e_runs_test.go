@@ -169,6 +169,11 @@ func TestRunsShowNext(t *testing.T) {
 	}
 	s.exec(`update runs set status = 'running', finished_at = null where run_id = $1`, first)
 	s.run("runs", "show", first).want(t, 0).shows(t, "took -", "under way")
+	s.exec(`update runs set undone_at = '2026-01-15T20:17:00Z' where run_id = $1`, failed)
+	if o := s.run("runs", "show", failed).want(t, 0).shows(t, "undone    2026-01-15 20:17 UTC"); strings.Contains(o.stdout, "to do") {
+		t.Errorf("an undone run leaves something to do:\n%s", o.stdout)
+	}
+	s.run("runs", "list").want(t, 0).shows(t, "failed, undone")
 	s.run("runs", "show", "x").want(t, 1, "not found", "reverie runs list")
 }
 

@@ -34,7 +34,8 @@ CHANGES has a sign for each kind, and leaves out what is zero:
   +created ~updated -deleted =kept !refused ?held
 MESSAGES counts those consumed, TOKENS input and output together, TRY the
 attempts at that window. Columns that would hold nothing are left out, and so
-are those that --group and --job make the same for all.
+are those that --group and --job make the same for all. An undone run is one
+whose work was taken back.
 
 --since takes a date (from midnight UTC on), an instant in RFC 3339, or an age
 such as 90m, 24h or 7d.`,
@@ -172,11 +173,15 @@ func (a *app) printRuns(ctx context.Context, runs []reverie.RunEntry, q reverie.
 		if q.Job == "" {
 			job = string(r.Job)
 		}
+		status := paintStatus(s, r.Status)
+		if r.UndoneAt != nil {
+			status += ", undone"
+		}
 		if r.Attempt > 1 {
 			attempt = strconv.Itoa(r.Attempt)
 		}
 		t.row(r.ID, group, job, windowOf(r.Run, calendars[r.GroupID]), stamp(r.StartedAt), took(r.Run),
-			paintStatus(s, r.Status), attempt, changed(r.Stats), compact(r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered),
+			status, attempt, changed(r.Stats), compact(r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered),
 			compact(r.Spend.InputTokens+r.Spend.OutputTokens), usd(r.Spend.CostUSD))
 		if r.Error != "" {
 			t.note("  " + s.dim("why: ") + visible(reverie.Excerpt(r.Error, 160)))

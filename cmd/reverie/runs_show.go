@@ -101,6 +101,9 @@ func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry) error {
 	if r.Error != "" {
 		fmt.Fprintf(w, "  %s     %s\n", s.red("error"), visible(r.Error))
 	}
+	if r.UndoneAt != nil {
+		fmt.Fprintf(w, "  undone    %s UTC: its work was taken back, and its messages made pending again\n", stamp(*r.UndoneAt))
+	}
 	waits := slices.ContainsFunc(d.Held, func(h reverie.HeldPlan) bool { return h.Status == reverie.HeldWaiting })
 	for _, line := range whatNext(r, waits, g) {
 		fmt.Fprintf(w, "  to do     %s\n", line)
@@ -136,6 +139,9 @@ func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry) error {
 
 // whatNext says what there is to do about a run that did not do all it should.
 func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
+	if r.UndoneAt != nil {
+		return nil // later runs take it from there
+	}
 	var lines []string
 	if waits {
 		lines = append(lines, fmt.Sprintf("`reverie runs approve %s`, or `reverie runs reject %[1]s`", r.ID))

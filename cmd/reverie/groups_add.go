@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+)
+
+func newGroupsAdd(a *app) *cobra.Command {
+	var g reverie.Group
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "add GROUP",
+		Short: "Make a group, before its first import",
+		Long: `Add makes a group. An import makes its group by itself; add is for setting the
+name, the time zone and the like first. What is left out comes from [group].`,
+		Example: `  reverie groups add g1 --name "Game nights" --time-zone Asia/Shanghai --day-boundary 04:00
+  reverie groups add -- -1001234567890`,
+		Args: oneGroup,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.settings(); err != nil {
+				return err
+			}
+			g.ID = args[0]
+			for flag, field := range map[string]struct{ value, fallback *string }{
+				"time-zone":    {&g.TimeZone, &a.cfg.Group.TimeZone},
+				"day-boundary": {&g.DayBoundary, &a.cfg.Group.DayBoundary},
+				"language":     {&g.Language, &a.cfg.Group.Language},
+			} {
+				if !cmd.Flags().Changed(flag) {
+					*field.value = *field.fallback
+				}
+			}
+			if err := g.Normalize(); err != nil {
+				return usageError(err)
+			}
+			if err := a.open(cmd.Context()); err != nil {
+				return err
+			}
+			if err := a.store.AddGroup(cmd.Context(), g); err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, groupReply{Success: true, Group: g})
+			}
+			_, err := fmt.Fprintf(a.stdout, "%s: added, dates in %s\n", visible(g.ID), zone(g))
+			return err
+		},
+	}
+	groupFlags(cmd, &g)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// groupFlags are what a group can be given.
+func groupFlags(cmd *cobra.Command, g *reverie.Group) {
+	f := cmd.Flags()
+	f.StringVar(&g.Name, "name", "", "name, for people")
+	f.StringVar(&g.TimeZone, "time-zone", "", "IANA time zone, such as Asia/Shanghai")
+	f.StringVar(&g.DayBoundary, "day-boundary", "", "local time HH:MM at which a date begins; 04:00 counts the small hours to the day before")
+	f.StringVar(&g.Language, "language", "", `language of the memories: zh, en, or "" to go by the messages`)
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+)
+
+func newGroupsPause(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "pause GROUP",
+		Short: "Leave a group out of scheduled work; its messages stay pending",
+		Long: `Pause leaves a group out of all work on several groups: evolve --due, evolve
+--all, backfill and the daemon. Messages still come in and wait. What names the
+group, such as evolve --group, still works on it.`,
+		Example: "  reverie groups pause g1",
+		Args:    oneGroup,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.open(cmd.Context()); err != nil {
+				return err
+			}
+			g, err := a.store.PauseGroup(cmd.Context(), args[0])
+			if err != nil {
+				return unknownGroup(err)
+			}
+			if asJSON {
+				return printJSON(a.stdout, groupReply{Success: true, Group: g})
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s: paused; `reverie groups resume %s` ends it\n", visible(g.ID), operand(g.ID))
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func newGroupsResume(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "resume GROUP",
+		Short: "Take a paused, parked or failing group up again",
+		Long: `Resume ends a pause, and takes a group up again that was parked after repeated
+failure, or is left alone for a while after one: the failures are forgotten. The
+next scheduled run makes up what was missed. Mend what made it fail first.`,
+		Example: "  reverie groups resume g1",
+		Args:    oneGroup,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			before, err := a.groupEntry(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			g, gone, err := a.store.ResumeGroup(ctx, args[0])
+			if err != nil {
+				return unknownGroup(err)
+			}
+			if asJSON {
+				return printJSON(a.stdout, groupReply{Success: true, Group: g, Setbacks: gone})
+			}
+			return a.printResumed(before, gone)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// printResumed says what a group was resumed from.
+func (a *app) printResumed(before reverie.GroupEntry, gone []reverie.Setback) error {
+	was := "resumed"
+	if !before.Paused && len(gone) == 0 {
+		was = "was neither paused nor parked"
+	} else if before.Paused {
+		was = "resumed from its pause"
+	}
+	fmt.Fprintf(a.stdout, "%s: %s; %s pending\n", visible(before.ID), was, plural(before.Pending, "message"))
+	for _, s := range gone {
+		if _, err := fmt.Fprintf(a.stdout, "  forgotten: %s\n", setbackText(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setbackText is what repeated failure has led to, and why.
+func setbackText(s reverie.Setback) string {
+	state := "failed"
+	if s.ParkedAt != nil {
+		state = "parked since " + stamp(*s.ParkedAt) + " UTC, after it failed"
+	}
+	times := "once"
+	if s.Failures > 1 {
+		times = fmt.Sprintf("%d times in a row", s.Failures)
+	}
+	return fmt.Sprintf("%s %s %s: %s", s.Job, state, times, visible(reverie.Excerpt(s.Error, 200)))
+}
+
+// remedy is what to do about a setback.
+func remedy(s reverie.Setback, groupID string) string {
+	if s.ParkedAt != nil {
+		return fmt.Sprintf("mend the cause, then `reverie groups resume %s`", operand(groupID))
+	}
+	return fmt.Sprintf("next try after %s UTC; `reverie groups resume %s` waits no longer", stamp(s.RetryAt), operand(groupID))
+}
