@@ -37,6 +37,9 @@ type Runner struct {
 	Shard       Shard  // the zero one is all groups
 	GroupID     string // only this group, paused or not; "" = all that are not paused
 	Plan        Plan
+	// Prepare is called under a group's lease, before what is due for it is looked
+	// at again and worked on; nil: nothing is.
+	Prepare     func(ctx context.Context, held *Held, g reverie.DueGroup) error
 	Work        Work
 	Rule        reverie.ParkRule
 	IgnoreRetry bool              // a person asks: do not wait after a failure; parked groups stay parked

@@ -42,6 +42,11 @@ func (f *fanOut) turn(ctx context.Context, g reverie.DueGroup) (r GroupResult, d
 	due = true
 	worked := false
 	err = f.Leases.With(ctx, g.ID, func(ctx context.Context, held *Held) error {
+		if f.Prepare != nil {
+			if err := f.guard(g.ID, func() error { return f.Prepare(ctx, held, g) }); err != nil {
+				return err
+			}
+		}
 		g, agenda, err := f.look(ctx, g.ID)
 		if err != nil {
 			return err
