@@ -111,10 +111,12 @@ func strayEnvironment(t *testing.T) {
 func TestExport(t *testing.T) {
 	strayEnvironment(t)
 	server := newOTLPServer(t)
+	clean := endsClean(t)
 	tracer, log := openTracer(t, TraceOptions{Endpoint: server.URL + "/api/public/otel/", Ratio: 1, ServiceVersion: "v1.2.3",
 		Headers: map[string]string{"Authorization": "Basic cGs6c2s="}})
 	traceRun(t, tracer, "langfuse:7", errors.New("broken by "+secret))
 	shutdown(t, tracer)
+	clean()
 
 	requests, bodies, traces := server.received()
 	if len(requests) != 1 || len(traces) != 1 {
@@ -183,16 +185,8 @@ func TestCollectorDown(t *testing.T) {
 
 // TestCollectorHangs lets the end of the process wait no longer than it is told.
 func TestCollectorHangs(t *testing.T) {
-	ended := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		select {
-		case <-r.Context().Done():
-		case <-ended:
-		}
-	}))
-	defer server.Close()
-	defer close(ended)
+	server := newHangingServer(t)
+	clean := endsClean(t)
 	tracer, err := OpenTracer(t.Context(), TraceOptions{Endpoint: server.URL, Ratio: 1, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -203,6 +197,24 @@ func TestCollectorHangs(t *testing.T) {
 	if err := tracer.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("shutdown: %v", err)
 	}
+	clean()
+}
+
+// newHangingServer takes requests and answers none.
+func newHangingServer(t *testing.T) *httptest.Server {
+	ended := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		select {
+		case <-r.Context().Done():
+		case <-ended:
+		}
+	}))
+	t.Cleanup(func() {
+		close(ended)
+		server.Close()
+	})
+	return server
 }
 
 // TestRedirect is not followed: the headers hold the collector's key.

@@ -97,6 +97,7 @@ func TestCapture(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	server := newSentryServer(t)
+	clean := endsClean(t)
 	s := openSentry(t, server.URL)
 	err := fmt.Errorf("chunk 3 of group %q, key %s: %w", "book-club", secret, reverie.ErrUnusable)
 	s.Capture(err, map[string]string{"job": "evolve", "group_id": "book-club", "run_id": secret})
@@ -108,6 +109,7 @@ func TestCapture(t *testing.T) {
 	if !s.Close(time.Minute) {
 		t.Error("not closed in time")
 	}
+	clean()
 	e := events[0]
 	if e.Level != "error" || e.Environment != "staging" || e.Release != "reverie@v1.2.3" || e.ServerName != "" {
 		t.Errorf("%+v", e)
@@ -191,20 +193,31 @@ func TestBadDSN(t *testing.T) {
 
 // TestSentryHangs lets the end of the process wait no longer than it is told.
 func TestSentryHangs(t *testing.T) {
-	ended := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		select {
-		case <-r.Context().Done():
-		case <-ended:
-		}
-	}))
-	defer server.Close()
-	defer close(ended)
+	server := newHangingServer(t)
+	clean := endsClean(t)
 	s := openSentry(t, server.URL)
 	s.Capture(reverie.ErrUnusable, nil)
 	if s.Close(50 * time.Millisecond) {
 		t.Error("said to have sent what it has not")
+	}
+	clean()
+	if s.http.Transport.(lifeline).life.Err() == nil { // the client alone would have given up after half a minute
+		t.Error("the request was waited for")
+	}
+}
+
+// TestSentryRedirect is not followed: the request holds the project's key.
+func TestSentryRedirect(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %v", r.URL, r.Header)
+	}))
+	defer other.Close()
+	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer server.Close()
+	s := openSentry(t, server.URL)
+	s.Capture(reverie.ErrUnusable, nil)
+	if !s.Close(time.Minute) {
+		t.Error("not closed in time")
 	}
 }
 

@@ -51,14 +51,13 @@ func (s *Server) Start(ctx context.Context) (addr string, err error) {
 func (s *Server) serve(listener net.Listener) {
 	log := s.log()
 	s.server = &http.Server{
-		Handler:                      s.handler(),
-		ReadHeaderTimeout:            5 * time.Second,
-		ReadTimeout:                  10 * time.Second,
-		WriteTimeout:                 30 * time.Second,
-		IdleTimeout:                  time.Minute,
-		MaxHeaderBytes:               16 << 10,
-		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug), // a client that breaks off is no event
+		Handler:           s.handler(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug), // a client that breaks off is no event
 	}
 	s.served = make(chan struct{})
 	go func() {
