@@ -63,6 +63,9 @@ func parseArgs(args []string) error {
 	if err := cmd.ParseFlags(rest); err != nil {
 		return err
 	}
+	if err := cmd.ValidateRequiredFlags(); err != nil {
+		return err
+	}
 	var dates []string
 	for _, name := range []string{"from", "to"} {
 		if f := cmd.Flags().Lookup(name); f != nil {
