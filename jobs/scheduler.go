@@ -111,7 +111,8 @@ type task struct {
 }
 
 // trigger makes the clockwork that starts the tasks. It is that and no more:
-// whether a task runs, and its end, are ours to know.
+// whether a task runs, and its end, are ours to know. Its singleton mode is not
+// used: with it, gocron 2.21 now and then fires twice for one time.
 func (d *daemon) trigger() (gocron.Scheduler, error) {
 	trigger, err := gocron.NewScheduler(gocron.WithLocation(time.UTC), gocron.WithClock(d.clock), gocron.WithStopTimeout(triggerTimeout))
 	if err != nil {
@@ -124,7 +125,7 @@ func (d *daemon) trigger() (gocron.Scheduler, error) {
 		t := &task{Task: t}
 		d.tasks = append(d.tasks, t)
 		_, err := trigger.NewJob(gocron.CronJob(t.Spec.String(), false), gocron.NewTask(func() { d.start(t) }),
-			gocron.WithName(t.Name), gocron.WithCronImplementation(times{t.Spec}), gocron.WithSingletonMode(gocron.LimitModeReschedule))
+			gocron.WithName(t.Name), gocron.WithCronImplementation(times{t.Spec}))
 		if err != nil {
 			_ = trigger.Shutdown()
 			return nil, fmt.Errorf("schedule %s: %w", t.Name, err)
