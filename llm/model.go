@@ -29,6 +29,12 @@ func (m *Model) Priced() bool {
 	return ok
 }
 
+// Cost is what a call would cost, in USD; 0 where the price is not known.
+func (m *Model) Cost(u Usage) float64 {
+	price, _ := priceOf(m.account.Prices, m.account.Model)
+	return price.Cost(u)
+}
+
 // Generate asks the model, again if a passing fault comes between, and returns
 // its answer, whole or not: see [Response.Finish]. The text is valid UTF-8
 // without NUL.

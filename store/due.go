@@ -30,6 +30,17 @@ const (
 			from messages m
 			where m.group_id = $1 and m.run_id is null and m.outcome is null and m.sent_at >= w.since and m.sent_at < w.until) l
 		where l.messages > 0 order by w.no`
+
+	// Each half has an index of its own.
+	allWindowsQuery = `select w.no, l.messages, l.characters, l.bytes
+		from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as w (since, until, no)
+		cross join lateral (
+			select count(*) as messages, coalesce(sum(char_length(text)), 0) as characters, coalesce(sum(octet_length(text)), 0) as bytes
+			from (select text from messages
+				where group_id = $1 and run_id is null and outcome is null and sent_at >= w.since and sent_at < w.until
+				union all select text from messages
+				where group_id = $1 and run_id is not null and sent_at >= w.since and sent_at < w.until) m) l
+		where l.messages > 0 order by w.no`
 )
 
 // DueGroups lists the groups with pending messages, by id, with the past calendars
@@ -77,6 +88,15 @@ func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.Du
 // PendingWindows returns those of the windows in which a group has pending
 // messages, in the order given, with what there is of them.
 func (s *Store) PendingWindows(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad, error) {
+	return s.windowLoads(ctx, pendingWindowsQuery, groupID, windows)
+}
+
+// WindowLoads is [Store.PendingWindows] for all messages, consumed ones too.
+func (s *Store) WindowLoads(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad, error) {
+	return s.windowLoads(ctx, allWindowsQuery, groupID, windows)
+}
+
+func (s *Store) windowLoads(ctx context.Context, query, groupID string, windows []reverie.Window) ([]reverie.WindowLoad, error) {
 	if len(windows) == 0 {
 		return nil, nil
 	}
@@ -96,10 +116,10 @@ func (s *Store) PendingWindows(ctx context.Context, groupID string, windows []re
 		Characters int `db:"characters"`
 		Bytes      int `db:"bytes"`
 	}
-	err := s.run(ctx, work{what: fmt.Sprintf("look for pending messages of group %q", groupID), readOnly: true,
+	err := s.run(ctx, work{what: fmt.Sprintf("look for messages of group %q", groupID), readOnly: true,
 		do: func(ctx context.Context, t *tx) error {
 			rows = nil
-			return t.list(ctx, &rows, pendingWindowsQuery, groupID, since, until)
+			return t.list(ctx, &rows, query, groupID, since, until)
 		}})
 	list := make([]reverie.WindowLoad, len(rows))
 	for i, r := range rows {

@@ -233,8 +233,9 @@ func TestExitSomeGroupsFailed(t *testing.T) {
 	}
 	s.bring("idle")
 	o := s.run("evolve", "--all", "--json").want(t, 3, `group "b"`, "1 group failed")
-	if n := strings.Count(o.stdout, "\n"); n != 3 || strings.Count(o.stdout, `"success":true`) != 2 || strings.Count(o.stdout, `"success":false`) != 1 {
-		t.Errorf("stdout is not one line a group:\n%s", o.stdout)
+	if n := strings.Count(o.stdout, "\n"); n != 4 || strings.Count(o.stdout, `"success":true`) != 2 || strings.Count(o.stdout, `"success":false`) != 2 ||
+		!strings.Contains(o.stdout, `"summary":{"done":2,"skipped":0,"failed":1,`) {
+		t.Errorf("stdout is not one line a run and the summary:\n%s", o.stdout)
 	}
 	if got := s.pending("a") + s.pending("b") + s.pending("c"); got != "020" {
 		t.Errorf("pending are %s, want 020", got)
@@ -243,7 +244,7 @@ func TestExitSomeGroupsFailed(t *testing.T) {
 	s.run("evolve", "--all").want(t, 4, `group "b"`)
 	s.model.Respond(scribe(t))
 	o = s.run("evolve", "--all").want(t, 0)
-	if !strings.Contains(o.stdout, "1 group done, 0 busy, 0 deferred, 0 failed") {
+	if !strings.Contains(o.stdout, "1 group done, 0 skipped, 0 deferred, 0 failed; 1 window finished, 0 left") {
 		t.Errorf("stdout is\n%s", o.stdout)
 	}
 	s.run("evolve", "--all", "--json").want(t, 0).silent(t)
@@ -307,25 +308,37 @@ func TestExitBusyAndInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterruptedAll: a signal ends the round of the groups, not only that of
-// one.
+// TestInterruptedAll: a first signal lets no further group begin, a second one
+// ends those under way, and all of it stays pending.
 func TestInterruptedAll(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	for _, g := range []string{"g1", "g2"} {
-		s.bring(g, chat("2025-03-03", "note Lin drinks tea")...)
-	}
-	asked := make(chan struct{}, 2)
-	s.model.Respond(func(llmtest.Request) llmtest.Answer {
-		asked <- struct{}{}
-		return llmtest.Hang()
-	})
-	p := s.launch("evolve", "--all")
-	await(t, "the question", asked)
-	p.signal(syscall.SIGINT)
-	p.end().want(t, 130)
-	if got := s.rows(`select group_id, status from runs`); len(got) != 1 || got[0] != "g1|deferred" {
-		t.Errorf("runs are %q", got)
+	for name, signals := range map[string][]syscall.Signal{"no grace": {syscall.SIGTERM}, "twice": {syscall.SIGINT, syscall.SIGTERM}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			for _, g := range []string{"g1", "g2", "g3"} {
+				s.bring(g, chat("2025-03-03", "note Lin drinks tea")...)
+			}
+			s.set("REVERIE_JOBS_CONCURRENCY=2", "REVERIE_JOBS_GRACE="+map[bool]string{true: "0s", false: "1h"}[len(signals) == 1])
+			asked := make(chan struct{}, 3)
+			s.model.Respond(func(llmtest.Request) llmtest.Answer {
+				asked <- struct{}{}
+				return llmtest.Hang()
+			})
+			p := s.launch("evolve", "--all")
+			await(t, "the first question", asked)
+			await(t, "the second question", asked)
+			for _, sig := range signals {
+				p.signal(sig)
+			}
+			p.end().want(t, 130, "a second signal stops it at once", "stopped before the rest")
+			if diff := cmp.Diff([]string{"g1|deferred", "g2|deferred"}, s.rows(`select group_id, status from runs order by 1`)); diff != "" {
+				t.Error(diff)
+			}
+			if got := s.one(`select count(*) from leases where expires_at > clock_timestamp()`) + s.one(`select count(*) from setbacks`); got != "00" {
+				t.Errorf("leases and setbacks are %s, want none", got)
+			}
+		})
 	}
 }
 

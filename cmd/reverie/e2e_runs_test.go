@@ -142,6 +142,7 @@ func TestRunsListJSON(t *testing.T) {
 func TestRunsShowNext(t *testing.T) {
 	t.Parallel()
 	s := fiveRuns(t)
+	s.exec(`delete from setbacks`)
 	failed := s.one(`select run_id from runs where status = 'failed'`)
 	first := s.one(`select run_id from runs where window_since = '2025-03-02T16:00:00Z'`)
 	s.run("runs", "show", first).want(t, 0).shows(t, "2025-03-03 (2025-03-02 16:00 to 2025-03-03 16:00 UTC), attempt 1", "spend     2 calls, ", " tokens in, ", "<0.0001 USD")

@@ -20,7 +20,8 @@ const maxDays = 3650
 // evolveFlags are what `reverie evolve` was asked for.
 type evolveFlags struct {
 	group        string
-	all          bool
+	all, due     bool
+	shard        string
 	since, until string
 	days         int
 	dryRun, json bool
@@ -29,57 +30,92 @@ type evolveFlags struct {
 func newEvolve(a *app) *cobra.Command {
 	var f evolveFlags
 	cmd := &cobra.Command{
-		Use:   "evolve --group G | --all",
+		Use:   "evolve --group G | --due | --all",
 		Short: "Take in new messages: keep, update, create and delete memories",
 		Long: `Evolve takes a group's old memories and its pending messages, asks the model,
-checks the answer and applies it as new versions. Without --since and --until it
-takes every pending message up to now.
+checks the answer and applies it as new versions.
+
+--group G    one group: everything pending up to now, or the window that --since
+             and --until name
+--due        every group, the dates that are over: a run for each date of the
+             group's own time zone that has pending messages, the oldest first.
+             What was missed is made up; a second call does nothing. This is
+             what a CronJob runs.
+--all        every group, everything pending, whether its date is over or not
 
 A date (2026-01-15) means midnight in the group's time zone; an instant is
 written as RFC 3339. The window includes --since and excludes --until.
+
+With --due and --all, [jobs] concurrency groups are worked on at a time. A group
+that fails stops no other; it is left alone for a while (--due), and parked after
+[jobs] park_after failures in a row until ` + "`reverie groups resume`" + `. Busy groups are
+skipped. A first signal lets what is under way finish within [jobs] grace.
 
 --dry-run asks the model and prints what would be done; it writes nothing but
 the calls it made and cached embeddings.
 
 ` + exitHelp,
+		Example: `  reverie evolve --group g1
+  reverie evolve --group g1 --since 2026-01-15 --until 2026-01-16
+  reverie evolve --due                # hourly, from cron
+  reverie evolve --due --shard 0/4    # of 4 workers, the first`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case (f.group == "") == !f.all:
-				return usageError(errors.New("either --group G or --all is needed\nsee 'reverie evolve --help'"))
-			case f.days < 0 || f.days > maxDays:
-				return usageError(fmt.Errorf("--days %d: it is 0 to %d", f.days, maxDays))
+			if err := f.check(); err != nil {
+				return usageError(err)
 			}
 			return a.evolve(cmd.Context(), f)
 		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.group, "group", "", "the group to evolve")
-	fl.BoolVar(&f.all, "all", false, "every group with pending messages")
+	fl.BoolVar(&f.due, "due", false, "every group: the dates that are over, each a run of its own")
+	fl.BoolVar(&f.all, "all", false, "every group: everything pending")
+	fl.StringVar(&f.shard, "shard", "", "only this part of the groups: 0/4 is the first of four")
 	fl.StringVar(&f.since, "since", "", "from this date or instant on")
 	fl.StringVar(&f.until, "until", "", "before this date or instant")
 	fl.IntVar(&f.days, "days", 0, "also show the model this many days of earlier messages, as context")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "plan, and write nothing")
-	fl.BoolVar(&f.json, "json", false, "print the result as JSON; with --all, one line a group")
+	fl.BoolVar(&f.json, "json", false, "print the result as JSON; with --due and --all, a line for each run, then a summary")
 	return cmd
 }
 
+// check refuses flags that contradict each other.
+func (f evolveFlags) check() error {
+	chosen := 0
+	for _, c := range []bool{f.group != "", f.due, f.all} {
+		if c {
+			chosen++
+		}
+	}
+	switch {
+	case chosen != 1:
+		return errors.New("one of --group G, --due or --all is needed\nsee 'reverie evolve --help'")
+	case f.days < 0 || f.days > maxDays:
+		return fmt.Errorf("--days %d: it is 0 to %d", f.days, maxDays)
+	case f.due && (f.since != "" || f.until != ""):
+		return errors.New("--due takes the dates that are over; --since and --until go with --group or --all, and `reverie backfill` takes a range of dates")
+	case f.group != "" && f.shard != "":
+		return errors.New("--shard is a part of all groups; it goes with --due or --all")
+	}
+	if _, _, err := f.window(reverie.Group{}); err != nil { // each group reads them in its own zone
+		return err
+	}
+	_, err := parseShard(f.shard)
+	return err
+}
+
 func (a *app) evolve(ctx context.Context, f evolveFlags) error {
-	if err := a.settings(); err != nil {
-		return err
-	}
-	if _, err := a.cfg.generation(string(reverie.JobEvolve)); err != nil {
-		return err // before a database is started for nothing
-	}
-	if err := a.open(ctx); err != nil {
-		return err
-	}
-	p, err := a.pipeline()
+	p, err := a.evolver(ctx)
 	if err != nil {
 		return err
 	}
-	if f.all {
-		return a.evolveAll(ctx, p, f)
+	ctx = llm.WithBudget(ctx, a.budget(a.dayBudget()))
+	switch {
+	case f.group == "" && f.dryRun:
+		return a.dryRunAll(ctx, p, f)
+	case f.group == "":
+		return a.evolveMany(ctx, p, f)
 	}
 	g, err := a.store.Group(ctx, f.group)
 	if err != nil {
@@ -93,15 +129,31 @@ func (a *app) evolve(ctx context.Context, f evolveFlags) error {
 	return err
 }
 
+// evolver opens what evolving needs, the database last.
+func (a *app) evolver(ctx context.Context) (*evolve.Pipeline, error) {
+	if err := a.settings(); err != nil {
+		return nil, err
+	}
+	if _, err := a.cfg.generation(string(reverie.JobEvolve)); err != nil {
+		return nil, err // before a database is started for nothing
+	}
+	if err := a.open(ctx); err != nil {
+		return nil, err
+	}
+	p, err := a.pipeline()
+	if err != nil {
+		return nil, err
+	}
+	p.Prompts = a.remotePrompts(ctx, p.Prompts)
+	return p, nil
+}
+
 // evolveOne runs one group and prints what came of it, also when it failed.
 func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group, f evolveFlags) (evolve.Result, error) {
 	req := evolve.Request{GroupID: g.ID, Days: f.days, DryRun: f.dryRun}
 	var err error
-	if req.Since, err = instant(g, f.since); err != nil {
-		return evolve.Result{}, usageError(fmt.Errorf("--since: %w", err))
-	}
-	if req.Until, err = instant(g, f.until); err != nil {
-		return evolve.Result{}, usageError(fmt.Errorf("--until: %w", err))
+	if req.Since, req.Until, err = f.window(g); err != nil {
+		return evolve.Result{}, err
 	}
 	stop := func() {}
 	if !f.json {
@@ -113,12 +165,13 @@ func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group
 	var res evolve.Result
 	began := time.Now()
 	if f.dryRun {
-		res, err = p.Run(ctx, nil, req)
+		res, _, err = a.evolveWindow(ctx, p, nil, req)
 	} else {
 		err = a.leases().With(ctx, g.ID, func(ctx context.Context, held *jobs.Held) error {
-			res, err = p.Run(ctx, held, req)
+			res, _, err = a.evolveWindow(ctx, p, held, req)
 			return err
 		})
+		err = errors.Join(err, a.noteEnd(ctx, g.ID, err))
 	}
 	stop()
 	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || res.GroupID == "" {
@@ -132,7 +185,7 @@ func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group
 			fmt.Fprintf(a.stderr, "warning: run %s of group %q is held: %s\n", res.RunID, g.ID, why)
 		}
 		write := printJSON
-		if f.all {
+		if f.group == "" {
 			write = printJSONLine
 		}
 		return res, errors.Join(err, write(a.stdout, res.Reply()))
@@ -143,62 +196,100 @@ func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group
 	return res, err
 }
 
-// evolveAll runs every group with pending messages, one after the other. A group
-// that fails stops no other.
-func (a *app) evolveAll(ctx context.Context, p *evolve.Pipeline, f evolveFlags) error {
-	var done, failed, deferred, busy int
-	var configuration error
-	const page = 100
-	for after := ""; ; {
-		groups, err := a.store.PendingGroups(ctx, time.Now(), after, page)
+// noteEnd counts a failure of a group against it, or forgets those before.
+func (a *app) noteEnd(ctx context.Context, groupID string, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	switch {
+	case err == nil:
+		return a.store.ClearSetback(ctx, groupID, reverie.JobEvolve)
+	case !blames(err) || everywhere(err):
+		return nil
+	}
+	setback, nerr := a.store.NoteFailure(ctx, groupID, reverie.JobEvolve, err.Error(), a.parkRule())
+	if nerr == nil && setback.ParkedAt != nil {
+		fmt.Fprintf(a.stderr, "reverie: group %q is parked: --due and --all pass it over until `reverie groups resume %s`\n", groupID, groupID)
+	}
+	return nerr
+}
+
+// evolveMany works on every group that has something to do.
+func (a *app) evolveMany(ctx context.Context, p *evolve.Pipeline, f evolveFlags) error {
+	shard, err := parseShard(f.shard)
+	if err != nil {
+		return usageError(err)
+	}
+	plan := a.planOf(f)
+	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
+	defer end()
+	batch := &fanOut{app: a, pipeline: p, plan: plan, shard: shard, days: f.days, ignoreRetry: f.all,
+		show:      func(e windowEnd) { a.showWindow(e, f.json) },
+		showGroup: func(r jobs.GroupResult) { a.showGroup(r, f.json) }}
+	summary, err := batch.run(work, ctx.Done())
+	return errors.Join(a.showSummary(summary, err, f.json), fanOutError(ctx, summary, err))
+}
+
+// planOf says which windows of a group --due or --all mean.
+func (a *app) planOf(f evolveFlags) jobs.Plan {
+	switch {
+	case f.due:
+		return jobs.Nightly(a.store, a.now, a.cfg.Jobs.MissedNights)
+	case f.since == "" && f.until == "":
+		return jobs.Everything()
+	}
+	return func(_ context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
+		since, until, err := f.window(g.Group)
+		if err != nil {
+			return jobs.Agenda{}, jobs.Abort(err)
+		}
+		return jobs.Agenda{Windows: []reverie.Window{{Since: since, Until: until}}}, nil
+	}
+}
+
+// window reads --since and --until for a group.
+func (f evolveFlags) window(g reverie.Group) (since, until time.Time, err error) {
+	if since, err = instant(g, f.since); err != nil {
+		return since, until, usageError(fmt.Errorf("--since: %w", err))
+	}
+	if until, err = instant(g, f.until); err != nil {
+		return since, until, usageError(fmt.Errorf("--until: %w", err))
+	}
+	return since, until, nil
+}
+
+// dryRunAll plans for every group, one after the other, and prints it all.
+func (a *app) dryRunAll(ctx context.Context, p *evolve.Pipeline, f evolveFlags) error {
+	shard, err := parseShard(f.shard)
+	if err != nil {
+		return usageError(err)
+	}
+	plan, failed := a.planOf(f), 0
+	err = a.eachGroup(ctx, a.store, "", shard, func(g reverie.DueGroup) error {
+		agenda, err := plan(ctx, g)
 		if err != nil {
 			return err
 		}
-		for _, g := range groups {
-			after = g.ID
-			_, err := a.evolveOne(ctx, p, g, f)
-			if err != nil {
-				if ctx.Err() != nil {
-					return err
-				}
-				fmt.Fprintf(a.stderr, "reverie: group %q: %s\n", g.ID, visibleLines(err))
+		for _, w := range agenda.Windows {
+			one := f
+			if f.due {
+				one.since, one.until = w.Since.Format(time.RFC3339), w.Until.Format(time.RFC3339)
 			}
-			var coded *codeError
-			var fault *llm.Error
+			_, err := a.evolveOne(ctx, p, g.Group, one)
 			switch {
 			case err == nil:
-				done++
-			case errors.As(err, &fault) && errors.Is(err, reverie.ErrConfiguration): // the same for all of them
-				return err
-			case errors.Is(err, reverie.ErrBusy):
-				busy++
-			case errors.Is(err, reverie.ErrDeferred):
-				deferred++
-			case errors.As(err, &coded) && coded.code == exitUsage:
+			case ctx.Err() != nil || everywhere(err) || errors.Is(err, reverie.ErrDeferred):
 				return err
 			default:
 				failed++
-				if errors.Is(err, reverie.ErrConfiguration) {
-					configuration = err
-				}
+				fmt.Fprintf(a.stderr, "reverie: group %q: %s\n", g.ID, visibleLines(err))
 			}
 		}
-		if len(groups) < page {
-			break
-		}
+		return nil
+	})
+	if err == nil && failed > 0 {
+		err = &codeError{exitPartial, fmt.Errorf("%s failed", plural(failed, "group"))}
 	}
-	if !f.json {
-		fmt.Fprintf(a.stdout, "%s done, %d busy, %d deferred, %d failed\n", plural(done, "group"), busy, deferred, failed)
-	}
-	switch {
-	case configuration != nil && done == 0 && deferred == 0: // the same for all of them
-		return &codeError{exitUsage, configuration}
-	case failed > 0:
-		return &codeError{exitPartial, fmt.Errorf("%s failed", plural(failed, "group"))}
-	case deferred > 0:
-		return &codeError{exitDeferred, fmt.Errorf("%s deferred; the messages stay pending for the next run", plural(deferred, "group"))}
-	}
-	return nil
+	return err
 }
 
 // instant reads a date, midnight in the group's zone, or an RFC 3339 instant.

@@ -64,7 +64,7 @@ func (a *app) account(use, provider, baseURL, model string) (llm.Account, error)
 		a.policies[server] = llm.NewPolicy(llm.PolicyOptions{Attempts: l.Attempts, BreakerFailures: l.BreakerFailures,
 			BreakerDelay: l.BreakerDelay.Duration, RequestsPerMinute: l.RequestsPerMinute, TokensPerMinute: l.TokensPerMinute})
 	}
-	return llm.Account{Provider: provider, Model: model, Prices: prices, Ledger: a.store, Policy: a.policies[server]}, nil
+	return llm.Account{Provider: provider, Model: model, Prices: prices, Ledger: a.metrics.Ledger(a.store), Policy: a.policies[server]}, nil
 }
 
 // model is the generating model of a job.
@@ -79,7 +79,7 @@ func (a *app) model(job reverie.Job) (*llm.Model, ModelSettings, error) {
 	}
 	account, err := a.account("generate", s.Provider, s.BaseURL, s.Model)
 	account.Timeout = s.Timeout
-	return llm.NewModel(client.generator, account), s, err
+	return llm.NewModel(a.tracer.Generator(client.generator, s.Provider, s.Model, s.BaseURL), account), s, err
 }
 
 // embeddings is the embedding model, with the database as its cache.
@@ -94,6 +94,6 @@ func (a *app) embeddings() (*llm.Embeddings, EmbedSettings, error) {
 	}
 	account, err := a.account("embed", s.Provider, s.BaseURL, s.Model)
 	account.Timeout = s.Timeout
-	return llm.NewEmbeddings(client.embedder, account, llm.EmbeddingOptions{Dims: s.Dimensions, Explicit: s.DimensionsSet,
+	return llm.NewEmbeddings(a.tracer.Embedder(client.embedder, s.Provider, s.Model, s.BaseURL), account, llm.EmbeddingOptions{Dims: s.Dimensions, Explicit: s.DimensionsSet,
 		Batch: s.Batch, Cache: a.store}), s, err
 }

@@ -14,7 +14,7 @@ import (
 // run is the binary without its process: everything it reads and writes is
 // handed to it.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr, flags: map[string]string{}, now: time.Now}
+	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr, flags: map[string]string{}, now: time.Now, tick: ticker}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -65,7 +65,7 @@ Try it without a key:
 	} {
 		flags.Var(&settingFlag{path: f.path, values: a.flags}, f.name, f.help)
 	}
-	root.AddCommand(newImport(a), newEvolve(a), newMemory(a), newRuns(a), newGroups(a), newSchedule(a), newMigrate(a), newDoctor(a), newConfig(a),
+	root.AddCommand(newImport(a), newEvolve(a), newBackfill(a), newRun(a), newMemory(a), newRuns(a), newGroups(a), newSchedule(a), newMigrate(a), newDoctor(a), newConfig(a),
 		newVersion(a), newLocalServer(a))
 	markUsage(root)
 	return root

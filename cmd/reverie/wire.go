@@ -30,12 +30,15 @@ type app struct {
 	flags          map[string]string // settings given as flags
 	configPath     string
 	now            func() time.Time
+	tick           func(every time.Duration) (ticks <-chan time.Time, stop func())
+	daemon         bool // it stays, and its log is what people read of it
 
 	cfg     *Config
 	prov    *Provenance
 	log     *slog.Logger
 	cluster *local.Cluster
 	store   *store.Store
+	watchers
 
 	policies map[string]*llm.Policy // by server
 }
@@ -66,16 +69,26 @@ func (a *app) settings() error {
 	if err != nil {
 		return err
 	}
+	a.log, err = a.logger(cfg, prov)
+	a.cfg, a.prov = cfg, prov
+	return err
+}
+
+// logger is the log of a configuration. The daemon's says more unless told
+// otherwise: nobody watches its output as it comes.
+func (a *app) logger(cfg *Config, prov *Provenance) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
-		return fmt.Errorf("log level %q: %w", cfg.Log.Level, reverie.ErrConfiguration)
+		return nil, fmt.Errorf("log level %q: %w", cfg.Log.Level, reverie.ErrConfiguration)
 	}
-	var handler slog.Handler = slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})
+	if a.daemon && prov.Origin("log.level").Layer == LayerDefault {
+		level = slog.LevelInfo
+	}
+	options := &slog.HandlerOptions{Level: level}
 	if cfg.Log.Format == "json" {
-		handler = slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level})
+		return slog.New(slog.NewJSONHandler(a.stderr, options)), nil
 	}
-	a.cfg, a.prov, a.log = cfg, prov, slog.New(handler)
-	return nil
+	return slog.New(slog.NewTextHandler(a.stderr, options)), nil
 }
 
 // storeOptions says how to reach the database at url.
@@ -122,6 +135,9 @@ func (a *app) open(ctx context.Context) error {
 	if err := a.settings(); err != nil {
 		return err
 	}
+	if err := a.observe(ctx); err != nil {
+		return err
+	}
 	url, private, err := a.databaseURL(ctx)
 	if err != nil {
 		return err
@@ -145,6 +161,7 @@ func (a *app) open(ctx context.Context) error {
 // close gives back what was opened. All that was to be written has been
 // committed by now: a connection that breaks over saying goodbye is no failure.
 func (a *app) close() error {
+	a.watchers.close()
 	if a.store != nil {
 		if err := a.store.Close(); err != nil {
 			a.log.Info("a connection was broken when it was closed", "error", err)
@@ -162,7 +179,10 @@ func (a *app) leases() *jobs.Leases {
 	if err != nil {
 		host = "unknown-host"
 	}
-	return &jobs.Leases{Store: a.store, Holder: fmt.Sprintf("%s:%d", host, os.Getpid())}
+	return &jobs.Leases{Store: a.store, Holder: fmt.Sprintf("%s:%d", host, os.Getpid()), Takeover: func(groupID string) {
+		a.log.Warn("took over from a holder that is gone", "group_id", groupID)
+		a.metrics.Takeover()
+	}}
 }
 
 // pipeline wires the evolution.
@@ -178,6 +198,7 @@ func (a *app) pipeline() (*evolve.Pipeline, error) {
 	e := a.cfg.Evolve
 	p := &evolve.Pipeline{
 		Store: a.store, Model: model, Prompts: set, Decider: decide.Plain{}, Now: a.now, Log: a.log,
+		Phase: a.phase(a.now),
 		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
 			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
 			StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/evolve"
+	"reverie/jobs"
+	"reverie/llm"
+)
+
+// backfillFlags are what `reverie backfill` was asked for.
+type backfillFlags struct {
+	from, to, group, shard string
+	replay, yes            bool
+	dryRun, json           bool
+}
+
+func newBackfill(a *app) *cobra.Command {
+	var f backfillFlags
+	cmd := &cobra.Command{
+		Use:   "backfill --from DATE --to DATE [--group G]",
+		Short: "Evolve past dates in order, one run a date",
+		Long: `Backfill evolves the dates from --from to --to, both included, of one group or of
+all of them: each date of a group is a run of its own, the oldest first. Dates are
+those of the group's own time zone; one that is not over yet is left out, and so
+is one without pending messages. Stopped half-way, the same command goes on; once
+all is done, it does nothing.
+
+It first says what it will take (groups, windows, calls, tokens, money). Above
+[jobs] confirm_usd it needs --yes. --dry-run stops there: nothing is asked or
+written.
+
+--replay evolves anew what was evolved already. For each group everything that
+its runs did from --from on is taken back, as new versions: memories are what they
+were before that date, and the messages since then are pending again. Nothing is
+deleted, a person's own edits stand, and ` + "`reverie memory history`" + ` shows it all. The
+dates up to --to are then evolved; what came after them stays pending for the next
+run. --replay always needs --yes, and the model is asked and paid again.
+
+` + exitHelp,
+		Example: `  reverie backfill --from 2026-01-01 --to 2026-01-31 --dry-run
+  reverie backfill --from 2026-01-01 --to 2026-01-31 --group g1 --yes
+  reverie backfill --from 2026-01-10 --to 2026-01-31 --group g1 --replay --yes
+  reverie backfill --from 2026-01-01 --to 2026-01-31 --shard 0/4   # of 4 workers, the first`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.backfill(cmd.Context(), f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.from, "from", "", "first date, such as 2026-01-01 (required)")
+	fl.StringVar(&f.to, "to", "", "last date, included (required)")
+	fl.StringVar(&f.group, "group", "", "only this group")
+	fl.StringVar(&f.shard, "shard", "", "only this part of the groups: 0/4 is the first of four")
+	fl.BoolVar(&f.replay, "replay", false, "take back what was done from --from on, and evolve it anew")
+	fl.BoolVar(&f.yes, "yes", false, "go ahead, whatever it costs")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "say what it would take, and stop")
+	fl.BoolVar(&f.json, "json", false, "print JSON: the estimate, then one line a run, then the summary")
+	required(cmd, "from")
+	required(cmd, "to")
+	return cmd
+}
+
+func (a *app) backfill(ctx context.Context, f backfillFlags) error {
+	shard, err := checkBackfill(f)
+	if err != nil {
+		return usageError(err)
+	}
+	p, err := a.evolver(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.knownGroup(ctx, f.group); err != nil {
+		return err
+	}
+	est, err := a.estimate(ctx, p, f, shard)
+	if err != nil {
+		return err
+	}
+	if err := a.printEstimate(est, f); err != nil || f.dryRun {
+		return err
+	}
+	switch {
+	case est.Windows == 0 && est.Rewound == 0:
+		return nil
+	case f.replay && !f.yes:
+		return usageError(errors.New("--replay takes back what was remembered and asks the model again: say --yes to do it"))
+	case est.CostUSD > a.cfg.Jobs.ConfirmUSD && !f.yes:
+		return usageError(fmt.Errorf("this is thought to cost $%.2f, more than [jobs] confirm_usd ($%.2f): say --yes to do it", est.CostUSD, a.cfg.Jobs.ConfirmUSD))
+	}
+	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
+	defer end()
+	return a.backfillRuns(ctx, work, p, f, shard, est)
+}
+
+// checkBackfill reads what of the flags is not just text.
+func checkBackfill(f backfillFlags) (jobs.Shard, error) {
+	for _, d := range []struct{ flag, date string }{{"--from", f.from}, {"--to", f.to}} {
+		if _, err := time.Parse(time.DateOnly, d.date); err != nil {
+			return jobs.Shard{}, fmt.Errorf("%s %q is not a date such as 2026-01-15", d.flag, d.date)
+		}
+	}
+	if f.from > f.to {
+		return jobs.Shard{}, fmt.Errorf("--from %s is after --to %s", f.from, f.to)
+	}
+	return parseShard(f.shard)
+}
+
+func parseShard(s string) (jobs.Shard, error) {
+	if s == "" {
+		return jobs.Shard{}, nil
+	}
+	shard, err := jobs.ParseShard(s)
+	if err != nil {
+		return shard, fmt.Errorf("--shard: %w", err)
+	}
+	return shard, nil
+}
+
+// backfillRuns does the work, under the eyes of whoever waits for it.
+func (a *app) backfillRuns(ctx, work context.Context, p *evolve.Pipeline, f backfillFlags, shard jobs.Shard, est estimate) error {
+	progress := a.newProgress(est.Windows)
+	defer progress.end()
+	batch := &fanOut{app: a, pipeline: p, plan: jobs.Dates(a.store, f.from, f.to, a.now), shard: shard, group: f.group, ignoreRetry: true,
+		show: func(e windowEnd) {
+			progress.clear()
+			a.showWindow(e, f.json)
+			progress.add()
+		},
+		showGroup: func(r jobs.GroupResult) {
+			progress.clear()
+			a.showGroup(r, f.json)
+		}}
+	if f.replay {
+		batch.plan, batch.groups = a.replay(f), replayStore{a.store}
+		batch.prepare = func(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error { return a.rewind(ctx, held, g, f) }
+	}
+	summary, err := batch.run(llm.WithBudget(work, a.budget(a.dayBudget())), ctx.Done())
+	progress.end()
+	return errors.Join(a.showSummary(summary, err, f.json), fanOutError(ctx, summary, err))
+}
+
+// estimate is what a backfill is thought to take.
+type estimate struct {
+	Groups       int     `json:"groups"`
+	Windows      int     `json:"windows"`
+	Messages     int     `json:"messages"`
+	Calls        int     `json:"calls"`
+	InputTokens  int     `json:"input_tokens"`
+	OutputTokens int     `json:"output_tokens"`
+	CostUSD      float64 `json:"cost_usd"`
+	Model        string  `json:"model"`
+	Priced       bool    `json:"priced"`            // false: the model's price is not known, and counted as 0
+	Rewound      int     `json:"rewound,omitempty"` // runs that --replay takes back
+	OpenFrom     string  `json:"open_from,omitempty"`
+}
+
+// usualOutput is what an answer is thought to have while the ledger knows of
+// none by this model.
+const usualOutput = 600
+
+func (a *app) estimate(ctx context.Context, p *evolve.Pipeline, f backfillFlags, shard jobs.Shard) (estimate, error) {
+	model, settings, err := a.model(reverie.JobEvolve)
+	if err != nil {
+		return estimate{}, err
+	}
+	e := estimate{Model: model.Name(), Priced: model.Priced()}
+	expect := map[string]evolve.Expectation{}
+	err = a.eachGroup(ctx, a.groupsOf(f.replay), f.group, shard, func(g reverie.DueGroup) error {
+		loads, rewound, err := a.loads(ctx, g, f)
+		if err != nil {
+			return err
+		}
+		if len(loads) > 0 {
+			e.Groups++
+		}
+		e.Rewound += rewound
+		if _, ok := expect[g.Language]; !ok {
+			if expect[g.Language], err = p.Expect(g.Language); err != nil {
+				return err
+			}
+		}
+		for _, l := range loads {
+			calls, input := expect[g.Language].Window(l)
+			e.Windows, e.Messages = e.Windows+1, e.Messages+l.Messages
+			e.Calls, e.InputTokens = e.Calls+calls, e.InputTokens+input
+		}
+		return nil
+	})
+	if err != nil {
+		return e, err
+	}
+	output, calls, err := a.store.MeanOutput(ctx, reverie.JobEvolve, settings.Model)
+	if err != nil {
+		return e, err
+	}
+	if calls == 0 {
+		output = usualOutput
+	}
+	e.OutputTokens = int(math.Round(output * float64(e.Calls)))
+	e.CostUSD = model.Cost(llm.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens})
+	return e, nil
+}
+
+// loads are the windows of a group that a backfill would evolve, with what is in
+// them, and how many runs it would take back for that.
+func (a *app) loads(ctx context.Context, g reverie.DueGroup, f backfillFlags) ([]reverie.WindowLoad, int, error) {
+	if f.replay {
+		back, windows, err := a.wouldRewind(ctx, g, f)
+		if err != nil || back.Runs == 0 {
+			return nil, 0, err
+		}
+		loads, err := a.store.WindowLoads(ctx, g.ID, windows)
+		return loads, back.Runs, err
+	}
+	agenda, err := jobs.Dates(a.store, f.from, f.to, a.now)(ctx, g)
+	if err != nil || len(agenda.Windows) == 0 {
+		return nil, 0, err
+	}
+	loads, err := a.store.PendingWindows(ctx, g.ID, agenda.Windows)
+	return loads, 0, err
+}
+
+// dueStore lists groups, page by page.
+type dueStore interface {
+	DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error)
+}
+
+// eachGroup calls fn for every group of a shard that has pending messages, or
+// only for the one that is named.
+func (a *app) eachGroup(ctx context.Context, s dueStore, group string, shard jobs.Shard, fn func(reverie.DueGroup) error) error {
+	const page = 500
+	for q := (reverie.DueQuery{Job: reverie.JobEvolve, GroupID: group, Limit: page}); ; {
+		groups, err := s.DueGroups(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, g := range groups {
+			q.After = g.ID
+			if !shard.Has(g.ID) {
+				continue
+			}
+			if err := fn(g); err != nil {
+				return err
+			}
+		}
+		if len(groups) == 0 || group != "" {
+			return nil
+		}
+	}
+}
+
+// knownGroup refuses a group that does not exist; "" stands for all.
+func (a *app) knownGroup(ctx context.Context, id string) error {
+	if id == "" {
+		return nil
+	}
+	_, err := a.store.Group(ctx, id)
+	return err
+}
+
+// printEstimate says what a backfill is thought to take.
+func (a *app) printEstimate(e estimate, f backfillFlags) error {
+	if f.json {
+		return printJSONLine(a.stdout, struct {
+			Success  bool     `json:"success"`
+			Estimate estimate `json:"estimate"`
+		}{true, e})
+	}
+	w := a.stdout
+	if e.Windows == 0 && e.Rewound == 0 {
+		_, err := fmt.Fprintf(w, "nothing to do: no closed date from %s to %s has pending messages\n", f.from, f.to)
+		return err
+	}
+	if f.replay {
+		fmt.Fprintf(w, "replay: %s are taken back, as new versions\n", plural(e.Rewound, "run"))
+	}
+	price := fmt.Sprintf("about $%.2f", e.CostUSD)
+	if !e.Priced {
+		price = "at a price that [llm] prices does not know"
+	}
+	_, err := fmt.Fprintf(w, "%s in %s of %s; about %s by %s, %s tokens in, %s out, %s\n", plural(e.Messages, "message"), plural(e.Windows, "window"),
+		plural(e.Groups, "group"), plural(e.Calls, "call"), e.Model, thousands(e.InputTokens), thousands(e.OutputTokens), price)
+	return err
+}
+
+// thousands writes 1234567 as 1.2M and 12345 as 12k.
+func thousands(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// progress tells how far a long job is: a bar on a terminal, else a line every
+// 30 s.
+type progress struct {
+	out   io.Writer
+	total int
+	now   func() time.Time
+	began time.Time
+	bar   *progressbar.ProgressBar // nil without a terminal
+	stop  func()
+
+	mu    sync.Mutex
+	done  int
+	ended bool
+}
+
+// progressEvery is how often a line is written where there is no terminal.
+const progressEvery = 30 * time.Second
+
+// newProgress begins to tell of total windows.
+func (a *app) newProgress(total int) *progress {
+	p := &progress{out: a.stderr, total: total, now: a.now, began: a.now(), stop: func() {}}
+	if terminal(a.stderr) {
+		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("evolving"),
+			progressbar.OptionSetItsString("windows"), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+		_ = p.bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
+		return p
+	}
+	tick, stop := a.tick(progressEvery)
+	done := make(chan struct{})
+	var gone sync.WaitGroup
+	gone.Go(func() {
+		for {
+			select {
+			case <-tick:
+				p.line()
+			case <-done:
+				return
+			}
+		}
+	})
+	p.stop = func() {
+		stop()
+		close(done)
+		gone.Wait()
+	}
+	return p
+}
+
+// add counts a finished window.
+func (p *progress) add() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	if p.bar != nil {
+		_ = p.bar.Set(min(p.done, p.total))
+	}
+}
+
+// clear takes the bar off the screen, for a line of output to stand there.
+func (p *progress) clear() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}
+
+// line says how far it is, and how long the rest will take at this pace.
+func (p *progress) line() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	left := "the time left is not known yet"
+	if took := p.now().Sub(p.began); p.done > 0 && took > 0 {
+		left = "about " + (took * time.Duration(max(p.total-p.done, 0)) / time.Duration(p.done)).Round(time.Second).String() + " left"
+	}
+	fmt.Fprintf(p.out, "reverie: %d of %d windows, %s\n", p.done, p.total, left)
+}
+
+// end stops telling; the second time it does nothing.
+func (p *progress) end() {
+	p.mu.Lock()
+	ended := p.ended
+	p.ended = true
+	p.mu.Unlock()
+	if ended {
+		return
+	}
+	p.stop()
+	if p.bar != nil {
+		_ = p.bar.Finish()
+	}
+}
+
+// ticker ticks until it is stopped.
+func ticker(every time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTicker(every)
+	return t.C, t.Stop
+}
