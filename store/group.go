@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"reverie"
 )
@@ -73,20 +72,4 @@ func getGroup(ctx context.Context, t *tx, id string) (reverie.Group, error) {
 	var g reverie.Group
 	err := t.get(ctx, &g, groupQuery, id)
 	return g, one(err, "group %q", id)
-}
-
-// PendingGroups lists the groups that are not paused and have pending messages
-// sent before until (zero: at any time), by id, those after the given one, at
-// most limit. A limit of 0 is no limit.
-func (s *Store) PendingGroups(ctx context.Context, until time.Time, after string, limit int) ([]reverie.Group, error) {
-	var list []reverie.Group
-	err := s.run(ctx, work{what: "list groups with pending messages", readOnly: true, do: func(ctx context.Context, t *tx) error {
-		list = nil
-		return t.list(ctx, &list, `select `+groupColumns+` from groups g
-			where not paused and group_id > $2 and exists (
-				select 1 from messages m where m.group_id = g.group_id
-					and m.run_id is null and m.outcome is null and m.sent_at < $1::timestamptz)
-			order by group_id limit nullif($3::int, 0)`, orInfinity(until), after, limit)
-	}})
-	return list, err
 }

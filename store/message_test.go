@@ -146,17 +146,4 @@ func TestGroups(t *testing.T) {
 	wantErr(t, second(w.EnsureGroup(ctx, reverie.Group{ID: "z", TimeZone: "Mars/Olympus"})), reverie.ErrInvalid)
 	wantErr(t, second(w.EnsureGroup(ctx, reverie.Group{})), reverie.ErrInvalid)
 	wantErr(t, second(w.Group(ctx, "nowhere")), reverie.ErrNotFound)
-
-	must(w.EnsureGroup(ctx, reverie.Group{ID: "paused", Paused: true}))(t)
-	for i, id := range []string{group, "群", "paused"} {
-		must(w.ImportMessages(ctx, id, []reverie.Message{{ID: "1", Author: "a", SentAt: noon.Add(time.Duration(i) * time.Hour)}}))(t)
-	}
-	for until, want := range map[time.Time]int{noon: 0, noon.Add(time.Second): 1, noon.Add(2 * time.Hour): 2, {}: 2} {
-		if got := must(w.PendingGroups(ctx, until, "", 9))(t); len(got) != want {
-			t.Errorf("until %v: %+v, want %d", until, got, want)
-		}
-	}
-	if got := must(w.PendingGroups(ctx, time.Time{}, group, 9))(t); len(got) != 1 || got[0].ID != "群" {
-		t.Errorf("second page %+v", got)
-	}
 }
