@@ -201,18 +201,25 @@ func (s *stage) restoreOldest(statement string) {
 // it repeats: tags, vector, birth and maker are the same.
 func TestRewindBringsBackAllOfAVersion(t *testing.T) {
 	s := newStage(t)
-	s.on(0, "note Alpha.", "note Beta.", "note Gamma.")
-	if _, err := s.db.Exec(`update memories set tags = '{food,"a, b"}' where statement = 'Alpha.'`); err != nil {
-		t.Fatal(err)
+	s.on(0, "note Alpha.", "note Beta.", "note Gamma.", "note Delta.")
+	s.edit(reverie.ActionDelete, "Delta.", 0)
+	s.edit(reverie.ActionRestore, "Delta.", 0) // which counts as support
+	for _, statement := range []string{
+		`update memories set tags = '{food,"a, b"}' where statement = 'Alpha.'`,
+		`update memories set strength = 0.2 where statement = 'Beta.'`, // which no evidence explains
+	} {
+		if _, err := s.db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
 	}
 	const all = `select statement, tags, kind, content_hash, embedding, embedding_model, run_id, created_at, last_supported_at, strength
 		from memories where status = 'active' order by statement`
 	before := s.rows(all)
-	s.on(1, "change Alpha. => Alpha two.", "drop Beta.", "again Gamma.")
+	s.on(1, "change Alpha. => Alpha two.", "drop Beta.", "again Gamma.", "again Delta.")
 	s.rewind(night(1).Since, false)
 	if after := s.rows(all); !slices.Equal(after, before) || !strings.Contains(before[0], `{food,"a, b"}`) {
 		t.Errorf("got %q\nwant %q", after, before)
 	}
 	s.want(`select change_summary, new_statement, version from memory_change_log where action = 'undo' order by new_statement`,
-		"the prompt was wrong|Alpha.|3", "the prompt was wrong|Beta.|2", "strength 0.51 -> 0.30: the prompt was wrong|Gamma.|1")
+		"the prompt was wrong|Alpha.|3", "the prompt was wrong|Beta.|2", "strength 0.51 -> 0.30: the prompt was wrong|Delta.|2", "strength 0.51 -> 0.30: the prompt was wrong|Gamma.|1")
 }
