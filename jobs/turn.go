@@ -131,7 +131,7 @@ func (f *fanOut) settle(ctx context.Context, r *GroupResult, err error) {
 		r.Outcome = Done
 		return
 	}
-	r.Outcome, r.Reason, r.Err = Deferred, err.Error(), err
+	r.Outcome, r.Reason, r.Err = Deferred, reverie.MaskSecrets(err.Error()), err
 	cause := aborted(err)
 	budget, spent := errors.AsType[*reverie.BudgetError](err)
 	busy, taken := errors.AsType[*reverie.BusyError](err)
@@ -168,7 +168,7 @@ func passing(err error) bool {
 
 func (f *fanOut) noteFailure(ctx context.Context, r *GroupResult) {
 	f.noting(ctx, r.GroupID, func(ctx context.Context) error {
-		s, err := f.Store.NoteFailure(ctx, r.GroupID, f.Job, reverie.MaskSecrets(r.Reason), f.Rule)
+		s, err := f.Store.NoteFailure(ctx, r.GroupID, f.Job, r.Reason, f.Rule)
 		if err == nil && s.ParkedAt != nil {
 			r.Parked = true
 			f.log.Warn("parked: not worked on until reverie groups resume", "job", f.Job, "group_id", r.GroupID, "failures", s.Failures, "error", s.Error)

@@ -34,23 +34,29 @@ func instant(t testing.TB, text string) time.Time {
 // shown divides ten years into dates by looking at the clock of the zone every
 // quarter of an hour: a date begins when the clock has first come to its boundary.
 func shown(loc *time.Location, boundary time.Duration, from, to time.Time) []reverie.Window {
-	exists := map[string]bool{}
-	for t := from; t.Before(to.Add(48 * time.Hour)); t = t.Add(15 * time.Minute) {
-		exists[t.In(loc).Format(time.DateOnly)] = true
+	clock := func(t time.Time) time.Time { // what the clock shows, as if it were UTC
+		_, offset := t.In(loc).Zone()
+		return t.Add(time.Duration(offset) * time.Second)
+	}
+	const day = 24 * time.Hour
+	exists := map[time.Time]bool{}
+	for t := from; t.Before(to.Add(2 * day)); t = t.Add(time.Hour) {
+		exists[clock(t).Truncate(day)] = true
 	}
 	var list []reverie.Window
+	var date time.Time
 	for t := from; t.Before(to); t = t.Add(15 * time.Minute) {
-		_, offset := t.In(loc).Zone()
-		date := t.UTC().Add(time.Duration(offset)*time.Second - boundary).Format(time.DateOnly)
-		switch {
-		case len(list) == 0:
-			list = append(list, reverie.Window{Date: date}) // began before
-		case date > list[len(list)-1].Date && exists[date]:
-			list[len(list)-1].Until = t
-			list = append(list, reverie.Window{Date: date, Since: t})
+		now := clock(t).Add(-boundary).Truncate(day)
+		if !now.After(date) || !exists[now] {
+			continue
 		}
+		if len(list) > 0 {
+			list[len(list)-1].Until = t
+		}
+		date = now
+		list = append(list, reverie.Window{Date: date.Format(time.DateOnly), Since: t})
 	}
-	return list[1 : len(list)-1]
+	return list[1 : len(list)-1] // the first began before, the last ends after
 }
 
 // TestDates compares ten years of every odd zone with the clock on the wall.
