@@ -88,6 +88,7 @@ func TestInOrder(t *testing.T) {
 	}
 	lines(t, "worked", w.worked, "g00000 2026-01-11", "g00000 2026-01-12", "g00000 2026-01-13", "g00000 2026-01-14")
 	lines(t, "reports", *reports, "g00000 failed, 3 begun, 2 left: no luck", "g00000 done, 2 begun, 0 left")
+	lines(t, "asked the second time", w.asked[len(w.asked)-5:], "after ", "windows g00000 2", "look g00000", "windows g00000 2", "clear g00000")
 }
 
 func TestEverything(t *testing.T) {

@@ -66,6 +66,7 @@ func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) error {
 	case <-hurry:
 	}
 	d.end()
+	d.log.Info("told to stop; what is under way may finish", "grace", s.Grace)
 	if err := trigger.Shutdown(); err != nil { // whatever it says, it starts nothing any more
 		d.log.Warn("the schedule's trigger did not stop cleanly", "error", err)
 	}

@@ -125,11 +125,19 @@ func TestTraps(t *testing.T) {
 		{"Pacific/Apia", "00:00", "2011-12-29", "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z"},        // the next date is the 31st
 		{"Pacific/Apia", "04:00", "2011-12-29", "2011-12-29T14:00:00Z", "2011-12-30T14:00:00Z"},
 		{"Pacific/Apia", "04:00", "2011-12-31", "2011-12-30T14:00:00Z", "2011-12-31T14:00:00Z"},
+		{"America/St_Johns", "00:00", "2006-10-29", "2006-10-29T02:30:00Z", "2006-10-30T03:30:00Z"}, // 00:01 becomes 23:01
 		{"", "", "2026-01-15", "2026-01-15T00:00:00Z", "2026-01-16T00:00:00Z"},
 	} {
-		w, err := calendar(t, reverie.Group{TimeZone: c.zone, DayBoundary: c.boundary}).Window(c.date)
+		cal := calendar(t, reverie.Group{TimeZone: c.zone, DayBoundary: c.boundary})
+		w, err := cal.Window(c.date)
 		if err != nil || !w.Since.Equal(instant(t, c.since)) || !w.Until.Equal(instant(t, c.until)) || w.Since.Location() != time.UTC {
 			t.Errorf("%s in %s from %s: %s to %s, %v; want %s to %s", c.date, c.zone, c.boundary, w.Since, w.Until, err, c.since, c.until)
+			continue
+		}
+		for at := w.Since; at.Before(w.Until); at = at.Add(10 * time.Minute) {
+			if found := cal.Containing(at); found != w {
+				t.Errorf("%s: %s lies in %+v, want %+v", c.zone, at, found, w)
+			}
 		}
 	}
 }

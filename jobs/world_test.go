@@ -28,7 +28,7 @@ type world struct {
 	held     map[string]string // who has the lease
 	fence    int64
 
-	asked   []string          // "after ID" for each page, "look ID" for each group by itself, "windows ID n"
+	asked   []string          // "after ID" for each page, "look ID" for each group by itself, "windows ID n", "clear ID"
 	onPage  func(n int) error // before the n-th page is read, counted from 1
 	onLease func(id string)   // after a lease was acquired
 	freeErr error             // of giving a lease back
@@ -153,9 +153,13 @@ func (w *world) NoteFailure(ctx context.Context, id string, _ reverie.Job, reaso
 	return s, nil
 }
 
-func (w *world) ClearSetback(_ context.Context, id string, _ reverie.Job) error {
+func (w *world) ClearSetback(ctx context.Context, id string, _ reverie.Job) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.asked = append(w.asked, "clear "+id)
+	if _, bounded := ctx.Deadline(); ctx.Err() != nil || !bounded {
+		return fmt.Errorf("cleared with a context that is dead, or has no end: %v", ctx.Err())
+	}
 	delete(w.setbacks, id)
 	return nil
 }
