@@ -142,7 +142,7 @@ func (a *app) backfillRuns(ctx, work context.Context, p *evolve.Pipeline, f back
 	}
 	summary, err := batch.run(llm.WithBudget(work, a.budget(a.dayBudget())), ctx.Done())
 	progress.end()
-	return errors.Join(a.showSummary(summary, err, f.json), fanOutError(ctx, summary, err))
+	return errors.Join(a.showSummary(summary, err, "nothing is left to do", f.json), fanOutError(ctx, summary, err))
 }
 
 // estimate is what a backfill is thought to take.

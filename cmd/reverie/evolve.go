@@ -226,7 +226,11 @@ func (a *app) evolveMany(ctx context.Context, p *evolve.Pipeline, f evolveFlags)
 		show:      func(e windowEnd) { a.showWindow(e, f.json) },
 		showGroup: func(r jobs.GroupResult) { a.showGroup(r, f.json) }}
 	summary, err := batch.run(work, ctx.Done())
-	return errors.Join(a.showSummary(summary, err, f.json), fanOutError(ctx, summary, err))
+	nothing := "nothing is pending"
+	if f.due {
+		nothing = "nothing is due: no date that is over has pending messages"
+	}
+	return errors.Join(a.showSummary(summary, err, nothing, f.json), fanOutError(ctx, summary, err))
 }
 
 // planOf says which windows of a group --due or --all mean.

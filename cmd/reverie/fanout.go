@@ -169,13 +169,18 @@ func (a *app) showGroup(r jobs.GroupResult, asJSON bool) {
 	a.printGroup(r, asJSON)
 }
 
-// showSummary tells how far a fan-out came.
-func (a *app) showSummary(s jobs.Summary, err error, asJSON bool) error {
+// showSummary tells how far a fan-out came; nothing is what to say of one that
+// found nothing to do.
+func (a *app) showSummary(s jobs.Summary, err error, nothing string, asJSON bool) error {
 	if partial := (*jobs.PartialError)(nil); err != nil && !errors.As(err, &partial) && s.Done+s.Skipped+s.Failed+s.Deferred == 0 {
 		return nil // nothing was begun
 	}
 	if asJSON {
 		return printJSONLine(a.stdout, summaryLine{err == nil, s})
+	}
+	if err == nil && s.Done+s.Skipped == 0 {
+		_, err = fmt.Fprintln(a.stdout, nothing)
+		return err
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s done, %d skipped, %d deferred, %d failed; %s finished, %d left\n", plural(s.Done, "group"), s.Skipped, s.Deferred, s.Failed,
 		plural(s.Windows, "window"), s.Left)
@@ -223,8 +228,8 @@ func (a *app) printGroup(r jobs.GroupResult, asJSON bool) {
 		fmt.Fprintf(a.stderr, "reverie: group %q is parked now: after mending the cause, run `reverie groups resume %s`\n", r.GroupID, r.GroupID)
 	}
 	if r.Capped > 0 {
-		fmt.Fprintf(a.stderr, "reverie: group %q has %s more to make up, beyond [jobs] missed_nights: the next run goes on, or `reverie backfill`\n",
-			r.GroupID, plural(r.Capped, "night"))
+		fmt.Fprintf(a.stderr, "reverie: group %q has %s to make up, beyond [jobs] missed_nights: the next run goes on, or `reverie backfill`\n",
+			r.GroupID, plural(r.Capped, "more night"))
 	}
 }
 
