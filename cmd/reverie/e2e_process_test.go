@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,8 +22,26 @@ const patience = 2 * time.Minute
 type process struct {
 	t        *testing.T
 	cmd      *exec.Cmd
-	out, err bytes.Buffer
+	out, err words
 	done     chan struct{}
+}
+
+// words is what a process says, to be read while it still runs.
+type words struct {
+	mu   sync.Mutex
+	said bytes.Buffer
+}
+
+func (w *words) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.said.Write(p)
+}
+
+func (w *words) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.said.String()
 }
 
 // start begins an invocation of the binary.
