@@ -86,11 +86,12 @@ func (e *PartialError) Error() string {
 	}
 	add(s.Failed, "failed")
 	add(s.Deferred, "deferred")
+	add(s.Done, "done")
+	parts = []string{strings.Join(parts, ", "), "what is not done stays pending for the next run"}
 	if s.Stopped != "" {
 		parts = append(parts, "stopped before the rest: "+s.Stopped)
 	}
-	add(s.Done, "done")
-	return strings.Join(parts, ", ") + "; what is not done stays pending for the next run"
+	return strings.TrimPrefix(strings.Join(parts, "; "), "; ")
 }
 
 // Is makes a fan-out in which nothing failed an [reverie.ErrDeferred].

@@ -36,7 +36,11 @@ type Runner struct {
 	Concurrency int    // groups at a time
 	Shard       Shard  // the zero one is all groups
 	GroupID     string // only this group, paused or not; "" = all that are not paused
-	Plan        Plan
+	// After is the group behind which it begins, to come round to it at last; "" is
+	// the order of ids. So that those at the end do not starve where each run is
+	// cut short.
+	After string
+	Plan  Plan
 	// Prepare is called under a group's lease, before what is due for it is looked
 	// at again and worked on; nil: nothing is.
 	Prepare     func(ctx context.Context, held *Held, g reverie.DueGroup) error
@@ -103,10 +107,21 @@ type fanOut struct {
 	summary Summary
 }
 
-// feed hands the due groups out, page by page: a page is read when the one before
-// has been handed out.
+// feed hands the due groups out: those behind After, then the others.
 func (f *fanOut) feed(ctx context.Context, groups chan<- reverie.DueGroup) error {
-	q := reverie.DueQuery{Job: f.Job, GroupID: f.GroupID, Limit: pageSize}
+	if f.After == "" || f.GroupID != "" {
+		return f.stretch(ctx, groups, "", "")
+	}
+	if err := f.stretch(ctx, groups, f.After, ""); err != nil {
+		return err
+	}
+	return f.stretch(ctx, groups, "", f.After)
+}
+
+// stretch hands out the due groups after an id, up to and with another, "" for all,
+// page by page: a page is read when the one before has been handed out.
+func (f *fanOut) stretch(ctx context.Context, groups chan<- reverie.DueGroup, after, last string) error {
+	q := reverie.DueQuery{Job: f.Job, GroupID: f.GroupID, After: after, Limit: pageSize}
 	for !f.over(ctx) {
 		page, err := f.page(ctx, q)
 		if err != nil {
@@ -117,6 +132,9 @@ func (f *fanOut) feed(ctx context.Context, groups chan<- reverie.DueGroup) error
 			return err
 		}
 		for _, g := range page {
+			if last != "" && g.ID > last { // ids are ordered by their bytes, there and here
+				return nil
+			}
 			if f.Shard.Has(g.ID) && !f.hand(ctx, groups, g) {
 				return nil
 			}

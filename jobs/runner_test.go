@@ -257,22 +257,22 @@ func TestEndsEarly(t *testing.T) {
 			jobs.Summary{Done: 1, Deferred: 1, Windows: 2, Left: 2, Stopped: "the key is refused: configuration"}, "the key is refused: configuration"},
 		{"budget", func(chan struct{}, context.CancelCauseFunc) error { return fmt.Errorf("ask: %w", budget) },
 			[]string{"g00000 done, 2 begun, 0 left", "g00001 deferred, 1 begun, 2 left: ask: " + budget.Error()},
-			jobs.Summary{Done: 1, Deferred: 1, Windows: 2, Left: 2, Stopped: budget.Error()}, "1 group deferred, stopped before the rest: " + budget.Error() + ", 1 group done" + rest},
+			jobs.Summary{Done: 1, Deferred: 1, Windows: 2, Left: 2, Stopped: budget.Error()}, "1 group deferred, 1 group done" + rest + "; stopped before the rest: " + budget.Error()},
 		{"stop", func(stop chan struct{}, _ context.CancelCauseFunc) error { close(stop); return nil },
 			[]string{"g00000 done, 2 begun, 0 left", "g00001 deferred, 1 begun, 1 left: stopped before its next window: asked to stop"},
-			jobs.Summary{Done: 1, Deferred: 1, Windows: 3, Left: 1, Stopped: "asked to stop"}, "1 group deferred, stopped before the rest: asked to stop, 1 group done" + rest},
+			jobs.Summary{Done: 1, Deferred: 1, Windows: 3, Left: 1, Stopped: "asked to stop"}, "1 group deferred, 1 group done" + rest + "; stopped before the rest: asked to stop"},
 		{"cancel", func(_ chan struct{}, cancel context.CancelCauseFunc) error {
 			cancel(errors.New("a second signal"))
 			return errors.New("canceling statement due to user request") // as the database says it
 		},
 			[]string{"g00000 done, 2 begun, 0 left", "g00001 deferred, 1 begun, 2 left: canceling statement due to user request"},
-			jobs.Summary{Done: 1, Deferred: 1, Windows: 2, Left: 2, Stopped: "interrupted: a second signal"}, "1 group deferred, stopped before the rest: interrupted: a second signal, 1 group done" + rest},
+			jobs.Summary{Done: 1, Deferred: 1, Windows: 2, Left: 2, Stopped: "interrupted: a second signal"}, "1 group deferred, 1 group done" + rest + "; stopped before the rest: interrupted: a second signal"},
 		{"cancel between windows", func(_ chan struct{}, cancel context.CancelCauseFunc) error {
 			cancel(errors.New("a second signal"))
 			return nil
 		},
 			[]string{"g00000 done, 2 begun, 0 left", "g00001 deferred, 1 begun, 1 left: a second signal"},
-			jobs.Summary{Done: 1, Deferred: 1, Windows: 3, Left: 1, Stopped: "interrupted: a second signal"}, "1 group deferred, stopped before the rest: interrupted: a second signal, 1 group done" + rest},
+			jobs.Summary{Done: 1, Deferred: 1, Windows: 3, Left: 1, Stopped: "interrupted: a second signal"}, "1 group deferred, 1 group done" + rest + "; stopped before the rest: interrupted: a second signal"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(ids(5), 2, 1)
@@ -346,10 +346,10 @@ func TestPageFails(t *testing.T) {
 	}{
 		{"once", 2, 1, false, nil, time.Second, 700, ""},
 		{"too often", 2, 4, false, gone, 7 * time.Second, 500,
-			"stopped before the rest: the groups that are due could not be listed: read: database unavailable, 500 groups done; what is not done stays pending for the next run"},
+			"500 groups done; what is not done stays pending for the next run; stopped before the rest: the groups that are due could not be listed: read: database unavailable"},
 		{"from the start", 1, 4, false, gone, 7 * time.Second, 0, "read: database unavailable"},
 		{"stopped meanwhile", 2, 4, true, reverie.ErrDeferred, 0, 500,
-			"stopped before the rest: asked to stop, 500 groups done; what is not done stays pending for the next run"},
+			"500 groups done; what is not done stays pending for the next run; stopped before the rest: asked to stop"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

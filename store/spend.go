@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,13 +14,28 @@ import (
 const spendColumns = `count(*) as calls, coalesce(sum(input_tokens), 0) as input_tokens,
 	coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(cost_usd), 0) as cost_usd`
 
-// SpendSince sums up the calls to models since an instant, over all groups.
+// SpendSince sums up the calls to models since an instant, over all groups. Those
+// of the offline baseline are left out: nothing is spent on them.
 func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend, error) {
 	var spend reverie.Spend
 	err := s.run(ctx, work{what: "sum up what was spent", readOnly: true, do: func(ctx context.Context, t *tx) error {
-		return t.get(ctx, &spend, `select `+spendColumns+` from llm_calls where created_at >= $1::timestamptz`, orMinusInfinity(since))
+		return t.get(ctx, &spend, `select `+spendColumns+` from llm_calls where created_at >= $1::timestamptz and provider <> 'offline'`, orMinusInfinity(since))
 	}})
 	return spend, err
+}
+
+// LastAsked returns the group that a model was last asked about for a job, "" for
+// none: a fan-out that a budget cuts short goes on behind it the next time.
+func (s *Store) LastAsked(ctx context.Context, job reverie.Job) (groupID string, err error) {
+	err = s.run(ctx, work{what: "look for the group that was worked on last", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		groupID = ""
+		err := t.get(ctx, &groupID, `select group_id from llm_calls where purpose = $1 order by created_at desc, call_id desc limit 1`, string(job))
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	}})
+	return groupID, err
 }
 
 const meanOutputQuery = `select coalesce(avg(output_tokens), 0)::float8 as tokens, count(*) as calls

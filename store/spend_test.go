@@ -31,6 +31,14 @@ func TestSpend(t *testing.T) {
 	w.bill(group, run, reverie.Call{Outcome: "server_error", InputTokens: 100, CreatedAt: midnight.Add(time.Hour)})
 	w.bill("g2", run, reverie.Call{Outcome: "ok", OutputTokens: 7, CostUSD: 0.125, CreatedAt: midnight.Add(time.Hour)}) // an id is no group's own
 	w.bill("g2", "", reverie.Call{Outcome: "ok", InputTokens: 1000, CostUSD: 1, CreatedAt: midnight.Add(2 * time.Hour)})
+	if last := must(w.LastAsked(ctx, reverie.JobEvolve))(t); last != "" {
+		t.Errorf("evolve asked last about %q", last)
+	}
+	w.bill("g2", "", reverie.Call{Purpose: "evolve", Outcome: "ok", Provider: "offline", InputTokens: 5000, CreatedAt: midnight.Add(2 * time.Hour)}) // free
+	w.bill(group, "", reverie.Call{Purpose: "embed", Outcome: "ok", Provider: "offline", InputTokens: 5000, CreatedAt: midnight.Add(3 * time.Hour)})
+	if last := must(w.LastAsked(ctx, reverie.JobEvolve))(t); last != "g2" {
+		t.Errorf("evolve asked last about %q, want g2", last)
+	}
 
 	for since, want := range map[time.Time]reverie.Spend{
 		{}:                        {Calls: 5, InputTokens: 1111, OutputTokens: 29, CostUSD: 1.875},

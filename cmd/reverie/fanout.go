@@ -44,8 +44,15 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	if f.groups == nil {
 		f.groups = f.store
 	}
+	after := ""
+	if f.cfg.Budget != (BudgetConfig{}) { // a spent budget must not hit the same groups every night
+		var err error
+		if after, err = f.store.LastAsked(ctx, reverie.JobEvolve); err != nil {
+			return jobs.Summary{}, err
+		}
+	}
 	runner := &jobs.Runner{Job: reverie.JobEvolve, Store: f.groups, Prepare: f.prepare, Leases: f.leases(), Concurrency: f.cfg.Jobs.Concurrency,
-		Shard: f.shard, GroupID: f.group, Plan: f.plan, Work: f.work, Rule: f.parkRule(), IgnoreRetry: f.ignoreRetry,
+		Shard: f.shard, GroupID: f.group, After: after, Plan: f.plan, Work: f.work, Rule: f.parkRule(), IgnoreRetry: f.ignoreRetry,
 		Report: f.report, Now: f.now, Log: f.log}
 	summary, err := runner.Run(ctx, stop)
 	f.metrics.FanOutDone(reverie.JobEvolve, summary.Left, summary.Parked, f.now().Sub(began), err == nil)

@@ -64,7 +64,7 @@ func (a *app) account(use, provider, baseURL, model string) (llm.Account, error)
 		a.policies[server] = llm.NewPolicy(llm.PolicyOptions{Attempts: l.Attempts, BreakerFailures: l.BreakerFailures,
 			BreakerDelay: l.BreakerDelay.Duration, RequestsPerMinute: l.RequestsPerMinute, TokensPerMinute: l.TokensPerMinute})
 	}
-	return llm.Account{Provider: provider, Model: model, Prices: prices, Ledger: a.metrics.Ledger(a.store), Policy: a.policies[server]}, nil
+	return llm.Account{Provider: provider, Model: model, Prices: prices, Free: provider == providerOffline, Ledger: a.metrics.Ledger(a.store), Policy: a.policies[server]}, nil
 }
 
 // model is the generating model of a job.
