@@ -36,7 +36,7 @@ type Ledger interface {
 	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error)
 	StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error)
 	SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error
-	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) error
+	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error)
 	CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error)
 }
 
@@ -202,8 +202,8 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 		r.complete(err)
 		return r.result, err
 	}
-	err = errors.Join(err, r.countLeft(ctx))
 	if r.row.ID == "" { // a dry run, or one whose row could not be written
+		err = errors.Join(err, r.countLeft(ctx))
 		r.complete(err)
 		return r.result, err
 	}
@@ -213,15 +213,18 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	if err != nil {
 		r.row.Error = err.Error()
 	}
-	if ferr := r.Store.FinishRun(ctx, r.hold.Lease(), r.row); ferr != nil {
+	left, ferr := r.Store.FinishRun(ctx, r.hold.Lease(), r.row)
+	if ferr != nil {
 		err = errors.Join(err, fmt.Errorf("record the end of run %s: %w", r.row.ID, ferr))
 	}
+	r.stats.Deferred = left
 	r.complete(err)
 	return r.result, err
 }
 
-// countLeft counts the messages of the window that stay pending. Those that a
-// dry run has planned for are pending only in the database.
+// countLeft counts the messages of the window that stay pending where no row of
+// the ledger does. Those that a dry run has planned for are pending only in the
+// database.
 func (r *run) countLeft(ctx context.Context) error {
 	left, err := r.Store.CountPending(ctx, r.req.GroupID, r.since, r.until)
 	if r.shadow != nil {

@@ -67,8 +67,8 @@ func (m *mortal) SaveChunk(ctx context.Context, lease reverie.Lease, chunk rever
 	return m.live("SaveChunk", func() error { return m.Store.SaveChunk(ctx, lease, chunk) })
 }
 
-func (m *mortal) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) error {
-	return m.live("FinishRun", func() error { return m.Store.FinishRun(ctx, lease, run) })
+func (m *mortal) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (int, error) {
+	return alive(m, "FinishRun", func() (int, error) { return m.Store.FinishRun(ctx, lease, run) })
 }
 
 func (m *mortal) CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error) {

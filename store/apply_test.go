@@ -127,7 +127,7 @@ func TestApplyIsAtomic(t *testing.T) {
 		"evidence without a date":  {func(_ *world, _ reverie.Memory, plan *reverie.Plan) { plan.Steps[0].Evidence[0].LocalDate = "" }, reverie.ErrInvalid},
 		"no such chunk":            {func(_ *world, _ reverie.Memory, plan *reverie.Plan) { plan.ChunkNo = 9 }, reverie.ErrNotFound},
 		"run has ended": {func(w *world, _ reverie.Memory, plan *reverie.Plan) {
-			check(w.t, w.FinishRun(context.Background(), w.lease, reverie.Run{ID: plan.RunID, Status: reverie.RunFailed}))
+			check(w.t, second(w.FinishRun(context.Background(), w.lease, reverie.Run{ID: plan.RunID, Status: reverie.RunFailed})))
 		}, reverie.ErrConflict},
 		"another group's lease": {func(_ *world, _ reverie.Memory, plan *reverie.Plan) { plan.GroupID = "g2" }, reverie.ErrInvalid},
 	}
@@ -215,7 +215,7 @@ func TestFenceKeepsOldHoldersOut(t *testing.T) {
 		"chunk":   w.SaveChunk(ctx, old, reverie.Chunk{RunID: plan.RunID, No: 2, Status: reverie.ChunkOpen}),
 		"settle":  second(settle(ctx, w, old)),
 		"renew":   second(w.RenewLease(ctx, old, time.Minute)),
-		"finish":  w.FinishRun(ctx, old, reverie.Run{ID: plan.RunID, Status: reverie.RunFailed, Error: "late"}),
+		"finish":  second(w.FinishRun(ctx, old, reverie.Run{ID: plan.RunID, Status: reverie.RunFailed, Error: "late"})),
 		"approve": second(w.ApplyHeld(ctx, old, reverie.HeldPlan{GroupID: group, RunID: plan.RunID, ChunkNo: 1}, nil, nil)),
 		"reject":  second(w.RejectHeld(ctx, old, group, plan.RunID, true)),
 	} {

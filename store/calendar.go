@@ -116,6 +116,9 @@ func lockGroup(ctx context.Context, t *tx, id string) (reverie.Group, error) {
 
 // pastCalendars are those of the groups, oldest first.
 func pastCalendars(ctx context.Context, t *tx, ids []string) (map[string][]reverie.PastCalendar, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	var rows []struct {
 		GroupID string `db:"group_id"`
 		reverie.PastCalendar

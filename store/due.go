@@ -13,13 +13,19 @@ import (
 const (
 	// One probe of the index of pending messages for each group, in the order of
 	// the groups' key, so that a page ends when it is full.
-	dueQuery = `select ` + groupColumns + `, p.first_pending
+	dueFrom = `select ` + groupColumns + `, p.first_pending,
+			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
+			exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = $1) as failed
 		from groups g cross join lateral (
 			select m.sent_at as first_pending from messages m
 			where m.group_id = g.group_id and m.run_id is null and m.outcome is null
 			order by m.sent_at, m.seq limit 1) p
-		where g.group_id > $1 and ($2 = '' and not g.paused or g.group_id = $2)
-		order by g.group_id limit nullif($3::int, 0)`
+		where `
+
+	duePageQuery = dueFrom + `g.group_id > $2 and not g.paused order by g.group_id limit nullif($3::int, 0)`
+
+	// A query of its own, since the plan of one that did both would read all groups.
+	dueGroupQuery = dueFrom + `g.group_id = $2`
 
 	// One range of the same index for each window; the aggregate keeps the planner
 	// from comparing every message with every window.
@@ -48,27 +54,39 @@ const (
 // A named group that does not exist is reverie.ErrNotFound.
 func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
 	var list []reverie.DueGroup
-	err := s.run(ctx, work{what: "list groups with pending messages", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.run(ctx, work{what: "list groups with pending messages", readOnly: true, prepare: []string{dueGroupQuery, duePageQuery}, do: func(ctx context.Context, t *tx) error {
 		var rows []struct {
 			reverie.Group
 			FirstPending time.Time `db:"first_pending"`
+			Moved        bool      `db:"moved"`
+			Failed       bool      `db:"failed"`
 		}
-		if err := t.list(ctx, &rows, dueQuery, q.After, q.GroupID, q.Limit); err != nil {
+		list = nil
+		query, args := duePageQuery, []any{string(q.Job), q.After, q.Limit}
+		if q.GroupID != "" {
+			query, args = dueGroupQuery, []any{string(q.Job), q.GroupID}
+		}
+		if err := t.list(ctx, &rows, query, args...); err != nil {
 			return err
 		}
 		if len(rows) == 0 && q.GroupID != "" {
 			_, err := getGroup(ctx, t, q.GroupID)
 			return err
 		}
-		ids := make([]string, len(rows))
-		for i, r := range rows {
-			ids[i] = r.ID
+		var moved, setBack []string // few, as a rule none
+		for _, r := range rows {
+			if r.Moved {
+				moved = append(moved, r.ID)
+			}
+			if r.Failed {
+				setBack = append(setBack, r.ID)
+			}
 		}
-		past, err := pastCalendars(ctx, t, ids)
+		past, err := pastCalendars(ctx, t, moved)
 		if err != nil {
 			return err
 		}
-		failed, err := setbacks(ctx, t, ids, q.Job)
+		failed, err := setbacks(ctx, t, setBack, q.Job)
 		if err != nil {
 			return err
 		}

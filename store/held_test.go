@@ -26,7 +26,9 @@ func heldRun(t *testing.T) (w *world, run string, whole, line reverie.Step) {
 	plan.ChunkNo, plan.Held = 2, []reverie.Step{line}
 	plan.Stats = reverie.Stats{Kept: 2, Held: 2, Cited: 1, Considered: 4}
 	must(w.Apply(t.Context(), w.lease, plan))(t)
-	check(t, w.FinishRun(t.Context(), w.lease, reverie.Run{ID: run, Status: reverie.RunHeld, Stats: plan.Stats}))
+	if _, err := w.FinishRun(t.Context(), w.lease, reverie.Run{ID: run, Status: reverie.RunHeld, Stats: plan.Stats}); err != nil {
+		t.Fatal(err)
+	}
 	return w, run, whole, line
 }
 

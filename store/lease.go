@@ -11,14 +11,19 @@ import (
 )
 
 const (
+	// Takes a lease that is free: one statement for all groups but new ones and
+	// busy ones.
+	takeFreeLeaseQuery = `update leases l set holder = $3, fence = l.fence + 1, expires_at = clock_timestamp() + make_interval(secs => $4)
+		from (select group_id, lease_name, holder from leases
+			where group_id = $1 and lease_name = $2 and expires_at <= clock_timestamp() for update skip locked) free
+		where l.group_id = free.group_id and l.lease_name = free.lease_name
+		returning l.fence, l.expires_at, free.holder`
 	claimLeaseQuery = `insert into leases (group_id, lease_name, expires_at) values ($1, $2, 'epoch')
 		on conflict (group_id, lease_name) do nothing`
-	lockLeaseQuery = `select holder, fence, expires_at, expires_at > clock_timestamp() as live
-		from leases where group_id = $1 and lease_name = $2 for update skip locked`
-	takeLeaseQuery = `update leases set holder = $3, fence = fence + 1, expires_at = clock_timestamp() + make_interval(secs => $4)
-		where group_id = $1 and lease_name = $2 returning fence, expires_at`
 	extendLeaseQuery = `update leases set expires_at = clock_timestamp() + make_interval(secs => $5)
 		where group_id = $1 and lease_name = $2 and holder = $3 and fence = $4 returning expires_at`
+	seeLeaseQuery = `select holder, fence, expires_at, expires_at > clock_timestamp() as live
+		from leases where group_id = $1 and lease_name = $2`
 	releaseLeaseQuery = `update leases set holder = '', expires_at = 'epoch'
 		where group_id = $1 and lease_name = $2 and holder = $3 and fence = $4`
 )
@@ -41,26 +46,27 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 	}
 	err := s.run(ctx, work{
 		what:    fmt.Sprintf("acquire the lease of group %q", groupID),
-		prepare: []string{claimLeaseQuery, lockLeaseQuery, takeLeaseQuery},
+		prepare: []string{takeFreeLeaseQuery},
 		do: func(ctx context.Context, t *tx) error {
-			if _, err := t.exec(ctx, claimLeaseQuery, groupID, name); err != nil {
-				return err
+			take := func() (row leaseRow, err error) {
+				err = t.get(ctx, &row, takeFreeLeaseQuery, groupID, name, holder, ttl.Seconds())
+				return row, err
 			}
-			var row leaseRow
-			err := t.get(ctx, &row, lockLeaseQuery, groupID, name)
+			row, err := take()
 			if errors.Is(err, sql.ErrNoRows) {
-				return busy(ctx, t, groupID, name)
+				var n int
+				if n, err = t.exec(ctx, claimLeaseQuery, groupID, name); err != nil {
+					return err
+				}
+				if n == 0 {
+					return busy(ctx, t, groupID, name)
+				}
+				row, err = take()
 			}
 			if err != nil {
 				return err
 			}
-			if row.Live {
-				return &reverie.BusyError{GroupID: groupID, Holder: row.Holder, ExpiresAt: row.ExpiresAt.UTC()}
-			}
 			lease.TakenOver = row.Holder != "" // whoever releases a lease takes its name off
-			if err := t.get(ctx, &row, takeLeaseQuery, groupID, name, holder, ttl.Seconds()); err != nil {
-				return err
-			}
 			lease.Fence, lease.ExpiresAt = row.Fence, row.ExpiresAt.UTC()
 			return nil
 		},
@@ -78,8 +84,7 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 // busy says who holds a lease whose row is locked, as far as that is committed.
 func busy(ctx context.Context, t *tx, groupID, name string) error {
 	var row leaseRow
-	err := t.get(ctx, &row, `select holder, fence, expires_at, expires_at > clock_timestamp() as live
-		from leases where group_id = $1 and lease_name = $2`, groupID, name)
+	err := t.get(ctx, &row, seeLeaseQuery, groupID, name)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -109,7 +114,8 @@ func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Du
 // has taken meanwhile is left alone, without an error.
 func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
 	return s.run(ctx, work{
-		what: fmt.Sprintf("release the lease of group %q", lease.GroupID),
+		what:    fmt.Sprintf("release the lease of group %q", lease.GroupID),
+		prepare: []string{releaseLeaseQuery},
 		do: func(ctx context.Context, t *tx) error {
 			_, err := t.exec(ctx, releaseLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence)
 			return err

@@ -41,7 +41,7 @@ func (w *world) nights(n, messages int) {
 
 func (w *world) finish(plan reverie.Plan) {
 	w.t.Helper()
-	check(w.t, w.FinishRun(w.t.Context(), w.lease, reverie.Run{ID: plan.RunID, Status: reverie.RunSucceeded}))
+	check(w.t, second(w.FinishRun(w.t.Context(), w.lease, reverie.Run{ID: plan.RunID, Status: reverie.RunSucceeded})))
 }
 
 var back = reverie.RewindQuery{GroupID: group, Job: reverie.JobEvolve, Reason: "wrong model"}

@@ -27,6 +27,24 @@ func (r runRow) run() (reverie.Run, error) {
 	return run, nil
 }
 
+const (
+	startRunQuery = `insert into runs (` + runColumns + `)
+		select $1, $2::uuid, $3, $4::timestamptz, $5::timestamptz, 'running', 1 + count(*), $6, $7, $8, $9::jsonb, '', $10::timestamptz, null, null
+		from runs where group_id = $1 and job = $3 and window_since = $4 and window_until = $5
+		returning attempt`
+
+	finishRunQuery = `update runs r set status = $3, stats = $4::jsonb || jsonb_build_object('deferred', w.pending), error = $5,
+			finished_at = $6::timestamptz, model = $7, prompt_version = $8, prompt_sha256 = $9, window_until = w.until
+		from (select o.run_id, u.until, p.pending from runs o
+			cross join lateral (select greatest(o.window_until, $10::timestamptz) as until) u
+			cross join lateral (
+				select count(*) as pending from messages m where m.group_id = $1 and m.run_id is null and m.outcome is null
+					and m.sent_at >= o.window_since and m.sent_at < u.until) p
+			where o.group_id = $1 and o.run_id = $2) w
+		where r.group_id = $1 and r.run_id = w.run_id
+		returning w.pending`
+)
+
 // StartRun writes a run that begins now: it fills what is empty of id, status
 // and start, and the attempt, which is one more than there are runs of the same
 // group, job and window: a window is due again when messages arrive late.
@@ -42,18 +60,14 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 	if err != nil {
 		return run, err
 	}
-	const query = `insert into runs (` + runColumns + `)
-		select $1, $2::uuid, $3, $4::timestamptz, $5::timestamptz, 'running', 1 + count(*), $6, $7, $8, $9::jsonb, '', $10::timestamptz, null, null
-		from runs where group_id = $1 and job = $3 and window_since = $4 and window_until = $5
-		returning attempt`
 	err = s.run(ctx, work{
 		what:    fmt.Sprintf("start a run of %s for group %q", run.Job, lease.GroupID),
-		prepare: []string{extendLeaseQuery},
+		prepare: []string{extendLeaseQuery, startRunQuery},
 		do: func(ctx context.Context, t *tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
-			return t.get(ctx, &run.Attempt, query, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil,
+			return t.get(ctx, &run.Attempt, startRunQuery, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil,
 				run.Model, run.PromptVersion, run.PromptSHA256, stats, run.StartedAt)
 		},
 		committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
@@ -64,10 +78,11 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 // FinishRun writes how a run ended. Another holder may be continuing the run by
 // now: without the lease nothing is written and the error is
 // reverie.ErrLeaseLost. A zero FinishedAt is now. The window may have grown: a
-// run that was taken up again reaches to where it was continued.
-func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) error {
+// run that was taken up again reaches to where it was continued. The messages
+// that are left pending in it are counted, in the run's stats and the result.
+func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error) {
 	if run.Status == reverie.RunRunning {
-		return fmt.Errorf("finish run %s: status is still running: %w", run.ID, reverie.ErrInvalid)
+		return 0, fmt.Errorf("finish run %s: status is still running: %w", run.ID, reverie.ErrInvalid)
 	}
 	finished := s.now()
 	if run.FinishedAt != nil && !run.FinishedAt.IsZero() {
@@ -75,26 +90,21 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 	}
 	stats, err := asJSON(run.Stats)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	const query = `update runs set status = $3, stats = $4::jsonb, error = $5, finished_at = $6::timestamptz, model = $7,
-			prompt_version = $8, prompt_sha256 = $9, window_until = greatest(window_until, $10::timestamptz)
-		where group_id = $1 and run_id = $2`
-	return s.run(ctx, work{
+	err = s.run(ctx, work{
 		what:    fmt.Sprintf("finish run %s of group %q", run.ID, lease.GroupID),
-		prepare: []string{extendLeaseQuery},
+		prepare: []string{extendLeaseQuery, finishRunQuery},
 		do: func(ctx context.Context, t *tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
-			n, err := t.exec(ctx, query, lease.GroupID, run.ID, string(run.Status), stats, storable(run.Error), finished,
+			err := t.get(ctx, &pending, finishRunQuery, lease.GroupID, run.ID, string(run.Status), stats, storable(run.Error), finished,
 				run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil)
-			if err == nil && n == 0 {
-				return fmt.Errorf("run %s: %w", run.ID, reverie.ErrNotFound)
-			}
-			return err
+			return one(err, "run %s", run.ID)
 		},
 	})
+	return pending, err
 }
 
 // The spend is summed for the runs of the page alone.

@@ -25,7 +25,7 @@ func TestAttemptCountsRunsOfTheSameWindow(t *testing.T) {
 		}
 		run.Status, run.Error = status, "why"
 		w.now = w.now.Add(time.Minute)
-		check(t, w.FinishRun(ctx, w.lease, run))
+		check(t, second(w.FinishRun(ctx, w.lease, run)))
 	}
 	other := window
 	other.WindowSince = time.Time{} // the beginning
@@ -40,8 +40,8 @@ func TestAttemptCountsRunsOfTheSameWindow(t *testing.T) {
 	if list = must(w.Runs(ctx, reverie.RunQuery{Status: reverie.RunFailed, Since: noon.Add(2 * time.Minute)}))(t); len(list) != 1 {
 		t.Errorf("%d failed runs since, want 1", len(list))
 	}
-	wantErr(t, w.FinishRun(ctx, w.lease, reverie.Run{ID: reverie.NewID(), Status: reverie.RunFailed}), reverie.ErrNotFound)
-	wantErr(t, w.FinishRun(ctx, w.lease, reverie.Run{ID: run.ID, Status: reverie.RunRunning}), reverie.ErrInvalid)
+	wantErr(t, second(w.FinishRun(ctx, w.lease, reverie.Run{ID: reverie.NewID(), Status: reverie.RunFailed})), reverie.ErrNotFound)
+	wantErr(t, second(w.FinishRun(ctx, w.lease, reverie.Run{ID: run.ID, Status: reverie.RunRunning})), reverie.ErrInvalid)
 	wantErr(t, second(w.Run(ctx, "", "no id")), reverie.ErrNotFound)
 	wantErr(t, second(w.Run(ctx, "elsewhere", run.ID)), reverie.ErrNotFound)
 }
@@ -170,7 +170,7 @@ func TestResume(t *testing.T) {
 		t.Errorf("the older run is %+v, want failed", got)
 	}
 	// It reaches to where it was continued, and no less.
-	check(t, w.FinishRun(ctx, w.lease, reverie.Run{ID: run, Status: reverie.RunDeferred, WindowUntil: noon.Add(time.Hour)}))
+	check(t, second(w.FinishRun(ctx, w.lease, reverie.Run{ID: run, Status: reverie.RunDeferred, WindowUntil: noon.Add(time.Hour)})))
 	if got := must(w.Run(ctx, group, run))(t).Run; !got.WindowUntil.Equal(noon.Add(time.Hour)) {
 		t.Errorf("window ends %v", got.WindowUntil)
 	}
@@ -194,7 +194,7 @@ func TestHostileTextIsKept(t *testing.T) {
 	plan := consumeAll(run, ids)
 	plan.Refusals = []reverie.Refusal{{Line: 1, Handle: "m\x001", Rule: "id", Detail: "\xff"}}
 	must(w.Apply(t.Context(), w.lease, plan))(t)
-	check(t, w.FinishRun(t.Context(), w.lease, reverie.Run{ID: run, Status: reverie.RunFailed, Error: "x\x00"}))
+	check(t, second(w.FinishRun(t.Context(), w.lease, reverie.Run{ID: run, Status: reverie.RunFailed, Error: "x\x00"})))
 	d := must(w.Run(t.Context(), group, run))(t)
 	if d.Chunks[0].Answer != "a\uFFFDb\uFFFD" || d.Chunks[0].Refusals[0].Handle != "m\uFFFD1" || d.Run.Error != "x\uFFFD" {
 		t.Errorf("kept %+v", d)

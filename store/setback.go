@@ -72,6 +72,9 @@ func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Jo
 
 // setbacks are those of the groups, for one job or, with "", for all.
 func setbacks(ctx context.Context, t *tx, ids []string, job reverie.Job) (map[string][]reverie.Setback, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	var rows []reverie.Setback
 	if err := t.list(ctx, &rows, setbacksQuery, pq.StringArray(ids), string(job)); err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func TestTimesAreUTC(t *testing.T) {
 	plan.Held = []reverie.Step{create("held")}
 	must(w.Apply(ctx, w.lease, plan))(t)
 	check(t, w.RecordCall(ctx, reverie.Call{GroupID: group, RunID: &plan.RunID}))
-	check(t, w.FinishRun(ctx, w.lease, reverie.Run{ID: plan.RunID, Status: reverie.RunHeld}))
+	check(t, second(w.FinishRun(ctx, w.lease, reverie.Run{ID: plan.RunID, Status: reverie.RunHeld})))
 	w.messages(1)
 
 	var date string

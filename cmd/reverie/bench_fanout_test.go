@@ -243,12 +243,13 @@ func (w *fanOutWorld) seed() {
 		{`truncate llm_calls, embedding_cache`, nil},
 		{`insert into groups (group_id, time_zone) select 'group' || to_char(i, 'FM000000'), 'UTC' from generate_series(1, $1::int) i`, []any{w.groups}},
 		{`insert into messages (group_id, message_id, author_id, author, role, text, sent_at)
-			select g.group_id, 'm' || t.no, 'u' || t.no % 4, 'Author ' || t.no % 4, 'user', t.text, timestamptz '2026-01-15 18:00Z' + t.no * interval '1 minute'
+			select g.group_id, 'm' || t.no, 'u' || t.no % 4, 'Author ' || t.no % 4, 'user', t.text, date_trunc('day', now(), 'UTC') + (t.no - 300) * interval '1 minute'
 			from groups g, unnest($1::text[]) with ordinality t (text, no) order by 1, t.no`, []any{pq.StringArray(fanOutNight())}},
 		{`insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, strength, content_hash, created_at, updated_at, last_supported_at)
 			select g.group_id, gen_random_uuid(), gen_random_uuid(), 'group', t.statement, 1, 'active', 0.5, t.hash, t.at, t.at, t.at
-			from groups g, (select u.*, timestamptz '2026-01-10' + no * interval '1 hour' as at
+			from groups g, (select u.*, now() - interval '7 days' + no * interval '1 hour' as at
 				from unnest($1::text[], $2::text[]) with ordinality u (statement, hash, no)) t`, []any{statements, hashes}},
+		{`insert into leases (group_id, lease_name, expires_at) select group_id, 'group', 'epoch' from groups`, nil}, // of the nights before
 		{`vacuum analyze`, nil},
 		{`checkpoint`, nil},
 	} {
