@@ -108,6 +108,13 @@ func checkBackfill(f backfillFlags) (jobs.Shard, error) {
 	if f.from > f.to {
 		return jobs.Shard{}, fmt.Errorf("--from %s is after --to %s", f.from, f.to)
 	}
+	utc, err := jobs.CalendarOf(reverie.Group{TimeZone: "UTC"})
+	if err == nil {
+		_, err = utc.Between(f.from, f.to) // before a group is asked for: there may be none
+	}
+	if err != nil {
+		return jobs.Shard{}, err
+	}
 	return parseShard(f.shard)
 }
 
@@ -137,8 +144,8 @@ func (a *app) backfillRuns(ctx, work context.Context, p *evolve.Pipeline, f back
 			a.showGroup(r, f.json)
 		}}
 	if f.replay {
-		batch.plan, batch.groups = a.replay(f), replayStore{a.store}
-		batch.prepare = func(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error { return a.rewind(ctx, held, g, f) }
+		again := &replay{app: a, flags: f}
+		batch.plan, batch.groups, batch.prepare = again.plan, replayStore{a.store}, again.prepare
 	}
 	summary, err := batch.run(llm.WithBudget(work, a.budget(a.dayBudget())), ctx.Done())
 	progress.end()
@@ -155,9 +162,12 @@ type estimate struct {
 	OutputTokens int     `json:"output_tokens"`
 	CostUSD      float64 `json:"cost_usd"`
 	Model        string  `json:"model"`
-	Priced       bool    `json:"priced"`            // false: the model's price is not known, and counted as 0
-	Rewound      int     `json:"rewound,omitempty"` // runs that --replay takes back
-	OpenFrom     string  `json:"open_from,omitempty"`
+	Priced       bool    `json:"priced"`              // false: the model's price is not known, and counted as 0
+	Rewound      int     `json:"rewound,omitempty"`   // runs that --replay takes back
+	Parked       int     `json:"parked,omitempty"`    // groups that are left alone until somebody resumes them
+	OpenFrom     string  `json:"open_from,omitempty"` // the first date of those asked for that is not over, somewhere
+
+	free bool // nobody is paid for it
 }
 
 // usualOutput is what an answer is thought to have while the ledger knows of
@@ -169,11 +179,21 @@ func (a *app) estimate(ctx context.Context, p *evolve.Pipeline, f backfillFlags,
 	if err != nil {
 		return estimate{}, err
 	}
-	e := estimate{Model: model.Name(), Priced: model.Priced()}
+	e := estimate{Model: model.Name(), Priced: model.Priced(), free: settings.Provider == providerOffline}
+	e.Priced = e.Priced || e.free
 	expect := map[string]evolve.Expectation{}
 	err = a.eachGroup(ctx, a.groupsOf(f.replay), f.group, shard, func(g reverie.DueGroup) error {
 		loads, rewound, err := a.loads(ctx, g, f)
 		if err != nil {
+			return err
+		}
+		if g.Setback != nil && g.Setback.ParkedAt != nil {
+			if len(loads) > 0 {
+				e.Parked++
+			}
+			return nil
+		}
+		if err := e.leavesOpen(g, f, a.now()); err != nil {
 			return err
 		}
 		if len(loads) > 0 {
@@ -207,16 +227,31 @@ func (a *app) estimate(ctx context.Context, p *evolve.Pipeline, f backfillFlags,
 	return e, nil
 }
 
+// leavesOpen notes a date of a group that was asked for and is not over.
+func (e *estimate) leavesOpen(g reverie.DueGroup, f backfillFlags, now time.Time) error {
+	c, err := jobs.CalendarOf(g.Group)
+	if err != nil {
+		return err
+	}
+	open := max(c.Containing(now).Date, f.from)
+	if open <= f.to && (e.OpenFrom == "" || open < e.OpenFrom) {
+		e.OpenFrom = open
+	}
+	return nil
+}
+
 // loads are the windows of a group that a backfill would evolve, with what is in
 // them, and how many runs it would take back for that.
 func (a *app) loads(ctx context.Context, g reverie.DueGroup, f backfillFlags) ([]reverie.WindowLoad, int, error) {
 	if f.replay {
 		back, windows, err := a.wouldRewind(ctx, g, f)
-		if err != nil || back.Runs == 0 {
+		if err != nil {
 			return nil, 0, err
 		}
-		loads, err := a.store.WindowLoads(ctx, g.ID, windows)
-		return loads, back.Runs, err
+		if back.Runs > 0 {
+			loads, err := a.store.WindowLoads(ctx, g.ID, windows)
+			return loads, back.Runs, err
+		}
 	}
 	agenda, err := jobs.Dates(a.store, f.from, f.to, a.now)(ctx, g)
 	if err != nil || len(agenda.Windows) == 0 {
@@ -273,15 +308,26 @@ func (a *app) printEstimate(e estimate, f backfillFlags) error {
 		}{true, e})
 	}
 	w := a.stdout
+	if e.OpenFrom != "" {
+		fmt.Fprintf(w, "left out: dates that are not over yet, from %s on in the earliest of time zones\n", e.OpenFrom)
+	}
+	if e.Parked > 0 {
+		fmt.Fprintf(w, "left alone: %s parked after failures; `reverie groups list --state parked` shows why\n", plural(e.Parked, "group"))
+	}
 	if e.Windows == 0 && e.Rewound == 0 {
-		_, err := fmt.Fprintf(w, "nothing to do: no closed date from %s to %s has pending messages\n", f.from, f.to)
+		_, err := fmt.Fprintf(w, "nothing to do: no date from %s to %s that is over has pending messages\n", f.from, f.to)
 		return err
 	}
-	if f.replay {
-		fmt.Fprintf(w, "replay: %s are taken back, as new versions\n", plural(e.Rewound, "run"))
+	if e.Rewound > 0 {
+		fmt.Fprintf(w, "replay: what %s did is taken back, as new versions\n", plural(e.Rewound, "run"))
 	}
 	price := fmt.Sprintf("about $%.2f", e.CostUSD)
-	if !e.Priced {
+	switch {
+	case e.CostUSD > 0 && e.CostUSD < 0.01:
+		price = "less than $0.01"
+	case e.free:
+		price = "at no cost"
+	case !e.Priced:
 		price = "at a price that [llm] prices does not know"
 	}
 	_, err := fmt.Fprintf(w, "%s in %s of %s; about %s by %s, %s tokens in, %s out, %s\n", plural(e.Messages, "message"), plural(e.Windows, "window"),

@@ -226,11 +226,15 @@ func (a *app) evolveMany(ctx context.Context, p *evolve.Pipeline, f evolveFlags)
 		show:      func(e windowEnd) { a.showWindow(e, f.json) },
 		showGroup: func(r jobs.GroupResult) { a.showGroup(r, f.json) }}
 	summary, err := batch.run(work, ctx.Done())
-	nothing := "nothing is pending"
+	return errors.Join(a.showSummary(summary, err, f.nothing(), f.json), fanOutError(ctx, summary, err))
+}
+
+// nothing is what to say where there was nothing to do.
+func (f evolveFlags) nothing() string {
 	if f.due {
-		nothing = "nothing is due: no date that is over has pending messages"
+		return "nothing is due: no date that is over has pending messages"
 	}
-	return errors.Join(a.showSummary(summary, err, nothing, f.json), fanOutError(ctx, summary, err))
+	return "nothing is pending"
 }
 
 // planOf says which windows of a group --due or --all mean.
@@ -267,12 +271,17 @@ func (a *app) dryRunAll(ctx context.Context, p *evolve.Pipeline, f evolveFlags) 
 	if err != nil {
 		return usageError(err)
 	}
-	plan, failed := a.planOf(f), 0
+	plan, failed, planned := a.planOf(f), 0, false
 	err = a.eachGroup(ctx, a.store, "", shard, func(g reverie.DueGroup) error {
+		if s := g.Setback; s != nil && (s.ParkedAt != nil || f.due && s.RetryAt.After(a.now())) {
+			fmt.Fprintf(a.stderr, "reverie: group %q would be skipped after failures: `reverie groups list --group %s` shows why\n", g.ID, g.ID)
+			return nil
+		}
 		agenda, err := plan(ctx, g)
 		if err != nil {
 			return err
 		}
+		planned = planned || len(agenda.Windows) > 0
 		for _, w := range agenda.Windows {
 			one := f
 			if f.due {
@@ -290,6 +299,9 @@ func (a *app) dryRunAll(ctx context.Context, p *evolve.Pipeline, f evolveFlags) 
 		}
 		return nil
 	})
+	if err == nil && !planned && !f.json {
+		fmt.Fprintln(a.stdout, f.nothing())
+	}
 	if err == nil && failed > 0 {
 		err = &codeError{exitPartial, fmt.Errorf("%s failed", plural(failed, "group"))}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"reverie"
 	"reverie/jobs"
@@ -60,48 +61,73 @@ func (a *app) groupsOf(replay bool) dueStore {
 	return a.store
 }
 
-// replay plans the dates of a group that are evolved anew, after what came since
-// --from was taken back: all that is pending up to --to. Before that, it says
-// whether there is anything to take back.
-func (a *app) replay(f backfillFlags) jobs.Plan {
-	return func(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
-		back, windows, err := a.wouldRewind(ctx, g, f)
-		if err != nil || back.Runs > 0 {
-			return jobs.Agenda{Windows: windows}, err
+// replay is what --replay keeps in mind of each group.
+type replay struct {
+	*app
+	flags backfillFlags
+	from  sync.Map // by id: the first date with a message that was taken back
+}
+
+// plan tells the dates of a group that are evolved anew. Before what came since
+// --from is taken back, these are all of them; after that, those of which something
+// is pending, and the dates before --from of which messages were taken back.
+func (r *replay) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
+	if from, rewound := r.from.Load(g.ID); rewound {
+		return jobs.Dates(r.store, from.(string), r.flags.to, r.now)(ctx, g)
+	}
+	back, windows, err := r.wouldRewind(ctx, g, r.flags)
+	if err != nil || back.Runs > 0 {
+		return jobs.Agenda{Windows: windows}, err
+	}
+	return jobs.Dates(r.store, r.flags.from, r.flags.to, r.now)(ctx, g)
+}
+
+// prepare takes back what a group's runs did, before the first of its dates is
+// evolved anew.
+func (r *replay) prepare(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error {
+	q, err := rewindOf(g, r.flags)
+	if err != nil || q == nil {
+		return err
+	}
+	return held.Exclusive(func() error {
+		back, err := r.store.Rewind(ctx, held.Lease(), *q)
+		if err != nil || back.Runs == 0 {
+			return err
 		}
 		c, err := jobs.CalendarOf(g.Group)
-		if err != nil || g.FirstPending.IsZero() {
-			return jobs.Agenda{}, err
-		}
-		from := min(f.from, c.Containing(g.FirstPending).Date)
-		if from > f.to {
-			return jobs.Agenda{}, nil
-		}
-		return jobs.Dates(a.store, from, f.to, a.now)(ctx, g)
+		r.from.Store(g.ID, firstDate(c, r.flags, back))
+		r.log.Info("taken back", "group_id", g.ID, "runs", back.Runs, "messages", back.Messages, "restored", back.Restored,
+			"deprecated", back.Deprecated, "weakened", back.Weakened, "left_to_persons", back.Kept)
+		return err
+	})
+}
+
+// firstDate is where the evolution begins anew: at --from, or earlier where a run
+// that was taken back had a message of before.
+func firstDate(c jobs.Calendar, f backfillFlags, back reverie.Rewound) string {
+	if back.Messages == 0 {
+		return f.from
 	}
+	return min(f.from, c.Containing(back.Earliest).Date)
 }
 
 // wouldRewind says what a replay would take back of a group, and which closed
 // dates it would evolve.
 func (a *app) wouldRewind(ctx context.Context, g reverie.DueGroup, f backfillFlags) (reverie.Rewound, []reverie.Window, error) {
 	q, err := rewindOf(g, f)
-	if err != nil {
+	if err != nil || q == nil {
 		return reverie.Rewound{}, nil, err
 	}
 	q.DryRun = true
-	back, err := a.store.Rewind(ctx, reverie.Lease{GroupID: g.ID}, q)
-	if err != nil {
+	back, err := a.store.Rewind(ctx, reverie.Lease{GroupID: g.ID}, *q)
+	if err != nil || back.Runs == 0 {
 		return back, nil, err
 	}
 	c, err := jobs.CalendarOf(g.Group)
 	if err != nil {
 		return back, nil, err
 	}
-	from := f.from
-	if back.Runs > 0 {
-		from = min(from, c.Containing(back.Earliest).Date)
-	}
-	windows, err := c.Between(from, f.to)
+	windows, err := c.Between(firstDate(c, f, back), f.to)
 	closed := windows[:0]
 	for _, w := range windows {
 		if !w.Until.After(a.now()) {
@@ -111,30 +137,16 @@ func (a *app) wouldRewind(ctx context.Context, g reverie.DueGroup, f backfillFla
 	return back, closed, err
 }
 
-// rewindOf is what a replay takes back of a group.
-func rewindOf(g reverie.DueGroup, f backfillFlags) (reverie.RewindQuery, error) {
+// rewindOf is what a replay takes back of a group; nil: its calendar has none of
+// the dates.
+func rewindOf(g reverie.DueGroup, f backfillFlags) (*reverie.RewindQuery, error) {
 	c, err := jobs.CalendarOf(g.Group)
 	if err != nil {
-		return reverie.RewindQuery{}, err
+		return nil, err
 	}
-	w, err := c.Window(f.from)
-	return reverie.RewindQuery{GroupID: g.ID, Job: reverie.JobEvolve, Since: w.Since,
-		Reason: fmt.Sprintf("replay from %s on", f.from)}, err
-}
-
-// rewind takes back what a group's runs did, before the first of its dates is
-// evolved anew.
-func (a *app) rewind(ctx context.Context, held *jobs.Held, g reverie.DueGroup, f backfillFlags) error {
-	q, err := rewindOf(g, f)
-	if err != nil {
-		return err
+	windows, err := c.Between(f.from, f.to)
+	if err != nil || len(windows) == 0 {
+		return nil, err
 	}
-	return held.Exclusive(func() error {
-		back, err := a.store.Rewind(ctx, held.Lease(), q)
-		if err == nil {
-			a.log.Info("taken back", "group_id", g.ID, "runs", back.Runs, "messages", back.Messages, "restored", back.Restored,
-				"deprecated", back.Deprecated, "weakened", back.Weakened, "left_to_persons", back.Kept)
-		}
-		return err
-	})
+	return &reverie.RewindQuery{GroupID: g.ID, Job: reverie.JobEvolve, Since: windows[0].Since, Reason: fmt.Sprintf("replay from %s on", f.from)}, nil
 }
