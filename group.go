@@ -63,6 +63,15 @@ func (g Group) Boundary() (time.Duration, error) {
 	return time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute, nil
 }
 
+// HasCalendar tells whether the group's zone and boundary can be read. What writes
+// groups keeps to that; a zone may still go from the time zone data, or be written
+// past us.
+func (g Group) HasCalendar() bool {
+	_, err := g.Location()
+	_, err2 := g.Boundary()
+	return err == nil && err2 == nil
+}
+
 // Normalize writes an empty day boundary out and checks what a group must keep
 // to. Its errors are ErrInvalid and say what to write.
 func (g *Group) Normalize() error {

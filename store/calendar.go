@@ -28,7 +28,8 @@ const (
 // ChangeGroup changes a group and returns it as it is then. A time zone or day
 // boundary that differs holds from openUntil on, the end of the date that is open
 // now in the group's calendar so far; that calendar stays for what lies before,
-// unless the group never had a run. A second change on the same open date
+// unless the group never had a run, or its calendar cannot be read: no date ever
+// came of that one, and openUntil is not looked at. A second change on the same open date
 // replaces the first. An unknown group is reverie.ErrNotFound; a value that cannot
 // be is reverie.ErrInvalid.
 func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChange, openUntil time.Time) (reverie.Group, error) {
@@ -40,10 +41,12 @@ func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChang
 		}
 		g = before
 		c.Apply(&g)
-		if err := g.Normalize(); err != nil {
-			return err
+		if c != (reverie.GroupChange{Paused: c.Paused}) { // one that cannot be read may still be paused
+			if err := g.Normalize(); err != nil {
+				return err
+			}
 		}
-		if !g.SameCalendar(before) {
+		if before.HasCalendar() && !g.SameCalendar(before) {
 			if openUntil.IsZero() {
 				return fmt.Errorf("the end of its open date is needed to change its calendar: %w", reverie.ErrInvalid)
 			}

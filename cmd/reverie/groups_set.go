@@ -75,17 +75,20 @@ func (a *app) setGroup(cmd *cobra.Command, id string, change reverie.GroupChange
 	if err != nil {
 		return unknownGroup(err)
 	}
-	cal, err := jobs.CalendarOf(before)
-	if err != nil {
-		return err
+	var open reverie.Window
+	if before.HasCalendar() { // else this is to mend it
+		cal, err := jobs.CalendarOf(before)
+		if err != nil {
+			return err
+		}
+		open = cal.Containing(a.now())
 	}
-	open := cal.Containing(a.now())
 	g, err := a.store.ChangeGroup(ctx, id, change, open.Until)
 	if err != nil {
 		return unknownGroup(err)
 	}
 	reply := groupReply{Success: true, Group: g}
-	if !g.SameCalendar(before) {
+	if before.HasCalendar() && !g.SameCalendar(before) {
 		if reply.AppliesFrom, err = appliesFrom(g, open.Until); err != nil {
 			return err
 		}
@@ -125,6 +128,8 @@ func (a *app) printSet(before reverie.Group, r groupReply, open reverie.Window) 
 	}
 	switch {
 	case g.SameCalendar(before):
+	case !before.HasCalendar():
+		line("dates in %s, instead of those in %s, which could not be told", zone(g), zone(before))
 	case r.AppliesFrom == "":
 		line("dates in %s, for all its dates: it had no run yet", zone(g))
 	default:
