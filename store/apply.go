@@ -47,6 +47,7 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 	var list []reverie.Change
 	err := s.run(ctx, work{
 		what:    what,
+		byKey:   true,
 		prepare: append([]string{extendLeaseQuery, lockChunkQuery, consumeQuery, finishChunkQuery}, stepQueries...),
 		do: func(ctx context.Context, t *tx) error {
 			if err := fenced(ctx, t, lease); err != nil {

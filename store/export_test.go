@@ -10,3 +10,9 @@ func WithDial(o Options, dial func(ctx context.Context, network, address string)
 	o.dial = dial
 	return o
 }
+
+// Setting asks for a session's setting, outside of any transaction.
+func (s *Store) Setting(ctx context.Context, name string) (value string, err error) {
+	err = s.db.GetContext(ctx, &value, `select current_setting($1)`, name)
+	return value, err
+}

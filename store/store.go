@@ -130,12 +130,12 @@ func connect(opts Options) (*sqlx.DB, error) {
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = 10 * time.Second
 	}
-	connector, err := pq.NewConnectorConfig(cfg)
+	pqConnector, err := pq.NewConnectorConfig(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
 	}
-	connector.Dialer(&dialer{dial: opts.dial, timeout: opts.ReadTimeout})
-	db := sqlx.NewDb(sql.OpenDB(connector), "postgres")
+	pqConnector.Dialer(&dialer{dial: opts.dial, timeout: opts.ReadTimeout})
+	db := sqlx.NewDb(sql.OpenDB(&connector{pqConnector}), "postgres")
 	db.SetMaxOpenConns(opts.MaxConns)
 	db.SetMaxIdleConns(opts.MaxConns)
 	db.SetConnMaxIdleTime(5 * time.Minute)

@@ -59,7 +59,11 @@ type work struct {
 	what     string   // "apply chunk 2 of run …", for errors
 	prepare  []string // statements worth preparing
 	readOnly bool     // one snapshot for all statements, no writes
-	do       func(ctx context.Context, t *tx) error
+	// byKey says that all statements look rows up by keys, so that one plan is as
+	// good as another: PostgreSQL then plans each once for a connection, where it
+	// would count short lists of keys as a reason to plan anew every time.
+	byKey bool
+	do    func(ctx context.Context, t *tx) error
 	// committed tells, on a fresh connection, whether do's writes are there,
 	// when the reply to its commit was lost. It must first lock a row that do
 	// locks, so that it waits for a commit still under way. nil: do is safe to
@@ -110,27 +114,28 @@ func (s *Store) try(ctx context.Context, w work) (sent bool, err error) {
 	if w.readOnly {
 		opts.ReadOnly, opts.Isolation = true, sql.LevelRepeatableRead
 	}
-	raw, err := s.db.BeginTxx(ctx, opts)
+	raw, err := s.db.BeginTxx(s.bounded(ctx, s.opts.LockTimeout, w.byKey), opts)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = raw.Rollback() }() // after a commit this is a no-op
 	t := &tx{Tx: raw, prepared: prepared}
-	if err := s.setTimeouts(ctx, t, s.opts.LockTimeout); err != nil {
-		return false, err
-	}
 	if err := w.do(ctx, t); err != nil {
 		return false, err
 	}
 	return true, raw.Commit()
 }
 
-// setTimeouts bounds this transaction alone, in one round trip.
-func (s *Store) setTimeouts(ctx context.Context, t *tx, lock time.Duration) error {
-	_, err := t.ExecContext(ctx, fmt.Sprintf("set local statement_timeout = %d; set local lock_timeout = %d; "+
+// bounded is the context of a transaction that has time limits. They are its own:
+// those of a session would reach others through a pooler.
+func (s *Store) bounded(ctx context.Context, lock time.Duration, byKey bool) context.Context {
+	settings := fmt.Sprintf("set local statement_timeout = %d; set local lock_timeout = %d; "+
 		"set local idle_in_transaction_session_timeout = %d",
-		s.opts.StatementTimeout.Milliseconds(), lock.Milliseconds(), s.opts.IdleTimeout.Milliseconds()))
-	return err
+		s.opts.StatementTimeout.Milliseconds(), lock.Milliseconds(), s.opts.IdleTimeout.Milliseconds())
+	if byKey {
+		settings += "; set local plan_cache_mode = force_generic_plan"
+	}
+	return withSettings(ctx, settings)
 }
 
 // outcome asks on a fresh connection whether w was committed. The caller's
@@ -144,16 +149,12 @@ func (s *Store) outcome(ctx context.Context, w work) (bool, error) {
 	wait := s.opts.IdleTimeout + s.opts.LockTimeout
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*wait)
 	defer cancel()
-	raw, err := s.db.BeginTxx(ctx, nil)
+	raw, err := s.db.BeginTxx(s.bounded(ctx, wait, false), nil)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = raw.Rollback() }()
-	t := &tx{Tx: raw}
-	if err := s.setTimeouts(ctx, t, wait); err != nil {
-		return false, err
-	}
-	return w.committed(ctx, t)
+	return w.committed(ctx, &tx{Tx: raw})
 }
 
 // xidQuery asks do's transaction for the id by which landed knows it.
