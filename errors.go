@@ -1,6 +1,7 @@
 package reverie
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -71,3 +72,16 @@ func (e *BudgetError) Error() string {
 
 // Is makes errors.Is(err, ErrDeferred) true.
 func (e *BudgetError) Is(target error) bool { return target == ErrDeferred }
+
+// Passing tells whether an error says nothing about the work itself: a fault of
+// the model's server or of the database, a spent budget, a lease that another
+// has, an end that somebody asked for. What it stopped stays pending, and it
+// never counts against a group.
+func Passing(err error) bool {
+	for _, target := range []error{ErrDeferred, ErrUnavailable, ErrLeaseLost, ErrBusy, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}

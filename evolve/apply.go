@@ -2,6 +2,7 @@ package evolve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"reverie"
@@ -109,7 +110,8 @@ func (r *run) embed(ctx context.Context, steps []reverie.Step) error {
 	}
 	vectors, err := r.Embeddings.Embed(ctx, r.meta("embed"), texts)
 	if err != nil {
-		if ctx.Err() != nil || !r.EmbeddingsOptional {
+		spent := errors.As(err, new(*reverie.BudgetError)) // the stored answer is taken up when there is money again
+		if ctx.Err() != nil || spent || !r.EmbeddingsOptional {
 			return fmt.Errorf("embed %d statements of group %q: %w", len(texts), r.req.GroupID, err)
 		}
 		r.mute = true

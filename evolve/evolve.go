@@ -241,7 +241,7 @@ func (r *run) status(err error) reverie.RunStatus {
 		return reverie.RunHeld
 	case err == nil:
 		return reverie.RunSucceeded
-	case errors.Is(err, reverie.ErrDeferred), errors.Is(err, reverie.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case reverie.Passing(err):
 		return reverie.RunDeferred
 	default:
 		return reverie.RunFailed

@@ -150,20 +150,10 @@ func (f *fanOut) settle(ctx context.Context, r *GroupResult, err error) {
 		f.halt(budget.Error())
 	case taken && len(r.Windows) == 0:
 		r.Outcome, r.Reason, r.Err = Skipped, busy.Error(), nil
-	case ctx.Err() == nil && !passing(err):
+	case ctx.Err() == nil && !reverie.Passing(err):
 		r.Outcome = Failed
 		f.noteFailure(ctx, r)
 	}
-}
-
-// passing errors say nothing about the group.
-func passing(err error) bool {
-	for _, target := range []error{reverie.ErrDeferred, reverie.ErrUnavailable, reverie.ErrLeaseLost, reverie.ErrBusy, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
 }
 
 func (f *fanOut) noteFailure(ctx context.Context, r *GroupResult) {

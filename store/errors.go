@@ -33,6 +33,8 @@ const (
 	codeBadPassword     = "28P01"
 	codeBadLogin        = "28000"
 	codeNotAllowed      = "42501"
+	codeReadOnly        = "25006" // such as a standby, or a server that is failing over
+	codeUnsupported     = "0A000"
 	codeNoFile          = "58P01" // such as pgvector's library, gone from under the extension
 )
 
@@ -92,6 +94,12 @@ func kindOf(answer *pq.Error) error {
 		return reverie.ErrConflict
 	case codeForeignKey:
 		return reverie.ErrNotFound
+	case codeReadOnly:
+		return fmt.Errorf("%w: the server takes no writes now", reverie.ErrUnavailable)
+	case codeUnsupported:
+		if strings.Contains(answer.Message, "recovery") { // a write transaction on a standby
+			return fmt.Errorf("%w: the server is a standby", reverie.ErrUnavailable)
+		}
 	case codeCheck, codeNotNull:
 		return reverie.ErrInvalid
 	case codeUndefinedTable, codeUndefinedColumn, codeUndefinedObject:

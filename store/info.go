@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	"reverie"
 )
 
 // Info is what a check-up wants to know about the database.
@@ -37,4 +40,23 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 		return t.get(ctx, &info.SchemaVersion, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`)
 	}})
 	return info, err
+}
+
+// Ready tells whether work can be done: the server answers, takes writes, and has
+// the schema that this binary needs.
+func (s *Store) Ready(ctx context.Context) error {
+	err := s.run(ctx, work{what: "see whether the database is ready", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		var standby bool
+		if err := t.get(ctx, &standby, `select pg_is_in_recovery() or current_setting('default_transaction_read_only')::bool`); err != nil {
+			return err
+		}
+		if standby {
+			return fmt.Errorf("%w: the server takes no writes now", reverie.ErrUnavailable)
+		}
+		return nil
+	}})
+	if err != nil {
+		return err
+	}
+	return s.CheckSchema(ctx)
 }
