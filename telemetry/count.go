@@ -25,7 +25,7 @@ func (m *Metrics) begin(job reverie.Job) {
 	}
 	m.behind.WithLabelValues(j)
 	m.parked.WithLabelValues(j)
-	m.lastSuccess.WithLabelValues(j)
+	m.lastFinished.WithLabelValues(j)
 	m.countStats(j, reverie.Stats{})
 }
 
@@ -65,16 +65,17 @@ func (m *Metrics) GroupDone(job reverie.Job, outcome string) {
 }
 
 // FanOutDone says that a fan-out ended: how many windows it left that are due,
-// how many groups are parked, how long it took, and whether it did all there was.
-func (m *Metrics) FanOutDone(job reverie.Job, behind, parked int, took time.Duration, ok bool) {
+// how many groups are parked, how long it took, and whether it came to the end of
+// the groups.
+func (m *Metrics) FanOutDone(job reverie.Job, behind, parked int, took time.Duration, finished bool) {
 	if m == nil {
 		return
 	}
 	m.behind.WithLabelValues(string(job)).Set(float64(behind))
 	m.parked.WithLabelValues(string(job)).Set(float64(parked))
 	m.fanOutSeconds.WithLabelValues(string(job)).Observe(took.Seconds())
-	if ok {
-		m.lastSuccess.WithLabelValues(string(job)).Set(float64(m.now().UnixMilli()) / 1000)
+	if finished {
+		m.lastFinished.WithLabelValues(string(job)).Set(float64(m.now().UnixMilli()) / 1000)
 	}
 }
 

@@ -18,7 +18,7 @@ type Metrics struct {
 	now      func() time.Time
 
 	runs, groups                     *prometheus.CounterVec
-	behind, parked, lastSuccess      *prometheus.GaugeVec
+	behind, parked, lastFinished     *prometheus.GaugeVec
 	fanOutSeconds, phaseSeconds      *prometheus.HistogramVec
 	calls, tokens, cost              *prometheus.CounterVec
 	callSeconds                      *prometheus.HistogramVec
@@ -58,7 +58,7 @@ func (m *Metrics) defineJobs() {
 	m.behind = m.gauge("windows_behind", "Windows that were due and not finished when the last fan-out ended.", "job")
 	m.parked = m.gauge("groups_parked", "Groups that wait for a person after repeated failure, as the last fan-out found them.", "job")
 	m.fanOutSeconds = m.histogram("fan_out_seconds", "How long a fan-out over the groups took.", fanOutBuckets, "job")
-	m.lastSuccess = m.gauge("fan_out_last_success_timestamp_seconds", "When a fan-out last ended with nothing failed, deferred or left, in Unix time. 0: never in this process.", "job")
+	m.lastFinished = m.gauge("fan_out_last_finished_timestamp_seconds", "When a fan-out last came to the end of the groups that are due, whatever became of each, in Unix time. 0: never in this process.", "job")
 	m.phaseSeconds = m.histogram("phase_seconds", "How long a step of a chunk took (gather, propose, decide, apply), and the whole run of a window (run).", phaseBuckets, "job", "phase")
 	m.takeovers = prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "lease_takeovers_total",
 		Help: "Leases of groups that were taken over because their holder had stopped renewing them."})

@@ -83,7 +83,7 @@ reverie_runs_total{job="evolve",outcome="succeeded"} 0
 // TestFanOut keeps what the last fan-out left, and when one last did all.
 func TestFanOut(t *testing.T) {
 	m := newTestMetrics()
-	const success = "reverie_fan_out_last_success_timestamp_seconds"
+	const success = "reverie_fan_out_last_finished_timestamp_seconds"
 	const head = "# HELP " + success + " When a fan-out last ended with nothing failed, deferred or left, in Unix time. 0: never in this process.\n# TYPE " + success + " gauge\n"
 	m.GroupDone(reverie.JobEvolve, "failed")
 	m.FanOutDone(reverie.JobEvolve, 12, 3, time.Minute, false)

@@ -55,7 +55,9 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 		Shard: f.shard, GroupID: f.group, After: after, Plan: f.plan, Work: f.work, Rule: f.parkRule(), IgnoreRetry: f.ignoreRetry,
 		Report: f.report, Now: f.now, Log: f.log}
 	summary, err := runner.Run(ctx, stop)
-	f.metrics.FanOutDone(reverie.JobEvolve, summary.Left, summary.Parked, f.now().Sub(began), err == nil)
+	partial := (*jobs.PartialError)(nil)
+	finished := summary.Stopped == "" && (err == nil || errors.As(err, &partial))
+	f.metrics.FanOutDone(reverie.JobEvolve, summary.Left, summary.Parked, f.now().Sub(began), finished)
 	return summary, err
 }
 
