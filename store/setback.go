@@ -70,6 +70,17 @@ func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Jo
 	}})
 }
 
+// ResumeParked forgets the failures of all groups that are parked, and returns how
+// many groups that were. Paused ones stay paused.
+func (s *Store) ResumeParked(ctx context.Context) (int, error) {
+	var n int
+	err := s.run(ctx, work{what: "resume the parked groups", do: func(ctx context.Context, t *tx) error {
+		return t.get(ctx, &n, `with gone as (delete from setbacks where parked_at is not null returning group_id)
+			select count(distinct group_id) from gone`)
+	}})
+	return n, err
+}
+
 // setbacks are those of the groups, for one job or, with "", for all.
 func setbacks(ctx context.Context, t *tx, ids []string, job reverie.Job) (map[string][]reverie.Setback, error) {
 	if len(ids) == 0 {

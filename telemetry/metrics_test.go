@@ -80,17 +80,17 @@ reverie_runs_total{job="evolve",outcome="succeeded"} 0
 	}
 }
 
-// TestFanOut keeps what the last fan-out left, and when one last did all.
+// TestFanOut keeps what the last fan-out left, and when one last came to its end.
 func TestFanOut(t *testing.T) {
 	m := newTestMetrics()
-	const success = "reverie_fan_out_last_finished_timestamp_seconds"
-	const head = "# HELP " + success + " When a fan-out last ended with nothing failed, deferred or left, in Unix time. 0: never in this process.\n# TYPE " + success + " gauge\n"
+	const finished = "reverie_fan_out_last_finished_timestamp_seconds"
+	const head = "# HELP " + finished + " When a fan-out last came to the end of the groups that are due, whatever became of each, in Unix time. 0: never in this process.\n# TYPE " + finished + " gauge\n"
 	m.GroupDone(reverie.JobEvolve, "failed")
 	m.FanOutDone(reverie.JobEvolve, 12, 3, time.Minute, false)
-	expect(t, m, head+success+`{job="evolve"} 0`+"\n", success)
+	expect(t, m, head+finished+`{job="evolve"} 0`+"\n", finished)
 	m.FanOutDone(reverie.JobEvolve, 2, 1, time.Minute, true)
 	m.Takeover()
-	expect(t, m, head+success+`{job="evolve"} 1.7729362205e+09
+	expect(t, m, head+finished+`{job="evolve"} 1.7729362205e+09
 # HELP reverie_build_info The version of this process. Always 1.
 # TYPE reverie_build_info gauge
 reverie_build_info{version="v1.2.3"} 1
@@ -109,7 +109,7 @@ reverie_lease_takeovers_total 1
 # HELP reverie_windows_behind Windows that were due and not finished when the last fan-out ended.
 # TYPE reverie_windows_behind gauge
 reverie_windows_behind{job="evolve"} 2
-`, success, "reverie_build_info", "reverie_groups_parked", "reverie_groups_total", "reverie_lease_takeovers_total", "reverie_windows_behind")
+`, finished, "reverie_build_info", "reverie_groups_parked", "reverie_groups_total", "reverie_lease_takeovers_total", "reverie_windows_behind")
 }
 
 // TestLedger counts calls that were recorded, and those that could not be.

@@ -231,3 +231,28 @@ func TestGroupsUsage(t *testing.T) {
 		t.Errorf("what was refused changed something:\n%s", diff)
 	}
 }
+
+// TestResumeParked takes up all that are parked, and nothing else.
+func TestResumeParked(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, g := range []string{"g1", "g2", "g3", "g4"} {
+		s.bring(g, chat("2025-03-03", "hello")...)
+	}
+	s.park("g1", 5, parkedAt)
+	s.park("g2", 6, parkedAt)
+	s.park("g3", 2, "null")
+	s.run("groups", "pause", "g2").want(t, 0)
+	s.run("groups", "resume", "g1", "--parked").want(t, 2)
+	s.run("groups", "resume", "--parked").want(t, 0).shows(t, "2 parked groups resumed")
+	if diff := cmp.Diff([]string{"g3|2"}, s.rows(`select group_id, failures from setbacks`)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"g2"}, s.rows(`select group_id from groups where paused`)); diff != "" {
+		t.Error(diff)
+	}
+	doc := s.run("groups", "resume", "--parked", "--json").want(t, 0).document(t)
+	if doc["success"] != true || doc["resumed"] != 0.0 {
+		t.Errorf("the reply is %v", doc)
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -38,19 +39,30 @@ group, such as evolve --group, still works on it.`,
 }
 
 func newGroupsResume(a *app) *cobra.Command {
-	var asJSON bool
+	var asJSON, parked bool
 	cmd := &cobra.Command{
-		Use:   "resume GROUP",
+		Use:   "resume GROUP | --parked",
 		Short: "Take a paused, parked or failing group up again",
 		Long: `Resume ends a pause, and takes a group up again that was parked after repeated
 failure, or is left alone for a while after one: the failures are forgotten. The
-next scheduled run makes up what was missed. Mend what made it fail first.`,
-		Example: "  reverie groups resume g1",
-		Args:    oneGroup,
+next scheduled run makes up what was missed. Mend what made it fail first.
+
+--parked takes up all groups that are parked, say after a model that failed for
+everybody has come back. Paused ones stay paused.`,
+		Example: "  reverie groups resume g1\n  reverie groups resume --parked",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if parked {
+				return cobra.NoArgs(cmd, args)
+			}
+			return oneGroup(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if err := a.open(ctx); err != nil {
 				return err
+			}
+			if parked {
+				return a.resumeParked(ctx, asJSON)
 			}
 			before, err := a.groupEntry(ctx, args[0])
 			if err != nil {
@@ -66,8 +78,25 @@ next scheduled run makes up what was missed. Mend what made it fail first.`,
 			return a.printResumed(before, gone)
 		},
 	}
+	cmd.Flags().BoolVar(&parked, "parked", false, "all groups that are parked")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
+}
+
+// resumeParked takes up every parked group.
+func (a *app) resumeParked(ctx context.Context, asJSON bool) error {
+	n, err := a.store.ResumeParked(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(a.stdout, struct {
+			Success bool `json:"success"`
+			Resumed int  `json:"resumed"`
+		}{true, n})
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s resumed\n", plural(n, "parked group"))
+	return err
 }
 
 // printResumed says what a group was resumed from.
