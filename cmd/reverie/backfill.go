@@ -86,7 +86,7 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 		return err
 	}
 	switch {
-	case est.Windows == 0 && est.Rewound == 0:
+	case est.Windows == 0 && est.Rewound == 0 && est.Unknown == 0:
 		return nil
 	case f.replay && !f.yes:
 		return usageError(errors.New("--replay takes back what was remembered and asks the model again: say --yes to do it"))
@@ -165,6 +165,7 @@ type estimate struct {
 	Priced       bool    `json:"priced"`              // false: the model's price is not known, and counted as 0
 	Rewound      int     `json:"rewound,omitempty"`   // runs that --replay takes back
 	Parked       int     `json:"parked,omitempty"`    // groups that are left alone until somebody resumes them
+	Unknown      int     `json:"unknown,omitempty"`   // groups of which it cannot be told, since their calendar cannot be read
 	OpenFrom     string  `json:"open_from,omitempty"` // the first date of those asked for that is not over, somewhere
 
 	free bool // nobody is paid for it
@@ -183,6 +184,11 @@ func (a *app) estimate(ctx context.Context, p *evolve.Pipeline, f backfillFlags,
 	e.Priced = e.Priced || e.free
 	expect := map[string]evolve.Expectation{}
 	err = a.eachGroup(ctx, a.groupsOf(f.replay), f.group, shard, func(g reverie.DueGroup) error {
+		if _, err := jobs.CalendarOf(g.Group); err != nil && f.group == "" { // it fails alone, and no other group with it
+			e.Unknown++
+			fmt.Fprintf(a.stderr, "reverie: left out of the estimate: %s\n", visibleLines(err))
+			return nil
+		}
 		loads, rewound, err := a.loads(ctx, g, f)
 		if err != nil {
 			return err

@@ -180,12 +180,21 @@ func TestBrokenTimeZone(t *testing.T) {
 	s.model.Respond(scribe(t))
 	s.run("backfill", "--group", "g02", "--from", "2025-03-03", "--to", "2025-03-03", "--yes").want(t, 0)
 	s.exec(`update groups set time_zone = 'Mars/Olympus_Mons' where group_id = 'g02'`)
+	s.run("evolve", "--due", "--dry-run").want(t, 3, "Mars/Olympus_Mons", "1 group failed").shows(t, "g01 did thing 2", "g03 did thing 2")
+	s.run("evolve", "--all", "--since", "2025-03-04", "--until", "2025-03-05").want(t, 3, "Mars/Olympus_Mons").
+		shows(t, "3 groups done, 0 skipped, 0 deferred, 1 failed; 3 windows finished")
+	s.run("groups", "resume", "g02").want(t, 0)
 	s.run("evolve", "--due").want(t, 3, `group "g02" failed`, "Mars/Olympus_Mons").shows(t, "3 groups done, 0 skipped, 0 deferred, 1 failed")
 	if got := s.rows(`select distinct group_id from messages where run_id is null`); !slices.Equal(got, []string{"g02"}) {
 		t.Errorf("messages of %q are pending, want those of g02 alone", got)
 	}
 	s.run("evolve", "--due").want(t, 3, `group "g02" is parked now`)
 	s.run("evolve", "--due").want(t, 0).silent(t).shows(t, "g02  skipped: parked")
+	s.run("groups", "resume", "g02").want(t, 0)
+	more := crowd{[]string{"g09"}, []string{"2025-03-04"}}
+	s.settle(more, oneFact)
+	s.run("backfill", "--from", "2025-03-03", "--to", "2025-03-04", "--dry-run").want(t, 0, "left out of the estimate", "Mars/Olympus_Mons").shows(t, "2 messages in 1 window of 1 group")
+	s.run("backfill", "--from", "2025-03-03", "--to", "2025-03-04", "--yes").want(t, 3, "Mars/Olympus_Mons").shows(t, "1 group done, 0 skipped, 0 deferred, 1 failed")
 	s.run("groups", "list").want(t, 0).shows(t, "g02")
 	s.run("groups", "pause", "g02").want(t, 0)
 	s.run("groups", "set", "g02", "--name", "Martians").want(t, 2, "Mars/Olympus_Mons")
@@ -197,5 +206,23 @@ func TestBrokenTimeZone(t *testing.T) {
 	s.run("evolve", "--due").want(t, 0).shows(t, "1 group done")
 	if diff := cmp.Diff([]string{"g02 did thing 1", "g02 did thing 2"}, s.active("g02")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestEmptyWindowBlamesNobody: a window without any time in it is a slip of who
+// typed it.
+func TestEmptyWindowBlamesNobody(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.settle(crowdOf(2, 1), oneFact)
+	for _, window := range [][]string{{"--since", "2025-03-05", "--until", "2025-03-04"}, {"--since", "2099-01-01"}} {
+		for _, whom := range [][]string{{"--all"}, {"--group", "g01"}, {"--all", "--dry-run"}, {"--group", "g01", "--dry-run"}} {
+			s.run(slices.Concat([]string{"evolve"}, whom, window)...).want(t, 2, "--since "+window[1])
+		}
+	}
+	for _, table := range []string{"setbacks", "runs"} {
+		if got := s.rows(`select * from ` + table); len(got) > 0 {
+			t.Errorf("%s: %q", table, got)
+		}
 	}
 }

@@ -155,6 +155,9 @@ func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group
 	if req.Since, req.Until, err = f.window(g); err != nil {
 		return evolve.Result{}, err
 	}
+	if err := a.inOrder(f, req.Since, req.Until); err != nil {
+		return evolve.Result{}, err
+	}
 	stop := func() {}
 	if !f.json {
 		if stop, err = a.watch(ctx, p, req); err != nil {
@@ -247,11 +250,30 @@ func (a *app) planOf(f evolveFlags) jobs.Plan {
 	}
 	return func(_ context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
 		since, until, err := f.window(g.Group)
-		if err != nil {
+		if err != nil { // the flags have been read already: it is the group's zone
+			return jobs.Agenda{}, err
+		}
+		if err := a.inOrder(f, since, until); err != nil {
 			return jobs.Agenda{}, jobs.Abort(err)
 		}
 		return jobs.Agenda{Windows: []reverie.Window{{Since: since, Until: until}}}, nil
 	}
+}
+
+// inOrder refuses a window without any time in it, before a group is blamed for
+// it.
+func (a *app) inOrder(f evolveFlags, since, until time.Time) error {
+	end := until
+	if end.IsZero() {
+		end = a.now()
+	}
+	if since.IsZero() || since.Before(end) {
+		return nil
+	}
+	if until.IsZero() {
+		return usageError(fmt.Errorf("--since %s is still to come", f.since))
+	}
+	return usageError(fmt.Errorf("--since %s is not before --until %s", f.since, f.until))
 }
 
 // window reads --since and --until for a group.
@@ -272,9 +294,17 @@ func (a *app) dryRunAll(ctx context.Context, p *evolve.Pipeline, f evolveFlags) 
 		return usageError(err)
 	}
 	plan, failed, planned := a.planOf(f), 0, false
+	fails := func(g reverie.DueGroup, err error) {
+		failed++
+		fmt.Fprintf(a.stderr, "reverie: group %q: %s\n", g.ID, visibleLines(err))
+	}
 	err = a.eachGroup(ctx, a.store, "", shard, func(g reverie.DueGroup) error {
 		if s := g.Setback; s != nil && (s.ParkedAt != nil || f.due && s.RetryAt.After(a.now())) {
 			fmt.Fprintf(a.stderr, "reverie: group %q would be skipped after failures: `reverie groups list --group %s` shows why\n", g.ID, g.ID)
+			return nil
+		}
+		if _, err := jobs.CalendarOf(g.Group); err != nil {
+			fails(g, err)
 			return nil
 		}
 		agenda, err := plan(ctx, g)
@@ -293,8 +323,7 @@ func (a *app) dryRunAll(ctx context.Context, p *evolve.Pipeline, f evolveFlags) 
 			case ctx.Err() != nil || everywhere(err) || errors.Is(err, reverie.ErrDeferred):
 				return err
 			default:
-				failed++
-				fmt.Fprintf(a.stderr, "reverie: group %q: %s\n", g.ID, visibleLines(err))
+				fails(g, err)
 			}
 		}
 		return nil
