@@ -85,6 +85,7 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 		where group_id = $1 and run_id = $2 and exists (select 1 from saved)`
 	return s.run(ctx, work{
 		what:    fmt.Sprintf("save chunk %d of run %s", c.No, c.RunID),
+		byKey:   true,
 		prepare: []string{extendLeaseQuery, query},
 		do: func(ctx context.Context, t *tx) error {
 			if err := fenced(ctx, t, lease); err != nil {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
@@ -29,5 +30,44 @@ func TestSettingsEndWithTheirTransaction(t *testing.T) {
 		if got := must(w.Setting(t.Context(), name))(t); got != want {
 			t.Errorf("%s is %s after the transaction, want %s", name, got, want)
 		}
+	}
+}
+
+// Plans that were made while a table was empty, and known to be, are not to read
+// the whole of it when it has grown: with each group the next would take longer.
+func TestNoTableIsReadWhole(t *testing.T) {
+	w := newWorld(t)
+	db := raw(t)
+	_, err := db.Exec(`vacuum analyze`)
+	check(t, err)
+	var run string
+	for i := range 12 { // more than the five after which a plan may be kept
+		plan := w.plan(create(reverie.NewID()))
+		run = plan.RunID
+		must(w.Gather(t.Context(), reverie.GatherQuery{GroupID: group, Kind: reverie.KindGroup, Limit: 200}))(t)
+		must(w.Apply(t.Context(), w.lease, plan))(t)
+		must(w.FinishRun(t.Context(), w.lease, reverie.Run{ID: run, Status: reverie.RunSucceeded}))(t)
+		_, _, err := w.Resume(t.Context(), w.lease, reverie.JobEvolve, noon, noon.Add(time.Duration(i+1)*time.Hour))
+		check(t, err)
+		must(w.CachedEmbeddings(t.Context(), group, model, []string{"a"}))(t)
+		must(w.DueGroups(t.Context(), reverie.DueQuery{Job: reverie.JobEvolve, GroupID: group}))(t)
+	}
+	check(t, w.ReleaseLease(t.Context(), w.lease))
+	w.lease = must(w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "again", time.Minute))(t)
+	check(t, w.Close()) // a session's counts are certain to be there when it is gone
+	for deadline := time.Now().Add(time.Minute); count(t, db, `select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`) > 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("the store's sessions do not end")
+		}
+		runtime.Gosched()
+	}
+	// The import of messages reads groups, of which there is one, to check its
+	// foreign key.
+	for _, table := range strings1(t, db, `select relname || ' ' || seq_scan from pg_stat_user_tables
+		where seq_tup_read > 0 and relname not in ('goose_db_version', 'groups')`) {
+		t.Errorf("read whole: %s", table)
+	}
+	if n := count(t, db, `select sum(idx_scan) from pg_stat_user_tables`); n == 0 {
+		t.Error("no index was read, which cannot be")
 	}
 }

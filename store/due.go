@@ -54,7 +54,7 @@ const (
 // A named group that does not exist is reverie.ErrNotFound.
 func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
 	var list []reverie.DueGroup
-	err := s.run(ctx, work{what: "list groups with pending messages", readOnly: true, prepare: []string{dueGroupQuery, duePageQuery}, do: func(ctx context.Context, t *tx) error {
+	err := s.run(ctx, work{what: "list groups with pending messages", readOnly: true, byKey: q.GroupID != "", prepare: []string{dueGroupQuery, duePageQuery}, do: func(ctx context.Context, t *tx) error {
 		var rows []struct {
 			reverie.Group
 			FirstPending time.Time `db:"first_pending"`

@@ -55,7 +55,7 @@ func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, has
 		Hash   string `db:"content_hash"`
 		Vector vector `db:"embedding"`
 	}
-	err := s.run(ctx, work{what: "read cached vectors", readOnly: true, prepare: []string{cachedQuery}, do: func(ctx context.Context, t *tx) error {
+	err := s.run(ctx, work{what: "read cached vectors", readOnly: true, byKey: true, prepare: []string{cachedQuery}, do: func(ctx context.Context, t *tx) error {
 		rows = nil
 		return t.list(ctx, &rows, cachedQuery, groupID, model, pq.StringArray(hashes))
 	}})

@@ -47,6 +47,7 @@ func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.Stat
 		what:     fmt.Sprintf("gather group %q", q.GroupID),
 		prepare:  []string{groupQuery, headsQuery, pendingQuery, chosenQuery, moreQuery, contextQuery},
 		readOnly: true,
+		byKey:    true,
 		do: func(ctx context.Context, t *tx) error {
 			state = reverie.State{}
 			var err error

@@ -55,6 +55,7 @@ func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job
 	var chunk *reverie.Chunk
 	err := s.run(ctx, work{
 		what:    fmt.Sprintf("look for interrupted runs of %s of group %q", job, lease.GroupID),
+		byKey:   true,
 		prepare: []string{extendLeaseQuery, runningQuery, settleRunsQuery, answeredQuery},
 		do: func(ctx context.Context, t *tx) error {
 			run, chunk = nil, nil

@@ -46,6 +46,7 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 	}
 	err := s.run(ctx, work{
 		what:    fmt.Sprintf("acquire the lease of group %q", groupID),
+		byKey:   true,
 		prepare: []string{takeFreeLeaseQuery},
 		do: func(ctx context.Context, t *tx) error {
 			take := func() (row leaseRow, err error) {
@@ -100,6 +101,7 @@ func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Du
 	var expires time.Time
 	err := s.run(ctx, work{
 		what:    fmt.Sprintf("renew the lease of group %q", lease.GroupID),
+		byKey:   true,
 		prepare: []string{extendLeaseQuery},
 		do: func(ctx context.Context, t *tx) error {
 			var err error
@@ -115,6 +117,7 @@ func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Du
 func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
 	return s.run(ctx, work{
 		what:    fmt.Sprintf("release the lease of group %q", lease.GroupID),
+		byKey:   true,
 		prepare: []string{releaseLeaseQuery},
 		do: func(ctx context.Context, t *tx) error {
 			_, err := t.exec(ctx, releaseLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence)

@@ -62,6 +62,7 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 	}
 	err = s.run(ctx, work{
 		what:    fmt.Sprintf("start a run of %s for group %q", run.Job, lease.GroupID),
+		byKey:   true,
 		prepare: []string{extendLeaseQuery, startRunQuery},
 		do: func(ctx context.Context, t *tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
@@ -94,6 +95,7 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 	}
 	err = s.run(ctx, work{
 		what:    fmt.Sprintf("finish run %s of group %q", run.ID, lease.GroupID),
+		byKey:   true,
 		prepare: []string{extendLeaseQuery, finishRunQuery},
 		do: func(ctx context.Context, t *tx) error {
 			if err := fenced(ctx, t, lease); err != nil {

@@ -59,9 +59,11 @@ type work struct {
 	what     string   // "apply chunk 2 of run …", for errors
 	prepare  []string // statements worth preparing
 	readOnly bool     // one snapshot for all statements, no writes
-	// byKey says that all statements look rows up by keys, so that one plan is as
-	// good as another: PostgreSQL then plans each once for a connection, where it
-	// would count short lists of keys as a reason to plan anew every time.
+	// byKey says that all statements look rows up by indexes, whatever their
+	// arguments. PostgreSQL then plans each once for a connection, where it would
+	// count short lists of keys as a reason to plan anew every time; and never to
+	// read whole tables, which it would keep to for a while in a table that was
+	// empty when it looked.
 	byKey bool
 	do    func(ctx context.Context, t *tx) error
 	// committed tells, on a fresh connection, whether do's writes are there,
@@ -133,7 +135,7 @@ func (s *Store) bounded(ctx context.Context, lock time.Duration, byKey bool) con
 		"set local idle_in_transaction_session_timeout = %d",
 		s.opts.StatementTimeout.Milliseconds(), lock.Milliseconds(), s.opts.IdleTimeout.Milliseconds())
 	if byKey {
-		settings += "; set local plan_cache_mode = force_generic_plan"
+		settings += "; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off"
 	}
 	return withSettings(ctx, settings)
 }

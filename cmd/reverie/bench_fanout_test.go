@@ -250,7 +250,7 @@ func (w *fanOutWorld) seed() {
 			from groups g, (select u.*, now() - interval '7 days' + no * interval '1 hour' as at
 				from unnest($1::text[], $2::text[]) with ordinality u (statement, hash, no)) t`, []any{statements, hashes}},
 		{`insert into leases (group_id, lease_name, expires_at) select group_id, 'group', 'epoch' from groups`, nil}, // of the nights before
-		{`vacuum analyze`, nil},
+		{`vacuum analyze groups, messages, memories, leases`, nil},
 		{`checkpoint`, nil},
 	} {
 		if _, err := w.db.ExecContext(w.b.Context(), s.query, s.args...); err != nil {

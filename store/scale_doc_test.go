@@ -1,0 +1,125 @@
+package store_test
+
+import (
+	"database/sql"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"reverie/store/storetest"
+)
+
+// scaleSQL are the blocks of SQL in docs/scale.md: that for Citus, and the others.
+func scaleSQL(t *testing.T) (citus string, others []string) {
+	t.Helper()
+	text := string(must(os.ReadFile("../docs/scale.md"))(t))
+	for _, block := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		if strings.Contains(block[1], "create_distributed_table") {
+			citus += block[1]
+		} else {
+			others = append(others, block[1])
+		}
+	}
+	if citus == "" || len(others) == 0 {
+		t.Fatal("docs/scale.md has no SQL for Citus, or no other")
+	}
+	return citus, others
+}
+
+// strings1 is the first column of a query's rows.
+func strings1(t *testing.T, db *sql.DB, query string) []string {
+	t.Helper()
+	rows := must(db.QueryContext(t.Context(), query))(t)
+	defer func() { _ = rows.Close() }()
+	var list []string
+	for rows.Next() {
+		var s string
+		check(t, rows.Scan(&s))
+		list = append(list, s)
+	}
+	check(t, rows.Err())
+	return list
+}
+
+// The SQL for Citus distributes each table once, by group_id, beside all others,
+// and after those that it refers to. Citus itself is not at hand: a function of
+// the same name and parameters takes its place and writes down what it is told.
+func TestCitusSQLFitsTheSchema(t *testing.T) {
+	storetest.New(t)
+	db := raw(t)
+	citus, _ := scaleSQL(t)
+	_, err := db.ExecContext(t.Context(), `
+		create schema citus;
+		create type citus.distribution_type as enum ('hash', 'range', 'append');
+		create table citus.told (no bigint generated always as identity, name text, by text, beside text);
+		create function create_distributed_table(table_name regclass, distribution_column text,
+			distribution_type citus.distribution_type default 'hash', colocate_with text default 'default', shard_count int default null)
+			returns void language sql as $$ insert into citus.told (name, by, beside) values (table_name::text, distribution_column, colocate_with) $$`)
+	check(t, err)
+	_, err = db.ExecContext(t.Context(), citus)
+	check(t, err)
+
+	const tables = `select c.oid, c.relname::text as name, c.relkind from pg_class c
+		where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and c.relname <> 'goose_db_version'`
+	order := strings1(t, db, `select name from citus.told order by no`)
+	want := strings1(t, db, `select name from (`+tables+`) t order by name collate "C"`)
+	if sorted := slices.Sorted(slices.Values(order)); !slices.Equal(sorted, want) {
+		t.Errorf("distributed are %v, want each of %v once", sorted, want)
+	}
+	for what, query := range map[string]string{
+		"not by group_id": `select name from citus.told where by <> 'group_id'`,
+		"not beside the first": `select name from citus.told
+			where beside <> case when no = (select min(no) from citus.told) then 'none' else (select name from citus.told order by no limit 1) end`,
+		"before what it refers to": `select a.name || ' -> ' || b.name from pg_constraint c
+			join citus.told a on a.name::regclass = c.conrelid join citus.told b on b.name::regclass = c.confrelid
+			where c.contype = 'f' and a.no < b.no`,
+		"a foreign key that does not pair group_id with group_id": `select c.conname::text from pg_constraint c join (` + tables + `) t on t.oid = c.conrelid
+			where c.contype = 'f' and not exists (
+				select 1 from unnest(c.conkey, c.confkey) k (own, other)
+				join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.own and a.attname = 'group_id'
+				join pg_attribute f on f.attrelid = c.confrelid and f.attnum = k.other and f.attname = 'group_id')`,
+		"a foreign key with an action": `select c.conname::text from pg_constraint c join (` + tables + `) t on t.oid = c.conrelid
+			where c.contype = 'f' and (c.confdeltype <> 'a' or c.confupdtype <> 'a')`,
+		"a unique index without group_id": `select i.indexrelid::regclass::text from pg_index i join (` + tables + `) t on t.oid = i.indrelid
+			where i.indisunique and not exists (
+				select 1 from pg_attribute a where a.attrelid = i.indrelid and a.attnum = any (i.indkey::int2[]) and a.attname = 'group_id')`,
+		"a group_id of another type or collation": `select t.name from (` + tables + `) t
+			left join pg_attribute a on a.attrelid = t.oid and a.attname = 'group_id' and a.attnotnull
+				and a.atttypid = 'text'::regtype and a.attcollation = '"C"'::regcollation
+			where a.attname is null`,
+		"an identity column that is no bigint": `select t.name || '.' || a.attname from (` + tables + `) t join pg_attribute a on a.attrelid = t.oid
+			where a.attidentity <> '' and a.atttypid <> 'bigint'::regtype`,
+		"a sequence that belongs to no identity column": `select s.oid::regclass::text from pg_class s
+			where s.relkind = 'S' and s.relnamespace = 'public'::regnamespace and not exists (
+				select 1 from pg_depend d where d.objid = s.oid and d.deptype = 'i')
+				and s.relname not like 'goose%'`,
+		"a trigger":               `select g.tgname::text from pg_trigger g join (` + tables + `) t on t.oid = g.tgrelid where not g.tgisinternal`,
+		"an exclusion constraint": `select c.conname::text from pg_constraint c join (` + tables + `) t on t.oid = c.conrelid where c.contype = 'x'`,
+		"a table of partitions, or one that inherits": `select name from (` + tables + `) t
+			where relkind = 'p' or exists (select 1 from pg_inherits h where h.inhrelid = t.oid or h.inhparent = t.oid)`,
+	} {
+		if found := strings1(t, db, query); len(found) > 0 {
+			t.Errorf("%s: %v", what, found)
+		}
+	}
+	if n := count(t, db, `select count(*) from pg_constraint c join (`+tables+`) t on t.oid = c.conrelid where c.contype = 'f'`); n < 16 {
+		t.Errorf("the catalogue shows %d foreign keys, too few", n)
+	}
+}
+
+// What the page tells operators to run, runs.
+func TestScaleSQLRuns(t *testing.T) {
+	w := newWorld(t)
+	w.apply(create("likes tea"))
+	db := raw(t)
+	_, others := scaleSQL(t)
+	for _, block := range others {
+		tx := must(db.BeginTx(t.Context(), nil))(t)
+		if _, err := tx.ExecContext(t.Context(), block); err != nil {
+			t.Errorf("%v\n%s", err, block)
+		}
+		check(t, tx.Rollback())
+	}
+}
