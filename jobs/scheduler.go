@@ -3,7 +3,6 @@ package jobs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -82,15 +81,22 @@ func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) error {
 	case <-gone:
 		return nil
 	case <-grace.Chan():
-		why = fmt.Errorf("work under way had not ended %s after the signal", s.Grace)
+		why = cutError(fmt.Sprintf("work under way had not ended %s after the signal", s.Grace))
 	case <-hurry:
-		why = errors.New("a second signal")
+		why = cutError("a second signal")
 	}
 	d.log.Warn("work under way is cut; what it has not committed stays pending", "reason", why)
 	cut(why)
 	<-gone
 	return nil
 }
+
+// cutError is why work was cut. It is a [context.Canceled] to whoever asks, or the
+// cut runs would count as failed.
+type cutError string
+
+func (e cutError) Error() string        { return string(e) }
+func (e cutError) Is(target error) bool { return target == context.Canceled }
 
 // daemon is one run of a scheduler.
 type daemon struct {

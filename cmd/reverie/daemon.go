@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -46,7 +48,7 @@ func (a *app) runDaemon(ctx context.Context) error {
 		return err
 	}
 	if a.cfg.Schedule.Evolve == "" {
-		return fmt.Errorf("there is nothing to do: %w: [schedule] evolve is empty", reverie.ErrConfiguration)
+		return fmt.Errorf("there is nothing to do: %w: [schedule] evolve is empty: set it to when it shall start, such as 17 * * * *", reverie.ErrConfiguration)
 	}
 	spec, err := jobs.ParseSpec(a.cfg.Schedule.Evolve)
 	if err != nil {
@@ -70,14 +72,13 @@ func (a *app) runDaemon(ctx context.Context) error {
 		_, err := f.run(llm.WithBudget(ctx, a.budget(day)), stop)
 		return err
 	}}
-	server := &telemetry.Server{Listen: a.cfg.HTTP.Listen, Metrics: a.metrics, Log: a.log, Ready: func(ctx context.Context) error {
-		return errors.Join(a.store.Ping(ctx), a.store.CheckSchema(ctx))
-	}}
+	server := &telemetry.Server{Listen: a.cfg.HTTP.Listen, Metrics: a.metrics, Log: a.log, Ready: a.store.Ready}
 	addr, err := server.Start(ctx)
 	if err != nil {
 		return err
 	}
 	a.log.Info("running", "version", version, "schedule", spec.String(), "http", addr, "holder", a.leases().Holder)
+	signal.Ignore(syscall.SIGPIPE) // whoever read the log may go; the work goes on
 	hurry, forget := twice()
 	defer forget()
 	context.AfterFunc(ctx, server.Stopping)

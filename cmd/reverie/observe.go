@@ -31,7 +31,7 @@ func (a *app) observe(ctx context.Context) error {
 		ServiceVersion: version, Log: a.log, Now: a.now}); err != nil {
 		return err
 	}
-	if a.sentry, err = telemetry.OpenSentry(s.DSN.Reveal(), s.Environment, "reverie@"+version); err != nil {
+	if a.sentry, err = telemetry.OpenSentry(s.DSN.Reveal(), s.Environment, version); err != nil {
 		return err
 	}
 	if a.daemon {
