@@ -77,7 +77,8 @@ func (r *run) open(ctx context.Context, state reverie.State, language string) er
 	}
 	r.row.ID, r.row.GroupID, r.row.Job = reverie.NewID(), r.req.GroupID, reverie.JobEvolve
 	r.row.WindowSince, r.row.WindowUntil = since, r.until
-	r.row.Model, r.row.Stats, r.row.StartedAt = r.Model.Name(), r.stats, r.now
+	// Not r.now: the run before may have been settled since, and ended then.
+	r.row.Model, r.row.Stats, r.row.StartedAt = r.Model.Name(), r.stats, r.Now().UTC()
 	row, err := r.Store.StartRun(ctx, r.hold.Lease(), r.row)
 	if err != nil {
 		r.row.ID = ""
