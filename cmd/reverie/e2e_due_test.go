@@ -96,7 +96,7 @@ func TestTenNights(t *testing.T) {
 	s.nightsOf("g1", 3, 13)
 	midnight := instantOf(t, "2025-03-13T00:00:00+08:00")
 	o := s.runAt(midnight.Add(-time.Microsecond), "evolve", "--due", "--dry-run").want(t, 0)
-	if n := len(s.questions()); n != 9 || strings.Count(o.stdout, "dry run") != 9 {
+	if n := len(s.questions()); n != 9 || strings.Count(o.stdout, "dry run") != 9 || !strings.Contains(o.stdout, "2025-03-11  g1") {
 		t.Errorf("a dry run just before midnight asks for %d nights, want nine:\n%s", n, o.stdout)
 	}
 	lines := s.runAt(midnight, "evolve", "--due", "--json").want(t, 0).silent(t).jsonLinesOf(t)

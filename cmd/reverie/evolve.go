@@ -25,6 +25,7 @@ type evolveFlags struct {
 	since, until string
 	days         int
 	dryRun, json bool
+	date         string // of the window, where a dry run shows several
 }
 
 func newEvolve(a *app) *cobra.Command {
@@ -49,7 +50,8 @@ written as RFC 3339. The window includes --since and excludes --until.
 With --due and --all, [jobs] concurrency groups are worked on at a time. A group
 that fails stops no other; it is left alone for a while (--due), and parked after
 [jobs] park_after failures in a row until ` + "`reverie groups resume`" + `. Busy groups are
-skipped. A first signal lets what is under way finish within [jobs] grace.
+skipped. A first signal lets what is under way finish within [jobs] grace. What
+[budget] does not allow any more is left for the next run, which begins with it.
 
 --dry-run asks the model and prints what would be done; it writes nothing but
 the calls it made and cached embeddings.
@@ -76,7 +78,7 @@ the calls it made and cached embeddings.
 	fl.StringVar(&f.until, "until", "", "before this date or instant")
 	fl.IntVar(&f.days, "days", 0, "also show the model this many days of earlier messages, as context")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "plan, and write nothing")
-	fl.BoolVar(&f.json, "json", false, "print the result as JSON; with --due and --all, a line for each run, then a summary")
+	fl.BoolVar(&f.json, "json", false, "print JSON; with --due and --all a line for each run, then a summary")
 	return cmd
 }
 
@@ -194,7 +196,7 @@ func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group
 		return res, errors.Join(err, write(a.stdout, res.Reply()))
 	}
 	if err == nil || res.RunID != "" || res.DryRun && len(res.Changes) > 0 {
-		a.printResult(res, time.Since(began))
+		a.printResult(res, time.Since(began), f.date)
 	}
 	return res, err
 }
@@ -315,7 +317,7 @@ func (a *app) dryRunAll(ctx context.Context, p *evolve.Pipeline, f evolveFlags) 
 		for _, w := range agenda.Windows {
 			one := f
 			if f.due {
-				one.since, one.until = w.Since.Format(time.RFC3339), w.Until.Format(time.RFC3339)
+				one.date, one.since, one.until = w.Date, w.Since.Format(time.RFC3339), w.Until.Format(time.RFC3339)
 			}
 			_, err := a.evolveOne(ctx, p, g.Group, one)
 			switch {

@@ -32,8 +32,9 @@ func (a *app) watch(ctx context.Context, p *evolve.Pipeline, req evolve.Request)
 	return func() { _ = bar.Finish() }, nil
 }
 
-// printResult shows a run to a person: what it did, and on what grounds.
-func (a *app) printResult(r evolve.Result, took time.Duration) {
+// printResult shows a run to a person: what it did, and on what grounds. The date
+// of its window is "" where it need not be told from others.
+func (a *app) printResult(r evolve.Result, took time.Duration, date string) {
 	s, w := a.style(), a.stdout
 	if r.NoNew {
 		fmt.Fprintf(w, "%s: no new messages\n", visible(r.GroupID))
@@ -49,6 +50,9 @@ func (a *app) printResult(r evolve.Result, took time.Duration) {
 		status = s.amber(status)
 	}
 	head := fmt.Sprintf("%s  %s in %s", s.bold(visible(r.GroupID)), status, took.Round(10*time.Millisecond))
+	if date != "" {
+		head = date + "  " + head
+	}
 	if r.DryRun {
 		head += "  " + s.amber("dry run: nothing was written")
 	} else {

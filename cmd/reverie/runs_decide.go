@@ -43,7 +43,7 @@ func newRunsApprove(a *app) *cobra.Command {
 				return err
 			}
 			if err == nil {
-				a.printResult(res, time.Since(began))
+				a.printResult(res, time.Since(began), "")
 			}
 			return err
 		},
