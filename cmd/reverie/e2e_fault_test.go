@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -125,6 +126,36 @@ func TestKillFanOut(t *testing.T) {
 				t.Errorf("the end differs from an undisturbed run's (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestLastLine: a process that dies when all is done but the run's last line
+// leaves nothing due behind. The next one ends the run all the same, but not one
+// that somebody is at.
+func TestLastLine(t *testing.T) {
+	t.Parallel()
+	c := crowdOf(3, 3)
+	s := livingStage(t, c)
+	s.run("evolve", "--due").want(t, 0)
+	want := s.states(c)
+	s.exec(`update runs r set status = 'running', finished_at = null where group_id in ('g01', 'g02')
+		and window_since = (select max(window_since) from runs where group_id = r.group_id)`)
+	s.exec(`update leases set holder = 'gone:1', expires_at = case group_id when 'g01' then 'epoch' else clock_timestamp() + interval '1 hour' end
+		where group_id in ('g01', 'g02')`)
+	running := func(want ...string) {
+		t.Helper()
+		if got := s.rows(`select group_id from runs where status = 'running' order by 1`); !slices.Equal(got, want) {
+			t.Errorf("runs of %q are running, want %q", got, want)
+		}
+	}
+	running("g01", "g02")
+	s.run("evolve", "--due", "--shard", "0/1").want(t, 0, "took over").shows(t, "nothing is due")
+	running("g02")
+	s.exec(`update leases set expires_at = 'epoch'`)
+	s.run("evolve", "--due").want(t, 0).shows(t, "nothing is due")
+	s.once(c)
+	if diff := cmp.Diff(want, s.states(c)); diff != "" {
+		t.Errorf("the end differs from an undisturbed run's (-want +got):\n%s", diff)
 	}
 }
 

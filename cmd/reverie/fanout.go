@@ -57,6 +57,9 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	summary, err := runner.Run(ctx, stop)
 	partial := (*jobs.PartialError)(nil)
 	finished := summary.Stopped == "" && (err == nil || errors.As(err, &partial))
+	if finished {
+		f.settle(ctx)
+	}
 	f.metrics.FanOutDone(reverie.JobEvolve, summary.Left, summary.Parked, f.now().Sub(began), finished)
 	return summary, err
 }

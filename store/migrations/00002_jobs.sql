@@ -54,3 +54,6 @@ create index llm_calls_output on llm_calls (purpose, model, created_at) where ou
 
 -- The newest run of each group.
 create index runs_time on runs (group_id, started_at, run_id);
+
+-- What runs now, or was running when its process died.
+create index runs_running on runs (group_id, job) where status = 'running';

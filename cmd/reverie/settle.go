@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"reverie"
+	"reverie/jobs"
+)
+
+// settle ends the runs that a process left behind which died when all was done
+// but their last line. No window of theirs is due, so that nobody else would
+// come by.
+func (f *fanOut) settle(ctx context.Context) {
+	groups, err := f.store.Endless(ctx, reverie.JobEvolve)
+	for _, id := range groups {
+		if err != nil {
+			break
+		}
+		if !f.shard.Has(id) || f.group != "" && f.group != id {
+			continue
+		}
+		err = f.leases().With(ctx, id, func(ctx context.Context, held *jobs.Held) error {
+			return held.Exclusive(func() error { return f.store.Settle(ctx, held.Lease(), reverie.JobEvolve) })
+		})
+		if errors.Is(err, reverie.ErrBusy) {
+			err = nil // who has it settles it
+		}
+	}
+	if err != nil {
+		f.log.Warn("runs that were interrupted are still called running; the next run ends them", "error", err)
+	}
+}

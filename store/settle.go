@@ -1,0 +1,42 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"reverie"
+)
+
+// A run that is done but for its last line makes no window due: nothing of it is
+// pending. The partial index holds what runs now, and no more.
+const endlessQuery = `select distinct r.group_id from runs r
+	where r.job = $1 and r.status = 'running'
+		and not exists (select 1 from leases l
+			where l.group_id = r.group_id and l.lease_name = $2 and l.expires_at > clock_timestamp())
+		and not exists (select 1 from messages m where m.group_id = r.group_id and m.run_id is null and m.outcome is null
+			and m.sent_at >= r.window_since and m.sent_at < r.window_until)
+	order by r.group_id`
+
+// Endless lists the groups with a run of the job that calls itself running, of
+// whose window nothing is pending, and whose lease nobody holds: its process died
+// between the last commit and the end.
+func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) {
+	var groups []string
+	err := s.run(ctx, work{what: "look for runs without an end", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		groups = nil
+		return t.list(ctx, &groups, endlessQuery, string(job), reverie.LeaseGroup)
+	}})
+	return groups, err
+}
+
+// Settle ends the runs of a job that call themselves running, which the holder of
+// the lease knows that they are not: see settleRuns.
+func (s *Store) Settle(ctx context.Context, lease reverie.Lease, job reverie.Job) error {
+	return s.run(ctx, work{what: fmt.Sprintf("end interrupted runs of %s of group %q", job, lease.GroupID), do: func(ctx context.Context, t *tx) error {
+		if err := fenced(ctx, t, lease); err != nil {
+			return err
+		}
+		_, err := s.settleRuns(ctx, t, lease.GroupID, job, nil)
+		return err
+	}})
+}
