@@ -42,7 +42,8 @@ its runs did from --from on is taken back, as new versions: memories are what th
 were before that date, and the messages since then are pending again. Nothing is
 deleted, a person's own edits stand, and ` + "`reverie memory history`" + ` shows it all. The
 dates up to --to are then evolved; what came after them stays pending for the next
-run. --replay always needs --yes, and the model is asked and paid again.
+run. --replay always needs --yes, and the model is asked and paid again. Stopped
+half-way, go on without --replay.
 
 ` + exitHelp,
 		Example: `  reverie backfill --from 2026-01-01 --to 2026-01-31 --dry-run
@@ -50,7 +51,12 @@ run. --replay always needs --yes, and the model is asked and paid again.
   reverie backfill --from 2026-01-10 --to 2026-01-31 --group g1 --replay --yes
   reverie backfill --from 2026-01-01 --to 2026-01-31 --shard 0/4   # of 4 workers, the first`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.backfill(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := needsValue(cmd, "shard"); err != nil {
+				return usageError(err)
+			}
+			return a.backfill(cmd.Context(), f)
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.from, "from", "", "first date, such as 2026-01-01 (required)")
@@ -90,6 +96,8 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 		return nil
 	case f.replay && !f.yes:
 		return usageError(errors.New("--replay takes back what was remembered and asks the model again: say --yes to do it"))
+	case !est.Priced && !f.yes:
+		return usageError(fmt.Errorf("what %s costs is not known: say --yes to do it all the same, or add its price to [llm] prices", est.Model))
 	case est.CostUSD > a.cfg.Jobs.ConfirmUSD && !f.yes:
 		return usageError(fmt.Errorf("this is thought to cost $%.2f, more than [jobs] confirm_usd ($%.2f): say --yes to do it", est.CostUSD, a.cfg.Jobs.ConfirmUSD))
 	}
@@ -116,6 +124,15 @@ func checkBackfill(f backfillFlags) (jobs.Shard, error) {
 		return jobs.Shard{}, err
 	}
 	return parseShard(f.shard)
+}
+
+// needsValue refuses a flag that was given nothing: a variable that is not set
+// must not mean all groups.
+func needsValue(cmd *cobra.Command, flag string) error {
+	if f := cmd.Flags().Lookup(flag); f.Changed && f.Value.String() == "" {
+		return fmt.Errorf("--%s is empty: leave it out, or give it a value", flag)
+	}
+	return nil
 }
 
 func parseShard(s string) (jobs.Shard, error) {
@@ -149,6 +166,9 @@ func (a *app) backfillRuns(ctx, work context.Context, p *evolve.Pipeline, f back
 	}
 	summary, err := batch.run(llm.WithBudget(work, a.budget(a.dayBudget())), ctx.Done())
 	progress.end()
+	if f.replay && err != nil {
+		fmt.Fprintln(a.stderr, "reverie: to go on, give the same command without --replay: with it, what was evolved anew would be taken back again")
+	}
 	return errors.Join(a.showSummary(summary, err, "nothing is left to do", f.json), fanOutError(ctx, summary, err))
 }
 

@@ -44,8 +44,9 @@ checks the answer and applies it as new versions.
              what a CronJob runs.
 --all        every group, everything pending, whether its date is over or not
 
-A date (2026-01-15) means midnight in the group's time zone; an instant is
-written as RFC 3339. The window includes --since and excludes --until.
+A date (2026-01-15) means its beginning in the group's own calendar: midnight in
+its time zone, or its day boundary. An instant is written as RFC 3339. The window
+includes --since and excludes --until.
 
 With --due and --all, [jobs] concurrency groups are worked on at a time. A group
 that fails stops no other; it is left alone for a while (--due), and parked after
@@ -63,7 +64,7 @@ the calls it made and cached embeddings.
   reverie evolve --due --shard 0/4    # of 4 workers, the first`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(); err != nil {
+			if err := errors.Join(f.check(), needsValue(cmd, "shard")); err != nil {
 				return usageError(err)
 			}
 			return a.evolve(cmd.Context(), f)
@@ -176,7 +177,7 @@ func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group
 			res, _, err = a.evolveWindow(ctx, p, held, req)
 			return err
 		})
-		err = errors.Join(err, a.noteEnd(ctx, g.ID, err))
+		err = errors.Join(err, a.noteEnd(ctx, res, g.ID, err))
 	}
 	stop()
 	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || res.GroupID == "" {
@@ -202,13 +203,13 @@ func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group
 }
 
 // noteEnd counts a failure of a group against it, or forgets those before.
-func (a *app) noteEnd(ctx context.Context, groupID string, err error) error {
+func (a *app) noteEnd(ctx context.Context, res evolve.Result, groupID string, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	switch {
-	case err == nil:
+	case err == nil && !res.NoNew: // to have had nothing to do proves nothing
 		return a.store.ClearSetback(ctx, groupID, reverie.JobEvolve)
-	case !blames(err) || everywhere(err):
+	case !blames(err):
 		return nil
 	}
 	setback, nerr := a.store.NoteFailure(ctx, groupID, reverie.JobEvolve, err.Error(), a.parkRule())
@@ -339,7 +340,8 @@ func (a *app) dryRunAll(ctx context.Context, p *evolve.Pipeline, f evolveFlags) 
 	return err
 }
 
-// instant reads a date, midnight in the group's zone, or an RFC 3339 instant.
+// instant reads a date, which is its beginning in the group's calendar, or an
+// RFC 3339 instant.
 // Nothing is the zero time.
 func instant(g reverie.Group, s string) (time.Time, error) {
 	if s == "" {
@@ -348,13 +350,13 @@ func instant(g reverie.Group, s string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t.UTC(), nil
 	}
-	loc, err := g.Location()
+	if _, err := time.Parse(time.DateOnly, s); err != nil {
+		return time.Time{}, fmt.Errorf("%q is neither a date (2026-01-15) nor an instant (2026-01-15T20:00:00+08:00)", s)
+	}
+	c, err := jobs.CalendarOf(g)
 	if err != nil {
 		return time.Time{}, err
 	}
-	d, err := time.Parse(time.DateOnly, s)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is neither a date (2026-01-15) nor an instant (2026-01-15T20:00:00+08:00)", s)
-	}
-	return reverie.StartOfDate(d.Year(), d.Month(), d.Day(), loc), nil
+	w, err := c.Window(s)
+	return w.Since, err
 }

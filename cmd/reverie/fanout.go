@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"reverie"
@@ -28,7 +30,8 @@ type fanOut struct {
 	show        func(windowEnd) // what is printed of each run; one at a time
 	showGroup   func(jobs.GroupResult)
 
-	printing sync.Mutex
+	printing sync.Mutex // guards what follows, too
+	refused  int        // runs in a row whose question the model's server refused with 403
 }
 
 // windowEnd is how one window of one group ended.
@@ -77,17 +80,37 @@ func (f *fanOut) work(ctx context.Context, held *jobs.Held, g reverie.DueGroup, 
 	if f.show != nil && !errors.Is(err, reverie.ErrLeaseLost) { // what this process began is then another's to report
 		f.show(windowEnd{w, res, took})
 	}
-	if everywhere(err) {
+	switch {
+	case everywhere(err):
 		return jobs.Abort(err)
+	case forbidden(err):
+		if f.refused++; f.refused >= maxRefused {
+			return jobs.Abort(err)
+		}
+		return fmt.Errorf("%w: %w", reverie.ErrDeferred, err)
+	case err == nil && !res.NoNew:
+		f.refused = 0
 	}
 	return err
 }
 
+// maxRefused is how many runs in a row may be refused with 403 before that is taken
+// for the key's fault. A single one may be a gateway that dislikes what somebody
+// wrote, which must not stop the groups behind.
+const maxRefused = 5
+
 // everywhere tells whether an error is the same for every group: a key that is
-// refused, a model that is not there.
+// not known, a model or a table that is not there. An unreadable time zone, which
+// is invalid too, is one group's.
 func everywhere(err error) bool {
-	var fault *llm.Error
-	return errors.As(err, &fault) && errors.Is(err, reverie.ErrConfiguration)
+	return errors.Is(err, reverie.ErrOutdatedSchema) ||
+		errors.Is(err, reverie.ErrConfiguration) && !errors.Is(err, reverie.ErrInvalid) && !forbidden(err)
+}
+
+// forbidden tells whether the model's server has refused a question with 403.
+func forbidden(err error) bool {
+	fault, ok := errors.AsType[*llm.Error](err)
+	return ok && fault.Status == http.StatusForbidden
 }
 
 func (f *fanOut) report(r jobs.GroupResult) {
@@ -108,7 +131,7 @@ func (a *app) evolveWindow(ctx context.Context, p *evolve.Pipeline, held evolve.
 	took := a.now().Sub(began)
 	end(res.RunID, res.Status, err)
 	a.metrics.RunDone(reverie.JobEvolve, res.Status, res.NoNew, res.Stats, took)
-	if blames(err) {
+	if err != nil && !reverie.Passing(err) {
 		a.sentry.Capture(err, map[string]string{"job": string(reverie.JobEvolve), "group_id": req.GroupID, "run_id": res.RunID})
 	}
 	log := a.log.Info
@@ -122,11 +145,10 @@ func (a *app) evolveWindow(ctx context.Context, p *evolve.Pipeline, held evolve.
 	return res, took, err
 }
 
-// blames tells whether an error is worth a person's look: it does not pass by
-// itself.
+// blames tells whether an error counts against its group: it does not pass by
+// itself, and is not the same for all.
 func blames(err error) bool {
-	return err != nil && !errors.Is(err, reverie.ErrDeferred) && !errors.Is(err, reverie.ErrUnavailable) &&
-		!errors.Is(err, reverie.ErrLeaseLost) && !errors.Is(err, reverie.ErrBusy) && !errors.Is(err, context.Canceled)
+	return err != nil && !reverie.Passing(err) && !everywhere(err) && !forbidden(err)
 }
 
 func errText(err error) string {
@@ -144,11 +166,11 @@ func fanOutError(ctx context.Context, s jobs.Summary, err error) error {
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", err, context.Canceled)
-	case everywhere(err):
+	case everywhere(err), forbidden(err):
 		return err
 	case errors.As(err, &partial) && s.Failed > 0:
 		return &codeError{exitPartial, err}
-	case errors.As(err, &partial) && errors.Is(err, reverie.ErrDeferred):
+	case errors.As(err, &partial) && (errors.Is(err, reverie.ErrDeferred) || errors.Is(err, reverie.ErrUnavailable)):
 		return &codeError{exitDeferred, err}
 	}
 	return err
@@ -184,6 +206,13 @@ func (a *app) showGroup(r jobs.GroupResult, asJSON bool) {
 // showSummary tells how far a fan-out came; nothing is what to say of one that
 // found nothing to do.
 func (a *app) showSummary(s jobs.Summary, err error, nothing string, asJSON bool) error {
+	if err := a.writeSummary(s, err, nothing, asJSON); !errors.Is(err, syscall.EPIPE) { // a reader that has gone is no failure
+		return err
+	}
+	return nil
+}
+
+func (a *app) writeSummary(s jobs.Summary, err error, nothing string, asJSON bool) error {
 	if partial := (*jobs.PartialError)(nil); err != nil && !errors.As(err, &partial) && s.Done+s.Skipped+s.Failed+s.Deferred == 0 {
 		return nil // nothing was begun
 	}

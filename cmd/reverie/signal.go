@@ -37,6 +37,7 @@ func twice() (hurry <-chan struct{}, end func()) {
 // under way may finish, while stop, the end of ctx, keeps more from being begun.
 // A second signal ends it at once.
 func (a *app) drained(ctx context.Context, grace time.Duration) (work context.Context, end func()) {
+	signal.Ignore(syscall.SIGPIPE) // a reader that has gone does not end the work
 	hurry, forget := twice()
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	done := make(chan struct{})

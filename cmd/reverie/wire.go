@@ -191,6 +191,9 @@ func (a *app) pipeline() (*evolve.Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b := a.cfg.Budget; b.USDPerRun+b.USDPerDay > 0 && !model.Priced() && settings.Provider != providerOffline {
+		a.log.Warn("the model's price is not in [llm] prices, so its calls cost nothing and no limit in USD bounds them: add it, or limit calls or tokens", "model", model.Name())
+	}
 	set, err := prompts.Open(a.cfg.Prompts.Dir)
 	if err != nil {
 		return nil, err
