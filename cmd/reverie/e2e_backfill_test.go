@@ -289,8 +289,8 @@ func history(r *rand.Rand) map[int][]string {
 	return nights
 }
 
-// remembered is what a group knows, and how well.
-func (s *stage) remembered(group string) []string {
+// knownTo is what a group knows, and how well.
+func (s *stage) knownTo(group string) []string {
 	s.t.Helper()
 	return s.rows(`select statement, round(strength::numeric, 9), weight, tags, last_supported_at from memories
 		where group_id = $1 and status = 'active' order by statement collate "C"`, group)
@@ -336,7 +336,7 @@ func TestReplay(t *testing.T) {
 	s.runAt(later, "evolve", "--due").want(t, 0).shows(t, "1 window finished")
 	want := map[string][]string{}
 	for id := range groups {
-		if want[id] = s.remembered(id); len(want[id]) < 5 {
+		if want[id] = s.knownTo(id); len(want[id]) < 5 {
 			t.Fatalf("%s knows only %v", id, want[id])
 		}
 	}
@@ -363,7 +363,7 @@ func TestReplay(t *testing.T) {
 			t.Errorf("from %d: done are %v, of which the estimate was %v; want %v windows", from, sum, est, windows)
 		}
 		for id := range groups {
-			if diff := cmp.Diff(want[id], s.remembered(id)); diff != "" {
+			if diff := cmp.Diff(want[id], s.knownTo(id)); diff != "" {
 				t.Errorf("from %d: %s knows something else (-before +after):\n%s", from, id, diff)
 			}
 			if s.pending(id) != "0" {
@@ -395,7 +395,7 @@ func TestReplayStops(t *testing.T) {
 	}
 	s.run("memory", "delete", memory(3), "--reason", "nobody needs it").want(t, 0)
 	s.run("memory", "strength", memory(2), "0.9").want(t, 0)
-	before := s.remembered("parked")
+	before := s.knownTo("parked")
 	s.park("parked", 5, parkedAt)
 	args := []string{"backfill", "--replay", "--from", night(4), "--to", night(6)}
 	s.runAt(later, append(args, "--dry-run")...).want(t, 0).shows(t, "what 5 runs did is taken back", "1 group parked", "3 windows of 1 group")
@@ -403,7 +403,7 @@ func TestReplayStops(t *testing.T) {
 	if got := s.consumed("g1"); got != "2025-03-02-1 2025-03-03-1 2025-03-04-1 2025-03-05-1 2025-03-06-1" {
 		t.Errorf("consumed are %s", got)
 	}
-	if diff := cmp.Diff(before, s.remembered("parked")); diff != "" {
+	if diff := cmp.Diff(before, s.knownTo("parked")); diff != "" {
 		t.Errorf("the parked group was touched:\n%s", diff)
 	}
 	asked := len(s.questions())
@@ -432,7 +432,7 @@ func TestReplayKilled(t *testing.T) {
 		s.bring("g1", chat(night(day), texts...)...)
 	}
 	s.runAt(later, "evolve", "--due").want(t, 0)
-	want := s.remembered("g1")
+	want := s.knownTo("g1")
 	asked, answer, n := make(chan struct{}), scribe(t), 0
 	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
 		if n++; n == 3 {
@@ -449,7 +449,7 @@ func TestReplayKilled(t *testing.T) {
 	s.model.Respond(answer)
 	s.exec(`update leases set expires_at = 'epoch'`)
 	s.runAt(later, args...).want(t, 0).shows(t, "6 windows finished")
-	if diff := cmp.Diff(want, s.remembered("g1")); diff != "" || s.pending("g1") != "0" {
+	if diff := cmp.Diff(want, s.knownTo("g1")); diff != "" || s.pending("g1") != "0" {
 		t.Errorf("%s are pending; it knows something else (-before +after):\n%s", s.pending("g1"), diff)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,7 +12,7 @@ import (
 // runAt is run at an instant of the test's choice.
 func (s *stage) runAt(now time.Time, args ...string) outcome {
 	s.t.Helper()
-	var out, errs bytes.Buffer
+	var out, errs words
 	a := &app{env: s.env, stdin: strings.NewReader(""), stdout: &out, stderr: &errs, flags: map[string]string{},
 		now: func() time.Time { return now }, tick: ticker}
 	root := newRoot(a)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -61,7 +60,7 @@ func (s *stage) feed(stdin string, args ...string) outcome {
 }
 
 func invoke(ctx context.Context, env []string, stdin string, args ...string) outcome {
-	var out, errs bytes.Buffer
+	var out, errs words // the log and what is printed share standard error
 	err := run(ctx, args, env, strings.NewReader(stdin), &out, &errs)
 	return outcome{args, exitCode(err, ctx.Err() != nil), out.String(), errs.String()}
 }
