@@ -114,7 +114,9 @@ func (s *stage) states(c crowd) []string {
 	var out []string
 	for _, g := range c.groups {
 		for _, row := range s.state(g) {
-			out = append(out, g+" "+row)
+			if !strings.HasPrefix(row, "lease ") { // one that ran out may bear the name of who died with all done
+				out = append(out, g+" "+row)
+			}
 		}
 	}
 	for _, row := range s.rows(`select group_id, job, failures, error from setbacks order by 1, 2`) {
@@ -145,7 +147,7 @@ func (s *stage) once(c crowd) {
 		"runs began before the one before ended": `select count(*) from (select started_at, lag(finished_at) over (partition by group_id order by window_since) as before
 			from runs) r where started_at < before`,
 		"runs have no end":            `select count(*) from runs where finished_at is null`,
-		"leases are not free":         `select count(*) from leases where holder <> '' or expires_at > clock_timestamp()`,
+		"leases are not free":         `select count(*) from leases where expires_at > clock_timestamp()`,
 		"groups have a setback":       `select count(*) from setbacks`,
 		"messages are in two chunks":  `select count(*) from (select c.group_id, m from run_chunks c, unnest(c.message_ids) m group by 1, 2 having count(*) > 1) x`,
 		"statements are active twice": `select count(*) from (select group_id, statement from memories where status = 'active' group by 1, 2 having count(*) > 1) x`,

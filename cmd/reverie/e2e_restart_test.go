@@ -326,7 +326,7 @@ func (s *stage) learnt(c crowd) []string {
 	s.t.Helper()
 	var out []string
 	for _, row := range s.states(c) {
-		if part := strings.Fields(row)[1]; part == "memory" || part == "evidence" || part == "lease" || strings.HasPrefix(row, "setback") {
+		if part := strings.Fields(row)[1]; part == "memory" || part == "evidence" || strings.HasPrefix(row, "setback") {
 			out = append(out, row)
 		}
 	}

@@ -47,6 +47,9 @@ func TestThreeWorkers(t *testing.T) {
 	first.stop()
 	second.stop()
 	s.once(c)
+	if got := s.rows(`select group_id, holder from leases where holder <> ''`); len(got) > 0 {
+		t.Errorf("leases were not given back: %q", got)
+	}
 	if n := len(s.questions()); n != c.windows() {
 		t.Errorf("%d questions were asked about %d windows", n, c.windows())
 	}
