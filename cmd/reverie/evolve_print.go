@@ -40,15 +40,7 @@ func (a *app) printResult(r evolve.Result, took time.Duration, date string) {
 		fmt.Fprintf(w, "%s: no new messages\n", visible(r.GroupID))
 		return
 	}
-	status := string(r.Status)
-	switch r.Status {
-	case reverie.RunSucceeded:
-		status = s.green(status)
-	case reverie.RunFailed:
-		status = s.red(status)
-	default:
-		status = s.amber(status)
-	}
+	status := s.status(r.Status)
 	head := fmt.Sprintf("%s  %s in %s", s.bold(visible(r.GroupID)), status, took.Round(10*time.Millisecond))
 	if date != "" {
 		head = date + "  " + head
@@ -80,6 +72,18 @@ func (a *app) printResult(r evolve.Result, took time.Duration, date string) {
 		if !r.DryRun {
 			fmt.Fprintf(w, "    look at it with `reverie runs show %s`, then `runs approve` or `runs reject`\n", r.RunID)
 		}
+	}
+}
+
+// status colours how a run stands.
+func (s style) status(status reverie.RunStatus) string {
+	switch status {
+	case reverie.RunSucceeded:
+		return s.green(string(status))
+	case reverie.RunFailed:
+		return s.red(string(status))
+	default:
+		return s.amber(string(status))
 	}
 }
 

@@ -238,15 +238,7 @@ func (a *app) printWindow(e windowEnd) {
 	if date != "" {
 		date += "  "
 	}
-	status := string(r.Status)
-	switch r.Status {
-	case reverie.RunSucceeded:
-		status = s.green(status)
-	case reverie.RunFailed:
-		status = s.red(status)
-	default:
-		status = s.amber(status)
-	}
+	status := s.status(r.Status)
 	fmt.Fprintf(a.stdout, "%s%s  %s in %s  %s\n", date, s.bold(visible(r.GroupID)), status, e.took.Round(10*time.Millisecond), s.dim("run "+r.RunID))
 	fmt.Fprintf(a.stdout, "  %s\n", counts(r.Stats))
 	for _, h := range r.Held {
