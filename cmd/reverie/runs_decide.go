@@ -19,10 +19,7 @@ func newRunsApprove(a *app) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := a.open(ctx); err != nil {
-				return err
-			}
-			d, err := a.store.Run(ctx, "", args[0])
+			d, err := a.findRun(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -63,10 +60,7 @@ some lines stay consumed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := a.open(ctx); err != nil {
-				return err
-			}
-			d, err := a.store.Run(ctx, "", args[0])
+			d, err := a.findRun(ctx, args[0])
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,12 +21,9 @@ func newRunsShow(a *app) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := a.open(ctx); err != nil {
-				return err
-			}
-			d, err := a.store.Run(ctx, "", args[0])
+			d, err := a.findRun(ctx, args[0])
 			if err != nil {
-				return unknownRun(err)
+				return err
 			}
 			g, err := a.groupEntry(ctx, d.Run.GroupID)
 			if err != nil {
@@ -41,12 +39,17 @@ func newRunsShow(a *app) *cobra.Command {
 	return cmd
 }
 
-// unknownRun says where the ids of runs are to be had.
-func unknownRun(err error) error {
-	if errors.Is(err, reverie.ErrNotFound) {
-		return fmt.Errorf("%w; `reverie runs list` has the ids", err)
+// findRun reads a run by its id alone; where there is none, the error says where
+// the ids are to be had.
+func (a *app) findRun(ctx context.Context, id string) (store.RunDetail, error) {
+	if err := a.open(ctx); err != nil {
+		return store.RunDetail{}, err
 	}
-	return err
+	d, err := a.store.Run(ctx, "", id)
+	if errors.Is(err, reverie.ErrNotFound) {
+		err = fmt.Errorf("%w; `reverie runs list` has the ids", err)
+	}
+	return d, err
 }
 
 // setbackOf is what holds a job of the group up, nil if nothing does.
