@@ -18,6 +18,9 @@ type Group struct {
 	// DayBoundary is the local time, HH:MM, at which a date of this group begins:
 	// "" and "00:00" are midnight, "04:00" counts the small hours to the day before.
 	DayBoundary string `db:"day_boundary" json:"day_boundary"`
+	// Impressions says whether people and things are followed in this group: "on",
+	// "off", or "" as the configuration says.
+	Impressions string `db:"impressions" json:"impressions"`
 	// Past are the zones and boundaries that the group had before, oldest first.
 	// Only what plans nights reads them.
 	Past []PastCalendar `db:"-" json:"-"`
@@ -89,6 +92,9 @@ func (g *Group) Normalize() error {
 	}
 	if g.Language != "" && g.Language != "zh" && g.Language != "en" {
 		return fmt.Errorf("group %q: language %q: %w: write zh or en, or leave it empty to go by the messages", g.ID, g.Language, ErrInvalid)
+	}
+	if g.Impressions != "" && g.Impressions != "on" && g.Impressions != "off" {
+		return fmt.Errorf("group %q: impressions %q: %w: write on or off, or leave it empty to go by the configuration", g.ID, g.Impressions, ErrInvalid)
 	}
 	return nil
 }

@@ -42,7 +42,11 @@ type Plan struct {
 	// HeldReason says to a person why Held is held.
 	HeldReason string
 	Refusals   []Refusal
-	Stats      Stats // the run's so far, this chunk included
+	Decisions  []Decision // on the facts that the chunk would create
+	// Impressions says that the messages which were shown wait for the impression
+	// job next, unless the group says otherwise for itself.
+	Impressions bool
+	Stats       Stats // the run's so far, this chunk included
 }
 
 // Refusal says which line of an answer was not accepted, and by which rule. It

@@ -7,7 +7,8 @@ type Job string
 
 // The jobs.
 const (
-	JobEvolve Job = "evolve"
+	JobEvolve     Job = "evolve"
+	JobImpression Job = "impression" // who is who: after evolve, on the messages that it has consumed
 )
 
 // RunStatus is how a run stands.
@@ -37,6 +38,8 @@ type Stats struct {
 	Filtered   int `json:"filtered"`
 	Deferred   int `json:"deferred"` // messages of the window still pending at the end
 	Chunks     int `json:"chunks"`
+	Compared   int `json:"compared,omitempty"`  // questions asked to compare facts with memories
+	Postponed  int `json:"postponed,omitempty"` // observations that wait to be sure whom they are about
 	// Base and Rewritten are what the limit on deletes and rewrites is counted
 	// with: active memories when the run began, and how many of those it has
 	// deleted or rewritten.

@@ -90,10 +90,16 @@ type Pipeline struct {
 	EmbeddingsOptional bool
 	Prompts            *prompts.Set
 	Decider            Decider
-	Limits             Limits
-	Now                func() time.Time
-	Log                *slog.Logger
-	Progress           func(Progress) // nil: nobody watches
+	// CompareShown has facts compared also with the memories that the model had
+	// before it when it wrote them.
+	CompareShown bool
+	// Impressions says that messages which were shown wait for the impression job
+	// next: see reverie.Plan.
+	Impressions bool
+	Limits      Limits
+	Now         func() time.Time
+	Log         *slog.Logger
+	Progress    func(Progress) // nil: nobody watches
 	// Phase is told when a step of a chunk begins; it returns the step's context
 	// and what to call at its end. nil: nobody watches.
 	Phase func(ctx context.Context, name string) (context.Context, func(error))

@@ -56,7 +56,7 @@ const MemoryEvolve = "memory_evolve"
 
 // Evolve renders memory_evolve in a language, [English] or [Chinese].
 func (s *Set) Evolve(language string, system EvolveSystem, user EvolveUser) (Rendered, error) {
-	system.StatementLanguage = map[string]string{English: "English", Chinese: "中文"}[language]
+	system.StatementLanguage = statementLanguage(language)
 	user.Notice = Notice
 	return s.render(MemoryEvolve, language, system, user)
 }
@@ -83,4 +83,9 @@ func Language(set string, texts []string) string {
 		return Chinese
 	}
 	return English
+}
+
+// statementLanguage is how a prompt names the language that it asks for.
+func statementLanguage(language string) string {
+	return map[string]string{English: "English", Chinese: "中文"}[language]
 }

@@ -21,27 +21,40 @@ const dataMark = "\x00data\x00"
 // alone is an action that is one lower-case word, with its trim marks.
 var alone = regexp.MustCompile(`(\{\{(?:-\s)?\s*)([a-z][a-z_]*)(\s*(?:\s-)?\}\})`)
 
-// fields are the names of the data's fields by their lower snake case.
-var fields = func() map[string]string {
+// trials are what the prompts are tried on, by name: one for either side of their
+// conditions.
+var trials = map[string][]any{
+	MemoryEvolve:      {EvolveSystem{StatementLanguage: "English"}, EvolveSystem{StatementLanguage: "中文", Active: 3, Shown: 2, Target: 1}},
+	MemoryCompare:     {CompareSystem{StatementLanguage: "English"}},
+	ImpressionObserve: {ObserveSystem{StatementLanguage: "English"}},
+}
+
+// fieldsOf are the names of a prompt's fields by their lower snake case. The
+// prompt's name may carry a language.
+func fieldsOf(prompt string) map[string]string {
+	name, _, _ := strings.Cut(prompt, ".")
 	names := map[string]string{}
-	for field := range reflect.TypeFor[EvolveSystem]().Fields() {
+	if len(trials[name]) == 0 {
+		return names
+	}
+	data := reflect.TypeOf(trials[name][0])
+	for i := range data.NumField() {
+		field := data.Field(i).Name
 		var snake strings.Builder
-		for i, r := range field.Name {
+		for i, r := range field {
 			if unicode.IsUpper(r) && i > 0 {
 				snake.WriteByte('_')
 			}
 			snake.WriteRune(unicode.ToLower(r))
 		}
-		names[snake.String()] = field.Name
+		names[snake.String()] = field
 	}
 	return names
-}()
-
-// trials are what a prompt is tried on: one for either side of its conditions.
-var trials = []EvolveSystem{{StatementLanguage: "English"}, {StatementLanguage: "中文", Active: 3, Shown: 2, Target: 1}}
+}
 
 // parse reads a template. The user part's may say {{data}}.
 func parse(name, body string, user bool) (*template.Template, error) {
+	fields := fieldsOf(name)
 	body = alone.ReplaceAllStringFunc(body, func(action string) string {
 		part := alone.FindStringSubmatch(action)
 		if field, ok := fields[part[2]]; ok {
@@ -72,7 +85,8 @@ func parseText(name, system string, user *string) (*text, error) {
 			return nil, err
 		}
 	}
-	for _, trial := range trials {
+	prompt, _, _ := strings.Cut(name, ".")
+	for _, trial := range trials[prompt] {
 		if _, _, err := t.fill(trial, "{}"); err != nil {
 			return nil, err
 		}

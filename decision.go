@@ -1,0 +1,123 @@
+package reverie
+
+import "time"
+
+// Relation says how a remembered statement stands to a new fact.
+type Relation string
+
+// The relations, in the order in which they count.
+const (
+	RelationDuplicate Relation = "duplicate" // it says the same
+	RelationUpdate    Relation = "update"    // the same subject, to be put together in one statement
+	RelationConflict  Relation = "conflict"  // both cannot hold: the fact takes its place
+	RelationUnrelated Relation = "unrelated" // another subject, or another side of it
+)
+
+// DecisionAction is what becomes of a new fact.
+type DecisionAction string
+
+// The actions of decisions.
+const (
+	DecisionAdd     DecisionAction = "ADD"        // nothing like it is remembered: it is created
+	DecisionUpdate  DecisionAction = "UPDATE"     // the target gets a new version that says both
+	DecisionReplace DecisionAction = "DELETE+ADD" // the target ends, and the fact is created
+	DecisionNone    DecisionAction = "NONE"       // the target says it already, and is supported
+	DecisionSkip    DecisionAction = "SKIP"       // could not be compared, and is not stored
+	DecisionHold    DecisionAction = "HOLD"       // waits for a person
+)
+
+// Basis says what a decision rests on.
+type Basis string
+
+// The bases of decisions.
+const (
+	BasisHash     Basis = "hash"     // an active memory of the same kind has the same content hash
+	BasisNone     Basis = "none"     // no memory came near enough to be compared
+	BasisShown    Basis = "shown"    // the model that wrote the fact had the memories before it
+	BasisCompared Basis = "compared" // a model compared the fact with its candidates
+	BasisFallback Basis = "fallback" // the comparison failed: [decide] fallback_mode
+)
+
+// Candidate is a memory that a fact was held against.
+type Candidate struct {
+	MemoryID  string   `json:"memory_id"` // the version that was compared
+	Version   int      `json:"version"`
+	Statement string   `json:"statement"`
+	Score     float64  `json:"score"`              // calibrated similarity, see Calibration
+	Relation  Relation `json:"relation,omitempty"` // "" where no verdict was given
+	Reason    string   `json:"reason,omitempty"`   // the model's, for the relation
+	Merged    string   `json:"merged,omitempty"`   // what both say together (update)
+}
+
+// Decision is one new fact and what became of it, with all that led there: a row
+// of decisions.
+type Decision struct {
+	GroupID       string         `json:"group_id"`
+	RunID         string         `json:"run_id"`
+	ChunkNo       int            `json:"chunk_no"`
+	No            int            `json:"decision_no"` // counts from 1 within the chunk
+	Kind          Kind           `json:"kind"`
+	Statement     string         `json:"statement"` // the fact as it was proposed
+	ContentHash   string         `json:"content_hash"`
+	Action        DecisionAction `json:"action"`
+	Basis         Basis          `json:"basis"`
+	TargetID      string         `json:"target_id,omitempty"` // the version that it acts on, as it was before
+	MemoryID      string         `json:"memory_id,omitempty"` // the version that says it now; "" for SKIP and HOLD
+	Reason        string         `json:"reason"`
+	Candidates    []Candidate    `json:"candidates"` // best first
+	Model         string         `json:"model,omitempty"`
+	PromptVersion string         `json:"prompt_version,omitempty"`
+	PromptSHA256  string         `json:"prompt_sha256,omitempty"`
+	Calls         int            `json:"calls"` // questions asked about it, answers that were stored before included
+	CreatedAt     time.Time      `json:"created_at"`
+}
+
+// CandidateQuery asks for the active memories of one kind that come nearest to
+// each of several vectors, exactly, within one group.
+type CandidateQuery struct {
+	GroupID   string
+	Kind      Kind
+	Model     string      // model@dims of the probes
+	Probes    [][]float32 // one for each fact
+	MinCosine float64     // see Calibration.Cosine
+	Limit     int         // for each probe
+	Exclude   []string    // memory ids that are not wanted
+}
+
+// Answer is what a model said in a run, kept under the hash of the question
+// before anything is made of it: whoever continues the run does not pay twice.
+type Answer struct {
+	GroupID     string
+	RunID       string
+	InputSHA256 string // of model and question
+	Purpose     string // compare, observe, ...
+	Text        string
+}
+
+// Why is what stands behind a memory: each version with the run, the messages
+// and the decision that it came from, oldest first.
+type Why struct {
+	Memory   Memory       `json:"memory"` // the lineage's newest version
+	Versions []WhyVersion `json:"versions"`
+}
+
+// WhyVersion is one version of a lineage and what stands behind it.
+type WhyVersion struct {
+	Memory    Memory     `json:"memory"`
+	Run       *Run       `json:"run,omitempty"` // nil for an edit by a person
+	ChunkNo   int        `json:"chunk_no,omitempty"`
+	Action    Action     `json:"action"` // that made the version
+	Reason    string     `json:"change_reason"`
+	Evidence  []Evidence `json:"evidence"`  // of the version itself
+	Decisions []Decision `json:"decisions"` // facts that made it, or that it already said
+	Later     []WhyLater `json:"later"`     // support, strength, weight, deletion: what befell the version afterwards
+}
+
+// WhyLater is what befell a version after it was written.
+type WhyLater struct {
+	Action   Action     `json:"action"` // keep (support), delete, archive, strength, weight
+	Reason   string     `json:"change_reason,omitempty"`
+	RunID    string     `json:"run_id,omitempty"`
+	Evidence []Evidence `json:"evidence,omitempty"`
+	At       time.Time  `json:"at"`
+}
