@@ -158,12 +158,14 @@ type GroupChange struct {
 	DayBoundary *string
 	Language    *string
 	Paused      *bool
+	Impressions *string
 }
 
 // Apply makes the change to a group, unchecked.
 func (c GroupChange) Apply(g *Group) {
 	for _, text := range []struct{ to, from *string }{
 		{&g.Name, c.Name}, {&g.TimeZone, c.TimeZone}, {&g.DayBoundary, c.DayBoundary}, {&g.Language, c.Language},
+		{&g.Impressions, c.Impressions},
 	} {
 		if text.from != nil {
 			*text.to = *text.from

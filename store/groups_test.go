@@ -30,3 +30,27 @@ func TestGroupsByID(t *testing.T) {
 		t.Errorf("nobody asked for %+v", none)
 	}
 }
+
+// Whether people and things are followed is kept with the group, and read
+// wherever a group is.
+func TestGroupImpressions(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	check(t, w.AddGroup(ctx, reverie.Group{ID: "on", Impressions: "on"}))
+	wantErr(t, w.AddGroup(ctx, reverie.Group{ID: "x", Impressions: "yes"}), reverie.ErrInvalid)
+	wantErr(t, second(w.ChangeGroup(ctx, group, reverie.GroupChange{Impressions: text("true")}, time.Time{})), reverie.ErrInvalid)
+	for _, want := range []string{"off", "on", ""} {
+		g := must(w.ChangeGroup(ctx, group, reverie.GroupChange{Impressions: &want}, time.Time{}))(t)
+		list := must(w.GroupList(ctx, reverie.GroupQuery{}))(t)
+		if g.Impressions != want || list[0].Impressions != want || list[1].Impressions != "on" {
+			t.Errorf("set to %q: %+v, listed %+v", want, g, list)
+		}
+	}
+	must(w.ChangeGroup(ctx, group, reverie.GroupChange{Impressions: text("on")}, time.Time{}))(t)
+	if g := must(w.PauseGroup(ctx, group))(t); g.Impressions != "on" {
+		t.Errorf("a pause has changed it to %q", g.Impressions)
+	}
+	if g := must(w.Groups(ctx, []string{group}))(t)[group]; g.Impressions != "on" {
+		t.Errorf("by id it is %q", g.Impressions)
+	}
+}
