@@ -11,21 +11,27 @@ import (
 )
 
 const (
-	// One probe of the index of pending messages for each group, in the order of
-	// the groups' key, so that a page ends when it is full.
-	dueFrom = `select ` + groupColumns + `, p.first_pending,
+	// One probe of the index of pending messages, or of what waits for the job, for
+	// each group, in the order of the groups' key, so that a page ends when it is
+	// full.
+	dueSelect = `select ` + groupColumns + `, p.first_pending,
 			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
 			exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = $1) as failed
-		from groups g cross join lateral (
-			select m.sent_at as first_pending from messages m
+		from groups g cross join lateral (`
+	dueFrom = dueSelect + `select m.sent_at as first_pending from messages m
 			where m.group_id = g.group_id and m.run_id is null and m.outcome is null
-			order by m.sent_at, m.seq limit 1) p
-		where `
+			order by m.sent_at, m.seq limit 1) p where `
+	waitingFrom = dueSelect + `select u.sent_at as first_pending from message_uses u
+			where u.group_id = g.group_id and u.job = $1 and u.run_id is null
+			order by u.sent_at limit 1) p where `
 
-	duePageQuery = dueFrom + `g.group_id > $2 and not g.paused order by g.group_id limit nullif($3::int, 0)`
+	duePage          = `g.group_id > $2 and not g.paused order by g.group_id limit nullif($3::int, 0)`
+	duePageQuery     = dueFrom + duePage
+	waitingPageQuery = waitingFrom + `($1 <> 'impression' or g.impressions <> 'off') and ` + duePage
 
-	// A query of its own, since the plan of one that did both would read all groups.
-	dueGroupQuery = dueFrom + `g.group_id = $2`
+	// Queries of their own, since the plan of one that did both would read all groups.
+	dueGroupQuery     = dueFrom + `g.group_id = $2`
+	waitingGroupQuery = waitingFrom + `g.group_id = $2`
 
 	// One range of the same index for each window; the aggregate keeps the planner
 	// from comparing every message with every window.
@@ -35,6 +41,14 @@ const (
 			select count(*) as messages, coalesce(sum(char_length(m.text)), 0) as characters, coalesce(sum(octet_length(m.text)), 0) as bytes
 			from messages m
 			where m.group_id = $1 and m.run_id is null and m.outcome is null and m.sent_at >= w.since and m.sent_at < w.until) l
+		where l.messages > 0 order by w.no`
+
+	waitingWindowsQuery = `select w.no, l.messages, l.characters, l.bytes
+		from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as w (since, until, no)
+		cross join lateral (
+			select count(*) as messages, coalesce(sum(char_length(m.text)), 0) as characters, coalesce(sum(octet_length(m.text)), 0) as bytes
+			from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
+			where u.group_id = $1 and u.job = $4 and u.run_id is null and u.sent_at >= w.since and u.sent_at < w.until) l
 		where l.messages > 0 order by w.no`
 
 	// Each half has an index of its own.
@@ -50,11 +64,17 @@ const (
 )
 
 // DueGroups lists the groups with pending messages, by id, with the past calendars
-// and the setback that a job needs to know. Paused ones are left out, unless named.
+// and the setback that a job needs to know. For a job other than evolve, those
+// count that wait for it. Groups that are paused, or in which people and things
+// are not to be followed, are left out, unless named.
 // A named group that does not exist is reverie.ErrNotFound.
 func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
 	var list []reverie.DueGroup
-	err := s.run(ctx, work{what: "list groups with pending messages", readOnly: true, byKey: q.GroupID != "", prepare: []string{dueGroupQuery, duePageQuery}, do: func(ctx context.Context, t *tx) error {
+	pageQuery, groupQuery := duePageQuery, dueGroupQuery
+	if !ofEvolve(q.Job) {
+		pageQuery, groupQuery = waitingPageQuery, waitingGroupQuery
+	}
+	err := s.run(ctx, work{what: "list groups with pending messages", readOnly: true, byKey: q.GroupID != "", prepare: []string{groupQuery, pageQuery}, do: func(ctx context.Context, t *tx) error {
 		var rows []struct {
 			reverie.Group
 			FirstPending time.Time `db:"first_pending"`
@@ -62,9 +82,9 @@ func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.Du
 			Failed       bool      `db:"failed"`
 		}
 		list = nil
-		query, args := duePageQuery, []any{string(q.Job), q.After, q.Limit}
+		query, args := pageQuery, []any{string(q.Job), q.After, q.Limit}
 		if q.GroupID != "" {
-			query, args = dueGroupQuery, []any{string(q.Job), q.GroupID}
+			query, args = groupQuery, []any{string(q.Job), q.GroupID}
 		}
 		if err := t.list(ctx, &rows, query, args...); err != nil {
 			return err
@@ -114,7 +134,7 @@ func (s *Store) WindowLoads(ctx context.Context, groupID string, windows []rever
 	return s.windowLoads(ctx, allWindowsQuery, groupID, windows)
 }
 
-func (s *Store) windowLoads(ctx context.Context, query, groupID string, windows []reverie.Window) ([]reverie.WindowLoad, error) {
+func (s *Store) windowLoads(ctx context.Context, query, groupID string, windows []reverie.Window, further ...any) ([]reverie.WindowLoad, error) {
 	if len(windows) == 0 {
 		return nil, nil
 	}
@@ -137,7 +157,7 @@ func (s *Store) windowLoads(ctx context.Context, query, groupID string, windows 
 	err := s.run(ctx, work{what: fmt.Sprintf("look for messages of group %q", groupID), readOnly: true,
 		do: func(ctx context.Context, t *tx) error {
 			rows = nil
-			return t.list(ctx, &rows, query, groupID, since, until)
+			return t.list(ctx, &rows, query, append([]any{groupID, since, until}, further...)...)
 		}})
 	list := make([]reverie.WindowLoad, len(rows))
 	for i, r := range rows {

@@ -22,9 +22,8 @@ const (
 					where c.group_id = o.group_id and c.run_id = o.run_id and c.status not in ('applied', 'held')) as whole,
 				exists (select 1 from held_plans h
 					where h.group_id = o.group_id and h.run_id = o.run_id and h.status = 'waiting') as waits
-			from runs o cross join lateral (
-				select count(*) as pending from messages m where m.group_id = o.group_id and m.run_id is null and m.outcome is null
-					and m.sent_at >= o.window_since and m.sent_at < o.window_until) p
+			from runs o cross join lateral (select o.window_until as until) u
+			cross join lateral (` + pendingOfRun + `) p
 			where o.group_id = $1 and o.job = $2 and o.status = 'running' and o.run_id is distinct from $5::uuid) w
 		where r.group_id = $1 and r.run_id = w.run_id`
 
@@ -38,6 +37,14 @@ const (
 				where m.group_id = c.group_id and m.message_id = any (c.message_ids) and m.run_id is null and m.outcome is null)
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
+	// A chunk of the run that goes on, while all that it is about still waits for
+	// the job: its questions are asked again, and what was answered is kept.
+	openQuery = `select ` + chunkColumns + ` from run_chunks c
+		where group_id = $1 and run_id = $3::uuid and status in ('open', 'answered') and cardinality(message_ids) > 0
+			and cardinality(message_ids) = (select count(*) from message_uses u
+				where u.group_id = c.group_id and u.job = $2 and u.message_id = any (c.message_ids) and u.run_id is null)
+		order by chunk_no desc limit 1`
+
 	runningQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and status = 'running'
 			and ($3::timestamptz is null or window_since = $3)
 			and case when $4::timestamptz is null then coalesce((stats->>'open_ended')::boolean, false) else window_until = $4 end
@@ -49,14 +56,18 @@ const (
 // the newest such run of this job and window, to be continued, and the newest
 // chunk that was answered but not applied and whose messages are all still
 // pending: its answer is paid for. Each is nil where there is none. A zero since
-// takes any; a zero until takes a run whose own end came from the clock. All other such runs of the job are settled: see settleRuns.
+// takes any; a zero until takes a run whose own end came from the clock. All
+// other such runs of the job are settled: see settleRuns.
+//
+// A job other than evolve keeps its answers with the run: of such a run the chunk
+// is the newest that is not applied and whose messages all still wait for the job.
 func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error) {
 	var run *reverie.Run
 	var chunk *reverie.Chunk
 	err := s.run(ctx, work{
 		what:    fmt.Sprintf("look for interrupted runs of %s of group %q", job, lease.GroupID),
 		byKey:   true,
-		prepare: []string{extendLeaseQuery, runningQuery, settleRunsQuery, answeredQuery},
+		prepare: []string{extendLeaseQuery, runningQuery, settleRunsQuery, chunkToTakeUp(job)},
 		do: func(ctx context.Context, t *tx) error {
 			run, chunk = nil, nil
 			if err := fenced(ctx, t, lease); err != nil {
@@ -84,15 +95,23 @@ func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job
 
 // settleRuns ends the runs of a job that nobody continues: one that had applied
 // all there was becomes succeeded, or held where a plan of it waits; the others
-// fail. It returns the answered chunk.
+// fail. It returns the chunk to take up.
 func (s *Store) settleRuns(ctx context.Context, t *tx, groupID string, job reverie.Job, except *string) (*reverie.Chunk, error) {
 	if _, err := t.exec(ctx, settleRunsQuery, groupID, string(job), s.now(), interrupted, except); err != nil {
 		return nil, err
 	}
 	var rows []chunkRow
-	if err := t.list(ctx, &rows, answeredQuery, groupID, string(job), except); err != nil || len(rows) == 0 {
+	if err := t.list(ctx, &rows, chunkToTakeUp(job), groupID, string(job), except); err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	c, err := rows[0].chunk()
 	return &c, err
+}
+
+// chunkToTakeUp is the query for a chunk that was begun and not applied.
+func chunkToTakeUp(job reverie.Job) string {
+	if ofEvolve(job) {
+		return answeredQuery
+	}
+	return openQuery
 }

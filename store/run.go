@@ -37,9 +37,7 @@ const (
 			finished_at = $6::timestamptz, model = $7, prompt_version = $8, prompt_sha256 = $9, window_until = w.until
 		from (select o.run_id, u.until, p.pending from runs o
 			cross join lateral (select greatest(o.window_until, $10::timestamptz) as until) u
-			cross join lateral (
-				select count(*) as pending from messages m where m.group_id = $1 and m.run_id is null and m.outcome is null
-					and m.sent_at >= o.window_since and m.sent_at < u.until) p
+			cross join lateral (` + pendingOfRun + `) p
 			where o.group_id = $1 and o.run_id = $2) w
 		where r.group_id = $1 and r.run_id = w.run_id
 		returning w.pending`
@@ -80,7 +78,8 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 // now: without the lease nothing is written and the error is
 // reverie.ErrLeaseLost. A zero FinishedAt is now. The window may have grown: a
 // run that was taken up again reaches to where it was continued. The messages
-// that are left pending in it are counted, in the run's stats and the result.
+// that are left pending in it, for the run's job, are counted, in the run's stats
+// and the result.
 func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error) {
 	if run.Status == reverie.RunRunning {
 		return 0, fmt.Errorf("finish run %s: status is still running: %w", run.ID, reverie.ErrInvalid)

@@ -13,12 +13,14 @@ const endlessQuery = `select distinct r.group_id from runs r
 	where r.job = $1 and r.status = 'running'
 		and not exists (select 1 from leases l
 			where l.group_id = r.group_id and l.lease_name = $2 and l.expires_at > clock_timestamp())
-		and not exists (select 1 from messages m where m.group_id = r.group_id and m.run_id is null and m.outcome is null
+		and not exists (select 1 from messages m where r.job = 'evolve' and m.group_id = r.group_id and m.run_id is null and m.outcome is null
 			and m.sent_at >= r.window_since and m.sent_at < r.window_until)
+		and not exists (select 1 from message_uses q where q.group_id = r.group_id and q.job = r.job and q.run_id is null
+			and q.sent_at >= r.window_since and q.sent_at < r.window_until)
 	order by r.group_id`
 
 // Endless lists the groups with a run of the job that calls itself running, of
-// whose window nothing is pending, and whose lease nobody holds: its process died
+// whose window nothing is pending for it, and whose lease nobody holds: its process died
 // between the last commit and the end.
 func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) {
 	var groups []string

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+// What is pending depends on the job. For evolve it is a message that no run has
+// consumed. Any other job uses messages after evolve, each once: what waits for
+// it is a row of message_uses without a run. Such a row outlives a rewind of
+// evolve: a message that evolve reads once more is not used once more.
+
+// Queue is the store as a job other than evolve sees it: what is pending in it is
+// what waits for that job.
+type Queue struct {
+	*Store
+	job reverie.Job
+}
+
+// For returns the store as a job sees it.
+func (s *Store) For(job reverie.Job) Queue { return Queue{s, job} }
+
+// ofEvolve tells whether a job takes pending messages themselves. A query that
+// names no job means evolve.
+func ofEvolve(job reverie.Job) bool { return job == "" || job == reverie.JobEvolve }
+
+const (
+	waitingWhere = ` from message_uses u where u.group_id = $1 and u.job = $2 and u.run_id is null
+		and u.sent_at >= $3::timestamptz and u.sent_at < $4::timestamptz`
+
+	countWaitingQuery = `select count(*)` + waitingWhere
+
+	// pendingOfRun counts what waits for the job of a run o in its window, up to
+	// u.until. For evolve the second half finds nothing, for others the first.
+	pendingOfRun = `select count(*) as pending from (
+			select 1 from messages m where o.job = 'evolve' and m.group_id = o.group_id and m.run_id is null and m.outcome is null
+				and m.sent_at >= o.window_since and m.sent_at < u.until
+			union all select 1 from message_uses q where q.group_id = o.group_id and q.job = o.job and q.run_id is null
+				and q.sent_at >= o.window_since and q.sent_at < u.until) x`
+
+	// What a run filtered was shown to nobody, and is nothing to any other job.
+	queueQuery = `insert into message_uses (group_id, job, message_id, sent_at)
+		select group_id, $2, message_id, sent_at from messages
+		where group_id = $1 and run_id is not null and outcome <> 'filtered' and role <> 'tool'
+			and sent_at >= $3::timestamptz and sent_at < $4::timestamptz
+		order by message_id
+		on conflict (group_id, job, message_id) do nothing`
+
+	useQuery = `update message_uses set run_id = $3::uuid
+		where group_id = $1 and job = $2 and message_id = any ($4::text[]) and run_id is null`
+)
+
+// PendingWindows is [Store.PendingWindows] for what waits for the job.
+func (q Queue) PendingWindows(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad, error) {
+	if ofEvolve(q.job) {
+		return q.Store.PendingWindows(ctx, groupID, windows)
+	}
+	return q.windowLoads(ctx, waitingWindowsQuery, groupID, windows, string(q.job))
+}
+
+// CountPending is [Store.CountPending] for what waits for the job.
+func (q Queue) CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error) {
+	if ofEvolve(q.job) {
+		return q.Store.CountPending(ctx, groupID, since, until)
+	}
+	var n int
+	err := q.run(ctx, work{what: fmt.Sprintf("count what waits for %s in group %q", q.job, groupID), readOnly: true, byKey: true,
+		do: func(ctx context.Context, t *tx) error {
+			return t.get(ctx, &n, countWaitingQuery, groupID, string(q.job), orMinusInfinity(since), orInfinity(until))
+		}})
+	return n, err
+}
+
+// QueueMessages lets those messages of a group wait for a job that evolve has
+// consumed and shown, that were sent in [since, until), and that the job has not
+// used; zero times are no bound. It returns how many did not wait before. An
+// unknown group is reverie.ErrNotFound; evolve, which has no such queue, is
+// reverie.ErrInvalid.
+func (s *Store) QueueMessages(ctx context.Context, groupID string, job reverie.Job, since, until time.Time) (int, error) {
+	what := fmt.Sprintf("queue messages of group %q for %s", groupID, job)
+	if ofEvolve(job) {
+		return 0, fmt.Errorf("%s: it takes pending messages themselves: %w", what, reverie.ErrInvalid)
+	}
+	var n int
+	err := s.run(ctx, work{what: what, do: func(ctx context.Context, t *tx) error {
+		if _, err := getGroup(ctx, t, groupID); err != nil {
+			return err
+		}
+		var err error
+		n, err = t.exec(ctx, queueQuery, groupID, string(job), orMinusInfinity(since), orInfinity(until))
+		return err
+	}})
+	return n, err
+}
+
+// use gives each message its run, exactly once: one that does not wait for the
+// job any more fails the whole transaction.
+func use(ctx context.Context, t *tx, groupID string, job reverie.Job, runID string, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	n, err := t.exec(ctx, useQuery, groupID, string(job), runID, pq.StringArray(ids))
+	if err == nil && n != len(ids) {
+		return fmt.Errorf("%d of the chunk's %d messages do not wait for %s any more: %w", len(ids)-n, len(ids), job, reverie.ErrConflict)
+	}
+	return err
+}
