@@ -24,12 +24,12 @@ func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend,
 	return spend, err
 }
 
-// LastAsked returns the group that a model was last asked about for a job, "" for
+// LastAsked returns the group that a model was last asked about for a purpose, "" for
 // none: a fan-out that a budget cuts short goes on behind it the next time.
-func (s *Store) LastAsked(ctx context.Context, job reverie.Job) (groupID string, err error) {
+func (s *Store) LastAsked(ctx context.Context, purpose string) (groupID string, err error) {
 	err = s.run(ctx, work{what: "look for the group that was worked on last", readOnly: true, do: func(ctx context.Context, t *tx) error {
 		groupID = ""
-		err := t.get(ctx, &groupID, `select group_id from llm_calls where purpose = $1 order by created_at desc, call_id desc limit 1`, string(job))
+		err := t.get(ctx, &groupID, `select group_id from llm_calls where purpose = $1 order by created_at desc, call_id desc limit 1`, purpose)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -43,15 +43,15 @@ const meanOutputQuery = `select coalesce(avg(output_tokens), 0)::float8 as token
 		order by created_at desc limit 200) latest`
 
 // MeanOutput returns how many tokens a model answered with on average, in the
-// latest calls for a job that went well, at most 200, and how many calls that
+// latest calls for a purpose that went well, at most 200, and how many calls that
 // rests on. The model is named as in llm_calls, without its provider.
-func (s *Store) MeanOutput(ctx context.Context, job reverie.Job, model string) (tokens float64, calls int, err error) {
+func (s *Store) MeanOutput(ctx context.Context, purpose, model string) (tokens float64, calls int, err error) {
 	var row struct {
 		Tokens float64 `db:"tokens"`
 		Calls  int     `db:"calls"`
 	}
 	err = s.run(ctx, work{what: fmt.Sprintf("look at earlier answers of %s", model), readOnly: true, do: func(ctx context.Context, t *tx) error {
-		return t.get(ctx, &row, meanOutputQuery, string(job), model)
+		return t.get(ctx, &row, meanOutputQuery, purpose, model)
 	}})
 	return row.Tokens, row.Calls, err
 }

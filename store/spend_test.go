@@ -31,12 +31,12 @@ func TestSpend(t *testing.T) {
 	w.bill(group, run, reverie.Call{Outcome: "server_error", InputTokens: 100, CreatedAt: midnight.Add(time.Hour)})
 	w.bill("g2", run, reverie.Call{Outcome: "ok", OutputTokens: 7, CostUSD: 0.125, CreatedAt: midnight.Add(time.Hour)}) // an id is no group's own
 	w.bill("g2", "", reverie.Call{Outcome: "ok", InputTokens: 1000, CostUSD: 1, CreatedAt: midnight.Add(2 * time.Hour)})
-	if last := must(w.LastAsked(ctx, reverie.JobEvolve))(t); last != "" {
+	if last := must(w.LastAsked(ctx, "evolve"))(t); last != "" {
 		t.Errorf("evolve asked last about %q", last)
 	}
 	w.bill("g2", "", reverie.Call{Purpose: "evolve", Outcome: "ok", Provider: "offline", InputTokens: 5000, CreatedAt: midnight.Add(2 * time.Hour)}) // free
 	w.bill(group, "", reverie.Call{Purpose: "embed", Outcome: "ok", Provider: "offline", InputTokens: 5000, CreatedAt: midnight.Add(3 * time.Hour)})
-	if last := must(w.LastAsked(ctx, reverie.JobEvolve))(t); last != "g2" {
+	if last := must(w.LastAsked(ctx, "evolve"))(t); last != "g2" {
 		t.Errorf("evolve asked last about %q, want g2", last)
 	}
 
@@ -75,7 +75,7 @@ func TestSpend(t *testing.T) {
 func TestMeanOutput(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
-	if tokens, calls, err := w.MeanOutput(ctx, reverie.JobEvolve, "m"); tokens != 0 || calls != 0 || err != nil {
+	if tokens, calls, err := w.MeanOutput(ctx, "evolve", "m"); tokens != 0 || calls != 0 || err != nil {
 		t.Errorf("of no calls: %v, %d, %v", tokens, calls, err)
 	}
 	answer := func(purpose, model, outcome string, tokens int, at time.Time) {
@@ -90,10 +90,10 @@ func TestMeanOutput(t *testing.T) {
 	answer("embed", "m", "ok", 1_000_000, noon.Add(time.Hour))
 	answer("evolve", "n", "ok", 7, noon.Add(time.Hour))
 	answer("evolve", "m", "truncated", 1_000_000, noon.Add(time.Hour))
-	if tokens, calls, err := w.MeanOutput(ctx, reverie.JobEvolve, "m"); tokens != 10.5 || calls != 200 || err != nil {
+	if tokens, calls, err := w.MeanOutput(ctx, "evolve", "m"); tokens != 10.5 || calls != 200 || err != nil {
 		t.Errorf("%v over %d calls, %v; want 10.5 over 200", tokens, calls, err)
 	}
-	if tokens, calls, err := w.MeanOutput(ctx, reverie.JobEvolve, "n"); tokens != 7 || calls != 1 || err != nil {
+	if tokens, calls, err := w.MeanOutput(ctx, "evolve", "n"); tokens != 7 || calls != 1 || err != nil {
 		t.Errorf("%v over %d calls, %v; want 7 over 1", tokens, calls, err)
 	}
 }

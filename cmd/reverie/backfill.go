@@ -196,7 +196,7 @@ type estimate struct {
 const usualOutput = 600
 
 func (a *app) estimate(ctx context.Context, p *evolve.Pipeline, f backfillFlags, shard jobs.Shard) (estimate, error) {
-	model, settings, err := a.model(reverie.JobEvolve)
+	model, settings, err := a.model(useEvolve)
 	if err != nil {
 		return estimate{}, err
 	}
@@ -241,7 +241,7 @@ func (a *app) estimate(ctx context.Context, p *evolve.Pipeline, f backfillFlags,
 	if err != nil {
 		return e, err
 	}
-	output, calls, err := a.store.MeanOutput(ctx, reverie.JobEvolve, settings.Model)
+	output, calls, err := a.store.MeanOutput(ctx, useEvolve, settings.Model)
 	if err != nil {
 		return e, err
 	}

@@ -14,19 +14,21 @@ package main
 // A field of type [Secret] is never shown whole, and may be read from the file
 // that its twin with the suffix _file names.
 type Config struct {
-	Database DatabaseConfig `toml:"database" comment:"Where memories are stored: PostgreSQL 15 or later with pgvector."`
-	LLM      LLMConfig      `toml:"llm" comment:"The model that decides what to remember."`
-	Embed    EmbedConfig    `toml:"embed" comment:"The model that turns statements into vectors for search. What is left empty follows [llm] where that provider has embeddings (openai, gemini, offline). A model's vectors are never compared with another's."`
-	Evolve   EvolveConfig   `toml:"evolve" comment:"How one run treats one group."`
-	Jobs     JobsConfig     `toml:"jobs" comment:"How work on many groups is done: evolve --due, evolve --all, backfill and the daemon."`
-	Schedule ScheduleConfig `toml:"schedule" comment:"When the daemon (reverie run) starts each job: five fields in UTC, such as 17 * * * *, or @hourly, @daily, @every 90m. Empty = never."`
-	Budget   BudgetConfig   `toml:"budget" comment:"What may be spent on models, embeddings included. What is beyond it stays pending and is done by a later run (exit code 4). 0 = no limit. An answer that is under way when a limit is reached still comes in, and counts."`
-	Group    GroupConfig    `toml:"group" comment:"Groups that an import creates; existing ones stay as they are."`
-	HTTP     HTTPConfig     `toml:"http" comment:"What the daemon answers over HTTP: /healthz, /readyz and /metrics."`
-	Log      LogConfig      `toml:"log" comment:"The log, on standard error."`
-	Traces   TracesConfig   `toml:"traces" comment:"OpenTelemetry traces over OTLP/HTTP. Langfuse takes them at https://cloud.langfuse.com/api/public/otel with headers Authorization=Basic <base64 of public:secret key>."`
-	Sentry   SentryConfig   `toml:"sentry" comment:"Errors of runs, to Sentry."`
-	Prompts  PromptsConfig  `toml:"prompts" comment:"The texts that the model is given."`
+	Database   DatabaseConfig   `toml:"database" comment:"Where memories are stored: PostgreSQL 15 or later with pgvector."`
+	LLM        LLMConfig        `toml:"llm" comment:"The model that decides what to remember."`
+	Embed      EmbedConfig      `toml:"embed" comment:"The model that turns statements into vectors for search. What is left empty follows [llm] where that provider has embeddings (openai, gemini, offline). A model's vectors are never compared with another's."`
+	Evolve     EvolveConfig     `toml:"evolve" comment:"How one run treats one group."`
+	Decide     DecideConfig     `toml:"decide" comment:"How a new fact is held against what is remembered, so that nothing is stored twice: the exact text first, then the nearest memories, which [llm.compare] compares with it in one call."`
+	Impression ImpressionConfig `toml:"impression" comment:"Who is who: people and things, by what they say and what is said of them, from the messages that evolve has taken in."`
+	Jobs       JobsConfig       `toml:"jobs" comment:"How work on many groups is done: evolve --due, evolve --all, backfill and the daemon."`
+	Schedule   ScheduleConfig   `toml:"schedule" comment:"When the daemon (reverie run) starts each job: five fields in UTC, such as 17 * * * *, or @hourly, @daily, @every 90m. Empty = never."`
+	Budget     BudgetConfig     `toml:"budget" comment:"What may be spent on models, embeddings included. What is beyond it stays pending and is done by a later run (exit code 4). 0 = no limit. An answer that is under way when a limit is reached still comes in, and counts."`
+	Group      GroupConfig      `toml:"group" comment:"Groups that an import creates; existing ones stay as they are."`
+	HTTP       HTTPConfig       `toml:"http" comment:"What the daemon answers over HTTP: /healthz, /readyz and /metrics."`
+	Log        LogConfig        `toml:"log" comment:"The log, on standard error."`
+	Traces     TracesConfig     `toml:"traces" comment:"OpenTelemetry traces over OTLP/HTTP. Langfuse takes them at https://cloud.langfuse.com/api/public/otel with headers Authorization=Basic <base64 of public:secret key>."`
+	Sentry     SentryConfig     `toml:"sentry" comment:"Errors of runs, to Sentry."`
+	Prompts    PromptsConfig    `toml:"prompts" comment:"The texts that the model is given."`
 
 	origins *Provenance // where each value came from
 }
@@ -65,10 +67,12 @@ type LLMConfig struct {
 	BreakerDelay      Duration `toml:"breaker_delay" default:"30s" min:"1ms" max:"24h" comment:"How long to leave a failing provider alone."`
 	Prices            []string `toml:"prices" default:"gemini-2.5-flash=0.30/2.50,gpt-5-mini=0.25/2.00,claude-haiku-4-5=1.00/5.00,text-embedding-3-small=0.02,gemini-embedding-001=0.15" comment:"USD per million tokens, model=input/output, or model=input for embeddings. The defaults are list prices of July 2026. A list of your own replaces them; models that are not in it cost 0 in the ledger. In the environment: separated by commas."`
 
-	Evolve JobConfig `toml:"evolve" comment:"Overrides [llm] for the evolve job. A provider or a base_url of its own brings its own key: the key of [llm] is not sent to another host."`
+	Evolve  JobConfig `toml:"evolve" comment:"Overrides [llm] for the evolve job. A provider or a base_url of its own brings its own key: the key of [llm] is not sent to another host."`
+	Compare JobConfig `toml:"compare" comment:"Overrides [llm] where a new fact is compared with memories ([decide]). A light model will do."`
+	Observe JobConfig `toml:"observe" comment:"Overrides [llm] where people and things are observed ([impression])."`
 }
 
-// JobConfig overrides [LLMConfig] for one job. What is zero is as in [llm].
+// JobConfig overrides [LLMConfig] for one use. What is zero is as in [llm].
 type JobConfig struct {
 	Provider        string   `toml:"provider" options:"gemini|openai|anthropic|offline" comment:"Empty = as [llm]."`
 	BaseURL         string   `toml:"base_url" comment:"Empty = as [llm], or the provider's own where provider differs."`
@@ -107,6 +111,27 @@ type EvolveConfig struct {
 	ContextLimit   int      `toml:"context_limit" default:"200" min:"0" max:"2000" comment:"Messages shown again by --days at most."`
 }
 
+// DecideConfig bounds the comparison of new facts with memories.
+type DecideConfig struct {
+	Enabled           bool    `toml:"enabled" default:"true" comment:"true or false. Off, a fact is known again by its exact text alone, and nothing is compared."`
+	CandidateTopK     int     `toml:"candidate_top_k" default:"5" min:"1" max:"50" comment:"Memories that one fact is compared with at most, the nearest first."`
+	CandidateMinScore float64 `toml:"candidate_min_score" default:"0.70" min:"0" max:"1" comment:"How near a memory must come to be compared: similarity from 0 to 1, calibrated by [embed] floor and ceiling."`
+	FallbackMode      string  `toml:"fallback_mode" default:"add" options:"add|skip|hold" empty:"no" comment:"What becomes of a fact whose comparison fails twice: add, skip, or hold for a person."`
+	CompareShown      bool    `toml:"compare_shown" default:"false" comment:"true or false: whether evolve compares a fact also with the memories that the model had before it when it wrote the fact. Costs about one more call for each new fact."`
+	MaxCalls          int     `toml:"max_calls" default:"40" min:"1" max:"10000" comment:"Questions of one run at most; beyond it fallback_mode applies."`
+}
+
+// ImpressionConfig bounds the impression job.
+type ImpressionConfig struct {
+	Enabled        bool     `toml:"enabled" default:"false" comment:"true or false, for the groups that do not say otherwise: reverie groups set GROUP --impressions on|off|default. Costs about one call for each max_subjects people and things that were active in a night."`
+	MaxSubjects    int      `toml:"max_subjects" default:"8" min:"1" max:"100" comment:"People and things of one question at most. More become more questions; none is left out."`
+	MaxMessages    int      `toml:"max_messages" default:"1000" min:"1" max:"10000" comment:"Messages of one chunk at most. More become more chunks; none is left out."`
+	MaxInputTokens int      `toml:"max_input_tokens" default:"12000" min:"1000" max:"1000000" comment:"Tokens of one question at most."`
+	MinConfidence  float64  `toml:"min_confidence" default:"0.6" min:"0" max:"1" comment:"What the model is less sure of than this, from 0 to 1, is dropped."`
+	MinEvidence    int      `toml:"min_evidence" default:"2" min:"1" max:"100" comment:"Messages that must speak of somebody who does not write in the group, or of a thing, before it is kept. Until then what was said waits."`
+	ExpireAfter    Duration `toml:"expire_after" default:"720h" min:"1h" max:"87600h" comment:"How long it waits at most, counted from its newest message. 30 days are 720h."`
+}
+
 // GroupConfig is what a group starts with.
 type GroupConfig struct {
 	DayBoundary string `toml:"day_boundary" default:"00:00" empty:"no" comment:"Local time, HH:MM, at which a group's date begins. 04:00 counts the small hours to the day before."`
@@ -123,7 +148,7 @@ type LogConfig struct {
 // PromptsConfig says which prompts are used.
 type PromptsConfig struct {
 	Dir      string         `toml:"dir" comment:"Folder with prompt files that replace the built-in ones of the same name. Empty = the built-in ones."`
-	Langfuse LangfuseConfig `toml:"langfuse" comment:"Prompts kept in Langfuse, by the names memory_evolve.en and memory_evolve.zh. Where one cannot be had, a warning is logged and the text above is used."`
+	Langfuse LangfuseConfig `toml:"langfuse" comment:"Prompts kept in Langfuse: memory_evolve.en and memory_evolve.zh, and the same of memory_compare and impression_observe. Where one cannot be had, a warning is logged and the text above is used."`
 }
 
 // LangfuseConfig says where prompts are kept remotely.

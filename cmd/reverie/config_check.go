@@ -120,10 +120,12 @@ func (s *setting) bound(tag string, sign int) float64 {
 // addresses checks what must be a URL. No error repeats what [url.Parse] says,
 // since that holds the URL with its password.
 func (c *checker) addresses() {
-	for _, path := range []string{"llm.base_url", "llm.evolve.base_url", "embed.base_url", "prompts.langfuse.base_url", "traces.endpoint"} {
-		s := configSchema().byPath[path]
+	for _, s := range configSchema().settings {
+		if s.key != "base_url" && s.path != "traces.endpoint" {
+			continue
+		}
 		if text := s.field(c.cfg).String(); text != "" && !isWebURL(text) {
-			c.report(path, "must be an address such as https://api.example.com/v1, without user and password")
+			c.report(s.path, "must be an address such as https://api.example.com/v1, without user and password")
 		}
 	}
 	for _, path := range []string{"database.url", "database.migrate_url"} {

@@ -85,13 +85,18 @@ func (s *setting) fromTOML(v any) (reflect.Value, error) {
 	wrong := func() (reflect.Value, error) { return reflect.Value{}, errors.New("must be " + s.expects()) }
 	switch v := v.(type) {
 	case string:
-		if k := s.typ.Kind(); k == reflect.Int || k == reflect.Float64 || k == reflect.Slice {
+		if k := s.typ.Kind(); k == reflect.Int || k == reflect.Float64 || k == reflect.Slice || k == reflect.Bool {
 			return wrong()
 		}
 		if s.typ == reflect.TypeFor[*float64]() && v != "" {
 			return wrong()
 		}
 		return s.parse(v)
+	case bool:
+		if s.typ.Kind() != reflect.Bool {
+			return wrong()
+		}
+		return reflect.ValueOf(v), nil
 	case int64:
 		if !s.isNumber() {
 			return wrong()

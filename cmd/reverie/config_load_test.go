@@ -111,15 +111,15 @@ func TestDefaults(t *testing.T) {
 func TestEveryType(t *testing.T) {
 	check := func(t *testing.T, cfg *Config) {
 		t.Helper()
-		got := []any{cfg.Database.URL.Reveal(), cfg.Database.MaxConns, cfg.LLM.Timeout.Duration, *cfg.LLM.Temperature, cfg.LLM.Prices, cfg.Evolve.HoldRatio}
-		want := []any{"postgres://h/d", 3, 90 * time.Second, 1.0, []string{"a=1/2", "b=3"}, 1.0}
+		got := []any{cfg.Decide.Enabled, cfg.Impression.Enabled, cfg.Database.URL.Reveal(), cfg.Database.MaxConns, cfg.LLM.Timeout.Duration, *cfg.LLM.Temperature, cfg.LLM.Prices, cfg.Evolve.HoldRatio}
+		want := []any{false, true, "postgres://h/d", 3, 90 * time.Second, 1.0, []string{"a=1/2", "b=3"}, 1.0}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
 	}
 	text := map[string]string{
 		"database.url": "postgres://h/d", "database.max_conns": "3", "llm.timeout": "1m30s",
-		"llm.temperature": "1", "llm.prices": "a=1/2, b=3", "evolve.hold_ratio": "1",
+		"decide.enabled": "false", "impression.enabled": "true", "llm.temperature": "1", "llm.prices": "a=1/2, b=3", "evolve.hold_ratio": "1",
 	}
 	t.Run("file", func(t *testing.T) {
 		cfg, _ := mustLoad(t, `
@@ -135,6 +135,10 @@ prices = [
 ]
 [evolve]
 hold_ratio = 1
+[decide]
+enabled = false
+[impression]
+enabled = true
 `, nil, nil)
 		check(t, cfg)
 	})
@@ -248,6 +252,15 @@ func TestProblems(t *testing.T) {
 		{"number for a text", "[llm]\nmodel = 4", nil, nil, []string{"llm.model = 4 (reverie.toml:2:1): must be a text in quotes"}},
 		{"text for a list", "[llm]\nprices = \"a=1\"", nil, nil, []string{`must be a list of texts, such as ["a", "b"]`}},
 		{"part for a whole", "[database]\nmax_conns = 1.5", nil, nil, []string{"database.max_conns = 1.5 (reverie.toml:2:1): must be a whole number"}},
+		{"text for a switch", "[decide]\nenabled = \"false\"", nil, nil, []string{`decide.enabled = "false" (reverie.toml:2:1): must be true or false`}},
+		{"number for a switch", "[impression]\nenabled = 1", nil, nil, []string{"impression.enabled = 1 (reverie.toml:2:1): must be true or false"}},
+		{"switch for a text", "[llm]\nmodel = true", nil, nil, []string{"llm.model = true (reverie.toml:2:1): must be a text in quotes"}},
+		{"switch for a number", "[evolve]\nhold_ratio = false", nil, nil, []string{"evolve.hold_ratio = false (reverie.toml:2:1): must be a number"}},
+		{"switch in the environment", "", []string{"REVERIE_DECIDE_ENABLED=yes"}, nil, []string{`decide.enabled = "yes" (REVERIE_DECIDE_ENABLED): must be true or false`}},
+		{"fallback", "[decide]\nfallback_mode = \"hodl\"", nil, nil, []string{`decide.fallback_mode = "hodl" (reverie.toml:2:1): must be one of add, skip, hold: did you mean hold?`}},
+		{"no fallback", "[decide]\nfallback_mode = \"\"", nil, nil, []string{`must not be empty, but one of add, skip, hold`}},
+		{"score", "", []string{"REVERIE_DECIDE_CANDIDATE_MIN_SCORE=1.5"}, nil, []string{"decide.candidate_min_score = 1.5 (REVERIE_DECIDE_CANDIDATE_MIN_SCORE): must be from 0 to 1"}},
+		{"address of a use", "[llm.observe]\nbase_url = \"nowhere\"", nil, nil, []string{`llm.observe.base_url = "••••" (reverie.toml:2:1): must be an address`}},
 		{"near choice", "", []string{"REVERIE_LLM_PROVIDER=opnai"}, nil, []string{"or empty: did you mean openai?"}},
 		{"not empty", "[log]\nlevel = \"\"", nil, nil, []string{`log.level = "" (reverie.toml:2:1): must not be empty, but one of debug, info, warn, error`}},
 		{"range", "", []string{"REVERIE_DATABASE_MAX_CONNS=0"}, nil, []string{"database.max_conns = 0 (REVERIE_DATABASE_MAX_CONNS): must be from 1 to 1000"}},

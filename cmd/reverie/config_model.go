@@ -70,22 +70,40 @@ func (l *LLMConfig) provider() string {
 	return l.Provider
 }
 
-// job returns the overrides of a job, none for one without a section.
-func (l *LLMConfig) job(name string) JobConfig {
-	if name == string(reverie.JobEvolve) {
+// What models are asked for: each has a section below [llm], and is the purpose
+// of its calls in the ledger.
+const (
+	useEvolve  = "evolve"
+	useCompare = "compare" // a new fact with memories
+	useObserve = "observe" // people and things
+)
+
+// of returns the overrides of a use, none for one without a section.
+func (l *LLMConfig) of(use string) JobConfig {
+	switch use {
+	case useEvolve:
 		return l.Evolve
+	case useCompare:
+		return l.Compare
+	case useObserve:
+		return l.Observe
 	}
 	return JobConfig{}
 }
 
-// generation returns the model for a job ("evolve"; "" for [llm] itself): what
-// [llm.<job>] sets, the rest from [llm]. Another provider brings its own
-// base_url, key and model; another host its own key and model, so that a key is
-// never sent where it does not belong. The error is a reverie.ErrConfiguration
-// that names the settings to set: no provider, or no key where one is needed.
-func (c *Config) generation(job string) (ModelSettings, error) {
-	llm, own := c.LLM, c.LLM.job(job)
+// generation returns the model for a use ("" for [llm] itself): what [llm.<use>]
+// sets, the rest from [llm]. Where [llm] names no model and only [llm.evolve] does,
+// that is the model of all uses. Another provider brings its own base_url, key and
+// model; another host its own key and model, so that a key is never sent where it
+// does not belong. The error is a reverie.ErrConfiguration that names the settings
+// to set: no provider, or no key where one is needed.
+func (c *Config) generation(use string) (ModelSettings, error) {
+	llm, own := c.LLM, c.LLM.of(use)
 	section := "llm"
+	if e := llm.Evolve; llm.provider() == "" && use != "" && use != useEvolve && own.Provider == "" && own.BaseURL == "" && (e.Provider != "" || e.BaseURL != "") {
+		section = "llm." + useEvolve
+		llm.Provider, llm.BaseURL, llm.APIKey, llm.Model = e.Provider, e.BaseURL, e.APIKey, e.Model
+	}
 	m := ModelSettings{
 		Provider:        cmp.Or(own.Provider, llm.provider()),
 		BaseURL:         own.BaseURL,
@@ -112,7 +130,7 @@ func (c *Config) generation(job string) (ModelSettings, error) {
 		}
 	}
 	if own.Provider != "" || own.BaseURL != "" {
-		section = "llm." + job
+		section = "llm." + use
 	}
 	m.Model = cmp.Or(m.Model, defaultModels[m.Provider])
 	if m.Provider == providerOffline {

@@ -102,7 +102,48 @@ func wantError(t *testing.T, err error, parts []string) bool {
 	return true
 }
 
-// A job without a section of its own runs on [llm].
+// What a new fact is compared by, and people are observed by, follow [llm], or the
+// only model there is.
+func TestGenerationOfOtherUses(t *testing.T) {
+	base := ModelSettings{Timeout: 120 * time.Second, MaxOutputTokens: 8192}
+	with := func(f func(*ModelSettings)) ModelSettings { m := base; f(&m); return m }
+	for _, tt := range []struct {
+		name string
+		toml string
+		want ModelSettings
+		err  []string
+	}{
+		{name: "as [llm], not as [llm.evolve]", toml: "[llm]\nprovider = \"gemini\"\napi_key = \"k\"\nmodel = \"big\"\n[llm.evolve]\nmodel = \"small\"",
+			want: with(func(m *ModelSettings) { m.Provider, m.APIKey, m.Model = "gemini", "k", "big" })},
+		{name: "own", toml: "[llm]\nprovider = \"gemini\"\napi_key = \"k\"\n[llm.compare]\nmodel = \"light\"\n[llm.observe]\nmodel = \"light\"",
+			want: with(func(m *ModelSettings) { m.Provider, m.APIKey, m.Model = "gemini", "k", "light" })},
+		{name: "only evolve has a model", toml: "[llm.evolve]\nprovider = \"anthropic\"\napi_key = \"k\"\nmodel = \"m\"",
+			want: with(func(m *ModelSettings) { m.Provider, m.APIKey, m.Model = "anthropic", "k", "m" })},
+		{name: "only evolve has an address", toml: "[llm]\napi_key = \"other\"\n[llm.evolve]\nbase_url = \"http://h/v1\"\nmodel = \"m\"\n[llm.compare]\nmodel = \"light\"\n[llm.observe]\nmodel = \"light\"",
+			want: with(func(m *ModelSettings) { m.Provider, m.BaseURL, m.Model = "openai", "http://h/v1", "light" })},
+		{name: "only evolve has a model, without its key", toml: "[llm.evolve]\nprovider = \"anthropic\"", err: []string{"REVERIE_LLM_EVOLVE_API_KEY"}},
+		{name: "none", err: []string{"REVERIE_LLM_PROVIDER"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg, _ := mustLoad(t, tt.toml, nil, nil)
+			for _, use := range []string{useCompare, useObserve} {
+				got, err := cfg.generation(use)
+				if wantError(t, err, tt.err) {
+					continue
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("%s: %s", use, diff)
+				}
+			}
+		})
+	}
+	cfg, _ := mustLoad(t, "[llm]\nprovider = \"gemini\"\napi_key = \"k\"\n[llm.compare]\nprovider = \"anthropic\"", nil, nil)
+	if _, err := cfg.generation(useCompare); !wantError(t, err, []string{"REVERIE_LLM_COMPARE_API_KEY"}) {
+		t.Error("a key of another provider was taken")
+	}
+}
+
+// A use without a section of its own runs on [llm].
 func TestGenerationOfOtherJobs(t *testing.T) {
 	cfg, _ := mustLoad(t, "[llm]\nprovider = \"gemini\"\napi_key = \"k\"\nmodel = \"big\"\n[llm.evolve]\nmodel = \"small\"", nil, nil)
 	for _, job := range []string{"", "dream"} {

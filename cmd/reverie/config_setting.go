@@ -137,6 +137,8 @@ func (s *setting) expects() string {
 		return "a whole number"
 	case reflect.TypeFor[float64](), reflect.TypeFor[*float64]():
 		return "a number"
+	case reflect.TypeFor[bool]():
+		return "true or false"
 	case reflect.TypeFor[[]string]():
 		return `a list of texts, such as ["a", "b"]`
 	default:

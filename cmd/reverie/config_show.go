@@ -54,6 +54,8 @@ func tomlText(v reflect.Value) string {
 		return "[" + strings.Join(items, ", ") + "]"
 	case int:
 		return strconv.Itoa(x)
+	case bool:
+		return strconv.FormatBool(x)
 	default:
 		return strconv.Quote(v.String())
 	}
@@ -126,7 +128,7 @@ func (c *Config) Redacted() *Config {
 // shownSetting is one setting in the JSON of `reverie config`.
 type shownSetting struct {
 	Setting string `json:"setting"`
-	Value   any    `json:"value"` // number, text or list; a duration is a text, what is not set is null
+	Value   any    `json:"value"` // number, text, list, true or false; a duration is a text, what is not set is null
 	Origin  string `json:"origin"`
 	Env     string `json:"env"`
 }

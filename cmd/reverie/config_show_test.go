@@ -35,6 +35,8 @@ func TestWriteConfig(t *testing.T) {
 		"log.level | --log-level | \"debug\"",
 		"evolve.stale_after | default | \"504h\"",
 		"evolve.hold_ratio | default | 0.2",
+		"decide.enabled | default | true",
+		"impression.enabled | default | false",
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("lacks %q:\n%s", want, text)
@@ -66,6 +68,7 @@ func TestWriteConfig(t *testing.T) {
 		"llm.temperature":    {"llm.temperature", 0.5, "reverie.toml:3", "REVERIE_LLM_TEMPERATURE"},
 		"llm.evolve.model":   {"llm.evolve.model", "", "default", "REVERIE_LLM_EVOLVE_MODEL"},
 		"llm.provider":       {"llm.provider", "gemini", "reverie.toml:2", "REVERIE_LLM_PROVIDER"},
+		"decide.enabled":     {"decide.enabled", true, "default", "REVERIE_DECIDE_ENABLED"},
 	}
 	for _, s := range got.Settings {
 		if w, ok := want[s.Setting]; ok {
@@ -225,7 +228,7 @@ func TestDurationText(t *testing.T) {
 func TestSuggest(t *testing.T) {
 	known := configSchema().settingNames()
 	for name, want := range map[string]string{
-		"llm.modle": "llm.model", "llm.apikey": "llm.api_key", "databse.url": "database.url",
+		"llm.modle": "llm.model", "impresion.enabled": "impression.enabled", "llm.apikey": "llm.api_key", "databse.url": "database.url",
 		"log_format": "log.format", "LLM.MODEL": "llm.model", "llm.xylophone": "", "": "", "x": "",
 	} {
 		got := suggest(name, known)

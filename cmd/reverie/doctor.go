@@ -148,7 +148,7 @@ func (a *app) examineGroups(ctx context.Context, note func(check, detail string,
 
 // examineModels asks each model one small question.
 func (a *app) examineModels(ctx context.Context, note func(check, detail string, err error) bool) {
-	model, _, err := a.model(reverie.JobEvolve)
+	model, _, err := a.model(useEvolve)
 	if err == nil {
 		_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor"}, llm.Request{System: "Answer with one line of JSON.",
 			User: `{"window_until":"2026-01-01T00:00:00Z","existing_memories":[],"new_discussions":[]}`, MaxTokens: 256})

@@ -50,7 +50,7 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	after := ""
 	if f.cfg.Budget != (BudgetConfig{}) { // a spent budget must not hit the same groups every night
 		var err error
-		if after, err = f.store.LastAsked(ctx, reverie.JobEvolve); err != nil {
+		if after, err = f.store.LastAsked(ctx, useEvolve); err != nil {
 			return jobs.Summary{}, err
 		}
 	}

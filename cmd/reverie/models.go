@@ -67,9 +67,9 @@ func (a *app) account(use, provider, baseURL, model string) (llm.Account, error)
 	return llm.Account{Provider: provider, Model: model, Prices: prices, Free: provider == providerOffline, Ledger: a.metrics.Ledger(a.store), Policy: a.policies[server]}, nil
 }
 
-// model is the generating model of a job.
-func (a *app) model(job reverie.Job) (*llm.Model, ModelSettings, error) {
-	s, err := a.cfg.generation(string(job))
+// model is the generating model of a use.
+func (a *app) model(use string) (*llm.Model, ModelSettings, error) {
+	s, err := a.cfg.generation(use)
 	if err != nil {
 		return nil, s, err
 	}

@@ -187,7 +187,7 @@ func (a *app) leases() *jobs.Leases {
 
 // pipeline wires the evolution.
 func (a *app) pipeline() (*evolve.Pipeline, error) {
-	model, settings, err := a.model(reverie.JobEvolve)
+	model, settings, err := a.model(useEvolve)
 	if err != nil {
 		return nil, err
 	}
