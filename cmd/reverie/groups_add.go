@@ -33,6 +33,9 @@ name, the time zone and the like first. What is left out comes from [group].`,
 					*field.value = *field.fallback
 				}
 			}
+			if err := readImpressions(&g); err != nil {
+				return usageError(err)
+			}
 			if err := g.Normalize(); err != nil {
 				return usageError(err)
 			}
@@ -61,4 +64,20 @@ func groupFlags(cmd *cobra.Command, g *reverie.Group) {
 	f.StringVar(&g.TimeZone, "time-zone", "", "IANA time zone, such as Asia/Shanghai")
 	f.StringVar(&g.DayBoundary, "day-boundary", "", "local time HH:MM at which a date begins; 04:00 counts the small hours to the day before")
 	f.StringVar(&g.Language, "language", "", `language of the memories: zh, en, or "" to go by the messages`)
+	f.StringVar(&g.Impressions, "impressions", asConfigured, "whether people and things are followed: on, off, or default, as [impression] enabled says")
+}
+
+// asConfigured is how a person says that a group follows the configuration.
+const asConfigured = "default"
+
+// readImpressions turns the flag of a group's impressions into what is stored.
+func readImpressions(g *reverie.Group) error {
+	switch g.Impressions {
+	case "on", "off":
+		return nil
+	case asConfigured:
+		g.Impressions = ""
+		return nil
+	}
+	return fmt.Errorf("--impressions %q: it is on, off or default", g.Impressions)
 }

@@ -16,14 +16,19 @@ func newGroupsSet(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "set GROUP",
-		Short: "Change a group's name, time zone, day boundary or language",
+		Short: "Change a group's name, time zone, day boundary, language or impressions",
 		Long: `Set changes what is given and leaves the rest.
 
 A new time zone or day boundary holds from the next date on: the date that is
 open now still ends as it would have, and the nights before it stay what they
 were, so that no message falls into two nights or none. Where the group never
-had a run, the new calendar holds for all its dates.`,
+had a run, the new calendar holds for all its dates.
+
+--impressions says whether people and things of this group are followed: on, off,
+or default, as [impression] enabled says. What evolve takes in while they are off
+is used only where it is asked for: ` + "`reverie impression --group GROUP`" + `.`,
 		Example: `  reverie groups set g1 --time-zone Europe/Berlin
+  reverie groups set g1 --impressions on
   reverie groups set g1 --day-boundary 04:00 --name "Game nights"`,
 		Args: oneGroup,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,8 +55,13 @@ func groupChange(cmd *cobra.Command, id string, to *reverie.Group) (reverie.Grou
 	}
 	c.Name, c.TimeZone = given("name", &to.Name), given("time-zone", &to.TimeZone)
 	c.DayBoundary, c.Language = given("day-boundary", &to.DayBoundary), given("language", &to.Language)
+	if c.Impressions = given("impressions", &to.Impressions); c.Impressions != nil {
+		if err := readImpressions(to); err != nil {
+			return c, usageError(err)
+		}
+	}
 	if c == (reverie.GroupChange{}) {
-		return c, usageError(fmt.Errorf("nothing to set: give --name, --time-zone, --day-boundary or --language\nsee '%s --help'", cmd.CommandPath()))
+		return c, usageError(fmt.Errorf("nothing to set: give --name, --time-zone, --day-boundary, --language or --impressions\nsee '%s --help'", cmd.CommandPath()))
 	}
 	for flag, value := range map[string]*string{"time-zone": c.TimeZone, "day-boundary": c.DayBoundary} {
 		if value != nil && *value == "" {
@@ -126,6 +136,9 @@ func (a *app) printSet(before reverie.Group, r groupReply, open reverie.Window) 
 	if g.Language != before.Language {
 		line("language %s", languageName(g.Language))
 	}
+	if g.Impressions != before.Impressions {
+		line("impressions %s", a.impressionsText(g))
+	}
 	switch {
 	case g.SameCalendar(before):
 	case !before.HasCalendar():
@@ -139,6 +152,17 @@ func (a *app) printSet(before reverie.Group, r groupReply, open reverie.Window) 
 		line("nothing changed: it is so already")
 	}
 	return errors.Join(changed...)
+}
+
+// impressionsText says whether people and things of a group are followed.
+func (a *app) impressionsText(g reverie.Group) string {
+	switch {
+	case g.Impressions != "":
+		return g.Impressions
+	case a.cfg.Impression.Enabled:
+		return "on, as configured"
+	}
+	return "off, as configured"
 }
 
 func languageName(language string) string {
