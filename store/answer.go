@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"reverie"
+)
+
+const (
+	answersQuery = `select input_sha256, answer from answers where group_id = $1 and run_id = $2 and purpose = $3`
+
+	saveAnswerQuery = `insert into answers (group_id, run_id, input_sha256, purpose, answer, created_at)
+		values ($1, $2, $3, $4, $5, $6) on conflict (group_id, run_id, input_sha256) do nothing`
+)
+
+// Answers returns the answers of one purpose that are kept of a run, by the hash
+// of their question.
+func (s *Store) Answers(ctx context.Context, groupID, runID, purpose string) (map[string]string, error) {
+	var rows []struct {
+		Input  string `db:"input_sha256"`
+		Answer string `db:"answer"`
+	}
+	err := s.run(ctx, work{what: fmt.Sprintf("read the answers of run %s", runID), readOnly: true, byKey: true,
+		prepare: []string{answersQuery}, do: func(ctx context.Context, t *tx) error {
+			rows = nil
+			return t.list(ctx, &rows, answersQuery, groupID, runID, purpose)
+		}})
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]string, len(rows))
+	for _, r := range rows {
+		found[r.Input] = r.Answer
+	}
+	return found, nil
+}
+
+// SaveAnswer keeps what a model said in a run, before anything is made of it. Of
+// several answers to one question the first stays. NUL and bytes that are no
+// UTF-8 become U+FFFD. An unknown run is reverie.ErrNotFound; once another holder
+// has taken the lease the error is reverie.ErrLeaseLost, and nothing is written.
+func (s *Store) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.Answer) error {
+	what := fmt.Sprintf("keep an answer of run %s", a.RunID)
+	if a.GroupID != lease.GroupID {
+		return fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	}
+	return s.run(ctx, work{
+		what:    what,
+		byKey:   true,
+		prepare: []string{extendLeaseQuery, saveAnswerQuery},
+		do: func(ctx context.Context, t *tx) error {
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			_, err := t.exec(ctx, saveAnswerQuery, a.GroupID, a.RunID, a.InputSHA256, a.Purpose, storable(a.Text), s.now())
+			return err
+		},
+	})
+}

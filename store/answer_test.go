@@ -1,0 +1,65 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"reverie"
+	"reverie/llm"
+)
+
+var _ llm.Journal = (*world)(nil)
+
+func TestAnswersAreKept(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	run, other := w.chunk("", 1, nil), w.chunk("", 1, nil)
+	answer := reverie.Answer{GroupID: group, RunID: run, InputSHA256: "a", Purpose: "compare", Text: "first\x00\xff"}
+	again, observed, elsewhere := answer, answer, answer
+	again.Text = "second"
+	observed.InputSHA256, observed.Purpose, observed.Text = "b", "observe", ""
+	elsewhere.RunID, elsewhere.Text = other, "elsewhere"
+	for _, a := range []reverie.Answer{answer, again, observed, elsewhere} {
+		check(t, w.SaveAnswer(ctx, w.lease, a))
+	}
+	for _, tt := range []struct {
+		run, purpose string
+		want         map[string]string
+	}{
+		{run, "compare", map[string]string{"a": "first\uFFFD\uFFFD"}},
+		{run, "observe", map[string]string{"b": ""}},
+		{other, "compare", map[string]string{"a": "elsewhere"}},
+		{other, "observe", map[string]string{}},
+	} {
+		if diff := cmp.Diff(tt.want, must(w.Answers(ctx, group, tt.run, tt.purpose))(t)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.purpose, diff)
+		}
+	}
+}
+
+// Only who holds the group keeps answers, and only for runs that are there.
+func TestAnswersAreFenced(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	a := reverie.Answer{GroupID: group, RunID: w.chunk("", 1, nil), InputSHA256: "a", Purpose: "compare", Text: "late"}
+	old := w.lease
+	check(t, w.ReleaseLease(ctx, old))
+	w.lease = must(w.AcquireLease(ctx, group, reverie.LeaseGroup, "host:2:b", time.Minute))(t)
+	wantErr(t, w.SaveAnswer(ctx, old, a), reverie.ErrLeaseLost)
+	foreign := a
+	foreign.GroupID = "g2"
+	wantErr(t, w.SaveAnswer(ctx, w.lease, foreign), reverie.ErrInvalid)
+	unknown := a
+	unknown.RunID = reverie.NewID()
+	err := w.SaveAnswer(ctx, w.lease, unknown)
+	wantErr(t, err, reverie.ErrNotFound)
+	if !strings.Contains(err.Error(), unknown.RunID) {
+		t.Errorf("does not say which run: %v", err)
+	}
+	if kept := must(w.Answers(ctx, group, a.RunID, a.Purpose))(t); len(kept) != 0 {
+		t.Errorf("kept %v", kept)
+	}
+}

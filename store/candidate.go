@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+// One pass over the group's active memories for each probe: see searchQuery for
+// why there is no index over vectors.
+const candidatesQuery = `select p.no, c.* from unnest($4::vector[]) with ordinality as p (v, no)
+	cross join lateral (
+		select * from (
+			select ` + memoryColumns + `, 1 - (embedding <=> p.v) as score from memories
+			where group_id = $1 and kind = $2 and status = 'active' and embedding_model = $3 and embedding is not null
+				and memory_id <> all ($5::uuid[])) near
+		where score >= $6::float8 order by score desc, memory_id limit nullif($7::int, 0)) c
+	order by p.no, c.score desc, c.memory_id`
+
+// Candidates returns, for each probe, the active memories of one kind that come
+// nearest to it, best first and those of one score by id: all that have a vector
+// of the same model and width are compared. The score of a hit is the plain
+// cosine, for the caller to calibrate. A limit of 0 is no limit. A vector without
+// a direction, or of another width than its model names, is reverie.ErrInvalid.
+func (s *Store) Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error) {
+	what := fmt.Sprintf("look for memories of group %q that come near new facts", q.GroupID)
+	for i, p := range q.Probes {
+		if err := checkVector(q.Model, p); err != nil {
+			return nil, fmt.Errorf("%s: probe %d: %w", what, i+1, err)
+		}
+	}
+	if len(q.Probes) == 0 {
+		return nil, nil
+	}
+	var rows []struct {
+		No int `db:"no"` // of the probe, from 1
+		hitRow
+	}
+	exclude := append(pq.StringArray{}, q.Exclude...) // never nil: nothing differs from all of NULL
+	err := s.run(ctx, work{what: what, readOnly: true, byKey: true, prepare: []string{candidatesQuery}, do: func(ctx context.Context, t *tx) error {
+		rows = nil
+		probes, err := s.vectors(ctx, t, q.Probes)
+		if err != nil {
+			return err
+		}
+		return t.list(ctx, &rows, candidatesQuery, q.GroupID, string(q.Kind), q.Model, probes, exclude, q.MinCosine, q.Limit)
+	}})
+	if err != nil {
+		return nil, err
+	}
+	found := make([][]reverie.Hit, len(q.Probes))
+	for _, r := range rows {
+		found[r.No-1] = append(found[r.No-1], reverie.Hit{Memory: r.memory(), Score: r.Score})
+	}
+	return found, nil
+}
