@@ -36,7 +36,9 @@ const maxReply = 1 << 20
 
 // With returns a set with the prompts that Langfuse has in place of those of s,
 // which stays as it was. Each is asked for once. One that cannot be had, or not
-// be used, is as in s; a warning names it, says why and what is used instead.
+// be used, is as in s; a warning names it, says why and what is used instead, and
+// speaks for all that are alike in this. A project may keep some prompts only: of
+// one that it has in no language nothing is said, unless it has none of ours.
 //
 // A prompt is written like a file of ours, a template over [EvolveSystem], where
 // {{max_creates}} is as good as {{.MaxCreates}}; a head is not needed. Of a chat
@@ -51,24 +53,49 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 	}
 	keys := slices.Sorted(maps.Keys(s.texts))
 	texts := make([]*text, len(keys))
-	warnings := make([]string, len(keys))
+	errs := make([]error, len(keys))
 	var fetches sync.WaitGroup
 	for i, key := range keys {
-		fetches.Go(func() {
-			var err error
-			if texts[i], err = l.fetch(ctx, key); err != nil {
-				texts[i] = s.texts[key]
-				warnings[i] = fmt.Sprintf("prompt %s from Langfuse: %s; using %s, version %s", key, l.reason(err), texts[i].origin, texts[i].version)
-			}
-		})
+		fetches.Go(func() { texts[i], errs[i] = l.fetch(ctx, key) })
 	}
 	fetches.Wait()
+	kept := map[string]bool{} // by name: it is there in some language, whether or not it can be used
+	for i, key := range keys {
+		kept[nameOf(key)] = kept[nameOf(key)] || !errors.Is(errs[i], errNoSuchPrompt)
+	}
+	none := !slices.Contains(slices.Collect(maps.Values(kept)), true)
 	with := &Set{texts: make(map[string]*text, len(keys))}
+	var whats, whys []string // of the warnings
 	for i, key := range keys {
 		with.texts[key] = texts[i]
+		if errs[i] == nil {
+			continue
+		}
+		with.texts[key] = s.texts[key]
+		if !kept[nameOf(key)] && !none {
+			continue
+		}
+		why := fmt.Sprintf(" from Langfuse: %s; using %s, version %s", l.reason(errs[i]), s.texts[key].origin, s.texts[key].version)
+		if at := slices.Index(whys, why); at >= 0 {
+			whats[at] += ", " + key
+			continue
+		}
+		whats, whys = append(whats, "prompt "+key), append(whys, why)
 	}
-	return with, slices.DeleteFunc(warnings, func(w string) bool { return w == "" })
+	for i := range whats {
+		whats[i] += whys[i]
+	}
+	return with, whats
 }
+
+// nameOf is a text's name without its language.
+func nameOf(key string) string {
+	name, _, _ := strings.Cut(key, ".")
+	return name
+}
+
+// errNoSuchPrompt: the project does not have it, or not with that label.
+var errNoSuchPrompt = errors.New("there is none")
 
 // maxReason bounds what a warning says of a reason, in bytes: a server, or a
 // text, may put anything into it.
@@ -179,7 +206,7 @@ func (l *Langfuse) refused(resp *http.Response) error {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return fmt.Errorf("access was refused (HTTP %d); check [prompts.langfuse] public_key and secret_key", status)
 	case status == http.StatusNotFound:
-		return fmt.Errorf("there is none with label %q (HTTP 404); create it, or give that label to a version of it", l.label())
+		return fmt.Errorf("%w with label %q (HTTP 404); create it, or give that label to a version of it", errNoSuchPrompt, l.label())
 	case status >= 300 && status < 400:
 		to := "elsewhere"
 		if location, err := resp.Location(); err == nil {

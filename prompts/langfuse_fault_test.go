@@ -62,7 +62,11 @@ func TestLangfuseAnswersThatAreNotUsed(t *testing.T) {
 		"data with a mark":  {200, chat(keep, message{"role": "user", "content": "{{data}}\x00data\x00"}), "{{data}} 2 times"},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if strings.Contains(req.URL.Path, ".zh") { // all is well with the other
+			switch {
+			case !strings.Contains(req.URL.Path, prompts.MemoryEvolve): // the project keeps one prompt only
+				w.WriteHeader(http.StatusNotFound)
+				return
+			case strings.Contains(req.URL.Path, ".zh"): // all is well with the other language
 				_, _ = w.Write([]byte(reply(t, 3, "保留。")))
 				return
 			}
@@ -89,7 +93,8 @@ func TestLangfuseAnswersThatAreNotUsed(t *testing.T) {
 	}
 }
 
-// refused wants no prompt of the project to be had, for that reason.
+// refused wants no prompt of the project to be had, for that reason, and one
+// warning of it.
 func refused(t *testing.T, ctx context.Context, l *prompts.Langfuse, want string) {
 	t.Helper()
 	before := open(t, "")
@@ -99,7 +104,7 @@ func refused(t *testing.T, ctx context.Context, l *prompts.Langfuse, want string
 			t.Errorf("warning %q, want %q", w, want)
 		}
 	}
-	if len(warnings) != 2 || cmp.Diff(evolve(t, before, prompts.Chinese, system), evolve(t, s, prompts.Chinese, system)) != "" {
+	if len(warnings) != 1 || strings.Count(warnings[0], ".zh") != 3 || cmp.Diff(evolve(t, before, prompts.Chinese, system), evolve(t, s, prompts.Chinese, system)) != "" {
 		t.Errorf("%d warnings, or another text", len(warnings))
 	}
 }
@@ -161,6 +166,30 @@ func TestKeysDoNotTravel(t *testing.T) {
 	}
 	if len(other.asked) > 0 {
 		t.Errorf("the other host was asked %q", other.asked)
+	}
+}
+
+// TestProjectWithoutOurs has prompts of others only, and is said to have none.
+func TestProjectWithoutOurs(t *testing.T) {
+	refused(t, t.Context(), newRemote(t, map[string]string{"greeting.en": reply(t, 1, "x")}).project(), `there is none with label "production" (HTTP 404)`)
+}
+
+// TestProjectWithSome takes what the project has, and speaks of what it has in
+// one language only.
+func TestProjectWithSome(t *testing.T) {
+	r := newRemote(t, map[string]string{"memory_compare.en": reply(t, 2, "Compare."), "memory_compare.zh": reply(t, 2, "比较。"),
+		"memory_evolve.zh": reply(t, 1, "保留。")})
+	s, warnings := open(t, "").With(t.Context(), r.project())
+	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "prompt memory_evolve.en from Langfuse: there is none") {
+		t.Errorf("%q", warnings)
+	}
+	got, err := s.Compare(prompts.English, compareSystem, compareUser)
+	if err != nil || got.System != "Compare." || got.Version != "langfuse:2" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	embedded, _ := open(t, "").Version(prompts.ImpressionObserve, prompts.Chinese)
+	if version, _ := s.Version(prompts.ImpressionObserve, prompts.Chinese); version != embedded {
+		t.Errorf("a prompt that the project does not have has version %s", version)
 	}
 }
 

@@ -202,7 +202,10 @@ func TestLangfuseIsAskedOnceEach(t *testing.T) {
 		l := r.project()
 		l.Label, l.BaseURL = label, l.BaseURL+"/"
 		with(t, open(t, ""), l)
-		want := map[string]int{"/api/public/v2/prompts/memory_evolve.en?label=" + query: 1, "/api/public/v2/prompts/memory_evolve.zh?label=" + query: 1}
+		want := map[string]int{}
+		for _, name := range []string{prompts.MemoryEvolve, prompts.MemoryCompare, prompts.ImpressionObserve} {
+			want["/api/public/v2/prompts/"+name+".en?label="+query], want["/api/public/v2/prompts/"+name+".zh?label="+query] = 1, 1
+		}
 		got := map[string]int{}
 		for _, uri := range r.asked {
 			got[uri]++
