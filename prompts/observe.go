@@ -13,6 +13,9 @@ type ObserveUser struct {
 	Notice   string        `json:"notice"`
 	Subjects []SubjectView `json:"subjects"`
 	Messages []MessageView `json:"messages"`
+	// Again says, where the question is asked a second time, what was wrong with
+	// the first answer.
+	Again []string `json:"again,omitempty"`
 }
 
 // SubjectView is somebody or something as a model sees it: by name, never by id.
