@@ -87,7 +87,7 @@ func (r *run) count(s *sheet, plan reverie.Plan) reverie.Stats {
 	st.Kept = st.Base - st.Rewritten
 	st.Refused += len(plan.Refusals)
 	st.Chunks++
-	st.Limit = r.limit
+	st.Limit, st.Compared = r.limit, s.compared
 	return st
 }
 
@@ -97,7 +97,7 @@ func (r *run) embed(ctx context.Context, steps []reverie.Step) error {
 	var texts []string
 	var at []int
 	for i, s := range steps {
-		if s.Statement != "" {
+		if s.Statement != "" && s.Embedding == nil { // decide has some of them
 			texts, at = append(texts, s.Statement), append(at, i)
 		}
 	}

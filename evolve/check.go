@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"reverie"
+	"reverie/decide"
 )
 
 // The rules by which evolve refuses a line, besides those for statements
 // (reverie.Rule).
 const (
-	ruleForm          = "form"          // an object, but no action
-	ruleUnknownID     = "unknown_id"    // no active memory of this group, or one not named at all
-	ruleRepeated      = "repeated"      // said before by the same answer
-	ruleContradictory = "contradictory" // several different actions on one memory, or an id on a create
-	ruleRecreated     = "recreated"     // deleted and created again by the same answer
-	ruleEvidence      = "evidence"      // nothing that it cites stands up
-	ruleQuota         = "quota"         // beyond the creates of a run or the memories of a group
+	ruleForm          = "form"           // an object, but no action
+	ruleUnknownID     = "unknown_id"     // no active memory of this group, or one not named at all
+	ruleRepeated      = "repeated"       // said before by the same answer
+	ruleContradictory = "contradictory"  // several different actions on one memory, or an id on a create
+	ruleRecreated     = "recreated"      // deleted and created again by the same answer
+	ruleEvidence      = "evidence"       // nothing that it cites stands up
+	ruleQuota         = decide.RuleQuota // beyond the creates of a run or the memories of a group
 )
 
 // line is a proposal whose ids, evidence and statement have been verified.
@@ -27,6 +28,7 @@ type line struct {
 	proposal
 	target   *reverie.HeadState // nil for a create
 	evidence []reverie.Evidence
+	quoted   bool   // a new message was quoted, not only named
 	hash     string // of the statement, for create and update
 }
 
@@ -40,7 +42,7 @@ type checked struct {
 	refused  []reverie.Refusal
 }
 
-// check holds the proposals against the sheet. It is pure: the same sheet and
+// check holds the proposals against the sheet, for all but room. It is pure: the same sheet and
 // proposals always give the same result.
 func check(s *sheet, proposals []proposal, refused []reverie.Refusal) checked {
 	c := &checker{sheet: s, byHandle: map[string]*reverie.HeadState{}}
@@ -70,8 +72,11 @@ type checker struct {
 }
 
 func (c *checker) refuse(p proposal, rule, detail string) {
-	c.refused = append(c.refused, reverie.Refusal{Line: p.line, Action: string(p.action),
-		Handle: reverie.Excerpt(p.oldID, 40), Rule: rule, Detail: detail})
+	c.refused = append(c.refused, p.refusal(rule, detail))
+}
+
+func (p proposal) refusal(rule, detail string) reverie.Refusal {
+	return reverie.Refusal{Line: p.line, Action: string(p.action), Handle: reverie.Excerpt(p.oldID, 40), Rule: rule, Detail: detail}
 }
 
 // line checks one proposal by itself.
@@ -87,8 +92,7 @@ func (c *checker) line(p proposal) (line, bool) {
 		c.refuse(p, ruleUnknownID, "no active memory of this group has this id")
 		return l, false
 	}
-	var verified bool
-	l.evidence, verified = c.evidence(p)
+	l.evidence, l.quoted = c.evidence(p)
 	switch p.action {
 	case reverie.ActionCreate, reverie.ActionUpdate:
 		var broken *reverie.StatementError
@@ -102,7 +106,7 @@ func (c *checker) line(p proposal) (line, bool) {
 		}
 		l.hash = reverie.ContentHash(p.statement)
 	case reverie.ActionDelete:
-		if !verified && !c.stale(*l.target) {
+		if !l.quoted && !c.stale(*l.target) {
 			l.reason = heldDelete(l.reason)
 			c.held = append(c.held, l)
 			return l, false
@@ -307,39 +311,38 @@ func (c *checker) keepHeld(hash string) {
 	})
 }
 
-// settleCreates accepts the lines, and the creates among them as far as there is
-// room.
+// settleCreates accepts the lines, each statement once. Whether there is room for
+// what they create is known only when decide has made some of them updates or
+// support.
 func (c *checker) settleCreates(lines []line, stands, planned map[string]bool) {
-	creates, room := 0, c.maxActive-len(c.state.Heads)
 	for _, l := range lines {
-		if l.action == reverie.ActionDelete {
-			room++
-		}
-	}
-	for _, l := range lines {
-		if l.action == reverie.ActionCreate && !stands[l.hash] { // decide makes one that stands a keep, which costs no room
+		if l.action == reverie.ActionCreate && !stands[l.hash] { // decide makes one that stands a keep
 			if planned[l.hash] {
 				c.refuse(l.proposal, ruleRepeated, "the answer has already written this statement")
 				continue
 			}
-			if reason := c.full(creates, room); reason != "" {
-				c.refuse(l.proposal, ruleQuota, reason)
-				continue
-			}
-			creates++
 			planned[l.hash] = true
 		}
 		c.accepted = append(c.accepted, l)
 	}
 }
 
-// full says why no further create is taken, or nothing.
-func (c *checker) full(creates, room int) string {
-	switch {
-	case creates >= c.createsLeft:
-		return "the run has made as many creates as it may"
-	case creates >= room:
-		return fmt.Sprintf("the group has %d active memories and may have %d; merge some first", len(c.state.Heads), c.maxActive)
+// room says why no further create is taken after so many, or nothing; deletes
+// that the creates themselves bring are freed.
+func (s *sheet) room(accepted []line) func(created, freed int) string {
+	room := s.maxActive - len(s.state.Heads)
+	for _, l := range accepted {
+		if l.action == reverie.ActionDelete {
+			room++
+		}
 	}
-	return ""
+	return func(created, freed int) string {
+		switch {
+		case created >= s.createsLeft:
+			return "the run has made as many creates as it may"
+		case created-freed >= room:
+			return fmt.Sprintf("the group has %d active memories and may have %d; merge some first", len(s.state.Heads), s.maxActive)
+		}
+		return ""
+	}
 }

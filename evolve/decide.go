@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
+	"strings"
 
 	"reverie"
 	"reverie/decide"
@@ -14,127 +14,66 @@ import (
 // lines into the steps of a plan, and holds the plan whole where it would change
 // too much at once.
 func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, error) {
-	var facts []decide.Fact
-	for _, l := range c.accepted {
-		if l.action == reverie.ActionCreate {
-			facts = append(facts, decide.Fact{Kind: reverie.KindGroup, Statement: l.statement, ContentHash: l.hash})
-		}
-	}
-	decisions, err := r.Decider.Decide(ctx, remaining(s.state.Heads, c.accepted), facts)
+	req := r.request(s, c)
+	result, err := r.Decider.Decide(ctx, req)
 	if err != nil {
-		return reverie.Plan{}, fmt.Errorf("decide on %d new statements of group %q: %w", len(facts), r.req.GroupID, err)
+		return reverie.Plan{}, fmt.Errorf("decide on the new statements of group %q: %w", r.req.GroupID, err)
+	}
+	s.compared, r.mute = result.Asked, result.Mute
+	for _, w := range result.Warnings {
+		r.warn(w)
 	}
 	plan := reverie.Plan{GroupID: r.req.GroupID, RunID: r.row.ID, ChunkNo: s.no, Kind: reverie.KindGroup,
-		Outcomes: outcomes(s, c), Refusals: c.refused}
-	supported := map[string]int{} // lineage -> its step, so that support of one memory comes together
-	for _, l := range c.accepted {
-		if l.action == reverie.ActionCreate {
-			d := decisions[0]
-			decisions = decisions[1:]
-			if d.Verdict == decide.None {
-				l.action, l.target = reverie.ActionKeep, &d.Target
-			}
-		}
-		if l.action == reverie.ActionKeep {
-			if len(l.evidence) == 0 {
-				continue
-			}
-			if i, twice := supported[l.target.LineageID]; twice {
-				l.evidence = union(plan.Steps[i].Evidence, l.evidence)
-				plan.Steps[i] = step(l)
-				continue
-			}
-			supported[l.target.LineageID] = len(plan.Steps)
-		}
-		plan.Steps = append(plan.Steps, step(l))
+		Steps: result.Steps, Held: result.Held, Decisions: result.Decisions, Refusals: c.refused, Impressions: r.Impressions}
+	for _, dropped := range result.Dropped {
+		plan.Refusals = append(plan.Refusals, c.accepted[dropped.Line].refusal(dropped.Rule, dropped.Detail))
 	}
-	for _, l := range c.held {
-		plan.Held = append(plan.Held, step(l))
-		plan.HeldReason = "deletes without a verified quote, of memories that are not stale"
-	}
+	plan.Outcomes = outcomes(s, plan)
+	plan.HeldReason = heldReason(c, result)
 	holdMassChange(&plan, r.stats, s.state.Heads, r.Limits)
 	return plan, nil
 }
 
-// union is all the evidence of two lines on one memory, each message once.
-func union(a, b []reverie.Evidence) []reverie.Evidence {
-	all := slices.Clip(a)
-	for _, e := range b {
-		if !slices.ContainsFunc(a, func(have reverie.Evidence) bool { return have.MessageID == e.MessageID }) {
-			all = append(all, e)
+// request hands the lines to the decider: first the accepted ones, then those
+// that wait for a person. What the model was shown it has compared itself.
+func (r *run) request(s *sheet, c checked) decide.Request {
+	req := decide.Request{GroupID: r.req.GroupID, RunID: r.row.ID, ChunkNo: s.no, Kind: reverie.KindGroup, Language: s.language,
+		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Full: s.room(c.accepted), Asked: r.stats.Compared, Mute: r.mute}
+	if !r.req.DryRun && r.hold != nil {
+		req.Lease = r.hold.Lease
+	}
+	if !r.CompareShown {
+		req.Exempt = make(map[string]bool, len(s.shown))
+		for _, h := range s.shown {
+			req.Exempt[h.ID] = true
 		}
 	}
-	return all
+	for _, l := range c.accepted {
+		req.Lines = append(req.Lines, l.wanted(false))
+	}
+	for _, l := range c.held {
+		req.Lines = append(req.Lines, l.wanted(true))
+	}
+	return req
 }
 
-// remaining are the heads that the accepted lines neither delete nor rewrite.
-func remaining(heads []reverie.HeadState, accepted []line) []reverie.HeadState {
-	leaving := map[string]bool{}
-	for _, l := range accepted {
-		if l.action == reverie.ActionDelete || l.action == reverie.ActionUpdate {
-			leaving[l.target.ID] = true
-		}
-	}
-	var rest []reverie.HeadState
-	for _, h := range heads {
-		if !leaving[h.ID] {
-			rest = append(rest, h)
-		}
-	}
-	return rest
+// wanted is a checked line as the decider takes it.
+func (l line) wanted(held bool) decide.Line {
+	return decide.Line{Action: l.action, Target: l.target, Statement: l.statement, ContentHash: l.hash,
+		Tags: l.tags, Reason: l.reason, Evidence: l.evidence, Quoted: l.quoted, Held: held}
 }
 
-// step is a checked line as a write. Strength grows with each local date on
-// which the lineage has evidence for the first time.
-func step(l line) reverie.Step {
-	s := reverie.Step{Action: l.action, Tags: l.tags, Reason: l.reason, Evidence: l.evidence}
-	known := map[string]bool{}
-	if l.target == nil {
-		s.LineageID, s.MemoryID = reverie.NewID(), reverie.NewID()
-		s.Statement, s.ContentHash = l.statement, l.hash
-		s.Strength, s.LastSupportedAt = support(-1, time.Time{}, known, l.evidence)
-		return s
+// heldReason says to a person why some lines are held.
+func heldReason(c checked, result decide.Result) string {
+	var reasons []string
+	if len(c.held) > 0 {
+		reasons = append(reasons, "deletes without a verified quote, of memories that are not stale")
 	}
-	s.LineageID, s.OldStatement = l.target.LineageID, l.target.Statement
-	s.Head = reverie.Head{MemoryID: l.target.ID, Version: l.target.Version}
-	if l.action == reverie.ActionDelete {
-		s.Tags = nil
-		return s
-	}
-	for _, d := range l.target.SupportDates {
-		known[d] = true
-	}
-	s.Strength, s.LastSupportedAt = support(l.target.Strength, l.target.LastSupportedAt, known, l.evidence)
-	if l.action == reverie.ActionUpdate {
-		s.MemoryID, s.Statement, s.ContentHash = reverie.NewID(), l.statement, l.hash
-		if len(s.Tags) == 0 {
-			s.Tags = l.target.Tags
-		}
-	}
-	return s
-}
-
-// support returns strength and time of last support after evidence. A strength
-// below 0 is a memory's birth.
-func support(strength float64, last time.Time, known map[string]bool, evidence []reverie.Evidence) (float64, time.Time) {
-	dates := 0
-	for _, e := range evidence {
-		if !known[e.LocalDate] {
-			known[e.LocalDate] = true
-			dates++
-		}
-		if e.SentAt.After(last) {
-			last = e.SentAt
-		}
-	}
-	if strength < 0 {
-		return reverie.Reinforce(reverie.TentativeStrength, dates-1), last
-	}
-	return reverie.Reinforce(strength, dates), last
+	return strings.Join(append(reasons, result.HeldReasons...), "; ")
 }
 
 // outcomes says what becomes of each message of the chunk.
-func outcomes(s *sheet, c checked) map[string]reverie.Outcome {
+func outcomes(s *sheet, plan reverie.Plan) map[string]reverie.Outcome {
 	out := make(map[string]reverie.Outcome, len(s.state.Pending))
 	for _, m := range s.fresh {
 		out[m.ID] = reverie.OutcomeConsidered
@@ -142,9 +81,9 @@ func outcomes(s *sheet, c checked) map[string]reverie.Outcome {
 	for _, m := range s.filtered {
 		out[m.ID] = reverie.OutcomeFiltered
 	}
-	for _, lines := range [][]line{c.accepted, c.held} {
-		for _, l := range lines {
-			for _, e := range l.evidence {
+	for _, steps := range [][]reverie.Step{plan.Steps, plan.Held} {
+		for _, step := range steps {
+			for _, e := range step.Evidence {
 				if _, fresh := out[e.MessageID]; fresh {
 					out[e.MessageID] = reverie.OutcomeCited
 				}
@@ -174,8 +113,18 @@ func holdMassChange(plan *reverie.Plan, stats reverie.Stats, heads []reverie.Hea
 	if all {
 		plan.HeldReason = fmt.Sprintf("the run would delete or rewrite all %d memories of the group", stats.Base)
 	}
-	plan.Held, plan.HeldAll = append(plan.Steps, plan.Held...), true
-	plan.Steps = nil
+	holdAll(plan)
+}
+
+// holdAll holds the whole plan. Support of a memory that a held line deletes goes:
+// a person lets all pass or nothing.
+func holdAll(plan *reverie.Plan) {
+	deleted := map[string]bool{}
+	for _, step := range plan.Held {
+		deleted[step.LineageID] = true
+	}
+	steps := slices.DeleteFunc(plan.Steps, func(step reverie.Step) bool { return deleted[step.LineageID] })
+	plan.Held, plan.HeldAll, plan.Steps = append(steps, plan.Held...), true, nil
 }
 
 // touched counts the deletes and rewrites of versions that the run did not write

@@ -52,9 +52,10 @@ type Embeddings interface {
 	Key() string // model@dims
 }
 
-// Decider says of each new statement whether the group has it already.
+// Decider says of each new statement whether the group has it already, and
+// turns lines into steps.
 type Decider interface {
-	Decide(ctx context.Context, heads []reverie.HeadState, facts []decide.Fact) ([]decide.Decision, error)
+	Decide(ctx context.Context, req decide.Request) (decide.Result, error)
 }
 
 // Hold is the group's lease, as its holder has it. While fn runs, Exclusive

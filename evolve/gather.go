@@ -31,6 +31,7 @@ type sheet struct {
 	createsLeft int
 	maxActive   int
 	prompt      prompts.Rendered
+	compared    int // questions that the run has asked to compare facts, this chunk's included
 }
 
 // gather reads the group and its oldest pending messages, and chooses what to

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie"
+	"reverie/decide"
 )
 
 // HeldStore is what approving a held plan reads and writes.
@@ -98,11 +99,7 @@ func recheck(heads []reverie.HeadState, held reverie.HeldPlan, maxActive int) (s
 			continue
 		}
 		if h, ok := byLineage[s.LineageID]; ok && s.Action != reverie.ActionDelete {
-			known := map[string]bool{}
-			for _, d := range h.SupportDates {
-				known[d] = true
-			}
-			s.Strength, s.LastSupportedAt = support(h.Strength, h.LastSupportedAt, known, s.Evidence)
+			s.Strength, s.LastSupportedAt = decide.Strengthen(h, s.Evidence)
 		}
 		steps = append(steps, s)
 	}

@@ -51,6 +51,7 @@ func (r *run) shadowApply(s *sheet, plan reverie.Plan) {
 			h.ID, h.Version = step.MemoryID, h.Version+1
 		}
 		h.Statement, h.ContentHash, h.Tags, h.UpdatedAt, h.RunID = step.Statement, step.ContentHash, step.Tags, r.now, &runID
+		h.EmbeddingModel = "" // nothing is stored that could be found
 	}
 	r.shadow.heads = heads
 }
