@@ -8,10 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie"
-	"reverie/llm"
 )
-
-var _ llm.Journal = (*world)(nil)
 
 func TestAnswersAreKept(t *testing.T) {
 	w := newWorld(t)

@@ -15,9 +15,21 @@ const (
 		join runs r on r.group_id = c.group_id and r.run_id = c.run_id
 		where c.group_id = $1 and c.run_id = $2 and c.chunk_no = $3 for update`
 
-	consumeQuery = `update messages m set run_id = $2::uuid, outcome = u.outcome
-		from unnest($3::text[], $4::text[]) as u (id, outcome)
-		where m.group_id = $1 and m.message_id = u.id and m.run_id is null and m.outcome is null`
+	// What was shown waits for the impression job next, where people and things
+	// are followed. A message that is consumed once more is not used once more.
+	consumeQuery = `with consumed as (
+			update messages m set run_id = $2::uuid, outcome = u.outcome
+			from unnest($3::text[], $4::text[]) as u (id, outcome)
+			where m.group_id = $1 and m.message_id = u.id and m.run_id is null and m.outcome is null
+			returning m.message_id, m.sent_at, m.role, m.outcome),
+		queued as (
+			insert into message_uses (group_id, job, message_id, sent_at)
+			select $1, 'impression', message_id, sent_at from consumed
+			where outcome <> 'filtered' and role <> 'tool' and (
+				select g.impressions = 'on' or g.impressions = '' and $5::bool from groups g where g.group_id = $1)
+			order by message_id
+			on conflict (group_id, job, message_id) do nothing)
+		select count(*) from consumed`
 
 	finishChunkQuery = `with c as (
 			update run_chunks set status = $4, refusals = $5::jsonb where group_id = $1 and run_id = $2 and chunk_no = $3)
@@ -26,8 +38,10 @@ const (
 
 // Apply writes what one chunk decided, in one transaction whose number of
 // statements does not depend on the plan's size: versions, change log, evidence,
-// outcomes of messages, what is held, the chunk's status and the run's stats.
-// It returns the changes, support not among them.
+// decisions, outcomes of messages, what is held, the chunk's status and the run's
+// stats. Where people and things are followed, the messages that were shown wait
+// for the impression job from here on. It returns the changes, support not among
+// them.
 //
 // Nothing is written and the error is reverie.ErrLeaseLost when another holder
 // took the lease; reverie.ErrConflict when a head has moved, a statement's twin
@@ -44,11 +58,18 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 	if err := checkSteps(plan.Steps); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
+	if err := checkDecisions(plan.Decisions); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	prepare := append([]string{extendLeaseQuery, lockChunkQuery, consumeQuery, finishChunkQuery}, stepQueries...)
+	if len(plan.Decisions) > 0 {
+		prepare = append(prepare, insertDecisionsQuery)
+	}
 	var list []reverie.Change
 	err := s.run(ctx, work{
 		what:    what,
 		byKey:   true,
-		prepare: append([]string{extendLeaseQuery, lockChunkQuery, consumeQuery, finishChunkQuery}, stepQueries...),
+		prepare: prepare,
 		do: func(ctx context.Context, t *tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
@@ -78,9 +99,13 @@ func (s *Store) applyPlan(ctx context.Context, t *tx, plan reverie.Plan) ([]reve
 	if status.Run != string(reverie.RunRunning) {
 		return nil, fmt.Errorf("the run has ended as %s: %w", status.Run, reverie.ErrConflict)
 	}
+	at := s.now()
 	list, err := s.writeSteps(ctx, t, &batch{groupID: plan.GroupID, runID: plan.RunID, chunkNo: plan.ChunkNo,
-		kind: plan.Kind, at: s.now(), steps: plan.Steps})
+		kind: plan.Kind, at: at, steps: plan.Steps})
 	if err != nil {
+		return nil, err
+	}
+	if err := insertDecisions(ctx, t, plan, at); err != nil {
 		return nil, err
 	}
 	if err := consume(ctx, t, plan); err != nil {
@@ -108,7 +133,8 @@ func consume(ctx context.Context, t *tx, plan reverie.Plan) error {
 	for _, id := range ids {
 		outcomes = append(outcomes, string(plan.Outcomes[id]))
 	}
-	n, err := t.exec(ctx, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes)
+	var n int
+	err := t.get(ctx, &n, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes, plan.Impressions)
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of the chunk's %d messages are no longer pending: %w", len(ids)-n, len(ids), reverie.ErrConflict)
 	}

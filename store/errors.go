@@ -48,6 +48,12 @@ var because = map[string]string{
 	"memories_weight":                      "weight must be within 0..2",
 	"memories_statement":                   "a statement has 1 to 500 characters",
 	"memories_embedding":                   "an embedding needs its model, as name@dims",
+	"entity_names_account":                 "that account is another entity's already; read the group again",
+	"entity_names_once":                    "the entity bears that name already; read the group again",
+	"entity_claims_one_text":               "the entity has that claim already; read the group again",
+	"entity_claims_one_head":               "that claim has an active version already; read the group again",
+	"decisions_group_id_memory_id_fkey":    "a decision names a memory that its plan does not make and the group does not have",
+	"decisions_group_id_target_id_fkey":    "a decision acts on a memory that the group does not have",
 }
 
 func asAnswer(err error) *pq.Error {

@@ -74,7 +74,8 @@ func (s *Store) hold(ctx context.Context, t *tx, plan reverie.Plan) error {
 
 // ApplyHeld applies those steps of a waiting plan that a person approved, under
 // the same checks as [Store.Apply], and adds the refused lines to its chunk. The
-// plan is approved with it, and the run has succeeded once no plan of it waits.
+// plan is approved with it, its decisions name the versions that they led to, and
+// the run has succeeded once no plan of it waits.
 // A plan that no longer waits is reverie.ErrConflict.
 func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) ([]reverie.Change, error) {
 	what := fmt.Sprintf("approve what chunk %d of run %s holds", held.ChunkNo, held.RunID)
@@ -127,14 +128,7 @@ func (s *Store) approve(ctx context.Context, t *tx, held reverie.HeldPlan, steps
 	if err != nil {
 		return nil, err
 	}
-	refusals, err := refusalsJSON(refused)
-	if err != nil {
-		return nil, err
-	}
-	_, err = t.exec(ctx, `with h as (update held_plans set status = 'approved' where group_id = $1 and run_id = $2 and chunk_no = $3)
-		update run_chunks set refusals = refusals || $4::jsonb where group_id = $1 and run_id = $2 and chunk_no = $3`,
-		held.GroupID, held.RunID, held.ChunkNo, refusals)
-	if err != nil {
+	if err := setApproved(ctx, t, held, steps, refused); err != nil {
 		return nil, err
 	}
 	return list, approveRun(ctx, t, held, func(st *reverie.Stats) {

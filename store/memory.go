@@ -106,6 +106,8 @@ func getHead(ctx context.Context, t *tx, groupID, lineageID string) (memoryRow, 
 	return row, one(err, "lineage %s", lineageID)
 }
 
+const lineageQuery = `select ` + memoryColumns + ` from memories where group_id = $1 and lineage_id = $2 order by version`
+
 // History returns all versions of the lineage that the given version, old or
 // new, belongs to, oldest first. An empty groupID looks in all groups.
 func (s *Store) History(ctx context.Context, groupID, memoryID string) ([]reverie.Memory, error) {
@@ -116,8 +118,7 @@ func (s *Store) History(ctx context.Context, groupID, memoryID string) ([]reveri
 		if err != nil {
 			return err
 		}
-		return t.list(ctx, &rows, `select `+memoryColumns+` from memories
-			where group_id = $1 and lineage_id = $2 order by version`, m.GroupID, m.LineageID)
+		return t.list(ctx, &rows, lineageQuery, m.GroupID, m.LineageID)
 	}})
 	return memories(rows), err
 }

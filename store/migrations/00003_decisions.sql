@@ -43,3 +43,6 @@ create table decisions (
     constraint decisions_basis check (basis in ('hash', 'none', 'shown', 'compared', 'fallback'))
 );
 create index decisions_memory on decisions (group_id, memory_id) where memory_id is not null;
+
+-- What befell a version, for whoever asks why a memory says what it says.
+create index memory_change_log_memory on memory_change_log (group_id, memory_id);

@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// Rows of one instant are told apart by what they did: a version is made before
+	// anything befalls it.
+	befellQuery = `select ` + changeColumns + `, coalesce(chunk_no, 0) as chunk_no from memory_change_log
+		where group_id = $1 and memory_id = any ($2::uuid[])
+		order by created_at, old_id is not distinct from memory_id, change_id`
+
+	lineageEvidenceQuery = `select memory_id, action, run_id, created_at, message_id, author_id, author, quote, sent_at,
+			to_char(local_date, 'YYYY-MM-DD') as local_date
+		from memory_evidence where group_id = $1 and lineage_id = $2 and withdrawn_at is null
+		order by created_at, evidence_no`
+
+	decidedQuery = `select ` + decisionColumns + ` from decisions where group_id = $1 and memory_id = any ($2::uuid[])
+		order by created_at, run_id, chunk_no, decision_no`
+
+	runsByIDQuery = `select ` + runColumns + ` from runs where group_id = $1 and run_id = any ($2::uuid[])`
+)
+
+// evidenceRow is a row of memory_evidence: what a step of a run rests on.
+type evidenceRow struct {
+	MemoryID  string    `db:"memory_id"`
+	Action    string    `db:"action"`
+	RunID     *string   `db:"run_id"`
+	CreatedAt time.Time `db:"created_at"`
+	MessageID string    `db:"message_id"`
+	AuthorID  string    `db:"author_id"`
+	Author    string    `db:"author"`
+	Quote     string    `db:"quote"`
+	SentAt    time.Time `db:"sent_at"`
+	LocalDate string    `db:"local_date"`
+}
+
+func (r evidenceRow) evidence() reverie.Evidence {
+	return reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID, Author: r.Author, Quote: r.Quote,
+		SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate}
+}
+
+// befellRow is a row of the change log with the chunk that wrote it.
+type befellRow struct {
+	changeRow
+	ChunkNo int `db:"chunk_no"`
+}
+
+// made tells whether the change made the version that it names: all others leave
+// the head as it is, or end it.
+func (r befellRow) made() bool { return r.OldID == nil || *r.OldID != r.MemoryID }
+
+// lineage is what the database holds of a lineage, as it is put together to a
+// reverie.Why.
+type lineage struct {
+	versions  []memoryRow
+	changes   []befellRow
+	evidence  []evidenceRow
+	decisions []decisionRow
+	runs      map[string]reverie.Run
+}
+
+// Why returns what stands behind the lineage that the given version, old or new,
+// belongs to, oldest version first. Evidence of runs that were taken back is not
+// among it: it supports nothing any more. An empty groupID looks in all groups. A
+// version that does not exist, or is another group's, is reverie.ErrNotFound.
+func (s *Store) Why(ctx context.Context, groupID, memoryID string) (reverie.Why, error) {
+	var why reverie.Why
+	err := s.run(ctx, work{what: "read what stands behind a memory", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		asked, err := getMemory(ctx, t, groupID, memoryID)
+		if err != nil {
+			return err
+		}
+		l, err := readLineage(ctx, t, asked.GroupID, asked.LineageID)
+		if err != nil {
+			return err
+		}
+		why, err = l.why()
+		return err
+	}})
+	return why, err
+}
+
+func readLineage(ctx context.Context, t *tx, groupID, lineageID string) (lineage, error) {
+	l := lineage{runs: map[string]reverie.Run{}}
+	if err := t.list(ctx, &l.versions, lineageQuery, groupID, lineageID); err != nil {
+		return l, err
+	}
+	var ids, runIDs pq.StringArray
+	for _, v := range l.versions {
+		ids = append(ids, v.ID)
+	}
+	if err := t.list(ctx, &l.changes, befellQuery, groupID, ids); err != nil {
+		return l, err
+	}
+	if err := t.list(ctx, &l.evidence, lineageEvidenceQuery, groupID, lineageID); err != nil {
+		return l, err
+	}
+	if err := t.list(ctx, &l.decisions, decidedQuery, groupID, ids); err != nil {
+		return l, err
+	}
+	for _, c := range l.changes {
+		if c.RunID != nil && c.made() {
+			runIDs = append(runIDs, *c.RunID)
+		}
+	}
+	var runs []runRow
+	if err := t.list(ctx, &runs, runsByIDQuery, groupID, runIDs); err != nil {
+		return l, err
+	}
+	for _, r := range runs {
+		run, err := r.run()
+		if err != nil {
+			return l, err
+		}
+		l.runs[run.ID] = run
+	}
+	return l, nil
+}
+
+// why sorts what is there by version.
+func (l lineage) why() (reverie.Why, error) {
+	why := reverie.Why{Versions: make([]reverie.WhyVersion, len(l.versions))}
+	at := make(map[string]*reverie.WhyVersion, len(l.versions))
+	for i, v := range l.versions {
+		why.Memory = v.memory()
+		why.Versions[i] = reverie.WhyVersion{Memory: why.Memory, Reason: v.ChangeSummary, Evidence: []reverie.Evidence{},
+			Decisions: []reverie.Decision{}, Later: []reverie.WhyLater{}}
+		at[v.ID] = &why.Versions[i]
+	}
+	for _, r := range l.changes {
+		change, err := r.change()
+		if err != nil {
+			return why, err
+		}
+		v := at[r.MemoryID]
+		if r.made() {
+			v.Action, v.Reason, v.ChunkNo = change.Action, change.Summary, r.ChunkNo
+			if run, ok := l.runs[runOf(r.RunID)]; ok {
+				v.Run = &run
+			}
+			continue
+		}
+		v.Later = append(v.Later, reverie.WhyLater{Action: change.Action, Reason: change.Summary, RunID: runOf(r.RunID),
+			Evidence: change.Evidence, At: change.CreatedAt})
+	}
+	for _, e := range l.evidence {
+		addEvidence(at[e.MemoryID], e)
+	}
+	for _, d := range l.decisions {
+		decision, err := d.decision()
+		if err != nil {
+			return why, err
+		}
+		v := at[*d.MemoryID]
+		v.Decisions = append(v.Decisions, decision)
+	}
+	for i := range why.Versions {
+		slices.SortStableFunc(why.Versions[i].Later, func(a, b reverie.WhyLater) int { return a.At.Compare(b.At) })
+	}
+	return why, nil
+}
+
+// addEvidence adds a piece of evidence to what it is for: the version's own, or
+// the support that a run gave it later. What a deletion rests on stands in the
+// change log.
+func addEvidence(v *reverie.WhyVersion, e evidenceRow) {
+	switch reverie.Action(e.Action) {
+	case reverie.ActionCreate, reverie.ActionUpdate:
+		v.Evidence = append(v.Evidence, e.evidence())
+	case reverie.ActionKeep:
+		at, run := e.CreatedAt.UTC(), runOf(e.RunID)
+		i := slices.IndexFunc(v.Later, func(w reverie.WhyLater) bool {
+			return w.Action == reverie.ActionKeep && w.RunID == run && w.At.Equal(at)
+		})
+		if i < 0 {
+			i = len(v.Later)
+			v.Later = append(v.Later, reverie.WhyLater{Action: reverie.ActionKeep, RunID: run, At: at})
+		}
+		v.Later[i].Evidence = append(v.Later[i].Evidence, e.evidence())
+	}
+}
+
+// runOf is a run's id, "" for a person's.
+func runOf(id *string) string {
+	if id == nil {
+		return ""
+	}
+	return *id
+}
