@@ -18,6 +18,7 @@ type cast struct {
 	// are unique: where two accounts of the chunk, or of the index, share a name,
 	// each is shown with a number behind it (Alex#1).
 	labels map[string]string
+	order  []string // author ids, as they first appear
 }
 
 // account is one author of the chunk.
@@ -49,10 +50,18 @@ type rules struct {
 	minEvidence   int // messages that must speak of a name without an account
 }
 
+// piece is an observation as it came: a fresh one, or one that waits.
+type piece struct {
+	reverie.Observation
+	waits string // id of the waiting observation, "" for a fresh one
+}
+
 // merged is what all batches, and earlier runs, observed of one subject.
 type merged struct {
 	reverie.Observation
-	parts []string // ids of the waiting observations that are part of it
+	parts  []string // ids of the waiting observations that are part of it, sorted
+	fresh  bool     // something of it was observed now
+	pieces []piece  // what it was put together from
 }
 
 // resolved is an observation whose subject is settled: exactly one of entityID,

@@ -1,0 +1,133 @@
+package impression
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"reverie"
+	"reverie/prompts"
+)
+
+// What is shown of one thing at most. Quotes are verified against whole texts.
+const (
+	maxShownText    = 6000 // characters of a message
+	maxShownAliases = 5
+	maxKnownTokens  = 300 // of what is known of a subject
+)
+
+// views turns subjects and messages into what the model sees.
+type views struct {
+	loc      *time.Location
+	cast     *cast
+	known    *directory
+	entities map[string]reverie.Entity // what is known, by id
+}
+
+// messages shows a batch's messages, numbered from 1, under their authors'
+// labels.
+func (v views) messages(list []reverie.Message) []prompts.MessageView {
+	numbers := map[string]int{}
+	for i, m := range list {
+		numbers[m.ID] = i + 1
+	}
+	shown := make([]prompts.MessageView, len(list))
+	for i, m := range list {
+		shown[i] = v.message(i+1, numbers[m.ReplyTo], m)
+	}
+	return shown
+}
+
+func (v views) message(n, replyTo int, m reverie.Message) prompts.MessageView {
+	view := prompts.MessageView{ID: n, Time: m.SentAt.In(v.loc).Format(time.RFC3339), Author: m.Author,
+		ReplyTo: replyTo, Text: reverie.Excerpt(m.Text, maxShownText)}
+	if a := v.cast.accounts[m.AuthorID]; a != nil {
+		view.Author = a.label
+	}
+	if m.Role != reverie.RoleUser {
+		view.Role = string(m.Role)
+	}
+	return view
+}
+
+// subject shows a subject with its other names and what is known of it.
+func (v views) subject(s subject) prompts.SubjectView {
+	view := prompts.SubjectView{Name: s.label, Kind: string(s.kind)}
+	var names []string
+	if a := v.cast.accounts[s.account]; a != nil {
+		names = a.names
+	}
+	if e := v.known.entries[s.entityID]; e != nil {
+		names = slices.Concat(names, e.names())
+	}
+	seen := map[string]bool{reverie.NameKey(s.label): true, bare(s.label): true}
+	for _, name := range names {
+		if key := reverie.NameKey(name); !seen[key] && len(view.Aliases) < maxShownAliases {
+			seen[key], view.Aliases = true, append(view.Aliases, name)
+		}
+	}
+	view.Known = v.claims(v.entities[s.entityID].Claims)
+	return view
+}
+
+// claims shows the strongest claims, nil where there are none: a person's own
+// words before what others say.
+func (v views) claims(list []reverie.Claim) *prompts.KnownView {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b reverie.Claim) int {
+		return cmp.Or(rank(b.Self)-rank(a.Self), cmp.Compare(b.Strength, a.Strength),
+			b.LastSupportedAt.Compare(a.LastSupportedAt), cmp.Compare(a.LineageID, b.LineageID))
+	})
+	known, left, some := prompts.KnownView{Features: map[string]string{}}, maxKnownTokens, false
+	for _, c := range list {
+		if left -= reverie.EstimateTokens(c.Name) + reverie.EstimateTokens(c.Value) + 4; left < 0 {
+			break
+		}
+		some = true
+		switch c.Aspect {
+		case reverie.AspectImpression:
+			if !slices.Contains(known.Impressions, c.Value) {
+				known.Impressions = append(known.Impressions, c.Value)
+			}
+		case reverie.AspectFeature:
+			if _, said := known.Features[c.Name]; !said {
+				known.Features[c.Name] = c.Value
+			}
+		case reverie.AspectRelation:
+			known.Relations = append(known.Relations, prompts.RelationView{Kind: c.Name, Target: v.target(c)})
+		}
+	}
+	if !some {
+		return nil
+	}
+	return &known
+}
+
+func rank(self bool) int {
+	if self {
+		return 1
+	}
+	return 0
+}
+
+// target is a relation's target under its label, or as it was named.
+func (v views) target(c reverie.Claim) string {
+	if c.TargetID != nil && v.known.entries[*c.TargetID] != nil {
+		for _, id := range v.known.entries[*c.TargetID].accounts {
+			if a := v.cast.accounts[id]; a != nil {
+				return a.label
+			}
+		}
+	}
+	return c.Value
+}
+
+// tokens estimates what a view costs.
+func tokens(view any) int {
+	raw, err := json.Marshal(view)
+	if err != nil { // strings, numbers and maps of them always encode
+		panic(err)
+	}
+	return reverie.EstimateTokens(string(raw)) + 1
+}
