@@ -150,15 +150,16 @@ func parseShard(s string) (jobs.Shard, error) {
 func (a *app) backfillRuns(ctx, work context.Context, p *evolve.Pipeline, f backfillFlags, shard jobs.Shard, est estimate) error {
 	progress := a.newProgress(est.Windows)
 	defer progress.end()
-	batch := &fanOut{app: a, pipeline: p, plan: jobs.Dates(a.store, f.from, f.to, a.now), shard: shard, group: f.group, ignoreRetry: true,
+	out := show{a, reverie.JobEvolve, f.json}
+	batch := &fanOut{app: a, job: evolveJob(p, 0), plan: jobs.Dates(a.store, f.from, f.to, a.now), shard: shard, group: f.group, ignoreRetry: true,
 		show: func(e windowEnd) {
 			progress.clear()
-			a.showWindow(e, f.json)
+			out.window(e)
 			progress.add()
 		},
 		showGroup: func(r jobs.GroupResult) {
 			progress.clear()
-			a.showGroup(r, f.json)
+			out.group(r)
 		}}
 	if f.replay {
 		again := &replay{app: a, flags: f}
@@ -169,7 +170,7 @@ func (a *app) backfillRuns(ctx, work context.Context, p *evolve.Pipeline, f back
 	if f.replay && err != nil {
 		fmt.Fprintln(a.stderr, "reverie: to go on, give the same command without --replay: with it, what was evolved anew would be taken back again")
 	}
-	return errors.Join(a.showSummary(summary, err, "nothing is left to do", f.json), fanOutError(ctx, summary, err))
+	return errors.Join(out.summary(summary, err, "nothing is left to do"), fanOutError(ctx, summary, err))
 }
 
 // estimate is what a backfill is thought to take.
@@ -203,7 +204,7 @@ func (a *app) estimate(ctx context.Context, p *evolve.Pipeline, f backfillFlags,
 	e := estimate{Model: model.Name(), Priced: model.Priced(), free: settings.Provider == providerOffline}
 	e.Priced = e.Priced || e.free
 	expect := map[string]evolve.Expectation{}
-	err = a.eachGroup(ctx, a.groupsOf(f.replay), f.group, shard, func(g reverie.DueGroup) error {
+	err = a.eachGroup(ctx, a.groupsOf(f.replay), reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.group}, shard, func(g reverie.DueGroup) error {
 		if _, err := jobs.CalendarOf(g.Group); err != nil && f.group == "" { // it fails alone, and no other group with it
 			e.Unknown++
 			fmt.Fprintf(a.stderr, "reverie: left out of the estimate: %s\n", visibleLines(err))
@@ -292,11 +293,10 @@ type dueStore interface {
 	DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error)
 }
 
-// eachGroup calls fn for every group of a shard that has pending messages, or
-// only for the one that is named.
-func (a *app) eachGroup(ctx context.Context, s dueStore, group string, shard jobs.Shard, fn func(reverie.DueGroup) error) error {
-	const page = 500
-	for q := (reverie.DueQuery{Job: reverie.JobEvolve, GroupID: group, Limit: page}); ; {
+// eachGroup calls fn for every group of a shard that a job has something to do
+// for, or only for the one that is named.
+func (a *app) eachGroup(ctx context.Context, s dueStore, q reverie.DueQuery, shard jobs.Shard, fn func(reverie.DueGroup) error) error {
+	for q.Limit = 500; ; { // a page
 		groups, err := s.DueGroups(ctx, q)
 		if err != nil {
 			return err
@@ -310,7 +310,7 @@ func (a *app) eachGroup(ctx context.Context, s dueStore, group string, shard job
 				return err
 			}
 		}
-		if len(groups) == 0 || group != "" {
+		if len(groups) == 0 || q.GroupID != "" {
 			return nil
 		}
 	}

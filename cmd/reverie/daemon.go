@@ -54,7 +54,7 @@ func (a *app) runDaemon(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("[schedule] evolve: %w: %w", reverie.ErrConfiguration, err)
 	}
-	if _, err := a.cfg.generation(string(reverie.JobEvolve)); err != nil {
+	if _, err := a.cfg.generation(useEvolve); err != nil {
 		return err
 	}
 	if err := a.open(ctx); err != nil {
@@ -68,7 +68,7 @@ func (a *app) runDaemon(ctx context.Context) error {
 	task := jobs.Task{Name: string(reverie.JobEvolve), Spec: spec, Run: func(ctx context.Context, stop <-chan struct{}) error {
 		fresh := *p
 		fresh.Prompts = a.remotePrompts(ctx, p.Prompts)
-		f := &fanOut{app: a, pipeline: &fresh, plan: jobs.Nightly(a.store, a.now, a.cfg.Jobs.MissedNights), showGroup: a.logGroup}
+		f := &fanOut{app: a, job: evolveJob(&fresh, 0), plan: jobs.Nightly(a.store, a.now, a.cfg.Jobs.MissedNights), showGroup: a.logGroup(reverie.JobEvolve)}
 		_, err := f.run(llm.WithBudget(ctx, a.budget(day)), stop)
 		return err
 	}}
@@ -99,14 +99,16 @@ func (a *app) taskDone(task string, _ time.Duration, err error) {
 	}
 }
 
-// logGroup says of a group that is not done why.
-func (a *app) logGroup(r jobs.GroupResult) {
-	level := slog.LevelInfo
-	if r.Outcome == jobs.Failed {
-		level = slog.LevelWarn
-	}
-	if r.Outcome != jobs.Done || r.Capped > 0 {
-		a.log.Log(context.Background(), level, "group "+string(r.Outcome), "job", reverie.JobEvolve, "group_id", r.GroupID,
-			"reason", r.Reason, "windows_left", r.Left, "parked", r.Parked)
+// logGroup says of a group that is not done with a job why.
+func (a *app) logGroup(job reverie.Job) func(jobs.GroupResult) {
+	return func(r jobs.GroupResult) {
+		level := slog.LevelInfo
+		if r.Outcome == jobs.Failed {
+			level = slog.LevelWarn
+		}
+		if r.Outcome != jobs.Done || r.Capped > 0 {
+			a.log.Log(context.Background(), level, "group "+string(r.Outcome), "job", job, "group_id", r.GroupID,
+				"reason", r.Reason, "windows_left", r.Left, "parked", r.Parked)
+		}
 	}
 }

@@ -51,7 +51,7 @@ func (a *app) printResult(r evolve.Result, took time.Duration, date string) {
 		head += "  " + s.dim("run "+r.RunID)
 	}
 	fmt.Fprintln(w, head)
-	fmt.Fprintf(w, "  %s\n", counts(r.Stats))
+	fmt.Fprintf(w, "  %s\n", counts(reverie.JobEvolve, r.Stats))
 	for _, c := range r.Changes {
 		a.printChange(s, c)
 	}
@@ -88,12 +88,15 @@ func (s style) status(status reverie.RunStatus) string {
 }
 
 // counts sums a run up in one line; what is zero and mostly is, is left out.
-func counts(st reverie.Stats) string {
+func counts(job reverie.Job, st reverie.Stats) string {
 	parts := []string{fmt.Sprintf("%d kept, %d updated, %d created, %d deleted", st.Kept, st.Updated, st.Created, st.Deleted)}
+	if job == reverie.JobImpression {
+		parts[0] = fmt.Sprintf("%s created, %d updated", plural(st.Created, "entity"), st.Updated)
+	}
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{st.Refused, "refused"}, {st.Held, "held"}} {
+	}{{st.Postponed, "postponed"}, {st.Refused, "refused"}, {st.Held, "held"}} {
 		if c.n > 0 {
 			parts[0] += fmt.Sprintf(", %d %s", c.n, c.what)
 		}

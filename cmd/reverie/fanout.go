@@ -6,26 +6,39 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"syscall"
 	"time"
 
 	"reverie"
-	"reverie/evolve"
 	"reverie/jobs"
 	"reverie/llm"
 )
 
-// fanOut is the evolve job over many groups, as a command or the daemon starts
-// it.
+// job is a kind of run, as fan-outs and whoever watches them see it.
+type job struct {
+	name reverie.Job
+	use  string // what its model is asked for
+	run  func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error)
+}
+
+// ended is what became of one window of one group, whatever the job.
+type ended struct {
+	runID  string // "" where nothing was begun
+	status reverie.RunStatus
+	noNew  bool // nothing waited
+	stats  reverie.Stats
+	held   []string                  // why plans are held
+	line   func(*reverie.Window) any // for --json; the window is nil where it is no date
+}
+
+// fanOut is one job over many groups, as a command or the daemon starts it.
 type fanOut struct {
 	*app
-	pipeline    *evolve.Pipeline
+	job         job
 	groups      jobs.Store // nil: the store itself
 	plan        jobs.Plan
 	prepare     func(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error
 	shard       jobs.Shard
-	group       string // only this one
-	days        int
+	group       string          // only this one
 	ignoreRetry bool            // a person asks: groups that failed lately are tried again
 	show        func(windowEnd) // what is printed of each run; one at a time
 	showGroup   func(jobs.GroupResult)
@@ -36,9 +49,10 @@ type fanOut struct {
 
 // windowEnd is how one window of one group ended.
 type windowEnd struct {
-	window reverie.Window
-	result evolve.Result
-	took   time.Duration
+	groupID string
+	window  reverie.Window
+	ended
+	took time.Duration
 }
 
 // run works on all that is due. When stop is closed nothing more is begun.
@@ -50,11 +64,11 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	after := ""
 	if f.cfg.Budget != (BudgetConfig{}) { // a spent budget must not hit the same groups every night
 		var err error
-		if after, err = f.store.LastAsked(ctx, useEvolve); err != nil {
+		if after, err = f.store.LastAsked(ctx, f.job.use); err != nil {
 			return jobs.Summary{}, err
 		}
 	}
-	runner := &jobs.Runner{Job: reverie.JobEvolve, Store: f.groups, Prepare: f.prepare, Leases: f.leases(), Concurrency: f.cfg.Jobs.Concurrency,
+	runner := &jobs.Runner{Job: f.job.name, Store: f.groups, Prepare: f.prepare, Leases: f.leases(), Concurrency: f.cfg.Jobs.Concurrency,
 		Shard: f.shard, GroupID: f.group, After: after, Plan: f.plan, Work: f.work, Rule: f.parkRule(), IgnoreRetry: f.ignoreRetry,
 		Report: f.report, Now: f.now, Log: f.log}
 	summary, err := runner.Run(ctx, stop)
@@ -63,7 +77,7 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	if finished {
 		f.settle(ctx)
 	}
-	f.metrics.FanOutDone(reverie.JobEvolve, summary.Left, summary.Parked, f.now().Sub(began), finished)
+	f.metrics.FanOutDone(f.job.name, summary.Left, summary.Parked, f.now().Sub(began), finished)
 	return summary, err
 }
 
@@ -72,13 +86,18 @@ func (a *app) parkRule() reverie.ParkRule {
 	return reverie.ParkRule{After: j.ParkAfter, RetryAfter: j.RetryAfter.Duration, MaxRetryAfter: j.MaxRetryAfter.Duration}
 }
 
-// work evolves one window of one group.
+// work does one window of one group.
 func (f *fanOut) work(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) error {
-	res, took, err := f.evolveWindow(ctx, f.pipeline, held, evolve.Request{GroupID: g.ID, Since: w.Since, Until: w.Until, Days: f.days})
+	var e ended
+	took, err := f.watched(ctx, f.job.name, g.ID, w, func(ctx context.Context) (ended, error) {
+		var err error
+		e, err = f.job.run(ctx, held, g.Group, w)
+		return e, err
+	})
 	f.printing.Lock()
 	defer f.printing.Unlock()
 	if f.show != nil && !errors.Is(err, reverie.ErrLeaseLost) { // what this process began is then another's to report
-		f.show(windowEnd{w, res, took})
+		f.show(windowEnd{g.ID, w, e, took})
 	}
 	switch {
 	case everywhere(err):
@@ -88,7 +107,7 @@ func (f *fanOut) work(ctx context.Context, held *jobs.Held, g reverie.DueGroup, 
 			return jobs.Abort(err)
 		}
 		return fmt.Errorf("%w: %w", reverie.ErrDeferred, err)
-	case err == nil && !res.NoNew:
+	case err == nil && !e.noNew:
 		f.refused = 0
 	}
 	return err
@@ -114,7 +133,7 @@ func forbidden(err error) bool {
 }
 
 func (f *fanOut) report(r jobs.GroupResult) {
-	f.metrics.GroupDone(reverie.JobEvolve, string(r.Outcome))
+	f.metrics.GroupDone(f.job.name, string(r.Outcome))
 	if f.showGroup != nil {
 		f.printing.Lock()
 		defer f.printing.Unlock()
@@ -122,27 +141,27 @@ func (f *fanOut) report(r jobs.GroupResult) {
 	}
 }
 
-// evolveWindow runs one window and tells whoever watches: metrics, traces, the
+// watched runs one window of a job and tells whoever watches: metrics, traces, the
 // tracker of errors.
-func (a *app) evolveWindow(ctx context.Context, p *evolve.Pipeline, held evolve.Hold, req evolve.Request) (evolve.Result, time.Duration, error) {
+func (a *app) watched(ctx context.Context, job reverie.Job, groupID string, w reverie.Window, run func(context.Context) (ended, error)) (time.Duration, error) {
 	began := a.now()
-	ctx, end := a.tracer.Run(ctx, reverie.JobEvolve, req.GroupID, reverie.Window{Since: req.Since, Until: req.Until})
-	res, err := p.Run(ctx, held, req)
+	ctx, end := a.tracer.Run(ctx, job, groupID, w)
+	e, err := run(ctx)
 	took := a.now().Sub(began)
-	end(res.RunID, res.Status, err)
-	a.metrics.RunDone(reverie.JobEvolve, res.Status, res.NoNew, res.Stats, took)
+	end(e.runID, e.status, err)
+	a.metrics.RunDone(job, e.status, e.noNew, e.stats, took)
 	if err != nil && !reverie.Passing(err) {
-		a.sentry.Capture(err, map[string]string{"job": string(reverie.JobEvolve), "group_id": req.GroupID, "run_id": res.RunID})
+		a.sentry.Capture(err, map[string]string{"job": string(job), "group_id": groupID, "run_id": e.runID})
 	}
 	log := a.log.Info
 	if err != nil {
 		log = a.log.Warn
 	}
-	if !res.NoNew && a.daemon {
-		log("run ended", "job", reverie.JobEvolve, "group_id", req.GroupID, "run_id", res.RunID, "status", res.Status, "took", took,
-			"messages", res.Stats.Cited+res.Stats.Considered+res.Stats.Filtered, "error", errText(err))
+	if !e.noNew && a.daemon {
+		log("run ended", "job", job, "group_id", groupID, "run_id", e.runID, "status", e.status, "took", took,
+			"messages", e.stats.Cited+e.stats.Considered+e.stats.Filtered, "error", errText(err))
 	}
-	return res, took, err
+	return took, err
 }
 
 // blames tells whether an error counts against its group: it does not pass by
@@ -174,114 +193,4 @@ func fanOutError(ctx context.Context, s jobs.Summary, err error) error {
 		return &codeError{exitDeferred, err}
 	}
 	return err
-}
-
-// showWindow tells of one run of a fan-out.
-func (a *app) showWindow(e windowEnd, asJSON bool) {
-	if !asJSON {
-		a.printWindow(e)
-		return
-	}
-	if e.result.NoNew || e.result.RunID == "" {
-		return
-	}
-	line := runLine{EvolveReply: e.result.Reply()}
-	if e.window.Date != "" {
-		line.Window = &e.window
-	}
-	_ = printJSONLine(a.stdout, line) // a reader that has gone does not end the work
-	for _, why := range e.result.Held {
-		fmt.Fprintf(a.stderr, "warning: run %s of group %q is held: %s\n", e.result.RunID, e.result.GroupID, why)
-	}
-}
-
-// showGroup tells of a group that is not done.
-func (a *app) showGroup(r jobs.GroupResult, asJSON bool) {
-	if asJSON && r.Outcome != jobs.Done && len(r.Windows) == 0 {
-		_ = printJSONLine(a.stdout, groupLine{r.Outcome == jobs.Skipped, r.GroupID, r.Outcome, r.Reason})
-	}
-	a.printGroup(r, asJSON)
-}
-
-// showSummary tells how far a fan-out came; nothing is what to say of one that
-// found nothing to do.
-func (a *app) showSummary(s jobs.Summary, err error, nothing string, asJSON bool) error {
-	if err := a.writeSummary(s, err, nothing, asJSON); !errors.Is(err, syscall.EPIPE) { // a reader that has gone is no failure
-		return err
-	}
-	return nil
-}
-
-func (a *app) writeSummary(s jobs.Summary, err error, nothing string, asJSON bool) error {
-	if partial := (*jobs.PartialError)(nil); err != nil && !errors.As(err, &partial) && s.Done+s.Skipped+s.Failed+s.Deferred == 0 {
-		return nil // nothing was begun
-	}
-	if asJSON {
-		return printJSONLine(a.stdout, summaryLine{err == nil, s})
-	}
-	if err == nil && s.Done+s.Skipped == 0 {
-		_, err = fmt.Fprintln(a.stdout, nothing)
-		return err
-	}
-	_, err = fmt.Fprintf(a.stdout, "%s done, %d skipped, %d deferred, %d failed; %s finished, %d left\n", plural(s.Done, "group"), s.Skipped, s.Deferred, s.Failed,
-		plural(s.Windows, "window"), s.Left)
-	return err
-}
-
-// printWindow shows one run of a fan-out in a line or two.
-func (a *app) printWindow(e windowEnd) {
-	s, r := a.style(), e.result
-	if r.NoNew || r.RunID == "" {
-		return
-	}
-	date := e.window.Date
-	if date != "" {
-		date += "  "
-	}
-	status := s.status(r.Status)
-	fmt.Fprintf(a.stdout, "%s%s  %s in %s  %s\n", date, s.bold(visible(r.GroupID)), status, e.took.Round(10*time.Millisecond), s.dim("run "+r.RunID))
-	fmt.Fprintf(a.stdout, "  %s\n", counts(r.Stats))
-	for _, h := range r.Held {
-		fmt.Fprintf(a.stdout, "  %s held: %s; look at it with `reverie runs show %s`\n", s.amber("?"), visible(h), r.RunID)
-	}
-}
-
-// printGroup shows a group that is not done: why, and what follows.
-func (a *app) printGroup(r jobs.GroupResult, asJSON bool) {
-	switch r.Outcome {
-	case jobs.Skipped:
-		if asJSON {
-			break
-		}
-		fmt.Fprintf(a.stdout, "%s  skipped: %s\n", visible(r.GroupID), visible(r.Reason))
-	case jobs.Failed, jobs.Deferred:
-		fmt.Fprintf(a.stderr, "reverie: group %q %s: %s\n", r.GroupID, r.Outcome, visible(r.Reason))
-	}
-	if r.Parked && r.Outcome == jobs.Failed {
-		fmt.Fprintf(a.stderr, "reverie: group %q is parked now: after mending the cause, run `reverie groups resume %s`\n", r.GroupID, r.GroupID)
-	}
-	if r.Capped > 0 {
-		fmt.Fprintf(a.stderr, "reverie: group %q has %s to make up, beyond [jobs] missed_nights: the next run goes on, or `reverie backfill`\n",
-			r.GroupID, plural(r.Capped, "more night"))
-	}
-}
-
-// runLine is one run of a fan-out under --json.
-type runLine struct {
-	reverie.EvolveReply
-	Window *reverie.Window `json:"window,omitempty"`
-}
-
-// groupLine is a group under --json that was not worked on.
-type groupLine struct {
-	Success bool         `json:"success"`
-	GroupID string       `json:"group_id"`
-	Outcome jobs.Outcome `json:"outcome"`
-	Reason  string       `json:"reason"`
-}
-
-// summaryLine ends the lines of a fan-out.
-type summaryLine struct {
-	Success bool         `json:"success"`
-	Summary jobs.Summary `json:"summary"`
 }

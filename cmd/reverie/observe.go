@@ -35,7 +35,7 @@ func (a *app) observe(ctx context.Context) error {
 		return err
 	}
 	if a.daemon {
-		a.metrics = telemetry.New(version, a.now, reverie.JobEvolve)
+		a.metrics = telemetry.New(version, a.now, reverie.JobEvolve, reverie.JobImpression)
 	}
 	return nil
 }
@@ -70,13 +70,13 @@ func (w *watchers) close() {
 }
 
 // phase tells the watchers of a step of a run.
-func (w *watchers) phase(now func() time.Time) func(ctx context.Context, name string) (context.Context, func(error)) {
+func (w *watchers) phase(job reverie.Job, now func() time.Time) func(ctx context.Context, name string) (context.Context, func(error)) {
 	return func(ctx context.Context, name string) (context.Context, func(error)) {
 		began := now()
 		ctx, end := w.tracer.Phase(ctx, name)
 		return ctx, func(err error) {
 			end(err)
-			w.metrics.Phase(reverie.JobEvolve, name, now().Sub(began))
+			w.metrics.Phase(job, name, now().Sub(began))
 		}
 	}
 }

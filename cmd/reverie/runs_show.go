@@ -99,7 +99,7 @@ func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry) error {
 	fmt.Fprintf(w, "  window    %s, attempt %d\n", window, r.Attempt)
 	fmt.Fprintf(w, "  model     %s, prompt version %s (%.12s)\n", r.Model, r.PromptVersion, r.PromptSHA256)
 	fmt.Fprintf(w, "  time      %s, took %s\n", stamp(r.StartedAt)+" UTC", took(r))
-	fmt.Fprintf(w, "  result    %s\n", counts(r.Stats))
+	fmt.Fprintf(w, "  result    %s\n", counts(r.Job, r.Stats))
 	fmt.Fprintf(w, "  spend     %s\n", spent(d.Spend()))
 	if r.Error != "" {
 		fmt.Fprintf(w, "  %s     %s\n", s.red("error"), visible(r.Error))

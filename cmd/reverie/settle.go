@@ -12,7 +12,7 @@ import (
 // but their last line. No window of theirs is due, so that nobody else would
 // come by.
 func (f *fanOut) settle(ctx context.Context) {
-	groups, err := f.store.Endless(ctx, reverie.JobEvolve)
+	groups, err := f.store.Endless(ctx, f.job.name)
 	for _, id := range groups {
 		if err != nil {
 			break
@@ -21,7 +21,7 @@ func (f *fanOut) settle(ctx context.Context) {
 			continue
 		}
 		err = f.leases().With(ctx, id, func(ctx context.Context, held *jobs.Held) error {
-			return held.Exclusive(func() error { return f.store.Settle(ctx, held.Lease(), reverie.JobEvolve) })
+			return held.Exclusive(func() error { return f.store.Settle(ctx, held.Lease(), f.job.name) })
 		})
 		if errors.Is(err, reverie.ErrBusy) {
 			err = nil // who has it settles it

@@ -201,7 +201,7 @@ func (a *app) pipeline() (*evolve.Pipeline, error) {
 	e := a.cfg.Evolve
 	p := &evolve.Pipeline{
 		Store: a.store, Model: model, Prompts: set, Decider: decide.Plain{}, Now: a.now, Log: a.log,
-		Phase: a.phase(a.now),
+		Phase: a.phase(reverie.JobEvolve, a.now),
 		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
 			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
 			StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"reverie"
+	"reverie/jobs"
+)
+
+// show is what is printed of a fan-out of one job.
+type show struct {
+	*app
+	job    reverie.Job
+	asJSON bool
+}
+
+// window tells of one run of a fan-out.
+func (p show) window(e windowEnd) {
+	if e.noNew || e.runID == "" {
+		return
+	}
+	if !p.asJSON {
+		p.printWindow(e)
+		return
+	}
+	var dated *reverie.Window
+	if e.window.Date != "" {
+		dated = &e.window
+	}
+	_ = printJSONLine(p.stdout, e.line(dated)) // a reader that has gone does not end the work
+	for _, why := range e.held {
+		fmt.Fprintf(p.stderr, "warning: run %s of group %q is held: %s\n", e.runID, e.groupID, why)
+	}
+}
+
+// group tells of a group that is not done.
+func (p show) group(r jobs.GroupResult) {
+	if p.asJSON && r.Outcome != jobs.Done && len(r.Windows) == 0 {
+		_ = printJSONLine(p.stdout, groupLine{p.named(), r.Outcome == jobs.Skipped, r.GroupID, r.Outcome, r.Reason})
+	}
+	p.printGroup(r)
+}
+
+// named is the job where it must be said: lines without one are evolve's.
+func (p show) named() reverie.Job {
+	if p.job == reverie.JobEvolve {
+		return ""
+	}
+	return p.job
+}
+
+// summary tells how far a fan-out came; nothing is what to say of one that found
+// nothing to do, "" for not a word.
+func (p show) summary(s jobs.Summary, err error, nothing string) error {
+	if err := p.writeSummary(s, err, nothing); !errors.Is(err, syscall.EPIPE) { // a reader that has gone is no failure
+		return err
+	}
+	return nil
+}
+
+func (p show) writeSummary(s jobs.Summary, err error, nothing string) error {
+	none := s.Done+s.Skipped+s.Failed+s.Deferred == 0
+	if partial := (*jobs.PartialError)(nil); none && (nothing == "" || err != nil && !errors.As(err, &partial)) {
+		return nil // nothing was begun
+	}
+	if p.asJSON {
+		return printJSONLine(p.stdout, summaryLine{p.named(), err == nil, s})
+	}
+	if err == nil && s.Done+s.Skipped == 0 {
+		_, err = fmt.Fprintln(p.stdout, nothing)
+		return err
+	}
+	of := ""
+	if p.named() != "" {
+		of = string(p.job) + ": "
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s%s done, %d skipped, %d deferred, %d failed; %s finished, %d left\n", of, plural(s.Done, "group"), s.Skipped, s.Deferred, s.Failed,
+		plural(s.Windows, "window"), s.Left)
+	return err
+}
+
+// printWindow shows one run of a fan-out in a line or two.
+func (p show) printWindow(e windowEnd) {
+	s := p.style()
+	date, of := e.window.Date, ""
+	if date != "" {
+		date += "  "
+	}
+	if p.named() != "" {
+		of = string(p.job) + " "
+	}
+	fmt.Fprintf(p.stdout, "%s%s  %s%s in %s  %s\n", date, s.bold(visible(e.groupID)), of, s.status(e.status), e.took.Round(10*time.Millisecond), s.dim("run "+e.runID))
+	fmt.Fprintf(p.stdout, "  %s\n", counts(p.job, e.stats))
+	for _, h := range e.held {
+		fmt.Fprintf(p.stdout, "  %s held: %s; look at it with `reverie runs show %s`\n", s.amber("?"), visible(h), e.runID)
+	}
+}
+
+// printGroup shows a group that is not done: why, and what follows.
+func (p show) printGroup(r jobs.GroupResult) {
+	what := fmt.Sprintf("group %q", r.GroupID)
+	if p.named() != "" {
+		what = string(p.job) + " of " + what
+	}
+	switch r.Outcome {
+	case jobs.Skipped:
+		if p.asJSON {
+			break
+		}
+		fmt.Fprintf(p.stdout, "%s  skipped: %s\n", visible(r.GroupID), visible(r.Reason))
+	case jobs.Failed, jobs.Deferred:
+		fmt.Fprintf(p.stderr, "reverie: %s %s: %s\n", what, r.Outcome, visible(r.Reason))
+	}
+	if r.Parked && r.Outcome == jobs.Failed {
+		fmt.Fprintf(p.stderr, "reverie: %s is parked now: after mending the cause, run `reverie groups resume %s`\n", what, r.GroupID)
+	}
+	if r.Capped > 0 {
+		fmt.Fprintf(p.stderr, "reverie: %s has %s to make up, beyond [jobs] missed_nights: the next run goes on, or `reverie backfill`\n",
+			what, plural(r.Capped, "more night"))
+	}
+}
+
+// groupLine is a group under --json that was not worked on.
+type groupLine struct {
+	Job     reverie.Job  `json:"job,omitempty"`
+	Success bool         `json:"success"`
+	GroupID string       `json:"group_id"`
+	Outcome jobs.Outcome `json:"outcome"`
+	Reason  string       `json:"reason"`
+}
+
+// summaryLine ends the lines of a fan-out.
+type summaryLine struct {
+	Job     reverie.Job  `json:"job,omitempty"`
+	Success bool         `json:"success"`
+	Summary jobs.Summary `json:"summary"`
+}
