@@ -1,0 +1,204 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"reverie"
+)
+
+// quotesShown is how many quotes a claim is printed with; --json has them all.
+const quotesShown = 3
+
+// entityPage shows an entity as a page to read: what it is called, and what is
+// said of it, by whom, and in which words.
+func entityPage(w io.Writer, s style, e reverie.EntityReply) {
+	fmt.Fprintf(w, "%s  %s  v%d\n", s.bold(visible(e.Subject)), e.Kind, e.Version)
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(w, "  %-10s %s\n", name, text)
+		}
+	}
+	line("id", e.EntityID)
+	line("also", visible(strings.Join(e.Aliases, ", ")))
+	line("account", visible(strings.Join(e.Accounts, ", ")))
+	line("changed", stamp(e.UpdatedAt)+" UTC, known since "+stamp(e.CreatedAt))
+	for _, id := range e.Merged {
+		line("with", fmt.Sprintf("%s, which is part of it; `reverie entity unmerge %[1]s` parts them", id))
+	}
+	if e.MergedInto != nil {
+		line("part of", fmt.Sprintf("%s, which reads as both; `reverie entity unmerge %s` parts them", *e.MergedInto, e.EntityID))
+	}
+	if len(e.Features)+len(e.Impressions)+len(e.Relations) == 0 {
+		fmt.Fprintln(w, "nothing is said of it yet")
+	}
+	claimSection(w, s, "features", len(e.Features), func(i int) (string, reverie.ClaimReply) {
+		return e.Features[i].Key + ": " + e.Features[i].Value, e.Features[i].ClaimReply
+	})
+	claimSection(w, s, "impressions", len(e.Impressions), func(i int) (string, reverie.ClaimReply) {
+		return e.Impressions[i].Text, e.Impressions[i].ClaimReply
+	})
+	claimSection(w, s, "relations", len(e.Relations), func(i int) (string, reverie.ClaimReply) {
+		text := e.Relations[i].Kind + ": " + e.Relations[i].Target
+		if id := e.Relations[i].TargetID; id != nil {
+			text += " (" + *id + ")"
+		}
+		return text, e.Relations[i].ClaimReply
+	})
+}
+
+// claimSection shows the claims of one aspect.
+func claimSection(w io.Writer, s style, title string, n int, claim func(i int) (string, reverie.ClaimReply)) {
+	if n > 0 {
+		fmt.Fprintln(w, s.bold(title))
+	}
+	for i := range n {
+		text, c := claim(i)
+		fmt.Fprintf(w, "  %s\n", visible(text))
+		fmt.Fprintf(w, "      %s\n", s.dim(fmt.Sprintf("%s; strength %.2f, confidence %.2f", saidBy(c), c.Strength, c.Confidence)))
+		printQuotes(w, s, c.Evidence)
+	}
+}
+
+// saidBy says whose word a claim is: the entity's own, or that of others.
+func saidBy(c reverie.ClaimReply) string {
+	if c.Self {
+		return "in their own words"
+	}
+	names := map[string]string{} // the newest name of each author
+	for _, e := range c.Evidence {
+		names[e.AuthorID] = e.Author
+	}
+	var who []string
+	for _, id := range c.SaidBy {
+		name := names[id]
+		if name == "" {
+			name = id
+		}
+		who = append(who, visible(name))
+	}
+	switch n := len(who); n {
+	case 0:
+		return "nobody says so any more"
+	case 1:
+		return who[0] + " says"
+	default:
+		return strings.Join(who[:n-1], ", ") + " and " + who[n-1] + " say"
+	}
+}
+
+// printQuotes shows the newest quotes, the older first, and how many there are
+// besides.
+func printQuotes(w io.Writer, s style, evidence []reverie.Evidence) {
+	if more := len(evidence) - quotesShown; more > 0 {
+		fmt.Fprintf(w, "      %s\n", s.dim(fmt.Sprintf("%s before these", plural(more, "quote"))))
+		evidence = evidence[more:]
+	}
+	for _, e := range evidence {
+		date := e.LocalDate
+		if date == "" {
+			date = e.SentAt.UTC().Format(time.DateOnly)
+		}
+		fmt.Fprintf(w, "      %s\n", s.dim(fmt.Sprintf("%s  %s: “%s”", date, visible(e.Author), visible(reverie.Excerpt(e.Quote, 100)))))
+	}
+}
+
+// entityHistory shows the changes of an entity and then the versions of each
+// claim, newest last.
+func entityHistory(w io.Writer, s style, r reverie.EntityHistoryReply) {
+	fmt.Fprintf(w, "%s  %s  v%d\n", s.bold(visible(r.Subject)), r.EntityID, r.Version)
+	for _, c := range r.Changes {
+		printEntityChange(w, s, c)
+	}
+	if len(r.Claims) > 0 {
+		fmt.Fprintln(w, s.bold("what is and was said"))
+	}
+	before := reverie.Claim{}
+	for _, c := range r.Claims {
+		text := visible(claimText(c))
+		if c.LineageID == before.LineageID {
+			text = wordDiff(s, claimText(before), claimText(c))
+		}
+		before = c
+		fmt.Fprintf(w, "  %s  %s  %s  %s\n      %s\n", s.bold(fmt.Sprint("v", c.Version)), stamp(c.UpdatedAt), c.ID, c.Status, text)
+	}
+}
+
+// claimText is a claim in a line.
+func claimText(c reverie.Claim) string {
+	if c.Name == "" {
+		return c.Value
+	}
+	return c.Name + ": " + c.Value
+}
+
+// printEntityChange shows one change of an entity, and what it rests on.
+func printEntityChange(w io.Writer, s style, c reverie.EntityChange) {
+	text := visible(c.NewText)
+	switch c.Action {
+	case reverie.EntityReplaced:
+		text = wordDiff(s, c.OldText, c.NewText)
+	case reverie.EntityWithdrawn:
+		text = visible(c.OldText)
+	case reverie.EntityMerge, reverie.EntityUnmerge:
+		if c.OtherID != nil {
+			text = strings.TrimSpace(text + " " + *c.OtherID)
+		}
+	}
+	by := "by a person"
+	if c.RunID != nil {
+		by = "run " + *c.RunID
+	}
+	fmt.Fprintf(w, "%s  %s  %s\n", stamp(c.CreatedAt), c.Action, s.dim(by))
+	if text != "" {
+		fmt.Fprintf(w, "  %s %s\n", changeMark(s, c.Action), text)
+	}
+	if c.Reason != "" {
+		fmt.Fprintf(w, "      %s\n", s.dim("why: "+visible(c.Reason)))
+	}
+	printQuotes(w, s, c.Evidence)
+}
+
+// changeMark is how a change begins in print: as those of memories do.
+func changeMark(s style, action reverie.EntityAction) string {
+	switch action {
+	case reverie.EntityWithdrawn:
+		return s.red("-")
+	case reverie.EntityReplaced, reverie.EntityMerge, reverie.EntityUnmerge:
+		return s.amber("~")
+	}
+	return s.green("+")
+}
+
+// waitingPage shows observations that wait: of whom, why, and until when.
+func waitingPage(w io.Writer, s style, list []reverie.Observation) {
+	for _, o := range list {
+		fmt.Fprintf(w, "%s  %s  waits until %s\n", s.bold(visible(o.Subject)), o.Kind, o.ExpiresAt.UTC().Format(time.DateOnly))
+		fmt.Fprintf(w, "      %s\n", s.amber(whyWaiting(o)))
+		for _, c := range o.Claims {
+			text := c.Value
+			if c.Name != "" {
+				text = c.Name + ": " + c.Value
+			}
+			fmt.Fprintf(w, "  %s\n", visible(text))
+			printQuotes(w, s, c.Evidence)
+		}
+	}
+}
+
+// whyWaiting says what an observation waits for.
+func whyWaiting(o reverie.Observation) string {
+	switch o.Postponed {
+	case reverie.PostponedAmbiguous:
+		text := "several are called that"
+		if len(o.MatchingIDs) > 0 {
+			text += ": " + strings.Join(o.MatchingIDs, ", ")
+		}
+		return text + "; it joins the one that later messages make out, or once `reverie entity merge` says they are one"
+	case reverie.PostponedInsufficient:
+		return "nobody of that name is known, and too little speaks of one; later messages may"
+	}
+	return string(o.Postponed)
+}
