@@ -5,6 +5,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/pressly/goose/v3"
 
 	"reverie"
 	"reverie/store"
@@ -73,6 +76,57 @@ func TestMigrateConcurrently(t *testing.T) {
 	}
 }
 
+// A database that was in use before decisions and entities keeps what it has, and
+// what is new works on it.
+func TestMigrateWithData(t *testing.T) {
+	opts := store.Options{URL: storetest.NewEmpty(t)}
+	ctx := t.Context()
+	db := must(openRaw(opts.URL))(t)
+	defer func() { _ = db.Close() }()
+	steps := must(goose.NewProvider(goose.DialectPostgres, db, store.Migrations(), goose.WithDisableGlobalRegistry(true)))(t)
+	must(steps.UpTo(ctx, 2))(t)
+	run, memory := reverie.NewID(), reverie.NewID()
+	_, err := db.ExecContext(ctx, `insert into groups (group_id, time_zone) values ('g1', 'Asia/Shanghai')`)
+	check(t, err)
+	_, err = db.ExecContext(ctx, `with r as (
+			insert into runs (group_id, run_id, job, window_since, window_until, status, attempt, started_at, finished_at)
+			values ('g1', $1, 'evolve', '2026-01-14', '2026-01-15', 'succeeded', 1, now(), now())),
+		c as (insert into run_chunks (group_id, run_id, chunk_no, status, created_at) values ('g1', $1, 1, 'applied', now())),
+		m as (insert into messages (group_id, message_id, role, text, sent_at, run_id, outcome)
+			values ('g1', 'old', 'user', 'tea!', '2026-01-14 12:00+00', $1, 'cited'), ('g1', 'new', 'user', 'more tea!', '2026-01-15 12:00+00', null, null)),
+		v as (insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, strength, content_hash, run_id,
+				created_at, updated_at, last_supported_at)
+			values ('g1', $2, $2, 'group', 'likes tea', 1, 'active', 0.3, 'h', $1, now(), now(), now()))
+		insert into memory_change_log (group_id, change_id, run_id, chunk_no, action, memory_id, new_statement, change_summary, version, created_at)
+		values ('g1', $2, $1, 1, 'create', $2, 'likes tea', 'said so', 1, now())`, run, memory)
+	check(t, err)
+
+	must(store.Migrate(ctx, opts))(t)
+	s := must(store.Open(ctx, opts))(t)
+	defer func() { _ = s.Close() }()
+	check(t, s.CheckSchema(ctx))
+	why := must(s.Why(ctx, "", memory))(t)
+	if len(why.Versions) != 1 || why.Versions[0].Reason != "said so" || why.Versions[0].Run.ID != run || len(why.Versions[0].Decisions) != 0 {
+		t.Errorf("the memory from before: %+v", why)
+	}
+	if g := must(s.Group(ctx, "g1"))(t); g.Impressions != "" {
+		t.Errorf("impressions of the group from before are %q", g.Impressions)
+	}
+	lease := must(s.AcquireLease(ctx, "g1", reverie.LeaseGroup, "h", time.Minute))(t)
+	next := must(s.StartRun(ctx, lease, reverie.Run{Job: reverie.JobEvolve}))(t)
+	check(t, s.SaveChunk(ctx, lease, reverie.Chunk{RunID: next.ID, No: 1, Status: reverie.ChunkAnswered}))
+	must(s.Apply(ctx, lease, reverie.Plan{GroupID: "g1", RunID: next.ID, ChunkNo: 1, Kind: reverie.KindGroup, Impressions: true,
+		Outcomes:  map[string]reverie.Outcome{"new": reverie.OutcomeCited},
+		Steps:     []reverie.Step{support(why.Memory, "2026-01-15", 0.51)},
+		Decisions: []reverie.Decision{decided(1, reverie.DecisionNone, reverie.BasisHash, "likes tea", memory, memory)}}))(t)
+	if why = must(s.Why(ctx, "", memory))(t); len(why.Versions[0].Decisions) != 1 || why.Memory.Strength != 0.51 {
+		t.Errorf("the memory from before, supported: %+v", why)
+	}
+	if n := count(t, db, `select count(*) from message_uses where message_id = 'new'`); n != 1 {
+		t.Errorf("%d of the new message's rows wait", n)
+	}
+}
+
 // Every key leads with group_id, so that the schema can be distributed by it.
 func TestGroupLeadsEveryKey(t *testing.T) {
 	storetest.New(t)
@@ -112,7 +166,7 @@ func TestColumnsOfTheDesign(t *testing.T) {
 	storetest.New(t)
 	db := raw(t)
 	for table, columns := range map[string]string{
-		"groups":            "group_id, name, time_zone, language, paused, day_boundary",
+		"groups":            "group_id, name, time_zone, language, paused, day_boundary, impressions",
 		"messages":          "group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, run_id, outcome, seq",
 		"memories":          "group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at, ended_at",
 		"memory_change_log": "group_id, change_id, run_id, action, memory_id, old_id, old_statement, new_statement, change_summary, version, evidence, created_at",
@@ -120,6 +174,9 @@ func TestColumnsOfTheDesign(t *testing.T) {
 		"runs":              "group_id, run_id, job, window_since, window_until, status, attempt, model, prompt_version, prompt_sha256, stats, error, started_at, finished_at",
 		"run_chunks":        "group_id, run_id, chunk_no, input_sha256, message_ids, answer, status, refusals, created_at",
 		"held_plans":        "group_id, run_id, chunk_no, plan, heads, status, reason, whole, created_at",
+		"answers":           "group_id, run_id, input_sha256, purpose, answer, created_at",
+		"decisions":         "group_id, run_id, chunk_no, decision_no, kind, statement, content_hash, action, basis, target_id, memory_id, reason, candidates, model, prompt_version, prompt_sha256, calls, created_at",
+		"message_uses":      "group_id, job, message_id, sent_at, run_id",
 		"llm_calls":         "group_id, run_id, call_id, purpose, provider, model, input_tokens, output_tokens, cost_usd, latency_ms, outcome, created_at",
 		"past_calendars":    "group_id, time_zone, day_boundary, valid_until",
 		"setbacks":          "group_id, job, failures, error, retry_at, parked_at, updated_at",
