@@ -40,7 +40,8 @@ type Entity struct {
 	CreatedAt  time.Time    `db:"created_at" json:"created_at"`
 	UpdatedAt  time.Time    `db:"updated_at" json:"updated_at"`
 	RunID      *string      `db:"run_id" json:"run_id,omitempty"` // that created it
-	// Names and Claims are those in force, of the entities merged into it too.
+	// Names and Claims are those in force, of the entities merged into it too, under
+	// their own EntityID.
 	Names  []EntityName `db:"-" json:"-"`
 	Claims []Claim      `db:"-" json:"-"`
 }
@@ -149,10 +150,18 @@ type ObservedClaim struct {
 	Aspect     Aspect     `json:"aspect"`
 	Name       string     `json:"name,omitempty"`
 	Value      string     `json:"value"`
+	Account    string     `json:"account,omitempty"`  // author id of a relation's target, where the code knows it
 	Replaces   string     `json:"replaces,omitempty"` // the text of a known claim that it corrects
 	Confidence float64    `json:"confidence"`
 	Evidence   []Evidence `json:"evidence"`
 	Reason     string     `json:"reason,omitempty"`
+}
+
+// EntityFilter selects entities for listing.
+type EntityFilter struct {
+	Kind EntityKind // "" = all
+	Name string     // part of a name, compared by NameKey; "" = all
+	All  bool       // those that are merged into others too, by themselves
 }
 
 // EntityQuery asks for what one chunk of impressions needs.

@@ -161,7 +161,9 @@ type RunDetail struct {
 	Chunks  []reverie.Chunk
 	Held    []reverie.HeldPlan
 	Changes []reverie.Change
-	Calls   []reverie.Call
+	// Entities is what a run of impressions changed.
+	Entities []reverie.EntityChange
+	Calls    []reverie.Call
 }
 
 // Spend is what the run's calls have cost.
@@ -198,6 +200,9 @@ func (s *Store) Run(ctx context.Context, groupID, runID string) (RunDetail, erro
 			return err
 		}
 		if d.Changes, err = runChanges(ctx, t, row.GroupID, runID, 0); err != nil {
+			return err
+		}
+		if d.Entities, err = entityChanges(ctx, t, entityRunChangesQuery, row.GroupID, runID, 0); err != nil {
 			return err
 		}
 		d.Calls, err = calls(ctx, t, row.GroupID, runID)

@@ -40,6 +40,7 @@ create table entities (
     constraint entities_merged check ((status = 'merged') = (merged_into is not null) and merged_into <> entity_id)
 );
 create index entities_id on entities (entity_id);
+create index entities_merged on entities (group_id, merged_into) where merged_into is not null;
 
 -- The identity index. An account belongs to one entity; a name may belong to
 -- several.
@@ -61,6 +62,7 @@ create table entity_names (
 );
 create unique index entity_names_once on entity_names (group_id, entity_id, name_key) where ended_at is null and kind <> 'id';
 create unique index entity_names_account on entity_names (group_id, name_key) where ended_at is null and kind = 'id';
+create index entity_names_entity on entity_names (group_id, entity_id) where ended_at is null;
 
 -- Versions of what is said of entities: impressions, features, relations.
 create table entity_claims (

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+// entityColumns are those of reverie.Entity.
+const entityColumns = `group_id, entity_id, kind, subject, status, merged_into, version, created_at, updated_at, run_id`
+
+const (
+	entitiesQuery = `select ` + entityColumns + ` from entities
+		where group_id = $1 and entity_id = any ($2::uuid[]) order by created_at, entity_id`
+
+	entityNamesQuery = `select name_id, entity_id, kind, name, name_key, created_at, run_id from entity_names
+		where group_id = $1 and entity_id = any ($2::uuid[]) and ended_at is null order by created_at, name_id`
+
+	namedQuery = `select distinct entity_id from entity_names
+		where group_id = $1 and ended_at is null and (kind = 'id' and name_key = $2 or kind <> 'id' and name_key = $3)`
+)
+
+// EntitiesByID returns entities with their names in force and their active claims,
+// those of entities merged into them included, the oldest first. One that is itself
+// merged is returned as the one that it is read as, and unknown ones are left out.
+func (s *Store) EntitiesByID(ctx context.Context, groupID string, ids []string) ([]reverie.Entity, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var list []reverie.Entity
+	err := s.run(ctx, work{
+		what:     fmt.Sprintf("read %d entities of group %q", len(ids), groupID),
+		prepare:  []string{mergesQuery, entitiesQuery, entityNamesQuery, activeClaimsQuery},
+		readOnly: true,
+		byKey:    true,
+		do: func(ctx context.Context, t *tx) error {
+			var err error
+			list, err = roots(ctx, t, groupID, ids)
+			return err
+		},
+	})
+	return list, err
+}
+
+// roots reads the entities that the given ones are read as, whole.
+func roots(ctx context.Context, t *tx, groupID string, ids []string) ([]reverie.Entity, error) {
+	merged, err := readMerges(ctx, t, groupID)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []string
+	for _, id := range ids {
+		if reverie.IsID(id) {
+			wanted = append(wanted, merged.root(id))
+		}
+	}
+	slices.Sort(wanted)
+	list, err := entities(ctx, t, groupID, slices.Compact(wanted))
+	if err != nil {
+		return nil, err
+	}
+	return list, whole(ctx, t, groupID, list, merged, false)
+}
+
+func entities(ctx context.Context, t *tx, groupID string, ids []string) ([]reverie.Entity, error) {
+	var list []reverie.Entity
+	err := t.list(ctx, &list, entitiesQuery, groupID, pq.StringArray(ids))
+	return utcEntities(list), err
+}
+
+func utcEntities(list []reverie.Entity) []reverie.Entity {
+	for i := range list {
+		list[i].CreatedAt, list[i].UpdatedAt = list[i].CreatedAt.UTC(), list[i].UpdatedAt.UTC()
+	}
+	return list
+}
+
+func entityNames(ctx context.Context, t *tx, groupID string, entityIDs []string) ([]reverie.EntityName, error) {
+	var list []reverie.EntityName
+	err := t.list(ctx, &list, entityNamesQuery, groupID, pq.StringArray(entityIDs))
+	for i := range list {
+		list[i].CreatedAt = list[i].CreatedAt.UTC()
+	}
+	return list, err
+}
+
+// nameKey is what a name is looked up by: an account's as it is.
+func nameKey(kind reverie.NameKind, name string) string {
+	if kind == reverie.NameID {
+		return name
+	}
+	return reverie.NameKey(name)
+}
+
+// FindEntities returns those of a group's entities that bear a name, or have that
+// account, the oldest first. Names are compared by reverie.NameKey.
+func (s *Store) FindEntities(ctx context.Context, groupID, name string) ([]reverie.Entity, error) {
+	var list []reverie.Entity
+	err := s.run(ctx, work{what: fmt.Sprintf("look for an entity of group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		if _, err := getGroup(ctx, t, groupID); err != nil {
+			return err
+		}
+		var ids []string
+		err := t.list(ctx, &ids, namedQuery, groupID, nameKey(reverie.NameID, name), nameKey(reverie.NameAlias, name))
+		if err != nil {
+			return err
+		}
+		list, err = roots(ctx, t, groupID, ids)
+		return err
+	}})
+	return list, err
+}
+
+// Entity returns one entity with its names in force and its active claims, each
+// with its evidence; those of entities merged into it included. One that is itself
+// merged is shown as it is. An empty groupID looks in all groups. An entity that
+// does not exist, or is another group's, is reverie.ErrNotFound.
+func (s *Store) Entity(ctx context.Context, groupID, entityID string) (reverie.Entity, error) {
+	var found reverie.Entity
+	err := s.run(ctx, work{what: "read an entity", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		e, err := getEntity(ctx, t, groupID, entityID)
+		if err != nil {
+			return err
+		}
+		merged, err := readMerges(ctx, t, e.GroupID)
+		if err != nil {
+			return err
+		}
+		list := []reverie.Entity{e}
+		err = whole(ctx, t, e.GroupID, list, merged, true)
+		found = list[0]
+		return err
+	}})
+	return found, err
+}
+
+func getEntity(ctx context.Context, t *tx, groupID, entityID string) (reverie.Entity, error) {
+	var e reverie.Entity
+	if !reverie.IsID(entityID) {
+		return e, fmt.Errorf("entity %q: %w", entityID, reverie.ErrNotFound)
+	}
+	err := t.get(ctx, &e, `select `+entityColumns+` from entities where entity_id = $2 and ($1 = '' or group_id = $1)`, groupID, entityID)
+	return utcEntities([]reverie.Entity{e})[0], one(err, "entity %s", entityID)
+}
+
+// EntityHistory returns what became of an entity and of those merged into it,
+// oldest first: its changes, and every version of what was said of it. An empty
+// groupID looks in all groups.
+func (s *Store) EntityHistory(ctx context.Context, groupID, entityID string) ([]reverie.EntityChange, []reverie.Claim, error) {
+	var changes []reverie.EntityChange
+	var versions []reverie.Claim
+	err := s.run(ctx, work{what: "read an entity's history", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		e, err := getEntity(ctx, t, groupID, entityID)
+		if err != nil {
+			return err
+		}
+		merged, err := readMerges(ctx, t, e.GroupID)
+		if err != nil {
+			return err
+		}
+		ids := pq.StringArray(slices.Sorted(maps.Keys(merged.members([]string{e.ID}))))
+		if changes, err = entityChanges(ctx, t, entityHistoryQuery, e.GroupID, ids); err != nil {
+			return err
+		}
+		var rows []claimRow
+		if err := t.list(ctx, &rows, claimVersionsQuery, e.GroupID, ids); err != nil {
+			return err
+		}
+		versions = claims(rows)
+		return fillClaimEvidence(ctx, t, e.GroupID, versions)
+	}})
+	return changes, versions, err
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// The entities of a plan, and those merged into them whose claims it writes.
+	lockEntitiesQuery = `select ` + entityColumns + ` from entities
+		where group_id = $1 and entity_id in (select unnest($2::uuid[])
+			union select c.entity_id from entity_claims c where c.group_id = $1 and c.claim_id = any ($3::uuid[]))
+		order by entity_id for update`
+
+	claimHeadsQuery = `select claim_id, lineage_id, version, entity_id, aspect, name, value, status, created_at from entity_claims
+		where group_id = $1 and claim_id = any ($2::uuid[])`
+
+	raiseEntitiesQuery = `update entities set version = version + 1, updated_at = $2::timestamptz
+		where group_id = $1 and entity_id = any ($3::uuid[])`
+)
+
+// entityBatch is a plan of entities on its way into them.
+type entityBatch struct {
+	reverie.EntityPlan
+	at    time.Time
+	heads map[string]reverie.Claim // by claim_id, of the claims that it rests on
+	// owners are the known entities that it writes, and those that they are read as.
+	owners map[string]bool
+}
+
+// ApplyEntities writes what one chunk of impressions came to, in one transaction
+// whose number of statements does not depend on the plan's size: entities, names,
+// claims with their evidence, what waits, change log, the run of each message, the
+// chunk's status and the run's stats. It returns the changes, support not among
+// them.
+//
+// Nothing is written and the error is reverie.ErrLeaseLost when another holder took
+// the lease; reverie.ErrConflict when an entity or a claim has moved, a message or
+// an observation does not wait any more, an account is another entity's, or a claim
+// is there already; reverie.ErrInvalid when the plan contradicts itself. A chunk
+// that has been applied already returns its changes.
+func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease, plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
+	what := fmt.Sprintf("apply chunk %d of run %s to the entities of group %q", plan.ChunkNo, plan.RunID, plan.GroupID)
+	if plan.GroupID != lease.GroupID {
+		return nil, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	}
+	if err := checkEntityPlan(plan); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	var list []reverie.EntityChange
+	err := s.run(ctx, work{
+		what:  what,
+		byKey: true,
+		prepare: []string{extendLeaseQuery, lockChunkQuery, useQuery, lockEntitiesQuery, claimHeadsQuery, insertEntitiesQuery, insertNamesQuery,
+			moveClaimsQuery, insertClaimsQuery, insertClaimEvidenceQuery, insertEntityChangesQuery, raiseEntitiesQuery, finishChunkQuery},
+		do: func(ctx context.Context, t *tx) error {
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			var err error
+			list, err = s.applyEntities(ctx, t, plan)
+			return err
+		},
+		committed: ledger(lease, `select 1 from run_chunks
+			where group_id = $1 and run_id = $2 and chunk_no = $3 and status = 'applied'`, plan.GroupID, plan.RunID, plan.ChunkNo),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func (s *Store) applyEntities(ctx context.Context, t *tx, plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
+	var status struct{ Chunk, Run string }
+	if err := t.get(ctx, &status, lockChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo); err != nil {
+		return nil, one(err, "chunk %d of run %s: save the chunk first", plan.ChunkNo, plan.RunID)
+	}
+	if reverie.ChunkStatus(status.Chunk) == reverie.ChunkApplied {
+		return entityChanges(ctx, t, entityRunChangesQuery, plan.GroupID, plan.RunID, plan.ChunkNo)
+	}
+	if status.Run != string(reverie.RunRunning) {
+		return nil, fmt.Errorf("the run has ended as %s: %w", status.Run, reverie.ErrConflict)
+	}
+	messages := slices.Sorted(maps.Keys(plan.Outcomes)) // one order of locks for everybody
+	if err := use(ctx, t, plan.GroupID, reverie.JobImpression, plan.RunID, messages); err != nil {
+		return nil, err
+	}
+	b := &entityBatch{EntityPlan: plan, at: s.now(), heads: map[string]reverie.Claim{}, owners: map[string]bool{}}
+	list, err := b.write(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if err := postpone(ctx, t, plan, b.at); err != nil {
+		return nil, err
+	}
+	refusals, err := refusalsJSON(plan.Refusals)
+	if err != nil {
+		return nil, err
+	}
+	stats, err := asJSON(plan.Stats)
+	if err != nil {
+		return nil, err
+	}
+	_, err = t.exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(reverie.ChunkApplied), refusals, stats)
+	return list, err
+}
+
+// write applies the plan's steps, in the order in which they refer to each other.
+func (b *entityBatch) write(ctx context.Context, t *tx) ([]reverie.EntityChange, error) {
+	for _, step := range []func(context.Context, *tx) error{
+		b.lock, b.insertEntities, b.insertNames, b.moveClaims, b.insertClaims, b.insertEvidence, b.raise,
+	} {
+		if err := step(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	list := b.changes()
+	return list, insertEntityChanges(ctx, t, b.GroupID, &b.RunID, b.ChunkNo, b.at, list)
+}
+
+// lock locks the entities that the plan rests on and refuses it when one has moved,
+// or a claim has.
+func (b *entityBatch) lock(ctx context.Context, t *tx) error {
+	var claimIDs []string
+	for _, st := range b.Claims {
+		if st.HeadID != "" {
+			claimIDs = append(claimIDs, st.HeadID)
+		}
+	}
+	if len(b.Heads)+len(claimIDs) == 0 {
+		return nil
+	}
+	known := slices.Sorted(maps.Keys(b.Heads))
+	var rows []reverie.Entity
+	if err := t.list(ctx, &rows, lockEntitiesQuery, b.GroupID, pq.StringArray(known), pq.StringArray(claimIDs)); err != nil {
+		return err
+	}
+	found := map[string]reverie.Entity{}
+	for _, e := range rows {
+		found[e.ID] = e
+	}
+	for _, id := range known {
+		switch e, ok := found[id]; {
+		case !ok:
+			return fmt.Errorf("entity %s: %w", id, reverie.ErrNotFound)
+		case e.MergedInto != nil:
+			return fmt.Errorf("entity %s is part of %s by now; read the group again: %w", id, *e.MergedInto, reverie.ErrConflict)
+		case e.Version != b.Heads[id]:
+			return fmt.Errorf("entity %s is at version %d and the plan rests on %d; read the group again: %w", id, e.Version, b.Heads[id], reverie.ErrConflict)
+		}
+	}
+	return b.lockClaims(ctx, t, claimIDs)
+}
+
+// lockClaims reads the claims that the plan rests on: whoever writes one has locked
+// its entity. Those of an entity that is merged are written under the one that it
+// is read as, whose version rises with every merge beneath it.
+func (b *entityBatch) lockClaims(ctx context.Context, t *tx, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	var rows []reverie.Claim
+	if err := t.list(ctx, &rows, claimHeadsQuery, b.GroupID, pq.StringArray(ids)); err != nil {
+		return err
+	}
+	var merged merges
+	for _, c := range rows {
+		b.heads[c.ID] = c
+		if _, known := b.Heads[c.EntityID]; !known && merged == nil {
+			var err error
+			if merged, err = readMerges(ctx, t, b.GroupID); err != nil {
+				return err
+			}
+		}
+	}
+	for _, st := range b.Claims {
+		if st.HeadID == "" {
+			continue
+		}
+		head, ok := b.heads[st.HeadID]
+		if !ok {
+			return fmt.Errorf("claim %s: %w", st.HeadID, reverie.ErrNotFound)
+		}
+		if head.Status != reverie.StatusActive {
+			return fmt.Errorf("claim %s (version %d) has moved; read the group again: %w", head.ID, head.Version, reverie.ErrConflict)
+		}
+		if _, known := b.Heads[merged.root(head.EntityID)]; !known {
+			return fmt.Errorf("claim %s is entity %s's, of which the plan rests on no version: %w", head.ID, head.EntityID, reverie.ErrInvalid)
+		}
+		if st.Action == reverie.ActionUpdate && head.Aspect != st.Claim.Aspect {
+			return fmt.Errorf("claim %s: %s %s cannot become another aspect, %s: %w", head.ID, head.Aspect, claimText(head), st.Claim.Aspect, reverie.ErrInvalid)
+		}
+		b.owners[head.EntityID], b.owners[merged.root(head.EntityID)] = true, true
+	}
+	return nil
+}
+
+// raise counts up the versions of all known entities that were written.
+func (b *entityBatch) raise(ctx context.Context, t *tx) error {
+	for _, n := range b.Names {
+		b.owners[n.EntityID] = true
+	}
+	for _, st := range b.Claims {
+		if _, known := b.Heads[st.Claim.EntityID]; known && st.Action == reverie.ActionCreate {
+			b.owners[st.Claim.EntityID] = true
+		}
+	}
+	if len(b.owners) == 0 {
+		return nil
+	}
+	_, err := t.exec(ctx, raiseEntitiesQuery, b.GroupID, b.at, pq.StringArray(slices.Sorted(maps.Keys(b.owners))))
+	return err
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	entityChangeColumns = `group_id, change_id, run_id, entity_id, action, other_id, claim_id, old_text, new_text, change_reason, evidence, created_at`
+
+	// A person's and a run's changes of one instant keep their order by id.
+	entityHistoryQuery = `select ` + entityChangeColumns + ` from entity_change_log
+		where group_id = $1 and entity_id = any ($2::uuid[]) order by created_at, change_id`
+
+	entityRunChangesQuery = `select ` + entityChangeColumns + ` from entity_change_log
+		where group_id = $1 and run_id = $2 and ($3::int = 0 or chunk_no = $3) order by created_at, change_id`
+
+	insertEntityChangesQuery = `insert into entity_change_log (group_id, run_id, chunk_no, created_at, change_id, entity_id, action, other_id,
+			claim_id, old_text, new_text, change_reason, evidence)
+		select $1, $2::uuid, $3::int, $4::timestamptz, u.*
+		from unnest($5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::uuid[], $10::text[], $11::text[], $12::text[], $13::jsonb[]) as u`
+)
+
+func entityChanges(ctx context.Context, t *tx, query string, args ...any) ([]reverie.EntityChange, error) {
+	var rows []struct {
+		GroupID   string    `db:"group_id"`
+		ID        string    `db:"change_id"`
+		RunID     *string   `db:"run_id"`
+		EntityID  string    `db:"entity_id"`
+		Action    string    `db:"action"`
+		OtherID   *string   `db:"other_id"`
+		ClaimID   *string   `db:"claim_id"`
+		OldText   string    `db:"old_text"`
+		NewText   string    `db:"new_text"`
+		Reason    string    `db:"change_reason"`
+		Evidence  []byte    `db:"evidence"`
+		CreatedAt time.Time `db:"created_at"`
+	}
+	if err := t.list(ctx, &rows, query, args...); err != nil {
+		return nil, err
+	}
+	list := make([]reverie.EntityChange, len(rows))
+	for i, r := range rows {
+		list[i] = reverie.EntityChange{GroupID: r.GroupID, ID: r.ID, RunID: r.RunID, EntityID: r.EntityID, Action: reverie.EntityAction(r.Action),
+			OtherID: r.OtherID, ClaimID: r.ClaimID, OldText: r.OldText, NewText: r.NewText, Reason: r.Reason, CreatedAt: r.CreatedAt.UTC()}
+		if err := json.Unmarshal(r.Evidence, &list[i].Evidence); err != nil {
+			return nil, fmt.Errorf("read the evidence of change %s: %w", r.ID, err)
+		}
+	}
+	return list, nil
+}
+
+// insertEntityChanges writes log rows of one instant and completes them. A nil
+// runID is a person's change, and then chunkNo does not count.
+func insertEntityChanges(ctx context.Context, t *tx, groupID string, runID *string, chunkNo int, at time.Time, list []reverie.EntityChange) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var no any
+	if runID != nil {
+		no = chunkNo
+	}
+	var ids, entityIDs, actions, olds, news, reasons, evidence pq.StringArray
+	var others, claimIDs []*string
+	for i := range list {
+		c := &list[i]
+		c.GroupID, c.ID, c.RunID, c.CreatedAt = groupID, reverie.NewID(), runID, at
+		if c.Evidence == nil {
+			c.Evidence = []reverie.Evidence{}
+		}
+		text, err := asJSON(c.Evidence)
+		if err != nil {
+			return err
+		}
+		ids, entityIDs, actions = append(ids, c.ID), append(entityIDs, c.EntityID), append(actions, string(c.Action))
+		others, claimIDs = append(others, c.OtherID), append(claimIDs, c.ClaimID)
+		olds, news, reasons = append(olds, c.OldText), append(news, c.NewText), append(reasons, c.Reason)
+		evidence = append(evidence, text)
+	}
+	_, err := t.exec(ctx, insertEntityChangesQuery, groupID, runID, no, at,
+		ids, entityIDs, actions, pq.Array(others), pq.Array(claimIDs), olds, news, reasons, evidence)
+	return err
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// A message's time is that of its use, so that the order comes from the index.
+	waitingMessages = `select ` + messageColumns + ` from (
+			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
+			where u.group_id = $1 and u.job = $2 and u.run_id is null
+				and u.sent_at >= $3::timestamptz and u.sent_at < $4::timestamptz) w`
+
+	waitingQuery = waitingMessages + ` order by at, seq limit $5 offset $6`
+
+	chosenWaitingQuery = waitingMessages + ` where message_id = any ($5::text[]) order by at, seq`
+
+	moreWaitingQuery = `select exists (select 1` + waitingWhere + ` and u.message_id <> all ($5::text[]))`
+
+	messagesQuery = `select ` + messageColumns + ` from messages
+		where group_id = $1 and message_id = any ($2::text[]) order by sent_at, seq`
+
+	indexQuery = `select n.name_id, n.entity_id, n.kind, n.name, n.name_key, n.created_at, n.run_id, e.kind as entity_kind
+		from entity_names n join entities e on e.group_id = n.group_id and e.entity_id = n.entity_id
+		where n.group_id = $1 and n.ended_at is null order by n.created_at, n.name_id`
+)
+
+// GatherEntities reads what one chunk of impressions needs, in one snapshot and at
+// most seven statements: messages that wait for the job, what those reply to, the
+// identity index and what was postponed. Names of an entity that a person merged
+// into another are the other's. A zero Until is no bound. An unknown group is
+// reverie.ErrNotFound.
+func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reverie.EntityState, error) {
+	var state reverie.EntityState
+	err := s.run(ctx, work{
+		what: fmt.Sprintf("gather the entities of group %q", q.GroupID),
+		prepare: []string{groupQuery, waitingQuery, chosenWaitingQuery, moreWaitingQuery, messagesQuery, mergesQuery, indexQuery,
+			waitingObservationsQuery},
+		readOnly: true,
+		byKey:    true,
+		do: func(ctx context.Context, t *tx) error {
+			state = reverie.EntityState{}
+			var err error
+			if state.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
+				return err
+			}
+			if state.Messages, state.More, err = waiting(ctx, t, q); err != nil {
+				return err
+			}
+			if state.Replied, err = replied(ctx, t, q.GroupID, state.Messages); err != nil {
+				return err
+			}
+			if state.Index, err = identityIndex(ctx, t, q.GroupID); err != nil {
+				return err
+			}
+			state.Waiting, err = waitingObservations(ctx, t, q.GroupID, maxWaiting)
+			return err
+		},
+	})
+	return state, err
+}
+
+// waiting reads the oldest messages that wait in the window and looks one further,
+// or those of it that are named and whether there are others.
+func waiting(ctx context.Context, t *tx, q reverie.EntityQuery) ([]reverie.Message, bool, error) {
+	var list []reverie.Message
+	job, since, until := string(reverie.JobImpression), orMinusInfinity(q.Since), orInfinity(q.Until)
+	if len(q.MessageIDs) > 0 {
+		ids := pq.StringArray(q.MessageIDs)
+		if err := t.list(ctx, &list, chosenWaitingQuery, q.GroupID, job, since, until, ids); err != nil {
+			return nil, false, err
+		}
+		var more bool
+		err := t.get(ctx, &more, moreWaitingQuery, q.GroupID, job, since, until, ids)
+		return utcMessages(list), more, err
+	}
+	limit := max(q.Limit, 0)
+	if err := t.list(ctx, &list, waitingQuery, q.GroupID, job, since, until, limit+1, q.Skip); err != nil {
+		return nil, false, err
+	}
+	more := len(list) > limit
+	return utcMessages(list[:min(limit, len(list))]), more, nil
+}
+
+// replied reads what messages reply to and is not among them.
+func replied(ctx context.Context, t *tx, groupID string, messages []reverie.Message) ([]reverie.Message, error) {
+	here := map[string]bool{}
+	for _, m := range messages {
+		here[m.ID] = true
+	}
+	var ids []string
+	for _, m := range messages {
+		if m.ReplyTo != "" && !here[m.ReplyTo] {
+			ids = append(ids, m.ReplyTo)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	slices.Sort(ids)
+	var list []reverie.Message
+	err := t.list(ctx, &list, messagesQuery, groupID, pq.StringArray(slices.Compact(ids)))
+	return utcMessages(list), err
+}
+
+// identityIndex reads the names in force of all entities. What is merged goes
+// under the name, and the kind, of the entity that it is read as.
+func identityIndex(ctx context.Context, t *tx, groupID string) ([]reverie.EntityName, error) {
+	merged, err := readMerges(ctx, t, groupID)
+	if err != nil {
+		return nil, err
+	}
+	var list []reverie.EntityName
+	if err := t.list(ctx, &list, indexQuery, groupID); err != nil {
+		return nil, err
+	}
+	kinds := map[string]reverie.EntityKind{} // each entity has a name
+	for _, n := range list {
+		kinds[n.EntityID] = n.Entity
+	}
+	for i := range list {
+		n := &list[i]
+		n.EntityID = merged.root(n.EntityID)
+		n.Entity, n.CreatedAt = kinds[n.EntityID], n.CreatedAt.UTC()
+	}
+	return list, nil
+}

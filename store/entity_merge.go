@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	lockByIDQuery = `select ` + entityColumns + ` from entities
+		where group_id = $1 and entity_id = any ($2::uuid[]) order by entity_id for update`
+
+	pointQuery = `update entities set status = case when $3::uuid is null then 'active' else 'merged' end, merged_into = $3::uuid
+		where group_id = $1 and entity_id = $2`
+)
+
+// MergeEntities says, by a person's word, that entity b is the same as entity a:
+// b becomes part of a, and whoever reads a reads both. Nothing is moved, so that
+// [Store.UnmergeEntity] restores both exactly. It takes no lease: it locks both.
+//
+// An empty groupID looks in all groups. An entity that does not exist, or is
+// another group's, is reverie.ErrNotFound; one that is part of another already is
+// reverie.ErrConflict, and an entity with itself reverie.ErrInvalid.
+func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string) (into, merged reverie.Entity, err error) {
+	what := fmt.Sprintf("merge entity %s into %s", b, a)
+	if a == b {
+		return into, merged, fmt.Errorf("%s: it is the same entity: %w", what, reverie.ErrInvalid)
+	}
+	err = s.join(ctx, what, groupID, a, func(ctx context.Context, t *tx, target reverie.Entity) error {
+		if _, err := getEntity(ctx, t, target.GroupID, b); err != nil {
+			return err
+		}
+		locked, err := lockEntities(ctx, t, target.GroupID, []string{a, b})
+		if err != nil {
+			return err
+		}
+		into, merged = locked[a], locked[b]
+		for _, e := range []reverie.Entity{into, merged} {
+			if e.MergedInto != nil {
+				return fmt.Errorf("%q (%s) is part of %s already; name that one, or unmerge it first: %w", e.Subject, e.ID, *e.MergedInto, reverie.ErrConflict)
+			}
+		}
+		if _, err := t.exec(ctx, pointQuery, into.GroupID, b, &a); err != nil {
+			return err
+		}
+		return s.noteJoin(ctx, t, reverie.EntityMerge, into, merged, []string{a, b}, reason)
+	})
+	return s.joined(ctx, err, into, merged)
+}
+
+// UnmergeEntity takes back that entity b is part of another: both are again what
+// they were, with what was said of either since. The entity that it was part of is
+// returned beside it. One that is no part of another is reverie.ErrConflict; see
+// [Store.MergeEntities] for the rest.
+func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (from, merged reverie.Entity, err error) {
+	err = s.join(ctx, fmt.Sprintf("unmerge entity %s", b), groupID, b, func(ctx context.Context, t *tx, e reverie.Entity) error {
+		pointers, err := readMerges(ctx, t, e.GroupID)
+		if err != nil {
+			return err
+		}
+		above := pointers.above(b)
+		if len(above) == 0 {
+			return fmt.Errorf("%q is no part of another entity: %w", e.Subject, reverie.ErrConflict)
+		}
+		// Whoever reads those above reads b, so that their versions rise with it.
+		touched := append([]string{b}, above...)
+		locked, err := lockEntities(ctx, t, e.GroupID, touched)
+		if err != nil {
+			return err
+		}
+		from, merged = locked[above[0]], locked[b]
+		if _, err := t.exec(ctx, pointQuery, e.GroupID, b, nil); err != nil {
+			return err
+		}
+		return s.noteJoin(ctx, t, reverie.EntityUnmerge, from, merged, touched, reason)
+	})
+	return s.joined(ctx, err, from, merged)
+}
+
+// join runs a person's change of which entities are one. The group's row keeps
+// others from changing that at the same time; entities are locked by whoever
+// writes what is said of them.
+func (s *Store) join(ctx context.Context, what, groupID, entityID string, do func(context.Context, *tx, reverie.Entity) error) error {
+	var group, xid string
+	return s.run(ctx, work{what: what, do: func(ctx context.Context, t *tx) error {
+		e, err := getEntity(ctx, t, groupID, entityID)
+		if err != nil {
+			return err
+		}
+		group = e.GroupID
+		if _, err := lockGroup(ctx, t, group); err != nil {
+			return err
+		}
+		if err := do(ctx, t, e); err != nil {
+			return err
+		}
+		return t.get(ctx, &xid, xidQuery)
+	}, committed: func(ctx context.Context, t *tx) (bool, error) {
+		if _, err := lockGroup(ctx, t, group); err != nil {
+			return false, err
+		}
+		return landed(ctx, t, xid)
+	}})
+}
+
+// joined reads both entities as they are after a change.
+func (s *Store) joined(ctx context.Context, err error, whole, part reverie.Entity) (reverie.Entity, reverie.Entity, error) {
+	if err != nil {
+		return reverie.Entity{}, reverie.Entity{}, err
+	}
+	if whole, err = s.Entity(ctx, whole.GroupID, whole.ID); err != nil {
+		return whole, part, err
+	}
+	part, err = s.Entity(ctx, part.GroupID, part.ID)
+	return whole, part, err
+}
+
+// lockEntities locks entities in the order of their ids, which is everybody's.
+func lockEntities(ctx context.Context, t *tx, groupID string, ids []string) (map[string]reverie.Entity, error) {
+	var rows []reverie.Entity
+	if err := t.list(ctx, &rows, lockByIDQuery, groupID, pq.StringArray(ids)); err != nil {
+		return nil, err
+	}
+	found := make(map[string]reverie.Entity, len(rows))
+	for _, e := range rows {
+		found[e.ID] = e
+	}
+	return found, nil
+}
+
+// noteJoin counts the versions of all who are touched up and writes a row of the
+// change log for both.
+func (s *Store) noteJoin(ctx context.Context, t *tx, action reverie.EntityAction, whole, part reverie.Entity, touched []string, reason string) error {
+	at := s.now()
+	if _, err := t.exec(ctx, raiseEntitiesQuery, whole.GroupID, at, pq.StringArray(touched)); err != nil {
+		return err
+	}
+	return insertEntityChanges(ctx, t, whole.GroupID, nil, 0, at, []reverie.EntityChange{
+		{EntityID: whole.ID, Action: action, OtherID: &part.ID, NewText: part.Subject, Reason: reason},
+		{EntityID: part.ID, Action: action, OtherID: &whole.ID, NewText: whole.Subject, Reason: reason},
+	})
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	observationColumns = `group_id, observation_id, body, reason, status, run_id, last_at, expires_at, created_at`
+
+	waitingObservationsQuery = `select ` + observationColumns + ` from entity_observations
+		where group_id = $1 and status = 'waiting' order by created_at, observation_id limit $2`
+
+	insertObservationsQuery = `insert into entity_observations (group_id, run_id, status, created_at, observation_id, subject, body, reason, last_at, expires_at)
+		select $1, $2::uuid, 'waiting', $3::timestamptz, u.*
+		from unnest($4::uuid[], $5::text[], $6::jsonb[], $7::text[], $8::timestamptz[], $9::timestamptz[]) as u`
+
+	settleObservationsQuery = `update entity_observations o set status = u.status, settled_by = $2::uuid
+		from unnest($3::uuid[], $4::text[]) as u (id, status)
+		where o.group_id = $1 and o.observation_id = u.id and o.status = 'waiting'`
+)
+
+// maxWaiting bounds how many postponed observations one chunk is given.
+const maxWaiting = 1000
+
+// WaitingObservations lists the observations of a group that wait to be sure whom
+// they are about, oldest first, at most so many. An unknown group is
+// reverie.ErrNotFound.
+func (s *Store) WaitingObservations(ctx context.Context, groupID string, limit int) ([]reverie.Observation, error) {
+	var list []reverie.Observation
+	err := s.run(ctx, work{what: fmt.Sprintf("list the observations that wait in group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		if _, err := getGroup(ctx, t, groupID); err != nil {
+			return err
+		}
+		var err error
+		list, err = waitingObservations(ctx, t, groupID, limit)
+		return err
+	}})
+	return list, err
+}
+
+func waitingObservations(ctx context.Context, t *tx, groupID string, limit int) ([]reverie.Observation, error) {
+	var rows []struct {
+		GroupID   string    `db:"group_id"`
+		ID        string    `db:"observation_id"`
+		Body      []byte    `db:"body"`
+		Reason    string    `db:"reason"`
+		Status    string    `db:"status"`
+		RunID     string    `db:"run_id"`
+		LastAt    time.Time `db:"last_at"`
+		ExpiresAt time.Time `db:"expires_at"`
+		CreatedAt time.Time `db:"created_at"`
+	}
+	if err := t.list(ctx, &rows, waitingObservationsQuery, groupID, limit); err != nil {
+		return nil, err
+	}
+	list := make([]reverie.Observation, len(rows))
+	for i, r := range rows {
+		o := &list[i]
+		if err := json.Unmarshal(r.Body, o); err != nil {
+			return nil, fmt.Errorf("read observation %s: %w", r.ID, err)
+		}
+		o.GroupID, o.ID, o.RunID = r.GroupID, r.ID, r.RunID
+		o.Status, o.Postponed = reverie.ObservationStatus(r.Status), reverie.PostponementReason(r.Reason)
+		o.LastAt, o.ExpiresAt, o.CreatedAt = r.LastAt.UTC(), r.ExpiresAt.UTC(), r.CreatedAt.UTC()
+	}
+	return list, nil
+}
+
+// postpone lets a plan's observations wait, and settles those that are part of an
+// entity by now, or have waited too long. One that no longer waits is
+// reverie.ErrConflict.
+func postpone(ctx context.Context, t *tx, plan reverie.EntityPlan, at time.Time) error {
+	var settled, statuses pq.StringArray
+	for status, ids := range map[reverie.ObservationStatus][]string{
+		reverie.ObservationJoined: plan.Joined, reverie.ObservationExpired: plan.Expired,
+	} {
+		for _, id := range ids {
+			settled, statuses = append(settled, id), append(statuses, string(status))
+		}
+	}
+	if len(settled) > 0 {
+		n, err := t.exec(ctx, settleObservationsQuery, plan.GroupID, plan.RunID, settled, statuses)
+		if err == nil && n != len(settled) {
+			err = fmt.Errorf("%d of %d observations do not wait any more; read the group again: %w", len(settled)-n, len(settled), reverie.ErrConflict)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(plan.Postponed) == 0 {
+		return nil
+	}
+	columns := make([]pq.StringArray, 6)
+	for _, o := range plan.Postponed {
+		o.GroupID, o.RunID, o.CreatedAt, o.Status = plan.GroupID, plan.RunID, at, reverie.ObservationWaiting
+		body, err := asJSON(o)
+		if err != nil {
+			return err
+		}
+		for i, v := range []string{o.ID, o.Subject, body, string(o.Postponed), timestamp(o.LastAt), timestamp(o.ExpiresAt)} {
+			columns[i] = append(columns[i], v)
+		}
+	}
+	args := []any{plan.GroupID, plan.RunID, at}
+	for _, c := range columns {
+		args = append(args, c)
+	}
+	_, err := t.exec(ctx, insertObservationsQuery, args...)
+	return err
+}

@@ -1,0 +1,183 @@
+package store
+
+import (
+	"context"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	insertEntitiesQuery = `insert into entities (group_id, run_id, created_at, updated_at, entity_id, kind, subject)
+		select $1, $2::uuid, $3::timestamptz, $3::timestamptz, u.* from unnest($4::uuid[], $5::text[], $6::text[]) as u`
+
+	insertNamesQuery = `insert into entity_names (group_id, run_id, created_at, name_id, entity_id, kind, name, name_key)
+		select $1, $2::uuid, $3::timestamptz, u.* from unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[]) as u`
+
+	// One statement ends replaced versions and strengthens supported ones; it comes
+	// before the new versions, since a lineage has one active head.
+	moveClaimsQuery = `update entity_claims c set
+			status = case when u.ends then 'deprecated' else c.status end,
+			ended_at = case when u.ends then $2::timestamptz else c.ended_at end,
+			strength = case when u.ends then c.strength else u.strength end,
+			confidence = case when u.ends then c.confidence else greatest(c.confidence, u.confidence) end,
+			last_supported_at = case when u.ends then c.last_supported_at else greatest(c.last_supported_at, u.supported_at) end
+		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::float8[], $7::timestamptz[]) as u (id, ends, strength, confidence, supported_at)
+		where c.group_id = $1 and c.claim_id = u.id and c.status = 'active'`
+
+	insertClaimsQuery = `insert into entity_claims (group_id, run_id, updated_at, status, claim_id, lineage_id, parent_id, version, entity_id, aspect,
+			name, name_key, value, target_id, self, content_hash, confidence, strength, created_at, last_supported_at)
+		select $1, $2::uuid, $3::timestamptz, 'active', u.*
+		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::int[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::text[], $13::uuid[],
+			$14::bool[], $15::text[], $16::float8[], $17::float8[], $18::timestamptz[], $19::timestamptz[]) as u`
+
+	insertClaimEvidenceQuery = `insert into entity_evidence (group_id, run_id, created_at, entity_id, lineage_id, claim_id, message_id, author_id,
+			author, quote, sent_at, local_date)
+		select $1, $2::uuid, $3::timestamptz, u.* from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[],
+			$10::text[], $11::timestamptz[], $12::date[]) as u`
+)
+
+func (b *entityBatch) insertEntities(ctx context.Context, t *tx) error {
+	if len(b.Creates) == 0 {
+		return nil
+	}
+	var ids, kinds, subjects pq.StringArray
+	for _, e := range b.Creates {
+		ids, kinds, subjects = append(ids, e.ID), append(kinds, string(e.Kind)), append(subjects, e.Subject)
+	}
+	_, err := t.exec(ctx, insertEntitiesQuery, b.GroupID, b.RunID, b.at, ids, kinds, subjects)
+	return err
+}
+
+func (b *entityBatch) insertNames(ctx context.Context, t *tx) error {
+	var ids, entityIDs, kinds, names, nameKeys pq.StringArray
+	add := func(entityID string, n reverie.EntityName) {
+		if n.ID == "" {
+			n.ID = reverie.NewID()
+		}
+		ids, entityIDs, kinds = append(ids, n.ID), append(entityIDs, entityID), append(kinds, string(n.Kind))
+		names, nameKeys = append(names, n.Name), append(nameKeys, nameKey(n.Kind, n.Name))
+	}
+	for _, e := range b.Creates {
+		for _, n := range e.Names {
+			add(e.ID, n)
+		}
+	}
+	for _, n := range b.Names {
+		add(n.EntityID, n)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := t.exec(ctx, insertNamesQuery, b.GroupID, b.RunID, b.at, ids, entityIDs, kinds, names, nameKeys)
+	return err
+}
+
+func (b *entityBatch) moveClaims(ctx context.Context, t *tx) error {
+	var ids, supported pq.StringArray
+	var ends pq.BoolArray
+	var strengths, confidences pq.Float64Array
+	for _, st := range b.Claims {
+		if st.HeadID == "" {
+			continue
+		}
+		ids, ends = append(ids, st.HeadID), append(ends, st.Action == reverie.ActionUpdate)
+		strengths, confidences = append(strengths, st.Claim.Strength), append(confidences, st.Claim.Confidence)
+		supported = append(supported, timestamp(st.Claim.LastSupportedAt))
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := t.exec(ctx, moveClaimsQuery, b.GroupID, b.at, ids, ends, strengths, confidences, supported)
+	return err
+}
+
+func (b *entityBatch) insertClaims(ctx context.Context, t *tx) error {
+	var ids, lineages, entityIDs, aspects, names, nameKeys, values, hashes, births, supported pq.StringArray
+	var parents, targets []*string
+	var versions pq.Int64Array
+	var selfs pq.BoolArray
+	var confidences, strengths pq.Float64Array
+	for _, st := range b.Claims {
+		if st.Action == reverie.ActionKeep {
+			continue
+		}
+		c := b.version(st)
+		ids, lineages, parents = append(ids, c.ID), append(lineages, c.LineageID), append(parents, c.ParentID)
+		versions, entityIDs, aspects = append(versions, int64(c.Version)), append(entityIDs, c.EntityID), append(aspects, string(c.Aspect))
+		names, nameKeys = append(names, c.Name), append(nameKeys, reverie.NameKey(c.Name))
+		values, targets, selfs = append(values, c.Value), append(targets, c.TargetID), append(selfs, c.Self)
+		hashes, confidences, strengths = append(hashes, c.ContentHash), append(confidences, c.Confidence), append(strengths, c.Strength)
+		births, supported = append(births, timestamp(c.CreatedAt)), append(supported, timestamp(c.LastSupportedAt))
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := t.exec(ctx, insertClaimsQuery, b.GroupID, b.RunID, b.at, ids, lineages, pq.Array(parents), versions, entityIDs, aspects,
+		names, nameKeys, values, pq.Array(targets), selfs, hashes, confidences, strengths, births, supported)
+	return err
+}
+
+// version is the claim that a create or update step makes. An update inherits what
+// belongs to the lineage: its birth, and the entity that it is about.
+func (b *entityBatch) version(st reverie.ClaimStep) reverie.Claim {
+	c := st.Claim
+	c.ParentID, c.Version, c.CreatedAt = nil, 1, b.at
+	if head, ok := b.heads[st.HeadID]; ok {
+		c.LineageID, c.EntityID, c.ParentID = head.LineageID, head.EntityID, &head.ID
+		c.Version, c.CreatedAt = head.Version+1, head.CreatedAt
+	}
+	if c.LastSupportedAt.IsZero() {
+		c.LastSupportedAt = b.at
+	}
+	return c
+}
+
+func (b *entityBatch) insertEvidence(ctx context.Context, t *tx) error {
+	columns := make([]pq.StringArray, 9)
+	for _, st := range b.Claims {
+		c := b.heads[st.HeadID]
+		if st.Action != reverie.ActionKeep {
+			c = b.version(st)
+		}
+		for _, e := range st.Evidence {
+			for i, v := range []string{c.EntityID, c.LineageID, c.ID, e.MessageID, e.AuthorID, e.Author, e.Quote, timestamp(e.SentAt), e.LocalDate} {
+				columns[i] = append(columns[i], v)
+			}
+		}
+	}
+	if len(columns[0]) == 0 {
+		return nil
+	}
+	args := []any{b.GroupID, b.RunID, b.at}
+	for _, c := range columns {
+		args = append(args, c)
+	}
+	_, err := t.exec(ctx, insertClaimEvidenceQuery, args...)
+	return err
+}
+
+// changes are the log's rows of the plan: support is counted, not logged.
+func (b *entityBatch) changes() []reverie.EntityChange {
+	var list []reverie.EntityChange
+	for _, e := range b.Creates {
+		list = append(list, reverie.EntityChange{EntityID: e.ID, Action: reverie.EntityCreated, NewText: e.Subject})
+	}
+	for _, n := range b.Names {
+		list = append(list, reverie.EntityChange{EntityID: n.EntityID, Action: reverie.EntityNamed, NewText: n.Name})
+	}
+	for _, st := range b.Claims {
+		if st.Action == reverie.ActionKeep {
+			continue
+		}
+		v := b.version(st)
+		c := reverie.EntityChange{EntityID: v.EntityID, Action: reverie.EntityClaimed, ClaimID: &v.ID, NewText: claimText(v),
+			Reason: storable(st.Reason), Evidence: st.Evidence}
+		if head, ok := b.heads[st.HeadID]; ok {
+			c.Action, c.OldText = reverie.EntityReplaced, claimText(head)
+		}
+		list = append(list, c)
+	}
+	return list
+}
