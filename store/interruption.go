@@ -37,13 +37,16 @@ const (
 				where m.group_id = c.group_id and m.message_id = any (c.message_ids) and m.run_id is null and m.outcome is null)
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
-	// A chunk of the run that goes on, while all that it is about still waits for
-	// the job: its questions are asked again, and what was answered is kept.
+	// A chunk that was begun, while all that it is about still waits for the job:
+	// its questions are asked again, and what was answered is kept, also with a run
+	// that was deferred half-way. One of the run that goes on comes first.
 	openQuery = `select ` + chunkColumns + ` from run_chunks c
-		where group_id = $1 and run_id = $3::uuid and status in ('open', 'answered') and cardinality(message_ids) > 0
+		where group_id = $1 and status in ('open', 'answered') and cardinality(message_ids) > 0
+			and exists (select 1 from runs r where r.group_id = c.group_id and r.run_id = c.run_id and r.job = $2 and r.status <> 'succeeded'
+				and r.undone_at is null)
 			and cardinality(message_ids) = (select count(*) from message_uses u
 				where u.group_id = c.group_id and u.job = $2 and u.message_id = any (c.message_ids) and u.run_id is null)
-		order by chunk_no desc limit 1`
+		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
 	runningQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and status = 'running'
 			and ($3::timestamptz is null or window_since = $3)
@@ -59,8 +62,9 @@ const (
 // takes any; a zero until takes a run whose own end came from the clock. All
 // other such runs of the job are settled: see settleRuns.
 //
-// A job other than evolve keeps its answers with the run: of such a run the chunk
-// is the newest that is not applied and whose messages all still wait for the job.
+// A job other than evolve keeps its answers with the run: its chunk is the newest
+// that is not applied and whose messages all still wait for the job, also one of
+// a run that has ended without applying it.
 func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error) {
 	var run *reverie.Run
 	var chunk *reverie.Chunk
