@@ -110,7 +110,15 @@ func printQuotes(w io.Writer, s style, evidence []reverie.Evidence) {
 func entityHistory(w io.Writer, s style, r reverie.EntityHistoryReply) {
 	fmt.Fprintf(w, "%s  %s  v%d\n", s.bold(visible(r.Subject)), r.EntityID, r.Version)
 	for _, c := range r.Changes {
-		printEntityChange(w, s, c)
+		joins := c.Action == reverie.EntityMerge || c.Action == reverie.EntityUnmerge
+		if joins && c.EntityID != r.EntityID && c.OtherID != nil && *c.OtherID == r.EntityID {
+			continue // the other side of one that is shown
+		}
+		of := ""
+		if c.EntityID != r.EntityID {
+			of = "of " + c.EntityID + " "
+		}
+		printEntityChange(w, s, c, of)
 	}
 	if len(r.Claims) > 0 {
 		fmt.Fprintln(w, s.bold("what is and was said"))
@@ -134,8 +142,9 @@ func claimText(c reverie.Claim) string {
 	return c.Name + ": " + c.Value
 }
 
-// printEntityChange shows one change of an entity, and what it rests on.
-func printEntityChange(w io.Writer, s style, c reverie.EntityChange) {
+// printEntityChange shows one change of an entity, and what it rests on. Of says
+// whose it is, where that is not plain.
+func printEntityChange(w io.Writer, s style, c reverie.EntityChange, of string) {
 	text := visible(c.NewText)
 	switch c.Action {
 	case reverie.EntityReplaced:
@@ -144,14 +153,14 @@ func printEntityChange(w io.Writer, s style, c reverie.EntityChange) {
 		text = visible(c.OldText)
 	case reverie.EntityMerge, reverie.EntityUnmerge:
 		if c.OtherID != nil {
-			text = strings.TrimSpace(text + " " + *c.OtherID)
+			text = strings.TrimSpace(text + "  " + *c.OtherID)
 		}
 	}
 	by := "by a person"
 	if c.RunID != nil {
 		by = "run " + *c.RunID
 	}
-	fmt.Fprintf(w, "%s  %s  %s\n", stamp(c.CreatedAt), c.Action, s.dim(by))
+	fmt.Fprintf(w, "%s  %s  %s\n", stamp(c.CreatedAt), c.Action, s.dim(of+by))
 	if text != "" {
 		fmt.Fprintf(w, "  %s %s\n", changeMark(s, c.Action), text)
 	}

@@ -81,10 +81,15 @@ nothing is said of it yet
 func TestEntityHistoryPage(t *testing.T) {
 	at, run, other := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC), "run-1", "id-of-mei"
 	change := func(action reverie.EntityAction, from, to, reason string) reverie.EntityChange {
-		return reverie.EntityChange{Action: action, OldText: from, NewText: to, Reason: reason, RunID: &run, CreatedAt: at}
+		return reverie.EntityChange{EntityID: "id-of-lin", Action: action, OldText: from, NewText: to, Reason: reason, RunID: &run, CreatedAt: at}
 	}
-	merge := change(reverie.EntityMerge, "", "", "same person")
+	merge := change(reverie.EntityMerge, "", "Mei", "same person")
 	merge.RunID, merge.OtherID = nil, &other
+	self := "id-of-lin"
+	back := merge // as the other has it
+	back.EntityID, back.OtherID, back.NewText = other, &self, "Lin"
+	named := change(reverie.EntityNamed, "", "May", "")
+	named.EntityID = other
 	claimed := change(reverie.EntityClaimed, "", "city: Lisbon", "Lin says so")
 	claimed.Evidence = []reverie.Evidence{quote(5, "u7", "Lin", "I live in Lisbon")}
 	version := func(lineage, id string, n int, status reverie.Status, value string) reverie.Claim {
@@ -92,7 +97,7 @@ func TestEntityHistoryPage(t *testing.T) {
 	}
 	r := reverie.NewEntityHistoryReply(reverie.Entity{ID: "id-of-lin", Subject: "Lin", Version: 5},
 		[]reverie.EntityChange{change(reverie.EntityCreated, "", "Lin", ""), claimed, change(reverie.EntityNamed, "", "小林", ""),
-			change(reverie.EntityReplaced, "city: Lisbon", "city: Porto", ""), change(reverie.EntityWithdrawn, "city: Porto", "", ""), merge},
+			change(reverie.EntityReplaced, "city: Lisbon", "city: Porto", ""), change(reverie.EntityWithdrawn, "city: Porto", "", ""), merge, back, named},
 		[]reverie.Claim{version("l1", "c1", 1, reverie.StatusDeprecated, "Lisbon"), version("l1", "c2", 2, reverie.StatusActive, "Porto"), version("l2", "c3", 1, reverie.StatusActive, "Faro")})
 	var b bytes.Buffer
 	entityHistory(&b, style{}, r)
@@ -111,8 +116,10 @@ Lin  id-of-lin  v5
 2026-01-05 12:00  withdraw  run run-1
   - city: Porto
 2026-01-05 12:00  merge  by a person
-  ~ id-of-mei
+  ~ Mei  id-of-mei
       why: same person
+2026-01-05 12:00  name  of id-of-mei run run-1
+  + May
 what is and was said
   v1  2026-01-05 12:00  c1  deprecated
       city: Lisbon
