@@ -77,10 +77,11 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 	if err != nil {
 		return usageError(err)
 	}
-	p, err := a.evolver(ctx)
+	all, err := a.worker(ctx)
 	if err != nil {
 		return err
 	}
+	p := all.evolve
 	if err := a.knownGroup(ctx, f.group); err != nil {
 		return err
 	}

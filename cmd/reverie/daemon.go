@@ -54,21 +54,20 @@ func (a *app) runDaemon(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("[schedule] evolve: %w: %w", reverie.ErrConfiguration, err)
 	}
-	if _, err := a.cfg.generation(useEvolve); err != nil {
+	if err := a.cfg.checkModels(); err != nil {
 		return err
 	}
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	p, err := a.pipeline()
+	p, err := a.pipelines()
 	if err != nil {
 		return err
 	}
 	day := a.dayBudget()
 	task := jobs.Task{Name: string(reverie.JobEvolve), Spec: spec, Run: func(ctx context.Context, stop <-chan struct{}) error {
-		fresh := *p
-		fresh.Prompts = a.remotePrompts(ctx, p.Prompts)
-		f := &fanOut{app: a, job: evolveJob(&fresh, 0), plan: jobs.Nightly(a.store, a.now, a.cfg.Jobs.MissedNights), showGroup: a.logGroup(reverie.JobEvolve)}
+		fresh := p.with(a.remotePrompts(ctx, p.evolve.Prompts))
+		f := &fanOut{app: a, job: evolveJob(fresh.evolve, 0), plan: jobs.Nightly(a.store, a.now, a.cfg.Jobs.MissedNights), showGroup: a.logGroup(reverie.JobEvolve)}
 		_, err := f.run(llm.WithBudget(ctx, a.budget(day)), stop)
 		return err
 	}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,13 +149,25 @@ func (a *app) examineGroups(ctx context.Context, note func(check, detail string,
 
 // examineModels asks each model one small question.
 func (a *app) examineModels(ctx context.Context, note func(check, detail string, err error) bool) {
-	model, _, err := a.model(useEvolve)
-	if err == nil {
-		_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor"}, llm.Request{System: "Answer with one line of JSON.",
-			User: `{"window_until":"2026-01-01T00:00:00Z","existing_memories":[],"new_discussions":[]}`, MaxTokens: 256})
-		note("model", model.Name()+" answers", err)
-	} else {
-		note("model", "", err)
+	uses := []struct{ use, check string }{{useEvolve, "model"}, {useObserve, "model for impressions"}}
+	if a.cfg.Decide.Enabled {
+		uses = slices.Insert(uses, 1, struct{ use, check string }{useCompare, "model for comparing"})
+	}
+	asked := map[ModelSettings]bool{} // what is set alike is asked once
+	for _, u := range uses {
+		model, settings, err := a.model(u.use)
+		settings.Temperature, settings.Timeout, settings.MaxOutputTokens = nil, 0, 0
+		if err == nil && asked[settings] {
+			continue
+		}
+		asked[settings] = true
+		if err == nil {
+			_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor"}, llm.Request{System: "Answer with one line of JSON.",
+				User: `{"window_until":"2026-01-01T00:00:00Z","existing_memories":[],"new_discussions":[]}`, MaxTokens: 256})
+			note(u.check, model.Name()+" answers", err)
+			continue
+		}
+		note(u.check, "", err)
 	}
 	embed, _, err := a.embeddings()
 	if err == nil {

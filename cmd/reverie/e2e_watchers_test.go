@@ -199,11 +199,11 @@ func TestLangfusePrompt(t *testing.T) {
 	t.Parallel()
 	s := dueStage(t)
 	const text = "You keep what matters. At most {{max_creates}} new ones."
-	asked := make(chan string, 10)
+	asked := make(chan string, 20)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
 		asked <- fmt.Sprintf("%s %s %s", r.URL.RequestURI(), user, password)
-		if !strings.HasSuffix(r.URL.Path, ".en") {
+		if !strings.HasSuffix(r.URL.Path, "/memory_evolve.en") {
 			http.NotFound(w, r)
 			return
 		}
@@ -214,14 +214,22 @@ func TestLangfusePrompt(t *testing.T) {
 	s.bring("g1", chat(night(3), "note Lin drinks tea")...)
 	s.bring("g2", chat(night(3), "note Mia hosts the game nights")...)
 	first := s.run("evolve", "--due").want(t, 0, "memory_evolve.zh", "404")
-	for _, want := range []string{"en", "zh"} {
-		got := []string{await(t, "a question to Langfuse", asked)}
-		if !strings.HasPrefix(got[0], "/api/public/v2/prompts/memory_evolve.") || !strings.HasSuffix(got[0], "?label=production pk-lf-1 "+watcherSecrets[0]) {
-			t.Errorf("%s: Langfuse was asked %v", want, got)
+	var got, want []string
+	for _, name := range []string{"impression_observe", "memory_compare", "memory_evolve"} {
+		for _, language := range []string{"en", "zh"} {
+			got = append(got, await(t, "a question to Langfuse", asked))
+			want = append(want, fmt.Sprintf("/api/public/v2/prompts/%s.%s?label=production pk-lf-1 %s", name, language, watcherSecrets[0]))
 		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what Langfuse was asked for (-want +got):\n%s", diff)
 	}
 	if len(asked) > 0 {
 		t.Errorf("Langfuse was asked more than once for each prompt: %s", <-asked)
+	}
+	if strings.Contains(first.stderr, "memory_compare") || strings.Contains(first.stderr, "impression_observe") {
+		t.Errorf("prompts that nobody keeps there are missed:\n%s", first.stderr)
 	}
 	if q := s.questions()[0]; !strings.HasPrefix(q.System, "You keep what matters. At most 20 new ones.") {
 		t.Errorf("the model was given %q", q.System)

@@ -78,10 +78,11 @@ func (f evolveFlags) checkDays() error {
 }
 
 func (a *app) evolve(ctx context.Context, f evolveFlags) error {
-	p, err := a.evolver(ctx)
+	all, err := a.worker(ctx)
 	if err != nil {
 		return err
 	}
+	p := all.evolve
 	ctx = llm.WithBudget(ctx, a.budget(a.dayBudget()))
 	switch {
 	case f.group == "" && f.dryRun:
@@ -108,25 +109,6 @@ func invalidIsUsage(err error) error {
 		return usageError(err)
 	}
 	return err
-}
-
-// evolver opens what evolving needs, the database last.
-func (a *app) evolver(ctx context.Context) (*evolve.Pipeline, error) {
-	if err := a.settings(); err != nil {
-		return nil, err
-	}
-	if _, err := a.cfg.generation(useEvolve); err != nil {
-		return nil, err // before a database is started for nothing
-	}
-	if err := a.open(ctx); err != nil {
-		return nil, err
-	}
-	p, err := a.pipeline()
-	if err != nil {
-		return nil, err
-	}
-	p.Prompts = a.remotePrompts(ctx, p.Prompts)
-	return p, nil
 }
 
 // evolveOne runs one group and prints what came of it, also when it failed.

@@ -11,11 +11,9 @@ import (
 	"time"
 
 	"reverie"
-	"reverie/decide"
 	"reverie/evolve"
 	"reverie/jobs"
 	"reverie/llm"
-	"reverie/prompts"
 	"reverie/recall"
 	"reverie/store"
 	"reverie/store/local"
@@ -41,6 +39,7 @@ type app struct {
 	watchers
 
 	policies map[string]*llm.Policy // by server
+	unpriced []string               // models that were warned of
 }
 
 // getenv looks a variable up in the environment that the app was given.
@@ -185,36 +184,6 @@ func (a *app) leases() *jobs.Leases {
 	}}
 }
 
-// pipeline wires the evolution.
-func (a *app) pipeline() (*evolve.Pipeline, error) {
-	model, settings, err := a.model(useEvolve)
-	if err != nil {
-		return nil, err
-	}
-	if b := a.cfg.Budget; b.USDPerRun+b.USDPerDay > 0 && !model.Priced() && settings.Provider != providerOffline {
-		a.log.Warn("the model's price is not in [llm] prices, so its calls cost nothing and no limit in USD bounds them: add it, or limit calls or tokens", "model", model.Name())
-	}
-	set, err := prompts.Open(a.cfg.Prompts.Dir)
-	if err != nil {
-		return nil, err
-	}
-	e := a.cfg.Evolve
-	p := &evolve.Pipeline{
-		Store: a.store, Model: model, Prompts: set, Decider: decide.Plain{}, Now: a.now, Log: a.log,
-		Phase: a.phase(reverie.JobEvolve, a.now),
-		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
-			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
-			StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},
-	}
-	switch embed, es, err := a.embeddings(); {
-	case err == nil:
-		p.Embeddings, p.EmbeddingsOptional = embed, !es.Explicit
-	case !errors.Is(err, errNoEmbeddings):
-		return nil, err
-	}
-	return p, nil
-}
-
 // approver wires what approving a held plan needs: no model. Statements whose
 // vectors cannot be had now get them at the next search.
 func (a *app) approver() *evolve.Pipeline {
@@ -243,6 +212,11 @@ func (a *app) searcher(ctx context.Context, groupID string) (*recall.Searcher, e
 	if err != nil {
 		return nil, err
 	}
+	return &recall.Searcher{Store: a.store, Embeddings: embed, Calibration: a.calibration(es)}, nil
+}
+
+// calibration is what makes a score of an embedding model's cosines.
+func (a *app) calibration(es EmbedSettings) reverie.Calibration {
 	c := reverie.Calibration{Floor: es.Floor, Ceiling: es.Ceiling}
 	if c == (reverie.Calibration{}) {
 		var known bool
@@ -251,7 +225,7 @@ func (a *app) searcher(ctx context.Context, groupID string) (*recall.Searcher, e
 			c = reverie.Calibration{Floor: 0, Ceiling: 1}
 		}
 	}
-	return &recall.Searcher{Store: a.store, Embeddings: embed, Calibration: c}, nil
+	return c
 }
 
 // embeddedOffline tells whether all vectors of a group's active memories, at
