@@ -16,3 +16,6 @@ func (s *Store) Setting(ctx context.Context, name string) (value string, err err
 	err = s.db.GetContext(ctx, &value, `select current_setting($1)`, name)
 	return value, err
 }
+
+// WaitingPageQuery is the statement behind a page of due groups of a job.
+func WaitingPageQuery() string { return waitingPageQuery }
