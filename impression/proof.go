@@ -1,0 +1,244 @@
+package impression
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"reverie"
+)
+
+// maxQuote is how many characters of a quote are kept.
+const maxQuote = 300
+
+// citation is evidence as a model claims it.
+type citation struct {
+	message string
+	quote   string
+}
+
+// citations reads a list of citations, or a single one. What has another form
+// cites nothing.
+func citations(raw json.RawMessage) (list []citation) {
+	for _, item := range items(raw) {
+		var c struct {
+			Message json.RawMessage `json:"message"`
+			Quote   json.RawMessage `json:"quote"`
+		}
+		if len(item) == 0 || item[0] != '{' || json.Unmarshal(item, &c) != nil {
+			continue
+		}
+		message, err := word(c.Message)
+		quote, badQuote := word(c.Quote)
+		if err == nil && badQuote == nil {
+			list = append(list, citation{message, quote})
+		}
+	}
+	return list
+}
+
+// evidence verifies citations: each must quote a message of the question that a
+// member wrote, and the words must stand in it. Of several quotes from one
+// message the longest is kept.
+func (p *parser) evidence(raw json.RawMessage, of reverie.Observation) []reverie.Evidence {
+	var list []reverie.Evidence
+	for _, cited := range citations(bytes.TrimSpace(raw)) {
+		n, err := strconv.Atoi(cited.message)
+		if err != nil || n < 1 || n > len(p.messages) {
+			continue
+		}
+		m := p.messages[n-1]
+		if m.Role != reverie.RoleUser || !reverie.VerifyQuote(cited.quote, m.Text) || p.ofItsAuthor(cited.quote, m, of) {
+			continue
+		}
+		e := reverie.Evidence{MessageID: m.ID, AuthorID: m.AuthorID, Author: m.Author, Quote: keptQuote(cited.quote, m.Text),
+			SentAt: m.SentAt, LocalDate: reverie.LocalDate(m.SentAt, p.loc)}
+		at := slices.IndexFunc(list, func(e reverie.Evidence) bool { return e.MessageID == m.ID })
+		switch {
+		case at < 0:
+			list = append(list, e)
+		case len(e.Quote) > len(list[at].Quote):
+			list[at] = e
+		}
+	}
+	return list
+}
+
+// keptQuote is a quote as it is kept: short, and without secrets, of which it may
+// have cut off the words that tell them.
+func keptQuote(quote, text string) string {
+	if masked := reverie.MaskSecrets(text); masked != text && !reverie.VerifyQuote(quote, masked) {
+		quote = masked
+	}
+	return reverie.Excerpt(reverie.MaskSecrets(quote), maxQuote)
+}
+
+// leaks tells whether a claim repeats a secret of a message that it cites.
+func (p *parser) leaks(c reverie.ObservedClaim) bool {
+	text := reverie.Fold(c.Name + " " + c.Value)
+	for _, e := range c.Evidence {
+		for _, m := range p.messages {
+			if m.ID != e.MessageID {
+				continue
+			}
+			for _, f := range reverie.FindSecrets(m.Text) {
+				if strings.Contains(text, reverie.Fold(m.Text[f.Start:f.End])) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// ofItsAuthor tells a quote in which somebody else speaks of themselves alone: "I
+// live in Berlin" says nothing of a person who did not write it. The quote may
+// still name the person, or mean them by another pronoun.
+func (p *parser) ofItsAuthor(quote string, m reverie.Message, of reverie.Observation) bool {
+	if of.Account == "" || of.Account == m.AuthorID {
+		return false
+	}
+	text := textForm(quote)
+	if !firstPerson().MatchString(text) || otherPerson().MatchString(text) {
+		return false
+	}
+	for _, name := range append([]string{of.Subject}, p.cast.accounts[of.Account].names...) {
+		if len(places(text, name)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	firstPerson = onceRegexp(`(?:^|[^\p{L}\p{N}_])(?:i|i'm|i’m|im|me|my|mine|myself)(?:$|[^\p{L}\p{N}_])|我(?:[^们]|$)|俺(?:[^们]|$)|本人`)
+	otherPerson = onceRegexp(`(?:^|[^\p{L}\p{N}_])(?:he|him|his|she|her|hers|they|them|their|it|its|you|your|yours|we|us|our|who|whose|that|this|both)(?:$|[^\p{L}\p{N}_])|[他她它你您这那咱]|我们|俺们|大家|@`)
+)
+
+// aliases keeps those further names of an observation's subject that are proven,
+// so that a model cannot join two people by calling one an alias of the other: a
+// name is proven where the account has shown it, where the subject says of
+// themselves that it is theirs ("call me Kay"), or where somebody says it of the
+// subject by name ("Alex aka Kay"). That both stand in one sentence proves nothing.
+func (p *parser) aliases(names []string, o reverie.Observation, said []reverie.Evidence) []string {
+	var proven []string
+	seen := map[string]bool{reverie.NameKey(o.Subject): true}
+	for _, alias := range names {
+		key := reverie.NameKey(alias)
+		if seen[key] || o.Account != "" && p.cast.labels[key] == o.Account {
+			continue
+		}
+		seen[key] = true
+		if rule, detail := checkName(alias); rule != "" {
+			p.refuse("alias", alias, rule, detail)
+			continue
+		}
+		if shown := p.cast.bearers(key); len(shown) > 0 && !slices.Equal(shown, []string{o.Account}) {
+			p.refuse("alias", alias, ruleAlias, "somebody else who writes here goes by it")
+			continue
+		}
+		if !p.cast.shows(o.Account, key) && !slices.ContainsFunc(said, func(e reverie.Evidence) bool { return p.proves(e, alias, o) }) {
+			p.refuse("alias", alias, ruleAlias, "no quote of this line says that its subject is called so")
+			continue
+		}
+		proven = append(proven, alias)
+	}
+	return proven
+}
+
+// bearers are the accounts of a cast that show a name, or have it as their label,
+// sorted.
+func (c *cast) bearers(key string) []string {
+	var list []string
+	for id := range c.accounts {
+		if c.shows(id, key) || c.labels[key] == id {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// shows tells whether an account has gone by a name in the chunk.
+func (c *cast) shows(id, key string) bool {
+	a := c.accounts[id]
+	return a != nil && slices.ContainsFunc(a.names, func(name string) bool { return reverie.NameKey(name) == key })
+}
+
+// proves tells whether a quote says that a subject is called by an alias.
+func (p *parser) proves(e reverie.Evidence, alias string, o reverie.Observation) bool {
+	text := textForm(e.Quote)
+	own := o.Account != "" && e.AuthorID == o.Account
+	subjects := []string{o.Subject}
+	if a := p.cast.accounts[o.Account]; a != nil {
+		subjects = append(subjects, a.names...)
+	}
+	for _, at := range places(text, alias) {
+		before, after := text[:at[0]], text[at[1]:]
+		if own && ownCue().MatchString(before) {
+			return true
+		}
+		for _, subject := range subjects {
+			for _, s := range places(text, subject) {
+				switch {
+				case s[1] <= at[0] && calls(text[s[1]:at[0]], after), s[0] >= at[1] && calls(text[at[1]:s[0]], text[s[1]:]):
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// calls tells whether the words between two names make them names of one.
+func calls(between, after string) bool {
+	between = strings.TrimSpace(between)
+	if between == "(" {
+		return strings.HasPrefix(strings.TrimSpace(after), ")")
+	}
+	return betweenCue().MatchString(between)
+}
+
+const cueQuote = `["'“”‘’「『《]?`
+
+var (
+	// ownCue ends where somebody is about to say their own name.
+	ownCue = onceRegexp(`(?:(?:^|[^\p{L}\p{N}])(?:(?:just |please |you can |you may )?call me|i(?:'m| am|’m) (?:also )?(?:called|known as|named)|i go by|(?:my|the) (?:real |full |first |last |old |new |other )?(?:nick|user)?name(?: is|'s|’s| was)|name's|aka|a\.k\.a\.?|(?:i )?(?:renamed|changed my (?:nick)?name)(?: myself)? to)|` +
+		`(?:叫|喊|称呼|管)我|我(?:的|现在|以后|就|也|大名|真名|本名|以前|改)*(?:叫做?|名叫|姓名是|名字(?:是|叫)|昵称(?:是|叫)|网名(?:是|叫)|外号(?:是|叫)|小名(?:是|叫)|改名(?:叫|为|成)?)|改名(?:叫|为|成))\s*:?\s*` + cueQuote + `$`)
+	// betweenCue is all that may stand between two names of one.
+	betweenCue = onceRegexp(`^["'”’」』》]?,?\s*(?:\(?(?:aka|a\.k\.a\.?|also known as|better known as|known as|nicknamed|who(?: is|'s) (?:also )?called|(?:is|was) (?:also )?(?:called|known as|nicknamed|named)|also called|called|alias|goes by|is short for|short for|=)|` +
+		`\(?(?:也?就是|又名|也叫做?|又叫|全名|真名|本名|大名|小名|外号|昵称|网名|简称|全称|别名|人称|绰号|名叫|叫做)(?:是|叫|为)?)\s*:?\s*` + cueQuote + `$`)
+)
+
+// places finds a name in folded text, as a word of its own: the byte offsets where
+// it begins and ends.
+func places(text, name string) (list [][2]int) {
+	key := reverie.NameKey(name)
+	if key == "" {
+		return nil
+	}
+	for from := 0; ; {
+		i := strings.Index(text[from:], key)
+		if i < 0 {
+			return list
+		}
+		start, end := from+i, from+i+len(key)
+		if apart(text, start) && apart(text, end) {
+			list = append(list, [2]int{start, end})
+		}
+		from = start + 1
+		for from < len(text) && text[from]&0xC0 == 0x80 {
+			from++
+		}
+	}
+}
+
+// apart tells whether a word may begin or end at byte i of a text.
+func apart(text string, i int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:i])
+	after, _ := utf8.DecodeRuneInString(text[i:])
+	return i == 0 || i == len(text) || !spaced(before) || !spaced(after)
+}
