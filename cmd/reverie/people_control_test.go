@@ -48,6 +48,7 @@ func TestViolationsAreNoticed(t *testing.T) {
 		"accounts are joined": func(l []reverie.EntityReply) { l[0].Accounts = append(l[0].Accounts, "u-bo") },
 		"of two entities":     func(l []reverie.EntityReply) { l[2].Accounts = []string{"u-alex1"} },
 		"is invented":         func(l []reverie.EntityReply) { l[2].Accounts = []string{"u-zed"} },
+		"is no bot":           func(l []reverie.EntityReply) { l[0].Kind = reverie.EntityBot },
 		`not called "Eve"`:    func(l []reverie.EntityReply) { l[0].Aliases = append(l[0].Aliases, "Eve") },
 		"not what u-lin says": func(l []reverie.EntityReply) { l[0].Features[0].Evidence[0].Quote = "I never said that" },
 		"a bot's word is evidence": func(l []reverie.EntityReply) {

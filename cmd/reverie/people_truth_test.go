@@ -31,6 +31,7 @@ type truthFact struct {
 	About    string         `json:"about"`
 	Called   string         `json:"called"` // what others call it there: Lin|Linnea
 	State    string         `json:"state"`  // see the constants
+	Kind     string         `json:"kind"`   // of what it is about; "" is a person
 	Aspect   reverie.Aspect `json:"aspect"`
 	Key      string         `json:"key"`
 	Text     string         `json:"text"` // of an impression
@@ -140,6 +141,11 @@ func (w *truth) violations(entities []reverie.EntityReply) []string {
 				wrong(e, "account %s is invented, or of two entities", account)
 			}
 			seen[account] = true
+			if bot := slices.ContainsFunc(w.chat, func(l chatLine) bool {
+				return l.AuthorID == account && l.Role == string(reverie.RoleAssistant)
+			}); bot != (e.Kind == reverie.EntityBot) {
+				wrong(e, "is no %s", e.Kind)
+			}
 			for _, name := range append([]string{e.Subject}, e.Aliases...) {
 				if !slices.ContainsFunc(names, func(n string) bool { return reverie.NameKey(n) == reverie.NameKey(name) }) {
 					wrong(e, "is not called %q", name)
