@@ -1,0 +1,102 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// TestDifference sees what similar wordings hide, and nothing in what is only
+// said differently.
+func TestDifference(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want []string
+	}{
+		{"群里每周五打羽毛球。", "群里每周六打羽毛球。", []string{`"周五"`, `"周六"`}},
+		{"The group plays on Fridays.", "The group plays on Saturdays.", []string{`"fridays"`, `"saturdays"`}},
+		{"群里每周五打羽毛球。", "The group plays badminton on Fridays.", nil},
+		{"星期天爬山", "礼拜日爬山", nil},
+		{"Weekends are for hiking.", "周末爬山。", nil},
+		{"小林喜欢咖啡。", "小林不再喜欢咖啡。", []string{"a negation (不)"}},
+		{"Lin likes coffee.", "Lin no longer likes coffee.", []string{"a negation (no)"}},
+		{"Lin eats meat.", "Lin doesn’t eat meat.", []string{"a negation (n’t)"}},
+		{"Lin never eats meat.", "Lin does not eat meat.", nil},
+		{"小林戒了咖啡。", "Lin quit coffee.", nil},
+		{"这家店不错。", "这家店很好。", nil},
+		{"Maya 特别喜欢分别的诗。", "Maya 喜欢分别的诗。", nil},
+		{"房租3000元", "房租3500元", []string{`"3000"`, `"3500"`}},
+		{"房租三千元", "房租 3,000 元", nil},
+		{"奖金5万", "奖金 50000", nil},
+		{"The court costs 3.5 euros.", "The court costs 35 euros.", []string{`"3.5"`, `"35"`}},
+		{"Version 1.2.3 is used.", "Version 1.2.4 is used.", []string{`"1.2.3"`, `"1.2.4"`}},
+		{"They use ipv4.", "They use ipv6.", []string{`"4"`, `"6"`}},
+		{"It is -5 degrees.", "It is 5 degrees.", []string{`"5"`, `"5"`}},
+		{"Pages 3-5 are read.", "Pages 3 to 5 are read.", nil},
+		{"Three people come.", "来三个人。", nil},
+		{"来两个人。", "来三个人。", []string{`"两个"`, `"三个"`}},
+		{"Twenty-five people come.", "来25人。", nil},
+		{"二十五人", "25人", nil},
+		{"一百零二页", "102 pages", nil},
+		{"张三喜欢茶。", "李四喜欢茶。", nil}, // names, not numbers: who it is about is the model's to see
+		{"大家一起喝一点茶。", "大家喝茶。", nil},
+		{"每周一次例会", "每周一例会", []string{`"周一"`}},
+		{"第一次聚会", "第二次聚会", []string{`"一次"`, `"二次"`}},
+		{"晚上八点开会", "The meeting is at 8 pm.", nil},
+		{"晚上8点半开会", "The meeting is at 20:30.", nil},
+		{"Standup is at 9:30 am.", "Standup is at 9:30 pm.", []string{`"9:30 am"`, `"9:30 pm"`}},
+		{"Standup is at 9:30.", "Standup is at 9:30 am.", nil},
+		{"12点吃饭", "Lunch is at 12 pm.", nil},
+		{"3月1日截止", "The deadline is March 1.", nil},
+		{"The deadline is March 1.", "The deadline is April 1.", []string{`"march"`, `"april"`}},
+		{"The trip is in May.", "The trip is in June.", []string{`"in may"`, `"june"`}},
+		{"They may come.", "They come.", nil},
+		{"Tea twice a day", "Tea once a day", []string{`"twice"`, `"once"`}},
+		{"", "Tea.", nil},
+	} {
+		for i, d := range [][]mark{difference(c.a, c.b), difference(c.b, c.a)} {
+			var got []string
+			for _, m := range d {
+				got = append(got, m.String())
+			}
+			want := slices.Clone(c.want)
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("%d: %q and %q differ in %q, want %q", i, c.a, c.b, got, c.want)
+			}
+		}
+	}
+}
+
+// TestNumeral reads Chinese numbers.
+func TestNumeral(t *testing.T) {
+	for text, want := range map[string]float64{"七": 7, "十": 10, "十二": 12, "二十": 20, "三十五": 35, "一百": 100, "一百零二": 102, "两千": 2000,
+		"三千五百": 3500, "一万": 10_000, "两万五千": 25_000, "一亿": 100_000_000, "二〇二六": 2026, "一二三": 123, "42": 42} {
+		if got := numeral(text); got != want {
+			t.Errorf("%s is %v, want %v", text, got, want)
+		}
+	}
+}
+
+// FuzzDifference never fails, is the same both ways, and finds nothing between a
+// statement and itself.
+func FuzzDifference(f *testing.F) {
+	f.Add("群里每周五晚上8点半打羽毛球，3.5元", "on Fridays at 20:30 for −5 euros, in May 1")
+	f.Add("周", "三月一日 一点 第一")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if d := difference(a, a); len(d) > 0 {
+			t.Errorf("%q differs from itself: %v", a, d)
+		}
+		names := func(list []mark) (out []string) {
+			for _, m := range list {
+				out = append(out, fmt.Sprint(m))
+			}
+			slices.Sort(out)
+			return out
+		}
+		if x, y := names(difference(a, b)), names(difference(b, a)); !slices.Equal(x, y) {
+			t.Errorf("%q and %q: %q one way, %q the other", a, b, x, y)
+		}
+	})
+}
