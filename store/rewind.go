@@ -46,7 +46,8 @@ const (
 //
 //   - The runs keep their rows, chunks, changes and calls, and are marked as
 //     undone. What they hold is rejected; an answer of theirs is not used again.
-//   - All messages that they consumed are pending again.
+//   - All messages that they consumed are pending again. Another job that has used
+//     one, or waits for it, neither forgets it nor uses it once more.
 //   - Their evidence supports nothing any more.
 //   - Each memory is again what the newest version says that none of them made,
 //     as a new version with the lineage's weight of now. One that has no such
