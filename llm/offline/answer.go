@@ -9,11 +9,11 @@ import (
 )
 
 // writeAnswer writes JSON Lines of at most maxTokens estimated tokens (0: no
-// limit); whole is false when it had to be cut off. No lines at all is said in
-// so many words.
-func writeAnswer(lines []line, maxTokens int) (text string, whole bool) {
+// limit); whole is false when it had to be cut off. No lines at all is said by
+// the line none.
+func writeAnswer[L any](lines []L, none string, maxTokens int) (text string, whole bool) {
 	if len(lines) == 0 {
-		return `{"action":"none"}` + "\n", true
+		return none + "\n", true
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -5,8 +5,20 @@
 //
 // Its embeddings hash words and character n-grams, so they know spelling, not
 // meaning: two ways of saying the same thing in other words, or in another
-// language, are strangers to it. Its generation is extractive: a statement is
-// always a sentence that somebody wrote, at most preceded by who wrote it. It
-// notices what people repeat, what restates or changes a memory, and what they
-// call off; it understands nothing.
+// language, are strangers to it. Its generation answers three prompts, told
+// apart by the keys of their data, and any other is refused:
+//
+//   - memory_evolve. It is extractive: a statement is always a sentence that
+//     somebody wrote, at most preceded by who wrote it. It notices what people
+//     repeat, what restates or changes a memory, and what they call off.
+//   - memory_compare. A fact is a duplicate where it has the memory's words, with
+//     equal numbers, days, times, names and negations; an update where it has all
+//     of them and more; a conflict where nothing but a number, day, time or
+//     negation differs; else it is unrelated, however alike the two sound.
+//   - impression_observe. It takes down what people say of themselves, and of
+//     others by name, in a few dozen plain turns of phrase: where they live, what
+//     they do, what they are called, like, or are allergic to. Questions, guesses,
+//     jokes and whatever is put in another way say nothing to it.
+//
+// It understands nothing.
 package offline

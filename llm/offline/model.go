@@ -40,18 +40,17 @@ func New(dims int) *Model {
 	return &Model{dims: dims, bags: sync.Pool{New: func() any { return newBag() }}}
 }
 
-// Generate answers the user part of the evolve prompt with JSON Lines; the
-// system part is not read. Any other input is an [*llm.Error] with
-// FaultBadRequest. The usage is estimated.
+// Generate answers the user part of the prompts memory_evolve, memory_compare and
+// impression_observe with JSON Lines; the system part is not read. Any other
+// input is an [*llm.Error] with FaultBadRequest. The usage is estimated.
 func (m *Model) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return llm.Response{}, &llm.Error{Provider: provider, Fault: llm.FaultTimeout, Err: err}
 	}
-	task, err := readTask(req.User)
+	text, whole, err := answer(req.User, req.MaxTokens)
 	if err != nil {
 		return llm.Response{}, &llm.Error{Provider: provider, Fault: llm.FaultBadRequest, Err: err}
 	}
-	text, whole := writeAnswer(propose(task), req.MaxTokens)
 	resp := llm.Response{Text: text, Finish: llm.FinishStop, Usage: llm.Usage{
 		InputTokens:  reverie.EstimateTokens(req.System) + reverie.EstimateTokens(req.User),
 		OutputTokens: reverie.EstimateTokens(text),

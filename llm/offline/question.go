@@ -1,0 +1,60 @@
+package offline
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// errUnknownPrompt refuses what this package cannot do: it answers three kinds
+// of question only, told apart by the keys of the user part.
+var errUnknownPrompt = errors.New("the offline baseline answers three prompts only, by the keys of their JSON object: memory_evolve (new_discussions), " +
+	"memory_compare (fact, candidates) and impression_observe (subjects, messages); configure a real model for anything else")
+
+// question is the user part of a prompt, by its top keys. A key that is missing
+// is nil, one that is null is not.
+type question map[string]json.RawMessage
+
+// answer reads the user part of any prompt that is known here and answers it;
+// whole is false when the answer had to be cut off at maxTokens.
+func answer(user string, maxTokens int) (text string, whole bool, err error) {
+	var q question
+	if err := json.Unmarshal([]byte(user), &q); err != nil {
+		return "", false, fmt.Errorf("%w: %w", errUnknownPrompt, err)
+	}
+	switch {
+	case q["new_discussions"] != nil:
+		t, err := readTask(q)
+		if err != nil {
+			return "", false, err
+		}
+		text, whole = writeAnswer(propose(t), `{"action":"none"}`, maxTokens)
+	case q["fact"] != nil && q["candidates"] != nil:
+		c, err := readComparison(q)
+		if err != nil {
+			return "", false, err
+		}
+		text, whole = writeAnswer(c.verdicts(), `{"none":true}`, maxTokens)
+	case q["subjects"] != nil && q["messages"] != nil:
+		o, err := readObservation(q)
+		if err != nil {
+			return "", false, err
+		}
+		text, whole = writeAnswer(o.lines(), `{"none":true}`, maxTokens)
+	default:
+		return "", false, errUnknownPrompt
+	}
+	return text, whole, nil
+}
+
+// read decodes one key into to. A key that is missing or null leaves it as it
+// is.
+func (q question) read(key string, to any) error {
+	if q[key] == nil {
+		return nil
+	}
+	if err := json.Unmarshal(q[key], to); err != nil {
+		return fmt.Errorf("%w: %s: %w", errUnknownPrompt, key, err)
+	}
+	return nil
+}
