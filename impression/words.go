@@ -49,8 +49,8 @@ func isNobody(name string) bool {
 var englishNobody = onceRegexp(`^(?:` +
 	`i|me|mine|myself|you|yours|yourself|he|him|his|himself|she|her|hers|herself|it|its|itself|they|them|theirs?|themselves|we|us|ours|ourselves|` +
 	`(?:some|any|every|no) ?(?:one|body|thing)|one|who|whoever|others?|all|none|n/a|null|nil|unknown|anonymous|unnamed|` +
-	`(?:(?:the|a|an|this|that|these|those|some|any|another|other|our|my|your|his|her|their|its|all|every|each|both|one|same|new|two|three|several|many) ?)*` +
-	`(?:(?:chat|other|group|new|whole|best|close|old|ex|female|male|anonymous|unknown) ?)*(?:groups?|chat|channel|server|room|team|conversation|discussion|people|persons?|guys?|man|men|woman|women|girls?|boys?|kids?|` +
+	`(?:(?:the|a|an|this|that|these|those|some|any|another|other|our|my|your|his|her|their|its|all|every|each|both|one|same|new|two|three|several|many) )*` +
+	`(?:(?:chat|other|group|new|whole|best|close|old|ex|female|male|anonymous|unknown) )*(?:groups?|chat|channel|server|room|team|conversation|discussion|people|persons?|guys?|man|men|woman|women|girls?|boys?|kids?|` +
 	`users?|members?|participants?|persons?|individuals?|authors?|speakers?|senders?|friends?|buddy|mates?|colleagues?|coworkers?|boss|manager|teachers?|neighbou?rs?|` +
 	`wife|husband|partner|girlfriend|boyfriend|spouse|mom|mum|mother|dad|father|parents?|brothers?|sisters?|sons?|daughters?|child|children|family|uncle|aunt|cousins?|roommates?|` +
 	`bots?|assistants?|chatbot|ai|model|admins?|moderators?)` +

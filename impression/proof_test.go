@@ -1,0 +1,91 @@
+package impression
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"reverie"
+	"reverie/llm/lines"
+)
+
+// TestAliases gives one alias of a subject a single message to prove it.
+func TestAliases(t *testing.T) {
+	for _, c := range []struct {
+		message, subject, alias string
+		proven                  bool
+	}{
+		{"u1 Alex: call me Kay please", "Alex", "Kay", true},
+		{"u1 Alex: You can call me “Kay”.", "Alex", "Kay", true},
+		{"u1 Alex: I'm also known as Kay", "Alex", "Kay", true},
+		{"u1 Alex: my name is Alexander", "Alex", "Alexander", true},
+		{"u1 Alex: 叫我老亚就行", "Alex", "老亚", true},
+		{"u1 Alex: 我的外号是老亚", "Alex", "老亚", true},
+		{"u1 Alex: 我改名叫老亚了", "Alex", "老亚", true},
+		{"u1 Alex: Kay is late again", "Alex", "Kay", false},
+		{"u1 Alex: I love Kay", "Alex", "Kay", false},
+		{"u1 Alex: don't forget, I'm with Kay", "Alex", "Kay", false},
+		{"u1 Alex: call me Kayla", "Alex", "Kay", false},
+		{"u1 Alex: 我叫了小李一起去", "Alex", "小李", false},
+		{"u2 Mia: call me Kay", "Alex", "Kay", false},
+		{"u2 Mia: Alex aka Kay is here", "Alex", "Kay", true},
+		{"u2 Mia: Alex (Kay) is here", "Alex", "Kay", true},
+		{"u2 Mia: Alex (Kay's brother) is here", "Alex", "Kay", false},
+		{"u2 Mia: Kay is short for Katharina", "Katharina", "Kay", true},
+		{"u2 Mia: Alex and Kay are here", "Alex", "Kay", false},
+		{"u2 Mia: Alex is not called Kay", "Alex", "Kay", false},
+		{"u2 Mia: Alexandra aka Kay is here", "Alex", "Kay", false},
+		{"u2 Mia: 小王就是王小明", "小王", "王小明", true},
+		{"u2 Mia: 小王外号叫大头", "小王", "大头", true},
+		{"u2 Mia: 小王不是王小明", "小王", "王小明", false},
+		{"u2 Mia: 小王和王小明都来了", "小王", "王小明", false},
+		{"u2 Mia: 小王不叫大头", "小王", "大头", false},
+		{"u2 Mia: Alex aka everyone is here", "Alex", "everyone", false},
+		{"u1 Alex: call me Mia", "Alex", "Mia", false}, // somebody else's name here
+	} {
+		w := newWorld(t)
+		b, cast := w.question(append(w.talk(c.message), w.talk("u1 Alex: hi", "u2 Mia: hi")...))
+		list, refused, _ := parse(b, cast, w.loc, lines.Read(fmt.Sprintf(
+			`{"subject":%q,"kind":"person","aliases":[%q],"confidence":1,"evidence":[{"message":1,"quote":%q}],"impressions":["likes tea"]}`,
+			c.subject, c.alias, b.messages[0].Text)))
+		got := len(list) == 1 && slices.Equal(list[0].Aliases, []string{c.alias})
+		if got != c.proven {
+			t.Errorf("%s: %s is %s: %v, %+v", c.message, c.alias, c.subject, got, refused)
+		}
+		said := slices.ContainsFunc(refused, func(r reverie.Refusal) bool { return r.Action == "alias" })
+		if said == c.proven {
+			t.Errorf("%s: refused %+v", c.message, refused)
+		}
+	}
+}
+
+// TestOfItsAuthor asks whether words of one person may speak of another.
+func TestOfItsAuthor(t *testing.T) {
+	for message, may := range map[string]bool{
+		"I live in Berlin": false, "I'm a nurse": false, "my cat is ill": false, "我住在柏林": false, "俺是护士": false, "我的猫病了": false,
+		"lives in Berlin": true, "he told me that he lives in Berlin": true, "I think you live in Berlin": true, "we live in Berlin": true,
+		"I saw Alex in Berlin": true, "我觉得他住在柏林": true, "我们住在柏林": true, "我看见Alex在柏林": true, "住在柏林": true, "Imagine Berlin": true,
+	} {
+		w := newWorld(t)
+		b, c := w.question(w.talk("u2 Mia: "+message, "u1 Alex: hi"))
+		list, _, _ := parse(b, c, w.loc, lines.Read(fmt.Sprintf(
+			`{"subject":"Alex","kind":"person","confidence":1,"evidence":[{"message":1,"quote":%q}],"features":{"city":"Berlin"}}`, message)))
+		if got := len(list) == 1; got != may {
+			t.Errorf("%q of another: %v", message, got)
+		}
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	for _, c := range []struct {
+		text, name string
+		want       string
+	}{
+		{"ann and anna", "Ann", "[[0 3]]"}, {"anna", "ann", "[]"}, {"ann, ann!", "ann", "[[0 3] [5 8]]"}, {"小明和王小明", "小明", "[[0 6] [12 18]]"},
+		{"", "x", "[]"}, {"x", "", "[]"}, {"@kay", "@Kay", "[[1 4]]"},
+	} {
+		if got := fmt.Sprint(places(c.text, c.name)); got != c.want {
+			t.Errorf("%q in %q: %s, want %s", c.name, c.text, got, c.want)
+		}
+	}
+}
