@@ -145,6 +145,13 @@ func NewHistoryReply(memoryID string, versions []Memory) HistoryReply {
 	return r
 }
 
+// WhyReply is what stands behind a memory.
+type WhyReply struct {
+	Success bool   `json:"success"`
+	GroupID string `json:"group_id"`
+	Why
+}
+
 // ChangesReply is a group's change log over a period of days.
 type ChangesReply struct {
 	Success bool     `json:"success"`

@@ -130,7 +130,7 @@ const approvedQuery = `with plan as (
 		update decisions d set memory_id = u.memory_id
 		from unnest($5::uuid[], $6::text[], $7::uuid[]) as u (memory_id, content_hash, head_id)
 		where d.group_id = $1 and d.run_id = $2 and d.chunk_no = $3 and d.memory_id is null and d.action <> 'SKIP'
-			and (d.content_hash = u.content_hash or d.action = 'UPDATE' and d.target_id = u.head_id))
+			and (d.content_hash = u.content_hash or d.action in ('UPDATE', 'NONE') and d.target_id = u.head_id))
 	update run_chunks set refusals = refusals || $4::jsonb where group_id = $1 and run_id = $2 and chunk_no = $3`
 
 // setApproved is [approvedQuery] for the steps that were applied.

@@ -136,10 +136,12 @@ func TestApprovalNamesWhatItMade(t *testing.T) {
 		decided(5, reverie.DecisionSkip, reverie.BasisFallback, "owns a dog", "", ""),
 		decided(6, reverie.DecisionUpdate, reverie.BasisCompared, "plays fast chess", chess.ID, dull.MemoryID),
 		decided(7, reverie.DecisionNone, reverie.BasisHash, "meets on Saturday", saturday.MemoryID, saturday.MemoryID),
+		decided(8, reverie.DecisionNone, reverie.BasisCompared, "is fond of black tea", tea.ID, green.MemoryID),
+		decided(9, reverie.DecisionHold, reverie.BasisCompared, "hates tea", tea.ID, ""),
 	}
 	must(w.Apply(ctx, w.lease, plan))(t)
 	want := []string{"1.1 DELETE+ADD [meets on Friday] []", "1.2 UPDATE [likes tea] []", "1.3 NONE [has two cats] [has two cats]",
-		"1.4 HOLD [] []", "1.5 SKIP [] []", "1.6 UPDATE [plays chess] []", "1.7 NONE [] []"}
+		"1.4 HOLD [] []", "1.5 SKIP [] []", "1.6 UPDATE [plays chess] []", "1.7 NONE [] []", "1.8 NONE [likes tea] []", "1.9 HOLD [likes tea] []"}
 	if diff := cmp.Diff(want, decisionRows(t)); diff != "" {
 		t.Fatalf("held (-want +got):\n%s", diff)
 	}
@@ -151,12 +153,13 @@ func TestApprovalNamesWhatItMade(t *testing.T) {
 	refusal := reverie.Refusal{Line: 6, Action: "update", Rule: "stale", Detail: "it has moved"}
 	must(w.ApplyHeld(ctx, w.lease, held, held.Steps[:5], []reverie.Refusal{refusal}))(t)
 	want[0], want[1] = "1.1 DELETE+ADD [meets on Friday] [meets on Saturday]", "1.2 UPDATE [likes tea] [likes green and black tea]"
+	want[7] = "1.8 NONE [likes tea] [likes green and black tea]"
 	want[3], want[6] = "1.4 HOLD [] [owns a dog]", "1.7 NONE [] [meets on Saturday]"
 	if diff := cmp.Diff(want, decisionRows(t)); diff != "" {
 		t.Errorf("approved (-want +got):\n%s", diff)
 	}
 	v := must(w.Why(ctx, group, tea.ID))(t).Versions[1]
-	if len(v.Decisions) != 1 || v.Decisions[0].Statement != "likes black tea" || v.Run.ID != plan.RunID {
+	if len(v.Decisions) != 2 || v.Decisions[0].Statement != "likes black tea" || v.Run.ID != plan.RunID {
 		t.Errorf("the approved version %+v", v)
 	}
 	if got := must(w.Run(ctx, group, plan.RunID))(t).Chunks[0].Refusals; cmp.Diff([]reverie.Refusal{refusal}, got) != "" {

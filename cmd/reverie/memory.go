@@ -13,7 +13,7 @@ import (
 
 func newMemory(a *app) *cobra.Command {
 	return group("memory", "Look at memories, and change them by hand",
-		newMemoryList(a), newMemorySearch(a), newMemoryHistory(a), newMemoryChanges(a),
+		newMemoryList(a), newMemorySearch(a), newMemoryHistory(a), newMemoryWhy(a), newMemoryChanges(a),
 		newMemoryEdit(a, reverie.ActionDelete), newMemoryEdit(a, reverie.ActionRestore),
 		newMemoryEdit(a, reverie.ActionStrength), newMemoryEdit(a, reverie.ActionWeight))
 }

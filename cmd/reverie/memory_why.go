@@ -1,0 +1,194 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/jobs"
+)
+
+func newMemoryWhy(a *app) *cobra.Command {
+	var groupID string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "why MEMORY",
+		Short: "Show why a memory says what it says",
+		Long: `Show what stands behind each version of a memory, newest first: the run that
+wrote it, with its model and prompt, the messages that it rests on, how it was
+decided that the fact was new, more of what is known, or known already, and what
+befell the version later. Any version's id will do. All times are in UTC.
+
+A decision lists the memories that the fact was held against, best first, with
+their similarity (0 to 1), what they are to the fact, and the reason. Messages of
+runs that were taken back are left out: they support nothing any more.`,
+		Example: `  reverie memory why 0197a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b
+  reverie memory list --group g1        # has the ids`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			why, err := a.store.Why(ctx, groupID, args[0])
+			if errors.Is(err, reverie.ErrNotFound) {
+				return fmt.Errorf("%w; `reverie memory list --group G --status all` has the ids", err)
+			}
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why})
+			}
+			g, err := a.store.Group(ctx, why.Memory.GroupID)
+			if err != nil {
+				return err
+			}
+			a.printWhy(why, args[0], a.calendar(g))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&groupID, "group", "", "look in this group only")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// printWhy shows what stands behind a memory as a page.
+func (a *app) printWhy(why reverie.Why, asked string, cal jobs.Calendar) {
+	s, w, m := a.style(), a.stdout, why.Memory
+	fmt.Fprintln(w, s.bold(visible(m.Statement)))
+	fmt.Fprintf(w, "  %s of %s, %s, strength %.2f, weight %.2f, last supported %s, %s\n", m.Kind, visible(m.GroupID), m.Status,
+		m.Strength, m.Weight, stamp(m.LastSupportedAt), plural(len(why.Versions), "version"))
+	for i, v := range slices.Backward(why.Versions) {
+		mark := ""
+		if v.Memory.ID == asked && i < len(why.Versions)-1 {
+			mark = s.amber("  the one you asked for")
+		}
+		fmt.Fprintf(w, "\n%s  %s  %s  %s%s\n", s.bold(fmt.Sprint("v", v.Memory.Version)), stamp(v.Memory.UpdatedAt), v.Memory.ID, v.Memory.Status, mark)
+		text := visible(v.Memory.Statement)
+		if i > 0 && why.Versions[i-1].Memory.Statement != v.Memory.Statement {
+			text = wordDiff(s, why.Versions[i-1].Memory.Statement, v.Memory.Statement)
+		}
+		fmt.Fprintf(w, "    %s\n", text)
+		a.printVersionWhy(v, cal)
+	}
+}
+
+// printVersionWhy shows what stands behind one version.
+func (a *app) printVersionWhy(v reverie.WhyVersion, cal jobs.Calendar) {
+	s, w := a.style(), a.stdout
+	fmt.Fprintf(w, "  %s\n", madeBy(v, cal))
+	if v.Reason != "" {
+		fmt.Fprintf(w, "    %s\n", s.dim("why: "+visible(v.Reason)))
+	}
+	if r := v.Run; r != nil {
+		fmt.Fprintf(w, "    run %s, chunk %d\n", r.ID, v.ChunkNo)
+		fmt.Fprintf(w, "    model %s, prompt version %s (%.12s)\n", visible(r.Model), visible(r.PromptVersion), r.PromptSHA256)
+		if r.UndoneAt != nil {
+			fmt.Fprintf(w, "    %s\n", s.amber(fmt.Sprintf("taken back %s: its messages support nothing any more", stamp(*r.UndoneAt))))
+		}
+	}
+	a.printSaid(v.Evidence)
+	for _, d := range v.Decisions {
+		if !slices.ContainsFunc(v.Later, func(l reverie.WhyLater) bool { return supportedBy(l, d) }) {
+			a.printDecision(d, v.Memory)
+		}
+	}
+	for _, l := range v.Later {
+		who := "by a person"
+		if l.RunID != "" {
+			who = "by run " + l.RunID
+		}
+		fmt.Fprintf(w, "  %s  %s %s\n", stamp(l.At), s.bold(befell[l.Action]), who)
+		if l.Reason != "" {
+			fmt.Fprintf(w, "    %s\n", s.dim("why: "+visible(l.Reason)))
+		}
+		a.printSaid(l.Evidence)
+		for _, d := range v.Decisions {
+			if supportedBy(l, d) {
+				a.printDecision(d, v.Memory)
+			}
+		}
+	}
+}
+
+// supportedBy tells whether a decision is why a version was supported: both were
+// written at once.
+func supportedBy(l reverie.WhyLater, d reverie.Decision) bool {
+	return l.Action == reverie.ActionKeep && d.Action == reverie.DecisionNone && d.RunID == l.RunID && d.CreatedAt.Equal(l.At)
+}
+
+// What made a version, and what befell one later, in words.
+var (
+	made = map[reverie.Action]string{reverie.ActionCreate: "created", reverie.ActionUpdate: "rewritten",
+		reverie.ActionRestore: "restored", reverie.ActionUndo: "brought back"}
+	befell = map[reverie.Action]string{reverie.ActionKeep: "supported", reverie.ActionDelete: "deleted",
+		reverie.ActionArchive: "archived", reverie.ActionStrength: "strength set", reverie.ActionWeight: "weight set",
+		reverie.ActionUndo: "taken back"}
+)
+
+// madeBy says who made a version, and for which dates.
+func madeBy(v reverie.WhyVersion, cal jobs.Calendar) string {
+	if v.Run == nil {
+		return made[v.Action] + " by a person"
+	}
+	return fmt.Sprintf("%s by %s for %s", made[v.Action], v.Run.Job, windowOf(*v.Run, cal))
+}
+
+// printSaid shows messages: when, by whom, and the words that count.
+func (a *app) printSaid(evidence []reverie.Evidence) {
+	for _, e := range evidence {
+		fmt.Fprintf(a.stdout, "    %s  %s: “%s”\n", stamp(e.SentAt), visible(e.Author), visible(e.Quote))
+	}
+}
+
+// What was decided on a fact, and what that rests on, in words.
+var (
+	decidedAs = map[reverie.DecisionAction]string{
+		reverie.DecisionAdd:     "new, and added",
+		reverie.DecisionUpdate:  "more on what was known, and put together with it",
+		reverie.DecisionReplace: "against what was known, and took its place",
+		reverie.DecisionNone:    "known already",
+		reverie.DecisionHold:    "held, and added when a person approved it",
+	}
+	onBasisOf = map[reverie.Basis]string{
+		reverie.BasisHash:     "the very words were known",
+		reverie.BasisNone:     "no memory came near enough to be compared",
+		reverie.BasisShown:    "the model that wrote it had the memories before it",
+		reverie.BasisCompared: "a model compared it with what comes near it",
+		reverie.BasisFallback: "the comparison failed, and [decide] fallback_mode applied",
+	}
+)
+
+// printDecision shows what became of a fact and why: what it was held against,
+// and what each of those is to it. What stands above or below already is not said
+// again.
+func (a *app) printDecision(d reverie.Decision, m reverie.Memory) {
+	s, w := a.style(), a.stdout
+	fmt.Fprintf(w, "    decision %s: %s; %s\n", s.bold(string(d.Action)), decidedAs[d.Action], onBasisOf[d.Basis])
+	if d.Statement != m.Statement {
+		fmt.Fprintf(w, "      fact: %s\n", visible(d.Statement))
+	}
+	if d.Reason != "" && !slices.ContainsFunc(d.Candidates, func(c reverie.Candidate) bool { return c.Reason == d.Reason }) {
+		fmt.Fprintf(w, "      %s\n", s.dim("why: "+visible(d.Reason)))
+	}
+	if d.Calls > 0 {
+		fmt.Fprintf(w, "      asked %s, prompt version %s (%.12s), %s\n", visible(d.Model), visible(d.PromptVersion), d.PromptSHA256, plural(d.Calls, "time"))
+	}
+	for _, c := range d.Candidates {
+		relation := string(c.Relation)
+		if relation == "" {
+			relation = "not judged"
+		}
+		fmt.Fprintf(w, "      %.2f  %-10s  %s  %s\n", c.Score, visible(relation), visible(c.Statement), s.dim(fmt.Sprintf("v%d %s", c.Version, visible(c.MemoryID))))
+		if c.Reason != "" {
+			fmt.Fprintf(w, "            %s\n", s.dim("why: "+visible(c.Reason)))
+		}
+		if c.Merged != "" {
+			fmt.Fprintf(w, "            %s\n", s.dim("together: "+visible(c.Merged)))
+		}
+	}
+}
