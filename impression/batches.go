@@ -24,7 +24,8 @@ type scene struct {
 // active is a subject, and the messages that concern it.
 type active struct {
 	subject
-	core []int // places in scene.shown, rising
+	name string // key of its label, without a number
+	core []int  // places in scene.shown, rising
 }
 
 // shows tells whether a message is shown to the model: an empty one says
@@ -195,14 +196,14 @@ func (v *surveyor) subjects() []active {
 		}
 		slices.Sort(a.core)
 		a.core = slices.Compact(a.core)
-		if at, ok := first[bare(a.label)]; !ok || a.core[0] < at {
-			first[bare(a.label)] = a.core[0]
+		a.name = bare(a.label)
+		if at, ok := first[a.name]; !ok || a.core[0] < at {
+			first[a.name] = a.core[0]
 		}
 		list = append(list, *a)
 	}
 	slices.SortStableFunc(list, func(a, b active) int {
-		return cmp.Or(cmp.Compare(first[bare(a.label)], first[bare(b.label)]), cmp.Compare(bare(a.label), bare(b.label)),
-			cmp.Compare(a.core[0], b.core[0]))
+		return cmp.Or(cmp.Compare(first[a.name], first[b.name]), cmp.Compare(a.name, b.name), cmp.Compare(a.core[0], b.core[0]))
 	})
 	return list
 }

@@ -43,8 +43,8 @@ func TestMentions(t *testing.T) {
 		{"", "lin", ""},
 		{"nothing here", "", ""},
 	} {
-		got := newMentions(split(c.names), nil).find(c.text)
-		if !slices.Equal(got, split(c.want)) {
+		got := newMentions(barred(c.names), nil).find(c.text)
+		if !slices.Equal(got, barred(c.want)) {
 			t.Errorf("%q in %q: found %q, want %q", c.names, c.text, got, c.want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestMentionsOfAccounts(t *testing.T) {
 		"ask @kay:example.org now": "kay|@kay:example.org",
 		"kay":                      "kay",
 	} {
-		if got := m.find(text); !slices.Equal(got, split(want)) {
+		if got := m.find(text); !slices.Equal(got, barred(want)) {
 			t.Errorf("%q: found %q, want %q", text, got, want)
 		}
 	}
@@ -78,13 +78,13 @@ func TestCalled(t *testing.T) {
 		"@" + strings.Repeat("x", 21):  "",
 		"你好@阿飞":                        "阿飞",
 	} {
-		if got := called(text); !slices.Equal(got, split(want)) {
+		if got := called(text); !slices.Equal(got, barred(want)) {
 			t.Errorf("%q: called %q, want %q", text, got, want)
 		}
 	}
 }
 
-func split(list string) []string {
+func barred(list string) []string {
 	if list == "" {
 		return nil
 	}

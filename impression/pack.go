@@ -23,44 +23,85 @@ type price struct {
 // pack divides a scene into batches of at most maxSubjects within the budget.
 // Each subject is in a batch with every message that concerns it; one with too
 // many for a batch is in several, with consecutive parts of them. A message that
-// alone exceeds the budget is a batch of its own.
+// alone exceeds the budget is a batch of its own. Those of one name are not
+// parted where a batch can hold them.
 func (sc *scene) pack(maxSubjects int, p price) []*task {
-	var tasks []*task
-	var members []active
-	cost, in := 0, map[int]bool{}
-	closeBatch := func() {
-		if len(members) > 0 {
-			tasks = append(tasks, sc.task(members, slices.Sorted(maps.Keys(in)), p.budget-cost, p.message))
+	b := &packer{scene: sc, price: p, in: map[int]bool{}}
+	for _, namesakes := range sc.clusters() {
+		units := [][]active{namesakes}
+		if len(namesakes) > maxSubjects || b.more(namesakes, nil) > p.budget {
+			units = slices.Collect(slices.Chunk(namesakes, 1))
 		}
-		members, cost, in = nil, 0, map[int]bool{}
+		for _, unit := range units {
+			if alone := b.more(unit, nil); alone > p.budget {
+				b.close()
+				for _, part := range parts(unit[0].core, p.budget-p.subject(unit[0]), p.message) {
+					b.tasks = append(b.tasks, sc.task(unit, part, 0, p.message))
+				}
+				continue
+			}
+			if len(b.members)+len(unit) > maxSubjects || b.cost+b.more(unit, b.in) > p.budget {
+				b.close()
+			}
+			b.add(unit)
+		}
 	}
-	for _, a := range sc.subjects {
-		own := p.subject(a)
-		alone, more := own, own
-		for _, i := range a.core {
-			alone += p.message[i]
-			if !in[i] {
-				more += p.message[i]
-			}
-		}
-		if alone > p.budget {
-			closeBatch()
-			for _, part := range parts(a.core, p.budget-own, p.message) {
-				tasks = append(tasks, sc.task([]active{a}, part, 0, p.message))
-			}
+	b.close()
+	return b.tasks
+}
+
+// clusters are the subjects, those of one name together.
+func (sc *scene) clusters() (list [][]active) {
+	for i, a := range sc.subjects {
+		if i > 0 && a.name == sc.subjects[i-1].name {
+			list[len(list)-1] = append(list[len(list)-1], a)
 			continue
 		}
-		if len(members) == maxSubjects || cost+more > p.budget {
-			closeBatch()
-			more = alone
-		}
-		members, cost = append(members, a), cost+more
+		list = append(list, []active{a})
+	}
+	return list
+}
+
+// packer fills one batch after the other.
+type packer struct {
+	*scene
+	price
+	tasks   []*task
+	members []active // of the batch that is being filled
+	in      map[int]bool
+	cost    int
+}
+
+// more is what some subjects add to a batch that holds messages already.
+func (b *packer) more(unit []active, in map[int]bool) int {
+	cost, seen := 0, map[int]bool{}
+	for _, a := range unit {
+		cost += b.subject(a)
 		for _, i := range a.core {
-			in[i] = true
+			if !in[i] && !seen[i] {
+				seen[i] = true
+				cost += b.message[i]
+			}
 		}
 	}
-	closeBatch()
-	return tasks
+	return cost
+}
+
+func (b *packer) add(unit []active) {
+	b.cost += b.more(unit, b.in)
+	for _, a := range unit {
+		b.members = append(b.members, a)
+		for _, i := range a.core {
+			b.in[i] = true
+		}
+	}
+}
+
+func (b *packer) close() {
+	if len(b.members) > 0 {
+		b.tasks = append(b.tasks, b.task(b.members, slices.Sorted(maps.Keys(b.in)), b.budget-b.cost, b.message))
+	}
+	b.members, b.in, b.cost = nil, map[int]bool{}, 0
 }
 
 // parts cuts messages into consecutive parts that cost at most budget each, or

@@ -3,6 +3,7 @@ package impression
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,9 +13,10 @@ import (
 
 // What is shown of one thing at most. Quotes are verified against whole texts.
 const (
-	maxShownText    = 6000 // characters of a message
-	maxShownAliases = 5
-	maxKnownTokens  = 300 // of what is known of a subject
+	maxShownText      = 6000 // characters of a message
+	maxShownAliases   = 5
+	maxShownNamesakes = 8
+	maxKnownTokens    = 300 // of what is known of a subject
 )
 
 // views turns subjects and messages into what the model sees.
@@ -23,6 +25,40 @@ type views struct {
 	cast     *cast
 	known    *directory
 	entities map[string]reverie.Entity // what is known, by id
+	bearers  map[string][]string       // key of a name -> labels of the accounts that bear it
+}
+
+func newViews(loc *time.Location, c *cast, known *directory) views {
+	v := views{loc: loc, cast: c, known: known, entities: map[string]reverie.Entity{}, bearers: map[string][]string{}}
+	for _, id := range c.order {
+		for key := range v.keys(v.names(id, known.byAccount[id])) {
+			v.bearers[key] = append(v.bearers[key], c.accounts[id].label)
+		}
+	}
+	return v
+}
+
+// names are all names of a subject: those that its account shows, and those that
+// it is known by.
+func (v views) names(account, entityID string) []string {
+	var names []string
+	if a := v.cast.accounts[account]; a != nil {
+		names = a.names
+	}
+	if e := v.known.entries[entityID]; e != nil {
+		names = slices.Concat(names, e.names())
+	}
+	return names
+}
+
+func (v views) keys(names []string) map[string]bool {
+	keys := map[string]bool{}
+	for _, name := range names {
+		if key := reverie.NameKey(name); key != "" {
+			keys[key] = true
+		}
+	}
+	return keys
 }
 
 // messages shows a batch's messages, numbered from 1, under their authors'
@@ -54,17 +90,18 @@ func (v views) message(n, replyTo int, m reverie.Message) prompts.MessageView {
 // subject shows a subject with its other names and what is known of it.
 func (v views) subject(s subject) prompts.SubjectView {
 	view := prompts.SubjectView{Name: s.label, Kind: string(s.kind)}
-	var names []string
-	if a := v.cast.accounts[s.account]; a != nil {
-		names = a.names
-	}
-	if e := v.known.entries[s.entityID]; e != nil {
-		names = slices.Concat(names, e.names())
-	}
+	names := v.names(s.account, s.entityID)
 	seen := map[string]bool{reverie.NameKey(s.label): true, bare(s.label): true}
 	for _, name := range names {
 		if key := reverie.NameKey(name); !seen[key] && len(view.Aliases) < maxShownAliases {
 			seen[key], view.Aliases = true, append(view.Aliases, name)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(v.keys(names))) {
+		for _, label := range v.bearers[key] {
+			if label != s.label && !slices.Contains(view.Namesakes, label) && len(view.Namesakes) < maxShownNamesakes {
+				view.Namesakes = append(view.Namesakes, label)
+			}
 		}
 	}
 	view.Known = v.claims(v.entities[s.entityID].Claims)

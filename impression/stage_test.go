@@ -1,0 +1,311 @@
+package impression
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"reverie"
+	"reverie/llm"
+	"reverie/llm/llmtest"
+	"reverie/llm/openai"
+	"reverie/prompts"
+	"reverie/store"
+	"reverie/store/storetest"
+)
+
+// stage is a group that is followed, with nothing false about it but the model's
+// server and the clock: PostgreSQL, the store, the SDK and the pipeline are the
+// real ones.
+type stage struct {
+	*testing.T
+	store  *store.Store
+	db     *sql.DB
+	model  *llmtest.Server
+	pipe   *Pipeline
+	group  string
+	now    time.Time
+	told   int
+	leased int
+}
+
+const day = 24 * time.Hour
+
+// evening is when a stage's clock begins. Its group's zone has its change to
+// summer time in the night after.
+var evening = time.Date(2026, 3, 28, 20, 0, 0, 0, time.UTC)
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{T: t, now: evening, group: "g1"}
+	s.store = storetest.Open(t, store.Options{Now: func() time.Time { return s.now }})
+	s.db = must(sql.Open("postgres", storetest.URL(t)))(t)
+	t.Cleanup(func() { _ = s.db.Close() })
+	s.model = llmtest.New(t)
+	s.model.Respond(observer(t))
+	s.addGroup(s.group)
+	s.pipe = s.pipeline(&mortal{Store: s.store, left: -1})
+	return s
+}
+
+// must unwraps a result or ends the test.
+func must[V any](v V, err error) func(testing.TB) V {
+	return func(t testing.TB) V {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func (s *stage) addGroup(id string) {
+	s.Helper()
+	must(s.store.EnsureGroup(s.Context(), reverie.Group{ID: id, TimeZone: "Europe/Lisbon"}))(s)
+}
+
+// pipeline asks the stage's server once for each question: patience has tests of
+// its own.
+func (s *stage) pipeline(m *mortal) *Pipeline {
+	s.Helper()
+	client := must(openai.New(openai.Options{BaseURL: s.model.URL("openai"), Model: "fake", HTTPClient: s.model.Client()}))(s)
+	account := llm.Account{Provider: openai.Provider, Model: "fake", Ledger: m, Policy: llm.NewPolicy(llm.PolicyOptions{Attempts: 1, BreakerFailures: -1})}
+	return &Pipeline{Store: m, Model: llm.NewModel(client, account), Prompts: must(prompts.Open(""))(s), Journal: m,
+		Limits: Limits{MaxMessages: 1000, MaxSubjects: 8, MaxInputTokens: 12000, MaxOutputTokens: 4000, MinConfidence: 0.6, MinEvidence: 2, ExpireAfter: 30 * day},
+		Now:    func() time.Time { return s.now }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+}
+
+// holding is a lease that nothing renews.
+type holding struct{ lease reverie.Lease }
+
+func (h holding) Lease() reverie.Lease            { return h.lease }
+func (h holding) Exclusive(fn func() error) error { return fn() }
+
+func (s *stage) runWith(p *Pipeline, req Request) (Result, error) {
+	s.Helper()
+	return s.runIn(s.Context(), p, req)
+}
+
+func (s *stage) runIn(ctx context.Context, p *Pipeline, req Request) (Result, error) {
+	s.Helper()
+	req.GroupID = s.group
+	if req.DryRun {
+		return p.Run(ctx, nil, req)
+	}
+	s.leased++
+	lease := must(s.store.AcquireLease(s.Context(), s.group, reverie.LeaseGroup, fmt.Sprintf("test:%d", s.leased), time.Minute))(s)
+	defer func() {
+		if err := s.store.ReleaseLease(context.WithoutCancel(s.Context()), lease); err != nil {
+			s.Error(err)
+		}
+	}()
+	return p.Run(ctx, holding{lease}, req)
+}
+
+// observe uses all that waits, which must go well.
+func (s *stage) observe() Result {
+	s.Helper()
+	res, err := s.runWith(s.pipe, Request{})
+	if err != nil {
+		s.Fatalf("observe: %v", err)
+	}
+	return res
+}
+
+// line is a message of a script: who (an account and the name it goes by then),
+// and the words. "bot:Helper" speaks as a bot.
+type line struct{ who, text string }
+
+// say imports messages a minute apart, the first at the given time, as if evolve
+// had consumed them.
+func (s *stage) say(at time.Time, lines ...line) (ids []string) {
+	s.Helper()
+	var list []reverie.Message
+	for i, l := range lines {
+		id, name, _ := strings.Cut(l.who, ":")
+		s.told++
+		m := reverie.Message{ID: fmt.Sprintf("%s-m%04d", s.group, s.told), AuthorID: id, Author: name, Text: l.text, SentAt: at.Add(time.Duration(i) * time.Minute)}
+		if id == "bot" {
+			m.Role = reverie.RoleAssistant
+		}
+		list, ids = append(list, m), append(ids, m.ID)
+	}
+	for part := range slices.Chunk(list, store.MaxImport) {
+		must(s.store.ImportMessages(s.Context(), s.group, part))(s)
+	}
+	s.rows(`insert into message_uses (group_id, job, message_id, sent_at)
+		select group_id, 'impression', message_id, sent_at from messages where group_id = $1 on conflict do nothing returning 1`, s.group)
+	return ids
+}
+
+// rows is a query's result, the columns of a row joined by a bar.
+func (s *stage) rows(query string, args ...any) []string {
+	s.Helper()
+	rows := must(s.db.QueryContext(context.WithoutCancel(s.Context()), query, args...))(s)
+	defer func() { _ = rows.Close() }()
+	columns := must(rows.Columns())(s)
+	list := []string{}
+	for rows.Next() {
+		cells, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			s.Fatal(err)
+		}
+		var parts []string
+		for _, c := range cells {
+			parts = append(parts, c.String)
+		}
+		list = append(list, strings.Join(parts, "|"))
+	}
+	if err := rows.Err(); err != nil {
+		s.Fatal(err)
+	}
+	return list
+}
+
+// want compares a query's rows with those given.
+func (s *stage) want(query string, want ...string) {
+	s.Helper()
+	if got := s.rows(query); !slices.Equal(got, want) {
+		s.Errorf("%s\n got %q\nwant %q", query, got, want)
+	}
+}
+
+// people is who and what the group knows, a line each: kind, subject, accounts,
+// aliases, and what is said, with who said it where others did.
+func (s *stage) people() (list []string) {
+	s.Helper()
+	entities, _, err := s.store.ListEntities(s.Context(), s.group, reverie.EntityFilter{}, 0, 0)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, e := range entities {
+		var accounts, aliases, claims []string
+		for _, n := range e.Names {
+			switch {
+			case n.Kind == reverie.NameID:
+				accounts = append(accounts, n.Name)
+			case n.Name != e.Subject:
+				aliases = append(aliases, n.Name)
+			}
+		}
+		for _, c := range e.Claims {
+			text := said(c)
+			if !c.Self {
+				text += " (" + strings.Join(c.SaidBy, ",") + ")"
+			}
+			claims = append(claims, text)
+		}
+		slices.Sort(aliases)
+		slices.Sort(claims)
+		list = append(list, fmt.Sprintf("%s %s %v aka %s | %s", e.Kind, e.Subject, accounts, strings.Join(aliases, ", "), strings.Join(claims, "; ")))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// asked is how many questions the model has got.
+func (s *stage) asked() int { return len(s.model.Requests()) }
+
+func wantErr(t testing.TB, err error, kinds ...error) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, kind := range []error{reverie.ErrDeferred, reverie.ErrUnavailable, reverie.ErrConfiguration, reverie.ErrUnusable, reverie.ErrLeaseLost, reverie.ErrConflict, reverie.ErrInvalid} {
+		if is := errors.Is(err, kind); is != slices.Contains(kinds, kind) {
+			t.Errorf("that the error is %q is %v: %v", kind, is, err)
+		}
+	}
+}
+
+// mortal is a store whose process dies: after left further calls it does nothing
+// any more, and says so. Below zero it lives.
+type mortal struct {
+	*store.Store
+	left   int
+	calls  []string
+	before func(call string) // told of each call
+}
+
+var errDead = errors.New("the process is dead")
+
+func (m *mortal) step(call string) error {
+	if m.before != nil {
+		m.before(call)
+	}
+	if m.left == 0 {
+		return errDead
+	}
+	m.left--
+	m.calls = append(m.calls, call)
+	return nil
+}
+
+// living makes a call of a store that still lives.
+func living[V any](m *mortal, call string, fn func() (V, error)) (V, error) {
+	if err := m.step(call); err != nil {
+		var none V
+		return none, err
+	}
+	return fn()
+}
+
+func (m *mortal) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reverie.EntityState, error) {
+	return living(m, "GatherEntities", func() (reverie.EntityState, error) { return m.Store.GatherEntities(ctx, q) })
+}
+
+func (m *mortal) EntitiesByID(ctx context.Context, groupID string, ids []string) ([]reverie.Entity, error) {
+	return living(m, "EntitiesByID", func() ([]reverie.Entity, error) { return m.Store.EntitiesByID(ctx, groupID, ids) })
+}
+
+func (m *mortal) ApplyEntities(ctx context.Context, lease reverie.Lease, plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
+	return living(m, "ApplyEntities", func() ([]reverie.EntityChange, error) { return m.Store.ApplyEntities(ctx, lease, plan) })
+}
+
+func (m *mortal) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error) {
+	if err := m.step("Resume"); err != nil {
+		return nil, nil, err
+	}
+	return m.Store.Resume(ctx, lease, job, since, until)
+}
+
+func (m *mortal) StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error) {
+	return living(m, "StartRun", func() (reverie.Run, error) { return m.Store.StartRun(ctx, lease, run) })
+}
+
+func (m *mortal) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (int, error) {
+	return living(m, "FinishRun", func() (int, error) { return m.Store.FinishRun(ctx, lease, run) })
+}
+
+func (m *mortal) SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error {
+	return m.live("SaveChunk", func() error { return m.Store.SaveChunk(ctx, lease, chunk) })
+}
+
+func (m *mortal) Answers(ctx context.Context, groupID, runID, purpose string) (map[string]string, error) {
+	return living(m, "Answers", func() (map[string]string, error) { return m.Store.Answers(ctx, groupID, runID, purpose) })
+}
+
+func (m *mortal) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.Answer) error {
+	return m.live("SaveAnswer", func() error { return m.Store.SaveAnswer(ctx, lease, a) })
+}
+
+func (m *mortal) RecordCall(ctx context.Context, call reverie.Call) error {
+	return m.live("RecordCall", func() error { return m.Store.RecordCall(ctx, call) })
+}
+
+func (m *mortal) live(call string, fn func() error) error {
+	if err := m.step(call); err != nil {
+		return err
+	}
+	return fn()
+}
