@@ -22,10 +22,11 @@ type ObserveUser struct {
 // Two of one name in a question are told apart by a number behind it (Alex#1,
 // Alex#2), in the messages too.
 type SubjectView struct {
-	Name    string     `json:"name"`
-	Kind    string     `json:"kind"` // person, bot, thing
-	Aliases []string   `json:"aliases,omitempty"`
-	Known   *KnownView `json:"known,omitempty"` // what is remembered of it already
+	Name      string     `json:"name"`
+	Kind      string     `json:"kind"` // person, bot, thing
+	Aliases   []string   `json:"aliases,omitempty"`
+	Namesakes []string   `json:"namesakes,omitempty"` // others who bear one of its names, subjects of the question or not
+	Known     *KnownView `json:"known,omitempty"`     // what is remembered of it already
 }
 
 // KnownView is what is remembered of a subject.
