@@ -79,6 +79,18 @@ func (m *mortal) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pl
 	return alive(m, "Apply", func() ([]reverie.Change, error) { return m.Store.Apply(ctx, lease, plan) })
 }
 
+func (m *mortal) Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error) {
+	return alive(m, "Candidates", func() ([][]reverie.Hit, error) { return m.Store.Candidates(ctx, q) })
+}
+
+func (m *mortal) Answers(ctx context.Context, groupID, runID, purpose string) (map[string]string, error) {
+	return alive(m, "Answers", func() (map[string]string, error) { return m.Store.Answers(ctx, groupID, runID, purpose) })
+}
+
+func (m *mortal) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.Answer) error {
+	return m.live("SaveAnswer", func() error { return m.Store.SaveAnswer(ctx, lease, a) })
+}
+
 func (m *mortal) RecordCall(ctx context.Context, call reverie.Call) error {
 	return m.live("RecordCall", func() error { return m.Store.RecordCall(ctx, call) })
 }

@@ -155,11 +155,11 @@ func (s *stage) bring(list ...reverie.Message) (ids []string) {
 	return ids
 }
 
-// questions are what the model was asked so far.
+// questions are what the model was asked so far about messages.
 func (s *stage) questions() (list []question) {
 	s.Helper()
 	for _, r := range s.model.Requests() {
-		if !r.Embedding() {
+		if !r.Embedding() && !comparison(r) {
 			list = append(list, readQuestion(s, r))
 		}
 	}
