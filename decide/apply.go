@@ -27,6 +27,7 @@ const (
 	heldUnquoted = "new statements that contradict memories, without a quoted message"
 	heldFrozen   = "new statements that concern memories whose deletion waits for a person"
 	heldPending  = "new statements that contradict others of the same batch, without a quoted message"
+	heldRestated = "new statements that contradict what others of the same batch say again"
 	heldUnknown  = "new statements that could not be compared with what the group remembers"
 )
 
@@ -126,6 +127,8 @@ func (d *desk) replace(f *fact, o outcome) (outcome, *entry) {
 	switch {
 	case e.frozen:
 		return d.hold(f, o, heldFrozen), nil
+	case e.restated:
+		return d.hold(f, o, heldRestated), nil
 	case !f.Quoted && rewritten:
 		return d.hold(f, o, heldPending), nil
 	case !f.Quoted:

@@ -28,6 +28,8 @@ type entry struct {
 	step   Line               // what is to be written, as far as it is known
 	gone   bool               // the plan deletes it, or creates it no more
 	frozen bool               // its deletion waits for a person
+	// restated says that a fact says it word for word.
+	restated bool
 	// theirs says that the pipeline's own line rewrites it, not a fact.
 	theirs bool
 	// vectors are what it may be found by: of its statement, or of the facts that

@@ -102,12 +102,23 @@ type ruling struct {
 // and the context's.
 func (l *Layer) Decide(ctx context.Context, req Request) (Result, error) {
 	r := &round{Layer: l, desk: newDesk(req)}
+	r.rulings = make([]ruling, len(r.facts))
 	r.asker = &llm.Asker{Model: l.Model, Journal: l.Journal, Lease: req.Lease, Meta: r.meta("compare")}
 	if err := r.recall(ctx); err != nil {
 		return Result{}, err
 	}
+	// What is known word for word is settled first: no other fact takes its place.
 	for i := range r.facts {
-		if err := r.decide(ctx, &r.facts[i]); err != nil {
+		if e := r.says(r.facts[i].ContentHash); e != nil {
+			e.restated = true
+			r.rule(i, outcome{}.or(e), r.ruling(i))
+		}
+	}
+	for i := range r.facts {
+		if r.rulings[i].Action != "" {
+			continue
+		}
+		if err := r.decide(ctx, i); err != nil {
 			return Result{}, err
 		}
 	}
@@ -116,31 +127,40 @@ func (l *Layer) Decide(ctx context.Context, req Request) (Result, error) {
 	return result, nil
 }
 
-// decide takes one fact through compare, aggregate and apply.
-func (r *round) decide(ctx context.Context, f *fact) error {
-	rule := ruling{Decision: reverie.Decision{GroupID: r.req.GroupID, RunID: r.req.RunID, ChunkNo: r.req.ChunkNo, No: len(r.rulings) + 1,
+// ruling is an empty one on the fact of an index.
+func (r *round) ruling(i int) ruling {
+	f := r.facts[i]
+	return ruling{Decision: reverie.Decision{GroupID: r.req.GroupID, RunID: r.req.RunID, ChunkNo: r.req.ChunkNo, No: i + 1,
 		Kind: r.req.Kind, Statement: f.Statement, ContentHash: f.ContentHash, Basis: reverie.BasisHash, Candidates: []reverie.Candidate{}}}
-	o := outcome{}.or(r.says(f.ContentHash))
+}
+
+// decide takes one fact through compare, aggregate and apply. An earlier fact may
+// have become what it says.
+func (r *round) decide(ctx context.Context, i int) error {
+	rule := r.ruling(i)
+	o := outcome{}.or(r.says(rule.ContentHash))
 	if o.target == nil {
 		var err error
-		if o, err = r.weigh(ctx, f, &rule.Decision); err != nil {
+		if o, err = r.weigh(ctx, &r.facts[i], &rule.Decision); err != nil {
 			return err
 		}
 	}
-	var target *reverie.HeadState
-	if o.target != nil {
-		target = o.target.head
+	r.rule(i, o, rule)
+	return nil
+}
+
+// rule changes the plan by an outcome and keeps the ruling.
+func (r *round) rule(i int, o outcome, rule ruling) {
+	target := o.target
+	o, rule.says = r.enact(&r.facts[i], o)
+	if o.action == reverie.DecisionNone { // an update may come to another memory, that says it already
+		target = o.target
 	}
-	o, rule.says = r.enact(f, o)
-	if o.action == reverie.DecisionNone && o.target != nil { // an update may come to another memory that says it
-		target = o.target.head
-	}
-	if target != nil {
-		rule.TargetID = target.ID
+	if target != nil && target.head != nil {
+		rule.TargetID = target.head.ID
 	}
 	rule.Action, rule.Reason = o.action, reverie.CleanReason(o.reason)
-	r.rulings = append(r.rulings, rule)
-	return nil
+	r.rulings[i] = rule
 }
 
 // weigh decides on a fact that nothing says word for word.

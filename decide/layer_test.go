@@ -195,6 +195,21 @@ func TestUnquotedReplacement(t *testing.T) {
 	same(t, "held", did(res.Held), "create => Tea is out.")
 }
 
+// TestRestatedIsNotReplaced leaves to a person what the same batch denies and says
+// again, whichever comes first.
+func TestRestatedIsNotReplaced(t *testing.T) {
+	for _, facts := range [][]decide.Line{{fact("Tea is out."), fact("tea is liked")}, {fact("tea is liked"), fact("Tea is out.")}} {
+		b := newBench(t, "Tea is liked.")
+		b.says("c1 conflict")
+		res := b.decide(b.request(facts...))
+		same(t, "steps", did(res.Steps), "keep Tea is liked.")
+		same(t, "held", did(res.Held), "create => Tea is out.")
+		if len(res.HeldReasons) != 1 || res.Decisions[0].No != 1 || res.Decisions[0].Statement != facts[0].Statement {
+			t.Errorf("held because %q, decisions %+v", res.HeldReasons, res.Decisions)
+		}
+	}
+}
+
 // TestReplacementMakesRoom for itself, where there is none for more.
 func TestReplacementMakesRoom(t *testing.T) {
 	full := func(created, freed int) string {

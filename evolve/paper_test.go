@@ -73,7 +73,7 @@ func (p paper) sheet(t testing.TB) *sheet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sheet{no: 1, loc: loc, asOf: p.AsOf, staleAfter: reverie.StaleAfter, createsLeft: reverie.MaxCreates, maxActive: p.MaxActive}
+	s := &sheet{no: 1, loc: loc, language: "en", asOf: p.AsOf, staleAfter: reverie.StaleAfter, createsLeft: reverie.MaxCreates, maxActive: p.MaxActive}
 	if p.CreatesLeft != nil {
 		s.createsLeft = *p.CreatesLeft
 	}
@@ -137,8 +137,13 @@ func (m paperMessage) message(n int, asOf time.Time) reverie.Message {
 // said reads an answer as the pipeline does.
 func said(text string) answer { return answer{text: text, Result: lines.Read(text)} }
 
-// judge takes an answer through parse, check and decide.
+// judge takes an answer through parse, check and plain decisions.
 func (p paper) judge(t testing.TB, text string) (*sheet, checked, reverie.Plan) {
+	t.Helper()
+	return p.judgeBy(t, &Pipeline{Decider: decide.Plain{}, Limits: limits()}, text)
+}
+
+func (p paper) judgeBy(t testing.TB, pipe *Pipeline, text string) (*sheet, checked, reverie.Plan) {
 	t.Helper()
 	s := p.sheet(t)
 	base := 0
@@ -149,7 +154,7 @@ func (p paper) judge(t testing.TB, text string) (*sheet, checked, reverie.Plan) 
 	}
 	proposals, refused := parse(said(text))
 	c := check(s, proposals, refused)
-	r := &run{Pipeline: &Pipeline{Decider: decide.Plain{}, Limits: limits()}, req: Request{GroupID: "g"},
+	r := &run{Pipeline: pipe, req: Request{GroupID: "g"},
 		row: reverie.Run{ID: paperRun}, stats: reverie.Stats{Base: base, Rewritten: p.Rewritten}}
 	plan, err := r.decide(t.Context(), s, c)
 	if err != nil {
