@@ -68,6 +68,27 @@ func BenchmarkSearch(b *testing.B) {
 	})
 }
 
+// BenchmarkCandidates looks for the candidates of twenty facts, as many as a run
+// may create, in a group of 100 memories.
+func BenchmarkCandidates(b *testing.B) {
+	w := newWorld(b)
+	r := rand.New(rand.NewPCG(4, 4))
+	var steps []reverie.Step
+	for i := range benchEach {
+		steps = append(steps, vectored(fmt.Sprint("statement ", i), benchModel, direction(r, benchDims)))
+	}
+	w.apply(steps...)
+	q := reverie.CandidateQuery{GroupID: group, Kind: reverie.KindGroup, Model: benchModel, MinCosine: -1, Limit: 5}
+	for range reverie.MaxCreates {
+		q.Probes = append(q.Probes, direction(r, benchDims))
+	}
+	for b.Loop() {
+		if found := must(w.Candidates(b.Context(), q))(b); len(found[0]) != q.Limit {
+			b.Fatalf("%d candidates", len(found[0]))
+		}
+	}
+}
+
 func BenchmarkGather(b *testing.B) {
 	w := populate(b)
 	w.messages(200)
