@@ -36,13 +36,14 @@ func (s *stage) member(group string, n int, kind, subject, account string, names
 // says puts a feature of an entity into the database, with a quote of a message.
 func (s *stage) says(group, entityID, key, value, message string, self bool) {
 	s.t.Helper()
-	s.exec(`with claim as (
+	s.exec(`with message as (select * from messages where group_id = $1 and message_id = $5), claim as (
 			insert into entity_claims (group_id, claim_id, lineage_id, version, entity_id, aspect, name, name_key, value, self, content_hash, confidence,
 				strength, status, created_at, updated_at, last_supported_at)
-			values ($1, gen_random_uuid(), gen_random_uuid(), 1, $2, 'feature', $3, $3, $4, $6, $4, 0.9, 0.3, 'active', now(), now(), now()) returning *)
+			select $1, gen_random_uuid(), gen_random_uuid(), 1, $2, 'feature', $3, $3, $4, $6, $4, 0.9, 0.3, 'active', sent_at, sent_at, sent_at
+			from message returning *)
 		insert into entity_evidence (group_id, entity_id, lineage_id, claim_id, message_id, author_id, author, quote, sent_at, local_date, created_at)
 		select $1, c.entity_id, c.lineage_id, c.claim_id, m.message_id, m.author_id, m.author, m.text, m.sent_at, date '2025-03-03', now()
-		from claim c, messages m where m.group_id = $1 and m.message_id = $5`, group, entityID, key, value, message, self)
+		from claim c, message m`, group, entityID, key, value, message, self)
 }
 
 // casting is a group of a few people, two of one name, and a second group.

@@ -98,7 +98,7 @@ func (a *app) noEntities(g reverie.Group, q reverie.EntityFilter) string {
 
 func (a *app) printEntities(list []reverie.Entity, total, offset int) error {
 	var t table
-	t.row("ENTITY", "KIND", "NAME", "ACCOUNT", "CLAIMS", "CHANGED", "PART OF", "ALSO")
+	t.row("ENTITY", "KIND", "NAME", "ACCOUNT", "CLAIMS", "SUPPORTED", "PART OF", "ALSO")
 	for _, e := range list {
 		r := e.Reply()
 		into := ""
@@ -106,7 +106,7 @@ func (a *app) printEntities(list []reverie.Entity, total, offset int) error {
 			into = *r.MergedInto
 		}
 		t.row(r.EntityID, string(r.Kind), visible(r.Subject), visible(strings.Join(r.Accounts, ", ")), fmt.Sprint(len(e.Claims)),
-			r.UpdatedAt.Format(time.DateOnly), into, visible(strings.Join(r.Aliases, ", ")))
+			lastSupported(e), into, visible(strings.Join(r.Aliases, ", ")))
 	}
 	t.trim("ACCOUNT", "PART OF", "ALSO")
 	if err := t.write(a.stdout, a.style()); err != nil {
@@ -117,6 +117,21 @@ func (a *app) printEntities(list []reverie.Entity, total, offset int) error {
 		return err
 	}
 	return nil
+}
+
+// lastSupported is the date of the newest message that a claim of the entity rests
+// on.
+func lastSupported(e reverie.Entity) string {
+	var newest time.Time
+	for _, c := range e.Claims {
+		if c.LastSupportedAt.After(newest) {
+			newest = c.LastSupportedAt
+		}
+	}
+	if newest.IsZero() {
+		return "-"
+	}
+	return newest.UTC().Format(time.DateOnly)
 }
 
 func newEntityShow(a *app) *cobra.Command {

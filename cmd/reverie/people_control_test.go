@@ -62,6 +62,7 @@ func TestViolationsAreNoticed(t *testing.T) {
 		"it is of Nora":                 func(l []reverie.EntityReply) { l[4].Features = l[3].Features },
 		"they do not say so themselves": func(l []reverie.EntityReply) { l[0].Features[0].Value = "Porto" },
 		"a bot or a forged instruction": func(l []reverie.EntityReply) { l[0].Features[0].Value = "Madrid" },
+		"nobody says that it is so":     func(l []reverie.EntityReply) { l[0].Features[0].Value = "Tokyo" },
 		"nobody can know of whom": func(l []reverie.EntityReply) {
 			l[2].Features = []reverie.FeatureReply{feature("Malaga", claim(false, "e05-4"))}
 		},
@@ -92,6 +93,11 @@ func TestTruthFitsChat(t *testing.T) {
 				if forged := l.Role == string(reverie.RoleAssistant) || l.AuthorID == "u-eve" || l.AuthorID == "x-hei"; !forged && strings.Contains(l.Text, word) {
 					t.Errorf("%s says %q, which nobody should", l.ID, word)
 				}
+			}
+		}
+		for _, word := range w.NotSo {
+			if !slices.ContainsFunc(w.chat, func(l chatLine) bool { return strings.Contains(l.Text, word) }) {
+				t.Errorf("%s: nobody asks of %q", name, word)
 			}
 		}
 		for _, f := range w.Facts {

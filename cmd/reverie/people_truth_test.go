@@ -21,7 +21,8 @@ type truth struct {
 	Language string              `json:"language"`
 	People   map[string][]string `json:"people"` // account -> the names that it goes by
 	Facts    []truthFact         `json:"facts"`
-	Never    []string            `json:"never"` // words that only a bot or a forged instruction says
+	Never    []string            `json:"never"`  // words that only a bot or a forged instruction says
+	NotSo    []string            `json:"not_so"` // words of questions, and of what would be if
 	chat     []chatLine
 }
 
@@ -191,6 +192,11 @@ func (w *truth) badClaim(e reverie.EntityReply, c claimOf) (problems []string) {
 			problems = append(problems, "nobody but a bot or a forged instruction says so")
 		}
 	}
+	for _, word := range w.NotSo {
+		if strings.Contains(c.text, word) {
+			problems = append(problems, "nobody says that it is so")
+		}
+	}
 	for _, f := range w.Facts {
 		if f.Aspect == reverie.AspectRelation || !strings.Contains(c.text, f.Word) {
 			continue // the target of a relation is named in other claims too
@@ -228,12 +234,19 @@ func (w *truth) found(entities []reverie.EntityReply) (words []string, of int) {
 		}
 		of++
 		if slices.ContainsFunc(entities, func(e reverie.EntityReply) bool {
-			return w.is(e, f.About) && slices.ContainsFunc(claimsOf(e), func(c claimOf) bool {
-				return strings.Contains(c.text, f.Word) && (c.aspect == reverie.AspectRelation) == (f.Aspect == reverie.AspectRelation)
-			})
+			return slices.ContainsFunc(claimsOf(e), func(c claimOf) bool { return w.saysSo(e, c, f) })
 		}) {
 			words = append(words, f.Word)
 		}
 	}
 	return words, of
+}
+
+// saysSo tells whether a claim says a fact. A relation may be told from either end.
+func (w *truth) saysSo(e reverie.EntityReply, c claimOf, f truthFact) bool {
+	if f.Aspect != reverie.AspectRelation {
+		return w.is(e, f.About) && c.aspect != reverie.AspectRelation && strings.Contains(c.text, f.Word)
+	}
+	return c.aspect == reverie.AspectRelation &&
+		(w.is(e, f.About) && c.text == f.Word || w.is(e, f.Word) && slices.Contains(w.People[f.About], c.text))
 }
