@@ -104,7 +104,7 @@ func (v *surveyor) replies(replied []reverie.Message) {
 
 // namings notes whom and what the members' messages name.
 func (v *surveyor) namings() {
-	keys, accounts := slices.Clone(v.known.keys), slices.Sorted(maps.Keys(v.known.byAccount))
+	keys, accounts := v.known.keys(), slices.Sorted(maps.Keys(v.known.byID))
 	for _, id := range v.cast.order {
 		for _, key := range v.cast.accounts[id].keys() {
 			keys, v.bears[key] = append(keys, key), append(v.bears[key], id)
@@ -145,7 +145,7 @@ func (v *surveyor) whom(name string) []string {
 		handles[byAccount+name] = true
 	}
 	ids := v.known.byKey[name]
-	if id, ok := v.known.byAccount[name]; ok {
+	if id, ok := v.known.byID[name]; ok {
 		ids = append(slices.Clone(ids), id)
 	}
 	for _, id := range ids {
@@ -166,12 +166,12 @@ func (v *surveyor) meet(entityID string) string {
 	}
 	if len(e.accounts) > 0 {
 		a := v.cast.add(e.accounts[0], e.kind)
-		for _, name := range e.names() {
+		for _, name := range e.names {
 			a.goesBy(name)
 		}
 		return byAccount + a.id
 	}
-	name := append(e.names(), "")[0]
+	name := append(slices.Clip(e.names), "")[0]
 	handle := byName + reverie.NameKey(name)
 	a := v.found[handle]
 	switch {
@@ -192,7 +192,7 @@ func (v *surveyor) subjects() []active {
 		a := v.found[handle]
 		if id, ok := strings.CutPrefix(handle, byAccount); ok {
 			account := v.cast.accounts[id]
-			a.subject = subject{label: account.label, kind: account.kind, account: id, entityID: v.known.byAccount[id]}
+			a.subject = subject{label: account.label, kind: account.kind, account: id, entityID: v.known.byID[id]}
 		}
 		slices.Sort(a.core)
 		a.core = slices.Compact(a.core)

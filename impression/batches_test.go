@@ -67,9 +67,10 @@ func TestSurvey(t *testing.T) {
 			[]string{"Ana: m1", "Lin: m1"}},
 		"a bot is spoken of": {reverie.EntityState{Messages: talk(lin("a"), bot("Lin moved to Mars"), reply(lin("Helper is wrong"), "m2"))},
 			[]string{"Lin: m1 m2 m3", "Helper: m3"}},
-		"a bot is not":     {reverie.EntityState{Messages: talk(lin("a"), bot("Lin moved to Mars"))}, []string{"Lin: m1"}},
-		"called by an @":   {reverie.EntityState{Messages: talk(lin("@Newcomer welcome"))}, []string{"Lin: m1", "Newcomer: m1"}},
-		"empty, and tools": {reverie.EntityState{Messages: talk(lin(" "), reverie.Message{AuthorID: "t", Author: "calc", Role: reverie.RoleTool, Text: "42"})}, nil},
+		"a bot is not":      {reverie.EntityState{Messages: talk(lin("a"), bot("Lin moved to Mars"))}, []string{"Lin: m1"}},
+		"called by an @":    {reverie.EntityState{Messages: talk(lin("@Newcomer welcome"))}, []string{"Lin: m1", "Newcomer: m1"}},
+		"called by account": {reverie.EntityState{Messages: talk(lin("<@2> hi"), kay("u 1"))}, []string{"Kay: m1 m2", "Lin: m1"}},
+		"empty, and tools":  {reverie.EntityState{Messages: talk(lin(" "), reverie.Message{AuthorID: "t", Author: "calc", Role: reverie.RoleTool, Text: "42"})}, nil},
 		"homonyms stay together": {reverie.EntityState{Messages: talk(wrote("1", "Alex", "a"), wrote("4", "Bo", "b"), wrote("3", "Alex", "c"), kay("Alex moved"))},
 			[]string{"Alex#1: m1 m4", "Alex#2: m3 m4", "Bo: m2"}},
 		"two things of one name are nobody's": {reverie.EntityState{Messages: talk(lin("年糕来了")), Index: slices.Concat(cat, entityNames("e8", reverie.EntityThing, nil, "年糕"))},
@@ -137,6 +138,30 @@ func TestPack(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, strings.Join(got, "; ")); diff != "" {
 			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
+	}
+}
+
+// Those of one name are in one question where a batch can hold them, so that who
+// is meant by it is decided with all of them in view.
+func TestPackKeepsNamesakesTogether(t *testing.T) {
+	state := reverie.EntityState{Messages: talk(wrote("1", "Lin", "a"), wrote("2", "Alex", "b"), wrote("3", "Bo", "c"), wrote("4", "Alex", "d"), wrote("3", "Bo", "Alex moved"))}
+	for _, c := range []struct {
+		subjects, budget int
+		want             string
+	}{
+		{2, 1000, "Lin|m1; Alex#1 Alex#2|m1 m2 m3 m4 m5; Bo|m2 m3 m4 m5"},
+		{3, 1000, "Lin Alex#1 Alex#2|m1 m2 m3 m4 m5; Bo|m2 m3 m4 m5"},
+		{1, 1000, "Lin|m1; Alex#1|m1 m2 m4 m5; Alex#2|m3 m4 m5; Bo|m2 m3 m4 m5"},
+		{8, 30, "Lin|m1; Alex#1|m2 m5; Alex#2|m4 m5; Bo|m3 m5"},
+	} {
+		sc, _ := survey(state, newDirectory(nil))
+		var got []string
+		for _, task := range sc.pack(c.subjects, flat(sc, c.budget, 10, 5)) {
+			got = append(got, task.String())
+		}
+		if diff := cmp.Diff(c.want, strings.Join(got, "; ")); diff != "" {
+			t.Errorf("%d subjects, budget %d: -want +got\n%s", c.subjects, c.budget, diff)
 		}
 	}
 }

@@ -60,13 +60,13 @@ func (c *cast) name(known *directory) {
 	}
 	for _, id := range c.order {
 		a := c.accounts[id]
-		base := reverie.Excerpt(append(a.names, "")[0], maxLabel)
+		base := reverie.Excerpt(append(slices.Clip(a.names), "")[0], maxLabel)
 		key := reverie.NameKey(base)
 		if key == "" {
 			base, key = nameless, nameless
 		}
 		a.label = base
-		if base == nameless || bearers[key] > 1 || known.othersBear(key, known.byAccount[id]) || c.labels[key] != "" {
+		if base == nameless || bearers[key] > 1 || known.othersBear(key, known.byID[id]) || c.labels[key] != "" {
 			for n := 1; ; n++ {
 				a.label = fmt.Sprintf("%s#%d", base, n)
 				key = reverie.NameKey(a.label)

@@ -86,7 +86,8 @@ type Request struct {
 	DryRun       bool // plan only, for the first chunk: nothing is written but call rows
 }
 
-// Result is what a run did, as far as it came.
+// Result is what a run did, as far as it came. Of a run that was continued, Stats
+// count all of it; Changes and Refusals are of the chunks that were done now.
 type Result struct {
 	GroupID  string
 	RunID    string // "" when nothing waited, and for a dry run

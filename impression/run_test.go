@@ -282,3 +282,16 @@ func TestCancelled(t *testing.T) {
 	}
 	s.want(`select status, finished_at is not null, error <> '' from runs`, "deferred|true|true")
 }
+
+// TestBudgetOfAQuestion is refused where the prompt alone exceeds it: each message
+// would be a question of its own.
+func TestBudgetOfAQuestion(t *testing.T) {
+	s := newStage(t)
+	s.pipe.Limits.MaxInputTokens = 500
+	s.say(evening.Add(-time.Hour), line{"u1:Kay", "I live in Lisbon"})
+	res, err := s.runWith(s.pipe, Request{})
+	wantErr(t, err, reverie.ErrConfiguration)
+	if !strings.Contains(err.Error(), "max_input_tokens (500)") || s.asked() != 0 || res.Stats.Deferred != 1 {
+		t.Errorf("%v; %+v, asked %d times", err, res, s.asked())
+	}
+}

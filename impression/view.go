@@ -31,7 +31,7 @@ type views struct {
 func newViews(loc *time.Location, c *cast, known *directory) views {
 	v := views{loc: loc, cast: c, known: known, entities: map[string]reverie.Entity{}, bearers: map[string][]string{}}
 	for _, id := range c.order {
-		for key := range v.keys(v.names(id, known.byAccount[id])) {
+		for key := range v.keys(v.names(id, known.byID[id])) {
 			v.bearers[key] = append(v.bearers[key], c.accounts[id].label)
 		}
 	}
@@ -46,7 +46,7 @@ func (v views) names(account, entityID string) []string {
 		names = a.names
 	}
 	if e := v.known.entries[entityID]; e != nil {
-		names = slices.Concat(names, e.names())
+		names = slices.Concat(names, e.names)
 	}
 	return names
 }
