@@ -321,12 +321,8 @@ func TestCrashWhileComparing(t *testing.T) {
 	c := newComparing(t)
 	c.verdicts = map[string]string{"Milk is fresh.": "update Milk is drunk fresh.", "Chess is out.": "conflict", "Birds are heard.": "update Birds sing and are heard."}
 	account := func() []string {
-		list := c.account()
-		for _, row := range c.rows(`select 'decision: ' || chunk_no || decision_no || action || basis || statement || reason || calls || jsonb_array_length(candidates)
-			|| coalesce((select m.statement from memories m where m.group_id = d.group_id and m.memory_id = d.memory_id), '-') from decisions d where group_id = $1 order by 1`, c.group) {
-			list = append(list, row)
-		}
-		return list
+		return append(c.account(), c.rows(`select 'decision: ' || chunk_no || decision_no || action || basis || statement || reason || calls || jsonb_array_length(candidates)
+			|| coalesce((select m.statement from memories m where m.group_id = d.group_id and m.memory_id = d.memory_id), '-') from decisions d where group_id = $1 order by 1`, c.group)...)
 	}
 	run := func(left int) (*mortal, error) {
 		m := &mortal{Store: c.store, left: left}
