@@ -3,6 +3,7 @@ package offline
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"reverie"
 )
@@ -116,7 +117,7 @@ func compareWords(fact, memory sense) measure {
 	}
 	extraFact, extraMemory := beyond(fact.chunks, memory.chunks), beyond(memory.chunks, fact.chunks)
 	switch {
-	case len(extraFact) == 0 && len(extraMemory) == 0:
+	case len(extraFact) == 0 && len(extraMemory) == 0, inOrder(fact.chunks) == inOrder(memory.chunks):
 		return alike
 	case fact.chunks[0].key() != memory.chunks[0].key():
 		return other
@@ -126,6 +127,15 @@ func compareWords(fact, memory sense) measure {
 		return less
 	}
 	return other
+}
+
+// inOrder is what phrases say one after the other, wherever the commas stand.
+func inOrder(chunks []chunk) string {
+	var keys []string
+	for _, c := range chunks {
+		keys = append(keys, c.key())
+	}
+	return strings.Join(keys, " ")
 }
 
 // beyond returns the chunks of a that b does not hold.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -135,7 +136,7 @@ func TestCompareAnswersEachCandidate(t *testing.T) {
 // nor is it merged into the other.
 func TestNearMissIsNoDuplicate(t *testing.T) {
 	pairs := 0
-	for _, statement := range nearStatements() {
+	for _, statement := range nearStatements(t) {
 		for _, other := range nearMisses(statement) {
 			if reverie.ContentHash(statement) == reverie.ContentHash(other) {
 				t.Fatalf("%q and %q are one to the content hash", statement, other)
@@ -149,14 +150,27 @@ func TestNearMissIsNoDuplicate(t *testing.T) {
 		}
 	}
 	t.Logf("%d pairs", pairs)
-	if pairs < 100 {
+	if pairs < 300 {
 		t.Errorf("%d pairs are too few to say anything", pairs)
 	}
 }
 
-// nearStatements are the statements that the vectors are measured on.
-func nearStatements() []string {
+// nearStatements are those that the vectors are measured on, and those that the
+// layer above is.
+func nearStatements(t testing.TB) []string {
+	t.Helper()
+	raw, err := os.ReadFile("../../decide/testdata/wordings.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out []string
+	for _, w := range decodeLines[struct {
+		Text, Base string
+	}](t, string(raw)) {
+		if out = append(out, w.Text); w.Base != "" {
+			out = append(out, w.Base)
+		}
+	}
 	for _, pairs := range [][][2]string{restated, related} {
 		for _, p := range pairs {
 			out = append(out, p[0], p[1])

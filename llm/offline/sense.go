@@ -45,7 +45,15 @@ type chunk struct {
 	words []string
 }
 
-func (c chunk) key() string { return c.head + ":" + strings.Join(c.words, " ") }
+// key is what two phrases are compared by. Where something is (in the gym) may as
+// well stand alone.
+func (c chunk) key() string {
+	words := strings.Join(c.words, " ")
+	if c.head == headPlace && len(c.words) > 0 || c.head == "" {
+		return words
+	}
+	return c.head + ": " + words
+}
 
 // Marks of words inside a chunk.
 const (
@@ -119,7 +127,7 @@ func readSense(statement string) sense {
 	r.symbols = symbolsOf(folded)
 	r.text(folded)
 	r.begin("")
-	r.settleHalf()
+	r.settle()
 	return r.sense
 }
 
@@ -137,8 +145,12 @@ func (r *senseReader) text(folded string) {
 		if !ok || insideWord(folded, at[0], at[1]) {
 			continue
 		}
-		r.words(folded[from:at[0]])
+		before := folded[from:at[0]]
 		from = at[1]
+		if s.kind == "time" {
+			before = r.shortDaypart(before)
+		}
+		r.words(before)
 		switch s.kind {
 		case "weekday":
 			r.dropEach()
@@ -153,6 +165,18 @@ func (r *senseReader) text(folded string) {
 	r.words(folded[from:])
 }
 
+// shortDaypart reads 晚 and 早 in front of a time, and cuts them off.
+func (r *senseReader) shortDaypart(before string) string {
+	for mark, part := range map[string]string{"晚": "evening", "早": "morning"} {
+		if rest, ok := strings.CutSuffix(strings.TrimRight(before, " "), mark); ok {
+			r.words(rest)
+			r.detail(detailDaypart, part)
+			return ""
+		}
+	}
+	return before
+}
+
 // half notes in which half of the day a time lies, where it says so itself.
 func (r *senseReader) half(group func(int) string) {
 	if group(3) != "" {
@@ -164,8 +188,12 @@ func (r *senseReader) half(group func(int) string) {
 	}
 }
 
-// settleHalf takes the half of the day from its part: 晚上七点 is seven p.m.
-func (r *senseReader) settleHalf() {
+// settle takes the half of the day from its part (晚上七点 is seven p.m.), and
+// leaves out that what is on a weekday is weekly.
+func (r *senseReader) settle() {
+	if len(r.details[detailWeekday]) > 0 && slices.Equal(r.details[detailFrequency], []string{"week"}) {
+		r.details[detailFrequency] = nil
+	}
 	times, parts := r.details[detailTime], r.details[detailDaypart]
 	if len(times) == 1 && len(parts) == 1 && len(r.details[detailHalf]) == 0 && halfOf[parts[0]] != "" {
 		r.details[detailHalf] = []string{halfOf[parts[0]]}

@@ -70,11 +70,12 @@ var phrases = func() []phrase {
 		{`\bused to\b`, "formerly"},
 		{`\b(?:gave|given|gives) up\b`, "stopped"},
 		{`\bcan ?not\b`, "can not"},
+		{`\b(?:has|have|needs?) to\b`, "must"},
 		{`\b(?:in|within) (?:this|our|the) (?:group|channel|chat)\b`, " "},
-		{`\b(?:the|our|this) group\b`, " "},
+		{`\b(?:the|our|this) group(?: regularly)? (?:plays?|has|meets for|gets together for)\b|\b(?:we|the members|members)(?: regularly)? (?:play|have|meet for|get together for)\b`, " "},
+		{`\b(?:the|our|this) group(?:['’]s)?\b`, " "},
 		{`\b(?:we(?:['’](?:re|ve|ll|d))?|our)\b`, " "},
 		{`\b(?:takes?|taking) place\b|\b(?:is|are) held\b|\bhappens?\b`, " "},
-		{`\b(?:has|have|needs?) to\b`, "must"},
 		{`\b(?:every|each) day\b`, "daily"},
 		{`\b(?:every|each) (morning|afternoon|evening|night)\b`, "daily $1"},
 		{`\b(?:every|each) (week|month)\b`, "${1}ly"},
@@ -85,6 +86,9 @@ var phrases = func() []phrase {
 		{`每(?:周|星期)([一二两三四五])次`, "每周 $1次"},
 	} {
 		out = append(out, phrase{regexp.MustCompile(p[0]), p[1]})
+	}
+	for hour, word := range numberWords[1:] {
+		out = append(out, phrase{regexp.MustCompile(`\bhalf past ` + word + `\b`), fmt.Sprintf("%d:30", hour+1)})
 	}
 	return out
 }()
