@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -191,5 +192,48 @@ func TestEntityListSaysHow(t *testing.T) {
 	doc = s.run("entity", "waiting", "--group", "g1", "--json").want(t, 0).silent(t).document(t)
 	if diff := cmp.Diff(object{"success": true, "group_id": "g1", "observations": list{}}, doc); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestEntityJSON: the documents hold what they should, field by field, and no null
+// but where there is nothing to point to.
+func TestEntityJSON(t *testing.T) {
+	t.Parallel()
+	s, lin, _, _, _ := casting(t)
+	claim := func(value, message, authorID, author, quote string, self bool) object {
+		return object{"key": "city", "value": value, "claim_id": "id", "version": 1.0, "confidence": 0.9, "strength": 0.3, "self": self,
+			"said_by": list{authorID}, "last_supported_at": "time", "evidence": list{object{"message_id": message, "author_id": authorID,
+				"author": author, "quote": quote, "sent_at": "time", "local_date": "2025-03-03"}}}
+	}
+	entity := object{"group_id": "g1", "entity_id": "id", "kind": "person", "subject": "Lin", "status": "active", "accounts": list{"lin"},
+		"aliases": list{"Linnea"}, "impressions": list{}, "relations": list{}, "merged": list{}, "version": 1.0, "created_at": "time", "updated_at": "time",
+		"features": list{claim("Lisbon", "2025-03-03-1", "lin", "Lin", "I live in Lisbon", true),
+			claim("Porto", "2025-03-03-2", "mia", "Mia", "Lin moved to Porto", false)}}
+	want := maps.Clone(entity)
+	want["success"] = true
+	s.run("entity", "show", lin, "--json").want(t, 0).silent(t).like(t, want)
+	bare := list{}
+	for _, f := range entity["features"].(list) { // a list has no quotes
+		f := maps.Clone(f.(object))
+		f["evidence"] = list{}
+		bare = append(bare, f)
+	}
+	entity["features"] = bare
+	s.run("entity", "list", "--group", "g1", "--name", "lin", "--kind", "person", "--json").want(t, 0).silent(t).like(t,
+		object{"success": true, "group_id": "g1", "total": 1.0, "entities": list{entity}})
+	s.run("entity", "merge", lin, "0194f2c0-0000-7000-8000-000000000002").want(t, 0)
+	doc := s.run("entity", "history", lin, "--json").want(t, 0).silent(t).document(t)
+	if doc["version"] != 2.0 || len(doc["claims"].(list)) != 2 {
+		t.Errorf("the history is %v", doc)
+	}
+	var merge object
+	for _, c := range doc["changes"].(list) {
+		if c := shape(c).(object); c["new_text"] == "Mei" {
+			merge = c
+		}
+	}
+	if diff := cmp.Diff(object{"change_id": "id", "run_id": nil, "entity_id": "id", "action": "merge", "other_id": "id", "new_text": "Mei",
+		"change_reason": "", "evidence": list{}, "timestamp": "time"}, merge); diff != "" {
+		t.Errorf("the change (-want +got):\n%s", diff)
 	}
 }
