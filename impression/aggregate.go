@@ -78,6 +78,10 @@ func joined(pieces []piece) [][]piece {
 		quote string
 	}
 	claimed := map[string][]cite{} // by a claim and a message
+	names := make([]string, len(pieces))
+	for i, p := range pieces {
+		names[i] = reverie.NameKey(p.Subject)
+	}
 	for i, p := range pieces {
 		if p.Account != "" {
 			same("account "+p.Account, i)
@@ -90,7 +94,7 @@ func joined(pieces []piece) [][]piece {
 			for _, e := range c.Evidence {
 				key := sortOf(p.Kind) + " " + claimKey(c) + "\x00" + e.MessageID
 				for _, other := range claimed[key] {
-					if a, b := p.Subject, pieces[other.piece].Subject; partOfName(a, b, e.Quote) && partOfName(a, b, other.quote) {
+					if a, b := names[i], names[other.piece]; partOfName(a, b, e.Quote) && partOfName(a, b, other.quote) {
 						u.join(i, other.piece)
 					}
 				}
@@ -145,14 +149,14 @@ func sortOf(k reverie.EntityKind) string {
 	return "somebody"
 }
 
-// partOfName tells whether one of two names is part of the other, in words, and
-// never stands apart from it in a quote: 小明 of 王小明, but not where both are named.
-func partOfName(a, b, quote string) bool {
-	short, long := reverie.NameKey(a), reverie.NameKey(b)
+// partOfName tells whether one of two names, given by their keys, is part of the
+// other, in words, and never stands apart from it in a quote: 小明 of 王小明, but not
+// where both are named.
+func partOfName(short, long, quote string) bool {
 	if len(short) > len(long) {
 		short, long = long, short
 	}
-	if utf8.RuneCountInString(short) < 2 || len(places(long, short)) == 0 {
+	if !strings.Contains(long, short) || utf8.RuneCountInString(short) < 2 || len(places(long, short)) == 0 {
 		return false
 	}
 	text := textForm(quote)

@@ -76,6 +76,7 @@ func TestParse(t *testing.T) {
 		"an id as a subject":      {`{"subject":"0191d3c2-7a5b-7c3e-8f00-1234567890ab","kind":"person",` + said + `,"impressions":["is quick"]}`, nil, []string{ruleIdentity}},
 		"an account as a subject": {`{"subject":"u1","kind":"person",` + said + `,"impressions":["is quick"]}`, []string{"person u1 [] | is quick 0.9 m03"}, nil},
 		"nobody":                  {`{"subject":"大家","kind":"person",` + said + `,"impressions":["is quick"]}`, nil, []string{ruleName}},
+		"a call":                  {`{"subject":"@kay","kind":"person",` + said + `,"impressions":["is quick"]}`, []string{"person Kay [u3] | is quick 0.9 m03"}, nil},
 		"no kind":                 {`{"subject":"Mia",` + said + `,"impressions":["is quick"]}`, nil, []string{ruleForm}},
 		"no subject":              {`{"kind":"person",` + said + `,"impressions":["is quick"]}`, nil, []string{ruleForm}},
 		"nothing said":            {`{"subject":"Kay","kind":"person",` + said + `}`, nil, []string{"empty"}},

@@ -66,6 +66,7 @@ func readRemark(object json.RawMessage) (r remark, err error) {
 	if r.subject, err = word(raw.Subject); err != nil || r.subject == "" {
 		return r, errors.New(`no "subject"`)
 	}
+	r.subject = plainName(r.subject)
 	if r.kind, err = word(raw.Kind); err != nil {
 		return r, fmt.Errorf("kind: %w", err)
 	}
@@ -74,7 +75,7 @@ func readRemark(object json.RawMessage) (r remark, err error) {
 	r.confidence, r.evidence = given(raw.Confidence), given(raw.Evidence)
 	for _, item := range items(raw.Aliases) {
 		if alias, err := word(item); err == nil && alias != "" {
-			r.aliases = append(r.aliases, alias)
+			r.aliases = append(r.aliases, plainName(alias))
 		}
 	}
 	r.identity = identityKey(object)
@@ -127,8 +128,14 @@ func (c *remarkClaim) read(item json.RawMessage) error {
 	if c.value, err = word(value); err != nil || c.value == "" {
 		return fmt.Errorf("a %s that says nothing: %w", c.aspect, reverie.ErrInvalid)
 	}
+	if c.aspect == reverie.AspectRelation {
+		c.value = plainName(c.value)
+	}
 	return nil
 }
+
+// plainName is a name without the @ by which it was called.
+func plainName(name string) string { return strings.TrimSpace(strings.TrimLeft(name, "@＠ ")) }
 
 // given is a field that is there; null is none.
 func given(raw json.RawMessage) json.RawMessage {

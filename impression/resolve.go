@@ -20,7 +20,7 @@ import (
 // where it would join several that are known.
 func resolve(list []merged, idx *index, c *cast, r rules) []resolved {
 	v := newResolver(list, idx, c)
-	v.rules = r
+	v.cast, v.rules = c, r
 	var settled []resolved
 	for _, m := range list {
 		one := v.settle(m)
@@ -38,15 +38,16 @@ func resolve(list []merged, idx *index, c *cast, r rules) []resolved {
 // resolver looks up names.
 type resolver struct {
 	*index
-	cast   *cast
+	cast   *cast // for putting together anew
 	rules  rules
+	shown  map[string][]string           // key of a name that accounts of the cast show -> accounts, sorted
 	proven map[string][]string           // key of an alias that was proven just now -> accounts
 	kinds  map[string]reverie.EntityKind // of accounts
 	taken  map[string]string             // account -> entity that was only talked of so far
 }
 
 func newResolver(list []merged, idx *index, c *cast) *resolver {
-	v := &resolver{index: idx, cast: c, proven: map[string][]string{}, kinds: map[string]reverie.EntityKind{}, taken: map[string]string{}}
+	v := &resolver{index: idx, shown: map[string][]string{}, proven: map[string][]string{}, kinds: map[string]reverie.EntityKind{}, taken: map[string]string{}}
 	for _, m := range list {
 		if m.Account == "" {
 			continue
@@ -61,9 +62,14 @@ func newResolver(list []merged, idx *index, c *cast) *resolver {
 	for _, entityID := range idx.byID {
 		owned[entityID] = true
 	}
+	for _, id := range slices.Sorted(maps.Keys(c.accounts)) {
+		v.kinds[id] = c.accounts[id].kind
+		for _, key := range c.accounts[id].keys() {
+			v.shown[key] = append(v.shown[key], id)
+		}
+	}
 	takers := map[string]int{}
 	for id, a := range c.accounts {
-		v.kinds[id] = a.kind
 		if entityID := v.talkedOf(a, owned); entityID != "" {
 			v.taken[id] = entityID
 			takers[entityID]++
@@ -82,7 +88,7 @@ func (v *resolver) talkedOf(a *account, owned map[string]bool) string {
 	}
 	found := ""
 	for _, key := range a.keys() {
-		if len(v.cast.showing(key)) > 1 {
+		if len(v.shown[key]) > 1 {
 			return ""
 		}
 		for _, id := range v.byKey[key] {
@@ -172,7 +178,7 @@ func (v *resolver) holders(names []string, kind reverie.EntityKind) []holder {
 		for _, id := range v.byKey[key] {
 			kinds[holder{entityID: id}] = v.entities[id]
 		}
-		for _, account := range append(v.cast.showing(key), v.proven[key]...) {
+		for _, account := range slices.Concat(v.shown[key], v.proven[key]) {
 			if id := v.entityOf(account); id != "" {
 				kinds[holder{entityID: id}] = v.entities[id]
 			} else {
@@ -195,18 +201,6 @@ func (v *resolver) holders(names []string, kind reverie.EntityKind) []holder {
 	slices.SortFunc(list, func(a, b holder) int {
 		return strings.Compare(a.entityID+" "+a.account, b.entityID+" "+b.account)
 	})
-	return list
-}
-
-// showing are the accounts of the cast that go by a name, sorted.
-func (c *cast) showing(key string) []string {
-	var list []string
-	for id := range c.accounts {
-		if key != "" && c.shows(id, key) {
-			list = append(list, id)
-		}
-	}
-	slices.Sort(list)
 	return list
 }
 
