@@ -35,7 +35,8 @@ all is done, it does nothing.
 
 It first says what it will take (groups, windows, calls, tokens, money). Above
 [jobs] confirm_usd it needs --yes. --dry-run stops there: nothing is asked or
-written.
+written. Where impressions are on they follow, for the same dates, with calls of
+their own that are not in the estimate.
 
 --replay evolves anew what was evolved already. For each group everything that
 its runs did from --from on is taken back, as new versions: memories are what they
@@ -92,9 +93,9 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 	if err := a.printEstimate(est, f); err != nil || f.dryRun {
 		return err
 	}
+	nothing := est.Windows == 0 && est.Rewound == 0 && est.Unknown == 0
 	switch {
-	case est.Windows == 0 && est.Rewound == 0 && est.Unknown == 0:
-		return nil
+	case nothing: // impressions may be left of a time before
 	case f.replay && !f.yes:
 		return usageError(errors.New("--replay takes back what was remembered and asks the model again: say --yes to do it"))
 	case !est.Priced && !f.yes:
@@ -104,7 +105,13 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 	}
 	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
 	defer end()
-	return a.backfillRuns(ctx, work, p, f, shard, est)
+	work = llm.WithBudget(work, a.budget(a.dayBudget()))
+	if nothing {
+		batch := &fanOut{app: a, shard: shard, group: f.group, ignoreRetry: true}
+		next, err := batch.impressions(work, all.impression, f.queued(a), ctx.Done(), &show{app: a, asJSON: f.json}, jobs.Summary{}, nil)
+		return fanOutError(ctx, next, err)
+	}
+	return a.backfillRuns(ctx, work, all, f, shard, est)
 }
 
 // checkBackfill reads what of the flags is not just text.
@@ -148,11 +155,11 @@ func parseShard(s string) (jobs.Shard, error) {
 }
 
 // backfillRuns does the work, under the eyes of whoever waits for it.
-func (a *app) backfillRuns(ctx, work context.Context, p *evolve.Pipeline, f backfillFlags, shard jobs.Shard, est estimate) error {
+func (a *app) backfillRuns(ctx, work context.Context, p pipelines, f backfillFlags, shard jobs.Shard, est estimate) error {
 	progress := a.newProgress(est.Windows)
 	defer progress.end()
 	out := show{a, reverie.JobEvolve, f.json}
-	batch := &fanOut{app: a, job: evolveJob(p, 0), plan: jobs.Dates(a.store, f.from, f.to, a.now), shard: shard, group: f.group, ignoreRetry: true,
+	batch := &fanOut{app: a, job: evolveJob(p.evolve, 0), plan: jobs.Dates(a.store, f.from, f.to, a.now), shard: shard, group: f.group, ignoreRetry: true,
 		show: func(e windowEnd) {
 			progress.clear()
 			out.window(e)
@@ -166,13 +173,18 @@ func (a *app) backfillRuns(ctx, work context.Context, p *evolve.Pipeline, f back
 		again := &replay{app: a, flags: f}
 		batch.plan, batch.groups, batch.prepare = again.plan, replayStore{a.store}, again.prepare
 	}
-	summary, err := batch.run(llm.WithBudget(work, a.budget(a.dayBudget())), ctx.Done())
+	summary, err := batch.run(work, ctx.Done())
 	progress.end()
 	if f.replay && err != nil {
 		fmt.Fprintln(a.stderr, "reverie: to go on, give the same command without --replay: with it, what was evolved anew would be taken back again")
 	}
-	return errors.Join(out.summary(summary, err, "nothing is left to do"), fanOutError(ctx, summary, err))
+	said := out.summary(summary, err, "nothing is left to do")
+	next, nextErr := batch.impressions(work, p.impression, f.queued(a), ctx.Done(), &out, summary, err)
+	return errors.Join(said, gravest(fanOutError(ctx, summary, err), fanOutError(ctx, next, nextErr)))
 }
+
+// queued plans the dates of which messages wait for impressions.
+func (f backfillFlags) queued(a *app) jobs.Plan { return jobs.Dates(a.queue(), f.from, f.to, a.now) }
 
 // estimate is what a backfill is thought to take.
 type estimate struct {

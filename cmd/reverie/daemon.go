@@ -23,7 +23,8 @@ func newRun(a *app) *cobra.Command {
 		Use:   "run",
 		Short: "Stay, and start the jobs of [schedule] when their time comes",
 		Long: `Run stays resident and starts each job of [schedule] at its times, and once at the
-beginning: what was missed while nothing ran is made up, night by night. Several
+beginning: what was missed while nothing ran is made up, night by night. Where
+impressions are on, they follow each start of evolve. Several
 may run side by side, together with CronJobs and single commands: a lease per
 group keeps them apart, and no window is worked on twice.
 
@@ -68,8 +69,10 @@ func (a *app) runDaemon(ctx context.Context) error {
 	task := jobs.Task{Name: string(reverie.JobEvolve), Spec: spec, Run: func(ctx context.Context, stop <-chan struct{}) error {
 		fresh := p.with(a.remotePrompts(ctx, p.evolve.Prompts))
 		f := &fanOut{app: a, job: evolveJob(fresh.evolve, 0), plan: jobs.Nightly(a.store, a.now, a.cfg.Jobs.MissedNights), showGroup: a.logGroup(reverie.JobEvolve)}
-		_, err := f.run(llm.WithBudget(ctx, a.budget(day)), stop)
-		return err
+		ctx = llm.WithBudget(ctx, a.budget(day))
+		summary, err := f.run(ctx, stop)
+		_, nextErr := f.impressions(ctx, fresh.impression, jobs.Nightly(a.queue(), a.now, a.cfg.Jobs.MissedNights), stop, nil, summary, err)
+		return errors.Join(err, nextErr)
 	}}
 	server := &telemetry.Server{Listen: a.cfg.HTTP.Listen, Metrics: a.metrics, Log: a.log, Ready: a.store.Ready}
 	addr, err := server.Start(ctx)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +20,25 @@ type question struct {
 	} `json:"existing_memories"`
 	Earlier  []questionMessage `json:"earlier_discussions"`
 	Messages []questionMessage `json:"new_discussions"`
+
+	// What a question asks that compares a fact with memories.
+	Fact *struct {
+		Statement string `json:"statement"`
+	} `json:"fact"`
+	Candidates []struct {
+		ID        string `json:"id"`
+		Statement string `json:"statement"`
+	} `json:"candidates"`
+
+	// What a question asks that observes people.
+	Subjects []struct {
+		Name string `json:"name"`
+	} `json:"subjects"`
+	Said []questionMessage `json:"messages"`
 }
+
+// observes tells whether a question is about people.
+func (q question) observes() bool { return q.Subjects != nil }
 
 type questionMessage struct {
 	ID     int    `json:"id"`
@@ -72,12 +91,24 @@ func (a action) String() string {
 //	drop STATEMENT          deletes it, quoting the message
 //	forget STATEMENT        deletes it without a quote
 //	again STATEMENT         keeps it, with the message as evidence
+//
+// Asked to compare, it calls two statements of the same words duplicates, and all
+// others strangers. Asked to observe, it believes:
+//
+//	self KEY VALUE          the author's KEY is VALUE
+//	about NAME KEY VALUE    somebody else's is
 func scribe(t testing.TB) func(llmtest.Request) llmtest.Answer {
 	return func(r llmtest.Request) llmtest.Answer { return llmtest.Text(transcribe(t, r)) }
 }
 
 func transcribe(t testing.TB, r llmtest.Request) string {
 	q := readQuestion(t, r)
+	switch {
+	case q.Fact != nil:
+		return compareWords(q)
+	case q.observes():
+		return q.observations()
+	}
 	handles := map[string]string{}
 	for _, m := range q.Memories {
 		handles[m.Statement] = m.ID
@@ -103,6 +134,57 @@ func transcribe(t testing.TB, r llmtest.Request) string {
 	}
 	if len(lines) == 0 {
 		return `{"action":"none"}`
+	}
+	return strings.Join(lines, "\n")
+}
+
+// compareWords answers a question that compares.
+func compareWords(q question) string {
+	words := func(s string) string {
+		list := strings.Fields(strings.ToLower(s))
+		slices.Sort(list)
+		return strings.Join(list, " ")
+	}
+	var lines []string
+	for _, c := range q.Candidates {
+		relation := "unrelated"
+		if words(c.Statement) == words(q.Fact.Statement) {
+			relation = "duplicate"
+		}
+		lines = append(lines, fmt.Sprintf(`{"id":%q,"reason":"by their words","relation":%q}`, c.ID, relation))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (q question) hasSubject(name string) bool {
+	for _, s := range q.Subjects {
+		if s.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// observations answers a question that observes. What an author says who is no
+// subject of it is observed elsewhere.
+func (q question) observations() string {
+	var lines []string
+	for _, m := range q.Said {
+		words := strings.Fields(m.Text)
+		subject := m.Author
+		switch {
+		case len(words) == 3 && words[0] == "self" && q.hasSubject(m.Author):
+			words = words[1:]
+		case len(words) == 4 && words[0] == "about":
+			subject, words = words[1], words[2:]
+		default:
+			continue
+		}
+		lines = append(lines, fmt.Sprintf(`{"subject":%q,"kind":"person","reason":"%s said so","confidence":0.9,`+
+			`"evidence":[{"message":%d,"quote":%q}],"features":[{"key":%q,"value":%q}]}`, subject, m.Author, m.ID, m.Text, words[0], words[1]))
+	}
+	if len(lines) == 0 {
+		return `{"none":true}`
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"reverie"
 	"reverie/evolve"
+	"reverie/impression"
 	"reverie/jobs"
 	"reverie/llm"
 )
@@ -49,8 +51,13 @@ that fails stops no other; it is left alone for a while (--due), and parked afte
 skipped. A first signal lets what is under way finish within [jobs] grace. What
 [budget] does not allow any more is left for the next run, which begins with it.
 
+Where impressions are on ([impression] enabled, or groups set GROUP --impressions
+on), the impression job follows on what has been taken in, with runs, failures and
+lines of its own. Under --json, --group answers with it in the field impression; with
+--due and --all its lines and summary come after evolve's and say "job":"impression".
+
 --dry-run asks the model and prints what would be done; it writes nothing but
-the calls it made and cached embeddings.
+the calls it made and cached embeddings. Impressions do not follow it.
 
 ` + exitHelp,
 		Example: `  reverie evolve --group g1
@@ -82,23 +89,20 @@ func (a *app) evolve(ctx context.Context, f evolveFlags) error {
 	if err != nil {
 		return err
 	}
-	p := all.evolve
 	ctx = llm.WithBudget(ctx, a.budget(a.dayBudget()))
 	switch {
 	case f.group == "" && f.dryRun:
 		return a.dryRuns(ctx, reverie.JobEvolve, f.plan(a, a.store), f.selection, f.nothing(), func(g reverie.Group, window selection) error {
-			_, err := a.evolveOne(ctx, p, g, evolveFlags{window, f.days})
-			return err
+			return a.evolveOne(ctx, all, g, evolveFlags{window, f.days})
 		})
 	case f.group == "":
-		return a.evolveMany(ctx, p, f)
+		return a.evolveMany(ctx, all, f)
 	}
 	g, err := a.store.Group(ctx, f.group)
 	if err != nil {
 		return fmt.Errorf("%w; `reverie import FILE --group %s` makes it", err, f.group)
 	}
-	_, err = a.evolveOne(ctx, p, g, f)
-	return invalidIsUsage(err)
+	return invalidIsUsage(a.evolveOne(ctx, all, g, f))
 }
 
 // invalidIsUsage makes what was asked of one group and cannot be done a mistake in
@@ -111,30 +115,37 @@ func invalidIsUsage(err error) error {
 	return err
 }
 
-// evolveOne runs one group and prints what came of it, also when it failed.
-func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group, f evolveFlags) (evolve.Result, error) {
+// evolveOne runs one group, and then its impressions where they are on, and prints
+// what came of it, also when it failed.
+func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evolveFlags) error {
 	req := evolve.Request{GroupID: g.ID, Days: f.days, DryRun: f.dryRun}
 	var err error
 	if req.Since, req.Until, err = f.window(g); err != nil {
-		return evolve.Result{}, err
+		return err
 	}
 	if err := f.inOrder(req.Since, req.Until, a.now()); err != nil {
-		return evolve.Result{}, err
+		return err
 	}
 	stop := func() {}
 	if !f.json {
-		if stop, err = a.watch(ctx, p, req); err != nil {
-			return evolve.Result{}, err
+		if stop, err = a.watch(ctx, p.evolve, req); err != nil {
+			return err
 		}
 		defer stop()
 	}
 	var res evolve.Result
-	began := time.Now()
+	var next impression.Result
+	var nextErr error
+	began, took := time.Now(), time.Duration(0)
 	if f.dryRun {
-		res, err = a.evolveWindow(ctx, p, nil, req)
+		res, err = a.evolveWindow(ctx, p.evolve, nil, req)
 	} else {
 		err = a.leases().With(ctx, g.ID, func(ctx context.Context, held *jobs.Held) error {
-			res, err = a.evolveWindow(ctx, p, held, req)
+			res, err = a.evolveWindow(ctx, p.evolve, held, req)
+			took = time.Since(began)
+			if err == nil && a.follows(g) {
+				next, nextErr = a.observeAfter(ctx, p.impression, held, req)
+			}
 			return err
 		})
 		err = errors.Join(err, a.noteEnd(ctx, reverie.JobEvolve, g.ID, res.NoNew, err))
@@ -144,22 +155,37 @@ func (a *app) evolveOne(ctx context.Context, p *evolve.Pipeline, g reverie.Group
 		res = evolve.Result{GroupID: g.ID, Err: err} // what this process began is another's to report
 	}
 	if f.json {
-		for _, why := range res.Held {
-			if f.dryRun {
-				break
-			}
-			fmt.Fprintf(a.stderr, "warning: run %s of group %q is held: %s\n", res.RunID, g.ID, why)
-		}
-		write := printJSON
-		if f.group == "" {
-			write = printJSONLine
-		}
-		return res, errors.Join(err, write(a.stdout, res.Reply()))
+		return errors.Join(err, nextErr, a.writeEvolved(ctx, res, next, f))
 	}
 	if err == nil || res.RunID != "" || res.DryRun && len(res.Changes) > 0 {
-		a.printResult(res, time.Since(began), f.date)
+		a.printResult(res, cmp.Or(took, time.Since(began)), f.date)
 	}
-	return res, err
+	if next.RunID != "" {
+		a.printImpression(ctx, next, time.Since(began)-took, f.date)
+	}
+	return errors.Join(err, nextErr)
+}
+
+// writeEvolved answers in JSON. What came of impressions is a field of the same
+// document.
+func (a *app) writeEvolved(ctx context.Context, res evolve.Result, next impression.Result, f evolveFlags) error {
+	if !f.dryRun {
+		for _, why := range res.Held {
+			fmt.Fprintf(a.stderr, "warning: run %s of group %q is held: %s\n", res.RunID, res.GroupID, why)
+		}
+	}
+	reply := struct {
+		reverie.EvolveReply
+		Impression *reverie.ImpressionsReply `json:"impression,omitempty"`
+	}{EvolveReply: res.Reply()}
+	if next.RunID != "" {
+		follow := a.impressionReply(ctx, next)
+		reply.Impression = &follow
+	}
+	if f.group == "" {
+		return printJSONLine(a.stdout, reply)
+	}
+	return printJSON(a.stdout, reply)
 }
 
 // evolveWindow runs one window under the eyes of whoever watches; hold is nil for a
@@ -206,8 +232,9 @@ func (a *app) noteEnd(ctx context.Context, job reverie.Job, groupID string, noNe
 	return nerr
 }
 
-// evolveMany works on every group that has something to do.
-func (a *app) evolveMany(ctx context.Context, p *evolve.Pipeline, f evolveFlags) error {
+// evolveMany works on every group that has something to do, and then on the
+// impressions of those that follow people.
+func (a *app) evolveMany(ctx context.Context, p pipelines, f evolveFlags) error {
 	shard, err := parseShard(f.shard)
 	if err != nil {
 		return usageError(err)
@@ -215,10 +242,12 @@ func (a *app) evolveMany(ctx context.Context, p *evolve.Pipeline, f evolveFlags)
 	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
 	defer end()
 	out := show{a, reverie.JobEvolve, f.json}
-	batch := &fanOut{app: a, job: evolveJob(p, f.days), plan: f.plan(a, a.store), shard: shard, ignoreRetry: f.all,
+	batch := &fanOut{app: a, job: evolveJob(p.evolve, f.days), plan: f.plan(a, a.store), shard: shard, ignoreRetry: f.all,
 		show: out.window, showGroup: out.group}
 	summary, err := batch.run(work, ctx.Done())
-	return errors.Join(out.summary(summary, err, f.nothing()), fanOutError(ctx, summary, err))
+	said := out.summary(summary, err, f.nothing())
+	next, nextErr := batch.impressions(work, p.impression, f.plan(a, a.queue()), ctx.Done(), &out, summary, err)
+	return errors.Join(said, gravest(fanOutError(ctx, summary, err), fanOutError(ctx, next, nextErr)))
 }
 
 // nothing is what to say where there was nothing to do.

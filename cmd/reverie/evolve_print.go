@@ -59,14 +59,7 @@ func (a *app) printResult(r evolve.Result, took time.Duration, date string) {
 		fmt.Fprintf(w, "  = %s\n", visible(k.OldStatement))
 		a.printEvidence(s, k.Evidence, 1)
 	}
-	const shown = 10
-	for i, f := range r.Refusals {
-		if i == shown {
-			fmt.Fprintf(w, "  %s and %d more refused; --json and `reverie runs show` list them\n", s.amber("!"), len(r.Refusals)-shown)
-			break
-		}
-		a.printRefusal(s, f)
-	}
+	a.printRefusals(s, r.Refusals)
 	for _, h := range r.Held {
 		fmt.Fprintf(w, "  %s held: %s\n", s.amber("?"), visible(h))
 		if !r.DryRun {
@@ -110,6 +103,19 @@ func counts(job reverie.Job, st reverie.Stats) string {
 		parts = append(parts, fmt.Sprintf("%d pending", st.Deferred))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// printRefusals shows the first lines that were not accepted, and how many more
+// there are.
+func (a *app) printRefusals(s style, list []reverie.Refusal) {
+	const shown = 10
+	for i, f := range list {
+		if i == shown {
+			fmt.Fprintf(a.stdout, "  %s and %d more refused; --json and `reverie runs show` list them\n", s.amber("!"), len(list)-shown)
+			break
+		}
+		a.printRefusal(s, f)
+	}
 }
 
 // printRefusal shows a line of the answer that was not accepted.

@@ -17,7 +17,7 @@ func newRuns(a *app) *cobra.Command {
 }
 
 // knownJobs are the jobs that a run can be of.
-var knownJobs = []reverie.Job{reverie.JobEvolve}
+var knownJobs = []reverie.Job{reverie.JobEvolve, reverie.JobImpression}
 
 // took is how long a run was under way.
 func took(r reverie.Run) string {
@@ -32,14 +32,15 @@ func took(r reverie.Run) string {
 	}
 }
 
-// changed is what a run did to the memories in the signs that evolve prints:
-// created, updated, deleted, kept, refused and held. What is zero is left out.
+// changed is what a run did to memories, or entities, in the signs that evolve
+// prints: created, updated, deleted, kept, postponed, refused and held. What is zero
+// is left out.
 func changed(st reverie.Stats) string {
 	var parts []string
 	for _, c := range []struct {
 		sign string
 		n    int
-	}{{"+", st.Created}, {"~", st.Updated}, {"-", st.Deleted}, {"=", st.Kept}, {"!", st.Refused}, {"?", st.Held}} {
+	}{{"+", st.Created}, {"~", st.Updated}, {"-", st.Deleted}, {"=", st.Kept}, {">", st.Postponed}, {"!", st.Refused}, {"?", st.Held}} {
 		if c.n > 0 {
 			parts = append(parts, c.sign+strconv.Itoa(c.n))
 		}

@@ -30,8 +30,9 @@ WINDOW is the date, or the dates, of the group's own calendar that the run was
 for; a run that was for no whole dates shows instants instead, and one without
 an end of its own reached up to when it started. All times are in UTC.
 
-CHANGES has a sign for each kind, and leaves out what is zero:
-  +created ~updated -deleted =kept !refused ?held
+CHANGES has a sign for each kind, of memories or (job impression) of entities, and
+leaves out what is zero:
+  +created ~updated -deleted =kept >postponed !refused ?held
 MESSAGES counts those consumed, TOKENS input and output together, TRY the
 attempts at that window. Columns that would hold nothing are left out, and so
 are those that --group and --job make the same for all. An undone run is one
@@ -71,7 +72,7 @@ func jobNames() string {
 // readRunQuery checks what was asked for. All its errors are usage errors.
 func readRunQuery(q *reverie.RunQuery, job, status, since string, now time.Time) error {
 	if q.Job = reverie.Job(job); job != "" && !slices.Contains(knownJobs, q.Job) {
-		return usageError(fmt.Errorf("--job %q: there is only %s", job, jobNames()))
+		return usageError(fmt.Errorf("--job %q: it is one of %s", job, jobNames()))
 	}
 	switch s := reverie.RunStatus(status); s {
 	case "", reverie.RunRunning, reverie.RunSucceeded, reverie.RunHeld, reverie.RunDeferred, reverie.RunFailed, reverie.RunRejected:

@@ -29,10 +29,11 @@ func newRunsShow(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			names := a.subjects(ctx, d.Run.GroupID, d.Entities)
 			if asJSON {
-				return printJSON(a.stdout, runReply(d, g))
+				return printJSON(a.stdout, runReply(d, g, names))
 			}
-			return a.printRun(d, g)
+			return a.printRun(d, g, names)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
@@ -60,8 +61,8 @@ func setbackOf(g reverie.GroupEntry, job reverie.Job) *reverie.Setback {
 	return nil
 }
 
-// runReply is a run as --json shows it.
-func runReply(d store.RunDetail, g reverie.GroupEntry) any {
+// runReply is a run as --json shows it. Names are the entities', by id.
+func runReply(d store.RunDetail, g reverie.GroupEntry, names map[string]string) any {
 	changes := []reverie.ChangeReply{}
 	for _, c := range d.Changes {
 		changes = append(changes, c.Reply())
@@ -84,12 +85,14 @@ func runReply(d store.RunDetail, g reverie.GroupEntry) any {
 		Setback *reverie.Setback      `json:"setback,omitempty"` // of the job, as it stands now
 		Chunks  []reverie.Chunk       `json:"chunks"`
 		Changes []reverie.ChangeReply `json:"changes"`
-		Held    []heldReply           `json:"held"`
-		Calls   []reverie.Call        `json:"calls"`
-	}{true, d.Run, d.Spend(), setbackOf(g, d.Run.Job), d.Chunks, changes, held, d.Calls}
+		// Entities are the changes of a run of the impression job.
+		Entities []reverie.EntityChangeReply `json:"entities,omitempty"`
+		Held     []heldReply                 `json:"held"`
+		Calls    []reverie.Call              `json:"calls"`
+	}{true, d.Run, d.Spend(), setbackOf(g, d.Run.Job), d.Chunks, changes, entityChanges(d.Entities, names), held, d.Calls}
 }
 
-func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry) error {
+func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry, names map[string]string) error {
 	r, w, s := d.Run, a.stdout, a.style()
 	fmt.Fprintf(w, "%s  %s of %s  %s\n", s.bold(r.ID), r.Job, visible(r.GroupID), paintStatus(s, r.Status))
 	window := fmt.Sprintf("%s to %s UTC", stamp(r.WindowSince), stamp(r.WindowUntil))
@@ -114,6 +117,7 @@ func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry) error {
 	for _, c := range d.Changes {
 		a.printChange(s, c)
 	}
+	a.printEntityChanges(s, d.Entities, names)
 	for _, c := range d.Chunks {
 		fmt.Fprintf(w, "chunk %d  %s  %s\n", c.No, c.Status, plural(len(c.MessageIDs), "message"))
 		for _, f := range c.Refusals {
@@ -157,6 +161,8 @@ func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
 		return lines
 	case setback != nil:
 		lines = append(lines, remedy(*setback, g.ID))
+	case r.Job == reverie.JobImpression:
+		lines = append(lines, fmt.Sprintf("what it did not use waits; the next run takes it, `reverie impression --group %s` at once", quoted(g.ID)))
 	case g.Pending == 0:
 		return append(lines, "nothing: no message of the group is pending any more")
 	default:

@@ -8,13 +8,15 @@ import (
 	"reverie"
 	"reverie/decide"
 	"reverie/evolve"
+	"reverie/impression"
 	"reverie/llm"
 	"reverie/prompts"
 )
 
-// pipelines are what works on a group.
+// pipelines are what works on a group: evolve, and what follows it.
 type pipelines struct {
-	evolve *evolve.Pipeline
+	evolve     *evolve.Pipeline
+	impression *impression.Pipeline
 }
 
 // checkModels refuses models that lack a setting, before a database is started for
@@ -57,19 +59,23 @@ func (a *app) pipelines() (pipelines, error) {
 		return pipelines{}, err
 	}
 	e, err := a.evolution(set)
-	return pipelines{e}, err
+	if err != nil {
+		return pipelines{}, err
+	}
+	i, err := a.impressions(set)
+	return pipelines{e, i}, err
 }
 
 // with is the same pipelines with other prompts.
 func (p pipelines) with(set *prompts.Set) pipelines {
-	e := *p.evolve
-	e.Prompts = set
+	e, i := *p.evolve, *p.impression
+	e.Prompts, i.Prompts = set, set
 	if l, ok := e.Decider.(*decide.Layer); ok {
 		layer := *l
 		layer.Prompts = set
 		e.Decider = &layer
 	}
-	return pipelines{&e}
+	return pipelines{&e, &i}
 }
 
 // evolution wires evolve.
@@ -126,4 +132,20 @@ func (a *app) warnUnpriced(model *llm.Model, settings ModelSettings) {
 	}
 	a.unpriced = append(a.unpriced, model.Name())
 	a.log.Warn("the model's price is not in [llm] prices, so its calls cost nothing and no limit in USD bounds them: add it, or limit calls or tokens", "model", model.Name())
+}
+
+// impressions wires the impression job.
+func (a *app) impressions(set *prompts.Set) (*impression.Pipeline, error) {
+	model, settings, err := a.model(useObserve)
+	if err != nil {
+		return nil, err
+	}
+	if a.cfg.Impression.Enabled {
+		a.warnUnpriced(model, settings)
+	}
+	i := a.cfg.Impression
+	return &impression.Pipeline{Store: a.store, Model: model, Prompts: set, Journal: a.store, Now: a.now, Log: a.log,
+		Phase: a.phase(reverie.JobImpression, a.now),
+		Limits: impression.Limits{MaxMessages: i.MaxMessages, MaxSubjects: i.MaxSubjects, MaxInputTokens: i.MaxInputTokens,
+			MaxOutputTokens: settings.MaxOutputTokens, MinConfidence: i.MinConfidence, MinEvidence: i.MinEvidence, ExpireAfter: i.ExpireAfter.Duration}}, nil
 }

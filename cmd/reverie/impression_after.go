@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"reverie"
+	"reverie/evolve"
+	"reverie/impression"
+	"reverie/jobs"
+	"reverie/store"
+)
+
+// queue is the store as the impression job sees it: what is pending in it are
+// messages that evolve has taken in.
+func (a *app) queue() store.Queue { return a.store.For(reverie.JobImpression) }
+
+// follows tells whether people and things of a group are followed.
+func (a *app) follows(g reverie.Group) bool {
+	return g.Impressions == "on" || g.Impressions == "" && a.cfg.Impression.Enabled
+}
+
+// followed is a plan that leaves out the groups whose people are not followed: what
+// waits there, from when they were, goes on waiting.
+func (a *app) followed(plan jobs.Plan) jobs.Plan {
+	return func(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
+		if !a.follows(g.Group) {
+			return jobs.Agenda{}, nil
+		}
+		return plan(ctx, g)
+	}
+}
+
+// impressions has the impression job follow a fan-out of evolve, over the same
+// groups: it takes what waits, from this time or from before. Nothing is begun
+// where evolve was stopped, and not a word said where nothing waits. out is nil for
+// the daemon, whose log says it all.
+func (f *fanOut) impressions(ctx context.Context, p *impression.Pipeline, plan jobs.Plan, stop <-chan struct{}, out *show, summary jobs.Summary, err error) (jobs.Summary, error) {
+	if partial := (*jobs.PartialError)(nil); summary.Stopped != "" || err != nil && !errors.As(err, &partial) {
+		return jobs.Summary{}, nil
+	}
+	next := &fanOut{app: f.app, job: f.impressionJob(p), plan: f.followed(plan), shard: f.shard, group: f.group, ignoreRetry: f.ignoreRetry,
+		showGroup: f.logGroup(reverie.JobImpression)}
+	if out == nil {
+		return next.run(ctx, stop)
+	}
+	of := show{f.app, reverie.JobImpression, out.asJSON}
+	next.show, next.showGroup = of.window, of.group
+	summary, err = next.run(ctx, stop)
+	return summary, errors.Join(err, of.summary(summary, err, ""))
+}
+
+// observeAfter has the impression job follow evolve on a window of one group, whose
+// lease is held. The result is the zero one where nothing waits.
+func (a *app) observeAfter(ctx context.Context, p *impression.Pipeline, held *jobs.Held, req evolve.Request) (res impression.Result, err error) {
+	due, err := a.store.DueGroups(ctx, reverie.DueQuery{Job: reverie.JobImpression, GroupID: req.GroupID, Limit: 1})
+	if err != nil || len(due) == 0 {
+		return res, err
+	}
+	if s := due[0].Setback; s != nil && s.ParkedAt != nil {
+		fmt.Fprintf(a.stderr, "warning: impressions of group %q are passed over: %s; %s\n", req.GroupID, setbackText(*s), remedy(*s, req.GroupID))
+		return res, nil
+	}
+	res, err = a.observeWindow(ctx, p, held, impression.Request{GroupID: req.GroupID, Since: req.Since, Until: req.Until})
+	if res.NoNew {
+		return impression.Result{}, err
+	}
+	return res, errors.Join(err, a.noteEnd(ctx, reverie.JobImpression, req.GroupID, false, err))
+}
+
+// gravest joins the errors of two jobs so that the exit code is that of what
+// failed, where the other only waits for its next turn.
+func gravest(first, second error) error {
+	if second != nil && exitCode(first, false) == exitDeferred {
+		first, second = second, first
+	}
+	return errors.Join(first, second)
+}
