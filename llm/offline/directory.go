@@ -62,12 +62,13 @@ func readDirectory(subjects []observed, messages []message) directory {
 var introduced = regexp.MustCompile(`^(\p{Han}{2,3})是我的?(?:` + kinDense + `)`)
 
 // resolve returns the label that a name means, the plain name where it means
-// several, "" where nobody has it.
+// several, "" where nobody has it. A number behind a label says that there are
+// several, though the others are not of this question.
 func (d directory) resolve(name string) string {
-	switch labels := d.labels[reverie.NameKey(name)]; len(labels) {
-	case 0:
+	switch labels := d.labels[reverie.NameKey(name)]; {
+	case len(labels) == 0:
 		return ""
-	case 1:
+	case len(labels) == 1 && (!numbered.MatchString(labels[0]) || reverie.NameKey(name) != reverie.NameKey(baseName(labels[0]))):
 		return labels[0]
 	}
 	return strings.TrimSpace(name)
@@ -150,7 +151,7 @@ func ofName(rest string) (predicate string, owned bool) {
 var contracted = regexp.MustCompile(`(?i)^(?:an?|from|allergic|living|based|working|vegan|vegetarian|my|now|also)\b`)
 
 // notPeople begin sentences with a capital letter and are nobody's name.
-var notPeople = wordSet(`the a an this that these those it its he she they we you i my our your his her their who what where when why how which there here
+var notPeople = wordSet(`the a an this that these those it its he she they we you i my our your his her their mine yours ours hers theirs who what where when why how which there here
 	everyone everybody someone somebody anyone anybody nobody one people all most some many both mom mum mother dad father grandma grandpa brother sister
 	boss yes no not and but so if because since although while after before then now today tomorrow yesterday monday tuesday wednesday thursday friday
 	saturday sunday january february march april may june july august september october november december please let don't never always just still

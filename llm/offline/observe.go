@@ -118,9 +118,7 @@ func (o *observation) message(m message) {
 		}
 		proof := []citation{{m.ID, quoteOf(text)}}
 		for _, clause := range clausesOf(text) {
-			if o.clause(m, clause, marksPassing.in(t), proof) {
-				break // a sentence says one thing
-			}
+			o.clause(m, clause, marksPassing.in(t), proof)
 		}
 	}
 }
@@ -152,17 +150,17 @@ func clausesOf(text string) []string {
 	return out
 }
 
-// clause observes one clause; ok is false if it says nothing that is known here.
-func (o *observation) clause(m message, clause string, passing bool, proof []citation) (ok bool) {
+// clause observes one clause, if it says something in a way that is known here.
+func (o *observation) clause(m message, clause string, passing bool, proof []citation) {
 	if alias := aliasIn(clause); alias != "" {
 		if r := o.remark(m.Author, m.Author, clause, proof); r != nil && !strings.EqualFold(alias, baseName(m.Author)) && !slices.Contains(r.Aliases, alias) {
 			r.Aliases = append(r.Aliases, alias)
 		}
-		return true
+		return
 	}
 	subject, predicate, owned := o.names.subject(clause, m.Author)
 	if subject == "" {
-		return false
+		return
 	}
 	for _, s := range sayings {
 		if s.owned != owned || passing && !s.lasts {
@@ -171,11 +169,10 @@ func (o *observation) clause(m message, clause string, passing bool, proof []cit
 		if found := s.pattern.FindStringSubmatch(predicate); found != nil {
 			if c, fits := s.read(found, isDense(clause)); fits {
 				o.take(m, subject, c, clause, proof)
-				return true
+				return
 			}
 		}
 	}
-	return false
 }
 
 // take adds a claim to the line of its subject and speaker.

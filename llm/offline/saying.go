@@ -34,7 +34,7 @@ const (
 	endsJob   = `(?:` + ends + `|\s+(?:at|in|by|on|from|who|that)\b)`
 	endsDense = `(?:[了啦啊呢哦吧呀哈嘛]*(?:[，,。.！!；;、~～…\s(（]|$))`
 	often     = `(?:(?:now|still|currently|also|just|recently|finally|originally|really|always|usually|mostly|actually|absolutely|very|only|already|both|have|has) )*`
-	oftenHan  = `(?:现在|目前|一直|还是|仍然|就|也|还|已经|最近|刚刚|刚|终于|其实|从小|平时|一般|真的|很|最|特别|超级|超|非常|比较|挺|蛮|都|上周|上个月|去年|今年|一个人)*`
+	oftenHan  = `(?:现在|目前|一直|还是|仍然|就|也|还|已经|最近|刚刚|刚|终于|其实|从小|从来|平时|一般|真的|很|最|特别|超级|超|非常|比较|挺|蛮|都|上周|上个月|去年|今年|一个人)*`
 
 	animals  = `dog|puppy|cat|kitten|parrot|hamster|rabbit|bunny|turtle|tortoise|horse|snake|gecko|budgie|guinea pig|ferret|goldfish`
 	animals2 = `小?猫咪?|小?狗狗?|鹦鹉|仓鼠|兔子|乌龟|龟|蛇|守宫|金鱼|鸟|柯基|柴犬|金毛|橘猫|布偶`
@@ -58,8 +58,8 @@ var englishSayings = []saying{
 	{pattern: say(often + `(?:am|is) ` + often + `(?:badly |deadly |severely )?allergic to (.+?)` + ends), read: several("allergy", "is allergic to %s")},
 	{pattern: say(often + `(?:am|is) ` + often + `(?:a |an )?(vegan|vegetarian|pescatarian|teetotaller|lactose intolerant|c(?:o)?eliac)` + ends), read: attributeOf("diet", "饮食")},
 	{pattern: say(often + `(?:have|has|got|own|owns|adopted)? ?(?:got )?an? (?:\p{L}+ )?(` + animals + `) (?:called|named) ` + name + ends), read: pet, lasts: true},
-	{pattern: say(often + `(?:have|has|own|owns|adopted) (?:got )?(an? (?:\p{L}+ )?(?:` + animals + `))` + ends), read: several("pet", "has %s"), lasts: true},
-	{pattern: say(`(` + animals + `)(?:['’]s name)?(?: is|['’]s)(?: called| named)? ` + name + ends), owned: true, read: pet, lasts: true},
+	{pattern: say(often + `(?:have|has|own|owns|adopted) (?:got )?an? (` + animals + `)` + ends), read: several("pet", "has a %s"), lasts: true},
+	{pattern: say(`(` + animals + `)(?:['’]s name(?: is|['’]s)|(?: is|['’]s) (?:called|named)) ` + name + ends), owned: true, read: pet, lasts: true},
 	{pattern: say(`birthday is (?:on )?(.*?(?:\d|january|february|march|april|may|june|july|august|september|october|november|december).*?)` + ends), owned: true,
 		read: attributeOf("birthday", "生日"), lasts: true},
 	{pattern: say(`is my ((?:older |younger |elder |little |big |twin )?(?:` + kin + `))` + ends), read: kinOf, lasts: true},
@@ -84,7 +84,7 @@ var denseSayings = []saying{
 	{pattern: say(`的?生日(?:是|在)(.*?[\d一二三四五六七八九十].*?)` + endsDense), read: attributeOf("birthday", "生日"), lasts: true},
 	{pattern: say(`是我的?(` + kinDense + `)` + endsDense), read: kinOf, lasts: true},
 	{pattern: say(`的?(` + kinDense + `)(?:名字)?叫([^，,。.！!；;、\s]{2,8}?)` + endsDense), read: kinNamed, lasts: true},
-	{pattern: say(oftenHan + `((?:不|最|只)?(?:喜欢|爱吃|爱喝|爱看|爱玩|爱|吃|喝|抽|用|会说|会拉|会弹|会唱|会吹|会画|会做|会写|会打|会开|讨厌|受不了))([^，,。.！!；;、]{1,14}?)` + endsDense), read: doingDense},
+	{pattern: say(oftenHan + `((?:不|最|只|不能)?(?:喜欢|爱吃|爱喝|爱看|爱玩|爱|吃|喝|抽|用|会说|会拉|会弹|会唱|会吹|会画|会做|会写|会打|会开|讨厌|受不了))([^，,。.！!；;、]{1,14}?)` + endsDense), read: doingDense},
 }
 
 // say compiles a pattern that stands at the beginning, however it is cased.
@@ -130,7 +130,7 @@ func place(english, chinese string) func([]string, bool) (claim, bool) {
 func attributeOf(english, chinese string) func([]string, bool) (claim, bool) {
 	return func(found []string, dense bool) (claim, bool) {
 		value := trimValue(found[1])
-		if value == "" || countWords(value) > 8 || strings.ContainsAny(value, "我你您他她它这那") {
+		if value == "" || countWords(value) > 8 || strings.ContainsAny(value, "我你您他她它这那的") {
 			return claim{}, false
 		}
 		return claim{aspect: reverie.AspectFeature, key: keyOf(english, chinese, dense), value: value}, true
@@ -159,7 +159,8 @@ func several(key, sentence string) func([]string, bool) (claim, bool) {
 // pet reads the name of an animal, which is a feature by the kind of animal.
 func pet(found []string, dense bool) (claim, bool) {
 	animal, called := strings.ToLower(found[1]), trimValue(found[2])
-	if called == "" || notPeople[strings.ToLower(called)] {
+	first, _ := utf8.DecodeRuneInString(called)
+	if called == "" || notPeople[strings.ToLower(called)] || strings.ContainsRune("了得着过起个不", first) {
 		return claim{}, false
 	}
 	text := "has a " + animal + " called " + called
@@ -238,7 +239,11 @@ func thirdPerson(verb string) string {
 	return verb + "s"
 }
 
+// afterthought is what people add to a sentence.
+var afterthought = regexp.MustCompile(`(?i)(?:\s+(?:btw|by the way|too|though|tho|as well|fyi|still|now|again|a lot|very much))+$`)
+
+// trimValue cuts off what belongs to the sentence and not to the value.
 func trimValue(s string) string {
-	s = trimEnd(strings.TrimSpace(s))
+	s = trimEnd(afterthought.ReplaceAllString(trimEnd(strings.TrimSpace(s)), ""))
 	return strings.TrimRight(strings.TrimRight(s, "了啦啊呢哦吧呀哈嘛 "), " ")
 }
