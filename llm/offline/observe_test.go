@@ -197,6 +197,7 @@ func TestObserve(t *testing.T) {
 		{"Lin: I live in Lisbon / Ana: Lin lives in Porto", "Lin: city=Lisbon | Lin? city=Porto"},
 		// Two of a name: nobody can know which.
 		{"Alex#1: I live in Leeds / Alex#2: I live in Cork / Bo: Alex moved to Malaga.", "Alex#1: city=Leeds | Alex#2: city=Cork | Alex? city=Malaga"},
+		{"Alex#1: I live in Leeds / Bo: Alex moved to Malaga.", "Alex#1: city=Leeds | Alex? city=Malaga"},
 	} {
 		if got := said(gossip{chat: strings.Split(c.chat, " / ")}.ask(t)); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.chat, got, c.want)
