@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The demo: imports a sample chat of five weeks and evolves it night by night
-# with the offline baseline (no key, no network), then reads the memories back.
-# A second run finds nothing left to do and says so.
+# with the offline baseline (no key, no network), then reads the memories back and
+# asks who is who. A second run finds nothing left to do and says so.
 #
 # REVERIE   the binary (default ./bin/reverie)
 # NO_COLOR  set to anything for plain output
@@ -60,14 +60,22 @@ for question in "暗房钥匙在哪" "peanut snacks at meetups" "周会"; do
   show --llm offline memory search --group "$group" --threshold 0.2 --limit 2 "$question"
 done
 
-title "5. How one memory came to be"
+title "5. Why it remembers that"
 # The list names the versions: MEMORY v2 ...; the one with most of them has a story.
-show memory history "$("$reverie" memory list --group "$group" | sort -k2,2 | tail -n 1 | cut -d ' ' -f 1)"
+show memory why "$("$reverie" memory list --group "$group" | sort -k2,2 | tail -n 1 | cut -d ' ' -f 1)"
+
+title "6. Who is who"
+echo "From now on evolve follows people and things too; what it has read already is made up for."
+show groups set "$group" --impressions on
+show --llm offline impression --group "$group"
+show entity list --group "$group"
+show entity show --group "$group" Tomas
 
 title "Go on from here"
 cat <<EOT
   ./bin/reverie --llm offline memory search --group $group "submission deadline"
   ./bin/reverie memory changes --group $group --days 400
+  ./bin/reverie entity history --group $group Maya
   ./bin/reverie runs list --group $group
   make demo                       again: nothing is done twice
 The offline baseline only compares words. For memories that understand, set
