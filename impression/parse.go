@@ -101,9 +101,9 @@ func (p *parser) observation(r remark) (o reverie.Observation, ok bool) {
 }
 
 // subject settles whom a line is about: an account of the cast by its label, or
-// a name.
+// a name. A thing is no account, though somebody here may be called like it.
 func (p *parser) subject(r remark) (o reverie.Observation, ok bool) {
-	if a := p.cast.labelled(r.subject); a != nil {
+	if a := p.cast.labelled(r.subject); a != nil && r.kind != string(reverie.EntityThing) {
 		return reverie.Observation{Subject: a.name(), Account: a.id, Kind: a.kind}, true
 	}
 	if rule, detail := checkName(r.subject); rule != "" {
