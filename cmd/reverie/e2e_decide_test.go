@@ -1,0 +1,55 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDecideSettings: a night is one call by default; what evolve's model had
+// before it is compared where that is asked for, by a model and with a prompt of
+// its own; off, nothing is compared or noted.
+func TestDecideSettings(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		env   []string
+		note  string   // of the second night
+		calls []string // purpose and model of the second night
+		bases []string // of its decisions
+		want  []string
+	}{
+		{"by default", nil, "On Fridays the group meets", []string{"evolve|gpt-5-mini"}, []string{"ADD|shown"}, []string{"On Fridays the group meets", "The group meets on Fridays"}},
+		{"compared with what was shown", []string{"REVERIE_DECIDE_COMPARE_SHOWN=true", "REVERIE_LLM_COMPARE_MODEL=light"},
+			"On Fridays the group meets", []string{"compare|light", "evolve|gpt-5-mini"}, []string{"NONE|compared"}, []string{"The group meets on Fridays"}},
+		{"nothing comes near enough", []string{"REVERIE_DECIDE_COMPARE_SHOWN=true", "REVERIE_DECIDE_CANDIDATE_MIN_SCORE=1"},
+			"Lin waters the plants", []string{"evolve|gpt-5-mini"}, []string{"ADD|none"}, []string{"Lin waters the plants", "The group meets on Fridays"}},
+		{"what comes near is a stranger", []string{"REVERIE_DECIDE_COMPARE_SHOWN=true", "REVERIE_DECIDE_CANDIDATE_MIN_SCORE=0"},
+			"Lin waters the plants", []string{"compare|gpt-5-mini", "evolve|gpt-5-mini"}, []string{"ADD|compared"}, []string{"Lin waters the plants", "The group meets on Fridays"}},
+		{"off", []string{"REVERIE_DECIDE_ENABLED=false", "REVERIE_DECIDE_COMPARE_SHOWN=true"},
+			"On Fridays the group meets", []string{"evolve|gpt-5-mini"}, []string{}, []string{"On Fridays the group meets", "The group meets on Fridays"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := dueStage(t)
+			s.set(c.env...)
+			s.bring("g1", chat(night(3), "note The group meets on Fridays")...)
+			s.run("evolve", "--due").want(t, 0).silent(t)
+			s.bring("g1", chat(night(4), "note "+c.note)...)
+			s.run("evolve", "--due").want(t, 0).silent(t)
+			got := s.rows(`select purpose, c.model from llm_calls c join runs r using (group_id, run_id)
+				where r.window_since > '2025-03-03' and purpose <> 'embed' order by 1`)
+			if diff := cmp.Diff(c.calls, got); diff != "" {
+				t.Errorf("calls: %s", diff)
+			}
+			bases := s.rows(`select action, basis from decisions join runs r using (group_id, run_id) where r.window_since > '2025-03-03'`)
+			if diff := cmp.Diff(c.bases, bases); diff != "" {
+				t.Errorf("decisions: %s", diff)
+			}
+			if got := s.active("g1"); !slices.Equal(got, c.want) {
+				t.Errorf("remembered is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
