@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -169,6 +170,43 @@ func (s *stage) whole(w *truth, list []reverie.EntityReply) {
 	}
 }
 
+// TestMergeSettlesWhatWaits: once a person says that those two are one, what was
+// said of their name is said of them, by the next run.
+func TestMergeSettlesWhatWaits(t *testing.T) {
+	t.Parallel()
+	s, w := newStage(t), readTruth(t, "harbor")
+	s.model.Respond(func(r llmtest.Request) llmtest.Answer { return llmtest.Text(w.observe(t, r)) })
+	list := s.live(w, "all at once")
+	id := map[string]string{}
+	for _, e := range list {
+		for _, account := range e.Accounts {
+			id[account] = e.EntityID
+		}
+	}
+	malaga := func() (waits, said bool) {
+		var waiting reverie.WaitingReply
+		s.read(&waiting, "entity", "waiting", "--group", w.GroupID)
+		waits = slices.ContainsFunc(waiting.Observations, func(o reverie.Observation) bool {
+			return slices.ContainsFunc(o.Claims, func(c reverie.ObservedClaim) bool { return c.Value == "Malaga" })
+		})
+		var alex reverie.OneEntityReply
+		s.read(&alex, "entity", "show", id["u-alex1"])
+		said = slices.ContainsFunc(alex.Features, func(f reverie.FeatureReply) bool {
+			return f.Value == "Malaga" && !f.Self && slices.Equal(f.SaidBy, []string{"u-bo"})
+		})
+		return waits, said
+	}
+	s.run("entity", "merge", id["u-alex1"], id["u-alex2"], "--reason", "one plumber who teaches").want(t, 0)
+	if waits, said := malaga(); !waits || said {
+		t.Errorf("right after the merge: waits %v, said of them %v", waits, said)
+	}
+	s.bring(w.GroupID, chat("2026-03-16", "good morning")...)
+	s.run("evolve", "--group", w.GroupID).want(t, 0)
+	if waits, said := malaga(); waits || !said {
+		t.Errorf("after the next run: waits %v, said of them %v", waits, said)
+	}
+}
+
 // observeQuestion is the user part of impression_observe, as a model reads it.
 type observeQuestion struct {
 	Subjects []struct{ Name, Kind string } `json:"subjects"`
@@ -228,6 +266,11 @@ func (w *truth) observe(t testing.TB, r llmtest.Request) string {
 			f.put(&o)
 			say(o)
 		}
+		for _, sub := range q.Subjects { // believes whoever says that two are one
+			if other := w.joins(m.Text, sub.Name); other != "" {
+				say(observed{Subject: sub.Name, Aliases: []string{other}, Evidence: quoted, Impressions: []map[string]string{{"text": "is also called " + other}}})
+			}
+		}
 		if m.Role == string(reverie.RoleAssistant) { // believes the bot
 			for _, word := range w.Never {
 				for _, sub := range q.Subjects {
@@ -249,6 +292,22 @@ func (w *truth) observe(t testing.TB, r llmtest.Request) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// joins is another member's name in a message that names a subject too.
+func (w *truth) joins(text, subject string) string {
+	if !strings.Contains(text, subject) {
+		return ""
+	}
+	for _, account := range slices.Sorted(maps.Keys(w.People)) {
+		names := w.People[account]
+		for _, name := range names {
+			if name != subject && !slices.Contains(names, subject) && strings.Contains(text, name) {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // put writes a fact into what is observed.
