@@ -28,7 +28,7 @@ type draft struct {
 // message that a written or postponed claim cites has the outcome cited; those of
 // earlier chunks may be among them.
 func build(in draft) reverie.EntityPlan {
-	b := &builder{draft: in, parties: map[string]*party{}, of: map[int]*party{}, accounts: map[string][]string{}, named: map[string]bool{},
+	b := &builder{draft: in, parties: map[string]*party{}, of: map[int]*party{}, accounts: map[string][]string{}, named: map[string]bool{}, roots: map[string]string{},
 		plan: reverie.EntityPlan{GroupID: in.groupID, RunID: in.runID, ChunkNo: in.chunkNo, Heads: map[string]int{},
 			Expired: in.expired}}
 	var list []merged
@@ -36,6 +36,11 @@ func build(in draft) reverie.EntityPlan {
 		list = append(list, one.merged)
 	}
 	b.who = newResolver(list, in.idx, in.cast)
+	for id, e := range in.entities {
+		for _, n := range e.Names {
+			b.roots[n.EntityID] = id
+		}
+	}
 	for account, id := range in.idx.byID {
 		b.accounts[id] = append(b.accounts[id], account)
 	}
@@ -65,6 +70,7 @@ type builder struct {
 	order    []*party
 	of       map[int]*party      // by place in the list
 	accounts map[string][]string // of known entities
+	roots    map[string]string   // entity -> the one that it is read as
 	named    map[string]bool     // names that the plan gives
 }
 

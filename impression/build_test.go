@@ -125,6 +125,12 @@ func TestStories(t *testing.T) {
 			{talk: []string{"u2 Miah: hello"}, answers: []string{`{"none":true}`}, want: []string{"person Alex [u1] | brother of -> Mia (self) | nephew of -> Zoe (self)", "person Mia [u2] = Miah", "person Zoe [] | sings (others u1,u2)"}},
 			{talk: []string{"u1 Alex: Miah is my sister"}, answers: []string{says("Alex", "person", "brother of -> Miah", "1 Miah is my sister")}, want: []string{"person Alex [u1] | brother of -> Mia (self) | nephew of -> Zoe (self)", "person Mia [u2] = Miah", "person Zoe [] | sings (others u1,u2)"}},
 		},
+		"a relation to one who is somebody else by now": {
+			{talk: []string{"u1 Alex: Mia is my sister", "u2 Mia: I like tea", "u4 Mimi: I like tea"}, answers: []string{says("Alex", "person", "brother of -> Mia", "1 Mia is my sister"), says("Mia", "person", "likes tea", "2 I like tea"), says("Mimi", "person", "likes tea", "3 I like tea")},
+				want: []string{"person Alex [u1] | brother of -> Mia (self)", "person Mia [u2] | likes tea (self)", "person Mimi [u4] | likes tea (self)"}},
+			{talk: []string{"u1 Alex: Mimi is my sister", "u2 Mia: I like tea"}, before: func(w *world) { w.merge("u2", "u4") }, answers: []string{says("Alex", "person", "brother of -> Mimi", "1 Mimi is my sister"), says("Mia", "person", "likes tea", "2 I like tea")},
+				want: []string{"person Alex [u1] | brother of -> Mimi (self)", "person Mimi [u2 u4] = Mia | likes tea (self) | likes tea (self)"}},
+		},
 		"a relation is all that is said, and nobody knows of whom": {
 			{talk: []string{"u1 Alex: Zoe is my aunt"}, answers: []string{says("Alex", "person", "nephew of -> Zoe", "1 Zoe is my aunt")}, want: []string{"waits (insufficient) Alex [u1] | nephew of: Zoe"}},
 			{talk: []string{"u5 Bo: hello"}, answers: []string{`{"none":true}`}, want: []string{"waits (insufficient) Alex [u1] | nephew of: Zoe"}},

@@ -28,7 +28,7 @@ func (b *builder) claim(p *party) {
 	var fresh []observed
 	for _, o := range bySpeaker(p) {
 		if h := slices.IndexFunc(heads, func(h *head) bool { return h.says(o) }); h >= 0 {
-			heads[h].support(o)
+			heads[h].by = &o
 		} else {
 			fresh = append(fresh, o)
 		}
@@ -121,17 +121,23 @@ func mayReplace(o observed, self bool, saidBy []string, kind reverie.EntityKind)
 // head is a claim in force and what befalls it in the plan.
 type head struct {
 	reverie.Claim
-	by   *observed // supports it
-	gone bool      // it is replaced
+	target string    // of a relation, as it is read now
+	by     *observed // supports it
+	gone   bool      // it is replaced
 }
 
 // heads are the claims of a party that are in force, the latest supported first.
 func (b *builder) heads(p *party) []*head {
 	var list []*head
 	for _, c := range b.entities[p.id].Claims {
-		if p.known && c.Status == reverie.StatusActive {
-			list = append(list, &head{Claim: c})
+		if !p.known || c.Status != reverie.StatusActive {
+			continue
 		}
+		h := &head{Claim: c}
+		if c.TargetID != nil {
+			h.target = cmp.Or(b.roots[*c.TargetID], *c.TargetID)
+		}
+		list = append(list, h)
 	}
 	slices.SortFunc(list, func(a, b *head) int {
 		return cmp.Or(b.LastSupportedAt.Compare(a.LastSupportedAt), strings.Compare(a.ID, b.ID))
@@ -144,15 +150,10 @@ func (h *head) says(o observed) bool {
 	if h.Aspect != o.Aspect || h.Self != o.self || reverie.NameKey(h.Name) != reverie.NameKey(o.Name) {
 		return false
 	}
-	return h.ContentHash == o.hash || h.TargetID != nil && *h.TargetID == o.targetID
-}
-
-func (h *head) support(o observed) {
-	if h.by != nil {
-		o.Evidence, o.Confidence = uniteEvidence(h.by.Evidence, o.Evidence), max(o.Confidence, h.by.Confidence)
-		o.last = later(o.last, h.by.last)
+	if o.Aspect == reverie.AspectRelation {
+		return h.target == o.targetID
 	}
-	h.by = &o
+	return h.ContentHash == o.hash
 }
 
 // last is when a head was last supported, by the plan too.

@@ -299,7 +299,7 @@ func (v *validator) dropEmpty(plan reverie.EntityPlan) reverie.EntityPlan {
 			return v.held("create", e.Subject, string(reverie.RuleEmpty), "nothing is left to say of it")
 		})
 		claims := keep(plan.Claims, func(s reverie.ClaimStep) bool {
-			return s.Claim.TargetID == nil || v.exists(*s.Claim.TargetID) ||
+			return s.Action == reverie.ActionKeep || s.Claim.TargetID == nil || v.exists(*s.Claim.TargetID) ||
 				v.held(string(s.Claim.Aspect), v.subject(s.Claim.EntityID), ruleTarget, "its target is not known")
 		})
 		settled := len(creates) == len(plan.Creates) && len(claims) == len(plan.Claims)

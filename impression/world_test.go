@@ -130,7 +130,12 @@ func (w *world) read() map[string]reverie.Entity {
 		e, ok := read[root.ID]
 		if !ok {
 			e = root
-			e.Claims = nil
+			e.Claims, e.Names = nil, nil
+			for _, n := range w.names {
+				if w.root(n.EntityID) == root.ID {
+					e.Names = append(e.Names, n)
+				}
+			}
 		}
 		e.Claims = append(e.Claims, w.entities[id].Claims...)
 		read[root.ID] = e
