@@ -68,7 +68,7 @@ func TestTerminal(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			s.set("REVERIE_EMBED_PROVIDER=offline")
+			s.set("REVERIE_EMBED_PROVIDER=offline", impressionsOn)
 			s.set(c.env...)
 			s.model.Respond(scribe(t))
 			s.bring("g1", chat("2025-03-03", "note Lin drinks tea", "note Mia hosts the \x1b[5mgame nights", "note 小明喜欢喝茶")...)
@@ -93,7 +93,7 @@ func TestTerminal(t *testing.T) {
 			if strings.Contains(got, red) != c.color || strings.Contains(got, green) != c.color {
 				t.Errorf("colour should be %v: %q", c.color, got)
 			}
-			if strings.Contains(got, "evolving") != c.progress {
+			if strings.Contains(got, "evolving") != c.progress || strings.Contains(got, "observing") != c.progress {
 				t.Errorf("progress should be %v: %q", c.progress, got)
 			}
 			if !strings.Contains(got, "coffee") || strings.Contains(got, "\x1b[5m") {

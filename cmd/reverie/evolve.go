@@ -139,18 +139,26 @@ func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evo
 	began, took := time.Now(), time.Duration(0)
 	if f.dryRun {
 		res, err = a.evolveWindow(ctx, p.evolve, nil, req)
+		stop()
 	} else {
+		evolved := false
 		err = a.leases().With(ctx, g.ID, func(ctx context.Context, held *jobs.Held) error {
 			res, err = a.evolveWindow(ctx, p.evolve, held, req)
-			took = time.Since(began)
-			if err == nil && a.follows(g) {
-				next, nextErr = a.observeAfter(ctx, p.impression, held, req)
+			stop()
+			took, evolved = time.Since(began), err == nil
+			if evolved && a.follows(g) {
+				next, err = a.observeAfter(ctx, p.impression, held, req, !f.json)
 			}
 			return err
 		})
+		if evolved { // what failed came after it
+			err, nextErr = nil, err
+		}
 		err = errors.Join(err, a.noteEnd(ctx, reverie.JobEvolve, g.ID, res.NoNew, err))
 	}
-	stop()
+	if errors.Is(nextErr, reverie.ErrLeaseLost) {
+		next = impression.Result{}
+	}
 	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || res.GroupID == "" {
 		res = evolve.Result{GroupID: g.ID, Err: err} // what this process began is another's to report
 	}

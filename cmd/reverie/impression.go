@@ -110,6 +110,11 @@ func (a *app) observeOne(ctx context.Context, p *impression.Pipeline, g reverie.
 	if err := f.inOrder(req.Since, req.Until, a.now()); err != nil {
 		return err
 	}
+	stop := func() {}
+	if !f.json {
+		stop = a.watchObserving(p)
+		defer stop()
+	}
 	var res impression.Result
 	began := time.Now()
 	if f.dryRun {
@@ -124,6 +129,7 @@ func (a *app) observeOne(ctx context.Context, p *impression.Pipeline, g reverie.
 		})
 		err = errors.Join(err, a.noteEnd(ctx, reverie.JobImpression, g.ID, res.NoNew, err))
 	}
+	stop()
 	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || res.GroupID == "" {
 		res = impression.Result{GroupID: g.ID, Err: err} // what this process began is another's to report
 	}

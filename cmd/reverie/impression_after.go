@@ -52,8 +52,9 @@ func (f *fanOut) impressions(ctx context.Context, p *impression.Pipeline, plan j
 }
 
 // observeAfter has the impression job follow evolve on a window of one group, whose
-// lease is held. The result is the zero one where nothing waits.
-func (a *app) observeAfter(ctx context.Context, p *impression.Pipeline, held *jobs.Held, req evolve.Request) (res impression.Result, err error) {
+// lease is held, and shows its progress where that is wanted. The result is the zero
+// one where nothing waits.
+func (a *app) observeAfter(ctx context.Context, p *impression.Pipeline, held *jobs.Held, req evolve.Request, show bool) (res impression.Result, err error) {
 	due, err := a.store.DueGroups(ctx, reverie.DueQuery{Job: reverie.JobImpression, GroupID: req.GroupID, Limit: 1})
 	if err != nil || len(due) == 0 {
 		return res, err
@@ -61,6 +62,9 @@ func (a *app) observeAfter(ctx context.Context, p *impression.Pipeline, held *jo
 	if s := due[0].Setback; s != nil && s.ParkedAt != nil {
 		fmt.Fprintf(a.stderr, "warning: impressions of group %q are passed over: %s; %s\n", req.GroupID, setbackText(*s), remedy(*s, req.GroupID))
 		return res, nil
+	}
+	if show {
+		defer a.watchObserving(p)()
 	}
 	res, err = a.observeWindow(ctx, p, held, impression.Request{GroupID: req.GroupID, Since: req.Since, Until: req.Until})
 	if res.NoNew {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
+
 	"reverie"
 	"reverie/impression"
 )
@@ -69,6 +71,25 @@ func (a *app) subjects(ctx context.Context, groupID string, changes []reverie.En
 		}
 	}
 	return names
+}
+
+// watchObserving shows a run's progress on a terminal, and returns what ends the
+// show.
+func (a *app) watchObserving(p *impression.Pipeline) (stop func()) {
+	if !terminal(a.stderr) {
+		return func() {}
+	}
+	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("observing"),
+		progressbar.OptionSetItsString("questions"), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
+	p.Progress = func(pr impression.Progress) {
+		if pr.Batches == 0 { // a chunk is done
+			return
+		}
+		bar.ChangeMax(pr.Batches)
+		_ = bar.Set(pr.Batch)
+	}
+	return func() { _ = bar.Finish() }
 }
 
 // printImpression shows a run of the impression job to a person: what is known now
