@@ -16,13 +16,15 @@ func (s *stage) member(group string, n int, kind, subject, account string, names
 	id := fmt.Sprintf("0194f2c0-0000-7000-8000-%012d", n)
 	const at = "2025-03-03T12:00:00Z"
 	s.exec(`insert into entities (group_id, entity_id, kind, subject, created_at, updated_at) values ($1, $2, $3, $4, $5, $5)`, group, id, kind, subject, at)
+	named := 0
 	name := func(kind, name string) {
+		named++ // ids order those of one instant
 		key := strings.ToLower(name)
 		if kind == "id" {
 			key = name
 		}
-		s.exec(`insert into entity_names (group_id, name_id, entity_id, kind, name, name_key, created_at) values ($1, gen_random_uuid(), $2, $3, $4, $5, $6)`,
-			group, id, kind, name, key, at)
+		s.exec(`insert into entity_names (group_id, name_id, entity_id, kind, name, name_key, created_at) values ($1, $7, $2, $3, $4, $5, $6)`,
+			group, id, kind, name, key, at, fmt.Sprintf("0194f2c0-0000-7000-8001-%06d%06d", n, named))
 	}
 	name("subject", subject)
 	if account != "" {
