@@ -14,9 +14,9 @@ func newGroupsPause(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pause GROUP",
 		Short: "Leave a group out of scheduled work; its messages stay pending",
-		Long: `Pause leaves a group out of all work on several groups: evolve --due, evolve
---all, backfill and the daemon. Messages still come in and wait. What names the
-group, such as evolve --group, still works on it.`,
+		Long: `Pause leaves a group out of all work on several groups: evolve and impression with
+--due or --all, backfill and the daemon. Messages still come in and wait. What names
+the group, such as evolve --group, still works on it.`,
 		Example: "  reverie groups pause g1",
 		Args:    oneGroup,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -76,7 +76,7 @@ func (a *app) observePeople(ctx context.Context, f selection) error {
 		return unknownGroup(err)
 	}
 	if !a.follows(g) {
-		fmt.Fprintf(a.stderr, "warning: impressions of group %q are off: what it says from now on waits for this command; `reverie groups set %s --impressions on` has evolve go on with it\n", g.ID, operand(g.ID))
+		fmt.Fprintf(a.stderr, "warning: impressions of group %q are off, and are made this once; `reverie groups set %s --impressions on` has them follow evolve\n", g.ID, operand(g.ID))
 	}
 	return invalidIsUsage(a.observeOne(ctx, p, g, f))
 }
