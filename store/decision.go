@@ -52,6 +52,22 @@ func (r decisionRow) decision() (reverie.Decision, error) {
 	return d, nil
 }
 
+// runDecisions returns what a run decided on, in order.
+func runDecisions(ctx context.Context, t *tx, groupID, runID string) ([]reverie.Decision, error) {
+	var rows []decisionRow
+	err := t.list(ctx, &rows, `select `+decisionColumns+` from decisions where group_id = $1 and run_id = $2 order by chunk_no, decision_no`, groupID, runID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]reverie.Decision, len(rows))
+	for i, r := range rows {
+		if list[i], err = r.decision(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
 const insertDecisionsQuery = `
 	insert into decisions (` + decisionColumns + `)
 	select $1, $2::uuid, $3::int, u.no, u.kind, u.statement, u.hash, u.action, u.basis, u.target_id, u.memory_id, u.reason,

@@ -161,6 +161,8 @@ type RunDetail struct {
 	Chunks  []reverie.Chunk
 	Held    []reverie.HeldPlan
 	Changes []reverie.Change
+	// Decisions are on the facts that a run would create.
+	Decisions []reverie.Decision
 	// Entities is what a run of impressions changed.
 	Entities []reverie.EntityChange
 	Calls    []reverie.Call
@@ -200,6 +202,9 @@ func (s *Store) Run(ctx context.Context, groupID, runID string) (RunDetail, erro
 			return err
 		}
 		if d.Changes, err = runChanges(ctx, t, row.GroupID, runID, 0); err != nil {
+			return err
+		}
+		if d.Decisions, err = runDecisions(ctx, t, row.GroupID, runID); err != nil {
 			return err
 		}
 		if d.Entities, err = entityChanges(ctx, t, entityRunChangesQuery, row.GroupID, runID, 0); err != nil {

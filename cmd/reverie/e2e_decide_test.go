@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,6 +47,11 @@ func TestDecideSettings(t *testing.T) {
 			bases := s.rows(`select action, basis from decisions join runs r using (group_id, run_id) where r.window_since > '2025-03-03'`)
 			if diff := cmp.Diff(c.bases, bases); diff != "" {
 				t.Errorf("decisions: %s", diff)
+			}
+			run := s.rows(`select run_id from runs where window_since > '2025-03-03'`)[0]
+			page := s.run("runs", "show", run).want(t, 0).stdout
+			if told := strings.Contains(page, "decision NONE") && strings.Contains(page, "duplicate"); told != slices.Contains(c.bases, "NONE|compared") {
+				t.Errorf("the run's page tells of a fact that was known: %v\n%s", told, page)
 			}
 			if got := s.active("g1"); !slices.Equal(got, c.want) {
 				t.Errorf("remembered is %q, want %q", got, c.want)

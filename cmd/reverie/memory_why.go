@@ -94,7 +94,7 @@ func (a *app) printVersionWhy(v reverie.WhyVersion, cal jobs.Calendar) {
 	a.printSaid(v.Evidence)
 	for _, d := range v.Decisions {
 		if !slices.ContainsFunc(v.Later, func(l reverie.WhyLater) bool { return supportedBy(l, d) }) {
-			a.printDecision(d, v.Memory)
+			a.printDecision(d, v.Memory.Statement)
 		}
 	}
 	for _, l := range v.Later {
@@ -109,7 +109,7 @@ func (a *app) printVersionWhy(v reverie.WhyVersion, cal jobs.Calendar) {
 		a.printSaid(l.Evidence)
 		for _, d := range v.Decisions {
 			if supportedBy(l, d) {
-				a.printDecision(d, v.Memory)
+				a.printDecision(d, v.Memory.Statement)
 			}
 		}
 	}
@@ -152,7 +152,8 @@ var (
 		reverie.DecisionUpdate:  "more on what was known, and put together with it",
 		reverie.DecisionReplace: "against what was known, and took its place",
 		reverie.DecisionNone:    "known already",
-		reverie.DecisionHold:    "held, and added when a person approved it",
+		reverie.DecisionHold:    "held for a person",
+		reverie.DecisionSkip:    "not stored",
 	}
 	onBasisOf = map[reverie.Basis]string{
 		reverie.BasisHash:     "the very words were known",
@@ -165,11 +166,15 @@ var (
 
 // printDecision shows what became of a fact and why: what it was held against,
 // and what each of those is to it. What stands above or below already is not said
-// again.
-func (a *app) printDecision(d reverie.Decision, m reverie.Memory) {
+// again, the statement above least of all.
+func (a *app) printDecision(d reverie.Decision, above string) {
 	s, w := a.style(), a.stdout
-	fmt.Fprintf(w, "    decision %s: %s; %s\n", s.bold(string(d.Action)), decidedAs[d.Action], onBasisOf[d.Basis])
-	if d.Statement != m.Statement {
+	became := decidedAs[d.Action]
+	if d.Action == reverie.DecisionHold && d.MemoryID != "" {
+		became += ", who approved it"
+	}
+	fmt.Fprintf(w, "    decision %s: %s; %s\n", s.bold(string(d.Action)), became, onBasisOf[d.Basis])
+	if d.Statement != above {
 		fmt.Fprintf(w, "      fact: %s\n", visible(d.Statement))
 	}
 	if d.Reason != "" && !slices.ContainsFunc(d.Candidates, func(c reverie.Candidate) bool { return c.Reason == d.Reason }) {

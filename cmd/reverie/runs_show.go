@@ -85,11 +85,13 @@ func runReply(d store.RunDetail, g reverie.GroupEntry, names map[string]string) 
 		Setback *reverie.Setback      `json:"setback,omitempty"` // of the job, as it stands now
 		Chunks  []reverie.Chunk       `json:"chunks"`
 		Changes []reverie.ChangeReply `json:"changes"`
+		// Decisions are on the facts that the run would create.
+		Decisions []reverie.Decision `json:"decisions"`
 		// Entities are the changes of a run of the impression job.
 		Entities []reverie.EntityChangeReply `json:"entities,omitempty"`
 		Held     []heldReply                 `json:"held"`
 		Calls    []reverie.Call              `json:"calls"`
-	}{true, d.Run, d.Spend(), setbackOf(g, d.Run.Job), d.Chunks, changes, entityChanges(d.Entities, names), held, d.Calls}
+	}{true, d.Run, d.Spend(), setbackOf(g, d.Run.Job), d.Chunks, changes, append([]reverie.Decision{}, d.Decisions...), entityChanges(d.Entities, names), held, d.Calls}
 }
 
 func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry, names map[string]string) error {
@@ -118,6 +120,7 @@ func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry, names map[string
 		a.printChange(s, c)
 	}
 	a.printEntityChanges(s, d.Entities, names)
+	a.printRunDecisions(d.Decisions)
 	for _, c := range d.Chunks {
 		fmt.Fprintf(w, "chunk %d  %s  %s\n", c.No, c.Status, plural(len(c.MessageIDs), "message"))
 		for _, f := range c.Refusals {
@@ -142,6 +145,18 @@ func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry, names map[string
 		t.row(c.Purpose, c.Provider+"/"+c.Model, fmt.Sprint(c.InputTokens), fmt.Sprint(c.OutputTokens), fmt.Sprintf("%.5f", c.CostUSD), c.Outcome)
 	}
 	return t.write(w, s)
+}
+
+// printRunDecisions shows the decisions of a run that tell more than its changes:
+// where a fact was compared, was known already, or was not stored.
+func (a *app) printRunDecisions(list []reverie.Decision) {
+	for _, d := range list {
+		if d.Action == reverie.DecisionAdd && (d.Basis == reverie.BasisShown || d.Basis == reverie.BasisNone) {
+			continue
+		}
+		fmt.Fprintf(a.stdout, "fact  %s\n", visible(d.Statement))
+		a.printDecision(d, d.Statement)
+	}
 }
 
 // whatNext says what there is to do about a run that did not do all it should.
