@@ -177,13 +177,17 @@ func features(raw json.RawMessage) []json.RawMessage {
 	return list
 }
 
-// word reads a string, or a number as it is written; null and nothing are "".
+// word reads a string, or a number as it is written; null and nothing are "". A
+// NUL is in no text that anybody wrote, and PostgreSQL keeps none.
 func word(raw json.RawMessage) (string, error) {
 	if raw = given(raw); raw == nil {
 		return "", nil
 	}
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
+		if strings.ContainsRune(s, 0) {
+			return "", errors.New("a NUL stands in it")
+		}
 		return strings.TrimSpace(s), nil
 	}
 	var n json.Number

@@ -204,6 +204,35 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
+// TestNUL answers with what the database cannot keep: it is refused where it
+// stands, and no night fails for it.
+func TestNUL(t *testing.T) {
+	for name, c := range map[string]struct {
+		subject, rest string
+		want          []string
+		waits         string
+	}{
+		"quote":          {"Lin", `"evidence":[{"message":1,"quote":"I live\u0000 in Porto"}],"features":[{"key":"city","value":"Porto"}]`, nil, "0"},
+		"waiting quote":  {"Zed", `"evidence":[{"message":2,"quote":"Zed lives\u0000 in Faro"}],"features":[{"key":"city","value":"Faro"}]`, nil, "0"},
+		"key":            {"Lin", `"evidence":[{"message":1,"quote":"I live in Porto"}],"features":{"ci\u0000ty":"Porto"}`, nil, "0"},
+		"reason":         {"Lin", `"evidence":[{"message":1,"quote":"I live in Porto"}],"features":[{"key":"city","value":"Porto","reason":"so\u0000"}]`, []string{"person Lin [u1] aka  | city: Porto"}, "0"},
+		"waiting reason": {"Zed", `"evidence":[{"message":2,"quote":"Zed lives in Faro"}],"features":[{"key":"city","value":"Faro","reason":"so\u0000"}]`, nil, "1"},
+		"replaces":       {"Zed", `"evidence":[{"message":2,"quote":"Zed lives in Faro"}],"features":[{"key":"city","value":"Faro","replaces":"Lis\u0000bon"}]`, nil, "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.model.Respond(func(llmtest.Request) llmtest.Answer {
+				return llmtest.Text(fmt.Sprintf(`{"subject":%q,"kind":"person","reason":"said so","confidence":0.9,%s}`, c.subject, c.rest))
+			})
+			s.say(evening.Add(-time.Hour), line{"u1:Lin", "I live in Porto"}, line{"u2:Bo", "Zed lives in Faro"})
+			if res := s.observe(); res.Stats.Deferred != 0 || !slices.Equal(s.people(), c.want) {
+				t.Errorf("%+v, people %q, want %q", res, s.people(), c.want)
+			}
+			s.want(`select count(*) from entity_observations where status = 'waiting'`, c.waits)
+		})
+	}
+}
+
 // TestFaults ends runs by what a server or a caller may do, each with its kind of
 // error and its messages waiting. A deferred run's answers are not asked for again.
 func TestFaults(t *testing.T) {
