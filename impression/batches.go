@@ -102,6 +102,10 @@ func (v *surveyor) replies(replied []reverie.Message) {
 	}
 }
 
+// maxStrangers bounds how many of those that a message calls, and nobody knows,
+// are subjects. The others stand in its text all the same.
+const maxStrangers = 5
+
 // namings notes whom and what the members' messages name.
 func (v *surveyor) namings() {
 	keys, accounts := v.known.keys(), slices.Sorted(maps.Keys(v.known.byID))
@@ -122,37 +126,83 @@ func (v *surveyor) namings() {
 				v.concerns(handle, i)
 			}
 		}
-		for _, name := range called(text) {
-			if key := reverie.NameKey(name); v.named[key] == nil {
-				if a := v.concerns(byName+key, i); a.label == "" {
-					a.subject = subject{label: name, kind: reverie.EntityPerson}
-				}
+		for _, name := range v.strangers(text) {
+			if a := v.concerns(byName+reverie.NameKey(name), i); a.label == "" {
+				a.subject = subject{label: name, kind: reverie.EntityPerson}
 			}
 		}
 	}
 }
 
-// whom returns the handles of those whom a name or an account may mean.
+// strangers returns those that a text calls first and nobody knows, each once.
+func (v *surveyor) strangers(text string) (list []string) {
+	keys := map[string]bool{}
+	for _, name := range called(text) {
+		key := reverie.NameKey(name)
+		if v.named[key] == nil && !keys[key] && len(list) < maxStrangers {
+			keys[key], list = true, append(list, name)
+		}
+	}
+	return list
+}
+
+// whom returns the handles of those whom a name or an account may mean. A name
+// that too many bear to show them all is a subject of its own: nobody can know
+// who is meant.
 func (v *surveyor) whom(name string) []string {
 	if handles, ok := v.named[name]; ok {
 		return handles
 	}
 	handles := map[string]bool{}
-	for _, id := range v.bears[name] {
-		handles[byAccount+id] = true
-	}
 	if v.cast.accounts[name] != nil {
 		handles[byAccount+name] = true
-	}
-	ids := v.known.byKey[name]
-	if id, ok := v.known.byID[name]; ok {
-		ids = append(slices.Clone(ids), id)
-	}
-	for _, id := range ids {
+	} else if id, ok := v.known.byID[name]; ok {
 		handles[v.meet(id)] = true
+	}
+	if v.bearers(name) > maxShownNamesakes {
+		handles[v.crowd(name)] = true
+	} else {
+		for _, id := range v.bears[name] {
+			handles[byAccount+id] = true
+		}
+		for _, id := range v.known.byKey[name] {
+			handles[v.meet(id)] = true
+		}
 	}
 	v.named[name] = slices.Sorted(maps.Keys(handles))
 	return v.named[name]
+}
+
+// bearers counts who bears a name: those that are known by it, and accounts of the
+// chunk that are none of them.
+func (v *surveyor) bearers(key string) int {
+	known := v.known.byKey[key]
+	n := len(known)
+	for _, id := range v.bears[key] {
+		if !slices.Contains(known, v.known.byID[id]) {
+			n++
+		}
+	}
+	return n
+}
+
+// crowd returns the handle of a name that many bear.
+func (v *surveyor) crowd(key string) string {
+	handle := byName + key
+	if a := v.found[handle]; a != nil {
+		a.entityID = ""
+		return handle
+	}
+	kind, names := reverie.EntityPerson, []string(nil)
+	for _, id := range v.bears[key] {
+		names = append(names, v.cast.accounts[id].names...)
+	}
+	if known := v.known.byKey[key]; len(names) == 0 {
+		kind, names = v.known.entries[known[0]].kind, v.known.entries[known[0]].names
+	}
+	at := slices.IndexFunc(names, func(name string) bool { return reverie.NameKey(name) == key })
+	v.found[handle] = &active{subject: subject{label: names[at], kind: kind}}
+	return handle
 }
 
 // meet returns the handle of an entity that is named: its account, which joins

@@ -166,6 +166,77 @@ func TestPackKeepsNamesakesTogether(t *testing.T) {
 	}
 }
 
+// They stay together too when a batch is divided, as long as there are others, or
+// several messages: alone, the one that is shown would be taken for the one that is
+// meant.
+func TestHalveKeepsNamesakesTogether(t *testing.T) {
+	state := reverie.EntityState{Messages: talk(wrote("1", "Alex", "a"), wrote("2", "Alex", "b"), wrote("3", "Alex", "c"), wrote("4", "Bo", "d"), wrote("5", "Cy", "Alex moved"))}
+	sc, _ := survey(state, newDirectory(nil))
+	tasks := sc.pack(8, flat(sc, 1000, 10, 5))
+	for _, want := range []string{
+		"Alex#1 Alex#2 Alex#3 Bo Cy|m1 m2 m3 m4 m5",
+		"Alex#1 Alex#2 Alex#3|m1 m2 m3 m5; Bo Cy|m4 m5",
+		"Alex#1 Alex#2 Alex#3|m1 m2; Alex#1 Alex#2 Alex#3|m3 m5; Bo Cy|m4 m5",
+		"Alex#1 Alex#2 Alex#3|m1; Alex#1 Alex#2 Alex#3|m2; Alex#1 Alex#2 Alex#3|m3 m5; Bo Cy|m4 m5",
+		"Alex#1|m1; Alex#2 Alex#3|m1; Alex#1 Alex#2 Alex#3|m2; Alex#1 Alex#2 Alex#3|m3 m5; Bo Cy|m4 m5",
+	} {
+		var got []string
+		for _, task := range tasks {
+			got = append(got, task.String())
+		}
+		if diff := cmp.Diff(want, strings.Join(got, "; ")); diff != "" {
+			t.Fatalf("-want +got\n%s", diff)
+		}
+		tasks = append(sc.halve(tasks[0]), tasks[1:]...)
+	}
+}
+
+// Whom one message calls, and nobody knows, are a handful of subjects, however many
+// they are; who is known by a name is not among them.
+func TestSurveyOfStrangers(t *testing.T) {
+	var text strings.Builder
+	for i := 0; text.Len() < maxShownText; i++ {
+		fmt.Fprintf(&text, "@Kay @a%c%c%c @aaaa ", 'a'+i/26/26%26, 'a'+i/26%26, 'a'+i%26)
+	}
+	sc, _ := survey(reverie.EntityState{Messages: talk(wrote("1", "Lin", text.String()), wrote("2", "Kay", "@Zoe hello"))}, newDirectory(nil))
+	want := []string{"aaaa: m1", "aaab: m1", "aaac: m1", "aaad: m1", "aaae: m1", "Kay: m1 m2", "Lin: m1", "Zoe: m2"}
+	if diff := cmp.Diff(want, told(sc)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// A name that more bear than a subject is shown with is one subject, of which
+// nobody can know who it is; whoever of them writes is a subject as ever.
+func TestSurveyOfACrowd(t *testing.T) {
+	shown := []string{"Al#1: m1 m2 m3"}
+	for len(shown) < maxShownNamesakes {
+		shown = append(shown, fmt.Sprintf("Al#%d: m1 m3", len(shown)+1))
+	}
+	for _, c := range []struct {
+		known int
+		want  []string
+	}{
+		{maxShownNamesakes - 1, append(shown, "Bob: m1 m3")},
+		{maxShownNamesakes, []string{"Al: m1 m3", "Al#1: m2", "Bob: m1 m3"}},
+		{4000, []string{"Al: m1 m3", "Al#1: m2", "Bob: m1 m3"}},
+	} {
+		var index []reverie.EntityName
+		for i := range c.known {
+			index = append(index, entityNames(fmt.Sprintf("e%04d", i), reverie.EntityPerson, []string{fmt.Sprint("account", i)}, "Al")...)
+		}
+		state := reverie.EntityState{Messages: talk(wrote("1", "Bob", "Al laughed"), wrote("2", "Al", "hello"), wrote("1", "Bob", "Al, hello")), Index: index}
+		sc, _ := survey(state, newDirectory(index))
+		if diff := cmp.Diff(c.want, told(sc)); diff != "" {
+			t.Errorf("%d of that name: -want +got\n%s", c.known, diff)
+		}
+		for _, a := range sc.subjects {
+			if a.label == "Al" && (a.entityID != "" || a.account != "" || a.kind != reverie.EntityPerson) {
+				t.Errorf("%d of that name: %+v", c.known, a)
+			}
+		}
+	}
+}
+
 func (t *task) String() string {
 	var names, ids []string
 	for _, s := range t.subjects {

@@ -58,6 +58,7 @@ func (c *cast) name(known *directory) {
 			bearers[key]++
 		}
 	}
+	numbers := map[string]int{} // key -> the last number behind it
 	for _, id := range c.order {
 		a := c.accounts[id]
 		base := reverie.Excerpt(append(slices.Clip(a.names), "")[0], maxLabel)
@@ -67,8 +68,9 @@ func (c *cast) name(known *directory) {
 		}
 		a.label = base
 		if base == nameless || bearers[key] > 1 || known.othersBear(key, known.byID[id]) || c.labels[key] != "" {
-			for n := 1; ; n++ {
-				a.label = fmt.Sprintf("%s#%d", base, n)
+			for of := key; ; {
+				numbers[of]++
+				a.label = fmt.Sprintf("%s#%d", base, numbers[of])
 				key = reverie.NameKey(a.label)
 				if c.labels[key] == "" && bearers[key] == 0 && len(known.byKey[key]) == 0 {
 					break

@@ -139,17 +139,19 @@ func (sc *scene) task(members []active, core []int, left int, message []int) *ta
 	return t
 }
 
-// halve divides a task whose answer was cut off: by its subjects, then by its
-// messages, without what stands around them. It returns nil where nothing is
-// left to divide.
+// halve divides a task whose answer was cut off: by its subjects, where those of
+// one name stay together, then by its messages, without what stands around them,
+// and those of one name only when a single message is left. It returns nil where
+// nothing is left to divide.
 func (sc *scene) halve(t *task) []*task {
 	bare := func(members []active, core []int) *task {
 		return sc.task(members, core, -1, make([]int, len(sc.shown)))
 	}
-	switch n, m := len(t.members), len(t.core); {
-	case n > 1:
+	n, m := t.middle(), len(t.core)
+	switch {
+	case n > 0:
 		var halves []*task
-		for _, half := range [][]active{t.members[:n/2], t.members[n/2:]} {
+		for _, half := range [][]active{t.members[:n], t.members[n:]} {
 			concern := map[int]bool{}
 			for _, a := range half {
 				for _, i := range a.core {
@@ -162,9 +164,24 @@ func (sc *scene) halve(t *task) []*task {
 		return halves
 	case m > 1:
 		return []*task{bare(t.members, t.core[:m/2]), bare(t.members, t.core[m/2:])}
+	case len(t.members) > 1:
+		n = len(t.members) / 2
+		return []*task{bare(t.members[:n], t.core), bare(t.members[n:], t.core)}
 	case t.padded:
 		return []*task{bare(t.members, t.core)}
 	default:
 		return nil
 	}
+}
+
+// middle returns where the members of a task can be parted, as near to the middle
+// as those of one name allow, and 0 where they all are of one.
+func (t *task) middle() (best int) {
+	half := len(t.members) / 2
+	for n := 1; n < len(t.members); n++ {
+		if t.members[n].name != t.members[n-1].name && (best == 0 || max(half-n, n-half) < max(half-best, best-half)) {
+			best = n
+		}
+	}
+	return best
 }
