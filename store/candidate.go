@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/lib/pq"
 
@@ -20,6 +21,9 @@ const candidatesQuery = `select p.no, c.* from unnest($4::vector[]) with ordinal
 		where score >= $6::float8 order by score desc, memory_id limit nullif($7::int, 0)) c
 	order by p.no, c.score desc, c.memory_id`
 
+// probesAtOnce bounds one statement, whose time grows with its probes.
+const probesAtOnce = 20
+
 // Candidates returns, for each probe, the active memories of one kind that come
 // nearest to it, best first and those of one score by id: all that have a vector
 // of the same model and width are compared. The score of a hit is the plain
@@ -32,9 +36,20 @@ func (s *Store) Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]r
 			return nil, fmt.Errorf("%s: probe %d: %w", what, i+1, err)
 		}
 	}
-	if len(q.Probes) == 0 {
-		return nil, nil
+	var found [][]reverie.Hit
+	for probes := range slices.Chunk(q.Probes, probesAtOnce) {
+		q.Probes = probes
+		hits, err := s.candidates(ctx, what, q)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, hits...)
 	}
+	return found, nil
+}
+
+// candidates is [Store.Candidates] of probes that go into one statement.
+func (s *Store) candidates(ctx context.Context, what string, q reverie.CandidateQuery) ([][]reverie.Hit, error) {
 	var rows []struct {
 		No int `db:"no"` // of the probe, from 1
 		hitRow

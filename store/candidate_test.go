@@ -31,8 +31,8 @@ func statements(found [][]reverie.Hit) [][]string {
 	return list
 }
 
-// The lists are those of comparing everything, whatever the probes, the floor,
-// the limit and what is not wanted.
+// The lists are those of comparing everything, whatever the probes, be they more
+// than one statement takes, the floor, the limit and what is not wanted.
 func TestCandidatesAreTheNearest(t *testing.T) {
 	w := newWorld(t)
 	seed := rand.Uint64()
@@ -50,7 +50,7 @@ func TestCandidatesAreTheNearest(t *testing.T) {
 	w.apply(steps...)
 	for range 10 {
 		q := reverie.CandidateQuery{GroupID: group, Kind: reverie.KindGroup, Model: name, MinCosine: r.Float64()*0.6 - 0.1, Limit: 1 + r.IntN(8)}
-		for range r.IntN(6) {
+		for range r.IntN(50) {
 			q.Probes = append(q.Probes, direction(r, dims))
 		}
 		for id := range byID {
