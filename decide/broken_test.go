@@ -94,6 +94,21 @@ func TestFallbacks(t *testing.T) {
 	}
 }
 
+// TestRefusedQuestion falls back where the server takes the question amiss, and
+// stops where it takes none at all.
+func TestRefusedQuestion(t *testing.T) {
+	for status, want := range map[int]error{400: nil, 401: reverie.ErrConfiguration, 404: reverie.ErrConfiguration, 503: reverie.ErrDeferred} {
+		b := newBench(t, "Tea is liked.")
+		b.layer.Options.Fallback = decide.FallbackHold
+		b.model.Script(llmtest.Failure(status, "content filter"))
+		res, err := b.layer.Decide(t.Context(), b.request(fact("Tea is what we like."), fact("Milk is sour.")))
+		wantErr(t, err, want)
+		if want == nil {
+			same(t, "decisions", ruled(res), "HOLD fallback 0", "ADD none 0")
+		}
+	}
+}
+
 // TestDifferencesAreSaidTwice asks once more where a verdict passes over a number,
 // a weekday or a negation, and takes what it hears then.
 func TestDifferencesAreSaidTwice(t *testing.T) {

@@ -37,6 +37,8 @@ func (r *round) compare(ctx context.Context, f *fact, near []candidate, d *rever
 		resp, err := r.ask(ctx, f, open, again, d)
 		if fault := (*llm.Error)(nil); errors.As(err, &fault) && fault.Fault == llm.FaultTooLarge {
 			return "the question is too large for the model", nil
+		} else if fault != nil && fault.Fault == llm.FaultBadRequest { // so do some servers filter content
+			return "the server does not accept the question", nil
 		}
 		if err != nil {
 			return "", err

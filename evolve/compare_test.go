@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"reverie"
 	"reverie/decide"
@@ -286,19 +287,34 @@ func TestDryRunCompares(t *testing.T) {
 }
 
 // TestComparisonDeferred keeps what was paid for when the comparison meets a
-// passing fault: the run is deferred, and goes on from there.
+// passing fault: each run is deferred, and the next goes on from there.
 func TestComparisonDeferred(t *testing.T) {
-	c := newComparing(t, "Tea is liked.", "Milk is drunk.")
-	c.say(evening.Add(-day), "note Tea is what we like.", "note Milk is what we drink.")
-	c.model.Script(llmtest.Text(transcribe(question{EvolveUser: prompts.EvolveUser{NewDiscussions: []prompts.MessageView{{ID: 1, Text: "note Tea is what we like."}, {ID: 2, Text: "note Milk is what we drink."}}}})),
-		llmtest.RateLimited(0))
-	res, err := c.run(Request{})
-	wantErr(t, err, reverie.ErrDeferred)
-	if res.Status != reverie.RunDeferred || c.pending() != 2 {
-		t.Errorf("%s, %d pending", res.Status, c.pending())
+	c := newComparing(t, "Tea is liked.", "Milk is drunk.", "Go is played.")
+	asked := len(c.questions())
+	c.say(evening.Add(-day), "note Tea is what we like.", "note Milk is what we drink.", "note Go is what we play.")
+	paid := 0 // of this night
+	c.model.Respond(func(r llmtest.Request) llmtest.Answer {
+		if !comparison(r) {
+			return scribe(t)(r)
+		}
+		if paid++; paid%2 == 0 {
+			return llmtest.RateLimited(0)
+		}
+		return llmtest.Text(c.judge(r.User))
+	})
+	for range 2 {
+		res, err := c.run(Request{})
+		wantErr(t, err, reverie.ErrDeferred)
+		if res.Status != reverie.RunDeferred || c.pending() != 3 {
+			t.Errorf("%s, %d pending", res.Status, c.pending())
+		}
+		c.now = c.now.Add(time.Minute)
 	}
-	if res := c.evolve(); res.Stats.Created != 0 || len(res.Supported) != 2 {
+	if res := c.evolve(); res.Stats.Created != 0 || len(res.Supported) != 3 || res.Stats.Compared != 3 {
 		t.Errorf("%+v", res.Stats)
+	}
+	if paid != 5 || len(c.questions()) != asked+1 {
+		t.Errorf("%d comparisons asked for, and %d times about the chat", paid, len(c.questions())-asked)
 	}
 }
 

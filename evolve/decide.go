@@ -37,7 +37,7 @@ func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, er
 // request hands the lines to the decider: first the accepted ones, then those
 // that wait for a person. What the model was shown it has compared itself.
 func (r *run) request(s *sheet, c checked) decide.Request {
-	req := decide.Request{GroupID: r.req.GroupID, RunID: r.row.ID, ChunkNo: s.no, Kind: reverie.KindGroup, Language: s.language,
+	req := decide.Request{GroupID: r.req.GroupID, RunID: r.row.ID, ChunkNo: s.no, Before: r.before, Kind: reverie.KindGroup, Language: s.language,
 		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Full: s.room(c.accepted), Asked: r.stats.Compared, Mute: r.mute}
 	if !r.req.DryRun && r.hold != nil {
 		req.Lease = r.hold.Lease

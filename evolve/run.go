@@ -21,6 +21,7 @@ type run struct {
 
 	row    reverie.Run    // ID is empty until something is pending
 	resume *reverie.Chunk // answered before a crash, not yet applied
+	before string         // the run that the chunk to resume is of, "" if there is none
 	stats  reverie.Stats
 	result Result
 
@@ -38,7 +39,9 @@ func (r *run) takeUp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for interrupted runs of group %q: %w", r.req.GroupID, err)
 	}
-	r.resume = chunk
+	if r.resume = chunk; chunk != nil {
+		r.before = chunk.RunID
+	}
 	if row == nil {
 		return nil
 	}
