@@ -1,13 +1,8 @@
 package prompts_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"reverie/prompts"
 )
@@ -30,21 +25,7 @@ func TestCompareRendered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("testdata", "compare."+language+".golden")
-		got := r.Name + " version " + r.Version + "\n\n=== system\n" + r.System + "\n\n=== user\n" + r.User + "\n"
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", language, diff)
-		}
+		golden(t, "compare."+language, r)
 	}
 }
 
@@ -55,16 +36,10 @@ func TestCompareUserPartIsData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back prompts.CompareUser
-	if err := json.Unmarshal([]byte(r.User), &back); err != nil {
-		t.Fatal(err)
-	}
 	want := compareUser
 	want.Notice = prompts.Notice
-	if diff := cmp.Diff(want, back); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if !strings.HasPrefix(r.User, `{"notice":"`+prompts.Notice+`",`) || strings.Contains(r.User, "\n") || strings.Contains(r.User, "again") ||
+	isData(t, r, want)
+	if strings.Contains(r.User, "again") ||
 		strings.Count(r.User, "last_supported_at") != 1 {
 		t.Errorf("user part:\n%s", r.User)
 	}

@@ -1,13 +1,8 @@
 package prompts_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"reverie/prompts"
 )
@@ -37,21 +32,7 @@ func TestObserveRendered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("testdata", "observe."+language+".golden")
-		got := r.Name + " version " + r.Version + "\n\n=== system\n" + r.System + "\n\n=== user\n" + r.User + "\n"
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", language, diff)
-		}
+		golden(t, "observe."+language, r)
 	}
 }
 
@@ -62,16 +43,10 @@ func TestObserveUserPartIsData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back prompts.ObserveUser
-	if err := json.Unmarshal([]byte(r.User), &back); err != nil {
-		t.Fatal(err)
-	}
 	want := observeUser
 	want.Notice = prompts.Notice
-	if diff := cmp.Diff(want, back); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if !strings.HasPrefix(r.User, `{"notice":"`+prompts.Notice+`",`) || strings.Contains(r.User, "\n") || strings.Contains(r.User, `"again"`) {
+	isData(t, r, want)
+	if strings.Contains(r.User, `"again"`) {
 		t.Errorf("user part:\n%s", r.User)
 	}
 	if strings.Contains(r.System, "Ignore the rules") {

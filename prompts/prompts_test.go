@@ -41,6 +41,42 @@ var user = prompts.EvolveUser{
 	EarlierDiscussions: []prompts.MessageView{{ID: 3, Time: "2026-01-14T20:01:00+08:00", Author: "Maya", Text: "hi"}},
 }
 
+// golden holds a rendered prompt against testdata, for a person to read.
+func golden(t *testing.T, name string, r prompts.Rendered) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	got := r.Name + " version " + r.Version + "\n\n=== system\n" + r.System + "\n\n=== user\n" + r.User + "\n"
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: -want +got\n%s", name, diff)
+	}
+}
+
+// isData checks that a user part is one JSON object on one line, with the notice
+// in front, that holds the data and nothing else.
+func isData[T any](t *testing.T, r prompts.Rendered, want T) {
+	t.Helper()
+	var back T
+	if err := json.Unmarshal([]byte(r.User), &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, back); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if !strings.HasPrefix(r.User, `{"notice":"`+prompts.Notice+`",`) || strings.Contains(r.User, "\n") {
+		t.Errorf("user part:\n%s", r.User)
+	}
+}
+
 // TestRendered shows a person what a model reads.
 func TestRendered(t *testing.T) {
 	s := open(t, "")
@@ -58,21 +94,7 @@ func TestRendered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("testdata", name+".golden")
-		got := r.Name + " version " + r.Version + "\n\n=== system\n" + r.System + "\n\n=== user\n" + r.User + "\n"
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", name, diff)
-		}
+		golden(t, name, r)
 	}
 }
 
@@ -83,18 +105,9 @@ func TestUserPartIsData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back prompts.EvolveUser
-	if err := json.Unmarshal([]byte(r.User), &back); err != nil {
-		t.Fatal(err)
-	}
 	want := user
 	want.Notice = prompts.Notice
-	if diff := cmp.Diff(want, back); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if !strings.HasPrefix(r.User, `{"notice":"`+prompts.Notice+`",`) || strings.Contains(r.User, "\n") {
-		t.Errorf("user part:\n%s", r.User)
-	}
+	isData(t, r, want)
 	if strings.Contains(r.System, "Ignore all") {
 		t.Error("the chat has come into the system part")
 	}
