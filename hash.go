@@ -16,10 +16,11 @@ import (
 //
 // The form is [Fold] and [Simplify], then: spaces and sentence punctuation
 // dropped, but for one space between words of scripts that need it ("now here",
-// "12 30"); what carries meaning stays, which is symbols (C#, C++, 50%, 5€,
-// emoji), points and colons inside numbers and names (3.5, 3:00, node.js),
-// signs, ranges and hyphens (-5, 3-5, e-mail), apostrophes (we're), and a comma
-// after a negation (不，去 is not 不去).
+// "12 30") and a comma between Chinese numerals (二、三十 is not 二三十); what
+// carries meaning stays, which is symbols (C#, C++, 50%, 5€, emoji), points and
+// colons inside numbers and names (3.5, 3:00, node.js), signs, ranges and hyphens
+// (-5, 3-5, e-mail), apostrophes (we're), and a comma after a negation (不，去 is
+// not 不去).
 func ContentHash(statement string) string {
 	sum := sha256.Sum256([]byte(canonical(statement)))
 	return "v1:" + hex.EncodeToString(sum[:])
@@ -57,10 +58,17 @@ func splitNumbers(s string) string {
 	return b.String()
 }
 
-// isSmallFigure tells superscripts, vulgar fractions, and circled and
-// parenthesised numbers, but not subscripts: H₂O is H2O.
+// isSmallFigure tells superscripts, vulgar fractions, circled and parenthesised
+// numbers, and the days, months and hours that are one character (㏤, ㋄, ㍝), but
+// not subscripts: H₂O is H2O.
 func isSmallFigure(r rune) bool {
-	return r > 0x7F && unicode.Is(unicode.No, r) && (r < 0x2080 || r > 0x2089)
+	switch {
+	case r <= 0x7F, r >= 0x2080 && r <= 0x2089:
+		return false
+	case r >= 0x32C0 && r <= 0x32CB, r >= 0x3358 && r <= 0x3370, r >= 0x33E0 && r <= 0x33FE:
+		return true
+	}
+	return unicode.Is(unicode.No, r)
 }
 
 func isSuperscript(r rune) bool {
@@ -100,8 +108,11 @@ func (c *canon) step() {
 }
 
 // word writes a letter or digit, after a space if it would otherwise run into
-// the word before.
+// the word before, or a comma if into another number.
 func (c *canon) word(r rune) {
+	if c.gap && isHanNumeral(c.last) && isHanNumeral(r) {
+		c.write(',')
+	}
 	if isSpaced(r) && (c.gap && isSpaced(c.last) || isPercent(c.last)) {
 		c.write(' ')
 	}
@@ -145,7 +156,7 @@ func (c *canon) points() {
 }
 
 // dash keeps signs, ranges and hyphens, and drops the dash of a sentence: one
-// that is doubled, or has spaces around it and no digits.
+// that is doubled, or has spaces around it and no number behind it.
 func (c *canon) dash() {
 	n := 1
 	for isDash(c.peek(n)) {
@@ -162,11 +173,11 @@ func (c *canon) dash() {
 		return
 	}
 	left, right := before != ' ' && before != 0, after != ' ' && after != 0
-	digits := unicode.IsDigit(c.last) && unicode.IsDigit(c.nextVisible())
+	next := c.nextVisible()
 	switch {
-	case left && right, left && isSpaced(before) && isHyphen(c.in[c.at]), digits:
+	case left && right, left && isSpaced(before) && isHyphen(c.in[c.at]):
 		c.symbol('-')
-	case unicode.IsDigit(after), right && isHyphen(c.in[c.at]) && isSpaced(after):
+	case unicode.IsDigit(next), isHanNumeral(next), unicode.Is(unicode.Sc, next), right && isHyphen(c.in[c.at]) && (isSpaced(after) || after == '.'):
 		c.symbol('-')
 	default:
 		c.gap = true
@@ -181,18 +192,17 @@ func (c *canon) drop(r rune) {
 	}
 }
 
+// endsInNegation tells whether the text so far ends in a word that denies (没有,
+// cannot): with what follows it would say something else.
 func (c *canon) endsInNegation() bool {
-	if strings.ContainsRune("不没别否非无未勿", c.last) {
+	text := c.out.String()
+	switch text[len(strings.TrimRightFunc(text, isSpaced)):] {
+	case "no", "not", "never", "cannot":
 		return true
 	}
-	for _, no := range [...]string{"no", "not", "never", "don't"} {
-		if rest, ok := strings.CutSuffix(c.out.String(), no); ok {
-			if before, _ := utf8.DecodeLastRuneInString(rest); rest == "" || !isSpaced(before) {
-				return true
-			}
-		}
-	}
-	return false
+	_, size := utf8.DecodeLastRuneInString(text)
+	before, _ := utf8.DecodeLastRuneInString(text[:len(text)-size])
+	return strings.ContainsRune("不没别否非无未勿", c.last) || strings.ContainsRune("不没未", before) || strings.HasSuffix(text, "n't")
 }
 
 // carries tells whether the mark or symbol at c.at carries meaning where it
@@ -256,6 +266,10 @@ func plainSymbol(r rune) rune {
 	default:
 		return r
 	}
+}
+
+func isHanNumeral(r rune) bool {
+	return strings.ContainsRune("零〇一二两三四五六七八九十百千万亿", r)
 }
 
 func isPercent(r rune) bool { return r == '%' || r == '‰' }

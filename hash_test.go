@@ -21,6 +21,11 @@ var sameStatements = [][]string{
 	{"5½ cups", "5 1/2 cups", "5 ½ cups"},
 	{"Hello — world", "hello world", "Hello—— world", "hello...world"},
 	{"I love pho\u0301", "i love phó"},
+	{"气温 - 5 度", "气温-5度", "气温 –5度。", "气温 − 5 度"},
+	{"门票一百、二十元", "门票一百，二十元"},
+	{"小林不是，去北京", "小林不是。去北京！"},
+	{"- lunch is at noon", "lunch is at noon"},
+	{"小林没有去北京，大家周五聚餐", "小林没有去北京大家周五聚餐。"},
 }
 
 // Each line holds statements that must all differ.
@@ -53,6 +58,25 @@ var differentStatements = [][]string{
 	{"snake_case", "snakecase"},
 	{"a<b", "a>b", "a b"},
 	{"1,000", "1000 ", "1.000"},
+	{"5 degrees", "- 5 degrees", "5 - degrees 5"},
+	{"气温5度", "气温 - 5 度", "气温 5 - 5 度"},
+	{"气温五度", "气温 - 五度"},
+	{"he owes $5", "he owes -$5", "he owes - .5"},
+	{"门票一百、二十元", "门票一百二十元"},
+	{"孩子十、五岁", "孩子十五岁"},
+	{"二，三十人", "二三十人", "二三，十人"},
+	{"三·五公里", "三五公里"},
+	{"小林没有，去北京", "小林没有去北京"},
+	{"小林不是，去北京", "小林不是去北京"},
+	{"小林不要、去北京", "小林不要去北京"},
+	{"小林不行。去北京", "小林不行去北京"},
+	{"Lin cannot, go home", "Lin cannot go home"},
+	{"小林not, 去北京", "小林not 去北京"},
+	{"Lin can't, go home", "Lin can’t go home"},
+	{"Lin won't, go home", "Lin won't go home"},
+	{"1㏤", "15日", "1 15日"},
+	{"1㋄", "15月"},
+	{"1㍝", "15点"},
 }
 
 func TestContentHashSame(t *testing.T) {
