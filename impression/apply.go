@@ -3,6 +3,7 @@ package impression
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"reverie"
 )
@@ -13,15 +14,20 @@ func (r *run) plan(ctx context.Context, s *sheet, fresh []reverie.Observation) (
 	limits := rules{minConfidence: r.Limits.MinConfidence, minEvidence: r.Limits.MinEvidence}
 	idx := newIndex(s.state.Index)
 	asOf := s.state.Messages[len(s.state.Messages)-1].SentAt
-	waiting, expired := unexpired(s.state.Waiting, asOf)
+	now := r.Now().UTC()
+	waiting, expired := unexpired(s.state.Waiting, fresh, asOf, now.Add(-r.Limits.ExpireAfter))
 	list, refused := aggregate(fresh, waiting, s.cast, limits)
 	settled := resolve(list, idx, s.cast, limits)
-	entities, err := r.entities(ctx, s.concerned(settled, idx))
+	concerned := s.concerned(settled, idx)
+	entities, err := r.entities(ctx, concerned)
+	if err == nil {
+		err = s.unmoved(concerned, entities)
+	}
 	if err != nil {
 		return reverie.EntityPlan{}, err
 	}
-	plan := build(draft{groupID: r.req.GroupID, runID: r.row.ID, chunkNo: s.no, now: r.Now().UTC(), expireAfter: r.Limits.ExpireAfter,
-		asOf: asOf, expired: expired, list: settled, idx: idx, cast: s.cast, entities: entities})
+	plan := build(draft{groupID: r.req.GroupID, runID: r.row.ID, chunkNo: s.no, now: now, expireAfter: r.Limits.ExpireAfter,
+		expired: expired, list: settled, idx: idx, cast: s.cast, entities: entities})
 	plan, broken := validate(plan, idx, entities)
 	refusals := append(s.refusals, refused...)
 	plan.Refusals = append(append(refusals, plan.Refusals...), broken...)
@@ -45,6 +51,28 @@ func (s *sheet) concerned(list []resolved, idx *index) []string {
 		}
 	}
 	return ids
+}
+
+// unmoved refuses entities that a person merged, or took apart, since the index was
+// read: by their names then, one's words would go to the other.
+func (s *sheet) unmoved(ids []string, entities map[string]reverie.Entity) error {
+	then := map[string][]string{} // entity -> ids of its names
+	for _, n := range s.state.Index {
+		then[n.EntityID] = append(then[n.EntityID], n.ID)
+	}
+	for _, id := range ids {
+		var now []string
+		for _, n := range entities[id].Names {
+			now = append(now, n.ID)
+		}
+		slices.Sort(now)
+		slices.Sort(then[id])
+		if !slices.Equal(now, then[id]) {
+			return fmt.Errorf("chunk %d of group %q: entity %s goes by other names than when the model was asked; read the group again: %w",
+				s.no, s.state.Group.ID, id, reverie.ErrConflict)
+		}
+	}
+	return nil
 }
 
 // outcomes gives each message of the chunk its outcome. Messages of other chunks,

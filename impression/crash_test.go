@@ -163,3 +163,54 @@ func TestMergedWhileAsking(t *testing.T) {
 		t.Errorf("asked %d times", n)
 	}
 }
+
+// TestJoinedWhileAsking has a person merge two entities, or take them apart, at
+// each point between a run's reading who is who and its writing: nobody's words go
+// to the other, and none are lost.
+func TestJoinedWhileAsking(t *testing.T) {
+	merge := func(s *stage, a, b string) {
+		must(second(s.store.MergeEntities(s.Context(), s.group, a, b, "one person")))(s)
+	}
+	unmerge := func(s *stage, _, b string) {
+		must(second(s.store.UnmergeEntity(s.Context(), s.group, b, "two people")))(s)
+	}
+	for name, c := range map[string]struct {
+		before, during func(s *stage, a, b string)
+		says           string
+		want           []string
+	}{
+		"merge":   {nil, merge, "I like tea", []string{"person Ann [u1 u2] aka Ben | city: Porto; city: Rome; likes tea"}},
+		"unmerge": {merge, unmerge, "I moved to Oslo", []string{"person Ann [u1] aka  | city: Porto", "person Ben [u2] aka  | city: Oslo"}},
+	} {
+		for _, at := range []string{"SaveChunk", "SaveAnswer", "ApplyEntities"} {
+			t.Run(name+" before "+at, func(t *testing.T) {
+				s := newStage(t)
+				s.say(evening.Add(-2*day), line{"u1:Ann", "I live in Porto"}, line{"u2:Ben", "I live in Rome"})
+				s.observe()
+				ids := s.rows(`select entity_id from entities order by subject`)
+				if c.before != nil {
+					c.before(s, ids[0], ids[1])
+				}
+				s.say(evening.Add(-day), line{"u2:Ben", c.says})
+				done := false
+				p := s.pipeline(&mortal{Store: s.store, left: -1, before: func(call string) {
+					if call == at && !done {
+						done = true
+						c.during(s, ids[0], ids[1])
+					}
+				}})
+				res, err := s.runWith(p, Request{})
+				wantErr(t, err, reverie.ErrConflict)
+				if res.Status != reverie.RunFailed || res.Stats.Deferred != 1 {
+					t.Errorf("%+v", res)
+				}
+				s.observe()
+				if got := s.people(); !slices.Equal(got, c.want) {
+					t.Errorf("people %q, want %q", got, c.want)
+				}
+			})
+		}
+	}
+}
+
+func second[A, B any](_ A, b B, err error) (B, error) { return b, err }
