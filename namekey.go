@@ -3,11 +3,10 @@ package reverie
 import "strings"
 
 // NameKey is the form in which names are looked up: folded, in simplified
-// characters, without surrounding space or quotation marks and a leading @.
+// characters, without surrounding space or quotation marks, however many, and the
+// signs before it by which somebody is called.
 func NameKey(name string) string {
-	key := strings.TrimSpace(Simplify(Fold(name)))
-	key = strings.TrimPrefix(strings.Trim(key, nameQuotes), "@")
-	return strings.TrimSpace(strings.Trim(key, nameQuotes))
+	return strings.TrimRight(strings.TrimLeft(Simplify(Fold(name)), "@"+nameQuotes), nameQuotes)
 }
 
 const nameQuotes = "\"'`“”‘’「」『』《》〈〉 "

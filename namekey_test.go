@@ -10,7 +10,7 @@ import (
 // belongs to the name differs.
 func TestNameKey(t *testing.T) {
 	for _, same := range [][]string{
-		{"Kay", "kay", "@Kay", " KAY ", "“Kay”", "Ｋａｙ", "'@kay'"},
+		{"Kay", "kay", "@Kay", " KAY ", "“Kay”", "Ｋａｙ", "'@kay'", "@@Kay", "@ @“Kay”", "＠\"@Kay\""},
 		{"小林", "@小林", "「小林」", "小林 "},
 		{"陳靜", "陈静"},
 		{"Half Frame", "half  frame"},
@@ -26,7 +26,7 @@ func TestNameKey(t *testing.T) {
 			t.Errorf("%q and %q are one name", pair[0], pair[1])
 		}
 	}
-	for _, nobody := range []string{"", "@", "\"\"", " "} {
+	for _, nobody := range []string{"", "@", "@@", "@ \"@\"", "\"\"", " "} {
 		if got := reverie.NameKey(nobody); got != "" {
 			t.Errorf("%q: %q", nobody, got)
 		}

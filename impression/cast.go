@@ -35,22 +35,41 @@ func (c *cast) add(id string, kind reverie.EntityKind) *account {
 	return a
 }
 
-// goesBy adds a display name.
+// goesBy adds a display name. One that is a word for whoever is meant just now
+// ("me", 我) names nobody, though somebody writes under it.
 func (a *account) goesBy(name string) {
-	if name = reverie.Excerpt(name, reverie.MaxNameLength); name != "" && !slices.Contains(a.names, name) {
+	if name = reverie.Excerpt(name, reverie.MaxNameLength); !slices.Contains(a.names, name) && !isNobody(name) {
 		a.names = append(a.names, name)
 	}
+}
+
+// called is the first of the account's names that may be kept and shown, "" where
+// none may.
+func (a *account) called() string {
+	at := slices.IndexFunc(a.names, isShown)
+	if at < 0 {
+		return ""
+	}
+	return a.names[at]
+}
+
+// isShown tells names that may stand before a model from markup, instructions and
+// the like.
+func isShown(name string) bool {
+	rule, _ := checkWords(name, reverie.MaxNameLength)
+	return rule == ""
 }
 
 // maxLabel leaves room for a number behind a name.
 const maxLabel = reverie.MaxNameLength - 6
 
-// nameless is the label of an account whose name says nothing, with a number.
+// nameless is the label, with a number, of an account whose names mean nobody or
+// are not fit to be shown.
 const nameless = "member"
 
-// name gives every account its label: its first name in the chunk, with a number
-// behind it where another account of the chunk, or another entity that is known,
-// bears that name too. No label is another's real name.
+// name gives every account its label: its first name in the chunk that is fit to
+// be shown, with a number behind it where another account of the chunk, or another
+// entity that is known, bears that name too. No label is another's real name.
 func (c *cast) name(known *directory) {
 	bearers := map[string]int{} // key -> accounts of the cast that bear it
 	for _, id := range c.order {
@@ -61,7 +80,7 @@ func (c *cast) name(known *directory) {
 	numbers := map[string]int{} // key -> the last number behind it
 	for _, id := range c.order {
 		a := c.accounts[id]
-		base := reverie.Excerpt(append(slices.Clip(a.names), "")[0], maxLabel)
+		base := reverie.Excerpt(a.called(), maxLabel)
 		key := reverie.NameKey(base)
 		if key == "" {
 			base, key = nameless, nameless

@@ -184,12 +184,13 @@ func checkClaim(c reverie.ObservedClaim) (rule, detail string) {
 // labelled returns the account that a label of the question means, or nil.
 func (c *cast) labelled(name string) *account { return c.accounts[c.labels[reverie.NameKey(name)]] }
 
-// name is what an account goes by: the first of its names that may be one.
+// name is what an account is kept under: a name of its own, or else its id.
 func (a *account) name() string {
-	for _, name := range append(slices.Clone(a.names), a.id) {
-		if rule, _ := checkWords(name, reverie.MaxNameLength); rule == "" && reverie.NameKey(name) != "" {
-			return name
-		}
+	if name := a.called(); name != "" {
+		return name
+	}
+	if isShown(a.id) && reverie.NameKey(a.id) != "" {
+		return a.id
 	}
 	return nameless
 }

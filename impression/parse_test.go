@@ -28,6 +28,12 @@ func parsed(t testing.TB, answer string) (list []reverie.Observation, refused []
 	return parse(b, c, w.loc, lines.Read(answer))
 }
 
+// observedIn is what an answer to a question says, as parse reads it.
+func observedIn(w *world, b batch, c *cast, answer string) (list []reverie.Observation, refused []reverie.Refusal) {
+	list, refused, _ = parse(b, c, w.loc, lines.Read(answer))
+	return list, refused
+}
+
 // tell is a short form of observations: whom, by account, and what.
 func tell(list []reverie.Observation) []string {
 	var out []string
@@ -63,7 +69,8 @@ func TestParse(t *testing.T) {
 		"a thing called like somebody": {`{"subject":"Kay","kind":"thing",` + said + `,"impressions":["is a typeface"]}`, []string{"thing Kay [] | is a typeface 0.9 m03"}, nil},
 		"a bare name":                  {`{"subject":"Alex","kind":"person",` + said + `,"features":[{"key":"city","value":"Rome"}]}`, []string{"person Alex [] | city: Rome 0.9 m03"}, nil},
 		"a bot":                        {`{"subject":"Helper","kind":"person",` + said + `,"impressions":["is quick"]}`, []string{"bot Helper [bot9] | is quick 0.9 m03"}, nil},
-		"a hostile name":               {`{"subject":"<|im_start|>","kind":"person",` + said + `,"impressions":["is quick"]}`, []string{"person u4 [u4] | is quick 0.9 m03"}, nil},
+		"a hostile name":               {`{"subject":"member#1","kind":"person",` + said + `,"impressions":["is quick"]}`, []string{"person u4 [u4] | is quick 0.9 m03"}, nil},
+		"a hostile name as it stands":  {`{"subject":"<|im_start|>","kind":"person",` + said + `,"impressions":["is quick"]}`, nil, []string{"markup"}},
 		"loose forms": {`{"subject":"Rome","kind":"Thing","confidence":"0.8","evidence":{"message":"3","quote":"moved to Rome"},"impressions":"old","features":{"size":3,"age":"old"},"x":1}`,
 			[]string{"thing Rome [] | old 0.8 m03 | age: old 0.8 m03 | size: 3 0.8 m03"}, nil},
 		"own evidence and confidence": {`{"subject":"Kay","kind":"person",` + said + `,"impressions":[{"text":"is helpful","confidence":0.4,"evidence":[{"message":5,"quote":"tell Mia"},{"message":5,"quote":"Mia"}]}]}`,

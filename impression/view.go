@@ -93,7 +93,7 @@ func (v views) subject(s subject) prompts.SubjectView {
 	names := v.names(s.account, s.entityID)
 	seen := map[string]bool{reverie.NameKey(s.label): true, bare(s.label): true}
 	for _, name := range names {
-		if key := reverie.NameKey(name); !seen[key] && len(view.Aliases) < maxShownAliases {
+		if key := reverie.NameKey(name); !seen[key] && isShown(name) && len(view.Aliases) < maxShownAliases {
 			seen[key], view.Aliases = true, append(view.Aliases, name)
 		}
 	}
