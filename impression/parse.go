@@ -15,7 +15,7 @@ import (
 const (
 	ruleForm        = "form"        // an object, but no observation, or a claim without what it needs
 	ruleIdentity    = "identity"    // it names ids, or says what to do with them, which is not for a model
-	ruleName        = "name"        // a name that means nobody in particular
+	ruleName        = "name"        // a name that means nobody in particular, or that nobody said
 	ruleAlias       = "alias"       // nothing that was said proves it
 	ruleEvidence    = "evidence"    // nothing that it cites stands up
 	ruleConfidence  = "confidence"  // none, not within 0..1, or too low
@@ -101,17 +101,18 @@ func (p *parser) observation(r remark) (o reverie.Observation, ok bool) {
 }
 
 // subject settles whom a line is about: an account of the cast by its label, or
-// a name. A thing is no account, though somebody here may be called like it.
+// a name. A thing is no account, though a person here may be called like it; a bot,
+// or a label with a number, is nothing else.
 func (p *parser) subject(r remark) (o reverie.Observation, ok bool) {
-	if a := p.cast.labelled(r.subject); a != nil && r.kind != string(reverie.EntityThing) {
+	key := reverie.NameKey(r.subject)
+	if a := p.cast.labelled(r.subject); a != nil && (r.kind != string(reverie.EntityThing) || a.kind == reverie.EntityBot || bare(a.label) != key) {
 		return reverie.Observation{Subject: a.name(), Account: a.id, Kind: a.kind}, true
 	}
-	if rule, detail := checkName(r.subject); rule != "" {
+	if rule, detail := p.checkName(r.subject); rule != "" {
 		p.refuse("subject", r.subject, rule, detail)
 		return o, false
 	}
 	o = reverie.Observation{Subject: r.subject, Kind: reverie.EntityKind(r.kind)}
-	key := reverie.NameKey(r.subject)
 	if at := slices.IndexFunc(p.subjects, func(s subject) bool { return reverie.NameKey(s.label) == key }); at >= 0 && p.subjects[at].entityID != "" {
 		o.Kind = p.subjects[at].kind
 	}
@@ -121,6 +122,21 @@ func (p *parser) subject(r remark) (o reverie.Observation, ok bool) {
 	}
 	p.refuse("subject", r.subject, ruleForm, fmt.Sprintf("kind %q is none of person, bot, thing", reverie.Excerpt(r.kind, 20)))
 	return o, false
+}
+
+// checkName refuses what cannot name anybody or anything, and a name that is
+// neither a subject's or a member's nor in a message of the question: nobody has
+// said it.
+func (p *parser) checkName(name string) (rule, detail string) {
+	if rule, detail = checkName(name); rule != "" {
+		return rule, detail
+	}
+	key := reverie.NameKey(name)
+	if slices.ContainsFunc(p.subjects, func(s subject) bool { return reverie.NameKey(s.label) == key }) || len(p.cast.bearers(key)) > 0 ||
+		slices.ContainsFunc(p.messages, func(m reverie.Message) bool { return len(places(textForm(m.Text), name)) > 0 }) {
+		return "", ""
+	}
+	return ruleName, fmt.Sprintf("no message of this question names %q", handle(name))
 }
 
 // claim checks one thing that is said of a subject.
@@ -137,7 +153,7 @@ func (p *parser) claim(r remarkClaim, of remark, o reverie.Observation, shared [
 	if r.aspect == reverie.AspectRelation {
 		if a := p.cast.labelled(r.value); a != nil {
 			c.Value, c.Account = a.name(), a.id
-		} else if rule, detail := checkName(r.value); rule != "" {
+		} else if rule, detail := p.checkName(r.value); rule != "" {
 			return no(rule, detail)
 		}
 		if c.Account != "" && c.Account == o.Account || c.Account == o.Account && reverie.NameKey(c.Value) == reverie.NameKey(o.Subject) {
