@@ -62,7 +62,7 @@ type Decision struct {
 	Action        DecisionAction `json:"action"`
 	Basis         Basis          `json:"basis"`
 	TargetID      string         `json:"target_id,omitempty"` // the version that it acts on, as it was before
-	MemoryID      string         `json:"memory_id,omitempty"` // the version that says it now; "" for SKIP and HOLD
+	MemoryID      string         `json:"memory_id,omitempty"` // the version that says it now; as long as a person is to let it pass, in a plan alone
 	Reason        string         `json:"reason"`
 	Candidates    []Candidate    `json:"candidates"` // best first
 	Model         string         `json:"model,omitempty"`

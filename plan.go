@@ -16,6 +16,7 @@ type Step struct {
 	LineageID       string     `json:"lineage_id"`
 	MemoryID        string     `json:"memory_id,omitempty"` // the new version (create, update)
 	Head            Head       `json:"head,omitzero"`       // the version it rests on (all but create)
+	Replaces        string     `json:"replaces,omitempty"`  // the lineage that the plan deletes for it (create)
 	OldStatement    string     `json:"old_statement,omitempty"`
 	Statement       string     `json:"statement,omitempty"` // create, update
 	Tags            []string   `json:"tags,omitempty"`

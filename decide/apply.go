@@ -46,7 +46,7 @@ func (d *desk) enact(f *fact, o outcome) (outcome, *entry) {
 		d.dropped = append(d.dropped, Dropped{f.line, RuleUndecided, o.reason})
 		return o, nil
 	case reverie.DecisionHold:
-		return d.hold(f, o, heldUnknown), nil
+		return d.hold(f, o, heldUnknown, 0)
 	}
 	return d.add(f, o, 0)
 }
@@ -62,12 +62,9 @@ func (d *desk) support(e *entry, line int, l Line) {
 
 // add creates the fact, if there is room beside freed further memories.
 func (d *desk) add(f *fact, o outcome, freed int) (outcome, *entry) {
-	if why := d.full(freed); why != "" {
-		d.dropped = append(d.dropped, Dropped{f.line, RuleQuota, why})
+	if why := d.full(f, freed); why != "" {
 		return outcome{action: reverie.DecisionSkip, target: o.target, reason: why}, nil
 	}
-	d.created++
-	d.freed += freed
 	e := &entry{id: reverie.NewID(), action: reverie.ActionCreate, line: f.line, step: f.Line}
 	e.known(f)
 	e.embedding, e.model = f.vector, f.model
@@ -75,11 +72,18 @@ func (d *desk) add(f *fact, o outcome, freed int) (outcome, *entry) {
 	return o, e
 }
 
-func (d *desk) full(freed int) string {
-	if d.req.Full == nil {
-		return ""
+// full counts a fact as created, or drops it and says why there is no room.
+func (d *desk) full(f *fact, freed int) (why string) {
+	if d.req.Full != nil {
+		why = d.req.Full(d.created, d.freed+freed)
 	}
-	return d.req.Full(d.created, d.freed+freed)
+	if why != "" {
+		d.dropped = append(d.dropped, Dropped{f.line, RuleQuota, why})
+		return why
+	}
+	d.created++
+	d.freed += freed
+	return ""
 }
 
 // known lets later facts find the entry by this one.
@@ -99,7 +103,7 @@ func (d *desk) update(f *fact, o outcome) (outcome, *entry) {
 		return o, same
 	}
 	if o.target.frozen {
-		return d.hold(f, o, heldFrozen), nil
+		return d.hold(f, o, heldFrozen, 0)
 	}
 	e := o.target
 	tags := reverie.CleanTags(slices.Concat(e.step.Tags, f.Tags))
@@ -126,21 +130,27 @@ func (d *desk) replace(f *fact, o outcome) (outcome, *entry) {
 	rewritten := e.head == nil || e.action == reverie.ActionUpdate
 	switch {
 	case e.frozen:
-		return d.hold(f, o, heldFrozen), nil
+		return d.hold(f, o, heldFrozen, 0)
 	case e.restated:
-		return d.hold(f, o, heldRestated), nil
+		return d.hold(f, o, heldRestated, 0)
 	case !f.Quoted && rewritten:
-		return d.hold(f, o, heldPending), nil
+		return d.hold(f, o, heldPending, 0)
 	case !f.Quoted:
 		e.frozen = true
-		d.held = append(d.held, waiting{f.line, newStep(d.end(e, f, o))})
-		return d.hold(f, o, heldUnquoted), nil
+		end := waiting{f.line, newStep(d.end(e, f, o))}
+		o, says := d.hold(f, o, heldUnquoted, 1)
+		if e.frozen = says != nil; e.frozen {
+			d.held = slices.Insert(d.held, len(d.held)-1, end)
+		}
+		return o, says
 	}
 	if e.head == nil { // of this very batch: it makes way without a trace
 		d.created--
 		o, says := d.add(f, o, 0)
 		if e.gone = says != nil; !e.gone {
 			d.created++
+		} else {
+			says.step.Replaces = e.step.Replaces
 		}
 		return o, says
 	}
@@ -148,6 +158,7 @@ func (d *desk) replace(f *fact, o outcome) (outcome, *entry) {
 	if says != nil {
 		d.touch(e, f.line, reverie.ActionDelete)
 		e.step, e.id, e.gone = d.end(e, f, o), "", true
+		says.step.Replaces = e.head.LineageID
 	}
 	return o, says
 }
@@ -158,18 +169,26 @@ func (d *desk) end(e *entry, f *fact, o outcome) Line {
 		Reason: o.reason, Evidence: f.Evidence, Quoted: f.Quoted}
 }
 
-// hold lets the creation of a fact wait for a person.
-func (d *desk) hold(f *fact, o outcome, why string) outcome {
+// hold lets the creation of a fact wait for a person, if there is room beside
+// freed further memories. What says it once it is approved is among no entries.
+func (d *desk) hold(f *fact, o outcome, why string, freed int) (outcome, *entry) {
+	if full := d.full(f, freed); full != "" {
+		return outcome{action: reverie.DecisionSkip, target: o.target, reason: full}, nil
+	}
 	l := f.Line
 	if o.reason != "" {
 		l.Reason = reverie.CleanReason(joined(l.Reason, o.reason))
 	}
-	d.held = append(d.held, waiting{f.line, newStep(l)})
+	if o.action == reverie.DecisionReplace && o.target.frozen {
+		l.Replaces = o.target.head.LineageID
+	}
+	step := newStep(l)
+	d.held = append(d.held, waiting{f.line, step})
 	if !slices.Contains(d.reasons, why) {
 		d.reasons = append(d.reasons, why)
 	}
 	o.action = reverie.DecisionHold
-	return o
+	return o, &entry{id: step.MemoryID}
 }
 
 // joined is two reasons as one.

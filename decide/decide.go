@@ -26,8 +26,9 @@ type Line struct {
 	Tags        []string
 	Reason      string
 	Evidence    []reverie.Evidence
-	Quoted      bool // its evidence was quoted, not only named
-	Held        bool // it waits for a person
+	Quoted      bool   // its evidence was quoted, not only named
+	Held        bool   // it waits for a person
+	Replaces    string // the lineage whose deletion in the plan a create stands or falls with
 }
 
 // Request is what a pipeline wants to write at once, and what it knows.

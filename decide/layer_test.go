@@ -184,8 +184,14 @@ func TestUnquotedReplacement(t *testing.T) {
 	same(t, "steps", did(res.Steps), "keep Tea is liked.")
 	same(t, "held", did(res.Held), "delete Tea is liked.", "create => Tea is out.", "create => Tea is black.", "create => Tea is gone.")
 	same(t, "decisions", ruled(res), "HOLD compared 1", "HOLD compared 1", "HOLD compared 1", "NONE compared 1")
-	if len(res.HeldReasons) != 2 || res.Decisions[0].TargetID != b.heads[0].ID || res.Decisions[0].MemoryID != "" {
+	if len(res.HeldReasons) != 2 || res.Decisions[0].TargetID != b.heads[0].ID {
 		t.Errorf("reasons %q, decision %+v", res.HeldReasons, res.Decisions[0])
+	}
+	tea := b.heads[0].LineageID
+	for i, want := range []string{tea, "", tea} { // only what denies the memory needs its end
+		if s := res.Held[i+1]; s.Replaces != want || res.Decisions[i].MemoryID != s.MemoryID {
+			t.Errorf("held %+v for decision %+v", s, res.Decisions[i])
+		}
 	}
 
 	b = newBench(t)
@@ -229,6 +235,51 @@ func TestReplacementMakesRoom(t *testing.T) {
 	if len(res.Dropped) != 1 || res.Dropped[0].Rule != decide.RuleQuota || res.Dropped[0].Line != 1 {
 		t.Errorf("dropped %+v", res.Dropped)
 	}
+}
+
+// TestReplacedPairs names the memory that each new one needs the end of.
+func TestReplacedPairs(t *testing.T) {
+	b := newBench(t, "Tea is liked.")
+	b.says("c1 conflict")
+	b.says("c1 conflict")
+	res := b.decide(b.request(fact("Tea is out."), fact("Tea is in.")))
+	same(t, "steps", did(res.Steps), "delete Tea is liked.", "create => Tea is in.")
+	if s := res.Steps[1]; s.Replaces != b.heads[0].LineageID {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestRoomForWhatIsHeld lets no more wait for a person than may be created, and
+// leaves a memory alone where there is no room for what would replace it.
+func TestRoomForWhatIsHeld(t *testing.T) {
+	full := func(created, _ int) string {
+		if created >= 2 {
+			return "full"
+		}
+		return ""
+	}
+	b := newBench(t, "Tea is liked.")
+	b.layer.Options.Fallback = decide.FallbackHold
+	b.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Prose() })
+	req := b.request(fact("Tea A."), fact("Tea B."), fact("Tea C."), fact("Milk."))
+	req.Full = full
+	res := b.decide(req)
+	same(t, "held", did(res.Held), "create => Tea A.", "create => Tea B.")
+	same(t, "decisions", ruled(res), "HOLD fallback 2", "HOLD fallback 2", "SKIP fallback 2", "SKIP none 0")
+	if len(res.Dropped) != 2 || res.Dropped[0].Rule != decide.RuleQuota {
+		t.Errorf("dropped %+v", res.Dropped)
+	}
+
+	b = newBench(t, "Tea is liked.")
+	unquoted := fact("Tea is out.")
+	unquoted.Quoted = false
+	b.says("c1 conflict")
+	b.says("c1 update Tea is liked hot.")
+	req = b.request(fact("Milk A."), fact("Beer A."), unquoted, fact("Tea is hot."))
+	req.Full = full
+	res = b.decide(req)
+	same(t, "steps", did(res.Steps), "create => Milk A.", "create => Beer A.", "update Tea is liked. => Tea is liked hot.")
+	same(t, "held", did(res.Held))
 }
 
 // TestMaxCalls falls back beyond what a run may ask, whoever has asked.

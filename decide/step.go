@@ -12,7 +12,7 @@ func newStep(l Line) reverie.Step {
 	s := reverie.Step{Action: l.Action, Tags: l.Tags, Reason: l.Reason, Evidence: l.Evidence}
 	if l.Target == nil {
 		s.LineageID, s.MemoryID = reverie.NewID(), reverie.NewID()
-		s.Statement, s.ContentHash = l.Statement, l.ContentHash
+		s.Statement, s.ContentHash, s.Replaces = l.Statement, l.ContentHash, l.Replaces
 		s.Strength, s.LastSupportedAt = support(-1, time.Time{}, nil, l.Evidence)
 		return s
 	}

@@ -97,19 +97,19 @@ func TestRandomComparedPlans(t *testing.T) {
 }
 
 // checkDecisions holds each decision to naming what is there: a head as target,
-// and as memory a head that stays or a version that the plan writes.
+// and as memory a head that stays or a version that the plan writes or holds.
 func checkDecisions(t *testing.T, s *sheet, plan reverie.Plan) {
 	t.Helper()
 	heads, stays := map[string]bool{}, map[string]bool{}
 	for _, h := range s.state.Heads {
 		heads[h.ID], stays[h.ID] = true, true
 	}
-	steps := plan.Steps
-	if plan.HeldAll {
-		steps = plan.Held // the store names what a person lets pass
+	held := map[string]bool{}
+	for _, step := range plan.Held {
+		held[step.MemoryID] = true
 	}
-	for _, step := range steps {
-		if step.Action != reverie.ActionKeep && !plan.HeldAll {
+	for _, step := range plan.Steps {
+		if step.Action != reverie.ActionKeep {
 			delete(stays, step.Head.MemoryID)
 		}
 		if step.MemoryID != "" {
@@ -120,11 +120,12 @@ func checkDecisions(t *testing.T, s *sheet, plan reverie.Plan) {
 		if d.No != i+1 || d.Reason == "" || d.RunID != paperRun || d.ChunkNo != 1 {
 			t.Errorf("decision %d: %+v", i+1, d)
 		}
-		if d.TargetID != "" && !heads[d.TargetID] || d.MemoryID != "" && !stays[d.MemoryID] {
+		waits := d.MemoryID != "" && held[d.MemoryID]
+		if d.TargetID != "" && !heads[d.TargetID] || d.MemoryID != "" && !stays[d.MemoryID] && !waits {
 			t.Errorf("decision %d (%s) names target %q and memory %q", d.No, d.Action, d.TargetID, d.MemoryID)
 		}
-		if silent := d.Action == reverie.DecisionSkip || d.Action == reverie.DecisionHold; silent && d.MemoryID != "" ||
-			!silent && d.MemoryID == "" && !strings.Contains(d.Reason, "took its place") {
+		if none := d.Action == reverie.DecisionSkip || strings.Contains(d.Reason, "took its place"); none != (d.MemoryID == "") ||
+			waits != (d.Action == reverie.DecisionHold) && !plan.HeldAll {
 			t.Errorf("decision %d (%s) names memory %q", d.No, d.Action, d.MemoryID)
 		}
 	}

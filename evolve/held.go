@@ -108,12 +108,13 @@ func recheck(heads []reverie.HeadState, held reverie.HeldPlan, maxActive int) (s
 
 // offSteps says, by index, why steps can no longer be applied. A step that is off
 // leaves its memory's statement standing, which may be in the way of another one,
-// so it looks again until nothing more comes of it.
+// so it looks again until nothing more comes of it. What takes the place of a
+// memory goes with its deletion, unless that is gone anyway.
 func offSteps(byLineage map[string]reverie.HeadState, steps []reverie.Step) map[int]string {
 	off := map[int]string{}
 	for before := -1; before < len(off); {
 		before = len(off)
-		stands := map[string]bool{}
+		stands, stays := map[string]bool{}, map[string]bool{} // by content hash, and lineages that are not deleted
 		for _, h := range byLineage {
 			stands[h.ContentHash] = true
 		}
@@ -121,6 +122,7 @@ func offSteps(byLineage map[string]reverie.HeadState, steps []reverie.Step) map[
 			switch {
 			case s.Action != reverie.ActionCreate && byLineage[s.LineageID].ID != s.Head.MemoryID:
 				off[i] = "the memory has changed since the plan was held"
+				stays[s.LineageID] = s.Action == reverie.ActionDelete && byLineage[s.LineageID].ID != ""
 			case off[i] == "" && (s.Action == reverie.ActionDelete || s.Action == reverie.ActionUpdate):
 				delete(stands, byLineage[s.LineageID].ContentHash)
 			}
@@ -128,6 +130,8 @@ func offSteps(byLineage map[string]reverie.HeadState, steps []reverie.Step) map[
 		for i, s := range steps {
 			switch {
 			case off[i] != "" || s.ContentHash == "":
+			case stays[s.Replaces]:
+				off[i] = "the memory that it takes the place of has changed since the plan was held"
 			case stands[s.ContentHash]:
 				off[i] = "an active memory says this by now"
 			default:

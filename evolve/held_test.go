@@ -102,6 +102,13 @@ func TestRecheckOfWhatDependsOnARefusedLine(t *testing.T) {
 		return st
 	}
 	update, create, remove := reverie.ActionUpdate, reverie.ActionCreate, reverie.ActionDelete
+	instead := func(n int, statement string, of int) reverie.Step {
+		st := step(create, n, statement)
+		st.Replaces = lineageID(of)
+		return st
+	}
+	moved := step(remove, 1, "")
+	moved.Head.MemoryID = memoryID(50)
 	for name, c := range map[string]struct {
 		steps []reverie.Step
 		want  []int // the lines that are left
@@ -113,6 +120,9 @@ func TestRecheckOfWhatDependsOnARefusedLine(t *testing.T) {
 		"room made by a delete":      {[]reverie.Step{step(create, 1, "Taken by now."), step(remove, 3, "")}, []int{1, 2}},
 		"a head that is not there":   {[]reverie.Step{step(remove, 7, ""), step(remove, 1, "")}, []int{2}},
 		"two creates of one text":    {[]reverie.Step{step(create, 1, "New."), step(create, 2, "New.")}, []int{1}},
+		"a pair":                     {[]reverie.Step{step(remove, 1, ""), instead(2, "New.", 1)}, []int{1, 2}},
+		"half a pair":                {[]reverie.Step{instead(2, "New.", 1), moved, instead(3, "Newer.", 1), step(create, 4, "Other.")}, []int{4}},
+		"half a pair, gone since":    {[]reverie.Step{step(remove, 8, ""), instead(2, "New.", 8)}, []int{2}},
 		"support of a memory":        {[]reverie.Step{step(reverie.ActionKeep, 1, ""), step(reverie.ActionKeep, 8, "")}, []int{1}},
 		"a swap of which one is off": {[]reverie.Step{step(update, 1, "B."), step(update, 2, "A."), step(update, 3, "A.")}, []int{1, 2}},
 	} {

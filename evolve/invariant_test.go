@@ -22,6 +22,11 @@ func checkInvariants(t testing.TB, s *sheet, plan reverie.Plan) {
 		if err := recreates(steps); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		for _, st := range steps {
+			if st.Replaces != "" && !slices.ContainsFunc(steps, func(o reverie.Step) bool { return o.Action == reverie.ActionDelete && o.LineageID == st.Replaces }) {
+				t.Errorf("%s: %q takes the place of a memory that stays", name, st.Statement)
+			}
+		}
 	}
 	if plan.HeldAll && len(plan.Steps) > 0 {
 		t.Error("a plan that is held whole has steps to apply")
