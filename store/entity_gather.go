@@ -33,15 +33,15 @@ const (
 
 // GatherEntities reads what one chunk of impressions needs, in one snapshot and at
 // most seven statements: messages that wait for the job, what those reply to, the
-// identity index and what was postponed. Names of an entity that a person merged
-// into another are the other's. A zero Until is no bound. An unknown group is
-// reverie.ErrNotFound.
+// identity index and what was postponed, of too much the newest and the oldest.
+// Names of an entity that a person merged into another are the other's. A zero
+// Until is no bound. An unknown group is reverie.ErrNotFound.
 func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reverie.EntityState, error) {
 	var state reverie.EntityState
 	err := s.run(ctx, work{
 		what: fmt.Sprintf("gather the entities of group %q", q.GroupID),
 		prepare: []string{groupQuery, waitingQuery, chosenWaitingQuery, moreWaitingQuery, messagesQuery, mergesQuery, indexQuery,
-			waitingObservationsQuery},
+			endsOfWaitingQuery},
 		readOnly: true,
 		byKey:    true,
 		do: func(ctx context.Context, t *tx) error {
@@ -59,7 +59,7 @@ func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reve
 			if state.Index, err = identityIndex(ctx, t, q.GroupID); err != nil {
 				return err
 			}
-			state.Waiting, err = waitingObservations(ctx, t, q.GroupID, maxWaiting)
+			state.Waiting, err = waitingObservations(ctx, t, endsOfWaitingQuery, q.GroupID, maxWaiting)
 			return err
 		},
 	})

@@ -95,6 +95,44 @@ func TestObservationsWait(t *testing.T) {
 	}
 }
 
+// However many wait, a chunk is given the newest, which are joined next, and the
+// oldest, which expire.
+func TestGatherEntitiesOfManyThatWait(t *testing.T) {
+	w := newWorld(t)
+	const nights, each = 3, 600
+	for night := range nights {
+		w.now = noon.AddDate(0, 0, night)
+		w.applyEntities(func(p *reverie.EntityPlan) {
+			for i := range each {
+				p.Postponed = append(p.Postponed, reverie.Observation{ID: reverie.NewID(), Subject: fmt.Sprintf("stranger %d of night %d", i, night), Kind: reverie.EntityPerson,
+					Postponed: reverie.PostponedInsufficient, LastAt: w.now, ExpiresAt: w.now.AddDate(0, 1, 0)})
+			}
+		})
+	}
+	nightsOf := func() map[int]int {
+		of := map[int]int{}
+		list := must(w.GatherEntities(t.Context(), reverie.EntityQuery{GroupID: group}))(t).Waiting
+		for i, o := range list {
+			of[int(o.CreatedAt.Sub(noon).Hours()/24)]++
+			if i > 0 && o.CreatedAt.Before(list[i-1].CreatedAt) {
+				t.Fatalf("%s comes after %s", o.CreatedAt, list[i-1].CreatedAt)
+			}
+		}
+		return of
+	}
+	if diff := cmp.Diff(map[int]int{0: 500, 2: 500}, nightsOf()); diff != "" {
+		t.Errorf("of each night (-want +got):\n%s", diff)
+	}
+	var oldest []string
+	for _, o := range must(w.WaitingObservations(t.Context(), group, 900))(t) {
+		oldest = append(oldest, o.ID)
+	}
+	w.applyEntities(func(p *reverie.EntityPlan) { p.Expired = oldest })
+	if diff := cmp.Diff(map[int]int{1: 300, 2: 600}, nightsOf()); diff != "" {
+		t.Errorf("of each night, each once (-want +got):\n%s", diff)
+	}
+}
+
 // 500 entities are read in as many requests as one.
 func TestGatherEntitiesStatements(t *testing.T) {
 	var n network

@@ -17,6 +17,16 @@ const (
 	waitingObservationsQuery = `select ` + observationColumns + ` from entity_observations
 		where group_id = $1 and status = 'waiting' order by created_at, observation_id limit $2`
 
+	// Those that later words are the likeliest to join, and those that may have
+	// waited too long: however many there are, none is passed over for ever.
+	endsOfWaitingQuery = `select ` + observationColumns + ` from entity_observations
+		where group_id = $1 and observation_id in (
+			(select observation_id from entity_observations where group_id = $1 and status = 'waiting'
+				order by created_at desc, observation_id desc limit $2)
+			union (select observation_id from entity_observations where group_id = $1 and status = 'waiting'
+				order by created_at, observation_id limit $2))
+		order by created_at, observation_id`
+
 	insertObservationsQuery = `insert into entity_observations (group_id, run_id, status, created_at, observation_id, subject, body, reason, last_at, expires_at)
 		select $1, $2::uuid, 'waiting', $3::timestamptz, u.*
 		from unnest($4::uuid[], $5::text[], $6::jsonb[], $7::text[], $8::timestamptz[], $9::timestamptz[]) as u`
@@ -26,8 +36,9 @@ const (
 		where o.group_id = $1 and o.observation_id = u.id and o.status = 'waiting'`
 )
 
-// maxWaiting bounds how many postponed observations one chunk is given.
-const maxWaiting = 1000
+// maxWaiting bounds how many of the newest postponed observations one chunk is
+// given, and how many of the oldest.
+const maxWaiting = 500
 
 // WaitingObservations lists the observations of a group that wait to be sure whom
 // they are about, oldest first, at most so many. An unknown group is
@@ -39,13 +50,13 @@ func (s *Store) WaitingObservations(ctx context.Context, groupID string, limit i
 			return err
 		}
 		var err error
-		list, err = waitingObservations(ctx, t, groupID, limit)
+		list, err = waitingObservations(ctx, t, waitingObservationsQuery, groupID, limit)
 		return err
 	}})
 	return list, err
 }
 
-func waitingObservations(ctx context.Context, t *tx, groupID string, limit int) ([]reverie.Observation, error) {
+func waitingObservations(ctx context.Context, t *tx, query, groupID string, limit int) ([]reverie.Observation, error) {
 	var rows []struct {
 		GroupID   string    `db:"group_id"`
 		ID        string    `db:"observation_id"`
@@ -57,7 +68,7 @@ func waitingObservations(ctx context.Context, t *tx, groupID string, limit int) 
 		ExpiresAt time.Time `db:"expires_at"`
 		CreatedAt time.Time `db:"created_at"`
 	}
-	if err := t.list(ctx, &rows, waitingObservationsQuery, groupID, limit); err != nil {
+	if err := t.list(ctx, &rows, query, groupID, limit); err != nil {
 		return nil, err
 	}
 	list := make([]reverie.Observation, len(rows))
