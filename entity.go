@@ -124,6 +124,7 @@ type Observation struct {
 	RunID       string             `json:"run_id"` // that observed it
 	CreatedAt   time.Time          `json:"created_at"`
 	MatchingIDs []string           `json:"matching_ids,omitempty"` // entities that it may be about (ambiguous)
+	Continues   []string           `json:"continues,omitempty"`    // observations that waited before and go on in it
 }
 
 // ObservationStatus says what became of an observation that was postponed.
@@ -131,9 +132,10 @@ type ObservationStatus string
 
 // The statuses of an observation.
 const (
-	ObservationWaiting ObservationStatus = "waiting"
-	ObservationJoined  ObservationStatus = "joined"  // became part of an entity, alone or with later ones
-	ObservationExpired ObservationStatus = "expired" // waited too long
+	ObservationWaiting   ObservationStatus = "waiting"
+	ObservationJoined    ObservationStatus = "joined"    // became part of an entity, alone or with later ones
+	ObservationContinued ObservationStatus = "continued" // goes on in a later one
+	ObservationExpired   ObservationStatus = "expired"   // waited too long
 )
 
 // PostponementReason says why an observation waits.
@@ -175,12 +177,13 @@ type EntityQuery struct {
 
 // EntityState is what one chunk of impressions is made from.
 type EntityState struct {
-	Group    Group
-	Messages []Message     // that wait for the job, by sent_at, then by order of arrival
-	More     bool          // there are further ones in the window
-	Replied  []Message     // what those reply to and is not among them
-	Index    []EntityName  // names in force; those of a merged entity are its target's
-	Waiting  []Observation // postponed before, oldest first
+	Group     Group
+	Messages  []Message     // that wait for the job, by sent_at, then by order of arrival
+	More      bool          // there are further ones in the window
+	Replied   []Message     // what those reply to and is not among them
+	Namesakes []Message     // one of each account that has gone by a name of their authors, or of what waits: a few of each name
+	Index     []EntityName  // names in force; those of a merged entity are its target's
+	Waiting   []Observation // postponed before, oldest first
 }
 
 // EntityPlan is everything that one chunk of impressions writes, in one
@@ -189,7 +192,7 @@ type EntityPlan struct {
 	GroupID   string
 	RunID     string
 	ChunkNo   int
-	Heads     map[string]int // entity id -> version that the plan rests on, for each known entity it writes
+	Heads     map[string]int // entity id -> version that the plan rests on, for each known entity it writes, or that is read with it
 	Creates   []Entity       // with their names in Names
 	Names     []EntityName   // further ones, of known entities
 	Claims    []ClaimStep

@@ -12,18 +12,42 @@ import (
 	"reverie"
 )
 
-// unexpired divides what waits into what still may be joined as of an instant, and
-// the ids of what has waited too long.
-func unexpired(waiting []reverie.Observation, asOf time.Time) (live []reverie.Observation, expired []string) {
+// unexpired divides what waits into what still may be joined and the ids of what has
+// waited too long: by the chat's clock, as of the chunk's newest message, and by the
+// run's, of what was there before longAgo. What the chat's clock alone has passed by
+// is left alone, for a backfill to go on with; a fresh observation of its name that
+// was made in time saves either.
+func unexpired(waiting, fresh []reverie.Observation, asOf, longAgo time.Time) (live []reverie.Observation, expired []string) {
+	latest := map[string][]time.Time{} // key of a name, or an account -> when it was observed
+	for _, o := range fresh {
+		for _, key := range handles(o) {
+			latest[key] = append(latest[key], o.LastAt)
+		}
+	}
 	for _, o := range waiting {
-		if o.ExpiresAt.After(asOf) {
+		inTime := func(at time.Time) bool { return o.ExpiresAt.After(at) }
+		switch {
+		case inTime(asOf) || slices.ContainsFunc(handles(o), func(key string) bool { return slices.ContainsFunc(latest[key], inTime) }):
 			live = append(live, o)
-		} else {
+		case !o.CreatedAt.After(longAgo):
 			expired = append(expired, o.ID)
 		}
 	}
 	slices.Sort(expired)
 	return live, expired
+}
+
+// handles are what observations of one subject are joined by: its account, else its
+// names.
+func handles(o reverie.Observation) []string {
+	if o.Account != "" {
+		return []string{"account " + o.Account}
+	}
+	var keys []string
+	for _, name := range append([]string{o.Subject}, o.Aliases...) {
+		keys = append(keys, sortOf(o.Kind)+" "+reverie.NameKey(name))
+	}
+	return keys
 }
 
 // aggregate puts together what all batches, and earlier runs, observed of one
@@ -83,12 +107,11 @@ func joined(pieces []piece) [][]piece {
 		names[i] = reverie.NameKey(p.Subject)
 	}
 	for i, p := range pieces {
-		if p.Account != "" {
-			same("account "+p.Account, i)
-			continue
+		for _, key := range handles(p.Observation) {
+			same(key, i)
 		}
-		for _, name := range append([]string{p.Subject}, p.Aliases...) {
-			same(sortOf(p.Kind)+" "+reverie.NameKey(name), i)
+		if p.Account != "" {
+			continue
 		}
 		for _, c := range p.Claims {
 			for _, e := range c.Evidence {
@@ -170,29 +193,31 @@ func partOfName(short, long, quote string) bool {
 }
 
 // combine makes one of the observations of a subject. Its claims are those that
-// count; why the others do not is said beside.
+// count, each judged as it was observed; why the others do not is said beside.
+// Claims of different speakers stay apart: nobody's words make another's surer.
 func combine(group []piece, c *cast, r rules) (m merged, refused []reverie.Refusal) {
 	m = merged{Observation: reverie.Observation{Account: group[0].Account}, pieces: group}
-	var claims []reverie.ObservedClaim
-	for _, p := range group {
-		claims = append(claims, p.Claims...)
-		if m.fresh = m.fresh || p.waits == ""; p.waits != "" {
-			m.parts = append(m.parts, p.waits)
-		}
-	}
-	slices.Sort(m.parts)
 	m.call(c)
 	names := append([]string{m.Subject}, m.Aliases...)
 	if a := c.accounts[m.Account]; a != nil {
 		names = append(names, a.names...)
 	}
-	for _, claim := range unite(claims) {
-		rule, detail := weak(claim, names, r)
-		if rule != "" {
-			refused = append(refused, reverie.Refusal{Action: string(claim.Aspect), Handle: handle(m.Subject), Rule: rule, Detail: detail})
-			continue
+	bySpeaker := map[string][]reverie.ObservedClaim{}
+	for _, p := range group {
+		for _, claim := range p.Claims {
+			if rule, detail := weak(claim, names, r); rule != "" {
+				refused = append(refused, reverie.Refusal{Action: string(claim.Aspect), Handle: handle(m.Subject), Rule: rule, Detail: detail})
+				continue
+			}
+			by := strings.Join(authors(claim.Evidence), "\x00")
+			bySpeaker[by] = append(bySpeaker[by], claim)
 		}
-		m.Claims = append(m.Claims, claim)
+	}
+	for _, claims := range bySpeaker {
+		m.Claims = append(m.Claims, unite(claims)...)
+	}
+	slices.SortFunc(m.Claims, compareClaims)
+	for _, claim := range m.Claims {
 		m.LastAt = later(m.LastAt, newest(claim.Evidence))
 	}
 	return m, refused

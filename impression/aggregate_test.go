@@ -59,7 +59,7 @@ func groups(list []merged) []string {
 			claims = append(claims, claim)
 		}
 		slices.Sort(claims)
-		out = append(out, strings.TrimSuffix(text+strings.Join(claims, "")+" + "+strings.Join(m.parts, ","), " + "))
+		out = append(out, strings.TrimSuffix(text+strings.Join(claims, "")+" + "+strings.Join(m.parts(), ","), " + "))
 	}
 	return out
 }
@@ -198,10 +198,22 @@ func TestAggregateAnyOrder(t *testing.T) {
 	}
 }
 
+// What waits expires by two clocks, the chat's and the run's, and not at all where
+// something of its name was said in time.
 func TestUnexpired(t *testing.T) {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	live, expired := unexpired([]reverie.Observation{{ID: "b", ExpiresAt: at}, {ID: "c", ExpiresAt: at.Add(1)}, {ID: "a", ExpiresAt: at.Add(-1)}}, at)
-	if len(live) != 1 || live[0].ID != "c" || !slices.Equal(expired, []string{"a", "b"}) {
-		t.Errorf("live %v, expired %v", live, expired)
+	since := at.Add(-time.Hour)
+	o := func(id, subject string, expires, created time.Time) reverie.Observation {
+		return reverie.Observation{ID: id, Subject: subject, Kind: person, ExpiresAt: expires, CreatedAt: created}
+	}
+	fresh := []reverie.Observation{{Subject: "zed", Kind: reverie.EntityBot, LastAt: at.Add(-2)}, {Subject: "Marta", Kind: person, LastAt: at}}
+	live, expired := unexpired([]reverie.Observation{o("b", "Bo", at, since), o("c", "Bo", at.Add(1), since), o("a", "Ann", at.Add(-1), since), o("young", "Bo", at, at),
+		o("zed", "Zed", at.Add(-1), since), o("marta", "Marta", at, since)}, fresh, at, since)
+	var ids []string
+	for _, o := range live {
+		ids = append(ids, o.ID)
+	}
+	if !slices.Equal(ids, []string{"c", "zed"}) || !slices.Equal(expired, []string{"a", "b", "marta"}) {
+		t.Errorf("live %v, expired %v", ids, expired)
 	}
 }

@@ -38,7 +38,7 @@ func shows(m reverie.Message) bool {
 // and whoever is named. It gives the cast its labels. Each message of a member
 // concerns its author at least, so that none is left out.
 func survey(state reverie.EntityState, known *directory) (*scene, *cast) {
-	v := &surveyor{cast: newCast(state.Messages, state.Replied), known: known,
+	v := &surveyor{cast: newCast(state.Messages, slices.Concat(state.Replied, state.Namesakes)), known: known,
 		bears: map[string][]string{}, found: map[string]*active{}, named: map[string][]string{}}
 	for _, m := range state.Messages {
 		if shows(m) {

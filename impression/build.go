@@ -15,7 +15,6 @@ type draft struct {
 	chunkNo        int
 	now            time.Time
 	expireAfter    time.Duration
-	asOf           time.Time // when the chunk's newest message was sent
 	list           []resolved
 	idx            *index
 	cast           *cast
@@ -28,7 +27,7 @@ type draft struct {
 // message that a written or postponed claim cites has the outcome cited; those of
 // earlier chunks may be among them.
 func build(in draft) reverie.EntityPlan {
-	b := &builder{draft: in, parties: map[string]*party{}, of: map[int]*party{}, accounts: map[string][]string{}, named: map[string]bool{}, roots: map[string]string{},
+	b := &builder{draft: in, parties: map[string]*party{}, of: map[int]*party{}, accounts: map[string][]string{}, named: map[string]bool{}, roots: map[string]string{}, members: map[string]string{},
 		plan: reverie.EntityPlan{GroupID: in.groupID, RunID: in.runID, ChunkNo: in.chunkNo, Heads: map[string]int{},
 			Expired: in.expired}}
 	var list []merged
@@ -39,6 +38,11 @@ func build(in draft) reverie.EntityPlan {
 	for id, e := range in.entities {
 		for _, n := range e.Names {
 			b.roots[n.EntityID] = id
+			if n.Kind == reverie.NameID {
+				b.members[n.Name] = n.EntityID
+			} else {
+				b.named[n.EntityID+n.Key] = true
+			}
 		}
 	}
 	for account, id := range in.idx.byID {
@@ -51,7 +55,7 @@ func build(in draft) reverie.EntityPlan {
 	}
 	for i, one := range in.list {
 		if one.postponed != "" {
-			b.postpone(one.merged, one.Claims, one.postponed)
+			b.postpone(one.merged, one.Claims, one.postponed, b.candidates(one))
 		} else {
 			b.divide(b.of[i], one.merged)
 		}
@@ -71,7 +75,8 @@ type builder struct {
 	of       map[int]*party      // by place in the list
 	accounts map[string][]string // of known entities
 	roots    map[string]string   // entity -> the one that it is read as
-	named    map[string]bool     // names that the plan gives
+	members  map[string]string   // account -> the entity that has it, which may be read as another
+	named    map[string]bool     // names that an entity has, or is given: its id and the name's key
 }
 
 // party is an entity that the plan writes to, or points to.
@@ -82,9 +87,20 @@ type party struct {
 	subject  string
 	accounts []string // its platform ids
 	adds     []string // of those, the ones that are new to it
-	aliases  []string // names that it may not have yet
+	aliases  []byname // names that it may not have yet
 	claims   []aimed
-	target   bool // a relation points to it
+	target   bool // a relation points to it, or what waits may be about it
+}
+
+// byname is a further name of a party: of one of its accounts, "" where it is known
+// of no account.
+type byname struct{ name, account string }
+
+// goesBy adds further names.
+func (p *party) goesBy(account string, names ...string) {
+	for _, name := range names {
+		p.aliases = append(p.aliases, byname{name, account})
+	}
 }
 
 // aimed is a claim whose target, if it is a relation, is settled.
@@ -116,7 +132,8 @@ func (b *builder) accountParty(account, name string, kind reverie.EntityKind) *p
 	return b.party("account "+account, func() *party {
 		p := &party{id: reverie.NewID(), kind: kind, subject: name, accounts: []string{account}, adds: []string{account}}
 		if a := b.cast.accounts[account]; a != nil {
-			p.subject, p.kind, p.aliases = a.name(), a.kind, slices.Clone(a.names)
+			p.subject, p.kind = a.name(), a.kind
+			p.goesBy(account, a.names...)
 		}
 		return p
 	})
@@ -139,10 +156,10 @@ func (b *builder) meet(i int, one resolved) {
 	}
 	for _, piece := range one.pieces {
 		if piece.Account == "" { // an account's names are in the cast
-			p.aliases = append(p.aliases, piece.Subject)
+			p.goesBy(one.Account, piece.Subject)
 		}
 	}
-	p.aliases = append(p.aliases, one.Aliases...)
+	p.goesBy(one.Account, one.Aliases...)
 	b.of[i] = p
 }
 
@@ -150,103 +167,164 @@ func (b *builder) meet(i int, one resolved) {
 // known waits alone.
 func (b *builder) divide(p *party, m merged) {
 	var waits []reverie.ObservedClaim
-	var reason reverie.PostponementReason
-	var matching []string
-	written := false
+	var candidates []*party
+	reason := reverie.PostponedInsufficient
 	for _, c := range m.Claims {
 		if c.Aspect != reverie.AspectRelation {
-			p.claims, written = append(p.claims, aimed{ObservedClaim: c}), true
+			p.claims = append(p.claims, aimed{ObservedClaim: c})
 			continue
 		}
-		target, candidates := b.target(c)
-		switch {
-		case target == nil:
+		switch targets := b.targets(c); {
+		case len(targets) == 0:
 			waits = append(waits, c)
-			if matching = append(matching, candidates...); len(candidates) > 1 {
-				reason = reverie.PostponedAmbiguous
-			}
-		case target == p:
+		case len(targets) > 1:
+			waits, candidates, reason = append(waits, c), append(candidates, targets...), reverie.PostponedAmbiguous
+		case targets[0] == p:
 			b.refuse(c, p, ruleTarget, "it relates its subject to itself")
 		default:
-			target.target = true
-			p.claims, written = append(p.claims, aimed{c, target.id}), true
+			targets[0].target = true
+			p.claims = append(p.claims, aimed{c, targets[0].id})
 		}
 	}
 	if len(waits) == 0 {
-		b.plan.Joined = append(b.plan.Joined, m.parts...)
+		b.plan.Joined = append(b.plan.Joined, m.parts()...)
 		return
 	}
-	m.MatchingIDs = slices.Compact(slices.Sorted(slices.Values(matching)))
 	if len(p.accounts) > 0 && m.Account == "" {
 		m.Account = p.accounts[0]
 	}
-	m.fresh = m.fresh || written // what is left of a waiting one is another
-	b.postpone(m, waits, cmp.Or(reason, reverie.PostponedInsufficient))
+	b.postpone(m, waits, reason, candidates)
 }
 
-// target finds whom a relation points to: nil, and whom it may be, where nobody
+// targets are those whom a relation may point to: where they are several, nobody
 // can know.
-func (b *builder) target(c reverie.ObservedClaim) (p *party, candidates []string) {
+func (b *builder) targets(c reverie.ObservedClaim) (list []*party) {
 	if c.Account != "" {
-		return b.holderParty(holder{b.who.entityOf(c.Account), c.Account}, c), nil
+		return []*party{b.holderParty(holder{b.who.entityOf(c.Account), c.Account}, c.Value)}
+	}
+	for _, h := range b.who.holders([]string{c.Value}, "") {
+		list = append(list, b.holderParty(h, c.Value))
 	}
 	key := reverie.NameKey(c.Value)
-	for _, h := range b.who.holders([]string{c.Value}, "") {
-		p, candidates = b.holderParty(h, c), append(candidates, cmp.Or(h.entityID, h.account))
-	}
+	bears := func(other byname) bool { return reverie.NameKey(other.name) == key }
 	for _, other := range b.order {
-		if !other.known && len(other.accounts) == 0 && slices.ContainsFunc(slices.Concat(other.aliases, []string{other.subject}), func(name string) bool {
-			return reverie.NameKey(name) == key
-		}) {
-			p, candidates = other, append(candidates, other.id)
+		if !other.known && len(other.accounts) == 0 && (bears(byname{name: other.subject}) || slices.ContainsFunc(other.aliases, bears)) {
+			list = append(list, other)
 		}
 	}
-	if len(candidates) != 1 {
-		p = nil
-		candidates = slices.DeleteFunc(candidates, func(id string) bool { return b.idx.entities[id] == "" })
-	}
-	return p, candidates
+	return list
 }
 
-func (b *builder) holderParty(h holder, c reverie.ObservedClaim) *party {
+func (b *builder) holderParty(h holder, name string) *party {
 	if h.entityID != "" {
 		return b.knownParty(h.entityID)
 	}
-	return b.accountParty(h.account, c.Value, cmp.Or(b.who.kinds[h.account], reverie.EntityPerson))
+	return b.accountParty(h.account, name, cmp.Or(b.who.kinds[h.account], reverie.EntityPerson))
+}
+
+// candidates are those whom an ambiguous subject may be.
+func (b *builder) candidates(one resolved) (list []*party) {
+	for _, id := range one.MatchingIDs {
+		list = append(list, b.knownParty(id))
+	}
+	for _, account := range one.maybe {
+		list = append(list, b.holderParty(holder{account: account}, one.Subject))
+	}
+	return list
 }
 
 // postpone lets some claims of a subject wait, as one with what of it waited
-// before. What only waits on stays as it is.
-func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reverie.PostponementReason) {
-	if !m.fresh && len(m.parts) == 1 {
+// before. What only waits on stays as it is. What was last said long before the
+// rest is given up, so that it does not wait as long as the name is in use. Each
+// account that it may be about becomes an entity, so that it is not forgotten when
+// the others write, and it is silent.
+func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reverie.PostponementReason, candidates []*party) {
+	left := supports(claims)
+	if onlyWaits(m, left) {
 		return
 	}
-	b.plan.Joined = append(b.plan.Joined, m.parts...)
 	o := m.Observation
 	o.GroupID, o.ID, o.RunID, o.CreatedAt = b.groupID, reverie.NewID(), b.runID, b.now
-	o.Claims, o.Status, o.Postponed, o.LastAt = claims, reverie.ObservationWaiting, reason, time.Time{}
+	o.Claims, o.Status, o.Postponed, o.LastAt, o.MatchingIDs = nil, reverie.ObservationWaiting, reason, time.Time{}, nil
+	for _, p := range m.pieces {
+		switch {
+		case p.waits == "":
+		case slices.ContainsFunc(slices.Collect(maps.Keys(supports(p.Claims))), func(s string) bool { return !left[s] }):
+			b.plan.Joined = append(b.plan.Joined, p.waits)
+		default:
+			o.Continues = append(o.Continues, p.waits)
+		}
+	}
 	for _, c := range claims {
 		o.LastAt = later(o.LastAt, newest(c.Evidence))
 	}
 	o.ExpiresAt = o.LastAt.Add(b.expireAfter)
-	switch {
-	case len(claims) == 0:
+	for _, c := range claims {
+		if newest(c.Evidence).Add(b.expireAfter).After(o.LastAt) {
+			o.Claims = append(o.Claims, c)
+		} else {
+			b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: string(c.Aspect), Handle: handle(m.Subject), Rule: ruleExpired, Detail: "it has waited too long"})
+		}
+	}
+	if len(claims) == 0 {
 		b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: "subject", Handle: handle(m.Subject), Rule: string(reverie.RuleEmpty),
 			Detail: "another name for somebody who is not known, and nothing besides"})
-	case !o.ExpiresAt.After(b.asOf):
-		b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: "subject", Handle: handle(m.Subject), Rule: ruleExpired,
-			Detail: "what is left of it has waited too long"})
-	default:
-		b.plan.Postponed = append(b.plan.Postponed, o)
+		return
 	}
+	for _, p := range candidates {
+		if known := len(p.accounts) > 0 || p.known; known && !slices.Contains(o.MatchingIDs, p.id) {
+			p.target = true
+			o.MatchingIDs = append(o.MatchingIDs, p.id)
+		}
+	}
+	slices.Sort(o.MatchingIDs)
+	b.plan.Postponed = append(b.plan.Postponed, o)
+}
+
+// parts are the ids of the waiting observations that are part of a subject.
+func (m merged) parts() (ids []string) {
+	for _, p := range m.pieces {
+		if p.waits != "" {
+			ids = append(ids, p.waits)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// supports are what some claims say, each with a message that it rests on.
+func supports(claims []reverie.ObservedClaim) map[string]bool {
+	set := map[string]bool{}
+	for _, c := range claims {
+		for _, e := range c.Evidence {
+			set[claimKey(c)+"\x00"+e.MessageID] = true
+		}
+	}
+	return set
+}
+
+// onlyWaits tells whether what is left of a subject is what waited before, under
+// names that it had.
+func onlyWaits(m merged, left map[string]bool) bool {
+	before, names := map[string]bool{}, map[string]bool{}
+	for _, p := range m.pieces {
+		if p.waits == "" {
+			continue
+		}
+		maps.Copy(before, supports(p.Claims))
+		for _, name := range append([]string{p.Subject}, p.Aliases...) {
+			names[reverie.NameKey(name)] = true
+		}
+	}
+	return len(before) > 0 && maps.Equal(left, before) && (m.Account != "" || names[reverie.NameKey(m.Subject)]) &&
+		!slices.ContainsFunc(m.Aliases, func(name string) bool { return !names[reverie.NameKey(name)] })
 }
 
 // write turns parties into creates, names and claims.
 func (b *builder) write() {
 	for _, id := range slices.Sorted(maps.Keys(b.cast.accounts)) {
 		if entityID := b.idx.byID[id]; entityID != "" {
-			p := b.knownParty(entityID)
-			p.aliases = append(p.aliases, b.cast.accounts[id].names...)
+			b.knownParty(entityID).goesBy(id, b.cast.accounts[id].names...)
 		}
 	}
 	for _, p := range b.order {
@@ -264,8 +342,8 @@ func (b *builder) write() {
 
 // goesByMore tells whether a new party has a name that its account does not show.
 func (b *builder) goesByMore(p *party) bool {
-	return slices.ContainsFunc(p.aliases, func(name string) bool {
-		key := reverie.NameKey(name)
+	return slices.ContainsFunc(p.aliases, func(a byname) bool {
+		key := reverie.NameKey(a.name)
 		return key != reverie.NameKey(p.subject) && !slices.ContainsFunc(p.accounts, func(id string) bool { return b.cast.shows(id, key) })
 	})
 }
@@ -287,19 +365,23 @@ func (b *builder) further(p *party) {
 	for _, account := range p.adds {
 		b.plan.Names = append(b.plan.Names, b.name(p.id, reverie.NameID, account))
 	}
-	if b.plan.Names = append(b.plan.Names, b.aliases(p)...); len(b.plan.Names) > 0 && b.plan.Names[len(b.plan.Names)-1].EntityID == p.id {
+	names := b.aliases(p)
+	if b.plan.Names = append(b.plan.Names, names...); len(p.adds)+len(names) > 0 {
 		b.rest(p)
 	}
 }
 
-// aliases are the names of a party that are new to it, each once.
+// aliases are the names of a party that are new to it, each once. What an account
+// goes by is a name of the entity that has the account.
 func (b *builder) aliases(p *party) (list []reverie.EntityName) {
-	for _, name := range p.aliases {
-		if rule, _ := checkWords(name, reverie.MaxNameLength); rule != "" || reverie.NameKey(name) == "" {
+	for _, a := range p.aliases {
+		key := reverie.NameKey(a.name)
+		if rule, _ := checkWords(a.name, reverie.MaxNameLength); rule != "" || key == "" {
 			continue
 		}
-		if !b.named[p.id+reverie.NameKey(name)] && !(p.known && b.idx.bears(p.id, name)) {
-			list = append(list, b.name(p.id, reverie.NameAlias, name))
+		of := cmp.Or(b.speaker(p, a.account), p.id)
+		if !b.named[of+key] && !(a.account == "" && p.known && b.idx.bears(p.id, a.name)) {
+			list = append(list, b.name(of, reverie.NameAlias, a.name))
 		}
 	}
 	return list

@@ -216,7 +216,7 @@ func TestWaitingDoesNotPileUp(t *testing.T) {
 	w.rules.minEvidence = 10
 	for i := range 5 {
 		plan := w.night(w.talk(fmt.Sprintf("u1 Alex: Marta owns %d cats", i)), says("Marta", "person", fmt.Sprintf("owns %d cats", i), fmt.Sprintf("1 Marta owns %d cats", i)))
-		if len(w.waiting) != 1 || len(plan.Postponed) != 1 || len(plan.Joined) != min(i, 1) || len(w.waiting[0].Claims) != i+1 {
+		if len(w.waiting) != 1 || len(plan.Postponed) != 1 || len(plan.Joined) != 0 || len(plan.Postponed[0].Continues) != min(i, 1) || len(w.waiting[0].Claims) != i+1 {
 			t.Fatalf("night %d: %+v", i, plan)
 		}
 		if o := w.waiting[0]; !o.LastAt.Equal(plan.Postponed[0].LastAt) || !o.ExpiresAt.Equal(o.LastAt.Add(10*24*time.Hour)) {

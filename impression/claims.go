@@ -54,6 +54,27 @@ func compareClaims(a, b reverie.ObservedClaim) int {
 		newest(a.Evidence).Compare(newest(b.Evidence)), strings.Compare(fmt.Sprint(a), fmt.Sprint(b)))
 }
 
+// sayIt tells whether the quotes of a claim have a word of it: of a script that
+// writes no spaces, two characters side by side.
+func sayIt(c reverie.ObservedClaim) bool {
+	var words []string
+	for _, run := range strings.FieldsFunc(textForm(c.Value), func(r rune) bool { return !isLetter(r) }) {
+		runes := []rune(run)
+		switch {
+		case !spaced(runes[0]):
+			for i := range len(runes) - 1 {
+				words = append(words, string(runes[i:i+2]))
+			}
+		case len(runes) > 2: // shorter ones are in every sentence
+			words = append(words, run)
+		}
+	}
+	return slices.ContainsFunc(c.Evidence, func(e reverie.Evidence) bool {
+		text := textForm(e.Quote)
+		return slices.ContainsFunc(words, func(word string) bool { return len(places(text, word)) > 0 })
+	})
+}
+
 // uniteEvidence puts evidence together, oldest first: each message once, with its
 // longest quote.
 func uniteEvidence(lists ...[]reverie.Evidence) []reverie.Evidence {

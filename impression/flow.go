@@ -59,9 +59,7 @@ type piece struct {
 // merged is what all batches, and earlier runs, observed of one subject.
 type merged struct {
 	reverie.Observation
-	parts  []string // ids of the waiting observations that are part of it, sorted
-	fresh  bool     // something of it was observed now
-	pieces []piece  // what it was put together from
+	pieces []piece // what it was put together from
 }
 
 // resolved is an observation whose subject is settled: exactly one of entityID,
@@ -71,6 +69,7 @@ type resolved struct {
 	entityID  string
 	create    bool
 	postponed reverie.PostponementReason
+	maybe     []string // accounts without an entity that it may be about (ambiguous)
 }
 
 // index is the identity index: names and accounts, and whose they are.

@@ -121,7 +121,13 @@ func (v *resolver) settle(m merged) resolved {
 	switch {
 	case len(holders) > 1:
 		one.postponed = reverie.PostponedAmbiguous
-		one.MatchingIDs = entityIDs(holders)
+		for _, h := range holders {
+			if h.entityID != "" {
+				one.MatchingIDs = append(one.MatchingIDs, h.entityID)
+			} else {
+				one.maybe = append(one.maybe, h.account)
+			}
+		}
 	case len(holders) == 1 && holders[0].entityID != "":
 		one.entityID = holders[0].entityID
 	case len(holders) == 1: // somebody who writes here, and is not known yet
@@ -158,15 +164,6 @@ func (v *resolver) apart(m merged) []resolved {
 type holder struct {
 	entityID string
 	account  string
-}
-
-func entityIDs(list []holder) (ids []string) {
-	for _, h := range list {
-		if h.entityID != "" {
-			ids = append(ids, h.entityID)
-		}
-	}
-	return ids
 }
 
 // holders returns who bears any of some names and is of a kind, sorted. Any kind

@@ -2,6 +2,7 @@ package impression
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,9 +14,9 @@ import (
 // or by others.
 type observed struct {
 	aimed
-	self bool
-	hash string
-	last time.Time // sent_at of its newest evidence
+	speaker string // entity that says it of itself, "" where others do
+	hash    string
+	last    time.Time // sent_at of its newest evidence
 }
 
 // claim turns what is said of a party into steps. What it says of itself and what
@@ -26,7 +27,7 @@ type observed struct {
 func (b *builder) claim(p *party) {
 	heads := b.heads(p)
 	var fresh []observed
-	for _, o := range bySpeaker(p) {
+	for _, o := range b.bySpeaker(p) {
 		if h := slices.IndexFunc(heads, func(h *head) bool { return h.says(o) }); h >= 0 {
 			heads[h].by = &o
 		} else {
@@ -61,33 +62,42 @@ func (b *builder) claim(p *party) {
 }
 
 // bySpeaker divides the claims of a party by who said them, and orders them by time.
-// The same relation under two names of its target is one.
-func bySpeaker(p *party) []observed {
+// The same relation under two names of its target is one. Where a claim rests on
+// others' words besides the person's, theirs must say it too ("haha, sure" does not),
+// and what it would replace is not theirs to say.
+func (b *builder) bySpeaker(p *party) []observed {
 	targets := map[string]string{} // claim -> target
-	var claims []reverie.ObservedClaim
-	for _, c := range p.claims {
-		if c.targetID != "" {
-			c.Account = c.targetID // so that unite compares whom it means
-			targets[claimKey(c.ObservedClaim)] = c.targetID
+	bySpeaker := map[string][]reverie.ObservedClaim{}
+	for _, aimed := range p.claims {
+		c := aimed.ObservedClaim
+		if aimed.targetID != "" {
+			c.Account = aimed.targetID // so that unite compares whom it means
+			targets[claimKey(c)] = aimed.targetID
 		}
-		claims = append(claims, c.ObservedClaim)
+		said := map[string][]reverie.Evidence{}
+		for _, e := range c.Evidence {
+			speaker := b.speaker(p, e.AuthorID)
+			said[speaker] = append(said[speaker], e)
+		}
+		for _, speaker := range slices.Sorted(maps.Keys(said)) {
+			part := c
+			part.Evidence = said[speaker]
+			if speaker != "" && len(said[""]) > 0 {
+				if part.Replaces = ""; !sayIt(part) {
+					b.refuse(part, p, ruleEvidence, "others say it; the person's own words do not")
+					continue
+				}
+			}
+			bySpeaker[speaker] = append(bySpeaker[speaker], part)
+		}
 	}
 	var list []observed
-	for _, c := range unite(claims) {
-		said := map[bool][]reverie.Evidence{}
-		for _, e := range c.Evidence {
-			self := slices.Contains(p.accounts, e.AuthorID)
-			said[self] = append(said[self], e)
-		}
-		for _, self := range []bool{true, false} {
-			if len(said[self]) == 0 {
-				continue
-			}
-			o := observed{aimed: aimed{c, targets[claimKey(c)]}, self: self, hash: reverie.ContentHash(c.Value), last: newest(said[self])}
+	for _, speaker := range slices.Sorted(maps.Keys(bySpeaker)) {
+		for _, c := range unite(bySpeaker[speaker]) {
+			o := observed{aimed: aimed{c, targets[claimKey(c)]}, speaker: speaker, hash: reverie.ContentHash(c.Value), last: newest(c.Evidence)}
 			if o.targetID != "" {
 				o.hash = reverie.ContentHash(o.targetID)
 			}
-			o.Evidence = said[self]
 			list = append(list, o)
 		}
 	}
@@ -97,25 +107,32 @@ func bySpeaker(p *party) []observed {
 	return list
 }
 
+// speaker is the entity of a party that an account is: of several that a person
+// has joined, each keeps its own words. It is "" for an account of somebody else.
+func (b *builder) speaker(p *party, account string) string {
+	if !slices.Contains(p.accounts, account) {
+		return ""
+	}
+	return cmp.Or(b.members[account], p.id)
+}
+
 // succeeds tells whether a newer observation takes an older one's place before
 // either is stored.
 func (o observed) succeeds(older observed, kind reverie.EntityKind) bool {
 	return o.Aspect == reverie.AspectFeature && older.Aspect == reverie.AspectFeature && o.last.After(older.last) &&
-		reverie.NameKey(o.Name) == reverie.NameKey(older.Name) && mayReplace(o, older.self, authors(older.Evidence), kind)
+		reverie.NameKey(o.Name) == reverie.NameKey(older.Name) && mayReplace(o, older.speaker, authors(older.Evidence), kind)
 }
 
-// mayReplace tells whether an observation may take the place of a claim. Of a
-// thing anybody may correct what is said; what a person says of themselves only
-// the person; what others say only those who said it.
-func mayReplace(o observed, self bool, saidBy []string, kind reverie.EntityKind) bool {
+// mayReplace tells whether an observation may take the place of what a speaker says
+// of itself, or ("") what others say. Of a thing anybody may correct what is said;
+// what a person says of themselves only the person; what others say only those who
+// said it.
+func mayReplace(o observed, speaker string, saidBy []string, kind reverie.EntityKind) bool {
 	if kind == reverie.EntityThing {
 		return true
 	}
-	if o.self || self {
-		return o.self && self
-	}
 	by := authors(o.Evidence)
-	return !slices.ContainsFunc(saidBy, func(id string) bool { return !slices.Contains(by, id) })
+	return o.speaker == speaker && (speaker != "" || !slices.ContainsFunc(saidBy, func(id string) bool { return !slices.Contains(by, id) }))
 }
 
 // head is a claim in force and what befalls it in the plan.
@@ -147,13 +164,21 @@ func (b *builder) heads(p *party) []*head {
 
 // says tells whether a head says what was observed.
 func (h *head) says(o observed) bool {
-	if h.Aspect != o.Aspect || h.Self != o.self || reverie.NameKey(h.Name) != reverie.NameKey(o.Name) {
+	if h.Aspect != o.Aspect || h.speaker() != o.speaker || reverie.NameKey(h.Name) != reverie.NameKey(o.Name) {
 		return false
 	}
 	if o.Aspect == reverie.AspectRelation {
 		return h.target == o.targetID
 	}
 	return h.ContentHash == o.hash
+}
+
+// speaker is the entity that says a head of itself, "" where others do.
+func (h *head) speaker() string {
+	if h.Self {
+		return h.EntityID
+	}
+	return ""
 }
 
 // last is when a head was last supported, by the plan too.
@@ -165,17 +190,22 @@ func (h *head) last() time.Time {
 }
 
 // replaced finds the head whose place an observation takes: another value of the
-// same feature, or the claim that it names; nil where it stands beside.
-func replaced(heads []*head, o observed, kind reverie.EntityKind) *head {
+// same feature, or the claim that it names, of those the one under the same key
+// first; nil where it stands beside.
+func replaced(heads []*head, o observed, kind reverie.EntityKind) (named *head) {
 	for _, h := range heads {
-		if h.gone || h.Aspect != o.Aspect || !mayReplace(o, h.Self, h.SaidBy, kind) {
+		if h.gone || h.Aspect != o.Aspect || !mayReplace(o, h.speaker(), h.SaidBy, kind) {
 			continue
 		}
-		if o.Aspect == reverie.AspectFeature && reverie.NameKey(h.Name) == reverie.NameKey(o.Name) || o.names(h) {
+		sameKey := reverie.NameKey(h.Name) == reverie.NameKey(o.Name)
+		switch {
+		case sameKey && (o.Aspect == reverie.AspectFeature || o.names(h)):
 			return h
+		case named == nil && o.names(h):
+			named = h
 		}
 	}
-	return nil
+	return named
 }
 
 // names tells whether an observation says that it replaces a head.
@@ -191,8 +221,8 @@ func (o observed) names(h *head) bool {
 // claim of its own.
 func (b *builder) version(p *party, o observed, h *head) reverie.ClaimStep {
 	days := dates(o.Evidence)
-	c := reverie.Claim{GroupID: b.groupID, ID: reverie.NewID(), LineageID: reverie.NewID(), Version: 1, EntityID: p.id, Aspect: o.Aspect,
-		Name: o.Name, Value: o.Value, Self: o.self, SaidBy: authors(o.Evidence), ContentHash: o.hash, Confidence: o.Confidence,
+	c := reverie.Claim{GroupID: b.groupID, ID: reverie.NewID(), LineageID: reverie.NewID(), Version: 1, EntityID: cmp.Or(o.speaker, p.id), Aspect: o.Aspect,
+		Name: o.Name, Value: o.Value, Self: o.speaker != "", SaidBy: authors(o.Evidence), ContentHash: o.hash, Confidence: o.Confidence,
 		Strength: reverie.Reinforce(reverie.TentativeStrength, len(days)-1), Status: reverie.StatusActive, RunID: b.run(),
 		CreatedAt: b.now, UpdatedAt: b.now, LastSupportedAt: o.last, SupportDates: days}
 	if o.targetID != "" {

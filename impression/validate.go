@@ -1,6 +1,7 @@
 package impression
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -16,9 +17,14 @@ import (
 // no step that is ambiguous or empty. What hangs on something that is taken out is
 // taken out too.
 func validate(plan reverie.EntityPlan, idx *index, entities map[string]reverie.Entity) (reverie.EntityPlan, []reverie.Refusal) {
-	v := &validator{idx: idx, entities: entities, owners: map[string]string{}, inForce: map[string]reverie.Claim{},
+	v := &validator{idx: idx, entities: entities, roots: map[string]string{}, borne: map[string]bool{}, owners: map[string]string{}, inForce: map[string]reverie.Claim{},
 		creates: map[string]reverie.Entity{}, once: map[string]bool{}}
 	for id, e := range entities {
+		v.roots[id] = id
+		for _, n := range e.Names {
+			v.roots[n.EntityID] = id
+			v.borne[n.EntityID+n.Key] = v.borne[n.EntityID+n.Key] || n.Kind != reverie.NameID
+		}
 		for _, c := range e.Claims {
 			if v.owners[c.ID] = id; c.Status == reverie.StatusActive {
 				v.inForce[c.ID] = c
@@ -47,6 +53,8 @@ func validate(plan reverie.EntityPlan, idx *index, entities map[string]reverie.E
 type validator struct {
 	idx      *index
 	entities map[string]reverie.Entity
+	roots    map[string]string         // entity -> the known one that it is read as
+	borne    map[string]bool           // names of known entities: id and key
 	owners   map[string]string         // claim -> entity that it is read with
 	inForce  map[string]reverie.Claim  // by id
 	creates  map[string]reverie.Entity // that stand so far
@@ -84,7 +92,7 @@ func (v *validator) subject(entityID string) string {
 	if e, ok := v.creates[entityID]; ok {
 		return e.Subject
 	}
-	return v.entities[entityID].Subject
+	return v.entities[v.roots[entityID]].Subject
 }
 
 // exists tells whether an entity is known, or made by the plan.
@@ -161,7 +169,7 @@ func (v *validator) known(n reverie.EntityName, kind reverie.EntityKind) bool {
 
 // name says what is wrong with a further name of a known entity, or nothing.
 func (v *validator) name(n reverie.EntityName) (wrong string) {
-	if _, known := v.entities[n.EntityID]; !known {
+	if v.roots[n.EntityID] == "" {
 		return "its entity is not known"
 	}
 	switch n.Kind {
@@ -171,7 +179,7 @@ func (v *validator) name(n reverie.EntityName) (wrong string) {
 		}
 		return ""
 	case reverie.NameAlias:
-		if v.idx.bears(n.EntityID, n.Name) {
+		if v.borne[n.EntityID+n.Key] {
 			return "its entity has the name already"
 		}
 		return v.nameless(n)
@@ -210,7 +218,7 @@ func (v *validator) step(s reverie.ClaimStep) (wrong string) {
 func (v *validator) rests(s reverie.ClaimStep) (wrong string) {
 	if s.Action == reverie.ActionCreate {
 		switch _, created := v.creates[s.Claim.EntityID]; {
-		case !created && v.entities[s.Claim.EntityID].ID == "":
+		case !created && v.roots[s.Claim.EntityID] == "":
 			return "its entity is not known"
 		case s.HeadID != "" || s.Claim.Version != 1 || s.Claim.ParentID != nil:
 			return "a new claim rests on none"
@@ -258,7 +266,7 @@ func (v *validator) text(c reverie.Claim) string {
 		return "its key says nothing"
 	case c.Aspect == reverie.AspectFeature && c.TargetID == nil:
 		return ""
-	case c.Aspect == reverie.AspectRelation && c.TargetID != nil && *c.TargetID != c.EntityID && v.exists(*c.TargetID):
+	case c.Aspect == reverie.AspectRelation && c.TargetID != nil && *c.TargetID != cmp.Or(v.roots[c.EntityID], c.EntityID) && v.exists(*c.TargetID):
 		return ""
 	}
 	return "its target is itself, or nobody that is known"
@@ -281,7 +289,7 @@ func waitsForNothing(o reverie.Observation) string {
 }
 
 // dropEmpty takes out new entities of which nothing is said, to which nothing
-// points and which have no account and further name, and relations to those.
+// points, which nothing that waits may be about, and which have no account and further name, and relations to those.
 func (v *validator) dropEmpty(plan reverie.EntityPlan) reverie.EntityPlan {
 	for {
 		used := map[string]bool{}
@@ -289,6 +297,11 @@ func (v *validator) dropEmpty(plan reverie.EntityPlan) reverie.EntityPlan {
 			used[s.Claim.EntityID] = true
 			if s.Claim.TargetID != nil {
 				used[*s.Claim.TargetID] = true
+			}
+		}
+		for _, o := range plan.Postponed {
+			for _, id := range o.MatchingIDs {
+				used[id] = true
 			}
 		}
 		creates := keep(plan.Creates, func(e reverie.Entity) bool {
@@ -324,7 +337,7 @@ func names(e reverie.Entity) int {
 func (v *validator) heads(plan reverie.EntityPlan) map[string]int {
 	heads := map[string]int{}
 	note := func(entityID string) {
-		if e, ok := v.entities[entityID]; ok {
+		if e, ok := v.entities[v.roots[entityID]]; ok {
 			heads[e.ID] = e.Version
 		}
 	}

@@ -18,7 +18,9 @@ import (
 type world struct {
 	t        testing.TB
 	loc      *time.Location
-	at       time.Time // of the next message
+	at       time.Time         // of the next message
+	now      time.Time         // of the run, zero for that of its newest message
+	heard    []reverie.Message // in all nights before
 	names    []reverie.EntityName
 	entities map[string]reverie.Entity
 	waiting  []reverie.Observation
@@ -61,12 +63,30 @@ func (w *world) talk(texts ...string) []reverie.Message {
 
 // question is a batch of all messages, with their cast.
 func (w *world) question(messages []reverie.Message) (batch, *cast) {
-	scene, c := survey(reverie.EntityState{Messages: messages, Index: w.index()}, newDirectory(w.index()))
+	scene, c := survey(reverie.EntityState{Messages: messages, Index: w.index(), Namesakes: w.namesakes(messages)}, newDirectory(w.index()))
 	b := batch{no: 1, messages: messages}
 	for _, a := range scene.subjects {
 		b.subjects = append(b.subjects, a.subject)
 	}
 	return b, c
+}
+
+// namesakes are what was written before under a name of the authors, or of what
+// waits.
+func (w *world) namesakes(messages []reverie.Message) (list []reverie.Message) {
+	names := map[string]bool{}
+	for _, m := range messages {
+		names[m.Author] = true
+	}
+	for _, o := range w.waiting {
+		names[o.Subject] = true
+	}
+	for _, m := range w.heard {
+		if names[m.Author] {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 // night passes a chunk through all steps and applies what comes out. Each answer is
@@ -84,17 +104,18 @@ func (w *world) night(messages []reverie.Message, answers ...string) reverie.Ent
 		fresh, w.refused = append(fresh, list...), append(w.refused, refused...)
 	}
 	w.settle(fresh, c, messages[len(messages)-1].SentAt)
+	w.heard = append(w.heard, messages...)
 	w.at = w.at.Add(24 * time.Hour)
 	return w.plan
 }
 
 func (w *world) settle(fresh []reverie.Observation, c *cast, asOf time.Time) {
 	w.t.Helper()
-	waiting, expired := unexpired(w.waiting, asOf)
+	waiting, expired := unexpired(w.waiting, fresh, asOf, w.clock(asOf).Add(-expireAfter))
 	idx := newIndex(w.index())
 	list, refused := aggregate(fresh, waiting, c, w.rules)
 	w.refused = append(w.refused, refused...)
-	plan := build(draft{groupID: "g", runID: "run", chunkNo: 1, now: asOf, asOf: asOf, expireAfter: 10 * 24 * time.Hour, expired: expired,
+	plan := build(draft{groupID: "g", runID: "run", chunkNo: 1, now: w.clock(asOf), expireAfter: expireAfter, expired: expired,
 		list: resolve(list, idx, c, w.rules), idx: idx, cast: c, entities: w.read()})
 	w.refused = append(w.refused, plan.Refusals...)
 	plan, broken := validate(plan, idx, w.read())
@@ -103,6 +124,16 @@ func (w *world) settle(fresh []reverie.Observation, c *cast, asOf time.Time) {
 	}
 	w.plan = plan
 	w.apply(plan)
+}
+
+const expireAfter = 10 * 24 * time.Hour
+
+// clock is the run's: the chat's, where the test does not set it.
+func (w *world) clock(asOf time.Time) time.Time {
+	if w.now.IsZero() {
+		return asOf
+	}
+	return w.now
 }
 
 func (w *world) root(id string) string {
@@ -178,6 +209,9 @@ func (w *world) apply(plan reverie.EntityPlan) {
 		seen[key] = n.EntityID
 	}
 	gone := slices.Concat(plan.Joined, plan.Expired)
+	for _, o := range plan.Postponed {
+		gone = append(gone, o.Continues...)
+	}
 	slices.Sort(gone)
 	if len(slices.Compact(slices.Clone(gone))) != len(gone) {
 		w.t.Errorf("an observation ends twice: %v %v", plan.Joined, plan.Expired)

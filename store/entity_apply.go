@@ -134,12 +134,13 @@ func (b *entityBatch) lock(ctx context.Context, t *tx) error {
 			claimIDs = append(claimIDs, st.HeadID)
 		}
 	}
-	if len(b.Heads)+len(claimIDs) == 0 {
+	written := b.written()
+	if len(b.Heads)+len(claimIDs)+len(written) == 0 {
 		return nil
 	}
 	known := slices.Sorted(maps.Keys(b.Heads))
 	var rows []reverie.Entity
-	if err := t.list(ctx, &rows, lockEntitiesQuery, b.GroupID, pq.StringArray(known), pq.StringArray(claimIDs)); err != nil {
+	if err := t.list(ctx, &rows, lockEntitiesQuery, b.GroupID, pq.StringArray(append(written, known...)), pq.StringArray(claimIDs)); err != nil {
 		return err
 	}
 	found := map[string]reverie.Entity{}
@@ -156,7 +157,47 @@ func (b *entityBatch) lock(ctx context.Context, t *tx) error {
 			return fmt.Errorf("entity %s is at version %d and the plan rests on %d; read the group again: %w", id, e.Version, b.Heads[id], reverie.ErrConflict)
 		}
 	}
+	if err := b.own(ctx, t, written); err != nil {
+		return err
+	}
 	return b.lockClaims(ctx, t, claimIDs)
+}
+
+// written are the known entities that get names or new claims.
+func (b *entityBatch) written() (ids []string) {
+	created := map[string]bool{}
+	for _, e := range b.Creates {
+		created[e.ID] = true
+	}
+	for _, n := range b.Names {
+		ids = append(ids, n.EntityID)
+	}
+	for _, st := range b.Claims {
+		if st.Action == reverie.ActionCreate && !created[st.Claim.EntityID] {
+			ids = append(ids, st.Claim.EntityID)
+		}
+	}
+	return ids
+}
+
+// own notes whose versions rise with what is written: the entities themselves, and
+// those that they are read as, on whose versions the plan rests.
+func (b *entityBatch) own(ctx context.Context, t *tx, written []string) error {
+	var merged merges
+	for _, id := range written {
+		if _, known := b.Heads[id]; !known && merged == nil {
+			var err error
+			if merged, err = readMerges(ctx, t, b.GroupID); err != nil {
+				return err
+			}
+		}
+		root := merged.root(id)
+		if _, known := b.Heads[root]; !known {
+			return fmt.Errorf("entity %s is written, and the plan rests on no version of it: %w", id, reverie.ErrInvalid)
+		}
+		b.owners[id], b.owners[root] = true, true
+	}
+	return nil
 }
 
 // lockClaims reads the claims that the plan rests on: whoever writes one has locked
@@ -204,14 +245,6 @@ func (b *entityBatch) lockClaims(ctx context.Context, t *tx, ids []string) error
 
 // raise counts up the versions of all known entities that were written.
 func (b *entityBatch) raise(ctx context.Context, t *tx) error {
-	for _, n := range b.Names {
-		b.owners[n.EntityID] = true
-	}
-	for _, st := range b.Claims {
-		if _, known := b.Heads[st.Claim.EntityID]; known && st.Action == reverie.ActionCreate {
-			b.owners[st.Claim.EntityID] = true
-		}
-	}
 	if len(b.owners) == 0 {
 		return nil
 	}

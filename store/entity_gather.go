@@ -26,6 +26,18 @@ const (
 	messagesQuery = `select ` + messageColumns + ` from messages
 		where group_id = $1 and message_id = any ($2::text[]) order by sent_at, seq`
 
+	// Step by step through the index, however much an account has written.
+	namesakesQuery = `select n.name as author, a.author_id, (select role from messages
+				where group_id = $1 and author = n.name and author_id = a.author_id limit 1) as role
+		from unnest($2::text[]) as n (name) cross join lateral (
+			with recursive bearers (author_id, no) as (
+				(select author_id, 1 from messages where group_id = $1 and author = n.name and author_id <> '' order by author_id limit 1)
+				union all
+				select (select author_id from messages where group_id = $1 and author = n.name and author_id > b.author_id order by author_id limit 1), b.no + 1
+				from bearers b where b.author_id is not null and b.no < $3)
+			select author_id from bearers where author_id is not null) a
+		order by author, author_id`
+
 	indexQuery = `select n.name_id, n.entity_id, n.kind, n.name, n.name_key, n.created_at, n.run_id, e.kind as entity_kind
 		from entity_names n join entities e on e.group_id = n.group_id and e.entity_id = n.entity_id
 		where n.group_id = $1 and n.ended_at is null order by n.created_at, n.name_id`
@@ -41,7 +53,7 @@ func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reve
 	err := s.run(ctx, work{
 		what: fmt.Sprintf("gather the entities of group %q", q.GroupID),
 		prepare: []string{groupQuery, waitingQuery, chosenWaitingQuery, moreWaitingQuery, messagesQuery, mergesQuery, indexQuery,
-			endsOfWaitingQuery},
+			endsOfWaitingQuery, namesakesQuery},
 		readOnly: true,
 		byKey:    true,
 		do: func(ctx context.Context, t *tx) error {
@@ -59,7 +71,10 @@ func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reve
 			if state.Index, err = identityIndex(ctx, t, q.GroupID); err != nil {
 				return err
 			}
-			state.Waiting, err = waitingObservations(ctx, t, endsOfWaitingQuery, q.GroupID, maxWaiting)
+			if state.Waiting, err = waitingObservations(ctx, t, endsOfWaitingQuery, q.GroupID, maxWaiting); err != nil {
+				return err
+			}
+			state.Namesakes, err = namesakes(ctx, t, q.GroupID, state)
 			return err
 		},
 	})
@@ -107,6 +122,29 @@ func replied(ctx context.Context, t *tx, groupID string, messages []reverie.Mess
 	var list []reverie.Message
 	err := t.list(ctx, &list, messagesQuery, groupID, pq.StringArray(slices.Compact(ids)))
 	return utcMessages(list), err
+}
+
+// maxNamesakes bounds how many accounts are read that have gone by one name: two
+// make it ambiguous.
+const maxNamesakes = 8
+
+// namesakes reads which accounts have gone by a name of the messages' authors, or of
+// what waits, as it is written: one message of each, without its text.
+func namesakes(ctx context.Context, t *tx, groupID string, state reverie.EntityState) ([]reverie.Message, error) {
+	var names []string
+	for _, m := range state.Messages {
+		names = append(names, m.Author)
+	}
+	for _, o := range state.Waiting {
+		names = append(append(names, o.Subject), o.Aliases...)
+	}
+	slices.Sort(names)
+	if names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" }); len(names) == 0 {
+		return nil, nil
+	}
+	var list []reverie.Message
+	err := t.list(ctx, &list, namesakesQuery, groupID, pq.StringArray(names), maxNamesakes)
+	return list, err
 }
 
 // identityIndex reads the names in force of all entities. What is merged goes

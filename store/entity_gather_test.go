@@ -79,8 +79,11 @@ func TestObservationsWait(t *testing.T) {
 			t.Errorf("waits (-want +got):\n%s", cmp.Diff(*o, got[i]))
 		}
 	}
+	old := other
+	old.ID = reverie.NewID()
+	w.applyEntities(func(p *reverie.EntityPlan) { p.Postponed = []reverie.Observation{old} })
 	third := other
-	third.ID = reverie.NewID()
+	third.ID, third.Continues = reverie.NewID(), []string{old.ID}
 	w.now = noon.Add(time.Hour)
 	w.applyEntities(func(p *reverie.EntityPlan) {
 		p.Joined, p.Expired, p.Postponed = []string{postponed.ID}, []string{other.ID}, []reverie.Observation{third}
@@ -89,9 +92,9 @@ func TestObservationsWait(t *testing.T) {
 	if len(state.Waiting) != 1 || state.Waiting[0].ID != third.ID {
 		t.Errorf("waiting %+v, want the third alone", state.Waiting)
 	}
-	if n := count(t, raw(t), `select count(*) from entity_observations where status = case observation_id when $1 then 'joined' when $2 then 'expired' end
-		and settled_by is not null`, postponed.ID, other.ID); n != 2 {
-		t.Errorf("%d are settled, want 2", n)
+	if n := count(t, raw(t), `select count(*) from entity_observations where status = case observation_id when $1 then 'joined' when $2 then 'expired' when $3 then 'continued' end
+		and settled_by is not null`, postponed.ID, other.ID, old.ID); n != 3 {
+		t.Errorf("%d are settled, want 3", n)
 	}
 }
 
@@ -162,4 +165,47 @@ func TestGatherEntitiesStatements(t *testing.T) {
 		t.Errorf("%d requests (gather, and x100 entities) for one, %d for 500 with %d names", one, many, len(state.Index))
 	}
 	t.Logf("%d requests to gather, %d for the entities", many/100, many%100)
+}
+
+// Who has gone by a name of the authors, or of what waits, is read too: a few of
+// each name, however much they wrote.
+func TestGatherEntitiesNamesakes(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	var list []reverie.Message
+	say := func(id, author string, role reverie.Role) {
+		list = append(list, reverie.Message{ID: fmt.Sprintf("n%03d", len(list)), AuthorID: id, Author: author, Role: role, Text: "x", SentAt: noon.Add(-time.Hour)})
+	}
+	for range 40 {
+		say("u1", "Alex", reverie.RoleUser)
+		say("u2", "Lex", reverie.RoleUser)
+	}
+	say("u3", "Alex", reverie.RoleAssistant)
+	say("u4", "Marta", reverie.RoleUser)
+	for i := range 20 {
+		say(fmt.Sprintf("c%02d", i), "Kim", reverie.RoleUser)
+	}
+	must(w.ImportMessages(ctx, group, list))(t)
+	ids := messageIDs(list)
+	must(w.Apply(ctx, w.lease, consumeAll(w.chunk("", 1, ids), ids)))(t)
+	must(w.QueueMessages(ctx, group, reverie.JobImpression, time.Time{}, time.Time{}))(t)
+	namesakes := func(q reverie.EntityQuery) (got []string) {
+		q.GroupID = group
+		for _, m := range must(w.GatherEntities(ctx, q))(t).Namesakes {
+			got = append(got, fmt.Sprintf("%s %s %s", m.Author, m.AuthorID, m.Role))
+		}
+		return got
+	}
+	if got, want := namesakes(reverie.EntityQuery{MessageIDs: ids[:1]}), []string{"Alex u1 user", "Alex u3 assistant"}; !slices.Equal(got, want) {
+		t.Errorf("namesakes %q, want %q", got, want)
+	}
+	if got := namesakes(reverie.EntityQuery{MessageIDs: ids[len(ids)-1:]}); len(got) != 8 {
+		t.Errorf("%d of 20 namesakes: %q", len(got), got)
+	}
+	w.applyEntities(func(p *reverie.EntityPlan) {
+		p.Postponed = []reverie.Observation{{ID: reverie.NewID(), Subject: "Marta", Kind: reverie.EntityPerson, Postponed: reverie.PostponedInsufficient, LastAt: noon, ExpiresAt: noon.Add(time.Hour)}}
+	})
+	if got, want := namesakes(reverie.EntityQuery{MessageIDs: ids[1:2]}), []string{"Lex u2 user", "Marta u4 user"}; !slices.Equal(got, want) {
+		t.Errorf("namesakes %q, want %q", got, want)
+	}
 }

@@ -111,6 +111,30 @@ func TestClaimsOfMergedEntities(t *testing.T) {
 	wantSaid(t, w.whole(ids[0])[0], "subject Lin", "id account of Lin", "city where Lin lives v1", "job nurse v1")
 }
 
+// New names and claims of a merged entity rest on the version of the one that it is
+// read as, and stay its own.
+func TestNewClaimsOfMergedEntities(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	ids := w.people("Lin", "小林")
+	_, _, err := w.MergeEntities(ctx, group, ids[0], ids[1], "")
+	check(t, err)
+	one := w.whole(ids[0])[0]
+	write := func(p *reverie.EntityPlan) {
+		p.Names = []reverie.EntityName{{EntityID: ids[1], Kind: reverie.NameAlias, Name: "Lynn"}}
+		p.Claims = []reverie.ClaimStep{feature(ids[1], "job", "nurse")}
+	}
+	wantErr(t, second(w.ApplyEntities(ctx, w.lease, w.entityPlan(write))), reverie.ErrInvalid)
+	w.applyEntities(func(p *reverie.EntityPlan) { p.Heads[one.ID] = one.Version; write(p) })
+	if got := w.whole(ids[0])[0]; got.Version != one.Version+1 || len(got.Claims) != 3 {
+		t.Errorf("version %d, want %d: %v", got.Version, one.Version+1, said(got))
+	}
+	_, part, err := w.UnmergeEntity(ctx, group, ids[1], "")
+	check(t, err)
+	wantSaid(t, part, "subject 小林", "id account of 小林", "alias Lynn", "city where 小林 lives v1", "job nurse v1")
+	wantSaid(t, w.whole(ids[0])[0], "subject Lin", "id account of Lin", "city where Lin lives v1")
+}
+
 func TestMergeRefuses(t *testing.T) {
 	w := newWorld(t)
 	ctx, db := t.Context(), raw(t)

@@ -85,12 +85,16 @@ func waitingObservations(ctx context.Context, t *tx, query, groupID string, limi
 }
 
 // postpone lets a plan's observations wait, and settles those that are part of an
-// entity by now, or have waited too long. One that no longer waits is
-// reverie.ErrConflict.
+// entity by now, go on in one that waits anew, or have waited too long. One that no
+// longer waits is reverie.ErrConflict.
 func postpone(ctx context.Context, t *tx, plan reverie.EntityPlan, at time.Time) error {
 	var settled, statuses pq.StringArray
+	var continued []string
+	for _, o := range plan.Postponed {
+		continued = append(continued, o.Continues...)
+	}
 	for status, ids := range map[reverie.ObservationStatus][]string{
-		reverie.ObservationJoined: plan.Joined, reverie.ObservationExpired: plan.Expired,
+		reverie.ObservationJoined: plan.Joined, reverie.ObservationContinued: continued, reverie.ObservationExpired: plan.Expired,
 	} {
 		for _, id := range ids {
 			settled, statuses = append(settled, id), append(statuses, string(status))

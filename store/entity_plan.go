@@ -85,9 +85,6 @@ func (c *planCheck) create(e reverie.Entity) error {
 
 // further is a name of an entity that is known.
 func (c *planCheck) further(n reverie.EntityName) error {
-	if _, known := c.plan.Heads[n.EntityID]; !known {
-		return fmt.Errorf("the plan rests on no version of its entity")
-	}
 	if n.Kind == reverie.NameSubject {
 		return fmt.Errorf("a known entity keeps its subject; a further name is an alias")
 	}
@@ -111,12 +108,8 @@ func (c *planCheck) name(entityID string, n reverie.EntityName) error {
 
 func (c *planCheck) claim(st reverie.ClaimStep) error {
 	claim := st.Claim
-	_, known := c.plan.Heads[claim.EntityID]
 	switch st.Action {
 	case reverie.ActionCreate:
-		if !known && !c.created[claim.EntityID] {
-			return fmt.Errorf("the plan rests on no version of its entity")
-		}
 		if !reverie.IsID(claim.LineageID) || st.HeadID != "" {
 			return fmt.Errorf("a new claim has a lineage and no head")
 		}
@@ -176,7 +169,11 @@ func checkClaimEvidence(list []reverie.Evidence) error {
 }
 
 func (c *planCheck) observations() error {
-	for _, id := range slices.Concat(c.plan.Joined, c.plan.Expired) {
+	ended := slices.Concat(c.plan.Joined, c.plan.Expired)
+	for _, o := range c.plan.Postponed {
+		ended = append(ended, o.Continues...)
+	}
+	for _, id := range ended {
 		if err := c.once("the end of observation "+id, "end", id); err != nil || !reverie.IsID(id) {
 			return fmt.Errorf("%q has no id, or ends twice", id)
 		}

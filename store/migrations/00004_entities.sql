@@ -19,6 +19,9 @@ create table message_uses (
 create index message_uses_waiting on message_uses (group_id, job, sent_at) where run_id is null;
 create index message_uses_run on message_uses (group_id, run_id) where run_id is not null;
 
+-- Which accounts have gone by a name.
+create index messages_author on messages (group_id, author, author_id);
+
 create table entities (
     group_id    text collate "C" not null,
     entity_id   uuid        not null,
@@ -166,7 +169,7 @@ create table entity_observations (
     foreign key (group_id, run_id) references runs (group_id, run_id),
     foreign key (group_id, settled_by) references runs (group_id, run_id),
     constraint entity_observations_reason check (reason in ('ambiguous', 'insufficient')),
-    constraint entity_observations_status check (status in ('waiting', 'joined', 'expired')),
+    constraint entity_observations_status check (status in ('waiting', 'joined', 'continued', 'expired')),
     constraint entity_observations_settled check ((status = 'waiting') = (settled_by is null))
 );
 create index entity_observations_waiting on entity_observations (group_id, created_at) where status = 'waiting';
