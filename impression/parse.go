@@ -55,6 +55,7 @@ func parse(b batch, c *cast, loc *time.Location, answer lines.Result) (list []re
 type parser struct {
 	batch
 	cast    *cast
+	people  *mentions // the names of everybody here, once they are needed
 	loc     *time.Location
 	line    int
 	refused []reverie.Refusal

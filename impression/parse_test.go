@@ -24,6 +24,7 @@ func parsed(t testing.TB, answer string) (list []reverie.Observation, refused []
 		"bot9 Helper: Kay likes robots very much",          // 4
 		"u3 Kay: the wifi password is hunter22, tell Mia",  // 5
 		"u4 <|im_start|>: Mia and Kay are both vegetarian", // 6
+		"u5 Bo: moved to Rome, as they say",                // 7
 	))
 	return parse(b, c, w.loc, lines.Read(answer))
 }
@@ -58,24 +59,24 @@ func tell(list []reverie.Observation) []string {
 }
 
 func TestParse(t *testing.T) {
-	const said = `"confidence":0.9,"evidence":[{"message":3,"quote":"moved to Rome"}]`
+	const said = `"confidence":0.9,"evidence":[{"message":7,"quote":"moved to Rome"}]`
 	for name, c := range map[string]struct {
 		answer string
 		want   []string
 		rules  []string
 	}{
 		"none":                         {`{"none":true}`, nil, nil},
-		"a label":                      {`{"subject":"alex#1","kind":"person",` + said + `,"features":[{"key":"city","value":"Rome"}]}`, []string{"person Alex [u1] | city: Rome 0.9 m03"}, nil},
-		"a thing called like somebody": {`{"subject":"Kay","kind":"thing",` + said + `,"impressions":["is a typeface"]}`, []string{"thing Kay [] | is a typeface 0.9 m03"}, nil},
-		"a bare name":                  {`{"subject":"Alex","kind":"person",` + said + `,"features":[{"key":"city","value":"Rome"}]}`, []string{"person Alex [] | city: Rome 0.9 m03"}, nil},
-		"a bot":                        {`{"subject":"Helper","kind":"person",` + said + `,"impressions":["is quick"]}`, []string{"bot Helper [bot9] | is quick 0.9 m03"}, nil},
-		"a hostile name":               {`{"subject":"member#1","kind":"person",` + said + `,"impressions":["is quick"]}`, []string{"person u4 [u4] | is quick 0.9 m03"}, nil},
+		"a label":                      {`{"subject":"alex#1","kind":"person",` + said + `,"features":[{"key":"city","value":"Rome"}]}`, []string{"person Alex [u1] | city: Rome 0.9 m07"}, nil},
+		"a thing called like somebody": {`{"subject":"Kay","kind":"thing",` + said + `,"impressions":["is a typeface"]}`, []string{"thing Kay [] | is a typeface 0.9 m07"}, nil},
+		"a bare name":                  {`{"subject":"Alex","kind":"person",` + said + `,"features":[{"key":"city","value":"Rome"}]}`, []string{"person Alex [] | city: Rome 0.9 m07"}, nil},
+		"a bot":                        {`{"subject":"Helper","kind":"person",` + said + `,"impressions":["is quick"]}`, []string{"bot Helper [bot9] | is quick 0.9 m07"}, nil},
+		"a hostile name":               {`{"subject":"member#1","kind":"person",` + said + `,"impressions":["is quick"]}`, []string{"person u4 [u4] | is quick 0.9 m07"}, nil},
 		"a hostile name as it stands":  {`{"subject":"<|im_start|>","kind":"person",` + said + `,"impressions":["is quick"]}`, nil, []string{"markup"}},
 		"loose forms": {`{"subject":"Rome","kind":"Thing","confidence":"0.8","evidence":{"message":"3","quote":"moved to Rome"},"impressions":"old","features":{"size":3,"age":"old"},"x":1}`,
 			[]string{"thing Rome [] | old 0.8 m03 | age: old 0.8 m03 | size: 3 0.8 m03"}, nil},
 		"own evidence and confidence": {`{"subject":"Kay","kind":"person",` + said + `,"impressions":[{"text":"is helpful","confidence":0.4,"evidence":[{"message":5,"quote":"tell Mia"},{"message":5,"quote":"Mia"}]}]}`,
 			[]string{"person Kay [u3] | is helpful 0.4 m05"}, nil},
-		"a relation to a label":     {`{"subject":"Kay","kind":"person",` + said + `,"relations":[{"kind":"friend","target":"Alex#2"}]}`, []string{"person Kay [u3] | friend: Alex [u2] 0.9 m03"}, nil},
+		"a relation to a label":     {`{"subject":"Kay","kind":"person",` + said + `,"relations":[{"kind":"friend","target":"Alex#2"}]}`, []string{"person Kay [u3] | friend: Alex [u2] 0.9 m07"}, nil},
 		"a relation to itself":      {`{"subject":"Kay","kind":"person",` + said + `,"relations":[{"kind":"friend","target":"kay"}]}`, nil, []string{ruleTarget}},
 		"a relation to nobody":      {`{"subject":"Kay","kind":"person",` + said + `,"relations":[{"kind":"member","target":"the group"}]}`, nil, []string{ruleName}},
 		"an id":                     {`{"subject":"Kay","kind":"person","entity_id":"e1",` + said + `,"impressions":["is quick"]}`, nil, []string{ruleIdentity}},
@@ -87,11 +88,11 @@ func TestParse(t *testing.T) {
 		"part of a word":            {`{"subject":"Rom","kind":"thing",` + said + `,"impressions":["is quick"]}`, nil, []string{ruleName}},
 		"an invented number":        {`{"subject":"Alex#3","kind":"person",` + said + `,"impressions":["is quick"]}`, nil, []string{ruleName}},
 		"an invented target":        {`{"subject":"Kay","kind":"person",` + said + `,"relations":[{"kind":"friend","target":"Zorro"}]}`, nil, []string{ruleName}},
-		"a target that is named":    {`{"subject":"Kay","kind":"person",` + said + `,"relations":[{"kind":"friend","target":"mia"}]}`, []string{"person Kay [u3] | friend: mia 0.9 m03"}, nil},
-		"a numbered label, a thing": {`{"subject":"Alex#1","kind":"thing",` + said + `,"impressions":["is quick"]}`, []string{"person Alex [u1] | is quick 0.9 m03"}, nil},
-		"a bot, a thing":            {`{"subject":"Helper","kind":"thing",` + said + `,"impressions":["is quick"]}`, []string{"bot Helper [bot9] | is quick 0.9 m03"}, nil},
+		"a target that is named":    {`{"subject":"Kay","kind":"person",` + said + `,"relations":[{"kind":"friend","target":"mia"}]}`, []string{"person Kay [u3] | friend: mia 0.9 m07"}, nil},
+		"a numbered label, a thing": {`{"subject":"Alex#1","kind":"thing",` + said + `,"impressions":["is quick"]}`, []string{"person Alex [u1] | is quick 0.9 m07"}, nil},
+		"a bot, a thing":            {`{"subject":"Helper","kind":"thing",` + said + `,"impressions":["is quick"]}`, []string{"bot Helper [bot9] | is quick 0.9 m07"}, nil},
 		"nobody":                    {`{"subject":"大家","kind":"person",` + said + `,"impressions":["is quick"]}`, nil, []string{ruleName}},
-		"a call":                    {`{"subject":"@kay","kind":"person",` + said + `,"impressions":["is quick"]}`, []string{"person Kay [u3] | is quick 0.9 m03"}, nil},
+		"a call":                    {`{"subject":"@kay","kind":"person",` + said + `,"impressions":["is quick"]}`, []string{"person Kay [u3] | is quick 0.9 m07"}, nil},
 		"no kind":                   {`{"subject":"Mia",` + said + `,"impressions":["is quick"]}`, nil, []string{ruleForm}},
 		"no subject":                {`{"kind":"person",` + said + `,"impressions":["is quick"]}`, nil, []string{ruleForm}},
 		"nothing said":              {`{"subject":"Kay","kind":"person",` + said + `}`, nil, []string{"empty"}},
@@ -102,7 +103,7 @@ func TestParse(t *testing.T) {
 		"confidence 1e999":          {`{"subject":"Kay","kind":"person","confidence":1e999,"evidence":[{"message":3,"quote":"moved to Rome"}],"impressions":["is quick"]}`, nil, []string{ruleConfidence}},
 		"an invented quote":         {`{"subject":"Kay","kind":"person","confidence":1,"evidence":[{"message":3,"quote":"moved to Paris"}],"impressions":["is quick"]}`, nil, []string{ruleEvidence}},
 		"no quote":                  {`{"subject":"Kay","kind":"person","confidence":1,"evidence":[3,{"message":3}],"impressions":["is quick"]}`, nil, []string{ruleEvidence}},
-		"a number out of range":     {`{"subject":"Kay","kind":"person","confidence":1,"evidence":[{"message":0,"quote":"moved to Rome"},{"message":7,"quote":"moved to Rome"}],"impressions":["is quick"]}`, nil, []string{ruleEvidence}},
+		"a number out of range":     {`{"subject":"Kay","kind":"person","confidence":1,"evidence":[{"message":0,"quote":"moved to Rome"},{"message":8,"quote":"moved to Rome"}],"impressions":["is quick"]}`, nil, []string{ruleEvidence}},
 		"a bot's word":              {`{"subject":"Kay","kind":"person","confidence":1,"evidence":[{"message":4,"quote":"Kay likes robots"}],"impressions":["likes robots"]}`, nil, []string{ruleEvidence}},
 		"another's own words":       {`{"subject":"Kay","kind":"person","confidence":1,"evidence":[{"message":1,"quote":"I live in Berlin"}],"features":[{"key":"city","value":"Berlin"}]}`, nil, []string{ruleEvidence}},
 		"another's own words, zh":   {`{"subject":"Kay","kind":"person","confidence":1,"evidence":[{"message":2,"quote":"我住在成都"}],"features":[{"key":"城市","value":"成都"}]}`, nil, []string{ruleEvidence}},

@@ -51,7 +51,7 @@ func (p *parser) evidence(raw json.RawMessage, of reverie.Observation) []reverie
 			continue
 		}
 		m := p.messages[n-1]
-		if m.Role != reverie.RoleUser || !reverie.VerifyQuote(cited.quote, m.Text) || p.ofItsAuthor(cited.quote, m, of) {
+		if m.Role != reverie.RoleUser || !reverie.VerifyQuote(cited.quote, m.Text) || !p.speaksOf(of, cited.quote, m) {
 			continue
 		}
 		e := reverie.Evidence{MessageID: m.ID, AuthorID: m.AuthorID, Author: m.Author, Quote: keptQuote(cited.quote, m.Text),
@@ -94,28 +94,86 @@ func (p *parser) leaks(c reverie.ObservedClaim) bool {
 	return false
 }
 
-// ofItsAuthor tells a quote in which somebody else speaks of themselves alone: "I
-// live in Berlin" says nothing of a person who did not write it. The quote may
-// still name the person, or mean them by another pronoun.
-func (p *parser) ofItsAuthor(quote string, m reverie.Message, of reverie.Observation) bool {
-	if of.Account == "" || of.Account == m.AuthorID {
-		return false
+// speaksOf tells whether a quote may speak of somebody. The whole of its clauses
+// is looked at, and of its sentences where those name nobody: of "I live in
+// Berlin" a model may have quoted "live in Berlin".
+//
+// A person's own words must not be about somebody else alone. Another's must not
+// be about that other alone: they name the person, or mean them by a pronoun.
+func (p *parser) speaksOf(of reverie.Observation, quote string, m reverie.Message) bool {
+	if of.Kind == reverie.EntityThing {
+		return true
 	}
-	text := textForm(quote)
-	if !firstPerson().MatchString(text) || otherPerson().MatchString(text) {
-		return false
-	}
-	for _, name := range append([]string{of.Subject}, p.cast.accounts[of.Account].names...) {
-		if len(places(text, name)) > 0 {
-			return false
+	clauses, sentences := quoted(quote, m.Text)
+	said := strings.Join(clauses, ", ")
+	if of.Account == m.AuthorID || of.Account == "" && p.cast.shows(m.AuthorID, reverie.NameKey(of.Subject)) {
+		if !ownWords(said) && !p.namesAnother(said, m.AuthorID) {
+			said = sentences
 		}
+		return ownWords(said) || !p.namesAnother(said, m.AuthorID)
 	}
-	return true
+	switch {
+	case p.names(said, of):
+		return true
+	case slices.ContainsFunc(clauses, ofItsAuthor):
+		return false
+	case otherPerson().MatchString(said), p.namesAnother(said, m.AuthorID):
+		return true
+	}
+	return !ofItsAuthor(sentences) || p.names(sentences, of)
 }
 
+// ownWords tells words in which somebody speaks of themselves, alone or not.
+func ownWords(text string) bool {
+	return firstPerson().MatchString(text) || together().MatchString(text)
+}
+
+// ofItsAuthor tells words in which somebody speaks of themselves alone.
+func ofItsAuthor(text string) bool {
+	return firstPerson().MatchString(text) && !otherPerson().MatchString(filler().ReplaceAllString(text, " "))
+}
+
+// names tells whether a text names a subject.
+func (p *parser) names(text string, of reverie.Observation) bool {
+	names := []string{of.Subject}
+	if a := p.cast.accounts[of.Account]; a != nil {
+		names = append(names, a.names...)
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return len(places(text, name)) > 0 })
+}
+
+// namesAnother tells whether a text names a person besides its author, or one who
+// shares the author's name.
+func (p *parser) namesAnother(text, author string) bool {
+	if p.people == nil {
+		var keys []string
+		for _, id := range p.cast.order {
+			keys = append(keys, p.cast.accounts[id].keys()...)
+		}
+		for _, s := range p.subjects {
+			if s.account == "" && s.kind != reverie.EntityThing {
+				keys = append(keys, reverie.NameKey(s.label))
+			}
+		}
+		p.people = newMentions(keys, p.cast.order)
+	}
+	return slices.ContainsFunc(p.people.find(text), func(key string) bool {
+		return key != author && !slices.Equal(p.cast.bearers(key), []string{author})
+	})
+}
+
+const (
+	wordBegins = `(?:^|[^\p{L}\p{N}_])`
+	wordEnds   = `(?:$|[^\p{L}\p{N}_])`
+)
+
 var (
-	firstPerson = onceRegexp(`(?:^|[^\p{L}\p{N}_])(?:i|i'm|i’m|im|me|my|mine|myself)(?:$|[^\p{L}\p{N}_])|我(?:[^们]|$)|俺(?:[^们]|$)|本人`)
-	otherPerson = onceRegexp(`(?:^|[^\p{L}\p{N}_])(?:he|him|his|she|her|hers|they|them|their|it|its|you|your|yours|we|us|our|who|whose|that|this|both)(?:$|[^\p{L}\p{N}_])|[他她它你您这那咱]|我们|俺们|大家|@`)
+	firstPerson = onceRegexp(wordBegins + `(?:i|i'm|i’m|im|me|my|mine|myself)` + wordEnds + `|我(?:[^们]|$)|俺(?:[^们]|$)|本人`)
+	together    = onceRegexp(wordBegins + `(?:we|us|our|ours)` + wordEnds + `|[我俺]们|咱`)
+	otherPerson = onceRegexp(wordBegins + `(?:he|him|his|she|her|hers|they|them|their|you|your|yours|we|us|our|who|whose|both|(?:this|that) (?:guy|girl|man|woman|person|one|kid))` + wordEnds +
+		`|[他她你您咱]|[我俺]们|[这那](?:个?人|位|家伙|小子|哥|姐)|大家|@`)
+	// filler is a "you" that means nobody.
+	filler = onceRegexp(wordBegins + `(?:you (?:know|see)|mind you|thank you)` + wordEnds + `|[你您]们?(?:也|都)?(?:知道|懂)`)
 )
 
 // aliases keeps those further names of an observation's subject that are proven,

@@ -3,6 +3,7 @@ package impression
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"reverie"
@@ -59,19 +60,60 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestOfItsAuthor asks whether words of one person may speak of another.
-func TestOfItsAuthor(t *testing.T) {
-	for message, may := range map[string]bool{
-		"I live in Berlin": false, "I'm a nurse": false, "my cat is ill": false, "我住在柏林": false, "俺是护士": false, "我的猫病了": false,
-		"lives in Berlin": true, "he told me that he lives in Berlin": true, "I think you live in Berlin": true, "we live in Berlin": true,
-		"I saw Alex in Berlin": true, "我觉得他住在柏林": true, "我们住在柏林": true, "我看见Alex在柏林": true, "住在柏林": true, "Imagine Berlin": true,
+// TestSpeaksOf asks whether words of one person may speak of another, given a
+// quote, and "..." for what the message holds around it.
+func TestSpeaksOf(t *testing.T) {
+	for _, subject := range []string{"Alex", "Kim"} { // one who writes here, one who is only spoken of
+		for text, may := range map[string]bool{
+			"I live in Berlin": false, "I'm a nurse": false, "my cat is ill": false, "我住在柏林": false, "俺是护士": false, "我的猫病了": false,
+			"lives in Berlin": true, "he told me that he lives in Berlin": true, "I think you live in Berlin": true, "we live in Berlin": true,
+			"I saw $who in Berlin": true, "我觉得他住在柏林": true, "我们住在柏林": true, "我看见$who在柏林": true, "住在柏林": true, "Imagine Berlin": true,
+			"I ...live in Berlin...": false, "我...住在柏林...": false, "I live in Berlin, you know": false, "I ...live in Berlin, you know...": false,
+			"you know I live in Berlin": false, "你知道我住在柏林": false, "I live in Berlin, it is cold": false, "I live in Berlin, that's nice": false,
+			"I moved, ...live in Berlin...": false, "I moved. ...Lives in Berlin...": true, "He moved, ...lives in Berlin...": true,
+			"I live in Porto, she ...lives in Berlin...": true, "I live in Porto, $who ...lives in Berlin...": true, "I saw $who yesterday, ...still lives in Berlin...": true,
+			"$who is my friend, ...I live in Berlin...": false, "I earn 3.5k, ...live in Berlin...": false,
+			"好久不见。我...住在柏林...": false, "好久不见。...住在柏林...": true,
+		} {
+			text = strings.ReplaceAll(text, "$who", subject)
+			quote := text
+			if parts := strings.Split(text, "..."); len(parts) == 3 {
+				quote = parts[1]
+			}
+			text = strings.ReplaceAll(text, "...", "")
+			w := newWorld(t)
+			b, c := w.question(w.talk("u2 Mia: "+text, "u1 Alex: hi", "u1 Alex: where is Kim"))
+			list, _ := observedIn(w, b, c, fmt.Sprintf(
+				`{"subject":%q,"kind":"person","confidence":1,"evidence":[{"message":1,"quote":%q}],"features":{"city":"Berlin"}}`, subject, quote))
+			if got := len(list) == 1; got != may {
+				t.Errorf("%q of %q, of %s: %v", quote, text, subject, got)
+			}
+		}
+	}
+}
+
+// TestSpeaksOfItself asks whether words of Lin may speak of Lin.
+func TestSpeaksOfItself(t *testing.T) {
+	for text, may := range map[string]bool{
+		"I live in Rome": true, "live in Rome now": true, "住在罗马": true, "Rome is lovely": true, "I live in Rome with Mia": true, "we live in Rome, Mia and Kim": true,
+		"Mia is my sister in Rome": true, "me and Mia live in Rome": true, "My city is Rome, Mia's too": true,
+		"Mia lives in Rome": false, "Mia住在罗马": false, "yesterday @Mia moved to Rome": false, "Kim lives in Rome": false, "Mia moved, ...lives in Rome...": false,
+		"I like tea. Mia ...lives in Rome...": false, "the other Lin lives in Rome": true, "Miami and Rome": true, "Porto and Rome": true,
 	} {
+		quote := text
+		if parts := strings.Split(text, "..."); len(parts) == 3 {
+			quote = parts[1]
+		}
+		text = strings.ReplaceAll(text, "...", "")
 		w := newWorld(t)
-		b, c := w.question(w.talk("u2 Mia: "+message, "u1 Alex: hi"))
-		list, _, _ := parse(b, c, w.loc, lines.Read(fmt.Sprintf(
-			`{"subject":"Alex","kind":"person","confidence":1,"evidence":[{"message":1,"quote":%q}],"features":{"city":"Berlin"}}`, message)))
+		w.night(w.talk("u9 Bob: hi", "u9 Bob: Kim plays chess", "u9 Bob: Kim plays chess, I say", "u9 Bob: Porto is big", "u9 Bob: Porto is big, yes"),
+			`{"subject":"Kim","kind":"person","confidence":1,"evidence":[{"message":2,"quote":"Kim plays chess"},{"message":3,"quote":"Kim plays chess"}],"impressions":["plays chess"]}`,
+			`{"subject":"Porto","kind":"thing","confidence":1,"evidence":[{"message":4,"quote":"Porto is big"},{"message":5,"quote":"Porto is big"}],"impressions":["is big"]}`)
+		b, c := w.question(w.talk("u1 Lin: "+text, "u2 Mia: hi"))
+		list, _ := observedIn(w, b, c, fmt.Sprintf(
+			`{"subject":"Lin","kind":"person","confidence":1,"evidence":[{"message":1,"quote":%q}],"features":{"city":"Rome"}}`, quote))
 		if got := len(list) == 1; got != may {
-			t.Errorf("%q of another: %v", message, got)
+			t.Errorf("%q of %q: %v", quote, text, got)
 		}
 	}
 }
