@@ -94,7 +94,7 @@ func TestValidateIgnoresOrder(t *testing.T) {
 		for _, l := range lines {
 			text += l + "\n"
 		}
-		v := validate(f, open, llm.Response{Text: text, Finish: llm.FinishStop}, true)
+		v := newDesk(Request{}).validate(f, open, llm.Response{Text: text, Finish: llm.FinishStop}, true)
 		out := fmt.Sprint(v.again)
 		for _, c := range open {
 			out += fmt.Sprintf("%+v", c.Candidate)

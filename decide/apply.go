@@ -24,11 +24,12 @@ func (o outcome) or(e *entry) outcome {
 
 // Why steps on facts wait for a person.
 const (
-	heldUnquoted = "new statements that contradict memories, without a quoted message"
-	heldFrozen   = "new statements that concern memories whose deletion waits for a person"
-	heldPending  = "new statements that contradict others of the same batch, without a quoted message"
-	heldRestated = "new statements that contradict what others of the same batch say again"
-	heldUnknown  = "new statements that could not be compared with what the group remembers"
+	heldUnquoted  = "new statements that contradict memories, without a quoted message"
+	heldFrozen    = "new statements that concern memories whose deletion waits for a person"
+	heldPending   = "new statements that contradict others of the same batch, without a quoted message"
+	heldRestated  = "new statements that contradict what others of the same batch say again"
+	heldRewritten = "new statements that would leave little of memories, without a quoted message"
+	heldUnknown   = "new statements that could not be compared with what the group remembers"
 )
 
 // enact changes the plan by what becomes of a fact. It returns that as it came
@@ -93,26 +94,23 @@ func (e *entry) known(f *fact) {
 	}
 }
 
-// update gives the target a statement that says both. Where it says that
-// already, or another memory does, that is supported instead.
+// update gives the target a statement that says both. It takes the place of most
+// of what the target says only by a quoted message.
 func (d *desk) update(f *fact, o outcome) (outcome, *entry) {
-	hash := reverie.ContentHash(o.merged)
-	if same := d.says(hash); same != nil {
-		o.action, o.target = reverie.DecisionNone, same
-		d.support(same, f.line, f.Line)
-		return o, same
-	}
-	if o.target.frozen {
-		return d.hold(f, o, heldFrozen, 0)
-	}
 	e := o.target
+	switch {
+	case e.frozen:
+		return d.hold(f, o, heldFrozen, 0)
+	case !f.Quoted && 2*overlap(e.step.Statement, o.merged) < 1:
+		return d.hold(f, o, heldRewritten, 0)
+	}
 	tags := reverie.CleanTags(slices.Concat(e.step.Tags, f.Tags))
 	if e.action == "" || e.action == reverie.ActionKeep {
 		tags = reverie.CleanTags(slices.Concat(e.head.Tags, f.Tags))
 		d.touch(e, f.line, reverie.ActionUpdate)
 		e.id = reverie.NewID()
 	}
-	e.step.Statement, e.step.ContentHash, e.step.Tags = o.merged, hash, tags
+	e.step.Statement, e.step.ContentHash, e.step.Tags = o.merged, reverie.ContentHash(o.merged), tags
 	if e.action == reverie.ActionUpdate {
 		e.step.Reason = o.reason
 	}

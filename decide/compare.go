@@ -43,7 +43,7 @@ func (r *round) compare(ctx context.Context, f *fact, near []candidate, d *rever
 		if err != nil {
 			return "", err
 		}
-		v := validate(f, open, resp, len(again) > 0)
+		v := r.validate(f, open, resp, len(again) > 0)
 		for _, note := range v.notes {
 			r.Log.Warn("part of a comparison skipped", "group_id", r.req.GroupID, "run_id", r.req.RunID, "chunk", r.req.ChunkNo, "reason", note)
 		}

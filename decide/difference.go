@@ -48,11 +48,6 @@ func marks(statement string) []mark {
 	return found
 }
 
-// figures are the marks that a statement can invent: all but negation.
-func figures(statement string) []mark {
-	return figuresOf(reverie.Simplify(reverie.Fold(statement)))
-}
-
 // difference returns the marks that stand in one of two statements only.
 func difference(a, b string) []mark {
 	in, of := marks(a), marks(b)
@@ -67,6 +62,11 @@ func missing(wanted, others []mark) (list []mark) {
 		}
 	}
 	return list
+}
+
+// shared returns those of the marks that have a like among the others.
+func shared(list, others []mark) []mark {
+	return slices.DeleteFunc(slices.Clone(list), func(m mark) bool { return !slices.ContainsFunc(others, m.like) })
 }
 
 // like tells whether two marks may mean the same: 8:00 is eight in the morning or

@@ -153,9 +153,6 @@ func (r *round) decide(ctx context.Context, i int) error {
 func (r *round) rule(i int, o outcome, rule ruling) {
 	target := o.target
 	o, rule.says = r.enact(&r.facts[i], o)
-	if o.action == reverie.DecisionNone { // an update may come to another memory, that says it already
-		target = o.target
-	}
 	if target != nil && target.head != nil {
 		rule.TargetID = target.head.ID
 	}

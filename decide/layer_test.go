@@ -24,11 +24,9 @@ func TestRelations(t *testing.T) {
 		"duplicate": {[]string{"c1 duplicate", "c2 unrelated"}, []string{"keep Tea is liked by Maya."}, "NONE compared 1"},
 		"update": {[]string{"c1 unrelated", "c2 update Tea of all sorts is drunk by Lin and liked by Maya."},
 			[]string{"update Tea is drunk by Lin. => Tea of all sorts is drunk by Lin and liked by Maya."}, "UPDATE compared 1"},
-		"conflict":         {[]string{"c1 conflict", "c2 unrelated"}, []string{"delete Tea is liked by Maya.", "create => Tea is what Maya likes."}, "DELETE+ADD compared 1"},
-		"unrelated":        {[]string{"c2 unrelated", "c1 unrelated"}, []string{"create => Tea is what Maya likes."}, "ADD compared 1"},
-		"all at once":      {[]string{"c2 duplicate", "c1 conflict"}, []string{"keep Tea is drunk by Lin."}, "NONE compared 1"},
-		"updated to same":  {[]string{"c1 update Tea is liked, by Maya", "c2 unrelated"}, []string{"keep Tea is liked by Maya."}, "NONE compared 1"},
-		"updated to other": {[]string{"c1 update tea is drunk by Lin", "c2 unrelated"}, []string{"keep Tea is drunk by Lin."}, "NONE compared 1"},
+		"conflict":    {[]string{"c1 conflict", "c2 unrelated"}, []string{"delete Tea is liked by Maya.", "create => Tea is what Maya likes."}, "DELETE+ADD compared 1"},
+		"unrelated":   {[]string{"c2 unrelated", "c1 unrelated"}, []string{"create => Tea is what Maya likes."}, "ADD compared 1"},
+		"all at once": {[]string{"c2 duplicate", "c1 conflict"}, []string{"keep Tea is drunk by Lin."}, "NONE compared 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, "Tea is liked by Maya.", "Tea is drunk by Lin.", "Coffee is not.")

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"reverie"
@@ -31,14 +33,14 @@ type verdict struct {
 // valid verdict. Lines on other handles are dropped. A verdict that passes over a
 // differing number, weekday or negation must be said twice, with the difference
 // before the model's eyes; warned says that it was, by the question before.
-func validate(f *fact, open []*candidate, resp llm.Response, warned bool) (v validation) {
+func (d *desk) validate(f *fact, open []*candidate, resp llm.Response, warned bool) (v validation) {
 	verdicts, broken := map[string]verdict{}, map[string]string{}
 	if whole := unusable(resp); whole != "" {
 		for _, c := range open {
 			broken[c.handle] = whole
 		}
 	} else {
-		v.notes = readVerdicts(f, open, resp.Text, verdicts, broken)
+		v.notes = d.readVerdicts(f, open, resp.Text, verdicts, broken)
 	}
 	for _, c := range open {
 		given, ok := verdicts[c.handle]
@@ -105,7 +107,7 @@ func unusable(resp llm.Response) string {
 
 // readVerdicts sorts the lines of an answer by handle. Of several lines on one
 // handle all must be valid and say the same.
-func readVerdicts(f *fact, open []*candidate, text string, verdicts map[string]verdict, broken map[string]string) (notes []string) {
+func (d *desk) readVerdicts(f *fact, open []*candidate, text string, verdicts map[string]verdict, broken map[string]string) (notes []string) {
 	known := map[string]*candidate{}
 	for _, c := range open {
 		known[c.handle] = c
@@ -122,7 +124,7 @@ func readVerdicts(f *fact, open []*candidate, text string, verdicts map[string]v
 			continue
 		}
 		if err == nil {
-			err = checkMerged(f, c, given)
+			err = d.checkMerged(f, c, given)
 		}
 		before, twice := verdicts[handle]
 		switch {
@@ -173,17 +175,36 @@ func readVerdict(l lines.Line) (handle string, v verdict, err error) {
 	return handle, v, nil
 }
 
-// checkMerged holds a merged statement to the rules of statements, and to saying
-// nothing that neither of the two says.
-func checkMerged(f *fact, c *candidate, v verdict) error {
+// checkMerged holds a merged statement to the rules of statements, and to what the
+// two say: all that both do, and nothing that neither does.
+func (d *desk) checkMerged(f *fact, c *candidate, v verdict) error {
 	if v.relation != reverie.RelationUpdate {
 		return nil
 	}
 	if broken := (*reverie.StatementError)(nil); errors.As(reverie.CheckStatement(v.merged), &broken) {
 		return fmt.Errorf("the merged statement is refused (%s): %s", broken.Rule, broken.Detail)
 	}
-	if invented := missing(figures(v.merged), append(marks(f.Statement), marks(c.Statement)...)); len(invented) > 0 {
+	switch d.says(reverie.ContentHash(v.merged)) {
+	case nil:
+	case c.entry:
+		return errors.New("the merged statement says no more than the memory; if it need not, this is a duplicate")
+	default:
+		return errors.New("another memory says the merged statement already")
+	}
+	ours, theirs, merged := marks(f.Statement), marks(c.Statement), marks(v.merged)
+	invented := slices.DeleteFunc(missing(merged, slices.Concat(ours, theirs)), func(m mark) bool { return headcount.MatchString(m.text) })
+	if len(invented) > 0 {
 		return fmt.Errorf("the merged statement has %s, which stands in neither of the two", invented[0])
+	}
+	if lost := missing(shared(ours, theirs), merged); len(lost) > 0 {
+		return fmt.Errorf("the merged statement lacks %s, which both of the two have", lost[0])
+	}
+	if 2*overlap(v.merged, f.Statement+" "+c.Statement) < 1 {
+		return errors.New("the merged statement mostly stands in neither of the two")
 	}
 	return nil
 }
+
+// headcount finds what a merged statement may count: the two or three that it
+// brings together.
+var headcount = regexp.MustCompile(`^(?:two|three|[两二三][个位名人]?)$`)
