@@ -232,12 +232,31 @@ func TestReplacementWithoutAQuote(t *testing.T) {
 	}
 }
 
+// TestReplacementOfWhatHasMoved lets neither half of a held pair pass.
+func TestReplacementOfWhatHasMoved(t *testing.T) {
+	c := newComparing(t, "Tea is liked.", "Milk is drunk.", "Go is played.")
+	c.verdicts["Tea is out."] = "conflict"
+	c.say(evening.Add(-2*day), "never mind")
+	c.model.Script(llmtest.Text(`{"action":"create","statement":"Tea is out.","evidence":[1]}`))
+	held := c.evolve()
+	c.say(evening.Add(-day), "change Tea is liked. => Tea is liked by all.")
+	c.evolve()
+	res, err := c.approve(held.RunID)
+	if err != nil || len(res.Changes) != 0 || len(res.Refusals) != 2 {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if got := c.active(); !slices.Equal(got, []string{"Go is played. v1", "Milk is drunk. v1", "Tea is liked by all. v2"}) {
+		t.Errorf("active %q", got)
+	}
+}
+
 // TestReplacementsAreMassChange counts what comparisons rewrite and delete with
 // what the model does, and holds all of it.
 func TestReplacementsAreMassChange(t *testing.T) {
 	c := newComparing(t, "Tea is liked.", "Milk is drunk.", "Go is played.")
-	c.verdicts = map[string]string{"Tea is out.": "conflict", "Milk is fresh.": "update Milk is drunk fresh.", "Go is over.": "conflict"}
-	c.say(evening.Add(-day), "note Tea is out.", "note Milk is fresh.", "note Go is over.", "note Birds sing.")
+	c.verdicts = map[string]string{"Tea is out.": "conflict", "Milk is fresh.": "update Milk is drunk fresh.", "Go is over.": "conflict",
+		"Birds are heard.": "update Birds sing and are heard."}
+	c.say(evening.Add(-day), "note Tea is out.", "note Milk is fresh.", "note Go is over.", "note Birds sing.", "note Birds are heard.")
 	res := c.evolve()
 	if res.Status != reverie.RunHeld || res.Stats.Held != 6 || res.Stats.Created != 0 {
 		t.Fatalf("%s, held %q, stats %+v", res.Status, res.Held, res.Stats)
@@ -246,10 +265,26 @@ func TestReplacementsAreMassChange(t *testing.T) {
 	if _, err := c.approve(res.RunID); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.active(); !slices.Equal(got, []string{"Birds sing. v1", "Go is over. v1", "Milk is drunk fresh. v2", "Tea is out. v1"}) {
+	if got := c.active(); !slices.Equal(got, []string{"Birds sing and are heard. v1", "Go is over. v1", "Milk is drunk fresh. v2", "Tea is out. v1"}) {
 		t.Errorf("active %q", got)
 	}
 	c.want(`select count(*) from decisions where run_id = (select run_id from held_plans) and memory_id is null`, "0")
+}
+
+// TestMassChangeDropsSupport of a memory whose deletion waits, and cites no
+// message for it.
+func TestMassChangeDropsSupport(t *testing.T) {
+	c := newComparing(t, "Tea is liked.", "Milk is drunk.", "Go is played.")
+	c.say(evening.Add(-day), "forget Tea is liked.", "note Tea is what we like.", "drop Milk is drunk.", "drop Go is played.", "note Birds sing.")
+	c.pipe.Limits.HoldMin = 1
+	res := c.evolve()
+	if res.Status != reverie.RunHeld || res.Stats.Held != 4 || res.Stats.Cited != 3 || res.Stats.Considered != 2 {
+		t.Fatalf("%s, held %q, stats %+v", res.Status, res.Held, res.Stats)
+	}
+	if _, err := c.approve(res.RunID); err != nil {
+		t.Fatal(err)
+	}
+	c.want(`select action, memory_id is null from decisions where run_id = (select run_id from held_plans) order by 1`, "ADD|false", "NONE|true")
 }
 
 // TestFullGroupStillLearns takes updates and support where there is no room for

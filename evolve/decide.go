@@ -28,9 +28,9 @@ func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, er
 	for _, dropped := range result.Dropped {
 		plan.Refusals = append(plan.Refusals, c.accepted[dropped.Line].refusal(dropped.Rule, dropped.Detail))
 	}
-	plan.Outcomes = outcomes(s, plan)
 	plan.HeldReason = heldReason(c, result)
 	holdMassChange(&plan, r.stats, s.state.Heads, r.Limits)
+	plan.Outcomes = outcomes(s, plan)
 	return plan, nil
 }
 

@@ -46,6 +46,12 @@ func checkInvariants(t testing.TB, s *sheet, plan reverie.Plan) {
 		if plan.Outcomes[m.ID] == "" {
 			t.Errorf("message %s has no outcome", m.ID)
 		}
+		cites := func(st reverie.Step) bool {
+			return slices.ContainsFunc(st.Evidence, func(e reverie.Evidence) bool { return e.MessageID == m.ID })
+		}
+		if cited := slices.ContainsFunc(slices.Concat(plan.Steps, plan.Held), cites); cited != (plan.Outcomes[m.ID] == reverie.OutcomeCited) {
+			t.Errorf("message %s is %s", m.ID, plan.Outcomes[m.ID])
+		}
 	}
 	for _, st := range append(slices.Clone(plan.Steps), plan.Held...) {
 		if err := soundStep(s, st); err != nil {

@@ -69,12 +69,12 @@ func runDecisions(ctx context.Context, t *tx, groupID, runID string) ([]reverie.
 }
 
 const insertDecisionsQuery = `
-	insert into decisions (` + decisionColumns + `)
+	insert into decisions (` + decisionColumns + `, planned_id)
 	select $1, $2::uuid, $3::int, u.no, u.kind, u.statement, u.hash, u.action, u.basis, u.target_id, u.memory_id, u.reason,
-		u.candidates, u.model, u.prompt, u.sha256, u.calls, $4::timestamptz
+		u.candidates, u.model, u.prompt, u.sha256, u.calls, $4::timestamptz, u.planned_id
 	from unnest($5::int[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::uuid[], $12::uuid[], $13::text[],
-			$14::jsonb[], $15::text[], $16::text[], $17::text[], $18::int[])
-		as u (no, kind, statement, hash, action, basis, target_id, memory_id, reason, candidates, model, prompt, sha256, calls)`
+			$14::jsonb[], $15::text[], $16::text[], $17::text[], $18::int[], $19::uuid[])
+		as u (no, kind, statement, hash, action, basis, target_id, memory_id, reason, candidates, model, prompt, sha256, calls, planned_id)`
 
 // checkDecisions refuses decisions that no plan may hold, before anything is
 // locked.
@@ -90,24 +90,24 @@ func checkDecisions(list []reverie.Decision) error {
 }
 
 // insertDecisions writes why each fact of a plan became what it is, after the
-// versions that the decisions name. A version that is held is none yet: approving
-// it names it, see approvedQuery.
+// versions that the decisions name. A version that is held is none yet, nor does a
+// plan that is held whole support any: approving it names it, see approvedQuery.
 func insertDecisions(ctx context.Context, t *tx, plan reverie.Plan, at time.Time) error {
 	if len(plan.Decisions) == 0 {
 		return nil
 	}
-	held := map[string]bool{"": true}
+	held := map[string]bool{}
 	for _, st := range plan.Held {
 		held[st.MemoryID] = true
 	}
-	written := func(id string) *string {
-		if held[id] {
+	named := func(id string, not bool) *string {
+		if id == "" || not {
 			return nil
 		}
 		return &id
 	}
 	var numbers, calls pq.Int64Array
-	var targets, ids []*string
+	var targets, ids, planned []*string
 	texts := make([]pq.StringArray, 10)
 	for _, d := range plan.Decisions {
 		candidates, err := candidatesJSON(d.Candidates)
@@ -115,14 +115,15 @@ func insertDecisions(ctx context.Context, t *tx, plan reverie.Plan, at time.Time
 			return err
 		}
 		numbers, calls = append(numbers, int64(d.No)), append(calls, int64(d.Calls))
-		targets, ids = append(targets, written(d.TargetID)), append(ids, written(d.MemoryID))
+		targets, planned = append(targets, named(d.TargetID, held[d.TargetID])), append(planned, named(d.MemoryID, false))
+		ids = append(ids, named(d.MemoryID, plan.HeldAll || held[d.MemoryID]))
 		for i, v := range []string{string(d.Kind), storable(d.Statement), d.ContentHash, string(d.Action), string(d.Basis),
 			storable(d.Reason), candidates, d.Model, d.PromptVersion, d.PromptSHA256} {
 			texts[i] = append(texts[i], v)
 		}
 	}
 	_, err := t.exec(ctx, insertDecisionsQuery, plan.GroupID, plan.RunID, plan.ChunkNo, at, numbers, texts[0], texts[1], texts[2],
-		texts[3], texts[4], pq.Array(targets), pq.Array(ids), texts[5], texts[6], texts[7], texts[8], texts[9], calls)
+		texts[3], texts[4], pq.Array(targets), pq.Array(ids), texts[5], texts[6], texts[7], texts[8], texts[9], calls, pq.Array(planned))
 	return err
 }
 
@@ -138,15 +139,12 @@ func candidatesJSON(list []reverie.Candidate) (string, error) {
 }
 
 // approvedQuery marks a held plan as approved, adds the refused lines to its
-// chunk, and names the versions that its decisions led to in the end: that of the
-// same statement, or the target's next one. A fact that was skipped led to none.
+// chunk, and lets its decisions name the versions that they led to in the end.
 const approvedQuery = `with plan as (
 		update held_plans set status = 'approved' where group_id = $1 and run_id = $2 and chunk_no = $3),
 	named as (
-		update decisions d set memory_id = u.memory_id
-		from unnest($5::uuid[], $6::text[], $7::uuid[]) as u (memory_id, content_hash, head_id)
-		where d.group_id = $1 and d.run_id = $2 and d.chunk_no = $3 and d.memory_id is null and d.action <> 'SKIP'
-			and (d.content_hash = u.content_hash or d.action in ('UPDATE', 'NONE') and d.target_id = u.head_id))
+		update decisions set memory_id = planned_id
+		where group_id = $1 and run_id = $2 and chunk_no = $3 and memory_id is null and planned_id = any ($5::uuid[]))
 	update run_chunks set refusals = refusals || $4::jsonb where group_id = $1 and run_id = $2 and chunk_no = $3`
 
 // setApproved is [approvedQuery] for the steps that were applied.
@@ -155,19 +153,15 @@ func setApproved(ctx context.Context, t *tx, held reverie.HeldPlan, steps []reve
 	if err != nil {
 		return err
 	}
-	var ids, hashes pq.StringArray
-	var heads []*string
+	ids := pq.StringArray{}
 	for _, st := range steps {
-		if st.Action != reverie.ActionCreate && st.Action != reverie.ActionUpdate {
-			continue
+		switch st.Action {
+		case reverie.ActionCreate, reverie.ActionUpdate:
+			ids = append(ids, st.MemoryID)
+		case reverie.ActionKeep:
+			ids = append(ids, st.Head.MemoryID)
 		}
-		ids, hashes = append(ids, st.MemoryID), append(hashes, st.ContentHash)
-		var head *string
-		if st.Action == reverie.ActionUpdate {
-			head = &st.Head.MemoryID
-		}
-		heads = append(heads, head)
 	}
-	_, err = t.exec(ctx, approvedQuery, held.GroupID, held.RunID, held.ChunkNo, refusals, ids, hashes, pq.Array(heads))
+	_, err = t.exec(ctx, approvedQuery, held.GroupID, held.RunID, held.ChunkNo, refusals, ids)
 	return err
 }

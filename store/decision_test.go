@@ -132,16 +132,18 @@ func TestApprovalNamesWhatItMade(t *testing.T) {
 		decided(1, reverie.DecisionReplace, reverie.BasisCompared, "meets on Saturday", friday.ID, saturday.MemoryID),
 		decided(2, reverie.DecisionUpdate, reverie.BasisCompared, "likes black tea", tea.ID, green.MemoryID),
 		decided(3, reverie.DecisionNone, reverie.BasisCompared, "has cats, two", cats.ID, cats.ID),
-		decided(4, reverie.DecisionHold, reverie.BasisFallback, "owns a dog", "", ""),
+		decided(4, reverie.DecisionHold, reverie.BasisFallback, "owns a dog", "", dog.MemoryID),
 		decided(5, reverie.DecisionSkip, reverie.BasisFallback, "owns a dog", "", ""),
 		decided(6, reverie.DecisionUpdate, reverie.BasisCompared, "plays fast chess", chess.ID, dull.MemoryID),
 		decided(7, reverie.DecisionNone, reverie.BasisHash, "meets on Saturday", saturday.MemoryID, saturday.MemoryID),
 		decided(8, reverie.DecisionNone, reverie.BasisCompared, "is fond of black tea", tea.ID, green.MemoryID),
-		decided(9, reverie.DecisionHold, reverie.BasisCompared, "hates tea", tea.ID, ""),
+		decided(9, reverie.DecisionHold, reverie.BasisCompared, "hates tea", tea.ID, reverie.NewID()),
+		decided(10, reverie.DecisionUpdate, reverie.BasisCompared, "meets on Saturdays at 8", saturday.MemoryID, saturday.MemoryID),
 	}
 	must(w.Apply(ctx, w.lease, plan))(t)
-	want := []string{"1.1 DELETE+ADD [meets on Friday] []", "1.2 UPDATE [likes tea] []", "1.3 NONE [has two cats] [has two cats]",
-		"1.4 HOLD [] []", "1.5 SKIP [] []", "1.6 UPDATE [plays chess] []", "1.7 NONE [] []", "1.8 NONE [likes tea] []", "1.9 HOLD [likes tea] []"}
+	want := []string{"1.1 DELETE+ADD [meets on Friday] []", "1.2 UPDATE [likes tea] []", "1.3 NONE [has two cats] []",
+		"1.4 HOLD [] []", "1.5 SKIP [] []", "1.6 UPDATE [plays chess] []", "1.7 NONE [] []", "1.8 NONE [likes tea] []", "1.9 HOLD [likes tea] []",
+		"1.10 UPDATE [] []"}
 	if diff := cmp.Diff(want, decisionRows(t)); diff != "" {
 		t.Fatalf("held (-want +got):\n%s", diff)
 	}
@@ -153,7 +155,8 @@ func TestApprovalNamesWhatItMade(t *testing.T) {
 	refusal := reverie.Refusal{Line: 6, Action: "update", Rule: "stale", Detail: "it has moved"}
 	must(w.ApplyHeld(ctx, w.lease, held, held.Steps[:5], []reverie.Refusal{refusal}))(t)
 	want[0], want[1] = "1.1 DELETE+ADD [meets on Friday] [meets on Saturday]", "1.2 UPDATE [likes tea] [likes green and black tea]"
-	want[7] = "1.8 NONE [likes tea] [likes green and black tea]"
+	want[2], want[7] = "1.3 NONE [has two cats] [has two cats]", "1.8 NONE [likes tea] [likes green and black tea]"
+	want[9] = "1.10 UPDATE [] [meets on Saturday]"
 	want[3], want[6] = "1.4 HOLD [] [owns a dog]", "1.7 NONE [] [meets on Saturday]"
 	if diff := cmp.Diff(want, decisionRows(t)); diff != "" {
 		t.Errorf("approved (-want +got):\n%s", diff)
@@ -167,15 +170,15 @@ func TestApprovalNamesWhatItMade(t *testing.T) {
 	}
 }
 
-// A line that is held by itself, and approved later, is found by what it says;
-// another chunk's decision on the same words is left alone.
+// A line that is held by itself, and approved later, is named; another chunk's
+// decision on the same words is left alone.
 func TestApprovalOfOneLine(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	ids := w.messages(2)
 	run := w.chunk("", 1, ids[:1])
 	first := consumeAll(run, ids[:1])
-	first.Decisions = []reverie.Decision{decided(1, reverie.DecisionHold, reverie.BasisFallback, "owns a dog", "", "")}
+	first.Decisions = []reverie.Decision{decided(1, reverie.DecisionSkip, reverie.BasisFallback, "owns a dog", "", "")}
 	must(w.Apply(ctx, w.lease, first))(t)
 	w.chunk(run, 2, ids[1:])
 	plan, dog := consumeAll(run, ids[1:]), create("owns a dog")
@@ -184,7 +187,7 @@ func TestApprovalOfOneLine(t *testing.T) {
 	must(w.Apply(ctx, w.lease, plan))(t)
 	held := must(w.Run(ctx, group, run))(t).Held[0]
 	must(w.ApplyHeld(ctx, w.lease, held, held.Steps, nil))(t)
-	if diff := cmp.Diff([]string{"1.1 HOLD [] []", "2.1 HOLD [] [owns a dog]"}, decisionRows(t)); diff != "" {
+	if diff := cmp.Diff([]string{"1.1 SKIP [] []", "2.1 HOLD [] [owns a dog]"}, decisionRows(t)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -27,6 +27,7 @@ create table decisions (
     basis          text        not null,
     target_id      uuid,                 -- the version that it acts on
     memory_id      uuid,                 -- the version that says it now
+    planned_id     uuid,                 -- the same, as planned: it may wait for a person
     reason         text        not null default '',
     candidates     jsonb       not null default '[]',
     model          text        not null default '',
@@ -43,6 +44,7 @@ create table decisions (
     constraint decisions_basis check (basis in ('hash', 'none', 'shown', 'compared', 'fallback'))
 );
 create index decisions_memory on decisions (group_id, memory_id) where memory_id is not null;
+create index decisions_target on decisions (group_id, target_id) where target_id is not null;
 
 -- What befell a version, for whoever asks why a memory says what it says.
 create index memory_change_log_memory on memory_change_log (group_id, memory_id);
