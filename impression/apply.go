@@ -96,8 +96,12 @@ func (s *sheet) outcomes(cited map[string]reverie.Outcome) map[string]reverie.Ou
 func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
 	st := r.stats
 	st.Created += len(plan.Creates)
-	st.Updated += len(updated(plan))
-	st.Postponed += len(plan.Postponed)
+	st.Updated += len(plan.Heads) // each under the entity that it is read as
+	for _, o := range plan.Postponed {
+		if len(o.Continues) == 0 { // counted when it began to wait
+			st.Postponed++
+		}
+	}
 	st.Refused += len(plan.Refusals)
 	st.Chunks++
 	for _, o := range plan.Outcomes {
@@ -111,24 +115,6 @@ func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
 		}
 	}
 	return st
-}
-
-// updated are the known entities that a plan writes to.
-func updated(plan reverie.EntityPlan) map[string]bool {
-	created, ids := map[string]bool{}, map[string]bool{}
-	for _, e := range plan.Creates {
-		created[e.ID] = true
-	}
-	for _, n := range plan.Names {
-		ids[n.EntityID] = true
-	}
-	for _, step := range plan.Claims {
-		ids[step.Claim.EntityID] = true
-	}
-	for id := range created {
-		delete(ids, id)
-	}
-	return ids
 }
 
 // apply writes the plan, in one transaction with the messages' uses and the

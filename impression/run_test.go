@@ -55,6 +55,37 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestCountsOfMerged counts those that are read as one once.
+func TestCountsOfMerged(t *testing.T) {
+	s := newStage(t)
+	both := []line{{"u1:Ann", "I live in Porto"}, {"u2:Ben", "I live in Rome"}}
+	s.say(evening.Add(-2*day), both...)
+	if res := s.observe(); res.Stats.Created != 2 || res.Stats.Updated != 0 {
+		t.Errorf("%+v", res.Stats)
+	}
+	ids := s.rows(`select entity_id from entities order by subject`)
+	must(second(s.store.MergeEntities(s.Context(), s.group, ids[0], ids[1], "one person")))(t)
+	s.say(evening.Add(-day), both...)
+	if res := s.observe(); res.Stats.Created != 0 || res.Stats.Updated != 1 {
+		t.Errorf("%+v", res.Stats)
+	}
+}
+
+// TestCountsOfWaiting counts what waits when it begins to, and not when more of the
+// same comes.
+func TestCountsOfWaiting(t *testing.T) {
+	s := newStage(t)
+	s.say(evening.Add(-4*day), line{"u1:Alex", "I like jazz"}, line{"u2:Alex", "I like rock"})
+	s.observe()
+	for i, text := range []string{"Alex lives in Porto", "Alex likes tea", "Alex likes chess"} {
+		s.say(evening.Add(time.Duration(i-3)*day), line{"u3:Bo", text})
+		if res := s.observe(); res.Stats.Postponed != max(1-i, 0) {
+			t.Errorf("night %d: %+v", i+1, res.Stats)
+		}
+	}
+	s.want(`select status, count(*) from entity_observations group by 1 order by 1`, "continued|2", "waiting|1")
+}
+
 // TestKnown shows what is known, strongest first, and dates across the change to
 // summer time in the group's zone.
 func TestKnown(t *testing.T) {
