@@ -226,23 +226,34 @@ func (c *cast) shows(id, key string) bool {
 	return a != nil && slices.ContainsFunc(a.names, func(name string) bool { return reverie.NameKey(name) == key })
 }
 
-// proves tells whether a quote says that a subject is called by an alias.
+// proves tells whether a message that is quoted says that a subject is called by an
+// alias.
 func (p *parser) proves(e reverie.Evidence, alias string, o reverie.Observation) bool {
-	text := textForm(e.Quote)
+	at := slices.IndexFunc(p.messages, func(m reverie.Message) bool { return m.ID == e.MessageID })
+	if at < 0 {
+		return false
+	}
 	own := o.Account != "" && e.AuthorID == o.Account
 	subjects := []string{o.Subject}
 	if a := p.cast.accounts[o.Account]; a != nil {
 		subjects = append(subjects, a.names...)
 	}
+	text := textForm(p.messages[at].Text) // a quote may end before the words that deny it
 	for _, at := range places(text, alias) {
-		before, after := text[:at[0]], text[at[1]:]
-		if own && ownCue().MatchString(before) {
+		before, after := text[max(0, at[0]-besideName):at[0]], text[at[1]:min(len(text), at[1]+besideName)]
+		if cue := ownCue().FindStringIndex(before); own && cue != nil && !denied().MatchString(before[:cue[0]]) && endsName().MatchString(strings.TrimPrefix(after, "吧")) {
 			return true
 		}
 		for _, subject := range subjects {
-			for _, s := range places(text, subject) {
-				switch {
-				case s[1] <= at[0] && calls(text[s[1]:at[0]], after), s[0] >= at[1] && calls(text[at[1]:s[0]], text[s[1]:]):
+			if names := places(before, subject); len(names) > 0 {
+				s := names[len(names)-1]
+				if calls(before[:s[0]], before[s[1]:], after) {
+					return true
+				}
+			}
+			if names := places(after, subject); len(names) > 0 {
+				s := names[0]
+				if calls(before, after[:s[0]], after[s[1]:]) {
 					return true
 				}
 			}
@@ -251,13 +262,19 @@ func (p *parser) proves(e reverie.Evidence, alias string, o reverie.Observation)
 	return false
 }
 
-// calls tells whether the words between two names make them names of one.
-func calls(between, after string) bool {
-	between = strings.TrimSpace(between)
-	if between == "(" {
+// besideName is how many bytes on either side of a name tell what it is.
+const besideName = 400
+
+// calls tells whether the words before, between and after two names make them
+// names of one.
+func calls(before, between, after string) bool {
+	if denied().MatchString(before) {
+		return false
+	}
+	if between = strings.TrimSpace(between); between == "(" {
 		return strings.HasPrefix(strings.TrimSpace(after), ")")
 	}
-	return betweenCue().MatchString(between)
+	return betweenCue().MatchString(between) && endsName().MatchString(after)
 }
 
 const cueQuote = `["'“”‘’「『《]?`
@@ -266,6 +283,15 @@ var (
 	// ownCue ends where somebody is about to say their own name.
 	ownCue = onceRegexp(`(?:(?:^|[^\p{L}\p{N}])(?:(?:just |please |you can |you may )?call me|i(?:'m| am|’m) (?:also )?(?:called|known as|named)|i go by|(?:my|the) (?:real |full |first |last |old |new |other )?(?:nick|user)?name(?: is|'s|’s| was)|name's|aka|a\.k\.a\.?|(?:i )?(?:renamed|changed my (?:nick)?name)(?: myself)? to)|` +
 		`(?:叫|喊|称呼|管)我|我(?:的|现在|以后|就|也|大名|真名|本名|以前|改)*(?:叫做?|名叫|姓名是|名字(?:是|叫)|昵称(?:是|叫)|网名(?:是|叫)|外号(?:是|叫)|小名(?:是|叫)|改名(?:叫|为|成)?)|改名(?:叫|为|成))\s*:?\s*` + cueQuote + `$`)
+	// denied ends what stands before a cue that is denied in the same clause.
+	denied = onceRegexp(`(?:` + wordBegins + `(?:not|never|nobody|stop|dont|doesnt|didnt|wont|cant|\p{L}+n['’]t)` + wordEnds + `|别(?:[^人]|$)|不(?:[要许准用必想是可该应会]|$)|[没勿甭谁])[^,.;!?，。；！？]*$`)
+	// endsName begins what may stand behind a name that is said to be one: the end,
+	// or a word that goes on. What else follows may be more of the name, its
+	// possession ("Kay's brother", 小红的哥哥), or a question.
+	endsName = onceRegexp(`^["'”’」』》]?(?:\s*(?:$|[,.;!)，。；！、~…]|[^\p{L}\p{N}\s'’?？_-])|` +
+		`\s+(?:is|was|are|and|or|but|who|has|had|in|at|on|from|for|to|when|while|because|since|as|by|if|now|here|too|again|instead|please|pls|ok|okay|thanks|everyone|everybody|all|` +
+		`lives?|lived|likes?|moved|works?|worked|says?|said|will|would|can|does|did|came|comes|went|goes)` + wordEnds + `|` +
+		`\s*(?:[了啊呀呢哦嘛啦哈哇噢也都是还又就]|好了|就好|即可|可以|行了|谢谢))`)
 	// betweenCue is all that may stand between two names of one.
 	betweenCue = onceRegexp(`^["'”’」』》]?,?\s*(?:\(?(?:aka|a\.k\.a\.?|also known as|better known as|known as|nicknamed|who(?: is|'s) (?:also )?called|(?:is|was) (?:also )?(?:called|known as|nicknamed|named)|also called|called|alias|goes by|is short for|short for|=)|` +
 		`\(?(?:也?就是|又名|也叫做?|又叫|全名|真名|本名|大名|小名|外号|昵称|网名|简称|全称|别名|人称|绰号|名叫|叫做)(?:是|叫|为)?)\s*:?\s*` + cueQuote + `$`)

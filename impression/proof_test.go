@@ -43,6 +43,29 @@ func TestAliases(t *testing.T) {
 		{"u2 Mia: 小王不叫大头", "小王", "大头", false},
 		{"u2 Mia: Alex aka everyone is here", "Alex", "everyone", false},
 		{"u1 Alex: call me Mia", "Alex", "Mia", false}, // somebody else's name here
+		{"u2 Mia: Alex aka Kay lives in Rome", "Alex", "Kay", true},
+		{"u2 Mia: I hear Alex goes by Kay now", "Alex", "Kay", true},
+		{"u1 Alex: 叫我老亚吧", "Alex", "老亚", true},
+		{"u1 Alex: 别人都叫我老亚，真的", "Alex", "老亚", true},
+		{"u1 Alex: I don't mind, call me Kay", "Alex", "Kay", true},
+		{"u1 Alex: please don't call me Kay", "Alex", "Kay", false},
+		{"u1 Alex: never ever call me Kay again", "Alex", "Kay", false},
+		{"u1 Alex: 别叫我老亚", "Alex", "老亚", false},
+		{"u1 Alex: 不要再叫我老亚了", "Alex", "老亚", false},
+		{"u1 Alex: call me Kay's brother", "Alex", "Kay", false},
+		{"u1 Alex: call me Kay?", "Alex", "Kay", false},
+		{"u1 Alex: I go by Kay street every day", "Alex", "Kay", false},
+		{"u1 Alex: 我叫小李来吃饭", "Alex", "小李", false},
+		{"u1 Alex: 我叫小李的哥哥来了", "Alex", "小李", false},
+		{"u2 Mia: 小王就是小红的哥哥", "小王", "小红", false},
+		{"u2 Mia: 小王就是小红哥哥", "小王", "小红", false},
+		{"u2 Mia: 小王就是王小明吗", "小王", "王小明", false},
+		{"u2 Mia: 谁说小王就是王小明", "小王", "王小明", false},
+		{"u2 Mia: 小王就是王小明，没错", "小王", "王小明", true},
+		{"u2 Mia: Dana was called Kay's best student", "Dana", "Kay", false},
+		{"u2 Mia: Dana goes by Kay street every day", "Dana", "Kay", false},
+		{"u2 Mia: Dana is called Kay? no way", "Dana", "Kay", false},
+		{"u2 Mia: I never said that Dana is called Kay", "Dana", "Kay", false},
 	} {
 		w := newWorld(t)
 		b, cast := w.question(append(w.talk(c.message), w.talk("u1 Alex: hi", "u2 Mia: hi")...))
@@ -56,6 +79,24 @@ func TestAliases(t *testing.T) {
 		said := slices.ContainsFunc(refused, func(r reverie.Refusal) bool { return r.Action == "alias" })
 		if said == c.proven {
 			t.Errorf("%s: refused %+v", c.message, refused)
+		}
+	}
+}
+
+// A quote that stops before the words that deny it proves no more than all of them.
+func TestAliasesOfCutQuotes(t *testing.T) {
+	for _, c := range []struct{ message, quote, subject, alias string }{
+		{"u1 Alex: please don't call me Kay", "call me Kay", "Alex", "Kay"},
+		{"u1 Alex: 不要叫我老亚", "叫我老亚", "Alex", "老亚"},
+		{"u2 Mia: 小王就是小红的哥哥", "小王就是小红", "小王", "小红"},
+		{"u2 Mia: Dana is called Kay's friend", "Dana is called Kay", "Dana", "Kay"},
+	} {
+		w := newWorld(t)
+		b, cast := w.question(append(w.talk(c.message), w.talk("u1 Alex: hi", "u2 Mia: hi")...))
+		list, _ := observedIn(w, b, cast, fmt.Sprintf(
+			`{"subject":%q,"kind":"person","aliases":[%q],"confidence":1,"evidence":[{"message":1,"quote":%q}],"impressions":["likes tea"]}`, c.subject, c.alias, c.quote))
+		if len(list) != 1 || len(list[0].Aliases) > 0 {
+			t.Errorf("%q of %q: %v", c.quote, c.message, tell(list))
 		}
 	}
 }
