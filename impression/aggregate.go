@@ -57,9 +57,10 @@ func handles(o reverie.Observation) []string {
 // Observations of one account are one. Those without an account are one where
 // they have the same name, where a name of the one is a proven name of the other,
 // or where they say the same on the same message under names of which one is part
-// of the other. Who else stands in that message is nobody's doing: shared evidence
-// alone joins nobody, since two people may be spoken of in one sentence. Whether a
-// name means an account is for resolve, which knows the index.
+// of the other, and neither is known. Who else stands in that message is nobody's
+// doing: shared evidence alone joins nobody, since two people may be spoken of in
+// one sentence. Whether a name means an account is for resolve, which knows the
+// index.
 func aggregate(fresh, waiting []reverie.Observation, c *cast, r rules) (list []merged, refused []reverie.Refusal) {
 	var pieces []piece
 	for _, o := range fresh {
@@ -69,7 +70,7 @@ func aggregate(fresh, waiting []reverie.Observation, c *cast, r rules) (list []m
 		pieces = append(pieces, piece{Observation: o, waits: o.ID})
 	}
 	slices.SortFunc(pieces, comparePieces)
-	for _, group := range joined(pieces) {
+	for _, group := range joined(pieces, c) {
 		m, dropped := combine(group, c, r)
 		refused = append(refused, dropped...)
 		if len(m.Claims) > 0 || len(m.Aliases) > 0 {
@@ -87,7 +88,7 @@ func comparePieces(a, b piece) int {
 
 // joined divides pieces into groups of one subject, in the order of their first
 // members.
-func joined(pieces []piece) [][]piece {
+func joined(pieces []piece, c *cast) [][]piece {
 	u := newUnion(len(pieces))
 	first := map[string]int{} // a name, or an account -> a piece that bears it
 	same := func(key string, i int) {
@@ -102,9 +103,11 @@ func joined(pieces []piece) [][]piece {
 		quote string
 	}
 	claimed := map[string][]cite{} // by a claim and a message
-	names := make([]string, len(pieces))
+	names := make([]string, len(pieces)) // of those whom nobody knows yet
 	for i, p := range pieces {
-		names[i] = reverie.NameKey(p.Subject)
+		if key := reverie.NameKey(p.Subject); !c.knows(key) {
+			names[i] = key
+		}
 	}
 	for i, p := range pieces {
 		for _, key := range handles(p.Observation) {

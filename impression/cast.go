@@ -71,6 +71,7 @@ const nameless = "member"
 // be shown, with a number behind it where another account of the chunk, or another
 // entity that is known, bears that name too. No label is another's real name.
 func (c *cast) name(known *directory) {
+	c.known = known.index
 	bearers := map[string]int{} // key -> accounts of the cast that bear it
 	for _, id := range c.order {
 		for _, key := range c.accounts[id].keys() {
@@ -98,6 +99,11 @@ func (c *cast) name(known *directory) {
 		}
 		c.labels[key] = id
 	}
+}
+
+// knows tells whether an account of the cast, or an entity, bears a name.
+func (c *cast) knows(key string) bool {
+	return c.known != nil && len(c.known.byKey[key]) > 0 || len(c.bearers(key)) > 0
 }
 
 // keys are the distinct keys of the account's names.

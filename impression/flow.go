@@ -19,6 +19,7 @@ type cast struct {
 	// each is shown with a number behind it (Alex#1).
 	labels map[string]string
 	order  []string // author ids, as they first appear
+	known  *index   // by which the labels were given; nil before
 }
 
 // account is one author of the chunk.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"reverie"
@@ -70,5 +71,21 @@ func TestNeutralLabels(t *testing.T) {
 	c.name(newDirectory(nil))
 	if got := c.accounts["u1"]; got.label != "Lin" || got.name() != "Lin" {
 		t.Errorf("with a name besides: %+v", got)
+	}
+}
+
+// One sentence about somebody whose name holds that of a known person is no proof
+// that they are that person. Of two names that nobody knows, it is.
+func TestKnownByPartOfAName(t *testing.T) {
+	w := newWorld(t)
+	w.night(w.talk("u1 Bob: 小明喜欢猫", "u2 Mia: 小明喜欢猫，真的"), says("小明", "person", "喜欢猫", "1 小明喜欢猫", "2 小明喜欢猫"))
+	w.night(w.talk("u1 Bob: 小明明也喜欢狗"), says("小明明", "person", "喜欢狗", "1 小明明也喜欢狗"), says("小明", "person", "喜欢狗", "1 小明明也喜欢狗"))
+	if got, want := w.show(), "waits (insufficient) 小明明 | 喜欢狗"; !slices.Contains(got, want) || strings.Contains(got[0], "= 小明明") {
+		t.Errorf("%q", got)
+	}
+	w = newWorld(t)
+	w.night(w.talk("u1 Bob: 王小明也喜欢狗"), says("王小明", "person", "喜欢狗", "1 王小明也喜欢狗"), says("小明", "person", "喜欢狗", "1 王小明也喜欢狗"))
+	if got := w.show(); !slices.Equal(got, []string{"waits (insufficient) 王小明 | 喜欢狗"}) {
+		t.Errorf("%q", got)
 	}
 }
