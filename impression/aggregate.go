@@ -102,7 +102,7 @@ func joined(pieces []piece, c *cast) [][]piece {
 		piece int
 		quote string
 	}
-	claimed := map[string][]cite{} // by a claim and a message
+	claimed := map[string][]cite{}       // by a claim and a message
 	names := make([]string, len(pieces)) // of those whom nobody knows yet
 	for i, p := range pieces {
 		if key := reverie.NameKey(p.Subject); !c.knows(key) {
