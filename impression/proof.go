@@ -274,7 +274,7 @@ func calls(before, between, after string) bool {
 	if between = strings.TrimSpace(between); between == "(" {
 		return strings.HasPrefix(strings.TrimSpace(after), ")")
 	}
-	return betweenCue().MatchString(between) && endsName().MatchString(after)
+	return betweenCue().MatchString(between) && (endsName().MatchString(after) || insertion().MatchString(between) && anyWord().MatchString(after))
 }
 
 const cueQuote = `["'“”‘’「『《]?`
@@ -292,6 +292,10 @@ var (
 		`\s+(?:is|was|are|and|or|but|who|has|had|in|at|on|from|for|to|when|while|because|since|as|by|if|now|here|too|again|instead|please|pls|ok|okay|thanks|everyone|everybody|all|` +
 		`lives?|lived|likes?|moved|works?|worked|says?|said|will|would|can|does|did|came|comes|went|goes)` + wordEnds + `|` +
 		`\s*(?:[了啊呀呢哦嘛啦哈哇噢也都是还又就]|好了|就好|即可|可以|行了|谢谢))`)
+	// insertion is a cue behind which the sentence about the first name goes on with
+	// any word ("Alex aka Kay sings").
+	insertion = onceRegexp(`(?:aka|a\.k\.a\.?|(?:also|better) known as|alias|=)\s*:?\s*` + cueQuote + `$`)
+	anyWord   = onceRegexp(`^["'”’]?\s+\p{L}`)
 	// betweenCue is all that may stand between two names of one.
 	betweenCue = onceRegexp(`^["'”’」』》]?,?\s*(?:\(?(?:aka|a\.k\.a\.?|also known as|better known as|known as|nicknamed|who(?: is|'s) (?:also )?called|(?:is|was) (?:also )?(?:called|known as|nicknamed|named)|also called|called|alias|goes by|is short for|short for|=)|` +
 		`\(?(?:也?就是|又名|也叫做?|又叫|全名|真名|本名|大名|小名|外号|昵称|网名|简称|全称|别名|人称|绰号|名叫|叫做)(?:是|叫|为)?)\s*:?\s*` + cueQuote + `$`)

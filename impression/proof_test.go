@@ -44,6 +44,8 @@ func TestAliases(t *testing.T) {
 		{"u2 Mia: Alex aka everyone is here", "Alex", "everyone", false},
 		{"u1 Alex: call me Mia", "Alex", "Mia", false}, // somebody else's name here
 		{"u2 Mia: Alex aka Kay lives in Rome", "Alex", "Kay", true},
+		{"u2 Mia: Alex aka Kay sings", "Alex", "Kay", true},
+		{"u2 Mia: Alex aka Kay's friend sings", "Alex", "Kay", false},
 		{"u2 Mia: I hear Alex goes by Kay now", "Alex", "Kay", true},
 		{"u1 Alex: 叫我老亚吧", "Alex", "老亚", true},
 		{"u1 Alex: 别人都叫我老亚，真的", "Alex", "老亚", true},
