@@ -1,7 +1,6 @@
 package impression
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,12 +35,11 @@ func clauses(text string) (list []clause) {
 	return list
 }
 
-// quoted returns the clauses of a text that a quote begins, ends or stands in, and
+// quoted returns those clauses of a text that a quote begins, ends or stands in, and
 // the whole of their sentences. Where it is not plain which those are, they are
 // all of them.
-func quoted(quote, text string) (own []string, sentences string) {
-	all, parts := clauses(text), clauses(quote)
-	at := all
+func quoted(quote string, all []clause) (own []string, sentences string) {
+	parts, at := clauses(quote), all
 	for i := 0; i+len(parts) <= len(all); i++ {
 		if fits(parts, all[i:]) {
 			at = all[i : i+len(parts)]
@@ -50,7 +48,7 @@ func quoted(quote, text string) (own []string, sentences string) {
 	}
 	var whole []string
 	for _, c := range all {
-		if slices.ContainsFunc(at, func(o clause) bool { return o.sentence == c.sentence }) {
+		if at[0].sentence <= c.sentence && c.sentence <= at[len(at)-1].sentence {
 			whole = append(whole, c.text)
 		}
 	}

@@ -32,7 +32,7 @@ const (
 // least one line that has the form of an observation, or one that says on purpose
 // that there is none.
 func parse(b batch, c *cast, loc *time.Location, answer lines.Result) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
-	p := &parser{batch: b, cast: c, loc: loc}
+	p := &parser{batch: b, cast: c, loc: loc, divided: map[string][]clause{}}
 	for _, l := range answer.Lines {
 		p.line = l.No
 		r, err := readRemark(l.Object)
@@ -55,7 +55,8 @@ func parse(b batch, c *cast, loc *time.Location, answer lines.Result) (list []re
 type parser struct {
 	batch
 	cast    *cast
-	people  *mentions // the names of everybody here, once they are needed
+	people  *mentions           // the names of everybody here, once they are needed
+	divided map[string][]clause // by message, once they are needed
 	loc     *time.Location
 	line    int
 	refused []reverie.Refusal

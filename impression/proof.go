@@ -104,8 +104,11 @@ func (p *parser) speaksOf(of reverie.Observation, quote string, m reverie.Messag
 	if of.Kind == reverie.EntityThing {
 		return true
 	}
-	clauses, sentences := quoted(quote, m.Text)
-	said := strings.Join(clauses, ", ")
+	if p.divided[m.ID] == nil {
+		p.divided[m.ID] = clauses(m.Text)
+	}
+	own, sentences := quoted(quote, p.divided[m.ID])
+	said := strings.Join(own, ", ")
 	if of.Account == m.AuthorID || of.Account == "" && p.cast.shows(m.AuthorID, reverie.NameKey(of.Subject)) {
 		if !ownWords(said) && !p.namesAnother(said, m.AuthorID) {
 			said = sentences
@@ -115,7 +118,7 @@ func (p *parser) speaksOf(of reverie.Observation, quote string, m reverie.Messag
 	switch {
 	case p.names(said, of):
 		return true
-	case slices.ContainsFunc(clauses, ofItsAuthor):
+	case slices.ContainsFunc(own, ofItsAuthor):
 		return false
 	case otherPerson().MatchString(said), p.namesAnother(said, m.AuthorID):
 		return true
@@ -239,7 +242,8 @@ func (p *parser) proves(e reverie.Evidence, alias string, o reverie.Observation)
 		subjects = append(subjects, a.names...)
 	}
 	text := textForm(p.messages[at].Text) // a quote may end before the words that deny it
-	for _, at := range places(text, alias) {
+	found := places(text, alias)
+	for _, at := range found[:min(len(found), maxPlaces)] {
 		before, after := text[max(0, at[0]-besideName):at[0]], text[at[1]:min(len(text), at[1]+besideName)]
 		if cue := ownCue().FindStringIndex(before); own && cue != nil && !denied().MatchString(before[:cue[0]]) && endsName().MatchString(strings.TrimPrefix(after, "吧")) {
 			return true
@@ -262,8 +266,12 @@ func (p *parser) proves(e reverie.Evidence, alias string, o reverie.Observation)
 	return false
 }
 
-// besideName is how many bytes on either side of a name tell what it is.
-const besideName = 400
+// A name in a message is looked at so many times at most, with so many bytes on
+// either side of it.
+const (
+	maxPlaces  = 50
+	besideName = 400
+)
 
 // calls tells whether the words before, between and after two names make them
 // names of one.
