@@ -70,6 +70,7 @@ type Decision struct {
 	PromptSHA256  string         `json:"prompt_sha256,omitempty"`
 	Calls         int            `json:"calls"` // questions asked about it, answers that were stored before included
 	CreatedAt     time.Time      `json:"created_at"`
+	UndoneAt      *time.Time     `json:"undone_at,omitempty"` // when its run was taken back; told by Why alone
 }
 
 // CandidateQuery asks for the active memories of one kind that come nearest to
@@ -108,9 +109,10 @@ type WhyVersion struct {
 	ChunkNo   int        `json:"chunk_no,omitempty"`
 	Action    Action     `json:"action"` // that made the version
 	Reason    string     `json:"change_reason"`
-	Evidence  []Evidence `json:"evidence"`  // of the version itself
-	Decisions []Decision `json:"decisions"` // facts that made it, or that it already said
-	Later     []WhyLater `json:"later"`     // support, strength, weight, deletion: what befell the version afterwards
+	Approved  bool       `json:"approved,omitempty"` // it was held, and a person let it pass
+	Evidence  []Evidence `json:"evidence"`           // of the version itself
+	Decisions []Decision `json:"decisions"`          // facts that made it, that it already said, or that took its place
+	Later     []WhyLater `json:"later"`              // support, strength, weight, deletion: what befell the version afterwards
 }
 
 // WhyLater is what befell a version after it was written.
@@ -118,6 +120,7 @@ type WhyLater struct {
 	Action   Action     `json:"action"` // keep (support), delete, archive, strength, weight
 	Reason   string     `json:"change_reason,omitempty"`
 	RunID    string     `json:"run_id,omitempty"`
+	Approved bool       `json:"approved,omitempty"` // it was held, and a person let it pass
 	Evidence []Evidence `json:"evidence,omitempty"`
 	At       time.Time  `json:"at"`
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -22,10 +23,16 @@ const (
 		from memory_evidence where group_id = $1 and lineage_id = $2 and withdrawn_at is null
 		order by created_at, evidence_no`
 
-	decidedQuery = `select ` + decisionColumns + ` from decisions where group_id = $1 and memory_id = any ($2::uuid[])
+	// What took the place of a version is another lineage's, be it at once or when a
+	// person let it pass.
+	decidedQuery = `select ` + decisionColumns + ` from decisions where group_id = $1 and (memory_id = any ($2::uuid[])
+			or action in ('DELETE+ADD', 'HOLD') and target_id = any ($2::uuid[]))
 		order by created_at, run_id, chunk_no, decision_no`
 
 	runsByIDQuery = `select ` + runColumns + ` from runs where group_id = $1 and run_id = any ($2::uuid[])`
+
+	approvedPlansQuery = `select ` + heldColumns + ` from held_plans
+		where group_id = $1 and run_id = any ($2::uuid[]) and status = 'approved'`
 )
 
 // evidenceRow is a row of memory_evidence: what a step of a run rests on.
@@ -65,6 +72,13 @@ type lineage struct {
 	evidence  []evidenceRow
 	decisions []decisionRow
 	runs      map[string]reverie.Run
+	approved  map[deed]bool // what persons let pass
+}
+
+// deed is what a run did to a version, making it included.
+type deed struct {
+	runID, memoryID string
+	action          reverie.Action
 }
 
 // Why returns what stands behind the lineage that the given version, old or new,
@@ -89,7 +103,7 @@ func (s *Store) Why(ctx context.Context, groupID, memoryID string) (reverie.Why,
 }
 
 func readLineage(ctx context.Context, t *tx, groupID, lineageID string) (lineage, error) {
-	l := lineage{runs: map[string]reverie.Run{}}
+	l := lineage{runs: map[string]reverie.Run{}, approved: map[deed]bool{}}
 	if err := t.list(ctx, &l.versions, lineageQuery, groupID, lineageID); err != nil {
 		return l, err
 	}
@@ -107,9 +121,12 @@ func readLineage(ctx context.Context, t *tx, groupID, lineageID string) (lineage
 		return l, err
 	}
 	for _, c := range l.changes {
-		if c.RunID != nil && c.made() {
+		if c.RunID != nil {
 			runIDs = append(runIDs, *c.RunID)
 		}
+	}
+	for _, d := range l.decisions { // of support there is no change
+		runIDs = append(runIDs, d.RunID)
 	}
 	var runs []runRow
 	if err := t.list(ctx, &runs, runsByIDQuery, groupID, runIDs); err != nil {
@@ -122,7 +139,25 @@ func readLineage(ctx context.Context, t *tx, groupID, lineageID string) (lineage
 		}
 		l.runs[run.ID] = run
 	}
-	return l, nil
+	return l, l.readApproved(ctx, t, groupID, runIDs)
+}
+
+// readApproved reads what persons let pass of what the runs held.
+func (l *lineage) readApproved(ctx context.Context, t *tx, groupID string, runIDs pq.StringArray) error {
+	var rows []heldRow
+	if err := t.list(ctx, &rows, approvedPlansQuery, groupID, runIDs); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		plan, err := r.plan()
+		if err != nil {
+			return err
+		}
+		for _, st := range plan.Steps {
+			l.approved[deed{r.RunID, cmp.Or(st.MemoryID, st.Head.MemoryID), st.Action}] = true
+		}
+	}
+	return nil
 }
 
 // why sorts what is there by version.
@@ -143,6 +178,7 @@ func (l lineage) why() (reverie.Why, error) {
 		v := at[r.MemoryID]
 		if r.made() {
 			v.Action, v.Reason, v.ChunkNo = change.Action, change.Summary, r.ChunkNo
+			v.Approved = l.approved[deed{runOf(r.RunID), r.MemoryID, change.Action}]
 			if run, ok := l.runs[runOf(r.RunID)]; ok {
 				v.Run = &run
 			}
@@ -159,11 +195,21 @@ func (l lineage) why() (reverie.Why, error) {
 		if err != nil {
 			return why, err
 		}
-		v := at[*d.MemoryID]
+		decision.UndoneAt = l.runs[d.RunID].UndoneAt
+		v := at[decision.MemoryID]
+		if v == nil { // another lineage's: it took the place of the target, if that was deleted for it
+			v = at[decision.TargetID]
+			if !slices.ContainsFunc(v.Later, func(w reverie.WhyLater) bool { return w.Action == reverie.ActionDelete && w.RunID == d.RunID }) {
+				continue
+			}
+		}
 		v.Decisions = append(v.Decisions, decision)
 	}
-	for i := range why.Versions {
-		slices.SortStableFunc(why.Versions[i].Later, func(a, b reverie.WhyLater) int { return a.At.Compare(b.At) })
+	for _, v := range why.Versions {
+		for i, w := range v.Later {
+			v.Later[i].Approved = l.approved[deed{w.RunID, v.Memory.ID, w.Action}]
+		}
+		slices.SortStableFunc(v.Later, func(a, b reverie.WhyLater) int { return a.At.Compare(b.At) })
 	}
 	return why, nil
 }
@@ -176,13 +222,11 @@ func addEvidence(v *reverie.WhyVersion, e evidenceRow) {
 	case reverie.ActionCreate, reverie.ActionUpdate:
 		v.Evidence = append(v.Evidence, e.evidence())
 	case reverie.ActionKeep:
-		at, run := e.CreatedAt.UTC(), runOf(e.RunID)
-		i := slices.IndexFunc(v.Later, func(w reverie.WhyLater) bool {
-			return w.Action == reverie.ActionKeep && w.RunID == run && w.At.Equal(at)
-		})
+		run := runOf(e.RunID)
+		i := slices.IndexFunc(v.Later, func(w reverie.WhyLater) bool { return w.Action == reverie.ActionKeep && w.RunID == run })
 		if i < 0 {
 			i = len(v.Later)
-			v.Later = append(v.Later, reverie.WhyLater{Action: reverie.ActionKeep, RunID: run, At: at})
+			v.Later = append(v.Later, reverie.WhyLater{Action: reverie.ActionKeep, RunID: run, At: e.CreatedAt.UTC()})
 		}
 		v.Later[i].Evidence = append(v.Later[i].Evidence, e.evidence())
 	}

@@ -190,3 +190,79 @@ func TestWhyAfterARewind(t *testing.T) {
 		t.Errorf("which run was taken back is not told: %+v", v.Run)
 	}
 }
+
+// What was replaced says by what: at once, or once a person has let it pass, and
+// not while it waits.
+func TestWhyOfWhatWasReplaced(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	w.apply(create("meets on Friday"), create("likes tea"))
+	friday, tea := w.active()["meets on Friday"], w.active()["likes tea"]
+	saturday, coffee := create("meets on Saturday"), create("likes coffee")
+	plan := w.plan(remove(friday, "conflict"), saturday)
+	plan.Held = []reverie.Step{remove(tea, "conflict"), coffee}
+	plan.Decisions = []reverie.Decision{
+		decided(1, reverie.DecisionReplace, reverie.BasisCompared, "meets on Saturday", friday.ID, saturday.MemoryID),
+		decided(2, reverie.DecisionHold, reverie.BasisCompared, "likes coffee", tea.ID, coffee.MemoryID)}
+	must(w.Apply(ctx, w.lease, plan))(t)
+	replaced := func(id string) []string {
+		t.Helper()
+		v := must(w.Why(ctx, group, id))(t).Versions[0]
+		var list []string
+		for _, d := range v.Decisions {
+			list = append(list, d.Statement+" "+d.MemoryID)
+		}
+		for _, l := range v.Later {
+			if l.Approved {
+				list = append(list, "approved: "+string(l.Action))
+			}
+		}
+		return list
+	}
+	if diff := cmp.Diff([]string{"meets on Saturday " + saturday.MemoryID}, replaced(friday.ID)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := replaced(tea.ID); len(got) != 0 {
+		t.Errorf("while it waits: %q", got)
+	}
+	held := must(w.Run(ctx, group, plan.RunID))(t).Held[0]
+	must(w.ApplyHeld(ctx, w.lease, held, held.Steps, nil))(t)
+	if diff := cmp.Diff([]string{"likes coffee " + coffee.MemoryID, "approved: delete"}, replaced(tea.ID)); diff != "" {
+		t.Errorf("approved (-want +got):\n%s", diff)
+	}
+	if v := must(w.Why(ctx, group, coffee.MemoryID))(t).Versions[0]; !v.Approved || len(v.Decisions) != 1 {
+		t.Errorf("what a person let pass: %+v", v)
+	}
+	if v := must(w.Why(ctx, group, saturday.MemoryID))(t).Versions[0]; v.Approved {
+		t.Errorf("what nobody was asked about: %+v", v)
+	}
+}
+
+// Support that a person let pass later belongs to its decision, and that of a run
+// which was taken back leaves a decision that says so.
+func TestWhyOfLateAndUndoneSupport(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	w.apply(create("likes tea"))
+	tea := w.active()["likes tea"]
+	since := noon.Add(time.Duration(w.sent-999) * time.Minute) // of the next message
+	plan := w.plan()
+	plan.HeldAll, plan.Held = true, []reverie.Step{support(tea, "2026-01-16", 0.51)}
+	plan.Decisions = []reverie.Decision{decided(1, reverie.DecisionNone, reverie.BasisCompared, "is fond of tea", tea.ID, tea.ID)}
+	must(w.Apply(ctx, w.lease, plan))(t)
+	if v := must(w.Why(ctx, group, tea.ID))(t).Versions[0]; len(v.Decisions) != 0 || len(v.Later) != 0 {
+		t.Errorf("while it waits: %+v", v)
+	}
+	w.now = noon.Add(time.Hour)
+	held := must(w.Run(ctx, group, plan.RunID))(t).Held[0]
+	must(w.ApplyHeld(ctx, w.lease, held, held.Steps, nil))(t)
+	v := must(w.Why(ctx, group, tea.ID))(t).Versions[0]
+	if len(v.Decisions) != 1 || len(v.Later) != 1 || v.Later[0].RunID != v.Decisions[0].RunID || !v.Later[0].Approved || v.Approved || v.Decisions[0].UndoneAt != nil {
+		t.Errorf("once approved: %+v", v)
+	}
+	must(w.Rewind(ctx, w.lease, reverie.RewindQuery{GroupID: group, Job: reverie.JobEvolve, Since: since}))(t)
+	v = must(w.Why(ctx, group, tea.ID))(t).Versions[0]
+	if len(v.Decisions) != 1 || v.Later[0].Action != reverie.ActionUndo || v.Decisions[0].UndoneAt == nil || v.Run.UndoneAt != nil {
+		t.Errorf("once taken back: %+v", v)
+	}
+}

@@ -20,11 +20,12 @@ func newMemoryWhy(a *app) *cobra.Command {
 		Long: `Show what stands behind each version of a memory, newest first: the run that
 wrote it, with its model and prompt, the messages that it rests on, how it was
 decided that the fact was new, more of what is known, or known already, and what
-befell the version later. Any version's id will do. All times are in UTC.
+befell the version later: support, deletion, what took its place. Any version's id will do. All times are in UTC.
 
 A decision lists the memories that the fact was held against, best first, with
 their similarity (0 to 1), what they are to the fact, and the reason. Messages of
-runs that were taken back are left out: they support nothing any more.`,
+runs that were taken back are left out: they support nothing any more, and the
+decisions of such runs say so.`,
 		Example: `  reverie memory why 0197a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b
   reverie memory list --group g1        # has the ids`,
 		Args: cobra.ExactArgs(1),
@@ -93,14 +94,14 @@ func (a *app) printVersionWhy(v reverie.WhyVersion, cal jobs.Calendar) {
 	}
 	a.printSaid(v.Evidence)
 	for _, d := range v.Decisions {
-		if !slices.ContainsFunc(v.Later, func(l reverie.WhyLater) bool { return supportedBy(l, d) }) {
+		if !slices.ContainsFunc(v.Later, func(l reverie.WhyLater) bool { return supportedBy(l, d) || replacedBy(v, l, d) }) {
 			a.printDecision(d, v.Memory.Statement)
 		}
 	}
 	for _, l := range v.Later {
 		who := "by a person"
 		if l.RunID != "" {
-			who = "by run " + l.RunID
+			who = "by run " + l.RunID + passed(l.Approved)
 		}
 		fmt.Fprintf(w, "  %s  %s %s\n", stamp(l.At), s.bold(befell[l.Action]), who)
 		if l.Reason != "" {
@@ -108,17 +109,33 @@ func (a *app) printVersionWhy(v reverie.WhyVersion, cal jobs.Calendar) {
 		}
 		a.printSaid(l.Evidence)
 		for _, d := range v.Decisions {
-			if supportedBy(l, d) {
+			switch {
+			case supportedBy(l, d):
 				a.printDecision(d, v.Memory.Statement)
+			case replacedBy(v, l, d):
+				fmt.Fprintf(w, "    replaced by: %s  %s\n", visible(d.Statement), s.dim(d.MemoryID))
 			}
 		}
 	}
 }
 
-// supportedBy tells whether a decision is why a version was supported: both were
-// written at once.
+// supportedBy tells whether a decision is why a version was supported.
 func supportedBy(l reverie.WhyLater, d reverie.Decision) bool {
-	return l.Action == reverie.ActionKeep && d.Action == reverie.DecisionNone && d.RunID == l.RunID && d.CreatedAt.Equal(l.At)
+	return l.Action == reverie.ActionKeep && d.Action == reverie.DecisionNone && d.RunID == l.RunID
+}
+
+// replacedBy tells whether a decision is why a version was deleted: its fact took
+// the version's place, at once or when a person let it pass.
+func replacedBy(v reverie.WhyVersion, l reverie.WhyLater, d reverie.Decision) bool {
+	return l.Action == reverie.ActionDelete && d.RunID == l.RunID && d.TargetID == v.Memory.ID && d.MemoryID != v.Memory.ID
+}
+
+// passed says that a person let pass what was held.
+func passed(approved bool) string {
+	if approved {
+		return ", held until a person let it pass"
+	}
+	return ""
 }
 
 // What made a version, and what befell one later, in words.
@@ -135,7 +152,7 @@ func madeBy(v reverie.WhyVersion, cal jobs.Calendar) string {
 	if v.Run == nil {
 		return made[v.Action] + " by a person"
 	}
-	return fmt.Sprintf("%s by %s for %s", made[v.Action], v.Run.Job, windowOf(*v.Run, cal))
+	return fmt.Sprintf("%s by %s for %s", made[v.Action], v.Run.Job, windowOf(*v.Run, cal)) + passed(v.Approved)
 }
 
 // printSaid shows messages: when, by whom, and the words that count.
@@ -172,6 +189,9 @@ func (a *app) printDecision(d reverie.Decision, above string) {
 	became := decidedAs[d.Action]
 	if d.Action == reverie.DecisionHold && d.MemoryID != "" {
 		became += ", who approved it"
+	}
+	if d.UndoneAt != nil {
+		became += s.amber(fmt.Sprintf(", in a run that was taken back %s", stamp(*d.UndoneAt)))
 	}
 	fmt.Fprintf(w, "    decision %s: %s; %s\n", s.bold(string(d.Action)), became, onBasisOf[d.Basis])
 	if d.Statement != above {

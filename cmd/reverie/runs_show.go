@@ -120,7 +120,7 @@ func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry, names map[string
 		a.printChange(s, c)
 	}
 	a.printEntityChanges(s, d.Entities, names)
-	a.printRunDecisions(d.Decisions)
+	a.printRunDecisions(d.Decisions, d.Held)
 	for _, c := range d.Chunks {
 		fmt.Fprintf(w, "chunk %d  %s  %s\n", c.No, c.Status, plural(len(c.MessageIDs), "message"))
 		for _, f := range c.Refusals {
@@ -148,13 +148,24 @@ func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry, names map[string
 }
 
 // printRunDecisions shows the decisions of a run that tell more than its changes:
-// where a fact was compared, was known already, or was not stored.
-func (a *app) printRunDecisions(list []reverie.Decision) {
+// where a fact was compared, was known already, or was not stored. Where their
+// chunk is held whole, they have come to nothing unless a person let it pass.
+func (a *app) printRunDecisions(list []reverie.Decision, held []reverie.HeldPlan) {
+	whole := map[int]reverie.HeldStatus{}
+	for _, h := range held {
+		if h.Whole {
+			whole[h.ChunkNo] = h.Status
+		}
+	}
 	for _, d := range list {
 		if d.Action == reverie.DecisionAdd && (d.Basis == reverie.BasisShown || d.Basis == reverie.BasisNone) {
 			continue
 		}
-		fmt.Fprintf(a.stdout, "fact  %s\n", visible(d.Statement))
+		mark := ""
+		if status := whole[d.ChunkNo]; status != "" {
+			mark = a.style().amber(fmt.Sprintf("  held with chunk %d, %s", d.ChunkNo, status))
+		}
+		fmt.Fprintf(a.stdout, "fact  %s%s\n", visible(d.Statement), mark)
 		a.printDecision(d, d.Statement)
 	}
 }

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"reverie"
+)
+
+// TestWhyPage: what a person let pass, what took the place of a version, and what
+// was taken back are told apart from what is plainly so.
+func TestWhyPage(t *testing.T) {
+	at := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	run := reverie.Run{ID: "id-of-run", Job: reverie.JobEvolve, WindowSince: at, WindowUntil: at.Add(time.Hour), Model: "test/fake", PromptVersion: "1", PromptSHA256: "abc"}
+	known := func(statement, runID string) reverie.Decision {
+		return reverie.Decision{RunID: runID, Statement: statement, Action: reverie.DecisionNone, Basis: reverie.BasisHash, TargetID: "id-of-tea", MemoryID: "id-of-tea", CreatedAt: at}
+	}
+	undone := known("Tea is drunk!", "id-of-undone")
+	undone.UndoneAt = &at
+	conflict := reverie.Decision{RunID: "id-of-last", Statement: "Coffee is drunk.", Action: reverie.DecisionHold, Basis: reverie.BasisCompared, TargetID: "id-of-tea", MemoryID: "id-of-coffee"}
+	v := reverie.WhyVersion{Memory: reverie.Memory{ID: "id-of-tea", Statement: "Tea is drunk."}, Run: &run, ChunkNo: 1, Action: reverie.ActionCreate, Approved: true,
+		Decisions: []reverie.Decision{undone, known("tea is drunk", "id-of-next"), conflict},
+		Later: []reverie.WhyLater{{Action: reverie.ActionKeep, RunID: "id-of-next", At: at.AddDate(0, 0, 1), Approved: true},
+			{Action: reverie.ActionDelete, RunID: "id-of-last", At: at.AddDate(0, 0, 2)}}}
+	var b bytes.Buffer
+	a := &app{stdout: &b}
+	a.printVersionWhy(v, a.calendar(reverie.Group{}))
+	lines(t, b.String(), `
+  created by evolve for 2026-01-05 12:00..01-05 13:00, held until a person let it pass
+    run id-of-run, chunk 1
+    model test/fake, prompt version 1 (abc)
+    decision NONE: known already, in a run that was taken back 2026-01-05 12:00; the very words were known
+      fact: Tea is drunk!
+  2026-01-06 12:00  supported by run id-of-next, held until a person let it pass
+    decision NONE: known already; the very words were known
+      fact: tea is drunk
+  2026-01-07 12:00  deleted by run id-of-last
+    replaced by: Coffee is drunk.  id-of-coffee
+`)
+}
