@@ -20,7 +20,8 @@ func newMemoryWhy(a *app) *cobra.Command {
 		Long: `Show what stands behind each version of a memory, newest first: the run that
 wrote it, with its model and prompt, the messages that it rests on, how it was
 decided that the fact was new, more of what is known, or known already, and what
-befell the version later: support, deletion, what took its place. Any version's id will do. All times are in UTC.
+befell the version later: support, deletion, what took its place. Any version's
+id will do. All times are in UTC.
 
 A decision lists the memories that the fact was held against, best first, with
 their similarity (0 to 1), what they are to the fact, and the reason. Messages of

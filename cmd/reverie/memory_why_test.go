@@ -39,3 +39,19 @@ func TestWhyPage(t *testing.T) {
     replaced by: Coffee is drunk.  id-of-coffee
 `)
 }
+
+// TestRunDecisionsOfAHeldChunk: what was decided there has come to nothing yet.
+func TestRunDecisionsOfAHeldChunk(t *testing.T) {
+	known := reverie.Decision{ChunkNo: 1, Statement: "Tea is drunk.", Action: reverie.DecisionNone, Basis: reverie.BasisHash}
+	later := known
+	later.ChunkNo = 2
+	var b bytes.Buffer
+	(&app{stdout: &b}).printRunDecisions([]reverie.Decision{known, later}, []reverie.HeldPlan{
+		{ChunkNo: 1, Whole: true, Status: reverie.HeldWaiting}, {ChunkNo: 2, Status: reverie.HeldWaiting}})
+	lines(t, b.String(), `
+fact  Tea is drunk.  held with chunk 1, waiting
+    decision NONE: known already; the very words were known
+fact  Tea is drunk.
+    decision NONE: known already; the very words were known
+`)
+}
