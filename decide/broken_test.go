@@ -125,7 +125,7 @@ func TestDifferencesAreSaidTwice(t *testing.T) {
 		"weekday, insists":    {"Badminton is on Fridays.", "Badminton is on Saturdays.", "c1 duplicate", "c1 duplicate", `"fridays" and "saturdays"`, []string{"keep Badminton is on Fridays."}},
 		"weekday, corrected":  {"Badminton is on Fridays.", "Badminton is on Saturdays.", "c1 duplicate", "c1 conflict", `"fridays"`, []string{"delete Badminton is on Fridays.", "create => Badminton is on Saturdays."}},
 		"weekday, in Chinese": {"羽毛球 每周五打。", "羽毛球 每周六打。", "c1 duplicate", "c1 conflict", `"周五" and "周六"`, []string{"delete 羽毛球 每周五打。", "create => 羽毛球 每周六打。"}},
-		"number":              {"Rent is 3000 yuan.", "Rent is 3500 yuan.", "c1 duplicate", "c1 duplicate", `"3000" and "3500"`, []string{"keep Rent is 3000 yuan."}},
+		"number":              {"Rent is 3000 yuan.", "Rent is 3500 yuan.", "c1 duplicate", "c1 duplicate", `"3000" (yuan) and "3500" (yuan)`, []string{"keep Rent is 3000 yuan."}},
 		"negation":            {"Lin likes tea.", "Lin no longer likes tea.", "c1 duplicate", "c1 duplicate", `a negation (no)`, []string{"keep Lin likes tea."}},
 		"second is broken":    {"Rent is 3000 yuan.", "Rent is 3500 yuan.", "c1 duplicate", "c9 duplicate", `"3000"`, []string{"create => Rent is 3500 yuan."}},
 		"update drops it":     {"Rent is 3000 yuan.", "Rent is 3500 yuan.", "c1 update Rent is 3500 yuan.", "c1 update Rent is 3500 yuan.", `"3000"`, []string{"update Rent is 3000 yuan. => Rent is 3500 yuan."}},

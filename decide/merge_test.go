@@ -35,6 +35,8 @@ func TestMergedLosesNothing(t *testing.T) {
 // TestFaithfulMerges are taken at the first answer.
 func TestFaithfulMerges(t *testing.T) {
 	for _, c := range []struct{ remembered, fact, merged string }{
+		{"Club has two hundred members.", "Club has two hundred members in Berlin.", "Club has 200 members in Berlin."},
+		{"Club has 3,500 members.", "Club has three thousand five hundred members in Berlin.", "Club has 3500 members in Berlin."},
 		{"小林 喜欢喝茶。", "小林 的朋友小陈也喜欢喝茶。", "小林和小陈两人都喜欢喝茶。"},
 		{"Maya plays chess.", "Maya plays go.", "Maya plays two games, chess and go."},
 		{"Maya likes tea.", "Maya likes green tea most.", "Maya likes tea, green tea most of all."},

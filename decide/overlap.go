@@ -11,9 +11,11 @@ import (
 // overlap is the share of a text's words that stand in another one, 0..1.
 func overlap(text, other string) float64 {
 	mine, theirs := vocabulary(text), vocabulary(other)
+	slices.Sort(mine)
+	mine = slices.Compact(mine)
 	found := 0
-	for word := range mine {
-		if theirs[word] {
+	for _, word := range mine {
+		if slices.Contains(theirs, word) {
 			found++
 		}
 	}
@@ -23,18 +25,16 @@ func overlap(text, other string) float64 {
 // stem is how many characters of a word count: likes is liked.
 const stem = 4
 
-// vocabulary are the words of a text, and the characters of one without spaces.
-func vocabulary(text string) map[string]bool {
-	words := map[string]bool{}
+// vocabulary is the words of a text, and the characters of one without spaces, in
+// order.
+func vocabulary(text string) (words []string) {
 	for word := range strings.FieldsFuncSeq(reverie.Simplify(reverie.Fold(text)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		runes := []rune(word)
 		if !slices.ContainsFunc(runes, isUnspaced) {
-			words[string(runes[:min(len(runes), stem)])] = true
+			words = append(words, string(runes[:min(len(runes), stem)]))
 			continue
 		}
-		for _, r := range runes {
-			words[string(r)] = true
-		}
+		words = append(words, strings.Split(word, "")...)
 	}
 	return words
 }
