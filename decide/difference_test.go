@@ -96,7 +96,7 @@ func TestNoDifference(t *testing.T) {
 	for _, c := range [][2]string{
 		{"two hundred people", "200人"}, {"three thousand five hundred", "3,500"}, {"two hundred and five", "205"}, {"two million", "2,000,000"}, {"两百万", "2 million"},
 		{"twenty-one people", "21 people"}, {"on the second floor", "在第二层"}, {"the 3rd", "the third"}, {"五成", "5 成"}, {"百分之五", "5 %"}, {"三分之一", "a third"}, {"half", "50%"},
-		{"on Tue", "每周二"}, {"Mon-Sat", "周一到周六"}, {"Jan 3", "1月3日"}, {"noon", "12 pm"}, {"午夜", "12 am"}, {"5 km", "五公里"}, {"5 kg", "5公斤"},
+		{"on Tue", "每周二"}, {"Mon-Sat", "周一到周六"}, {"Jan 3", "1月3日"}, {"5 March", "March 5"}, {"noon", "12 pm"}, {"午夜", "12 am"}, {"5 km", "五公里"}, {"5 kg", "5公斤"},
 		{"3 hours", "三个小时"}, {"$5", "5 dollars"}, {"$5", "5"}, {"March 1 at 8 pm", "at 8 pm on March 1"}, {"周五 8点", "8点 on Fridays"},
 		{"张三李四", "李雷"}, {"小三", "老二"}, {"一起一直一般", "大家"}, {"非常好", "好"}, {"除非下雨", "下雨"}, {"无论如何", "如何"}, {"in the sun", "in the light"},
 		{"He sat down.", "He is down."}, {"壹佰贰拾元", "120元"}, {"廿五", "25"},
