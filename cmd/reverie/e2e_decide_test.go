@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reverie/llm/llmtest"
 )
 
 // TestDecideSettings: a night is one call by default; what evolve's model had
@@ -57,5 +59,37 @@ func TestDecideSettings(t *testing.T) {
 				t.Errorf("remembered is %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestTwoProcessesOneFact: two processes learn one fact in other words at the same
+// time. The second finds the group busy while the first waits for its model, and
+// what it writes afterwards supports the one memory.
+func TestTwoProcessesOneFact(t *testing.T) {
+	t.Parallel()
+	s := dueStage(t)
+	s.set("REVERIE_DECIDE_COMPARE_SHOWN=true")
+	s.bring("g1", chat(night(3), "note The group meets on Fridays")...)
+	s.bring("g1", chat(night(4), "note On Fridays the group meets")...)
+	asked, gate := make(chan struct{}, 1), make(chan struct{})
+	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
+		asked <- struct{}{}
+		return llmtest.Text(transcribe(t, r)).After(gate)
+	})
+	first := s.launch("evolve", "--group", "g1", "--since", night(3), "--until", night(4))
+	await(t, "the first one's question", asked)
+	second := []string{"evolve", "--group", "g1", "--since", night(4), "--until", night(5)}
+	s.launch(second...).end().want(t, 11, "busy")
+	s.model.Respond(scribe(t))
+	close(gate)
+	first.end().want(t, 0).silent(t)
+	s.run(second...).want(t, 0).silent(t)
+	if got := s.active("g1"); !slices.Equal(got, []string{"The group meets on Fridays"}) {
+		t.Errorf("remembered is %q", got)
+	}
+	got := s.rows(`select d.action, d.basis, m.statement, (select count(distinct local_date) from memory_evidence e where e.memory_id = m.memory_id)
+		from decisions d join memories m using (group_id, memory_id) order by d.created_at`)
+	if diff := cmp.Diff([]string{"ADD|none|The group meets on Fridays|2", "NONE|compared|The group meets on Fridays|2"}, got); diff != "" {
+		t.Errorf("decisions: %s", diff)
 	}
 }
