@@ -56,8 +56,11 @@ func (f *fanOut) impressions(ctx context.Context, p *impression.Pipeline, plan j
 // one where nothing waits.
 func (a *app) observeAfter(ctx context.Context, p *impression.Pipeline, held *jobs.Held, req evolve.Request, show bool) (res impression.Result, err error) {
 	due, err := a.store.DueGroups(ctx, reverie.DueQuery{Job: reverie.JobImpression, GroupID: req.GroupID, Limit: 1})
-	if err != nil || len(due) == 0 {
+	if err != nil {
 		return res, err
+	}
+	if len(due) == 0 { // but one that was killed may lack its last line
+		return res, a.settleGroup(ctx, held, reverie.JobImpression)
 	}
 	if s := due[0].Setback; s != nil && s.ParkedAt != nil {
 		fmt.Fprintf(a.stderr, "warning: impressions of group %q are passed over: %s; %s\n", req.GroupID, setbackText(*s), remedy(*s, req.GroupID))

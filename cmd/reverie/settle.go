@@ -21,7 +21,7 @@ func (f *fanOut) settle(ctx context.Context) {
 			continue
 		}
 		err = f.leases().With(ctx, id, func(ctx context.Context, held *jobs.Held) error {
-			return held.Exclusive(func() error { return f.store.Settle(ctx, held.Lease(), f.job.name) })
+			return f.settleGroup(ctx, held, f.job.name)
 		})
 		if errors.Is(err, reverie.ErrBusy) {
 			err = nil // who has it settles it
@@ -30,4 +30,9 @@ func (f *fanOut) settle(ctx context.Context) {
 	if err != nil {
 		f.log.Warn("runs that were interrupted are still called running; the next run ends them", "error", err)
 	}
+}
+
+// settleGroup is settle for one group, whose lease is held.
+func (a *app) settleGroup(ctx context.Context, held *jobs.Held, job reverie.Job) error {
+	return held.Exclusive(func() error { return a.store.Settle(ctx, held.Lease(), job) })
 }
