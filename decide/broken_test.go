@@ -70,6 +70,9 @@ func TestBrokenAnswers(t *testing.T) {
 			if slices.Equal(c.steps, fallback) && name != "invented handle" {
 				basis = reverie.BasisFallback
 			}
+			if warned := len(res.Warnings) == 1 && strings.Contains(res.Warnings[0], "fallback_mode (add)"); warned != (basis == reverie.BasisFallback) {
+				t.Errorf("warnings %q", res.Warnings)
+			}
 			if d := res.Decisions[0]; d.Basis != basis || len(d.Candidates) != 2 || basis == reverie.BasisFallback && !strings.HasPrefix(d.Reason, "not compared: ") {
 				t.Errorf("decision %+v", d)
 			}

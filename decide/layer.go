@@ -184,6 +184,7 @@ func (r *round) weigh(ctx context.Context, f *fact, d *reverie.Decision) (outcom
 	action, at := aggregate(d.Candidates)
 	if failure != "" && action != reverie.DecisionNone { // a duplicate says it, whatever the others are
 		d.Basis = reverie.BasisFallback
+		r.warn(fmt.Sprintf("new statements could not be compared with memories, and [decide] fallback_mode (%s) applies to them: %s", r.Options.Fallback, failure))
 		return outcome{action: r.Options.Fallback.action(), reason: "not compared: " + failure}, nil
 	}
 	d.Basis = reverie.BasisCompared

@@ -120,6 +120,23 @@ func TestKillBetweenJobs(t *testing.T) {
 		"use 2025-03-06-3|true|1applied", "run succeeded|1")
 }
 
+// TestLastLineOfImpressions: a process that died when all was done but the last
+// line of its run leaves nothing that waits; the next evolve of the group ends it.
+func TestLastLineOfImpressions(t *testing.T) {
+	t.Parallel()
+	s := observers(t)
+	s.set(impressionsOn)
+	s.bring("template", chat("2025-03-06", "self city Braga")...)
+	s.run("evolve", "--group", "template").want(t, 0)
+	const runs = `select job, status, stats from runs where job = 'impression' order by started_at`
+	want := s.rows(runs)
+	s.exec(`update runs set status = 'running', finished_at = null where job = 'impression'`)
+	s.run("evolve", "--group", "template").want(t, 0).shows(t, "no new messages")
+	if diff := cmp.Diff(want, s.rows(runs)); diff != "" || len(want) != 1 {
+		t.Errorf("runs of impressions: %s", diff)
+	}
+}
+
 // killAnywhere kills a command at steps spread over all it says to the database.
 func (s *stage) killAnywhere(t *testing.T, command string, kills int, words ...string) {
 	t.Helper()
