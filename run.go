@@ -24,6 +24,20 @@ const (
 	RunRejected  RunStatus = "rejected" // a person refused what it held
 )
 
+// EndOf is the status of a run that ended with an error, or without one and with so
+// much that waits for a person.
+func EndOf(err error, held int) RunStatus {
+	switch {
+	case err == nil && held > 0:
+		return RunHeld
+	case err == nil:
+		return RunSucceeded
+	case Passing(err):
+		return RunDeferred
+	}
+	return RunFailed
+}
+
 // Stats counts what a run did. Its JSON is part of the run row and, split in
 // two, of the API's reply.
 type Stats struct {

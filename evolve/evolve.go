@@ -215,7 +215,7 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 		return r.result, err
 	}
 	finished := r.Now().UTC()
-	r.row.Status, r.row.FinishedAt = r.status(err), &finished
+	r.row.Status, r.row.FinishedAt = reverie.EndOf(err, r.stats.Held), &finished
 	r.row.Stats = r.stats
 	if err != nil {
 		r.row.Error = err.Error()
@@ -239,18 +239,4 @@ func (r *run) countLeft(ctx context.Context) error {
 	}
 	r.stats.Deferred = max(left, 0)
 	return err
-}
-
-// status is the outcome of a run that ended with err.
-func (r *run) status(err error) reverie.RunStatus {
-	switch {
-	case err == nil && r.stats.Held > 0:
-		return reverie.RunHeld
-	case err == nil:
-		return reverie.RunSucceeded
-	case reverie.Passing(err):
-		return reverie.RunDeferred
-	default:
-		return reverie.RunFailed
-	}
 }

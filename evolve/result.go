@@ -25,7 +25,7 @@ type Result struct {
 
 // complete fills in the outcome.
 func (r *run) complete(err error) {
-	r.result.Err, r.result.Status, r.result.Stats = err, r.status(err), r.stats
+	r.result.Err, r.result.Status, r.result.Stats = err, reverie.EndOf(err, r.stats.Held), r.stats
 	r.result.Stats.Limit, r.result.Stats.OpenEnded = 0, false // kept for a run that is taken up, and nothing to report
 	r.result.NoNew = err == nil && !r.began && r.row.ID == ""
 }

@@ -171,7 +171,7 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	defer cancel()
 	if r.row.ID != "" && !errors.Is(err, reverie.ErrLeaseLost) { // then the row is the next holder's
 		finished := r.Now().UTC()
-		r.row.Status, r.row.FinishedAt, r.row.Stats = status(err), &finished, r.stats
+		r.row.Status, r.row.FinishedAt, r.row.Stats = reverie.EndOf(err, 0), &finished, r.stats
 		if err != nil {
 			r.row.Error = err.Error()
 		}
@@ -181,20 +181,8 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 		}
 		r.stats.Deferred = left
 	}
-	r.result.Err, r.result.Status, r.result.Stats = err, status(err), r.stats
+	r.result.Err, r.result.Status, r.result.Stats = err, reverie.EndOf(err, 0), r.stats
 	r.result.Stats.OpenEnded = false // kept for a run that is taken up, and nothing to report
 	r.result.NoNew = err == nil && !r.began && r.row.ID == ""
 	return r.result, err
-}
-
-// status is the outcome of a run that ended with err.
-func status(err error) reverie.RunStatus {
-	switch {
-	case err == nil:
-		return reverie.RunSucceeded
-	case reverie.Passing(err):
-		return reverie.RunDeferred
-	default:
-		return reverie.RunFailed
-	}
 }

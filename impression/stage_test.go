@@ -148,28 +148,7 @@ func (s *stage) say(at time.Time, lines ...line) (ids []string) {
 // rows is a query's result, the columns of a row joined by a bar.
 func (s *stage) rows(query string, args ...any) []string {
 	s.Helper()
-	rows := must(s.db.QueryContext(context.WithoutCancel(s.Context()), query, args...))(s)
-	defer func() { _ = rows.Close() }()
-	columns := must(rows.Columns())(s)
-	list := []string{}
-	for rows.Next() {
-		cells, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			s.Fatal(err)
-		}
-		var parts []string
-		for _, c := range cells {
-			parts = append(parts, c.String)
-		}
-		list = append(list, strings.Join(parts, "|"))
-	}
-	if err := rows.Err(); err != nil {
-		s.Fatal(err)
-	}
-	return list
+	return storetest.Rows(s, s.db, query, args...)
 }
 
 // want compares a query's rows with those given.

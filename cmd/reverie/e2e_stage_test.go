@@ -147,34 +147,7 @@ func (s *stage) bring(group string, lines ...chatLine) {
 // rows is the result of a query, each row with its columns joined by a bar.
 func (s *stage) rows(query string, args ...any) []string {
 	s.t.Helper()
-	rows, err := s.db.QueryContext(s.t.Context(), query, args...)
-	if err != nil {
-		s.t.Fatalf("%s: %v", query, err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	out := []string{}
-	for rows.Next() {
-		cells, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			s.t.Fatal(err)
-		}
-		var parts []string
-		for _, c := range cells {
-			parts = append(parts, c.String)
-		}
-		out = append(out, strings.Join(parts, "|"))
-	}
-	if err := rows.Err(); err != nil {
-		s.t.Fatal(err)
-	}
-	return out
+	return storetest.Rows(s.t, s.db, query, args...)
 }
 
 // one is the only row of a query.
