@@ -83,6 +83,7 @@ type CandidateQuery struct {
 	MinCosine float64     // see Calibration.Cosine
 	Limit     int         // for each probe
 	Exclude   []string    // memory ids that are not wanted
+	Untagged  string      // memories with this tag are not wanted; "" = all are
 }
 
 // Answer is what a model said in a run, kept under the hash of the question

@@ -21,6 +21,9 @@ type Group struct {
 	// Impressions says whether people and things are followed in this group: "on",
 	// "off", or "" as the configuration says.
 	Impressions string `db:"impressions" json:"impressions"`
+	// SessionSilence is after how long a silence messages without a session of their
+	// own begin a new one, such as 45m; "" as the configuration says.
+	SessionSilence string `db:"session_silence" json:"session_silence"`
 	// Past are the zones and boundaries that the group had before, oldest first.
 	// Only what plans nights reads them.
 	Past []PastCalendar `db:"-" json:"-"`
@@ -96,7 +99,27 @@ func (g *Group) Normalize() error {
 	if g.Impressions != "" && g.Impressions != "on" && g.Impressions != "off" {
 		return fmt.Errorf("group %q: impressions %q: %w: write on or off, or leave it empty to go by the configuration", g.ID, g.Impressions, ErrInvalid)
 	}
+	if _, err := g.Silence(DefaultSessionSilence); err != nil {
+		return err
+	}
 	return nil
+}
+
+// DefaultSessionSilence is the silence after which a session ends, where nobody
+// says otherwise.
+const DefaultSessionSilence = 30 * time.Minute
+
+// Silence returns after how long a silence a session of the group ends: its own,
+// or the one given. The error names the group and what to write instead.
+func (g Group) Silence(otherwise time.Duration) (time.Duration, error) {
+	if g.SessionSilence == "" {
+		return otherwise, nil
+	}
+	d, err := time.ParseDuration(g.SessionSilence)
+	if err != nil || d < time.Minute || d > 30*24*time.Hour {
+		return 0, fmt.Errorf("group %q: session silence %q: %w: write a duration from 1m to 720h, such as 30m", g.ID, g.SessionSilence, ErrInvalid)
+	}
+	return d, nil
 }
 
 // SameCalendar tells whether both groups divide time into dates alike, apart
@@ -159,13 +182,15 @@ type GroupChange struct {
 	Language    *string
 	Paused      *bool
 	Impressions *string
+
+	SessionSilence *string
 }
 
 // Apply makes the change to a group, unchecked.
 func (c GroupChange) Apply(g *Group) {
 	for _, text := range []struct{ to, from *string }{
 		{&g.Name, c.Name}, {&g.TimeZone, c.TimeZone}, {&g.DayBoundary, c.DayBoundary}, {&g.Language, c.Language},
-		{&g.Impressions, c.Impressions},
+		{&g.Impressions, c.Impressions}, {&g.SessionSilence, c.SessionSilence},
 	} {
 		if text.from != nil {
 			*text.to = *text.from

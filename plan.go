@@ -18,7 +18,8 @@ type Step struct {
 	Head            Head       `json:"head,omitzero"`       // the version it rests on (all but create)
 	Replaces        string     `json:"replaces,omitempty"`  // the lineage that the plan deletes for it (create)
 	OldStatement    string     `json:"old_statement,omitempty"`
-	Statement       string     `json:"statement,omitempty"` // create, update
+	SessionID       string     `json:"session_id,omitempty"` // of a memory of kind session (create)
+	Statement       string     `json:"statement,omitempty"`  // create, update
 	Tags            []string   `json:"tags,omitempty"`
 	Reason          string     `json:"reason,omitempty"`
 	Evidence        []Evidence `json:"evidence,omitempty"`
@@ -40,6 +41,9 @@ type Plan struct {
 	Outcomes map[string]Outcome // message id -> outcome, each message of the chunk once
 	Held     []Step             // kept in held_plans for runs approve; not applied
 	HeldAll  bool               // the whole plan is held: Steps is empty
+	// Used are the messages of SessionID that an extraction takes, instead of Outcomes.
+	SessionID string
+	Used      []string
 	// HeldReason says to a person why Held is held.
 	HeldReason string
 	Refusals   []Refusal

@@ -9,6 +9,9 @@ type Job string
 const (
 	JobEvolve     Job = "evolve"
 	JobImpression Job = "impression" // who is who: after evolve, on the messages that it has consumed
+	JobExtract    Job = "extract"    // a session's facts and summary, and its short-term memory
+	JobSummarize  Job = "summarize"  // has no runs: it marks messages that a rolling summary covers
+	JobMaintain   Job = "maintain"   // decay, archive, retention
 )
 
 // RunStatus is how a run stands.
@@ -54,6 +57,10 @@ type Stats struct {
 	Chunks     int `json:"chunks"`
 	Compared   int `json:"compared,omitempty"`  // questions asked to compare facts with memories
 	Postponed  int `json:"postponed,omitempty"` // observations that wait to be sure whom they are about
+	Folded     int `json:"folded,omitempty"`    // messages that a rolling summary covers now
+	Archived   int `json:"archived,omitempty"`  // memories
+	Decayed    int `json:"decayed,omitempty"`   // memories whose strength was lowered
+	Pruned     int `json:"pruned,omitempty"`    // rows whose text was removed, or that were counted and removed
 	// Base and Rewritten are what the limit on deletes and rewrites is counted
 	// with: active memories when the run began, and how many of those it has
 	// deleted or rewritten.
@@ -72,6 +79,7 @@ type Run struct {
 	GroupID       string     `db:"group_id" json:"group_id"`
 	ID            string     `db:"run_id" json:"run_id"`
 	Job           Job        `db:"job" json:"job"`
+	SessionID     string     `db:"session_id" json:"session_id,omitempty"` // of a run on one session
 	WindowSince   time.Time  `db:"window_since" json:"window_since"`
 	WindowUntil   time.Time  `db:"window_until" json:"window_until"` // exclusive
 	Status        RunStatus  `db:"status" json:"status"`

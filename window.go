@@ -8,6 +8,8 @@ type Window struct {
 	Date  string    `json:"date,omitempty"` // YYYY-MM-DD, "" for one that is no date
 	Since time.Time `json:"since"`          // zero: from the first pending message on
 	Until time.Time `json:"until"`          // zero: up to now, whenever that is
+	// SessionID narrows it down to one session; "" is all messages.
+	SessionID string `json:"session_id,omitempty"`
 }
 
 // WindowLoad is a window with the pending messages in it.

@@ -49,6 +49,8 @@ type Request struct {
 	// FactsExempt says the same of the facts among each other, and of what the
 	// other lines write.
 	FactsExempt bool
+	SessionID   string // of the facts that are created, for kind session
+	Untagged    string // memories with this tag are no candidates: summaries
 	// Full says why no further fact can be created, when so many have been and so
 	// many memories made room for them; "" while there is room. nil: there always is.
 	Full  func(created, freed int) string

@@ -20,6 +20,12 @@ type Config struct {
 	Evolve     EvolveConfig     `toml:"evolve" comment:"How one run treats one group."`
 	Decide     DecideConfig     `toml:"decide" comment:"How a new fact is held against what is remembered, so that nothing is stored twice: the exact text first, then the nearest memories, which [llm.compare] compares with it in one call."`
 	Impression ImpressionConfig `toml:"impression" comment:"Who is who: people and things, by what they say and what is said of them, from the messages that evolve has taken in."`
+	Session    SessionConfig    `toml:"session" comment:"Sessions: dialogue with a session id, or cut by silence. reverie extract reads what a session has gathered since it was last read: its lasting facts and a summary become memories of kind session. A limit of 0 is off."`
+	ShortTerm  ShortTermConfig  `toml:"short_term" comment:"What a bot is told of the session under way: the newest turns word for word, the older ones folded into a summary by reverie extract."`
+	Recall     RecallConfig     `toml:"recall" comment:"What reverie context gives a bot for its next turn. A memory's rank is similarity x weight x strength x recency."`
+	Feedback   FeedbackConfig   `toml:"feedback" comment:"What reverie feedback makes of an answer: memories that it used gain weight, those that were offered in vain lose some."`
+	Maintain   MaintainConfig   `toml:"maintain" comment:"How memories fade: reverie maintain. Core memories (weight 1.5 or more) do not."`
+	Retention  RetentionConfig  `toml:"retention" comment:"How long texts are kept that nothing needs any more; reverie maintain removes them, and what they are counted in stays. 0s = for ever."`
 	Jobs       JobsConfig       `toml:"jobs" comment:"How work on many groups is done: evolve --due, evolve --all, backfill and the daemon."`
 	Schedule   ScheduleConfig   `toml:"schedule" comment:"When the daemon (reverie run) starts each job: five fields in UTC, such as 17 * * * *, or @hourly, @daily, @every 90m. Empty = never."`
 	Budget     BudgetConfig     `toml:"budget" comment:"What may be spent on models, embeddings included. What is beyond it stays pending and is done by a later run (exit code 4). 0 = no limit. An answer that is under way when a limit is reached still comes in, and counts."`
@@ -70,6 +76,9 @@ type LLMConfig struct {
 	Evolve  JobConfig `toml:"evolve" comment:"Overrides [llm] for the evolve job. A provider or a base_url of its own brings its own key: the key of [llm] is not sent to another host."`
 	Compare JobConfig `toml:"compare" comment:"Overrides [llm] where a new fact is compared with memories ([decide]). A light model will do."`
 	Observe JobConfig `toml:"observe" comment:"Overrides [llm] where people and things are observed ([impression])."`
+
+	Extract   JobConfig `toml:"extract" comment:"Overrides [llm] where sessions are extracted ([session])."`
+	Summarize JobConfig `toml:"summarize" comment:"Overrides [llm] where older turns are folded into a summary ([short_term]). A light model will do."`
 }
 
 // JobConfig overrides [LLMConfig] for one use. What is zero is as in [llm].
@@ -132,6 +141,70 @@ type ImpressionConfig struct {
 	ExpireAfter    Duration `toml:"expire_after" default:"720h" min:"1h" max:"87600h" comment:"How long it waits at most, counted from its newest message. 30 days are 720h."`
 }
 
+// SessionConfig says how messages make sessions, and when those are extracted.
+type SessionConfig struct {
+	Silence        Duration `toml:"silence" default:"30m" min:"1m" max:"720h" comment:"Messages without a session id begin a new session after this long a silence, in the groups that do not say otherwise: reverie groups set GROUP --session-silence 45m. For messages that come in from then on."`
+	Tokens         int      `toml:"tokens" default:"12000" min:"0" max:"1000000" comment:"A session is extracted when this many tokens have come since the last time,"`
+	ToolCalls      int      `toml:"tool_calls" default:"24" min:"0" max:"100000" comment:"or this many tool calls,"`
+	Turns          int      `toml:"turns" default:"5" min:"0" max:"100000" comment:"or this many turns: what users say, and the answer to it."`
+	Idle           Duration `toml:"idle" default:"0s" min:"0s" max:"8760h" comment:"Or anything at all, and then silence for this long. 0s = off."`
+	MaxMessages    int      `toml:"max_messages" default:"200" min:"1" max:"2000" comment:"Messages of one chunk at most. More become more chunks; none is left out."`
+	MaxInputTokens int      `toml:"max_input_tokens" default:"24000" min:"1000" max:"1000000" comment:"Tokens of one chunk's input at most."`
+	MaxFacts       int      `toml:"max_facts" default:"10" min:"1" max:"100" comment:"Facts of one chunk at most: the surest."`
+	MinConfidence  float64  `toml:"min_confidence" default:"0.6" min:"0" max:"1" comment:"What the model is less sure of than this, from 0 to 1, is dropped."`
+	AutoTag        bool     `toml:"auto_tag" default:"true" comment:"true or false: whether facts are tagged with their type (fact, preference, project) and the model's own tags."`
+}
+
+// ShortTermConfig says how short-term memory is kept short.
+type ShortTermConfig struct {
+	MaxItems             int      `toml:"max_items" default:"6" min:"1" max:"1000" comment:"Turns that always stay word for word."`
+	CompressionThreshold int      `toml:"compression_threshold" default:"12" min:"0" max:"10000" comment:"When more turns than this stand word for word, all but max_items are folded into the summary. 0 = off."`
+	TriggerTokens        int      `toml:"trigger_tokens" default:"6000" min:"0" max:"1000000" comment:"The same when they have more tokens than this. 0 = off."`
+	ExpireAfter          Duration `toml:"expire_after" default:"168h" min:"0s" max:"87600h" comment:"A session that is silent for this long has no short-term memory any more. 0s = never. 7 days are 168h."`
+}
+
+// RecallConfig says what a bot is given for its next turn.
+type RecallConfig struct {
+	FirstRoundEmpty   bool     `toml:"first_round_empty" default:"false" comment:"true or false: whether a session is given nothing before its first answer."`
+	MinQueryLength    int      `toml:"min_query_length" default:"2" min:"0" max:"1000" comment:"No memories are looked up for a query with fewer letters and digits than this. A Chinese character is one."`
+	LongTermTrigger   string   `toml:"long_term_trigger" default:"always" options:"always|keywords|semantic|never" empty:"no" comment:"When memories are looked up: always, keywords (where the query has one of trigger_keywords), semantic (where some memory scores semantic_threshold), or never."`
+	TriggerKeywords   []string `toml:"trigger_keywords" default:"remember,recall,last time,previously,before,earlier,again,as usual,my ,记得,记不记得,还记得,上次,之前,以前,曾经,老样子,我的,我们的" comment:"Case, width and traditional or simplified characters make no difference."`
+	SemanticThreshold float64  `toml:"semantic_threshold" default:"0.35" min:"0" max:"1" comment:"For the trigger semantic: similarity, calibrated by [embed] floor and ceiling."`
+	MinSimilarity     float64  `toml:"min_similarity" default:"0.15" min:"0" max:"1" comment:"Memories less similar to the query than this are not ranked."`
+	HalfLife          Duration `toml:"half_life" default:"2160h" min:"1h" max:"876000h" comment:"After this long without support a memory's recency has gone half of the way from 1 to its least, 0.5. 90 days are 2160h."`
+	Kinds             []string `toml:"kinds" default:"group,session,dream,team" comment:"Kinds of memory that are recalled."`
+	ShortTermCount    int      `toml:"short_term_count" default:"6" min:"0" max:"1000" comment:"Newest turns of the session that are given word for word. 0 = no short-term memory."`
+	MaxReturn         int      `toml:"max_return" default:"8" min:"0" max:"1000" comment:"Memories that are given at most."`
+	MaxEntities       int      `toml:"max_entities" default:"3" min:"0" max:"100" comment:"People and things that the query names and of whom something is given."`
+	MaxTokens         int      `toml:"max_tokens" default:"2000" min:"100" max:"1000000" comment:"Tokens of the whole text at most."`
+}
+
+// FeedbackConfig says how answers move weights.
+type FeedbackConfig struct {
+	Threshold        float64 `toml:"threshold" default:"0.5" min:"0" max:"1" comment:"How much of what a memory says, and the query does not, an answer must repeat to have used it."`
+	Embeddings       bool    `toml:"embeddings" default:"false" comment:"true or false: whether meaning counts, too, by the model of [embed]. Costs an embedding call for each answer."`
+	WeightReferenced float64 `toml:"weight_referenced" default:"0.1" min:"0" max:"2" comment:"Weight that a memory gains when an answer used it."`
+	WeightIgnored    float64 `toml:"weight_ignored" default:"-0.02" min:"-2" max:"0" comment:"And when it was offered in vain."`
+	MinWeight        float64 `toml:"min_weight" default:"0" min:"0" max:"2" comment:"Feedback lowers no weight below this."`
+	MaxWeight        float64 `toml:"max_weight" default:"2" min:"0" max:"2" comment:"And raises none above this."`
+}
+
+// MaintainConfig says how memories fade.
+type MaintainConfig struct {
+	ArchiveThreshold float64  `toml:"archive_threshold" default:"0.3" min:"0" max:"1" comment:"Memories whose strength or weight is below this are archived: out of recall, and restored by reverie memory restore."`
+	DecayAfter       Duration `toml:"decay_after" default:"336h" min:"0s" max:"87600h" comment:"How long after its newest evidence a memory keeps its strength. 14 days are 336h."`
+	DecayHalfLife    Duration `toml:"decay_half_life" default:"2160h" min:"1h" max:"876000h" comment:"Then its strength halves in this time. 90 days are 2160h."`
+	DecayBy          string   `toml:"decay_by" default:"time" options:"time|activity" empty:"no" comment:"time: the clock. activity: only up to the group's newest message, so that a group that rests forgets nothing."`
+	Batch            int      `toml:"batch" default:"500" min:"1" max:"10000" comment:"Rows of one transaction at most."`
+}
+
+// RetentionConfig says how long texts are kept.
+type RetentionConfig struct {
+	Messages Duration `toml:"messages" default:"0s" min:"0s" max:"876000h" comment:"Texts of messages that every job has read. Their rows stay: they count, and are known when they are imported again."`
+	Answers  Duration `toml:"answers" default:"0s" min:"0s" max:"876000h" comment:"What models answered in runs that have ended."`
+	UsageLog Duration `toml:"usage_log" default:"0s" min:"0s" max:"876000h" comment:"Which memory was offered when. How often stays."`
+}
+
 // GroupConfig is what a group starts with.
 type GroupConfig struct {
 	DayBoundary string `toml:"day_boundary" default:"00:00" empty:"no" comment:"Local time, HH:MM, at which a group's date begins. 04:00 counts the small hours to the day before."`
@@ -148,7 +221,7 @@ type LogConfig struct {
 // PromptsConfig says which prompts are used.
 type PromptsConfig struct {
 	Dir      string         `toml:"dir" comment:"Folder with prompt files that replace the built-in ones of the same name. Empty = the built-in ones."`
-	Langfuse LangfuseConfig `toml:"langfuse" comment:"Prompts kept in Langfuse: memory_evolve.en and memory_evolve.zh, and the same of memory_compare and impression_observe. Where one cannot be had, a warning is logged and the text above is used."`
+	Langfuse LangfuseConfig `toml:"langfuse" comment:"Prompts kept in Langfuse: memory_evolve.en and memory_evolve.zh, and the same of memory_compare, impression_observe, session_extract and session_summarize. Where one cannot be had, a warning is logged and the text above is used."`
 }
 
 // LangfuseConfig says where prompts are kept remotely.
@@ -174,7 +247,9 @@ type JobsConfig struct {
 
 // ScheduleConfig says when the daemon starts what.
 type ScheduleConfig struct {
-	Evolve string `toml:"evolve" default:"17 * * * *" comment:"Evolve what is due. Hourly, since each group's date ends in its own time zone."`
+	Evolve   string `toml:"evolve" default:"17 * * * *" comment:"Evolve what is due. Hourly, since each group's date ends in its own time zone."`
+	Extract  string `toml:"extract" comment:"Extract the sessions that are due, such as */5 * * * * where bots hand over their dialogue. Costs about one call for each 5 turns or 12,000 tokens."`
+	Maintain string `toml:"maintain" default:"41 3 * * *" comment:"Let memories fade, and prune what is kept no longer. No model is asked."`
 }
 
 // BudgetConfig bounds what is spent.

@@ -76,6 +76,8 @@ const (
 	useEvolve  = "evolve"
 	useCompare = "compare" // a new fact with memories
 	useObserve = "observe" // people and things
+	useExtract = "extract" // sessions
+	useFold    = "summarize"
 )
 
 // of returns the overrides of a use, none for one without a section.
@@ -87,6 +89,10 @@ func (l *LLMConfig) of(use string) JobConfig {
 		return l.Compare
 	case useObserve:
 		return l.Observe
+	case useExtract:
+		return l.Extract
+	case useFold:
+		return l.Summarize
 	}
 	return JobConfig{}
 }

@@ -1,0 +1,78 @@
+package reverie
+
+import "time"
+
+// Factors are what the rank of a recalled memory is made of: its score is their
+// product.
+type Factors struct {
+	Similarity float64 `json:"similarity" db:"similarity"` // to the query, calibrated, 0..1
+	Weight     float64 `json:"weight" db:"weight"`         // 0..2, of the lineage
+	Strength   float64 `json:"strength" db:"strength"`     // 0..1
+	Recency    float64 `json:"recency" db:"recency"`       // 0..1, by when it was last supported
+}
+
+// Score is the product of the factors, 0..2.
+func (f Factors) Score() float64 { return f.Similarity * f.Weight * f.Strength * f.Recency }
+
+// Usage is one memory that was offered in one context: a row of memory_usage_log.
+type Usage struct {
+	GroupID   string  `db:"group_id" json:"group_id"`
+	UsageID   string  `db:"usage_id" json:"usage_id"`   // of the context
+	MemoryID  string  `db:"memory_id" json:"memory_id"` // the version that was offered
+	LineageID string  `db:"lineage_id" json:"lineage_id"`
+	SessionID string  `db:"session_id" json:"session_id,omitempty"`
+	Query     string  `db:"query" json:"query"`       // its beginning, at most MaxUsageQuery characters
+	Position  int     `db:"position" json:"position"` // counts from 1, best first
+	Score     float64 `db:"score" json:"score"`
+	Factors
+	Statement      string     `db:"statement" json:"statement"`           // of the version; read, never written
+	WasReferenced  *bool      `db:"was_referenced" json:"was_referenced"` // nil until the answer is known
+	ReferenceScore *float64   `db:"reference_score" json:"reference_score,omitempty"`
+	WeightAfter    *float64   `db:"weight_after" json:"weight_after,omitempty"`
+	CreatedAt      time.Time  `db:"created_at" json:"created_at"`
+	JudgedAt       *time.Time `db:"judged_at" json:"judged_at,omitempty"`
+}
+
+// MaxUsageQuery is how much of a query the usage log keeps, in characters.
+const MaxUsageQuery = 300
+
+// UsageQuery asks for what one context offered: the one named, or the newest of a
+// session.
+type UsageQuery struct {
+	GroupID   string // "" = all groups
+	SessionID string
+	UsageID   string
+}
+
+// UsageVerdict says whether an answer used a memory that was offered.
+type UsageVerdict struct {
+	MemoryID   string
+	Referenced bool
+	Score      float64 // 0..1, of the reference
+}
+
+// WeightRule says how verdicts move weights.
+type WeightRule struct {
+	Referenced float64 // added where the answer used the memory
+	Ignored    float64 // added where it did not: below 0
+	Min, Max   float64 // bounds of the weight
+}
+
+// RecallQuery asks for what a context needs besides memories.
+type RecallQuery struct {
+	GroupID   string
+	SessionID string    // "" = none
+	Turns     int       // the newest at most, answered or not
+	Since     time.Time // turns and summary of before are past; zero = all
+	Text      string    // the query, folded: names of entities are looked up in it
+}
+
+// RecallState is a group and a session as a context sees them, read in one
+// snapshot.
+type RecallState struct {
+	Group    Group
+	Session  *Session        // nil: none was named, or it is not known
+	Messages []Message       // of the newest turns, tools left out, oldest first
+	Summary  *SessionSummary // nil: none
+	Named    []EntityName    // names of entities that stand in the query, letter by letter
+}
