@@ -27,6 +27,8 @@ var trials = map[string][]any{
 	MemoryEvolve:      {EvolveSystem{StatementLanguage: "English"}, EvolveSystem{StatementLanguage: "中文", Active: 3, Shown: 2, Target: 1}},
 	MemoryCompare:     {CompareSystem{StatementLanguage: "English"}},
 	ImpressionObserve: {ObserveSystem{StatementLanguage: "English"}},
+	SessionExtract:    {ExtractSystem{StatementLanguage: "English"}},
+	SessionSummarize:  {SummarizeSystem{StatementLanguage: "English"}},
 }
 
 // fieldsOf are the names of a prompt's fields by their lower snake case. The
