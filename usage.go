@@ -58,6 +58,15 @@ type WeightRule struct {
 	Min, Max   float64 // bounds of the weight
 }
 
+// UsageCount counts what became of a lineage's memories in contexts: rows of the
+// usage log, and those that were pruned from it.
+type UsageCount struct {
+	Offered       int        `db:"offered" json:"offered"`       // in so many contexts
+	Referenced    int        `db:"referenced" json:"referenced"` // of them: the answer used it
+	Ignored       int        `db:"ignored" json:"ignored"`       // of them: it did not; of the rest nobody has said
+	LastOfferedAt *time.Time `db:"last_offered_at" json:"last_offered_at,omitempty"`
+}
+
 // RecallQuery asks for what a context needs besides memories.
 type RecallQuery struct {
 	GroupID   string

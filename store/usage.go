@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	logUsageQuery = `insert into memory_usage_log (group_id, usage_id, memory_id, lineage_id, session_id, query, position,
+			score, similarity, weight, strength, recency, created_at)
+		select * from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::int[],
+			$8::float8[], $9::float8[], $10::float8[], $11::float8[], $12::float8[], $13::timestamptz[])
+		on conflict (group_id, usage_id, memory_id) do nothing`
+
+	offeredQuery = `select l.group_id, l.usage_id, l.memory_id, l.lineage_id, l.session_id, l.query, l.position, l.score, l.similarity,
+			l.weight, l.strength, l.recency, m.statement, l.was_referenced, l.reference_score, l.weight_after, l.created_at, l.judged_at
+		from memory_usage_log l join memories m on m.group_id = l.group_id and m.memory_id = l.memory_id
+		where l.group_id = $1 and l.usage_id = $2
+		order by l.position, l.memory_id`
+
+	// A context is known to its group alone; a group is found by one probe of its index.
+	usageGroupsQuery = `select g.group_id from groups g where ($1 = '' or g.group_id = $1) and exists (
+			select 1 from memory_usage_log l where l.group_id = g.group_id and l.session_id = $2 and l.session_id <> '')
+		order by g.group_id`
+
+	newestUsageQuery = `select usage_id from memory_usage_log where group_id = $1 and session_id = $2 and session_id <> ''
+		order by created_at desc, usage_id desc limit 1`
+
+	usageGroupQuery = `select group_id from memory_usage_log where ($1 = '' or group_id = $1) and usage_id = $2
+			and ($3 = '' or session_id = $3) limit 1`
+
+	usageOfQuery = `select lineage_id, sum(offered)::bigint as offered, sum(referenced)::bigint as referenced,
+			sum(ignored)::bigint as ignored, max(last_offered_at) as last_offered_at
+		from (select lineage_id, count(*) as offered, count(*) filter (where was_referenced) as referenced,
+				count(*) filter (where not was_referenced) as ignored, max(created_at) as last_offered_at
+			from memory_usage_log where group_id = $1 and lineage_id = any ($2::uuid[]) group by lineage_id
+			union all select lineage_id, offered, referenced, ignored, last_offered_at
+			from memory_usage_totals where group_id = $1 and lineage_id = any ($2::uuid[])) u
+		group by lineage_id`
+)
+
+// LogUsage writes rows of any groups in one transaction. Rows that are there
+// already stay as they are; a zero CreatedAt is now.
+func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	var groups, usages, ids, lineages, sessions, queries, times pq.StringArray
+	var positions pq.Int64Array
+	var scores, similarities, weights, strengths, recencies pq.Float64Array
+	for _, r := range rows {
+		if !reverie.IsID(r.UsageID) || !reverie.IsID(r.MemoryID) || !reverie.IsID(r.LineageID) {
+			return fmt.Errorf("log the use of memory %q in context %q of group %q: an id has not the form of one: %w", r.MemoryID, r.UsageID, r.GroupID, reverie.ErrInvalid)
+		}
+		if r.CreatedAt.IsZero() {
+			r.CreatedAt = s.now()
+		}
+		groups, usages, ids, lineages = append(groups, storable(r.GroupID)), append(usages, r.UsageID), append(ids, r.MemoryID), append(lineages, r.LineageID)
+		sessions, queries = append(sessions, storable(r.SessionID)), append(queries, reverie.Excerpt(storable(r.Query), reverie.MaxUsageQuery))
+		positions, times = append(positions, int64(r.Position)), append(times, timestamp(r.CreatedAt))
+		scores, similarities, weights = append(scores, r.Score), append(similarities, r.Similarity), append(weights, r.Weight)
+		strengths, recencies = append(strengths, r.Strength), append(recencies, r.Recency)
+	}
+	return s.run(ctx, work{what: fmt.Sprintf("log %d uses of memories", len(rows)), prepare: []string{logUsageQuery},
+		do: func(ctx context.Context, t *tx) error {
+			_, err := t.exec(ctx, logUsageQuery, groups, usages, ids, lineages, sessions, queries, positions,
+				scores, similarities, weights, strengths, recencies, times)
+			return err
+		}})
+}
+
+// Offered returns the rows of one context, best first, with the statements that
+// were offered: of the one that is named, or the newest of the session; none where
+// nothing was offered. A session of several groups, where none is named, is
+// reverie.ErrInvalid, and the error names them.
+func (s *Store) Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Usage, error) {
+	var rows []reverie.Usage
+	err := s.run(ctx, work{
+		what:     "read what a context offered",
+		readOnly: true,
+		byKey:    true,
+		prepare:  []string{usageGroupsQuery, newestUsageQuery, usageGroupQuery, offeredQuery},
+		do: func(ctx context.Context, t *tx) error {
+			rows = nil
+			groupID, usageID, err := findUsage(ctx, t, q)
+			if err != nil || usageID == "" {
+				return err
+			}
+			rows, err = offered(ctx, t, groupID, usageID)
+			return err
+		}})
+	return rows, err
+}
+
+// findUsage names the context that is meant and its group; "" where there is none.
+func findUsage(ctx context.Context, t *tx, q reverie.UsageQuery) (groupID, usageID string, err error) {
+	var groups []string
+	if q.UsageID != "" {
+		if !reverie.IsID(q.UsageID) {
+			return "", "", nil
+		}
+		err = t.list(ctx, &groups, usageGroupQuery, q.GroupID, q.UsageID, q.SessionID)
+	} else {
+		err = t.list(ctx, &groups, usageGroupsQuery, q.GroupID, q.SessionID)
+	}
+	switch {
+	case err != nil || len(groups) == 0:
+		return "", "", err
+	case len(groups) > 1:
+		return "", "", fmt.Errorf("session %q is one of %d groups, %.10q; say which: %w", q.SessionID, len(groups), groups, reverie.ErrInvalid)
+	case q.UsageID != "":
+		return groups[0], q.UsageID, nil
+	}
+	err = t.get(ctx, &usageID, newestUsageQuery, groups[0], q.SessionID)
+	return groups[0], usageID, err
+}
+
+func offered(ctx context.Context, t *tx, groupID, usageID string) ([]reverie.Usage, error) {
+	var rows []reverie.Usage
+	err := t.list(ctx, &rows, offeredQuery, groupID, usageID)
+	for i, r := range rows {
+		rows[i].CreatedAt, rows[i].JudgedAt = r.CreatedAt.UTC(), utc(r.JudgedAt)
+	}
+	return rows, err
+}
+
+// UsageOf counts how often the memories of lineages were offered and used, by
+// lineage. Those that never were offered are not in it.
+func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string) (map[string]reverie.UsageCount, error) {
+	counts := map[string]reverie.UsageCount{}
+	if len(lineageIDs) == 0 {
+		return counts, nil
+	}
+	var rows []struct {
+		LineageID string `db:"lineage_id"`
+		reverie.UsageCount
+	}
+	err := s.run(ctx, work{what: fmt.Sprintf("count uses of memories of group %q", groupID), readOnly: true, byKey: true, do: func(ctx context.Context, t *tx) error {
+		rows = nil
+		return t.list(ctx, &rows, usageOfQuery, groupID, pq.StringArray(lineageIDs))
+	}})
+	for _, r := range rows {
+		r.LastOfferedAt = utc(r.LastOfferedAt)
+		counts[r.LineageID] = r.UsageCount
+	}
+	return counts, err
+}

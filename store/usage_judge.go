@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// Whoever writes to several lineages locks them in the order of their ids. What
+	// was waited for may have judged the context, or moved a head: what is so is read
+	// by the next statement.
+	lockUsageQuery = `select 1 from memory_usage_log l
+		cross join lateral (select memory_id from memories
+			where group_id = l.group_id and lineage_id = l.lineage_id order by version desc limit 1) h
+		join memories m on m.group_id = l.group_id and m.memory_id = h.memory_id
+		where l.group_id = $1 and l.usage_id = $2 and l.was_referenced is null
+		order by m.lineage_id, l.memory_id for no key update of l, m`
+
+	// A move ends at the bound, and leaves a weight that lies beyond it where it is:
+	// a person has put it there.
+	judgeQuery = `
+		with verdicts as (
+			select l.memory_id, l.lineage_id, v.referenced, v.score
+			from memory_usage_log l join unnest($3::uuid[], $4::bool[], $5::float8[]) as v (memory_id, referenced, score) on v.memory_id = l.memory_id
+			where l.group_id = $1 and l.usage_id = $2 and l.was_referenced is null),
+		moves as (
+			select m.memory_id, d.lineage_id, case when d.referenced then $6::float8 else $7::float8 end as by
+			from (select lineage_id, bool_or(referenced) as referenced from verdicts group by lineage_id) d
+			cross join lateral (select h.memory_id from memories h
+				where h.group_id = $1 and h.lineage_id = d.lineage_id order by h.version desc limit 1) m),
+		moved as (
+			update memories m set weight = case
+				when x.by > 0 then greatest(m.weight, least(m.weight + x.by, $9::float8))
+				else least(m.weight, greatest(m.weight + x.by, $8::float8)) end
+			from moves x where m.group_id = $1 and m.memory_id = x.memory_id
+			returning m.lineage_id, m.weight)
+		update memory_usage_log l
+		set was_referenced = v.referenced, reference_score = v.score, weight_after = w.weight, judged_at = $10::timestamptz
+		from verdicts v join moved w on w.lineage_id = v.lineage_id
+		where l.group_id = $1 and l.usage_id = $2 and l.memory_id = v.memory_id`
+)
+
+// Judge writes the verdicts on what one context offered and moves the weights of
+// the lineages' newest versions, each once, all with one statement: rows that were
+// judged before stay as they are, and so do their weights. It returns the rows as
+// they stand then. It takes no lease, makes no versions, and is not in the change
+// log: the usage log says what moved a weight.
+func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []reverie.UsageVerdict, rule reverie.WeightRule) ([]reverie.Usage, error) {
+	what := fmt.Sprintf("judge what context %s of group %q offered", usageID, groupID)
+	if err := checkWeightRule(rule); err != nil || !reverie.IsID(usageID) {
+		if err == nil {
+			err = reverie.ErrNotFound
+		}
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	var ids pq.StringArray
+	var referenced pq.BoolArray
+	var scores pq.Float64Array
+	for _, v := range verdicts {
+		if !reverie.IsID(v.MemoryID) {
+			return nil, fmt.Errorf("%s: memory %q: %w", what, v.MemoryID, reverie.ErrNotFound)
+		}
+		ids, referenced, scores = append(ids, v.MemoryID), append(referenced, v.Referenced), append(scores, v.Score)
+	}
+	var rows []reverie.Usage
+	err := s.run(ctx, work{
+		what:    what,
+		byKey:   true,
+		prepare: []string{lockUsageQuery, judgeQuery, offeredQuery},
+		do: func(ctx context.Context, t *tx) error {
+			if _, err := t.exec(ctx, lockUsageQuery, groupID, usageID); err != nil {
+				return err
+			}
+			if _, err := t.exec(ctx, judgeQuery, groupID, usageID, ids, referenced, scores,
+				rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.now()); err != nil {
+				return err
+			}
+			var err error
+			rows, err = offered(ctx, t, groupID, usageID)
+			return err
+		}})
+	return rows, err
+}
+
+// checkWeightRule refuses what could not be kept in a weight.
+func checkWeightRule(r reverie.WeightRule) error {
+	if !(r.Referenced >= 0 && r.Ignored <= 0 && r.Min >= 0 && r.Min <= r.Max && r.Max <= reverie.MaxWeight) { // NaN fails too
+		return fmt.Errorf("weights cannot move by %v and %v within %v..%v: %w", r.Referenced, r.Ignored, r.Min, r.Max, reverie.ErrInvalid)
+	}
+	return nil
+}
