@@ -27,7 +27,7 @@ type Config struct {
 	Maintain   MaintainConfig   `toml:"maintain" comment:"How memories fade: reverie maintain. Core memories (weight 1.5 or more) do not."`
 	Retention  RetentionConfig  `toml:"retention" comment:"How long texts are kept that nothing needs any more; reverie maintain removes them, and what they are counted in stays. 0s = for ever."`
 	Jobs       JobsConfig       `toml:"jobs" comment:"How work on many groups is done: evolve --due, evolve --all, backfill and the daemon."`
-	Schedule   ScheduleConfig   `toml:"schedule" comment:"When the daemon (reverie run) starts each job: five fields in UTC, such as 17 * * * *, or @hourly, @daily, @every 90m. Empty = never."`
+	Schedule   ScheduleConfig   `toml:"schedule" comment:"When the daemon (reverie run) starts each job: five fields in UTC, such as 17 * * * *, or @hourly, @daily, @every 90m. Empty or never = not at all."`
 	Budget     BudgetConfig     `toml:"budget" comment:"What may be spent on models, embeddings included. What is beyond it stays pending and is done by a later run (exit code 4). 0 = no limit. An answer that is under way when a limit is reached still comes in, and counts."`
 	Group      GroupConfig      `toml:"group" comment:"Groups that an import creates; existing ones stay as they are."`
 	HTTP       HTTPConfig       `toml:"http" comment:"What the daemon answers over HTTP: /healthz, /readyz and /metrics."`
@@ -144,9 +144,9 @@ type ImpressionConfig struct {
 // SessionConfig says how messages make sessions, and when those are extracted.
 type SessionConfig struct {
 	Silence        Duration `toml:"silence" default:"30m" min:"1m" max:"720h" comment:"Messages without a session id begin a new session after this long a silence, in the groups that do not say otherwise: reverie groups set GROUP --session-silence 45m. For messages that come in from then on."`
-	Tokens         int      `toml:"tokens" default:"12000" min:"0" max:"1000000" comment:"A session is extracted when this many tokens have come since the last time,"`
-	ToolCalls      int      `toml:"tool_calls" default:"24" min:"0" max:"100000" comment:"or this many tool calls,"`
-	Turns          int      `toml:"turns" default:"5" min:"0" max:"100000" comment:"or this many turns: what users say, and the answer to it."`
+	Tokens         int      `toml:"tokens" default:"12000" min:"0" max:"1000000" comment:"A session is extracted when this many tokens have come since the last time."`
+	ToolCalls      int      `toml:"tool_calls" default:"24" min:"0" max:"100000" comment:"Or this many tool calls."`
+	Turns          int      `toml:"turns" default:"5" min:"0" max:"100000" comment:"Or this many turns: what users say, and the answer to it."`
 	Idle           Duration `toml:"idle" default:"0s" min:"0s" max:"8760h" comment:"Or anything at all, and then silence for this long. 0s = off."`
 	MaxMessages    int      `toml:"max_messages" default:"200" min:"1" max:"2000" comment:"Messages of one chunk at most. More become more chunks; none is left out."`
 	MaxInputTokens int      `toml:"max_input_tokens" default:"24000" min:"1000" max:"1000000" comment:"Tokens of one chunk's input at most."`

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"reverie"
-	"reverie/jobs"
 	"reverie/llm"
 )
 
@@ -147,11 +146,10 @@ func (c *checker) times() {
 		c.report("group.day_boundary", "must be HH:MM, from 00:00 to 23:59, such as 04:00")
 	}
 	for _, set := range scheduleSettings() {
-		if spec := set.field(c.cfg).String(); spec != "" {
-			if _, err := jobs.ParseSpec(spec); err != nil {
-				again := fmt.Sprintf("schedule %q: %v: ", spec, reverie.ErrInvalid) // the report has named it already
-				c.report(set.path, "%s", strings.TrimPrefix(err.Error(), again))
-			}
+		spec := set.field(c.cfg).String()
+		if _, err := specOf(spec); err != nil {
+			again := fmt.Sprintf("schedule %q: %v: ", spec, reverie.ErrInvalid) // the report has named it already
+			c.report(set.path, "%s", strings.TrimPrefix(err.Error(), again))
 		}
 	}
 }
@@ -193,5 +191,36 @@ func (c *checker) together() {
 	if e := cfg.Evolve; e.Target > e.MaxActive {
 		c.report("evolve.target", "must be at most evolve.max_active (%d, %s)",
 			e.MaxActive, cfg.origins.Origin("evolve.max_active"))
+	}
+	if s := cfg.ShortTerm; s.CompressionThreshold > 0 && s.MaxItems > s.CompressionThreshold {
+		c.report("short_term.max_items", "must be at most short_term.compression_threshold (%d, %s), beyond which all but so many turns are folded",
+			s.CompressionThreshold, cfg.origins.Origin("short_term.compression_threshold"))
+	}
+	if f := cfg.Feedback; f.MinWeight > f.MaxWeight {
+		c.report("feedback.min_weight", "must be at most feedback.max_weight (%g, %s)",
+			f.MaxWeight, cfg.origins.Origin("feedback.max_weight"))
+	}
+	c.recall()
+}
+
+// recallKinds are the kinds of memory that there are.
+var recallKinds = []string{string(reverie.KindGroup), string(reverie.KindSession), string(reverie.KindDream), string(reverie.KindTeam)}
+
+// recall checks what is looked up, and when.
+func (c *checker) recall() {
+	r := c.cfg.Recall
+	if len(r.Kinds) == 0 {
+		c.report("recall.kinds", "must not be empty: name some of %s; recall.long_term_trigger = \"never\" looks up none", strings.Join(recallKinds, ", "))
+	}
+	for _, kind := range r.Kinds {
+		if !slices.Contains(recallKinds, kind) {
+			c.report("recall.kinds", "%q is none of %s%s", kind, strings.Join(recallKinds, ", "), suggest(kind, recallKinds))
+		}
+	}
+	if slices.ContainsFunc(r.TriggerKeywords, func(k string) bool { return strings.TrimSpace(k) == "" }) {
+		c.report("recall.trigger_keywords", "has an empty keyword, which every query would have: take it out")
+	}
+	if r.LongTermTrigger == "keywords" && len(r.TriggerKeywords) == 0 {
+		c.report("recall.trigger_keywords", "must not be empty where recall.long_term_trigger is keywords (%s)", c.cfg.origins.Origin("recall.long_term_trigger"))
 	}
 }

@@ -74,19 +74,29 @@ type fires struct {
 func timetable(cfg *Config, now time.Time, loc *time.Location, count int) ([]fires, error) {
 	plan := []fires{}
 	for _, set := range scheduleSettings() {
-		f := fires{Job: set.key, Spec: set.field(cfg).String(), Next: []time.Time{}, Local: []time.Time{}}
-		if f.Spec != "" {
-			spec, err := jobs.ParseSpec(f.Spec)
-			if err != nil {
-				return nil, fmt.Errorf("[schedule] %s: %w: %w", set.key, err, reverie.ErrConfiguration)
-			}
-			for _, t := range spec.Fires(now, count) {
-				f.Next, f.Local = append(f.Next, t.UTC()), append(f.Local, t.In(loc))
-			}
+		spec, err := specOf(set.field(cfg).String())
+		if err != nil {
+			return nil, fmt.Errorf("[schedule] %s: %w: %w", set.key, err, reverie.ErrConfiguration)
+		}
+		f := fires{Job: set.key, Spec: spec.String(), Next: []time.Time{}, Local: []time.Time{}}
+		for _, t := range spec.Fires(now, count) {
+			f.Next, f.Local = append(f.Next, t.UTC()), append(f.Local, t.In(loc))
 		}
 		plan = append(plan, f)
 	}
 	return plan, nil
+}
+
+// never is how a variable, which counts as unset when it is empty, says that a job
+// is not started.
+const never = "never"
+
+// specOf reads when a job is started; the zero spec is never.
+func specOf(text string) (jobs.Spec, error) {
+	if text == "" || text == never {
+		return jobs.Spec{}, nil
+	}
+	return jobs.ParseSpec(text)
 }
 
 // scheduleSettings are those of [schedule]: each is named after its job.
@@ -111,7 +121,7 @@ func (a *app) printSchedule(plan []fires, loc *time.Location) error {
 	const minute = "Mon 2006-01-02 15:04"
 	for _, f := range plan {
 		if f.Spec == "" {
-			t.row(f.Job, "never")
+			t.row(f.Job, never)
 		}
 		for i, at := range f.Next {
 			job, spec := "", ""

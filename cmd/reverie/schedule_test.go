@@ -16,20 +16,26 @@ func scheduled(t *testing.T, env []string, args ...string) outcome {
 
 func TestSchedule(t *testing.T) {
 	t.Parallel()
-	o := scheduled(t, nil).want(t, 0).silent(t)
-	if want := `JOB     SPEC        UTC                   IN
-evolve  17 * * * *  Thu 2026-01-15 20:17  12m
-                    Thu 2026-01-15 21:17  1h12m
-                    Thu 2026-01-15 22:17  2h12m
-                    Thu 2026-01-15 23:17  3h12m
-                    Fri 2026-01-16 00:17  4h12m
+	o := scheduled(t, nil, "--count", "3").want(t, 0).silent(t)
+	if want := `JOB       SPEC        UTC                   IN
+evolve    17 * * * *  Thu 2026-01-15 20:17  12m
+                      Thu 2026-01-15 21:17  1h12m
+                      Thu 2026-01-15 22:17  2h12m
+extract   never
+maintain  41 3 * * *  Fri 2026-01-16 03:41  7h36m
+                      Sat 2026-01-17 03:41  1d07h
+                      Sun 2026-01-18 03:41  2d07h
 `; o.stdout != want {
 		t.Errorf("the schedule is\n%s, want\n%s", o.stdout, want)
 	}
-	o = scheduled(t, []string{"REVERIE_SCHEDULE_EVOLVE=30 2 * * 1-5"}, "--zone", "Asia/Kathmandu", "--count", "2").want(t, 0).silent(t)
-	if want := `JOB     SPEC          UTC                   IN     Asia/Kathmandu
-evolve  30 2 * * 1-5  Fri 2026-01-16 02:30  6h25m  Fri 2026-01-16 08:15
-                      Mon 2026-01-19 02:30  3d06h  Mon 2026-01-19 08:15
+	o = scheduled(t, []string{"REVERIE_SCHEDULE_EVOLVE=30 2 * * 1-5", "REVERIE_SCHEDULE_EXTRACT=*/5 * * * *", "REVERIE_SCHEDULE_MAINTAIN=never"},
+		"--zone", "Asia/Kathmandu", "--count", "2").want(t, 0).silent(t)
+	if want := `JOB       SPEC          UTC                   IN     Asia/Kathmandu
+evolve    30 2 * * 1-5  Fri 2026-01-16 02:30  6h25m  Fri 2026-01-16 08:15
+                        Mon 2026-01-19 02:30  3d06h  Mon 2026-01-19 08:15
+extract   */5 * * * *   Thu 2026-01-15 20:10  5m     Fri 2026-01-16 01:55
+                        Thu 2026-01-15 20:15  10m    Fri 2026-01-16 02:00
+maintain  never
 `; o.stdout != want {
 		t.Errorf("the schedule is\n%s, want\n%s", o.stdout, want)
 	}
@@ -47,16 +53,17 @@ func TestScheduleJSON(t *testing.T) {
 	}
 }
 
-// TestScheduleNever: only a file can say that a job never starts, since an empty
-// variable counts as unset.
+// TestScheduleNever: a file can leave a job out, a variable says never, since an
+// empty one counts as unset.
 func TestScheduleNever(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "reverie.toml")
 	if err := os.WriteFile(file, []byte("[schedule]\nevolve = \"\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := scheduled(t, nil, "--config", file).want(t, 0)
-	if want := "JOB     SPEC   UTC  IN\nevolve  never\n"; o.stdout != want {
+	off := []string{"REVERIE_SCHEDULE_MAINTAIN=never"}
+	o := scheduled(t, off, "--config", file).want(t, 0)
+	if want := "JOB       SPEC   UTC  IN\nevolve    never\nextract   never\nmaintain  never\n"; o.stdout != want {
 		t.Errorf("the schedule is %q, want %q", o.stdout, want)
 	}
 	job := scheduled(t, nil, "--config", file, "--json").want(t, 0).document(t)["jobs"].(list)[0].(object)
@@ -77,6 +84,7 @@ func TestScheduleUsage(t *testing.T) {
 		{"A=b", []string{"--count", "0"}, []string{"--count"}},
 		{"A=b", []string{"--count", "1000000"}, []string{"--count"}},
 		{"A=b", []string{"extra"}, []string{"extra"}},
+		{"REVERIE_SCHEDULE_EXTRACT=Never", nil, []string{"schedule.extract", "five fields"}},
 		{"REVERIE_SCHEDULE_EVOLVE=61 * * * *", nil, []string{"schedule.evolve", "61", "REVERIE_SCHEDULE_EVOLVE"}},
 		{"REVERIE_SCHEDULE_EVOLVE=0 0 31 2 *", nil, []string{"schedule.evolve"}},
 		{"REVERIE_SCHEDULE_EVOLVE=@every -1h", nil, []string{"schedule.evolve"}},
