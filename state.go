@@ -38,12 +38,15 @@ type ImportResult struct {
 
 // MemoryQuery selects memories of a group for listing.
 type MemoryQuery struct {
-	GroupID string
-	Status  Status    // "" = all
-	Kind    Kind      // "" = all
-	At      time.Time // zero = now; else what was active at that instant (Status is then ignored)
-	Limit   int
-	Offset  int
+	GroupID   string
+	Status    Status    // "" = all
+	Kind      Kind      // "" = all
+	At        time.Time // zero = now; else what was active at that instant (Status is then ignored)
+	SessionID string    // "" = all; else only what is of this session
+	Tag       string    // "" = all; else only what bears this tag
+	Core      bool      // only what weighs CoreWeight or more
+	Limit     int
+	Offset    int
 }
 
 // SearchQuery selects the memories nearest to a vector, exactly, within one

@@ -38,13 +38,23 @@ func memories(rows []memoryRow) []reverie.Memory {
 // active at an instant.
 const memoryFilter = ` from memories where group_id = $1 and ($2 = '' or kind = $2) and case
 	when $4::timestamptz is null then $3 = '' or status = $3
-	else updated_at <= $4 and (status = 'active' or ended_at > $4) end`
+	else updated_at <= $4 and (status = 'active' or ended_at > $4) end
+	and ($5 = '' or session_id = $5) and ($6 = '' or $6 = any (tags)) and weight >= $7::float8`
+
+// memoryArgs are the arguments of memoryFilter.
+func memoryArgs(q reverie.MemoryQuery) []any {
+	least := 0.0
+	if q.Core {
+		least = reverie.CoreWeight
+	}
+	return []any{q.GroupID, string(q.Kind), string(q.Status), orNull(q.At), q.SessionID, q.Tag, least}
+}
 
 // ListMemories returns a page of a group's memories, oldest lineage first, and
 // how many there are in all. A limit of 0 is no limit. With status deprecated
 // every superseded or deleted version is listed.
 func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reverie.Memory, int, error) {
-	at := orNull(q.At)
+	args := memoryArgs(q)
 	var rows []memoryRow
 	var total int
 	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of group %q", q.GroupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
@@ -52,12 +62,11 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 		if _, err := getGroup(ctx, t, q.GroupID); err != nil {
 			return err
 		}
-		if err := t.get(ctx, &total, `select count(*)`+memoryFilter, q.GroupID, string(q.Kind), string(q.Status), at); err != nil {
+		if err := t.get(ctx, &total, `select count(*)`+memoryFilter, args...); err != nil {
 			return err
 		}
 		return t.list(ctx, &rows, `select `+memoryColumns+memoryFilter+`
-			order by created_at, lineage_id, version limit nullif($5::int, 0) offset $6`,
-			q.GroupID, string(q.Kind), string(q.Status), at, q.Limit, q.Offset)
+			order by created_at, lineage_id, version limit nullif($8::int, 0) offset $9`, append(args, q.Limit, q.Offset)...)
 	}})
 	return memories(rows), total, err
 }

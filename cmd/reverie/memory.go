@@ -66,6 +66,9 @@ func newMemoryList(a *app) *cobra.Command {
 	f.StringVar(&q.GroupID, "group", "", "group id (required)")
 	f.StringVar(&status, "status", "active", "active, deprecated, archived, held or all")
 	f.StringVar(&kind, "kind", "", "group, session, dream or team (default all)")
+	f.StringVar(&q.SessionID, "session", "", "only what is of this session")
+	f.StringVar(&q.Tag, "tag", "", "only what bears this tag")
+	f.BoolVar(&q.Core, "core", false, "only core memories: those of weight 1.5 or more")
 	f.StringVar(&at, "at", "", "what was active at this date or instant, instead of now")
 	f.IntVar(&q.Limit, "limit", 20, "memories at most")
 	f.IntVar(&q.Offset, "offset", 0, "memories to skip")
@@ -85,7 +88,11 @@ func memoryKind(s string) (reverie.Kind, error) {
 
 func (a *app) printMemories(list []reverie.Memory, total int, q reverie.MemoryQuery) error {
 	if total == 0 {
-		_, err := fmt.Fprintf(a.stdout, "%s: no memories\n", visible(q.GroupID))
+		what := "memories"
+		if q.Core || q.SessionID != "" || q.Tag != "" {
+			what = "such memories"
+		}
+		_, err := fmt.Fprintf(a.stdout, "%s: no %s\n", visible(q.GroupID), what)
 		return err
 	}
 	var t table
