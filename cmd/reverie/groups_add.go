@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ name, the time zone and the like first. What is left out comes from [group].`,
 					*field.value = *field.fallback
 				}
 			}
-			if err := readImpressions(&g); err != nil {
+			if err := errors.Join(readImpressions(&g), readSilence(&g)); err != nil {
 				return usageError(err)
 			}
 			if err := g.Normalize(); err != nil {
@@ -65,6 +66,7 @@ func groupFlags(cmd *cobra.Command, g *reverie.Group) {
 	f.StringVar(&g.DayBoundary, "day-boundary", "", "local time HH:MM at which a date begins; 04:00 counts the small hours to the day before")
 	f.StringVar(&g.Language, "language", "", `language of the memories: zh, en, or "" to go by the messages`)
 	f.StringVar(&g.Impressions, "impressions", asConfigured, "whether people and things are followed: on, off, or default, as [impression] enabled says")
+	f.StringVar(&g.SessionSilence, "session-silence", asConfigured, "after how long a silence messages without a session begin a new one: a duration such as 45m, or default, as [session] silence says")
 }
 
 // asConfigured is how a person says that a group follows the configuration.
@@ -80,4 +82,17 @@ func readImpressions(g *reverie.Group) error {
 		return nil
 	}
 	return fmt.Errorf("--impressions %q: it is on, off or default", g.Impressions)
+}
+
+// readSilence turns the flag of the silence that ends a group's sessions into what
+// is stored.
+func readSilence(g *reverie.Group) error {
+	if g.SessionSilence == asConfigured {
+		g.SessionSilence = ""
+		return nil
+	}
+	if _, err := g.Silence(0); err != nil || g.SessionSilence == "" {
+		return fmt.Errorf("--session-silence %q: write a duration from 1m to 720h, such as 45m, or default", g.SessionSilence)
+	}
+	return nil
 }

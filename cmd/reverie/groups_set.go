@@ -16,7 +16,7 @@ func newGroupsSet(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "set GROUP",
-		Short: "Change a group's name, time zone, day boundary, language or impressions",
+		Short: "Change a group's name, time zone, day boundary, language, impressions or sessions",
 		Long: `Set changes what is given and leaves the rest.
 
 A new time zone or day boundary holds from the next date on: the date that is
@@ -26,7 +26,11 @@ had a run, the new calendar holds for all its dates.
 
 --impressions says whether people and things of this group are followed: on, off,
 or default, as [impression] enabled says. What evolve takes in while they are off
-is used only where it is asked for: ` + "`reverie impression --group GROUP`" + `.`,
+is used only where it is asked for: ` + "`reverie impression --group GROUP`" + `.
+
+--session-silence says after how long a silence messages that name no session begin
+a new one: a duration, or default, as [session] silence says. It holds for messages
+that come in from then on.`,
 		Example: `  reverie groups set g1 --time-zone Europe/Berlin
   reverie groups set g1 --impressions on
   reverie groups set g1 --day-boundary 04:00 --name "Game nights"`,
@@ -60,8 +64,13 @@ func groupChange(cmd *cobra.Command, id string, to *reverie.Group) (reverie.Grou
 			return c, usageError(err)
 		}
 	}
+	if c.SessionSilence = given("session-silence", &to.SessionSilence); c.SessionSilence != nil {
+		if err := readSilence(to); err != nil {
+			return c, usageError(err)
+		}
+	}
 	if c == (reverie.GroupChange{}) {
-		return c, usageError(fmt.Errorf("nothing to set: give --name, --time-zone, --day-boundary, --language or --impressions\nsee '%s --help'", cmd.CommandPath()))
+		return c, usageError(fmt.Errorf("nothing to set: give --name, --time-zone, --day-boundary, --language, --impressions or --session-silence\nsee '%s --help'", cmd.CommandPath()))
 	}
 	for flag, value := range map[string]*string{"time-zone": c.TimeZone, "day-boundary": c.DayBoundary} {
 		if value != nil && *value == "" {
@@ -139,6 +148,9 @@ func (a *app) printSet(before reverie.Group, r groupReply, open reverie.Window) 
 	if g.Impressions != before.Impressions {
 		line("impressions %s", a.impressionsText(g))
 	}
+	if g.SessionSilence != before.SessionSilence {
+		line("sessions end after a silence of %s", a.silenceText(g))
+	}
 	switch {
 	case g.SameCalendar(before):
 	case !before.HasCalendar():
@@ -163,6 +175,14 @@ func (a *app) impressionsText(g reverie.Group) string {
 		return "on, as configured"
 	}
 	return "off, as configured"
+}
+
+// silenceText is the silence that ends the sessions of a group.
+func (a *app) silenceText(g reverie.Group) string {
+	if g.SessionSilence != "" {
+		return g.SessionSilence
+	}
+	return a.cfg.Session.Silence.String() + ", as configured"
 }
 
 func languageName(language string) string {
