@@ -29,6 +29,8 @@ type Leases struct {
 	// Takeover hears of each lease that the holder before did not give back: its
 	// process died or stood still. nil is nobody.
 	Takeover func(groupID string)
+	// Queue has those who ask in this process wait for each other; nil: they do not.
+	Queue *Queue
 }
 
 // Held is a lease that this process has, renewed in the background.
@@ -51,6 +53,11 @@ func (h *Held) Exclusive(fn func() error) error {
 // context of fn ends, with a cause that is [reverie.ErrLeaseLost], when the lease
 // could not be kept. A group that somebody else holds is a [reverie.BusyError].
 func (l *Leases) With(ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
+	giveBack, err := l.Queue.take(ctx, groupID)
+	if err != nil {
+		return fmt.Errorf("wait for other work on group %q: %w", groupID, err)
+	}
+	defer giveBack()
 	lease, err := l.Store.AcquireLease(ctx, groupID, reverie.LeaseGroup, l.Holder, reverie.LeaseTTL)
 	if err != nil {
 		return fmt.Errorf("lease group %q: %w", groupID, err)
