@@ -1,9 +1,6 @@
 package reverie
 
-import (
-	"strings"
-	"unicode"
-)
+import "strings"
 
 // CleanTags brings a model's tags into shape: white space folded, visible
 // characters only, each once (whatever its case and width), none longer than
@@ -29,15 +26,4 @@ func CleanTags(tags []string) []string {
 // CleanReason makes a model's reason fit to be stored and shown: one line,
 // invisible and control characters removed, secrets masked, at most
 // [MaxReason] characters.
-func CleanReason(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), r != zeroWidthJoiner && r != emojiStyle && isInvisible(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return Excerpt(MaskSecrets(s), MaxReason)
-}
+func CleanReason(s string) string { return Excerpt(MaskSecrets(visible(s)), MaxReason) }

@@ -140,11 +140,19 @@ func (d *desk) result() Result {
 		if s.MemoryID != "" {
 			s.MemoryID, s.Embedding, s.EmbeddingModel = e.id, e.embedding, e.model
 		}
-		r.Steps = append(r.Steps, s)
+		r.Steps = append(r.Steps, d.ofSession(s))
 	}
 	slices.SortStableFunc(d.held, func(a, b waiting) int { return cmp.Compare(a.line, b.line) })
 	for _, w := range d.held {
-		r.Held = append(r.Held, w.step)
+		r.Held = append(r.Held, d.ofSession(w.step))
 	}
 	return r
+}
+
+// ofSession is a step that writes a new lineage down under the request's session.
+func (d *desk) ofSession(s reverie.Step) reverie.Step {
+	if s.Action == reverie.ActionCreate {
+		s.SessionID = d.req.SessionID
+	}
+	return s
 }

@@ -85,7 +85,7 @@ func (r *round) embed(ctx context.Context, texts []string) ([][]float32, error) 
 // the round leaves room for as many others.
 func (r *round) lookUp(ctx context.Context, facts []*fact) error {
 	q := reverie.CandidateQuery{GroupID: r.req.GroupID, Kind: r.req.Kind, Model: r.Embeddings.Key(),
-		MinCosine: r.minCosine(), Limit: r.Options.TopK + len(r.facts)}
+		MinCosine: r.minCosine(), Limit: r.Options.TopK + len(r.facts), Untagged: r.req.Untagged}
 	if r.req.Lease == nil {
 		q.Limit += len(r.req.Heads) // a dry run believes that some of what is stored has been rewritten
 	}

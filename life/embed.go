@@ -1,0 +1,51 @@
+package life
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"reverie"
+	"reverie/llm"
+)
+
+// Embeddings turns statements into vectors.
+type Embeddings interface {
+	Embed(ctx context.Context, meta llm.Meta, texts []string) ([][]float32, error)
+	Key() string // model@dims
+}
+
+// Embed gives steps that write a statement their vectors, all in one request. What
+// has one keeps it. An optional embedder that fails is a warning, and is not waited
+// for again in this run; e may be nil.
+func (r *Run) Embed(ctx context.Context, e Embeddings, optional bool, steps []reverie.Step) error {
+	var texts []string
+	var at []int
+	for i, s := range steps {
+		if s.Statement != "" && s.Embedding == nil {
+			texts, at = append(texts, s.Statement), append(at, i)
+		}
+	}
+	if len(texts) == 0 || r.Mute {
+		return nil
+	}
+	if e == nil {
+		r.Warn("no embedding model is configured ([embed]): statements are stored without vectors until a search can embed them")
+		return nil
+	}
+	vectors, err := e.Embed(ctx, r.Meta("embed"), texts)
+	if err != nil {
+		spent := errors.As(err, new(*reverie.BudgetError)) // the stored answer is taken up when there is money again
+		if ctx.Err() != nil || spent || !optional {
+			return fmt.Errorf("embed %d statements of group %q: %w", len(texts), r.Row.GroupID, err)
+		}
+		r.Mute = true
+		r.Warn(fmt.Sprintf("statements are stored without vectors, which a later search will fill in; "+
+			"set REVERIE_EMBED_PROVIDER if this server has no embeddings: %v", err))
+		return nil
+	}
+	for i, v := range vectors {
+		steps[at[i]].Embedding, steps[at[i]].EmbeddingModel = v, e.Key()
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+// Package life is what runs have in common, whatever their job: a row of the
+// ledger that is begun or taken up, steps that somebody may watch, answers that
+// are kept, vectors for what is written, and an end that is recorded whatever
+// happened.
+package life
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"reverie"
+	"reverie/llm"
+)
+
+// Ledger keeps the rows of runs and chunks. Its methods refuse a lease, with
+// [reverie.ErrLeaseLost], once another holder has it.
+type Ledger interface {
+	StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error)
+	SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error
+	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error)
+}
+
+// Hold is the group's lease, as its holder has it. While fn runs, Exclusive stops
+// renewing, so that the write may lock the lease row itself.
+type Hold interface {
+	Lease() reverie.Lease
+	Exclusive(fn func() error) error
+}
+
+// Run is one run under way. Ledger, Hold, Now, Log and Watch are set once; Row has
+// the group's id from the beginning, and a run's as soon as one is started. It
+// serves one goroutine.
+type Run struct {
+	Ledger Ledger
+	Hold   Hold // nil for a dry run: nothing is written
+	Now    func() time.Time
+	Log    *slog.Logger
+	// Watch is told when a step begins; it returns the step's context and what to
+	// call at its end. nil: nobody watches.
+	Watch func(ctx context.Context, name string) (context.Context, func(error))
+
+	Row      reverie.Run
+	Stats    reverie.Stats
+	Began    bool // there was something to do
+	Mute     bool // the embedder failed, and is not waited for again in this run
+	Warnings []string
+}
+
+// Step runs one step under the eyes of whoever watches.
+func Step[T any](ctx context.Context, r *Run, name string, step func(context.Context) (T, error)) (T, error) {
+	if r.Watch == nil {
+		return step(ctx)
+	}
+	ctx, end := r.Watch(ctx, name)
+	result, err := step(ctx)
+	end(err)
+	return result, err
+}
+
+// TakeUp continues a run that was interrupted, under its id and with its counts, so
+// that the end is as if nothing had happened.
+func (r *Run) TakeUp(row reverie.Run) {
+	r.Log.Info("continuing an interrupted run", "group_id", row.GroupID, "run_id", row.ID, "attempt", row.Attempt)
+	r.Row, r.Stats = row, row.Stats
+}
+
+// Start writes the row of a run that is new, once there is something to do. It
+// gives it an id; the caller has filled in job, window, model and prompt. A run
+// that has begun stays as it is, and so does a dry one.
+func (r *Run) Start(ctx context.Context, row reverie.Run) error {
+	if r.Row.ID != "" || r.Began {
+		r.Began = true
+		return nil
+	}
+	r.Began = true
+	if r.Hold == nil {
+		return nil
+	}
+	row.ID, row.GroupID, row.Stats = reverie.NewID(), r.Row.GroupID, r.Stats
+	// Not when the run was asked for: the one before may have been settled since,
+	// and ended then.
+	row.StartedAt = r.Now().UTC()
+	row, err := r.Ledger.StartRun(ctx, r.Hold.Lease(), row)
+	if err != nil {
+		return fmt.Errorf("start a run for group %q: %w", r.Row.GroupID, err)
+	}
+	r.Row = row
+	return nil
+}
+
+// Save stores a chunk of the run as it stands. A dry run stores nothing.
+func (r *Run) Save(ctx context.Context, chunk reverie.Chunk) error {
+	if r.Hold == nil {
+		return nil
+	}
+	chunk.GroupID, chunk.RunID = r.Row.GroupID, r.Row.ID
+	if err := r.Ledger.SaveChunk(ctx, r.Hold.Lease(), chunk); err != nil {
+		return fmt.Errorf("store chunk %d of run %s: %w", chunk.No, r.Row.ID, err)
+	}
+	return nil
+}
+
+// Write lets fn write under the group's lease, while nothing renews it.
+func (r *Run) Write(fn func(lease reverie.Lease) error) error {
+	return r.Hold.Exclusive(func() error { return fn(r.Hold.Lease()) })
+}
+
+// Asker asks a model on the run's account; what the run says stays with it. Before
+// is an earlier run whose answers are good too, "" is none. It is to be called when
+// the run has been started.
+func (r *Run) Asker(model Model, journal llm.Journal, purpose, before string) *llm.Asker {
+	a := &llm.Asker{Model: model, Journal: journal, Meta: r.Meta(purpose), Before: before}
+	if r.Row.ID != "" {
+		a.Lease = r.Hold.Lease
+	}
+	return a
+}
+
+// Model answers a prompt.
+type Model interface {
+	Generate(ctx context.Context, meta llm.Meta, req llm.Request) (llm.Response, error)
+	Name() string // provider/model
+}
+
+// Meta says on whose account a call is.
+func (r *Run) Meta(purpose string) llm.Meta {
+	m := llm.Meta{GroupID: r.Row.GroupID, Purpose: purpose}
+	if r.Row.ID != "" {
+		id := r.Row.ID
+		m.RunID = &id
+	}
+	return m
+}
+
+// Warn tells the operator, once for each text.
+func (r *Run) Warn(text string) {
+	if slices.Contains(r.Warnings, text) {
+		return
+	}
+	r.Warnings = append(r.Warnings, text)
+	r.Log.Warn(text, "group_id", r.Row.GroupID, "run_id", r.Row.ID)
+}
+
+// End writes the run's final status, also when ctx is already done, and how many
+// messages it leaves waiting. It returns the run's error, joined by that of
+// recording it. A run whose lease is lost is the next holder's, and is left alone.
+func (r *Run) End(ctx context.Context, err error) error {
+	if r.Row.ID == "" || errors.Is(err, reverie.ErrLeaseLost) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	finished := r.Now().UTC()
+	r.Row.Status, r.Row.FinishedAt, r.Row.Stats = reverie.EndOf(err, r.Stats.Held), &finished, r.Stats
+	if err != nil {
+		r.Row.Error = err.Error()
+	}
+	left, ferr := r.Ledger.FinishRun(ctx, r.Hold.Lease(), r.Row)
+	if ferr != nil {
+		return errors.Join(err, fmt.Errorf("record the end of run %s: %w", r.Row.ID, ferr))
+	}
+	r.Stats.Deferred = left
+	return err
+}

@@ -1,0 +1,23 @@
+package reverie
+
+// Changes are the change log rows that the plan would write, for a dry run: nothing
+// in them has an id that anybody could look up. Support is no change.
+func (p Plan) Changes() []Change {
+	var changes []Change
+	for _, s := range p.Steps {
+		if s.Action == ActionKeep {
+			continue
+		}
+		c := Change{GroupID: p.GroupID, Action: s.Action, MemoryID: s.MemoryID, OldStatement: s.OldStatement,
+			NewStatement: s.Statement, Summary: s.Reason, Version: s.Head.Version + 1, Evidence: s.Evidence}
+		if s.Head.MemoryID != "" {
+			old := s.Head.MemoryID
+			c.OldID = &old
+		}
+		if s.Action == ActionDelete {
+			c.MemoryID, c.Version = s.Head.MemoryID, s.Head.Version
+		}
+		changes = append(changes, c)
+	}
+	return changes
+}

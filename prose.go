@@ -1,0 +1,57 @@
+package reverie
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// CleanSummary makes a text of several sentences that a model wrote fit to be
+// stored and shown: one line, invisible and control characters removed, secrets
+// masked, at most n characters, cut where a sentence ends if one does in the later
+// half. Whether it may become a memory is for [CheckStatement] to say.
+func CleanSummary(s string, n int) string {
+	s = strings.Join(strings.Fields(MaskSecrets(visible(s))), " ")
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	end, count := 0, 0
+	for i, r := range s {
+		if count++; count > n {
+			break
+		}
+		if after := i + utf8.RuneLen(r); endsSentence(r, s[after:]) && 2*count >= n {
+			end = after
+		}
+	}
+	if end > 0 {
+		return s[:end]
+	}
+	return Excerpt(s, n)
+}
+
+// endsSentence tells whether a sentence ends with r, before rest. A point ends one
+// only before a space: 3.5 goes on.
+func endsSentence(r rune, rest string) bool {
+	switch r {
+	case '。', '！', '？', '；', '…':
+		return true
+	case '.', '!', '?', ';':
+		return rest == "" || rest[0] == ' '
+	}
+	return false
+}
+
+// visible is s with every white space a blank, and nothing in it that is not seen,
+// save what emoji are joined by.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), r != zeroWidthJoiner && r != emojiStyle && isInvisible(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
