@@ -5,7 +5,7 @@
 //
 // Its embeddings hash words and character n-grams, so they know spelling, not
 // meaning: two ways of saying the same thing in other words, or in another
-// language, are strangers to it. Its generation answers three prompts, told
+// language, are strangers to it. Its generation answers five prompts, told
 // apart by the keys of their data, and any other is refused:
 //
 //   - memory_evolve. It is extractive: a statement is always a sentence that
@@ -19,6 +19,11 @@
 //     others by name, in a few dozen plain turns of phrase: where they live, what
 //     they do, what they are called, like, or are allergic to. Questions, guesses,
 //     jokes and whatever is put in another way say nothing to it.
+//   - session_extract. Facts are sentences in which a user says something of
+//     himself or herself in those turns of phrase, or with words of taste, work or
+//     a project, in the user's mouth. The summary lists what was asked, the latest
+//     last.
+//   - session_summarize. The same list, with how each answer began.
 //
 // It understands nothing.
 package offline

@@ -40,8 +40,9 @@ func New(dims int) *Model {
 	return &Model{dims: dims, bags: sync.Pool{New: func() any { return newBag() }}}
 }
 
-// Generate answers the user part of the prompts memory_evolve, memory_compare and
-// impression_observe with JSON Lines; the system part is not read. Any other
+// Generate answers the user part of the prompts memory_evolve, memory_compare,
+// impression_observe, session_extract and session_summarize with JSON Lines; the
+// system part is not read. Any other
 // input is an [*llm.Error] with FaultBadRequest. The usage is estimated.
 func (m *Model) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
 	if err := ctx.Err(); err != nil {

@@ -83,7 +83,7 @@ func readObservation(q question) (observation, error) {
 // lines observes message by message, in order.
 func (o *observation) lines() []remark {
 	for i, m := range o.messages {
-		if m.fromPerson() && m.ID > 0 && !o.takenBack(i) && !marksJoke.in(speak(fold(m.Text))) && !instructs(m.Text) {
+		if m.fromPerson() && m.ID > 0 && !takenBack(o.messages, i) && !marksJoke.in(speak(fold(m.Text))) && !instructs(m.Text) {
 			o.message(m)
 		}
 	}
@@ -100,9 +100,9 @@ func instructs(text string) bool {
 }
 
 // takenBack tells whether the author's next message says that it was a joke.
-func (o *observation) takenBack(i int) bool {
-	for _, m := range o.messages[i+1:] {
-		if m.Author == o.messages[i].Author {
+func takenBack(messages []message, i int) bool {
+	for _, m := range messages[i+1:] {
+		if m.Author == messages[i].Author {
 			return countWords(m.Text) <= 6 && marksTakenBack.in(speak(fold(m.Text)))
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// errUnknownPrompt refuses what this package cannot do: it answers three kinds
+// errUnknownPrompt refuses what this package cannot do: it answers five kinds
 // of question only, told apart by the keys of the user part.
-var errUnknownPrompt = errors.New("the offline baseline answers three prompts only, by the keys of their JSON object: memory_evolve (new_discussions), " +
-	"memory_compare (fact, candidates) and impression_observe (subjects, messages); configure a real model for anything else")
+var errUnknownPrompt = errors.New("the offline baseline answers five prompts only, by the keys of their JSON object: memory_evolve (new_discussions), " +
+	"memory_compare (fact, candidates), impression_observe (subjects, messages), session_extract (session_turns, known_facts) and session_summarize (older_turns); configure a real model for anything else")
 
 // question is the user part of a prompt, by its top keys. A key that is missing
 // is nil, one that is null is not.
@@ -41,6 +41,18 @@ func answer(user string, maxTokens int) (text string, whole bool, err error) {
 			return "", false, err
 		}
 		text, whole = writeAnswer(o.lines(), `{"none":true}`, maxTokens)
+	case q["session_turns"] != nil && q["known_facts"] != nil:
+		e, err := readExtraction(q)
+		if err != nil {
+			return "", false, err
+		}
+		text, whole = writeAnswer(e.lines(), "", maxTokens)
+	case q["older_turns"] != nil:
+		s, err := summarize(q)
+		if err != nil {
+			return "", false, err
+		}
+		text, whole = writeAnswer([]summary{s}, "", maxTokens)
 	default:
 		return "", false, errUnknownPrompt
 	}
