@@ -111,7 +111,7 @@ func findUsage(ctx context.Context, t *tx, q reverie.UsageQuery) (groupID, usage
 	case err != nil || len(groups) == 0:
 		return "", "", err
 	case len(groups) > 1:
-		return "", "", fmt.Errorf("session %q is one of %d groups, %.10q; say which: %w", q.SessionID, len(groups), groups, reverie.ErrInvalid)
+		return "", "", fmt.Errorf("session %q is one of %d groups, such as %q; say which: %w", q.SessionID, len(groups), groups[:min(len(groups), 10)], reverie.ErrInvalid)
 	case q.UsageID != "":
 		return groups[0], q.UsageID, nil
 	}

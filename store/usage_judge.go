@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/lib/pq"
 
@@ -10,33 +11,34 @@ import (
 )
 
 const (
-	// Whoever writes to several lineages locks them in the order of their ids. What
-	// was waited for may have judged the context, or moved a head: what is so is read
-	// by the next statement.
+	// Whoever writes to several lineages locks them in the order of their ids. Their
+	// first versions are locked with the heads, which may move: they are there for
+	// whoever judges at the same time. What was waited for is read by the next
+	// statement.
 	lockUsageQuery = `select 1 from memory_usage_log l
-		cross join lateral (select memory_id from memories
-			where group_id = l.group_id and lineage_id = l.lineage_id order by version desc limit 1) h
-		join memories m on m.group_id = l.group_id and m.memory_id = h.memory_id
-		where l.group_id = $1 and l.usage_id = $2 and l.was_referenced is null
-		order by m.lineage_id, l.memory_id for no key update of l, m`
+		join memories m on m.group_id = l.group_id and m.lineage_id = l.lineage_id
+		where l.group_id = $1 and l.usage_id = $2 and l.was_referenced is null and (m.version = 1
+			or m.version = (select max(h.version) from memories h where h.group_id = l.group_id and h.lineage_id = l.lineage_id))
+		order by m.lineage_id, m.version, l.memory_id for no key update of l, m`
 
 	// A move ends at the bound, and leaves a weight that lies beyond it where it is:
-	// a person has put it there.
+	// a person has put it there. A head that stops being one meanwhile is left for
+	// another try.
 	judgeQuery = `
 		with verdicts as (
 			select l.memory_id, l.lineage_id, v.referenced, v.score
 			from memory_usage_log l join unnest($3::uuid[], $4::bool[], $5::float8[]) as v (memory_id, referenced, score) on v.memory_id = l.memory_id
 			where l.group_id = $1 and l.usage_id = $2 and l.was_referenced is null),
 		moves as (
-			select m.memory_id, d.lineage_id, case when d.referenced then $6::float8 else $7::float8 end as by
+			select m.memory_id, m.status, case when d.referenced then $6::float8 else $7::float8 end as by
 			from (select lineage_id, bool_or(referenced) as referenced from verdicts group by lineage_id) d
-			cross join lateral (select h.memory_id from memories h
+			cross join lateral (select h.memory_id, h.status from memories h
 				where h.group_id = $1 and h.lineage_id = d.lineage_id order by h.version desc limit 1) m),
 		moved as (
 			update memories m set weight = case
 				when x.by > 0 then greatest(m.weight, least(m.weight + x.by, $9::float8))
 				else least(m.weight, greatest(m.weight + x.by, $8::float8)) end
-			from moves x where m.group_id = $1 and m.memory_id = x.memory_id
+			from moves x where m.group_id = $1 and m.memory_id = x.memory_id and m.status = x.status
 			returning m.lineage_id, m.weight)
 		update memory_usage_log l
 		set was_referenced = v.referenced, reference_score = v.score, weight_after = w.weight, judged_at = $10::timestamptz
@@ -72,16 +74,22 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 		byKey:   true,
 		prepare: []string{lockUsageQuery, judgeQuery, offeredQuery},
 		do: func(ctx context.Context, t *tx) error {
-			if _, err := t.exec(ctx, lockUsageQuery, groupID, usageID); err != nil {
-				return err
+			for range maxTries {
+				if _, err := t.exec(ctx, lockUsageQuery, groupID, usageID); err != nil {
+					return err
+				}
+				if _, err := t.exec(ctx, judgeQuery, groupID, usageID, ids, referenced, scores,
+					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.now()); err != nil {
+					return err
+				}
+				var err error
+				if rows, err = offered(ctx, t, groupID, usageID); err != nil || !slices.ContainsFunc(rows, func(r reverie.Usage) bool {
+					return r.WasReferenced == nil && slices.Contains(ids, r.MemoryID)
+				}) {
+					return err
+				}
 			}
-			if _, err := t.exec(ctx, judgeQuery, groupID, usageID, ids, referenced, scores,
-				rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.now()); err != nil {
-				return err
-			}
-			var err error
-			rows, err = offered(ctx, t, groupID, usageID)
-			return err
+			return fmt.Errorf("its memories move all the time: %w", reverie.ErrConflict)
 		}})
 	return rows, err
 }
