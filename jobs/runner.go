@@ -45,6 +45,7 @@ type Runner struct {
 	// at again and worked on; nil: nothing is.
 	Prepare     func(ctx context.Context, held *Held, g reverie.DueGroup) error
 	Work        Work
+	Independent bool // windows of a group do not build on each other: one that fails stops no other
 	Rule        reverie.ParkRule
 	IgnoreRetry bool              // a person asks: do not wait after a failure; parked groups stay parked
 	Report      func(GroupResult) // hears of each group that was due, one at a time; nil is nobody
@@ -59,7 +60,7 @@ const (
 )
 
 // Run works on each due group, its windows in order and under one lease, until
-// the first that fails or is deferred. When stop is closed no further group or
+// the first that is deferred, or fails and is not independent. When stop is closed no further group or
 // window is begun; when ctx ends those under way are cut. The error is nil when
 // all that was due is done or was skipped, the marked one after [Abort], the
 // store's when not even the first groups could be found, else a [PartialError].

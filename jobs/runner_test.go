@@ -173,6 +173,35 @@ func TestNoGroupStopsAnother(t *testing.T) {
 	}
 }
 
+// TestIndependent: where windows do not build on each other, one that fails stops
+// none of its group; a passing fault and a stop still end its turn.
+func TestIndependent(t *testing.T) {
+	w := newWorld([]string{"all", "defers", "first", "mixed"}, 3, 2, 1)
+	r, reports := w.runner(w.work(func(id, date string) error {
+		switch {
+		case id == "all", id == "first" && date == "2026-01-12", id == "mixed" && date == "2026-01-12":
+			return errors.New("unusable answer")
+		case (id == "defers" || id == "mixed") && date == "2026-01-13":
+			return reverie.ErrDeferred
+		}
+		return nil
+	}))
+	r.Independent = true
+	w.setbacks["first"] = &reverie.Setback{Failures: 2, RetryAt: midday}
+	s, _ := r.Run(t.Context(), nil)
+	lines(t, "reports", *reports,
+		"all failed, 3 begun, 3 left: unusable answer",
+		"defers deferred, 2 begun, 2 left: deferred",
+		"first failed, 3 begun, 1 left: unusable answer",
+		"mixed deferred, 2 begun, 3 left: deferred")
+	if s.Failed != 2 || s.Deferred != 2 || s.Windows != 3 || s.Left != 9 {
+		t.Errorf("summary %+v", s)
+	}
+	if n := w.setbacks["first"].Failures; n != 1 || w.setbacks["all"].Failures != 1 || w.setbacks["mixed"] != nil {
+		t.Errorf("setbacks %v: what was done in between ends a row of failures", w.setbacks)
+	}
+}
+
 // TestAsked does not wait after a failure when a person asks, but leaves what is
 // parked to be resumed, and a paused group only to one who names it.
 func TestAsked(t *testing.T) {

@@ -82,28 +82,35 @@ func (f *fanOut) look(ctx context.Context, groupID string) (reverie.DueGroup, Ag
 	return found[0], agenda, err
 }
 
-// windows works on the windows of a group in order, up to the first error.
+// windows works on the windows of a group in order, up to the first error that the
+// others must not be tried after. Of those that are passed over the first counts.
 func (f *fanOut) windows(ctx context.Context, held *Held, r *GroupResult, g reverie.DueGroup, windows []reverie.Window) error {
+	var failed error
 	for _, w := range windows {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if f.over(ctx) {
-			return errEnded
+			return cmp.Or(failed, errEnded)
 		}
 		begun := f.now()
 		err := f.guard(g.ID, func() error { return f.Work(ctx, held, g, w) })
 		r.Windows = append(r.Windows, Report{Window: w, Took: f.now().Sub(begun), Err: err})
-		if err != nil {
+		switch {
+		case err == nil:
+			r.Left--
+		case f.Independent && ctx.Err() == nil && aborted(err) == nil && !reverie.Passing(err):
+			failed = cmp.Or(failed, err)
+			continue
+		default:
 			return err
 		}
-		r.Left--
 		if g.Setback != nil { // not in a row any more
 			f.noting(ctx, g.ID, func(ctx context.Context) error { return f.Store.ClearSetback(ctx, g.ID, f.Job) })
 			g.Setback = nil
 		}
 	}
-	return nil
+	return failed
 }
 
 // leaveAlone skips a group that is not to be worked on now, and says why.
