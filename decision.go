@@ -101,6 +101,7 @@ type Answer struct {
 type Why struct {
 	Memory   Memory       `json:"memory"` // the lineage's newest version
 	Versions []WhyVersion `json:"versions"`
+	Usage    UsageCount   `json:"usage"` // of all versions: what readers made of it
 }
 
 // WhyVersion is one version of a lineage and what stands behind it.

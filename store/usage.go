@@ -131,18 +131,22 @@ func offered(ctx context.Context, t *tx, groupID, usageID string) ([]reverie.Usa
 // UsageOf counts how often the memories of lineages were offered and used, by
 // lineage. Those that never were offered are not in it.
 func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string) (map[string]reverie.UsageCount, error) {
-	counts := map[string]reverie.UsageCount{}
-	if len(lineageIDs) == 0 {
-		return counts, nil
-	}
+	var counts map[string]reverie.UsageCount
+	err := s.run(ctx, work{what: fmt.Sprintf("count uses of memories of group %q", groupID), readOnly: true, byKey: true, do: func(ctx context.Context, t *tx) error {
+		var err error
+		counts, err = usageOf(ctx, t, groupID, lineageIDs)
+		return err
+	}})
+	return counts, err
+}
+
+func usageOf(ctx context.Context, t *tx, groupID string, lineageIDs []string) (map[string]reverie.UsageCount, error) {
 	var rows []struct {
 		LineageID string `db:"lineage_id"`
 		reverie.UsageCount
 	}
-	err := s.run(ctx, work{what: fmt.Sprintf("count uses of memories of group %q", groupID), readOnly: true, byKey: true, do: func(ctx context.Context, t *tx) error {
-		rows = nil
-		return t.list(ctx, &rows, usageOfQuery, groupID, pq.StringArray(lineageIDs))
-	}})
+	err := t.list(ctx, &rows, usageOfQuery, groupID, pq.StringArray(lineageIDs))
+	counts := make(map[string]reverie.UsageCount, len(rows))
 	for _, r := range rows {
 		r.LastOfferedAt = utc(r.LastOfferedAt)
 		counts[r.LineageID] = r.UsageCount

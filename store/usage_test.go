@@ -286,6 +286,9 @@ func TestUsageOf(t *testing.T) {
 	if diff := cmp.Diff(want, must(w.UsageOf(ctx, group, ids))(t)); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
+	if why := must(w.Why(ctx, group, list[2].ID))(t); why.Usage.Referenced != 4 || why.Usage.Offered != 7 {
+		t.Errorf("what stands behind it: %+v", why.Usage)
+	}
 	if got := must(w.UsageOf(ctx, "g2", ids))(t); len(got) != 0 {
 		t.Errorf("another group's: %v", got)
 	}

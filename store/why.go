@@ -96,7 +96,11 @@ func (s *Store) Why(ctx context.Context, groupID, memoryID string) (reverie.Why,
 		if err != nil {
 			return err
 		}
-		why, err = l.why()
+		if why, err = l.why(); err != nil {
+			return err
+		}
+		counts, err := usageOf(ctx, t, asked.GroupID, []string{asked.LineageID})
+		why.Usage = counts[asked.LineageID]
 		return err
 	}})
 	return why, err

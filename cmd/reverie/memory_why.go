@@ -20,8 +20,9 @@ func newMemoryWhy(a *app) *cobra.Command {
 		Long: `Show what stands behind each version of a memory, newest first: the run that
 wrote it, with its model and prompt, the messages that it rests on, how it was
 decided that the fact was new, more of what is known, or known already, and what
-befell the version later: support, deletion, what took its place. Any version's
-id will do. All times are in UTC.
+befell the version later: support, deletion, what took its place. Where readers
+were offered the memory, how often, and how often their answers used it. Any
+version's id will do. All times are in UTC.
 
 A decision lists the memories that the fact was held against, best first, with
 their similarity (0 to 1), what they are to the fact, and the reason. Messages of
@@ -64,6 +65,9 @@ func (a *app) printWhy(why reverie.Why, asked string, cal jobs.Calendar) {
 	fmt.Fprintln(w, s.bold(visible(m.Statement)))
 	fmt.Fprintf(w, "  %s of %s, %s, strength %.2f, weight %.2f, last supported %s, %s\n", m.Kind, visible(m.GroupID), m.Status,
 		m.Strength, m.Weight, stamp(m.LastSupportedAt), plural(len(why.Versions), "version"))
+	if why.Usage.Offered > 0 {
+		fmt.Fprintf(w, "  %s\n", usedHow(why.Usage))
+	}
 	for i, v := range slices.Backward(why.Versions) {
 		mark := ""
 		if v.Memory.ID == asked && i < len(why.Versions)-1 {
@@ -77,6 +81,18 @@ func (a *app) printWhy(why reverie.Why, asked string, cal jobs.Calendar) {
 		fmt.Fprintf(w, "    %s\n", text)
 		a.printVersionWhy(v, cal)
 	}
+}
+
+// usedHow says what readers made of a memory.
+func usedHow(u reverie.UsageCount) string {
+	text := "offered to readers " + plural(u.Offered, "time")
+	if u.LastOfferedAt != nil {
+		text += ", last " + stamp(*u.LastOfferedAt)
+	}
+	if u.Referenced+u.Ignored == 0 {
+		return text + "; nobody has said whether it helped"
+	}
+	return text + fmt.Sprintf("; %s used it, %d did not", plural(u.Referenced, "answer"), u.Ignored)
 }
 
 // printVersionWhy shows what stands behind one version.

@@ -55,3 +55,16 @@ fact  Tea is drunk.
     decision NONE: known already; the very words were known
 `)
 }
+
+// TestWhyUsed: what readers made of a memory is said in one line.
+func TestWhyUsed(t *testing.T) {
+	at := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	for want, u := range map[string]reverie.UsageCount{
+		"offered to readers 1 time, last 2026-01-05 12:00; nobody has said whether it helped": {Offered: 1, LastOfferedAt: &at},
+		"offered to readers 9 times, last 2026-01-05 12:00; 5 answers used it, 2 did not":     {Offered: 9, Referenced: 5, Ignored: 2, LastOfferedAt: &at},
+	} {
+		if got := usedHow(u); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
