@@ -1,0 +1,118 @@
+package reverie
+
+import "time"
+
+// FadeRule says how memories fade.
+type FadeRule struct {
+	Threshold  float64       // below it, in strength or in weight, a memory is archived
+	After      time.Duration // how long after its newest evidence a memory keeps its strength
+	HalfLife   time.Duration // then strength halves in this time
+	ByActivity bool          // only up to the group's newest message, and not up to now
+}
+
+// Retention says how long is kept what nothing needs any more. 0 is for ever.
+type Retention struct {
+	ShortTerm time.Duration // rolling summaries, after the session's last message
+	Messages  time.Duration // texts of messages
+	Answers   time.Duration // of models, after the end of their run
+	Usage     time.Duration // rows of the usage log
+}
+
+// Fading is an active memory that time may have told on.
+type Fading struct {
+	Memory
+	DecayedAt *time.Time `db:"decayed_at"` // up to when its strength has been lowered
+}
+
+// Fade is what time has made of a memory.
+type Fade struct {
+	Fading             // as it was read
+	To      float64    // strength as it is to be
+	ToAt    *time.Time // up to when it has been lowered then
+	Archive bool
+	Reason  string // of archiving it
+}
+
+// Decays tells whether its strength is lowered.
+func (f Fade) Decays() bool { return f.To != f.Strength }
+
+// Change is archiving a memory as the change log has it.
+func (f Fade) Change() Change {
+	return Change{GroupID: f.GroupID, ID: NewID(), Action: ActionArchive, MemoryID: f.ID, OldID: &f.ID, OldStatement: f.Statement,
+		Summary: f.Reason, Version: f.Version}
+}
+
+// UpkeepQuery asks for what waits to be done in a group. Zero times are never.
+type UpkeepQuery struct {
+	GroupID string
+	Expiry
+}
+
+// Expiry are the instants before which things are kept no longer; zero is for ever.
+type Expiry struct {
+	ShortTerm time.Time // last message of a session
+	Messages  time.Time // sent_at, and last message of a session that is not extracted
+	Answers   time.Time // end of a run
+	Usage     time.Time
+	// Impressions says that people and things are followed where a group does not say
+	// otherwise: messages that wait for that are kept.
+	Impressions bool
+}
+
+// Upkeep is what waits to be done in a group, read in one snapshot.
+type Upkeep struct {
+	Group       Group
+	NewestAt    *time.Time // sent_at of its newest message, nil without any
+	Interrupted bool       // a run of the job calls itself running
+	Expired     Pruned
+}
+
+// Pruned counts what is kept no longer.
+type Pruned struct {
+	ShortTerm int `db:"short_term" json:"short_term"` // rolling summaries that were removed
+	Messages  int `db:"messages" json:"messages"`     // whose text was removed
+	Answers   int `db:"answers" json:"answers"`       // of models, that were removed
+	Usage     int `db:"usage" json:"usage_log"`       // rows that were summed up and removed
+}
+
+// Total is all of it.
+func (p Pruned) Total() int { return p.ShortTerm + p.Messages + p.Answers + p.Usage }
+
+// Add adds what further work has pruned.
+func (p *Pruned) Add(o Pruned) {
+	p.ShortTerm, p.Messages, p.Answers, p.Usage = p.ShortTerm+o.ShortTerm, p.Messages+o.Messages, p.Answers+o.Answers, p.Usage+o.Usage
+}
+
+// FadingQuery asks for a page of active memories, core ones left out, that may be
+// due: by lineage.
+type FadingQuery struct {
+	GroupID   string
+	Before    time.Time // not supported since
+	Threshold float64   // or weaker, or lighter, than this
+	After     string    // only lineages after this one
+	Limit     int
+}
+
+// PruneBatch removes what has expired, at most so many rows.
+type PruneBatch struct {
+	Run   Run // under which it is done; its stats are those before
+	Limit int
+	After time.Time // sent_at from which messages are looked for: before, none is left
+	Expiry
+}
+
+// MaintainReply says what maintenance did to a group.
+type MaintainReply struct {
+	Success  bool          `json:"success"`
+	Job      Job           `json:"job"`
+	GroupID  string        `json:"group_id"`
+	RunID    string        `json:"run_id,omitempty"`
+	Status   RunStatus     `json:"status,omitempty"`
+	DryRun   bool          `json:"dry_run,omitempty"`
+	Message  string        `json:"message,omitempty"` // "nothing to do"
+	Error    string        `json:"error,omitempty"`
+	Decayed  int           `json:"decayed"`
+	Archived int           `json:"archived"`
+	Pruned   Pruned        `json:"pruned"`
+	Changes  []ChangeReply `json:"changes"` // the memories that were archived
+}

@@ -1,0 +1,81 @@
+package maintain
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"reverie"
+)
+
+// leastDecay is by how much strength must have fallen before that is written: what
+// is less adds up until then, since it is counted from when it was last lowered.
+const leastDecay = 0.001
+
+// fade says what time has made of a memory by asOf, and whether that is anything.
+// Nothing befalls core memories.
+//
+// Strength falls exponentially, so that in how many steps it does makes no
+// difference: by half with each half-life, from when it was last lowered, or, after
+// newer evidence, from the rule's period after that.
+func fade(m reverie.Fading, rule reverie.FadeRule, asOf time.Time) (reverie.Fade, bool) {
+	f := reverie.Fade{Fading: m, To: m.Strength, ToAt: m.DecayedAt}
+	if m.Weight >= reverie.CoreWeight {
+		return f, false
+	}
+	from := m.LastSupportedAt.Add(rule.After)
+	if m.DecayedAt != nil && m.DecayedAt.After(from) {
+		from = *m.DecayedAt
+	}
+	if age := asOf.Sub(from); age > 0 {
+		s := m.Strength * math.Exp2(-age.Hours()/rule.HalfLife.Hours())
+		if m.Strength-s >= leastDecay {
+			f.To, f.ToAt = s, &asOf
+		}
+	}
+	f.Archive = min(f.To, m.Weight) < rule.Threshold
+	if f.Archive {
+		f.Reason = why(f, rule)
+	}
+	return f, f.Decays() || f.Archive
+}
+
+// why gives the figures for which a memory is archived.
+func why(f reverie.Fade, rule reverie.FadeRule) string {
+	if f.Weight < rule.Threshold {
+		return fmt.Sprintf("weight %s is below %g: it was offered in vain too often", below(f.Weight, rule.Threshold), rule.Threshold)
+	}
+	return fmt.Sprintf("strength %s is below %g: last supported %s", below(f.To, rule.Threshold), rule.Threshold,
+		f.LastSupportedAt.UTC().Format(time.DateOnly))
+}
+
+// below writes a value with two digits, or as many as tell it from the threshold.
+func below(v, threshold float64) string {
+	for digits := 2; ; digits++ {
+		text := fmt.Sprintf("%.*f", digits, v)
+		if text != fmt.Sprintf("%.*f", digits, threshold) || digits == 17 {
+			return text
+		}
+	}
+}
+
+// asOf is up to when memories of a group have faded.
+func (k *Keeper) asOf(u reverie.Upkeep, now time.Time) time.Time {
+	if k.Rule.ByActivity && u.NewestAt != nil && u.NewestAt.Before(now) {
+		return *u.NewestAt
+	}
+	return now
+}
+
+// expiry is what expires now.
+func (k *Keeper) expiry(now time.Time) reverie.Expiry {
+	before := func(d time.Duration) time.Time {
+		if d <= 0 {
+			return time.Time{}
+		}
+		return now.Add(-d)
+	}
+	r := k.Retention
+	return reverie.Expiry{ShortTerm: before(r.ShortTerm), Messages: before(r.Messages), Answers: before(r.Answers), Usage: before(r.Usage),
+		Impressions: k.Impressions}
+}

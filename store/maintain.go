@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	newestMessageQuery = `select greatest(
+		(select max(sent_at) from messages where group_id = $1 and run_id is null and outcome is null),
+		(select max(sent_at) from messages where group_id = $1 and run_id is not null))`
+
+	isRunningQuery = `select exists (select 1 from runs where group_id = $1 and job = $2 and status = 'running')`
+
+	fadingQuery = `select ` + memoryColumns + `, decayed_at from memories
+		where group_id = $1 and status = 'active' and lineage_id > $2::uuid and weight < $3::float8
+			and (least(strength, weight) < $4::float8 or last_supported_at < $5::timestamptz)
+		order by lineage_id limit $6`
+
+	// Whoever writes to several lineages locks them in the order of their ids.
+	lockFadingQuery = `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[]) order by lineage_id for no key update`
+
+	fadeQuery = `update memories m set strength = u.to_strength, decayed_at = u.to_at,
+			status = case when u.archives then 'archived' else m.status end,
+			ended_at = case when u.archives then $2::timestamptz else m.ended_at end
+		from unnest($3::uuid[], $4::float8[], $5::float8[], $6::timestamptz[], $7::float8[], $8::timestamptz[], $9::bool[])
+			as u (id, strength, weight, supported_at, to_strength, to_at, archives)
+		where m.group_id = $1 and m.memory_id = u.id and m.status = 'active' and m.strength = u.strength and m.weight = u.weight
+			and m.last_supported_at = u.supported_at
+		returning m.memory_id`
+
+	saveStatsQuery = `update runs set stats = $3::jsonb where group_id = $1 and run_id = $2 and status = 'running'`
+)
+
+// zeroID comes before all ids.
+const zeroID = "00000000-0000-0000-0000-000000000000"
+
+// fadingRow reads what the domain's struct leaves to us: the tags.
+type fadingRow struct {
+	memoryRow
+	DecayedAt *time.Time `db:"decayed_at"`
+}
+
+// Upkeep reads what waits to be done in a group, memories that fade left out, in
+// one snapshot. An unknown group is reverie.ErrNotFound.
+func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upkeep, error) {
+	var u reverie.Upkeep
+	err := s.run(ctx, work{what: fmt.Sprintf("look what waits to be done in group %q", q.GroupID), readOnly: true,
+		do: func(ctx context.Context, t *tx) error {
+			u = reverie.Upkeep{}
+			var err error
+			if u.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
+				return err
+			}
+			if err := t.get(ctx, &u.NewestAt, newestMessageQuery, q.GroupID); err != nil {
+				return err
+			}
+			u.NewestAt = utc(u.NewestAt)
+			if err := t.get(ctx, &u.Interrupted, isRunningQuery, q.GroupID, string(reverie.JobMaintain)); err != nil {
+				return err
+			}
+			u.Expired, err = countExpired(ctx, t, q)
+			return err
+		}})
+	return u, err
+}
+
+// FadingMemories returns a page of active memories that are not core and may have
+// faded, by lineage.
+func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]reverie.Fading, error) {
+	var rows []fadingRow
+	after := q.After
+	if after == "" {
+		after = zeroID
+	}
+	err := s.run(ctx, work{what: fmt.Sprintf("look for memories of group %q that fade", q.GroupID), readOnly: true, byKey: true,
+		prepare: []string{fadingQuery}, do: func(ctx context.Context, t *tx) error {
+			rows = nil
+			return t.list(ctx, &rows, fadingQuery, q.GroupID, after, reverie.CoreWeight, q.Threshold, q.Before, q.Limit)
+		}})
+	list := make([]reverie.Fading, len(rows))
+	for i, r := range rows {
+		list[i] = reverie.Fading{Memory: r.memory(), DecayedAt: utc(r.DecayedAt)}
+	}
+	return list, err
+}
+
+// Fade writes what time has made of memories, with the change log's rows of those
+// that are archived and the stats of their run, which it returns. A memory that
+// somebody has changed since it was read is left as it is, for the next time. Once
+// another holder has taken the lease the error is reverie.ErrLeaseLost, and nothing
+// is written; a run that has ended is reverie.ErrConflict.
+func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats, []reverie.Change, error) {
+	var stats reverie.Stats
+	var archived []reverie.Change
+	err := s.upkeep(ctx, lease, run, "let memories fade", []string{lockFadingQuery, fadeQuery}, func(ctx context.Context, t *tx, at time.Time) (reverie.Stats, error) {
+		written, err := fade(ctx, t, lease.GroupID, at, fades)
+		if err != nil {
+			return reverie.Stats{}, err
+		}
+		stats, archived = run.Stats, nil
+		for _, f := range fades {
+			if !written[f.ID] {
+				continue
+			}
+			if f.Decays() {
+				stats.Decayed++
+			}
+			if f.Archive {
+				c := f.Change()
+				c.RunID, c.CreatedAt = &run.ID, at
+				archived = append(archived, c)
+			}
+		}
+		stats.Archived += len(archived)
+		return stats, insertChanges(ctx, t, lease.GroupID, &run.ID, 0, at, archived)
+	})
+	return stats, archived, err
+}
+
+func fade(ctx context.Context, t *tx, groupID string, at time.Time, fades []reverie.Fade) (map[string]bool, error) {
+	var ids, supported pq.StringArray
+	var strengths, weights, to pq.Float64Array
+	var archives pq.BoolArray
+	var toAt []*string
+	for _, f := range fades {
+		ids, supported = append(ids, f.ID), append(supported, timestamp(f.LastSupportedAt))
+		strengths, weights, to = append(strengths, f.Strength), append(weights, f.Weight), append(to, f.To)
+		archives = append(archives, f.Archive)
+		var decayed *string
+		if f.ToAt != nil {
+			text := timestamp(*f.ToAt)
+			decayed = &text
+		}
+		toAt = append(toAt, decayed)
+	}
+	if _, err := t.exec(ctx, lockFadingQuery, groupID, ids); err != nil {
+		return nil, err
+	}
+	var done []string
+	if err := t.list(ctx, &done, fadeQuery, groupID, at, ids, strengths, weights, supported, to, pq.Array(toAt), archives); err != nil {
+		return nil, err
+	}
+	written := make(map[string]bool, len(done))
+	for _, id := range done {
+		written[id] = true
+	}
+	return written, nil
+}
+
+// upkeep is a transaction of maintenance: by the lease's holder, with the stats of
+// its run that fn returns.
+func (s *Store) upkeep(ctx context.Context, lease reverie.Lease, run reverie.Run, what string, prepare []string,
+	fn func(ctx context.Context, t *tx, at time.Time) (reverie.Stats, error)) error {
+	var xid string
+	return s.run(ctx, work{
+		what:    fmt.Sprintf("%s of group %q", what, lease.GroupID),
+		prepare: append([]string{extendLeaseQuery}, prepare...),
+		do: func(ctx context.Context, t *tx) error {
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			stats, err := fn(ctx, t, s.now())
+			if err != nil {
+				return err
+			}
+			text, err := asJSON(stats)
+			if err != nil {
+				return err
+			}
+			n, err := t.exec(ctx, saveStatsQuery, lease.GroupID, run.ID, text)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				return fmt.Errorf("run %s has ended, or is not this group's: %w", run.ID, reverie.ErrConflict)
+			}
+			return t.get(ctx, &xid, xidQuery)
+		},
+		committed: func(ctx context.Context, t *tx) (bool, error) {
+			if err := lockLease(ctx, t, lease); err != nil && !errors.Is(err, reverie.ErrLeaseLost) {
+				return false, err
+			}
+			return landed(ctx, t, xid)
+		},
+	})
+}

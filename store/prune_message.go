@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// A message has been read by every job when evolve has consumed it and nothing of
+	// it waits: not for impressions, where people are followed, not for the extraction
+	// of a session that goes on, and not for a person, who may make it pending again.
+	// What a session that has long been silent has left to extract is given up.
+	expiredMessages = ` from messages x join groups g on g.group_id = x.group_id
+		where x.group_id = $1 and x.run_id is not null and x.pruned_at is null and x.sent_at < $2::timestamptz and x.sent_at >= $3::timestamptz
+			and not exists (select 1 from held_plans h where h.group_id = x.group_id and h.run_id = x.run_id and h.status = 'waiting')
+			and not exists (select 1 from message_uses u
+				where u.group_id = x.group_id and u.job in ('extract', 'impression') and u.message_id = x.message_id and case
+					when u.run_id is not null then exists (select 1 from held_plans h
+						where h.group_id = u.group_id and h.run_id = u.run_id and h.status = 'waiting')
+					when u.job = 'impression' then g.impressions = 'on' or g.impressions = '' and $4::bool
+					else exists (select 1 from sessions s
+						where s.group_id = u.group_id and s.session_id = u.session_id and s.last_at >= $2::timestamptz) end)`
+
+	countMessagesQuery = `select count(*)` + expiredMessages
+
+	findMessagesQuery = `select x.message_id, x.sent_at` + expiredMessages + ` order by x.sent_at, x.seq limit $5`
+
+	// The row stays, and so does who wrote it.
+	pruneMessagesQuery = `update messages set text = '', pruned_at = $3::timestamptz where group_id = $1 and message_id = any ($2::text[])`
+
+	// What was never read is counted as used by the run that gave it up.
+	giveUpQuery = `update message_uses set run_id = $3::uuid
+		where group_id = $1 and job in ('extract', 'impression') and message_id = any ($2::text[]) and run_id is null
+		returning job, session_id`
+)
+
+// pruneMessages removes the texts of the oldest messages that have expired, and
+// tells where it came to.
+func pruneMessages(ctx context.Context, t *tx, groupID string, at time.Time, b reverie.PruneBatch) (int, time.Time, error) {
+	// Messages that come in now may bring a session back to life, or count it anew.
+	if _, err := lockGroup(ctx, t, groupID); err != nil {
+		return 0, b.After, err
+	}
+	var found []struct {
+		ID     string    `db:"message_id"`
+		SentAt time.Time `db:"sent_at"`
+	}
+	if err := t.list(ctx, &found, findMessagesQuery, groupID, b.Messages, orMinusInfinity(b.After), b.Impressions, b.Limit); err != nil || len(found) == 0 {
+		return 0, b.After, err
+	}
+	ids := make(pq.StringArray, len(found))
+	for i, m := range found {
+		ids[i] = m.ID
+	}
+	if _, err := t.exec(ctx, pruneMessagesQuery, groupID, ids, at); err != nil {
+		return 0, b.After, err
+	}
+	var given []struct{ Job, SessionID string }
+	if err := t.list(ctx, &given, giveUpQuery, groupID, ids, b.Run.ID); err != nil {
+		return 0, b.After, err
+	}
+	var sessions []string
+	for _, u := range given {
+		if u.Job == string(reverie.JobExtract) && !slices.Contains(sessions, u.SessionID) {
+			sessions = append(sessions, u.SessionID)
+		}
+	}
+	for _, id := range sessions { // as few as a batch has: most have been extracted
+		if _, err := t.exec(ctx, recountNewQuery, groupID, id, at); err != nil {
+			return 0, b.After, err
+		}
+	}
+	return len(found), found[len(found)-1].SentAt.UTC(), nil
+}
