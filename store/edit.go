@@ -13,8 +13,11 @@ import (
 // it, with a row in the change log. It takes no lease: it locks the lineage.
 //
 //   - delete ends an active head.
-//   - restore makes a new version of a head that is not active, supported now.
+//   - restore makes a new version of a head that is not active, supported now. One
+//     that was archived is established again, and weighs what a new one does, if
+//     it was less: else it would be archived once more.
 //   - strength (0..1) and weight (0..2) set a value of an active head in place.
+//     Strength decays anew from here on, and so does that of what is core no longer.
 //
 // An old version's id is a *reverie.NotHeadError, a head that is not in the
 // state above reverie.ErrConflict, and so is restoring a statement that another
@@ -119,10 +122,13 @@ func (s *Store) edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow)
 		err = s.restore(ctx, t, head, c.MemoryID, e.Reason)
 	case reverie.ActionStrength:
 		c.Summary = valueSummary(e, head.Strength)
-		_, err = t.exec(ctx, `update memories set strength = $3::float8 where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, e.Value)
+		_, err = t.exec(ctx, `update memories set strength = $3::float8, decayed_at = $4::timestamptz where group_id = $1 and memory_id = $2`,
+			head.GroupID, head.ID, e.Value, s.now())
 	case reverie.ActionWeight:
 		c.Summary = valueSummary(e, head.Weight)
-		_, err = t.exec(ctx, `update memories set weight = $3::float8 where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, e.Value)
+		_, err = t.exec(ctx, `update memories set weight = $3::float8,
+				decayed_at = case when weight >= $4::float8 and $3::float8 < $4::float8 then greatest(decayed_at, $5::timestamptz) else decayed_at end
+			where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, e.Value, reverie.CoreWeight, s.now())
 	}
 	return c, err
 }
@@ -149,8 +155,10 @@ func (s *Store) restore(ctx context.Context, t *tx, head memoryRow, newID, reaso
 	}
 	_, err = t.exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at, last_supported_at)
-		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, 'active',
-			tags, strength, weight, content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz, greatest(last_supported_at, $5::timestamptz)
-		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, s.now())
+		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, 'active', tags,
+			case when status = 'archived' then greatest(strength, $6::float8) else strength end,
+			case when status = 'archived' then greatest(weight, $7::float8) else weight end, content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz, greatest(last_supported_at, $5::timestamptz)
+		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, s.now(),
+		reverie.EstablishedStrength, reverie.DefaultWeight)
 	return err
 }

@@ -23,7 +23,7 @@ const (
 
 	// A move ends at the bound, and leaves a weight that lies beyond it where it is:
 	// a person has put it there. A head that stops being one meanwhile is left for
-	// another try.
+	// another try. The strength of one that is core no longer decays from here on.
 	judgeQuery = `
 		with verdicts as (
 			select l.memory_id, l.lineage_id, v.referenced, v.score
@@ -37,7 +37,9 @@ const (
 		moved as (
 			update memories m set weight = case
 				when x.by > 0 then greatest(m.weight, least(m.weight + x.by, $9::float8))
-				else least(m.weight, greatest(m.weight + x.by, $8::float8)) end
+				else least(m.weight, greatest(m.weight + x.by, $8::float8)) end,
+				decayed_at = case when x.by < 0 and m.weight >= $11::float8 and greatest(m.weight + x.by, $8::float8) < $11::float8
+					then greatest(m.decayed_at, $10::timestamptz) else m.decayed_at end
 			from moves x where m.group_id = $1 and m.memory_id = x.memory_id and m.status = x.status
 			returning m.lineage_id, m.weight)
 		update memory_usage_log l
@@ -79,7 +81,7 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 					return err
 				}
 				if _, err := t.exec(ctx, judgeQuery, groupID, usageID, ids, referenced, scores,
-					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.now()); err != nil {
+					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.now(), reverie.CoreWeight); err != nil {
 					return err
 				}
 				var err error
