@@ -34,7 +34,7 @@ const (
 
 	contextQuery = `select ` + messageColumns + ` from (
 			select ` + messageColumns + `, seq from messages
-			where group_id = $1 and run_id is not null and sent_at >= $2::timestamptz and sent_at < $3::timestamptz
+			where group_id = $1 and run_id is not null and pruned_at is null and sent_at >= $2::timestamptz and sent_at < $3::timestamptz
 			order by sent_at desc, seq desc limit $4) newest
 		order by sent_at, seq`
 )

@@ -34,10 +34,13 @@ const (
 	withdrawEvidenceQuery = `update memory_evidence set withdrawn_at = $3::timestamptz
 		where group_id = $1 and run_id = any ($2::uuid[]) and withdrawn_at is null`
 
-	freeMessagesQuery = `update messages set run_id = null, outcome = null where group_id = $1 and run_id = any ($2::uuid[])`
+	// What has no text any more can be read by nobody.
+	freeMessagesQuery = `update messages set run_id = null, outcome = null
+		where group_id = $1 and run_id = any ($2::uuid[]) and pruned_at is null`
 
-	consumedQuery = `select count(*) as messages, min(sent_at) as earliest from messages
-		where group_id = $1 and run_id = any ($2::uuid[])`
+	consumedQuery = `select count(*) filter (where pruned_at is null) as messages, min(sent_at) filter (where pruned_at is null) as earliest,
+			count(*) filter (where pruned_at is not null and sent_at >= $3::timestamptz) as pruned
+		from messages where group_id = $1 and run_id = any ($2::uuid[])`
 )
 
 // Rewind takes back what the runs of a job did to a group since the first of them
@@ -46,8 +49,9 @@ const (
 //
 //   - The runs keep their rows, chunks, changes and calls, and are marked as
 //     undone. What they hold is rejected; an answer of theirs is not used again.
-//   - All messages that they consumed are pending again. Another job that has used
-//     one, or waits for it, neither forgets it nor uses it once more.
+//   - All messages that they consumed are pending again, but those of before q.Since
+//     whose text was pruned. Another job that has used one, or waits for it, neither
+//     forgets it nor uses it once more.
 //   - Their evidence supports nothing any more.
 //   - Each memory is again what the newest version says that none of them made,
 //     as a new version with the lineage's weight of now. One that has no such
@@ -60,8 +64,9 @@ const (
 //     say again, that memory ends.
 //
 // Strength is that of the evidence that is left: see strengthOf. Repeated, it
-// finds nothing to do until runs have consumed messages again. An unknown group
-// is reverie.ErrNotFound; a group that another holder has taken is
+// finds nothing to do until runs have consumed messages again. Where texts of
+// messages sent since are gone, the error is reverie.ErrConflict, and nothing is
+// written. An unknown group is reverie.ErrNotFound; a group that another holder has taken is
 // reverie.ErrLeaseLost, and nothing is written.
 func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.RewindQuery) (reverie.Rewound, error) {
 	what := fmt.Sprintf("take back runs of %s of group %q", q.Job, q.GroupID)
@@ -104,11 +109,15 @@ func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.Rewin
 
 func (s *Store) rewind(ctx context.Context, t *tx, q reverie.RewindQuery, runs pq.StringArray, result *reverie.Rewound) error {
 	var consumed struct {
-		Messages int
-		Earliest *time.Time
+		Messages, Pruned int
+		Earliest         *time.Time
 	}
-	if err := t.get(ctx, &consumed, consumedQuery, q.GroupID, runs); err != nil {
+	if err := t.get(ctx, &consumed, consumedQuery, q.GroupID, runs, orMinusInfinity(q.Since)); err != nil {
 		return err
+	}
+	if consumed.Pruned > 0 {
+		return fmt.Errorf("the texts of %d of the messages are gone ([retention] messages), so that what they led to could not be learnt again; "+
+			"begin after them: %w", consumed.Pruned, reverie.ErrConflict)
 	}
 	result.Messages = consumed.Messages
 	if consumed.Earliest != nil {

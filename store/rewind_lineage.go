@@ -165,6 +165,8 @@ func unwind(rows []touchedRow, result *reverie.Rewound) []lineageReturn {
 				result.Kept++
 			}
 		case r.Deleted: // born and gone within the runs
+		case r.Status == reverie.StatusArchived:
+			skip = "it was archived since, and stays so"
 		default:
 			skip = "a person deleted it since; its messages may bring it up again"
 			result.Kept++

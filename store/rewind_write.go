@@ -12,21 +12,24 @@ import (
 
 const (
 	// Heads end before versions come back: a lineage has one active head, and a
-	// statement one active memory.
+	// statement one active memory. A strength that is computed anew has not decayed.
 	returnHeadsQuery = `update memories m set
 			status = case when u.ends then 'deprecated' else m.status end,
 			ended_at = case when u.ends then $2::timestamptz else m.ended_at end,
 			strength = case when u.ends then m.strength else u.strength end,
-			last_supported_at = case when u.ends then m.last_supported_at else u.supported_at end
+			last_supported_at = case when u.ends then m.last_supported_at else u.supported_at end,
+			decayed_at = case when u.ends then m.decayed_at end
 		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)
 		where m.group_id = $1 and m.memory_id = u.id and m.status = 'active'`
 
 	bringBackQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
-			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at)
+			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at,
+			decayed_at)
 		select b.group_id, u.id, b.lineage_id, h.memory_id, b.kind, b.session_id, b.statement, h.version + 1, 'active',
 			b.tags, u.strength, h.weight, b.content_hash, b.embedding, b.embedding_model, $2, b.run_id, b.created_at,
-			$3::timestamptz, u.supported_at
-		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[]) as u (id, head_id, base_id, strength, supported_at)
+			$3::timestamptz, u.supported_at, case when not u.anew then b.decayed_at end
+		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[], $9::bool[])
+			as u (id, head_id, base_id, strength, supported_at, anew)
 		join memories h on h.group_id = $1 and h.memory_id = u.head_id
 		join memories b on b.group_id = $1 and b.memory_id = u.base_id`
 )
@@ -70,16 +73,18 @@ func moveBack(ctx context.Context, t *tx, groupID string, at time.Time, list []l
 func bringBack(ctx context.Context, t *tx, q reverie.RewindQuery, at time.Time, list []lineageReturn) error {
 	var ids, heads, bases, supported pq.StringArray
 	var strengths pq.Float64Array
+	var anew pq.BoolArray
 	for _, w := range list {
 		if w.newID != "" {
 			ids, heads, bases = append(ids, w.newID), append(heads, w.HeadID), append(bases, *w.BaseID)
 			strengths, supported = append(strengths, w.strength), append(supported, timestamp(w.supported))
+			anew = append(anew, w.Withdrawn > 0)
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.exec(ctx, bringBackQuery, q.GroupID, q.Reason, at, ids, heads, bases, strengths, supported)
+	_, err := t.exec(ctx, bringBackQuery, q.GroupID, q.Reason, at, ids, heads, bases, strengths, supported, anew)
 	return err
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lib/pq"
@@ -36,20 +37,31 @@ const (
 	countWaitingQuery = `select count(*)` + waitingWhere
 
 	// pendingOfRun counts what waits for the job of a run o in its window, up to
-	// u.until. For evolve the second half finds nothing, for others the first.
+	// u.until; for a run of one session, what of that waits. For evolve the second
+	// half finds nothing, for others the first.
 	pendingOfRun = `select count(*) as pending from (
 			select 1 from messages m where o.job = 'evolve' and m.group_id = o.group_id and m.run_id is null and m.outcome is null
 				and m.sent_at >= o.window_since and m.sent_at < u.until
-			union all select 1 from message_uses q where q.group_id = o.group_id and q.job = o.job and q.run_id is null
-				and q.sent_at >= o.window_since and q.sent_at < u.until) x`
+			union all select 1 from message_uses q where o.session_id = '' and q.group_id = o.group_id and q.job = o.job and q.run_id is null
+				and q.sent_at >= o.window_since and q.sent_at < u.until
+			union all select 1 from message_uses q where o.session_id <> '' and q.group_id = o.group_id and q.job = o.job
+				and q.session_id = o.session_id and q.session_id <> '' and q.run_id is null) x`
 
-	// What a run filtered was shown to nobody, and is nothing to any other job.
+	// What a run filtered was shown to nobody, and is nothing to any other job; nor is
+	// what has no text any more.
 	queueQuery = `insert into message_uses (group_id, job, message_id, sent_at)
 		select group_id, $2, message_id, sent_at from messages
-		where group_id = $1 and run_id is not null and outcome <> 'filtered' and role <> 'tool'
+		where group_id = $1 and run_id is not null and outcome <> 'filtered' and role <> 'tool' and pruned_at is null
 			and sent_at >= $3::timestamptz and sent_at < $4::timestamptz
 		order by message_id
 		on conflict (group_id, job, message_id) do nothing`
+
+	useOfSessionQuery = `update message_uses set run_id = $3::uuid
+		where group_id = $1 and job = $2 and message_id = any ($4::text[]) and run_id is null and session_id = $5`
+
+	extractedQuery = `update sessions set extractions = extractions + 1,
+			extracted_until = greatest(extracted_until, (select max(sent_at) from messages where group_id = $1 and message_id = any ($3::text[])))
+		where group_id = $1 and session_id = $2`
 
 	useQuery = `update message_uses set run_id = $3::uuid
 		where group_id = $1 and job = $2 and message_id = any ($4::text[]) and run_id is null`
@@ -108,5 +120,26 @@ func use(ctx context.Context, t *tx, groupID string, job reverie.Job, runID stri
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of the chunk's %d messages do not wait for %s any more: %w", len(ids)-n, len(ids), job, reverie.ErrConflict)
 	}
+	return err
+}
+
+// extracted gives messages of a session the run that extracts them, each exactly
+// once, and counts what of the session is left.
+func extracted(ctx context.Context, t *tx, plan reverie.Plan, at time.Time) error {
+	if err := lockSession(ctx, t, plan.GroupID, plan.SessionID); err != nil {
+		return err
+	}
+	ids := pq.StringArray(slices.Sorted(slices.Values(plan.Used))) // one order of locks for everybody
+	n, err := t.exec(ctx, useOfSessionQuery, plan.GroupID, string(reverie.JobExtract), plan.RunID, ids, plan.SessionID)
+	if err != nil {
+		return err
+	}
+	if n != len(ids) {
+		return fmt.Errorf("%d of the chunk's %d messages do not wait in session %q any more: %w", len(ids)-n, len(ids), plan.SessionID, reverie.ErrConflict)
+	}
+	if _, err := t.exec(ctx, extractedQuery, plan.GroupID, plan.SessionID, ids); err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, recountNewQuery, plan.GroupID, plan.SessionID, at)
 	return err
 }
