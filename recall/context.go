@@ -2,8 +2,11 @@ package recall
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"reverie"
 )
@@ -15,20 +18,9 @@ type ContextStore interface {
 	EntitiesByID(ctx context.Context, groupID string, ids []string) ([]reverie.Entity, error)
 }
 
-// Trigger says when memories are looked up.
-type Trigger string
-
-// The triggers.
-const (
-	TriggerAlways   Trigger = "always"
-	TriggerKeywords Trigger = "keywords" // the query has one of the keywords
-	TriggerSemantic Trigger = "semantic" // some memory comes near enough
-	TriggerNever    Trigger = "never"
-)
-
 // Options are how contexts are made.
 type Options struct {
-	FirstRoundEmpty   bool    // nothing at all before the session's first answer
+	FirstRoundEmpty   bool    // nothing at all before the first answer of the session that is named
 	MinQueryLength    int     // characters, see QueryLength; below it no memories are looked up
 	Trigger           Trigger // of the memories
 	Keywords          []string
@@ -41,6 +33,7 @@ type Options struct {
 	MaxEntities       int
 	MaxTokens         int           // of the text
 	ShortTermTTL      time.Duration // a session that is silent for longer has no short-term memory; 0 = for ever
+	EmbedTimeout      time.Duration // for the vectors of one context; then it comes without memories; 0 = as long as it takes
 }
 
 // Recaller makes contexts. It is safe for concurrent use.
@@ -59,4 +52,109 @@ type ContextRequest struct {
 	SessionID string // "" = none: no short-term memory
 	Query     string // what it is asked
 	MaxTokens int    // of the text; 0 = as the options say
+}
+
+// Context makes what a bot is given for its next turn: the memories that bear on
+// the query, the people and things that it names, and what was said in the session.
+// No generating model is asked, and vectors that cannot be had only cost memories,
+// with a warning. What is offered goes to the usage log.
+//
+// An unknown group is [reverie.ErrNotFound], a request that cannot be met
+// [reverie.ErrInvalid]. A session that is not known is a new one.
+func (r *Recaller) Context(ctx context.Context, req ContextRequest) (reverie.ContextReply, error) {
+	if err := req.check(); err != nil {
+		return reverie.ContextReply{}, err
+	}
+	if req.MaxTokens == 0 {
+		req.MaxTokens = r.Options.MaxTokens
+	}
+	now, query := r.Now(), clean(req.Query)
+	state, err := r.state(ctx, req, query, now)
+	if err != nil {
+		return reverie.ContextReply{}, err
+	}
+	reply := reverie.ContextReply{Success: true, GroupID: req.GroupID, SessionID: req.SessionID, Query: req.Query,
+		Memories: []reverie.ContextMemory{}, Entities: []reverie.ContextEntity{}, MaxTokens: req.MaxTokens}
+	if r.Options.FirstRoundEmpty && req.SessionID != "" && (state.Session == nil || state.Session.Total.Turns == 0) {
+		reply.Skipped = SkippedFirstRound
+		return reply, nil
+	}
+	long, err := r.longTerm(ctx, req.GroupID, query, now)
+	if err != nil {
+		return reverie.ContextReply{}, err
+	}
+	entities, err := r.entities(ctx, req.GroupID, query, state.Named)
+	if err != nil {
+		return reverie.ContextReply{}, err
+	}
+	reply.Skipped, reply.Warnings, reply.Counts.Candidates = long.skipped, long.warnings, len(long.hits)
+	d := draft{reply: &reply, memories: rank(without(long.hits, ownSummary(state)), now, r.Options.HalfLife), entities: entities,
+		turns: state.Messages, summary: state.Summary, words: wordsFor(state.Group, query), zone: zoneOf(state.Group)}
+	if len(d.memories) > r.Options.MaxReturn {
+		d.memories = d.memories[:r.Options.MaxReturn]
+	}
+	d.compose()
+	return reply, r.offer(ctx, &reply, query, now)
+}
+
+// check refuses what no context can be made for.
+func (req ContextRequest) check() error {
+	switch {
+	case req.GroupID == "" || !storable(req.GroupID):
+		return fmt.Errorf("group %q: %w", req.GroupID, reverie.ErrNotFound)
+	case !storable(req.SessionID) || len(req.SessionID) > reverie.MaxMessageIDLength:
+		return fmt.Errorf("session id %.40q: must have at most %d bytes of text: %w", req.SessionID, reverie.MaxMessageIDLength, reverie.ErrInvalid)
+	case req.MaxTokens < 0:
+		return fmt.Errorf("%d tokens at most: a context cannot have less than none: %w", req.MaxTokens, reverie.ErrInvalid)
+	}
+	return nil
+}
+
+func storable(id string) bool { return utf8.ValidString(id) && !strings.ContainsRune(id, 0) }
+
+// clean makes a query text that can be stored and embedded, whatever came.
+func clean(query string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(query, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// state reads the group and the session.
+func (r *Recaller) state(ctx context.Context, req ContextRequest, query string, now time.Time) (reverie.RecallState, error) {
+	q := reverie.RecallQuery{GroupID: req.GroupID, SessionID: req.SessionID, Turns: r.Options.ShortTermCount}
+	if r.Options.MaxEntities > 0 {
+		q.Text = foldNames(query)
+	}
+	if r.Options.ShortTermTTL > 0 {
+		q.Since = now.Add(-r.Options.ShortTermTTL)
+	}
+	state, err := r.Store.RecallState(ctx, q)
+	if err != nil {
+		return state, fmt.Errorf("make a context for group %q: %w", req.GroupID, err)
+	}
+	if r.Options.ShortTermCount == 0 {
+		state.Messages, state.Summary = nil, nil
+	}
+	return state, nil
+}
+
+// offer puts what is offered into the usage log. A log that takes nothing more is
+// no reason to leave a bot without its context.
+func (r *Recaller) offer(ctx context.Context, reply *reverie.ContextReply, query string, now time.Time) error {
+	if len(reply.Memories) == 0 || r.Usage == nil {
+		return nil
+	}
+	reply.UsageID = reverie.NewID()
+	rows := make([]reverie.Usage, len(reply.Memories))
+	for i, m := range reply.Memories {
+		rows[i] = reverie.Usage{GroupID: reply.GroupID, UsageID: reply.UsageID, MemoryID: m.MemoryID, LineageID: m.LineageID,
+			SessionID: reply.SessionID, Query: reverie.Excerpt(query, reverie.MaxUsageQuery), Position: i + 1, Score: m.Score,
+			Factors: m.Factors, Statement: m.Statement, CreatedAt: now.UTC()}
+	}
+	if err := r.Usage.Add(ctx, rows); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		reply.UsageID = ""
+		reply.Warnings = append(reply.Warnings, fmt.Sprintf("what is offered is not logged, and cannot be learned from: %v", err))
+	}
+	return nil
 }

@@ -51,22 +51,43 @@ func (s *Searcher) Search(ctx context.Context, q Query) ([]reverie.Hit, error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return nil, fmt.Errorf("search in group %q: the query is empty: %w", q.GroupID, reverie.ErrInvalid)
 	}
+	vector, err := s.vector(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	hits, unseen, err := s.near(ctx, ctx, q, vector)
+	if err == nil {
+		err = unseen
+	}
+	if err != nil {
+		return nil, err
+	}
+	return hits, nil
+}
+
+// vector embeds the text of a query.
+func (s *Searcher) vector(ctx context.Context, q Query) ([]float32, error) {
 	vectors, err := s.Embeddings.Embed(ctx, llm.Meta{GroupID: q.GroupID, Purpose: "search"}, []string{q.Text})
 	if err != nil {
 		return nil, fmt.Errorf("embed the query: %w", err)
 	}
-	if err := s.heal(ctx, q.GroupID); err != nil {
-		return nil, err
-	}
-	hits, err := s.Store.Search(ctx, reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vectors[0],
+	return vectors[0], nil
+}
+
+// near returns the memories nearest to a vector. Unseen says why some that the
+// current model has not seen could not be embedded, within the context of embedding,
+// and are not among them.
+func (s *Searcher) near(ctx, embedding context.Context, q Query, vector []float32) (hits []reverie.Hit, unseen, err error) {
+	unseen = s.heal(embedding, q.GroupID)
+	hits, err = s.Store.Search(ctx, reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector,
 		Model: s.Embeddings.Key(), MinCosine: s.Calibration.Cosine(q.Threshold), Limit: q.Limit})
 	if err != nil {
-		return nil, fmt.Errorf("search group %q: %w", q.GroupID, err)
+		return nil, unseen, fmt.Errorf("search group %q: %w", q.GroupID, err)
 	}
 	for i := range hits {
 		hits[i].Score = s.Calibration.Score(hits[i].Score)
 	}
-	return hits, nil
+	return hits, unseen, nil
 }
 
 // heal embeds what the current model has not seen: all of it, batch by batch, or
