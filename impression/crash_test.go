@@ -38,7 +38,7 @@ func (s *stage) account() []string {
 			left join entity_claims p on p.group_id = c.group_id and p.claim_id = c.parent_id where c.group_id = $1`,
 		"change":  `select e.subject, l.chunk_no, l.action, l.old_text, l.new_text from entity_change_log l join entities e using (group_id, entity_id) where group_id = $1`,
 		"waits":   `select subject, reason, status, last_at, expires_at from entity_observations where group_id = $1`,
-		"use":     `select right(message_id, 5), run_id is null from message_uses where group_id = $1`,
+		"use":     `select right(message_id, 5), run_id is null from message_uses where group_id = $1 and job = 'impression'`,
 		"run":     `select job, status, attempt, error, stats, finished_at is null from runs where group_id = $1`,
 		"chunk":   `select chunk_no, status, refusals, cardinality(message_ids) from run_chunks where group_id = $1`,
 		"answers": `select answer from answers where group_id = $1`,

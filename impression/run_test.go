@@ -46,7 +46,7 @@ func TestRun(t *testing.T) {
 	s.want(`select status, cardinality(message_ids) from run_chunks`, "applied|4")
 	s.want(`select purpose, outcome, run_id is null from llm_calls`, "observe|ok|false")
 	s.want(`select purpose, count(*) from answers group by 1`, "observe|1")
-	s.want(`select count(*) from message_uses where run_id is null`, "0")
+	s.want(`select count(*) from message_uses where job = 'impression' and run_id is null`, "0")
 	if q := readQuestion(t, s.model.Requests()[0]); len(q.Messages) != len(ids) || q.Messages[2].Role != "assistant" || !strings.HasPrefix(q.Messages[0].Time, "2026-03-28T19:00:00Z") {
 		t.Errorf("question %+v", q)
 	}
@@ -130,7 +130,7 @@ func TestLateMessages(t *testing.T) {
 		}
 	}
 	s.want(`select attempt, status, (stats->>'deferred')::int from runs order by attempt`, "1|succeeded|0", "2|succeeded|0")
-	s.want(`select count(*) from message_uses where run_id is null`, "1")
+	s.want(`select count(*) from message_uses where job = 'impression' and run_id is null`, "1")
 	if _, err := s.runWith(s.pipe, Request{Since: evening, Until: evening}); !errors.Is(err, reverie.ErrInvalid) {
 		t.Errorf("an empty window: %v", err)
 	}
@@ -167,7 +167,7 @@ func TestDryRun(t *testing.T) {
 	}
 	s.want(`select (select count(*) from runs) + (select count(*) from answers) + (select count(*) from entities) + (select count(*) from run_chunks)`, "0")
 	s.want(`select count(*) from llm_calls where run_id is null`, "1")
-	s.want(`select count(*) from message_uses where run_id is null`, "3")
+	s.want(`select count(*) from message_uses where job = 'impression' and run_id is null`, "3")
 }
 
 // TestCutOff divides questions whose answers do not fit, and gives up at a single

@@ -66,6 +66,6 @@ func TestTwoWeeks(t *testing.T) {
 			}
 		}
 	}
-	s.want(`select count(*) from message_uses where run_id is null`, "0")
+	s.want(`select count(*) from message_uses where job = 'impression' and run_id is null`, "0")
 	s.want(`select count(*) from entity_evidence where author_id = 'bot'`, "0")
 }

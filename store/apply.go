@@ -40,12 +40,13 @@ const (
 // statements does not depend on the plan's size: versions, change log, evidence,
 // decisions, outcomes of messages, what is held, the chunk's status and the run's
 // stats. Where people and things are followed, the messages that were shown wait
-// for the impression job from here on. It returns the changes, support not among
-// them.
+// for the impression job from here on. A plan of a session takes its messages out
+// of what waits for extraction, and leaves their outcomes, which are evolve's,
+// alone. It returns the changes, support not among them.
 //
 // Nothing is written and the error is reverie.ErrLeaseLost when another holder
 // took the lease; reverie.ErrConflict when a head has moved, a statement's twin
-// is active, or a message is no longer pending; reverie.ErrInvalid when the plan
+// is active, or a message is no longer pending or waiting; reverie.ErrInvalid when the plan
 // contradicts itself. A chunk that has been applied already returns its changes.
 func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error) {
 	what := fmt.Sprintf("apply chunk %d of run %s to group %q", plan.ChunkNo, plan.RunID, plan.GroupID)
@@ -61,7 +62,15 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 	if err := checkDecisions(plan.Decisions); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	prepare := append([]string{extendLeaseQuery, lockChunkQuery, consumeQuery, finishChunkQuery}, stepQueries...)
+	if (plan.SessionID == "") != (len(plan.Used) == 0) || plan.SessionID != "" && len(plan.Outcomes) > 0 {
+		return nil, fmt.Errorf("%s: an extraction has a session and messages that it uses, and gives them no outcome: %w", what, reverie.ErrInvalid)
+	}
+	prepare := append([]string{extendLeaseQuery, lockChunkQuery, finishChunkQuery}, stepQueries...)
+	if plan.SessionID == "" {
+		prepare = append(prepare, consumeQuery)
+	} else {
+		prepare = append(prepare, lockSessionQuery, useOfSessionQuery, extractedQuery, recountNewQuery)
+	}
 	if len(plan.Decisions) > 0 {
 		prepare = append(prepare, insertDecisionsQuery)
 	}
@@ -108,7 +117,12 @@ func (s *Store) applyPlan(ctx context.Context, t *tx, plan reverie.Plan) ([]reve
 	if err := insertDecisions(ctx, t, plan, at); err != nil {
 		return nil, err
 	}
-	if err := consume(ctx, t, plan); err != nil {
+	if plan.SessionID != "" {
+		err = extracted(ctx, t, plan, at)
+	} else {
+		err = consume(ctx, t, plan)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if len(plan.Held) > 0 {

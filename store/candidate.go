@@ -17,7 +17,7 @@ const candidatesQuery = `select p.no, c.* from unnest($4::vector[]) with ordinal
 		select * from (
 			select ` + memoryColumns + `, 1 - (embedding <=> p.v) as score from memories
 			where group_id = $1 and kind = $2 and status = 'active' and embedding_model = $3 and embedding is not null
-				and memory_id <> all ($5::uuid[])) near
+				and memory_id <> all ($5::uuid[]) and ($8 = '' or $8 <> all (tags))) near
 		where score >= $6::float8 order by score desc, memory_id limit nullif($7::int, 0)) c
 	order by p.no, c.score desc, c.memory_id`
 
@@ -61,7 +61,7 @@ func (s *Store) candidates(ctx context.Context, what string, q reverie.Candidate
 		if err != nil {
 			return err
 		}
-		return t.list(ctx, &rows, candidatesQuery, q.GroupID, string(q.Kind), q.Model, probes, exclude, q.MinCosine, q.Limit)
+		return t.list(ctx, &rows, candidatesQuery, q.GroupID, string(q.Kind), q.Model, probes, exclude, q.MinCosine, q.Limit, q.Untagged)
 	}})
 	if err != nil {
 		return nil, err

@@ -69,12 +69,19 @@ const (
 // are not to be followed, are left out, unless named.
 // A named group that does not exist is reverie.ErrNotFound.
 func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
-	var list []reverie.DueGroup
-	pageQuery, groupQuery := duePageQuery, dueGroupQuery
+	page, named := duePageQuery, dueGroupQuery
 	if !ofEvolve(q.Job) {
-		pageQuery, groupQuery = waitingPageQuery, waitingGroupQuery
+		page, named = waitingPageQuery, waitingGroupQuery
 	}
-	err := s.run(ctx, work{what: "list groups with pending messages", readOnly: true, byKey: q.GroupID != "", prepare: []string{groupQuery, pageQuery}, do: func(ctx context.Context, t *tx) error {
+	if q.GroupID != "" {
+		return s.dueGroups(ctx, "look for pending messages", q, named, []any{string(q.Job), q.GroupID})
+	}
+	return s.dueGroups(ctx, "list groups with pending messages", q, page, []any{string(q.Job), q.After, q.Limit})
+}
+
+func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, query string, args []any) ([]reverie.DueGroup, error) {
+	var list []reverie.DueGroup
+	err := s.run(ctx, work{what: what, readOnly: true, byKey: q.GroupID != "", prepare: []string{query}, do: func(ctx context.Context, t *tx) error {
 		var rows []struct {
 			reverie.Group
 			FirstPending time.Time `db:"first_pending"`
@@ -82,10 +89,6 @@ func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.Du
 			Failed       bool      `db:"failed"`
 		}
 		list = nil
-		query, args := pageQuery, []any{string(q.Job), q.After, q.Limit}
-		if q.GroupID != "" {
-			query, args = groupQuery, []any{string(q.Job), q.GroupID}
-		}
 		if err := t.list(ctx, &rows, query, args...); err != nil {
 			return err
 		}

@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	groupColumns = `group_id, name, time_zone, language, paused, day_boundary, impressions`
+	groupColumns = `group_id, name, time_zone, language, paused, day_boundary, impressions, session_silence`
 
-	insertGroupQuery = `insert into groups (` + groupColumns + `, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
+	insertGroupQuery = `insert into groups (` + groupColumns + `, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		on conflict (group_id) do nothing`
 )
 
 // EnsureGroup inserts the group if it is not there, and leaves it as it is if it
-// is. An id, time zone, day boundary, language or choice of impressions that
-// cannot be is reverie.ErrInvalid.
+// is. An id, time zone, day boundary, language, choice of impressions or session
+// silence that cannot be is reverie.ErrInvalid.
 func (s *Store) EnsureGroup(ctx context.Context, g reverie.Group) (created bool, err error) {
 	if err := g.Normalize(); err != nil {
 		return false, err
 	}
-	args := []any{g.ID, g.Name, g.TimeZone, g.Language, g.Paused, g.DayBoundary, g.Impressions, s.now()}
+	args := []any{g.ID, g.Name, g.TimeZone, g.Language, g.Paused, g.DayBoundary, g.Impressions, g.SessionSilence, s.now()}
 	var xid string
 	err = s.run(ctx, work{what: fmt.Sprintf("add group %q", g.ID), do: func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, insertGroupQuery, args...)

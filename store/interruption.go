@@ -24,7 +24,8 @@ const (
 					where h.group_id = o.group_id and h.run_id = o.run_id and h.status = 'waiting') as waits
 			from runs o cross join lateral (select o.window_until as until) u
 			cross join lateral (` + pendingOfRun + `) p
-			where o.group_id = $1 and o.job = $2 and o.status = 'running' and o.run_id is distinct from $5::uuid) w
+			where o.group_id = $1 and o.job = $2 and o.status = 'running' and o.run_id is distinct from $5::uuid
+				and ($6::text is null or o.session_id = $6)) w
 		where r.group_id = $1 and r.run_id = w.run_id`
 
 	// An answer is worth taking up while all that it is about is still pending;
@@ -37,13 +38,16 @@ const (
 				where m.group_id = c.group_id and m.message_id = any (c.message_ids) and m.run_id is null and m.outcome is null)
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
+	runningOfSessionQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and session_id = $3 and session_id <> ''
+			and status = 'running' order by started_at desc, run_id desc limit 1`
+
 	// A chunk that was begun, while all that it is about still waits for the job:
 	// its questions are asked again, and what was answered is kept, also with a run
 	// that was deferred half-way. One of the run that goes on comes first.
 	openQuery = `select ` + chunkColumns + ` from run_chunks c
 		where group_id = $1 and status in ('open', 'answered') and cardinality(message_ids) > 0
 			and exists (select 1 from runs r where r.group_id = c.group_id and r.run_id = c.run_id and r.job = $2 and r.status <> 'succeeded'
-				and r.undone_at is null)
+				and r.undone_at is null and ($4::text is null or r.session_id = $4))
 			and cardinality(message_ids) = (select count(*) from message_uses u
 				where u.group_id = c.group_id and u.job = $2 and u.message_id = any (c.message_ids) and u.run_id is null)
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
@@ -81,31 +85,72 @@ func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job
 			if err := t.list(ctx, &rows, runningQuery, lease.GroupID, string(job), orNull(since), orNull(until)); err != nil {
 				return err
 			}
-			var goesOn *string
-			if len(rows) > 0 {
-				found, err := rows[0].run()
-				if err != nil {
-					return err
-				}
-				run, goesOn = &found, &found.ID
-			}
 			var err error
-			chunk, err = s.settleRuns(ctx, t, lease.GroupID, job, goesOn)
+			run, chunk, err = s.takeUp(ctx, t, lease.GroupID, job, rows, nil)
 			return err
 		},
 	})
 	return run, chunk, err
 }
 
+// ResumeSession is [Store.Resume] for the runs of one session, whatever their
+// windows. Those of other sessions are left alone.
+func (s *Store) ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job, sessionID string) (*reverie.Run, *reverie.Chunk, error) {
+	what := fmt.Sprintf("look for interrupted runs of %s of session %q of group %q", job, sessionID, lease.GroupID)
+	if sessionID == "" || ofEvolve(job) {
+		return nil, nil, fmt.Errorf("%s: %w", what, reverie.ErrInvalid)
+	}
+	var run *reverie.Run
+	var chunk *reverie.Chunk
+	err := s.run(ctx, work{
+		what:    what,
+		byKey:   true,
+		prepare: []string{extendLeaseQuery, runningOfSessionQuery, settleRunsQuery, openQuery},
+		do: func(ctx context.Context, t *tx) error {
+			run, chunk = nil, nil
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			var rows []runRow
+			if err := t.list(ctx, &rows, runningOfSessionQuery, lease.GroupID, string(job), sessionID); err != nil {
+				return err
+			}
+			var err error
+			run, chunk, err = s.takeUp(ctx, t, lease.GroupID, job, rows, &sessionID)
+			return err
+		},
+	})
+	return run, chunk, err
+}
+
+// takeUp settles all runs of the job, or of a session of it, but the first of those
+// given, which goes on.
+func (s *Store) takeUp(ctx context.Context, t *tx, groupID string, job reverie.Job, rows []runRow, sessionID *string) (*reverie.Run, *reverie.Chunk, error) {
+	if len(rows) == 0 {
+		chunk, err := s.settleRuns(ctx, t, groupID, job, nil, sessionID)
+		return nil, chunk, err
+	}
+	run, err := rows[0].run()
+	if err != nil {
+		return nil, nil, err
+	}
+	chunk, err := s.settleRuns(ctx, t, groupID, job, &run.ID, sessionID)
+	return &run, chunk, err
+}
+
 // settleRuns ends the runs of a job that nobody continues: one that had applied
 // all there was becomes succeeded, or held where a plan of it waits; the others
 // fail. It returns the chunk to take up.
-func (s *Store) settleRuns(ctx context.Context, t *tx, groupID string, job reverie.Job, except *string) (*reverie.Chunk, error) {
-	if _, err := t.exec(ctx, settleRunsQuery, groupID, string(job), s.now(), interrupted, except); err != nil {
+func (s *Store) settleRuns(ctx context.Context, t *tx, groupID string, job reverie.Job, except, sessionID *string) (*reverie.Chunk, error) {
+	if _, err := t.exec(ctx, settleRunsQuery, groupID, string(job), s.now(), interrupted, except, sessionID); err != nil {
 		return nil, err
 	}
+	args := []any{groupID, string(job), except}
+	if !ofEvolve(job) {
+		args = append(args, sessionID)
+	}
 	var rows []chunkRow
-	if err := t.list(ctx, &rows, chunkToTakeUp(job), groupID, string(job), except); err != nil || len(rows) == 0 {
+	if err := t.list(ctx, &rows, chunkToTakeUp(job), args...); err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	c, err := rows[0].chunk()

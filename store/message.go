@@ -16,51 +16,120 @@ const messageColumns = `group_id, message_id, author_id, author, role, text, sen
 // MaxImport is how many messages one ImportMessages takes.
 const MaxImport = 1000
 
-const importQuery = `
-	insert into messages (group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to)
-	select $1, u.id, u.author_id, u.author, u.role, u.text, u.sent_at, u.session_id, u.reply_to
-	from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[])
-		with ordinality as u (id, author_id, author, role, text, sent_at, session_id, reply_to, no)
-	order by u.no
-	on conflict (group_id, message_id) do nothing`
+const (
+	knownMessagesQuery = `select message_id from messages where group_id = $1 and message_id = any ($2::text[])`
+
+	// Every message waits for the extraction of its session.
+	importQuery = `with m as (
+			insert into messages (group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, tokens)
+			select $1, u.id, u.author_id, u.author, u.role, u.text, u.sent_at, u.session_id, u.reply_to, u.tokens
+			from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[], $10::int[])
+				with ordinality as u (id, author_id, author, role, text, sent_at, session_id, reply_to, tokens, no)
+			order by u.no
+			returning message_id, sent_at, session_id)
+		insert into message_uses (group_id, job, message_id, sent_at, session_id)
+		select $1, 'extract', message_id, sent_at, session_id from m`
+)
 
 // ImportMessages stores messages that are not there yet, in their order of
 // arrival, at most [MaxImport] at once. A message whose id is known, or comes
-// twice, is left as it was first. An unknown group is reverie.ErrNotFound; a
-// message that cannot be stored is reverie.ErrInvalid, and then none is. Where
-// the connection broke and the import was repeated, messages of this very call
-// may be counted as known.
+// twice, is left as it was first. Each new one belongs to the session that it
+// names, or else to one cut by silence (see reverie.CutBySilence), is counted
+// there, and waits to be extracted with it. An unknown group is
+// reverie.ErrNotFound; a message that cannot be stored is reverie.ErrInvalid, and
+// then none is. Where the connection broke and the import was repeated, messages
+// of this very call may be counted as known.
 func (s *Store) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
-	var result reverie.ImportResult
 	if len(messages) > MaxImport {
-		return result, fmt.Errorf("import %d messages at once: at most %d: %w", len(messages), MaxImport, reverie.ErrInvalid)
+		return reverie.ImportResult{}, fmt.Errorf("import %d messages at once: at most %d: %w", len(messages), MaxImport, reverie.ErrInvalid)
 	}
 	if len(messages) == 0 {
-		return result, nil
+		return reverie.ImportResult{}, nil
 	}
-	columns := make([][]string, 8)
+	var result reverie.ImportResult
+	list, seen := make([]reverie.Message, 0, len(messages)), map[string]bool{}
 	for i, m := range messages {
 		if err := m.Normalize(); err != nil {
 			return result, fmt.Errorf("message %d of the batch (id %q): %w", i+1, m.ID, err)
 		}
-		for c, v := range []string{m.ID, m.AuthorID, m.Author, string(m.Role), m.Text, timestamp(m.SentAt), m.SessionID, m.ReplyTo} {
-			columns[c] = append(columns[c], v)
+		if !seen[m.ID] {
+			seen[m.ID] = true
+			list = append(list, m)
 		}
 	}
-	args := []any{groupID}
-	for _, c := range columns {
-		args = append(args, pq.StringArray(c))
-	}
 	err := s.run(ctx, work{
-		what:    fmt.Sprintf("import %d messages into group %q", len(messages), groupID),
-		prepare: []string{importQuery},
+		what:  fmt.Sprintf("import %d messages into group %q", len(messages), groupID),
+		byKey: true,
+		prepare: []string{lockGroupQuery, knownMessagesQuery, nearSessionsQuery, namedSessionsQuery, fixedSessionsQuery, talliesQuery,
+			importQuery, saveSessionsQuery},
 		do: func(ctx context.Context, t *tx) error {
-			n, err := t.exec(ctx, importQuery, args...)
+			n, err := s.arrive(ctx, t, groupID, list)
 			result = reverie.ImportResult{New: n, Known: len(messages) - n}
 			return err
 		},
 	})
 	return result, err
+}
+
+// arrive stores those of the messages that are new, and says how many. Imports of a
+// group follow each other, so that each sees the sessions that those before made.
+func (s *Store) arrive(ctx context.Context, t *tx, groupID string, messages []reverie.Message) (int, error) {
+	group, err := lockGroup(ctx, t, groupID)
+	if err != nil {
+		return 0, err
+	}
+	silence, err := group.Silence(s.opts.SessionSilence)
+	if err != nil {
+		return 0, err
+	}
+	var ids pq.StringArray
+	for _, m := range messages {
+		ids = append(ids, m.ID)
+	}
+	var known []string
+	if err := t.list(ctx, &known, knownMessagesQuery, groupID, ids); err != nil {
+		return 0, err
+	}
+	there := map[string]bool{}
+	for _, id := range known {
+		there[id] = true
+	}
+	a := &arrivals{groupID: groupID, silence: silence}
+	for _, m := range messages {
+		if !there[m.ID] {
+			a.messages, a.tokens = append(a.messages, m), append(a.tokens, reverie.EstimateTokens(m.Text))
+		}
+	}
+	if len(a.messages) == 0 {
+		return 0, nil
+	}
+	if err := a.divide(ctx, t); err != nil {
+		return 0, err
+	}
+	if err := a.look(ctx, t); err != nil {
+		return 0, err
+	}
+	if err := a.insert(ctx, t); err != nil {
+		return 0, err
+	}
+	return len(a.messages), a.count(ctx, t, s.now())
+}
+
+func (a *arrivals) insert(ctx context.Context, t *tx) error {
+	columns := make([]pq.StringArray, 8)
+	var tokens pq.Int64Array
+	for i, m := range a.messages {
+		for c, v := range []string{m.ID, m.AuthorID, m.Author, string(m.Role), m.Text, timestamp(m.SentAt), m.SessionID, m.ReplyTo} {
+			columns[c] = append(columns[c], v)
+		}
+		tokens = append(tokens, int64(a.tokens[i]))
+	}
+	args := []any{a.groupID}
+	for _, c := range columns {
+		args = append(args, c)
+	}
+	_, err := t.exec(ctx, importQuery, append(args, tokens)...)
+	return err
 }
 
 // MessageCounts counts a group's messages by what became of them. The four add

@@ -29,7 +29,8 @@ func TestImportIsIdempotent(t *testing.T) {
 	want := []reverie.Message{
 		{GroupID: group, ID: "b", AuthorID: "小明", Author: "小明", Role: reverie.RoleUser, Text: list[0].Text,
 			SentAt: time.Date(2026, 1, 15, 12, 30, 0, 123456000, time.UTC), SessionID: "s", ReplyTo: "a"},
-		{GroupID: group, ID: "a", AuthorID: "Bob", Author: "Bob", Role: reverie.RoleUser, SentAt: time.Date(2026, 1, 15, 12, 30, 0, 123456000, time.UTC)},
+		{GroupID: group, ID: "a", AuthorID: "Bob", Author: "Bob", Role: reverie.RoleUser, SentAt: time.Date(2026, 1, 15, 12, 30, 0, 123456000, time.UTC),
+			SessionID: "cut-20260115T123000Z-7faf184f"},
 	}
 	state := must(w.Gather(ctx, reverie.GatherQuery{GroupID: group, Kind: reverie.KindGroup, Limit: 10}))(t)
 	if diff := cmp.Diff(want, state.Pending); diff != "" {

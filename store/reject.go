@@ -38,7 +38,7 @@ func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, ru
 				return err
 			}
 			var err error
-			requeued, err = reject(ctx, t, groupID, runID, requeue)
+			requeued, err = s.reject(ctx, t, groupID, runID, requeue)
 			return err
 		},
 		committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2 and status = 'rejected'`, groupID, runID),
@@ -46,7 +46,7 @@ func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, ru
 	return requeued, err
 }
 
-func reject(ctx context.Context, t *tx, groupID, runID string, requeue bool) (int, error) {
+func (s *Store) reject(ctx context.Context, t *tx, groupID, runID string, requeue bool) (int, error) {
 	if err := standing(ctx, t, groupID, runID); err != nil {
 		return 0, err
 	}
@@ -55,7 +55,11 @@ func reject(ctx context.Context, t *tx, groupID, runID string, requeue bool) (in
 		return 0, err
 	}
 	var freed struct{ Cited, Considered, Filtered int }
+	var back int // of an extraction
 	if requeue {
+		if back, err = requeueSession(ctx, t, groupID, runID, s.now()); err != nil {
+			return 0, err
+		}
 		if err := t.get(ctx, &freed, requeueQuery, groupID, runID); err != nil {
 			return 0, err
 		}
@@ -73,7 +77,7 @@ func reject(ctx context.Context, t *tx, groupID, runID string, requeue bool) (in
 	if n == 0 {
 		return 0, fmt.Errorf("nothing of it waits: %w", reverie.ErrConflict)
 	}
-	requeued := freed.Cited + freed.Considered + freed.Filtered
+	requeued := freed.Cited + freed.Considered + freed.Filtered + back
 	stats.Cited, stats.Considered, stats.Filtered = stats.Cited-freed.Cited, stats.Considered-freed.Considered, stats.Filtered-freed.Filtered
 	stats.Deferred += requeued
 	text, err := asJSON(stats)

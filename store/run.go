@@ -8,7 +8,7 @@ import (
 	"reverie"
 )
 
-const runColumns = `group_id, run_id, job, window_since, window_until, status, attempt, model, prompt_version, prompt_sha256,
+const runColumns = `group_id, run_id, job, session_id, window_since, window_until, status, attempt, model, prompt_version, prompt_sha256,
 	stats, error, started_at, finished_at, undone_at`
 
 // runRow reads what the domain's struct leaves to us: the stats.
@@ -29,8 +29,8 @@ func (r runRow) run() (reverie.Run, error) {
 
 const (
 	startRunQuery = `insert into runs (` + runColumns + `)
-		select $1, $2::uuid, $3, $4::timestamptz, $5::timestamptz, 'running', 1 + count(*), $6, $7, $8, $9::jsonb, '', $10::timestamptz, null, null
-		from runs where group_id = $1 and job = $3 and window_since = $4 and window_until = $5
+		select $1, $2::uuid, $3, $11, $4::timestamptz, $5::timestamptz, 'running', 1 + count(*), $6, $7, $8, $9::jsonb, '', $10::timestamptz, null, null
+		from runs where group_id = $1 and job = $3 and window_since = $4 and window_until = $5 and session_id = $11
 		returning attempt`
 
 	finishRunQuery = `update runs r set status = $3, stats = $4::jsonb || jsonb_build_object('deferred', w.pending), error = $5,
@@ -45,7 +45,9 @@ const (
 
 // StartRun writes a run that begins now: it fills what is empty of id, status
 // and start, and the attempt, which is one more than there are runs of the same
-// group, job and window: a window is due again when messages arrive late.
+// group, job, session and window: a window is due again when messages arrive late.
+// A run of a session keeps the session what it is. One that is not there, such as
+// one that has become part of another, is reverie.ErrNotFound.
 func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error) {
 	run.GroupID, run.Status, run.FinishedAt = lease.GroupID, reverie.RunRunning, nil
 	if run.ID == "" {
@@ -61,13 +63,18 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 	err = s.run(ctx, work{
 		what:    fmt.Sprintf("start a run of %s for group %q", run.Job, lease.GroupID),
 		byKey:   true,
-		prepare: []string{extendLeaseQuery, startRunQuery},
+		prepare: []string{extendLeaseQuery, lockSessionQuery, startRunQuery},
 		do: func(ctx context.Context, t *tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
+			if run.SessionID != "" {
+				if err := lockSession(ctx, t, run.GroupID, run.SessionID); err != nil {
+					return err
+				}
+			}
 			return t.get(ctx, &run.Attempt, startRunQuery, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil,
-				run.Model, run.PromptVersion, run.PromptSHA256, stats, run.StartedAt)
+				run.Model, run.PromptVersion, run.PromptSHA256, stats, run.StartedAt, run.SessionID)
 		},
 		committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
 	})

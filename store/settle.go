@@ -15,12 +15,14 @@ const endlessQuery = `select distinct r.group_id from runs r
 			where l.group_id = r.group_id and l.lease_name = $2 and l.expires_at > clock_timestamp())
 		and not exists (select 1 from messages m where r.job = 'evolve' and m.group_id = r.group_id and m.run_id is null and m.outcome is null
 			and m.sent_at >= r.window_since and m.sent_at < r.window_until)
-		and not exists (select 1 from message_uses q where q.group_id = r.group_id and q.job = r.job and q.run_id is null
+		and not exists (select 1 from message_uses q where r.session_id = '' and q.group_id = r.group_id and q.job = r.job and q.run_id is null
 			and q.sent_at >= r.window_since and q.sent_at < r.window_until)
+		and not exists (select 1 from message_uses q where r.session_id <> '' and q.group_id = r.group_id and q.job = r.job
+			and q.session_id = r.session_id and q.session_id <> '' and q.run_id is null)
 	order by r.group_id`
 
 // Endless lists the groups with a run of the job that calls itself running, of
-// whose window nothing is pending for it, and whose lease nobody holds: its process died
+// whose window or session nothing is pending for it, and whose lease nobody holds: its process died
 // between the last commit and the end.
 func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) {
 	var groups []string
@@ -38,7 +40,7 @@ func (s *Store) Settle(ctx context.Context, lease reverie.Lease, job reverie.Job
 		if err := fenced(ctx, t, lease); err != nil {
 			return err
 		}
-		_, err := s.settleRuns(ctx, t, lease.GroupID, job, nil)
+		_, err := s.settleRuns(ctx, t, lease.GroupID, job, nil, nil)
 		return err
 	}})
 }

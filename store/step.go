@@ -200,7 +200,7 @@ func (s *Store) insertVersions(ctx context.Context, t *tx, b *batch) error {
 // what belongs to the lineage: its birth, kind, session and weight, and its tags
 // unless the step names others.
 func (b *batch) version(st reverie.Step) reverie.Memory {
-	m := reverie.Memory{ID: st.MemoryID, LineageID: st.LineageID, Kind: b.kind, Statement: st.Statement, Version: 1,
+	m := reverie.Memory{ID: st.MemoryID, LineageID: st.LineageID, Kind: b.kind, SessionID: st.SessionID, Statement: st.Statement, Version: 1,
 		CreatedAt: b.at, LastSupportedAt: st.LastSupportedAt, Strength: st.Strength, Weight: reverie.DefaultWeight,
 		Tags: st.Tags, ContentHash: st.ContentHash, ChangeSummary: st.Reason}
 	if len(st.Embedding) > 0 {

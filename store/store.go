@@ -36,6 +36,9 @@ type Options struct {
 	// cannot carry prepared statements (PgBouncer before 1.21 in transaction mode).
 	Unprepared bool
 	Now        func() time.Time // the clock of everything but leases; time.Now
+	// SessionSilence ends a session of messages that name none, in groups that do
+	// not say otherwise; reverie.DefaultSessionSilence.
+	SessionSilence time.Duration
 
 	dial dialFunc // tests replace the network here; nil is net.Dialer
 }
@@ -46,6 +49,7 @@ func (o Options) withDefaults() Options {
 	o.StatementTimeout = or(o.StatementTimeout, 30*time.Second)
 	o.LockTimeout = or(o.LockTimeout, 10*time.Second)
 	o.IdleTimeout = or(o.IdleTimeout, 15*time.Second)
+	o.SessionSilence = or(o.SessionSilence, reverie.DefaultSessionSilence)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

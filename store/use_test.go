@@ -249,7 +249,7 @@ func TestRewindKeepsUses(t *testing.T) {
 		t.Fatalf("taken back: %+v", res)
 	}
 	uses := func() string {
-		return fmt.Sprint(strings1(t, raw(t), `select message_id || ' ' || (run_id is null)::text from message_uses order by message_id`))
+		return fmt.Sprint(strings1(t, raw(t), `select message_id || ' ' || (run_id is null)::text from message_uses where job = 'impression' order by message_id`))
 	}
 	want := fmt.Sprint([]string{ids[0] + " false", ids[1] + " true"})
 	if got := uses(); got != want {

@@ -31,7 +31,7 @@ func (v *victim) observed() []string {
 		{"waits", `select subject, reason, status, last_at from entity_observations where group_id = $1 order by 1, 3, 4`},
 		{"use", `select message_id, u.run_id is not null, (select string_agg(c.chunk_no || c.status, ',') from run_chunks c
 			where c.group_id = u.group_id and c.run_id = u.run_id and u.message_id = any (c.message_ids))
-			from message_uses u where group_id = $1 order by 1`},
+			from message_uses u where group_id = $1 and job = 'impression' order by 1`},
 		{"run", `select status, attempt, stats, error from runs where group_id = $1 and job = 'impression' order by started_at`},
 		{"answer", `select input_sha256, answer from answers where group_id = $1 order by 1`},
 	} {

@@ -421,7 +421,7 @@ func TestImpressionWorkers(t *testing.T) {
 	if _, observe := s.asked(); observe != c.windows() {
 		t.Errorf("%d questions were asked about %d windows", observe, c.windows())
 	}
-	if got := s.one(`select count(*) from message_uses where run_id is null`); got != "0" {
+	if got := s.one(`select count(*) from message_uses where job = 'impression' and run_id is null`); got != "0" {
 		t.Errorf("%s messages wait", got)
 	}
 	if got := s.rows(`select group_id from entities group by 1 having count(*) <> 1`); len(got) > 0 {
@@ -467,7 +467,7 @@ func TestImpressionBackfill(t *testing.T) {
 	s.wasAsked(3, 3)
 	s.run(dates...).want(t, 0).shows(t, "nothing to do")
 	s.wasAsked(3, 3)
-	s.exec(`update message_uses set run_id = null where message_id = $1`, night(5)+"-1")
+	s.exec(`update message_uses set run_id = null where job = 'impression' and message_id = $1`, night(5)+"-1")
 	s.run("backfill", "--from", night(3), "--to", night(4), "--yes").want(t, 0).shows(t, "nothing to do")
 	s.wasAsked(3, 3)
 	s.run(dates...).want(t, 0).shows(t, "nothing to do", "impression: 1 group done")

@@ -43,7 +43,7 @@ func (s *stage) live(w *truth, pace string, args ...string) []reverie.EntityRepl
 		}
 		s.run(append(evolve, "--since", date, "--until", day.AddDate(0, 0, 1).Format(time.DateOnly))...).want(s.t, 0)
 	}
-	if waits := s.one(`select count(*) from message_uses where run_id is null`); waits != "0" {
+	if waits := s.one(`select count(*) from message_uses where job = 'impression' and run_id is null`); waits != "0" {
 		s.t.Errorf("%s messages wait for impressions after the last night", waits)
 	}
 	var page reverie.EntitiesReply

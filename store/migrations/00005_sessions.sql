@@ -5,7 +5,8 @@
 alter table groups add column session_silence text not null default '';
 
 -- Every message belongs to a session: the one its platform names, or one cut by
--- silence. Its tokens are estimated when it arrives. A message whose text was
+-- silence. Its tokens are estimated when it arrives; those that came before this
+-- have none, wait for no extraction, and belong to a session only if they name it. A message whose text was
 -- pruned keeps its row: it was consumed, counts, and is known when it comes again.
 alter table messages
     add column tokens    integer not null default 0,
@@ -31,6 +32,7 @@ create table sessions (
     new_turns       integer     not null default 0,
     folded_messages integer     not null default 0,     -- the same, of what the rolling summary covers
     folded_tokens   bigint      not null default 0,
+    folded_tool_calls integer   not null default 0,
     folded_turns    integer     not null default 0,
     extractions     integer     not null default 0,
     extracted_until timestamptz,                        -- sent_at of the newest message that was extracted
@@ -41,9 +43,21 @@ create table sessions (
     constraint sessions_order check (first_at <= last_at),
     constraint sessions_counts check (new_messages between 0 and messages and folded_messages between 0 and messages)
 );
-create index sessions_new on sessions (group_id, session_id) where new_messages > 0;
 create index sessions_last on sessions (group_id, last_at);
 create index sessions_id on sessions (session_id);
+
+-- What is due is found by what makes it so, however many others wait.
+create index sessions_waiting on sessions (group_id, last_at) where new_messages > 0;
+create index sessions_tokens on sessions (group_id, new_tokens) where new_messages > 0;
+create index sessions_tool_calls on sessions (group_id, new_tool_calls) where new_tool_calls > 0;
+create index sessions_turns on sessions (group_id, new_turns) where new_turns > 0;
+
+insert into sessions (group_id, session_id, cut, first_at, last_at, asking, messages, tool_calls, turns, created_at, updated_at)
+select group_id, session_id, false, min(sent_at), max(sent_at), coalesce((array_agg(role order by sent_at desc, seq desc) filter (where role <> 'tool'))[1] = 'user', false),
+    count(*), count(*) filter (where role = 'tool'), count(*) filter (where role = 'assistant' and before = 'user'), now(), now()
+from (select *, lag(role) over (partition by group_id, session_id, role = 'tool' order by sent_at, seq) as before
+    from messages where session_id <> '') m
+group by group_id, session_id;
 
 -- What extraction takes is chosen by session. The same table says which messages a
 -- rolling summary covers (job summarize): those rows are written with their run.
@@ -53,6 +67,9 @@ create index message_uses_session on message_uses (group_id, job, session_id, se
 -- A run of one session.
 alter table runs add column session_id text collate "C" not null default '';
 create index runs_session on runs (group_id, session_id) where session_id <> '';
+
+-- What is remembered of a session.
+create index memories_session on memories (group_id, session_id) where status = 'active' and session_id <> '';
 
 -- Short-term memory: what the older turns of a session were about, renewed as it
 -- goes on, and which messages that covers.

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"reverie"
+)
+
+// SessionQueue is the store as extraction sees it: what is due are sessions, by a
+// rule. Otherwise it is the [Store].
+type SessionQueue struct {
+	*Store
+	rule reverie.SessionRule
+}
+
+// Sessions returns the store as a rule for sessions makes it look.
+func (s *Store) Sessions(rule reverie.SessionRule) SessionQueue { return SessionQueue{s, rule} }
+
+const (
+	// The sessions of a group g that are due, as reverie.SessionRule says it, some of
+	// them several times: each reason has an index of its own. $1 to $3 are limits of
+	// what is new; a session that is silent since $4 is idle; it is folded up to $8,
+	// beyond $5 turns and $6 turns or $7 tokens. A run that was interrupted goes on.
+	dueSessionsOf = `
+		select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0 and $1::bigint > 0 and s.new_tokens >= $1
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_tool_calls > 0 and $2::int > 0 and s.new_tool_calls >= $2
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_turns > 0 and $3::int > 0 and s.new_turns >= $3
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0 and s.last_at <= $4::timestamptz
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.last_at >= $8::timestamptz and s.turns - s.folded_turns > $5::int
+			and ($6::int > 0 and s.turns - s.folded_turns > $6 or $7::bigint > 0 and s.tokens - s.folded_tokens > $7)
+		union all select r.session_id from runs r where r.group_id = g.group_id and r.job = 'extract' and r.status = 'running' and r.session_id <> ''`
+
+	// The setback's job is a parameter there; here it is one job.
+	dueSessionGroups = `select ` + groupColumns + `, coalesce((select u.sent_at from message_uses u
+				where u.group_id = g.group_id and u.job = 'extract' and u.run_id is null order by u.sent_at limit 1), now()) as first_pending,
+			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
+			exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = 'extract') as failed
+		from groups g where exists (` + dueSessionsOf + `)`
+
+	dueSessionPageQuery  = dueSessionGroups + ` and g.group_id > $9 and not g.paused order by g.group_id limit nullif($10::int, 0)`
+	dueSessionGroupQuery = dueSessionGroups + ` and g.group_id = $9`
+
+	dueSessionsQuery = `select ` + sessionColumns + ` from sessions
+		where group_id = $9 and session_id = any (array(select d.session_id from groups g cross join lateral (` + dueSessionsOf + `) d where g.group_id = $9))
+		order by last_at, session_id`
+)
+
+// limits are the rule as the queries take it.
+func (q SessionQueue) limits() []any {
+	r, now := q.rule, q.now()
+	var idle, remembered time.Time
+	if r.Idle > 0 {
+		idle = now.Add(-r.Idle)
+	}
+	if r.ShortTermTTL > 0 {
+		remembered = now.Add(-r.ShortTermTTL)
+	}
+	return []any{r.Tokens, r.ToolCalls, r.Turns, orMinusInfinity(idle), r.KeepTurns, r.FoldTurns, r.FoldTokens, orMinusInfinity(remembered)}
+}
+
+// DueGroups is [Store.DueGroups] for groups with sessions that are due. The first
+// pending message is the oldest of the group that is not extracted.
+func (q SessionQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]reverie.DueGroup, error) {
+	query, args := dueSessionPageQuery, append(q.limits(), due.After, due.Limit)
+	if due.GroupID != "" {
+		query, args = dueSessionGroupQuery, append(q.limits(), due.GroupID)
+	}
+	return q.dueGroups(ctx, "list groups with sessions that are due", due, query, args)
+}
+
+// DueSessions lists the sessions of a group that are due: those that have been
+// silent the longest come first.
+func (q SessionQueue) DueSessions(ctx context.Context, groupID string) ([]reverie.Session, error) {
+	var list []reverie.Session
+	err := q.run(ctx, work{what: fmt.Sprintf("list the sessions of group %q that are due", groupID), readOnly: true, byKey: true,
+		prepare: []string{dueSessionsQuery}, do: func(ctx context.Context, t *tx) error {
+			list = nil
+			return t.list(ctx, &list, dueSessionsQuery, append(q.limits(), groupID)...)
+		}})
+	return utcSessions(list), err
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	bufferWhere = ` from message_uses u where u.group_id = $1 and u.job = 'extract' and u.session_id = $2 and u.session_id <> '' and u.run_id is null`
+
+	// A message's time is that of its use, so that the order comes from the index.
+	buffered = `select ` + messageColumns + ` from (
+			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
+			where u.group_id = $1 and u.job = 'extract' and u.session_id = $2 and u.session_id <> '' and u.run_id is null) w`
+
+	oldestBufferedQuery = buffered + ` order by at, seq limit $3`
+	chosenBufferedQuery = buffered + ` where message_id = any ($3::text[]) order by at, seq`
+	moreBufferedQuery   = `select exists (select 1` + bufferWhere + ` and u.message_id <> all ($3::text[]))`
+
+	headOf = `select ` + memoryColumns + `, array(
+			select distinct to_char(e.local_date, 'YYYY-MM-DD') from memory_evidence e
+			where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
+			order by 1) as support_dates
+		from memories m where group_id = $1 and kind = 'session' and status = 'active'`
+
+	factHeadsQuery = headOf + ` and $2 <> all (tags) order by created_at, lineage_id`
+
+	summaryHeadQuery = headOf + ` and session_id = $3 and session_id <> '' and $2 = any (tags) order by created_at, lineage_id limit 1`
+
+	unfoldedQuery = `select ` + messageColumns + ` from messages m where group_id = $1 and session_id = $2 and session_id <> ''
+			and not exists (select 1 from message_uses f where f.group_id = m.group_id and f.job = 'summarize' and f.message_id = m.message_id)
+		order by sent_at, seq`
+)
+
+// GatherSession reads what one chunk of an extraction needs, in one snapshot and at
+// most six statements. An unknown group or session is reverie.ErrNotFound.
+func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reverie.SessionState, error) {
+	var state reverie.SessionState
+	err := s.run(ctx, work{
+		what:     fmt.Sprintf("gather session %q of group %q", q.SessionID, q.GroupID),
+		prepare:  []string{groupQuery, sessionQuery, oldestBufferedQuery, chosenBufferedQuery, moreBufferedQuery, factHeadsQuery, summaryHeadQuery},
+		readOnly: true,
+		byKey:    true,
+		do: func(ctx context.Context, t *tx) error {
+			state = reverie.SessionState{}
+			var err error
+			if state.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
+				return err
+			}
+			if state.Session, err = getSession(ctx, t, q.GroupID, q.SessionID); err != nil {
+				return err
+			}
+			if state.Messages, state.More, err = buffer(ctx, t, q); err != nil {
+				return err
+			}
+			if state.Heads, err = headList(ctx, t, factHeadsQuery, q.GroupID, reverie.TagSummary); err != nil {
+				return err
+			}
+			summaries, err := headList(ctx, t, summaryHeadQuery, q.GroupID, reverie.TagSummary, q.SessionID)
+			if len(summaries) > 0 {
+				state.Summary = &summaries[0]
+			}
+			return err
+		},
+	})
+	return state, err
+}
+
+// buffer reads the oldest messages of a session that are not extracted and looks
+// one further, or those of them that are named and whether there are others.
+func buffer(ctx context.Context, t *tx, q reverie.SessionQuery) ([]reverie.Message, bool, error) {
+	var list []reverie.Message
+	if len(q.MessageIDs) > 0 {
+		ids := pq.StringArray(q.MessageIDs)
+		if err := t.list(ctx, &list, chosenBufferedQuery, q.GroupID, q.SessionID, ids); err != nil {
+			return nil, false, err
+		}
+		var more bool
+		err := t.get(ctx, &more, moreBufferedQuery, q.GroupID, q.SessionID, ids)
+		return utcMessages(list), more, err
+	}
+	limit := max(q.Limit, 0)
+	if err := t.list(ctx, &list, oldestBufferedQuery, q.GroupID, q.SessionID, limit+1); err != nil {
+		return nil, false, err
+	}
+	more := len(list) > limit
+	return utcMessages(list[:min(limit, len(list))]), more, nil
+}
+
+func headList(ctx context.Context, t *tx, query string, args ...any) ([]reverie.HeadState, error) {
+	var rows []headRow
+	if err := t.list(ctx, &rows, query, args...); err != nil {
+		return nil, err
+	}
+	list := make([]reverie.HeadState, len(rows))
+	for i, r := range rows {
+		list[i] = reverie.HeadState{Memory: r.memory(), SupportDates: r.SupportDates}
+	}
+	return list, nil
+}
+
+// GatherFold reads what folding a session needs, in one snapshot and at most four
+// statements. An unknown group or session is reverie.ErrNotFound.
+func (s *Store) GatherFold(ctx context.Context, groupID, sessionID string) (reverie.FoldState, error) {
+	var state reverie.FoldState
+	err := s.run(ctx, work{
+		what:     fmt.Sprintf("gather what session %q of group %q has to fold", sessionID, groupID),
+		prepare:  []string{groupQuery, sessionQuery, summaryQuery, unfoldedQuery},
+		readOnly: true,
+		byKey:    true,
+		do: func(ctx context.Context, t *tx) error {
+			state = reverie.FoldState{}
+			var err error
+			if state.Group, err = getGroup(ctx, t, groupID); err != nil {
+				return err
+			}
+			if state.Session, err = getSession(ctx, t, groupID, sessionID); err != nil {
+				return err
+			}
+			if state.Summary, err = rollingSummary(ctx, t, groupID, sessionID); err != nil {
+				return err
+			}
+			err = t.list(ctx, &state.Messages, unfoldedQuery, groupID, sessionID)
+			utcMessages(state.Messages)
+			return err
+		},
+	})
+	return state, err
+}
