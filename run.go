@@ -71,6 +71,9 @@ type Stats struct {
 	// window's end came from the clock. A run that is taken up again needs both.
 	Limit     int  `json:"limit,omitempty"`
 	OpenEnded bool `json:"open_ended,omitempty"`
+	// Unanswered says that nothing of a session was answered when its run began:
+	// then what users say is taken without an answer.
+	Unanswered bool `json:"unanswered,omitempty"`
 }
 
 // Run is one attempt at one job for one group and window: the ledger row that

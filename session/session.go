@@ -26,6 +26,7 @@ type Store interface {
 	GatherSession(ctx context.Context, q reverie.SessionQuery) (reverie.SessionState, error)
 	GatherFold(ctx context.Context, groupID, sessionID string) (reverie.FoldState, error)
 	Ledger
+	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error)
 	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
 	ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie.SessionFold) error
 }
@@ -90,6 +91,7 @@ type Pipeline struct {
 	EmbeddingsOptional bool
 	Limits             Limits
 	Rule               reverie.SessionRule
+	Silence            time.Duration // that ends a session, in groups that do not say otherwise; 0 is reverie.DefaultSessionSilence
 	Now                func() time.Time
 	Log                *slog.Logger
 	Progress           func(Progress) // nil: nobody watches
