@@ -1,0 +1,62 @@
+package reverie
+
+import "encoding/json"
+
+// RecordType names what a record of an export is a row of.
+type RecordType string
+
+// The types of records.
+const (
+	RecordGroup    RecordType = "group"     // a group's settings, with the calendars it had before
+	RecordRun      RecordType = "run"       // that something below came from
+	RecordChunk    RecordType = "chunk"     // of such a run, without the model's answer
+	RecordHeld     RecordType = "held_plan" // what waits for a person, or waited
+	RecordMemory   RecordType = "memory"    // one version
+	RecordEvidence RecordType = "evidence"
+	RecordChange   RecordType = "change" // a row of the change log
+	RecordDecision RecordType = "decision"
+	RecordUsage    RecordType = "usage" // how often a lineage was offered and used
+)
+
+// RecordTypes are all types in the order in which a group's records come: each
+// refers only to what is before it.
+var RecordTypes = []RecordType{RecordGroup, RecordRun, RecordChunk, RecordHeld, RecordMemory, RecordEvidence, RecordChange,
+	RecordDecision, RecordUsage}
+
+// Record is one row of a group on its way out of one database and into another.
+type Record struct {
+	GroupID string
+	Type    RecordType
+	Row     json.RawMessage // an object: the row's columns by name. A group's has its id; the others have none
+	Vector  []float32       // of a memory version; nil: none
+}
+
+// ExportQuery says what is exported.
+type ExportQuery struct {
+	GroupID   string // "" = all groups
+	NoVectors bool   // they can be had again from an embedding model
+}
+
+// RecordCount says what became of records of one type in a database.
+type RecordCount struct {
+	New   int `json:"new"`
+	Known int `json:"known"` // were there already, the same
+}
+
+// RecordResult says what became of records.
+type RecordResult struct {
+	Counts map[RecordType]RecordCount
+	Kept   []string // groups that were there and keep settings of their own; each says which
+}
+
+// Add adds the counts of another result.
+func (r *RecordResult) Add(other RecordResult) {
+	if r.Counts == nil {
+		r.Counts = map[RecordType]RecordCount{}
+	}
+	for t, c := range other.Counts {
+		sum := r.Counts[t]
+		r.Counts[t] = RecordCount{sum.New + c.New, sum.Known + c.Known}
+	}
+	r.Kept = append(r.Kept, other.Kept...)
+}

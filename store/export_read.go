@@ -1,0 +1,300 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+// CompareRecords says which records of one group are new to it. One that is there
+// with other content, or whose place another memory has, is reverie.ErrConflict;
+// one that no table can hold is reverie.ErrInvalid. A group that is there may have
+// other settings: it keeps them, and the result says so. Nothing is written.
+func (s *Store) CompareRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult, error) {
+	return s.takeRecords(ctx, fmt.Sprintf("compare records of group %q", groupID), groupID, records, true)
+}
+
+// WriteRecords writes in one transaction those records of one group that it does
+// not have, in their order: a group comes before what it holds. See
+// [Store.CompareRecords] for what is refused; nothing is written then.
+func (s *Store) WriteRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult, error) {
+	return s.takeRecords(ctx, fmt.Sprintf("write records of group %q", groupID), groupID, records, false)
+}
+
+func (s *Store) takeRecords(ctx context.Context, what, groupID string, records []reverie.Record, compare bool) (reverie.RecordResult, error) {
+	var res reverie.RecordResult
+	err := s.run(ctx, work{what: what, readOnly: compare, do: func(ctx context.Context, t *tx) error {
+		res = reverie.RecordResult{}
+		for rest := records; len(rest) > 0; {
+			n := 1
+			for n < len(rest) && rest[n].Type == rest[0].Type {
+				n++
+			}
+			part, err := s.takeAlike(ctx, t, groupID, rest[:n], compare)
+			if err != nil {
+				return err
+			}
+			res.Add(part)
+			rest = rest[n:]
+		}
+		return nil
+	}})
+	return res, err
+}
+
+// takeAlike takes records of one type.
+func (s *Store) takeAlike(ctx context.Context, t *tx, groupID string, records []reverie.Record, compare bool) (reverie.RecordResult, error) {
+	if kind := records[0].Type; kind != reverie.RecordGroup {
+		table, err := recordTableOf(kind)
+		if err != nil {
+			return reverie.RecordResult{}, err
+		}
+		b := recordBatch{table: table, groupID: groupID, records: records}
+		known, err := s.takeBatch(ctx, t, b, compare)
+		return reverie.RecordResult{Counts: map[reverie.RecordType]reverie.RecordCount{kind: {New: len(records) - known, Known: known}}}, err
+	}
+	var res reverie.RecordResult
+	for _, r := range records {
+		one, err := takeGroup(ctx, t, groupID, r, compare)
+		if err != nil {
+			return res, err
+		}
+		res.Add(one)
+	}
+	return res, nil
+}
+
+// takeBatch returns how many of the records were there.
+func (s *Store) takeBatch(ctx context.Context, t *tx, b recordBatch, compare bool) (known int, err error) {
+	if err := b.check(); err != nil {
+		return 0, err
+	}
+	if compare {
+		return b.compare(ctx, t)
+	}
+	if b.table.kind == reverie.RecordEvidence {
+		if err := b.moveNumbers(ctx, t); err != nil {
+			return 0, err
+		}
+	}
+	args := []any{b.groupID, b.json()}
+	if b.table.kind == reverie.RecordMemory {
+		ids, vectors := b.vectors()
+		array, err := s.vectors(ctx, t, vectors)
+		if err != nil {
+			return 0, err
+		}
+		args = append(args, ids, array)
+	}
+	n, err := t.exec(ctx, b.table.insertQuery(), args...)
+	if err != nil || n == len(b.records) {
+		return len(b.records) - n, err
+	}
+	if found, err := b.compare(ctx, t); err != nil || found != len(b.records) {
+		return 0, errors.Join(err, missing(b, found))
+	}
+	return len(b.records) - n, nil
+}
+
+func missing(b recordBatch, found int) error {
+	if found == len(b.records) {
+		return nil
+	}
+	return fmt.Errorf("%d of %d %s records are not there after they were written: %w", len(b.records)-found, len(b.records), b.table.kind, reverie.ErrConflict)
+}
+
+// recordBatch is records of one type and group.
+type recordBatch struct {
+	table   recordTable
+	groupID string
+	records []reverie.Record
+}
+
+// check refuses rows that are not exactly of the columns we know, and vectors
+// without a direction or a model.
+func (b recordBatch) check() error {
+	want := slices.Sorted(slices.Values(b.table.columns))
+	for _, r := range b.records {
+		var row map[string]json.RawMessage
+		if err := json.Unmarshal(r.Row, &row); err != nil {
+			return fmt.Errorf("a %s record is no row: %w: %w", r.Type, err, reverie.ErrInvalid)
+		}
+		if got := slices.Sorted(maps.Keys(row)); !slices.Equal(got, want) {
+			return fmt.Errorf("a %s record has the columns %s, and those we know are %s; it may be of another version: %w",
+				r.Type, strings.Join(got, ", "), strings.Join(want, ", "), reverie.ErrInvalid)
+		}
+		if r.Type != reverie.RecordMemory {
+			continue
+		}
+		var model string
+		if err := json.Unmarshal(row["embedding_model"], &model); err != nil || (model == "") != (len(r.Vector) == 0) {
+			return fmt.Errorf("memory %s: a vector and its model come together: %w", row["memory_id"], reverie.ErrInvalid)
+		}
+		if len(r.Vector) > 0 {
+			if err := checkVector(model, r.Vector); err != nil {
+				return fmt.Errorf("memory %s: %w", row["memory_id"], err)
+			}
+		}
+	}
+	return nil
+}
+
+// json is the rows as one array.
+func (b recordBatch) json() string {
+	var text strings.Builder
+	for i, r := range b.records {
+		text.WriteByte("[,"[min(i, 1)])
+		text.Write(r.Row)
+	}
+	text.WriteByte(']')
+	return text.String()
+}
+
+// vectors are those of the versions that have one, by id.
+func (b recordBatch) vectors() (ids pq.StringArray, vectors [][]float32) {
+	ids = pq.StringArray{}
+	for _, r := range b.records {
+		var m struct {
+			ID string `json:"memory_id"`
+		}
+		if len(r.Vector) > 0 && json.Unmarshal(r.Row, &m) == nil {
+			ids, vectors = append(ids, m.ID), append(vectors, r.Vector)
+		}
+	}
+	return ids, vectors
+}
+
+// compare returns how many of the records are there, each the same.
+func (b recordBatch) compare(ctx context.Context, t *tx) (int, error) {
+	var rows []struct{ Key, Differs string }
+	if err := t.list(ctx, &rows, b.table.compareQuery(), b.groupID, b.json()); err != nil {
+		return 0, err
+	}
+	for _, r := range rows {
+		if r.Differs != "" {
+			return 0, fmt.Errorf("%s %s is there with other content (%s); an export does not go over what has moved on since, or is of another origin: %w",
+				b.table.kind, r.Key, r.Differs, reverie.ErrConflict)
+		}
+	}
+	if b.table.kind != reverie.RecordMemory {
+		return len(rows), nil
+	}
+	var taken struct {
+		ID      string `db:"memory_id"`
+		Other   string
+		Lineage bool
+	}
+	err := t.get(ctx, &taken, takenQuery, b.groupID, b.json())
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return len(rows), nil
+	case err != nil:
+		return 0, err
+	case taken.Lineage:
+		return 0, fmt.Errorf("memory %s: its lineage has gone on with %s; an export does not go over what has moved on since: %w", taken.ID, taken.Other, reverie.ErrConflict)
+	}
+	return 0, fmt.Errorf("memory %s: memory %s is active and says the same; delete that one first: %w", taken.ID, taken.Other, reverie.ErrConflict)
+}
+
+// moveNumbers lets new evidence count on from what is imported. Nobody draws a
+// number meanwhile.
+func (b recordBatch) moveNumbers(ctx context.Context, t *tx) error {
+	const behind = `select coalesce(max(r.evidence_no) > coalesce(pg_sequence_last_value(pg_get_serial_sequence('memory_evidence', 'evidence_no')), 0), false)
+		from json_populate_recordset(null::memory_evidence, $1::json) r`
+	var move bool
+	if err := t.get(ctx, &move, behind, b.json()); err != nil || !move {
+		return err
+	}
+	if _, err := t.exec(ctx, `lock table memory_evidence in share row exclusive mode`); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, `select setval(pg_get_serial_sequence('memory_evidence', 'evidence_no'), greatest(max(r.evidence_no),
+			coalesce(pg_sequence_last_value(pg_get_serial_sequence('memory_evidence', 'evidence_no')), 0)))
+		from json_populate_recordset(null::memory_evidence, $1::json) r`, b.json())
+	return err
+}
+
+// groupRecord is the row of a group's record.
+type groupRecord struct {
+	reverie.Group
+	CreatedAt time.Time              `json:"created_at"`
+	Past      []reverie.PastCalendar `json:"past"`
+}
+
+// takeGroup makes a group that is not there, with the calendars it had before.
+func takeGroup(ctx context.Context, t *tx, groupID string, r reverie.Record, compare bool) (reverie.RecordResult, error) {
+	count := func(c reverie.RecordCount, kept ...string) reverie.RecordResult {
+		return reverie.RecordResult{Counts: map[reverie.RecordType]reverie.RecordCount{reverie.RecordGroup: c}, Kept: kept}
+	}
+	var g groupRecord
+	dec := json.NewDecoder(strings.NewReader(string(r.Row)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&g); err != nil || g.ID != groupID || g.CreatedAt.IsZero() {
+		return reverie.RecordResult{}, fmt.Errorf("the record of group %q cannot be read (%v): %w", groupID, err, reverie.ErrInvalid)
+	}
+	if err := g.Normalize(); err != nil {
+		return reverie.RecordResult{}, err
+	}
+	var row string
+	err := t.get(ctx, &row, exportGroupQuery, groupID)
+	if err == nil {
+		var has groupRecord
+		if err := json.Unmarshal([]byte(row), &has); err != nil {
+			return reverie.RecordResult{}, err
+		}
+		if differs := differences(has.Group, g.Group); differs != "" {
+			return count(reverie.RecordCount{Known: 1}, fmt.Sprintf("group %q is there and keeps its own %s", groupID, differs)), nil
+		}
+		return count(reverie.RecordCount{Known: 1}), nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) || compare {
+		return count(reverie.RecordCount{New: 1}), ignoreNoRows(err)
+	}
+	if _, err := t.exec(ctx, `insert into groups (group_id, name, time_zone, language, paused, day_boundary, impressions, session_silence, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		g.ID, g.Name, g.TimeZone, g.Language, g.Paused, g.DayBoundary, g.Impressions, g.SessionSilence, g.CreatedAt); err != nil {
+		return reverie.RecordResult{}, err
+	}
+	for _, p := range g.Past {
+		if _, err := t.exec(ctx, `insert into past_calendars (group_id, valid_until, time_zone, day_boundary) values ($1, $2, $3, $4)`,
+			g.ID, p.ValidUntil, p.TimeZone, p.DayBoundary); err != nil {
+			return reverie.RecordResult{}, err
+		}
+	}
+	return count(reverie.RecordCount{New: 1}), nil
+}
+
+func ignoreNoRows(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+// differences names the settings of a group that are not those of another.
+func differences(has, other reverie.Group) string {
+	var names []string
+	for _, d := range []struct {
+		name   string
+		differ bool
+	}{
+		{"name", has.Name != other.Name}, {"time zone", has.TimeZone != other.TimeZone}, {"language", has.Language != other.Language},
+		{"pause", has.Paused != other.Paused}, {"day boundary", has.DayBoundary != other.DayBoundary},
+		{"choice of impressions", has.Impressions != other.Impressions}, {"session silence", has.SessionSilence != other.SessionSilence},
+	} {
+		if d.differ {
+			names = append(names, d.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
