@@ -218,6 +218,7 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 		}
 	}
 	r.result.RunID, r.result.Stats, r.result.Err = r.row.ID, r.row.Stats, err
+	r.result.Stats.OpenEnded = false // kept for a run that is taken up, and nothing to report
 	r.result.Nothing = err == nil && r.row.ID == "" && r.done() == 0
 	return r.result, err
 }

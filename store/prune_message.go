@@ -60,7 +60,10 @@ func pruneMessages(ctx context.Context, t *tx, groupID string, at time.Time, b r
 	if _, err := t.exec(ctx, pruneMessagesQuery, groupID, ids, at); err != nil {
 		return 0, b.After, err
 	}
-	var given []struct{ Job, SessionID string }
+	var given []struct {
+		Job       string `db:"job"`
+		SessionID string `db:"session_id"`
+	}
 	if err := t.list(ctx, &given, giveUpQuery, groupID, ids, b.Run.ID); err != nil {
 		return 0, b.After, err
 	}

@@ -1,0 +1,86 @@
+package maintain
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"reverie"
+)
+
+var (
+	noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	rule = reverie.FadeRule{Threshold: 0.3, After: 14 * day, HalfLife: 90 * day}
+)
+
+const day = 24 * time.Hour
+
+// memory is one whose newest evidence is so old at noon.
+func memory(strength, weight float64, age time.Duration) reverie.Fading {
+	return reverie.Fading{Memory: reverie.Memory{Strength: strength, Weight: weight, LastSupportedAt: noon.Add(-age)}}
+}
+
+func TestFade(t *testing.T) {
+	earlier := noon.Add(-10 * day)
+	later := noon.Add(-90 * day)
+	decayed := func(m reverie.Fading, at time.Time) reverie.Fading { m.DecayedAt = &at; return m }
+	for name, tt := range map[string]struct {
+		memory  reverie.Fading
+		to      float64
+		archive bool
+		reason  string
+	}{
+		"fresh":                             {memory(0.3, 1, day), 0.3, false, ""},
+		"tentative, at the end of its time": {memory(0.3, 1, 14*day), 0.3, false, ""},
+		"tentative, a day after":            {memory(0.3, 1, 15*day), 0.3 * math.Exp2(-1./90), true, "strength 0.298 is below 0.3: last supported 2025-12-31"},
+		"too little to write":               {memory(0.5, 1, 14*day+time.Hour), 0.5, false, ""},
+		"one half-life":                     {memory(0.8, 1, 104*day), 0.4, false, ""},
+		"two":                               {memory(0.8, 1, 194*day), 0.2, true, "strength 0.20 is below 0.3: last supported 2025-07-05"},
+		"lowered before":                    {decayed(memory(0.8, 1, 300*day), earlier), 0.8 * math.Exp2(-10./90), false, ""},
+		"lowered before its last support":   {decayed(memory(0.8, 1, 20*day), later), 0.8 * math.Exp2(-6./90), false, ""},
+		"core":                              {memory(0.8, reverie.CoreWeight, 1000*day), 0.8, false, ""},
+		"all but core":                      {memory(0.8, 1.49, 1000*day), 0.8 * math.Exp2(-986./90), true, "strength 0.00 is below 0.3: last supported 2023-04-21"},
+		"core and weak":                     {memory(0.1, 2, day), 0.1, false, ""},
+		"light":                             {memory(0.9, 0.29, day), 0.9, true, "weight 0.29 is below 0.3: it was offered in vain too often"},
+		"light enough":                      {memory(0.9, 0.3, day), 0.9, false, ""},
+		"weak from the start":               {memory(0.2999, 1, day), 0.2999, true, "strength 0.2999 is below 0.3: last supported 2026-01-14"},
+		"supported in days to come":         {memory(0.5, 1, -day), 0.5, false, ""},
+	} {
+		f, faded := fade(tt.memory, rule, noon)
+		if math.Abs(f.To-tt.to) > 1e-9 || f.Archive != tt.archive || f.Reason != tt.reason || faded != (f.Decays() || f.Archive) {
+			t.Errorf("%s: %v to %v, archive %v %q (faded %v); want %v, %v %q", name, tt.memory.Strength, f.To, f.Archive, f.Reason, faded, tt.to, tt.archive, tt.reason)
+		}
+		if f.Decays() == (f.ToAt == tt.memory.DecayedAt) {
+			t.Errorf("%s: decays %v, and is lowered up to %v", name, f.Decays(), f.ToAt)
+		}
+	}
+}
+
+// However often maintenance runs, strength comes to the same: that of the formula,
+// or, as long as too little has fallen to be written, at most that little more.
+func TestFadingComposes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 15))
+	for range 300 {
+		r := reverie.FadeRule{After: time.Duration(rng.IntN(30)) * day, HalfLife: time.Duration(1+rng.IntN(4000)) * time.Hour}
+		m := memory(rng.Float64(), 1, time.Duration(rng.IntN(100*24))*time.Hour)
+		start, runs := m, 0
+		now, end := m.LastSupportedAt, m.LastSupportedAt.Add(60*day)
+		for now.Before(end) {
+			now = now.Add(time.Duration(1 + rng.Int64N(int64(2*day))))
+			f, _ := fade(m, r, now)
+			if f.Decays() {
+				runs++
+			}
+			m.Strength, m.DecayedAt = f.To, f.ToAt
+			age := max(now.Sub(start.LastSupportedAt.Add(r.After)), 0)
+			exact := start.Strength * math.Exp2(-age.Hours()/r.HalfLife.Hours())
+			if f.Decays() && math.Abs(m.Strength-exact) > 1e-9 || m.Strength-exact >= leastDecay+1e-9 || m.Strength < exact-1e-9 {
+				t.Fatalf("%+v: after %s in %d steps strength is %v, exactly %v", r, now.Sub(start.LastSupportedAt), runs, m.Strength, exact)
+			}
+		}
+		if f, faded := fade(m, r, now); faded {
+			t.Fatalf("at the same time once more: %+v", f)
+		}
+	}
+}
