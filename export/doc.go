@@ -69,6 +69,12 @@ type line struct {
 	Vector string             `json:"vector,omitempty"`
 }
 
+// anyLine is a line of either kind, to be read at once.
+type anyLine struct {
+	line
+	Summary
+}
+
 // encodeVector is v as text, "" for none.
 func encodeVector(v []float32) string {
 	b := make([]byte, 0, 4*len(v))

@@ -21,7 +21,7 @@ type Store interface {
 // How much is handed to the store at once.
 const (
 	batchRecords = 500
-	batchBytes   = 4 << 20
+	batchBytes   = 2 << 20
 )
 
 // Options of an import.

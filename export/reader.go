@@ -43,10 +43,10 @@ func Read(ctx context.Context, in io.Reader, each func(reverie.Record) error) (H
 			return header, Summary{}, fmt.Errorf("line %d: %w", r.no, err)
 		}
 		if l.Type == typeEnd {
-			s, err := r.end(header, text)
+			s, err := r.end(header, l.Summary)
 			return header, s, err
 		}
-		rec, err := r.record(l)
+		rec, err := r.record(l.line)
 		if err != nil {
 			return header, Summary{}, fmt.Errorf("line %d: %w", r.no, err)
 		}
@@ -106,21 +106,12 @@ func (r *reader) begin() (Header, error) {
 }
 
 // parse reads a line after the first.
-func parse(text []byte) (line, error) {
-	var l line
-	var kind struct {
-		Type reverie.RecordType `json:"type"`
-	}
-	if err := json.Unmarshal(text, &kind); err != nil {
-		return l, fmt.Errorf("it is no JSON object; the file was cut off or damaged: %w", reverie.ErrInvalid)
-	}
-	if kind.Type == typeEnd {
-		return line{Type: typeEnd}, nil
-	}
+func parse(text []byte) (anyLine, error) {
+	var l anyLine
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&l); err != nil {
-		return l, fmt.Errorf("%s record: %w: %w", kind.Type, err, reverie.ErrInvalid)
+		return l, fmt.Errorf("it is not what an export has there (%w); the file was cut off or damaged: %w", err, reverie.ErrInvalid)
 	}
 	return l, nil
 }
@@ -160,11 +151,7 @@ func (r *reader) record(l line) (reverie.Record, error) {
 }
 
 // end compares what was read with what the last line says of it.
-func (r *reader) end(h Header, text []byte) (Summary, error) {
-	var e end
-	if err := json.Unmarshal(text, &e); err != nil {
-		return Summary{}, fmt.Errorf("line %d: the last line cannot be read: %w: %w", r.no, err, reverie.ErrInvalid)
-	}
+func (r *reader) end(h Header, e Summary) (Summary, error) {
 	s := Summary{Records: r.counts, SHA256: hex.EncodeToString(r.sum.Sum(nil))}
 	switch {
 	case e.SHA256 != s.SHA256:
