@@ -25,7 +25,7 @@ func chatter(rng *rand.Rand, characters int) string {
 // counted, memories go by rank, and messages are the newest without a gap.
 func TestBudget(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for round := range 250 {
+	for round := range 120 {
 		d := someDraft([]string{"zh", "en"}[rng.IntN(2)], "")
 		d.reply.MaxTokens = []int{0, 30, 100, 250, 600, 2000, 100_000}[rng.IntN(7)]
 		d.memories, d.entities, d.turns = nil, nil, nil

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"reverie/llm"
+	"reverie/recall"
+)
+
+// maxQuery is how much is read of a query, in bytes. No chat has messages so long.
+const maxQuery = 1 << 20
+
+func newContext(a *app) *cobra.Command {
+	var req recall.ContextRequest
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "context --group G [--session S] --query Q",
+		Short: "Give a bot what it should know before its next answer",
+		Long: `Context prints what a bot should have before it when it answers a query: the
+memories of the group that bear on it, the people and things that it names, a
+summary of the session so far, and its newest turns word for word. No model is
+asked but for the vector of the query, and that only once: [recall] says when
+memories are looked up, how many are given and how many tokens the text may have.
+
+A memory's rank is similarity x weight x strength x recency; --json shows each.
+The text is made to stand in a prompt: what was remembered or said is JSON between
+fixed tags, which nothing in it can close, under a sentence that it is data.
+
+What is offered is written down. ` + "`reverie feedback`" + ` reports the answer, so that the
+memories which prove useful rise.
+
+--query -    reads the query from standard input`,
+		Example: `  reverie context --group g1 --session s1 --query "When do we meet?" >>prompt.txt
+  echo "我们周几开会？" | reverie context --group g1 --query - --max-tokens 500 --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("max-tokens") && req.MaxTokens < 1 {
+				return usageError(fmt.Errorf("--max-tokens %d: it is 1 or more", req.MaxTokens))
+			}
+			return a.context(cmd.Context(), req, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&req.GroupID, "group", "", "group id (required)")
+	f.StringVar(&req.SessionID, "session", "", "the session that the query belongs to; without one there is no short-term memory")
+	f.StringVar(&req.Query, "query", "", "what the bot is asked, or - for standard input (required)")
+	f.IntVar(&req.MaxTokens, "max-tokens", 0, "tokens of the text at most (default [recall] max_tokens)")
+	f.BoolVar(&asJSON, "json", false, "print as JSON: the text, and each memory with its score")
+	required(cmd, "group")
+	required(cmd, "query")
+	return cmd
+}
+
+func (a *app) context(ctx context.Context, req recall.ContextRequest, asJSON bool) error {
+	if req.Query == "-" {
+		query, err := io.ReadAll(io.LimitReader(&patientReader{ctx: ctx, from: a.stdin}, maxQuery))
+		if err != nil {
+			return fmt.Errorf("read the query from standard input: %w", err)
+		}
+		req.Query = string(query)
+	}
+	if err := a.open(ctx); err != nil {
+		return err
+	}
+	r, err := a.recaller(ctx, req.GroupID)
+	if err != nil {
+		return err
+	}
+	reply, err := r.Context(llm.WithBudget(ctx, a.budget(a.dayBudget())), req)
+	if err == nil {
+		err = a.printContext(reply, asJSON)
+	}
+	return errors.Join(unknownGroup(err), closeUsage(ctx, r.Usage))
+}

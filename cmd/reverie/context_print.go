@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"reverie"
+	"reverie/recall"
+)
+
+// printContext prints the text alone, as it goes into a prompt; warnings, and on a
+// terminal a line on what it is made of, go to standard error.
+func (a *app) printContext(r reverie.ContextReply, asJSON bool) error {
+	if asJSON {
+		return printJSON(a.stdout, r)
+	}
+	if _, err := io.WriteString(a.stdout, r.Text); err != nil {
+		return fmt.Errorf("print the context: %w", err)
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintln(a.stderr, "warning:", visible(w))
+	}
+	if terminal(a.stderr) {
+		fmt.Fprintln(a.stderr, contextSummary(r))
+	}
+	return nil
+}
+
+// contextSummary says in a line what a context is made of.
+func contextSummary(r reverie.ContextReply) string {
+	c := r.Counts
+	long := fmt.Sprintf("%s of %s", plural(c.LongTerm, "memory"), plural(c.Candidates, "candidate"))
+	if why := skippedWhy[r.Skipped]; why != "" {
+		long = "no memories (" + why + ")"
+	}
+	parts := []string{long}
+	for _, p := range []struct {
+		n    int
+		text string
+	}{
+		{c.Entities, plural(c.Entities, "entity")}, {c.ShortTerm, plural(c.ShortTerm, "message")},
+		{c.Summarized, "a summary of " + plural(c.Summarized, "message")}, {c.Dropped, fmt.Sprintf("%d left out for want of room", c.Dropped)},
+	} {
+		if p.n > 0 {
+			parts = append(parts, p.text)
+		}
+	}
+	line := fmt.Sprintf("%s: %s; %d of %d tokens", visible(r.GroupID), strings.Join(parts, ", "), r.Tokens, r.MaxTokens)
+	if r.UsageID != "" {
+		line += "; --usage " + r.UsageID
+	}
+	return line
+}
+
+// skippedWhy says in words why no memories were looked up.
+var skippedWhy = map[string]string{
+	recall.SkippedFirstRound:   "the session has no answer yet",
+	recall.SkippedQueryShort:   "the query is too short",
+	recall.SkippedNoKeyword:    "the query has no keyword",
+	recall.SkippedNotSimilar:   "none comes near enough",
+	recall.SkippedNever:        "they are switched off",
+	recall.SkippedNoEmbeddings: "there is no vector of the query",
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"reverie"
+	"reverie/recall"
+)
+
+// recaller wires what makes contexts in a group, with a usage log of its own, which
+// whoever asks for it must close: see [app.closeUsage]. Without an embedding model
+// it finds no memories, and its contexts say so.
+func (a *app) recaller(ctx context.Context, groupID string) (*recall.Recaller, error) {
+	searcher, err := a.searcher(ctx, groupID)
+	switch {
+	case errors.Is(err, errNoEmbeddings):
+		a.log.Info("memories are not looked up", "group_id", groupID, "error", err)
+	case err != nil:
+		return nil, err
+	}
+	return &recall.Recaller{Store: a.store, Searcher: searcher, Options: a.cfg.recallOptions(), Now: a.now, Log: a.log,
+		Usage: recall.NewUsageLog(a.store, recall.UsageOptions{Log: a.log})}, nil
+}
+
+// recallOptions are [recall] and [short_term] as the room takes them.
+func (c *Config) recallOptions() recall.Options {
+	r := c.Recall
+	kinds := make([]reverie.Kind, len(r.Kinds))
+	for i, k := range r.Kinds {
+		kinds[i] = reverie.Kind(k)
+	}
+	return recall.Options{FirstRoundEmpty: r.FirstRoundEmpty, MinQueryLength: r.MinQueryLength, Trigger: recall.Trigger(r.LongTermTrigger),
+		Keywords: r.TriggerKeywords, SemanticThreshold: r.SemanticThreshold, MinSimilarity: r.MinSimilarity, HalfLife: r.HalfLife.Duration,
+		Kinds: kinds, ShortTermCount: r.ShortTermCount, MaxReturn: r.MaxReturn, MaxEntities: r.MaxEntities, MaxTokens: r.MaxTokens,
+		ShortTermTTL: c.ShortTerm.ExpireAfter.Duration, EmbedTimeout: r.EmbedTimeout.Duration}
+}
+
+// feedback wires what learns from answers in a group, or where it is not named in
+// any. What was offered is in the database by then: each context has written it.
+func (a *app) feedback(ctx context.Context, groupID string) (*recall.Feedback, error) {
+	f := a.cfg.Feedback
+	learns := &recall.Feedback{Store: a.store, Options: recall.FeedbackOptions{Threshold: f.Threshold,
+		Weights: reverie.WeightRule{Referenced: f.WeightReferenced, Ignored: f.WeightIgnored, Min: f.MinWeight, Max: f.MaxWeight}}}
+	if !f.Embeddings {
+		return learns, nil
+	}
+	searcher, err := a.searcher(ctx, groupID)
+	switch {
+	case errors.Is(err, errNoEmbeddings):
+		a.log.Warn("answers are judged by their words alone, whatever [feedback] embeddings says", "error", err)
+		return learns, nil
+	case err != nil:
+		return nil, err
+	}
+	learns.Embeddings, learns.Calibration = searcher.Embeddings, searcher.Calibration
+	return learns, nil
+}
+
+// usagePatience is how long the last uses are tried to be written before a command
+// ends.
+const usagePatience = 30 * time.Second
+
+// closeUsage writes what is left of a usage log, also where the command was stopped.
+func closeUsage(ctx context.Context, log *recall.UsageLog) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), usagePatience)
+	defer cancel()
+	return log.Close(ctx)
+}
