@@ -177,6 +177,7 @@ type RecallConfig struct {
 	MaxReturn         int      `toml:"max_return" default:"8" min:"0" max:"1000" comment:"Memories that are given at most."`
 	MaxEntities       int      `toml:"max_entities" default:"3" min:"0" max:"100" comment:"People and things that the query names and of whom something is given."`
 	MaxTokens         int      `toml:"max_tokens" default:"2000" min:"100" max:"1000000" comment:"Tokens of the whole text at most."`
+	EmbedTimeout      Duration `toml:"embed_timeout" default:"10s" min:"10ms" max:"1h" comment:"How long a bot waits for the vector of its query; then it is given the rest, without memories. What was asked before has its vector in the database."`
 }
 
 // FeedbackConfig says how answers move weights.
