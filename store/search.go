@@ -11,11 +11,13 @@ import (
 
 const (
 	// There is no index over vectors: a group has tens to hundreds of memories,
-	// and reading them all behind the group's own index finds every one of them.
+	// and reading them all behind the group's own index finds every one of them. The
+	// offset keeps PostgreSQL from working each distance out twice, for the bound and
+	// for the order.
 	searchQuery = `select * from (
 			select ` + memoryColumns + `, 1 - (embedding <=> $2::vector) as score from memories
 			where group_id = $1 and status = 'active' and embedding_model = $3 and embedding is not null
-				and (cardinality($4::text[]) = 0 or kind = any ($4::text[]))) near
+				and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) offset 0) near
 		where score >= $5::float8 order by score desc, memory_id limit nullif($6::int, 0)`
 
 	nearestQuery = `select m.memory_id from memories m
