@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"reverie"
+	"reverie/jobs"
+)
+
+// upkeepShow is what is printed of maintenance.
+type upkeepShow struct {
+	show
+	dryRun  bool
+	replies []reverie.MaintainReply
+}
+
+// add takes in what became of a group; one in which nothing was due is left out.
+func (p *upkeepShow) add(r reverie.MaintainReply) {
+	switch {
+	case r.Message != "":
+	case p.asJSON:
+		_ = printJSONLine(p.stdout, r) // a reader that has gone does not end the work
+	default:
+		p.replies = append(p.replies, r)
+	}
+}
+
+// end prints what is left to say when all is done.
+func (p *upkeepShow) end(s jobs.Summary, err error) error {
+	if !p.asJSON {
+		return p.table(s, err)
+	}
+	if p.dryRun {
+		return nil
+	}
+	return printJSONLine(p.stdout, summaryLine{reverie.JobMaintain, err == nil, s})
+}
+
+// nothingFades is what to say where nothing was due.
+const nothingFades = "nothing to do"
+
+// table shows what was done in each group, and in all of them.
+func (p *upkeepShow) table(s jobs.Summary, err error) error {
+	var t table
+	var sum reverie.MaintainReply
+	t.row("GROUP", "DECAYED", "ARCHIVED", "SHORT-TERM", "MESSAGES", "ANSWERS", "USAGE", "RUN")
+	row := func(name string, r reverie.MaintainReply) {
+		run := r.RunID
+		if r.Status != "" && r.Status != reverie.RunSucceeded {
+			run += "  " + p.style().status(r.Status)
+		}
+		cells := []string{name}
+		for _, n := range []int{r.Decayed, r.Archived, r.Pruned.ShortTerm, r.Pruned.Messages, r.Pruned.Answers, r.Pruned.Usage} {
+			cells = append(cells, unlessZero(n))
+		}
+		t.row(append(cells, run)...)
+	}
+	for _, r := range p.replies {
+		row(visible(r.GroupID), r)
+		sum.Decayed, sum.Archived = sum.Decayed+r.Decayed, sum.Archived+r.Archived
+		sum.Pruned.Add(r.Pruned)
+		for _, c := range r.Changes {
+			t.note("  - "+visible(c.OldStatement), "      "+p.style().dim("why: "+visible(c.ChangeReason)))
+		}
+	}
+	if len(p.replies) == 0 {
+		if err == nil && s.Skipped == 0 {
+			fmt.Fprintln(p.stdout, nothingFades)
+		}
+		return nil
+	}
+	if len(p.replies) > 1 {
+		row(plural(len(p.replies), "group"), sum)
+	}
+	t.trim("DECAYED", "ARCHIVED", "SHORT-TERM", "MESSAGES", "ANSWERS", "USAGE", "RUN")
+	if err := t.write(p.stdout, p.style()); err != nil {
+		return err
+	}
+	if p.dryRun {
+		_, err = fmt.Fprintln(p.stdout, p.style().amber("dry run: nothing was written"))
+		return err
+	}
+	return nil
+}
+
+// unlessZero is a count in a table, where none is left blank.
+func unlessZero(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
