@@ -66,5 +66,8 @@ const usagePatience = 30 * time.Second
 func closeUsage(ctx context.Context, log *recall.UsageLog) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), usagePatience)
 	defer cancel()
-	return log.Close(ctx)
+	if err := log.Close(ctx); err != nil {
+		return &codeError{exitError, err} // whatever the database has against a row, nobody has used the command wrongly
+	}
+	return nil
 }
