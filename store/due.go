@@ -22,7 +22,7 @@ const (
 			where m.group_id = g.group_id and m.run_id is null and m.outcome is null
 			order by m.sent_at, m.seq limit 1) p where `
 	waitingFrom = dueSelect + `select u.sent_at as first_pending from message_uses u
-			where u.group_id = g.group_id and u.job = $1 and u.run_id is null
+			where u.group_id = g.group_id and u.job = $1 and u.session_id = '' and u.run_id is null
 			order by u.sent_at limit 1) p where `
 
 	duePage          = `g.group_id > $2 and not g.paused order by g.group_id limit nullif($3::int, 0)`
@@ -48,7 +48,7 @@ const (
 		cross join lateral (
 			select count(*) as messages, coalesce(sum(char_length(m.text)), 0) as characters, coalesce(sum(octet_length(m.text)), 0) as bytes
 			from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
-			where u.group_id = $1 and u.job = $4 and u.run_id is null and u.sent_at >= w.since and u.sent_at < w.until) l
+			where u.group_id = $1 and u.job = $4 and u.session_id = '' and u.run_id is null and u.sent_at >= w.since and u.sent_at < w.until) l
 		where l.messages > 0 order by w.no`
 
 	// Each half has an index of its own.

@@ -14,7 +14,7 @@ const (
 	// A message's time is that of its use, so that the order comes from the index.
 	waitingMessages = `select ` + messageColumns + ` from (
 			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
-			where u.group_id = $1 and u.job = $2 and u.run_id is null
+			where u.group_id = $1 and u.job = $2 and u.session_id = '' and u.run_id is null
 				and u.sent_at >= $3::timestamptz and u.sent_at < $4::timestamptz) w`
 
 	waitingQuery = waitingMessages + ` order by at, seq limit $5 offset $6`

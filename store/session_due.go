@@ -33,8 +33,8 @@ const (
 		union all select r.session_id from runs r where r.group_id = g.group_id and r.job = 'extract' and r.status = 'running' and r.session_id <> ''`
 
 	// The setback's job is a parameter there; here it is one job.
-	dueSessionGroups = `select ` + groupColumns + `, coalesce((select u.sent_at from message_uses u
-				where u.group_id = g.group_id and u.job = 'extract' and u.run_id is null order by u.sent_at limit 1), now()) as first_pending,
+	dueSessionGroups = `select ` + groupColumns + `, coalesce((select s.last_at from sessions s
+				where s.group_id = g.group_id and s.new_messages > 0 order by s.last_at limit 1), now()) as first_pending,
 			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
 			exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = 'extract') as failed
 		from groups g where exists (` + dueSessionsOf + `)`
@@ -60,8 +60,9 @@ func (q SessionQueue) limits() []any {
 	return []any{r.Tokens, r.ToolCalls, r.Turns, orMinusInfinity(idle), r.KeepTurns, r.FoldTurns, r.FoldTokens, orMinusInfinity(remembered)}
 }
 
-// DueGroups is [Store.DueGroups] for groups with sessions that are due. The first
-// pending message is the oldest of the group that is not extracted.
+// DueGroups is [Store.DueGroups] for groups with sessions that are due. In place of
+// the first pending message stands the last one of the session with something new
+// that has been silent the longest.
 func (q SessionQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]reverie.DueGroup, error) {
 	query, args := dueSessionPageQuery, append(q.limits(), due.After, due.Limit)
 	if due.GroupID != "" {

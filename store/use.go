@@ -14,7 +14,9 @@ import (
 // What is pending depends on the job. For evolve it is a message that no run has
 // consumed. Any other job uses messages after evolve, each once: what waits for
 // it is a row of message_uses without a run. Such a row outlives a rewind of
-// evolve: a message that evolve reads once more is not used once more.
+// evolve: a message that evolve reads once more is not used once more. Extraction
+// has a queue of the same kind, in which every message waits by its session from
+// its arrival on.
 
 // Queue is the store as a job other than evolve sees it: what is pending in it is
 // what waits for that job.
@@ -31,7 +33,7 @@ func (s *Store) For(job reverie.Job) Queue { return Queue{s, job} }
 func ofEvolve(job reverie.Job) bool { return job == "" || job == reverie.JobEvolve }
 
 const (
-	waitingWhere = ` from message_uses u where u.group_id = $1 and u.job = $2 and u.run_id is null
+	waitingWhere = ` from message_uses u where u.group_id = $1 and u.job = $2 and u.session_id = '' and u.run_id is null
 		and u.sent_at >= $3::timestamptz and u.sent_at < $4::timestamptz`
 
 	countWaitingQuery = `select count(*)` + waitingWhere
@@ -42,7 +44,7 @@ const (
 	pendingOfRun = `select count(*) as pending from (
 			select 1 from messages m where o.job = 'evolve' and m.group_id = o.group_id and m.run_id is null and m.outcome is null
 				and m.sent_at >= o.window_since and m.sent_at < u.until
-			union all select 1 from message_uses q where o.session_id = '' and q.group_id = o.group_id and q.job = o.job and q.run_id is null
+			union all select 1 from message_uses q where o.session_id = '' and q.group_id = o.group_id and q.job = o.job and q.session_id = '' and q.run_id is null
 				and q.sent_at >= o.window_since and q.sent_at < u.until
 			union all select 1 from message_uses q where o.session_id <> '' and q.group_id = o.group_id and q.job = o.job
 				and q.session_id = o.session_id and q.session_id <> '' and q.run_id is null) x`

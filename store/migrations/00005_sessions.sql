@@ -63,6 +63,8 @@ group by group_id, session_id;
 -- rolling summary covers (job summarize): those rows are written with their run.
 alter table message_uses add column session_id text collate "C" not null default '';
 create index message_uses_session on message_uses (group_id, job, session_id, sent_at) where run_id is null and session_id <> '';
+drop index message_uses_waiting;
+create index message_uses_waiting on message_uses (group_id, job, sent_at) where run_id is null and session_id = '';
 
 -- A run of one session.
 alter table runs add column session_id text collate "C" not null default '';
