@@ -1,0 +1,183 @@
+package reverie_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"reverie"
+)
+
+// cutter keeps the sessions of a group as messages arrive.
+type cutter struct {
+	sessions []reverie.Session
+	of       map[string][]time.Time // messages by session
+	fixed    map[string]bool
+}
+
+func (c *cutter) arrive(t *testing.T, silence time.Duration, sent ...time.Time) {
+	t.Helper()
+	cuts := reverie.CutBySilence("g", c.sessions, c.fixed, sent, silence)
+	seen := 0
+	for _, cut := range cuts {
+		seen += len(cut.Messages)
+		for _, was := range cut.Was {
+			c.sessions = slices.DeleteFunc(c.sessions, func(s reverie.Session) bool { return s.ID == was })
+			if was != cut.ID {
+				c.of[cut.ID] = append(c.of[cut.ID], c.of[was]...)
+				delete(c.of, was)
+			}
+		}
+		if slices.ContainsFunc(c.sessions, func(s reverie.Session) bool { return s.ID == cut.ID }) {
+			t.Fatalf("%s is there twice", cut.ID)
+		}
+		c.sessions = append(c.sessions, reverie.Session{ID: cut.ID, Cut: true, FirstAt: cut.FirstAt, LastAt: cut.LastAt})
+		for _, i := range cut.Messages {
+			c.of[cut.ID] = append(c.of[cut.ID], sent[i])
+		}
+	}
+	if seen != len(sent) {
+		t.Fatalf("%d of %d messages have a session", seen, len(sent))
+	}
+}
+
+// components are the sessions as they are with all messages at hand.
+func components(sent []time.Time, silence time.Duration) (list [][]time.Time) {
+	sent = slices.SortedFunc(slices.Values(sent), time.Time.Compare)
+	for i, at := range sent {
+		if i == 0 || at.Sub(sent[i-1]) > silence {
+			list = append(list, nil)
+		}
+		list[len(list)-1] = append(list[len(list)-1], at)
+	}
+	return list
+}
+
+func (c *cutter) sorted() (list [][]time.Time) {
+	for _, sent := range c.of {
+		list = append(list, slices.SortedFunc(slices.Values(sent), time.Time.Compare))
+	}
+	slices.SortFunc(list, func(a, b []time.Time) int { return a[0].Compare(b[0]) })
+	return list
+}
+
+// However messages arrive, and in whatever batches, they make the same sessions,
+// under the same ids.
+func TestCutDoesNotDependOnArrival(t *testing.T) {
+	const silence = 30 * time.Minute
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		var sent []time.Time
+		at := lastWord
+		for range 1 + r.IntN(40) {
+			at = at.Add([]time.Duration{0, time.Second, 10 * time.Minute, silence, silence + 1, 50 * time.Minute, 9 * time.Hour}[r.IntN(7)])
+			sent = append(sent, at)
+		}
+		var first map[string]int
+		for range 4 {
+			c := &cutter{of: map[string][]time.Time{}}
+			for list := slices.Clone(sent); len(list) > 0; {
+				n := min(len(list), 1+r.IntN(6))
+				c.arrive(t, silence, list[:n]...)
+				list = list[n:]
+			}
+			if diff := cmp.Diff(components(sent, silence), c.sorted()); diff != "" {
+				t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
+			}
+			sizes := map[string]int{}
+			for _, s := range c.sessions {
+				sizes[s.ID] = len(c.of[s.ID])
+			}
+			if first == nil {
+				first = sizes
+			}
+			if diff := cmp.Diff(first, sizes); diff != "" {
+				t.Fatalf("seed %d: ids (-first +now):\n%s", seed, diff)
+			}
+			r.Shuffle(len(sent), func(i, j int) { sent[i], sent[j] = sent[j], sent[i] })
+		}
+	}
+}
+
+// What somebody has worked with keeps its id and its messages, and whatever comes,
+// sessions never overlap.
+func TestCutKeepsWhatIsFixed(t *testing.T) {
+	const silence = 30 * time.Minute
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		c := &cutter{of: map[string][]time.Time{}, fixed: map[string]bool{}}
+		for range 30 {
+			before := map[string][]time.Time{}
+			for id := range c.fixed {
+				before[id] = slices.Clone(c.of[id])
+			}
+			c.arrive(t, silence, lastWord.Add(time.Duration(r.IntN(1200))*time.Minute), lastWord.Add(time.Duration(r.IntN(1200))*time.Minute))
+			for id, had := range before {
+				if now := c.of[id]; len(now) < len(had) || !slices.Equal(now[:len(had)], had) {
+					t.Fatalf("seed %d: %s had %v and has %v", seed, id, had, now)
+				}
+			}
+			slices.SortFunc(c.sessions, func(a, b reverie.Session) int { return a.FirstAt.Compare(b.FirstAt) })
+			for i, s := range c.sessions[1:] {
+				if !c.sessions[i].LastAt.Before(s.FirstAt) {
+					t.Fatalf("seed %d: %+v and %+v overlap", seed, c.sessions[i], s)
+				}
+			}
+			if r.IntN(4) == 0 {
+				c.fixed[c.sessions[r.IntN(len(c.sessions))].ID] = true
+			}
+		}
+	}
+}
+
+func TestCutBySilence(t *testing.T) {
+	const silence = 30 * time.Minute
+	at := func(minutes ...int) (list []time.Time) {
+		for _, m := range minutes {
+			list = append(list, lastWord.Add(time.Duration(m)*time.Minute))
+		}
+		return list
+	}
+	known := []reverie.Session{{ID: "one", FirstAt: at(0)[0], LastAt: at(10)[0]}, {ID: "two", FirstAt: at(60)[0], LastAt: at(70)[0]}}
+	for _, tt := range []struct {
+		name  string
+		fixed string
+		sent  []time.Time
+		want  string // of each cut: what it was, and its messages
+	}{
+		{"no message", "", nil, ""},
+		{"at the limit", "", at(40), "[one two][0]"}, // 30 minutes after the one, 20 before the other
+		{"beyond it", "", at(101), "[][0]"},
+		{"within", "", at(65), "[two][0]"},
+		{"before", "", at(-30), "[one][0]"},
+		{"between, the earlier fixed", "one", at(35), "[one][0]"},
+		{"between, the later fixed", "two", at(35), "[one][0]"},
+		{"nearer the fixed one alone", "two", at(41), "[two][0]"},
+		{"far apart", "", at(300, -300, 310), "[][1] [][0 2]"},
+		{"a longer way", "", at(20, 45), "[one two][0 1]"},
+		{"two fixed", "one two", at(20, 45), "[one][0 1]"},
+	} {
+		fixed := map[string]bool{"one": tt.fixed == "one" || tt.fixed == "one two", "two": tt.fixed == "two" || tt.fixed == "one two"}
+		got := ""
+		for i, c := range reverie.CutBySilence("g", known, fixed, tt.sent, silence) {
+			if i > 0 {
+				got += " "
+			}
+			got += fmt.Sprintf("%v%v", c.Was, c.Messages)
+			if len(c.Was) == 1 && fixed[c.Was[0]] && c.ID != c.Was[0] {
+				t.Errorf("%s: %s goes by %s", tt.name, c.Was[0], c.ID)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	first := reverie.CutBySilence("g", nil, nil, at(0), silence)[0].ID
+	if first != "cut-20260115T120000Z-8efd7b73" || reverie.CutBySilence("h", nil, nil, at(0), silence)[0].ID == first {
+		t.Errorf("the first session of a group is %s", first)
+	}
+}
