@@ -47,7 +47,11 @@ func (m *Metrics) RunDone(job reverie.Job, status reverie.RunStatus, nothing boo
 func (m *Metrics) countStats(job string, s reverie.Stats) {
 	m.refused.WithLabelValues(job).Add(float64(s.Refused))
 	m.held.WithLabelValues(job).Add(float64(s.Held))
-	for action, n := range map[string]int{"update": s.Updated, "create": s.Created, "delete": s.Deleted} {
+	actions := map[string]int{"update": s.Updated, "create": s.Created, "delete": s.Deleted}
+	if job == string(reverie.JobMaintain) {
+		actions = map[string]int{"archive": s.Archived, "decay": s.Decayed, "prune": s.Pruned}
+	}
+	for action, n := range actions {
 		m.changes.WithLabelValues(job, action).Add(float64(n))
 	}
 	for outcome, n := range map[string]int{"cited": s.Cited, "considered": s.Considered, "filtered": s.Filtered, "deferred": s.Deferred} {

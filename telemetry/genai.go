@@ -49,6 +49,7 @@ const (
 	// Ours.
 	reverieJob           = "reverie.job"
 	reverieGroup         = "reverie.group_id"
+	reverieSession       = "reverie.session_id" // of a run on one session
 	reverieRun           = "reverie.run_id"
 	reverieStatus        = "reverie.run.status"
 	reverieWindowDate    = "reverie.window.date"
@@ -164,6 +165,9 @@ func started(job reverie.Job, groupID string, w reverie.Window) []attribute.KeyV
 		attribute.StringSlice(langfuseTraceTags, []string{string(job)}),
 		attribute.String(langfuseSession, groupID),
 		attribute.String(langfuseMetadataGroup, groupID),
+	}
+	if w.SessionID != "" {
+		attrs = append(attrs, attribute.String(reverieSession, w.SessionID))
 	}
 	if w.Date != "" {
 		attrs = append(attrs, attribute.String(reverieWindowDate, w.Date), attribute.String(langfuseMetadataDate, w.Date))

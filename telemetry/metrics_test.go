@@ -53,7 +53,7 @@ func TestRuns(t *testing.T) {
 	expect(t, m, `# HELP reverie_changes_held_total Changes that wait for a person.
 # TYPE reverie_changes_held_total counter
 reverie_changes_held_total{job="evolve"} 5
-# HELP reverie_changes_total Changes of memories, or entities that were created and updated (job impression): update, create or delete.
+# HELP reverie_changes_total Changes of memories, or entities that were created and updated (job impression): update, create or delete; of the job maintain: archive, decay (strength lowered) and prune (rows).
 # TYPE reverie_changes_total counter
 reverie_changes_total{action="create",job="evolve"} 2
 reverie_changes_total{action="delete",job="evolve"} 3
@@ -67,7 +67,7 @@ reverie_messages_total{job="evolve",outcome="cited"} 6
 reverie_messages_total{job="evolve",outcome="considered"} 7
 reverie_messages_total{job="evolve",outcome="deferred"} 9
 reverie_messages_total{job="evolve",outcome="filtered"} 8
-# HELP reverie_runs_total Runs of one group and window, by how they ended: succeeded, held (a plan waits for a person), deferred (a passing fault), failed, or nothing (no message was pending).
+# HELP reverie_runs_total Runs of one group and window, or session, by how they ended: succeeded, held (a plan waits for a person), deferred (a passing fault), failed, or nothing (no message was pending).
 # TYPE reverie_runs_total counter
 reverie_runs_total{job="evolve",outcome="deferred"} 0
 reverie_runs_total{job="evolve",outcome="failed"} 0
