@@ -82,6 +82,9 @@ func (s style) status(status reverie.RunStatus) string {
 
 // counts sums a run up in one line; what is zero and mostly is, is left out.
 func counts(job reverie.Job, st reverie.Stats) string {
+	if job == reverie.JobMaintain {
+		return fmt.Sprintf("%d decayed, %d archived, %d pruned", st.Decayed, st.Archived, st.Pruned)
+	}
 	parts := []string{fmt.Sprintf("%d kept, %d updated, %d created, %d deleted", st.Kept, st.Updated, st.Created, st.Deleted)}
 	if job == reverie.JobImpression {
 		parts[0] = fmt.Sprintf("%s created, %d updated", plural(st.Created, "entity"), st.Updated)
@@ -99,6 +102,9 @@ func counts(job reverie.Job, st reverie.Stats) string {
 		messages += fmt.Sprintf(", %d filtered", st.Filtered)
 	}
 	parts = append(parts, messages+")")
+	if st.Folded > 0 {
+		parts = append(parts, fmt.Sprintf("%d folded", st.Folded))
+	}
 	if st.Deferred > 0 {
 		parts = append(parts, fmt.Sprintf("%d pending", st.Deferred))
 	}

@@ -17,7 +17,7 @@ func newRuns(a *app) *cobra.Command {
 }
 
 // knownJobs are the jobs that a run can be of.
-var knownJobs = []reverie.Job{reverie.JobEvolve, reverie.JobImpression}
+var knownJobs = []reverie.Job{reverie.JobEvolve, reverie.JobImpression, reverie.JobExtract, reverie.JobMaintain}
 
 // took is how long a run was under way.
 func took(r reverie.Run) string {
@@ -34,17 +34,24 @@ func took(r reverie.Run) string {
 
 // changed is what a run did to memories, or entities, in the signs that evolve
 // prints: created, updated, deleted, kept, postponed, refused and held. What is zero
-// is left out.
+// is left out. What maintain did has words.
 func changed(st reverie.Stats) string {
 	var parts []string
-	for _, c := range []struct {
-		sign string
-		n    int
-	}{{"+", st.Created}, {"~", st.Updated}, {"-", st.Deleted}, {"=", st.Kept}, {">", st.Postponed}, {"!", st.Refused}, {"?", st.Held}} {
-		if c.n > 0 {
-			parts = append(parts, c.sign+strconv.Itoa(c.n))
+	add := func(n int, format string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf(format, n))
 		}
 	}
+	add(st.Created, "+%d")
+	add(st.Updated, "~%d")
+	add(st.Deleted, "-%d")
+	add(st.Kept, "=%d")
+	add(st.Postponed, ">%d")
+	add(st.Refused, "!%d")
+	add(st.Held, "?%d")
+	add(st.Decayed, "%d decayed")
+	add(st.Archived, "%d archived")
+	add(st.Pruned, "%d pruned")
 	return strings.Join(parts, " ")
 }
 

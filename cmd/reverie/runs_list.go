@@ -28,11 +28,13 @@ func newRunsList(a *app) *cobra.Command {
 
 WINDOW is the date, or the dates, of the group's own calendar that the run was
 for; a run that was for no whole dates shows instants instead, and one without
-an end of its own reached up to when it started. All times are in UTC.
+an end of its own reached up to when it started. A run of extract was for one
+SESSION, and its window is that of the messages. All times are in UTC.
 
 CHANGES has a sign for each kind, of memories or (job impression) of entities, and
 leaves out what is zero:
   +created ~updated -deleted =kept >postponed !refused ?held
+maintain says what it decayed, archived and pruned instead.
 MESSAGES counts those consumed, TOKENS input and output together, TRY the
 attempts at that window. Columns that would hold nothing are left out, and so
 are those that --group and --job make the same for all. An undone run is one
@@ -165,7 +167,7 @@ func (a *app) printRuns(ctx context.Context, runs []reverie.RunEntry, q reverie.
 	}
 	s := a.style()
 	var t table
-	t.row("RUN", "GROUP", "JOB", "WINDOW", "STARTED", "TOOK", "STATUS", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
+	t.row("RUN", "GROUP", "JOB", "SESSION", "WINDOW", "STARTED", "TOOK", "STATUS", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
 	for _, r := range runs {
 		group, job, attempt := "", "", ""
 		if q.GroupID == "" {
@@ -181,14 +183,14 @@ func (a *app) printRuns(ctx context.Context, runs []reverie.RunEntry, q reverie.
 		if r.Attempt > 1 {
 			attempt = strconv.Itoa(r.Attempt)
 		}
-		t.row(r.ID, group, job, windowOf(r.Run, calendars[r.GroupID]), stamp(r.StartedAt), took(r.Run),
+		t.row(r.ID, group, job, visible(reverie.Excerpt(r.SessionID, 32)), windowOf(r.Run, calendars[r.GroupID]), stamp(r.StartedAt), took(r.Run),
 			status, attempt, changed(r.Stats), compact(r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered),
 			compact(r.Spend.InputTokens+r.Spend.OutputTokens), usd(r.Spend.CostUSD))
 		if r.Error != "" {
 			t.note("  " + s.dim("why: ") + visible(reverie.Excerpt(r.Error, 160)))
 		}
 	}
-	t.trim("GROUP", "JOB", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
+	t.trim("GROUP", "JOB", "SESSION", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
 	return t.write(a.stdout, s)
 }
 

@@ -101,8 +101,13 @@ func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry, names map[string
 	if dates := datesOf(r, a.calendar(g.Group)); dates != "" {
 		window = dates + " (" + window + ")"
 	}
+	if r.SessionID != "" {
+		fmt.Fprintf(w, "  session   %s\n", visible(r.SessionID))
+	}
 	fmt.Fprintf(w, "  window    %s, attempt %d\n", window, r.Attempt)
-	fmt.Fprintf(w, "  model     %s, prompt version %s (%.12s)\n", r.Model, r.PromptVersion, r.PromptSHA256)
+	if r.Model != "" { // maintain asks none
+		fmt.Fprintf(w, "  model     %s, prompt version %s (%.12s)\n", r.Model, r.PromptVersion, r.PromptSHA256)
+	}
 	fmt.Fprintf(w, "  time      %s, took %s\n", stamp(r.StartedAt)+" UTC", took(r))
 	fmt.Fprintf(w, "  result    %s\n", counts(r.Job, r.Stats))
 	fmt.Fprintf(w, "  spend     %s\n", spent(d.Spend()))
@@ -189,6 +194,10 @@ func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
 		lines = append(lines, remedy(*setback, g.ID))
 	case r.Job == reverie.JobImpression:
 		lines = append(lines, fmt.Sprintf("what it did not use waits; the next run takes it, `reverie impression --group %s` at once", quoted(g.ID)))
+	case r.Job == reverie.JobExtract:
+		lines = append(lines, fmt.Sprintf("what it did not read stays in the session's buffer; the next run takes it, `reverie extract --session %s --group %s` at once", quoted(r.SessionID), quoted(g.ID)))
+	case r.Job == reverie.JobMaintain:
+		lines = append(lines, fmt.Sprintf("what it did not come to is still due; the next run does it, `reverie maintain --group %s` at once", quoted(g.ID)))
 	case g.Pending == 0:
 		return append(lines, "nothing: no message of the group is pending any more")
 	default:

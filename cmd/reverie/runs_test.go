@@ -21,7 +21,8 @@ func TestSmallNumbers(t *testing.T) {
 			t.Errorf("usd(%g) = %q, want %q", amount, got, want)
 		}
 	}
-	for st, want := range map[reverie.Stats]string{{}: "", {Kept: 3}: "=3", {Kept: 1, Updated: 2, Created: 3, Deleted: 4, Refused: 5, Held: 6}: "+3 ~2 -4 =1 !5 ?6"} {
+	for st, want := range map[reverie.Stats]string{{}: "", {Kept: 3}: "=3", {Kept: 1, Updated: 2, Created: 3, Deleted: 4, Refused: 5, Held: 6}: "+3 ~2 -4 =1 !5 ?6",
+		{Decayed: 7, Archived: 2, Pruned: 3}: "7 decayed 2 archived 3 pruned"} {
 		if got := changed(st); got != want {
 			t.Errorf("changed(%+v) = %q, want %q", st, got, want)
 		}
