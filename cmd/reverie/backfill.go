@@ -78,7 +78,7 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 	if err != nil {
 		return usageError(err)
 	}
-	all, err := a.worker(ctx)
+	all, err := a.worker(ctx, reverie.JobEvolve)
 	if err != nil {
 		return err
 	}

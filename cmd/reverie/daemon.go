@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,9 +25,10 @@ func newRun(a *app) *cobra.Command {
 		Short: "Stay, and start the jobs of [schedule] when their time comes",
 		Long: `Run stays resident and starts each job of [schedule] at its times, and once at the
 beginning: what was missed while nothing ran is made up, night by night. Where
-impressions are on, they follow each start of evolve. Several
-may run side by side, together with CronJobs and single commands: a lease per
-group keeps them apart, and no window is worked on twice.
+impressions are on, they follow each start of evolve. Sessions are extracted where
+[schedule] extract says when. Several may run side by side, together with CronJobs
+and single commands: a lease per group keeps them apart, and no window and no turn
+of a session is worked on twice.
 
 At [http] listen it answers /healthz (the process lives), /readyz (the database
 answers and its schema fits) and /metrics (Prometheus).
@@ -48,48 +50,94 @@ func (a *app) runDaemon(ctx context.Context) error {
 	if err := a.settings(); err != nil {
 		return err
 	}
-	if a.cfg.Schedule.Evolve == "" {
-		return fmt.Errorf("there is nothing to do: %w: [schedule] evolve is empty: set it to when it shall start, such as 17 * * * *", reverie.ErrConfiguration)
-	}
-	spec, err := jobs.ParseSpec(a.cfg.Schedule.Evolve)
+	specs, wanted, err := a.scheduled()
 	if err != nil {
-		return fmt.Errorf("[schedule] evolve: %w: %w", reverie.ErrConfiguration, err)
+		return err
 	}
-	if err := a.cfg.checkModels(); err != nil {
+	if err := a.cfg.checkModels(wanted...); err != nil {
 		return err
 	}
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	p, err := a.pipelines()
+	p, err := a.pipelines(wanted...)
 	if err != nil {
 		return err
 	}
+	a.turns = &jobs.Queue{}
 	day := a.dayBudget()
-	task := jobs.Task{Name: string(reverie.JobEvolve), Spec: spec, Run: func(ctx context.Context, stop <-chan struct{}) error {
-		fresh := p.with(a.remotePrompts(ctx, p.evolve.Prompts))
-		f := &fanOut{app: a, job: evolveJob(fresh.evolve, 0), plan: jobs.Nightly(a.store, a.now, a.cfg.Jobs.MissedNights), showGroup: a.logGroup(reverie.JobEvolve)}
-		ctx = llm.WithBudget(ctx, a.budget(day))
-		summary, err := f.run(ctx, stop)
-		_, nextErr := f.impressions(ctx, fresh.impression, jobs.Nightly(a.queue(), a.now, a.cfg.Jobs.MissedNights), stop, nil, summary, err)
-		return errors.Join(err, nextErr)
-	}}
+	var tasks []jobs.Task
+	var times []string
+	for _, job := range wanted {
+		tasks = append(tasks, jobs.Task{Name: string(job), Spec: specs[job], Run: a.task(job, p, day)})
+		times = append(times, fmt.Sprintf("%s %s", job, specs[job]))
+	}
 	server := &telemetry.Server{Listen: a.cfg.HTTP.Listen, Metrics: a.metrics, Log: a.log, Ready: a.store.Ready}
 	addr, err := server.Start(ctx)
 	if err != nil {
 		return err
 	}
-	a.log.Info("running", "version", version, "schedule", spec.String(), "http", addr, "holder", a.leases().Holder)
+	a.log.Info("running", "version", version, "schedule", strings.Join(times, "; "), "http", addr, "holder", a.leases().Holder)
 	signal.Ignore(syscall.SIGPIPE) // whoever read the log may go; the work goes on
 	hurry, forget := twice()
 	defer forget()
 	context.AfterFunc(ctx, server.Stopping)
-	scheduler := &jobs.Scheduler{Tasks: []jobs.Task{task}, Clock: clockwork.NewRealClock(), Grace: a.cfg.Jobs.Grace.Duration, Log: a.log, Done: a.taskDone}
+	scheduler := &jobs.Scheduler{Tasks: tasks, Clock: clockwork.NewRealClock(), Grace: a.cfg.Jobs.Grace.Duration, Log: a.log, Done: a.taskDone}
 	err = scheduler.Run(ctx, hurry)
 	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	err = errors.Join(err, server.Stop(bye))
 	a.log.Info("stopped")
+	return err
+}
+
+// scheduled are the jobs of [schedule] that are ever started, and when.
+func (a *app) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job, err error) {
+	specs = map[reverie.Job]jobs.Spec{}
+	for _, set := range scheduleSettings() {
+		spec, err := specOf(set.field(a.cfg).String())
+		if err != nil {
+			return nil, nil, fmt.Errorf("[schedule] %s: %w: %w", set.key, reverie.ErrConfiguration, err)
+		}
+		if spec.String() != "" {
+			specs[reverie.Job(set.key)] = spec
+			wanted = append(wanted, reverie.Job(set.key))
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, nil, fmt.Errorf("there is nothing to do: %w: every job of [schedule] is empty or never: set one to when it shall start, evolve to 17 * * * * for instance", reverie.ErrConfiguration)
+	}
+	return specs, wanted, nil
+}
+
+// task is one start of a job, which may spend what one start may.
+func (a *app) task(job reverie.Job, p pipelines, day *llm.DayBudget) func(ctx context.Context, stop <-chan struct{}) error {
+	return func(ctx context.Context, stop <-chan struct{}) error {
+		ctx = llm.WithBudget(ctx, a.budget(day))
+		switch job {
+		case reverie.JobEvolve:
+			return a.evolveDue(ctx, p.with(a.remotePrompts(ctx, p.prompts)), stop)
+		case reverie.JobExtract:
+			return a.extractDue(ctx, p.with(a.remotePrompts(ctx, p.prompts)), stop)
+		}
+		return a.maintainAll(ctx, stop)
+	}
+}
+
+// evolveDue evolves the dates that are over, and follows people where that is
+// wanted.
+func (a *app) evolveDue(ctx context.Context, p pipelines, stop <-chan struct{}) error {
+	f := &fanOut{app: a, job: evolveJob(p.evolve, 0), plan: jobs.Nightly(a.store, a.now, a.cfg.Jobs.MissedNights), showGroup: a.logGroup(reverie.JobEvolve)}
+	summary, err := f.run(ctx, stop)
+	_, nextErr := f.impressions(ctx, p.impression, jobs.Nightly(a.queue(), a.now, a.cfg.Jobs.MissedNights), stop, nil, summary, err)
+	return errors.Join(err, nextErr)
+}
+
+// extractDue extracts the sessions that are due.
+func (a *app) extractDue(ctx context.Context, p pipelines, stop <-chan struct{}) error {
+	due := a.store.Sessions(a.sessionRule())
+	f := &fanOut{app: a, job: extractJob(p.session, true), groups: due, plan: dueSessions(due), showGroup: a.logGroup(reverie.JobExtract)}
+	_, err := f.run(ctx, stop)
 	return err
 }
 

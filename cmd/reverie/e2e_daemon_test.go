@@ -251,7 +251,7 @@ func TestDaemonWithoutJobs(t *testing.T) {
 	if err := os.WriteFile(file, []byte("[schedule]\nevolve = \"\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	start(t, s.fork(anyPort).env, "run", "--config", file).refuses().want(t, 2, "[schedule] evolve is empty", "such as 17 * * * *")
+	start(t, s.fork(anyPort).env, "run", "--config", file).refuses().want(t, 2, "every job of [schedule] is empty or never", "17 * * * *")
 }
 
 // TestDaemonWithoutServer runs where nothing is to be listened on.

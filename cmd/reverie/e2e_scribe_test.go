@@ -35,6 +35,16 @@ type question struct {
 		Name string `json:"name"`
 	} `json:"subjects"`
 	Said []questionMessage `json:"messages"`
+
+	// What a question asks that extracts a session, or folds older turns of one.
+	Summary string `json:"session_summary"`
+	Known   []struct {
+		ID        string `json:"id"`
+		Statement string `json:"statement"`
+	} `json:"known_facts"`
+	Turns   []questionMessage `json:"session_turns"`
+	Rolling string            `json:"rolling_summary"`
+	Older   []questionMessage `json:"older_turns"`
 }
 
 // observes tells whether a question is about people.
@@ -44,6 +54,7 @@ type questionMessage struct {
 	ID     int    `json:"id"`
 	Time   string `json:"time"`
 	Author string `json:"author"`
+	Role   string `json:"role"`
 	Text   string `json:"text"`
 }
 
@@ -97,6 +108,9 @@ func (a action) String() string {
 //
 //	self KEY VALUE          the author's KEY is VALUE
 //	about NAME KEY VALUE    somebody else's is
+//
+// Asked to extract a session, it takes what users note and change for facts, and its
+// summary tells what they have said, one after the other; so does that of older turns.
 func scribe(t testing.TB) func(llmtest.Request) llmtest.Answer {
 	return func(r llmtest.Request) llmtest.Answer { return llmtest.Text(transcribe(t, r)) }
 }
@@ -108,6 +122,10 @@ func transcribe(t testing.TB, r llmtest.Request) string {
 		return compareWords(q)
 	case q.observes():
 		return q.observations()
+	case q.Turns != nil:
+		return q.extracted()
+	case q.Older != nil:
+		return fmt.Sprintf(`{"summary":%q}`, recount(q.Rolling, q.Older))
 	}
 	handles := map[string]string{}
 	for _, m := range q.Memories {
@@ -187,4 +205,37 @@ func (q question) observations() string {
 		return `{"none":true}`
 	}
 	return strings.Join(lines, "\n")
+}
+
+// extracted answers a question that extracts a session.
+func (q question) extracted() string {
+	handles := map[string]string{}
+	for _, k := range q.Known {
+		handles[k.Statement] = k.ID
+	}
+	var lines []string
+	for _, m := range q.Turns {
+		word, rest, _ := strings.Cut(m.Text, " ")
+		if m.Role != "" || word != "note" && word != "change" {
+			continue
+		}
+		from, to, changes := strings.Cut(rest, " => ")
+		if !changes {
+			to = rest
+		}
+		lines = append(lines, fmt.Sprintf(`{"content":%q,"type":"fact","tags":["told"],"confidence":0.9,"replace":%q,"evidence":[{"message":%d,"quote":%q}]}`,
+			to, handles[from], m.ID, rest))
+	}
+	return strings.Join(append(lines, fmt.Sprintf(`{"type":"summary","content":%q}`, recount(q.Summary, q.Turns))), "\n")
+}
+
+// recount is a summary and, behind it, how each of some messages of users begins.
+func recount(summary string, messages []questionMessage) string {
+	for _, m := range messages {
+		if m.Role == "" {
+			text := []rune(m.Text)
+			summary += " / " + string(text[:min(24, len(text))])
+		}
+	}
+	return strings.TrimPrefix(summary, " / ")
 }

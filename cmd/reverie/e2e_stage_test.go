@@ -25,12 +25,13 @@ type stage struct {
 }
 
 // newStage makes a stage whose model is asked once for each answer: what is
-// retried, and how patiently, has tests of its own.
+// retried, and how patiently, has tests of its own. Its memories do not fade under
+// the eyes of a daemon, whose chats are of years ago.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{t: t, url: storetest.URL(t), model: llmtest.New(t), home: t.TempDir()}
 	s.env = []string{"HOME=" + s.home, "PATH=/usr/local/bin:/usr/bin:/bin", "REVERIE_DATABASE_URL=" + s.url,
-		"REVERIE_LLM_BASE_URL=" + s.model.URL("openai"), "REVERIE_LLM_ATTEMPTS=1"}
+		"REVERIE_LLM_BASE_URL=" + s.model.URL("openai"), "REVERIE_LLM_ATTEMPTS=1", "REVERIE_SCHEDULE_MAINTAIN=never"}
 	db, err := sql.Open("postgres", s.url)
 	if err != nil {
 		t.Fatal(err)
@@ -111,6 +112,8 @@ type chatLine struct {
 	Role     string `json:"role,omitempty"`
 	Text     string `json:"text"`
 	SentAt   string `json:"sent_at"`
+
+	SessionID string `json:"session_id,omitempty"`
 }
 
 // chat numbers texts from 1 on, a minute apart, from 20:00 of a date on in

@@ -85,14 +85,14 @@ func (f evolveFlags) checkDays() error {
 }
 
 func (a *app) evolve(ctx context.Context, f evolveFlags) error {
-	all, err := a.worker(ctx)
+	all, err := a.worker(ctx, reverie.JobEvolve)
 	if err != nil {
 		return err
 	}
 	ctx = llm.WithBudget(ctx, a.budget(a.dayBudget()))
 	switch {
 	case f.group == "" && f.dryRun:
-		return a.dryRuns(ctx, reverie.JobEvolve, f.plan(a, a.store), f.selection, f.nothing(), func(g reverie.Group, window selection) error {
+		return a.dryRuns(ctx, a.store, reverie.JobEvolve, f.plan(a, a.store), f.selection, f.nothing(), func(g reverie.Group, window selection) error {
 			return a.evolveOne(ctx, all, g, evolveFlags{window, f.days})
 		})
 	case f.group == "":

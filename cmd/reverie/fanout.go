@@ -18,6 +18,8 @@ type job struct {
 	name reverie.Job
 	use  string // what its model is asked for
 	run  func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error)
+	// independent windows of a group do not build on each other.
+	independent bool
 }
 
 // ended is what became of one window of one group, whatever the job.
@@ -34,7 +36,7 @@ type ended struct {
 type fanOut struct {
 	*app
 	job         job
-	groups      jobs.Store // nil: the store itself
+	groups      jobs.Store // where what is due is found; nil: the store itself
 	plan        jobs.Plan
 	prepare     func(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error
 	shard       jobs.Shard
@@ -69,7 +71,7 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 		}
 	}
 	runner := &jobs.Runner{Job: f.job.name, Store: f.groups, Prepare: f.prepare, Leases: f.leases(), Concurrency: f.cfg.Jobs.Concurrency,
-		Shard: f.shard, GroupID: f.group, After: after, Plan: f.plan, Work: f.work, Rule: f.parkRule(), IgnoreRetry: f.ignoreRetry,
+		Shard: f.shard, GroupID: f.group, After: after, Plan: f.plan, Work: f.work, Independent: f.job.independent, Rule: f.parkRule(), IgnoreRetry: f.ignoreRetry,
 		Report: f.report, Now: f.now, Log: f.log}
 	summary, err := runner.Run(ctx, stop)
 	partial := (*jobs.PartialError)(nil)
@@ -158,8 +160,12 @@ func (a *app) watched(ctx context.Context, job reverie.Job, groupID string, w re
 		log = a.log.Warn
 	}
 	if !e.noNew && a.daemon {
-		log("run ended", "job", job, "group_id", groupID, "run_id", e.runID, "status", e.status, "took", took,
-			"messages", e.stats.Cited+e.stats.Considered+e.stats.Filtered, "error", errText(err))
+		what := []any{"job", job, "group_id", groupID}
+		if w.SessionID != "" {
+			what = append(what, "session_id", w.SessionID)
+		}
+		log("run ended", append(what, "run_id", e.runID, "status", e.status, "took", took,
+			"messages", e.stats.Cited+e.stats.Considered+e.stats.Filtered, "error", errText(err))...)
 	}
 	return took, err
 }

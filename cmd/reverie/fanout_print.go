@@ -92,7 +92,11 @@ func (p show) printWindow(e windowEnd) {
 	if p.named() != "" {
 		of = string(p.job) + " "
 	}
-	fmt.Fprintf(p.stdout, "%s%s  %s%s in %s  %s\n", date, s.bold(visible(e.groupID)), of, s.status(e.status), e.took.Round(10*time.Millisecond), s.dim("run "+e.runID))
+	session := ""
+	if e.window.SessionID != "" {
+		session = "  " + visible(e.window.SessionID)
+	}
+	fmt.Fprintf(p.stdout, "%s%s%s  %s%s in %s  %s\n", date, s.bold(visible(e.groupID)), session, of, s.status(e.status), e.took.Round(10*time.Millisecond), s.dim("run "+e.runID))
 	fmt.Fprintf(p.stdout, "  %s\n", counts(p.job, e.stats))
 	for _, h := range e.held {
 		fmt.Fprintf(p.stdout, "  %s held: %s; look at it with `reverie runs show %s`\n", s.amber("?"), visible(h), e.runID)

@@ -57,7 +57,7 @@ evolve; a group is parked for this job alone.
 }
 
 func (a *app) observePeople(ctx context.Context, f selection) error {
-	all, err := a.worker(ctx)
+	all, err := a.worker(ctx, reverie.JobEvolve)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *app) observePeople(ctx context.Context, f selection) error {
 	ctx = llm.WithBudget(ctx, a.budget(a.dayBudget()))
 	switch {
 	case f.group == "" && f.dryRun:
-		return a.dryRuns(ctx, reverie.JobImpression, a.followed(f.plan(a, a.queue())), f, nothingWaits, func(g reverie.Group, window selection) error {
+		return a.dryRuns(ctx, a.store, reverie.JobImpression, a.followed(f.plan(a, a.queue())), f, nothingWaits, func(g reverie.Group, window selection) error {
 			return a.observeOne(ctx, p, g, window)
 		})
 	case f.group == "":

@@ -35,7 +35,7 @@ func (a *app) observe(ctx context.Context) error {
 		return err
 	}
 	if a.daemon {
-		a.metrics = telemetry.New(version, a.now, reverie.JobEvolve, reverie.JobImpression)
+		a.metrics = telemetry.New(version, a.now, knownJobs...)
 	}
 	return nil
 }

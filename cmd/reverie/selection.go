@@ -21,6 +21,7 @@ type selection struct {
 	since, until string
 	dryRun, json bool
 	date         string // of the window, where a dry run shows several
+	session      string // only this one of the group (extract)
 }
 
 // selectionFlags are --group, --due, --all and what goes with them, for a command
@@ -86,7 +87,10 @@ func (f selection) plan(a *app, store jobs.PendingStore) jobs.Plan {
 
 // of is the selection narrowed down to one window of one group.
 func (f selection) of(w reverie.Window) selection {
-	f.date, f.since, f.until = w.Date, w.Since.Format(time.RFC3339), w.Until.Format(time.RFC3339)
+	f.date, f.session = w.Date, w.SessionID
+	if w.SessionID == "" {
+		f.since, f.until = w.Since.Format(time.RFC3339), w.Until.Format(time.RFC3339)
+	}
 	return f
 }
 
@@ -139,7 +143,7 @@ func instant(g reverie.Group, s string) (time.Time, error) {
 }
 
 // dryRuns plans for every group, one after the other, and prints it all.
-func (a *app) dryRuns(ctx context.Context, job reverie.Job, plan jobs.Plan, f selection, nothing string, one func(g reverie.Group, f selection) error) error {
+func (a *app) dryRuns(ctx context.Context, due dueStore, job reverie.Job, plan jobs.Plan, f selection, nothing string, one func(g reverie.Group, f selection) error) error {
 	shard, err := parseShard(f.shard)
 	if err != nil {
 		return usageError(err)
@@ -149,7 +153,7 @@ func (a *app) dryRuns(ctx context.Context, job reverie.Job, plan jobs.Plan, f se
 		failed++
 		fmt.Fprintf(a.stderr, "reverie: group %q: %s\n", g.ID, visibleLines(err))
 	}
-	err = a.eachGroup(ctx, a.store, reverie.DueQuery{Job: job}, shard, func(g reverie.DueGroup) error {
+	err = a.eachGroup(ctx, due, reverie.DueQuery{Job: job, GroupID: f.group}, shard, func(g reverie.DueGroup) error {
 		if s := g.Setback; s != nil && (s.ParkedAt != nil || f.due && s.RetryAt.After(a.now())) {
 			fmt.Fprintf(a.stderr, "reverie: group %q would be skipped after failures: `reverie groups list --group %s` shows why\n", g.ID, g.ID)
 			return nil
@@ -165,7 +169,7 @@ func (a *app) dryRuns(ctx context.Context, job reverie.Job, plan jobs.Plan, f se
 		planned = planned || len(agenda.Windows) > 0
 		for _, w := range agenda.Windows {
 			window := f
-			if f.due {
+			if f.due || w.SessionID != "" {
 				window = f.of(w)
 			}
 			err := one(g.Group, window)

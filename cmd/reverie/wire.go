@@ -36,6 +36,7 @@ type app struct {
 	log     *slog.Logger
 	cluster *local.Cluster
 	store   *store.Store
+	turns   *jobs.Queue // of the jobs of the daemon; nil for a command
 	watchers
 
 	policies map[string]*llm.Policy // by server
@@ -94,7 +95,7 @@ func (a *app) logger(cfg *Config, prov *Provenance) (*slog.Logger, error) {
 func (a *app) storeOptions(url string) store.Options {
 	d := a.cfg.Database
 	return store.Options{URL: url, MaxConns: d.MaxConns, StatementTimeout: d.StatementTimeout.Duration,
-		LockTimeout: d.LockTimeout.Duration, ReadTimeout: d.ReadTimeout.Duration}
+		LockTimeout: d.LockTimeout.Duration, ReadTimeout: d.ReadTimeout.Duration, SessionSilence: a.cfg.Session.Silence.Duration}
 }
 
 // databaseURL returns the configured database, or that of the private cluster,
@@ -178,7 +179,7 @@ func (a *app) leases() *jobs.Leases {
 	if err != nil {
 		host = "unknown-host"
 	}
-	return &jobs.Leases{Store: a.store, Holder: fmt.Sprintf("%s:%d", host, os.Getpid()), Takeover: func(groupID string) {
+	return &jobs.Leases{Store: a.store, Holder: fmt.Sprintf("%s:%d", host, os.Getpid()), Queue: a.turns, Takeover: func(groupID string) {
 		a.log.Warn("took over from a holder that is gone", "group_id", groupID)
 		a.metrics.Takeover()
 	}}

@@ -11,71 +11,108 @@ import (
 	"reverie/impression"
 	"reverie/llm"
 	"reverie/prompts"
+	"reverie/session"
 )
 
-// pipelines are what works on a group: evolve, and what follows it.
+// pipelines are what works on groups. Those of jobs that were not asked for are nil.
 type pipelines struct {
+	prompts    *prompts.Set
 	evolve     *evolve.Pipeline
-	impression *impression.Pipeline
+	impression *impression.Pipeline // follows evolve
+	session    *session.Pipeline
 }
 
-// checkModels refuses models that lack a setting, before a database is started for
-// nothing.
-func (c *Config) checkModels() error {
-	uses := []string{useEvolve, useObserve}
-	if c.Decide.Enabled {
+// uses are what a job, and what follows it, ask models for.
+func (c *Config) uses(job reverie.Job) []string {
+	var uses []string
+	switch job {
+	case reverie.JobEvolve:
+		uses = []string{useEvolve, useObserve}
+	case reverie.JobExtract:
+		uses = []string{useExtract, useFold}
+	}
+	if c.Decide.Enabled && len(uses) > 0 {
 		uses = append(uses, useCompare)
 	}
-	for _, use := range uses {
-		if _, err := c.generation(use); err != nil {
-			return err
+	return uses
+}
+
+// checkModels refuses models that lack a setting which one of the jobs needs, before
+// a database is started for nothing.
+func (c *Config) checkModels(wanted ...reverie.Job) error {
+	for _, job := range wanted {
+		for _, use := range c.uses(job) {
+			if _, err := c.generation(use); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// worker opens what work on groups needs, the database last.
-func (a *app) worker(ctx context.Context) (pipelines, error) {
+// worker opens what a job needs, the database last.
+func (a *app) worker(ctx context.Context, wanted reverie.Job) (pipelines, error) {
 	if err := a.settings(); err != nil {
 		return pipelines{}, err
 	}
-	if err := a.cfg.checkModels(); err != nil {
+	if err := a.cfg.checkModels(wanted); err != nil {
 		return pipelines{}, err
 	}
 	if err := a.open(ctx); err != nil {
 		return pipelines{}, err
 	}
-	p, err := a.pipelines()
+	p, err := a.pipelines(wanted)
 	if err != nil {
 		return pipelines{}, err
 	}
-	return p.with(a.remotePrompts(ctx, p.evolve.Prompts)), nil
+	return p.with(a.remotePrompts(ctx, p.prompts)), nil
 }
 
-// pipelines wires the jobs, with the prompts of this machine.
-func (a *app) pipelines() (pipelines, error) {
-	set, err := prompts.Open(a.cfg.Prompts.Dir)
-	if err != nil {
+// pipelines wires jobs, with the prompts of this machine.
+func (a *app) pipelines(wanted ...reverie.Job) (p pipelines, err error) {
+	if p.prompts, err = prompts.Open(a.cfg.Prompts.Dir); err != nil {
 		return pipelines{}, err
 	}
-	e, err := a.evolution(set)
-	if err != nil {
-		return pipelines{}, err
+	if slices.Contains(wanted, reverie.JobEvolve) {
+		if p.evolve, err = a.evolution(p.prompts); err != nil {
+			return pipelines{}, err
+		}
+		if p.impression, err = a.impressions(p.prompts); err != nil {
+			return pipelines{}, err
+		}
 	}
-	i, err := a.impressions(set)
-	return pipelines{e, i}, err
+	if slices.Contains(wanted, reverie.JobExtract) {
+		if p.session, err = a.extraction(p.prompts); err != nil {
+			return pipelines{}, err
+		}
+	}
+	return p, nil
 }
 
 // with is the same pipelines with other prompts.
 func (p pipelines) with(set *prompts.Set) pipelines {
-	e, i := *p.evolve, *p.impression
-	e.Prompts, i.Prompts = set, set
-	if l, ok := e.Decider.(*decide.Layer); ok {
+	p.prompts = set
+	if p.evolve != nil {
+		e, i := *p.evolve, *p.impression
+		e.Prompts, i.Prompts, e.Decider = set, set, deciderWith(e.Decider, set)
+		p.evolve, p.impression = &e, &i
+	}
+	if p.session != nil {
+		s := *p.session
+		s.Prompts, s.Decider = set, deciderWith(s.Decider, set)
+		p.session = &s
+	}
+	return p
+}
+
+// deciderWith is the same decider with other prompts.
+func deciderWith(d evolve.Decider, set *prompts.Set) evolve.Decider {
+	if l, ok := d.(*decide.Layer); ok {
 		layer := *l
 		layer.Prompts = set
-		e.Decider = &layer
+		return &layer
 	}
-	return pipelines{&e, &i}
+	return d
 }
 
 // evolution wires evolve.
@@ -85,43 +122,61 @@ func (a *app) evolution(set *prompts.Set) (*evolve.Pipeline, error) {
 		return nil, err
 	}
 	a.warnUnpriced(model, settings)
+	v, err := a.vectors()
+	if err != nil {
+		return nil, err
+	}
 	e := a.cfg.Evolve
 	p := &evolve.Pipeline{
-		Store: a.store, Model: model, Prompts: set, Decider: decide.Plain{}, CompareShown: a.cfg.Decide.CompareShown,
+		Store: a.store, Model: model, Prompts: set, CompareShown: a.cfg.Decide.CompareShown,
 		Impressions: a.cfg.Impression.Enabled, Now: a.now, Log: a.log, Phase: a.phase(reverie.JobEvolve, a.now),
 		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
 			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
 			StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},
 	}
-	embed, es, err := a.embeddings()
-	switch {
-	case err == nil:
-		p.Embeddings, p.EmbeddingsOptional = embed, !es.Explicit
-	case !errors.Is(err, errNoEmbeddings):
-		return nil, err
+	if v.model != nil {
+		p.Embeddings, p.EmbeddingsOptional = v.model, v.optional
 	}
-	if !a.cfg.Decide.Enabled {
-		return p, nil
-	}
-	layer, err := a.decider(set)
-	if err == nil && p.Embeddings != nil {
-		layer.Embeddings, layer.EmbeddingsOptional, layer.Calibration = embed, p.EmbeddingsOptional, a.calibration(es)
-	}
-	p.Decider = layer
+	p.Decider, err = a.decider(set, v)
 	return p, err
 }
 
-// decider wires the comparison of facts, as yet without vectors.
-func (a *app) decider(set *prompts.Set) (*decide.Layer, error) {
+// vectors is what statements are turned into vectors with.
+type vectors struct {
+	model       *llm.Embeddings // nil: none is configured
+	optional    bool            // nobody has named it: one that fails is a warning
+	calibration func() reverie.Calibration
+}
+
+func (a *app) vectors() (vectors, error) {
+	embed, es, err := a.embeddings()
+	switch {
+	case errors.Is(err, errNoEmbeddings):
+		return vectors{}, nil
+	case err != nil:
+		return vectors{}, err
+	}
+	return vectors{embed, !es.Explicit, func() reverie.Calibration { return a.calibration(es) }}, nil
+}
+
+// decider wires what becomes of new facts: a comparison, or the exact text alone.
+func (a *app) decider(set *prompts.Set, v vectors) (evolve.Decider, error) {
+	if !a.cfg.Decide.Enabled {
+		return decide.Plain{}, nil
+	}
 	model, settings, err := a.model(useCompare)
 	if err != nil {
 		return nil, err
 	}
 	a.warnUnpriced(model, settings)
 	d := a.cfg.Decide
-	return &decide.Layer{Store: a.store, Model: model, Prompts: set, Journal: a.store, Log: a.log,
+	layer := &decide.Layer{Store: a.store, Model: model, Prompts: set, Journal: a.store, Log: a.log,
 		Options: decide.Options{TopK: d.CandidateTopK, MinScore: d.CandidateMinScore, Fallback: decide.Fallback(d.FallbackMode),
-			MaxCalls: d.MaxCalls, MaxOutputTokens: settings.MaxOutputTokens}}, nil
+			MaxCalls: d.MaxCalls, MaxOutputTokens: settings.MaxOutputTokens}}
+	if v.model != nil {
+		layer.Embeddings, layer.EmbeddingsOptional, layer.Calibration = v.model, v.optional, v.calibration()
+	}
+	return layer, nil
 }
 
 // warnUnpriced tells, once for each model, that no budget in USD bounds its calls.
@@ -148,4 +203,42 @@ func (a *app) impressions(set *prompts.Set) (*impression.Pipeline, error) {
 		Phase: a.phase(reverie.JobImpression, a.now),
 		Limits: impression.Limits{MaxMessages: i.MaxMessages, MaxSubjects: i.MaxSubjects, MaxInputTokens: i.MaxInputTokens,
 			MaxOutputTokens: settings.MaxOutputTokens, MinConfidence: i.MinConfidence, MinEvidence: i.MinEvidence, ExpireAfter: i.ExpireAfter.Duration}}, nil
+}
+
+// extraction wires the extraction of sessions.
+func (a *app) extraction(set *prompts.Set) (*session.Pipeline, error) {
+	model, settings, err := a.model(useExtract)
+	if err != nil {
+		return nil, err
+	}
+	a.warnUnpriced(model, settings)
+	summarizer, folding, err := a.model(useFold)
+	if err != nil {
+		return nil, err
+	}
+	a.warnUnpriced(summarizer, folding)
+	v, err := a.vectors()
+	if err != nil {
+		return nil, err
+	}
+	c, e := a.cfg.Session, a.cfg.Evolve
+	p := &session.Pipeline{
+		Store: a.store, Model: model, Summarizer: summarizer, Prompts: set, Journal: a.store, Rule: a.sessionRule(), Silence: c.Silence.Duration,
+		Now: a.now, Log: a.log, Phase: a.phase(reverie.JobExtract, a.now),
+		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: c.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
+			MaxSummaryTokens: folding.MaxOutputTokens, MaxFacts: c.MaxFacts, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
+			MaxShown: reverie.MaxShown, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin},
+	}
+	if v.model != nil {
+		p.Embeddings, p.EmbeddingsOptional = v.model, v.optional
+	}
+	p.Decider, err = a.decider(set, v)
+	return p, err
+}
+
+// sessionRule says when a session is due, as configured.
+func (a *app) sessionRule() reverie.SessionRule {
+	c, s := a.cfg.Session, a.cfg.ShortTerm
+	return reverie.SessionRule{Tokens: c.Tokens, ToolCalls: c.ToolCalls, Turns: c.Turns, Idle: c.Idle.Duration,
+		KeepTurns: s.MaxItems, FoldTurns: s.CompressionThreshold, FoldTokens: s.TriggerTokens, ShortTermTTL: s.ExpireAfter.Duration}
 }

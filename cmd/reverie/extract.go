@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/jobs"
+	"reverie/llm"
+	"reverie/session"
+)
+
+func newExtract(a *app) *cobra.Command {
+	var f selection
+	cmd := &cobra.Command{
+		Use:   "extract --session S | --due | --all",
+		Short: "Read what sessions have gathered: lasting facts, a summary, short-term memory",
+		Long: `Extract reads the turns of a session that it has not read yet, asks the model for
+lasting facts and for a summary of the session, checks the answer, and keeps both as
+memories of kind session. Where more turns stand word for word than [short_term]
+allows, the older ones are folded into the session's rolling summary.
+
+--session S  one session: all its turns, due or not. Ids of sessions are unique only
+             within a group: --group G says which is meant where several have it
+--due        every session that is due: as many tokens, tool calls or turns since
+             the last time as [session] says, or turns to fold. A second call does
+             nothing. This is what a CronJob runs
+--all        every session that has gathered anything
+
+--group G narrows --due and --all down to one group. A turn is what users say, up to
+the next word of an assistant; the question that nobody has answered yet stays for
+the next time. Each turn is read once. Evolve reads the same messages, independently.
+
+Shards, budgets, failures and signals are as with evolve; a group is parked for this
+job alone, and a session that fails stops no other.
+
+--dry-run asks the model and prints what would be done with the first [session]
+max_messages; it writes nothing but the calls it made and cached embeddings.
+
+` + exitHelp,
+		Example: `  reverie extract --session s1 --group g1
+  reverie extract --due                # every few minutes, from cron
+  reverie extract --due --shard 0/4    # of 4 workers, the first`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.checkSessions(cmd); err != nil {
+				return usageError(err)
+			}
+			return a.extract(cmd.Context(), f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.session, "session", "", "the session to extract")
+	fl.StringVar(&f.group, "group", "", "the group of the session; with --due and --all: only this one")
+	fl.BoolVar(&f.due, "due", false, "every session that is due")
+	fl.BoolVar(&f.all, "all", false, "every session that has gathered anything")
+	fl.StringVar(&f.shard, "shard", "", "only this part of the groups: 0/4 is the first of four")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "plan, and write nothing")
+	fl.BoolVar(&f.json, "json", false, "print JSON; with --due and --all a line for each run, then a summary")
+	return cmd
+}
+
+// checkSessions refuses flags that contradict each other, of a command that works on
+// sessions.
+func (f selection) checkSessions(cmd *cobra.Command) error {
+	chosen := 0
+	for _, c := range []bool{f.session != "", f.due, f.all} {
+		if c {
+			chosen++
+		}
+	}
+	switch {
+	case chosen != 1:
+		return fmt.Errorf("one of --session S, --due or --all is needed\nsee '%s --help'", cmd.CommandPath())
+	case f.session != "" && f.shard != "":
+		return errors.New("--shard is a part of all groups; it goes with --due or --all")
+	}
+	if err := errors.Join(needsValue(cmd, "group"), needsValue(cmd, "shard")); err != nil {
+		return err
+	}
+	_, err := parseShard(f.shard)
+	return err
+}
+
+func (a *app) extract(ctx context.Context, f selection) error {
+	all, err := a.worker(ctx, reverie.JobExtract)
+	if err != nil {
+		return err
+	}
+	p := all.session
+	ctx = llm.WithBudget(ctx, a.budget(a.dayBudget()))
+	if f.session != "" {
+		s, err := a.findSession(ctx, f.group, f.session)
+		if err != nil {
+			return err
+		}
+		return invalidIsUsage(a.extractOne(ctx, p, s.GroupID, f))
+	}
+	if err := a.knownGroup(ctx, f.group); err != nil {
+		return err
+	}
+	if f.dryRun {
+		due := a.sessions(f)
+		return a.dryRuns(ctx, due, reverie.JobExtract, dueSessions(due), f, f.noSessions(), func(g reverie.Group, one selection) error {
+			return a.extractOne(ctx, p, g.ID, one)
+		})
+	}
+	return a.extractMany(ctx, p, f)
+}
+
+// extractMany works on every session that is meant.
+func (a *app) extractMany(ctx context.Context, p *session.Pipeline, f selection) error {
+	shard, err := parseShard(f.shard)
+	if err != nil {
+		return usageError(err)
+	}
+	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
+	defer end()
+	out, due := show{a, reverie.JobExtract, f.json}, a.sessions(f)
+	batch := &fanOut{app: a, job: extractJob(p, f.due), groups: due, plan: dueSessions(due), shard: shard, group: f.group, ignoreRetry: f.all,
+		show: out.window, showGroup: out.group}
+	summary, err := batch.run(work, ctx.Done())
+	return errors.Join(out.summary(summary, err, f.noSessions()), fanOutError(ctx, summary, err))
+}
+
+// noSessions is what to say where there was nothing to do.
+func (f selection) noSessions() string {
+	if f.due {
+		return "nothing is due: no session has gathered enough"
+	}
+	return "nothing waits: all that sessions have gathered is extracted"
+}
+
+// extractOne extracts one session and prints what came of it, also when it failed.
+func (a *app) extractOne(ctx context.Context, p *session.Pipeline, groupID string, f selection) error {
+	req := session.Request{GroupID: groupID, SessionID: f.session, Due: f.due, DryRun: f.dryRun}
+	stop := func() {}
+	if !f.json {
+		stop = a.watchExtracting(p)
+		defer stop()
+	}
+	var res session.Result
+	var err error
+	began := time.Now()
+	if f.dryRun {
+		res, err = a.extractSession(ctx, p, nil, req)
+	} else {
+		err = a.leases().With(ctx, groupID, func(ctx context.Context, held *jobs.Held) error {
+			res, err = a.extractSession(ctx, p, held, req)
+			return err
+		})
+		err = errors.Join(err, a.noteEnd(ctx, reverie.JobExtract, groupID, res.NoNew, err))
+	}
+	stop()
+	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || res.GroupID == "" {
+		res = session.Result{GroupID: groupID, SessionID: f.session, Err: err} // what this process began is another's to report
+	}
+	if f.json {
+		write := printJSON
+		if f.due || f.all {
+			write = printJSONLine
+		}
+		return errors.Join(err, write(a.stdout, extractReply(res)))
+	}
+	if err == nil || res.RunID != "" {
+		a.printExtraction(res, time.Since(began))
+	}
+	return err
+}
+
+// extractSession extracts one session under the eyes of whoever watches; hold is nil
+// for a dry run.
+func (a *app) extractSession(ctx context.Context, p *session.Pipeline, hold session.Hold, req session.Request) (res session.Result, err error) {
+	_, err = a.watched(ctx, reverie.JobExtract, req.GroupID, reverie.Window{SessionID: req.SessionID}, func(ctx context.Context) (ended, error) {
+		res, err = p.Run(ctx, hold, req)
+		return endOfExtraction(res), err
+	})
+	return res, err
+}
