@@ -77,34 +77,59 @@ func (s *Searcher) vector(ctx context.Context, q Query) ([]float32, error) {
 // near returns the memories nearest to a vector. Unseen says why some that the
 // current model has not seen could not be embedded, within the context of embedding,
 // and are not among them.
+//
+// Almost always the model has seen them all. So both questions are asked at once,
+// and the search once more where it has not.
 func (s *Searcher) near(ctx, embedding context.Context, q Query, vector []float32) (hits []reverie.Hit, unseen, err error) {
-	unseen = s.heal(embedding, q.GroupID)
-	hits, err = s.Store.Search(ctx, reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector,
+	var missing []reverie.Memory
+	asked := make(chan error, 1)
+	go func() {
+		var err error
+		missing, err = s.Store.MissingEmbeddings(ctx, q.GroupID, s.Embeddings.Key(), healBatch)
+		asked <- err
+	}()
+	hits, err = s.nearest(ctx, q, vector)
+	if askErr := <-asked; err == nil {
+		err = askErr
+	}
+	if err != nil || len(missing) == 0 {
+		return hits, nil, err
+	}
+	unseen = s.heal(embedding, q.GroupID, missing)
+	hits, err = s.nearest(ctx, q, vector)
+	return hits, unseen, err
+}
+
+// nearest returns the memories nearest to a vector, of those that the current model
+// has seen.
+func (s *Searcher) nearest(ctx context.Context, q Query, vector []float32) ([]reverie.Hit, error) {
+	hits, err := s.Store.Search(ctx, reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector,
 		Model: s.Embeddings.Key(), MinCosine: s.Calibration.Cosine(q.Threshold), Limit: q.Limit})
 	if err != nil {
-		return nil, unseen, fmt.Errorf("search group %q: %w", q.GroupID, err)
+		return nil, fmt.Errorf("search group %q: %w", q.GroupID, err)
 	}
 	for i := range hits {
 		hits[i].Score = s.Calibration.Score(hits[i].Score)
 	}
-	return hits, unseen, nil
+	return hits, nil
 }
 
-// heal embeds what the current model has not seen: all of it, batch by batch, or
-// a search would miss what is not embedded yet.
-func (s *Searcher) heal(ctx context.Context, groupID string) error {
-	for {
-		missing, err := s.Store.MissingEmbeddings(ctx, groupID, s.Embeddings.Key(), healBatch)
-		if err != nil || len(missing) == 0 {
-			return err
-		}
+// heal embeds what the current model has not seen: what is missing, and all that
+// is after it, batch by batch, or a search would miss what is not embedded yet.
+func (s *Searcher) heal(ctx context.Context, groupID string, missing []reverie.Memory) error {
+	for len(missing) > 0 {
 		if err := s.embed(ctx, groupID, missing); err != nil {
 			return err
 		}
 		if len(missing) < healBatch {
 			return nil
 		}
+		var err error
+		if missing, err = s.Store.MissingEmbeddings(ctx, groupID, s.Embeddings.Key(), healBatch); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // embed gives memories their vectors.

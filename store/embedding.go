@@ -15,6 +15,9 @@ const (
 	cachedQuery = `select content_hash, vector_send(embedding) as embedding from embedding_cache
 		where group_id = $1 and model = $2 and content_hash = any ($3::text[])`
 
+	missingQuery = `select ` + memoryColumns + ` from memories
+		where group_id = $1 and status = 'active' and embedding_model <> $2 order by updated_at, memory_id limit nullif($3::int, 0)`
+
 	cacheQuery = `insert into embedding_cache (group_id, model, content_hash, embedding, created_at)
 		select $1, $2, u.hash, u.embedding, $3::timestamptz from unnest($4::text[], $5::vector[]) as u (hash, embedding)
 		on conflict (group_id, model, content_hash) do nothing`
@@ -28,10 +31,9 @@ const (
 // (name@dims), oldest first, at most limit (0: all).
 func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, limit int) ([]reverie.Memory, error) {
 	var rows []memoryRow
-	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of group %q to embed", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of group %q to embed", groupID), readOnly: true, prepare: []string{missingQuery}, do: func(ctx context.Context, t *tx) error {
 		rows = nil
-		return t.list(ctx, &rows, `select `+memoryColumns+` from memories
-			where group_id = $1 and status = 'active' and embedding_model <> $2 order by updated_at, memory_id limit nullif($3::int, 0)`, groupID, model, limit)
+		return t.list(ctx, &rows, missingQuery, groupID, model, limit)
 	}})
 	return memories(rows), err
 }
