@@ -3,6 +3,7 @@ package evolve
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"reverie"
@@ -53,11 +54,15 @@ func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row 
 
 // approve applies one held plan.
 func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPlan) error {
-	state, err := r.Store.Gather(ctx, reverie.GatherQuery{GroupID: r.req.GroupID, Kind: reverie.KindGroup, Until: r.now, Limit: 1})
+	kind, room := reverie.KindGroup, r.Limits.MaxActive
+	if r.row.Job == reverie.JobExtract {
+		kind, room = reverie.KindSession, math.MaxInt // of sessions a group may remember any number of facts
+	}
+	state, err := r.Store.Gather(ctx, reverie.GatherQuery{GroupID: r.req.GroupID, Kind: kind, Until: r.now, Limit: 1})
 	if err != nil {
 		return fmt.Errorf("gather group %q: %w", r.req.GroupID, err)
 	}
-	steps, refused := recheck(state.Heads, held, r.Limits.MaxActive)
+	steps, refused := recheck(state.Heads, held, room)
 	if err := r.embed(ctx, steps); err != nil {
 		return err
 	}
