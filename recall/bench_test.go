@@ -26,7 +26,7 @@ import (
 const benchDims = 1536
 
 // hashed embeds each text as a random direction of its own, and counts the texts.
-type hashed struct{ texts int }
+type hashed struct{ dims, texts int }
 
 func (h *hashed) Embed(_ context.Context, texts []string) ([][]float32, llm.Usage, error) {
 	h.texts += len(texts)
@@ -35,7 +35,7 @@ func (h *hashed) Embed(_ context.Context, texts []string) ([][]float32, llm.Usag
 		sum := fnv.New64a()
 		_, _ = sum.Write([]byte(text))
 		r := rand.New(rand.NewPCG(sum.Sum64(), 1))
-		vectors[i] = make([]float32, benchDims)
+		vectors[i] = make([]float32, h.dims)
 		for j := range vectors[i] {
 			vectors[i][j] = float32(r.NormFloat64())
 		}
@@ -55,7 +55,7 @@ type fullHouse struct {
 
 func newFullHouse(b *testing.B, memories int) *fullHouse {
 	b.Helper()
-	sc := &fullHouse{Store: storetest.Open(b, store.Options{}), embedder: &hashed{}}
+	sc := &fullHouse{Store: storetest.Open(b, store.Options{}), embedder: &hashed{dims: benchDims}}
 	u, err := url.Parse(storetest.URL(b))
 	if err != nil {
 		b.Fatal(err)
@@ -109,7 +109,7 @@ func BenchmarkRecall(b *testing.B) {
 }
 
 func (sc *fullHouse) search(b *testing.B) {
-	probe, _, _ := (&hashed{}).Embed(b.Context(), []string{"probe"})
+	probe, _, _ := (&hashed{dims: benchDims}).Embed(b.Context(), []string{"probe"})
 	plain := prepare(b, sc.raw, rawSearch)
 	var ours, theirs storetest.Laps
 	for i := 0; b.Loop(); i++ {

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/llm"
+	"reverie/recall"
+)
+
+func newFeedback(a *app) *cobra.Command {
+	var req recall.FeedbackRequest
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "feedback --session S --response TEXT",
+		Short: "Report a bot's answer: memories that it used rise, the others fade",
+		Long: `Feedback decides which of the memories that reverie context has offered were used
+by the answer, and moves their weights: by [feedback] weight_referenced (0.1) where
+it used them, by weight_ignored (-0.02) where it did not. It judges the newest
+context of the session that offered any memories, or the one that --usage names
+(usage_id in the JSON of reverie context). Each context counts once: what is
+reported again moves nothing.
+
+A session id belongs to one group; where several groups have a session of that
+name, --group says which is meant.`,
+		Example: `  reverie feedback --session s1 --response "Lin is allergic to peanuts, so no satay."
+  answer | reverie feedback --group g1 --session s1 --response - --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			if req.SessionID == "" && req.UsageID == "" {
+				return usageError(fmt.Errorf("--session or --usage is needed, to say what was answered"))
+			}
+			if req.Response == "-" {
+				text, err := io.ReadAll(io.LimitReader(&patientReader{ctx: ctx, from: a.stdin}, reverie.MaxMessageTextLength))
+				if err != nil {
+					return fmt.Errorf("read the answer from standard input: %w", err)
+				}
+				req.Response = string(text)
+			}
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			reply, err := a.report(ctx, req)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, reply)
+			}
+			return a.printFeedback(reply)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&req.GroupID, "group", "", "look in this group only")
+	f.StringVar(&req.SessionID, "session", "", "session id")
+	f.StringVar(&req.UsageID, "usage", "", "the context that was answered, instead of the session's newest")
+	f.StringVar(&req.Response, "response", "", "the answer, - reads it from standard input (required)")
+	f.BoolVar(&asJSON, "json", false, "print as JSON")
+	required(cmd, "response")
+	return cmd
+}
+
+// report finds the group of a request where none is named, and reports its answer.
+func (a *app) report(ctx context.Context, req recall.FeedbackRequest) (reverie.FeedbackReply, error) {
+	if req.GroupID == "" {
+		rows, err := a.store.Offered(ctx, reverie.UsageQuery{SessionID: req.SessionID, UsageID: req.UsageID})
+		if err != nil {
+			return reverie.FeedbackReply{}, err
+		}
+		if len(rows) > 0 {
+			req.GroupID = rows[0].GroupID
+		}
+	} else if _, err := a.store.Group(ctx, req.GroupID); err != nil {
+		return reverie.FeedbackReply{}, unknownGroup(err)
+	}
+	feedback, err := a.feedback(ctx, req.GroupID)
+	if err != nil {
+		return reverie.FeedbackReply{}, err
+	}
+	return feedback.Report(llm.WithBudget(ctx, a.budget(a.dayBudget())), req)
+}
+
+func (a *app) printFeedback(reply reverie.FeedbackReply) error {
+	for _, w := range reply.Warnings {
+		fmt.Fprintln(a.stderr, "warning:", visible(w))
+	}
+	if reply.Offered == 0 {
+		_, err := fmt.Fprintln(a.stdout, reply.Message+"; reverie context offers them")
+		return err
+	}
+	var t table
+	t.row("USED", "SCORE", "WEIGHT", "STATEMENT")
+	for _, m := range reply.Memories {
+		used := "no"
+		if m.WasReferenced {
+			used = "yes"
+		}
+		t.row(used, fmt.Sprintf("%.2f", m.ReferenceScore), fmt.Sprintf("%.2f", m.Weight), visible(m.Statement))
+	}
+	if err := t.write(a.stdout, a.style()); err != nil {
+		return err
+	}
+	if reply.Known {
+		_, err := fmt.Fprintln(a.stdout, "it was reported before: nothing has moved")
+		return err
+	}
+	_, err := fmt.Fprintf(a.stdout, "%d of %s used\n", reply.Referenced, plural(reply.Offered, "memory"))
+	return err
+}
