@@ -15,6 +15,12 @@ import (
 // terminalOutput runs f with a terminal and returns all that appeared on it.
 func terminalOutput(t *testing.T, f func(tty *os.File)) string {
 	t.Helper()
+	return terminalTyped(t, "", f)
+}
+
+// terminalTyped is terminalOutput where somebody has typed something.
+func terminalTyped(t *testing.T, typed string, f func(tty *os.File)) string {
+	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Skipf("no terminals on this machine: %v", err)
@@ -30,6 +36,9 @@ func terminalOutput(t *testing.T, f func(tty *os.File)) string {
 	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Skipf("no terminals on this machine: %v", err)
+	}
+	if _, err := io.WriteString(screen, typed); err != nil {
+		t.Fatal(err)
 	}
 	shown := make(chan string)
 	go func() {

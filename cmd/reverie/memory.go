@@ -13,9 +13,10 @@ import (
 
 func newMemory(a *app) *cobra.Command {
 	return group("memory", "Look at memories, and change them by hand",
-		newMemoryList(a), newMemorySearch(a), newMemoryHistory(a), newMemoryWhy(a), newMemoryChanges(a),
+		newMemoryList(a), newMemorySearch(a), newMemoryHistory(a), newMemoryWhy(a), newMemoryChanges(a), newMemoryStats(a),
 		newMemoryEdit(a, reverie.ActionDelete), newMemoryEdit(a, reverie.ActionRestore),
-		newMemoryEdit(a, reverie.ActionStrength), newMemoryEdit(a, reverie.ActionWeight))
+		newMemoryEdit(a, reverie.ActionStrength), newMemoryEdit(a, reverie.ActionWeight),
+		newMemoryClean(a), newMemoryExport(a), newMemoryImport(a))
 }
 
 func newMemoryList(a *app) *cobra.Command {

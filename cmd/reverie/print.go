@@ -150,12 +150,12 @@ func visibleLines(err error) string {
 // stamp is an instant as tables show it: UTC, to the minute.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
-// plural counts things: 1 message, 2 messages.
+// plural counts things: 1 message, 2 messages, 3 memories, 4 days.
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
-	if strings.HasSuffix(thing, "y") {
+	if strings.HasSuffix(thing, "y") && !strings.HasSuffix(thing, "ay") {
 		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(thing, "y"))
 	}
 	return fmt.Sprintf("%d %ss", n, thing)

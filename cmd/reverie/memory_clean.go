@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+)
+
+func newMemoryClean(a *app) *cobra.Command {
+	var q reverie.CleanQuery
+	var kind, reason string
+	var unused time.Duration
+	var yes, dryRun, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "clean --group G --below 0.3 | --kind K | --session S | --tag T | --unused-for 720h",
+		Short: "Delete what is weak, unused, of a session or of a kind",
+		Long: `Delete the active memories of a group that all given filters select. They are
+shown first; on a terminal you are asked, elsewhere --yes is needed. Core memories
+(weight 1.5 or more) stay, unless --core takes them too.
+
+Deleting deprecates: the history stays, each deletion is in the change log with the
+reason, and 'memory restore' brings a memory back.`,
+		Example: `  reverie memory clean --group g1 --below 0.3 --dry-run
+  reverie memory clean --group g1 --unused-for 720h --kind session --yes`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			var err error
+			if q.Kind, err = memoryKind(kind); err != nil {
+				return err
+			}
+			if unused < 0 || !(q.Below >= 0 && q.Below <= reverie.MaxWeight) {
+				return usageError(fmt.Errorf("--below %g --unused-for %s: below is 0 to %g, a duration more than 0", q.Below, unused, reverie.MaxWeight))
+			}
+			if unused > 0 {
+				q.UnusedSince = a.now().Add(-unused)
+			}
+			if q.Empty() {
+				return usageError(errors.New("at least one of --below, --kind, --session, --tag and --unused-for is needed"))
+			}
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			list, err := a.store.CleanList(ctx, q)
+			if err != nil {
+				return unknownGroup(err)
+			}
+			ask := len(list) > 0 && !dryRun && !yes
+			if ask && (asJSON || !a.canAsk()) {
+				return usageError(fmt.Errorf("%s would be deleted: say --yes to do it, or --dry-run to see them", plural(len(list), "memory")))
+			}
+			if !asJSON && len(list) > 0 && (ask || dryRun) {
+				if err := a.printMemories(list, len(list), reverie.MemoryQuery{GroupID: q.GroupID}); err != nil {
+					return err
+				}
+			}
+			if ask {
+				if yes, err = a.confirm(ctx, fmt.Sprintf("delete %s of %s?", plural(len(list), "memory"), visible(q.GroupID))); err != nil || !yes {
+					return errors.Join(err, a.say("nothing is deleted\n"))
+				}
+			}
+			if !dryRun {
+				if list, err = a.clean(ctx, q, list, reverie.CleanReason(reason)); err != nil {
+					return err
+				}
+			}
+			return a.printCleaned(q.GroupID, list, dryRun, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&q.GroupID, "group", "", "group id (required)")
+	f.Float64Var(&q.Below, "below", 0, "whose strength or weight is below this")
+	f.StringVar(&kind, "kind", "", "group, session, dream or team")
+	f.StringVar(&q.SessionID, "session", "", "of this session")
+	f.StringVar(&q.Tag, "tag", "", "with this tag")
+	f.DurationVar(&unused, "unused-for", 0, "neither supported nor used by an answer for so long, such as 720h")
+	f.BoolVar(&q.Core, "core", false, "core memories too")
+	f.StringVar(&reason, "reason", "cleaned", "why; kept in the change log")
+	f.BoolVar(&yes, "yes", false, "delete without asking")
+	f.BoolVar(&dryRun, "dry-run", false, "show what would be deleted")
+	f.BoolVar(&asJSON, "json", false, "print as JSON")
+	required(cmd, "group")
+	return cmd
+}
+
+// cleanBatch is how many memories are deleted in one transaction.
+const cleanBatch = 500
+
+// clean deletes the listed memories, and returns those that it has: what moved in
+// between stays.
+func (a *app) clean(ctx context.Context, q reverie.CleanQuery, list []reverie.Memory, reason string) ([]reverie.Memory, error) {
+	var gone []reverie.Memory
+	for len(list) > 0 {
+		n := min(len(list), cleanBatch)
+		ids := make([]string, n)
+		for i, m := range list[:n] {
+			ids[i] = m.ID
+		}
+		list = list[n:]
+		done, err := a.store.Clean(ctx, q, ids, reason)
+		if err != nil {
+			return gone, fmt.Errorf("%s deleted before this; the same command goes on: %w", plural(len(gone), "memory"), err)
+		}
+		gone = append(gone, done...)
+	}
+	return gone, nil
+}
+
+func (a *app) printCleaned(groupID string, list []reverie.Memory, dryRun, asJSON bool) error {
+	if asJSON {
+		if list == nil {
+			list = []reverie.Memory{}
+		}
+		return printJSON(a.stdout, struct {
+			Success  bool             `json:"success"`
+			GroupID  string           `json:"group_id"`
+			DryRun   bool             `json:"dry_run,omitempty"`
+			Deleted  int              `json:"deleted"`
+			Memories []reverie.Memory `json:"memories"` // as they were
+		}{true, groupID, dryRun, len(list), list})
+	}
+	switch {
+	case len(list) == 0:
+		return a.say("%s: nothing to clean\n", visible(groupID))
+	case dryRun:
+		return a.say("%s: %s would be deleted\n", visible(groupID), plural(len(list), "memory"))
+	}
+	return a.say("%s: %s deleted; `reverie memory restore` brings one back\n", visible(groupID), plural(len(list), "memory"))
+}
+
+// say prints to standard output.
+func (a *app) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(a.stdout, format, args...)
+	return err
+}
+
+// canAsk tells whether somebody reads what is printed and can answer.
+func (a *app) canAsk() bool {
+	in, ok := a.stdin.(io.Writer) // a terminal is a file, which can be both
+	return ok && terminal(in) && terminal(a.stdout)
+}
+
+// confirm asks a question of yes or no. Anything but yes is no.
+func (a *app) confirm(ctx context.Context, question string) (bool, error) {
+	if err := a.say("%s [y/N] ", question); err != nil {
+		return false, err
+	}
+	answer, err := bufio.NewReader(&patientReader{ctx: ctx, from: a.stdin}).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/export"
+)
+
+func newMemoryExport(a *app) *cobra.Command {
+	var q reverie.ExportQuery
+	var name string
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "export --group G | --all",
+		Short: "Write memories with their whole history to a file",
+		Long: `Write all memories of a group, or of all groups, as JSON Lines: every version of
+every kind and status with its vector, evidence, the change log, decisions, the
+runs they came from, what waits for a person, and how often a memory was used.
+The last line has a checksum of all others. 'memory import' reads it.
+
+Messages, sessions, people and things are not in it; quotes of messages are. It is
+as private as the database. One snapshot is exported, in little memory, while work
+goes on; the same state gives the same lines, but for created_at in the first.`,
+		Example: `  reverie memory export --all -o memories.jsonl
+  reverie memory export --group g1 | gzip > g1.jsonl.gz`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			toFile := name != "" && name != "-"
+			switch {
+			case all == (q.GroupID != ""):
+				return usageError(errors.New("either --group or --all is needed"))
+			case asJSON && !toFile:
+				return usageError(errors.New("--json prints what was written to a file: name one with -o"))
+			}
+			ctx := cmd.Context()
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			var s export.Summary
+			write := func(w io.Writer) (err error) {
+				s, err = a.export(ctx, q, w)
+				return err
+			}
+			if !toFile {
+				if err := write(a.stdout); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintln(a.stderr, "exported "+recordCounts(s.Records))
+				return err
+			}
+			if err := writeWhole(name, write); err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, exportReply{Success: true, File: name, Summary: s})
+			}
+			_, err := fmt.Fprintf(a.stdout, "%s: exported %s\n", visible(name), recordCounts(s.Records))
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&q.GroupID, "group", "", "export this group")
+	f.BoolVar(&all, "all", false, "export all groups")
+	f.StringVarP(&name, "output", "o", "", "file to write (default standard output)")
+	f.BoolVar(&q.NoVectors, "no-vectors", false, "leave vectors out; a search makes them anew, for money")
+	f.BoolVar(&asJSON, "json", false, "print what was written to the file as JSON")
+	return cmd
+}
+
+// exportReply says what an export wrote.
+type exportReply struct {
+	Success bool   `json:"success"`
+	File    string `json:"file"`
+	export.Summary
+}
+
+// export writes an export to w.
+func (a *app) export(ctx context.Context, q reverie.ExportQuery, w io.Writer) (export.Summary, error) {
+	out := export.NewWriter(w, a.now(), !q.NoVectors)
+	if err := a.store.Export(ctx, q, out); err != nil {
+		if errors.Is(err, reverie.ErrNotFound) {
+			return export.Summary{}, unknownGroup(err)
+		}
+		return export.Summary{}, err
+	}
+	return out.End()
+}
+
+// writeWhole writes a file that is there whole or, where writing failed, not at
+// all; one that was there stays until then. Nobody else may read it.
+func writeWhole(name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return fmt.Errorf("make the file %s: %w", name, err)
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // renamed by then, or unfinished
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	if err := os.Rename(f.Name(), name); err != nil {
+		return fmt.Errorf("put %s in its place: %w", name, err)
+	}
+	return nil
+}
+
+// recordNames are what counts of records are called, in the order in which they
+// are said.
+var recordNames = []struct {
+	kind reverie.RecordType
+	name string
+}{
+	{reverie.RecordGroup, "group"}, {reverie.RecordMemory, "memory version"}, {reverie.RecordEvidence, "quote"},
+	{reverie.RecordChange, "change"}, {reverie.RecordDecision, "decision"}, {reverie.RecordRun, "run"}, {reverie.RecordHeld, "held plan"},
+}
+
+// recordCounts says how many records there are of what people know of.
+func recordCounts(counts map[reverie.RecordType]int) string {
+	var parts []string
+	for i, n := range recordNames {
+		if c := counts[n.kind]; c > 0 || i < 2 {
+			parts = append(parts, plural(c, n.name))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

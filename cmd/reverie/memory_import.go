@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/export"
+)
+
+func newMemoryImport(a *app) *cobra.Command {
+	var opts export.Options
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "import FILE|-",
+		Short: "Bring exported memories back, with their whole history",
+		Long: `Import what 'memory export' wrote, into this database. The file is read first
+and refused whole where it is cut off, changed or of a newer version; then it is
+compared with the database, and only then written, in batches. What is there
+already stays: the same import again changes nothing, and goes on with one that
+was stopped. A version that is there with other content stops the import before
+anything is written.
+
+Groups that are there keep their settings. Import is a restore: statements that
+would be refused today, such as those with links, come back with a warning;
+--strict refuses the file for them. Pause a group, or import before it is worked
+on: what a run is about to write may be what the file brings.`,
+		Example: `  reverie memory import memories.jsonl --dry-run
+  gunzip -c g1.jsonl.gz | reverie memory import -`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			file, err := a.seekable(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			const shown = 20
+			refused := 0
+			opts.OnRefused = func(groupID, memoryID string, err error) {
+				if refused++; refused <= shown {
+					fmt.Fprintf(a.stderr, "warning: memory %s of %s: %s\n", visible(memoryID), visible(groupID), visible(err.Error()))
+				}
+			}
+			res, err := export.Import(ctx, file, a.store, opts)
+			if refused > shown {
+				fmt.Fprintf(a.stderr, "warning: and %d more such statements\n", refused-shown)
+			}
+			if err != nil {
+				return fmt.Errorf("import %s: %w", args[0], err)
+			}
+			for _, k := range res.Kept[:min(len(res.Kept), shown)] {
+				fmt.Fprintln(a.stderr, "warning:", visible(k))
+			}
+			if more := len(res.Kept) - shown; more > 0 {
+				fmt.Fprintf(a.stderr, "warning: and so do %d more groups\n", more)
+			}
+			return a.printImport(args[0], res, opts.DryRun, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&opts.DryRun, "dry-run", false, "check and compare, and write nothing")
+	f.BoolVar(&opts.Strict, "strict", false, "refuse a file with statements that would be refused today")
+	f.BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// importReply says what an import did.
+type importReply struct {
+	Success  bool                                       `json:"success"`
+	DryRun   bool                                       `json:"dry_run,omitempty"`
+	SHA256   string                                     `json:"sha256"`
+	Records  map[reverie.RecordType]reverie.RecordCount `json:"records"`
+	Refused  int                                        `json:"refused_today"`
+	Warnings []string                                   `json:"warnings,omitempty"`
+}
+
+func (a *app) printImport(name string, res export.Result, dryRun, asJSON bool) error {
+	if asJSON {
+		return printJSON(a.stdout, importReply{Success: true, DryRun: dryRun, SHA256: res.SHA256, Records: res.Counts, Refused: res.Refused, Warnings: res.Kept})
+	}
+	fresh, known := map[reverie.RecordType]int{}, 0
+	news := 0
+	for kind, c := range res.Counts {
+		fresh[kind] = c.New
+		news += c.New
+		known += c.Known
+	}
+	did := "imported"
+	if dryRun {
+		did = "would import"
+	}
+	text := fmt.Sprintf("%s %s", did, recordCounts(fresh))
+	switch {
+	case news == 0:
+		text = "nothing to do: all of it is there already"
+	case known > 0:
+		text += fmt.Sprintf("; %s there already", plural(known, "record"))
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s: %s\n", visible(name), text)
+	return err
+}
+
+// seekable opens a file that is read several times. Standard input is copied to a
+// temporary one, which goes when it is closed.
+func (a *app) seekable(ctx context.Context, name string) (io.ReadSeekCloser, error) {
+	in, _, err := a.input(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if f, ok := in.(*os.File); ok && name != "-" {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return f, nil
+		}
+	}
+	defer in.Close()
+	f, err := os.CreateTemp("", "reverie-import-*")
+	if err != nil {
+		return nil, fmt.Errorf("make a temporary file for what is imported: %w", err)
+	}
+	spool := spooled{f}
+	if _, err := io.Copy(f, in); err != nil {
+		return nil, errors.Join(fmt.Errorf("copy %s to the temporary file %s: %w", name, f.Name(), err), spool.Close())
+	}
+	return spool, nil
+}
+
+// spooled is a temporary file that is removed when it is closed.
+type spooled struct{ *os.File }
+
+func (s spooled) Close() error { return errors.Join(s.File.Close(), os.Remove(s.Name())) }

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// bars are the heights of a sparkline, from the lowest that is more than nothing.
+var bars = []rune("▁▂▃▄▅▆▇█")
+
+// sparkline draws counts as one line, a character each, the highest of them full
+// height. Nothing is a dot, so that a little can be told from it.
+func sparkline(counts []int) string {
+	if len(counts) == 0 {
+		return ""
+	}
+	most := slices.Max(counts)
+	var b strings.Builder
+	for _, n := range counts {
+		if n <= 0 {
+			b.WriteRune('·')
+			continue
+		}
+		b.WriteRune(bars[(n*len(bars)-1)/most])
+	}
+	return b.String()
+}
+
+// series is counts as a sparkline on a terminal, else as plain numbers.
+func (a *app) series(counts []int) string {
+	if terminal(a.stdout) {
+		return sparkline(counts)
+	}
+	return strings.Trim(fmt.Sprint(counts), "[]")
+}

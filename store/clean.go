@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	cleanWhere = ` from memories m where group_id = $1 and status = 'active' and ($2 = '' or kind = $2) and ($3 = '' or session_id = $3)
+		and ($4 = '' or $4 = any (tags)) and ($5::float8 = 0 or least(strength, weight) < $5)
+		and ($6::timestamptz is null or last_supported_at < $6
+			and not exists (select 1 from memory_usage_log l where l.group_id = $1 and l.lineage_id = m.lineage_id
+				and l.was_referenced and l.judged_at >= $6)
+			and not exists (select 1 from memory_usage_totals u where u.group_id = $1 and u.lineage_id = m.lineage_id
+				and u.referenced > 0 and u.last_offered_at >= $6))
+		and ($7 or weight < $8::float8)`
+
+	cleanListQuery = `select ` + memoryColumns + cleanWhere + ` order by lineage_id`
+
+	// What has moved since the list was made stays.
+	cleanLockQuery = `select ` + memoryColumns + cleanWhere + ` and memory_id = any ($9::uuid[]) order by lineage_id for update`
+
+	cleanQuery = `update memories set status = 'deprecated', ended_at = $2::timestamptz
+		where group_id = $1 and memory_id = any ($3::uuid[]) and status = 'active'`
+)
+
+func cleanArgs(q reverie.CleanQuery) []any {
+	return []any{q.GroupID, string(q.Kind), q.SessionID, q.Tag, q.Below, orNull(q.UnusedSince), q.Core, reverie.CoreWeight}
+}
+
+// CleanList returns the active memories of a group that a query selects, in the
+// order in which they are deleted. One that selects by nothing is
+// reverie.ErrInvalid, a group that does not exist reverie.ErrNotFound.
+func (s *Store) CleanList(ctx context.Context, q reverie.CleanQuery) ([]reverie.Memory, error) {
+	what := fmt.Sprintf("list what to clean of group %q", q.GroupID)
+	if q.Empty() {
+		return nil, fmt.Errorf("%s: it must say what: all of a group's memories are not cleaned at once: %w", what, reverie.ErrInvalid)
+	}
+	var rows []memoryRow
+	err := s.run(ctx, work{what: what, readOnly: true, do: func(ctx context.Context, t *tx) error {
+		rows = nil
+		if _, err := getGroup(ctx, t, q.GroupID); err != nil {
+			return err
+		}
+		return t.list(ctx, &rows, cleanListQuery, cleanArgs(q)...)
+	}})
+	return memories(rows), err
+}
+
+// Clean deletes, in one transaction, those of the named memories that the query
+// still selects, each with a row in the change log, and returns them as they were.
+// It takes no lease: it locks the heads, in the order of their lineages.
+func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, reason string) ([]reverie.Memory, error) {
+	what := fmt.Sprintf("clean %d memories of group %q", len(ids), q.GroupID)
+	if q.Empty() {
+		return nil, fmt.Errorf("%s: it must say what: %w", what, reverie.ErrInvalid)
+	}
+	var rows []memoryRow
+	var xid string
+	err := s.run(ctx, work{
+		what: what,
+		do: func(ctx context.Context, t *tx) error {
+			rows = nil
+			if err := t.list(ctx, &rows, cleanLockQuery, append(cleanArgs(q), pq.StringArray(ids))...); err != nil || len(rows) == 0 {
+				return err
+			}
+			found := make(pq.StringArray, len(rows))
+			log := make([]reverie.Change, len(rows))
+			for i, r := range rows {
+				found[i] = r.ID
+				log[i] = reverie.Change{ID: reverie.NewID(), Action: reverie.ActionDelete, MemoryID: r.ID, OldID: &rows[i].ID,
+					OldStatement: r.Statement, Summary: reason, Version: r.Version}
+			}
+			if _, err := t.exec(ctx, cleanQuery, q.GroupID, s.now(), found); err != nil {
+				return err
+			}
+			if err := insertChanges(ctx, t, q.GroupID, nil, 0, s.now(), log); err != nil {
+				return err
+			}
+			return t.get(ctx, &xid, xidQuery)
+		},
+		committed: func(ctx context.Context, t *tx) (bool, error) {
+			if len(rows) == 0 {
+				return true, nil // there was nothing to commit
+			}
+			if _, err := t.exec(ctx, `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[]) order by lineage_id for update`,
+				q.GroupID, pq.StringArray(ids)); err != nil {
+				return false, err
+			}
+			return landed(ctx, t, xid)
+		},
+	})
+	return memories(rows), err
+}
