@@ -55,10 +55,14 @@ func (s *Store) reject(ctx context.Context, t *tx, groupID, runID string, requeu
 		return 0, err
 	}
 	var freed struct{ Cited, Considered, Filtered int }
-	var back int // of an extraction
+	var back, gone int // of an extraction
 	if requeue {
 		if back, err = requeueSession(ctx, t, groupID, runID, s.now()); err != nil {
 			return 0, err
+		}
+		for _, n := range []*int{&stats.Considered, &stats.Cited, &stats.Filtered} { // which was which is not kept
+			less := min(*n, back-gone)
+			*n, gone = *n-less, gone+less
 		}
 		if err := t.get(ctx, &freed, requeueQuery, groupID, runID); err != nil {
 			return 0, err

@@ -33,7 +33,7 @@ const (
 // Nothing is written and the error is reverie.ErrLeaseLost when another holder took
 // the lease; reverie.ErrConflict when a message is covered already or is none of
 // the session's, or the run has ended; reverie.ErrInvalid for a fold of nothing or
-// of another group. A run folds a session once: the same fold again is no error.
+// of another group.
 func (s *Store) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie.SessionFold) error {
 	sum := fold.Summary
 	what := fmt.Sprintf("fold %d messages of session %q of group %q", len(fold.MessageIDs), sum.SessionID, sum.GroupID)

@@ -59,7 +59,8 @@ const (
 		on conflict (group_id, job, message_id) do nothing`
 
 	useOfSessionQuery = `update message_uses set run_id = $3::uuid
-		where group_id = $1 and job = $2 and message_id = any ($4::text[]) and run_id is null and session_id = $5`
+		where group_id = $1 and job = $2 and message_id = any ($4::text[]) and run_id is null and session_id = $5
+			and exists (select 1 from runs r where r.group_id = $1 and r.run_id = $3::uuid and r.session_id = $5)`
 
 	extractedQuery = `update sessions set extractions = extractions + 1,
 			extracted_until = greatest(extracted_until, (select max(sent_at) from messages where group_id = $1 and message_id = any ($3::text[])))
@@ -137,7 +138,7 @@ func extracted(ctx context.Context, t *tx, plan reverie.Plan, at time.Time) erro
 		return err
 	}
 	if n != len(ids) {
-		return fmt.Errorf("%d of the chunk's %d messages do not wait in session %q any more: %w", len(ids)-n, len(ids), plan.SessionID, reverie.ErrConflict)
+		return fmt.Errorf("%d of the chunk's %d messages do not wait for this run of session %q: %w", len(ids)-n, len(ids), plan.SessionID, reverie.ErrConflict)
 	}
 	if _, err := t.exec(ctx, extractedQuery, plan.GroupID, plan.SessionID, ids); err != nil {
 		return err
