@@ -131,6 +131,7 @@ func TestExportedRecordsComeBack(t *testing.T) {
 	if diff := cmp.Diff(len(all.of("g2")), len(exported(t, w.Store, reverie.ExportQuery{GroupID: "g2"}).records)); diff != "" {
 		t.Error(diff)
 	}
+	everyColumn(t, db, all.records)
 	t.Run("whence they came", func(t *testing.T) { // nothing is new there
 		res := must(w.CompareRecords(t.Context(), group, all.of(group)))(t)
 		before := remembered(t, db)
@@ -175,6 +176,30 @@ func TestExportedRecordsComeBack(t *testing.T) {
 			t.Error("evidence has a number twice")
 		}
 	})
+}
+
+// everyColumn fails the test where a table has a column that no record has: what is
+// added to a table is exported, or is named here.
+func everyColumn(t *testing.T, db *sql.DB, records []reverie.Record) {
+	t.Helper()
+	tables := map[reverie.RecordType]string{reverie.RecordGroup: "groups", reverie.RecordRun: "runs", reverie.RecordChunk: "run_chunks",
+		reverie.RecordHeld: "held_plans", reverie.RecordMemory: "memories", reverie.RecordEvidence: "memory_evidence",
+		reverie.RecordChange: "memory_change_log", reverie.RecordDecision: "decisions", reverie.RecordUsage: "memory_usage_totals"}
+	left := []string{"group_id", "run_chunks.answer", "memories.embedding"} // the last is beside its row
+	for kind, table := range tables {
+		i := slices.IndexFunc(records, func(r reverie.Record) bool { return r.Type == kind })
+		if i < 0 {
+			t.Errorf("nothing of %s was exported", table)
+			continue
+		}
+		var row map[string]json.RawMessage
+		check(t, json.Unmarshal(records[i].Row, &row))
+		for _, c := range storetest.Rows(t, db, `select column_name from information_schema.columns where table_name = $1`, table) {
+			if _, ok := row[c]; !ok && !slices.Contains(left, c) && !slices.Contains(left, table+"."+c) {
+				t.Errorf("column %s of %s is not exported", c, table)
+			}
+		}
+	}
 }
 
 // Without vectors the rest is the same, and a version that has its vector keeps it.
