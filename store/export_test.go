@@ -19,3 +19,9 @@ func (s *Store) Setting(ctx context.Context, name string) (value string, err err
 
 // WaitingPageQuery is the statement behind a page of due groups of a job.
 func WaitingPageQuery() string { return waitingPageQuery }
+
+// DueSessionPage is the statement behind a page of groups with sessions that are
+// due, and the arguments that its rule makes.
+func DueSessionPage(q SessionQueue) (query string, args []any) {
+	return dueSessionPageQuery, q.limits()
+}
