@@ -16,15 +16,18 @@ const (
 	formTail = formHead + "."
 )
 
-// courtesies open or close a query and change nothing about what is asked.
+// courtesies open or close a query and change nothing about what is asked. Longer
+// ones stand before those that they begin or end with.
 var courtesies = struct{ before, after []string }{
-	before: []string{"请问一下", "请问", "请告诉我", "想问一下", "问一下", "你好", "您好",
-		"please tell me", "can you tell me", "could you tell me", "do you know", "please", "hello", "hey", "hi"},
-	after: []string{"谢谢你", "谢谢", "多谢", "吗", "呢", "啊", "呀", "thank you", "thanks", "please"},
+	before: []string{"麻烦问一下", "麻烦问下", "想请问一下", "想请问", "请问一下", "请问下", "请问", "请教一下", "请告诉我", "告诉我", "想问一下", "想问下", "问一下", "问下",
+		"你好", "您好", "大家好", "please tell me", "can you tell me", "could you tell me", "do you know", "tell me", "please", "pls", "plz",
+		"good morning", "hello", "hey", "hi"},
+	after: []string{"谢谢你", "谢谢您", "谢谢啦", "谢谢了", "谢谢", "多谢", "谢啦", "谢了", "感谢", "吗", "呢", "啊", "呀",
+		"thank you", "thanks a lot", "thanks", "thx", "please", "pls", "plz"},
 }
 
 // queryForm is the text of a query that is embedded. Ways to write one question
-// that differ in case, width, spaces, courtesies and the marks at its ends share one
+// that differ in case, width, spaces, courtesies and what stands at its ends share one
 // form, and so one cached vector. A query of nothing else stays as it is.
 func queryForm(query string) string {
 	folded := closeHan(reverie.Fold(query))
@@ -45,7 +48,14 @@ func queryForm(query string) string {
 	return form
 }
 
-func trimForm(s string) string { return strings.TrimRight(strings.TrimLeft(s, formHead), formTail) }
+// trimForm takes marks and emoji off the ends.
+func trimForm(s string) string {
+	s = strings.TrimLeftFunc(s, func(r rune) bool { return strings.ContainsRune(formHead, r) || isEmoji(r) })
+	return strings.TrimRightFunc(s, func(r rune) bool { return strings.ContainsRune(formTail, r) || isEmoji(r) })
+}
+
+// isEmoji tells pictographs and their skin tones from symbols that say something (C++, 30°).
+func isEmoji(r rune) bool { return r >= 0x2190 && unicode.In(r, unicode.So, unicode.Sk) }
 
 // withoutCourtesy takes one courtesy off each end. English ones are whole words.
 func withoutCourtesy(s string) string {

@@ -43,9 +43,11 @@ func TestSkip(t *testing.T) {
 // TestQueryForm: ways to write one question share a form; other questions do not.
 func TestQueryForm(t *testing.T) {
 	for want, queries := range map[string][]string{
-		"where is the projector":  {"Where is the projector?", " where  is the PROJECTOR ", "Hi, where is the projector??", "please, where is the projector, thanks!", "Ｗhere is the projector。"},
-		"周五几点开会":                  {"周五几点开会", "周五几点开会？", "请问周五几点开会呢?", "你好，周五 几点 开会！谢谢", "「周五几点开会」"},
+		"where is the projector":  {"Where is the projector?", " where  is the PROJECTOR ", "Hi, where is the projector??", "please, where is the projector, thanks!", "Ｗhere is the projector。", "can you tell me, where is the projector pls 🙏"},
+		"周五几点开会":                  {"周五几点开会", "周五几点开会？", "请问周五几点开会呢?", "你好，周五 几点 开会！谢谢", "麻烦问下周五几点开会？谢谢啦👍🏽", "「周五几点开会」"},
 		"我的iphone多少钱":             {"我的 iPhone 多少钱", "我的iPhone多少钱？"},
+		"🎂🎂":                      {"🎂🎂"},
+		"c++ at 30°":              {"C++ at 30°?"},
 		"c#":                      {"C#?", "C#"},
 		".net or node.js":         {".NET or Node.js?"},
 		"hiking":                  {"hiking", "Hiking!"},
