@@ -86,6 +86,7 @@ type reader struct {
 	month  bool   // the word before is a month
 	deny   int    // English: how many words are still denied
 	denies bool   // Chinese: the rest of the clause is denied
+	avoids bool   // Chinese: all of the clause is
 }
 
 // read cuts a text into clues.
@@ -130,7 +131,7 @@ func (r *reader) mark(c rune, size int) {
 }
 
 func (r *reader) endClause() {
-	r.deny, r.denies, r.month, r.clause = 0, false, false, len(r.clues)
+	r.deny, r.denies, r.avoids, r.month, r.clause = 0, false, false, false, len(r.clues)
 }
 
 func (r *reader) endSentence() {

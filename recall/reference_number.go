@@ -26,7 +26,8 @@ var (
 		"eleven": "11", "twelve": "12", "fifteen": "15", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "hundred": "100"}
 )
 
-// timeUnits are units of time: three months and three weeks have nothing in common.
+// timeUnits are units of which small numbers are counted, so that the number alone
+// says little: three months and three weeks have nothing in common.
 var timeUnits = map[string]bool{"minut": true, "hour": true, "day": true, "week": true, "month": true, "year": true, "岁": true, "年级": true, "degre": true}
 
 // measures are what follows a number in Chinese, with the unit that it is.
@@ -52,6 +53,9 @@ func measureAt(s string) (text, unit string) {
 var numeralsHan = map[rune]int{'零': 0, '〇': 0, '一': 1, '二': 2, '两': 2, '三': 3, '四': 4, '五': 5, '六': 6, '七': 7, '八': 8, '九': 9,
 	'十': 10, '百': 100, '千': 1000, '万': 10000}
 
+// maxNumeral is how many numerals are read as one number.
+const maxNumeral = 12
+
 // numeralAt reads a number in Chinese numerals at the beginning of s, and how many
 // bytes it takes; 0 where there is none. A numeral by itself is part of a word
 // unless a measure follows, and 一 is an article.
@@ -59,7 +63,7 @@ func numeralAt(s string) (value, size int) {
 	total, section, digit, count := 0, 0, 0, 0
 	for _, r := range s {
 		n, ok := numeralsHan[r]
-		if !ok {
+		if !ok || count == maxNumeral {
 			break
 		}
 		switch {
@@ -113,6 +117,9 @@ func unitOf(next string, afterMonth bool) string {
 		return unitClock
 	case afterMonth || months[next] != "":
 		return unitDate
+	}
+	if emptyWords[next] {
+		return ""
 	}
 	return stem(next)
 }

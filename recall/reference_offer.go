@@ -17,6 +17,7 @@ type offer struct {
 	asked      map[uint64]bool
 	answer     reading
 	spots      map[uint64]spot // of the answer's clues, and of its pairs of neighbours
+	numbers    []clue          // of the answer
 	around     []float64       // by sentence of the answer: what it says, besides what was asked
 	statements []reading
 	holders    map[uint64]int // statements that have a clue
@@ -52,6 +53,9 @@ func (o *offer) locate() {
 	for i, c := range o.answer.clues {
 		if o.answer.sentences[c.sentence].refuses {
 			continue
+		}
+		if c.unit != "" {
+			o.numbers = append(o.numbers, c)
 		}
 		here := uint64(1) << c.sentence
 		at := o.spots[c.key]
@@ -149,7 +153,7 @@ func (o *offer) conflicts(s reading, window uint64) bool {
 			continue
 		}
 		other := false
-		for _, a := range o.answer.clues {
+		for _, a := range o.numbers {
 			if a.unit != c.unit || uint64(1)<<a.sentence&window == 0 {
 				continue
 			}

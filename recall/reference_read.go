@@ -55,7 +55,7 @@ func (r *reader) word() {
 	root := stem(w)
 	c := clue{key: keyOf(kindWord, root), weight: weightWord}
 	switch {
-	case commonWords[root], commonWords[w], utf8.RuneCountInString(w) < 2:
+	case commonWords[root], utf8.RuneCountInString(w) < 2:
 		c.weight = weightCommon
 	case !begins && capital, strings.ContainsAny(w, "0123456789+#"):
 		c.weight = weightName
@@ -226,7 +226,10 @@ func (r *reader) run(c rune) {
 
 // avoid denies all of the clause.
 func (r *reader) avoid() {
-	r.here().denies, r.denies = true, true
+	if r.avoids {
+		return
+	}
+	r.here().denies, r.denies, r.avoids = true, true, true
 	for i := r.clause; i < len(r.clues); i++ {
 		r.clues[i].denied = true
 	}

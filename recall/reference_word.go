@@ -13,6 +13,15 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
+// stems are the stems of words.
+func stems(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[stem(w)] = true
+	}
+	return set
+}
+
 // emptyWords say nothing about what an answer was made from; commonWords little:
 // they stand in answers about anything.
 var (
@@ -25,30 +34,31 @@ already now really quite pretty well ok okay yes yeah oh hey hi hello thanks tha
 someone somebody everyone everybody that's there's what's you're they're we're you'll we'll he's she's says said say via per every since until
 during between through however sure again them's i'd it'll they'll isn't mr mrs ms dr etc eg ie am pm`)
 
-	commonWords = wordSet(`
-able abov across act actual add afternoon ago ahead air allow almost along although alway among amount answer anyway apart app area around arriv ask
-attention autumn available back balanc bas basic becom begin behind believ below besid best better big bit black blu body book bottom box break
-breakfast brief bring build bus button buy call car care careful carry case caus chanc chang check child children choos city clean clear close cold com
-common compan condition connect consider contain control cook cool copy correct cost couple cover creat current cut daily damag dark date day deal
-decid deep deliver depend design despit detail different dinner direct distanc draw drink driv drop dry due early easily easy eat edg effect eight
-either els empty end energy enjoy enough enter equal error even event everyon exact exampl exercis expect experienc explain extra eye fac fact fall
-family fast feel field file fill final find fine finish fir first fit five fix flat floor focus folder follow food foot forc forget form forward four
-free fresh friend front full futur gain general gentl get giv go goal good great green ground group grow guess guid habit half hand happen hard head
-hear heavy height help high hit hol hold home hop hot hour hous idea importan includ increas insid instead interest issu item job join keep key kid
-kind know large last late later layer lead learn least leav left less level lie life lift light lik like limit line link list little live load local
-lock long look los lot love low lunch machin main mak man manag many mark match material matter mayb meal mean measur meet meeting member memory
-mention messag middl mil mind minut miss mix mod moment money month morn mostly mov much name natural near necessar need never new next nice night nine
-no none nor normal not notic number object offer offic often old onlin only open option order outsid own pack page pair paper park part party pass past
-pattern pay people perhap person pick piec place plain plan plat play plus point position possibl post power practic practis prepar press previous pric
-print probably problem process produc product project proper protect provid public pull push put quality question quick quiet rang rat rather reach
-read ready real reason recent record red reduc regular relax remain rememb remov repeat replac request requir rest result return rich rid right ris
-road room rul run saf sam sampl sav say scal school scor screen search season seat second section see seem select sell send sens separat serv servic
-session set seven sever shar sheet shop short show side sign similar simple singl sit six siz skill sleep slow small smooth soft solid soon sort sound
-sourc spac spe speak special spend spot spread spring stand standard start stat stay step stick stop stor story street strength strong structur study
-styl subject success suggest suit summer support surfac system tabl tak task tast teach team tell temperatur ten term test text them thick thin thing
-think third though three time tip titl today together tomorrow tool top topic total touch town track train travel treat trip troubl tru try turn two
-typ under unit updat upper us user usual valu version view visit wait walk wall want warm wash watch water way week weekend weight whit wid wind window
-winter wish without woman word work world worth writ wrong year yesterday young`)
+	commonWords = stems(`
+able above across act actual add afternoon ago ahead air allow almost along although always among amount answer anyway apart app area around arrive ask
+attention autumn available back balance base basic become begin behind believe below beside best better big bit black blue body book bottom box break
+breakfast brief bring build bus button buy call care careful carry case cause chance change check child children choose city clean clear close cold
+come common company condition connect consider contain control cook cool copy correct cost couple cover create current cut daily damage dark date day
+deal decide deep deliver depend design despite detail different dinner direct distance draw drink drive drop dry due early easily easy eat edge effect
+eight either else empty end energy enjoy enough enter equal error even event exact example exercise expect experience explain extra eye face fact fall
+family fast feel field file fill final find fine finish fire first fit five fix flat floor focus folder follow food foot force forget form forward four
+free fresh friend front full future gain general gentle get give go goal good great green ground group grow guess guide habit half hand happen hard
+head hear heavy height help high hit hold hole home hope hot hour house idea important include increase inside instead interest issue item job join
+keep key kid kind know large last late later layer lead learn least leave left less level lie life lift light like limit line link list little live
+load local lock long look lose lot love low lunch machine main make man manage many mark match material matter maybe meal mean measure meet meeting
+member memory mention message middle mile mind minute miss mix mode moment money month morning mostly move much name natural near necessary need never
+new next nice night nine no none nor normal note notice number object offer office often old online only open option order outside own pack page pair
+paper park part party pass past pattern pay people perhaps person pick piece place plain plan plate play plus point position possible post power
+practice practise prepare press previous price print probably problem process produce product project proper protect provide public pull push put
+quality question quick quiet range rate rather reach read ready real reason recent record red reduce regular relax remain remember remove repeat
+replace request require rest result return rich rid right rise road room rule run safe same sample save say scale school score screen search season
+seat second section see seem select sell send sense separate serve service session set seven several share sheet shop short show side sign similar
+simple single site six size skill sleep slow small smooth soft solid soon sort sound source space speak special spend spot spread spring stand standard
+start state stay step stick stop store story street strength strong structure study style subject success suggest suit summer support surface system
+table take task taste teach team tell temperature ten term test text theme thick thin thing think third though three time tip title today together
+tomorrow tool top topic total touch town track train travel treat trip trouble true try turn two type under unite update upper us user usual value
+version view visit wait walk wall want warm wash watch water way week weekend weight white wide wind window winter wish without woman word work world
+worth write wrong year yesterday young`)
 
 	// negators deny the words that follow them, in the sense that matters here:
 	// what is avoided is not what is had.
