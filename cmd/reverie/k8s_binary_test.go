@@ -86,6 +86,8 @@ func parseArgs(args []string) error {
 var podActions = map[string]map[int32]batchv1.PodFailurePolicyAction{
 	"migrate":  {exitUsage: "FailJob"},
 	"evolve":   {exitUsage: "FailJob", exitPartial: "FailJob", exitDeferred: "FailJob"},
+	"extract":  {exitUsage: "FailJob", exitPartial: "FailJob", exitDeferred: "FailJob"},
+	"maintain": {exitUsage: "FailJob", exitPartial: "FailJob", exitDeferred: "FailJob"},
 	"backfill": {exitUsage: "FailJob", exitPartial: "FailIndex", exitDeferred: "FailIndex"},
 }
 

@@ -30,6 +30,11 @@ var (
 	elsewhere = inNamespace("default", labels.Set{"k8s-app": "kube-dns"})
 )
 
+var (
+	components = []string{"migrate", "evolve", "extract", "maintain", "daemon", "backfill"}
+	askers     = []string{"evolve", "extract", "daemon", "backfill"} // of models
+)
+
 // connections are what each component may and may not do: "in" to it, "out" of it.
 var connections = []struct {
 	direction string
@@ -38,19 +43,19 @@ var connections = []struct {
 	port      int32
 	allowed   []string // components
 }{
-	{"out", dns, corev1.ProtocolUDP, 53, []string{"migrate", "evolve", "daemon", "backfill"}},
-	{"out", dns, corev1.ProtocolTCP, 53, []string{"migrate", "evolve", "daemon", "backfill"}},
+	{"out", dns, corev1.ProtocolUDP, 53, components},
+	{"out", dns, corev1.ProtocolTCP, 53, components},
 	{"out", elsewhere, corev1.ProtocolUDP, 53, nil},
 	{"out", inNamespace("kube-system", nil), corev1.ProtocolUDP, 53, nil},
 	{"out", peer{addr: "8.8.8.8"}, corev1.ProtocolUDP, 53, nil},
 
-	{"out", peer{addr: "10.1.2.3"}, corev1.ProtocolTCP, 5432, []string{"migrate", "evolve", "daemon", "backfill"}},
-	{"out", peer{addr: "203.0.113.9"}, corev1.ProtocolTCP, 5432, []string{"migrate", "evolve", "daemon", "backfill"}},
+	{"out", peer{addr: "10.1.2.3"}, corev1.ProtocolTCP, 5432, components},
+	{"out", peer{addr: "203.0.113.9"}, corev1.ProtocolTCP, 5432, components},
 	{"out", peer{addr: "10.1.2.3"}, corev1.ProtocolUDP, 5432, nil},
 	{"out", peer{addr: "10.1.2.3"}, corev1.ProtocolTCP, 22, nil},
 
-	{"out", peer{addr: "203.0.113.9"}, corev1.ProtocolTCP, 443, []string{"evolve", "daemon", "backfill"}},
-	{"out", peer{addr: "2600:1901::1"}, corev1.ProtocolTCP, 443, []string{"evolve", "daemon", "backfill"}},
+	{"out", peer{addr: "203.0.113.9"}, corev1.ProtocolTCP, 443, askers},
+	{"out", peer{addr: "2600:1901::1"}, corev1.ProtocolTCP, 443, askers},
 	{"out", peer{addr: "203.0.113.9"}, corev1.ProtocolTCP, 80, nil},
 	{"out", peer{addr: "203.0.113.9"}, corev1.ProtocolUDP, 443, nil},
 	{"out", peer{addr: "10.96.0.1"}, corev1.ProtocolTCP, 443, nil}, // the Kubernetes API
@@ -75,7 +80,7 @@ func wrongConnections(t *testing.T, policies []*networkingv1.NetworkPolicy) []st
 	t.Helper()
 	var wrong []string
 	for _, c := range connections {
-		for _, component := range []string{"migrate", "evolve", "daemon", "backfill"} {
+		for _, component := range components {
 			pod := labels.Set{"app.kubernetes.io/name": "reverie", "app.kubernetes.io/component": component}
 			if got := permits(t, policies, pod, c.direction, c.peer, c.protocol, c.port); got != slices.Contains(c.allowed, component) {
 				wrong = append(wrong, fmt.Sprintf("%s %s of %s, %s %d: allowed is %t", component, c.direction, c.peer.addr, c.protocol, c.port, got))

@@ -2,8 +2,8 @@ package main
 
 import (
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/robfig/cron/v3"
 	batchv1 "k8s.io/api/batch/v1"
@@ -51,16 +51,16 @@ var jobRules = []rule{
 	{name: "spends nothing before a person has resumed it", of: func(w workload) bool { return w.component() == "backfill" },
 		keeps:  func(w workload) bool { return is(w.job.Suspend, true) },
 		breaks: []func(workload){func(w workload) { w.job.Suspend = to(false) }}},
-	{name: "is suspended where the daemon does its work, and only there", of: isCron,
-		keeps:  func(w workload) bool { return is(w.cron.Suspend, true) == (w.overlay == "daemon") },
-		breaks: []func(workload){func(w workload) { w.cron.Suspend = to(w.overlay != "daemon") }}},
-	{name: "starts at an odd minute of each hour, in UTC, as the daemon would", of: isCron,
+	{name: "is suspended where the daemon does its work, and only there, unless it is off by default", of: isCron,
 		keeps: func(w workload) bool {
-			_, err := cron.ParseStandard(w.cron.Schedule)
-			minute, _, _ := strings.Cut(w.cron.Schedule, " ")
-			m, numeric := strconv.Atoi(minute)
-			return err == nil && numeric == nil && m%5 != 0 && is(w.cron.TimeZone, "Etc/UTC") &&
-				w.cron.Schedule == configSchema().byPath["schedule.evolve"].def
+			return is(w.cron.Suspend, true) == (w.overlay == "daemon") || w.overlay != "daemon" && w.schedule() == ""
+		},
+		breaks: []func(workload){func(w workload) { w.cron.Suspend = to(w.overlay != "daemon") }}},
+	{name: "starts at an odd minute, in UTC, when the daemon would", of: isCron,
+		keeps: func(w workload) bool {
+			at, err := cron.ParseStandard(w.cron.Schedule)
+			return err == nil && !strings.Contains(w.cron.Schedule, "TZ=") && is(w.cron.TimeZone, "Etc/UTC") &&
+				at.Next(time.Unix(0, 0)).Minute()%5 != 0 && (w.schedule() == "" || w.cron.Schedule == w.schedule())
 		},
 		breaks: []func(workload){
 			func(w workload) { w.cron.Schedule = "0 * * * *" },

@@ -54,7 +54,15 @@ func workloadOf(o runtime.Object) (workload, bool) {
 func (w workload) component() string { return w.labels["app.kubernetes.io/component"] }
 
 // asksModel tells whether it needs the model's key.
-func (w workload) asksModel() bool { return w.component() != "migrate" }
+func (w workload) asksModel() bool { return w.component() != "migrate" && w.component() != "maintain" }
+
+// schedule is when the daemon does by default what the workload does, "" for never.
+func (w workload) schedule() string {
+	if s := configSchema().byPath["schedule."+w.component()]; s != nil {
+		return s.def
+	}
+	return ""
+}
 
 // container is the only one, or an empty one if there are others.
 func (w workload) container() corev1.Container {
