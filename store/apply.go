@@ -69,7 +69,7 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 	if plan.SessionID == "" {
 		prepare = append(prepare, consumeQuery)
 	} else {
-		prepare = append(prepare, lockSessionQuery, useOfSessionQuery, extractedQuery, recountNewQuery)
+		prepare = append(prepare, lockSessionQuery, useOfSessionQuery, extractedQuery, addNewQuery)
 	}
 	if len(plan.Decisions) > 0 {
 		prepare = append(prepare, insertDecisionsQuery)

@@ -25,7 +25,7 @@ const (
 
 	recallMessagesQuery = `select ` + messageColumns + ` from messages m
 		where group_id = $1 and session_id = $2 and session_id <> '' and sent_at >= $3::timestamptz and role <> 'tool' and pruned_at is null
-			and not exists (select 1 from message_uses u where u.group_id = m.group_id and u.job = 'summarize' and u.message_id = m.message_id)
+			and (select true from message_uses u where u.group_id = m.group_id and u.job = 'summarize' and u.message_id = m.message_id) is null
 		order by sent_at desc, seq desc limit $4`
 
 	// The longest names first: of what is left out beyond the limit, least is lost.

@@ -229,10 +229,10 @@ func TestSessionCountsAlwaysFit(t *testing.T) {
 	ctx := t.Context()
 	r := rand.New(rand.NewPCG(10, 10))
 	roles := []string{"user", "user", "assistant", "tool"}
-	for step := range 40 {
+	for step := range 18 {
 		var list []reverie.Message
 		for i := range 1 + r.IntN(4) {
-			list = append(list, line(storetest.Rows(t, raw(t), `select gen_random_uuid()`)[0], "s", roles[r.IntN(4)], step*3+i-r.IntN(20)))
+			list = append(list, line(reverie.NewID(), "s", roles[r.IntN(4)], step*3+i-r.IntN(20)))
 		}
 		w.bring(group, list...)
 		state := must(w.GatherSession(ctx, reverie.SessionQuery{GroupID: group, SessionID: "s", Limit: 5}))(t)

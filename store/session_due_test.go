@@ -142,12 +142,12 @@ func TestDueGroupsOfSessions(t *testing.T) {
 func TestDueSessionsAreCheap(t *testing.T) {
 	w := newWorld(t)
 	db := raw(t)
-	const groups, each, due = 4000, 12, 20
+	const groups, each, due = 1500, 12, 20
 	for _, statement := range []string{
-		`insert into groups (group_id) select 'h' || lpad(n::text, 6, '0') from generate_series(1, 4000) n`,
+		`insert into groups (group_id) select 'h' || lpad(n::text, 6, '0') from generate_series(1, 1500) n`,
 		`insert into sessions (group_id, session_id, cut, first_at, last_at, messages, tokens, turns, new_messages, new_tokens, new_turns, created_at, updated_at)
 			select group_id, 's' || k, true, 'epoch', 'epoch', 20, 900, 4, 20, 900, 4, now(), now() from groups, generate_series(1, 12) k where group_id like 'h%'`,
-		`update sessions set new_turns = 5, turns = 5 where session_id = 's7' and group_id > 'h003980'`,
+		`update sessions set new_turns = 5, turns = 5 where session_id = 's7' and group_id > 'h001480'`,
 		`analyze groups, sessions, runs`,
 	} {
 		_, err := db.Exec(statement)

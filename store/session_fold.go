@@ -81,7 +81,7 @@ func (s *Store) fold(ctx context.Context, t *tx, fold reverie.SessionFold, stats
 	if n != len(fold.MessageIDs) {
 		return fmt.Errorf("%d of %d messages are covered already, or are not the session's: %w", len(fold.MessageIDs)-n, len(fold.MessageIDs), reverie.ErrConflict)
 	}
-	if _, err := t.exec(ctx, addFoldedQuery, sum.GroupID, sum.SessionID, at, ids); err != nil {
+	if _, err := t.exec(ctx, addFoldedQuery, sum.GroupID, sum.SessionID, ids, at); err != nil {
 		return err
 	}
 	_, err = t.exec(ctx, saveSummaryQuery, sum.GroupID, sum.SessionID, storable(sum.Summary), sum.Messages, sum.Turns, sum.Tokens,

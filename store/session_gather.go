@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/lib/pq"
 
@@ -31,8 +32,8 @@ const (
 
 	summaryHeadQuery = headOf + ` and session_id = $3 and session_id <> '' and $2 = any (tags) order by created_at, lineage_id limit 1`
 
-	unfoldedQuery = `select ` + messageColumns + ` from messages m where group_id = $1 and session_id = $2 and session_id <> ''
-			and not exists (select 1 from message_uses f where f.group_id = m.group_id and f.job = 'summarize' and f.message_id = m.message_id)
+	unfoldedQuery = `select ` + messageColumns + ` from messages m where group_id = $1 and session_id = $2 and session_id <> '' and sent_at >= $3::timestamptz
+			and (select true from message_uses f where f.group_id = m.group_id and f.job = 'summarize' and f.message_id = m.message_id) is null
 		order by sent_at, seq`
 )
 
@@ -103,7 +104,7 @@ func headList(ctx context.Context, t *tx, query string, args ...any) ([]reverie.
 	return list, nil
 }
 
-// GatherFold reads what folding a session needs, in one snapshot and at most four
+// GatherFold reads what folding a session needs, in one snapshot and at most five
 // statements. An unknown group or session is reverie.ErrNotFound.
 func (s *Store) GatherFold(ctx context.Context, groupID, sessionID string) (reverie.FoldState, error) {
 	var state reverie.FoldState
@@ -124,10 +125,25 @@ func (s *Store) GatherFold(ctx context.Context, groupID, sessionID string) (reve
 			if state.Summary, err = rollingSummary(ctx, t, groupID, sessionID); err != nil {
 				return err
 			}
-			err = t.list(ctx, &state.Messages, unfoldedQuery, groupID, sessionID)
-			utcMessages(state.Messages)
+			state.Messages, err = unfolded(ctx, t, state)
 			return err
 		},
 	})
 	return state, err
+}
+
+// unfolded reads the messages of a session that its summary does not cover: those
+// behind what it covers, and the others only if some of them came late.
+func unfolded(ctx context.Context, t *tx, state reverie.FoldState) ([]reverie.Message, error) {
+	var list []reverie.Message
+	var since time.Time
+	if state.Summary != nil {
+		since = state.Summary.CoversUntil
+	}
+	err := t.list(ctx, &list, unfoldedQuery, state.Group.ID, state.Session.ID, orMinusInfinity(since))
+	if err == nil && !since.IsZero() && len(list) < state.Session.Unfolded().Messages {
+		list = nil
+		err = t.list(ctx, &list, unfoldedQuery, state.Group.ID, state.Session.ID, "-infinity")
+	}
+	return utcMessages(list), err
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/lib/pq"
 )
 
 const (
@@ -12,7 +14,7 @@ const (
 			where h.group_id = $1 and h.run_id = $2 and h.status = 'waiting' and h.whole
 				and u.group_id = $1 and u.job = 'extract' and u.message_id = any (c.message_ids) and u.run_id = $2
 			returning u.message_id)
-		select count(*) from freed`
+		select message_id from freed`
 
 	sessionOfRunQuery = `select session_id from runs where group_id = $1 and run_id = $2`
 )
@@ -27,10 +29,10 @@ func requeueSession(ctx context.Context, t *tx, groupID, runID string, at time.T
 	if err := lockSession(ctx, t, groupID, sessionID); err != nil {
 		return 0, err
 	}
-	var n int
-	if err := t.get(ctx, &n, requeueSessionQuery, groupID, runID); err != nil {
+	var ids []string
+	if err := t.list(ctx, &ids, requeueSessionQuery, groupID, runID); err != nil {
 		return 0, err
 	}
-	_, err := t.exec(ctx, recountNewQuery, groupID, sessionID, at)
-	return n, err
+	_, err := t.exec(ctx, addNewQuery, groupID, sessionID, pq.StringArray(ids), at, 1)
+	return len(ids), err
 }

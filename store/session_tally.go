@@ -18,7 +18,8 @@ const (
 		and (b.sent_at, b.seq) < (m.sent_at, m.seq) and b.role <> 'tool' order by b.sent_at desc, b.seq desc limit 1)`
 
 	// Of several sessions, what was sent at an instant or later. What stands before
-	// that is looked at, not counted.
+	// that is looked at, not counted. Each row of message_uses is looked up by its key,
+	// whatever the planner thinks of a session that has grown since it looked.
 	talliesQuery = `select s.no, x.*, coalesce((select z.role from messages z where z.group_id = $1 and z.session_id = s.id and z.session_id <> ''
 			and z.role <> 'tool' order by z.sent_at desc, z.seq desc limit 1) = 'user', false) as asking
 		from unnest($2::text[], $3::timestamptz[]) with ordinality as s (id, since, no)
@@ -30,17 +31,26 @@ const (
 				count(*) filter (where folded) as "folded.messages", coalesce(sum(tokens) filter (where folded), 0) as "folded.tokens",
 				count(*) filter (where folded and role = 'tool') as "folded.toolcalls", count(*) filter (where folded and ends) as "folded.turns"
 			from (
-				select m.role, m.tokens, u.message_id is not null as waits, f.message_id is not null as folded,
+				select m.role, m.tokens,
+					coalesce((select u.run_id is null from message_uses u where u.group_id = $1 and u.job = 'extract' and u.message_id = m.message_id), false) as waits,
+					(select true from message_uses f where f.group_id = $1 and f.job = 'summarize' and f.message_id = m.message_id) as folded,
 					m.role = 'assistant' and coalesce(lag(m.role) over (partition by m.role = 'tool' order by m.sent_at, m.seq), (
 						select b.role from messages b where b.group_id = $1 and b.session_id = s.id and b.session_id <> '' and b.sent_at < s.since
 							and b.role <> 'tool' order by b.sent_at desc, b.seq desc limit 1), '') = 'user' as ends
-				from messages m
-				left join message_uses u on u.group_id = $1 and u.job = 'extract' and u.message_id = m.message_id and u.run_id is null
-				left join message_uses f on f.group_id = $1 and f.job = 'summarize' and f.message_id = m.message_id
-				where m.group_id = $1 and m.session_id = s.id and m.session_id <> '' and m.sent_at >= s.since) y) x
+				from messages m where m.group_id = $1 and m.session_id = s.id and m.session_id <> '' and m.sent_at >= s.since) y) x
 		order by s.no`
 
-	// Counts anew what of a session waits for extraction.
+	// Some messages of a session, by themselves.
+	tallyOf = `(select count(*) as messages, coalesce(sum(m.tokens), 0) as tokens, count(*) filter (where m.role = 'tool') as tool_calls,
+			count(*) filter (where m.role = 'assistant' and ` + roleBefore + ` = 'user') as turns
+		from messages m where m.group_id = $1 and m.message_id = any ($3::text[]))`
+
+	// Messages that wait for extraction from now on ($5 is 1), or no more (-1).
+	addNewQuery = `update sessions s set new_messages = new_messages + $5::int * c.messages, new_tokens = new_tokens + $5 * c.tokens,
+			new_tool_calls = new_tool_calls + $5 * c.tool_calls, new_turns = new_turns + $5 * c.turns, updated_at = $4::timestamptz
+		from ` + tallyOf + ` c where s.group_id = $1 and s.session_id = $2`
+
+	// All that waits in a session, counted anew.
 	recountNewQuery = `update sessions s set new_messages = c.messages, new_tokens = c.tokens, new_tool_calls = c.tool_calls, new_turns = c.turns,
 			updated_at = $3::timestamptz
 		from (select count(*) as messages, coalesce(sum(m.tokens), 0) as tokens, count(*) filter (where m.role = 'tool') as tool_calls,
@@ -49,13 +59,10 @@ const (
 			where u.group_id = $1 and u.job = 'extract' and u.session_id = $2 and u.session_id <> '' and u.run_id is null) c
 		where s.group_id = $1 and s.session_id = $2`
 
-	// Adds to what a rolling summary covers.
+	// Messages that the rolling summary covers from now on.
 	addFoldedQuery = `update sessions s set folded_messages = folded_messages + c.messages, folded_tokens = folded_tokens + c.tokens,
-			folded_tool_calls = folded_tool_calls + c.tool_calls, folded_turns = folded_turns + c.turns, updated_at = $3::timestamptz
-		from (select count(*) as messages, coalesce(sum(m.tokens), 0) as tokens, count(*) filter (where m.role = 'tool') as tool_calls,
-				count(*) filter (where m.role = 'assistant' and ` + roleBefore + ` = 'user') as turns
-			from messages m where m.group_id = $1 and m.message_id = any ($4::text[])) c
-		where s.group_id = $1 and s.session_id = $2`
+			folded_tool_calls = folded_tool_calls + c.tool_calls, folded_turns = folded_turns + c.turns, updated_at = $4::timestamptz
+		from ` + tallyOf + ` c where s.group_id = $1 and s.session_id = $2`
 )
 
 // tally is what is counted of a session from an instant on.

@@ -143,6 +143,6 @@ func extracted(ctx context.Context, t *tx, plan reverie.Plan, at time.Time) erro
 	if _, err := t.exec(ctx, extractedQuery, plan.GroupID, plan.SessionID, ids); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, recountNewQuery, plan.GroupID, plan.SessionID, at)
+	_, err = t.exec(ctx, addNewQuery, plan.GroupID, plan.SessionID, ids, at, -1)
 	return err
 }
