@@ -16,8 +16,10 @@ const (
 			$8::float8[], $9::float8[], $10::float8[], $11::float8[], $12::float8[], $13::timestamptz[])
 		on conflict (group_id, usage_id, memory_id) do nothing`
 
-	offeredQuery = `select l.group_id, l.usage_id, l.memory_id, l.lineage_id, l.session_id, l.query, l.position, l.score, l.similarity,
-			l.weight, l.strength, l.recency, m.statement, l.was_referenced, l.reference_score, l.weight_after, l.created_at, l.judged_at
+	offeredColumns = `l.group_id, l.usage_id, l.memory_id, l.lineage_id, l.session_id, l.query, l.position, l.score, l.similarity,
+			l.weight, l.strength, l.recency, m.statement, l.created_at`
+
+	offeredQuery = `select ` + offeredColumns + `, l.was_referenced, l.reference_score, l.weight_after, l.judged_at
 		from memory_usage_log l join memories m on m.group_id = l.group_id and m.memory_id = l.memory_id
 		where l.group_id = $1 and l.usage_id = $2
 		order by l.position, l.memory_id`
@@ -90,10 +92,9 @@ func (s *Store) Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Us
 			if err != nil || usageID == "" {
 				return err
 			}
-			rows, err = offered(ctx, t, groupID, usageID)
-			return err
+			return t.list(ctx, &rows, offeredQuery, groupID, usageID)
 		}})
-	return rows, err
+	return utcUsage(rows), err
 }
 
 // findUsage names the context that is meant and its group; "" where there is none.
@@ -119,13 +120,12 @@ func findUsage(ctx context.Context, t *tx, q reverie.UsageQuery) (groupID, usage
 	return groups[0], usageID, err
 }
 
-func offered(ctx context.Context, t *tx, groupID, usageID string) ([]reverie.Usage, error) {
-	var rows []reverie.Usage
-	err := t.list(ctx, &rows, offeredQuery, groupID, usageID)
+// utcUsage turns times that come back in the session's zone into UTC.
+func utcUsage(rows []reverie.Usage) []reverie.Usage {
 	for i, r := range rows {
 		rows[i].CreatedAt, rows[i].JudgedAt = r.CreatedAt.UTC(), utc(r.JudgedAt)
 	}
-	return rows, err
+	return rows
 }
 
 // UsageOf counts how often the memories of lineages were offered and used, by
