@@ -111,19 +111,18 @@ func BenchmarkRecall(b *testing.B) {
 func (sc *fullHouse) search(b *testing.B) {
 	probe, _, _ := (&hashed{dims: benchDims}).Embed(b.Context(), []string{"probe"})
 	plain := prepare(b, sc.raw, rawSearch)
-	var ours, theirs storetest.Laps
+	var laps storetest.Beside
 	for i := 0; b.Loop(); i++ {
 		var hits []reverie.Hit
 		var err error
-		ours.Time(func() {
+		laps.Time(func() {
 			hits, err = sc.Search(b.Context(), reverie.SearchQuery{GroupID: sc.group(i), Vector: probe[0], Model: sc.full.Model, MinCosine: -1, Limit: 8})
-		})
-		theirs.Time(func() { rawHits(b, plain, sc.group(i), probe[0], sc.full.Model, 8) })
+		}, func() { rawHits(b, plain, sc.group(i), probe[0], sc.full.Model, 8) })
 		if err != nil || len(hits) != 8 {
 			b.Fatalf("%d hits, %v", len(hits), err)
 		}
 	}
-	ours.ReportBeside(b, theirs)
+	laps.Report(b)
 }
 
 // recaller makes contexts with the settings that are the default.
@@ -157,15 +156,14 @@ func (sc *fullHouse) context(b *testing.B) {
 	}
 	plain := prepareContext(b, sc.raw)
 	asked := sc.embedder.texts
-	var ours, theirs storetest.Laps
+	var laps storetest.Beside
 	for i := 0; b.Loop(); i++ {
-		ours.Time(func() { ask(sc.group(i)) })
-		theirs.Time(func() { plain.read(b, sc.group(i), sc.full.Model, "what has person 7 said about the weekend") })
+		laps.Time(func() { ask(sc.group(i)) }, func() { plain.read(b, sc.group(i), sc.full.Model, "what has person 7 said about the weekend") })
 	}
 	if sc.embedder.texts != asked {
 		b.Fatalf("%d texts were embedded", sc.embedder.texts-asked)
 	}
-	ours.ReportBeside(b, theirs)
+	laps.Report(b)
 	if err := usage.Close(ctx); err != nil {
 		b.Fatal(err)
 	}
@@ -179,7 +177,7 @@ func (sc *fullHouse) weights(b *testing.B) {
 	mark := prepare(b, sc.raw, `update memory_usage_log l set was_referenced = u.by > 0, reference_score = 0.5, weight_after = 1, judged_at = now()
 		from unnest($3::uuid[], $4::float8[]) as u (id, by) where l.group_id = $1 and l.usage_id = $2 and l.memory_id = u.id`)
 	rule := reverie.WeightRule{Referenced: 0.1, Ignored: -0.02, Max: 2}
-	var ours, theirs storetest.Laps
+	var laps storetest.Beside
 	for i := 0; b.Loop(); i++ {
 		usages := []string{reverie.NewID(), reverie.NewID()}
 		var verdicts []reverie.UsageVerdict
@@ -198,11 +196,7 @@ func (sc *fullHouse) weights(b *testing.B) {
 		}
 		var judged []reverie.Usage
 		var err error
-		ours.Time(func() { judged, err = sc.Judge(ctx, sc.group(i), usages[0], verdicts, rule) })
-		if err != nil || len(judged) != 8 || judged[7].WeightAfter == nil {
-			b.Fatalf("%+v, %v", judged, err)
-		}
-		theirs.Time(func() {
+		laps.Time(func() { judged, err = sc.Judge(ctx, sc.group(i), usages[0], verdicts, rule) }, func() {
 			tx, err := sc.raw.Begin()
 			if err == nil {
 				_, err = tx.Stmt(move).Exec(sc.group(i), ids, moves)
@@ -217,8 +211,11 @@ func (sc *fullHouse) weights(b *testing.B) {
 				b.Fatal(err)
 			}
 		})
+		if err != nil || len(judged) != 8 || judged[7].WeightAfter == nil {
+			b.Fatalf("%+v, %v", judged, err)
+		}
 	}
-	ours.ReportBeside(b, theirs)
+	laps.Report(b)
 }
 
 // some are memories of a group, any.
