@@ -84,6 +84,7 @@ type reader struct {
 	begins bool   // nothing of the sentence has been read
 	lines  bool   // nothing of the line has been read
 	month  bool   // the word before is a month
+	money  string // the currency whose sign stands before, as a unit
 	deny   int    // English: how many words are still denied
 	denies bool   // Chinese: the rest of the clause is denied
 	avoids bool   // Chinese: all of the clause is
@@ -114,7 +115,7 @@ func read(text string) reading {
 
 // mark passes a mark or space, which may end a clause, a sentence or a line.
 func (r *reader) mark(c rune, size int) {
-	r.rest = r.rest[size:]
+	r.rest, r.money = r.rest[size:], currencies[c]
 	next, _ := utf8.DecodeRuneInString(r.rest)
 	switch {
 	case c == '\n':

@@ -26,6 +26,9 @@ var (
 		"eleven": "11", "twelve": "12", "fifteen": "15", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "hundred": "100"}
 )
 
+// currencies are the signs that stand before a number, as the units behind one.
+var currencies = map[rune]string{'$': stem("dollars"), '€': stem("euros"), '£': stem("pounds"), '¥': "元"}
+
 // timeUnits are units of which small numbers are counted, so that the number alone
 // says little: three months and three weeks have nothing in common.
 var timeUnits = map[string]bool{"minut": true, "hour": true, "day": true, "week": true, "month": true, "year": true, "岁": true, "年级": true, "degre": true}

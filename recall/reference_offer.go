@@ -46,16 +46,25 @@ func newOffer(query, response string, statements []string) *offer {
 	return o
 }
 
-// locate notes where the answer's clues stand.
+// locate notes where in the answer the clues of statements stand.
 func (o *offer) locate() {
-	o.spots = make(map[uint64]spot, len(o.answer.clues))
+	o.spots = make(map[uint64]spot, len(o.holders))
 	o.around = make([]float64, len(o.answer.sentences)+1)
+	before := false // the clue before is one of a statement
 	for i, c := range o.answer.clues {
 		if o.answer.sentences[c.sentence].refuses {
+			before = false
 			continue
+		}
+		if !o.asked[c.key] {
+			o.around[c.sentence] += c.share(c.weight, true)
 		}
 		if c.unit != "" {
 			o.numbers = append(o.numbers, c)
+		}
+		if o.holders[c.key] == 0 {
+			before = false
+			continue
 		}
 		here := uint64(1) << c.sentence
 		at := o.spots[c.key]
@@ -64,13 +73,11 @@ func (o *offer) locate() {
 			at.plain |= here
 		}
 		o.spots[c.key] = at
-		if c.follows && !c.joined {
+		if before && c.follows && !c.joined {
 			pair := pairKey(o.answer.clues[i-1], c)
 			o.spots[pair] = spot{all: o.spots[pair].all | here}
 		}
-		if !o.asked[c.key] {
-			o.around[c.sentence] += c.share(c.weight, true)
-		}
+		before = true
 	}
 }
 
@@ -129,7 +136,7 @@ func (o *offer) found(s reading, window uint64) float64 {
 		}
 		sum += v
 		if c.follows && !c.joined && o.spots[pairKey(s.clues[i-1], c)].all&window != 0 {
-			sum += pairGain * v
+			sum += pairGain * v / c.weight // what is common says something as a phrase
 		}
 	}
 	return sum

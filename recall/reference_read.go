@@ -29,7 +29,7 @@ func (r *reader) word() {
 	w := strings.ToLower(written)
 	first, _ := utf8.DecodeRuneInString(written)
 	begins, month, capital := r.begins, r.month, unicode.IsUpper(first)
-	r.begins, r.lines, r.month = false, false, false
+	r.begins, r.lines, r.month, r.money = false, false, false, ""
 	day, named := weekdays[w], months[w]
 	switch {
 	case negators[w]:
@@ -146,6 +146,9 @@ func (r *reader) number(value string, afterMonth bool, weight float64) {
 		}
 		unit = unitOf(strings.ToLower(rest[:end]), afterMonth)
 	}
+	if r.money != "" {
+		unit, r.money = r.money, ""
+	}
 	switch {
 	case unit == unitClock:
 		r.clock(value, "0")
@@ -166,7 +169,7 @@ func (r *reader) number(value string, afterMonth bool, weight float64) {
 // dense takes characters of a script without spaces: a weekday, a number, or a run.
 func (r *reader) dense(c rune, size int) {
 	month := r.month
-	r.begins, r.lines, r.month = false, false, false
+	r.begins, r.lines, r.month, r.money = false, false, false, ""
 	class := classesHan[c]
 	if class == figureHan && r.figureHan(month) {
 		return

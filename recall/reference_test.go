@@ -147,6 +147,8 @@ func TestReferences(t *testing.T) {
 		{"another day, Chinese", "什么时候打球？", "每周六晚上，滨江体育馆见。", nil, []string{badmintonZh}},
 		{"the day in both", "When do we play?", "Badminton is on Friday evening, not on Saturday, at the riverside gym.", []string{badminton}, nil},
 		{"another number", "What does it cost?", "The ticket costs 45 euros at the door.", nil, []string{"The ticket costs 40 euros at the door"}},
+		{"another amount of money", "How much is left?", "The project budget is $20,000.", nil, []string{"The project budget is $50,000"}},
+		{"a phrase of common words", "Which theme?", "Any one with a dark mode will do.", []string{"Sam prefers dark mode in all editors"}, nil},
 		{"figures in Chinese", "门票多少钱？", "门票是40块。", []string{"门票四十元一张，在门口买"}, nil},
 		{"another hour", "几点开会？", "晚上八点，在语音频道。", nil, []string{"周会晚上九点在语音频道开"}},
 		{"traditional characters", "什麼時候打球？", "每週五晚上，濱江體育館見。", []string{badmintonZh}, nil},
