@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -36,7 +37,7 @@ const (
 	// What was never read is counted as used by the run that gave it up.
 	giveUpQuery = `update message_uses set run_id = $3::uuid
 		where group_id = $1 and job in ('extract', 'impression') and message_id = any ($2::text[]) and run_id is null
-		returning job, session_id`
+		returning case when job = 'extract' then session_id else '' end as session_id, message_id`
 )
 
 // pruneMessages removes the texts of the oldest messages that have expired, and
@@ -61,20 +62,19 @@ func pruneMessages(ctx context.Context, t *tx, groupID string, at time.Time, b r
 		return 0, b.After, err
 	}
 	var given []struct {
-		Job       string `db:"job"`
 		SessionID string `db:"session_id"`
+		ID        string `db:"message_id"`
 	}
 	if err := t.list(ctx, &given, giveUpQuery, groupID, ids, b.Run.ID); err != nil {
 		return 0, b.After, err
 	}
-	var sessions []string
+	bySession := map[string]pq.StringArray{}
 	for _, u := range given {
-		if u.Job == string(reverie.JobExtract) && !slices.Contains(sessions, u.SessionID) {
-			sessions = append(sessions, u.SessionID)
-		}
+		bySession[u.SessionID] = append(bySession[u.SessionID], u.ID)
 	}
-	for _, id := range sessions { // as few as a batch has: most have been extracted
-		if _, err := t.exec(ctx, recountNewQuery, groupID, id, at); err != nil {
+	delete(bySession, "") // of impressions
+	for _, id := range slices.Sorted(maps.Keys(bySession)) {
+		if _, err := t.exec(ctx, addNewQuery, groupID, id, bySession[id], at, -1); err != nil {
 			return 0, b.After, err
 		}
 	}
