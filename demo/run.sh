@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # The demo: imports a sample chat of five weeks and evolves it night by night
-# with the offline baseline (no key, no network), then reads the memories back and
-# asks who is who. A second run finds nothing left to do and says so.
+# with the offline baseline (no key, no network), then reads the memories back, asks
+# who is who, and goes through a dialogue with a bot: what is extracted from it, what
+# the bot is given for its next turn, and what its answer teaches. A second run finds
+# nothing left to extract or evolve and says so.
 #
 # REVERIE   the binary (default ./bin/reverie)
 # NO_COLOR  set to anything for plain output
@@ -10,6 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 reverie=${REVERIE:-./bin/reverie}
 chat=demo/chat.jsonl
+dialogue=demo/dialogue.jsonl
 group=demo
 
 if [ ! -x "$reverie" ]; then
@@ -33,13 +36,14 @@ show() {
   "$reverie" "$@"
 }
 
-title "1. Import five weeks of chat"
+title "1. Import five weeks of chat, and a dialogue with the group's bot"
 show import "$chat" --group "$group" --name "半格 Half Frame" --time-zone Asia/Shanghai
+show import "$dialogue" --group "$group"
 
 title "2. Evolve it, night by night"
 echo "+ new, ~ reworded, - gone, = kept with fresh support; under each the words that it rests on."
 # The dates of the chat, each with the one after it (a night is half-open).
-dates=$(sed -n 's/.*"sent_at": *"\([0-9-]*\)T.*/\1/p' "$chat" | sort -u)
+dates=$(sed -n 's/.*"sent_at": *"\([0-9-]*\)T.*/\1/p' "$chat" "$dialogue" | sort -u)
 worked=0
 while read -r since until; do
   night=$("$reverie" --llm offline evolve --group "$group" --since "$since" ${until:+--until "$until"})
@@ -71,12 +75,22 @@ show --llm offline impression --group "$group"
 show entity list --group "$group"
 show entity show --group "$group" Tomas
 
+title "7. Sessions: the dialogue with the bot"
+echo "Evolve has read it with the rest of its night. For the bot, each session is read by itself, as soon as there is enough of it."
+show sessions list --group "$group" --waiting --limit 3
+show --llm offline extract --session trip --group "$group"
+
+title "8. What the bot is given before its next turn, and what its answer teaches"
+show --llm offline context --group "$group" --session trip --query "What should I know about food for Maya?" --max-tokens 400
+show --llm offline feedback --group "$group" --session trip --response "Maya is allergic to peanuts, so no satay for her."
+
 title "Go on from here"
 cat <<EOT
   ./bin/reverie --llm offline memory search --group $group "submission deadline"
   ./bin/reverie memory changes --group $group --days 400
   ./bin/reverie entity history --group $group Maya
   ./bin/reverie runs list --group $group
+  ./bin/reverie sessions show trip --group $group
   make demo                       again: nothing is done twice
 The offline baseline only compares words. For memories that understand, set
 REVERIE_LLM_PROVIDER and REVERIE_LLM_API_KEY, and leave out --llm offline.
