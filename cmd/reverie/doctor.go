@@ -149,7 +149,7 @@ func (a *app) examineGroups(ctx context.Context, note func(check, detail string,
 
 // examineModels asks each model one small question.
 func (a *app) examineModels(ctx context.Context, note func(check, detail string, err error) bool) {
-	uses := []struct{ use, check string }{{useEvolve, "model"}, {useObserve, "model for impressions"}}
+	uses := []struct{ use, check string }{{useEvolve, "model"}, {useObserve, "model for impressions"}, {useExtract, "model for sessions"}, {useFold, "model for summaries"}}
 	if a.cfg.Decide.Enabled {
 		uses = slices.Insert(uses, 1, struct{ use, check string }{useCompare, "model for comparing"})
 	}
