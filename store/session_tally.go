@@ -50,15 +50,6 @@ const (
 			new_tool_calls = new_tool_calls + $5 * c.tool_calls, new_turns = new_turns + $5 * c.turns, updated_at = $4::timestamptz
 		from ` + tallyOf + ` c where s.group_id = $1 and s.session_id = $2`
 
-	// All that waits in a session, counted anew.
-	recountNewQuery = `update sessions s set new_messages = c.messages, new_tokens = c.tokens, new_tool_calls = c.tool_calls, new_turns = c.turns,
-			updated_at = $3::timestamptz
-		from (select count(*) as messages, coalesce(sum(m.tokens), 0) as tokens, count(*) filter (where m.role = 'tool') as tool_calls,
-				count(*) filter (where m.role = 'assistant' and ` + roleBefore + ` = 'user') as turns
-			from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
-			where u.group_id = $1 and u.job = 'extract' and u.session_id = $2 and u.session_id <> '' and u.run_id is null) c
-		where s.group_id = $1 and s.session_id = $2`
-
 	// Messages that the rolling summary covers from now on.
 	addFoldedQuery = `update sessions s set folded_messages = folded_messages + c.messages, folded_tokens = folded_tokens + c.tokens,
 			folded_tool_calls = folded_tool_calls + c.tool_calls, folded_turns = folded_turns + c.turns, updated_at = $4::timestamptz
