@@ -180,10 +180,11 @@ func (r recordTable) insertQuery() string {
 }
 
 // Another memory may stand where a version of the file would: its place in the
-// lineage, or its text among the active ones.
-const takenQuery = `select r.memory_id, t.memory_id as other, t.lineage_id = r.lineage_id as lineage
-	from json_populate_recordset(null::memories, $2::json) r
-	join memories t on t.group_id = $1 and t.memory_id <> r.memory_id and (
-		t.lineage_id = r.lineage_id and (t.version = r.version or t.status = 'active' and r.status = 'active')
-		or t.kind = r.kind and t.content_hash = r.content_hash and t.status = 'active' and r.status = 'active')
-	order by 1, 2 limit 1`
+// lineage, the lineage's head, or its text among the active ones.
+const takenQuery = `with r as materialized (
+		select memory_id, lineage_id, version, status, kind, content_hash from json_populate_recordset(null::memories, $2::json)),
+	t as not materialized (select * from memories where group_id = $1)
+	select r.memory_id, t.memory_id as other, true as lineage from r join t using (lineage_id, version) where t.memory_id <> r.memory_id
+	union all select r.memory_id, t.memory_id, true from r join t using (lineage_id, status) where t.memory_id <> r.memory_id and t.status = 'active'
+	union all select r.memory_id, t.memory_id, false from r join t using (kind, content_hash, status) where t.memory_id <> r.memory_id and t.status = 'active'
+	order by lineage desc, memory_id, other limit 1`

@@ -68,8 +68,8 @@ func (a *app) printStats(st reverie.MemoryStats) error {
 		fmt.Fprintf(w, "  %s  %s\n", s.dim(fmt.Sprintf("%-8s", label)), fmt.Sprintf(format, args...))
 	}
 	line("standing", "%d core, %d established, %d tentative", st.Core, st.Established, st.Tentative)
-	line("strength", "0 %s 1", a.series(st.Strength))
-	line("weight", "0 %s 2", a.series(st.Weight))
+	line("strength", "%s", a.spread(st.Strength, "1"))
+	line("weight", "%s", a.spread(st.Weight, "2"))
 	if st.Oldest != nil {
 		line("age", "the oldest from %s, the newest from %s", stamp(*st.Oldest), stamp(*st.Newest))
 	}

@@ -34,3 +34,11 @@ func (a *app) series(counts []int) string {
 	}
 	return strings.Trim(fmt.Sprint(counts), "[]")
 }
+
+// spread is a series over a range that begins at 0, with its ends where it is drawn.
+func (a *app) spread(counts []int, end string) string {
+	if terminal(a.stdout) {
+		return "0 " + sparkline(counts) + " " + end
+	}
+	return a.series(counts)
+}
