@@ -109,29 +109,17 @@ func TestCitusSQLFitsTheSchema(t *testing.T) {
 	}
 }
 
-// What the page tells operators to run, runs, and finds what is old.
+// What the page tells operators to run, runs.
 func TestScaleSQLRuns(t *testing.T) {
 	w := newWorld(t)
-	plan := w.plan(create("likes tea"))
-	plan.Impressions = true
-	must(w.Apply(t.Context(), w.lease, plan))(t)
+	w.apply(create("likes tea"))
 	db := raw(t)
-	_, err := db.ExecContext(t.Context(), `update messages set sent_at = '2020-02-02'`)
-	check(t, err)
-	deleted := 0
 	_, others := scaleSQL(t)
 	for _, block := range others {
 		tx := must(db.BeginTx(t.Context(), nil))(t)
 		if _, err := tx.ExecContext(t.Context(), block); err != nil {
 			t.Errorf("%v\n%s", err, block)
-		} else if strings.Contains(block, "delete from messages") {
-			var left int
-			check(t, tx.QueryRowContext(t.Context(), `select (select count(*) from messages) + (select count(*) from message_uses)`).Scan(&left))
-			deleted = len(plan.Outcomes) - left
 		}
 		check(t, tx.Rollback())
-	}
-	if deleted != len(plan.Outcomes) {
-		t.Errorf("%d old messages were deleted, want %d", deleted, len(plan.Outcomes))
 	}
 }

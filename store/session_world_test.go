@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -119,11 +118,6 @@ func sessionIDs(list []reverie.Session) (ids []string) {
 		ids = append(ids, s.ID)
 	}
 	return ids
-}
-
-// without is a list without some of its elements.
-func without(list, gone []string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(gone, s) })
 }
 
 // headOf is the active memory that says this.
