@@ -26,6 +26,13 @@ func ContentHash(statement string) string {
 	return "v1:" + hex.EncodeToString(sum[:])
 }
 
+// SummaryHash is the content hash of a session's summary: that of its canonical
+// form and of the session, so that two sessions may be summed up in the same words.
+func SummaryHash(sessionID, statement string) string {
+	sum := sha256.Sum256([]byte(sessionID + "\x00" + canonical(statement)))
+	return "v1:" + hex.EncodeToString(sum[:])
+}
+
 // canonical is the text that is hashed.
 func canonical(statement string) string {
 	folded := Simplify(Fold(splitNumbers(strings.ToValidUTF8(statement, "\uFFFD"))))

@@ -113,10 +113,7 @@ func (r *run) open(ctx context.Context, session reverie.Session, since time.Time
 	row := r.life.Row
 	row.Job, row.SessionID, row.Model = reverie.JobExtract, r.req.SessionID, model.Name()
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompt, language)
-	row.WindowSince, row.WindowUntil = since, r.now
-	if !session.LastAt.Before(r.now) {
-		row.WindowUntil = session.LastAt.Add(time.Microsecond)
-	}
+	row.WindowSince, row.WindowUntil = since, session.LastAt.Add(time.Microsecond) // exclusive
 	if err := r.life.Start(ctx, row); err != nil {
 		return err
 	}

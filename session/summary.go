@@ -105,7 +105,7 @@ func (r *run) recapStep(s *sheet, text string, cited []reverie.Evidence) reverie
 	step := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), SessionID: r.req.SessionID,
 		Statement: text, Tags: []string{reverie.TagSession, reverie.TagSummary}, Evidence: evidence,
 		Reason:      fmt.Sprintf("covers %d messages up to %s", s.covered(), last.SentAt.In(s.loc).Format(time.RFC3339)),
-		ContentHash: reverie.ContentHash(r.req.SessionID + "\x00" + text)}
+		ContentHash: reverie.SummaryHash(r.req.SessionID, text)}
 	head := reverie.HeadState{Memory: reverie.Memory{Strength: reverie.TentativeStrength, LastSupportedAt: last.SentAt}}
 	if old := s.state.Summary; old != nil {
 		head = *old

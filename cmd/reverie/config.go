@@ -173,7 +173,7 @@ type RecallConfig struct {
 	MinSimilarity     float64  `toml:"min_similarity" default:"0.15" min:"0" max:"1" comment:"Memories less similar to the query than this are not ranked."`
 	HalfLife          Duration `toml:"half_life" default:"2160h" min:"1h" max:"876000h" comment:"After this long without support a memory's recency has gone half of the way from 1 to its least, 0.5. 90 days are 2160h."`
 	Kinds             []string `toml:"kinds" default:"group,session,dream,team" comment:"Kinds of memory that are recalled."`
-	ShortTermCount    int      `toml:"short_term_count" default:"6" min:"0" max:"1000" comment:"Newest turns of the session that are given word for word. 0 = no short-term memory."`
+	ShortTermCount    int      `toml:"short_term_count" default:"12" min:"0" max:"1000" comment:"Newest turns of the session that are given word for word, as far as max_tokens allows. Fewer than [short_term] compression_threshold leave turns that neither they nor the summary tell. 0 = no short-term memory."`
 	MaxReturn         int      `toml:"max_return" default:"8" min:"0" max:"1000" comment:"Memories that are given at most."`
 	MaxEntities       int      `toml:"max_entities" default:"3" min:"0" max:"100" comment:"People and things that the query names and of whom something is given."`
 	MaxTokens         int      `toml:"max_tokens" default:"2000" min:"100" max:"1000000" comment:"Tokens of the whole text at most."`
