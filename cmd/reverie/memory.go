@@ -96,11 +96,21 @@ func (a *app) printMemories(list []reverie.Memory, total int, q reverie.MemoryQu
 		_, err := fmt.Fprintf(a.stdout, "%s: no %s\n", visible(q.GroupID), what)
 		return err
 	}
+	// The kind is told where it tells something.
+	kinds := slices.ContainsFunc(list, func(m reverie.Memory) bool { return m.Kind != reverie.KindGroup })
 	var t table
-	t.row("MEMORY", "VERSION", "STATUS", "STRENGTH", "WEIGHT", "SUPPORTED", "STATEMENT")
+	head := []string{"MEMORY", "VERSION", "STATUS", "STRENGTH", "WEIGHT", "SUPPORTED", "STATEMENT"}
+	if kinds {
+		head = slices.Insert(head, 2, "KIND")
+	}
+	t.row(head...)
 	for _, m := range list {
-		t.row(m.ID, fmt.Sprint("v", m.Version), string(m.Status), fmt.Sprintf("%.2f", m.Strength), fmt.Sprintf("%.2f", m.Weight),
-			m.LastSupportedAt.UTC().Format(time.DateOnly), visible(m.Statement))
+		cells := []string{m.ID, fmt.Sprint("v", m.Version), string(m.Status), fmt.Sprintf("%.2f", m.Strength), fmt.Sprintf("%.2f", m.Weight),
+			m.LastSupportedAt.UTC().Format(time.DateOnly), visible(m.Statement)}
+		if kinds {
+			cells = slices.Insert(cells, 2, string(m.Kind))
+		}
+		t.row(cells...)
 	}
 	if err := t.write(a.stdout, a.style()); err != nil {
 		return err
