@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -84,8 +86,21 @@ func (w workload) env(name string) string {
 
 // config loads the settings as the container would, with its variables and the
 // files that its volumes put there. A warning is an error: the binary warns of
-// variables that it does not know.
+// variables that it does not know. What says the same is loaded once.
 func (w workload) config() (*Config, error) {
+	c := w.container()
+	key, err := json.Marshal([]any{w.scratch, w.name, w.settings, c.EnvFrom, c.Env, c.VolumeMounts, w.pod.Volumes})
+	if err != nil {
+		return nil, err
+	}
+	load, _ := loadedConfigs.LoadOrStore(string(key), sync.OnceValues(w.loadConfig))
+	return load.(func() (*Config, error))()
+}
+
+// loadedConfigs are loads by what they read.
+var loadedConfigs sync.Map
+
+func (w workload) loadConfig() (*Config, error) {
 	if !slices.ContainsFunc(w.container().EnvFrom, func(f corev1.EnvFromSource) bool {
 		return f.ConfigMapRef != nil && f.ConfigMapRef.Name == "reverie" && f.Prefix == ""
 	}) {
