@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reverie"
+	"reverie/store/storetest"
 )
 
 // What is due is done, each sort of it, and no more; a dry run says the same and
@@ -63,16 +64,16 @@ func TestMaintain(t *testing.T) {
 func TestDeathAnywhere(t *testing.T) {
 	w := newWorld(t)
 	w.story()
-	undisturbed := &mortal{Store: w.store, left: -1}
+	undisturbed := &storetest.Mortal{Store: w.store, Left: -1}
 	must(w.run(w.keeper(undisturbed)))(t)
 	want := w.account()
-	if n := len(undisturbed.calls); n < 12 || n > 30 {
-		t.Fatalf("%d calls: %v", n, undisturbed.calls)
+	if n := len(undisturbed.Calls); n < 12 || n > 30 {
+		t.Fatalf("%d calls: %v", n, undisturbed.Calls)
 	}
-	for n, call := range undisturbed.calls {
+	for n, call := range undisturbed.Calls {
 		w.enter(fmt.Sprintf("death%d", n))
 		w.story()
-		if _, err := w.run(w.keeper(&mortal{Store: w.store, left: n})); !errors.Is(err, errDead) {
+		if _, err := w.run(w.keeper(&storetest.Mortal{Store: w.store, Left: n})); !errors.Is(err, storetest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
 		w.maintain()
@@ -87,7 +88,7 @@ func TestDeathAnywhere(t *testing.T) {
 func TestOthersMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.story()
-	thief := &mortal{Store: w.store, left: -1, before: func(call string) {
+	thief := &storetest.Mortal{Store: w.store, Left: -1, Before: func(call string) {
 		if call == "Fade" {
 			w.exec(`update leases set holder = 'another', fence = fence + 1 where group_id = $1`, w.group)
 		}
@@ -101,7 +102,7 @@ func TestOthersMeanwhile(t *testing.T) {
 	w.exec(`update leases set expires_at = 'epoch' where group_id = $1`, w.group)
 
 	changed := false
-	person := &mortal{Store: w.store, left: -1, before: func(call string) {
+	person := &storetest.Mortal{Store: w.store, Left: -1, Before: func(call string) {
 		if call == "Fade" && !changed {
 			changed = true
 			w.exec(`update memories set weight = 1.7 where group_id = $1 and statement in ('lives in Berlin', 'has a cat')`, w.group)

@@ -1,9 +1,7 @@
 package maintain
 
 import (
-	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -222,76 +220,4 @@ func (w *world) account() []string {
 	}
 	slices.Sort(list)
 	return list
-}
-
-// mortal is a store whose process dies: after left further calls it does nothing
-// any more, and says so. Below zero it lives.
-type mortal struct {
-	*store.Store
-	left   int
-	calls  []string
-	before func(call string) // told of each call
-}
-
-var errDead = errors.New("the process is dead")
-
-func (m *mortal) step(call string) error {
-	if m.before != nil {
-		m.before(call)
-	}
-	if m.left == 0 {
-		return errDead
-	}
-	m.left--
-	m.calls = append(m.calls, call)
-	return nil
-}
-
-func (m *mortal) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (u reverie.Upkeep, err error) {
-	if err = m.step("Upkeep"); err == nil {
-		u, err = m.Store.Upkeep(ctx, q)
-	}
-	return u, err
-}
-
-func (m *mortal) FadingMemories(ctx context.Context, q reverie.FadingQuery) (list []reverie.Fading, err error) {
-	if err = m.step("FadingMemories"); err == nil {
-		list, err = m.Store.FadingMemories(ctx, q)
-	}
-	return list, err
-}
-
-func (m *mortal) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (r *reverie.Run, c *reverie.Chunk, err error) {
-	if err = m.step("Resume"); err == nil {
-		r, c, err = m.Store.Resume(ctx, lease, job, since, until)
-	}
-	return r, c, err
-}
-
-func (m *mortal) StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (r reverie.Run, err error) {
-	if err = m.step("StartRun"); err == nil {
-		r, err = m.Store.StartRun(ctx, lease, run)
-	}
-	return r, err
-}
-
-func (m *mortal) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (n int, err error) {
-	if err = m.step("FinishRun"); err == nil {
-		n, err = m.Store.FinishRun(ctx, lease, run)
-	}
-	return n, err
-}
-
-func (m *mortal) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (st reverie.Stats, list []reverie.Change, err error) {
-	if err = m.step("Fade"); err == nil {
-		st, list, err = m.Store.Fade(ctx, lease, run, fades)
-	}
-	return st, list, err
-}
-
-func (m *mortal) Prune(ctx context.Context, lease reverie.Lease, b reverie.PruneBatch) (p reverie.Pruned, at time.Time, err error) {
-	if err = m.step("Prune"); err == nil {
-		p, at, err = m.Store.Prune(ctx, lease, b)
-	}
-	return p, at, err
 }

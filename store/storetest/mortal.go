@@ -3,6 +3,9 @@ package storetest
 import (
 	"context"
 	"errors"
+	"iter"
+	"slices"
+	"time"
 
 	"reverie"
 	"reverie/store"
@@ -32,6 +35,19 @@ func (m *Mortal) step(call string) error {
 	return nil
 }
 
+// Ends are the first and the last of each sort of the calls done so far, by their
+// places: where to die next.
+func (m *Mortal) Ends() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for n, call := range m.Calls {
+			within := slices.Contains(m.Calls[:n], call) && slices.Contains(m.Calls[n+1:], call)
+			if !within && !yield(n, call) {
+				return
+			}
+		}
+	}
+}
+
 // alive makes a call of a store that still lives.
 func alive[V any](m *Mortal, call string, fn func() (V, error)) (V, error) {
 	if err := m.step(call); err != nil {
@@ -48,6 +64,48 @@ func (m *Mortal) live(call string, fn func() error) error {
 	return fn()
 }
 
+func (m *Mortal) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error) {
+	return alive(m, "Gather", func() (reverie.State, error) { return m.Store.Gather(ctx, q) })
+}
+
+func (m *Mortal) NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string, probes [][]float32, limit int) ([]string, error) {
+	return alive(m, "NearestHeads", func() ([]string, error) { return m.Store.NearestHeads(ctx, groupID, kind, model, probes, limit) })
+}
+
+func (m *Mortal) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reverie.EntityState, error) {
+	return alive(m, "GatherEntities", func() (reverie.EntityState, error) { return m.Store.GatherEntities(ctx, q) })
+}
+
+func (m *Mortal) EntitiesByID(ctx context.Context, groupID string, ids []string) ([]reverie.Entity, error) {
+	return alive(m, "EntitiesByID", func() ([]reverie.Entity, error) { return m.Store.EntitiesByID(ctx, groupID, ids) })
+}
+
+func (m *Mortal) ApplyEntities(ctx context.Context, lease reverie.Lease, plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
+	return alive(m, "ApplyEntities", func() ([]reverie.EntityChange, error) { return m.Store.ApplyEntities(ctx, lease, plan) })
+}
+
+func (m *Mortal) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upkeep, error) {
+	return alive(m, "Upkeep", func() (reverie.Upkeep, error) { return m.Store.Upkeep(ctx, q) })
+}
+
+func (m *Mortal) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]reverie.Fading, error) {
+	return alive(m, "FadingMemories", func() ([]reverie.Fading, error) { return m.Store.FadingMemories(ctx, q) })
+}
+
+func (m *Mortal) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats, []reverie.Change, error) {
+	if err := m.step("Fade"); err != nil {
+		return reverie.Stats{}, nil, err
+	}
+	return m.Store.Fade(ctx, lease, run, fades)
+}
+
+func (m *Mortal) Prune(ctx context.Context, lease reverie.Lease, batch reverie.PruneBatch) (reverie.Pruned, time.Time, error) {
+	if err := m.step("Prune"); err != nil {
+		return reverie.Pruned{}, time.Time{}, err
+	}
+	return m.Store.Prune(ctx, lease, batch)
+}
+
 func (m *Mortal) GatherSession(ctx context.Context, q reverie.SessionQuery) (reverie.SessionState, error) {
 	return alive(m, "GatherSession", func() (reverie.SessionState, error) { return m.Store.GatherSession(ctx, q) })
 }
@@ -58,6 +116,13 @@ func (m *Mortal) GatherFold(ctx context.Context, groupID, sessionID string) (rev
 
 func (m *Mortal) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie.SessionFold) error {
 	return m.live("ApplyFold", func() error { return m.Store.ApplyFold(ctx, lease, fold) })
+}
+
+func (m *Mortal) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error) {
+	if err := m.step("Resume"); err != nil {
+		return nil, nil, err
+	}
+	return m.Store.Resume(ctx, lease, job, since, until)
 }
 
 func (m *Mortal) ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job, sessionID string) (*reverie.Run, *reverie.Chunk, error) {
@@ -84,6 +149,10 @@ func (m *Mortal) SaveChunk(ctx context.Context, lease reverie.Lease, chunk rever
 
 func (m *Mortal) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (int, error) {
 	return alive(m, "FinishRun", func() (int, error) { return m.Store.FinishRun(ctx, lease, run) })
+}
+
+func (m *Mortal) CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error) {
+	return alive(m, "CountPending", func() (int, error) { return m.Store.CountPending(ctx, groupID, since, until) })
 }
 
 func (m *Mortal) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error) {
