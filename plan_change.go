@@ -21,3 +21,18 @@ func (p Plan) Changes() []Change {
 	}
 	return changes
 }
+
+// Rewrites counts the deletes and rewrites of versions that the plan's run did not
+// write itself, by the heads that the plan rests on.
+func (p Plan) Rewrites(heads []HeadState) (n int) {
+	own := map[string]bool{}
+	for _, h := range heads {
+		own[h.LineageID] = h.RunID != nil && *h.RunID == p.RunID
+	}
+	for _, s := range p.Steps {
+		if (s.Action == ActionDelete || s.Action == ActionUpdate) && !own[s.LineageID] {
+			n++
+		}
+	}
+	return n
+}

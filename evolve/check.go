@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"reverie"
 	"reverie/decide"
@@ -123,58 +122,16 @@ func heldDelete(reason string) string {
 	return reverie.CleanReason(reason + " (no verified quote, and the memory is not stale)")
 }
 
-// evidence verifies the citations of a proposal: each must name a shown message
-// that a member wrote, and a quote that is given must stand in it. Earlier
-// messages count only together with a new one. verified says whether a new
-// message was quoted, not only named.
+// evidence verifies the citations of a proposal. Earlier messages count only
+// together with a new one. verified says whether a new message was quoted, not only
+// named.
 func (c *checker) evidence(p proposal) (evidence []reverie.Evidence, verified bool) {
-	messages := c.messages()
-	place, quoted := map[string]int{}, map[string]bool{} // of a message in evidence
-	var fresh bool
-	for _, cited := range p.evidence {
-		n := c.number(cited.message, messages)
-		if n < 0 || messages[n].Role != reverie.RoleUser {
-			continue
-		}
-		m, quote := messages[n], strings.TrimSpace(cited.quote)
-		if quote != "" && !reverie.VerifyQuote(quote, m.Text) {
-			continue
-		}
-		if n < len(c.fresh) {
-			fresh = true
-			verified = verified || quote != ""
-		}
-		at, again := place[m.ID]
-		if again && (quote == "" || quoted[m.ID]) {
-			continue
-		}
-		if quoted[m.ID] = quote != ""; quote == "" {
-			quote = m.Text
-		}
-		e := reverie.Evidence{MessageID: m.ID, AuthorID: m.AuthorID, Author: m.Author,
-			Quote: reverie.Excerpt(reverie.MaskSecrets(quote), maxQuote), SentAt: m.SentAt, LocalDate: reverie.LocalDate(m.SentAt, c.loc)}
-		if again { // the words say more than the number did
-			evidence[at] = e
-			continue
-		}
-		place[m.ID] = len(evidence)
-		evidence = append(evidence, e)
-	}
-	if !fresh {
+	fresh, verified := reverie.Cite(p.evidence, c.fresh, c.loc) // the first numbers are theirs
+	if len(fresh) == 0 {
 		return nil, false
 	}
+	evidence, _ = reverie.Cite(p.evidence, c.messages(), c.loc)
 	return evidence, verified
-}
-
-// maxQuote is how many characters of a quote are kept.
-const maxQuote = 300
-
-// number finds the cited message, -1 where none has that number.
-func (c *checker) number(cited string, messages []reverie.Message) int {
-	if n, err := strconv.Atoi(cited); err == nil && n >= 1 && n <= len(messages) {
-		return n - 1
-	}
-	return -1
 }
 
 // oneActionEach refuses what the answer says twice about one memory: the same

@@ -9,6 +9,8 @@ import (
 	"reverie"
 	"reverie/llm"
 	"reverie/llm/llmtest"
+	"reverie/prompts"
+	"reverie/store/storetest"
 )
 
 // sizes are how many new messages each question showed.
@@ -183,7 +185,7 @@ func TestMoreMemoriesThanAreShown(t *testing.T) {
 		if len(q.ExistingMemories) != 50 || !strings.Contains(q.System, "60 active memories (50 of them are shown") {
 			t.Fatalf("%d memories are shown", len(q.ExistingMemories))
 		}
-		if !slices.ContainsFunc(q.ExistingMemories, func(m memoryView) bool { return m.Statement == text }) {
+		if !slices.ContainsFunc(q.ExistingMemories, func(m prompts.MemoryView) bool { return m.Statement == text }) {
 			t.Errorf("the memory nearest to %q is not shown", text)
 		}
 	}
@@ -216,13 +218,13 @@ func TestAnswerSurvivesTheCut(t *testing.T) {
 	s.say(evening.Add(-day), "Memory number 1.", "Memory number 2.", strings.Repeat("群里每周四打羽毛球", 30), strings.Repeat("群里每周四打羽毛球。", 30))
 	s.model.Respond(limited(t, 2, llmtest.Truncated("{")))
 	s.model.ScriptEmbeddings(llmtest.Answer{}, llmtest.Answer{}) // the probes
-	m := &mortal{Store: s.store, left: -1}
-	m.before = func(call string) { // dies after the answer to the half is stored
+	m := &storetest.Mortal{Store: s.store, Left: -1}
+	m.Before = func(call string) { // dies after the answer to the half is stored
 		if call == "Apply" {
-			m.left = 0
+			m.Left = 0
 		}
 	}
-	if _, err := s.runWith(t.Context(), s.pipelineOf(m, limitsOf(s.pipe)), Request{}); err == nil {
+	if _, err := s.runWith(t.Context(), s.pipelineOf(m, s.pipe.Limits), Request{}); err == nil {
 		t.Fatal("the run outlived its store")
 	}
 	s.want(`select status, cardinality(message_ids) from run_chunks where status <> 'applied'`, "answered|2")
@@ -235,4 +237,4 @@ func TestAnswerSurvivesTheCut(t *testing.T) {
 	}
 }
 
-var _ llm.Ledger = (*mortal)(nil)
+var _ llm.Ledger = (*storetest.Mortal)(nil)

@@ -16,6 +16,7 @@ import (
 	"reverie/llm"
 	"reverie/llm/llmtest"
 	"reverie/prompts"
+	"reverie/store/storetest"
 )
 
 // comparing is a stage whose facts are compared, those too that the model was
@@ -38,7 +39,7 @@ func newComparing(t *testing.T, remembered ...string) *comparing {
 		}
 		return llmtest.Text(c.judge(r.User))
 	})
-	c.compareWith(c.pipe, &mortal{Store: c.store, left: -1})
+	c.compareWith(c.pipe, &storetest.Mortal{Store: c.store, Left: -1})
 	c.layer = c.pipe.Decider.(*decide.Layer)
 	for i, text := range remembered {
 		c.say(evening.Add(-5*day), "note "+text)
@@ -52,7 +53,7 @@ func newComparing(t *testing.T, remembered ...string) *comparing {
 }
 
 // compareWith makes a pipeline compare, with what m keeps.
-func (c *comparing) compareWith(p *Pipeline, m *mortal) {
+func (c *comparing) compareWith(p *Pipeline, m *storetest.Mortal) {
 	c.Helper()
 	p.Embeddings = llm.NewEmbeddings(topics{}, llm.Account{Provider: "test", Model: "topics", Ledger: m}, llm.EmbeddingOptions{Dims: 16, Explicit: true, Cache: m})
 	p.CompareShown = true
@@ -365,8 +366,8 @@ func comparedStory(c *comparing) {
 		"note Chess is out.", "note Birds are heard.", "note Tea is dear.")
 }
 
-// TestCrashWhileComparing kills the process before each of the calls that a run
-// makes to the store. The next run ends in the state of one that nobody
+// TestCrashWhileComparing kills the process before the first and the last of each sort
+// of call that a run makes to the store. The next run ends in the state of one that nobody
 // disturbed, and no kept answer is paid for twice.
 func TestCrashWhileComparing(t *testing.T) {
 	c := newComparing(t)
@@ -375,8 +376,8 @@ func TestCrashWhileComparing(t *testing.T) {
 		return append(c.account(), c.rows(`select 'decision: ' || chunk_no || decision_no || action || basis || statement || reason || calls || jsonb_array_length(candidates)
 			|| coalesce((select m.statement from memories m where m.group_id = d.group_id and m.memory_id = d.memory_id), '-') from decisions d where group_id = $1 order by 1`, c.group)...)
 	}
-	run := func(left int) (*mortal, error) {
-		m := &mortal{Store: c.store, left: left}
+	run := func(left int) (*storetest.Mortal, error) {
+		m := &storetest.Mortal{Store: c.store, Left: left}
 		p := c.pipelineOf(m, c.pipe.Limits)
 		c.compareWith(p, m)
 		_, err := c.runWith(t.Context(), p, Request{})
@@ -388,15 +389,15 @@ func TestCrashWhileComparing(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, bill := account(), c.compared()
-	if bill != 5 || !slices.Contains(undisturbed.calls, "SaveAnswer") || !slices.Contains(undisturbed.calls, "Candidates") {
-		t.Fatalf("%d comparisons in %v", bill, undisturbed.calls)
+	if bill != 5 || !slices.Contains(undisturbed.Calls, "SaveAnswer") || !slices.Contains(undisturbed.Calls, "Candidates") {
+		t.Fatalf("%d comparisons in %v", bill, undisturbed.Calls)
 	}
-	for n, call := range undisturbed.calls {
+	for n, call := range undisturbed.Ends() {
 		c.group, c.pipe.Limits = fmt.Sprintf("crash%d", n), limits()
 		c.addGroup(c.group)
 		comparedStory(c)
 		asked := c.compared()
-		if _, err := run(n); !errors.Is(err, errDead) {
+		if _, err := run(n); !errors.Is(err, storetest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
 		kept := len(c.rows(`select 1 from answers where group_id = $1`, c.group))
@@ -420,9 +421,9 @@ func TestCrashWhileComparing(t *testing.T) {
 func TestLeaseLostWhileComparing(t *testing.T) {
 	c := newComparing(t, "Tea is liked.")
 	c.say(evening.Add(-day), "note Tea is what we like.")
-	m := &mortal{Store: c.store, left: -1}
+	m := &storetest.Mortal{Store: c.store, Left: -1}
 	var thief holding
-	m.before = func(next string) {
+	m.Before = func(next string) {
 		if next == "SaveAnswer" && thief.lease.Fence == 0 {
 			c.rows(`update leases set expires_at = 'epoch' returning 1`)
 			thief = c.hold()

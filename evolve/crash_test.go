@@ -11,6 +11,7 @@ import (
 
 	"reverie"
 	"reverie/llm/llmtest"
+	"reverie/store/storetest"
 )
 
 // crashStory brings what takes an evolution through all that it can do, in three
@@ -49,38 +50,38 @@ func (s *stage) account() []string {
 	return list
 }
 
-// TestCrashAnywhere kills the process before each of the calls that a run makes
-// to the store. The next run ends in the state of one that nobody disturbed, and
+// TestCrashAnywhere kills the process before the first and the last of each sort of
+// call that a run makes to the store. The next run ends in the state of one that nobody disturbed, and
 // no stored answer is paid for twice.
 func TestCrashAnywhere(t *testing.T) {
 	s := newStage(t)
 	crashStory(s)
-	undisturbed := &mortal{Store: s.store, left: -1}
+	undisturbed := &storetest.Mortal{Store: s.store, Left: -1}
 	asked := len(s.questions())
 	if _, err := s.runWith(t.Context(), s.pipelineOf(undisturbed, s.pipe.Limits), Request{}); err != nil {
 		t.Fatal(err)
 	}
 	bill := len(s.questions()) - asked
 	want := s.account()
-	if bill != 3 || len(undisturbed.calls) < 20 {
-		t.Fatalf("asked %d times in %d calls: %v", bill, len(undisturbed.calls), undisturbed.calls)
+	if bill != 3 || len(undisturbed.Calls) < 20 {
+		t.Fatalf("asked %d times in %d calls: %v", bill, len(undisturbed.Calls), undisturbed.Calls)
 	}
 	if runs := s.rows(`select status, stats->>'chunks', stats->>'held', stats->>'refused' from runs order by started_at desc, run_id desc limit 1`); !slices.Equal(runs, []string{"held|3|1|1"}) {
 		t.Fatalf("the story ends as %q", runs)
 	}
-	for n, call := range undisturbed.calls {
+	for n, call := range undisturbed.Ends() {
 		s.group, s.pipe.Limits = fmt.Sprintf("crash%d", n), limits()
 		s.addGroup(s.group)
 		crashStory(s)
 		asked := len(s.questions())
-		dying := &mortal{Store: s.store, left: n}
-		if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), Request{}); !errors.Is(err, errDead) {
+		dying := &storetest.Mortal{Store: s.store, Left: n}
+		if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), Request{}); !errors.Is(err, storetest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
 		stored := len(s.rows(`select 1 from run_chunks where group_id = $1 and status = 'answered'`, s.group))
 		paid := len(s.questions()) - asked
 		limits := s.pipe.Limits
-		if _, err := s.runWith(t.Context(), s.pipelineOf(&mortal{Store: s.store, left: -1}, limits), Request{}); err != nil {
+		if _, err := s.runWith(t.Context(), s.pipelineOf(&storetest.Mortal{Store: s.store, Left: -1}, limits), Request{}); err != nil {
 			t.Fatalf("after a crash before call %d (%s): %v", n+1, call, err)
 		}
 		// What was asked and stored, or applied, is not asked again.
@@ -128,9 +129,9 @@ func TestLeaseLost(t *testing.T) {
 			s.say(evening.Add(-2*day), "note One.", "note Two.", "note Three.")
 			s.evolve()
 			s.say(evening.Add(-day), "note Four.", "change One. => One, refined.")
-			m := &mortal{Store: s.store, left: -1}
+			m := &storetest.Mortal{Store: s.store, Left: -1}
 			var thief holding
-			m.before = func(next string) {
+			m.Before = func(next string) {
 				if next == call && thief.lease.Fence == 0 {
 					s.rows(`update leases set expires_at = 'epoch' returning 1`)
 					thief = s.hold()
@@ -172,7 +173,7 @@ func TestEditWhileAsking(t *testing.T) {
 	s.say(evening.Add(-2*day), "note One.", "note Two.", "note Three.")
 	s.evolve()
 	s.say(evening.Add(-day), "note Four.", "change One. => One, refined.")
-	m := &mortal{Store: s.store, left: -1, before: func(call string) {
+	m := &storetest.Mortal{Store: s.store, Left: -1, Before: func(call string) {
 		if call != "Apply" {
 			return
 		}
@@ -203,14 +204,14 @@ func TestEditWhileAsking(t *testing.T) {
 func TestTakenUpInAnotherWindow(t *testing.T) {
 	s := newStage(t)
 	s.say(evening.Add(-3*day), "note One.", "note Two.")
-	dying := &mortal{Store: s.store, left: -1}
-	dying.before = func(call string) {
+	dying := &storetest.Mortal{Store: s.store, Left: -1}
+	dying.Before = func(call string) {
 		if call == "Apply" {
-			dying.left = 0
+			dying.Left = 0
 		}
 	}
 	window := Request{Since: evening.Add(-4 * day), Until: evening.Add(-2 * day)}
-	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), window); !errors.Is(err, errDead) {
+	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), window); !errors.Is(err, storetest.ErrDead) {
 		t.Fatal(err)
 	}
 	s.say(evening.Add(-day), "note Three.")

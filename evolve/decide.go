@@ -19,17 +19,17 @@ func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, er
 	if err != nil {
 		return reverie.Plan{}, fmt.Errorf("decide on the new statements of group %q: %w", r.req.GroupID, err)
 	}
-	s.compared, r.mute = result.Asked, result.Mute
+	s.compared, r.life.Mute = result.Asked, result.Mute
 	for _, w := range result.Warnings {
-		r.warn(w)
+		r.life.Warn(w)
 	}
-	plan := reverie.Plan{GroupID: r.req.GroupID, RunID: r.row.ID, ChunkNo: s.no, Kind: reverie.KindGroup,
+	plan := reverie.Plan{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: s.no, Kind: reverie.KindGroup,
 		Steps: result.Steps, Held: result.Held, Decisions: result.Decisions, Refusals: c.refused, Impressions: r.Impressions}
 	for _, dropped := range result.Dropped {
 		plan.Refusals = append(plan.Refusals, c.accepted[dropped.Line].refusal(dropped.Rule, dropped.Detail))
 	}
 	plan.HeldReason = heldReason(c, result)
-	holdMassChange(&plan, r.stats, s.state.Heads, r.Limits)
+	holdMassChange(&plan, r.life.Stats, s.state.Heads, r.Limits)
 	plan.Outcomes = outcomes(s, plan)
 	return plan, nil
 }
@@ -37,10 +37,10 @@ func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, er
 // request hands the lines to the decider: first the accepted ones, then those
 // that wait for a person. What the model was shown it has compared itself.
 func (r *run) request(s *sheet, c checked) decide.Request {
-	req := decide.Request{GroupID: r.req.GroupID, RunID: r.row.ID, ChunkNo: s.no, Before: r.before, Kind: reverie.KindGroup, Language: s.language,
-		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Full: s.room(c.accepted), Asked: r.stats.Compared, Mute: r.mute}
-	if !r.req.DryRun && r.hold != nil {
-		req.Lease = r.hold.Lease
+	req := decide.Request{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: s.no, Before: r.before, Kind: reverie.KindGroup, Language: s.language,
+		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Full: s.room(c.accepted), Asked: r.life.Stats.Compared, Mute: r.life.Mute}
+	if r.life.Hold != nil {
+		req.Lease = r.life.Hold.Lease
 	}
 	if !r.CompareShown {
 		req.Exempt = make(map[string]bool, len(s.shown))
@@ -98,7 +98,7 @@ func outcomes(s *sheet, plan reverie.Plan) map[string]reverie.Outcome {
 // max(HoldMin, HoldRatio) of it, or all of it where that is two or fewer.
 // Memories born in this run may be reshaped freely.
 func holdMassChange(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) {
-	n := touched(plan, heads)
+	n := plan.Rewrites(heads)
 	if n == 0 {
 		return
 	}
@@ -125,20 +125,4 @@ func holdAll(plan *reverie.Plan) {
 	}
 	steps := slices.DeleteFunc(plan.Steps, func(step reverie.Step) bool { return deleted[step.LineageID] })
 	plan.Held, plan.HeldAll, plan.Steps = append(steps, plan.Held...), true, nil
-}
-
-// touched counts the deletes and rewrites of versions that the run did not write
-// itself.
-func touched(plan *reverie.Plan, heads []reverie.HeadState) int {
-	own := map[string]bool{}
-	for _, h := range heads {
-		own[h.LineageID] = h.RunID != nil && *h.RunID == plan.RunID
-	}
-	n := 0
-	for _, s := range plan.Steps {
-		if (s.Action == reverie.ActionDelete || s.Action == reverie.ActionUpdate) && !own[s.LineageID] {
-			n++
-		}
-	}
-	return n
 }

@@ -16,7 +16,7 @@ import (
 
 	"reverie"
 	"reverie/decide"
-	"reverie/llm"
+	"reverie/life"
 	"reverie/prompts"
 )
 
@@ -33,23 +33,9 @@ type Store interface {
 
 // Ledger keeps the rows of runs and chunks.
 type Ledger interface {
+	life.Ledger
 	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error)
-	StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error)
-	SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error
-	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error)
 	CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error)
-}
-
-// Model answers the prompt.
-type Model interface {
-	Generate(ctx context.Context, meta llm.Meta, req llm.Request) (llm.Response, error)
-	Name() string // provider/model
-}
-
-// Embeddings turns statements into vectors.
-type Embeddings interface {
-	Embed(ctx context.Context, meta llm.Meta, texts []string) ([][]float32, error)
-	Key() string // model@dims
 }
 
 // Decider says of each new statement whether the group has it already, and
@@ -58,12 +44,8 @@ type Decider interface {
 	Decide(ctx context.Context, req decide.Request) (decide.Result, error)
 }
 
-// Hold is the group's lease, as its holder has it. While fn runs, Exclusive
-// stops renewing, so that the write may lock the lease row itself.
-type Hold interface {
-	Lease() reverie.Lease
-	Exclusive(fn func() error) error
-}
+// Hold is the group's lease, as its holder has it.
+type Hold = life.Hold
 
 // Limits bounds a run. All are positive.
 type Limits struct {
@@ -84,8 +66,8 @@ type Limits struct {
 // use on different groups.
 type Pipeline struct {
 	Store      Store
-	Model      Model
-	Embeddings Embeddings // nil: statements are stored without vectors
+	Model      life.Model
+	Embeddings life.Embeddings // nil: statements are stored without vectors
 	// EmbeddingsOptional makes a failing embedder a warning: the statements are
 	// stored without vectors, which a later search fills in.
 	EmbeddingsOptional bool
@@ -145,44 +127,34 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 // whether there may be more. One that arrives for this window while its last
 // chunk is worked on stays pending, and makes the window due once more.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
-	sheet, err := phase(ctx, r, "gather", r.gather)
+	sheet, err := life.Step(ctx, &r.life, "gather", r.gather)
 	if err != nil || sheet == nil {
 		return false, err
 	}
-	answer, err := phase(ctx, r, "propose", func(ctx context.Context) (answer, error) { return r.propose(ctx, sheet) })
+	answer, err := life.Step(ctx, &r.life, "propose", func(ctx context.Context) (answer, error) { return r.propose(ctx, sheet) })
 	if err != nil {
 		return false, err
 	}
 	for _, skip := range answer.Skipped {
-		r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", sheet.no,
+		r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", sheet.no,
 			"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
 	}
 	proposals, refusals := parse(answer)
 	checked := check(sheet, proposals, refusals)
-	plan, err := phase(ctx, r, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, sheet, checked) })
+	plan, err := life.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, sheet, checked) })
 	if err != nil {
 		return false, err
 	}
-	return phase(ctx, r, "apply", func(ctx context.Context) (bool, error) {
+	return life.Step(ctx, &r.life, "apply", func(ctx context.Context) (bool, error) {
 		return sheet.state.More || sheet.taken, r.apply(ctx, sheet, plan)
 	})
-}
-
-// phase runs one step of a chunk under the eyes of whoever watches.
-func phase[T any](ctx context.Context, r *run, name string, step func(context.Context) (T, error)) (T, error) {
-	if r.Phase == nil {
-		return step(ctx)
-	}
-	ctx, end := r.Phase(ctx, name)
-	result, err := step(ctx)
-	end(err)
-	return result, err
 }
 
 // begin opens the ledger's row, or takes up the one of a run that was
 // interrupted.
 func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
-	r := &run{Pipeline: p, hold: hold, req: req, now: p.Now().UTC()}
+	r := p.of(hold, reverie.Run{GroupID: req.GroupID})
+	r.req = req
 	r.since, r.until, r.bounded = req.Since, req.Until, !req.Until.IsZero()
 	if !r.bounded {
 		r.until = r.now
@@ -191,40 +163,18 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 		return nil, fmt.Errorf("window of group %q: since %s is not before until %s: %w", req.GroupID,
 			r.since.Format(time.RFC3339), r.until.Format(time.RFC3339), reverie.ErrInvalid)
 	}
-	r.result = Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}
-	if req.DryRun {
-		r.row = reverie.Run{GroupID: req.GroupID, StartedAt: r.now}
+	if r.result.DryRun = req.DryRun; req.DryRun {
 		return r, nil
 	}
 	return r, r.takeUp(ctx)
 }
 
-// finish writes the run's final status, also when ctx is already done, and
-// completes the result.
+// finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	nothing := !r.began && r.row.ID == ""
-	if nothing || errors.Is(err, reverie.ErrLeaseLost) { // the row, if any, is the next holder's
-		r.complete(err)
-		return r.result, err
-	}
-	if r.row.ID == "" { // a dry run, or one whose row could not be written
+	if r.life.Began && r.life.Row.ID == "" && !errors.Is(err, reverie.ErrLeaseLost) { // a dry run, or one whose row could not be written
 		err = errors.Join(err, r.countLeft(ctx))
-		r.complete(err)
-		return r.result, err
 	}
-	finished := r.Now().UTC()
-	r.row.Status, r.row.FinishedAt = reverie.EndOf(err, r.stats.Held), &finished
-	r.row.Stats = r.stats
-	if err != nil {
-		r.row.Error = err.Error()
-	}
-	left, ferr := r.Store.FinishRun(ctx, r.hold.Lease(), r.row)
-	if ferr != nil {
-		err = errors.Join(err, fmt.Errorf("record the end of run %s: %w", r.row.ID, ferr))
-	}
-	r.stats.Deferred = left
+	err = r.life.End(ctx, err)
 	r.complete(err)
 	return r.result, err
 }
@@ -233,10 +183,12 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 // the ledger does. Those that a dry run has planned for are pending only in the
 // database.
 func (r *run) countLeft(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
 	left, err := r.Store.CountPending(ctx, r.req.GroupID, r.since, r.until)
 	if r.shadow != nil {
 		left -= r.shadow.skip
 	}
-	r.stats.Deferred = max(left, 0)
+	r.life.Stats.Deferred = max(left, 0)
 	return err
 }

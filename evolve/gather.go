@@ -44,9 +44,9 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	s.no, s.taken = r.stats.Chunks+1, r.resume != nil
+	s.no, s.taken = r.life.Stats.Chunks+1, r.resume != nil
 	s.staleAfter, s.maxActive = r.Limits.StaleAfter, r.Limits.MaxActive
-	s.createsLeft = max(r.Limits.MaxCreates-r.stats.Created, 0)
+	s.createsLeft = max(r.Limits.MaxCreates-r.life.Stats.Created, 0)
 	return s, r.arrange(ctx, s, r.resume != nil)
 }
 
@@ -134,8 +134,8 @@ func (r *run) show(ctx context.Context, s *sheet) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		r.mute = r.EmbeddingsOptional
-		r.warn(fmt.Sprintf("memories are shown by how lately they were supported, not by relevance: %v", err))
+		r.life.Mute = r.EmbeddingsOptional
+		r.life.Warn(fmt.Sprintf("memories are shown by how lately they were supported, not by relevance: %v", err))
 	}
 	s.shown = rank(s.state.Heads, nearest, r.Limits.MaxShown)
 	return nil
@@ -146,10 +146,10 @@ func (r *run) nearest(ctx context.Context, s *sheet) ([]string, error) {
 	switch {
 	case r.Embeddings == nil:
 		return nil, errors.New("no embedding model is configured")
-	case r.mute:
+	case r.life.Mute:
 		return nil, errors.New("the embedding model failed before in this run")
 	}
-	probes, err := r.Embeddings.Embed(ctx, r.meta("embed"), pieces(s.state.Pending))
+	probes, err := r.Embeddings.Embed(ctx, r.life.Meta("embed"), pieces(s.state.Pending))
 	if err != nil {
 		return nil, err
 	}

@@ -23,9 +23,7 @@ const ruleStale = "stale"
 // statement the group has by now. Those are refused and reported. A run with
 // nothing waiting is [reverie.ErrConflict].
 func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row reverie.Run, plans []reverie.HeldPlan) (Result, error) {
-	r := &run{Pipeline: p, hold: hold, now: p.Now().UTC(), began: true, row: row, stats: row.Stats,
-		req: Request{GroupID: row.GroupID}}
-	r.result = Result{GroupID: row.GroupID, RunID: row.ID, At: r.now}
+	r := p.of(hold, row)
 	if row.UndoneAt != nil {
 		return r.result, fmt.Errorf("run %s was taken back at %s, and what it held is rejected; its messages wait for a new run: %w",
 			row.ID, row.UndoneAt.UTC().Format(time.RFC3339), reverie.ErrConflict)
@@ -44,7 +42,7 @@ func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row 
 	if waiting == 0 {
 		return r.result, fmt.Errorf("run %s holds nothing that waits: %w", row.ID, reverie.ErrConflict)
 	}
-	r.stats = approvedStats(row.Stats, r.result)
+	r.life.Stats = approvedStats(row.Stats, r.result)
 	r.complete(nil)
 	if r.result.Status = row.Status; row.Status == reverie.RunHeld {
 		r.result.Status = reverie.RunSucceeded
@@ -55,7 +53,7 @@ func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row 
 // approve applies one held plan.
 func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPlan) error {
 	kind, room := reverie.KindGroup, r.Limits.MaxActive
-	if r.row.Job == reverie.JobExtract {
+	if r.life.Row.Job == reverie.JobExtract {
 		kind, room = reverie.KindSession, math.MaxInt // of sessions a group may remember any number of facts
 	}
 	state, err := r.Store.Gather(ctx, reverie.GatherQuery{GroupID: r.req.GroupID, Kind: kind, Until: r.now, Limit: 1})
@@ -63,12 +61,12 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 		return fmt.Errorf("gather group %q: %w", r.req.GroupID, err)
 	}
 	steps, refused := recheck(state.Heads, held, room)
-	if err := r.embed(ctx, steps); err != nil {
+	if err := r.life.Embed(ctx, r.Embeddings, r.EmbeddingsOptional, steps); err != nil {
 		return err
 	}
 	var changes []reverie.Change
-	err = r.hold.Exclusive(func() (err error) {
-		changes, err = store.ApplyHeld(ctx, r.hold.Lease(), held, steps, refused)
+	err = r.life.Write(func(lease reverie.Lease) (err error) {
+		changes, err = store.ApplyHeld(ctx, lease, held, steps, refused)
 		return err
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"reverie"
 	"reverie/decide"
+	"reverie/life"
 	"reverie/llm/lines"
 )
 
@@ -155,7 +156,7 @@ func (p paper) judgeBy(t testing.TB, pipe *Pipeline, text string) (*sheet, check
 	proposals, refused := parse(said(text))
 	c := check(s, proposals, refused)
 	r := &run{Pipeline: pipe, req: Request{GroupID: "g"},
-		row: reverie.Run{ID: paperRun}, stats: reverie.Stats{Base: base, Rewritten: p.Rewritten}}
+		life: life.Run{Log: pipe.Log, Row: reverie.Run{ID: paperRun}, Stats: reverie.Stats{Base: base, Rewritten: p.Rewritten}}}
 	plan, err := r.decide(t.Context(), s, c)
 	if err != nil {
 		t.Fatal(err)

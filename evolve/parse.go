@@ -1,11 +1,8 @@
 package evolve
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"reverie"
@@ -28,13 +25,7 @@ type proposal struct {
 	statement string
 	reason    string
 	tags      []string
-	evidence  []citation
-}
-
-// citation is evidence as the model claims it: a message by number and words that should stand in it.
-type citation struct {
-	message string
-	quote   string
+	evidence  []reverie.Citation
 }
 
 // actionNone says on purpose that there is nothing to do.
@@ -102,7 +93,7 @@ func readProposal(l lines.Line) (proposal, error) {
 		return proposal{}, fmt.Errorf("unknown action %q", reverie.Excerpt(*raw.Action, 20))
 	}
 	var err error
-	if p.oldID, err = scalar(raw.OldID); err != nil {
+	if p.oldID, err = lines.Scalar(raw.OldID); err != nil {
 		return proposal{}, fmt.Errorf("old_id: %w", err)
 	}
 	if raw.Statement != nil {
@@ -112,58 +103,8 @@ func readProposal(l lines.Line) (proposal, error) {
 		p.reason = *raw.ChangeReason
 	}
 	_ = json.Unmarshal(raw.Tags, &p.tags) // tags are decoration: those that are no list of strings are left out
-	p.evidence, err = readEvidence(raw.Evidence)
-	return p, err
-}
-
-// readEvidence reads a list of citations, a single one, or bare message numbers.
-func readEvidence(raw json.RawMessage) ([]citation, error) {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || string(raw) == "null" {
-		return nil, nil
+	if p.evidence, err = lines.Citations(raw.Evidence); err != nil {
+		return proposal{}, fmt.Errorf("evidence: %w", err)
 	}
-	items := []json.RawMessage{raw}
-	if raw[0] == '[' {
-		if err := json.Unmarshal(raw, &items); err != nil {
-			return nil, fmt.Errorf("evidence: %w", err)
-		}
-	}
-	var citations []citation
-	for _, item := range items {
-		var c struct {
-			Message json.RawMessage `json:"message"`
-			Quote   *string         `json:"quote"`
-		}
-		if item = bytes.TrimSpace(item); len(item) == 0 || item[0] != '{' {
-			c.Message = item
-		} else if err := json.Unmarshal(item, &c); err != nil {
-			return nil, fmt.Errorf("evidence: %w", err)
-		}
-		message, err := scalar(c.Message)
-		if err != nil {
-			return nil, fmt.Errorf("evidence: message: %w", err)
-		}
-		cited := citation{message: message}
-		if c.Quote != nil {
-			cited.quote = *c.Quote
-		}
-		citations = append(citations, cited)
-	}
-	return citations, nil
-}
-
-// scalar reads a string or a whole number as a string; null and nothing are "".
-func scalar(raw json.RawMessage) (string, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return "", nil
-	}
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return strings.TrimSpace(s), nil
-	}
-	var f float64
-	if err := json.Unmarshal(raw, &f); err != nil || f != math.Trunc(f) || math.Abs(f) > 1e15 {
-		return "", fmt.Errorf("neither a string nor a whole number")
-	}
-	return strconv.FormatInt(int64(f), 10), nil
+	return p, nil
 }

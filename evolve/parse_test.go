@@ -7,13 +7,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"reverie"
 	"reverie/llm"
 )
 
 // TestReadProposal reads lines as models write them: loosely where a habit does
 // no harm, never so that an action comes out that nobody wrote.
 func TestReadProposal(t *testing.T) {
-	one := func(message, quote string) []citation { return []citation{{message, quote}} }
+	one := func(message, quote string) []reverie.Citation {
+		return []reverie.Citation{{Message: message, Quote: quote}}
+	}
 	for _, c := range []struct {
 		text string
 		want proposal
@@ -32,7 +35,7 @@ func TestReadProposal(t *testing.T) {
 		{`{"action":"create","evidence":{"message":12,"quote":null,"author":"Lin"}}`, proposal{action: "create", evidence: one("12", "")}, ""},
 		{`{"action":"create","evidence":12}`, proposal{action: "create", evidence: one("12", "")}, ""},
 		{`{"action":"create","evidence":"12"}`, proposal{action: "create", evidence: one("12", "")}, ""},
-		{`{"action":"create","evidence":[1,"2",{"message":3.0}]}`, proposal{action: "create", evidence: []citation{{"1", ""}, {"2", ""}, {"3", ""}}}, ""},
+		{`{"action":"create","evidence":[1,"2",{"message":3.0}]}`, proposal{action: "create", evidence: []reverie.Citation{{Message: "1"}, {Message: "2"}, {Message: "3"}}}, ""},
 		{`{"action":"create","evidence":[]}`, proposal{action: "create", evidence: nil}, ""},
 		{`{"action":"create","evidence":[{"quote":"so"}]}`, proposal{action: "create", evidence: one("", "so")}, ""},
 
@@ -71,7 +74,7 @@ func TestReadProposal(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 		default:
 			c.want.line = 1
-			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(proposal{}, citation{})); diff != "" {
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(proposal{})); diff != "" {
 				t.Errorf("%s: -want +got\n%s", c.text, diff)
 			}
 		}

@@ -54,7 +54,7 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 			}
 		}
 		if stored.InputSHA256 == input {
-			r.Log.Info("using the answer stored before the interruption", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", s.no)
+			r.Log.Info("using the answer stored before the interruption", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no)
 			return answer{text: stored.Answer, Result: lines.Read(stored.Answer)}, r.saveChunk(ctx, s, input, stored.Answer, reverie.ChunkAnswered)
 		}
 	}
@@ -63,7 +63,7 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 	}
 	var why string
 	for range 2 {
-		resp, err := r.Model.Generate(ctx, r.meta("evolve"),
+		resp, err := r.Model.Generate(ctx, r.life.Meta("evolve"),
 			llm.Request{System: s.prompt.System, User: s.prompt.User, MaxTokens: r.Limits.MaxOutputTokens, Prompt: s.prompt.Name, PromptVersion: s.prompt.Version})
 		var fault *llm.Error
 		switch {
@@ -78,7 +78,7 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 		if why = a.unusable(resp.Finish); why == "" {
 			return a, r.saveChunk(ctx, s, input, resp.Text, reverie.ChunkAnswered)
 		}
-		r.Log.Warn("unusable answer", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", s.no, "reason", why)
+		r.Log.Warn("unusable answer", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no, "reason", why)
 		if err := r.saveChunk(ctx, s, input, resp.Text, reverie.ChunkFailed); err != nil {
 			return answer{}, err
 		}
@@ -114,7 +114,7 @@ func (r *run) halve(ctx context.Context, s *sheet) error {
 			break
 		}
 	}
-	r.Log.Info("halving the chunk", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", s.no, "messages", r.limit)
+	r.Log.Info("halving the chunk", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no, "messages", r.limit)
 	return r.arrange(ctx, s, false)
 }
 
@@ -129,25 +129,9 @@ func (r *run) inputSHA256(s *sheet) string {
 }
 
 func (r *run) saveChunk(ctx context.Context, s *sheet, input, text string, status reverie.ChunkStatus) error {
-	if r.req.DryRun {
-		return nil
-	}
-	chunk := reverie.Chunk{GroupID: r.req.GroupID, RunID: r.row.ID, No: s.no, InputSHA256: input,
-		Answer: text, Status: status, Limit: r.limit}
+	chunk := reverie.Chunk{No: s.no, InputSHA256: input, Answer: text, Status: status, Limit: r.limit}
 	for _, m := range s.state.Pending {
 		chunk.MessageIDs = append(chunk.MessageIDs, m.ID)
 	}
-	if err := r.Store.SaveChunk(ctx, r.hold.Lease(), chunk); err != nil {
-		return fmt.Errorf("store chunk %d of run %s: %w", s.no, r.row.ID, err)
-	}
-	return nil
-}
-
-// meta says on whose account a call is.
-func (r *run) meta(purpose string) llm.Meta {
-	m := llm.Meta{GroupID: r.req.GroupID, Purpose: purpose}
-	if r.row.ID != "" {
-		m.RunID = &r.row.ID
-	}
-	return m
+	return r.life.Save(ctx, chunk)
 }

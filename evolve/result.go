@@ -25,9 +25,10 @@ type Result struct {
 
 // complete fills in the outcome.
 func (r *run) complete(err error) {
-	r.result.Err, r.result.Status, r.result.Stats = err, reverie.EndOf(err, r.stats.Held), r.stats
+	r.result.Err, r.result.Status, r.result.Stats = err, reverie.EndOf(err, r.life.Stats.Held), r.life.Stats
 	r.result.Stats.Limit, r.result.Stats.OpenEnded = 0, false // kept for a run that is taken up, and nothing to report
-	r.result.NoNew = err == nil && !r.began && r.row.ID == ""
+	r.result.NoNew = err == nil && !r.life.Began && r.life.Row.ID == ""
+	r.result.Warnings = r.life.Warnings
 }
 
 // Reply is the result in the shape of the API.

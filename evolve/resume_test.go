@@ -10,6 +10,7 @@ import (
 
 	"reverie"
 	"reverie/llm/llmtest"
+	"reverie/store/storetest"
 )
 
 // brief is a model that runs out of room beyond three messages, and else does
@@ -24,8 +25,8 @@ func brief(t *testing.T) func(llmtest.Request) llmtest.Answer {
 	}
 }
 
-// TestHalvingSurvivesACrash kills a run whose answers are cut off before each of
-// its calls: the chunks after the crash are as small as they would have been.
+// TestHalvingSurvivesACrash kills a run whose answers are cut off before the first
+// and the last of each sort of its calls: the chunks after the crash are as small as they would have been.
 func TestHalvingSurvivesACrash(t *testing.T) {
 	s := newStage(t)
 	s.model.Respond(brief(t))
@@ -38,17 +39,17 @@ func TestHalvingSurvivesACrash(t *testing.T) {
 		s.say(evening.Add(-day), texts...)
 	}
 	story()
-	undisturbed := &mortal{Store: s.store, left: -1}
+	undisturbed := &storetest.Mortal{Store: s.store, Left: -1}
 	if _, err := s.runWith(t.Context(), s.pipelineOf(undisturbed, s.pipe.Limits), Request{}); err != nil {
 		t.Fatal(err)
 	}
 	want := s.account()
 	s.want(`select chunk_no, cardinality(message_ids) from run_chunks order by 1`, "1|3", "2|3", "3|3", "4|3", "5|2")
-	for n, call := range undisturbed.calls {
+	for n, call := range undisturbed.Ends() {
 		s.group = fmt.Sprintf("crash%d", n)
 		s.addGroup(s.group)
 		story()
-		if _, err := s.runWith(t.Context(), s.pipelineOf(&mortal{Store: s.store, left: n}, s.pipe.Limits), Request{}); !errors.Is(err, errDead) {
+		if _, err := s.runWith(t.Context(), s.pipelineOf(&storetest.Mortal{Store: s.store, Left: n}, s.pipe.Limits), Request{}); !errors.Is(err, storetest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
 		s.evolve()
@@ -65,13 +66,13 @@ func TestLateMessageKeepsThePaidAnswer(t *testing.T) {
 	s := newStage(t)
 	window := Request{Since: evening.Add(-20 * time.Hour), Until: evening.Add(-time.Hour)}
 	s.say(evening.Add(-10*time.Hour), "note One.", "note Two.")
-	dying := &mortal{Store: s.store, left: -1}
-	dying.before = func(call string) {
+	dying := &storetest.Mortal{Store: s.store, Left: -1}
+	dying.Before = func(call string) {
 		if call == "Apply" {
-			dying.left = 0
+			dying.Left = 0
 		}
 	}
-	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), window); !errors.Is(err, errDead) {
+	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), window); !errors.Is(err, storetest.ErrDead) {
 		t.Fatal(err)
 	}
 	s.want(`select status from run_chunks`, "answered")
@@ -94,16 +95,16 @@ func TestContinuedRunTellsAll(t *testing.T) {
 	s := newStage(t)
 	s.pipe.Limits.MaxMessages = 2
 	s.say(evening.Add(-day), "note One.", "note See https://example.com", "note Two.")
-	dying := &mortal{Store: s.store, left: -1}
+	dying := &storetest.Mortal{Store: s.store, Left: -1}
 	applied := 0
-	dying.before = func(call string) {
+	dying.Before = func(call string) {
 		if call == "Apply" {
 			if applied++; applied == 2 {
-				dying.left = 0
+				dying.Left = 0
 			}
 		}
 	}
-	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), Request{}); !errors.Is(err, errDead) {
+	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), Request{}); !errors.Is(err, storetest.ErrDead) {
 		t.Fatal(err)
 	}
 	res := s.evolve()
@@ -117,14 +118,14 @@ func TestContinuedRunTellsAll(t *testing.T) {
 func TestUnboundedRunLeavesABoundedOneAlone(t *testing.T) {
 	s := newStage(t)
 	s.say(evening.Add(-10*time.Hour), "note One.")
-	dying := &mortal{Store: s.store, left: -1}
-	dying.before = func(call string) {
+	dying := &storetest.Mortal{Store: s.store, Left: -1}
+	dying.Before = func(call string) {
 		if call == "Apply" {
-			dying.left = 0
+			dying.Left = 0
 		}
 	}
 	window := Request{Since: evening.Add(-20 * time.Hour), Until: evening.Add(-time.Hour)}
-	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), window); !errors.Is(err, errDead) {
+	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), window); !errors.Is(err, storetest.ErrDead) {
 		t.Fatal(err)
 	}
 	s.evolve()

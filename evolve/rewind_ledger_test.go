@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie"
+	"reverie/store/storetest"
 )
 
 // TestRewindOfHeldRuns rejects what runs that go hold: nobody can approve or
@@ -54,16 +55,16 @@ func TestRewindOfADeadRun(t *testing.T) {
 	s.on(0, "note Alpha.")
 	s.pipe.Limits.MaxMessages = 2
 	s.say(night(1).Since.Add(time.Hour), "note One.", "note Two.", "again Alpha.", "note Three.")
-	dying, applied := &mortal{Store: s.store, left: -1}, 0
-	dying.before = func(call string) {
+	dying, applied := &storetest.Mortal{Store: s.store, Left: -1}, 0
+	dying.Before = func(call string) {
 		if call == "Apply" {
 			if applied++; applied == 2 {
-				dying.left = 0
+				dying.Left = 0
 			}
 		}
 	}
 	s.now = night(1).Until.Add(2 * time.Hour)
-	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), night(1)); !errors.Is(err, errDead) {
+	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), night(1)); !errors.Is(err, storetest.ErrDead) {
 		t.Fatal(err)
 	}
 	s.want(`select r.status, c.status from runs r join run_chunks c using (group_id, run_id) order by r.started_at, c.chunk_no`,
@@ -89,14 +90,14 @@ func TestRewindLeavesAnswersOfUndoneRunsAlone(t *testing.T) {
 	s.on(0, "note Alpha.")
 	s.on(1, "small talk")
 	s.say(night(2).Since.Add(time.Hour), "note One.")
-	dying := &mortal{Store: s.store, left: -1}
-	dying.before = func(call string) {
+	dying := &storetest.Mortal{Store: s.store, Left: -1}
+	dying.Before = func(call string) {
 		if call == "Apply" {
-			dying.left = 0
+			dying.Left = 0
 		}
 	}
 	s.now = night(2).Until.Add(2 * time.Hour)
-	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), night(2)); !errors.Is(err, errDead) {
+	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), night(2)); !errors.Is(err, storetest.ErrDead) {
 		t.Fatal(err)
 	}
 	s.rewind(night(1).Since, false)

@@ -55,25 +55,3 @@ func (r *run) shadowApply(s *sheet, plan reverie.Plan) {
 	}
 	r.shadow.heads = heads
 }
-
-// shadowChanges are the change log rows that a plan would write. Nothing has an
-// id that anybody could look up.
-func shadowChanges(plan reverie.Plan) []reverie.Change {
-	var changes []reverie.Change
-	for _, s := range plan.Steps {
-		if s.Action == reverie.ActionKeep {
-			continue
-		}
-		c := reverie.Change{GroupID: plan.GroupID, Action: s.Action, MemoryID: s.MemoryID, OldStatement: s.OldStatement,
-			NewStatement: s.Statement, Summary: s.Reason, Version: s.Head.Version + 1, Evidence: s.Evidence}
-		if s.Head.MemoryID != "" {
-			old := s.Head.MemoryID
-			c.OldID = &old
-		}
-		if s.Action == reverie.ActionDelete {
-			c.MemoryID, c.Version = s.Head.MemoryID, s.Head.Version
-		}
-		changes = append(changes, c)
-	}
-	return changes
-}

@@ -82,6 +82,14 @@ func (s *stage) pipeline(st Store, ledger llm.Ledger, cache llm.Cache) *Pipeline
 		Limits:     limits(), Now: func() time.Time { return s.now }, Log: quiet()}
 }
 
+// pipelineOf is the stage's pipeline with everything kept by m.
+func (s *stage) pipelineOf(m *storetest.Mortal, limits Limits) *Pipeline {
+	s.Helper()
+	p := s.pipeline(m, m, m)
+	p.Limits = limits
+	return p
+}
+
 // holding is a lease that nothing renews.
 type holding struct{ lease reverie.Lease }
 

@@ -107,8 +107,8 @@ func TestNewestWithin(t *testing.T) {
 // of every size: more than a fifth, and more than two, is held, and so is all of
 // a group of one or two.
 func TestHoldBorder(t *testing.T) {
-	for base := 0; base <= 200; base++ {
-		for touched := 1; touched <= base && touched <= 45; touched++ {
+	for base := 0; base <= 60; base++ {
+		for touched := 1; touched <= base && touched <= 15; touched++ {
 			plan := reverie.Plan{RunID: paperRun}
 			var heads []reverie.HeadState
 			for n := range touched {

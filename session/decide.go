@@ -68,7 +68,7 @@ func (r *run) request(s *sheet, wanted []decide.Line) decide.Request {
 // without a person: more than max(HoldMin, HoldRatio) of it. Support is no harm, and
 // the messages are used either way.
 func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) {
-	n := rewrites(plan, heads)
+	n := plan.Rewrites(heads)
 	allowed := max(limits.HoldMin, int(limits.HoldRatio*float64(stats.Base)))
 	if n == 0 || stats.Rewritten+n <= allowed {
 		return
@@ -87,21 +87,6 @@ func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadS
 		reason += "; " + plan.HeldReason
 	}
 	plan.Steps, plan.Held, plan.HeldReason = keeps, append(held, plan.Held...), reason
-}
-
-// rewrites counts the deletes and rewrites of versions that the run did not write
-// itself.
-func rewrites(plan *reverie.Plan, heads []reverie.HeadState) (n int) {
-	own := map[string]bool{}
-	for _, h := range heads {
-		own[h.LineageID] = h.RunID != nil && *h.RunID == plan.RunID
-	}
-	for _, step := range plan.Steps {
-		if (step.Action == reverie.ActionDelete || step.Action == reverie.ActionUpdate) && !own[step.LineageID] {
-			n++
-		}
-	}
-	return n
 }
 
 // count adds what becomes of the facts, and of the messages, to the run's counts.
@@ -144,7 +129,7 @@ func (r *run) count(s *sheet, plan reverie.Plan, a answer) reverie.Stats {
 			st.Filtered++
 		}
 	}
-	st.Rewritten += rewrites(&plan, s.state.Heads)
+	st.Rewritten += plan.Rewrites(s.state.Heads)
 	st.Kept = st.Base - st.Rewritten
 	st.Refused += len(plan.Refusals)
 	st.Chunks++
