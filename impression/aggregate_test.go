@@ -147,7 +147,7 @@ func TestAggregateDrops(t *testing.T) {
 func TestAggregateAnyOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	pick := func(words ...string) string { return words[rng.IntN(len(words))] }
-	for round := range 300 {
+	for round := range 100 {
 		var all []reverie.Observation
 		for n := range 2 + rng.IntN(8) {
 			o := seen(pick("", "", "u1", "u2"), pick("Alex", "alex", "王小明", "小明", "Kay"), reverie.EntityKind(pick("person", "person", "thing", "bot")), nil,

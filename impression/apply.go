@@ -26,7 +26,7 @@ func (r *run) plan(ctx context.Context, s *sheet, fresh []reverie.Observation) (
 	if err != nil {
 		return reverie.EntityPlan{}, err
 	}
-	plan := build(draft{groupID: r.req.GroupID, runID: r.row.ID, chunkNo: s.no, now: now, expireAfter: r.Limits.ExpireAfter,
+	plan := build(draft{groupID: r.req.GroupID, runID: r.life.Row.ID, chunkNo: s.no, now: now, expireAfter: r.Limits.ExpireAfter,
 		expired: expired, list: settled, idx: idx, cast: s.cast, entities: entities})
 	plan, broken := validate(plan, idx, entities)
 	refusals := append(s.refusals, refused...)
@@ -94,7 +94,7 @@ func (s *sheet) outcomes(cited map[string]reverie.Outcome) map[string]reverie.Ou
 
 // count adds a plan to the run's counts.
 func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
-	st := r.stats
+	st := r.life.Stats
 	st.Created += len(plan.Creates)
 	st.Updated += len(plan.Heads) // each under the entity that it is read as
 	for _, o := range plan.Postponed {
@@ -122,15 +122,15 @@ func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
 func (r *run) apply(ctx context.Context, s *sheet, plan reverie.EntityPlan) error {
 	changes := planned(plan)
 	if !r.req.DryRun {
-		err := r.hold.Exclusive(func() (err error) {
-			changes, err = r.Store.ApplyEntities(ctx, r.hold.Lease(), plan)
+		err := r.life.Write(func(lease reverie.Lease) (err error) {
+			changes, err = r.Store.ApplyEntities(ctx, lease, plan)
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("apply chunk %d of run %s: %w", s.no, r.row.ID, err)
+			return fmt.Errorf("apply chunk %d of run %s: %w", s.no, r.life.Row.ID, err)
 		}
 	}
-	r.stats = plan.Stats
+	r.life.Stats = plan.Stats
 	r.result.Changes = append(r.result.Changes, changes...)
 	r.result.Refusals = append(r.result.Refusals, plan.Refusals...)
 	for _, f := range plan.Refusals {

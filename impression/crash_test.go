@@ -11,6 +11,7 @@ import (
 
 	"reverie"
 	"reverie/llm/llmtest"
+	"reverie/store/storetest"
 )
 
 // crashStory brings what takes a run through all that it can do, in two chunks of
@@ -51,42 +52,42 @@ func (s *stage) account() []string {
 	return list
 }
 
-// TestCrashAnywhere kills the process before each of the calls that a run makes
-// to the store. The next run ends in the state of one that nobody disturbed: no
+// TestCrashAnywhere kills the process before the first and the last of each sort of
+// call that a run makes to the store. The next run ends in the state of one that nobody disturbed: no
 // entity is half-written, no observation is lost, and no answer that was kept is
 // paid for twice.
 func TestCrashAnywhere(t *testing.T) {
 	s := newStage(t)
 	crashStory(s)
 	limits := s.pipe.Limits
-	with := func(m *mortal) *Pipeline {
+	with := func(m *storetest.Mortal) *Pipeline {
 		p := s.pipeline(m)
 		p.Limits = limits
 		return p
 	}
 	asked := s.asked()
-	undisturbed := &mortal{Store: s.store, left: -1}
+	undisturbed := &storetest.Mortal{Store: s.store, Left: -1}
 	if _, err := s.runWith(with(undisturbed), Request{}); err != nil {
 		t.Fatal(err)
 	}
 	bill := s.asked() - asked
 	want := s.account()
-	if bill < 6 || len(undisturbed.calls) < 24 || len(s.rows(`select 1 from entity_observations where status = 'waiting'`)) == 0 {
-		t.Fatalf("asked %d times in %d calls: %v\n%s", bill, len(undisturbed.calls), undisturbed.calls, strings.Join(want, "\n"))
+	if bill < 6 || len(undisturbed.Calls) < 24 || len(s.rows(`select 1 from entity_observations where status = 'waiting'`)) == 0 {
+		t.Fatalf("asked %d times in %d calls: %v\n%s", bill, len(undisturbed.Calls), undisturbed.Calls, strings.Join(want, "\n"))
 	}
-	for n, call := range undisturbed.calls {
+	for n, call := range undisturbed.Ends() {
 		s.group = fmt.Sprintf("c%02d", n)
 		s.told = 0
 		s.addGroup(s.group)
 		s.pipe.Limits = s.pipeline(nil).Limits
 		crashStory(s)
 		asked := s.asked()
-		if _, err := s.runWith(with(&mortal{Store: s.store, left: n}), Request{}); !errors.Is(err, errDead) {
+		if _, err := s.runWith(with(&storetest.Mortal{Store: s.store, Left: n}), Request{}); !errors.Is(err, storetest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
 		paid := s.asked() - asked
 		kept := len(s.rows(`select 1 from answers a join runs r using (group_id, run_id) where group_id = $1 and r.attempt = 1 and r.window_since > '2026-03-27'`, s.group))
-		if _, err := s.runWith(with(&mortal{Store: s.store, left: -1}), Request{}); err != nil {
+		if _, err := s.runWith(with(&storetest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
 			t.Fatalf("after a crash before call %d (%s): %v", n+1, call, err)
 		}
 		if again := s.asked() - asked - bill; again != paid-kept || again > 1 {
@@ -109,7 +110,7 @@ func TestLeaseLost(t *testing.T) {
 			s := newStage(t)
 			s.say(evening.Add(-day), line{"u1:Kay", "I live in Lisbon"})
 			stolen := false
-			p := s.pipeline(&mortal{Store: s.store, left: -1, before: func(next string) {
+			p := s.pipeline(&storetest.Mortal{Store: s.store, Left: -1, Before: func(next string) {
 				if next == call && !stolen {
 					stolen = true
 					s.rows(`update leases set fence = fence + 1, holder = 'somebody else' returning 1`)
@@ -142,7 +143,7 @@ func TestMergedWhileAsking(t *testing.T) {
 	s.say(evening.Add(-day), line{"u1:Kay", "I moved to Porto"}, line{"u2:小K", "I like coffee"})
 	answer := observer(t)
 	s.model.Respond(func(r llmtest.Request) llmtest.Answer { return answer(r) })
-	p := s.pipeline(&mortal{Store: s.store, left: -1, before: func(call string) {
+	p := s.pipeline(&storetest.Mortal{Store: s.store, Left: -1, Before: func(call string) {
 		if call == "ApplyEntities" {
 			if _, _, err := s.store.MergeEntities(s.Context(), s.group, ids[0], ids[1], "the same person"); err != nil {
 				t.Error(err)
@@ -193,7 +194,7 @@ func TestJoinedWhileAsking(t *testing.T) {
 				}
 				s.say(evening.Add(-day), line{"u2:Ben", c.says})
 				done := false
-				p := s.pipeline(&mortal{Store: s.store, left: -1, before: func(call string) {
+				p := s.pipeline(&storetest.Mortal{Store: s.store, Left: -1, Before: func(call string) {
 					if call == at && !done {
 						done = true
 						c.during(s, ids[0], ids[1])

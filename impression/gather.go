@@ -37,7 +37,7 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	s.no = r.stats.Chunks + 1
+	s.no = r.life.Stats.Chunks + 1
 	var texts []string
 	for _, m := range s.state.Messages {
 		texts = append(texts, m.Text)
@@ -104,15 +104,9 @@ func (r *run) entities(ctx context.Context, ids []string) (map[string]reverie.En
 }
 
 func (r *run) saveChunk(ctx context.Context, s *sheet, status reverie.ChunkStatus) error {
-	if r.req.DryRun {
-		return nil
-	}
-	chunk := reverie.Chunk{GroupID: r.req.GroupID, RunID: r.row.ID, No: s.no, Status: status}
+	chunk := reverie.Chunk{No: s.no, Status: status}
 	for _, m := range s.state.Messages {
 		chunk.MessageIDs = append(chunk.MessageIDs, m.ID)
 	}
-	if err := r.Store.SaveChunk(ctx, r.hold.Lease(), chunk); err != nil {
-		return fmt.Errorf("store chunk %d of run %s: %w", s.no, r.row.ID, err)
-	}
-	return nil
+	return r.life.Save(ctx, chunk)
 }

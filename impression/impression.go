@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie"
+	"reverie/life"
 	"reverie/llm"
 	"reverie/prompts"
 )
@@ -22,24 +23,12 @@ type Store interface {
 
 // Ledger keeps the rows of runs and chunks.
 type Ledger interface {
+	life.Ledger
 	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error)
-	StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error)
-	SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error
-	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error)
 }
 
-// Model answers the prompt.
-type Model interface {
-	Generate(ctx context.Context, meta llm.Meta, req llm.Request) (llm.Response, error)
-	Name() string // provider/model
-}
-
-// Hold is the group's lease, as its holder has it. While fn runs, Exclusive
-// stops renewing, so that the write may lock the lease row itself.
-type Hold interface {
-	Lease() reverie.Lease
-	Exclusive(fn func() error) error
-}
+// Hold is the group's lease, as its holder has it.
+type Hold = life.Hold
 
 // Limits bounds a run. All are positive.
 type Limits struct {
@@ -56,7 +45,7 @@ type Limits struct {
 // concurrent use on different groups.
 type Pipeline struct {
 	Store    Store
-	Model    Model
+	Model    life.Model
 	Prompts  *prompts.Set
 	Journal  llm.Journal // nil: answers are not kept
 	Limits   Limits

@@ -31,7 +31,7 @@ func (r *run) observe(ctx context.Context, s *sheet) ([]reverie.Observation, err
 		observed, refused, err := r.ask(ctx, s, t)
 		if errors.Is(err, errCut) {
 			if halves := s.scene.halve(t); halves != nil {
-				r.Log.Info("dividing a question", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", s.no,
+				r.Log.Info("dividing a question", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no,
 					"question", t.no, "subjects", len(t.members), "messages", len(t.core))
 				tasks = append(halves, tasks[1:]...)
 				continue
@@ -101,7 +101,7 @@ func (r *run) ask(ctx context.Context, s *sheet, t *task) ([]reverie.Observation
 			}
 			why = "the answer had no line that can be used"
 		}
-		r.Log.Warn("unusable answer", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", s.no, "question", t.no, "reason", why)
+		r.Log.Warn("unusable answer", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no, "question", t.no, "reason", why)
 		user.Again = []string{why + ": answer with JSON Lines alone, as described, or with {\"none\":true}"}
 	}
 	return nil, nil, fmt.Errorf("question %d of chunk %d of group %q: %s, twice: %w; its messages wait on",
@@ -111,7 +111,7 @@ func (r *run) ask(ctx context.Context, s *sheet, t *task) ([]reverie.Observation
 // parsed reads an answer and logs what was skipped of it.
 func (r *run) parsed(s *sheet, t *task, answer lines.Result) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
 	for _, skip := range answer.Skipped {
-		r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.row.ID, "chunk", s.no, "question", t.no,
+		r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no, "question", t.no,
 			"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
 	}
 	list, refused, usable = parse(t.batch, s.cast, s.loc, answer)
@@ -123,7 +123,8 @@ func (r *run) parsed(s *sheet, t *task, answer lines.Result) (list []reverie.Obs
 
 func (r *run) tell(p Progress) {
 	if r.Progress != nil {
-		p.GroupID, p.Done = r.req.GroupID, r.stats.Cited+r.stats.Considered+r.stats.Filtered
+		st := r.life.Stats
+		p.GroupID, p.Done = r.req.GroupID, st.Cited+st.Considered+st.Filtered
 		r.Progress(p)
 	}
 }

@@ -11,18 +11,9 @@ import (
 	"reverie"
 )
 
-// maxQuote is how many characters of a quote are kept.
-const maxQuote = 300
-
-// citation is evidence as a model claims it.
-type citation struct {
-	message string
-	quote   string
-}
-
 // citations reads a list of citations, or a single one. What has another form
 // cites nothing.
-func citations(raw json.RawMessage) (list []citation) {
+func citations(raw json.RawMessage) (list []reverie.Citation) {
 	for _, item := range items(raw) {
 		var c struct {
 			Message json.RawMessage `json:"message"`
@@ -34,7 +25,7 @@ func citations(raw json.RawMessage) (list []citation) {
 		message, err := word(c.Message)
 		quote, badQuote := word(c.Quote)
 		if err == nil && badQuote == nil {
-			list = append(list, citation{message, quote})
+			list = append(list, reverie.Citation{Message: message, Quote: quote})
 		}
 	}
 	return list
@@ -46,16 +37,15 @@ func citations(raw json.RawMessage) (list []citation) {
 func (p *parser) evidence(raw json.RawMessage, of reverie.Observation) []reverie.Evidence {
 	var list []reverie.Evidence
 	for _, cited := range citations(bytes.TrimSpace(raw)) {
-		n, err := strconv.Atoi(cited.message)
+		n, err := strconv.Atoi(cited.Message)
 		if err != nil || n < 1 || n > len(p.messages) {
 			continue
 		}
 		m := p.messages[n-1]
-		if m.Role != reverie.RoleUser || !reverie.VerifyQuote(cited.quote, m.Text) || !p.speaksOf(of, cited.quote, m) {
+		if m.Role != reverie.RoleUser || !reverie.VerifyQuote(cited.Quote, m.Text) || !p.speaksOf(of, cited.Quote, m) {
 			continue
 		}
-		e := reverie.Evidence{MessageID: m.ID, AuthorID: m.AuthorID, Author: m.Author, Quote: keptQuote(cited.quote, m.Text),
-			SentAt: m.SentAt, LocalDate: reverie.LocalDate(m.SentAt, p.loc)}
+		e := reverie.EvidenceOf(m, whole(cited.Quote, m.Text), p.loc)
 		at := slices.IndexFunc(list, func(e reverie.Evidence) bool { return e.MessageID == m.ID })
 		switch {
 		case at < 0:
@@ -67,13 +57,13 @@ func (p *parser) evidence(raw json.RawMessage, of reverie.Observation) []reverie
 	return list
 }
 
-// keptQuote is a quote as it is kept: short, and without secrets, of which it may
-// have cut off the words that tell them.
-func keptQuote(quote, text string) string {
+// whole is a quote with the words that tell a secret in it for one, which it may have
+// cut off: then it is all of the text, masked.
+func whole(quote, text string) string {
 	if masked := reverie.MaskSecrets(text); masked != text && !reverie.VerifyQuote(quote, masked) {
-		quote = masked
+		return masked
 	}
-	return reverie.Excerpt(reverie.MaskSecrets(quote), maxQuote)
+	return quote
 }
 
 // leaks tells whether a claim repeats a secret of a message that it cites.

@@ -1,6 +1,7 @@
 package impression
 
 import (
+	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -8,15 +9,17 @@ import (
 	"reverie"
 )
 
-// TestCostIsLinear lets 125, 250 and 500 people talk, each of whom writes, answers
-// and is named. All are covered, and the number of questions and their tokens grow
-// with the people, not with their square: on the first night, and on the second,
-// when all are known.
+var most = flag.Int("people", 120, "how many people TestCostIsLinear lets talk, after a fourth of them")
+
+// TestCostIsLinear lets a few people talk, and four times as many, each of whom
+// writes, answers and is named. All are covered, and the number of questions and
+// their tokens grow with the people, not with their square: on the first night, and
+// on the second, when all are known.
 func TestCostIsLinear(t *testing.T) {
 	type bill struct{ calls, tokens int }
 	bills := map[int][2]bill{}
 	s := newStage(t)
-	for _, people := range []int{125, 250, 500} {
+	for _, people := range []int{*most / 4, *most} {
 		s.group = fmt.Sprint("g", people)
 		s.addGroup(s.group)
 		for night := range 2 {
@@ -52,12 +55,12 @@ func TestCostIsLinear(t *testing.T) {
 		}
 	}
 	for night := range 2 {
-		few, many := bills[125][night], bills[500][night]
+		few, many := bills[*most/4][night], bills[*most][night]
 		if many.calls > 4*few.calls || float64(many.tokens) > 4.2*float64(few.tokens) {
-			t.Errorf("night %d: %+v for 125 people, %+v for 500", night+1, few, many)
+			t.Errorf("night %d: %+v for %d people, %+v for %d", night+1, few, *most/4, many, *most)
 		}
-		if want := (500 + 7) / 8; many.calls > want+want/8 {
-			t.Errorf("night %d: %d questions about 500 people, %d in batches of 8", night+1, many.calls, want)
+		if want := (*most + 7) / 8; many.calls > want+want/8 {
+			t.Errorf("night %d: %d questions about %d people, %d in batches of 8", night+1, many.calls, *most, want)
 		}
 	}
 }

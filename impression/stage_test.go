@@ -51,7 +51,7 @@ func newStage(t *testing.T) *stage {
 	s.model = llmtest.New(t)
 	s.model.Respond(observer(t))
 	s.addGroup(s.group)
-	s.pipe = s.pipeline(&mortal{Store: s.store, left: -1})
+	s.pipe = s.pipeline(&storetest.Mortal{Store: s.store, Left: -1})
 	return s
 }
 
@@ -73,7 +73,7 @@ func (s *stage) addGroup(id string) {
 
 // pipeline asks the stage's server once for each question: patience has tests of
 // its own.
-func (s *stage) pipeline(m *mortal) *Pipeline {
+func (s *stage) pipeline(m *storetest.Mortal) *Pipeline {
 	s.Helper()
 	client := must(openai.New(openai.Options{BaseURL: s.model.URL("openai"), Model: "fake", HTTPClient: s.model.Client()}))(s)
 	account := llm.Account{Provider: openai.Provider, Model: "fake", Ledger: m, Policy: llm.NewPolicy(llm.PolicyOptions{Attempts: 1, BreakerFailures: -1})}
@@ -205,86 +205,4 @@ func wantErr(t testing.TB, err error, kinds ...error) {
 			t.Errorf("that the error is %q is %v: %v", kind, is, err)
 		}
 	}
-}
-
-// mortal is a store whose process dies: after left further calls it does nothing
-// any more, and says so. Below zero it lives.
-type mortal struct {
-	*store.Store
-	left   int
-	calls  []string
-	before func(call string) // told of each call
-}
-
-var errDead = errors.New("the process is dead")
-
-func (m *mortal) step(call string) error {
-	if m.before != nil {
-		m.before(call)
-	}
-	if m.left == 0 {
-		return errDead
-	}
-	m.left--
-	m.calls = append(m.calls, call)
-	return nil
-}
-
-// living makes a call of a store that still lives.
-func living[V any](m *mortal, call string, fn func() (V, error)) (V, error) {
-	if err := m.step(call); err != nil {
-		var none V
-		return none, err
-	}
-	return fn()
-}
-
-func (m *mortal) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reverie.EntityState, error) {
-	return living(m, "GatherEntities", func() (reverie.EntityState, error) { return m.Store.GatherEntities(ctx, q) })
-}
-
-func (m *mortal) EntitiesByID(ctx context.Context, groupID string, ids []string) ([]reverie.Entity, error) {
-	return living(m, "EntitiesByID", func() ([]reverie.Entity, error) { return m.Store.EntitiesByID(ctx, groupID, ids) })
-}
-
-func (m *mortal) ApplyEntities(ctx context.Context, lease reverie.Lease, plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
-	return living(m, "ApplyEntities", func() ([]reverie.EntityChange, error) { return m.Store.ApplyEntities(ctx, lease, plan) })
-}
-
-func (m *mortal) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error) {
-	if err := m.step("Resume"); err != nil {
-		return nil, nil, err
-	}
-	return m.Store.Resume(ctx, lease, job, since, until)
-}
-
-func (m *mortal) StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error) {
-	return living(m, "StartRun", func() (reverie.Run, error) { return m.Store.StartRun(ctx, lease, run) })
-}
-
-func (m *mortal) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (int, error) {
-	return living(m, "FinishRun", func() (int, error) { return m.Store.FinishRun(ctx, lease, run) })
-}
-
-func (m *mortal) SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error {
-	return m.live("SaveChunk", func() error { return m.Store.SaveChunk(ctx, lease, chunk) })
-}
-
-func (m *mortal) Answers(ctx context.Context, groupID, runID, purpose string) (map[string]string, error) {
-	return living(m, "Answers", func() (map[string]string, error) { return m.Store.Answers(ctx, groupID, runID, purpose) })
-}
-
-func (m *mortal) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.Answer) error {
-	return m.live("SaveAnswer", func() error { return m.Store.SaveAnswer(ctx, lease, a) })
-}
-
-func (m *mortal) RecordCall(ctx context.Context, call reverie.Call) error {
-	return m.live("RecordCall", func() error { return m.Store.RecordCall(ctx, call) })
-}
-
-func (m *mortal) live(call string, fn func() error) error {
-	if err := m.step(call); err != nil {
-		return err
-	}
-	return fn()
 }
