@@ -28,12 +28,12 @@ const (
 
 	// Step by step through the index, however much an account has written.
 	namesakesQuery = `select n.name as author, a.author_id, (select role from messages
-				where group_id = $1 and author = n.name and author_id = a.author_id limit 1) as role
+				where group_id = $1 and author <> '' and author = n.name and author_id = a.author_id limit 1) as role
 		from unnest($2::text[]) as n (name) cross join lateral (
 			with recursive bearers (author_id, no) as (
-				(select author_id, 1 from messages where group_id = $1 and author = n.name and author_id <> '' order by author_id limit 1)
+				(select author_id, 1 from messages where group_id = $1 and author <> '' and author = n.name and author_id <> '' order by author_id limit 1)
 				union all
-				select (select author_id from messages where group_id = $1 and author = n.name and author_id > b.author_id order by author_id limit 1), b.no + 1
+				select (select author_id from messages where group_id = $1 and author <> '' and author = n.name and author_id > b.author_id order by author_id limit 1), b.no + 1
 				from bearers b where b.author_id is not null and b.no < $3)
 			select author_id from bearers where author_id is not null) a
 		order by author, author_id`

@@ -17,7 +17,14 @@ const messageColumns = `group_id, message_id, author_id, author, role, text, sen
 const MaxImport = 1000
 
 const (
-	knownMessagesQuery = `select message_id from messages where group_id = $1 and message_id = any ($2::text[])`
+	// One look-up by key for each id: a list of them would be looked for in all of the
+	// group, if that was planned while the table was empty.
+	knownMessagesQuery = `select k.id from unnest($2::text[]) as k (id)
+		where (select true from messages m where m.group_id = $1 and m.message_id = k.id)`
+
+	// The messages m of a group whose ids are in $3, each looked up by its key.
+	messagesByID = `unnest($3::text[]) as k (id)
+		cross join lateral (select x.* from messages x where x.group_id = $1 and x.message_id = k.id limit 1) m`
 
 	// Every message waits for the extraction of its session.
 	importQuery = `with m as (

@@ -12,9 +12,9 @@ import (
 
 const (
 	coverQuery = `insert into message_uses (group_id, job, message_id, sent_at, session_id, run_id)
-		select group_id, 'summarize', message_id, sent_at, session_id, $3::uuid from messages
-		where group_id = $1 and session_id = $2 and session_id <> '' and message_id = any ($4::text[])
-		order by message_id
+		select $1, 'summarize', m.message_id, m.sent_at, m.session_id, $4::uuid from ` + messagesByID + `
+		where m.session_id = $2 and m.session_id <> ''
+		order by m.message_id
 		on conflict (group_id, job, message_id) do nothing`
 
 	saveSummaryQuery = `insert into session_summaries as s (` + summaryColumns + `)
@@ -75,7 +75,7 @@ func (s *Store) fold(ctx context.Context, t *tx, fold reverie.SessionFold, stats
 		return fmt.Errorf("run %s is no run of the session that is under way: %w", sum.RunID, reverie.ErrConflict)
 	}
 	ids := pq.StringArray(slices.Compact(slices.Sorted(slices.Values(fold.MessageIDs))))
-	if n, err = t.exec(ctx, coverQuery, sum.GroupID, sum.SessionID, sum.RunID, ids); err != nil {
+	if n, err = t.exec(ctx, coverQuery, sum.GroupID, sum.SessionID, ids, sum.RunID); err != nil {
 		return err
 	}
 	if n != len(fold.MessageIDs) {

@@ -43,7 +43,7 @@ const (
 	// Some messages of a session, by themselves.
 	tallyOf = `(select count(*) as messages, coalesce(sum(m.tokens), 0) as tokens, count(*) filter (where m.role = 'tool') as tool_calls,
 			count(*) filter (where m.role = 'assistant' and ` + roleBefore + ` = 'user') as turns
-		from messages m where m.group_id = $1 and m.message_id = any ($3::text[]))`
+		from ` + messagesByID + `)`
 
 	// Messages that wait for extraction from now on ($5 is 1), or no more (-1).
 	addNewQuery = `update sessions s set new_messages = new_messages + $5::int * c.messages, new_tokens = new_tokens + $5 * c.tokens,

@@ -63,7 +63,7 @@ const (
 			and exists (select 1 from runs r where r.group_id = $1 and r.run_id = $3::uuid and r.session_id = $5)`
 
 	extractedQuery = `update sessions set extractions = extractions + 1,
-			extracted_until = greatest(extracted_until, (select max(sent_at) from messages where group_id = $1 and message_id = any ($3::text[])))
+			extracted_until = greatest(extracted_until, (select max(m.sent_at) from ` + messagesByID + `))
 		where group_id = $1 and session_id = $2`
 
 	useQuery = `update message_uses set run_id = $3::uuid
