@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reverie"
+	"reverie/life"
 )
 
 // Store is what maintenance reads and writes. Each method is one transaction;
@@ -29,17 +30,12 @@ type Store interface {
 
 // Ledger keeps the rows of runs.
 type Ledger interface {
+	life.Ledger
 	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error)
-	StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error)
-	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error)
 }
 
-// Hold is the group's lease, as its holder has it. While fn runs, Exclusive stops
-// renewing, so that the write may lock the lease row itself.
-type Hold interface {
-	Lease() reverie.Lease
-	Exclusive(fn func() error) error
-}
+// Hold is the group's lease, as its holder has it.
+type Hold = life.Hold
 
 // Keeper maintains groups. Its fields are set once; it is safe for concurrent use
 // on different groups.

@@ -2,22 +2,19 @@ package maintain
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"reverie"
+	"reverie/life"
 )
 
 // run is the maintenance of one group under way.
 type run struct {
 	*Keeper
-	hold   Hold
+	life   life.Run
 	req    Request
 	now    time.Time
 	expiry reverie.Expiry
-
-	row    reverie.Run // ID is empty until something is due; its stats are what was done so far
 	result Result
 }
 
@@ -47,7 +44,8 @@ func (k *Keeper) Run(ctx context.Context, hold Hold, req Request) (Result, error
 
 func (k *Keeper) of(hold Hold, req Request) *run {
 	now := k.Now().UTC().Truncate(time.Microsecond) // what PostgreSQL keeps
-	return &run{Keeper: k, hold: hold, req: req, now: now, expiry: k.expiry(now), result: Result{GroupID: req.GroupID, DryRun: req.DryRun}}
+	return &run{Keeper: k, req: req, now: now, expiry: k.expiry(now), result: Result{GroupID: req.GroupID, DryRun: req.DryRun},
+		life: life.Run{Ledger: k.Store, Hold: hold, Now: k.Now, Log: k.Log, Row: reverie.Run{GroupID: req.GroupID}}}
 }
 
 func (r *run) look(ctx context.Context) (reverie.Upkeep, error) {
@@ -62,7 +60,7 @@ func (r *run) work(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if u.Interrupted && !r.req.DryRun && r.row.ID == "" {
+		if u.Interrupted && !r.req.DryRun && r.life.Row.ID == "" {
 			if err := r.resume(ctx); err != nil {
 				return err
 			}
@@ -87,27 +85,25 @@ func (r *run) done() int {
 
 // resume takes up the run of a process that is gone, and ends all others.
 func (r *run) resume(ctx context.Context) error {
-	row, _, err := r.Store.Resume(ctx, r.hold.Lease(), reverie.JobMaintain, time.Time{}, time.Time{})
+	row, _, err := r.Store.Resume(ctx, r.life.Hold.Lease(), reverie.JobMaintain, time.Time{}, time.Time{})
 	if err != nil || row == nil {
 		return err
 	}
-	r.Log.Info("continuing an interrupted run", "job", reverie.JobMaintain, "group_id", r.req.GroupID, "run_id", row.ID)
-	r.row = *row
+	r.life.TakeUp(*row)
 	return nil
 }
 
 // start writes the ledger's row, once something is due.
 func (r *run) start(ctx context.Context) error {
-	if r.row.ID != "" {
-		return nil
-	}
-	row, err := r.Store.StartRun(ctx, r.hold.Lease(), reverie.Run{ID: reverie.NewID(), Job: reverie.JobMaintain, WindowSince: r.now, WindowUntil: r.now,
-		StartedAt: r.now, Stats: reverie.Stats{OpenEnded: true}}) // whoever takes it up does so at another time
-	if err != nil {
-		return fmt.Errorf("start a run for group %q: %w", r.req.GroupID, err)
-	}
-	r.row = row
-	return nil
+	r.life.Stats.OpenEnded = true // whoever takes it up does so at another time
+	return r.life.Start(ctx, reverie.Run{Job: reverie.JobMaintain, WindowSince: r.now, WindowUntil: r.now})
+}
+
+// row is the run with what it has done so far.
+func (r *run) row() reverie.Run {
+	row := r.life.Row
+	row.Stats = r.life.Stats
+	return row
 }
 
 // pages calls fn with what time has made of the memories, page by page.
@@ -146,13 +142,13 @@ func (r *run) fade(ctx context.Context, u reverie.Upkeep) error {
 		if err := r.start(ctx); err != nil {
 			return err
 		}
-		return r.hold.Exclusive(func() error {
-			before := r.row.Stats.Decayed
-			stats, archived, err := r.Store.Fade(ctx, r.hold.Lease(), r.row, fades)
+		return r.life.Write(func(lease reverie.Lease) error {
+			before := r.life.Stats.Decayed
+			stats, archived, err := r.Store.Fade(ctx, lease, r.row(), fades)
 			if err != nil {
 				return err
 			}
-			r.row.Stats = stats
+			r.life.Stats = stats
 			r.result.Decayed += stats.Decayed - before
 			r.result.Archived = append(r.result.Archived, archived...)
 			return nil
@@ -184,15 +180,15 @@ func (r *run) prune(ctx context.Context, expired reverie.Pruned) error {
 			return err
 		}
 		var n reverie.Pruned
-		err := r.hold.Exclusive(func() (err error) {
-			n, after, err = r.Store.Prune(ctx, r.hold.Lease(), reverie.PruneBatch{Run: r.row, Limit: r.Batch, After: after, Expiry: r.expiry})
+		err := r.life.Write(func(lease reverie.Lease) (err error) {
+			n, after, err = r.Store.Prune(ctx, lease, reverie.PruneBatch{Run: r.row(), Limit: r.Batch, After: after, Expiry: r.expiry})
 			return err
 		})
 		if err != nil {
 			return err
 		}
 		r.result.Pruned.Add(n)
-		r.row.Stats.Pruned += n.Total()
+		r.life.Stats.Pruned += n.Total()
 		if left = left - n.Total(); n.Total() == 0 { // somebody has come back to it since it was counted
 			break
 		}
@@ -200,25 +196,11 @@ func (r *run) prune(ctx context.Context, expired reverie.Pruned) error {
 	return nil
 }
 
-// finish writes the run's final status, also when ctx is already done, and
-// completes the result.
+// finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	r.result.Status = reverie.EndOf(err, 0)
-	if r.row.ID != "" && !errors.Is(err, reverie.ErrLeaseLost) { // then the row is the next holder's
-		finished := r.Now().UTC()
-		r.row.Status, r.row.FinishedAt = r.result.Status, &finished
-		if err != nil {
-			r.row.Error = err.Error()
-		}
-		if _, ferr := r.Store.FinishRun(ctx, r.hold.Lease(), r.row); ferr != nil {
-			err = errors.Join(err, fmt.Errorf("record the end of run %s: %w", r.row.ID, ferr))
-			r.result.Status = reverie.EndOf(err, 0)
-		}
-	}
-	r.result.RunID, r.result.Stats, r.result.Err = r.row.ID, r.row.Stats, err
+	err = r.life.End(ctx, err)
+	r.result.RunID, r.result.Stats, r.result.Err, r.result.Status = r.life.Row.ID, r.life.Stats, err, reverie.EndOf(err, 0)
 	r.result.Stats.OpenEnded = false // kept for a run that is taken up, and nothing to report
-	r.result.Nothing = err == nil && r.row.ID == "" && r.done() == 0
+	r.result.Nothing = err == nil && r.life.Row.ID == "" && r.done() == 0
 	return r.result, err
 }

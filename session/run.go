@@ -109,7 +109,7 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 
 // open writes the ledger's row, once there is something to do, and prepares to ask
 // on its behalf. The row names the model and the prompt of what is done first.
-func (r *run) open(ctx context.Context, session reverie.Session, since time.Time, model Model, prompt, language string) error {
+func (r *run) open(ctx context.Context, session reverie.Session, since time.Time, model life.Model, prompt, language string) error {
 	row := r.life.Row
 	row.Job, row.SessionID, row.Model = reverie.JobExtract, r.req.SessionID, model.Name()
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompt, language)

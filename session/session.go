@@ -15,6 +15,7 @@ import (
 
 	"reverie"
 	"reverie/decide"
+	"reverie/life"
 	"reverie/llm"
 	"reverie/prompts"
 )
@@ -33,23 +34,9 @@ type Store interface {
 
 // Ledger keeps the rows of runs and chunks.
 type Ledger interface {
+	life.Ledger
 	ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job, sessionID string) (*reverie.Run, *reverie.Chunk, error)
-	StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error)
-	SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error
-	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error)
 	SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error)
-}
-
-// Model answers the prompts.
-type Model interface {
-	Generate(ctx context.Context, meta llm.Meta, req llm.Request) (llm.Response, error)
-	Name() string // provider/model
-}
-
-// Embeddings turns statements into vectors.
-type Embeddings interface {
-	Embed(ctx context.Context, meta llm.Meta, texts []string) ([][]float32, error)
-	Key() string // model@dims
 }
 
 // Decider says what becomes of the facts: [decide.Plain] or a [decide.Layer].
@@ -57,12 +44,8 @@ type Decider interface {
 	Decide(ctx context.Context, req decide.Request) (decide.Result, error)
 }
 
-// Hold is the group's lease, as its holder has it. While fn runs, Exclusive stops
-// renewing, so that the write may lock the lease row itself.
-type Hold interface {
-	Lease() reverie.Lease
-	Exclusive(fn func() error) error
-}
+// Hold is the group's lease, as its holder has it.
+type Hold = life.Hold
 
 // Limits bounds a run.
 type Limits struct {
@@ -82,12 +65,12 @@ type Limits struct {
 // use on different groups.
 type Pipeline struct {
 	Store              Store
-	Model              Model // extracts
-	Summarizer         Model // folds
+	Model              life.Model // extracts
+	Summarizer         life.Model // folds
 	Prompts            *prompts.Set
 	Journal            llm.Journal // nil: answers are not kept
 	Decider            Decider
-	Embeddings         Embeddings // nil: statements are stored without vectors
+	Embeddings         life.Embeddings // nil: statements are stored without vectors
 	EmbeddingsOptional bool
 	Limits             Limits
 	Rule               reverie.SessionRule
