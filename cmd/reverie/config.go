@@ -195,7 +195,7 @@ type MaintainConfig struct {
 	ArchiveThreshold float64  `toml:"archive_threshold" default:"0.3" min:"0" max:"1" comment:"Memories whose strength or weight is below this are archived: out of recall, and restored by reverie memory restore."`
 	DecayAfter       Duration `toml:"decay_after" default:"336h" min:"0s" max:"87600h" comment:"How long after its newest evidence a memory keeps its strength. 14 days are 336h."`
 	DecayHalfLife    Duration `toml:"decay_half_life" default:"2160h" min:"1h" max:"876000h" comment:"Then its strength halves in this time. 90 days are 2160h."`
-	DecayBy          string   `toml:"decay_by" default:"time" options:"time|activity" empty:"no" comment:"time: the clock. activity: only up to the group's newest message, so that a group that rests forgets nothing."`
+	DecayBy          string   `toml:"decay_by" default:"activity" options:"activity|time" empty:"no" comment:"What age is counted up to. activity: the group's newest message, so that a group that rests forgets nothing, and what was imported from years ago is not old at once. time: the clock."`
 	Batch            int      `toml:"batch" default:"500" min:"1" max:"10000" comment:"Rows of one transaction at most."`
 }
 

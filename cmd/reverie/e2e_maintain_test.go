@@ -12,6 +12,7 @@ import (
 func aged(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
+	s.set("REVERIE_MAINTAIN_DECAY_BY=time")
 	for _, g := range []string{"g1", "g2"} {
 		s.bring(g, chat("2026-01-15", "hello")...)
 		s.exec(`insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, strength, content_hash, created_at, updated_at, last_supported_at)
@@ -35,6 +36,9 @@ func TestMaintainCommand(t *testing.T) {
 	if after := s.dump(); !slices.Equal(after, before) {
 		t.Error("a dry run wrote something")
 	}
+	s.set("REVERIE_MAINTAIN_DECAY_BY=activity")
+	s.run("maintain", "--group", "g1").want(t, 0).shows(t, "nothing to do", "up to the newest message of their group")
+	s.set("REVERIE_MAINTAIN_DECAY_BY=time")
 	out := s.run("maintain", "--json").want(t, 0).silent(t)
 	lines := strings.Split(strings.TrimSpace(out.stdout), "\n")
 	if len(lines) != 3 || !strings.Contains(lines[2], `{"job":"maintain","success":true,"summary":{"done":2,"skipped":0,"failed":0,"deferred":0`) {

@@ -67,6 +67,9 @@ func (p *upkeepShow) table(s jobs.Summary, err error) error {
 	if len(p.replies) == 0 {
 		if err == nil && s.Skipped == 0 {
 			fmt.Fprintln(p.stdout, nothingFades)
+			if p.cfg.Maintain.DecayBy == "activity" {
+				fmt.Fprintln(p.stdout, p.style().dim("the age of memories counts up to the newest message of their group ([maintain] decay_by)"))
+			}
 		}
 		return nil
 	}
