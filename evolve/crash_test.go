@@ -123,9 +123,10 @@ func TestInterruptedByTheCaller(t *testing.T) {
 // TestLeaseLost lets somebody else take the group, at each point after which a
 // run could still write.
 func TestLeaseLost(t *testing.T) {
+	all := newStage(t)
 	for _, call := range []string{"StartRun", "RecordCall", "SaveEmbeddings", "Apply", "FinishRun"} {
 		t.Run("before "+call, func(t *testing.T) {
-			s := newStage(t)
+			s := all.beside(t, call)
 			s.say(evening.Add(-2*day), "note One.", "note Two.", "note Three.")
 			s.evolve()
 			s.say(evening.Add(-day), "note Four.", "change One. => One, refined.")
@@ -133,7 +134,7 @@ func TestLeaseLost(t *testing.T) {
 			var thief holding
 			m.Before = func(next string) {
 				if next == call && thief.lease.Fence == 0 {
-					s.rows(`update leases set expires_at = 'epoch' returning 1`)
+					s.rows(`update leases set expires_at = 'epoch' where group_id = $1 returning 1`, s.group)
 					thief = s.hold()
 				}
 			}
@@ -150,7 +151,7 @@ func TestLeaseLost(t *testing.T) {
 				t.Errorf("%d messages pending", n)
 			}
 			if call != "StartRun" {
-				s.want(`select status from runs where finished_at is null`, "running") // the next holder's to settle
+				s.want(`select status from runs where group_id = '`+s.group+`' and finished_at is null`, "running") // the next holder's to settle
 			}
 			// The next holder goes on where this one was stopped.
 			res, err = s.pipe.Run(t.Context(), thief, Request{GroupID: s.group})
@@ -160,8 +161,8 @@ func TestLeaseLost(t *testing.T) {
 			if got := s.active(); !slices.Equal(got, []string{"Four. v1", "One, refined. v2", "Three. v1", "Two. v1"}) {
 				t.Errorf("active: %q", got)
 			}
-			s.want(`select status, attempt from runs order by started_at, run_id`, "succeeded|1", "succeeded|1")
-			s.want(`select count(*) from memory_change_log`, "5")
+			s.want(`select status, attempt from runs where group_id = '`+s.group+`' order by started_at, run_id`, "succeeded|1", "succeeded|1")
+			s.want(`select count(*) from memory_change_log where group_id = '`+s.group+`'`, "5")
 		})
 	}
 }

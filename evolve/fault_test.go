@@ -18,7 +18,7 @@ import (
 // TestModelFaults takes each way in which a model can fail to answer, and then a
 // run in which it does.
 func TestModelFaults(t *testing.T) {
-	none := error(nil)
+	none, all := error(nil), newStage(t)
 	for name, c := range map[string]struct {
 		answers []llmtest.Answer
 		kind    error // none of the sorted ones: nil
@@ -45,7 +45,7 @@ func TestModelFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
+			s := all.beside(t, name)
 			s.say(evening.Add(-2*day), "note One.", "note Two.", "note Three.")
 			s.evolve()
 			before := s.active()
@@ -66,8 +66,8 @@ func TestModelFaults(t *testing.T) {
 			if got := s.active(); !slices.Equal(got, before) || s.pending() != 2 {
 				t.Errorf("active %q, %d pending", got, s.pending())
 			}
-			s.want(`select status, error <> '', finished_at is not null from runs order by started_at desc, run_id desc limit 1`, string(c.status)+"|true|true")
-			calls := strings.Join(slices.Compact(s.rows(`select outcome from llm_calls where purpose = 'evolve' order by created_at, call_id offset 1`)), " ")
+			s.want(`select status, error <> '', finished_at is not null from runs where group_id = '`+s.group+`' order by started_at desc, run_id desc limit 1`, string(c.status)+"|true|true")
+			calls := strings.Join(slices.Compact(s.rows(`select outcome from llm_calls where group_id = $1 and purpose = 'evolve' order by created_at, call_id offset 1`, s.group)), " ")
 			if c.outcome != "" && calls != c.outcome {
 				t.Errorf("calls ended as %q, want %q", calls, c.outcome)
 			}
@@ -79,7 +79,7 @@ func TestModelFaults(t *testing.T) {
 			if res := s.evolve(); res.Stats.Created != 1 || res.Stats.Deleted != 1 || s.pending() != 0 {
 				t.Errorf("afterwards: %+v", res.Stats)
 			}
-			s.want(`select attempt from runs order by started_at desc, run_id desc limit 1`, "2")
+			s.want(`select attempt from runs where group_id = '`+s.group+`' order by started_at desc, run_id desc limit 1`, "2")
 		})
 	}
 }

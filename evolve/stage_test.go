@@ -43,15 +43,28 @@ const day = 24 * time.Hour
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{T: t, now: evening, group: "g1"}
+	s := &stage{T: t, now: evening}
 	s.store = storetest.Open(t, store.Options{Now: func() time.Time { return s.now }})
 	s.db = must(sql.Open("postgres", storetest.URL(t)))(t)
 	t.Cleanup(func() { _ = s.db.Close() })
-	s.model = llmtest.New(t, llmtest.WithDims(8))
-	s.model.Respond(scribe(t))
-	s.addGroup(s.group)
-	s.pipe = s.pipeline(s.store, s.store, s.store)
+	s.set("g1")
 	return s
+}
+
+// beside is a further group of the same store, with a model of its own.
+func (s *stage) beside(t *testing.T, group string) *stage {
+	t.Helper()
+	further := &stage{T: t, store: s.store, db: s.db, now: evening}
+	further.set(group)
+	return further
+}
+
+func (s *stage) set(group string) {
+	s.Helper()
+	s.group, s.model = group, llmtest.New(s, llmtest.WithDims(8))
+	s.model.Respond(scribe(s))
+	s.addGroup(group)
+	s.pipe = s.pipeline(s.store, s.store, s.store)
 }
 
 // must unwraps a result or ends the test.

@@ -105,15 +105,16 @@ func TestCrashAnywhere(t *testing.T) {
 // TestLeaseLost lets somebody else take the group, at each point after which a
 // run could still write.
 func TestLeaseLost(t *testing.T) {
+	all := newStage(t)
 	for _, call := range []string{"StartRun", "SaveChunk", "SaveAnswer", "ApplyEntities", "FinishRun"} {
 		t.Run("before "+call, func(t *testing.T) {
-			s := newStage(t)
+			s := all.beside(t, call)
 			s.say(evening.Add(-day), line{"u1:Kay", "I live in Lisbon"})
 			stolen := false
 			p := s.pipeline(&storetest.Mortal{Store: s.store, Left: -1, Before: func(next string) {
 				if next == call && !stolen {
 					stolen = true
-					s.rows(`update leases set fence = fence + 1, holder = 'somebody else' returning 1`)
+					s.rows(`update leases set fence = fence + 1, holder = 'somebody else' where group_id = $1 returning 1`, s.group)
 				}
 			}})
 			_, err := s.runWith(p, Request{})
@@ -121,14 +122,14 @@ func TestLeaseLost(t *testing.T) {
 			if applied := call == "FinishRun"; (len(s.people()) == 1) != applied {
 				t.Errorf("people %q", s.people())
 			}
-			s.rows(`delete from leases returning 1`)
+			s.rows(`delete from leases where group_id = $1 returning 1`, s.group)
 			if _, err := s.runWith(s.pipe, Request{}); err != nil {
 				t.Fatalf("the next holder: %v", err)
 			}
 			if got := s.people(); !slices.Equal(got, []string{"person Kay [u1] aka  | city: Lisbon"}) {
 				t.Errorf("people %q", got)
 			}
-			s.want(`select count(*) from runs where status = 'running'`, "0")
+			s.want(`select count(*) from runs where group_id = '`+s.group+`' and status = 'running'`, "0")
 		})
 	}
 }
@@ -175,6 +176,7 @@ func TestJoinedWhileAsking(t *testing.T) {
 	unmerge := func(s *stage, _, b string) {
 		must(second(s.store.UnmergeEntity(s.Context(), s.group, b, "two people")))(s)
 	}
+	all := newStage(t)
 	for name, c := range map[string]struct {
 		before, during func(s *stage, a, b string)
 		says           string
@@ -185,10 +187,10 @@ func TestJoinedWhileAsking(t *testing.T) {
 	} {
 		for _, at := range []string{"SaveChunk", "SaveAnswer", "ApplyEntities"} {
 			t.Run(name+" before "+at, func(t *testing.T) {
-				s := newStage(t)
+				s := all.beside(t, name+at)
 				s.say(evening.Add(-2*day), line{"u1:Ann", "I live in Porto"}, line{"u2:Ben", "I live in Rome"})
 				s.observe()
-				ids := s.rows(`select entity_id from entities order by subject`)
+				ids := s.rows(`select entity_id from entities where group_id = $1 order by subject`, s.group)
 				if c.before != nil {
 					c.before(s, ids[0], ids[1])
 				}

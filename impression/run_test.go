@@ -173,6 +173,7 @@ func TestDryRun(t *testing.T) {
 // TestCutOff divides questions whose answers do not fit, and gives up at a single
 // message.
 func TestCutOff(t *testing.T) {
+	all := newStage(t)
 	say := func(s *stage) {
 		s.say(evening.Add(-time.Hour), line{"u1:Kay", "I live in Lisbon"}, line{"u2:Lin", "I live in Faro"}, line{"u3:Bo", "I live in Beja"}, line{"u1:Kay", "I like tea"})
 	}
@@ -182,7 +183,7 @@ func TestCutOff(t *testing.T) {
 		"too large": llmtest.Failure(http.StatusRequestEntityTooLarge, "the request is too large"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := all.beside(t, name)
 			say(s)
 			answer := observer(t)
 			s.model.Respond(func(r llmtest.Request) llmtest.Answer {
@@ -209,9 +210,10 @@ func TestCutOff(t *testing.T) {
 // TestUnusable asks once more, saying what was wrong, and then fails with nothing
 // consumed. The next run starts afresh.
 func TestUnusable(t *testing.T) {
+	all := newStage(t)
 	for name, bad := range map[string]llmtest.Answer{"prose": llmtest.Prose(), "refused": llmtest.Refused(), "empty": llmtest.Text(""), "without choices": llmtest.Lines("[]")} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := all.beside(t, name)
 			s.say(evening.Add(-time.Hour), line{"u1:Kay", "I live in Lisbon"})
 			s.model.Script(bad)
 			s.observe()
@@ -226,7 +228,7 @@ func TestUnusable(t *testing.T) {
 			if res.Status != reverie.RunFailed || res.Stats.Deferred != 1 || s.asked() != 4 {
 				t.Errorf("%+v, asked %d times", res, s.asked())
 			}
-			s.want(`select status from run_chunks order by status`, "applied", "failed")
+			s.want(`select status from run_chunks where group_id = '`+s.group+`' order by status`, "applied", "failed")
 			s.observe()
 			if got := s.people(); s.asked() != 5 || !slices.Equal(got, []string{"person Kay [u1] aka  | city: Porto"}) {
 				t.Errorf("asked %d times, people %q", s.asked(), got)
@@ -238,6 +240,7 @@ func TestUnusable(t *testing.T) {
 // TestNUL answers with what the database cannot keep: it is refused where it
 // stands, and no night fails for it.
 func TestNUL(t *testing.T) {
+	all := newStage(t)
 	for name, c := range map[string]struct {
 		subject, rest string
 		want          []string
@@ -251,7 +254,7 @@ func TestNUL(t *testing.T) {
 		"replaces":       {"Zed", `"evidence":[{"message":2,"quote":"Zed lives in Faro"}],"features":[{"key":"city","value":"Faro","replaces":"Lis\u0000bon"}]`, nil, "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := all.beside(t, name)
 			s.model.Respond(func(llmtest.Request) llmtest.Answer {
 				return llmtest.Text(fmt.Sprintf(`{"subject":%q,"kind":"person","reason":"said so","confidence":0.9,%s}`, c.subject, c.rest))
 			})
@@ -259,7 +262,7 @@ func TestNUL(t *testing.T) {
 			if res := s.observe(); res.Stats.Deferred != 0 || !slices.Equal(s.people(), c.want) {
 				t.Errorf("%+v, people %q, want %q", res, s.people(), c.want)
 			}
-			s.want(`select count(*) from entity_observations where status = 'waiting'`, c.waits)
+			s.want(`select count(*) from entity_observations where group_id = '`+s.group+`' and status = 'waiting'`, c.waits)
 		})
 	}
 }
@@ -267,6 +270,7 @@ func TestNUL(t *testing.T) {
 // TestFaults ends runs by what a server or a caller may do, each with its kind of
 // error and its messages waiting. A deferred run's answers are not asked for again.
 func TestFaults(t *testing.T) {
+	all := newStage(t)
 	for name, c := range map[string]struct {
 		fault  llmtest.Answer
 		kind   error
@@ -277,7 +281,7 @@ func TestFaults(t *testing.T) {
 		"no access":    {llmtest.Failure(http.StatusUnauthorized, "no"), reverie.ErrConfiguration, reverie.RunFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := all.beside(t, name)
 			s.pipe.Limits.MaxSubjects = 1
 			s.say(evening.Add(-time.Hour), line{"u1:Kay", "I live in Lisbon"}, line{"u2:Lin", "I live in Faro"}, line{"u3:Bo", "I live in Beja"})
 			answer, failing := observer(t), 2
@@ -299,7 +303,7 @@ func TestFaults(t *testing.T) {
 			if err != nil || res.Stats.Created != 3 || s.asked() != 5 { // three answers, two failures
 				t.Errorf("%+v, %v, asked %d times", res, err, s.asked())
 			}
-			s.want(`select status, attempt from runs order by attempt`, string(c.status)+"|1", string(c.status)+"|2", "succeeded|3")
+			s.want(`select status, attempt from runs where group_id = '`+s.group+`' order by attempt`, string(c.status)+"|1", string(c.status)+"|2", "succeeded|3")
 		})
 	}
 }

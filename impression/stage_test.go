@@ -44,15 +44,28 @@ var evening = time.Date(2026, 3, 28, 20, 0, 0, 0, time.UTC)
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{T: t, now: evening, group: "g1"}
+	s := &stage{T: t, now: evening}
 	s.store = storetest.Open(t, store.Options{Now: func() time.Time { return s.now }})
 	s.db = must(sql.Open("postgres", storetest.URL(t)))(t)
 	t.Cleanup(func() { _ = s.db.Close() })
-	s.model = llmtest.New(t)
-	s.model.Respond(observer(t))
-	s.addGroup(s.group)
-	s.pipe = s.pipeline(&storetest.Mortal{Store: s.store, Left: -1})
+	s.set("g1")
 	return s
+}
+
+// beside is a further group of the same store, with a model of its own.
+func (s *stage) beside(t *testing.T, group string) *stage {
+	t.Helper()
+	further := &stage{T: t, store: s.store, db: s.db, now: evening}
+	further.set(group)
+	return further
+}
+
+func (s *stage) set(group string) {
+	s.Helper()
+	s.group, s.model = group, llmtest.New(s)
+	s.model.Respond(observer(s))
+	s.addGroup(group)
+	s.pipe = s.pipeline(&storetest.Mortal{Store: s.store, Left: -1})
 }
 
 // must unwraps a result or ends the test.
