@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -47,7 +48,7 @@ func startCluster() (string, func() error, error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("find the test binary: %w", err)
 	}
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("reverie-test-%d", os.Getuid()))
+	dir := filepath.Join(place(), fmt.Sprintf("reverie-test-%d", os.Getuid()))
 	cluster, err := local.Start(context.Background(), local.Options{
 		Dir:        dir,
 		Supervisor: []string{self, superviseArg, dir},
@@ -58,6 +59,25 @@ func startCluster() (string, func() error, error) {
 		return "", nil, err
 	}
 	return cluster.URL("postgres"), cluster.Close, nil
+}
+
+// memory is where Linux keeps files in memory, and leastMemory how much must be free
+// there for the test cluster.
+const (
+	memory      = "/dev/shm"
+	leastMemory = 4 << 30
+)
+
+// place is where the cluster is kept: in memory, where there is room and TMPDIR does
+// not say otherwise. A database is hundreds of files, and making those on a disk is
+// what tests would wait for most. Benchmarks keep to the disk.
+func place() string {
+	var fs syscall.Statfs_t
+	if os.Getenv("TMPDIR") == "" && flag.Lookup("test.bench").Value.String() == "" &&
+		syscall.Statfs(memory, &fs) == nil && fs.Bavail*uint64(fs.Bsize) >= leastMemory {
+		return memory
+	}
+	return os.TempDir()
 }
 
 func closeServer() error {
