@@ -121,7 +121,7 @@ func clean(query string) string {
 func (r *Recaller) state(ctx context.Context, req ContextRequest, query string, now time.Time) (reverie.RecallState, error) {
 	q := reverie.RecallQuery{GroupID: req.GroupID, SessionID: req.SessionID, Turns: r.Options.ShortTermCount}
 	if r.Options.MaxEntities > 0 {
-		q.Text = foldNames(query)
+		q.Text = nameForm(query)
 	}
 	if r.Options.ShortTermTTL > 0 {
 		q.Since = now.Add(-r.Options.ShortTermTTL)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"reverie"
 )
@@ -15,10 +16,14 @@ const (
 	maxLines = 10 // lines of one entity
 )
 
+// nameForm is the text of a query in which names are looked for: its beginning, no
+// longer than what is embedded, so that a long text costs no more than a short one.
+func nameForm(query string) string { return foldNames(firstCharacters(query, maxQueryForm)) }
+
 // entities reads the people and things that a query names, in the order in which
 // it names them. Those of whom nothing is said are left out.
 func (r *Recaller) entities(ctx context.Context, groupID, query string, names []reverie.EntityName) ([]reverie.ContextEntity, error) {
-	ids := named(foldNames(query), names)
+	ids := named(nameForm(query), names)
 	if len(ids) == 0 || r.Options.MaxEntities == 0 {
 		return nil, nil
 	}
@@ -46,7 +51,7 @@ func named(query string, names []reverie.EntityName) []string {
 	}
 	var all []mention
 	for _, n := range names {
-		if QueryLength(n.Key) < 2 {
+		if utf8.RuneCountInString(n.Key) < 2 {
 			continue
 		}
 		for _, s := range spans(query, n.Key) {
@@ -57,9 +62,12 @@ func named(query string, names []reverie.EntityName) []string {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), strings.Compare(a.entityID, b.entityID))
 	})
 	var ids []string
+	var furthest span // of the mentions so far, the first of those that end last
 	for _, m := range all {
-		inside := func(o mention) bool { return o.start <= m.start && m.end <= o.end && o.end-o.start > m.end-m.start }
-		if !slices.ContainsFunc(all, inside) && !slices.Contains(ids, m.entityID) {
+		if m.end > furthest.end {
+			furthest = m.span
+		}
+		if m.span == furthest && !slices.Contains(ids, m.entityID) {
 			ids = append(ids, m.entityID)
 		}
 	}

@@ -87,8 +87,8 @@ type (
 const localMinute = "2006-01-02 15:04"
 
 // dataLine writes a value as a line of JSON that no text in it can end, and that
-// holds no tag: angle brackets, of full width too, ampersands, line ends, and the
-// characters that hide text or turn it round are escaped. It reads back as it was.
+// holds no tag: angle brackets, ampersands and what looks like them, line ends, and
+// the characters that hide text or turn it round are escaped. It reads back as it was.
 func dataLine(v any) string {
 	raw, err := json.Marshal(v) // escapes <, >, &, U+2028 and U+2029
 	if err != nil {
@@ -113,18 +113,23 @@ func dataLine(v any) string {
 	return b.String()
 }
 
-// mustEscape tells, of what JSON lets stand, the lookalikes of angle brackets,
-// further line ends, and what is not seen or turns the direction of text.
+// lookalikes are what may be read as an angle bracket or an ampersand. Quotation
+// marks of two angles («, 《) are none.
+const lookalikes = "＜＞﹤﹥＆﹠‹›˂˃⟨⟩〈〉\u2329\u232A❬❭❮❯❰❱⧼⧽ᐸᐳ⪡⪢𖼎𝈶𝈷"
+
+// mustEscape tells, of what JSON lets stand, lookalikes, further line ends, and what
+// is not seen or turns the direction of text. What joins emoji and the letters of some
+// scripts may stay: the joiners, and the selector of emoji.
 func mustEscape(r rune) bool {
 	switch {
 	case r < 0x7F:
 		return false
-	case r <= 0x9F, r == '＜', r == '＞', r == '﹤', r == '﹥':
+	case r <= 0x9F:
 		return true
-	case r >= 0x200E && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0xFEFF, r >= 0xE0000 && r <= 0xE007F:
-		return true
+	case r == 0x200C || r == 0x200D || r == 0xFE0F:
+		return false
 	}
-	return false
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || strings.ContainsRune(lookalikes, r)
 }
 
 // block is a part of a context: a sentence that says what it is, and lines of data

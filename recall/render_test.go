@@ -110,6 +110,21 @@ func readBack(t testing.TB, text string) map[string][]string {
 	return blocks
 }
 
+// TestDataLine: what could be read as a tag, or is not seen, is escaped; what people
+// write is not.
+func TestDataLine(t *testing.T) {
+	for _, r := range "<>&＜＞＆﹤﹥﹠‹›⟨⟩〈〉\u0085\u2028\u00ad\u034f\u061c\u180e\u200b\u200e\u202e\u2060\u2064\u2069\u3164\ufe0e\ufeff\ufff9\ufffb\U000e0041\U000e0100\U000e01ef" {
+		line := dataLine("a" + string(r) + "b")
+		if strings.ContainsRune(line, r) || !strings.HasPrefix(line, `"a\u`) || decoded[string](t, line) != "a"+string(r)+"b" {
+			t.Errorf("%U is written as %s", r, line)
+		}
+	}
+	const usual = `"“您好”—《红楼梦》« café » 👩‍👩‍👧 ❤️ می‌خواهم, Ελένη, 민수, Ａ～"`
+	if line := dataLine(strings.Trim(usual, `"`)); line != usual {
+		t.Errorf("what people write becomes %s", line)
+	}
+}
+
 // FuzzRender: whatever is remembered, said or called so, each block is opened and
 // closed once, and reads back as what the reply says is in it.
 func FuzzRender(f *testing.F) {

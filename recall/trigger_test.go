@@ -44,7 +44,12 @@ func TestSkip(t *testing.T) {
 func TestQueryForm(t *testing.T) {
 	for want, queries := range map[string][]string{
 		"where is the projector":  {"Where is the projector?", " where  is the PROJECTOR ", "Hi, where is the projector??", "please, where is the projector, thanks!", "Ｗhere is the projector。", "can you tell me, where is the projector pls 🙏"},
-		"周五几点开会":                  {"周五几点开会", "周五几点开会？", "请问周五几点开会呢?", "你好，周五 几点 开会！谢谢", "麻烦问下周五几点开会？谢谢啦👍🏽", "「周五几点开会」"},
+		"周五几点开会":                  {"周五几点开会", "周五几点开会？", "请问周五几点开会呢?", "你好，周五 几点 开会！谢谢", "麻烦问一下周五几点开会？谢谢啦👍🏽", "想问下，周五几点开会", "「周五几点开会」"},
+		"下周五几点开会":                 {"请问下周五几点开会", "请问，下周五几点开会？ 谢谢"},
+		"告诉我妈几点开会":                {"告诉我妈几点开会"},
+		"你好看的衣服":                  {"你好看的衣服？"},
+		"怎么说谢谢":                   {"怎么说谢谢", "请问怎么说谢谢？"},
+		"how do i say thank you":  {"How do I say thank you?", "Hello, how do I say thank you, please?"},
 		"我的iphone多少钱":             {"我的 iPhone 多少钱", "我的iPhone多少钱？"},
 		"🎂🎂":                      {"🎂🎂"},
 		"c++ at 30°":              {"C++ at 30°?"},
@@ -92,8 +97,12 @@ func TestNamed(t *testing.T) {
 		{"민수가 왔어?", names("민수"), "민수"},
 		{"Jean-Luc Picard", names("jean-luc", "jean"), "JEAN-LUC"},
 		{"林曉雨", names("林晓雨"), "林晓雨"},
+		{"C++ or C#?", names("c++", "c#", "c"), "C++ C#"},
+		{"xx xx xx yy", names("xx xx", "xx", "xx yy", "yy"), "XX XX XX YY"},
+		{"林小雨", append(names("林小雨", "小雨"), reverie.EntityName{EntityID: "other", Key: "林小雨"}), "other 林小雨"},
+		{strings.Repeat("x ", maxQueryForm/2) + "Lin", names("lin"), ""}, // beyond what is read
 	} {
-		if got := strings.Join(named(foldNames(c.query), c.names), " "); got != c.want {
+		if got := strings.Join(named(nameForm(c.query), c.names), " "); got != c.want {
 			t.Errorf("%q names %q, want %q", c.query, got, c.want)
 		}
 	}
