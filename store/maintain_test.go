@@ -89,6 +89,9 @@ func TestRewindOfWhatFaded(t *testing.T) {
 	rewritten := update(heads["rewritten"], "rewritten now")
 	rewritten.Evidence = nil
 	w.nightOf(support(heads["supported"], "2026-02-05", 0.4), rewritten, update(heads["archived"], "archived now"), create("gone"))
+	if at := w.decayedAt(db, "rewritten now"); !at.Equal(faded) { // its evidence may be older than that
+		t.Errorf("rewritten now: decayed at %s, want %s", at, faded)
+	}
 	w.now = noon.Add(60 * 24 * time.Hour)
 	w.lower(false, "supported", "rewritten now")
 	w.lower(true, "archived now", "gone")

@@ -36,11 +36,14 @@ const (
 		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)
 		where m.group_id = $1 and m.memory_id = u.id and m.status = 'active'`
 
+	// Up to when strength has been lowered is the lineage's: late evidence may leave
+	// its last support before that.
 	insertVersionsQuery = `insert into memories (group_id, run_id, updated_at, status, memory_id, lineage_id, parent_id, kind, session_id,
-			statement, version, tags, strength, weight, content_hash, change_summary, embedding_model, created_at, last_supported_at, embedding)
+			statement, version, tags, strength, weight, content_hash, change_summary, embedding_model, created_at, last_supported_at, embedding, decayed_at)
 		select $1, $2::uuid, $3::timestamptz, 'active', u.memory_id, u.lineage_id, u.parent_id, u.kind, u.session_id,
 			u.statement, u.version, array(select jsonb_array_elements_text(u.tags)), u.strength, u.weight, u.content_hash, u.summary,
-			u.model, u.created_at, u.supported_at, u.embedding
+			u.model, u.created_at, u.supported_at, u.embedding,
+			(select p.decayed_at from memories p where p.group_id = $1 and p.memory_id = u.parent_id)
 		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::int[], $11::jsonb[], $12::float8[],
 				$13::float8[], $14::text[], $15::text[], $16::text[], $17::timestamptz[], $18::timestamptz[], $19::vector[])
 			as u (memory_id, lineage_id, parent_id, kind, session_id, statement, version, tags, strength,

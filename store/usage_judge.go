@@ -16,7 +16,8 @@ import (
 // moves, since the moves are made of groups of them.
 //
 // A move ends at the bound, and leaves a weight that lies beyond it where it is: a
-// person has put it there. A head that stops being one meanwhile, and a row that
+// person has put it there. The strength of one that is core no longer decays from
+// here on, and not for the time when it was. A head that stops being one meanwhile, and a row that
 // is judged meanwhile, come back as they were: another try sees them as they are.
 const judgeQuery = `
 	with locked as materialized (
@@ -35,7 +36,9 @@ const judgeQuery = `
 	moved as (
 		update memories m set weight = case
 			when x.by > 0 then greatest(m.weight, least(m.weight + x.by, $9::float8))
-			else least(m.weight, greatest(m.weight + x.by, $8::float8)) end
+			else least(m.weight, greatest(m.weight + x.by, $8::float8)) end,
+			decayed_at = case when x.by < 0 and m.weight >= $11::float8 and greatest(m.weight + x.by, $8::float8) < $11::float8
+				then greatest(m.decayed_at, $10::timestamptz) else m.decayed_at end
 		from moves x where m.group_id = $1 and m.memory_id = x.memory_id and m.status = x.status
 		returning m.lineage_id, m.weight),
 	judged as (
@@ -82,7 +85,7 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 			for range maxTries {
 				rows = nil
 				if err := t.list(ctx, &rows, judgeQuery, groupID, usageID, ids, referenced, scores,
-					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.now()); err != nil {
+					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.now(), reverie.CoreWeight); err != nil {
 					return err
 				}
 				if !slices.ContainsFunc(rows, func(r reverie.Usage) bool { return r.WasReferenced == nil && slices.Contains(ids, r.MemoryID) }) {
