@@ -34,7 +34,7 @@ func (p *Pipeline) Expect(language string) (Expectation, error) {
 		return Expectation{}, fmt.Errorf("estimate the prompt: %w", err)
 	}
 	return Expectation{limits: p.Limits, base: reverie.EstimateTokens(question.System) + reverie.EstimateTokens(question.User),
-		message: tokens(v.message(100, reverie.Message{Author: "Somebody", Role: reverie.RoleUser, SentAt: at}))}, nil
+		message: prompts.Tokens(v.message(100, reverie.Message{Author: "Somebody", Role: reverie.RoleUser, SentAt: at}))}, nil
 }
 
 // Window estimates the calls and the input tokens of a window with these

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"reverie"
@@ -116,12 +115,6 @@ func (r *run) chunkLimit() int {
 	return r.limit
 }
 
-// shows tells whether a message is shown to the model: an empty one says
-// nothing, and a tool's output is no discussion.
-func shows(m reverie.Message) bool {
-	return m.Role != reverie.RoleTool && strings.TrimSpace(m.Text) != ""
-}
-
 // show chooses the memories to show: all of them, or those nearest to the
 // chunk's messages.
 func (r *run) show(ctx context.Context, s *sheet) error {
@@ -170,16 +163,16 @@ func (r *run) fit(s *sheet, settled bool) (cut bool, err error) {
 	views := views{loc: s.loc, handles: map[string]int{}}
 	s.earlier = newestWithin(s.state.Context, budget/4, views)
 	for _, m := range s.earlier {
-		budget -= tokens(views.message(len(s.state.Pending), m))
+		budget -= prompts.Tokens(views.message(len(s.state.Pending), m))
 	}
 	for i, m := range s.state.Pending {
-		if !shows(m) {
+		if !m.Speaks() {
 			s.filtered = append(s.filtered, m)
 			continue
 		}
 		n := len(s.fresh) + 1
 		views.handles[m.ID] = n
-		if budget -= tokens(views.message(n, m)); budget < 0 && n > 1 && !settled {
+		if budget -= prompts.Tokens(views.message(n, m)); budget < 0 && n > 1 && !settled {
 			s.state.Pending, s.state.More = s.state.Pending[:i], true
 			return true, nil
 		}

@@ -2,7 +2,6 @@ package evolve
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,11 +10,6 @@ import (
 	"reverie"
 	"reverie/prompts"
 )
-
-// maxShownText is how many characters of one message are shown; the rest of a
-// pasted novel says little about the group. Quotes are verified against the
-// whole text.
-const maxShownText = 6000
 
 // views turns memories and messages into what the model sees.
 type views struct {
@@ -43,30 +37,16 @@ func (v views) memory(i int, h reverie.HeadState, stale bool) prompts.MemoryView
 
 // message shows a message as number n.
 func (v views) message(n int, m reverie.Message) prompts.MessageView {
-	view := prompts.MessageView{ID: n, Time: m.SentAt.In(v.loc).Format(time.RFC3339), Author: m.Author,
-		ReplyTo: v.handles[m.ReplyTo], Text: reverie.Excerpt(m.Text, maxShownText)}
-	if m.Role != reverie.RoleUser {
-		view.Role = string(m.Role)
-	}
-	return view
-}
-
-// tokens estimates what a view costs.
-func tokens(view any) int {
-	raw, err := json.Marshal(view)
-	if err != nil { // strings, numbers and booleans always encode
-		panic(err)
-	}
-	return reverie.EstimateTokens(string(raw)) + 1
+	return prompts.Message(n, v.handles[m.ReplyTo], m, v.loc)
 }
 
 // newestWithin returns the newest messages to show that fit the budget, oldest
 // first.
 func newestWithin(messages []reverie.Message, budget int, v views) []reverie.Message {
-	chosen := slices.DeleteFunc(slices.Clone(messages), func(m reverie.Message) bool { return !shows(m) })
+	chosen := slices.DeleteFunc(slices.Clone(messages), func(m reverie.Message) bool { return !m.Speaks() })
 	start := len(chosen)
 	for start > 0 {
-		if budget -= tokens(v.message(0, chosen[start-1])); budget < 0 {
+		if budget -= prompts.Tokens(v.message(0, chosen[start-1])); budget < 0 {
 			break
 		}
 		start--
@@ -103,7 +83,7 @@ const (
 func pieces(messages []reverie.Message) []string {
 	var texts []string
 	for _, m := range messages {
-		if shows(m) {
+		if m.Speaks() {
 			texts = append(texts, m.Text)
 		}
 	}

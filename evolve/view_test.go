@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"reverie"
+	"reverie/prompts"
 )
 
 // TestMemoryView dates a memory by its evidence where its versions were written
@@ -32,7 +33,7 @@ func TestMemoryView(t *testing.T) {
 func TestMessageView(t *testing.T) {
 	m := paperMessage{Text: strings.Repeat("一段很长的话。", 2000)}.message(1, evening)
 	got := views{loc: time.UTC}.message(7, m)
-	if n := utf8.RuneCountInString(got.Text); n != maxShownText || !strings.HasSuffix(got.Text, "…") || got.ID != 7 || got.Time != "2026-01-15T11:00:00Z" {
+	if n := utf8.RuneCountInString(got.Text); n != prompts.MaxText || !strings.HasSuffix(got.Text, "…") || got.ID != 7 || got.Time != "2026-01-15T11:00:00Z" {
 		t.Errorf("%d characters, %+v", n, got.Time)
 	}
 }
@@ -94,7 +95,7 @@ func TestNewestWithin(t *testing.T) {
 	for i := range 4 {
 		messages = append(messages, paperMessage{Text: fmt.Sprintf("remark %d", i)}.message(i, evening), tool.message(10+i, evening))
 	}
-	each := tokens(v.message(0, messages[0]))
+	each := prompts.Tokens(v.message(0, messages[0]))
 	for budget, want := range map[int]int{0: 0, -5: 0, each - 1: 0, each: 1, 3*each + 1: 3, 100 * each: 4} {
 		got := newestWithin(messages, budget, v)
 		if len(got) != want || want > 0 && got[want-1].Text != "remark 3" {

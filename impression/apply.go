@@ -83,7 +83,7 @@ func (s *sheet) outcomes(cited map[string]reverie.Outcome) map[string]reverie.Ou
 		switch {
 		case cited[m.ID] == reverie.OutcomeCited:
 			all[m.ID] = reverie.OutcomeCited
-		case shows(m):
+		case m.Speaks():
 			all[m.ID] = reverie.OutcomeConsidered
 		default:
 			all[m.ID] = reverie.OutcomeFiltered

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie"
+	"reverie/prompts"
 )
 
 // A batch is shown the messages that concern its subjects, and not the whole
@@ -28,12 +29,6 @@ type active struct {
 	core []int  // places in scene.shown, rising
 }
 
-// shows tells whether a message is shown to the model: an empty one says
-// nothing, and a tool's output is no discussion.
-func shows(m reverie.Message) bool {
-	return m.Role != reverie.RoleTool && strings.TrimSpace(m.Text) != ""
-}
-
 // survey finds who and what is active in a chunk: authors, whom they reply to,
 // and whoever is named. It gives the cast its labels. Each message of a member
 // concerns its author at least, so that none is left out.
@@ -41,7 +36,7 @@ func survey(state reverie.EntityState, known *directory) (*scene, *cast) {
 	v := &surveyor{cast: newCast(state.Messages, slices.Concat(state.Replied, state.Namesakes)), known: known,
 		bears: map[string][]string{}, found: map[string]*active{}, named: map[string][]string{}}
 	for _, m := range state.Messages {
-		if shows(m) {
+		if m.Speaks() {
 			v.shown = append(v.shown, m)
 		}
 	}
@@ -120,7 +115,7 @@ func (v *surveyor) namings() {
 		if message.Role != reverie.RoleUser {
 			continue
 		}
-		text := reverie.Excerpt(message.Text, maxShownText)
+		text := reverie.Excerpt(message.Text, prompts.MaxText)
 		for _, name := range m.find(text) {
 			for _, handle := range v.whom(name) {
 				v.concerns(handle, i)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie"
+	"reverie/prompts"
 )
 
 var noonOf28 = time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC)
@@ -195,7 +196,7 @@ func TestHalveKeepsNamesakesTogether(t *testing.T) {
 // they are; who is known by a name is not among them.
 func TestSurveyOfStrangers(t *testing.T) {
 	var text strings.Builder
-	for i := 0; text.Len() < maxShownText; i++ {
+	for i := 0; text.Len() < prompts.MaxText; i++ {
 		fmt.Fprintf(&text, "@Kay @a%c%c%c @aaaa ", 'a'+i/26/26%26, 'a'+i/26%26, 'a'+i%26)
 	}
 	sc, _ := survey(reverie.EntityState{Messages: talk(wrote("1", "Lin", text.String()), wrote("2", "Kay", "@Zoe hello"))}, newDirectory(nil))

@@ -59,13 +59,13 @@ func (r *run) tasks(s *sheet) ([]*task, error) {
 		return nil, err
 	}
 	p := price{budget: r.Limits.MaxInputTokens - reverie.EstimateTokens(empty.System) - reverie.EstimateTokens(empty.User),
-		message: make([]int, len(s.scene.shown)), subject: func(a active) int { return tokens(s.views.subject(a.subject)) }}
+		message: make([]int, len(s.scene.shown)), subject: func(a active) int { return prompts.Tokens(s.views.subject(a.subject)) }}
 	if p.budget <= 0 {
 		return nil, fmt.Errorf("the prompt alone has %d tokens: raise [impression] max_input_tokens (%d) well above that: %w",
 			r.Limits.MaxInputTokens-p.budget, r.Limits.MaxInputTokens, reverie.ErrConfiguration)
 	}
 	for i, m := range s.scene.shown {
-		p.message[i] = tokens(s.views.message(i+1, i+1, m))
+		p.message[i] = prompts.Tokens(s.views.message(i+1, i+1, m))
 	}
 	return s.scene.pack(r.Limits.MaxSubjects, p), nil
 }

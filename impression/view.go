@@ -2,7 +2,6 @@ package impression
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -11,9 +10,8 @@ import (
 	"reverie/prompts"
 )
 
-// What is shown of one thing at most. Quotes are verified against whole texts.
+// What is shown of one thing at most.
 const (
-	maxShownText      = 6000 // characters of a message
 	maxShownAliases   = 5
 	maxShownNamesakes = 8
 	maxKnownTokens    = 300 // of what is known of a subject
@@ -76,13 +74,9 @@ func (v views) messages(list []reverie.Message) []prompts.MessageView {
 }
 
 func (v views) message(n, replyTo int, m reverie.Message) prompts.MessageView {
-	view := prompts.MessageView{ID: n, Time: m.SentAt.In(v.loc).Format(time.RFC3339), Author: m.Author,
-		ReplyTo: replyTo, Text: reverie.Excerpt(m.Text, maxShownText)}
+	view := prompts.Message(n, replyTo, m, v.loc)
 	if a := v.cast.accounts[m.AuthorID]; a != nil {
 		view.Author = a.label
-	}
-	if m.Role != reverie.RoleUser {
-		view.Role = string(m.Role)
 	}
 	return view
 }
@@ -158,13 +152,4 @@ func (v views) target(c reverie.Claim) string {
 		}
 	}
 	return c.Value
-}
-
-// tokens estimates what a view costs.
-func tokens(view any) int {
-	raw, err := json.Marshal(view)
-	if err != nil { // strings, numbers and maps of them always encode
-		panic(err)
-	}
-	return reverie.EstimateTokens(string(raw)) + 1
 }

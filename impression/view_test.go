@@ -70,7 +70,7 @@ func TestSubjectViewIsBounded(t *testing.T) {
 			continue
 		}
 		view := v.subject(a.subject)
-		if n := tokens(view); n > 2*maxKnownTokens || len(view.Aliases) != maxShownAliases || len(view.Namesakes) != maxShownNamesakes ||
+		if n := prompts.Tokens(view); n > 2*maxKnownTokens || len(view.Aliases) != maxShownAliases || len(view.Namesakes) != maxShownNamesakes ||
 			len(view.Known.Impressions) < 10 || view.Known.Impressions[0] != "likes thing number 199" {
 			t.Errorf("%d tokens: %+v", n, view)
 		}
@@ -85,7 +85,7 @@ func TestMessageViews(t *testing.T) {
 	list[1].ReplyTo, list[2].ReplyTo = "m1", "elsewhere"
 	v, _ := viewsOf(list, nil)
 	got := v.messages(list)
-	if n := len([]rune(got[0].Text)); n > maxShownText || n < maxShownText-20 {
+	if n := len([]rune(got[0].Text)); n > prompts.MaxText || n < prompts.MaxText-20 {
 		t.Errorf("%d characters are shown", n)
 	}
 	got[0].Text = ""

@@ -41,16 +41,6 @@ type MemoryView struct {
 	Stale           bool    `json:"stale,omitempty"`
 }
 
-// MessageView is a message as a model sees it.
-type MessageView struct {
-	ID      int    `json:"id"`   // 1..N
-	Time    string `json:"time"` // RFC 3339 in the group's zone
-	Author  string `json:"author"`
-	Role    string `json:"role,omitempty"` // left out for a user
-	ReplyTo int    `json:"reply_to,omitempty"`
-	Text    string `json:"text"`
-}
-
 // MemoryEvolve is the name of the evolution prompt.
 const MemoryEvolve = "memory_evolve"
 

@@ -123,7 +123,7 @@ func (r *run) count(s *sheet, plan reverie.Plan, a answer) reverie.Stats {
 		switch {
 		case cited[m.ID]:
 			st.Cited++
-		case shows(m):
+		case m.Speaks():
 			st.Considered++
 		default:
 			st.Filtered++

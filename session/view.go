@@ -1,30 +1,17 @@
 package session
 
 import (
-	"encoding/json"
 	"strconv"
-	"strings"
 	"time"
 
 	"reverie"
 	"reverie/prompts"
 )
 
-// maxShownText is how many characters of one message are shown; the rest of a
-// pasted novel says little about who pasted it. Quotes are verified against the
-// whole text.
-const maxShownText = 6000
-
-// shows tells whether a message is shown to the model: an empty one says nothing,
-// and a tool's output is nobody's word.
-func shows(m reverie.Message) bool {
-	return m.Role != reverie.RoleTool && strings.TrimSpace(m.Text) != ""
-}
-
 // shownOf are the messages that are shown.
 func shownOf(messages []reverie.Message) (list []reverie.Message) {
 	for _, m := range messages {
-		if shows(m) {
+		if m.Speaks() {
 			list = append(list, m)
 		}
 	}
@@ -44,12 +31,7 @@ func (v views) fact(n int, h reverie.HeadState) prompts.KnownFact {
 
 // message shows a message as number n.
 func (v views) message(n int, m reverie.Message) prompts.MessageView {
-	view := prompts.MessageView{ID: n, Time: m.SentAt.In(v.loc).Format(time.RFC3339), Author: m.Author,
-		ReplyTo: v.handles[m.ReplyTo], Text: reverie.Excerpt(m.Text, maxShownText)}
-	if m.Role != reverie.RoleUser {
-		view.Role = string(m.Role)
-	}
-	return view
+	return prompts.Message(n, v.handles[m.ReplyTo], m, v.loc)
 }
 
 // messages shows messages by their numbers, from 1.
@@ -70,24 +52,15 @@ func (v views) messages(list []reverie.Message) []prompts.MessageView {
 func (v views) fitting(messages []reverie.Message, budget int) int {
 	shown := 0
 	for i, m := range messages {
-		if !shows(m) {
+		if !m.Speaks() {
 			continue
 		}
 		shown++
-		if budget -= tokens(v.message(shown, m)); budget < 0 && shown > 1 {
+		if budget -= prompts.Tokens(v.message(shown, m)); budget < 0 && shown > 1 {
 			return i
 		}
 	}
 	return len(messages)
-}
-
-// tokens estimates what a view costs.
-func tokens(view any) int {
-	raw, err := json.Marshal(view)
-	if err != nil { // strings and numbers always encode
-		panic(err)
-	}
-	return reverie.EstimateTokens(string(raw)) + 1
 }
 
 // texts are the words of messages, for the choice of a language.
