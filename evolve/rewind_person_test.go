@@ -70,7 +70,7 @@ func TestRewindBesidePeople(t *testing.T) {
 			s.edit(remove, "Alpha.", 0)
 			s.edit(restore, "Alpha.", 0)
 			s.on(1, "change Alpha. => Alpha two.")
-		}, want: []string{"Alpha. v4 0.300 1"}, count: counts{Restored: 1}},
+		}, want: []string{"Alpha. v4 0.500 1"}, count: counts{Restored: 1}},
 		"strengthened before": {story: func(s *stage) {
 			s.edit(strength, "Alpha.", 0.8555)
 			s.on(1, "again Alpha.")
@@ -101,7 +101,7 @@ func TestRewindBesidePeople(t *testing.T) {
 		"restored after a delete": {story: func(s *stage) {
 			s.on(1, "drop Alpha.")
 			s.edit(restore, "Alpha.", 0)
-		}, want: []string{"Alpha. v2 0.300 1"}, count: counts{Kept: 1, Skipped: 1}},
+		}, want: []string{"Alpha. v2 0.500 1"}, count: counts{Kept: 1, Skipped: 1}},
 		"restored, then changed again": {story: func(s *stage) {
 			s.on(1, "change Alpha. => Alpha two.")
 			s.on(2, "drop Alpha two.")
@@ -112,7 +112,7 @@ func TestRewindBesidePeople(t *testing.T) {
 			s.on(1, "note New.")
 			s.on(2, "drop New.")
 			s.edit(restore, "New.", 0)
-		}, want: []string{"Alpha. v1 0.300 1", "New. v2 0.300 1"}, count: counts{Kept: 1, Skipped: 1}},
+		}, want: []string{"Alpha. v1 0.300 1", "New. v2 0.500 1"}, count: counts{Kept: 1, Skipped: 1}},
 		"strengthened between": {story: func(s *stage) {
 			s.on(1, "again Alpha.")
 			s.edit(strength, "Alpha.", 0.9)
@@ -141,20 +141,20 @@ func TestRewindBesidePeople(t *testing.T) {
 			s.on(1, "note Alpha.")
 			s.on(2, "change Alpha. => Alpha two.")
 			s.restoreOldest("Alpha.")
-		}, want: []string{"Alpha. v2 0.300 1"}, count: counts{Deprecated: 1, Skipped: 1}},
+		}, want: []string{"Alpha. v2 0.500 1"}, count: counts{Deprecated: 1, Skipped: 1}},
 		"a twin restored after a delete": {since: 2, story: func(s *stage) {
 			s.edit(remove, "Alpha.", 0)
 			s.on(1, "note Alpha.")
 			s.on(2, "drop Alpha.")
 			s.restoreOldest("Alpha.")
-		}, want: []string{"Alpha. v2 0.300 1"}, count: counts{Skipped: 1}},
+		}, want: []string{"Alpha. v2 0.500 1"}, count: counts{Skipped: 1}},
 		"a twin restored and changed": {since: 2, story: func(s *stage) {
 			s.edit(remove, "Alpha.", 0)
 			s.on(1, "note Alpha.")
 			s.on(2, "change Alpha. => Alpha two.")
 			s.restoreOldest("Alpha.")
 			s.on(3, "change Alpha. => Alpha three.")
-		}, want: []string{"Alpha. v4 0.300 1"}, count: counts{Restored: 1, Deprecated: 1, Skipped: 1}},
+		}, want: []string{"Alpha. v4 0.500 1"}, count: counts{Restored: 1, Deprecated: 1, Skipped: 1}},
 		"approved of an older run": {since: 2, story: func(s *stage) {
 			held := s.on(1, "forget Alpha.")
 			s.on(2, "small talk")
@@ -221,5 +221,5 @@ func TestRewindBringsBackAllOfAVersion(t *testing.T) {
 		t.Errorf("got %q\nwant %q", after, before)
 	}
 	s.want(`select change_summary, new_statement, version from memory_change_log where action = 'undo' order by new_statement`,
-		"the prompt was wrong|Alpha.|3", "the prompt was wrong|Beta.|2", "strength 0.51 -> 0.30: the prompt was wrong|Delta.|2", "strength 0.51 -> 0.30: the prompt was wrong|Gamma.|1")
+		"the prompt was wrong|Alpha.|3", "the prompt was wrong|Beta.|2", "strength 0.65 -> 0.50: the prompt was wrong|Delta.|2", "strength 0.51 -> 0.30: the prompt was wrong|Gamma.|1")
 }

@@ -87,13 +87,16 @@ const insertChangesQuery = `
 	insert into memory_change_log (group_id, change_id, run_id, chunk_no, action, memory_id, old_id, old_statement, new_statement,
 		change_summary, version, evidence, created_at, strength)
 	select $1, u.id, $2::uuid, $3::int, u.action, u.memory_id, u.old_id, u.old_statement, u.new_statement,
-		u.summary, u.version, u.evidence, $4::timestamptz, case when u.action = 'strength' then (
-			select m.strength from memories m where m.group_id = $1 and m.memory_id = u.memory_id) end
+		u.summary, u.version, u.evidence, $4::timestamptz, (
+			select m.strength from memories m left join memories o on o.group_id = m.group_id and o.memory_id = u.old_id
+			where m.group_id = $1 and m.memory_id = u.memory_id
+				and (u.action = 'strength' or u.action = 'restore' and m.strength > o.strength))
 	from unnest($5::uuid[], $6::text[], $7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::int[], $13::jsonb[])
 		as u (id, action, memory_id, old_id, old_statement, new_statement, summary, version, evidence)`
 
 // insertChanges writes log rows of one instant. A nil runID is a person's edit,
-// and then chunkNo does not count. A row of a strength that was set keeps it.
+// and then chunkNo does not count. A row of a strength that was set, or lifted by
+// restoring, keeps it.
 func insertChanges(ctx context.Context, t *tx, groupID string, runID *string, chunkNo int, at time.Time, list []reverie.Change) error {
 	if len(list) == 0 {
 		return nil

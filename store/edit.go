@@ -13,9 +13,9 @@ import (
 // it, with a row in the change log. It takes no lease: it locks the lineage.
 //
 //   - delete ends an active head.
-//   - restore makes a new version of a head that is not active, supported now. One
-//     that was archived is established again, and weighs what a new one does, if
-//     it was less: else it would be archived once more.
+//   - restore makes a new version of a head that is not active, supported now. It is
+//     established again, and weighs what a new one does, if it was less: else
+//     maintenance would archive what a person has just brought back.
 //   - strength (0..1) and weight (0..2) set a value of an active head in place.
 //     Strength decays anew from here on, and so does that of what is core no longer.
 //
@@ -156,8 +156,8 @@ func (s *Store) restore(ctx context.Context, t *tx, head memoryRow, newID, reaso
 	_, err = t.exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at, last_supported_at)
 		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, 'active', tags,
-			case when status = 'archived' then greatest(strength, $6::float8) else strength end,
-			case when status = 'archived' then greatest(weight, $7::float8) else weight end, content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz, greatest(last_supported_at, $5::timestamptz)
+			greatest(strength, $6::float8), greatest(weight, $7::float8), content_hash, embedding, embedding_model, $4, created_at,
+			$5::timestamptz, greatest(last_supported_at, $5::timestamptz)
 		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, s.now(),
 		reverie.EstablishedStrength, reverie.DefaultWeight)
 	return err

@@ -21,6 +21,7 @@ func TestEditDeleteAndRestore(t *testing.T) {
 	w.apply(tea)
 	w.now = noon.Add(time.Hour)
 	wantErr(t, second(w.edit(tea.MemoryID, reverie.ActionRestore, 0)), reverie.ErrConflict) // has an active head
+	must(w.edit(tea.MemoryID, reverie.ActionWeight, 0.2))(t)
 	gone := must(w.edit(tea.MemoryID, reverie.ActionDelete, 0))(t)
 	if gone.Status != reverie.StatusDeprecated || gone.ID != tea.MemoryID || len(w.active()) != 0 {
 		t.Errorf("deleted %+v", gone)
@@ -31,7 +32,7 @@ func TestEditDeleteAndRestore(t *testing.T) {
 	w.now = noon.Add(2 * time.Hour)
 	back := must(w.Edit(t.Context(), reverie.Edit{MemoryID: tea.MemoryID, Action: reverie.ActionRestore, Reason: "it is true"}))(t)
 	if back.Version != 2 || *back.ParentID != tea.MemoryID || back.Status != reverie.StatusActive || back.ChangeSummary != "it is true" ||
-		!back.LastSupportedAt.Equal(w.now) || back.RunID != nil || back.EmbeddingModel != model || !back.CreatedAt.Equal(noon) {
+		!back.LastSupportedAt.Equal(w.now) || back.Strength != reverie.EstablishedStrength || back.Weight != reverie.DefaultWeight || back.RunID != nil || back.EmbeddingModel != model || !back.CreatedAt.Equal(noon) {
 		t.Errorf("restored %+v", back)
 	}
 	hits := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: tea.Embedding, Model: model, MinCosine: 0.99}))(t)

@@ -132,13 +132,7 @@ func fade(ctx context.Context, t *tx, groupID string, at time.Time, fades []reve
 	for _, f := range fades {
 		ids, supported = append(ids, f.ID), append(supported, timestamp(f.LastSupportedAt))
 		strengths, weights, to = append(strengths, f.Strength), append(weights, f.Weight), append(to, f.To)
-		archives = append(archives, f.Archive)
-		var decayed *string
-		if f.ToAt != nil {
-			text := timestamp(*f.ToAt)
-			decayed = &text
-		}
-		toAt = append(toAt, decayed)
+		archives, toAt = append(archives, f.Archive), append(toAt, orNullTimestamp(f.ToAt))
 	}
 	if _, err := t.exec(ctx, lockFadingQuery, groupID, ids); err != nil {
 		return nil, err

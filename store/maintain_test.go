@@ -75,13 +75,15 @@ func (w *world) lower(archive bool, statements ...string) {
 }
 
 // Runs that are taken back leave strength as the evidence that is left makes it, or
-// as it had decayed where none of it goes; what was archived stays so.
+// as it had decayed where none of it goes; what was archived since comes back, of
+// theirs or not, and what was archived before stays so.
 func TestRewindOfWhatFaded(t *testing.T) {
 	w := newWorld(t)
 	db := raw(t)
-	w.nightOf(create("supported"), create("rewritten"), create("archived"))
+	w.nightOf(create("supported"), create("rewritten"), create("archived"), create("untouched"), create("forgotten before"))
 	w.now = noon.Add(20 * 24 * time.Hour)
-	w.lower(false, "supported", "rewritten", "archived")
+	w.lower(false, "supported", "rewritten", "archived", "untouched")
+	w.lower(true, "forgotten before")
 	faded := w.now
 	heads := w.active()
 	w.now = noon.Add(21 * 24 * time.Hour)
@@ -94,24 +96,30 @@ func TestRewindOfWhatFaded(t *testing.T) {
 	}
 	w.now = noon.Add(60 * 24 * time.Hour)
 	w.lower(false, "supported", "rewritten now")
-	w.lower(true, "archived now", "gone")
+	w.lower(true, "archived now", "gone", "untouched")
 	q := back
 	q.Since = noon.Add(time.Duration(since+1-1000) * time.Minute)
 	res := must(w.Rewind(t.Context(), w.lease, q))(t)
-	if res.Restored != 1 || res.Weakened != 1 || res.Deprecated != 0 || res.Kept != 0 || len(res.Skipped) != 2 {
+	if res.Restored != 3 || res.Weakened != 1 || res.Deprecated != 1 || res.Kept != 0 || len(res.Skipped) != 0 {
 		t.Errorf("%+v", res)
 	}
 	active := w.active()
-	if m := active["supported"]; len(active) != 2 || m.Strength != reverie.TentativeStrength || !w.decayedAt(db, "supported").IsZero() {
+	if m := active["supported"]; len(active) != 4 || m.Strength != reverie.TentativeStrength || !w.decayedAt(db, "supported").IsZero() {
 		t.Errorf("supported: %v, decayed at %s", m.Strength, w.decayedAt(db, "supported"))
 	}
 	if m := active["rewritten"]; math.Abs(m.Strength-0.15) > 1e-9 || !w.decayedAt(db, "rewritten").Equal(faded) {
 		t.Errorf("rewritten: %v, decayed at %s, want %s", m.Strength, w.decayedAt(db, "rewritten"), faded)
 	}
-	for _, skip := range res.Skipped {
-		if skip.Reason != "it was archived since, and stays so" {
-			t.Errorf("%+v", skip)
+	for _, statement := range []string{"archived", "untouched"} {
+		if m := active[statement]; m.Strength != reverie.TentativeStrength || !w.decayedAt(db, statement).IsZero() {
+			t.Errorf("%s: %+v", statement, m)
 		}
+	}
+	if n := count(t, db, `select count(*) from memories where statement = 'gone' and status = 'deprecated' and ended_at is not null`); n != 1 {
+		t.Error("what the runs made and time archived did not end")
+	}
+	if again := must(w.Rewind(t.Context(), w.lease, q))(t); again.Runs != 0 || again.Restored != 0 {
+		t.Errorf("again: %+v", again)
 	}
 }
 

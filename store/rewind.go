@@ -57,6 +57,8 @@ const (
 //     as a new version with the lineage's weight of now. One that has no such
 //     version ends. Where only support is taken away, strength and time of support
 //     go back in place. All of it goes to the change log as undo.
+//   - What was archived since they began comes back likewise, whether they touched it
+//     or not, as strong as its evidence makes it: it was there when they began.
 //   - What a person decided since stands: a memory that a person deleted or
 //     restored after the runs changed it stays so. A strength that a person set
 //     stays the value that later support builds on.

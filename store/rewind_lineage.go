@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// touchedLineages are the lineages that the runs wrote or supported.
+	// touchedLineages are the lineages that the runs wrote or supported, and those that
+	// were archived since the first of them began, of the kind that evolve compares with.
 	touchedLineages = `
 		changed as (
 			select m.lineage_id, array_agg(c.memory_id) filter (where c.action = 'delete') as deleted
@@ -20,9 +21,15 @@ const (
 			select lineage_id, count(*) filter (where action <> 'delete') as withdrawn
 			from memory_evidence where group_id = $1 and run_id = any ($2::uuid[])
 			group by lineage_id),
+		archived as (
+			select lineage_id from memories m
+			where group_id = $1 and kind = 'group' and status = 'archived'
+				and ended_at >= (select min(started_at) from runs where group_id = $1 and run_id = any ($2::uuid[]))
+				and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id and n.version > m.version)),
 		touched as (
-			select lineage_id, c.lineage_id is not null as changed, c.deleted, coalesce(s.withdrawn, 0) as withdrawn
-			from changed c full join supported s using (lineage_id))`
+			select lineage_id, c.lineage_id is not null as changed, c.deleted, coalesce(s.withdrawn, 0) as withdrawn,
+				a.lineage_id is not null as archived
+			from changed c full join supported s using (lineage_id) full join archived a using (lineage_id))`
 
 	lockTouchedQuery = `with ` + touchedLineages + `
 		select 1 from memories where group_id = $1 and lineage_id in (select lineage_id from touched)
@@ -47,8 +54,8 @@ const (
 			group by lineage_id, local_date),
 		edits as (
 			select m.lineage_id, max(m.updated_at) filter (where c.action = 'restore') as restored_at,
-				max(c.created_at) filter (where c.action = 'strength') as set_at,
-				(array_agg(c.strength order by c.created_at desc, c.change_id desc) filter (where c.action = 'strength'))[1] as strength
+				max(c.created_at) filter (where c.strength is not null) as set_at,
+				(array_agg(c.strength order by c.created_at desc, c.change_id desc) filter (where c.strength is not null))[1] as strength
 			from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
 			where c.group_id = $1 and c.action in ('restore', 'strength')
 			group by m.lineage_id),
@@ -56,13 +63,13 @@ const (
 			select d.lineage_id, count(*) filter (where e.set_at is null or d.known_at > e.set_at) as dates, max(d.sent_at) as sent_at
 			from dates d left join edits e using (lineage_id)
 			group by d.lineage_id)
-		select t.lineage_id, t.changed, t.withdrawn, h.memory_id as head_id, h.version, h.status, h.statement, h.strength,
+		select t.lineage_id, coalesce(t.changed, false) as changed, coalesce(t.withdrawn, 0) as withdrawn, t.archived, h.memory_id as head_id, h.version, h.status, h.statement, h.strength,
 			h.last_supported_at, coalesce(h.memory_id = any (t.deleted), false) as deleted,
 			b.memory_id as base_id, coalesce(b.statement, '') as base_statement, coalesce(b.content_hash, '') as base_hash,
 			coalesce(b.kind, '') as base_kind, b.run_id is null as by_person,
 			coalesce(b.strength, 0) as base_strength, coalesce(b.last_supported_at, h.last_supported_at) as base_supported_at,
 			e.strength as set_strength, coalesce(s.dates, 0) as dates, greatest(s.sent_at, e.restored_at) as supported_at,
-			w.lineage_id as twin_id
+			e.set_at, w.lineage_id as twin_id
 		from touched t
 		join heads h using (lineage_id)
 		left join bases b using (lineage_id)
@@ -73,12 +80,15 @@ const (
 		order by t.lineage_id`
 )
 
-// touchedRow is a lineage that runs wrote or supported which are taken back.
+// touchedRow is a lineage that runs wrote or supported which are taken back, or that
+// was archived since.
 type touchedRow struct {
 	LineageID string `db:"lineage_id"`
 	Changed   bool   `db:"changed"`   // the runs wrote it, and did not only support it
 	Withdrawn int    `db:"withdrawn"` // evidence of theirs that supported it
 	Deleted   bool   `db:"deleted"`   // the newest version was ended by one of them
+
+	Archived  bool   `db:"archived"`  // the newest version was archived since
 
 	HeadID          string         `db:"head_id"` // the newest version, whatever its status
 	Version         int            `db:"version"`
@@ -95,28 +105,35 @@ type touchedRow struct {
 	BaseSupportedAt time.Time `db:"base_supported_at"`
 	ByPerson        bool      `db:"by_person"` // the base is a person's
 
-	SetStrength *float64   `db:"set_strength"` // by a person, last
+	SetStrength *float64   `db:"set_strength"` // by a person, last, or lifted by restoring
 	Dates       int        `db:"dates"`        // of the evidence that is left, since then
 	SupportedAt *time.Time `db:"supported_at"` // by the evidence that is left, or by being restored
+	SetAt       *time.Time `db:"set_at"`
 	TwinID      *string    `db:"twin_id"`      // another lineage that says now what the base says
 }
 
 func (r touchedRow) active() bool { return r.Status == reverie.StatusActive }
 
-// comesBack tells whether the runs changed what the lineage says, and nobody
-// else has decided on it since.
+// comesBack tells whether the runs changed what the lineage says, or it was archived
+// since, and no person has decided on it since.
 func (r touchedRow) comesBack() bool {
-	return r.BaseID != nil && (r.Deleted || r.active() && *r.BaseID != r.HeadID)
+	return r.BaseID != nil && (r.Deleted || r.Archived || r.active() && *r.BaseID != r.HeadID)
+}
+
+// anew tells whether strength is computed anew: evidence goes, or, of what was
+// archived, evidence or a person tells what it was before it decayed.
+func (r touchedRow) anew() bool {
+	return r.Withdrawn > 0 || r.Archived && (r.Dates > 0 || r.SetStrength != nil)
 }
 
 // strengthOf is a lineage's strength and time of support once the runs' evidence
 // is withdrawn. Supports raise strength in place, so that what it was before
 // them is not stored; it is computed anew, as the steps of all evidence that is
 // left: from a tentative memory's, or from what a person set last, on to each
-// date of evidence that came after. Where no evidence goes, what is stored is
-// right.
+// date of evidence that came after. Where no evidence goes, and nothing was archived,
+// what is stored is right.
 func (r touchedRow) strengthOf() (float64, time.Time) {
-	if r.Withdrawn == 0 {
+	if !r.anew() {
 		return r.BaseStrength, r.BaseSupportedAt
 	}
 	strength := reverie.Reinforce(reverie.TentativeStrength, r.Dates-1)
@@ -156,7 +173,7 @@ func unwind(rows []touchedRow, result *reverie.Rewound) []lineageReturn {
 		case r.comesBack():
 			skip = "another memory says by now what it would say again"
 			w.ends = r.active()
-		case r.active() && r.BaseID == nil:
+		case r.BaseID == nil && (r.active() || r.Archived):
 			w.ends = true
 		case r.active():
 			w.weakens = r.Withdrawn > 0 && (w.strength != r.Strength || !w.supported.Equal(r.LastSupportedAt))
@@ -166,7 +183,7 @@ func unwind(rows []touchedRow, result *reverie.Rewound) []lineageReturn {
 			}
 		case r.Deleted: // born and gone within the runs
 		case r.Status == reverie.StatusArchived:
-			skip = "it was archived since, and stays so"
+			skip = "it is archived, and stays so"
 		default:
 			skip = "a person deleted it since; its messages may bring it up again"
 			result.Kept++

@@ -12,24 +12,25 @@ import (
 
 const (
 	// Heads end before versions come back: a lineage has one active head, and a
-	// statement one active memory. A strength that is computed anew has not decayed.
+	// statement one active memory. A strength that is computed anew has not decayed
+	// but since a person set it. What was archived ended when it was.
 	returnHeadsQuery = `update memories m set
 			status = case when u.ends then 'deprecated' else m.status end,
-			ended_at = case when u.ends then $2::timestamptz else m.ended_at end,
+			ended_at = case when u.ends then coalesce(m.ended_at, $2::timestamptz) else m.ended_at end,
 			strength = case when u.ends then m.strength else u.strength end,
 			last_supported_at = case when u.ends then m.last_supported_at else u.supported_at end,
-			decayed_at = case when u.ends then m.decayed_at end
-		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)
-		where m.group_id = $1 and m.memory_id = u.id and m.status = 'active'`
+			decayed_at = case when u.ends then m.decayed_at else u.set_at end
+		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[], $7::timestamptz[]) as u (id, ends, strength, supported_at, set_at)
+		where m.group_id = $1 and m.memory_id = u.id and m.status in ('active', 'archived')`
 
 	bringBackQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at,
 			decayed_at)
 		select b.group_id, u.id, b.lineage_id, h.memory_id, b.kind, b.session_id, b.statement, h.version + 1, 'active',
 			b.tags, u.strength, h.weight, b.content_hash, b.embedding, b.embedding_model, $2, b.run_id, b.created_at,
-			$3::timestamptz, u.supported_at, case when not u.anew then b.decayed_at end
-		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[], $9::bool[])
-			as u (id, head_id, base_id, strength, supported_at, anew)
+			$3::timestamptz, u.supported_at, case when u.anew then u.set_at else b.decayed_at end
+		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[], $9::bool[], $10::timestamptz[])
+			as u (id, head_id, base_id, strength, supported_at, anew, set_at)
 		join memories h on h.group_id = $1 and h.memory_id = u.head_id
 		join memories b on b.group_id = $1 and b.memory_id = u.base_id`
 )
@@ -54,16 +55,18 @@ func moveBack(ctx context.Context, t *tx, groupID string, at time.Time, list []l
 	var ids, supported pq.StringArray
 	var ends pq.BoolArray
 	var strengths pq.Float64Array
+	var set []*string
 	for _, w := range list {
 		if w.ends || w.weakens {
 			ids, ends = append(ids, w.HeadID), append(ends, w.ends)
 			strengths, supported = append(strengths, w.strength), append(supported, timestamp(w.supported))
+			set = append(set, orNullTimestamp(w.SetAt))
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	n, err := t.exec(ctx, returnHeadsQuery, groupID, at, ids, ends, strengths, supported)
+	n, err := t.exec(ctx, returnHeadsQuery, groupID, at, ids, ends, strengths, supported, pq.Array(set))
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of %d heads were written: %w", n, len(ids), reverie.ErrConflict)
 	}
@@ -74,17 +77,18 @@ func bringBack(ctx context.Context, t *tx, q reverie.RewindQuery, at time.Time, 
 	var ids, heads, bases, supported pq.StringArray
 	var strengths pq.Float64Array
 	var anew pq.BoolArray
+	var set []*string
 	for _, w := range list {
 		if w.newID != "" {
 			ids, heads, bases = append(ids, w.newID), append(heads, w.HeadID), append(bases, *w.BaseID)
 			strengths, supported = append(strengths, w.strength), append(supported, timestamp(w.supported))
-			anew = append(anew, w.Withdrawn > 0)
+			anew, set = append(anew, w.anew()), append(set, orNullTimestamp(w.SetAt))
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.exec(ctx, bringBackQuery, q.GroupID, q.Reason, at, ids, heads, bases, strengths, supported, anew)
+	_, err := t.exec(ctx, bringBackQuery, q.GroupID, q.Reason, at, ids, heads, bases, strengths, supported, anew, pq.Array(set))
 	return err
 }
 

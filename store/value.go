@@ -44,6 +44,15 @@ func utc(t *time.Time) *time.Time {
 // timestamp writes t as an element of a timestamptz[].
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
 
+// orNullTimestamp is timestamp, and NULL for nil.
+func orNullTimestamp(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	text := timestamp(*t)
+	return &text
+}
+
 // asJSON writes v as text: the driver would send bytes as binary.
 func asJSON(v any) (string, error) {
 	b, err := json.Marshal(v)

@@ -40,10 +40,11 @@ their own that are not in the estimate.
 
 --replay evolves anew what was evolved already. For each group everything that
 its runs did from --from on is taken back, as new versions: memories are what they
-were before that date, and the messages since then are pending again. Nothing is
-deleted, a person's own edits stand, and ` + "`reverie memory history`" + ` shows it all. The
-dates up to --to are then evolved; what came after them stays pending for the next
-run. --replay always needs --yes, and the model is asked and paid again. Stopped
+were before that date, those that were archived since are back, and the messages
+since then are pending again. Weights stay what they are. Nothing is deleted, a
+person's own edits stand, and ` + "`reverie memory history`" + ` shows it all. The dates up
+to --to are then evolved; what came after them stays pending for the next run.
+--replay always needs --yes, and the model is asked and paid again. Stopped
 half-way, go on without --replay.
 
 ` + exitHelp,
