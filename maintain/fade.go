@@ -43,7 +43,7 @@ func fade(m reverie.Fading, rule reverie.FadeRule, asOf time.Time) (reverie.Fade
 // why gives the figures for which a memory is archived.
 func why(f reverie.Fade, rule reverie.FadeRule) string {
 	if f.Weight < rule.Threshold {
-		return fmt.Sprintf("weight %s is below %g: it was offered in vain too often", below(f.Weight, rule.Threshold), rule.Threshold)
+		return fmt.Sprintf("weight %s is below %g", below(f.Weight, rule.Threshold), rule.Threshold)
 	}
 	return fmt.Sprintf("strength %s is below %g: last supported %s", below(f.To, rule.Threshold), rule.Threshold,
 		f.LastSupportedAt.UTC().Format(time.DateOnly))

@@ -42,7 +42,7 @@ func TestFade(t *testing.T) {
 		"core":                              {memory(0.8, reverie.CoreWeight, 1000*day), 0.8, false, ""},
 		"all but core":                      {memory(0.8, 1.49, 1000*day), 0.8 * math.Exp2(-986./90), true, "strength 0.00 is below 0.3: last supported 2023-04-21"},
 		"core and weak":                     {memory(0.1, 2, day), 0.1, false, ""},
-		"light":                             {memory(0.9, 0.29, day), 0.9, true, "weight 0.29 is below 0.3: it was offered in vain too often"},
+		"light":                             {memory(0.9, 0.29, day), 0.9, true, "weight 0.29 is below 0.3"},
 		"light enough":                      {memory(0.9, 0.3, day), 0.9, false, ""},
 		"weak from the start":               {memory(0.2999, 1, day), 0.2999, true, "strength 0.2999 is below 0.3: last supported 2026-01-14"},
 		"supported in days to come":         {memory(0.5, 1, -day), 0.5, false, ""},

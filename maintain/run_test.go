@@ -39,7 +39,7 @@ func TestMaintain(t *testing.T) {
 		"drinks tea|active|0.4000|false|true", "has a cat|archived|0.3000|true|false", "is called Lin|active|0.4000|true|true",
 		"lives in Berlin|archived|0.2865|false|false", "plays go|active|0.4774|false|true")
 	w.want(`select action, old_statement, new_statement, change_summary, run_id is null from memory_change_log where group_id = $1 and action <> 'create' order by 2`,
-		"archive|has a cat||weight 0.20 is below 0.3: it was offered in vain too often|false",
+		"archive|has a cat||weight 0.20 is below 0.3|false",
 		"archive|lives in Berlin||strength 0.29 is below 0.3: last supported 2025-12-26|false")
 	w.want(`select text, author, pruned_at is null from messages where group_id = $1 order by sent_at`, "|Lin|false", "|bot|false", "|Lin|false", "|bot|false",
 		"|Lin|false", "shall we meet|Lin|true", ">yes|bot|true", "nobody has read this|Lin|true", "hello|Lin|true", "now?|Lin|true")

@@ -11,13 +11,17 @@ import (
 
 // edits are the changes by hand: what the command is called and takes.
 var edits = map[reverie.Action]struct {
-	use, short string
-	max        float64 // of the value; 0: it takes none
+	use, short, long string
+	max              float64 // of the value; 0: it takes none
 }{
-	reverie.ActionDelete:   {"delete MEMORY", "Deprecate a memory; its history stays", 0},
-	reverie.ActionRestore:  {"restore MEMORY", "Bring a deleted memory back, as a new version", 0},
-	reverie.ActionStrength: {"strength MEMORY VALUE", "Set how well supported a memory is, 0 to 1", 1},
-	reverie.ActionWeight:   {"weight MEMORY VALUE", "Set how useful a memory is, 0 to 2; from 1.5 it is core", reverie.MaxWeight},
+	reverie.ActionDelete: {use: "delete MEMORY", short: "Deprecate a memory; its history stays"},
+	reverie.ActionRestore: {use: "restore MEMORY", short: "Bring a deleted or archived memory back, as a new version", long: `Bring a memory back that was deleted or archived, as a new version that is supported
+as of now. Its strength is 0.5 and its weight 1 then, if they were less.`},
+	reverie.ActionStrength: {use: "strength MEMORY VALUE", short: "Set how well supported a memory is, 0 to 1", long: `Set how well supported a memory is, from 0 to 1. From now on it decays as any does;
+below [maintain] archive_threshold (0.3), 'reverie maintain' archives the memory.`, max: 1},
+	reverie.ActionWeight: {use: "weight MEMORY VALUE", short: "Set how useful a memory is, 0 to 2; from 1.5 it is core", long: `Set how useful a memory is, from 0 to 2. From 1.5 on it is core: it neither decays
+nor is archived. Below [maintain] archive_threshold (0.3), 'reverie maintain'
+archives it, whatever its strength.`, max: reverie.MaxWeight},
 }
 
 // newMemoryEdit is one change by hand. It acts on the head of a lineage.
@@ -30,7 +34,7 @@ func newMemoryEdit(a *app, action reverie.Action) *cobra.Command {
 		args = cobra.ExactArgs(2)
 	}
 	cmd := &cobra.Command{
-		Use: def.use, Short: def.short, Args: args,
+		Use: def.use, Short: def.short, Long: def.long, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e.MemoryID, e.Reason = args[0], reverie.CleanReason(e.Reason)
 			if def.max > 0 {
