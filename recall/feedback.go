@@ -12,7 +12,8 @@ import (
 // FeedbackStore is what feedback reads and writes.
 type FeedbackStore interface {
 	// Offered returns the rows of one context, best first, with the statements that
-	// were offered: of the one that is named, or the newest of the session.
+	// were offered: of the one that is named, or the newest of the session. One that
+	// nobody knows is reverie.ErrNotFound.
 	Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Usage, error)
 	// Judge writes the verdicts on what one context offered and moves the weights of
 	// the lineages, each once: rows that were judged before stay as they are. It
@@ -51,6 +52,7 @@ const NothingOffered = "no memories were offered"
 // moves. It judges the context that is named, or the newest of the session that
 // offered any memories. A request without either, or without an answer, is
 // [reverie.ErrInvalid], and so is a session of several groups where none is named.
+// A context or session that nobody knows is [reverie.ErrNotFound].
 func (f *Feedback) Report(ctx context.Context, req FeedbackRequest) (reverie.FeedbackReply, error) {
 	reply := reverie.FeedbackReply{Success: true, GroupID: req.GroupID, SessionID: req.SessionID, UsageID: req.UsageID,
 		Memories: []reverie.FeedbackMemory{}}

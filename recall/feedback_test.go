@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -81,9 +82,22 @@ func TestFeedback(t *testing.T) {
 	if diff := cmp.Diff([]string{"Lin is allergic to peanuts true 1.08", "林小雨每周三晚上打羽毛球 false 1.08"}, outcome(named)); diff != "" || named.SessionID != "s1" {
 		t.Errorf("named: %+v (-want +got):\n%s", named, diff)
 	}
+	if _, err := s.ImportMessages(ctx, "g1", []reverie.Message{{ID: "m1", AuthorID: "u1", Role: reverie.RoleUser, Text: "Hello?", SentAt: time.Now().UTC(), SessionID: "s2"}}); err != nil {
+		t.Fatal(err)
+	}
 	none, err := f.Report(ctx, recall.FeedbackRequest{GroupID: "g1", SessionID: "s2", Response: "Hello."})
 	if err != nil || !none.Success || none.Message != recall.NothingOffered || none.Memories == nil {
 		t.Errorf("nothing was offered: %+v, %v", none, err)
+	}
+	for name, req := range map[string]recall.FeedbackRequest{
+		"unknown session":      {GroupID: "g1", SessionID: "s3", Response: "Hello."},
+		"unknown context":      {UsageID: reverie.NewID(), Response: "Hello."},
+		"another's context":    {SessionID: "s2", UsageID: first, Response: "Hello."},
+		"no form of a context": {UsageID: "u1", Response: "Hello."},
+	} {
+		if _, err := f.Report(ctx, req); !errors.Is(err, reverie.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	for name, req := range map[string]recall.FeedbackRequest{
 		"nothing named": {GroupID: "g1", Response: "Hello."},

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/lib/pq"
@@ -34,6 +36,8 @@ const (
 
 	usageGroupQuery = `select group_id from memory_usage_log where ($1 = '' or group_id = $1) and usage_id = $2
 			and ($3 = '' or session_id = $3) limit 1`
+
+	sessionGroupQuery = `select group_id from sessions where ($1 = '' or group_id = $1) and session_id = $2 limit 1`
 
 	usageOfQuery = `select lineage_id, sum(offered)::bigint as offered, sum(referenced)::bigint as referenced,
 			sum(ignored)::bigint as ignored, max(last_offered_at) as last_offered_at
@@ -77,7 +81,9 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 
 // Offered returns the rows of one context, best first, with the statements that
 // were offered: of the one that is named, or the newest of the session; none where
-// nothing was offered. A session of several groups, where none is named, is
+// the session was offered nothing. A context that is not known, or not of that
+// group and session, is reverie.ErrNotFound, and so is a session without messages
+// or contexts. A session of several groups, where none is named, is
 // reverie.ErrInvalid, and the error names them.
 func (s *Store) Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Usage, error) {
 	var rows []reverie.Usage
@@ -85,7 +91,7 @@ func (s *Store) Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Us
 		what:     "read what a context offered",
 		readOnly: true,
 		byKey:    true,
-		prepare:  []string{usageGroupsQuery, newestUsageQuery, usageGroupQuery, offeredQuery},
+		prepare:  []string{usageGroupsQuery, newestUsageQuery, usageGroupQuery, sessionGroupQuery, offeredQuery},
 		do: func(ctx context.Context, t *tx) error {
 			rows = nil
 			groupID, usageID, err := findUsage(ctx, t, q)
@@ -102,15 +108,19 @@ func findUsage(ctx context.Context, t *tx, q reverie.UsageQuery) (groupID, usage
 	var groups []string
 	if q.UsageID != "" {
 		if !reverie.IsID(q.UsageID) {
-			return "", "", nil
+			return "", "", unknownUsage(q)
 		}
 		err = t.list(ctx, &groups, usageGroupQuery, q.GroupID, q.UsageID, q.SessionID)
 	} else {
 		err = t.list(ctx, &groups, usageGroupsQuery, q.GroupID, q.SessionID)
 	}
 	switch {
-	case err != nil || len(groups) == 0:
+	case err != nil:
 		return "", "", err
+	case len(groups) == 0 && q.UsageID != "":
+		return "", "", unknownUsage(q)
+	case len(groups) == 0:
+		return "", "", knownSession(ctx, t, q)
 	case len(groups) > 1:
 		return "", "", fmt.Errorf("session %q is one of %d groups, such as %q; say which: %w", q.SessionID, len(groups), groups[:min(len(groups), 10)], reverie.ErrInvalid)
 	case q.UsageID != "":
@@ -118,6 +128,27 @@ func findUsage(ctx context.Context, t *tx, q reverie.UsageQuery) (groupID, usage
 	}
 	err = t.get(ctx, &usageID, newestUsageQuery, groups[0], q.SessionID)
 	return groups[0], usageID, err
+}
+
+func unknownUsage(q reverie.UsageQuery) error {
+	where := ""
+	if q.SessionID != "" {
+		where += fmt.Sprintf(" of session %q", q.SessionID)
+	}
+	if q.GroupID != "" {
+		where += fmt.Sprintf(" of group %q", q.GroupID)
+	}
+	return fmt.Errorf("no context%s that offered memories has the usage id %q: %w", where, q.UsageID, reverie.ErrNotFound)
+}
+
+// knownSession refuses a session of which nothing is known.
+func knownSession(ctx context.Context, t *tx, q reverie.UsageQuery) error {
+	var groupID string
+	err := t.get(ctx, &groupID, sessionGroupQuery, q.GroupID, q.SessionID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("session %q has no messages, and was offered no memories: %w", q.SessionID, reverie.ErrNotFound)
+	}
+	return err
 }
 
 // utcUsage turns times that come back in the session's zone into UTC.

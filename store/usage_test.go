@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -102,6 +103,7 @@ func TestOfferedFindsTheContext(t *testing.T) {
 	w.ensure("g2")
 	check(t, w.LogUsage(ctx, []reverie.Usage{{GroupID: "g2", UsageID: reverie.NewID(), MemoryID: list[0].ID, LineageID: list[0].LineageID, SessionID: "both"}}))
 	w.offer("both", list[0])
+	w.say("talk", "ua")
 	for name, c := range map[string]struct {
 		q    reverie.UsageQuery
 		want string
@@ -112,14 +114,23 @@ func TestOfferedFindsTheContext(t *testing.T) {
 		"named":                  {reverie.UsageQuery{UsageID: first}, first, 2},
 		"named, and the session": {reverie.UsageQuery{SessionID: "s1", UsageID: first}, first, 2},
 		"of no session":          {reverie.UsageQuery{GroupID: group, UsageID: sessionless}, sessionless, 1},
-		"another session's":      {reverie.UsageQuery{SessionID: "s2", UsageID: first}, "", 0},
-		"another group's":        {reverie.UsageQuery{GroupID: "g2", UsageID: first}, "", 0},
-		"unknown session":        {reverie.UsageQuery{GroupID: group, SessionID: "s9"}, "", 0},
-		"no session at all":      {reverie.UsageQuery{GroupID: group}, "", 0},
-		"no id":                  {reverie.UsageQuery{UsageID: "u1"}, "", 0},
+		"a session without any":  {reverie.UsageQuery{SessionID: "talk"}, "", 0},
+		"another session's":      {reverie.UsageQuery{SessionID: "s2", UsageID: first}, "", -1},
+		"another group's":        {reverie.UsageQuery{GroupID: "g2", UsageID: first}, "", -1},
+		"a mistyped one":         {reverie.UsageQuery{GroupID: group, UsageID: reverie.NewID()}, "", -1},
+		"unknown session":        {reverie.UsageQuery{GroupID: group, SessionID: "s9"}, "", -1},
+		"session of others":      {reverie.UsageQuery{GroupID: "g2", SessionID: "talk"}, "", -1},
+		"no session at all":      {reverie.UsageQuery{GroupID: group}, "", -1},
+		"no id":                  {reverie.UsageQuery{UsageID: "u1"}, "", -1},
 	} {
-		rows := must(w.Offered(ctx, c.q))(t)
-		if len(rows) != c.rows || c.rows > 0 && rows[0].UsageID != c.want {
+		rows, err := w.Offered(ctx, c.q)
+		if c.rows < 0 {
+			if !errors.Is(err, reverie.ErrNotFound) {
+				t.Errorf("%s: %+v, %v", name, rows, err)
+			}
+			continue
+		}
+		if check(t, err); len(rows) != c.rows || c.rows > 0 && rows[0].UsageID != c.want {
 			t.Errorf("%s: %+v, want %d rows of %s", name, rows, c.rows, c.want)
 		}
 	}

@@ -34,7 +34,7 @@ fixed tags, which nothing in it can close, under a sentence that it is data.
 What is offered is written down. ` + "`reverie feedback`" + ` reports the answer, so that the
 memories which prove useful rise.
 
---query -    reads the query from standard input`,
+--query -    reads the query from standard input, 1 MiB at most`,
 		Example: `  reverie context --group g1 --session s1 --query "When do we meet?" >>prompt.txt
   echo "我们周几开会？" | reverie context --group g1 --query - --max-tokens 500 --json`,
 		Args: cobra.NoArgs,
@@ -58,11 +58,11 @@ memories which prove useful rise.
 
 func (a *app) context(ctx context.Context, req recall.ContextRequest, asJSON bool) error {
 	if req.Query == "-" {
-		query, err := io.ReadAll(io.LimitReader(&patientReader{ctx: ctx, from: a.stdin}, maxQuery))
+		query, err := a.readText(ctx, "query", maxQuery)
 		if err != nil {
-			return fmt.Errorf("read the query from standard input: %w", err)
+			return err
 		}
-		req.Query = string(query)
+		req.Query = query
 	}
 	if err := a.open(ctx); err != nil {
 		return err
@@ -72,8 +72,22 @@ func (a *app) context(ctx context.Context, req recall.ContextRequest, asJSON boo
 		return err
 	}
 	reply, err := r.Context(llm.WithBudget(ctx, a.budget(a.dayBudget())), req)
+	lost := closeUsage(ctx, r.Usage) // before a bot can answer: its answer is judged by what is written
 	if err == nil {
 		err = a.printContext(reply, asJSON)
 	}
-	return errors.Join(unknownGroup(err), closeUsage(ctx, r.Usage))
+	return errors.Join(unknownGroup(err), lost)
+}
+
+// readText reads a text from standard input, and refuses one that is longer than
+// most bytes rather than cut it.
+func (a *app) readText(ctx context.Context, what string, most int64) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(&patientReader{ctx: ctx, from: a.stdin}, most+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read the %s from standard input: %w", what, err)
+	case int64(len(text)) > most:
+		return "", usageError(fmt.Errorf("the %s on standard input has more than %d bytes; hand over less of it", what, most))
+	}
+	return string(text), nil
 }

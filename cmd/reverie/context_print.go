@@ -10,7 +10,8 @@ import (
 )
 
 // printContext prints the text alone, as it goes into a prompt; warnings, and on a
-// terminal a line on what it is made of, go to standard error.
+// terminal or where there is no text a line on what it is made of, go to standard
+// error.
 func (a *app) printContext(r reverie.ContextReply, asJSON bool) error {
 	if asJSON {
 		return printJSON(a.stdout, r)
@@ -21,7 +22,7 @@ func (a *app) printContext(r reverie.ContextReply, asJSON bool) error {
 	for _, w := range r.Warnings {
 		fmt.Fprintln(a.stderr, "warning:", visible(w))
 	}
-	if terminal(a.stderr) {
+	if terminal(a.stderr) || r.Text == "" {
 		fmt.Fprintln(a.stderr, contextSummary(r))
 	}
 	return nil

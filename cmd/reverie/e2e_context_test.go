@@ -65,8 +65,20 @@ func TestContextCommand(t *testing.T) {
 	if id := s.one(`select usage_id from memory_usage_log where session_id = ''`); id != doc["usage_id"] {
 		t.Errorf("usage %s is logged, %v told", id, doc["usage_id"])
 	}
-	if o := s.run("context", "--group", "g1", "--session", "s1", "--query", "Where does the projector live?", "--max-tokens", "20").want(t, 0); o.stdout != "" {
+	if o := s.run("context", "--group", "g1", "--session", "s1", "--query", "Where does the projector live?", "--max-tokens", "20").want(t, 0, "want of room; 0 of 20 tokens"); o.stdout != "" {
 		t.Errorf("20 tokens are\n%s", o.stdout)
+	}
+	if o := s.run("context", "--group", "g1", "--query", "?").want(t, 0); o.stdout != "" || o.stderr != "g1: no memories (the query is too short); 0 of 2000 tokens\n" {
+		t.Errorf("nothing is %q, %q", o.stdout, o.stderr)
+	}
+	s.feed(strings.Repeat("x", maxQuery+1), "context", "--group", "g1", "--query", "-").want(t, 2, "the query on standard input has more than 1048576 bytes")
+	atOnce := whenWritten(func() {
+		if n := s.one(`select count(*) from memory_usage_log`); n != "3" {
+			t.Errorf("%s uses are in the log when the context is printed, want 3", n)
+		}
+	})
+	if err := run(t.Context(), []string{"context", "--group", "g1", "--query", "projector"}, s.env, strings.NewReader(""), &atOnce, &words{}); err != nil {
+		t.Error(err)
 	}
 	tty := terminalOutput(t, func(tty *os.File) {
 		var out words
@@ -77,6 +89,17 @@ func TestContextCommand(t *testing.T) {
 	if !strings.HasPrefix(tty, "g1: 1 memory of 1 candidate, 4 messages; ") || strings.Count(tty, "\n") != 1 {
 		t.Errorf("a terminal shows %q", tty)
 	}
+}
+
+// whenWritten is called when the first byte is printed.
+type whenWritten func()
+
+func (f *whenWritten) Write(p []byte) (int, error) {
+	if *f != nil {
+		(*f)()
+	}
+	*f = nil
+	return len(p), nil
 }
 
 // TestContextHostile: a memory that tells the bot what to do comes out as data, in

@@ -2,9 +2,12 @@ package main
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reverie"
 )
 
 // TestFeedbackCommand: an answer that used a memory raises it and lowers the others
@@ -43,4 +46,7 @@ no    0.00   0.98    小组每周五晚上七点开会
 	s.run("feedback", "--response", "Hello.").want(t, 2, "--session")
 	s.run("feedback", "--session", "s1").want(t, 2, "--response")
 	s.run("feedback", "--session", "s1", "--group", "g1", "--response", "  ").want(t, 2, "empty")
+	s.run("feedback", "--session", "s9", "--response", "Hello.").want(t, 1, `session "s9" has no messages`)
+	s.run("feedback", "--usage", "5e0ff7a5-0000-4000-8000-000000000000", "--response", "Hello.").want(t, 1, "no context that offered memories")
+	s.feed(strings.Repeat("x", reverie.MaxMessageTextLength+1), "feedback", "--session", "s1", "--response", "-").want(t, 2, "the answer on standard input has more than 1048576 bytes")
 }

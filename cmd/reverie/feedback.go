@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +22,8 @@ by the answer, and moves their weights: by [feedback] weight_referenced (0.1) wh
 it used them, by weight_ignored (-0.02) where it did not. It judges the newest
 context of the session that offered any memories, or the one that --usage names
 (usage_id in the JSON of reverie context). Each context counts once: what is
-reported again moves nothing.
+reported again moves nothing. A context that is not known, or a session without
+any message or context, is an error.
 
 A session id belongs to one group; where several groups have a session of that
 name, --group says which is meant.`,
@@ -36,11 +36,11 @@ name, --group says which is meant.`,
 				return usageError(fmt.Errorf("--session or --usage is needed, to say what was answered"))
 			}
 			if req.Response == "-" {
-				text, err := io.ReadAll(io.LimitReader(&patientReader{ctx: ctx, from: a.stdin}, reverie.MaxMessageTextLength))
+				text, err := a.readText(ctx, "answer", reverie.MaxMessageTextLength)
 				if err != nil {
-					return fmt.Errorf("read the answer from standard input: %w", err)
+					return err
 				}
-				req.Response = string(text)
+				req.Response = text
 			}
 			if err := a.open(ctx); err != nil {
 				return err
