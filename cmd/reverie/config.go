@@ -170,7 +170,7 @@ type RecallConfig struct {
 	LongTermTrigger   string   `toml:"long_term_trigger" default:"always" options:"always|keywords|semantic|never" empty:"no" comment:"When memories are looked up: always, keywords (where the query has one of trigger_keywords), semantic (where some memory scores semantic_threshold), or never."`
 	TriggerKeywords   []string `toml:"trigger_keywords" default:"remember,recall,last time,previously,before,earlier,again,as usual,my ,记得,记不记得,还记得,上次,之前,以前,曾经,老样子,我的,我们的" comment:"Case, width and traditional or simplified characters make no difference."`
 	SemanticThreshold float64  `toml:"semantic_threshold" default:"0.35" min:"0" max:"1" comment:"For the trigger semantic: similarity, calibrated by [embed] floor and ceiling."`
-	MinSimilarity     float64  `toml:"min_similarity" default:"0.15" min:"0" max:"1" comment:"Memories less similar to the query than this are not ranked."`
+	MinSimilarity     float64  `toml:"min_similarity" default:"0.1" min:"0" max:"1" comment:"Memories less similar to the query than this are not ranked."`
 	HalfLife          Duration `toml:"half_life" default:"2160h" min:"1h" max:"876000h" comment:"After this long without support a memory's recency has gone half of the way from 1 to its least, 0.5. 90 days are 2160h."`
 	Kinds             []string `toml:"kinds" default:"group,session,dream,team" comment:"Kinds of memory that are recalled."`
 	ShortTermCount    int      `toml:"short_term_count" default:"12" min:"0" max:"1000" comment:"Newest turns of the session that are given word for word, as far as max_tokens allows. Fewer than [short_term] compression_threshold leave turns that neither they nor the summary tell. 0 = no short-term memory."`
