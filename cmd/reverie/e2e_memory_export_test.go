@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -162,5 +163,44 @@ func TestExportFileIsWhole(t *testing.T) {
 	}
 	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
 		t.Errorf("%v %v", list, err)
+	}
+}
+
+// TestExportWritesWhereItIsTold: a link stays one, to a file or to one that is not
+// there yet, and what is no file is written to and not replaced.
+func TestExportWritesWhereItIsTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	text := func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }
+	if err := os.WriteFile(path("file"), []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range [][2]string{{"link", "file"}, {"far", path("link")}, {"early", "later"}, {"null", os.DevNull}, {"round", "round"}} {
+		link, target := l[0], l[1]
+		if err := os.Symlink(target, path(link)); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeWhole(path(link), text); (err != nil) != (link == "round") {
+			t.Errorf("%s: %v", link, err)
+		}
+		if info, err := os.Lstat(path(link)); err != nil || info.Mode().Type() != os.ModeSymlink {
+			t.Errorf("%s is no link any more: %v", link, err)
+		}
+	}
+	for _, file := range []string{"file", "later"} {
+		if got := must(os.ReadFile(path(file)))(t); got != "new" {
+			t.Errorf("%s holds %q", file, got)
+		}
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writeWhole(fmt.Sprintf("/dev/fd/%d", w.Fd()), text); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	if got := must(io.ReadAll(r))(t); got != "new" {
+		t.Errorf("the pipe holds %q", got)
 	}
 }
