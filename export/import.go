@@ -12,7 +12,7 @@ import (
 // Store takes records in.
 type Store interface {
 	// CompareRecords says which records of one group are new, and refuses those that
-	// are there with other content. It writes nothing.
+	// are there with other content, or that it cannot keep. It writes nothing.
 	CompareRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult, error)
 	// WriteRecords writes, in one transaction, those that are not there yet.
 	WriteRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult, error)
@@ -41,17 +41,24 @@ type Result struct {
 }
 
 // Import reads an export into a store. It reads the file up to three times: first
-// to see that it is whole, then to compare it with what the store has, and only
-// then to write, in batches. What is there already stays as it is, so that an
+// to see that it is whole, then to hold it to what the store has and can keep, and
+// only then to write, in batches. What is there already stays as it is, so that an
 // import that was stopped half-way is continued by the same again, and one that is
 // repeated changes nothing. A record that is there with other content fails the
 // import before anything is written.
 func Import(ctx context.Context, file io.ReadSeeker, to Store, opts Options) (Result, error) {
 	var res Result
-	var err error
+	var err, broken error
+	var groups whole
 	if res.Header, res.Summary, err = pass(ctx, file, func(r reverie.Record) error {
+		if broken == nil { // said once the file is known to be as it was written
+			broken = groups.add(r)
+		}
 		return res.check(r, opts)
-	}); err != nil {
+	}); err == nil {
+		err = broken
+	}
+	if err != nil {
 		return res, err
 	}
 	if opts.Strict && res.Refused > 0 {

@@ -18,7 +18,7 @@ import (
 
 // CompareRecords says which records of one group are new to it. One that is there
 // with other content, or whose place another memory has, is reverie.ErrConflict;
-// one that no table can hold is reverie.ErrInvalid. A group that is there may have
+// one that the tables cannot keep is reverie.ErrInvalid, and named. A group that is there may have
 // other settings: it keeps them, and the result says so. Nothing is written.
 func (s *Store) CompareRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult, error) {
 	return s.takeRecords(ctx, fmt.Sprintf("compare records of group %q", groupID), groupID, records, true)
@@ -77,6 +77,9 @@ func (s *Store) takeAlike(ctx context.Context, t *tx, groupID string, records []
 // takeBatch returns how many of the records were there.
 func (s *Store) takeBatch(ctx context.Context, t *tx, b recordBatch, compare bool) (known int, err error) {
 	if err := b.check(); err != nil {
+		return 0, err
+	}
+	if err := b.keepable(ctx, t); err != nil {
 		return 0, err
 	}
 	if compare {
@@ -147,6 +150,23 @@ func (b recordBatch) check() error {
 		}
 	}
 	return nil
+}
+
+// keepable refuses rows that the table would refuse, or should.
+func (b recordBatch) keepable(ctx context.Context, t *tx) error {
+	var rules []recordRule
+	if err := t.list(ctx, &rules, rulesQuery, b.table.table, pq.StringArray(b.table.columns)); err != nil {
+		return err
+	}
+	var broken struct{ Key, Differs string }
+	err := t.get(ctx, &broken, b.table.brokenQuery(append(rules, b.table.rules...)), b.groupID, b.json())
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		err = fmt.Errorf("%s %s cannot be kept as it is, for its %s: %w", b.table.kind, broken.Key, broken.Differs, reverie.ErrInvalid)
+	}
+	return err
 }
 
 // json is the rows as one array.

@@ -20,6 +20,13 @@ type recordTable struct {
 	reads   map[string]string // of columns that are not exported as they are
 	loose   []string          // columns that may differ from those of a row that is there
 	order   string            // parents before children
+	rules   []recordRule      // that the table does not have
+}
+
+// recordRule is an expression over the columns that is true of every record.
+type recordRule struct {
+	Name string `db:"name"` // of what it is about
+	Expr string `db:"expr"`
 }
 
 // The runs that anything exported came from. One that is under way, or was when its
@@ -80,6 +87,7 @@ var recordTables = []recordTable{
 		kind: reverie.RecordEvidence, table: "memory_evidence", key: []string{"evidence_no"}, order: "t.evidence_no",
 		columns: []string{"evidence_no", "lineage_id", "memory_id", "message_id", "author_id", "author", "quote", "sent_at",
 			"local_date", "action", "run_id", "created_at", "withdrawn_at"},
+		rules: []recordRule{{"evidence_no", "evidence_no between 1 and 1::bigint << 53"}}, // what JSON keeps, with room to count on
 	},
 	{
 		kind: reverie.RecordChange, table: "memory_change_log", key: []string{"change_id"}, order: "t.created_at, t.change_id",
@@ -96,6 +104,7 @@ var recordTables = []recordTable{
 		kind: reverie.RecordUsage, table: "memory_usage_totals", from: exportedUsage, beside: exportedUsage, key: []string{"lineage_id"}, order: "t.lineage_id",
 		columns: []string{"lineage_id", "offered", "referenced", "ignored", "last_offered_at"},
 		loose:   []string{"offered", "referenced", "ignored", "last_offered_at"}, // they count on
+		rules:   []recordRule{{"counts", "least(offered, referenced, ignored) >= 0 and referenced + ignored <= offered"}},
 	},
 }
 
@@ -177,6 +186,28 @@ func (r recordTable) insertQuery() string {
 	return `insert into ` + r.table + ` (` + columns + `) overriding system value select ` + values + ` from ` + from + `
 		where not exists (select 1 from ` + r.source(r.beside) + ` t where ` + r.same() + `)
 		on conflict (group_id, ` + columnNames("", r.key) + `) do nothing`
+}
+
+// The rules of a table's rows, but those of a vector, which is beside its row.
+const rulesQuery = `
+	select substr(conname, length($1) + 2) as name, pg_get_expr(conbin, conrelid) as expr from pg_constraint c
+	where conrelid = $1::regclass and contype = 'c'
+		and not exists (select 1 from pg_attribute a where a.attrelid = c.conrelid and a.attnum = any (c.conkey) and a.attname = 'embedding')
+	union all
+	select attname, quote_ident(attname) || ' is not null' from pg_attribute
+	where attrelid = $1::regclass and attnum > 0 and attnotnull and not attisdropped and attname = any ($2::text[])
+	order by 1, 2`
+
+// brokenQuery names the first of the records of $2 that does not hold to the rules,
+// and which ones.
+func (r recordTable) brokenQuery(rules []recordRule) string {
+	breaks := make([]string, len(rules))
+	for i, rule := range rules {
+		breaks[i] = `case when not (` + rule.Expr + `) then '` + rule.Name + `' end`
+	}
+	return `select * from (select concat_ws(', ', ` + columnNames("r.", r.key) + `) as key,
+			array_to_string(array[` + strings.Join(breaks, ", ") + `]::text[], ', ') as differs
+		from ` + r.rows() + `) x where $1 <> '' and differs <> '' limit 1`
 }
 
 // Another memory may stand where a version of the file would: its place in the

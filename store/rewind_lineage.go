@@ -88,7 +88,7 @@ type touchedRow struct {
 	Withdrawn int    `db:"withdrawn"` // evidence of theirs that supported it
 	Deleted   bool   `db:"deleted"`   // the newest version was ended by one of them
 
-	Archived  bool   `db:"archived"`  // the newest version was archived since
+	Archived bool `db:"archived"` // the newest version was archived since
 
 	HeadID          string         `db:"head_id"` // the newest version, whatever its status
 	Version         int            `db:"version"`
@@ -109,7 +109,7 @@ type touchedRow struct {
 	Dates       int        `db:"dates"`        // of the evidence that is left, since then
 	SupportedAt *time.Time `db:"supported_at"` // by the evidence that is left, or by being restored
 	SetAt       *time.Time `db:"set_at"`
-	TwinID      *string    `db:"twin_id"`      // another lineage that says now what the base says
+	TwinID      *string    `db:"twin_id"` // another lineage that says now what the base says
 }
 
 func (r touchedRow) active() bool { return r.Status == reverie.StatusActive }
