@@ -58,7 +58,9 @@ func TestMemoryClean(t *testing.T) {
 			t.Errorf("%s: %s", c.filters, diff)
 		}
 	}
-	s.run("memory", "clean", "--group", "g1", "--below", "0.3").want(t, 2, "2 memories would be deleted", "--yes")
+	if o := s.run("memory", "clean", "--group", "g1", "--below", "0.3").want(t, 2, "2 memories would be deleted", "--yes"); !strings.Contains(o.stdout, "Bo is ignored") {
+		t.Errorf("what would be deleted is not shown: %q", o.stdout)
+	}
 	s.run("memory", "clean", "--group", "g1").want(t, 2, "at least one")
 	s.run("memory", "clean", "--group", "g1", "--below", "3").want(t, 2, "0 to 2")
 	s.run("memory", "clean", "--group", "nobody", "--below", "0.3").want(t, 1, "groups list")

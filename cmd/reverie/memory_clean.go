@@ -23,8 +23,8 @@ func newMemoryClean(a *app) *cobra.Command {
 		Use:   "clean --group G --below 0.3 | --kind K | --session S | --tag T | --unused-for 720h",
 		Short: "Delete what is weak, unused, of a session or of a kind",
 		Long: `Delete the active memories of a group that all given filters select. They are
-shown first; on a terminal you are asked, elsewhere --yes is needed. Core memories
-(weight 1.5 or more) stay, unless --core takes them too.
+shown first, unless --yes is given; on a terminal you are asked, elsewhere --yes is
+needed. Core memories (weight 1.5 or more) stay, unless --core takes them too.
 
 Deleting deprecates: the history stays, each deletion is in the change log with the
 reason, and 'memory restore' brings a memory back.`,
@@ -54,13 +54,13 @@ reason, and 'memory restore' brings a memory back.`,
 				return unknownGroup(err)
 			}
 			ask := len(list) > 0 && !dryRun && !yes
-			if ask && (asJSON || !a.canAsk()) {
-				return usageError(fmt.Errorf("%s would be deleted: say --yes to do it, or --dry-run to see them", plural(len(list), "memory")))
-			}
 			if !asJSON && len(list) > 0 && (ask || dryRun) {
 				if err := a.printMemories(list, len(list), reverie.MemoryQuery{GroupID: q.GroupID}); err != nil {
 					return err
 				}
+			}
+			if ask && (asJSON || !a.canAsk()) {
+				return usageError(fmt.Errorf("%s would be deleted: say --yes to do it", plural(len(list), "memory")))
 			}
 			if ask {
 				if yes, err = a.confirm(ctx, fmt.Sprintf("delete %s of %s?", plural(len(list), "memory"), visible(q.GroupID))); err != nil || !yes {
