@@ -11,7 +11,9 @@ import "math"
 // query says already counts little, and so does what most of the statements share
 // or any answer says; names and numbers count most. Only two neighbouring
 // sentences of the response count at a time, the best two, so that a long answer
-// does not repeat everything by chance. A number, day or time that has another value in
+// does not repeat everything by chance. Numbers, days and times are the same however
+// they are written (40k and 40,000, the 12th and March 12, two weeks and 14 days), and
+// a negation that asks or suggests ("why not", 要不要) denies nothing. A number, day or time that has another value in
 // the answer, and a word that only one of the two denies, speak against it; and a
 // sentence that says that nothing is known speaks for nothing.
 //

@@ -44,6 +44,15 @@ func (c clue) share(value float64, before bool) float64 {
 	return value
 }
 
+// bare tells whether a clue is a number that may count units of time, and whether it
+// does not say so.
+func (c clue) bare() (number, bare bool) {
+	if timeUnits[c.unit] {
+		return true, false
+	}
+	return c.value != "" && c.unit == "", c.unit == ""
+}
+
 // sentence is what is known of a sentence as a whole.
 type sentence struct {
 	denies  bool // something is denied or avoided in it
@@ -85,6 +94,7 @@ type reader struct {
 	lines  bool   // nothing of the line has been read
 	month  bool   // the word before is a month
 	money  string // the currency whose sign stands before, as a unit
+	before string // English: the word before, in the clause
 	deny   int    // English: how many words are still denied
 	denies bool   // Chinese: the rest of the clause is denied
 	avoids bool   // Chinese: all of the clause is
@@ -132,7 +142,7 @@ func (r *reader) mark(c rune, size int) {
 }
 
 func (r *reader) endClause() {
-	r.deny, r.denies, r.avoids, r.month, r.clause = 0, false, false, false, len(r.clues)
+	r.deny, r.denies, r.avoids, r.month, r.before, r.clause = 0, false, false, false, "", len(r.clues)
 }
 
 func (r *reader) endSentence() {

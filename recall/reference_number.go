@@ -14,6 +14,8 @@ const (
 	unitDate    = "date" // the day of a month
 	unitClock   = "clock"
 	unitHalf    = "half past"
+	unitDay     = "day"
+	unitWeek    = "week"
 )
 
 var (
@@ -22,16 +24,24 @@ var (
 		"一": "1", "二": "2", "三": "3", "四": "4", "五": "5", "六": "6", "日": "7", "天": "7"}
 	months = map[string]string{"january": "1", "february": "2", "march": "3", "april": "4", "may": "5", "june": "6", "july": "7", "august": "8",
 		"september": "9", "october": "10", "november": "11", "december": "12"}
+	shortDays   = map[string]string{"mon": "1", "tue": "2", "tues": "2", "wed": "3", "thu": "4", "thur": "4", "thurs": "4", "fri": "5", "sat": "6", "sun": "7"}
+	shortMonths = map[string]string{"jan": "1", "feb": "2", "mar": "3", "apr": "4", "jun": "6", "jul": "7", "aug": "8", "sep": "9", "sept": "9", "oct": "10",
+		"nov": "11", "dec": "12"}
 	numberWords = map[string]string{"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
-		"eleven": "11", "twelve": "12", "fifteen": "15", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "hundred": "100"}
+		"eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14", "fifteen": "15", "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19", "twenty": "20",
+		"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90", "hundred": "100", "dozen": "12",
+		"third": "3", "fourth": "4", "fifth": "5", "sixth": "6", "seventh": "7", "eighth": "8", "ninth": "9", "tenth": "10"}
 )
+
+// clockWords are hours that have a name.
+var clockWords = map[string]string{"noon": "12", "midday": "12", "midnight": "12"}
 
 // currencies are the signs that stand before a number, as the units behind one.
 var currencies = map[rune]string{'$': stem("dollars"), '€': stem("euros"), '£': stem("pounds"), '¥': "元"}
 
 // timeUnits are units of which small numbers are counted, so that the number alone
 // says little: three months and three weeks have nothing in common.
-var timeUnits = map[string]bool{"minut": true, "hour": true, "day": true, "week": true, "month": true, "year": true, "岁": true, "年级": true, "degre": true}
+var timeUnits = map[string]bool{"minut": true, "hour": true, unitDay: true, unitWeek: true, "month": true, "year": true, "岁": true, "年级": true, "degre": true}
 
 // measures are what follows a number in Chinese, with the unit that it is.
 var measures = []struct{ text, unit string }{
@@ -118,7 +128,7 @@ func unitOf(next string, afterMonth bool) string {
 	switch {
 	case next == "am" || next == "pm":
 		return unitClock
-	case afterMonth || months[next] != "":
+	case afterMonth || months[next] != "" || shortMonths[next] != "":
 		return unitDate
 	}
 	if emptyWords[next] {

@@ -16,9 +16,10 @@ const (
 type offer struct {
 	asked      map[uint64]bool
 	answer     reading
-	spots      map[uint64]spot // of the answer's clues, and of its pairs of neighbours
-	numbers    []clue          // of the answer
-	around     []float64       // by sentence of the answer: what it says, besides what was asked
+	spots      map[uint64]spot       // of the answer's clues, and of its pairs of neighbours
+	numbers    []clue                // of the answer
+	bare       map[bareNumber]uint64 // in which sentences of the answer it stands, a bit for each
+	around     []float64             // by sentence of the answer: what it says, besides what was asked
 	statements []reading
 	holders    map[uint64]int // statements that have a clue
 }
@@ -27,6 +28,13 @@ type offer struct {
 type spot struct {
 	all   uint64
 	plain uint64 // where it is not denied
+}
+
+// bareNumber is a number without a unit, or one that counts units of time. One
+// stands for the other: "she is 7" for "seven years old".
+type bareNumber struct {
+	value string
+	bare  bool
 }
 
 func newOffer(query, response string, statements []string) *offer {
@@ -49,6 +57,7 @@ func newOffer(query, response string, statements []string) *offer {
 // locate notes where in the answer the clues of statements stand.
 func (o *offer) locate() {
 	o.spots = make(map[uint64]spot, len(o.holders))
+	o.bare = map[bareNumber]uint64{}
 	o.around = make([]float64, len(o.answer.sentences)+1)
 	before := false // the clue before is one of a statement
 	for i, c := range o.answer.clues {
@@ -61,6 +70,9 @@ func (o *offer) locate() {
 		}
 		if c.unit != "" {
 			o.numbers = append(o.numbers, c)
+		}
+		if number, bare := c.bare(); number {
+			o.bare[bareNumber{c.value, bare}] |= uint64(1) << c.sentence
 		}
 		if o.holders[c.key] == 0 {
 			before = false
@@ -125,6 +137,9 @@ func (o *offer) found(s reading, window uint64) float64 {
 	for i, c := range s.clues {
 		at := o.spots[c.key]
 		if at.all&window == 0 {
+			if number, bare := c.bare(); number && o.bare[bareNumber{c.value, !bare}]&window != 0 {
+				sum += min(c.weight, weightDigit) / c.weight * o.value(c)
+			}
 			before = false
 			continue
 		}

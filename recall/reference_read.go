@@ -28,11 +28,13 @@ func (r *reader) word() {
 	written := r.cutWord()
 	w := strings.ToLower(written)
 	first, _ := utf8.DecodeRuneInString(written)
-	begins, month, capital := r.begins, r.month, unicode.IsUpper(first)
-	r.begins, r.lines, r.month, r.money = false, false, false, ""
+	begins, month, capital, before := r.begins, r.month, unicode.IsUpper(first), r.before
+	r.begins, r.lines, r.month, r.money, r.before = false, false, false, "", w
 	day, named := weekdays[w], months[w]
 	switch {
-	case negators[w]:
+	case negators[w] && r.suggests(w, before, begins):
+		return
+	case negators[w], w == "but" && exceptions[before]:
 		r.deny = deniedWords
 		r.here().denies = true
 	case resumers[w]:
@@ -41,12 +43,19 @@ func (r *reader) word() {
 	case day != "":
 		r.add(clue{key: keyOf(kindWeekday, day), unit: unitWeekday, value: day, weight: weightWord})
 		return
+	case capital && len(w) <= 5 && r.shortened(w, before, begins):
+		return
 	case named != "" && capital && (!begins || w != "may" && w != "march"):
 		r.add(clue{key: keyOf(kindMonth, named), unit: unitMonth, value: named, weight: weightWord})
 		r.month = true
 		return
+	case clockWords[w] != "":
+		r.clock(clockWords[w], "0")
+		return
+	case w == "half" && r.halfPast():
+		return
 	case numberWords[w] != "":
-		r.number(numberWords[w], month, weightCommon)
+		r.number(r.scaled(r.compound(numberWords[w])), month, false, weightCommon)
 		return
 	}
 	if emptyWords[w] {
@@ -110,14 +119,9 @@ func (r *reader) figures() {
 		r.clock(hour, minute)
 		return
 	}
-	value := strings.ReplaceAll(written, ",", "")
-	if n, err := strconv.Atoi(value); err == nil {
-		if rest, ok := strings.CutPrefix(r.rest, "万"); ok {
-			r.rest, n = rest, n*10000
-		}
-		value = strconv.Itoa(n)
-	}
-	r.number(value, month, numberWeight(value))
+	ordinal := r.ordinal(written)
+	value := r.scaled(r.grouped(strings.ReplaceAll(written, ",", "")))
+	r.number(value, month, ordinal, numberWeight(value))
 }
 
 func numberWeight(value string) float64 {
@@ -133,25 +137,26 @@ func (r *reader) clock(hour, minute string) {
 	r.add(clue{key: keyOf(kindClock, t), unit: unitClock, value: t, weight: weightNumber})
 }
 
-// number takes a number with the unit that stands behind it.
-func (r *reader) number(value string, afterMonth bool, weight float64) {
+// number takes a number with the unit that stands behind it. One that is an ordinal
+// and has none is a date.
+func (r *reader) number(value string, afterMonth, ordinal bool, weight float64) {
 	rest := strings.TrimLeft(r.rest, " -")
 	measure, unit := measureAt(rest)
 	if measure != "" {
 		r.rest = rest[len(measure):]
 	} else {
-		end := strings.IndexFunc(rest, func(c rune) bool { return !inWord(c) })
-		if end < 0 {
-			end = len(rest)
-		}
-		unit = unitOf(strings.ToLower(rest[:end]), afterMonth)
+		unit = unitOf(strings.ToLower(wordAhead(rest)), afterMonth)
+	}
+	if ordinal && unit == "" {
+		unit = unitDate
 	}
 	if r.money != "" {
 		unit, r.money = r.money, ""
 	}
 	switch {
 	case unit == unitClock:
-		r.clock(value, "0")
+		hour, minute, _ := strings.Cut(value, ".")
+		r.clock(hour, minute+r.minutesHan(measure))
 	case unit == unitHalf:
 		r.clock(value, "30")
 	case unit == unitMonth:
@@ -159,6 +164,12 @@ func (r *reader) number(value string, afterMonth bool, weight float64) {
 		r.month = true
 	case unit == unitDate:
 		r.add(clue{key: keyOf(kindDate, value), unit: unit, value: value, weight: weightWord})
+	case unit == unitWeek:
+		days := value
+		if n, err := strconv.Atoi(value); err == nil && n < 1000 {
+			days = strconv.Itoa(7 * n)
+		}
+		r.add(clue{key: keyOf(kindSpan, days+unitDay), unit: unitDay, value: days, weight: weightWord})
 	case timeUnits[unit]:
 		r.add(clue{key: keyOf(kindSpan, value+unit), unit: unit, value: value, weight: weightWord})
 	default:
@@ -177,7 +188,7 @@ func (r *reader) dense(c rune, size int) {
 	r.rest = r.rest[size:]
 	switch class {
 	case deniesHan:
-		r.here().denies, r.denies = true, true
+		r.deniesHan(size)
 	case saysNothing:
 	default:
 		r.run(c)
@@ -197,7 +208,7 @@ func (r *reader) figureHan(month bool) bool {
 	}
 	r.rest = r.rest[length:]
 	value := strconv.Itoa(n)
-	r.number(value, month, numberWeight(value))
+	r.number(value, month, false, numberWeight(value))
 	return true
 }
 

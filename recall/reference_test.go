@@ -79,13 +79,13 @@ const threshold = 0.5
 
 // TestReferencesOfLabelledAnswers reports how many references are found by
 // language, and wants no fewer than when this was written. The constants were
-// fitted on references.jsonl; references_heldout.jsonl was written before, and
-// looked at after.
+// fitted on references.jsonl, and so was what is read; references_heldout.jsonl was
+// written before, and looked at after.
 func TestReferencesOfLabelledAnswers(t *testing.T) {
 	type floor struct{ precision, recall float64 }
 	for path, floors := range map[string]map[string]floor{
-		"testdata/references.jsonl":         {"all": {0.91, 0.92}, "en": {0.91, 0.93}, "zh": {0.89, 0.91}, "mixed": {0.9, 0.85}},
-		"testdata/references_heldout.jsonl": {"all": {0.90, 0.95}, "en": {0.86, 0.95}, "zh": {0.93, 0.93}, "mixed": {0.9, 0.9}},
+		"testdata/references.jsonl":         {"all": {0.92, 0.94}, "en": {0.93, 0.94}, "zh": {0.91, 0.93}, "mixed": {0.9, 0.85}},
+		"testdata/references_heldout.jsonl": {"all": {0.93, 0.95}, "en": {0.91, 0.95}, "zh": {0.94, 0.94}, "mixed": {0.9, 0.9}},
 	} {
 		counts := map[string]*hits{}
 		for _, a := range labelledAnswers(t, path) {
@@ -160,6 +160,26 @@ func TestReferences(t *testing.T) {
 		{"denied in one", "What shall I cook?", "Pork chops with mashed potatoes would be good.", nil, []string{pork}},
 		{"denied in one, Chinese", "做什么菜？", "来一份猪肉炖粉条吧。", nil, []string{porkZh}},
 		{"denied by the answer", "Where do we eat?", "Not at the Golden Lotus on Mill Lane.", nil, []string{"Lin works at the Golden Lotus"}},
+		{"a suggestion", "What now?", "Why not take the kayak down the river?", []string{"Tom owns a kayak"}, []string{pork}},
+		{"a suggestion, and you", "What now?", "Why don't you take the kayak?", []string{"Tom owns a kayak"}, nil},
+		{"a question", "Where to?", "Isn't Mina in Rome?", []string{"Mina lives in Rome"}, nil},
+		{"no question", "Where to?", "Mina isn't in Rome.", nil, []string{"Mina lives in Rome"}},
+		{"a suggestion, Chinese", "做什么？", "何不去划皮划艇", []string{"阿杰有一艘皮划艇"}, []string{porkZh}},
+		{"a suggestion and a particle", "做什么？", "为什么不带上皮划艇呢", []string{"阿杰有一艘皮划艇"}, nil},
+		{"to do or not", "做什么？", "要不要带上皮划艇", []string{"阿杰有一艘皮划艇"}, nil},
+		{"not to do", "做什么？", "别带皮划艇", nil, []string{"阿杰有一艘皮划艇"}},
+		{"a question, Chinese", "住哪儿？", "小美不是住在罗马吗", []string{"小美住在罗马"}, nil},
+		{"no question, Chinese", "住哪儿？", "小美不住在罗马", nil, []string{"小美住在罗马"}},
+		{"a suggestion against it", "What shall I cook?", "Why not order the pork?", nil, []string{pork}},
+		{"a suggestion against it, Chinese", "吃什么？", "要不要来份猪肉？", nil, []string{porkZh}},
+		{"all but what is avoided", "Which snack?", "Anything but peanuts.", []string{"Lin is allergic to peanuts"}, nil},
+		{"all but what is liked", "Which snack?", "Anything but peanuts.", nil, []string{"Lin loves peanuts"}},
+		{"thousands", "What is the budget?", "€40k", []string{"The budget is 40,000 euros"}, nil},
+		{"thousands apart", "What is the budget?", "40 000 euros", []string{"The budget is 40,000 euros"}, nil},
+		{"other thousands", "What is the budget?", "40 000 euros", nil, []string{"The budget is 50,000 euros"}},
+		{"an age without years", "How old is Mina?", "She's 7.", []string{"Mina is seven years old"}, []string{"Lin is nine years old"}},
+		{"a short weekday", "When?", "Thu.", []string{"The group meets on Thursday"}, []string{"Lin cooks on Tuesday"}},
+		{"a day alone", "When is the launch?", "On the 12th.", []string{"The launch is on March 12"}, []string{"The retro is on March 20"}},
 		{"a name alone", "Who can help me?", "Ask Okonkwo.", []string{"The backups are run by Okonkwo"}, []string{badminton}},
 		{"empty answer", "When do we play?", "", nil, []string{badminton}},
 		{"statements of nothing", "When?", "On Friday.", nil, []string{"", "。", "the"}},

@@ -68,7 +68,10 @@ nothing nobody neither nor stopped quit except skip skipped skips forbidden bann
 
 	// resumers take a negation back: "don't forget the meeting" is about a meeting
 	// that takes place.
-	resumers = wordSet(`forget miss worry hesitate only just until unless`)
+	resumers = wordSet(`forget miss worry hesitate only just until unless than doubt wonder`)
+
+	// exceptions have a "but" behind them deny: "anything but peanuts".
+	exceptions = wordSet(`anything everything anyone everyone anybody everybody anywhere all`)
 )
 
 // Characters and phrases of Chinese, the same.
@@ -100,7 +103,7 @@ var classesHan = func() map[rune]classHan {
 // idleHan takes out phrases that carry nothing, longer ones first; those with a
 // character of denial deny nothing.
 var idleHan = strings.NewReplacer(pairs(`
-为什么 怎么样 的时候 有时候 差不多 没关系 没问题 不用担心 不要忘 不要错过 不得不 无论 不一定 不管 不但 不仅 不过 不错 不同 不少 不如 不妨 不断 不论 别忘 别的 特别 分别 区别 级别 类别 性别 别墅 个别 告别 未来 未必 但是 因为 所以 如果 然后 现在 以后 之后 之前 已经 以前 一直 一般 基本 其实 反正 应该 我们 咱们 你们 他们 大家 这个 那个 这样 那样 这么 那么 一下 一样 一起 一点 一些
+为什么不 为何不 何不 干嘛不 怎么不 少不了 免不了 离不开 说不定 忍不住 巴不得 不止 不光 不只 不禁 不由得 不愧 没错 没事 别急 别担心 别客气 为什么 怎么样 的时候 有时候 差不多 没关系 没问题 不用担心 不要忘 不要错过 不得不 无论 不一定 不管 不但 不仅 不过 不错 不同 不少 不如 不妨 不断 不论 别忘 别的 特别 分别 区别 级别 类别 性别 别墅 个别 告别 未来 未必 但是 因为 所以 如果 然后 现在 以后 之后 之前 已经 以前 一直 一般 基本 其实 反正 应该 我们 咱们 你们 他们 大家 这个 那个 这样 那样 这么 那么 一下 一样 一起 一点 一些
 什么 怎么 可以 觉得 感觉 还是 就是 比较 时候 开始 起来 出来 所有 有人 有点 真的 确实 只要 只有 继续 需要 能够 或者 以及 并且 而且 通常 建议 推荐 适合 进行 左右 大约 大概 主要 非常 十分 千万 万一 统一 第一 一定 负责
 `)...)
 

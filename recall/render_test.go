@@ -119,7 +119,7 @@ func TestDataLine(t *testing.T) {
 			t.Errorf("%U is written as %s", r, line)
 		}
 	}
-	const usual = `"“您好”—《红楼梦》« café » 👩‍👩‍👧 ❤️ می‌خواهم, Ελένη, 민수, Ａ～"`
+	const usual = `"“您好”—《红楼梦》« café » ` + "👩\u200d👩\u200d👧 ❤\ufe0f می\u200cخواهم" + `, Ελένη, 민수, Ａ～"`
 	if line := dataLine(strings.Trim(usual, `"`)); line != usual {
 		t.Errorf("what people write becomes %s", line)
 	}
