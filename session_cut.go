@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -13,8 +14,8 @@ const CutPrefix = "cut-"
 
 // Cut is a session cut by silence as it is with some messages more.
 type Cut struct {
-	ID       string
-	Was      []string // the known sessions that it is made of; those of another id are no more
+	ID       string   // "" for one that is new: see [CutID]
+	Was      []string // the known sessions that it is made of, the earliest first; those of another id are no more
 	Messages []int    // the new messages in it, by their index, in order of time
 	FirstAt  time.Time
 	LastAt   time.Time
@@ -23,15 +24,16 @@ type Cut struct {
 // CutBySilence divides new messages of a group that name no session, by when they
 // were sent, among its sessions that are cut by silence. Two messages with no
 // longer silence between them than that are of one session, so that known sessions
-// become one where new messages bridge them, and a session whose first message is
-// an earlier one goes by another id. Neither befalls one that is fixed, since
-// somebody has worked with it: a message between such a one and another is the
-// earlier one's. As long as none is fixed, and silence stays the same, what comes
-// out depends on when messages were sent alone, and not on how they arrived.
+// become one where new messages bridge them: it goes by the id of the one that has
+// the most messages, for the others are what has to be moved. That does not befall
+// one that is fixed, since somebody has worked with it: a message between such a
+// one and another is the earlier one's. As long as none is fixed, and silence stays
+// the same, which messages make a session depends on when they were sent alone,
+// and not on how they arrived; which id it has does.
 //
 // Known are all cut sessions that lie within a silence of a new message; others may
 // be among them. What nothing has befallen is not among the cuts.
-func CutBySilence(groupID string, known []Session, fixed map[string]bool, sent []time.Time, silence time.Duration) []Cut {
+func CutBySilence(known []Session, fixed map[string]bool, sent []time.Time, silence time.Duration) []Cut {
 	var pieces []piece
 	for i := range known {
 		pieces = append(pieces, piece{session: &known[i], since: known[i].FirstAt, until: known[i].LastAt})
@@ -51,14 +53,9 @@ func CutBySilence(groupID string, known []Session, fixed map[string]bool, sent [
 	}
 	var list []Cut
 	for _, c := range cuts {
-		if len(c.Messages) == 0 {
-			continue
+		if len(c.Messages) > 0 {
+			list = append(list, c.Cut)
 		}
-		c.ID = c.fixed
-		if c.ID == "" {
-			c.ID = cutID(groupID, c.FirstAt)
-		}
-		list = append(list, c.Cut)
 	}
 	return list
 }
@@ -73,8 +70,9 @@ type piece struct {
 // cutting is a session that is being cut.
 type cutting struct {
 	Cut
-	fixed   string // the id of the one that is fixed in it
-	bridged bool   // its end is a new message
+	most    int  // messages of the largest known session in it
+	fixed   bool // that one is, and then the only one
+	bridged bool // its end is a new message
 }
 
 // takes tells whether a piece, which begins no earlier, belongs to the session.
@@ -85,27 +83,33 @@ func (c *cutting) takes(p piece, fixed map[string]bool, silence time.Duration) b
 	if p.session == nil || len(c.Was) == 0 {
 		return true
 	}
-	return c.bridged && c.fixed == "" && !fixed[p.session.ID]
+	return c.bridged && !c.fixed && !fixed[p.session.ID]
 }
 
 func (c *cutting) take(p piece, fixed map[string]bool) {
-	if p.session != nil {
-		c.Was = append(c.Was, p.session.ID)
-		if fixed[p.session.ID] {
-			c.fixed = p.session.ID
-		}
-	} else {
+	if s := p.session; s == nil {
 		c.Messages = append(c.Messages, p.message)
+	} else {
+		if c.Was = append(c.Was, s.ID); c.ID == "" || s.Total.Messages > c.most {
+			c.ID, c.most = s.ID, s.Total.Messages
+		}
+		c.fixed = fixed[s.ID]
 	}
 	if !p.until.Before(c.LastAt) {
 		c.LastAt, c.bridged = p.until, p.session == nil
 	}
 }
 
-// cutID is the id of the session of a group that begins at an instant. No two
-// begin at the same.
-func cutID(groupID string, first time.Time) string {
+// CutID is the id of a session that is cut by silence, made of its group and of
+// when the first message was sent that it was cut for. No two are cut for messages
+// of the same instant; where a platform has given the id to a session of its own,
+// there are others to try.
+func CutID(groupID string, first time.Time, try int) string {
 	first = first.UTC()
-	sum := sha256.Sum256([]byte(strings.Join([]string{groupID, first.Format(time.RFC3339Nano)}, "\x00")))
+	of := []string{groupID, first.Format(time.RFC3339Nano)}
+	if try > 0 {
+		of = append(of, strconv.Itoa(try))
+	}
+	sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))
 	return CutPrefix + first.Format("20060102T150405Z") + "-" + hex.EncodeToString(sum[:4])
 }

@@ -22,6 +22,7 @@ func TestDecided(t *testing.T) {
 	h := hall(t)
 	t.Run("compared", func(t *testing.T) { compared(h.on(t, "compared")) })
 	t.Run("approved", func(t *testing.T) { approved(h.on(t, "approved")) })
+	t.Run("refused", func(t *testing.T) { refused(h.on(t, "refused")) })
 }
 
 func compared(s *stage) {
@@ -64,6 +65,31 @@ func approved(s *stage) {
 	}
 	s.facts("Fact 4. v1", "One. v2", "Three. v2", "Two. v2")
 	s.want(`select distinct session_id from memories where group_id = $1`, "s1")
+}
+
+// refused gives messages back whose facts a run holds: the next run reads them again.
+// What was written beside them, support and the summary, does no harm.
+func refused(s *stage) {
+	s.chat("note Fact 1.", "note Fact 2.", "note Fact 3.", "note Fact 0.")
+	s.extract(Request{})
+	s.chat("change Fact 1. => One.", "change Fact 2. => Two.", "change Fact 3. => Three.", "note Fact 0.")
+	const strength = `select strength from memories where group_id = $1 and statement = 'Fact 0.' and status = 'active'`
+	res := s.extract(Request{})
+	before, waited := storetest.Rows(s, s.db, strength, s.group), s.session().New
+	lease := must(s.store.AcquireLease(s.Context(), s.group, reverie.LeaseGroup, "test", 60e9))(s)
+	if n := must(s.store.RejectHeld(s.Context(), lease, s.group, res.RunID, true))(s); n != 8 || waited.Messages != 0 || s.session().New.Turns != 4 {
+		s.Fatalf("%d wait again: %+v", n, s.session().New)
+	}
+	if err := s.store.ReleaseLease(s.Context(), lease); err != nil {
+		s.Fatal(err)
+	}
+	s.facts("Fact 0. v1", "Fact 1. v1", "Fact 2. v1", "Fact 3. v1")
+	s.pipe.Limits.HoldMin = 100
+	if again := s.extract(Request{}); again.Stats.Updated != 4 || again.RunID == res.RunID { // with the summary
+		s.Errorf("%+v", again)
+	}
+	s.facts("Fact 0. v1", "One. v2", "Three. v2", "Two. v2")
+	s.want(strength, before...)
 }
 
 // TestLanguage asks in the language that is spoken, and of words alone: what tools

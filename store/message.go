@@ -67,8 +67,8 @@ func (s *Store) ImportMessages(ctx context.Context, groupID string, messages []r
 	err := s.run(ctx, work{
 		what:  fmt.Sprintf("import %d messages into group %q", len(messages), groupID),
 		byKey: true,
-		prepare: []string{lockGroupQuery, knownMessagesQuery, nearSessionsQuery, namedSessionsQuery, fixedSessionsQuery, talliesQuery,
-			importQuery, saveSessionsQuery},
+		prepare: []string{lockGroupQuery, knownMessagesQuery, nearSessionsQuery, namedSessionsQuery, fixedSessionsQuery, takenSessionsQuery,
+			neighboursQuery, importQuery, saveSessionsQuery},
 		do: func(ctx context.Context, t *tx) error {
 			n, err := s.arrive(ctx, t, groupID, list)
 			result = reverie.ImportResult{New: n, Known: len(messages) - n}

@@ -128,10 +128,11 @@ func TestHeldSession(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	ids := w.turns("s", 0, 4)
-	hold := func(ids []string, statement string) (string, reverie.Step) {
+	// All facts are held, and the summary is written.
+	hold := func(ids []string, statement string, besides ...reverie.Step) (string, reverie.Step) {
 		run, st := w.extraction("s", ids), ofSession(create(statement), "s", reverie.TagSession)
-		plan := takes(run, 1, "s", ids)
-		plan.Held, plan.HeldAll, plan.Stats = []reverie.Step{st}, true, reverie.Stats{Held: 1, Cited: 1, Considered: len(ids) - 1}
+		plan := takes(run, 1, "s", ids, append(besides, ofSession(create("after "+statement), "s", reverie.TagSession, reverie.TagSummary))...)
+		plan.Held, plan.Stats = []reverie.Step{st}, reverie.Stats{Held: 1, Cited: 1, Considered: len(ids) - 1}
 		must(w.Apply(ctx, w.lease, plan))(t)
 		must(w.FinishRun(ctx, w.lease, reverie.Run{ID: run, Status: reverie.RunHeld, Stats: plan.Stats}))(t)
 		return run, st
@@ -155,8 +156,15 @@ func TestHeldSession(t *testing.T) {
 	if st := must(w.Run(ctx, group, run))(t).Run.Stats; st.Cited+st.Considered != 0 || st.Deferred != 6 {
 		t.Errorf("the run says %+v", st)
 	}
+	if rows := storetest.Rows(t, raw(t), `select status from run_chunks where run_id = $1`, run); rows[0] != "failed" {
+		t.Errorf("its chunk is %v", rows)
+	}
 	if run, _ = hold(ids[2:4], "likes milk"); must(w.RejectHeld(ctx, w.lease, group, run, false))(t) != 0 || w.counted(group)["s"].New.Messages != 4 {
 		t.Error("what was refused for good waits again")
+	}
+	run, _ = hold(ids[4:6], "likes juice", ofSession(create("has a cat"), "s", reverie.TagSession))
+	if must(w.RejectHeld(ctx, w.lease, group, run, true))(t) != 0 || w.counted(group)["s"].New.Messages != 2 {
+		t.Error("what another fact came of waits again")
 	}
 }
 
@@ -241,8 +249,12 @@ func TestSessionCountsAlwaysFit(t *testing.T) {
 			run := w.extraction("s", messageIDs(state.Messages))
 			must(w.Apply(ctx, w.lease, takes(run, 1, "s", messageIDs(state.Messages))))(t)
 			if step%2 == 0 && len(open.Messages) > 3 {
-				part := open.Messages[r.IntN(2):3]
-				check(t, w.ApplyFold(ctx, w.lease, folds(run, "s", part...)))
+				fold := folds(run, "s", open.Messages[r.IntN(2):3]...)
+				if old := open.Summary; old != nil {
+					since, until := &fold.Summary.CoversSince, &fold.Summary.CoversUntil
+					*since, *until = slices.MinFunc([]time.Time{*since, old.CoversSince}, time.Time.Compare), slices.MaxFunc([]time.Time{*until, old.CoversUntil}, time.Time.Compare)
+				}
+				check(t, w.ApplyFold(ctx, w.lease, fold))
 			}
 			must(w.FinishRun(ctx, w.lease, reverie.Run{ID: run, Status: reverie.RunSucceeded}))(t)
 		}

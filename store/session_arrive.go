@@ -18,6 +18,8 @@ const (
 	namedSessionsQuery = `select ` + sessionColumns + ` from sessions
 		where group_id = $1 and session_id = any ($2::text[]) order by session_id for no key update`
 
+	takenSessionsQuery = `select session_id from sessions where group_id = $1 and session_id = any ($2::text[])`
+
 	// Those that somebody has worked with: a run, or a context for a reader.
 	fixedSessionsQuery = `select s.id from unnest($2::text[]) as s (id)
 		where exists (select 1 from runs r where r.group_id = $1 and r.session_id = s.id and r.session_id <> '')
@@ -44,16 +46,20 @@ type arrivals struct {
 	messages []reverie.Message // in order of arrival
 	tokens   []int             // of each
 	sessions map[string]*arrival
-	moved    map[string]string // sessions that have become part of another, or go by another id
+	moved    map[string]string // sessions that have become part of another
+	between  []*neighbours     // of each, where it stands between others
+	folded   struct {          // where turns of what a rolling summary covers have changed, and by how much
+		ids, at pq.StringArray
+		turns   pq.Int64Array
+	}
 }
 
 // arrival is a session that new messages belong to.
 type arrival struct {
 	reverie.Session
-	messages []int // by index
-	whole    bool  // it is made of other sessions: all of it is counted
-	late     bool  // a message comes before others that are there: they are counted from the first new one on
-	before   tally // what they counted until now
+	messages []int             // by index
+	parts    []reverie.Session // that it is made of, the earliest first
+	stands   bool              // between others: see look
 }
 
 // divide gives each message its session, and locks those that are known.
@@ -76,7 +82,7 @@ func (a *arrivals) divide(ctx context.Context, t *tx) error {
 	var rows []reverie.Session
 	var ids pq.StringArray
 	for id, s := range a.sessions {
-		if s.FirstAt.IsZero() { // not read yet
+		if !s.Cut { // not read yet
 			ids = append(ids, id)
 		}
 	}
@@ -109,13 +115,16 @@ func (a *arrivals) cut(ctx context.Context, t *tx) error {
 	if err := t.list(ctx, &near, nearSessionsQuery, a.groupID, first.Add(-a.silence), last.Add(a.silence)); err != nil {
 		return err
 	}
-	cuts := reverie.CutBySilence(a.groupID, near, nil, sent, a.silence)
+	cuts := reverie.CutBySilence(near, nil, sent, a.silence)
 	if moved(cuts) != nil {
 		fixed, err := fixedSessions(ctx, t, a.groupID, near)
 		if err != nil {
 			return err
 		}
-		cuts = reverie.CutBySilence(a.groupID, near, fixed, sent, a.silence)
+		cuts = reverie.CutBySilence(near, fixed, sent, a.silence)
+	}
+	if err := a.name(ctx, t, cuts); err != nil {
+		return err
 	}
 	for _, c := range cuts {
 		a.open(c, near)
@@ -127,20 +136,62 @@ func (a *arrivals) cut(ctx context.Context, t *tx) error {
 	return a.move(ctx, t)
 }
 
-// open notes a cut session: one that is known as it is, and one that is made of
-// others to be counted whole.
-func (a *arrivals) open(c reverie.Cut, near []reverie.Session) {
-	s := &arrival{Session: reverie.Session{GroupID: a.groupID, ID: c.ID, Cut: true}}
-	a.sessions[c.ID] = s
-	switch {
-	case len(c.Was) == 1 && c.Was[0] == c.ID:
-		s.Session = utcSession(near[slices.IndexFunc(near, func(k reverie.Session) bool { return k.ID == c.ID })])
-	case len(c.Was) > 0:
-		s.FirstAt, s.LastAt, s.whole = c.FirstAt.UTC(), c.LastAt.UTC(), true
+// name gives the cuts that are new an id that no session has, nor a message of
+// these names.
+func (a *arrivals) name(ctx context.Context, t *tx, cuts []reverie.Cut) error {
+	taken := map[string]bool{}
+	for _, m := range a.messages {
+		taken[m.SessionID] = true
+	}
+	for try := 0; ; try++ {
+		var ids pq.StringArray
+		for _, c := range cuts {
+			if c.ID == "" {
+				ids = append(ids, reverie.CutID(a.groupID, c.FirstAt, try))
+			}
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		var known []string
+		if err := t.list(ctx, &known, takenSessionsQuery, a.groupID, ids); err != nil {
+			return err
+		}
+		for _, id := range known {
+			taken[id] = true
+		}
+		for i := range cuts {
+			if c := &cuts[i]; c.ID == "" {
+				if id := ids[0]; !taken[id] {
+					c.ID, taken[id] = id, true
+				}
+				ids = ids[1:]
+			}
+		}
 	}
 }
 
-// moved says which known sessions go by another id after a cut.
+// open notes a cut session: what is known of it, or of those that it is made of,
+// which follow one another.
+func (a *arrivals) open(c reverie.Cut, near []reverie.Session) {
+	s := &arrival{Session: reverie.Session{GroupID: a.groupID, ID: c.ID, Cut: true}}
+	a.sessions[c.ID] = s
+	for _, was := range c.Was {
+		s.parts = append(s.parts, utcSession(near[slices.IndexFunc(near, func(k reverie.Session) bool { return k.ID == was })]))
+	}
+	switch n := len(s.parts); n {
+	case 0:
+	case 1:
+		s.Session = s.parts[0]
+	default: // nobody has worked with any of them
+		s.FirstAt, s.LastAt, s.Asking = s.parts[0].FirstAt, s.parts[n-1].LastAt, s.parts[n-1].Asking
+		for _, part := range s.parts {
+			s.Total, s.New, s.Folded = s.Total.Plus(part.Total), s.New.Plus(part.New), s.Folded.Plus(part.Folded)
+		}
+	}
+}
+
+// moved says which known sessions have become part of another by a cut.
 func moved(cuts []reverie.Cut) map[string]string {
 	var to map[string]string
 	for _, c := range cuts {

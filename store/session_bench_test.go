@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,13 +28,17 @@ func conversation(n int, session func(i int) string) []reverie.Message {
 }
 
 // BenchmarkImport imports 20,000 messages in batches: in sessions that silence
-// cuts, in one of 200 each that they name, and all in one.
+// cuts, in one of 200 each that they name, all in one, and all in one with the
+// newest first.
 func BenchmarkImport(b *testing.B) {
 	for name, session := range map[string]func(int) string{
-		"cut": func(int) string { return "" }, "named": func(i int) string { return fmt.Sprint("s", i/200) }, "one": func(int) string { return "s" },
+		"cut": func(int) string { return "" }, "named": func(i int) string { return fmt.Sprint("s", i/200) }, "one": func(int) string { return "s" }, "newest": func(int) string { return "s" },
 	} {
 		b.Run(name, func(b *testing.B) {
 			list := conversation(20000, session)
+			if name == "newest" {
+				slices.Reverse(list)
+			}
 			w := openWorld(b, store.Options{})
 			for i := 0; b.Loop(); i++ {
 				id := fmt.Sprint("import", i)

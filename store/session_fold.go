@@ -19,8 +19,8 @@ const (
 
 	saveSummaryQuery = `insert into session_summaries as s (` + summaryColumns + `)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9::timestamptz, $10::timestamptz, $11::uuid, $12::timestamptz, $12::timestamptz)
-		on conflict (group_id, session_id) do update set summary = excluded.summary, messages = excluded.messages, turns = excluded.turns,
-			tokens = excluded.tokens, first_message_id = excluded.first_message_id, last_message_id = excluded.last_message_id,
+		on conflict (group_id, session_id) do update set summary = excluded.summary, messages = s.messages + excluded.messages,
+			turns = s.turns + excluded.turns, tokens = s.tokens + excluded.tokens, first_message_id = excluded.first_message_id, last_message_id = excluded.last_message_id,
 			covers_since = excluded.covers_since, covers_until = excluded.covers_until, run_id = excluded.run_id, updated_at = excluded.updated_at`
 
 	runStatsQuery = `update runs set stats = $3::jsonb where group_id = $1 and run_id = $2 and session_id = $4 and status = 'running'`
@@ -28,7 +28,8 @@ const (
 
 // ApplyFold renews the rolling summary of a session, in one transaction with the
 // marks of the messages that it covers from then on, what the session counts as
-// folded, and the run's stats. The messages' turns are counted from the messages.
+// folded, and the run's stats. What the summary counts as covered is counted from
+// the messages, and added to what an earlier one covered.
 //
 // Nothing is written and the error is reverie.ErrLeaseLost when another holder took
 // the lease; reverie.ErrConflict when a message is covered already or is none of
@@ -81,10 +82,11 @@ func (s *Store) fold(ctx context.Context, t *tx, fold reverie.SessionFold, stats
 	if n != len(fold.MessageIDs) {
 		return fmt.Errorf("%d of %d messages are covered already, or are not the session's: %w", len(fold.MessageIDs)-n, len(fold.MessageIDs), reverie.ErrConflict)
 	}
-	if _, err := t.exec(ctx, addFoldedQuery, sum.GroupID, sum.SessionID, ids, at); err != nil {
+	var covered reverie.Tally
+	if err := t.get(ctx, &covered, addFoldedQuery, sum.GroupID, sum.SessionID, ids, at); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, saveSummaryQuery, sum.GroupID, sum.SessionID, storable(sum.Summary), sum.Messages, sum.Turns, sum.Tokens,
+	_, err = t.exec(ctx, saveSummaryQuery, sum.GroupID, sum.SessionID, storable(sum.Summary), covered.Messages, covered.Turns, covered.Tokens,
 		sum.FirstMessageID, sum.LastMessageID, sum.CoversSince, sum.CoversUntil, sum.RunID, at)
 	return err
 }

@@ -10,11 +10,12 @@ import (
 	"reverie/store/storetest"
 )
 
-// folds is a summary that covers these messages, too.
+// folds is a summary that covers these messages, too. How many it covers the store
+// counts.
 func folds(run, session string, messages ...reverie.Message) reverie.SessionFold {
 	first, last := messages[0], messages[len(messages)-1]
 	return reverie.SessionFold{MessageIDs: messageIDs(messages), Stats: reverie.Stats{Folded: len(messages)},
-		Summary: reverie.SessionSummary{GroupID: group, SessionID: session, Summary: "up to " + last.ID, Messages: len(messages), Turns: 1, Tokens: 9, RunID: run,
+		Summary: reverie.SessionSummary{GroupID: group, SessionID: session, Summary: "up to " + last.ID, RunID: run,
 			FirstMessageID: first.ID, LastMessageID: last.ID, CoversSince: first.SentAt, CoversUntil: last.SentAt}}
 }
 
@@ -60,19 +61,24 @@ func TestApplyFold(t *testing.T) {
 	}
 	w.now = noon.Add(time.Hour)
 	state = must(w.GatherFold(ctx, group, "s"))(t)
-	want := one.Summary
-	want.CreatedAt, want.UpdatedAt = noon, noon
+	want, covered := one.Summary, state.Session.Folded
+	want.Messages, want.Turns, want.Tokens, want.CreatedAt, want.UpdatedAt = covered.Messages, covered.Turns, covered.Tokens, noon, noon
 	if diff := cmp.Diff(&want, state.Summary); diff != "" || len(state.Messages) != 4 {
 		t.Fatalf("%d messages are left, the summary (-want +got):\n%s", len(state.Messages), diff)
 	}
-	w.bring(group, line("late", "s", "user", 0)) // among those that are covered: it stands word for word
+	// Among those that are covered: they stand word for word, and take a turn from an
+	// answer that is covered.
+	w.bring(group, line("late", "s", "user", 0), line("early", "s", "assistant", 0))
+	if s := w.counted(group)["s"]; s.Folded.Turns != 1 || s.Total.Turns != 4 {
+		t.Errorf("after late messages %+v", s)
+	}
 	check(t, w.ApplyFold(ctx, w.lease, folds(run, "s", state.Messages[:2]...)))
 	got := must(w.SessionSummary(ctx, group, "s"))(t)
 	if got.Summary != "up to s-v002" || !got.CreatedAt.Equal(noon) || !got.UpdatedAt.Equal(w.now) {
 		t.Errorf("renewed it is %+v", got)
 	}
 	w.counted(group)
-	if diff := cmp.Diff([]string{"late", "s-u003", "s-v003"}, messageIDs(must(w.GatherFold(ctx, group, "s"))(t).Messages)); diff != "" {
+	if diff := cmp.Diff([]string{"late", "early", "s-u003", "s-v003"}, messageIDs(must(w.GatherFold(ctx, group, "s"))(t).Messages)); diff != "" {
 		t.Errorf("word for word (-want +got):\n%s", diff)
 	}
 	if rows := storetest.Rows(t, raw(t), `select count(*), count(distinct run_id) from message_uses where job = 'summarize' and session_id = 's'`); rows[0] != "7|1" {

@@ -54,8 +54,9 @@ func TestImportOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// A session that nobody has worked with goes by its first message, and becomes part
-// of an earlier one; after that it stays what it is.
+// A session keeps its id when an earlier message comes; one that nobody has worked
+// with becomes part of a larger one, and of messages that are there only those of the
+// smaller are written again. After that it stays what it is.
 func TestLateMessagesMoveSessions(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
@@ -71,15 +72,32 @@ func TestLateMessagesMoveSessions(t *testing.T) {
 			t.Errorf("message|session|cut (-want +got):\n%s", diff)
 		}
 	}
+	versions := func() []string { return storetest.Rows(t, raw(t), `select message_id, xmin from messages order by 1`) }
+	rewritten := func(before []string) (n int) {
+		for _, v := range versions() {
+			if slices.Contains(before, v) {
+				n++
+			}
+		}
+		return len(before) - n
+	}
 	w.bring(group, line("c", "", "user", 100), line("d", "", "assistant", 110))
+	id, before := w.list(reverie.SessionFilter{GroupID: group})[0].ID, versions()
 	w.bring(group, line("b", "", "user", 75))
+	if now := w.session(id); now.Total.Messages != 3 || rewritten(before) != 0 {
+		t.Errorf("with an earlier message, and %d written again, it is %+v", rewritten(before), now)
+	}
 	expect("b|1|true", "c|1|true", "d|1|true")
 	w.bring(group, line("a", "", "user", 20), line("x", "named", "user", 50)) // a named one bridges nothing
 	expect("a|1|true", "x|2|false", "b|3|true", "c|3|true", "d|3|true")
-	id := w.list(reverie.SessionFilter{GroupID: group})[0].ID
-	w.bring(group, line("between", "", "assistant", 48))
+	small := w.list(reverie.SessionFilter{GroupID: group})[2].ID
+	before = versions()
+	w.bring(group, line("between", "", "tool", 48))
 	expect("a|1|true", "between|1|true", "x|6|false", "b|1|true", "c|1|true", "d|1|true")
-	wantErr(t, second(w.Session(ctx, group, id)), reverie.ErrNotFound)
+	wantErr(t, second(w.Session(ctx, group, small)), reverie.ErrNotFound)
+	if w.session(id).Total.Messages != 5 || rewritten(before) != 1 {
+		t.Errorf("%d messages are written again", rewritten(before))
+	}
 
 	merged := w.list(reverie.SessionFilter{GroupID: group})[0]
 	w.bring(group, line("late", "", "user", 145), reverie.Message{ID: "export", Author: "a", SentAt: noon, SessionID: merged.ID})
@@ -96,7 +114,7 @@ func TestLateMessagesMoveSessions(t *testing.T) {
 	w.counted(group)
 
 	// Only what is gone cannot be worked with.
-	_, err := w.StartRun(ctx, w.lease, reverie.Run{Job: reverie.JobExtract, SessionID: id})
+	_, err := w.StartRun(ctx, w.lease, reverie.Run{Job: reverie.JobExtract, SessionID: small})
 	wantErr(t, err, reverie.ErrNotFound)
 	// A reader has been shown it: it stays.
 	_, err = raw(t).Exec(`insert into memory_usage_log (group_id, usage_id, memory_id, lineage_id, session_id, position, score, similarity, weight, strength, recency, created_at)
@@ -108,6 +126,29 @@ func TestLateMessagesMoveSessions(t *testing.T) {
 		t.Errorf("the session that was shown has %d messages", n)
 	}
 	w.counted(group)
+}
+
+// An id that a platform has given to a session is none that silence cuts, whichever
+// comes first; a message that names one that is cut belongs to it.
+func TestNamedLikeCut(t *testing.T) {
+	w := newWorld(t)
+	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
+	early, late := reverie.CutID(group, at(0), 0), reverie.CutID(group, at(500), 0)
+	w.bring(group, line("n1", early, "user", 0))
+	w.bring(group, line("c1", "", "user", 0), line("n2", early, "assistant", 1), line("c2", "", "user", 500), line("n3", late, "user", 500))
+	w.bring(group, line("c3", "", "assistant", 2), line("n4", early, "user", 600), line("c4", "", "assistant", -5))
+	cut := reverie.CutID(group, at(0), 1)
+	w.bring(group, line("c5", cut, "user", 100))
+	want := map[string]int{early: 3, late: 1, cut: 4, reverie.CutID(group, at(500), 1): 1}
+	got := map[string]int{}
+	for id, s := range w.counted(group) {
+		if got[id] = s.Total.Messages; s.Cut != (id != early && id != late) {
+			t.Errorf("cut by silence: %+v", s)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("sessions (-want +got):\n%s", diff)
+	}
 }
 
 func (w *world) list(f reverie.SessionFilter) []reverie.Session {

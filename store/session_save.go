@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lib/pq"
+
 	"reverie"
 )
 
@@ -23,68 +25,113 @@ const saveSessionsQuery = `insert into sessions as s (group_id, session_id, cut,
 		new_turns = excluded.new_turns, folded_messages = excluded.folded_messages, folded_tokens = excluded.folded_tokens,
 		folded_tool_calls = excluded.folded_tool_calls, folded_turns = excluded.folded_turns, updated_at = excluded.updated_at`
 
-// look reads what the sessions count so far, before the messages are there. Where
-// each comes after all of its session, it is added to that; elsewhere turns that
-// are there may begin or end with it, and what stands behind it is counted again.
+// look reads what the messages come between, before they are there. Where each comes
+// after all of its session, it is simply added to that; elsewhere it may end a turn
+// that has begun before it, and begin one, or take one from the answer behind it.
 func (a *arrivals) look(ctx context.Context, t *tx) error {
-	for _, s := range a.sessions {
+	var index []int
+	var ids, at pq.StringArray
+	for _, id := range slices.Sorted(maps.Keys(a.sessions)) {
+		s := a.sessions[id]
 		slices.SortStableFunc(s.messages, func(i, j int) int { return a.messages[i].SentAt.Compare(a.messages[j].SentAt) })
-		s.late = !s.whole && a.first(s).Before(s.LastAt)
-	}
-	return a.tally(ctx, t, func(s *arrival) bool { return s.late }, func(s *arrival, c tally) { s.before = c })
-}
-
-// first is when the first new message of a session was sent.
-func (a *arrivals) first(s *arrival) time.Time { return a.messages[s.messages[0]].SentAt }
-
-// count counts the sessions, now that the messages are there, and saves them.
-func (a *arrivals) count(ctx context.Context, t *tx, at time.Time) error {
-	for _, s := range a.sessions {
-		before := s.Session
+		joined := len(s.parts) > 1
+		if s.stands = joined || a.messages[s.messages[0]].SentAt.Before(s.LastAt); !s.stands {
+			continue
+		}
 		for _, i := range s.messages {
-			s.Add(a.messages[i], a.tokens[i])
-		}
-		if s.whole || s.late {
-			s.Total, s.New, s.Folded = before.Total.Minus(s.before.Total), before.New.Minus(s.before.New), before.Folded.Minus(s.before.Folded)
+			if m := a.messages[i]; joined || m.Role != reverie.RoleTool {
+				index, ids, at = append(index, i), append(ids, id), append(at, timestamp(m.SentAt))
+			}
 		}
 	}
-	err := a.tally(ctx, t, func(s *arrival) bool { return s.whole || s.late }, func(s *arrival, c tally) {
-		s.Total, s.New, s.Folded, s.Asking = s.Total.Plus(c.Total), s.New.Plus(c.New), s.Folded.Plus(c.Folded), c.Asking
-	})
-	if err != nil {
+	a.between = make([]*neighbours, len(a.messages))
+	if len(index) == 0 {
+		return nil
+	}
+	var list []neighbours
+	if err := t.list(ctx, &list, neighboursQuery, a.groupID, ids, at); err != nil {
 		return err
 	}
+	for i := range list {
+		a.between[index[i]] = &list[i]
+	}
+	return nil
+}
+
+// count counts the messages, now that they are there, and saves their sessions.
+func (a *arrivals) count(ctx context.Context, t *tx, at time.Time) error {
 	var list []reverie.Session
 	for _, id := range slices.Sorted(maps.Keys(a.sessions)) {
-		list = append(list, a.sessions[id].Session)
+		s := a.sessions[id]
+		if s.stands {
+			a.insertInto(s)
+		} else {
+			for _, i := range s.messages {
+				s.Add(a.messages[i], a.tokens[i])
+			}
+		}
+		list = append(list, s.Session)
 	}
 	text, err := asJSON(list)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, saveSessionsQuery, a.groupID, at, text)
+	if _, err = t.exec(ctx, saveSessionsQuery, a.groupID, at, text); err != nil || len(a.folded.ids) == 0 {
+		return err
+	}
+	_, err = t.exec(ctx, recountSummariesQuery, a.groupID, a.folded.ids, a.folded.at, a.folded.turns)
 	return err
 }
 
-// tally counts some of the sessions, one that is counted whole from its beginning,
-// another from its first new message on.
-func (a *arrivals) tally(ctx context.Context, t *tx, wanted func(*arrival) bool, then func(*arrival, tally)) error {
-	var ids []string
-	var since []time.Time
-	for id, s := range a.sessions {
-		if !wanted(s) {
-			continue
+// insertInto counts messages of a session that come between others. Those between
+// the same two are counted as if they stood at its end; then the one behind them is
+// looked at again, for it may end a turn now that it did not end, or the reverse.
+func (a *arrivals) insertInto(s *arrival) {
+	last := s.Asking // of the session as it was
+	var gap *neighbours
+	for _, i := range s.messages {
+		if n := a.between[i]; n != nil && (gap == nil || n.AfterID != gap.AfterID) {
+			a.shut(s, gap)
+			gap, s.Asking = n, n.BeforeRole == reverie.RoleUser
 		}
-		ids = append(ids, id)
-		if s.whole {
-			since = append(since, time.Time{})
-		} else {
-			since = append(since, a.first(s))
-		}
+		s.Add(a.messages[i], a.tokens[i])
 	}
-	list, err := tallies(ctx, t, a.groupID, ids, since)
-	for _, c := range list {
-		then(a.sessions[ids[c.No-1]], c)
+	a.shut(s, gap)
+	if gap == nil || gap.AfterID != "" {
+		s.Asking = last
 	}
-	return err
+}
+
+// shut counts the message behind a gap, now that the session is asking before it or
+// not.
+func (a *arrivals) shut(s *arrival, gap *neighbours) {
+	if gap == nil || gap.AfterRole != reverie.RoleAssistant {
+		return
+	}
+	ended := gap.BeforeRole == reverie.RoleUser && s.part(gap.BeforeAt) == s.part(gap.AfterAt)
+	if ended == s.Asking {
+		return
+	}
+	turn := reverie.Tally{Turns: 1}
+	if ended {
+		turn.Turns = -1
+	}
+	s.Total = s.Total.Plus(turn)
+	if gap.AfterWaits {
+		s.New = s.New.Plus(turn)
+	}
+	if gap.AfterFolded {
+		s.Folded = s.Folded.Plus(turn)
+		a.folded.ids, a.folded.at = append(a.folded.ids, s.ID), append(a.folded.at, timestamp(gap.AfterAt))
+		a.folded.turns = append(a.folded.turns, int64(turn.Turns))
+	}
+}
+
+// part says which of the sessions that a session is made of had a message.
+func (s *arrival) part(at time.Time) int {
+	n := 0
+	for n+1 < len(s.parts) && !s.parts[n+1].FirstAt.After(at) {
+		n++
+	}
+	return n
 }

@@ -2,11 +2,13 @@ package store_test
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"reverie"
+	"reverie/store/storetest"
 )
 
 // line is a message of a session, sent so many minutes after noon.
@@ -106,6 +108,12 @@ func (w *world) counted(id string) map[string]reverie.Session {
 		e := want[s.ID]
 		e.Cut, e.Extractions, e.ExtractedUntil = s.Cut, s.Extractions, s.ExtractedUntil
 		want[s.ID], got[s.ID] = e, s
+	}
+	for _, sum := range storetest.Rows(w.t, db, `select session_id, messages, turns, tokens from session_summaries where group_id = $1`, id) {
+		name := sum[:strings.Index(sum, "|")]
+		if f := want[name].Folded; sum != fmt.Sprintf("%s|%d|%d|%d", name, f.Messages, f.Turns, f.Tokens) {
+			w.t.Errorf("of %+v the summary covers %s", f, sum)
+		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" || total != len(list) {
 		w.t.Fatalf("sessions of %s, %d in all (-rows +counted):\n%s", id, total, diff)
