@@ -74,6 +74,9 @@ type Stats struct {
 	// Unanswered says that nothing of a session was answered when its run began:
 	// then what users say is taken without an answer.
 	Unanswered bool `json:"unanswered,omitempty"`
+	// Through says that all has been taken of a session that was to be: what its run
+	// may still fail at is the fold.
+	Through bool `json:"through,omitempty"`
 }
 
 // Run is one attempt at one job for one group and window: the ledger row that

@@ -19,6 +19,19 @@ type Session struct {
 	Folded         Tally      `json:"folded"` // of it, what the rolling summary covers
 	Extractions    int        `json:"extractions"`
 	ExtractedUntil *time.Time `json:"extracted_until"` // sent_at of the newest message that was extracted
+	// Unfinished tells that the last extraction was cut short, or failed, and left some
+	// of what it was to take: the next one goes on, however little that is.
+	Unfinished bool `json:"unfinished,omitempty"`
+
+	// What repeated failure to extract it has led to, as in [Setback]; none is zero.
+	Failures int        `json:"failures,omitempty"`
+	Failure  string     `json:"failure,omitempty"`
+	RetryAt  *time.Time `json:"retry_at,omitempty"`
+	ParkedAt *time.Time `json:"parked_at,omitempty"`
+
+	// And to fold it: that is tried again for as long as there is something to fold.
+	FoldFailures int        `json:"fold_failures,omitempty"`
+	FoldRetryAt  *time.Time `json:"fold_retry_at,omitempty"`
 }
 
 // Tally counts messages of a session.
@@ -39,6 +52,8 @@ type SessionRule struct {
 	// of turns, that no summary covers make it fold all but those.
 	KeepTurns, FoldTurns, FoldTokens int
 	ShortTermTTL                     time.Duration // a session that is silent for longer is not folded any more
+
+	IgnoreRetry bool // a person asks: do not wait after a failure; parked sessions stay parked
 }
 
 // SessionQuery asks for what one chunk of an extraction needs.

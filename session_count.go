@@ -42,18 +42,29 @@ func (t Tally) Minus(o Tally) Tally {
 }
 
 // Extract tells whether a session is due for extraction: enough is new in it, or
-// anything is and it has been silent for long enough.
+// anything is and it has been silent for long enough, or the last extraction has
+// left it. After a failure it is left alone for a while.
 func (r SessionRule) Extract(s Session, now time.Time) bool {
-	return s.New.Messages > 0 && (reached(s.New.Tokens, r.Tokens) || reached(s.New.ToolCalls, r.ToolCalls) || reached(s.New.Turns, r.Turns) ||
+	return s.New.Messages > 0 && r.Tries(s, now) && (s.Unfinished || reached(s.New.Tokens, r.Tokens) || reached(s.New.ToolCalls, r.ToolCalls) || reached(s.New.Turns, r.Turns) ||
 		r.Idle > 0 && now.Sub(s.LastAt) >= r.Idle)
+}
+
+// Tries tells whether a session is not left alone after a failure to extract it.
+func (r SessionRule) Tries(s Session, now time.Time) bool {
+	return s.ParkedAt == nil && r.again(s.RetryAt, now)
+}
+
+func (r SessionRule) again(retry *time.Time, now time.Time) bool {
+	return r.IgnoreRetry || retry == nil || !retry.After(now)
 }
 
 // Fold tells whether older turns of a session are to be folded into its rolling
 // summary: more stand word for word than may, there is something to fold beyond
-// the turns that are kept, and its short-term memory is not over.
+// the turns that are kept, and its short-term memory is not over. A fold that failed
+// waits a while.
 func (r SessionRule) Fold(s Session, now time.Time) bool {
 	open := s.Unfolded()
-	return open.Turns > r.KeepTurns && (exceeded(open.Turns, r.FoldTurns) || exceeded(open.Tokens, r.FoldTokens)) &&
+	return r.again(s.FoldRetryAt, now) && open.Turns > r.KeepTurns && (exceeded(open.Turns, r.FoldTurns) || exceeded(open.Tokens, r.FoldTokens)) &&
 		(r.ShortTermTTL <= 0 || now.Sub(s.LastAt) <= r.ShortTermTTL)
 }
 

@@ -6,11 +6,12 @@ import "time"
 type Setback struct {
 	GroupID   string     `db:"group_id" json:"-"`
 	Job       Job        `db:"job" json:"job"`
+	SessionID string     `db:"-" json:"session_id,omitempty"`        // where it is that session's alone
 	Failures  int        `db:"failures" json:"failures"`             // in a row
 	Error     string     `db:"error" json:"error"`                   // of the last one
 	RetryAt   time.Time  `db:"retry_at" json:"retry_at"`             // not before, unless a person says so
 	ParkedAt  *time.Time `db:"parked_at" json:"parked_at,omitempty"` // set: not until a person says so
-	UpdatedAt time.Time  `db:"updated_at" json:"updated_at"`
+	UpdatedAt time.Time  `db:"updated_at" json:"updated_at,omitzero"`
 }
 
 // ParkRule says how long a group is left alone after a failure of a job, and

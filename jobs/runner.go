@@ -43,14 +43,17 @@ type Runner struct {
 	Plan  Plan
 	// Prepare is called under a group's lease, before what is due for it is looked
 	// at again and worked on; nil: nothing is.
-	Prepare     func(ctx context.Context, held *Held, g reverie.DueGroup) error
-	Work        Work
-	Independent bool // windows of a group do not build on each other: one that fails stops no other
-	Rule        reverie.ParkRule
-	IgnoreRetry bool              // a person asks: do not wait after a failure; parked groups stay parked
-	Report      func(GroupResult) // hears of each group that was due, one at a time; nil is nobody
-	Now         func() time.Time  // nil: time.Now
-	Log         *slog.Logger      // nil: slog.Default
+	Prepare func(ctx context.Context, held *Held, g reverie.DueGroup) error
+	Work    Work
+	// WindowFailed, where set, says that the windows of a group do not build on each
+	// other: one that fails stops no other, and is noted by this alone, as the window's
+	// failure and not the group's. nil: a group has its windows in a row.
+	WindowFailed func(ctx context.Context, groupID string, w reverie.Window, err error) error
+	Rule         reverie.ParkRule
+	IgnoreRetry  bool              // a person asks: do not wait after a failure; parked groups stay parked
+	Report       func(GroupResult) // hears of each group that was due, one at a time; nil is nobody
+	Now          func() time.Time  // nil: time.Now
+	Log          *slog.Logger      // nil: slog.Default
 }
 
 const (
@@ -60,8 +63,8 @@ const (
 )
 
 // Run works on each due group, its windows in order and under one lease, until
-// the first that is deferred, or fails and is not independent. When stop is closed no further group or
-// window is begun; when ctx ends those under way are cut. The error is nil when
+// the first that is deferred, or that fails and others build on. When stop is
+// closed no further group or window is begun; when ctx ends those under way are cut. The error is nil when
 // all that was due is done or was skipped, the marked one after [Abort], the
 // store's when not even the first groups could be found, else a [PartialError].
 func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (Summary, error) {

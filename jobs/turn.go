@@ -99,8 +99,9 @@ func (f *fanOut) windows(ctx context.Context, held *Held, r *GroupResult, g reve
 		switch {
 		case err == nil:
 			r.Left--
-		case f.Independent && ctx.Err() == nil && aborted(err) == nil && !reverie.Passing(err):
+		case f.WindowFailed != nil && ctx.Err() == nil && aborted(err) == nil && !reverie.Passing(err):
 			failed = cmp.Or(failed, err)
+			f.noting(ctx, g.ID, func(ctx context.Context) error { return f.WindowFailed(ctx, g.ID, w, err) })
 			continue
 		default:
 			return err
@@ -159,7 +160,9 @@ func (f *fanOut) settle(ctx context.Context, r *GroupResult, err error) {
 		r.Outcome, r.Reason, r.Err = Skipped, busy.Error(), nil
 	case ctx.Err() == nil && !reverie.Passing(err):
 		r.Outcome = Failed
-		f.noteFailure(ctx, r)
+		if f.WindowFailed == nil {
+			f.noteFailure(ctx, r)
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ func (r *run) record(s *sheet, plan reverie.Plan, changes []reverie.Change) {
 		case step.Action == reverie.ActionKeep:
 			r.result.Supported = append(r.result.Supported, step)
 		case isSummary(step):
-			r.result.Summary = step.Statement
+			r.result.Summary, r.result.Recaps = step.Statement, append(r.result.Recaps, step.MemoryID)
 		}
 	}
 	if len(plan.Held) > 0 {

@@ -70,7 +70,7 @@ func (c *checker) fact(p proposal) (fact, bool) {
 		return f, false
 	}
 	if p.confidence < c.limits.MinConfidence {
-		c.refuse(p, ruleConfidence, fmt.Sprintf("the model is sure of it by %.2f, at least %.2f counts", p.confidence, c.limits.MinConfidence))
+		c.refuse(p, ruleConfidence, tooUnsure(p.confidence, c.limits.MinConfidence))
 		return f, false
 	}
 	if p.replace != "" {
@@ -85,6 +85,16 @@ func (c *checker) fact(p proposal) (fact, bool) {
 	}
 	f.hash = reverie.ContentHash(p.content)
 	return f, true
+}
+
+// tooUnsure says by how much a line is not sure enough, with as many digits as it
+// takes to tell the two apart.
+func tooUnsure(confidence, least float64) string {
+	is, counts := strconv.FormatFloat(confidence, 'f', 2, 64), strconv.FormatFloat(least, 'f', 2, 64)
+	if is == counts {
+		is, counts = strconv.FormatFloat(confidence, 'f', -1, 64), strconv.FormatFloat(least, 'f', -1, 64)
+	}
+	return fmt.Sprintf("the model is sure of it by %s, at least %s counts", is, counts)
 }
 
 // once refuses what the answer says twice, in one wording or of one known fact: the

@@ -4,23 +4,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"reverie"
 	"reverie/life"
+	"reverie/llm"
 	"reverie/prompts"
 )
 
 // fold puts the older turns of the session into its rolling summary, where that is
 // due: all but the newest turns and one that waits for its answer, by as many
 // questions as it takes. Each is applied by itself, so that an end in between loses
-// nothing; once begun it goes on, also in a run that is taken up.
+// nothing; once begun it goes on, also in a run that is taken up. A summary that the
+// model cannot give fails no run: what was extracted stands, and it is asked for
+// again after a while.
 func (r *run) fold(ctx context.Context) error {
 	for {
 		more, err := life.Step(ctx, &r.life, "fold", r.foldOnce)
+		if err != nil && useless(err) {
+			return r.foldFailed(ctx, err)
+		}
 		if err != nil || !more {
 			return err
 		}
 	}
+}
+
+// useless tells whether the model answered, and no answer of it is of use.
+func useless(err error) bool {
+	return !reverie.Passing(err) && !errors.Is(err, reverie.ErrConfiguration) &&
+		(errors.Is(err, reverie.ErrUnusable) || errors.As(err, new(*llm.Error)))
+}
+
+// foldFailed leaves the rolling summary as it is until another try.
+func (r *run) foldFailed(ctx context.Context, why error) error {
+	retry, err := r.Store.NoteFold(ctx, r.req.GroupID, r.req.SessionID, r.Retry)
+	if err != nil {
+		return err
+	}
+	r.life.Warn(fmt.Sprintf("older turns of session %q stay as they are: %v; tried again from %s on", r.req.SessionID, why, retry.Format(time.RFC3339)))
+	return nil
 }
 
 // foldOnce folds what fits one question and reports whether there is more.
@@ -28,6 +51,9 @@ func (r *run) foldOnce(ctx context.Context) (more bool, err error) {
 	state, err := r.Store.GatherFold(ctx, r.req.GroupID, r.req.SessionID)
 	if err != nil {
 		return false, fmt.Errorf("gather the turns of session %q of group %q: %w", r.req.SessionID, r.req.GroupID, err)
+	}
+	if !r.req.Due { // somebody asks for it
+		state.Session.FoldRetryAt = nil
 	}
 	if r.life.Stats.Folded == 0 && !r.Rule.Fold(state.Session, r.now) {
 		return false, nil

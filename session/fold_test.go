@@ -146,18 +146,44 @@ func foldWordless(s *stage) {
 	}
 }
 
+// foldUnusable: facts stand whatever becomes of the fold, which is asked for again
+// after a while, or when somebody asks for it.
 func foldUnusable(s *stage) {
-	s.pipe.Rule.Turns = 0
-	s.chat("G1", "G2", "G3", "G4", "G5")
-	s.model.Script(llmtest.Text(`{"answer":"no"}`), llmtest.Refused())
-	res, err := s.runWith(s.pipe, Request{Due: true})
-	wantErr(s, err, reverie.ErrUnusable)
-	if res.Status != reverie.RunFailed {
-		s.Errorf("%+v", res)
+	s.pipe.Retry = reverie.ParkRule{After: 2, RetryAfter: time.Hour, MaxRetryAfter: 90 * time.Minute}
+	answer, dumb := scribe(s), true
+	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
+		if dumb && readQuestion(s, r).Older != nil {
+			return llmtest.Refused()
+		}
+		return answer(r)
+	})
+	s.chat("note G1", "G2", "G3", "G4", "G5")
+	tried := func(wait time.Duration) {
+		s.Helper()
+		*s.clock = s.clock.Add(wait)
+		res := s.extract(Request{Due: true})
+		if res.Status != reverie.RunSucceeded || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "older turns") || strings.Contains(res.Warnings[0], "wait on") {
+			s.Errorf("%+v", res)
+		}
+		if again := s.extract(Request{Due: true}); !again.NoNew {
+			s.Errorf("again at once: %+v", again)
+		}
 	}
+	tried(0)
+	s.facts("G1 v1")
+	tried(time.Hour)
+	tried(90 * time.Minute)
+	if now := s.session(); now.FoldFailures != 3 || now.Failures != 0 || now.ParkedAt != nil {
+		s.Errorf("%+v", now)
+	}
+	s.want(`select stats->'kept', stats->'base' from runs where group_id = $1 order by started_at desc, run_id desc limit 1`, "1|1")
 	s.rolling()
-	s.extract(Request{Due: true})
+	dumb = false
+	s.extract(Request{})
 	s.rolling("G1 G2 G3|6|3|true|unusable-s1-001|unusable-s1-006|6")
+	if now := s.session(); now.FoldFailures != 0 || now.FoldRetryAt != nil {
+		s.Errorf("%+v", now)
+	}
 }
 
 func TestReadSummary(t *testing.T) {

@@ -53,9 +53,6 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 		return nil, err
 	}
 	s.no = r.life.Stats.Chunks + 1
-	if !r.life.Began && r.life.Row.ID == "" {
-		r.life.Stats.Base, r.life.Stats.Kept = len(s.state.Heads), len(s.state.Heads)
-	}
 	if err := r.open(ctx, s.state.Session, s.messages[0].SentAt, r.Model, prompts.SessionExtract, s.language); err != nil {
 		return nil, err
 	}
@@ -88,6 +85,12 @@ func (r *run) read(ctx context.Context) (*sheet, error) {
 	}
 	if r.life.Stats.Chunks == 0 {
 		r.life.Stats.Unanswered = s.state.Session.New.Turns == 0
+	}
+	if !r.life.Began && r.life.Row.ID == "" {
+		r.life.Stats.Base, r.life.Stats.Kept = len(s.state.Heads), len(s.state.Heads)
+		if r.req.Due && !r.Rule.Tries(s.state.Session, r.now) { // it is here for a fold alone
+			s.taken, s.state.Messages = false, nil
+		}
 	}
 	if s.messages = s.state.Messages; !s.taken {
 		if err := r.take(s); err != nil {

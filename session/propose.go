@@ -32,7 +32,9 @@ func (r *run) propose(ctx context.Context, s *sheet) (answer, error) {
 			err = fmt.Errorf("chunk %d of session %q of group %q: %w even for one message; raise [llm] max_output_tokens: %w",
 				s.no, r.req.SessionID, r.req.GroupID, errCut, reverie.ErrUnusable)
 		}
-		if errors.Is(err, reverie.ErrUnusable) { // asking the same again in another run would not help
+		if errors.Is(err, reverie.ErrUnusable) {
+			err = fmt.Errorf("%w; its messages wait on", err)
+			// Asking the same again in another run would not help.
 			err = errors.Join(err, r.saveChunk(ctx, s, reverie.ChunkFailed))
 		}
 		return a, err
@@ -105,5 +107,5 @@ func (r *run) twice(ctx context.Context, asker *llm.Asker, maxTokens int, render
 		r.Log.Warn("unusable answer", "group_id", r.req.GroupID, "session_id", r.req.SessionID, "run_id", r.life.Row.ID, "reason", why)
 		asked = []string{why + ": " + again}
 	}
-	return fmt.Errorf("session %q of group %q: %s, twice: %w; its messages wait on", r.req.SessionID, r.req.GroupID, why, reverie.ErrUnusable)
+	return fmt.Errorf("session %q of group %q: %s, twice: %w", r.req.SessionID, r.req.GroupID, why, reverie.ErrUnusable)
 }

@@ -49,6 +49,7 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 		}
 	}
 	if err == nil && !req.DryRun {
+		r.life.Stats.Through = true
 		err = r.fold(ctx)
 	}
 	return r.finish(ctx, err)
@@ -94,6 +95,7 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 		return r, nil
 	}
 	r.life.TakeUp(*row)
+	r.life.Stats.Through = false // more may have come
 	r.limit = min(row.Stats.Limit, r.Limits.MaxMessages)
 	r.result.RunID = row.ID
 	changes, refusals, held, err := r.Store.SoFar(ctx, row.GroupID, row.ID)
@@ -131,7 +133,7 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	err = r.life.End(ctx, err)
 	stats := r.life.Stats
 	r.result.Err, r.result.Status, r.result.Stats = err, reverie.EndOf(err, stats.Held), stats
-	r.result.Stats.Limit, r.result.Stats.Unanswered = 0, false // kept for a run that is taken up, and nothing to report
+	r.result.Stats.Limit, r.result.Stats.Unanswered, r.result.Stats.Through = 0, false, false // of no use to whoever reads the result
 	r.result.NoNew = err == nil && !r.life.Began && r.life.Row.ID == ""
 	r.result.Warnings = r.life.Warnings
 	return r.result, err

@@ -17,7 +17,7 @@ func TestRun(t *testing.T) {
 	for name, story := range map[string]func(*stage){
 		"facts and summary": factsAndSummary, "due": due, "unanswered": unanswered, "chunks": chunks, "a long turn": longTurn,
 		"cut off": cutOff, "unusable": unusable, "deferred": deferred, "summary alone": summaryAlone, "held": held, "dry run": dryRun,
-		"arriving": arriving, "shown": shownFacts, "two sessions": twoSessions,
+		"arriving": arriving, "shown": shownFacts, "two sessions": twoSessions, "resumed": resumed,
 	} {
 		t.Run(name, func(t *testing.T) { story(h.on(t, strings.ReplaceAll(name, " ", "-"))) })
 	}
@@ -183,6 +183,30 @@ func deferred(s *stage) {
 	}
 	s.facts("One v1")
 	s.recap("One v1")
+}
+
+// resumed goes on with what a run that was cut short left, also where that alone is
+// not due, and no further than that.
+func resumed(s *stage) {
+	s.pipe.Limits.MaxMessages = 4
+	for i, second := range [][]llmtest.Answer{{llmtest.Failure(503, "overloaded")}, {llmtest.Prose(), llmtest.Prose()}} {
+		s.chat("note A1", "note A2", "note A3", "note A4", "note A5")
+		s.model.Script(append([]llmtest.Answer{llmtest.Text(`{"type":"summary","content":"A1 and A2."}`)}, second...)...)
+		if _, err := s.runWith(s.pipe, Request{Due: true}); err == nil {
+			s.Fatal("no error")
+		}
+		if now := s.session(); !now.Unfinished || now.New.Turns != 3 || !s.pipe.Rule.Extract(now, *s.clock) {
+			s.Errorf("%d: %+v", i, now)
+		}
+		if res := s.extract(Request{Due: true}); res.NoNew {
+			s.Errorf("%d: %+v", i, res)
+		}
+		s.chat("note A6")
+		if now := s.session(); now.Unfinished || now.New.Turns != 1 || s.pipe.Rule.Extract(now, *s.clock) {
+			s.Errorf("%d, at the end: %+v", i, now)
+		}
+		s.extract(Request{})
+	}
 }
 
 // summaryAlone asks for the summary by itself where the answer's own cannot be used,

@@ -30,6 +30,7 @@ type Store interface {
 	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error)
 	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
 	ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie.SessionFold) error
+	NoteFold(ctx context.Context, groupID, sessionID string, rule reverie.ParkRule) (retry time.Time, err error)
 }
 
 // Ledger keeps the rows of runs and chunks.
@@ -74,7 +75,8 @@ type Pipeline struct {
 	EmbeddingsOptional bool
 	Limits             Limits
 	Rule               reverie.SessionRule
-	Silence            time.Duration // that ends a session, in groups that do not say otherwise; 0 is reverie.DefaultSessionSilence
+	Retry              reverie.ParkRule // of folds that fail
+	Silence            time.Duration    // that ends a session, in groups that do not say otherwise; 0 is reverie.DefaultSessionSilence
 	Now                func() time.Time
 	Log                *slog.Logger
 	Progress           func(Progress) // nil: nobody watches
@@ -119,6 +121,7 @@ type Result struct {
 	Held      []string                // why plans are held
 	Summary   string                  // the session's summary memory as renewed now, "" if it was not
 	Folded    *reverie.SessionSummary // the rolling summary as renewed now
+	Recaps    []string                // of Changes, the ids of the versions of the summary memory
 	Warnings  []string
 	Err       error
 }

@@ -73,7 +73,8 @@ func (s *Store) PauseGroup(ctx context.Context, id string) (reverie.Group, error
 }
 
 // ResumeGroup lets work on a group go on at once: it is not paused any more, and
-// its setbacks are deleted and returned. An unknown group is reverie.ErrNotFound.
+// its setbacks and those of its sessions are deleted and returned. An unknown group
+// is reverie.ErrNotFound.
 func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []reverie.Setback, error) {
 	var g reverie.Group
 	var gone []reverie.Setback
@@ -100,6 +101,11 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 		if _, err := t.exec(ctx, `delete from setbacks where group_id = $1`, id); err != nil {
 			return err
 		}
+		sessions, err := forgetSessions(ctx, t, id)
+		if err != nil {
+			return err
+		}
+		gone = append(gone, sessions...)
 		return t.get(ctx, &xid, xidQuery)
 	}, committed: func(ctx context.Context, t *tx) (bool, error) {
 		if _, err := lockGroup(ctx, t, id); err != nil {

@@ -15,7 +15,8 @@ const (
 	// A message has been read by every job when evolve has consumed it and nothing of
 	// it waits: not for impressions, where people are followed, not for the extraction
 	// of a session that goes on, and not for a person, who may make it pending again.
-	// What a session that has long been silent has left to extract is given up.
+	// What a session that has long been silent has left to extract is given up, unless
+	// its extraction was cut short and is to go on.
 	expiredMessages = ` from messages x join groups g on g.group_id = x.group_id
 		where x.group_id = $1 and x.run_id is not null and x.pruned_at is null and x.sent_at < $2::timestamptz and x.sent_at >= $3::timestamptz
 			and not exists (select 1 from held_plans h where h.group_id = x.group_id and h.run_id = x.run_id and h.status = 'waiting')
@@ -25,7 +26,10 @@ const (
 						where h.group_id = u.group_id and h.run_id = u.run_id and h.status = 'waiting')
 					when u.job = 'impression' then g.impressions = 'on' or g.impressions = '' and $4::bool
 					else exists (select 1 from sessions s
-						where s.group_id = u.group_id and s.session_id = u.session_id and s.last_at >= $2::timestamptz) end)`
+						where s.group_id = u.group_id and s.session_id = u.session_id and (s.last_at >= $2::timestamptz
+							or s.parked_at is null and (s.unfinished or exists (select 1 from runs r
+								where r.group_id = s.group_id and r.session_id = s.session_id and r.session_id <> '' and r.job = 'extract'
+									and r.status = 'running')))) end)`
 
 	countMessagesQuery = `select count(*)` + expiredMessages
 
@@ -38,6 +42,9 @@ const (
 	giveUpQuery = `update message_uses set run_id = $3::uuid
 		where group_id = $1 and job in ('extract', 'impression') and message_id = any ($2::text[]) and run_id is null
 		returning case when job = 'extract' then session_id else '' end as session_id, message_id`
+
+	// Where nothing is left, nothing goes on.
+	givenUpQuery = `update sessions set unfinished = false where group_id = $1 and session_id = $2 and unfinished and new_messages = 0`
 )
 
 // pruneMessages removes the texts of the oldest messages that have expired, and
@@ -75,6 +82,9 @@ func pruneMessages(ctx context.Context, t *tx, groupID string, at time.Time, b r
 	delete(bySession, "") // of impressions
 	for _, id := range slices.Sorted(maps.Keys(bySession)) {
 		if _, err := t.exec(ctx, addNewQuery, groupID, id, bySession[id], at, -1); err != nil {
+			return 0, b.After, err
+		}
+		if _, err := t.exec(ctx, givenUpQuery, groupID, id); err != nil {
 			return 0, b.After, err
 		}
 	}

@@ -41,6 +41,9 @@ const (
 			where o.group_id = $1 and o.run_id = $2) w
 		where r.group_id = $1 and r.run_id = w.run_id
 		returning w.pending`
+
+	// What the last run of a session left of what it was to take is due at once.
+	unfinishedQuery = `update sessions set unfinished = $3 where group_id = $1 and session_id = $2 and unfinished <> $3`
 )
 
 // StartRun writes a run that begins now: it fills what is empty of id, status
@@ -86,7 +89,8 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 // reverie.ErrLeaseLost. A zero FinishedAt is now. The window may have grown: a
 // run that was taken up again reaches to where it was continued. The messages
 // that are left pending in it, for the run's job, are counted, in the run's stats
-// and the result.
+// and the result. A session is unfinished of which a run that was cut short, or
+// failed, left some of what it was to take.
 func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error) {
 	if run.Status == reverie.RunRunning {
 		return 0, fmt.Errorf("finish run %s: status is still running: %w", run.ID, reverie.ErrInvalid)
@@ -109,7 +113,12 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 			}
 			err := t.get(ctx, &pending, finishRunQuery, lease.GroupID, run.ID, string(run.Status), stats, storable(run.Error), finished,
 				run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil)
-			return one(err, "run %s", run.ID)
+			if err != nil || run.SessionID == "" {
+				return one(err, "run %s", run.ID)
+			}
+			short := (run.Status == reverie.RunDeferred || run.Status == reverie.RunFailed) && pending > 0 && !run.Stats.Through
+			_, err = t.exec(ctx, unfinishedQuery, lease.GroupID, run.SessionID, short)
+			return err
 		},
 	})
 	return pending, err

@@ -15,7 +15,8 @@ const (
 		messages as "total.messages", tokens as "total.tokens", tool_calls as "total.toolcalls", turns as "total.turns",
 		new_messages as "new.messages", new_tokens as "new.tokens", new_tool_calls as "new.toolcalls", new_turns as "new.turns",
 		folded_messages as "folded.messages", folded_tokens as "folded.tokens", folded_tool_calls as "folded.toolcalls",
-		folded_turns as "folded.turns", extractions, extracted_until as extracteduntil`
+		folded_turns as "folded.turns", extractions, extracted_until as extracteduntil, unfinished, failures, failure,
+		retry_at as retryat, parked_at as parkedat, fold_failures as foldfailures, fold_retry_at as foldretryat`
 
 	sessionQuery = `select ` + sessionColumns + ` from sessions where group_id = $1 and session_id = $2`
 
@@ -147,6 +148,7 @@ func rollingSummary(ctx context.Context, t *tx, groupID, sessionID string) (*rev
 
 func utcSession(s reverie.Session) reverie.Session {
 	s.FirstAt, s.LastAt, s.ExtractedUntil = s.FirstAt.UTC(), s.LastAt.UTC(), utc(s.ExtractedUntil)
+	s.RetryAt, s.ParkedAt, s.FoldRetryAt = utc(s.RetryAt), utc(s.ParkedAt), utc(s.FoldRetryAt)
 	return s
 }
 

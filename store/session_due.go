@@ -19,31 +19,36 @@ type SessionQueue struct {
 func (s *Store) Sessions(rule reverie.SessionRule) SessionQueue { return SessionQueue{s, rule} }
 
 const (
+	// Not left alone after a failure: $9 does not wait for the next try, $10 is now.
+	triedAgain = ` and s.parked_at is null and ($9::bool or s.retry_at is null or s.retry_at <= $10::timestamptz)`
+
 	// The sessions of a group g that are due, as reverie.SessionRule says it, some of
 	// them several times: each reason has an index of its own. $1 to $3 are limits of
 	// what is new; a session that is silent since $4 is idle; it is folded up to $8,
 	// beyond $5 turns and $6 turns or $7 tokens. A run that was interrupted goes on.
 	dueSessionsOf = `
-		select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0 and $1::bigint > 0 and s.new_tokens >= $1
-		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_tool_calls > 0 and $2::int > 0 and s.new_tool_calls >= $2
-		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_turns > 0 and $3::int > 0 and s.new_turns >= $3
-		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0 and s.last_at <= $4::timestamptz
+		select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0 and $1::bigint > 0 and s.new_tokens >= $1` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_tool_calls > 0 and $2::int > 0 and s.new_tool_calls >= $2` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_turns > 0 and $3::int > 0 and s.new_turns >= $3` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0 and s.last_at <= $4::timestamptz` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.unfinished and s.new_messages > 0` + triedAgain + `
 		union all select s.session_id from sessions s where s.group_id = g.group_id and s.last_at >= $8::timestamptz and s.turns - s.folded_turns > $5::int
 			and ($6::int > 0 and s.turns - s.folded_turns > $6 or $7::bigint > 0 and s.tokens - s.folded_tokens > $7)
+			and ($9 or s.fold_retry_at is null or s.fold_retry_at <= $10)
 		union all select r.session_id from runs r where r.group_id = g.group_id and r.job = 'extract' and r.status = 'running' and r.session_id <> ''`
 
-	// The setback's job is a parameter there; here it is one job.
+	// A session that fails is left alone by itself: its group has no setback.
 	dueSessionGroups = `select ` + groupColumns + `, coalesce((select s.last_at from sessions s
 				where s.group_id = g.group_id and s.new_messages > 0 order by s.last_at limit 1), now()) as first_pending,
 			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
-			exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = 'extract') as failed
+			false as failed
 		from groups g where exists (` + dueSessionsOf + `)`
 
-	dueSessionPageQuery  = dueSessionGroups + ` and g.group_id > $9 and not g.paused order by g.group_id limit nullif($10::int, 0)`
-	dueSessionGroupQuery = dueSessionGroups + ` and g.group_id = $9`
+	dueSessionPageQuery  = dueSessionGroups + ` and g.group_id > $11 and not g.paused order by g.group_id limit nullif($12::int, 0)`
+	dueSessionGroupQuery = dueSessionGroups + ` and g.group_id = $11`
 
 	dueSessionsQuery = `select ` + sessionColumns + ` from sessions
-		where group_id = $9 and session_id = any (array(select d.session_id from groups g cross join lateral (` + dueSessionsOf + `) d where g.group_id = $9))
+		where group_id = $11 and session_id = any (array(select d.session_id from groups g cross join lateral (` + dueSessionsOf + `) d where g.group_id = $11))
 		order by last_at, session_id`
 )
 
@@ -57,7 +62,7 @@ func (q SessionQueue) limits() []any {
 	if r.ShortTermTTL > 0 {
 		remembered = now.Add(-r.ShortTermTTL)
 	}
-	return []any{r.Tokens, r.ToolCalls, r.Turns, orMinusInfinity(idle), r.KeepTurns, r.FoldTurns, r.FoldTokens, orMinusInfinity(remembered)}
+	return []any{r.Tokens, r.ToolCalls, r.Turns, orMinusInfinity(idle), r.KeepTurns, r.FoldTurns, r.FoldTokens, orMinusInfinity(remembered), r.IgnoreRetry, now}
 }
 
 // DueGroups is [Store.DueGroups] for groups with sessions that are due. In place of

@@ -36,13 +36,27 @@ func TestDueSessionsFollowTheRule(t *testing.T) {
 		s.Total = s.New.Plus(s.Folded).Plus(reverie.Tally{Tokens: near(0, 6000), Turns: near(0, 6, 12)})
 		s.LastAt = w.now.Add(-[]time.Duration{0, time.Hour, 7 * 24 * time.Hour}[r.IntN(3)]).Add(time.Duration(r.IntN(3)-1) * time.Microsecond)
 		s.FirstAt = s.LastAt
+		s.Unfinished = r.IntN(8) == 0
+		at := func() *time.Time {
+			if r.IntN(4) > 0 {
+				return nil
+			}
+			retry := w.now.Add(time.Duration(r.IntN(3)-1) * time.Microsecond)
+			return &retry
+		}
+		s.RetryAt, s.FoldRetryAt = at(), at()
+		if r.IntN(12) == 0 {
+			s.ParkedAt = &w.now
+		}
 		all = append(all, s)
 	}
 	_, err := db.Exec(`insert into sessions (group_id, session_id, cut, first_at, last_at, messages, tokens, tool_calls, turns, new_messages, new_tokens,
-			new_tool_calls, new_turns, folded_turns, created_at, updated_at)
+			new_tool_calls, new_turns, folded_turns, unfinished, retry_at, fold_retry_at, parked_at, created_at, updated_at)
 		select x.group_id, x.session_id, false, x.first_at, x.last_at, (total->>'messages')::int, (total->>'tokens')::int, (total->>'tool_calls')::int,
-			(total->>'turns')::int, (new->>'messages')::int, (new->>'tokens')::int, (new->>'tool_calls')::int, (new->>'turns')::int, (folded->>'turns')::int, now(), now()
-		from json_to_recordset($1) x (group_id text, session_id text, first_at timestamptz, last_at timestamptz, total json, new json, folded json)`,
+			(total->>'turns')::int, (new->>'messages')::int, (new->>'tokens')::int, (new->>'tool_calls')::int, (new->>'turns')::int, (folded->>'turns')::int,
+			unfinished, retry_at, fold_retry_at, parked_at, now(), now()
+		from json_to_recordset($1) x (group_id text, session_id text, first_at timestamptz, last_at timestamptz, total json, new json, folded json,
+			unfinished bool, retry_at timestamptz, fold_retry_at timestamptz, parked_at timestamptz)`,
 		string(must(json.Marshal(grouped(all)))(t)))
 	check(t, err)
 	interrupted := all[3]
@@ -63,6 +77,7 @@ func TestDueSessionsFollowTheRule(t *testing.T) {
 		if i%3 == 2 {
 			rule.ShortTermTTL = 0
 		}
+		rule.IgnoreRetry = i%4 == 3
 		want := map[string][]string{}
 		for _, s := range all {
 			if rule.Extract(s, w.now) || rule.Fold(s, w.now) || s.ID == interrupted.ID {
@@ -94,13 +109,15 @@ func (w *world) ensureOnce(t *testing.T, id string, first bool) {
 func grouped(list []reverie.Session) (out []map[string]any) {
 	for _, s := range list {
 		out = append(out, map[string]any{"group_id": s.GroupID, "session_id": s.ID, "first_at": s.FirstAt, "last_at": s.LastAt,
-			"total": s.Total, "new": s.New, "folded": s.Folded})
+			"total": s.Total, "new": s.New, "folded": s.Folded, "unfinished": s.Unfinished, "retry_at": s.RetryAt,
+			"fold_retry_at": s.FoldRetryAt, "parked_at": s.ParkedAt})
 	}
 	return out
 }
 
-// Groups are listed like those of other jobs: paged, without paused ones, with
-// their setbacks. A session that is not due keeps its group out.
+// Groups are listed like those of other jobs: paged, without paused ones. A session
+// that is not due, or is left alone after a failure, keeps its group out, and no
+// setback does.
 func TestDueGroupsOfSessions(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
@@ -112,15 +129,23 @@ func TestDueGroupsOfSessions(t *testing.T) {
 		}
 	}
 	must(w.PauseGroup(ctx, "paused"))(t)
-	failed := must(w.NoteFailure(ctx, "b", reverie.JobExtract, "why", rule))(t)
-	must(w.NoteFailure(ctx, "c", reverie.JobEvolve, "another job", rule))(t)
+	must(w.NoteFailure(ctx, "b", reverie.JobExtract, "why", rule))(t)
+	w.ensure("failed")
+	w.bring("failed", line("1", "s", "user", 0), line("2", "s", "assistant", 1), line("3", "s", "user", 2), line("4", "s", "assistant", 3))
+	for n := 1; n <= rule.After; n++ {
+		noted := must(w.NoteSession(ctx, "failed", "s", "why", rule))(t)
+		if noted.Failures != n || noted.Error != "why" || noted.SessionID != "s" || !noted.RetryAt.After(w.now) || (noted.ParkedAt != nil) != (n == rule.After) {
+			t.Errorf("failure %d: %+v", n, noted)
+		}
+	}
+	wantErr(t, second(w.NoteSession(ctx, "failed", "nowhere", "why", rule)), reverie.ErrNotFound)
 	q := w.Sessions(reverie.SessionRule{Turns: 2})
 	list := must(q.DueGroups(ctx, reverie.DueQuery{Job: reverie.JobExtract}))(t)
 	if diff := cmp.Diff([]string{"a", "b", "c"}, dueIDs(list)); diff != "" {
 		t.Fatalf("due (-want +got):\n%s", diff)
 	}
-	want := reverie.DueGroup{Group: must(w.Group(ctx, "b"))(t), FirstPending: noon.Add(3 * time.Minute), Setback: &failed}
-	if diff := cmp.Diff(want, list[1]); diff != "" || list[2].Setback != nil {
+	want := reverie.DueGroup{Group: must(w.Group(ctx, "b"))(t), FirstPending: noon.Add(3 * time.Minute)}
+	if diff := cmp.Diff(want, list[1]); diff != "" {
 		t.Errorf("b (-want +got):\n%s", diff)
 	}
 	if got := dueIDs(must(q.DueGroups(ctx, reverie.DueQuery{After: "a", Limit: 1}))(t)); !slices.Equal(got, []string{"b"}) {
@@ -130,6 +155,17 @@ func TestDueGroupsOfSessions(t *testing.T) {
 		if got := must(q.DueGroups(ctx, reverie.DueQuery{GroupID: id}))(t); len(got) != want {
 			t.Errorf("%s by name: %+v", id, got)
 		}
+	}
+	_, gone, err := w.ResumeGroup(ctx, "failed")
+	check(t, err)
+	if again := must(q.DueSessions(ctx, "failed"))(t); len(again) != 1 || again[0].Failures != 0 || len(gone) != 1 || gone[0].Failures != rule.After {
+		t.Errorf("after %+v due are %+v", gone, again)
+	}
+	for range rule.After {
+		must(w.NoteSession(ctx, "failed", "s", "why", rule))(t)
+	}
+	if n := must(w.ResumeParked(ctx))(t); n != 1 || len(must(q.DueSessions(ctx, "failed"))(t)) != 1 {
+		t.Errorf("%d groups were resumed", n)
 	}
 	wantErr(t, second(q.DueGroups(ctx, reverie.DueQuery{GroupID: "nowhere"})), reverie.ErrNotFound)
 	if list := must(q.DueSessions(ctx, "few"))(t); len(list) != 0 {

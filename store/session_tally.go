@@ -48,7 +48,8 @@ const (
 
 	// Messages that the rolling summary covers from now on, which counts the same.
 	addFoldedQuery = `update sessions s set folded_messages = folded_messages + c.messages, folded_tokens = folded_tokens + c.tokens,
-			folded_tool_calls = folded_tool_calls + c.tool_calls, folded_turns = folded_turns + c.turns, updated_at = $4::timestamptz
+			folded_tool_calls = folded_tool_calls + c.tool_calls, folded_turns = folded_turns + c.turns, fold_failures = 0, fold_retry_at = null,
+			updated_at = $4::timestamptz
 		from ` + tallyOf + ` c where s.group_id = $1 and s.session_id = $2
 		returning c.messages, c.tokens, c.turns`
 )

@@ -70,13 +70,24 @@ func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Jo
 	}})
 }
 
-// ResumeParked forgets the failures of all groups that are parked, and returns how
-// many groups that were. Paused ones stay paused.
+// ResumeParked forgets the failures of all groups that are parked, or have a parked
+// session, and returns how many groups that were. Paused ones stay paused.
 func (s *Store) ResumeParked(ctx context.Context) (int, error) {
 	var n int
 	err := s.run(ctx, work{what: "resume the parked groups", do: func(ctx context.Context, t *tx) error {
-		return t.get(ctx, &n, `with gone as (delete from setbacks where parked_at is not null returning group_id)
-			select count(distinct group_id) from gone`)
+		resumed := map[string]bool{}
+		for _, query := range []string{`delete from setbacks where parked_at is not null returning group_id`,
+			forgetFailures + `parked_at is not null returning group_id`} {
+			var groups []string
+			if err := t.list(ctx, &groups, query); err != nil {
+				return err
+			}
+			for _, id := range groups {
+				resumed[id] = true
+			}
+		}
+		n = len(resumed)
+		return nil
 	}})
 	return n, err
 }

@@ -136,7 +136,7 @@ func (a *app) evolveDue(ctx context.Context, p pipelines, stop <-chan struct{}) 
 // extractDue extracts the sessions that are due.
 func (a *app) extractDue(ctx context.Context, p pipelines, stop <-chan struct{}) error {
 	due := a.store.Sessions(a.sessionRule())
-	f := &fanOut{app: a, job: extractJob(p.session, true), groups: due, plan: dueSessions(due), showGroup: a.logGroup(reverie.JobExtract)}
+	f := &fanOut{app: a, job: a.extractJob(p.session, true), groups: due, plan: dueSessions(due), showGroup: a.logGroup(reverie.JobExtract)}
 	_, err := f.run(ctx, stop)
 	return err
 }

@@ -154,12 +154,12 @@ func TestExtractSession(t *testing.T) {
 }
 
 // TestExtractFailures: a session whose answers are of no use stops no other, not in
-// its own group; the group is parked for this job alone. A fault that passes leaves
-// it all for the next time.
+// its own group, now or later: it alone is left alone, then parked, and brought back
+// by a person. A fault that passes leaves it all for the next time.
 func TestExtractFailures(t *testing.T) {
 	t.Parallel()
 	s := dueStage(t)
-	s.set("REVERIE_SESSION_TURNS=1", "REVERIE_JOBS_PARK_AFTER=1")
+	s.set("REVERIE_SESSION_TURNS=1", "REVERIE_JOBS_PARK_AFTER=2")
 	s.bring("g1", spoken("bad", evening, "tell me a story")...)
 	s.bring("g1", spoken("good", evening.Add(time.Hour), "note Lin drinks tea")...)
 	s.bring("g2", spoken("good", evening, "note Mia hosts")...)
@@ -170,19 +170,87 @@ func TestExtractFailures(t *testing.T) {
 		}
 		return answer(r)
 	})
-	o := s.run("extract", "--due").want(t, 3, `extract of group "g1" failed`, "groups resume g1")
+	o := s.run("extract", "--due").want(t, 3, `extract of group "g1" failed`, "its messages wait on")
 	o.shows(t, "g1  bad  extract failed", "g1  good  extract succeeded", "g2  good  extract succeeded", "1 group done, 0 skipped, 0 deferred, 1 failed; 2 windows finished, 1 left")
-	if got := s.one(`select new_turns, extractions from sessions where session_id = 'bad'`); got != "1|0" {
+	if got := s.one(`select new_turns, extractions, failures from sessions where session_id = 'bad'`); got != "1|0|1" {
 		t.Errorf("the session that failed is %s: its buffer must stay", got)
 	}
-	s.run("extract", "--due").want(t, 0).shows(t, "skipped: parked")
+	s.run("sessions", "list", "--group", "g1").want(t, 0).shows(t, "retry 2")
+	s.run("sessions", "show", "bad").want(t, 0).shows(t, "after 1 failure in a row", "--due tries again after")
+	s.bring("g1", spoken("good", evening.Add(2*time.Hour), "note Mia sings")...)
+	s.run("extract", "--due").want(t, 0).shows(t, "g1  good  extract succeeded", "1 group done, 0 skipped, 0 deferred, 0 failed")
+	s.run("extract", "--all").want(t, 3, `session "bad" of group "g1" is parked`, "groups resume g1")
+	s.run("extract", "--all").want(t, 0).shows(t, "nothing waits, paused groups and parked sessions left out")
+	s.run("sessions", "list").want(t, 0).shows(t, "parked")
+	s.run("sessions", "show", "bad").want(t, 0).shows(t, "parked", "reverie groups resume g1", "twice")
 	s.run("evolve", "--due").want(t, 0).shows(t, "g1") // which is another job
-	s.run("groups", "resume", "g1").want(t, 0)
+	s.run("groups", "resume", "g1").want(t, 0).shows(t, "forgotten: extract of session bad parked since")
 	s.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Failure(503, "overloaded") })
 	s.run("extract", "--due").want(t, 4, "deferred")
 	s.model.Respond(answer)
 	s.run("extract", "--due").want(t, 0)
-	if got := s.one(`select new_turns, extractions from sessions where session_id = 'bad'`); got != "0|1" {
+	if got := s.one(`select new_turns, extractions, failures, parked_at from sessions where session_id = 'bad'`); got != "0|1|0|" {
 		t.Errorf("the session that failed is %s at last", got)
+	}
+	if got := s.rows(`select * from setbacks`); len(got) > 0 {
+		t.Errorf("setbacks of groups: %v", got)
+	}
+}
+
+// TestExtractGoesOn: what an extraction that was cut short has left is due, however
+// little it is, and no retention takes it before.
+func TestExtractGoesOn(t *testing.T) {
+	t.Parallel()
+	s := dueStage(t)
+	s.set("REVERIE_SESSION_MAX_MESSAGES=4", "REVERIE_RETENTION_MESSAGES=24h")
+	s.bring("g1", spoken("s1", evening, "note Lin drinks tea", "two", "note Mia hosts", "four", "note Bo sings", "six")...)
+	answer, asked := scribe(t), 0
+	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
+		if readQuestion(t, r).Turns != nil {
+			if asked++; asked == 2 {
+				return llmtest.Failure(503, "down")
+			}
+		}
+		return answer(r)
+	})
+	s.run("extract", "--due").want(t, 4, "the next run")
+	s.run("sessions", "list").want(t, 0).shows(t, "4 turns", "due")
+	s.run("sessions", "show", "s1").want(t, 0).shows(t, "now: its last extraction was cut short")
+	s.run("evolve", "--group", "g1").want(t, 0)
+	s.run("maintain").want(t, 0)
+	if got := s.one(`select unfinished, new_turns, (select count(*) from messages where text = '') from sessions`); got != "true|4|4" {
+		t.Errorf("after maintenance: %s", got)
+	}
+	s.run("extract", "--due").want(t, 0).shows(t, "s1  extract succeeded")
+	if got := s.one(`select unfinished, new_messages, extractions from sessions`); got != "false|0|3" {
+		t.Errorf("at the end: %s", got)
+	}
+	s.run("extract", "--due").want(t, 0).shows(t, "nothing is due")
+}
+
+// TestExtractGone: a session that has become part of another since it was listed is
+// nothing to do.
+func TestExtractGone(t *testing.T) {
+	t.Parallel()
+	s := dueStage(t)
+	five := []string{"one", "two", "three", "four", "five"}
+	s.bring("g1", spoken("first", evening, five...)...)
+	s.bring("g1", spoken("", evening.Add(time.Hour), five...)...)
+	s.bring("g1", spoken("", evening.Add(100*time.Minute), five...)...)
+	asked, gate := make(chan struct{}, 100), make(chan struct{})
+	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
+		asked <- struct{}{}
+		return llmtest.Text(transcribe(t, r)).After(gate)
+	})
+	p := s.launch("extract", "--due")
+	await(t, "the first session's question", asked)
+	s.bring("g1", chatLine{ID: "late", AuthorID: "lin", Author: "Lin", Text: "late", SentAt: evening.Add(80 * time.Minute).Format(time.RFC3339)})
+	close(gate)
+	if o := p.end(); o.code != 0 {
+		t.Errorf("exit code %d: %s%s", o.code, o.stdout, o.stderr)
+	}
+	s.run("extract", "--due").want(t, 0)
+	if got := s.one(`select count(*), sum(new_turns), sum(failures) from sessions`); got != "2|0|0" {
+		t.Errorf("sessions: %s", got)
 	}
 }

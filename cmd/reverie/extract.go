@@ -27,16 +27,22 @@ allows, the older ones are folded into the session's rolling summary.
 --session S  one session: all its turns, due or not. Ids of sessions are unique only
              within a group: --group G says which is meant where several have it
 --due        every session that is due: as many tokens, tool calls or turns since
-             the last time as [session] says, or turns to fold. A second call does
-             nothing. This is what a CronJob runs
+             the last time as [session] says, or turns to fold, or what an extraction
+             that was cut short has left. A second call does nothing. This is what a
+             CronJob runs
 --all        every session that has gathered anything
 
 --group G narrows --due and --all down to one group. A turn is what users say, up to
-the next word of an assistant; the question that nobody has answered yet stays for
-the next time. Each turn is read once. Evolve reads the same messages, independently.
+the next word of an assistant. A question that waits for its answer stays for the next
+time, unless nothing else waits in the session, or it has fallen silent: then it is
+read by itself, and its answer, if one comes, the next time. Each message is read once.
+Evolve reads the same messages, independently.
 
-Shards, budgets, failures and signals are as with evolve; a group is parked for this
-job alone, and a session that fails stops no other.
+Shards, budgets and signals are as with evolve. A session that fails stops no other: it
+alone is left alone for [jobs] retry_after, longer each time, and parked after
+park_after failures in a row, until --session extracts it or ` + "`reverie groups resume`" + `.
+--all does not wait for the next try. A rolling summary that the model cannot give is a
+warning, and asked for again after a while; what was extracted stands.
 
 --dry-run asks the model and prints what would be done with the first [session]
 max_messages; it writes nothing but the calls it made and cached embeddings.
@@ -121,7 +127,7 @@ func (a *app) extractMany(ctx context.Context, p *session.Pipeline, f selection)
 	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
 	defer end()
 	out, due := show{a, reverie.JobExtract, f.json}, a.sessions(f)
-	batch := &fanOut{app: a, job: extractJob(p, f.due), groups: due, plan: dueSessions(due), shard: shard, group: f.group, ignoreRetry: f.all,
+	batch := &fanOut{app: a, job: a.extractJob(p, f.due), groups: due, plan: dueSessions(due), shard: shard, group: f.group, ignoreRetry: f.all,
 		show: out.window, showGroup: out.group}
 	summary, err := batch.run(work, ctx.Done())
 	return errors.Join(out.summary(summary, err, f.noSessions()), fanOutError(ctx, summary, err))
@@ -130,9 +136,9 @@ func (a *app) extractMany(ctx context.Context, p *session.Pipeline, f selection)
 // noSessions is what to say where there was nothing to do.
 func (f selection) noSessions() string {
 	if f.due {
-		return "nothing is due: no session has gathered enough"
+		return "nothing is due: no session has gathered enough, paused groups and parked sessions left out"
 	}
-	return "nothing waits: all that sessions have gathered is extracted"
+	return "nothing waits, paused groups and parked sessions left out"
 }
 
 // extractOne extracts one session and prints what came of it, also when it failed.
@@ -153,7 +159,7 @@ func (a *app) extractOne(ctx context.Context, p *session.Pipeline, groupID strin
 			res, err = a.extractSession(ctx, p, held, req)
 			return err
 		})
-		err = errors.Join(err, a.noteEnd(ctx, reverie.JobExtract, groupID, res.NoNew, err))
+		err = errors.Join(err, a.noteSession(ctx, groupID, f.session, err))
 	}
 	stop()
 	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || res.GroupID == "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"reverie"
 	"reverie/jobs"
@@ -13,7 +14,7 @@ import (
 )
 
 // anything is the rule by which every session is due that has gathered something.
-var anything = reverie.SessionRule{Tokens: 1, ToolCalls: 1, Turns: 1}
+var anything = reverie.SessionRule{Tokens: 1, ToolCalls: 1, Turns: 1, IgnoreRetry: true}
 
 // sessions are those that --due or --all mean.
 func (a *app) sessions(f selection) store.SessionQueue {
@@ -36,12 +37,41 @@ func dueSessions(queue store.SessionQueue) jobs.Plan {
 }
 
 // extractJob is extraction as fan-outs see it; due takes no more than what is.
-func extractJob(p *session.Pipeline, due bool) job {
-	return job{name: reverie.JobExtract, use: useExtract, independent: true,
+func (a *app) extractJob(p *session.Pipeline, due bool) job {
+	return job{name: reverie.JobExtract, use: useExtract,
 		run: func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error) {
 			res, err := p.Run(ctx, held, session.Request{GroupID: g.ID, SessionID: w.SessionID, Due: due})
+			if errors.Is(err, reverie.ErrNotFound) && res.RunID == "" { // it has become part of another since it was listed
+				return ended{noNew: true}, nil
+			}
 			return endOfExtraction(res), err
+		},
+		failed: func(ctx context.Context, groupID string, w reverie.Window, err error) error {
+			return a.noteSession(ctx, groupID, w.SessionID, err)
 		}}
+}
+
+// noteSession counts a failure against a session, unless it passes or is the same
+// for all. A success has forgotten those before.
+func (a *app) noteSession(ctx context.Context, groupID, sessionID string, err error) error {
+	if !blames(err) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	setback, err := a.store.NoteSession(ctx, groupID, sessionID, err.Error(), a.parkRule())
+	switch {
+	case errors.Is(err, reverie.ErrNotFound): // it has become part of another
+		return nil
+	case err != nil || setback.ParkedAt == nil:
+	case a.daemon:
+		a.log.Warn("session parked: not extracted until reverie extract --session or groups resume", "group_id", groupID, "session_id", sessionID,
+			"failures", setback.Failures, "error", setback.Error)
+	default:
+		fmt.Fprintf(a.stderr, "reverie: session %q of group %q is parked: --due and --all pass it over until `reverie extract --session` succeeds, or `reverie groups resume %s`\n",
+			sessionID, groupID, operand(groupID))
+	}
+	return err
 }
 
 func endOfExtraction(r session.Result) ended {

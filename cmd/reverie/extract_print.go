@@ -64,7 +64,7 @@ func (a *app) printExtraction(r session.Result, took time.Duration) {
 	fmt.Fprintln(w, head)
 	fmt.Fprintf(w, "  %s\n", counts(reverie.JobExtract, r.Stats))
 	for _, c := range r.Changes {
-		if r.Summary == "" || c.NewStatement != r.Summary { // that is shown below
+		if !slices.Contains(r.Recaps, c.MemoryID) { // the newest is shown below
 			a.printChange(s, c)
 		}
 	}

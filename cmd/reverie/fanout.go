@@ -18,8 +18,9 @@ type job struct {
 	name reverie.Job
 	use  string // what its model is asked for
 	run  func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error)
-	// independent windows of a group do not build on each other.
-	independent bool
+	// failed notes a window that failed; nil: failures are the group's, since its
+	// windows build on each other.
+	failed func(ctx context.Context, groupID string, w reverie.Window, err error) error
 }
 
 // ended is what became of one window of one group, whatever the job.
@@ -71,7 +72,7 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 		}
 	}
 	runner := &jobs.Runner{Job: f.job.name, Store: f.groups, Prepare: f.prepare, Leases: f.leases(), Concurrency: f.cfg.Jobs.Concurrency,
-		Shard: f.shard, GroupID: f.group, After: after, Plan: f.plan, Work: f.work, Independent: f.job.independent, Rule: f.parkRule(), IgnoreRetry: f.ignoreRetry,
+		Shard: f.shard, GroupID: f.group, After: after, Plan: f.plan, Work: f.work, WindowFailed: f.job.failed, Rule: f.parkRule(), IgnoreRetry: f.ignoreRetry,
 		Report: f.report, Now: f.now, Log: f.log}
 	summary, err := runner.Run(ctx, stop)
 	partial := (*jobs.PartialError)(nil)

@@ -44,11 +44,12 @@ func newGroupsResume(a *app) *cobra.Command {
 		Use:   "resume GROUP | --parked",
 		Short: "Take a paused, parked or failing group up again",
 		Long: `Resume ends a pause, and takes a group up again that was parked after repeated
-failure, or is left alone for a while after one: the failures are forgotten. The
-next scheduled run makes up what was missed. Mend what made it fail first.
+failure, or is left alone for a while after one: the failures are forgotten, those of
+its sessions too. The next scheduled run makes up what was missed. Mend what made it
+fail first.
 
---parked takes up all groups that are parked, say after a model that failed for
-everybody has come back. Paused ones stay paused.`,
+--parked takes up all groups that are parked or have a parked session, say after a
+model that failed for everybody has come back. Paused ones stay paused.`,
 		Example: "  reverie groups resume g1\n  reverie groups resume --parked",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if parked {
@@ -126,7 +127,11 @@ func setbackText(s reverie.Setback) string {
 	if s.Failures > 1 {
 		times = fmt.Sprintf("%d times in a row", s.Failures)
 	}
-	return fmt.Sprintf("%s %s %s: %s", s.Job, state, times, visible(reverie.Excerpt(s.Error, 200)))
+	of := string(s.Job)
+	if s.SessionID != "" {
+		of += " of session " + visible(s.SessionID)
+	}
+	return fmt.Sprintf("%s %s %s: %s", of, state, times, visible(reverie.Excerpt(s.Error, 200)))
 }
 
 // remedy is what to do about a setback.

@@ -22,8 +22,9 @@ A session is what its platform names, or, where messages name none, a stretch of
 without a silence of [session] silence: those have ids that begin with cut-. A turn is
 what users say, up to the next word of an assistant. WAITS is what no extraction has
 read yet: turns (messages, where none is answered) and tokens. DUE says that there is
-enough of it for ` + "`reverie extract --due`" + `. Times are in UTC. Columns that would hold
-nothing are left out.`,
+enough of it for ` + "`reverie extract --due`" + `, or that a session that could not be extracted is
+tried again from then on, or is parked: ` + "`sessions show`" + ` says why. Times are in UTC.
+Columns that would hold nothing are left out.`,
 		Example: `  reverie sessions list --group g1
   reverie sessions list --waiting --json`,
 		Args: cobra.NoArgs,
@@ -107,8 +108,13 @@ func (a *app) printSessions(list []sessionEntry, group string) error {
 		} else if e.New.Messages > 0 { // and no answer among them
 			waits = fmt.Sprintf("%s, %s tokens", plural(e.New.Messages, "message"), commas(e.New.Tokens))
 		}
-		if e.Due {
+		switch {
+		case e.ParkedAt != nil:
+			due = s.amber("parked")
+		case e.Due:
 			due = s.amber("due")
+		case e.RetryAt != nil && e.New.Messages > 0:
+			due = "retry " + stamp(*e.RetryAt)
 		}
 		t.row(visible(e.ID), of, stamp(e.FirstAt), stamp(e.LastAt), strconv.Itoa(e.Total.Messages), strconv.Itoa(e.Total.Turns), commas(e.Total.Tokens),
 			tools, extracted, waits, due)

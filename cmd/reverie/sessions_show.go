@@ -99,6 +99,7 @@ func (a *app) printSession(d sessionDetail) {
 		fmt.Fprintf(w, "             and the newest question has no answer yet\n")
 	}
 	fmt.Fprintf(w, "  due        %s\n", a.dueText(e, rule))
+	a.printFailures(e.Session)
 	if e.ExtractedUntil != nil {
 		fmt.Fprintf(w, "  extracted  %s, up to %s UTC\n", plural(e.Extractions, "time"), stamp(*e.ExtractedUntil))
 	}
@@ -117,10 +118,32 @@ func (a *app) printSession(d sessionDetail) {
 	a.printDialogue(d.Open)
 }
 
+// printFailures says what repeated failure has led to, and what to do about it.
+func (a *app) printFailures(e reverie.Session) {
+	if e.Failures > 0 {
+		state := "failed"
+		if e.ParkedAt != nil {
+			state = "parked"
+		}
+		fmt.Fprintf(a.stdout, "  %-9s  after %s in a row: %s\n", a.style().amber(state), plural(e.Failures, "failure"), visible(reverie.Excerpt(e.Failure, 200)))
+		switch {
+		case e.ParkedAt != nil:
+			fmt.Fprintf(a.stdout, "             since %s UTC: mend the cause, then `reverie extract --session`, or `reverie groups resume %s`\n", stamp(*e.ParkedAt), operand(e.GroupID))
+		case e.RetryAt != nil:
+			fmt.Fprintf(a.stdout, "             --due tries again after %s UTC, --all at once\n", stamp(*e.RetryAt))
+		}
+	}
+	if e.FoldRetryAt != nil {
+		fmt.Fprintf(a.stdout, "  fold       failed %s in a row, tried again after %s UTC\n", plural(e.FoldFailures, "time"), stamp(*e.FoldRetryAt))
+	}
+}
+
 // dueText says whether a session is due, and if not, what it lacks.
 func (a *app) dueText(e sessionEntry, rule reverie.SessionRule) string {
 	so := toDue(e.Session, rule)
 	switch {
+	case e.Unfinished && rule.Extract(e.Session, a.now()):
+		return a.style().amber("now") + ": its last extraction was cut short"
 	case rule.Extract(e.Session, a.now()):
 		return strings.TrimSuffix(a.style().amber("now")+": "+so, ": ")
 	case e.Due:
@@ -159,6 +182,10 @@ func (a *app) printDialogue(list []reverie.Message) {
 		if m.Role != reverie.RoleUser {
 			who = strings.TrimSpace(who + " (" + string(m.Role) + ")")
 		}
-		fmt.Fprintf(w, "  %s  %s: %s\n", s.dim(stamp(m.SentAt)), s.bold(who), visible(reverie.Excerpt(m.Text, longest)))
+		text := visible(reverie.Excerpt(m.Text, longest))
+		if m.Text == "" { // a bare name would look as if nothing were known
+			text = s.dim("(text pruned, or none)")
+		}
+		fmt.Fprintf(w, "  %s  %s: %s\n", s.dim(stamp(m.SentAt)), s.bold(who), text)
 	}
 }

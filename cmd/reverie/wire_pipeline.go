@@ -223,7 +223,7 @@ func (a *app) extraction(set *prompts.Set) (*session.Pipeline, error) {
 	}
 	c, e := a.cfg.Session, a.cfg.Evolve
 	p := &session.Pipeline{
-		Store: a.store, Model: model, Summarizer: summarizer, Prompts: set, Journal: a.store, Rule: a.sessionRule(), Silence: c.Silence.Duration,
+		Store: a.store, Model: model, Summarizer: summarizer, Prompts: set, Journal: a.store, Rule: a.sessionRule(), Retry: a.parkRule(), Silence: c.Silence.Duration,
 		Now: a.now, Log: a.log, Phase: a.phase(reverie.JobExtract, a.now),
 		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: c.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
 			MaxSummaryTokens: folding.MaxOutputTokens, MaxFacts: c.MaxFacts, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,

@@ -42,6 +42,13 @@ create table sessions (
     folded_turns    integer     not null default 0,
     extractions     integer     not null default 0,
     extracted_until timestamptz,                        -- sent_at of the newest message that was extracted
+    unfinished      boolean     not null default false, -- the last extraction left some of what it was to take
+    failures        integer     not null default 0,     -- of extraction, in a row
+    failure         text        not null default '',    -- the last one
+    retry_at        timestamptz,                        -- not before, unless a person says so
+    parked_at       timestamptz,                        -- set: not until a person says so
+    fold_failures   integer     not null default 0,     -- in a row
+    fold_retry_at   timestamptz,
     created_at      timestamptz not null,
     updated_at      timestamptz not null,
     primary key (group_id, session_id),
@@ -57,6 +64,8 @@ create index sessions_waiting on sessions (group_id, last_at) where new_messages
 create index sessions_tokens on sessions (group_id, new_tokens) where new_messages > 0;
 create index sessions_tool_calls on sessions (group_id, new_tool_calls) where new_tool_calls > 0;
 create index sessions_turns on sessions (group_id, new_turns) where new_turns > 0;
+create index sessions_unfinished on sessions (group_id) where unfinished;
+create index sessions_failed on sessions (group_id) where failures > 0 or fold_failures > 0;
 
 insert into sessions (group_id, session_id, cut, first_at, last_at, asking, messages, tool_calls, turns, created_at, updated_at)
 select group_id, session_id, false, min(sent_at), max(sent_at), coalesce((array_agg(role order by sent_at desc, seq desc) filter (where role <> 'tool'))[1] = 'user', false),

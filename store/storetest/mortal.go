@@ -114,6 +114,10 @@ func (m *Mortal) GatherFold(ctx context.Context, groupID, sessionID string) (rev
 	return alive(m, "GatherFold", func() (reverie.FoldState, error) { return m.Store.GatherFold(ctx, groupID, sessionID) })
 }
 
+func (m *Mortal) NoteFold(ctx context.Context, groupID, sessionID string, rule reverie.ParkRule) (time.Time, error) {
+	return alive(m, "NoteFold", func() (time.Time, error) { return m.Store.NoteFold(ctx, groupID, sessionID, rule) })
+}
+
 func (m *Mortal) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie.SessionFold) error {
 	return m.live("ApplyFold", func() error { return m.Store.ApplyFold(ctx, lease, fold) })
 }
