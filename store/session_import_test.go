@@ -26,11 +26,11 @@ func TestImportOrderDoesNotMatter(t *testing.T) {
 		list = append(list, line(fmt.Sprintf("m%02d", i), []string{"", "", "", "a", "b"}[r.IntN(5)], []string{"user", "user", "assistant", "tool"}[r.IntN(4)], minute))
 	}
 	var first map[string]reverie.Session
-	for n := range 5 {
+	for n := range 4 {
 		id := fmt.Sprint("order", n)
 		w.ensure(id)
 		for rest := list; len(rest) > 0; {
-			size := min(len(rest), []int{60, 60, 1, 7, 25}[n])
+			size := min(len(rest), []int{60, 1, 7, 25}[n])
 			w.bring(id, rest[:size]...)
 			if rest = rest[size:]; size > 1 || len(rest)%10 == 0 {
 				w.counted(id)
@@ -184,7 +184,7 @@ func TestSilenceOfAGroup(t *testing.T) {
 func TestConcurrentImportsAndExtraction(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
-	const importers, each = 4, 12
+	const importers, each = 4, 8
 	w.turns("s", 0, 1)
 	run := must(w.StartRun(ctx, w.lease, reverie.Run{Job: reverie.JobExtract, SessionID: "s"}))(t).ID
 	var wg sync.WaitGroup
