@@ -55,8 +55,8 @@ func newRunsReject(a *app) *cobra.Command {
 		Use:   "reject RUN",
 		Short: "Refuse what a run holds",
 		Long: `Reject refuses all that a run holds. With --requeue the messages of chunks that
-were held whole become pending again; those of chunks that were applied save for
-some lines stay consumed.`,
+were held whole, or of an extraction with all of their facts, become pending again;
+those of chunks that were applied save for some lines stay consumed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
