@@ -40,6 +40,9 @@ func TestSessions(t *testing.T) {
 	if strings.Contains(o.stdout, "Lin: two") {
 		t.Errorf("what is folded stands word for word, too:\n%s", o.stdout)
 	}
+	four := s.one(`update messages set text = '', pruned_at = now() where text = 'four' returning message_id`)
+	s.run("sessions", "show", "s1").want(t, 0).shows(t, "Lin: (text pruned, or none)")
+	s.exec(`update messages set text = 'four', pruned_at = null where message_id = '` + four + `'`)
 	shown := s.run("sessions", "show", "s1", "--json").want(t, 0).document(t)
 	if len(shown["verbatim"].(list)) != 4 || len(shown["facts"].(list)) != 2 || shown["rolling_summary"].(object)["turns"] != 3.0 ||
 		shown["summary"].(object)["version"] != 1.0 || shown["session"].(object)["extractions"] != 1.0 {
