@@ -22,6 +22,30 @@ func (p Plan) Changes() []Change {
 	return changes
 }
 
+// Count adds what the plan does to memories, and that it is a chunk, to the counts of
+// its run. The heads are those that it rests on.
+func (p Plan) Count(st *Stats, heads []HeadState) {
+	for _, step := range p.Steps {
+		switch step.Action {
+		case ActionCreate:
+			st.Created++
+		case ActionUpdate:
+			st.Updated++
+		case ActionDelete:
+			st.Deleted++
+		}
+	}
+	for _, step := range p.Held {
+		if step.Action != ActionKeep {
+			st.Held++
+		}
+	}
+	st.Rewritten += p.Rewrites(heads)
+	st.Kept = st.Base - st.Rewritten
+	st.Refused += len(p.Refusals)
+	st.Chunks++
+}
+
 // Rewrites counts the deletes and rewrites of versions that the plan's run did not
 // write itself, by the heads that the plan rests on.
 func (p Plan) Rewrites(heads []HeadState) (n int) {

@@ -2,7 +2,6 @@ package evolve
 
 import (
 	"context"
-	"fmt"
 
 	"reverie"
 )
@@ -15,15 +14,9 @@ func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan) error {
 	if r.req.DryRun {
 		r.shadowApply(s, plan)
 	} else {
-		if err := r.life.Embed(ctx, r.Embeddings, r.EmbeddingsOptional, plan.Steps); err != nil {
+		var err error
+		if changes, err = r.life.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan); err != nil {
 			return err
-		}
-		err := r.life.Write(func(lease reverie.Lease) (err error) {
-			changes, err = r.Store.Apply(ctx, lease, plan)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("apply chunk %d of run %s: %w", s.no, r.life.Row.ID, err)
 		}
 	}
 	r.life.Stats = plan.Stats
@@ -56,21 +49,7 @@ func (r *run) record(s *sheet, plan reverie.Plan, changes []reverie.Change) {
 // count adds a plan to the run's counts.
 func (r *run) count(s *sheet, plan reverie.Plan) reverie.Stats {
 	st := r.life.Stats
-	for _, step := range plan.Steps {
-		switch step.Action {
-		case reverie.ActionCreate:
-			st.Created++
-		case reverie.ActionUpdate:
-			st.Updated++
-		case reverie.ActionDelete:
-			st.Deleted++
-		}
-	}
-	for _, step := range plan.Held {
-		if step.Action != reverie.ActionKeep {
-			st.Held++
-		}
-	}
+	plan.Count(&st, s.state.Heads)
 	for _, o := range plan.Outcomes {
 		switch o {
 		case reverie.OutcomeCited:
@@ -81,10 +60,6 @@ func (r *run) count(s *sheet, plan reverie.Plan) reverie.Stats {
 			st.Filtered++
 		}
 	}
-	st.Rewritten += plan.Rewrites(s.state.Heads)
-	st.Kept = st.Base - st.Rewritten
-	st.Refused += len(plan.Refusals)
-	st.Chunks++
 	st.Limit, st.Compared = r.limit, s.compared
 	return st
 }

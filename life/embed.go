@@ -15,6 +15,27 @@ type Embeddings interface {
 	Key() string // model@dims
 }
 
+// Applier writes plans.
+type Applier interface {
+	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
+}
+
+// Apply gives the plan of a chunk its vectors, as [Run.Embed] does, and has it written
+// under the group's lease.
+func (r *Run) Apply(ctx context.Context, store Applier, e Embeddings, optional bool, plan reverie.Plan) (changes []reverie.Change, err error) {
+	if err := r.Embed(ctx, e, optional, plan.Steps); err != nil {
+		return nil, err
+	}
+	err = r.Write(func(lease reverie.Lease) (err error) {
+		changes, err = store.Apply(ctx, lease, plan)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("apply chunk %d of run %s: %w", plan.ChunkNo, r.Row.ID, err)
+	}
+	return changes, nil
+}
+
 // Embed gives steps that write a statement their vectors, all in one request. What
 // has one keeps it. An optional embedder that fails is a warning, and is not waited
 // for again in this run; e may be nil.

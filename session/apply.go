@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"fmt"
 
 	"reverie"
 )
@@ -13,15 +12,9 @@ import (
 func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan) error {
 	changes := plan.Changes()
 	if !r.req.DryRun {
-		if err := r.life.Embed(ctx, r.Embeddings, r.EmbeddingsOptional, plan.Steps); err != nil {
+		var err error
+		if changes, err = r.life.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan); err != nil {
 			return err
-		}
-		err := r.life.Write(func(lease reverie.Lease) (err error) {
-			changes, err = r.Store.Apply(ctx, lease, plan)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("apply chunk %d of run %s: %w", s.no, r.life.Row.ID, err)
 		}
 	}
 	r.life.Stats = plan.Stats

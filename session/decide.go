@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"reverie"
@@ -98,22 +99,8 @@ func (r *run) count(s *sheet, plan reverie.Plan, a answer) reverie.Stats {
 			cited[e.MessageID] = true
 		}
 	}
-	for _, step := range plan.Steps {
+	for _, step := range slices.Concat(plan.Steps, plan.Held) {
 		cite(step.Evidence)
-		switch step.Action {
-		case reverie.ActionCreate:
-			st.Created++
-		case reverie.ActionUpdate:
-			st.Updated++
-		case reverie.ActionDelete:
-			st.Deleted++
-		}
-	}
-	for _, step := range plan.Held {
-		cite(step.Evidence)
-		if step.Action != reverie.ActionKeep {
-			st.Held++
-		}
 	}
 	if a.recap != nil {
 		evidence, _ := reverie.Cite(a.recap.evidence, s.shown, s.loc)
@@ -129,10 +116,7 @@ func (r *run) count(s *sheet, plan reverie.Plan, a answer) reverie.Stats {
 			st.Filtered++
 		}
 	}
-	st.Rewritten += plan.Rewrites(s.state.Heads)
-	st.Kept = st.Base - st.Rewritten
-	st.Refused += len(plan.Refusals)
-	st.Chunks++
+	plan.Count(&st, s.state.Heads)
 	st.Limit, st.Compared = r.limit, s.compared
 	return st
 }
