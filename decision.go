@@ -106,15 +106,16 @@ type Why struct {
 
 // WhyVersion is one version of a lineage and what stands behind it.
 type WhyVersion struct {
-	Memory    Memory     `json:"memory"`
-	Run       *Run       `json:"run,omitempty"` // nil for an edit by a person
-	ChunkNo   int        `json:"chunk_no,omitempty"`
-	Action    Action     `json:"action"` // that made the version
-	Reason    string     `json:"change_reason"`
-	Approved  bool       `json:"approved,omitempty"` // it was held, and a person let it pass
-	Evidence  []Evidence `json:"evidence"`           // of the version itself
-	Decisions []Decision `json:"decisions"`          // facts that made it, that it already said, or that took its place
-	Later     []WhyLater `json:"later"`              // support, strength, weight, deletion: what befell the version afterwards
+	Memory    Memory         `json:"memory"`
+	Run       *Run           `json:"run,omitempty"` // nil for an edit by a person
+	ChunkNo   int            `json:"chunk_no,omitempty"`
+	Action    Action         `json:"action"` // that made the version
+	Reason    string         `json:"change_reason"`
+	Approved  bool           `json:"approved,omitempty"` // it was held, and a person let it pass
+	Evidence  []Evidence     `json:"evidence"`           // of the version itself
+	Sources   []SourceMemory `json:"sources,omitempty"`  // memories that it rests on
+	Decisions []Decision     `json:"decisions"`          // facts that made it, that it already said, or that took its place
+	Later     []WhyLater     `json:"later"`              // support, strength, weight, deletion: what befell the version afterwards
 }
 
 // WhyLater is what befell a version after it was written.

@@ -24,6 +24,12 @@ type Group struct {
 	// SessionSilence is after how long a silence messages without a session of their
 	// own begin a new one, such as 45m; "" as the configuration says.
 	SessionSilence string `db:"session_silence" json:"session_silence"`
+	// DreamIdle, DreamSessions and DreamInterval say when the group dreams, as in
+	// [DreamRule]: a duration, a number, off for the first two, or "" as the
+	// configuration says.
+	DreamIdle     string `db:"dream_idle" json:"dream_idle"`
+	DreamSessions string `db:"dream_sessions" json:"dream_sessions"`
+	DreamInterval string `db:"dream_interval" json:"dream_interval"`
 	// Past are the zones and boundaries that the group had before, oldest first.
 	// Only what plans nights reads them.
 	Past []PastCalendar `db:"-" json:"-"`
@@ -99,10 +105,8 @@ func (g *Group) Normalize() error {
 	if g.Impressions != "" && g.Impressions != "on" && g.Impressions != "off" {
 		return fmt.Errorf("group %q: impressions %q: %w: write on or off, or leave it empty to go by the configuration", g.ID, g.Impressions, ErrInvalid)
 	}
-	if _, err := g.Silence(DefaultSessionSilence); err != nil {
-		return err
-	}
-	return nil
+	_, err := g.DreamRule(DreamRule{Silence: DefaultSessionSilence})
+	return err
 }
 
 // DefaultSessionSilence is the silence after which a session ends, where nobody
@@ -184,6 +188,8 @@ type GroupChange struct {
 	Impressions *string
 
 	SessionSilence *string
+
+	DreamIdle, DreamSessions, DreamInterval *string
 }
 
 // Apply makes the change to a group, unchecked.
@@ -191,6 +197,7 @@ func (c GroupChange) Apply(g *Group) {
 	for _, text := range []struct{ to, from *string }{
 		{&g.Name, c.Name}, {&g.TimeZone, c.TimeZone}, {&g.DayBoundary, c.DayBoundary}, {&g.Language, c.Language},
 		{&g.Impressions, c.Impressions}, {&g.SessionSilence, c.SessionSilence},
+		{&g.DreamIdle, c.DreamIdle}, {&g.DreamSessions, c.DreamSessions}, {&g.DreamInterval, c.DreamInterval},
 	} {
 		if text.from != nil {
 			*text.to = *text.from

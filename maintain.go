@@ -7,6 +7,7 @@ type FadeRule struct {
 	Threshold  float64       // below it, in strength or in weight, a memory is archived
 	After      time.Duration // how long after its newest evidence a memory keeps its strength
 	HalfLife   time.Duration // then strength halves in this time
+	Closed     time.Duration // how long after it was closed a todo of a dream is archived; 0 = never
 	ByActivity bool          // only up to the group's newest message, and not up to now
 }
 

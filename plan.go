@@ -23,6 +23,7 @@ type Step struct {
 	Tags            []string   `json:"tags,omitempty"`
 	Reason          string     `json:"reason,omitempty"`
 	Evidence        []Evidence `json:"evidence,omitempty"`
+	Sources         []Source   `json:"sources,omitempty"`          // memories that a version rests on (create, update)
 	Strength        float64    `json:"strength,omitempty"`         // after the step (not delete)
 	LastSupportedAt time.Time  `json:"last_supported_at,omitzero"` // after the step (not delete)
 	ContentHash     string     `json:"content_hash,omitempty"`     // of Statement
@@ -44,6 +45,8 @@ type Plan struct {
 	// Used are the messages of SessionID that an extraction takes, instead of Outcomes.
 	SessionID string
 	Used      []string
+	// Dream is what a dream takes in, instead of Outcomes.
+	Dream *DreamUse
 	// HeldReason says to a person why Held is held.
 	HeldReason string
 	Refusals   []Refusal

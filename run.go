@@ -11,6 +11,7 @@ const (
 	JobImpression Job = "impression" // who is who: after evolve, on the messages that it has consumed
 	JobExtract    Job = "extract"    // a session's facts and summary, and its short-term memory
 	JobSummarize  Job = "summarize"  // has no runs: it marks messages that a rolling summary covers
+	JobDream      Job = "dream"      // what sessions and nights have left, condensed
 	JobMaintain   Job = "maintain"   // decay, archive, retention
 )
 
@@ -61,6 +62,10 @@ type Stats struct {
 	Archived   int `json:"archived,omitempty"`  // memories
 	Decayed    int `json:"decayed,omitempty"`   // memories whose strength was lowered
 	Pruned     int `json:"pruned,omitempty"`    // rows whose text was removed, or that were counted and removed
+	Sessions   int `json:"sessions,omitempty"`  // that a dream covers
+	Material   int `json:"material,omitempty"`  // memory versions that a dream took in, each for the first time
+	Batches    int `json:"batches,omitempty"`   // questions that those were put in
+	Asked      int `json:"asked,omitempty"`     // questions of a dream in all, combining included; not those that compare
 	// Base and Rewritten are what the limit on deletes and rewrites is counted
 	// with: active memories when the run began, and how many of those it has
 	// deleted or rewritten.
@@ -85,7 +90,7 @@ type Run struct {
 	GroupID       string     `db:"group_id" json:"group_id"`
 	ID            string     `db:"run_id" json:"run_id"`
 	Job           Job        `db:"job" json:"job"`
-	SessionID     string     `db:"session_id" json:"session_id,omitempty"` // of a run on one session
+	SessionID     string     `db:"session_id" json:"session_id,omitempty"` // of a run on one session; of a dream, the last one that it covers
 	WindowSince   time.Time  `db:"window_since" json:"window_since"`
 	WindowUntil   time.Time  `db:"window_until" json:"window_until"` // exclusive
 	Status        RunStatus  `db:"status" json:"status"`
@@ -113,14 +118,15 @@ const (
 	ChunkFailed   ChunkStatus = "failed"
 )
 
-// Chunk is the unit of commit: some messages of a run, in order, and the
-// model's answer to them.
+// Chunk is the unit of commit: some messages of a run, in order, or memories, and
+// the model's answer to them.
 type Chunk struct {
 	GroupID     string      `json:"-"`
 	RunID       string      `json:"-"`
 	No          int         `json:"chunk_no"`     // counts from 1
 	InputSHA256 string      `json:"input_sha256"` // of model and rendered prompt
 	MessageIDs  []string    `json:"message_ids"`
+	MemoryIDs   []string    `json:"memory_ids,omitempty"` // versions, of a chunk that is about memories
 	Answer      string      `json:"answer"`
 	Status      ChunkStatus `json:"status"`
 	Refusals    []Refusal   `json:"refusals"`

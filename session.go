@@ -23,6 +23,10 @@ type Session struct {
 	// of what it was to take: the next one goes on, however little that is.
 	Unfinished bool `json:"unfinished,omitempty"`
 
+	// DreamtUntil is up to which of its messages a dream has covered it: before LastAt,
+	// or nil, while there is more. Its extraction makes it nil.
+	DreamtUntil *time.Time `json:"dreamt_until,omitempty"`
+
 	// What repeated failure to extract it has led to, as in [Setback]; none is zero.
 	Failures int        `json:"failures,omitempty"`
 	Failure  string     `json:"failure,omitempty"`

@@ -22,6 +22,7 @@ type Config struct {
 	Impression ImpressionConfig `toml:"impression" comment:"Who is who: people and things, by what they say and what is said of them, from the messages that evolve has taken in."`
 	Session    SessionConfig    `toml:"session" comment:"Sessions: dialogue with a session id, or cut by silence. reverie extract reads what a session has gathered since it was last read: its lasting facts and a summary become memories of kind session. A limit of 0 is off."`
 	ShortTerm  ShortTermConfig  `toml:"short_term" comment:"What a bot is told of the session under way: the newest turns word for word, the older ones folded into a summary by reverie extract."`
+	Dream      DreamConfig      `toml:"dream" comment:"Dreams: what sessions and nights have left, condensed into a narrative, preferences, themes and open threads: reverie dream. A group may have limits of its own: reverie groups set GROUP --dream-idle 12h."`
 	Recall     RecallConfig     `toml:"recall" comment:"What reverie context gives a bot for its next turn. A memory's rank is similarity x weight x strength x recency."`
 	Feedback   FeedbackConfig   `toml:"feedback" comment:"What reverie feedback makes of an answer: memories that it used gain weight, those that were offered in vain lose some."`
 	Maintain   MaintainConfig   `toml:"maintain" comment:"How memories fade: reverie maintain. Core memories (weight 1.5 or more) do not."`
@@ -78,6 +79,7 @@ type LLMConfig struct {
 	Observe JobConfig `toml:"observe" comment:"Overrides [llm] where people and things are observed ([impression])."`
 
 	Extract   JobConfig `toml:"extract" comment:"Overrides [llm] where sessions are extracted ([session])."`
+	Dream     JobConfig `toml:"dream" comment:"Overrides [llm] where groups dream ([dream])."`
 	Summarize JobConfig `toml:"summarize" comment:"Overrides [llm] where older turns are folded into a summary ([short_term]). A light model will do."`
 }
 
@@ -163,6 +165,19 @@ type ShortTermConfig struct {
 	ExpireAfter          Duration `toml:"expire_after" default:"168h" min:"0s" max:"87600h" comment:"A session that is silent for this long has no short-term memory any more. 0s = never. 7 days are 168h."`
 }
 
+// DreamConfig says when groups dream, and bounds a dream.
+type DreamConfig struct {
+	Idle           Duration `toml:"idle" default:"24h" min:"0s" max:"8760h" comment:"A group dreams when one of its sessions has been silent for this long. 0s = off."`
+	Sessions       int      `toml:"sessions" default:"10" min:"0" max:"10000" comment:"Or when this many sessions have ended since the last dream. 0 = off."`
+	Interval       Duration `toml:"interval" default:"1h" min:"0s" max:"8760h" comment:"At least this long after the last dream of the group."`
+	MaxInputTokens int      `toml:"max_input_tokens" default:"24000" min:"2000" max:"1000000" comment:"Tokens of one question at most. More material becomes more questions, and one that combines the answers; none is left out."`
+	MaxItems       int      `toml:"max_items" default:"12" min:"1" max:"100" comment:"Preferences, themes and open threads of one dream at most: the surest."`
+	MaxActive      int      `toml:"max_active" default:"60" min:"1" max:"1000" comment:"And that a group remembers at a time. New ones beyond are refused."`
+	MinConfidence  float64  `toml:"min_confidence" default:"0.6" min:"0" max:"1" comment:"What the model is less sure of than this, from 0 to 1, is dropped."`
+	HoldRatio      float64  `toml:"hold_ratio" default:"0.1" min:"0" max:"1" comment:"A dream that would rewrite or delete more than this share of the group's active memories is held for a person. Closing what is done does not count."`
+	HoldMin        int      `toml:"hold_min" default:"1" min:"0" max:"1000" comment:"But this many always pass."`
+}
+
 // RecallConfig says what a bot is given for its next turn.
 type RecallConfig struct {
 	FirstRoundEmpty   bool     `toml:"first_round_empty" default:"false" comment:"true or false: whether a session is given nothing before its first answer."`
@@ -196,6 +211,7 @@ type MaintainConfig struct {
 	DecayAfter       Duration `toml:"decay_after" default:"336h" min:"0s" max:"87600h" comment:"How long after its newest evidence a memory keeps its strength. 14 days are 336h."`
 	DecayHalfLife    Duration `toml:"decay_half_life" default:"2160h" min:"1h" max:"876000h" comment:"Then its strength halves in this time. 90 days are 2160h."`
 	DecayBy          string   `toml:"decay_by" default:"activity" options:"activity|time" empty:"no" comment:"What age is counted up to. activity: the group's newest message, so that a group that rests forgets nothing, and what was imported from years ago is not old at once. time: the clock."`
+	ClosedAfter      Duration `toml:"closed_after" default:"168h" min:"0s" max:"87600h" comment:"An open thread that a dream has closed is archived this long after. 0s = never. 7 days are 168h."`
 	Batch            int      `toml:"batch" default:"500" min:"1" max:"10000" comment:"Rows of one transaction at most."`
 }
 
@@ -250,6 +266,7 @@ type JobsConfig struct {
 type ScheduleConfig struct {
 	Evolve   string `toml:"evolve" default:"17 * * * *" comment:"Evolve what is due. Hourly, since each group's date ends in its own time zone."`
 	Extract  string `toml:"extract" comment:"Extract the sessions that are due, such as */5 * * * * where bots hand over their dialogue. Costs about one call for each 5 turns or 12,000 tokens."`
+	Dream    string `toml:"dream" comment:"Dream where a group has gone quiet or sessions have piled up, such as 29 * * * *. Costs about one call a dream. Dreams rest on what evolve and extract have left."`
 	Maintain string `toml:"maintain" default:"41 3 * * *" comment:"Let memories fade, and prune what is kept no longer. No model is asked."`
 }
 

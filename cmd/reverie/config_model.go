@@ -78,6 +78,7 @@ const (
 	useObserve = "observe" // people and things
 	useExtract = "extract" // sessions
 	useFold    = "summarize"
+	useDream   = "dream"
 )
 
 // of returns the overrides of a use, none for one without a section.
@@ -93,6 +94,8 @@ func (l *LLMConfig) of(use string) JobConfig {
 		return l.Extract
 	case useFold:
 		return l.Summarize
+	case useDream:
+		return l.Dream
 	}
 	return JobConfig{}
 }
