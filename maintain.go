@@ -7,7 +7,7 @@ type FadeRule struct {
 	Threshold  float64       // below it, in strength or in weight, a memory is archived
 	After      time.Duration // how long after its newest evidence a memory keeps its strength
 	HalfLife   time.Duration // then strength halves in this time
-	Closed     time.Duration // how long after it was closed a todo of a dream is archived; 0 = never
+	Closed     time.Duration // so long after it was closed a todo of a dream is archived; 0 = never
 	ByActivity bool          // only up to the group's newest message, and not up to now
 }
 
@@ -90,6 +90,7 @@ type FadingQuery struct {
 	GroupID   string
 	Before    time.Time // not supported since
 	Threshold float64   // or weaker, or lighter, than this
+	ClosedBy  time.Time // or a todo of a dream that has been closed since no later than this; zero: those are left out
 	After     string    // only lineages after this one
 	Limit     int
 }

@@ -3,6 +3,7 @@ package maintain
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"reverie"
@@ -33,14 +34,25 @@ func fade(m reverie.Fading, rule reverie.FadeRule, asOf time.Time) (reverie.Fade
 			f.To, f.ToAt = s, &asOf
 		}
 	}
-	f.Archive = min(f.To, m.Weight) < rule.Threshold
-	if f.Archive {
+	weak, over := min(f.To, m.Weight) < rule.Threshold, closed(m, rule, asOf)
+	f.Archive = weak || over
+	switch {
+	case over:
+		f.Reason = "closed on " + m.UpdatedAt.UTC().Format(time.DateOnly)
+	case weak:
 		f.Reason = why(f, rule)
 	}
 	return f, f.Decays() || f.Archive
 }
 
-// why gives the figures for which a memory is archived.
+// closed tells whether a memory is a todo of a dream that was closed the rule's time
+// before asOf, or longer ago.
+func closed(m reverie.Fading, rule reverie.FadeRule, asOf time.Time) bool {
+	return rule.Closed > 0 && reverie.DreamTypeOf(m.Memory) == reverie.DreamTodo && slices.Contains(m.Tags, reverie.TagDone) &&
+		asOf.Sub(m.UpdatedAt) >= rule.Closed
+}
+
+// why gives the figures for which a weak memory is archived.
 func why(f reverie.Fade, rule reverie.FadeRule) string {
 	if f.Weight < rule.Threshold {
 		return fmt.Sprintf("weight %s is below %g", below(f.Weight, rule.Threshold), rule.Threshold)

@@ -11,7 +11,7 @@ import (
 
 var (
 	noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
-	rule = reverie.FadeRule{Threshold: 0.3, After: 14 * day, HalfLife: 90 * day}
+	rule = reverie.FadeRule{Threshold: 0.3, After: 14 * day, HalfLife: 90 * day, Closed: 7 * day}
 )
 
 const day = 24 * time.Hour
@@ -53,6 +53,43 @@ func TestFade(t *testing.T) {
 		}
 		if f.Decays() == (f.ToAt == tt.memory.DecayedAt) {
 			t.Errorf("%s: decays %v, and is lowered up to %v", name, f.Decays(), f.ToAt)
+		}
+	}
+}
+
+// What a dream has closed is archived when its time is over, and not a moment before;
+// nothing else is.
+func TestFadeOfWhatIsClosed(t *testing.T) {
+	item := func(age time.Duration, tags ...string) reverie.Fading {
+		m := memory(0.5, 1, 0)
+		m.Kind, m.Tags, m.UpdatedAt = reverie.KindDream, append([]string{reverie.TagDream, reverie.TagLongTerm}, tags...), noon.Add(-age)
+		return m
+	}
+	of := func(m reverie.Fading, change func(*reverie.Fading)) reverie.Fading { change(&m); return m }
+	done := item(7*day, "todo", "done")
+	for name, tt := range map[string]struct {
+		memory reverie.Fading
+		closed time.Duration
+		reason string
+	}{
+		"at the end of its time": {done, 7 * day, "closed on 2026-01-08"},
+		"a microsecond before":   {item(7*day-time.Microsecond, "todo", "done"), 7 * day, ""},
+		"never":                  {item(1000*day, "todo", "done"), 0, ""},
+		"at once":                {item(time.Microsecond, "todo", "done"), time.Microsecond, "closed on 2026-01-15"},
+		"closed in days to come": {item(-day, "todo", "done"), 7 * day, ""},
+		"open":                   {item(1000*day, "todo"), 7 * day, ""},
+		"a theme":                {item(1000*day, "theme", "done"), 7 * day, ""},
+		"the narrative":          {item(1000*day, "summary", "todo", "done"), 7 * day, ""},
+		"no dream's":             {of(done, func(m *reverie.Fading) { m.Kind = reverie.KindGroup }), 7 * day, ""},
+		"core":                   {of(done, func(m *reverie.Fading) { m.Weight = reverie.CoreWeight }), 7 * day, ""},
+		"weak, too":              {of(done, func(m *reverie.Fading) { m.Strength = 0.1 }), 7 * day, "closed on 2026-01-08"},
+		"weak before":            {of(item(day, "todo", "done"), func(m *reverie.Fading) { m.Strength = 0.1 }), 7 * day, "strength 0.10 is below 0.3: last supported 2026-01-15"},
+	} {
+		r := rule
+		r.Closed = tt.closed
+		f, faded := fade(tt.memory, r, noon)
+		if archive := tt.reason != ""; f.Archive != archive || faded != archive || f.Reason != tt.reason || f.Decays() {
+			t.Errorf("%s: archive %v (faded %v) %q, strength %v; want %q", name, f.Archive, faded, f.Reason, f.To, tt.reason)
 		}
 	}
 }

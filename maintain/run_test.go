@@ -170,6 +170,35 @@ func TestDecayByActivity(t *testing.T) {
 	w.want(`select round(strength::numeric, 6) from memories where group_id = $1 and decayed_at = '2026-01-14 12:00Z'`, "0.565685")
 }
 
+// What a dream has closed goes when its time is over, counted as decay is; what is
+// core stays.
+func TestClosedThreads(t *testing.T) {
+	w := newWorld(t)
+	k := w.keeper(w.store)
+	k.Rule.ByActivity, k.Retention = true, reverie.Retention{}
+	w.evolve(noon, w.say("", noon, "so it is"), false, fact("the cake is ordered", 0.5, noon), fact("the hall is booked", 0.5, noon), fact("a choir is sought", 0.5, noon))
+	w.exec(`update memories set kind = 'dream', tags = case when statement like 'a %' then array['dream', 'long-term', 'todo']
+		else array['dream', 'long-term', 'todo', 'done'] end, weight = case when statement like 'the hall%' then 1.5 else 1 end where group_id = $1`, w.group)
+	w.now = noon.Add(30 * day)
+	w.say("", noon.Add(7*day-time.Microsecond), "nearly")
+	if res := must(w.run(k))(t); !res.Nothing || must(k.Due(t.Context(), w.group))(t) {
+		t.Errorf("before its time: %+v", res)
+	}
+	w.say("", noon.Add(7*day), "now")
+	k.Rule.Closed = 0
+	if must(k.Due(t.Context(), w.group))(t) {
+		t.Error("it is due where nothing is ever archived for being closed")
+	}
+	k.Rule.Closed = 7 * day
+	if res := must(w.run(k))(t); len(res.Archived) != 1 || res.Decayed != 0 || res.Archived[0].Summary != "closed on 2026-01-15" {
+		t.Errorf("%+v", res)
+	}
+	w.want(`select statement, status from memories where group_id = $1 order by 1`, "a choir is sought|active", "the cake is ordered|archived", "the hall is booked|active")
+	if res := must(w.run(k))(t); !res.Nothing {
+		t.Errorf("again: %+v", res)
+	}
+}
+
 // A text stays as long as anybody may want to read it.
 func TestWhatIsNotPruned(t *testing.T) {
 	w := newWorld(t)

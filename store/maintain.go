@@ -20,7 +20,8 @@ const (
 
 	fadingQuery = `select ` + memoryColumns + `, decayed_at from memories
 		where group_id = $1 and status = 'active' and lineage_id > $2::uuid and weight < $3::float8
-			and (least(strength, weight) < $4::float8 or last_supported_at < $5::timestamptz)
+			and (least(strength, weight) < $4::float8 or last_supported_at < $5::timestamptz
+				or kind = 'dream' and tags @> array['` + string(reverie.DreamTodo) + `', '` + reverie.TagDone + `'] and updated_at <= $7::timestamptz)
 		order by lineage_id limit $6`
 
 	// Whoever writes to several lineages locks them in the order of their ids.
@@ -82,7 +83,7 @@ func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]re
 	err := s.run(ctx, work{what: fmt.Sprintf("look for memories of group %q that fade", q.GroupID), readOnly: true, byKey: true,
 		prepare: []string{fadingQuery}, do: func(ctx context.Context, t *tx) error {
 			rows = nil
-			return t.list(ctx, &rows, fadingQuery, q.GroupID, after, reverie.CoreWeight, q.Threshold, q.Before, q.Limit)
+			return t.list(ctx, &rows, fadingQuery, q.GroupID, after, reverie.CoreWeight, q.Threshold, q.Before, q.Limit, orNull(q.ClosedBy))
 		}})
 	list := make([]reverie.Fading, len(rows))
 	for i, r := range rows {

@@ -28,6 +28,7 @@ func newMaintain(a *app) *cobra.Command {
   each decay_half_life. How often this is run makes no difference to it.
 - Memories whose strength or weight is below [maintain] archive_threshold are archived:
   out of recall. ` + "`reverie memory restore`" + ` brings one back.
+- Open threads that a dream has closed are archived [maintain] closed_after later.
 - Core memories (weight 1.5 or more) neither decay nor are archived.
 - Short-term memory of sessions that are silent for longer than [short_term]
   expire_after is removed.
@@ -76,7 +77,7 @@ func (a *app) keeper() *maintain.Keeper {
 	m, r := a.cfg.Maintain, a.cfg.Retention
 	return &maintain.Keeper{Store: a.store, Impressions: a.cfg.Impression.Enabled, Batch: m.Batch, Now: a.now, Log: a.log,
 		Rule: reverie.FadeRule{Threshold: m.ArchiveThreshold, After: m.DecayAfter.Duration, HalfLife: m.DecayHalfLife.Duration,
-			ByActivity: m.DecayBy == "activity"},
+			Closed: m.ClosedAfter.Duration, ByActivity: m.DecayBy == "activity"},
 		Retention: reverie.Retention{ShortTerm: a.cfg.ShortTerm.ExpireAfter.Duration, Messages: r.Messages.Duration,
 			Answers: r.Answers.Duration, Usage: r.UsageLog.Duration}}
 }
