@@ -29,6 +29,7 @@ var trials = map[string][]any{
 	ImpressionObserve: {ObserveSystem{StatementLanguage: "English"}},
 	SessionExtract:    {ExtractSystem{StatementLanguage: "English"}},
 	SessionSummarize:  {SummarizeSystem{StatementLanguage: "English"}},
+	Dream:             {DreamSystem{StatementLanguage: "English"}, DreamSystem{StatementLanguage: "中文", Combine: true}},
 }
 
 // fieldsOf are the names of a prompt's fields by their lower snake case. The

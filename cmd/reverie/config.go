@@ -238,7 +238,7 @@ type LogConfig struct {
 // PromptsConfig says which prompts are used.
 type PromptsConfig struct {
 	Dir      string         `toml:"dir" comment:"Folder with prompt files that replace the built-in ones of the same name. Empty = the built-in ones."`
-	Langfuse LangfuseConfig `toml:"langfuse" comment:"Prompts kept in Langfuse: memory_evolve.en and memory_evolve.zh, and the same of memory_compare, impression_observe, session_extract and session_summarize. Where one cannot be had, a warning is logged and the text above is used."`
+	Langfuse LangfuseConfig `toml:"langfuse" comment:"Prompts kept in Langfuse: memory_evolve.en and memory_evolve.zh, and the same of memory_compare, impression_observe, session_extract, session_summarize and dream. Where one cannot be had, a warning is logged and the text above is used."`
 }
 
 // LangfuseConfig says where prompts are kept remotely.
