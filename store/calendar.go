@@ -23,7 +23,7 @@ const (
 			and not exists (select 1 from past_calendars where group_id = $1 and valid_until >= $2)`
 
 	changeGroupQuery = `update groups set name = $2, time_zone = $3, language = $4, paused = $5, day_boundary = $6,
-		impressions = $7, session_silence = $8 where group_id = $1`
+		impressions = $7, session_silence = $8, dream_idle = $9, dream_sessions = $10, dream_interval = $11 where group_id = $1`
 )
 
 // ChangeGroup changes a group and returns it as it is then. A time zone or day
@@ -55,7 +55,7 @@ func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChang
 				return err
 			}
 		}
-		if _, err := t.exec(ctx, changeGroupQuery, id, g.Name, g.TimeZone, g.Language, g.Paused, g.DayBoundary, g.Impressions, g.SessionSilence); err != nil {
+		if _, err := t.exec(ctx, changeGroupQuery, groupValues(g)...); err != nil {
 			return err
 		}
 		past, err := pastCalendars(ctx, t, []string{id})

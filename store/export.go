@@ -27,7 +27,7 @@ const (
 	exportGroupsQuery = `select group_id from groups where ($1 = '' or group_id = $1) and group_id > $2 order by group_id limit $3::int`
 
 	exportGroupQuery = `select row_to_json(g)::text from (
-		select group_id, name, time_zone, language, paused, day_boundary, impressions, session_silence, created_at, (
+		select ` + groupColumns + `, created_at, (
 			select coalesce(json_agg(json_build_object('valid_until', p.valid_until, 'time_zone', p.time_zone, 'day_boundary', p.day_boundary)
 				order by p.valid_until), '[]') from past_calendars p where p.group_id = $1) as past
 		from groups where group_id = $1) g`

@@ -280,9 +280,7 @@ func takeGroup(ctx context.Context, t *tx, groupID string, r reverie.Record, com
 	if !errors.Is(err, sql.ErrNoRows) || compare {
 		return count(reverie.RecordCount{New: 1}), ignoreNoRows(err)
 	}
-	if _, err := t.exec(ctx, `insert into groups (group_id, name, time_zone, language, paused, day_boundary, impressions, session_silence, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		g.ID, g.Name, g.TimeZone, g.Language, g.Paused, g.DayBoundary, g.Impressions, g.SessionSilence, g.CreatedAt); err != nil {
+	if _, err := t.exec(ctx, insertGroupQuery, newGroup(g.Group, g.CreatedAt)...); err != nil {
 		return reverie.RecordResult{}, err
 	}
 	for _, p := range g.Past {
@@ -311,6 +309,8 @@ func differences(has, other reverie.Group) string {
 		{"name", has.Name != other.Name}, {"time zone", has.TimeZone != other.TimeZone}, {"language", has.Language != other.Language},
 		{"pause", has.Paused != other.Paused}, {"day boundary", has.DayBoundary != other.DayBoundary},
 		{"choice of impressions", has.Impressions != other.Impressions}, {"session silence", has.SessionSilence != other.SessionSilence},
+		{"dream idle", has.DreamIdle != other.DreamIdle}, {"dream sessions", has.DreamSessions != other.DreamSessions},
+		{"dream interval", has.DreamInterval != other.DreamInterval},
 	} {
 		if d.differ {
 			names = append(names, d.name)

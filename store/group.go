@@ -3,28 +3,39 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"reverie"
 )
 
 const (
-	groupColumns = `group_id, name, time_zone, language, paused, day_boundary, impressions, session_silence`
+	groupColumns = `group_id, name, time_zone, language, paused, day_boundary, impressions, session_silence,
+		dream_idle, dream_sessions, dream_interval`
 
-	insertGroupQuery = `insert into groups (` + groupColumns + `, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-		on conflict (group_id) do nothing`
+	insertGroupQuery = `insert into groups (` + groupColumns + `, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+	ensureGroupQuery = insertGroupQuery + ` on conflict (group_id) do nothing`
 )
 
+// groupValues are the values of groupColumns.
+func groupValues(g reverie.Group) []any {
+	return []any{g.ID, g.Name, g.TimeZone, g.Language, g.Paused, g.DayBoundary, g.Impressions, g.SessionSilence,
+		g.DreamIdle, g.DreamSessions, g.DreamInterval}
+}
+
+// newGroup are the arguments of insertGroupQuery.
+func newGroup(g reverie.Group, at time.Time) []any { return append(groupValues(g), at) }
+
 // EnsureGroup inserts the group if it is not there, and leaves it as it is if it
-// is. An id, time zone, day boundary, language, choice of impressions or session
-// silence that cannot be is reverie.ErrInvalid.
+// is. An id or a setting that cannot be, as in [reverie.Group.Normalize], is
+// reverie.ErrInvalid.
 func (s *Store) EnsureGroup(ctx context.Context, g reverie.Group) (created bool, err error) {
 	if err := g.Normalize(); err != nil {
 		return false, err
 	}
-	args := []any{g.ID, g.Name, g.TimeZone, g.Language, g.Paused, g.DayBoundary, g.Impressions, g.SessionSilence, s.now()}
+	args := newGroup(g, s.now())
 	var xid string
 	err = s.run(ctx, work{what: fmt.Sprintf("add group %q", g.ID), do: func(ctx context.Context, t *tx) error {
-		n, err := t.exec(ctx, insertGroupQuery, args...)
+		n, err := t.exec(ctx, ensureGroupQuery, args...)
 		if created = n == 1; err != nil || !created {
 			return err
 		}
@@ -33,7 +44,7 @@ func (s *Store) EnsureGroup(ctx context.Context, g reverie.Group) (created bool,
 		if !created {
 			return true, nil // there was nothing to commit
 		}
-		if _, err := t.exec(ctx, insertGroupQuery, args...); err != nil { // waits for one under way, and is rolled back
+		if _, err := t.exec(ctx, ensureGroupQuery, args...); err != nil { // waits for one under way, and is rolled back
 			return false, err
 		}
 		return landed(ctx, t, xid)

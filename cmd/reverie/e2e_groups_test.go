@@ -52,7 +52,7 @@ func TestGroupsAdd(t *testing.T) {
 	s := newStage(t)
 	s.set("REVERIE_GROUP_TIME_ZONE=Asia/Tokyo", "REVERIE_GROUP_DAY_BOUNDARY=05:00", "REVERIE_GROUP_LANGUAGE=zh")
 	s.run("groups", "list").want(t, 0).silent(t).shows(t, "no groups", "reverie import", "reverie groups add")
-	made := object{"group_id": "g1", "name": "Game nights", "time_zone": "Asia/Shanghai", "language": "", "paused": false, "day_boundary": "04:00", "impressions": "", "session_silence": ""}
+	made := object{"group_id": "g1", "name": "Game nights", "time_zone": "Asia/Shanghai", "language": "", "paused": false, "day_boundary": "04:00", "impressions": "", "session_silence": "", "dream_idle": "", "dream_sessions": "", "dream_interval": ""}
 	s.run("groups", "add", "g1", "--name", "Game nights", "--time-zone", "Asia/Shanghai", "--day-boundary", "04:00", "--language", "", "--json").
 		want(t, 0).silent(t).like(t, object{"success": true, "group": made})
 	s.run("groups", "add", "--", "-1001234567890").want(t, 0).silent(t).shows(t, "-1001234567890: added, dates in Asia/Tokyo from 05:00")
@@ -97,7 +97,7 @@ func TestGroupsList(t *testing.T) {
 	}
 	delete(doc["groups"].(list)[0].(object), "last_run")
 	if diff := cmp.Diff(object{"success": true, "next": "a", "groups": list{object{"group_id": "a", "name": "半格", "time_zone": "Asia/Shanghai", "language": "",
-		"paused": false, "day_boundary": "04:00", "impressions": "", "session_silence": "", "state": "active", "pending": 2.0, "oldest_pending": "time", "active": 1.0}}}, shape(doc)); diff != "" {
+		"paused": false, "day_boundary": "04:00", "impressions": "", "session_silence": "", "dream_idle": "", "dream_sessions": "", "dream_interval": "", "state": "active", "pending": 2.0, "oldest_pending": "time", "active": 1.0}}}, shape(doc)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -135,7 +135,7 @@ func TestGroupsParked(t *testing.T) {
 		t.Errorf("state %v, setbacks (-want +got):\n%s", entry["state"], diff)
 	}
 	group := func(paused bool) object {
-		return object{"group_id": "parked", "name": "", "time_zone": "Asia/Shanghai", "language": "", "paused": paused, "day_boundary": "00:00", "impressions": "", "session_silence": ""}
+		return object{"group_id": "parked", "name": "", "time_zone": "Asia/Shanghai", "language": "", "paused": paused, "day_boundary": "00:00", "impressions": "", "session_silence": "", "dream_idle": "", "dream_sessions": "", "dream_interval": ""}
 	}
 	s.run("groups", "pause", "parked", "--json").want(t, 0).silent(t).like(t, object{"success": true, "group": group(true)})
 	s.run("groups", "resume", "parked", "--json").want(t, 0).silent(t).like(t, object{"success": true, "group": group(false), "setbacks": list{setback}})
@@ -169,7 +169,7 @@ func TestGroupsSet(t *testing.T) {
 	set("--day-boundary", "04:00").shows(t, "g1: dates in Asia/Shanghai from 04:00, for all its dates: it had no run yet")
 	set("--day-boundary", "04:00").shows(t, "nothing changed")
 	set("--day-boundary", "00:00", "--json").like(t, object{"success": true, "group": object{"group_id": "g1", "name": "", "time_zone": "Asia/Shanghai",
-		"language": "", "paused": false, "day_boundary": "00:00", "impressions": "", "session_silence": ""}})
+		"language": "", "paused": false, "day_boundary": "00:00", "impressions": "", "session_silence": "", "dream_idle": "", "dream_sessions": "", "dream_interval": ""}})
 	s.run("evolve", "--group", "g1").want(t, 0)
 	set("--time-zone", "Europe/Berlin", "--name", "Tea").shows(t, `g1: name "Tea"`,
 		"g1: dates in Europe/Berlin, applies from 2026-01-16 on; 2026-01-15 still ends at 2026-01-15 16:00 UTC")
@@ -194,9 +194,18 @@ func TestGroupsSet(t *testing.T) {
 	set("--session-silence", "45m").shows(t, "nothing changed")
 	s.run("groups", "list").want(t, 0).shows(t, "SILENCE", "45m")
 	set("--session-silence", "default").shows(t, "g1: sessions end after a silence of 30m, as configured\n")
-	s.run("groups", "add", "g2", "--impressions", "off", "--session-silence", "2h").want(t, 0)
-	s.run("groups", "add", "g3", "--impressions", "default", "--session-silence", "default").want(t, 0)
-	if diff := cmp.Diff([]string{"g1||", "g2|off|2h", "g3||"}, s.rows(`select group_id, impressions, session_silence from groups order by 1`)); diff != "" {
+	set("--dream-idle", "12h", "--dream-sessions", "5", "--dream-interval", "2h").shows(t, "g1: dreams when a session has been silent for 12h\n",
+		"g1: dreams when 5 sessions have ended\n", "g1: dreams are at least 2h apart\n")
+	set("--dream-sessions", "5").shows(t, "nothing changed")
+	set("--dream-idle", "off", "--json").like(t, object{"success": true, "group": object{"group_id": "g1", "name": "Tea", "time_zone": "Asia/Tokyo", "language": "",
+		"paused": false, "day_boundary": "02:30", "impressions": "", "session_silence": "", "dream_idle": "off", "dream_sessions": "5", "dream_interval": "2h"}})
+	s.run("groups", "list").want(t, 0).shows(t, "DREAMS", "idle off, sessions 5, interval 2h")
+	set("--dream-idle", "default", "--dream-sessions", "off", "--dream-interval", "default").shows(t, "g1: dreams when a session has been silent for 24h, as configured\n",
+		"g1: does not dream for a number of sessions\n", "g1: dreams are at least 1h apart, as configured\n")
+	s.run("groups", "add", "g2", "--impressions", "off", "--session-silence", "2h", "--dream-idle", "off", "--dream-interval", "30m").want(t, 0)
+	s.run("groups", "add", "g3", "--impressions", "default", "--session-silence", "default", "--dream-sessions", "default").want(t, 0)
+	if diff := cmp.Diff([]string{"g1||||off|", "g2|off|2h|off||30m", "g3|||||"},
+		s.rows(`select group_id, impressions, session_silence, dream_idle, dream_sessions, dream_interval from groups order by 1`)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"Asia/Shanghai|00:00|2026-01-15 16:00"},
@@ -238,6 +247,12 @@ func TestGroupsUsage(t *testing.T) {
 		{[]string{"set", "g1", "--session-silence", "10s"}, 2, []string{`--session-silence "10s"`, "1m to 720h"}},
 		{[]string{"set", "g1", "--session-silence", ""}, 2, []string{"such as 45m, or default"}},
 		{[]string{"add", "g2", "--session-silence", "soon"}, 2, []string{"such as 45m, or default"}},
+		{[]string{"set", "g1", "--dream-idle", "59s"}, 2, []string{`--dream-idle "59s": write a duration from 1m to 8760h, such as 12h, off, or default`}},
+		{[]string{"set", "g1", "--dream-idle", ""}, 2, []string{"such as 12h, off, or default"}},
+		{[]string{"set", "g1", "--dream-sessions", "0"}, 2, []string{`--dream-sessions "0": write a number from 1 to 10000, such as 5, off, or default`}},
+		{[]string{"set", "g1", "--dream-sessions", "5h"}, 2, []string{"such as 5, off, or default"}},
+		{[]string{"set", "g1", "--dream-interval", "off"}, 2, []string{`--dream-interval "off": write a duration from 1m to 8760h, such as 2h, or default`}},
+		{[]string{"add", "g2", "--dream-interval", "9000h"}, 2, []string{"such as 2h, or default"}},
 		{[]string{"set", "nobody", "--name", "x"}, 1, []string{"not found", "reverie groups list"}},
 		{[]string{"pause", "nobody"}, 1, []string{"not found", "reverie groups add"}},
 		{[]string{"resume", "nobody"}, 1, []string{"not found"}},

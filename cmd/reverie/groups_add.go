@@ -34,7 +34,7 @@ name, the time zone and the like first. What is left out comes from [group].`,
 					*field.value = *field.fallback
 				}
 			}
-			if err := errors.Join(readImpressions(&g), readSilence(&g)); err != nil {
+			if err := errors.Join(readImpressions(&g), readSilence(&g), readDreams(&g)); err != nil {
 				return usageError(err)
 			}
 			if err := g.Normalize(); err != nil {
@@ -67,6 +67,7 @@ func groupFlags(cmd *cobra.Command, g *reverie.Group) {
 	f.StringVar(&g.Language, "language", "", `language of the memories: zh, en, or "" to go by the messages`)
 	f.StringVar(&g.Impressions, "impressions", asConfigured, "whether people and things are followed: on, off, or default, as [impression] enabled says")
 	f.StringVar(&g.SessionSilence, "session-silence", asConfigured, "after how long a silence messages without a session begin a new one: a duration such as 45m, or default, as [session] silence says")
+	dreamFlags(cmd, g)
 }
 
 // asConfigured is how a person says that a group follows the configuration.

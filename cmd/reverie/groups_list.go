@@ -24,8 +24,9 @@ A parked group failed so often in a row ([jobs] park_after) that it waits for
 'reverie groups resume'; a paused one waits because somebody asked for it. OLDEST
 is the date, in the group's own calendar, of the oldest pending message. Times of
 runs are in UTC. IMPRESSIONS is on or off where the group differs from [impression]
-enabled, SILENCE what ends its sessions where that differs from [session] silence.
-Columns that would hold nothing are left out.`,
+enabled, SILENCE what ends its sessions where that differs from [session] silence,
+DREAMS when it dreams where that differs from [dream]. Columns that would hold
+nothing are left out.`,
 		Example: `  reverie groups list
   reverie groups list --state parked
   reverie groups list --limit 500 --json`,
@@ -126,7 +127,7 @@ func stateOf(g reverie.GroupEntry) reverie.GroupState {
 func (a *app) printGroups(groups []reverie.GroupEntry) error {
 	s := a.style()
 	var t table
-	t.row("GROUP", "NAME", "ZONE", "LANG", "IMPRESSIONS", "SILENCE", "STATE", "PENDING", "OLDEST", "MEMORIES", "LAST RUN")
+	t.row("GROUP", "NAME", "ZONE", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "STATE", "PENDING", "OLDEST", "MEMORIES", "LAST RUN")
 	for _, g := range groups {
 		state := string(stateOf(g))
 		switch stateOf(g) {
@@ -138,7 +139,7 @@ func (a *app) printGroups(groups []reverie.GroupEntry) error {
 			state = s.amber(state)
 		}
 		oldest, err := oldestDate(g)
-		t.row(visible(g.ID), visible(reverie.Excerpt(g.Name, 24)), zone(g.Group), g.Language, g.Impressions, g.SessionSilence, state,
+		t.row(visible(g.ID), visible(reverie.Excerpt(g.Name, 24)), zone(g.Group), g.Language, g.Impressions, g.SessionSilence, dreamsListed(g.Group), state,
 			strconv.Itoa(g.Pending), oldest, strconv.Itoa(g.Active), lastRun(s, g.LastRun))
 		if err != nil {
 			t.note("  " + visible(err.Error()))
@@ -147,7 +148,7 @@ func (a *app) printGroups(groups []reverie.GroupEntry) error {
 			t.note("  "+setbackText(b), "  "+remedy(b, g.ID))
 		}
 	}
-	t.trim("NAME", "LANG", "IMPRESSIONS", "SILENCE", "OLDEST")
+	t.trim("NAME", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "OLDEST")
 	return t.write(a.stdout, s)
 }
 

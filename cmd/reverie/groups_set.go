@@ -16,7 +16,7 @@ func newGroupsSet(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "set GROUP",
-		Short: "Change a group's name, time zone, day boundary, language, impressions or sessions",
+		Short: "Change a group's name, time zone, day boundary, language, impressions, sessions or dreams",
 		Long: `Set changes what is given and leaves the rest.
 
 A new time zone or day boundary holds from the next date on: the date that is
@@ -30,9 +30,15 @@ is used only where it is asked for: ` + "`reverie impression --group GROUP`" + `
 
 --session-silence says after how long a silence messages that name no session begin
 a new one: a duration, or default, as [session] silence says. It holds for messages
-that come in from then on.`,
+that come in from then on.
+
+--dream-idle, --dream-sessions and --dream-interval say when the group dreams: when a
+session has been silent for so long, or so many have ended since the last dream, and
+at least so long after it. Each is a value or default, as [dream] says; the first two
+may be off.`,
 		Example: `  reverie groups set g1 --time-zone Europe/Berlin
   reverie groups set g1 --impressions on
+  reverie groups set g1 --dream-idle 12h --dream-sessions off
   reverie groups set g1 --day-boundary 04:00 --name "Game nights"`,
 		Args: oneGroup,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -69,8 +75,12 @@ func groupChange(cmd *cobra.Command, id string, to *reverie.Group) (reverie.Grou
 			return c, usageError(err)
 		}
 	}
+	if err := readDreams(to); err != nil { // those that are not given are as configured
+		return c, usageError(err)
+	}
+	c.DreamIdle, c.DreamSessions, c.DreamInterval = given("dream-idle", &to.DreamIdle), given("dream-sessions", &to.DreamSessions), given("dream-interval", &to.DreamInterval)
 	if c == (reverie.GroupChange{}) {
-		return c, usageError(fmt.Errorf("nothing to set: give --name, --time-zone, --day-boundary, --language, --impressions or --session-silence\nsee '%s --help'", cmd.CommandPath()))
+		return c, usageError(fmt.Errorf("nothing to set: give --name, --time-zone, --day-boundary, --language, --impressions, --session-silence, --dream-idle, --dream-sessions or --dream-interval\nsee '%s --help'", cmd.CommandPath()))
 	}
 	for flag, value := range map[string]*string{"time-zone": c.TimeZone, "day-boundary": c.DayBoundary} {
 		if value != nil && *value == "" {
@@ -150,6 +160,11 @@ func (a *app) printSet(before reverie.Group, r groupReply, open reverie.Window) 
 	}
 	if g.SessionSilence != before.SessionSilence {
 		line("sessions end after a silence of %s", a.silenceText(g))
+	}
+	for i, s := range dreamSettings {
+		if *s.of(&g) != *s.of(&before) {
+			line("%s", a.dreamsText(g)[i])
+		}
 	}
 	switch {
 	case g.SameCalendar(before):
