@@ -59,7 +59,7 @@ func (m *Metrics) defineJobs() {
 	m.parked = m.gauge("groups_parked", "Groups that wait for a person after repeated failure, as the last fan-out found them.", "job")
 	m.fanOutSeconds = m.histogram("fan_out_seconds", "How long a fan-out over the groups took.", fanOutBuckets, "job")
 	m.lastFinished = m.gauge("fan_out_last_finished_timestamp_seconds", "When a fan-out last came to the end of the groups that are due, whatever became of each, in Unix time. 0: never in this process.", "job")
-	m.phaseSeconds = m.histogram("phase_seconds", "How long a step of a chunk took (evolve: gather, propose, decide, apply; impression: gather, observe, resolve, apply; extract: gather, propose, decide, apply, fold), and the whole run of a window (run).", phaseBuckets, "job", "phase")
+	m.phaseSeconds = m.histogram("phase_seconds", "How long a step of a chunk took (evolve: gather, propose, decide, apply; impression: gather, observe, resolve, apply; extract: gather, propose, decide, apply, fold; dream: gather, propose, combine, decide, apply), and the whole run of a window (run).", phaseBuckets, "job", "phase")
 	m.takeovers = prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "lease_takeovers_total",
 		Help: "Leases of groups that were taken over because their holder had stopped renewing them."})
 	m.registry.MustRegister(m.takeovers)

@@ -17,7 +17,7 @@ import (
 // finding is one line of the doctor's report.
 type finding struct {
 	Check  string `json:"check"`
-	OK     bool   `json:"ok"`
+	OK     bool   `json:"ok"` // also where there is only something to be warned of
 	Detail string `json:"detail"`
 	err    error
 }
@@ -84,6 +84,9 @@ func (a *app) examine(ctx context.Context) []finding {
 	if err := a.settings(); !note("configuration", a.configuredBy(), err) {
 		return out
 	}
+	if w := a.cfg.scheduleWarning(); w != "" {
+		note("schedule", "warning: "+w, nil)
+	}
 	openErr := a.open(ctx)
 	if a.store == nil {
 		note("database", "", openErr)
@@ -149,7 +152,7 @@ func (a *app) examineGroups(ctx context.Context, note func(check, detail string,
 
 // examineModels asks each model one small question.
 func (a *app) examineModels(ctx context.Context, note func(check, detail string, err error) bool) {
-	uses := []struct{ use, check string }{{useEvolve, "model"}, {useObserve, "model for impressions"}, {useExtract, "model for sessions"}, {useFold, "model for summaries"}}
+	uses := []struct{ use, check string }{{useEvolve, "model"}, {useObserve, "model for impressions"}, {useExtract, "model for sessions"}, {useFold, "model for summaries"}, {useDream, "model for dreams"}}
 	if a.cfg.Decide.Enabled {
 		uses = slices.Insert(uses, 1, struct{ use, check string }{useCompare, "model for comparing"})
 	}

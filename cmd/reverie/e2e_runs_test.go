@@ -105,7 +105,7 @@ func TestRunsQuery(t *testing.T) {
 		code  int
 		words []string
 	}{
-		{[]string{"--job", "dream"}, 2, []string{"dream", "evolve"}}, {[]string{"--since", "yesterday"}, 2, []string{"yesterday", "midnight UTC", "24h"}},
+		{[]string{"--job", "push"}, 2, []string{"push", "evolve"}}, {[]string{"--since", "yesterday"}, 2, []string{"yesterday", "midnight UTC", "24h"}},
 		{[]string{"--since", "-1h"}, 2, []string{"-1h"}}, {[]string{"--since", "0d"}, 2, nil}, {[]string{"--since", "99999999999999d"}, 2, nil},
 		{[]string{"--since", "2026-02-30"}, 2, nil}, {[]string{"--limit", "0"}, 2, []string{"--limit"}}, {[]string{"--limit", "9223372036854775807"}, 2, []string{"--limit"}}, {[]string{"--group", "nobody"}, 1, []string{"not found", "groups list"}},
 	} {

@@ -60,11 +60,24 @@ func (a *app) printResult(r evolve.Result, took time.Duration, date string) {
 		a.printEvidence(s, k.Evidence, 1)
 	}
 	a.printRefusals(s, r.Refusals)
-	for _, h := range r.Held {
-		fmt.Fprintf(w, "  %s held: %s\n", s.amber("?"), visible(h))
-		if !r.DryRun {
-			fmt.Fprintf(w, "    look at it with `reverie runs show %s`, then `runs approve` or `runs reject`\n", r.RunID)
+	a.printHeld(s, r.Held, r.RunID)
+}
+
+// printHeld says why plans are held, and of a run that has an id how to decide on
+// them.
+func (a *app) printHeld(s style, held []string, runID string) {
+	for _, h := range held {
+		fmt.Fprintf(a.stdout, "  %s held: %s\n", s.amber("?"), visible(h))
+		if runID != "" {
+			fmt.Fprintf(a.stdout, "    look at it with `reverie runs show %s`, then `runs approve` or `runs reject`\n", runID)
 		}
+	}
+}
+
+// printWarnings tells of what did not keep a run from its end.
+func (a *app) printWarnings(warnings []string) {
+	for _, text := range warnings {
+		fmt.Fprintf(a.stderr, "warning: %s\n", visible(text))
 	}
 }
 
@@ -96,6 +109,9 @@ func counts(job reverie.Job, st reverie.Stats) string {
 		if c.n > 0 {
 			parts[0] += fmt.Sprintf(", %d %s", c.n, c.what)
 		}
+	}
+	if job == reverie.JobDream {
+		return fmt.Sprintf("%s; %s and %s taken in, %s", parts[0], plural(st.Sessions, "session"), plural(st.Material, "memory"), plural(st.Asked, "question"))
 	}
 	messages := fmt.Sprintf("%s (%d cited", plural(st.Cited+st.Considered+st.Filtered, "message"), st.Cited)
 	if st.Filtered > 0 {

@@ -80,15 +80,8 @@ func (a *app) printExtraction(r session.Result, took time.Duration) {
 		fmt.Fprintf(w, "    %s\n", visible(reverie.Excerpt(f.Summary, 300)))
 	}
 	a.printRefusals(s, r.Refusals)
-	for _, h := range r.Held {
-		fmt.Fprintf(w, "  %s held: %s\n", s.amber("?"), visible(h))
-		if !r.DryRun {
-			fmt.Fprintf(w, "    look at it with `reverie runs show %s`, then `runs approve` or `runs reject`\n", r.RunID)
-		}
-	}
-	for _, text := range r.Warnings {
-		fmt.Fprintf(a.stderr, "warning: %s\n", visible(text))
-	}
+	a.printHeld(s, r.Held, r.RunID)
+	a.printWarnings(r.Warnings)
 }
 
 // covers says which part of a session a rolling summary is about.

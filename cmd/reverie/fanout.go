@@ -31,6 +31,7 @@ type ended struct {
 	stats  reverie.Stats
 	held   []string                  // why plans are held
 	line   func(*reverie.Window) any // for --json; the window is nil where it is no date
+	upTo   string                    // the session that it reached up to (dream)
 }
 
 // fanOut is one job over many groups, as a command or the daemon starts it.

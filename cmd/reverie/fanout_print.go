@@ -93,7 +93,10 @@ func (p show) printWindow(e windowEnd) {
 		of = string(p.job) + " "
 	}
 	session := ""
-	if e.window.SessionID != "" {
+	switch {
+	case e.upTo != "":
+		session = "  up to " + visible(e.upTo)
+	case e.window.SessionID != "":
 		session = "  " + visible(e.window.SessionID)
 	}
 	fmt.Fprintf(p.stdout, "%s%s%s  %s%s in %s  %s\n", date, s.bold(visible(e.groupID)), session, of, s.status(e.status), e.took.Round(10*time.Millisecond), s.dim("run "+e.runID))

@@ -29,7 +29,8 @@ func newRunsList(a *app) *cobra.Command {
 WINDOW is the date, or the dates, of the group's own calendar that the run was
 for; a run that was for no whole dates shows instants instead, and one without
 an end of its own reached up to when it started. A run of extract was for one
-SESSION, and its window is that of the messages. All times are in UTC.
+SESSION, and its window is that of the messages; a dream reached up to one. All times
+are in UTC.
 
 CHANGES has a sign for each kind, of memories or (job impression) of entities, and
 leaves out what is zero:

@@ -101,7 +101,11 @@ func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry, names map[string
 	if dates := datesOf(r, a.calendar(g.Group)); dates != "" {
 		window = dates + " (" + window + ")"
 	}
-	if r.SessionID != "" {
+	switch {
+	case r.SessionID == "":
+	case r.Job == reverie.JobDream:
+		fmt.Fprintf(w, "  up to     session %s\n", visible(r.SessionID))
+	default:
 		fmt.Fprintf(w, "  session   %s\n", visible(r.SessionID))
 	}
 	fmt.Fprintf(w, "  window    %s, attempt %d\n", window, r.Attempt)
@@ -127,7 +131,11 @@ func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry, names map[string
 	a.printEntityChanges(s, d.Entities, names)
 	a.printRunDecisions(d.Decisions, d.Held)
 	for _, c := range d.Chunks {
-		fmt.Fprintf(w, "chunk %d  %s  %s\n", c.No, c.Status, plural(len(c.MessageIDs), "message"))
+		about := plural(len(c.MessageIDs), "message")
+		if r.Job == reverie.JobDream {
+			about = plural(len(c.MemoryIDs), "memory")
+		}
+		fmt.Fprintf(w, "chunk %d  %s  %s\n", c.No, c.Status, about)
 		for _, f := range c.Refusals {
 			a.printRefusal(s, f)
 		}
@@ -196,6 +204,8 @@ func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
 		lines = append(lines, fmt.Sprintf("what it did not use waits; the next run takes it, `reverie impression --group %s` at once", quoted(g.ID)))
 	case r.Job == reverie.JobExtract:
 		lines = append(lines, fmt.Sprintf("what it did not read stays in the session's buffer; the next run takes it, `reverie extract --session %s --group %s` at once", quoted(r.SessionID), quoted(g.ID)))
+	case r.Job == reverie.JobDream:
+		lines = append(lines, fmt.Sprintf("what it did not take in is still new; the next dream does, `reverie dream --group %s` at once", quoted(g.ID)))
 	case r.Job == reverie.JobMaintain:
 		lines = append(lines, fmt.Sprintf("what it did not come to is still due; the next run does it, `reverie maintain --group %s` at once", quoted(g.ID)))
 	case g.Pending == 0:

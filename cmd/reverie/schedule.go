@@ -99,6 +99,17 @@ func specOf(text string) (jobs.Spec, error) {
 	return jobs.ParseSpec(text)
 }
 
+// scheduleWarning says what is odd about [schedule], "" where nothing is. Specs that
+// cannot be read have been refused before.
+func (c *Config) scheduleWarning() string {
+	starts := func(text string) bool { return text != "" && text != never }
+	if !starts(c.Schedule.Dream) || starts(c.Schedule.Extract) {
+		return ""
+	}
+	return "[schedule] dream is set, and extract is never: unless reverie extract is started otherwise, dreams rest on what evolve leaves alone; " +
+		"set [schedule] extract, to */5 * * * * for instance"
+}
+
 // scheduleSettings are those of [schedule]: each is named after its job.
 func scheduleSettings() []*setting {
 	var list []*setting
