@@ -16,11 +16,13 @@ type headRow struct {
 }
 
 const (
-	headsQuery = `select ` + memoryColumns + `, array(
+	// headColumns are those of a headRow, of memories m.
+	headColumns = memoryColumns + `, array(
 			select distinct to_char(e.local_date, 'YYYY-MM-DD') from memory_evidence e
 			where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
-			order by 1) as support_dates
-		from memories m where group_id = $1 and kind = $2 and status = 'active'
+			order by 1) as support_dates`
+
+	headsQuery = `select ` + headColumns + ` from memories m where group_id = $1 and kind = $2 and status = 'active'
 		order by created_at, lineage_id`
 
 	pendingWhere = ` from messages where group_id = $1 and run_id is null and outcome is null

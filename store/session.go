@@ -16,7 +16,7 @@ const (
 		new_messages as "new.messages", new_tokens as "new.tokens", new_tool_calls as "new.toolcalls", new_turns as "new.turns",
 		folded_messages as "folded.messages", folded_tokens as "folded.tokens", folded_tool_calls as "folded.toolcalls",
 		folded_turns as "folded.turns", extractions, extracted_until as extracteduntil, unfinished, failures, failure,
-		retry_at as retryat, parked_at as parkedat, fold_failures as foldfailures, fold_retry_at as foldretryat`
+		retry_at as retryat, parked_at as parkedat, fold_failures as foldfailures, fold_retry_at as foldretryat, dreamt_until as dreamtuntil`
 
 	sessionQuery = `select ` + sessionColumns + ` from sessions where group_id = $1 and session_id = $2`
 
@@ -148,7 +148,7 @@ func rollingSummary(ctx context.Context, t *tx, groupID, sessionID string) (*rev
 
 func utcSession(s reverie.Session) reverie.Session {
 	s.FirstAt, s.LastAt, s.ExtractedUntil = s.FirstAt.UTC(), s.LastAt.UTC(), utc(s.ExtractedUntil)
-	s.RetryAt, s.ParkedAt, s.FoldRetryAt = utc(s.RetryAt), utc(s.ParkedAt), utc(s.FoldRetryAt)
+	s.RetryAt, s.ParkedAt, s.FoldRetryAt, s.DreamtUntil = utc(s.RetryAt), utc(s.ParkedAt), utc(s.FoldRetryAt), utc(s.DreamtUntil)
 	return s
 }
 

@@ -22,11 +22,7 @@ const (
 	chosenBufferedQuery = buffered + ` where message_id = any ($3::text[]) order by at, seq`
 	moreBufferedQuery   = `select exists (select 1` + bufferWhere + ` and u.message_id <> all ($3::text[]))`
 
-	headOf = `select ` + memoryColumns + `, array(
-			select distinct to_char(e.local_date, 'YYYY-MM-DD') from memory_evidence e
-			where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
-			order by 1) as support_dates
-		from memories m where group_id = $1 and kind = 'session' and status = 'active'`
+	headOf = `select ` + headColumns + ` from memories m where group_id = $1 and kind = 'session' and status = 'active'`
 
 	factHeadsQuery = headOf + ` and $2 <> all (tags) order by created_at, lineage_id`
 

@@ -71,6 +71,7 @@ type lineage struct {
 	changes   []befellRow
 	evidence  []evidenceRow
 	decisions []decisionRow
+	sources   []sourceRow // of all versions
 	runs      map[string]reverie.Run
 	approved  map[deed]bool // what persons let pass
 }
@@ -82,8 +83,8 @@ type deed struct {
 }
 
 // Why returns what stands behind the lineage that the given version, old or new,
-// belongs to, oldest version first. Evidence of runs that were taken back is not
-// among it: it supports nothing any more. An empty groupID looks in all groups. A
+// belongs to, oldest version first. Evidence and sources of runs that were taken
+// back are not among it: they support nothing any more. An empty groupID looks in all groups. A
 // version that does not exist, or is another group's, is reverie.ErrNotFound.
 func (s *Store) Why(ctx context.Context, groupID, memoryID string) (reverie.Why, error) {
 	var why reverie.Why
@@ -124,6 +125,11 @@ func readLineage(ctx context.Context, t *tx, groupID, lineageID string) (lineage
 	if err := t.list(ctx, &l.decisions, decidedQuery, groupID, ids); err != nil {
 		return l, err
 	}
+	sources, err := sourcesOf(ctx, t, groupID, []string{lineageID})
+	if err != nil {
+		return l, err
+	}
+	l.sources = sources[lineageID]
 	for _, c := range l.changes {
 		if c.RunID != nil {
 			runIDs = append(runIDs, *c.RunID)
@@ -193,6 +199,9 @@ func (l lineage) why() (reverie.Why, error) {
 	}
 	for _, e := range l.evidence {
 		addEvidence(at[e.MemoryID], e)
+	}
+	for _, r := range l.sources {
+		at[r.OfID].Sources = append(at[r.OfID].Sources, r.SourceMemory)
 	}
 	for _, d := range l.decisions {
 		decision, err := d.decision()

@@ -1,0 +1,177 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// What the versions of lineages rest on, newest version first, but for what runs
+	// wrote that were taken back: the memories as they were then, and the messages that
+	// those rested on by that time.
+	sourcesQuery = `select v.memory_id as of_id, v.lineage_id as of_lineage, s.memory_id, s.lineage_id, s.kind, s.session_id, s.statement,
+			s.kind = 'session' and $3 = any (s.tags) as summary, s.status = 'active' as active,
+			coalesce(e.at, s.last_supported_at) as at, e.messages
+		from memories v
+		join memory_sources x on x.group_id = v.group_id and x.memory_id = v.memory_id
+		join runs r on r.group_id = x.group_id and r.run_id = x.run_id and r.undone_at is null
+		join memories s on s.group_id = x.group_id and s.memory_id = x.source_id
+		cross join lateral (select max(e.sent_at) as at, coalesce(array_agg(distinct e.message_id), '{}') as messages
+			from memory_evidence e join memories b on b.group_id = e.group_id and b.memory_id = e.memory_id
+			where e.group_id = s.group_id and e.lineage_id = s.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
+				and b.version <= s.version) e
+		where v.group_id = $1 and v.lineage_id = any ($2::uuid[])
+		order by v.lineage_id, v.version desc, x.position`
+
+	lastDreamQuery = `select ` + runColumns + ` from runs where group_id = $1 and ` + dreamEnded + `
+		order by finished_at desc, run_id desc limit 1`
+
+	waitingDreamsQuery = `select ` + runColumns + ` from runs r where group_id = $1 and job = 'dream' and undone_at is null
+			and exists (select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'waiting')
+		order by started_at desc, run_id desc`
+
+	dreamMemoriesQuery = `select ` + memoryColumns + ` from memories where group_id = $1 and kind = 'dream' and status = 'active'
+		order by created_at, lineage_id`
+)
+
+// sourceRow is a memory that a version rests on.
+type sourceRow struct {
+	reverie.SourceMemory
+	OfID      string         `db:"of_id"` // the version
+	OfLineage string         `db:"of_lineage"`
+	Messages  pq.StringArray `db:"messages"`
+}
+
+// sourcesOf reads what the versions of lineages rest on, by lineage, the newest
+// version's first.
+func sourcesOf(ctx context.Context, t *tx, groupID string, lineageIDs []string) (map[string][]sourceRow, error) {
+	var rows []sourceRow
+	err := t.list(ctx, &rows, sourcesQuery, groupID, pq.StringArray(lineageIDs), reverie.TagSummary)
+	found := map[string][]sourceRow{}
+	for _, r := range rows {
+		r.At = r.At.UTC()
+		found[r.OfLineage] = append(found[r.OfLineage], r)
+	}
+	return found, err
+}
+
+// Dream returns what a group's dreams have left, in one snapshot: the narrative, the
+// items by type, the best supported first, and what they rest on. An unknown group is
+// reverie.ErrNotFound.
+func (s *Store) Dream(ctx context.Context, groupID string) (reverie.Dream, error) {
+	var page reverie.Dream
+	err := s.run(ctx, work{
+		what:     fmt.Sprintf("read the dreams of group %q", groupID),
+		prepare:  []string{groupQuery, lastDreamQuery, waitingDreamsQuery, dreamMemoriesQuery, sourcesQuery, evidenceOfQuery},
+		readOnly: true,
+		byKey:    true,
+		do: func(ctx context.Context, t *tx) error {
+			page = reverie.Dream{}
+			var err error
+			if page.Group, err = getGroup(ctx, t, groupID); err != nil {
+				return err
+			}
+			last, err := runList(ctx, t, lastDreamQuery, groupID)
+			if err != nil {
+				return err
+			}
+			if len(last) > 0 {
+				page.Run = &last[0]
+			}
+			if page.Waiting, err = runList(ctx, t, waitingDreamsQuery, groupID); err != nil {
+				return err
+			}
+			return readItems(ctx, t, &page)
+		},
+	})
+	return page, err
+}
+
+func runList(ctx context.Context, t *tx, query string, args ...any) ([]reverie.Run, error) {
+	var rows []runRow
+	if err := t.list(ctx, &rows, query, args...); err != nil {
+		return nil, err
+	}
+	var list []reverie.Run
+	for _, r := range rows {
+		run, err := r.run()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, run)
+	}
+	return list, nil
+}
+
+// readItems reads the active memories of kind dream, and what they rest on.
+func readItems(ctx context.Context, t *tx, page *reverie.Dream) error {
+	var rows []memoryRow
+	if err := t.list(ctx, &rows, dreamMemoriesQuery, page.Group.ID); err != nil {
+		return err
+	}
+	var lineages []string
+	for _, r := range rows {
+		lineages = append(lineages, r.LineageID)
+	}
+	sources, err := sourcesOf(ctx, t, page.Group.ID, lineages)
+	if err != nil {
+		return err
+	}
+	own, err := evidenceOf(ctx, t, page.Group.ID, lineages)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		item := dreamItem(r.memory(), sources[r.LineageID], own[r.LineageID])
+		switch {
+		case !slices.Contains(item.Tags, reverie.TagSummary):
+			page.Items = append(page.Items, item)
+		case page.Narrative == nil:
+			page.Narrative = &item
+		}
+	}
+	slices.SortStableFunc(page.Items, func(a, b reverie.DreamItem) int {
+		return cmp.Or(cmp.Compare(place(a.Type), place(b.Type)), cmp.Compare(b.Strength, a.Strength), b.UpdatedAt.Compare(a.UpdatedAt))
+	})
+	return nil
+}
+
+// place is where items of a type are shown; those of none come last.
+func place(t reverie.DreamType) int {
+	if i := slices.Index(reverie.DreamTypes, t); i >= 0 {
+		return i
+	}
+	return len(reverie.DreamTypes)
+}
+
+// dreamItem puts together an item and what it rests on: of each memory the newest
+// version that any of its own versions names. The narrative is told anew each time:
+// it rests on what its newest version does that names anything.
+func dreamItem(m reverie.Memory, sources []sourceRow, own []reverie.Evidence) reverie.DreamItem {
+	item := reverie.DreamItem{Memory: m, Type: reverie.DreamTypeOf(m), Sources: []reverie.SourceMemory{}}
+	item.Done = item.Type == reverie.DreamTodo && slices.Contains(m.Tags, reverie.TagDone)
+	lineages, messages := map[string]bool{}, map[string]bool{}
+	for _, e := range own {
+		messages[e.MessageID] = true
+	}
+	for _, s := range sources {
+		if s.OfID != sources[0].OfID && slices.Contains(m.Tags, reverie.TagSummary) {
+			break
+		}
+		for _, id := range s.Messages {
+			messages[id] = true
+		}
+		if !lineages[s.LineageID] {
+			lineages[s.LineageID] = true
+			item.Sources = append(item.Sources, s.SourceMemory)
+		}
+	}
+	item.Evidence = len(messages)
+	return item
+}

@@ -1,0 +1,148 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"reverie"
+)
+
+// Sessions count as ended from the very instant on, are fresh until a dream has
+// covered their last message, and a session to reach up to is the last that counts.
+func TestDreamSigns(t *testing.T) {
+	d := newDreamer(t)
+	d.ensure("g2")
+	d.quiet("g2", "elsewhere", 0)
+	d.knows("g2", reverie.KindSession, "elsewhere", "another group's fact")
+	d.quiet(group, "a", 0)
+	d.quiet(group, "b", 10)
+	d.quiet(group, "c", 10) // as late as b, behind it by id
+	d.quiet(group, "d", 20)
+	d.covers(group, "a", 0)
+	d.knows(group, reverie.KindSession, "a", "a's fact")
+	d.knows(group, reverie.KindSession, "b", "b's fact")
+	d.knows(group, reverie.KindSession, "d", "d's fact")
+	d.knows(group, reverie.KindSession, "gone", "an unknown session's fact")
+	d.knows(group, reverie.KindSession, "", "no session's fact")
+	d.knows(group, reverie.KindGroup, "", "the group's")
+	d.knows(group, reverie.KindDream, "", "an item", reverie.TagDream)
+	d.knows(group, reverie.KindTeam, "", "the team's")
+	d.write(`update sessions set new_messages = 0 where session_id = 'b'`)
+
+	at := func(minute int) *time.Time { m := minutes(minute); return &m }
+	for name, tt := range map[string]struct {
+		q    reverie.DreamQuery
+		want reverie.DreamSigns
+	}{
+		"all":                  {reverie.DreamQuery{}, reverie.DreamSigns{Fresh: 3, QuietSince: at(10), New: 6, Through: "d", Unread: 2}},
+		"ended by the last":    {reverie.DreamQuery{EndedBy: minutes(20)}, reverie.DreamSigns{Fresh: 3, QuietSince: at(10), New: 6, Through: "d", Unread: 2}},
+		"just before it":       {reverie.DreamQuery{EndedBy: minutes(20).Add(-time.Microsecond)}, reverie.DreamSigns{Fresh: 2, QuietSince: at(10), New: 5, Through: "c", Unread: 1}},
+		"only what is covered": {reverie.DreamQuery{EndedBy: minutes(0)}, reverie.DreamSigns{New: 4, Through: "a"}},
+		"none has ended":       {reverie.DreamQuery{EndedBy: minutes(-1)}, reverie.DreamSigns{New: 3}},
+		"through b":            {reverie.DreamQuery{Through: "b"}, reverie.DreamSigns{Fresh: 1, QuietSince: at(10), New: 5, Through: "b"}},
+		"through c":            {reverie.DreamQuery{Through: "c"}, reverie.DreamSigns{Fresh: 2, QuietSince: at(10), New: 5, Through: "c", Unread: 1}},
+		"through d, ended by":  {reverie.DreamQuery{Through: "d", EndedBy: minutes(0)}, reverie.DreamSigns{New: 4, Through: "a"}},
+	} {
+		tt.q.GroupID = group
+		if diff := cmp.Diff(tt.want, must(d.DreamSigns(t.Context(), tt.q))(t)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for _, after := range []time.Duration{-time.Microsecond, time.Microsecond} { // messages that came later, and that were taken away
+		d.covers(group, "a", after)
+		want := 3
+		if after < 0 {
+			want = 4
+		}
+		if got := must(d.DreamSigns(t.Context(), reverie.DreamQuery{GroupID: group}))(t); got.Fresh != want {
+			t.Errorf("covered until %s after the last message: %+v", after, got)
+		}
+	}
+	for _, q := range []reverie.DreamQuery{{GroupID: "nowhere"}, {GroupID: group, Through: "nowhere"}, {GroupID: group, Through: "elsewhere"}} {
+		wantErr(t, second(d.DreamSigns(t.Context(), q)), reverie.ErrNotFound)
+		wantErr(t, second(d.GatherDream(t.Context(), q)), reverie.ErrNotFound)
+	}
+}
+
+// The last dream is the one that ended last, if it came to an end and still stands;
+// one was interrupted that has begun and not been applied.
+func TestSignsOfTheLastDream(t *testing.T) {
+	d := newDreamer(t)
+	d.ensure("g2")
+	d.dreamt("g2", "succeeded", 90)
+	signs := func(what string, last *time.Time, interrupted bool) {
+		t.Helper()
+		want := reverie.DreamSigns{LastAt: last, Interrupted: interrupted}
+		if diff := cmp.Diff(want, must(d.DreamSigns(t.Context(), reverie.DreamQuery{GroupID: group}))(t)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	at := func(minute int) *time.Time { m := minutes(minute); return &m }
+	signs("none", nil, false)
+	for _, status := range []string{"failed", "deferred"} {
+		d.chunkOf(group, d.dreamt(group, status, 80), "open")
+	}
+	d.write(`insert into runs select group_id, gen_random_uuid(), 'extract', window_since, window_until, 'succeeded', 1, '', '', '', '{}', '', started_at, finished_at
+		from runs where status = 'failed'`)
+	signs("none that came to an end", nil, false)
+	d.dreamt(group, "succeeded", 10)
+	rejected := d.dreamt(group, "rejected", 30)
+	signs("a rejected one", at(30), false)
+	undone := d.dreamt(group, "held", 40)
+	signs("a held one", at(40), false)
+	d.write(`update runs set undone_at = now() where run_id in ($1, $2)`, undone, rejected)
+	signs("what was taken back", at(10), false)
+	running := d.dreamt(group, "running", 0)
+	signs("one that has done nothing", at(10), false)
+	d.chunkOf(group, running, "open")
+	signs("one that has begun", at(10), true)
+	d.write(`update run_chunks set status = 'applied' where run_id = $1`, running)
+	signs("one that was applied", at(10), false)
+	d.write(`update run_chunks set status = 'held' where run_id = $1`, running)
+	signs("one that is held", at(10), false)
+}
+
+// Groups are listed like those of other jobs: paged, without paused ones, and named
+// ones whatever else.
+func TestDueGroupsOfDreams(t *testing.T) {
+	d := newDreamer(t)
+	ctx := t.Context()
+	for i, id := range []string{"a", "b", "covered", "dreaming", "empty", "paused"} {
+		d.ensure(id)
+		if id != "empty" {
+			d.quiet(id, "s", 30+i)
+			d.quiet(id, "earlier", i)
+			d.covers(id, "earlier", 0)
+		}
+	}
+	for _, id := range []string{"covered", "dreaming"} {
+		d.covers(id, "s", 0)
+	}
+	d.dreamt("dreaming", "running", 0)
+	d.knows("empty", reverie.KindGroup, "", "the group's")
+	must(d.PauseGroup(ctx, "paused"))(t)
+	must(d.NoteFailure(ctx, "b", reverie.JobExtract, "extract's", rule))(t)
+	setback := must(d.NoteFailure(ctx, "b", reverie.JobDream, "why", rule))(t)
+
+	q := d.Dreams()
+	list := must(q.DueGroups(ctx, reverie.DueQuery{}))(t)
+	if diff := cmp.Diff([]string{"a", "b", "dreaming"}, dueIDs(list)); diff != "" {
+		t.Fatalf("due (-want +got):\n%s", diff)
+	}
+	want := reverie.DueGroup{Group: must(d.Group(ctx, "b"))(t), FirstPending: minutes(31), Setback: &setback}
+	if diff := cmp.Diff(want, list[1]); diff != "" {
+		t.Errorf("b (-want +got):\n%s", diff)
+	}
+	if got := dueIDs(must(q.DueGroups(ctx, reverie.DueQuery{After: "a", Limit: 1}))(t)); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("a page is %v", got)
+	}
+	for id, want := range map[string]int{"paused": 1, "covered": 0, "empty": 0, "dreaming": 1} {
+		if got := must(q.DueGroups(ctx, reverie.DueQuery{GroupID: id}))(t); len(got) != want {
+			t.Errorf("%s by name: %+v", id, got)
+		}
+	}
+	wantErr(t, second(q.DueGroups(ctx, reverie.DueQuery{GroupID: "nowhere"})), reverie.ErrNotFound)
+}
