@@ -53,8 +53,11 @@ func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row 
 // approve applies one held plan.
 func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPlan) error {
 	kind, room := reverie.KindGroup, r.Limits.MaxActive
-	if r.life.Row.Job == reverie.JobExtract {
-		kind, room = reverie.KindSession, math.MaxInt // of sessions a group may remember any number of facts
+	switch r.life.Row.Job { // of sessions a group may remember any number of facts; a dream kept to its own limit
+	case reverie.JobExtract:
+		kind, room = reverie.KindSession, math.MaxInt
+	case reverie.JobDream:
+		kind, room = reverie.KindDream, math.MaxInt
 	}
 	state, err := r.Store.Gather(ctx, reverie.GatherQuery{GroupID: r.req.GroupID, Kind: kind, Until: r.now, Limit: 1})
 	if err != nil {

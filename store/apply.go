@@ -42,43 +42,28 @@ const (
 // stats. Where people and things are followed, the messages that were shown wait
 // for the impression job from here on. A plan of a session takes its messages out
 // of what waits for extraction, and leaves their outcomes, which are evolve's,
-// alone. It returns the changes, support not among them.
+// alone; the session is new to dreams again. A plan of a dream takes in memory
+// versions, and covers sessions. It returns the changes, support not among them.
 //
 // Nothing is written and the error is reverie.ErrLeaseLost when another holder
 // took the lease; reverie.ErrConflict when a head has moved, a statement's twin
-// is active, or a message is no longer pending or waiting; reverie.ErrInvalid when the plan
-// contradicts itself. A chunk that has been applied already returns its changes.
+// is active, a message is no longer pending or waiting, or a memory version no longer
+// new; reverie.ErrInvalid when the plan contradicts itself; reverie.ErrNotFound when
+// a version rests on a memory that the group does not have. A chunk that has been
+// applied already returns its changes.
 func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error) {
 	what := fmt.Sprintf("apply chunk %d of run %s to group %q", plan.ChunkNo, plan.RunID, plan.GroupID)
 	if plan.GroupID != lease.GroupID {
 		return nil, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
 	}
-	if plan.HeldAll && (len(plan.Steps) > 0 || len(plan.Held) == 0) {
-		return nil, fmt.Errorf("%s: a plan held whole has held steps and no others: %w", what, reverie.ErrInvalid)
-	}
-	if err := checkSteps(plan.Steps); err != nil {
+	if err := checkPlan(plan); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if err := checkDecisions(plan.Decisions); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	if (plan.SessionID == "") != (len(plan.Used) == 0) || plan.SessionID != "" && len(plan.Outcomes) > 0 {
-		return nil, fmt.Errorf("%s: an extraction has a session and messages that it uses, and gives them no outcome: %w", what, reverie.ErrInvalid)
-	}
-	prepare := append([]string{extendLeaseQuery, lockChunkQuery, finishChunkQuery}, stepQueries...)
-	if plan.SessionID == "" {
-		prepare = append(prepare, consumeQuery)
-	} else {
-		prepare = append(prepare, lockSessionQuery, useOfSessionQuery, extractedQuery, addNewQuery)
-	}
-	if len(plan.Decisions) > 0 {
-		prepare = append(prepare, insertDecisionsQuery)
 	}
 	var list []reverie.Change
 	err := s.run(ctx, work{
 		what:    what,
 		byKey:   true,
-		prepare: prepare,
+		prepare: planQueries(plan),
 		do: func(ctx context.Context, t *tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
@@ -94,6 +79,43 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 		return nil, err
 	}
 	return list, nil
+}
+
+// checkPlan refuses what no plan may be, before anything is locked.
+func checkPlan(plan reverie.Plan) error {
+	if plan.HeldAll && (len(plan.Steps) > 0 || len(plan.Held) == 0) {
+		return fmt.Errorf("a plan held whole has held steps and no others: %w", reverie.ErrInvalid)
+	}
+	if err := checkSteps(plan.Steps); err != nil {
+		return err
+	}
+	if err := checkDecisions(plan.Decisions); err != nil {
+		return err
+	}
+	if (plan.SessionID == "") != (len(plan.Used) == 0) || plan.SessionID != "" && len(plan.Outcomes) > 0 {
+		return fmt.Errorf("an extraction has a session and messages that it uses, and gives them no outcome: %w", reverie.ErrInvalid)
+	}
+	if d := plan.Dream; d != nil && (len(d.MemoryIDs) == 0 || plan.SessionID != "" || len(plan.Outcomes) > 0) {
+		return fmt.Errorf("a dream takes in memories, and no messages: %w", reverie.ErrInvalid)
+	}
+	return nil
+}
+
+// planQueries are what applying a plan runs, for preparing.
+func planQueries(plan reverie.Plan) []string {
+	list := append([]string{extendLeaseQuery, lockChunkQuery, finishChunkQuery}, stepQueries...)
+	switch {
+	case plan.Dream != nil:
+		list = append(list, takeInQuery, coverSessionsQuery, insertSourcesQuery)
+	case plan.SessionID != "":
+		list = append(list, lockSessionQuery, useOfSessionQuery, extractedQuery, addNewQuery)
+	default:
+		list = append(list, consumeQuery)
+	}
+	if len(plan.Decisions) > 0 {
+		list = append(list, insertDecisionsQuery)
+	}
+	return list
 }
 
 func (s *Store) applyPlan(ctx context.Context, t *tx, plan reverie.Plan) ([]reverie.Change, error) {
@@ -117,9 +139,12 @@ func (s *Store) applyPlan(ctx context.Context, t *tx, plan reverie.Plan) ([]reve
 	if err := insertDecisions(ctx, t, plan, at); err != nil {
 		return nil, err
 	}
-	if plan.SessionID != "" {
+	switch {
+	case plan.Dream != nil:
+		err = takeIn(ctx, t, plan)
+	case plan.SessionID != "":
 		err = extracted(ctx, t, plan, at)
-	} else {
+	default:
 		err = consume(ctx, t, plan)
 	}
 	if err != nil {

@@ -160,12 +160,12 @@ func writes(steps []reverie.Step) (n int) {
 
 // approveRun corrects a run's stats, and ends its wait when no plan waits.
 func approveRun(ctx context.Context, t *tx, held reverie.HeldPlan, correct func(*reverie.Stats)) error {
-	stats, err := lockStats(ctx, t, held.GroupID, held.RunID)
+	run, err := lockRun(ctx, t, held.GroupID, held.RunID)
 	if err != nil {
 		return err
 	}
-	correct(&stats)
-	text, err := asJSON(stats)
+	correct(&run.Stats)
+	text, err := asJSON(run.Stats)
 	if err != nil {
 		return err
 	}
@@ -176,12 +176,11 @@ func approveRun(ctx context.Context, t *tx, held reverie.HeldPlan, correct func(
 	return err
 }
 
-func lockStats(ctx context.Context, t *tx, groupID, runID string) (reverie.Stats, error) {
+func lockRun(ctx context.Context, t *tx, groupID, runID string) (reverie.Run, error) {
 	var row runRow
 	err := t.get(ctx, &row, `select `+runColumns+` from runs where group_id = $1 and run_id = $2 for update`, groupID, runID)
 	if err != nil {
-		return reverie.Stats{}, one(err, "run %s", runID)
+		return reverie.Run{}, one(err, "run %s", runID)
 	}
-	run, err := row.run()
-	return run.Stats, err
+	return row.run()
 }

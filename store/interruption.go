@@ -12,14 +12,20 @@ import (
 const interrupted = "interrupted: the process ended before the run did"
 
 const (
+	// A dream is one chunk: without it nothing was done. The time between dreams counts
+	// from when one was written, and not from when somebody found that out.
 	settleRunsQuery = `
-		update runs r set finished_at = $3::timestamptz, stats = r.stats || jsonb_build_object('deferred', w.pending),
+		update runs r set finished_at = coalesce(w.written_at, $3::timestamptz), stats = r.stats || jsonb_build_object('deferred', w.pending),
 			status = case when not w.whole then 'failed' when w.waits then 'held' else 'succeeded' end,
 			error = case when w.whole then '' else $4 end
 		from (
 			select o.run_id, p.pending,
 				p.pending = 0 and not exists (select 1 from run_chunks c
-					where c.group_id = o.group_id and c.run_id = o.run_id and c.status not in ('applied', 'held')) as whole,
+					where c.group_id = o.group_id and c.run_id = o.run_id and c.status not in ('applied', 'held'))
+				and (o.job <> 'dream' or exists (select 1 from run_chunks c where c.group_id = o.group_id and c.run_id = o.run_id)) as whole,
+				case when o.job = 'dream' then greatest(
+					(select max(l.created_at) from memory_change_log l where l.group_id = o.group_id and l.run_id = o.run_id),
+					(select max(h.created_at) from held_plans h where h.group_id = o.group_id and h.run_id = o.run_id)) end as written_at,
 				exists (select 1 from held_plans h
 					where h.group_id = o.group_id and h.run_id = o.run_id and h.status = 'waiting') as waits
 			from runs o cross join lateral (select o.window_until as until) u
@@ -50,6 +56,23 @@ const (
 				and r.undone_at is null and ($4::text is null or r.session_id = $4))
 			and cardinality(message_ids) = (select count(*) from message_uses u
 				where u.group_id = c.group_id and u.job = $2 and u.message_id = any (c.message_ids) and u.run_id is null)
+		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
+
+	runningDreamQuery = `select ` + runColumns + ` from runs r where group_id = $1 and job = 'dream' and status = 'running' and ` + begunAsChunk + `
+		order by started_at desc, run_id desc limit 1`
+
+	// begunAsChunk tells of a run r that it has a chunk which was not applied.
+	begunAsChunk = `exists (select 1 from run_chunks c
+			where c.group_id = r.group_id and c.run_id = r.run_id and c.status not in ('applied', 'held'))`
+
+	// What a dream had chosen, while nothing of it has changed or was taken in.
+	openDreamQuery = `select ` + chunkColumns + ` from run_chunks c
+		where group_id = $1 and status in ('open', 'answered') and cardinality(memory_ids) > 0
+			and run_id = any (array(select r.run_id from runs r where r.group_id = $1 and r.job = $2 and r.job = 'dream'
+				and r.status in ('running', 'deferred', 'failed') and r.undone_at is null))
+			and cardinality(memory_ids) = (select count(*) from memories m
+				where m.group_id = c.group_id and m.memory_id = any (c.memory_ids) and m.status = 'active'
+					and not exists (select 1 from memory_uses u where u.group_id = m.group_id and u.job = 'dream' and u.memory_id = m.memory_id))
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
 	runningQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and status = 'running'
@@ -123,6 +146,39 @@ func (s *Store) ResumeSession(ctx context.Context, lease reverie.Lease, job reve
 	return run, chunk, err
 }
 
+// ResumeDream is [Store.Resume] for dreams. The run is the newest that was begun and
+// not applied; one that was applied and did not say so is settled as that, and one
+// that has no chunk has failed. The chunk is one that was not applied and whose
+// memory versions are all active and new to dreams still: that of the run, else the
+// newest of one that was deferred or failed.
+func (s *Store) ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error) {
+	var run *reverie.Run
+	var chunk *reverie.Chunk
+	err := s.run(ctx, work{
+		what:    fmt.Sprintf("look for interrupted dreams of group %q", lease.GroupID),
+		byKey:   true,
+		prepare: []string{extendLeaseQuery, runningDreamQuery, settleRunsQuery, openDreamQuery},
+		do: func(ctx context.Context, t *tx) error {
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			var err error
+			run, chunk, err = s.takeUpDream(ctx, t, lease.GroupID)
+			return err
+		},
+	})
+	return run, chunk, err
+}
+
+// takeUpDream settles all dreams but the one that goes on.
+func (s *Store) takeUpDream(ctx context.Context, t *tx, groupID string) (*reverie.Run, *reverie.Chunk, error) {
+	var rows []runRow
+	if err := t.list(ctx, &rows, runningDreamQuery, groupID); err != nil {
+		return nil, nil, err
+	}
+	return s.takeUp(ctx, t, groupID, reverie.JobDream, rows, nil)
+}
+
 // takeUp settles all runs of the job, or of a session of it, but the first of those
 // given, which goes on.
 func (s *Store) takeUp(ctx context.Context, t *tx, groupID string, job reverie.Job, rows []runRow, sessionID *string) (*reverie.Run, *reverie.Chunk, error) {
@@ -145,12 +201,12 @@ func (s *Store) settleRuns(ctx context.Context, t *tx, groupID string, job rever
 	if _, err := t.exec(ctx, settleRunsQuery, groupID, string(job), s.now(), interrupted, except, sessionID); err != nil {
 		return nil, err
 	}
-	args := []any{groupID, string(job), except}
-	if !ofEvolve(job) {
+	query, args := chunkToTakeUp(job), []any{groupID, string(job), except}
+	if query == openQuery {
 		args = append(args, sessionID)
 	}
 	var rows []chunkRow
-	if err := t.list(ctx, &rows, chunkToTakeUp(job), args...); err != nil || len(rows) == 0 {
+	if err := t.list(ctx, &rows, query, args...); err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	c, err := rows[0].chunk()
@@ -159,8 +215,11 @@ func (s *Store) settleRuns(ctx context.Context, t *tx, groupID string, job rever
 
 // chunkToTakeUp is the query for a chunk that was begun and not applied.
 func chunkToTakeUp(job reverie.Job) string {
-	if ofEvolve(job) {
+	switch {
+	case ofEvolve(job):
 		return answeredQuery
+	case job == reverie.JobDream:
+		return openDreamQuery
 	}
 	return openQuery
 }

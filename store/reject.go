@@ -21,8 +21,9 @@ const requeueQuery = `with freed as (
 		count(*) filter (where outcome = 'filtered') as filtered from freed`
 
 // RejectHeld refuses all plans of a run that wait, and the run with them. With
-// requeue, the messages of chunks that were held whole become pending again; it
-// returns how many. A run of which nothing waits is reverie.ErrConflict.
+// requeue, the messages of chunks that were held whole become pending again, and what
+// a dream took in becomes new again that wrote no item; it returns how many messages,
+// or memory versions. A run of which nothing waits is reverie.ErrConflict.
 func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, runID string, requeue bool) (requeued int, err error) {
 	what := fmt.Sprintf("reject what run %s holds", runID)
 	if groupID != lease.GroupID {
@@ -46,31 +47,16 @@ func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, ru
 	return requeued, err
 }
 
-func (s *Store) reject(ctx context.Context, t *tx, groupID, runID string, requeue bool) (int, error) {
+func (s *Store) reject(ctx context.Context, t *tx, groupID, runID string, requeue bool) (requeued int, err error) {
 	if err := standing(ctx, t, groupID, runID); err != nil {
 		return 0, err
 	}
-	stats, err := lockStats(ctx, t, groupID, runID)
+	run, err := lockRun(ctx, t, groupID, runID)
 	if err != nil {
 		return 0, err
 	}
-	var freed struct{ Cited, Considered, Filtered int }
-	var back, gone int // of an extraction
 	if requeue {
-		if back, err = requeueSession(ctx, t, groupID, runID, s.now()); err != nil {
-			return 0, err
-		}
-		for _, n := range []*int{&stats.Considered, &stats.Cited, &stats.Filtered} { // which was which is not kept
-			less := min(*n, back-gone)
-			*n, gone = *n-less, gone+less
-		}
-		if err := t.get(ctx, &freed, requeueQuery, groupID, runID); err != nil {
-			return 0, err
-		}
-		// Their messages will be another chunk's: this one consumed nothing.
-		if _, err := t.exec(ctx, `update run_chunks c set status = 'failed' from held_plans h
-			where c.group_id = $1 and c.run_id = $2 and h.group_id = c.group_id and h.run_id = c.run_id and h.chunk_no = c.chunk_no
-				and h.status = 'waiting' and h.whole`, groupID, runID); err != nil {
+		if requeued, err = s.giveBack(ctx, t, &run); err != nil {
 			return 0, err
 		}
 	}
@@ -81,13 +67,45 @@ func (s *Store) reject(ctx context.Context, t *tx, groupID, runID string, requeu
 	if n == 0 {
 		return 0, fmt.Errorf("nothing of it waits: %w", reverie.ErrConflict)
 	}
-	requeued := freed.Cited + freed.Considered + freed.Filtered + back
-	stats.Cited, stats.Considered, stats.Filtered = stats.Cited-freed.Cited, stats.Considered-freed.Considered, stats.Filtered-freed.Filtered
-	stats.Deferred += requeued
-	text, err := asJSON(stats)
+	text, err := asJSON(run.Stats)
 	if err != nil {
 		return 0, err
 	}
 	_, err = t.exec(ctx, `update runs set status = 'rejected', stats = $3::jsonb where group_id = $1 and run_id = $2`, groupID, runID, text)
 	return requeued, err
+}
+
+// giveBack makes new again what a run took for plans that wait, corrects its counts,
+// and says how much that is.
+func (s *Store) giveBack(ctx context.Context, t *tx, run *reverie.Run) (int, error) {
+	if run.Job == reverie.JobDream {
+		return requeueDream(ctx, t, run)
+	}
+	stats := &run.Stats
+	var back int
+	if run.SessionID != "" {
+		var err error
+		if back, err = requeueSession(ctx, t, *run, s.now()); err != nil {
+			return 0, err
+		}
+		gone := 0
+		for _, n := range []*int{&stats.Considered, &stats.Cited, &stats.Filtered} { // which was which is not kept
+			less := min(*n, back-gone)
+			*n, gone = *n-less, gone+less
+		}
+	}
+	var freed struct{ Cited, Considered, Filtered int }
+	if err := t.get(ctx, &freed, requeueQuery, run.GroupID, run.ID); err != nil {
+		return 0, err
+	}
+	// Their messages will be another chunk's: this one consumed nothing.
+	if _, err := t.exec(ctx, `update run_chunks c set status = 'failed' from held_plans h
+		where c.group_id = $1 and c.run_id = $2 and h.group_id = c.group_id and h.run_id = c.run_id and h.chunk_no = c.chunk_no
+			and h.status = 'waiting' and h.whole`, run.GroupID, run.ID); err != nil {
+		return 0, err
+	}
+	back += freed.Cited + freed.Considered + freed.Filtered
+	stats.Cited, stats.Considered, stats.Filtered = stats.Cited-freed.Cited, stats.Considered-freed.Considered, stats.Filtered-freed.Filtered
+	stats.Deferred += back
+	return back, nil
 }

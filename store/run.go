@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"reverie"
@@ -42,15 +43,18 @@ const (
 		where r.group_id = $1 and r.run_id = w.run_id
 		returning w.pending`
 
-	// What the last run of a session left of what it was to take is due at once.
-	unfinishedQuery = `update sessions set unfinished = $3 where group_id = $1 and session_id = $2 and unfinished <> $3`
+	// What the last run of a session left of what it was to take is due at once. A dream
+	// names a session, and takes nothing of it.
+	unfinishedQuery = `update sessions set unfinished = $3 where group_id = $1 and session_id = $2 and unfinished <> $3
+		and exists (select 1 from runs r where r.group_id = $1 and r.run_id = $4::uuid and r.job <> 'dream')`
 )
 
 // StartRun writes a run that begins now: it fills what is empty of id, status
 // and start, and the attempt, which is one more than there are runs of the same
 // group, job, session and window: a window is due again when messages arrive late.
 // A run of a session keeps the session what it is. One that is not there, such as
-// one that has become part of another, is reverie.ErrNotFound.
+// one that has become part of another, is reverie.ErrNotFound, save for a dream, to
+// which it only says how far it reaches.
 func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error) {
 	run.GroupID, run.Status, run.FinishedAt = lease.GroupID, reverie.RunRunning, nil
 	if run.ID == "" {
@@ -72,7 +76,8 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 				return err
 			}
 			if run.SessionID != "" {
-				if err := lockSession(ctx, t, run.GroupID, run.SessionID); err != nil {
+				err := lockSession(ctx, t, run.GroupID, run.SessionID)
+				if err != nil && (run.Job != reverie.JobDream || !errors.Is(err, reverie.ErrNotFound)) {
 					return err
 				}
 			}
@@ -117,7 +122,7 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 				return one(err, "run %s", run.ID)
 			}
 			short := (run.Status == reverie.RunDeferred || run.Status == reverie.RunFailed) && pending > 0 && !run.Stats.Through
-			_, err = t.exec(ctx, unfinishedQuery, lease.GroupID, run.SessionID, short)
+			_, err = t.exec(ctx, unfinishedQuery, lease.GroupID, run.SessionID, short, run.ID)
 			return err
 		},
 	})

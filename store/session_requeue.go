@@ -10,37 +10,33 @@ import (
 )
 
 const (
-	// What was written beside the facts that are held stays: support, which a second
-	// time supports nothing more, and the summary. Chunks of which another fact was
-	// written are as good as applied.
-	requeueSessionQuery = `with freed as (
+	// What was written beside what is held stays: support, which a second time supports
+	// nothing more, and the summary, of a session or a dream. Chunks of which anything
+	// else was written are as good as applied.
+	freeChunks = `
 			update run_chunks c set status = 'failed' from held_plans h
 			where h.group_id = $1 and h.run_id = $2 and h.status = 'waiting'
 				and c.group_id = $1 and c.run_id = $2 and c.chunk_no = h.chunk_no
 				and not exists (select 1 from memory_change_log l join memories m on m.group_id = l.group_id and m.memory_id = l.memory_id
-					where l.group_id = $1 and l.run_id = $2 and l.chunk_no = h.chunk_no and $3 <> all (m.tags))
+					where l.group_id = $1 and l.run_id = $2 and l.chunk_no = h.chunk_no and $3 <> all (m.tags))`
+
+	requeueSessionQuery = `with freed as (` + freeChunks + `
 			returning c.message_ids)
 		update message_uses u set run_id = null from freed f
 		where u.group_id = $1 and u.job = 'extract' and u.message_id = any (f.message_ids) and u.run_id = $2
 		returning u.message_id`
-
-	sessionOfRunQuery = `select session_id from runs where group_id = $1 and run_id = $2`
 )
 
 // requeueSession lets messages of a run of a session wait for extraction again, of
 // whose chunks all facts are held, and says how many.
-func requeueSession(ctx context.Context, t *tx, groupID, runID string, at time.Time) (int, error) {
-	var sessionID string
-	if err := t.get(ctx, &sessionID, sessionOfRunQuery, groupID, runID); err != nil || sessionID == "" {
-		return 0, err
-	}
-	if err := lockSession(ctx, t, groupID, sessionID); err != nil {
+func requeueSession(ctx context.Context, t *tx, run reverie.Run, at time.Time) (int, error) {
+	if err := lockSession(ctx, t, run.GroupID, run.SessionID); err != nil {
 		return 0, err
 	}
 	var ids []string
-	if err := t.list(ctx, &ids, requeueSessionQuery, groupID, runID, reverie.TagSummary); err != nil {
+	if err := t.list(ctx, &ids, requeueSessionQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil {
 		return 0, err
 	}
-	_, err := t.exec(ctx, addNewQuery, groupID, sessionID, pq.StringArray(ids), at, 1)
+	_, err := t.exec(ctx, addNewQuery, run.GroupID, run.SessionID, pq.StringArray(ids), at, 1)
 	return len(ids), err
 }

@@ -11,6 +11,8 @@ import (
 	"reverie"
 )
 
+// A session that messages came to before its last is no longer all dreamt of, although
+// that stays its last; so is one that others have become part of.
 const saveSessionsQuery = `insert into sessions as s (group_id, session_id, cut, first_at, last_at, asking, messages, tokens, tool_calls, turns,
 		new_messages, new_tokens, new_tool_calls, new_turns, folded_messages, folded_tokens, folded_tool_calls, folded_turns, created_at, updated_at)
 	select $1, x.session_id, x.cut, x.first_at, x.last_at, x.asking, (x.total->>'messages')::int, (x.total->>'tokens')::bigint,
@@ -23,7 +25,8 @@ const saveSessionsQuery = `insert into sessions as s (group_id, session_id, cut,
 		messages = excluded.messages, tokens = excluded.tokens, tool_calls = excluded.tool_calls, turns = excluded.turns,
 		new_messages = excluded.new_messages, new_tokens = excluded.new_tokens, new_tool_calls = excluded.new_tool_calls,
 		new_turns = excluded.new_turns, folded_messages = excluded.folded_messages, folded_tokens = excluded.folded_tokens,
-		folded_tool_calls = excluded.folded_tool_calls, folded_turns = excluded.folded_turns, updated_at = excluded.updated_at`
+		folded_tool_calls = excluded.folded_tool_calls, folded_turns = excluded.folded_turns, updated_at = excluded.updated_at,
+		dreamt_until = case when excluded.last_at > s.last_at then s.dreamt_until end`
 
 // look reads what the messages come between, before they are there. Where each comes
 // after all of its session, it is simply added to that; elsewhere it may end a turn

@@ -81,14 +81,17 @@ func checkSteps(steps []reverie.Step) error {
 			return fail("another step writes the same lineage")
 		}
 		seen[st.LineageID] = true
+		if err := checkSources(st); err != nil {
+			return fail(err.Error())
+		}
 	}
 	return nil
 }
 
 // writeSteps applies steps whose heads have not moved: old versions end, new
-// ones begin, supported ones are strengthened, each with its evidence, and all
-// but support goes to the change log. A head that has moved is
-// reverie.ErrConflict, and nothing is written.
+// ones begin, supported ones are strengthened, each with its evidence, new ones with
+// the memories that they rest on, and all but support goes to the change log. A head
+// that has moved is reverie.ErrConflict, and nothing is written.
 func (s *Store) writeSteps(ctx context.Context, t *tx, b *batch) ([]reverie.Change, error) {
 	if len(b.steps) == 0 {
 		return nil, nil
@@ -103,6 +106,9 @@ func (s *Store) writeSteps(ctx context.Context, t *tx, b *batch) ([]reverie.Chan
 		return nil, err
 	}
 	if err := insertEvidence(ctx, t, b.groupID, b.runID, b.at, b.steps, b.evidenced); err != nil {
+		return nil, err
+	}
+	if err := insertSources(ctx, t, b); err != nil {
 		return nil, err
 	}
 	list := b.changes()

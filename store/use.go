@@ -62,7 +62,9 @@ const (
 		where group_id = $1 and job = $2 and message_id = any ($4::text[]) and run_id is null and session_id = $5
 			and exists (select 1 from runs r where r.group_id = $1 and r.run_id = $3::uuid and r.session_id = $5)`
 
+	// What was extracted is new to dreams.
 	extractedQuery = `update sessions set extractions = extractions + 1, failures = 0, failure = '', retry_at = null, parked_at = null,
+			dreamt_until = null,
 			extracted_until = greatest(extracted_until, (select max(m.sent_at) from ` + messagesByID + `))
 		where group_id = $1 and session_id = $2`
 

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// What dreams leave is nothing new to them. A version that is superseded by now was
+	// new when it was chosen; the one after it is new by itself.
+	takeInQuery = `insert into memory_uses (group_id, job, memory_id, run_id)
+		select $1, r.job, m.memory_id, r.run_id from memories m
+		join runs r on r.group_id = m.group_id and r.run_id = $2::uuid and r.job = 'dream'
+		where m.group_id = $1 and m.memory_id = any ($3::uuid[]) and m.kind in ('group', 'session')
+		order by m.memory_id
+		on conflict (group_id, job, memory_id) do nothing`
+
+	// Sessions that are no more have become part of others. The order of locks is that
+	// of messages that come in.
+	coverSessionsQuery = `with covered as (
+			select s.session_id, u.last_at from sessions s
+			join unnest($2::text[], $3::timestamptz[]) as u (id, last_at) on u.id = s.session_id
+			where s.group_id = $1 order by s.session_id for no key update of s)
+		update sessions s set dreamt_until = greatest(s.dreamt_until, c.last_at) from covered c
+		where s.group_id = $1 and s.session_id = c.session_id`
+)
+
+// takeIn gives memory versions the dream that they are taken in by, each exactly once,
+// and marks the sessions up to what was known of them: one that is no longer new, or
+// never was a dream's to take in, fails the whole plan.
+func takeIn(ctx context.Context, t *tx, plan reverie.Plan) error {
+	ids := pq.StringArray(plan.Dream.MemoryIDs)
+	n, err := t.exec(ctx, takeInQuery, plan.GroupID, plan.RunID, ids)
+	if err != nil {
+		return err
+	}
+	if n != len(ids) {
+		return fmt.Errorf("%d of the dream's %d memories are no longer new to dreams, or none that they take in: %w", len(ids)-n, len(ids), reverie.ErrConflict)
+	}
+	if len(plan.Dream.Sessions) == 0 {
+		return nil
+	}
+	var sessions, until pq.StringArray
+	for _, s := range plan.Dream.Sessions {
+		sessions, until = append(sessions, s.ID), append(until, timestamp(s.LastAt))
+	}
+	_, err = t.exec(ctx, coverSessionsQuery, plan.GroupID, sessions, until)
+	return err
+}

@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	requeueDreamQuery = `with freed as (` + freeChunks + `
+			returning c.run_id),
+		given as (
+			delete from memory_uses u using freed f where u.group_id = $1 and u.job = 'dream' and u.run_id = f.run_id
+			returning u.memory_id)
+		select m.session_id from given g join memories m on m.group_id = $1 and m.memory_id = g.memory_id`
+
+	uncoverQuery = `with given as (
+			select session_id from sessions where group_id = $1 and session_id = any ($2::text[]) order by session_id for no key update)
+		update sessions s set dreamt_until = null from given g where s.group_id = $1 and s.session_id = g.session_id`
+)
+
+// requeueDream makes what a dream took in new again, of which all items are held, and
+// says how many versions. The sessions that those are of are fresh again.
+func requeueDream(ctx context.Context, t *tx, run *reverie.Run) (int, error) {
+	var of []string // the session of each
+	if err := t.list(ctx, &of, requeueDreamQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil || len(of) == 0 {
+		return 0, err
+	}
+	sessions := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(of))), func(id string) bool { return id == "" })
+	if _, err := t.exec(ctx, uncoverQuery, run.GroupID, pq.StringArray(sessions)); err != nil {
+		return 0, err
+	}
+	run.Stats.Material -= len(of)
+	run.Stats.Sessions = max(run.Stats.Sessions-len(sessions), 0)
+	return len(of), nil
+}
