@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,35 @@ type question struct {
 	Turns   []questionMessage `json:"session_turns"`
 	Rolling string            `json:"rolling_summary"`
 	Older   []questionMessage `json:"older_turns"`
+
+	// What a question asks that dreams, of sessions or of parts.
+	LastDream  *string           `json:"last_dream"`
+	DreamItems []dreamItem       `json:"dream_items"`
+	Sessions   []questionSession `json:"dream_sessions"`
+	Parts      []struct {
+		Items []dreamItem `json:"items"`
+	} `json:"dream_parts"`
+}
+
+// questionSession is what a question shows of a session that it dreams of.
+type questionSession struct {
+	ID    string `json:"id"`
+	Facts []struct {
+		ID        string `json:"id"`
+		Statement string `json:"statement"`
+	} `json:"facts"`
+}
+
+// dreamItem is an item of a dream, or of a part of one, as a question shows it, and
+// as an answer has it.
+type dreamItem struct {
+	ID         string  `json:"id,omitempty"`
+	Type       string  `json:"type"`
+	Content    string  `json:"content"`
+	Sources    any     `json:"sources,omitempty"` // of an answer handles, of a question their number
+	Confidence float64 `json:"confidence"`
+	Replace    string  `json:"replace,omitempty"`
+	Done       bool    `json:"done,omitempty"`
 }
 
 // observes tells whether a question is about people.
@@ -111,6 +141,10 @@ func (a action) String() string {
 //
 // Asked to extract a session, it takes what users note and change for facts, and its
 // summary tells what they have said, one after the other; so does that of older turns.
+//
+// Asked to dream, it takes facts for preferences, or for open threads where somebody
+// "still has to" do something. A fact that ends in (before: ITEM) rewrites the item that
+// says so, one that ends in (done: ITEM) closes it. Of parts it keeps every item.
 func scribe(t testing.TB) func(llmtest.Request) llmtest.Answer {
 	return func(r llmtest.Request) llmtest.Answer { return llmtest.Text(transcribe(t, r)) }
 }
@@ -124,6 +158,8 @@ func transcribe(t testing.TB, r llmtest.Request) string {
 		return q.observations()
 	case q.Turns != nil:
 		return q.extracted()
+	case q.LastDream != nil:
+		return q.dreamt(t)
 	case q.Older != nil:
 		return fmt.Sprintf(`{"summary":%q}`, recount(q.Rolling, q.Older))
 	}
@@ -227,6 +263,45 @@ func (q question) extracted() string {
 			to, handles[from], m.ID, rest))
 	}
 	return strings.Join(append(lines, fmt.Sprintf(`{"type":"summary","content":%q}`, recount(q.Summary, q.Turns))), "\n")
+}
+
+var onItem = regexp.MustCompile(`^(.*) \((before|done): (.*)\)$`)
+
+// dreamt answers a question that dreams.
+func (q question) dreamt(t testing.TB) string {
+	var items []dreamItem
+	for _, s := range q.Sessions {
+		for _, f := range s.Facts {
+			i := dreamItem{Type: "preference", Content: f.Statement, Sources: []string{f.ID}, Confidence: 0.9}
+			if strings.Contains(f.Statement, "still has to") {
+				i.Type = "todo"
+			}
+			if m := onItem.FindStringSubmatch(f.Statement); m != nil {
+				i.Content, i.Done = m[1], m[2] == "done"
+				for _, d := range q.DreamItems {
+					if d.Content == m[3] {
+						i.Replace, i.Type = d.ID, d.Type
+					}
+				}
+			}
+			items = append(items, i)
+		}
+	}
+	for _, p := range q.Parts {
+		for _, i := range p.Items {
+			i.Sources, i.ID = []string{i.ID}, ""
+			items = append(items, i)
+		}
+	}
+	lines := []string{fmt.Sprintf(`{"type":"summary","content":"The group looked back on %d sessions and %d parts."}`, len(q.Sessions), len(q.Parts))}
+	for _, i := range items {
+		raw, err := json.Marshal(i)
+		if err != nil {
+			t.Error(err)
+		}
+		lines = append(lines, string(raw))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // recount is a summary and, behind it, how each of some messages of users begins.
