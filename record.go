@@ -12,6 +12,8 @@ const (
 	RecordChunk    RecordType = "chunk"     // of such a run, without the model's answer
 	RecordHeld     RecordType = "held_plan" // what waits for a person, or waited
 	RecordMemory   RecordType = "memory"    // one version
+	RecordSource   RecordType = "source"    // another version that one rests on
+	RecordTaken    RecordType = "taken"     // a version that a job has taken in: it is not new to it
 	RecordEvidence RecordType = "evidence"
 	RecordChange   RecordType = "change" // a row of the change log
 	RecordDecision RecordType = "decision"
@@ -20,8 +22,8 @@ const (
 
 // RecordTypes are all types in the order in which a group's records come: each
 // refers only to what is before it.
-var RecordTypes = []RecordType{RecordGroup, RecordRun, RecordChunk, RecordHeld, RecordMemory, RecordEvidence, RecordChange,
-	RecordDecision, RecordUsage}
+var RecordTypes = []RecordType{RecordGroup, RecordRun, RecordChunk, RecordHeld, RecordMemory, RecordSource, RecordTaken,
+	RecordEvidence, RecordChange, RecordDecision, RecordUsage}
 
 // Record is one row of a group on its way out of one database and into another.
 type Record struct {

@@ -28,7 +28,9 @@ const (
 	// Format is the name of the form.
 	Format = "reverie-memories"
 	// Version is the newest version of the form, and the one that is written.
-	Version = 1
+	// Those before it are read, too: version 1 had no sources, and did not say what jobs
+	// had taken in.
+	Version = 2
 )
 
 // The types of the first and the last line.

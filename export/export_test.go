@@ -36,6 +36,8 @@ func sample() []reverie.Record {
 		record("g1", reverie.RecordRun, `{"run_id":"r1"}`),
 		record("g1", reverie.RecordMemory, `{"memory_id":"m1","statement":"Lin drinks tea"}`, 1, -0.5, math.SmallestNonzeroFloat32),
 		record("g1", reverie.RecordMemory, `{"memory_id":"m2","statement":"see https://example.com"}`),
+		record("g1", reverie.RecordSource, `{"memory_id":"m2","source_id":"m1"}`),
+		record("g1", reverie.RecordTaken, `{"memory_id":"m1"}`),
 		record("g1", reverie.RecordUsage, `{"lineage_id":"l1"}`),
 		record("g2", reverie.RecordGroup, `{"group_id":"g2"}`),
 		record("g2", reverie.RecordMemory, `{"memory_id":"m3","statement":"Mia sings"}`, math.MaxFloat32),
@@ -92,6 +94,23 @@ func TestForm(t *testing.T) {
 	}
 }
 
+// TestEarlierForm: what the first version of the form wrote is read as it was.
+func TestEarlierForm(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/export_1.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := read(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.DeleteFunc(sample(), func(r reverie.Record) bool { return r.Type == reverie.RecordSource || r.Type == reverie.RecordTaken })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-written +read:\n%s", diff)
+	}
+}
+
 // TestDamage: a file that is not as it was written is refused, wherever it was
 // touched, and the error says what is wrong.
 func TestDamage(t *testing.T) {
@@ -104,7 +123,7 @@ func TestDamage(t *testing.T) {
 	for _, c := range []struct{ name, text, words string }{
 		{"empty", "", "first line"},
 		{"another file", `{"id":"1","text":"hello"}` + "\n", "first line"},
-		{"newer", strings.Replace(whole, `"version":1`, `"version":2,"colour":"red"`, 1), "newer one"},
+		{"newer", strings.Replace(whole, `"version":2`, `"version":3,"colour":"red"`, 1), "newer one"},
 		{"one letter", strings.Replace(whole, "Mia sings", "Mia sinks", 1), "changed or damaged"},
 		{"line ends", strings.ReplaceAll(whole, "\n", "\r\n"), "line ends"},
 		{"a line lost", strings.Join(slices.Delete(slices.Clone(lines), 4, 5), ""), "changed or damaged"},
@@ -113,7 +132,7 @@ func TestDamage(t *testing.T) {
 		{"two exports", whole + whole, "comes after the last line"},
 		{"blank line", strings.Join(slices.Insert(slices.Clone(lines), 4, "\n"), ""), "line 5"},
 		{"order of types", file(t, 2, moved...), "line 4: a run record does not belong here"},
-		{"order of groups", file(t, 2, append(sample()[5:], sample()[:5]...)...), `group "g1" comes after "g2"`},
+		{"order of groups", file(t, 2, append(sample()[7:], sample()[:7]...)...), `group "g1" comes after "g2"`},
 		{"no group", file(t, 0, sample()[1]), "does not belong here"},
 		{"number of groups", file(t, 3, sample()...), "3 groups"},
 		{"unknown type", file(t, 1, sample()[0], record("g1", "song", `{}`)), `"song"`},
@@ -213,10 +232,10 @@ func TestImport(t *testing.T) {
 	var refused []string
 	opts := export.Options{OnRefused: func(group, id string, err error) { refused = append(refused, group+" "+id) }}
 	b := &base{failing: 2}
-	if _, err := export.Import(t.Context(), in, b, opts); !errors.Is(err, errKilled) || !strings.Contains(err.Error(), "5 records were written") {
+	if _, err := export.Import(t.Context(), in, b, opts); !errors.Is(err, errKilled) || !strings.Contains(err.Error(), "7 records were written") {
 		t.Errorf("error %v", err)
 	}
-	want := []string{"compare g1 5", "compare g2 2", "write g1 5"}
+	want := []string{"compare g1 7", "compare g2 2", "write g1 7"}
 	if diff := cmp.Diff(want, b.calls); diff != "" {
 		t.Error(diff)
 	}
@@ -228,7 +247,7 @@ func TestImport(t *testing.T) {
 	if res, err = export.Import(t.Context(), in, b, opts); err != nil || res.Counts[reverie.RecordGroup] != (reverie.RecordCount{Known: 2}) {
 		t.Errorf("%+v, %v", res, err)
 	}
-	if diff := cmp.Diff([]string{"compare g1 5", "compare g2 2"}, b.calls); diff != "" {
+	if diff := cmp.Diff([]string{"compare g1 7", "compare g2 2"}, b.calls); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"g1 m2", "g1 m2", "g1 m2"}, refused); diff != "" {
@@ -264,16 +283,18 @@ func TestImportWritesNothing(t *testing.T) {
 func TestImportRefusesWhatIsNotWhole(t *testing.T) {
 	t.Parallel()
 	const memory = `{"memory_id":"M1","lineage_id":"l1","version":1,"status":"active","kind":"group","content_hash":"h","run_id":null}`
-	group, chunk := sample()[5], `{"run_id":"r1","chunk_no":1}`
+	group, chunk := sample()[7], `{"run_id":"r1","chunk_no":1}`
 	for _, c := range []struct {
 		words   string
 		records []reverie.Record
 	}{
 		{"", []reverie.Record{record("g2", reverie.RecordRun, `{"run_id":"r1"}`), record("g2", reverie.RecordChunk, chunk), record("g2", reverie.RecordMemory, memory),
-			record("g2", reverie.RecordEvidence, `{"run_id":"R1","memory_id":"m1"}`), record("g2", reverie.RecordDecision, `{"run_id":"r1","chunk_no":1,"target_id":"m1"}`)}},
+			record("g2", reverie.RecordTaken, `{"run_id":"r1","memory_id":"M1"}`), record("g2", reverie.RecordEvidence, `{"run_id":"R1","memory_id":"m1"}`), record("g2", reverie.RecordDecision, `{"run_id":"r1","chunk_no":1,"target_id":"m1"}`)}},
 		{"refers to run r1", []reverie.Record{record("g2", reverie.RecordMemory, `{"memory_id":"m1","run_id":"r1"}`)}},
 		{"refers to memory m0", []reverie.Record{record("g2", reverie.RecordMemory, `{"memory_id":"m1","parent_id":"m0"}`)}},
 		{"refers to memory m2", []reverie.Record{record("g2", reverie.RecordMemory, memory), record("g2", reverie.RecordChange, `{"memory_id":"m1","old_id":"m2"}`)}},
+		{"refers to memory m2", []reverie.Record{record("g2", reverie.RecordMemory, memory), record("g2", reverie.RecordSource, `{"memory_id":"m1","source_id":"m2"}`)}},
+		{"refers to memory m2", []reverie.Record{record("g2", reverie.RecordMemory, memory), record("g2", reverie.RecordTaken, `{"memory_id":"m2"}`)}},
 		{"refers to chunk 1 of run r1", []reverie.Record{record("g2", reverie.RecordRun, `{"run_id":"r1"}`), record("g2", reverie.RecordHeld, chunk)}},
 		{"memory m1 twice", []reverie.Record{record("g2", reverie.RecordMemory, memory), record("g2", reverie.RecordMemory, memory)}},
 		{"an active version of lineage l1 twice", []reverie.Record{record("g2", reverie.RecordMemory, memory),

@@ -22,6 +22,7 @@ type refs struct {
 	MemoryID  string `json:"memory_id"`
 	ParentID  string `json:"parent_id"`
 	OldID     string `json:"old_id"`
+	SourceID  string `json:"source_id"`
 	TargetID  string `json:"target_id"`
 	LineageID string `json:"lineage_id"`
 	Version   int    `json:"version"`
@@ -52,6 +53,8 @@ func (w *whole) add(rec reverie.Record) error {
 		needs = []string{chunk}
 	case reverie.RecordDecision:
 		needs = []string{chunk, memory(r.MemoryID), memory(r.TargetID)}
+	case reverie.RecordSource, reverie.RecordTaken:
+		needs = []string{run, memory(r.MemoryID), memory(r.SourceID)}
 	case reverie.RecordEvidence, reverie.RecordChange:
 		needs = []string{run, memory(r.MemoryID), memory(r.OldID)}
 	case reverie.RecordMemory:

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -123,12 +124,15 @@ type recordBatch struct {
 	records []reverie.Record
 }
 
-// check refuses rows that are not exactly of the columns we know, and vectors
-// without a direction or a model.
+// check refuses rows that are not of the columns we know, but for those that an
+// earlier version of the form lacks, and vectors without a direction or a model.
 func (b recordBatch) check() error {
 	want := slices.Sorted(slices.Values(b.table.columns))
 	for _, r := range b.records {
 		var row map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(cmp.Or(b.table.before, "{}")), &row); err != nil {
+			return err
+		}
 		if err := json.Unmarshal(r.Row, &row); err != nil {
 			return fmt.Errorf("a %s record is no row: %w: %w", r.Type, err, reverie.ErrInvalid)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"reverie"
 	"reverie/store"
@@ -72,8 +73,9 @@ func lived(t testing.TB) (*world, *sql.DB) {
 		e.GroupID, e.MemoryID = group, head.ID
 		must(w.Edit(t.Context(), e))(t)
 	}
-	zone := "Europe/Berlin"
-	must(w.ChangeGroup(t.Context(), group, reverie.GroupChange{TimeZone: &zone}, noon.Add(12*time.Hour)))(t)
+	text := func(s string) *string { return &s }
+	must(w.ChangeGroup(t.Context(), group, reverie.GroupChange{TimeZone: text("Europe/Berlin"), DreamIdle: text("12h"), DreamSessions: text("off"),
+		DreamInterval: text("90m")}, noon.Add(12*time.Hour)))(t)
 	w.ensure("g2")
 	db := raw(t)
 	for _, q := range []string{
@@ -87,6 +89,11 @@ func lived(t testing.TB) (*world, *sql.DB) {
 				was_referenced, judged_at, created_at)
 			select group_id, gen_random_uuid(), memory_id, lineage_id, 1, 1, 1, 1, 1, 1, n = 1, '2026-01-16', '2026-01-16'
 			from memories, generate_series(1, 3) n where version = 2`,
+		`insert into memory_sources (group_id, memory_id, position, source_id, source_lineage_id, run_id)
+			select d.group_id, d.memory_id, row_number() over (order by s.statement), s.memory_id, s.lineage_id, d.run_id
+			from memories d join memories s using (group_id) where d.version = 2 and s.version = 1`,
+		`insert into memory_uses (group_id, job, memory_id, run_id) select group_id, 'dream', memory_id, run_id from memories where version = 1`,
+		`update run_chunks set memory_ids = array(select memory_id from memories m where m.run_id = run_chunks.run_id order by 1)`,
 		`insert into memory_usage_totals select group_id, lineage_id, 10, 4, 5, '2026-01-10' from memories where version = 1`,
 	} {
 		if _, err := db.ExecContext(t.Context(), q); err != nil {
@@ -104,8 +111,8 @@ func remembered(t testing.TB, db *sql.DB) []string {
 	for _, q := range []string{
 		`select g from groups g order by 1`, `select c from past_calendars c order by 1`, `select m from memories m order by 1`,
 		`select e from memory_evidence e order by 1`, `select l from memory_change_log l order by 1`, `select d from decisions d order by 1`,
-		`select h from held_plans h order by 1`, `select run_id, job, model, started_at from runs order by 1`,
-		`select group_id, run_id, chunk_no, message_ids, created_at from run_chunks c
+		`select h from held_plans h order by 1`, `select s from memory_sources s order by 1`, `select u from memory_uses u order by 1`, `select run_id, job, model, started_at from runs order by 1`,
+		`select group_id, run_id, chunk_no, message_ids, memory_ids, created_at from run_chunks c
 			where exists (select 1 from decisions d where d.run_id = c.run_id) or exists (select 1 from held_plans h where h.run_id = c.run_id) order by 2`,
 		`select lineage_id, sum(offered), sum(referenced), sum(ignored) from (
 			select lineage_id, 1 as offered, was_referenced::int as referenced, (not was_referenced)::int as ignored from memory_usage_log
@@ -132,6 +139,11 @@ func TestExportedRecordsComeBack(t *testing.T) {
 		t.Error(diff)
 	}
 	everyColumn(t, db, all.records)
+	head := w.active()["小明 likes green tea"].ID
+	why := must(w.Why(t.Context(), group, head))(t)
+	if sources := why.Versions[1].Sources; len(sources) != 3 || sources[0].Statement != "Lin plays the \"cello\"\t\\" {
+		t.Errorf("it rests on %+v", sources)
+	}
 	t.Run("whence they came", func(t *testing.T) { // nothing is new there
 		res := must(w.CompareRecords(t.Context(), group, all.of(group)))(t)
 		before := remembered(t, db)
@@ -169,6 +181,9 @@ func TestExportedRecordsComeBack(t *testing.T) {
 		if diff := cmp.Diff(all.lines(), exported(t, s, reverie.ExportQuery{}).lines()); diff != "" {
 			t.Errorf("records (-there +here):\n%s", diff)
 		}
+		if diff := cmp.Diff(why, must(s.Why(t.Context(), group, head))(t), cmpopts.IgnoreFields(reverie.Run{}, "Status", "Error", "FinishedAt")); diff != "" {
+			t.Errorf("why (-there +here):\n%s", diff)
+		}
 		// What comes later counts on.
 		again := openWorld(t, store.Options{})
 		again.apply(create("Mia sings"))
@@ -178,12 +193,44 @@ func TestExportedRecordsComeBack(t *testing.T) {
 	})
 }
 
+// Records of the first form, which had nothing of dreams, are known where they came
+// from, and come in where they did not.
+func TestRecordsOfTheFirstForm(t *testing.T) {
+	w, db := lived(t)
+	for _, q := range []string{`delete from memory_sources`, `delete from memory_uses`, `update run_chunks set memory_ids = '{}'`,
+		`update groups set dream_idle = '', dream_sessions = '', dream_interval = ''`} {
+		must(db.ExecContext(t.Context(), q))(t)
+	}
+	records := exported(t, w.Store, reverie.ExportQuery{GroupID: group}).records
+	for i, r := range records {
+		var row map[string]json.RawMessage
+		check(t, json.Unmarshal(r.Row, &row))
+		for _, c := range []string{"memory_ids", "dream_idle", "dream_sessions", "dream_interval"} {
+			delete(row, c)
+		}
+		records[i].Row = must(json.Marshal(row))(t)
+	}
+	want := remembered(t, db)
+	if res := must(w.WriteRecords(t.Context(), group, records))(t); res.Counts[reverie.RecordChunk].New != 0 || len(res.Kept) != 0 {
+		t.Errorf("whence they came: %+v", res)
+	}
+	t.Run("elsewhere", func(t *testing.T) {
+		s := storetest.New(t)
+		must(s.WriteRecords(t.Context(), group, records))(t)
+		s2 := slices.DeleteFunc(want, func(row string) bool { return strings.HasPrefix(row, "(g2,") })
+		if diff := cmp.Diff(s2, remembered(t, raw(t))); diff != "" {
+			t.Errorf("rows (-there +here):\n%s", diff)
+		}
+	})
+}
+
 // everyColumn fails the test where a table has a column that no record has: what is
 // added to a table is exported, or is named here.
 func everyColumn(t *testing.T, db *sql.DB, records []reverie.Record) {
 	t.Helper()
 	tables := map[reverie.RecordType]string{reverie.RecordGroup: "groups", reverie.RecordRun: "runs", reverie.RecordChunk: "run_chunks",
-		reverie.RecordHeld: "held_plans", reverie.RecordMemory: "memories", reverie.RecordEvidence: "memory_evidence",
+		reverie.RecordHeld: "held_plans", reverie.RecordMemory: "memories", reverie.RecordSource: "memory_sources",
+		reverie.RecordTaken: "memory_uses", reverie.RecordEvidence: "memory_evidence",
 		reverie.RecordChange: "memory_change_log", reverie.RecordDecision: "decisions", reverie.RecordUsage: "memory_usage_totals"}
 	left := []string{"group_id", "run_chunks.answer", "memories.embedding"} // the last is beside its row
 	for kind, table := range tables {
@@ -276,6 +323,8 @@ func TestRecordsThatDoNotFit(t *testing.T) {
 	}{
 		{"weight", edit(reverie.RecordMemory, `"weight":1.7`, `"weight":1.8`), reverie.ErrConflict, "(weight)"},
 		{"statement", edit(reverie.RecordMemory, `green tea`, `black tea`), reverie.ErrConflict, head.ID},
+		{"source", edit(reverie.RecordSource, `"position":1,`, `"position":9,`), reverie.ErrConflict, "(position)"},
+		{"rests on itself", edit(reverie.RecordSource, `"position":1,`, `"position":0,`), reverie.ErrInvalid, "source"},
 		{"evidence", edit(reverie.RecordEvidence, `"u1"`, `"u2"`), reverie.ErrConflict, "(author_id)"},
 		{"change", edit(reverie.RecordChange, `"said so"`, `"hm"`), reverie.ErrConflict, "change_summary"},
 		{"decision", edit(reverie.RecordDecision, `"ADD"`, `"NONE"`), reverie.ErrConflict, "(action)"},
@@ -306,8 +355,10 @@ func TestRecordsThatDoNotFit(t *testing.T) {
 			t.Errorf("%s: written all the same:\n%s", c.name, diff)
 		}
 	}
-	kept := must(w.CompareRecords(t.Context(), group, edit(reverie.RecordGroup, `"Group g1"`, `"Tea house"`)))(t)
-	if diff := cmp.Diff([]string{`group "g1" is there and keeps its own name`}, kept.Kept); diff != "" {
+	other := edit(reverie.RecordGroup, `"Group g1",`, `"Tea house",`)
+	other[0].Row = json.RawMessage(strings.Replace(string(other[0].Row), `"dream_idle":"12h","dream_sessions":"off","dream_interval":"90m"`, `"dream_idle":"off","dream_sessions":"5","dream_interval":"2h"`, 1))
+	kept := must(w.CompareRecords(t.Context(), group, other))(t)
+	if diff := cmp.Diff([]string{`group "g1" is there and keeps its own name, dream idle, dream sessions, dream interval`}, kept.Kept); diff != "" {
 		t.Error(diff)
 	}
 }

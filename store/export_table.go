@@ -19,6 +19,7 @@ type recordTable struct {
 	columns []string          // all that is exported, the key included; group_id is not
 	reads   map[string]string // of columns that are not exported as they are
 	loose   []string          // columns that may differ from those of a row that is there
+	before  string            // JSON: columns that records did not always have, as they are then; "" = none
 	order   string            // parents before children
 	rules   []recordRule      // that the table does not have
 }
@@ -34,6 +35,8 @@ type recordRule struct {
 const exportedRuns = `(select r.* from runs r where r.group_id = $1 and r.run_id in (
 		select run_id from memories where group_id = $1
 		union select run_id from memory_evidence where group_id = $1
+		union select run_id from memory_sources where group_id = $1
+		union select run_id from memory_uses where group_id = $1
 		union select run_id from memory_change_log where group_id = $1
 		union select run_id from decisions where group_id = $1
 		union select run_id from held_plans where group_id = $1))`
@@ -68,7 +71,8 @@ var recordTables = []recordTable{
 	},
 	{
 		kind: reverie.RecordChunk, table: "run_chunks", from: exportedChunks, key: []string{"run_id", "chunk_no"}, order: "t.run_id, t.chunk_no",
-		columns: []string{"run_id", "chunk_no", "input_sha256", "message_ids", "status", "refusals", "created_at"},
+		columns: []string{"run_id", "chunk_no", "input_sha256", "message_ids", "memory_ids", "status", "refusals", "created_at"},
+		before:  `{"memory_ids": []}`,
 		loose:   []string{"status", "refusals"},
 	},
 	{
@@ -82,6 +86,15 @@ var recordTables = []recordTable{
 			"last_supported_at", "decayed_at"},
 		reads: map[string]string{"embedding_model": "case when $2::bool then t.embedding_model else '' end"},
 		loose: []string{"embedding_model"},
+	},
+	{
+		kind: reverie.RecordSource, table: "memory_sources", key: []string{"memory_id", "source_id"}, order: "t.memory_id, t.position, t.source_id",
+		columns: []string{"memory_id", "position", "source_id", "source_lineage_id", "run_id"},
+	},
+	{
+		kind: reverie.RecordTaken, table: "memory_uses", key: []string{"job", "memory_id"}, order: "t.job, t.memory_id",
+		columns: []string{"job", "memory_id", "run_id"},
+		loose:   []string{"run_id"}, // it was given back, and taken in anew
 	},
 	{
 		kind: reverie.RecordEvidence, table: "memory_evidence", key: []string{"evidence_no"}, order: "t.evidence_no",
@@ -144,9 +157,14 @@ func (r recordTable) exportQuery() string {
 		case when $2::bool then ` + vector + ` end as vector from ` + r.source(r.from) + ` t order by ` + r.order
 }
 
-// rows are the records of parameter $2, a JSON array, as r.
+// rows are the records of parameter $2, a JSON array, as r, completed where they
+// are of an earlier version of the form.
 func (r recordTable) rows() string {
-	return `json_populate_recordset(null::` + r.table + `, $2::json) r`
+	otherwise := `null::` + r.table
+	if r.before != "" {
+		otherwise = `json_populate_record(` + otherwise + `, '` + r.before + `')`
+	}
+	return `json_populate_recordset(` + otherwise + `, $2::json) r`
 }
 
 // same joins a row that is there, t, with its record, r.

@@ -44,6 +44,10 @@ func busy(t *testing.T) *stage {
 	s.run("memory", "weight", s.head("Lin drinks tea, most of all green tea"), "1.75").want(t, 0)
 	s.exec(`insert into memory_usage_log (group_id, usage_id, memory_id, lineage_id, position, score, similarity, weight, strength, recency, was_referenced, judged_at, created_at)
 		select group_id, gen_random_uuid(), memory_id, lineage_id, 1, 1, 1, 1, 1, 1, n = 1, now(), now() from memories, generate_series(1, 3) n where version = 1`)
+	s.exec(`insert into memory_sources (group_id, memory_id, position, source_id, source_lineage_id, run_id)
+		select d.group_id, d.memory_id, 1, s.memory_id, s.lineage_id, s.run_id from memories d join memories s using (group_id)
+		where d.version = 2 and s.version = 1 and s.lineage_id <> d.lineage_id and s.run_id is not null limit 1`)
+	s.exec(`insert into memory_uses (group_id, job, memory_id, run_id) select group_id, 'dream', memory_id, run_id from memories where run_id is not null`)
 	s.exec(`insert into memory_usage_totals select group_id, lineage_id, 10, 4, 5, now() from memories where version = 1 limit 1`)
 	return s
 }
@@ -60,6 +64,9 @@ func TestMemoriesTravel(t *testing.T) {
 	want := s.told(t, ids, instants)
 	if len(ids) < 6 || len(instants) < 3 {
 		t.Fatalf("%d versions of %d instants are too few to tell", len(ids), len(instants))
+	}
+	if sources := s.one(`select count(*) || ' ' || (select count(*) from memory_uses) from memory_sources`); strings.Contains(" "+sources+" ", " 0 ") {
+		t.Fatalf("%s sources and versions taken in are too few to tell", sources)
 	}
 	t.Run("elsewhere", func(t *testing.T) {
 		here := newStage(t)

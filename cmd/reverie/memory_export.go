@@ -24,9 +24,10 @@ func newMemoryExport(a *app) *cobra.Command {
 		Use:   "export --group G | --all",
 		Short: "Write memories with their whole history to a file",
 		Long: `Write all memories of a group, or of all groups, as JSON Lines: every version of
-every kind and status with its vector, evidence, the change log, decisions, the
-runs they came from, what waits for a person, and how often a memory was used.
-The last line has a checksum of all others. 'memory import' reads it.
+every kind and status with its vector, the evidence and the memories it rests on,
+the change log, decisions, the runs they came from, what dreams have taken in, what
+waits for a person, and how often a memory was used. The last line has a checksum
+of all others. 'memory import' reads it.
 
 Messages, sessions, people and things are not in it; quotes of messages are. It is
 as private as the database. One snapshot is exported, in little memory, while work
