@@ -61,9 +61,9 @@ const (
 	runningDreamQuery = `select ` + runColumns + ` from runs r where group_id = $1 and job = 'dream' and status = 'running' and ` + begunAsChunk + `
 		order by started_at desc, run_id desc limit 1`
 
-	// begunAsChunk tells of a run r that it has a chunk which was not applied.
+	// begunAsChunk tells of a run r that it has a chunk which goes on.
 	begunAsChunk = `exists (select 1 from run_chunks c
-			where c.group_id = r.group_id and c.run_id = r.run_id and c.status not in ('applied', 'held'))`
+			where c.group_id = r.group_id and c.run_id = r.run_id and c.status in ('open', 'answered'))`
 
 	// What a dream had chosen, while nothing of it has changed or was taken in.
 	openDreamQuery = `select ` + chunkColumns + ` from run_chunks c
@@ -71,8 +71,7 @@ const (
 			and run_id = any (array(select r.run_id from runs r where r.group_id = $1 and r.job = $2 and r.job = 'dream'
 				and r.status in ('running', 'deferred', 'failed') and r.undone_at is null))
 			and cardinality(memory_ids) = (select count(*) from memories m
-				where m.group_id = c.group_id and m.memory_id = any (c.memory_ids) and m.status = 'active'
-					and not exists (select 1 from memory_uses u where u.group_id = m.group_id and u.job = 'dream' and u.memory_id = m.memory_id))
+				where m.group_id = c.group_id and m.memory_id = any (c.memory_ids) and m.status = 'active' and ` + dreamtOf + ` is not true)
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
 	runningQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and status = 'running'

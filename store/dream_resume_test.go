@@ -1,0 +1,186 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"reverie"
+	"reverie/store/storetest"
+)
+
+// A dream that was begun goes on with what it had chosen, while that is new; one that
+// is over but for its end is ended, and so is one that never began.
+func TestResumeDream(t *testing.T) {
+	d := newDreamer(t)
+	ctx := t.Context()
+	d.quiet(group, "s", 0)
+	a, b := d.knows(group, reverie.KindSession, "s", "likes tea"), d.knows(group, reverie.KindGroup, "", "meets on Fridays")
+	resume := func(wantRun, ofRun string, want ...reverie.Memory) {
+		t.Helper()
+		run, chunk, err := d.ResumeDream(ctx, d.lease)
+		check(t, err)
+		if (wantRun == "") != (run == nil) || run != nil && run.ID != wantRun {
+			t.Errorf("the run is %+v, want %q", run, wantRun)
+		}
+		if chunk == nil {
+			chunk = &reverie.Chunk{}
+		}
+		if chunk.RunID != ofRun || !slices.Equal(chunk.MemoryIDs, versions(want)) {
+			t.Errorf("the chunk is %+v, want of %q %v", chunk, ofRun, versions(want))
+		}
+	}
+	status := func(run string, want reverie.RunStatus, end time.Time) {
+		t.Helper()
+		got := must(d.Run(ctx, group, run))(t).Run
+		if got.Status != want || (got.FinishedAt == nil) != end.IsZero() || got.FinishedAt != nil && !got.FinishedAt.Equal(end) || (want == reverie.RunFailed) != (got.Error != "") {
+			t.Errorf("the run is %s since %v, %q; want %s since %v", got.Status, got.FinishedAt, got.Error, want, end)
+		}
+	}
+	endless := func(want ...string) {
+		t.Helper()
+		d.write(`update leases set expires_at = 'epoch'`)
+		if got := must(d.Endless(ctx, reverie.JobDream))(t); !slices.Equal(got, want) {
+			t.Errorf("%v have a dream without an end, want %v", got, want)
+		}
+	}
+	resume("", "")
+
+	// Killed before anything was chosen; up to a session that is no more.
+	empty := d.starts("merged")
+	endless(group)
+	resume("", "")
+	status(empty, reverie.RunFailed, noon)
+
+	// Killed after that.
+	first := d.begins("s", a, b)
+	endless()
+	check(t, d.Settle(ctx, d.lease, reverie.JobDream))
+	resume(first, first, a, b)
+	status(first, reverie.RunRunning, time.Time{})
+
+	// Deferred: what it had chosen is for the next one, which may choose anew.
+	d.ends(first, "s", reverie.RunDeferred)
+	resume("", first, a, b)
+	d.now = minutes(1)
+	next := d.begins("s", b)
+	resume(next, next, b)
+	check(t, d.SaveChunk(ctx, d.lease, reverie.Chunk{RunID: next, No: 1, Status: reverie.ChunkFailed}))
+	d.now = minutes(2)
+	resume("", first, a, b)
+	status(next, reverie.RunFailed, minutes(2))
+	d.write(`update runs set undone_at = now() where run_id = $1`, first)
+	resume("", "")
+
+	// Killed when it was applied, and only then something is changed of what it took in.
+	run := d.begins("s", a, b)
+	d.now = minutes(3)
+	must(d.Apply(ctx, d.lease, takesIn(run, []reverie.Memory{a, b}, resting(create("an item"), a, b))))(t)
+	d.now = minutes(90)
+	endless(group)
+	resume("", "")
+	status(run, reverie.RunSucceeded, minutes(3))
+
+	// Killed when it was held.
+	c := d.becomes(b, "meets on Saturdays")
+	run = d.begins("s", c)
+	d.now = minutes(95)
+	plan := takesIn(run, []reverie.Memory{c})
+	plan.HeldAll, plan.Held = true, []reverie.Step{update(d.headOf("an item"), "another")}
+	must(d.Apply(ctx, d.lease, plan))(t)
+	d.now = minutes(180)
+	check(t, d.Settle(ctx, d.lease, reverie.JobDream))
+	status(run, reverie.RunHeld, minutes(95))
+
+	// What was chosen has changed since: the dream goes on, and chooses anew.
+	e := d.becomes(c, "meets on Sundays")
+	run = d.begins("s", e)
+	f := d.becomes(e, "meets on Mondays")
+	resume(run, "")
+	check(t, d.SaveChunk(ctx, d.lease, reverie.Chunk{RunID: run, No: 1, MemoryIDs: []string{f.ID}, Status: reverie.ChunkOpen}))
+	resume(run, run, f)
+
+	// Of two, the newer one goes on.
+	d.now = minutes(200)
+	newer := d.begins("s", f)
+	resume(newer, newer, f)
+	status(run, reverie.RunFailed, minutes(200))
+	check(t, d.ReleaseLease(ctx, d.lease))
+	wantErr(t, third(d.ResumeDream(ctx, d.lease)), reverie.ErrLeaseLost)
+}
+
+// A person lets pass what a dream holds, with what it rests on; or refuses it, and
+// then what it took in is gone, or new again.
+func TestHeldDream(t *testing.T) {
+	d := newDreamer(t)
+	ctx := t.Context()
+	d.quiet(group, "s", 0)
+	d.quiet(group, "t", 1)
+	hold := func(statement string, whole bool, besides ...reverie.Step) (run string, of []reverie.Memory) {
+		t.Helper()
+		of = []reverie.Memory{d.knows(group, reverie.KindSession, "s", "fact of "+statement), d.knows(group, reverie.KindGroup, "", "memory of "+statement)}
+		run = d.begins("t", of...)
+		plan := takesIn(run, of, besides...)
+		plan.HeldAll, plan.Held, plan.HeldReason = whole, []reverie.Step{resting(create(statement), of...)}, "too much at once"
+		plan.Dream.Sessions = []reverie.Session{{ID: "s", LastAt: noon}, {ID: "t", LastAt: minutes(1)}}
+		plan.Stats = reverie.Stats{Held: 1, Material: 2, Sessions: 2}
+		must(d.Apply(ctx, d.lease, plan))(t)
+		must(d.FinishRun(ctx, d.lease, reverie.Run{ID: run, SessionID: "t", Status: reverie.RunHeld, Stats: plan.Stats}))(t)
+		return run, of
+	}
+	narrative := func() reverie.Step {
+		st := create(reverie.NewID())
+		st.Tags, st.Evidence = []string{reverie.TagDream, reverie.TagSummary}, nil
+		return st
+	}
+	isNew := func(run string, want int, s string) {
+		t.Helper()
+		signs := must(d.DreamSigns(ctx, reverie.DreamQuery{GroupID: group}))(t)
+		st := must(d.Run(ctx, group, run))(t).Run.Stats
+		sessions := map[int]int{0: 2, 2: 1}[want]
+		if signs.New != want || d.until("s") != s || d.until("t") != "12:01" || st.Material != 2-want || st.Sessions != sessions || st.Deferred != 0 {
+			t.Errorf("%d are new, want %d; s is dreamt of until %s, want %s; t until %s; the run says %+v", signs.New, want, d.until("s"), s, d.until("t"), st)
+		}
+	}
+	forget := func() {
+		d.write(`update memories set status = 'deprecated', ended_at = now() where kind <> 'dream' and status = 'active'`)
+	}
+	run, of := hold("first", true)
+	isNew(run, 0, "12:00")
+	held := must(d.Run(ctx, group, run))(t).Held[0]
+	changes := must(d.ApplyHeld(ctx, d.lease, held, held.Steps, nil))(t)
+	if got := storetest.Rows(t, d.db, `select source_id from memory_sources where memory_id = $1 and run_id = $2 order by position`,
+		changes[0].MemoryID, run); !slices.Equal(got, versions(of)) || d.headOf("first").Kind != reverie.KindDream {
+		t.Errorf("approved, it rests on %v, want %v", got, versions(of))
+	}
+	isNew(run, 0, "12:00")
+
+	run, _ = hold("second", true)
+	if n := must(d.RejectHeld(ctx, d.lease, group, run, false))(t); n != 0 {
+		t.Errorf("%d are new again that nobody asked for", n)
+	}
+	isNew(run, 0, "12:00")
+	run, _ = hold("third", true)
+	d.write(`update sessions set session_id = 'whole' where session_id = 't'`) // that it reaches up to has become part of another
+	if n := must(d.RejectHeld(ctx, d.lease, group, run, true))(t); n != 2 {
+		t.Errorf("%d are new again, want 2", n)
+	}
+	d.write(`update sessions set session_id = 't' where session_id = 'whole'`)
+	isNew(run, 2, "fresh")
+	if got := storetest.Rows(t, d.db, `select r.status, c.status from runs r join run_chunks c using (group_id, run_id) where run_id = $1`, run); got[0] != "rejected|failed" {
+		t.Errorf("it is %v", got)
+	}
+	forget()
+
+	run, _ = hold("fourth", false, narrative()) // nothing but the narrative is written
+	if n := must(d.RejectHeld(ctx, d.lease, group, run, true))(t); n != 2 {
+		t.Errorf("beside the narrative, %d are new again, want 2", n)
+	}
+	isNew(run, 2, "fresh")
+	forget()
+	run, _ = hold("fifth", false, resting(create("an item that stands")))
+	if n := must(d.RejectHeld(ctx, d.lease, group, run, true))(t); n != 0 {
+		t.Errorf("%d are new again that an item came of", n)
+	}
+	isNew(run, 0, "12:00")
+}
