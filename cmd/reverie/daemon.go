@@ -25,10 +25,10 @@ func newRun(a *app) *cobra.Command {
 		Short: "Stay, and start the jobs of [schedule] when their time comes",
 		Long: `Run stays resident and starts each job of [schedule] at its times, and once at the
 beginning: what was missed while nothing ran is made up, night by night. Where
-impressions are on, they follow each start of evolve. Sessions are extracted where
-[schedule] extract says when. Several may run side by side, together with CronJobs
-and single commands: a lease per group keeps them apart, and no window and no turn
-of a session is worked on twice.
+impressions are on, they follow each start of evolve. Sessions are extracted, and
+groups dream, where [schedule] extract and dream say when. Several may run side by
+side, together with CronJobs and single commands: a lease per group keeps them apart,
+and no window, no turn of a session and no dream is worked on twice.
 
 At [http] listen it answers /healthz (the process lives), /readyz (the database
 answers and its schema fits) and /metrics (Prometheus).
@@ -53,6 +53,9 @@ func (a *app) runDaemon(ctx context.Context) error {
 	specs, wanted, err := a.scheduled()
 	if err != nil {
 		return err
+	}
+	if w := a.cfg.scheduleWarning(); w != "" {
+		a.log.Warn(w)
 	}
 	if err := a.cfg.checkModels(wanted...); err != nil {
 		return err
@@ -119,6 +122,8 @@ func (a *app) task(job reverie.Job, p pipelines, day *llm.DayBudget) func(ctx co
 			return a.evolveDue(ctx, p.with(a.remotePrompts(ctx, p.prompts)), stop)
 		case reverie.JobExtract:
 			return a.extractDue(ctx, p.with(a.remotePrompts(ctx, p.prompts)), stop)
+		case reverie.JobDream:
+			return a.dreamDue(ctx, p.with(a.remotePrompts(ctx, p.prompts)), stop)
 		}
 		return a.maintainAll(ctx, stop)
 	}
@@ -137,6 +142,14 @@ func (a *app) evolveDue(ctx context.Context, p pipelines, stop <-chan struct{}) 
 func (a *app) extractDue(ctx context.Context, p pipelines, stop <-chan struct{}) error {
 	due := a.store.Sessions(a.sessionRule())
 	f := &fanOut{app: a, job: a.extractJob(p.session, true), groups: due, plan: dueSessions(due), showGroup: a.logGroup(reverie.JobExtract)}
+	_, err := f.run(ctx, stop)
+	return err
+}
+
+// dreamDue dreams of the groups that are due.
+func (a *app) dreamDue(ctx context.Context, p pipelines, stop <-chan struct{}) error {
+	due := &dueDreams{app: a}
+	f := &fanOut{app: a, job: dreamJob(p.dream), groups: a.store.Dreams(), plan: due.plan, showGroup: a.logGroup(reverie.JobDream)}
 	_, err := f.run(ctx, stop)
 	return err
 }

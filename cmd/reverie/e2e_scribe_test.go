@@ -49,10 +49,10 @@ type question struct {
 
 	// What a question asks that dreams, of sessions or of parts.
 	LastDream  *string           `json:"last_dream"`
-	DreamItems []dreamItem       `json:"dream_items"`
+	DreamItems []itemLine        `json:"dream_items"`
 	Sessions   []questionSession `json:"dream_sessions"`
 	Parts      []struct {
-		Items []dreamItem `json:"items"`
+		Items []itemLine `json:"items"`
 	} `json:"dream_parts"`
 }
 
@@ -65,9 +65,9 @@ type questionSession struct {
 	} `json:"facts"`
 }
 
-// dreamItem is an item of a dream, or of a part of one, as a question shows it, and
+// itemLine is an item of a dream, or of a part of one, as a question shows it, and
 // as an answer has it.
-type dreamItem struct {
+type itemLine struct {
 	ID         string  `json:"id,omitempty"`
 	Type       string  `json:"type"`
 	Content    string  `json:"content"`
@@ -269,10 +269,10 @@ var onItem = regexp.MustCompile(`^(.*) \((before|done): (.*)\)$`)
 
 // dreamt answers a question that dreams.
 func (q question) dreamt(t testing.TB) string {
-	var items []dreamItem
+	var items []itemLine
 	for _, s := range q.Sessions {
 		for _, f := range s.Facts {
-			i := dreamItem{Type: "preference", Content: f.Statement, Sources: []string{f.ID}, Confidence: 0.9}
+			i := itemLine{Type: "preference", Content: f.Statement, Sources: []string{f.ID}, Confidence: 0.9}
 			if strings.Contains(f.Statement, "still has to") {
 				i.Type = "todo"
 			}

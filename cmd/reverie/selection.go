@@ -163,7 +163,11 @@ func (a *app) dryRuns(ctx context.Context, due dueStore, job reverie.Job, plan j
 			return nil
 		}
 		agenda, err := plan(ctx, g)
-		if err != nil {
+		switch {
+		case errors.Is(err, reverie.ErrInvalid) && !everywhere(err): // what the group says of itself
+			fails(g, err)
+			return nil
+		case err != nil:
 			return err
 		}
 		planned = planned || len(agenda.Windows) > 0

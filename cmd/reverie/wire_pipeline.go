@@ -7,6 +7,7 @@ import (
 
 	"reverie"
 	"reverie/decide"
+	"reverie/dream"
 	"reverie/evolve"
 	"reverie/impression"
 	"reverie/llm"
@@ -20,6 +21,7 @@ type pipelines struct {
 	evolve     *evolve.Pipeline
 	impression *impression.Pipeline // follows evolve
 	session    *session.Pipeline
+	dream      *dream.Pipeline
 }
 
 // uses are what a job, and what follows it, ask models for.
@@ -30,6 +32,8 @@ func (c *Config) uses(job reverie.Job) []string {
 		uses = []string{useEvolve, useObserve}
 	case reverie.JobExtract:
 		uses = []string{useExtract, useFold}
+	case reverie.JobDream:
+		uses = []string{useDream}
 	}
 	if c.Decide.Enabled && len(uses) > 0 {
 		uses = append(uses, useCompare)
@@ -86,6 +90,11 @@ func (a *app) pipelines(wanted ...reverie.Job) (p pipelines, err error) {
 			return pipelines{}, err
 		}
 	}
+	if slices.Contains(wanted, reverie.JobDream) {
+		if p.dream, err = a.dreaming(p.prompts); err != nil {
+			return pipelines{}, err
+		}
+	}
 	return p, nil
 }
 
@@ -101,6 +110,11 @@ func (p pipelines) with(set *prompts.Set) pipelines {
 		s := *p.session
 		s.Prompts, s.Decider = set, deciderWith(s.Decider, set)
 		p.session = &s
+	}
+	if p.dream != nil {
+		d := *p.dream
+		d.Prompts, d.Decider = set, deciderWith(d.Decider, set)
+		p.dream = &d
 	}
 	return p
 }
@@ -228,6 +242,30 @@ func (a *app) extraction(set *prompts.Set) (*session.Pipeline, error) {
 		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: c.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
 			MaxSummaryTokens: folding.MaxOutputTokens, MaxFacts: c.MaxFacts, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
 			MaxShown: reverie.MaxShown, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin},
+	}
+	if v.model != nil {
+		p.Embeddings, p.EmbeddingsOptional = v.model, v.optional
+	}
+	p.Decider, err = a.decider(set, v)
+	return p, err
+}
+
+// dreaming wires dreams.
+func (a *app) dreaming(set *prompts.Set) (*dream.Pipeline, error) {
+	model, settings, err := a.model(useDream)
+	if err != nil {
+		return nil, err
+	}
+	a.warnUnpriced(model, settings)
+	v, err := a.vectors()
+	if err != nil {
+		return nil, err
+	}
+	d := a.cfg.Dream
+	p := &dream.Pipeline{
+		Store: a.store, Model: model, Prompts: set, Journal: a.store, Rule: a.dreamRule(), Now: a.now, Log: a.log, Phase: a.phase(reverie.JobDream, a.now),
+		Limits: dream.Limits{MaxInputTokens: d.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens, MaxItems: d.MaxItems, MaxActive: d.MaxActive,
+			MaxShown: reverie.MaxShown, MinConfidence: d.MinConfidence, HoldRatio: d.HoldRatio, HoldMin: d.HoldMin},
 	}
 	if v.model != nil {
 		p.Embeddings, p.EmbeddingsOptional = v.model, v.optional

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"sync"
+
+	"reverie"
+	"reverie/dream"
+	"reverie/jobs"
+)
+
+// dreamRule says when groups dream that do not say otherwise, as configured.
+func (a *app) dreamRule() reverie.DreamRule {
+	d := a.cfg.Dream
+	return reverie.DreamRule{Idle: d.Idle.Duration, Sessions: d.Sessions, Interval: d.Interval.Duration, Silence: a.cfg.Session.Silence.Duration}
+}
+
+// dueDreams finds out which groups are due to dream.
+type dueDreams struct {
+	*app
+	mu  sync.Mutex
+	why string // why the group that was asked about last is not due
+}
+
+// plan is one window for a group that is due, and none for another. A group whose
+// rule cannot be read fails by itself.
+func (d *dueDreams) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
+	rule, err := g.DreamRule(d.dreamRule())
+	if err != nil {
+		return jobs.Agenda{}, err
+	}
+	now := d.now()
+	signs, err := d.store.DreamSigns(ctx, reverie.DreamQuery{GroupID: g.ID, EndedBy: dream.Ended(rule, now)})
+	if err != nil {
+		return jobs.Agenda{}, err
+	}
+	due, why := dream.Due(signs, rule, now)
+	if !due {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.why = why
+		return jobs.Agenda{}, nil
+	}
+	return jobs.Agenda{Windows: []reverie.Window{{SessionID: signs.Through}}}, nil
+}
+
+// nothing is what to say where no group was due: of a single one, why.
+func (d *dueDreams) nothing(f selection) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case f.group == "":
+		return "nothing is due: no group has gone quiet, or gathered enough sessions, with anything new, paused groups left out"
+	case d.why == "":
+		return "nothing is due: no session of the group is new since its last dream"
+	}
+	return "nothing is due: " + d.why
+}
+
+// dreamJob is dreaming as fan-outs see it.
+func dreamJob(p *dream.Pipeline) job {
+	return job{name: reverie.JobDream, use: useDream, run: func(ctx context.Context, held *jobs.Held, g reverie.Group, _ reverie.Window) (ended, error) {
+		res, err := p.Run(ctx, held, dream.Request{GroupID: g.ID, Due: true})
+		return endOfDream(res), err
+	}}
+}
+
+func endOfDream(r dream.Result) ended {
+	return ended{runID: r.RunID, status: r.Status, noNew: r.None != "", stats: r.Stats, held: r.Held, upTo: r.SessionID,
+		line: func(*reverie.Window) any { return dreamReply(r) }}
+}
