@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/dream"
+)
+
+func newDreamShow(a *app) *cobra.Command {
+	var groupID string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show --group G",
+		Short: "Read what a group's dreams have left",
+		Long: `Show what a group's dreams have left as a page: the narrative first, then its
+preferences, its themes and its open threads, and what was closed lately. Under
+each stands what it rests on: how well it is supported, and the beginnings of the
+sessions, facts and memories that it was made of; --json has all of them. What was
+rewritten or deleted since is marked.
+
+Times and dates are the group's own.`,
+		Example: "  reverie dream show --group g1",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			d, err := a.store.Dream(ctx, groupID)
+			if err != nil {
+				return unknownGroup(err)
+			}
+			message := ""
+			if nothingDreamt(d) {
+				if message, err = a.whenToDream(ctx, d.Group); err != nil {
+					return err
+				}
+			}
+			switch {
+			case asJSON:
+				return printJSON(a.stdout, dreamPageReply(d, message))
+			case message != "":
+				_, err := fmt.Fprintln(a.stdout, visible(message))
+				return err
+			}
+			a.dreamPage(d.Group).print(d)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&groupID, "group", "", "group id (required)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	required(cmd, "group")
+	return cmd
+}
+
+// nothingDreamt tells whether there is nothing to show. Of a group that was imported
+// there may be something without a dream.
+func nothingDreamt(d reverie.Dream) bool {
+	return d.Run == nil && len(d.Waiting) == 0 && d.Narrative == nil && len(d.Items) == 0
+}
+
+// whenToDream says of a group that has not dreamt why it has not, when it would, and
+// how to have a dream at once.
+func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) {
+	rule, err := g.DreamRule(a.dreamRule())
+	if err != nil {
+		return "", err
+	}
+	now := a.now()
+	signs, err := a.store.DreamSigns(ctx, reverie.DreamQuery{GroupID: g.ID, EndedBy: dream.Ended(rule, now)})
+	if err != nil {
+		return "", err
+	}
+	due, why := dream.Due(signs, rule, now)
+	text := fmt.Sprintf("%s: no dream yet; %s", g.ID, why)
+	if due {
+		return text + fmt.Sprintf(": it is due, and `reverie dream --due` or `reverie dream --group %s` has it dream", quoted(g.ID)), nil
+	}
+	return text + fmt.Sprintf(". It dreams %s; `reverie dream --group %s` does not wait for that", dreamsWhen(rule), quoted(g.ID)), nil
+}
+
+// dreamsWhen says when a group dreams by its rule.
+func dreamsWhen(rule reverie.DreamRule) string {
+	var when []string
+	if rule.Idle > 0 {
+		when = append(when, "a session has been quiet for "+Duration{rule.Idle}.String())
+	}
+	switch {
+	case rule.Sessions == 1:
+		when = append(when, "a session has ended")
+	case rule.Sessions > 1:
+		when = append(when, fmt.Sprintf("%d sessions have ended", rule.Sessions))
+	}
+	if len(when) == 0 {
+		return "only when asked to, since both of its limits are off"
+	}
+	return "when " + strings.Join(when, " or ") + " and something new is remembered"
+}
+
+// dreamPageReply is the page as --json shows it.
+func dreamPageReply(d reverie.Dream, message string) reverie.DreamPage {
+	page := reverie.DreamPage{Success: true, GroupID: d.Group.ID, Message: message, Narrative: d.Narrative, Items: append([]reverie.DreamItem{}, d.Items...)}
+	if r := d.Run; r != nil {
+		page.RunID, page.SessionID, page.DreamTime = r.ID, r.SessionID, r.FinishedAt
+	}
+	for _, r := range d.Waiting {
+		page.Held = append(page.Held, r.ID)
+	}
+	return page
+}
