@@ -11,6 +11,7 @@ import (
 
 	"reverie"
 	"reverie/decide"
+	"reverie/life"
 	"reverie/llm"
 	"reverie/llm/lines"
 	"reverie/prompts"
@@ -48,7 +49,7 @@ func (r *run) summarize(ctx context.Context, s *sheet, a answer) (string, error)
 // blames tells whether an error says that the model, or its settings, are no good:
 // waiting for it would keep the facts from being stored.
 func blames(err error) bool {
-	return errors.Is(err, errCut) || errors.Is(err, reverie.ErrUnusable) || errors.Is(err, reverie.ErrConfiguration) || errors.As(err, new(*llm.Error))
+	return errors.Is(err, life.ErrCut) || errors.Is(err, reverie.ErrUnusable) || errors.Is(err, reverie.ErrConfiguration) || errors.As(err, new(*llm.Error))
 }
 
 // statement is a summary as it may become a memory, cut at a sentence where it is
@@ -61,16 +62,18 @@ func statement(text string) (string, error) {
 // sum asks the summarizer for one text that stands for what a summary says and the
 // turns given. Only the form of the answer is checked.
 func (r *run) sum(ctx context.Context, s scene, limit int, rolling string, messages []reverie.Message) (text string, err error) {
-	render := func(again []string) (prompts.Rendered, error) {
+	q := r.question(r.Limits.MaxSummaryTokens, `answer with one line, {"summary":"..."}`)
+	q.Render = func(again []string) (prompts.Rendered, error) {
 		return r.Prompts.Summarize(s.language, prompts.SummarizeSystem{MaxSummary: limit},
 			prompts.SummarizeUser{Rolling: rolling, Turns: views{loc: s.loc}.messages(messages), Again: again})
 	}
-	err = r.twice(ctx, r.summarizer, r.Limits.MaxSummaryTokens, render, `answer with one line, {"summary":"..."}`, func(answer string) (why string) {
+	q.Use = func(answer string) (why string) {
 		if text = readSummary(answer); reverie.CleanSummary(text, limit) == "" {
 			return "the answer held no summary"
 		}
 		return ""
-	})
+	}
+	err = r.life.Ask(ctx, r.summarizer, q)
 	return text, err
 }
 
