@@ -122,6 +122,21 @@ func (m *Mortal) ApplyFold(ctx context.Context, lease reverie.Lease, fold reveri
 	return m.live("ApplyFold", func() error { return m.Store.ApplyFold(ctx, lease, fold) })
 }
 
+func (m *Mortal) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.DreamState, error) {
+	return alive(m, "GatherDream", func() (reverie.DreamState, error) { return m.Store.GatherDream(ctx, q) })
+}
+
+func (m *Mortal) EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence, error) {
+	return alive(m, "EvidenceOf", func() (map[string][]reverie.Evidence, error) { return m.Store.EvidenceOf(ctx, groupID, lineageIDs) })
+}
+
+func (m *Mortal) ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error) {
+	if err := m.step("ResumeDream"); err != nil {
+		return nil, nil, err
+	}
+	return m.Store.ResumeDream(ctx, lease)
+}
+
 func (m *Mortal) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error) {
 	if err := m.step("Resume"); err != nil {
 		return nil, nil, err
