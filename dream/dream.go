@@ -27,6 +27,7 @@ import (
 // Store is what dreams read and write. Each method is one transaction; those that
 // take a lease refuse it, with [reverie.ErrLeaseLost], once another holder has it.
 type Store interface {
+	Group(ctx context.Context, id string) (reverie.Group, error)
 	GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.DreamState, error)
 	// EvidenceOf is what lineages rest on now, by lineage: the messages of all their
 	// versions, each once, oldest first.
@@ -44,7 +45,6 @@ type Ledger interface {
 	// applied and whose material is all still new: of that one, else of one that was
 	// deferred or failed.
 	ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error)
-	SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error)
 }
 
 // Decider says what becomes of the items: [decide.Plain] or a [decide.Layer].

@@ -1,0 +1,48 @@
+package dream
+
+import (
+	"context"
+	"slices"
+
+	"reverie"
+)
+
+// apply gives the plan its vectors and writes it, in one transaction with what the
+// dream takes in, the sessions that it covers and the chunk's status. A dry run tells
+// what it would write.
+func (r *run) apply(ctx context.Context, plan reverie.Plan) error {
+	changes := plan.Changes()
+	if !r.req.DryRun {
+		var err error
+		if changes, err = r.life.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan); err != nil {
+			return err
+		}
+	}
+	r.life.Stats = plan.Stats
+	r.record(plan, changes)
+	return nil
+}
+
+// record adds what the dream did to the result.
+func (r *run) record(plan reverie.Plan, changes []reverie.Change) {
+	var narrative string
+	for _, step := range plan.Steps {
+		switch {
+		case step.Action == reverie.ActionKeep:
+			r.result.Supported = append(r.result.Supported, step)
+		case isSummary(step.Tags):
+			r.result.Narrative, narrative = step.Statement, step.MemoryID
+		case isClosing(step):
+			r.result.Closed = append(r.result.Closed, step.MemoryID)
+		}
+	}
+	r.result.Changes = slices.DeleteFunc(changes, func(c reverie.Change) bool { return narrative != "" && c.MemoryID == narrative })
+	r.result.Refusals = plan.Refusals
+	if len(plan.Held) > 0 {
+		r.result.Held = append(r.result.Held, plan.HeldReason)
+	}
+	for _, f := range plan.Refusals {
+		r.Log.Info("line refused", "group_id", plan.GroupID, "run_id", plan.RunID,
+			"line", f.Line, "action", f.Action, "handle", f.Handle, "rule", f.Rule, "detail", f.Detail)
+	}
+}

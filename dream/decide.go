@@ -1,0 +1,236 @@
+package dream
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reverie"
+	"reverie/decide"
+)
+
+// ruleDuplicate refuses an item that is remembered already, and supported by it.
+const ruleDuplicate = "duplicate"
+
+// wish is a line for the decider and the item that it is of.
+type wish struct {
+	decide.Line
+	item int
+}
+
+// decide makes the plan of what the dream came to: the items pass through the
+// decider, where those that are remembered already support what says them, and the
+// narrative is renewed beside them.
+func (r *run) decide(ctx context.Context, s *sheet, p part) (reverie.Plan, error) {
+	wishes := s.wishes(p.items)
+	result, err := r.Decider.Decide(ctx, r.request(s, wishes))
+	if err != nil {
+		return reverie.Plan{}, fmt.Errorf("decide on the items of the dream of group %q: %w", r.req.GroupID, err)
+	}
+	r.life.Stats.Compared, r.life.Mute = result.Asked, result.Mute
+	for _, w := range result.Warnings {
+		r.life.Warn(w)
+	}
+	for _, d := range result.Dropped {
+		s.refuse(p.items[wishes[d.Line].item], d.Rule, d.Detail)
+	}
+	s.duplicates(p.items, wishes, result)
+	plan := reverie.Plan{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: chunkNo, Kind: reverie.KindDream,
+		Dream: &reverie.DreamUse{MemoryIDs: s.ids(), Sessions: s.state.Sessions},
+		Steps: result.Steps, Held: result.Held, HeldReason: strings.Join(result.HeldReasons, "; "), Decisions: result.Decisions, Refusals: s.refused}
+	for _, steps := range [][]reverie.Step{plan.Steps, plan.Held} {
+		for i := range steps {
+			s.complete(&steps[i], p.items, wishes, result.Decisions)
+		}
+	}
+	r.holdRewrites(s, &plan)
+	plan.Stats = r.life.Stats
+	plan.Count(&plan.Stats, s.state.Items)
+	r.renew(s, &plan, p)
+	return plan, nil
+}
+
+func (s *sheet) refuse(it item, rule, detail string) {
+	s.refused = append(s.refused, reverie.Refusal{Line: it.line, Action: string(it.sort), Handle: it.replace, Rule: rule, Detail: detail})
+}
+
+// request hands the items to the decider. The model has compared them with each
+// other; with what is remembered they are compared once more, but not with what is
+// done and over.
+func (r *run) request(s *sheet, wishes []wish) decide.Request {
+	req := decide.Request{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: chunkNo, Kind: reverie.KindDream, Language: s.language,
+		Location: s.loc, Heads: s.state.Items, FactsExempt: true, Untagged: reverie.TagSummary, Exempt: map[string]bool{}, Mute: r.life.Mute}
+	if r.resume != nil {
+		req.Before = r.resume.RunID
+	}
+	if r.life.Row.ID != "" {
+		req.Lease = r.life.Hold.Lease
+	}
+	open := 0
+	for _, h := range s.state.Items {
+		if isDone(h) {
+			req.Exempt[h.ID] = true
+		} else {
+			open++
+		}
+	}
+	for _, w := range wishes {
+		req.Lines = append(req.Lines, w.Line)
+		if w.Action == reverie.ActionDelete || w.Action == reverie.ActionUpdate && slices.Contains(w.Tags, reverie.TagDone) {
+			open--
+		}
+	}
+	req.Full = func(created, freed int) string {
+		if open+created-freed < r.Limits.MaxActive {
+			return ""
+		}
+		return fmt.Sprintf("the group remembers as many preferences, themes and open threads as it may, %d", r.Limits.MaxActive)
+	}
+	return req
+}
+
+// wishes turns items into lines. One that replaces another by the same words supports
+// it. One that replaces it by what a third says already ends it and supports that
+// third: no statement may be active twice. What comes back after it was done is open
+// again.
+func (s *sheet) wishes(items []item) (list []wish) {
+	says := s.standing(items)
+	for i, it := range items {
+		sources := s.evidenceOf(it.rests)
+		l := decide.Line{Action: reverie.ActionCreate, Target: it.target, Statement: it.content, ContentHash: it.hash, Tags: tagsOf(it),
+			Reason: fmt.Sprintf("%s, confidence %.2f", it.sort, it.confidence), Evidence: sources,
+			Quoted: len(sources) > 0} // words that were verified when the sources were written
+		same := says[it.hash]
+		switch {
+		case it.target == nil && same != nil && isDone(*same) && it.sort == reverie.DreamTodo:
+			l.Action, l.Target, l.Reason = reverie.ActionUpdate, same, "open again: "+l.Reason
+		case it.target == nil:
+		case it.done && (same == nil || same.ID == it.target.ID):
+			l.Action, l.Reason = reverie.ActionUpdate, "done: "+l.Reason
+		case it.hash == it.target.ContentHash:
+			l.Action = reverie.ActionKeep
+		case same != nil:
+			end := l
+			end.Action, end.Reason = reverie.ActionDelete, reverie.ReasonMerged
+			list = append(list, wish{end, i})
+			l.Target = nil
+		default:
+			l.Action = reverie.ActionUpdate
+		}
+		list = append(list, wish{l, i})
+	}
+	return list
+}
+
+// standing are the items that are remembered and stay as they are, and those that are
+// closed with their own words, by content hash.
+func (s *sheet) standing(items []item) map[string]*reverie.HeadState {
+	says := map[string]*reverie.HeadState{}
+	for i := range s.state.Items {
+		says[s.state.Items[i].ContentHash] = &s.state.Items[i]
+	}
+	for _, it := range items {
+		if it.target != nil && it.hash != it.target.ContentHash {
+			delete(says, it.target.ContentHash)
+		}
+	}
+	return says
+}
+
+// tagsOf are those of an item: what it is, then what the model calls it.
+func tagsOf(it item) []string {
+	tags := []string{reverie.TagDream, reverie.TagLongTerm, string(it.sort)}
+	if it.done {
+		tags = append(tags, reverie.TagDone)
+	}
+	if it.target != nil && len(it.tags) == 0 {
+		return reverie.CleanTags(append(tags, itemTags(it.target.Tags)...))
+	}
+	return reverie.CleanTags(append(tags, it.tags...))
+}
+
+// duplicates refuses the items that say what is remembered: by the decisions, or,
+// where there are none, by their words.
+func (s *sheet) duplicates(items []item, wishes []wish, result decide.Result) {
+	heads := map[string]*reverie.HeadState{} // by id, and by content hash
+	for i := range s.state.Items {
+		h := &s.state.Items[i]
+		heads[h.ID], heads[h.ContentHash] = h, h
+	}
+	handles := map[string]string{}
+	for handle, h := range s.names.items {
+		handles[h.ID] = handle
+	}
+	fact := 0
+	for _, w := range wishes {
+		if w.Action != reverie.ActionCreate {
+			continue
+		}
+		known := heads[w.ContentHash]
+		if len(result.Decisions) > 0 {
+			if known = nil; result.Decisions[fact].Action == reverie.DecisionNone {
+				known = heads[result.Decisions[fact].TargetID]
+			}
+		}
+		fact++
+		if known == nil {
+			continue
+		}
+		handle := handles[known.ID]
+		if handle == "" {
+			handle = known.ID
+		}
+		it := items[w.item]
+		s.refused = append(s.refused, reverie.Refusal{Line: it.line, Action: string(it.sort), Handle: handle, Rule: ruleDuplicate,
+			Detail: fmt.Sprintf("remembered already, and supported: %q", reverie.Excerpt(known.Statement, 80))})
+	}
+}
+
+// complete gives a step what it rests on besides messages, and keeps a version of the
+// type that its lineage has.
+func (s *sheet) complete(step *reverie.Step, items []item, wishes []wish, decisions []reverie.Decision) {
+	if step.MemoryID == "" {
+		return
+	}
+	fact := 0
+	for _, w := range wishes {
+		of := w.Action == reverie.ActionUpdate && w.Target.LineageID == step.LineageID
+		if w.Action == reverie.ActionCreate {
+			of = step.Action == reverie.ActionCreate && w.ContentHash == step.ContentHash ||
+				len(decisions) > 0 && decisions[fact].MemoryID == step.MemoryID
+			fact++
+		}
+		if of {
+			step.Sources = joined(step.Sources, items[w.item].rests)
+		}
+	}
+	if step.Action != reverie.ActionUpdate {
+		return
+	}
+	for i := range s.state.Items {
+		if h := s.state.Items[i]; h.LineageID == step.LineageID {
+			sort := reverie.DreamTypeOf(h.Memory)
+			tags := []string{reverie.TagDream, reverie.TagLongTerm, string(sort)}
+			if isClosing(*step) {
+				tags = append(tags, reverie.TagDone)
+			}
+			step.Tags = reverie.CleanTags(append(tags, itemTags(step.Tags)...))
+		}
+	}
+}
+
+// joined are sources, and further ones that are not among them.
+func joined(list []reverie.Source, more []*source) []reverie.Source {
+	for _, src := range more {
+		if one := (reverie.Source{MemoryID: src.head.ID, LineageID: src.head.LineageID}); !slices.Contains(list, one) {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// isClosing tells whether a step closes a todo.
+func isClosing(step reverie.Step) bool {
+	return step.Action == reverie.ActionUpdate && slices.Contains(step.Tags, reverie.TagDone)
+}

@@ -1,0 +1,116 @@
+package dream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"reverie"
+	"reverie/life"
+	"reverie/llm/lines"
+	"reverie/prompts"
+)
+
+// question is one about a part of the material, or about what such parts came to.
+type question struct {
+	user    prompts.DreamUser // its own share of it
+	names   names
+	combine bool
+	follow  func(*answer) // sets right what follows from the question; nil: nothing does
+}
+
+// propose asks about all of the material, in as many questions as it takes, one after
+// the other. Each answer is kept before the next question is asked. A question whose
+// answer is cut off is halved.
+func (r *run) propose(ctx context.Context, s *sheet) ([]part, error) {
+	empty, err := r.render(s, question{user: prompts.DreamUser{Memories: s.known}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	overhead := reverie.EstimateTokens(empty.System) + reverie.EstimateTokens(empty.User)
+	queue := pack(s.whole, overhead, r.Limits.MaxInputTokens)
+	var parts []part
+	for s.several = len(queue) > 1; len(queue) > 0; {
+		r.questions = s.asked + len(queue)
+		p, err := r.ask(ctx, s, s.about(queue[0]))
+		if errors.Is(err, life.ErrCut) {
+			first, second, ok := halve(queue[0])
+			if ok {
+				r.Log.Info("halving a question", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "question", s.asked+1)
+				queue, s.several = append([]batch{first, second}, queue[1:]...), true
+				continue
+			}
+			err = fmt.Errorf("question %d of the dream of group %q: %w even for one memory; raise [llm] max_output_tokens: %w",
+				s.asked+1, r.req.GroupID, life.ErrCut, reverie.ErrUnusable)
+		}
+		if err != nil {
+			return nil, r.unusable(ctx, s, err)
+		}
+		parts, queue = append(parts, p), queue[1:]
+		r.life.Stats.Batches++
+	}
+	return parts, nil
+}
+
+// about is the question about a batch.
+func (s *sheet) about(b batch) question {
+	return question{names: s.namesOf(b),
+		user: prompts.DreamUser{Sessions: b.sessions, Memories: append(append([]prompts.DreamMemoryView{}, s.known...), b.memories...)}}
+}
+
+// ask asks up to twice for a usable answer, and checks it.
+func (r *run) ask(ctx context.Context, s *sheet, q question) (p part, err error) {
+	var a answer
+	no := s.asked + 1
+	err = r.life.Ask(ctx, r.asker, life.Question{About: fmt.Sprintf("question %d of the dream", no), MaxTokens: r.Limits.MaxOutputTokens,
+		Form: "answer with JSON Lines alone, as described; where nothing lasts, with the summary line alone",
+		Render: func(again []string) (prompts.Rendered, error) {
+			if again != nil {
+				r.life.Stats.Asked++
+			}
+			return r.render(s, q, again)
+		},
+		Use: func(text string) (why string) {
+			read := lines.Read(text)
+			for _, skip := range read.Skipped {
+				r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "question", no,
+					"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
+			}
+			if a = parse(read); len(a.proposals) == 0 && a.narrative == nil {
+				return "the answer held neither an item nor a summary"
+			}
+			return ""
+		}})
+	r.life.Stats.Asked++
+	if err != nil {
+		return part{}, err
+	}
+	if q.follow != nil {
+		q.follow(&a)
+	}
+	p, refused := check(q.names, r.Limits, a, s.evidenced)
+	if s.several {
+		for i := range refused {
+			refused[i].Detail = fmt.Sprintf("question %d: %s", no, refused[i].Detail)
+		}
+	}
+	s.refused, s.asked = append(s.refused, refused...), no
+	if r.Progress != nil {
+		r.Progress(Progress{GroupID: r.req.GroupID, Questions: no, Of: max(r.questions, no)})
+	}
+	return p, nil
+}
+
+// render fills the prompt with a question. again says what was wrong with the first
+// answer.
+func (r *run) render(s *sheet, q question, again []string) (prompts.Rendered, error) {
+	user := q.user
+	user.AsOf, user.Items, user.Again = s.asOf, s.items, again
+	if user.Items == nil {
+		user.Items = []prompts.DreamItemView{}
+	}
+	if last := s.state.Narrative; last != nil && reverie.CheckStatement(last.Statement) == nil {
+		user.LastDream = last.Statement
+	}
+	return r.Prompts.Dream(s.language, prompts.DreamSystem{MaxStatement: reverie.MaxStatement, MaxItems: r.Limits.MaxItems, Combine: q.combine}, user)
+}

@@ -1,0 +1,148 @@
+package dream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"time"
+
+	"reverie"
+	"reverie/life"
+	"reverie/llm"
+	"reverie/prompts"
+)
+
+// purposeDream is what calls of this job are for, in the ledger.
+const purposeDream = "dream"
+
+// chunkNo is the number of the only chunk of a dream.
+const chunkNo = 1
+
+// interrupted is why a dream is taken up whose process died.
+const interrupted = "the last dream was interrupted"
+
+// errGone ends a dream that was interrupted, and of whose material nothing is new
+// any more.
+var errGone = errors.New("it was interrupted, and nothing is new any more of what it was about")
+
+// run is one run under way.
+type run struct {
+	*Pipeline
+	life life.Run
+	req  Request
+
+	now       time.Time
+	resume    *reverie.Chunk // begun before, and not applied
+	asker     *llm.Asker     // nil until the run has been started
+	questions int            // that may be answered yet, as far as is known
+	result    Result
+}
+
+// Run dreams, if there is anything to dream of. The hold is nil exactly for a dry
+// run. That there was no dream is no error: the result says why. It is filled as far
+// as the run came, also beside an error, whose kind says what happened:
+// [reverie.ErrNotFound], [reverie.ErrDeferred], [reverie.ErrConfiguration],
+// [reverie.ErrUnusable], [reverie.ErrConflict], [reverie.ErrLeaseLost]. What was not
+// applied stays new.
+func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
+	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
+		life: life.Run{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
+	r.result = Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}
+	err := r.begin(ctx, hold)
+	if err == nil {
+		err = r.dream(ctx)
+	}
+	return r.finish(ctx, err)
+}
+
+// begin takes up a dream of the group that was interrupted, if there is one.
+func (r *run) begin(ctx context.Context, hold Hold) error {
+	if r.req.DryRun {
+		return nil
+	}
+	r.life.Hold = hold
+	row, chunk, err := r.Store.ResumeDream(ctx, hold.Lease())
+	if err != nil {
+		return fmt.Errorf("look for interrupted dreams of group %q: %w", r.req.GroupID, err)
+	}
+	if r.resume = chunk; row != nil {
+		r.life.TakeUp(*row)
+		r.result.RunID, r.result.SessionID, r.result.Reason = row.ID, row.SessionID, interrupted
+	}
+	return nil
+}
+
+// dream takes what is new through all steps.
+func (r *run) dream(ctx context.Context) error {
+	s, err := life.Step(ctx, &r.life, "gather", r.gather)
+	if err != nil || s == nil {
+		return err
+	}
+	parts, err := life.Step(ctx, &r.life, "propose", func(ctx context.Context) ([]part, error) { return r.propose(ctx, s) })
+	if err != nil {
+		return err
+	}
+	whole, err := life.Step(ctx, &r.life, "combine", func(ctx context.Context) (part, error) { return r.combine(ctx, s, parts) })
+	if err != nil {
+		return err
+	}
+	plan, err := life.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, s, whole) })
+	if err != nil {
+		return err
+	}
+	_, err = life.Step(ctx, &r.life, "apply", func(ctx context.Context) (struct{}, error) { return struct{}{}, r.apply(ctx, plan) })
+	return err
+}
+
+// open writes the ledger's row and prepares to ask on its behalf. What the dream is
+// of is saved with it, before anything is asked: whoever continues it asks the same.
+func (r *run) open(ctx context.Context, s *sheet) error {
+	row := r.life.Row
+	row.Job, row.Model = reverie.JobDream, r.Model.Name()
+	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.Dream, s.language)
+	if row.ID == "" {
+		row.SessionID = s.through
+		row.WindowSince, row.WindowUntil = s.window(r.now)
+	}
+	r.life.Stats = reverie.Stats{Base: len(s.state.Items), Kept: len(s.state.Items), Sessions: len(s.state.Sessions), Material: len(s.state.Material)}
+	if err := r.life.Start(ctx, row); err != nil {
+		return err
+	}
+	r.result.RunID, r.result.SessionID = r.life.Row.ID, row.SessionID
+	var before string
+	if r.resume != nil {
+		before = r.resume.RunID
+	}
+	r.asker = r.life.Asker(r.Model, r.Journal, purposeDream, before)
+	return r.saveChunk(ctx, s, reverie.ChunkOpen)
+}
+
+func (r *run) saveChunk(ctx context.Context, s *sheet, status reverie.ChunkStatus) error {
+	return r.life.Save(ctx, reverie.Chunk{No: chunkNo, MemoryIDs: s.ids(), Status: status})
+}
+
+// unusable ends a dream whose answers are of no use: asking the same again in
+// another run would not help, so that one begins anew.
+func (r *run) unusable(ctx context.Context, s *sheet, err error) error {
+	if !errors.Is(err, reverie.ErrUnusable) {
+		return err
+	}
+	return errors.Join(fmt.Errorf("%w; what it was about stays new", err), r.saveChunk(ctx, s, reverie.ChunkFailed))
+}
+
+// finish records the run's end and completes the result.
+func (r *run) finish(ctx context.Context, err error) (Result, error) {
+	end := err
+	if err == nil && r.result.None != "" && r.life.Row.ID != "" {
+		end = errGone
+	}
+	if end = r.life.End(ctx, end); end != errGone {
+		err = end
+	}
+	r.result.Err, r.result.Stats, r.result.Warnings = err, r.life.Stats, r.life.Warnings
+	if r.result.Status = reverie.EndOf(err, r.life.Stats.Held); r.result.None != "" && err == nil {
+		r.result.RunID, r.result.Reason, r.result.Stats = "", "", reverie.Stats{}
+	}
+	return r.result, err
+}
