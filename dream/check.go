@@ -1,0 +1,236 @@
+package dream
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reverie"
+	"reverie/decide"
+	"reverie/llm/lines"
+)
+
+// The rules by which a line is refused, besides those for statements
+// (reverie.Rule).
+const (
+	ruleForm          = "form"           // an object, but no line that was asked for
+	ruleConfidence    = "confidence"     // below the least that counts
+	ruleTransitory    = "transitory"     // a passing state, or told from the day of writing
+	ruleUnknownSource = "unknown_source" // it cites what was not shown, or what is no source
+	ruleUnknownID     = "unknown_id"     // it replaces no item that is open
+	ruleSources       = "sources"        // it rests on too little
+	ruleRepeated      = "repeated"       // said before by the same answer
+	ruleQuota         = decide.RuleQuota // beyond the items of a dream
+)
+
+// check holds an answer against what was shown, and returns what stands, in the order
+// of the answer, and what is refused and why. evidenced tells whether a source has
+// evidence now. It is pure.
+func check(n names, limits Limits, a answer, evidenced func(*source) bool) (p part, refused []reverie.Refusal) {
+	c := &checker{names: n.withIDs(), limits: limits, evidenced: evidenced, refused: slices.Clip(a.refused)}
+	if a.narrative != nil {
+		p.narrative, p.rests = c.recount(*a.narrative)
+	}
+	for _, proposed := range a.proposals {
+		if it, ok := c.item(proposed); ok {
+			p.items = append(p.items, it)
+		}
+	}
+	p.items = c.surest(c.once(p.items))
+	return p, c.refused
+}
+
+// withIDs are the names with those that stand for one memory under the ids of their
+// versions, too: what a model copies from elsewhere is as good.
+func (n names) withIDs() names {
+	all := names{sources: map[string][]*source{}, items: map[string]*reverie.HeadState{}}
+	for handle, list := range n.sources {
+		all.sources[handle] = list
+		if len(list) == 1 && list[0].handle == handle {
+			all.sources[list[0].head.ID] = list
+		}
+	}
+	for handle, head := range n.items {
+		all.items[handle], all.items[head.ID] = head, head
+	}
+	return all
+}
+
+type checker struct {
+	names
+	limits    Limits
+	evidenced func(*source) bool
+	refused   []reverie.Refusal
+}
+
+// refuse notes that a line is refused; handle is what it names wrongly, or replaces.
+func (c *checker) refuse(line int, action reverie.DreamType, handle, rule, detail string) {
+	c.refused = append(c.refused, reverie.Refusal{Line: line, Action: string(action), Handle: reverie.Excerpt(handle, 40), Rule: rule, Detail: detail})
+}
+
+// recount checks the narrative. Sources of it that were not shown are refused by
+// themselves: it may stand without any.
+func (c *checker) recount(n narrative) (text string, rests []*source) {
+	text = reverie.CleanSummary(n.content, reverie.MaxStatement)
+	var broken *reverie.StatementError
+	if err := reverie.CheckStatement(text); errors.As(err, &broken) {
+		c.refuse(n.line, typeSummary, "", string(broken.Rule), broken.Detail)
+		return "", nil
+	}
+	rests, unknown := c.cited(n.sources)
+	if unknown != "" {
+		c.refuse(n.line, typeSummary, unknown, ruleUnknownSource, c.unknown(unknown)+"; the summary stands without it")
+	}
+	return text, rests
+}
+
+// cited are the memories that handles stand for, each once, and the first handle that
+// stands for none.
+func (c *checker) cited(handles []string) (rests []*source, unknown string) {
+	seen := map[string]bool{}
+	for _, handle := range handles {
+		list := c.sources[handle]
+		if len(list) == 0 && unknown == "" {
+			unknown = handle
+		}
+		for _, s := range list {
+			if !seen[s.head.ID] {
+				seen[s.head.ID] = true
+				rests = append(rests, s)
+			}
+		}
+	}
+	return rests, unknown
+}
+
+// unknown says what is wrong with a handle that stands for no source.
+func (c *checker) unknown(handle string) string {
+	if c.items[handle] != nil {
+		return "it cites an item of an earlier dream, which is no source"
+	}
+	return "it cites what was not shown"
+}
+
+// item checks one proposal by itself.
+func (c *checker) item(p proposal) (item, bool) {
+	it := item{proposal: p, hash: reverie.ContentHash(p.content)}
+	it.tags = itemTags(p.tags)
+	refuse := func(handle, rule, detail string) (item, bool) {
+		c.refuse(p.line, p.sort, handle, rule, detail)
+		return item{}, false
+	}
+	var broken *reverie.StatementError
+	if err := reverie.CheckStatement(p.content); errors.As(err, &broken) {
+		return refuse(p.replace, string(broken.Rule), broken.Detail)
+	}
+	if p.confidence < c.limits.MinConfidence {
+		return refuse(p.replace, ruleConfidence, lines.TooUnsure(p.confidence, c.limits.MinConfidence))
+	}
+	// What became of a thread may be told as of the day: better that than open for good.
+	if why, is := transitory(p.content); is && !p.done {
+		return refuse(p.replace, ruleTransitory, why)
+	}
+	var unknown string
+	if it.rests, unknown = c.cited(p.sources); unknown != "" {
+		return refuse(unknown, ruleUnknownSource, c.unknown(unknown))
+	}
+	if p.replace != "" {
+		it.target = c.items[p.replace]
+	}
+	if rule, detail := misplaced(it); rule != "" {
+		return refuse(p.replace, rule, detail)
+	}
+	if detail := c.groundless(it); detail != "" {
+		return refuse(p.replace, ruleSources, detail)
+	}
+	return it, true
+}
+
+// misplaced says by which rule a line may not replace or close what it does, "" if it
+// may.
+func misplaced(it item) (rule, detail string) {
+	switch {
+	case it.replace != "" && it.target == nil:
+		return ruleUnknownID, "no open item that was shown has this id"
+	case it.target != nil && reverie.DreamTypeOf(it.target.Memory) != it.sort:
+		return ruleForm, fmt.Sprintf("it replaces a %s: the type of an item stays", reverie.DreamTypeOf(it.target.Memory))
+	case it.done && it.sort != reverie.DreamTodo:
+		return ruleForm, "only a todo is ever done"
+	case it.done && it.target == nil:
+		return ruleForm, "it closes nothing: name the todo that is done in replace"
+	}
+	return "", ""
+}
+
+// groundless says what a line lacks to stand on, "" where it stands: at least two
+// memories, or one fact of a session that has evidence; for one that replaces an item,
+// which keeps what it rested on, anything new.
+func (c *checker) groundless(it item) (detail string) {
+	switch {
+	case it.target != nil && slices.ContainsFunc(it.rests, func(s *source) bool { return s.fresh }):
+		return ""
+	case it.target != nil:
+		return "it rests on nothing that is new since the item was written"
+	case len(it.rests) == 0:
+		return "it rests on nothing"
+	case len(it.rests) == 1 && !it.rests[0].fact:
+		return "it rests on one memory alone, which is no fact of a session: at least two are needed"
+	case len(it.rests) == 1 && !c.evidenced(it.rests[0]):
+		return "it rests on one fact alone, whose evidence is gone: at least two memories are needed"
+	}
+	return ""
+}
+
+// reserved are the tags that say what a memory is, which is not for a model to do.
+var reserved = []string{reverie.TagDream, reverie.TagLongTerm, reverie.TagDone, reverie.TagSummary, reverie.TagSession,
+	string(reverie.DreamPreference), string(reverie.DreamTheme), string(reverie.DreamTodo)}
+
+// itemTags are the model's tags that an item may have.
+func itemTags(tags []string) []string {
+	return slices.DeleteFunc(reverie.CleanTags(tags), func(tag string) bool {
+		return slices.Contains(reserved, strings.ToLower(reverie.Simplify(reverie.Fold(tag))))
+	})
+}
+
+// once refuses what the answer says twice, in one wording or of one earlier item: the
+// surer line stays, of two alike the first.
+func (c *checker) once(items []item) []item {
+	said, replaced := map[string]bool{}, map[string]bool{}
+	return c.pick(items, func(it item) (rule, detail string) {
+		switch {
+		case said[it.hash]:
+			return ruleRepeated, "the answer has already said this"
+		case it.target != nil && replaced[it.target.ID]:
+			return ruleRepeated, "the answer has already replaced this item"
+		}
+		said[it.hash] = true
+		if it.target != nil {
+			replaced[it.target.ID] = true
+		}
+		return "", ""
+	})
+}
+
+// surest refuses what goes beyond the items of a dream.
+func (c *checker) surest(items []item) []item {
+	n := 0
+	return c.pick(items, func(item) (rule, detail string) {
+		if n++; n > c.limits.MaxItems {
+			return ruleQuota, fmt.Sprintf("the answer has more than %d items; the surest ones stay", c.limits.MaxItems)
+		}
+		return "", ""
+	})
+}
+
+// pick asks of each item, the surest first, by which rule it is refused, and returns
+// the others in their order.
+func (c *checker) pick(items []item, rule func(item) (rule, detail string)) []item {
+	return lines.Pick(items, func(it item) float64 { return it.confidence }, func(it item) bool {
+		why, detail := rule(it)
+		if why != "" {
+			c.refuse(it.line, it.sort, it.replace, why, detail)
+		}
+		return why == ""
+	})
+}
