@@ -5,7 +5,7 @@
 //
 // Its embeddings hash words and character n-grams, so they know spelling, not
 // meaning: two ways of saying the same thing in other words, or in another
-// language, are strangers to it. Its generation answers five prompts, told
+// language, are strangers to it. Its generation answers six prompts, told
 // apart by the keys of their data, and any other is refused:
 //
 //   - memory_evolve. It is extractive: a statement is always a sentence that
@@ -24,6 +24,11 @@
 //     a project, in the user's mouth. The summary lists what was asked, the latest
 //     last.
 //   - session_summarize. The same list, with how each answer began.
+//   - dream. The narrative is sentences of the summaries. Preferences and open threads
+//     are facts that have the words of a taste, or of something that is still to be
+//     done; a theme is a word, or two, that several sessions have in common. A thread
+//     is closed where something new has the words of an end and most of its own. Of
+//     parts, those that say the same are merged.
 //
 // It understands nothing.
 package offline

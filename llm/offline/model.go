@@ -41,9 +41,9 @@ func New(dims int) *Model {
 }
 
 // Generate answers the user part of the prompts memory_evolve, memory_compare,
-// impression_observe, session_extract and session_summarize with JSON Lines; the
-// system part is not read. Any other
-// input is an [*llm.Error] with FaultBadRequest. The usage is estimated.
+// impression_observe, session_extract, session_summarize and dream with JSON Lines;
+// the system part is not read. Any other input is an [*llm.Error] with
+// FaultBadRequest. The usage is estimated.
 func (m *Model) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return llm.Response{}, &llm.Error{Provider: provider, Fault: llm.FaultTimeout, Err: err}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// errUnknownPrompt refuses what this package cannot do: it answers five kinds
+// errUnknownPrompt refuses what this package cannot do: it answers six kinds
 // of question only, told apart by the keys of the user part.
-var errUnknownPrompt = errors.New("the offline baseline answers five prompts only, by the keys of their JSON object: memory_evolve (new_discussions), " +
-	"memory_compare (fact, candidates), impression_observe (subjects, messages), session_extract (session_turns, known_facts) and session_summarize (older_turns); configure a real model for anything else")
+var errUnknownPrompt = errors.New("the offline baseline answers six prompts only, by the keys of their JSON object: memory_evolve (new_discussions), " +
+	"memory_compare (fact, candidates), impression_observe (subjects, messages), session_extract (session_turns, known_facts), session_summarize (older_turns) and dream (dream_items, dream_sessions or dream_parts); configure a real model for anything else")
 
 // question is the user part of a prompt, by its top keys. A key that is missing
 // is nil, one that is null is not.
@@ -53,6 +53,18 @@ func answer(user string, maxTokens int) (text string, whole bool, err error) {
 			return "", false, err
 		}
 		text, whole = writeAnswer([]summary{s}, "", maxTokens)
+	case q["dream_parts"] != nil:
+		c, err := readCombination(q)
+		if err != nil {
+			return "", false, err
+		}
+		text, whole = writeAnswer(c.lines(), "", maxTokens)
+	case q["dream_items"] != nil:
+		l, err := readLookback(q)
+		if err != nil {
+			return "", false, err
+		}
+		text, whole = writeAnswer(l.lines(), "", maxTokens)
 	default:
 		return "", false, errUnknownPrompt
 	}
