@@ -57,7 +57,7 @@ func parseArgs(args []string) error {
 	if err != nil {
 		return err
 	}
-	if cmd == root || len(cmd.Commands()) > 0 {
+	if cmd == root || len(cmd.Commands()) > 0 && !cmd.HasLocalFlags() {
 		return fmt.Errorf("%v is no command", args)
 	}
 	if err := cmd.ParseFlags(rest); err != nil {
@@ -86,6 +86,7 @@ func parseArgs(args []string) error {
 var podActions = map[string]map[int32]batchv1.PodFailurePolicyAction{
 	"migrate":  {exitUsage: "FailJob"},
 	"evolve":   {exitUsage: "FailJob", exitPartial: "FailJob", exitDeferred: "FailJob"},
+	"dream":    {exitUsage: "FailJob", exitPartial: "FailJob", exitDeferred: "FailJob"},
 	"extract":  {exitUsage: "FailJob", exitPartial: "FailJob", exitDeferred: "FailJob"},
 	"maintain": {exitUsage: "FailJob", exitPartial: "FailJob", exitDeferred: "FailJob"},
 	"backfill": {exitUsage: "FailJob", exitPartial: "FailIndex", exitDeferred: "FailIndex"},

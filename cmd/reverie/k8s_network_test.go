@@ -31,8 +31,8 @@ var (
 )
 
 var (
-	components = []string{"migrate", "evolve", "extract", "maintain", "daemon", "backfill"}
-	askers     = []string{"evolve", "extract", "daemon", "backfill"} // of models
+	components = []string{"migrate", "evolve", "extract", "dream", "maintain", "daemon", "backfill"}
+	askers     = []string{"evolve", "extract", "dream", "daemon", "backfill"} // of models
 )
 
 // connections are what each component may and may not do: "in" to it, "out" of it.

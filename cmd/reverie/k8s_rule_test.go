@@ -180,6 +180,7 @@ var podRules = []rule{
 		keeps: func(w workload) bool { _, err := w.config(); return err == nil && commandProblem(w) == nil },
 		breaks: []func(workload){
 			func(w workload) { w.pod.Containers[0].Args[0] = "devolve" },
+			func(w workload) { w.pod.Containers[0].Args = []string{"memory"} }, // only holds others
 			func(w workload) { w.pod.Containers[0].Args = append(w.pod.Containers[0].Args, "--soon") },
 			func(w workload) { w.pod.Containers[0].Args = append(w.pod.Containers[0].Args, "more") },
 			func(w workload) { w.pod.Containers[0].Command = []string{"/bin/sh"} },

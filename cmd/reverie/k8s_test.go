@@ -112,9 +112,9 @@ func TestOverlays(t *testing.T) {
 	}
 	want := map[string]string{
 		"backfill": "Job/backfill-2026-01",
-		"cronjob": "ConfigMap/reverie CronJob/evolve CronJob/extract CronJob/maintain Job/migrate Namespace/reverie NetworkPolicy/default-deny " +
+		"cronjob": "ConfigMap/reverie CronJob/dream CronJob/evolve CronJob/extract CronJob/maintain Job/migrate Namespace/reverie NetworkPolicy/default-deny " +
 			"NetworkPolicy/model NetworkPolicy/names-and-database ServiceAccount/reverie",
-		"daemon": "ConfigMap/reverie CronJob/evolve CronJob/extract CronJob/maintain Deployment/daemon Job/migrate Namespace/reverie NetworkPolicy/default-deny " +
+		"daemon": "ConfigMap/reverie CronJob/dream CronJob/evolve CronJob/extract CronJob/maintain Deployment/daemon Job/migrate Namespace/reverie NetworkPolicy/default-deny " +
 			"NetworkPolicy/metrics NetworkPolicy/model NetworkPolicy/names-and-database ServiceAccount/reverie",
 	}
 	for _, overlay := range overlays {
@@ -125,8 +125,8 @@ func TestOverlays(t *testing.T) {
 			if _, ns := o.(*corev1.Namespace); !ns && meta.GetNamespace() != "reverie" {
 				t.Errorf("%s: %s is in namespace %q", overlay, meta.GetName(), meta.GetNamespace())
 			}
-			if c, ok := o.(*batchv1.CronJob); ok && overlay == "cronjob" && is(c.Spec.Suspend, true) != (c.Name == "extract") {
-				t.Errorf("CronJob %s: suspended is the one for sessions, which costs, and no other", c.Name)
+			if c, ok := o.(*batchv1.CronJob); ok && overlay == "cronjob" && is(c.Spec.Suspend, true) != slices.Contains([]string{"extract", "dream"}, c.Name) {
+				t.Errorf("CronJob %s: suspended are those for sessions and dreams, which cost, and no other", c.Name)
 			}
 			if meta.GetLabels()["app.kubernetes.io/name"] != "reverie" || meta.GetLabels()["app.kubernetes.io/part-of"] != "reverie" {
 				t.Errorf("%s: %s lacks the recommended labels: %v", overlay, meta.GetName(), meta.GetLabels())
