@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"reverie"
 	"reverie/decide"
+	"reverie/llm/lines"
 )
 
 // The rules by which a line is refused, besides those for statements
@@ -70,7 +70,7 @@ func (c *checker) fact(p proposal) (fact, bool) {
 		return f, false
 	}
 	if p.confidence < c.limits.MinConfidence {
-		c.refuse(p, ruleConfidence, tooUnsure(p.confidence, c.limits.MinConfidence))
+		c.refuse(p, ruleConfidence, lines.TooUnsure(p.confidence, c.limits.MinConfidence))
 		return f, false
 	}
 	if p.replace != "" {
@@ -85,16 +85,6 @@ func (c *checker) fact(p proposal) (fact, bool) {
 	}
 	f.hash = reverie.ContentHash(p.content)
 	return f, true
-}
-
-// tooUnsure says by how much a line is not sure enough, with as many digits as it
-// takes to tell the two apart.
-func tooUnsure(confidence, least float64) string {
-	is, counts := strconv.FormatFloat(confidence, 'f', 2, 64), strconv.FormatFloat(least, 'f', 2, 64)
-	if is == counts {
-		is, counts = strconv.FormatFloat(confidence, 'f', -1, 64), strconv.FormatFloat(least, 'f', -1, 64)
-	}
-	return fmt.Sprintf("the model is sure of it by %s, at least %s counts", is, counts)
 }
 
 // once refuses what the answer says twice, in one wording or of one known fact: the
@@ -130,25 +120,13 @@ func (c *checker) surest(facts []fact) []fact {
 // pick asks of each fact, the surest first, by which rule it is refused, and
 // returns the others in their order.
 func (c *checker) pick(facts []fact, rule func(fact) (rule, detail string)) []fact {
-	order := make([]int, len(facts))
-	for i := range facts {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(facts[b].confidence, facts[a].confidence) })
-	stays := make([]bool, len(facts))
-	for _, i := range order {
-		why, detail := rule(facts[i])
-		if stays[i] = why == ""; why != "" {
-			c.refuse(facts[i].proposal, why, detail)
+	return lines.Pick(facts, func(f fact) float64 { return f.confidence }, func(f fact) bool {
+		why, detail := rule(f)
+		if why != "" {
+			c.refuse(f.proposal, why, detail)
 		}
-	}
-	var kept []fact
-	for i, f := range facts {
-		if stays[i] {
-			kept = append(kept, f)
-		}
-	}
-	return kept
+		return why == ""
+	})
 }
 
 // settle turns facts into lines. One that replaces a fact by the same words

@@ -100,15 +100,6 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestTooUnsure: what is refused and what counts never read the same.
-func TestTooUnsure(t *testing.T) {
-	for confidence, want := range map[float64]string{0.4: "sure of it by 0.40, at least 0.60 counts", 0.5999: "sure of it by 0.5999, at least 0.6 counts"} {
-		if got := tooUnsure(confidence, 0.6); !strings.HasSuffix(got, want) {
-			t.Errorf("%v: %q", confidence, got)
-		}
-	}
-}
-
 // TestAutoTag leaves types and a model's tags out where they are not wanted.
 func TestAutoTag(t *testing.T) {
 	plain := limits()
