@@ -42,10 +42,10 @@ const chunksOfSecond = 4
 var groupTables = []string{"groups", "runs", "run_chunks", "messages", "memories", "memory_evidence", "memory_change_log"}
 
 // copyGroup makes another group with the rows of one, so that many tests begin
-// with the same past.
-func (s *stage) copyGroup(from, to string) {
+// with the same past; more are tables that are copied besides.
+func (s *stage) copyGroup(from, to string, more ...string) {
 	s.t.Helper()
-	for _, table := range groupTables {
+	for _, table := range slices.Concat(groupTables, more) {
 		s.exec(`insert into `+table+` overriding system value select (jsonb_populate_record(null::`+table+`,
 			to_jsonb(t) || jsonb_build_object('group_id', $2::text))).* from `+table+` t where group_id = $1 order by t::text`, from, to)
 	}
