@@ -136,8 +136,8 @@ func TestLangfuseThatIsTooSlow(t *testing.T) {
 			}
 			<-req.Context().Done()
 		}))
-		l := &prompts.Langfuse{BaseURL: srv.URL, SecretKey: secretKey, Timeout: 50 * time.Millisecond, HTTPClient: srv.Client()}
-		refused(t, t.Context(), l, "no answer within 50ms; raise [prompts.langfuse] timeout")
+		l := &prompts.Langfuse{BaseURL: srv.URL, SecretKey: secretKey, Timeout: 300 * time.Millisecond, HTTPClient: srv.Client()}
+		refused(t, t.Context(), l, "no answer within 300ms; raise [prompts.langfuse] timeout")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		l.Timeout = 0
