@@ -33,7 +33,7 @@ func Due(s reverie.DreamSigns, rule reverie.DreamRule, now time.Time) (due bool,
 	case s.LastAt != nil && now.Sub(*s.LastAt) < rule.Interval:
 		return false, fmt.Sprintf("the last dream was less than %s ago", rule.Interval)
 	case many:
-		return true, fmt.Sprintf("%d sessions have ended since the last dream", s.Fresh)
+		return true, fmt.Sprintf("%s ended since the last dream", sessions(s.Fresh))
 	}
 	return true, fmt.Sprintf("a session has been quiet since %s", s.QuietSince.UTC().Format(time.RFC3339))
 }
@@ -45,7 +45,15 @@ func nothingNew(s reverie.DreamSigns) string {
 		why = "nothing is remembered yet to dream of"
 	}
 	if s.Unread > 0 {
-		why += fmt.Sprintf("; %d sessions have turns that reverie extract has not read", s.Unread)
+		why += fmt.Sprintf("; %s turns that reverie extract has not read", sessions(s.Unread))
 	}
 	return why
+}
+
+// sessions counts them, for a sentence that goes on.
+func sessions(n int) string {
+	if n == 1 {
+		return "1 session has"
+	}
+	return fmt.Sprintf("%d sessions have", n)
 }
