@@ -19,9 +19,9 @@ var (
 		don't eat, doesn't eat, don't drink, doesn't drink, wants short, always wants`,
 		`喜欢 偏好 偏爱 更愿意 宁愿 讨厌 受不了 不吃 不喝 习惯用 习惯于`, nil)
 	// marksThread: something is still to be done.
-	marksThread = newMarker(`has to, have to, had better, needs to, need to, promised, promises, plans to, plan to, planning to, intends to, intend to, is going to, are going to, i'm going to,
+	marksThread = newMarker(`has to, have to, had better, needs to, need to, deadline is, is due, are due, promised, promises, plans to, plan to, planning to, intends to, intend to, is going to, are going to, i'm going to,
 		we're going to, owes, owe, yet to, to do, todo, will, i'll, we'll, is to, are to, remains to, not yet, hasn't yet, haven't yet, still open`,
-		`还要 还得 还需 需要 打算 待办 计划 准备 答应 承诺 尚未 还没 还欠 仍未 得去 有待`, nil)
+		`还要 还得 还需 需要 截止 打算 待办 计划 准备 答应 承诺 尚未 还没 还欠 仍未 得去 有待`, nil)
 	marksNoThread = newMarker(`doesn't need, don't need, doesn't have to, don't have to, not going to, no longer, won't, will never, will not, never, always, every, usually`,
 		`不需要 不打算 不准备 没打算 不用 不必 无需 不再 没有计划 每周 每天 每月 总是 一直`, nil)
 	// marksDone: it has been done, or is not to be done any more.
