@@ -62,7 +62,8 @@ func findMarkup(text string) string {
 		if text[m[0]+1] == ' ' && !dangerousTags[name] {
 			continue // a < b and b > c
 		}
-		if isSpaced(before) && text[m[3]] == '>' && !dangerousTags[name] {
+		ends := strings.Contains(text[m[0]:m[2]], "/")
+		if isSpaced(before) && !ends && text[m[3]] == '>' && !dangerousTags[name] {
 			continue // List<String>
 		}
 		return text[m[0]:m[1]]
