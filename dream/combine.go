@@ -89,6 +89,9 @@ func (s *sheet) together(parts []part) question {
 		view := prompts.DreamPartView{Summary: p.narrative, Items: []prompts.DreamPartItemView{}}
 		for _, it := range p.items {
 			id := "c" + strconv.Itoa(len(items)+1)
+			if it.target != nil {
+				it.replace = s.handle(it.target) // a model may have called it otherwise
+			}
 			items[id], q.names.sources[id] = it, it.rests
 			view.Items = append(view.Items, prompts.DreamPartItemView{ID: id, Type: string(it.sort), Content: it.content,
 				Confidence: it.confidence, Sources: len(it.rests), Replace: it.replace, Done: it.done})

@@ -158,10 +158,6 @@ func (s *sheet) duplicates(items []item, wishes []wish, result decide.Result) {
 		h := &s.state.Items[i]
 		heads[h.ID], heads[h.ContentHash] = h, h
 	}
-	handles := map[string]string{}
-	for handle, h := range s.names.items {
-		handles[h.ID] = handle
-	}
 	fact := 0
 	for _, w := range wishes {
 		if w.Action != reverie.ActionCreate {
@@ -177,12 +173,8 @@ func (s *sheet) duplicates(items []item, wishes []wish, result decide.Result) {
 		if known == nil {
 			continue
 		}
-		handle := handles[known.ID]
-		if handle == "" {
-			handle = known.ID
-		}
 		it := items[w.item]
-		s.refused = append(s.refused, reverie.Refusal{Line: it.line, Action: string(it.sort), Handle: handle, Rule: ruleDuplicate,
+		s.refused = append(s.refused, reverie.Refusal{Line: it.line, Action: string(it.sort), Handle: s.handle(known), Rule: ruleDuplicate,
 			Detail: fmt.Sprintf("remembered already, and supported: %q", reverie.Excerpt(known.Statement, 80))})
 	}
 }

@@ -1,6 +1,7 @@
 package dream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -73,11 +74,16 @@ func (r *run) read(ctx context.Context) (reverie.DreamState, error) {
 	return state, nil
 }
 
-// chosen fetches what the dream that is resumed had chosen, and reports whether all of
-// that is still new.
+// chosen fetches what the dream that is resumed had chosen, in the order in which it
+// was shown, and reports whether all of that is still new.
 func (r *run) chosen(ctx context.Context, q reverie.DreamQuery) (reverie.DreamState, bool, error) {
 	q.MemoryIDs = r.resume.MemoryIDs
 	state, err := r.fetch(ctx, q)
+	place := make(map[string]int, len(q.MemoryIDs))
+	for i, id := range q.MemoryIDs {
+		place[id] = i
+	}
+	slices.SortStableFunc(state.Material, func(a, b reverie.HeadState) int { return cmp.Compare(place[a.ID], place[b.ID]) })
 	return state, err == nil && len(state.Material) == len(q.MemoryIDs), err
 }
 

@@ -62,7 +62,7 @@ func (r *run) newSheet(state reverie.DreamState) (*sheet, error) {
 		return nil, fmt.Errorf("the prompt alone has %d tokens: raise [dream] max_input_tokens (%d) well above that: %w",
 			r.Limits.MaxInputTokens-room, r.Limits.MaxInputTokens, reverie.ErrConfiguration)
 	}
-	s.context(r.Limits, room/4)
+	s.showBeside(r.Limits, room/4)
 	s.lay(material)
 	return s, nil
 }
@@ -70,10 +70,10 @@ func (r *run) newSheet(state reverie.DreamState) (*sheet, error) {
 // refusedSource is the action of refusals that are about the material itself.
 const refusedSource = "source"
 
-// context names what is shown with every question: memories that were taken in
+// showBeside names what is shown with every question: memories that were taken in
 // before, and open items of earlier dreams. Each has room for so many tokens, since
 // material is what a question is asked for.
-func (s *sheet) context(limits Limits, room int) {
+func (s *sheet) showBeside(limits Limits, room int) {
 	for _, h := range lately(s.state.Known, limits.MaxShown, room) {
 		v := s.memory(h, false)
 		s.known = append(s.known, v)
@@ -156,6 +156,16 @@ func (s *sheet) memory(h *reverie.HeadState, fresh bool) prompts.DreamMemoryView
 
 // name lets a source be cited by its handle.
 func (s *sheet) name(src *source) { s.names.sources[src.handle] = []*source{src} }
+
+// handle is what an item of an earlier dream is called, its id where it is not shown.
+func (s *sheet) handle(item *reverie.HeadState) string {
+	for handle, h := range s.names.items {
+		if h.ID == item.ID {
+			return handle
+		}
+	}
+	return item.ID
+}
 
 // namesOf are the names that a question about a batch may use.
 func (s *sheet) namesOf(b batch) names {
