@@ -180,3 +180,43 @@ func TestRejectAndRequeue(t *testing.T) {
 	}
 	s.want(`select status from runs order by started_at, run_id`, "succeeded", "rejected", "succeeded")
 }
+
+// What a dream holds is held against what dreams have left, of which a group may
+// remember more than of its own; a line on another kind's memory is stale.
+func TestApproveDream(t *testing.T) {
+	s := remembering(t, 2)
+	s.pipe.Limits.MaxActive = 2
+	heads := must(s.store.Gather(s.Context(), reverie.GatherQuery{GroupID: s.group, Kind: reverie.KindGroup}))(s).Heads
+	sources := []reverie.Source{{MemoryID: heads[0].ID, LineageID: heads[0].LineageID}, {MemoryID: heads[1].ID, LineageID: heads[1].LineageID}}
+	item := func(statement string) reverie.Step {
+		return reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: statement,
+			ContentHash: reverie.ContentHash(statement), Tags: []string{reverie.TagDream, string(reverie.DreamTheme)}, Sources: sources}
+	}
+	h := s.hold()
+	dream := func(material reverie.HeadState, steps, held []reverie.Step) (run string) {
+		t.Helper()
+		run = must(s.store.StartRun(t.Context(), h.lease, reverie.Run{Job: reverie.JobDream, WindowSince: evening, WindowUntil: evening}))(t).ID
+		plan := reverie.Plan{GroupID: s.group, RunID: run, ChunkNo: 1, Kind: reverie.KindDream, Steps: steps, Held: held, HeldAll: len(held) > 0,
+			Dream: &reverie.DreamUse{MemoryIDs: []string{material.ID}}, Stats: reverie.Stats{Held: len(held)}}
+		must(0, s.store.SaveChunk(t.Context(), h.lease, reverie.Chunk{RunID: run, No: 1, MemoryIDs: plan.Dream.MemoryIDs, Status: reverie.ChunkOpen}))(t)
+		must(s.store.Apply(t.Context(), h.lease, plan))(t)
+		must(s.store.FinishRun(t.Context(), h.lease, reverie.Run{ID: run, Status: reverie.EndOf(nil, len(held)), Stats: plan.Stats}))(t)
+		return run
+	}
+	first := item("They talk of tea.")
+	dream(heads[0], []reverie.Step{first}, nil)
+	change, foreign := item("They talk of green tea."), item("Not a dream's.")
+	change.Action, change.LineageID, change.Head = reverie.ActionUpdate, first.LineageID, reverie.Head{MemoryID: first.MemoryID, Version: 1}
+	foreign.Action, foreign.LineageID, foreign.Head = reverie.ActionUpdate, heads[0].LineageID, reverie.Head{MemoryID: heads[0].ID, Version: 1}
+	run := dream(heads[1], nil, []reverie.Step{change, item("They talk of cats."), item("Memory 1."), foreign})
+	s.release(h)
+
+	res, err := s.approve(run)
+	if err != nil || res.Stats.Updated != 1 || res.Stats.Created != 2 || len(res.Refusals) != 1 || res.Refusals[0].Line != 4 || res.Refusals[0].Rule != ruleStale {
+		t.Errorf("approved: %+v, %v, refused %+v", res.Stats, err, res.Refusals)
+	}
+	s.want(`select statement, version from memories where kind = 'dream' and status = 'active' order by statement`,
+		"Memory 1.|1", "They talk of cats.|1", "They talk of green tea.|2")
+	s.want(`select count(*), count(distinct source_id) from memory_sources`, "8|2")
+	s.want(`select status from runs where run_id = '`+run+`'`, "succeeded")
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie"
 	"reverie/evolve"
 	"reverie/jobs"
 )
@@ -56,7 +57,8 @@ func newRunsReject(a *app) *cobra.Command {
 		Short: "Refuse what a run holds",
 		Long: `Reject refuses all that a run holds. With --requeue the messages of chunks that
 were held whole, or of an extraction with all of their facts, become pending again;
-those of chunks that were applied save for some lines stay consumed.`,
+those of chunks that were applied save for some lines stay consumed. What a dream
+took in is new again if all of its items were held.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -81,11 +83,15 @@ those of chunks that were applied save for some lines stay consumed.`,
 					Requeued int    `json:"requeued"`
 				}{true, d.Run.ID, n})
 			}
-			_, err = fmt.Fprintf(a.stdout, "run %s rejected; %s pending again\n", d.Run.ID, plural(n, "message"))
+			again := plural(n, "message") + " pending"
+			if d.Run.Job == reverie.JobDream {
+				again = plural(n, "memory") + " new to dreams"
+			}
+			_, err = fmt.Fprintf(a.stdout, "run %s rejected; %s again\n", d.Run.ID, again)
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&requeue, "requeue", false, "make the messages of chunks held whole pending again")
+	cmd.Flags().BoolVar(&requeue, "requeue", false, "make the messages of chunks held whole pending again, or what a dream took in new")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }
