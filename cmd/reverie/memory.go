@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,7 +91,7 @@ func memoryKind(s string) (reverie.Kind, error) {
 func (a *app) printMemories(list []reverie.Memory, total int, q reverie.MemoryQuery) error {
 	if total == 0 {
 		what := "memories"
-		if q.Core || q.SessionID != "" || q.Tag != "" {
+		if q.Core || q.SessionID != "" || q.Tag != "" || q.Kind != "" {
 			what = "such memories"
 		}
 		_, err := fmt.Fprintf(a.stdout, "%s: no %s\n", visible(q.GroupID), what)
@@ -108,7 +109,7 @@ func (a *app) printMemories(list []reverie.Memory, total int, q reverie.MemoryQu
 		cells := []string{m.ID, fmt.Sprint("v", m.Version), string(m.Status), fmt.Sprintf("%.2f", m.Strength), fmt.Sprintf("%.2f", m.Weight),
 			m.LastSupportedAt.UTC().Format(time.DateOnly), visible(m.Statement)}
 		if kinds {
-			cells = slices.Insert(cells, 2, string(m.Kind))
+			cells = slices.Insert(cells, 2, kindOf(m))
 		}
 		t.row(cells...)
 	}
@@ -120,6 +121,20 @@ func (a *app) printMemories(list []reverie.Memory, total int, q reverie.MemoryQu
 		return err
 	}
 	return nil
+}
+
+// kindOf says what kind of memory it is, and of what a dream has left, what about.
+func kindOf(m reverie.Memory) string {
+	switch sort := reverie.DreamTypeOf(m); {
+	case m.Kind != reverie.KindDream:
+		return string(m.Kind)
+	case slices.Contains(m.Tags, reverie.TagSummary):
+		return "dream narrative"
+	case sort == reverie.DreamTodo && slices.Contains(m.Tags, reverie.TagDone):
+		return "dream todo, done"
+	default:
+		return strings.TrimSpace("dream " + string(sort))
+	}
 }
 
 func newMemorySearch(a *app) *cobra.Command {
@@ -190,10 +205,15 @@ func (a *app) printHits(q recall.Query, hits []reverie.Hit, asJSON bool) error {
 		return err
 	}
 	var t table
-	t.row("SCORE", "MEMORY", "STATEMENT")
+	t.row("SCORE", "MEMORY", "KIND", "STATEMENT")
 	for _, h := range hits {
-		t.row(fmt.Sprintf("%.2f", h.Score), h.ID, visible(h.Statement))
+		kind := "" // told where it tells something
+		if h.Kind != reverie.KindGroup {
+			kind = kindOf(h.Memory)
+		}
+		t.row(fmt.Sprintf("%.2f", h.Score), h.ID, kind, visible(h.Statement))
 	}
+	t.trim("KIND")
 	return t.write(a.stdout, a.style())
 }
 

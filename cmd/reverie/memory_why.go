@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,8 @@ func newMemoryWhy(a *app) *cobra.Command {
 wrote it, with its model and prompt, the messages that it rests on, how it was
 decided that the fact was new, more of what is known, or known already, and what
 befell the version later: support, deletion, what took its place. Where readers
-were offered the memory, how often, and how often their answers used it. Any
+were offered the memory, how often, and how often their answers used it. Of what a
+dream has left, the sessions, facts and memories that it was made of stand first. Any
 version's id will do. All times are in UTC.
 
 A decision lists the memories that the fact was held against, best first, with
@@ -109,6 +111,7 @@ func (a *app) printVersionWhy(v reverie.WhyVersion, cal jobs.Calendar) {
 			fmt.Fprintf(w, "    %s\n", s.amber(fmt.Sprintf("taken back %s: its messages support nothing any more", stamp(*r.UndoneAt))))
 		}
 	}
+	a.printSources(v.Sources)
 	a.printSaid(v.Evidence)
 	for _, d := range v.Decisions {
 		if !slices.ContainsFunc(v.Later, func(l reverie.WhyLater) bool { return supportedBy(l, d) || replacedBy(v, l, d) }) {
@@ -176,6 +179,23 @@ func madeBy(v reverie.WhyVersion, cal jobs.Calendar) string {
 func (a *app) printSaid(evidence []reverie.Evidence) {
 	for _, e := range evidence {
 		fmt.Fprintf(a.stdout, "    %s  %s: “%s”\n", stamp(e.SentAt), visible(e.Author), visible(e.Quote))
+	}
+}
+
+// printSources shows the memories that a version rests on, as they were then: as of
+// when, what they are, and what they said.
+func (a *app) printSources(sources []reverie.SourceMemory) {
+	s := a.style()
+	for _, src := range sources {
+		what := sourceKind(src)
+		if src.SessionID != "" {
+			what = strings.TrimPrefix(what+" of session "+src.SessionID, "session of ")
+		}
+		mark := ""
+		if !src.Active {
+			mark = s.amber("  no longer stands")
+		}
+		fmt.Fprintf(a.stdout, "    %s  from %s: “%s”  %s%s\n", stamp(src.At), visible(what), visible(reverie.Excerpt(src.Statement, 200)), s.dim(src.MemoryID), mark)
 	}
 }
 

@@ -40,6 +40,30 @@ func TestWhyPage(t *testing.T) {
 `)
 }
 
+// TestWhySources: what a dream has left says which memories it was made of, before
+// the messages that those rest on.
+func TestWhySources(t *testing.T) {
+	summary := dreamSource(9, reverie.KindSession, true, "Lin planned\na trip.\x1b[0m")
+	fact := dreamSource(9, reverie.KindSession, false, "Lin prefers trains.")
+	summary.SessionID, fact.SessionID, fact.Active = "trip", "trip", false
+	run := reverie.Run{ID: "id-of-run", Job: reverie.JobDream, WindowSince: summary.At, WindowUntil: summary.At.Add(time.Hour), Model: "test/fake", PromptVersion: "1", PromptSHA256: "abc"}
+	v := reverie.WhyVersion{Memory: reverie.Memory{Statement: "Lin travels by train."}, Run: &run, ChunkNo: 1, Action: reverie.ActionCreate,
+		Sources:  []reverie.SourceMemory{summary, fact, dreamSource(5, reverie.KindGroup, false, "The group meets in Porto.")},
+		Evidence: []reverie.Evidence{quote(9, "u7", "Lin", "I prefer trains")}}
+	var b bytes.Buffer
+	a := &app{stdout: &b}
+	a.printVersionWhy(v, a.calendar(reverie.Group{}))
+	lines(t, b.String(), `
+  created by dream for 2026-02-09 22:30..02-09 23:30
+    run id-of-run, chunk 1
+    model test/fake, prompt version 1 (abc)
+    2026-02-09 22:30  from session trip: “Lin planned a trip.�[0m”  id-9
+    2026-02-09 22:30  from fact of session trip: “Lin prefers trains.”  id-9  no longer stands
+    2026-02-05 22:30  from memory: “The group meets in Porto.”  id-5
+    2026-01-09 23:30  Lin: “I prefer trains”
+`)
+}
+
 // TestRunDecisionsOfAHeldChunk: what was decided there has come to nothing yet.
 func TestRunDecisionsOfAHeldChunk(t *testing.T) {
 	known := reverie.Decision{ChunkNo: 1, Statement: "Tea is drunk.", Action: reverie.DecisionNone, Basis: reverie.BasisHash}
