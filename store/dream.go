@@ -25,13 +25,15 @@ const (
 	// A session s that a query is about: silent since $2, and no later than $3 and $4.
 	withinDream = `s.last_at <= $2::timestamptz and (s.last_at, s.session_id) <= ($3::timestamptz, $4::text)`
 
-	// A memory version m that a dream has taken in.
-	dreamtOf = `exists (select 1 from memory_uses u where u.group_id = m.group_id and u.job = 'dream' and u.memory_id = m.memory_id)`
+	// True for a memory version m that a dream has taken in, else null: one probe of
+	// the key, where a join that was planned in small tables would compare each with each.
+	dreamtOf = `(select true from memory_uses u where u.group_id = m.group_id and u.job = 'dream' and u.memory_id = m.memory_id)`
 
 	// What is new of a group: of its own, of sessions that the query is about, and of
 	// those that nobody knows; or, of the versions $5, what still is.
-	newMaterial = ` from memories m left join sessions s on s.group_id = m.group_id and s.session_id = m.session_id and m.kind = 'session'
-		where m.group_id = $1 and m.status = 'active' and m.kind in ('group', 'session') and not ` + dreamtOf + `
+	newMaterial = ` from memories m left join lateral (select s.last_at, s.session_id from sessions s
+				where m.kind = 'session' and s.group_id = m.group_id and s.session_id = m.session_id limit 1) s on true
+		where m.group_id = $1 and m.status = 'active' and m.kind in ('group', 'session') and ` + dreamtOf + ` is null
 			and case when cardinality($5::uuid[]) > 0 then m.memory_id = any ($5) else s.session_id is null or ` + withinDream + ` end`
 
 	// A dream that came to an end, whatever a person made of it, and was not taken back.

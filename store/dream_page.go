@@ -68,9 +68,7 @@ func (s *Store) Dream(ctx context.Context, groupID string) (reverie.Dream, error
 	var page reverie.Dream
 	err := s.run(ctx, work{
 		what:     fmt.Sprintf("read the dreams of group %q", groupID),
-		prepare:  []string{groupQuery, lastDreamQuery, waitingDreamsQuery, dreamMemoriesQuery, sourcesQuery, evidenceOfQuery},
 		readOnly: true,
-		byKey:    true,
 		do: func(ctx context.Context, t *tx) error {
 			page = reverie.Dream{}
 			var err error
