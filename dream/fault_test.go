@@ -149,9 +149,9 @@ func unusable(s *stage) {
 	s.narrative("tea. v1")
 }
 
-// gone ends a dream that was interrupted, and of whose material nothing is left.
-func gone(s *stage) {
-	s.talk("s1", "They met for tea.")
+// interrupt has a dream end when its first answer is there and not kept.
+func (s *stage) interrupt() {
+	s.Helper()
 	m := &storetest.Mortal{Store: s.store, Left: -1}
 	m.Before = func(call string) {
 		if call == "SaveAnswer" {
@@ -161,6 +161,34 @@ func gone(s *stage) {
 	if _, err := s.runWith(s.pipeline(m), Request{}); !errors.Is(err, storetest.ErrDead) {
 		s.Fatal(err)
 	}
+}
+
+// wentOn goes on with a dream that was interrupted, at once and of what it had chosen.
+// What a session has left since makes the group dream once more.
+func wentOn(s *stage) {
+	s.talk("s1", "They met for tea.")
+	s.talk("s2", "They met for cake.")
+	s.interrupt()
+	s.talk("s1", "", "likes Lin drinks tea")
+	s.talk("s3", "They met for pie.")
+	res := s.dream(Request{Due: true})
+	if res.Reason != interrupted || res.SessionID != "s2" || res.Stats.Material != 2 || res.Stats.Sessions != 1 {
+		s.Errorf("%+v", res)
+	}
+	s.narrative("tea cake. v1")
+	s.want(`select session_id from sessions where group_id = $1 and dreamt_until = last_at`, "s2")
+	*s.clock = s.clock.Add(24 * time.Hour)
+	if res = s.dream(Request{Due: true}); res.SessionID != "s3" || res.Stats.Material != 2 || res.Stats.Sessions != 2 {
+		s.Errorf("%+v", res)
+	}
+	s.items("preference: Lin drinks tea v1")
+	s.want(`select status, attempt from runs where group_id = $1 and job = 'dream'`, "succeeded|1", "succeeded|1")
+}
+
+// gone ends a dream that was interrupted, and of whose material nothing is left.
+func gone(s *stage) {
+	s.talk("s1", "They met for tea.")
+	s.interrupt()
 	s.rows(`update memories set status = 'deprecated', ended_at = now() where group_id = $1 returning 1`, s.group)
 	if res := s.dream(Request{Due: true}); res.None == "" || res.Err != nil {
 		s.Errorf("%+v", res)

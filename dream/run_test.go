@@ -15,7 +15,7 @@ func TestRun(t *testing.T) {
 	for name, story := range map[string]func(*stage){
 		"one question": oneQuestion, "due": due, "up to a session": upTo, "closing": closing, "again": again, "held": held,
 		"rejected": rejected, "deferred": deferred, "cut off": cutOff, "unusable": unusable, "dry run": dryRun, "late": late,
-		"chinese": chinese, "unknown": unknown, "gone": gone,
+		"chinese": chinese, "unknown": unknown, "gone": gone, "went on": wentOn,
 	} {
 		t.Run(name, func(t *testing.T) { story(h.on(t, strings.ReplaceAll(name, " ", "-"))) })
 	}

@@ -19,12 +19,12 @@ const (
 	// What a dream covers: sessions that its material is of ($6), and those that are
 	// fresh, but none of which something else is new than what was chosen: it would
 	// not be fresh any more when that is to be dreamt of.
-	coveredQuery = `select ` + sessionColumns + ` from sessions where group_id = $1 and session_id = any (array(
+	coveredQuery = `select ` + sessionColumns + ` from sessions c where group_id = $1 and session_id = any (array(
 			select unnest($6::text[])
-			union all select s.session_id from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `
-				and (cardinality($5::uuid[]) = 0 or not exists (select 1 from memories m
-					where m.group_id = $1 and m.session_id = s.session_id and m.session_id <> '' and m.kind = 'session' and m.status = 'active'
-						and ` + dreamtOf + ` is null))))
+			union all select s.session_id from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `))
+			and (cardinality($5::uuid[]) = 0 or not exists (select 1 from memories m
+				where m.group_id = $1 and m.session_id = c.session_id and m.session_id <> '' and m.kind = 'session' and m.status = 'active'
+					and m.memory_id <> all ($5) and ` + dreamtOf + ` is null))
 		order by last_at, session_id`
 
 	// What earlier dreams have taken in of the group, and what they have left.

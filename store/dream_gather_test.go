@@ -23,8 +23,8 @@ func TestGatherDream(t *testing.T) {
 	d.covers(group, "done", 0)
 	d.knows(group, reverie.KindGroup, "", "the group's", reverie.TagSummary)
 	d.knows(group, reverie.KindSession, "gone", "an unknown session's fact")
-	d.knows(group, reverie.KindSession, "late", "late fact 1")
-	d.knows(group, reverie.KindSession, "late", "late met", reverie.TagSession, reverie.TagSummary)
+	first := d.knows(group, reverie.KindSession, "late", "late fact 1")
+	met := d.knows(group, reverie.KindSession, "late", "late met", reverie.TagSession, reverie.TagSummary)
 	fact := d.knows(group, reverie.KindSession, "late", "late fact 2")
 	d.cites(fact, "create", "late-1", 15)
 	d.knows(group, reverie.KindSession, "gone", "an unknown session met", reverie.TagSummary)
@@ -48,11 +48,12 @@ func TestGatherDream(t *testing.T) {
 		material []string
 		sessions []string
 	}{
-		"all":       {reverie.DreamQuery{}, all, []string{"early", "done", "silent", "late"}},
-		"ended":     {reverie.DreamQuery{EndedBy: minutes(20)}, append(append([]string{}, all[:2]...), all[5:]...), []string{"early", "done", "silent"}},
-		"through":   {reverie.DreamQuery{Through: "early"}, append(append([]string{}, all[:1]...), all[5:]...), []string{"early"}},
-		"continued": {reverie.DreamQuery{MemoryIDs: []string{fact.ID, old.ID, kept.ID, gone.ID, known.ID}}, []string{"late fact 2"}, []string{"silent", "late"}},
-		"continued through one that is there no more": {reverie.DreamQuery{MemoryIDs: []string{fact.ID}, Through: "merged"}, []string{"late fact 2"}, []string{"late"}},
+		"all":                              {reverie.DreamQuery{}, all, []string{"early", "done", "silent", "late"}},
+		"ended":                            {reverie.DreamQuery{EndedBy: minutes(20)}, append(append([]string{}, all[:2]...), all[5:]...), []string{"early", "done", "silent"}},
+		"through":                          {reverie.DreamQuery{Through: "early"}, append(append([]string{}, all[:1]...), all[5:]...), []string{"early"}},
+		"continued":                        {reverie.DreamQuery{MemoryIDs: []string{fact.ID, old.ID, kept.ID, gone.ID, known.ID}}, []string{"late fact 2"}, []string{"silent"}},
+		"continued, with all of a session": {reverie.DreamQuery{MemoryIDs: []string{fact.ID, met.ID, first.ID}}, all[2:5], []string{"silent", "late"}},
+		"continued through one that is there no more": {reverie.DreamQuery{MemoryIDs: []string{fact.ID, met.ID, first.ID}, Through: "merged"}, all[2:5], []string{"late"}},
 		"continued, and all is used":                  {reverie.DreamQuery{MemoryIDs: []string{kept.ID}, Through: "early"}, nil, nil},
 	} {
 		tt.q.GroupID = group
