@@ -74,7 +74,7 @@ func count(b batch) (n, tokens int) {
 // no session that fits a question, and leaves no question that fits into the one before.
 func TestPack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	for range 400 {
+	for range 120 {
 		b, overhead, budget := pile(rng), rng.IntN(200), rng.IntN(900)
 		packed := pack(b, overhead, budget)
 		if got, want := contents(t, packed...), contents(t, whole(b)...); !slices.Equal(got, want) {
@@ -114,7 +114,7 @@ func whole(b batch) []batch {
 // TestHalve divides a batch again and again until each unit stands alone.
 func TestHalve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
-	for range 200 {
+	for range 60 {
 		b := pile(rng)
 		if len(b.sessions)+len(b.memories) == 0 {
 			continue

@@ -1,9 +1,12 @@
 package dream
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"reverie"
 )
@@ -16,8 +19,8 @@ type passing struct {
 
 // The two reasons why a statement means nothing later.
 const (
-	toldFromToday = "it is told from the day of writing (%s): give the date, or what lasts"
-	passingState  = "it speaks of a passing moment (%s), which means nothing next month"
+	toldFromToday = "it is told from the day of writing (%q): say on which date, or what lasts"
+	passingState  = "it speaks of a passing moment (%q), which means nothing next month"
 )
 
 // transitory tells whether a statement speaks of a passing state, or tells its time
@@ -30,10 +33,10 @@ func transitory(content string) (why string, is bool) {
 			continue
 		}
 		if at := relativeTime(sentence); at != "" {
-			return strings.Replace(toldFromToday, "%s", at, 1), true
+			return fmt.Sprintf(toldFromToday, at), true
 		}
 		if at := passingMoment(sentence); at != "" {
-			return strings.Replace(passingState, "%s", at, 1), true
+			return fmt.Sprintf(passingState, at), true
 		}
 	}
 	return "", false
@@ -43,8 +46,8 @@ func transitory(content string) (why string, is bool) {
 // without the names of works, and without spaces beside Han characters.
 func readable(content string) string {
 	text := titles().ReplaceAllStringFunc(content, func(s string) string {
-		if said := titles().FindStringSubmatch(s)[1]; said != "" {
-			return s
+		if titles().FindStringSubmatch(s)[1] != "" {
+			return s // somebody says it
 		}
 		return " _ "
 	})
@@ -68,12 +71,23 @@ func relativeTime(sentence string) string {
 
 // passingMoment is what a sentence says of a passing moment, "" where it does not.
 func passingMoment(sentence string) string {
-	for _, p := range moments() {
+	for _, p := range moments(sentence) {
 		if at := p.is.FindString(sentence); at != "" && (p.but == nil || !p.but.MatchString(sentence)) {
 			return strings.Trim(at, " ,.")
 		}
 	}
 	return ""
+}
+
+// moments are the rules for the languages of a sentence.
+func moments(sentence string) (rules []passing) {
+	if strings.ContainsFunc(sentence, func(r rune) bool { return r >= 'a' && r <= 'z' }) {
+		rules = enMoments()
+	}
+	if strings.ContainsFunc(sentence, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+		rules = append(slices.Clip(rules), zhMoments()...)
+	}
+	return rules
 }
 
 // once compiles an expression when it is first needed.
@@ -83,11 +97,12 @@ func once(parts ...string) func() *regexp.Regexp {
 
 // What the rules are written in: see englishMoments and chineseMoments.
 var (
-	habit    = once(englishHabits, chineseHabits)
-	dated    = once(englishDates, chineseDates)
-	change   = once(englishChange, chineseChange)
-	relative = once(englishRelative, chineseRelative)
-	moments  = sync.OnceValue(func() []passing { return append(englishMoments(), chineseMoments()...) })
+	habit     = once(englishHabits, chineseHabits)
+	dated     = once(englishDates, chineseDates)
+	change    = once(englishChange, chineseChange)
+	relative  = once(englishRelative, chineseRelative)
+	enMoments = sync.OnceValue(englishMoments)
+	zhMoments = sync.OnceValue(chineseMoments)
 
 	// titles are the names of works, but not what somebody says.
 	titles = once(`(?i)[《〈][^》〉]{1,40}[》〉]|((?:said|says|wrote|writes|asked|asks|answered|texted|announced|told \w+|说|道|写|问|答|:|：|,|，)\s*)?[“"「『][^”"」』]{1,40}[”"」』]`)

@@ -22,7 +22,7 @@ const englishHabits = `\b(?:always|usually|often|regularly|generally|typically|n
 // what somebody thinks of it.
 const englishConditions = `\b(?:when|if|unless|hates?|loves?|likes?|dislikes?|enjoys?|prefers?|avoids?|fears?|afraid|worr(?:y|ies)|complains?|people who|whoever|anyone|anybody|those who|who(?:'s| is| are)|gets?|allergic|being|policy|rules?|in case)\b`
 
-// englishTitles hold words of time without meaning any.
+// englishDates say which day is meant.
 const englishDates = `\b\d{4}[-/.]\d{1,2}(?:[-/.]\d{1,2})?\b|\b` + enMonth + ` \d{1,4}(?:st|nd|rd|th)?\b|\b\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?` + enMonth + `(?:\W|$)`
 
 // englishChange speaks of a day from which, or up to which, something lasts, and of
@@ -38,9 +38,9 @@ const englishRelative = `\b(?:the day after tomorrow|the day before yesterday|to
 // englishMoments are the ways of speaking of a passing moment.
 func englishMoments() []passing {
 	late := once(englishConditions, `\blate (?:with|on|for (?:everything|payments?)|fees?|shifts?|nights?|autumn|summer|spring|winter|in (?:life|pregnancy|`+enMonth+`)|19|20|\d|`+enMonth+`|paying|repaying)`)()
-	if_ := once(englishConditions)()
+	depends := once(englishConditions)()
 	var list []passing
-	add := func(expr string) { list = append(list, passing{once(expr)(), if_}) }
+	add := func(expr string) { list = append(list, passing{once(expr)(), depends}) }
 	list = append(list, passing{once(`(?:\b(?:will|might|may|could|is going to|are going to|gonna|probably)|'ll) (?:probably |likely |also )?(?:be|come|arrive|join|show up|get (?:there|here|home)) (?:\S+ ){0,3}?(?:late|later|delayed)\b|\brunning (?:\S+ ){0,3}?late\b|` +
 		enIs + ` (?:` + enSpell + ` )?late(?: (?:for|to) (?:the |a |an |our |his |her |their )?\w+)?` + enEnd + `|\b(?:came|arrived|showed up|turned up) (?:\S+ ){0,3}?late(?: (?:for|to) (?:the |a |an |our |his |her |their )?\w+)?` + enEnd)(), late})
 	add(`\b(?:stuck|sitting|caught|held up|trapped) (?:in|by|at|on) (?:\S+ ){0,2}?(?:traffic|jam|rain|queue|line|meeting|call|lift|elevator|office|work|bus|train)\b`)
@@ -59,7 +59,7 @@ func englishMoments() []passing {
 	add(`\bjust (?:left (?:home|the (?:house|office|building|party|station)|work)|arrived(?: at| home|` + enEnd + `)|woke up|got (?:home|up|in|off|here|there|out of)|landed|boarded|(?:finished|ate|had|ordered) ` + enMeal + `|finished work|went (?:out|to bed|home)|missed|sat down|parked)`)
 	add(enIs + ` (?:parking (?:the|a|her|his|their) |queu(?:e)?ing (?:for|at|up|in)|looking for (?:a |some )?(?:parking|a seat|a table|(?:his|her|their) (?:keys?|phone|glasses|wallet))|watching (?:a|the|some) (?:film|movie|game|match|news|show|concert)|walking (?:home|the dog|to the)|driving (?:home|to|back)|boarding (?:the|a)|taking (?:a|the) (?:bus|train|taxi|walk|break|call)|changing trains|checking (?:in|out)|picking up the (?:kids?|children)|doing the dishes|getting off)\b`)
 	add(enIs + ` waiting (?:for (?:the|a|her|his|their) (?:bus|train|taxi|tram|cab|doctor|lift|elevator|delivery|courier|table|food|order|ride|uber|plane|flight)|outside|in line|downstairs|at the)\b`)
-	add(enIs + ` (?:about to (?:leave(?:` + enEnd + `| home| the house| work)|go (?:to bed|out|in|home|into)|eat|board|sleep|call|order|head|take off|land|hang up|shower|drive|start (?:the|a|cooking|eating)|have ` + enMeal + `|enter|log off)|going (?:to (?:bed|sleep)|(?:home|out)` + enEnd + `)|heading (?:home|out|over|back|to)|leaving(?: now| soon| for the (?:airport|station|meeting|office)| the house| the office| home|` + enEnd + `)|off to (?:bed|work|the)|getting dressed)\b`)
+	add(enIs + ` (?:about to (?:leave(?:` + enEnd + `| home| (?:the|his|her|their) (?:house|office|party|building|flat)| work| for (?:the|work))|go (?:to bed|out|in|home|into)|eat|board|sleep|call|order|head|take off|land|hang up|shower|drive|start (?:the|a|cooking|eating)|have ` + enMeal + `|enter|log off)|going (?:to (?:bed|sleep)|(?:home|out)` + enEnd + `)|heading (?:home|out|over|back|to)|leaving(?: now| soon| for the (?:airport|station|meeting|office)| the house| the office| home|` + enEnd + `)|off to (?:bed|work|the)|getting dressed|(?:asleep|sleeping) (?:on|in) (?:the|a|his|her|their) (?:sofa|couch|train|bus|car|chair))\b`)
 	add(`\b(?:phone|battery|laptop)(?:'s battery)? (?:is |has )?(?:about to die|dying|dead|almost (?:dead|empty)|nearly (?:dead|empty)|running out|low|at \d+ ?%)`)
 	add(`\b(?:it is|it's|it was|is it) (?:still |now |already |really |so )?(?:raining|snowing|pouring|hailing|storming|freezing|foggy|sunny|cloudy|windy|boiling)\b`)
 	add(`\b(?:overslept|slept (?:badly|in)|did(?:n't| not) sleep (?:well|much|at all)|missed (?:the|her|his|their) (?:\w+ )?(?:bus|train|tram|flight|alarm|connection|stop|ferry))\b|\b(?:has gone|have gone|went) to (?:bed|sleep)\b|\b(?:has|have|had)(?:n't| not) (?:eaten|slept|had (?:breakfast|lunch|dinner)|showered)\b`)
