@@ -103,6 +103,10 @@ func deferred(s *stage) {
 	}
 	s.items()
 	s.talk("s4", "They met for s4.")
+	if res = s.dream(Request{DryRun: true, SessionID: "s1"}); res.Stats.Material != 2 || calls != 4 {
+		s.Errorf("asked %d times: %+v", calls, res) // a dry run has nothing to go on with
+	}
+	calls = 3
 	if res = s.dream(Request{}); calls != 5 || res.Stats.Batches != 3 || res.Stats.Asked != 4 || res.Stats.Material != 6 || res.SessionID != "s3" {
 		s.Errorf("asked %d times: %+v", calls, res)
 	}
