@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"reverie"
@@ -42,7 +43,7 @@ func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row 
 	if waiting == 0 {
 		return r.result, fmt.Errorf("run %s holds nothing that waits: %w", row.ID, reverie.ErrConflict)
 	}
-	r.life.Stats = approvedStats(row.Stats, r.result)
+	r.life.Stats = approvedStats(row.Stats, plans, r.result)
 	r.complete(nil)
 	if r.result.Status = row.Status; row.Status == reverie.RunHeld {
 		r.result.Status = reverie.RunSucceeded
@@ -149,16 +150,23 @@ func offSteps(byLineage map[string]reverie.HeadState, steps []reverie.Step) map[
 }
 
 // approvedStats counts what an approval did, not what the run did before, save
-// for what is kept after both.
-func approvedStats(before reverie.Stats, r Result) (st reverie.Stats) {
+// for what is kept after both: summaries are not among that.
+func approvedStats(before reverie.Stats, plans []reverie.HeldPlan, r Result) (st reverie.Stats) {
+	summaries := map[string]bool{}
+	for _, p := range plans {
+		for _, s := range p.Steps {
+			summaries[s.MemoryID] = slices.Contains(s.Tags, reverie.TagSummary)
+		}
+	}
 	st.Kept = before.Kept
 	for _, c := range r.Changes {
 		switch c.Action {
 		case reverie.ActionCreate:
 			st.Created++
 		case reverie.ActionUpdate:
-			st.Updated++
-			st.Kept--
+			if st.Updated++; !summaries[c.MemoryID] {
+				st.Kept--
+			}
 		case reverie.ActionDelete:
 			st.Deleted++
 			st.Kept--

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"reverie"
@@ -18,8 +19,9 @@ func (a *app) dreamRule() reverie.DreamRule {
 // dueDreams finds out which groups are due to dream.
 type dueDreams struct {
 	*app
-	mu  sync.Mutex
-	why string // why the group that was asked about last is not due
+	mu     sync.Mutex
+	why    string // why the group that was asked about last is not due
+	unread int    // groups in which nothing is new, but extraction has something to read
 }
 
 // plan is one window for a group that is due, and none for another. A group whose
@@ -38,19 +40,25 @@ func (d *dueDreams) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, 
 	if !due {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.why = why
+		if d.why = why; signs.New == 0 && signs.Unread > 0 {
+			d.unread++
+		}
 		return jobs.Agenda{}, nil
 	}
 	return jobs.Agenda{Windows: []reverie.Window{{SessionID: signs.Through}}}, nil
 }
+
+const nothingDue = "nothing is due: no group has gone quiet, or gathered enough sessions, with anything new, paused groups left out"
 
 // nothing is what to say where no group was due: of a single one, why.
 func (d *dueDreams) nothing(f selection) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
+	case f.group == "" && d.unread > 0:
+		return fmt.Sprintf("%s; %s with sessions that reverie extract has not read", nothingDue, plural(d.unread, "group"))
 	case f.group == "":
-		return "nothing is due: no group has gone quiet, or gathered enough sessions, with anything new, paused groups left out"
+		return nothingDue
 	case d.why == "":
 		return "nothing is due: no session of the group is new since its last dream"
 	}

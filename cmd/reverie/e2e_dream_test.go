@@ -114,6 +114,7 @@ func TestDreamNothing(t *testing.T) {
 	}
 	s.bring("g1", spoken("s1", evening, "note Lin likes green tea")...)
 	quiet("reverie extract") // which has not read the session
+	s.run("dream", "--due").want(t, 0).shows(t, "; 1 group with sessions that reverie extract has not read")
 	s.run("extract", "--all").want(t, 0)
 	s.run("dream", "--due").want(t, 0).silent(t).shows(t, "g1  up to s1  dream succeeded", "0 kept, 0 updated, 2 created, 0 deleted; 1 session and 2 memories taken in, 1 question", "1 group done")
 	quiet("new")
@@ -211,7 +212,7 @@ func TestDreamFailures(t *testing.T) {
 	if lines[0]["status"] != "held" || lines[0]["stats"].(object)["held"] != 2.0 {
 		t.Errorf("the line is %v", lines[0])
 	}
-	s.run("runs", "approve", fmt.Sprint(lines[0]["run_id"])).want(t, 0)
+	s.run("runs", "approve", fmt.Sprint(lines[0]["run_id"])).want(t, 0).shows(t, "0 kept, 2 updated, 0 created, 0 deleted", "black")
 	if got := s.rows(`select statement, version from memories where kind = 'dream' and status = 'active' and 'preference' = any (tags) and group_id = 'g1'`); !slices.Equal(got, []string{"Lin likes black tea|2"}) {
 		t.Errorf("after the approval: %q", got)
 	}

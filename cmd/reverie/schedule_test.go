@@ -22,6 +22,7 @@ evolve    17 * * * *  Thu 2026-01-15 20:17  12m
                       Thu 2026-01-15 21:17  1h12m
                       Thu 2026-01-15 22:17  2h12m
 extract   never
+dream     never
 maintain  41 3 * * *  Fri 2026-01-16 03:41  7h36m
                       Sat 2026-01-17 03:41  1d07h
                       Sun 2026-01-18 03:41  2d07h
@@ -35,6 +36,7 @@ evolve    30 2 * * 1-5  Fri 2026-01-16 02:30  6h25m  Fri 2026-01-16 08:15
                         Mon 2026-01-19 02:30  3d06h  Mon 2026-01-19 08:15
 extract   */5 * * * *   Thu 2026-01-15 20:10  5m     Fri 2026-01-16 01:55
                         Thu 2026-01-15 20:15  10m    Fri 2026-01-16 02:00
+dream     never
 maintain  never
 `; o.stdout != want {
 		t.Errorf("the schedule is\n%s, want\n%s", o.stdout, want)
@@ -63,7 +65,7 @@ func TestScheduleNever(t *testing.T) {
 	}
 	off := []string{"REVERIE_SCHEDULE_MAINTAIN=never"}
 	o := scheduled(t, off, "--config", file).want(t, 0)
-	if want := "JOB       SPEC   UTC  IN\nevolve    never\nextract   never\nmaintain  never\n"; o.stdout != want {
+	if want := "JOB       SPEC   UTC  IN\nevolve    never\nextract   never\ndream     never\nmaintain  never\n"; o.stdout != want {
 		t.Errorf("the schedule is %q, want %q", o.stdout, want)
 	}
 	job := scheduled(t, nil, "--config", file, "--json").want(t, 0).document(t)["jobs"].(list)[0].(object)
