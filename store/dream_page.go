@@ -14,19 +14,18 @@ import (
 const (
 	// What the versions of lineages rest on, newest version first, but for what runs
 	// wrote that were taken back: the memories as they were then, and the messages that
-	// those rested on by that time.
+	// those rested on by that time. Each step is held apart (offset 0) and goes by key:
+	// tables that were never analyzed would have them joined as whole groups.
 	sourcesQuery = `select v.memory_id as of_id, v.lineage_id as of_lineage, s.memory_id, s.lineage_id, s.kind, s.session_id, s.statement,
 			s.kind = 'session' and $3 = any (s.tags) as summary, s.status = 'active' as active,
 			coalesce(e.at, s.last_supported_at) as at, e.messages
-		from memories v
-		join memory_sources x on x.group_id = v.group_id and x.memory_id = v.memory_id
-		join runs r on r.group_id = x.group_id and r.run_id = x.run_id and r.undone_at is null
-		join memories s on s.group_id = x.group_id and s.memory_id = x.source_id
+		from (select memory_id, lineage_id, version from memories where group_id = $1 and lineage_id = any ($2::uuid[]) offset 0) v
+		cross join lateral (select x.source_id, x.position from memory_sources x where x.group_id = $1 and x.memory_id = v.memory_id
+			and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = x.run_id) is null offset 0) x
+		cross join lateral (select * from memories where group_id = $1 and memory_id = x.source_id offset 0) s
 		cross join lateral (select max(e.sent_at) as at, coalesce(array_agg(distinct e.message_id), '{}') as messages
-			from memory_evidence e join memories b on b.group_id = e.group_id and b.memory_id = e.memory_id
-			where e.group_id = s.group_id and e.lineage_id = s.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
-				and b.version <= s.version) e
-		where v.group_id = $1 and v.lineage_id = any ($2::uuid[])
+			from memory_evidence e where e.group_id = $1 and e.lineage_id = s.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
+				and (select b.version from memories b where b.group_id = $1 and b.memory_id = e.memory_id) <= s.version) e
 		order by v.lineage_id, v.version desc, x.position`
 
 	lastDreamQuery = `select ` + runColumns + ` from runs where group_id = $1 and ` + dreamEnded + `
