@@ -13,10 +13,10 @@ const (
 	// What dreams leave is nothing new to them. A version that is superseded by now was
 	// new when it was chosen; the one after it is new by itself.
 	takeInQuery = `insert into memory_uses (group_id, job, memory_id, run_id)
-		select $1, r.job, m.memory_id, r.run_id from memories m
-		join runs r on r.group_id = m.group_id and r.run_id = $2::uuid and r.job = 'dream'
-		where m.group_id = $1 and m.memory_id = any ($3::uuid[]) and m.kind in ('group', 'session')
-		order by m.memory_id
+		select $1, 'dream', u.id, $2::uuid from unnest($3::uuid[]) as u (id)
+		where (select m.kind in ('group', 'session') from memories m where m.group_id = $1 and m.memory_id = u.id)
+			and exists (select 1 from runs r where r.group_id = $1 and r.run_id = $2::uuid and r.job = 'dream')
+		order by u.id
 		on conflict (group_id, job, memory_id) do nothing`
 
 	// Sessions that are no more have become part of others. The order of locks is that

@@ -65,13 +65,14 @@ const (
 	begunAsChunk = `exists (select 1 from run_chunks c
 			where c.group_id = r.group_id and c.run_id = r.run_id and c.status in ('open', 'answered'))`
 
-	// What a dream had chosen, while nothing of it has changed or was taken in.
+	// What a dream had chosen, while nothing of it has changed or was taken in: one
+	// probe of the key for each version, up to the first that is new no more.
 	openDreamQuery = `select ` + chunkColumns + ` from run_chunks c
 		where group_id = $1 and status in ('open', 'answered') and cardinality(memory_ids) > 0
 			and run_id = any (array(select r.run_id from runs r where r.group_id = $1 and r.job = $2 and r.job = 'dream'
 				and r.status in ('running', 'deferred', 'failed') and r.undone_at is null))
-			and cardinality(memory_ids) = (select count(*) from memories m
-				where m.group_id = c.group_id and m.memory_id = any (c.memory_ids) and m.status = 'active' and ` + dreamtOf + ` is not true)
+			and not exists (select 1 from unnest(c.memory_ids) as x (id) where (
+				select m.status = 'active' and ` + dreamtOf + ` is not true from memories m where m.group_id = c.group_id and m.memory_id = x.id) is not true)
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
 	runningQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and status = 'running'
