@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # The demo: imports a sample chat of five weeks and evolves it night by night
 # with the offline baseline (no key, no network), then reads the memories back, asks
-# who is who, and goes through a dialogue with a bot: what is extracted from it, what
-# the bot is given for its next turn, and what its answer teaches. A second run finds
-# nothing left to extract or evolve and says so.
+# who is who, goes through a dialogue with a bot (what is extracted from it, what the
+# bot is given for its next turn, and what its answer teaches), and looks back on all
+# of it in a dream. A second run finds nothing left to extract, evolve or dream of and
+# says so.
 #
 # REVERIE   the binary (default ./bin/reverie)
 # NO_COLOR  set to anything for plain output
@@ -57,7 +58,7 @@ if [ "$worked" -eq 0 ]; then
 fi
 
 title "3. What the group remembers"
-show memory list --group "$group"
+show memory list --group "$group" --kind group
 
 title "4. Ask it"
 for question in "暗房钥匙在哪" "peanut snacks at meetups" "周会"; do
@@ -66,7 +67,7 @@ done
 
 title "5. Why it remembers that"
 # The list names the versions: MEMORY v2 ...; the one with most of them has a story.
-show memory why "$("$reverie" memory list --group "$group" | sort -k2,2 | tail -n 1 | cut -d ' ' -f 1)"
+show memory why "$("$reverie" memory list --group "$group" --kind group | sort -k2,2 | tail -n 1 | cut -d ' ' -f 1)"
 
 title "6. Who is who"
 echo "From now on evolve follows people and things too; what it has read already is made up for."
@@ -84,6 +85,12 @@ title "8. What the bot is given before its next turn, and what its answer teache
 show --llm offline context --group "$group" --session trip --query "What should I know about food for Maya?" --max-tokens 400
 show --llm offline feedback --group "$group" --session trip --response "Maya is allergic to peanuts, so no satay for her."
 
+title "9. Looking back: a dream"
+echo "The other sessions are read as well; then what they and the nights have left is condensed."
+show --llm offline extract --all --group "$group" | sed -n '1p;$p'
+show --llm offline dream --group "$group" | sed -n '1,3p'
+show dream show --group "$group"
+
 title "Go on from here"
 cat <<EOT
   ./bin/reverie --llm offline memory search --group $group "submission deadline"
@@ -91,6 +98,7 @@ cat <<EOT
   ./bin/reverie entity history --group $group Maya
   ./bin/reverie runs list --group $group
   ./bin/reverie sessions show trip --group $group
+  ./bin/reverie memory list --group $group --kind dream
   make demo                       again: nothing is done twice
 The offline baseline only compares words. For memories that understand, set
 REVERIE_LLM_PROVIDER and REVERIE_LLM_API_KEY, and leave out --llm offline.
