@@ -19,8 +19,8 @@ func (s *stage) dreamers() {
 	s.t.Helper()
 	for i, what := range []string{"Lin likes green tea", "Bo still has to send the photos"} {
 		var notes []string
-		for _, where := range []string{"at home", "at work", "by the sea"} {
-			notes = append(notes, fmt.Sprintf("note %s %s%s", what, where, strings.Repeat(", and so it was", 26)))
+		for place := range 9 {
+			notes = append(notes, fmt.Sprintf("note %s at place %d%s", what, place+1, strings.Repeat(", and so it was", 28)))
 		}
 		s.hears("template", fmt.Sprint("s", i+1), evening.Add(time.Duration(i)*2*time.Hour), notes...)
 	}
@@ -71,14 +71,14 @@ func (v *victim) dreamt() []string {
 func TestKillDreamAnywhere(t *testing.T) {
 	t.Parallel()
 	s := dreamStage(t)
-	s.set("REVERIE_DREAM_MAX_INPUT_TOKENS=2000")
+	s.set("REVERIE_DREAM_MAX_INPUT_TOKENS=4000", "REVERIE_DREAM_MAX_ITEMS=30")
 	s.dreamers()
 	calm := s.dreamer(t, "undisturbed")
 	o, steps := calm.through(func(*process, int) verdict { return pass })
 	o.want(t, 0)
 	want, questions := calm.dreamt(), calm.dreamQuestions()
-	for _, row := range []string{"memory Lin likes green tea at home", "memory The group looked back on 0 sessions", "source Lin likes green tea at home",
-		"use dream|Lin likes green tea at home", "session s2|true", "run dream|s2|succeeded|1"} {
+	for _, row := range []string{"memory Lin likes green tea at place 1", "memory The group looked back on 0 sessions", "source Lin likes green tea at place 1",
+		"use dream|Lin likes green tea at place 1", "session s2|true", "run dream|s2|succeeded|1"} {
 		if !slices.ContainsFunc(want, func(got string) bool { return strings.HasPrefix(got, row) }) {
 			t.Fatalf("the undisturbed state lacks %q:\n%s", row, strings.Join(want, "\n"))
 		}
