@@ -170,7 +170,7 @@ type DreamConfig struct {
 	Idle           Duration `toml:"idle" default:"24h" min:"0s" max:"8760h" comment:"A group dreams when one of its sessions has been silent for this long. 0s = off."`
 	Sessions       int      `toml:"sessions" default:"10" min:"0" max:"10000" comment:"Or when this many sessions have ended since the last dream. 0 = off."`
 	Interval       Duration `toml:"interval" default:"1h" min:"0s" max:"8760h" comment:"At least this long after the last dream of the group."`
-	MaxInputTokens int      `toml:"max_input_tokens" default:"24000" min:"2000" max:"1000000" comment:"Tokens of one question at most. More material becomes more questions, and one that combines the answers; none is left out."`
+	MaxInputTokens int      `toml:"max_input_tokens" default:"24000" min:"4000" max:"1000000" comment:"Tokens of one question at most. More material becomes more questions, and one that combines the answers; none is left out."`
 	MaxItems       int      `toml:"max_items" default:"12" min:"1" max:"100" comment:"Preferences, themes and open threads of one dream at most: the surest."`
 	MaxActive      int      `toml:"max_active" default:"60" min:"1" max:"1000" comment:"And that a group remembers at a time. New ones beyond are refused."`
 	MinConfidence  float64  `toml:"min_confidence" default:"0.6" min:"0" max:"1" comment:"What the model is less sure of than this, from 0 to 1, is dropped."`
