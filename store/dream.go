@@ -41,8 +41,7 @@ const (
 
 	dreamSignsQuery = `select f.fresh, f.quiet_since as quietsince, f.unread,
 			(select max(finished_at) from runs where group_id = $1 and ` + dreamEnded + `) as lastat,
-			exists (select 1 from runs r join run_chunks c on c.group_id = r.group_id and c.run_id = r.run_id
-				where r.group_id = $1 and r.job = 'dream' and r.status = 'running' and c.status in ('open', 'answered')) as interrupted,
+			exists (select 1 from runs r where r.group_id = $1 and r.job = 'dream' and r.status = 'running' and ` + begunAsChunk + `) as interrupted,
 			(select count(*)` + newMaterial + `) as new,
 			coalesce((select s.session_id from sessions s where s.group_id = $1 and ` + withinDream + `
 				order by s.last_at desc, s.session_id desc limit 1), '') as through

@@ -21,7 +21,7 @@ func TestGatherDream(t *testing.T) {
 	d.quiet(group, "done", 10)
 	d.quiet(group, "silent", 20) // of which nothing is remembered
 	d.covers(group, "done", 0)
-	d.knows(group, reverie.KindGroup, "", "the group's", reverie.TagSummary)
+	d.knows(group, reverie.KindGroup, "late", "the group's", reverie.TagSummary) // no matter when that ends
 	d.knows(group, reverie.KindSession, "gone", "an unknown session's fact")
 	first := d.knows(group, reverie.KindSession, "late", "late fact 1")
 	met := d.knows(group, reverie.KindSession, "late", "late met", reverie.TagSession, reverie.TagSummary)

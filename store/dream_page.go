@@ -62,7 +62,7 @@ func sourcesOf(ctx context.Context, t *tx, groupID string, lineageIDs []string) 
 
 // Dream returns what a group's dreams have left, in one snapshot: the narrative, the
 // items by type, the best supported first, and what they rest on. An unknown group is
-// reverie.ErrNotFound.
+// reverie.ErrNotFound. Its statements are planned anew each time: it is read by people.
 func (s *Store) Dream(ctx context.Context, groupID string) (reverie.Dream, error) {
 	var page reverie.Dream
 	err := s.run(ctx, work{

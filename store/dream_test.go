@@ -1,13 +1,16 @@
 package store_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"reverie"
+	"reverie/store"
 )
 
 // Sessions count as ended from the very instant on, are fresh until a dream has
@@ -145,4 +148,43 @@ func TestDueGroupsOfDreams(t *testing.T) {
 		}
 	}
 	wantErr(t, second(q.DueGroups(ctx, reverie.DueQuery{GroupID: "nowhere"})), reverie.ErrNotFound)
+}
+
+// What is new is found by probes of keys, also by plans that were made while there
+// was nothing, which keep to a connection for a while.
+func TestDreamSignsAreCheap(t *testing.T) {
+	d := newDreamer(t)
+	conn := must(d.db.Conn(t.Context()))(t)
+	defer func() { _ = conn.Close() }()
+	check(t, second(conn.ExecContext(t.Context(), `set plan_cache_mode = force_generic_plan; set enable_seqscan = off`)))
+	calls := []string{`signs('g1', 'infinity', 'infinity', '', '{}')`, `material('g1', 'infinity', 'infinity', '', '{}', 'summary')`,
+		`covered('g1', 'infinity', 'infinity', '', '{}', '{s1}')`}
+	for i, query := range store.DreamQueries() {
+		name, _, _ := strings.Cut(calls[i], "(")
+		check(t, second(conn.ExecContext(t.Context(), `prepare `+name+query)))
+		check(t, second(conn.ExecContext(t.Context(), `execute `+calls[i])))
+	}
+	const memories = 3000
+	run := d.dreamt(group, "succeeded", 0)
+	d.write(`insert into sessions (group_id, session_id, cut, first_at, last_at, dreamt_until, created_at, updated_at)
+		select 'g1', 's' || n, false, 'epoch', 'epoch', case when n > 10 then timestamptz 'epoch' end, now(), now() from generate_series(1, 600) n`)
+	d.write(`insert into memories (group_id, memory_id, lineage_id, kind, session_id, statement, version, status, strength, content_hash, created_at, updated_at, last_supported_at)
+		select 'g1', gen_random_uuid(), gen_random_uuid(), 'session', 's' || n % 600 + 1, 's', 1, 'active', 0.3, n, now(), now(), now() from generate_series(1, $1) n`, memories)
+	d.write(`insert into memory_uses select group_id, 'dream', memory_id, $1 from memories where session_id <> 's1'`, run)
+	for _, call := range calls {
+		blocks, plan := 0, ""
+		rows := must(conn.QueryContext(t.Context(), `explain (analyze, buffers, costs off) execute `+call))(t)
+		for rows.Next() {
+			var line string
+			check(t, rows.Scan(&line))
+			if _, hits, found := strings.Cut(line, "Buffers: shared hit="); found && blocks == 0 { // the first is the whole
+				check(t, second(fmt.Sscan(hits, &blocks)))
+			}
+			plan += line + "\n"
+		}
+		check(t, rows.Err())
+		if blocks == 0 || blocks > 15*memories {
+			t.Errorf("%s looks at %d blocks for %d memories:\n%s", call, blocks, memories, plan)
+		}
+	}
 }

@@ -25,3 +25,10 @@ func WaitingPageQuery() string { return waitingPageQuery }
 func DueSessionPage(q SessionQueue) (query string, args []any) {
 	return dueSessionPageQuery, q.limits()
 }
+
+// DreamQueries are the statements that a scheduler asks of every group, and that a
+// dream begins with, and how they take what they are asked.
+func DreamQueries() []string {
+	const args = ` (text, timestamptz, timestamptz, text, uuid[]`
+	return []string{args + `) as ` + dreamSignsQuery, args + `, text) as ` + materialQuery, args + `, text[]) as ` + coveredQuery}
+}
