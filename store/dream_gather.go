@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// Sessions nobody knows come behind those that have messages.
+	// Sessions nobody knows come behind those that have messages, and behind them what
+	// is of no session: null comes last.
 	materialQuery = `select ` + headColumns + ` from (select m.*, s.last_at as session_at` + newMaterial + `) m
-		order by kind = 'group', session_at, case kind when 'session' then session_id end, kind = 'session' and $6 = any (tags) desc,
+		order by session_at, case kind when 'session' then session_id end, kind = 'session' and $6 = any (tags) desc,
 			created_at, lineage_id`
 
 	// What a dream covers: sessions that its material is of ($6), and those that are
