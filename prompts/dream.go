@@ -5,6 +5,7 @@ type DreamSystem struct {
 	StatementLanguage string // as the prompt's language names it
 	MaxStatement      int    // characters of an item and of the narrative
 	MaxItems          int
+	MinConfidence     float64 // below it an item is not said
 	// Combine says that the user part holds what several questions about parts of the
 	// material came to, to be made one dream of.
 	Combine bool
@@ -76,6 +77,7 @@ type DreamPartItemView struct {
 	Sources    int     `json:"sources"`           // how many memories it rests on
 	Replace    string  `json:"replace,omitempty"` // the item of dream_items that it replaces
 	Done       bool    `json:"done,omitempty"`
+	Keep       bool    `json:"keep,omitempty"` // it bears that item out, whose content it shows
 }
 
 // Dream is the name of the prompt that condenses sessions and memories.
