@@ -112,5 +112,6 @@ func (r *run) render(s *sheet, q question, again []string) (prompts.Rendered, er
 	if last := s.state.Narrative; last != nil && reverie.CheckStatement(last.Statement) == nil {
 		user.LastDream = last.Statement
 	}
-	return r.Prompts.Dream(s.language, prompts.DreamSystem{MaxStatement: reverie.MaxStatement, MaxItems: r.Limits.MaxItems, Combine: q.combine}, user)
+	return r.Prompts.Dream(s.language, prompts.DreamSystem{MaxStatement: reverie.MaxStatement, MaxItems: r.Limits.MaxItems,
+		MinConfidence: r.Limits.MinConfidence, Combine: q.combine}, user)
 }
