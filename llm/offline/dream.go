@@ -54,9 +54,10 @@ const noSession = -1
 // insight is one line of the answer.
 type insight struct {
 	Type       string   `json:"type"`
-	Content    string   `json:"content"`
+	Content    string   `json:"content,omitempty"` // "" where it keeps an item
 	Replace    string   `json:"replace,omitempty"`
 	Done       bool     `json:"done,omitempty"`
+	Keep       bool     `json:"keep,omitempty"` // the item stays as it is, and is borne out
 	Sources    []string `json:"sources,omitempty"`
 	Confidence float64  `json:"confidence,omitempty"`
 	sense      sense
@@ -70,7 +71,7 @@ const (
 	sureOfTaste   = 0.75 // that has the words of a taste
 )
 
-// maxInsights is how many items an answer has at most, the surest; readInsights how
+// maxInsights is how many new items an answer has at most, the surest; readInsights how
 // many are looked at, so that a long list costs no more than a conversation.
 const (
 	maxInsights  = 10
@@ -131,7 +132,9 @@ func (l *lookback) lines() []insight {
 		}
 	}
 	l.support()
-	for _, t := range l.topics() {
+	names := l.people()
+	l.keep(names)
+	for _, t := range l.topics(names) {
 		l.take(t)
 	}
 	return append([]insight{l.narrative()}, surest(l.found)...)
@@ -144,10 +147,17 @@ const (
 	typeThread = string(reverie.DreamTodo)
 )
 
-// surest are the items that an answer has room for.
+// surest are the items that an answer has room for. What becomes of items of earlier
+// dreams always has.
 func surest(found []insight) []insight {
 	slices.SortStableFunc(found, func(a, b insight) int { return cmp.Compare(b.Confidence, a.Confidence) })
-	return found[:min(len(found), maxInsights)]
+	room := maxInsights
+	return slices.DeleteFunc(found, func(f insight) bool {
+		if f.Replace == "" {
+			room--
+		}
+		return f.Replace == "" && room < 0
+	})
 }
 
 // lasting tells whether a statement may mean something in a month.
@@ -204,12 +214,20 @@ func (l *lookback) closed(id string) bool {
 
 // merge adds an item to others. What says the same adds its sources to the one that
 // is there; what changes it, or replaces the same item of an earlier dream, takes its
-// place.
+// place, unless it counts for less.
 func merge(found []insight, f insight) []insight {
 	for i := range found {
 		old := &found[i]
 		again := f.Replace != "" && f.Replace == old.Replace
-		if !again && (f.Type != old.Type || f.Done || old.Done || f.Replace != "" && old.Replace != "") {
+		if again && f.weight() != old.weight() {
+			if old.weight() > f.weight() {
+				f, *old = *old, f
+			}
+			f.Sources = addSources(old.Sources, f.Sources)
+			*old = f
+			return found
+		}
+		if !again && (f.Keep || old.Keep || f.Type != old.Type || f.Done || old.Done || f.Replace != "" && old.Replace != "") {
 			continue
 		}
 		relation := relate(f.sense, old.sense)
@@ -227,6 +245,18 @@ func merge(found []insight, f insight) []insight {
 		return found
 	}
 	return append(found, f)
+}
+
+// weight orders what becomes of one item: its end counts for more than new words, and
+// those for more than that it was borne out.
+func (f insight) weight() int {
+	switch {
+	case f.Done:
+		return 2
+	case f.Keep:
+		return 0
+	}
+	return 1
 }
 
 // maxSources is how many sources an item names.

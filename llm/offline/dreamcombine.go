@@ -16,6 +16,7 @@ type partial struct {
 		Confidence float64 `json:"confidence"`
 		Replace    string  `json:"replace"`
 		Done       bool    `json:"done"`
+		Keep       bool    `json:"keep"`
 	} `json:"items"`
 }
 
@@ -42,9 +43,14 @@ func (c *combination) lines() []insight {
 			if it.ID == "" || reverie.CheckStatement(it.Content) != nil || it.Type == typeThread && it.Replace == "" && c.doneAfter(i, it.Content) {
 				continue
 			}
-			f := insight{Type: it.Type, Content: it.Content, Replace: it.Replace, Done: it.Done, Sources: []string{it.ID}, Confidence: it.Confidence}
+			f := insight{Type: it.Type, Content: it.Content, Replace: it.Replace, Done: it.Done, Keep: it.Keep, Sources: []string{it.ID}, Confidence: it.Confidence}
 			f.sense = readSense(f.Content)
 			found = merge(found, f)
+		}
+	}
+	for i := range found {
+		if found[i].Keep {
+			found[i].Content = ""
 		}
 	}
 	content, _ := retell(texts)

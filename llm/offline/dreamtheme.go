@@ -43,12 +43,11 @@ var subjectHan = regexp.MustCompile(`^(\p{Han}{2,3}?)(?:说|问|回答|询问|�
 
 // topics are the themes: what the summaries and facts of at least two sessions
 // name, that which most of them do first.
-func (l *lookback) topics() []insight {
-	names := l.people()
+func (l *lookback) topics(names people) []insight {
 	var themed []topic // by earlier dreams
 	for _, it := range l.items {
 		if it.Type == typeTheme {
-			themed = append(themed, topicsIn(it.Content, names)...)
+			themed = append(themed, topicsIn(themeOf(it.Content), names)...)
 		}
 	}
 	byKey := map[string]*topic{}
@@ -100,11 +99,22 @@ func (l *lookback) told(t *topic) bool {
 	})
 }
 
+// What stands before the topic of a theme.
+const (
+	themeWords = "Several sessions come back to "
+	themeDense = "好几次会话都谈到"
+)
+
+// themeOf is what a theme is about.
+func themeOf(content string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(content, themeWords), themeDense)
+}
+
 // insight says that sessions come back to it.
 func (t *topic) insight() insight {
-	content := "Several sessions come back to " + t.text
+	content := themeWords + t.text
 	if isDense(t.text) {
-		content = "好几次会话都谈到" + t.text
+		content = themeDense + t.text
 	}
 	sure := min(0.6+0.05*float64(len(t.sources)), sureOfThread)
 	return insight{Type: typeTheme, Content: content, Sources: t.sources[:min(len(t.sources), maxSources)], Confidence: sure}
