@@ -27,6 +27,19 @@ const (
 	OutcomeFiltered   Outcome = "filtered"   // never shown: empty, or a tool's output
 )
 
+// Filter says why a message is stored and counted, and never shown to a model: it is
+// consumed from its arrival on, with the outcome filtered and without a run.
+type Filter string
+
+// The filters.
+const (
+	FilterNone    Filter = ""
+	FilterEmpty   Filter = "empty"   // no words: a picture, a sticker
+	FilterEvent   Filter = "event"   // nobody's words: a join, a new title, a call
+	FilterCommand Filter = "command" // to a bot
+	FilterBot     Filter = "bot"     // of a bot that is not the group's assistant
+)
+
 // Message is one chat line.
 type Message struct {
 	GroupID   string    `db:"group_id" json:"-"`
@@ -38,6 +51,7 @@ type Message struct {
 	SentAt    time.Time `db:"sent_at" json:"sent_at"`
 	SessionID string    `db:"session_id" json:"session_id,omitempty"`
 	ReplyTo   string    `db:"reply_to" json:"reply_to,omitempty"`
+	Filter    Filter    `db:"filter" json:"filter,omitempty"`
 	RunID     *string   `db:"run_id" json:"-"`
 	Outcome   *Outcome  `db:"outcome" json:"-"`
 }

@@ -20,12 +20,13 @@ type Config struct {
 	Evolve     EvolveConfig     `toml:"evolve" comment:"How one run treats one group."`
 	Decide     DecideConfig     `toml:"decide" comment:"How a new fact is held against what is remembered, so that nothing is stored twice: the exact text first, then the nearest memories, which [llm.compare] compares with it in one call."`
 	Impression ImpressionConfig `toml:"impression" comment:"Who is who: people and things, by what they say and what is said of them, from the messages that evolve has taken in."`
+	Ingest     IngestConfig     `toml:"ingest" comment:"Messages in: reverie import, pull and the HTTP API. What is filtered is stored and counted, and no model sees it. It holds for messages that come in from then on."`
 	Session    SessionConfig    `toml:"session" comment:"Sessions: dialogue with a session id, or cut by silence. reverie extract reads what a session has gathered since it was last read: its lasting facts and a summary become memories of kind session. A limit of 0 is off."`
 	ShortTerm  ShortTermConfig  `toml:"short_term" comment:"What a bot is told of the session under way: the newest turns word for word, the older ones folded into a summary by reverie extract."`
 	Dream      DreamConfig      `toml:"dream" comment:"Dreams: what sessions and nights have left, condensed into a narrative, preferences, themes and open threads: reverie dream. A group may have limits of its own: reverie groups set GROUP --dream-idle 12h."`
 	Recall     RecallConfig     `toml:"recall" comment:"What reverie context gives a bot for its next turn. A memory's rank is similarity x weight x strength x recency."`
 	Feedback   FeedbackConfig   `toml:"feedback" comment:"What reverie feedback makes of an answer: memories that it used gain weight, those that were offered in vain lose some."`
-	Maintain   MaintainConfig   `toml:"maintain" comment:"How memories fade: reverie maintain. Core memories (weight 1.5 or more) do not."`
+	Maintain   MaintainConfig   `toml:"maintain" comment:"How memories fade: reverie maintain. Core memories (weight 1.5 or more) and the narrative of dreams do not."`
 	Retention  RetentionConfig  `toml:"retention" comment:"How long texts are kept that nothing needs any more; reverie maintain removes them, and what they are counted in stays. 0s = for ever."`
 	Jobs       JobsConfig       `toml:"jobs" comment:"How work on many groups is done: evolve --due, evolve --all, backfill and the daemon."`
 	Schedule   ScheduleConfig   `toml:"schedule" comment:"When the daemon (reverie run) starts each job: five fields in UTC, such as 17 * * * *, or @hourly, @daily, @every 90m. Empty or never = not at all."`
@@ -143,6 +144,13 @@ type ImpressionConfig struct {
 	ExpireAfter    Duration `toml:"expire_after" default:"720h" min:"1h" max:"87600h" comment:"How long it waits at most, counted from its newest message. 30 days are 720h."`
 }
 
+// IngestConfig says what of a chat is shown to models.
+type IngestConfig struct {
+	Commands   []string `toml:"commands" default:"/,!" comment:"Messages that begin with one of these and a letter are commands to a bot, and are filtered. Empty = none are."`
+	Bots       string   `toml:"bots" default:"filter" options:"filter|assistant|user" empty:"no" comment:"What programs are that write in a chat, as its export or platform marks them: filter, assistant (their words are context and never evidence) or user."`
+	Assistants []string `toml:"assistants" comment:"Ids or names of those that are the group's own assistant, whatever bots says."`
+}
+
 // SessionConfig says how messages make sessions, and when those are extracted.
 type SessionConfig struct {
 	Silence        Duration `toml:"silence" default:"30m" min:"1m" max:"720h" comment:"Messages without a session id begin a new session after this long a silence, in the groups that do not say otherwise: reverie groups set GROUP --session-silence 45m. For messages that come in from then on."`
@@ -209,6 +217,7 @@ type FeedbackConfig struct {
 type MaintainConfig struct {
 	ArchiveThreshold float64  `toml:"archive_threshold" default:"0.3" min:"0" max:"1" comment:"Memories whose strength or weight is below this are archived: out of recall, and restored by reverie memory restore."`
 	DecayAfter       Duration `toml:"decay_after" default:"336h" min:"0s" max:"87600h" comment:"How long after its newest evidence a memory keeps its strength. 14 days are 336h."`
+	DreamDecayAfter  Duration `toml:"dream_decay_after" default:"2160h" min:"0s" max:"87600h" comment:"And how long what a dream has left, which is condensed from much that has gone by. 90 days are 2160h."`
 	DecayHalfLife    Duration `toml:"decay_half_life" default:"2160h" min:"1h" max:"876000h" comment:"Then its strength halves in this time. 90 days are 2160h."`
 	DecayBy          string   `toml:"decay_by" default:"activity" options:"activity|time" empty:"no" comment:"What age is counted up to. activity: the group's newest message, so that a group that rests forgets nothing, and what was imported from years ago is not old at once. time: the clock."`
 	ClosedAfter      Duration `toml:"closed_after" default:"168h" min:"0s" max:"87600h" comment:"An open thread that a dream has closed is archived this long after. 0s = never. 7 days are 168h."`
