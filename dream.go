@@ -32,7 +32,7 @@ const (
 // DreamTypeOf is the type of an item, "" for what is none: the narrative, or a
 // memory of another kind.
 func DreamTypeOf(m Memory) DreamType {
-	if m.Kind != KindDream || slices.Contains(m.Tags, TagSummary) {
+	if m.Kind != KindDream || IsNarrative(m) {
 		return ""
 	}
 	for _, t := range DreamTypes {
@@ -42,6 +42,9 @@ func DreamTypeOf(m Memory) DreamType {
 	}
 	return ""
 }
+
+// IsNarrative tells whether a memory is the narrative of a group's dreams.
+func IsNarrative(m Memory) bool { return m.Kind == KindDream && slices.Contains(m.Tags, TagSummary) }
 
 // DreamRule says when a group is due to dream.
 type DreamRule struct {
@@ -110,6 +113,7 @@ type Dream struct {
 	Waiting   []Run      // dreams that a person is to approve, newest first
 	Narrative *DreamItem // nil: there is none
 	Items     []DreamItem
+	Gone      bool // nothing is active, but something was: it has faded, or was deleted
 }
 
 // DreamItem is an active memory of kind dream and what it rests on.

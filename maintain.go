@@ -4,11 +4,12 @@ import "time"
 
 // FadeRule says how memories fade.
 type FadeRule struct {
-	Threshold  float64       // below it, in strength or in weight, a memory is archived
-	After      time.Duration // how long after its newest evidence a memory keeps its strength
-	HalfLife   time.Duration // then strength halves in this time
-	Closed     time.Duration // so long after it was closed a todo of a dream is archived; 0 = never
-	ByActivity bool          // only up to the group's newest message, and not up to now
+	Threshold   float64       // below it, in strength or in weight, a memory is archived
+	After       time.Duration // how long after its newest evidence a memory keeps its strength
+	DreamsAfter time.Duration // and one of kind dream, which is condensed from what has gone by
+	HalfLife    time.Duration // then strength halves in this time
+	Closed      time.Duration // so long after it was closed a todo of a dream is archived; 0 = never
+	ByActivity  bool          // only up to the group's newest message, and not up to now
 }
 
 // Retention says how long is kept what nothing needs any more. 0 is for ever.
@@ -87,12 +88,13 @@ func (p *Pruned) Add(o Pruned) {
 // FadingQuery asks for a page of active memories, core ones left out, that may be
 // due: by lineage.
 type FadingQuery struct {
-	GroupID   string
-	Before    time.Time // not supported since
-	Threshold float64   // or weaker, or lighter, than this
-	ClosedBy  time.Time // or a todo of a dream that has been closed since no later than this; zero: those are left out
-	After     string    // only lineages after this one
-	Limit     int
+	GroupID      string
+	Before       time.Time // not supported since
+	DreamsBefore time.Time // and those of kind dream
+	Threshold    float64   // or weaker, or lighter, than this
+	ClosedBy     time.Time // or a todo of a dream that has been closed since no later than this; zero: those are left out
+	After        string    // only lineages after this one
+	Limit        int
 }
 
 // PruneBatch removes what has expired, at most so many rows.

@@ -14,17 +14,22 @@ import (
 const leastDecay = 0.001
 
 // fade says what time has made of a memory by asOf, and whether that is anything.
-// Nothing befalls core memories.
+// Nothing befalls core memories, and the narrative of dreams, which each dream tells
+// anew.
 //
 // Strength falls exponentially, so that in how many steps it does makes no
 // difference: by half with each half-life, from when it was last lowered, or, after
 // newer evidence, from the rule's period after that.
 func fade(m reverie.Fading, rule reverie.FadeRule, asOf time.Time) (reverie.Fade, bool) {
 	f := reverie.Fade{Fading: m, To: m.Strength, ToAt: m.DecayedAt}
-	if m.Weight >= reverie.CoreWeight {
+	if m.Weight >= reverie.CoreWeight || reverie.IsNarrative(m.Memory) {
 		return f, false
 	}
-	from := m.LastSupportedAt.Add(rule.After)
+	keeps := rule.After
+	if m.Kind == reverie.KindDream {
+		keeps = rule.DreamsAfter
+	}
+	from := m.LastSupportedAt.Add(keeps)
 	if m.DecayedAt != nil && m.DecayedAt.After(from) {
 		from = *m.DecayedAt
 	}

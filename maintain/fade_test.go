@@ -11,7 +11,7 @@ import (
 
 var (
 	noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
-	rule = reverie.FadeRule{Threshold: 0.3, After: 14 * day, HalfLife: 90 * day, Closed: 7 * day}
+	rule = reverie.FadeRule{Threshold: 0.3, After: 14 * day, DreamsAfter: 90 * day, HalfLife: 90 * day, Closed: 7 * day}
 )
 
 const day = 24 * time.Hour
@@ -24,6 +24,10 @@ func memory(strength, weight float64, age time.Duration) reverie.Fading {
 func TestFade(t *testing.T) {
 	earlier := noon.Add(-10 * day)
 	later := noon.Add(-90 * day)
+	of := func(m reverie.Fading, kind reverie.Kind, tag string) reverie.Fading {
+		m.Kind, m.Tags = kind, []string{tag}
+		return m
+	}
 	decayed := func(m reverie.Fading, at time.Time) reverie.Fading { m.DecayedAt = &at; return m }
 	for name, tt := range map[string]struct {
 		memory  reverie.Fading
@@ -45,6 +49,10 @@ func TestFade(t *testing.T) {
 		"light":                             {memory(0.9, 0.29, day), 0.9, true, "weight 0.29 is below 0.3"},
 		"light enough":                      {memory(0.9, 0.3, day), 0.9, false, ""},
 		"weak from the start":               {memory(0.2999, 1, day), 0.2999, true, "strength 0.2999 is below 0.3: last supported 2026-01-14"},
+		"a theme, at the end of its time":   {of(memory(0.3, 1, 90*day), reverie.KindDream, "theme"), 0.3, false, ""},
+		"an open thread, a day after":       {of(memory(0.3, 1, 91*day), reverie.KindDream, "todo"), 0.3 * math.Exp2(-1./90), true, "strength 0.298 is below 0.3: last supported 2025-10-16"},
+		"the narrative":                     {of(memory(0.3, 0.1, 1000*day), reverie.KindDream, "summary"), 0.3, false, ""},
+		"a session's summary":               {of(memory(0.8, 1, 15*day), reverie.KindSession, "summary"), 0.8 * math.Exp2(-1./90), false, ""},
 		"supported in days to come":         {memory(0.5, 1, -day), 0.5, false, ""},
 	} {
 		f, faded := fade(tt.memory, rule, noon)

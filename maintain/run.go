@@ -108,7 +108,7 @@ func (r *run) row() reverie.Run {
 
 // pages calls fn with what time has made of the memories, page by page.
 func (r *run) pages(ctx context.Context, asOf time.Time, fn func([]reverie.Fade) error) error {
-	q := reverie.FadingQuery{GroupID: r.req.GroupID, Before: asOf.Add(-r.Rule.After), Threshold: r.Rule.Threshold, Limit: r.Batch}
+	q := reverie.FadingQuery{GroupID: r.req.GroupID, Before: asOf.Add(-r.Rule.After), DreamsBefore: asOf.Add(-r.Rule.DreamsAfter), Threshold: r.Rule.Threshold, Limit: r.Batch}
 	if r.Rule.Closed > 0 {
 		q.ClosedBy = asOf.Add(-r.Rule.Closed)
 	}

@@ -199,6 +199,35 @@ func TestClosedThreads(t *testing.T) {
 	}
 }
 
+// What dreams have left fades by a time of its own, longer or shorter than that of
+// other memories; the narrative is not even looked at.
+func TestDreamsFade(t *testing.T) {
+	w := newWorld(t)
+	k := w.keeper(w.store)
+	k.Retention = reverie.Retention{}
+	w.evolve(noon, w.say("", noon, "so it is"), false, fact("tea is drunk", 0.3, noon), fact("they talk of tea", 0.3, noon), fact("they have met", 0.3, noon))
+	w.exec(`update memories set kind = 'dream', tags = array['dream', case when statement like '%met' then 'summary' else 'theme' end]
+		where group_id = $1 and statement like 'they %'`, w.group)
+	k.Rule.After, k.Rule.DreamsAfter = 90*day, 14*day
+	w.now = noon.Add(90 * day)
+	if res := must(k.Run(t.Context(), nil, Request{GroupID: w.group, DryRun: true}))(t); len(res.Archived) != 1 || res.Archived[0].OldStatement != "they talk of tea" {
+		t.Errorf("dreams fade sooner: %+v", res)
+	}
+	k.Rule = rule
+	if res := must(w.run(k))(t); len(res.Archived) != 1 || res.Archived[0].OldStatement != "tea is drunk" {
+		t.Errorf("at the end of their time: %+v", res)
+	}
+	w.now = noon.Add(91 * day)
+	if res := must(w.run(k))(t); len(res.Archived) != 1 || res.Archived[0].OldStatement != "they talk of tea" {
+		t.Errorf("a day after: %+v", res)
+	}
+	w.now = noon.Add(10000 * day)
+	w.exec(`update memories set weight = 0.1 where group_id = $1 and status = 'active'`, w.group)
+	if res := must(w.run(k))(t); !res.Nothing {
+		t.Errorf("the narrative: %+v", res)
+	}
+}
+
 // A text stays as long as anybody may want to read it.
 func TestWhatIsNotPruned(t *testing.T) {
 	w := newWorld(t)

@@ -20,7 +20,9 @@ const (
 
 	fadingQuery = `select ` + memoryColumns + `, decayed_at from memories
 		where group_id = $1 and status = 'active' and lineage_id > $2::uuid and weight < $3::float8
-			and (least(strength, weight) < $4::float8 or last_supported_at < $5::timestamptz
+			and not (kind = 'dream' and tags @> array['` + reverie.TagSummary + `'])
+			and (least(strength, weight) < $4::float8
+				or last_supported_at < case kind when 'dream' then $8::timestamptz else $5::timestamptz end
 				or kind = 'dream' and tags @> array['` + string(reverie.DreamTodo) + `', '` + reverie.TagDone + `'] and updated_at <= $7::timestamptz)
 		order by lineage_id limit $6`
 
@@ -72,8 +74,8 @@ func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upke
 	return u, err
 }
 
-// FadingMemories returns a page of active memories that are not core and may have
-// faded, by lineage.
+// FadingMemories returns a page of active memories that are not core, nor the
+// narrative of dreams, and may have faded, by lineage.
 func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]reverie.Fading, error) {
 	var rows []fadingRow
 	after := q.After
@@ -83,7 +85,7 @@ func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]re
 	err := s.run(ctx, work{what: fmt.Sprintf("look for memories of group %q that fade", q.GroupID), readOnly: true, byKey: true,
 		prepare: []string{fadingQuery}, do: func(ctx context.Context, t *tx) error {
 			rows = nil
-			return t.list(ctx, &rows, fadingQuery, q.GroupID, after, reverie.CoreWeight, q.Threshold, q.Before, q.Limit, orNull(q.ClosedBy))
+			return t.list(ctx, &rows, fadingQuery, q.GroupID, after, reverie.CoreWeight, q.Threshold, q.Before, q.Limit, orNull(q.ClosedBy), q.DreamsBefore)
 		}})
 	list := make([]reverie.Fading, len(rows))
 	for i, r := range rows {

@@ -24,12 +24,14 @@ func newMaintain(a *app) *cobra.Command {
 		Short: "Let memories fade, archive the weak, and prune what is kept no longer",
 		Long: `Maintain does in every group, or in one, what time asks for. No model is asked.
 
-- Strength decays where no evidence has come for [maintain] decay_after, by half with
-  each decay_half_life. How often this is run makes no difference to it.
+- Strength decays where no evidence has come for [maintain] decay_after, that of what
+  dreams have left after dream_decay_after, by half with each decay_half_life. How often
+  this is run makes no difference to it.
 - Memories whose strength or weight is below [maintain] archive_threshold are archived:
   out of recall. ` + "`reverie memory restore`" + ` brings one back.
 - Open threads that a dream has closed are archived [maintain] closed_after later.
-- Core memories (weight 1.5 or more) neither decay nor are archived.
+- Core memories (weight 1.5 or more) neither decay nor are archived, and neither is the
+  narrative of dreams, which each dream tells anew.
 - Short-term memory of sessions that are silent for longer than [short_term]
   expire_after is removed.
 - What is older than [retention] says is pruned: texts of messages that every job has
@@ -76,7 +78,7 @@ run has is passed over. The daemon does this at [schedule] maintain.
 func (a *app) keeper() *maintain.Keeper {
 	m, r := a.cfg.Maintain, a.cfg.Retention
 	return &maintain.Keeper{Store: a.store, Impressions: a.cfg.Impression.Enabled, Batch: m.Batch, Now: a.now, Log: a.log,
-		Rule: reverie.FadeRule{Threshold: m.ArchiveThreshold, After: m.DecayAfter.Duration, HalfLife: m.DecayHalfLife.Duration,
+		Rule: reverie.FadeRule{Threshold: m.ArchiveThreshold, After: m.DecayAfter.Duration, DreamsAfter: m.DreamDecayAfter.Duration, HalfLife: m.DecayHalfLife.Duration,
 			Closed: m.ClosedAfter.Duration, ByActivity: m.DecayBy == "activity"},
 		Retention: reverie.Retention{ShortTerm: a.cfg.ShortTerm.ExpireAfter.Duration, Messages: r.Messages.Duration,
 			Answers: r.Answers.Duration, Usage: r.UsageLog.Duration}}
