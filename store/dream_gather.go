@@ -93,7 +93,8 @@ func sessionsOf(material []reverie.HeadState) pq.StringArray {
 	return slices.Compact(ids) // material is ordered by session
 }
 
-// dreamt reads what earlier dreams have taken in and left.
+// dreamt reads what earlier dreams have taken in and left. Of several narratives,
+// since a person has restored one, the latest counts.
 func dreamt(ctx context.Context, t *tx, state *reverie.DreamState) error {
 	heads, err := headList(ctx, t, dreamtQuery, state.Group.ID)
 	for _, h := range heads {
@@ -102,7 +103,7 @@ func dreamt(ctx context.Context, t *tx, state *reverie.DreamState) error {
 			state.Known = append(state.Known, h)
 		case !slices.Contains(h.Tags, reverie.TagSummary):
 			state.Items = append(state.Items, h)
-		case state.Narrative == nil:
+		case state.Narrative == nil || h.UpdatedAt.After(state.Narrative.UpdatedAt):
 			state.Narrative = &h
 		}
 	}

@@ -37,6 +37,8 @@ const (
 
 	dreamMemoriesQuery = `select ` + memoryColumns + ` from memories where group_id = $1 and kind = 'dream' and status = 'active'
 		order by created_at, lineage_id`
+
+	goneDreamsQuery = `select exists (select 1 from memories where group_id = $1 and kind = 'dream')`
 )
 
 // sourceRow is a memory that a version rests on.
@@ -112,6 +114,9 @@ func readItems(ctx context.Context, t *tx, page *reverie.Dream) error {
 	if err := t.list(ctx, &rows, dreamMemoriesQuery, page.Group.ID); err != nil {
 		return err
 	}
+	if len(rows) == 0 {
+		return t.get(ctx, &page.Gone, goneDreamsQuery, page.Group.ID)
+	}
 	var lineages []string
 	for _, r := range rows {
 		lineages = append(lineages, r.LineageID)
@@ -129,7 +134,7 @@ func readItems(ctx context.Context, t *tx, page *reverie.Dream) error {
 		switch {
 		case !slices.Contains(item.Tags, reverie.TagSummary):
 			page.Items = append(page.Items, item)
-		case page.Narrative == nil:
+		case page.Narrative == nil || item.UpdatedAt.After(page.Narrative.UpdatedAt): // as a dream takes it
 			page.Narrative = &item
 		}
 	}

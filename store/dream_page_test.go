@@ -23,7 +23,7 @@ func TestDreamPage(t *testing.T) {
 	d := newDreamer(t)
 	ctx := t.Context()
 	page := must(d.Dream(ctx, group))(t)
-	if page.Run != nil || page.Narrative != nil || len(page.Items)+len(page.Waiting) != 0 || page.Group.ID != group {
+	if page.Run != nil || page.Narrative != nil || len(page.Items)+len(page.Waiting) != 0 || page.Group.ID != group || page.Gone {
 		t.Errorf("before the first dream: %+v", page)
 	}
 	wantErr(t, second(d.Dream(ctx, "nowhere")), reverie.ErrNotFound)
@@ -83,6 +83,21 @@ func TestDreamPage(t *testing.T) {
 		t.Errorf("page (-want +got):\n%s", diff)
 	}
 
+	// Of several narratives, since a person restored one, it is the latest that counts,
+	// to the next dream as well.
+	restored := d.knows(group, reverie.KindDream, "", "long ago", reverie.TagDream, reverie.TagSummary)
+	if got := must(d.Dream(ctx, group))(t).Narrative.Statement; got != "long ago" {
+		t.Errorf("the narrative is %q", got)
+	}
+	d.write(`update memories set updated_at = updated_at - interval '1 hour' where memory_id = $1`, restored.ID)
+	for by, got := range map[string]string{"page": must(d.Dream(ctx, group))(t).Narrative.Statement,
+		"dream": must(d.GatherDream(ctx, reverie.DreamQuery{GroupID: group}))(t).Narrative.Statement} {
+		if got != "they went on" {
+			t.Errorf("the narrative of the %s is %q", by, got)
+		}
+	}
+	d.write(`update memories set status = 'archived' where memory_id = $1`, restored.ID)
+
 	// Each version of its own, as it stood; what a run that is taken back wrote is gone.
 	why := func() (list []string) {
 		for _, v := range must(d.Why(ctx, group, todo2.ID))(t).Versions {
@@ -102,5 +117,12 @@ func TestDreamPage(t *testing.T) {
 	page = must(d.Dream(ctx, group))(t)
 	if page.Run.ID != first || len(page.Waiting) != 0 || len(page.Narrative.Sources) != 2 || page.Narrative.Sources[0].Active || page.Narrative.Evidence != 2 {
 		t.Errorf("after the second dream was taken back: %+v, %+v", page.Run, page.Narrative)
+	}
+	if page.Gone {
+		t.Error("something is left")
+	}
+	d.write(`update memories set status = 'archived' where kind = 'dream' and status = 'active'`)
+	if page = must(d.Dream(ctx, group))(t); !page.Gone || page.Narrative != nil || len(page.Items) != 0 {
+		t.Errorf("after all has faded: %+v", page)
 	}
 }
