@@ -77,3 +77,8 @@ type ReadOptions struct {
 	DateOrder string
 	Chat      string // only the chat of this id or name; "" = all
 }
+
+// wants tells whether a chat is asked for.
+func (o ReadOptions) wants(c Chat) bool {
+	return o.Chat == "" || o.Chat == c.ID || o.Chat == c.Name
+}
