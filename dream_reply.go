@@ -16,7 +16,7 @@ type DreamReply struct {
 	Message   string        `json:"message,omitempty"` // why there was no dream
 	Error     string        `json:"error,omitempty"`
 	Stats     EvolveStats   `json:"stats"`              // of memories of kind dream
-	Sources   *DreamCounts  `json:"material,omitempty"` // what it took in
+	Sources   *DreamCounts  `json:"material,omitempty"` // what it took in; nothing, where it was not applied
 	Narrative string        `json:"narrative,omitempty"`
 	Changes   []ChangeReply `json:"changes"`
 	Refusals  []Refusal     `json:"refusals,omitempty"`
@@ -33,13 +33,15 @@ type DreamCounts struct {
 
 // DreamPage is the JSON of what a group's dreams have left.
 type DreamPage struct {
-	Success   bool        `json:"success"`
-	GroupID   string      `json:"group_id"`
-	RunID     string      `json:"run_id,omitempty"` // of the last dream
-	SessionID string      `json:"through_session,omitempty"`
-	DreamTime *time.Time  `json:"dream_time,omitempty"`
-	Message   string      `json:"message,omitempty"`   // where there is nothing to show
-	Held      []string    `json:"held_runs,omitempty"` // dreams that wait for a person
-	Narrative *DreamItem  `json:"narrative"`
-	Items     []DreamItem `json:"items"`
+	Success   bool         `json:"success"`
+	GroupID   string       `json:"group_id"`
+	RunID     string       `json:"run_id,omitempty"` // of the last dream
+	SessionID string       `json:"through_session,omitempty"`
+	DreamTime *time.Time   `json:"dream_time,omitempty"`
+	Status    RunStatus    `json:"status,omitempty"`    // of the last dream
+	Sources   *DreamCounts `json:"material,omitempty"`  // what it took in
+	Message   string       `json:"message,omitempty"`   // where there is nothing to show
+	Held      []string     `json:"held_runs,omitempty"` // dreams that wait for a person
+	Narrative *DreamItem   `json:"narrative"`
+	Items     []DreamItem  `json:"items"`
 }

@@ -11,6 +11,7 @@ import (
 // dream takes in, the sessions that it covers and the chunk's status. A dry run tells
 // what it would write.
 func (r *run) apply(ctx context.Context, plan reverie.Plan) error {
+	plan.Stats.Sessions, plan.Stats.Material = len(plan.Dream.Sessions), len(plan.Dream.MemoryIDs) // taken in now, and not before
 	changes := plan.Changes()
 	if !r.req.DryRun {
 		var err error

@@ -98,9 +98,10 @@ func deferred(s *stage) {
 	})
 	res, err := s.runWith(s.pipe, Request{})
 	wantErr(s, err, reverie.ErrDeferred)
-	if res.Status != reverie.RunDeferred || res.Stats.Batches != 2 {
+	if res.Status != reverie.RunDeferred || res.Stats.Batches != 2 || res.Stats.Sessions+res.Stats.Material != 0 { // it took in nothing
 		s.Errorf("%+v", res)
 	}
+	s.want(`select stats->>'sessions', stats->>'material' from runs where group_id = $1 and job = 'dream'`, "|")
 	s.items()
 	s.talk("s4", "They met for s4.")
 	if res = s.dream(Request{DryRun: true, SessionID: "s1"}); res.Stats.Material != 2 || calls != 4 {

@@ -21,7 +21,11 @@ const (
 func (r *run) renew(s *sheet, plan *reverie.Plan, p part) {
 	if p.narrative == "" {
 		if s.asked > 0 {
-			r.life.Warn("the narrative stays as it was: the answer held none that can be kept")
+			stays := "the narrative stays as it was"
+			if s.state.Narrative == nil {
+				stays = "there is no narrative yet"
+			}
+			r.life.Warn(stays + ": the answer held none that can be kept")
 		}
 		return
 	}
@@ -46,13 +50,13 @@ func (s *sheet) narrate(p part) reverie.Step {
 		rests = s.material()
 	}
 	slices.SortStableFunc(rests, func(a, b *source) int {
-		return cmp.Or(b.head.LastSupportedAt.Compare(a.head.LastSupportedAt), cmp.Compare(a.handle, b.handle))
+		return cmp.Or(b.head.LastSupportedAt.Compare(a.head.LastSupportedAt), cmp.Compare(a.handle, b.handle), cmp.Compare(a.head.ID, b.head.ID))
 	})
 	rests = rests[:min(len(rests), maxNarrative)]
 	evidence := s.evidenceOf(rests)
 	step := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: p.narrative,
 		Tags: []string{reverie.TagDream, reverie.TagSummary}, Evidence: evidence, Sources: joined(nil, rests),
-		Reason:      fmt.Sprintf("looks back on %d sessions and %d memories up to %s", len(s.state.Sessions), len(s.state.Material), s.asOf),
+		Reason:      fmt.Sprintf("looks back on %s and %s up to %s", counted(len(s.state.Sessions), "session", "sessions"), counted(len(s.state.Material), "memory", "memories"), s.asOf),
 		ContentHash: reverie.SummaryHash("", p.narrative)}
 	head := reverie.HeadState{Memory: reverie.Memory{Strength: reverie.TentativeStrength}}
 	if old := s.state.Narrative; old != nil {
@@ -64,6 +68,14 @@ func (s *sheet) narrate(p part) reverie.Step {
 	}
 	step.Strength, step.LastSupportedAt = decide.Strengthen(head, evidence)
 	return step
+}
+
+// counted is how many there are of a thing.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // material is what a narrative looks back on: summaries, and memories of the group

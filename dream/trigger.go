@@ -27,7 +27,7 @@ func Due(s reverie.DreamSigns, rule reverie.DreamRule, now time.Time) (due bool,
 	many := rule.Sessions > 0 && s.Fresh >= rule.Sessions
 	switch {
 	case !idle && !many:
-		return false, "no session has been quiet for long enough, and too few have ended"
+		return false, "no new session has been quiet for long enough, and too few have ended"
 	case s.New == 0:
 		return false, nothingNew(s)
 	case s.LastAt != nil && now.Sub(*s.LastAt) < rule.Interval:

@@ -18,7 +18,7 @@ func TestDue(t *testing.T) {
 	noIdle := with(func(r *reverie.DreamRule) { r.Idle = 0 })
 	noCount := with(func(r *reverie.DreamRule) { r.Sessions = 0 })
 	const (
-		waits  = "no session has been quiet for long enough"
+		waits  = "no new session has been quiet for long enough"
 		early  = "the last dream was less than 1h0m0s ago"
 		idle   = "a session has been quiet since 2026-03-0"
 		counts = "sessions have ended since the last dream"

@@ -60,7 +60,7 @@ func (d *dueDreams) nothing(f selection) string {
 	case f.group == "":
 		return nothingDue
 	case d.why == "":
-		return "nothing is due: no session of the group is new since its last dream"
+		_, d.why = dream.Due(reverie.DreamSigns{}, d.dreamRule(), d.now()) // no session of it is new
 	}
 	return "nothing is due: " + d.why
 }

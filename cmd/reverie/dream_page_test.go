@@ -83,6 +83,9 @@ func TestDreamPage(t *testing.T) {
 	rejected.Group, rejected.Narrative, rejected.Items = reverie.Group{ID: "g1"}, nil, nil
 	page("rejected, of memories of the group alone", 80, rejected)
 
+	rejected.Run.Stats, rejected.Gone = reverie.Stats{}, true
+	page("rejected and new again, and what was before has faded", 80, rejected)
+
 	hostile := someDream()
 	hostile.Group.Name, hostile.Run.SessionID = "\x1b]0;owned\a half\nframe", "s\x1b[2J"
 	hostile.Narrative = nil

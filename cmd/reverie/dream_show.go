@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -76,12 +77,40 @@ func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	entry, err := a.groupEntry(ctx, g.ID)
+	if err != nil {
+		return "", err
+	}
 	due, why := dream.Due(signs, rule, now)
 	text := fmt.Sprintf("%s: no dream yet; %s", g.ID, why)
-	if due {
+	alone := leftAlone(entry, now)
+	switch {
+	case alone != "":
+		return text + ". " + alone, nil
+	case due:
 		return text + fmt.Sprintf(": it is due, and `reverie dream --due` or `reverie dream --group %s` has it dream", quoted(g.ID)), nil
 	}
 	return text + fmt.Sprintf(". It dreams %s; `reverie dream --group %s` does not wait for that", dreamsWhen(rule), quoted(g.ID)), nil
+}
+
+// leftAlone says why a group does not dream of itself, due or not, and what to do about
+// it; "" where nothing keeps it from that.
+func leftAlone(g reverie.GroupEntry, now time.Time) string {
+	var why []string
+	if s := setbackOf(g, reverie.JobDream); s != nil && (s.ParkedAt != nil || s.RetryAt.After(now)) {
+		is := "its last dream failed"
+		if s.ParkedAt != nil {
+			is = "it is parked since its dreams failed"
+		}
+		why = append(why, fmt.Sprintf("%s (%s): %s", is, s.Error, remedy(*s, g.ID)))
+	}
+	if g.Paused {
+		why = append(why, fmt.Sprintf("the group is paused: `reverie groups resume %s`", operand(g.ID)))
+	}
+	if len(why) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("It does not dream of itself: %s. `reverie dream --group %s` has it dream at once", strings.Join(why, "; "), quoted(g.ID))
 }
 
 // dreamsWhen says when a group dreams by its rule.
@@ -104,9 +133,13 @@ func dreamsWhen(rule reverie.DreamRule) string {
 
 // dreamPageReply is the page as --json shows it.
 func dreamPageReply(d reverie.Dream, message string) reverie.DreamPage {
+	if nothingLeft(d) {
+		message = becameOf(d)
+	}
 	page := reverie.DreamPage{Success: true, GroupID: d.Group.ID, Message: message, Narrative: d.Narrative, Items: append([]reverie.DreamItem{}, d.Items...)}
 	if r := d.Run; r != nil {
-		page.RunID, page.SessionID, page.DreamTime = r.ID, r.SessionID, r.FinishedAt
+		page.RunID, page.SessionID, page.DreamTime, page.Status = r.ID, r.SessionID, r.FinishedAt, r.Status
+		page.Sources = dreamCounts(r.Stats)
 	}
 	for _, r := range d.Waiting {
 		page.Held = append(page.Held, r.ID)

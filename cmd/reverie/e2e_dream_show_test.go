@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,10 @@ func TestDreamShow(t *testing.T) {
 	s.hears("g1", "s1", evening, "note Lin likes green tea", "note Bo still has to send the photos")
 	s.run("groups", "set", "g1", "--name", "茶友 Tea", "--time-zone", "Asia/Shanghai").want(t, 0)
 	tr.show("dream", "show", "--group", "g1")
+	s.run("groups", "pause", "g1").want(t, 0)
+	s.exec(`insert into setbacks (group_id, job, failures, error, retry_at, parked_at, updated_at) values ('g1', 'dream', 3, 'no answer', now(), now(), now())`)
+	tr.show("dream", "show", "--group", "g1")
+	s.run("groups", "resume", "g1").want(t, 0)
 	s.run("dream", "--group", "g1").want(t, 0)
 	tr.show("dream", "show", "--group", "g1")
 
@@ -54,7 +59,12 @@ func TestDreamShow(t *testing.T) {
 	if diff := cmp.Diff([]string{"preference <nil> 2 Lin likes black tea", "todo true 2 Bo sent the photos on March 3, 2025"}, items); diff != "" {
 		t.Errorf("items (-want +got):\n%s", diff)
 	}
-	if doc["run_id"] != run || doc["through_session"] != "s2" || doc["dream_time"] == nil || doc["held_runs"] != nil || doc["narrative"] == nil {
+	if doc["run_id"] != run || doc["through_session"] != "s2" || doc["dream_time"] == nil || doc["held_runs"] != nil || doc["narrative"] == nil || doc["status"] != "succeeded" ||
+		!cmp.Equal(doc["material"], object{"sessions": 1.0, "memories": 3.0, "batches": 1.0, "calls": 1.0}) {
 		t.Errorf("the reply is %v", doc)
 	}
+	s.exec(`update memories set status = 'archived', ended_at = now() where kind = 'dream' and status = 'active'`)
+	const archive = "reverie memory list --group g1 --kind dream --status archived"
+	s.run("dream", "show", "--group", "g1").want(t, 0).silent(t).shows(t, "what it left has faded or was deleted", archive)
+	s.run(strings.Fields(archive)[1:]...).want(t, 0).shows(t, "Lin likes black tea")
 }

@@ -118,6 +118,9 @@ func TestDreamNothing(t *testing.T) {
 	s.run("extract", "--all").want(t, 0)
 	s.run("dream", "--due").want(t, 0).silent(t).shows(t, "g1  up to s1  dream succeeded", "0 kept, 0 updated, 2 created, 0 deleted; 1 session and 2 memories taken in, 1 question", "1 group done")
 	quiet("new")
+	for _, more := range [][]string{nil, {"--dry-run"}} {
+		s.run(append([]string{"dream", "--due", "--group", "g1"}, more...)...).want(t, 0).shows(t, "no new session has been quiet for long enough, and too few have ended\n")
+	}
 	s.bring("g1", spoken("s1", evening.Add(time.Hour), "hello")...) // fresh again, and only the dream's memories are new
 	s.exec(`update runs set finished_at = finished_at - interval '1 hour' where job = 'dream'`)
 	quiet("new")
@@ -190,7 +193,10 @@ func TestDreamFailures(t *testing.T) {
 	invoke(t.Context(), []string{"HOME=" + s.home}, "", "dream", "--due").want(t, 2, "no model is configured")
 	answer := scribe(t)
 	s.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Failure(503, "overloaded") })
-	s.run("dream", "--group", "g1").want(t, 4)
+	s.run("dream", "--group", "g1").want(t, 4).shows(t, "0 deleted; nothing taken in, 1 question")
+	if doc := s.run("dream", "--group", "g2", "--json").want(t, 4).document(t); !cmp.Equal(doc["material"], object{"sessions": 0.0, "memories": 0.0, "batches": 0.0, "calls": 1.0}) {
+		t.Errorf("a dream that was deferred took in %v", doc["material"])
+	}
 	s.run("dream", "--due").want(t, 4)
 	s.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Prose() })
 	s.run("dream", "--group", "g1").want(t, 1)
@@ -212,7 +218,7 @@ func TestDreamFailures(t *testing.T) {
 	if lines[0]["status"] != "held" || lines[0]["stats"].(object)["held"] != 2.0 {
 		t.Errorf("the line is %v", lines[0])
 	}
-	s.run("runs", "approve", fmt.Sprint(lines[0]["run_id"])).want(t, 0).shows(t, "0 kept, 2 updated, 0 created, 0 deleted", "black")
+	s.run("runs", "approve", fmt.Sprint(lines[0]["run_id"])).want(t, 0).shows(t, "0 kept, 2 updated, 0 created, 0 deleted\n", "black")
 	if got := s.rows(`select statement, version from memories where kind = 'dream' and status = 'active' and 'preference' = any (tags) and group_id = 'g1'`); !slices.Equal(got, []string{"Lin likes black tea|2"}) {
 		t.Errorf("after the approval: %q", got)
 	}

@@ -166,7 +166,7 @@ func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evo
 		return errors.Join(err, nextErr, a.writeEvolved(ctx, res, next, f))
 	}
 	if err == nil || res.RunID != "" || res.DryRun && len(res.Changes) > 0 {
-		a.printResult(res, cmp.Or(took, time.Since(began)), f.date)
+		a.printResult(res, cmp.Or(took, time.Since(began)), f.date, counts(reverie.JobEvolve, res.Stats))
 	}
 	if next.RunID != "" {
 		a.printImpression(ctx, next, time.Since(began)-took, f.date)

@@ -32,9 +32,9 @@ func (a *app) watch(ctx context.Context, p *evolve.Pipeline, req evolve.Request)
 	return func() { _ = bar.Finish() }, nil
 }
 
-// printResult shows a run to a person: what it did, and on what grounds. The date
-// of its window is "" where it need not be told from others.
-func (a *app) printResult(r evolve.Result, took time.Duration, date string) {
+// printResult shows a run to a person: what it did, in a line and on what grounds.
+// The date of its window is "" where it need not be told from others.
+func (a *app) printResult(r evolve.Result, took time.Duration, date, line string) {
 	s, w := a.style(), a.stdout
 	if r.NoNew {
 		fmt.Fprintf(w, "%s: no new messages\n", visible(r.GroupID))
@@ -51,7 +51,7 @@ func (a *app) printResult(r evolve.Result, took time.Duration, date string) {
 		head += "  " + s.dim("run "+r.RunID)
 	}
 	fmt.Fprintln(w, head)
-	fmt.Fprintf(w, "  %s\n", counts(reverie.JobEvolve, r.Stats))
+	fmt.Fprintf(w, "  %s\n", line)
 	for _, c := range r.Changes {
 		a.printChange(s, c)
 	}
@@ -98,20 +98,13 @@ func counts(job reverie.Job, st reverie.Stats) string {
 	if job == reverie.JobMaintain {
 		return fmt.Sprintf("%d decayed, %d archived, %d pruned", st.Decayed, st.Archived, st.Pruned)
 	}
-	parts := []string{fmt.Sprintf("%d kept, %d updated, %d created, %d deleted", st.Kept, st.Updated, st.Created, st.Deleted)}
-	if job == reverie.JobImpression {
-		parts[0] = fmt.Sprintf("%s created, %d updated", plural(st.Created, "entity"), st.Updated)
-	}
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{st.Postponed, "postponed"}, {st.Refused, "refused"}, {st.Held, "held"}} {
-		if c.n > 0 {
-			parts[0] += fmt.Sprintf(", %d %s", c.n, c.what)
-		}
-	}
+	parts := []string{effects(job, st)}
 	if job == reverie.JobDream {
-		return fmt.Sprintf("%s; %s and %s taken in, %s", parts[0], plural(st.Sessions, "session"), plural(st.Material, "memory"), plural(st.Asked, "question"))
+		taken := "nothing"
+		if st.Material > 0 {
+			taken = plural(st.Sessions, "session") + " and " + plural(st.Material, "memory")
+		}
+		return fmt.Sprintf("%s; %s taken in, %s", parts[0], taken, plural(st.Asked, "question"))
 	}
 	messages := fmt.Sprintf("%s (%d cited", plural(st.Cited+st.Considered+st.Filtered, "message"), st.Cited)
 	if st.Filtered > 0 {
@@ -125,6 +118,23 @@ func counts(job reverie.Job, st reverie.Stats) string {
 		parts = append(parts, fmt.Sprintf("%d pending", st.Deferred))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// effects sums up what a run made of what is remembered.
+func effects(job reverie.Job, st reverie.Stats) string {
+	text := fmt.Sprintf("%d kept, %d updated, %d created, %d deleted", st.Kept, st.Updated, st.Created, st.Deleted)
+	if job == reverie.JobImpression {
+		text = fmt.Sprintf("%s created, %d updated", plural(st.Created, "entity"), st.Updated)
+	}
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{st.Postponed, "postponed"}, {st.Refused, "refused"}, {st.Held, "held"}} {
+		if c.n > 0 {
+			text += fmt.Sprintf(", %d %s", c.n, c.what)
+		}
+	}
+	return text
 }
 
 // printRefusals shows the first lines that were not accepted, and how many more

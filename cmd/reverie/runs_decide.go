@@ -41,7 +41,7 @@ func newRunsApprove(a *app) *cobra.Command {
 				return err
 			}
 			if err == nil {
-				a.printResult(res, time.Since(began), "")
+				a.printResult(res, time.Since(began), "", effects(d.Run.Job, res.Stats)) // it has read nothing
 			}
 			return err
 		},
