@@ -27,6 +27,9 @@ type Source struct {
 	Reader io.Reader // a single file, from its beginning, UTF-8 without a byte order mark
 	Files  fs.FS     // an archive or a folder
 	Size   int64     // in bytes; 0 where it is not known
+	// Again opens a single file once more, from its beginning, for what stands behind the
+	// messages and is needed before them. It is nil for a stream, which is read once.
+	Again func() (io.ReadCloser, error)
 }
 
 // Chat is a conversation as its platform knows it. It becomes a group.

@@ -1,4 +1,3 @@
-// Package ingest brings chat messages in.
 package ingest
 
 import (
@@ -9,12 +8,67 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"reverie"
 )
+
+// jsonlFormat is our own: one message a line, with id, author_id, author, role, text,
+// sent_at (RFC 3339), session_id and reply_to. Its chat has no id.
+var jsonlFormat = Format{Name: "jsonl", Title: "JSON Lines of messages", Knows: knowsJSONL, Read: readJSONL}
+
+func knowsJSONL(src Source) int {
+	if src.Files != nil {
+		return 0
+	}
+	head := bytes.TrimSpace(src.Head)
+	if len(head) == 0 {
+		return 1 // an empty file brings nothing in, whatever it is
+	}
+	most := 0
+	for l := range bytes.Lines(head) {
+		var keys map[string]json.RawMessage
+		if json.Unmarshal(l, &keys) != nil || keys["text"] == nil || keys["_type"] != nil {
+			continue
+		}
+		switch {
+		case keys["id"] != nil && keys["sent_at"] != nil:
+			return 90
+		case keys["id"] != nil || keys["sent_at"] != nil:
+			most = 40
+		}
+	}
+	return most
+}
+
+func readJSONL(_ context.Context, src Source, _ ReadOptions) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for l, err := range lines(src.Reader) {
+			r := Record{Place: l.Place()}
+			if err == nil {
+				text := bytes.TrimSpace(l.Text)
+				if len(text) == 0 {
+					continue
+				}
+				if r.Message, err = readMessage(text); err != nil {
+					err = &Bad{Place: l.Place(), Reason: reason(err), Err: err}
+				}
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// reason shortens an error to what it is counted by.
+func reason(err error) string {
+	what, _, _ := strings.Cut(err.Error(), ": ")
+	return what
+}
 
 // Store takes messages, idempotent on their id.
 type Store interface {
@@ -122,29 +176,6 @@ func (im *importer) flush(ctx context.Context) error {
 		im.opts.OnRead(im.read)
 	}
 	return nil
-}
-
-// readLine returns the next line and how many bytes it took. One that is too
-// long is passed over to its end, with errLongLine.
-func readLine(in *bufio.Reader) (line []byte, n int, err error) {
-	long := false
-	for {
-		part, err := in.ReadSlice('\n')
-		n += len(part)
-		if !long {
-			line = append(line, part...)
-		}
-		if len(line) > maxLine {
-			line, long = nil, true
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case long && (err == nil || errors.Is(err, io.EOF)):
-			return nil, n, errors.Join(errLongLine, err)
-		}
-		return line, n, err
-	}
 }
 
 // text reads a string, or a number as platforms write ids.
