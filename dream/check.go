@@ -9,6 +9,7 @@ import (
 	"reverie"
 	"reverie/decide"
 	"reverie/llm/lines"
+	"reverie/prompts"
 )
 
 // The rules by which a line is refused, besides those for statements
@@ -37,14 +38,14 @@ func check(n names, limits Limits, a answer, evidenced func(*source) bool) (p pa
 			p.items = append(p.items, it)
 		}
 	}
-	p.items = c.surest(c.once(p.items))
+	p.items = c.surest(c.once(apart(p.items)))
 	return p, c.refused
 }
 
 // withIDs are the names with those that stand for one memory under the ids of their
 // versions, too: what a model copies from elsewhere is as good.
 func (n names) withIDs() names {
-	all := names{sources: map[string][]*source{}, items: map[string]*reverie.HeadState{}}
+	all := names{sources: map[string][]*source{}, items: map[string]*reverie.HeadState{}, parts: n.parts}
 	for handle, list := range n.sources {
 		all.sources[handle] = list
 		if len(list) == 1 && list[0].handle == handle {
@@ -114,29 +115,27 @@ func (c *checker) unknown(handle string) string {
 
 // item checks one proposal by itself.
 func (c *checker) item(p proposal) (item, bool) {
-	it := item{proposal: p, hash: reverie.ContentHash(p.content)}
+	p = c.inherit(p)
+	it := item{proposal: p, target: c.items[p.replace]}
 	it.tags = itemTags(p.tags)
 	refuse := func(handle, rule, detail string) (item, bool) {
 		c.refuse(p.line, p.sort, handle, rule, detail)
 		return item{}, false
 	}
 	var broken *reverie.StatementError
-	if err := reverie.CheckStatement(p.content); errors.As(err, &broken) {
+	if err := reverie.CheckStatement(p.content); errors.As(err, &broken) && !p.keep {
 		return refuse(p.replace, string(broken.Rule), broken.Detail)
 	}
 	if p.confidence < c.limits.MinConfidence {
 		return refuse(p.replace, ruleConfidence, lines.TooUnsure(p.confidence, c.limits.MinConfidence))
 	}
-	// What became of a thread may be told as of the day: better that than open for good.
-	if why, is := transitory(p.content); is && !p.done {
+	why, passing := transitory(p.content)
+	if passing && !p.done && !p.keep {
 		return refuse(p.replace, ruleTransitory, why)
 	}
 	var unknown string
 	if it.rests, unknown = c.cited(p.sources); unknown != "" {
 		return refuse(unknown, ruleUnknownSource, c.unknown(unknown))
-	}
-	if p.replace != "" {
-		it.target = c.items[p.replace]
 	}
 	if rule, detail := misplaced(it); rule != "" {
 		return refuse(p.replace, rule, detail)
@@ -144,7 +143,43 @@ func (c *checker) item(p proposal) (item, bool) {
 	if detail := c.groundless(it); detail != "" {
 		return refuse(p.replace, ruleSources, detail)
 	}
+	switch {
+	case p.keep:
+		it.content = it.target.Statement
+	case p.done && passing: // better that than open for good
+		it.content = closed(it.target.Statement)
+	}
+	if it.hash = reverie.ContentHash(it.content); it.target != nil && !p.done {
+		it.keep = p.keep || it.hash == it.target.ContentHash
+	}
 	return it, true
+}
+
+// closed says of a todo in its own words that it is over.
+func closed(statement string) string {
+	prefix := "Done: "
+	if prompts.Language("", []string{statement}) == prompts.Chinese {
+		prefix = "已办完："
+	}
+	text := []rune(prefix + statement)
+	return string(text[:min(len(text), reverie.MaxStatement)])
+}
+
+// apart has what closes a todo by the words of another item of the answer say so in
+// the words of the todo: no statement is remembered twice, and each todo is over.
+func apart(items []item) []item {
+	said := map[string]bool{}
+	for _, it := range items {
+		said[it.hash] = said[it.hash] || !it.done
+	}
+	for i := range items {
+		if it := &items[i]; it.done && said[it.hash] {
+			it.content = closed(it.target.Statement)
+			it.hash = reverie.ContentHash(it.content)
+		}
+		said[items[i].hash] = true
+	}
+	return items
 }
 
 // misplaced says by which rule a line may not replace or close what it does, "" if it
@@ -155,6 +190,10 @@ func misplaced(it item) (rule, detail string) {
 		return ruleUnknownID, "no open item that was shown has this id"
 	case it.target != nil && reverie.DreamTypeOf(it.target.Memory) != it.sort:
 		return ruleForm, fmt.Sprintf("it replaces a %s: the type of an item stays", reverie.DreamTypeOf(it.target.Memory))
+	case it.done && it.keep:
+		return ruleForm, "it cannot both keep an item and close it"
+	case it.keep && it.target == nil:
+		return ruleForm, "it keeps nothing: name the item that is borne out in replace"
 	case it.done && it.sort != reverie.DreamTodo:
 		return ruleForm, "only a todo is ever done"
 	case it.done && it.target == nil:
@@ -163,17 +202,17 @@ func misplaced(it item) (rule, detail string) {
 	return "", ""
 }
 
-// groundless says what a line lacks to stand on, "" where it stands: at least two
-// memories, or one fact of a session that has evidence; for one that replaces an item,
-// which keeps what it rested on, anything new.
+// groundless says what a line lacks to stand on, "" where it stands: something new,
+// and at least two memories, or one fact of a session that has evidence; for one that
+// replaces an item, which keeps what it rested on, anything new.
 func (c *checker) groundless(it item) (detail string) {
 	switch {
-	case it.target != nil && slices.ContainsFunc(it.rests, func(s *source) bool { return s.fresh }):
-		return ""
-	case it.target != nil:
-		return "it rests on nothing that is new since the item was written"
 	case len(it.rests) == 0:
 		return "it rests on nothing"
+	case !slices.ContainsFunc(it.rests, func(s *source) bool { return s.fresh }):
+		return "it rests on nothing that is new since the last dream: at least one source must be"
+	case it.target != nil:
+		return ""
 	case len(it.rests) == 1 && !it.rests[0].fact:
 		return "it rests on one memory alone, which is no fact of a session: at least two are needed"
 	case len(it.rests) == 1 && !c.evidenced(it.rests[0]):
@@ -193,12 +232,15 @@ func itemTags(tags []string) []string {
 	})
 }
 
-// once refuses what the answer says twice, in one wording or of one earlier item: the
-// surer line stays, of two alike the first.
+// once refuses what the answer says twice, in one wording, of one earlier item or of
+// one item of a part: the surer line stays, of two alike the first.
 func (c *checker) once(items []item) []item {
-	said, replaced := map[string]bool{}, map[string]bool{}
+	said, replaced, merged := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	return c.pick(items, func(it item) (rule, detail string) {
+		again := slices.IndexFunc(it.sources, func(id string) bool { return c.parts != nil && merged[id] })
 		switch {
+		case again >= 0:
+			return ruleRepeated, fmt.Sprintf("%s stands in another line already", it.sources[again])
 		case said[it.hash]:
 			return ruleRepeated, "the answer has already said this"
 		case it.target != nil && replaced[it.target.ID]:
@@ -208,16 +250,23 @@ func (c *checker) once(items []item) []item {
 		if it.target != nil {
 			replaced[it.target.ID] = true
 		}
+		for _, id := range it.sources {
+			merged[id] = true
+		}
 		return "", ""
 	})
 }
 
-// surest refuses what goes beyond the items of a dream.
+// surest refuses what goes beyond the new items of a dream. What becomes of earlier
+// ones is no matter of room.
 func (c *checker) surest(items []item) []item {
 	n := 0
-	return c.pick(items, func(item) (rule, detail string) {
+	return c.pick(items, func(it item) (rule, detail string) {
+		if it.target != nil {
+			return "", ""
+		}
 		if n++; n > c.limits.MaxItems {
-			return ruleQuota, fmt.Sprintf("the answer has more than %d items; the surest ones stay", c.limits.MaxItems)
+			return ruleQuota, fmt.Sprintf("the answer has more than %d new items; the surest ones stay", c.limits.MaxItems)
 		}
 		return "", ""
 	})

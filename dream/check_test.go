@@ -11,7 +11,7 @@ import (
 )
 
 // shown are names of two sessions, s1 and s2, two facts, of which f2 has no evidence,
-// a new memory m1 and one taken in before, m2, and open items d1 to d3, one of a type.
+// a new memory m1 and two taken in before, m2 and m3, and open items d1 to d3, one of a type.
 func shown() names {
 	n := names{sources: map[string][]*source{}, items: map[string]*reverie.HeadState{}}
 	head := func(id string, kind reverie.Kind, tags ...string) *reverie.HeadState {
@@ -19,7 +19,7 @@ func shown() names {
 			Statement: "Statement " + id, ContentHash: reverie.ContentHash("Statement " + id)}}
 	}
 	for _, s := range []source{{handle: "s1", fresh: true, summary: true}, {handle: "s2", fresh: true, summary: true}, {handle: "f1", fresh: true, fact: true},
-		{handle: "f2", fresh: true, fact: true}, {handle: "m1", fresh: true}, {handle: "m2"}} {
+		{handle: "f2", fresh: true, fact: true}, {handle: "m1", fresh: true}, {handle: "m2"}, {handle: "m3"}} {
 		s.head = head(s.handle, reverie.KindSession)
 		n.sources[s.handle] = []*source{&s}
 	}
@@ -60,6 +60,7 @@ func TestCheck(t *testing.T) {
 		"one fact without":         {[]string{theme("Lin keeps bees", `,"sources":["f2"]`)}, nil, []string{"1 theme  sources"}},
 		"one session":              {[]string{theme("Lin keeps bees", `,"sources":["s1"]`)}, nil, []string{"1 theme  sources"}},
 		"one memory, twice":        {[]string{theme("Lin keeps bees", `,"sources":["m1","M1"]`)}, nil, []string{"1 theme  sources"}},
+		"nothing new":              {[]string{theme("Lin keeps bees", `,"sources":["m2","m3"]`)}, nil, []string{"1 theme  sources"}},
 		"no sources":               {[]string{theme("Lin keeps bees", "")}, nil, []string{"1 theme  sources"}},
 		"sources as one string":    {[]string{theme("Lin keeps bees", `,"sources":"[S1], (m2)"`)}, []string{bees}, nil},
 		"by spaces":                {[]string{theme("Lin keeps bees", `,"sources":"s1 ｍ２"`)}, []string{bees}, nil},
@@ -67,7 +68,7 @@ func TestCheck(t *testing.T) {
 		"one unknown of three":     {[]string{theme("Lin keeps bees", `,"sources":["s1","m2","m9"]`)}, nil, []string{"1 theme m9 unknown_source"}},
 		"an item as source":        {[]string{theme("Lin keeps bees", `,"sources":["s1","f1","d1"]`)}, nil, []string{"1 theme d1 unknown_source"}},
 		"a number as source":       {[]string{theme("Lin keeps bees", `,"sources":[1,"s1"]`)}, nil, []string{"1 theme 1 unknown_source"}},
-		"sources of another form":  {[]string{theme("Lin keeps bees", `,"sources":{"id":"s1"}`), theme("Lin keeps hens", two)}, []string{"theme  Lin keeps hens [s1 m2] []"}, []string{"1 theme  form"}},
+		"sources of another form":  {[]string{theme("Lin keeps bees", `,"sources":{"name":"s1"}`), theme("Lin keeps hens", two)}, []string{"theme  Lin keeps hens [s1 m2] []"}, []string{"1 theme  form"}},
 		"replaces":                 {[]string{theme("Lin keeps bees", `,"replace":"d2","sources":["s1"]`)}, []string{"theme d2 Lin keeps bees [s1] []"}, nil},
 		"replaces, in brackets":    {[]string{theme("Lin keeps bees", `,"replace":["[D2]"],"sources":["s1"]`)}, []string{"theme d2 Lin keeps bees [s1] []"}, nil},
 		"replaces by nothing new":  {[]string{theme("Lin keeps bees", `,"replace":"d2","sources":["m2"]`)}, nil, []string{"1 theme d2 sources"}},
@@ -75,14 +76,29 @@ func TestCheck(t *testing.T) {
 		"replaces a source":        {[]string{theme("Lin keeps bees", `,"replace":"m1"`+two)}, nil, []string{"1 theme m1 unknown_id"}},
 		"replaces another type":    {[]string{theme("Lin keeps bees", `,"replace":"d1"`+two)}, nil, []string{"1 theme d1 form"}},
 		"replaces several":         {[]string{theme("Lin keeps bees", `,"replace":"d1,d2"`+two)}, nil, []string{"1 theme  form"}},
-		"closes":                   {[]string{`{"type":"todo","replace":"d3","done":true,"content":"Ben paid it yesterday","sources":["f2"],"confidence":0.9}`}, []string{"todo d3 done Ben paid it yesterday [f2] []"}, nil},
+		"closes":                   {[]string{`{"type":"todo","replace":"d3","done":true,"content":"Ben paid it","sources":["f2"],"confidence":0.9}`}, []string{"todo d3 done Ben paid it [f2] []"}, nil},
 		"closes, in a string":      {[]string{`{"type":" Todo ","replace":"d3","done":"True","content":"Ben paid it","sources":["f2"],"confidence":"0.9"}`}, []string{"todo d3 done Ben paid it [f2] []"}, nil},
 		"closes what is no todo":   {[]string{theme("Lin keeps bees", `,"replace":"d2","done":true`+two)}, nil, []string{"1 theme d2 form"}},
 		"closes nothing":           {[]string{`{"type":"todo","done":true,"content":"Ben paid it","sources":["f1"],"confidence":0.9}`}, nil, []string{"1 todo  form"}},
-		"done maybe":               {[]string{theme("Lin keeps bees", `,"done":"maybe"`+two)}, nil, []string{"1 theme  form"}},
-		"transitory":               {[]string{theme("Ben will be late today", two), theme("林姐馬上開會", two)}, nil, []string{"1 theme  transitory", "2 theme  transitory"}},
-		"twice":                    {[]string{theme("Lin keeps bees", two), theme("Lin keeps bees.", two)}, []string{bees}, []string{"2 theme  repeated"}},
-		"one item twice":           {[]string{unsure(theme("Lin keeps hens", `,"replace":"d2"`+two), "0.7"), theme("Lin keeps bees", `,"replace":"d2"`+two)}, []string{"theme d2 Lin keeps bees [s1 m2] []"}, []string{"1 theme d2 repeated"}},
+		"closes by a passing word": {[]string{`{"type":"todo","replace":"d3","done":true,"content":"Ben pays it today","sources":["f2"],"confidence":0.9}`}, []string{"todo d3 done Done: Statement d3 [f2] []"}, nil},
+		"closes beyond the items": {[]string{theme("One", two), theme("Two", two), theme("Three", two), theme("Four", `,"replace":"d2"`+two),
+			`{"type":"todo","replace":"d3","done":true,"content":"Ben paid it","sources":["f2"],"confidence":0.7}`},
+			[]string{"theme  One [s1 m2] []", "theme  Two [s1 m2] []", "theme  Three [s1 m2] []", "theme d2 Four [s1 m2] []", "todo d3 done Ben paid it [f2] []"}, nil},
+		"closes in other words": {[]string{theme("All is over", two), `{"type":"todo","replace":"d3","done":true,"content":"All is over","sources":["f2"],"confidence":0.9}`},
+			[]string{"theme  All is over [s1 m2] []", "todo d3 done Done: Statement d3 [f2] []"}, nil},
+		"keeps":                 {[]string{`{"type":"theme","replace":"d2","keep":true,"sources":["f2"],"confidence":0.9}`}, []string{"theme d2 keep Statement d2 [f2] []"}, nil},
+		"keeps, in other words": {[]string{theme("Ben is busy today", `,"replace":"d2","keep":"yes"`+two)}, []string{"theme d2 keep Statement d2 [s1 m2] []"}, nil},
+		"keeps, by its words":   {[]string{theme("Statement d2", `,"replace":"d2"`+two)}, []string{"theme d2 keep Statement d2 [s1 m2] []"}, nil},
+		"keeps by nothing new":  {[]string{theme("", `,"replace":"d2","keep":true,"sources":["m2","m3"]`)}, nil, []string{"1 theme d2 sources"}},
+		"keeps what is unknown": {[]string{theme("", `,"replace":"d9","keep":true`+two)}, nil, []string{"1 theme d9 unknown_id"}},
+		"keeps nothing":         {[]string{theme("", `,"keep":true`+two)}, nil, []string{"1 theme  form"}},
+		"keeps another type":    {[]string{theme("", `,"replace":"d1","keep":true`+two)}, nil, []string{"1 theme d1 form"}},
+		"keeps and closes":      {[]string{`{"type":"todo","replace":"d3","done":true,"keep":true,"content":"Ben paid it","sources":["f2"],"confidence":0.9}`}, nil, []string{"1 todo d3 form"}},
+		"keeps maybe":           {[]string{theme("Lin keeps bees", `,"keep":"maybe"`+two)}, nil, []string{"1 theme  form"}},
+		"done maybe":            {[]string{theme("Lin keeps bees", `,"done":"maybe"`+two)}, nil, []string{"1 theme  form"}},
+		"transitory":            {[]string{theme("Ben will be late today", two), theme("林姐馬上開會", two)}, nil, []string{"1 theme  transitory", "2 theme  transitory"}},
+		"twice":                 {[]string{theme("Lin keeps bees", two), theme("Lin keeps bees.", two)}, []string{bees}, []string{"2 theme  repeated"}},
+		"one item twice":        {[]string{unsure(theme("Lin keeps hens", `,"replace":"d2"`+two), "0.7"), theme("Lin keeps bees", `,"replace":"d2"`+two)}, []string{"theme d2 Lin keeps bees [s1 m2] []"}, []string{"1 theme d2 repeated"}},
 		"too many": {[]string{unsure(theme("One", two), "0.7"), theme("Two", two), theme("Three", two), theme("Four", two)},
 			[]string{"theme  Two [s1 m2] []", "theme  Three [s1 m2] []", "theme  Four [s1 m2] []"}, []string{"1 theme  quota"}},
 		"just sure":         {[]string{unsure(theme("Lin keeps bees", two), `"0.6"`)}, []string{bees}, nil},
@@ -110,6 +126,9 @@ func TestCheck(t *testing.T) {
 				line := string(it.sort) + " " + it.replace + " "
 				if it.done {
 					line += "done "
+				}
+				if it.keep {
+					line += "keep "
 				}
 				items = append(items, line+fmt.Sprintf("%s %s %v", it.content, cited(it.rests), it.tags))
 				if (it.target == nil) != (it.replace == "") || it.hash != reverie.ContentHash(it.content) {
@@ -165,20 +184,96 @@ func TestCheckNarrative(t *testing.T) {
 	}
 }
 
-// TestCheckCombined: an item of a part stands for all that it rests on, and what that
-// was is no source by itself.
+// TestHabits reads lines that are written as models like to write them.
+func TestHabits(t *testing.T) {
+	two := func(sources string) string { return theme("Lin keeps bees", `,"sources":`+sources) }
+	more := func(fields string) string { return theme("Lin keeps bees", `,"sources":["s1","m1"],`+fields) }
+	var unsure []string
+	for _, confidence := range []string{"90", `"90%"`, `"90 %"`, `"０.９"`} {
+		unsure = append(unsure, strings.Replace(two(`["s1","m1"]`), "0.9", confidence, 1))
+	}
+	for is, habits := range map[string][]string{
+		"[s1 m1]  false 0.9": slices.Concat(unsure, []string{two(`"s1 and m1"`), two(`"s1/m1"`), two(`"s1 & m1"`), two(`"s1+m1"`), two(`"s1和m1"`), two(`"s1 与 m1"`),
+			two(`[{"id":"s1"},{"id":"M1"}]`), two(`["**s1**","_m1_"]`), two(`["s1 (2026-01-02)","m1（昨天的, 也许）"]`), two(`"s1 (they met), m1 (Lin, Ben)"`), two(`"s1 (m1)"`),
+			more(`"replace":"none"`), more(`"replace":"null"`), more(`"replace":"-"`), more(`"replace":"N/A"`), more(`"replace":false`), more(`"replace":["无"]`), more(`"replace":null`),
+			more(`"done":"no"`), more(`"done":"否","keep":"No"`), more(`"done":0`)}),
+		"[s1 m1] d2 false 0.9": {more(`"replace":{"id":"d2"}`), more(`"replace":"**d2** (theme)"`)},
+		"[s1 m1] d3 true 0.9":  {strings.Replace(more(`"replace":"d3","done":"yes"`), "theme", "todo", 1), strings.Replace(more(`"replace":"d3","done":"是"`), "theme", "todo", 1)},
+	} {
+		for _, habit := range habits {
+			p, refused := check(shown(), bounds, parse(lines.Read(habit)), evidenced)
+			if len(p.items) != 1 || fmt.Sprintf("%s %s %v %v", cited(p.items[0].rests), p.items[0].replace, p.items[0].done, p.items[0].confidence) != is {
+				t.Errorf("%s: %+v %+v", habit, p.items, refused)
+			}
+		}
+	}
+	for _, bad := range []string{more(`"replace":true`), more(`"done":"perhaps"`), strings.Replace(two(`["s1","m1"]`), "0.9", "101", 1), strings.Replace(two(`["s1","m1"]`), "0.9", "-5", 1)} {
+		if p, refused := check(shown(), bounds, parse(lines.Read(bad)), evidenced); len(p.items) != 0 || len(refused) != 1 {
+			t.Errorf("%s: %+v %+v", bad, p.items, refused)
+		}
+	}
+}
+
+// TestCheckCombined: an item of a part stands for all that it rests on, in one line
+// only, which does to an earlier item what that did; what it rests on is no source by
+// itself. What closes or keeps an item that no line speaks of is carried on.
 func TestCheckCombined(t *testing.T) {
 	n := shown()
 	all := n.sources
-	n.sources = map[string][]*source{"c1": {all["s1"][0], all["f1"][0]}, "c2": {all["f1"][0], all["m2"][0]}, "c3": all["f1"]}
-	p, refused := check(n, bounds, parse(lines.Read(strings.Join([]string{
-		theme("Lin keeps bees", `,"sources":["c1","c2"]`), theme("Lin keeps hens", `,"sources":["c3"]`), theme("Lin keeps ducks", `,"sources":["c1","s1"]`),
-		theme("Lin keeps geese", `,"sources":["`+all["f1"][0].head.ID+`","c1"]`)}, "\n"))), evidenced)
-	if len(p.items) != 2 || !slices.Equal(cited(p.items[0].rests), []string{"s1", "f1", "m2"}) || !slices.Equal(cited(p.items[1].rests), []string{"f1"}) {
-		t.Errorf("%+v", p.items)
+	of := func(handles ...string) (list []*source) {
+		for _, h := range handles {
+			list = append(list, all[h]...)
+		}
+		return list
 	}
-	if len(refused) != 2 || refused[0].Handle != "s1" || refused[1].Rule != ruleUnknownSource {
-		t.Errorf("%+v", refused)
+	made := func(sort reverie.DreamType, content, replace string, more ...string) item {
+		return item{proposal: proposal{sort: sort, content: content, confidence: 0.8, replace: replace, done: slices.Contains(more, "done"), keep: slices.Contains(more, "keep")},
+			target: n.items[replace], hash: reverie.ContentHash(content)}
+	}
+	n.parts = map[string]item{"c1": made("theme", "Bees", ""), "c2": made("theme", "Hens", ""), "c3": made("theme", "Ducks", ""),
+		"c4": made("todo", "Ben paid it", "d3", "done"), "c5": made("theme", "Statement d2", "d2", "keep"), "c6": made("theme", "New d2", "d2")}
+	n.sources = map[string][]*source{"c1": of("s1", "f1"), "c2": of("f1", "m2"), "c3": of("f1"), "c4": of("f2"), "c5": of("m1"), "c6": of("s2")}
+	var parts []part
+	for id, it := range n.parts {
+		it.rests = n.sources[id]
+		n.parts[id] = it
+		if id == "c4" || id == "c5" {
+			parts = append(parts, part{items: []item{it}})
+		}
+	}
+	const closes, keeps = "todo d3 done Ben paid it [f2]", "theme d2 keep Statement d2 [m1]"
+	for name, c := range map[string]struct{ answer, items, rules []string }{
+		"merged":                 {[]string{theme("Lin keeps bees", `,"sources":["c1","c2"]`), theme("Lin keeps hens", `,"sources":["c3"]`)}, []string{"theme  Lin keeps bees [s1 f1 m2]", "theme  Lin keeps hens [f1]", closes, keeps}, nil},
+		"a source of a part":     {[]string{theme("Lin keeps ducks", `,"sources":["c1","s1"]`), theme("Lin keeps geese", `,"sources":["`+all["f1"][0].head.ID+`","c1"]`)}, []string{closes, keeps}, []string{"unknown_source", "unknown_source"}},
+		"one item in two lines":  {[]string{unsure(theme("Lin keeps bees", `,"sources":["c1"]`), "0.7"), theme("Lin keeps hens", `,"sources":["c1","c2"]`)}, []string{"theme  Lin keeps hens [s1 f1 m2]", closes, keeps}, []string{"repeated"}},
+		"forgets what it closes": {[]string{`{"type":"todo","content":"It is paid","sources":["c4"],"confidence":0.9}`}, []string{"todo d3 done It is paid [f2]", keeps}, nil},
+		"forgets that it closes": {[]string{`{"type":"todo","replace":"d3","content":"It is paid","sources":["c4"],"confidence":0.9}`}, []string{"todo d3 done It is paid [f2]", keeps}, nil},
+		"keeps what was closed":  {[]string{`{"type":"todo","replace":"d3","keep":true,"sources":["c4"],"confidence":0.9}`}, []string{closes, keeps}, nil},
+		"forgets what it keeps":  {[]string{theme("Still so", `,"sources":["c5"]`)}, []string{"theme d2 keep Statement d2 [m1]", closes}, nil},
+		"rewrites what was kept": {[]string{theme("Bees and hens", `,"sources":["c5","c1"],"replace":"d2"`)}, []string{"theme d2 Bees and hens [m1 s1 f1]", closes}, nil},
+		"rewriting, once kept":   {[]string{theme("", `,"keep":true,"sources":["c6","c5"]`)}, []string{"theme d2 New d2 [s2 m1]", closes}, nil},
+		"keeps a new one as is":  {[]string{theme("", `,"keep":true,"sources":["c1"]`)}, []string{"theme  Bees [s1 f1]", closes, keeps}, nil},
+		"closes in taken words":  {[]string{theme("Ben paid it", `,"sources":["c1"]`)}, []string{"theme  Ben paid it [s1 f1]", "todo d3 done Done: Statement d3 [f2]", keeps}, nil},
+	} {
+		p, refused := check(n, bounds, parse(lines.Read(strings.Join(c.answer, "\n"))), evidenced)
+		var items []string
+		for _, it := range carry(p, parts).items {
+			line := string(it.sort) + " " + it.replace + " "
+			if it.done {
+				line += "done "
+			}
+			if it.keep {
+				line += "keep "
+			}
+			items = append(items, line+fmt.Sprintf("%s %s", it.content, cited(it.rests)))
+		}
+		if !slices.Equal(items, c.items) || !slices.Equal(rules(refused), c.rules) {
+			t.Errorf("%s:\n got %q %+v\nwant %q %q", name, items, refused, c.items, c.rules)
+		}
+	}
+	twice := carry(part{}, []part{{items: []item{n.parts["c5"]}}, {items: []item{{proposal: n.parts["c5"].proposal, target: n.items["d2"], rests: of("s1", "m1")}}}})
+	if len(twice.items) != 1 || !slices.Equal(cited(twice.items[0].rests), []string{"m1", "s1"}) {
+		t.Errorf("%+v", twice.items)
 	}
 }
 
@@ -201,14 +296,15 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		read := lines.Read(text)
 		p, refused := check(n, bounds, parse(read), evidenced)
-		if len(p.items) > bounds.MaxItems || len(p.items)+len(refused) > 2*len(read.Lines) {
+		created := slices.DeleteFunc(slices.Clone(p.items), func(it item) bool { return it.target != nil })
+		if len(created) > bounds.MaxItems || len(p.items)+len(refused) > 2*len(read.Lines) {
 			t.Errorf("%d items and %d refusals of %d lines", len(p.items), len(refused), len(read.Lines))
 		}
 		if p.narrative != "" && reverie.CheckStatement(p.narrative) != nil {
 			t.Errorf("narrative %q", p.narrative)
 		}
 		for _, it := range p.items {
-			if len(it.rests) == 0 || slices.ContainsFunc(it.rests, func(s *source) bool { return !known[s] }) || reverie.CheckStatement(it.content) != nil ||
+			if !slices.ContainsFunc(it.rests, func(s *source) bool { return s.fresh }) || slices.ContainsFunc(it.rests, func(s *source) bool { return !known[s] }) || reverie.CheckStatement(it.content) != nil ||
 				it.confidence < bounds.MinConfidence || it.done && it.target == nil || it.target != nil && reverie.DreamTypeOf(it.target.Memory) != it.sort {
 				t.Errorf("%+v", it)
 			}

@@ -1,9 +1,11 @@
 package dream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"reverie"
@@ -83,43 +85,124 @@ func (r *run) bundles(s *sheet, parts []part) (list [][]part, err error) {
 // together is the question of what parts come to. Their items are its only sources,
 // each for all that it rests on.
 func (s *sheet) together(parts []part) question {
-	q := question{combine: true, names: names{sources: map[string][]*source{}, items: s.names.items}}
-	items := map[string]item{}
+	q := question{parts: parts, combine: true, names: names{sources: map[string][]*source{}, items: s.names.items, parts: map[string]item{}}}
 	for _, p := range parts {
 		view := prompts.DreamPartView{Summary: p.narrative, Items: []prompts.DreamPartItemView{}}
 		for _, it := range p.items {
-			id := "c" + strconv.Itoa(len(items)+1)
+			id := "c" + strconv.Itoa(len(q.names.parts)+1)
 			if it.target != nil {
 				it.replace = s.handle(it.target) // a model may have called it otherwise
 			}
-			items[id], q.names.sources[id] = it, it.rests
+			q.names.parts[id], q.names.sources[id] = it, it.rests
 			view.Items = append(view.Items, prompts.DreamPartItemView{ID: id, Type: string(it.sort), Content: it.content,
-				Confidence: it.confidence, Sources: len(it.rests), Replace: it.replace, Done: it.done})
+				Confidence: it.confidence, Sources: len(it.rests), Replace: it.replace, Done: it.done, Keep: it.keep})
 		}
 		q.user.Parts = append(q.user.Parts, view)
 	}
-	q.follow = func(a *answer) { inherit(a, items) }
 	return q
 }
 
-// inherit has lines that carry an item on, and do not say what it replaces, replace
-// that: what closes a todo would else become a new one.
-func inherit(a *answer, items map[string]item) {
-	taken := map[string]bool{}
-	for _, p := range a.proposals {
-		taken[p.replace] = true
+// inherit has a line replace what the items of parts that it carries on replace, where
+// it does not say so itself, and close or keep what they do: what closes a todo would
+// else become a new one. It keeps an item only where nothing that it carries on
+// rewrites it.
+func (c *checker) inherit(p proposal) proposal {
+	if c.parts == nil {
+		return p
 	}
-	for i := range a.proposals {
-		p := &a.proposals[i]
-		if p.replace != "" {
+	kept := p.keep
+	for _, id := range p.sources {
+		it, known := c.parts[id]
+		if known && p.content == "" {
+			p.content = it.content
+		}
+		if known && p.replace == "" && it.sort == p.sort {
+			p.replace = it.replace
+		}
+	}
+	target, same, rewrites := c.items[p.replace], 0, 0
+	for _, id := range p.sources {
+		it := c.parts[id]
+		if it.target == nil || it.target != target || it.sort != p.sort {
 			continue
 		}
-		for _, id := range p.sources {
-			if it, known := items[id]; known && it.replace != "" && it.sort == p.sort && !taken[it.replace] {
-				p.replace, p.done = it.replace, it.done
-				taken[it.replace] = true
-				break
+		same++
+		if p.done = p.done || it.done; !it.keep {
+			rewrites++
+		}
+	}
+	p.keep = !p.done && p.replace != "" && rewrites == 0 && (kept || same > 0 && same == len(p.sources))
+	return p
+}
+
+// carry adds to what parts come to together what closes or bears out items of theirs
+// that no line of the answer speaks of. What closes an item counts for more than what
+// bears it out, then the surer, and rests on the sources of all that do the same.
+func carry(p part, parts []part) part {
+	at := map[string]int{} // by the id of what is replaced
+	for _, it := range p.items {
+		if it.target != nil {
+			at[it.target.ID] = -1
+		}
+	}
+	var left []item
+	for _, one := range parts {
+		for _, it := range one.items {
+			if it.done || it.keep {
+				left = append(left, it)
 			}
 		}
 	}
+	slices.SortStableFunc(left, func(a, b item) int {
+		if a.done != b.done {
+			return map[bool]int{true: -1, false: 1}[a.done]
+		}
+		return cmp.Compare(b.confidence, a.confidence)
+	})
+	for _, it := range left {
+		switch i, spoken := at[it.target.ID]; {
+		case !spoken:
+			at[it.target.ID] = len(p.items)
+			it.rests = slices.Clip(it.rests)
+			p.items = append(p.items, it)
+		case i >= 0 && p.items[i].done == it.done:
+			for _, src := range it.rests {
+				if !slices.Contains(p.items[i].rests, src) {
+					p.items[i].rests = append(p.items[i].rests, src)
+				}
+			}
+		}
+	}
+	p.items = apart(p.items)
+	return p
 }
+
+// lacks says what the answer to a question that combines parts has lost of them, "" if
+// it may stand: what was found and checked is not thrown away for one bad answer. What
+// is carried on anyhow need not stand in it.
+func (q question) lacks(p part, refused []reverie.Refusal) (why string) {
+	narrated, found := false, false
+	for _, one := range q.parts {
+		narrated = narrated || one.narrative != ""
+		found = found || slices.ContainsFunc(one.items, func(it item) bool { return !it.done && !it.keep })
+	}
+	switch {
+	case narrated && p.narrative == "":
+		why = "the answer held no summary that can be kept"
+	case found && len(p.items) == 0:
+		why = "the answer held no item that can be kept"
+	default:
+		return ""
+	}
+	for _, f := range refused[:min(len(refused), maxTold)] {
+		why += fmt.Sprintf("; line %d (%s", f.Line, f.Action)
+		if f.Handle != "" {
+			why += " " + f.Handle
+		}
+		why += "): " + f.Detail
+	}
+	return why
+}
+
+// maxTold is of how many lines whoever is asked again is told what was wrong.
+const maxTold = 5

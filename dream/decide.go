@@ -44,7 +44,7 @@ func (r *run) decide(ctx context.Context, s *sheet, p part) (reverie.Plan, error
 			s.complete(&steps[i], p.items, wishes, result.Decisions)
 		}
 	}
-	r.holdRewrites(s, &plan)
+	r.hold(s, &plan)
 	plan.Stats = r.life.Stats
 	plan.Count(&plan.Stats, s.state.Items)
 	r.renew(s, &plan, p)
@@ -77,8 +77,11 @@ func (r *run) request(s *sheet, wishes []wish) decide.Request {
 	}
 	for _, w := range wishes {
 		req.Lines = append(req.Lines, w.Line)
-		if w.Action == reverie.ActionDelete || w.Action == reverie.ActionUpdate && slices.Contains(w.Tags, reverie.TagDone) {
+		if w.Target != nil && !isDone(*w.Target) {
 			open--
+		}
+		if w.Target != nil && w.Action != reverie.ActionDelete && !slices.Contains(w.Tags, reverie.TagDone) {
+			open++
 		}
 	}
 	req.Full = func(created, freed int) string {
@@ -92,8 +95,9 @@ func (r *run) request(s *sheet, wishes []wish) decide.Request {
 
 // wishes turns items into lines. One that replaces another by the same words supports
 // it. One that replaces it by what a third says already ends it and supports that
-// third: no statement may be active twice. What comes back after it was done is open
-// again.
+// third: no statement may be active twice. A todo that comes back after it was done is
+// open again; an item of another type ends what was done in the same words, and takes
+// its place.
 func (s *sheet) wishes(items []item) (list []wish) {
 	says := s.standing(items)
 	for i, it := range items {
@@ -102,18 +106,29 @@ func (s *sheet) wishes(items []item) (list []wish) {
 			Reason: fmt.Sprintf("%s, confidence %.2f", it.sort, it.confidence), Evidence: sources,
 			Quoted: len(sources) > 0} // words that were verified when the sources were written
 		same := says[it.hash]
+		end := func(target *reverie.HeadState) {
+			over := l
+			over.Action, over.Target, over.Reason = reverie.ActionDelete, target, reverie.ReasonMerged
+			list = append(list, wish{over, i})
+		}
+		back := same != nil && isDone(*same) && !it.done
+		if back && it.sort != reverie.DreamTodo {
+			end(same)
+			l.Replaces, same = same.LineageID, nil
+		}
 		switch {
-		case it.target == nil && same != nil && isDone(*same) && it.sort == reverie.DreamTodo:
+		case back && same != nil:
+			if it.target != nil {
+				end(it.target)
+			}
 			l.Action, l.Target, l.Reason = reverie.ActionUpdate, same, "open again: "+l.Reason
 		case it.target == nil:
 		case it.done && (same == nil || same.ID == it.target.ID):
 			l.Action, l.Reason = reverie.ActionUpdate, "done: "+l.Reason
-		case it.hash == it.target.ContentHash:
+		case it.keep:
 			l.Action = reverie.ActionKeep
 		case same != nil:
-			end := l
-			end.Action, end.Reason = reverie.ActionDelete, reverie.ReasonMerged
-			list = append(list, wish{end, i})
+			end(it.target)
 			l.Target = nil
 		default:
 			l.Action = reverie.ActionUpdate
@@ -151,12 +166,20 @@ func tagsOf(it item) []string {
 }
 
 // duplicates refuses the items that say what is remembered: by the decisions, or,
-// where there are none, by their words.
+// where there are none, by their words, unless they were written: what said so has
+// made room for them.
 func (s *sheet) duplicates(items []item, wishes []wish, result decide.Result) {
 	heads := map[string]*reverie.HeadState{} // by id, and by content hash
 	for i := range s.state.Items {
 		h := &s.state.Items[i]
 		heads[h.ID], heads[h.ContentHash] = h, h
+	}
+	created := map[string]bool{} // or dropped, by content hash
+	for _, step := range result.Steps {
+		created[step.ContentHash] = created[step.ContentHash] || step.Action == reverie.ActionCreate
+	}
+	for _, d := range result.Dropped {
+		created[wishes[d.Line].ContentHash] = true
 	}
 	fact := 0
 	for _, w := range wishes {
@@ -164,6 +187,9 @@ func (s *sheet) duplicates(items []item, wishes []wish, result decide.Result) {
 			continue
 		}
 		known := heads[w.ContentHash]
+		if created[w.ContentHash] {
+			known = nil
+		}
 		if len(result.Decisions) > 0 {
 			if known = nil; result.Decisions[fact].Action == reverie.DecisionNone {
 				known = heads[result.Decisions[fact].TargetID]

@@ -59,7 +59,7 @@ type Hold = life.Hold
 type Limits struct {
 	MaxInputTokens  int     // estimated tokens of one question
 	MaxOutputTokens int     // of an answer
-	MaxItems        int     // of one dream
+	MaxItems        int     // new ones of one dream
 	MaxActive       int     // items that a group remembers; creates beyond are refused
 	MaxShown        int     // memories of the group that were taken in before and are shown as context
 	MinConfidence   float64 // 0..1

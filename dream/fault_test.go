@@ -86,8 +86,10 @@ func (s *stage) small() {
 // not asked again, by a later run either.
 func deferred(s *stage) {
 	s.small()
+	s.pipe.Limits.MaxInputTokens += 60 // three parts are combined at once
+	long := strings.Repeat("They went through the list for the fair. ", 8)
 	for _, id := range []string{"s1", "s2", "s3"} {
-		s.talk(id, "They met for "+id+".", "likes Lin drinks tea number "+id)
+		s.talk(id, long+"They met for "+id+".", "likes Lin drinks tea number "+id)
 	}
 	calls := 0
 	s.model.Respond(func(r llmtest.Request) llmtest.Answer {

@@ -3,18 +3,30 @@ package dream
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"reverie"
 )
 
-// holdRewrites holds the whole plan when it would rewrite or delete more of what the
-// group remembers than may pass without a person: more than max(HoldMin, HoldRatio) of
-// it. To close what is done is no rewrite, and support of what a held line ends goes.
-func (r *run) holdRewrites(s *sheet, plan *reverie.Plan) {
+// hold holds the whole plan when it would rewrite or delete more of what the group
+// remembers than may pass without a person, more than max(HoldMin, HoldRatio) of it, or
+// close more than half of the open todos, and more than a few. To close what is done is
+// no rewrite, and support of what a held line ends goes.
+func (r *run) hold(s *sheet, plan *reverie.Plan) {
 	judged := *plan
 	judged.Steps = slices.DeleteFunc(slices.Clone(plan.Steps), isClosing)
+	var reasons []string
 	n, allowed := judged.Rewrites(s.state.Items), max(r.Limits.HoldMin, int(r.Limits.HoldRatio*float64(s.state.Active)))
-	if n <= allowed {
+	if n > allowed {
+		reasons = append(reasons, fmt.Sprintf("the dream would delete or rewrite %d of the %d memories of the group; at most %d pass without a person",
+			n, s.state.Active, allowed))
+	}
+	todos, closings := s.todos(), len(plan.Steps)-len(judged.Steps)
+	if allowed = max(holdClosings, todos/2); closings > allowed {
+		reasons = append(reasons, fmt.Sprintf("the dream would close %d of the %d open todos of the group; at most %d pass without a person",
+			closings, todos, allowed))
+	}
+	if reasons == nil {
 		return
 	}
 	ends := map[string]bool{}
@@ -23,10 +35,21 @@ func (r *run) holdRewrites(s *sheet, plan *reverie.Plan) {
 	}
 	steps := slices.DeleteFunc(plan.Steps, func(step reverie.Step) bool { return ends[step.LineageID] })
 	plan.Held, plan.HeldAll, plan.Steps = append(steps, plan.Held...), true, nil
-	reason := fmt.Sprintf("the dream would delete or rewrite %d of the %d memories of the group; at most %d pass without a person",
-		n, s.state.Active, allowed)
 	if plan.HeldReason != "" {
-		reason += "; " + plan.HeldReason
+		reasons = append(reasons, plan.HeldReason)
 	}
-	plan.HeldReason = reason
+	plan.HeldReason = strings.Join(reasons, "; ")
+}
+
+// holdClosings is how many todos a dream may close however few are open.
+const holdClosings = 3
+
+// todos counts the todos that are open.
+func (s *sheet) todos() (n int) {
+	for _, h := range s.state.Items {
+		if reverie.DreamTypeOf(h.Memory) == reverie.DreamTodo && !isDone(h) {
+			n++
+		}
+	}
+	return n
 }

@@ -20,6 +20,7 @@ type source struct {
 type names struct {
 	sources map[string][]*source
 	items   map[string]*reverie.HeadState
+	parts   map[string]item // c1..cN; nil where the question is about material
 }
 
 // batch is the part of the material that one question is about.
@@ -39,6 +40,7 @@ type proposal struct {
 	tags       []string
 	replace    string // handle of an item; "" for a new one
 	done       bool   // it closes the todo that it replaces
+	keep       bool   // it only bears out the item that it replaces: content is of no matter
 }
 
 // narrative is the summary line of an answer.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +47,7 @@ func readLine(l lines.Line) (proposal, error) {
 		Tags       json.RawMessage `json:"tags"`
 		Replace    json.RawMessage `json:"replace"`
 		Done       json.RawMessage `json:"done"`
+		Keep       json.RawMessage `json:"keep"`
 	}
 	if err := json.Unmarshal(l.Object, &raw); err != nil {
 		return proposal{}, fmt.Errorf("a field has the wrong type: %w", err)
@@ -58,11 +60,16 @@ func readLine(l lines.Line) (proposal, error) {
 	if p.sort != typeSummary && !slices.Contains(reverie.DreamTypes, p.sort) {
 		return p, fmt.Errorf("type %q is none of summary, preference, theme, todo", reverie.Excerpt(string(p.sort), 20))
 	}
-	if raw.Content == nil || strings.TrimSpace(*raw.Content) == "" {
+	var err error
+	if p.keep, err = readYes(raw.Keep); err != nil {
+		return p, fmt.Errorf("keep: %w", err)
+	}
+	if raw.Content != nil {
+		p.content = strings.TrimSpace(*raw.Content)
+	}
+	if p.content == "" && (!p.keep || p.sort == typeSummary) {
 		return p, errors.New(`no "content"`)
 	}
-	p.content = strings.TrimSpace(*raw.Content)
-	var err error
 	if p.sources, err = readHandles(raw.Sources); err != nil {
 		return p, fmt.Errorf("sources: %w", err)
 	}
@@ -70,10 +77,13 @@ func readLine(l lines.Line) (proposal, error) {
 		return p, nil
 	}
 	_ = json.Unmarshal(raw.Tags, &p.tags) // tags are decoration: those that are no list of strings are left out
-	if p.confidence, err = lines.Share(raw.Confidence); err != nil {
+	if p.confidence, err = readShare(raw.Confidence); err != nil {
 		return p, fmt.Errorf("confidence: %w", err)
 	}
-	replaced, err := readHandles(raw.Replace)
+	var replaced []string
+	if !isNone(raw.Replace) {
+		replaced, err = readHandles(raw.Replace)
+	}
 	switch {
 	case err != nil:
 		return p, fmt.Errorf("replace: %w", err)
@@ -82,15 +92,16 @@ func readLine(l lines.Line) (proposal, error) {
 	case len(replaced) == 1:
 		p.replace = replaced[0]
 	}
-	if p.done, err = readDone(raw.Done); err != nil {
+	if p.done, err = readYes(raw.Done); err != nil {
 		return p, fmt.Errorf("done: %w", err)
 	}
 	return p, nil
 }
 
-// readHandles reads a list of handles, or one string that holds several. They come
-// folded, so that neither case nor width matters, and without the brackets and quotes
-// that models put around them.
+// readHandles reads a list of handles, or one string that holds several, or objects
+// with an id. They come folded, so that neither case nor width matters, without the
+// brackets, quotes and emphasis that models put around them and the remarks that they
+// put behind.
 func readHandles(raw json.RawMessage) (handles []string, err error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -103,12 +114,12 @@ func readHandles(raw json.RawMessage) (handles []string, err error) {
 		}
 	}
 	for _, one := range list {
-		text, err := lines.Scalar(one)
+		text, err := readHandle(one)
 		if err != nil {
 			return nil, err
 		}
-		for _, word := range strings.FieldsFunc(reverie.Fold(text), divides) {
-			if word = strings.TrimFunc(word, wraps); word != "" {
+		for _, word := range strings.FieldsFunc(withoutRemarks(reverie.Fold(text)), divides) {
+			if word = strings.TrimFunc(word, wraps); word != "" && word != "and" {
 				handles = append(handles, word)
 			}
 		}
@@ -116,25 +127,93 @@ func readHandles(raw json.RawMessage) (handles []string, err error) {
 	return handles, nil
 }
 
+// readHandle reads a string or number, or the id of an object.
+func readHandle(raw json.RawMessage) (string, error) {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '{' {
+		return lines.Scalar(raw)
+	}
+	var named struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if err := json.Unmarshal(raw, &named); err != nil {
+		return "", err
+	}
+	if id, err := lines.Scalar(named.ID); err != nil || id != "" {
+		return id, err
+	}
+	return "", errors.New("an object without an id")
+}
+
+var (
+	// remark is a parenthesis behind a handle.
+	remark = regexp.MustCompile(`([a-z]\d+[\]"'”’*_` + "`" + `]*\s*)\(([^()]*)\)`)
+	// cites tells that a parenthesis holds handles and nothing else.
+	cites = regexp.MustCompile(`^[\s,;、/&+]*(?:[a-z]\d+[\s,;、/&+]*)+$`)
+)
+
+// withoutRemarks leaves out what is said in parentheses of the handle before.
+func withoutRemarks(text string) string {
+	return remark.ReplaceAllStringFunc(text, func(s string) string {
+		if m := remark.FindStringSubmatch(s); !cites.MatchString(m[2]) {
+			return m[1] + " "
+		}
+		return s
+	})
+}
+
 // divides tells what stands between two handles.
-func divides(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;、", r) }
+func divides(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;、/&+和与", r) }
 
 // wraps tells what stands around a handle.
-func wraps(r rune) bool { return strings.ContainsRune("[](){}<>【】「」'\"`“”‘’#.:", r) }
+func wraps(r rune) bool { return strings.ContainsRune("[](){}<>【】「」'\"`“”‘’#.:*_", r) }
 
-// readDone reads true or false, also as a string; nothing is false.
-func readDone(raw json.RawMessage) (bool, error) {
+// The words for none, yes and no that models write where a field might have been left
+// out.
+var (
+	noneWords = []string{"", "null", "none", "nil", "n/a", "na", "no", "false", "-", "--", "–", "—", "无", "没有", "否", "空"}
+	yesWords  = []string{"true", "yes", "y", "t", "1", "done", "keep", "是", "对", "已", "已完成", "完成", "保留"}
+	noWords   = append([]string{"n", "f", "0", "not", "不", "不是", "未", "未完成", "没"}, noneWords...)
+)
+
+// word is a string, or anything else, folded.
+func word(raw json.RawMessage) string {
 	text := string(bytes.TrimSpace(raw))
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
-		text = strings.ToLower(strings.TrimSpace(s))
+		text = s
 	}
-	if text == "" || text == "null" {
+	return strings.TrimSpace(reverie.Fold(text))
+}
+
+// isNone tells whether a field, or its only element, names nothing.
+func isNone(raw json.RawMessage) bool {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil && len(list) == 1 {
+		raw = list[0]
+	}
+	return slices.Contains(noneWords, word(raw))
+}
+
+// readYes reads true or false, also as words for them; nothing is false.
+func readYes(raw json.RawMessage) (bool, error) {
+	switch text := word(raw); {
+	case slices.Contains(yesWords, text):
+		return true, nil
+	case slices.Contains(noWords, text):
 		return false, nil
 	}
-	done, err := strconv.ParseBool(text)
-	if err != nil {
-		return false, errors.New("neither true nor false")
+	return false, errors.New("neither true nor false")
+}
+
+// readShare reads a number from 0 to 1, or a percentage: with its sign, or above 1.
+func readShare(raw json.RawMessage) (float64, error) {
+	text, percent := strings.CutSuffix(word(raw), "%")
+	share, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if percent || share > 1 {
+		share /= 100
 	}
-	return done, nil
+	if err != nil || !(share >= 0 && share <= 1) {
+		return 0, errors.New("neither a number from 0 to 1 nor a percentage")
+	}
+	return share, nil
 }

@@ -16,7 +16,7 @@ type question struct {
 	user    prompts.DreamUser // its own share of it
 	names   names
 	combine bool
-	follow  func(*answer) // sets right what follows from the question; nil: nothing does
+	parts   []part // that are combined
 }
 
 // propose asks about all of the material, in as many questions as it takes, one after
@@ -58,12 +58,16 @@ func (s *sheet) about(b batch) question {
 		user: prompts.DreamUser{Sessions: b.sessions, Memories: append(append([]prompts.DreamMemoryView{}, s.known...), b.memories...)}}
 }
 
-// ask asks up to twice for a usable answer, and checks it.
+// ask asks up to twice for a usable answer, checked.
 func (r *run) ask(ctx context.Context, s *sheet, q question) (p part, err error) {
-	var a answer
+	var refused []reverie.Refusal
+	form := "answer with JSON Lines alone, as described; where nothing lasts, with the summary line alone"
+	if q.combine {
+		form = "answer with JSON Lines alone, as described: the summary line, then the items, each with ids of items (c1, c2, ...) as its sources"
+	}
 	no := s.asked + 1
 	err = r.life.Ask(ctx, r.asker, life.Question{About: fmt.Sprintf("question %d of the dream", no), MaxTokens: r.Limits.MaxOutputTokens,
-		Form: "answer with JSON Lines alone, as described; where nothing lasts, with the summary line alone",
+		Form: form,
 		Render: func(again []string) (prompts.Rendered, error) {
 			if again != nil {
 				r.life.Stats.Asked++
@@ -76,19 +80,18 @@ func (r *run) ask(ctx context.Context, s *sheet, q question) (p part, err error)
 				r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "question", no,
 					"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
 			}
-			if a = parse(read); len(a.proposals) == 0 && a.narrative == nil {
+			a := parse(read)
+			if len(a.proposals) == 0 && a.narrative == nil {
 				return "the answer held neither an item nor a summary"
 			}
-			return ""
+			p, refused = check(q.names, r.Limits, a, s.evidenced)
+			return q.lacks(p, refused)
 		}})
 	r.life.Stats.Asked++
 	if err != nil {
 		return part{}, err
 	}
-	if q.follow != nil {
-		q.follow(&a)
-	}
-	p, refused := check(q.names, r.Limits, a, s.evidenced)
+	p = carry(p, q.parts)
 	if s.several {
 		for i := range refused {
 			refused[i].Detail = fmt.Sprintf("question %d: %s", no, refused[i].Detail)

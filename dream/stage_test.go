@@ -266,6 +266,7 @@ func (s *stage) read(r llmtest.Request) (q prompts.DreamUser) {
 //	must STATEMENT       a todo
 //	done OLD => NEW      closes the todo that says OLD
 //	change OLD => NEW    replaces the item that says OLD
+//	still OLD            bears out the item that says OLD
 //
 // What stands behind " | " only keeps two facts apart.
 //
@@ -289,11 +290,14 @@ func muse(q prompts.DreamUser) string {
 	for _, p := range q.Parts {
 		m.words = append(m.words, strings.Fields(strings.TrimSuffix(p.Summary, "."))...)
 		for _, it := range p.Items {
-			m.add(map[string]any{"type": it.Type, "content": it.Content, "replace": it.Replace, "done": it.Done}, it.ID)
+			m.add(map[string]any{"type": it.Type, "content": it.Content, "replace": it.Replace, "done": it.Done, "keep": it.Keep}, it.ID)
 		}
 	}
 	text := line(map[string]any{"type": "summary", "content": strings.Join(m.words, " ") + "."})
 	for _, l := range m.lines {
+		if l["keep"] == true {
+			delete(l, "content")
+		}
 		text += "\n" + line(l)
 	}
 	return text
@@ -323,6 +327,8 @@ func (m *musing) fact(f prompts.DreamFactView) {
 		m.add(map[string]any{"type": "theme", "content": rest, "tags": []string{"talk", "summary", "todo"}}, f.ID)
 	case "must":
 		m.add(map[string]any{"type": "todo", "content": rest}, f.ID)
+	case "still":
+		m.add(map[string]any{"type": m.known[rest].Type, "content": rest, "replace": m.known[rest].ID, "keep": true}, f.ID)
 	case "done", "change":
 		m.add(map[string]any{"type": m.known[from].Type, "content": to, "replace": m.known[from].ID, "done": word == "done"}, f.ID)
 	}
