@@ -83,8 +83,10 @@ func (m *Message) Normalize() error {
 		return fmt.Errorf("id is longer than %d bytes: %w", MaxMessageIDLength, ErrInvalid)
 	case m.Role != RoleUser && m.Role != RoleAssistant && m.Role != RoleTool:
 		return fmt.Errorf("role %q is none of user, assistant, tool: %w", m.Role, ErrInvalid)
-	case m.AuthorID == "" && m.Role == RoleUser:
+	case m.AuthorID == "" && m.Role == RoleUser && m.Filter != FilterEvent:
 		return fmt.Errorf("author and author_id are both missing: %w", ErrInvalid)
+	case m.Filter != FilterNone && m.Filter != FilterEmpty && m.Filter != FilterEvent && m.Filter != FilterCommand && m.Filter != FilterBot:
+		return fmt.Errorf("filter %q is none of empty, event, command, bot: %w", m.Filter, ErrInvalid)
 	case m.SentAt.Year() < 1970 || m.SentAt.Year() > 9999:
 		return fmt.Errorf("sent_at is missing or out of range: %w", ErrInvalid)
 	case len(m.Text) > MaxMessageTextLength:

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lib/pq"
@@ -11,7 +12,7 @@ import (
 )
 
 // messageColumns are those of reverie.Message.
-const messageColumns = `group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, run_id, outcome`
+const messageColumns = `group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, run_id, outcome, filter`
 
 // MaxImport is how many messages one ImportMessages takes.
 const MaxImport = 1000
@@ -26,23 +27,25 @@ const (
 	messagesByID = `unnest($3::text[]) as k (id)
 		cross join lateral (select x.* from messages x where x.group_id = $1 and x.message_id = k.id limit 1) m`
 
-	// Every message waits for the extraction of its session.
+	// Every message waits for the extraction of its session, unless it is filtered.
 	importQuery = `with m as (
-			insert into messages (group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, tokens)
-			select $1, u.id, u.author_id, u.author, u.role, u.text, u.sent_at, u.session_id, u.reply_to, u.tokens
-			from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[], $10::int[])
-				with ordinality as u (id, author_id, author, role, text, sent_at, session_id, reply_to, tokens, no)
+			insert into messages (group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, filter, outcome, tokens)
+			select $1, u.id, u.author_id, u.author, u.role, u.text, u.sent_at, u.session_id, u.reply_to, u.filter,
+				case when u.filter <> '' then 'filtered' end, u.tokens
+			from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[], $10::text[], $11::int[])
+				with ordinality as u (id, author_id, author, role, text, sent_at, session_id, reply_to, filter, tokens, no)
 			order by u.no
-			returning message_id, sent_at, session_id)
+			returning message_id, sent_at, session_id, filter)
 		insert into message_uses (group_id, job, message_id, sent_at, session_id)
-		select $1, 'extract', message_id, sent_at, session_id from m`
+		select $1, 'extract', message_id, sent_at, session_id from m where filter = ''`
 )
 
 // ImportMessages stores messages that are not there yet, in their order of
 // arrival, at most [MaxImport] at once. A message whose id is known, or comes
 // twice, is left as it was first. Each new one belongs to the session that it
 // names, or else to one cut by silence (see reverie.CutBySilence), is counted
-// there, and waits to be extracted with it. An unknown group is
+// there, and waits to be extracted with it. One with a Filter is in no session,
+// counts nowhere and waits for nothing. An unknown group is
 // reverie.ErrNotFound; a message that cannot be stored is reverie.ErrInvalid, and
 // then none is. Where the connection broke and the import was repeated, messages
 // of this very call may be counted as known.
@@ -103,12 +106,21 @@ func (s *Store) arrive(ctx context.Context, t *tx, groupID string, messages []re
 	}
 	a := &arrivals{groupID: groupID, silence: silence}
 	for _, m := range messages {
-		if !there[m.ID] {
+		switch {
+		case there[m.ID]:
+		case m.Filter != reverie.FilterNone:
+			m.SessionID = ""
+			a.filtered = append(a.filtered, m)
+		default:
 			a.messages, a.tokens = append(a.messages, m), append(a.tokens, reverie.EstimateTokens(m.Text))
 		}
 	}
-	if len(a.messages) == 0 {
+	fresh := len(a.messages) + len(a.filtered)
+	switch {
+	case fresh == 0:
 		return 0, nil
+	case len(a.messages) == 0:
+		return fresh, a.insert(ctx, t)
 	}
 	if err := a.divide(ctx, t); err != nil {
 		return 0, err
@@ -119,17 +131,19 @@ func (s *Store) arrive(ctx context.Context, t *tx, groupID string, messages []re
 	if err := a.insert(ctx, t); err != nil {
 		return 0, err
 	}
-	return len(a.messages), a.count(ctx, t, s.now())
+	return fresh, a.count(ctx, t, s.now())
 }
 
 func (a *arrivals) insert(ctx context.Context, t *tx) error {
-	columns := make([]pq.StringArray, 8)
-	var tokens pq.Int64Array
-	for i, m := range a.messages {
-		for c, v := range []string{m.ID, m.AuthorID, m.Author, string(m.Role), m.Text, timestamp(m.SentAt), m.SessionID, m.ReplyTo} {
+	columns := make([]pq.StringArray, 9)
+	tokens := make(pq.Int64Array, len(a.messages)+len(a.filtered)) // of what is filtered nobody asks
+	for i, m := range slices.Concat(a.messages, a.filtered) {
+		for c, v := range []string{m.ID, m.AuthorID, m.Author, string(m.Role), m.Text, timestamp(m.SentAt), m.SessionID, m.ReplyTo, string(m.Filter)} {
 			columns[c] = append(columns[c], v)
 		}
-		tokens = append(tokens, int64(a.tokens[i]))
+		if i < len(a.messages) {
+			tokens[i] = int64(a.tokens[i])
+		}
 	}
 	args := []any{a.groupID}
 	for _, c := range columns {

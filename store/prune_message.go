@@ -31,9 +31,16 @@ const (
 								where r.group_id = s.group_id and r.session_id = s.session_id and r.session_id <> '' and r.job = 'extract'
 									and r.status = 'running')))) end)`
 
-	countMessagesQuery = `select count(*)` + expiredMessages
+	// What was filtered as it came in, nothing has read or will. It has an index of its own.
+	expiredFiltered = ` from messages x where x.group_id = $1 and x.filter <> '' and x.pruned_at is null
+			and x.sent_at < $2::timestamptz and x.sent_at >= $3::timestamptz`
 
-	findMessagesQuery = `select x.message_id, x.sent_at` + expiredMessages + ` order by x.sent_at, x.seq limit $5`
+	countMessagesQuery = `select (select count(*)` + expiredMessages + `) + (select count(*)` + expiredFiltered + `)`
+
+	findMessagesQuery = `select message_id, sent_at from (
+			(select x.message_id, x.sent_at, x.seq` + expiredMessages + ` order by x.sent_at, x.seq limit $5)
+			union all (select x.message_id, x.sent_at, x.seq` + expiredFiltered + ` order by x.sent_at, x.seq limit $5)) e
+		order by sent_at, seq limit $5`
 
 	// The row stays, and so does who wrote it.
 	pruneMessagesQuery = `update messages set text = '', pruned_at = $3::timestamptz where group_id = $1 and message_id = any ($2::text[])`

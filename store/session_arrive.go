@@ -45,6 +45,7 @@ type arrivals struct {
 	silence  time.Duration
 	messages []reverie.Message // in order of arrival
 	tokens   []int             // of each
+	filtered []reverie.Message // that no session has
 	sessions map[string]*arrival
 	moved    map[string]string // sessions that have become part of another
 	between  []*neighbours     // of each, where it stands between others

@@ -1,13 +1,13 @@
 -- +goose Up
 
 -- Why a message that came in is shown to no model; '' is that it may be. It is
--- filtered from its arrival on: no run consumes it.
+-- filtered from its arrival on: no run consumes it, and no session has it.
 alter table messages
     add column filter text not null default '',
     drop constraint messages_consumed,
     add constraint messages_consumed check (case when filter = '' then (run_id is null) = (outcome is null)
         else run_id is null and outcome = 'filtered' end);
-create index messages_filtered on messages (group_id, filter) where filter <> '';
+create index messages_filtered on messages (group_id, sent_at, seq) where filter <> '';
 
 -- How far a chat has been pulled from a server that hands it over.
 create table pulls (
