@@ -45,7 +45,8 @@ func transitory(content string) (why string, is bool) {
 // readable is a text in the form that the rules are written for: folded, simplified,
 // without the names of works, and without spaces beside Han characters.
 func readable(content string) string {
-	text := titles().ReplaceAllStringFunc(content, func(s string) string {
+	text := named().ReplaceAllString(content, "$1 _ ")
+	text = titles().ReplaceAllStringFunc(text, func(s string) string {
 		if titles().FindStringSubmatch(s)[1] != "" {
 			return s // somebody says it
 		}
@@ -106,6 +107,8 @@ var (
 
 	// titles are the names of works, but not what somebody says.
 	titles = once(`(?i)[《〈][^》〉]{1,40}[》〉]|((?:said|says|wrote|writes|asked|asks|answered|texted|announced|told \w+|说|道|写|问|答|:|：|,|，)\s*)?[“"「『][^”"」』]{1,40}[”"」』]`)
+	// named is what something is called, in capitals.
+	named = once(`(\b(?:called|named|titled|entitled|nicknamed)) (?:\p{Lu}[\w'-]*(?:\s|\b))+`)
 	// capital is a word of time that is written as a name, and not at the beginning.
 	capital   = once(`([^.!?。！？:：\s]\s["“‘']?)(?:Today|Tonight|Tomorrow|Yesterday)\b`)
 	beforeHan = once(`\s+(\p{Han})`)
