@@ -127,6 +127,7 @@ type Chunk struct {
 	InputSHA256 string      `json:"input_sha256"` // of model and rendered prompt
 	MessageIDs  []string    `json:"message_ids"`
 	MemoryIDs   []string    `json:"memory_ids,omitempty"` // versions, of a chunk that is about memories
+	Questions   []int       `json:"-"`                    // of how many of MemoryIDs, in their order, each question of a dream is
 	Answer      string      `json:"answer"`
 	Status      ChunkStatus `json:"status"`
 	Refusals    []Refusal   `json:"refusals"`

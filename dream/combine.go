@@ -87,6 +87,7 @@ func (r *run) bundles(s *sheet, parts []part) (list [][]part, err error) {
 func (s *sheet) together(parts []part) question {
 	q := question{parts: parts, combine: true, names: names{sources: map[string][]*source{}, items: s.names.items, parts: map[string]item{}}}
 	for _, p := range parts {
+		q.asOf = max(q.asOf, p.asOf)
 		view := prompts.DreamPartView{Summary: p.narrative, Items: []prompts.DreamPartItemView{}}
 		for _, it := range p.items {
 			id := "c" + strconv.Itoa(len(q.names.parts)+1)

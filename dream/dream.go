@@ -42,8 +42,8 @@ type Ledger interface {
 	life.Ledger
 	// ResumeDream settles runs that are over but for their end, and returns the dream
 	// that was interrupted, if there is one, and the chunk of a dream that was not
-	// applied and whose material is all still new: of that one, else of one that was
-	// deferred or failed.
+	// applied and of whose material anything is new still: of that one, else of one that
+	// was deferred or failed.
 	ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error)
 }
 

@@ -10,17 +10,28 @@ import (
 )
 
 // gather chooses what to dream of, lays it out as the model is to see it, and saves
-// which it is. It returns nil where there is to be no dream.
+// which it is. It returns nil where there is to be no dream; then a dream that was
+// interrupted is over, if nothing is left of it, or waits for whoever asks for it.
 func (r *run) gather(ctx context.Context) (*sheet, error) {
 	state, err := r.read(ctx)
-	if err != nil || r.result.None != "" {
-		return nil, err
-	}
-	s, err := r.newSheet(state)
 	if err != nil {
 		return nil, err
 	}
-	if s.through = state.Signs.Through; r.resume != nil && len(state.Sessions) > 0 {
+	if r.result.None != "" {
+		if r.begun != nil && !r.remains() {
+			err = r.abandon(ctx, errGone)
+		}
+		return nil, err
+	}
+	answered, err := r.answered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.newSheet(state, answered)
+	if err != nil {
+		return nil, err
+	}
+	if s.through = state.Signs.Through; s.through == "" && len(state.Sessions) > 0 {
 		s.through = state.Sessions[len(state.Sessions)-1].ID
 	}
 	if lineages := s.lineages(); len(lineages) > 0 {
@@ -31,69 +42,92 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 	return s, r.open(ctx, s)
 }
 
-// read fetches the group with what is new, or with what a dream that was not applied
-// had chosen of it. It notes why there is to be no dream.
+// read fetches the group with what is new of what is asked for, whatever a dream that
+// was not applied had chosen. It notes why there is to be no dream.
 func (r *run) read(ctx context.Context) (reverie.DreamState, error) {
-	if r.resume != nil && r.resume.RunID == r.life.Row.ID {
-		state, all, err := r.chosen(ctx, reverie.DreamQuery{GroupID: r.req.GroupID, Through: r.life.Row.SessionID})
-		if all || err != nil {
-			return state, err
-		}
-	}
 	q := reverie.DreamQuery{GroupID: r.req.GroupID, Through: r.req.SessionID}
-	var rule reverie.DreamRule
 	if r.req.Due {
-		var err error
-		if rule, err = r.rule(ctx); err != nil {
-			return reverie.DreamState{}, err
-		}
-		q.EndedBy = Ended(rule, r.now)
+		return r.readDue(ctx, q)
 	}
+	state, err := r.fetch(ctx, q)
+	if err == nil && len(state.Material) == 0 {
+		r.result.None = nothingNew(state.Signs)
+	}
+	return state, err
+}
+
+// readDue fetches what is new of sessions that have ended, where the rule says so. Where
+// it does not, what was begun is finished: a dream that was interrupted goes on with
+// what is left of its choice.
+func (r *run) readDue(ctx context.Context, q reverie.DreamQuery) (reverie.DreamState, error) {
+	rule, err := r.rule(ctx)
+	if err != nil {
+		return reverie.DreamState{}, err
+	}
+	q.EndedBy = Ended(rule, r.now)
 	state, err := r.fetch(ctx, q)
 	if err != nil {
 		return state, err
 	}
-	if r.req.Due {
-		due, why := Due(state.Signs, rule, r.now)
-		if !due {
-			r.result.None = why
-			return state, nil
-		}
-		r.result.Reason = why
+	if r.req.DryRun && state.Signs.UnderWay {
+		r.result.None = UnderWay
+		return state, nil
 	}
-	if len(state.Material) == 0 {
+	signs := state.Signs
+	signs.Interrupted = false // what the rule says, and not what was begun
+	due, why := Due(signs, rule, r.now)
+	switch {
+	case due:
+		r.result.Reason = why
+		return state, nil
+	case r.begun == nil:
+		if r.result.None = why; state.Signs.Interrupted {
+			r.result.None = interrupted + ", and goes on with what it had chosen, which a dry run does not: leave out --dry-run"
+		}
+		return state, nil
+	case !r.remains():
 		r.result.None = nothingNew(state.Signs)
 		return state, nil
 	}
-	if r.resume != nil && within(r.resume.MemoryIDs, state.Material) {
-		if chosen, all, err := r.chosen(ctx, q); all || err != nil {
-			return chosen, err
-		}
-	}
-	r.resume = nil
-	return state, nil
+	r.result.Reason = interrupted
+	return r.chosen(ctx)
 }
 
-// chosen fetches what the dream that is resumed had chosen, in the order in which it
-// was shown, and reports whether all of that is still new.
-func (r *run) chosen(ctx context.Context, q reverie.DreamQuery) (reverie.DreamState, bool, error) {
-	q.MemoryIDs = r.resume.MemoryIDs
-	state, err := r.fetch(ctx, q)
-	place := make(map[string]int, len(q.MemoryIDs))
-	for i, id := range q.MemoryIDs {
+// chosen fetches what is left of what the dream that was interrupted had chosen, in the
+// order in which it was shown.
+func (r *run) chosen(ctx context.Context) (reverie.DreamState, error) {
+	ids := r.resume.MemoryIDs
+	state, err := r.fetch(ctx, reverie.DreamQuery{GroupID: r.req.GroupID, Through: r.begun.SessionID, MemoryIDs: ids})
+	place := make(map[string]int, len(ids))
+	for i, id := range ids {
 		place[id] = i
 	}
 	slices.SortStableFunc(state.Material, func(a, b reverie.HeadState) int { return cmp.Compare(place[a.ID], place[b.ID]) })
-	return state, err == nil && len(state.Material) == len(q.MemoryIDs), err
+	return state, err
 }
 
-// within tells whether all versions are among the material.
-func within(ids []string, material []reverie.HeadState) bool {
-	there := make(map[string]bool, len(material))
-	for _, h := range material {
-		there[h.ID] = true
+// remains tells whether anything is new still of what the dream that was interrupted
+// had chosen.
+func (r *run) remains() bool { return r.resume != nil && r.resume.RunID == r.begun.ID }
+
+// answered are the questions that a dream which was not applied has asked, each by the
+// versions that it was about: those that its answers may be to. They are asked in order,
+// and once a question is changed its answer is paid for again; what nobody was asked
+// about is laid out anew with all that has come since.
+func (r *run) answered(ctx context.Context) (list [][]string, err error) {
+	if r.resume == nil || r.Journal == nil {
+		return nil, nil
 	}
-	return !slices.ContainsFunc(ids, func(id string) bool { return !there[id] })
+	kept, err := r.Journal.Answers(ctx, r.req.GroupID, r.resume.RunID, purposeDream)
+	if err != nil {
+		return nil, fmt.Errorf("read the answers of run %s: %w", r.resume.RunID, err)
+	}
+	ids := r.resume.MemoryIDs
+	for _, n := range r.resume.Questions[:min(len(kept), len(r.resume.Questions))] {
+		n = min(n, len(ids))
+		list, ids = append(list, ids[:n]), ids[n:]
+	}
+	return list, nil
 }
 
 // rule is that by which the group dreams.

@@ -29,6 +29,22 @@ type batch struct {
 	memories []prompts.DreamMemoryView // new ones
 }
 
+// handles are those of a batch, each of one version, in order.
+func (b batch) handles() (list []string) {
+	for _, v := range b.sessions {
+		if v.ID != "" {
+			list = append(list, v.ID)
+		}
+		for _, f := range v.Facts {
+			list = append(list, f.ID)
+		}
+	}
+	for _, v := range b.memories {
+		list = append(list, v.ID)
+	}
+	return list
+}
+
 // proposal is one line of an answer that has the form of an item; nothing in it has
 // been checked yet.
 type proposal struct {
@@ -70,4 +86,5 @@ type part struct {
 	narrative string    // checked; "" where the answer had none that can be kept
 	rests     []*source // of the narrative
 	items     []item
+	asOf      string // local date of the newest material that it is about
 }

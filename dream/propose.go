@@ -1,9 +1,11 @@
 package dream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"reverie"
 	"reverie/life"
@@ -15,29 +17,28 @@ import (
 type question struct {
 	user    prompts.DreamUser // its own share of it
 	names   names
+	asOf    string // local date of the newest material that it is about
 	combine bool
 	parts   []part // that are combined
 }
 
 // propose asks about all of the material, in as many questions as it takes, one after
 // the other. Each answer is kept before the next question is asked. A question whose
-// answer is cut off is halved.
+// answer is cut off is halved, and saved so: nobody asks it whole again.
 func (r *run) propose(ctx context.Context, s *sheet) ([]part, error) {
-	empty, err := r.render(s, question{user: prompts.DreamUser{Memories: s.known}}, nil)
-	if err != nil {
-		return nil, err
-	}
-	overhead := reverie.EstimateTokens(empty.System) + reverie.EstimateTokens(empty.User)
-	queue := pack(s.whole, overhead, r.Limits.MaxInputTokens)
 	var parts []part
-	for s.several = len(queue) > 1; len(queue) > 0; {
-		r.questions = s.asked + len(queue)
-		p, err := r.ask(ctx, s, s.about(queue[0]))
+	s.several = len(s.batches) > 1
+	for i := 0; i < len(s.batches); {
+		r.questions = s.asked + len(s.batches) - i
+		p, err := r.ask(ctx, s, s.about(s.batches[i]))
 		if errors.Is(err, life.ErrCut) {
-			first, second, ok := halve(queue[0])
+			first, second, ok := halve(s.batches[i])
 			if ok {
 				r.Log.Info("halving a question", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "question", s.asked+1)
-				queue, s.several = append([]batch{first, second}, queue[1:]...), true
+				s.batches, s.several = slices.Replace(s.batches, i, i+1, first, second), true
+				if err := r.saveChunk(ctx, s, reverie.ChunkOpen); err != nil {
+					return nil, err
+				}
 				continue
 			}
 			err = fmt.Errorf("question %d of the dream of group %q: %w even for one memory; raise [llm] max_output_tokens: %w",
@@ -46,16 +47,10 @@ func (r *run) propose(ctx context.Context, s *sheet) ([]part, error) {
 		if err != nil {
 			return nil, r.unusable(ctx, s, err)
 		}
-		parts, queue = append(parts, p), queue[1:]
+		parts, i = append(parts, p), i+1
 		r.life.Stats.Batches++
 	}
 	return parts, nil
-}
-
-// about is the question about a batch.
-func (s *sheet) about(b batch) question {
-	return question{names: s.namesOf(b),
-		user: prompts.DreamUser{Sessions: b.sessions, Memories: append(append([]prompts.DreamMemoryView{}, s.known...), b.memories...)}}
 }
 
 // ask asks up to twice for a usable answer, checked.
@@ -92,6 +87,7 @@ func (r *run) ask(ctx context.Context, s *sheet, q question) (p part, err error)
 		return part{}, err
 	}
 	p = carry(p, q.parts)
+	p.asOf = q.asOf
 	if s.several {
 		for i := range refused {
 			refused[i].Detail = fmt.Sprintf("question %d: %s", no, refused[i].Detail)
@@ -108,7 +104,7 @@ func (r *run) ask(ctx context.Context, s *sheet, q question) (p part, err error)
 // answer.
 func (r *run) render(s *sheet, q question, again []string) (prompts.Rendered, error) {
 	user := q.user
-	user.AsOf, user.Items, user.Again = s.asOf, s.items, again
+	user.AsOf, user.Items, user.Again = cmp.Or(q.asOf, s.asOf), s.items, again
 	if user.Items == nil {
 		user.Items = []prompts.DreamItemView{}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"reverie"
@@ -32,7 +33,8 @@ type run struct {
 	req  Request
 
 	now       time.Time
-	resume    *reverie.Chunk // begun before, and not applied
+	begun     *reverie.Run   // a dream that was interrupted; nil: none was
+	resume    *reverie.Chunk // of a dream that was begun and not applied, that one first
 	asker     *llm.Asker     // nil until the run has been started
 	questions int            // that may be answered yet, as far as is known
 	result    Result
@@ -55,7 +57,7 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 	return r.finish(ctx, err)
 }
 
-// begin takes up a dream of the group that was interrupted, if there is one.
+// begin looks for a dream of the group that was begun and not applied.
 func (r *run) begin(ctx context.Context, hold Hold) error {
 	if r.req.DryRun {
 		return nil
@@ -65,10 +67,10 @@ func (r *run) begin(ctx context.Context, hold Hold) error {
 	if err != nil {
 		return fmt.Errorf("look for interrupted dreams of group %q: %w", r.req.GroupID, err)
 	}
-	if r.resume = chunk; row != nil {
-		r.life.TakeUp(*row)
-		r.result.RunID, r.result.SessionID, r.result.Reason = row.ID, row.SessionID, interrupted
+	if r.resume = chunk; chunk != nil {
+		r.life.Before = chunk.RunID
 	}
+	r.begun = row
 	return nil
 }
 
@@ -96,29 +98,65 @@ func (r *run) dream(ctx context.Context) error {
 
 // open writes the ledger's row and prepares to ask on its behalf. What the dream is
 // of is saved with it, before anything is asked: whoever continues it asks the same.
+// A dream that was interrupted goes on under its own id exactly where it is of the same
+// still; else it has ended, and its answers are this one's.
 func (r *run) open(ctx context.Context, s *sheet) error {
+	same := r.same(s)
+	if same {
+		r.life.TakeUp(*r.begun)
+		r.result.Reason = interrupted
+	}
 	row := r.life.Row
 	row.Job, row.Model = reverie.JobDream, r.Model.Name()
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.Dream, s.language)
-	if row.ID == "" {
+	if !same {
 		row.SessionID = s.through
 		row.WindowSince, row.WindowUntil = s.window(r.now)
 	}
-	r.life.Stats = reverie.Stats{Base: len(s.state.Items), Kept: len(s.state.Items), Sessions: len(s.state.Sessions), Material: len(s.state.Material)}
+	r.life.Stats = reverie.Stats{Base: len(s.state.Items), Kept: len(s.state.Items)}
 	if err := r.life.Start(ctx, row); err != nil {
 		return err
 	}
 	r.result.RunID, r.result.SessionID = r.life.Row.ID, row.SessionID
-	var before string
-	if r.resume != nil {
-		before = r.resume.RunID
+	r.asker = r.life.Asker(r.Model, r.Journal, purposeDream)
+	if err := r.saveChunk(ctx, s, reverie.ChunkOpen); err != nil || same || r.begun == nil {
+		return err
 	}
-	r.asker = r.life.Asker(r.Model, r.Journal, purposeDream, before)
-	return r.saveChunk(ctx, s, reverie.ChunkOpen)
+	return r.abandon(ctx, fmt.Errorf("begun anew as run %s, since what is new has changed", r.life.Row.ID))
+}
+
+// same tells whether the dream that was interrupted is of the very versions that are
+// dreamt of now, and leaves it at the sessions that it reached up to.
+func (r *run) same(s *sheet) bool {
+	if r.begun == nil || r.resume == nil || r.resume.RunID != r.begun.ID || !slices.Equal(sorted(r.resume.MemoryIDs), sorted(s.ids())) {
+		return false
+	}
+	if s.through == r.begun.SessionID {
+		return true
+	}
+	i := slices.IndexFunc(s.state.Sessions, func(session reverie.Session) bool { return session.ID == r.begun.SessionID })
+	if i < 0 {
+		return false
+	}
+	s.through, s.state.Sessions = r.begun.SessionID, s.state.Sessions[:i+1]
+	return true
+}
+
+func sorted(ids []string) []string { return slices.Sorted(slices.Values(ids)) }
+
+// abandon ends the dream that was interrupted.
+func (r *run) abandon(ctx context.Context, why error) error {
+	old := r.life
+	old.Row, old.Stats = *r.begun, r.begun.Stats
+	if err := old.End(ctx, why); err != why {
+		return err
+	}
+	return nil
 }
 
 func (r *run) saveChunk(ctx context.Context, s *sheet, status reverie.ChunkStatus) error {
-	return r.life.Save(ctx, reverie.Chunk{No: chunkNo, MemoryIDs: s.ids(), Status: status})
+	ids, questions := s.questions()
+	return r.life.Save(ctx, reverie.Chunk{No: chunkNo, MemoryIDs: ids, Questions: questions, Status: status})
 }
 
 // unusable ends a dream whose answers are of no use: asking the same again in
@@ -132,13 +170,7 @@ func (r *run) unusable(ctx context.Context, s *sheet, err error) error {
 
 // finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
-	end := err
-	if err == nil && r.result.None != "" && r.life.Row.ID != "" {
-		end = errGone
-	}
-	if end = r.life.End(ctx, end); end != errGone {
-		err = end
-	}
+	err = r.life.End(ctx, err)
 	r.result.Err, r.result.Stats, r.result.Warnings = err, r.life.Stats, r.life.Warnings
 	if r.result.Status = reverie.EndOf(err, r.life.Stats.Held); r.result.None != "" && err == nil {
 		r.result.RunID, r.result.Reason, r.result.Stats = "", "", reverie.Stats{}

@@ -60,8 +60,8 @@ func TestScale(t *testing.T) {
 			if tokens += asked; asked > s.pipe.Limits.MaxInputTokens {
 				t.Errorf("%d sessions: a question of %d tokens, of %d", n, asked, s.pipe.Limits.MaxInputTokens)
 			}
-			for _, id := range handles(q) {
-				shown[id]++
+			for _, text := range statements(q) {
+				shown[text]++
 			}
 			return llmtest.Text(muse(q))
 		})
@@ -70,9 +70,9 @@ func TestScale(t *testing.T) {
 		if len(shown) != material || res.Stats.Material != material || res.Stats.Sessions != n+1 || res.Stats.Asked != s.asked() || res.Stats.Chunks != 1 {
 			t.Errorf("%d sessions: %d of %d shown, %+v", n, len(shown), material, res.Stats)
 		}
-		for id, times := range shown {
+		for text, times := range shown {
 			if times != 1 {
-				t.Errorf("%d sessions: %s was shown %d times", n, id, times)
+				t.Errorf("%d sessions: %q was shown %d times", n, text, times)
 			}
 		}
 		s.items("theme: The group plans the fair v1")
@@ -89,22 +89,22 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// handles are those of what is new in a question.
-func handles(q prompts.DreamUser) (ids []string) {
+// statements are those of what is new in a question.
+func statements(q prompts.DreamUser) (list []string) {
 	for _, v := range q.Sessions {
-		if v.ID != "" {
-			ids = append(ids, v.ID)
+		if v.Summary != "" {
+			list = append(list, v.Summary)
 		}
 		for _, f := range v.Facts {
-			ids = append(ids, f.ID)
+			list = append(list, f.Statement)
 		}
 	}
 	for _, v := range q.Memories {
 		if v.New {
-			ids = append(ids, v.ID)
+			list = append(list, v.Statement)
 		}
 	}
-	return ids
+	return list
 }
 
 // TestCombined makes one dream of parts: what two of them say is said once and rests

@@ -12,47 +12,49 @@ import (
 )
 
 // sheet is a dream's material as the model sees it, and what is needed to read the
-// answers. Handles are given once, for all questions of the dream.
+// answers.
 type sheet struct {
 	state   reverie.DreamState
 	through string // the session that the dream reaches up to
-	names   names  // of everything that is shown in any question
+	names   names  // of everything that is shown in any question, numbered throughout
+	count   map[string]int
 
+	now      time.Time
 	loc      *time.Location
 	language string
-	asOf     string // local date of the newest material
-	whole    batch
+	asOf     string                    // local date of the newest material
+	batches  []batch                   // what the questions are about; in them, each question has handles of its own
 	known    []prompts.DreamMemoryView // shown with every question, as are
 	items    []prompts.DreamItemView   // those of earlier dreams
 	evidence map[string][]reverie.Evidence
-	refused  []reverie.Refusal // of the material, what breaks a rule of statements: it is not shown
+	hidden   []string          // ids of what breaks a rule of statements: it is not shown
+	refused  []reverie.Refusal // that first
 	several  bool              // the dream takes more than one question
 	asked    int               // questions that were answered
 }
 
-// newSheet lays a state out. What breaks a rule of statements came past our own
+// newSheet lays a state out: what is left of questions that were answered before, each
+// by itself, and then the rest. What breaks a rule of statements came past our own
 // checks, by an import or by hand, and is shown to no model.
-func (r *run) newSheet(state reverie.DreamState) (*sheet, error) {
+func (r *run) newSheet(state reverie.DreamState, answered [][]string) (*sheet, error) {
 	loc, err := state.Group.Location()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	s := &sheet{state: state, loc: loc, names: names{sources: map[string][]*source{}, items: map[string]*reverie.HeadState{}}}
-	var newest time.Time
+	s := &sheet{state: state, now: r.now, loc: loc, count: map[string]int{},
+		names: names{sources: map[string][]*source{}, items: map[string]*reverie.HeadState{}}}
 	var texts []string
 	material := make([]*reverie.HeadState, 0, len(state.Material))
 	for i := range state.Material {
 		h := &state.Material[i]
-		if newest.Before(h.LastSupportedAt) {
-			newest = h.LastSupportedAt
-		}
 		if broken := (*reverie.StatementError)(nil); errors.As(reverie.CheckStatement(h.Statement), &broken) {
+			s.hidden = append(s.hidden, h.ID)
 			s.refused = append(s.refused, reverie.Refusal{Action: refusedSource, Handle: h.ID, Rule: string(broken.Rule), Detail: broken.Detail})
 			continue
 		}
 		material, texts = append(material, h), append(texts, h.Statement)
 	}
-	s.asOf, s.language = reverie.LocalDate(newest, loc), prompts.Language(state.Group.Language, texts)
+	s.asOf, s.language = s.dateOf(material), prompts.Language(state.Group.Language, texts)
 	empty, err := r.render(s, question{}, nil)
 	if err != nil {
 		return nil, err
@@ -63,8 +65,28 @@ func (r *run) newSheet(state reverie.DreamState) (*sheet, error) {
 			r.Limits.MaxInputTokens-room, r.Limits.MaxInputTokens, reverie.ErrConfiguration)
 	}
 	s.showBeside(r.Limits, room/4)
-	s.lay(material)
+	if empty, err = r.render(s, question{user: prompts.DreamUser{Memories: s.known}}, nil); err != nil {
+		return nil, err
+	}
+	overhead := reverie.EstimateTokens(empty.System) + reverie.EstimateTokens(empty.User)
+	for _, heads := range asAsked(material, answered) {
+		s.batches = append(s.batches, pack(s.lay(heads), overhead, r.Limits.MaxInputTokens)...)
+	}
 	return s, nil
+}
+
+// dateOf is the local date of the newest of heads: never later than today.
+func (s *sheet) dateOf(heads []*reverie.HeadState) string {
+	var newest time.Time
+	for _, h := range heads {
+		if newest.Before(h.LastSupportedAt) {
+			newest = h.LastSupportedAt
+		}
+	}
+	if newest.After(s.now) {
+		newest = s.now
+	}
+	return reverie.LocalDate(newest, s.loc)
 }
 
 // refusedSource is the action of refusals that are about the material itself.
@@ -112,51 +134,6 @@ func lately(heads []reverie.HeadState, n, room int) (list []*reverie.HeadState) 
 	return slices.DeleteFunc(list, func(h *reverie.HeadState) bool { return !fits[h] })
 }
 
-// lay names the material: sessions with their summary and facts, then memories of
-// the group.
-func (s *sheet) lay(material []*reverie.HeadState) {
-	sessions := make(map[string]reverie.Session, len(s.state.Sessions))
-	for _, session := range s.state.Sessions {
-		sessions[session.ID] = session
-	}
-	var summaries, facts int
-	var last *prompts.DreamSessionView
-	for i, h := range material {
-		if h.Kind != reverie.KindSession {
-			s.whole.memories = append(s.whole.memories, s.memory(h, true))
-			continue
-		}
-		if last == nil || material[i-1].SessionID != h.SessionID {
-			s.whole.sessions = append(s.whole.sessions, prompts.DreamSessionView{Facts: []prompts.DreamFactView{}})
-			last = &s.whole.sessions[len(s.whole.sessions)-1]
-			if session, known := sessions[h.SessionID]; known {
-				last.From, last.To = reverie.LocalDate(session.FirstAt, s.loc), reverie.LocalDate(session.LastAt, s.loc)
-			}
-		}
-		if isSummary(h.Tags) && last.ID == "" {
-			summaries++
-			last.ID, last.Summary = "s"+strconv.Itoa(summaries), h.Statement
-			s.name(&source{handle: last.ID, head: h, fresh: true, summary: true})
-			continue
-		}
-		facts++
-		id := "f" + strconv.Itoa(facts)
-		last.Facts = append(last.Facts, prompts.DreamFactView{ID: id, Type: factType(h.Tags), Statement: h.Statement,
-			Date: reverie.LocalDate(h.LastSupportedAt, s.loc)})
-		s.name(&source{handle: id, head: h, fresh: true, fact: true})
-	}
-}
-
-// memory names a memory of the group.
-func (s *sheet) memory(h *reverie.HeadState, fresh bool) prompts.DreamMemoryView {
-	id := "m" + strconv.Itoa(len(s.known)+len(s.whole.memories)+1)
-	s.name(&source{handle: id, head: h, fresh: fresh})
-	return prompts.DreamMemoryView{ID: id, Statement: h.Statement, Date: reverie.LocalDate(h.LastSupportedAt, s.loc), New: fresh}
-}
-
-// name lets a source be cited by its handle.
-func (s *sheet) name(src *source) { s.names.sources[src.handle] = []*source{src} }
-
 // handle is what an item of an earlier dream is called, its id where it is not shown.
 func (s *sheet) handle(item *reverie.HeadState) string {
 	for handle, h := range s.names.items {
@@ -165,26 +142,6 @@ func (s *sheet) handle(item *reverie.HeadState) string {
 		}
 	}
 	return item.ID
-}
-
-// namesOf are the names that a question about a batch may use.
-func (s *sheet) namesOf(b batch) names {
-	n := names{sources: map[string][]*source{}, items: s.names.items}
-	show := func(handle string) {
-		if list := s.names.sources[handle]; len(list) > 0 {
-			n.sources[handle] = list
-		}
-	}
-	for _, v := range b.sessions {
-		show(v.ID)
-		for _, f := range v.Facts {
-			show(f.ID)
-		}
-	}
-	for _, v := range slices.Concat(s.known, b.memories) {
-		show(v.ID)
-	}
-	return n
 }
 
 // evidenced tells whether a source rests on messages.
@@ -218,6 +175,9 @@ func (s *sheet) window(now time.Time) (since, until time.Time) {
 		if after := session.LastAt.Add(time.Microsecond); i == 0 || after.After(until) {
 			until = after
 		}
+	}
+	if until.After(now) { // a clock was wrong, and nobody has said anything yet that he will say
+		until = now
 	}
 	if len(s.state.Sessions) > 0 {
 		return since, until

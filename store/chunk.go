@@ -11,7 +11,7 @@ import (
 	"reverie"
 )
 
-const chunkColumns = `group_id, run_id, chunk_no, input_sha256, message_ids, memory_ids, answer, status, refusals, created_at`
+const chunkColumns = `group_id, run_id, chunk_no, input_sha256, message_ids, memory_ids, questions, answer, status, refusals, created_at`
 
 type chunkRow struct {
 	GroupID     string         `db:"group_id"`
@@ -20,6 +20,7 @@ type chunkRow struct {
 	InputSHA256 string         `db:"input_sha256"`
 	MessageIDs  pq.StringArray `db:"message_ids"`
 	MemoryIDs   pq.StringArray `db:"memory_ids"`
+	Questions   pq.Int64Array  `db:"questions"`
 	Answer      string         `db:"answer"`
 	Status      string         `db:"status"`
 	Refusals    []byte         `db:"refusals"`
@@ -31,6 +32,9 @@ func (r chunkRow) chunk() (reverie.Chunk, error) {
 		MessageIDs: r.MessageIDs, Answer: r.Answer, Status: reverie.ChunkStatus(r.Status)}
 	if len(r.MemoryIDs) > 0 {
 		c.MemoryIDs = r.MemoryIDs
+	}
+	for _, n := range r.Questions {
+		c.Questions = append(c.Questions, int(n))
 	}
 	if err := json.Unmarshal(r.Refusals, &c.Refusals); err != nil {
 		return c, fmt.Errorf("read the refusals of chunk %d of run %s: %w", r.No, r.RunID, err)
@@ -75,15 +79,19 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 		return err
 	}
 	messageIDs, memoryIDs := append(pq.StringArray{}, c.MessageIDs...), append(pq.StringArray{}, c.MemoryIDs...) // never null
+	questions := make(pq.Int64Array, len(c.Questions))
+	for i, n := range c.Questions {
+		questions[i] = int64(n)
+	}
 	const query = `with saved as (
 			insert into run_chunks as c (` + chunkColumns + `)
-			values ($1, $2, $3, $4, $5::text[], $6::uuid[], $7, $8, $9::jsonb, $10)
+			values ($1, $2, $3, $4, $5::text[], $6::uuid[], $7::int[], $8, $9, $10::jsonb, $11)
 			on conflict (group_id, run_id, chunk_no) do update set input_sha256 = excluded.input_sha256,
-				message_ids = excluded.message_ids, memory_ids = excluded.memory_ids, answer = excluded.answer,
+				message_ids = excluded.message_ids, memory_ids = excluded.memory_ids, questions = excluded.questions, answer = excluded.answer,
 				status = excluded.status, refusals = excluded.refusals
 			where c.status not in ('applied', 'held')
 			returning 1)
-		update runs set stats = case when $11::int = 0 then stats else stats || jsonb_build_object('limit', $11::int) end
+		update runs set stats = case when $12::int = 0 then stats else stats || jsonb_build_object('limit', $12::int) end
 		where group_id = $1 and run_id = $2 and exists (select 1 from saved)`
 	return s.run(ctx, work{
 		what:    fmt.Sprintf("save chunk %d of run %s", c.No, c.RunID),
@@ -93,7 +101,7 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
-			n, err := t.exec(ctx, query, lease.GroupID, c.RunID, c.No, c.InputSHA256, messageIDs, memoryIDs, storable(c.Answer),
+			n, err := t.exec(ctx, query, lease.GroupID, c.RunID, c.No, c.InputSHA256, messageIDs, memoryIDs, questions, storable(c.Answer),
 				string(c.Status), refusals, s.now(), c.Limit)
 			if err == nil && n == 0 {
 				return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)

@@ -41,8 +41,11 @@ create table memory_sources (
 );
 create index memory_sources_lineage on memory_sources (group_id, source_lineage_id);
 
--- A chunk may be about memories, not messages.
-alter table run_chunks add column memory_ids uuid[] not null default '{}';
+-- A chunk may be about memories, not messages: in several questions, each of so many
+-- of them, in their order.
+alter table run_chunks
+    add column memory_ids uuid[] not null default '{}',
+    add column questions integer[] not null default '{}';
 
 -- The last dream of a group.
 create index runs_dreams on runs (group_id, started_at) where job = 'dream';
