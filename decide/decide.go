@@ -36,7 +36,6 @@ type Request struct {
 	GroupID  string
 	RunID    string // "" for a dry run
 	ChunkNo  int
-	Before   string               // an earlier run whose answers are good too, see llm.Asker; "" is none
 	Kind     reverie.Kind         // of the facts; memories of other kinds are other memories
 	Language string               // of the prompts: prompts.English or prompts.Chinese
 	Location *time.Location       // for the dates that a model sees

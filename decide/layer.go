@@ -103,7 +103,7 @@ type ruling struct {
 func (l *Layer) Decide(ctx context.Context, req Request) (Result, error) {
 	r := &round{Layer: l, desk: newDesk(req)}
 	r.rulings = make([]ruling, len(r.facts))
-	r.asker = &llm.Asker{Model: l.Model, Journal: l.Journal, Lease: req.Lease, Meta: r.meta("compare"), Before: req.Before}
+	r.asker = &llm.Asker{Model: l.Model, Journal: l.Journal, Lease: req.Lease, Meta: r.meta("compare")}
 	if err := r.recall(ctx); err != nil {
 		return Result{}, err
 	}

@@ -61,9 +61,6 @@ func (s *sheet) refuse(it item, rule, detail string) {
 func (r *run) request(s *sheet, wishes []wish) decide.Request {
 	req := decide.Request{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: chunkNo, Kind: reverie.KindDream, Language: s.language,
 		Location: s.loc, Heads: s.state.Items, FactsExempt: true, Untagged: reverie.TagSummary, Exempt: map[string]bool{}, Mute: r.life.Mute}
-	if r.resume != nil {
-		req.Before = r.resume.RunID
-	}
 	if r.life.Row.ID != "" {
 		req.Lease = r.life.Hold.Lease
 	}

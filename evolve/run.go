@@ -21,7 +21,6 @@ type run struct {
 	bounded      bool // until was asked for, and did not come from the clock
 
 	resume *reverie.Chunk // answered before a crash, not yet applied
-	before string         // the run that the chunk to resume is of, "" if there is none
 	result Result
 
 	limit  int     // messages of the next chunk at most; halved when an answer is cut off
@@ -45,7 +44,7 @@ func (r *run) takeUp(ctx context.Context) error {
 		return fmt.Errorf("look for interrupted runs of group %q: %w", r.req.GroupID, err)
 	}
 	if r.resume = chunk; chunk != nil {
-		r.before = chunk.RunID
+		r.life.Before = chunk.RunID
 	}
 	if row == nil {
 		return nil

@@ -118,14 +118,13 @@ func (r *run) open(ctx context.Context, s *sheet) error {
 			first.WindowSince = s.state.Messages[0].SentAt
 		}
 	}
+	if s.taken {
+		r.life.Before = s.begunBy
+	}
 	if err := r.life.Start(ctx, first); err != nil {
 		return err
 	}
-	before := ""
-	if s.taken {
-		before = s.begunBy
-	}
-	r.result.RunID, r.asker = row.ID, r.life.Asker(r.Model, r.Journal, purpose, before)
+	r.result.RunID, r.asker = row.ID, r.life.Asker(r.Model, r.Journal, purpose)
 	return nil
 }
 

@@ -22,6 +22,8 @@ type Ledger interface {
 	StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error)
 	SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error
 	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error)
+	// AdoptAnswers keeps all answers of a run for another one as well.
+	AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, from, to string) error
 }
 
 // Hold is the group's lease, as its holder has it. While fn runs, Exclusive stops
@@ -42,6 +44,10 @@ type Run struct {
 	// Watch is told when a step begins; it returns the step's context and what to
 	// call at its end. nil: nobody watches.
 	Watch func(ctx context.Context, name string) (context.Context, func(error))
+
+	// Before is an earlier run whose answers are good too: one that was deferred
+	// half-way, or failed. "" is none. They are kept for this run as well.
+	Before string
 
 	Row      reverie.Run
 	Stats    reverie.Stats
@@ -70,16 +76,28 @@ func (r *Run) TakeUp(row reverie.Run) {
 
 // Start writes the row of a run that is new, once there is something to do. It
 // gives it an id; the caller has filled in job, window, model and prompt. A run
-// that has begun stays as it is, and so does a dry one.
+// that has begun stays as it is, and so does a dry one. Then the run has the answers
+// of the one before: whoever continues it, wherever it dies, looks for them with it.
 func (r *Run) Start(ctx context.Context, row reverie.Run) error {
-	if r.Row.ID != "" || r.Began {
-		r.Began = true
+	begun := r.Began
+	if r.Began = true; begun || r.Hold == nil {
 		return nil
 	}
-	r.Began = true
-	if r.Hold == nil {
+	if r.Row.ID == "" {
+		if err := r.start(ctx, row); err != nil {
+			return err
+		}
+	}
+	if r.Before == "" || r.Before == r.Row.ID {
 		return nil
 	}
+	if err := r.Ledger.AdoptAnswers(ctx, r.Hold.Lease(), r.Row.GroupID, r.Before, r.Row.ID); err != nil {
+		return fmt.Errorf("take up the answers of run %s: %w", r.Before, err)
+	}
+	return nil
+}
+
+func (r *Run) start(ctx context.Context, row reverie.Run) error {
 	row.ID, row.GroupID, row.Stats = reverie.NewID(), r.Row.GroupID, r.Stats
 	// Not when the run was asked for: the one before may have been settled since,
 	// and ended then.
@@ -109,11 +127,10 @@ func (r *Run) Write(fn func(lease reverie.Lease) error) error {
 	return r.Hold.Exclusive(func() error { return fn(r.Hold.Lease()) })
 }
 
-// Asker asks a model on the run's account; what the run says stays with it. Before
-// is an earlier run whose answers are good too, "" is none. It is to be called when
-// the run has been started.
-func (r *Run) Asker(model Model, journal llm.Journal, purpose, before string) *llm.Asker {
-	a := &llm.Asker{Model: model, Journal: journal, Meta: r.Meta(purpose), Before: before}
+// Asker asks a model on the run's account; what the run says stays with it. It is to
+// be called when the run has been started.
+func (r *Run) Asker(model Model, journal llm.Journal, purpose string) *llm.Asker {
+	a := &llm.Asker{Model: model, Journal: journal, Meta: r.Meta(purpose)}
 	if r.Row.ID != "" {
 		a.Lease = r.Hold.Lease
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 type book struct {
 	started, finished []reverie.Run
 	chunks            []reverie.Chunk
+	adopted           []string // the runs whose answers were taken, and for which
 	fail              error
 	dead              bool // the context of the end was over
 }
@@ -33,6 +35,11 @@ func (b *book) SaveChunk(_ context.Context, _ reverie.Lease, c reverie.Chunk) er
 func (b *book) FinishRun(ctx context.Context, _ reverie.Lease, run reverie.Run) (int, error) {
 	b.finished, b.dead = append(b.finished, run), ctx.Err() != nil
 	return 7, b.fail
+}
+
+func (b *book) AdoptAnswers(_ context.Context, _ reverie.Lease, groupID, from, to string) error {
+	b.adopted = append(b.adopted, groupID+" "+from+" "+to)
+	return b.fail
 }
 
 func (b *book) Lease() reverie.Lease            { return reverie.Lease{GroupID: "g"} }
@@ -93,21 +100,33 @@ func TestStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(b.started) != 1 || !reverie.IsID(r.Row.ID) || r.Row.ID != *r.Meta("extract").RunID || r.Asker(nil, nil, "extract", "").Lease == nil {
+	if len(b.started) != 1 || !reverie.IsID(r.Row.ID) || r.Row.ID != *r.Meta("extract").RunID || r.Asker(nil, nil, "extract").Lease == nil {
 		t.Errorf("%+v", r.Row)
 	}
 	dry := b.run()
-	dry.Hold = nil
+	dry.Hold, dry.Before = nil, "earlier"
 	if err := errors.Join(dry.Start(t.Context(), reverie.Run{}), dry.Save(t.Context(), reverie.Chunk{}), dry.End(t.Context(), nil)); err != nil || !dry.Began || dry.Meta("extract").RunID != nil {
 		t.Errorf("dry: %+v, %v", dry.Row, err)
 	}
 	next := b.run()
+	next.Before = "earlier" // itself
 	next.TakeUp(reverie.Run{GroupID: "g", ID: "earlier", Stats: reverie.Stats{Chunks: 3}})
 	if err := next.Start(t.Context(), reverie.Run{}); err != nil || next.Row.ID != "earlier" || next.Stats.Chunks != 3 || !next.Began {
 		t.Errorf("taken up: %+v, %v", next.Row, err)
 	}
 	if len(b.started) != 1 || len(b.chunks) != 0 || len(b.finished) != 0 {
 		t.Errorf("%+v", b)
+	}
+	after, taken := b.run(), b.run()
+	after.Before, taken.Before = "earlier", "first"
+	taken.TakeUp(reverie.Run{GroupID: "g", ID: "second"})
+	for range 2 {
+		if err := errors.Join(after.Start(t.Context(), reverie.Run{}), taken.Start(t.Context(), reverie.Run{})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"g earlier " + after.Row.ID, "g first second"}; !slices.Equal(b.adopted, want) {
+		t.Errorf("answers taken: %q, want %q", b.adopted, want)
 	}
 	failing := (&book{fail: reverie.ErrLeaseLost}).run()
 	if err := failing.Start(t.Context(), reverie.Run{}); !errors.Is(err, reverie.ErrLeaseLost) || failing.Row.ID != "" {

@@ -27,12 +27,8 @@ type Asker struct {
 	Journal Journal              // nil: nothing is kept
 	Lease   func() reverie.Lease // nil for a dry run: nothing is kept
 	Meta    Meta                 // RunID nil: nothing is kept
-	// Before is an earlier run whose answers are good too: one that was deferred
-	// half-way. "" is none. What is taken from it is kept for this run as well.
-	Before string
 
-	kept  map[string]string // nil: not read yet
-	older map[string]string // of Before
+	kept map[string]string // nil: not read yet
 }
 
 // Ask answers a request. Only whole answers ([FinishStop]) are kept; fresh tells
@@ -49,32 +45,23 @@ func (a *Asker) Ask(ctx context.Context, req Request) (resp Response, fresh bool
 	if text, ok := a.kept[input]; ok {
 		return Response{Text: text, Finish: FinishStop}, false, nil
 	}
-	text, older := a.older[input]
-	resp = Response{Text: text, Finish: FinishStop}
-	if !older {
-		if resp, err = a.Model.Generate(ctx, a.Meta, req); err != nil || !keeps || resp.Finish != FinishStop {
-			return resp, true, err
-		}
+	if resp, err = a.Model.Generate(ctx, a.Meta, req); err != nil || !keeps || resp.Finish != FinishStop {
+		return resp, true, err
 	}
 	err = a.Journal.SaveAnswer(ctx, a.Lease(), reverie.Answer{GroupID: a.Meta.GroupID, RunID: *a.Meta.RunID,
 		InputSHA256: input, Purpose: a.Meta.Purpose, Text: resp.Text})
 	if err != nil {
-		return Response{}, !older, fmt.Errorf("keep an answer of run %s: %w", *a.Meta.RunID, err)
+		return Response{}, true, fmt.Errorf("keep an answer of run %s: %w", *a.Meta.RunID, err)
 	}
 	a.kept[input] = resp.Text
-	return resp, !older, nil
+	return resp, true, nil
 }
 
-// read fetches what is kept of the run, and of the one before.
+// read fetches what is kept of the run.
 func (a *Asker) read(ctx context.Context) error {
 	kept, err := a.Journal.Answers(ctx, a.Meta.GroupID, *a.Meta.RunID, a.Meta.Purpose)
 	if err != nil {
 		return fmt.Errorf("read the answers of run %s: %w", *a.Meta.RunID, err)
-	}
-	if a.Before != "" && a.Before != *a.Meta.RunID {
-		if a.older, err = a.Journal.Answers(ctx, a.Meta.GroupID, a.Before, a.Meta.Purpose); err != nil {
-			return fmt.Errorf("read the answers of run %s: %w", a.Before, err)
-		}
 	}
 	if a.kept = kept; kept == nil {
 		a.kept = map[string]string{}

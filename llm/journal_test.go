@@ -129,29 +129,3 @@ func TestAskerNeedsItsJournal(t *testing.T) {
 		t.Errorf("unreadable journal: %v, asked %d times", err, m.asked)
 	}
 }
-
-// A run that follows one which was deferred half-way takes its answers, and keeps
-// them: the run after that needs but the last.
-func TestAskerTakesAnswersOfTheRunBefore(t *testing.T) {
-	m := &teller{resp: llm.Response{Text: "yes", Finish: llm.FinishStop}}
-	s := &shelf{kept: map[string]string{}}
-	for i, step := range []struct {
-		run, before, user string
-		asked             int
-		fresh             bool
-	}{
-		{"r1", "", "a", 1, true},
-		{"r2", "r1", "a", 1, false},
-		{"r3", "r2", "a", 1, false},
-		{"r3", "r2", "b", 2, true},
-		{"r4", "r1", "b", 3, true},
-		{"r4", "r4", "a", 4, true},
-	} {
-		a := asker(m, s, step.run, "observe")
-		a.Before = step.before
-		resp, fresh, err := a.Ask(t.Context(), llm.Request{System: "s", User: step.user})
-		if err != nil || resp.Text != "yes" || resp.Finish != llm.FinishStop || fresh != step.fresh || m.asked != step.asked {
-			t.Errorf("step %d: %+v, fresh %v, asked %d times, %v", i, resp, fresh, m.asked, err)
-		}
-	}
-}

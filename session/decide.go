@@ -55,7 +55,7 @@ func (r *run) decide(ctx context.Context, s *sheet, a answer) (reverie.Plan, err
 // them with each other, as far as it goes; with what is remembered they are
 // compared once more.
 func (r *run) request(s *sheet, wanted []decide.Line) decide.Request {
-	req := decide.Request{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: s.no, Before: r.before, Kind: reverie.KindSession,
+	req := decide.Request{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: s.no, Kind: reverie.KindSession,
 		Language: s.language, Location: s.loc, Heads: s.state.Heads, Lines: wanted, FactsExempt: true,
 		SessionID: r.req.SessionID, Untagged: reverie.TagSummary, Asked: r.life.Stats.Compared, Mute: r.life.Mute}
 	if r.life.Row.ID != "" {

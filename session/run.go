@@ -24,7 +24,6 @@ type run struct {
 
 	now    time.Time
 	resume *reverie.Chunk // begun before, and not applied
-	before string         // the run that it is of
 	limit  int            // messages of the next chunk at most; halved when an answer is cut off
 	waits  int            // messages in the buffer that this run leaves there, as far as it knows
 	result Result
@@ -89,7 +88,7 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 		return nil, fmt.Errorf("look for interrupted runs of session %q of group %q: %w", req.SessionID, req.GroupID, err)
 	}
 	if r.resume = chunk; chunk != nil {
-		r.before = chunk.RunID
+		r.life.Before = chunk.RunID
 	}
 	if row == nil {
 		return r, nil
@@ -121,8 +120,8 @@ func (r *run) open(ctx context.Context, session reverie.Session, since time.Time
 	}
 	r.result.RunID = r.life.Row.ID
 	if r.asker == nil {
-		r.asker = r.life.Asker(r.Model, r.Journal, purposeExtract, r.before)
-		r.summarizer = r.life.Asker(r.Summarizer, r.Journal, purposeSummarize, r.before)
+		r.asker = r.life.Asker(r.Model, r.Journal, purposeExtract)
+		r.summarizer = r.life.Asker(r.Summarizer, r.Journal, purposeSummarize)
 	}
 	return nil
 }

@@ -12,6 +12,10 @@ const (
 
 	saveAnswerQuery = `insert into answers (group_id, run_id, input_sha256, purpose, answer, created_at)
 		values ($1, $2, $3, $4, $5, $6) on conflict (group_id, run_id, input_sha256) do nothing`
+
+	adoptAnswersQuery = `insert into answers (group_id, run_id, input_sha256, purpose, answer, created_at)
+		select group_id, $3::uuid, input_sha256, purpose, answer, $4 from answers where group_id = $1 and run_id = $2::uuid
+		on conflict (group_id, run_id, input_sha256) do nothing`
 )
 
 // Answers returns the answers of one purpose that are kept of a run, by the hash
@@ -54,6 +58,30 @@ func (s *Store) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.A
 				return err
 			}
 			_, err := t.exec(ctx, saveAnswerQuery, a.GroupID, a.RunID, a.InputSHA256, a.Purpose, storable(a.Text), s.now())
+			return err
+		},
+	})
+}
+
+// AdoptAnswers keeps all answers of a run for another one as well, which goes on with
+// what that has begun: whoever continues the other in turn finds them with it. Answers
+// that the other one has stay. An unknown run to keep them for is reverie.ErrNotFound
+// where there are any; once another holder has taken the lease the error is
+// reverie.ErrLeaseLost, and nothing is written.
+func (s *Store) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, from, to string) error {
+	what := fmt.Sprintf("keep the answers of run %s for run %s", from, to)
+	if groupID != lease.GroupID {
+		return fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
+	}
+	return s.run(ctx, work{
+		what:    what,
+		byKey:   true,
+		prepare: []string{extendLeaseQuery, adoptAnswersQuery},
+		do: func(ctx context.Context, t *tx) error {
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			_, err := t.exec(ctx, adoptAnswersQuery, groupID, from, to, s.now())
 			return err
 		},
 	})

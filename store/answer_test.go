@@ -35,6 +35,22 @@ func TestAnswersAreKept(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.purpose, diff)
 		}
 	}
+
+	// The next run goes on with what this one has begun, and the one after it, too.
+	last := w.chunk("", 1, nil)
+	for _, pair := range [][2]string{{run, other}, {run, other}, {other, last}} {
+		check(t, w.AdoptAnswers(ctx, w.lease, group, pair[0], pair[1]))
+	}
+	for _, next := range []string{other, last} {
+		compared, observed := must(w.Answers(ctx, group, next, "compare"))(t), must(w.Answers(ctx, group, next, "observe"))(t)
+		if diff := cmp.Diff([]map[string]string{{"a": "elsewhere"}, {"b": ""}}, []map[string]string{compared, observed}); diff != "" {
+			t.Errorf("taken up (-want +got):\n%s", diff)
+		}
+	}
+	wantErr(t, w.AdoptAnswers(ctx, w.lease, "g2", run, other), reverie.ErrInvalid)
+	wantErr(t, w.AdoptAnswers(ctx, w.lease, group, run, reverie.NewID()), reverie.ErrNotFound)
+	check(t, w.ReleaseLease(ctx, w.lease))
+	wantErr(t, w.AdoptAnswers(ctx, w.lease, group, run, other), reverie.ErrLeaseLost)
 }
 
 // Only who holds the group keeps answers, and only for runs that are there.

@@ -190,6 +190,10 @@ func (m *Mortal) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.
 	return m.live("SaveAnswer", func() error { return m.Store.SaveAnswer(ctx, lease, a) })
 }
 
+func (m *Mortal) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, from, to string) error {
+	return m.live("AdoptAnswers", func() error { return m.Store.AdoptAnswers(ctx, lease, groupID, from, to) })
+}
+
 func (m *Mortal) RecordCall(ctx context.Context, call reverie.Call) error {
 	return m.live("RecordCall", func() error { return m.Store.RecordCall(ctx, call) })
 }
