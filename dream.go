@@ -57,7 +57,8 @@ type DreamRule struct {
 // DreamSigns is what says whether a group is due to dream, read in one snapshot.
 type DreamSigns struct {
 	LastAt      *time.Time // when the last dream ended; nil: there was none
-	Interrupted bool       // a dream was begun, and its process died before it was applied
+	Interrupted bool       // a dream was begun and not applied: its process died, unless it is under way
+	UnderWay    bool       // Interrupted, and somebody holds the group's lease: whoever reads it himself knows who
 	// Fresh counts the sessions with messages that no dream has covered, among those
 	// that have ended; QuietSince is when the one that has been silent the longest had
 	// its last message, nil where there is none.
@@ -103,7 +104,7 @@ type Source struct {
 // DreamUse is what a dream has taken in when its plan is applied.
 type DreamUse struct {
 	MemoryIDs []string  // versions, each for the first time
-	Sessions  []Session // covered up to their LastAt
+	Sessions  []Session // covered up to their LastAt, where they have as many messages still
 }
 
 // Dream is what a group's dreams have left: the page of `reverie dream show`.

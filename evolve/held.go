@@ -14,6 +14,8 @@ import (
 // HeldStore is what approving a held plan reads and writes.
 type HeldStore interface {
 	ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) ([]reverie.Change, error)
+	// StandingLineages tells which of the lineages have an active head.
+	StandingLineages(ctx context.Context, groupID string, lineageIDs []string) (map[string]bool, error)
 }
 
 // ruleStale refuses a held line whose memory has moved since it was held.
@@ -21,8 +23,8 @@ const ruleStale = "stale"
 
 // Approve applies what a run holds, after a person said yes: each plan in its
 // own transaction, without the lines whose memory has moved since or whose
-// statement the group has by now. Those are refused and reported. A run with
-// nothing waiting is [reverie.ErrConflict].
+// statement the group has by now, or that rest on nothing that stands any more. Those
+// are refused and reported. A run with nothing waiting is [reverie.ErrConflict].
 func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row reverie.Run, plans []reverie.HeldPlan) (Result, error) {
 	r := p.of(hold, row)
 	if row.UndoneAt != nil {
@@ -64,7 +66,11 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 	if err != nil {
 		return fmt.Errorf("gather group %q: %w", r.req.GroupID, err)
 	}
-	steps, refused := recheck(state.Heads, held, room)
+	standing, err := sourcesThatStand(ctx, store, held)
+	if err != nil {
+		return err
+	}
+	steps, refused := recheck(state.Heads, standing, held, room)
 	if err := r.life.Embed(ctx, r.Embeddings, r.EmbeddingsOptional, steps); err != nil {
 		return err
 	}
@@ -81,13 +87,34 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 	return nil
 }
 
-// recheck holds a plan's steps against the heads as they are now. It is pure.
-func recheck(heads []reverie.HeadState, held reverie.HeldPlan, maxActive int) (steps []reverie.Step, refused []reverie.Refusal) {
+// sourcesThatStand are the lineages that a plan's steps rest on and that have an active
+// head.
+func sourcesThatStand(ctx context.Context, store HeldStore, held reverie.HeldPlan) (map[string]bool, error) {
+	var lineages []string
+	for _, s := range held.Steps {
+		for _, src := range s.Sources {
+			lineages = append(lineages, src.LineageID)
+		}
+	}
+	if len(lineages) == 0 {
+		return nil, nil
+	}
+	standing, err := store.StandingLineages(ctx, held.GroupID, lineages)
+	if err != nil {
+		return nil, fmt.Errorf("look for what run %s rests on: %w", held.RunID, err)
+	}
+	return standing, nil
+}
+
+// recheck holds a plan's steps against the heads as they are now, and against the
+// lineages among their sources that stand. A step loses the sources that do not. It is
+// pure.
+func recheck(heads []reverie.HeadState, standing map[string]bool, held reverie.HeldPlan, maxActive int) (steps []reverie.Step, refused []reverie.Refusal) {
 	byLineage := map[string]reverie.HeadState{}
 	for _, h := range heads {
 		byLineage[h.LineageID] = h
 	}
-	off := offSteps(byLineage, held.Steps)
+	off := offSteps(byLineage, standing, held.Steps)
 	room := maxActive - len(heads)
 	for i, s := range held.Steps {
 		if s.Action == reverie.ActionDelete && off[i] == "" {
@@ -105,6 +132,7 @@ func recheck(heads []reverie.HeadState, held reverie.HeldPlan, maxActive int) (s
 			refused = append(refused, refusal)
 			continue
 		}
+		s.Sources = slices.DeleteFunc(slices.Clone(s.Sources), func(src reverie.Source) bool { return !standing[src.LineageID] })
 		if h, ok := byLineage[s.LineageID]; ok && s.Action != reverie.ActionDelete {
 			s.Strength, s.LastSupportedAt = decide.Strengthen(h, s.Evidence)
 		}
@@ -117,8 +145,8 @@ func recheck(heads []reverie.HeadState, held reverie.HeldPlan, maxActive int) (s
 // leaves its memory's statement standing, which may be in the way of another one,
 // so it looks again until nothing more comes of it. What takes the place of a
 // memory goes with its deletion, unless that is gone anyway.
-func offSteps(byLineage map[string]reverie.HeadState, steps []reverie.Step) map[int]string {
-	off := map[int]string{}
+func offSteps(byLineage map[string]reverie.HeadState, standing map[string]bool, steps []reverie.Step) map[int]string {
+	off := unfounded(byLineage, standing, steps)
 	for before := -1; before < len(off); {
 		before = len(off)
 		stands, stays := map[string]bool{}, map[string]bool{} // by content hash, and lineages that are not deleted
@@ -147,6 +175,40 @@ func offSteps(byLineage map[string]reverie.HeadState, steps []reverie.Step) map[
 		}
 	}
 	return off
+}
+
+// unfounded says which steps rest on nothing that stands any more, or would write a
+// second narrative. With what was to take the place of a memory goes its deletion.
+func unfounded(byLineage map[string]reverie.HeadState, standing map[string]bool, steps []reverie.Step) map[int]string {
+	off := map[int]string{}
+	kept, replaced := map[string]bool{}, map[string]bool{} // lineages whose place nothing takes, and something does
+	for i, s := range steps {
+		switch {
+		case len(s.Sources) > 0 && !slices.ContainsFunc(s.Sources, func(src reverie.Source) bool { return standing[src.LineageID] }):
+			off[i], kept[s.Replaces] = "all that it rests on was deleted since the plan was held", true
+		case s.Action == reverie.ActionCreate && slices.Contains(s.Tags, reverie.TagSummary) && hasNarrative(byLineage):
+			off[i] = "the group has a narrative by now"
+		default:
+			replaced[s.Replaces] = true
+		}
+	}
+	for i, s := range steps {
+		if s.Action == reverie.ActionDelete && kept[s.LineageID] && !replaced[s.LineageID] {
+			off[i] = "all that speaks against it was deleted since the plan was held"
+		}
+	}
+	return off
+}
+
+// hasNarrative tells whether the narrative of a group's dreams is among its heads, of
+// which there is one at most.
+func hasNarrative(heads map[string]reverie.HeadState) bool {
+	for _, h := range heads {
+		if reverie.IsNarrative(h.Memory) {
+			return true
+		}
+	}
+	return false
 }
 
 // approvedStats counts what an approval did, not what the run did before, save

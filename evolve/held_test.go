@@ -127,7 +127,7 @@ func TestRecheckOfWhatDependsOnARefusedLine(t *testing.T) {
 		"a swap of which one is off": {[]reverie.Step{step(update, 1, "B."), step(update, 2, "A."), step(update, 3, "A.")}, []int{1, 2}},
 	} {
 		held := reverie.HeldPlan{Steps: c.steps}
-		steps, refused := recheck(heads, held, reverie.MaxActive)
+		steps, refused := recheck(heads, nil, held, reverie.MaxActive)
 		if twice := activeTwice(heads, steps); twice != "" {
 			t.Errorf("%s: two memories would say %q", name, twice)
 		}
@@ -208,15 +208,68 @@ func TestApproveDream(t *testing.T) {
 	change, foreign := item("They talk of green tea."), item("Not a dream's.")
 	change.Action, change.LineageID, change.Head = reverie.ActionUpdate, first.LineageID, reverie.Head{MemoryID: first.MemoryID, Version: 1}
 	foreign.Action, foreign.LineageID, foreign.Head = reverie.ActionUpdate, heads[0].LineageID, reverie.Head{MemoryID: heads[0].ID, Version: 1}
-	run := dream(heads[1], nil, []reverie.Step{change, item("They talk of cats."), item("Memory 1."), foreign})
+	gone := item("They talk of what is deleted.")
+	gone.Sources = sources[1:]
+	run := dream(heads[1], nil, []reverie.Step{change, item("They talk of cats."), item("Memory 1."), foreign, gone})
 	s.release(h)
+	must(s.store.Edit(t.Context(), reverie.Edit{GroupID: s.group, MemoryID: heads[1].ID, Action: reverie.ActionDelete, Reason: "wrong"}))(t)
 
 	res, err := s.approve(run)
-	if err != nil || res.Stats.Updated != 1 || res.Stats.Created != 2 || len(res.Refusals) != 1 || res.Refusals[0].Line != 4 || res.Refusals[0].Rule != ruleStale {
+	if err != nil || res.Stats.Updated != 1 || res.Stats.Created != 2 || len(res.Refusals) != 2 || res.Refusals[0].Line != 4 || res.Refusals[1].Line != 5 ||
+		res.Refusals[0].Rule != ruleStale || res.Refusals[1].Rule != ruleStale {
 		t.Errorf("approved: %+v, %v, refused %+v", res.Stats, err, res.Refusals)
 	}
 	s.want(`select statement, version from memories where kind = 'dream' and status = 'active' order by statement`,
 		"Memory 1.|1", "They talk of cats.|1", "They talk of green tea.|2")
-	s.want(`select count(*), count(distinct source_id) from memory_sources`, "8|2")
+	s.want(`select count(*), count(distinct source_id) from memory_sources`, "5|2")
 	s.want(`select status from runs where run_id = '`+run+`'`, "succeeded")
+}
+
+// A line is stale of whose sources none stands any more, and so is a narrative beside
+// another; what is left rests on what is left of them.
+func TestRecheckOfDreams(t *testing.T) {
+	old := reverie.HeadState{Memory: reverie.Memory{ID: memoryID(1), LineageID: lineageID(1), Kind: reverie.KindDream, Version: 1}}
+	told := old
+	told.Tags = []string{reverie.TagDream, reverie.TagSummary}
+	step := func(n int, on ...int) reverie.Step {
+		st := reverie.Step{Action: reverie.ActionCreate, LineageID: lineageID(10 + n), MemoryID: memoryID(10 + n), Statement: "x", ContentHash: fmt.Sprint(n)}
+		for _, src := range on {
+			st.Sources = append(st.Sources, reverie.Source{MemoryID: memoryID(src), LineageID: lineageID(src)})
+		}
+		return st
+	}
+	instead := func(n int, on ...int) reverie.Step {
+		st := step(n, on...)
+		st.Replaces = old.LineageID
+		return st
+	}
+	narrative, remove := step(1, 50), reverie.Step{Action: reverie.ActionDelete, LineageID: old.LineageID, Head: reverie.Head{MemoryID: old.ID, Version: 1}}
+	narrative.Tags = told.Tags
+	for name, c := range map[string]struct {
+		head  reverie.HeadState
+		steps []reverie.Step
+		want  string // the lines that are left, and on how much they rest
+	}{
+		"all stand":                     {old, []reverie.Step{step(1, 50, 51)}, "[x 2]"},
+		"one is gone":                   {old, []reverie.Step{step(1, 50, 60), step(2)}, "[x 1 x 0]"},
+		"all are gone":                  {old, []reverie.Step{step(1, 60), step(2, 50)}, "[- 0 x 1]"},
+		"what takes another's place":    {old, []reverie.Step{remove, instead(2, 60)}, "[- 0 - 0]"},
+		"one of two that take it":       {old, []reverie.Step{remove, instead(2, 60), instead(3, 50)}, "[x 0 - 0 x 1]"},
+		"a narrative, the first":        {old, []reverie.Step{narrative}, "[x 1]"},
+		"a narrative, while one stands": {told, []reverie.Step{narrative, step(2, 50)}, "[- 0 x 1]"},
+	} {
+		steps, refused := recheck([]reverie.HeadState{c.head}, map[string]bool{lineageID(50): true, lineageID(51): true}, reverie.HeldPlan{Steps: c.steps}, reverie.MaxActive)
+		var got []string
+		for i := range c.steps {
+			if slices.ContainsFunc(refused, func(f reverie.Refusal) bool { return f.Line == i+1 && f.Rule == ruleStale }) {
+				got = append(got, "- 0")
+				continue
+			}
+			got = append(got, fmt.Sprintf("x %d", len(steps[0].Sources)))
+			steps = steps[1:]
+		}
+		if fmt.Sprint(got) != c.want || len(steps) != 0 {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
+	}
 }

@@ -47,10 +47,10 @@ const (
 //
 // Nothing is written and the error is reverie.ErrLeaseLost when another holder
 // took the lease; reverie.ErrConflict when a head has moved, a statement's twin
-// is active, a message is no longer pending or waiting, or a memory version no longer
-// new; reverie.ErrInvalid when the plan contradicts itself; reverie.ErrNotFound when
-// a version rests on a memory that the group does not have. A chunk that has been
-// applied already returns its changes.
+// is active, a message is no longer pending or waiting, a memory version no longer
+// new, or what a version rests on was deleted; reverie.ErrInvalid when the plan
+// contradicts itself; reverie.ErrNotFound when a version rests on a memory that the
+// group does not have. A chunk that has been applied already returns its changes.
 func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error) {
 	what := fmt.Sprintf("apply chunk %d of run %s to group %q", plan.ChunkNo, plan.RunID, plan.GroupID)
 	if plan.GroupID != lease.GroupID {
@@ -106,7 +106,7 @@ func planQueries(plan reverie.Plan) []string {
 	list := append([]string{extendLeaseQuery, lockChunkQuery, finishChunkQuery}, stepQueries...)
 	switch {
 	case plan.Dream != nil:
-		list = append(list, takeInQuery, coverSessionsQuery, insertSourcesQuery)
+		list = append(list, takeInQuery, coverSessionsQuery, lockStandingQuery, insertSourcesQuery)
 	case plan.SessionID != "":
 		list = append(list, lockSessionQuery, useOfSessionQuery, extractedQuery, addNewQuery)
 	default:

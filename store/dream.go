@@ -30,23 +30,31 @@ const (
 	dreamtOf = `(select true from memory_uses u where u.group_id = m.group_id and u.job = 'dream' and u.memory_id = m.memory_id)`
 
 	// What is new of a group: of its own, of sessions that the query is about, and of
-	// those that nobody knows; or, of the versions $5, what still is.
-	newMaterial = ` from memories m left join lateral (select s.last_at, s.session_id from sessions s
+	// those that nobody knows; or, of the versions $5, what still is: those are looked up
+	// by key, for a plan that is made before they are known compares each with each.
+	newMaterial = ` from (
+			select * from memories where group_id = $1 and cardinality($5::uuid[]) = 0
+			union all select v.* from (select distinct id from unnest($5::uuid[]) as u (id)) x
+				cross join lateral (select * from memories where group_id = $1 and memory_id = x.id limit 1) v) m
+			left join lateral (select s.last_at, s.session_id from sessions s
 				where m.kind = 'session' and s.group_id = m.group_id and s.session_id = m.session_id limit 1) s on true
 		where m.group_id = $1 and m.status = 'active' and m.kind in ('group', 'session') and ` + dreamtOf + ` is null
-			and case when cardinality($5::uuid[]) > 0 then m.memory_id = any ($5) else s.session_id is null or ` + withinDream + ` end`
+			and (cardinality($5::uuid[]) > 0 or s.session_id is null or ` + withinDream + `)`
 
 	// A dream that came to an end, whatever a person made of it, and was not taken back.
 	dreamEnded = `job = 'dream' and status in ('succeeded', 'held', 'rejected') and undone_at is null`
 
 	dreamSignsQuery = `select f.fresh, f.quiet_since as quietsince, f.unread,
 			(select max(finished_at) from runs where group_id = $1 and ` + dreamEnded + `) as lastat,
-			exists (select 1 from runs r where r.group_id = $1 and r.job = 'dream' and r.status = 'running' and ` + begunAsChunk + `) as interrupted,
+			i.interrupted, i.interrupted and exists (select 1 from leases l
+				where l.group_id = $1 and l.lease_name = '` + reverie.LeaseGroup + `' and l.expires_at > clock_timestamp()) as underway,
 			(select count(*)` + newMaterial + `) as new,
 			coalesce((select s.session_id from sessions s where s.group_id = $1 and ` + withinDream + `
 				order by s.last_at desc, s.session_id desc limit 1), '') as through
 		from (select count(*) as fresh, min(s.last_at) as quiet_since, count(*) filter (where s.new_messages > 0) as unread
-			from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `) f`
+			from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `) f
+			cross join (select exists (select 1 from runs r
+				where r.group_id = $1 and r.job = 'dream' and r.status = 'running' and ` + begunAsChunk + `) as interrupted) i`
 
 	// A dream that was interrupted goes on, whatever has been said since.
 	dueDreamGroups = `select ` + groupColumns + `, coalesce((select s.last_at from sessions s

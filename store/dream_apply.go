@@ -19,18 +19,19 @@ const (
 		order by u.id
 		on conflict (group_id, job, memory_id) do nothing`
 
-	// Sessions that are no more have become part of others. The order of locks is that
-	// of messages that come in.
+	// Sessions that are no more have become part of others. One to which messages came
+	// since it was gathered stays as they left it: the dream has not seen those. The order
+	// of locks is that of messages that come in.
 	coverSessionsQuery = `with covered as (
 			select s.session_id, u.last_at from sessions s
-			join unnest($2::text[], $3::timestamptz[]) as u (id, last_at) on u.id = s.session_id
+			join unnest($2::text[], $3::timestamptz[], $4::int[]) as u (id, last_at, messages) on u.id = s.session_id and u.messages = s.messages
 			where s.group_id = $1 order by s.session_id for no key update of s)
 		update sessions s set dreamt_until = greatest(s.dreamt_until, c.last_at) from covered c
 		where s.group_id = $1 and s.session_id = c.session_id`
 )
 
 // takeIn gives memory versions the dream that they are taken in by, each exactly once,
-// and marks the sessions up to what was known of them: one that is no longer new, or
+// and marks the sessions, to which nothing came since, up to what was known of them: one that is no longer new, or
 // never was a dream's to take in, fails the whole plan.
 func takeIn(ctx context.Context, t *tx, plan reverie.Plan) error {
 	ids := pq.StringArray(plan.Dream.MemoryIDs)
@@ -45,9 +46,10 @@ func takeIn(ctx context.Context, t *tx, plan reverie.Plan) error {
 		return nil
 	}
 	var sessions, until pq.StringArray
+	var messages pq.Int64Array
 	for _, s := range plan.Dream.Sessions {
-		sessions, until = append(sessions, s.ID), append(until, timestamp(s.LastAt))
+		sessions, until, messages = append(sessions, s.ID), append(until, timestamp(s.LastAt)), append(messages, int64(s.Total.Messages))
 	}
-	_, err = t.exec(ctx, coverSessionsQuery, plan.GroupID, sessions, until)
+	_, err = t.exec(ctx, coverSessionsQuery, plan.GroupID, sessions, until, messages)
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -82,6 +81,8 @@ func TestApplyDream(t *testing.T) {
 	d.quiet(group, "s", 0)
 	fact, mine := d.knows(group, reverie.KindSession, "s", "likes tea"), d.knows(group, reverie.KindGroup, "", "meets on Fridays")
 	foreign, item := d.knows("g2", reverie.KindGroup, "", "another group's"), d.knows(group, reverie.KindDream, "", "an item")
+	gone := d.knows(group, reverie.KindGroup, "", "deleted by a person")
+	d.write(`update memories set status = 'deprecated', ended_at = now() where memory_id = $1`, gone.ID)
 	nobody := reverie.Memory{ID: reverie.NewID(), LineageID: reverie.NewID()}
 	both := []reverie.Memory{fact, mine}
 	night, extraction := d.chunk("", 1, nil), d.extraction("s", []string{"s-1"})
@@ -89,7 +90,7 @@ func TestApplyDream(t *testing.T) {
 
 	plan := func(change func(*reverie.Plan)) reverie.Plan {
 		p := takesIn(run, both, resting(create("drinks tea on Fridays"), fact, mine))
-		p.Dream.Sessions = []reverie.Session{{ID: "s", LastAt: noon}, {ID: "merged", LastAt: noon}}
+		p.Dream.Sessions = []reverie.Session{gathered("s", 1, noon), gathered("merged", 1, noon)}
 		change(&p)
 		return p
 	}
@@ -119,6 +120,7 @@ func TestApplyDream(t *testing.T) {
 		"rests on nobody's":          {on(fact, nobody), reverie.ErrNotFound},
 		"rests on another group's":   {on(foreign), reverie.ErrNotFound},
 		"rests on another lineage's": {on(reverie.Memory{ID: fact.ID, LineageID: mine.LineageID}), reverie.ErrNotFound},
+		"rests on what is deleted":   {on(fact, gone), reverie.ErrConflict},
 		"rests on one twice":         {on(fact, fact), reverie.ErrInvalid},
 		"rests on no id":             {on(reverie.Memory{ID: "s1", LineageID: fact.LineageID}), reverie.ErrInvalid},
 	} {
@@ -147,7 +149,7 @@ func TestApplyDream(t *testing.T) {
 		t.Errorf("the item is %+v", m)
 	}
 	state := must(d.GatherDream(ctx, reverie.DreamQuery{GroupID: group}))(t)
-	if got := versionsOf(state.Material); !slices.Equal(got, []string{next.ID}) || state.Signs.Fresh != 1 || d.until("s") != "12:00" {
+	if got := versionsOf(state.Material); !slices.Equal(got, []string{next.ID}) || state.Signs.Fresh != 1 || d.until("s") != "fresh" {
 		t.Errorf("new are %v, %d sessions fresh, s dreamt of until %s: want what came meanwhile", got, state.Signs.Fresh, d.until("s"))
 	}
 	// Another dream of the same takes in nothing of it.
@@ -160,9 +162,10 @@ func TestApplyDream(t *testing.T) {
 	// A new version of an item rests on more; the one before, on what it did. What
 	// is known of a session is not forgotten.
 	later := takesIn(other, []reverie.Memory{next}, resting(update(d.headOf("drinks tea on Fridays"), "drinks tea on Saturdays"), next))
-	later.Dream.Sessions = []reverie.Session{{ID: "s", LastAt: noon.Add(-time.Hour)}}
+	later.Dream.Sessions = []reverie.Session{gathered("s", 2, noon)}
+	d.covers(group, "s", 0)
 	must(d.Apply(ctx, d.lease, later))(t)
-	if got := storetest.Rows(t, d.db, `select source_id from memory_sources where run_id = $1`, other); !slices.Equal(got, []string{next.ID}) || d.until("s") != "12:00" {
+	if got := storetest.Rows(t, d.db, `select source_id from memory_sources where run_id = $1`, other); !slices.Equal(got, []string{next.ID}) || d.until("s") != "12:30" {
 		t.Errorf("the new version rests on %v, s dreamt of until %s", got, d.until("s"))
 	}
 	check(t, d.ReleaseLease(ctx, d.lease))
@@ -187,12 +190,12 @@ func TestSessionsAfterADream(t *testing.T) {
 			t.Errorf("after %s: dreamt of until %s, want %s", what, got, want)
 		}
 	}
-	dream := func(last int) {
+	dreamOf := func(s reverie.Session) {
 		t.Helper()
 		m := d.knows(group, reverie.KindSession, "s", reverie.NewID())
 		run := d.begins("s", m)
 		p := takesIn(run, []reverie.Memory{m})
-		p.Dream.Sessions = []reverie.Session{{ID: "s", LastAt: minutes(last)}}
+		p.Dream.Sessions = []reverie.Session{s}
 		must(d.Apply(ctx, d.lease, p))(t)
 		for _, unfinished := range []bool{true, false} {
 			d.write(`update sessions set unfinished = $1`, unfinished)
@@ -202,6 +205,10 @@ func TestSessionsAfterADream(t *testing.T) {
 				}
 			}
 		}
+	}
+	dream := func(last int) {
+		t.Helper()
+		dreamOf(gathered("s", d.session("s").Total.Messages, minutes(last)))
 	}
 	dream(0)
 	fresh("a dream", "12:00")
@@ -216,6 +223,10 @@ func TestSessionsAfterADream(t *testing.T) {
 	fresh("beginning an extraction", "12:10")
 	must(d.Apply(ctx, d.lease, takes(extraction, 1, "s", []string{"s-1", "late"})))(t)
 	fresh("an extraction", "fresh")
+	before := d.session("s")
+	d.bring(group, line("meanwhile", "s", "user", 7))
+	dreamOf(before)
+	fresh("a dream that has not seen a late message", "fresh")
 	d.counted(group)
 }
 
@@ -225,10 +236,10 @@ func TestDreamSurvivesBrokenLinks(t *testing.T) {
 	var n network
 	d := &dreamer{world: openWorld(t, n.options()), db: raw(t)}
 	d.quiet(group, "s", 0)
-	for at := range int64(14) {
+	for at := range int64(15) {
 		m := d.knows(group, reverie.KindSession, "s", fmt.Sprint("fact ", at))
 		plan := takesIn(d.begins("s", m), []reverie.Memory{m}, resting(create(fmt.Sprint("item ", at)), m))
-		plan.Dream.Sessions = []reverie.Session{{ID: "s", LastAt: noon}}
+		plan.Dream.Sessions = []reverie.Session{gathered("s", 1, noon)}
 		n.nth(at+1, []fault{lostReply, lostSend}[at%2])
 		_, err := d.Apply(t.Context(), d.lease, plan)
 		n.heal()
@@ -238,7 +249,7 @@ func TestDreamSurvivesBrokenLinks(t *testing.T) {
 	}
 	if got := storetest.Rows(t, d.db, `select (select count(*) from memory_uses), (select count(*) from memory_sources),
 			(select count(*) from memories where kind = 'dream'), (select count(*) from memory_change_log),
-			(select count(*) from run_chunks where status = 'applied')`); got[0] != "14|14|14|14|14" {
+			(select count(*) from run_chunks where status = 'applied')`); got[0] != "15|15|15|15|15" {
 		t.Errorf("uses, sources, items, changes, chunks: %v", got)
 	}
 }

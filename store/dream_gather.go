@@ -25,7 +25,7 @@ const (
 			union all select s.session_id from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `))
 			and (cardinality($5::uuid[]) = 0 or not exists (select 1 from memories m
 				where m.group_id = $1 and m.session_id = c.session_id and m.session_id <> '' and m.kind = 'session' and m.status = 'active'
-					and m.memory_id <> all ($5) and ` + dreamtOf + ` is null))
+					and m.memory_id not in (select unnest($5::uuid[])) and ` + dreamtOf + ` is null))
 		order by last_at, session_id`
 
 	// What earlier dreams have taken in of the group, and what they have left.

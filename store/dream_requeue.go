@@ -23,17 +23,19 @@ const (
 )
 
 // requeueDream makes what a dream took in new again, of which all items are held, and
-// says how many versions. The sessions that those are of are fresh again.
+// says how many versions. The sessions that those are of are fresh again, and so is the
+// one that the dream reached up to: a group without any is due to nobody.
 func requeueDream(ctx context.Context, t *tx, run *reverie.Run) (int, error) {
 	var of []string // the session of each
 	if err := t.list(ctx, &of, requeueDreamQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil || len(of) == 0 {
 		return 0, err
 	}
-	sessions := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(of))), func(id string) bool { return id == "" })
-	if _, err := t.exec(ctx, uncoverQuery, run.GroupID, pq.StringArray(sessions)); err != nil {
+	sessions := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(of), run.SessionID)))), func(id string) bool { return id == "" })
+	fresh, err := t.exec(ctx, uncoverQuery, run.GroupID, pq.StringArray(sessions))
+	if err != nil {
 		return 0, err
 	}
 	run.Stats.Material -= len(of)
-	run.Stats.Sessions = max(run.Stats.Sessions-len(sessions), 0)
+	run.Stats.Sessions = max(run.Stats.Sessions-fresh, 0)
 	return len(of), nil
 }

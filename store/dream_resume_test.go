@@ -100,11 +100,35 @@ func TestResumeDream(t *testing.T) {
 	check(t, d.SaveChunk(ctx, d.lease, reverie.Chunk{RunID: run, No: 1, MemoryIDs: []string{f.ID}, Status: reverie.ChunkOpen}))
 	resume(run, run, f)
 
+	// Of what was chosen some has changed, or was deleted: the rest is still what it was about.
+	g := d.becomes(f, "meets on Tuesdays")
+	check(t, d.SaveChunk(ctx, d.lease, reverie.Chunk{RunID: run, No: 1, MemoryIDs: versions([]reverie.Memory{f, g}), Status: reverie.ChunkOpen}))
+	resume(run, run, f, g)
+
 	// Of two, the newer one goes on.
 	d.now = minutes(200)
-	newer := d.begins("s", f)
-	resume(newer, newer, f)
+	newer := d.begins("s", g)
+	resume(newer, newer, g)
 	status(run, reverie.RunFailed, minutes(200))
+
+	// What was begun before the last dream is not gone on with.
+	d.ends(newer, "s", reverie.RunDeferred)
+	resume("", newer, g)
+	d.now = minutes(210)
+	h := d.knows(group, reverie.KindGroup, "", "a narrower dream's")
+	last := d.begins("s", h)
+	must(d.Apply(ctx, d.lease, takesIn(last, []reverie.Memory{h})))(t)
+	d.ends(last, "s", reverie.RunSucceeded)
+	resume("", "")
+
+	// It changed nothing, and was killed when it was applied: it ended with its last answer.
+	run = d.begins("s", g)
+	d.now = minutes(220)
+	check(t, d.SaveAnswer(ctx, d.lease, reverie.Answer{GroupID: group, RunID: run, InputSHA256: "a", Purpose: "dream", Text: "nothing"}))
+	must(d.Apply(ctx, d.lease, takesIn(run, []reverie.Memory{g})))(t)
+	d.now = minutes(300)
+	resume("", "")
+	status(run, reverie.RunSucceeded, minutes(220))
 	check(t, d.ReleaseLease(ctx, d.lease))
 	wantErr(t, third(d.ResumeDream(ctx, d.lease)), reverie.ErrLeaseLost)
 }
@@ -122,7 +146,7 @@ func TestHeldDream(t *testing.T) {
 		run = d.begins("t", of...)
 		plan := takesIn(run, of, besides...)
 		plan.HeldAll, plan.Held, plan.HeldReason = whole, []reverie.Step{resting(create(statement), of...)}, "too much at once"
-		plan.Dream.Sessions = []reverie.Session{{ID: "s", LastAt: noon}, {ID: "t", LastAt: minutes(1)}}
+		plan.Dream.Sessions = []reverie.Session{gathered("s", 1, noon), gathered("t", 1, minutes(1))}
 		plan.Stats = reverie.Stats{Held: 1, Material: 2, Sessions: 2}
 		must(d.Apply(ctx, d.lease, plan))(t)
 		must(d.FinishRun(ctx, d.lease, reverie.Run{ID: run, SessionID: "t", Status: reverie.RunHeld, Stats: plan.Stats}))(t)
@@ -133,40 +157,45 @@ func TestHeldDream(t *testing.T) {
 		st.Tags, st.Evidence = []string{reverie.TagDream, reverie.TagSummary}, nil
 		return st
 	}
-	isNew := func(run string, want int, s string) {
+	isNew := func(run string, want int, untilS, untilT string) {
 		t.Helper()
 		signs := must(d.DreamSigns(ctx, reverie.DreamQuery{GroupID: group}))(t)
 		st := must(d.Run(ctx, group, run))(t).Run.Stats
-		sessions := map[int]int{0: 2, 2: 1}[want]
-		if signs.New != want || d.until("s") != s || d.until("t") != "12:01" || st.Material != 2-want || st.Sessions != sessions || st.Deferred != 0 {
-			t.Errorf("%d are new, want %d; s is dreamt of until %s, want %s; t until %s; the run says %+v", signs.New, want, d.until("s"), s, d.until("t"), st)
+		sessions := 2
+		for _, until := range []string{untilS, untilT} {
+			if until == "fresh" {
+				sessions--
+			}
+		}
+		if signs.New != want || d.until("s") != untilS || d.until("t") != untilT || st.Material != 2-want || st.Sessions != sessions || st.Deferred != 0 {
+			t.Errorf("%d are new, want %d; s is dreamt of until %s, want %s; t until %s, want %s; the run says %+v", signs.New, want, d.until("s"), untilS, d.until("t"), untilT, st)
 		}
 	}
 	forget := func() {
 		d.write(`update memories set status = 'deprecated', ended_at = now() where kind <> 'dream' and status = 'active'`)
 	}
 	run, of := hold("first", true)
-	isNew(run, 0, "12:00")
+	isNew(run, 0, "12:00", "12:01")
 	held := must(d.Run(ctx, group, run))(t).Held[0]
 	changes := must(d.ApplyHeld(ctx, d.lease, held, held.Steps, nil))(t)
 	if got := storetest.Rows(t, d.db, `select source_id from memory_sources where memory_id = $1 and run_id = $2 order by position`,
 		changes[0].MemoryID, run); !slices.Equal(got, versions(of)) || d.headOf("first").Kind != reverie.KindDream {
 		t.Errorf("approved, it rests on %v, want %v", got, versions(of))
 	}
-	isNew(run, 0, "12:00")
+	isNew(run, 0, "12:00", "12:01")
 
 	run, _ = hold("second", true)
 	if n := must(d.RejectHeld(ctx, d.lease, group, run, false))(t); n != 0 {
 		t.Errorf("%d are new again that nobody asked for", n)
 	}
-	isNew(run, 0, "12:00")
+	isNew(run, 0, "12:00", "12:01")
 	run, _ = hold("third", true)
 	d.write(`update sessions set session_id = 'whole' where session_id = 't'`) // that it reaches up to has become part of another
 	if n := must(d.RejectHeld(ctx, d.lease, group, run, true))(t); n != 2 {
 		t.Errorf("%d are new again, want 2", n)
 	}
 	d.write(`update sessions set session_id = 't' where session_id = 'whole'`)
-	isNew(run, 2, "fresh")
+	isNew(run, 2, "fresh", "12:01")
 	if got := storetest.Rows(t, d.db, `select r.status, c.status from runs r join run_chunks c using (group_id, run_id) where run_id = $1`, run); got[0] != "rejected|failed" {
 		t.Errorf("it is %v", got)
 	}
@@ -176,11 +205,11 @@ func TestHeldDream(t *testing.T) {
 	if n := must(d.RejectHeld(ctx, d.lease, group, run, true))(t); n != 2 {
 		t.Errorf("beside the narrative, %d are new again, want 2", n)
 	}
-	isNew(run, 2, "fresh")
+	isNew(run, 2, "fresh", "fresh")
 	forget()
 	run, _ = hold("fifth", false, resting(create("an item that stands")))
 	if n := must(d.RejectHeld(ctx, d.lease, group, run, true))(t); n != 0 {
 		t.Errorf("%d are new again that an item came of", n)
 	}
-	isNew(run, 0, "12:00")
+	isNew(run, 0, "12:00", "12:01")
 }

@@ -11,6 +11,7 @@ import (
 
 	"reverie"
 	"reverie/store"
+	"reverie/store/storetest"
 )
 
 // Sessions count as ended from the very instant on, are fresh until a dream has
@@ -76,9 +77,10 @@ func TestSignsOfTheLastDream(t *testing.T) {
 	d := newDreamer(t)
 	d.ensure("g2")
 	d.dreamt("g2", "succeeded", 90)
+	held := true
 	signs := func(what string, last *time.Time, interrupted bool) {
 		t.Helper()
-		want := reverie.DreamSigns{LastAt: last, Interrupted: interrupted}
+		want := reverie.DreamSigns{LastAt: last, Interrupted: interrupted, UnderWay: interrupted && held}
 		if diff := cmp.Diff(want, must(d.DreamSigns(t.Context(), reverie.DreamQuery{GroupID: group}))(t)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
@@ -102,6 +104,9 @@ func TestSignsOfTheLastDream(t *testing.T) {
 	signs("one that has done nothing", at(10), false)
 	d.chunkOf(group, running, "open")
 	signs("one that has begun", at(10), true)
+	d.write(`update leases set expires_at = 'epoch'`)
+	held = false
+	signs("one whose process is gone", at(10), true)
 	d.write(`update run_chunks set status = 'applied' where run_id = $1`, running)
 	signs("one that was applied", at(10), false)
 	d.write(`update run_chunks set status = 'held' where run_id = $1`, running)
@@ -171,6 +176,10 @@ func TestDreamSignsAreCheap(t *testing.T) {
 	d.write(`insert into memories (group_id, memory_id, lineage_id, kind, session_id, statement, version, status, strength, content_hash, created_at, updated_at, last_supported_at)
 		select 'g1', gen_random_uuid(), gen_random_uuid(), 'session', 's' || n % 600 + 1, 's', 1, 'active', 0.3, n, now(), now(), now() from generate_series(1, $1) n`, memories)
 	d.write(`insert into memory_uses select group_id, 'dream', memory_id, $1 from memories where session_id <> 's1'`, run)
+	ids := storetest.Rows(t, d.db, `select quote_literal(array_agg(memory_id)) from memories`)[0]
+	for _, call := range calls { // the same of versions that were chosen
+		calls = append(calls, strings.Replace(call, `'{}'`, ids, 1))
+	}
 	for _, call := range calls {
 		blocks, plan := 0, ""
 		rows := must(conn.QueryContext(t.Context(), `explain (analyze, buffers, costs off) execute `+call))(t)

@@ -106,4 +106,9 @@ func (d *dreamer) cites(m reverie.Memory, action, message string, day int) {
 		values ($1, $2, $3, $4, '小明', $5, $6, $7, $8, now())`, m.GroupID, m.LineageID, m.ID, message, action+" "+message, at, at.Format(time.DateOnly), action)
 }
 
+// gathered is a session as a dream gathered it.
+func gathered(id string, messages int, last time.Time) reverie.Session {
+	return reverie.Session{ID: id, LastAt: last, Total: reverie.Tally{Messages: messages}}
+}
+
 func minutes(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }

@@ -13,7 +13,8 @@ const interrupted = "interrupted: the process ended before the run did"
 
 const (
 	// A dream is one chunk: without it nothing was done. The time between dreams counts
-	// from when one was written, and not from when somebody found that out.
+	// from when one was written, or, where it changed nothing, from the last answer that
+	// was kept for it, and not from when somebody found that out.
 	settleRunsQuery = `
 		update runs r set finished_at = coalesce(w.written_at, $3::timestamptz), stats = r.stats || jsonb_build_object('deferred', w.pending),
 			status = case when not w.whole then 'failed' when w.waits then 'held' else 'succeeded' end,
@@ -25,7 +26,8 @@ const (
 				and (o.job <> 'dream' or exists (select 1 from run_chunks c where c.group_id = o.group_id and c.run_id = o.run_id)) as whole,
 				case when o.job = 'dream' then greatest(
 					(select max(l.created_at) from memory_change_log l where l.group_id = o.group_id and l.run_id = o.run_id),
-					(select max(h.created_at) from held_plans h where h.group_id = o.group_id and h.run_id = o.run_id)) end as written_at,
+					(select max(h.created_at) from held_plans h where h.group_id = o.group_id and h.run_id = o.run_id),
+					(select max(a.created_at) from answers a where a.group_id = o.group_id and a.run_id = o.run_id)) end as written_at,
 				exists (select 1 from held_plans h
 					where h.group_id = o.group_id and h.run_id = o.run_id and h.status = 'waiting') as waits
 			from runs o cross join lateral (select o.window_until as until) u
@@ -65,14 +67,16 @@ const (
 	begunAsChunk = `exists (select 1 from run_chunks c
 			where c.group_id = r.group_id and c.run_id = r.run_id and c.status in ('open', 'answered'))`
 
-	// What a dream had chosen, while nothing of it has changed or was taken in: one
-	// probe of the key for each version, up to the first that is new no more.
+	// What a dream had chosen, while anything of it is as it was and was not taken in: one
+	// probe of the key for each version, up to the first that is new. What was begun
+	// before the last dream asked other questions than would be asked now.
 	openDreamQuery = `select ` + chunkColumns + ` from run_chunks c
 		where group_id = $1 and status in ('open', 'answered') and cardinality(memory_ids) > 0
 			and run_id = any (array(select r.run_id from runs r where r.group_id = $1 and r.job = $2 and r.job = 'dream'
-				and r.status in ('running', 'deferred', 'failed') and r.undone_at is null))
-			and not exists (select 1 from unnest(c.memory_ids) as x (id) where (
-				select m.status = 'active' and ` + dreamtOf + ` is not true from memories m where m.group_id = c.group_id and m.memory_id = x.id) is not true)
+				and r.status in ('running', 'deferred', 'failed') and r.undone_at is null
+				and (r.status = 'running' or r.started_at >= coalesce((select max(started_at) from runs where group_id = $1 and ` + dreamEnded + `), '-infinity'))))
+			and exists (select 1 from unnest(c.memory_ids) as x (id) where (
+				select m.status = 'active' and ` + dreamtOf + ` is not true from memories m where m.group_id = c.group_id and m.memory_id = x.id))
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
 	runningQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and status = 'running'
@@ -148,9 +152,9 @@ func (s *Store) ResumeSession(ctx context.Context, lease reverie.Lease, job reve
 
 // ResumeDream is [Store.Resume] for dreams. The run is the newest that was begun and
 // not applied; one that was applied and did not say so is settled as that, and one
-// that has no chunk has failed. The chunk is one that was not applied and whose
-// memory versions are all active and new to dreams still: that of the run, else the
-// newest of one that was deferred or failed.
+// that has no chunk has failed. The chunk is one that was not applied, and of whose
+// memory versions any is active and new to dreams still: that of the run, else the
+// newest since the last dream of one that was deferred or failed.
 func (s *Store) ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error) {
 	var run *reverie.Run
 	var chunk *reverie.Chunk

@@ -4,17 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/lib/pq"
 
 	"reverie"
 )
 
-// The lineage is the source's own.
-const insertSourcesQuery = `insert into memory_sources (group_id, memory_id, position, source_id, source_lineage_id, run_id)
-	select $1, u.memory_id, u.position, m.memory_id, m.lineage_id, $2::uuid
-	from unnest($3::uuid[], $4::int[], $5::uuid[], $6::uuid[]) as u (memory_id, position, source_id, lineage_id)
-	join memories m on m.group_id = $1 and m.memory_id = u.source_id and m.lineage_id = u.lineage_id`
+const (
+	// The lineage is the source's own.
+	insertSourcesQuery = `insert into memory_sources (group_id, memory_id, position, source_id, source_lineage_id, run_id)
+		select $1, u.memory_id, u.position, m.memory_id, m.lineage_id, $2::uuid
+		from unnest($3::uuid[], $4::int[], $5::uuid[], $6::uuid[]) as u (memory_id, position, source_id, lineage_id)
+		join memories m on m.group_id = $1 and m.memory_id = u.source_id and m.lineage_id = u.lineage_id`
+
+	standingQuery = `select lineage_id from memories where group_id = $1 and lineage_id = any ($2::uuid[]) and status = 'active'
+		order by lineage_id`
+
+	// Against whoever would delete one meanwhile.
+	lockStandingQuery = standingQuery + ` for share`
+)
 
 // checkSources refuses what no version can rest on.
 func checkSources(st reverie.Step) error {
@@ -31,8 +40,25 @@ func checkSources(st reverie.Step) error {
 	return nil
 }
 
+// StandingLineages tells which of the lineages have an active head.
+func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs []string) (map[string]bool, error) {
+	standing := make(map[string]bool, len(lineageIDs))
+	err := s.run(ctx, work{what: fmt.Sprintf("look which memories of group %q stand", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		var found []string
+		if err := t.list(ctx, &found, standingQuery, groupID, pq.StringArray(append([]string{}, lineageIDs...))); err != nil {
+			return err
+		}
+		for _, id := range found {
+			standing[id] = true
+		}
+		return nil
+	}})
+	return standing, err
+}
+
 // insertSources writes which other memories the new versions of a batch rest on. One
-// that the group does not have is reverie.ErrNotFound.
+// that the group does not have is reverie.ErrNotFound; one that was deleted since it
+// was read, or has faded, is reverie.ErrConflict, but not one that was only rewritten.
 func insertSources(ctx context.Context, t *tx, b *batch) error {
 	var ids, sources, lineages pq.StringArray
 	var positions pq.Int64Array
@@ -48,9 +74,21 @@ func insertSources(ctx context.Context, t *tx, b *batch) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	var standing []string
+	if err := t.list(ctx, &standing, lockStandingQuery, b.groupID, lineages); err != nil {
+		return err
+	}
 	n, err := t.exec(ctx, insertSourcesQuery, b.groupID, b.runID, ids, positions, sources, lineages)
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of the %d memories that new versions rest on are none of the group: %w", len(ids)-n, len(ids), reverie.ErrNotFound)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	for i, lineage := range lineages {
+		if !slices.Contains(standing, lineage) {
+			return fmt.Errorf("memory %s, which a new version rests on, has no active head any more: it was deleted, or has faded: %w", sources[i], reverie.ErrConflict)
+		}
+	}
+	return nil
 }
