@@ -80,17 +80,19 @@ func (r *run) readDue(ctx context.Context, q reverie.DreamQuery) (reverie.DreamS
 	case due:
 		r.result.Reason = why
 		return state, nil
-	case r.begun == nil:
-		if r.result.None = why; state.Signs.Interrupted {
+	case r.begun != nil && r.remains():
+		r.result.Reason = interrupted
+		return r.chosen(ctx)
+	}
+	if r.result.None = why; r.begun == nil {
+		switch {
+		case state.Signs.UnderWay:
+			r.result.None = UnderWay
+		case state.Signs.Interrupted:
 			r.result.None = interrupted + ", and goes on with what it had chosen, which a dry run does not: leave out --dry-run"
 		}
-		return state, nil
-	case !r.remains():
-		r.result.None = nothingNew(state.Signs)
-		return state, nil
 	}
-	r.result.Reason = interrupted
-	return r.chosen(ctx)
+	return state, nil
 }
 
 // chosen fetches what is left of what the dream that was interrupted had chosen, in the

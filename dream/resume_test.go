@@ -174,6 +174,11 @@ func off(s *stage) {
 	s.talk("s2", "They met for s2.")
 	*s.clock = s.clock.Add(48 * time.Hour)
 	asked := s.answers(9)
+	s.leased(func(reverie.Lease) {
+		if res := must(s.runWith(s.pipe, Request{Due: true, DryRun: true}))(s); res.None != UnderWay {
+			s.Errorf("%+v", res)
+		}
+	})
 	if res := s.dream(Request{Due: true, DryRun: true}); !strings.Contains(res.None, "--dry-run") || len(*asked) != 0 {
 		s.Errorf("asked about %q: %+v", *asked, res)
 	}
