@@ -35,7 +35,7 @@ func TestTransitory(t *testing.T) {
 		file    string
 		passing bool
 		wrong   int // at most
-	}{{"passing.txt", true, 0}, {"lasting.txt", false, 0}, {"passing_heldout.txt", true, 3}, {"lasting_heldout.txt", false, 0}, {"passing_second.txt", true, 0}, {"lasting_second.txt", false, 0}, {"passing_third.txt", true, 2}, {"lasting_third.txt", false, 0}, {"passing_fourth.txt", true, 3}, {"lasting_fourth.txt", false, 0}} {
+	}{{"passing.txt", true, 0}, {"lasting.txt", false, 0}, {"passing_heldout.txt", true, 3}, {"lasting_heldout.txt", false, 0}, {"passing_second.txt", true, 0}, {"lasting_second.txt", false, 0}, {"passing_third.txt", true, 2}, {"lasting_third.txt", false, 0}, {"passing_fourth.txt", true, 3}, {"lasting_fourth.txt", false, 0}, {"passing_last.txt", true, 21}, {"lasting_last.txt", false, 0}} {
 		list, wrong := labelled(t, set.file), []string(nil)
 		for _, s := range list {
 			if why, is := transitory(s); is != set.passing || is != (why != "") || !utf8.ValidString(why) {
