@@ -84,13 +84,8 @@ func (r *run) readDue(ctx context.Context, q reverie.DreamQuery) (reverie.DreamS
 		r.result.Reason = interrupted
 		return r.chosen(ctx)
 	}
-	if r.result.None = why; r.begun == nil {
-		switch {
-		case state.Signs.UnderWay:
-			r.result.None = UnderWay
-		case state.Signs.Interrupted:
-			r.result.None = interrupted + ", and goes on with what it had chosen, which a dry run does not: leave out --dry-run"
-		}
+	if r.result.None = why; r.begun == nil && state.Signs.Interrupted {
+		r.result.None = interrupted + ", and goes on with what it had chosen, which a dry run does not: leave out --dry-run"
 	}
 	return state, nil
 }

@@ -17,6 +17,10 @@ func Ended(rule reverie.DreamRule, now time.Time) time.Time {
 	return now.Add(-silence)
 }
 
+// UnderWay is why there is nothing to do for whoever only looks at a group of which
+// another process dreams at this moment.
+const UnderWay = "a dream of the group is under way"
+
 // Due tells whether a group is to dream now, and why, or why not. It is pure: all
 // that counts is in the signs and the rule.
 func Due(s reverie.DreamSigns, rule reverie.DreamRule, now time.Time) (due bool, why string) {

@@ -105,7 +105,7 @@ func (a *app) dream(ctx context.Context, f selection) error {
 	if err := a.knownGroup(ctx, f.group); err != nil {
 		return unknownGroup(err)
 	}
-	switch due := (&dueDreams{app: a}); {
+	switch due := (&dueDreams{app: a, looks: f.dryRun}); {
 	case f.group != "" && (f.dryRun || !f.due):
 		return invalidIsUsage(a.dreamOne(ctx, p, f.group, f))
 	case f.dryRun:

@@ -19,6 +19,7 @@ func (a *app) dreamRule() reverie.DreamRule {
 // dueDreams finds out which groups are due to dream.
 type dueDreams struct {
 	*app
+	looks  bool // and takes no lease: what is under way is not interrupted
 	mu     sync.Mutex
 	why    string // why the group that was asked about last is not due
 	unread int    // groups in which nothing is new, but extraction has something to read
@@ -37,6 +38,9 @@ func (d *dueDreams) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, 
 		return jobs.Agenda{}, err
 	}
 	due, why := dream.Due(signs, rule, now)
+	if d.looks && signs.UnderWay {
+		due, why = false, dream.UnderWay
+	}
 	if !due {
 		d.mu.Lock()
 		defer d.mu.Unlock()

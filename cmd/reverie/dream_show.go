@@ -77,6 +77,9 @@ func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	if signs.UnderWay {
+		return fmt.Sprintf("%s: no dream yet; %s", g.ID, dream.UnderWay), nil
+	}
 	entry, err := a.groupEntry(ctx, g.ID)
 	if err != nil {
 		return "", err
