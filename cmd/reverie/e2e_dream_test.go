@@ -134,6 +134,34 @@ func TestDreamNothing(t *testing.T) {
 	}
 }
 
+// TestDreamUnderWay: whoever only looks at a group while another process dreams of it
+// says so, and asks nothing; when that process is gone, the dream was interrupted.
+func TestDreamUnderWay(t *testing.T) {
+	t.Parallel()
+	s := dreamStage(t)
+	s.hears("g1", "s1", evening, "note Lin likes green tea")
+	s.exec(`insert into runs (group_id, run_id, job, session_id, window_since, window_until, status, attempt, started_at)
+		values ('g1', '11111111-1111-4111-8111-111111111111', 'dream', 's1', 'epoch', 'epoch', 'running', 1, now())`)
+	s.exec(`insert into run_chunks (group_id, run_id, chunk_no, status, memory_ids, created_at)
+		select group_id, '11111111-1111-4111-8111-111111111111', 1, 'open', array_agg(memory_id), now() from memories group by 1`)
+	s.exec(`insert into leases (group_id, lease_name, holder, fence, expires_at) values ('g1', 'group', 'another', 9, now() + interval '1 hour')
+		on conflict (group_id, lease_name) do update set holder = excluded.holder, expires_at = excluded.expires_at`)
+	asked := s.dreamQuestions()
+	for _, args := range [][]string{{"show", "--group", "g1"}, {"show", "--group", "g1", "--json"}, {"--due", "--group", "g1", "--dry-run"}} {
+		s.run(append([]string{"dream"}, args...)...).want(t, 0).shows(t, "a dream of the group is under way")
+	}
+	s.run("dream", "--due", "--dry-run").want(t, 0).shows(t, "nothing is due")
+	if s.dreamQuestions() != asked {
+		t.Error("it was asked about what is under way")
+	}
+	s.exec(`update leases set expires_at = 'epoch'`)
+	s.run("dream", "show", "--group", "g1").want(t, 0).shows(t, "the last dream was interrupted")
+	s.run("dream", "--due").want(t, 0).shows(t, "g1  up to s1  dream succeeded")
+	if diff := cmp.Diff([]string{"s1|succeeded"}, s.dreams("g1")); diff != "" {
+		t.Errorf("dreams (-want +got):\n%s", diff)
+	}
+}
+
 // TestDreamCommand: what the command asks for, what a dry run leaves, what is printed
 // and what JSON says, and how a thread is closed.
 func TestDreamCommand(t *testing.T) {
