@@ -12,6 +12,10 @@ import (
 func formats() []Format {
 	return []Format{
 		jsonlFormat,
+		slackFormat,
+		discordFormat,
+		zulipFormat,
+		matrixFormat,
 	}
 }
 

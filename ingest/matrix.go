@@ -1,0 +1,245 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"regexp"
+	"strconv"
+	"time"
+
+	"reverie"
+)
+
+// matrixFormat reads what Element writes under "Export chat" as JSON, and events as a
+// server hands them out: one a line, an array, or the answer to /messages or /sync. Ids are
+// those of the events and rooms. A message that was edited or taken back soon after it was
+// sent is told as it was in the end, see [matrixHold].
+var matrixFormat = Format{
+	Name:  "matrix",
+	Title: "Matrix: Element's export as JSON (or the zip with it), or events of a room",
+	Knows: knowsMatrix,
+	Read:  readMatrix,
+}
+
+var (
+	matrixExport  = regexp.MustCompile(`"(room_name|export_date|room_creator)"\s*:`)
+	matrixList    = regexp.MustCompile(`"(messages|chunk|events)"\s*:\s*\[`)
+	matrixEventID = regexp.MustCompile(`"event_id"\s*:\s*"`)
+	matrixTime    = regexp.MustCompile(`"origin_server_ts"\s*:\s*\d`)
+	matrixSender  = regexp.MustCompile(`"sender"\s*:\s*"@`)
+	matrixRoomID  = regexp.MustCompile(`"room_id"\s*:\s*"(![^"\\]+)"`)
+	matrixNoneYet = regexp.MustCompile(`"messages"\s*:\s*\[\s*\]`)
+)
+
+func knowsMatrix(src Source) int {
+	head := src.Head
+	if src.Files != nil {
+		head = headOf(src.Files, matrixFile(src.Files))
+	}
+	head = bytes.TrimSpace(head)
+	events := matrixEventID.Match(head) && matrixTime.Match(head) && matrixSender.Match(head)
+	switch {
+	case !bytes.HasPrefix(head, []byte("{")) && !bytes.HasPrefix(head, []byte("[")):
+		return 0
+	case matrixExport.Match(head) && matrixList.Match(head) && (events || matrixNoneYet.Match(head)):
+		return 95
+	case events:
+		return 90
+	}
+	return 0
+}
+
+// matrixFile is the export within an archive of Element's, which has the attachments beside.
+func matrixFile(files fs.FS) string {
+	for _, pattern := range []string{"export.json", "*/export.json"} {
+		if found, _ := fs.Glob(files, pattern); len(found) > 0 { // the pattern is sound
+			return found[0]
+		}
+	}
+	return "export.json"
+}
+
+func readMatrix(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		in, head := src.Reader, src.Head
+		if src.Files != nil {
+			name := matrixFile(src.Files)
+			f, err := src.Files.Open(name)
+			if err != nil {
+				yield(Record{}, fmt.Errorf("open %s: %w", name, err))
+				return
+			}
+			defer f.Close()
+			in, head = f, headOf(src.Files, name)
+		}
+		m := matrixReader{names: map[string]string{}, rooms: map[string]string{}}
+		if found := matrixRoomID.FindSubmatch(head); found != nil {
+			m.room = string(found[1])
+		}
+		m.hold = newMatrixHold(func(r Record) bool { return !opts.wants(r.Chat) || yield(r, nil) })
+		for part, err := range matrixParts(in, head) {
+			var bad *Bad
+			if err == nil {
+				err = m.take(part)
+			}
+			switch {
+			case errors.Is(err, errStopped):
+				return
+			case ctx.Err() != nil:
+				yield(Record{}, ctx.Err())
+				return
+			case errors.As(err, &bad):
+				if !yield(Record{}, bad) {
+					return
+				}
+			case err != nil:
+				if m.hold.flush(0, 0) == nil {
+					yield(Record{}, err)
+				}
+				return
+			}
+		}
+		_ = m.hold.flush(0, 0) // that nobody listens any more is no error at the end
+	}
+}
+
+// matrixParts tells the events, and the room's name where it stands outside of them.
+func matrixParts(in io.Reader, head []byte) iter.Seq2[jsonPart, error] {
+	head = bytes.TrimSpace(head)
+	if bytes.HasPrefix(head, []byte("[")) {
+		return jsonParts(in, "[]")
+	}
+	first, _, _ := bytes.Cut(head, []byte("\n"))
+	if jsonFieldsOf(first).str("event_id") == "" {
+		return jsonParts(in, "room_name", "messages[]", "chunk[]", "rooms.join.*.timeline.events[]")
+	}
+	return func(yield func(jsonPart, error) bool) {
+		for l, err := range lines(in) {
+			if len(bytes.TrimSpace(l.Text)) == 0 && err == nil {
+				continue
+			}
+			if !yield(jsonPart{Place: l.Place(), Value: l.Text}, err) {
+				return
+			}
+		}
+	}
+}
+
+type matrixReader struct {
+	room  string            // of events that do not say theirs
+	named string            // the room, by the export
+	names map[string]string // of people, by their ids
+	rooms map[string]string // names of rooms, by their ids
+	hold  *matrixHold
+}
+
+// matrixEvent is one event.
+type matrixEvent struct {
+	Type     string      `json:"type"`
+	ID       string      `json:"event_id"`
+	Room     string      `json:"room_id"`
+	Sender   string      `json:"sender"`
+	Time     json.Number `json:"origin_server_ts"` // in milliseconds
+	StateKey string      `json:"state_key"`
+	Redacts  string      `json:"redacts"`
+	Content  jsonFields  `json:"content"`
+	Unsigned jsonFields  `json:"unsigned"`
+
+	at int64
+}
+
+// take reads one part of the document and gives what it says to the hold.
+func (m *matrixReader) take(part jsonPart) error {
+	if part.Pattern == "room_name" {
+		_ = json.Unmarshal(part.Value, &m.named) // of another type it is no name
+		return nil
+	}
+	bad := func(reason string, err error) error { return &Bad{Place: part.Place, Reason: reason, Err: err} }
+	var e matrixEvent
+	if err := json.Unmarshal(part.Value, &e); err != nil {
+		return bad("no event", readable(err))
+	}
+	millis, err := strconv.ParseInt(string(e.Time), 10, 64)
+	switch {
+	case e.ID == "":
+		return bad("no id", fmt.Errorf("event_id is missing: %w", reverie.ErrInvalid))
+	case err != nil || millis < 0 || millis > lastUnix*1000:
+		return bad("no time", fmt.Errorf("origin_server_ts %q is no time in milliseconds since 1970: %w", reverie.Excerpt(string(e.Time), 40), reverie.ErrInvalid))
+	case e.Sender == "":
+		return bad("no author", fmt.Errorf("sender is missing: %w", reverie.ErrInvalid))
+	}
+	chat := Chat{ID: cmp.Or(e.Room, m.room, m.named)}
+	if len(part.Keys) > 0 {
+		chat.ID = part.Keys[0]
+	}
+	if chat.ID == "" {
+		return bad("no room", fmt.Errorf("room_id is missing: %w", reverie.ErrInvalid))
+	}
+	m.learn(e, chat.ID)
+	chat.Name = cmp.Or(m.named, m.rooms[chat.ID], chat.ID)
+	e.at = millis
+	r := heldEvent{Record: Record{Chat: chat, Place: part.Place}}
+	r.Message = reverie.Message{ID: e.ID, AuthorID: e.Sender, Author: m.name(e.Sender), Role: reverie.RoleUser, SentAt: time.UnixMilli(millis).UTC()}
+	change, err := m.read(e, &r)
+	if err != nil {
+		return bad("not decrypted", err)
+	}
+	return m.hold.add(r, change)
+}
+
+// learn remembers names.
+func (m *matrixReader) learn(e matrixEvent, room string) {
+	switch {
+	case e.Type == "m.room.name" && len(m.rooms) < maxNames:
+		m.rooms[room] = shortened(e.Content.str("name"))
+	case e.Type == "m.room.member" && e.Content.str("membership") == "join" && e.Content.str("displayname") != "" && len(m.names) < maxNames:
+		m.names[cmp.Or(e.StateKey, e.Sender)] = shortened(e.Content.str("displayname"))
+	}
+}
+
+var errNotDecrypted = errors.New("the event is encrypted; export it where its keys are")
+
+// read reads what an event says into its record, and what it changes of another one.
+func (m *matrixReader) read(e matrixEvent, r *heldEvent) (matrixChange, error) {
+	relates := e.Content.fields("m.relates_to")
+	target := relates.str("event_id")
+	switch {
+	case e.Type == "m.room.redaction":
+		r.Event = true
+		return matrixChange{matrixTarget: matrixTarget{kind: matrixGone, id: cmp.Or(e.Redacts, e.Content.str("redacts"))}, at: e.at}, nil
+	case len(e.Content) == 0 || len(e.Unsigned.fields("redacted_because")) > 0:
+		r.Event = true
+		return matrixChange{}, nil
+	case e.Type == "m.room.encrypted" || e.Content.str("msgtype") == "m.bad.encrypted":
+		return matrixChange{}, errNotDecrypted
+	case !matrixSaid[e.Type]:
+		r.Event, r.Message.Text = true, m.happened(e)
+		return matrixChange{}, nil
+	case relates.str("rel_type") == "m.replace" && target != "":
+		edited := r.Record
+		m.say(e.Content.fields("m.new_content"), &edited)
+		r.Event = true
+		return matrixChange{matrixTarget{matrixEdit, target, e.Sender}, edited.Message.Text, e.at}, nil
+	}
+	m.say(e.Content, &r.Record)
+	m.relate(relates, e, &r.Record)
+	newest := e.Unsigned.fields("m.relations").fields("m.replace")
+	if content := newest.fields("content").fields("m.new_content"); len(content) > 0 {
+		m.say(content, &r.Record)
+		_ = json.Unmarshal(newest["origin_server_ts"], &r.edited) // of another type it is not known
+	}
+	if relates.str("rel_type") == "m.thread" {
+		return matrixChange{matrixTarget: matrixTarget{kind: matrixThread, id: target}, at: e.at}, nil
+	}
+	return matrixChange{}, nil
+}
+
+// matrixSaid are the events that are somebody's words.
+var matrixSaid = map[string]bool{"m.room.message": true, "m.sticker": true, "m.poll.start": true, "org.matrix.msc3381.poll.start": true}

@@ -1,0 +1,109 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// tables reads what an export says of the people and places that its messages name by id.
+func (z *zulipReader) tables(files fs.FS, name string) error {
+	people := false
+	err := eachPart(files, name, func(part jsonPart) {
+		var row struct {
+			ID        text   `json:"id"`
+			Name      string `json:"name"`
+			FullName  string `json:"full_name"`
+			Email     string `json:"email"`
+			Subdomain string `json:"string_id"`
+			IsBot     bool   `json:"is_bot"`
+			Kind      text   `json:"type"`
+			Of        text   `json:"type_id"`
+		}
+		if _ = json.Unmarshal(part.Value, &row); row.ID == "" { // what is of the wrong type is not there
+			return
+		}
+		switch id := string(row.ID); part.Pattern {
+		case "zerver_realm[]":
+			z.realm = row.Subdomain
+		case "zerver_stream[]":
+			z.streams[id] = row.Name
+		case "zerver_recipient[]":
+			z.recipients[id] = zulipRecipient{kind: string(row.Kind), id: string(row.Of)}
+			people = people || row.Kind == zulipPeople
+		case "zerver_userprofile_crossrealm[]":
+			_, system := zulipProgram(row.Email)
+			local, _, _ := strings.Cut(row.Email, "@")
+			z.users[id] = zulipUser{name: shortened(cmp.Or(row.FullName, local)), bot: true, system: system}
+		default:
+			z.users[id] = zulipUser{name: shortened(row.FullName), bot: row.IsBot}
+		}
+	}, "zerver_realm[]", "zerver_stream[]", "zerver_recipient[]", "zerver_userprofile_crossrealm[]", "zerver_userprofile_mirrordummy[]", "zerver_userprofile[]")
+	if err != nil || !people {
+		return err
+	}
+	// Only now is it known which of the subscriptions, of which there are very many, matter.
+	return eachPart(files, name, func(part jsonPart) {
+		var row struct {
+			User      text `json:"user_profile"`
+			Recipient text `json:"recipient"`
+		}
+		_ = json.Unmarshal(part.Value, &row) // what is of the wrong type is not there
+		if to := string(row.Recipient); row.User != "" && z.recipients[to].kind == zulipPeople {
+			z.members[to] = append(z.members[to], string(row.User))
+		}
+	}, "zerver_subscription[]")
+}
+
+// zulipArchive finds the folder of what zulip-archive keeps.
+func zulipArchive(files fs.FS) (root string, found bool) {
+	for _, pattern := range []string{"stream_index.json", "*/stream_index.json"} {
+		all, _ := fs.Glob(files, pattern) // the pattern is sound
+		for _, name := range all {
+			if head := headOf(files, name); zulipIndex.Match(head) && zulipTopics.Match(head) {
+				return path.Dir(name), true
+			}
+		}
+	}
+	return "", false
+}
+
+// archive tells what zulip-archive keeps: a folder a channel, with a file a topic.
+func (z *zulipReader) archive(ctx context.Context, files fs.FS, root string, yield func(Record, error) bool) {
+	err := eachPart(files, path.Join(root, "stream_index.json"), func(part jsonPart) {
+		var row struct {
+			ID text `json:"id"`
+		}
+		_ = json.Unmarshal(part.Value, &row) // what is of the wrong type is not there
+		z.streams[string(row.ID)] = part.Keys[0]
+	}, "streams.*")
+	if err == nil {
+		err = eachPart(files, path.Join(root, "member_index.json"), func(part jsonPart) {
+			var row struct {
+				FullName string `json:"full_name"`
+				Email    string `json:"email"`
+			}
+			_ = json.Unmarshal(part.Value, &row) // what is of the wrong type is not there
+			bot, system := zulipProgram(row.Email)
+			z.users[part.Keys[0]] = zulipUser{name: shortened(row.FullName), bot: bot, system: system}
+		}, "*")
+	}
+	if err != nil {
+		yield(Record{}, err)
+		return
+	}
+	topics, _ := fs.Glob(files, path.Join(root, "*", "*.json")) // the pattern is sound, but for the folder's own name
+	inArchiveOrder(files, topics)
+	for _, name := range topics {
+		id, _, _ := strings.Cut(path.Base(path.Dir(name)), "-")
+		if _, known := z.streams[id]; !known {
+			id = "" // the messages say it, or are bad
+		}
+		if !z.tell(fileParts(ctx, files, name, "[]"), id, yield) {
+			return
+		}
+	}
+}
