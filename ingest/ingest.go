@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"strings"
 	"time"
 
 	"reverie"
@@ -56,7 +57,12 @@ type Bad struct {
 	Err    error
 }
 
-func (b *Bad) Error() string { return b.Place + ": " + b.Reason + ": " + b.Err.Error() }
+func (b *Bad) Error() string {
+	if why := b.Err.Error(); strings.HasPrefix(why, b.Reason) {
+		return b.Place + ": " + why
+	}
+	return b.Place + ": " + b.Reason + ": " + b.Err.Error()
+}
 func (b *Bad) Unwrap() error { return b.Err }
 
 // Format reads one kind of export.

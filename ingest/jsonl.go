@@ -1,13 +1,11 @@
 package ingest
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"strings"
 	"time"
@@ -68,114 +66,6 @@ func readJSONL(_ context.Context, src Source, _ ReadOptions) iter.Seq2[Record, e
 func reason(err error) string {
 	what, _, _ := strings.Cut(err.Error(), ": ")
 	return what
-}
-
-// Store takes messages, idempotent on their id.
-type Store interface {
-	ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error)
-}
-
-// Options of an import.
-type Options struct {
-	Strict bool                      // stop at the first bad line
-	OnBad  func(line int, err error) // told of each bad line
-	OnRead func(bytes int64)         // told how much has been read, now and then
-}
-
-// Result counts the lines of an import. Blank lines are not counted.
-type Result struct {
-	Lines int `json:"lines"`
-	New   int `json:"new"`
-	Known int `json:"known"` // the id was stored before; left as it was
-	Bad   int `json:"bad"`
-}
-
-const (
-	batchSize  = 1000
-	batchBytes = 8 << 20 // of text, from which a batch is stored however few messages it has
-	maxLine    = 4 << 20 // bytes of one line
-)
-
-var errLongLine = fmt.Errorf("the line is longer than %d bytes: %w", maxLine, reverie.ErrInvalid)
-
-// JSONLines imports one message a line into a group: id, author_id, author,
-// role, text, sent_at (RFC 3339), session_id, reply_to. It reads in bounded
-// memory. A bad line is reported and the rest goes on; with Strict the import
-// stops there, what came before stays imported, and the error names the line.
-func JSONLines(ctx context.Context, store Store, groupID string, r io.Reader, opts Options) (Result, error) {
-	im := importer{store: store, groupID: groupID, opts: opts}
-	in := bufio.NewReaderSize(r, 1<<16)
-	for n := 1; ; n++ {
-		line, read, err := readLine(in)
-		im.read += int64(read)
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errLongLine) {
-			return im.result, errors.Join(fmt.Errorf("read line %d: %w", n, err), im.flush(ctx))
-		}
-		last := errors.Is(err, io.EOF)
-		if n == 1 {
-			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
-		}
-		if line = bytes.TrimSpace(line); len(line) > 0 || errors.Is(err, errLongLine) {
-			if err := im.take(ctx, n, line, err); err != nil {
-				return im.result, err
-			}
-		}
-		if last {
-			return im.result, im.flush(ctx)
-		}
-	}
-}
-
-type importer struct {
-	store   Store
-	groupID string
-	opts    Options
-	batch   []reverie.Message
-	bytes   int // of the batch's texts
-	read    int64
-	result  Result
-}
-
-// take adds one line to the batch, or reports it.
-func (im *importer) take(ctx context.Context, n int, line []byte, err error) error {
-	im.result.Lines++
-	var m reverie.Message
-	if !errors.Is(err, errLongLine) {
-		m, err = readMessage(line)
-	}
-	if err != nil {
-		im.result.Bad++
-		if im.opts.OnBad != nil {
-			im.opts.OnBad(n, err)
-		}
-		if im.opts.Strict {
-			return errors.Join(fmt.Errorf("line %d: %w", n, err), im.flush(ctx))
-		}
-		return nil
-	}
-	m.GroupID = im.groupID
-	im.bytes += len(m.Text)
-	if im.batch = append(im.batch, m); len(im.batch) == batchSize || im.bytes >= batchBytes {
-		return im.flush(ctx)
-	}
-	return nil
-}
-
-func (im *importer) flush(ctx context.Context) error {
-	if len(im.batch) > 0 {
-		res, err := im.store.ImportMessages(ctx, im.groupID, im.batch)
-		if err != nil {
-			return fmt.Errorf("store %d messages of group %q: %w", len(im.batch), im.groupID, err)
-		}
-		im.result.New += res.New
-		im.result.Known += res.Known
-		clear(im.batch) // or its texts would live as long as the import
-		im.batch, im.bytes = im.batch[:0], 0
-	}
-	if im.opts.OnRead != nil {
-		im.opts.OnRead(im.read)
-	}
-	return nil
 }
 
 // text reads a string, or a number as platforms write ids.

@@ -52,6 +52,21 @@ func (s *shelf) ImportMessages(_ context.Context, groupID string, messages []rev
 	return res, nil
 }
 
+// jsonLines imports lines into group g as the command does.
+func jsonLines(ctx context.Context, store ingest.Store, r io.Reader, opts ingest.Options) (ingest.Result, error) {
+	format, err := ingest.Named("jsonl")
+	if err != nil {
+		return ingest.Result{}, err
+	}
+	opts.Group = func(context.Context, string, ingest.Chat) (string, error) { return "g", nil }
+	im := ingest.NewImporter(store, opts)
+	err = im.Read(ctx, ingest.Source{Name: "-", Reader: r}, format, ingest.ReadOptions{})
+	return im.Result(), err
+}
+
+// counts are those of a result.
+func counts(r ingest.Result) [4]int { return [4]int{r.Records, r.New, r.Known, r.Bad} }
+
 const sent = `"sent_at":"2026-01-15T20:01:00+08:00"`
 
 // TestLine reads one line at a time.
@@ -70,11 +85,12 @@ func TestLine(t *testing.T) {
 			reverie.Message{ID: "a", AuthorID: "u1", Author: "Lin", Role: reverie.RoleAssistant, Text: "hi", SentAt: at, SessionID: "s", ReplyTo: "b"}, ""},
 		"numbers as ids": {`{"id":1234567890123456789,"author_id":7,"author":"Lin","text":"hi",` + sent + `,"reply_to":12}`,
 			reverie.Message{ID: "1234567890123456789", AuthorID: "7", Author: "Lin", Role: reverie.RoleUser, Text: "hi", SentAt: at, ReplyTo: "12"}, ""},
-		"author only":     {`{"id":"a","author":"Lin","text":"hi",` + sent + `}`, reverie.Message{ID: "a", AuthorID: "Lin", Author: "Lin", Role: "user", Text: "hi", SentAt: at}, ""},
-		"author id only":  {`{"id":"a","author_id":"u1","text":"hi",` + sent + `}`, reverie.Message{ID: "a", AuthorID: "u1", Author: "u1", Role: "user", Text: "hi", SentAt: at}, ""},
-		"nulls":           {`{"id":"a","author_id":"u1","author":"Lin","role":null,"text":"hi",` + sent + `,"session_id":null,"reply_to":null}`, user("a", "hi"), ""},
-		"unknown keys":    {`{"id":"a","author_id":"u1","author":"Lin","text":"hi",` + sent + `,"emoji":[1,{"x":2}]}`, user("a", "hi"), ""},
-		"empty text":      {`{"id":"a","author_id":"u1","author":"Lin","text":"",` + sent + `}`, user("a", ""), ""},
+		"author only":    {`{"id":"a","author":"Lin","text":"hi",` + sent + `}`, reverie.Message{ID: "a", AuthorID: "Lin", Author: "Lin", Role: "user", Text: "hi", SentAt: at}, ""},
+		"author id only": {`{"id":"a","author_id":"u1","text":"hi",` + sent + `}`, reverie.Message{ID: "a", AuthorID: "u1", Author: "u1", Role: "user", Text: "hi", SentAt: at}, ""},
+		"nulls":          {`{"id":"a","author_id":"u1","author":"Lin","role":null,"text":"hi",` + sent + `,"session_id":null,"reply_to":null}`, user("a", "hi"), ""},
+		"unknown keys":   {`{"id":"a","author_id":"u1","author":"Lin","text":"hi",` + sent + `,"emoji":[1,{"x":2}]}`, user("a", "hi"), ""},
+		"empty text": {`{"id":"a","author_id":"u1","author":"Lin","text":"",` + sent + `}`,
+			reverie.Message{ID: "a", AuthorID: "u1", Author: "Lin", Role: reverie.RoleUser, SentAt: at, Filter: reverie.FilterEmpty}, ""},
 		"longest text":    {`{"id":"a","author_id":"u1","author":"Lin","text":"` + long + `",` + sent + `}`, user("a", long), ""},
 		"fractions":       {`{"id":"a","author_id":"u1","author":"Lin","text":"hi","sent_at":"2026-01-15T12:01:00.000000999Z"}`, user("a", "hi"), ""},
 		"bad UTF-8":       {"{\"id\":\"a\",\"author_id\":\"u1\",\"author\":\"Lin\",\"text\":\"caf\xe9\"," + sent + "}", user("a", "caf\uFFFD"), ""},
@@ -110,23 +126,36 @@ func TestLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &shelf{keep: true}
 			var said []string
-			res, err := ingest.JSONLines(t.Context(), s, "g", strings.NewReader(c.line+"\n"), ingest.Options{
-				OnBad: func(n int, err error) { said = append(said, fmt.Sprintf("%d: %v", n, err)) }})
+			res, err := jsonLines(t.Context(), s, strings.NewReader(c.line+"\n"), ingest.Options{
+				OnBad: func(b *ingest.Bad) { said = append(said, b.Error()) }})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if c.err != "" {
-				if res != (ingest.Result{Lines: 1, Bad: 1}) || len(said) != 1 || !strings.HasPrefix(said[0], "1: ") || !strings.Contains(said[0], c.err) {
+				if counts(res) != [4]int{1, 0, 0, 1} || len(said) != 1 || !strings.HasPrefix(said[0], "line 1: ") || !strings.Contains(said[0], c.err) {
 					t.Errorf("%+v, said %q", res, said)
 				}
 				return
 			}
 			c.want.GroupID = "g"
-			if res != (ingest.Result{Lines: 1, New: 1}) || len(said) != 0 || len(s.list) != 1 || s.list[0] != c.want {
+			if counts(res) != [4]int{1, 1, 0, 0} || len(said) != 0 || len(s.list) != 1 || s.list[0] != c.want {
 				t.Errorf("%+v, said %q, stored %+v", res, said, s.list)
 			}
 		})
 	}
+}
+
+// imported opens a stream, finds its format, and imports it.
+func imported(t *testing.T, store ingest.Store, r io.Reader, opts ingest.Options) (ingest.Result, error) {
+	t.Helper()
+	in, err := ingest.Open(t.Context(), "-", r)
+	if err != nil {
+		return ingest.Result{}, err
+	}
+	opts.Group = func(context.Context, string, ingest.Chat) (string, error) { return "g", nil }
+	im := ingest.NewImporter(store, opts)
+	_, _, err = im.Input(t.Context(), in, ingest.Auto, ingest.ReadOptions{})
+	return im.Result(), err
 }
 
 func message(id string) string {
@@ -140,7 +169,7 @@ func TestFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		file string
 		ids  []string
-		bad  []int
+		bad  []string
 	}{
 		"empty":                 {"", nil, nil},
 		"blank":                 {"\n \n\r\n\t\n", nil, nil},
@@ -148,28 +177,27 @@ func TestFile(t *testing.T) {
 		"windows":               {message("a") + "\r\n" + message("b") + "\r\n", []string{"a", "b"}, nil},
 		"byte order mark":       {"\ufeff" + message("a") + "\n" + message("b") + "\n", []string{"a", "b"}, nil},
 		"a mark alone":          {"\ufeff", nil, nil},
-		"a mark further on":     {message("a") + "\n\ufeff" + message("b") + "\n", []string{"a"}, []int{2}},
-		"blank lines count":     {"\n" + message("a") + "\n\nbad\n" + message("b"), []string{"a", "b"}, []int{4}},
+		"a mark further on":     {message("a") + "\n\ufeff" + message("b") + "\n", []string{"a"}, []string{"line 2"}},
+		"blank lines count":     {"\n" + message("a") + "\n\nbad\n" + message("b"), []string{"a", "b"}, []string{"line 4"}},
 		"the same id twice":     {message("a") + "\n" + message("a") + "\n", []string{"a"}, nil},
-		"long line":             {message("a") + "\n" + tooLong + "\n" + message("b") + "\n", []string{"a", "b"}, []int{2}},
-		"long line at the end":  {message("a") + "\n" + tooLong, []string{"a"}, []int{2}},
-		"long line, then blank": {tooLong + "\n\n" + message("b"), []string{"b"}, []int{1}},
+		"long line":             {message("a") + "\n" + tooLong + "\n" + message("b") + "\n", []string{"a", "b"}, []string{"line 2"}},
+		"long line at the end":  {message("a") + "\n" + tooLong, []string{"a"}, []string{"line 2"}},
+		"long line, then blank": {message("a") + "\n" + tooLong + "\n\n" + message("b"), []string{"a", "b"}, []string{"line 2"}},
 		"longest line":          {strings.Repeat(" ", 4<<20-len(message("a"))-1) + message("a") + "\n" + message("b"), []string{"a", "b"}, nil},
 	} {
 		for way, wrap := range map[string]func(io.Reader) io.Reader{"at once": func(r io.Reader) io.Reader { return r }, "in halves": iotest.HalfReader, "with the end": iotest.DataErrReader} {
 			s := &shelf{keep: true}
-			var bad []int
-			var read int64
-			res, err := ingest.JSONLines(t.Context(), s, "g", wrap(strings.NewReader(c.file)), ingest.Options{
-				OnBad: func(n int, _ error) { bad = append(bad, n) }, OnRead: func(n int64) { read = n }})
+			var bad []string
+			res, err := imported(t, s, wrap(strings.NewReader(c.file)), ingest.Options{
+				OnBad: func(b *ingest.Bad) { bad = append(bad, b.Place) }})
 			var ids []string
 			for _, m := range s.list {
 				ids = append(ids, m.ID)
 			}
-			if err != nil || !slices.Equal(ids, c.ids) || !slices.Equal(bad, c.bad) || read != int64(len(c.file)) {
-				t.Errorf("%s, %s: %q, bad %v, read %d of %d bytes, %v", name, way, ids, bad, read, len(c.file), err)
+			if err != nil || !slices.Equal(ids, c.ids) || !slices.Equal(bad, c.bad) {
+				t.Errorf("%s, %s: %q, bad %v, %v", name, way, ids, bad, err)
 			}
-			if res.Lines != res.New+res.Known+res.Bad || res.New != len(c.ids) || res.Bad != len(c.bad) {
+			if res.Records != res.New+res.Known+res.Bad || res.New != len(c.ids) || res.Bad != len(c.bad) {
 				t.Errorf("%s, %s: %+v", name, way, res)
 			}
 		}
@@ -181,12 +209,12 @@ func TestStrict(t *testing.T) {
 	for _, bad := range []string{"bad", strings.Repeat("x", 4<<20+1), message("")} {
 		s := &shelf{keep: true}
 		told := 0
-		res, err := ingest.JSONLines(t.Context(), s, "g", strings.NewReader(message("a")+"\n\n"+bad+"\n"+message("b")+"\n"),
-			ingest.Options{Strict: true, OnBad: func(int, error) { told++ }})
+		res, err := jsonLines(t.Context(), s, strings.NewReader(message("a")+"\n\n"+bad+"\n"+message("b")+"\n"),
+			ingest.Options{Strict: true, OnBad: func(*ingest.Bad) { told++ }})
 		if err == nil || !strings.Contains(err.Error(), "line 3: ") || told != 1 {
 			t.Errorf("%.20q: told %d times, %v", bad, told, err)
 		}
-		if len(s.list) != 1 || s.list[0].ID != "a" || res != (ingest.Result{Lines: 2, New: 1, Bad: 1}) {
+		if len(s.list) != 1 || s.list[0].ID != "a" || counts(res) != [4]int{2, 1, 0, 1} {
 			t.Errorf("%.20q: %+v, stored %+v", bad, res, s.list)
 		}
 	}
@@ -196,13 +224,13 @@ func TestStrict(t *testing.T) {
 func TestFailures(t *testing.T) {
 	broken := errors.New("the disk is broken")
 	s := &shelf{keep: true}
-	res, err := ingest.JSONLines(t.Context(), s, "g", io.MultiReader(strings.NewReader(message("a")+"\n"+message("b")[:9]), iotest.ErrReader(broken)), ingest.Options{})
+	res, err := jsonLines(t.Context(), s, io.MultiReader(strings.NewReader(message("a")+"\n"+message("b")[:9]), iotest.ErrReader(broken)), ingest.Options{})
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "line 2") || len(s.list) != 1 {
 		t.Errorf("%+v, stored %d, %v", res, len(s.list), err)
 	}
 	s = &shelf{fails: reverie.ErrNotFound}
-	res, err = ingest.JSONLines(t.Context(), s, "nobody", strings.NewReader(message("a")+"\n"), ingest.Options{})
-	if !errors.Is(err, reverie.ErrNotFound) || !strings.Contains(err.Error(), `"nobody"`) || res.New != 0 {
+	res, err = jsonLines(t.Context(), s, strings.NewReader(message("a")+"\n"), ingest.Options{})
+	if !errors.Is(err, reverie.ErrNotFound) || !strings.Contains(err.Error(), `"g"`) || res.New != 0 {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
@@ -252,8 +280,8 @@ func TestBoundedMemory(t *testing.T) {
 		var before runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		res, err := ingest.JSONLines(t.Context(), s, "g", r, ingest.Options{})
-		if err != nil || res.Lines != c.n || res.Bad != 0 {
+		res, err := jsonLines(t.Context(), s, r, ingest.Options{})
+		if err != nil || res.Records != c.n || res.Bad != 0 {
 			t.Errorf("%s: %+v, %v", name, res, err)
 		}
 		sum := 0

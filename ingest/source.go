@@ -27,12 +27,12 @@ var errLargeEntry = fmt.Errorf("the archive holds more than %d GiB in one file: 
 // Input is a [Source] that is open.
 type Input struct {
 	Source
-	read   atomic.Int64
+	read   *atomic.Int64
 	ctx    context.Context
 	closes []io.Closer
 }
 
-// BytesRead says how much of Size has been read.
+// BytesRead says how much of Size has been read. What is read twice counts twice.
 func (in *Input) BytesRead() int64 { return in.read.Load() }
 
 // Close closes the source, and every file that was opened of it.
@@ -49,7 +49,7 @@ func (in *Input) Close() error {
 // GB18030 or Latin-1 becomes UTF-8. Nothing is written to disk. Reading fails when the
 // context ends.
 func Open(ctx context.Context, name string, stdin io.Reader) (*Input, error) {
-	in := &Input{ctx: ctx, Source: Source{Name: name}}
+	in := &Input{ctx: ctx, read: new(atomic.Int64), Source: Source{Name: name}}
 	if name == "-" {
 		return in, in.stream(stdin)
 	}
@@ -63,7 +63,8 @@ func Open(ctx context.Context, name string, stdin io.Reader) (*Input, error) {
 			return nil, fmt.Errorf("open the folder to import: %w", err)
 		}
 		in.closes = append(in.closes, root)
-		in.folder(root.FS())
+		in.Files = textFiles{in, root.FS(), true}
+		in.Size = sizeOf(in.Files)
 		return in, nil
 	}
 	in.Size = info.Size()
@@ -76,12 +77,15 @@ func Open(ctx context.Context, name string, stdin io.Reader) (*Input, error) {
 // Entry opens a file of the source's folder or archive as a source of its own. Within a
 // folder that may be an archive.
 func (in *Input) Entry(name string) (*Input, error) {
-	entry := &Input{ctx: in.ctx, Source: Source{Name: path.Join(filepath.ToSlash(in.Name), name)}}
-	raw := in.Files.(textFiles).raw
-	if info, err := fs.Stat(raw, name); err == nil {
+	entry := &Input{ctx: in.ctx, read: new(atomic.Int64), Source: Source{Name: path.Join(filepath.ToSlash(in.Name), name)}}
+	files := in.Files.(textFiles)
+	if files.count {
+		entry.read = in.read
+	}
+	if info, err := fs.Stat(files.raw, name); err == nil {
 		entry.Size = info.Size()
 	}
-	if err := entry.file(func() (fs.File, error) { return raw.Open(name) }); err != nil {
+	if err := entry.file(func() (fs.File, error) { return files.raw.Open(name) }); err != nil {
 		return nil, errors.Join(err, entry.Close())
 	}
 	return entry, nil
@@ -134,7 +138,7 @@ func (in *Input) file(open func() (fs.File, error)) error {
 			return fmt.Errorf("%s: %w", in.Name, err)
 		}
 		in.closes = append(in.closes, files)
-		in.folder(files)
+		in.Files = textFiles{in, files, false}
 		return nil
 	}
 	in.Again = func() (io.ReadCloser, error) {
@@ -170,17 +174,16 @@ func (in *Input) zip(f fs.File) error {
 	for _, f := range files.File { // or files with such names could not be opened
 		f.Name = readableName(f.Name)
 	}
-	in.folder(files)
+	in.Files = textFiles{in, files, false}
 	return nil
 }
-
-func (in *Input) folder(raw fs.FS) { in.Files = textFiles{in, raw} }
 
 // textFiles are the files of a folder or archive, each with its text in UTF-8 and no more
 // of it than maxEntry.
 type textFiles struct {
-	in  *Input
-	raw fs.FS
+	in    *Input
+	raw   fs.FS
+	count bool // what is read of the files; of an archive it is counted as a whole
 }
 
 // Open opens a file or a folder.
@@ -193,7 +196,7 @@ func (t textFiles) Open(name string) (fs.File, error) {
 		return f, err
 	}
 	var raw io.Reader = f
-	if _, counted := t.raw.(*zip.Reader); !counted { // its archive is
+	if t.count {
 		raw = t.in.counted(f)
 	}
 	r, _, err := decode(&limited{r: raw, left: maxEntry})
@@ -234,6 +237,20 @@ func fileNames(files fs.FS) ([]string, error) {
 		return nil
 	})
 	return all, err
+}
+
+// sizeOf is how large the files are together, in bytes, as far as it can be seen.
+func sizeOf(files fs.FS) int64 {
+	var sum int64
+	_ = fs.WalkDir(files, ".", func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				sum += info.Size()
+			}
+		}
+		return nil
+	})
+	return sum
 }
 
 // headOf returns what a file of a folder or archive begins with, at most HeadSize bytes,

@@ -10,29 +10,45 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// imported makes sure that JSON Lines went into g1, and what was counted of them.
+func (o outcome) imported(t *testing.T, records, fresh, known, filtered, bad float64) {
+	t.Helper()
+	doc := o.document(t)
+	got := []any{doc["success"], doc["formats"], doc["records"], doc["new"], doc["known"], doc["bad"]}
+	if diff := cmp.Diff([]any{bad == 0, []any{"jsonl"}, records, fresh, known, bad}, got); diff != "" {
+		t.Errorf("reverie %s (-want +got):\n%s", strings.Join(o.args, " "), diff)
+	}
+	groups := doc["groups"].([]any)
+	g := groups[0].(object)
+	sum := 0.0
+	for _, n := range g["filtered"].(object) {
+		sum += n.(float64)
+	}
+	if len(groups) != 1 || g["group_id"] != "g1" || g["records"] != records-bad || sum != filtered {
+		t.Errorf("groups are %v, want g1 with %v records, of which %v are filtered", groups, records-bad, filtered)
+	}
+}
+
 func TestImportTwice(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	file := filepath.Join(t.TempDir(), "chat.jsonl")
 	lines := chat("2025-03-03", "one", "two", "三")
 	write(t, file, "\ufeff"+strings.ReplaceAll(jsonLines(t, lines), "\n", "\r\n")+"\n\n")
-	counts := func(lines, fresh, known, bad float64) object {
-		return object{"success": bad == 0, "group_id": "g1", "lines": lines, "new": fresh, "known": known, "bad": bad}
-	}
-	s.run("import", file, "--group", "g1", "--json").want(t, 0).silent(t).like(t, counts(3, 3, 0, 0))
+	s.run("import", file, "--group", "g1", "--json").want(t, 0).silent(t).imported(t, 3, 3, 0, 0, 0)
 	before := s.dump()
-	s.run("import", file, "--group", "g1", "--json").want(t, 0).silent(t).like(t, counts(3, 0, 3, 0))
+	s.run("import", file, "--group", "g1", "--json").want(t, 0).silent(t).imported(t, 3, 0, 3, 0, 0)
 	if diff := cmp.Diff(before, s.dump()); diff != "" {
 		t.Errorf("the second import changed something:\n%s", diff)
 	}
 	lines[0].Text = "one, edited since" // an id that is stored stays as it was
 	s.feed(jsonLines(t, append(lines, chatLine{ID: "new", Author: "Bo", Text: "four", SentAt: "2025-03-03T12:04:00.123456789Z"})),
-		"import", "-", "--group", "g1", "--json").want(t, 0).like(t, counts(4, 1, 3, 0))
+		"import", "-", "--group", "g1", "--json").want(t, 0).imported(t, 4, 1, 3, 0, 0)
 	want := []string{"one|user|lin", "two|user|mia", "三|user|lin", "four|user|Bo"}
 	if diff := cmp.Diff(want, s.rows(`select text, role, author_id from messages order by sent_at`)); diff != "" {
 		t.Error(diff)
 	}
-	if o := s.run("import", file, "--group", "g1").want(t, 0); o.stdout != "g1: 3 lines, 0 new, 3 known already, 0 bad\n" {
+	if o := s.run("import", file, "--group", "g1").want(t, 0); o.stdout != "g1: 3 records, 0 new, 3 known already, 0 filtered, 0 bad, 2025-03-03 to 2025-03-03\n" {
 		t.Errorf("stdout is %q", o.stdout)
 	}
 	s.run("import", file, "--group", "g1", "--time-zone", "Europe/Paris").want(t, 0, "warning", "Europe/Paris")
@@ -75,7 +91,7 @@ func TestImportBadLines(t *testing.T) {
 			want = append(want, fmt.Sprintf("line %d: ", i+1)+l.bad)
 		}
 	}
-	o := s.feed(strings.Join(all, "\n"), "import", "-", "--group", "g1", "--json").want(t, 1, "import the file again")
+	o := s.feed(strings.Join(all, "\n"), "import", "-", "--group", "g1", "--json").want(t, 1, "import it again")
 	said := strings.Split(o.stderr, "\n")
 	for i, w := range want {
 		prefix, words, _ := strings.Cut(w, ": ")
@@ -86,7 +102,7 @@ func TestImportBadLines(t *testing.T) {
 	if strings.ContainsAny(o.stderr, "\x1b\u009b") {
 		t.Errorf("an escape sequence came through: %q", o.stderr)
 	}
-	o.like(t, object{"success": false, "group_id": "g1", "lines": float64(len(badLines)), "new": 4.0, "known": 0.0, "bad": float64(len(want))})
+	o.imported(t, float64(len(badLines)), 4, 0, 1, float64(len(want)))
 	if diff := cmp.Diff([]string{"1", "10", "14", "9"}, s.rows(`select message_id from messages order by 1`)); diff != "" {
 		t.Error(diff)
 	}
@@ -103,11 +119,11 @@ func TestImportStrict(t *testing.T) {
 	if diff := cmp.Diff([]string{"1"}, s.rows(`select message_id from messages`)); diff != "" {
 		t.Errorf("what came before the bad line should be in, what came after not:\n%s", diff)
 	}
-	o = s.feed(strings.Repeat(badLines[1].line+"\n", 30), "import", "-", "--group", "g1").want(t, 1, "line 20:", "and 10 more bad lines")
+	o = s.feed(strings.Repeat(badLines[1].line+"\n", 30), "import", "-", "--group", "g1").want(t, 1, "line 20:", "and 10 bad records more")
 	if strings.Contains(o.stderr, "line 21:") {
 		t.Error("more than 20 bad lines are listed")
 	}
-	s.run("import", t.TempDir(), "--group", "g1").want(t, 1, "folder")
+	s.run("import", t.TempDir(), "--group", "g1").want(t, 1, "in no known format")
 }
 
 // TestImportMany: an export of more than one batch, within one group, twice the
@@ -123,8 +139,7 @@ func TestImportMany(t *testing.T) {
 	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.run("import", file, "--group", "g1", "--json").want(t, 0).like(t,
-		object{"success": true, "group_id": "g1", "lines": 2500.0, "new": 2400.0, "known": 100.0, "bad": 0.0})
+	s.run("import", file, "--group", "g1", "--json").want(t, 0).imported(t, 2500, 2400, 100, 0, 0)
 	if got := s.one(`select text from messages where message_id = '5'`); got != "message 5" {
 		t.Errorf("the first one of an id should stay, it is %q", got)
 	}

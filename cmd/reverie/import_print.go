@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reverie"
+	"reverie/ingest"
+)
+
+// printChats says what came of an import.
+func (a *app) printChats(o importOrder, formats, passedOver []string, res ingest.Result, failed error) error {
+	formats = slices.Compact(slices.Sorted(slices.Values(formats)))
+	if o.asJSON {
+		return a.printChatsJSON(o, formats, passedOver, res, failed)
+	}
+	if len(formats) == 0 {
+		return nil // the error says it all
+	}
+	verb := ""
+	if o.dry {
+		verb = "nothing is written; "
+	}
+	var err error
+	if len(res.Groups) > 1 {
+		err = a.printChatTable(o, res)
+	}
+	if err == nil && len(res.Groups) != 1 {
+		_, err = fmt.Fprintf(a.stdout, "%s%s, %s: %s\n", verb, strings.Join(formats, ", "), plural(len(res.Groups), "chat"), importCounts(o, res.Counts, res.Bad))
+	} else if err == nil {
+		g := res.Groups[0]
+		_, err = fmt.Fprintf(a.stdout, "%s%s: %s%s\n", verb, visible(g.GroupID), importCounts(o, res.Counts, res.Bad), spanOf(g))
+	}
+	if err != nil {
+		return err
+	}
+	for _, line := range []struct{ what, text string }{{"filtered", reasons(filterNames(res.Filtered))}, {"bad", reasons(res.BadBy)}} {
+		if line.text != "" {
+			fmt.Fprintf(a.stdout, "%s: %s\n", line.what, line.text)
+		}
+	}
+	if n := len(passedOver); n > 0 {
+		fmt.Fprintf(a.stderr, "%s passed over, which hold no chat that is known: %s\n", plural(n, "file"), fewNames(passedOver, 5))
+	}
+	return nil
+}
+
+func importCounts(o importOrder, c ingest.Counts, bad int) string {
+	filtered := 0
+	for _, n := range c.Filtered {
+		filtered += n
+	}
+	text := plural(c.Records, "record")
+	if !o.dry {
+		text += fmt.Sprintf(", %d new, %d known already", c.New, c.Known)
+	}
+	return text + fmt.Sprintf(", %d filtered, %d bad", filtered, bad)
+}
+
+// spanOf says from when to when a chat goes.
+func spanOf(g *ingest.ChatResult) string {
+	if g.First.IsZero() {
+		return ""
+	}
+	return ", " + day(g.First) + " to " + day(g.Last)
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+func (a *app) printChatTable(o importOrder, res ingest.Result) error {
+	var t table
+	t.row("GROUP", "CHAT", "RECORDS", "NEW", "KNOWN", "FILTERED", "FROM", "TO")
+	for _, g := range res.Groups {
+		filtered := 0
+		for _, n := range g.Filtered {
+			filtered += n
+		}
+		fresh, known := strconv.Itoa(g.New), strconv.Itoa(g.Known)
+		if o.dry {
+			fresh, known = "", ""
+		}
+		t.row(visible(g.GroupID), visible(reverie.Excerpt(g.Name, 32)), strconv.Itoa(g.Records), fresh, known, strconv.Itoa(filtered), day(g.First), day(g.Last))
+	}
+	t.trim("CHAT", "NEW", "KNOWN")
+	return t.write(a.stdout, a.style())
+}
+
+// reasons lists counts, the greatest first.
+func reasons(by map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		if by[a] != by[b] {
+			return by[b] - by[a]
+		}
+		return strings.Compare(a, b)
+	})
+	var parts []string
+	for _, n := range names {
+		parts = append(parts, fmt.Sprintf("%d %s", by[n], visible(n)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func filterNames(by map[reverie.Filter]int) map[string]int {
+	names := map[string]int{}
+	for f, n := range by {
+		names[string(f)] = n
+	}
+	return names
+}
+
+// fewNames lists some of many names.
+func fewNames(names []string, most int) string {
+	rest := ""
+	if n := len(names) - most; n > 0 {
+		names, rest = names[:most], fmt.Sprintf(" and %d more", n)
+	}
+	return visible(strings.Join(names, ", ")) + rest
+}
+
+func (a *app) printChatsJSON(o importOrder, formats, passedOver []string, res ingest.Result, failed error) error {
+	doc := struct {
+		Success bool     `json:"success"`
+		DryRun  bool     `json:"dry_run,omitempty"`
+		Formats []string `json:"formats"`
+		ingest.Result
+		PassedOver []string `json:"passed_over,omitempty"`
+	}{failed == nil && res.Bad == 0, o.dry, formats, res, passedOver}
+	return printJSON(a.stdout, doc)
+}
