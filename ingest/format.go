@@ -16,6 +16,9 @@ func formats() []Format {
 		discordFormat,
 		zulipFormat,
 		matrixFormat,
+		telegramFormat,
+		whatsAppFormat,
+		ircFormat,
 	}
 }
 

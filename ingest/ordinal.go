@@ -1,0 +1,30 @@
+package ingest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+// rememberedTimes is how many pairs of a time and an author ordinals remembers at
+// least: those of the last while of a chat, however long it is.
+const rememberedTimes = 1 << 13
+
+// ordinals makes ids for the messages of a chat whose platform gives them none. An id
+// stands for the chat, the time as it is written, the author, and which of the
+// author's messages of that time it is, so that a longer export of the same chat
+// gives the same ones. The zero value is ready.
+type ordinals struct{ now, before map[[2]string]int }
+
+// id is that of the next message of a time and author.
+func (o *ordinals) id(chat, at, author string) string {
+	key := [2]string{at, author}
+	n := max(o.now[key], o.before[key]) + 1
+	if o.now == nil || len(o.now) >= rememberedTimes {
+		o.now, o.before = map[[2]string]int{}, o.now
+	}
+	o.now[key] = n
+	sum := sha256.Sum256([]byte(strings.Join([]string{chat, at, author, strconv.Itoa(n)}, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
