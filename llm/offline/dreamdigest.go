@@ -36,15 +36,17 @@ func (l *lookback) narrative() insight {
 
 // retell makes one text of several: the first sentence of each, the newest chosen
 // first, then the second of each, and so on while there is room, in the order of
-// the texts. used are those that it rests on, by index, the newest first.
+// the texts; what several say in the same words is told once, as the newest says it.
+// used are those that it rests on, by index, the newest first.
 func retell(texts []string) (content string, used []int) {
 	type place struct{ text, sentence int }
 	sentences := make([][]string, len(texts))
 	longest := 0
-	for i, text := range texts {
+	told := map[string]bool{} // by content hash
+	for i, text := range slices.Backward(texts) {
 		for _, s := range splitSentences(text) {
-			if reverie.CheckStatement(s) == nil {
-				sentences[i] = append(sentences[i], s)
+			if hash := reverie.ContentHash(s); reverie.CheckStatement(s) == nil && !told[hash] {
+				sentences[i], told[hash] = append(sentences[i], s), true
 			}
 		}
 		longest = max(longest, len(sentences[i]))
