@@ -12,6 +12,7 @@ import (
 func formats() []Format {
 	return []Format{
 		jsonlFormat,
+		chatlabFormat,
 		slackFormat,
 		discordFormat,
 		zulipFormat,
@@ -19,6 +20,8 @@ func formats() []Format {
 		telegramFormat,
 		whatsAppFormat,
 		ircFormat,
+		onebotFormat,
+		qqFormat,
 	}
 }
 
