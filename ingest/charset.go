@@ -75,8 +75,11 @@ func zeros(head []byte) (little, big bool) {
 // mostlyForeign tells whether of the pieces of text that are not plain ASCII more than
 // half are no UTF-8, so that it is not a matter of a few bad bytes.
 func mostlyForeign(head []byte) bool {
-	if end := bytes.LastIndexAny(head, "\n\""); end > 0 && len(head) == HeadSize {
-		head = head[:end] // the last piece may be cut in the middle of a letter
+	for back := 1; back < utf8.UTFMax && back <= len(head); back++ { // it may be cut in the middle of a letter
+		if end := head[len(head)-back:]; utf8.RuneStart(end[0]) && !utf8.FullRune(end) {
+			head = head[:len(head)-back]
+			break
+		}
 	}
 	good, bad := 0, 0
 	for piece := range bytes.FieldsFuncSeq(head, func(c rune) bool { return c == '\n' || c == '"' }) {

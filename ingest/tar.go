@@ -138,7 +138,7 @@ func (t *tarFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	if e == nil || !e.IsDir() {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
 	}
-	return e.in, nil
+	return slices.Clone(e.in), nil
 }
 
 // Close ends the pass that nobody is reading.
@@ -158,6 +158,22 @@ type openTarFile struct {
 	*tarEntry
 	pass  *tarPass // nil for a folder
 	files *tarFiles
+	told  int // how many of a folder's entries have been listed
+}
+
+// ReadDir lists the next n entries of a folder, or all that are left.
+func (f *openTarFile) ReadDir(n int) ([]fs.DirEntry, error) {
+	left := f.in[f.told:]
+	switch {
+	case !f.IsDir():
+		return nil, &fs.PathError{Op: "readdir", Path: f.name, Err: fs.ErrInvalid}
+	case n > 0 && len(left) == 0:
+		return nil, io.EOF
+	case n > 0:
+		left = left[:min(n, len(left))]
+	}
+	f.told += len(left)
+	return slices.Clone(left), nil
 }
 
 func (f *openTarFile) Stat() (fs.FileInfo, error) { return f.tarEntry, nil }
