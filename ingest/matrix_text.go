@@ -126,7 +126,7 @@ func (m *matrixReader) reply(content jsonFields, body string) string {
 
 var (
 	matrixPill = regexp.MustCompile(`\[([^\[\]\n]{1,200})\]\(<?https://matrix\.to/#/(?:@|%40)[^()\s]{1,300}\)`)
-	matrixLink = regexp.MustCompile(`https://matrix\.to/#/((?:@|%40)[^\s()?<>]{1,300})`)
+	matrixLink = regexp.MustCompile(`https://matrix\.to/#/((?:@|%40)[^\s()?<>]{1,300})(?:\?[^\s()<>]*)?`)
 )
 
 // mentions writes the names of those whom a message mentions, where it has their ids or

@@ -73,7 +73,9 @@ func (e *zulipElement) is(class string) bool {
 func (e *zulipElement) markdown() string {
 	said := e.text.String()
 	switch e.name {
-	case "p", "ul", "ol", "tr", "h1", "h2", "h3", "h4", "h5", "h6":
+	case "ul", "ol":
+		return joinLines(strings.Split(said, "\n")...) + "\n"
+	case "p", "tr", "h1", "h2", "h3", "h4", "h5", "h6":
 		return said + "\n"
 	case "br":
 		return "\n"
