@@ -39,7 +39,8 @@ func TestZulipText(t *testing.T) {
 		"lists and code": {`<ul>
 <li>one</li>
 <li><p>two</p></li>
-</ul><div class="codehilite"><pre><span></span><code>a &lt; b
+</ul>
+<div class="codehilite"><pre><span></span><code>a &lt; b
 </code></pre></div>`, ": - one\n- two\n\n```\na < b\n```"},
 		"a formula":        {`<p><span class="katex"><span class="katex-mathml"><math><semantics><mrow><mi>x</mi></mrow><annotation encoding="application/x-tex">x^2</annotation></semantics></math></span><span class="katex-html"><span>x2</span></span></span></p>`, ": $$x^2$$"},
 		"HTML cut short":   {`<p>a <b>c`, `: a c`},
