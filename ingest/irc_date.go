@@ -19,7 +19,7 @@ type ircStamp struct {
 }
 
 var (
-	ircISO   = regexp.MustCompile(`^\[?(\d{4})-(\d\d)-(\d\d)(?:[T ]|\] \[)(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?\s?(Z|[+-]\d\d:?\d\d)?\]?`)
+	ircISO   = regexp.MustCompile(`^\[?(\d{4})-(\d\d)-(\d\d)(?:[T ]|\] \[)(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?(Z|[+-]\d\d:?\d\d))?\]?`)
 	ircDMY   = regexp.MustCompile(`^\[(\d\d)/(\d\d)/(\d{4}) - (\d\d):(\d\d)(?::(\d\d))?\]`)
 	ircNamed = regexp.MustCompile(`^\[\pL{2,3}\.? (\pL{3,5})\.? (\d{1,2}) (\d{4})\] \[(\d\d):(\d\d)(?::(\d\d))?\]`)
 	ircMonth = regexp.MustCompile(`^(\pL{3,5})\.? (\d\d) (\d\d):(\d\d):(\d\d)\b`)

@@ -119,6 +119,7 @@ func (c *telegramChat) record(raw json.RawMessage, zone *time.Location, r *Recor
 	if r.Message.AuthorID == "" && r.Message.Author == "" { // the chat itself: a channel's post
 		r.Message.AuthorID, r.Message.Author = c.chat.ID, c.chat.Name
 	}
+	r.Message.Author = cmp.Or(r.Message.Author, r.Message.AuthorID)
 	if m.Action == "topic_created" {
 		c.topics.begin(r.Message.ID)
 	}

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -261,8 +260,7 @@ type waMessage struct {
 // file tells the messages of a text, and whether anybody listens on. The error says why
 // it cannot be read to its end.
 func (w *waReader) file(name string, r io.Reader) (bool, error) {
-	in := bufio.NewReaderSize(r, waAhead)
-	ahead, _ := in.Peek(waAhead) // what fails here fails once more when it is read
+	ahead, _ := io.ReadAll(io.LimitReader(r, waAhead)) // what fails here fails once more when it is read
 	manner, err := mannerOfWhatsApp(ahead, w.opts.DateOrder)
 	if err != nil {
 		return false, err
@@ -271,7 +269,7 @@ func (w *waReader) file(name string, r io.Reader) (bool, error) {
 	if !w.opts.wants(w.chat) {
 		return true, nil
 	}
-	for l, err := range lines(in) {
+	for l, err := range lines(io.MultiReader(bytes.NewReader(ahead), r)) {
 		if err == nil {
 			err = w.ctx.Err()
 		}

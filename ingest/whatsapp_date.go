@@ -3,6 +3,7 @@ package ingest
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,21 +136,20 @@ func waOrder(stamps []waStamp, asked string) (string, error) {
 		}
 		return n
 	})
-	for _, order := range orders {
-		if order == asked {
-			return asked, nil
-		}
+	if slices.Contains(orders, asked) {
+		return asked, nil
 	}
 	orders = waFewest(orders, func(order string) int { return waDays(stamps, order).back })
 	if len(orders) > 1 {
 		if order := waFastest(stamps, orders); order != "" {
 			return order, nil
 		}
-		for _, order := range orders {
-			if order == waCustom(stamps) {
-				return order, nil
-			}
+		custom := waCustom(stamps)
+		if slices.Contains(orders, custom) {
+			return custom, nil
 		}
+		// Nowhere are two digits of the year in front of slashes.
+		orders = slices.DeleteFunc(orders, func(order string) bool { return order == "ymd" })
 	}
 	if len(orders) == 1 || waSame(stamps, orders) {
 		return orders[0], nil
