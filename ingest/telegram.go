@@ -102,12 +102,14 @@ func telegramFiles(files fs.FS) []string {
 // and whose beginning is known.
 func knownFiles(files fs.FS, endings []string, known func(head []byte) bool) (list []string) {
 	all, _ := fileNames(files) // what cannot be listed is not there
+	inArchiveOrder(files, all)
 	for _, name := range all {
 		ends := func(ending string) bool { return strings.HasSuffix(strings.ToLower(name), ending) }
 		if slices.ContainsFunc(endings, ends) && known(headOf(files, name)) {
 			list = append(list, name)
 		}
 	}
+	slices.Sort(list)
 	return list
 }
 
