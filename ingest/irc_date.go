@@ -110,6 +110,9 @@ type ircCalendar struct {
 
 // header takes in a line that only says the time, and tells whether it is one.
 func (c *ircCalendar) header(s string) bool {
+	if s == "" || !strings.ContainsRune("-*S", rune(s[0])) {
+		return false
+	}
 	m := ircHeader.FindStringSubmatch(s)
 	if m == nil {
 		return ircIdent.MatchString(s)

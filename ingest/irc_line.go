@@ -50,7 +50,10 @@ func ircText(raw []byte) string {
 	if strings.ContainsFunc(s, func(c rune) bool { return c < ' ' && c != '\t' && c != 1 }) {
 		s = ircControl.ReplaceAllString(s, "")
 	}
-	return ircColour.ReplaceAllString(s, "$1")
+	if m := ircColour.FindStringSubmatchIndex(s); m != nil {
+		return s[m[2]:]
+	}
+	return s
 }
 
 // readIRCLine reads what stands behind the time.

@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 )
 
+// waLongestPhrase is more than the app puts in the place of words, in bytes.
+const waLongestPhrase = 400
+
 // The app's own words among people's, in the languages that exports are known in. They
 // count where they are all of a text, or where marks, brackets or file names set them off,
 // so that nobody's sentence is taken for them.
@@ -64,18 +67,21 @@ func waSaid(said string, marked bool) (text string, event bool) {
 	}
 	text = waPlainText(said)
 	switch {
+	case len(text) > waLongestPhrase:
 	case waDeleted.MatchString(text):
 		return "", true
 	case waNothing.MatchString(text), led && waMarked.MatchString(text):
 		return "", false
 	}
-	text = strings.TrimSpace(waEdited.ReplaceAllString(text, ""))
+	if strings.HasSuffix(text, ">") {
+		text = strings.TrimSpace(waEdited.ReplaceAllString(text, ""))
+	}
 	first, more, _ := strings.Cut(text, "\n")
 	first = strings.TrimRight(first, " \r")
 	switch {
-	case waOmitted.MatchString(first), waBracketed(first), waFile.MatchString(first):
+	case len(first) <= waLongestPhrase && waOmitted.MatchString(first), waBracketed(first), waFile.MatchString(first):
 		return strings.TrimSpace(more), false
-	case waAttached.MatchString(text):
+	case strings.Contains(text, "<") && waAttached.MatchString(text):
 		caption := strings.TrimSpace(waAttached.ReplaceAllString(text, ""))
 		if waPages.MatchString(caption) {
 			caption = ""
