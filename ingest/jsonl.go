@@ -27,6 +27,18 @@ func knowsJSONL(src Source) int {
 		return 1 // an empty file brings nothing in, whatever it is
 	}
 	most := 0
+	if bytes.IndexByte(head, '\n') < 0 { // one line, which may be longer than the head
+		seen := map[string]bool{}
+		for part, err := range jsonParts(bytes.NewReader(head), "id", "author", "author_id", "sent_at", "_type") {
+			if err != nil {
+				break
+			}
+			seen[part.Pattern] = true
+		}
+		if seen["id"] && (seen["author"] || seen["author_id"] || seen["sent_at"]) && !seen["_type"] {
+			most = 40
+		}
+	}
 	for l := range bytes.Lines(head) {
 		var keys map[string]json.RawMessage
 		if json.Unmarshal(l, &keys) != nil || keys["text"] == nil || keys["_type"] != nil {
