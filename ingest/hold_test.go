@@ -24,7 +24,7 @@ var large = map[string][3]string{
 		`{"id":"%d","timestamp":1768478400000,"sender":{"uid":"u_1","uin":"7","name":"L"},"type":"type_1","content":{"text":"%s","elements":[]},"recalled":false,"system":false}`, `]}`},
 	"zulip": {`{"result":"success","messages":[`,
 		`{"id":%d,"sender_id":7,"sender_full_name":"L","type":"stream","stream_id":5,"display_recipient":"s","subject":"t","content":"%s","timestamp":1768478400}`, `]}`},
-	"jsonl":  {"", `{"id":"%d","author":"L","sent_at":"2026-01-15T12:00:00Z","text":"%s"}` + "\n", ""},
+	"jsonl": {"", `{"id":"%d","author":"L","sent_at":"2026-01-15T12:00:00Z","text":"%s"}` + "\n", ""},
 }
 
 // TestFormatsHoldLittle streams exports of large messages through each format, and counts
