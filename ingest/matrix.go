@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"path"
 	"regexp"
 	"strconv"
 	"time"
@@ -56,14 +57,20 @@ func knowsMatrix(src Source) int {
 	return 0
 }
 
-// matrixFile is the export within an archive of Element's, which has the attachments beside.
+// matrixFile is the export within an archive of Element's, which has the attachments
+// beside. With other documents beside it, it is no such archive.
 func matrixFile(files fs.FS) string {
-	for _, pattern := range []string{"export.json", "*/export.json"} {
-		if found, _ := fs.Glob(files, pattern); len(found) > 0 { // the pattern is sound
-			return found[0]
+	var found []string
+	for _, pattern := range []string{"*.json", "*/*.json"} {
+		all, _ := fs.Glob(files, pattern) // the pattern is sound
+		if found = append(found, all...); len(found) > 0 {
+			break
 		}
 	}
-	return "export.json"
+	if len(found) == 1 && path.Base(found[0]) == "export.json" {
+		return found[0]
+	}
+	return ""
 }
 
 func readMatrix(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record, error] {
@@ -146,6 +153,7 @@ type matrixEvent struct {
 	ID       string      `json:"event_id"`
 	Room     string      `json:"room_id"`
 	Sender   string      `json:"sender"`
+	User     string      `json:"user_id"`          // the same, in what older clients have decrypted
 	Time     json.Number `json:"origin_server_ts"` // in milliseconds
 	StateKey string      `json:"state_key"`
 	Redacts  string      `json:"redacts"`
@@ -166,6 +174,7 @@ func (m *matrixReader) take(part jsonPart) error {
 	if err := json.Unmarshal(part.Value, &e); err != nil {
 		return bad("no event", readable(err))
 	}
+	e.Sender = cmp.Or(e.Sender, e.User)
 	millis, err := strconv.ParseInt(string(e.Time), 10, 64)
 	switch {
 	case e.ID == "":

@@ -58,6 +58,7 @@ func TestMatrixEvent(t *testing.T) {
 		"another picture":      {`"type":"m.room.member","state_key":"@b:x","content":{"membership":"join","displayname":"Bo"},"unsigned":{"prev_content":{"membership":"join"}}`, "Ada event: "},
 		"a body that is none":  {`"content":{"msgtype":"m.text","body":["x"]}`, "Ada: "},
 		"content that is none": {`"content":"x"`, "Ada event: "},
+		"of an older client":   {`"sender":"","user_id":"@a:x","content":{"msgtype":"m.text","body":"c"}`, "Ada: c"},
 		"encrypted":            {`"type":"m.room.encrypted","content":{"algorithm":"m.megolm"}`, "bad: not decrypted"},
 		"not decrypted":        {`"content":{"msgtype":"m.bad.encrypted","body":"** Unable to decrypt **"}`, "bad: not decrypted"},
 		"no time":              {`"content":{},"origin_server_ts":-1`, "bad: no time"},
@@ -141,6 +142,16 @@ func TestMatrixHold(t *testing.T) {
 		got, err := toldBy(t, "matrix", file("x.json", strings.Join(lines, "\n")), ingest.ReadOptions{})
 		if err != nil || got[0] != "!r:x $1 a: "+c.want {
 			t.Errorf("%s: %.80s, %v", name, got[0], err)
+		}
+	}
+}
+
+// TestMatrixAmongOthers leaves a folder of several exports to be read one by one.
+func TestMatrixAmongOthers(t *testing.T) {
+	one := `{"room_name":"Moths","messages":[` + matrixText("1", "a", 1, "hi") + `]}`
+	for _, src := range []ingest.Source{files("a/export.json", one, "b/export.json", one), files("export.json", one, "discord.json", "{}"), files("moths.json", one)} {
+		if n := sure(t, "matrix", src); n > 0 {
+			t.Errorf("known by %d", n)
 		}
 	}
 }

@@ -47,32 +47,48 @@ func knowsZulip(src Source) int {
 		}
 		return 0
 	}
-	if files, _ := zulipFiles(src.Files); len(files) > 0 && zulipRows.Match(headOf(src.Files, files[0])) {
-		return 95
-	}
-	if _, found := zulipArchive(src.Files); found {
-		return 95
+	for _, e := range zulipExports(src.Files) {
+		if e.archive || zulipRows.Match(headOf(src.Files, e.messages[0])) {
+			return 95
+		}
 	}
 	return 0
 }
 
-// zulipFiles finds the files of messages in an export, and the folder that they lie in.
-func zulipFiles(files fs.FS) (found []string, root string) {
-	for _, pattern := range []string{"messages-*", "*/messages-*"} {
+// zulipExport is a folder that Zulip, or zulip-archive, has written.
+type zulipExport struct {
+	root     string
+	messages []string
+	archive  bool
+}
+
+// zulipExports finds the exports at the top, or each in a folder of its own.
+func zulipExports(files fs.FS) (found []zulipExport) {
+	for _, pattern := range []string{"*.json*", "*/*.json*"} {
 		all, _ := fs.Glob(files, pattern) // the pattern is sound
 		for _, name := range all {
-			if zulipFile.MatchString(path.Base(name)) && (root == "" || root == path.Dir(name)) {
-				found, root = append(found, name), path.Dir(name)
+			e := zulipExport{root: path.Dir(name), archive: path.Base(name) == "stream_index.json"}
+			switch last := len(found) - 1; {
+			case e.archive:
+				if head := headOf(files, name); zulipIndex.Match(head) && zulipTopics.Match(head) {
+					found = append(found, e)
+				}
+			case !zulipFile.MatchString(path.Base(name)):
+			case last >= 0 && found[last].root == e.root && !found[last].archive:
+				found[last].messages = append(found[last].messages, name)
+			default:
+				e.messages = []string{name}
+				found = append(found, e)
 			}
 		}
 	}
-	return found, root
+	return found
 }
 
 func readZulip(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		z := zulipReader{opts: opts, users: map[string]zulipUser{}, streams: map[string]string{}, recipients: map[string]zulipRecipient{}, members: map[string][]string{}}
 		if src.Files == nil {
+			z := newZulipReader(opts)
 			for _, realm := range zulipRealm.FindAllSubmatch(src.Head, -1) {
 				if !strings.HasPrefix(string(realm[1]), "zulip") { // those of the server's own programs
 					z.realm = string(realm[1])
@@ -82,24 +98,20 @@ func readZulip(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Reco
 			z.tell(jsonParts(src.Reader, zulipPatterns(src.Head)...), "", yield)
 			return
 		}
-		if root, ok := zulipArchive(src.Files); ok {
-			z.archive(ctx, src.Files, root, yield)
-			return
-		}
-		names, root := zulipFiles(src.Files)
-		inArchiveOrder(src.Files, names)
-		for _, name := range []string{"realm.json", "user.json"} {
-			if err := z.tables(src.Files, path.Join(root, name)); err != nil {
-				yield(Record{}, err)
-				return
+		for _, e := range zulipExports(src.Files) {
+			z, read := newZulipReader(opts), (*zulipReader).export
+			if e.archive {
+				read = (*zulipReader).archive
 			}
-		}
-		for _, name := range names {
-			if !z.tell(fileParts(ctx, src.Files, name, "zerver_message[]"), "", yield) {
+			if !read(z, ctx, src.Files, e, yield) {
 				return
 			}
 		}
 	}
+}
+
+func newZulipReader(opts ReadOptions) *zulipReader {
+	return &zulipReader{opts: opts, users: map[string]zulipUser{}, streams: map[string]string{}, recipients: map[string]zulipRecipient{}, members: map[string][]string{}}
 }
 
 func zulipPatterns(head []byte) []string {

@@ -58,22 +58,26 @@ func (z *zulipReader) tables(files fs.FS, name string) error {
 	}, "zerver_subscription[]")
 }
 
-// zulipArchive finds the folder of what zulip-archive keeps.
-func zulipArchive(files fs.FS) (root string, found bool) {
-	for _, pattern := range []string{"stream_index.json", "*/stream_index.json"} {
-		all, _ := fs.Glob(files, pattern) // the pattern is sound
-		for _, name := range all {
-			if head := headOf(files, name); zulipIndex.Match(head) && zulipTopics.Match(head) {
-				return path.Dir(name), true
-			}
+// export tells the messages of an organisation's export, or of one user's.
+func (z *zulipReader) export(ctx context.Context, files fs.FS, e zulipExport, yield func(Record, error) bool) bool {
+	for _, name := range []string{"realm.json", "user.json"} {
+		if err := z.tables(files, path.Join(e.root, name)); err != nil {
+			yield(Record{}, err)
+			return false
 		}
 	}
-	return "", false
+	inArchiveOrder(files, e.messages)
+	for _, name := range e.messages {
+		if !z.tell(fileParts(ctx, files, name, "zerver_message[]"), "", yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // archive tells what zulip-archive keeps: a folder a channel, with a file a topic.
-func (z *zulipReader) archive(ctx context.Context, files fs.FS, root string, yield func(Record, error) bool) {
-	err := eachPart(files, path.Join(root, "stream_index.json"), func(part jsonPart) {
+func (z *zulipReader) archive(ctx context.Context, files fs.FS, e zulipExport, yield func(Record, error) bool) bool {
+	err := eachPart(files, path.Join(e.root, "stream_index.json"), func(part jsonPart) {
 		var row struct {
 			ID text `json:"id"`
 		}
@@ -81,7 +85,7 @@ func (z *zulipReader) archive(ctx context.Context, files fs.FS, root string, yie
 		z.streams[string(row.ID)] = part.Keys[0]
 	}, "streams.*")
 	if err == nil {
-		err = eachPart(files, path.Join(root, "member_index.json"), func(part jsonPart) {
+		err = eachPart(files, path.Join(e.root, "member_index.json"), func(part jsonPart) {
 			var row struct {
 				FullName string `json:"full_name"`
 				Email    string `json:"email"`
@@ -93,9 +97,18 @@ func (z *zulipReader) archive(ctx context.Context, files fs.FS, root string, yie
 	}
 	if err != nil {
 		yield(Record{}, err)
-		return
+		return false
 	}
-	topics, _ := fs.Glob(files, path.Join(root, "*", "*.json")) // the pattern is sound, but for the folder's own name
+	var topics []string
+	folders, _ := fs.ReadDir(files, e.root) // what cannot be listed is not there
+	for _, f := range folders {
+		within, _ := fs.ReadDir(files, path.Join(e.root, f.Name()))
+		for _, t := range within {
+			if path.Ext(t.Name()) == ".json" {
+				topics = append(topics, path.Join(e.root, f.Name(), t.Name()))
+			}
+		}
+	}
 	inArchiveOrder(files, topics)
 	for _, name := range topics {
 		id, _, _ := strings.Cut(path.Base(path.Dir(name)), "-")
@@ -103,7 +116,8 @@ func (z *zulipReader) archive(ctx context.Context, files fs.FS, root string, yie
 			id = "" // the messages say it, or are bad
 		}
 		if !z.tell(fileParts(ctx, files, name, "[]"), id, yield) {
-			return
+			return false
 		}
 	}
+	return true
 }
