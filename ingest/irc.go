@@ -46,7 +46,7 @@ func sureOfIRC(head []byte) int {
 	all, sure := 0, 0
 	for raw := range bytes.Lines(head) {
 		s := ircText(bytes.TrimRight(raw, "\r\n"))
-		if strings.TrimSpace(s) == "" {
+		if strings.TrimSpace(s) == "" || strings.HasPrefix(s, "=== ") { // joins have no time in some
 			continue
 		}
 		if all++; all > 100 {
@@ -69,6 +69,7 @@ func ircFiles(files fs.FS) []string {
 
 var (
 	ircDay     = regexp.MustCompile(`(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)$`)
+	ircDays    = regexp.MustCompile(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
 	ircPeriod  = regexp.MustCompile(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
 	ircEnding  = regexp.MustCompile(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
 	ircTextual = regexp.MustCompile(` \([0-9A-Fa-f]{5}\)$`)
@@ -82,7 +83,11 @@ func ircNames(name string) (chat string, from ircCalendar) {
 	for ircEnding.MatchString(base) {
 		base = ircEnding.ReplaceAllString(base, "")
 	}
-	if m := ircDay.FindStringSubmatch(base); m != nil {
+	m := ircDay.FindStringSubmatch(base)
+	if m == nil {
+		m = ircDays.FindStringSubmatch(dir)
+	}
+	if m != nil {
 		if n := numbers(m[1:4]...); realDate(n[0], n[1], n[2]) {
 			from = ircCalendar{year: n[0], month: n[1], day: n[2]}
 		}
@@ -161,11 +166,12 @@ func firstIRCDay(head []byte) ircCalendar {
 func readIRC(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		if src.Files == nil {
-			chat, from := ircNames(path.Base(filepath.ToSlash(src.Name)))
+			chat, _ := ircNames(path.Base(filepath.ToSlash(src.Name)))
+			within, from := ircNames(src.Name)
 			if src.Name == "-" {
 				chat = ""
 			} else if chat == "" { // the name is a date; the folder is the channel's
-				chat, _ = ircNames(src.Name)
+				chat = within
 			}
 			r := ircReader{ctx: ctx, opts: opts, yield: yield, chat: ircChat(chat, ""), ids: &ordinals{}, calendar: from}
 			if opts.wants(r.chat) {

@@ -139,10 +139,13 @@ const ircNight = 6 * time.Hour
 // at is when a line was written: by its own clock, as if that were UTC.
 func (c *ircCalendar) at(s ircStamp) (time.Time, error) {
 	if s.none {
-		if c.last.IsZero() {
-			return time.Time{}, fmt.Errorf("neither the line nor one above it says when: %w", reverie.ErrInvalid)
+		switch {
+		case !c.last.IsZero():
+			return c.last, nil
+		case c.year > 0:
+			return time.Date(c.year, time.Month(c.month), c.day, 0, 0, 0, 0, time.UTC), nil
 		}
-		return c.last, nil
+		return time.Time{}, fmt.Errorf("neither the line nor one above it says when: %w", reverie.ErrInvalid)
 	}
 	year, month, day := s.year, s.month, s.day
 	switch {

@@ -23,7 +23,7 @@ var (
 	ircDot     = regexp.MustCompile(`^• (\S+): (.*)$`)
 	ircNotice  = regexp.MustCompile(`^-([^\s(:/<>-][^\s(:/<>]*?)(?:[(:/]\S*)?-\s(.*)$`)
 	ircPrivate = regexp.MustCompile(`^\*([^\s*]+)\*\s(.*)$`)
-	ircMarked  = regexp.MustCompile(`^(?:-!-|-{1,3}|-->|<--|\*{3}|=!=)(?:\s(.*))?$`)
+	ircMarked  = regexp.MustCompile(`^(?:-!-|-{1,3}|-->|<--|\*{3}|={3}|=!=)(?:\s(.*))?$`)
 	ircTold    = regexp.MustCompile(`^Notice\((\S+)\): (.*)$`)
 
 	// ircHappened are the events that some clients write like somebody's action.

@@ -119,6 +119,8 @@ func TestIRCFiles(t *testing.T) {
 		"ZNC of old":            {files("libera_#lathe_20260115.log", clock, "mira_libera_#pump_20260114.log", clock), "libera/#lathe 15 hi, mira_libera/#pump 14 hi"},
 		"mIRC":                  {files("logs/#lathe.Libera.20260115.log", clock, "logs/jo.log", dated("14", "b")), "jo 14 b, libera/#lathe 15 hi"},
 		"Textual":               {files("Libera (ab12c)/Channels/#lathe/2026-01-15.txt", clock, "Libera (ab12c)/Queries/jo/2026-01-15.txt", clock), "libera/#lathe 15 hi, libera/jo 15 hi"},
+		"folders a day":         {files("2026/01/15/#lathe.txt", "=== jo [~jo@host.example] has joined #lathe\n"+clock, "2026/01/14/#lathe.txt", clock), "#lathe 14 hi, #lathe 15 jo [~jo@host.example] has joined #lathe, #lathe 15 hi"},
+		"one of a folder a day": {file("logs/2026/01/15/#lathe.txt", clock), "#lathe 15 hi"},
 		"one of a day":          {file("logs/libera/#lathe/2026-01-15.log", clock), "libera/#lathe 15 hi"},
 		"a channel's folder":    {in("/home/mira/#lathe", files("2026-01-15.log", clock)), "#lathe 15 hi"},
 		"no name at all":        {file("-", dated("15", "a")), "irc 15 a"},

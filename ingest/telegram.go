@@ -52,7 +52,7 @@ func knowsTelegram(src Source) int {
 	}
 	var seen telegramHead
 	for part, err := range jsonParts(bytes.NewReader(src.Head), "type", "id", "messages[].date_unixtime", "messages[].from_id", "messages[].actor_id",
-		"messages[].date", "about", "personal_information.user_id", "chats.about", "chats.list[].type", "left_chats.list[].type") {
+		"messages[].date", "about", "personal_information.user_id", "contacts.about", "frequent_contacts.about", "sessions.about", "chats.about", "chats.list[].type", "left_chats.list[].type") {
 		if err != nil { // the head ends in the middle
 			break
 		}
@@ -61,7 +61,7 @@ func knowsTelegram(src Source) int {
 	switch {
 	case seen.typed && seen.numbered && (seen.message || seen.dated):
 		return 95
-	case seen.account, seen.about && seen.chat, seen.numbered && seen.message && seen.dated:
+	case seen.account, seen.about && seen.part, seen.numbered && seen.message && seen.dated:
 		return 90
 	case seen.typed && seen.numbered:
 		return 70
@@ -70,7 +70,7 @@ func knowsTelegram(src Source) int {
 }
 
 // telegramHead is what the beginning of a file has of an export.
-type telegramHead struct{ typed, numbered, message, dated, about, account, chat bool }
+type telegramHead struct{ typed, numbered, message, dated, about, account, part bool }
 
 func (h *telegramHead) add(part jsonPart) {
 	switch part.Pattern {
@@ -86,10 +86,10 @@ func (h *telegramHead) add(part jsonPart) {
 		h.about = true
 	case "personal_information.user_id":
 		h.account = h.about
-	case "chats.about", "chats.list[].type", "left_chats.list[].type":
-		h.chat = true
-	default:
+	case "messages[].date_unixtime", "messages[].from_id", "messages[].actor_id":
 		h.message = true
+	default: // parts of an account, which may be all that the beginning has
+		h.part = true
 	}
 }
 

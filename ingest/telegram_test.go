@@ -157,6 +157,9 @@ func TestTelegramFiles(t *testing.T) {
 			same(t, got, c.want...)
 		})
 	}
+	if n := sure(t, "telegram", file("x.json", `{"about":"x","contacts":{"about":"y","list":[`+strings.Repeat(`{"name":"z"},`, 9000))); n < 70 {
+		t.Errorf("an account that begins with long lists is known by %d", n)
+	}
 	for _, no := range []string{"", "[]", "{}", `{"type":"private_group"}`, `{"guild":{"id":"1"},"messages":[{"id":"1","type":"Default"}]}`, `{"about":"x","id":3}`} {
 		if n := sure(t, "telegram", file("result.json", no)); n > 0 {
 			t.Errorf("%q is known by %d", no, n)
