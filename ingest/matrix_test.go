@@ -127,25 +127,6 @@ func TestMatrixForms(t *testing.T) {
 	}
 }
 
-// TestMatrixHold holds no more than it should: what is edited long after is told as it was.
-func TestMatrixHold(t *testing.T) {
-	large := strings.Repeat("x", 1<<20)
-	for name, c := range map[string]struct {
-		between []string
-		want    string
-	}{
-		"soon":            {[]string{matrixText("2", "a", 2, "hi")}, "new"},
-		"after many":      {strings.Split(strings.Repeat(matrixText("2", "a", 2, "hi")+"\n", 5000), "\n"), "old"},
-		"after much text": {strings.Split(strings.Repeat(matrixText("2", "a", 2, large)+"\n", 9), "\n"), "old"},
-	} {
-		lines := append(append([]string{matrixText("1", "a", 1, "old")}, c.between...), matrixEdit("3", "a", 3, "1", "new"))
-		got, err := toldBy(t, "matrix", file("x.json", strings.Join(lines, "\n")), ingest.ReadOptions{})
-		if err != nil || got[0] != "!r:x $1 a: "+c.want {
-			t.Errorf("%s: %.80s, %v", name, got[0], err)
-		}
-	}
-}
-
 // TestMatrixAmongOthers leaves a folder of several exports to be read one by one.
 func TestMatrixAmongOthers(t *testing.T) {
 	one := `{"room_name":"Moths","messages":[` + matrixText("1", "a", 1, "hi") + `]}`
