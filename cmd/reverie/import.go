@@ -242,22 +242,19 @@ const shownBad = 20
 // importInput reads what was opened, and says what came of it.
 func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) error {
 	bad := 0
+	bar := a.importBar(in, o)
 	opts := ingest.Options{Filters: a.ingestFilters(o.assistants...), Group: a.groupOfChat(o), Strict: o.strict, OnBad: func(b *ingest.Bad) {
 		if bad++; bad <= shownBad {
+			_ = bar.Clear()
 			fmt.Fprintln(a.stderr, visible(b.Error()))
 		}
-	}}
-	if in.Size > 0 && terminal(a.stderr) && !o.asJSON {
-		bar := progressbar.NewOptions64(in.Size, progressbar.OptionSetWriter(a.stderr), progressbar.OptionShowBytes(true),
-			progressbar.OptionSetDescription("importing"), progressbar.OptionClearOnFinish())
-		defer func() { _ = bar.Finish() }()
-		opts.OnRead = func() { _ = bar.Set64(min(in.BytesRead(), in.Size)) } // a bar that cannot be drawn is no reason to stop
-	}
+	}, OnRead: func() { _ = bar.Set64(min(in.BytesRead(), in.Size)) }}
 	importer := ingest.NewImporter(importStore{a}, opts)
 	if o.dry {
 		importer = ingest.NewImporter(nil, opts)
 	}
 	formats, passedOver, err := importer.Input(ctx, in, o.format, o.read)
+	_ = bar.Finish()
 	if bad > shownBad {
 		fmt.Fprintf(a.stderr, "and %s more\n", plural(bad-shownBad, "bad record"))
 	}
@@ -268,6 +265,23 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 	if perr := a.printChats(o, formats, passedOver, res, err); perr != nil {
 		return errors.Join(err, perr)
 	}
+	return importError(o, res, err)
+}
+
+// importBar is a bar on a terminal, and nowhere else. One that cannot be drawn is no
+// reason to stop.
+func (a *app) importBar(in *ingest.Input, o importOrder) *progressbar.ProgressBar {
+	if in.Size == 0 || !terminal(a.stderr) || o.asJSON {
+		return progressbar.DefaultBytesSilent(-1)
+	}
+	bar := progressbar.NewOptions64(in.Size, progressbar.OptionSetWriter(a.stderr), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetDescription("importing"), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+	_ = bar.RenderBlank()
+	return bar
+}
+
+// importError is what is wrong with an import, if anything is.
+func importError(o importOrder, res ingest.Result, err error) error {
 	switch {
 	case err != nil && o.strict && res.Bad > 0:
 		return &codeError{exitError, err}
