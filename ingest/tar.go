@@ -114,20 +114,20 @@ func (t *tarFiles) Open(name string) (fs.File, error) {
 	p := t.pass
 	t.pass = nil
 	t.mu.Unlock()
-	var err error
-	if p == nil || p.no >= e.no {
-		if p != nil {
-			err = p.from.Close()
-		}
+	if p != nil && p.no >= e.no {
+		_ = p.from.Close() // it was only read
+		p = nil
+	}
+	if p == nil {
+		var err error
 		if p, err = t.begin(); err != nil {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 		}
 	}
-	for p.no < e.no && err == nil {
-		_, err = p.nextFile()
-	}
-	if err != nil {
-		return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, p.from.Close())
+	for p.no < e.no {
+		if _, err := p.nextFile(); err != nil {
+			return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, p.from.Close())
+		}
 	}
 	return &openTarFile{tarEntry: e, pass: p, files: t}, nil
 }
