@@ -250,7 +250,7 @@ func (s *stream) Read(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		s.at++
-		if s.rest = s.line(s.at); s.at%(s.n/20) == 0 {
+		if s.rest = s.line(s.at); s.at%(s.n/10) == 0 {
 			var m runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&m)
@@ -271,8 +271,8 @@ func TestBoundedMemory(t *testing.T) {
 		line func(i int) string
 		most int // messages of a batch
 	}{
-		"a hundred thousand": {100_000, func(i int) string { return message(fmt.Sprint(i)) + "\n" }, 1000},
-		"a megabyte each": {60, func(i int) string {
+		"thirty thousand": {30_000, func(i int) string { return message(fmt.Sprint(i)) + "\n" }, 1000},
+		"a megabyte each": {36, func(i int) string {
 			return fmt.Sprintf(`{"id":%d,"author":"Lin",%s,"text":"`, i, sent) + text + "\"}\n"
 		}, 8},
 	} {
@@ -294,7 +294,7 @@ func TestBoundedMemory(t *testing.T) {
 		if sum != c.n {
 			t.Errorf("%s: %d messages were stored", name, sum)
 		}
-		if grown := int64(r.peak) - int64(before.HeapAlloc); grown > 32<<20 {
+		if grown := int64(r.peak) - int64(before.HeapAlloc); grown > 24<<20 {
 			t.Errorf("%s: %d MiB more were in use", name, grown>>20)
 		}
 	}
