@@ -1,6 +1,7 @@
 package dream
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,6 +24,7 @@ const (
 	ruleSources       = "sources"        // it rests on too little
 	ruleRepeated      = "repeated"       // said before by the same answer
 	ruleQuota         = decide.RuleQuota // beyond the items of a dream
+	ruleJoined        = "joined"         // no refusal: another line stands for it, too
 )
 
 // check holds an answer against what was shown, and returns what stands, in the order
@@ -38,7 +40,7 @@ func check(n names, limits Limits, a answer, evidenced func(*source) bool) (p pa
 			p.items = append(p.items, it)
 		}
 	}
-	p.items = c.surest(c.once(apart(p.items)))
+	p.items = c.surest(c.once(apart(p.items, nil)))
 	return p, c.refused
 }
 
@@ -147,7 +149,7 @@ func (c *checker) item(p proposal) (item, bool) {
 	case p.keep:
 		it.content = it.target.Statement
 	case p.done && passing: // better that than open for good
-		it.content = closed(it.target.Statement)
+		it.content = closed(it.target.Statement, 1)
 	}
 	if it.hash = reverie.ContentHash(it.content); it.target != nil && !p.done {
 		it.keep = p.keep || it.hash == it.target.ContentHash
@@ -155,29 +157,38 @@ func (c *checker) item(p proposal) (item, bool) {
 	return it, true
 }
 
-// closed says of a todo in its own words that it is over.
-func closed(statement string) string {
-	prefix := "Done: "
-	if prompts.Language("", []string{statement}) == prompts.Chinese {
+// closed says of a todo in its own words that it is over, for the n-th time where that
+// has been said of the same words.
+func closed(statement string, n int) string {
+	prefix, chinese := "Done: ", prompts.Language("", []string{statement}) == prompts.Chinese
+	if chinese {
 		prefix = "已办完："
+	}
+	if n > 1 {
+		prefix = fmt.Sprintf("Done (%d): ", n)
+		if chinese {
+			prefix = fmt.Sprintf("已办完（%d）：", n)
+		}
 	}
 	text := []rune(prefix + statement)
 	return string(text[:min(len(text), reverie.MaxStatement)])
 }
 
-// apart has what closes a todo by the words of another item of the answer say so in
-// the words of the todo: no statement is remembered twice, and each todo is over.
-func apart(items []item) []item {
+// apart has what closes a todo by the words of another item, of the answer or of known,
+// say so in the words of the todo: no statement is remembered twice, and each todo is
+// over.
+func apart(items []item, known map[string]*reverie.HeadState) []item {
 	said := map[string]bool{}
 	for _, it := range items {
 		said[it.hash] = said[it.hash] || !it.done
 	}
 	for i := range items {
-		if it := &items[i]; it.done && said[it.hash] {
-			it.content = closed(it.target.Statement)
+		it := &items[i]
+		for n := 1; it.done && (said[it.hash] || known[it.hash] != nil && known[it.hash].ID != it.target.ID); n++ {
+			it.content = closed(it.target.Statement, n)
 			it.hash = reverie.ContentHash(it.content)
 		}
-		said[items[i].hash] = true
+		said[it.hash] = true
 	}
 	return items
 }
@@ -233,10 +244,30 @@ func itemTags(tags []string) []string {
 }
 
 // once refuses what the answer says twice, in one wording, of one earlier item or of
-// one item of a part: the surer line stays, of two alike the first.
+// one item of a part: the surer line stays, of two alike the first. Of lines on one
+// earlier item the weightiest stays however sure it is, and what bears that item out
+// besides is no line of its own, but adds its sources.
 func (c *checker) once(items []item) []item {
 	said, replaced, merged := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	return c.pick(items, func(it item) (rule, detail string) {
+	sure, more := map[string]float64{}, map[string][]*source{} // by the id of what is replaced
+	for _, it := range items {
+		if it.target != nil {
+			sure[it.target.ID] = max(sure[it.target.ID], it.confidence)
+		}
+	}
+	order := slices.Clone(items)
+	slices.SortStableFunc(order, weightier)
+	surest := func(it item) float64 {
+		if it.target != nil {
+			return sure[it.target.ID]
+		}
+		return it.confidence
+	}
+	order = c.pick(order, surest, func(it item) (rule, detail string) {
+		if it.keep && replaced[it.target.ID] {
+			more[it.target.ID] = append(more[it.target.ID], it.rests...)
+			return ruleJoined, ""
+		}
 		again := slices.IndexFunc(it.sources, func(id string) bool { return c.parts != nil && merged[id] })
 		switch {
 		case again >= 0:
@@ -255,13 +286,46 @@ func (c *checker) once(items []item) []item {
 		}
 		return "", ""
 	})
+	for i, it := range order {
+		if it.target != nil {
+			order[i].rests = besides(it.rests, more[it.target.ID])
+		}
+	}
+	slices.SortStableFunc(order, func(a, b item) int { return cmp.Compare(a.line, b.line) })
+	return order
+}
+
+// weightier orders what is said of earlier items: what closes one, what rewrites it,
+// what bears it out, and of each the surer first.
+func weightier(a, b item) int {
+	weight := func(it item) int {
+		switch {
+		case it.done:
+			return 0
+		case it.keep:
+			return 2
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(weight(a), weight(b)), cmp.Compare(b.confidence, a.confidence))
+}
+
+// besides are sources and those of more that are not among them.
+func besides(rests, more []*source) []*source {
+	rests = slices.Clip(rests)
+	for _, src := range more {
+		if !slices.Contains(rests, src) {
+			rests = append(rests, src)
+		}
+	}
+	return rests
 }
 
 // surest refuses what goes beyond the new items of a dream. What becomes of earlier
 // ones is no matter of room.
 func (c *checker) surest(items []item) []item {
 	n := 0
-	return c.pick(items, func(it item) (rule, detail string) {
+	return c.pick(items, func(it item) float64 { return it.confidence }, func(it item) (rule, detail string) {
 		if it.target != nil {
 			return "", ""
 		}
@@ -274,10 +338,10 @@ func (c *checker) surest(items []item) []item {
 
 // pick asks of each item, the surest first, by which rule it is refused, and returns
 // the others in their order.
-func (c *checker) pick(items []item, rule func(item) (rule, detail string)) []item {
-	return lines.Pick(items, func(it item) float64 { return it.confidence }, func(it item) bool {
+func (c *checker) pick(items []item, sure func(item) float64, rule func(item) (rule, detail string)) []item {
+	return lines.Pick(items, sure, func(it item) bool {
 		why, detail := rule(it)
-		if why != "" {
+		if why != "" && why != ruleJoined {
 			c.refuse(it.line, it.sort, it.replace, why, detail)
 		}
 		return why == ""

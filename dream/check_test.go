@@ -99,6 +99,11 @@ func TestCheck(t *testing.T) {
 		"transitory":            {[]string{theme("Ben will be late today", two), theme("林姐馬上開會", two)}, nil, []string{"1 theme  transitory", "2 theme  transitory"}},
 		"twice":                 {[]string{theme("Lin keeps bees", two), theme("Lin keeps bees.", two)}, []string{bees}, []string{"2 theme  repeated"}},
 		"one item twice":        {[]string{unsure(theme("Lin keeps hens", `,"replace":"d2"`+two), "0.7"), theme("Lin keeps bees", `,"replace":"d2"`+two)}, []string{"theme d2 Lin keeps bees [s1 m2] []"}, []string{"1 theme d2 repeated"}},
+		"keeps and rewrites": {[]string{theme("", `,"replace":"d2","keep":true,"sources":["f2","s1"]`), unsure(theme("Lin keeps bees", `,"replace":"d2"`+two), "0.7"), theme("", `,"replace":"d2","keep":true,"sources":["s2"]`)},
+			[]string{"theme d2 Lin keeps bees [s1 m2 f2 s2] []"}, nil},
+		"keeps twice": {[]string{unsure(theme("", `,"replace":"d2","keep":true,"sources":["s1"]`), "0.7"), theme("", `,"replace":"d2","keep":true,"sources":["s2"]`)}, []string{"theme d2 keep Statement d2 [s2 s1] []"}, nil},
+		"rewrites, keeps, closes": {[]string{`{"type":"todo","replace":"d3","content":"Ben pays it","sources":["f1"],"confidence":0.9}`, `{"type":"todo","replace":"d3","keep":true,"sources":["s1"],"confidence":0.9}`,
+			`{"type":"todo","replace":"d3","done":true,"content":"Ben paid it","sources":["f2"],"confidence":0.7}`}, []string{"todo d3 done Ben paid it [f2 s1] []"}, []string{"1 todo d3 repeated"}},
 		"too many": {[]string{unsure(theme("One", two), "0.7"), theme("Two", two), theme("Three", two), theme("Four", two)},
 			[]string{"theme  Two [s1 m2] []", "theme  Three [s1 m2] []", "theme  Four [s1 m2] []"}, []string{"1 theme  quota"}},
 		"just sure":         {[]string{unsure(theme("Lin keeps bees", two), `"0.6"`)}, []string{bees}, nil},
@@ -269,6 +274,29 @@ func TestCheckCombined(t *testing.T) {
 		}
 		if !slices.Equal(items, c.items) || !slices.Equal(rules(refused), c.rules) {
 			t.Errorf("%s:\n got %q %+v\nwant %q %q", name, items, refused, c.items, c.rules)
+		}
+	}
+	for _, c := range []struct {
+		kept  item   // by the answer
+		parts []item // in parts
+		want  string
+	}{
+		{made("todo", "Statement d3", "d3", "keep"), []item{n.parts["c4"]}, "Ben paid it [f2 s2]"},
+		{made("theme", "Statement d2", "d2", "keep"), []item{n.parts["c5"], n.parts["c6"]}, "New d2 [s2 m1]"},
+		{item{}, []item{n.parts["c5"], n.parts["c6"]}, "New d2 [s2 m1]"},
+		{item{}, []item{n.parts["c6"]}, ""},
+	} {
+		var answer part
+		if c.kept.target != nil {
+			c.kept.rests = of("s2")
+			answer.items = []item{c.kept}
+		}
+		got := ""
+		for _, it := range carry(answer, []part{{items: c.parts[:1]}, {items: c.parts[1:]}}).items {
+			got += fmt.Sprintf("%s %s", it.content, cited(it.rests))
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.kept.content, got, c.want)
 		}
 	}
 	twice := carry(part{}, []part{{items: []item{n.parts["c5"]}}, {items: []item{{proposal: n.parts["c5"].proposal, target: n.items["d2"], rests: of("s1", "m1")}}}})

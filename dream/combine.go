@@ -1,7 +1,6 @@
 package dream
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,44 +136,46 @@ func (c *checker) inherit(p proposal) proposal {
 }
 
 // carry adds to what parts come to together what closes or bears out items of theirs
-// that no line of the answer speaks of. What closes an item counts for more than what
-// bears it out, then the surer, and rests on the sources of all that do the same.
+// that no line of the answer speaks of. To bear an item out is not to speak of what a
+// part closes or rewrites: that takes the place of the line, with its sources. What
+// closes an item counts for more than what rewrites it, that for more than what bears it
+// out, then the surer, and rests on the sources of all that do the same, and of what
+// bears it out.
 func carry(p part, parts []part) part {
-	at := map[string]int{} // by the id of what is replaced
-	for _, it := range p.items {
-		if it.target != nil {
-			at[it.target.ID] = -1
+	at, said, kept := map[string]int{}, map[string]bool{}, map[string]bool{} // by the id of what is replaced; by words
+	for i, it := range p.items {
+		if said[it.hash] = true; it.target != nil {
+			at[it.target.ID], kept[it.target.ID] = i, it.keep
 		}
 	}
 	var left []item
 	for _, one := range parts {
 		for _, it := range one.items {
-			if it.done || it.keep {
-				left = append(left, it)
+			if it.target == nil {
+				continue
 			}
+			if _, spoken := at[it.target.ID]; it.keep && !spoken {
+				kept[it.target.ID] = true
+			}
+			left = append(left, it)
 		}
 	}
-	slices.SortStableFunc(left, func(a, b item) int {
-		if a.done != b.done {
-			return map[bool]int{true: -1, false: 1}[a.done]
-		}
-		return cmp.Compare(b.confidence, a.confidence)
-	})
+	slices.SortStableFunc(left, weightier)
 	for _, it := range left {
-		switch i, spoken := at[it.target.ID]; {
-		case !spoken:
-			at[it.target.ID] = len(p.items)
-			it.rests = slices.Clip(it.rests)
+		i, stands := at[it.target.ID]
+		switch rewrites := !it.done && !it.keep; {
+		case rewrites && (!kept[it.target.ID] || said[it.hash]): // left out, or said by another line
+		case !stands:
+			at[it.target.ID], said[it.hash] = len(p.items), true
 			p.items = append(p.items, it)
-		case i >= 0 && p.items[i].done == it.done:
-			for _, src := range it.rests {
-				if !slices.Contains(p.items[i].rests, src) {
-					p.items[i].rests = append(p.items[i].rests, src)
-				}
-			}
+		case p.items[i].keep && !it.keep:
+			it.rests, said[it.hash] = besides(it.rests, p.items[i].rests), true
+			p.items[i] = it
+		case it.keep || it.done && p.items[i].done:
+			p.items[i].rests = besides(p.items[i].rests, it.rests)
 		}
 	}
-	p.items = apart(p.items)
+	p.items = apart(p.items, nil)
 	return p
 }
 

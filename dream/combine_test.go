@@ -1,6 +1,7 @@
 package dream
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 // remembered change as often as it may in one dream.
 func TestParts(t *testing.T) {
 	h := hall(t)
-	for name, story := range map[string]func(*stage){"bad answers": badAnswers, "left out": leftOut, "borne out": borneOut, "all closed": allClosed, "back": back} {
+	for name, story := range map[string]func(*stage){"bad answers": badAnswers, "left out": leftOut, "borne out": borneOut, "all closed": allClosed, "in taken words": inTakenWords, "back": back} {
 		t.Run(name, func(t *testing.T) { story(h.on(t, strings.ReplaceAll(name, " ", "-"))) })
 	}
 }
@@ -114,6 +115,29 @@ func allClosed(s *stage) {
 		s.Errorf("%+v", res)
 	}
 	s.want(`select count(*) from memories where group_id = $1 and status = 'active' and 'todo' = any (tags) and not 'done' = any (tags)`, "4")
+}
+
+// inTakenWords closes todos whatever words that is said in, and deletes no item for the
+// words of one of another type.
+func inTakenWords(s *stage) {
+	s.talk("s1", "They met for tea.", "must Ana rents one", "must Ana rents two", "must Ana rents three", "likes Ana likes tents", "topic The fair")
+	s.dream(Request{})
+	s.talk("s2", "They met for cake.", "done Ana rents one => It went as planned")
+	s.dream(Request{})
+	s.talk("s3", "They met for pie.", "done Ana rents two => It went as planned", "change The fair => Ana likes tents")
+	if res := s.dream(Request{}); len(res.Closed) != 1 || res.Stats.Deleted != 0 || len(res.Supported) != 1 || !slices.Equal(rules(res.Refusals), []string{ruleDuplicate}) {
+		s.Errorf("%+v", res)
+	}
+	s.talk("s4", "They met for soup.", "done Ana rents three => Ana likes tents")
+	if res := s.dream(Request{}); len(res.Closed) != 1 || res.Stats.Deleted != 0 || len(res.Refusals) != 0 {
+		s.Errorf("%+v", res)
+	}
+	s.talk("s5", "They met for rice.", "must Ana rents two | again")
+	s.dream(Request{})
+	s.talk("s6", "They met for figs.", "done Ana rents two => It went as planned | again")
+	s.dream(Request{})
+	s.items("preference: Ana likes tents v1", "todo: Done (2): Ana rents two v2 done", "todo: Done: Ana rents three v2 done", "todo: Done: Ana rents two v2 done",
+		"todo: It went as planned v2 done", "theme: The fair v1")
 }
 
 // back gives the words of what is done, or is closed now, to what says them next: the

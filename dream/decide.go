@@ -23,6 +23,8 @@ type wish struct {
 // decider, where those that are remembered already support what says them, and the
 // narrative is renewed beside them.
 func (r *run) decide(ctx context.Context, s *sheet, p part) (reverie.Plan, error) {
+	p.items = s.aside(p.items)
+	p.items = apart(p.items, s.standing(p.items))
 	wishes := s.wishes(p.items)
 	result, err := r.Decider.Decide(ctx, r.request(s, wishes))
 	if err != nil {
@@ -90,9 +92,27 @@ func (r *run) request(s *sheet, wishes []wish) decide.Request {
 	return req
 }
 
+// aside has what would replace an item by the words of one of another type support that
+// one, and leave the first as it is: only items of one type are merged.
+func (s *sheet) aside(items []item) []item {
+	items = slices.Clone(items)
+	for again := true; again; { // what stays as it is may stand in the way of another
+		again = false
+		says := s.standing(items)
+		for i := range items {
+			it := &items[i]
+			same := says[it.hash]
+			if it.target != nil && !it.done && same != nil && !isDone(*same) && reverie.DreamTypeOf(same.Memory) != it.sort {
+				it.target, again = nil, true
+			}
+		}
+	}
+	return items
+}
+
 // wishes turns items into lines. One that replaces another by the same words supports
-// it. One that replaces it by what a third says already ends it and supports that
-// third: no statement may be active twice. A todo that comes back after it was done is
+// it. One that replaces it by what a third of its type says already ends it and
+// supports that third: no statement may be active twice. A todo that comes back after it was done is
 // open again; an item of another type ends what was done in the same words, and takes
 // its place.
 func (s *sheet) wishes(items []item) (list []wish) {
@@ -120,7 +140,7 @@ func (s *sheet) wishes(items []item) (list []wish) {
 			}
 			l.Action, l.Target, l.Reason = reverie.ActionUpdate, same, "open again: "+l.Reason
 		case it.target == nil:
-		case it.done && (same == nil || same.ID == it.target.ID):
+		case it.done:
 			l.Action, l.Reason = reverie.ActionUpdate, "done: "+l.Reason
 		case it.keep:
 			l.Action = reverie.ActionKeep
@@ -205,15 +225,18 @@ func (s *sheet) duplicates(items []item, wishes []wish, result decide.Result) {
 // complete gives a step what it rests on besides messages, and keeps a version of the
 // type that its lineage has.
 func (s *sheet) complete(step *reverie.Step, items []item, wishes []wish, decisions []reverie.Decision) {
-	if step.MemoryID == "" {
+	if step.Action == reverie.ActionDelete {
 		return
+	}
+	version, says := step.MemoryID, step.ContentHash
+	if step.Action == reverie.ActionKeep {
+		version, says = step.Head.MemoryID, reverie.ContentHash(step.OldStatement)
 	}
 	fact := 0
 	for _, w := range wishes {
-		of := w.Action == reverie.ActionUpdate && w.Target.LineageID == step.LineageID
+		of := w.Target != nil && w.Action != reverie.ActionDelete && w.Target.LineageID == step.LineageID
 		if w.Action == reverie.ActionCreate {
-			of = step.Action == reverie.ActionCreate && w.ContentHash == step.ContentHash ||
-				len(decisions) > 0 && decisions[fact].MemoryID == step.MemoryID
+			of = w.ContentHash == says || len(decisions) > 0 && decisions[fact].MemoryID == version
 			fact++
 		}
 		if of {

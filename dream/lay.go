@@ -59,9 +59,15 @@ func (s *sheet) lay(material []*reverie.HeadState) (b batch) {
 	return b
 }
 
-// memory names a memory of the group.
+// memory names a memory of the group. One that dreams know has no date: every question
+// shows it, and would be another one, and be paid for again, whenever a night bears it
+// out.
 func (s *sheet) memory(h *reverie.HeadState, fresh bool) prompts.DreamMemoryView {
-	return prompts.DreamMemoryView{ID: s.name("m", source{head: h, fresh: fresh}), Statement: h.Statement, Date: reverie.LocalDate(h.LastSupportedAt, s.loc), New: fresh}
+	v := prompts.DreamMemoryView{ID: s.name("m", source{head: h, fresh: fresh}), Statement: h.Statement, New: fresh}
+	if fresh {
+		v.Date = reverie.LocalDate(h.LastSupportedAt, s.loc)
+	}
+	return v
 }
 
 // name gives a source a handle of a sort.
@@ -73,8 +79,8 @@ func (s *sheet) name(sort string, src source) string {
 }
 
 // about is the question about a batch. It numbers what it shows by itself, behind what
-// is shown with every question: a version that goes or comes changes the questions that
-// show it, and no other.
+// is shown with every question: a new version that goes or comes changes the question
+// that shows it, and no other.
 func (s *sheet) about(b batch) question {
 	q := question{names: names{sources: map[string][]*source{}, items: s.names.items}}
 	count, fresh := map[byte]int{}, []*reverie.HeadState{}

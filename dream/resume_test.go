@@ -18,7 +18,7 @@ import (
 func TestResume(t *testing.T) {
 	h := hall(t)
 	for name, story := range map[string]func(*stage){
-		"unanswered": unanswered, "changed": changed, "cut before": cutBefore, "narrower": narrower, "wider": wider,
+		"unanswered": unanswered, "changed": changed, "cut before": cutBefore, "narrower": narrower, "borne out": borneOutMeanwhile, "wider": wider,
 		"off": off, "same": sameAgain, "future": future,
 	} {
 		t.Run(name, func(t *testing.T) { story(h.on(t, strings.ReplaceAll(name, " ", "-"))) })
@@ -112,6 +112,26 @@ func changed(s *stage) {
 		if q := s.read(r); len(q.Sessions) > 0 && (q.Sessions[0].ID != "s1" || len(q.Sessions[0].Facts) > 0 && q.Sessions[0].Facts[0].ID != "f1") {
 			s.Errorf("%+v", q.Sessions)
 		}
+	}
+}
+
+// borneOutMeanwhile pays for no answer again where a night bears out what each question
+// shows beside.
+func borneOutMeanwhile(s *stage) {
+	s.remember("Lin lives in Porto")
+	s.dream(Request{})
+	s.small()
+	s.pipe.Limits.MaxInputTokens += 60
+	for _, id := range []string{"s1", "s2"} {
+		s.talk(id, "They met for "+id+".", "likes Lin drinks tea number "+id)
+	}
+	s.answers(1)
+	_, err := s.runWith(s.pipe, Request{})
+	wantErr(s, err, reverie.ErrDeferred)
+	s.rows(`update memories set last_supported_at = last_supported_at + interval '40 days' where group_id = $1 and statement like 'Lin lives%' returning 1`, s.group)
+	asked := s.answers(9)
+	if s.dream(Request{}); !slices.Equal(*asked, []string{"0 s2", "2 s1 s2"}) {
+		s.Errorf("asked about %q", *asked)
 	}
 }
 

@@ -40,8 +40,8 @@ type DreamItemView struct {
 type DreamMemoryView struct {
 	ID        string `json:"id"` // m1..mN
 	Statement string `json:"statement"`
-	Date      string `json:"date"`          // local date of its newest evidence
-	New       bool   `json:"new,omitempty"` // since the last dream
+	Date      string `json:"date,omitempty"` // local date of its newest evidence; of a new one alone
+	New       bool   `json:"new,omitempty"`  // since the last dream
 }
 
 // DreamSessionView is what is new of one session.
