@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"iter"
 	"strings"
@@ -80,6 +81,7 @@ type chatlabReader struct {
 	whole bool // all members are in names
 	ids   ordinals
 	sync  *chatlabSync // what a page says of the next one
+	print hash.Hash    // of a page's messages; nil is not asked for
 }
 
 // chatlabSync says where a pull goes on.
@@ -115,6 +117,9 @@ func (c *chatlabReader) records(yield func(Record, error) bool) {
 			}
 			if !c.opts.wants(c.chat) {
 				return
+			}
+			if c.print != nil {
+				c.print.Write(part.Value)
 			}
 			r, err = c.record(part)
 		}

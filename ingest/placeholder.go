@@ -21,17 +21,27 @@ var (
 
 // withoutPlaceholders takes them out of a text wherever they stand.
 func withoutPlaceholders(s string) string {
+	if !strings.Contains(s, "[") {
+		return strings.TrimSpace(s)
+	}
 	return strings.TrimSpace(placeholder.ReplaceAllString(s, ""))
 }
 
 // unlessPlaceholder returns a text that somebody wrote as it is, and "" where all of it is
 // one placeholder.
 func unlessPlaceholder(s string) string {
-	if at := placeholder.FindStringIndex(s); at != nil && strings.TrimSpace(s[:at[0]]+s[at[1]:]) == "" {
+	all := strings.TrimSpace(s)
+	if len(all) > longPlaceholder || !strings.HasPrefix(all, "[") || !strings.HasSuffix(all, "]") {
+		return s
+	}
+	if at := placeholder.FindStringIndex(all); at != nil && at[0] == 0 && at[1] == len(all) {
 		return ""
 	}
 	return s
 }
+
+// longPlaceholder is how long a placeholder is at most that stands by itself, in bytes.
+const longPlaceholder = 1 << 10
 
 // caption is what is said with an attachment, other than which file it is.
 func caption(s string) string {
