@@ -14,7 +14,7 @@ import (
 // HeldStore is what approving a held plan reads and writes.
 type HeldStore interface {
 	ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) ([]reverie.Change, error)
-	// StandingLineages tells which of the lineages have an active head.
+	// StandingLineages tells which of the lineages have a head that is active, or has faded.
 	StandingLineages(ctx context.Context, groupID string, lineageIDs []string) (map[string]bool, error)
 }
 
@@ -24,7 +24,8 @@ const ruleStale = "stale"
 // Approve applies what a run holds, after a person said yes: each plan in its
 // own transaction, without the lines whose memory has moved since or whose
 // statement the group has by now, or that rest on nothing that stands any more. Those
-// are refused and reported. A run with nothing waiting is [reverie.ErrConflict].
+// are refused and reported. A run with nothing waiting is [reverie.ErrConflict], and so
+// is a dream of which no line is left: it waits on, and can be rejected.
 func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row reverie.Run, plans []reverie.HeldPlan) (Result, error) {
 	r := p.of(hold, row)
 	if row.UndoneAt != nil {
@@ -71,6 +72,10 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 		return err
 	}
 	steps, refused := recheck(state.Heads, standing, held, room)
+	if len(steps) == 0 && len(refused) > 0 && kind == reverie.KindDream {
+		return fmt.Errorf("nothing is left of what run %s holds (%s): nothing was changed, and `reverie runs reject --requeue %s` makes what it took in new again: %w",
+			held.RunID, refused[0].Detail, held.RunID, reverie.ErrConflict)
+	}
 	if err := r.life.Embed(ctx, r.Embeddings, r.EmbeddingsOptional, steps); err != nil {
 		return err
 	}
@@ -87,8 +92,8 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 	return nil
 }
 
-// sourcesThatStand are the lineages that a plan's steps rest on and that have an active
-// head.
+// sourcesThatStand are the lineages that a plan's steps rest on and that were not
+// deleted.
 func sourcesThatStand(ctx context.Context, store HeldStore, held reverie.HeldPlan) (map[string]bool, error) {
 	var lineages []string
 	for _, s := range held.Steps {

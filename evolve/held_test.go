@@ -182,9 +182,11 @@ func TestRejectAndRequeue(t *testing.T) {
 }
 
 // What a dream holds is held against what dreams have left, of which a group may
-// remember more than of its own; a line on another kind's memory is stale.
+// remember more than of its own; a line on another kind's memory is stale. What it
+// rests on may fade meanwhile. Where all lines are stale nothing is changed, and what
+// it took in can be given back.
 func TestApproveDream(t *testing.T) {
-	s := remembering(t, 2)
+	s := remembering(t, 3)
 	s.pipe.Limits.MaxActive = 2
 	heads := must(s.store.Gather(s.Context(), reverie.GatherQuery{GroupID: s.group, Kind: reverie.KindGroup}))(s).Heads
 	sources := []reverie.Source{{MemoryID: heads[0].ID, LineageID: heads[0].LineageID}, {MemoryID: heads[1].ID, LineageID: heads[1].LineageID}}
@@ -211,8 +213,10 @@ func TestApproveDream(t *testing.T) {
 	gone := item("They talk of what is deleted.")
 	gone.Sources = sources[1:]
 	run := dream(heads[1], nil, []reverie.Step{change, item("They talk of cats."), item("Memory 1."), foreign, gone})
+	lost := dream(heads[2], nil, []reverie.Step{gone})
 	s.release(h)
 	must(s.store.Edit(t.Context(), reverie.Edit{GroupID: s.group, MemoryID: heads[1].ID, Action: reverie.ActionDelete, Reason: "wrong"}))(t)
+	s.rows(`update memories set status = 'archived', ended_at = now() where memory_id = '` + heads[0].ID + `' returning 1`)
 
 	res, err := s.approve(run)
 	if err != nil || res.Stats.Updated != 1 || res.Stats.Created != 2 || len(res.Refusals) != 2 || res.Refusals[0].Line != 4 || res.Refusals[1].Line != 5 ||
@@ -223,6 +227,16 @@ func TestApproveDream(t *testing.T) {
 		"Memory 1.|1", "They talk of cats.|1", "They talk of green tea.|2")
 	s.want(`select count(*), count(distinct source_id) from memory_sources`, "5|2")
 	s.want(`select status from runs where run_id = '`+run+`'`, "succeeded")
+	_, err = s.approve(lost)
+	wantErr(t, err, reverie.ErrConflict)
+	s.want(`select r.status, h.status, refusals from runs r join held_plans h using (group_id, run_id) join run_chunks c using (group_id, run_id)
+		where run_id = '`+lost+`'`, "held|waiting|[]")
+	h = s.hold()
+	n, err := s.store.RejectHeld(t.Context(), h.lease, s.group, lost, true)
+	s.release(h)
+	if err != nil || n != 1 {
+		t.Errorf("%d versions are new again, %v", n, err)
+	}
 }
 
 // A line is stale of whose sources none stands any more, and so is a narrative beside

@@ -13,7 +13,15 @@ const (
 	saveAnswerQuery = `insert into answers (group_id, run_id, input_sha256, purpose, answer, created_at)
 		values ($1, $2, $3, $4, $5, $6) on conflict (group_id, run_id, input_sha256) do nothing`
 
-	adoptAnswersQuery = `insert into answers (group_id, run_id, input_sha256, purpose, answer, created_at)
+	// What a run has adopted is with it: those before it that have ended need it no
+	// longer. Its own stay until a third run goes on with it, which knows of it by its
+	// chunk.
+	adoptAnswersQuery = `with dropped as (
+			delete from answers d using answers a
+			where a.group_id = $1 and a.run_id = $2::uuid and d.group_id = $1 and d.input_sha256 = a.input_sha256
+				and d.run_id = any (array(select r.run_id from runs f join runs r on r.group_id = f.group_id and r.job = f.job
+					where f.group_id = $1 and f.run_id = $2::uuid and r.run_id not in ($2::uuid, $3::uuid) and r.status in ('deferred', 'failed'))))
+		insert into answers (group_id, run_id, input_sha256, purpose, answer, created_at)
 		select group_id, $3::uuid, input_sha256, purpose, answer, $4 from answers where group_id = $1 and run_id = $2::uuid
 		on conflict (group_id, run_id, input_sha256) do nothing`
 )
@@ -65,7 +73,8 @@ func (s *Store) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.A
 
 // AdoptAnswers keeps all answers of a run for another one as well, which goes on with
 // what that has begun: whoever continues the other in turn finds them with it. Answers
-// that the other one has stay. An unknown run to keep them for is reverie.ErrNotFound
+// that the other one has stay; those of earlier runs that were deferred or failed go,
+// where the first has them too: a chain of runs keeps each answer twice. An unknown run to keep them for is reverie.ErrNotFound
 // where there are any; once another holder has taken the lease the error is
 // reverie.ErrLeaseLost, and nothing is written.
 func (s *Store) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, from, to string) error {

@@ -47,6 +47,21 @@ func TestAnswersAreKept(t *testing.T) {
 			t.Errorf("taken up (-want +got):\n%s", diff)
 		}
 	}
+	// With the third, the first needs them no longer, if it has ended.
+	kept := func(run string, want int) {
+		t.Helper()
+		if got := must(w.Answers(ctx, group, run, "observe"))(t); len(got) != want {
+			t.Errorf("%d answers are kept, want %d", len(got), want)
+		}
+	}
+	kept(run, 1)
+	check(t, second(w.FinishRun(ctx, w.lease, reverie.Run{ID: run, Status: reverie.RunDeferred})))
+	check(t, w.AdoptAnswers(ctx, w.lease, group, other, last))
+	kept(run, 0)
+	kept(other, 1)
+	kept(last, 1)
+
+	run = other
 	wantErr(t, w.AdoptAnswers(ctx, w.lease, "g2", run, other), reverie.ErrInvalid)
 	wantErr(t, w.AdoptAnswers(ctx, w.lease, group, run, reverie.NewID()), reverie.ErrNotFound)
 	check(t, w.ReleaseLease(ctx, w.lease))

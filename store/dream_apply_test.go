@@ -83,6 +83,10 @@ func TestApplyDream(t *testing.T) {
 	foreign, item := d.knows("g2", reverie.KindGroup, "", "another group's"), d.knows(group, reverie.KindDream, "", "an item")
 	gone := d.knows(group, reverie.KindGroup, "", "deleted by a person")
 	d.write(`update memories set status = 'deprecated', ended_at = now() where memory_id = $1`, gone.ID)
+	restored := d.knows(group, reverie.KindGroup, "", "restored by a person")
+	d.write(`update memories set status = 'archived', ended_at = now() where memory_id = $1`, restored.ID)
+	head := must(d.Edit(ctx, reverie.Edit{GroupID: group, MemoryID: restored.ID, Action: reverie.ActionRestore}))(t)
+	must(d.Edit(ctx, reverie.Edit{GroupID: group, MemoryID: head.ID, Action: reverie.ActionDelete}))(t)
 	nobody := reverie.Memory{ID: reverie.NewID(), LineageID: reverie.NewID()}
 	both := []reverie.Memory{fact, mine}
 	night, extraction := d.chunk("", 1, nil), d.extraction("s", []string{"s-1"})
@@ -121,6 +125,7 @@ func TestApplyDream(t *testing.T) {
 		"rests on another group's":   {on(foreign), reverie.ErrNotFound},
 		"rests on another lineage's": {on(reverie.Memory{ID: fact.ID, LineageID: mine.LineageID}), reverie.ErrNotFound},
 		"rests on what is deleted":   {on(fact, gone), reverie.ErrConflict},
+		"restored, and then deleted": {on(fact, restored), reverie.ErrConflict},
 		"rests on one twice":         {on(fact, fact), reverie.ErrInvalid},
 		"rests on no id":             {on(reverie.Memory{ID: "s1", LineageID: fact.LineageID}), reverie.ErrInvalid},
 	} {

@@ -13,10 +13,12 @@ import (
 const insertEvidenceQuery = `
 	insert into memory_evidence (group_id, run_id, created_at, lineage_id, memory_id, action, message_id, author_id, author, quote, sent_at, local_date)
 	select $1, $2::uuid, $3::timestamptz, u.* from unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[],
-		$10::text[], $11::timestamptz[], $12::date[]) as u`
+		$10::text[], $11::timestamptz[], $12::date[]) as u (lineage_id, memory_id, action, message_id)
+	where u.action not in ('keep', 'update') or not exists (select 1 from memory_evidence e where e.group_id = $1
+		and e.lineage_id = u.lineage_id and e.message_id = u.message_id and e.action <> 'delete' and e.withdrawn_at is null)`
 
-// insertEvidence writes what each step rests on. memoryID names the version that
-// a step's evidence belongs to.
+// insertEvidence writes what each step rests on, but for the messages that its lineage
+// rests on already. memoryID names the version that a step's evidence belongs to.
 func insertEvidence(ctx context.Context, t *tx, groupID, runID string, at time.Time, steps []reverie.Step, memoryID func(reverie.Step) string) error {
 	columns := make([]pq.StringArray, 9)
 	for _, step := range steps {

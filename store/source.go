@@ -12,13 +12,24 @@ import (
 )
 
 const (
-	// The lineage is the source's own.
-	insertSourcesQuery = `insert into memory_sources (group_id, memory_id, position, source_id, source_lineage_id, run_id)
-		select $1, u.memory_id, u.position, m.memory_id, m.lineage_id, $2::uuid
-		from unnest($3::uuid[], $4::int[], $5::uuid[], $6::uuid[]) as u (memory_id, position, source_id, lineage_id)
-		join memories m on m.group_id = $1 and m.memory_id = u.source_id and m.lineage_id = u.lineage_id`
+	// The lineage is the source's own. A version that is supported later rests on more,
+	// after what it rests on already.
+	insertSourcesQuery = `with found as (
+			select u.memory_id, u.position, m.memory_id as source_id, m.lineage_id
+			from unnest($3::uuid[], $4::int[], $5::uuid[], $6::uuid[]) as u (memory_id, position, source_id, lineage_id)
+			join memories m on m.group_id = $1 and m.memory_id = u.source_id and m.lineage_id = u.lineage_id),
+		written as (
+			insert into memory_sources (group_id, memory_id, position, source_id, source_lineage_id, run_id)
+			select $1, f.memory_id, f.position + coalesce((select max(s.position) from memory_sources s
+				where s.group_id = $1 and s.memory_id = f.memory_id), 0), f.source_id, f.lineage_id, $2::uuid
+			from found f
+			on conflict (group_id, memory_id, source_id) do nothing)
+		select count(*) from found`
 
-	standingQuery = `select lineage_id from memories where group_id = $1 and lineage_id = any ($2::uuid[]) and status = 'active'
+	// A memory that has faded is no less true. What a version was before the newest one
+	// does not count: one that was restored, and then deleted, has an archived version.
+	standingQuery = `select lineage_id from memories m where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'archived')
+			and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id and n.version > m.version)
 		order by lineage_id`
 
 	// Against whoever would delete one meanwhile.
@@ -27,7 +38,7 @@ const (
 
 // checkSources refuses what no version can rest on.
 func checkSources(st reverie.Step) error {
-	seen := map[string]bool{st.MemoryID: true}
+	seen := map[string]bool{evidenced(st): true}
 	for _, src := range st.Sources {
 		if !reverie.IsID(src.MemoryID) || !reverie.IsID(src.LineageID) {
 			return errors.New("a source has the ids of a version and its lineage")
@@ -40,7 +51,7 @@ func checkSources(st reverie.Step) error {
 	return nil
 }
 
-// StandingLineages tells which of the lineages have an active head.
+// StandingLineages tells which of the lineages have a head that is active, or has faded.
 func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs []string) (map[string]bool, error) {
 	standing := make(map[string]bool, len(lineageIDs))
 	err := s.run(ctx, work{what: fmt.Sprintf("look which memories of group %q stand", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
@@ -56,18 +67,19 @@ func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs
 	return standing, err
 }
 
-// insertSources writes which other memories the new versions of a batch rest on. One
-// that the group does not have is reverie.ErrNotFound; one that was deleted since it
-// was read, or has faded, is reverie.ErrConflict, but not one that was only rewritten.
+// insertSources writes which other memories the versions rest on that a batch makes or
+// supports. One that the group does not have is reverie.ErrNotFound; one that was deleted
+// since it was read is reverie.ErrConflict, but not one that was only rewritten, or has
+// faded.
 func insertSources(ctx context.Context, t *tx, b *batch) error {
 	var ids, sources, lineages pq.StringArray
 	var positions pq.Int64Array
 	for _, st := range b.steps {
-		if st.Action != reverie.ActionCreate && st.Action != reverie.ActionUpdate {
+		if st.Action == reverie.ActionDelete {
 			continue
 		}
 		for i, src := range st.Sources {
-			ids, positions = append(ids, st.MemoryID), append(positions, int64(i+1))
+			ids, positions = append(ids, evidenced(st)), append(positions, int64(i+1))
 			sources, lineages = append(sources, src.MemoryID), append(lineages, src.LineageID)
 		}
 	}
@@ -78,16 +90,17 @@ func insertSources(ctx context.Context, t *tx, b *batch) error {
 	if err := t.list(ctx, &standing, lockStandingQuery, b.groupID, lineages); err != nil {
 		return err
 	}
-	n, err := t.exec(ctx, insertSourcesQuery, b.groupID, b.runID, ids, positions, sources, lineages)
+	var n int
+	err := t.get(ctx, &n, insertSourcesQuery, b.groupID, b.runID, ids, positions, sources, lineages)
 	if err == nil && n != len(ids) {
-		return fmt.Errorf("%d of the %d memories that new versions rest on are none of the group: %w", len(ids)-n, len(ids), reverie.ErrNotFound)
+		return fmt.Errorf("%d of the %d memories that versions rest on are none of the group: %w", len(ids)-n, len(ids), reverie.ErrNotFound)
 	}
 	if err != nil {
 		return err
 	}
 	for i, lineage := range lineages {
 		if !slices.Contains(standing, lineage) {
-			return fmt.Errorf("memory %s, which a new version rests on, has no active head any more: it was deleted, or has faded: %w", sources[i], reverie.ErrConflict)
+			return fmt.Errorf("memory %s, which a version rests on, has no head any more: it was deleted: %w", sources[i], reverie.ErrConflict)
 		}
 	}
 	return nil

@@ -105,7 +105,7 @@ func (s *Store) writeSteps(ctx context.Context, t *tx, b *batch) ([]reverie.Chan
 	if err := s.insertVersions(ctx, t, b); err != nil {
 		return nil, err
 	}
-	if err := insertEvidence(ctx, t, b.groupID, b.runID, b.at, b.steps, b.evidenced); err != nil {
+	if err := insertEvidence(ctx, t, b.groupID, b.runID, b.at, b.steps, evidenced); err != nil {
 		return nil, err
 	}
 	if err := insertSources(ctx, t, b); err != nil {
@@ -233,7 +233,7 @@ func (b *batch) version(st reverie.Step) reverie.Memory {
 }
 
 // evidenced names the version that a step's evidence belongs to.
-func (b *batch) evidenced(st reverie.Step) string {
+func evidenced(st reverie.Step) string {
 	if st.MemoryID != "" && (st.Action == reverie.ActionCreate || st.Action == reverie.ActionUpdate) {
 		return st.MemoryID
 	}
@@ -247,7 +247,7 @@ func (b *batch) changes() []reverie.Change {
 			continue
 		}
 		run := b.runID
-		c := reverie.Change{GroupID: b.groupID, ID: reverie.NewID(), RunID: &run, Action: st.Action, MemoryID: b.evidenced(st),
+		c := reverie.Change{GroupID: b.groupID, ID: reverie.NewID(), RunID: &run, Action: st.Action, MemoryID: evidenced(st),
 			NewStatement: st.Statement, Summary: st.Reason, Version: 1, Evidence: st.Evidence, CreatedAt: b.at}
 		if head, ok := b.heads[st.LineageID]; ok {
 			old := head.ID
