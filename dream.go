@@ -58,7 +58,7 @@ type DreamRule struct {
 type DreamSigns struct {
 	LastAt      *time.Time // when the last dream ended; nil: there was none
 	Interrupted bool       // a dream was begun and not applied: its process died, unless it is under way
-	UnderWay    bool       // Interrupted, and somebody holds the group's lease: whoever reads it himself knows who
+	UnderWay    bool       // Interrupted, and the group's lease is held: by who dreams, by another job, or by the process that died just now
 	// Fresh counts the sessions with messages that no dream has covered, among those
 	// that have ended; QuietSince is when the one that has been silent the longest had
 	// its last message, nil where there is none.

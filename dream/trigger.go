@@ -17,9 +17,9 @@ func Ended(rule reverie.DreamRule, now time.Time) time.Time {
 	return now.Add(-silence)
 }
 
-// UnderWay is why there is nothing to do for whoever only looks at a group of which
-// another process dreams at this moment.
-const UnderWay = "a dream of the group is under way"
+// UnderWay is why there is nothing to do for whoever only looks at a group of which a
+// dream was begun that may be under way: another process holds the group.
+const UnderWay = "a dream of the group was begun, and another process holds the group now"
 
 // Due tells whether a group is to dream now, and why, or why not. It is pure: all
 // that counts is in the signs and the rule.

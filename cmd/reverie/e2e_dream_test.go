@@ -148,7 +148,7 @@ func TestDreamUnderWay(t *testing.T) {
 		on conflict (group_id, lease_name) do update set holder = excluded.holder, expires_at = excluded.expires_at`)
 	asked := s.dreamQuestions()
 	for _, args := range [][]string{{"show", "--group", "g1"}, {"show", "--group", "g1", "--json"}, {"--due", "--group", "g1", "--dry-run"}} {
-		s.run(append([]string{"dream"}, args...)...).want(t, 0).shows(t, "a dream of the group is under way")
+		s.run(append([]string{"dream"}, args...)...).want(t, 0).shows(t, "a dream of the group was begun, and another process holds the group now")
 	}
 	s.run("dream", "--due", "--dry-run").want(t, 0).shows(t, "nothing is due")
 	if s.dreamQuestions() != asked {
