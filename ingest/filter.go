@@ -26,7 +26,9 @@ const (
 	BotsUser      Bots = "user"
 )
 
-// Apply gives the record's message its filter, and its role where a program wrote it.
+// Apply gives the record's message its filter, and its role where a program wrote it. An
+// empty text of no chat, as JSON Lines have it, is a turn of a dialogue that somebody
+// hands over as it was: it counts in its session, and evolve is what filters it.
 func (f Filters) Apply(r *Record) {
 	m := &r.Message
 	own := slices.Contains(f.Assistants, m.AuthorID) || slices.Contains(f.Assistants, m.Author)
@@ -37,7 +39,7 @@ func (f Filters) Apply(r *Record) {
 	case r.Event:
 		m.Filter = reverie.FilterEvent
 	case m.Role == reverie.RoleTool: // that there was one counts
-	case strings.TrimSpace(m.Text) == "":
+	case strings.TrimSpace(m.Text) == "" && r.Chat.ID != "":
 		m.Filter = reverie.FilterEmpty
 	case r.Bot && !own && f.Bots != BotsAssistant && f.Bots != BotsUser:
 		m.Filter = reverie.FilterBot

@@ -115,10 +115,10 @@ func TestFilters(t *testing.T) {
 	usual := ingest.Filters{Commands: []string{"/", "!", ""}}
 	own := ingest.Filters{Commands: []string{"/"}, Assistants: []string{"b1", "Helper"}}
 	said := func(text string) ingest.Record {
-		return ingest.Record{Message: reverie.Message{AuthorID: "u1", Author: "Lin", Role: reverie.RoleUser, Text: text}}
+		return ingest.Record{Chat: ingest.Chat{ID: "c"}, Message: reverie.Message{AuthorID: "u1", Author: "Lin", Role: reverie.RoleUser, Text: text}}
 	}
 	bot := func(id, name, text string) ingest.Record {
-		return ingest.Record{Bot: true, Message: reverie.Message{AuthorID: id, Author: name, Role: reverie.RoleUser, Text: text}}
+		return ingest.Record{Chat: ingest.Chat{ID: "c"}, Bot: true, Message: reverie.Message{AuthorID: id, Author: name, Role: reverie.RoleUser, Text: text}}
 	}
 	for name, c := range map[string]struct {
 		f      ingest.Filters
@@ -128,6 +128,7 @@ func TestFilters(t *testing.T) {
 	}{
 		"words":                {usual, said("hello"), "", "user"},
 		"nothing":              {usual, said(" \n\t"), reverie.FilterEmpty, "user"},
+		"nothing, of no chat":  {usual, ingest.Record{Message: reverie.Message{Role: reverie.RoleUser}}, "", "user"},
 		"a command":            {usual, said("/roll 2d6"), reverie.FilterCommand, "user"},
 		"a Chinese command":    {usual, said("！/签到"), "", "user"},
 		"another":              {usual, said(" !签到"), reverie.FilterCommand, "user"},

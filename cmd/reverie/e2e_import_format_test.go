@@ -108,11 +108,11 @@ func TestImportFiltered(t *testing.T) {
 	lines := chat("2025-03-03", "note Lin drinks green tea", "/roll 2d6", "", "hello there", "!help")
 	lines[3].Author, lines[3].AuthorID = "Robbie", "bot7"
 	o := s.feed(jsonLines(t, lines), "import", "-", "--group", "g1", "--assistant", "Robbie").want(t, 0)
-	if !strings.Contains(o.stdout, "5 records, 5 new, 0 known already, 3 filtered, 0 bad") || !strings.Contains(o.stdout, "filtered: 2 command, 1 empty") {
+	if !strings.Contains(o.stdout, "5 records, 5 new, 0 known already, 2 filtered, 0 bad") || !strings.Contains(o.stdout, "filtered: 2 command\n") {
 		t.Errorf("stdout is %q", o.stdout)
 	}
 	s.run("evolve", "--group", "g1").want(t, 0)
-	want := []string{"|cited|user|", "command|filtered|user|", "empty|filtered|user|", "|considered|assistant|", "command|filtered|user|"}
+	want := []string{"|cited|user|", "command|filtered|user|", "|filtered|user|", "|considered|assistant|", "command|filtered|user|"}
 	got := s.rows(`select filter, outcome, role, case when filter <> '' then session_id else '' end from messages order by sent_at`)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
