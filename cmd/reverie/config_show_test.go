@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -121,7 +122,7 @@ func TestInitConfig(t *testing.T) {
 	for _, s := range configSchema().settings {
 		want := s.field(defaults).Interface()
 		for name, cfg := range map[string]*Config{"as it stands": asIs, "uncommented": all} {
-			if diff := cmp.Diff(want, s.field(cfg).Interface()); diff != "" {
+			if diff := cmp.Diff(want, s.field(cfg).Interface(), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s, %s: %s", s.path, name, diff)
 			}
 		}
