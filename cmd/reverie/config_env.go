@@ -7,9 +7,10 @@ import (
 
 // Variables of ours that are no settings.
 const (
-	envConfig     = envPrefix + "CONFIG"   // the configuration file
-	envDataDir    = envPrefix + "DATA_DIR" // short for REVERIE_DATABASE_DATA_DIR, which wins
-	envTestPrefix = envPrefix + "TEST_"    // tests
+	envConfig     = envPrefix + "CONFIG"     // the configuration file
+	envDataDir    = envPrefix + "DATA_DIR"   // short for REVERIE_DATABASE_DATA_DIR, which wins
+	envPullToken  = envPrefix + "PULL_TOKEN" // of the server that reverie pull asks
+	envTestPrefix = envPrefix + "TEST_"      // tests
 )
 
 // readEnv turns the environment into a layer. An empty variable counts as
@@ -25,7 +26,7 @@ func (s *schema) readEnv(vars map[string]string) (layer, []string, []error) {
 		}
 		set, ok := s.byEnv[name]
 		if !ok {
-			if name != envConfig && name != envDataDir && !strings.HasPrefix(name, envTestPrefix) {
+			if name != envConfig && name != envDataDir && name != envPullToken && !strings.HasPrefix(name, envTestPrefix) {
 				warnings = append(warnings, fmt.Sprintf("%s is no setting and has no effect%s", name, suggest(name, s.envNames())))
 			}
 			continue

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"reverie"
+)
+
+const (
+	pullQuery = `select group_id, source, chat_id, since, messages, error, pulled_at from pulls
+		where group_id = $1 and source = $2 and chat_id = $3`
+
+	// A pull that began earlier and ends later takes nothing back.
+	savePullQuery = `insert into pulls (group_id, source, chat_id, since, messages, error, pulled_at)
+		values ($1, $2, $3, $4::timestamptz, $5, $6, $7::timestamptz)
+		on conflict (group_id, source, chat_id) do update set since = greatest(pulls.since, excluded.since),
+			messages = greatest(pulls.messages, excluded.messages), error = excluded.error, pulled_at = excluded.pulled_at`
+)
+
+// Pull returns how far a chat of a server has been pulled into a group: not at all
+// where nothing is known of it.
+func (s *Store) Pull(ctx context.Context, groupID, source, chatID string) (reverie.Pull, error) {
+	p := reverie.Pull{GroupID: groupID, Source: source, ChatID: chatID}
+	err := s.run(ctx, work{what: fmt.Sprintf("read how far %q has been pulled into group %q", chatID, groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		var row struct {
+			reverie.Pull
+			Since sql.NullTime `db:"since"`
+		}
+		err := t.get(ctx, &row, pullQuery, groupID, source, chatID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			p = row.Pull
+			p.PulledAt = p.PulledAt.UTC()
+			if row.Since.Valid {
+				p.Since = row.Since.Time.UTC()
+			}
+		}
+		return err
+	}})
+	return p, err
+}
+
+// SavePull notes how far a chat has been pulled, once its messages are stored. Neither
+// Since nor Messages ever goes back. An unknown group is reverie.ErrNotFound.
+func (s *Store) SavePull(ctx context.Context, p reverie.Pull) error {
+	var since *time.Time
+	if !p.Since.IsZero() {
+		since = &p.Since
+	}
+	return s.run(ctx, work{what: fmt.Sprintf("note how far %q has been pulled into group %q", p.ChatID, p.GroupID), do: func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, savePullQuery, p.GroupID, storable(p.Source), storable(p.ChatID), orNullTimestamp(since), p.Messages, storable(p.Error), timestamp(p.PulledAt))
+		return err
+	}})
+}
