@@ -81,6 +81,7 @@ type chatlabReader struct {
 	whole bool // all members are in names
 	ids   ordinals
 	sync  *chatlabSync // what a page says of the next one
+	noted bool         // there is something of ChatLab's beside messages
 	print hash.Hash    // of a page's messages; nil is not asked for
 }
 
@@ -186,6 +187,7 @@ func (p *jsonPart) chatlabLine() error {
 
 // note takes down what is no message. A member that cannot be read has no name.
 func (c *chatlabReader) note(part jsonPart) error {
+	c.noted = true
 	switch part.Pattern {
 	case "sync":
 		c.sync = &chatlabSync{}

@@ -100,9 +100,9 @@ func (p *pull) page(ctx context.Context) (pulledPage, error) {
 	}
 	what := fmt.Sprintf("messages of %q since %s", reverie.Excerpt(p.chat.ID, 80), time.Unix(p.since, 0).UTC().Format(time.RFC3339))
 	var got pulledPage
-	err := p.server.ask(ctx, what, p.server.at(query, "sessions", p.chat.ID, "messages"), func(answer io.Reader, whole bool) error {
+	err := p.server.ask(ctx, what, p.server.at(query, "sessions", p.chat.ID, "messages"), func(a answer) error {
 		var err error
-		got, err = p.read(ctx, answer, whole)
+		got, err = p.read(ctx, a)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			err = fmt.Errorf("%s: %w", what, err)
 		}
@@ -111,13 +111,13 @@ func (p *pull) page(ctx context.Context) (pulledPage, error) {
 	return got, err
 }
 
-// hasMessages tells an answer of the protocol that has no message.
+// hasMessages tells an answer of the protocol that has no message, nor anything else.
 var hasMessages = regexp.MustCompile(`"messages"\s*:\s*\[|"_type"\s*:`)
 
 // read imports an answer: one that is held as a whole only when all of it could be read.
-func (p *pull) read(ctx context.Context, answer io.Reader, whole bool) (pulledPage, error) {
-	text, head, err := decode(answer)
-	if err != nil {
+func (p *pull) read(ctx context.Context, a answer) (pulledPage, error) {
+	text, head, err := decode(a)
+	if err != nil || a.lines && len(bytes.TrimSpace(head)) == 0 {
 		return pulledPage{}, err
 	}
 	ids := ordinals{now: maps.Clone(p.ids.now), before: maps.Clone(p.ids.before)}
@@ -141,14 +141,14 @@ func (p *pull) read(ctx context.Context, answer io.Reader, whole bool) (pulledPa
 			}
 		}
 		got.count++
-		if !whole {
+		if !a.whole {
 			if err := p.take(ctx, held, bads); err != nil {
 				return got, err
 			}
 			held, bads = held[:0], bads[:0]
 		}
 	}
-	if got.count == 0 && len(bytes.TrimSpace(head)) > 0 && !hasMessages.Match(head) {
+	if got.count == 0 && !c.noted && !hasMessages.Match(head) {
 		return got, errNoAnswer
 	}
 	c.print.Sum(got.print[:0])

@@ -36,11 +36,11 @@ func (s *Server) Sessions(ctx context.Context) ([]Session, error) {
 	for {
 		var list []pullSession
 		var page sessionsPage
-		err := s.ask(ctx, what, s.at(query, "sessions"), func(answer io.Reader, whole bool) (err error) {
-			if !whole {
+		err := s.ask(ctx, what, s.at(query, "sessions"), func(a answer) (err error) {
+			if !a.whole {
 				return fmt.Errorf("%s is longer than %d bytes: %w", what, s.opts.Held, reverie.ErrInvalid)
 			}
-			list, page, err = readSessions(answer)
+			list, page, err = readSessions(a)
 			return err
 		})
 		if err != nil {

@@ -173,10 +173,17 @@ func (e *PullError) Is(target error) bool {
 	return false
 }
 
+// answer is what a server says.
+type answer struct {
+	io.Reader
+	whole bool // all of it is held
+	lines bool // it is said to be lines, of which there may be none
+}
+
 // ask gets an answer and hands it to use, again after what may pass. An answer that is held
 // as a whole may be handed over again: use must have done nothing when it returns
 // io.ErrUnexpectedEOF. One that is longer is handed over once.
-func (s *Server) ask(ctx context.Context, what, at string, use func(answer io.Reader, whole bool) error) error {
+func (s *Server) ask(ctx context.Context, what, at string, use func(answer) error) error {
 	for attempt := 1; ; attempt++ {
 		err := s.try(ctx, what, at, use)
 		var fault *PullError
@@ -198,7 +205,7 @@ func (s *Server) ask(ctx context.Context, what, at string, use func(answer io.Re
 	}
 }
 
-func (s *Server) try(ctx context.Context, what, at string, use func(io.Reader, bool) error) error {
+func (s *Server) try(ctx context.Context, what, at string, use func(answer) error) error {
 	ctx, cancel := context.WithTimeout(ctx, maxRequest)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
@@ -226,13 +233,15 @@ func (s *Server) try(ctx context.Context, what, at string, use func(io.Reader, b
 		return refused(what, res, s.opts.Now())
 	}
 	body := http.MaxBytesReader(nil, lively{res.Body, watch, s.opts.Idle}, maxAnswer)
+	kind := res.Header.Get("Content-Type")
+	lines := strings.Contains(kind, "ndjson") || strings.Contains(kind, "jsonl")
 	var head bytes.Buffer
 	_, err = io.CopyN(&head, body, int64(s.opts.Held))
 	switch {
 	case errors.Is(err, io.EOF):
-		err = use(&head, true)
+		err = use(answer{&head, true, lines})
 	case err == nil:
-		err = use(io.MultiReader(&head, body), false)
+		err = use(answer{io.MultiReader(&head, body), false, lines})
 		if errors.Is(err, io.ErrUnexpectedEOF) || ctx.Err() != nil {
 			return fmt.Errorf("ask for %s: %w", what, s.silent(ctx, err))
 		}
