@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"reverie"
@@ -245,16 +244,16 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 	bar := a.importBar(in, o)
 	opts := ingest.Options{Filters: a.ingestFilters(o.assistants...), Group: a.groupOfChat(o), Strict: o.strict, OnBad: func(b *ingest.Bad) {
 		if bad++; bad <= shownBad {
-			_ = bar.Clear()
+			bar.clear()
 			fmt.Fprintln(a.stderr, visible(b.Error()))
 		}
-	}, OnRead: func() { _ = bar.Set64(min(in.BytesRead(), in.Size)) }}
+	}, OnRead: bar.read}
 	importer := ingest.NewImporter(importStore{a}, opts)
 	if o.dry {
 		importer = ingest.NewImporter(nil, opts)
 	}
 	formats, passedOver, err := importer.Input(ctx, in, o.format, o.read)
-	_ = bar.Finish()
+	bar.finish()
 	if bad > shownBad {
 		fmt.Fprintf(a.stderr, "and %s more\n", plural(bad-shownBad, "bad record"))
 	}
@@ -266,18 +265,6 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 		return errors.Join(err, perr)
 	}
 	return importError(o, res, err)
-}
-
-// importBar is a bar on a terminal, and nowhere else. One that cannot be drawn is no
-// reason to stop.
-func (a *app) importBar(in *ingest.Input, o importOrder) *progressbar.ProgressBar {
-	if in.Size == 0 || !terminal(a.stderr) || o.asJSON {
-		return progressbar.DefaultBytesSilent(-1)
-	}
-	bar := progressbar.NewOptions64(in.Size, progressbar.OptionSetWriter(a.stderr), progressbar.OptionShowBytes(true),
-		progressbar.OptionSetDescription("importing"), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
-	_ = bar.RenderBlank()
-	return bar
 }
 
 // importError is what is wrong with an import, if anything is.

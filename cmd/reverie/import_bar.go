@@ -1,0 +1,44 @@
+package main
+
+import (
+	"github.com/schollz/progressbar/v3"
+
+	"reverie/ingest"
+)
+
+// importBar shows on a terminal how much of a source has been read, and nothing anywhere
+// else. One that cannot be drawn is no reason to stop.
+type importBar struct {
+	in  *ingest.Input
+	bar *progressbar.ProgressBar // nil without a terminal
+}
+
+func (a *app) importBar(in *ingest.Input, o importOrder) importBar {
+	if in.Size == 0 || !terminal(a.stderr) || o.asJSON {
+		return importBar{}
+	}
+	bar := progressbar.NewOptions64(in.Size, progressbar.OptionSetWriter(a.stderr), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetDescription("importing"), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+	_ = bar.RenderBlank()
+	return importBar{in, bar}
+}
+
+// read shows how far it is.
+func (b importBar) read() {
+	if b.bar != nil {
+		_ = b.bar.Set64(min(b.in.BytesRead(), b.in.Size))
+	}
+}
+
+// clear takes the bar off the screen, for a line to stand there.
+func (b importBar) clear() {
+	if b.bar != nil {
+		_ = b.bar.Clear()
+	}
+}
+
+func (b importBar) finish() {
+	if b.bar != nil {
+		_ = b.bar.Finish()
+	}
+}
