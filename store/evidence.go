@@ -10,16 +10,21 @@ import (
 	"reverie"
 )
 
+// What bears out again what a version rests on by its sources repeats nothing: those
+// are the same messages each time. Elsewhere a message is evidence of each version, and
+// of each support, that cites it.
 const insertEvidenceQuery = `
 	insert into memory_evidence (group_id, run_id, created_at, lineage_id, memory_id, action, message_id, author_id, author, quote, sent_at, local_date)
-	select $1, $2::uuid, $3::timestamptz, u.* from unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[],
-		$10::text[], $11::timestamptz[], $12::date[]) as u (lineage_id, memory_id, action, message_id)
-	where u.action not in ('keep', 'update') or not exists (select 1 from memory_evidence e where e.group_id = $1
+	select $1, $2::uuid, $3::timestamptz, u.lineage_id, u.memory_id, u.action, u.message_id, u.author_id, u.author, u.quote, u.sent_at, u.local_date
+	from unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::date[], $13::bool[])
+		as u (lineage_id, memory_id, action, message_id, author_id, author, quote, sent_at, local_date, once)
+	where not u.once or not exists (select 1 from memory_evidence e where e.group_id = $1
 		and e.lineage_id = u.lineage_id and e.message_id = u.message_id and e.action <> 'delete' and e.withdrawn_at is null)`
 
-// insertEvidence writes what each step rests on, but for the messages that its lineage
-// rests on already. memoryID names the version that a step's evidence belongs to.
+// insertEvidence writes what each step rests on. memoryID names the version that a
+// step's evidence belongs to.
 func insertEvidence(ctx context.Context, t *tx, groupID, runID string, at time.Time, steps []reverie.Step, memoryID func(reverie.Step) string) error {
+	var once pq.BoolArray
 	columns := make([]pq.StringArray, 9)
 	for _, step := range steps {
 		for _, e := range step.Evidence {
@@ -30,6 +35,7 @@ func insertEvidence(ctx context.Context, t *tx, groupID, runID string, at time.T
 				e.Quote, timestamp(e.SentAt), e.LocalDate} {
 				columns[i] = append(columns[i], v)
 			}
+			once = append(once, step.Action == reverie.ActionKeep && len(step.Sources) > 0)
 		}
 	}
 	if len(columns[0]) == 0 {
@@ -39,6 +45,6 @@ func insertEvidence(ctx context.Context, t *tx, groupID, runID string, at time.T
 	for _, c := range columns {
 		args = append(args, c)
 	}
-	_, err := t.exec(ctx, insertEvidenceQuery, args...)
+	_, err := t.exec(ctx, insertEvidenceQuery, append(args, once)...)
 	return err
 }
