@@ -260,6 +260,7 @@ func TestContextOwnSummary(t *testing.T) {
 	if len(tagged) != 2 {
 		t.Fatal(tagged)
 	}
+	messages := d.state.Messages
 	for name, c := range map[string]struct {
 		set  func()
 		want bool
@@ -278,7 +279,7 @@ func TestContextOwnSummary(t *testing.T) {
 		if strings.Contains(all, "mine") != c.want || !strings.Contains(all, "another's") {
 			t.Errorf("%s: %s", name, all)
 		}
-		d.state.Summary, d.state.Session.Total.Turns = nil, 2
+		d.state.Messages, d.state.Summary, d.state.Session.Total.Turns = messages, nil, 2
 	}
 }
 

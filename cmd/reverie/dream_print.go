@@ -45,8 +45,7 @@ func (a *app) watchDreaming(p *dream.Pipeline) (stop func()) {
 	if !terminal(a.stderr) {
 		return func() {}
 	}
-	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("dreaming"),
-		progressbar.OptionSetItsString("questions"), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	bar := a.newBar(-1, "dreaming", progressbar.OptionSetItsString("questions"), progressbar.OptionShowCount())
 	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
 	p.Progress = func(pr dream.Progress) {
 		bar.ChangeMax(pr.Of)

@@ -25,8 +25,7 @@ func (a *app) watch(ctx context.Context, p *evolve.Pipeline, req evolve.Request)
 	if err != nil || total == 0 {
 		return func() {}, err
 	}
-	bar := progressbar.NewOptions(total, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("evolving"),
-		progressbar.OptionSetItsString("messages"), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	bar := a.newBar(int64(total), "evolving", progressbar.OptionSetItsString("messages"), progressbar.OptionShowCount())
 	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
 	p.Progress = func(pr evolve.Progress) { _ = bar.Set(pr.Done) }
 	return func() { _ = bar.Finish() }, nil

@@ -40,8 +40,7 @@ func (a *app) watchExtracting(p *session.Pipeline) (stop func()) {
 	if !terminal(a.stderr) {
 		return func() {}
 	}
-	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("extracting"),
-		progressbar.OptionSetItsString("messages"), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	bar := a.newBar(-1, "extracting", progressbar.OptionSetItsString("messages"), progressbar.OptionShowCount())
 	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
 	p.Progress = func(pr session.Progress) { _ = bar.Set(pr.Done) }
 	return func() { _ = bar.Finish() }

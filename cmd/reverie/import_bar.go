@@ -17,8 +17,7 @@ func (a *app) importBar(in *ingest.Input, o importOrder) importBar {
 	if in.Size == 0 || !terminal(a.stderr) || o.asJSON {
 		return importBar{}
 	}
-	bar := progressbar.NewOptions64(in.Size, progressbar.OptionSetWriter(a.stderr), progressbar.OptionShowBytes(true),
-		progressbar.OptionSetDescription("importing"), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+	bar := a.newBar(in.Size, "importing", progressbar.OptionShowBytes(true), progressbar.OptionSetPredictTime(true))
 	_ = bar.RenderBlank()
 	return importBar{in, bar}
 }

@@ -79,8 +79,7 @@ func (a *app) watchObserving(p *impression.Pipeline) (stop func()) {
 	if !terminal(a.stderr) {
 		return func() {}
 	}
-	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("observing"),
-		progressbar.OptionSetItsString("questions"), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	bar := a.newBar(-1, "observing", progressbar.OptionSetItsString("questions"), progressbar.OptionShowCount())
 	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
 	p.Progress = func(pr impression.Progress) {
 		if pr.Batches == 0 { // a chunk is done

@@ -24,6 +24,14 @@ type progress struct {
 	ended bool
 }
 
+// newBar is a bar on standard error, which leaves the screen when it is finished. A
+// total of -1 is not known. It moves when it is told to, and never by itself: the
+// library's own ticker looks at the bar without its lock.
+func (a *app) newBar(total int64, what string, more ...progressbar.Option) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total, append([]progressbar.Option{progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription(what),
+		progressbar.OptionClearOnFinish(), progressbar.OptionSetSpinnerChangeInterval(0)}, more...)...)
+}
+
 // progressEvery is how often a line is written where there is no terminal.
 const progressEvery = 30 * time.Second
 
@@ -31,8 +39,7 @@ const progressEvery = 30 * time.Second
 func (a *app) newProgress(total int) *progress {
 	p := &progress{out: a.stderr, total: total, now: a.now, began: a.now(), stop: func() {}}
 	if terminal(a.stderr) {
-		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("evolving"),
-			progressbar.OptionSetItsString("windows"), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+		p.bar = a.newBar(int64(total), "evolving", progressbar.OptionSetItsString("windows"), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true))
 		_ = p.bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
 		return p
 	}

@@ -237,8 +237,7 @@ func (p *puller) importer(s ingest.Session) (*ingest.Importer, func()) {
 	}
 	var im *ingest.Importer
 	if terminal(p.stderr) && !p.order.asJSON {
-		bar := progressbar.NewOptions(cmp.Or(max(s.Messages, 0), -1), progressbar.OptionSetWriter(p.stderr), progressbar.OptionShowCount(),
-			progressbar.OptionSetDescription("pulling "+visible(reverie.Excerpt(cmp.Or(s.Name, s.ID), 32))), progressbar.OptionClearOnFinish())
+		bar := p.newBar(int64(cmp.Or(max(s.Messages, 0), -1)), "pulling "+visible(reverie.Excerpt(cmp.Or(s.Name, s.ID), 32)), progressbar.OptionShowCount())
 		end = func() { _ = bar.Finish() }
 		opts.OnRead = func() { _ = bar.Set(im.Result().Records) } // a bar that cannot be drawn is no reason to stop
 	}
