@@ -17,6 +17,10 @@ var (
 	ErrConflict = errors.New("conflict")
 	// ErrInvalid: the input breaks a rule of the domain.
 	ErrInvalid = errors.New("invalid")
+	// ErrForbidden: whoever asks may not do this here, though they may see it.
+	ErrForbidden = errors.New("not allowed")
+	// ErrUnauthorized: nobody has said who asks, or the token is not, or no longer, good.
+	ErrUnauthorized = errors.New("not authorized")
 	// ErrBusy: another run holds the group's lease. See [BusyError].
 	ErrBusy = errors.New("busy")
 	// ErrLeaseLost: the lease was taken by another holder; nothing was applied.

@@ -160,6 +160,17 @@ func (g GroupEntry) Parked() bool {
 	return false
 }
 
+// State is how the group stands: parked comes before paused.
+func (g GroupEntry) State() GroupState {
+	switch {
+	case g.Parked():
+		return GroupParked
+	case g.Paused:
+		return GroupPaused
+	}
+	return GroupActive
+}
+
 // GroupState is how a group stands, for choosing among groups.
 type GroupState string
 

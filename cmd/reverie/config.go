@@ -32,7 +32,7 @@ type Config struct {
 	Schedule   ScheduleConfig   `toml:"schedule" comment:"When the daemon (reverie run) starts each job: five fields in UTC, such as 17 * * * *, or @hourly, @daily, @every 90m. Empty or never = not at all."`
 	Budget     BudgetConfig     `toml:"budget" comment:"What may be spent on models, embeddings included. What is beyond it stays pending and is done by a later run (exit code 4). 0 = no limit. An answer that is under way when a limit is reached still comes in, and counts."`
 	Group      GroupConfig      `toml:"group" comment:"Groups that an import creates; existing ones stay as they are."`
-	HTTP       HTTPConfig       `toml:"http" comment:"What the daemon answers over HTTP: /healthz, /readyz and /metrics."`
+	HTTP       HTTPConfig       `toml:"http" comment:"HTTP: reverie serve answers the API, the operator's page and MCP there; reverie run only /healthz, /readyz and /metrics, unless --listen says otherwise."`
 	Log        LogConfig        `toml:"log" comment:"The log, on standard error."`
 	Traces     TracesConfig     `toml:"traces" comment:"OpenTelemetry traces over OTLP/HTTP. Langfuse takes them at https://cloud.langfuse.com/api/public/otel with headers Authorization=Basic <base64 of public:secret key>."`
 	Sentry     SentryConfig     `toml:"sentry" comment:"Errors of runs, to Sentry."`
@@ -289,9 +289,17 @@ type BudgetConfig struct {
 	USDPerDay    float64 `toml:"usd_per_day" default:"0" min:"0" comment:"USD of the same."`
 }
 
-// HTTPConfig says where the daemon listens.
+// HTTPConfig says where serve and the daemon listen, and what a client may ask of them.
 type HTTPConfig struct {
-	Listen string `toml:"listen" default:"127.0.0.1:8470" comment:"Address and port, such as :8470 for all interfaces. Empty = not at all."`
+	Listen            string   `toml:"listen" default:"127.0.0.1:8470" comment:"Address and port, such as :8470 for all interfaces. Empty = not at all (reverie run)."`
+	RequireToken      bool     `toml:"require_token" default:"false" comment:"true or false. While no token was ever created, the API is open to this machine alone, whatever listen says; true has it listen as told and refuse who has no token."`
+	HTTPS             bool     `toml:"https" default:"false" comment:"true or false: whether browsers reach the page over https, by a proxy before it. Its cookies then are sent over https alone."`
+	RequestTimeout    Duration `toml:"request_timeout" default:"30s" min:"100ms" max:"10m" comment:"One request takes at most this long, evolve and the import of messages apart."`
+	EvolveWait        Duration `toml:"evolve_wait" default:"25s" min:"0s" max:"10m" comment:"How long a client waits for a run of evolve that it has asked for; then it is told where to look (202), and the run goes on."`
+	MaxBody           int      `toml:"max_body" default:"1048576" min:"1024" max:"1073741824" comment:"Bytes of a request's body at most."`
+	MaxMessagesBody   int      `toml:"max_messages_body" default:"67108864" min:"1024" max:"1073741824" comment:"Bytes of one import of messages at most. They are stored as they come in."`
+	RequestsPerSecond float64  `toml:"requests_per_second" default:"1000" min:"0" comment:"Requests of one token a second, on average; twice as many at once. 0 = no limit."`
+	PageSession       Duration `toml:"page_session" default:"12h" min:"1m" max:"720h" comment:"How long a login to the operator's page is good for."`
 }
 
 // TracesConfig says where traces go.

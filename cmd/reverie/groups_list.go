@@ -55,12 +55,6 @@ nothing are left out.`,
 	return cmd
 }
 
-// listedGroup is a group as --json lists it.
-type listedGroup struct {
-	reverie.GroupEntry
-	State reverie.GroupState `json:"state"`
-}
-
 func (a *app) listGroups(ctx context.Context, q reverie.GroupQuery, asJSON bool) error {
 	if err := a.open(ctx); err != nil {
 		return err
@@ -77,15 +71,11 @@ func (a *app) listGroups(ctx context.Context, q reverie.GroupQuery, asJSON bool)
 		next = groups[limit-1].ID
 	}
 	if asJSON {
-		listed := []listedGroup{}
+		reply := reverie.GroupsReply{Success: true, Groups: []reverie.GroupReply{}, Next: next}
 		for _, g := range groups {
-			listed = append(listed, listedGroup{g, stateOf(g)})
+			reply.Groups = append(reply.Groups, reverie.GroupReply{GroupEntry: g, State: g.State()})
 		}
-		return printJSON(a.stdout, struct {
-			Success bool          `json:"success"`
-			Groups  []listedGroup `json:"groups"`
-			Next    string        `json:"next,omitempty"` // for --after
-		}{true, listed, next})
+		return printJSON(a.stdout, reply)
 	}
 	if len(groups) == 0 {
 		return a.noGroups(q)
@@ -113,24 +103,13 @@ func (a *app) noGroups(q reverie.GroupQuery) error {
 	return err
 }
 
-// stateOf is how a group stands; one that is parked and paused is parked.
-func stateOf(g reverie.GroupEntry) reverie.GroupState {
-	switch {
-	case g.Parked():
-		return reverie.GroupParked
-	case g.Paused:
-		return reverie.GroupPaused
-	}
-	return reverie.GroupActive
-}
-
 func (a *app) printGroups(groups []reverie.GroupEntry) error {
 	s := a.style()
 	var t table
 	t.row("GROUP", "NAME", "ZONE", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "STATE", "PENDING", "OLDEST", "MEMORIES", "LAST RUN")
 	for _, g := range groups {
-		state := string(stateOf(g))
-		switch stateOf(g) {
+		state := string(g.State())
+		switch g.State() {
 		case reverie.GroupParked:
 			if state = s.red(state); g.Paused {
 				state += ", paused"

@@ -1,0 +1,42 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"reverie"
+	"reverie/evolve"
+	"reverie/ingest"
+	"reverie/jobs"
+	"reverie/recall"
+	"reverie/store"
+)
+
+// Service is everything that can be asked for. Each operation takes who asks from its
+// context (see [WithCaller]) and answers in the domain's own shapes and errors. It is
+// safe for concurrent use.
+type Service struct {
+	Store *store.Store
+	// Searcher is what searches a group. Its error is a reverie.ErrConfiguration where
+	// no embedding model is configured.
+	Searcher func(ctx context.Context, groupID string) (*recall.Searcher, error)
+	Recaller func(ctx context.Context, groupID string) (*recall.Recaller, error)
+	Feedback func(ctx context.Context, groupID string) (*recall.Feedback, error)
+	Approver func() *evolve.Pipeline
+	Leases   *jobs.Leases
+	Evolver  *Evolver                          // nil: no model is configured, and nothing evolves here
+	Filters  ingest.Filters                    // of messages that come in
+	NewGroup func(reverie.Group) reverie.Group // a new group as the configuration has new ones
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// Bounds of what one answer holds.
+const (
+	MaxPage    = 200 // rows of a page
+	MaxOffset  = 100_000
+	MaxChanges = 1000   // rows of changes
+	MaxDays    = 3650   // that changes, costs and evolve look back
+	MaxQuery   = 10_000 // characters of a search or of a context's query
+)
