@@ -27,7 +27,7 @@ demo: setup build ## set up, build, and evolve a sample group without a model or
 	@demo/run.sh
 
 test: ## set up and run all tests with the race detector (PKG=./store for some)
-	@scripts/setup.sh --compiler
+	@scripts/setup.sh --compiler --browser
 	@echo "testing $(PKG) with -race, $(JOBS) packages at a time"
 	@CGO_ENABLED=1 $(GO) test -race -p $(JOBS) -timeout $(TIMEOUT) $(PKG) 2>&1 | awk -f scripts/summary.awk
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what Reverie needs and what is missing: PostgreSQL 15 or later with
-# pgvector, and with --compiler also a C compiler, for tests with -race. Run it
-# again as often as you like: where all is there it changes nothing, and needs
-# neither root nor network. It starts no service and touches no cluster.
+# pgvector, with --compiler also a C compiler, for tests with -race, and with
+# --browser also Chromium and a font for Chinese, for the tests of the operator's
+# page. Run it again as often as you like: where all is there it changes nothing, and
+# needs neither root nor network. It starts no service and touches no cluster.
 set -euo pipefail
 
 readonly min_major=15
@@ -12,11 +13,12 @@ work=""         # scratch directory, removed at the end
 createcluster="" # a configuration file that was changed for a moment
 
 main() {
-	local want_compiler=no
+	local want_compiler=no want_browser=no
 	for arg in "$@"; do
 		case $arg in
 		--compiler) want_compiler=yes ;;
-		*) die "usage: scripts/setup.sh [--compiler]" ;;
+		--browser) want_browser=yes ;;
+		*) die "usage: scripts/setup.sh [--compiler] [--browser]" ;;
 		esac
 	done
 	trap cleanup EXIT
@@ -27,6 +29,9 @@ main() {
 	check_go
 	if [ "$want_compiler" = yes ] && ! has cc && ! has gcc; then
 		install_compiler
+	fi
+	if [ "$want_browser" = yes ] && ! { has_browser && has_chinese; }; then
+		install_browser
 	fi
 	local found
 	if found=$(ready); then
@@ -338,6 +343,37 @@ install_compiler() {
 	say "installing a C compiler for tests with -race"
 	apt_update
 	apt_install gcc libc6-dev
+}
+
+# has_browser tells whether there is one where the tests look for it.
+has_browser() {
+	local name
+	for name in headless_shell headless-shell chromium chromium-browser google-chrome google-chrome-stable \
+		"/Applications/Chromium.app/Contents/MacOS/Chromium" "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
+		if has "$name"; then
+			return
+		fi
+	done
+	return 1
+}
+
+# has_chinese tells whether a browser has a font to set Chinese in; systems other than
+# Linux come with one.
+has_chinese() {
+	[ "$(uname -s)" != Linux ] || [ -n "$(fc-list :lang=zh family 2>/dev/null)" ]
+}
+
+install_browser() {
+	local missing=()
+	has_browser || missing+=(chromium)
+	has_chinese || missing+=(fontconfig fonts-wqy-microhei)
+	if ! has apt-get; then
+		has_browser || die "tests of the operator's page need Chromium or Chrome; install it"
+		return # Chinese is set in boxes, which are as wide
+	fi
+	say "installing ${missing[*]} for tests of the operator's page"
+	apt_update
+	apt_install "${missing[@]}"
 }
 
 # --- macOS -----------------------------------------------------------------------
