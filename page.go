@@ -137,14 +137,17 @@ type ProposalReply struct {
 // and what became of it.
 type Recalled struct {
 	ContextReply
-	Candidates []RecallCandidate `json:"candidates"` // best first
+	Trigger       string            `json:"trigger"`        // that decides whether memories are looked up: see Skipped
+	MinSimilarity float64           `json:"min_similarity"` // that a candidate must reach
+	Candidates    []RecallCandidate `json:"candidates"`     // best first, then those below
 }
 
 // RecallCandidate is a memory that was looked at for a context.
 type RecallCandidate struct {
 	ContextMemory
-	// Fate is offered, or why it was not: repeats (another one says the same), worthless
-	// (a factor is 0), beyond_count (max_return), beyond_tokens (max_tokens), below
+	// Fate is offered, or why it was not: repeats (a better one says the same), worthless
+	// (a factor is 0), own_summary (it sums up the session itself), beyond_count
+	// (max_return), beyond_tokens (max_tokens), not_similar (semantic_threshold), below
 	// (min_similarity).
 	Fate string `json:"fate"`
 }

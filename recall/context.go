@@ -62,39 +62,46 @@ type ContextRequest struct {
 // An unknown group is [reverie.ErrNotFound], a request that cannot be met
 // [reverie.ErrInvalid]. A session that is not known is a new one.
 func (r *Recaller) Context(ctx context.Context, req ContextRequest) (reverie.ContextReply, error) {
-	if err := req.check(); err != nil {
+	now := r.Now()
+	d, err := r.draft(ctx, req, now, false)
+	if err != nil {
 		return reverie.ContextReply{}, err
+	}
+	return *d.reply, r.offer(ctx, d.reply, clean(req.Query), now)
+}
+
+// draft makes a context, of which nothing is logged yet. Where everything is asked for,
+// it has those memories too that came to nothing before there was a question of room.
+func (r *Recaller) draft(ctx context.Context, req ContextRequest, now time.Time, everything bool) (*draft, error) {
+	if err := req.check(); err != nil {
+		return nil, err
 	}
 	if req.MaxTokens == 0 {
 		req.MaxTokens = r.Options.MaxTokens
 	}
-	now, query := r.Now(), clean(req.Query)
+	query := clean(req.Query)
 	state, err := r.state(ctx, req, query, now)
 	if err != nil {
-		return reverie.ContextReply{}, err
+		return nil, err
 	}
-	reply := reverie.ContextReply{Success: true, GroupID: req.GroupID, SessionID: req.SessionID, Query: req.Query,
+	reply := &reverie.ContextReply{Success: true, GroupID: req.GroupID, SessionID: req.SessionID, Query: req.Query,
 		Memories: []reverie.ContextMemory{}, Entities: []reverie.ContextEntity{}, MaxTokens: req.MaxTokens}
+	d := &draft{reply: reply, turns: state.Messages, summary: state.Summary, words: wordsFor(state.Group, query), zone: zoneOf(state.Group)}
 	if r.Options.FirstRoundEmpty && req.SessionID != "" && (state.Session == nil || state.Session.Total.Turns == 0) {
 		reply.Skipped = SkippedFirstRound
-		return reply, nil
+		return d, nil
 	}
-	long, err := r.longTerm(ctx, req.GroupID, query, now)
+	long, err := r.longTerm(ctx, req.GroupID, query, everything)
 	if err != nil {
-		return reverie.ContextReply{}, err
+		return nil, err
 	}
-	entities, err := r.entities(ctx, req.GroupID, query, state.Named)
-	if err != nil {
-		return reverie.ContextReply{}, err
+	if d.entities, err = r.entities(ctx, req.GroupID, query, state.Named); err != nil {
+		return nil, err
 	}
 	reply.Skipped, reply.Warnings, reply.Counts.Candidates = long.skipped, long.warnings, len(long.hits)
-	d := draft{reply: &reply, memories: rank(without(long.hits, ownSummary(state)), now, r.Options.HalfLife), entities: entities,
-		turns: state.Messages, summary: state.Summary, words: wordsFor(state.Group, query), zone: zoneOf(state.Group)}
-	if len(d.memories) > r.Options.MaxReturn {
-		d.memories = d.memories[:r.Options.MaxReturn]
-	}
+	d.memories = r.judge(long, ownSummary(state), now)
 	d.compose()
-	return reply, r.offer(ctx, &reply, query, now)
+	return d, nil
 }
 
 // check refuses what no context can be made for.

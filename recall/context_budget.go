@@ -17,7 +17,7 @@ const leastExcerpt = 20
 // draft is a context before it is known what there is room for.
 type draft struct {
 	reply    *reverie.ContextReply
-	memories []reverie.ContextMemory // best first
+	memories []reverie.RecallCandidate // best first; those without a fate are to be offered
 	entities []reverie.ContextEntity
 	turns    []reverie.Message // oldest first
 	summary  *reverie.SessionSummary
@@ -80,13 +80,19 @@ func (d *draft) summaryCost(b block) int {
 }
 
 func (d *draft) addMemories(b *block, room *int) {
-	for _, m := range d.memories {
+	for i := range d.memories {
+		m := &d.memories[i]
+		if m.Fate != "" {
+			continue
+		}
 		line := dataLine(memoryLine{m.Kind, m.LastSupportedAt.In(d.zone).Format(time.DateOnly), m.Statement})
 		if !b.add(line, room) {
+			m.Fate = FateBeyondTokens
 			d.reply.Counts.Dropped++
 			continue // a shorter one may still fit
 		}
-		d.reply.Memories = append(d.reply.Memories, m)
+		m.Fate = FateOffered
+		d.reply.Memories = append(d.reply.Memories, m.ContextMemory)
 	}
 	d.reply.Counts.LongTerm = len(d.reply.Memories)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"reverie"
 )
@@ -15,13 +14,15 @@ const maxCandidates = 100
 // longTerm is what was found in long-term memory.
 type longTerm struct {
 	hits     []reverie.Hit // candidates, nearest first
+	refused  []reverie.Hit // candidates of which none is near enough for the trigger
+	below    []reverie.Hit // not near enough to be candidates; only where everything is asked for
 	skipped  string        // why nothing was looked up
 	warnings []string
 }
 
 // longTerm looks memories up where the trigger says so. Its errors are those of the
 // store: an embedder that fails is a warning.
-func (r *Recaller) longTerm(ctx context.Context, groupID, query string, now time.Time) (longTerm, error) {
+func (r *Recaller) longTerm(ctx context.Context, groupID, query string, everything bool) (longTerm, error) {
 	if why := r.Options.skip(query); why != "" {
 		return longTerm{skipped: why}, nil
 	}
@@ -48,11 +49,16 @@ func (r *Recaller) longTerm(ctx context.Context, groupID, query string, now time
 		return longTerm{}, err
 	}
 	found := longTerm{hits: hits}
+	if everything {
+		if found.below, err = r.Searcher.below(ctx, q, vector, hits); err != nil {
+			return longTerm{}, err
+		}
+	}
 	if unseen != nil {
 		found.warnings = []string{fmt.Sprintf("memories without a vector were left out: %v", unseen)}
 	}
 	if r.Options.Trigger == TriggerSemantic && (len(hits) == 0 || hits[0].Score < r.Options.SemanticThreshold) {
-		found.hits, found.skipped = nil, SkippedNotSimilar
+		found.hits, found.refused, found.skipped = nil, hits, SkippedNotSimilar
 	}
 	return found, nil
 }
@@ -83,12 +89,7 @@ func answered(messages []reverie.Message) int {
 	return turns
 }
 
-// without leaves out the summary memory of a session.
-func without(hits []reverie.Hit, sessionID string) []reverie.Hit {
-	if sessionID == "" {
-		return hits
-	}
-	return slices.DeleteFunc(slices.Clone(hits), func(h reverie.Hit) bool {
-		return h.Kind == reverie.KindSession && h.SessionID == sessionID && slices.Contains(h.Tags, reverie.TagSummary)
-	})
+// isSummary tells the summary memory of a session.
+func isSummary(h reverie.Hit, sessionID string) bool {
+	return sessionID != "" && h.Kind == reverie.KindSession && h.SessionID == sessionID && slices.Contains(h.Tags, reverie.TagSummary)
 }

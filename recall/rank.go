@@ -20,33 +20,40 @@ func Recency(age, halfLife time.Duration) float64 {
 
 // rank orders candidates by what they are worth to the query, best first: similarity
 // x weight x strength x recency. Of memories that say the same, the best one counts;
-// what is worth nothing is left out. The order does not depend on that of the hits.
-func rank(hits []reverie.Hit, now time.Time, halfLife time.Duration) []reverie.ContextMemory {
-	type candidate struct {
-		reverie.ContextMemory
-		hash string
-	}
-	list := make([]candidate, 0, len(hits))
+// those others, and what is worth nothing, have their fate at once. The order does not
+// depend on that of the hits.
+func rank(hits []reverie.Hit, now time.Time, halfLife time.Duration) []reverie.RecallCandidate {
+	list, hash := make([]reverie.RecallCandidate, 0, len(hits)), make(map[string]string, len(hits))
 	for _, h := range hits {
-		f := reverie.Factors{Similarity: h.Score, Weight: h.Weight, Strength: h.Strength, Recency: Recency(now.Sub(h.LastSupportedAt), halfLife)}
-		if f.Score() <= 0 {
-			continue
-		}
-		list = append(list, candidate{reverie.ContextMemory{MemoryID: h.ID, LineageID: h.LineageID, Kind: h.Kind, Statement: h.Statement,
-			Version: h.Version, Score: f.Score(), Factors: f, Tags: append([]string{}, h.Tags...), UpdatedAt: h.UpdatedAt.UTC(),
-			LastSupportedAt: h.LastSupportedAt.UTC()}, h.ContentHash})
+		list, hash[h.ID] = append(list, candidate(h, now, halfLife)), h.ContentHash
 	}
-	slices.SortFunc(list, func(a, b candidate) int {
+	byWorth(list)
+	said := map[string]bool{}
+	for i := range list {
+		m := &list[i]
+		switch hash := hash[m.MemoryID]; {
+		case m.Score <= 0:
+			m.Fate = FateWorthless
+		case hash != "" && said[hash]:
+			m.Fate = FateRepeats
+		default:
+			said[hash] = true
+		}
+	}
+	return list
+}
+
+// byWorth puts candidates into their order, best first.
+func byWorth(list []reverie.RecallCandidate) {
+	slices.SortFunc(list, func(a, b reverie.RecallCandidate) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.LineageID, b.LineageID))
 	})
-	said := map[string]bool{}
-	ranked := make([]reverie.ContextMemory, 0, len(list))
-	for _, c := range list {
-		if c.hash != "" && said[c.hash] {
-			continue
-		}
-		said[c.hash] = true
-		ranked = append(ranked, c.ContextMemory)
-	}
-	return ranked
+}
+
+// candidate says what a memory is worth to a query.
+func candidate(h reverie.Hit, now time.Time, halfLife time.Duration) reverie.RecallCandidate {
+	f := reverie.Factors{Similarity: h.Score, Weight: h.Weight, Strength: h.Strength, Recency: Recency(now.Sub(h.LastSupportedAt), halfLife)}
+	return reverie.RecallCandidate{ContextMemory: reverie.ContextMemory{MemoryID: h.ID, LineageID: h.LineageID, Kind: h.Kind,
+		Statement: h.Statement, Version: h.Version, Score: f.Score(), Factors: f, Tags: append([]string{}, h.Tags...),
+		UpdatedAt: h.UpdatedAt.UTC(), LastSupportedAt: h.LastSupportedAt.UTC()}}
 }

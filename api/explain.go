@@ -1,0 +1,24 @@
+package api
+
+import (
+	"context"
+
+	"reverie"
+	"reverie/recall"
+)
+
+// Explain makes the context that [Service.Context] would, and says of every memory that
+// was looked at what became of it. It is no use of them: nothing is logged.
+func (s *Service) Explain(ctx context.Context, req recall.ContextRequest) (reverie.Recalled, error) {
+	if _, err := allowed(ctx, req.GroupID, reverie.ScopeRead); err != nil {
+		return reverie.Recalled{}, err
+	}
+	if err := queryLength(req.Query); err != nil {
+		return reverie.Recalled{}, err
+	}
+	r, err := s.Recaller(ctx, req.GroupID)
+	if err != nil {
+		return reverie.Recalled{}, err
+	}
+	return r.Explain(ctx, req)
+}
