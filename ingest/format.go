@@ -28,6 +28,9 @@ func formats() []Format {
 // Formats returns all that are known.
 func Formats() []Format { return formats() }
 
+// JSONL is the format of our own, which needs no detecting: a message a line.
+func JSONL() Format { return jsonlFormat }
+
 // ErrUnknown is what [Detect] says of a source that is in no known format.
 var ErrUnknown = errors.New("it is in no known format")
 
