@@ -29,7 +29,9 @@ type Service struct {
 	Filters  ingest.Filters                    // of messages that come in
 	NewGroup func(reverie.Group) reverie.Group // a new group as the configuration has new ones
 	Now      func() time.Time
-	Log      *slog.Logger
+	// PageSession is how long a login to the page is good for; 0 for 12 hours.
+	PageSession time.Duration
+	Log         *slog.Logger
 }
 
 // Bounds of what one answer holds.

@@ -24,7 +24,7 @@ create table page_sessions (
     created_at timestamptz not null,
     expires_at timestamptz not null,
     primary key (group_id, sha256),
-    foreign key (group_id, token_id) references api_tokens (group_id, token_id) on delete cascade
+    foreign key (group_id, token_id) references api_tokens (group_id, token_id)
 );
 create index page_sessions_sha256 on page_sessions (sha256);
-create index page_sessions_expires on page_sessions (expires_at);
+create index page_sessions_expires on page_sessions (group_id, expires_at);
