@@ -30,7 +30,7 @@ func TestBudget(t *testing.T) {
 		d.reply.MaxTokens = []int{0, 30, 100, 250, 600, 2000, 100_000}[rng.IntN(7)]
 		d.memories, d.entities, d.turns = nil, nil, nil
 		for i := range rng.IntN(9) {
-			d.memories = append(d.memories, reverie.ContextMemory{MemoryID: fmt.Sprint(i), Statement: chatter(rng, rng.IntN(300))})
+			d.memories = append(d.memories, reverie.RecallCandidate{ContextMemory: reverie.ContextMemory{MemoryID: fmt.Sprint(i), Statement: chatter(rng, rng.IntN(300))}})
 		}
 		for i := range rng.IntN(4) {
 			d.entities = append(d.entities, reverie.ContextEntity{Subject: fmt.Sprint("E", i), Lines: []string{chatter(rng, 20), chatter(rng, rng.IntN(200))}})
@@ -77,7 +77,7 @@ func TestShares(t *testing.T) {
 	d.reply.MaxTokens = 800
 	d.entities, d.memories = nil, nil
 	for i := range 40 {
-		d.memories = append(d.memories, reverie.ContextMemory{MemoryID: fmt.Sprint(i), Statement: chatter(rng, 60)})
+		d.memories = append(d.memories, reverie.RecallCandidate{ContextMemory: reverie.ContextMemory{MemoryID: fmt.Sprint(i), Statement: chatter(rng, 60)}})
 	}
 	answer := chatter(rng, 9000)
 	d.turns = []reverie.Message{{ID: "q", Role: reverie.RoleUser, Text: "And what did we say of tea?"}, {ID: "a", Role: reverie.RoleAssistant, Text: answer}, {ID: "n", Role: reverie.RoleUser, Text: "Thanks!"}}

@@ -42,10 +42,24 @@ func someHits(rng *rand.Rand, n int) []reverie.Hit {
 	return hits
 }
 
-func ids(list []reverie.ContextMemory) []string {
+func ids(list []reverie.RecallCandidate) []string {
 	out := []string{}
 	for _, m := range list {
 		out = append(out, m.LineageID)
+	}
+	return out
+}
+
+// standing are those that may be offered. The others must have a fate that is true.
+func standing(t *testing.T, list []reverie.RecallCandidate) (out []reverie.RecallCandidate) {
+	t.Helper()
+	for _, m := range list {
+		if (m.Score <= 0) != (m.Fate == FateWorthless) {
+			t.Errorf("%s has a score of %v and is %q", m.LineageID, m.Score, m.Fate)
+		}
+		if m.Fate == "" {
+			out = append(out, m)
+		}
 	}
 	return out
 }
@@ -57,7 +71,8 @@ func TestRank(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 300 {
 		hits := someHits(rng, rng.IntN(12))
-		got := rank(hits, rankedAt, quarter)
+		all := rank(hits, rankedAt, quarter)
+		got := standing(t, all)
 		best, worth := map[string]float64{}, 0
 		for _, h := range hits {
 			score := h.Score * h.Weight * h.Strength * Recency(rankedAt.Sub(h.LastSupportedAt), quarter)
@@ -69,6 +84,9 @@ func TestRank(t *testing.T) {
 				worth++
 			}
 			best[key] = max(best[key], score)
+		}
+		if len(all) != len(hits) {
+			t.Fatalf("round %d: %d of %d hits are told of", round, len(all), len(hits))
 		}
 		if len(got) != worth {
 			t.Fatalf("round %d: %d ranked, want %d", round, len(got), worth)
@@ -86,7 +104,7 @@ func TestRank(t *testing.T) {
 			}
 		}
 		rng.Shuffle(len(hits), func(i, j int) { hits[i], hits[j] = hits[j], hits[i] })
-		if diff := cmp.Diff(ids(got), ids(rank(hits, rankedAt, quarter))); diff != "" {
+		if diff := cmp.Diff(ids(got), ids(standing(t, rank(hits, rankedAt, quarter)))); diff != "" {
 			t.Errorf("round %d: the order of the hits matters: %s", round, diff)
 		}
 	}
@@ -107,11 +125,11 @@ func TestRankIsMonotone(t *testing.T) {
 			hits[i].ContentHash = ""
 		}
 		i := rng.IntN(len(hits))
-		before := slices.Index(ids(rank(hits, rankedAt, quarter)), hits[i].LineageID)
+		before := slices.Index(ids(standing(t, rank(hits, rankedAt, quarter))), hits[i].LineageID)
 		for name, more := range raise {
 			raised := slices.Clone(hits)
 			more(&raised[i])
-			after := slices.Index(ids(rank(raised, rankedAt, quarter)), hits[i].LineageID)
+			after := slices.Index(ids(standing(t, rank(raised, rankedAt, quarter))), hits[i].LineageID)
 			if before >= 0 && (after < 0 || after > before) {
 				t.Errorf("more %s moves a memory from place %d to %d", name, before, after)
 			}

@@ -19,8 +19,10 @@ func someDraft(language, query string) draft {
 	shanghai := reverie.Group{ID: "g1", TimeZone: "Asia/Shanghai", Language: language}
 	at := time.Date(2026, 1, 15, 23, 30, 0, 0, time.UTC)
 	return draft{
-		reply:    &reverie.ContextReply{MaxTokens: 2000},
-		memories: []reverie.ContextMemory{{MemoryID: "1", Kind: reverie.KindGroup, Statement: "The group meets on Friday.", LastSupportedAt: at}, {MemoryID: "2", Kind: reverie.KindDream, Statement: hostile, LastSupportedAt: at}},
+		reply: &reverie.ContextReply{MaxTokens: 2000},
+		memories: []reverie.RecallCandidate{
+			{ContextMemory: reverie.ContextMemory{MemoryID: "1", Kind: reverie.KindGroup, Statement: "The group meets on Friday.", LastSupportedAt: at}},
+			{ContextMemory: reverie.ContextMemory{MemoryID: "2", Kind: reverie.KindDream, Statement: hostile, LastSupportedAt: at}}},
 		entities: []reverie.ContextEntity{{EntityID: "e", Kind: reverie.EntityPerson, Subject: "小林", Lines: []string{"likes: 绿茶", "Plays the violin."}}},
 		turns: []reverie.Message{{ID: "m1", Role: reverie.RoleUser, Author: "Lin", Text: "Hello\n\"there\"", SentAt: at},
 			{ID: "m2", Role: reverie.RoleAssistant, Author: "Bot", Text: "Hi 👋", SentAt: at.Add(time.Minute)}},
