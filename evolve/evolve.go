@@ -103,6 +103,8 @@ type Request struct {
 	Since, Until time.Time
 	Days         int  // days of consumed messages to show as context
 	DryRun       bool // plan only: nothing is written but call rows and cached embeddings
+	// Started is told the id of the run as soon as it has one; nil: nobody waits for it.
+	Started func(runID string)
 }
 
 // Run evolves one group. The hold is nil exactly for a dry run. The result is

@@ -51,7 +51,7 @@ func (r *run) takeUp(ctx context.Context) error {
 	}
 	r.life.TakeUp(*row)
 	r.limit = min(row.Stats.Limit, r.Limits.MaxMessages)
-	r.result.RunID = row.ID
+	r.started(row.ID)
 	changes, refusals, held, err := r.Store.SoFar(ctx, row.GroupID, row.ID)
 	if err != nil {
 		return fmt.Errorf("read what run %s has done: %w", row.ID, err)
@@ -82,6 +82,13 @@ func (r *run) open(ctx context.Context, state reverie.State, language string) er
 	first := *row
 	first.Job, first.Model, first.WindowSince, first.WindowUntil = reverie.JobEvolve, r.Model.Name(), since, r.until
 	err := r.life.Start(ctx, first)
-	r.result.RunID = row.ID
+	r.started(row.ID)
 	return err
+}
+
+// started says which run it is: none where it could not be written, and for a dry one.
+func (r *run) started(runID string) {
+	if r.result.RunID = runID; runID != "" && r.req.Started != nil {
+		r.req.Started(runID)
+	}
 }

@@ -133,32 +133,15 @@ func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evo
 		}
 		defer stop()
 	}
-	var res evolve.Result
-	var next impression.Result
-	var nextErr error
-	began, took := time.Now(), time.Duration(0)
+	var end groupEnd
+	began := time.Now()
 	if f.dryRun {
-		res, err = a.evolveWindow(ctx, p.evolve, nil, req)
-		stop()
+		end.res, err = a.evolveWindow(ctx, p.evolve, nil, req)
 	} else {
-		evolved := false
-		err = a.leases().With(ctx, g.ID, func(ctx context.Context, held *jobs.Held) error {
-			res, err = a.evolveWindow(ctx, p.evolve, held, req)
-			stop()
-			took, evolved = time.Since(began), err == nil
-			if evolved && a.follows(g) {
-				next, err = a.observeAfter(ctx, p.impression, held, req, !f.json)
-			}
-			return err
-		})
-		if evolved { // what failed came after it
-			err, nextErr = nil, err
-		}
-		err = errors.Join(err, a.noteEnd(ctx, reverie.JobEvolve, g.ID, res.NoNew, err))
+		end, err = a.evolveGroup(ctx, p, g, req, !f.json, func(evolve.Result) { stop() })
 	}
-	if errors.Is(nextErr, reverie.ErrLeaseLost) {
-		next = impression.Result{}
-	}
+	stop()
+	res, next, nextErr, took := end.res, end.next, end.nextErr, end.took
 	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || res.GroupID == "" {
 		res = evolve.Result{GroupID: g.ID, Err: err} // what this process began is another's to report
 	}
@@ -196,16 +179,6 @@ func (a *app) writeEvolved(ctx context.Context, res evolve.Result, next impressi
 	return printJSON(a.stdout, reply)
 }
 
-// evolveWindow runs one window under the eyes of whoever watches; hold is nil for a
-// dry run.
-func (a *app) evolveWindow(ctx context.Context, p *evolve.Pipeline, hold evolve.Hold, req evolve.Request) (res evolve.Result, err error) {
-	_, err = a.watched(ctx, reverie.JobEvolve, req.GroupID, reverie.Window{Since: req.Since, Until: req.Until}, func(ctx context.Context) (ended, error) {
-		res, err = p.Run(ctx, hold, req)
-		return endOfEvolve(res), err
-	})
-	return res, err
-}
-
 // evolveJob is evolve as fan-outs see it.
 func evolveJob(p *evolve.Pipeline, days int) job {
 	return job{name: reverie.JobEvolve, use: useEvolve, run: func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error) {
@@ -221,23 +194,6 @@ func endOfEvolve(r evolve.Result) ended {
 			Window *reverie.Window `json:"window,omitempty"`
 		}{r.Reply(), w}
 	}}
-}
-
-// noteEnd counts a failure of a job against its group, or forgets those before.
-func (a *app) noteEnd(ctx context.Context, job reverie.Job, groupID string, noNew bool, err error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	switch {
-	case err == nil && !noNew: // to have had nothing to do proves nothing
-		return a.store.ClearSetback(ctx, groupID, job)
-	case !blames(err):
-		return nil
-	}
-	setback, nerr := a.store.NoteFailure(ctx, groupID, job, err.Error(), a.parkRule())
-	if nerr == nil && setback.ParkedAt != nil {
-		fmt.Fprintf(a.stderr, "reverie: group %q is parked: --due and --all pass it over until `reverie groups resume %s`\n", groupID, groupID)
-	}
-	return nerr
 }
 
 // evolveMany works on every group that has something to do, and then on the

@@ -63,7 +63,7 @@ func (a *app) observeAfter(ctx context.Context, p *impression.Pipeline, held *jo
 		return res, a.settleGroup(ctx, held, reverie.JobImpression)
 	}
 	if s := due[0].Setback; s != nil && s.ParkedAt != nil {
-		fmt.Fprintf(a.stderr, "warning: impressions of group %q are passed over: %s; %s\n", req.GroupID, setbackText(*s), remedy(*s, req.GroupID))
+		a.tell("warning: ", fmt.Sprintf("impressions of group %q are passed over: %s; %s", req.GroupID, setbackText(*s), remedy(*s, req.GroupID)))
 		return res, nil
 	}
 	if show {
