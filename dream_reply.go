@@ -45,3 +45,44 @@ type DreamPage struct {
 	Narrative *DreamItem   `json:"narrative"`
 	Items     []DreamItem  `json:"items"`
 }
+
+// DreamCounts is what a dream took in, and how.
+func (st Stats) DreamCounts() *DreamCounts {
+	return &DreamCounts{Sessions: st.Sessions, Memories: st.Material, Batches: st.Batches, Calls: st.Asked}
+}
+
+// Nothing tells whether a group has not dreamt, and nothing is there to show. Of a group
+// that was imported there may be something without a dream.
+func (d Dream) Nothing() bool {
+	return d.Run == nil && len(d.Waiting) == 0 && d.Narrative == nil && len(d.Items) == 0
+}
+
+// NothingLeft tells whether a group has dreamt, and nothing of it stands or waits.
+func (d Dream) NothingLeft() bool {
+	return d.Run != nil && d.Narrative == nil && len(d.Items)+len(d.Waiting) == 0
+}
+
+// BecameOf says what has become of dreams of which nothing is left.
+func (d Dream) BecameOf() string {
+	if d.Gone {
+		return "what it left has faded or was deleted: memory list has it, with --status archived or deprecated"
+	}
+	return "nothing that lasts has come of it"
+}
+
+// Page is what dreams have left as clients see it. The message is for a group that has
+// not dreamt.
+func (d Dream) Page(message string) DreamPage {
+	if d.NothingLeft() {
+		message = d.BecameOf()
+	}
+	page := DreamPage{Success: true, GroupID: d.Group.ID, Message: message, Narrative: d.Narrative, Items: append([]DreamItem{}, d.Items...)}
+	if r := d.Run; r != nil {
+		page.RunID, page.SessionID, page.DreamTime, page.Status = r.ID, r.SessionID, r.FinishedAt, r.Status
+		page.Sources = r.Stats.DreamCounts()
+	}
+	for _, r := range d.Waiting {
+		page.Held = append(page.Held, r.ID)
+	}
+	return page
+}

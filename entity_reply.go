@@ -15,6 +15,15 @@ type EntitiesReply struct {
 	Entities []EntityReply `json:"entities"`
 }
 
+// NewEntitiesReply shapes a page of a group's entities, of so many in all.
+func NewEntitiesReply(groupID string, total int, list []Entity) EntitiesReply {
+	r := EntitiesReply{Success: true, GroupID: groupID, Total: total, Entities: []EntityReply{}}
+	for _, e := range list {
+		r.Entities = append(r.Entities, e.Reply())
+	}
+	return r
+}
+
 // OneEntityReply is one entity, or the answer to a change of it.
 type OneEntityReply struct {
 	Success bool `json:"success"`

@@ -2,6 +2,7 @@ package reverie
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // time zones are compiled in: a scratch container has none
@@ -158,6 +159,14 @@ func (g GroupEntry) Parked() bool {
 		}
 	}
 	return false
+}
+
+// Setback is what holds a job of the group up, nil if nothing does.
+func (g GroupEntry) Setback(job Job) *Setback {
+	if i := slices.IndexFunc(g.Setbacks, func(s Setback) bool { return s.Job == job }); i >= 0 {
+		return &g.Setbacks[i]
+	}
+	return nil
 }
 
 // State is how the group stands: parked comes before paused.

@@ -34,3 +34,15 @@ type EntityChangeReply struct {
 	Subject string `json:"subject,omitempty"`
 	EntityChange
 }
+
+// EntityChangeReplies are changes with the names of what they changed, by id.
+func EntityChangeReplies(changes []EntityChange, names map[string]string) []EntityChangeReply {
+	var list []EntityChangeReply
+	for _, c := range changes {
+		if c.Evidence == nil {
+			c.Evidence = []Evidence{}
+		}
+		list = append(list, EntityChangeReply{Subject: names[c.EntityID], EntityChange: c})
+	}
+	return list
+}

@@ -101,6 +101,7 @@ type NightsReply struct {
 	GroupID string  `json:"group_id"`
 	Nights  []Night `json:"nights"`         // newest first
 	More    bool    `json:"more,omitempty"` // there are older ones
+	Cut     bool    `json:"cut,omitempty"`  // of some night there are more runs or changes than an answer holds
 }
 
 // Night is a date of the group's own calendar, and what the runs that ended then, and

@@ -62,9 +62,11 @@ type SearchQuery struct {
 
 // RunQuery selects runs, newest first.
 type RunQuery struct {
-	GroupID string // "" = all
-	Job     Job    // "" = all
-	Status  RunStatus
+	GroupID string    // "" = all
+	Job     Job       // "" = all
+	Status  RunStatus // "" = all; held is all of which a plan waits, however they ended, too
 	Since   time.Time
+	Before  string // run id: only older ones; "" = from the newest on
+	Held    bool   // only those of which a plan waits
 	Limit   int
 }

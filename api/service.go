@@ -41,4 +41,7 @@ const (
 	MaxChanges = 1000   // rows of changes
 	MaxDays    = 3650   // that changes, costs and evolve look back
 	MaxQuery   = 10_000 // characters of a search or of a context's query
+	MaxParts   = 500    // chunks of a run, and as many changes, decisions, held plans and calls
+	MaxNights  = 60     // dates of a page of nights
+	CostDays   = 30     // that costs look back unless the question says otherwise
 )

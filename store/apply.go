@@ -125,7 +125,7 @@ func (s *Store) applyPlan(ctx context.Context, t *tx, plan reverie.Plan) ([]reve
 	}
 	switch reverie.ChunkStatus(status.Chunk) {
 	case reverie.ChunkApplied, reverie.ChunkHeld:
-		return runChanges(ctx, t, plan.GroupID, plan.RunID, plan.ChunkNo)
+		return runChanges(ctx, t, plan.GroupID, plan.RunID, plan.ChunkNo, 0)
 	}
 	if status.Run != string(reverie.RunRunning) {
 		return nil, fmt.Errorf("the run has ended as %s: %w", status.Run, reverie.ErrConflict)

@@ -29,12 +29,13 @@ func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
 	}})
 }
 
-func calls(ctx context.Context, t *tx, groupID, runID string) ([]reverie.Call, error) {
+func calls(ctx context.Context, t *tx, groupID, runID string, limit int) ([]reverie.Call, error) {
 	var rows []struct {
 		reverie.Call
 		LatencyMS int64 `db:"latency_ms"`
 	}
-	err := t.list(ctx, &rows, `select `+callColumns+` from llm_calls where group_id = $1 and run_id = $2 order by created_at, call_id`, groupID, runID)
+	err := t.list(ctx, &rows, `select `+callColumns+` from llm_calls where group_id = $1 and run_id = $2 order by created_at, call_id
+		limit nullif($3::int, 0)`, groupID, runID, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -72,11 +72,13 @@ func (s *Store) Changes(ctx context.Context, groupID string, since, until time.T
 	return list, err
 }
 
-// runChanges returns what a run changed, or one chunk of it, in order.
-func runChanges(ctx context.Context, t *tx, groupID, runID string, chunkNo int) ([]reverie.Change, error) {
+// runChanges returns what a run changed, or one chunk of it, in order. A limit of 0 is
+// no limit.
+func runChanges(ctx context.Context, t *tx, groupID, runID string, chunkNo, limit int) ([]reverie.Change, error) {
 	var rows []changeRow
 	err := t.list(ctx, &rows, `select `+changeColumns+` from memory_change_log
-		where group_id = $1 and run_id = $2 and ($3::int = 0 or chunk_no = $3) order by created_at, change_id`, groupID, runID, chunkNo)
+		where group_id = $1 and run_id = $2 and ($3::int = 0 or chunk_no = $3)
+		order by created_at, change_id limit nullif($4::int, 0)`, groupID, runID, chunkNo, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -42,9 +42,10 @@ func (r chunkRow) chunk() (reverie.Chunk, error) {
 	return c, nil
 }
 
-func chunks(ctx context.Context, t *tx, groupID, runID string) ([]reverie.Chunk, error) {
+func chunks(ctx context.Context, t *tx, groupID, runID string, limit int) ([]reverie.Chunk, error) {
 	var rows []chunkRow
-	err := t.list(ctx, &rows, `select `+chunkColumns+` from run_chunks where group_id = $1 and run_id = $2 order by chunk_no`, groupID, runID)
+	err := t.list(ctx, &rows, `select `+chunkColumns+` from run_chunks where group_id = $1 and run_id = $2
+		order by chunk_no limit nullif($3::int, 0)`, groupID, runID, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -53,9 +53,10 @@ func (r decisionRow) decision() (reverie.Decision, error) {
 }
 
 // runDecisions returns what a run decided on, in order.
-func runDecisions(ctx context.Context, t *tx, groupID, runID string) ([]reverie.Decision, error) {
+func runDecisions(ctx context.Context, t *tx, groupID, runID string, limit int) ([]reverie.Decision, error) {
 	var rows []decisionRow
-	err := t.list(ctx, &rows, `select `+decisionColumns+` from decisions where group_id = $1 and run_id = $2 order by chunk_no, decision_no`, groupID, runID)
+	err := t.list(ctx, &rows, `select `+decisionColumns+` from decisions where group_id = $1 and run_id = $2
+		order by chunk_no, decision_no limit nullif($3::int, 0)`, groupID, runID, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,8 @@ const (
 	entityNamesQuery = `select name_id, entity_id, kind, name, name_key, created_at, run_id from entity_names
 		where group_id = $1 and entity_id = any ($2::uuid[]) and ended_at is null order by created_at, name_id`
 
+	namesQuery = `select entity_id, subject from entities where group_id = $1 and entity_id = any ($2::uuid[])`
+
 	namedQuery = `select distinct entity_id from entity_names
 		where group_id = $1 and ended_at is null and (kind = 'id' and name_key = $2 or kind <> 'id' and name_key = $3)`
 )
@@ -45,6 +47,48 @@ func (s *Store) EntitiesByID(ctx context.Context, groupID string, ids []string) 
 		},
 	})
 	return list, err
+}
+
+// Subjects are the names of what changed, by entity id.
+func (s *Store) Subjects(ctx context.Context, groupID string, changes []reverie.EntityChange) (map[string]string, error) {
+	var names map[string]string
+	err := s.run(ctx, work{what: fmt.Sprintf("read the names of entities of group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		var err error
+		names, err = namesOf(ctx, t, groupID, changes)
+		return err
+	}})
+	return names, err
+}
+
+// namesOf reads the names of what changed and was there before: what was created
+// brings its own.
+func namesOf(ctx context.Context, t *tx, groupID string, changes []reverie.EntityChange) (map[string]string, error) {
+	names := map[string]string{}
+	var ids []string
+	for _, c := range changes {
+		if c.Action == reverie.EntityCreated {
+			names[c.EntityID] = c.NewText
+		} else if _, known := names[c.EntityID]; !known {
+			names[c.EntityID] = ""
+			ids = append(ids, c.EntityID)
+		}
+	}
+	if len(ids) == 0 {
+		return names, nil
+	}
+	var rows []struct {
+		ID      string `db:"entity_id"`
+		Subject string `db:"subject"`
+	}
+	if err := t.list(ctx, &rows, namesQuery, groupID, pq.StringArray(ids)); err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		if names[r.ID] == "" {
+			names[r.ID] = r.Subject
+		}
+	}
+	return names, nil
 }
 
 // roots reads the entities that the given ones are read as, whole.

@@ -69,7 +69,7 @@ func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease, plan rev
 			return err
 		},
 		committed: ledger(lease, `select 1 from run_chunks
-			where group_id = $1 and run_id = $2 and chunk_no = $3 and status = 'applied'`, plan.GroupID, plan.RunID, plan.ChunkNo),
+			where group_id = $1 and run_id = $2 and chunk_no = $3 and status = 'applied'`, plan.GroupID, plan.RunID, plan.ChunkNo, 0),
 	})
 	if err != nil {
 		return nil, err

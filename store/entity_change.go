@@ -19,7 +19,8 @@ const (
 		where group_id = $1 and entity_id = any ($2::uuid[]) order by created_at, change_id`
 
 	entityRunChangesQuery = `select ` + entityChangeColumns + ` from entity_change_log
-		where group_id = $1 and run_id = $2 and ($3::int = 0 or chunk_no = $3) order by created_at, change_id`
+		where group_id = $1 and run_id = $2 and ($3::int = 0 or chunk_no = $3)
+		order by created_at, change_id limit nullif($4::int, 0)`
 
 	insertEntityChangesQuery = `insert into entity_change_log (group_id, run_id, chunk_no, created_at, change_id, entity_id, action, other_id,
 			claim_id, old_text, new_text, change_reason, evidence)

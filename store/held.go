@@ -24,7 +24,7 @@ type heldRow struct {
 const heldColumns = `group_id, run_id, chunk_no, kind, plan, whole, reason, status, created_at`
 
 func (r heldRow) plan() (reverie.HeldPlan, error) {
-	h := reverie.HeldPlan{GroupID: r.GroupID, RunID: r.RunID, ChunkNo: r.ChunkNo, Whole: r.Whole, Reason: r.Reason,
+	h := reverie.HeldPlan{GroupID: r.GroupID, RunID: r.RunID, ChunkNo: r.ChunkNo, Kind: reverie.Kind(r.Kind), Whole: r.Whole, Reason: r.Reason,
 		Status: reverie.HeldStatus(r.Status), CreatedAt: r.CreatedAt.UTC()}
 	if err := json.Unmarshal(r.Plan, &h.Steps); err != nil {
 		return h, fmt.Errorf("read what chunk %d of run %s holds: %w", r.ChunkNo, r.RunID, err)
@@ -32,9 +32,10 @@ func (r heldRow) plan() (reverie.HeldPlan, error) {
 	return h, nil
 }
 
-func heldPlans(ctx context.Context, t *tx, groupID, runID string) ([]reverie.HeldPlan, error) {
+func heldPlans(ctx context.Context, t *tx, groupID, runID string, limit int) ([]reverie.HeldPlan, error) {
 	var rows []heldRow
-	err := t.list(ctx, &rows, `select `+heldColumns+` from held_plans where group_id = $1 and run_id = $2 order by chunk_no`, groupID, runID)
+	err := t.list(ctx, &rows, `select `+heldColumns+` from held_plans where group_id = $1 and run_id = $2
+		order by chunk_no limit nullif($3::int, 0)`, groupID, runID, limit)
 	if err != nil {
 		return nil, err
 	}

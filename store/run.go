@@ -134,15 +134,18 @@ const runsQuery = `select r.*, s.* from (
 		select ` + runColumns + ` from runs
 		where ($1 = '' or group_id = $1) and ($2 = '' or job = $2) and ($3 = '' or status = $3 or $3 = 'held' and exists (
 				select 1 from held_plans h where h.group_id = runs.group_id and h.run_id = runs.run_id and h.status = 'waiting'))
-			and started_at >= $4::timestamptz
+			and started_at >= $4::timestamptz and (not $6::bool or exists (
+				select 1 from held_plans h where h.group_id = runs.group_id and h.run_id = runs.run_id and h.status = 'waiting'))
+			and ($7::uuid is null or (started_at, run_id) < ($8::timestamptz, $7::uuid))
 		order by started_at desc, run_id desc limit nullif($5::int, 0)) r
 	cross join lateral (
 		select ` + spendColumns + ` from llm_calls c where c.group_id = r.group_id and c.run_id = r.run_id) s
 	order by r.started_at desc, r.run_id desc`
 
 // Runs lists runs, newest first, with what each has spent. A limit of 0 is no
-// limit. Asked for held runs, it lists all of which a plan waits, however they
-// ended.
+// limit. Asked for those with the status held, it lists all of which a plan waits,
+// however they ended, too. A run to go on before that is not there, or is another
+// group's, is reverie.ErrNotFound.
 func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntry, error) {
 	var rows []struct {
 		runRow
@@ -150,7 +153,16 @@ func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntr
 	}
 	err := s.run(ctx, work{what: "list runs", readOnly: true, do: func(ctx context.Context, t *tx) error {
 		rows = nil
-		return t.list(ctx, &rows, runsQuery, q.GroupID, string(q.Job), string(q.Status), orMinusInfinity(q.Since), q.Limit)
+		var before *string
+		var startedAt any
+		if q.Before != "" {
+			last, err := getRun(ctx, t, q.GroupID, q.Before)
+			if err != nil {
+				return err
+			}
+			before, startedAt = &last.ID, last.StartedAt
+		}
+		return t.list(ctx, &rows, runsQuery, q.GroupID, string(q.Job), string(q.Status), orMinusInfinity(q.Since), q.Limit, q.Held, before, startedAt)
 	}})
 	if err != nil {
 		return nil, err
@@ -176,63 +188,79 @@ func (s *Store) SoFar(ctx context.Context, groupID, runID string) (changes []rev
 	return d.Changes, refusals, d.Held, err
 }
 
-// RunDetail is everything that the ledger knows about a run.
-type RunDetail struct {
-	Run     reverie.Run
-	Chunks  []reverie.Chunk
-	Held    []reverie.HeldPlan
-	Changes []reverie.Change
-	// Decisions are on the facts that a run would create.
-	Decisions []reverie.Decision
-	// Entities is what a run of impressions changed.
-	Entities []reverie.EntityChange
-	Calls    []reverie.Call
+// Run returns everything that the ledger knows about a run, each part in order. An
+// empty groupID looks in all groups. An unknown run is reverie.ErrNotFound.
+func (s *Store) Run(ctx context.Context, groupID, runID string) (reverie.RunDetail, error) {
+	return s.RunUpTo(ctx, groupID, runID, 0)
 }
 
-// Spend is what the run's calls have cost.
-func (d RunDetail) Spend() reverie.Spend {
-	var s reverie.Spend
-	for _, c := range d.Calls {
-		s.Add(c)
-	}
-	return s
-}
-
-// Run returns a run with its chunks, held plans, changes and calls, each in
-// order. An empty groupID looks in all groups. An unknown run is
-// reverie.ErrNotFound.
-func (s *Store) Run(ctx context.Context, groupID, runID string) (RunDetail, error) {
-	var d RunDetail
-	if !reverie.IsID(runID) {
-		return d, fmt.Errorf("run %q: %w", runID, reverie.ErrNotFound)
-	}
+// RunUpTo is [Store.Run] with so many rows of each part at most; 0 is no limit. What
+// is left out of a part is its end, and Cut says so.
+func (s *Store) RunUpTo(ctx context.Context, groupID, runID string, rows int) (reverie.RunDetail, error) {
+	var d reverie.RunDetail
 	err := s.run(ctx, work{what: "read a run", readOnly: true, do: func(ctx context.Context, t *tx) error {
-		d = RunDetail{}
-		var row runRow
-		err := t.get(ctx, &row, `select `+runColumns+` from runs where run_id = $2 and ($1 = '' or group_id = $1)`, groupID, runID)
-		if err != nil {
-			return one(err, "run %s", runID)
-		}
-		if d.Run, err = row.run(); err != nil {
+		d = reverie.RunDetail{}
+		var err error
+		if d.Run, err = getRun(ctx, t, groupID, runID); err != nil {
 			return err
 		}
-		if d.Chunks, err = chunks(ctx, t, row.GroupID, runID); err != nil {
-			return err
-		}
-		if d.Held, err = heldPlans(ctx, t, row.GroupID, runID); err != nil {
-			return err
-		}
-		if d.Changes, err = runChanges(ctx, t, row.GroupID, runID, 0); err != nil {
-			return err
-		}
-		if d.Decisions, err = runDecisions(ctx, t, row.GroupID, runID); err != nil {
-			return err
-		}
-		if d.Entities, err = entityChanges(ctx, t, entityRunChangesQuery, row.GroupID, runID, 0); err != nil {
-			return err
-		}
-		d.Calls, err = calls(ctx, t, row.GroupID, runID)
-		return err
+		return readParts(ctx, t, &d, rows)
 	}})
 	return d, err
+}
+
+func getRun(ctx context.Context, t *tx, groupID, runID string) (reverie.Run, error) {
+	if !reverie.IsID(runID) {
+		return reverie.Run{}, fmt.Errorf("run %q: %w", runID, reverie.ErrNotFound)
+	}
+	var row runRow
+	err := t.get(ctx, &row, `select `+runColumns+` from runs where run_id = $2 and ($1 = '' or group_id = $1)`, groupID, runID)
+	if err != nil {
+		return reverie.Run{}, one(err, "run %s", runID)
+	}
+	return row.run()
+}
+
+// readParts fills in what belongs to a run.
+func readParts(ctx context.Context, t *tx, d *reverie.RunDetail, rows int) error {
+	groupID, runID, limit := d.Run.GroupID, d.Run.ID, rows
+	if rows > 0 {
+		limit++ // to see whether there are more
+	}
+	var err error
+	if d.Chunks, err = chunks(ctx, t, groupID, runID, limit); err != nil {
+		return err
+	}
+	if d.Held, err = heldPlans(ctx, t, groupID, runID, limit); err != nil {
+		return err
+	}
+	if d.Changes, err = runChanges(ctx, t, groupID, runID, 0, limit); err != nil {
+		return err
+	}
+	if d.Decisions, err = runDecisions(ctx, t, groupID, runID, limit); err != nil {
+		return err
+	}
+	if d.Entities, err = entityChanges(ctx, t, entityRunChangesQuery, groupID, runID, 0, limit); err != nil {
+		return err
+	}
+	if d.Names, err = namesOf(ctx, t, groupID, d.Entities); err != nil {
+		return err
+	}
+	if d.Calls, err = calls(ctx, t, groupID, runID, limit); err != nil {
+		return err
+	}
+	if rows > 0 {
+		d.Chunks, d.Held, d.Changes = upTo(d.Chunks, rows, &d.Cut), upTo(d.Held, rows, &d.Cut), upTo(d.Changes, rows, &d.Cut)
+		d.Decisions, d.Entities, d.Calls = upTo(d.Decisions, rows, &d.Cut), upTo(d.Entities, rows, &d.Cut), upTo(d.Calls, rows, &d.Cut)
+	}
+	return t.get(ctx, &d.Spend, `select `+spendColumns+` from llm_calls where group_id = $1 and run_id = $2`, groupID, runID)
+}
+
+// upTo is the beginning of a list, and notes whether that is not all of it.
+func upTo[T any](list []T, rows int, cut *bool) []T {
+	if len(list) > rows {
+		*cut = true
+		return list[:rows]
+	}
+	return list
 }

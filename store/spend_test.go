@@ -58,8 +58,8 @@ func TestSpend(t *testing.T) {
 	for _, e := range list {
 		got = append(got, e.Spend)
 		d := must(w.Run(ctx, group, e.ID))(t)
-		if diff := cmp.Diff(e.Run, d.Run); diff != "" || d.Spend() != e.Spend {
-			t.Errorf("in detail it spent %+v, in the list %+v; the run (-list +detail):\n%s", d.Spend(), e.Spend, diff)
+		if diff := cmp.Diff(e.Run, d.Run); diff != "" || d.Spend != e.Spend {
+			t.Errorf("in detail it spent %+v, in the list %+v; the run (-list +detail):\n%s", d.Spend, e.Spend, diff)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -87,25 +87,12 @@ func (p dreamPage) head(d reverie.Dream) {
 		p.text("", "the dream of "+p.stamp(dreamtAt(r))+" waits for a person: look at it, then use runs approve or runs reject", p.s.amber)
 		fmt.Fprintf(p.w, "  reverie runs show %s\n", r.ID)
 	}
-	if nothingLeft(d) {
-		p.text("", becameOf(d), nil)
+	if d.NothingLeft() {
+		p.text("", d.BecameOf(), nil)
 		if d.Gone {
 			fmt.Fprintf(p.w, "  reverie memory list --group %s --kind dream --status archived\n", quoted(d.Group.ID))
 		}
 	}
-}
-
-// nothingLeft tells whether a group has dreamt, and nothing of it stands or waits.
-func nothingLeft(d reverie.Dream) bool {
-	return d.Run != nil && d.Narrative == nil && len(d.Items)+len(d.Waiting) == 0
-}
-
-// becameOf says what has become of it then.
-func becameOf(d reverie.Dream) string {
-	if d.Gone {
-		return "what it left has faded or was deleted: memory list has it, with --status archived or deprecated"
-	}
-	return "nothing that lasts has come of it"
 }
 
 // groupTitle is what a group is called.

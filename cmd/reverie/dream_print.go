@@ -27,16 +27,11 @@ func dreamReply(r dream.Result) reverie.DreamReply {
 	if !r.At.IsZero() {
 		reply.DreamTime = &r.At
 	}
-	reply.Sources = dreamCounts(r.Stats)
+	reply.Sources = r.Stats.DreamCounts()
 	for _, c := range r.Changes {
 		reply.Changes = append(reply.Changes, c.Reply())
 	}
 	return reply
-}
-
-// dreamCounts is what a dream took in, and how.
-func dreamCounts(st reverie.Stats) *reverie.DreamCounts {
-	return &reverie.DreamCounts{Sessions: st.Sessions, Memories: st.Material, Batches: st.Batches, Calls: st.Asked}
 }
 
 // watchDreaming shows a dream's progress on a terminal, and returns what ends the

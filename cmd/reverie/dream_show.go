@@ -37,14 +37,14 @@ Times and dates are the group's own.`,
 				return unknownGroup(err)
 			}
 			message := ""
-			if nothingDreamt(d) {
+			if d.Nothing() {
 				if message, err = a.whenToDream(ctx, d.Group); err != nil {
 					return err
 				}
 			}
 			switch {
 			case asJSON:
-				return printJSON(a.stdout, dreamPageReply(d, message))
+				return printJSON(a.stdout, d.Page(message))
 			case message != "":
 				_, err := fmt.Fprintln(a.stdout, visible(message))
 				return err
@@ -57,12 +57,6 @@ Times and dates are the group's own.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	required(cmd, "group")
 	return cmd
-}
-
-// nothingDreamt tells whether there is nothing to show. Of a group that was imported
-// there may be something without a dream.
-func nothingDreamt(d reverie.Dream) bool {
-	return d.Run == nil && len(d.Waiting) == 0 && d.Narrative == nil && len(d.Items) == 0
 }
 
 // whenToDream says of a group that has not dreamt why it has not, when it would, and
@@ -100,7 +94,7 @@ func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) 
 // it; "" where nothing keeps it from that.
 func leftAlone(g reverie.GroupEntry, now time.Time) string {
 	var why []string
-	if s := setbackOf(g, reverie.JobDream); s != nil && (s.ParkedAt != nil || s.RetryAt.After(now)) {
+	if s := g.Setback(reverie.JobDream); s != nil && (s.ParkedAt != nil || s.RetryAt.After(now)) {
 		is := "its last dream failed"
 		if s.ParkedAt != nil {
 			is = "it is parked since its dreams failed"
@@ -132,20 +126,4 @@ func dreamsWhen(rule reverie.DreamRule) string {
 		return "only when asked to, since both of its limits are off"
 	}
 	return "when " + strings.Join(when, " or ") + " and something new is remembered"
-}
-
-// dreamPageReply is the page as --json shows it.
-func dreamPageReply(d reverie.Dream, message string) reverie.DreamPage {
-	if nothingLeft(d) {
-		message = becameOf(d)
-	}
-	page := reverie.DreamPage{Success: true, GroupID: d.Group.ID, Message: message, Narrative: d.Narrative, Items: append([]reverie.DreamItem{}, d.Items...)}
-	if r := d.Run; r != nil {
-		page.RunID, page.SessionID, page.DreamTime, page.Status = r.ID, r.SessionID, r.FinishedAt, r.Status
-		page.Sources = dreamCounts(r.Stats)
-	}
-	for _, r := range d.Waiting {
-		page.Held = append(page.Held, r.ID)
-	}
-	return page
 }

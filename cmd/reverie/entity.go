@@ -58,11 +58,7 @@ func newEntityList(a *app) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				reply := reverie.EntitiesReply{Success: true, GroupID: g.ID, Total: total, Entities: []reverie.EntityReply{}}
-				for _, e := range list {
-					reply.Entities = append(reply.Entities, e.Reply())
-				}
-				return printJSON(a.stdout, reply)
+				return printJSON(a.stdout, reverie.NewEntitiesReply(g.ID, total, list))
 			}
 			if total == 0 {
 				_, err := fmt.Fprintln(a.stdout, a.noEntities(g, q))

@@ -27,48 +27,18 @@ func (a *app) impressionReply(ctx context.Context, r impression.Result) reverie.
 		reply.ImpressionTime = &r.At
 	}
 	reply.Messages = &reverie.MessageStats{Cited: r.Stats.Cited, Considered: r.Stats.Considered, Filtered: r.Stats.Filtered, Deferred: r.Stats.Deferred}
-	reply.Changes = append(reply.Changes, entityChanges(r.Changes, a.subjects(ctx, r.GroupID, r.Changes))...)
+	reply.Changes = append(reply.Changes, reverie.EntityChangeReplies(r.Changes, a.subjects(ctx, r.GroupID, r.Changes))...)
 	return reply
-}
-
-// entityChanges are changes with the names of what they changed.
-func entityChanges(changes []reverie.EntityChange, names map[string]string) []reverie.EntityChangeReply {
-	var list []reverie.EntityChangeReply
-	for _, c := range changes {
-		if c.Evidence == nil {
-			c.Evidence = []reverie.Evidence{}
-		}
-		list = append(list, reverie.EntityChangeReply{Subject: names[c.EntityID], EntityChange: c})
-	}
-	return list
 }
 
 // subjects are the names of what changed. Those that cannot be read are left out:
 // the changes are written all the same.
 func (a *app) subjects(ctx context.Context, groupID string, changes []reverie.EntityChange) map[string]string {
-	names := map[string]string{}
-	var ids []string
-	for _, c := range changes {
-		if c.Action == reverie.EntityCreated {
-			names[c.EntityID] = c.NewText
-		} else if _, known := names[c.EntityID]; !known {
-			names[c.EntityID] = ""
-			ids = append(ids, c.EntityID)
-		}
-	}
-	if len(ids) == 0 {
-		return names
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	entities, err := a.store.EntitiesByID(ctx, groupID, ids)
+	names, err := a.store.Subjects(ctx, groupID, changes)
 	if err != nil {
 		a.log.Warn("the names of what changed could not be read", "group_id", groupID, "error", err)
-	}
-	for _, e := range entities {
-		if names[e.ID] == "" {
-			names[e.ID] = e.Subject
-		}
 	}
 	return names
 }

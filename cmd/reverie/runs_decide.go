@@ -1,15 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"reverie"
-	"reverie/evolve"
-	"reverie/jobs"
+	"reverie/api"
 )
 
 func newRunsApprove(a *app) *cobra.Command {
@@ -24,18 +22,10 @@ func newRunsApprove(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := a.approver()
 			began := time.Now()
-			var res evolve.Result
-			err = a.leases().With(ctx, d.Run.GroupID, func(ctx context.Context, held *jobs.Held) error {
-				res, err = p.Approve(ctx, a.store, held, d.Run, d.Held)
-				return err
-			})
+			res, err := api.ApproveRun(ctx, a.store, a.leases(), a.approver(), d)
 			if asJSON {
-				if res.GroupID == "" {
-					res.GroupID, res.RunID, res.Err = d.Run.GroupID, d.Run.ID, err
-				}
-				if perr := printJSON(a.stdout, res.Reply()); perr != nil && err == nil {
+				if perr := printJSON(a.stdout, api.ApproveReply(d.Run, res, err)); perr != nil && err == nil {
 					err = perr
 				}
 				return err
@@ -66,26 +56,16 @@ took in is new again if all of its items were held.`,
 			if err != nil {
 				return err
 			}
-			var n int
-			err = a.leases().With(ctx, d.Run.GroupID, func(ctx context.Context, held *jobs.Held) error {
-				return held.Exclusive(func() error {
-					n, err = a.store.RejectHeld(ctx, held.Lease(), d.Run.GroupID, d.Run.ID, requeue)
-					return err
-				})
-			})
+			reply, err := api.RejectRun(ctx, a.store, a.leases(), d.Run, requeue)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, struct {
-					Success  bool   `json:"success"`
-					RunID    string `json:"run_id"`
-					Requeued int    `json:"requeued"`
-				}{true, d.Run.ID, n})
+				return printJSON(a.stdout, reply)
 			}
-			again := plural(n, "message") + " pending"
+			again := plural(reply.Requeued, "message") + " pending"
 			if d.Run.Job == reverie.JobDream {
-				again = plural(n, "memory") + " new to dreams"
+				again = plural(reply.Requeued, "memory") + " new to dreams"
 			}
 			_, err = fmt.Fprintf(a.stdout, "run %s rejected; %s again\n", d.Run.ID, again)
 			return err

@@ -140,11 +140,7 @@ func (a *app) listRuns(ctx context.Context, q reverie.RunQuery, asJSON bool) err
 	more := len(runs) > limit
 	runs = runs[:min(limit, len(runs))]
 	if asJSON {
-		return printJSON(a.stdout, struct {
-			Success bool               `json:"success"`
-			Runs    []reverie.RunEntry `json:"runs"`
-			More    bool               `json:"more,omitempty"` // there are older ones
-		}{true, append([]reverie.RunEntry{}, runs...), more})
+		return printJSON(a.stdout, reverie.RunsReply{Success: true, Runs: append([]reverie.RunEntry{}, runs...), More: more})
 	}
 	if len(runs) == 0 {
 		_, err := fmt.Fprintln(a.stdout, "no runs")

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie"
-	"reverie/store"
 )
 
 func newRunsShow(a *app) *cobra.Command {
@@ -29,11 +28,10 @@ func newRunsShow(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			names := a.subjects(ctx, d.Run.GroupID, d.Entities)
 			if asJSON {
-				return printJSON(a.stdout, runReply(d, g, names))
+				return printJSON(a.stdout, d.Reply(g))
 			}
-			return a.printRun(d, g, names)
+			return a.printRun(d, g)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
@@ -42,9 +40,9 @@ func newRunsShow(a *app) *cobra.Command {
 
 // findRun reads a run by its id alone; where there is none, the error says where
 // the ids are to be had.
-func (a *app) findRun(ctx context.Context, id string) (store.RunDetail, error) {
+func (a *app) findRun(ctx context.Context, id string) (reverie.RunDetail, error) {
 	if err := a.open(ctx); err != nil {
-		return store.RunDetail{}, err
+		return reverie.RunDetail{}, err
 	}
 	d, err := a.store.Run(ctx, "", id)
 	if errors.Is(err, reverie.ErrNotFound) {
@@ -53,48 +51,7 @@ func (a *app) findRun(ctx context.Context, id string) (store.RunDetail, error) {
 	return d, err
 }
 
-// setbackOf is what holds a job of the group up, nil if nothing does.
-func setbackOf(g reverie.GroupEntry, job reverie.Job) *reverie.Setback {
-	if i := slices.IndexFunc(g.Setbacks, func(s reverie.Setback) bool { return s.Job == job }); i >= 0 {
-		return &g.Setbacks[i]
-	}
-	return nil
-}
-
-// runReply is a run as --json shows it. Names are the entities', by id.
-func runReply(d store.RunDetail, g reverie.GroupEntry, names map[string]string) any {
-	changes := []reverie.ChangeReply{}
-	for _, c := range d.Changes {
-		changes = append(changes, c.Reply())
-	}
-	type heldReply struct {
-		ChunkNo int                `json:"chunk_no"`
-		Whole   bool               `json:"whole"`
-		Reason  string             `json:"reason"`
-		Status  reverie.HeldStatus `json:"status"`
-		Steps   []reverie.Step     `json:"steps"`
-	}
-	held := []heldReply{}
-	for _, h := range d.Held {
-		held = append(held, heldReply{h.ChunkNo, h.Whole, h.Reason, h.Status, h.Steps})
-	}
-	return struct {
-		Success bool                  `json:"success"`
-		Run     reverie.Run           `json:"run"`
-		Spend   reverie.Spend         `json:"spend"`
-		Setback *reverie.Setback      `json:"setback,omitempty"` // of the job, as it stands now
-		Chunks  []reverie.Chunk       `json:"chunks"`
-		Changes []reverie.ChangeReply `json:"changes"`
-		// Decisions are on the facts that the run would create.
-		Decisions []reverie.Decision `json:"decisions"`
-		// Entities are the changes of a run of the impression job.
-		Entities []reverie.EntityChangeReply `json:"entities,omitempty"`
-		Held     []heldReply                 `json:"held"`
-		Calls    []reverie.Call              `json:"calls"`
-	}{true, d.Run, d.Spend(), setbackOf(g, d.Run.Job), d.Chunks, changes, append([]reverie.Decision{}, d.Decisions...), entityChanges(d.Entities, names), held, d.Calls}
-}
-
-func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry, names map[string]string) error {
+func (a *app) printRun(d reverie.RunDetail, g reverie.GroupEntry) error {
 	r, w, s := d.Run, a.stdout, a.style()
 	fmt.Fprintf(w, "%s  %s of %s  %s\n", s.bold(r.ID), r.Job, visible(r.GroupID), paintStatus(s, r.Status))
 	window := fmt.Sprintf("%s to %s UTC", stamp(r.WindowSince), stamp(r.WindowUntil))
@@ -114,7 +71,7 @@ func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry, names map[string
 	}
 	fmt.Fprintf(w, "  time      %s, took %s\n", stamp(r.StartedAt)+" UTC", took(r))
 	fmt.Fprintf(w, "  result    %s\n", counts(r.Job, r.Stats))
-	fmt.Fprintf(w, "  spend     %s\n", spent(d.Spend()))
+	fmt.Fprintf(w, "  spend     %s\n", spent(d.Spend))
 	if r.Error != "" {
 		fmt.Fprintf(w, "  %s     %s\n", s.red("error"), visible(r.Error))
 	}
@@ -128,7 +85,7 @@ func (a *app) printRun(d store.RunDetail, g reverie.GroupEntry, names map[string
 	for _, c := range d.Changes {
 		a.printChange(s, c)
 	}
-	a.printEntityChanges(s, d.Entities, names)
+	a.printEntityChanges(s, d.Entities, d.Names)
 	a.printRunDecisions(d.Decisions, d.Held)
 	for _, c := range d.Chunks {
 		about := plural(len(c.MessageIDs), "message")
@@ -192,7 +149,7 @@ func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
 	if waits {
 		lines = append(lines, fmt.Sprintf("`reverie runs approve %s`, or `reverie runs reject %[1]s`", r.ID))
 	}
-	setback := setbackOf(g, r.Job)
+	setback := g.Setback(r.Job)
 	switch {
 	case r.Status == reverie.RunRunning:
 		return append(lines, "it is under way; if its process was killed, the group's next run continues it")

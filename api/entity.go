@@ -1,0 +1,43 @@
+package api
+
+import (
+	"context"
+	"fmt"
+
+	"reverie"
+)
+
+// Entities returns a page of the people and things of a group, by subject, without the
+// evidence of what is said of them.
+func (s *Service) Entities(ctx context.Context, groupID string, f reverie.EntityFilter, limit, offset int) (reverie.EntitiesReply, error) {
+	if _, err := allowed(ctx, groupID, reverie.ScopeRead); err != nil {
+		return reverie.EntitiesReply{}, err
+	}
+	if err := page(limit, offset); err != nil {
+		return reverie.EntitiesReply{}, err
+	}
+	switch f.Kind {
+	case "", reverie.EntityPerson, reverie.EntityBot, reverie.EntityThing:
+	default:
+		return reverie.EntitiesReply{}, fmt.Errorf("kind %q: it is person, bot or thing: %w", f.Kind, reverie.ErrInvalid)
+	}
+	list, total, err := s.Store.ListEntities(ctx, groupID, f, limit, offset)
+	if err != nil {
+		return reverie.EntitiesReply{}, err
+	}
+	return reverie.NewEntitiesReply(groupID, total, list), nil
+}
+
+// Entity returns what is said of somebody or something, by whom, and in which words.
+// Where groupID is "", it is looked for in all groups that the caller sees.
+func (s *Service) Entity(ctx context.Context, groupID, entityID string) (reverie.OneEntityReply, error) {
+	confined, err := allowed(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.OneEntityReply{}, err
+	}
+	e, err := s.Store.Entity(ctx, confined, entityID)
+	if err != nil {
+		return reverie.OneEntityReply{}, err
+	}
+	return reverie.OneEntityReply{Success: true, EntityReply: e.Reply()}, nil
+}
