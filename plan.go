@@ -72,6 +72,7 @@ type HeldPlan struct {
 	GroupID   string
 	RunID     string
 	ChunkNo   int
+	Kind      Kind   // of what it would create; of the memory that a proposal is about
 	Whole     bool   // the chunk's whole plan; its messages may be made pending again
 	Steps     []Step // what would be applied
 	Reason    string // why it is held

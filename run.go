@@ -13,6 +13,7 @@ const (
 	JobSummarize  Job = "summarize"  // has no runs: it marks messages that a rolling summary covers
 	JobDream      Job = "dream"      // what sessions and nights have left, condensed
 	JobMaintain   Job = "maintain"   // decay, archive, retention
+	JobPropose    Job = "propose"    // what an agent would have remembered or forgotten: held from the beginning
 )
 
 // RunStatus is how a run stands.

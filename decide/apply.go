@@ -135,7 +135,7 @@ func (d *desk) replace(f *fact, o outcome) (outcome, *entry) {
 		return d.hold(f, o, heldPending, 0)
 	case !f.Quoted:
 		e.frozen = true
-		end := waiting{f.line, newStep(d.end(e, f, o))}
+		end := waiting{f.line, NewStep(d.end(e, f, o))}
 		o, says := d.hold(f, o, heldUnquoted, 1)
 		if e.frozen = says != nil; e.frozen {
 			d.held = slices.Insert(d.held, len(d.held)-1, end)
@@ -180,7 +180,7 @@ func (d *desk) hold(f *fact, o outcome, why string, freed int) (outcome, *entry)
 	if o.action == reverie.DecisionReplace && o.target.frozen {
 		l.Replaces = o.target.head.LineageID
 	}
-	step := newStep(l)
+	step := NewStep(l)
 	d.held = append(d.held, waiting{f.line, step})
 	if !slices.Contains(d.reasons, why) {
 		d.reasons = append(d.reasons, why)

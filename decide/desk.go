@@ -81,7 +81,7 @@ func newDesk(req Request) *desk {
 		switch {
 		case l.Held:
 			e.frozen = true
-			d.held = append(d.held, waiting{i, newStep(l)})
+			d.held = append(d.held, waiting{i, NewStep(l)})
 		case l.Action == reverie.ActionKeep:
 			if len(l.Evidence) > 0 {
 				d.support(e, i, l)
@@ -136,7 +136,7 @@ func (d *desk) result() Result {
 	for _, e := range written {
 		l := e.step
 		l.Action = e.action
-		s := newStep(l)
+		s := NewStep(l)
 		if s.MemoryID != "" {
 			s.MemoryID, s.Embedding, s.EmbeddingModel = e.id, e.embedding, e.model
 		}

@@ -7,8 +7,8 @@ import (
 	"reverie"
 )
 
-// newStep is a line as a write, with ids of its own.
-func newStep(l Line) reverie.Step {
+// NewStep is a line as a write, with ids of its own.
+func NewStep(l Line) reverie.Step {
 	s := reverie.Step{Action: l.Action, Tags: l.Tags, Reason: l.Reason, Evidence: l.Evidence}
 	if l.Target == nil {
 		s.LineageID, s.MemoryID = reverie.NewID(), reverie.NewID()

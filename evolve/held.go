@@ -56,12 +56,9 @@ func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row 
 
 // approve applies one held plan.
 func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPlan) error {
-	kind, room := reverie.KindGroup, r.Limits.MaxActive
-	switch r.life.Row.Job { // of sessions a group may remember any number of facts; a dream kept to its own limit
-	case reverie.JobExtract:
-		kind, room = reverie.KindSession, math.MaxInt
-	case reverie.JobDream:
-		kind, room = reverie.KindDream, math.MaxInt
+	kind, room := held.Kind, math.MaxInt
+	if kind == reverie.KindGroup { // of sessions a group may remember any number of facts; a dream kept to its own limit
+		room = r.Limits.MaxActive
 	}
 	state, err := r.Store.Gather(ctx, reverie.GatherQuery{GroupID: r.req.GroupID, Kind: kind, Until: r.now, Limit: 1})
 	if err != nil {
@@ -72,9 +69,12 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 		return err
 	}
 	steps, refused := recheck(state.Heads, standing, held, room)
-	if len(steps) == 0 && len(refused) > 0 && kind == reverie.KindDream {
+	if len(steps) == 0 && len(refused) > 0 && r.life.Row.Job == reverie.JobDream {
 		return fmt.Errorf("nothing is left of what run %s holds (%s): nothing was changed, and `reverie runs reject --requeue %s` makes what it took in new again: %w",
 			held.RunID, refused[0].Detail, held.RunID, reverie.ErrConflict)
+	}
+	if r.life.Row.Job == reverie.JobPropose {
+		vouch(steps, r.now)
 	}
 	if err := r.life.Embed(ctx, r.Embeddings, r.EmbeddingsOptional, steps); err != nil {
 		return err
@@ -90,6 +90,16 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 	r.result.Changes = append(r.result.Changes, changes...)
 	r.result.Refusals = append(r.result.Refusals, refused...)
 	return nil
+}
+
+// vouch makes the approval of what an agent proposed its support: a person says it, on
+// this day, whatever messages are cited beside.
+func vouch(steps []reverie.Step, now time.Time) {
+	for i := range steps {
+		if s := &steps[i]; s.Action != reverie.ActionDelete {
+			s.Strength, s.LastSupportedAt = max(s.Strength, reverie.EstablishedStrength), now
+		}
+	}
 }
 
 // sourcesThatStand are the lineages that a plan's steps rest on and that were not
@@ -239,6 +249,6 @@ func approvedStats(before reverie.Stats, plans []reverie.HeldPlan, r Result) (st
 			st.Kept--
 		}
 	}
-	st.Refused = len(r.Refusals)
+	st.Kept, st.Refused = max(st.Kept, 0), len(r.Refusals) // a proposal has counted none
 	return st
 }

@@ -144,14 +144,12 @@ func valueSummary(e reverie.Edit, old float64) string {
 
 // restore makes a new active version of head's text, unless a twin is active.
 func (s *Store) restore(ctx context.Context, t *tx, head memoryRow, newID, reason string) error {
-	var twin string
-	err := t.get(ctx, &twin, `select memory_id from memories
-		where group_id = $1 and kind = $2 and content_hash = $3 and status = 'active'`, head.GroupID, string(head.Kind), head.ContentHash)
-	if err == nil {
-		return fmt.Errorf("memory %s is active and says the same; delete that one first: %w", twin, reverie.ErrConflict)
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
+	twin, err := twinOf(ctx, t, head.GroupID, head.Kind, head.ContentHash)
+	if err != nil {
 		return err
+	}
+	if twin != "" {
+		return fmt.Errorf("memory %s is active and says the same; delete that one first: %w", twin, reverie.ErrConflict)
 	}
 	_, err = t.exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at, last_supported_at)
@@ -161,4 +159,15 @@ func (s *Store) restore(ctx context.Context, t *tx, head memoryRow, newID, reaso
 		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, s.now(),
 		reverie.EstablishedStrength, reverie.DefaultWeight)
 	return err
+}
+
+// twinOf returns the id of the active memory of a kind that makes a statement, "" where
+// there is none.
+func twinOf(ctx context.Context, t *tx, groupID string, kind reverie.Kind, hash string) (id string, err error) {
+	err = t.get(ctx, &id, `select memory_id from memories
+		where group_id = $1 and kind = $2 and content_hash = $3 and status = 'active'`, groupID, string(kind), hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return id, err
 }

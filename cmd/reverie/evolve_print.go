@@ -98,6 +98,9 @@ func counts(job reverie.Job, st reverie.Stats) string {
 		return fmt.Sprintf("%d decayed, %d archived, %d pruned", st.Decayed, st.Archived, st.Pruned)
 	}
 	parts := []string{effects(job, st)}
+	if job == reverie.JobPropose { // it has read nothing
+		return parts[0]
+	}
 	if job == reverie.JobDream {
 		taken := "nothing"
 		if st.Material > 0 {

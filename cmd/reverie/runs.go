@@ -17,7 +17,7 @@ func newRuns(a *app) *cobra.Command {
 }
 
 // knownJobs are the jobs that a run can be of.
-var knownJobs = []reverie.Job{reverie.JobEvolve, reverie.JobImpression, reverie.JobExtract, reverie.JobDream, reverie.JobMaintain}
+var knownJobs = []reverie.Job{reverie.JobEvolve, reverie.JobImpression, reverie.JobExtract, reverie.JobDream, reverie.JobMaintain, reverie.JobPropose}
 
 // took is how long a run was under way.
 func took(r reverie.Run) string {

@@ -66,7 +66,9 @@ func (a *app) printRun(d reverie.RunDetail, g reverie.GroupEntry) error {
 		fmt.Fprintf(w, "  session   %s\n", visible(r.SessionID))
 	}
 	fmt.Fprintf(w, "  window    %s, attempt %d\n", window, r.Attempt)
-	if r.Model != "" { // maintain asks none
+	if r.Job == reverie.JobPropose {
+		fmt.Fprintf(w, "  by        %s\n", visible(r.Model))
+	} else if r.Model != "" { // maintain asks none
 		fmt.Fprintf(w, "  model     %s, prompt version %s (%.12s)\n", r.Model, r.PromptVersion, r.PromptSHA256)
 	}
 	fmt.Fprintf(w, "  time      %s, took %s\n", stamp(r.StartedAt)+" UTC", took(r))
