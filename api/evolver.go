@@ -96,7 +96,7 @@ func (e *Evolver) flight(groupID string, days int) (*flight, error) {
 		return f, nil
 	}
 	if e.closed {
-		return nil, fmt.Errorf("group %q is not evolved: this server is stopping; ask again: %w", groupID, reverie.ErrDeferred)
+		return nil, stopped(groupID)
 	}
 	f := &flight{done: make(chan struct{})}
 	e.flights[groupID] = f
@@ -118,21 +118,21 @@ func (e *Evolver) fly(f *flight, groupID string, days int) {
 	case e.slots <- struct{}{}:
 		defer func() { <-e.slots }()
 	case <-e.work.Done():
-		land(reverie.EvolveReply{}, stopped(groupID, e.work.Err()))
+		land(reverie.EvolveReply{}, stopped(groupID))
 		return
 	}
 	order := EvolveOrder{GroupID: groupID, Days: days, Started: f.started, Evolved: func(r reverie.EvolveReply) { land(r, nil) }}
 	err := e.run(order)
 	if err != nil && e.work.Err() != nil {
-		err = stopped(groupID, err)
+		err = stopped(groupID)
 	}
 	land(reverie.EvolveReply{}, err)
 }
 
-// stopped is what a client is told whose run was cut when the server ended.
-func stopped(groupID string, err error) error {
-	return fmt.Errorf("group %q: the server was stopped before it was evolved, and what it has not taken in is pending; ask again: %w: %w",
-		groupID, reverie.ErrDeferred, err)
+// stopped is what a client is told whose run is cut, or not begun any more, when the
+// server ends.
+func stopped(groupID string) error {
+	return fmt.Errorf("group %q: this server is stopping, and what was not taken in stays pending; ask again: %w", groupID, context.Canceled)
 }
 
 // run makes an error of a panic, and of an end without a word.

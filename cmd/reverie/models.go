@@ -83,8 +83,10 @@ func (a *app) model(use string) (*llm.Model, ModelSettings, error) {
 }
 
 // embeddings is the embedding model, with the database as its cache.
-func (a *app) embeddings() (*llm.Embeddings, EmbedSettings, error) {
-	s, err := a.cfg.embedding()
+func (a *app) embeddings() (*llm.Embeddings, EmbedSettings, error) { return a.embeddingsOf(a.cfg) }
+
+func (a *app) embeddingsOf(cfg *Config) (*llm.Embeddings, EmbedSettings, error) {
+	s, err := cfg.embedding()
 	if err != nil {
 		return nil, s, &noEmbeddings{err}
 	}

@@ -14,7 +14,6 @@ import (
 	"reverie/evolve"
 	"reverie/jobs"
 	"reverie/llm"
-	"reverie/recall"
 	"reverie/store"
 	"reverie/store/local"
 )
@@ -196,26 +195,6 @@ func (a *app) approver() *evolve.Pipeline {
 	return p
 }
 
-// searcher wires the search in a group. Where no model is configured at all, and
-// the group's vectors are the offline embedder's, it is that one: nothing else
-// could compare with them, and it needs no network and no key.
-func (a *app) searcher(ctx context.Context, groupID string) (*recall.Searcher, error) {
-	if a.cfg.LLM.provider() == "" && a.cfg.Embed.Provider == "" && a.cfg.Embed.BaseURL == "" {
-		offline, err := a.embeddedOffline(ctx, groupID)
-		if err != nil {
-			return nil, err
-		}
-		if offline {
-			a.cfg.Embed.Provider = providerOffline
-		}
-	}
-	embed, es, err := a.embeddings()
-	if err != nil {
-		return nil, err
-	}
-	return &recall.Searcher{Store: a.store, Embeddings: embed, Calibration: a.calibration(es)}, nil
-}
-
 // calibration is what makes a score of an embedding model's cosines.
 func (a *app) calibration(es EmbedSettings) reverie.Calibration {
 	c := reverie.Calibration{Floor: es.Floor, Ceiling: es.Ceiling}
@@ -227,24 +206,4 @@ func (a *app) calibration(es EmbedSettings) reverie.Calibration {
 		}
 	}
 	return c
-}
-
-// embeddedOffline tells whether all vectors of a group's active memories, at
-// least one, are the offline embedder's.
-func (a *app) embeddedOffline(ctx context.Context, groupID string) (bool, error) {
-	list, _, err := a.store.ListMemories(ctx, reverie.MemoryQuery{GroupID: groupID, Status: reverie.StatusActive})
-	if err != nil {
-		return false, err
-	}
-	some := false
-	for _, m := range list {
-		if m.EmbeddingModel == "" {
-			continue
-		}
-		if !strings.HasPrefix(m.EmbeddingModel, defaultEmbedModels[providerOffline]+"@") {
-			return false, nil
-		}
-		some = true
-	}
-	return some, nil
 }

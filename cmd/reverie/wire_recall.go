@@ -10,18 +10,22 @@ import (
 )
 
 // recaller wires what makes contexts in a group, with a usage log of its own, which
-// whoever asks for it must close: see [app.closeUsage]. Without an embedding model
-// it finds no memories, and its contexts say so.
+// whoever asks for it must close: see [app.closeUsage].
 func (a *app) recaller(ctx context.Context, groupID string) (*recall.Recaller, error) {
 	searcher, err := a.searcher(ctx, groupID)
-	switch {
-	case errors.Is(err, errNoEmbeddings):
-		a.log.Info("memories are not looked up", "group_id", groupID, "error", err)
-	case err != nil:
+	if err != nil && !errors.Is(err, errNoEmbeddings) {
 		return nil, err
 	}
-	return &recall.Recaller{Store: a.store, Searcher: searcher, Options: a.cfg.recallOptions(), Now: a.now, Log: a.log,
-		Usage: recall.NewUsageLog(a.store, recall.UsageOptions{Log: a.log})}, nil
+	return a.recallerWith(searcher, err, recall.NewUsageLog(a.store, recall.UsageOptions{Log: a.log}), groupID), nil
+}
+
+// recallerWith is recaller with what has been wired before. Without an embedding model,
+// of which the error tells, it finds no memories, and its contexts say so.
+func (a *app) recallerWith(searcher *recall.Searcher, err error, usage *recall.UsageLog, groupID string) *recall.Recaller {
+	if err != nil {
+		a.log.Info("memories are not looked up", "group_id", groupID, "error", err)
+	}
+	return &recall.Recaller{Store: a.store, Searcher: searcher, Options: a.cfg.recallOptions(), Now: a.now, Log: a.log, Usage: usage}
 }
 
 // recallOptions are [recall] and [short_term] as the room takes them.
@@ -40,13 +44,18 @@ func (c *Config) recallOptions() recall.Options {
 // feedback wires what learns from answers in a group, or where it is not named in
 // any. What was offered is in the database by then: each context has written it.
 func (a *app) feedback(ctx context.Context, groupID string) (*recall.Feedback, error) {
+	return a.feedbackWith(ctx, a.searcher, groupID)
+}
+
+// feedbackWith is feedback with what searches a group.
+func (a *app) feedbackWith(ctx context.Context, search searcherOf, groupID string) (*recall.Feedback, error) {
 	f := a.cfg.Feedback
 	learns := &recall.Feedback{Store: a.store, Options: recall.FeedbackOptions{Threshold: f.Threshold,
 		Weights: reverie.WeightRule{Referenced: f.WeightReferenced, Ignored: f.WeightIgnored, Min: f.MinWeight, Max: f.MaxWeight}}}
 	if !f.Embeddings {
 		return learns, nil
 	}
-	searcher, err := a.searcher(ctx, groupID)
+	searcher, err := search(ctx, groupID)
 	switch {
 	case errors.Is(err, errNoEmbeddings):
 		a.log.Warn("answers are judged by their words alone, whatever [feedback] embeddings says", "error", err)

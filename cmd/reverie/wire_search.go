@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"reverie"
+	"reverie/recall"
+)
+
+// searcherOf is what searches a group.
+type searcherOf func(ctx context.Context, groupID string) (*recall.Searcher, error)
+
+// searcher wires the search in a group.
+func (a *app) searcher(ctx context.Context, groupID string) (*recall.Searcher, error) {
+	return a.searchers()(ctx, groupID)
+}
+
+// searchers wires the search in any group, for many at a time. Where no model is
+// configured at all, and a group's vectors are the offline embedder's, it is that one:
+// nothing else could compare with them, and it needs no network and no key.
+func (a *app) searchers() searcherOf {
+	configured, err := a.searcherWith(a.cfg)
+	if a.cfg.LLM.provider() != "" || a.cfg.Embed.Provider != "" || a.cfg.Embed.BaseURL != "" {
+		return func(context.Context, string) (*recall.Searcher, error) { return configured, err }
+	}
+	cfg := *a.cfg
+	cfg.Embed.Provider = providerOffline
+	offline, offlineErr := a.searcherWith(&cfg)
+	return func(ctx context.Context, groupID string) (*recall.Searcher, error) {
+		is, lookErr := a.embeddedOffline(ctx, groupID)
+		switch {
+		case lookErr != nil:
+			return nil, lookErr
+		case is:
+			return offline, offlineErr
+		}
+		return configured, err
+	}
+}
+
+// searcherWith wires the search with the embedding model of a configuration.
+func (a *app) searcherWith(cfg *Config) (*recall.Searcher, error) {
+	embed, es, err := a.embeddingsOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &recall.Searcher{Store: a.store, Embeddings: embed, Calibration: a.calibration(es)}, nil
+}
+
+// embeddedOffline tells whether all vectors of a group's active memories, at
+// least one, are the offline embedder's.
+func (a *app) embeddedOffline(ctx context.Context, groupID string) (bool, error) {
+	list, _, err := a.store.ListMemories(ctx, reverie.MemoryQuery{GroupID: groupID, Status: reverie.StatusActive})
+	if err != nil {
+		return false, err
+	}
+	some := false
+	for _, m := range list {
+		if m.EmbeddingModel == "" {
+			continue
+		}
+		if !strings.HasPrefix(m.EmbeddingModel, defaultEmbedModels[providerOffline]+"@") {
+			return false, nil
+		}
+		some = true
+	}
+	return some, nil
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"reverie"
+	"reverie/api"
+	"reverie/evolve"
+	"reverie/llm"
+	"reverie/recall"
+)
+
+// service wires what clients may ask for, once for all of them. It is to be closed, when
+// nobody asks any more: see [app.closeService].
+func (a *app) service(day *llm.DayBudget) (*api.Service, *recall.UsageLog, error) {
+	evolver, err := a.evolver(day)
+	if err != nil {
+		return nil, nil, err
+	}
+	search, approver := a.searchers(), a.approver()
+	usage := recall.NewUsageLog(a.store, recall.UsageOptions{Log: a.log})
+	leases := a.leases()
+	leases.Queue = nil // who asks is told that a group is busy, and does not wait for its run
+	return &api.Service{
+		Store:    a.store,
+		Searcher: search,
+		Recaller: func(ctx context.Context, groupID string) (*recall.Recaller, error) {
+			searcher, err := search(ctx, groupID)
+			if err != nil && !errors.Is(err, errNoEmbeddings) {
+				return nil, err
+			}
+			return a.recallerWith(searcher, err, usage, groupID), nil
+		},
+		Feedback: func(ctx context.Context, groupID string) (*recall.Feedback, error) {
+			f, err := a.feedbackWith(ctx, search, groupID)
+			if err == nil {
+				f.Usage = usage
+			}
+			return f, err
+		},
+		Approver: func() *evolve.Pipeline { return approver }, Leases: leases, Evolver: evolver,
+		Filters: a.ingestFilters(), NewGroup: a.withDefaults, Now: a.now, PageSession: a.cfg.HTTP.PageSession.Duration, Log: a.log,
+	}, usage, nil
+}
+
+// evolver wires what evolves groups for clients: nil, with a word in the log, where no
+// model is configured for it.
+func (a *app) evolver(day *llm.DayBudget) (*api.Evolver, error) {
+	if err := a.cfg.checkModels(reverie.JobEvolve); err != nil {
+		a.log.Warn("groups are not evolved over HTTP: all else is served", "error", err)
+		return nil, nil
+	}
+	p, err := a.pipelines(reverie.JobEvolve)
+	if err != nil {
+		return nil, err
+	}
+	wait := a.cfg.HTTP.EvolveWait.Duration
+	return api.NewEvolver(api.EvolverOptions{Concurrency: a.cfg.Jobs.Concurrency, Log: a.log,
+		Wait: func() (<-chan time.Time, func()) {
+			t := time.NewTimer(wait)
+			return t.C, func() { t.Stop() }
+		},
+		Run: func(ctx context.Context, order api.EvolveOrder) error {
+			ctx = llm.WithBudget(ctx, a.budget(day))
+			return a.evolveOrder(ctx, p.with(a.remotePrompts(ctx, p.prompts)), order)
+		}}), nil
+}
+
+// evolveOrder evolves a group that a client has asked for.
+func (a *app) evolveOrder(ctx context.Context, p pipelines, order api.EvolveOrder) error {
+	g, err := a.store.Group(ctx, order.GroupID)
+	if err != nil {
+		return err
+	}
+	req := evolve.Request{GroupID: g.ID, Days: order.Days, Started: order.Started}
+	end, err := a.evolveGroup(ctx, p, g, req, false, func(r evolve.Result) { order.Evolved(r.Reply()) })
+	if end.nextErr != nil {
+		a.log.Warn("impressions did not follow", "group_id", g.ID, "error", end.nextErr)
+	}
+	return err
+}
+
+// budgeted gives each request what one command may spend.
+func (a *app) budgeted(day *llm.DayBudget, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(llm.WithBudget(r.Context(), a.budget(day))))
+	})
+}
+
+// closeService ends what clients have begun, within ctx, and writes what is left of the
+// usage log.
+func closeService(ctx context.Context, s *api.Service, usage *recall.UsageLog) error {
+	var err error
+	if s.Evolver != nil {
+		if err = s.Evolver.Close(ctx); err != nil {
+			err = fmt.Errorf("%w; what was not committed stays pending", err)
+		}
+	}
+	return errors.Join(err, closeUsage(ctx, usage))
+}
