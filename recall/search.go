@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"reverie"
 	"reverie/llm"
@@ -37,7 +38,8 @@ type Query struct {
 	Text      string
 	Kinds     []reverie.Kind // empty = all
 	Limit     int
-	Threshold float64 // least score, 0..1
+	Threshold float64   // least score, 0..1
+	At        time.Time // zero = now; else what was active at that instant
 }
 
 // healBatch is how many memories without a vector of the current model are

@@ -1,0 +1,52 @@
+package rest
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Parameters that several routes have. Ids in a path are percent-encoded: a group's may
+// hold anything.
+
+type groupPath struct {
+	Group string `path:"group_id" doc:"The group's id, percent-encoded: it may hold slashes and anything else." example:"g1"`
+}
+
+type memoryPath struct {
+	Memory string `path:"memory_id" doc:"Any version of the memory: it stands for its lineage." example:"0197f3a0-1c2d-7e3f-8a4b-5c6d7e8f9a0b"`
+}
+
+type runPath struct {
+	Run string `path:"run_id" doc:"The run's id." example:"0197f3a0-0a1b-7c2d-9e3f-4a5b6c7d8e9f"`
+}
+
+type paging struct {
+	Limit  int `query:"limit" minimum:"1" maximum:"200" default:"20" doc:"Rows at most."`
+	Offset int `query:"offset" minimum:"0" maximum:"100000" default:"0" doc:"Rows to skip."`
+}
+
+// instant is a parameter that is a point in time.
+type instant struct{ at time.Time }
+
+// UnmarshalText reads RFC 3339, or a date, which is its first instant in UTC.
+func (i *instant) UnmarshalText(text []byte) error {
+	s := strings.ReplaceAll(string(text), " ", "+") // a plus sign that nobody encoded
+	at, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		at, err = time.Parse(time.DateOnly, s)
+	}
+	if at = at.UTC(); err != nil || at.Year() < 1970 || at.Year() > 9999 {
+		return errors.New("write an instant of 1970 to 9999, such as 2026-01-15T12:30:00Z, or a date")
+	}
+	i.at = at
+	return nil
+}
+
+// Schema is what the OpenAPI document says of it.
+func (instant) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Examples: []any{"2026-01-15T12:30:00Z"},
+		Description: "An instant (RFC 3339) of 1970 to 9999, or a date: its first instant in UTC."}
+}
