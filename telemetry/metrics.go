@@ -24,13 +24,16 @@ type Metrics struct {
 	callSeconds                      *prometheus.HistogramVec
 	takeovers                        prometheus.Counter
 	refused, held, changes, messages *prometheus.CounterVec
+	requests                         *prometheus.CounterVec
+	requestSeconds                   *prometheus.HistogramVec
 }
 
 // The buckets of histograms, in seconds.
 var (
-	fanOutBuckets = []float64{1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 28800}
-	phaseBuckets  = []float64{.005, .02, .1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900}
-	callBuckets   = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300}
+	fanOutBuckets  = []float64{1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 28800}
+	phaseBuckets   = []float64{.005, .02, .1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900}
+	requestBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	callBuckets    = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300}
 )
 
 // New returns metrics of a process of the given version. The counters of the jobs
@@ -43,6 +46,7 @@ func New(version string, now func() time.Time, jobs ...reverie.Job) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), now: now}
 	m.defineJobs()
 	m.defineCalls()
+	m.defineRequests()
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	build := m.gauge("build_info", "The version of this process. Always 1.", "version")
 	build.WithLabelValues(version).Set(1)

@@ -16,13 +16,15 @@ import (
 	"reverie"
 )
 
-// Server is how a daemon is probed and scraped: GET /healthz, /readyz and
-// /metrics, and nothing else.
+// Server listens. It is how a daemon is probed and scraped: GET /healthz, /readyz and
+// /metrics, and nothing else, unless a handler of all there is stands around those.
 type Server struct {
-	Listen  string                      // address and port, as in [http] listen; "": no server
-	Ready   func(context.Context) error // nil: always ready
-	Metrics *Metrics                    // nil: /metrics is not there
-	Log     *slog.Logger                // nil: slog.Default
+	Listen   string                      // address and port, as in [http] listen; "": no server
+	Ready    func(context.Context) error // nil: always ready
+	Metrics  *Metrics                    // nil: /metrics is not there
+	Handler  http.Handler                // of everything, such as one that has Probes as a part; nil: Probes
+	MaxConns int                         // open connections at most; 0: as many as come
+	Log      *slog.Logger                // nil: slog.Default
 
 	stopping atomic.Bool
 	server   *http.Server
@@ -50,8 +52,12 @@ func (s *Server) Start(ctx context.Context) (addr string, err error) {
 // serve answers in the background, and lets no client hold it up.
 func (s *Server) serve(listener net.Listener) {
 	log := s.log()
+	handler := s.Handler
+	if handler == nil {
+		handler = s.Probes()
+	}
 	s.server = &http.Server{
-		Handler:           s.handler(),
+		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
@@ -59,11 +65,15 @@ func (s *Server) serve(listener net.Listener) {
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug), // a client that breaks off is no event
 	}
+	if s.MaxConns > 0 {
+		limited := newConns(listener, s.MaxConns)
+		listener, s.server.ConnState = limited, limited.state
+	}
 	s.served = make(chan struct{})
 	go func() {
 		defer close(s.served)
 		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("the HTTP server ended; probes and metrics are gone until a restart", "error", err)
+			log.Error("the HTTP server ended; nothing is answered until a restart", "error", err)
 		}
 	}()
 }
@@ -106,7 +116,8 @@ func (s *Server) log() *slog.Logger {
 	return s.Log
 }
 
-func (s *Server) handler() http.Handler {
+// Probes answers /healthz, /readyz and /metrics.
+func (s *Server) Probes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)

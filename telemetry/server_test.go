@@ -128,7 +128,7 @@ func TestReadyTakesTooLong(t *testing.T) {
 		}}
 		began := time.Now()
 		w := httptest.NewRecorder()
-		s.handler().ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+		s.Probes().ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
 		if w.Code != 503 || !strings.Contains(w.Body.String(), "not known within 2s") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
