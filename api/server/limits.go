@@ -1,0 +1,63 @@
+package server
+
+import (
+	"container/list"
+	"math"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// maxLimits bounds how many are counted at a time. Who has not asked for longest is
+// forgotten for another: at that number, that is somebody whose bucket is full again.
+const maxLimits = 10_000
+
+// limits counts the requests of each token, or of each address where there is none.
+type limits struct {
+	perSecond float64
+	burst     int
+
+	mu    sync.Mutex
+	byKey map[string]*list.Element
+	order *list.List // of *bucket, who asked last first
+}
+
+type bucket struct {
+	key string
+	*rate.Limiter
+}
+
+func newLimits(perSecond float64) *limits {
+	return &limits{perSecond: perSecond, burst: max(1, int(math.Min(math.Ceil(2*perSecond), 1e9))),
+		byKey: map[string]*list.Element{}, order: list.New()}
+}
+
+// take takes one request from a bucket: 0 where there was one, else how long until there
+// is.
+func (l *limits) take(key string, now time.Time) time.Duration {
+	if l.perSecond <= 0 {
+		return 0
+	}
+	if b := l.bucket(key); !b.AllowN(now, 1) {
+		return time.Duration(float64(time.Second) * math.Max(1/l.perSecond, 1e-3))
+	}
+	return 0
+}
+
+func (l *limits) bucket(key string) *bucket {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if found := l.byKey[key]; found != nil {
+		l.order.MoveToFront(found)
+		b, _ := found.Value.(*bucket)
+		return b
+	}
+	if l.order.Len() >= maxLimits {
+		oldest, _ := l.order.Remove(l.order.Back()).(*bucket)
+		delete(l.byKey, oldest.key)
+	}
+	b := &bucket{key, rate.NewLimiter(rate.Limit(l.perSecond), l.burst)}
+	l.byKey[key] = l.order.PushFront(b)
+	return b
+}
