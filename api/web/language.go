@@ -1,0 +1,57 @@
+package web
+
+import (
+	"net/http"
+
+	"golang.org/x/text/language"
+)
+
+// lang is a language of the page.
+type lang string
+
+// The languages. What is not Chinese is English.
+const (
+	english lang = "en"
+	chinese lang = "zh"
+)
+
+var languages = []lang{english, chinese}
+
+const languageCookie = "reverie_lang"
+
+var matcher = language.NewMatcher([]language.Tag{language.English, language.Chinese})
+
+// chooseLanguage takes the language that the visitor has chosen by ?lang=, and keeps it
+// in a cookie; else that of the cookie; else what the browser prefers.
+func chooseLanguage(w http.ResponseWriter, r *http.Request) lang {
+	switch l := lang(r.URL.Query().Get("lang")); l {
+	case english, chinese:
+		http.SetCookie(w, &http.Cookie{Name: languageCookie, Value: string(l), Path: "/ui/", MaxAge: 365 * 24 * 3600,
+			HttpOnly: true, SameSite: http.SameSiteLaxMode})
+		return l
+	}
+	if cookie, err := r.Cookie(languageCookie); err == nil && (lang(cookie.Value) == english || lang(cookie.Value) == chinese) {
+		return lang(cookie.Value)
+	}
+	if _, i := language.MatchStrings(matcher, r.Header.Get("Accept-Language")); i == 1 {
+		return chinese
+	}
+	return english
+}
+
+// tag is the language as HTML has it.
+func (l lang) tag() string {
+	if l == chinese {
+		return "zh-Hans"
+	}
+	return "en"
+}
+
+// elsewhere is the address of the same page in another language.
+func elsewhere(r *http.Request, l lang) string {
+	q := r.URL.Query()
+	q.Set("lang", string(l))
+	u := *r.URL
+	u.RawQuery = q.Encode()
+	return u.RequestURI()
+}

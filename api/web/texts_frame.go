@@ -1,0 +1,63 @@
+package web
+
+// frameTexts are of what surrounds all pages, of the login and of errors.
+var frameTexts = map[string]wording{
+	"lang.name":   {"English", "中文"},
+	"frame.skip":  {"Skip to the content", "跳到正文"},
+	"frame.menu":  {"Main menu", "主菜单"},
+	"frame.group": {"This group", "本群"},
+	"frame.pages": {"Pages", "翻页"},
+	"frame.first": {"← Back to the first page", "← 回到第一页"},
+	"frame.next":  {"Next page →", "下一页 →"},
+	"frame.zone":  {"Times are in %s.", "时间均为 %s 时区。"},
+	"frame.token": {"Logged in with token %s", "登录所用令牌：%s"},
+
+	"frame.logout": {"Log out", "退出"},
+	"frame.local":  {"No token exists yet, so only this machine can reach this page, and without a login. Before others use it, create one:", "还没有任何令牌，因此只有本机能打开此页，且无需登录。开放给他人之前，请先创建令牌："},
+
+	"menu.groups": {"Groups", "群组"},
+	"menu.runs":   {"Runs", "运行"},
+	"menu.held":   {"Held", "待审"},
+	"menu.cost":   {"Cost", "费用"},
+
+	"tab.timeline":     {"Timeline", "时间线"},
+	"tab.memories":     {"Memories", "记忆"},
+	"tab.recall":       {"Recall", "回忆调试"},
+	"tab.conversation": {"Conversation", "对话"},
+	"tab.people":       {"People", "人物"},
+	"tab.dream":        {"Dream", "梦境"},
+	"tab.runs":         {"Runs", "运行"},
+	"tab.cost":         {"Cost", "费用"},
+
+	"login.title":       {"Log in", "登录"},
+	"login.token":       {"Token", "令牌"},
+	"login.submit":      {"Log in", "登录"},
+	"login.bad":         {"This token is not, or no longer, good. Look whether it was copied whole; it may have expired or been revoked. Whoever runs this server creates a new one:", "此令牌无效或已失效。请检查是否复制完整；它也可能已过期或被吊销。服务器的管理者可以新建一个："},
+	"login.help":        {"Whoever runs this server creates a token, which is shown once:", "由服务器的管理者创建令牌，令牌只显示一次："},
+	"login.help_scopes": {"Scope read is enough to look around, write edits memories, admin decides on what is held. With --group it is good for one group only.", "read 可以浏览，write 可以修改记忆，admin 可以审批。加上 --group 则只对一个群有效。"},
+	"login.local":       {"No token exists yet, so nobody has to log in on this machine.", "还没有任何令牌，本机无需登录。"},
+	"login.known":       {"You are logged in. Another token takes the place of this login.", "您已登录。再次登录会换用另一个令牌。"},
+	"login.go_on":       {"Go on", "继续"},
+
+	"notice.login_over": {"Your login is over, and what you sent was not done. Log in and send it again.", "登录已失效，刚才的操作没有执行。请登录后重试。"},
+	"notice.logged_out": {"You are logged out.", "已退出登录。"},
+
+	"error.home":           {"To the groups", "回到群组列表"},
+	"error.login":          {"Log in with another token", "换一个令牌登录"},
+	"error.status":         {"Status", "状态码"},
+	"error.detail":         {"Details", "详情"},
+	"error.request":        {"Request", "请求编号"},
+	"error.missing":        {"Nothing here", "找不到此页"},
+	"error.missing.next":   {"What you look for does not exist, or your token does not cover it. Check the address, or look among the groups.", "您要找的内容不存在，或您的令牌无权查看。请检查地址，或从群组列表中查找。"},
+	"error.forbidden":      {"Your token does not allow this", "令牌权限不足"},
+	"error.forbidden.next": {"You may look at it, but not do this. Log in with a token of a larger scope, or ask whoever runs this server. If you came from a page that was open for long, load it again first.", "您可以查看，但不能执行此操作。请换用权限更大的令牌登录，或联系服务器的管理者。如果页面打开已久，请先刷新再试。"},
+	"error.invalid":        {"This could not be understood", "请求无效"},
+	"error.invalid.next":   {"Something in the address or in the form is not as it has to be; the details say what. Go back and correct it.", "地址或表单中有内容不符合要求，原因见详情。请返回修改。"},
+	"error.conflict":       {"This cannot be done now", "现在无法执行"},
+	"error.conflict.next":  {"Something stands in the way, or has changed since you looked. The details say what; load the page again to see how it stands.", "有内容已被改动，或条件尚不满足，原因见详情。请刷新页面查看最新情况。"},
+	"error.later":          {"Not now", "暂时无法处理"},
+	"error.later.next":     {"The server, its database or the model is busy or out of reach. Nothing is lost: wait a little and load the page again.", "服务器、数据库或模型正忙或无法连接。数据没有丢失，请稍候刷新。"},
+	"error.login.next":     {"Your login is over. Log in again.", "登录已失效，请重新登录。"},
+	"error.failed":         {"Something went wrong", "出错了"},
+	"error.failed.next":    {"This is a fault of the server. Its log says more under this request's number.", "这是服务器的问题，可按请求编号在日志中查找原因。"},
+}
