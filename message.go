@@ -109,6 +109,14 @@ func (m *Message) Normalize() error {
 // Pending tells whether no run has consumed the message yet.
 func (m Message) Pending() bool { return m.RunID == nil && m.Outcome == nil }
 
+// State is what became of the message in a word: its outcome, or pending.
+func (m Message) State() string {
+	if m.Outcome == nil {
+		return "pending"
+	}
+	return string(*m.Outcome)
+}
+
 // Speaks tells whether a message is shown to models: an empty one says nothing, and a
 // tool's output is nobody's word.
 func (m Message) Speaks() bool { return m.Role != RoleTool && strings.TrimSpace(m.Text) != "" }

@@ -36,8 +36,9 @@ type MessageQuery struct {
 // ConversationMessage is a message as readers see it, with what became of it.
 type ConversationMessage struct {
 	Message
-	State string  `json:"state"`            // pending, cited, considered or filtered
-	RunID *string `json:"run_id,omitempty"` // that consumed it
+	State  string  `json:"state"`            // pending, cited, considered or filtered
+	RunID  *string `json:"run_id,omitempty"` // that consumed it
+	Pruned bool    `json:"pruned,omitempty"` // its text was removed, as the configuration has it
 }
 
 // MessagesReply is a page of messages, oldest first.
@@ -80,9 +81,10 @@ type CostsReply struct {
 	Since   time.Time `json:"since"`
 	Until   time.Time `json:"until"`
 	Total   Spend     `json:"total"`
-	Days    []Cost    `json:"days"`   // in UTC, oldest first, days without calls left out
-	Groups  []Cost    `json:"groups"` // dearest first
-	Models  []Cost    `json:"models"` // dearest first, by provider/model and purpose
+	Days    []Cost    `json:"days"`          // in UTC, oldest first, days without calls left out
+	Groups  []Cost    `json:"groups"`        // dearest first
+	Models  []Cost    `json:"models"`        // dearest first, by provider/model and purpose
+	Cut     bool      `json:"cut,omitempty"` // there are earlier days, or cheaper groups or models
 }
 
 // Cost is what calls of one day, group or model have cost together.
@@ -101,16 +103,19 @@ type NightsReply struct {
 	GroupID string  `json:"group_id"`
 	Nights  []Night `json:"nights"`         // newest first
 	More    bool    `json:"more,omitempty"` // there are older ones
-	Cut     bool    `json:"cut,omitempty"`  // of some night there are more runs or changes than an answer holds
+	Next    string  `json:"next,omitempty"` // the date to go on before, where there are older ones
+	Cut     bool    `json:"cut,omitempty"`  // there are more runs or changes of them than an answer holds
 }
 
-// Night is a date of the group's own calendar, and what the runs that ended then, and
-// persons, did to its memories.
+// Night is a date of the group's own calendar, and what was done to its memories: by the
+// runs that were for it, by those that were for no date and began on it, and by persons.
 type Night struct {
 	Date     string     `json:"date"`
-	Stats    Stats      `json:"stats"` // of its runs together
-	Runs     []RunEntry `json:"runs"`  // newest first
-	Changes  []Change   `json:"changes"`
+	Since    time.Time  `json:"since"`
+	Until    time.Time  `json:"until"`    // exclusive
+	Stats    Stats      `json:"stats"`    // of its runs together, but for those that were taken back and for impressions
+	Runs     []RunEntry `json:"runs"`     // newest first
+	Changes  []Change   `json:"changes"`  // newest first
 	Archived int        `json:"archived"` // by maintenance, on this date
 }
 

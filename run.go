@@ -85,6 +85,19 @@ type Stats struct {
 	Through bool `json:"through,omitempty"`
 }
 
+// Add adds what another run counts: all but Base and Rewritten, which are one run's.
+func (s *Stats) Add(o Stats) {
+	for _, n := range []struct{ to, from *int }{
+		{&s.Kept, &o.Kept}, {&s.Updated, &o.Updated}, {&s.Created, &o.Created}, {&s.Deleted, &o.Deleted}, {&s.Refused, &o.Refused},
+		{&s.Held, &o.Held}, {&s.Cited, &o.Cited}, {&s.Considered, &o.Considered}, {&s.Filtered, &o.Filtered}, {&s.Deferred, &o.Deferred},
+		{&s.Chunks, &o.Chunks}, {&s.Compared, &o.Compared}, {&s.Postponed, &o.Postponed}, {&s.Folded, &o.Folded},
+		{&s.Archived, &o.Archived}, {&s.Decayed, &o.Decayed}, {&s.Pruned, &o.Pruned}, {&s.Sessions, &o.Sessions},
+		{&s.Material, &o.Material}, {&s.Batches, &o.Batches}, {&s.Asked, &o.Asked},
+	} {
+		*n.to += *n.from
+	}
+}
+
 // Run is one attempt at one job for one group and window: the ledger row that
 // everything else points to.
 type Run struct {

@@ -38,6 +38,16 @@ func CalendarOf(g reverie.Group) (Calendar, error) {
 	return c, nil
 }
 
+// CalendarOrUTC is [CalendarOf], and with its error a calendar in UTC: what is only
+// looked at is worth seeing all the same.
+func CalendarOrUTC(g reverie.Group) (Calendar, error) {
+	c, err := CalendarOf(g)
+	if err != nil {
+		c = Calendar{eras: []era{{loc: time.UTC, first: math.MinInt, last: math.MaxInt}}}
+	}
+	return c, err
+}
+
 // add appends the era that follows. Its first date is the first that is later
 // than the last one before it and does not end before it begins.
 func (c *Calendar) add(e era) {
@@ -66,6 +76,13 @@ func (c Calendar) Containing(t time.Time) reverie.Window {
 		}
 	}
 	panic("unreachable: the newest calendar has no end")
+}
+
+// Dates are the first and the last of those that a window covers, false where it is no
+// whole dates.
+func (c Calendar) Dates(since, until time.Time) (first, last reverie.Window, whole bool) {
+	first, last = c.Containing(since), c.Containing(until.Add(-1))
+	return first, last, since.Equal(first.Since) && until.Equal(last.Until)
 }
 
 // Window is that of a date, YYYY-MM-DD. A date that cannot be read, or that the

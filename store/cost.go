@@ -2,12 +2,72 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"reverie"
 )
 
-// Costs sums up what models have cost.
+// costsQuery sums calls up four times in one pass: in all, by day, by group, by model.
+// Of each part it keeps so many rows and one more, the newest days and the dearest of the
+// others.
+const costsQuery = `select part, coalesce(date, '') as date, coalesce(group_id, '') as group_id, coalesce(model, '') as model,
+		coalesce(purpose, '') as purpose, failed, calls, input_tokens, output_tokens, cost_usd, no from (
+		select *, row_number() over (partition by part order by date desc nulls last, cost_usd desc, input_tokens + output_tokens desc,
+				group_id, model, purpose) as no
+		from (select grouping(date, group_id, model) as part, date, group_id, model, purpose,
+				count(*) filter (where outcome <> 'ok') as failed, ` + spendColumns + `
+			from (select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as date, group_id, provider || '/' || model as model, purpose,
+					outcome, input_tokens, output_tokens, cost_usd
+				from llm_calls where ($1 = '' or group_id = $1) and created_at >= $2::timestamptz and created_at < $3::timestamptz) c
+			group by grouping sets ((), (date), (group_id), (model, purpose))) s) ranked
+	where no <= $4::int + 1 order by part, no`
+
+// The parts of costsQuery: which columns a row does not group by.
+const (
+	costDay   = 0b011
+	costGroup = 0b101
+	costModel = 0b110
+	costTotal = 0b111
+)
+
+// Costs sums up what models have cost in [since, until), in one pass over the calls. A
+// group that is named and not there is reverie.ErrNotFound. Calls of the offline baseline
+// cost nothing and are listed all the same.
 func (s *Store) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error) {
-	return reverie.CostsReply{Success: true, GroupID: q.GroupID, Since: q.Since, Until: q.Until, Days: []reverie.Cost{},
-		Groups: []reverie.Cost{}, Models: []reverie.Cost{}}, nil
+	var rows []struct {
+		Part    int    `db:"part"`
+		Date    string `db:"date"`
+		GroupID string `db:"group_id"`
+		Model   string `db:"model"`
+		Purpose string `db:"purpose"`
+		Failed  int    `db:"failed"`
+		No      int    `db:"no"`
+		reverie.Spend
+	}
+	err := s.run(ctx, work{what: "sum up what models have cost", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		rows = nil
+		if q.GroupID != "" {
+			if _, err := getGroup(ctx, t, q.GroupID); err != nil {
+				return err
+			}
+		}
+		return t.list(ctx, &rows, costsQuery, q.GroupID, q.Since, q.Until, q.Limit)
+	}})
+	reply := reverie.CostsReply{Success: true, GroupID: q.GroupID, Since: q.Since.UTC(), Until: q.Until.UTC(),
+		Days: []reverie.Cost{}, Groups: []reverie.Cost{}, Models: []reverie.Cost{}}
+	parts := map[int]*[]reverie.Cost{costDay: &reply.Days, costGroup: &reply.Groups, costModel: &reply.Models}
+	for _, r := range rows {
+		if r.Part == costTotal {
+			reply.Total = r.Spend
+			continue
+		}
+		if r.No > q.Limit {
+			reply.Cut = true
+			continue
+		}
+		*parts[r.Part] = append(*parts[r.Part], reverie.Cost{Date: r.Date, GroupID: r.GroupID, Model: r.Model,
+			Purpose: r.Purpose, Failed: r.Failed, Spend: r.Spend})
+	}
+	slices.Reverse(reply.Days)
+	return reply, err
 }

@@ -75,10 +75,9 @@ func unknownGroup(err error) error {
 // calendar is a group's, or that of UTC where its zone cannot be read: what is
 // only looked at is worth seeing all the same.
 func (a *app) calendar(g reverie.Group) jobs.Calendar {
-	cal, err := jobs.CalendarOf(g)
+	cal, err := jobs.CalendarOrUTC(g)
 	if err != nil {
 		a.log.Warn("dates are shown in UTC", "group_id", g.ID, "error", err)
-		cal, _ = jobs.CalendarOf(reverie.Group{})
 	}
 	return cal
 }

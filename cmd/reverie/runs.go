@@ -73,9 +73,9 @@ func windowOf(r reverie.Run, cal jobs.Calendar) string {
 // datesOf are the dates of the group's calendar that a run's window covers, ""
 // where it is no whole dates.
 func datesOf(r reverie.Run, cal jobs.Calendar) string {
-	first, last := cal.Containing(r.WindowSince), cal.Containing(r.WindowUntil.Add(-1))
+	first, last, whole := cal.Dates(r.WindowSince, r.WindowUntil)
 	switch {
-	case !r.WindowSince.Equal(first.Since) || !r.WindowUntil.Equal(last.Until):
+	case !whole:
 		return ""
 	case first.Date == last.Date:
 		return first.Date

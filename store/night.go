@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// nightly are the jobs whose runs are for dates. All others are for what there is when
+	// they run.
+	nightly = `(values ('evolve'), ('impression'))`
+
+	// The newest instant at which anything was done, or that a nightly run was for. Each
+	// part looks at the end of an index.
+	lastWorkQuery = `select greatest(
+		(select max(started_at) from runs where group_id = $1 and started_at < $2::timestamptz),
+		(select max(w.since) from ` + nightly + ` j (job) cross join lateral (
+			select max(window_since) as since from runs where group_id = $1 and job = j.job and window_since < $2::timestamptz) w),
+		(select created_at from memory_change_log where group_id = $1 and created_at < $2::timestamptz and run_id is null
+			order by created_at desc limit 1))`
+
+	workRunsQuery = `select ` + runColumns + ` from (
+			select * from runs where group_id = $1 and started_at >= $2::timestamptz and started_at < $3::timestamptz
+			union all
+			select r.* from ` + nightly + ` j (job) join runs r on r.group_id = $1 and r.job = j.job and r.window_since >= $2::timestamptz and window_since < $3::timestamptz
+				and not (started_at >= $2::timestamptz and started_at < $3::timestamptz)) r
+		order by started_at desc, run_id desc limit $4::int`
+
+	workEditsQuery = `select ` + changeColumns + ` from memory_change_log
+		where group_id = $1 and run_id is null and created_at >= $2::timestamptz and created_at < $3::timestamptz
+		order by created_at desc, change_id desc limit $4::int`
+
+	// Each run's changes are looked up by its key, the newest first.
+	workChangesQuery = `select c.* from unnest($2::uuid[]) with ordinality as k (id, no)
+		cross join lateral (
+			select ` + changeColumns + ` from memory_change_log where group_id = $1 and run_id = k.id
+			order by created_at desc, change_id desc limit $3::int) c
+		order by k.no, c.created_at desc, c.change_id desc limit $3::int`
+
+	spendOfRunsQuery = `select k.id as run_id, s.* from unnest($2::uuid[]) as k (id)
+		cross join lateral (select ` + spendColumns + ` from llm_calls c where c.group_id = $1 and c.run_id = k.id) s`
+)
+
+// Work is what was done to a group's memories in a stretch of time.
+type Work struct {
+	Runs  []reverie.Run    // that began in it, or that are nightly and for a window that does; newest first
+	Edits []reverie.Change // by persons; newest first
+	Cut   bool             // there are more of either
+}
+
+// LastWork returns the newest instant before another at which a run of a group began, a
+// person changed a memory, or the window of a nightly run did begin; nil where there is
+// none. A zero time is no bound.
+func (s *Store) LastWork(ctx context.Context, groupID string, before time.Time) (*time.Time, error) {
+	var at *time.Time
+	err := s.run(ctx, work{what: fmt.Sprintf("look for what was done in group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		at = nil
+		return t.get(ctx, &at, lastWorkQuery, groupID, orInfinity(before))
+	}})
+	return utc(at), err
+}
+
+// Work returns what was done in [since, until), at most so many runs and edits.
+func (s *Store) Work(ctx context.Context, groupID string, since, until time.Time, limit int) (Work, error) {
+	var w Work
+	err := s.run(ctx, work{what: fmt.Sprintf("read what was done in group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		w = Work{}
+		var err error
+		if w.Runs, err = runList(ctx, t, workRunsQuery, groupID, since, until, limit+1); err != nil {
+			return err
+		}
+		var rows []changeRow
+		if err := t.list(ctx, &rows, workEditsQuery, groupID, since, until, limit+1); err != nil {
+			return err
+		}
+		w.Edits, err = changes(rows)
+		w.Runs, w.Edits = upTo(w.Runs, limit, &w.Cut), upTo(w.Edits, limit, &w.Cut)
+		return err
+	}})
+	return w, err
+}
+
+// RunWork returns what runs of a group have spent, and at most so many of their changes:
+// all of the first run before those of the second, each run's newest first.
+func (s *Store) RunWork(ctx context.Context, groupID string, runIDs []string, limit int) (spend map[string]reverie.Spend, list []reverie.Change, err error) {
+	if len(runIDs) == 0 {
+		return nil, nil, nil
+	}
+	err = s.run(ctx, work{what: fmt.Sprintf("read what runs of group %q did", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		var rows []struct {
+			ID string `db:"run_id"`
+			reverie.Spend
+		}
+		if err := t.list(ctx, &rows, spendOfRunsQuery, groupID, pq.StringArray(runIDs)); err != nil {
+			return err
+		}
+		spend = make(map[string]reverie.Spend, len(rows))
+		for _, r := range rows {
+			spend[r.ID] = r.Spend
+		}
+		var changed []changeRow
+		if err := t.list(ctx, &changed, workChangesQuery, groupID, pq.StringArray(runIDs), limit); err != nil {
+			return err
+		}
+		var err error
+		list, err = changes(changed)
+		return err
+	}})
+	return spend, list, err
+}
