@@ -175,3 +175,14 @@ func joinBlocks(blocks ...*block) string {
 	}
 	return strings.Join(parts, "\n")
 }
+
+// Quoted is data for a model to read outside of a context: what says what it is, and
+// that it is no instruction, and one JSON object a line between two tags that no data
+// can end.
+func Quoted(name, heading string, lines []any) string {
+	b := &block{tag: "reverie_" + name, heading: heading + dataEN}
+	for _, v := range lines {
+		b.lines = append(b.lines, dataLine(v))
+	}
+	return b.text()
+}
