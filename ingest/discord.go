@@ -122,6 +122,7 @@ type discordMessage struct {
 	Reference struct {
 		Type      text `json:"type"`
 		MessageID text `json:"messageId"`
+		ChannelID text `json:"channelId"`
 	} `json:"reference"`
 	Forwarded *discordContent `json:"forwardedMessage"`
 }
@@ -144,7 +145,7 @@ func (d *discordReader) record(part jsonPart) (Record, error) {
 	if err := json.Unmarshal(part.Value, &m); err != nil {
 		return bad("no message", readable(err))
 	}
-	at, err := time.Parse(time.RFC3339Nano, m.Timestamp)
+	at, err := d.time(m.Timestamp)
 	switch {
 	case m.ID == "":
 		return bad("no id", fmt.Errorf("id is missing: %w", reverie.ErrInvalid))
@@ -155,7 +156,7 @@ func (d *discordReader) record(part jsonPart) (Record, error) {
 	}
 	r := Record{Chat: d.chat, Place: part.Place, Bot: m.Author.IsBot, Event: !discordSaid(string(m.Type))}
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Author.ID), Author: m.Author.label(), Role: reverie.RoleUser, SentAt: at}
-	if m.Type == "Reply" || m.Type == "19" {
+	if d.replies(m) {
 		r.Message.ReplyTo = string(m.Reference.MessageID)
 	}
 	names := discordNames(m.Mentions)
@@ -166,6 +167,32 @@ func (d *discordReader) record(part jsonPart) (Record, error) {
 		}
 	}
 	return r, nil
+}
+
+// time reads when a message was sent. The exporter itself always writes a zone.
+func (d *discordReader) time(s string) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339Nano, s)
+	if err == nil {
+		return at, nil
+	}
+	zone := d.opts.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	return time.ParseInLocation("2006-01-02T15:04:05", s, zone)
+}
+
+// replies tells whether a message answers the one that it refers to. Before the exporter
+// knew replies, it wrote them as messages like others; those that refer to other channels
+// are forwarded or announced there.
+func (d *discordReader) replies(m discordMessage) bool {
+	switch m.Type {
+	case "Reply", "19":
+		return true
+	case "Default", "0":
+		return m.Reference.Type != "Forward" && m.Forwarded == nil && string(m.Reference.ChannelID) == d.chat.ID
+	}
+	return false
 }
 
 // discordSaid tells whether messages of a kind are somebody's words. Kinds that the

@@ -26,6 +26,9 @@ func knowsJSONL(src Source) int {
 	if len(head) == 0 {
 		return 1 // an empty file brings nothing in, whatever it is
 	}
+	if jsonlList(head) {
+		return 90
+	}
 	most := 0
 	if bytes.IndexByte(head, '\n') < 0 { // one line, which may be longer than the head
 		seen := map[string]bool{}
@@ -56,15 +59,11 @@ func knowsJSONL(src Source) int {
 
 func readJSONL(_ context.Context, src Source, _ ReadOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		for l, err := range lines(src.Reader) {
-			r := Record{Place: l.Place()}
+		for part, err := range jsonlParts(src) {
+			r := Record{Place: part.Place}
 			if err == nil {
-				text := bytes.TrimSpace(l.Text)
-				if len(text) == 0 {
-					continue
-				}
-				if r.Message, err = readMessage(text); err != nil {
-					err = &Bad{Place: l.Place(), Reason: reason(err), Err: err}
+				if r.Message, err = readMessage(part.Value); err != nil {
+					err = &Bad{Place: part.Place, Reason: reason(err), Err: err}
 				}
 			}
 			if !yield(r, err) {
@@ -72,6 +71,39 @@ func readJSONL(_ context.Context, src Source, _ ReadOptions) iter.Seq2[Record, e
 			}
 		}
 	}
+}
+
+// jsonlParts tells the messages: the lines that are not blank, or the elements of one
+// array. A line that is cut off is a bad one like others.
+func jsonlParts(src Source) iter.Seq2[jsonPart, error] {
+	if jsonlList(src.Head) {
+		return jsonParts(src.Reader, "[]")
+	}
+	return func(yield func(jsonPart, error) bool) {
+		for l, err := range lines(src.Reader) {
+			text := bytes.TrimSpace(l.Text)
+			if err == nil && len(text) == 0 {
+				continue
+			}
+			if !yield(jsonPart{Place: l.Place(), Value: text}, err) {
+				return
+			}
+		}
+	}
+}
+
+// jsonlList tells an array of messages, which programs write as readily as lines.
+func jsonlList(head []byte) bool {
+	seen := map[string]bool{}
+	for part, err := range jsonParts(bytes.NewReader(head), "[].id", "[].sent_at", "[].text") {
+		if err != nil {
+			break
+		}
+		if seen[part.Pattern] = true; len(seen) == 3 {
+			return true
+		}
+	}
+	return false
 }
 
 // reason shortens an error to what it is counted by.

@@ -21,7 +21,7 @@ import (
 // matrixFormat reads what Element writes under "Export chat" as JSON, and events as a
 // server hands them out: one a line, an array, or the answer to /messages or /sync. Ids are
 // those of the events and rooms. A message that was edited or taken back soon after it was
-// sent is told as it was in the end, see [matrixHold].
+// sent is told as it was in the end, see [hold].
 var matrixFormat = Format{
 	Name:  "matrix",
 	Title: "Matrix: Element's export as JSON (or the zip with it), or events of a room",
@@ -90,30 +90,7 @@ func readMatrix(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Rec
 		if found := matrixRoomID.FindSubmatch(head); found != nil {
 			m.room = string(found[1])
 		}
-		m.hold = newMatrixHold(func(r Record) bool { return !opts.wants(r.Chat) || yield(r, nil) })
-		for part, err := range matrixParts(in, head) {
-			var bad *Bad
-			if err == nil {
-				err = m.take(part)
-			}
-			switch {
-			case errors.Is(err, errStopped):
-				return
-			case ctx.Err() != nil:
-				yield(Record{}, ctx.Err())
-				return
-			case errors.As(err, &bad):
-				if !yield(Record{}, bad) {
-					return
-				}
-			case err != nil:
-				if m.hold.flush(0, 0) == nil {
-					yield(Record{}, err)
-				}
-				return
-			}
-		}
-		_ = m.hold.flush(0, 0) // that nobody listens any more is no error at the end
+		tellHeld(ctx, opts, matrixParts(in, head), yield, m.take)
 	}
 }
 
@@ -124,19 +101,16 @@ func matrixParts(in io.Reader, head []byte) iter.Seq2[jsonPart, error] {
 		return jsonParts(in, "[]")
 	}
 	first, _, _ := bytes.Cut(head, []byte("\n"))
-	if jsonFieldsOf(first).str("event_id") == "" {
-		return jsonParts(in, "room_name", "messages[]", "chunk[]", "rooms.join.*.timeline.events[]")
+	if line := jsonFieldsOf(first); line.str("event_id") != "" || line.fields("source").str("event_id") != "" {
+		return jsonLines(in)
 	}
-	return func(yield func(jsonPart, error) bool) {
-		for l, err := range lines(in) {
-			if len(bytes.TrimSpace(l.Text)) == 0 && err == nil {
-				continue
-			}
-			if !yield(jsonPart{Place: l.Place(), Value: l.Text}, err) {
-				return
-			}
+	for _, err := range jsonParts(bytes.NewReader(head), "event_id") { // a document an event
+		if err == nil {
+			return jsonDocuments(in)
 		}
 	}
+	return jsonParts(in, "room_name", "messages[]", "chunk[]", "events[]", "timeline[]", "timeline.events[]", "events_before[]", "event", "events_after[]",
+		"rooms.join.*.timeline.events[]", "rooms.leave.*.timeline.events[]")
 }
 
 type matrixReader struct {
@@ -144,7 +118,6 @@ type matrixReader struct {
 	named string            // the room, by the export
 	names map[string]string // of people, by their ids
 	rooms map[string]string // names of rooms, by their ids
-	hold  *matrixHold
 }
 
 // matrixEvent is one event.
@@ -164,18 +137,23 @@ type matrixEvent struct {
 }
 
 // take reads one part of the document and gives what it says to the hold.
-func (m *matrixReader) take(part jsonPart) error {
+func (m *matrixReader) take(h *hold, part jsonPart) error {
 	if part.Pattern == "room_name" {
 		_ = json.Unmarshal(part.Value, &m.named) // of another type it is no name
 		return nil
 	}
 	bad := func(reason string, err error) error { return &Bad{Place: part.Place, Reason: reason, Err: err} }
 	var e matrixEvent
-	if err := json.Unmarshal(part.Value, &e); err != nil {
+	value, room := matrixUnwrapped(part.Value)
+	if err := json.Unmarshal(value, &e); err != nil {
 		return bad("no event", readable(err))
 	}
+	e.Room = cmp.Or(e.Room, room)
 	e.Sender = cmp.Or(e.Sender, e.User)
 	millis, err := strconv.ParseInt(string(e.Time), 10, 64)
+	if f, ferr := e.Time.Float64(); err != nil && ferr == nil && f >= 0 && f <= lastUnix*1000 { // as programs write it that know no integers
+		millis, err = int64(f), nil
+	}
 	switch {
 	case e.ID == "":
 		return bad("no id", fmt.Errorf("event_id is missing: %w", reverie.ErrInvalid))
@@ -194,13 +172,26 @@ func (m *matrixReader) take(part jsonPart) error {
 	m.learn(e, chat.ID)
 	chat.Name = cmp.Or(m.named, m.rooms[chat.ID], chat.ID)
 	e.at = millis
-	r := heldEvent{Record: Record{Chat: chat, Place: part.Place}}
+	r := heldRecord{Record: Record{Chat: chat, Place: part.Place}}
 	r.Message = reverie.Message{ID: e.ID, AuthorID: e.Sender, Author: m.name(e.Sender), Role: reverie.RoleUser, SentAt: time.UnixMilli(millis).UTC()}
-	change, err := m.read(e, &r)
+	c, err := m.read(e, &r)
 	if err != nil {
 		return bad("not decrypted", err)
 	}
-	return m.hold.add(r, change)
+	return h.add(r, c)
+}
+
+// matrixUnwrapped takes an event out of what clients of the command line wrap around it,
+// with the room that they name beside.
+func matrixUnwrapped(raw json.RawMessage) (event json.RawMessage, room string) {
+	if !bytes.Contains(raw, []byte(`"source"`)) {
+		return raw, ""
+	}
+	outer := jsonFieldsOf(raw)
+	if outer.fields("source").str("event_id") == "" || len(outer["content"]) > 0 {
+		return raw, ""
+	}
+	return outer["source"], cmp.Or(outer.fields("room").str("room_id"), outer.str("room_id"), outer.str("room_display_name"))
 }
 
 // learn remembers names.
@@ -216,26 +207,26 @@ func (m *matrixReader) learn(e matrixEvent, room string) {
 var errNotDecrypted = errors.New("the event is encrypted; export it where its keys are")
 
 // read reads what an event says into its record, and what it changes of another one.
-func (m *matrixReader) read(e matrixEvent, r *heldEvent) (matrixChange, error) {
+func (m *matrixReader) read(e matrixEvent, r *heldRecord) (change, error) {
 	relates := e.Content.fields("m.relates_to")
 	target := relates.str("event_id")
 	switch {
 	case e.Type == "m.room.redaction":
 		r.Event = true
-		return matrixChange{matrixTarget: matrixTarget{kind: matrixGone, id: cmp.Or(e.Redacts, e.Content.str("redacts"))}, at: e.at}, nil
+		return change{changeTarget: changeTarget{kind: changeGone, id: cmp.Or(e.Redacts, e.Content.str("redacts"))}, at: e.at}, nil
 	case len(e.Content) == 0 || len(e.Unsigned.fields("redacted_because")) > 0:
 		r.Event = true
-		return matrixChange{}, nil
+		return change{}, nil
 	case e.Type == "m.room.encrypted" || e.Content.str("msgtype") == "m.bad.encrypted":
-		return matrixChange{}, errNotDecrypted
+		return change{}, errNotDecrypted
 	case !matrixSaid[e.Type]:
 		r.Event, r.Message.Text = true, m.happened(e)
-		return matrixChange{}, nil
+		return change{}, nil
 	case relates.str("rel_type") == "m.replace" && target != "":
 		edited := r.Record
 		m.say(e.Content.fields("m.new_content"), &edited)
 		r.Event = true
-		return matrixChange{matrixTarget{matrixEdit, target, e.Sender}, edited.Message.Text, e.at}, nil
+		return change{changeTarget{changeEdit, target, e.Sender}, edited.Message.Text, e.at}, nil
 	}
 	m.say(e.Content, &r.Record)
 	m.relate(relates, e, &r.Record)
@@ -245,9 +236,9 @@ func (m *matrixReader) read(e matrixEvent, r *heldEvent) (matrixChange, error) {
 		_ = json.Unmarshal(newest["origin_server_ts"], &r.edited) // of another type it is not known
 	}
 	if relates.str("rel_type") == "m.thread" {
-		return matrixChange{matrixTarget: matrixTarget{kind: matrixThread, id: target}, at: e.at}, nil
+		return change{changeTarget: changeTarget{kind: changeThread, id: target}, at: e.at}, nil
 	}
-	return matrixChange{}, nil
+	return change{}, nil
 }
 
 // matrixSaid are the events that are somebody's words.

@@ -112,7 +112,12 @@ func TestMatrixForms(t *testing.T) {
 		"another chat":       {file("x.json", `{"room_name":"Moths","messages":[`+first+`]}`), "Bees", nil},
 		"none at all":        {file("x.json", `{"room_name":"Moths","export_date":"x","messages": []}`), "", nil},
 		"a sync":             {file("x.json", `{"next_batch":"s1","rooms":{"join":{"!s:x":{"timeline":{"events":[`+bare(first)+`]}}}}}`), "", []string{"!s:x $1 a: teh"}},
-		"lines cut off":      {file("x.json", first+"\n"+second[:50]), "", []string{"bad: no event", "!r:x $1 a: teh"}},
+		"lines of another":   {file("x.json", `{"source":`+bare(first)+`,"room":{"room_id":"!r:x"},"room_display_name":"Moths"}`), "", []string{"!r:x $1 a: teh"}},
+		"no room's id":       {file("x.json", `{"source":`+bare(first)+`,"room_display_name":"Moths"}`), "", []string{"Moths $1 a: teh"}},
+		"over several lines": {file("x.json", strings.ReplaceAll(strings.Join(events, "\n"), ",", ",\n")), "", told},
+		"other lists":        {file("x.json", `{"events":[`+strings.Join(events, ",")+`]}`), "", told},
+		"around one":         {file("x.json", `{"events_before":[`+first+`],"event":`+second+`,"events_after":[]}`), "", []string{"!r:x $1 a: teh", "!r:x $2 b: hi"}},
+		"rooms left":         {file("x.json", `{"rooms":{"leave":{"!s:x":{"timeline":{"events":[`+bare(first)+`]}}}}}`), "", []string{"!s:x $1 a: teh"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if n := sure(t, "matrix", c.src); n < 90 {

@@ -78,6 +78,9 @@ func (m *matrixReader) say(content jsonFields, r *Record) {
 			}
 			r.Message.Text = cmp.Or(r.Message.Text, pollText(matrixText(poll.fields("question")), answers))
 		}
+		if r.Message.Text == "" && len(content["url"]) == 0 && len(content["file"]) == 0 { // a kind left out
+			r.Message.Text = body
+		}
 	default:
 		r.Message.Text = body
 	}

@@ -9,15 +9,19 @@ import (
 )
 
 // looseTime reads seconds or milliseconds since 1970, which programs mix up: a number of
-// twelve digits or more is in milliseconds. 0 is no time.
+// twelve digits or more is in milliseconds. Some write RFC 3339 instead. 0 is no time.
 func looseTime(s string) (time.Time, error) {
+	seconds := s
 	whole, _, _ := strings.Cut(s, ".")
 	if n := len(whole); n >= 12 {
-		s = whole[:n-3] + "." + whole[n-3:]
+		seconds = whole[:n-3] + "." + whole[n-3:]
 	}
-	at, err := unixTime(s)
-	if err == nil && at.Unix() == 0 {
-		err = fmt.Errorf("%q is no time: %w", reverie.Excerpt(s, 40), reverie.ErrInvalid)
+	at, err := unixTime(seconds)
+	if err != nil {
+		at, err = time.Parse(time.RFC3339Nano, s)
 	}
-	return at, err
+	if err != nil || at.Unix() == 0 {
+		return time.Time{}, fmt.Errorf("%q is no time, neither in seconds nor in milliseconds since 1970: %w", reverie.Excerpt(s, 40), reverie.ErrInvalid)
+	}
+	return at, nil
 }

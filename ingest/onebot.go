@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -26,6 +25,9 @@ var onebotAnswers = []string{"data.messages[]", "messages[]"}
 func knowsOnebot(src Source) int {
 	if src.Files != nil {
 		return 0
+	}
+	if onebotIsLog(bytes.TrimSpace(src.Head)) {
+		return 90
 	}
 	keys := []string{"post_type", "self_id", "message_type", "message_id", "sender.user_id", "sender.nickname"}
 	seen := map[string]bool{}
@@ -60,82 +62,7 @@ func knowsOnebot(src Source) int {
 func readOnebot(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		o := onebotReader{names: map[onebotName]string{}}
-		o.hold = newMatrixHold(func(r Record) bool { return !opts.wants(r.Chat) || yield(r, nil) })
-		for part, err := range onebotParts(src) {
-			var bad *Bad
-			if err == nil {
-				err = o.take(part)
-			}
-			switch {
-			case errors.Is(err, errStopped):
-				return
-			case ctx.Err() != nil:
-				yield(Record{}, ctx.Err())
-				return
-			case errors.As(err, &bad):
-				if !yield(Record{}, bad) {
-					return
-				}
-			case err != nil:
-				if o.hold.flush(0, 0) == nil {
-					yield(Record{}, err)
-				}
-				return
-			}
-		}
-		_ = o.hold.flush(0, 0) // that nobody listens any more is no error at the end
-	}
-}
-
-// onebotParts tells the events, whatever they stand in.
-func onebotParts(src Source) iter.Seq2[jsonPart, error] {
-	head := bytes.TrimSpace(src.Head)
-	first, _, more := bytes.Cut(head, []byte("\n"))
-	switch {
-	case bytes.HasPrefix(head, []byte("[")):
-		return jsonParts(src.Reader, "[]")
-	case more && json.Valid(first):
-		return onebotLines(jsonLines(src.Reader))
-	}
-	for part, err := range jsonParts(bytes.NewReader(head), append(onebotAnswers, "post_type", "message_id")...) {
-		if err == nil && (part.Pattern == onebotAnswers[0] || part.Pattern == onebotAnswers[1]) {
-			return jsonParts(src.Reader, onebotAnswers...)
-		}
-		break
-	}
-	if !more { // a long line
-		return onebotLines(jsonLines(src.Reader))
-	}
-	return onebotLines(jsonParts(src.Reader, ""))
-}
-
-// onebotLines tells the messages of answers that stand among events.
-func onebotLines(parts iter.Seq2[jsonPart, error]) iter.Seq2[jsonPart, error] {
-	return func(yield func(jsonPart, error) bool) {
-		for part, err := range parts {
-			var answer struct {
-				Code *json.Number    `json:"retcode"`
-				Data json.RawMessage `json:"data"`
-			}
-			if err != nil || json.Unmarshal(part.Value, &answer) != nil || answer.Code == nil {
-				part.Place = cmp.Or(part.Place, "the event")
-				if !yield(part, err) {
-					return
-				}
-				continue
-			}
-			var list struct {
-				Messages []json.RawMessage `json:"messages"`
-			}
-			if _ = json.Unmarshal(answer.Data, &list); list.Messages == nil && bytes.Contains(answer.Data, []byte(`"message_id"`)) {
-				list.Messages = []json.RawMessage{answer.Data}
-			}
-			for i, m := range list.Messages {
-				if !yield(jsonPart{Place: strings.TrimPrefix(fmt.Sprintf("%s, message %d", part.Place, i+1), ", "), Value: m}, nil) {
-					return
-				}
-			}
-		}
+		tellHeld(ctx, opts, onebotParts(src), yield, o.take)
 	}
 }
 
@@ -149,7 +76,6 @@ type onebotName struct{ chat, user string }
 type onebotReader struct {
 	names map[onebotName]string // of those who wrote, for mentions
 	ids   ordinals
-	hold  *matrixHold // what is taken back soon is told as that
 }
 
 // onebotEvent is one event. A message of a history may lack post_type.
@@ -163,6 +89,8 @@ type onebotEvent struct {
 	MessageID   text            `json:"message_id"`
 	GroupID     text            `json:"group_id"`
 	GroupName   text            `json:"group_name"`
+	GuildID     text            `json:"guild_id"`
+	ChannelID   text            `json:"channel_id"`
 	UserID      text            `json:"user_id"`
 	TargetID    text            `json:"target_id"`
 	Message     json.RawMessage `json:"message"`
@@ -178,8 +106,9 @@ type onebotEvent struct {
 	} `json:"anonymous"`
 }
 
-// take reads one event and tells it. What is nothing of a chat is passed over.
-func (o *onebotReader) take(part jsonPart) error {
+// take reads one event and holds it, for it may be taken back soon. What is nothing of a
+// chat is passed over.
+func (o *onebotReader) take(h *hold, part jsonPart) error {
 	var e onebotEvent
 	if err := json.Unmarshal(part.Value, &e); err != nil {
 		return &Bad{Place: part.Place, Reason: "no event", Err: readable(err)}
@@ -197,7 +126,7 @@ func (o *onebotReader) take(part jsonPart) error {
 		return &Bad{Place: part.Place, Reason: "no chat", Err: err}
 	}
 	if notice {
-		return o.notice(e, Record{Chat: chat, Place: part.Place, Event: true}, at)
+		return o.notice(h, e, Record{Chat: chat, Place: part.Place, Event: true}, at)
 	}
 	r := Record{Chat: chat, Place: part.Place, Event: e.SubType == "notice", Bot: e.PostType == "message_sent" || e.UserID != "" && e.UserID == e.SelfID}
 	r.Message = reverie.Message{ID: string(e.MessageID), AuthorID: string(cmp.Or(e.UserID, e.Sender.UserID)), Author: e.label(), Role: reverie.RoleUser, SentAt: at}
@@ -219,11 +148,14 @@ func (o *onebotReader) take(part jsonPart) error {
 	}
 	said := o.read(chat.ID, segments, 0)
 	r.Message.Text, r.Message.ReplyTo = said.text, said.replyTo
-	return o.hold.add(heldEvent{Record: r}, matrixChange{})
+	return h.add(heldRecord{Record: r}, change{})
 }
 
 // chat says which conversation an event is of: a group, or the private chat with somebody.
 func (e onebotEvent) chat() (Chat, error) {
+	if e.GuildID != "" && e.ChannelID != "" {
+		return Chat{ID: "guild-" + string(e.GuildID+"-"+e.ChannelID), Name: string(cmp.Or(e.GroupName, e.ChannelID))}, nil
+	}
 	private := e.MessageType == "private" || e.MessageType == "" && e.GroupID == ""
 	if !private && e.GroupID != "" {
 		return Chat{ID: string(e.GroupID), Name: string(cmp.Or(e.GroupName, e.GroupID))}, nil
@@ -260,7 +192,7 @@ var onebotNotices = map[string]string{
 
 // notice tells what happened in a chat. What takes a message back takes its text, too,
 // where it is held yet.
-func (o *onebotReader) notice(e onebotEvent, r Record, at time.Time) error {
+func (o *onebotReader) notice(h *hold, e onebotEvent, r Record, at time.Time) error {
 	who := string(cmp.Or(e.UserID, "0"))
 	r.Message = reverie.Message{ID: o.ids.id(r.Chat.ID, string(e.Time), string(e.NoticeType)+" "+who), AuthorID: who, Author: who, Role: reverie.RoleUser, SentAt: at}
 	if name := o.names[onebotName{r.Chat.ID, who}]; name != "" {
@@ -268,7 +200,7 @@ func (o *onebotReader) notice(e onebotEvent, r Record, at time.Time) error {
 	}
 	if what := onebotNotices[string(e.NoticeType)]; what != "-" {
 		r.Message.Text = r.Message.Author + " " + what
-		return o.hold.add(heldEvent{Record: r}, matrixChange{})
+		return h.add(heldRecord{Record: r}, change{})
 	}
-	return o.hold.add(heldEvent{Record: r}, matrixChange{matrixTarget: matrixTarget{kind: matrixGone, id: string(e.MessageID)}})
+	return h.add(heldRecord{Record: r}, change{changeTarget: changeTarget{kind: changeGone, id: string(e.MessageID)}})
 }

@@ -37,12 +37,12 @@ func knowsQQ(src Source) int {
 func knowsQQHead(head []byte) int {
 	var made text
 	seen := map[string]bool{}
-	for part, err := range jsonParts(bytes.NewReader(head), "metadata.name", "chatInfo", "chunked", "chunkInfo", "statistics",
+	for part, err := range jsonParts(bytes.NewReader(head), "metadata.name", "metadata.exportTime", "metadata.version", "chatInfo", "chunked", "chunkInfo", "statistics",
 		"sender.uid", "content.text", "content.elements", "recalled", "isRecalled", "messages") {
 		if err != nil { // the head ends in the middle
 			break
 		}
-		seen[part.Pattern] = true
+		seen[strings.Split(part.Pattern, ".")[0]], seen[part.Pattern] = true, true
 		if part.Pattern == "metadata.name" {
 			_ = json.Unmarshal(part.Value, &made) // of another type it is none of ours
 		}
@@ -50,7 +50,7 @@ func knowsQQHead(head []byte) int {
 	switch {
 	case strings.Contains(string(made), "QQChatExporter"):
 		return 95
-	case made != "" && seen["chatInfo"] && (seen["statistics"] || seen["chunked"]):
+	case seen["chatInfo"] && (seen["statistics"] || seen["chunked"]) && (made != "" || seen["metadata"]):
 		return 80
 	case seen["sender.uid"] && (seen["content.text"] || seen["content.elements"]) && (seen["recalled"] || seen["isRecalled"]):
 		return 70

@@ -107,9 +107,6 @@ func (m *qqMessage) sentAt(zone *time.Location) (time.Time, error) {
 		if at, err := looseTime(string(s)); err == nil {
 			return at, nil
 		}
-		if at, err := time.Parse(time.RFC3339Nano, string(s)); err == nil {
-			return at, nil
-		}
 	}
 	if at, err := time.Parse(time.RFC3339Nano, string(m.Time)); err == nil {
 		return at, nil

@@ -200,6 +200,11 @@ type slackAttachment struct {
 		Title string `json:"title"`
 		Value string `json:"value"`
 	} `json:"fields"`
+	MessageBlocks []struct {
+		Message struct {
+			Blocks json.RawMessage `json:"blocks"`
+		} `json:"message"`
+	} `json:"message_blocks"`
 }
 
 // attachments reads what stands in a message's attachments: what was forwarded, and,
@@ -214,11 +219,25 @@ func (n *slackNames) attachments(raw json.RawMessage, all bool) string {
 			continue
 		}
 		switch {
-		case a.IsShare && strings.TrimSpace(a.Text) != "":
-			lines = append(lines, forwarded(a.AuthorName, n.read(a.Text)))
-		case all && !a.IsShare:
+		case a.IsShare:
+			if said := n.shared(a); said != "" {
+				lines = append(lines, forwarded(a.AuthorName, said))
+			}
+		case all:
 			lines = append(lines, n.attachment(a))
 		}
+	}
+	return joinLines(lines...)
+}
+
+// shared is what a message says that was shared.
+func (n *slackNames) shared(a slackAttachment) string {
+	if said := strings.TrimSpace(n.read(a.Text)); said != "" {
+		return said
+	}
+	var lines []string
+	for _, b := range a.MessageBlocks {
+		lines = append(lines, n.blocks(b.Message.Blocks))
 	}
 	return joinLines(lines...)
 }

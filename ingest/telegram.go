@@ -52,7 +52,8 @@ func knowsTelegram(src Source) int {
 	}
 	var seen telegramHead
 	for part, err := range jsonParts(bytes.NewReader(src.Head), "type", "id", "messages[].date_unixtime", "messages[].from_id", "messages[].actor_id",
-		"messages[].date", "about", "personal_information.user_id", "contacts.about", "frequent_contacts.about", "sessions.about", "chats.about", "chats.list[].type", "left_chats.list[].type") {
+		"messages[].date", "about", "personal_information.user_id", "contacts.about", "frequent_contacts.about", "sessions.about", "chats.about", "chats.list[].type", "left_chats.list[].type",
+		"chats.list[].messages[].date", "chats.list[].messages[].date_unixtime", "chats.list[].messages[].from_id") {
 		if err != nil { // the head ends in the middle
 			break
 		}
@@ -61,7 +62,7 @@ func knowsTelegram(src Source) int {
 	switch {
 	case seen.typed && seen.numbered && (seen.message || seen.dated):
 		return 95
-	case seen.account, seen.about && seen.part, seen.numbered && seen.message && seen.dated:
+	case seen.account, seen.about && seen.part, seen.numbered && seen.message && seen.dated, seen.part && seen.message && seen.dated:
 		return 90
 	case seen.typed && seen.numbered:
 		return 70
@@ -80,13 +81,13 @@ func (h *telegramHead) add(part jsonPart) {
 	case "id":
 		var id int64
 		h.numbered = json.Unmarshal(part.Value, &id) == nil
-	case "messages[].date":
+	case "messages[].date", "chats.list[].messages[].date":
 		h.dated = true
 	case "about":
 		h.about = true
 	case "personal_information.user_id":
 		h.account = h.about
-	case "messages[].date_unixtime", "messages[].from_id", "messages[].actor_id":
+	case "messages[].date_unixtime", "messages[].from_id", "messages[].actor_id", "chats.list[].messages[].date_unixtime", "chats.list[].messages[].from_id":
 		h.message = true
 	default: // parts of an account, which may be all that the beginning has
 		h.part = true
@@ -207,7 +208,12 @@ func (t *telegramReader) file(r io.Reader, again func() (io.ReadCloser, error)) 
 			continue
 		}
 		if t.chat.chat.ID == "" {
-			if err := t.chat.begin(again); err != nil {
+			if err := t.chat.begin(again); errors.As(err, &bad) {
+				if !t.yield(Record{}, &Bad{Place: t.within + part.Place, Reason: bad.Reason, Err: bad.Err}) {
+					return false, nil
+				}
+				continue
+			} else if err != nil {
 				return false, err
 			}
 		}
@@ -233,7 +239,8 @@ func (c *telegramChat) is(key string, value json.RawMessage) {
 }
 
 // begin says which chat the messages are of. Where other programs have sorted the keys, it
-// stands behind them, and the file is looked through for it.
+// stands behind them, and the file is looked through for it. Where nothing says it, the
+// error is a [*Bad].
 func (c *telegramChat) begin(again func() (io.ReadCloser, error)) error {
 	if c.key == "" && again != nil && (c.id == "" || c.kind == "") {
 		f, err := again()
@@ -249,7 +256,7 @@ func (c *telegramChat) begin(again func() (io.ReadCloser, error)) error {
 		}
 	}
 	if c.id == "" {
-		return fmt.Errorf("the messages of a chat come before its id; put name, type and id in front of them: %w", reverie.ErrInvalid)
+		return &Bad{Reason: "no chat", Err: fmt.Errorf("the id of its chat is missing, or comes behind the messages; put name, type and id in front of them: %w", reverie.ErrInvalid)}
 	}
 	c.chat.ID = cmp.Or(telegramKinds[c.kind], "peer") + c.id
 	c.chat.Name = cmp.Or(c.name, strings.ReplaceAll(c.kind, "_", " "), c.chat.ID)

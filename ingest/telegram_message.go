@@ -32,6 +32,7 @@ type telegramMessage struct {
 	ViaBot   text            `json:"via_bot"`
 	Text     telegramText    `json:"text"`
 	Entities telegramText    `json:"text_entities"`
+	Rich     telegramRich    `json:"rich_message"` // in the place of text
 	Place    text            `json:"place_name"`
 	Buttons  json.RawMessage `json:"inline_bot_buttons"`
 	Poll     *struct {
@@ -63,6 +64,46 @@ func (t *telegramText) UnmarshalJSON(raw []byte) error {
 	}
 	*t = telegramText(s)
 	return nil
+}
+
+// telegramRich is the words of a message that is laid out like a page, a block a line.
+type telegramRich string
+
+func (t *telegramRich) UnmarshalJSON(raw []byte) error {
+	var page any
+	if err := json.Unmarshal(raw, &page); err != nil {
+		return err
+	}
+	*t = telegramRich(joinLines(telegramWords(page)...))
+	return nil
+}
+
+// telegramWords are the texts within a value, in the order of the page.
+func telegramWords(value any) (lines []string) {
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			lines = append(lines, telegramWords(one)...)
+		}
+	case map[string]any:
+		for _, key := range []string{"title", "text", "caption", "blocks", "items", "rows", "cells", "children"} {
+			if s, ok := v[key].(string); ok {
+				lines = append(lines, s)
+				continue
+			}
+			if key == "text" { // of parts, as elsewhere
+				raw, _ := json.Marshal(v[key]) // what was read can be written
+				var parts telegramText
+				_ = json.Unmarshal(raw, &parts) // of another type it is no text
+				if parts != "" {
+					lines = append(lines, string(parts))
+					continue
+				}
+			}
+			lines = append(lines, telegramWords(v[key])...)
+		}
+	}
+	return lines
 }
 
 func telegramPart(raw json.RawMessage) string {
@@ -189,7 +230,7 @@ func (m *telegramMessage) happened() string {
 
 // said is what a message says.
 func (m *telegramMessage) said() string {
-	said := string(cmp.Or(m.Entities, m.Text))
+	said := cmp.Or(string(m.Entities), string(m.Text), string(m.Rich))
 	if m.Poll != nil {
 		said = joinLines(said, pollText(string(m.Poll.Question), texts(m.Poll.Answers)))
 	}

@@ -90,12 +90,12 @@ func readZulip(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Reco
 		if src.Files == nil {
 			z := newZulipReader(opts)
 			for _, realm := range zulipRealm.FindAllSubmatch(src.Head, -1) {
-				if !strings.HasPrefix(string(realm[1]), "zulip") { // those of the server's own programs
-					z.realm = string(realm[1])
+				if name := string(realm[1]); name != "zulip" && name != "zulipcore" && name != "zulipinternal" { // those of the server's own programs
+					z.realm = name
 					break
 				}
 			}
-			z.tell(jsonParts(src.Reader, zulipPatterns(src.Head)...), "", yield)
+			z.tell(zulipParts(src), "", yield)
 			return
 		}
 		for _, e := range zulipExports(src.Files) {
@@ -114,11 +114,17 @@ func newZulipReader(opts ReadOptions) *zulipReader {
 	return &zulipReader{opts: opts, users: map[string]zulipUser{}, streams: map[string]string{}, recipients: map[string]zulipRecipient{}, members: map[string][]string{}}
 }
 
-func zulipPatterns(head []byte) []string {
-	if bytes.HasPrefix(bytes.TrimSpace(head), []byte("[")) {
-		return []string{"[]"}
+// zulipParts tells the messages of a single file: of an answer, a list, or one a line.
+func zulipParts(src Source) iter.Seq2[jsonPart, error] {
+	if bytes.HasPrefix(bytes.TrimSpace(src.Head), []byte("[")) {
+		return jsonParts(src.Reader, "[]")
 	}
-	return []string{"messages[]", "zerver_message[]"}
+	for _, err := range jsonParts(bytes.NewReader(src.Head), "sender_full_name") {
+		if err == nil {
+			return jsonDocuments(src.Reader)
+		}
+	}
+	return jsonParts(src.Reader, "messages[]", "zerver_message[]")
 }
 
 type zulipReader struct {

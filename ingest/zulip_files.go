@@ -28,7 +28,7 @@ func (z *zulipReader) tables(files fs.FS, name string) error {
 		}
 		switch id := string(row.ID); part.Pattern {
 		case "zerver_realm[]":
-			z.realm = row.Subdomain
+			z.realm = cmp.Or(row.Subdomain, row.Name) // the first one of a server has no subdomain
 		case "zerver_stream[]":
 			z.streams[id] = row.Name
 		case "zerver_recipient[]":
