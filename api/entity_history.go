@@ -1,0 +1,24 @@
+package api
+
+import (
+	"context"
+
+	"reverie"
+)
+
+// EntityHistory returns what became of somebody or something, oldest first.
+func (s *Service) EntityHistory(ctx context.Context, groupID, entityID string) (reverie.EntityHistoryReply, error) {
+	confined, err := allowed(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.EntityHistoryReply{}, err
+	}
+	e, err := s.Store.Entity(ctx, confined, entityID)
+	if err != nil {
+		return reverie.EntityHistoryReply{}, err
+	}
+	changes, claims, err := s.Store.EntityHistory(ctx, e.GroupID, e.ID)
+	if err != nil {
+		return reverie.EntityHistoryReply{}, err
+	}
+	return reverie.NewEntityHistoryReply(e, changes, claims), nil
+}
