@@ -55,8 +55,9 @@ type SearchQuery struct {
 	GroupID   string
 	Kinds     []Kind // empty = all
 	Vector    []float32
-	Model     string  // model@dims of Vector
-	MinCosine float64 // see Calibration.Cosine
+	Model     string    // model@dims of Vector
+	MinCosine float64   // see Calibration.Cosine
+	At        time.Time // zero = now; else what was active at that instant
 	Limit     int
 }
 

@@ -50,6 +50,11 @@ func (s *Service) Search(ctx context.Context, q recall.Query) (reverie.SearchRep
 	if err != nil {
 		return reverie.SearchReply{}, err
 	}
+	if len(hits) == 0 { // perhaps of no group at all
+		if _, err := s.Store.Group(ctx, q.GroupID); err != nil {
+			return reverie.SearchReply{}, err
+		}
+	}
 	reply := reverie.SearchReply{Success: true, Query: q.Text, Results: []reverie.SearchResult{}}
 	for _, h := range hits {
 		reply.Results = append(reply.Results, reverie.SearchResult{MemoryID: h.ID, Statement: h.Statement, Score: h.Score,

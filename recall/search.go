@@ -15,7 +15,7 @@ import (
 // Store is what searching reads, and where vectors that were missing go.
 type Store interface {
 	Search(ctx context.Context, q reverie.SearchQuery) ([]reverie.Hit, error)
-	MissingEmbeddings(ctx context.Context, groupID, model string, limit int) ([]reverie.Memory, error)
+	MissingEmbeddings(ctx context.Context, groupID, model string, at time.Time, limit int) ([]reverie.Memory, error)
 	SetEmbeddings(ctx context.Context, groupID, model string, vectors map[string][]float32) error
 }
 
@@ -47,8 +47,9 @@ type Query struct {
 const healBatch = 500
 
 // Search returns the active memories that score at least the threshold, best
-// first. It is exact: every active memory of the group is compared. Those stored
-// while the embedder was out of reach, or by another model, are embedded first.
+// first. It is exact: every active memory of the group is compared, or every version
+// that was active at an instant. Those stored while the embedder was out of reach, or
+// by another model, are embedded first: none is left out, or it is an error.
 func (s *Searcher) Search(ctx context.Context, q Query) ([]reverie.Hit, error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return nil, fmt.Errorf("search in group %q: the query is empty: %w", q.GroupID, reverie.ErrInvalid)
@@ -87,7 +88,7 @@ func (s *Searcher) near(ctx, embedding context.Context, q Query, vector []float3
 	asked := make(chan error, 1)
 	go func() {
 		var err error
-		missing, err = s.Store.MissingEmbeddings(ctx, q.GroupID, s.Embeddings.Key(), healBatch)
+		missing, err = s.Store.MissingEmbeddings(ctx, q.GroupID, s.Embeddings.Key(), q.At, healBatch)
 		asked <- err
 	}()
 	hits, err = s.nearest(ctx, q, vector)
@@ -97,7 +98,7 @@ func (s *Searcher) near(ctx, embedding context.Context, q Query, vector []float3
 	if err != nil || len(missing) == 0 {
 		return hits, nil, err
 	}
-	unseen = s.heal(embedding, q.GroupID, missing)
+	unseen = s.heal(embedding, q, missing)
 	hits, err = s.nearest(ctx, q, vector)
 	return hits, unseen, err
 }
@@ -106,7 +107,7 @@ func (s *Searcher) near(ctx, embedding context.Context, q Query, vector []float3
 // has seen.
 func (s *Searcher) nearest(ctx context.Context, q Query, vector []float32) ([]reverie.Hit, error) {
 	hits, err := s.Store.Search(ctx, reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector,
-		Model: s.Embeddings.Key(), MinCosine: s.Calibration.Cosine(q.Threshold), Limit: q.Limit})
+		Model: s.Embeddings.Key(), MinCosine: s.Calibration.Cosine(q.Threshold), At: q.At, Limit: q.Limit})
 	if err != nil {
 		return nil, fmt.Errorf("search group %q: %w", q.GroupID, err)
 	}
@@ -118,16 +119,16 @@ func (s *Searcher) nearest(ctx context.Context, q Query, vector []float32) ([]re
 
 // heal embeds what the current model has not seen: what is missing, and all that
 // is after it, batch by batch, or a search would miss what is not embedded yet.
-func (s *Searcher) heal(ctx context.Context, groupID string, missing []reverie.Memory) error {
+func (s *Searcher) heal(ctx context.Context, q Query, missing []reverie.Memory) error {
 	for len(missing) > 0 {
-		if err := s.embed(ctx, groupID, missing); err != nil {
+		if err := s.embed(ctx, q.GroupID, missing); err != nil {
 			return err
 		}
 		if len(missing) < healBatch {
 			return nil
 		}
 		var err error
-		if missing, err = s.Store.MissingEmbeddings(ctx, groupID, s.Embeddings.Key(), healBatch); err != nil {
+		if missing, err = s.Store.MissingEmbeddings(ctx, q.GroupID, s.Embeddings.Key(), q.At, healBatch); err != nil {
 			return err
 		}
 	}

@@ -124,6 +124,59 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// TestSearchAt searches what was active at an instant: superseded and deleted versions
+// too, each as it was then, also where the current model has never seen them.
+func TestSearchAt(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := storetest.Open(t, store.Options{Now: func() time.Time { return now }})
+	remember(t, s, "g1", reverie.KindGroup, "old at 0", "gone at 10")
+	remember(t, s, "g2", reverie.KindGroup, "other at 0")
+	list, _, err := s.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: "g1"})
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	born := now
+	for _, m := range list {
+		now = now.Add(time.Hour)
+		if _, err := s.Edit(t.Context(), reverie.Edit{GroupID: "g1", MemoryID: m.ID, Action: reverie.ActionDelete}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(time.Hour)
+	remember(t, s, "g1", reverie.KindGroup, "new at 20")
+	p := &plane{key: "plane@3"}
+	search := &recall.Searcher{Store: s, Embeddings: p, Calibration: reverie.Calibration{Ceiling: 1}}
+	ended := map[string]time.Duration{list[0].Statement: time.Hour, list[1].Statement: 2 * time.Hour}
+	for _, after := range []time.Duration{-time.Second, 0, time.Hour - time.Microsecond, time.Hour, 2 * time.Hour, 3*time.Hour - time.Microsecond, 3 * time.Hour, 9 * time.Hour} {
+		var want []string
+		for _, statement := range []string{"old at 0", "gone at 10"} {
+			if after >= 0 && after < ended[statement] {
+				want = append(want, statement)
+			}
+		}
+		if after >= 3*time.Hour {
+			want = append(want, "new at 20")
+		}
+		hits, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", At: born.Add(after)})
+		var got []string
+		for _, h := range hits {
+			got = append(got, h.Statement)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("after %s: %q, %v; want %q", after, got, err, want)
+		}
+	}
+	p.key, p.fails = "newer@3", func(texts []string) error {
+		if texts[0] == "at 0" {
+			return nil
+		}
+		return errors.New("down")
+	}
+	if _, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", At: born}); err == nil {
+		t.Error("versions that could not be compared were left out silently")
+	}
+}
+
 // TestHeal embeds what the current model has not seen, once, however much it is;
 // after a change of models all of it anew.
 func TestHeal(t *testing.T) {
@@ -154,7 +207,7 @@ func TestHeal(t *testing.T) {
 			t.Errorf("%s: %d texts were embedded", key, texts)
 		}
 	}
-	missing, err := s.MissingEmbeddings(t.Context(), "g2", "newer@3", 0)
+	missing, err := s.MissingEmbeddings(t.Context(), "g2", "newer@3", time.Time{}, 0)
 	if err != nil || len(missing) != 1 {
 		t.Errorf("another group's memories were embedded: %d missing, %v", len(missing), err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/lib/pq"
 
@@ -15,8 +16,11 @@ const (
 	cachedQuery = `select content_hash, vector_send(embedding) as embedding from embedding_cache
 		where group_id = $1 and model = $2 and content_hash = any ($3::text[])`
 
-	missingQuery = `select ` + memoryColumns + ` from memories
-		where group_id = $1 and status = 'active' and embedding_model <> $2 order by updated_at, memory_id limit nullif($3::int, 0)`
+	missingQuery   = missingOf + `status = 'active'` + oldestFirst
+	missingAtQuery = missingOf + `updated_at <= $4::timestamptz and (status = 'active' or ended_at > $4)` + oldestFirst
+
+	missingOf   = `select ` + memoryColumns + ` from memories where group_id = $1 and embedding_model <> $2 and `
+	oldestFirst = ` order by updated_at, memory_id limit nullif($3::int, 0)`
 
 	cacheQuery = `insert into embedding_cache (group_id, model, content_hash, embedding, created_at)
 		select $1, $2, u.hash, u.embedding, $3::timestamptz from unnest($4::text[], $5::vector[]) as u (hash, embedding)
@@ -28,12 +32,17 @@ const (
 )
 
 // MissingEmbeddings lists active memories without a vector of the given model
-// (name@dims), oldest first, at most limit (0: all).
-func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, limit int) ([]reverie.Memory, error) {
+// (name@dims), oldest first, at most limit (0: all). Of an instant, it lists the
+// versions that were active then; the zero time is now.
+func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at time.Time, limit int) ([]reverie.Memory, error) {
+	query, args := missingQuery, []any{groupID, model, limit}
+	if !at.IsZero() {
+		query, args = missingAtQuery, append(args, at)
+	}
 	var rows []memoryRow
-	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of group %q to embed", groupID), readOnly: true, prepare: []string{missingQuery}, do: func(ctx context.Context, t *tx) error {
+	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of group %q to embed", groupID), readOnly: true, prepare: []string{query}, do: func(ctx context.Context, t *tx) error {
 		rows = nil
-		return t.list(ctx, &rows, missingQuery, groupID, model, limit)
+		return t.list(ctx, &rows, query, args...)
 	}})
 	return memories(rows), err
 }

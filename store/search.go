@@ -14,9 +14,12 @@ const (
 	// and reading them all behind the group's own index finds every one of them. The
 	// offset keeps PostgreSQL from working each distance out twice, for the bound and
 	// for the order.
-	searchQuery = `select * from (
-			select ` + memoryColumns + `, 1 - (embedding <=> $2::vector) as score from memories
-			where group_id = $1 and status = 'active' and embedding_model = $3 and embedding is not null
+	searchQuery   = nearOf + `status = 'active'` + nearest
+	searchAtQuery = nearOf + `updated_at <= $7::timestamptz and (status = 'active' or ended_at > $7)` + nearest
+
+	nearOf = `select * from (
+			select ` + memoryColumns + `, 1 - (embedding <=> $2::vector) as score from memories where group_id = $1 and `
+	nearest = ` and embedding_model = $3 and embedding is not null
 				and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) offset 0) near
 		where score >= $5::float8 order by score desc, memory_id limit nullif($6::int, 0)`
 
@@ -32,7 +35,8 @@ type hitRow struct {
 }
 
 // Search returns the group's active memories nearest to a vector, best first,
-// comparing every one of them that has a vector of the same model and width. The
+// comparing every one of them that has a vector of the same model and width; or, of an
+// instant, the versions that were active then. The
 // score of a hit is the plain cosine, for the caller to calibrate. A limit of 0
 // is no limit. A vector without a direction, or of another width than its model
 // names, is reverie.ErrInvalid.
@@ -45,10 +49,14 @@ func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) ([]reverie.Hi
 	for i, k := range q.Kinds {
 		kinds[i] = string(k)
 	}
+	query, args := searchQuery, []any{q.GroupID, vector(q.Vector), q.Model, kinds, q.MinCosine, q.Limit}
+	if !q.At.IsZero() {
+		query, args = searchAtQuery, append(args, q.At)
+	}
 	var rows []hitRow
-	err := s.run(ctx, work{what: what, readOnly: true, prepare: []string{searchQuery}, do: func(ctx context.Context, t *tx) error {
+	err := s.run(ctx, work{what: what, readOnly: true, prepare: []string{query}, do: func(ctx context.Context, t *tx) error {
 		rows = nil
-		return t.list(ctx, &rows, searchQuery, q.GroupID, vector(q.Vector), q.Model, kinds, q.MinCosine, q.Limit)
+		return t.list(ctx, &rows, query, args...)
 	}})
 	hits := make([]reverie.Hit, len(rows))
 	for i, r := range rows {

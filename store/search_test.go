@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"reverie"
 	"reverie/store/storetest"
@@ -153,15 +154,15 @@ func TestEmbeddings(t *testing.T) {
 	bare, fitted := create("no vector yet"), create("has one")
 	bare.Embedding, bare.EmbeddingModel = nil, ""
 	w.apply(bare, fitted)
-	missing := must(w.MissingEmbeddings(ctx, group, model, 10))(t)
+	missing := must(w.MissingEmbeddings(ctx, group, model, time.Time{}, 10))(t)
 	if len(missing) != 1 || missing[0].ID != bare.MemoryID {
 		t.Fatalf("missing %+v", missing)
 	}
 	check(t, w.SetEmbeddings(ctx, group, model, map[string][]float32{bare.MemoryID: {0, 1, 0}, reverie.NewID(): {1, 0, 0}}))
-	if missing = must(w.MissingEmbeddings(ctx, group, model, 10))(t); len(missing) != 0 {
+	if missing = must(w.MissingEmbeddings(ctx, group, model, time.Time{}, 10))(t); len(missing) != 0 {
 		t.Errorf("still missing %+v", missing)
 	}
-	if missing = must(w.MissingEmbeddings(ctx, group, "next@3", 10))(t); len(missing) != 2 {
+	if missing = must(w.MissingEmbeddings(ctx, group, "next@3", time.Time{}, 10))(t); len(missing) != 2 {
 		t.Errorf("%d to embed after a switch of models, want 2", len(missing))
 	}
 	wantErr(t, w.SetEmbeddings(ctx, group, model, map[string][]float32{bare.MemoryID: {0, 0, 0}}), reverie.ErrInvalid)
