@@ -43,6 +43,11 @@ func functions(l lang, assets map[string]asset) template.FuncMap {
 		"tone":    tone,            // tone .Status: good, warn, bad or quiet, for class="pill {{tone .}}"
 		"excerpt": reverie.Excerpt, // excerpt .Text 80
 
+		"clock":  clock,                                      // clock .At $.Zone: the time of day alone
+		"meter":  meter,                                      // meter .Strength 1: a bar beside a number, of so much at most
+		"core":   core,                                       // core .: whether a memory is core
+		"quotes": quotes, "claim": claim, "sources": sources, // what shared templates of these names show
+
 		"groupURL": groupURL, "memoriesURL": memoriesURL, "memoryURL": memoryURL, "recallURL": recallURL,
 		"dreamURL": dreamURL, "peopleURL": peopleURL, "personURL": personURL, "talkURL": talkURL,
 		"messageURL": messageURL, "runURL": runURL, "groupRunsURL": groupRunsURL, "groupCostURL": groupCostURL,

@@ -23,6 +23,19 @@ func (s *site) pages() []page {
 	return []page{
 		{pattern: "GET /ui/login", title: "login.title", template: "login", show: s.loginPage, open: true},
 		{pattern: "GET /ui/{$}", title: "groups.title", template: "groups", show: s.groupsPage},
+		{pattern: "GET /ui/groups/{group}/memories", title: "memories.title", template: "memories", show: s.memoriesPage},
+		{pattern: "GET /ui/memories/{memory}", title: "memory.title", template: "memory", show: s.memoryPage},
+		{pattern: "GET /ui/memories/{memory}/delete", title: "memory.delete", template: "memory_delete", show: s.memoryDeletePage},
+		{pattern: "GET /ui/groups/{group}/recall", title: "recall.title", template: "recall", show: s.recallPage},
+		{pattern: "GET /ui/groups/{group}/dream", title: "dream.title", template: "dream", show: s.dreamPage},
+		{pattern: "GET /ui/groups/{group}/people", title: "people.title", template: "people", show: s.peoplePage},
+		{pattern: "GET /ui/groups/{group}/people/{entity}", title: "person.title", template: "person", show: s.personPage},
+		{pattern: "GET /ui/groups/{group}/conversation", title: "talk.title", template: "conversation", show: s.talkPage},
+		{pattern: "GET /ui/held", title: "held.title", template: "held", show: s.heldPage},
+		{pattern: "GET /ui/groups/{group}", title: "timeline.title", template: "timeline", show: s.timelinePage},
+		{pattern: "GET /ui/runs", title: "runs.title", template: "runs", show: s.runsPage},
+		{pattern: "GET /ui/runs/{run}", title: "run.title", template: "run", show: s.runPage},
+		{pattern: "GET /ui/cost", title: "cost.title", template: "cost", show: s.costPage},
 	}
 }
 
@@ -30,5 +43,11 @@ func (s *site) forms() []form {
 	return []form{
 		{pattern: "POST /ui/login", do: s.login, open: true},
 		{pattern: "POST /ui/logout", do: s.logout},
+		{pattern: "POST /ui/memories/{memory}/delete", do: s.deleteMemory},
+		{pattern: "POST /ui/memories/{memory}/restore", do: s.restoreMemory},
+		{pattern: "POST /ui/memories/{memory}/strength", do: s.strengthenMemory},
+		{pattern: "POST /ui/runs/{run}/approve", do: s.approve},
+		{pattern: "POST /ui/runs/{run}/reject", do: s.reject},
+		{pattern: "POST /ui/groups/{group}/evolve", do: s.evolveNow},
 	}
 }

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"slices"
+	"strconv"
+)
+
+// chart is a picture of columns side by side, drawn without words: those stand around
+// it, so that it fits any width.
+type chart struct {
+	ID          string
+	Title, Desc string // for those who do not see it
+	Low         bool   // a strip
+	Width       string
+	Axis        string // where the line of nothing lies
+	Top, Bottom string // what the scale ends at; "" = nothing there
+	First, Last string // what the leftmost and the rightmost column are
+	Columns     []drawnColumn
+}
+
+// drawnColumn is a column in place.
+type drawnColumn struct {
+	X, Width string
+	Title    string // what it says when pointed at
+	URL      string
+	Bars     []drawnBar
+}
+
+type drawnBar struct{ Class, X, Y, Width, Height string }
+
+// column is what a chart shows of one thing, such as a night.
+type column struct {
+	Title, URL string
+	Up, Down   []part // stacked from the line of nothing on
+}
+
+// part is a part of a column: its class in the style sheet, and how much it is.
+type part struct {
+	Class string
+	N     float64
+}
+
+// Measures of a chart, in its own units.
+const (
+	columnWidth = 10
+	columnGap   = 3
+	chartHeight = 100
+	fewColumns  = 30 // as wide as so many are, however few there are
+)
+
+// newChart draws columns from the left to the right, as high as the highest needs. Scale
+// says in words how much the ends of it are.
+func newChart(id, title, desc string, columns []column, scale func(float64) string) chart {
+	up, down := 0.0, 0.0
+	for _, c := range columns {
+		up, down = max(up, sum(c.Up)), max(down, sum(c.Down))
+	}
+	unit := chartHeight / max(up+down, 1e-9)
+	axis := up * unit
+	if up+down == 0 {
+		axis = chartHeight
+	}
+	width := max(len(columns), fewColumns) * columnWidth
+	d := chart{ID: id, Title: title, Desc: desc, Width: strconv.Itoa(width), Axis: number(axis)}
+	if up > 0 {
+		d.Top = scale(up)
+	}
+	if down > 0 {
+		d.Bottom = scale(down)
+	}
+	for i, c := range columns {
+		x := float64(i * columnWidth)
+		drawn := drawnColumn{X: number(x), Width: number(columnWidth), Title: c.Title, URL: c.URL}
+		y := axis
+		for _, p := range c.Up {
+			y -= p.N * unit
+			drawn.add(p, x, y, unit)
+		}
+		y = axis
+		for _, p := range c.Down {
+			drawn.add(p, x, y, unit)
+			y += p.N * unit
+		}
+		d.Columns = append(d.Columns, drawn)
+	}
+	return d
+}
+
+func (c *drawnColumn) add(p part, x, y, unit float64) {
+	if p.N > 0 {
+		c.Bars = append(c.Bars, drawnBar{p.Class, number(x + columnGap/2.0), number(y), number(columnWidth - columnGap), number(p.N * unit)})
+	}
+}
+
+func sum(parts []part) (n float64) {
+	for p := range slices.Values(parts) {
+		n += p.N
+	}
+	return n
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
