@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -16,11 +17,11 @@ import (
 	"reverie"
 	"reverie/jobs"
 	"reverie/llm"
-	"reverie/telemetry"
 )
 
 func newRun(a *app) *cobra.Command {
-	return &cobra.Command{
+	var tools bool
+	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Stay, and start the jobs of [schedule] when their time comes",
 		Long: `Run stays resident and starts each job of [schedule] at its times, and once at the
@@ -31,7 +32,8 @@ side, together with CronJobs and single commands: a lease per group keeps them a
 and no window, no turn of a session and no dream is worked on twice.
 
 At [http] listen it answers /healthz (the process lives), /readyz (the database
-answers and its schema fits) and /metrics (Prometheus).
+answers and its schema fits) and /metrics (Prometheus). With --listen it serves the
+API, the page and MCP there, too, as ` + "`reverie serve`" + ` does.
 
 A first SIGTERM or SIGINT ends it: no group is begun any more, those under way
 have [jobs] grace to finish, and the exit code is 0. A second signal stops them
@@ -41,14 +43,24 @@ The log level is info unless it is set. ` + "`reverie schedule`" + ` prints the 
 
 ` + exitHelp,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDaemon(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runDaemon(cmd.Context(), cmd.Flags().Changed("listen"), tools)
+		},
 	}
+	listenFlags(cmd, a, &tools)
+	return cmd
 }
 
-func (a *app) runDaemon(ctx context.Context) error {
+// runDaemon starts jobs, and where it serves, answers clients, until the first signal.
+func (a *app) runDaemon(ctx context.Context, serves, tools bool) error {
 	a.daemon = true
 	if err := a.settings(); err != nil {
 		return err
+	}
+	if serves {
+		if err := a.cfg.listens(); err != nil {
+			return err
+		}
 	}
 	specs, wanted, err := a.scheduled()
 	if err != nil {
@@ -75,8 +87,7 @@ func (a *app) runDaemon(ctx context.Context) error {
 		tasks = append(tasks, jobs.Task{Name: string(job), Spec: specs[job], Run: a.task(job, p, day)})
 		times = append(times, fmt.Sprintf("%s %s", job, specs[job]))
 	}
-	server := &telemetry.Server{Listen: a.cfg.HTTP.Listen, Metrics: a.metrics, Log: a.log, Ready: a.store.Ready}
-	addr, err := server.Start(ctx)
+	door, addr, err := a.door(ctx, day, serves, tools)
 	if err != nil {
 		return err
 	}
@@ -84,12 +95,18 @@ func (a *app) runDaemon(ctx context.Context) error {
 	signal.Ignore(syscall.SIGPIPE) // whoever read the log may go; the work goes on
 	hurry, forget := twice()
 	defer forget()
-	context.AfterFunc(ctx, server.Stopping)
+	leave, left := context.WithCancel(ctx) // at the first signal, or when the jobs have ended
+	defer left()
+	var leaving sync.WaitGroup
+	leaving.Go(func() {
+		<-leave.Done()
+		door.leave(ctx, a.cfg.Jobs.Grace.Duration, hurry)
+	})
 	scheduler := &jobs.Scheduler{Tasks: tasks, Clock: clockwork.NewRealClock(), Grace: a.cfg.Jobs.Grace.Duration, Log: a.log, Done: a.taskDone}
 	err = scheduler.Run(ctx, hurry)
-	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	err = errors.Join(err, server.Stop(bye))
+	left()
+	leaving.Wait()
+	err = errors.Join(err, door.close(ctx))
 	a.log.Info("stopped")
 	return err
 }

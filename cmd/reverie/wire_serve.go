@@ -3,19 +3,22 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
 	"reverie"
 	"reverie/api"
+	"reverie/api/mcp"
+	"reverie/api/rest"
+	apiserver "reverie/api/server"
+	"reverie/api/web"
 	"reverie/evolve"
 	"reverie/llm"
 	"reverie/recall"
 )
 
-// service wires what clients may ask for, once for all of them. It is to be closed, when
-// nobody asks any more: see [app.closeService].
+// service wires what clients may ask for, once for all of them. When nobody asks any more,
+// its evolver is to be closed, if it has one, and then the usage log: see [front.stop].
 func (a *app) service(day *llm.DayBudget) (*api.Service, *recall.UsageLog, error) {
 	evolver, err := a.evolver(day)
 	if err != nil {
@@ -91,14 +94,19 @@ func (a *app) budgeted(day *llm.DayBudget, next http.Handler) http.Handler {
 	})
 }
 
-// closeService ends what clients have begun, within ctx, and writes what is left of the
-// usage log.
-func closeService(ctx context.Context, s *api.Service, usage *recall.UsageLog) error {
-	var err error
-	if s.Evolver != nil {
-		if err = s.Evolver.Close(ctx); err != nil {
-			err = fmt.Errorf("%w; what was not committed stays pending", err)
-		}
-	}
-	return errors.Join(err, closeUsage(ctx, usage))
+// server puts the service on a port, with everything around it.
+func (a *app) server(service *api.Service, day *llm.DayBudget, tools bool) (*apiserver.Server, error) {
+	h := a.cfg.HTTP
+	routes, _ := rest.New(service, rest.Options{Version: version, MaxBody: int64(h.MaxBody), Now: a.now, Log: a.log})
+	agents := mcp.New(service, mcp.Options{Version: version, Write: tools, Now: a.now, Log: a.log})
+	return apiserver.New(apiserver.Options{
+		Service: service,
+		REST:    a.budgeted(day, routes),
+		Web:     a.budgeted(day, web.New(service, web.Options{HTTPS: h.HTTPS, Log: a.log})),
+		MCP:     a.budgeted(day, agents.Handler()),
+		Listen:  h.Listen, RequireToken: h.RequireToken,
+		RequestTimeout: h.RequestTimeout.Duration, EvolveWait: h.EvolveWait.Duration,
+		MaxBody: int64(h.MaxBody), MaxMessagesBody: int64(h.MaxMessagesBody), RequestsPerSecond: h.RequestsPerSecond,
+		Ready: a.store.Ready, Metrics: a.metrics, Now: a.now, Log: a.log,
+	})
 }
