@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	citedQuery = `select ` + messageColumns + ` from ` + messagesByID + ` where m.pruned_at is null order by sent_at, seq`
+	citedQuery = `select ` + messageColumns + ` from messages where group_id = $1 and message_id = any ($2::text[]) and pruned_at is null`
 
 	waitingProposalsQuery = `select ` + heldColumns + ` from held_plans h
 		where group_id = $1 and status = 'waiting' and exists (
@@ -53,7 +53,7 @@ func (s *Store) ProposalState(ctx context.Context, p reverie.Proposal) (reverie.
 		for i, e := range p.Evidence {
 			ids[i] = e.MessageID
 		}
-		if err = t.list(ctx, &state.Messages, citedQuery, groupID, nil, ids); err != nil {
+		if err = t.list(ctx, &state.Messages, citedQuery, groupID, ids); err != nil {
 			return err
 		}
 		utcMessages(state.Messages)
