@@ -105,7 +105,7 @@ func (x *exchange) route() string {
 		return pattern
 	case below(x.request, "/ui/"):
 		return "/ui/"
-	case x.request.URL.Path == "/mcp", x.request.URL.Path == "/":
+	case x.request.URL.Path == "/mcp", x.request.URL.Path == "/", x.request.URL.Path == "/ui":
 		return x.request.URL.Path
 	}
 	return "other"

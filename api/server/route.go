@@ -24,7 +24,7 @@ func (x *exchange) serve() {
 		x.fail(err)
 		return
 	}
-	if r.URL.Path == "/" && x.opts.Web != nil {
+	if (r.URL.Path == "/" || r.URL.Path == "/ui") && x.opts.Web != nil {
 		http.Redirect(x.answer, r, "/ui/", http.StatusSeeOther)
 		return
 	}
