@@ -42,25 +42,67 @@ func knowsIRC(src Source) int {
 
 // sureOfIRC tells whether most of the first lines are such lines.
 func sureOfIRC(head []byte) int {
+	seen := firstIRCLines(head)
+	switch {
+	case seen.sure > 0 && (seen.sure*10 >= seen.all*6 || seen.said > 0 && seen.timed*10 >= seen.all*9 && seen.sure*10 >= seen.all*3):
+		return 80
+	case seen.colons():
+		return 40
+	}
+	return 0
+}
+
+// ircSeen counts what the first lines of a log are.
+type ircSeen struct {
+	all, timed, sure, said int
+	colon, loose           int             // with a colon behind the first word; such and unmarked events
+	nicks                  map[string]bool // of those before a colon
+}
+
+// colons tells a log in which a colon sets nick and text apart.
+func (n ircSeen) colons() bool {
+	return n.said == 0 && n.all >= 3 && n.timed == n.all && n.colon*10 >= n.all*4 && n.loose*10 >= n.all*8 && len(n.nicks) >= 2
+}
+
+func firstIRCLines(head []byte) ircSeen {
+	n := ircSeen{nicks: map[string]bool{}}
 	var c ircCalendar
-	all, sure := 0, 0
 	for raw := range bytes.Lines(head) {
 		s := ircText(bytes.TrimRight(raw, "\r\n"))
 		if strings.TrimSpace(s) == "" || strings.HasPrefix(s, "=== ") { // joins have no time in some
 			continue
 		}
-		if all++; all > 100 {
+		if n.all == 100 {
 			break
 		}
+		n.all++
+		if c.header(s) {
+			n.sure++
+			n.timed++
+			continue
+		}
 		_, rest, timed := readIRCStamp(s)
-		if c.header(s) || timed && readIRCLine(rest).sure {
-			sure++
+		l := readIRCLine(rest)
+		if raw, _, tagged, ok := readIRCRaw(strings.TrimSpace(rest)); ok {
+			l, timed = raw, timed || tagged
+		}
+		if !timed && (c.year == 0 || !l.sure) {
+			continue
+		}
+		n.timed++
+		if l.sure {
+			n.sure++
+			n.loose++
+			if !l.event {
+				n.said++
+			}
+		} else if l = readIRCColon(rest); l.sure {
+			n.colon++
+			n.loose++
+			n.nicks[strings.ToLower(l.nick)] = true
 		}
 	}
-	if sure == 0 || sure*10 < all*6 {
-		return 0
-	}
-	return 80
+	return n
 }
 
 func ircFiles(files fs.FS) []string {
@@ -68,12 +110,14 @@ func ircFiles(files fs.FS) []string {
 }
 
 var (
-	ircDay     = regexp.MustCompile(`(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)$`)
-	ircDays    = regexp.MustCompile(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
-	ircPeriod  = regexp.MustCompile(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
-	ircEnding  = regexp.MustCompile(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
-	ircTextual = regexp.MustCompile(` \([0-9A-Fa-f]{5}\)$`)
-	ircFolder  = regexp.MustCompile(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
+	ircDay       = regexp.MustCompile(`(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)$`)
+	ircMiddleDay = regexp.MustCompile(`^(?:(.*)[._ -])?(\d{4}-\d\d-\d\d|\d{8})[._ -](\D.*)$`)
+	ircMonthDay  = regexp.MustCompile(`[._-](\d\d)([A-Z][a-z]{2})(\d{4})$`)
+	ircDays      = regexp.MustCompile(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
+	ircPeriod    = regexp.MustCompile(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
+	ircEnding    = regexp.MustCompile(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
+	ircTextual   = regexp.MustCompile(` \([0-9A-Fa-f]{5}\)$`)
+	ircFolder    = regexp.MustCompile(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
 )
 
 // ircNames is what the name of a file says: the network and channel, where it does, and
@@ -82,6 +126,12 @@ func ircNames(name string) (chat string, from ircCalendar) {
 	dir, base := path.Split(filepath.ToSlash(name))
 	for ircEnding.MatchString(base) {
 		base = ircEnding.ReplaceAllString(base, "")
+	}
+	if m := ircMonthDay.FindStringSubmatch(base); m != nil { // of eggdrop: chan.log.15Jan2026
+		base = fmt.Sprintf("%s%s%02d%s", base[:len(base)-len(m[0])+1], m[3], ircMonthOf(m[2]), m[1])
+	}
+	if m := ircMiddleDay.FindStringSubmatch(base); m != nil { // of LimeChat: #channel_day_Network; others put it in front
+		base = strings.Trim(m[1]+"."+m[3], ".") + "." + m[2]
 	}
 	m := ircDay.FindStringSubmatch(base)
 	if m == nil {
@@ -93,6 +143,7 @@ func ircNames(name string) (chat string, from ircCalendar) {
 		}
 	}
 	base = strings.Trim(ircPeriod.ReplaceAllString(base, ""), "._- ")
+	base = ircEnding.ReplaceAllString(base, "")
 	if inside, ok := strings.CutPrefix(base, "irc."); ok { // of WeeChat: irc.network.#channel
 		network, channel, _ := strings.Cut(inside, ".")
 		return strings.TrimSuffix(network+"/"+channel, "/"), from
@@ -173,7 +224,7 @@ func readIRC(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record
 			} else if chat == "" { // the name is a date; the folder is the channel's
 				chat = within
 			}
-			r := ircReader{ctx: ctx, opts: opts, yield: yield, chat: ircChat(chat, ""), ids: &ordinals{}, calendar: from}
+			r := ircReader{ctx: ctx, opts: opts, yield: yield, chat: ircChat(chat, ""), ids: &ordinals{}, nicks: ircNicks{}, colons: firstIRCLines(src.Head).colons(), calendar: from}
 			if opts.wants(r.chat) {
 				if _, err := r.file(src.Reader); err != nil {
 					yield(Record{}, err)
@@ -181,15 +232,17 @@ func readIRC(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record
 			}
 			return
 		}
-		ids := map[string]*ordinals{}
+		var before ircReader // chats come one after the other
 		for _, f := range ircInOrder(src) {
 			if !opts.wants(f.chat) {
 				continue
 			}
-			if ids[f.chat.ID] == nil { // chats come one after the other
-				ids = map[string]*ordinals{f.chat.ID: {}}
+			r := ircReader{ctx: ctx, opts: opts, yield: yield, within: f.name + ", ", chat: f.chat, ids: &ordinals{}, nicks: ircNicks{},
+				colons: firstIRCLines(headOf(src.Files, f.name)).colons(), calendar: f.from}
+			if before.chat == f.chat {
+				r.ids, r.nicks = before.ids, before.nicks
 			}
-			r := ircReader{ctx: ctx, opts: opts, yield: yield, within: f.name + ", ", chat: f.chat, ids: ids[f.chat.ID], calendar: f.from}
+			before = r
 			if !eachFile(ctx, src.Files, f.name, yield, r.file) {
 				return
 			}
@@ -205,6 +258,8 @@ type ircReader struct {
 	within   string // the name of the file in front of places, where there are several
 	chat     Chat
 	ids      *ordinals
+	nicks    ircNicks
+	colons   bool // a colon sets nick and text apart
 	calendar ircCalendar
 	open     *Record // the message at hand, which its next line may go on
 	tabbed   bool    // the line before was of columns, whose text may have several lines
@@ -241,7 +296,16 @@ func (r *ircReader) line(l line) bool {
 		return r.close()
 	}
 	stamp, rest, timed := readIRCStamp(s)
-	said := readIRCLine(rest)
+	read := readIRCLine
+	if r.colons {
+		read = readIRCColon
+	}
+	said := read(rest)
+	if raw, at, tagged, ok := readIRCRaw(strings.TrimSpace(rest)); ok {
+		if said = raw; tagged {
+			stamp, timed = at, true
+		}
+	}
 	switch {
 	case !timed && r.tabbed && r.open != nil && len(r.open.Message.Text)+len(s) < reverie.MaxMessageTextLength:
 		r.open.Message.Text += "\n" + s
@@ -263,16 +327,20 @@ func (r *ircReader) line(l line) bool {
 	r.tabbed = timed && strings.HasPrefix(rest, "\t") && !said.event
 	id := strings.ToLower(said.nick)
 	r.open = &Record{Chat: r.chat, Place: place, Bot: said.notice, Event: said.event}
-	r.open.Message = reverie.Message{Role: reverie.RoleUser, AuthorID: id, Author: said.nick, Text: said.text, SentAt: stamp.in(at, r.opts.Zone)}
+	if said.channel != "" {
+		r.open.Chat = ircChat(said.channel, "")
+	}
+	r.open.Message = reverie.Message{Role: reverie.RoleUser, AuthorID: r.nicks.id(id), Author: said.nick, Text: said.text, SentAt: stamp.in(at, r.opts.Zone)}
 	wall := at.Format(time.DateTime)
 	if stamp.zone != nil {
 		wall = r.open.Message.SentAt.UTC().Format(time.RFC3339)
 	}
 	if said.event {
 		id = ""
-		r.open.Message.AuthorID, r.open.Message.Author = r.chat.ID, r.chat.Name
+		r.nicks.see(said.text)
+		r.open.Message.AuthorID, r.open.Message.Author = r.open.Chat.ID, r.open.Chat.Name
 	}
-	r.open.Message.ID = r.ids.id(r.chat.ID, wall, id)
+	r.open.Message.ID = r.ids.id(r.open.Chat.ID, wall, id)
 	return true
 }
 

@@ -21,14 +21,15 @@ type ircStamp struct {
 var (
 	ircISO   = regexp.MustCompile(`^\[?(\d{4})-(\d\d)-(\d\d)(?:[T ]|\] \[)(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?(Z|[+-]\d\d:?\d\d))?\]?`)
 	ircDMY   = regexp.MustCompile(`^\[(\d\d)/(\d\d)/(\d{4}) - (\d\d):(\d\d)(?::(\d\d))?\]`)
-	ircNamed = regexp.MustCompile(`^\[\pL{2,3}\.? (\pL{3,5})\.? (\d{1,2}) (\d{4})\] \[(\d\d):(\d\d)(?::(\d\d))?\]`)
+	ircNamed = regexp.MustCompile(`^\[\pL{2,12}\.?,? (?:(\pL{3,12})\.? (\d{1,2})|(\d{1,2})\.? (\pL{3,12})\.?),? (\d{4})\] \[(\d\d):(\d\d)(?::(\d\d))?(?: [A-Z]{2,5})?\]`)
+	ircHalf  = regexp.MustCompile(`^[\[(]?(\d{1,2}):(\d\d)(?::(\d\d))? ?([AaPp])[Mm][\])]?`)
 	ircMonth = regexp.MustCompile(`^(\pL{3,5})\.? (\d\d) (\d\d):(\d\d):(\d\d)\b`)
 	ircClock = regexp.MustCompile(`^[\[(]?(\d\d):(\d\d)(?::(\d\d))?[\])]?`)
 	ircUnix  = regexp.MustCompile(`^T (\d{9,10}) `)
 
 	// ircHeader is a line that only says the time: --- Day changed Thu Jan 15 2026,
 	// **** BEGIN LOGGING AT Thu Jan 15 17:25:15 2026, Session Start: and so on.
-	ircHeader = regexp.MustCompile(`^(?:---\s.*|\*\*\*\*\s.*|Session (?:Start|Time|Close)\b.*?[:\s])(\pL{3,5})\.?\s+(\d{1,2})\s+(?:(\d\d):(\d\d):(\d\d)\s+)?(\d{4})$`)
+	ircHeader = regexp.MustCompile(`^(?:(?:\[\d\d:\d\d(?::\d\d)?\] )?---\s.*|\*\*\*\*\s.*|Session (?:Start|Time|Close)\b.*?[:\s]|IRC [Ll]og (?:started|ended)\s.*)(\pL{3,5})\.?\s+(\d{1,2})\s+(?:(\d\d):(\d\d)(?::(\d\d))?\s+)?(\d{4})$`)
 	ircIdent  = regexp.MustCompile(`^Session Ident: \S|^\*{4}\s+(?:Beginning|End) of log\s+\*{4}$`)
 )
 
@@ -85,11 +86,17 @@ func readIRCStamp(s string) (at ircStamp, rest string, ok bool) {
 		n := numbers(m[1:7]...)
 		at, rest = ircStamp{year: n[2], month: n[1], day: n[0], hour: n[3], minute: n[4], second: n[5]}, s[len(m[0]):]
 	} else if m := ircNamed.FindStringSubmatch(s); m != nil {
-		n := numbers(m[2:7]...)
-		at, rest = ircStamp{year: n[1], month: ircMonthOf(m[1]), day: n[0], hour: n[2], minute: n[3], second: n[4]}, s[len(m[0]):]
+		n := numbers(m[2]+m[3], m[5], m[6], m[7], m[8])
+		at, rest = ircStamp{year: n[1], month: ircMonthOf(m[1] + m[4]), day: n[0], hour: n[2], minute: n[3], second: n[4]}, s[len(m[0]):]
 	} else if m := ircMonth.FindStringSubmatch(s); m != nil && ircMonthOf(m[1]) > 0 {
 		n := numbers(m[2:6]...)
 		at, rest = ircStamp{month: ircMonthOf(m[1]), day: n[0], hour: n[1], minute: n[2], second: n[3]}, s[len(m[0]):]
+	} else if m := ircHalf.FindStringSubmatch(s); m != nil {
+		n := numbers(m[1:4]...)
+		if n[0] %= 12; strings.EqualFold(m[4], "p") {
+			n[0] += 12
+		}
+		at, rest = ircStamp{hour: n[0], minute: n[1], second: n[2]}, s[len(m[0]):]
 	} else if m := ircClock.FindStringSubmatch(s); m != nil {
 		n := numbers(m[1:4]...)
 		at, rest = ircStamp{hour: n[0], minute: n[1], second: n[2]}, s[len(m[0]):]
@@ -110,7 +117,7 @@ type ircCalendar struct {
 
 // header takes in a line that only says the time, and tells whether it is one.
 func (c *ircCalendar) header(s string) bool {
-	if s == "" || !strings.ContainsRune("-*S", rune(s[0])) {
+	if s == "" || !strings.ContainsRune("-*SI[", rune(s[0])) {
 		return false
 	}
 	m := ircHeader.FindStringSubmatch(s)

@@ -9,9 +9,10 @@ import (
 // ircLine is a line behind its time.
 type ircLine struct {
 	nick, text string
-	event      bool // nobody's words
-	notice     bool // as programs send them
-	sure       bool // it has the form of such a line, not only of any text behind a time
+	event      bool   // nobody's words
+	notice     bool   // as programs send them
+	sure       bool   // it has the form of such a line, not only of any text behind a time
+	channel    string // where the line itself says it
 }
 
 var (
@@ -19,7 +20,8 @@ var (
 	ircColour  = regexp.MustCompile(`^\d{1,2}(?:,\d{1,2})?(\[\d\d:\d\d)`) // of a log whose control characters are lost
 
 	ircSaid    = regexp.MustCompile(`^(?:[#&]\S+: )?<([^<>]{1,100})>(?:\s(.*))?$`)
-	ircAction  = regexp.MustCompile(`^ {0,2}\*\s(.*)$`)
+	ircAction  = regexp.MustCompile(`^ {0,2}\*{1,2}\s(.*)$`)
+	ircColon   = regexp.MustCompile(`^([^\s:<>()\[\]#&*"'.,;!?/]{1,30}): (.*)$`)
 	ircDot     = regexp.MustCompile(`^• (\S+): (.*)$`)
 	ircNotice  = regexp.MustCompile(`^-([^\s(:/<>-][^\s(:/<>]*?)(?:[(:/]\S*)?-\s(.*)$`)
 	ircPrivate = regexp.MustCompile(`^\*([^\s*]+)\*\s(.*)$`)
@@ -32,6 +34,10 @@ var (
 		`|\S+ is now known as \S+$|\S+ (?:sets|changes) (?:mode|topic)\b|\S+ (?:sets|removes) (?:a )?(?:ban|exempt) on` +
 		`|\S+ (?:gives|removes) (?:channel (?:half-)?operator status|voice)|\S+ was kicked (?:by|from) |\S+ has kicked \S+ from|\S+ has changed the topic` +
 		`|(?:Now talking (?:in|on)|Topic (?:is|for|set)|Set by|Users on) |(?:Disconnected|Rejoined channel|Retrieving #|Connecting to|Attempting to rejoin)|You (?:are now|were kicked|have (?:left|been kicked|joined)))`)
+
+	// ircUnmarked are the events of clients that put no mark in front of them.
+	ircUnmarked = regexp.MustCompile(`^(?:\S+ \(\S*@\S*\) (?:joined|left|quit)\b|\S+ (?:has (?:joined|left|quit|kicked|changed mode|set topic)|is now known as|arrives in|leaves|places a new sign in|kicks|kicked from)\b` +
+		`|Nick change: \S+ -> |Topic changed on [#&]|[#&]\S+: mode change |Last message repeated |Connected to IRC|Disconnected from IRC)`)
 
 	ircPlayback = regexp.MustCompile(`^(?:Buffer Playback\.\.\.|Playback Complete\.)`)
 )
@@ -92,7 +98,17 @@ func readIRCLine(s string) ircLine {
 	if did, ok := strings.CutPrefix(s, "Action: "); ok {
 		return acted(did)
 	}
-	return ircLine{event: true, text: s}
+	return ircLine{event: true, text: s, sure: ircUnmarked.MatchString(s)}
+}
+
+// readIRCColon reads what stands behind the time where a colon sets nick and text apart, as
+// LimeChat and some bots write.
+func readIRCColon(s string) ircLine {
+	s = strings.TrimSpace(s)
+	if m := ircColon.FindStringSubmatch(s); m != nil {
+		return said(m[1], m[2])
+	}
+	return readIRCLine(s)
 }
 
 // readWeeChat reads a line whose columns are set apart by tabs.

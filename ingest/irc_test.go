@@ -81,6 +81,26 @@ func TestIRCClients(t *testing.T) {
 		"supybot":      {"#lathe.log", "2026-01-15T10:11:12  <mira> hi\n", []string{"2026-01-15 10:11:12 mira: hi"}},
 		"an action in code": {"#lathe.log", "2026-01-15 10:11:12 <mira> \x01ACTION waves\x01\n2026-01-15 10:11:13 <mira> \x02bold\x02 \x0304,01red\x03 3\n",
 			[]string{"2026-01-15 10:11:12 mira: mira waves", "2026-01-15 10:11:13 mira: bold red 3"}},
+		"mIRC's other stars": {"#lathe.Libera.20260115.log", "[09:00] *** jo has joined #lathe\n[09:01] <jo> hi\n[09:02] ** jo sighs\n",
+			[]string{"2026-01-15 09:00:00 *: jo has joined #lathe", "2026-01-15 09:01:00 jo: hi", "2026-01-15 09:02:00 jo: jo sighs"}},
+		"mIRC by twelve hours": {"#lathe.20260115.log", "[09:00:01 am] <mira> hi\n[12:05 PM] <jo> noon\n[01:00:00 pm] <mira> one\n",
+			[]string{"2026-01-15 09:00:01 mira: hi", "2026-01-15 12:05:00 jo: noon", "2026-01-15 13:00:00 mira: one"}},
+		"catgirl": {"2026-01-15.log", "[2026-01-15T10:00:00+0000] mira arrives in #lathe\n[2026-01-15T10:00:01+0000] <mira> hi\n[2026-01-15T10:00:03+0000] mira places a new sign in #lathe: a: b\n[2026-01-15T10:00:04+0000] mira leaves #lathe: bye\n",
+			[]string{"2026-01-15 10:00:00 *: mira arrives in #lathe", "2026-01-15 10:00:01 mira: hi", "2026-01-15 10:00:03 *: mira places a new sign in #lathe: a: b", "2026-01-15 10:00:04 *: mira leaves #lathe: bye"}},
+		"eggdrop's events": {"lathe.log", "[00:00] --- Thu Jan 15 2026\n[00:02] <mira> hi\n[00:03] jo (jo@host) joined #lathe.\n[00:04] jo (jo@host) left irc: Ping timeout\n[00:05] Nick change: kim -> kim_\n" +
+			"[00:06] #lathe: mode change '+o kim_' by mira!m@host\n[00:07] Topic changed on #lathe by mira!m@host: new: topic\n[00:08] Last message repeated 3 time(s).\n",
+			[]string{"2026-01-15 00:02:00 mira: hi", "2026-01-15 00:03:00 *: jo (jo@host) joined #lathe.", "2026-01-15 00:04:00 *: jo (jo@host) left irc: Ping timeout", "2026-01-15 00:05:00 *: Nick change: kim -> kim_",
+				"2026-01-15 00:06:00 *: #lathe: mode change '+o kim_' by mira!m@host", "2026-01-15 00:07:00 *: Topic changed on #lathe by mira!m@host: new: topic", "2026-01-15 00:08:00 *: Last message repeated 3 time(s)."}},
+		"no times at all": {"lathe.log", "IRC log started Thu Jan 15 09:00:00 2026\n*** Value of LOG set to ON\n<mira> hi\n* jo waves\nIRC log ended Thu Jan 15 10:00:00 2026\n",
+			[]string{"2026-01-15 09:00:00 *: Value of LOG set to ON", "2026-01-15 09:00:00 mira: hi", "2026-01-15 09:00:00 jo: jo waves"}},
+		"days in words": {"lathe.log", "[Thursday 15 January 2026] [10:11:12] <mira>\thi\n[Thursday, 15. Januar 2026] [10:11:13 CET] <jo>\tyo\n[Thu Jan 15 2026] [10:11:14] Join\tkim has joined this channel (k@host).\n",
+			[]string{"2026-01-15 10:11:12 mira: hi", "2026-01-15 10:11:13 jo: yo", "2026-01-15 10:11:14 *: Join\tkim has joined this channel (k@host)."}},
+		"as the server sends it": {"lathe.log", "2026-01-15 10:00:00 :mira!m@host PRIVMSG #lathe :hello: there\n2026-01-15 10:00:01 :jo!j@host JOIN #lathe\n2026-01-15 10:00:02 :jo!j@host PRIVMSG #lathe :\x01ACTION waves\x01\n" +
+			"2026-01-15 10:00:03 :pump!p@host NOTICE #lathe :dry\n2026-01-15 10:00:04 :jo!j@host NICK :jo_\n2026-01-15 10:00:05 :host 366 mira #lathe :End of /NAMES list.\n2026-01-15 10:00:06 :mira!m@host PRIVMSG jo :\x01VERSION\x01\n",
+			[]string{"2026-01-15 10:00:00 mira: hello: there", "2026-01-15 10:00:01 *: jo has joined #lathe", "2026-01-15 10:00:02 jo: jo waves", "2026-01-15 10:00:03 pump (bot): dry", "2026-01-15 10:00:04 *: jo is now known as jo_",
+				"2026-01-15 10:00:05 *: host 366 mira #lathe :End of /NAMES list.", "2026-01-15 10:00:06 *: mira asks VERSION"}},
+		"with its tags": {"lathe.log", "@time=2026-01-15T10:00:00.000Z :mira!m@host PRIVMSG #lathe :hello\n@msgid=x;time=2026-01-15T10:00:01.000Z :jo!j@host PART #lathe :bye\n",
+			[]string{"2026-01-15 10:00:00 mira: hello", "2026-01-15 10:00:01 *: jo has left #lathe bye"}},
 		"past midnight without a word": {"#lathe_20260115.log", "[23:59] <mira> late\n[00:01] <mira> early\n[23:00] <mira> on\n[22:10] <jo> a clock set back\n",
 			[]string{"2026-01-15 23:59:00 mira: late", "2026-01-16 00:01:00 mira: early", "2026-01-16 23:00:00 mira: on", "2026-01-16 22:10:00 jo: a clock set back"}},
 		"several encodings": {"#lathe.log", "2026-01-15 10:11:12 <mira> gr\xfc\xdfe\n2026-01-15 10:11:13 <mira> grüße\n2026-01-15 10:11:14 <mira> \xc4\xe3\xba\xc3\n2026-01-15 10:11:15 <mira> ok\n2026-01-15 10:11:16 <mira> \x81\x81\xff\n",
@@ -94,9 +114,63 @@ func TestIRCClients(t *testing.T) {
 			same(t, ircTold(t, src), c.want...)
 		})
 	}
-	for _, no := range []string{"", "hello", "{}", "[31/12/2025, 18:04:01] Mira: hi", "12/31/25, 6:04 PM - Mira: hi", "# Notes\n* one\n* two\n--- \n", "10:00 start\n11:00 end\n"} {
+	for _, no := range []string{"10:00 Opening: Mira\n11:00 Opening: Jo\n12:00 Opening: Kim\n", "10:00 Anna: hi\n11:00 lunch\n12:00 Bo: tea\n", "", "hello", "{}", "[31/12/2025, 18:04:01] Mira: hi", "12/31/25, 6:04 PM - Mira: hi", "# Notes\n* one\n* two\n--- \n", "10:00 start\n11:00 end\n"} {
 		if n := sure(t, "irc", file("x.log", no)); n > 0 {
 			t.Errorf("%q is known by %d", no, n)
+		}
+	}
+}
+
+// TestIRCColons reads logs in which only a colon sets nick and text apart, where most lines
+// have one, of several people.
+func TestIRCColons(t *testing.T) {
+	for name, log := range map[string]string{
+		"#lathe_2026-01-15_Libera.txt": "09:01 mira: chuck: loose\n09:02 jo: 12:00 then\n09:03 jo has left IRC (Quit)\n09:04 mira: bye\n",
+		"2026-01-15.log":               "[09:01] mira: chuck: loose\n[09:02] jo: 12:00 then\n[09:03] jo has left IRC (Quit)\n[09:04] mira: bye\n",
+	} {
+		src := file(name, log)
+		if n := sure(t, "irc", src); n != 40 {
+			t.Errorf("%s is known by %d", name, n)
+		}
+		same(t, ircTold(t, src), "2026-01-15 09:01:00 mira: chuck: loose", "2026-01-15 09:02:00 jo: 12:00 then", "2026-01-15 09:03:00 *: jo has left IRC (Quit)", "2026-01-15 09:04:00 mira: bye")
+	}
+}
+
+// TestIRCNicks: who changes the nick stays the same person, until somebody goes or comes of
+// whom nobody knows; ids of messages are by the nick that is written.
+func TestIRCNicks(t *testing.T) {
+	day := func(lines ...string) string {
+		return "[09:00:00] <mira> one\n[09:00:01] *** " + strings.Join(lines, "\n[09:00:01] *** ") + "\n[09:00:02] <Mira_> two\n"
+	}
+	for name, c := range map[string]struct {
+		src  ingest.Source
+		want string // who says something
+	}{
+		"changed":                         {file("lathe_20260115.log", day("mira is now known as Mira_")), "mira mira"},
+		"changed twice":                   {file("lathe_20260115.log", day("mira changed nick to m", "m is now known as mira_")), "mira mira"},
+		"and back":                        {file("lathe_20260115.log", day("mira is now known as m", "m is now known as mira", "x is now known as mira_")), "mira x"},
+		"another":                         {file("lathe_20260115.log", day("Joins: mira_ (m@host)")), "mira mira_"},
+		"changed, and left":               {file("lathe_20260115.log", day("mira is now known as mira_", "mira_ (m@host) has quit (bye)")), "mira mira_"},
+		"changed, and left, by a bouncer": {file("lathe_20260115.log", day("mira is now known as mira_", "Quits: mira_ (m@host) (bye)")), "mira mira_"},
+		"the day after":                   {files("lathe/2026-01-15.log", day("mira is now known as mira_"), "lathe/2026-01-16.log", "[09:00:00] <mira_> three\n"), "mira mira mira"},
+		"of another channel":              {files("a/2026-01-15.log", day("mira is now known as mira_"), "b/2026-01-16.log", "[09:00:00] <mira_> three\n"), "mira mira mira_"},
+	} {
+		f, err := ingest.Named("irc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var who []string
+		ids := map[string]bool{}
+		for r, err := range f.Read(t.Context(), c.src, ingest.ReadOptions{}) {
+			if err != nil || ids[r.Message.ID] {
+				t.Fatalf("%s: %+v, %v", name, r, err)
+			}
+			if ids[r.Message.ID] = true; !r.Event {
+				who = append(who, r.Message.AuthorID)
+			}
+		}
+		if got := strings.Join(who, " "); got != c.want {
+			t.Errorf("%s: by %s, want %s", name, got, c.want)
 		}
 	}
 }

@@ -26,6 +26,7 @@ func TestQQMessage(t *testing.T) {
 		"recalled":            {by + `"recalled":true,"content":{"text":"a","elements":[]}`, "77 1 Kim event: "},
 		"of version 4":        {`"messageId":"1","timestamp":"2026-02-01T23:53:20.000Z","sender":{"uid":"u_k","uin":"0","name":"Kim"},"messageType":2,"isSystemMessage":false,"isRecalled":false,"content":{"text":"a","emojis":[]}`, "77 1 Kim: a"},
 		"raw beside":          {by + `"content":{"text":"a"},"rawMessage":"x"`, "77 1 Kim: a"},
+		"a time in words":     {`"id":"1","timestamp":"2026-02-01T23:53:20Z","sender":{"uid":"u_k","name":"Kim"},"content":{"text":"a"}`, "77 1 Kim: a"},
 		"no id":               {`"timestamp":1769990000000,"sender":{"uid":"u_k"},"content":{"text":"a"}`, ""},
 		"nobody":              {`"id":"1","timestamp":1769990000000,"sender":{"uin":"0"},"content":{"text":"a"}`, "bad: no author"},
 		"no time":             {`"id":"1","sender":{"uid":"u_k"},"content":{"text":"a"}`, "bad: no time"},

@@ -109,6 +109,7 @@ func TestSlackMessage(t *testing.T) {
 		"an app's attachment": {`"user":"U2","text":"","attachments":[{"pretext":"p","title":"t","text":"x","fields":[{"title":"k","value":"v"}]},{"fallback":"f"}]`, "pump bot: p\nt\nx\nk: v\nf"},
 		"a link's preview":    {`"user":"U1","text":"see","attachments":[{"title":"page"}]`, "Mira: see"},
 		"shared":              {`"user":"U1","text":"see","attachments":[{"is_share":true,"author_name":"Jun","text":"x &amp; y"}]`, "Mira: see\n[forwarded from Jun] x & y"},
+		"shared as blocks":    {`"user":"U1","text":"","attachments":[{"is_share":true,"author_name":"Jun","text":"","fallback":"[x] Jun: y","message_blocks":[{"message":{"blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"y"}]}]}]}}]}]`, "Mira: [forwarded from Jun] y"},
 		"a file":              {`"user":"U1","text":"","files":[{"name":"x.jpg"}]`, "Mira: "},
 		"a file of old":       {`"user":"U1","subtype":"file_share","text":"<@U1> uploaded a file: <https://x|x>","file":{"user":"U1","initial_comment":{"comment":"my bed"}}`, "Mira: my bed"},
 		"a comment of old":    {`"subtype":"file_comment","text":"<@U3> commented on","comment":{"user":"U3","comment":"nice"}`, "Jun: nice"},

@@ -114,6 +114,9 @@ func knowsWhatsApp(src Source) int {
 	return sureOfWhatsApp(src.Head)
 }
 
+// waProgram is what stands behind the time in the log of a program.
+var waProgram = regexp.MustCompile(`^\[[A-Z]+\]|^(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE)\b|\{"\w+" ?:`)
+
 // sureOfWhatsApp looks at the first lines: the very first begins a message, and one of
 // them has an author, or is the app's word on encryption.
 func sureOfWhatsApp(head []byte) int {
@@ -130,7 +133,7 @@ func sureOfWhatsApp(head []byte) int {
 		if seen++; seen > 200 {
 			break
 		}
-		if _, _, authored := h.author(nil); ok && (authored || waEncrypted.MatchString(h.rest)) {
+		if _, _, authored := h.author(nil); ok && (authored && !waProgram.MatchString(h.rest) || waEncrypted.MatchString(h.rest)) {
 			authors++
 		}
 	}
@@ -173,7 +176,9 @@ var waTitles = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)^(?:Chat|Conversa|Conversación|Discussion|Conversation|Чат|Czat)(?: de| do)? WhatsApp (?:con|com|avec|с контактом|с|z|-) ?(.+)$`),
 	regexp.MustCompile(`(?i)^(.+) ile WhatsApp Sohbeti$`),
 	regexp.MustCompile(`^[与與](.+?)的 ?WhatsApp ?(?:聊天|对话|對話)(?:记录|紀錄|記錄)?$`),
-	regexp.MustCompile(`^WhatsApp ?(?:聊天|对话|對話)(?:记录|紀錄|記錄)? ?- ?(.+)$`),
+	regexp.MustCompile(`^WhatsApp ?(?:聊天|对话|對話|チャット|대화)(?:记录|紀錄|記錄)? ?- ?(.+)$`),
+	regexp.MustCompile(`^(.+?)(?:との ?WhatsApp ?チャット|님과의 ?WhatsApp ?대화| के साथ WhatsApp चैट)$`),
+	regexp.MustCompile(`^(?:دردشة|محادثة) (?:واتساب|WhatsApp) مع (.+)$`),
 }
 
 // waCopy is what browsers and systems add to the name of a second file.

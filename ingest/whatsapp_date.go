@@ -23,12 +23,15 @@ type waStamp struct {
 }
 
 const (
-	waDatePart = `(\d{1,4})([-/.]) ?(\d{1,2})[-/.] ?(\d{1,4})(\.?)`
+	waDatePart = `(\d{1,4})([-/.]) ?(\d{1,2})[-/.] ?(\d{1,4})(\.?)(?: г\.)?`
 	waTimePart = `(\D{0,16}?) ?(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))? ?(\D{0,16}?)`
 )
 
 var (
-	waDateFirst = regexp.MustCompile(`^` + waDatePart + `(?:[,،]| klo| à| um| at| a las|T)? ?` + waTimePart + `$`)
+	waDateFirst = regexp.MustCompile(`^` + waDatePart + `(?:[,،]| klo| kl\.?| à| às| um| at| a las| alle| om| lúc|T)? ?` + waTimePart + `$`)
+	// waHours is a time as French Canada writes it: 21 h 25, 21 h 25 min 15 s.
+	waHours = regexp.MustCompile(`(\d{1,2}) h (\d{2})(?: min (\d{2}) s)?`)
+
 	waTimeFirst = regexp.MustCompile(`^` + waTimePart + `[,،]? ` + waDatePart + `$`)
 
 	// waPlain makes a stamp plain: no marks, one kind of space and of digits.
@@ -57,6 +60,9 @@ var waHalves = map[string]int{
 // readWAStamp reads what stands in front of a message.
 func readWAStamp(s string) (waStamp, bool) {
 	s = strings.TrimSpace(waPlain.Replace(s))
+	if strings.Contains(s, " h ") {
+		s = strings.TrimSuffix(waHours.ReplaceAllString(s, "$1:$2:$3"), ":")
+	}
 	var date, clock []string
 	if m := waDateFirst.FindStringSubmatch(s); m != nil {
 		date, clock = m[1:6], m[6:]
@@ -70,7 +76,7 @@ func readWAStamp(s string) (waStamp, bool) {
 	at.minute, _ = strconv.Atoi(clock[2])
 	at.second, _ = strconv.Atoi(clock[3])
 	for _, word := range []string{clock[0], clock[4]} {
-		if word = strings.TrimSpace(word); word == "" || word == "Uhr" || word == "," {
+		if word = strings.TrimSpace(word); word == "" || word == "Uhr" || word == "ч." || word == "," {
 			continue
 		}
 		half, known := waHalves[strings.ToLower(strings.NewReplacer(".", "", " ", "").Replace(word))]

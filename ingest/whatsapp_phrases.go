@@ -25,7 +25,8 @@ var (
 		`dit bericht is verwijderd`, `je hebt dit bericht verwijderd`, `(?:это|данное) сообщение (?:было )?удалено`, `вы удалили (?:это|данное) сообщение`,
 		`bu mesaj silindi`, `bu mesajı sildiniz`, `pesan ini telah dihapus`, `anda (?:telah )?menghapus pesan ini`, `ta wiadomość została usunięta`,
 		`(?:这条|此)消息已(?:被)?(?:删除|撤回)`, `[您你](?:已)?(?:删除|撤回)了?(?:这条|此)消息`, `(?:此|這則)訊息已(?:被)?(?:刪除|收回)`, `[您你](?:已)?(?:刪除|收回)了?(?:這則|此)訊息`,
-		`このメッセージは削除されました`, `メッセージを削除しました`, `삭제된 메시지입니다`, `메시지를 삭제했습니다`, `تم حذف هذه الرسالة`, `لقد حذفت هذه الرسالة`,
+		`(?:このメッセージは|メッセージが)削除されました`, `(?:あなたが|この|あなたがこの)?メッセージを削除しました`, `삭제된 메시지입니다`, `(?:이 )?메시지를 삭제했습니다`, `تم حذف هذه الرسالة`, `(?:لقد )?حذفت هذه الرسالة`,
+		`mensaje eliminado`, `[您你]?已?收回(?:了)?(?:此|這則)訊息`, `(?:यह|इस) (?:संदेश|मैसेज)(?: को)? (?:हटाया|मिटा दिया|डिलीट किया) गया(?: था)?`, `आपने (?:यह|इस) (?:संदेश|मैसेज)(?: को)? (?:हटाया|मिटा दिया|डिलीट किया)`,
 	}, "|") + `)[.。]?$`)
 
 	// waNothing are texts in place of words that are not in the export: of calls, of what is
@@ -33,24 +34,24 @@ var (
 	waNothing = regexp.MustCompile(`(?i)^(?:null|waiting for this message(?:\. this may take a while)?|you (?:received|sent) a view once (?:message|photo|video|voice message)\b.{0,120}|live location shared|` +
 		`missed (?:voice|video|group voice|group video) call(?:[.,•] ?.{0,40})?|正在等待此消息.{0,30}|未接(?:语音|视频)通话.{0,20}|未接(?:語音|視訊)通話.{0,20})[.。]?$`)
 
-	waEdited = regexp.MustCompile(`(?i)\s*<[^<>]{0,40}(?:edited|bearbeitet|editado|editada|modifié|modificato|bewerkt|изменен|изменён|отредакт|düzenlen|diedit|edytowa|编辑|編輯|編集|수정|تعديل)[^<>]{0,20}>$`)
+	waEdited = regexp.MustCompile(`(?i)\s*<[^<>]{0,40}(?:edited|bearbeitet|editado|editada|editó|बदलाव|संपादित|एडिट|modifié|modificato|bewerkt|изменен|изменён|отредакт|düzenlen|diedit|edytowa|编辑|編輯|編集|수정|تعديل)[^<>]{0,20}>$`)
 
-	waOmittedEnd = `(?:omitted|not included|weggelassen|ausgelassen|ausgeschlossen|omitid[oa]s?|omess[oaie]|absente?|omis(?:es?|e?s)?|ocult[oa]s?|exclu[es]?s?|weggelaten|опущен\S*|пропущен\S*|dahil edilmedi|tidak disertakan|pominięt\S*|utelämna\S*|udelad\S*)`
-	waOmittedIn  = `(?:忽略|省略|略去|略過|省略されました|생략(?:됨|했습니다)?|제외함)`
+	waOmittedEnd = `(?:omitted|not included|weggelassen|ausgelassen|ausgeschlossen|omitid[oa]s?|omess[oaie]|absente?|omis(?:es?|e?s)?|ocult(?:ad)?[oa]s?|отсутству\S*|exclu[es]?s?|weggelaten|опущен\S*|пропущен\S*|dahil edilmedi|tidak disertakan|pominięt\S*|utelämna\S*|udelad\S*)`
+	waOmittedIn  = `(?:忽略|省略|略去|略過|省略されました|省略されています|含まれていません|생략(?:됨|했습니다)?|제외함)`
 
 	// waOmitted is what stands for a picture and the like, by itself.
-	waOmitted = regexp.MustCompile(`(?i)^(?:(?:image|photo|picture|video|audio|sticker|gif|document|contact card|video note|voice message|media|bild|foto|dokument|kontaktkarte|videonachricht|medien|imagen|vídeo|documento|tarjeta de contacto|imagem|áudio|figurinha|cartão de contato|vidéo|autocollant|fiche contact|immagine|scheda contatto|adesivo|afbeelding|contactkaart|изображение|видео|аудио|стикер|документ|görüntü|ses|çıkartma|belge|gambar|stiker|dokumen) ` + waOmittedEnd +
-		`|(?:图像|图片|照片|相片|视频|音频|语音|贴图|文档|文件|媒体|媒体文件|影音内容|联系人名片|名片|GIF ?动态图|GIF ?動態圖|GIF|圖片|影片|視訊|音訊|語音|貼圖|文件檔|多媒體檔案|聯絡人卡片|画像|動画|音声|スタンプ|ドキュメント|メディア|사진|동영상|오디오|음성|스티커|문서|미디어) ?(?:は|已被|已|被)?` + waOmittedIn + `)[.。]?$`)
+	waOmitted = regexp.MustCompile(`(?i)^(?:(?:image|photo|picture|video|audio|sticker|gif|document|contact card|video note|voice message|media|bild|foto|dokument|kontaktkarte|videonachricht|medien|imagen|vídeo|documento|tarjeta de contacto|imagem|áudio|figurinha|cartão de contato|vidéo|autocollant|fiche contact|immagine|scheda contatto|adesivo|afbeelding|contactkaart|изображение|видео|аудио|аудиофайл|видеофайл|стикер|документ|görüntü|ses|çıkartma|belge|gambar|stiker|dokumen) ` + waOmittedEnd +
+		`|(?:图像|图片|照片|相片|视频|音频|语音|贴图|文档|文件|媒体|媒体文件|影音内容|联系人名片|名片|GIF ?动态图|GIF ?動態圖|GIF|圖片|影片|視訊|音訊|語音|貼圖|文件檔|多媒體檔案|聯絡人卡片|画像|動画|音声|スタンプ|ドキュメント|メディア|사진|이미지|동영상|오디오|음성|스티커|문서|미디어) ?(?:は|が|已被|已|被)?` + waOmittedIn + `)[.。]?$`)
 
 	// waMarked is the same behind a mark of direction, where no person writes.
 	waMarked = regexp.MustCompile(`(?i)^(?:\S+ ){1,3}` + waOmittedEnd + `$|^\S{0,12}(?:\s\S{0,8})?` + waOmittedIn + `$`)
 
 	waPages    = regexp.MustCompile(`^[^\n]*\.[A-Za-z0-9]{1,5} •[^\n]*$|^\S+\.[A-Za-z0-9]{1,5}$`)
-	waAttached = regexp.MustCompile(`(?i)<[^<>:：\n]{2,30}[:：] ?[^<>\n]+\.[a-z0-9]{1,5}>`)
+	waAttached = regexp.MustCompile(`(?i)<[^<>:：\n]{2,30}[:：] ?[^<>\n]+\.[a-z0-9]{1,5} ?>`)
 	waFile     = regexp.MustCompile(`(?i)^(?:(?:IMG|VID|AUD|PTT|STK|DOC)-\d{8}-WA\d+\.[a-z0-9]{1,5}(?: \([^()\n]{2,40}\))?|\S[^\n]*\.[a-z0-9]{1,5} \([^()\n]{0,30}(?:attach|angehängt|adjunt|joint|anexad|allegat|bijgevoegd|добавлен|прикреп|附件|附加|添付|첨부|ekli|eklen|załącz|bifog|vedhæft|liite|terlampir|dilampirkan|مرفق)[^()\n]{0,20}\))$`)
 
-	waPollHead = regexp.MustCompile(`^(?:POLL|UMFRAGE|ENCUESTA|ENQUETE|SONDAGE|SONDAGGIO|PEILING|ОПРОС|ANKET|POLLING|ANKIETA|投票|アンケート|투표)[:：]$`)
-	waOption   = regexp.MustCompile(`^[\p{L}]{2,12}[:：] ?(.*?) ?[(（][^()（）]*\d[^()（）]*[)）]$`)
+	waPollHead = regexp.MustCompile(`^(?:POLL|UMFRAGE|ENCUESTA|ENQUETE|SONDAGE|SONDAGGIO|PEILING|ОПРОС|ANKET|POLLING|ANKIETA|投票|アンケート|투표) ?[:：]$`)
+	waOption   = regexp.MustCompile(`^[\p{L}]{2,12} ?[:：] ?(.*?) ?[(（][^()（）]*\d[^()（）]*[)）]$`)
 	waPlaceAt  = regexp.MustCompile(`https?://(?:maps\.google\.com|www\.google\.com/maps|foursquare\.com|4sq\.com)/`)
 )
 

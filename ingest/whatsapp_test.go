@@ -69,6 +69,11 @@ func TestWhatsAppTimes(t *testing.T) {
 		"China, after noon":          {"2025/12/31 中午1:30 - ", "2025-12-31 13:30:00"},
 		"China, before noon":         {"2025/12/31 中午11:30 - ", "2025-12-31 11:30:00"},
 		"China, in the evening":      {"2025/12/31 晚上9:30 - ", "2025-12-31 21:30:00"},
+		"Norway":                     {"31.12.2025 kl. 18.04 - ", "2025-12-31 18:04:00"},
+		"Bulgaria":                   {"31.12.2025 г., 18:04 ч. - ", "2025-12-31 18:04:00"},
+		"Vietnam":                    {"31/12/2025 lúc 18:04 - ", "2025-12-31 18:04:00"},
+		"French Canada":              {"2025-12-31 18 h 04 - ", "2025-12-31 18:04:00"},
+		"iPhone in French Canada":    {"[2025-12-31 18 h 04 min 59 s] ", "2025-12-31 18:04:59"},
 		"China in words":             {"2025年12月31日 18:04 - ", "2025-12-31 18:04:00"},
 		"Arabic":                     {"\u200f٣١\u200f/١٢\u200f/٢٠٢٥، ٦:٠٤ م - ", "2025-12-31 18:04:00"},
 		"Vietnam, the time in front": {"18:04, 31/12/2025 - ", "2025-12-31 18:04:00"},
@@ -183,6 +188,17 @@ func TestWhatsAppSaid(t *testing.T) {
 		"deleted by another":       {"This message was deleted by admin Jo.", "event"},
 		"deleted, in Chinese":      {"此消息已删除。", "event"},
 		"deleted, in Portuguese":   {"Mensagem apagada", "event"},
+		"deleted, in Hindi":        {"आपने इस मैसेज को मिटा दिया", "event"},
+		"deleted, in Japanese":     {"このメッセージを削除しました", "event"},
+		"deleted, in Korean":       {"이 메시지를 삭제했습니다.", "event"},
+		"deleted, in Taiwan":       {"已收回此訊息", "event"},
+		"edited, in Spanish":       {"nos vemos <Se editó este mensaje.>", "nos vemos"},
+		"edited, in Hindi":         {"ठीक है <इस मैसेज में बदलाव किया गया>", "ठीक है"},
+		"omitted, in Japanese":     {"\u200e画像は含まれていません", ""},
+		"omitted, in Russian":      {"\u200eизображение отсутствует", ""},
+		"omitted, in Brazil":       {"\u200eimagem ocultada", ""},
+		"attached, with spaces":    {"< attached: 00000042-PHOTO-2026-01-12.jpg >", ""},
+		"a poll in French":         {"SONDAGE :\nOù ?\nOPTION : Ici (1 vote)", "Où ?\n- Ici"},
 		"deleted, in Russian":      {"Данное сообщение удалено.", "event"},
 		"speaks of deleting":       {"I think you deleted this message. Why?", "I think you deleted this message. Why?"},
 		"omitted":                  {"<Media omitted>", ""},
@@ -276,6 +292,10 @@ func TestWhatsAppNames(t *testing.T) {
 		"Spanish":              {file("Chat de WhatsApp con Barco.txt", chat), "Barco"},
 		"Portuguese":           {file("Conversa do WhatsApp com Barco.txt", chat), "Barco"},
 		"Chinese":              {file("与划船的 WhatsApp 聊天.txt", chat), "划船"},
+		"Japanese":             {file("WhatsAppチャット - ボート.txt", chat), "ボート"},
+		"Korean":               {file("보트님과의 WhatsApp 대화.txt", chat), "보트"},
+		"Hindi":                {file("नाव के साथ WhatsApp चैट.txt", chat), "नाव"},
+		"Arabic":               {file("دردشة واتساب مع قارب.txt", chat), "قارب"},
 		"Taiwan's":             {file("與划船的WhatsApp對話.txt", chat), "划船"},
 		"renamed":              {file("boat.txt", chat), "boat"},
 		"renamed, says itself": {file("boats.txt", own), "Boat"},
@@ -307,7 +327,8 @@ func TestWhatsAppNames(t *testing.T) {
 			}
 		})
 	}
-	for _, no := range []string{"", "hello\nworld", "2026-01-15 10:11:12\tmira\thi", "[18:04] <mira> hi: x", "[2026-01-15 18:04:01] <mira> hi: x", "{\"a\":1}", "12/31/25 sales: 7\n"} {
+	for _, no := range []string{"", "hello\nworld", "2026-01-15 10:11:12\tmira\thi", "[18:04] <mira> hi: x", "[2026-01-15 18:04:01] <mira> hi: x", "{\"a\":1}", "12/31/25 sales: 7\n",
+		"[2026-01-15 18:04:01] [INFO]: mail: sent\n", "[2026-01-15 18:04:01] INFO worker: up\n", "[2026-01-15 18:04:01] event: {\"time\": 1}\n", "[2026-01-15 18:04:01] {\"time\": 1}\n"} {
 		if n := sure(t, "whatsapp", file("chat.txt", no)); n > 0 {
 			t.Errorf("%q is known by %d", no, n)
 		}

@@ -73,6 +73,10 @@ func TestZulipForms(t *testing.T) {
 			{"id":3,"sender_id":14,"sender_full_name":"Timer","sender_email":"timer-bot@z.example","sender_realm_str":"clay","stream_id":5,"display_recipient":"studio","subject":"",`+api+`}]}`),
 			[]string{"clay-5 1 Notification Bot /kiln bot event: hi", "clay-dm-2-12 2 Olu: hi", "clay-5 3 Timer /general chat bot: hi"}},
 		"an array of the API's": {file("x.json", `[{"id":2,"sender_id":2,"sender_full_name":"Olu","display_recipient":"studio","subject":"kiln",`+api+`}]`), []string{"studio 2 Olu /kiln: hi"}},
+		"lines of the API's": {file("x.jsonl", `{"id":2,"sender_id":2,"sender_full_name":"Olu","sender_realm_str":"zulip-users","display_recipient":"studio","subject":"kiln",`+api+"}\n"+
+			`{"id":3,"sender_id":2,"sender_full_name":"Olu","sender_realm_str":"zulip-users","display_recipient":"studio","subject":"kiln",`+api+"}\n"), []string{"zulip-users-studio 2 Olu /kiln: hi", "zulip-users-studio 3 Olu /kiln: hi"}},
+		"a server's first organisation": {files("realm.json", strings.Replace(zulipTables, `"string_id":""`, `"string_id":"","name":"Clay"`, 1), "messages-000001.json", `{"zerver_message":[{"id":1,"sender":1,"recipient":7,"subject":"kiln","content":"hi","date_sent":1}]}`),
+			[]string{"Clay-5 1 Ines /kiln: hi"}},
 		"an export": {files("realm.json", zulipTables, "messages-000001.json", `{"zerver_message":[{"id":1,"sender":1,"recipient":7,"subject":"kiln","content":"<hi>","date_sent":1768464000.5},
 			{"id":2,"sender":2,"recipient":8,"subject":"\u0007","content":"@**Olu|2**","pub_date":1768464001},{"id":3,"sender":2,"recipient":9,"subject":"","content":"lost","date_sent":1768464002},
 			{"id":4,"sender":6,"recipient":7,"subject":"kiln","content":"gone","date_sent":1768464003}]}`, "messages-000002.json.tmp", "x", "uploads/x/messages-000001.json", "{}"),
