@@ -87,6 +87,8 @@ func aliases(schemas huma.Registry) {
 
 // describe says of each property what it is, where its shape does not.
 func describe(doc *huma.OpenAPI) {
+	narrative := doc.Components.Schemas.Map()["DreamPage"].Properties // a pointer that is written as null
+	narrative["narrative"] = &huma.Schema{AnyOf: []*huma.Schema{narrative["narrative"], {Type: "null"}}, Description: "Of the last dream; null where there is none."}
 	for name, schema := range doc.Components.Schemas.Map() {
 		for property, s := range schema.Properties {
 			says, known := properties[name+"."+property]

@@ -10,7 +10,7 @@ import (
 // a page for people. All of it is made once, and none of it is loaded from elsewhere.
 func (r *room) documents() {
 	doc := r.api.OpenAPI()
-	asJSON, err := json.MarshalIndent(doc, "", "  ")
+	asJSON, err := json.Marshal(doc)
 	if err != nil {
 		panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // it is the same for everybody: tests would have seen it
 	}

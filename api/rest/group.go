@@ -29,7 +29,7 @@ type groupStatsReply struct {
 }
 
 type messagesInput struct {
-	groupPath
+	GroupPath
 	Session string `query:"session" doc:"Only messages of this session."`
 	Before  string `query:"before" doc:"A message id: only older ones."`
 	After   string `query:"after" doc:"A message id: only newer ones, the oldest of them first."`
@@ -39,7 +39,7 @@ type messagesInput struct {
 
 // streamInput hands a body on as it comes in.
 type streamInput struct {
-	groupPath
+	GroupPath
 	body io.Reader
 }
 
@@ -50,7 +50,7 @@ func (in *streamInput) Resolve(ctx huma.Context) []error {
 }
 
 type nightsInput struct {
-	groupPath
+	GroupPath
 	Before string `query:"before" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" patternDescription:"a date such as 2026-01-15" doc:"Only nights before this date." example:"2026-01-15"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"60" default:"14" doc:"Nights at most."`
 }
@@ -65,13 +65,13 @@ func (r *room) groups() {
 		})
 	add(r, operation{id: "get-group", method: http.MethodGet, path: "/v1/groups/{group_id}", tag: groupTag, scope: read,
 		summary: "Get a group", detail: "A group, its settings, and how it stands."},
-		func(ctx context.Context, in *struct{ groupPath }) (oneGroupReply, error) {
+		func(ctx context.Context, in *struct{ GroupPath }) (oneGroupReply, error) {
 			g, err := r.service.Group(ctx, in.Group)
 			return oneGroupReply{true, g}, err
 		})
 	add(r, operation{id: "get-group-stats", method: http.MethodGet, path: "/v1/groups/{group_id}/stats", tag: groupTag, scope: read,
 		summary: "Say how a group's memories stand", detail: "Counts by kind, strength, weight and day, and which memories are used."},
-		func(ctx context.Context, in *struct{ groupPath }) (groupStatsReply, error) {
+		func(ctx context.Context, in *struct{ GroupPath }) (groupStatsReply, error) {
 			s, err := r.service.Stats(ctx, in.Group)
 			return groupStatsReply{true, s}, err
 		})

@@ -11,8 +11,8 @@ import (
 const memoryTag = "memories"
 
 type listInput struct {
-	groupPath
-	paging
+	GroupPath
+	Paging
 	Status  string  `query:"status" enum:"active,deprecated,archived,held,all" default:"active" doc:"Which versions."`
 	Kind    string  `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
 	Session string  `query:"session" doc:"Only what is of this session."`
@@ -21,7 +21,7 @@ type listInput struct {
 }
 
 type searchInput struct {
-	groupPath
+	GroupPath
 	Q         string  `query:"q" required:"true" doc:"What to look for." example:"when do we meet?"`
 	Limit     int     `query:"limit" minimum:"1" maximum:"200" default:"5" doc:"Results at most."`
 	Threshold float64 `query:"threshold" minimum:"0" maximum:"1" default:"0.7" doc:"Least score, 0 to 1."`
@@ -30,12 +30,12 @@ type searchInput struct {
 }
 
 type changesInput struct {
-	groupPath
+	GroupPath
 	Days int `query:"days" minimum:"1" maximum:"3650" default:"7" doc:"How many days back."`
 }
 
 type deleteInput struct {
-	memoryPath
+	MemoryPath
 	Reason string `query:"reason" maxLength:"300" doc:"Why: it is kept with the change."`
 }
 
@@ -45,7 +45,7 @@ type reasonBody struct {
 }
 
 type restoreInput struct {
-	memoryPath
+	MemoryPath
 	Reason string      `query:"reason" maxLength:"300" doc:"Why: it is kept with the change."`
 	Body   *reasonBody `required:"false"`
 }
@@ -57,7 +57,7 @@ type strengthBody struct {
 }
 
 type strengthInput struct {
-	memoryPath
+	MemoryPath
 	Reason string `query:"reason" maxLength:"300" doc:"Why, where the body does not say."`
 	Body   strengthBody
 }
@@ -90,13 +90,13 @@ func (r *room) memories() {
 	add(r, operation{id: "get-memory-history", method: http.MethodGet, path: "/memory/history/{memory_id}", tag: memoryTag, scope: read,
 		summary: "List all versions of a memory",
 		detail:  "All versions of the lineage that a version belongs to, oldest first."},
-		func(ctx context.Context, in *struct{ memoryPath }) (reverie.HistoryReply, error) {
+		func(ctx context.Context, in *struct{ MemoryPath }) (reverie.HistoryReply, error) {
 			return r.service.History(ctx, in.Memory)
 		})
 	add(r, operation{id: "get-memory-why", method: http.MethodGet, path: "/v1/memories/{memory_id}/why", tag: memoryTag, scope: read,
 		summary: "Say what stands behind a memory",
 		detail:  "For each version of its lineage: what made it, on which evidence, by which run and decision, and what befell it later."},
-		func(ctx context.Context, in *struct{ memoryPath }) (reverie.WhyReply, error) {
+		func(ctx context.Context, in *struct{ MemoryPath }) (reverie.WhyReply, error) {
 			return r.service.Why(ctx, in.Memory)
 		})
 	add(r, operation{id: "list-changes", method: http.MethodGet, path: "/memory/changes/{group_id}", tag: memoryTag, scope: read,

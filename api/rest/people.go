@@ -10,14 +10,14 @@ import (
 const peopleTag = "dreams and people"
 
 type entitiesInput struct {
-	groupPath
-	paging
+	GroupPath
+	Paging
 	Kind string `query:"kind" enum:"person,bot,thing" doc:"Only entities of this kind."`
 	Name string `query:"name" maxLength:"80" doc:"Part of a name."`
 }
 
 type entityInput struct {
-	groupPath
+	GroupPath
 	Entity string `path:"entity_id" doc:"The entity's id." example:"0197f3a0-2b3c-7d4e-8f5a-6b7c8d9e0f1a"`
 }
 
@@ -33,7 +33,7 @@ func (r *room) people() {
 	read := reverie.ScopeRead
 	add(r, operation{id: "get-dream", method: http.MethodGet, path: "/v1/dreams/{group_id}", tag: peopleTag, scope: read,
 		summary: "Get what a group's dreams have left", detail: "The narrative of the last dream, and the preferences, themes and open threads that stand."},
-		func(ctx context.Context, in *struct{ groupPath }) (reverie.DreamPage, error) {
+		func(ctx context.Context, in *struct{ GroupPath }) (reverie.DreamPage, error) {
 			return r.service.Dream(ctx, in.Group)
 		})
 	add(r, operation{id: "list-entities", method: http.MethodGet, path: "/v1/entities/{group_id}", tag: peopleTag, scope: read,

@@ -12,7 +12,7 @@ import (
 const recallTag = "recall"
 
 type contextInput struct {
-	groupPath
+	GroupPath
 	Query     string `query:"query" maxLength:"10000" doc:"What the bot is asked." example:"when do we meet?"`
 	Session   string `query:"session" doc:"The session: its last turns are given, too."`
 	MaxTokens int    `query:"max_tokens" minimum:"0" maximum:"100000" doc:"Tokens of the text at most; 0 = as configured."`
@@ -26,7 +26,7 @@ type contextBody struct {
 }
 
 type makeContextInput struct {
-	groupPath
+	GroupPath
 	Body contextBody
 }
 
@@ -35,7 +35,7 @@ func (in *makeContextInput) request() recall.ContextRequest {
 }
 
 type feedbackInput struct {
-	groupPath
+	GroupPath
 	Body struct {
 		_        struct{} `additionalProperties:"false"`
 		Usage    string   `json:"usage_id,omitempty" doc:"Of the context that was given."`
@@ -45,7 +45,7 @@ type feedbackInput struct {
 }
 
 type proposalInput struct {
-	groupPath
+	GroupPath
 	Body struct {
 		_         struct{}           `additionalProperties:"false"`
 		Action    string             `json:"action" enum:"create,update,delete" doc:"What is to be done."`

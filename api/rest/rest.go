@@ -100,7 +100,8 @@ func (r *room) config() huma.Config {
 	c := huma.DefaultConfig("Reverie", r.Version)
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
 	c.AllowAdditionalPropertiesByDefault = true // of answers; bodies of requests say otherwise
-	c.Formats = map[string]huma.Format{"application/json": {Marshal: marshal, Unmarshal: json.Unmarshal}}
+	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
+	c.Formats = map[string]huma.Format{"application/json": format, "json": format} // the latter for what ends in +json
 	c.Transformers = []huma.Transformer{func(ctx huma.Context, _ string, v any) (any, error) {
 		if p, ok := v.(*Problem); ok {
 			p.Instance = api.RequestID(ctx.Context())

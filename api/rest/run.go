@@ -14,7 +14,7 @@ import (
 const runTag = "runs"
 
 type evolveInput struct {
-	groupPath
+	GroupPath
 	Days int `query:"days" minimum:"0" maximum:"3650" default:"0" doc:"Show the model this many days of consumed messages, too."`
 }
 
@@ -42,7 +42,7 @@ type runsInput struct {
 }
 
 type rejectInput struct {
-	runPath
+	RunPath
 	Body *struct {
 		_       struct{} `additionalProperties:"false"`
 		Requeue bool     `json:"requeue,omitempty" doc:"Make its messages pending again."`
@@ -61,12 +61,12 @@ func (r *room) runs() {
 		})
 	add(r, operation{id: "get-run", method: http.MethodGet, path: "/v1/runs/{run_id}", tag: runTag, scope: read,
 		summary: "Get a run", detail: "A run with its chunks, changes, refusals, calls, and what it holds."},
-		func(ctx context.Context, in *struct{ runPath }) (reverie.RunReply, error) {
+		func(ctx context.Context, in *struct{ RunPath }) (reverie.RunReply, error) {
 			return r.service.Run(ctx, in.Run)
 		})
 	add(r, operation{id: "approve-run", method: http.MethodPost, path: "/v1/runs/{run_id}/approve", tag: runTag, scope: admin,
 		summary: "Approve what a run holds", detail: "Applies the plan that waits. Lines whose memory has moved since are refused."},
-		func(ctx context.Context, in *struct{ runPath }) (reverie.EvolveReply, error) {
+		func(ctx context.Context, in *struct{ RunPath }) (reverie.EvolveReply, error) {
 			return r.service.Approve(ctx, in.Run)
 		})
 	add(r, operation{id: "reject-run", method: http.MethodPost, path: "/v1/runs/{run_id}/reject", tag: runTag, scope: admin,
