@@ -134,13 +134,18 @@ const runsQuery = `select r.*, s.* from (
 		select ` + runColumns + ` from runs
 		where ($1 = '' or group_id = $1) and ($2 = '' or job = $2) and ($3 = '' or status = $3 or $3 = 'held' and exists (
 				select 1 from held_plans h where h.group_id = runs.group_id and h.run_id = runs.run_id and h.status = 'waiting'))
-			and started_at >= $4::timestamptz and (not $6::bool or exists (
-				select 1 from held_plans h where h.group_id = runs.group_id and h.run_id = runs.run_id and h.status = 'waiting'))
-			and ($7::uuid is null or (started_at, run_id) < ($8::timestamptz, $7::uuid))
+			and started_at >= $4::timestamptz and ($6::uuid is null or (started_at, run_id) < ($7::timestamptz, $6::uuid))%s
 		order by started_at desc, run_id desc limit nullif($5::int, 0)) r
 	cross join lateral (
 		select ` + spendColumns + ` from llm_calls c where c.group_id = r.group_id and c.run_id = r.run_id) s
 	order by r.started_at desc, r.run_id desc`
+
+// Few runs wait, and those are where a search for them begins.
+var (
+	allRunsQuery     = fmt.Sprintf(runsQuery, ``)
+	waitingRunsQuery = fmt.Sprintf(runsQuery, ` and (group_id, run_id) in (
+				select h.group_id, h.run_id from held_plans h where h.status = 'waiting' and ($1 = '' or h.group_id = $1))`)
+)
 
 // Runs lists runs, newest first, with what each has spent. A limit of 0 is no
 // limit. Asked for those with the status held, it lists all of which a plan waits,
@@ -162,7 +167,11 @@ func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntr
 			}
 			before, startedAt = &last.ID, last.StartedAt
 		}
-		return t.list(ctx, &rows, runsQuery, q.GroupID, string(q.Job), string(q.Status), orMinusInfinity(q.Since), q.Limit, q.Held, before, startedAt)
+		query := allRunsQuery
+		if q.Held {
+			query = waitingRunsQuery
+		}
+		return t.list(ctx, &rows, query, q.GroupID, string(q.Job), string(q.Status), orMinusInfinity(q.Since), q.Limit, before, startedAt)
 	}})
 	if err != nil {
 		return nil, err

@@ -28,3 +28,7 @@ create table page_sessions (
 );
 create index page_sessions_sha256 on page_sessions (sha256);
 create index page_sessions_expires on page_sessions (group_id, expires_at);
+
+-- What waits for a person, and what persons did.
+create index held_plans_waiting on held_plans (group_id, run_id) where status = 'waiting';
+create index memory_change_log_edits on memory_change_log (group_id, created_at) where run_id is null;
