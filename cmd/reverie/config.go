@@ -299,6 +299,8 @@ type HTTPConfig struct {
 	MaxBody           int      `toml:"max_body" default:"1048576" min:"1024" max:"1073741824" comment:"Bytes of a request's body at most."`
 	MaxMessagesBody   int      `toml:"max_messages_body" default:"67108864" min:"1024" max:"1073741824" comment:"Bytes of one import of messages at most. They are stored as they come in."`
 	RequestsPerSecond float64  `toml:"requests_per_second" default:"1000" min:"0" comment:"Requests of one token a second, on average; twice as many at once. 0 = no limit."`
+	MCP               bool     `toml:"mcp" default:"true" comment:"true or false: whether agents are answered at /mcp."`
+	MCPWrite          bool     `toml:"mcp_write" default:"false" comment:"true or false: whether agents may propose there what is to be remembered or forgotten. A person decides on it."`
 	PageSession       Duration `toml:"page_session" default:"12h" min:"1m" max:"720h" comment:"How long a login to the operator's page is good for."`
 }
 

@@ -24,6 +24,13 @@ func (a *app) service(day *llm.DayBudget) (*api.Service, *recall.UsageLog, error
 	if err != nil {
 		return nil, nil, err
 	}
+	s, usage := a.serviceWithoutRuns()
+	s.Evolver = evolver
+	return s, usage, nil
+}
+
+// serviceWithoutRuns is service for who asks for no runs.
+func (a *app) serviceWithoutRuns() (*api.Service, *recall.UsageLog) {
 	search, approver := a.searchers(), a.approver()
 	usage := recall.NewUsageLog(a.store, recall.UsageOptions{Log: a.log})
 	leases := a.leases()
@@ -45,9 +52,9 @@ func (a *app) service(day *llm.DayBudget) (*api.Service, *recall.UsageLog, error
 			}
 			return f, err
 		},
-		Approver: func() *evolve.Pipeline { return approver }, Leases: leases, Evolver: evolver,
+		Approver: func() *evolve.Pipeline { return approver }, Leases: leases,
 		Filters: a.ingestFilters(), NewGroup: a.withDefaults, Now: a.now, PageSession: a.cfg.HTTP.PageSession.Duration, Log: a.log,
-	}, usage, nil
+	}, usage
 }
 
 // evolver wires what evolves groups for clients: nil, with a word in the log, where no
@@ -98,12 +105,15 @@ func (a *app) budgeted(day *llm.DayBudget, next http.Handler) http.Handler {
 func (a *app) server(service *api.Service, day *llm.DayBudget, tools bool) (*apiserver.Server, error) {
 	h := a.cfg.HTTP
 	routes, _ := rest.New(service, rest.Options{Version: version, MaxBody: int64(h.MaxBody), Now: a.now, Log: a.log})
-	agents := mcp.New(service, mcp.Options{Version: version, Write: tools, Now: a.now, Log: a.log})
+	var agents http.Handler
+	if h.MCP {
+		agents = a.budgeted(day, mcp.New(service, mcp.Options{Version: version, Write: tools || h.MCPWrite, Now: a.now, Log: a.log}).Handler())
+	}
 	return apiserver.New(apiserver.Options{
 		Service: service,
 		REST:    a.budgeted(day, routes),
 		Web:     a.budgeted(day, web.New(service, web.Options{HTTPS: h.HTTPS, Log: a.log})),
-		MCP:     a.budgeted(day, agents.Handler()),
+		MCP:     agents,
 		Listen:  h.Listen, RequireToken: h.RequireToken,
 		RequestTimeout: h.RequestTimeout.Duration, EvolveWait: h.EvolveWait.Duration,
 		MaxBody: int64(h.MaxBody), MaxMessagesBody: int64(h.MaxMessagesBody), RequestsPerSecond: h.RequestsPerSecond,
