@@ -5,25 +5,31 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // conns is a listener that has a bounded number of connections open. When one more
-// comes, the one that has waited longest for a request, or for the end of its header, is
-// closed for it: those who are slow, or idle, lock nobody out. While all have requests
-// under way, it waits for one to end.
+// comes, another is closed for it: the one that has kept us waiting longest for the
+// header of its first request, else the one that has been idle for longest. So those who
+// are slow lock nobody out. While all have requests under way, it waits for one to end.
 type conns struct {
 	net.Listener
 	max int
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	open    map[net.Conn]*list.Element // nil for those with a request under way
-	waiting *list.List                 // of net.Conn, who has waited longest first
+	open    map[*counted]struct{}
+	fresh   *list.List // of *counted without a request so far, the oldest first
+	idle    *list.List // of *counted between two requests, who is so for longest first
 	closed  bool
 }
 
+// grace is how long a connection has for the header of its first request before it may
+// have to make room.
+const grace = 250 * time.Millisecond
+
 func newConns(inner net.Listener, max int) *conns {
-	c := &conns{Listener: inner, max: max, open: map[net.Conn]*list.Element{}, waiting: list.New()}
+	c := &conns{Listener: inner, max: max, open: map[*counted]struct{}{}, fresh: list.New(), idle: list.New()}
 	c.changed = sync.NewCond(&c.mu)
 	return c
 }
@@ -42,55 +48,73 @@ func (c *conns) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// admit makes room for a connection; false where the listener was closed meanwhile.
-func (c *conns) admit(conn net.Conn) bool {
+// admit waits until there is room for a connection; false where the listener was closed
+// meanwhile.
+func (c *conns) admit(conn *counted) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.open) >= c.max && !c.closed {
-		longest := c.waiting.Front()
-		if longest == nil {
+		if !c.evict() {
 			c.changed.Wait()
-			continue
 		}
-		evicted, _ := longest.Value.(*counted)
-		c.forget(evicted)
-		_ = evicted.Conn.Close() // its goroutine finds out, and ends
 	}
 	if c.closed {
 		return false
 	}
-	c.open[conn] = c.waiting.PushBack(conn)
+	c.open[conn], conn.since = struct{}{}, time.Now()
+	conn.wait(c.fresh)
 	return true
+}
+
+// evict closes a connection that has no request under way. Where none may be closed yet,
+// it has whoever waits look again when one may. It is called with the lock.
+func (c *conns) evict() bool {
+	victim := c.idle.Front()
+	if oldest := c.fresh.Front(); oldest != nil {
+		conn, _ := oldest.Value.(*counted)
+		if left := grace - time.Since(conn.since); left <= 0 {
+			victim = oldest
+		} else if victim == nil {
+			time.AfterFunc(left, c.lookAgain)
+		}
+	}
+	if victim == nil {
+		return false
+	}
+	conn, _ := victim.Value.(*counted)
+	c.forget(conn)
+	_ = conn.Conn.Close() // its goroutine finds out, and ends
+	return true
+}
+
+// lookAgain wakes whoever waits for room.
+func (c *conns) lookAgain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changed.Broadcast()
 }
 
 // state notes what the server says of a connection. See [http.Server.ConnState]: one is
 // new until the header of its first request has been read.
-func (c *conns) state(conn net.Conn, state http.ConnState) {
+func (c *conns) state(raw net.Conn, state http.ConnState) {
+	conn, _ := raw.(*counted)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	element, open := c.open[conn]
-	if !open {
+	if _, open := c.open[conn]; !open {
 		return
 	}
 	switch state {
 	case http.StateActive:
-		if element != nil {
-			c.waiting.Remove(element)
-			c.open[conn] = nil
-		}
+		conn.wait(nil)
 	case http.StateIdle:
-		if element == nil {
-			c.open[conn] = c.waiting.PushBack(conn)
-			c.changed.Signal()
-		}
+		conn.wait(c.idle)
+		c.changed.Broadcast()
 	}
 }
 
 // forget is called with the lock.
-func (c *conns) forget(conn net.Conn) {
-	if element := c.open[conn]; element != nil {
-		c.waiting.Remove(element)
-	}
+func (c *conns) forget(conn *counted) {
+	conn.wait(nil)
 	delete(c.open, conn)
 }
 
@@ -107,12 +131,25 @@ func (c *conns) Close() error {
 type counted struct {
 	net.Conn
 	conns *conns
+	since time.Time     // when it was let in
+	among *list.List    // nil while a request is under way
+	place *list.Element // among them
+}
+
+// wait moves a connection to the end of a list, nil for none. It is called with the lock.
+func (c *counted) wait(among *list.List) {
+	if c.among != nil {
+		c.among.Remove(c.place)
+	}
+	if c.among = among; among != nil {
+		c.place = among.PushBack(c)
+	}
 }
 
 func (c *counted) Close() error {
 	c.conns.mu.Lock()
 	c.conns.forget(c)
-	c.conns.changed.Signal()
+	c.conns.changed.Broadcast()
 	c.conns.mu.Unlock()
 	return c.Conn.Close()
 }
