@@ -52,7 +52,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) *exchange {
 		w.Header().Set(name, value)
 	}
 	w.Header().Set(idHeader, x.id)
-	x.request = r.WithContext(api.WithRequestID(r.Context(), x.id))
+	x.request = r.WithContext(api.WithRequestID(s.opts.Context(r.Context()), x.id))
 	return x
 }
 

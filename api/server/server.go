@@ -24,6 +24,8 @@ type Options struct {
 	REST    http.Handler // everything that is not one of the others'
 	Web     http.Handler // /ui/
 	MCP     http.Handler // /mcp
+	// Context is that of each request, made of the one that it came with. nil: as it came.
+	Context func(context.Context) context.Context
 
 	Listen       string // address and port; on loopback, while no token was ever made
 	RequireToken bool   // also while none was
@@ -78,6 +80,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.Context == nil {
+		o.Context = func(ctx context.Context) context.Context { return ctx }
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -94,26 +94,20 @@ func (a *app) evolveOrder(ctx context.Context, p pipelines, order api.EvolveOrde
 	return err
 }
 
-// budgeted gives each request what one command may spend.
-func (a *app) budgeted(day *llm.DayBudget, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(llm.WithBudget(r.Context(), a.budget(day))))
-	})
-}
-
 // server puts the service on a port, with everything around it.
 func (a *app) server(service *api.Service, day *llm.DayBudget, tools bool) (*apiserver.Server, error) {
 	h := a.cfg.HTTP
 	routes, _ := rest.New(service, rest.Options{Version: version, MaxBody: int64(h.MaxBody), Now: a.now, Log: a.log})
 	var agents http.Handler
 	if h.MCP {
-		agents = a.budgeted(day, mcp.New(service, mcp.Options{Version: version, Write: tools || h.MCPWrite, Now: a.now, Log: a.log}).Handler())
+		agents = mcp.New(service, mcp.Options{Version: version, Write: tools || h.MCPWrite, Now: a.now, Log: a.log}).Handler()
 	}
 	return apiserver.New(apiserver.Options{
 		Service: service,
-		REST:    a.budgeted(day, routes),
-		Web:     a.budgeted(day, web.New(service, web.Options{HTTPS: h.HTTPS, Log: a.log})),
+		REST:    routes,
+		Web:     web.New(service, web.Options{HTTPS: h.HTTPS, Log: a.log}),
 		MCP:     agents,
+		Context: func(ctx context.Context) context.Context { return llm.WithBudget(ctx, a.budget(day)) }, // each request may spend what one command may
 		Listen:  h.Listen, RequireToken: h.RequireToken,
 		RequestTimeout: h.RequestTimeout.Duration, EvolveWait: h.EvolveWait.Duration,
 		MaxBody: int64(h.MaxBody), MaxMessagesBody: int64(h.MaxMessagesBody), RequestsPerSecond: h.RequestsPerSecond,
