@@ -43,7 +43,8 @@ type world struct {
 	now          time.Time
 }
 
-// place is a group, what is in it, and tokens of it. Every text of it holds its mark.
+// place is a group, what is in it, and tokens of it. Every text of it holds its mark, and
+// no id does: who knows an id may name it.
 type place struct {
 	group, mark                     string
 	memory, old, deleted, spare     string // heads, and a version that is none
@@ -143,12 +144,12 @@ func (w *world) furnish(t testing.TB, group, mark string) place {
 			t.Fatal(err)
 		}
 	}
-	p := place{group: group, mark: mark, session: "s1 " + mark, message: "m1 " + mark, token: map[reverie.Scope]string{}}
+	p := place{group: group, mark: mark, session: "s1 of " + group, message: "m1 of " + group, token: map[reverie.Scope]string{}}
 	_, err := w.store.EnsureGroup(ctx, reverie.Group{ID: group, Name: mark, TimeZone: "Asia/Shanghai"})
 	check(err)
 	var said []reverie.Message
 	for i := range 4 {
-		said = append(said, reverie.Message{ID: fmt.Sprintf("m%d %s", i, mark), Author: "Ann " + mark, Role: []reverie.Role{reverie.RoleUser, reverie.RoleAssistant}[i%2],
+		said = append(said, reverie.Message{ID: fmt.Sprintf("m%d of %s", i, group), Author: "Ann " + mark, Role: []reverie.Role{reverie.RoleUser, reverie.RoleAssistant}[i%2],
 			Text: fmt.Sprintf("we meet on day %d %s", i, mark), SentAt: w.now.Add(time.Duration(i-100) * time.Minute), SessionID: p.session})
 	}
 	_, err = w.store.ImportMessages(ctx, group, said)
