@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+	koreanEUC "golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
@@ -68,6 +70,8 @@ func charset(head []byte) (encoding.Encoding, error) {
 		return nil, nil
 	case !mostlyForeign(head):
 		return nil, nil
+	case korean(head):
+		return koreanEUC.EUCKR, nil
 	case chinese(head):
 		return simplifiedchinese.GB18030, nil
 	case latin(head):
@@ -152,6 +156,38 @@ func chinese(head []byte) bool {
 		i++
 	}
 	return pairs > 0 && everyday*10 >= pairs*8
+}
+
+// korean tells whether the bytes beyond ASCII are pairs that begin as the syllables of
+// Korean do. In Chinese every second pair begins above them.
+func korean(head []byte) bool {
+	pairs := 0
+	for i := 0; i+1 < len(head); i++ {
+		if head[i] < utf8.RuneSelf {
+			continue
+		}
+		if first := head[i]; first < 0xa1 || first > 0xc8 || head[i+1] < 0xa1 {
+			return false
+		}
+		pairs++
+		i++
+	}
+	return pairs >= 16
+}
+
+// utf8Line is a line as UTF-8. One that is not was written by somebody whose program used
+// another encoding than the others'; what it is cannot be told of every one.
+func utf8Line(raw []byte) string {
+	if utf8.Valid(raw) {
+		return string(raw)
+	}
+	whole := append(bytes.Clone(raw), '\n') // its last letter is not cut
+	if from, err := charset(whole); err == nil && from != nil {
+		if text, err := from.NewDecoder().Bytes(raw); err == nil {
+			raw = text
+		}
+	}
+	return strings.ToValidUTF8(string(raw), "\ufffd")
 }
 
 // latin tells whether the bytes beyond ASCII are few, and are letters and punctuation of

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path"
+	"strings"
 
 	"reverie"
 )
@@ -12,14 +15,17 @@ import (
 const Auto = "auto"
 
 // Input imports what was opened, in the format of that name or [Auto]. A folder or archive
-// that is no export as a whole may hold several: then each file that is one is imported,
-// and the others are returned as passed over. One that fails does not stop those behind
-// it, unless Strict is set or the context has ended.
+// may hold several exports: then each file that is one is imported, and the others are
+// returned as passed over. One that fails does not stop those behind it, unless Strict is
+// set or the context has ended.
 func (im *Importer) Input(ctx context.Context, in *Input, format string, opts ReadOptions) (formats, passedOver []string, err error) {
 	f, err := formatOf(in, format)
 	switch {
-	case err == nil:
+	case err == nil && in.Files == nil:
 		return []string{f.Name}, nil, im.Read(ctx, in.Source, f, opts)
+	case err == nil:
+		formats, passedOver, err = im.whole(ctx, in, f, format, opts)
+		return formats, passedOver, errors.Join(err, in.broken)
 	case in.Files == nil || !errors.Is(err, ErrUnknown):
 		return nil, nil, err
 	}
@@ -27,11 +33,81 @@ func (im *Importer) Input(ctx context.Context, in *Input, format string, opts Re
 	if listErr != nil {
 		return nil, nil, fmt.Errorf("%s: %w", in.Name, listErr)
 	}
-	var failed error
+	formats, passedOver, failed := im.entries(ctx, in, names, format, opts)
+	if failed = errors.Join(failed, in.broken); len(formats) == 0 && failed == nil {
+		return nil, passedOver, err
+	}
+	return formats, passedOver, failed
+}
+
+// whole imports a folder or archive that is an export as a whole, and then what other
+// exports it holds. What lies beside or below the files of the first may belong to it, as a
+// text that somebody sent: that is passed over.
+func (im *Importer) whole(ctx context.Context, in *Input, f Format, format string, opts ReadOptions) (formats, passedOver []string, err error) {
+	log := in.Files.(textFiles).log
+	log.opened = map[string]bool{}
+	err = im.Read(ctx, in.Source, f, opts)
+	own := log.opened
+	log.opened = nil
+	formats = []string{f.Name}
+	if ctx.Err() != nil || err != nil && im.opts.Strict || format != Auto && format != "" {
+		return formats, nil, err
+	}
+	names, listErr := fileNames(in.Files)
+	if listErr != nil {
+		return formats, nil, errors.Join(err, listErr)
+	}
+	folders := map[string]bool{}
+	for name := range own {
+		folders[path.Dir(name)] = true
+	}
+	var others []string
+	for _, name := range names {
+		if own[name] || !mayBeExport(name) {
+			continue
+		}
+		if !within(folders, name) {
+			others = append(others, name)
+		} else if beside, err := Detect(Source{Name: name, Head: headOf(in.Files, name)}); err == nil && beside.Knows(Source{Name: name, Head: headOf(in.Files, name)}) >= 80 {
+			passedOver = append(passedOver, name)
+		}
+	}
+	more, passed, failed := im.entries(ctx, in, others, format, opts)
+	return append(formats, more...), append(passedOver, passed...), errors.Join(err, failed)
+}
+
+// within tells whether a file lies in one of these folders, or below.
+func within(folders map[string]bool, name string) bool {
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		if folders[dir] {
+			return true
+		}
+		if dir == "." {
+			return false
+		}
+	}
+}
+
+// mayBeExport tells by its name whether a file may be an export, rather than a picture.
+func mayBeExport(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case "", ".json", ".jsonl", ".ndjson", ".txt", ".log", ".weechatlog", ".irclog", ".zip", ".gz", ".tgz", ".tar":
+		return true
+	}
+	return false
+}
+
+// entries imports files of a folder or archive.
+func (im *Importer) entries(ctx context.Context, in *Input, names []string, format string, opts ReadOptions) (formats, passedOver []string, failed error) {
 	for _, name := range names {
 		found, within, err := im.entry(ctx, in, name, format, opts)
 		formats, passedOver = append(formats, found...), append(passedOver, within...)
-		if err != nil && len(found) == 0 && ctx.Err() == nil { // it is no export
+		var packed packedError
+		if errors.As(err, &packed) && ctx.Err() == nil {
+			err = im.Skip(&Bad{Place: name, Reason: "not unpacked", Err: err})
+		}
+		var bad *Bad
+		if err != nil && len(found) == 0 && ctx.Err() == nil && !errors.As(err, &bad) { // it is no export
 			passedOver = append(passedOver, name)
 			continue
 		}
@@ -39,9 +115,6 @@ func (im *Importer) Input(ctx context.Context, in *Input, format string, opts Re
 		if err != nil && (im.opts.Strict || ctx.Err() != nil) {
 			break
 		}
-	}
-	if len(formats) == 0 && failed == nil {
-		return nil, passedOver, err
 	}
 	return formats, passedOver, failed
 }
@@ -52,8 +125,11 @@ func (im *Importer) entry(ctx context.Context, in *Input, name, format string, o
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+	defer func() { _ = file.Close() }() // it was only read
 	if file.Files == nil && len(file.Head) == 0 {
+		if _, err := file.Reader.Read(make([]byte, 1)); err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
+			return nil, nil, im.Skip(&Bad{Place: name, Reason: "broken file", Err: err})
+		}
 		return nil, nil, fmt.Errorf("%s is empty: %w", file.Name, ErrUnknown)
 	}
 	if f, err := formatOf(file, format); err == nil && file.Files == nil && f.Knows(file.Source) == 0 {

@@ -3,7 +3,6 @@ package ingest
 import (
 	"regexp"
 	"strings"
-	"unicode/utf8"
 )
 
 // ircLine is a line behind its time.
@@ -42,17 +41,9 @@ var (
 	ircPlayback = regexp.MustCompile(`^(?:Buffer Playback\.\.\.|Playback Complete\.)`)
 )
 
-// ircText is a line without colours and the like. A line that is no UTF-8 was written by
-// somebody whose client used another encoding than the others'.
+// ircText is a line without colours and the like.
 func ircText(raw []byte) string {
-	if !utf8.Valid(raw) {
-		if from, err := charset(raw); err == nil && from != nil {
-			if text, err := from.NewDecoder().Bytes(raw); err == nil {
-				raw = text
-			}
-		}
-	}
-	s := strings.ToValidUTF8(strings.TrimSuffix(string(raw), "\r"), "\ufffd")
+	s := strings.TrimSuffix(utf8Line(raw), "\r")
 	if strings.ContainsFunc(s, func(c rune) bool { return c < ' ' && c != '\t' && c != 1 }) {
 		s = ircControl.ReplaceAllString(s, "")
 	}

@@ -30,6 +30,7 @@ type Input struct {
 	read   *atomic.Int64
 	ctx    context.Context
 	closes []io.Closer
+	broken error // why not all of an archive's files are known
 }
 
 // BytesRead says how much of Size has been read. What is read twice counts twice.
@@ -63,7 +64,7 @@ func Open(ctx context.Context, name string, stdin io.Reader) (*Input, error) {
 			return nil, fmt.Errorf("open the folder to import: %w", err)
 		}
 		in.closes = append(in.closes, root)
-		in.Files = textFiles{in, root.FS(), true}
+		in.Files = textFiles{in, root.FS(), true, &fileLog{}}
 		in.Size = sizeOf(in.Files)
 		return in, nil
 	}
@@ -138,7 +139,7 @@ func (in *Input) file(open func() (fs.File, error)) error {
 			return fmt.Errorf("%s: %w", in.Name, err)
 		}
 		in.closes = append(in.closes, files)
-		in.Files = textFiles{in, files, false}
+		in.Files, in.broken = textFiles{in, files, false, &fileLog{}}, files.broken
 		return nil
 	}
 	in.Again = func() (io.ReadCloser, error) {
@@ -161,7 +162,7 @@ func (in *Input) file(open func() (fs.File, error)) error {
 func (in *Input) zip(f fs.File) error {
 	at, ok := f.(io.ReaderAt)
 	if !ok {
-		return fmt.Errorf("%s: an archive within an archive is not read; unpack the outer one: %w", in.Name, reverie.ErrInvalid)
+		return packedError{fmt.Errorf("%s: an archive within an archive is not read; unpack the outer one: %w", in.Name, reverie.ErrInvalid)}
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -169,14 +170,36 @@ func (in *Input) zip(f fs.File) error {
 	}
 	files, err := zip.NewReader(countedAt{in, at}, info.Size())
 	if err != nil {
-		return fmt.Errorf("%s: read the archive: %w", in.Name, err)
+		return packedError{fmt.Errorf("%s: read the archive: %w; it is cut off or broken: get the whole file", in.Name, err)}
 	}
+	var names []string
+	for _, f := range files.File {
+		switch {
+		case f.Flags&1 != 0:
+			return packedError{fmt.Errorf("%s: the archive is protected by a password; unpack it first: %w", in.Name, reverie.ErrInvalid)}
+		case !strings.HasSuffix(f.Name, "/"):
+			names = append(names, cleanName(f.Name))
+		}
+	}
+	names = apart(names)
 	for _, f := range files.File { // or files with such names could not be opened
-		f.Name = readableName(f.Name)
+		if strings.HasSuffix(f.Name, "/") {
+			f.Name = cleanName(f.Name) + "/"
+		} else {
+			f.Name, names = names[0], names[1:]
+		}
 	}
-	in.Files = textFiles{in, files, false}
+	in.Files = textFiles{in, files, false, &fileLog{}}
 	return nil
 }
+
+// packedError says why a file is not unpacked.
+type packedError struct{ error }
+
+func (e packedError) Unwrap() error { return e.error }
+
+// fileLog notes which files are read, from when on it is asked to.
+type fileLog struct{ opened map[string]bool }
 
 // textFiles are the files of a folder or archive, each with its text in UTF-8 and no more
 // of it than maxEntry.
@@ -184,10 +207,19 @@ type textFiles struct {
 	in    *Input
 	raw   fs.FS
 	count bool // what is read of the files; of an archive it is counted as a whole
+	log   *fileLog
 }
 
 // Open opens a file or a folder.
 func (t textFiles) Open(name string) (fs.File, error) {
+	if t.log.opened != nil {
+		t.log.opened[name] = true
+	}
+	return t.peek(name)
+}
+
+// peek opens a file or folder of which only a look is taken.
+func (t textFiles) peek(name string) (fs.File, error) {
 	f, err := t.raw.Open(name)
 	if err != nil {
 		return nil, err
@@ -256,7 +288,11 @@ func sizeOf(files fs.FS) int64 {
 // headOf returns what a file of a folder or archive begins with, at most HeadSize bytes,
 // and nothing where it cannot be read.
 func headOf(files fs.FS, name string) []byte {
-	f, err := files.Open(name)
+	look := files.Open
+	if text, ok := files.(textFiles); ok {
+		look = text.peek
+	}
+	f, err := look(name)
 	if err != nil {
 		return nil
 	}
@@ -281,7 +317,7 @@ func unpack(r io.Reader) (io.Reader, fileKind, error) {
 	if bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
 		unzipped, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, 0, fmt.Errorf("read the gz file: %w", err)
+			return nil, 0, packedError{fmt.Errorf("read the gz file: %w", err)}
 		}
 		in = bufio.NewReaderSize(unzipped, 1<<16)
 		head, _ = in.Peek(512)
@@ -294,7 +330,7 @@ func unpack(r io.Reader) (io.Reader, fileKind, error) {
 	}
 	for name, magic := range map[string]string{"7z": "7z\xbc\xaf", "rar": "Rar!\x1a", "bzip2": "BZh", "xz": "\xfd7zXZ\x00", "zstd": "\x28\xb5\x2f\xfd"} {
 		if bytes.HasPrefix(head, []byte(magic)) {
-			return nil, 0, fmt.Errorf("it is packed with %s, which is not read; unpack it first: %w", name, reverie.ErrInvalid)
+			return nil, 0, packedError{fmt.Errorf("it is packed with %s, which is not read; unpack it first: %w", name, reverie.ErrInvalid)}
 		}
 	}
 	return in, plainFile, nil

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"reverie"
 )
 
 // tarFiles are the files of a tar archive. It is read from front to back: files that are
@@ -19,6 +21,8 @@ import (
 type tarFiles struct {
 	open    func() (io.ReadCloser, error) // the archive, from its beginning
 	entries map[string]*tarEntry
+
+	broken error // why the archive is not known to its end; nil where it is
 
 	mu   sync.Mutex
 	pass *tarPass // one that nobody is reading, or nil
@@ -47,18 +51,31 @@ func newTarFiles(open func() (io.ReadCloser, error)) (*tarFiles, error) {
 		return nil, err
 	}
 	defer p.from.Close()
+	var names []string
+	var found []*tarEntry
 	for {
 		header, err := p.nextFile()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			return nil, fmt.Errorf("read the tar archive: %w", err)
+		if len(found) == maxFiles {
+			err = fmt.Errorf("it holds more than %d files: %w", maxFiles, reverie.ErrInvalid)
 		}
-		name := path.Clean(strings.TrimLeft(readableName(header.Name), "/"))
-		if fs.ValidPath(name) && t.entries[name] == nil {
-			t.add(name, &tarEntry{name: path.Base(name), no: p.no, size: header.Size, time: header.ModTime})
+		if err != nil && len(found) == 0 {
+			return nil, packedError{fmt.Errorf("read the tar archive: %w", err)}
 		}
+		if err != nil { // the files before that are there
+			t.broken = fmt.Errorf("read the tar archive behind its %d files: %w", len(found), err)
+			break
+		}
+		if name := cleanName(header.Name); fs.ValidPath(name) && name != "" {
+			names = append(names, name)
+			found = append(found, &tarEntry{no: p.no, size: header.Size, time: header.ModTime})
+		}
+	}
+	for i, name := range apart(names) {
+		found[i].name = path.Base(name)
+		t.add(name, found[i])
 	}
 	for _, e := range t.entries {
 		slices.SortFunc(e.in, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })

@@ -122,7 +122,7 @@ var waProgram = regexp.MustCompile(`^\[[A-Z]+\]|^(?:DEBUG|INFO|WARN(?:ING)?|ERRO
 func sureOfWhatsApp(head []byte) int {
 	seen, authors := 0, 0
 	for l := range bytes.Lines(head) {
-		s := strings.ToValidUTF8(string(bytes.TrimSpace(l)), "\ufffd")
+		s := utf8Line(bytes.TrimSpace(l))
 		if s == "" {
 			continue
 		}
@@ -182,7 +182,7 @@ var waTitles = []*regexp.Regexp{
 }
 
 // waCopy is what browsers and systems add to the name of a second file.
-var waCopy = regexp.MustCompile(`(?i)( ?\(\d+\))?(\.(txt|zip))*( ?\(\d+\))?$`)
+var waCopy = regexp.MustCompile(`(?i)( ?\(\d+\))?(\.(txt|zip|gz|tgz|tar))*( ?\(\d+\))?$`)
 
 // waTitle is the title of a chat in the name of its file, or "".
 func waTitle(base string) string {
@@ -296,7 +296,7 @@ func (w *waReader) file(name string, r io.Reader) (bool, error) {
 
 // line takes in one line.
 func (w *waReader) line(l line) bool {
-	s := strings.ToValidUTF8(string(l.Text), "\ufffd")
+	s := utf8Line(l.Text)
 	h, ok := splitWhatsApp(s)
 	if ok && w.begins(h) {
 		if !w.close() {

@@ -34,7 +34,7 @@ func mannerOfWhatsApp(ahead []byte, asked string) (waManner, error) {
 	var headers []waHeader
 	count := map[waStyle]int{}
 	for l := range bytes.Lines(ahead) {
-		if h, ok := splitWhatsApp(strings.ToValidUTF8(strings.TrimRight(string(l), "\r\n"), "\ufffd")); ok {
+		if h, ok := splitWhatsApp(utf8Line(bytes.TrimRight(l, "\r\n"))); ok {
 			headers = append(headers, h)
 			count[h.style()]++
 		}
