@@ -22,13 +22,15 @@ const (
 
 // limitOf is what a request may take.
 func (s *Server) limitOf(r *http.Request) limit {
-	path := r.URL.EscapedPath()
-	switch parts := strings.Split(path, "/"); {
-	case r.Method != http.MethodPost:
-	case len(parts) == 5 && parts[1] == "v1" && parts[2] == "groups" && parts[4] == "messages":
-		return limit{time: streamTime, body: s.opts.MaxMessagesBody, stream: true}
-	case strings.HasPrefix(path, "/memory/evolve/"):
-		return limit{time: s.opts.EvolveWait + s.opts.RequestTimeout, body: s.opts.MaxBody}
+	if r.Method == http.MethodPost {
+		parts := strings.Split(r.URL.EscapedPath(), "/") // a group's id is one of them, whatever it is
+		switch {
+		case len(parts) == 5 && parts[1] == "v1" && parts[2] == "groups" && parts[4] == "messages":
+			return limit{time: streamTime, body: s.opts.MaxMessagesBody, stream: true}
+		case len(parts) == 4 && parts[1] == "memory" && parts[2] == "evolve",
+			len(parts) == 5 && parts[1] == "ui" && parts[2] == "groups" && parts[4] == "evolve":
+			return limit{time: s.opts.EvolveWait + s.opts.RequestTimeout, body: s.opts.MaxBody}
+		}
 	}
 	return limit{time: s.opts.RequestTimeout, body: s.opts.MaxBody}
 }

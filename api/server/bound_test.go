@@ -71,6 +71,7 @@ func TestSlowBody(t *testing.T) {
 		{"/v1/groups/g/context", time.Second, 60, 60, 30 * time.Second},
 		{"/memory/evolve/g", 10 * time.Second, 8, 8, 0},
 		{"/memory/evolve/g", 10 * time.Second, 60, 60, 90 * time.Second},
+		{"/ui/groups/a%2Fb/evolve", 10 * time.Second, 8, 8, 0},
 		{"/v1/groups/g/messages", 29 * time.Second, 100, 100, 0},
 		{"/v1/groups/g/messages", 31 * time.Second, 100, 100, 30 * time.Second},
 		{"/v1/groups/g/messages", 29 * time.Second, 1000, 1000, time.Hour},
