@@ -1,0 +1,205 @@
+// Package client asks Reverie's HTTP API: a method for each of its operations, in the
+// domain's own shapes. What goes wrong is a *[Problem], which is the domain's error of
+// its status.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go"
+	"github.com/failsafe-go/failsafe-go/retrypolicy"
+)
+
+// maxAnswer is how many bytes of an answer are read. None of the API's has as many.
+const maxAnswer = 64 << 20
+
+// Client asks one server. It is safe for concurrent use.
+type Client struct {
+	base  string
+	token string
+	opts  options
+	retry retrypolicy.RetryPolicy[any]
+}
+
+type options struct {
+	http     *http.Client
+	agent    string
+	attempts int
+	backoff  time.Duration // before the second attempt, where the server does not say
+	patience time.Duration // that a server may ask for before another attempt
+	poll     time.Duration // between looks at a run that goes on
+}
+
+// Option changes how a client asks.
+type Option func(*options)
+
+// WithHTTPClient has requests sent by another HTTP client than http.DefaultClient.
+func WithHTTPClient(c *http.Client) Option { return func(o *options) { o.http = c } }
+
+// WithUserAgent names the program that asks.
+func WithUserAgent(name string) Option { return func(o *options) { o.agent = name } }
+
+// WithRetry says how often at most a request is sent, and how long a server may ask a
+// client to wait in between; 4 times and 30 seconds are the default. Where it does not
+// ask, the wait is backoff, 500 ms by default, and twice as long each time.
+func WithRetry(attempts int, patience, backoff time.Duration) Option {
+	return func(o *options) { o.attempts, o.patience, o.backoff = attempts, patience, backoff }
+}
+
+// WithPoll says how often to look at a run that goes on; every 2 seconds by default.
+func WithPoll(every time.Duration) Option { return func(o *options) { o.poll = every } }
+
+// New returns a client of the server at an address such as http://127.0.0.1:8470, who
+// asks with a token; "" is none.
+func New(baseURL, token string, opts ...Option) *Client {
+	c := &Client{base: strings.TrimRight(baseURL, "/"), token: token, opts: options{http: http.DefaultClient, agent: "reverie-client",
+		attempts: 4, backoff: 500 * time.Millisecond, patience: 30 * time.Second, poll: 2 * time.Second}}
+	for _, set := range opts {
+		set(&c.opts)
+	}
+	c.retry = retrypolicy.NewBuilder[any]().HandleIf(func(_ any, err error) bool { return c.again(err) }).
+		WithMaxAttempts(max(c.opts.attempts, 1)).WithDelayFunc(c.delay).ReturnLastFailure().Build()
+	return c
+}
+
+// request is one question. It is sent again after a passing fault where that cannot do
+// a thing twice.
+type request struct {
+	method string
+	path   string // escaped
+	query  url.Values
+	body   any       // as JSON; nil = none
+	stream io.Reader // instead of body: JSON Lines
+	repeat bool      // asking twice does no harm
+}
+
+// failure is why an attempt got no answer.
+type failure struct {
+	error
+	passing bool
+}
+
+func (f *failure) Unwrap() error { return f.error }
+
+// again tells whether another attempt makes sense.
+func (c *Client) again(err error) bool {
+	var f *failure
+	if !errors.As(err, &f) || !f.passing {
+		return false
+	}
+	var p *Problem
+	return !errors.As(err, &p) || p.RetryAfter <= c.opts.patience
+}
+
+// delay is what the server asked for, never less, or else an exponential backoff; both
+// with jitter, so that those who were refused together do not come back together.
+func (c *Client) delay(exec failsafe.ExecutionAttempt[any]) time.Duration {
+	var p *Problem
+	if errors.As(exec.LastError(), &p) && p.RetryAfter > 0 {
+		return p.RetryAfter + rand.N(p.RetryAfter/10+1)
+	}
+	backoff := c.opts.backoff << min(exec.Retries(), 10)
+	return backoff - rand.N(backoff/4+1)
+}
+
+// ask sends a request and reads its answer into a shape. accepted tells of a 202.
+func (c *Client) ask(ctx context.Context, r request, into any) (accepted bool, err error) {
+	var body []byte
+	if r.body != nil {
+		if body, err = json.Marshal(r.body); err != nil {
+			return false, fmt.Errorf("%s %s: write the body: %w", r.method, r.path, err)
+		}
+	}
+	err = failsafe.With[any](c.retry).WithContext(ctx).Run(func() error {
+		var err error
+		accepted, err = c.send(ctx, r, body, into)
+		return err
+	})
+	var f *failure
+	if errors.As(err, &f) {
+		err = f.error
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+	}
+	return accepted, nil
+}
+
+// send is one attempt.
+func (c *Client) send(ctx context.Context, r request, body []byte, into any) (accepted bool, err error) {
+	var content io.Reader
+	if body != nil {
+		content = bytes.NewReader(body)
+	}
+	if r.stream != nil {
+		content = io.NopCloser(r.stream) // whoever opened it closes it
+	}
+	address := c.base + r.path
+	if len(r.query) > 0 {
+		address += "?" + r.query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, address, content)
+	if err != nil {
+		return false, err
+	}
+	req.Header.Set("Accept", "application/json, application/problem+json")
+	req.Header.Set("User-Agent", c.opts.agent)
+	switch {
+	case r.stream != nil:
+		req.Header.Set("Content-Type", "application/x-ndjson")
+	case body != nil:
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	resp, err := c.opts.http.Do(req)
+	if err != nil {
+		return false, &failure{err, r.repeat && ctx.Err() == nil}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return false, &failure{fmt.Errorf("read the answer: %w", err), r.repeat && ctx.Err() == nil}
+	}
+	if resp.StatusCode/100 != 2 {
+		p := problemOf(resp, answer)
+		// Who is too fast was not heard; of what a server that is not well did, nothing is known.
+		passing := r.stream == nil && p.Status == http.StatusTooManyRequests || r.repeat && p.Status == http.StatusServiceUnavailable
+		return false, &failure{p, passing}
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return false, fmt.Errorf("the answer is not what was asked for: %w", err)
+	}
+	return resp.StatusCode == http.StatusAccepted, nil
+}
+
+// get asks for a shape.
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (reply T, err error) {
+	_, err = c.ask(ctx, request{method: http.MethodGet, path: path, query: query, repeat: true}, &reply)
+	return reply, err
+}
+
+// send asks for something to be done.
+func send[T any](ctx context.Context, c *Client, method, path string, body any) (reply T, err error) {
+	_, err = c.ask(ctx, request{method: method, path: path, body: body}, &reply)
+	return reply, err
+}
+
+// escaped is an id as a piece of a path, whatever it is.
+func escaped(id string) string {
+	if id == "." || id == ".." { // would be taken for a way
+		return strings.ReplaceAll(id, ".", "%2E")
+	}
+	return url.PathEscape(id)
+}

@@ -1,0 +1,101 @@
+package client
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"reverie"
+)
+
+// Problem is what a server answers instead of what was asked for (RFC 9457). It is the
+// domain's error of its status, for errors.Is: reverie.ErrUnauthorized (401),
+// ErrForbidden (403), ErrNotFound (404), ErrConflict (409), ErrBusy (409 with a time to
+// come back), ErrInvalid (400, 413, 422), ErrDeferred (429, 503, 504). Of an old version
+// it holds a *reverie.NotHeadError.
+type Problem struct {
+	Status      int           `json:"status"`
+	Title       string        `json:"title"`
+	Detail      string        `json:"detail"`
+	Instance    string        `json:"instance"` // the request's id, for the server's log
+	HeadID      string        `json:"head_id"`
+	HeadVersion int           `json:"head_version"`
+	Errors      []Detail      `json:"errors"`
+	RetryAfter  time.Duration `json:"-"` // 0: the server does not say
+
+	memoryID string // that was written to
+}
+
+// Detail is one thing that is wrong with a request.
+type Detail struct {
+	Location string `json:"location"`
+	Message  string `json:"message"`
+}
+
+func (p *Problem) Error() string {
+	text := strconv.Itoa(p.Status) + " " + p.Title
+	if p.Detail != "" {
+		text += ": " + p.Detail
+	}
+	for _, e := range p.Errors {
+		text += "; " + e.Location + ": " + e.Message
+	}
+	if p.Instance != "" && p.Status >= 500 {
+		text += " (request " + p.Instance + ")"
+	}
+	return text
+}
+
+// Is tells the domain's errors by the status.
+func (p *Problem) Is(target error) bool {
+	switch p.Status {
+	case http.StatusUnauthorized:
+		return target == reverie.ErrUnauthorized
+	case http.StatusForbidden:
+		return target == reverie.ErrForbidden
+	case http.StatusNotFound:
+		return target == reverie.ErrNotFound
+	case http.StatusConflict:
+		return target == reverie.ErrConflict || target == reverie.ErrBusy && p.RetryAfter > 0
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return target == reverie.ErrInvalid
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return target == reverie.ErrDeferred
+	}
+	return false
+}
+
+// Unwrap is the error of an old version, nil where it is none.
+func (p *Problem) Unwrap() error {
+	if p.HeadID == "" {
+		return nil
+	}
+	return &reverie.NotHeadError{MemoryID: p.memoryID, Head: reverie.Head{MemoryID: p.HeadID, Version: p.HeadVersion}}
+}
+
+// problemOf reads a problem. Of an answer that is none, such as a proxy's, the status is
+// all that is known.
+func problemOf(resp *http.Response, answer []byte) *Problem {
+	var p Problem
+	if json.Unmarshal(answer, &p) != nil {
+		p = Problem{}
+	}
+	p.Status = resp.StatusCode
+	if p.Title == "" {
+		p.Title = http.StatusText(resp.StatusCode)
+	}
+	p.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	return &p
+}
+
+// retryAfter reads a header of seconds, or of a date.
+func retryAfter(value string, now time.Time) time.Duration {
+	if n, err := strconv.Atoi(value); err == nil {
+		return time.Duration(min(max(n, 0), 1<<31)) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
