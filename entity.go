@@ -12,6 +12,9 @@ const (
 	EntityThing  EntityKind = "thing"
 )
 
+// EntityKinds are all kinds.
+var EntityKinds = []EntityKind{EntityPerson, EntityBot, EntityThing}
+
 // EntityStatus says whether an entity stands for itself.
 type EntityStatus string
 

@@ -16,6 +16,9 @@ const (
 	JobPropose    Job = "propose"    // what an agent would have remembered or forgotten: held from the beginning
 )
 
+// Jobs are those that a run can be of.
+var Jobs = []Job{JobEvolve, JobImpression, JobExtract, JobDream, JobMaintain, JobPropose}
+
 // RunStatus is how a run stands.
 type RunStatus string
 
@@ -28,6 +31,9 @@ const (
 	RunFailed    RunStatus = "failed"
 	RunRejected  RunStatus = "rejected" // a person refused what it held
 )
+
+// RunStatuses are all statuses.
+var RunStatuses = []RunStatus{RunRunning, RunSucceeded, RunHeld, RunDeferred, RunFailed, RunRejected}
 
 // EndOf is the status of a run that ended with an error, or without one and with so
 // much that waits for a person.

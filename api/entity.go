@@ -2,7 +2,7 @@ package api
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"reverie"
 )
@@ -13,13 +13,8 @@ func (s *Service) Entities(ctx context.Context, groupID string, f reverie.Entity
 	if _, err := allowed(ctx, groupID, reverie.ScopeRead); err != nil {
 		return reverie.EntitiesReply{}, err
 	}
-	if err := page(limit, offset); err != nil {
+	if err := errors.Join(page(limit, offset), oneOf("kind", f.Kind, reverie.EntityKinds)); err != nil {
 		return reverie.EntitiesReply{}, err
-	}
-	switch f.Kind {
-	case "", reverie.EntityPerson, reverie.EntityBot, reverie.EntityThing:
-	default:
-		return reverie.EntitiesReply{}, fmt.Errorf("kind %q: it is person, bot or thing: %w", f.Kind, reverie.ErrInvalid)
 	}
 	list, total, err := s.Store.ListEntities(ctx, groupID, f, limit, offset)
 	if err != nil {

@@ -2,6 +2,9 @@ package api
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	"reverie"
 )
@@ -14,7 +17,7 @@ func (s *Service) Runs(ctx context.Context, q reverie.RunQuery) (reverie.RunsRep
 	if err != nil {
 		return reverie.RunsReply{}, err
 	}
-	if err := page(q.Limit, 0); err != nil {
+	if err := errors.Join(page(q.Limit, 0), oneOf("job", q.Job, reverie.Jobs), oneOf("status", q.Status, reverie.RunStatuses)); err != nil {
 		return reverie.RunsReply{}, err
 	}
 	if q.GroupID != "" { // no runs, or no such group?
@@ -48,4 +51,12 @@ func (s *Service) Run(ctx context.Context, runID string) (reverie.RunReply, erro
 		return reverie.RunReply{}, err
 	}
 	return d.Reply(g[0]), nil
+}
+
+// oneOf checks that something, unless it is left out, is one of a list.
+func oneOf[T ~string](what string, value T, known []T) error {
+	if value == "" || slices.Contains(known, value) {
+		return nil
+	}
+	return fmt.Errorf("%s %q: it is one of %v: %w", what, value, known, reverie.ErrInvalid)
 }

@@ -35,7 +35,7 @@ func (a *app) observe(ctx context.Context) error {
 		return err
 	}
 	if a.daemon {
-		a.metrics = telemetry.New(version, a.now, knownJobs...)
+		a.metrics = telemetry.New(version, a.now, reverie.Jobs...)
 	}
 	return nil
 }

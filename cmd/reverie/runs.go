@@ -16,9 +16,6 @@ func newRuns(a *app) *cobra.Command {
 	return group("runs", "Look at runs, and decide on what they hold", newRunsList(a), newRunsShow(a), newRunsApprove(a), newRunsReject(a))
 }
 
-// knownJobs are the jobs that a run can be of.
-var knownJobs = []reverie.Job{reverie.JobEvolve, reverie.JobImpression, reverie.JobExtract, reverie.JobDream, reverie.JobMaintain, reverie.JobPropose}
-
 // took is how long a run was under way.
 func took(r reverie.Run) string {
 	if r.FinishedAt == nil {

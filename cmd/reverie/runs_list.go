@@ -65,8 +65,8 @@ such as 90m, 24h or 7d.`,
 }
 
 func jobNames() string {
-	names := make([]string, len(knownJobs))
-	for i, j := range knownJobs {
+	names := make([]string, len(reverie.Jobs))
+	for i, j := range reverie.Jobs {
 		names[i] = string(j)
 	}
 	return strings.Join(names, ", ")
@@ -74,13 +74,10 @@ func jobNames() string {
 
 // readRunQuery checks what was asked for. All its errors are usage errors.
 func readRunQuery(q *reverie.RunQuery, job, status, since string, now time.Time) error {
-	if q.Job = reverie.Job(job); job != "" && !slices.Contains(knownJobs, q.Job) {
+	if q.Job = reverie.Job(job); job != "" && !slices.Contains(reverie.Jobs, q.Job) {
 		return usageError(fmt.Errorf("--job %q: it is one of %s", job, jobNames()))
 	}
-	switch s := reverie.RunStatus(status); s {
-	case "", reverie.RunRunning, reverie.RunSucceeded, reverie.RunHeld, reverie.RunDeferred, reverie.RunFailed, reverie.RunRejected:
-		q.Status = s
-	default:
+	if q.Status = reverie.RunStatus(status); status != "" && !slices.Contains(reverie.RunStatuses, q.Status) {
 		return usageError(fmt.Errorf("--status %q: it is running, succeeded, held, deferred, failed or rejected", status))
 	}
 	if q.Limit < 1 || q.Limit > maxListed {
