@@ -45,7 +45,6 @@ const (
 	columnWidth = 10
 	columnGap   = 3
 	chartHeight = 100
-	fewColumns  = 30 // as wide as so many are, however few there are
 )
 
 // newChart draws columns from the left to the right, as high as the highest needs. Scale
@@ -60,8 +59,7 @@ func newChart(id, title, desc string, columns []column, scale func(float64) stri
 	if up+down == 0 {
 		axis = chartHeight
 	}
-	width := max(len(columns), fewColumns) * columnWidth
-	d := chart{ID: id, Title: title, Desc: desc, Width: strconv.Itoa(width), Axis: number(axis)}
+	d := chart{ID: id, Title: title, Desc: desc, Width: strconv.Itoa(len(columns) * columnWidth), Axis: number(axis)}
 	if up > 0 {
 		d.Top = scale(up)
 	}

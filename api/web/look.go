@@ -110,14 +110,19 @@ func (v view) Elsewhere() struct{ URL, Name, Tag string } {
 // tab leads to a page.
 type tab struct {
 	Key, URL string
-	Current  bool
+	Current  string // as of aria-current: "page" where it leads here, "true" to what this is part of, else ""
 }
 
 // Menu leads to the parts of the page.
 func (v view) Menu() []tab {
 	list := []tab{{Key: "menu.groups", URL: homeURL}, {Key: "menu.runs", URL: runsURL}, {Key: "menu.held", URL: heldURL}, {Key: "menu.cost", URL: costURL}}
 	for i, t := range list {
-		list[i].Current = t.URL == v.URL.Path || t.URL == homeURL && v.group != nil
+		switch {
+		case t.URL == v.URL.Path && v.group == nil:
+			list[i].Current = "page"
+		case t.URL == homeURL && v.group != nil:
+			list[i].Current = "true"
+		}
 	}
 	return list
 }
@@ -129,7 +134,13 @@ func (v view) Tabs() []tab {
 		{Key: "tab.conversation", URL: talkURL(id)}, {Key: "tab.people", URL: peopleURL(id)}, {Key: "tab.dream", URL: dreamURL(id)},
 		{Key: "tab.runs", URL: groupRunsURL(id)}, {Key: "tab.cost", URL: groupCostURL(id)}}
 	for i := range list {
-		list[i].Current = list[i].Key == "tab."+v.tab
+		switch {
+		case list[i].Key != "tab."+v.tab:
+		case list[i].URL == v.URL.EscapedPath() || list[i].URL == v.URL.RequestURI():
+			list[i].Current = "page"
+		default:
+			list[i].Current = "true"
+		}
 	}
 	return list
 }

@@ -91,7 +91,7 @@ func (r runView) Done() []done {
 	return list
 }
 
-// done is how often something was done: a word of the set "done".
+// done is how often something was done: the text done.<Key> says so.
 type done struct {
 	Key string
 	N   int

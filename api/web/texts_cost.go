@@ -10,7 +10,7 @@ var costTexts = map[string]wording{
 	"cost.chart_tokens": {"Tokens by day", "每日 Token"},
 	"cost.free":         {"Nothing of this was charged: the models are offline, or their prices are not in [llm] prices. The picture shows tokens.", "没有产生费用：使用离线模型，或 [llm] prices 中没有其价格。图中显示 Token 数。"},
 	"cost.desc":         {"From %s on the left to %s on the right, in UTC. The table of days below has the same numbers.", "左起 %s，右至 %s（UTC）。下方的每日表格列有同样的数字。"},
-	"cost.day":          {"%d calls, %s tokens, %s USD", "%d 次调用，%s token，%s 美元"},
+	"cost.day":          {"%d call, %s tokens, %s USD|%d calls, %s tokens, %s USD", "%d 次调用，%s token，%s 美元"},
 	"cost.by_day":       {"By day", "按日"},
 	"cost.by_group":     {"By group", "按群"},
 	"cost.by_model":     {"By model", "按模型"},
@@ -21,5 +21,4 @@ var costTexts = map[string]wording{
 	"cost.out":          {"Tokens out", "输出 Token"},
 	"cost.usd":          {"USD", "美元"},
 	"cost.none":         {"No model was asked in this time.", "这段时间没有调用模型。"},
-	"cost.other":        {"searches and the like", "搜索等"},
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"reverie"
 )
@@ -21,10 +22,41 @@ type timelineView struct {
 	Cut     bool
 }
 
-// nightView is one night.
+// nightView is one night: what its runs, and persons, did to memories.
 type nightView struct {
 	reverie.Night
-	Changes []changeView
+	Changes                   []changeView
+	Created, Updated, Deleted int
+	Kept                      int // by the last run of evolve
+}
+
+// newNight counts what was done to memories: what is said of people is not among them,
+// nor what was taken back.
+func newNight(n reverie.Night, groupID string, zone *time.Location) nightView {
+	night := nightView{Night: n}
+	evolved := false
+	for _, r := range n.Runs { // newest first
+		if r.Job == reverie.JobImpression || r.UndoneAt != nil {
+			continue
+		}
+		night.Created += r.Stats.Created
+		night.Updated += r.Stats.Updated
+		night.Deleted += r.Stats.Deleted
+		if r.Job == reverie.JobEvolve && !evolved {
+			night.Kept, evolved = r.Stats.Kept, true
+		}
+	}
+	for _, c := range n.Changes {
+		change := loggedChange(c, groupID, zone)
+		night.Changes = append(night.Changes, change)
+		if change.ByHand && c.Action == reverie.ActionDelete {
+			night.Deleted++
+		}
+		if change.ByHand && c.Action == reverie.ActionRestore {
+			night.Created++
+		}
+	}
+	return night
 }
 
 func (s *site) timelinePage(v *visit) (any, error) {
@@ -39,14 +71,10 @@ func (s *site) timelinePage(v *visit) (any, error) {
 	}
 	d := timelineView{Group: g, Newest: before == "", Cut: reply.Cut}
 	for _, n := range reply.Nights {
-		night := nightView{Night: n}
-		for _, c := range n.Changes {
-			night.Changes = append(night.Changes, loggedChange(c, g.ID, v.zone()))
-		}
-		d.Nights = append(d.Nights, night)
+		d.Nights = append(d.Nights, newNight(n, g.ID, v.zone()))
 	}
-	if n := len(reply.Nights); n > 0 && reply.More {
-		d.Before = reply.Nights[n-1].Date
+	if reply.More {
+		d.Before = reply.Next
 	}
 	d.draw(v)
 	return d, nil
@@ -57,18 +85,45 @@ func (d *timelineView) draw(v *visit) {
 	if len(d.Nights) == 0 {
 		return
 	}
-	var changed, kept []column
-	for _, n := range slices.Backward(d.Nights) {
-		st := n.Stats
-		title := fmt.Sprintf("%s: %s", n.Date, v.t("timeline.night", st.Created, st.Updated, st.Deleted, st.Kept))
-		changed = append(changed, column{Title: title, URL: nightURL(n.Date),
-			Up:   []part{{"bar-created", float64(st.Created)}, {"bar-updated", float64(st.Updated)}},
-			Down: []part{{"bar-deleted", float64(st.Deleted)}}})
-		kept = append(kept, column{Title: title, URL: nightURL(n.Date), Up: []part{{"bar-kept", float64(st.Kept)}}})
+	dates := datesOfNights(d.Nights)
+	changed, kept := make([]column, len(dates)), make([]column, len(dates))
+	for _, n := range d.Nights {
+		i := slices.Index(dates, n.Date)
+		title := fmt.Sprintf("%s: %s", n.Date, v.t("timeline.night", n.Created, n.Updated, n.Deleted, n.Kept))
+		changed[i] = column{Title: title, URL: nightURL(n.Date),
+			Up:   []part{{"bar-created", float64(n.Created)}, {"bar-updated", float64(n.Updated)}},
+			Down: []part{{"bar-deleted", float64(n.Deleted)}}}
+		kept[i] = column{Title: title, URL: nightURL(n.Date), Up: []part{{"bar-kept", float64(n.Kept)}}}
 	}
-	first, last := d.Nights[len(d.Nights)-1].Date, d.Nights[0].Date
+	first, last := dates[0], dates[len(dates)-1]
 	whole := func(n float64) string { return grouped(int(n)) }
 	d.Changed = newChart("changed", v.t("timeline.changed"), v.t("timeline.desc", first, last), changed, whole)
 	d.Kept = newChart("kept", v.t("timeline.kept"), v.t("timeline.desc", first, last), kept, whole)
 	d.Kept.Low, d.Kept.First, d.Kept.Last = true, first, last
+}
+
+// How many dates a picture of nights has.
+const (
+	fewestDates = 30
+	mostDates   = 120
+)
+
+// datesOfNights are the dates from the first night to the last one, those on which
+// nothing was done included unless they are too many. Before a short time there are more.
+func datesOfNights(nights []nightView) (dates []string) {
+	first, err := time.Parse(time.DateOnly, nights[len(nights)-1].Date)
+	last, lastErr := time.Parse(time.DateOnly, nights[0].Date)
+	if err == nil && lastErr == nil && last.Sub(first) < mostDates*24*time.Hour {
+		if earliest := last.AddDate(0, 0, 1-fewestDates); earliest.Before(first) {
+			first = earliest
+		}
+		for ; !first.After(last); first = first.AddDate(0, 0, 1) {
+			dates = append(dates, first.Format(time.DateOnly))
+		}
+		return dates
+	}
+	for _, n := range slices.Backward(nights) {
+		dates = append(dates, n.Date)
+	}
+	return dates
 }

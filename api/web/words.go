@@ -129,12 +129,14 @@ func grouped(n int) string {
 	return digits
 }
 
-// tone is how a status or an action looks: good, warn, bad or quiet.
+// tone is how a status or an action looks: good, accent, warn, bad or quiet.
 func tone(status any) string {
 	switch fmt.Sprint(status) {
 	case "succeeded", "active", "applied", "approved", "create", "restore", "cited", "offered", "ok":
 		return "good"
-	case "held", "waiting", "deferred", "paused", "update", "pending", "running", "strength", "weight", "answered":
+	case "update", "running", "answered":
+		return "accent"
+	case "held", "waiting", "deferred", "paused", "pending", "strength", "weight":
 		return "warn"
 	case "failed", "parked", "delete", "rejected":
 		return "bad"
