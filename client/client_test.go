@@ -189,3 +189,11 @@ func TestPages(t *testing.T) {
 		t.Errorf("whoever has seen enough asked %d times", s.asked.Load())
 	}
 }
+
+func problem(err error) *client.Problem {
+	var p *client.Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	return nil
+}
