@@ -49,7 +49,7 @@ func TestManyChats(t *testing.T) {
 			}
 			most = max(most, read-stored)
 		}})
-	f := chatFormat(700, 25_000)
+	f := chatFormat(700, 14_000)
 	counted := f
 	counted.Read = func(ctx context.Context, src ingest.Source, o ingest.ReadOptions) iter.Seq2[ingest.Record, error] {
 		return func(yield func(ingest.Record, error) bool) {
@@ -64,7 +64,7 @@ func TestManyChats(t *testing.T) {
 		t.Fatal(err)
 	}
 	res := im.Result()
-	if len(l.by) != 700 || l.by["test-7"] != 36 || res.New != 25_000 || len(res.Groups) != 700 || asked["test-7"] != 1 {
+	if len(l.by) != 700 || l.by["test-7"] != 20 || res.New != 14_000 || len(res.Groups) != 700 || asked["test-7"] != 1 {
 		t.Errorf("%d groups, %d in one, %d new", len(l.by), l.by["test-7"], res.New)
 	}
 	if most > 10_000 || most == 0 {
@@ -72,13 +72,13 @@ func TestManyChats(t *testing.T) {
 	}
 	g := res.Groups[3]
 	want := ingest.ChatResult{GroupID: "test-3", Chat: "3", Name: "Chat 3", First: noon, Last: noon,
-		Counts: ingest.Counts{Records: 36, New: 36, Filtered: map[reverie.Filter]int{}}}
+		Counts: ingest.Counts{Records: 20, New: 20, Filtered: map[reverie.Filter]int{}}}
 	if diff := cmp.Diff(want, *g); diff != "" {
 		t.Error(diff)
 	}
 
 	dry := ingest.NewImporter(nil, ingest.Options{Group: func(context.Context, string, ingest.Chat) (string, error) { return "", nil }})
-	if err := dry.Read(t.Context(), ingest.Source{}, f, ingest.ReadOptions{Chat: "Chat 3"}); err != nil || dry.Result().Records != 36 || dry.Result().New != 0 {
+	if err := dry.Read(t.Context(), ingest.Source{}, f, ingest.ReadOptions{Chat: "Chat 3"}); err != nil || dry.Result().Records != 20 || dry.Result().New != 0 {
 		t.Errorf("dry: %+v, %v", dry.Result(), err)
 	}
 	refused := errors.New("no such group")

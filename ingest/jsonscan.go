@@ -139,18 +139,25 @@ func (s *jsonScanner) text() error {
 			return s.cut()
 		}
 		part := s.buffer[s.at:s.to]
-		for i, c := range part {
-			switch {
-			case escaped:
-				escaped = false
-			case c == '\\':
-				escaped = true
-			case c == '"':
-				s.consume(i + 1)
-				return nil
-			}
+		if escaped {
+			s.consume(1)
+			escaped = false
+			continue
 		}
-		s.consume(len(part))
+		end := bytes.IndexByte(part, '"')
+		if end >= 0 {
+			part = part[:end]
+		}
+		switch escape := bytes.IndexByte(part, '\\'); {
+		case escape >= 0:
+			s.consume(escape + 1)
+			escaped = true
+		case end >= 0:
+			s.consume(end + 1)
+			return nil
+		default:
+			s.consume(len(part))
+		}
 	}
 }
 
