@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"time"
 
 	"reverie"
@@ -52,5 +53,5 @@ func clock(t time.Time, zone *time.Location) template.HTML {
 // meter is a small bar beside a number, which says the same.
 func meter(value, most float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="meter" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" focusable="false">`+ //nolint:gosec // digits
-		`<rect class="bar-rest" width="100" height="10"/><rect class="bar-fill" width="%.1f" height="10"/></svg>`, 100*min(max(value/most, 0), 1)))
+		`<rect class="bar-rest" width="100" height="10"/><rect class="bar-fill" width="%.1f" height="10"/></svg>`, 100*min(max(value/max(most, math.SmallestNonzeroFloat64), 0), 1)))
 }

@@ -12,6 +12,7 @@ type recallData struct {
 	MaxTokens      int
 	Recalled       *reverie.Recalled // nil: nothing was asked
 	Offered        int
+	Best           float64 // score
 }
 
 func (s *site) recallPage(v *visit) (any, error) {
@@ -33,6 +34,7 @@ func (s *site) recallPage(v *visit) (any, error) {
 		return nil, err
 	}
 	for _, c := range r.Candidates {
+		d.Best = max(d.Best, c.Score)
 		if c.Fate == recall.FateOffered {
 			d.Offered++
 		}

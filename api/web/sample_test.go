@@ -195,3 +195,5 @@ func check(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+func TestMain(m *testing.M) { storetest.Main(m) }
