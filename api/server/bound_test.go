@@ -170,7 +170,7 @@ func TestRefusedBody(t *testing.T) {
 
 // TestLimitsForget keeps no more counts than it may, the newest.
 func TestLimitsForget(t *testing.T) {
-	l, now := newLimits(1), time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	l, now := newLimits(1, 1), time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	for i := range maxLimits + 10 {
 		l.take(fmt.Sprint(i), now)
 		l.take("regular", now)

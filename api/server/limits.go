@@ -13,14 +13,17 @@ import (
 // forgotten for another: at that number, that is somebody whose bucket is full again.
 const maxLimits = 10_000
 
-// limits counts the requests of each token, or of each address where there is none.
+// limits counts the requests of each token, or of each address where there is none: how
+// many come, and how many are under way.
 type limits struct {
 	perSecond float64
 	burst     int
+	most      int // under way at a time
 
 	mu    sync.Mutex
 	byKey map[string]*list.Element
-	order *list.List // of *bucket, who asked last first
+	order *list.List     // of *bucket, who asked last first
+	busy  map[string]int // requests under way
 }
 
 type bucket struct {
@@ -28,9 +31,30 @@ type bucket struct {
 	*rate.Limiter
 }
 
-func newLimits(perSecond float64) *limits {
-	return &limits{perSecond: perSecond, burst: max(1, int(math.Min(math.Ceil(2*perSecond), 1e9))),
-		byKey: map[string]*list.Element{}, order: list.New()}
+func newLimits(perSecond float64, most int) *limits {
+	return &limits{perSecond: perSecond, burst: max(1, int(math.Min(math.Ceil(2*perSecond), 1e9))), most: most,
+		byKey: map[string]*list.Element{}, order: list.New(), busy: map[string]int{}}
+}
+
+// enter begins a request, unless as many are under way as may be. Who sends bodies, or
+// takes answers, as slowly as it can holds no more of the connections than that.
+func (l *limits) enter(key string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy[key] >= l.most {
+		return false
+	}
+	l.busy[key]++
+	return true
+}
+
+// leave ends a request that was entered.
+func (l *limits) leave(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy[key]--; l.busy[key] == 0 {
+		delete(l.busy, key)
+	}
 }
 
 // take takes one request from a bucket: 0 where there was one, else how long until there

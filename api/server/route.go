@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -41,6 +40,12 @@ func (x *exchange) serve() {
 	if !x.rate() {
 		return
 	}
+	key := x.key()
+	if !x.limits.enter(key) {
+		x.later("too many requests of yours are under way: let some of them end", time.Second)
+		return
+	}
+	defer x.limits.leave(key)
 	if x.request.ContentLength > x.limit.body {
 		x.fail(&http.MaxBytesError{Limit: x.limit.body})
 		return
@@ -128,17 +133,24 @@ func public(r *http.Request) bool {
 	return false
 }
 
-// rate has the request wait its turn: false where it was told to come later.
+// key is whose requests are counted together: those of a token, else of an address.
+func (x *exchange) key() string {
+	if x.caller.TokenID != "" {
+		return x.caller.TokenID
+	}
+	return "from " + host(x.request.RemoteAddr)
+}
+
+// rate counts the request: false where its sender was told to come later.
 func (x *exchange) rate() bool {
-	key := x.caller.TokenID
-	if key == "" {
-		key = "from " + host(x.request.RemoteAddr)
+	wait := x.limits.take(x.key(), x.opts.Now())
+	if wait > 0 {
+		x.later("too many requests: wait a little, then go on", wait)
 	}
-	wait := x.limits.take(key, x.opts.Now())
-	if wait == 0 {
-		return true
-	}
-	x.refuse(rest.NewProblem(http.StatusTooManyRequests, "too many requests: wait a little, then go on").
-		RetryAfter(time.Duration(math.Ceil(wait.Seconds())) * time.Second))
-	return false
+	return wait == 0
+}
+
+// later answers that there is too much at once.
+func (x *exchange) later(why string, wait time.Duration) {
+	x.refuse(rest.NewProblem(http.StatusTooManyRequests, why).RetryAfter(wait)) // in whole seconds, rounded up
 }

@@ -58,7 +58,7 @@ func New(opts Options) (*Server, error) {
 		return nil, fmt.Errorf("a server without a service: %w", reverie.ErrInvalid)
 	}
 	opts = opts.withDefaults()
-	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond)}
+	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond, max(1, opts.MaxConns/2))}
 	s.closed.Store(opts.RequireToken)
 	s.listen = &telemetry.Server{Ready: opts.Ready, Metrics: opts.Metrics, Log: opts.Log, Handler: s.Handler(), MaxConns: opts.MaxConns}
 	s.probes = s.listen.Probes()

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -382,6 +383,33 @@ func TestRate(t *testing.T) {
 	problem(t, "nobody again", ask("x"), 429)
 	h.later(2 * time.Second)
 	answered(t, "the first, later", ask(first), as(firstID))
+}
+
+// Nobody has more than half of the connections busy, and who has leaves the rest to
+// others.
+func TestUnderWay(t *testing.T) {
+	var h *house
+	var inner []int // statuses of requests that are sent while the one around them is under way
+	h = newHouse(t, func(o *server.Options) {
+		o.MaxConns = 6
+		o.REST = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if len(inner) < 9 {
+				inner = append(inner, 0)
+				n := len(inner) - 1
+				inner[n] = h.ask("GET", "/v1/groups", nil, "Authorization: "+r.Header.Get("Authorization")).Code
+			}
+		})
+	})
+	token, _ := h.token(api.NewToken{Scope: reverie.ScopeRead})
+	for range 2 {
+		if w := h.ask("GET", "/v1/groups", nil, "Authorization: Bearer "+token); w.Code != 200 || !slices.Equal(inner, []int{200, 200, 429}) {
+			t.Errorf("%d, and within it %v", w.Code, inner)
+		}
+		inner = nil
+	}
+	if !strings.Contains(h.log.String(), "status=429") {
+		t.Error("the log does not tell of it")
+	}
 }
 
 // What is too large is not read, or not to its end; messages may be larger.
