@@ -12,10 +12,10 @@ JOBS    ?= 2
 TIMEOUT ?= 15m
 FUZZTIME ?= 10s
 
-.PHONY: help setup build demo test lint cover bench fuzz clean
+.PHONY: help setup build demo test lint cover bench fuzz screenshots clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install PostgreSQL and pgvector where they are missing
 	@scripts/setup.sh
@@ -53,6 +53,11 @@ fuzz: setup ## fuzz each fuzz test for FUZZTIME (10s)
 			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
 		done; \
 	done
+
+screenshots: ## take pictures of the operator's page into bin/screenshots, and those of docs/page.md anew
+	@scripts/setup.sh --browser
+	REVERIE_SCREENSHOTS=$(CURDIR)/bin/screenshots $(GO) test -count=1 -run 'TestBrowser/every' ./api/web
+	@for picture in docs/page/*.png; do cp "bin/screenshots/$$(basename "$$picture")" docs/page/; done
 
 clean: ## remove what was built, but no data
 	rm -rf bin dist cover.out

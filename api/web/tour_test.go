@@ -193,7 +193,7 @@ func recallDebugger(t *testing.T, s *sample, b *browser) {
 	v.moves(chromedp.Submit("#q"))
 	v.says("The text that is injected")
 	statement := "Tomas is allergic to peanuts, so no peanut snacks at meetups"
-	if first := eval[string](v, `document.querySelector("table.recall tbody th a").innerText`); first != statement {
+	if first := eval[string](v, `document.querySelector("table tbody th a").innerText`); first != statement {
 		t.Errorf("the best candidate is %q", first)
 	}
 	if text := eval[string](v, `document.querySelector("pre.injected").innerText`); !strings.Contains(text, statement) {
