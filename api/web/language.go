@@ -19,21 +19,21 @@ var languages = []lang{english, chinese}
 
 const languageCookie = "reverie_lang"
 
-var matcher = language.NewMatcher([]language.Tag{language.English, language.Chinese})
+var matcher = language.NewMatcher([]language.Tag{language.English, language.SimplifiedChinese, language.TraditionalChinese})
 
 // chooseLanguage takes the language that the visitor has chosen by ?lang=, and keeps it
 // in a cookie; else that of the cookie; else what the browser prefers.
-func chooseLanguage(w http.ResponseWriter, r *http.Request) lang {
+func chooseLanguage(w http.ResponseWriter, r *http.Request, https bool) lang {
 	switch l := lang(r.URL.Query().Get("lang")); l {
 	case english, chinese:
 		http.SetCookie(w, &http.Cookie{Name: languageCookie, Value: string(l), Path: "/ui/", MaxAge: 365 * 24 * 3600,
-			HttpOnly: true, SameSite: http.SameSiteLaxMode})
+			Secure: https, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 		return l
 	}
 	if cookie, err := r.Cookie(languageCookie); err == nil && (lang(cookie.Value) == english || lang(cookie.Value) == chinese) {
 		return lang(cookie.Value)
 	}
-	if _, i := language.MatchStrings(matcher, r.Header.Get("Accept-Language")); i == 1 {
+	if _, i := language.MatchStrings(matcher, r.Header.Get("Accept-Language")); i > 0 {
 		return chinese
 	}
 	return english

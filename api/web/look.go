@@ -43,6 +43,10 @@ func functions(l lang, assets map[string]asset) template.FuncMap {
 		"tone":    tone,            // tone .Status: good, warn, bad or quiet, for class="pill {{tone .}}"
 		"excerpt": reverie.Excerpt, // excerpt .Text 80
 
+		// what is shown of a command, to be pasted into a shell
+		"shellWord":    func(text string) template.HTML { return say(reverie.ShellWord(text)) },
+		"shellOperand": func(text string) template.HTML { return say(reverie.ShellOperand(text)) },
+
 		"clock":  clock,                                      // clock .At $.Zone: the time of day alone
 		"meter":  meter,                                      // meter .Strength 1: a bar beside a number, of so much at most
 		"core":   core,                                       // core .: whether a memory is core
@@ -65,8 +69,8 @@ type view struct {
 
 // Title is what stands in the window's title and, as a rule, above the page.
 func (v view) Title() string {
-	if v.visit.title != "" {
-		return v.visit.title
+	if v.title != "" {
+		return plain(v.title)
 	}
 	return v.t(v.Kind)
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"reverie"
+	"reverie/store/storetest"
 )
 
 // TestPages walks through the whole page over a real database, as everybody who may see
@@ -42,6 +43,9 @@ func TestPages(t *testing.T) {
 		}
 	})
 	t.Run("forms", func(t *testing.T) { tryForms(t, s, handler, admin, reader) })
+	t.Run("hostile texts", func(t *testing.T) {
+		hostileTexts(t, handler, token(t, s.service, allotment, reverie.ScopeRead), storetest.URL(s.TB))
+	})
 	t.Run("hostile requests", func(t *testing.T) { hostileRequests(t, handler, admin) })
 }
 
@@ -50,7 +54,7 @@ var patterns = []string{"/ui/", "/ui/runs", "/ui/held", "/ui/cost", "/ui/groups/
 	"/ui/groups/{}/conversation?around", "/ui/groups/{}/people", "/ui/groups/{}/people/{}", "/ui/groups/{}/dream", "/ui/runs/{}", "/ui/memories/{}"}
 
 // enough is how many pages of one shape are looked at.
-const enough = 3
+const enough = 2
 
 // walk follows links from the first page on: each leads to a page that is whole, and what
 // they point at within a page is there. It counts what it has seen, by shape.
@@ -67,6 +71,9 @@ func walk(v *visitor) map[string]int {
 		}
 		pages[queue[0]] = a
 		a.whole(v)
+		if v.look != nil {
+			v.look(a)
+		}
 		for _, n := range a.all("a") {
 			to, fragment, _ := strings.Cut(attr(n, "href"), "#")
 			if to == "" {

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,8 @@ var texts = func() map[string]wording {
 	return all
 }()
 
-// text is a text in a language. A key that is not there shows as itself, in brackets
+// text is a text in a language. What it is told of strangers is shown without hidden
+// characters. A key that is not there shows as itself, in brackets
 // that tests look for.
 func (l lang) text(key string, args ...any) string {
 	w, known := texts[key]
@@ -39,7 +41,13 @@ func (l lang) text(key string, args ...any) string {
 	if len(args) == 0 {
 		return s
 	}
-	return fmt.Sprintf(s, args...)
+	shown := slices.Clone(args)
+	for i, arg := range shown {
+		if of, strange := arg.(string); strange {
+			shown[i] = plain(of)
+		}
+	}
+	return fmt.Sprintf(s, shown...)
 }
 
 // word is one of a set of words, such as a run's status: the text with the key

@@ -28,13 +28,16 @@ type nightView struct {
 	Changes                   []changeView
 	Created, Updated, Deleted int
 	Kept                      int // by the last run of evolve
+	Evolved                   bool
 }
+
+// Nothing tells whether no memory was created, updated, deleted or kept.
+func (n nightView) Nothing() bool { return n.Created+n.Updated+n.Deleted+n.Kept == 0 }
 
 // newNight counts what was done to memories: what is said of people is not among them,
 // nor what was taken back.
 func newNight(n reverie.Night, groupID string, zone *time.Location) nightView {
 	night := nightView{Night: n}
-	evolved := false
 	for _, r := range n.Runs { // newest first
 		if r.Job == reverie.JobImpression || r.UndoneAt != nil {
 			continue
@@ -42,8 +45,8 @@ func newNight(n reverie.Night, groupID string, zone *time.Location) nightView {
 		night.Created += r.Stats.Created
 		night.Updated += r.Stats.Updated
 		night.Deleted += r.Stats.Deleted
-		if r.Job == reverie.JobEvolve && !evolved {
-			night.Kept, evolved = r.Stats.Kept, true
+		if r.Job == reverie.JobEvolve && !night.Evolved {
+			night.Kept, night.Evolved = r.Stats.Kept, true
 		}
 	}
 	for _, c := range n.Changes {
@@ -80,6 +83,15 @@ func (s *site) timelinePage(v *visit) (any, error) {
 	return d, nil
 }
 
+// sum says how many memories were created, updated, deleted and kept.
+func (n nightView) sum(l lang) string {
+	text := l.text("timeline.night", n.Created, n.Updated, n.Deleted)
+	if n.Evolved {
+		text += l.text("timeline.and_kept", n.Kept)
+	}
+	return text
+}
+
 // draw makes the pictures, in which time goes from the left to the right.
 func (d *timelineView) draw(v *visit) {
 	if len(d.Nights) == 0 {
@@ -89,7 +101,7 @@ func (d *timelineView) draw(v *visit) {
 	changed, kept := make([]column, len(dates)), make([]column, len(dates))
 	for _, n := range d.Nights {
 		i := slices.Index(dates, n.Date)
-		title := fmt.Sprintf("%s: %s", n.Date, v.t("timeline.night", n.Created, n.Updated, n.Deleted, n.Kept))
+		title := fmt.Sprintf("%s: %s", n.Date, n.sum(v.lang))
 		changed[i] = column{Title: title, URL: nightURL(n.Date),
 			Up:   []part{{"bar-created", float64(n.Created)}, {"bar-updated", float64(n.Updated)}},
 			Down: []part{{"bar-deleted", float64(n.Deleted)}}}

@@ -29,7 +29,7 @@ type visit struct {
 }
 
 func (s *site) visit(w http.ResponseWriter, r *http.Request) *visit {
-	v := &visit{Request: r, site: s, w: w, lang: chooseLanguage(w, r)}
+	v := &visit{Request: r, site: s, w: w, lang: chooseLanguage(w, r, s.HTTPS)}
 	v.caller, _ = api.CallerOf(r.Context())
 	return v
 }

@@ -23,7 +23,8 @@ type visitor struct {
 	testing.TB
 	handler http.Handler
 	cookies map[string]string
-	accept  string // languages
+	accept  string        // languages
+	look    func(*answer) // at each page of a walk; nil: not at all
 }
 
 // serve puts the page on a server as the product does.

@@ -52,6 +52,16 @@ func say(text string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // escaped above
 }
 
+// plain is a text of strangers where no mark-up can be: hidden characters are left out.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if hidden(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
 // changes shows what became of a text, word by word.
 func changes(before, after string) template.HTML {
 	var b strings.Builder

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -94,20 +93,8 @@ func zone(g reverie.Group) string {
 	return name
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_.:@%+/=,-]+$`)
-
 // quoted is an id as a shell wants it behind a flag.
-func quoted(id string) string {
-	if word := visible(id); !plainWord.MatchString(word) {
-		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	}
-	return id
-}
+func quoted(id string) string { return reverie.ShellWord(visible(id)) }
 
 // operand is a group's id as a shell wants it at the end of a command.
-func operand(id string) string {
-	if strings.HasPrefix(id, "-") {
-		return "-- " + quoted(id)
-	}
-	return quoted(id)
-}
+func operand(id string) string { return reverie.ShellOperand(visible(id)) }
