@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 	"testing"
@@ -25,14 +26,15 @@ func inNamespace(name string, pod labels.Set) peer {
 
 var (
 	dns       = inNamespace("kube-system", labels.Set{"k8s-app": "kube-dns"})
+	client    = peer{addr: "10.0.0.7", namespace: labels.Set{"kubernetes.io/metadata.name": "bots", "reverie-client": "true"}, pod: labels.Set{"app": "bot"}}
 	metrics   = inNamespace("monitoring", labels.Set{"app.kubernetes.io/name": "prometheus"})
 	neighbor  = inNamespace("reverie", labels.Set{"app.kubernetes.io/name": "reverie"})
 	elsewhere = inNamespace("default", labels.Set{"k8s-app": "kube-dns"})
 )
 
 var (
-	components = []string{"migrate", "evolve", "extract", "dream", "maintain", "daemon", "backfill"}
-	askers     = []string{"evolve", "extract", "dream", "daemon", "backfill"} // of models
+	components = []string{"migrate", "evolve", "extract", "dream", "maintain", "daemon", "backfill", "api"}
+	askers     = []string{"evolve", "extract", "dream", "daemon", "backfill", "api"} // of models
 )
 
 // connections are what each component may and may not do: "in" to it, "out" of it.
@@ -68,7 +70,9 @@ var connections = []struct {
 	{"out", peer{addr: "fe80::1"}, corev1.ProtocolTCP, 443, nil},
 	{"out", neighbor, corev1.ProtocolTCP, 443, nil},
 
-	{"in", metrics, corev1.ProtocolTCP, 8470, []string{"daemon"}},
+	{"in", metrics, corev1.ProtocolTCP, 8470, []string{"daemon", "api"}},
+	{"in", client, corev1.ProtocolTCP, 8470, []string{"api"}},
+	{"in", client, corev1.ProtocolTCP, 443, nil},
 	{"in", metrics, corev1.ProtocolTCP, 9090, nil},
 	{"in", neighbor, corev1.ProtocolTCP, 8470, nil},
 	{"in", elsewhere, corev1.ProtocolTCP, 8470, nil},
@@ -76,32 +80,52 @@ var connections = []struct {
 }
 
 // wrongConnections are those that the policies allow or refuse against the table.
-func wrongConnections(t *testing.T, policies []*networkingv1.NetworkPolicy) []string {
+func wrongConnections(t *testing.T, policies []*networkingv1.NetworkPolicy) iter.Seq[string] {
 	t.Helper()
-	var wrong []string
+	return func(yield func(string) bool) { tellWrong(t, policies, yield) }
+}
+
+// isRight tells whether there is none.
+func isRight(t *testing.T, policies []*networkingv1.NetworkPolicy) bool {
+	t.Helper()
+	for range wrongConnections(t, policies) {
+		return false
+	}
+	return true
+}
+
+func tellWrong(t *testing.T, policies []*networkingv1.NetworkPolicy, yield func(string) bool) {
+	t.Helper()
 	for _, c := range connections {
 		for _, component := range components {
 			pod := labels.Set{"app.kubernetes.io/name": "reverie", "app.kubernetes.io/component": component}
-			if got := permits(t, policies, pod, c.direction, c.peer, c.protocol, c.port); got != slices.Contains(c.allowed, component) {
-				wrong = append(wrong, fmt.Sprintf("%s %s of %s, %s %d: allowed is %t", component, c.direction, c.peer.addr, c.protocol, c.port, got))
+			if got := permits(t, policies, pod, c.direction, c.peer, c.protocol, c.port); got != slices.Contains(c.allowed, component) &&
+				!yield(fmt.Sprintf("%s %s of %s, %s %d: allowed is %t", component, c.direction, c.peer.addr, c.protocol, c.port, got)) {
+				return
 			}
 		}
 	}
 	// A pod of somebody else in the namespace may do nothing.
 	if permits(t, policies, labels.Set{"app": "other"}, "out", peer{addr: "203.0.113.9"}, corev1.ProtocolTCP, 443) {
-		wrong = append(wrong, "a strange pod in the namespace reaches the internet")
+		yield("a strange pod in the namespace reaches the internet")
 	}
-	return wrong
 }
 
 func TestNetworkPolicies(t *testing.T) {
 	t.Parallel()
-	read := func() []*networkingv1.NetworkPolicy { return of[*networkingv1.NetworkPolicy](manifests(t, "daemon")) }
-	for _, wrong := range wrongConnections(t, read()) {
+	all := of[*networkingv1.NetworkPolicy](append(manifests(t, "daemon"), manifests(t, "api")...))
+	read := func() []*networkingv1.NetworkPolicy {
+		var copies []*networkingv1.NetworkPolicy
+		for _, p := range all {
+			copies = append(copies, p.DeepCopy())
+		}
+		return copies
+	}
+	for wrong := range wrongConnections(t, read()) {
 		t.Error(wrong)
 	}
 	for i, p := range read() {
-		if policies := slices.Delete(read(), i, i+1); len(wrongConnections(t, policies)) == 0 {
+		if policies := slices.Delete(read(), i, i+1); isRight(t, policies) {
 			t.Errorf("nobody notices that the policy %s is gone", p.Name)
 		}
 		for e, rule := range p.Spec.Egress {
@@ -113,7 +137,7 @@ func TestNetworkPolicies(t *testing.T) {
 					policies := read()
 					block := policies[i].Spec.Egress[e].To[n].IPBlock
 					block.Except = slices.Delete(block.Except, x, x+1)
-					if len(wrongConnections(t, policies)) == 0 {
+					if isRight(t, policies) {
 						t.Errorf("nobody notices that %s is reached", except)
 					}
 				}

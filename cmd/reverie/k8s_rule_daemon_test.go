@@ -8,7 +8,7 @@ var daemonRules = []rule{
 	{name: "is replaced by one that is ready", of: isDaemon,
 		keeps: func(w workload) bool {
 			s := w.daemon.Spec.Strategy
-			return is(w.daemon.Spec.Replicas, 1) && s.Type == appsv1.RollingUpdateDeploymentStrategyType && s.RollingUpdate != nil &&
+			return is(w.daemon.Spec.Replicas, map[string]int32{"daemon": 1, "api": 2}[w.component()]) && s.Type == appsv1.RollingUpdateDeploymentStrategyType && s.RollingUpdate != nil &&
 				s.RollingUpdate.MaxSurge != nil && s.RollingUpdate.MaxSurge.IntValue() == 1 &&
 				s.RollingUpdate.MaxUnavailable != nil && s.RollingUpdate.MaxUnavailable.IntValue() == 0 &&
 				within(w.daemon.Spec.RevisionHistoryLimit, 1, 10)
@@ -16,6 +16,7 @@ var daemonRules = []rule{
 		breaks: []func(workload){
 			func(w workload) { w.daemon.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType },
 			func(w workload) { w.daemon.Spec.Strategy.RollingUpdate.MaxUnavailable.IntVal = 1 },
+			func(w workload) { *w.daemon.Spec.Replicas += 1 },
 		}},
 	{name: "selects its own pods", of: isDaemon,
 		keeps: func(w workload) bool {

@@ -22,7 +22,8 @@ func isJob(w workload) bool     { return w.job != nil }
 func isCron(w workload) bool    { return w.cron != nil }
 func isIndexed(w workload) bool { return w.job != nil && w.job.CompletionMode != nil }
 func isSingle(w workload) bool  { return w.job != nil && w.job.CompletionMode == nil }
-func isDaemon(w workload) bool  { return w.daemon != nil }
+func isDaemon(w workload) bool  { return w.daemon != nil } // any that stays
+func isAPI(w workload) bool     { return w.component() == "api" }
 
 func to[T any](v T) *T { return &v }
 

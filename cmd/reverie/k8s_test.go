@@ -17,6 +17,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -30,7 +31,7 @@ import (
 const k8sDir = "../../k8s"
 
 // overlays are all there are; a new one has to be said here.
-var overlays = []string{"backfill", "cronjob", "daemon"}
+var overlays = []string{"api", "backfill", "cronjob", "daemon"}
 
 // render builds one kustomization, as `kubectl kustomize` does.
 func render(t *testing.T, dir string) []byte {
@@ -52,7 +53,7 @@ func render(t *testing.T, dir string) []byte {
 // kind, an unknown field and a field that is there twice are errors.
 func decodeStrictly(manifests []byte) ([]runtime.Object, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -111,6 +112,7 @@ func TestOverlays(t *testing.T) {
 		t.Errorf("overlays are %v, tested are %v", found, overlays)
 	}
 	want := map[string]string{
+		"api":      "Deployment/api NetworkPolicy/api PodDisruptionBudget/api Service/api",
 		"backfill": "Job/backfill-2026-01",
 		"cronjob": "ConfigMap/reverie CronJob/dream CronJob/evolve CronJob/extract CronJob/maintain Job/migrate Namespace/reverie NetworkPolicy/default-deny " +
 			"NetworkPolicy/model NetworkPolicy/names-and-database ServiceAccount/reverie",
