@@ -20,7 +20,6 @@ import (
 )
 
 func newRun(a *app) *cobra.Command {
-	var tools bool
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Stay, and start the jobs of [schedule] when their time comes",
@@ -44,15 +43,15 @@ The log level is info unless it is set. ` + "`reverie schedule`" + ` prints the 
 ` + exitHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runDaemon(cmd.Context(), cmd.Flags().Changed("listen"), tools)
+			return a.runDaemon(cmd.Context(), cmd.Flags().Changed("listen"))
 		},
 	}
-	listenFlags(cmd, a, &tools)
+	listenFlag(cmd, a)
 	return cmd
 }
 
 // runDaemon starts jobs, and where it serves, answers clients, until the first signal.
-func (a *app) runDaemon(ctx context.Context, serves, tools bool) error {
+func (a *app) runDaemon(ctx context.Context, serves bool) error {
 	a.daemon = true
 	if err := a.settings(); err != nil {
 		return err
@@ -87,7 +86,7 @@ func (a *app) runDaemon(ctx context.Context, serves, tools bool) error {
 		tasks = append(tasks, jobs.Task{Name: string(job), Spec: specs[job], Run: a.task(job, p, day)})
 		times = append(times, fmt.Sprintf("%s %s", job, specs[job]))
 	}
-	door, addr, err := a.door(ctx, day, serves, tools)
+	door, addr, err := a.door(ctx, day, serves)
 	if err != nil {
 		return err
 	}

@@ -16,10 +16,10 @@ type door struct {
 }
 
 // door opens one, and returns the address that it listens on, "" for none.
-func (a *app) door(ctx context.Context, day *llm.DayBudget, serves, tools bool) (d *door, addr string, err error) {
+func (a *app) door(ctx context.Context, day *llm.DayBudget, serves bool) (d *door, addr string, err error) {
 	d = &door{}
 	if serves {
-		d.front, addr, err = a.front(ctx, day, tools)
+		d.front, addr, err = a.front(ctx, day)
 		return d, addr, err
 	}
 	d.probes = &telemetry.Server{Listen: a.cfg.HTTP.Listen, Metrics: a.metrics, Log: a.log, Ready: a.store.Ready}

@@ -19,7 +19,6 @@ import (
 )
 
 func newServe(a *app) *cobra.Command {
-	var tools bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the HTTP API, the operator's page and MCP",
@@ -41,20 +40,19 @@ The log level is info unless it is set.
 		Example: `  reverie serve
   reverie serve --listen :8470`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), tools) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context()) },
 	}
-	listenFlags(cmd, a, &tools)
+	listenFlag(cmd, a)
 	return cmd
 }
 
-// listenFlags say where a command listens for clients, and what for.
-func listenFlags(cmd *cobra.Command, a *app, tools *bool) {
+// listenFlag says where a command listens for clients.
+func listenFlag(cmd *cobra.Command, a *app) {
 	cmd.Flags().Var(&settingFlag{path: "http.listen", values: a.flags}, "listen", "address and port of the API, the page and MCP, instead of [http] listen")
-	cmd.Flags().BoolVar(tools, "mcp-write", false, "let agents propose over MCP what is to be remembered or forgotten; a person decides")
 }
 
 // serve answers clients until the first signal.
-func (a *app) serve(ctx context.Context, tools bool) error {
+func (a *app) serve(ctx context.Context) error {
 	a.daemon = true
 	if err := a.settings(); err != nil {
 		return err
@@ -65,7 +63,7 @@ func (a *app) serve(ctx context.Context, tools bool) error {
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	front, _, err := a.front(ctx, a.dayBudget(), tools)
+	front, _, err := a.front(ctx, a.dayBudget())
 	if err != nil {
 		return err
 	}
@@ -96,13 +94,13 @@ type front struct {
 }
 
 // front begins to serve clients, at the address that it returns.
-func (a *app) front(ctx context.Context, day *llm.DayBudget, tools bool) (f *front, addr string, err error) {
+func (a *app) front(ctx context.Context, day *llm.DayBudget) (f *front, addr string, err error) {
 	a.wellness(ctx)
 	f = &front{app: a}
 	if f.service, f.usage, err = a.service(day); err != nil {
 		return nil, "", err
 	}
-	if f.server, err = a.server(f.service, day, tools); err == nil {
+	if f.server, err = a.server(f.service, day); err == nil {
 		addr, err = f.server.Start(ctx)
 	}
 	if err != nil {

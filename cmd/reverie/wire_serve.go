@@ -95,12 +95,12 @@ func (a *app) evolveOrder(ctx context.Context, p pipelines, order api.EvolveOrde
 }
 
 // server puts the service on a port, with everything around it.
-func (a *app) server(service *api.Service, day *llm.DayBudget, tools bool) (*apiserver.Server, error) {
+func (a *app) server(service *api.Service, day *llm.DayBudget) (*apiserver.Server, error) {
 	h := a.cfg.HTTP
 	routes, _ := rest.New(service, rest.Options{Version: version, MaxBody: int64(h.MaxBody), Now: a.now, Log: a.log})
 	var agents http.Handler
 	if h.MCP {
-		agents = mcp.New(service, mcp.Options{Version: version, Write: tools || h.MCPWrite, Now: a.now, Log: a.log}).Handler()
+		agents = mcp.New(service, mcp.Options{Version: version, Write: h.MCPWrite, Now: a.now, Log: a.log}).Handler()
 	}
 	return apiserver.New(apiserver.Options{
 		Service: service,
