@@ -162,7 +162,9 @@ func (n *nights) add(found map[string]*reverie.Night) {
 	}
 }
 
-// fill completes the nights of the page with what their runs have spent, and changed.
+// fill completes the nights of the page with what their runs have spent, and changed. It
+// gives fewer of them rather than a part of what was changed in the last one; the first
+// is given in any case, as far as a page goes.
 func (n *nights) fill(ctx context.Context) error {
 	var ids []string
 	for _, night := range n.reply.Nights {
@@ -186,6 +188,10 @@ func (n *nights) fill(ctx context.Context) error {
 			night.Changes = append(night.Changes, byRun[night.Runs[j].ID]...)
 		}
 		slices.SortStableFunc(night.Changes, func(a, b reverie.Change) int { return b.CreatedAt.Compare(a.CreatedAt) })
+		if len(night.Changes) > room && i > 0 { // the next page begins with it
+			n.reply.More, n.reply.Next, n.reply.Nights = true, n.reply.Nights[i-1].Date, n.reply.Nights[:i]
+			return nil
+		}
 		if len(night.Changes) > room {
 			night.Changes, n.reply.Cut = night.Changes[:room], true
 		}

@@ -208,7 +208,7 @@ func TestNights(t *testing.T) {
 // done in a night, and it goes on however far nights are apart.
 func TestNightsAreBounded(t *testing.T) {
 	a := newAlmanac(t)
-	for _, id := range []string{"full", "sparse", "edited", "backfilled", "empty"} {
+	for _, id := range []string{"full", "sparse", "edited", "backfilled", "busy", "empty"} {
 		a.group(id, "UTC")
 	}
 	noon := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
@@ -222,6 +222,10 @@ func TestNightsAreBounded(t *testing.T) {
 		select m.group_id, gen_random_uuid(), case when i > 300 then r.run_id end, 'create', m.memory_id, 1, $1::timestamptz + i * interval '1 second'
 		from generate_series(1, 600) i, memories m left join lateral (select min(run_id::text)::uuid as run_id from runs where group_id = m.group_id) r on true
 		where m.group_id = 'edited'`, noon.AddDate(0, 0, -1))
+
+	a.write(`insert into memory_change_log (group_id, change_id, action, memory_id, version, created_at)
+		select group_id, gen_random_uuid(), 'strength', memory_id, 1, $1::timestamptz - i % 60 * interval '24 hours' - i * interval '1 second'
+		from generate_series(0, 599) i, memories where group_id = 'busy'`, noon)
 
 	reply, err := a.Nights(a.ctx, "full", "", 10)
 	a.check(err)
@@ -238,7 +242,7 @@ func TestNightsAreBounded(t *testing.T) {
 	if n := reply.Nights[0]; len(reply.Nights) != 1 || len(n.Changes) != 500 || !reply.Cut || !n.Changes[0].CreatedAt.After(n.Changes[499].CreatedAt) {
 		t.Errorf("a night of 600 edits: %d of them, cut %v", len(n.Changes), reply.Cut)
 	}
-	for id, want := range map[string]struct{ nights, pages int }{"sparse": {20, 3}, "backfilled": {100, 2}, "empty": {0, 1}} {
+	for id, want := range map[string]struct{ nights, pages int }{"sparse": {20, 3}, "backfilled": {100, 2}, "busy": {60, 2}, "empty": {0, 1}} {
 		if got, pages := a.walk(id, api.MaxNights); len(got) != want.nights || pages != want.pages {
 			t.Errorf("%s: %d nights in %d pages, want %+v", id, len(got), pages, want)
 		}

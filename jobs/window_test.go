@@ -314,3 +314,24 @@ func TestRefusedDates(t *testing.T) {
 		t.Errorf("around the date that Samoa skipped: %+v, %v", list, err)
 	}
 }
+
+// TestWholeDates tells windows of whole dates from others, and reads a calendar that
+// cannot be read in UTC.
+func TestWholeDates(t *testing.T) {
+	c := calendar(t, reverie.Group{TimeZone: "Asia/Shanghai", DayBoundary: "04:00"})
+	since, until := instant(t, "2026-01-14T20:00:00Z"), instant(t, "2026-01-17T20:00:00Z")
+	first, last, whole := c.Dates(since, until)
+	if !whole || first.Date != "2026-01-15" || last.Date != "2026-01-17" {
+		t.Errorf("%s to %s, whole %v", first.Date, last.Date, whole)
+	}
+	for _, off := range []time.Duration{-time.Microsecond, time.Microsecond} {
+		_, _, early := c.Dates(since.Add(off), until)
+		if _, _, late := c.Dates(since, until.Add(off)); early || late {
+			t.Errorf("off by %s: whole all the same, %v and %v", off, early, late)
+		}
+	}
+	c, err := jobs.CalendarOrUTC(reverie.Group{ID: "g1", TimeZone: "Nowhere/Land"})
+	if w := c.Containing(since); !errors.Is(err, reverie.ErrInvalid) || w.Date != "2026-01-14" || !w.Since.Equal(instant(t, "2026-01-14T00:00:00Z")) {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
