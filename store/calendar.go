@@ -19,7 +19,7 @@ const (
 	// Dates that were never worked on need no calendar of their own.
 	keepCalendarQuery = `insert into past_calendars (group_id, valid_until, time_zone, day_boundary)
 		select $1, $2::timestamptz, $3, $4
-		where exists (select 1 from runs where group_id = $1)
+		where exists (select 1 from runs where group_id = $1 and job <> 'propose')
 			and not exists (select 1 from past_calendars where group_id = $1 and valid_until >= $2)`
 
 	changeGroupQuery = `update groups set name = $2, time_zone = $3, language = $4, paused = $5, day_boundary = $6,

@@ -65,10 +65,12 @@ func (a *app) printRun(d reverie.RunDetail, g reverie.GroupEntry) error {
 	default:
 		fmt.Fprintf(w, "  session   %s\n", visible(r.SessionID))
 	}
-	fmt.Fprintf(w, "  window    %s, attempt %d\n", window, r.Attempt)
-	if r.Job == reverie.JobPropose {
-		fmt.Fprintf(w, "  by        %s\n", visible(r.Model))
-	} else if r.Model != "" { // maintain asks none
+	if r.Job == reverie.JobPropose { // it covers none
+		fmt.Fprintf(w, "  %s\n", visible(r.Model))
+	} else {
+		fmt.Fprintf(w, "  window    %s, attempt %d\n", window, r.Attempt)
+	}
+	if r.Model != "" && r.Job != reverie.JobPropose { // maintain asks none
 		fmt.Fprintf(w, "  model     %s, prompt version %s (%.12s)\n", r.Model, r.PromptVersion, r.PromptSHA256)
 	}
 	fmt.Fprintf(w, "  time      %s, took %s\n", stamp(r.StartedAt)+" UTC", took(r))
