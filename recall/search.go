@@ -15,6 +15,8 @@ import (
 // Store is what searching reads, and where vectors that were missing go.
 type Store interface {
 	Search(ctx context.Context, q reverie.SearchQuery) ([]reverie.Hit, error)
+	// Nearest is Search, which tells instead where the model has not seen all.
+	Nearest(ctx context.Context, q reverie.SearchQuery) (hits []reverie.Hit, unseen bool, err error)
 	MissingEmbeddings(ctx context.Context, groupID, model string, at time.Time, limit int) ([]reverie.Memory, error)
 	SetEmbeddings(ctx context.Context, groupID, model string, vectors map[string][]float32) error
 }
@@ -81,58 +83,36 @@ func (s *Searcher) vector(ctx context.Context, q Query) ([]float32, error) {
 // current model has not seen could not be embedded, within the context of embedding,
 // and are not among them.
 //
-// Almost always the model has seen them all. So both questions are asked at once,
-// and the search once more where it has not.
+// Almost always the model has seen them all: then one question is enough.
 func (s *Searcher) near(ctx, embedding context.Context, q Query, vector []float32) (hits []reverie.Hit, unseen, err error) {
-	var missing []reverie.Memory
-	asked := make(chan error, 1)
-	go func() {
-		var err error
-		missing, err = s.Store.MissingEmbeddings(ctx, q.GroupID, s.Embeddings.Key(), q.At, healBatch)
-		asked <- err
-	}()
-	hits, err = s.nearest(ctx, q, vector)
-	if askErr := <-asked; err == nil {
-		err = askErr
+	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector, Model: s.Embeddings.Key(),
+		MinCosine: s.Calibration.Cosine(q.Threshold), At: q.At, Limit: q.Limit}
+	hits, some, err := s.Store.Nearest(ctx, sq)
+	if err == nil && some {
+		unseen = s.heal(embedding, q)
+		hits, err = s.Store.Search(ctx, sq)
 	}
-	if err != nil || len(missing) == 0 {
-		return hits, nil, err
-	}
-	unseen = s.heal(embedding, q, missing)
-	hits, err = s.nearest(ctx, q, vector)
-	return hits, unseen, err
-}
-
-// nearest returns the memories nearest to a vector, of those that the current model
-// has seen.
-func (s *Searcher) nearest(ctx context.Context, q Query, vector []float32) ([]reverie.Hit, error) {
-	hits, err := s.Store.Search(ctx, reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector,
-		Model: s.Embeddings.Key(), MinCosine: s.Calibration.Cosine(q.Threshold), At: q.At, Limit: q.Limit})
 	if err != nil {
-		return nil, fmt.Errorf("search group %q: %w", q.GroupID, err)
+		return nil, unseen, fmt.Errorf("search group %q: %w", q.GroupID, err)
 	}
 	for i := range hits {
 		hits[i].Score = s.Calibration.Score(hits[i].Score)
 	}
-	return hits, nil
+	return hits, unseen, nil
 }
 
-// heal embeds what the current model has not seen: what is missing, and all that
-// is after it, batch by batch, or a search would miss what is not embedded yet.
-func (s *Searcher) heal(ctx context.Context, q Query, missing []reverie.Memory) error {
-	for len(missing) > 0 {
-		if err := s.embed(ctx, q.GroupID, missing); err != nil {
+// heal embeds what the current model has not seen, batch by batch, or a search would
+// miss it.
+func (s *Searcher) heal(ctx context.Context, q Query) error {
+	for {
+		missing, err := s.Store.MissingEmbeddings(ctx, q.GroupID, s.Embeddings.Key(), q.At, healBatch)
+		if err != nil || len(missing) == 0 {
 			return err
 		}
-		if len(missing) < healBatch {
-			return nil
-		}
-		var err error
-		if missing, err = s.Store.MissingEmbeddings(ctx, q.GroupID, s.Embeddings.Key(), q.At, healBatch); err != nil {
+		if err := s.embed(ctx, q.GroupID, missing); err != nil || len(missing) < healBatch {
 			return err
 		}
 	}
-	return nil
 }
 
 // embed gives memories their vectors.

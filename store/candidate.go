@@ -68,7 +68,7 @@ func (s *Store) candidates(ctx context.Context, what string, q reverie.Candidate
 	}
 	found := make([][]reverie.Hit, len(q.Probes))
 	for _, r := range rows {
-		found[r.No-1] = append(found[r.No-1], reverie.Hit{Memory: r.memory(), Score: r.Score})
+		found[r.No-1] = append(found[r.No-1], reverie.Hit{Memory: r.memory(), Score: r.Score.Float64})
 	}
 	return found, nil
 }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,12 +17,17 @@ import (
 const (
 	cachedQuery = `select content_hash, vector_send(embedding) as embedding from embedding_cache
 		where group_id = $1 and model = $2 and content_hash = any ($3::text[])`
+	oneCachedQuery = `select content_hash, vector_send(embedding) as embedding from embedding_cache
+		where group_id = $1 and model = $2 and content_hash = $3`
 
 	missingQuery   = missingOf + `status = 'active'` + oldestFirst
 	missingAtQuery = missingOf + `updated_at <= $4::timestamptz and (status = 'active' or ended_at > $4)` + oldestFirst
 
 	missingOf   = `select ` + memoryColumns + ` from memories where group_id = $1 and embedding_model <> $2 and `
 	oldestFirst = ` order by updated_at, memory_id limit nullif($3::int, 0)`
+
+	vectorModelsQuery = `select array(select distinct embedding_model from memories m
+		where m.group_id = g.group_id and status = 'active' and embedding_model <> '') from groups g where group_id = $1`
 
 	cacheQuery = `insert into embedding_cache (group_id, model, content_hash, embedding, created_at)
 		select $1, $2, u.hash, u.embedding, $3::timestamptz from unnest($4::text[], $5::vector[]) as u (hash, embedding)
@@ -47,12 +54,28 @@ func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at
 	return memories(rows), err
 }
 
+// VectorModels returns the models (name@dims) of the vectors of a group's active
+// memories. An unknown group is reverie.ErrNotFound.
+func (s *Store) VectorModels(ctx context.Context, groupID string) ([]string, error) {
+	var models pq.StringArray
+	err := s.look(ctx, fmt.Sprintf("see what has embedded the memories of group %q", groupID), &models, vectorModelsQuery, groupID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("group %q: %w", groupID, reverie.ErrNotFound)
+	}
+	return models, err
+}
+
 // SetEmbeddings gives versions, by id, their vectors of one model. A version's
 // statement never changes, so a vector cannot come too late; ids that the group
 // does not have are passed over.
 func (s *Store) SetEmbeddings(ctx context.Context, groupID, model string, byID map[string][]float32) error {
 	return s.writeVectors(ctx, fmt.Sprintf("store vectors of group %q", groupID), model, byID, setEmbeddingsQuery,
 		func(ids pq.StringArray, array vectorArray) []any { return []any{groupID, model, ids, array} })
+}
+
+type cachedRow struct {
+	Hash   string `db:"content_hash"`
+	Vector vector `db:"embedding"`
 }
 
 // CachedEmbeddings returns, by content hash, those vectors of a group and model
@@ -62,14 +85,17 @@ func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, has
 	if len(hashes) == 0 {
 		return found, nil
 	}
-	var rows []struct {
-		Hash   string `db:"content_hash"`
-		Vector vector `db:"embedding"`
+	const what = "read cached vectors"
+	var rows []cachedRow
+	var err error
+	if len(hashes) == 1 { // of a query, as most are
+		rows, err = lookAll[cachedRow](ctx, s, what, oneCachedQuery, groupID, model, hashes[0])
+	} else {
+		err = s.run(ctx, work{what: what, readOnly: true, byKey: true, prepare: []string{cachedQuery}, do: func(ctx context.Context, t *tx) error {
+			rows = nil
+			return t.list(ctx, &rows, cachedQuery, groupID, model, pq.StringArray(hashes))
+		}})
 	}
-	err := s.run(ctx, work{what: "read cached vectors", readOnly: true, byKey: true, prepare: []string{cachedQuery}, do: func(ctx context.Context, t *tx) error {
-		rows = nil
-		return t.list(ctx, &rows, cachedQuery, groupID, model, pq.StringArray(hashes))
-	}})
 	for _, r := range rows {
 		found[r.Hash] = r.Vector
 	}

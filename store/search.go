@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"github.com/lib/pq"
@@ -14,14 +15,19 @@ const (
 	// and reading them all behind the group's own index finds every one of them. The
 	// offset keeps PostgreSQL from working each distance out twice, for the bound and
 	// for the order.
-	searchQuery   = nearOf + `status = 'active'` + nearest
-	searchAtQuery = nearOf + `updated_at <= $7::timestamptz and (status = 'active' or ended_at > $7)` + nearest
+	searchQuery   = near + `status = 'active'` + seen + nearest
+	searchAtQuery = near + activeAt + seen + nearest
+	allQuery      = near + `status = 'active'` + nearest
+	allAtQuery    = near + activeAt + nearest
 
-	nearOf = `select * from (
-			select ` + memoryColumns + `, 1 - (embedding <=> $2::vector) as score from memories where group_id = $1 and `
-	nearest = ` and embedding_model = $3 and embedding is not null
-				and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) offset 0) near
-		where score >= $5::float8 order by score desc, memory_id limit nullif($6::int, 0)`
+	// The distance of what another model has embedded is null, and comes first.
+	near = `select * from (
+			select ` + memoryColumns + `, case when embedding_model = $3 then 1 - (embedding <=> $2::vector) end as score
+			from memories where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) and `
+	activeAt = `updated_at <= $7::timestamptz and (status = 'active' or ended_at > $7)`
+	seen     = ` and embedding_model = $3`
+	nearest  = ` offset 0) near
+		where score is null or score >= $5::float8 order by score desc nulls first, memory_id limit nullif($6::int, 0)`
 
 	nearestQuery = `select m.memory_id from memories m
 		cross join lateral (select min(m.embedding <=> p.v) as distance from unnest($4::vector[]) as p (v)) d
@@ -31,7 +37,7 @@ const (
 
 type hitRow struct {
 	memoryRow
-	Score float64 `db:"score"`
+	Score sql.NullFloat64 `db:"score"`
 }
 
 // Search returns the group's active memories nearest to a vector, best first,
@@ -41,6 +47,28 @@ type hitRow struct {
 // is no limit. A vector without a direction, or of another width than its model
 // names, is reverie.ErrInvalid.
 func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) ([]reverie.Hit, error) {
+	rows, err := s.search(ctx, q, searchQuery, searchAtQuery)
+	return hits(rows), err
+}
+
+// Nearest is Search where the model is expected to have seen all that is compared. Where
+// it has not, unseen is true, and hits are not to be relied on.
+func (s *Store) Nearest(ctx context.Context, q reverie.SearchQuery) (list []reverie.Hit, unseen bool, err error) {
+	if q.Limit > 0 {
+		q.Limit++ // one that is unseen comes first
+	}
+	rows, err := s.search(ctx, q, allQuery, allAtQuery)
+	if err != nil || len(rows) > 0 && !rows[0].Score.Valid {
+		return nil, err == nil, err
+	}
+	if q.Limit > 0 {
+		rows = rows[:min(len(rows), q.Limit-1)]
+	}
+	return hits(rows), false, nil
+}
+
+// search asks one query or, of an instant, the other.
+func (s *Store) search(ctx context.Context, q reverie.SearchQuery, query, atQuery string) ([]hitRow, error) {
 	what := fmt.Sprintf("search group %q", q.GroupID)
 	if err := checkVector(q.Model, q.Vector); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -49,20 +77,19 @@ func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) ([]reverie.Hi
 	for i, k := range q.Kinds {
 		kinds[i] = string(k)
 	}
-	query, args := searchQuery, []any{q.GroupID, vector(q.Vector), q.Model, kinds, q.MinCosine, q.Limit}
+	args := []any{q.GroupID, vector(q.Vector), q.Model, kinds, q.MinCosine, q.Limit}
 	if !q.At.IsZero() {
-		query, args = searchAtQuery, append(args, q.At)
+		query, args = atQuery, append(args, q.At)
 	}
-	var rows []hitRow
-	err := s.run(ctx, work{what: what, readOnly: true, prepare: []string{query}, do: func(ctx context.Context, t *tx) error {
-		rows = nil
-		return t.list(ctx, &rows, query, args...)
-	}})
-	hits := make([]reverie.Hit, len(rows))
+	return lookAll[hitRow](ctx, s, what, query, args...)
+}
+
+func hits(rows []hitRow) []reverie.Hit {
+	list := make([]reverie.Hit, len(rows))
 	for i, r := range rows {
-		hits[i] = reverie.Hit{Memory: r.memory(), Score: r.Score}
+		list[i] = reverie.Hit{Memory: r.memory(), Score: r.Score.Float64}
 	}
-	return hits, err
+	return list
 }
 
 // NearestHeads returns the ids of the active memories that come nearest to any

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -154,6 +155,16 @@ func TestEmbeddings(t *testing.T) {
 	bare, fitted := create("no vector yet"), create("has one")
 	bare.Embedding, bare.EmbeddingModel = nil, ""
 	w.apply(bare, fitted)
+	probe := reverie.SearchQuery{GroupID: group, Vector: fitted.Embedding, Model: model, Limit: 1}
+	if hits, unseen, err := w.Nearest(ctx, probe); err != nil || !unseen || len(hits) > 0 {
+		t.Errorf("nearest, with one unseen: %v, %v, %v", hits, unseen, err)
+	}
+	if models := must(w.VectorModels(ctx, group))(t); !slices.Equal(models, []string{model}) {
+		t.Errorf("vectors are of %q", models)
+	}
+	if _, err := w.VectorModels(ctx, "nowhere"); !errors.Is(err, reverie.ErrNotFound) {
+		t.Errorf("vectors of no group: %v", err)
+	}
 	missing := must(w.MissingEmbeddings(ctx, group, model, time.Time{}, 10))(t)
 	if len(missing) != 1 || missing[0].ID != bare.MemoryID {
 		t.Fatalf("missing %+v", missing)

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
-	"reverie"
 	"reverie/recall"
 )
 
@@ -51,19 +51,8 @@ func (a *app) searcherWith(cfg *Config) (*recall.Searcher, error) {
 // embeddedOffline tells whether all vectors of a group's active memories, at
 // least one, are the offline embedder's.
 func (a *app) embeddedOffline(ctx context.Context, groupID string) (bool, error) {
-	list, _, err := a.store.ListMemories(ctx, reverie.MemoryQuery{GroupID: groupID, Status: reverie.StatusActive})
-	if err != nil {
-		return false, err
-	}
-	some := false
-	for _, m := range list {
-		if m.EmbeddingModel == "" {
-			continue
-		}
-		if !strings.HasPrefix(m.EmbeddingModel, defaultEmbedModels[providerOffline]+"@") {
-			return false, nil
-		}
-		some = true
-	}
-	return some, nil
+	models, err := a.store.VectorModels(ctx, groupID)
+	return len(models) > 0 && !slices.ContainsFunc(models, func(m string) bool {
+		return !strings.HasPrefix(m, defaultEmbedModels[providerOffline]+"@")
+	}), err
 }
