@@ -1,0 +1,222 @@
+package rest_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pgvector/pgvector-go"
+
+	"reverie"
+	"reverie/api"
+	"reverie/api/rest"
+	"reverie/api/server"
+	"reverie/llm"
+	"reverie/recall"
+	"reverie/store"
+	"reverie/store/storetest"
+)
+
+const (
+	benchDims    = 1536
+	benchClients = 200
+	rawConns     = 8
+)
+
+// crowd is an API over loopback, a full database behind it, and who asks.
+type crowd struct {
+	full   storetest.Full
+	raw    *sql.DB
+	client *http.Client
+	base   string
+	token  string
+}
+
+// BenchmarkSearch200 has 200 clients search and have contexts made, over HTTP with a
+// token each time, beside the same search in plain SQL over as many connections as the
+// store has. No model is called: the vectors of the queries are cached.
+//
+//	go test -run '^$' -bench Search200 -benchtime 20000x ./api/rest
+func BenchmarkSearch200(b *testing.B) {
+	c := newCrowd(b)
+	b.Run("raw", func(b *testing.B) { c.measure(b, rawConns, c.rawSearch(b)) })
+	b.Run("search", func(b *testing.B) {
+		c.measure(b, benchClients, c.get("/memory/search/%s?q=weekend&threshold=0&limit=5"))
+	})
+	b.Run("context", func(b *testing.B) {
+		c.measure(b, benchClients, c.get("/v1/groups/%s/context?session="+storetest.FullSession+"&query=weekend"))
+	})
+}
+
+func newCrowd(b *testing.B) *crowd {
+	b.Helper()
+	memories := 20_000
+	if given := os.Getenv("REVERIE_BENCH_MEMORIES"); given != "" {
+		var err error
+		if memories, err = strconv.Atoi(given); err != nil {
+			b.Fatal(err)
+		}
+	}
+	s := storetest.Open(b, store.Options{MaxConns: rawConns})
+	u, err := url.Parse(storetest.URL(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("binary_parameters", "yes")
+	u.RawQuery = q.Encode()
+	c := &crowd{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: benchClients}}}
+	if c.raw, err = sql.Open("postgres", u.String()); err != nil {
+		b.Fatal(err)
+	}
+	c.raw.SetMaxOpenConns(rawConns)
+	c.raw.SetMaxIdleConns(rawConns)
+	b.Cleanup(func() { _ = c.raw.Close() })
+	c.full = storetest.Fill(b, c.raw, memories, benchDims)
+
+	service := newService(s)
+	vectors := llm.NewEmbeddings(spread{}, llm.Account{Provider: "test", Model: "bench"}, llm.EmbeddingOptions{Dims: benchDims, Explicit: true, Cache: s})
+	searcher := &recall.Searcher{Store: s, Embeddings: vectors, Calibration: reverie.Calibration{Floor: -0.1, Ceiling: 0.2}}
+	usage := recall.NewUsageLog(s, recall.UsageOptions{})
+	b.Cleanup(func() { _ = usage.Close(context.Background()) })
+	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
+	recaller := &recall.Recaller{Store: s, Searcher: searcher, Usage: usage, Now: func() time.Time { return now }, Log: quiet(),
+		Options: recall.Options{MinQueryLength: 2, Trigger: recall.TriggerAlways, MinSimilarity: 0.15, HalfLife: 90 * 24 * time.Hour,
+			ShortTermCount: 6, MaxReturn: 8, MaxEntities: 3, MaxTokens: 2000, ShortTermTTL: 7 * 24 * time.Hour}}
+	service.Searcher = func(context.Context, string) (*recall.Searcher, error) { return searcher, nil }
+	service.Recaller = func(context.Context, string) (*recall.Recaller, error) { return recaller, nil }
+	if c.token, _, err = service.CreateToken(b.Context(), api.NewToken{Scope: reverie.ScopeRead}); err != nil {
+		b.Fatal(err)
+	}
+	handler, _ := rest.New(service, rest.Options{Log: quiet()})
+	srv, err := server.New(server.Options{Service: service, REST: handler, RequireToken: true, Listen: "127.0.0.1:0", Log: quiet()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	addr, err := srv.Start(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = srv.Stop(context.Background()) })
+	c.base = "http://" + addr
+	for _, g := range c.full.Groups { // each query is in the cache of its group
+		if err := c.get("/memory/search/%s?q=weekend&threshold=0&limit=5")(0, g); err != nil {
+			b.Fatal(err)
+		}
+		if err := c.get("/v1/groups/%s/context?query=weekend")(0, g); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return c
+}
+
+// spread embeds each text as a direction of its own.
+type spread struct{}
+
+func (spread) Embed(_ context.Context, texts []string) ([][]float32, llm.Usage, error) {
+	vectors := make([][]float32, len(texts))
+	for i := range texts {
+		r := rand.New(rand.NewPCG(7, uint64(len(texts[i]))))
+		vectors[i] = make([]float32, benchDims)
+		for j := range vectors[i] {
+			vectors[i][j] = float32(r.NormFloat64())
+		}
+	}
+	return vectors, llm.Usage{}, nil
+}
+
+// measure has clients ask for groups, one request after another each.
+func (c *crowd) measure(b *testing.B, clients int, ask func(client int, group string) error) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	laps := make([]storetest.Laps, clients)
+	b.ResetTimer()
+	began := time.Now()
+	for client := range clients {
+		wait.Go(func() {
+			r := rand.New(rand.NewPCG(3, uint64(client)))
+			for next.Add(1) <= int64(b.N) {
+				group := c.full.Groups[r.IntN(len(c.full.Groups))]
+				laps[client].Time(func() {
+					if err := ask(client, group); err != nil {
+						b.Error(err)
+					}
+				})
+			}
+		})
+	}
+	wait.Wait()
+	b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "req/s")
+	var all storetest.Laps
+	for _, l := range laps {
+		all = append(all, l...)
+	}
+	all.Report(b, "")
+}
+
+// get asks the API about a group.
+func (c *crowd) get(path string) func(int, string) error {
+	return func(_ int, group string) error {
+		r, err := http.NewRequest(http.MethodGet, c.base+fmt.Sprintf(path, group), nil)
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		answer, err := c.client.Do(r)
+		if err != nil {
+			return err
+		}
+		n, err := io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
+		if err == nil && (answer.StatusCode != http.StatusOK || n < 300) {
+			err = fmt.Errorf("%s: status %d, %d bytes", path, answer.StatusCode, n)
+		}
+		return err
+	}
+}
+
+// rawSearch is the search alone, in SQL.
+func (c *crowd) rawSearch(b *testing.B) func(int, string) error {
+	st, err := c.raw.Prepare(`select memory_id, lineage_id, kind, statement, version, tags, strength, weight, content_hash, updated_at, last_supported_at,
+			1 - (embedding <=> $2::vector) as score
+		from memories where group_id = $1 and status = 'active' and embedding_model = $3 order by embedding <=> $2::vector limit 5`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = st.Close() })
+	probes, _, _ := spread{}.Embed(b.Context(), []string{"weekend"})
+	probe, err := pgvector.NewVector(probes[0]).EncodeBinary(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return func(_ int, group string) error {
+		rows, err := st.Query(group, probe, c.full.Model)
+		if err != nil {
+			return err
+		}
+		n := 0
+		for cells := make([]sql.RawBytes, 12); rows.Next(); n++ {
+			into := make([]any, len(cells))
+			for i := range cells {
+				into[i] = &cells[i]
+			}
+			if err := rows.Scan(into...); err != nil {
+				return err
+			}
+		}
+		if err := rows.Err(); err != nil || n != 5 {
+			return fmt.Errorf("%d rows: %w", n, err)
+		}
+		return rows.Close()
+	}
+}
