@@ -30,7 +30,7 @@ var large = map[string][3]string{
 // TestFormatsHoldLittle streams exports of large messages through each format, and counts
 // what is held of them meanwhile.
 func TestFormatsHoldLittle(t *testing.T) {
-	const messages, size, most = 40, 40 << 10, 800 << 10
+	const messages, size, most = 40, 24 << 10, 640 << 10
 	text := strings.Repeat("x", size)
 	for name, parts := range large {
 		if name == "jsonl" {

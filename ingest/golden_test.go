@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,42 +125,81 @@ func compare(t *testing.T, file, got string) {
 	}
 }
 
-// TestTruncatedFixtures: whatever an export is cut to, it is told that something is
-// missing, or nothing but whole records; what is told is what stood in the whole one.
+// TestTruncatedFixtures: whatever an export is cut to, what is told is what stood in the
+// whole one, and that something is missing is told. Only a text whose messages have no end
+// of their own may be cut within one, which then is the last.
 func TestTruncatedFixtures(t *testing.T) {
 	for path, name := range fixtures(t) {
-		info, err := os.Stat(path)
-		if err != nil || info.IsDir() || filepath.Ext(path) != ".json" {
+		if info, err := os.Stat(path); err != nil || info.IsDir() {
 			continue
 		}
 		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := ingest.Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		known := map[string]bool{}
-		for r := range f.Read(t.Context(), source(t, path, whole), ingest.ReadOptions{}) {
-			known[r.Message.ID+"\x00"+r.Message.Text] = true
-		}
+		check(t, err)
 		whole = bytes.TrimSpace(whole)
-		for cut := len(whole) / 2; cut < len(whole)-1; cut += 1 + len(whole)/40 {
-			complete := true
-			for r, err := range f.Read(t.Context(), source(t, path, whole[:cut]), ingest.ReadOptions{}) {
-				var bad *ingest.Bad
-				if err != nil && !errors.As(err, &bad) {
-					complete = false
-				} else if err == nil && !known[r.Message.ID+"\x00"+r.Message.Text] {
-					t.Errorf("%s cut at %d: half a message %+v", path, cut, r)
+		known := map[string]string{}
+		for r := range toldOf(t, name, path, whole) {
+			known[r.Message.ID] = r.Message.Text
+		}
+		text := name == "whatsapp" || name == "irc"
+		for cut := len(whole) / 10; cut < len(whole)-1; cut += 1 + len(whole)/25 {
+			missing, last := text || whole[cut] == '\n' || whole[cut-1] == '\n', ""
+			for r, err := range toldOf(t, name, path, whole[:cut]) {
+				if missing = missing || err != nil; err != nil {
+					continue
+				}
+				if last != "" {
+					t.Errorf("%s cut at %d: half a message in the middle: %q", path, cut, last)
+				}
+				if said, ok := known[r.Message.ID]; (!ok || said != r.Message.Text) && !stood(whole, r.Message.Text) && (said != "" || !ok) {
+					last = r.Message.Text + " "
 				}
 			}
-			if complete {
-				t.Errorf("%s cut at %d of %d bytes: nothing is said to be missing", path, cut, len(whole))
+			if !missing || last != "" && !text {
+				t.Errorf("%s cut at %d of %d bytes: nothing is said to be missing, or half a message %q is told", path, cut, len(whole), last)
 			}
 		}
 	}
+}
+
+// stood tells whether all of a text stands in a file: an edit that is cut off leaves it as it
+// was before.
+func stood(whole []byte, text string) bool {
+	quoted, err := json.Marshal(text)
+	return err == nil && bytes.Contains(whole, quoted) || bytes.Contains(whole, []byte(text+"\n")) || bytes.Contains(whole, []byte(text+"\r\n"))
+}
+
+// TestTruncatedArchives: of an archive that is cut off, what stood whole is told.
+func TestTruncatedArchives(t *testing.T) {
+	for path := range fixtures(t) {
+		all := ways(t, path)
+		if len(all) == 1 {
+			continue
+		}
+		packed := all[len(all)-1] // tar.gz
+		known, _, _, err := brought(t, packed)
+		check(t, err)
+		whole, err := os.ReadFile(packed)
+		check(t, err)
+		for cut := len(whole) / 10; cut < len(whole)-20; cut += 1 + len(whole)/8 {
+			chats, bad, _, err := brought(t, write(t, filepath.Base(packed), whole[:cut]))
+			if err == nil && len(bad) == 0 {
+				t.Errorf("%s cut at %d of %d bytes: nothing is said to be missing", path, cut, len(whole))
+			}
+			for chat, n := range chats {
+				if n > known[chat] && known[chat] > 0 {
+					t.Errorf("%s cut at %d: %d messages in %s, of %d", path, cut, n, chat, known[chat])
+				}
+			}
+		}
+	}
+}
+
+// toldOf is what a format tells of a file.
+func toldOf(t *testing.T, format, path string, text []byte) iter.Seq2[ingest.Record, error] {
+	t.Helper()
+	f, err := ingest.Named(format)
+	check(t, err)
+	return f.Read(t.Context(), source(t, path, text), ingest.ReadOptions{})
 }
 
 // source is a file that holds this.
