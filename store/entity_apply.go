@@ -69,7 +69,7 @@ func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease, plan rev
 			return err
 		},
 		committed: ledger(lease, `select 1 from run_chunks
-			where group_id = $1 and run_id = $2 and chunk_no = $3 and status = 'applied'`, plan.GroupID, plan.RunID, plan.ChunkNo, 0),
+			where group_id = $1 and run_id = $2 and chunk_no = $3 and status = 'applied'`, plan.GroupID, plan.RunID, plan.ChunkNo),
 	})
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (s *Store) applyEntities(ctx context.Context, t *tx, plan reverie.EntityPla
 		return nil, one(err, "chunk %d of run %s: save the chunk first", plan.ChunkNo, plan.RunID)
 	}
 	if reverie.ChunkStatus(status.Chunk) == reverie.ChunkApplied {
-		return entityChanges(ctx, t, entityRunChangesQuery, plan.GroupID, plan.RunID, plan.ChunkNo)
+		return entityChanges(ctx, t, entityRunChangesQuery, plan.GroupID, plan.RunID, plan.ChunkNo, 0)
 	}
 	if status.Run != string(reverie.RunRunning) {
 		return nil, fmt.Errorf("the run has ended as %s: %w", status.Run, reverie.ErrConflict)
