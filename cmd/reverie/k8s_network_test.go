@@ -26,7 +26,7 @@ func inNamespace(name string, pod labels.Set) peer {
 
 var (
 	dns       = inNamespace("kube-system", labels.Set{"k8s-app": "kube-dns"})
-	client    = peer{addr: "10.0.0.7", namespace: labels.Set{"kubernetes.io/metadata.name": "bots", "reverie-client": "true"}, pod: labels.Set{"app": "bot"}}
+	bots      = peer{addr: "10.0.0.7", namespace: labels.Set{"kubernetes.io/metadata.name": "bots", "reverie-client": "true"}, pod: labels.Set{"app": "bot"}}
 	metrics   = inNamespace("monitoring", labels.Set{"app.kubernetes.io/name": "prometheus"})
 	neighbor  = inNamespace("reverie", labels.Set{"app.kubernetes.io/name": "reverie"})
 	elsewhere = inNamespace("default", labels.Set{"k8s-app": "kube-dns"})
@@ -71,8 +71,8 @@ var connections = []struct {
 	{"out", neighbor, corev1.ProtocolTCP, 443, nil},
 
 	{"in", metrics, corev1.ProtocolTCP, 8470, []string{"daemon", "api"}},
-	{"in", client, corev1.ProtocolTCP, 8470, []string{"api"}},
-	{"in", client, corev1.ProtocolTCP, 443, nil},
+	{"in", bots, corev1.ProtocolTCP, 8470, []string{"api"}},
+	{"in", bots, corev1.ProtocolTCP, 443, nil},
 	{"in", metrics, corev1.ProtocolTCP, 9090, nil},
 	{"in", neighbor, corev1.ProtocolTCP, 8470, nil},
 	{"in", elsewhere, corev1.ProtocolTCP, 8470, nil},
