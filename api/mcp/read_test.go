@@ -240,7 +240,7 @@ func TestRefusedArguments(t *testing.T) {
 		"after all":      {"search_memories", args{"group_id": ours, "query": "x", "as_of": "9999-12-31T23:59:59-12:00"}, "1970"},
 		"no tokens":      {"get_group_context", args{"group_id": ours, "query": "x", "max_tokens": -1}, "max_tokens"},
 		"far away":       {"list_people", args{"group_id": ours, "offset": 100_001}, "offset"},
-		"who":            {"list_people", args{"group_id": ours, "kind": "cat"}, "person, bot or thing"},
+		"who":            {"list_people", args{"group_id": ours, "kind": "cat"}, "kind \"cat\""},
 		"a long name":    {"list_people", args{"group_id": ours, "name": long}, "length of name"},
 		"a long session": {"get_group_context", args{"group_id": ours, "query": "x", "session_id": long}, "512"},
 	} {
