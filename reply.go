@@ -113,6 +113,7 @@ type HistoryReply struct {
 	MemoryID       string         `json:"memory_id"`
 	CurrentVersion int            `json:"current_version"`
 	History        []HistoryEntry `json:"history"`
+	Cut            bool           `json:"cut,omitempty"` // there are older ones than an answer holds
 }
 
 // HistoryEntry is one version. The first has created_at, the others updated_at.
@@ -150,6 +151,7 @@ type WhyReply struct {
 	Success bool   `json:"success"`
 	GroupID string `json:"group_id"`
 	Why
+	Cut bool `json:"cut,omitempty"` // there are older versions than an answer holds
 }
 
 // ChangesReply is a group's change log over a period of days.

@@ -42,6 +42,9 @@ func (s *Service) Search(ctx context.Context, q recall.Query) (reverie.SearchRep
 	if err := errors.Join(page(q.Limit, 0), queryLength(q.Text)); err != nil {
 		return reverie.SearchReply{}, err
 	}
+	if !(q.Threshold >= 0 && q.Threshold <= 1) { // NaN fails too
+		return reverie.SearchReply{}, fmt.Errorf("threshold %v: it is 0 to 1: %w", q.Threshold, reverie.ErrInvalid)
+	}
 	searcher, err := s.Searcher(ctx, q.GroupID)
 	if err != nil {
 		return reverie.SearchReply{}, err
@@ -80,8 +83,14 @@ func (s *Service) History(ctx context.Context, memoryID string) (reverie.History
 	if err != nil {
 		return reverie.HistoryReply{}, err
 	}
-	return reverie.NewHistoryReply(versions[len(versions)-1].ID, versions), nil
+	kept := newest(versions)
+	reply := reverie.NewHistoryReply(versions[len(versions)-1].ID, kept)
+	reply.Cut = len(kept) < len(versions)
+	return reply, nil
 }
+
+// newest are as many of the last of a list as an answer holds.
+func newest[T any](list []T) []T { return list[max(0, len(list)-MaxVersions):] }
 
 // Why returns what stands behind the lineage that a version belongs to.
 func (s *Service) Why(ctx context.Context, memoryID string) (reverie.WhyReply, error) {
@@ -93,7 +102,10 @@ func (s *Service) Why(ctx context.Context, memoryID string) (reverie.WhyReply, e
 	if err != nil {
 		return reverie.WhyReply{}, err
 	}
-	return reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why}, nil
+	kept := newest(why.Versions)
+	cut := len(kept) < len(why.Versions)
+	why.Versions = kept
+	return reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why, Cut: cut}, nil
 }
 
 // Changes returns the change log of a group over the last days, newest first.

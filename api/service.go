@@ -36,12 +36,13 @@ type Service struct {
 
 // Bounds of what one answer holds.
 const (
-	MaxPage    = 200 // rows of a page
-	MaxOffset  = 100_000
-	MaxChanges = 1000   // rows of changes
-	MaxDays    = 3650   // that changes, costs and evolve look back
-	MaxQuery   = 10_000 // characters of a search or of a context's query
-	MaxParts   = 500    // chunks of a run, and as many changes, decisions, held plans and calls
-	MaxNights  = 60     // dates of a page of nights
-	CostDays   = 30     // that costs look back unless the question says otherwise
+	MaxPage     = 200 // rows of a page
+	MaxOffset   = 100_000
+	MaxChanges  = 1000   // rows of changes
+	MaxVersions = 500    // of a memory
+	MaxDays     = 3650   // that changes, costs and evolve look back
+	MaxQuery    = 10_000 // characters of a search or of a context's query
+	MaxParts    = 500    // chunks of a run, and as many changes, decisions, held plans and calls
+	MaxNights   = 60     // dates of a page of nights
+	CostDays    = 30     // that costs look back unless the question says otherwise
 )

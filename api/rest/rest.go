@@ -70,13 +70,15 @@ func New(service *api.Service, opts Options) (http.Handler, *huma.OpenAPI) {
 func (r *room) serve(w http.ResponseWriter, req *http.Request) {
 	switch p := req.URL.EscapedPath(); {
 	case p == "" || path.Clean(p) != p: // the mux would redirect; a client that meant it would not have sent it
-		r.unknown(w, req)
+		NewProblem(http.StatusNotFound, noRoute).Write(w, req)
 	case !storable(req.URL.Path): // names nothing
 		NewProblem(http.StatusNotFound, notFound).Write(w, req)
 	default:
 		r.mux.ServeHTTP(w, req)
 	}
 }
+
+const noRoute = "there is no such route; /openapi.json has them all"
 
 // unknown answers what no route does.
 func (r *room) unknown(w http.ResponseWriter, req *http.Request) {
@@ -88,7 +90,7 @@ func (r *room) unknown(w http.ResponseWriter, req *http.Request) {
 		}
 	}
 	if len(allow) == 0 {
-		NewProblem(http.StatusNotFound, "there is no such route; /openapi.json has them all").Write(w, req)
+		NewProblem(http.StatusNotFound, noRoute).Write(w, req)
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
