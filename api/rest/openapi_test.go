@@ -3,6 +3,7 @@ package rest_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
@@ -121,12 +122,20 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestDocs: the page for people has every operation, and loads nothing from elsewhere.
+// TestDocs: the page for people and docs/api.md have every operation, and the page loads
+// nothing from elsewhere.
 func TestDocs(t *testing.T) {
 	_, doc := rest.New(&api.Service{}, rest.Options{})
 	a := served(t, "/docs")
 	page := html.UnescapeString(a.Body.String())
+	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "api.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, op := range allOperations(doc) {
+		if row := fmt.Sprintf("| `%s %s` | %s |", op.Method, op.Path, scopeOf(op)); !strings.Contains(string(guide), row) {
+			t.Errorf("docs/api.md has no row that begins with %s", row)
+		}
 		if !strings.Contains(page, op.Summary) || !strings.Contains(page, op.Method+" "+op.Path) {
 			t.Errorf("%s is not on the page", op.OperationID)
 		}
