@@ -80,7 +80,7 @@ func waSaid(said string, marked bool) (text string, event bool) {
 	first, more, _ := strings.Cut(text, "\n")
 	first = strings.TrimRight(first, " \r")
 	switch {
-	case len(first) <= waLongestPhrase && waOmitted.MatchString(first), waBracketed(first), waFile.MatchString(first):
+	case len(first) <= waLongestPhrase && waOmitted.MatchString(first), waBracketed(first), strings.Contains(first, ".") && waFile.MatchString(first):
 		return strings.TrimSpace(more), false
 	case strings.Contains(text, "<") && waAttached.MatchString(text):
 		caption := strings.TrimSpace(waAttached.ReplaceAllString(text, ""))

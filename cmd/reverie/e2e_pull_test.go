@@ -109,6 +109,15 @@ func TestPull(t *testing.T) {
 	if o := s.run("pull", url, "--chat", "Plot").want(t, 0).silent(t); !strings.Contains(o.stdout, "3 records, 2 new, 1 known already") {
 		t.Errorf("stdout is %q", o.stdout)
 	}
+	server.sent = append(server.sent, 1769990300, 1769991000) // what --since leaves out comes with the next pull
+	for i, more := range [][]string{{"--since", "2026-02-02T00:08:00Z"}, nil} {
+		if o := s.run(append([]string{"pull", url, "--chat", "Plot"}, more...)...).want(t, 0).silent(t); !strings.Contains(o.stdout, ", 1 new,") {
+			t.Errorf("stdout is %q", o.stdout)
+		}
+		if rows := s.rows(pulls); !strings.Contains(rows[0], []string{"|1769990200|6|", "|1769991000|7|"}[i]) {
+			t.Errorf("pulls are %v", rows)
+		}
+	}
 	server.fails = http.StatusBadRequest // what has come stays, and what went wrong is noted
 	s.run("pull", url, "--chat", "2").want(t, 1)
 	if rows := s.rows(pulls); !strings.Contains(rows[1], "1769990001|2|ask for messages") {

@@ -38,7 +38,9 @@ goes the one that --chat picks. How far a chat has come is kept for each group a
 server, and moves on only behind what is stored: a pull that was cut short is simply
 begun again, and the next one asks only for what has come since, and for the minute
 before. --since asks from another time on, --all from the beginning; what is known
-already is left as it was.
+already is left as it was. A first pull with --since leaves out what was sent before it;
+later on a --since beyond where the last pull ended leaves out what lies between, and the
+next pull without it brings that, too.
 
 The token is in REVERIE_PULL_TOKEN or in a file, and goes to this server only. Answers
 that break off and passing faults (429, 5xx, no connection) are asked for again. A chat
@@ -195,13 +197,16 @@ func (p *puller) session(ctx context.Context, s ingest.Session) error {
 		since = p.since
 	}
 	im, end := p.importer(s)
-	before := mark.Messages
+	before, gap := mark.Messages, !mark.Since.IsZero() && since.After(mark.Since)
 	note := func(ctx context.Context, from time.Time, failure error) error {
 		res := im.Result()
 		if p.order.dry || res.Records == 0 && mark.Since.IsZero() { // there may be no group yet
 			return nil
 		}
-		mark.Since, mark.Messages, mark.Error, mark.PulledAt = from, before+res.New, "", p.now()
+		mark.Messages, mark.Error, mark.PulledAt = before+res.New, "", p.now()
+		if !gap { // or what lies between would never be asked for
+			mark.Since = from
+		}
 		if failure != nil {
 			mark.Error = reverie.Excerpt(failure.Error(), 500)
 		}
