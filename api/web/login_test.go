@@ -70,6 +70,8 @@ func TestLogin(t *testing.T) {
 	if a := v.get("/ui/runs"); !strings.HasPrefix(a.url, "/ui/login") {
 		t.Errorf("after the session is over, %s is shown", a.url)
 	}
+	t.Run("https", func(t *testing.T) { overHTTPS(t, service, whole) })
+	t.Run("language", func(t *testing.T) { speak(t, h) })
 }
 
 // named is an element with a name.
@@ -82,13 +84,12 @@ func (a *answer) named(element, name string) *html.Node {
 	return &html.Node{}
 }
 
-// TestHTTPS has the cookies of a page that is reached over https go over nothing else.
-func TestHTTPS(t *testing.T) {
-	service := &api.Service{Store: storetest.Open(t, store.Options{})}
+// overHTTPS has the cookies of a page that is reached over https go over nothing else.
+func overHTTPS(t *testing.T, service *api.Service, token string) {
 	s, err := server.New(server.Options{Service: service, Web: web.New(service, web.Options{HTTPS: true})})
 	check(t, err)
 	v := visit(t, s.Handler(), "en")
-	for _, a := range []*answer{v.send(http.MethodPost, "/ui/login", url.Values{"token": {token(t, service, "", reverie.ScopeRead)}}), v.send(http.MethodGet, "/ui/?lang=zh", nil)} {
+	for _, a := range []*answer{v.send(http.MethodPost, "/ui/login", url.Values{"token": {token}}), v.send(http.MethodGet, "/ui/?lang=zh", nil)} {
 		for _, c := range a.Result().Cookies() {
 			if !c.Secure {
 				t.Errorf("cookie %s goes without https", c)
@@ -97,9 +98,8 @@ func TestHTTPS(t *testing.T) {
 	}
 }
 
-// TestLanguage speaks as the visitor chose, else as the browser prefers.
-func TestLanguage(t *testing.T) {
-	h := serve(t, &api.Service{Store: storetest.Open(t, store.Options{})})
+// speak has the page speak as the visitor chose, else as the browser prefers.
+func speak(t *testing.T, h http.Handler) {
 	for accept, want := range map[string]string{"": "en", "de": "en", "zh-TW,en;q=0.3": "zh-Hans", "zh;q=0.2,en;q=0.8": "en", "fr,zh-CN": "zh-Hans", "%%%": "en"} {
 		v := visit(t, h, accept)
 		if got := attr(v.get("/ui/").all("html")[0], "lang"); got != want {

@@ -46,7 +46,6 @@ var runTexts = map[string]wording{
 	"run.latency":        {"Took", "耗时"},
 	"run.outcome":        {"Outcome", "结果"},
 	"run.window":         {"Window", "时段"},
-	"run.window_between": {"to", "至"},
 	"run.open":           {"up to when it ran", "至运行之时"},
 	"run.session":        {"Session", "会话"},
 	"run.prompt":         {"Prompt", "提示词"},
