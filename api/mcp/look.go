@@ -43,7 +43,7 @@ func (s *Server) memoryHistory(ctx context.Context, in historyIn) (historyOut, s
 		}
 		out.Versions = append(out.Versions, version{e.Version, e.MemoryID, e.Statement, e.Status, since, e.ChangeSummary})
 	}
-	return out, quoted("history", fmt.Sprintf("%d versions, oldest first; version %d is the newest.", len(out.Versions), out.Current), out.Versions), nil
+	return out, quoted("history", fmt.Sprintf("Versions: %d, oldest first; version %d is the newest.", len(out.Versions), out.Current), out.Versions), nil
 }
 
 type dreamIn struct {
@@ -130,7 +130,7 @@ func (s *Server) listPeople(ctx context.Context, in peopleIn) (peopleOut, string
 	for _, e := range reply.Entities {
 		out.People = append(out.People, person{e.EntityID, e.Subject, e.Kind, e.Aliases[:min(len(e.Aliases), maxLines)], about(e)})
 	}
-	return out, quoted("people", fmt.Sprintf("%d of %d, and what is said of them.", len(out.People), out.Total), out.People), nil
+	return out, quoted("people", fmt.Sprintf("People and things: %d of %d, and what is said of them.", len(out.People), out.Total), out.People), nil
 }
 
 // about is what is said of somebody: features, how they stand to others, and

@@ -69,7 +69,7 @@ func (s *Server) listGroups(ctx context.Context, in groupsIn) (groupsOut, string
 	for _, g := range reply.Groups {
 		out.Groups = append(out.Groups, group{g.ID, g.Name, g.Language, g.TimeZone, g.Active, g.State})
 	}
-	return out, quoted("groups", fmt.Sprintf("%d groups.", len(out.Groups)), out.Groups), err
+	return out, quoted("groups", fmt.Sprintf("Groups: %d.", len(out.Groups)), out.Groups), err
 }
 
 type contextIn struct {
@@ -156,6 +156,6 @@ func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, st
 	if err != nil {
 		return searchOut{}, "", err
 	}
-	heading := fmt.Sprintf("%d memories are near enough.", len(reply.Results))
+	heading := fmt.Sprintf("Memories that are near enough: %d.", len(reply.Results))
 	return searchOut{reply.Results}, quoted("memories", heading, reply.Results), nil
 }

@@ -74,7 +74,7 @@ func TestReading(t *testing.T) {
 		t.Errorf("found are %q", got)
 	}
 	quotedAs(t, text, "memories", "the group meets on Fridays")
-	if text, out = s.call("search_memories", args{"group_id": ours, "query": "xylophone"}); len(out["results"].([]any)) != 0 || text != "0 memories are near enough." {
+	if text, out = s.call("search_memories", args{"group_id": ours, "query": "xylophone"}); len(out["results"].([]any)) != 0 || text != "Memories that are near enough: 0." {
 		t.Errorf("found are %v: %s", out, text)
 	}
 	text, out = s.call("get_group_context", args{"group_id": ours, "query": "when does the group meet?", "session_id": "s1"})
