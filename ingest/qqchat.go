@@ -18,10 +18,10 @@ import (
 )
 
 // qqFormat reads what QQChatExporter writes: one JSON file a chat, or a folder or zip with a
-// manifest and chunks of JSON Lines. Ids of messages and of people are QQ's own. A file does
+// manifest and chunks of JSON Lines; and the text that QQ's own client writes, see [qqText]. Ids of messages and of people are QQ's own. A file does
 // not always say which chat it is: then its name may, as the tool gave it (group_660066_…),
 // and else the chat's name stands for it.
-var qqFormat = Format{Name: "qq", Title: "QQChatExporter, JSON (one file, or a folder or zip of chunks)", Knows: knowsQQ, Read: readQQ}
+var qqFormat = Format{Name: "qq", Title: "QQChatExporter, JSON (one file, or a folder or zip of chunks); text of QQ itself", Knows: knowsQQ, Read: readQQ}
 
 func knowsQQ(src Source) int {
 	if src.Files != nil {
@@ -29,6 +29,9 @@ func knowsQQ(src Source) int {
 			return 90
 		}
 		return 0
+	}
+	if knowsQQText(src.Head) {
+		return 90
 	}
 	return knowsQQHead(src.Head)
 }
@@ -66,6 +69,12 @@ func qqManifests(files fs.FS) []string {
 func readQQ(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		q := &qqReader{ctx: ctx, opts: opts, yield: yield, name: src.Name, again: src.Again}
+		if src.Files == nil && knowsQQText(src.Head) {
+			if err := (&qqText{ctx: ctx, opts: opts, yield: yield}).file(src.Reader); err != nil {
+				yield(Record{}, err)
+			}
+			return
+		}
 		if src.Files == nil {
 			_ = q.file(src.Reader, src.Head)
 			return
