@@ -99,9 +99,6 @@ func (v view) Zone() *time.Location { return v.zone() }
 // FormToken is what each form carries as form_token.
 func (v view) FormToken() string { return api.FormToken(api.SessionOf(v.Context())) }
 
-// Here is the page's own address, for forms that lead back to it.
-func (v view) Here() string { return v.URL.RequestURI() }
-
 // Elsewhere is the page in the other language, with its name in that language.
 func (v view) Elsewhere() struct{ URL, Name, Tag string } {
 	other := chinese
