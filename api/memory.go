@@ -138,6 +138,9 @@ func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply
 		}
 		return reverie.MemoryReply{}, err
 	}
+	if n := len([]rune(e.Reason)); n > reverie.MaxReason {
+		return reverie.MemoryReply{}, fmt.Errorf("the reason has %d characters: %d is the most: %w", n, reverie.MaxReason, reverie.ErrInvalid)
+	}
 	m, err := s.Store.Edit(ctx, e)
 	if err != nil {
 		return reverie.MemoryReply{}, err
