@@ -64,8 +64,8 @@ func TestRoutes(t *testing.T) {
 func FuzzRoutes(f *testing.F) {
 	w := newWorld(f)
 	operations := allOperations(w.doc)
-	for i := range operations {
-		f.Add([]byte{byte(i * 256 / len(operations)), 1, 200, 77, 31})
+	for i := range 4 {
+		f.Add([]byte{byte(i * 64), 1, 200, 77, 31})
 	}
 	f.Fuzz(func(t *testing.T, choices []byte) {
 		g := w.generator(newChoices(choices))

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -23,10 +24,15 @@ import (
 	"reverie/api/rest"
 )
 
+// described is an API that nobody asks for more than what describes it.
+var described = sync.OnceValues(func() (http.Handler, *huma.OpenAPI) {
+	return rest.New(&api.Service{}, rest.Options{Version: "v0.0.0-test"})
+})
+
 // served is what the API answers to whoever asks for a document.
 func served(t *testing.T, path string) *httptest.ResponseRecorder {
 	t.Helper()
-	h, _ := rest.New(&api.Service{}, rest.Options{Version: "v0.0.0-test"})
+	h, _ := described()
 	a := httptest.NewRecorder()
 	h.ServeHTTP(a, httptest.NewRequest(http.MethodGet, path, nil))
 	if a.Code != http.StatusOK {
@@ -69,7 +75,7 @@ func TestOpenAPI(t *testing.T) {
 // TestDocument looks at what tools trip over: references, parameters, names, and what is
 // left without a word.
 func TestDocument(t *testing.T) {
-	_, doc := rest.New(&api.Service{}, rest.Options{})
+	_, doc := described()
 	raw := served(t, "/openapi.json").Body.String()
 	schemas := doc.Components.Schemas.Map()
 	for _, ref := range regexp.MustCompile(`"\$ref":"([^"]*)"`).FindAllStringSubmatch(raw, -1) {
@@ -125,7 +131,7 @@ func TestDocument(t *testing.T) {
 // TestDocs: the page for people and docs/api.md have every operation, and the page loads
 // nothing from elsewhere.
 func TestDocs(t *testing.T) {
-	_, doc := rest.New(&api.Service{}, rest.Options{})
+	_, doc := described()
 	a := served(t, "/docs")
 	page := html.UnescapeString(a.Body.String())
 	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "api.md"))

@@ -108,11 +108,12 @@ func TestAnswers(t *testing.T) {
 	if a := w.ask(admin, "PUT", "/memory/"+w.mine.deleted+"/restore?reason=sorry", ""); a.Code != 200 {
 		t.Errorf("restored without a body: %d %s", a.Code, a.Body)
 	}
+	w.goesOn(t)
 }
 
-// TestGoesOn: a run that takes longer than clients are kept is answered by where it is.
-func TestGoesOn(t *testing.T) {
-	w := newWorld(t)
+// goesOn: a run that takes longer than clients are kept is answered by where it is.
+func (w *world) goesOn(t *testing.T) {
+	t.Helper()
 	over, started, end := make(chan time.Time), make(chan struct{}), make(chan struct{})
 	w.service.Evolver = api.NewEvolver(api.EvolverOptions{Concurrency: 1, Log: quiet(), Wait: func() (<-chan time.Time, func()) { return over, func() {} },
 		Run: func(_ context.Context, o api.EvolveOrder) error {

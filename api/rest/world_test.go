@@ -32,7 +32,6 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 
 // world is two groups with something of everything, and the API before them.
 type world struct {
-	*testing.T
 	store        *store.Store
 	db           *sql.DB
 	service      *api.Service
@@ -59,7 +58,6 @@ const hostileGroup = "a/b%2F?#..;一 群&x=1"
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{now: time.Now().UTC().Truncate(time.Second)}
-	w.T, _ = t.(*testing.T)
 	w.store = storetest.New(t)
 	var err error
 	if w.db, err = sql.Open("postgres", storetest.URL(t)); err != nil {
