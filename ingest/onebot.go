@@ -26,8 +26,8 @@ func knowsOnebot(src Source) int {
 	if src.Files != nil {
 		return 0
 	}
-	if onebotIsLog(bytes.TrimSpace(src.Head)) {
-		return 90
+	if sure := sureOfOnebotLog(bytes.TrimSpace(src.Head)); sure > 0 {
+		return sure
 	}
 	keys := []string{"post_type", "self_id", "message_type", "message_id", "sender.user_id", "sender.nickname"}
 	seen := map[string]bool{}

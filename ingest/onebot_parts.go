@@ -11,20 +11,35 @@ import (
 	"strings"
 )
 
-// onebotIsLog tells the log of a program that writes events into its lines.
-func onebotIsLog(head []byte) bool {
+// sureOfOnebotLog tells the log of a program that writes events into its lines: for sure
+// where many lines have one, for in a chat somebody may show one to the others.
+func sureOfOnebotLog(head []byte) int {
 	if len(head) == 0 || head[0] == '{' {
-		return false
+		return 0
 	}
+	all, events := 0, 0
 	for l := range bytes.Lines(head) {
+		if len(bytes.TrimSpace(l)) > 0 {
+			all++
+		}
 		start := bytes.IndexByte(l, '{')
 		if start < 1 || !onebotEventIn.Match(l) {
 			continue
 		}
-		in := bytes.TrimSpace(l[start:])
-		return len(bytes.Trim(l[:start], " \t[,")) > 0 && (json.Valid(in) || len(in) > HeadSize/2)
+		if len(bytes.Trim(l[:start], " \t[,")) == 0 { // of an array
+			return 0
+		}
+		if in := bytes.TrimSpace(l[start:]); json.Valid(in) || len(in) > HeadSize/2 {
+			events++
+		}
 	}
-	return false
+	switch {
+	case events == 0:
+		return 0
+	case events*3 >= all:
+		return 90
+	}
+	return 60
 }
 
 // onebotParts tells the events, whatever they stand in.
@@ -32,7 +47,7 @@ func onebotParts(src Source) iter.Seq2[jsonPart, error] {
 	head := bytes.TrimSpace(src.Head)
 	first, _, more := bytes.Cut(head, []byte("\n"))
 	switch {
-	case onebotIsLog(head):
+	case sureOfOnebotLog(head) > 0:
 		return onebotLines(onebotLogged(src.Reader))
 	case bytes.HasPrefix(head, []byte("[")):
 		return onebotLines(jsonParts(src.Reader, "[]"))

@@ -90,6 +90,11 @@ func TestOnebotEvents(t *testing.T) {
 			t.Errorf("%s: %d", name, s)
 		}
 	}
+	for text, want := range map[string]int{"[1] " + b + "\n": 90, strings.Repeat("[1] up\n", 9) + "[1] " + b + "\n": 60, "[" + b + "]": 90, "[1] up {}\n": 0, "x": 0} {
+		if got := sure(t, "onebot", file("x", text)); got != want {
+			t.Errorf("%.40s: %d, want %d", text, got, want)
+		}
+	}
 	if got, err := toldBy(t, "onebot", file("x", a+"\n"+b), ingest.ReadOptions{Chat: "67"}); err != nil || len(got) > 0 {
 		t.Errorf("another chat: %q, %v", got, err)
 	}
