@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"archive/zip"
 	"bufio"
 	"bytes"
 	"compress/gzip"
@@ -158,45 +157,6 @@ func (in *Input) file(open func() (fs.File, error)) error {
 	}
 	return nil
 }
-
-func (in *Input) zip(f fs.File) error {
-	at, ok := f.(io.ReaderAt)
-	if !ok {
-		return packedError{fmt.Errorf("%s: an archive within an archive is not read; unpack the outer one: %w", in.Name, reverie.ErrInvalid)}
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("%s: %w", in.Name, err)
-	}
-	files, err := zip.NewReader(countedAt{in, at}, info.Size())
-	if err != nil {
-		return packedError{fmt.Errorf("%s: read the archive: %w; it is cut off or broken: get the whole file", in.Name, err)}
-	}
-	var names []string
-	for _, f := range files.File {
-		switch {
-		case f.Flags&1 != 0:
-			return packedError{fmt.Errorf("%s: the archive is protected by a password; unpack it first: %w", in.Name, reverie.ErrInvalid)}
-		case !strings.HasSuffix(f.Name, "/"):
-			names = append(names, cleanName(f.Name))
-		}
-	}
-	names = apart(names)
-	for _, f := range files.File { // or files with such names could not be opened
-		if strings.HasSuffix(f.Name, "/") {
-			f.Name = cleanName(f.Name) + "/"
-		} else {
-			f.Name, names = names[0], names[1:]
-		}
-	}
-	in.Files = textFiles{in, files, false, &fileLog{}}
-	return nil
-}
-
-// packedError says why a file is not unpacked.
-type packedError struct{ error }
-
-func (e packedError) Unwrap() error { return e.error }
 
 // fileLog notes which files are read, from when on it is asked to.
 type fileLog struct{ opened map[string]bool }
