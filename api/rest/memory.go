@@ -64,7 +64,7 @@ type strengthInput struct {
 
 // memories are the routes of a group's memories.
 func (r *room) memories() {
-	read, write := reverie.ScopeRead, reverie.ScopeWrite
+	read := reverie.ScopeRead
 	add(r, operation{id: "list-memories", method: http.MethodGet, path: "/memory/list/{group_id}", tag: memoryTag, scope: read,
 		summary: "List a group's memories",
 		detail:  "A page of a group's memories, oldest lineage first, now or as they were at an instant."},
@@ -105,13 +105,19 @@ func (r *room) memories() {
 		func(ctx context.Context, in *changesInput) (reverie.ChangesReply, error) {
 			return r.service.Changes(ctx, in.Group, in.Days)
 		})
+	r.edits()
+}
+
+// edits are the routes of changes by hand.
+func (r *room) edits() {
+	write := reverie.ScopeWrite
 	add(r, operation{id: "delete-memory", method: http.MethodDelete, path: "/memory/{memory_id}", tag: memoryTag, scope: write,
-		summary: "Delete a memory", detail: "Ends the lineage's head. Nothing is lost: it can be restored. " + edits},
+		summary: "Delete a memory", detail: "Ends the lineage's head. Nothing is lost: it can be restored. " + toHead},
 		func(ctx context.Context, in *deleteInput) (reverie.MemoryReply, error) {
 			return r.service.Edit(ctx, reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionDelete, Reason: in.Reason})
 		})
 	add(r, operation{id: "restore-memory", method: http.MethodPut, path: "/memory/{memory_id}/restore", tag: memoryTag, scope: write,
-		summary: "Restore a memory", detail: "Makes a new version of a head that was deleted or archived. " + edits},
+		summary: "Restore a memory", detail: "Makes a new version of a head that was deleted or archived. " + toHead},
 		func(ctx context.Context, in *restoreInput) (reverie.MemoryReply, error) {
 			e := reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionRestore, Reason: in.Reason}
 			if in.Body != nil && in.Body.Reason != "" {
@@ -120,7 +126,7 @@ func (r *room) memories() {
 			return r.service.Edit(ctx, e)
 		})
 	add(r, operation{id: "set-memory-strength", method: http.MethodPut, path: "/memory/{memory_id}/strength", tag: memoryTag, scope: write,
-		summary: "Set the strength of a memory", detail: "Sets how well supported an active memory counts. " + edits},
+		summary: "Set the strength of a memory", detail: "Sets how well supported an active memory counts. " + toHead},
 		func(ctx context.Context, in *strengthInput) (reverie.MemoryReply, error) {
 			e := reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionStrength, Value: in.Body.Strength, Reason: in.Reason}
 			if in.Body.Reason != "" {
@@ -130,5 +136,5 @@ func (r *room) memories() {
 		})
 }
 
-// edits is what all edits of a memory share.
-const edits = "Writing to an old version is a 409 whose head_id and head_version name the lineage's head."
+// toHead is what is said of all edits of a memory.
+const toHead = "Writing to an old version is a 409 whose head_id and head_version name the lineage's head."
