@@ -3,6 +3,7 @@ package server
 import (
 	"io"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -84,6 +85,15 @@ const (
 	otherFiles = 128
 	mostConns  = 50_000
 )
+
+// connSize is what an idle connection takes, in bytes, as measured.
+const connSize = 24 << 10
+
+// roomForConns is how many connections the process has files and, where it is told how much it
+// may use (GOMEMLIMIT), memory for: half of that.
+func roomForConns() int {
+	return min(freeFiles(), int(min(debug.SetMemoryLimit(-1)/2/connSize, mostConns)))
+}
 
 // freeFiles is how many connections the process may have open.
 func freeFiles() int {

@@ -35,7 +35,7 @@ type Options struct {
 	MaxBody           int64         // bytes of a request; 1 MiB
 	MaxMessagesBody   int64         // of messages that come in; 64 MiB
 	RequestsPerSecond float64       // of one token, twice as many at once; 0: no limit
-	MaxConns          int           // open connections; 0: as many as the process may have, less some for the database
+	MaxConns          int           // open connections; 0: as many as the process has files and memory for
 
 	Ready   func(context.Context) error
 	Metrics *telemetry.Metrics
@@ -76,7 +76,7 @@ func (o Options) withDefaults() Options {
 		o.MaxMessagesBody = 64 << 20
 	}
 	if o.MaxConns <= 0 {
-		o.MaxConns = freeFiles()
+		o.MaxConns = roomForConns()
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -20,7 +20,7 @@ const patience = 2 * time.Minute
 
 // process is an invocation in a process of its own.
 type process struct {
-	t        *testing.T
+	t        testing.TB
 	cmd      *exec.Cmd
 	out, err words
 	done     chan struct{}
@@ -45,7 +45,7 @@ func (w *words) String() string {
 }
 
 // start begins an invocation of the binary.
-func start(t *testing.T, env []string, args ...string) *process {
+func start(t testing.TB, env []string, args ...string) *process {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {

@@ -68,7 +68,7 @@ func invoke(ctx context.Context, env []string, stdin string, args ...string) out
 
 // want fails the test where the exit code is another, or standard error lacks
 // one of the words.
-func (o outcome) want(t *testing.T, code int, words ...string) outcome {
+func (o outcome) want(t testing.TB, code int, words ...string) outcome {
 	t.Helper()
 	if o.code != code {
 		t.Fatalf("reverie %s: exit code %d, want %d\nstdout: %s\nstderr: %s", strings.Join(o.args, " "), o.code, code, o.stdout, o.stderr)
