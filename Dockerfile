@@ -21,5 +21,6 @@ LABEL org.opencontainers.image.title="Reverie" \
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/reverie /usr/local/bin/reverie
 USER 65532:65532
+EXPOSE 8470
 ENTRYPOINT ["/usr/local/bin/reverie"]
 CMD ["--help"]
