@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -57,6 +58,22 @@ func orNullTimestamp(t *time.Time) *string {
 func asJSON(v any) (string, error) {
 	b, err := json.Marshal(v)
 	return string(b), err
+}
+
+// ofJSON reads a column of JSON text; NULL is the zero value.
+type ofJSON[T any] struct{ value T }
+
+func (j *ofJSON[T]) Scan(src any) error {
+	switch text := src.(type) {
+	case nil:
+		*j = ofJSON[T]{}
+		return nil
+	case string:
+		return json.Unmarshal([]byte(text), &j.value)
+	case []byte:
+		return json.Unmarshal(text, &j.value)
+	}
+	return fmt.Errorf("read JSON: it comes as %T", src)
 }
 
 // storable replaces what PostgreSQL cannot keep as text: NUL and bytes that are
