@@ -109,7 +109,7 @@ func (s *setting) bound(tag string, sign int) float64 {
 	if tag == "" {
 		return math.Inf(sign)
 	}
-	v, err := s.parse(tag)
+	v, err := s.tag(tag)
 	if err != nil {
 		return math.NaN() // nothing passes: a test reads every bound
 	}

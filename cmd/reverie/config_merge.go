@@ -126,7 +126,7 @@ func (m *merger) forget(sec string, keys []string, because entry) {
 			continue
 		}
 		s := m.schema.byPath[path]
-		if v, err := s.parse(s.def); err == nil {
+		if v, err := s.tag(s.def); err == nil {
 			s.field(m.cfg).Set(v)
 		}
 		delete(m.prov.origins, path)

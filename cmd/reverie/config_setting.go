@@ -28,6 +28,8 @@ type setting struct {
 	min     string // "" = unbounded
 	max     string
 	noEmpty bool
+
+	tags sync.Map // from the texts of its tags to their values
 }
 
 // section is one table of the file.
@@ -128,6 +130,19 @@ func (s *setting) parse(text string) (reflect.Value, error) {
 	return v, nil
 }
 
+// tag is [setting.parse] for what a tag says: read once, since every load of a
+// configuration asks for all of them. Lists and pointers are each load's own.
+func (s *setting) tag(text string) (reflect.Value, error) {
+	if v, known := s.tags.Load(text); known {
+		return v.(reflect.Value), nil
+	}
+	v, err := s.parse(text)
+	if err == nil && s.typ.Kind() != reflect.Slice && s.typ.Kind() != reflect.Pointer {
+		s.tags.Store(text, v)
+	}
+	return v, err
+}
+
 // expects names the type of the setting for a person.
 func (s *setting) expects() string {
 	switch s.typ {
@@ -150,7 +165,7 @@ func (s *setting) expects() string {
 func (s *schema) defaults() (*Config, error) {
 	cfg := &Config{}
 	for _, set := range s.settings {
-		v, err := set.parse(set.def)
+		v, err := set.tag(set.def)
 		if err != nil {
 			return nil, fmt.Errorf("default of %s: %w", set.path, err)
 		}
