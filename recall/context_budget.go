@@ -33,12 +33,13 @@ func (d *draft) compose() {
 	d.turns = worded(d.turns, d.reply.MaxTokens)
 	memories, entities := &block{tag: tagMemories, heading: d.words.memories}, &block{tag: tagEntities, heading: d.words.entities}
 	summary, session := &block{tag: tagSummary, heading: d.words.summary}, &block{tag: tagSession, heading: d.words.session}
-	kept := min(d.turnsCost(*session)+d.summaryCost(*summary), d.reply.MaxTokens/2)
+	turns := d.turnsCost(*session)
+	kept := min(turns+d.summaryCost(*summary), d.reply.MaxTokens/2)
 	room := d.reply.MaxTokens - kept
 	d.addMemories(memories, &room)
 	d.addEntities(entities, &room)
 	room += kept
-	d.addTurns(session, &room)
+	d.addTurns(session, turns, &room)
 	d.addSummary(summary, &room)
 	d.reply.Text = joinBlocks(memories, entities, summary, session)
 	d.reply.Tokens = reverie.EstimateTokens(d.reply.Text)
@@ -112,11 +113,11 @@ func (d *draft) addEntities(b *block, room *int) {
 	d.reply.Counts.Entities = len(d.reply.Entities)
 }
 
-// addTurns gives the newest messages without a gap. Where not all of them fit, none
+// addTurns gives the newest messages, all of which have a cost, without a gap. Where not all of them fit, none
 // takes more than half of the room that is left: a long one is cut to that, so that
 // it does not push out all that was said before it.
-func (d *draft) addTurns(b *block, room *int) {
-	whole := d.turnsCost(*b) <= *room
+func (d *draft) addTurns(b *block, cost int, room *int) {
+	whole := cost <= *room
 	var newest []reverie.ContextMessage // newest first
 	for _, m := range slices.Backward(d.turns) {
 		share := *room

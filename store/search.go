@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
 	"reverie"
@@ -22,7 +23,7 @@ const (
 
 	// The distance of what another model has embedded is null, and comes first.
 	near = `select * from (
-			select ` + memoryColumns + `, case when embedding_model = $3 then 1 - (embedding <=> $2::vector) end as score
+			select ` + hitColumns + `, case when embedding_model = $3 then 1 - (embedding <=> $2::vector) end as score
 			from memories where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) and `
 	activeAt = `updated_at <= $7::timestamptz and (status = 'active' or ended_at > $7)`
 	seen     = ` and embedding_model = $3`
@@ -35,16 +36,36 @@ const (
 		order by d.distance, m.memory_id limit nullif($5::int, 0)`
 )
 
+// hitColumns are those of what is found: what an answer tells of a memory, or ranks it
+// by. A context has a hundred rows read to give eight.
+const hitColumns = `memory_id, lineage_id, kind, session_id, statement, version, status, tags, strength, weight, content_hash,
+	updated_at, last_supported_at`
+
 type hitRow struct {
 	memoryRow
 	Score sql.NullFloat64 `db:"score"`
 }
 
+// scanHits reads rows of hitColumns and a score, without looking each column up by its
+// name in each row.
+func scanHits(rows *sql.Rows, groupID string) (list []hitRow, err error) {
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		r := hitRow{memoryRow: memoryRow{Memory: reverie.Memory{GroupID: groupID}}}
+		if err := rows.Scan(&r.ID, &r.LineageID, &r.Kind, &r.SessionID, &r.Statement, &r.Version, &r.Status, &r.TagList, &r.Strength, &r.Weight,
+			&r.ContentHash, &r.UpdatedAt, &r.LastSupportedAt, &r.Score); err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
 // Search returns the group's active memories nearest to a vector, best first,
 // comparing every one of them that has a vector of the same model and width; or, of an
 // instant, the versions that were active then. The
-// score of a hit is the plain cosine, for the caller to calibrate. A limit of 0
-// is no limit. A vector without a direction, or of another width than its model
+// score of a hit is the plain cosine, for the caller to calibrate; of its memory it has
+// hitColumns. A limit of 0 is no limit. A vector without a direction, or of another width than its model
 // names, is reverie.ErrInvalid.
 func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) ([]reverie.Hit, error) {
 	rows, err := s.search(ctx, q, searchQuery, searchAtQuery)
@@ -81,7 +102,21 @@ func (s *Store) search(ctx context.Context, q reverie.SearchQuery, query, atQuer
 	if !q.At.IsZero() {
 		query, args = atQuery, append(args, q.At)
 	}
-	return lookAll[hitRow](ctx, s, what, query, args...)
+	var list []hitRow
+	err := s.looking(ctx, what, query, func(st *sqlx.Stmt) error {
+		var rows *sql.Rows
+		var err error
+		if st == nil {
+			rows, err = s.db.QueryContext(ctx, query, args...)
+		} else {
+			rows, err = st.QueryContext(ctx, args...)
+		}
+		if err == nil {
+			list, err = scanHits(rows, q.GroupID)
+		}
+		return err
+	})
+	return list, err
 }
 
 func hits(rows []hitRow) []reverie.Hit {
