@@ -125,6 +125,14 @@ func TestServeStops(t *testing.T) {
 				}
 			}
 			await(t, "the question", asked)
+			resp, err := http.Post(base+"/memory/evolve/g1", "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if code, run := get(t, base+resp.Header.Get("Location")); code != http.StatusOK || !strings.Contains(run, `"status":"running"`) {
+				t.Errorf("the run at %q is %d %s", resp.Header.Get("Location"), code, run)
+			}
 			s.run("evolve", "--group", "g1").want(t, exitBusy)
 			for range signals {
 				p.signal(sigterm)

@@ -14,6 +14,7 @@ import (
 	"reverie"
 	"reverie/api"
 	apiserver "reverie/api/server"
+	"reverie/jobs"
 	"reverie/llm"
 	"reverie/recall"
 )
@@ -63,6 +64,7 @@ func (a *app) serve(ctx context.Context) error {
 	if err := a.open(ctx); err != nil {
 		return err
 	}
+	a.turns = &jobs.Queue{} // who asks again waits for what follows the last run of the group
 	front, _, err := a.front(ctx, a.dayBudget())
 	if err != nil {
 		return err
