@@ -1,6 +1,10 @@
 package web
 
-import "net/url"
+import (
+	"net/url"
+
+	"reverie"
+)
 
 // Where things are. Ids are escaped: a group's may be anything.
 
@@ -21,6 +25,10 @@ func talkURL(groupID string) string      { return groupURL(groupID) + "/conversa
 func memoryURL(memoryID string) string   { return "/ui/memories/" + url.PathEscape(memoryID) }
 func runURL(runID string) string         { return runsURL + "/" + url.PathEscape(runID) }
 func groupRunsURL(groupID string) string { return query(runsURL, "group", groupID) }
+
+func jobRunsURL(groupID string, job reverie.Job) string {
+	return query(runsURL, "group", groupID, "job", string(job))
+}
 func groupCostURL(groupID string) string { return query(costURL, "group", groupID) }
 
 func personURL(groupID, entityID string) string {

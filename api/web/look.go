@@ -54,7 +54,7 @@ func functions(l lang, assets map[string]asset) template.FuncMap {
 
 		"groupURL": groupURL, "memoriesURL": memoriesURL, "memoryURL": memoryURL, "recallURL": recallURL,
 		"dreamURL": dreamURL, "peopleURL": peopleURL, "personURL": personURL, "talkURL": talkURL,
-		"messageURL": messageURL, "runURL": runURL, "groupRunsURL": groupRunsURL, "groupCostURL": groupCostURL,
+		"messageURL": messageURL, "runURL": runURL, "groupRunsURL": groupRunsURL, "jobRunsURL": jobRunsURL, "groupCostURL": groupCostURL,
 		"query": query, // query "/ui/runs" "group" .ID "before" .Last
 	}
 }

@@ -34,6 +34,42 @@ type nightView struct {
 // Nothing tells whether no memory was created, updated, deleted or kept.
 func (n nightView) Nothing() bool { return n.Created+n.Updated+n.Deleted+n.Kept == 0 }
 
+// runsNamed is how many runs of one job a night names one by one.
+const runsNamed = 3
+
+// nightJob is a job and its runs of a night: those that are named, and how many more
+// there are, which all went well.
+type nightJob struct {
+	Job   reverie.Job
+	Named []reverie.RunEntry
+	More  int
+}
+
+// Jobs sorts the runs of a night by job, in the order in which each job came first. Of
+// many runs of one job, as of the sessions of a day, only those are named that did not
+// go well.
+func (n nightView) Jobs() []nightJob {
+	var list []nightJob
+	for _, r := range n.Runs {
+		i := slices.IndexFunc(list, func(j nightJob) bool { return j.Job == r.Job })
+		if i < 0 {
+			i = len(list)
+			list = append(list, nightJob{Job: r.Job})
+		}
+		list[i].Named = append(list[i].Named, r)
+	}
+	for i, j := range list {
+		if len(j.Named) <= runsNamed {
+			continue
+		}
+		list[i].Named = slices.DeleteFunc(slices.Clone(j.Named), func(r reverie.RunEntry) bool {
+			return r.Status == reverie.RunSucceeded && r.UndoneAt == nil
+		})
+		list[i].More = len(j.Named) - len(list[i].Named)
+	}
+	return list
+}
+
 // newNight counts what was done to memories: what is said of people is not among them,
 // nor what was taken back.
 func newNight(n reverie.Night, groupID string, zone *time.Location) nightView {
