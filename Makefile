@@ -26,10 +26,12 @@ build: ## build bin/reverie, a static binary
 demo: setup build ## set up, build, and evolve a sample group without a model or key
 	@demo/run.sh
 
+# The vetting is left to make lint, which vets everything. Without GORACE each test
+# binary would wait a second as it ends.
 test: ## set up and run all tests with the race detector (PKG=./store for some)
 	@scripts/setup.sh --compiler --browser
 	@echo "testing $(PKG) with -race, $(JOBS) packages at a time"
-	@CGO_ENABLED=1 $(GO) test -race -p $(JOBS) -timeout $(TIMEOUT) $(PKG) 2>&1 | awk -f scripts/summary.awk
+	@CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" $(GO) test -race -vet=off -p $(JOBS) -timeout $(TIMEOUT) $(PKG) 2>&1 | awk -f scripts/summary.awk
 
 lint: ## check the format, and what vet and staticcheck find
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not in gofmt's format:"; echo "$$unformatted"; exit 1; fi
