@@ -85,11 +85,23 @@ func (g Group) HasCalendar() bool {
 	return err == nil && err2 == nil
 }
 
+// CheckGroupID refuses an id that a group cannot have: what is no text or too long, and
+// the three that are no name in the path of a URL, however they are written there.
+func CheckGroupID(id string) error {
+	if id == "" || len(id) > MaxGroupIDLength || strings.ContainsRune(id, 0) || !utf8.ValidString(id) {
+		return fmt.Errorf("group id %q: must have 1 to %d bytes of text: %w", id, MaxGroupIDLength, ErrInvalid)
+	}
+	if id == "." || id == ".." || id == "/" {
+		return fmt.Errorf("group id %q: this one could not stand in a URL; choose another: %w", id, ErrInvalid)
+	}
+	return nil
+}
+
 // Normalize writes an empty day boundary out and checks what a group must keep
 // to. Its errors are ErrInvalid and say what to write.
 func (g *Group) Normalize() error {
-	if g.ID == "" || len(g.ID) > MaxGroupIDLength || strings.ContainsRune(g.ID, 0) || !utf8.ValidString(g.ID) {
-		return fmt.Errorf("group id %q: must have 1 to %d bytes of text: %w", g.ID, MaxGroupIDLength, ErrInvalid)
+	if err := CheckGroupID(g.ID); err != nil {
+		return err
 	}
 	if _, err := g.Location(); err != nil {
 		return err

@@ -31,6 +31,7 @@ func TestGroupNormalize(t *testing.T) {
 	}
 	for name, g := range map[string]reverie.Group{
 		"no id": {}, "long id": {ID: strings.Repeat("x", reverie.MaxGroupIDLength+1)}, "NUL": {ID: "a\x00"}, "bytes": {ID: "\xff"},
+		"dot": {ID: "."}, "dots": {ID: ".."}, "slash": {ID: "/"},
 		"zone": {ID: "g", TimeZone: "Mars/Olympus"}, "the machine's zone": {ID: "g", TimeZone: "Local"},
 		"boundary": {ID: "g", DayBoundary: "25:00"}, "language": {ID: "g", Language: "fr"},
 	} {

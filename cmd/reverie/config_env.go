@@ -26,7 +26,7 @@ func (s *schema) readEnv(vars map[string]string) (layer, []string, []error) {
 		}
 		set, ok := s.byEnv[name]
 		if !ok {
-			if name != envConfig && name != envDataDir && name != envPullToken && !strings.HasPrefix(name, envTestPrefix) {
+			if name != envConfig && name != envDataDir && name != envPullToken && name != envToken && !strings.HasPrefix(name, envTestPrefix) {
 				warnings = append(warnings, fmt.Sprintf("%s is no setting and has no effect%s", name, suggest(name, s.envNames())))
 			}
 			continue

@@ -132,6 +132,9 @@ func TestMCPToken(t *testing.T) {
 	made := s.run("token", "create", "--group", "g1", "--scope", "read", "--name", "editor", "--json").want(t, 0).document(t)
 	token, env := made["token"].(string), []string{envToken + "=" + made["token"].(string)}
 	a := s.agent(env, "--write")
+	if said := a.log.String(); strings.Contains(said, "no effect") {
+		t.Errorf("what names the token is taken for no setting: %s", said)
+	}
 	if diff := cmp.Diff([]string{"g1"}, a.groups()); diff != "" {
 		t.Error(diff)
 	}

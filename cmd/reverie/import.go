@@ -296,8 +296,8 @@ func (s importStore) ImportMessages(ctx context.Context, groupID string, message
 
 // checkGroup refuses what a new group cannot have.
 func checkGroup(g reverie.Group) error {
-	if g.ID == "" || len(g.ID) > reverie.MaxGroupIDLength {
-		return usageError(fmt.Errorf("--group: an id of 1 to %d bytes is needed", reverie.MaxGroupIDLength))
+	if err := reverie.CheckGroupID(g.ID); err != nil {
+		return usageError(err)
 	}
 	if g.Language != "" && g.Language != "zh" && g.Language != "en" {
 		return usageError(fmt.Errorf("--language %q: it is zh, en, or left out", g.Language))
