@@ -113,9 +113,9 @@ func (d *draft) addEntities(b *block, room *int) {
 	d.reply.Counts.Entities = len(d.reply.Entities)
 }
 
-// addTurns gives the newest messages, all of which have a cost, without a gap. Where not all of them fit, none
-// takes more than half of the room that is left: a long one is cut to that, so that
-// it does not push out all that was said before it.
+// addTurns gives the newest messages without a gap. Where not all of them fit, by
+// what they cost, none takes more than half of the room that is left: a long one is
+// cut to that, so that it does not push out all that was said before it.
 func (d *draft) addTurns(b *block, cost int, room *int) {
 	whole := cost <= *room
 	var newest []reverie.ContextMessage // newest first

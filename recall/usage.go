@@ -21,7 +21,7 @@ type UsageStore interface {
 
 // UsageOptions are how uses are written. Zero values take the defaults named below.
 type UsageOptions struct {
-	Batch    int           // rows of one write at most; 200
+	Batch    int           // rows of one write at most; 2,000
 	Delay    time.Duration // how long a row waits for others; 200ms
 	Capacity int           // rows in memory at most, then those who add wait; 10,000
 	Retry    time.Duration // wait after a write that failed in passing, doubled each time up to 50 times as long; 200ms
@@ -54,7 +54,7 @@ type UsageLog struct {
 
 // NewUsageLog begins to write to a store.
 func NewUsageLog(store UsageStore, o UsageOptions) *UsageLog {
-	o.Batch, o.Capacity = cmp.Or(o.Batch, 200), cmp.Or(o.Capacity, 10_000)
+	o.Batch, o.Capacity = cmp.Or(o.Batch, 2000), cmp.Or(o.Capacity, 10_000)
 	o.Delay, o.Retry = cmp.Or(o.Delay, 200*time.Millisecond), cmp.Or(o.Retry, 200*time.Millisecond)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	ctx, stop := context.WithCancel(context.Background())

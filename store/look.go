@@ -34,6 +34,10 @@ func lookAll[T any](ctx context.Context, s *Store, what, query string, args ...a
 // looking reads by a statement, which is nil where nothing is prepared, until it is read
 // or cannot be.
 func (s *Store) looking(ctx context.Context, what, query string, read func(*sqlx.Stmt) error) error {
+	if err := s.turn(ctx); err != nil {
+		return translate(ctx, err, what)
+	}
+	defer s.done()
 	var err error
 	for range maxTries {
 		var prepared map[string]*sqlx.Stmt

@@ -74,6 +74,8 @@ type Store struct {
 	mu       sync.Mutex
 	prepared map[string]*sqlx.Stmt
 
+	turns chan struct{} // of those who have a connection, or are about to: see turn
+
 	vectorOID atomic.Uint32 // of this database's vector type; 0 until asked
 }
 
@@ -85,7 +87,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, opts: opts, prepared: map[string]*sqlx.Stmt{}}
+	s := &Store{db: db, opts: opts, prepared: map[string]*sqlx.Stmt{}, turns: make(chan struct{}, opts.MaxConns)}
 	if err := s.Ping(ctx); err != nil {
 		_ = db.Close()
 		return nil, err

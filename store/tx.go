@@ -108,6 +108,10 @@ func (s *Store) run(ctx context.Context, w work) error {
 
 // try runs w once. sent tells whether the commit was sent to the server.
 func (s *Store) try(ctx context.Context, w work) (sent bool, err error) {
+	if err := s.turn(ctx); err != nil {
+		return false, err
+	}
+	defer s.done()
 	prepared, err := s.prepare(ctx, w.prepare)
 	if err != nil {
 		return false, err
@@ -127,6 +131,20 @@ func (s *Store) try(ctx context.Context, w work) (sent bool, err error) {
 	}
 	return true, raw.Commit()
 }
+
+// turn waits until it is one's turn to have a connection, in the order in which all have
+// come: the pool gives a connection to any of those who wait, and where many do, some
+// would wait several times as long as others. Whoever had a turn ends it by done.
+func (s *Store) turn(ctx context.Context) error {
+	select {
+	case s.turns <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Store) done() { <-s.turns }
 
 // bounded is the context of a transaction that has time limits. They are its own:
 // those of a session would reach others through a pooler.
