@@ -74,7 +74,7 @@ func TestKillExtractAnywhere(t *testing.T) {
 	if questions != 4 {
 		t.Fatalf("it took %d questions, want 3 chunks and a fold", questions)
 	}
-	const kills = 6
+	const kills = 4
 	for i := range kills {
 		at, last := steps*(2*i+1)/(2*kills), []verdict{pass, lose}[i%2]
 		t.Run(fmt.Sprintf("step %d of %d", at, steps), func(t *testing.T) {

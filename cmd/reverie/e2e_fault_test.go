@@ -97,7 +97,7 @@ func TestKillFanOut(t *testing.T) {
 		})
 	}
 	random := rand.New(rand.NewPCG(3, 3))
-	const kills = 6
+	const kills = 4
 	for i := range kills {
 		at, last := 1+(steps*i+random.IntN(steps))/kills, []verdict{pass, lose}[i%2]
 		t.Run(fmt.Sprintf("packet %d of %d", at, steps), func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,38 +55,41 @@ func TestImportTwice(t *testing.T) {
 	s.run("import", file, "--group", "g1", "--time-zone", "Europe/Paris").want(t, 0, "warning", "Europe/Paris")
 }
 
-// badLines are lines of an export and whether they can be taken, in order.
-var badLines = []struct {
-	line string
-	bad  string // what is said of it; "" is a good line
-}{
-	{`{"id":"1","author":"Lin","text":"fine","sent_at":"2025-03-03T12:00:00Z"}`, ""},
-	{`{"id":"2","author":"Lin","text":"no time"}`, "sent_at is missing"},
-	{`{"id":"3","author":"Lin","text":"bad time","sent_at":"yesterday"}`, `"yesterday"`},
-	{`not json`, "not a message in JSON"},
-	{`{"id":"4","author":"Lin","text":"cut`, "not a message in JSON"},
-	{`[]`, "no object but a JSON array"},
-	{`{"author":"Lin","text":"no id","sent_at":"2025-03-03T12:00:00Z"}`, "id is missing"},
-	{`{"id":"5","text":"no author","sent_at":"2025-03-03T12:00:00Z"}`, "author"},
-	{`{"id":"6","author":"Lin","sent_at":"2025-03-03T12:00:00Z"}`, "text is missing"},
-	{`{"id":"7","author":"Lin","role":"god","text":"x","sent_at":"2025-03-03T12:00:00Z"}`, `role "god"`},
-	{`{"id":"8","author":"Lin","text":"a\u0000b","sent_at":"2025-03-03T12:00:00Z"}`, "NUL"},
-	{`{"id":9,"author_id":42,"author":"Lin","text":"numbers as ids","sent_at":"2025-03-03T12:00:09Z","reply_to":1}`, ""},
-	{`{"id":"10","author":"Lin","text":"","sent_at":"2025-03-03T12:00:10Z"}`, ""},
-	{`{"id":"11","author":"Lin","text":"` + strings.Repeat("x", 1<<20) + `y","sent_at":"2025-03-03T12:00:00Z"}`, "longer than"},
-	{`{"id":"12","author":"Lin","text":"` + strings.Repeat("x", 5<<20) + `","sent_at":"2025-03-03T12:00:00Z"}`, "longer than"},
-	{`{"id":"` + strings.Repeat("i", 600) + `","author":"Lin","text":"x","sent_at":"2025-03-03T12:00:00Z"}`, "id is longer"},
-	{"{\"id\":\"13\",\"author\":\"Lin\",\"text\":\"\x1b[31mred\",\"sent_at\":\"2025-03-03T12:00:00Z\"}", "not a message in JSON"},
-	{`{"id":{"x":"` + "\u009b31m" + `"},"author":"Lin","text":"x","sent_at":"2025-03-03T12:00:00Z"}`, "neither a string nor a number"},
-	{`{"id":"15","author":"Lin","text":{"html":"x"},"sent_at":"2025-03-03T12:00:00Z"}`, "text is a JSON object"},
-	{`{"id":"14","author":"Lin","text":"last, without a line break","sent_at":"2025-03-03T12:00:14Z"}`, ""},
-}
+// badLine is a line of an export and what is said of it: nothing of a good one.
+type badLine struct{ line, bad string }
+
+// badLines are lines, good ones too, in order. They are made where they are asked
+// for: long ones are among them, and each process would make them as it starts.
+var badLines = sync.OnceValue(func() []badLine {
+	return []badLine{
+		{`{"id":"1","author":"Lin","text":"fine","sent_at":"2025-03-03T12:00:00Z"}`, ""},
+		{`{"id":"2","author":"Lin","text":"no time"}`, "sent_at is missing"},
+		{`{"id":"3","author":"Lin","text":"bad time","sent_at":"yesterday"}`, `"yesterday"`},
+		{`not json`, "not a message in JSON"},
+		{`{"id":"4","author":"Lin","text":"cut`, "not a message in JSON"},
+		{`[]`, "no object but a JSON array"},
+		{`{"author":"Lin","text":"no id","sent_at":"2025-03-03T12:00:00Z"}`, "id is missing"},
+		{`{"id":"5","text":"no author","sent_at":"2025-03-03T12:00:00Z"}`, "author"},
+		{`{"id":"6","author":"Lin","sent_at":"2025-03-03T12:00:00Z"}`, "text is missing"},
+		{`{"id":"7","author":"Lin","role":"god","text":"x","sent_at":"2025-03-03T12:00:00Z"}`, `role "god"`},
+		{`{"id":"8","author":"Lin","text":"a\u0000b","sent_at":"2025-03-03T12:00:00Z"}`, "NUL"},
+		{`{"id":9,"author_id":42,"author":"Lin","text":"numbers as ids","sent_at":"2025-03-03T12:00:09Z","reply_to":1}`, ""},
+		{`{"id":"10","author":"Lin","text":"","sent_at":"2025-03-03T12:00:10Z"}`, ""},
+		{`{"id":"11","author":"Lin","text":"` + strings.Repeat("x", 1<<20) + `y","sent_at":"2025-03-03T12:00:00Z"}`, "longer than"},
+		{`{"id":"12","author":"Lin","text":"` + strings.Repeat("x", 5<<20) + `","sent_at":"2025-03-03T12:00:00Z"}`, "longer than"},
+		{`{"id":"` + strings.Repeat("i", 600) + `","author":"Lin","text":"x","sent_at":"2025-03-03T12:00:00Z"}`, "id is longer"},
+		{"{\"id\":\"13\",\"author\":\"Lin\",\"text\":\"\x1b[31mred\",\"sent_at\":\"2025-03-03T12:00:00Z\"}", "not a message in JSON"},
+		{`{"id":{"x":"` + "\u009b31m" + `"},"author":"Lin","text":"x","sent_at":"2025-03-03T12:00:00Z"}`, "neither a string nor a number"},
+		{`{"id":"15","author":"Lin","text":{"html":"x"},"sent_at":"2025-03-03T12:00:00Z"}`, "text is a JSON object"},
+		{`{"id":"14","author":"Lin","text":"last, without a line break","sent_at":"2025-03-03T12:00:14Z"}`, ""},
+	}
+})
 
 func TestImportBadLines(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	var all, want []string
-	for i, l := range badLines {
+	for i, l := range badLines() {
 		all = append(all, l.line)
 		if l.bad != "" {
 			want = append(want, fmt.Sprintf("line %d: ", i+1)+l.bad)
@@ -102,7 +106,7 @@ func TestImportBadLines(t *testing.T) {
 	if strings.ContainsAny(o.stderr, "\x1b\u009b") {
 		t.Errorf("an escape sequence came through: %q", o.stderr)
 	}
-	o.imported(t, float64(len(badLines)), 4, 0, 0, float64(len(want)))
+	o.imported(t, float64(len(badLines())), 4, 0, 0, float64(len(want)))
 	if diff := cmp.Diff([]string{"1", "10", "14", "9"}, s.rows(`select message_id from messages order by 1`)); diff != "" {
 		t.Error(diff)
 	}
@@ -111,7 +115,7 @@ func TestImportBadLines(t *testing.T) {
 func TestImportStrict(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	doc := badLines[0].line + "\n" + badLines[1].line + "\n" + badLines[11].line + "\n"
+	doc := badLines()[0].line + "\n" + badLines()[1].line + "\n" + badLines()[11].line + "\n"
 	o := s.feed(doc, "import", "-", "--group", "g1", "--strict").want(t, 1, "line 2", "sent_at is missing")
 	if n := strings.Count(o.stderr, "line 2"); n > 2 {
 		t.Errorf("line 2 is complained about %d times:\n%s", n, o.stderr)
@@ -119,7 +123,7 @@ func TestImportStrict(t *testing.T) {
 	if diff := cmp.Diff([]string{"1"}, s.rows(`select message_id from messages`)); diff != "" {
 		t.Errorf("what came before the bad line should be in, what came after not:\n%s", diff)
 	}
-	o = s.feed(strings.Repeat(badLines[1].line+"\n", 30), "import", "-", "--group", "g1").want(t, 1, "line 20:", "and 10 bad records more")
+	o = s.feed(strings.Repeat(badLines()[1].line+"\n", 30), "import", "-", "--group", "g1").want(t, 1, "line 20:", "and 10 bad records more")
 	if strings.Contains(o.stderr, "line 21:") {
 		t.Error("more than 20 bad lines are listed")
 	}

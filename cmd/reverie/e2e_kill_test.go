@@ -209,7 +209,7 @@ func TestKillAnywhere(t *testing.T) {
 	args := []string{"--until", "2025-03-06"}
 	want, steps := s.undisturbed(t, "undisturbed", args...)
 	random := rand.New(rand.NewPCG(1, uint64(steps)))
-	const kills = 24
+	const kills = 10
 	for i := range kills {
 		at, last := 1+(steps*i+random.IntN(steps))/kills, []verdict{pass, lose}[i%2]
 		again := 1 + random.IntN(steps)

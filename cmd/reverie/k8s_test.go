@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -33,20 +34,29 @@ const k8sDir = "../../k8s"
 // overlays are all there are; a new one has to be said here.
 var overlays = []string{"api", "backfill", "cronjob", "daemon"}
 
-// render builds one kustomization, as `kubectl kustomize` does.
+// rendered are kustomizations by their folders: each is built once.
+var rendered sync.Map
+
+// render builds one kustomization.
 func render(t *testing.T, dir string) []byte {
 	t.Helper()
+	build, _ := rendered.LoadOrStore(dir, sync.OnceValues(func() ([]byte, error) { return kustomize(dir) }))
+	out, err := build.(func() ([]byte, error))()
+	if err != nil {
+		t.Fatalf("render %s: %v", dir, err)
+	}
+	return out
+}
+
+// kustomize does as `kubectl kustomize` does.
+func kustomize(dir string) ([]byte, error) {
 	opts := krusty.MakeDefaultOptions()
 	opts.LoadRestrictions = types.LoadRestrictionsRootOnly
 	m, err := krusty.MakeKustomizer(opts).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
-		t.Fatalf("render %s: %v", dir, err)
+		return nil, err
 	}
-	out, err := m.AsYaml()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return m.AsYaml()
 }
 
 // decodeStrictly reads manifests into the types of the Kubernetes API. An unknown
@@ -77,14 +87,20 @@ func decodeStrictly(manifests []byte) ([]runtime.Object, error) {
 	}
 }
 
-// manifests renders an overlay and decodes it.
+// decoded are overlays by their names: each is read once, and nobody changes it.
+var decoded sync.Map
+
+// manifests renders an overlay and decodes it. Who would change an object takes a
+// copy.
 func manifests(t *testing.T, overlay string) []runtime.Object {
 	t.Helper()
-	objects, err := decodeStrictly(render(t, filepath.Join(k8sDir, "overlays", overlay)))
+	text := render(t, filepath.Join(k8sDir, "overlays", overlay))
+	read, _ := decoded.LoadOrStore(overlay, sync.OnceValues(func() ([]runtime.Object, error) { return decodeStrictly(text) }))
+	objects, err := read.(func() ([]runtime.Object, error))()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return objects
+	return slices.Clone(objects)
 }
 
 // of picks the objects of one type.

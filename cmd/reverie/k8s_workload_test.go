@@ -89,7 +89,7 @@ func (w workload) env(name string) string {
 // variables that it does not know. What says the same is loaded once.
 func (w workload) config() (*Config, error) {
 	c := w.container()
-	key, err := json.Marshal([]any{w.scratch, w.name, w.settings, c.EnvFrom, c.Env, c.VolumeMounts, w.pod.Volumes})
+	key, err := json.Marshal([]any{w.name, w.settings, c.EnvFrom, c.Env, c.VolumeMounts, w.pod.Volumes})
 	if err != nil {
 		return nil, err
 	}
