@@ -177,12 +177,28 @@ func (p *process) probe(path string) (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// TestDatabaseRestart crashes PostgreSQL under a command and a daemon that are
+// TestDatabaseRestarts has one server, which is crashed once and then several times.
+func TestDatabaseRestarts(t *testing.T) {
+	t.Parallel()
+	v := newServer(t)
+	defer func() { v.t = t }() // for what the server leaves behind
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, *server)
+	}{{"once", testRestart}, {"again", testRestartsAgain}} {
+		t.Run(c.name, func(t *testing.T) {
+			v.t = t
+			c.test(t, v)
+		})
+	}
+}
+
+// testRestart crashes PostgreSQL under a command and a daemon that are
 // at twelve groups each. For half of them the model answers while there is no
 // database, for the others when it is back. Nobody is to blame, and what was not
 // done then is done next.
-func TestDatabaseRestart(t *testing.T) {
-	t.Parallel()
+func testRestart(t *testing.T, v *server) {
+	t.Helper()
 	c := crowdOf(12, 2)
 	twoChunks := func(group string, n int) []string { return life(group, n)[:3] }
 	calm := newStage(t)
@@ -193,7 +209,6 @@ func TestDatabaseRestart(t *testing.T) {
 	want := calm.states(c)
 	calm.once(c)
 
-	v := newServer(t)
 	command, resident := v.stage("command"), v.stage("resident")
 	asked := make(chan struct{}, 4*c.windows())
 	down, back := make(chan struct{}), make(chan struct{})
@@ -252,17 +267,16 @@ func TestDatabaseRestart(t *testing.T) {
 	}
 }
 
-// TestDatabaseRestartsAgain crashes PostgreSQL several times, and starts it at
+// testRestartsAgain crashes PostgreSQL several times, and starts it at
 // once, while many groups are in any state whatever.
-func TestDatabaseRestartsAgain(t *testing.T) {
-	t.Parallel()
+func testRestartsAgain(t *testing.T, v *server) {
+	t.Helper()
 	c := crowdOf(12, 3)
 	total := len(c.groups) * chunksOfLife
 	calm := livingStage(t, c)
 	calm.run("evolve", "--due").want(t, 0)
 	want := calm.learnt(c)
 
-	v := newServer(t)
 	s := v.stage("busy")
 	s.set("REVERIE_EVOLVE_MAX_MESSAGES=2", "REVERIE_JOBS_CONCURRENCY=10")
 	s.settle(c, life)
