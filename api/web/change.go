@@ -18,6 +18,21 @@ type changeView struct {
 	Zone     *time.Location
 }
 
+// quotesShown is how many messages a change quotes at once; who asks sees the rest.
+const quotesShown = 3
+
+// First is the change with the evidence that is there at once.
+func (c changeView) First() changeView {
+	c.Evidence = c.Evidence[:min(len(c.Evidence), quotesShown)]
+	return c
+}
+
+// Rest is the change with the other evidence.
+func (c changeView) Rest() changeView {
+	c.Evidence = c.Evidence[len(c.First().Evidence):]
+	return c
+}
+
 // Before is the statement before the change, After the one after it.
 func (c changeView) Before() string { return c.OldStatement }
 

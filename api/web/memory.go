@@ -16,6 +16,18 @@ type memoryData struct {
 	Usage    reverie.UsageCount
 }
 
+// Standing is the status of a version. Of those that do not stand the newest one was
+// deleted, and each other has another in its place.
+func (d memoryData) Standing(m reverie.Memory) string {
+	switch {
+	case m.Status != reverie.StatusDeprecated:
+		return string(m.Status)
+	case m.ID == d.Head.ID:
+		return "deleted"
+	}
+	return "superseded"
+}
+
 // memoryVersion is a version, and the text before it.
 type memoryVersion struct {
 	reverie.WhyVersion

@@ -12,7 +12,7 @@ var costTexts = map[string]wording{
 	"cost.desc":         {"From %s on the left to %s on the right, in UTC. The table of days below has the same numbers.", "左起 %s，右至 %s（UTC）。下方的每日表格列有同样的数字。"},
 	"cost.day":          {"%d call, %s tokens, %s USD|%d calls, %s tokens, %s USD", "%d 次调用，%s token，%s 美元"},
 	"cost.by_day":       {"By day", "按日"},
-	"cost.by_group":     {"By group", "按群"},
+	"cost.by_group":     {"By group", "按群组"},
 	"cost.by_model":     {"By model", "按模型"},
 	"cost.date":         {"Date", "日期"},
 	"cost.calls":        {"Calls", "调用"},

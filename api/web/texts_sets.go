@@ -6,6 +6,8 @@ var setTexts = map[string]wording{
 	"standing.archived":   {"archived", "已归档"},
 	"standing.held":       {"held", "待审"},
 	"standing.deprecated": {"superseded or deleted", "已被取代或删除"},
+	"standing.deleted":    {"deleted", "已删除"},
+	"standing.superseded": {"superseded", "已被取代"},
 	"standing.all":        {"all", "全部"},
 
 	"kind.all":     {"all", "全部"},

@@ -16,6 +16,7 @@ type timelineView struct {
 	Group   reverie.GroupReply
 	Changed chart // created, updated and deleted
 	Kept    chart
+	Gaps    bool        // the pictures leave out dates
 	Nights  []nightView // newest first
 	Before  string      // the date that the older nights come before; "" = there are none
 	Newest  bool        // the page begins at the newest night
@@ -29,7 +30,17 @@ type nightView struct {
 	Created, Updated, Deleted int
 	Kept                      int // by the last run of evolve
 	Evolved                   bool
+	Met, Known                int // people and things that impressions created and updated
 }
+
+// nightChanges is how many changes of a night are there at once; who asks sees the rest.
+const nightChanges = 10
+
+// First are the changes that are there at once.
+func (n nightView) First() []changeView { return n.Changes[:min(len(n.Changes), nightChanges)] }
+
+// Rest are the other ones.
+func (n nightView) Rest() []changeView { return n.Changes[len(n.First()):] }
 
 // Nothing tells whether no memory was created, updated, deleted or kept.
 func (n nightView) Nothing() bool { return n.Created+n.Updated+n.Deleted+n.Kept == 0 }
@@ -70,12 +81,17 @@ func (n nightView) Jobs() []nightJob {
 	return list
 }
 
-// newNight counts what was done to memories: what is said of people is not among them,
-// nor what was taken back.
+// newNight counts what was done to memories, and apart from them to people and things;
+// what was taken back is not among it.
 func newNight(n reverie.Night, groupID string, zone *time.Location) nightView {
 	night := nightView{Night: n}
 	for _, r := range n.Runs { // newest first
-		if r.Job == reverie.JobImpression || r.UndoneAt != nil {
+		if r.UndoneAt != nil {
+			continue
+		}
+		if r.Job == reverie.JobImpression {
+			night.Met += r.Stats.Created
+			night.Known += r.Stats.Updated
 			continue
 		}
 		night.Created += r.Stats.Created
@@ -134,7 +150,14 @@ func (d *timelineView) draw(v *visit) {
 		return
 	}
 	dates := datesOfNights(d.Nights)
+	d.Gaps = slices.Contains(dates, "")
 	changed, kept := make([]column, len(dates)), make([]column, len(dates))
+	for i, date := range dates {
+		if date == "" {
+			gap := column{Title: v.t("timeline.gap", dates[i-1], dates[i+1]), Gap: true}
+			changed[i], kept[i] = gap, gap
+		}
+	}
 	for _, n := range d.Nights {
 		i := slices.Index(dates, n.Date)
 		title := fmt.Sprintf("%s: %s", n.Date, n.sum(v.lang))
@@ -157,7 +180,8 @@ const (
 )
 
 // datesOfNights are the dates from the first night to the last one, those on which
-// nothing was done included unless they are too many. Before a short time there are more.
+// nothing was done included unless they are too many: then "" stands for those between
+// two nights. Before a short time there are more.
 func datesOfNights(nights []nightView) (dates []string) {
 	first, err := time.Parse(time.DateOnly, nights[len(nights)-1].Date)
 	last, lastErr := time.Parse(time.DateOnly, nights[0].Date)
@@ -170,8 +194,13 @@ func datesOfNights(nights []nightView) (dates []string) {
 		}
 		return dates
 	}
-	for _, n := range slices.Backward(nights) {
-		dates = append(dates, n.Date)
+	var before time.Time
+	for i, n := range slices.Backward(nights) {
+		date, err := time.Parse(time.DateOnly, n.Date)
+		if i < len(nights)-1 && (err != nil || !date.Equal(before.AddDate(0, 0, 1))) {
+			dates = append(dates, "")
+		}
+		dates, before = append(dates, n.Date), date
 	}
 	return dates
 }

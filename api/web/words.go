@@ -28,19 +28,48 @@ func hidden(r rune) bool {
 // visible is a text of strangers as HTML: escaped, with hidden characters shown by their
 // numbers.
 func visible(b *strings.Builder, text string) {
-	plain := 0 // where what has not been written begins
-	for i, r := range text {
-		if !hidden(r) {
-			continue
+	for text != "" {
+		i := strings.IndexFunc(text, hidden)
+		if i < 0 {
+			break
 		}
-		b.WriteString(html.EscapeString(text[plain:i]))
-		plain = i + max(utf8.RuneLen(r), 1)
-		if r == unicode.ReplacementChar && !strings.HasPrefix(text[i:], string(r)) {
-			plain = i + 1 // a byte that is no character
-		}
-		fmt.Fprintf(b, `<span class="hidden-char">U+%04X</span>`, r)
+		b.WriteString(html.EscapeString(text[:i]))
+		text = unhide(b, text[i:])
 	}
-	b.WriteString(html.EscapeString(text[plain:]))
+	b.WriteString(html.EscapeString(text))
+}
+
+// mostUnhidden is how many hidden characters in a row are shown one by one, the same one
+// after the other counted as one.
+const mostUnhidden = 8
+
+// unhide shows the hidden characters that a text begins with, and returns the rest.
+func unhide(b *strings.Builder, text string) string {
+	for range mostUnhidden {
+		first, size := utf8.DecodeRuneInString(text)
+		if size == 0 || !hidden(first) {
+			return text
+		}
+		n := 0
+		for r := first; size > 0 && r == first; n++ {
+			text = text[size:]
+			r, size = utf8.DecodeRuneInString(text)
+		}
+		showHidden(b, fmt.Sprintf("%04X", first), n)
+	}
+	rest := strings.TrimLeftFunc(text, hidden)
+	if n := utf8.RuneCountInString(text[:len(text)-len(rest)]); n > 0 {
+		showHidden(b, "…", n)
+	}
+	return rest
+}
+
+func showHidden(b *strings.Builder, number string, n int) {
+	b.WriteString(`<span class="hidden-char">U+` + number)
+	if n > 1 {
+		b.WriteString(" × " + grouped(n))
+	}
+	b.WriteString("</span>")
 }
 
 // say is a text of strangers on a line of its own direction.

@@ -16,10 +16,14 @@ func TestSay(t *testing.T) {
 		"\u202egnp.exe":               `<span class="hidden-char">U+202E</span>gnp.exe`,
 		"a\x00b\x1b[31mc":             `a<span class="hidden-char">U+0000</span>b<span class="hidden-char">U+001B</span>[31mc`,
 		"end\u200b":                   `end<span class="hidden-char">U+200B</span>`,
-		"\u2066\u2069":                `<span class="hidden-char">U+2066</span><span class="hidden-char">U+2069</span>`,
-		"tag \U000e0041":              `tag <span class="hidden-char">U+E0041</span>`,
-		"bad \xff byte":               `bad <span class="hidden-char">U+FFFD</span> byte`,
-		"kept \ufffd":                 `kept <span class="hidden-char">U+FFFD</span>`,
+		"\u202e\u202e\u202e.":         `<span class="hidden-char">U+202E × 3</span>.`,
+		"\xff\xff!":                   `<span class="hidden-char">U+FFFD × 2</span>!`,
+		strings.Repeat("\u2066\u2069", 9) + "x": strings.Repeat(`<span class="hidden-char">U+2066</span><span class="hidden-char">U+2069</span>`, 4) +
+			`<span class="hidden-char">U+… × 10</span>x`,
+		"\u2066\u2069":   `<span class="hidden-char">U+2066</span><span class="hidden-char">U+2069</span>`,
+		"tag \U000e0041": `tag <span class="hidden-char">U+E0041</span>`,
+		"bad \xff byte":  `bad <span class="hidden-char">U+FFFD</span> byte`,
+		"kept \ufffd":    `kept <span class="hidden-char">U+FFFD</span>`,
 	} {
 		if got := string(say(text)); got != "<bdi>"+want+"</bdi>" {
 			t.Errorf("%q is shown as %s", text, got)
