@@ -43,16 +43,18 @@ type crowd struct {
 }
 
 // BenchmarkSearch200 has 200 clients search and have contexts made, over HTTP with a
-// token each time, beside the same search in plain SQL over as many connections as the
+// token each time, each beside what it reads in plain SQL over as many connections as the
 // store has. No model is called: the vectors of the queries are cached.
 //
 //	go test -run '^$' -bench Search200 -benchtime 20000x ./api/rest
+//	REVERIE_BENCH_MEMORIES=1000 REVERIE_BENCH_GROUPS=1 go test -run '^$' -bench Search200 -benchtime 5000x ./api/rest
 func BenchmarkSearch200(b *testing.B) {
 	c := newCrowd(b)
-	b.Run("raw", func(b *testing.B) { c.measure(b, rawConns, c.rawSearch(b)) })
+	b.Run("raw-search", func(b *testing.B) { c.measure(b, rawConns, c.rawSearch(b)) })
 	b.Run("search", func(b *testing.B) {
 		c.measure(b, benchClients, c.get("/memory/search/%s?q=weekend&threshold=0&limit=5"))
 	})
+	b.Run("raw-context", func(b *testing.B) { c.measure(b, rawConns, c.rawContext(b)) })
 	b.Run("context", func(b *testing.B) {
 		c.measure(b, benchClients, c.get("/v1/groups/%s/context?session="+storetest.FullSession+"&query=weekend"))
 	})
@@ -82,7 +84,11 @@ func newCrowd(b *testing.B) *crowd {
 	c.raw.SetMaxOpenConns(rawConns)
 	c.raw.SetMaxIdleConns(rawConns)
 	b.Cleanup(func() { _ = c.raw.Close() })
-	c.full = storetest.Fill(b, c.raw, memories, benchDims)
+	if os.Getenv("REVERIE_BENCH_GROUPS") == "1" {
+		c.full = storetest.FillGroups(b, c.raw, []int{memories}, benchDims)
+	} else {
+		c.full = storetest.Fill(b, c.raw, memories, benchDims)
+	}
 
 	service := newService(s)
 	vectors := llm.NewEmbeddings(spread{}, llm.Account{Provider: "test", Model: "bench"}, llm.EmbeddingOptions{Dims: benchDims, Explicit: true, Cache: s})
@@ -185,38 +191,100 @@ func (c *crowd) get(path string) func(int, string) error {
 	}
 }
 
-// rawSearch is the search alone, in SQL.
+// rawNear is a search in SQL.
+const rawNear = `select memory_id, lineage_id, kind, statement, version, tags, strength, weight, content_hash, updated_at, last_supported_at,
+		1 - (embedding <=> $2::vector) as score
+	from memories where group_id = $1 and status = 'active' and embedding_model = $3 order by embedding <=> $2::vector limit $4`
+
+// rawSearch is the search alone.
 func (c *crowd) rawSearch(b *testing.B) func(int, string) error {
-	st, err := c.raw.Prepare(`select memory_id, lineage_id, kind, statement, version, tags, strength, weight, content_hash, updated_at, last_supported_at,
-			1 - (embedding <=> $2::vector) as score
-		from memories where group_id = $1 and status = 'active' and embedding_model = $3 order by embedding <=> $2::vector limit 5`)
+	near, probe := c.prepare(b, rawNear), probe(b)
+	return func(_ int, group string) error {
+		n, err := read(near, group, probe, c.full.Model, 5)
+		if err == nil && n != 5 {
+			err = fmt.Errorf("%d rows", n)
+		}
+		return err
+	}
+}
+
+// rawContext is what a context reads, one statement after the other. What it writes, the
+// log of what it offers, is left out.
+func (c *crowd) rawContext(b *testing.B) func(int, string) error {
+	var ofSession []*sql.Stmt
+	ofGroup := c.prepare(b, `select * from groups where group_id = $1`)
+	for _, query := range []string{
+		`select * from sessions where group_id = $1 and session_id = $2`,
+		`select * from session_summaries where group_id = $1 and session_id = $2`,
+		`select message_id, author, role, text, sent_at from messages m where group_id = $1 and session_id = $2 and session_id <> ''
+			and not exists (select 1 from message_uses u where u.group_id = m.group_id and u.job = 'summarize' and u.message_id = m.message_id)
+			order by sent_at desc, seq desc limit 12`,
+	} {
+		ofSession = append(ofSession, c.prepare(b, query))
+	}
+	names := c.prepare(b, `select entity_id, name from entity_names where group_id = $1 and ended_at is null and strpos($2, name_key) > 0`)
+	cached := c.prepare(b, `select vector_send(embedding) from embedding_cache where group_id = $1 and model = $2 limit 1`)
+	near := c.prepare(b, rawNear)
+	return func(_ int, group string) error {
+		if _, err := read(ofGroup, group); err != nil {
+			return err
+		}
+		for _, st := range ofSession {
+			if _, err := read(st, group, storetest.FullSession); err != nil {
+				return err
+			}
+		}
+		if _, err := read(names, group, "weekend"); err != nil {
+			return err
+		}
+		var vector []byte
+		if err := cached.QueryRow(group, c.full.Model).Scan(&vector); err != nil {
+			return err
+		}
+		_, err := read(near, group, vector, c.full.Model, 100)
+		return err
+	}
+}
+
+func (c *crowd) prepare(b *testing.B, query string) *sql.Stmt {
+	b.Helper()
+	st, err := c.raw.Prepare(query)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+// probe is the vector of the query, as PostgreSQL takes it.
+func probe(b *testing.B) []byte {
+	b.Helper()
 	probes, _, _ := spread{}.Embed(b.Context(), []string{"weekend"})
-	probe, err := pgvector.NewVector(probes[0]).EncodeBinary(nil)
+	binary, err := pgvector.NewVector(probes[0]).EncodeBinary(nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return func(_ int, group string) error {
-		rows, err := st.Query(group, probe, c.full.Model)
-		if err != nil {
-			return err
-		}
-		n := 0
-		for cells := make([]sql.RawBytes, 12); rows.Next(); n++ {
-			into := make([]any, len(cells))
-			for i := range cells {
-				into[i] = &cells[i]
-			}
-			if err := rows.Scan(into...); err != nil {
-				return err
-			}
-		}
-		if err := rows.Err(); err != nil || n != 5 {
-			return fmt.Errorf("%d rows: %w", n, err)
-		}
-		return rows.Close()
+	return binary
+}
+
+// read reads all rows as they come, and counts them.
+func read(st *sql.Stmt, args ...any) (n int, err error) {
+	rows, err := st.Query(args...)
+	if err != nil {
+		return 0, err
 	}
+	columns, err := rows.Columns()
+	if err != nil {
+		return 0, err
+	}
+	cells, into := make([]sql.RawBytes, len(columns)), make([]any, len(columns))
+	for i := range cells {
+		into[i] = &cells[i]
+	}
+	for ; rows.Next(); n++ {
+		if err := rows.Scan(into...); err != nil {
+			return n, err
+		}
+	}
+	return n, rows.Err()
 }

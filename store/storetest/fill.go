@@ -35,12 +35,21 @@ const fullVectors = 600
 // memories take minutes.
 func Fill(b testing.TB, db *sql.DB, memories, dims int) Full {
 	b.Helper()
+	var sizes []int
+	for r := rand.New(rand.NewPCG(7, 7)); memories > 0; {
+		size := min(int(30*math.Pow(500.0/30, math.Pow(r.Float64(), 1.7))), memories)
+		sizes, memories = append(sizes, size), memories-size
+	}
+	return FillGroups(b, db, sizes, dims)
+}
+
+// FillGroups is Fill with a group of each of the sizes.
+func FillGroups(b testing.TB, db *sql.DB, groupSizes []int, dims int) Full {
+	b.Helper()
 	began := time.Now()
 	full := Full{Model: fmt.Sprintf("bench@%d", dims)}
-	for r := rand.New(rand.NewPCG(7, 7)); full.Total < memories; {
-		size := int(30 * math.Pow(500.0/30, math.Pow(r.Float64(), 1.7)))
-		size = min(size, memories-full.Total)
-		full.Groups, full.Sizes = append(full.Groups, fmt.Sprintf("bench%05d", len(full.Groups))), append(full.Sizes, size)
+	for i, size := range groupSizes {
+		full.Groups, full.Sizes = append(full.Groups, fmt.Sprintf("bench%05d", i)), append(full.Sizes, size)
 		full.Total += size
 	}
 	exec := func(query string, args ...any) {
