@@ -206,6 +206,7 @@ const (
 type GroupQuery struct {
 	GroupID string     // "" = all
 	State   GroupState // "" = all
+	Name    string     // only those whose id or name has this in it, in large or small letters
 	After   string     // only ids after this one
 	Limit   int        // 0 = no limit
 }

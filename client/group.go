@@ -12,7 +12,7 @@ func groupPath(groupID string) string { return "/v1/groups/" + escaped(groupID) 
 
 // Groups returns a page of groups, by id.
 func (c *Client) Groups(ctx context.Context, q reverie.GroupQuery) (reverie.GroupsReply, error) {
-	return get[reverie.GroupsReply](ctx, c, "/v1/groups", values{"after": q.After, "state": string(q.State), "limit": number(q.Limit)}.given())
+	return get[reverie.GroupsReply](ctx, c, "/v1/groups", values{"after": q.After, "state": string(q.State), "name": q.Name, "limit": number(q.Limit)}.given())
 }
 
 // Group returns a group and how it stands.

@@ -19,6 +19,7 @@ const (
 			when 'parked' then ` + parkedWhere + `
 			when 'active' then not paused and not ` + parkedWhere + `
 			else false end
+			and ($5 = '' or position(lower($5) in lower(group_id)) > 0 or position(lower($5) in lower(name)) > 0)
 		order by group_id limit nullif($4::int, 0)`
 
 	groupCountsQuery = `select g.id as group_id, p.pending, p.oldest, a.active
@@ -41,7 +42,7 @@ func (s *Store) GroupList(ctx context.Context, q reverie.GroupQuery) ([]reverie.
 	err := s.run(ctx, work{what: "list groups", readOnly: true, do: func(ctx context.Context, t *tx) error {
 		list = nil
 		var groups []reverie.Group
-		if err := t.list(ctx, &groups, groupListQuery, q.After, q.GroupID, string(q.State), q.Limit); err != nil {
+		if err := t.list(ctx, &groups, groupListQuery, q.After, q.GroupID, string(q.State), q.Limit, q.Name); err != nil {
 			return err
 		}
 		if len(groups) == 0 {

@@ -16,6 +16,7 @@ type groupsInput struct {
 	After string `query:"after" doc:"Only groups after this id: the next of the page before."`
 	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Groups at most."`
 	State string `query:"state" enum:"active,paused,parked" doc:"Only groups in this state."`
+	Name  string `query:"name" maxLength:"200" doc:"Only groups whose id or name has this in it, in large or small letters."`
 }
 
 type oneGroupReply struct {
@@ -61,7 +62,7 @@ func (r *room) groups() {
 	add(r, operation{id: "list-groups", method: http.MethodGet, path: "/v1/groups", tag: groupTag, scope: read,
 		summary: "List groups", detail: "A page of the groups that the token may see, by id, and how they stand."},
 		func(ctx context.Context, in *groupsInput) (reverie.GroupsReply, error) {
-			return r.service.Groups(ctx, reverie.GroupQuery{After: in.After, Limit: in.Limit, State: reverie.GroupState(in.State)})
+			return r.service.Groups(ctx, reverie.GroupQuery{After: in.After, Limit: in.Limit, State: reverie.GroupState(in.State), Name: in.Name})
 		})
 	add(r, operation{id: "get-group", method: http.MethodGet, path: "/v1/groups/{group_id}", tag: groupTag, scope: read,
 		summary: "Get a group", detail: "A group, its settings, and how it stands."},

@@ -14,16 +14,15 @@ const groupsPerPage = 50
 type groupsView struct {
 	Groups []reverie.GroupReply
 	Query  string // that was looked for
-	Near   bool   // no group has that id: these are those that follow it
-	Next   string // the id that the next page begins after
-	First  bool
+	Front  string // address of the first page; "" = this is that
+	Next   string // address of the next one; "" = there is none
 }
 
-// groupsPage lists groups by id. An id that is looked for leads to its group, or to
-// those that come after it.
+// groupsPage lists groups by id. An id that is looked for leads to its group; of anything
+// else those are listed whose id or name has it in it.
 func (s *site) groupsPage(v *visit) (any, error) {
 	search, after := strings.TrimSpace(v.URL.Query().Get("q")), v.URL.Query().Get("after")
-	if search != "" {
+	if search != "" && after == "" {
 		g, err := s.Group(v.Context(), search)
 		if err == nil {
 			return nil, redirect(groupURL(g.ID))
@@ -32,13 +31,16 @@ func (s *site) groupsPage(v *visit) (any, error) {
 			return nil, err
 		}
 	}
-	q := reverie.GroupQuery{After: after, Limit: groupsPerPage}
-	if search != "" && after == "" {
-		q.After = search
-	}
-	reply, err := s.Groups(v.Context(), q)
+	reply, err := s.Groups(v.Context(), reverie.GroupQuery{Name: search, After: after, Limit: groupsPerPage})
 	if err != nil {
 		return nil, err
 	}
-	return groupsView{Groups: reply.Groups, Query: search, Near: search != "", Next: reply.Next, First: after == ""}, nil
+	d := groupsView{Groups: reply.Groups, Query: search}
+	if after != "" {
+		d.Front = query(homeURL, "q", search)
+	}
+	if reply.Next != "" {
+		d.Next = query(homeURL, "q", search, "after", reply.Next)
+	}
+	return d, nil
 }

@@ -2,6 +2,8 @@ package web
 
 import (
 	"net/http"
+	"net/url"
+	"strings"
 
 	"golang.org/x/text/language"
 )
@@ -47,11 +49,10 @@ func (l lang) tag() string {
 	return "en"
 }
 
-// elsewhere is the address of the same page in another language.
-func elsewhere(r *http.Request, l lang) string {
-	q := r.URL.Query()
+// elsewhere is an address of a page in another language.
+func elsewhere(address string, l lang) string {
+	path, values, _ := strings.Cut(address, "?")
+	q, _ := url.ParseQuery(values) // what of it can be read
 	q.Set("lang", string(l))
-	u := *r.URL
-	u.RawQuery = q.Encode()
-	return u.RequestURI()
+	return path + "?" + q.Encode()
 }

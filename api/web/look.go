@@ -3,7 +3,6 @@ package web
 import (
 	"embed"
 	"html/template"
-	"net/url"
 	"time"
 
 	"reverie"
@@ -96,6 +95,9 @@ func (v view) Group() *reverie.GroupReply { return v.group }
 // Zone is where the page's times are told: {{when .At $.Zone}}.
 func (v view) Zone() *time.Location { return v.zone() }
 
+// Refused is what is wrong with what was asked for, nil for nothing.
+func (v view) Refused() *refusal { return v.refused }
+
 // FormToken is what each form carries as form_token.
 func (v view) FormToken() string { return api.FormToken(api.SessionOf(v.Context())) }
 
@@ -105,7 +107,7 @@ func (v view) Elsewhere() struct{ URL, Name, Tag string } {
 	if v.lang == chinese {
 		other = english
 	}
-	return struct{ URL, Name, Tag string }{elsewhere(v.Request, other), other.text("lang.name"), other.tag()}
+	return struct{ URL, Name, Tag string }{elsewhere(v.place(), other), other.text("lang.name"), other.tag()}
 }
 
 // tab leads to a page.
@@ -147,7 +149,4 @@ func (v view) Tabs() []tab {
 }
 
 // login is the login's address, from which the visitor comes back here.
-func (v *visit) login() string {
-	q := url.Values{"next": {v.URL.RequestURI()}}
-	return loginURL + "?" + q.Encode()
-}
+func (v *visit) login() string { return query(loginURL, "next", v.place()) }

@@ -37,8 +37,9 @@ func TestPages(t *testing.T) {
 			t.Error("another group's name on its page")
 		}
 		for _, path := range []string{"/ui/groups/" + allotment, "/ui/groups/nobody", "/ui/runs?group=" + allotment, "/ui/cost?group=" + allotment} {
-			if a := v.get(path); a.Code != http.StatusNotFound {
-				t.Errorf("%s: status %d", path, a.Code)
+			a := v.get(path)
+			if a.whole(t); a.Code != http.StatusNotFound || strings.Contains(path, "?") && !strings.Contains(words(a.doc), "No group has the id") {
+				t.Errorf("%s: status %d\n%s", path, a.Code, words(a.doc))
 			}
 		}
 	})
@@ -117,6 +118,14 @@ func shapeOf(address string) string {
 	}
 	slices.Sort(names)
 	return path + "?" + strings.Join(names, "&")
+}
+
+// links are where the links of a page lead.
+func (a *answer) links() (list []string) {
+	for _, n := range a.all("a") {
+		list = append(list, attr(n, "href"))
+	}
+	return list
 }
 
 func (a *answer) ids() (list []string) {
@@ -226,7 +235,8 @@ func tryForms(t *testing.T, s *sample, handler http.Handler, admin, reader strin
 	group := "/ui/groups/" + url.PathEscape(halfFrame)
 	evolve := group + "/evolve"
 	for name, form := range map[string]url.Values{"none": {}, "another's": {"form_token": {other.get(group).formToken()}}} {
-		if a := v.send(http.MethodPost, evolve, form); a.Code != http.StatusForbidden || !strings.Contains(words(a.doc), "does not allow") {
+		if a := v.send(http.MethodPost, evolve, form); a.Code != http.StatusForbidden || !strings.Contains(words(a.doc), "from an earlier login") ||
+			!slices.Contains(a.links(), group) || strings.Contains(a.Body.String(), "/ui/login") {
 			t.Errorf("form token %s: status %d\n%s", name, a.Code, words(a.doc))
 		}
 	}
@@ -261,7 +271,7 @@ func tryForms(t *testing.T, s *sample, handler http.Handler, admin, reader strin
 	if a := v.get(group); !strings.HasPrefix(a.url, "/ui/login?next=") {
 		t.Errorf("after the logout, %s is shown", a.url)
 	}
-	if a := v.post(evolve, stale); a.url != "/ui/login" || !strings.Contains(words(a.doc), "登录已失效") {
+	if a := v.post(evolve, stale); a.url != "/ui/login?next="+url.QueryEscape(group) || !strings.Contains(words(a.doc), "登录已失效") {
 		t.Errorf("a form after the logout: %s\n%s", a.url, words(a.doc))
 	}
 }
@@ -274,26 +284,35 @@ func hostileRequests(t *testing.T, handler http.Handler, admin string) {
 		"/ui/nowhere":    http.StatusNotFound,
 		"/ui/groups/%00": http.StatusUnprocessableEntity,
 		"/ui/groups/%ff": http.StatusUnprocessableEntity,
-		"/ui/groups/" + strings.Repeat("g", 10_000): http.StatusNotFound,
-		"/ui/groups/allotment?before=tomorrow":      http.StatusUnprocessableEntity,
-		"/ui/groups/allotment?before=9999-12-31":    http.StatusOK,
-		"/ui/groups/allotment?before=0001-01-01":    http.StatusOK,
-		"/ui/runs?job=nothing&status=odd":           http.StatusOK,
-		"/ui/runs?before=nobody":                    http.StatusNotFound,
-		"/ui/runs?before=%00":                       http.StatusUnprocessableEntity,
-		"/ui/runs/" + strings.Repeat("9", 10_000):   http.StatusNotFound,
-		"/ui/cost?days=99999999999999999999":        http.StatusUnprocessableEntity,
-		"/ui/cost?days=8":                           http.StatusOK,
-		"/ui/?q=%ff":                                http.StatusUnprocessableEntity,
-		"/ui/?q=%3Cscript%3E&after=%E2%80%AE":       http.StatusOK,
-		"/ui/?q=" + strings.Repeat("q", 10_000):     http.StatusOK,
-		"/ui/assets/0/style.css":                    http.StatusNotFound,
-		"/ui/%3Cscript%3Ealert(1)%3C/script%3E":     http.StatusNotFound,
+		"/ui/groups/" + strings.Repeat("g", 10_000):        http.StatusNotFound,
+		"/ui/groups/allotment?before=tomorrow":             http.StatusUnprocessableEntity,
+		"/ui/groups/allotment?before=9999-12-31":           http.StatusOK,
+		"/ui/groups/allotment?before=0001-01-01":           http.StatusOK,
+		"/ui/runs?job=nothing":                             http.StatusUnprocessableEntity,
+		"/ui/runs?status=odd":                              http.StatusUnprocessableEntity,
+		"/ui/runs?job=propose&status=rejected":             http.StatusOK,
+		"/ui/runs?group=nobody":                            http.StatusNotFound,
+		"/ui/groups/allotment/conversation?session=nobody": http.StatusNotFound,
+		"/ui/groups/allotment/conversation?around=nobody":  http.StatusNotFound,
+		"/ui/runs?before=nobody":                           http.StatusNotFound,
+		"/ui/runs?before=%00":                              http.StatusUnprocessableEntity,
+		"/ui/runs/" + strings.Repeat("9", 10_000):          http.StatusNotFound,
+		"/ui/cost?days=99999999999999999999":               http.StatusUnprocessableEntity,
+		"/ui/cost?days=8":                                  http.StatusOK,
+		"/ui/?q=%ff":                                       http.StatusUnprocessableEntity,
+		"/ui/?q=%3Cscript%3E&after=%E2%80%AE":              http.StatusOK,
+		"/ui/?q=" + strings.Repeat("q", 10_000):            http.StatusOK,
+		"/ui/assets/0/style.css":                           http.StatusNotFound,
+		"/ui/%3Cscript%3Ealert(1)%3C/script%3E":            http.StatusNotFound,
 	} {
 		a := v.get(address)
 		if a.Code != want {
 			t.Errorf("%.60s: status %d, want %d\n%.300s", address, a.Code, want, words(a.doc))
 		}
 		a.whole(t)
+		if path, _, _ := strings.Cut(address, "?"); want != http.StatusOK && !strings.Contains(address, "%") && !strings.Contains(address, "before") &&
+			(strings.HasSuffix(path, "/runs") || strings.HasSuffix(path, "/conversation")) && a.named("input", "group").Data+a.named("input", "session").Data == "" {
+			t.Errorf("%s is a page without its form", address)
+		}
 	}
 }

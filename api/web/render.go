@@ -3,12 +3,10 @@ package web
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
 
-	"reverie"
 	"reverie/api"
 )
 
@@ -34,7 +32,11 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, p page) {
 	case err != nil:
 		s.fail(v, err)
 	default:
-		s.render(v, http.StatusOK, s.looks[p.template][v.lang], view{visit: v, Kind: p.title, Notices: v.takeNotices(), Data: data})
+		status := http.StatusOK
+		if v.refused != nil {
+			status = v.refused.Status
+		}
+		s.render(v, status, s.looks[p.template][v.lang], view{visit: v, Kind: p.title, Notices: v.takeNotices(), Data: data})
 	}
 }
 
@@ -53,10 +55,10 @@ func (s *site) do(w http.ResponseWriter, r *http.Request, f form) {
 	case v.caller.Scope == "":
 		v.notify("notice.login_over")
 		v.keepNotices()
-		http.Redirect(w, r, loginURL, http.StatusSeeOther)
+		http.Redirect(w, r, v.login(), http.StatusSeeOther)
 		return
 	case !api.IsFormToken(api.SessionOf(r.Context()), r.PostFormValue("form_token")):
-		err = fmt.Errorf("the form is not one of this login's pages: %w", reverie.ErrForbidden)
+		err = errStale
 	}
 	var next string
 	if err == nil {

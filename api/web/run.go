@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"time"
 
 	"reverie"
@@ -49,6 +50,13 @@ func (s *site) runPage(v *visit) (any, error) {
 	}
 	return d, nil
 }
+
+// Proposal tells whether it is what an agent proposed: a run that read nothing and asked no
+// model.
+func (d runPageView) Proposal() bool { return d.Job == reverie.JobPropose }
+
+// ProposedBy is who proposed it.
+func (d runPageView) ProposedBy() string { return strings.TrimPrefix(d.Model, "proposed by ") }
 
 // Refused are the lines of the model's answers that were not accepted.
 func (d runPageView) Refused() []reverie.Refusal {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"slices"
 	"time"
 
 	"reverie"
@@ -10,20 +9,18 @@ import (
 // runsPerPage is how many runs one page lists.
 const runsPerPage = 40
 
-// What runs can be chosen by.
-var (
-	jobNames    = []reverie.Job{reverie.JobEvolve, reverie.JobImpression, reverie.JobExtract, reverie.JobDream, reverie.JobMaintain}
-	runStatuses = []reverie.RunStatus{reverie.RunRunning, reverie.RunSucceeded, reverie.RunHeld, reverie.RunDeferred, reverie.RunFailed, reverie.RunRejected}
-)
-
 // runsView is a page of runs.
 type runsView struct {
 	Query    reverie.RunQuery
 	Jobs     []reverie.Job
 	Statuses []reverie.RunStatus
 	Runs     []runView
+	First    string // address of the newest ones; "" = this is that
 	Next     string // address of the older ones; "" = there are none
 }
+
+// All tells whether no run is left out for its job or its status.
+func (d runsView) All() bool { return d.Query.Job == "" && d.Query.Status == "" }
 
 // runView is a run in a list, or on its own page.
 type runView struct {
@@ -34,27 +31,28 @@ type runView struct {
 func (s *site) runsPage(v *visit) (any, error) {
 	q := reverie.RunQuery{GroupID: v.FormValue("group"), Job: reverie.Job(v.FormValue("job")), Status: reverie.RunStatus(v.FormValue("status")),
 		Before: v.FormValue("before"), Limit: runsPerPage}
-	if !slices.Contains(jobNames, q.Job) {
-		q.Job = ""
+	d := runsView{Query: q, Jobs: reverie.Jobs, Statuses: reverie.RunStatuses}
+	if found, err := v.filtered(q.GroupID, "runs"); !found {
+		return d, err
 	}
-	if !slices.Contains(runStatuses, q.Status) {
-		q.Status = ""
-	}
-	if q.GroupID != "" {
-		if _, err := v.about(q.GroupID, "runs"); err != nil {
-			return nil, err
-		}
+	if unknown(v, "runs.no_job", q.Job, d.Jobs) || unknown(v, "runs.no_status", q.Status, d.Statuses) {
+		return d, nil
 	}
 	reply, err := s.Runs(v.Context(), q)
 	if err != nil {
 		return nil, err
 	}
-	d := runsView{Query: q, Jobs: jobNames, Statuses: runStatuses}
+	of := func(before string) string {
+		return query(runsURL, "group", q.GroupID, "job", string(q.Job), "status", string(q.Status), "before", before)
+	}
 	for _, r := range reply.Runs {
 		d.Runs = append(d.Runs, runView{r, v.may(reverie.ScopeWrite)})
 	}
 	if n := len(reply.Runs); n > 0 && reply.More {
-		d.Next = query(runsURL, "group", q.GroupID, "job", string(q.Job), "status", string(q.Status), "before", reply.Runs[n-1].ID)
+		d.Next = of(reply.Runs[n-1].ID)
+	}
+	if q.Before != "" {
+		d.First = of("")
 	}
 	return d, nil
 }

@@ -114,10 +114,10 @@ func usedTexts(t *testing.T) (used, sets map[string]bool) {
 // TestWords asks for words that are in sets of the rest of the product.
 func TestWords(t *testing.T) {
 	words := map[string][]string{}
-	for _, j := range jobNames {
+	for _, j := range reverie.Jobs {
 		words["job"] = append(words["job"], string(j))
 	}
-	for _, s := range runStatuses {
+	for _, s := range reverie.RunStatuses {
 		words["status"] = append(words["status"], string(s))
 	}
 	for _, s := range reverie.Scopes {

@@ -26,6 +26,7 @@ type visit struct {
 	tab     string // of the group's pages
 	group   *reverie.GroupReply
 	notices []notice
+	refused *refusal // what was asked for; nil: nothing was
 }
 
 func (s *site) visit(w http.ResponseWriter, r *http.Request) *visit {
@@ -57,6 +58,23 @@ func (v *visit) about(groupID, tab string) (reverie.GroupReply, error) {
 	}
 	v.group, v.tab = &g, tab
 	return g, nil
+}
+
+// filtered is about of a group that the visitor has named in a filter; "" is none. Of one
+// that is not there the page says so.
+func (v *visit) filtered(groupID, tab string) (found bool, err error) {
+	if groupID == "" {
+		return true, nil
+	}
+	switch _, err = v.about(groupID, tab); {
+	case errors.Is(err, reverie.ErrNotFound):
+		v.refuse(http.StatusNotFound, "filter_group.missing", reverie.Excerpt(groupID, 60))
+		v.refused.Find = query(homeURL, "q", groupID)
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return true, nil
 }
 
 // zone is where the page's times are told: the group's, else UTC.

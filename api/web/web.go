@@ -22,7 +22,10 @@ type site struct {
 	Options
 	looks  map[string]map[lang]*look // by template
 	assets map[string]asset          // by name
+	mux    *http.ServeMux
 }
+
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
 // New serves everything under /ui/. Who asks is in the request's context (see
 // [api.CallerOf]); whoever has not logged in is led to the login.
@@ -30,8 +33,8 @@ func New(service *api.Service, opts Options) http.Handler {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
 	}
-	s := &site{Service: service, Options: opts, looks: map[string]map[lang]*look{}, assets: readAssets()}
-	mux := http.NewServeMux()
+	s := &site{Service: service, Options: opts, looks: map[string]map[lang]*look{}, assets: readAssets(), mux: http.NewServeMux()}
+	mux := s.mux
 	for _, p := range s.pages() {
 		s.looks[p.template] = newLooks(p.template, s.assets)
 		mux.HandleFunc(p.pattern, func(w http.ResponseWriter, r *http.Request) { s.show(w, r, p) })
@@ -42,5 +45,5 @@ func New(service *api.Service, opts Options) http.Handler {
 	s.looks[errorTemplate] = newLooks(errorTemplate, s.assets)
 	mux.HandleFunc("GET "+assetsPath+"{version}/{name}", s.serveAsset)
 	mux.HandleFunc("/ui/", s.nowhere)
-	return mux
+	return s
 }

@@ -92,6 +92,9 @@ func (a *app) printRun(d reverie.RunDetail, g reverie.GroupEntry) error {
 	a.printEntityChanges(s, d.Entities, d.Names)
 	a.printRunDecisions(d.Decisions, d.Held)
 	for _, c := range d.Chunks {
+		if r.Job == reverie.JobPropose { // it has read nothing
+			break
+		}
 		about := plural(len(c.MessageIDs), "message")
 		if r.Job == reverie.JobDream {
 			about = plural(len(c.MemoryIDs), "memory")
@@ -102,7 +105,11 @@ func (a *app) printRun(d reverie.RunDetail, g reverie.GroupEntry) error {
 		}
 	}
 	for _, h := range d.Held {
-		fmt.Fprintf(w, "held in chunk %d  %s  %s\n", h.ChunkNo, h.Status, visible(h.Reason))
+		where := fmt.Sprintf("held in chunk %d", h.ChunkNo)
+		if r.Job == reverie.JobPropose {
+			where = "held"
+		}
+		fmt.Fprintf(w, "%s  %s  %s\n", where, h.Status, visible(h.Reason))
 		for _, st := range h.Steps {
 			if st.Action != reverie.ActionKeep {
 				a.printChange(s, reverie.Change{Action: st.Action, OldStatement: st.OldStatement, NewStatement: st.Statement,
