@@ -128,6 +128,10 @@ func (x *exchange) refuse(p *rest.Problem) {
 		x.answer.Header().Set("Connection", "close")
 		_ = x.control().SetReadDeadline(time.Now().Add(parting)) // it may be no connection
 	}
+	if page, ok := x.opts.Web.(Refuser); ok && below(x.request, "/ui/") {
+		page.Refuse(x.answer, x.request, p)
+		return
+	}
 	p.Write(x.answer, x.request)
 }
 

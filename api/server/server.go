@@ -13,6 +13,7 @@ import (
 
 	"reverie"
 	"reverie/api"
+	"reverie/api/rest"
 	"reverie/telemetry"
 )
 
@@ -22,7 +23,7 @@ import (
 type Options struct {
 	Service *api.Service
 	REST    http.Handler // everything that is not one of the others'
-	Web     http.Handler // /ui/
+	Web     http.Handler // /ui/; a [Refuser], it says itself why it was not asked
 	MCP     http.Handler // /mcp
 	// Context is that of each request, made of the one that it came with. nil: as it came.
 	Context func(context.Context) context.Context
@@ -50,6 +51,12 @@ type Server struct {
 	probes http.Handler
 	limits *limits
 	closed atomic.Bool // a token was made, or is required: nobody comes in without one
+}
+
+// Refuser is a room whose visitors read no problems in JSON. Refuse answers a request that
+// did not come to it.
+type Refuser interface {
+	Refuse(http.ResponseWriter, *http.Request, *rest.Problem)
 }
 
 // New returns a server that does not listen yet.
