@@ -48,7 +48,7 @@ func TestAggregateTable(t *testing.T) {
 func TestAggregateIgnoresOrder(t *testing.T) {
 	relations := []reverie.Relation{"", reverie.RelationDuplicate, reverie.RelationUpdate, reverie.RelationUpdate, reverie.RelationConflict, reverie.RelationConflict, reverie.RelationUnrelated}
 	actions := map[reverie.DecisionAction]int{}
-	for seed := range uint64(2000) {
+	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		list := make([]reverie.Candidate, 1+r.IntN(6))
 		for i := range list {

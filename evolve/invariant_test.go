@@ -184,7 +184,7 @@ func randomAnswer(r *rand.Rand, memories, messages int) string {
 func TestRandomPlans(t *testing.T) {
 	actions := map[reverie.Action]int{}
 	held := 0
-	for seed := range uint64(600) {
+	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		p := randomPaper(r)
 		text := randomAnswer(r, len(p.Memories), len(p.Fresh)+len(p.Earlier))
