@@ -66,6 +66,9 @@ const (
 // Normalize fills what may be left out (role, author id) and refuses what
 // cannot be stored. Its errors are [ErrInvalid] and name the field.
 func (m *Message) Normalize() error {
+	if err := m.checkNames(); err != nil { // before one stands for another
+		return err
+	}
 	if m.Role == "" {
 		m.Role = RoleUser
 	}
@@ -79,8 +82,6 @@ func (m *Message) Normalize() error {
 	switch {
 	case m.ID == "":
 		return fmt.Errorf("id is missing: %w", ErrInvalid)
-	case len(m.ID) > MaxMessageIDLength:
-		return fmt.Errorf("id is longer than %d bytes: %w", MaxMessageIDLength, ErrInvalid)
 	case m.Role != RoleUser && m.Role != RoleAssistant && m.Role != RoleTool:
 		return fmt.Errorf("role %q is none of user, assistant, tool: %w", m.Role, ErrInvalid)
 	case m.AuthorID == "" && m.Role == RoleUser && m.Filter != FilterEvent:
@@ -89,18 +90,22 @@ func (m *Message) Normalize() error {
 		return fmt.Errorf("filter %q is none of empty, event, command, bot: %w", m.Filter, ErrInvalid)
 	case m.SentAt.Year() < 1970 || m.SentAt.Year() > 9999:
 		return fmt.Errorf("sent_at is missing or out of range: %w", ErrInvalid)
-	case len(m.Text) > MaxMessageTextLength:
-		return fmt.Errorf("text is longer than %d bytes: %w", MaxMessageTextLength, ErrInvalid)
 	}
-	for name, s := range map[string]string{"author_id": m.AuthorID, "author": m.Author, "session_id": m.SessionID, "reply_to": m.ReplyTo} {
-		if len(s) > MaxMessageIDLength {
-			return fmt.Errorf("%s is longer than %d bytes: %w", name, MaxMessageIDLength, ErrInvalid)
-		}
-	}
-	for name, s := range map[string]string{"id": m.ID, "author_id": m.AuthorID, "author": m.Author,
-		"text": m.Text, "session_id": m.SessionID, "reply_to": m.ReplyTo} {
-		if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
-			return fmt.Errorf("%s holds a NUL or invalid UTF-8: %w", name, ErrInvalid)
+	return nil
+}
+
+// checkNames refuses what cannot be stored of the strings.
+func (m *Message) checkNames() error {
+	for _, f := range []struct {
+		name, is string
+		most     int
+	}{{"id", m.ID, MaxMessageIDLength}, {"author_id", m.AuthorID, MaxMessageIDLength}, {"author", m.Author, MaxMessageIDLength},
+		{"text", m.Text, MaxMessageTextLength}, {"session_id", m.SessionID, MaxMessageIDLength}, {"reply_to", m.ReplyTo, MaxMessageIDLength}} {
+		switch {
+		case len(f.is) > f.most:
+			return fmt.Errorf("%s is longer than %d bytes: %w", f.name, f.most, ErrInvalid)
+		case strings.ContainsRune(f.is, 0) || !utf8.ValidString(f.is):
+			return fmt.Errorf("%s holds a NUL or invalid UTF-8: %w", f.name, ErrInvalid)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"time"
 
 	"reverie"
 	"reverie/ingest"
@@ -17,6 +18,9 @@ import (
 // MaxBadLines is how many lines that were not taken an answer lists.
 const MaxBadLines = 20
 
+// pause is how long a line waits at most for others before it is stored.
+const pause = time.Second
+
 // maxReason bounds what is said of one of them, in characters: it may quote the line.
 const maxReason = 300
 
@@ -24,6 +28,9 @@ const maxReason = 300
 // Lines as `reverie import` reads them, as long as the body lasts, stored in batches.
 // A message whose id is known is left as it was. A line that cannot be read is counted,
 // and the others are stored.
+//
+// Nothing that was read waits for longer than about a second for what comes slowly. A body
+// without a line makes the group, too.
 //
 // A body that breaks off is an answer that says so among its bad lines: the lines that
 // stood whole before are stored, and never half a one. One that is too large is its
@@ -38,16 +45,21 @@ func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reade
 		return reverie.MessagesAdded{}, err
 	}
 	added := reverie.MessagesAdded{GroupID: groupID}
+	ensure := func(ctx context.Context, _ string, _ ingest.Chat) (string, error) {
+		_, err := s.Store.EnsureGroup(ctx, s.NewGroup(group))
+		return groupID, err
+	}
 	importer := ingest.NewImporter(s.Store, ingest.Options{Filters: s.Filters, OnBad: func(b *ingest.Bad) { note(&added, b) },
-		Group: func(ctx context.Context, _ string, _ ingest.Chat) (string, error) {
-			_, err := s.Store.EnsureGroup(ctx, s.NewGroup(group))
-			return groupID, err
-		}})
+		Group: ensure, Pause: pause, Now: s.Now, OnRead: stored(body)})
 	// Who breaks off ends the request's context, too; what was read whole is stored all
 	// the same. It ends with the body, of which nothing more comes then.
+	ctx = context.WithoutCancel(ctx)
 	source := &broken{from: body}
-	err := importer.Read(context.WithoutCancel(ctx), ingest.Source{Name: "the body", Reader: source}, ingest.JSONL(), ingest.ReadOptions{})
+	err := importer.Read(ctx, ingest.Source{Name: "the body", Reader: source}, ingest.JSONL(), ingest.ReadOptions{Group: groupID})
 	res := importer.Result()
+	if err == nil && res.Records == 0 {
+		_, err = ensure(ctx, "", ingest.Chat{})
+	}
 	added.New, added.Known, added.Filtered = res.New, res.Known, maps.Clone(res.Filtered)
 	added.Success = err == nil && added.BadCount == 0
 	var large *http.MaxBytesError
@@ -61,6 +73,15 @@ func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reade
 		return added, nil
 	}
 	return added, err
+}
+
+// stored is how a body that counts what is held of it is told that its lines are stored;
+// nil where it does not.
+func stored(body io.Reader) func() {
+	if counts, ok := body.(interface{ Stored() }); ok {
+		return counts.Stored
+	}
+	return nil
 }
 
 // note counts a line that was not taken, and lists it where it is one of the first.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -88,6 +89,17 @@ func TestAddMessages(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
+	other, err := service.AddMessages(api.WithCaller(t.Context(), api.Anyone), "7", strings.NewReader(strings.ReplaceAll(said(1), "{", `{"group_id":"8",`)+
+		strings.ReplaceAll(said(2), "{", `{"group":"8",`)+strings.ReplaceAll(said(3), "{", `{"group_id":7,"group":{"id":8},"x":1,`)))
+	if err != nil || other.New != 1 || other.BadCount != 2 || !strings.Contains(other.Bad[1].Reason, "another group") {
+		t.Errorf("lines of another group: %+v, %v", other, err)
+	}
+	for id, ahead := range map[string]time.Duration{"soon": 23 * time.Hour, "far": 25 * time.Hour} { // another's clock may be ahead
+		service.Now = func() time.Time { return time.Date(2026, 1, 15, 12, 1, 0, 0, time.UTC).Add(-ahead) }
+		if got, err := service.AddMessages(ctx, oddGroup, strings.NewReader(strings.Replace(said(90), "90", id, 1))); err != nil || got.Success != (id == "soon") {
+			t.Errorf("sent %s ahead: %+v, %v", ahead, got, err)
+		}
+	}
 	g, err := db.Group(t.Context(), oddGroup)
 	if err != nil || g.TimeZone != "Asia/Shanghai" {
 		t.Errorf("the group is %+v, %v", g, err)
@@ -104,6 +116,12 @@ func TestAddMessagesBreaksOff(t *testing.T) {
 
 	gone, leave := context.WithCancel(ctx) // a client that is gone ends its request's context
 	leave()
+	if got, err := service.AddMessages(gone, "empty", strings.NewReader("\n")); err != nil || !got.Success {
+		t.Errorf("a body without a line: %+v, %v", got, err)
+	}
+	if _, err := db.Group(t.Context(), "empty"); err != nil {
+		t.Errorf("a body without a line makes no group: %v", err)
+	}
 	got, err := service.AddMessages(gone, "cut", io.MultiReader(strings.NewReader(cut), iotest.ErrReader(io.ErrUnexpectedEOF)))
 	if err != nil || got.Success || got.New != 2 || len(got.Bad) != 1 || got.Bad[0].Line != 3 || !strings.Contains(got.Bad[0].Reason, "breaks off") {
 		t.Errorf("a body that breaks off: %+v, %v", got, err)

@@ -27,6 +27,10 @@ type Options struct {
 	Strict bool       // stop at the first bad record
 	OnBad  func(*Bad) // told of each bad record; may be nil
 	OnRead func()     // told now and then that something was read; may be nil
+	// Pause is how long a message is held at most while its source has no more to read;
+	// 0 is until there are enough of them.
+	Pause time.Duration
+	Now   func() time.Time // nil is time.Now
 }
 
 // Counts are those of records that were read.
@@ -70,7 +74,13 @@ const (
 	maxLine    = 4 << 20   // bytes of one line, or of one record
 	badReasons = 100       // different ones that are counted; what is beyond is "other"
 	otherBad   = "another" // the reason of those
+
+	// maxAhead is how far a clock may be ahead of ours. A message from later than that would
+	// wait for its day, and nobody would know.
+	maxAhead = 24 * time.Hour
 )
+
+var errAhead = fmt.Errorf("sent_at is more than a day ahead of the clock here: %w", reverie.ErrInvalid)
 
 var errLongLine = fmt.Errorf("it is longer than %d bytes: %w", maxLine, reverie.ErrInvalid)
 
@@ -98,6 +108,9 @@ type batch struct {
 // NewImporter returns an importer into a store. Without one, messages are counted as
 // records, and neither as new nor as known.
 func NewImporter(store Store, opts Options) *Importer {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
 	return &Importer{store: store, opts: opts, chats: map[chatKey]*batch{},
 		total: Result{Counts: Counts{Filtered: map[reverie.Filter]int{}}, BadBy: map[string]int{}}}
 }
@@ -105,6 +118,9 @@ func NewImporter(store Store, opts Options) *Importer {
 // Read imports a source. What was read before an error is stored. With Strict a bad
 // record is such an error, which is a [*Bad].
 func (im *Importer) Read(ctx context.Context, src Source, f Format, opts ReadOptions) error {
+	if im.opts.Pause > 0 && src.Reader != nil && im.store != nil {
+		src.Reader = &patient{ctx: ctx, from: src.Reader, im: im}
+	}
 	for r, err := range f.Read(ctx, src, opts) {
 		if err == nil {
 			err = ctx.Err()
@@ -132,7 +148,11 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 	im.opts.Apply(&r)
 	m := r.Message
 	m.Text, m.Author = clean(m.Text), shortened(clean(m.Author))
-	if err := m.Normalize(); err != nil {
+	err := m.Normalize()
+	if err == nil && m.SentAt.After(im.opts.Now().Add(maxAhead)) {
+		err = errAhead
+	}
+	if err != nil {
 		return &Bad{Place: r.Place, Reason: reason(err), Err: err}
 	}
 	b, err := im.batch(ctx, format, r.Chat)

@@ -85,6 +85,7 @@ type ReadOptions struct {
 	// "ymd"; "" is to be inferred, and an error where it cannot be.
 	DateOrder string
 	Chat      string // only the chat of this id or name; "" = all
+	Group     string // where JSON Lines go: one that names another group is bad; "" = whatever they name
 }
 
 // wants tells whether a chat is asked for.

@@ -7,15 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"reverie"
 )
 
 // jsonlFormat is our own: one message a line, with id, author_id, author, role, text,
-// sent_at (RFC 3339), session_id and reply_to. Its chat has no id.
+// sent_at (RFC 3339), session_id and reply_to. Its chat has no id. What else stands in a
+// message is passed over, but for the group, where [ReadOptions] name one.
 var jsonlFormat = Format{Name: "jsonl", Title: "JSON Lines of messages", Knows: knowsJSONL, Read: readJSONL}
 
 func knowsJSONL(src Source) int {
@@ -57,12 +60,12 @@ func knowsJSONL(src Source) int {
 	return most
 }
 
-func readJSONL(_ context.Context, src Source, _ ReadOptions) iter.Seq2[Record, error] {
+func readJSONL(_ context.Context, src Source, opts ReadOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for part, err := range jsonlParts(src) {
 			r := Record{Place: part.Place}
 			if err == nil {
-				if r.Message, err = readMessage(part.Value); err != nil {
+				if r.Message, err = readMessage(part.Value, opts.Group); err != nil {
 					err = &Bad{Place: part.Place, Reason: reason(err), Err: err}
 				}
 			}
@@ -145,8 +148,51 @@ func readable(err error) error {
 	return fmt.Errorf("%s is a JSON %s", wrong.Field, wrong.Value)
 }
 
-// readMessage reads and checks one line.
-func readMessage(line []byte) (reverie.Message, error) {
+// Lines of which something would be lost if they were stored: JSON replaces it without a word.
+var (
+	errNoUTF8   = fmt.Errorf("it is not UTF-8, convert it first, as with iconv -f GB18030 -t UTF-8: %w", reverie.ErrInvalid)
+	errHalfPair = fmt.Errorf("it holds half a surrogate pair (such as \\ud83d by itself), send the whole letter: %w", reverie.ErrInvalid)
+)
+
+// halfPair tells whether sound JSON escapes half a surrogate pair, which is no letter.
+func halfPair(line []byte) bool {
+	for {
+		at := bytes.IndexByte(line, '\\')
+		if at < 0 {
+			return false
+		}
+		line = line[at:]
+		switch r := escaped(line); {
+		case !utf16.IsSurrogate(r):
+			line = line[2:]
+		case utf16.DecodeRune(r, escaped(line[6:])) == utf8.RuneError:
+			return true
+		default:
+			line = line[12:]
+		}
+	}
+}
+
+// escaped is what a text begins with that is escaped by its number; -1 where nothing is.
+func escaped(line []byte) rune {
+	if len(line) < 6 || line[0] != '\\' || line[1] != 'u' {
+		return -1
+	}
+	r, err := strconv.ParseUint(string(line[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(r)
+}
+
+// another tells whether a field names a group that is not this one.
+func another(field json.RawMessage, group string) bool {
+	var named text
+	return named.UnmarshalJSON(field) == nil && named != "" && string(named) != group
+}
+
+// readMessage reads and checks one line, of a group where that is given.
+func readMessage(line []byte, group string) (reverie.Message, error) {
 	var raw struct {
 		ID        text         `json:"id"`
 		AuthorID  text         `json:"author_id"`
@@ -156,12 +202,24 @@ func readMessage(line []byte) (reverie.Message, error) {
 		SentAt    string       `json:"sent_at"`
 		SessionID text         `json:"session_id"`
 		ReplyTo   text         `json:"reply_to"`
+
+		GroupID json.RawMessage `json:"group_id"` // anything
+		Group   json.RawMessage `json:"group"`
+	}
+	if !utf8.Valid(line) {
+		return reverie.Message{}, errNoUTF8
 	}
 	if err := json.Unmarshal(line, &raw); err != nil {
 		return reverie.Message{}, fmt.Errorf("not a message in JSON: %w", readable(err))
 	}
+	if halfPair(line) {
+		return reverie.Message{}, errHalfPair
+	}
+	if group != "" && (another(raw.GroupID, group) || another(raw.Group, group)) {
+		return reverie.Message{}, fmt.Errorf("it names another group than %q: %w", reverie.Excerpt(group, 40), reverie.ErrInvalid)
+	}
 	if strings.ContainsRune(string(raw.ID), utf8.RuneError) { // two such ids could become one, and a message be lost
-		return reverie.Message{}, fmt.Errorf("id holds bytes that are no UTF-8: %w", reverie.ErrInvalid)
+		return reverie.Message{}, fmt.Errorf("id holds U+FFFD, which stands for bytes that were lost: %w", reverie.ErrInvalid)
 	}
 	if raw.SentAt == "" {
 		return reverie.Message{}, fmt.Errorf("sent_at is missing: %w", reverie.ErrInvalid)

@@ -10,7 +10,10 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
+
+	"golang.org/x/text/encoding/simplifiedchinese"
 
 	"reverie"
 	"reverie/ingest"
@@ -92,9 +95,9 @@ func TestLine(t *testing.T) {
 		"empty text":      {`{"id":"a","author_id":"u1","author":"Lin","text":"",` + sent + `}`, user("a", ""), ""},
 		"longest text":    {`{"id":"a","author_id":"u1","author":"Lin","text":"` + long + `",` + sent + `}`, user("a", long), ""},
 		"fractions":       {`{"id":"a","author_id":"u1","author":"Lin","text":"hi","sent_at":"2026-01-15T12:01:00.000000999Z"}`, user("a", "hi"), ""},
-		"bad UTF-8":       {"{\"id\":\"a\",\"author_id\":\"u1\",\"author\":\"Lin\",\"text\":\"caf\xe9\"," + sent + "}", user("a", "caf\uFFFD"), ""},
+		"a group":         {`{"id":"a","author_id":"u1","author":"Lin","text":"hi",` + sent + `,"group_id":"h","group":"h"}`, user("a", "hi"), ""},
+		"escapes":         {`{"id":"a","author_id":"u1","author":"Lin","text":"\\ud83d \uFFFD",` + sent + `}`, user("a", `\ud83d `+"\uFFFD"), ""},
 		"emoji":           {`{"id":"a","author_id":"u1","author":"Lin","text":"\ud83d\ude00 好",` + sent + `}`, user("a", "😀 好"), ""},
-		"half a pair":     {`{"id":"a","author_id":"u1","author":"Lin","text":"\ud83d",` + sent + `}`, user("a", "\uFFFD"), ""},
 		"spaces around":   {"  \t" + `{"id":"a","author_id":"u1","author":"Lin","text":"hi",` + sent + `}` + " \r", user("a", "hi"), ""},
 		"newline in text": {`{"id":"a","author_id":"u1","author":"Lin","text":"one\ntwo",` + sent + `}`, user("a", "one\ntwo"), ""},
 		"bot's anonymity": {`{"id":"a","role":"tool","text":"42",` + sent + `}`, reverie.Message{ID: "a", Role: reverie.RoleTool, Text: "42", SentAt: at}, ""},
@@ -106,7 +109,13 @@ func TestLine(t *testing.T) {
 		"nothing":             {`null`, reverie.Message{}, "sent_at is missing"},
 		"no id":               {`{"author":"Lin","text":"hi",` + sent + `}`, reverie.Message{}, "id is missing"},
 		"long id":             {`{"id":"` + strings.Repeat("x", 513) + `","author":"Lin","text":"hi",` + sent + `}`, reverie.Message{}, "id is longer"},
-		"id of bad UTF-8":     {"{\"id\":\"a\xff\",\"author\":\"Lin\",\"text\":\"hi\"," + sent + "}", reverie.Message{}, "id holds bytes that are no UTF-8"},
+		"bad UTF-8":           {"{\"id\":\"a\",\"author\":\"Lin\",\"text\":\"caf\xe9\"," + sent + "}", reverie.Message{}, "it is not UTF-8"},
+		"half a pair":         {`{"id":"a","author":"Lin","text":"\ud83dx",` + sent + `}`, reverie.Message{}, "half a surrogate pair"},
+		"the other half":      {`{"id":"a","author_id":"\ud83d\ude00\ude00","author":"Lin","text":"hi",` + sent + `}`, reverie.Message{}, "half a surrogate pair"},
+		"id of lost bytes":    {`{"id":"a\uFFFD","author":"Lin","text":"hi",` + sent + `}`, reverie.Message{}, "id holds U+FFFD"},
+		"long author":         {`{"id":"a","author":"` + strings.Repeat("x", 513) + `","text":"hi",` + sent + `}`, reverie.Message{}, ": author is longer"},
+		"long author id":      {`{"id":"a","author_id":"` + strings.Repeat("x", 513) + `","text":"hi",` + sent + `}`, reverie.Message{}, ": author_id is longer"},
+		"a time to come":      {`{"id":"a","author":"Lin","text":"hi","sent_at":"2026-01-17T20:01:00+08:00"}`, reverie.Message{}, "more than a day ahead"},
 		"id of another type":  {`{"id":true,"author":"Lin","text":"hi",` + sent + `}`, reverie.Message{}, "neither a string nor a number"},
 		"no author":           {`{"id":"a","text":"hi",` + sent + `}`, reverie.Message{}, "author"},
 		"no text":             {`{"id":"a","author":"Lin",` + sent + `}`, reverie.Message{}, "text is missing"},
@@ -125,7 +134,7 @@ func TestLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &shelf{keep: true}
 			var said []string
-			res, err := jsonLines(t.Context(), s, strings.NewReader(c.line+"\n"), ingest.Options{
+			res, err := jsonLines(t.Context(), s, strings.NewReader(c.line+"\n"), ingest.Options{Now: func() time.Time { return at },
 				OnBad: func(b *ingest.Bad) { said = append(said, b.Error()) }})
 			if err != nil {
 				t.Fatal(err)
@@ -165,6 +174,10 @@ func message(id string) string {
 // lines, blank lines, no end to the last one, and bad lines among the good.
 func TestFile(t *testing.T) {
 	tooLong := strings.Repeat("x", 4<<20+1)
+	gbk, err := simplifiedchinese.GB18030.NewEncoder().String(strings.ReplaceAll(message("周四")+"\n"+message("我来烧"), "hi", "好的，记得带釉料"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		file string
 		ids  []string
@@ -180,6 +193,8 @@ func TestFile(t *testing.T) {
 		"an array":              {"[" + message("a") + ",\n" + message("b") + "]\n", []string{"a", "b"}, nil},
 		"an array, one is bad":  {"[" + message("a") + ",7," + message("b") + "]\n", []string{"a", "b"}, []string{"element 2"}},
 		"blank lines count":     {"\n" + message("a") + "\n\nbad\n" + message("b"), []string{"a", "b"}, []string{"line 4"}},
+		"GB18030":               {gbk, []string{"周四", "我来烧"}, nil},
+		"a line of GBK":         {message("周四我来烧") + "\n" + gbk[:len(gbk)/2], []string{"周四我来烧"}, []string{"line 2"}},
 		"the same id twice":     {message("a") + "\n" + message("a") + "\n", []string{"a"}, nil},
 		"long line":             {message("a") + "\n" + tooLong + "\n" + message("b") + "\n", []string{"a", "b"}, []string{"line 2"}},
 		"long line at the end":  {message("a") + "\n" + tooLong, []string{"a"}, []string{"line 2"}},
@@ -237,6 +252,41 @@ func TestFailures(t *testing.T) {
 	if !errors.Is(err, reverie.ErrNotFound) || !strings.Contains(err.Error(), `"g"`) || res.New != 0 {
 		t.Errorf("%+v, %v", res, err)
 	}
+}
+
+// TestPause stores what comes slowly: what was read waits no longer than the pause, nor is
+// it stored a line at a time. What the store then refuses is the error.
+func TestPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		s := &shelf{keep: true}
+		done := make(chan error)
+		go func() {
+			_, err := jsonLines(t.Context(), s, r, ingest.Options{Pause: time.Second, Now: func() time.Time { return noon.Add(time.Hour) }})
+			done <- err
+		}()
+		write := func(text string) {
+			if _, err := io.WriteString(w, text); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+		}
+		for i := range 16 { // five in each second, the last with half of the next
+			write(message(fmt.Sprint(i)) + "\n" + message("x")[:20*(i/15)])
+			time.Sleep(230 * time.Millisecond) // of the bubble's clock
+		}
+		time.Sleep(time.Second)
+		if synctest.Wait(); len(s.list) != 16 || !slices.Equal(s.batches, []int{5, 5, 5, 1}) {
+			t.Errorf("stored %d in batches of %v", len(s.list), s.batches)
+		}
+		s.fails = reverie.ErrUnavailable
+		write(message("x")[20:] + "\n")
+		time.Sleep(2 * time.Second)
+		w.Close()
+		if err := <-done; !errors.Is(err, reverie.ErrUnavailable) {
+			t.Errorf("a store that gives out: %v", err)
+		}
+	})
 }
 
 // stream makes n lines as they are read, and remembers the most memory that was
