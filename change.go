@@ -30,11 +30,11 @@ type Change struct {
 	RunID        *string    `json:"-"` // nil for an edit by a person
 	Action       Action     `json:"action"`
 	MemoryID     string     `json:"memory_id"` // the version that is the head after the change
-	OldID        *string    `json:"-"`         // the head before, if any
+	OldID        *string    `json:"old_id"`    // the head before, null if there was none
 	OldStatement string     `json:"old_statement"`
 	NewStatement string     `json:"new_statement"`
 	Summary      string     `json:"change_reason"`
-	Version      int        `json:"-"`
-	Evidence     []Evidence `json:"-"`
+	Version      int        `json:"version"` // of MemoryID
+	Evidence     []Evidence `json:"evidence,omitempty"`
 	CreatedAt    time.Time  `json:"timestamp"`
 }

@@ -25,6 +25,19 @@ var Anyone = Caller{Name: "local", Scope: reverie.ScopeAdmin}
 // Sees tells whether a group exists as far as the caller is concerned.
 func (c Caller) Sees(groupID string) bool { return c.GroupID == "" || c.GroupID == groupID }
 
+// Within is the caller confined to one group, "" for no less than it sees already. A group
+// that it does not see is a [reverie.ErrNotFound].
+func (c Caller) Within(groupID string) (Caller, error) {
+	if groupID == "" {
+		return c, nil
+	}
+	if !c.Sees(groupID) {
+		return Caller{}, fmt.Errorf("group %q: %w", groupID, reverie.ErrNotFound)
+	}
+	c.GroupID = groupID
+	return c, nil
+}
+
 type callerKey struct{}
 
 // WithCaller is a context in which it is c who asks.

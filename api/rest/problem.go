@@ -11,6 +11,7 @@ import (
 
 	"reverie"
 	"reverie/api"
+	"reverie/llm"
 )
 
 // Problem is an error as clients see it: RFC 9457, application/problem+json.
@@ -63,7 +64,7 @@ var rules = []struct {
 	{reverie.ErrUnauthorized, http.StatusUnauthorized, "a good token is needed: send it as Authorization: Bearer", 0},
 	{reverie.ErrNotFound, http.StatusNotFound, notFound, 0},
 	{reverie.ErrForbidden, http.StatusForbidden, "", 0},
-	{reverie.ErrBusy, http.StatusConflict, "", retryUnavailable},
+	{reverie.ErrBusy, http.StatusConflict, "another process is working on this group: try again in a moment", retryUnavailable},
 	{reverie.ErrUnavailable, http.StatusServiceUnavailable, "the database cannot be reached now: try again", retryUnavailable},
 	{reverie.ErrLeaseLost, http.StatusServiceUnavailable, "another process has taken the group over; nothing was applied: try again", retryUnavailable},
 	{reverie.ErrOutdatedSchema, http.StatusServiceUnavailable, "the database is being upgraded: try again", retryDeferred},
@@ -90,6 +91,10 @@ func ProblemOf(err error, now time.Time) *Problem {
 	for _, r := range rules {
 		if !errors.Is(err, r.kind) {
 			continue
+		}
+		var fault *llm.Error
+		if r.kind == reverie.ErrConfiguration && errors.As(err, &fault) { // in the provider's own words
+			return newProblem(r.status, "the model's server refuses this one as it is set up; its operator finds the reason in the log and in the run")
 		}
 		p := newProblem(r.status, r.says)
 		if r.says == "" {

@@ -12,6 +12,7 @@ import (
 	"reverie"
 	"reverie/api"
 	"reverie/api/rest"
+	"reverie/llm"
 )
 
 // TestProblemOf: each error of the domain has its status, and tells no more than it may.
@@ -28,7 +29,8 @@ func TestProblemOf(t *testing.T) {
 		"small scope":  {fmt.Errorf("this needs a token of scope admin: %w", reverie.ErrForbidden), 403, "", "scope admin"},
 		"not there":    {fmt.Errorf("group %q: %w", "secret group", reverie.ErrNotFound), 404, "", ""},
 		"moved":        {fmt.Errorf("its head has moved: %w", reverie.ErrConflict), 409, "", "moved"},
-		"busy":         {&reverie.BusyError{GroupID: "g1", Holder: "h", ExpiresAt: now.Add(2500 * time.Millisecond)}, 409, "3", "busy"},
+		"busy":         {&reverie.BusyError{GroupID: "g1", Holder: "h", ExpiresAt: now.Add(2500 * time.Millisecond)}, 409, "3", "another process"},
+		"refused key":  {fmt.Errorf("evolve: %w", &llm.Error{Provider: "openai", Fault: llm.FaultUnauthorized, Status: 401, Err: inner}), 409, "", ""},
 		"invalid":      {fmt.Errorf("limit 0: %w", reverie.ErrInvalid), 422, "", "limit 0"},
 		"set up":       {fmt.Errorf("no model: %w", reverie.ErrConfiguration), 409, "", "no model"},
 		"too large":    {fmt.Errorf("3 stored: %w", &http.MaxBytesError{Limit: 7}), 413, "", "3 stored"},

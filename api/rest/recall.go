@@ -52,7 +52,7 @@ type proposalInput struct {
 		MemoryID  string             `json:"memory_id,omitempty" doc:"The head that is to be updated or deleted."`
 		Statement string             `json:"statement,omitempty" maxLength:"500" doc:"What is to be remembered (create, update)." example:"The group meets on Fridays."`
 		Reason    string             `json:"reason" maxLength:"300" doc:"Why." example:"Ann said so twice."`
-		Evidence  []proposalEvidence `json:"evidence,omitempty" maxItems:"50" doc:"Messages that say so."`
+		Evidence  []proposalEvidence `json:"evidence,omitempty" maxItems:"20" doc:"Messages that say so."`
 	} `nameHint:"ProposalBody"`
 }
 

@@ -174,7 +174,9 @@ func TestMemoryJSON(t *testing.T) {
 		changes["changes"] = list{all[slices.IndexFunc(all, func(c any) bool { return c.(object)["action"] == "update" })]}
 		if diff := cmp.Diff(object{"success": true, "group_id": "g1", "period": today.AddDate(0, 0, -7).Format(time.DateOnly) + " to " + today.Format(time.DateOnly),
 			"changes": list{object{"timestamp": "time", "action": "update", "memory_id": "id", "old_statement": "The group meets on Fridays",
-				"new_statement": "The group meets on Saturdays", "change_reason": "Mia said so"}}}, shape(changes)); diff != "" {
+				"new_statement": "The group meets on Saturdays", "change_reason": "Mia said so", "old_id": "id", "version": 2.0,
+				"evidence": list{object{"message_id": "2025-03-04-2", "author_id": "mia", "author": "Mia", "sent_at": "time", "local_date": "2025-03-04",
+					"quote": "The group meets on Fridays => The group meets on Saturdays"}}}}}, shape(changes)); diff != "" {
 			t.Errorf("memory changes (-want +got):\n%s", diff)
 		}
 	}

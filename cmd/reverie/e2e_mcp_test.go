@@ -141,7 +141,9 @@ func TestMCPToken(t *testing.T) {
 	if text, _, failed := a.call("propose_memory", object{"group_id": "g1", "statement": "likes tea", "reason": "why"}); !failed || !strings.Contains(text, "scope write") {
 		t.Error(text)
 	}
-	if diff := cmp.Diff([]string{"g2"}, s.agent(env, "--group", "g2").groups()); diff != "" { // whoever has the database has its groups
+	s.run("mcp", "--token", token, "--group", "g2").want(t, 1, "not found") // it confines, and does not widen
+	everywhere := s.run("token", "create", "--all-groups", "--json").want(t, 0).document(t)["token"].(string)
+	if diff := cmp.Diff([]string{"g2"}, s.agent(nil, "--token", everywhere, "--group", "g2").groups()); diff != "" {
 		t.Error(diff)
 	}
 	s.run("token", "revoke", made["token_id"].(string)).want(t, 0)
@@ -154,7 +156,6 @@ func TestMCPToken(t *testing.T) {
 			t.Errorf("the token stands in %s", said)
 		}
 	}
-	s.run("mcp", "--token", token, "--group", "g1").want(t, 2, "use one of them")
 	s.run("mcp", "--group", "nobody").want(t, 1, "not found")
 	if o := s.run("mcp", "--group", "g1").want(t, 0); o.stdout != "" { // nobody is there
 		t.Errorf("stdout is %q", o.stdout)

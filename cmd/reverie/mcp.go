@@ -29,7 +29,7 @@ until it closes them. Programs such as editors and assistants start it by themse
 
 With a token (--token, or better REVERIE_TOKEN) the agent may do what that token may,
 and nothing more once it is revoked. Without one it may do what whoever can reach the
-database may: --group confines it to one group.
+database may. --group confines it to one group either way.
 
 With --write it may also propose what is to be remembered, changed or forgotten. That
 changes nothing: it waits for a person (reverie runs list --status held).
@@ -39,18 +39,12 @@ Over HTTP, reverie serve answers agents at /mcp.`,
   REVERIE_TOKEN=rvr_... reverie mcp --write`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if token != "" && group != "" {
-				return usageError(errors.New("--token and --group: a token says itself which group it is for; use one of them"))
-			}
-			if token == "" && group == "" {
-				token = a.getenv(envToken)
-			}
-			return a.agent(cmd.Context(), token, group, write)
+			return a.agent(cmd.Context(), cmp.Or(token, a.getenv(envToken)), group, write)
 		},
 	}
 	cmd.Flags().BoolVar(&write, "write", false, "with the tools that propose; a person decides")
 	cmd.Flags().StringVar(&token, "token", "", "the token that the agent asks with (default REVERIE_TOKEN, which others on this machine cannot read)")
-	cmd.Flags().StringVar(&group, "group", "", "the only group that the agent may see, whatever REVERIE_TOKEN says")
+	cmd.Flags().StringVar(&group, "group", "", "the only group that the agent may see")
 	return cmd
 }
 
@@ -65,11 +59,17 @@ func (a *app) agent(ctx context.Context, token, group string, write bool) (err e
 		return api.Caller{Name: "reverie mcp", GroupID: group, Scope: reverie.ScopeWrite}, nil
 	}
 	if token != "" {
-		caller = func(ctx context.Context) (api.Caller, error) { return service.CallerOfToken(ctx, token) }
+		caller = func(ctx context.Context) (api.Caller, error) {
+			c, err := service.CallerOfToken(ctx, token)
+			if err != nil {
+				return c, fmt.Errorf("%w: `reverie token list` shows those that are", err)
+			}
+			return c.Within(group)
+		}
 	}
 	who, err := caller(ctx)
 	if err != nil {
-		return fmt.Errorf("%w: `reverie token list` shows those that are", err)
+		return err
 	}
 	if who.GroupID != "" {
 		if _, err := a.store.Group(ctx, who.GroupID); err != nil {
