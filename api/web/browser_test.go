@@ -30,7 +30,7 @@ var auditScript string
 // Widths of a telephone and of a desk.
 const (
 	narrow = 390
-	wide   = 1400
+	wide   = 1300
 )
 
 // patience is how long a guest may stay, on a machine that is busy with much else; none

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"database/sql"
 	"maps"
 	"net/url"
 	"slices"
@@ -10,12 +11,14 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"reverie"
+	"reverie/store/storetest"
 )
 
 // TestBrowser goes through the page with a browser: every page in both languages, wide and
 // narrow, light and dark; then as a new user, by keyboard alone, and with its forms.
 func TestBrowser(t *testing.T) {
 	s := newSample(t)
+	s.awkward()
 	b := s.open(t)
 	t.Run("every page", func(t *testing.T) { everyPage(t, s, b) })
 	t.Run("a new user", func(t *testing.T) { newUser(t, s, b) })
@@ -45,6 +48,24 @@ func (s *sample) pages() map[string]string {
 		"memory-delete": "/ui/memories/" + reworded.ID + "/delete",
 		"run-held":      "/ui/runs/" + runs[0].ID, "run": "/ui/runs/" + runs[2].ID,
 		"missing": "/ui/memories/nobody",
+	}
+}
+
+// awkward gives the pages what they have least room for: errors in rows of short words,
+// and people whose names are one long word.
+func (s *sample) awkward() {
+	s.Helper()
+	db, err := sql.Open("postgres", storetest.URL(s.TB))
+	check(s, err)
+	defer func() { check(s, db.Close()) }()
+	for _, statement := range []string{
+		`update runs set error = repeat('x', 60) || repeat(' the model did not answer within the time that it has,', 3) where job in ('extract', 'impression')`,
+		`update messages set author = repeat('N', 180) where author = 'Maya'`,
+		`update memory_evidence set author = repeat('N', 180) where author = 'Maya'`,
+	} {
+		if _, err := db.ExecContext(s.Context(), statement); err != nil {
+			s.Fatalf("%s: %v", statement, err)
+		}
 	}
 }
 

@@ -28,6 +28,16 @@
   for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) wrong.push("twice: id " + id);
   if (all("[style], script:not([src]), [onclick]").length) wrong.push("style or script within the page");
 
+  // Short words in cells that are cut in two.
+  const cells = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (cells.nextNode()) {
+    const el = cells.currentNode.parentElement, text = cells.currentNode.data.trim();
+    if (!/^[A-Za-z]{2,12}$/.test(text) || !el.closest("th, td") || el.closest("thead")?.offsetWidth < 2) continue;
+    const range = document.createRange();
+    range.selectNodeContents(cells.currentNode);
+    if (new Set([...range.getClientRects()].map(r => r.top)).size > 1) wrong.push("a word is broken: " + name(el));
+  }
+
   // The contrast of each text with what it stands on.
   const parse = c => { const m = c.match(/[\d.]+/g).map(Number); return { rgb: m.slice(0, 3), a: m.length > 3 ? m[3] : 1 }; };
   const over = (top, bottom) => top.rgb.map((v, i) => v * top.a + bottom[i] * (1 - top.a));
