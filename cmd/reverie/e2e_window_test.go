@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -81,7 +82,7 @@ func TestWindow(t *testing.T) {
 		return chatLine{ID: id, Author: "Lin", Text: "hello " + id, SentAt: when}
 	}
 	lines := []chatLine{at("a", "2025-03-03T23:59:59.999999+08:00"), at("b", "2025-03-04T00:00:00+08:00"),
-		at("c", "2025-03-04T23:59:59.999999+08:00"), at("d", "2025-03-05T00:00:00+08:00"), at("future", "2999-01-01T00:00:00Z")}
+		at("c", "2025-03-04T23:59:59.999999+08:00"), at("d", "2025-03-05T00:00:00+08:00"), at("future", time.Now().Add(12*time.Hour).Format(time.RFC3339))}
 	s.bring("shanghai", lines...)
 	s.feed(jsonLines(t, lines), "import", "-", "--group", "paris", "--time-zone", "Europe/Paris").want(t, 0)
 	for _, step := range []struct {

@@ -246,7 +246,7 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 			bar.clear()
 			fmt.Fprintln(a.stderr, visible(b.Error()))
 		}
-	}, OnRead: bar.read}
+	}, OnRead: bar.read, Now: a.now}
 	importer := ingest.NewImporter(importStore{a}, opts)
 	if o.dry {
 		importer = ingest.NewImporter(nil, opts)

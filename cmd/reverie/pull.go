@@ -234,7 +234,7 @@ func (p *puller) importer(s ingest.Session) (*ingest.Importer, func()) {
 		if p.shown++; p.shown <= shownBad {
 			fmt.Fprintln(p.stderr, visible(b.Error()))
 		}
-	}}
+	}, Now: p.now}
 	if p.order.group.ID != "" && !p.order.dry {
 		opts.Group = func(ctx context.Context, _ string, _ ingest.Chat) (string, error) {
 			return p.order.group.ID, p.importGroup(ctx, p.order.group)
