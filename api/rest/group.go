@@ -3,7 +3,10 @@ package rest
 import (
 	"context"
 	"io"
+	"mime"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -41,12 +44,16 @@ type messagesInput struct {
 // streamInput hands a body on as it comes in.
 type streamInput struct {
 	GroupPath
-	body io.Reader
+	body    io.Reader
+	charset string // that it says it is in; "" where it does not
 }
 
 // Resolve takes the body of the request.
 func (in *streamInput) Resolve(ctx huma.Context) []error {
 	in.body = ctx.BodyReader()
+	if _, params, err := mime.ParseMediaType(ctx.Header("Content-Type")); err == nil {
+		in.charset = strings.ToLower(params["charset"])
+	}
 	return nil
 }
 
@@ -92,6 +99,9 @@ func (r *room) groups() {
 		summary: "Bring messages in", detail: addMessages, body: &huma.RequestBody{Required: true,
 			Content: map[string]*huma.MediaType{"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString}, Example: messagesExample}}}},
 		func(ctx context.Context, in *streamInput) (reverie.MessagesAdded, error) {
+			if !slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, in.charset) {
+				return reverie.MessagesAdded{}, NewProblem(http.StatusUnsupportedMediaType, "messages are read in UTF-8 alone: convert them first, as with iconv")
+			}
 			added, err := r.service.AddMessages(ctx, in.Group, in.body)
 			if err == nil && added.BadCount > 0 && added.New+added.Known == 0 {
 				return added, nothingAdded(added)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,15 @@ func TestAnswers(t *testing.T) {
 	if a := w.ask(admin, "POST", group+"/messages", `{"id":"a","author":"Bo","text":"hi","sent_at":"2026-01-15T12:30:00Z"}`+"\nwhat?\n"); a.Code != 200 ||
 		!strings.HasPrefix(a.Body.String(), `{"success":false,`) || !strings.Contains(a.Body.String(), `"new":1`) {
 		t.Errorf("a good line and a bad one: %d %s", a.Code, a.Body)
+	}
+	for charset, status := range map[string]int{"gbk": 415, "UTF-8": 200} {
+		r := httptest.NewRequest("POST", group+"/messages", strings.NewReader(""))
+		r.Header.Set("Authorization", "Bearer "+admin)
+		r.Header.Set("Content-Type", "application/x-ndjson; charset="+charset)
+		a := httptest.NewRecorder()
+		if w.handler.ServeHTTP(a, r); a.Code != status {
+			t.Errorf("messages in %s: %d %s", charset, a.Code, a.Body)
+		}
 	}
 	if a := w.ask(admin, "PUT", "/memory/"+w.mine.deleted+"/restore?reason=sorry", ""); a.Code != 200 {
 		t.Errorf("restored without a body: %d %s", a.Code, a.Body)
