@@ -48,6 +48,8 @@ func TestGroupList(t *testing.T) {
 		{reverie.GroupQuery{State: reverie.GroupParked}, []string{"both", "parked"}},
 		{reverie.GroupQuery{State: reverie.GroupParked, After: "both"}, []string{"parked"}},
 		{reverie.GroupQuery{State: "asleep"}, nil},
+		{reverie.GroupQuery{Name: "P%"}, nil},
+		{reverie.GroupQuery{Name: "PA", State: reverie.GroupPaused}, []string{"paused"}},
 		{reverie.GroupQuery{GroupID: "parked"}, []string{"parked"}},
 		{reverie.GroupQuery{GroupID: "parked", State: reverie.GroupActive}, nil},
 	} {

@@ -43,6 +43,9 @@ func TestPages(t *testing.T) {
 			}
 		}
 	})
+	t.Run("ways back", func(t *testing.T) { waysBack(t, s, handler, admin) })
+	t.Run("proposals", func(t *testing.T) { decideOnProposals(t, s, handler, admin) })
+	t.Run("refused before", func(t *testing.T) { refusedBefore(t, s) })
 	t.Run("forms", func(t *testing.T) { tryForms(t, s, handler, admin, reader) })
 	t.Run("hostile texts", func(t *testing.T) {
 		hostileTexts(t, handler, token(t, s.service, allotment, reverie.ScopeRead), storetest.URL(s.TB))

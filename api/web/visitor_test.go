@@ -24,6 +24,8 @@ type visitor struct {
 	handler http.Handler
 	cookies map[string]string
 	accept  string        // languages
+	referer string        // the page that one comes from
+	origin  string        // that the browser says it is
 	look    func(*answer) // at each page of a walk; nil: not at all
 }
 
@@ -73,6 +75,11 @@ func (v *visitor) send(method, address string, form url.Values) *answer {
 	}
 	r := httptest.NewRequestWithContext(v.Context(), method, "http://localhost"+address, body)
 	r.Header.Set("Accept-Language", v.accept)
+	for name, value := range map[string]string{"Referer": v.referer, "Origin": v.origin} {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
+	}
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
