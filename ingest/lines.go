@@ -24,7 +24,7 @@ func (l line) Place() string { return "line " + strconv.Itoa(l.No) }
 // listener's to keep.
 func lines(r io.Reader) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
-		in := bufio.NewReaderSize(r, 1<<16)
+		in := bufio.NewReader(r) // a small one: thousands of clients may have one each
 		for no := 1; ; no++ {
 			text, n, err := readLine(in)
 			last := errors.Is(err, io.EOF)

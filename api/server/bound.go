@@ -1,12 +1,13 @@
 package server
 
 import (
-	"io"
 	"net/http"
-	"runtime/debug"
+	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"reverie"
+	"reverie/api/rest"
 )
 
 // limit is what a request may take.
@@ -21,6 +22,18 @@ const (
 	streamTime = time.Hour        // of a whole stream
 )
 
+// Of who has not said who it is.
+const (
+	strangeBody = 4 << 10 // bytes; a token has 60
+	strangeTime = 10 * time.Second
+	strangers   = 128 // such requests with a body under way, half of them of one address
+)
+
+// brief is what a request of nobody known may take.
+func (s *Server) brief() limit {
+	return limit{time: min(s.opts.RequestTimeout, strangeTime), body: min(s.opts.MaxBody, strangeBody)}
+}
+
 // limitOf is what a request may take.
 func (s *Server) limitOf(r *http.Request) limit {
 	if r.Method == http.MethodPost {
@@ -31,75 +44,70 @@ func (s *Server) limitOf(r *http.Request) limit {
 		case len(parts) == 4 && parts[1] == "memory" && parts[2] == "evolve",
 			len(parts) == 5 && parts[1] == "ui" && parts[2] == "groups" && parts[4] == "evolve":
 			return limit{time: s.opts.EvolveWait + s.opts.RequestTimeout, body: s.opts.MaxBody}
+		case r.URL.Path == "/ui/login":
+			return s.brief()
 		}
 	}
 	return limit{time: s.opts.RequestTimeout, body: s.opts.MaxBody}
 }
 
+// sends tells whether a request has a body.
+func (x *exchange) sends() bool { return x.request.Body != nil && x.request.Body != http.NoBody }
+
+// admit lets the body of a request in, until leave, or refuses it.
+func (x *exchange) admit(key string) (leave func(), ok bool) {
+	if !x.sends() {
+		return func() {}, true
+	}
+	stranger := x.caller.Scope == ""
+	if stranger {
+		brief := x.brief()
+		x.limit.time, x.limit.body = min(x.limit.time, brief.time), min(x.limit.body, brief.body)
+	}
+	encoding := strings.Join(x.request.Header.Values("Content-Encoding"), ", ")
+	switch {
+	case encoding != "" && !strings.EqualFold(encoding, "identity"):
+		x.answer.Header().Set("Accept-Encoding", "identity")
+		x.refuse(rest.NewProblem(http.StatusUnsupportedMediaType, "the body's Content-Encoding is "+strconv.Quote(reverie.Excerpt(encoding, 40))+": send it as it is, without one"))
+	case x.request.ContentLength > x.limit.body:
+		x.fail(&http.MaxBytesError{Limit: x.limit.body})
+	case x.limit.stream && x.streams.stopped():
+		x.refuse(stopping())
+	case stranger && !x.nobody.take(key, 1):
+		x.later("too many are sending something without having logged in: wait a little", time.Second)
+	case !x.bodies.take(key, bodySize):
+		if stranger {
+			x.nobody.give(key, 1)
+		}
+		x.refuse(crowded())
+	default:
+		return func() {
+			x.bodies.give(key, bodySize)
+			if stranger {
+				x.nobody.give(key, 1)
+			}
+		}, true
+	}
+	return nil, false
+}
+
 // bound bounds the body, and how long the client may take to send it and to take the
-// answer. The deadlines are the connection's, since a read that waits for bytes looks at
-// no context.
-func (x *exchange) bound() {
+// answer, until the end that it returns. The deadlines are the connection's, since a read
+// that waits for bytes looks at no context.
+func (x *exchange) bound() (end func()) {
 	control, r := x.control(), x.request
 	_ = control.SetWriteDeadline(time.Now().Add(x.limit.time + stall)) // it may be no connection, here and below
-	if r.Body == nil || r.Body == http.NoBody {
+	if !x.sends() {
 		_ = control.SetReadDeadline(time.Time{})
-		return
+		return func() {}
 	}
 	_ = control.SetReadDeadline(time.Now().Add(x.limit.time))
+	b := &body{ReadCloser: http.MaxBytesReader(x.answer.ResponseWriter, r.Body, x.limit.body), control: control, answer: x.answer,
+		until: time.Now().Add(x.limit.time), budget: x.bodies, key: x.key()}
 	if x.limit.stream {
 		x.answer.taking = stall
+		b.streams = x.streams
 	}
-	r.Body = &body{ReadCloser: http.MaxBytesReader(x.answer.ResponseWriter, r.Body, x.limit.body), control: control,
-		stream: x.limit.stream, until: time.Now().Add(x.limit.time)}
-}
-
-// body is what a client sends.
-type body struct {
-	io.ReadCloser
-	control *http.ResponseController
-	stream  bool
-	until   time.Time // when all of it must be there
-}
-
-// Read gives a stream more time with each piece. Once all is there, nothing more is
-// waited for: a deadline that passes while the answer is made would cancel the request.
-func (b *body) Read(p []byte) (int, error) {
-	if b.stream {
-		next := time.Now().Add(stall)
-		if next.After(b.until) {
-			next = b.until
-		}
-		_ = b.control.SetReadDeadline(next)
-	}
-	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF {
-		_ = b.control.SetReadDeadline(time.Time{})
-	}
-	return n, err
-}
-
-// Files that are left to the database, the log and whatever else is open, and connections
-// that are enough for anybody.
-const (
-	otherFiles = 128
-	mostConns  = 50_000
-)
-
-// connSize is what an idle connection takes, in bytes, as measured.
-const connSize = 24 << 10
-
-// roomForConns is how many connections the process has files and, where it is told how much it
-// may use (GOMEMLIMIT), memory for: half of that.
-func roomForConns() int {
-	return min(freeFiles(), int(min(debug.SetMemoryLimit(-1)/2/connSize, mostConns)))
-}
-
-// freeFiles is how many connections the process may have open.
-func freeFiles() int {
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Cur > mostConns+otherFiles {
-		return mostConns
-	}
-	return max(int(files.Cur)-otherFiles, int(files.Cur)/2, 1)
+	r.Body = b
+	return b.end
 }

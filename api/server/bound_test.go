@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"reverie/api"
+	"reverie/api/rest"
 )
 
 // pipe is a listener of one connection without a network, whose time a bubble can hold.
@@ -34,6 +36,13 @@ func (p pipe) Addr() net.Addr { return &net.UnixAddr{} }
 // client's end.
 func linked(t *testing.T, room http.HandlerFunc) net.Conn {
 	t.Helper()
+	client, _ := linkedTo(t, room)
+	return client
+}
+
+// linkedTo is linked, and the server.
+func linkedTo(t *testing.T, room http.HandlerFunc) (net.Conn, *Server) {
+	t.Helper()
 	s, err := New(Options{Service: &api.Service{}, EvolveWait: time.Minute, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +52,7 @@ func linked(t *testing.T, room http.HandlerFunc) net.Conn {
 		x := s.begin(w, r)
 		defer x.end()
 		x.limit = s.limitOf(r)
-		x.bound()
+		defer x.bound()()
 		room(x.answer, x.request)
 	})}
 	client, conn := net.Pipe()
@@ -54,7 +63,7 @@ func linked(t *testing.T, room http.HandlerFunc) net.Conn {
 		_ = client.Close()
 		_ = inner.Close()
 	})
-	return client
+	return client, s
 }
 
 // TestSlowBody waits for the body of a request as long as the request may take, and for
@@ -192,5 +201,63 @@ func TestLoopback(t *testing.T) {
 		if got := loopback(listen); got != want {
 			t.Errorf("%q: %q, want %q", listen, got, want)
 		}
+	}
+}
+
+// TestStopEndsStreams ends messages that come in where they stand, at once, and leaves
+// other bodies their time.
+func TestStopEndsStreams(t *testing.T) {
+	for path, ends := range map[string]bool{"/v1/groups/g/messages": true, "/v1/groups/g/context": false} {
+		synctest.Test(t, func(t *testing.T) {
+			read, began := make(chan string, 1), time.Now()
+			client, s := linkedTo(t, func(_ http.ResponseWriter, r *http.Request) {
+				text, err := io.ReadAll(r.Body)
+				if says := (*rest.Problem)(nil); ends != errors.As(err, &says) || ends && says.Status != http.StatusServiceUnavailable {
+					t.Errorf("%s: %v", path, err)
+				}
+				read <- string(text)
+			})
+			go func() { _, _ = io.Copy(io.Discard, client) }()
+			fmt.Fprintf(client, "POST %s HTTP/1.1\r\nHost: r\r\nContent-Length: 9\r\n\r\nwhole\n", path)
+			synctest.Wait()
+			s.Stopping()
+			if !ends {
+				_, _ = io.WriteString(client, "end")
+			}
+			if got := <-read; !strings.HasPrefix(got, "whole\n") || time.Since(began) != 0 {
+				t.Errorf("%s: %q after %s", path, got, time.Since(began))
+			}
+		})
+	}
+}
+
+// TestBudget lets nobody hold more than half, and all of them no more than all.
+func TestBudget(t *testing.T) {
+	b := newBudget(10)
+	for i, c := range []struct {
+		key  string
+		n    int64
+		want bool
+	}{{"a", 5, true}, {"a", 1, false}, {"b", 4, true}, {"c", 2, false}, {"c", 1, true}, {"d", 1, false}} {
+		if got := b.take(c.key, c.n); got != c.want {
+			t.Errorf("%d: %v", i, got)
+		}
+	}
+	b.give("a", 5)
+	if !b.take("d", 5) || b.held != 10 || len(b.byKey) != 3 {
+		t.Errorf("%d of %v", b.held, b.byKey)
+	}
+}
+
+// TestMemory reads what cgroups and machines say of it.
+func TestMemory(t *testing.T) {
+	for text, want := range map[string]int64{"536870912\n": 512 << 20, "max\n": math.MaxInt64, "": math.MaxInt64,
+		"MemTotal:       1024 kB\nMemFree: 1 kB\n": 1 << 20, "9223372036854771712\n": 9223372036854771712} {
+		if got := sizeIn([]byte(text)); got != want {
+			t.Errorf("%q is %d", text, got)
+		}
+	}
+	if n := memory(); n < 64<<20 {
+		t.Errorf("this machine has %d bytes", n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"reverie"
@@ -52,6 +53,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) *exchange {
 		w.Header().Set(name, value)
 	}
 	w.Header().Set(idHeader, x.id)
+	x.answer.refuse = x.refuse
 	x.request = r.WithContext(api.WithRequestID(s.opts.Context(r.Context()), x.id))
 	return x
 }
@@ -124,7 +126,7 @@ func (x *exchange) fail(err error) {
 
 // refuse answers with a problem, and waits for no rest of a body that nobody reads.
 func (x *exchange) refuse(p *rest.Problem) {
-	if r := x.request; r.Body != nil && r.Body != http.NoBody {
+	if x.sends() {
 		x.answer.Header().Set("Connection", "close")
 		_ = x.control().SetReadDeadline(time.Now().Add(parting)) // it may be no connection
 	}
@@ -149,9 +151,23 @@ type answer struct {
 	status int // 0: nothing yet
 	bytes  int64
 	taking time.Duration // that the client may take over it, once it has begun; 0: as is set
+
+	refuse  func(*rest.Problem)
+	instead atomic.Pointer[rest.Problem] // what is answered instead of what the room says of it
+	muted   bool                         // it was, and the room is not listened to any more
 }
 
 func (a *answer) WriteHeader(status int) {
+	if p := a.instead.Swap(nil); p != nil && a.status == 0 {
+		for _, name := range []string{"Content-Length", "Location", "Set-Cookie"} {
+			a.Header().Del(name)
+		}
+		a.refuse(p)
+		a.muted = true
+	}
+	if a.muted {
+		return
+	}
 	if a.status == 0 && status >= http.StatusOK { // those below are followed by another
 		a.status = status
 		if a.taking > 0 {
@@ -164,6 +180,9 @@ func (a *answer) WriteHeader(status int) {
 func (a *answer) Write(b []byte) (int, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
+	}
+	if a.muted {
+		return len(b), nil
 	}
 	n, err := a.ResponseWriter.Write(b)
 	a.bytes += int64(n)

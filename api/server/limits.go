@@ -64,9 +64,25 @@ func (l *limits) take(key string, now time.Time) time.Duration {
 		return 0
 	}
 	if b := l.bucket(key); !b.AllowN(now, 1) {
-		return time.Duration(float64(time.Second) * math.Max(1/l.perSecond, 1e-3))
+		return l.refill()
 	}
 	return 0
+}
+
+// waits tells how long it is until a bucket has a request again, without taking one.
+func (l *limits) waits(key string, now time.Time) time.Duration {
+	if l.perSecond <= 0 {
+		return 0
+	}
+	if l.bucket(key).TokensAt(now) < 1 {
+		return l.refill()
+	}
+	return 0
+}
+
+// refill is how long a bucket takes for one request.
+func (l *limits) refill() time.Duration {
+	return time.Duration(float64(time.Second) * math.Max(1/l.perSecond, 1e-3))
 }
 
 func (l *limits) bucket(key string) *bucket {

@@ -31,7 +31,11 @@ func (x *exchange) serve() {
 	ctx, cancel := context.WithTimeout(r.Context(), x.limit.time)
 	defer cancel()
 	x.request = r.WithContext(ctx)
-	if err := x.authenticate(open); err != nil {
+	if wait := x.suspect(); wait > 0 {
+		x.later(tooMany, wait)
+		return
+	}
+	if err := x.known(x.authenticate(open)); err != nil {
 		if x.rate() {
 			x.fail(err)
 		}
@@ -46,11 +50,12 @@ func (x *exchange) serve() {
 		return
 	}
 	defer x.limits.leave(key)
-	if x.request.ContentLength > x.limit.body {
-		x.fail(&http.MaxBytesError{Limit: x.limit.body})
+	leave, ok := x.admit(key)
+	if !ok {
 		return
 	}
-	x.bound()
+	defer leave()
+	defer x.bound()()
 	x.room().ServeHTTP(x.answer, x.request)
 }
 
@@ -138,14 +143,19 @@ func (x *exchange) key() string {
 	if x.caller.TokenID != "" {
 		return x.caller.TokenID
 	}
-	return "from " + host(x.request.RemoteAddr)
+	return x.address()
 }
+
+// address is where a request comes from, as a key.
+func (x *exchange) address() string { return "from " + host(x.request.RemoteAddr) }
+
+const tooMany = "too many requests: wait a little, then go on"
 
 // rate counts the request: false where its sender was told to come later.
 func (x *exchange) rate() bool {
 	wait := x.limits.take(x.key(), x.opts.Now())
 	if wait > 0 {
-		x.later("too many requests: wait a little, then go on", wait)
+		x.later(tooMany, wait)
 	}
 	return wait == 0
 }

@@ -37,6 +37,7 @@ type Options struct {
 	MaxMessagesBody   int64         // of messages that come in; 64 MiB
 	RequestsPerSecond float64       // of one token, twice as many at once; 0: no limit
 	MaxConns          int           // open connections; 0: as many as the process has files and memory for
+	MaxBodies         int64         // bytes of all bodies under way; 0: as many as it has memory for
 
 	Ready   func(context.Context) error
 	Metrics *telemetry.Metrics
@@ -46,11 +47,15 @@ type Options struct {
 
 // Server answers everything that is asked over HTTP.
 type Server struct {
-	opts   Options
-	listen *telemetry.Server
-	probes http.Handler
-	limits *limits
-	closed atomic.Bool // a token was made, or is required: nobody comes in without one
+	opts    Options
+	listen  *telemetry.Server
+	probes  http.Handler
+	limits  *limits
+	bodies  *budget // bytes of bodies under way
+	nobody  *budget // requests with a body under way of who has not said who it is
+	streams *streams
+	lately  lately
+	closed  atomic.Bool // a token was made, or is required: nobody comes in without one
 }
 
 // Refuser is a room whose visitors read no problems in JSON. Refuse answers a request that
@@ -65,7 +70,8 @@ func New(opts Options) (*Server, error) {
 		return nil, fmt.Errorf("a server without a service: %w", reverie.ErrInvalid)
 	}
 	opts = opts.withDefaults()
-	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond, max(1, opts.MaxConns/2))}
+	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond, max(1, opts.MaxConns/2)),
+		bodies: newBudget(opts.MaxBodies), nobody: newBudget(strangers), streams: &streams{open: map[*body]struct{}{}}}
 	s.closed.Store(opts.RequireToken)
 	s.listen = &telemetry.Server{Ready: opts.Ready, Metrics: opts.Metrics, Log: opts.Log, Handler: s.Handler(), MaxConns: opts.MaxConns}
 	s.probes = s.listen.Probes()
@@ -84,6 +90,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxConns <= 0 {
 		o.MaxConns = roomForConns()
+	}
+	if o.MaxBodies <= 0 {
+		o.MaxBodies = roomForBodies(o.MaxBody)
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -114,12 +123,19 @@ func (s *Server) Start(ctx context.Context) (addr string, err error) {
 	return s.listen.Start(ctx)
 }
 
-// Stopping makes /readyz say so, while all else goes on.
-func (s *Server) Stopping() { s.listen.Stopping() }
+// Stopping makes /readyz say so, and ends the messages that come in where they stand:
+// what of them is whole is stored, and its sender is told. All else goes on.
+func (s *Server) Stopping() {
+	s.listen.Stopping()
+	s.streams.stop()
+}
 
 // Stop lets requests under way finish until ctx ends, then breaks them off. It returns
 // the context's error in that case.
-func (s *Server) Stop(ctx context.Context) error { return s.listen.Stop(ctx) }
+func (s *Server) Stop(ctx context.Context) error {
+	s.Stopping()
+	return s.listen.Stop(ctx)
+}
 
 // Open tells whether nobody needs a token: none was ever made, and none is required. A
 // server that was closed once stays so.

@@ -381,8 +381,14 @@ func TestRate(t *testing.T) {
 	answered(t, "another one", ask(second), as(secondID))
 	problem(t, "nobody", ask("x"), 401)
 	problem(t, "nobody again", ask("x"), 429)
+	problem(t, "nobody, and all is as a token is", ask("rvr_000000000000_"+strings.Repeat("0", 43)), 429)
+	third, _ := h.token(api.NewToken{Scope: reverie.ScopeRead})
+	problem(t, "one that was not good before is not looked up", ask(third), 429)
 	h.later(2 * time.Second)
 	answered(t, "the first, later", ask(first), as(firstID))
+	if code := ask(third).Code; code != 200 {
+		t.Errorf("the third, later: %d", code)
+	}
 }
 
 // Nobody has more than half of the connections busy, and who has leaves the rest to
@@ -433,6 +439,83 @@ func TestBodies(t *testing.T) {
 			} else {
 				problem(t, what, w, 413)
 			}
+		}
+	}
+}
+
+// Bodies are bounded together, too, and each sender's; what was stored of messages counts
+// no more, and what a room says of a body that was refused is not heard.
+func TestBodiesTogether(t *testing.T) {
+	var h *house
+	text := strings.Repeat("x", 1<<20)
+	h = newHouse(t, func(o *server.Options) {
+		o.MaxBodies = 4 << 20
+		o.REST = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b, err := io.ReadAll(r.Body)
+			if err != nil {
+				w.Header().Set("Content-Length", "3")
+				w.WriteHeader(400)
+				_, _ = io.WriteString(w, "bad")
+				return
+			}
+			if r.URL.Path == "/v1/groups/g/messages" {
+				r.Body.(interface{ Stored() }).Stored()
+			}
+			if len(b) == len(text) && r.Header.Get("X-Inner") != "" {
+				again := h.ask("POST", "/v1/groups/g/context", strings.NewReader(text), "Authorization: "+r.Header.Get("Authorization"))
+				w.WriteHeader(again.Code)
+				_, _ = w.Write(again.Body.Bytes())
+			}
+		})
+	})
+	token, _ := h.token(api.NewToken{Scope: reverie.ScopeRead})
+	for _, c := range []struct {
+		target string
+		status int
+	}{{"/v1/groups/g/context", 503}, {"/v1/groups/g/messages", 503}, {"/v1/groups/g/messages", 200}} {
+		body := text
+		if c.status == 200 {
+			body = text[1:] + "\n"
+		}
+		w := h.ask("POST", c.target, strings.NewReader(body), "Authorization: Bearer "+token, "X-Inner: 1")
+		if w.Code != c.status {
+			t.Errorf("%s within it: %d %s", c.target, w.Code, w.Body)
+		}
+	}
+	w := h.ask("POST", "/v1/groups/g/messages", strings.NewReader(strings.Repeat(text, 3)), "Authorization: Bearer "+token)
+	problem(t, "more than a sender may hold", w, 503)
+	if w.Header().Get("Retry-After") != "5" || w.Header().Get("Content-Length") != "" {
+		t.Errorf("%v", w.Header())
+	}
+	problem(t, "a packed body", h.ask("POST", "/v1/groups/g/context", strings.NewReader("x"), "Authorization: Bearer "+token, "Content-Encoding: gzip"), 415)
+	if w := h.ask("POST", "/v1/groups/g/context", strings.NewReader("x"), "Authorization: Bearer "+token, "Content-Encoding: Identity"); w.Code != 200 {
+		t.Errorf("a body as it is: %d %s", w.Code, w.Body)
+	}
+	problem(t, "a login with more than a token", h.ask("POST", "/ui/login", strings.NewReader(text[:5000])), 413)
+	problem(t, "a form of nobody", h.ask("POST", "/ui/else", strings.NewReader(text[:5000])), 413)
+	h.Stopping()
+	problem(t, "messages at the end", h.ask("POST", "/v1/groups/g/messages", strings.NewReader("x"), "Authorization: Bearer "+token), 503)
+}
+
+// Who has not said who it is sends few things at a time, and holds nobody else up.
+func TestStrangersUnderWay(t *testing.T) {
+	var h *house
+	deep, refused := 0, 0
+	h = newHouse(t, func(o *server.Options) {
+		o.RequireToken = true
+		o.Web = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			if deep++; deep > 100 {
+				t.Error("there is no end to them")
+				return
+			}
+			if h.ask("POST", "/ui/login", strings.NewReader("token=x")).Code == 429 {
+				refused++
+			}
+		})
+	})
+	for range 2 {
+		if deep, refused = 0, 0; h.ask("POST", "/ui/login", strings.NewReader("token=x")).Code != 200 || deep != 64 || refused != 1 {
+			t.Errorf("%d under way, %d refused", deep, refused)
 		}
 	}
 }

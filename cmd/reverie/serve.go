@@ -31,9 +31,10 @@ both. It needs no model, and without one evolves and searches nothing.
 While no token was ever created (` + "`reverie token create`" + `), it listens on loopback only,
 and whoever can reach that may do everything.
 
-A first SIGTERM or SIGINT ends it: /readyz says so, what is under way has [jobs] grace
-to finish, and the exit code is 0. A second one ends it at once; what a run has not
-committed stays pending.
+A first SIGTERM or SIGINT ends it: /readyz says so, messages that are coming in end where
+they stand, with their whole lines stored, what else is under way has [jobs] grace to
+finish, and the exit code is 0. A second one ends it at once; what a run has not committed
+stays pending.
 
 The log level is info unless it is set.
 
