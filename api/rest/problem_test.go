@@ -91,6 +91,7 @@ func TestAnswers(t *testing.T) {
 		"too strong":      {"PUT", memory + "/strength", `{"strength":1.1}`, 422, "body.strength"},
 		"no such field":   {"PUT", memory + "/strength", `{"strength":1,"weight":2}`, 422, "weight"},
 		"NUL in a body":   {"PUT", memory + "/strength", `{"strength":1,"reason":"\u0000"}`, 422, "body.reason"},
+		"GBK in a body":   {"PUT", memory + "/strength", "{\"strength\":1,\"reason\":\"\xba\xc3\"}", 400, "not UTF-8"},
 		"too large":       {"PUT", memory + "/strength", `{"strength":1,"reason":"` + strings.Repeat("x", 1<<20) + `"}`, 413, ""},
 		"an old version":  {"PUT", memory + "/strength", `{"strength":1}`, 409, `"head_id":"`},
 		"active already":  {"PUT", "/memory/" + w.mine.memory + "/restore", "", 409, "active"},

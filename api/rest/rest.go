@@ -5,6 +5,7 @@ package rest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -102,7 +104,7 @@ func (r *room) config() huma.Config {
 	c := huma.DefaultConfig("Reverie", r.Version)
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
 	c.AllowAdditionalPropertiesByDefault = true // of answers; bodies of requests say otherwise
-	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
+	format := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
 	c.Formats = map[string]huma.Format{"application/json": format, "json": format} // the latter for what ends in +json
 	c.Transformers = []huma.Transformer{func(ctx huma.Context, _ string, v any) (any, error) {
 		if p, ok := v.(*Problem); ok {
@@ -136,6 +138,14 @@ func marshal(w io.Writer, v any) error {
 	}
 	_, _ = w.Write(b.Bytes())
 	return nil
+}
+
+// unmarshal reads a body. JSON in another charset would lose its letters without a word.
+func unmarshal(data []byte, v any) error {
+	if !utf8.Valid(data) {
+		return errors.New("it is not UTF-8")
+	}
+	return json.Unmarshal(data, v)
 }
 
 // ServeHTTP makes the room an adapter of huma.
