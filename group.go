@@ -31,6 +31,9 @@ type Group struct {
 	DreamIdle     string `db:"dream_idle" json:"dream_idle"`
 	DreamSessions string `db:"dream_sessions" json:"dream_sessions"`
 	DreamInterval string `db:"dream_interval" json:"dream_interval"`
+	// Team is the team whose memories the group recalls beside its own: a name, off, or ""
+	// as the configuration says.
+	Team string `db:"team" json:"team"`
 	// Past are the zones and boundaries that the group had before, oldest first.
 	// Only what plans nights reads them.
 	Past []PastCalendar `db:"-" json:"-"`
@@ -117,6 +120,11 @@ func (g *Group) Normalize() error {
 	}
 	if g.Impressions != "" && g.Impressions != "on" && g.Impressions != "off" {
 		return fmt.Errorf("group %q: impressions %q: %w: write on or off, or leave it empty to go by the configuration", g.ID, g.Impressions, ErrInvalid)
+	}
+	if g.Team != "" && g.Team != GroupOff {
+		if err := CheckTeam(g.Team); err != nil {
+			return fmt.Errorf("group %q: %w", g.ID, err)
+		}
 	}
 	_, err := g.DreamRule(DreamRule{Silence: DefaultSessionSilence})
 	return err

@@ -8,12 +8,36 @@ import (
 	"sync"
 )
 
-// Finding is a secret in a text: which rule knows its shape, and the bytes
-// [Start, End) that it takes.
+// Finding is a secret or a piece of personal data in a text: which rule knows its
+// shape, and the bytes [Start, End) that it takes.
 type Finding struct {
 	Rule       string
 	Start, End int
 }
+
+// Detector finds secrets that this package has no rule for. It is safe for concurrent
+// use, and what it returns need be in no order.
+type Detector func(text string) []Finding
+
+// RegisterDetector adds a detector to [FindSecrets]. It is for init functions: package
+// secret registers the rules of gitleaks, for whoever imports it.
+func RegisterDetector(name string, d Detector) { detectors = append(detectors, namedDetector{name, d}) }
+
+// Detectors are the names of those that are registered.
+func Detectors() []string {
+	names := make([]string, len(detectors))
+	for i, d := range detectors {
+		names[i] = d.name
+	}
+	return names
+}
+
+type namedDetector struct {
+	name string
+	find Detector
+}
+
+var detectors []namedDetector
 
 // secretRule knows the shape of one sort of secret.
 type secretRule struct {
@@ -71,24 +95,28 @@ func MaskSecrets(text string) string {
 	// What a mask leaves beside it can read as a secret in its turn. Every round
 	// leaves less that is not mask, so the loop ends.
 	for found := FindSecrets(text); len(found) > 0; found = FindSecrets(text) {
-		text = maskFindings(text, found)
+		text = maskFound(text, found, maskOpen)
 	}
 	return text
 }
 
-func maskFindings(text string, found []Finding) string {
+// maskFound replaces findings by open, their rule and a bracket.
+func maskFound(text string, found []Finding, open string) string {
 	var b strings.Builder
 	at := 0
 	for _, f := range found {
 		b.WriteString(text[at:f.Start])
-		b.WriteString(maskOpen + f.Rule + "]")
+		b.WriteString(open + f.Rule + "]")
 		at = f.End
 	}
 	b.WriteString(text[at:])
 	return b.String()
 }
 
-const maskOpen = "[secret:"
+const (
+	maskOpen = "[secret:"
+	maskPII  = "[pii:"
+)
 
 var mask = regexp.MustCompile(`\[secret:[a-z0-9-]{1,40}\]`)
 
@@ -112,6 +140,11 @@ func (s *secretFinder) find(text string) []Finding {
 			found = r.add(found, text, start, m, i)
 		}
 	})
+	for i, d := range detectors {
+		for _, f := range d.find(text) {
+			found = append(found, located{f, len(s.rules) + i})
+		}
+	}
 	return withoutOverlaps(found)
 }
 

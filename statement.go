@@ -18,6 +18,7 @@ const (
 	RuleControl     Rule = "control"     // control characters, line breaks and tabs included
 	RuleInvisible   Rule = "invisible"   // characters that are not seen: zero-width, bidirectional, tags
 	RuleSecret      Rule = "secret"      // see FindSecrets
+	RulePII         Rule = "pii"         // see FindPII, and Privacy
 	RuleLink        Rule = "link"        // addresses, links and images
 	RuleMarkup      Rule = "markup"      // tags, roles, code fences, headings
 	RuleInstruction Rule = "instruction" // addressed to the model that will read it

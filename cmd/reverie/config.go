@@ -26,6 +26,8 @@ type Config struct {
 	Dream      DreamConfig      `toml:"dream" comment:"Dreams: what sessions and nights have left, condensed into a narrative, preferences, themes and open threads: reverie dream. A group may have limits of its own: reverie groups set GROUP --dream-idle 12h."`
 	Recall     RecallConfig     `toml:"recall" comment:"What reverie context gives a bot for its next turn. A memory's rank is similarity x weight x strength x recency."`
 	Feedback   FeedbackConfig   `toml:"feedback" comment:"What reverie feedback makes of an answer: memories that it used gain weight, those that were offered in vain lose some."`
+	Privacy    PrivacyConfig    `toml:"privacy" comment:"Secrets (keys, tokens, passwords, card and identity numbers) never become memory. What of personal data does, is said here."`
+	Team       TeamConfig       `toml:"team" comment:"A team's memories, which several groups and deployments share: reverie team."`
 	Maintain   MaintainConfig   `toml:"maintain" comment:"How memories fade: reverie maintain. Core memories (weight 1.5 or more) and the narrative of dreams do not."`
 	Retention  RetentionConfig  `toml:"retention" comment:"How long texts are kept that nothing needs any more; reverie maintain removes them, and what they are counted in stays. 0s = for ever."`
 	Jobs       JobsConfig       `toml:"jobs" comment:"How work on many groups is done: evolve --due, evolve --all, backfill and the daemon."`
@@ -53,6 +55,7 @@ type DatabaseConfig struct {
 	MaxConns         int      `toml:"max_conns" default:"8" min:"1" max:"1000" comment:"Connections at most."`
 	StatementTimeout Duration `toml:"statement_timeout" default:"30s" min:"10ms" max:"24h" comment:"One SQL statement takes at most this long."`
 	LockTimeout      Duration `toml:"lock_timeout" default:"10s" min:"10ms" max:"24h" comment:"Waiting for a row lock takes at most this long."`
+	ReaderRole       string   `toml:"reader_role" default:"reverie_reader" comment:"Role that the API reads under, confined to one group by row-level security; see docs/security.md. Empty = the connection's own."`
 	ReadTimeout      Duration `toml:"read_timeout" default:"60s" min:"10ms" max:"24h" comment:"A connection that stays silent for this long is dead. Must be longer than statement_timeout."`
 }
 
@@ -211,6 +214,24 @@ type FeedbackConfig struct {
 	WeightIgnored    float64 `toml:"weight_ignored" default:"-0.02" min:"-2" max:"0" comment:"And when it was offered in vain."`
 	MinWeight        float64 `toml:"min_weight" default:"0" min:"0" max:"2" comment:"Feedback lowers no weight below this."`
 	MaxWeight        float64 `toml:"max_weight" default:"2" min:"0" max:"2" comment:"And raises none above this."`
+}
+
+// PrivacyConfig says what may become memory.
+type PrivacyConfig struct {
+	PII string `toml:"pii" default:"mask" options:"allow|mask|refuse" empty:"no" comment:"E-mail addresses and phone numbers in statements and quotes: allow, mask ([pii:email] stands in their place), or refuse the statement."`
+}
+
+// TeamConfig says which team the groups of this deployment belong to, and with whom it
+// is shared.
+type TeamConfig struct {
+	Name       string   `toml:"name" comment:"Team of the groups that do not say otherwise: reverie groups set GROUP --team NAME|off|default. Empty = none."`
+	Deployment string   `toml:"deployment" comment:"What this deployment is called in what others see. Empty = an id of its own."`
+	Recall     bool     `toml:"recall" default:"true" comment:"true or false: whether searches and contexts of a group include its team's memories."`
+	Remote     string   `toml:"remote" comment:"Base URL of the Reverie that team push and pull talk to, such as https://reverie.example.com. Empty = none."`
+	Token      Secret   `toml:"token" comment:"Token there, of scope write for push and read for pull: reverie token create --group team:NAME --scope write. Better kept in the environment or in a file."`
+	TokenFile  string   `toml:"token_file" comment:"File that holds the token instead."`
+	Quotes     bool     `toml:"quotes" default:"false" comment:"true or false: whether the quotes that a memory rests on, and who said them, are sent and taken along."`
+	Timeout    Duration `toml:"timeout" default:"30s" min:"100ms" max:"10m" comment:"One request takes at most this long."`
 }
 
 // MaintainConfig says how memories fade.
