@@ -1,0 +1,114 @@
+package reverie
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// FindingClass says what sort of thing a [ScanFinding] is about.
+type FindingClass string
+
+// The classes of findings.
+const (
+	ClassSecret    FindingClass = "secret"    // see FindSecrets
+	ClassPII       FindingClass = "pii"       // see FindPII
+	ClassStatement FindingClass = "statement" // what else CheckStatement refuses
+)
+
+// ScanFinding is a finding as it may be told to anybody: in errors, problems, logs and
+// reports. It says where it is and which rule found it, never what was found.
+type ScanFinding struct {
+	Where   string       `json:"where,omitempty"` // line:column of a file, or what the caller names it by
+	Class   FindingClass `json:"class"`
+	Rule    string       `json:"rule"`
+	Excerpt string       `json:"excerpt"` // a few words around it, with [secret:rule] in its place
+}
+
+// Scan returns the secrets and the personal data of a text, by position. Where a piece
+// is both, it is a secret. Their Where is left for the caller.
+func Scan(text string) []ScanFinding {
+	marks := markAll(text)
+	found := make([]ScanFinding, len(marks))
+	for i, m := range marks {
+		found[i] = ScanFinding{Class: m.class, Rule: m.Rule, Excerpt: excerpt(text, marks, i)}
+	}
+	return found
+}
+
+// Excerpt returns some words around the finding in text, with its rule in the place of
+// what was found. Whatever else of secrets and personal data stands there is masked, too.
+func (f Finding) Excerpt(text string) string {
+	marks := markAll(text)
+	for i, m := range marks {
+		if m.Start < f.End && f.Start < m.End {
+			return excerpt(text, marks, i)
+		}
+	}
+	return excerpt(text, []mark{{f, ClassSecret}}, 0)
+}
+
+// mark is a finding with its class.
+type mark struct {
+	Finding
+	class FindingClass
+}
+
+// markAll finds secrets and personal data, by position, none overlapping another.
+func markAll(text string) []mark {
+	var marks []mark
+	secrets := FindSecrets(text)
+	for _, f := range secrets {
+		marks = append(marks, mark{f, ClassSecret})
+	}
+	for _, f := range FindPII(text) {
+		marks = withMark(marks, mark{f, ClassPII})
+	}
+	return marks
+}
+
+// withMark adds a mark in its place, unless it overlaps another.
+func withMark(marks []mark, m mark) []mark {
+	at := 0
+	for at < len(marks) && marks[at].Start < m.Start {
+		at++
+	}
+	if at > 0 && marks[at-1].End > m.Start || at < len(marks) && m.End > marks[at].Start {
+		return marks
+	}
+	return append(marks[:at], append([]mark{m}, marks[at:]...)...)
+}
+
+// excerptReach is how many characters an excerpt shows on each side.
+const excerptReach = 24
+
+func excerpt(text string, marks []mark, i int) string {
+	from, to := marks[i].Start, marks[i].End
+	for range excerptReach {
+		_, size := utf8.DecodeLastRuneInString(text[:from])
+		from -= size
+	}
+	for range excerptReach {
+		_, size := utf8.DecodeRuneInString(text[to:])
+		to += size
+	}
+	var b strings.Builder
+	at := from
+	for _, m := range marks {
+		if m.End <= from || m.Start >= to {
+			continue
+		}
+		b.WriteString(text[min(at, m.Start):m.Start])
+		b.WriteString(m.text())
+		at = m.End
+	}
+	b.WriteString(text[min(at, to):to])
+	return MaskPII(MaskSecrets(plain(b.String())))
+}
+
+// text is what stands in the place of what was found.
+func (m mark) text() string {
+	if m.class == ClassPII {
+		return maskPII + m.Rule + "]"
+	}
+	return maskOpen + m.Rule + "]"
+}
