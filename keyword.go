@@ -2,10 +2,10 @@ package reverie
 
 import "math/bits"
 
-// keywords finds which of many rules can match a text at all, in one pass over
+// Keywords finds which of many rules can match a text at all, in one pass over
 // it however many there are: an Aho-Corasick automaton as a dense table over
 // the bytes that occur in keywords. ASCII letters match in either case.
-type keywords struct {
+type Keywords struct {
 	class [256]uint8 // of a byte; 0 for those in no keyword
 	width int        // number of classes
 	next  []uint16   // state x class -> state
@@ -46,13 +46,13 @@ func (s *ruleSet) each(f func(rule int) bool) {
 	}
 }
 
-// newKeywords builds the automaton: words[i] are the keywords of rule i, in
+// NewKeywords builds the automaton: words[i] are the keywords of rule i, in
 // lower case. A rule without any is never found.
-func newKeywords(words [][]string) *keywords {
+func NewKeywords(words [][]string) *Keywords {
 	if len(words) > maxRules {
 		panic("too many rules for one set of keywords: raise maxRules")
 	}
-	k := &keywords{width: 1}
+	k := &Keywords{width: 1}
 	for _, list := range words {
 		for _, w := range list {
 			for i := range len(w) {
@@ -71,7 +71,7 @@ func newKeywords(words [][]string) *keywords {
 }
 
 // learn gives a byte a class of its own, the same for both cases.
-func (k *keywords) learn(b byte) {
+func (k *Keywords) learn(b byte) {
 	if k.class[b] != 0 {
 		return
 	}
@@ -82,14 +82,14 @@ func (k *keywords) learn(b byte) {
 	k.width++
 }
 
-func (k *keywords) addState() uint16 {
+func (k *Keywords) addState() uint16 {
 	k.next = append(k.next, make([]uint16, k.width)...)
 	k.hits = append(k.hits, ruleSet{})
 	k.ends = append(k.ends, nil)
 	return uint16(len(k.hits) - 1)
 }
 
-func (k *keywords) insert(rule int, word string) {
+func (k *Keywords) insert(rule int, word string) {
 	state := uint16(0)
 	for i := range len(word) {
 		edge := int(state)*k.width + int(k.class[word[i]])
@@ -105,7 +105,7 @@ func (k *keywords) insert(rule int, word string) {
 
 // link fills the missing edges breadth first: each state falls back to the
 // longest suffix of what it has read that is a prefix of a keyword.
-func (k *keywords) link() {
+func (k *Keywords) link() {
 	k.shorter = make([]uint16, len(k.hits))
 	var queue []uint16
 	for c := range k.width {
@@ -134,7 +134,7 @@ func (k *keywords) link() {
 }
 
 // find returns the rules of which a keyword occurs in s.
-func (k *keywords) find(s string) (found ruleSet) {
+func (k *Keywords) find(s string) (found ruleSet) {
 	state := 0
 	for i := range len(s) {
 		state = int(k.next[state*k.width+int(k.class[s[i]])])
@@ -145,8 +145,8 @@ func (k *keywords) find(s string) (found ruleSet) {
 	return found
 }
 
-// each calls f with every keyword that occurs in s, by the byte where it ends.
-func (k *keywords) each(s string, f func(rule, start, end int)) {
+// Each calls f with every keyword that occurs in s, by the byte where it ends.
+func (k *Keywords) Each(s string, f func(rule, start, end int)) {
 	state := 0
 	for i := range len(s) {
 		state = int(k.next[state*k.width+int(k.class[s[i]])])

@@ -25,11 +25,11 @@ func TestKeywordsAgreeWithSearch(t *testing.T) {
 				rules[i] = append(rules[i], word(4))
 			}
 		}
-		k := newKeywords(rules)
+		k := NewKeywords(rules)
 		text := strings.ToUpper(word(12)) + "." + word(12)
 		found := k.find(text)
 		ends := make([][]int, len(rules))
-		k.each(text, func(rule, start, end int) {
+		k.Each(text, func(rule, start, end int) {
 			if !slices.Contains(rules[rule], strings.ToLower(text[start:end])) {
 				t.Fatalf("%q at %d is no word of %q", text[start:end], start, rules[rule])
 			}
@@ -45,7 +45,7 @@ func TestKeywordsAgreeWithSearch(t *testing.T) {
 }
 
 func TestKeywordsOfChinese(t *testing.T) {
-	k := newKeywords([][]string{{"密码", "口令"}, {"token"}, nil})
+	k := NewKeywords([][]string{{"密码", "口令"}, {"token"}, nil})
 	found := k.find("改了密码，ToKeN 没改")
 	if !found.has(0) || !found.has(1) || found.has(2) {
 		t.Errorf("found %v", found)

@@ -27,7 +27,7 @@ func (p pattern) and(words ...string) pattern {
 // patterns is a list of them, ready for use.
 type patterns struct {
 	list  []pattern
-	words *keywords // rule 2i stands for words of pattern i, 2i+1 for also
+	words *Keywords // rule 2i stands for words of pattern i, 2i+1 for also
 }
 
 func newPatterns(list []pattern) *patterns {
@@ -35,7 +35,7 @@ func newPatterns(list []pattern) *patterns {
 	for i, p := range list {
 		words[2*i], words[2*i+1] = p.words, p.also
 	}
-	return &patterns{list: list, words: newKeywords(words)}
+	return &patterns{list: list, words: NewKeywords(words)}
 }
 
 // find returns the match of the first pattern that has one, "" without.

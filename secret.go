@@ -57,7 +57,7 @@ type secretRule struct {
 // secretFinder is the table of rules, ready for use.
 type secretFinder struct {
 	rules []secretRule
-	words *keywords
+	words *Keywords
 }
 
 var secrets = sync.OnceValue(func() *secretFinder { return newSecretFinder(secretRules()) })
@@ -67,7 +67,7 @@ func newSecretFinder(rules []secretRule) *secretFinder {
 	for i, r := range rules {
 		words[i] = r.keywords
 	}
-	return &secretFinder{rules: rules, words: newKeywords(words)}
+	return &secretFinder{rules: rules, words: NewKeywords(words)}
 }
 
 // FindSecrets returns the well-known shapes of keys, tokens and passwords in
@@ -124,7 +124,7 @@ func (s *secretFinder) find(text string) []Finding {
 	var found []located
 	var searched ruleSet
 	var done []int // rule -> where its last match ended; nil while there was no keyword
-	s.words.each(text, func(i, start, _ int) {
+	s.words.Each(text, func(i, start, _ int) {
 		if done == nil {
 			done = make([]int, len(s.rules))
 		}

@@ -1,0 +1,142 @@
+package secret
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/zricethezav/gitleaks/v8/config"
+	"github.com/zricethezav/gitleaks/v8/detect"
+	"github.com/zricethezav/gitleaks/v8/logging"
+
+	"reverie"
+)
+
+// rule is one of gitleaks' rules as chats need it.
+type rule struct {
+	name    string
+	re      *regexp.Regexp
+	group   int     // the capturing group that is the secret; 0 for the first that matched
+	entropy float64 // bits a character that the secret must exceed
+	named   bool    // known by the service's name beside it, not by its own shape
+}
+
+type ruleSet struct {
+	rules []rule
+	words *reverie.Keywords
+}
+
+// dropped are the rules that cry wolf in chats, or that chats cannot meet. Those that
+// need a file's path are left out, too.
+var dropped = map[string]string{
+	"generic-api-key":              "any word after key, token, access or auth; our own rules api-key and password look closer",
+	"adobe-client-id":              "an id, which is public",
+	"asana-client-id":              "an id, which is public",
+	"bitbucket-client-id":          "an id, which is public",
+	"discord-client-id":            "an id, which is public: 18 digits, as every member has",
+	"linkedin-client-id":           "an id, which is public",
+	"looker-client-id":             "an id, which is public",
+	"messagebird-client-id":        "an id, which is public",
+	"plaid-client-id":              "an id, which is public",
+	"sendbird-access-id":           "an id, which is public",
+	"sumologic-access-id":          "an id, which is public",
+	"flutterwave-public-key":       "a public key",
+	"mailgun-pub-key":              "a public key",
+	"lob-pub-api-key":              "a public key",
+	"sourcegraph-access-token":     "any 40 hexadecimal digits, such as commits, beside the word; our own rule knows the prefix",
+	"vault-service-token":          "its keyword ends every sentence (s.); our own rule is anchored there",
+	"twilio-api-key":               "its keyword (sk) is in task, ask and risk; our own rule is anchored there",
+	"jwt":                          "its keyword (ey) is in key and they; our own rule looks for eyJ",
+	"private-key":                  "our own rule knows more kinds, and those that are cut off",
+	"linkedin-client-secret":       "16 letters or digits beside the word, as vanity names have",
+	"hashicorp-tf-password":        "needs a file's name",
+	"dropbox-api-token":            "15 letters or digits beside the word, as folders of it have; our own rule knows the prefix",
+	"aws-access-token":             "the same as our own rule, but for examples",
+	"curl-auth-user":               "our own rule bounds the line",
+	"slack-legacy-workspace-token": "our own rule knows them all",
+}
+
+// What gitleaks writes into most of its expressions, and what stands here instead.
+var (
+	// It begins with up to 50 characters that decide nothing and cost the most.
+	leadingNames = strings.NewReplacer(`(?i)[\w.-]{0,50}?`, `(?i)`, `[\w.-]{0,50}?(?i:[\w.-]{0,50}?`, `(?i:`)
+	// A token ends at a space, a quote or the text's end; in chats also at any comma,
+	// bracket or Chinese character.
+	tail = strings.NewReplacer(`(?:[\x60'"\s;]|\\[nr]|$)`, `(?:[^\w-]|$)`)
+	// A name and its value are joined by = or :, in chats also by words.
+	joined = strings.NewReplacer(`(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}`, `(?:=|>|:{1,3}=|\|\||:|=>|\?=|,|：|\bis|是|为)[\x60'"\s=]{0,5}`)
+)
+
+// read makes the rules from those that are compiled into gitleaks.
+func read() *ruleSet {
+	logging.Logger = logging.Logger.Level(7) // nothing: it would write to standard error
+	d, err := detect.NewDetectorDefaultConfig()
+	if err != nil {
+		panic("the rules of gitleaks cannot be read: " + err.Error()) // they are compiled in
+	}
+	var s ruleSet
+	var words [][]string
+	for _, id := range slices.Sorted(func(yield func(string) bool) {
+		for id := range d.Config.Rules {
+			if !yield(id) {
+				return
+			}
+		}
+	}) {
+		r := d.Config.Rules[id]
+		if _, no := dropped[id]; no || r.Path != nil || r.Regex == nil || len(r.Keywords) == 0 {
+			continue
+		}
+		s.rules = append(s.rules, adapted(r))
+		words = append(words, lower(r.Keywords))
+	}
+	s.words = reverie.NewKeywords(words)
+	return &s
+}
+
+func adapted(r config.Rule) rule {
+	expr := r.Regex.String()
+	named := strings.Contains(expr, `(?:[ \t\w.-]{0,20})`)
+	return rule{
+		name:    r.RuleID,
+		re:      regexp.MustCompile(tail.Replace(joined.Replace(leadingNames.Replace(expr)))),
+		group:   r.SecretGroup,
+		entropy: r.Entropy,
+		named:   named,
+	}
+}
+
+func lower(words []string) []string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = strings.ToLower(w)
+	}
+	return list
+}
+
+// good tells a secret from a word of the same length: by its entropy where the rule asks
+// for it, and beside a service's name by its having both letters and digits.
+func (r *rule) good(value string) bool {
+	if r.named && !(strings.ContainsAny(value, "0123456789") && strings.IndexFunc(value, isLetter) >= 0) && !strings.ContainsRune(value, ':') {
+		return false
+	}
+	return r.entropy == 0 || entropy(value) > r.entropy
+}
+
+func isLetter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// entropy is Shannon's, in bits a byte.
+func entropy(s string) (bits float64) {
+	var count [256]int
+	for i := range len(s) {
+		count[s[i]]++
+	}
+	for _, n := range count {
+		if n > 0 {
+			p := float64(n) / float64(len(s))
+			bits -= p * math.Log2(p)
+		}
+	}
+	return bits
+}
