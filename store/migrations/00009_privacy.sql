@@ -77,16 +77,21 @@ create table team_requests (
 create index team_requests_time on team_requests (group_id, created_at);
 
 -- Memories that are shown to the model first in the next run, with the reason, because
--- what they rest on has changed or gone.
+-- what they rest on has changed or gone. A row stays when a run has judged, so that
+-- taking the run back queues the memory anew, and never lets it say unjudged what it said.
 create table rejudgements (
     group_id   text collate "C" not null,
     lineage_id uuid        not null,
     memory_id  uuid        not null, -- the head when it was queued
     reason     text        not null,
     created_at timestamptz not null,
+    run_id     uuid,                           -- that judged it; null while it waits
+    held       boolean     not null default false, -- its head was held until then
     primary key (group_id, lineage_id),
-    foreign key (group_id, memory_id) references memories (group_id, memory_id)
+    foreign key (group_id, memory_id) references memories (group_id, memory_id),
+    foreign key (group_id, run_id) references runs (group_id, run_id)
 );
+create index rejudgements_waiting on rejudgements (group_id) where run_id is null;
 
 -- What was erased, without a word of it: counts per table.
 create table erasures (
