@@ -231,6 +231,8 @@ type GroupChange struct {
 	SessionSilence *string
 
 	DreamIdle, DreamSessions, DreamInterval *string
+
+	Team *string
 }
 
 // Apply makes the change to a group, unchecked.
@@ -239,6 +241,7 @@ func (c GroupChange) Apply(g *Group) {
 		{&g.Name, c.Name}, {&g.TimeZone, c.TimeZone}, {&g.DayBoundary, c.DayBoundary}, {&g.Language, c.Language},
 		{&g.Impressions, c.Impressions}, {&g.SessionSilence, c.SessionSilence},
 		{&g.DreamIdle, c.DreamIdle}, {&g.DreamSessions, c.DreamSessions}, {&g.DreamInterval, c.DreamInterval},
+		{&g.Team, c.Team},
 	} {
 		if text.from != nil {
 			*text.to = *text.from

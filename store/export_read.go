@@ -314,7 +314,7 @@ func differences(has, other reverie.Group) string {
 		{"pause", has.Paused != other.Paused}, {"day boundary", has.DayBoundary != other.DayBoundary},
 		{"choice of impressions", has.Impressions != other.Impressions}, {"session silence", has.SessionSilence != other.SessionSilence},
 		{"dream idle", has.DreamIdle != other.DreamIdle}, {"dream sessions", has.DreamSessions != other.DreamSessions},
-		{"dream interval", has.DreamInterval != other.DreamInterval},
+		{"dream interval", has.DreamInterval != other.DreamInterval}, {"team", has.Team != other.Team},
 	} {
 		if d.differ {
 			names = append(names, d.name)

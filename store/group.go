@@ -10,16 +10,16 @@ import (
 
 const (
 	groupColumns = `group_id, name, time_zone, language, paused, day_boundary, impressions, session_silence,
-		dream_idle, dream_sessions, dream_interval`
+		dream_idle, dream_sessions, dream_interval, team`
 
-	insertGroupQuery = `insert into groups (` + groupColumns + `, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+	insertGroupQuery = `insert into groups (` + groupColumns + `, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 	ensureGroupQuery = insertGroupQuery + ` on conflict (group_id) do nothing`
 )
 
 // groupValues are the values of groupColumns.
 func groupValues(g reverie.Group) []any {
 	return []any{g.ID, g.Name, g.TimeZone, g.Language, g.Paused, g.DayBoundary, g.Impressions, g.SessionSilence,
-		g.DreamIdle, g.DreamSessions, g.DreamInterval}
+		g.DreamIdle, g.DreamSessions, g.DreamInterval, g.Team}
 }
 
 // newGroup are the arguments of insertGroupQuery.

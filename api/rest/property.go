@@ -239,6 +239,8 @@ var properties = map[string]string{
 	"target":                    "Whom or what, as it was named.",
 	"target_id":                 "The id of that one.",
 	"tentative":                 "Active memories of a strength below 0.5.",
+	"GroupReply.team":           "The team whose memories searches and contexts of it include: a name, off, or empty = as configured.",
+	"OneGroupReply.team":        "The team whose memories searches and contexts of it include: a name, off, or empty = as configured.",
 	"text":                      "The text.",
 	"ContextReply.text":         "All of it in one piece, ready to stand in a prompt.",
 	"through":                   "All has been taken that was to be.",

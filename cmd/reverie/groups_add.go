@@ -34,7 +34,7 @@ name, the time zone and the like first. What is left out comes from [group].`,
 					*field.value = *field.fallback
 				}
 			}
-			if err := errors.Join(readImpressions(&g), readSilence(&g), readDreams(&g)); err != nil {
+			if err := errors.Join(readImpressions(&g), readSilence(&g), readDreams(&g), readTeam(&g)); err != nil {
 				return usageError(err)
 			}
 			if err := g.Normalize(); err != nil {
@@ -68,6 +68,7 @@ func groupFlags(cmd *cobra.Command, g *reverie.Group) {
 	f.StringVar(&g.Impressions, "impressions", asConfigured, "whether people and things are followed: on, off, or default, as [impression] enabled says")
 	f.StringVar(&g.SessionSilence, "session-silence", asConfigured, "after how long a silence messages without a session begin a new one: a duration such as 45m, or default, as [session] silence says")
 	dreamFlags(cmd, g)
+	f.StringVar(&g.Team, "team", asConfigured, "team whose memories the group recalls beside its own: its name, off, or default, as [team] name says")
 }
 
 // asConfigured is how a person says that a group follows the configuration.
@@ -94,6 +95,21 @@ func readSilence(g *reverie.Group) error {
 	}
 	if _, err := g.Silence(0); err != nil || g.SessionSilence == "" {
 		return fmt.Errorf("--session-silence %q: write a duration from 1m to 720h, such as 45m, or default", g.SessionSilence)
+	}
+	return nil
+}
+
+// readTeam turns the flag of a group's team into what is stored.
+func readTeam(g *reverie.Group) error {
+	switch g.Team {
+	case reverie.GroupOff:
+		return nil
+	case asConfigured:
+		g.Team = ""
+		return nil
+	}
+	if err := reverie.CheckTeam(g.Team); err != nil {
+		return fmt.Errorf("--team: %w; or write off or default", err)
 	}
 	return nil
 }

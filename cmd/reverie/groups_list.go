@@ -25,8 +25,9 @@ A parked group failed so often in a row ([jobs] park_after) that it waits for
 is the date, in the group's own calendar, of the oldest pending message. Times of
 runs are in UTC. IMPRESSIONS is on or off where the group differs from [impression]
 enabled, SILENCE what ends its sessions where that differs from [session] silence,
-DREAMS when it dreams where that differs from [dream]. Columns that would hold
-nothing are left out.`,
+DREAMS when it dreams where that differs from [dream], TEAM its team where that
+differs from [team] name. Columns that would hold nothing are left out. The memories
+of a team stand under team:NAME.`,
 		Example: `  reverie groups list
   reverie groups list --state parked
   reverie groups list --limit 500 --json`,
@@ -106,7 +107,7 @@ func (a *app) noGroups(q reverie.GroupQuery) error {
 func (a *app) printGroups(groups []reverie.GroupEntry) error {
 	s := a.style()
 	var t table
-	t.row("GROUP", "NAME", "ZONE", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "STATE", "PENDING", "OLDEST", "MEMORIES", "LAST RUN")
+	t.row("GROUP", "NAME", "ZONE", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "TEAM", "STATE", "PENDING", "OLDEST", "MEMORIES", "LAST RUN")
 	for _, g := range groups {
 		state := string(g.State())
 		switch g.State() {
@@ -118,7 +119,7 @@ func (a *app) printGroups(groups []reverie.GroupEntry) error {
 			state = s.amber(state)
 		}
 		oldest, err := oldestDate(g)
-		t.row(visible(g.ID), visible(reverie.Excerpt(g.Name, 24)), zone(g.Group), g.Language, g.Impressions, g.SessionSilence, dreamsListed(g.Group), state,
+		t.row(visible(g.ID), visible(reverie.Excerpt(g.Name, 24)), zone(g.Group), g.Language, g.Impressions, g.SessionSilence, dreamsListed(g.Group), g.Team, state,
 			strconv.Itoa(g.Pending), oldest, strconv.Itoa(g.Active), lastRun(s, g.LastRun))
 		if err != nil {
 			t.note("  " + visible(err.Error()))
@@ -127,7 +128,7 @@ func (a *app) printGroups(groups []reverie.GroupEntry) error {
 			t.note("  "+setbackText(b), "  "+remedy(b, g.ID))
 		}
 	}
-	t.trim("NAME", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "OLDEST")
+	t.trim("NAME", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "TEAM", "OLDEST")
 	return t.write(a.stdout, s)
 }
 

@@ -16,7 +16,7 @@ func newGroupsSet(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "set GROUP",
-		Short: "Change a group's name, time zone, day boundary, language, impressions, sessions or dreams",
+		Short: "Change a group's name, time zone, day boundary, language, impressions, sessions, dreams or team",
 		Long: `Set changes what is given and leaves the rest.
 
 A new time zone or day boundary holds from the next date on: the date that is
@@ -35,7 +35,10 @@ that come in from then on.
 --dream-idle, --dream-sessions and --dream-interval say when the group dreams: when a
 session has been silent for so long, or so many have ended since the last dream, and
 at least so long after it. Each is a value or default, as [dream] says; the first two
-may be off.`,
+may be off.
+
+--team is the team whose memories searches and contexts of the group include: its
+name, off, or default, as [team] name says.`,
 		Example: `  reverie groups set g1 --time-zone Europe/Berlin
   reverie groups set g1 --impressions on
   reverie groups set g1 --dream-idle 12h --dream-sessions off
@@ -79,8 +82,13 @@ func groupChange(cmd *cobra.Command, id string, to *reverie.Group) (reverie.Grou
 		return c, usageError(err)
 	}
 	c.DreamIdle, c.DreamSessions, c.DreamInterval = given("dream-idle", &to.DreamIdle), given("dream-sessions", &to.DreamSessions), given("dream-interval", &to.DreamInterval)
+	if c.Team = given("team", &to.Team); c.Team != nil {
+		if err := readTeam(to); err != nil {
+			return c, usageError(err)
+		}
+	}
 	if c == (reverie.GroupChange{}) {
-		return c, usageError(fmt.Errorf("nothing to set: give --name, --time-zone, --day-boundary, --language, --impressions, --session-silence, --dream-idle, --dream-sessions or --dream-interval\nsee '%s --help'", cmd.CommandPath()))
+		return c, usageError(fmt.Errorf("nothing to set: give --name, --time-zone, --day-boundary, --language, --impressions, --session-silence, --dream-idle, --dream-sessions, --dream-interval or --team\nsee '%s --help'", cmd.CommandPath()))
 	}
 	for flag, value := range map[string]*string{"time-zone": c.TimeZone, "day-boundary": c.DayBoundary} {
 		if value != nil && *value == "" {
@@ -166,6 +174,9 @@ func (a *app) printSet(before reverie.Group, r groupReply, open reverie.Window) 
 			line("%s", a.dreamsText(g)[i])
 		}
 	}
+	if g.Team != before.Team {
+		line("%s", a.teamText(g))
+	}
 	switch {
 	case g.SameCalendar(before):
 	case !before.HasCalendar():
@@ -198,6 +209,18 @@ func (a *app) silenceText(g reverie.Group) string {
 		return g.SessionSilence
 	}
 	return a.cfg.Session.Silence.String() + ", as configured"
+}
+
+// teamText says to which team a group belongs.
+func (a *app) teamText(g reverie.Group) string {
+	team, as := g.Team, ""
+	if team == "" {
+		team, as = a.cfg.Team.Name, ", as configured"
+	}
+	if team == "" || team == reverie.GroupOff {
+		return "belongs to no team" + as
+	}
+	return "belongs to the team " + team + as
 }
 
 func languageName(language string) string {
