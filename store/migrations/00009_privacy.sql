@@ -24,6 +24,7 @@ create table memory_origins (
     origin_lineage_id uuid        not null,
     origin_group_id   text collate "C" not null default '', -- '' where it was sent by another deployment
     body              jsonb       not null, -- reverie.Origin
+    versions          jsonb       not null default '[]', -- []reverie.TeamVersion: those before it that were made elsewhere
     created_at        timestamptz not null,
     primary key (group_id, memory_id),
     foreign key (group_id, memory_id) references memories (group_id, memory_id)
@@ -109,5 +110,15 @@ create table erased_messages (
     message_sha256 bytea       not null check (length(message_sha256) = 32),
     erasure_id     uuid        not null,
     primary key (group_id, message_sha256),
+    foreign key (group_id, erasure_id) references erasures (group_id, erasure_id)
+);
+
+-- Memories that are gone, versions and lineages: an export that holds them does not bring
+-- them back.
+create table erased_memories (
+    group_id   text collate "C" not null,
+    id         uuid not null,
+    erasure_id uuid not null,
+    primary key (group_id, id),
     foreign key (group_id, erasure_id) references erasures (group_id, erasure_id)
 );
