@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // discordFormat reads what DiscordChatExporter writes with -f Json: a file a channel, a
@@ -26,9 +26,9 @@ var discordFormat = Format{
 }
 
 var (
-	discordGuild   = regexp.MustCompile(`"guild"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
-	discordChannel = regexp.MustCompile(`"channel"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
-	discordList    = regexp.MustCompile(`"(messages|dateRange)"\s*:\s*[\[{]`)
+	discordGuild   = lazyregexp.New(`"guild"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
+	discordChannel = lazyregexp.New(`"channel"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
+	discordList    = lazyregexp.New(`"(messages|dateRange)"\s*:\s*[\[{]`)
 )
 
 func knowsDiscord(src Source) int {
@@ -244,7 +244,7 @@ func (d *discordReader) text(c discordContent, names map[string]string) string {
 // discordMark is what stands for a name, where the exporter was told to leave Markdown as
 // it is, and in embeds: <@id>, <@!id>, <@&role>, <#channel>, <:emoji:id>, <a:emoji:id>,
 // <t:seconds:style>, </command:id>.
-var discordMark = regexp.MustCompile(`<(@[!&]?|#|a?:[A-Za-z0-9_~]{1,64}:|t:|/[^<>:]{1,100}:)(-?\d{1,20})(?::[a-zA-Z])?>`)
+var discordMark = lazyregexp.New(`<(@[!&]?|#|a?:[A-Za-z0-9_~]{1,64}:|t:|/[^<>:]{1,100}:)(-?\d{1,20})(?::[a-zA-Z])?>`)
 
 func (d *discordReader) resolve(s string, names map[string]string) string {
 	if len(s) > reverie.MaxMessageTextLength {

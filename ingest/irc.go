@@ -11,12 +11,12 @@ import (
 	"iter"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // ircFormat reads what IRC clients and bouncers log: WeeChat, irssi, HexChat and XChat,
@@ -110,14 +110,14 @@ func ircFiles(files fs.FS) []string {
 }
 
 var (
-	ircDay       = regexp.MustCompile(`(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)$`)
-	ircMiddleDay = regexp.MustCompile(`^(?:(.*)[._ -])?(\d{4}-\d\d-\d\d|\d{8})[._ -](\D.*)$`)
-	ircMonthDay  = regexp.MustCompile(`[._-](\d\d)([A-Z][a-z]{2})(\d{4})$`)
-	ircDays      = regexp.MustCompile(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
-	ircPeriod    = regexp.MustCompile(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
-	ircEnding    = regexp.MustCompile(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
-	ircTextual   = regexp.MustCompile(` \([0-9A-Fa-f]{5}\)$`)
-	ircFolder    = regexp.MustCompile(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
+	ircDay       = lazyregexp.New(`(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)$`)
+	ircMiddleDay = lazyregexp.New(`^(?:(.*)[._ -])?(\d{4}-\d\d-\d\d|\d{8})[._ -](\D.*)$`)
+	ircMonthDay  = lazyregexp.New(`[._-](\d\d)([A-Z][a-z]{2})(\d{4})$`)
+	ircDays      = lazyregexp.New(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
+	ircPeriod    = lazyregexp.New(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
+	ircEnding    = lazyregexp.New(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
+	ircTextual   = lazyregexp.New(` \([0-9A-Fa-f]{5}\)$`)
+	ircFolder    = lazyregexp.New(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
 )
 
 // ircNames is what the name of a file says: the network and channel, where it does, and

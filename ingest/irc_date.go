@@ -2,12 +2,12 @@ package ingest
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // ircStamp is the time in front of a line, with as much of the date as the line says.
@@ -19,18 +19,18 @@ type ircStamp struct {
 }
 
 var (
-	ircISO   = regexp.MustCompile(`^\[?(\d{4})-(\d\d)-(\d\d)(?:[T ]|\] \[)(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?(Z|[+-]\d\d:?\d\d))?\]?`)
-	ircDMY   = regexp.MustCompile(`^\[(\d\d)/(\d\d)/(\d{4}) - (\d\d):(\d\d)(?::(\d\d))?\]`)
-	ircNamed = regexp.MustCompile(`^\[\pL{2,12}\.?,? (?:(\pL{3,12})\.? (\d{1,2})|(\d{1,2})\.? (\pL{3,12})\.?),? (\d{4})\] \[(\d\d):(\d\d)(?::(\d\d))?(?: [A-Z]{2,5})?\]`)
-	ircHalf  = regexp.MustCompile(`^[\[(]?(\d{1,2}):(\d\d)(?::(\d\d))? ?([AaPp])[Mm][\])]?`)
-	ircMonth = regexp.MustCompile(`^(\pL{3,5})\.? (\d\d) (\d\d):(\d\d):(\d\d)\b`)
-	ircClock = regexp.MustCompile(`^[\[(]?(\d\d):(\d\d)(?::(\d\d))?[\])]?`)
-	ircUnix  = regexp.MustCompile(`^T (\d{9,10}) `)
+	ircISO   = lazyregexp.New(`^\[?(\d{4})-(\d\d)-(\d\d)(?:[T ]|\] \[)(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?(Z|[+-]\d\d:?\d\d))?\]?`)
+	ircDMY   = lazyregexp.New(`^\[(\d\d)/(\d\d)/(\d{4}) - (\d\d):(\d\d)(?::(\d\d))?\]`)
+	ircNamed = lazyregexp.New(`^\[\pL{2,12}\.?,? (?:(\pL{3,12})\.? (\d{1,2})|(\d{1,2})\.? (\pL{3,12})\.?),? (\d{4})\] \[(\d\d):(\d\d)(?::(\d\d))?(?: [A-Z]{2,5})?\]`)
+	ircHalf  = lazyregexp.New(`^[\[(]?(\d{1,2}):(\d\d)(?::(\d\d))? ?([AaPp])[Mm][\])]?`)
+	ircMonth = lazyregexp.New(`^(\pL{3,5})\.? (\d\d) (\d\d):(\d\d):(\d\d)\b`)
+	ircClock = lazyregexp.New(`^[\[(]?(\d\d):(\d\d)(?::(\d\d))?[\])]?`)
+	ircUnix  = lazyregexp.New(`^T (\d{9,10}) `)
 
 	// ircHeader is a line that only says the time: --- Day changed Thu Jan 15 2026,
 	// **** BEGIN LOGGING AT Thu Jan 15 17:25:15 2026, Session Start: and so on.
-	ircHeader = regexp.MustCompile(`^(?:(?:\[\d\d:\d\d(?::\d\d)?\] )?---\s.*|\*\*\*\*\s.*|Session (?:Start|Time|Close)\b.*?[:\s]|IRC [Ll]og (?:started|ended)\s.*)(\pL{3,5})\.?\s+(\d{1,2})\s+(?:(\d\d):(\d\d)(?::(\d\d))?\s+)?(\d{4})$`)
-	ircIdent  = regexp.MustCompile(`^Session Ident: \S|^\*{4}\s+(?:Beginning|End) of log\s+\*{4}$`)
+	ircHeader = lazyregexp.New(`^(?:(?:\[\d\d:\d\d(?::\d\d)?\] )?---\s.*|\*\*\*\*\s.*|Session (?:Start|Time|Close)\b.*?[:\s]|IRC [Ll]og (?:started|ended)\s.*)(\pL{3,5})\.?\s+(\d{1,2})\s+(?:(\d\d):(\d\d)(?::(\d\d))?\s+)?(\d{4})$`)
+	ircIdent  = lazyregexp.New(`^Session Ident: \S|^\*{4}\s+(?:Beginning|End) of log\s+\*{4}$`)
 )
 
 // ircMonths are the beginnings of the months' names, as systems shorten them in English,

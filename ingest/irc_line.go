@@ -1,8 +1,9 @@
 package ingest
 
 import (
-	"regexp"
 	"strings"
+
+	"reverie/lazyregexp"
 )
 
 // ircLine is a line behind its time.
@@ -15,30 +16,30 @@ type ircLine struct {
 }
 
 var (
-	ircControl = regexp.MustCompile(`\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04(?:[0-9a-fA-F]{6})?|\x1b\[[0-9;]*[A-Za-z]|[\x00\x02\x0f\x11\x16\x1d\x1e\x1f]`)
-	ircColour  = regexp.MustCompile(`^\d{1,2}(?:,\d{1,2})?(\[\d\d:\d\d)`) // of a log whose control characters are lost
+	ircControl = lazyregexp.New(`\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04(?:[0-9a-fA-F]{6})?|\x1b\[[0-9;]*[A-Za-z]|[\x00\x02\x0f\x11\x16\x1d\x1e\x1f]`)
+	ircColour  = lazyregexp.New(`^\d{1,2}(?:,\d{1,2})?(\[\d\d:\d\d)`) // of a log whose control characters are lost
 
-	ircSaid    = regexp.MustCompile(`^(?:[#&]\S+: )?<([^<>]{1,100})>(?:\s(.*))?$`)
-	ircAction  = regexp.MustCompile(`^ {0,2}\*{1,2}\s(.*)$`)
-	ircColon   = regexp.MustCompile(`^([^\s:<>()\[\]#&*"'.,;!?/]{1,30}): (.*)$`)
-	ircDot     = regexp.MustCompile(`^• (\S+): (.*)$`)
-	ircNotice  = regexp.MustCompile(`^-([^\s(:/<>-][^\s(:/<>]*?)(?:[(:/]\S*)?-\s(.*)$`)
-	ircPrivate = regexp.MustCompile(`^\*([^\s*]+)\*\s(.*)$`)
-	ircMarked  = regexp.MustCompile(`^(?:-!-|-{1,3}|-->|<--|\*{3}|={3}|=!=)(?:\s(.*))?$`)
-	ircTold    = regexp.MustCompile(`^Notice\((\S+)\): (.*)$`)
+	ircSaid    = lazyregexp.New(`^(?:[#&]\S+: )?<([^<>]{1,100})>(?:\s(.*))?$`)
+	ircAction  = lazyregexp.New(`^ {0,2}\*{1,2}\s(.*)$`)
+	ircColon   = lazyregexp.New(`^([^\s:<>()\[\]#&*"'.,;!?/]{1,30}): (.*)$`)
+	ircDot     = lazyregexp.New(`^• (\S+): (.*)$`)
+	ircNotice  = lazyregexp.New(`^-([^\s(:/<>-][^\s(:/<>]*?)(?:[(:/]\S*)?-\s(.*)$`)
+	ircPrivate = lazyregexp.New(`^\*([^\s*]+)\*\s(.*)$`)
+	ircMarked  = lazyregexp.New(`^(?:-!-|-{1,3}|-->|<--|\*{3}|={3}|=!=)(?:\s(.*))?$`)
+	ircTold    = lazyregexp.New(`^Notice\((\S+)\): (.*)$`)
 
 	// ircHappened are the events that some clients write like somebody's action.
-	ircHappened = regexp.MustCompile(`^(?:\S+ \([^()\s]*@[^()\s]*\) (?:has )?(?:joined|left|[Qq]uit|parted)\b` +
+	ircHappened = lazyregexp.New(`^(?:\S+ \([^()\s]*@[^()\s]*\) (?:has )?(?:joined|left|[Qq]uit|parted)\b` +
 		`|\S+ has (?:joined|left) [#&+!]\S|\S+ has (?:quit|parted)(?: [\[(#]|$)|\S+ (?:left|joined) [#&]\S+(?: \(.*\))?\.?$` +
 		`|\S+ is now known as \S+$|\S+ (?:sets|changes) (?:mode|topic)\b|\S+ (?:sets|removes) (?:a )?(?:ban|exempt) on` +
 		`|\S+ (?:gives|removes) (?:channel (?:half-)?operator status|voice)|\S+ was kicked (?:by|from) |\S+ has kicked \S+ from|\S+ has changed the topic` +
 		`|(?:Now talking (?:in|on)|Topic (?:is|for|set)|Set by|Users on) |(?:Disconnected|Rejoined channel|Retrieving #|Connecting to|Attempting to rejoin)|You (?:are now|were kicked|have (?:left|been kicked|joined)))`)
 
 	// ircUnmarked are the events of clients that put no mark in front of them.
-	ircUnmarked = regexp.MustCompile(`^(?:\S+ \(\S*@\S*\) (?:joined|left|quit)\b|\S+ (?:has (?:joined|left|quit|kicked|changed mode|set topic)|is now known as|arrives in|leaves|places a new sign in|kicks|kicked from)\b` +
+	ircUnmarked = lazyregexp.New(`^(?:\S+ \(\S*@\S*\) (?:joined|left|quit)\b|\S+ (?:has (?:joined|left|quit|kicked|changed mode|set topic)|is now known as|arrives in|leaves|places a new sign in|kicks|kicked from)\b` +
 		`|Nick change: \S+ -> |Topic changed on [#&]|[#&]\S+: mode change |Last message repeated |Connected to IRC|Disconnected from IRC)`)
 
-	ircPlayback = regexp.MustCompile(`^(?:Buffer Playback\.\.\.|Playback Complete\.)`)
+	ircPlayback = lazyregexp.New(`^(?:Buffer Playback\.\.\.|Playback Complete\.)`)
 )
 
 // ircText is a line without colours and the like.
@@ -71,7 +72,7 @@ func readIRCLine(s string) ircLine {
 	if m := ircSaid.FindStringSubmatch(s); m != nil {
 		return said(m[1], m[2])
 	}
-	for _, form := range []*regexp.Regexp{ircDot, ircPrivate} {
+	for _, form := range []*lazyregexp.Regexp{ircDot, ircPrivate} {
 		if m := form.FindStringSubmatch(s); m != nil {
 			l := said(m[1], m[2])
 			if form == ircDot {

@@ -1,8 +1,9 @@
 package ingest
 
 import (
-	"regexp"
 	"strings"
+
+	"reverie/lazyregexp"
 )
 
 // ircNicks knows who is who among those who have changed their nick while they were there:
@@ -10,8 +11,8 @@ import (
 type ircNicks map[string]string // the nick that somebody had first, by the one of now
 
 var (
-	ircRenamed = regexp.MustCompile(`^(?:Nick change: )?(\S+) (?:is now known as|changed nick to|->) (\S+)$`)
-	ircMoved   = regexp.MustCompile(`^(?:(?:Joins|Parts|Quits): (\S+)|(\S+) (?:[\[(]\S*@\S*[\])] )?(?:has )?(?:joined|left|parted|[Qq]uit|leaves|arrives)\b)`)
+	ircRenamed = lazyregexp.New(`^(?:Nick change: )?(\S+) (?:is now known as|changed nick to|->) (\S+)$`)
+	ircMoved   = lazyregexp.New(`^(?:(?:Joins|Parts|Quits): (\S+)|(\S+) (?:[\[(]\S*@\S*[\])] )?(?:has )?(?:joined|left|parted|[Qq]uit|leaves|arrives)\b)`)
 )
 
 // id is by whom something is said.

@@ -1,16 +1,17 @@
 package ingest
 
 import (
-	"regexp"
 	"strings"
+
+	"reverie/lazyregexp"
 )
 
 // ircRaw is a line as a server sends it: :jo!u@host PRIVMSG #lathe :hello, with tags in
 // front where the client asked for them.
-var ircRaw = regexp.MustCompile(`^(?:@(\S+) +)?:([^\s!@]+)(?:!\S+|@\S+)? +([A-Z]{3,7}|\d{3})(?: +(.*))?$`)
+var ircRaw = lazyregexp.New(`^(?:@(\S+) +)?:([^\s!@]+)(?:!\S+|@\S+)? +([A-Z]{3,7}|\d{3})(?: +(.*))?$`)
 
 // ircRawTime is the tag that says when the server had the line.
-var ircRawTime = regexp.MustCompile(`(?:^|;)time=([^;]+)`)
+var ircRawTime = lazyregexp.New(`(?:^|;)time=([^;]+)`)
 
 // readIRCRaw reads such a line, and the time in its tags.
 func readIRCRaw(s string) (l ircLine, at ircStamp, timed, ok bool) {

@@ -11,11 +11,11 @@ import (
 	"io/fs"
 	"iter"
 	"path"
-	"regexp"
 	"strconv"
 	"time"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // matrixFormat reads what Element writes under "Export chat" as JSON, and events as a
@@ -30,13 +30,13 @@ var matrixFormat = Format{
 }
 
 var (
-	matrixExport  = regexp.MustCompile(`"(room_name|export_date|room_creator)"\s*:`)
-	matrixList    = regexp.MustCompile(`"(messages|chunk|events)"\s*:\s*\[`)
-	matrixEventID = regexp.MustCompile(`"event_id"\s*:\s*"`)
-	matrixTime    = regexp.MustCompile(`"origin_server_ts"\s*:\s*\d`)
-	matrixSender  = regexp.MustCompile(`"sender"\s*:\s*"@`)
-	matrixRoomID  = regexp.MustCompile(`"room_id"\s*:\s*"(![^"\\]+)"`)
-	matrixNoneYet = regexp.MustCompile(`"messages"\s*:\s*\[\s*\]`)
+	matrixExport  = lazyregexp.New(`"(room_name|export_date|room_creator)"\s*:`)
+	matrixList    = lazyregexp.New(`"(messages|chunk|events)"\s*:\s*\[`)
+	matrixEventID = lazyregexp.New(`"event_id"\s*:\s*"`)
+	matrixTime    = lazyregexp.New(`"origin_server_ts"\s*:\s*\d`)
+	matrixSender  = lazyregexp.New(`"sender"\s*:\s*"@`)
+	matrixRoomID  = lazyregexp.New(`"room_id"\s*:\s*"(![^"\\]+)"`)
+	matrixNoneYet = lazyregexp.New(`"messages"\s*:\s*\[\s*\]`)
 )
 
 func knowsMatrix(src Source) int {

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // jsonFields is an object whose values may be of any type.
@@ -128,8 +128,8 @@ func (m *matrixReader) reply(content jsonFields, body string) string {
 }
 
 var (
-	matrixPill = regexp.MustCompile(`\[([^\[\]\n]{1,200})\]\(<?https://matrix\.to/#/(?:@|%40)[^()\s]{1,300}\)`)
-	matrixLink = regexp.MustCompile(`https://matrix\.to/#/((?:@|%40)[^\s()?<>]{1,300})(?:\?[^\s()<>]*)?`)
+	matrixPill = lazyregexp.New(`\[([^\[\]\n]{1,200})\]\(<?https://matrix\.to/#/(?:@|%40)[^()\s]{1,300}\)`)
+	matrixLink = lazyregexp.New(`https://matrix\.to/#/((?:@|%40)[^\s()?<>]{1,300})(?:\?[^\s()<>]*)?`)
 )
 
 // mentions writes the names of those whom a message mentions, where it has their ids or

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"regexp"
 	"strings"
+
+	"reverie/lazyregexp"
 )
 
 // sureOfOnebotLog tells the log of a program that writes events into its lines: for sure
@@ -67,7 +68,7 @@ func onebotParts(src Source) iter.Seq2[jsonPart, error] {
 }
 
 // onebotEventIn finds a line of a log that has an event in it.
-var onebotEventIn = regexp.MustCompile(`"post_type"\s*:\s*"`)
+var onebotEventIn = lazyregexp.New(`"post_type"\s*:\s*"`)
 
 // onebotLogged tells the events in the lines of a program's log, each behind a time and the
 // like. Other lines are the program's own.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"html"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // onebotSegment is a piece of a message: a text, a mention, a picture.
@@ -46,7 +46,7 @@ func onebotSegments(message json.RawMessage, raw string) ([]onebotSegment, error
 }
 
 var (
-	cqCode     = regexp.MustCompile(`\[CQ:([A-Za-z0-9_.-]+)((?:,[^,=\]]+=[^,\]]*)*)\]`)
+	cqCode     = lazyregexp.New(`\[CQ:([A-Za-z0-9_.-]+)((?:,[^,=\]]+=[^,\]]*)*)\]`)
 	cqUnescape = strings.NewReplacer("&#91;", "[", "&#93;", "]", "&#44;", ",", "&amp;", "&")
 )
 

@@ -9,12 +9,12 @@ import (
 	"io"
 	"maps"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 const (
@@ -112,7 +112,7 @@ func (p *pull) page(ctx context.Context) (pulledPage, error) {
 }
 
 // hasMessages tells an answer of the protocol that has no message, nor anything else.
-var hasMessages = regexp.MustCompile(`"messages"\s*:\s*\[|"_type"\s*:`)
+var hasMessages = lazyregexp.New(`"messages"\s*:\s*\[|"_type"\s*:`)
 
 // read imports an answer: one that is held as a whole only when all of it could be read.
 func (p *pull) read(ctx context.Context, a answer) (pulledPage, error) {

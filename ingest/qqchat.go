@@ -11,10 +11,10 @@ import (
 	"io/fs"
 	"iter"
 	"path"
-	"regexp"
 	"strings"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // qqFormat reads what QQChatExporter writes: one JSON file a chat, or a folder or zip with a
@@ -151,7 +151,7 @@ func (q *qqReader) parts(file string, parts iter.Seq2[jsonPart, error]) bool {
 
 // qqNamed is a name of a file or folder as the tool gives it: whose chat, and when it was
 // exported.
-var qqNamed = regexp.MustCompile(`(?:^|_)(\d{5,12}|u_[A-Za-z0-9_-]{10,40}?)_\d{8}_\d{6}`)
+var qqNamed = lazyregexp.New(`(?:^|_)(\d{5,12}|u_[A-Za-z0-9_-]{10,40}?)_\d{8}_\d{6}`)
 
 // info takes down which chat it is.
 func (q *qqReader) info(value json.RawMessage) {

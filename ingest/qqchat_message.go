@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // qqMessage is a message as versions 4 to 6 of the tool write it.
@@ -192,7 +192,7 @@ func (m *qqMessage) flat(extra bool) string {
 }
 
 // qqFace is an emoji in a whole text: [[微笑]].
-var qqFace = regexp.MustCompile(`\[\[([^\[\]\n]{1,20})\]\]`)
+var qqFace = lazyregexp.New(`\[\[([^\[\]\n]{1,20})\]\]`)
 
 // forwarded is what the messages say that somebody passes on, a line each.
 func (d qqData) forwarded() string {

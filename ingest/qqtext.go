@@ -7,19 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // QQ's own client exports text: a heading for each chat, which has a name and no number,
 // and messages of several lines behind a time, a name and an account.
 var (
-	qqTextChat = regexp.MustCompile(`^消息对象[:：](.*)$`)
-	qqTextHead = regexp.MustCompile(`^(\d{4}-\d\d-\d\d \d{1,2}:\d\d:\d\d) (.*)$`)
-	qqTextWho  = regexp.MustCompile(`^(?:【[^【】]{1,20}】)?(.*?)(?:\((\d{4,12})\)|<([^<>\s]+@[^<>\s]+)>)?$`)
+	qqTextChat = lazyregexp.New(`^消息对象[:：](.*)$`)
+	qqTextHead = lazyregexp.New(`^(\d{4}-\d\d-\d\d \d{1,2}:\d\d:\d\d) (.*)$`)
+	qqTextWho  = lazyregexp.New(`^(?:【[^【】]{1,20}】)?(.*?)(?:\((\d{4,12})\)|<([^<>\s]+@[^<>\s]+)>)?$`)
 )
 
 // qqSystem is the account that says what has happened.

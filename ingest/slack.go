@@ -11,10 +11,10 @@ import (
 	"iter"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // slackFormat reads what a workspace's owner exports: lists of users and channels, and a
@@ -28,10 +28,10 @@ var slackFormat = Format{
 }
 
 var (
-	slackDay  = regexp.MustCompile(`^\d{4}-\d\d-\d\d\.json$`)
-	slackTS   = regexp.MustCompile(`"ts"\s*:\s*"\d{9,10}\.\d{1,6}"`)
-	slackType = regexp.MustCompile(`"type"\s*:\s*"message"`)
-	slackID   = regexp.MustCompile(`"id"\s*:\s*"[CGDUW][A-Z0-9]+"`)
+	slackDay  = lazyregexp.New(`^\d{4}-\d\d-\d\d\.json$`)
+	slackTS   = lazyregexp.New(`"ts"\s*:\s*"\d{9,10}\.\d{1,6}"`)
+	slackType = lazyregexp.New(`"type"\s*:\s*"message"`)
+	slackID   = lazyregexp.New(`"id"\s*:\s*"[CGDUW][A-Z0-9]+"`)
 
 	slackUserLists = []string{"users.json", "org_users.json"}
 	slackChatLists = []string{"channels.json", "groups.json", "mpims.json", "dms.json"}
@@ -356,4 +356,4 @@ func (s *slackReader) said(m slackMessage, r *Record) (said string, event bool) 
 }
 
 // slackEvent fits the subtypes of what has happened to a channel, rather than been said.
-var slackEvent = regexp.MustCompile(`^(channel|group|app_conversation|joiner_notification|reminder|sh_room|huddle|bot|pinned|unpinned|ekm|file_mention|tabbed_canvas|canvas|document)(_|$)`)
+var slackEvent = lazyregexp.New(`^(channel|group|app_conversation|joiner_notification|reminder|sh_room|huddle|bot|pinned|unpinned|ekm|file_mention|tabbed_canvas|canvas|document)(_|$)`)

@@ -10,12 +10,12 @@ import (
 	"iter"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // whatsAppFormat reads what the app's "Export chat" makes: a text, by itself or in an
@@ -115,7 +115,7 @@ func knowsWhatsApp(src Source) int {
 }
 
 // waProgram is what stands behind the time in the log of a program.
-var waProgram = regexp.MustCompile(`^\[[A-Z]+\]|^(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE)\b|\{"\w+" ?:`)
+var waProgram = lazyregexp.New(`^\[[A-Z]+\]|^(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE)\b|\{"\w+" ?:`)
 
 // sureOfWhatsApp looks at the first lines: the very first begins a message, and one of
 // them has an author, or is the app's word on encryption.
@@ -171,18 +171,18 @@ func waRank(name string) int {
 }
 
 // waTitles are the names that the app gives to the files, around the chat's title.
-var waTitles = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)^WhatsApp[ -]?Chat (?:with|mit|con|com|avec|met|med|-) (.+)$`),
-	regexp.MustCompile(`(?i)^(?:Chat|Conversa|Conversación|Discussion|Conversation|Чат|Czat)(?: de| do)? WhatsApp (?:con|com|avec|с контактом|с|z|-) ?(.+)$`),
-	regexp.MustCompile(`(?i)^(.+) ile WhatsApp Sohbeti$`),
-	regexp.MustCompile(`^[与與](.+?)的 ?WhatsApp ?(?:聊天|对话|對話)(?:记录|紀錄|記錄)?$`),
-	regexp.MustCompile(`^WhatsApp ?(?:聊天|对话|對話|チャット|대화)(?:记录|紀錄|記錄)? ?- ?(.+)$`),
-	regexp.MustCompile(`^(.+?)(?:との ?WhatsApp ?チャット|님과의 ?WhatsApp ?대화| के साथ WhatsApp चैट)$`),
-	regexp.MustCompile(`^(?:دردشة|محادثة) (?:واتساب|WhatsApp) مع (.+)$`),
+var waTitles = []*lazyregexp.Regexp{
+	lazyregexp.New(`(?i)^WhatsApp[ -]?Chat (?:with|mit|con|com|avec|met|med|-) (.+)$`),
+	lazyregexp.New(`(?i)^(?:Chat|Conversa|Conversación|Discussion|Conversation|Чат|Czat)(?: de| do)? WhatsApp (?:con|com|avec|с контактом|с|z|-) ?(.+)$`),
+	lazyregexp.New(`(?i)^(.+) ile WhatsApp Sohbeti$`),
+	lazyregexp.New(`^[与與](.+?)的 ?WhatsApp ?(?:聊天|对话|對話)(?:记录|紀錄|記錄)?$`),
+	lazyregexp.New(`^WhatsApp ?(?:聊天|对话|對話|チャット|대화)(?:记录|紀錄|記錄)? ?- ?(.+)$`),
+	lazyregexp.New(`^(.+?)(?:との ?WhatsApp ?チャット|님과의 ?WhatsApp ?대화| के साथ WhatsApp चैट)$`),
+	lazyregexp.New(`^(?:دردشة|محادثة) (?:واتساب|WhatsApp) مع (.+)$`),
 }
 
 // waCopy is what browsers and systems add to the name of a second file.
-var waCopy = regexp.MustCompile(`(?i)( ?\(\d+\))?(\.(txt|zip|gz|tgz|tar))*( ?\(\d+\))?$`)
+var waCopy = lazyregexp.New(`(?i)( ?\(\d+\))?(\.(txt|zip|gz|tgz|tar))*( ?\(\d+\))?$`)
 
 // waTitle is the title of a chat in the name of its file, or "".
 func waTitle(base string) string {

@@ -2,13 +2,13 @@ package ingest
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // waStamp is the date and time in front of a message, as numbers whose order the
@@ -28,11 +28,11 @@ const (
 )
 
 var (
-	waDateFirst = regexp.MustCompile(`^` + waDatePart + `(?:[,،]| klo| kl\.?| à| às| um| at| a las| alle| om| lúc|T)? ?` + waTimePart + `$`)
+	waDateFirst = lazyregexp.New(`^` + waDatePart + `(?:[,،]| klo| kl\.?| à| às| um| at| a las| alle| om| lúc|T)? ?` + waTimePart + `$`)
 	// waHours is a time as French Canada writes it: 21 h 25, 21 h 25 min 15 s.
-	waHours = regexp.MustCompile(`(\d{1,2}) h (\d{2})(?: min (\d{2}) s)?`)
+	waHours = lazyregexp.New(`(\d{1,2}) h (\d{2})(?: min (\d{2}) s)?`)
 
-	waTimeFirst = regexp.MustCompile(`^` + waTimePart + `[,،]? ` + waDatePart + `$`)
+	waTimeFirst = lazyregexp.New(`^` + waTimePart + `[,،]? ` + waDatePart + `$`)
 
 	// waPlain makes a stamp plain: no marks, one kind of space and of digits.
 	waPlain = strings.NewReplacer("\u202f", " ", "\u00a0", " ", "\u2009", " ", "\u200e", "", "\u200f", "",

@@ -10,11 +10,11 @@ import (
 	"io/fs"
 	"iter"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // zulipFormat reads the export of an organisation or of one user, the answers of the API
@@ -29,13 +29,13 @@ var zulipFormat = Format{
 }
 
 var (
-	zulipFile   = regexp.MustCompile(`^messages-\d{6}\.json(\.partial|\.locked)?$`)
-	zulipRows   = regexp.MustCompile(`"zerver_message"\s*:\s*\[`)
-	zulipSender = regexp.MustCompile(`"sender_full_name"\s*:`)
-	zulipTo     = regexp.MustCompile(`"display_recipient"\s*:`)
-	zulipIndex  = regexp.MustCompile(`"streams"\s*:\s*\{`)
-	zulipTopics = regexp.MustCompile(`"topic_data"\s*:\s*\{`)
-	zulipRealm  = regexp.MustCompile(`"sender_realm_str"\s*:\s*"([^"\\]*)"`)
+	zulipFile   = lazyregexp.New(`^messages-\d{6}\.json(\.partial|\.locked)?$`)
+	zulipRows   = lazyregexp.New(`"zerver_message"\s*:\s*\[`)
+	zulipSender = lazyregexp.New(`"sender_full_name"\s*:`)
+	zulipTo     = lazyregexp.New(`"display_recipient"\s*:`)
+	zulipIndex  = lazyregexp.New(`"streams"\s*:\s*\{`)
+	zulipTopics = lazyregexp.New(`"topic_data"\s*:\s*\{`)
+	zulipRealm  = lazyregexp.New(`"sender_realm_str"\s*:\s*"([^"\\]*)"`)
 )
 
 func knowsZulip(src Source) int {

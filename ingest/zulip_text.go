@@ -3,10 +3,10 @@ package ingest
 import (
 	"cmp"
 	"html"
-	"regexp"
 	"strings"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // text reads what a message says, and which message it answers: Zulip has no answers, but
@@ -48,14 +48,14 @@ func (z *zulipReader) text(m zulipMessage, author string) (said, replyTo string)
 }
 
 var (
-	zulipQuote   = regexp.MustCompile("(?m)^@_\\*\\*[^*\n]+\\*\\*[^\\[\n]{0,20}\\[[^\\]\n]*\\]\\([^()\n]*/near/(\\d+)[^()\n]*\\)[^\n]{0,20}\\s*\n(`{3,}|~{3,}) ?quote[ \t]*\n")
-	zulipLink    = regexp.MustCompile(`!?\[([^\[\]\n]*)\]\(([^()\s]+)\)`)
-	zulipUpload  = regexp.MustCompile(`^(https?://[^/]+)?/?user_uploads/`)
-	zulipMention = regexp.MustCompile(`@_?\*(?:\*([^*|\n]*)(?:\|(\d+))?\*\*|([^*\n]+)\*)`)
-	zulipPlace   = regexp.MustCompile(`#\*\*([^*>\n]+)(?:>([^*\n]*?)(?:@\d+)?)?\*\*`)
-	zulipTime    = regexp.MustCompile(`<time:([^<>\n]+)>`)
-	zulipBlank   = regexp.MustCompile(`\n[ \t]*(\n[ \t]*)+`)
-	htmlTag      = regexp.MustCompile(`<[^<>]*>`)
+	zulipQuote   = lazyregexp.New("(?m)^@_\\*\\*[^*\n]+\\*\\*[^\\[\n]{0,20}\\[[^\\]\n]*\\]\\([^()\n]*/near/(\\d+)[^()\n]*\\)[^\n]{0,20}\\s*\n(`{3,}|~{3,}) ?quote[ \t]*\n")
+	zulipLink    = lazyregexp.New(`!?\[([^\[\]\n]*)\]\(([^()\s]+)\)`)
+	zulipUpload  = lazyregexp.New(`^(https?://[^/]+)?/?user_uploads/`)
+	zulipMention = lazyregexp.New(`@_?\*(?:\*([^*|\n]*)(?:\|(\d+))?\*\*|([^*\n]+)\*)`)
+	zulipPlace   = lazyregexp.New(`#\*\*([^*>\n]+)(?:>([^*\n]*?)(?:@\d+)?)?\*\*`)
+	zulipTime    = lazyregexp.New(`<time:([^<>\n]+)>`)
+	zulipBlank   = lazyregexp.New(`\n[ \t]*(\n[ \t]*)+`)
+	htmlTag      = lazyregexp.New(`<[^<>]*>`)
 )
 
 // zulipUnquote takes the quotations of other messages off, and returns the id of the first

@@ -1,8 +1,9 @@
 package lines
 
 import (
-	"regexp"
 	"strings"
+
+	"reverie/lazyregexp"
 )
 
 // maxAhead bounds, in bytes, how far a scan looks ahead through a comment or for
@@ -90,14 +91,14 @@ const (
 
 var (
 	// quotedKey is a short string without quotes or punctuation, and a colon.
-	quotedKey = regexp.MustCompile(`^` + quotes + `[^"“”„‟＂'‘’‚‛＇:：,，{}\[\]\\\n\r]{0,64}` + quotes + blanks + `[:：]`)
+	quotedKey = lazyregexp.New(`^` + quotes + `[^"“”„‟＂'‘’‚‛＇:：,，{}\[\]\\\n\r]{0,64}` + quotes + blanks + `[:：]`)
 	// bareKey is a name, a colon, and what can only start a value.
-	bareKey      = regexp.MustCompile(`^` + name + blanks + `[:：]` + blanks + `(?:` + quotes + `|[\[{［｛0-9-]|(?:true|false|null|True|False|None)\b)`)
-	bareName     = regexp.MustCompile(`^` + name + blanks + `[:：]`)
-	elementStart = regexp.MustCompile(`^(?:` + quotes + `|-?[0-9]|(?:true|false|null|True|False|None)\b)`)
-	joined       = regexp.MustCompile(`^\+` + blanks + quotes)
-	wholeName    = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$-]{0,63}$`)
-	wholeNumber  = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
+	bareKey      = lazyregexp.New(`^` + name + blanks + `[:：]` + blanks + `(?:` + quotes + `|[\[{［｛0-9-]|(?:true|false|null|True|False|None)\b)`)
+	bareName     = lazyregexp.New(`^` + name + blanks + `[:：]`)
+	elementStart = lazyregexp.New(`^(?:` + quotes + `|-?[0-9]|(?:true|false|null|True|False|None)\b)`)
+	joined       = lazyregexp.New(`^\+` + blanks + quotes)
+	wholeName    = lazyregexp.New(`^[\p{L}_$][\p{L}\p{N}_$-]{0,63}$`)
+	wholeNumber  = lazyregexp.New(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
 )
 
 func isName(s string) bool   { return wholeName.MatchString(s) }

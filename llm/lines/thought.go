@@ -1,15 +1,16 @@
 package lines
 
 import (
-	"regexp"
 	"strings"
+
+	"reverie/lazyregexp"
 )
 
 const thoughtNames = `(?:think|thinking|thought|reasoning)`
 
 var (
-	thoughtTag   = regexp.MustCompile(`^(?i:<(/?)` + thoughtNames + `[ \t]*>)`)
-	thoughtClose = regexp.MustCompile(`</(?i:` + thoughtNames + `)[ \t]*>`)
+	thoughtTag   = lazyregexp.New(`^(?i:<(/?)` + thoughtNames + `[ \t]*>)`)
+	thoughtClose = lazyregexp.New(`</(?i:` + thoughtNames + `)[ \t]*>`)
 )
 
 // isTag tells whether s starts with a tag of a thought, opening or closing.

@@ -3,8 +3,9 @@ package lines
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strings"
+
+	"reverie/lazyregexp"
 )
 
 // wrapperNames are keys that models put around their lines. The objects in such
@@ -13,8 +14,8 @@ const wrapperNames = `(?i:actions|lines|results|items|memories|changes|operation
 	`answers?|response|verdicts|observations|proposals|entries|records)`
 
 var (
-	wrapperName   = regexp.MustCompile(`^` + wrapperNames + `$`)
-	wrapperPrefix = regexp.MustCompile(`^[{｛]` + blanks + quotes + `?` + wrapperNames + quotes + `?` + blanks + `[:：]` + blanks + `[\[［]` + blanks + `([{｛])`)
+	wrapperName   = lazyregexp.New(`^` + wrapperNames + `$`)
+	wrapperPrefix = lazyregexp.New(`^[{｛]` + blanks + quotes + `?` + wrapperNames + quotes + `?` + blanks + `[:：]` + blanks + `[\[［]` + blanks + `([{｛])`)
 )
 
 // isWrapper tells whether a valid object only holds other objects together: it

@@ -1,12 +1,12 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // directory is who may be meant by a name in the messages of a question.
@@ -19,7 +19,7 @@ type directory struct {
 }
 
 // numbered is what tells two of one name apart: Alex#1.
-var numbered = regexp.MustCompile(`#\d+$`)
+var numbered = lazyregexp.New(`#\d+$`)
 
 // baseName is a label as people write it.
 func baseName(label string) string { return numbered.ReplaceAllString(label, "") }
@@ -59,7 +59,7 @@ func readDirectory(subjects []observed, messages []message) directory {
 
 // introduced is a name that somebody presents in Chinese, where nothing shows
 // that it is one: 梅兰是我姐姐.
-var introduced = regexp.MustCompile(`^(\p{Han}{2,3})是我的?(?:` + kinDense + `)`)
+var introduced = lazyregexp.New(`^(\p{Han}{2,3})是我的?(?:` + kinDense + `)`)
 
 // resolve returns the label that a name means, the plain name where it means
 // several, "" where nobody has it. A number behind a label says that there are
@@ -79,10 +79,10 @@ func (d directory) resolve(name string) string {
 func (d directory) elsewhere(subject string) bool { return !d.asked[subject] && d.wrote[subject] }
 
 var (
-	selfSubject = regexp.MustCompile(`(?i)^(?:i(?:['’]?(?:m|ve|d|ll))?|im|ive|my)\s`)
+	selfSubject = lazyregexp.New(`(?i)^(?:i(?:['’]?(?:m|ve|d|ll))?|im|ive|my)\s`)
 	// nameSubject is somebody's name in front of an English predicate.
-	nameSubject = regexp.MustCompile(`^(@?[A-Z][\p{L}\p{N}_'-]*?)(['’]s)?\s`)
-	familiar    = regexp.MustCompile(`^[小老阿]\p{Han}`)
+	nameSubject = lazyregexp.New(`^(@?[A-Z][\p{L}\p{N}_'-]*?)(['’]s)?\s`)
+	familiar    = lazyregexp.New(`^[小老阿]\p{Han}`)
 )
 
 // subject reads whom a clause is about, and what it says: of the subject (I live
@@ -148,7 +148,7 @@ func ofName(rest string) (predicate string, owned bool) {
 }
 
 // contracted follows a name and "is": Lin's a nurse.
-var contracted = regexp.MustCompile(`(?i)^(?:an?|from|allergic|living|based|working|vegan|vegetarian|my|now|also)\b`)
+var contracted = lazyregexp.New(`(?i)^(?:an?|from|allergic|living|based|working|vegan|vegetarian|my|now|also)\b`)
 
 // notPeople begin sentences with a capital letter and are nobody's name.
 var notPeople = wordSet(`the a an this that these those it its he she they we you i my our your his her their mine yours ours hers theirs who what where when why how which there here

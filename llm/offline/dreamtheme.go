@@ -2,13 +2,13 @@ package offline
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // topic is a word, or two that stand together, that sessions come back to.
@@ -39,7 +39,7 @@ var themeHan = pairsWithSpace(strings.Fields(`用户 助手 会话 机器人 成
 	时间 东西 方便 完成 回答 推荐 介绍 表示 认为 觉得 正在 开始 结束 更愿意 不喜欢 讨厌 帮忙 请求 要求 解决 没了结 还要 还得 今年 明年`), densePhrases, marksPassing.dense, marksState.dense)
 
 // subjectHan is who a Chinese sentence is about, as far as what follows shows it.
-var subjectHan = regexp.MustCompile(`^(\p{Han}{2,3}?)(?:说|问|回答|询问|希望|想|打算|喜欢|讨厌|提到|建议|决定|确认|表示|准备|需要|还|把|已经|觉得|正在|答应|不|更|住|搬|请|也|会|要|有|今|昨|明|聊)`)
+var subjectHan = lazyregexp.New(`^(\p{Han}{2,3}?)(?:说|问|回答|询问|希望|想|打算|喜欢|讨厌|提到|建议|决定|确认|表示|准备|需要|还|把|已经|觉得|正在|答应|不|更|住|搬|请|也|会|要|有|今|昨|明|聊)`)
 
 // topics are the themes: what the summaries and facts of at least two sessions
 // name, that which most of them do first.

@@ -1,12 +1,12 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // How sure it is of what somebody says in a way that is known here, and of what
@@ -20,12 +20,12 @@ var (
 	marksOurs = newMarker(`we, we're, we've, our, ours, us`, `我们 咱们`, nil)
 	// marksRequest: something is asked for, not told.
 	marksRequest = newMarker(`please, pls, can you, could you, help me, tell me, show me, give me, i need to know, i want to know, i'd like to know`,
-		`请 帮我 帮忙 麻烦 给我 告诉我 教我 替我 想知道 想问 求助`, regexp.MustCompile(
+		`请 帮我 帮忙 麻烦 给我 告诉我 教我 替我 想知道 想问 求助`, lazyregexp.New(
 			`^\W*(?:(?:ok|okay|now|then|so|and|also|next|great|thanks|thank you)[,.!]? )*(?:write|translate|explain|fix|give|show|tell|help|make|create|summari[sz]e|rewrite|shorten|add|`+
 				`remove|change|list|find|search|compare|suggest|recommend|check|draft|generate|convert|calculate|use|try|remember|forget|stop|let's)\b`+
 				`|^(?:那|再|现在|接着|然后|顺便)*(?:帮|把|别|不要|翻译|解释|写|改|总结|列|推荐|查|生成|算|画|比较|记住|忘)`))
 	// marksTrouble: what is told is the question of the moment.
-	marksTrouble = regexp.MustCompile(`(?i)\b(?:my|our) (?:(?:only|main|real|next|first|last|other|current) )?(?:problem|question|issue|error|idea|guess|point|concern|fault|bad|turn|goal here)\b|` +
+	marksTrouble = lazyregexp.New(`(?i)\b(?:my|our) (?:(?:only|main|real|next|first|last|other|current) )?(?:problem|question|issue|error|idea|guess|point|concern|fault|bad|turn|goal here)\b|` +
 		`(?:我们?的?)(?:问题|意思|想法|错|疑问|猜测)`)
 
 	marksPreference = newMarker(`i prefer, i'd rather, i'd prefer, i would rather, we prefer, my favourite, my favorite, i always, i never, i usually, i can't stand, i don't like, i hate, our preference`,
@@ -34,7 +34,7 @@ var (
 		my project, our project, my thesis, my dissertation, my paper, my novel, my startup, our startup, launch, launches, release date, ships in, goes live`,
 		`项目 截止 上线 在做 正在写 在写 在开发 正在开发 在筹备 筹备 毕业论文 我的论文 课题 里程碑 交稿 发布日期 发版`, nil)
 	marksFact = newMarker(`we use, i use, we run, i run, we have, i have a, i have an, i have two, i have three, i own, i work, we work, i study, our team, my team, our company, my company, i speak, i teach`,
-		`我们用 我用 我们公司 我们团队 我们组 我们有 我有 我在 我学`, regexp.MustCompile(`\b(?:my|our) (?:[a-z]+ ){1,3}(?:is|are|has|runs|lives|works)\b|我们?的?[^，,。]{1,8}(?:是|有|叫|在)`))
+		`我们用 我用 我们公司 我们团队 我们组 我们有 我有 我在 我学`, lazyregexp.New(`\b(?:my|our) (?:[a-z]+ ){1,3}(?:is|are|has|runs|lives|works)\b|我们?的?[^，,。]{1,8}(?:是|有|叫|在)`))
 )
 
 // Bounds of a fact that is told by its words alone.

@@ -1,8 +1,9 @@
 package offline
 
 import (
-	"regexp"
 	"strings"
+
+	"reverie/lazyregexp"
 )
 
 // marker is a list of turns of phrase. English ones are matched as whole words,
@@ -10,11 +11,11 @@ import (
 type marker struct {
 	words  []string // with a space on either side
 	dense  []string
-	regexp *regexp.Regexp
+	regexp *lazyregexp.Regexp
 }
 
 // newMarker reads phrases separated by commas.
-func newMarker(english, chinese string, pattern *regexp.Regexp) marker {
+func newMarker(english, chinese string, pattern *lazyregexp.Regexp) marker {
 	m := marker{regexp: pattern}
 	for p := range strings.SplitSeq(english, ",") {
 		if p = strings.TrimSpace(p); p != "" {
@@ -62,7 +63,7 @@ var (
 	marksEnd = newMarker(`no longer, any more, anymore, is over, are over, cancelled, canceled, called off, stopped, gave up, given up,
 		quit, discontinued, for good, is dead, scrapped, abolished, done with, ended, no more, dropped`,
 		`不再 取消 别再 作废 废除 解散 停办 停了 散了 戒了 退坑 结束了 没了 到此为止 以后不 就不用 黄了`,
-		regexp.MustCompile(`不(?:办|打|用|去|玩|搞|做|吃|喝|约|开|写|养|租|买|聚|跑|弄|上)[^，。,了]{0,4}了`))
+		lazyregexp.New(`不(?:办|打|用|去|玩|搞|做|吃|喝|约|开|写|养|租|买|聚|跑|弄|上)[^，。,了]{0,4}了`))
 	// marksChange: something takes the place of something else.
 	marksChange = newMarker(`moved to, moves to, move to, moving to, switched to, switched from, switching to, changed to, changed from,
 		instead, replaced, rescheduled, from now on, is now, are now, we now, migrated, changed my mind`,
@@ -81,6 +82,6 @@ var (
 	marksJoke = newMarker(`lol, lmao, rofl, haha, hahaha, hehe, jk, just kidding, kidding, joking, xd`,
 		`哈哈 嘿嘿 嘻嘻 hhh 233 笑死 开玩笑 逗你 狗头 doge 滑稽 瞎说 骗你 🤣 😂 🐶 😜 🙃 😹 /s`, nil)
 	// Who speaks, or is spoken to.
-	marksSelf = newMarker(`i, i'm, i've, i'll, i'd, me, my, mine, im, ive`, ``, regexp.MustCompile(`我(?:[^们]|$)|咱(?:[^们]|$)|俺`))
+	marksSelf = newMarker(`i, i'm, i've, i'll, i'd, me, my, mine, im, ive`, ``, lazyregexp.New(`我(?:[^们]|$)|咱(?:[^们]|$)|俺`))
 	marksYou  = newMarker(`you, your, yours, u, ur, you're, you'll, you've`, `你 您`, nil)
 )

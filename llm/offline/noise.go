@@ -1,17 +1,18 @@
 package offline
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"reverie/lazyregexp"
 )
 
 var (
-	linkPattern = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://|\bwww\.|\b[a-z0-9-]+\.(?:com|org|net|io|cn|dev|me|app|ly|co|gov|edu|info|xyz|ai|uk|de)\b`)
-	codePattern = regexp.MustCompile(`(?i)::|\(\)|->|=>|==|&&|\|\||\$\(|</|/>|\\n|0x[0-9a-f]{4,}|^\s*at [\w.$]+\(|traceback|stack ?trace|segfault|exception:|` +
+	linkPattern = lazyregexp.New(`(?i)[a-z][a-z0-9+.-]*://|\bwww\.|\b[a-z0-9-]+\.(?:com|org|net|io|cn|dev|me|app|ly|co|gov|edu|info|xyz|ai|uk|de)\b`)
+	codePattern = lazyregexp.New(`(?i)::|\(\)|->|=>|==|&&|\|\||\$\(|</|/>|\\n|0x[0-9a-f]{4,}|^\s*at [\w.$]+\(|traceback|stack ?trace|segfault|exception:|` +
 		`\b(?:sudo|apt-get|grep|chmod|mkdir|localhost|npm|pip install|git (?:push|pull|clone|commit|rebase))\b|(?:^|\s)/(?:etc|usr|var|home|dev|proc|bin|opt|tmp)/`)
-	logPattern = regexp.MustCompile(`(?i)^\s*(?:\*|---|===|>|<[^>]{1,24}>|\[?\d{1,2}:\d{2}(?::\d{2})?\]?\s*(?:<|\*|-!-)|\d{4}-\d\d-\d\d[t ]\d\d:)|has (?:joined|left|quit)\b|is now known as`)
+	logPattern = lazyregexp.New(`(?i)^\s*(?:\*|---|===|>|<[^>]{1,24}>|\[?\d{1,2}:\d{2}(?::\d{2})?\]?\s*(?:<|\*|-!-)|\d{4}-\d\d-\d\d[t ]\d\d:)|has (?:joined|left|quit)\b|is now known as`)
 )
 
 // isNoise tells whether a sentence is nothing that somebody says: a command, a

@@ -3,12 +3,12 @@ package offline
 import (
 	"cmp"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // observation is the observe prompt's user part, as far as it is read here, and
@@ -129,8 +129,8 @@ var (
 		pretend, imagine, someday, one day`, `好像 似乎 据说 传说 以为 猜 大概 应该是 如果 假装 将来 打算 准备`, nil)
 	marksTakenBack = newMarker(`jk, just kidding, kidding, joking, not really`, `开玩笑 骗你 逗你 瞎说 假的`, nil)
 
-	reports  = regexp.MustCompile(`(?i)\b(?:said|says|say|told|tells|asked|asks|wrote|writes|goes|was like)\b|[说问讲喊写][：:，,]?|告诉`)
-	clauseAt = regexp.MustCompile(`[，,；;]\s*|(?i:\s+(?:and|but)\s+)|\s+[-–—]+\s+`)
+	reports  = lazyregexp.New(`(?i)\b(?:said|says|say|told|tells|asked|asks|wrote|writes|goes|was like)\b|[说问讲喊写][：:，,]?|告诉`)
+	clauseAt = lazyregexp.New(`[，,；;]\s*|(?i:\s+(?:and|but)\s+)|\s+[-–—]+\s+`)
 )
 
 // clausesOf returns what remains of a sentence from each of its clauses on, as

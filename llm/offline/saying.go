@@ -1,18 +1,18 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // saying is one plain way to say something lasting of a person. Its pattern is
 // matched against what follows the subject.
 type saying struct {
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 	owned   bool // it is said of what is the subject's: my dog is called Miso
 	lasts   bool // it stays true though it was said of one day: I moved yesterday
 	read    func(found []string, dense bool) (claim, bool)
@@ -88,8 +88,8 @@ var denseSayings = []saying{
 }
 
 // say compiles a pattern that stands at the beginning, however it is cased.
-func say(expr string) *regexp.Regexp {
-	return regexp.MustCompile(`^(?:` + strings.ReplaceAll(expr, `\p{Lu}`, `(?-i:\p{Lu})`) + `)`)
+func say(expr string) *lazyregexp.Regexp {
+	return lazyregexp.New(`^(?:` + strings.ReplaceAll(expr, `\p{Lu}`, `(?-i:\p{Lu})`) + `)`)
 }
 
 // jobs end the name of an occupation.
@@ -107,10 +107,10 @@ const (
 var (
 	// noPlace is what follows "live in" or "move to" and is no place; noThing what
 	// is liked or done for the moment, or points at something else.
-	noPlace = regexp.MustCompile(`(?i)^(?:an?|the|my|your|his|her|our|their|this|that|these|those|another|fear|peace|hope|harmony|constant|bed|it|there|here|different|` +
+	noPlace = lazyregexp.New(`(?i)^(?:an?|the|my|your|his|her|our|their|this|that|these|those|another|fear|peace|hope|harmony|constant|bed|it|there|here|different|` +
 		`linux|windows|mac(?:os)?|rust|go|golang|python|java|discord|slack|telegram|matrix|signal|github|gitlab|vim|emacs|team|plan)\b|` +
 		`[我你您他她它们]|^(?:一起|家里?|外面|隔壁|楼上|楼下|这|那|哪|学校|宿舍|酒店|医院|公司|新|好|坏|新人|好人|路人|男人|女人|老人|大人|本地|自己|一个|没什么|什么)`)
-	noThing = regexp.MustCompile(`(?i)^(?:it|this|that|these|those|you|him|her|them|me|us|how|what|when|where|which|your|his|their|the (?:idea|way|sound|look|new|first|last|second|one)|` +
+	noThing = lazyregexp.New(`(?i)^(?:it|this|that|these|those|you|him|her|them|me|us|how|what|when|where|which|your|his|their|the (?:idea|way|sound|look|new|first|last|second|one)|` +
 		`to (?:think|see|hear|know|go|be)|late|out|away|to|from|over|up|down|home|back|into|off|around|along|so|too|again|here|there|well|fine)\b|[你您他她它这那]|我|^(?:上了|完|到|过|了|着|掉|光|得|的|不)`)
 )
 
@@ -240,7 +240,7 @@ func thirdPerson(verb string) string {
 }
 
 // afterthought is what people add to a sentence.
-var afterthought = regexp.MustCompile(`(?i)(?:\s+(?:btw|by the way|too|though|tho|as well|fyi|still|now|again|a lot|very much))+$`)
+var afterthought = lazyregexp.New(`(?i)(?:\s+(?:btw|by the way|too|though|tho|as well|fyi|still|now|again|a lot|very much))+$`)
 
 // trimValue cuts off what belongs to the sentence and not to the value.
 func trimValue(s string) string {

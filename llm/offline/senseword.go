@@ -2,9 +2,10 @@ package offline
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
+
+	"reverie/lazyregexp"
 )
 
 // headPlace is the head of phrases that say where or when.
@@ -58,7 +59,7 @@ var (
 
 // phrase is a turn of phrase that is put more simply before a text is read.
 type phrase struct {
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 	plain   string
 }
 
@@ -85,10 +86,10 @@ var phrases = func() []phrase {
 		{`\b(\d{1,2}) ?o['’]clock\b`, "$1:00"},
 		{`每(?:周|星期)([一二两三四五])次`, "每周 $1次"},
 	} {
-		out = append(out, phrase{regexp.MustCompile(p[0]), p[1]})
+		out = append(out, phrase{lazyregexp.New(p[0]), p[1]})
 	}
 	for hour, word := range numberWords[1:] {
-		out = append(out, phrase{regexp.MustCompile(`\bhalf past ` + word + `\b`), fmt.Sprintf("%d:30", hour+1)})
+		out = append(out, phrase{lazyregexp.New(`\bhalf past ` + word + `\b`), fmt.Sprintf("%d:30", hour+1)})
 	}
 	return out
 }()
@@ -96,9 +97,9 @@ var phrases = func() []phrase {
 var (
 	shortDays = strings.NewReplacer("mon@day", "monday", "tues@day", "tuesday", "tue@day", "tuesday", "thurs@day", "thursday", "thur@day", "thursday",
 		"thu@day", "thursday", "fri@day", "friday")
-	clauseMark = regexp.MustCompile(`[,，;；:：。!！?？、]+|\.(?:\s|$)|\s[-–—]+\s|——`)
-	thousands  = regexp.MustCompile(`^\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
-	firstWords = regexp.MustCompile(`\b(?:i['’]?m|i['’]ve|i['’]ll|i['’]d|i|my|mine|me|im)\b`)
+	clauseMark = lazyregexp.New(`[,，;；:：。!！?？、]+|\.(?:\s|$)|\s[-–—]+\s|——`)
+	thousands  = lazyregexp.New(`^\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
+	firstWords = lazyregexp.New(`\b(?:i['’]?m|i['’]ve|i['’]ll|i['’]d|i|my|mine|me|im)\b`)
 )
 
 // plainPhrases puts turns of phrase more simply.
@@ -244,8 +245,8 @@ func plainForm(w string) string {
 // names do, and the short ones in capitals that are another word in small ones:
 // IT, US, A.
 var (
-	capitalized = regexp.MustCompile(`\b[A-Z][a-z]+\b`)
-	capitals    = regexp.MustCompile(`\b[A-Z]{1,3}\b`)
+	capitalized = lazyregexp.New(`\b[A-Z][a-z]+\b`)
+	capitals    = lazyregexp.New(`\b[A-Z]{1,3}\b`)
 )
 
 // readNames notes how words are written before case is folded.

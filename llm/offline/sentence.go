@@ -1,10 +1,11 @@
 package offline
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"reverie/lazyregexp"
 )
 
 // Bounds that keep a paste from costing more than a conversation.
@@ -80,7 +81,7 @@ func (d digester) turns(text string, whole digest) []digest {
 
 // addressPattern is a name before a colon or comma, as people on IRC call each
 // other, or mentions with an @.
-var addressPattern = regexp.MustCompile("^(?:@[^\\s:：,，]{1,32}[:：,，]?\\s+)+|^([A-Za-z0-9_\\-\\[\\]\\\\^{}|`]{2,24})([:,]) +")
+var addressPattern = lazyregexp.New("^(?:@[^\\s:：,，]{1,32}[:：,，]?\\s+)+|^([A-Za-z0-9_\\-\\[\\]\\\\^{}|`]{2,24})([:,]) +")
 
 // notNames are words before a colon that introduce what follows.
 var notNames = wordSet(`note notes todo fyi update reminder rule rules tldr ps edit warning tip summary decision agreed plan`)

@@ -1,10 +1,11 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"reverie/lazyregexp"
 )
 
 // slot is a detail that may change while the subject stays: a weekday, a time
@@ -15,7 +16,7 @@ type slot struct {
 	value string
 }
 
-var slotPattern = regexp.MustCompile(`(?:周|星期|礼拜)([一二三四五六日天末])` + // 1
+var slotPattern = lazyregexp.New(`(?:周|星期|礼拜)([一二三四五六日天末])` + // 1
 	`|\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b` + // 2
 	`|\b(\d{1,2})(?:[:.](\d{2}))? ?[ap]\.?m\b\.?` + // 3, 4
 	`|(\d{1,2}|[一二两三四五六七八九十]{1,3})(?::(\d{2})|点(\d{2}|半|一刻)?)` + // 5, 6, 7

@@ -1,13 +1,13 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // Lengths of a sentence that may stand as a statement, in characters, and how
@@ -29,10 +29,10 @@ var marksClaim = newMarker(`always, usually, every, each, never, prefer, prefers
 // leadIn is what people say before they say something; danglers begin a sentence
 // whose subject stands somewhere else.
 var (
-	leadIn = regexp.MustCompile(`(?i)^(?:(?:ok|okay|yeah|yes|yep|yup|right|sure|well|so|btw|fyi|also|and|but|oh|ah|hey|hi all|exactly|true|agreed|same|` +
+	leadIn = lazyregexp.New(`(?i)^(?:(?:ok|okay|yeah|yes|yep|yup|right|sure|well|so|btw|fyi|also|and|but|oh|ah|hey|hi all|exactly|true|agreed|same|` +
 		`definitely|great|nice|good|cool|ha|haha|hmm+|lol|remember|reminder|update|note|decision|rule)[,:!.…]+\s*|(?:and|but|so|also) |` +
 		`(?:对|嗯+|好的?|是的?|是啊|对啊|哦|噢|欸|诶|哈+|行|收到|没错|确实|同意|那就?|ok|另外|而且|还有|提醒一下|说一下|记一下|总结一下|补充一下|再说一遍|最后)[，,！!：:～~\s]+)+`)
-	dangler = regexp.MustCompile(`(?i)^(?:he|she|it|its|it's|they|they're|that|that's|this|these|those|there|then|because|which|or|than|same|` +
+	dangler = lazyregexp.New(`(?i)^(?:he|she|it|its|it's|they|they're|that|that's|this|these|those|there|then|because|which|or|than|same|` +
 		`him|her|them)\b|^(?:他|她|它|这|那|其|因为|所以|不过|但|然后|或者|而)`)
 	endTrim = "。.！!~～…,，；;、 "
 )
@@ -127,7 +127,7 @@ func (d digester) recurring(text string, others []digest) string {
 }
 
 // clauseBreak is what stands between two clauses of a sentence.
-var clauseBreak = regexp.MustCompile(`[，：]\s*|[,:]\s+`)
+var clauseBreak = lazyregexp.New(`[，：]\s*|[,:]\s+`)
 
 // attribute puts a sentence in its author's mouth. Names that are more than a
 // name are refused: they are text from outside like any other.
