@@ -20,6 +20,7 @@ type rule struct {
 	group   int     // the capturing group that is the secret; 0 for the first that matched
 	entropy float64 // bits a character that the secret must exceed
 	named   bool    // known by the service's name beside it, not by its own shape
+	first   bool    // each match begins with a keyword: it is tried there alone
 }
 
 type ruleSet struct {
@@ -30,31 +31,32 @@ type ruleSet struct {
 // dropped are the rules that cry wolf in chats, or that chats cannot meet. Those that
 // need a file's path are left out, too.
 var dropped = map[string]string{
-	"generic-api-key":              "any word after key, token, access or auth; our own rules api-key and password look closer",
-	"adobe-client-id":              "an id, which is public",
-	"asana-client-id":              "an id, which is public",
-	"bitbucket-client-id":          "an id, which is public",
-	"discord-client-id":            "an id, which is public: 18 digits, as every member has",
-	"linkedin-client-id":           "an id, which is public",
-	"looker-client-id":             "an id, which is public",
-	"messagebird-client-id":        "an id, which is public",
-	"plaid-client-id":              "an id, which is public",
-	"sendbird-access-id":           "an id, which is public",
-	"sumologic-access-id":          "an id, which is public",
-	"flutterwave-public-key":       "a public key",
-	"mailgun-pub-key":              "a public key",
-	"lob-pub-api-key":              "a public key",
-	"sourcegraph-access-token":     "any 40 hexadecimal digits, such as commits, beside the word; our own rule knows the prefix",
-	"vault-service-token":          "its keyword ends every sentence (s.); our own rule is anchored there",
-	"twilio-api-key":               "its keyword (sk) is in task, ask and risk; our own rule is anchored there",
-	"jwt":                          "its keyword (ey) is in key and they; our own rule looks for eyJ",
-	"private-key":                  "our own rule knows more kinds, and those that are cut off",
-	"linkedin-client-secret":       "16 letters or digits beside the word, as vanity names have",
-	"hashicorp-tf-password":        "needs a file's name",
-	"dropbox-api-token":            "15 letters or digits beside the word, as folders of it have; our own rule knows the prefix",
-	"aws-access-token":             "the same as our own rule, but for examples",
-	"curl-auth-user":               "our own rule bounds the line",
-	"slack-legacy-workspace-token": "our own rule knows them all",
+	"generic-api-key":                             "any word after key, token, access or auth; our own rules api-key and password look closer",
+	"adobe-client-id":                             "an id, which is public",
+	"asana-client-id":                             "an id, which is public",
+	"bitbucket-client-id":                         "an id, which is public",
+	"discord-client-id":                           "an id, which is public: 18 digits, as every member has",
+	"linkedin-client-id":                          "an id, which is public",
+	"looker-client-id":                            "an id, which is public",
+	"messagebird-client-id":                       "an id, which is public",
+	"plaid-client-id":                             "an id, which is public",
+	"sendbird-access-id":                          "an id, which is public",
+	"sumologic-access-id":                         "an id, which is public",
+	"flutterwave-public-key":                      "a public key",
+	"mailgun-pub-key":                             "a public key",
+	"lob-pub-api-key":                             "a public key",
+	"sourcegraph-access-token":                    "any 40 hexadecimal digits, such as commits, beside the word; our own rule knows the prefix",
+	"vault-service-token":                         "its keyword ends every sentence (s.); our own rule is anchored there",
+	"twilio-api-key":                              "its keyword (sk) is in task, ask and risk; our own rule is anchored there",
+	"jwt":                                         "its keyword (ey) is in key and they; our own rule looks for eyJ",
+	"private-key":                                 "our own rule knows more kinds, and those that are cut off",
+	"linkedin-client-secret":                      "16 letters or digits beside the word, as vanity names have",
+	"hashicorp-tf-password":                       "needs a file's name",
+	"dropbox-api-token":                           "15 letters or digits beside the word, as folders of it have; our own rule knows the prefix",
+	"aws-access-token":                            "the same as our own rule, but for examples",
+	"curl-auth-user":                              "our own rule bounds the line",
+	"gitlab-runner-authentication-token-routable": "our own rule knows them all, and the name is too long for a mask",
+	"slack-legacy-workspace-token":                "our own rule knows them all",
 }
 
 // What gitleaks writes into most of its expressions, and what stands here instead.
@@ -96,15 +98,26 @@ func read() *ruleSet {
 }
 
 func adapted(r config.Rule) rule {
-	expr := r.Regex.String()
-	named := strings.Contains(expr, `(?:[ \t\w.-]{0,20})`)
+	expr := leadingNames.Replace(r.Regex.String())
+	name, _, named := strings.Cut(expr, `(?:[ \t\w.-]{0,20})`)
+	first := named && !strings.Contains(name, "(?i:") && !strings.Contains(expr, `|\b`) && allMatch(`\A`+name+`\z`, r.Keywords)
+	expr = tail.Replace(joined.Replace(expr))
+	if first {
+		expr = `\A` + expr
+	}
 	return rule{
 		name:    r.RuleID,
-		re:      regexp.MustCompile(tail.Replace(joined.Replace(leadingNames.Replace(expr)))),
+		re:      regexp.MustCompile(expr),
 		group:   r.SecretGroup,
 		entropy: r.Entropy,
 		named:   named,
+		first:   first,
 	}
+}
+
+func allMatch(expr string, words []string) bool {
+	re, err := regexp.Compile(`(?i)` + strings.ReplaceAll(expr, "(?-i:", "(?:"))
+	return err == nil && !slices.ContainsFunc(words, func(w string) bool { return !re.MatchString(w) })
 }
 
 func lower(words []string) []string {

@@ -32,13 +32,20 @@ func (s *ruleSet) find(text string) []reverie.Finding {
 	var found []reverie.Finding
 	var done map[int]int // rule -> up to where it has looked
 	s.words.Each(text, func(i, start, end int) {
+		r := &s.rules[i]
+		if r.first {
+			if m := r.re.FindStringSubmatchIndex(text[start:min(len(text), end+after)]); m != nil {
+				found = r.add(found, text, start, m)
+			}
+			return
+		}
 		if done == nil {
 			done = map[int]int{}
 		}
 		if end <= done[i] {
 			return // looked at with an earlier keyword
 		}
-		found, done[i] = s.rules[i].look(found, text, max(start-before, done[i]), end)
+		found, done[i] = r.look(found, text, max(start-before, done[i]), end)
 	})
 	return found
 }
@@ -58,9 +65,7 @@ func (r *rule) look(found []reverie.Finding, text string, from, end int) ([]reve
 		n, cut := len(found), false
 		for _, m := range r.re.FindAllStringSubmatchIndex(part, -1) {
 			cut = cut || m[1] == len(part) && to < len(text)
-			if f, ok := r.finding(part, from, m); ok {
-				found = append(found, f)
-			}
+			found = r.add(found, text, from, m)
 		}
 		if !cut || reach >= limit {
 			return found, to - min(before, to-end)
@@ -69,8 +74,8 @@ func (r *rule) look(found []reverie.Finding, text string, from, end int) ([]reve
 	}
 }
 
-// finding is the secret in a match of part, which begins at a byte of the text.
-func (r *rule) finding(part string, at int, m []int) (reverie.Finding, bool) {
+// add appends the secret in match m of text[at:], if it is one.
+func (r *rule) add(found []reverie.Finding, text string, at int, m []int) []reverie.Finding {
 	start, end := m[0], m[1]
 	if r.group > 0 {
 		start, end = m[2*r.group], m[2*r.group+1]
@@ -82,8 +87,8 @@ func (r *rule) finding(part string, at int, m []int) (reverie.Finding, bool) {
 			}
 		}
 	}
-	if start < 0 || !r.good(part[start:end]) {
-		return reverie.Finding{}, false
+	if start < 0 || !r.good(text[at+start:at+end]) {
+		return found
 	}
-	return reverie.Finding{Rule: r.name, Start: at + start, End: at + end}, true
+	return append(found, reverie.Finding{Rule: r.name, Start: at + start, End: at + end})
 }
