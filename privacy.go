@@ -1,6 +1,9 @@
 package reverie
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // PII says what becomes of personal data (see [FindPII]) in what becomes memory.
 type PII string
@@ -9,13 +12,42 @@ type PII string
 const (
 	PIIAllow  PII = "allow"  // it is remembered like anything else
 	PIIMask   PII = "mask"   // its rule's name stands in its place: [pii:email]
-	PIIRefuse PII = "refuse" // the statement is refused
+	PIIRefuse PII = "refuse" // it is treated like a secret
 )
 
-// Privacy is how texts are treated that become memory: statements, quotes, reasons. The
-// zero value masks personal data. Secrets are refused or masked whatever it says.
+// Privacy is how texts are treated on their way into memory. The zero value masks personal
+// data. Secrets never pass, whatever it says.
+//
+// It works at three places, so that no room needs rules of its own: messages are masked
+// before a model is shown them ([Privacy.Messages]), answers before anything is made of
+// them or they are kept (package llm), and what people hand in is held against it
+// ([Privacy.Statement]). A mask of a secret in a statement is refused by [CheckStatement]
+// like the secret itself.
 type Privacy struct {
 	PII PII
+}
+
+// Mask returns a text without its secrets and, unless the policy allows it, without
+// personal data. It is idempotent.
+func (p Privacy) Mask(s string) string {
+	switch p.PII {
+	case PIIAllow:
+	case PIIRefuse:
+		s = maskFound(s, FindPII(s), maskOpen)
+	default:
+		s = MaskPII(s)
+	}
+	return MaskSecrets(s)
+}
+
+// Messages returns the messages with masked texts, as a model may be shown them and
+// quotes are taken from. Those given are left as they are.
+func (p Privacy) Messages(list []Message) []Message {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Text = p.Mask(list[i].Text)
+	}
+	return list
 }
 
 // Statement returns s as it may be remembered, its personal data masked where the policy
@@ -30,13 +62,4 @@ func (p Privacy) Statement(s string) (string, error) {
 		}
 	}
 	return s, CheckStatement(s)
-}
-
-// Mask returns a text without its secrets and, unless the policy allows it, without
-// personal data. It is idempotent.
-func (p Privacy) Mask(s string) string {
-	if p.PII != PIIAllow {
-		s = MaskPII(s)
-	}
-	return MaskSecrets(s)
 }

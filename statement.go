@@ -38,11 +38,20 @@ func (e *StatementError) Error() string {
 // Is makes errors.Is(err, ErrInvalid) true.
 func (e *StatementError) Is(target error) bool { return target == ErrInvalid }
 
-// CheckStatement refuses what may not become a memory. A memory is read back
+// CheckStatement refuses what may not become a memory: what [CheckSummary] does, and what
+// held a secret before it was masked. A fact without it says nothing.
+func CheckStatement(s string) error {
+	if at := mask.FindString(s); at != "" {
+		return &StatementError{RuleSecret, fmt.Sprintf("it is about a secret (%s): leave it out", strings.Trim(at, "[]"))}
+	}
+	return CheckSummary(s)
+}
+
+// CheckSummary refuses what may not become a memory that sums up much. A memory is read back
 // into prompts for years, so a statement must be plain text about the group:
 // one line, visible, without links, markup, secrets, or words addressed to the
 // model. Its errors are *[StatementError].
-func CheckStatement(s string) error {
+func CheckSummary(s string) error {
 	if err := checkCharacters(s); err != nil {
 		return err
 	}

@@ -41,10 +41,14 @@ func (s *Service) Propose(ctx context.Context, p reverie.Proposal) (reverie.Prop
 	if err := checkProposal(p); err != nil {
 		return reverie.ProposalReply{}, err
 	}
+	if p, err = s.private(p); err != nil {
+		return reverie.ProposalReply{}, err
+	}
 	state, err := s.Store.ProposalState(ctx, p)
 	if err != nil {
 		return reverie.ProposalReply{}, err
 	}
+	state.Messages = s.Privacy.Messages(state.Messages)
 	run, plan, err := proposed(p, state)
 	if err != nil {
 		return reverie.ProposalReply{}, err
@@ -80,10 +84,19 @@ func checkProposal(p reverie.Proposal) error {
 				i+1, reverie.MaxMessageIDLength)
 		}
 	}
-	if p.Action == reverie.ActionDelete {
-		return nil
+	return nil
+}
+
+// private is a proposal whose texts may be remembered: see [reverie.Privacy].
+func (s *Service) private(p reverie.Proposal) (_ reverie.Proposal, err error) {
+	p.Reason, p.Evidence = s.Privacy.Mask(p.Reason), slices.Clone(p.Evidence)
+	for i := range p.Evidence {
+		p.Evidence[i].Quote = s.Privacy.Mask(p.Evidence[i].Quote)
 	}
-	return reverie.CheckStatement(p.Statement)
+	if p.Action != reverie.ActionDelete {
+		p.Statement, err = s.Privacy.Statement(p.Statement)
+	}
+	return p, err
 }
 
 func plainText(s string, most int) bool {

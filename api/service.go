@@ -29,6 +29,7 @@ type Service struct {
 	Filters  ingest.Filters                    // of messages that come in
 	NewGroup func(reverie.Group) reverie.Group // a new group as the configuration has new ones
 	Now      func() time.Time
+	Privacy  reverie.Privacy // of what is proposed
 	// PageSession is how long a login to the page is good for; 0 for 12 hours.
 	PageSession time.Duration
 	Log         *slog.Logger

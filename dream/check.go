@@ -77,7 +77,7 @@ func (c *checker) refuse(line int, action reverie.DreamType, handle, rule, detai
 func (c *checker) recount(n narrative) (text string, rests []*source) {
 	text = reverie.CleanSummary(n.content, reverie.MaxStatement)
 	var broken *reverie.StatementError
-	if err := reverie.CheckStatement(text); errors.As(err, &broken) {
+	if err := reverie.CheckSummary(text); errors.As(err, &broken) {
 		c.refuse(n.line, typeSummary, "", string(broken.Rule), broken.Detail)
 		return "", nil
 	}

@@ -108,7 +108,7 @@ func (r *run) render(s *sheet, q question, again []string) (prompts.Rendered, er
 	if user.Items == nil {
 		user.Items = []prompts.DreamItemView{}
 	}
-	if last := s.state.Narrative; last != nil && reverie.CheckStatement(last.Statement) == nil {
+	if last := s.state.Narrative; last != nil && reverie.CheckSummary(last.Statement) == nil {
 		user.LastDream = last.Statement
 	}
 	return r.Prompts.Dream(s.language, prompts.DreamSystem{MaxStatement: reverie.MaxStatement, MaxItems: r.Limits.MaxItems,

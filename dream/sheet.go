@@ -47,7 +47,7 @@ func (r *run) newSheet(state reverie.DreamState, answered [][]string) (*sheet, e
 	material := make([]*reverie.HeadState, 0, len(state.Material))
 	for i := range state.Material {
 		h := &state.Material[i]
-		if broken := (*reverie.StatementError)(nil); errors.As(reverie.CheckStatement(h.Statement), &broken) {
+		if broken := (*reverie.StatementError)(nil); errors.As(reverie.CheckSummary(h.Statement), &broken) {
 			s.hidden = append(s.hidden, h.ID)
 			s.refused = append(s.refused, reverie.Refusal{Action: refusedSource, Handle: h.ID, Rule: string(broken.Rule), Detail: broken.Detail})
 			continue

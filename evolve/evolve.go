@@ -80,6 +80,7 @@ type Pipeline struct {
 	// next: see reverie.Plan.
 	Impressions bool
 	Limits      Limits
+	Privacy     reverie.Privacy // of what the model is shown
 	Now         func() time.Time
 	Log         *slog.Logger
 	Progress    func(Progress) // nil: nobody watches

@@ -105,6 +105,7 @@ func (r *run) read(ctx context.Context) (*sheet, error) {
 	if r.shadow != nil {
 		state.Heads = slices.Clone(r.shadow.heads)
 	}
+	state.Pending, state.Context = r.Privacy.Messages(state.Pending), r.Privacy.Messages(state.Context)
 	return &sheet{state: state}, nil
 }
 

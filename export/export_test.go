@@ -259,6 +259,7 @@ func TestImport(t *testing.T) {
 func TestImportWritesNothing(t *testing.T) {
 	t.Parallel()
 	whole := file(t, 2, sample()...)
+	secret := file(t, 2, append(sample(), record("g2", reverie.RecordMemory, `{"memory_id":"m4","statement":"The wifi password is hunter2"}`))...)
 	for _, c := range []struct {
 		name, text string
 		opts       export.Options
@@ -267,6 +268,8 @@ func TestImportWritesNothing(t *testing.T) {
 	}{
 		{"dry run", whole, export.Options{DryRun: true}, nil, 2},
 		{"strict", whole, export.Options{Strict: true}, reverie.ErrInvalid, 0},
+		{"a secret", secret, export.Options{}, reverie.ErrInvalid, 0},
+		{"a secret that is allowed", secret, export.Options{DryRun: true, Secrets: true}, nil, 2},
 		{"damaged", strings.Replace(whole, "Mia", "Lea", 1), export.Options{}, reverie.ErrInvalid, 0},
 		{"cut off", whole[:len(whole)-100], export.Options{}, reverie.ErrInvalid, 0},
 	} {

@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -28,6 +29,10 @@ const (
 type Options struct {
 	DryRun bool // say what would be written
 	Strict bool // refuse a file with statements that would be refused today
+	// Secrets takes in statements that hold what looks like a secret; without it, a file
+	// that has any is refused.
+	Secrets bool
+	Privacy reverie.Privacy // personal data is never masked here, and refused where it says so
 	// OnRefused is told of each such statement, while the file is read the first time.
 	OnRefused func(groupID, memoryID string, err error)
 }
@@ -38,6 +43,7 @@ type Result struct {
 	Summary
 	reverie.RecordResult
 	Refused int // statements that would be refused today
+	Secret  int // of these, for a secret
 }
 
 // Import reads an export into a store. It reads the file up to three times: first
@@ -63,6 +69,9 @@ func Import(ctx context.Context, file io.ReadSeeker, to Store, opts Options) (Re
 	}
 	if opts.Strict && res.Refused > 0 {
 		return res, fmt.Errorf("%d statements would be refused today, and none may be; nothing was written: %w", res.Refused, reverie.ErrInvalid)
+	}
+	if !opts.Secrets && res.Secret > 0 {
+		return res, fmt.Errorf("%d statements hold what looks like a secret; nothing was written: %w", res.Secret, reverie.ErrInvalid)
 	}
 	compare := batcher{ctx: ctx, hand: to.CompareRecords}
 	if err := compare.all(file); err != nil {
@@ -104,8 +113,11 @@ func (r *Result) check(rec reverie.Record, opts Options) error {
 	if err := json.Unmarshal(rec.Row, &m); err != nil {
 		return fmt.Errorf("read a memory of group %q: %w: %w", rec.GroupID, err, reverie.ErrInvalid)
 	}
-	if err := reverie.CheckStatement(m.Statement); err != nil {
+	if _, err := opts.Privacy.Statement(m.Statement); err != nil {
 		r.Refused++
+		if broken := (*reverie.StatementError)(nil); errors.As(err, &broken) && broken.Rule == reverie.RuleSecret {
+			r.Secret++
+		}
 		if opts.OnRefused != nil {
 			opts.OnRefused(rec.GroupID, m.ID, err)
 		}

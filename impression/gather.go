@@ -82,6 +82,7 @@ func (r *run) read(ctx context.Context) (*sheet, error) {
 	if len(s.state.Messages) == 0 {
 		return nil, nil
 	}
+	s.state.Messages, s.state.Replied = r.Privacy.Messages(s.state.Messages), r.Privacy.Messages(s.state.Replied)
 	return s, nil
 }
 

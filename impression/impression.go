@@ -49,6 +49,7 @@ type Pipeline struct {
 	Prompts  *prompts.Set
 	Journal  llm.Journal // nil: answers are not kept
 	Limits   Limits
+	Privacy  reverie.Privacy // of what the model is shown
 	Now      func() time.Time
 	Log      *slog.Logger
 	Progress func(Progress) // nil: nobody watches

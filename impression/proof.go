@@ -45,7 +45,7 @@ func (p *parser) evidence(raw json.RawMessage, of reverie.Observation) []reverie
 		if m.Role != reverie.RoleUser || !reverie.VerifyQuote(cited.Quote, m.Text) || !p.speaksOf(of, cited.Quote, m) {
 			continue
 		}
-		e := reverie.EvidenceOf(m, whole(cited.Quote, m.Text), p.loc)
+		e := reverie.EvidenceOf(m, cited.Quote, p.loc)
 		at := slices.IndexFunc(list, func(e reverie.Evidence) bool { return e.MessageID == m.ID })
 		switch {
 		case at < 0:
@@ -55,33 +55,6 @@ func (p *parser) evidence(raw json.RawMessage, of reverie.Observation) []reverie
 		}
 	}
 	return list
-}
-
-// whole is a quote with the words that tell a secret in it for one, which it may have
-// cut off: then it is all of the text, masked.
-func whole(quote, text string) string {
-	if masked := reverie.MaskSecrets(text); masked != text && !reverie.VerifyQuote(quote, masked) {
-		return masked
-	}
-	return quote
-}
-
-// leaks tells whether a claim repeats a secret of a message that it cites.
-func (p *parser) leaks(c reverie.ObservedClaim) bool {
-	text := reverie.Fold(c.Name + " " + c.Value)
-	for _, e := range c.Evidence {
-		for _, m := range p.messages {
-			if m.ID != e.MessageID {
-				continue
-			}
-			for _, f := range reverie.FindSecrets(m.Text) {
-				if strings.Contains(text, reverie.Fold(m.Text[f.Start:f.End])) {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // speaksOf tells whether a quote may speak of somebody. The whole of its clauses

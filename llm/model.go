@@ -37,7 +37,8 @@ func (m *Model) Cost(u Usage) float64 {
 
 // Generate asks the model, again if a passing fault comes between, and returns
 // its answer, whole or not: see [Response.Finish]. The text is valid UTF-8
-// without NUL.
+// without NUL, secrets and, unless [Account.Privacy] allows it, personal data are masked
+// in it; where that changed something, only the JSON objects of the text are left.
 //
 // Its errors are an [*Error], a [*BreakerError] (both tell [reverie.ErrDeferred]
 // and [reverie.ErrConfiguration]), a [*reverie.BudgetError] or what kept the
@@ -52,7 +53,7 @@ func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response,
 			resp = Response{}
 			return Usage{}, "", err
 		}
-		resp.Text = storable(resp.Text)
+		resp.Text = masked(storable(resp.Text), m.account.Privacy)
 		if resp.Usage == (Usage{}) { // servers need not report it, and it is not free for that
 			resp.Usage = Usage{InputTokens: asked, OutputTokens: reverie.EstimateTokens(resp.Text)}
 		}

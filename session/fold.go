@@ -52,6 +52,7 @@ func (r *run) foldOnce(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("gather the turns of session %q of group %q: %w", r.req.SessionID, r.req.GroupID, err)
 	}
+	state.Messages = r.Privacy.Messages(state.Messages)
 	if !r.req.Due { // somebody asks for it
 		state.Session.FoldRetryAt = nil
 	}

@@ -83,6 +83,7 @@ func (r *run) read(ctx context.Context) (*sheet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gather session %q of group %q: %w", r.req.SessionID, r.req.GroupID, err)
 	}
+	s.state.Messages = r.Privacy.Messages(s.state.Messages)
 	if r.life.Stats.Chunks == 0 {
 		r.life.Stats.Unanswered = s.state.Session.New.Turns == 0
 	}

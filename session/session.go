@@ -77,6 +77,7 @@ type Pipeline struct {
 	Rule               reverie.SessionRule
 	Retry              reverie.ParkRule // of folds that fail
 	Silence            time.Duration    // that ends a session, in groups that do not say otherwise; 0 is reverie.DefaultSessionSilence
+	Privacy            reverie.Privacy  // of what the model is shown
 	Now                func() time.Time
 	Log                *slog.Logger
 	Progress           func(Progress) // nil: nobody watches

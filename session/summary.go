@@ -56,7 +56,7 @@ func blames(err error) bool {
 // too long.
 func statement(text string) (string, error) {
 	text = reverie.CleanSummary(text, reverie.MaxStatement)
-	return text, reverie.CheckStatement(text)
+	return text, reverie.CheckSummary(text)
 }
 
 // sum asks the summarizer for one text that stands for what a summary says and the

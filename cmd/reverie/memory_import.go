@@ -28,7 +28,8 @@ anything is written.
 
 Groups that are there keep their settings. Import is a restore: statements that
 would be refused today, such as those with links, come back with a warning;
---strict refuses the file for them. Pause a group, or import before it is worked
+--strict refuses the file for them. A file with statements that hold what looks
+like a secret is refused whole, unless --allow-secrets takes them in. Pause a group, or import before it is worked
 on: what a run is about to write may be what the file brings.`,
 		Example: `  reverie memory import memories.jsonl --dry-run
   gunzip -c g1.jsonl.gz | reverie memory import -`,
@@ -43,6 +44,7 @@ on: what a run is about to write may be what the file brings.`,
 			if err := a.open(ctx); err != nil {
 				return err
 			}
+			opts.Privacy = a.cfg.privacy()
 			const shown = 20
 			refused := 0
 			opts.OnRefused = func(groupID, memoryID string, err error) {
@@ -53,6 +55,9 @@ on: what a run is about to write may be what the file brings.`,
 			res, err := export.Import(ctx, file, a.store, opts)
 			if refused > shown {
 				fmt.Fprintf(a.stderr, "warning: and %d more such statements\n", refused-shown)
+			}
+			if err != nil && res.Secret > 0 && !opts.Secrets {
+				err = fmt.Errorf("%w (--allow-secrets takes them in)", err)
 			}
 			if err != nil {
 				return fmt.Errorf("import %s: %w", args[0], err)
@@ -69,6 +74,7 @@ on: what a run is about to write may be what the file brings.`,
 	f := cmd.Flags()
 	f.BoolVar(&opts.DryRun, "dry-run", false, "check and compare, and write nothing")
 	f.BoolVar(&opts.Strict, "strict", false, "refuse a file with statements that would be refused today")
+	f.BoolVar(&opts.Secrets, "allow-secrets", false, "take in statements that hold what looks like a secret, too")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }

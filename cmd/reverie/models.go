@@ -64,8 +64,11 @@ func (a *app) account(use, provider, baseURL, model string) (llm.Account, error)
 		a.policies[server] = llm.NewPolicy(llm.PolicyOptions{Attempts: l.Attempts, BreakerFailures: l.BreakerFailures,
 			BreakerDelay: l.BreakerDelay.Duration, RequestsPerMinute: l.RequestsPerMinute, TokensPerMinute: l.TokensPerMinute})
 	}
-	return llm.Account{Provider: provider, Model: model, Prices: prices, Free: provider == providerOffline, Ledger: a.metrics.Ledger(a.store), Policy: a.policies[server]}, nil
+	return llm.Account{Provider: provider, Model: model, Prices: prices, Free: provider == providerOffline, Ledger: a.metrics.Ledger(a.store), Policy: a.policies[server], Privacy: a.cfg.privacy()}, nil
 }
+
+// privacy is how texts are treated on their way into memory.
+func (c *Config) privacy() reverie.Privacy { return reverie.Privacy{PII: reverie.PII(c.Privacy.PII)} }
 
 // model is the generating model of a use.
 func (a *app) model(use string) (*llm.Model, ModelSettings, error) {

@@ -143,7 +143,7 @@ func (a *app) evolution(set *prompts.Set) (*evolve.Pipeline, error) {
 	e := a.cfg.Evolve
 	p := &evolve.Pipeline{
 		Store: a.store, Model: model, Prompts: set, CompareShown: a.cfg.Decide.CompareShown,
-		Impressions: a.cfg.Impression.Enabled, Now: a.now, Log: a.log, Phase: a.phase(reverie.JobEvolve, a.now),
+		Impressions: a.cfg.Impression.Enabled, Privacy: a.cfg.privacy(), Now: a.now, Log: a.log, Phase: a.phase(reverie.JobEvolve, a.now),
 		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
 			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
 			StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},
@@ -213,7 +213,7 @@ func (a *app) impressions(set *prompts.Set) (*impression.Pipeline, error) {
 		a.warnUnpriced(model, settings)
 	}
 	i := a.cfg.Impression
-	return &impression.Pipeline{Store: a.store, Model: model, Prompts: set, Journal: a.store, Now: a.now, Log: a.log,
+	return &impression.Pipeline{Store: a.store, Model: model, Prompts: set, Journal: a.store, Privacy: a.cfg.privacy(), Now: a.now, Log: a.log,
 		Phase: a.phase(reverie.JobImpression, a.now),
 		Limits: impression.Limits{MaxMessages: i.MaxMessages, MaxSubjects: i.MaxSubjects, MaxInputTokens: i.MaxInputTokens,
 			MaxOutputTokens: settings.MaxOutputTokens, MinConfidence: i.MinConfidence, MinEvidence: i.MinEvidence, ExpireAfter: i.ExpireAfter.Duration}}, nil
@@ -238,7 +238,7 @@ func (a *app) extraction(set *prompts.Set) (*session.Pipeline, error) {
 	c, e := a.cfg.Session, a.cfg.Evolve
 	p := &session.Pipeline{
 		Store: a.store, Model: model, Summarizer: summarizer, Prompts: set, Journal: a.store, Rule: a.sessionRule(), Retry: a.parkRule(), Silence: c.Silence.Duration,
-		Now: a.now, Log: a.log, Phase: a.phase(reverie.JobExtract, a.now),
+		Privacy: a.cfg.privacy(), Now: a.now, Log: a.log, Phase: a.phase(reverie.JobExtract, a.now),
 		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: c.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
 			MaxSummaryTokens: folding.MaxOutputTokens, MaxFacts: c.MaxFacts, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
 			MaxShown: reverie.MaxShown, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin},

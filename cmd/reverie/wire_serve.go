@@ -37,6 +37,7 @@ func (a *app) serviceWithoutRuns() (*api.Service, *recall.UsageLog) {
 	leases.Queue = nil // who asks is told that a group is busy, and does not wait for its run
 	return &api.Service{
 		Store:    a.store,
+		Privacy:  a.cfg.privacy(),
 		Searcher: search,
 		Recaller: func(ctx context.Context, groupID string) (*recall.Recaller, error) {
 			searcher, err := search(ctx, groupID)
