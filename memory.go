@@ -61,7 +61,12 @@ type Memory struct {
 	EmbeddingModel  string    `db:"embedding_model" json:"-"` // model@dims, "" while not embedded
 	ChangeSummary   string    `db:"change_summary" json:"-"`
 	RunID           *string   `db:"run_id" json:"-"` // nil for an edit by a person
+	// JudgeAgain says why the next run judges it again, "" where none does or nobody asked.
+	JudgeAgain string `db:"judge_again" json:"judge_again,omitempty"`
 }
+
+// Text is what no two active memories of a group share: the kind, and what is said.
+func (m Memory) Text() string { return string(m.Kind) + "\x00" + m.ContentHash }
 
 // Hit is one search result: a memory and its calibrated similarity.
 type Hit struct {

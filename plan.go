@@ -27,6 +27,7 @@ type Step struct {
 	Strength        float64    `json:"strength,omitempty"`         // after the step (not delete)
 	LastSupportedAt time.Time  `json:"last_supported_at,omitzero"` // after the step (not delete)
 	ContentHash     string     `json:"content_hash,omitempty"`     // of Statement
+	Judged          Status     `json:"judged,omitempty"`           // of a head that was to be judged again, and is by this: active or held
 	Embedding       []float32  `json:"-"`                          // of Statement; nil when it could not be had
 	EmbeddingModel  string     `json:"-"`                          // model@dims, "" without an embedding
 }
@@ -45,6 +46,9 @@ type Plan struct {
 	// Used are the messages of SessionID that an extraction takes, instead of Outcomes.
 	SessionID string
 	Used      []string
+	// Judged are the lineages of active memories that were to be judged again and stay as
+	// they are.
+	Judged []string
 	// Dream is what a dream takes in, instead of Outcomes.
 	Dream *DreamUse
 	// HeldReason says to a person why Held is held.

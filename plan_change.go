@@ -47,14 +47,16 @@ func (p Plan) Count(st *Stats, heads []HeadState) {
 }
 
 // Rewrites counts the deletes and rewrites of versions that the plan's run did not
-// write itself, by the heads that the plan rests on.
+// write itself, by the heads that the plan rests on. What was to be judged again and is
+// none of these does not count: it was not among what the group remembered.
 func (p Plan) Rewrites(heads []HeadState) (n int) {
 	own := map[string]bool{}
 	for _, h := range heads {
 		own[h.LineageID] = h.RunID != nil && *h.RunID == p.RunID
 	}
 	for _, s := range p.Steps {
-		if (s.Action == ActionDelete || s.Action == ActionUpdate) && !own[s.LineageID] {
+		_, known := own[s.LineageID]
+		if (s.Action == ActionDelete || s.Action == ActionUpdate) && !own[s.LineageID] && (known || s.Judged == "") {
 			n++
 		}
 	}

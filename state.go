@@ -17,18 +17,31 @@ type GatherQuery struct {
 
 // State is a group as one chunk sees it, read in one snapshot.
 type State struct {
-	Group   Group
-	Heads   []HeadState // active, oldest lineage first
-	Pending []Message   // by sent_at, then by order of arrival
-	More    bool        // there are further pending messages in the window
-	Context []Message   // consumed, sent in [ContextSince, Until), oldest first
+	Group Group
+	Heads []HeadState // active, oldest lineage first
+	// Again are the further memories to be judged again: those that are held until then,
+	// and active ones of other kinds. Of the heads those are that say why.
+	Again []HeadState
+	// Taken is what active memories of the kinds say that are held or to be judged again
+	// beside the heads': see [Memory.Text].
+	Taken   map[string]bool
+	Pending []Message // by sent_at, then by order of arrival
+	More    bool      // there are further pending messages in the window
+	Context []Message // consumed, sent in [ContextSince, Until), oldest first
 }
 
-// HeadState is an active memory and the local dates its lineage has evidence on.
+// HeadState is a lineage's head, active or held, and the local dates its lineage has
+// evidence on.
 type HeadState struct {
 	Memory
 	SupportDates []string // YYYY-MM-DD, sorted
+	// Awaits are, where it is to be judged again, the pending messages among its evidence.
+	Awaits []string
+	Waits  bool // a plan that waits for a person writes it
 }
+
+// Held tells whether nobody recalls it until it has been judged again.
+func (h HeadState) Held() bool { return h.Status == StatusHeld }
 
 // ImportResult counts what became of a batch of messages.
 type ImportResult struct {

@@ -12,7 +12,7 @@ import (
 // Edit makes a person's change to a lineage's head and returns the head after
 // it, with a row in the change log. It takes no lease: it locks the lineage.
 //
-//   - delete ends an active head.
+//   - delete ends a head that is active, or held.
 //   - restore makes a new version of a head that is not active, supported now. It is
 //     established again, and weighs what a new one does, if it was less: else
 //     maintenance would archive what a person has just brought back.
@@ -105,21 +105,27 @@ func lockHead(ctx context.Context, t *tx, e reverie.Edit) (memoryRow, error) {
 func (s *Store) edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow) (reverie.Change, error) {
 	c := reverie.Change{Action: e.Action, MemoryID: head.ID, OldID: &head.ID, OldStatement: head.Statement,
 		NewStatement: head.Statement, Summary: e.Reason, Version: head.Version}
-	if active := head.Status == reverie.StatusActive; active == (e.Action == reverie.ActionRestore) {
-		if active {
-			return c, fmt.Errorf("it is active already, there is nothing to restore: %w", reverie.ErrConflict)
-		}
+	switch active, held := head.Status == reverie.StatusActive, head.Status == reverie.StatusHeld; {
+	case active && e.Action == reverie.ActionRestore:
+		return c, fmt.Errorf("it is active already, there is nothing to restore: %w", reverie.ErrConflict)
+	case !active && e.Action != reverie.ActionRestore && !(held && e.Action == reverie.ActionDelete):
 		return c, fmt.Errorf("it is %s; restore it first: %w", head.Status, reverie.ErrConflict)
+	}
+	if e.Action == reverie.ActionDelete || e.Action == reverie.ActionRestore {
+		if _, err := t.exec(ctx, decidedByPersonQuery, head.GroupID, head.LineageID); err != nil {
+			return c, err
+		}
 	}
 	var err error
 	switch e.Action {
 	case reverie.ActionDelete:
 		c.NewStatement = ""
-		_, err = t.exec(ctx, `update memories set status = 'deprecated', ended_at = $3::timestamptz where group_id = $1 and memory_id = $2`,
-			head.GroupID, head.ID, s.now())
+		err = s.deprecate(ctx, t, head)
 	case reverie.ActionRestore:
 		c.MemoryID, c.Version = reverie.NewID(), head.Version+1
-		err = s.restore(ctx, t, head, c.MemoryID, e.Reason)
+		if err = s.restore(ctx, t, head, c.MemoryID, e.Reason); err == nil && head.Status == reverie.StatusHeld {
+			err = s.deprecate(ctx, t, head) // a new version says it now
+		}
 	case reverie.ActionStrength:
 		c.Summary = valueSummary(e, head.Strength)
 		_, err = t.exec(ctx, `update memories set strength = $3::float8, decayed_at = $4::timestamptz where group_id = $1 and memory_id = $2`,
@@ -131,6 +137,13 @@ func (s *Store) edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow)
 			where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, e.Value, reverie.CoreWeight, s.now())
 	}
 	return c, err
+}
+
+// deprecate ends a head, as of when it was held if it was.
+func (s *Store) deprecate(ctx context.Context, t *tx, head memoryRow) error {
+	_, err := t.exec(ctx, `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
+		where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, s.now())
+	return err
 }
 
 // valueSummary says what a value was and is, since the statements do not.

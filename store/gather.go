@@ -3,16 +3,19 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/lib/pq"
 
 	"reverie"
 )
 
-// headRow is an active memory with the dates of its lineage's evidence.
+// headRow is a head with the dates of its lineage's evidence.
 type headRow struct {
 	memoryRow
 	SupportDates pq.StringArray `db:"support_dates"`
+	Waits        bool           `db:"waits"`
+	Awaits       pq.StringArray `db:"awaits"`
 }
 
 const (
@@ -22,8 +25,27 @@ const (
 			where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
 			order by 1) as support_dates`
 
-	headsQuery = `select ` + headColumns + ` from memories m where group_id = $1 and kind = $2 and status = 'active'
+	// The heads of the kind, and whatever else is to be judged again. That is little, and
+	// mostly nothing.
+	headsQuery = `select ` + headColumns + `, coalesce(reason, '') as judge_again,
+			reason is not null and exists (select 1 from held_plans h where h.group_id = m.group_id and h.status = 'waiting'
+				and h.heads @> jsonb_build_array(jsonb_build_object('memory_id', m.memory_id))) as waits,
+			case when reason is not null then array(
+				select distinct x.message_id from memory_evidence e join messages x on x.group_id = e.group_id and x.message_id = e.message_id
+				where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
+					and x.run_id is null and x.outcome is null and x.pruned_at is null
+				order by 1) end as awaits
+		from (
+			select m.*, q.reason from memories m
+			left join rejudgements q on q.group_id = m.group_id and q.lineage_id = m.lineage_id and q.run_id is null
+			where m.group_id = $1 and m.kind = $2 and m.status = 'active'
+			union all
+			select m.*, q.reason from rejudgements q
+			join memories m on m.group_id = q.group_id and m.lineage_id = q.lineage_id
+			where q.group_id = $1 and q.run_id is null and (m.status = 'held' or m.status = 'active' and m.kind <> $2)) m
 		order by created_at, lineage_id`
+
+	saidQuery = `select kind, content_hash from memories where group_id = $1 and kind = any ($2::text[]) and status = 'active'`
 
 	pendingWhere = ` from messages where group_id = $1 and run_id is null and outcome is null
 		and sent_at >= $2::timestamptz and sent_at < $3::timestamptz`
@@ -42,7 +64,7 @@ const (
 )
 
 // Gather reads what one chunk needs, in one snapshot and at most five
-// statements. A zero Until is no bound. An unknown group is reverie.ErrNotFound.
+// statements, or six where memories of other kinds are to be judged again. A zero Until is no bound. An unknown group is reverie.ErrNotFound.
 func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error) {
 	var state reverie.State
 	err := s.run(ctx, work{
@@ -56,7 +78,7 @@ func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.Stat
 			if state.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
-			if state.Heads, err = heads(ctx, t, q); err != nil {
+			if err = heads(ctx, t, q, &state); err != nil {
 				return err
 			}
 			if state.Pending, state.More, err = pending(ctx, t, q); err != nil {
@@ -69,16 +91,36 @@ func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.Stat
 	return state, err
 }
 
-func heads(ctx context.Context, t *tx, q reverie.GatherQuery) ([]reverie.HeadState, error) {
+// heads reads the heads of the kind, and what else is to be judged again.
+func heads(ctx context.Context, t *tx, q reverie.GatherQuery, state *reverie.State) error {
 	var rows []headRow
 	if err := t.list(ctx, &rows, headsQuery, q.GroupID, string(q.Kind)); err != nil {
-		return nil, err
+		return err
 	}
-	list := make([]reverie.HeadState, len(rows))
-	for i, r := range rows {
-		list[i] = reverie.HeadState{Memory: r.memory(), SupportDates: r.SupportDates}
+	var others pq.StringArray
+	for _, r := range rows {
+		h := reverie.HeadState{Memory: r.memory(), SupportDates: r.SupportDates, Awaits: r.Awaits, Waits: r.Waits}
+		if h.Kind == q.Kind && !h.Held() {
+			state.Heads = append(state.Heads, h)
+			continue
+		}
+		state.Again = append(state.Again, h)
+		if h.Kind != q.Kind && !slices.Contains(others, string(h.Kind)) {
+			others = append(others, string(h.Kind))
+		}
 	}
-	return list, nil
+	if len(others) == 0 {
+		return nil
+	}
+	var taken []reverie.Memory
+	if err := t.list(ctx, &taken, saidQuery, q.GroupID, others); err != nil {
+		return err
+	}
+	state.Taken = make(map[string]bool, len(taken))
+	for _, m := range taken {
+		state.Taken[m.Text()] = true
+	}
+	return nil
 }
 
 // pending reads the oldest messages of the window and looks one further, or

@@ -129,6 +129,9 @@ func (s *Store) approve(ctx context.Context, t *tx, held reverie.HeldPlan, steps
 	if err != nil {
 		return nil, err
 	}
+	if err := judged(ctx, t, held.GroupID, held.RunID, steps, nil); err != nil {
+		return nil, err
+	}
 	if err := setApproved(ctx, t, held, steps, refused); err != nil {
 		return nil, err
 	}
@@ -136,13 +139,17 @@ func (s *Store) approve(ctx context.Context, t *tx, held reverie.HeldPlan, steps
 		st.Held = max(st.Held-writes(stored.Steps), 0)
 		st.Refused += len(refused)
 		for _, step := range steps {
+			kept := st.Kept - 1
+			if step.Judged == reverie.StatusHeld { // it was not among those kept
+				kept = st.Kept
+			}
 			switch step.Action {
 			case reverie.ActionCreate:
 				st.Created++
 			case reverie.ActionUpdate:
-				st.Updated, st.Kept = st.Updated+1, max(st.Kept-1, 0)
+				st.Updated, st.Kept = st.Updated+1, max(kept, 0)
 			case reverie.ActionDelete:
-				st.Deleted, st.Kept = st.Deleted+1, max(st.Kept-1, 0)
+				st.Deleted, st.Kept = st.Deleted+1, max(kept, 0)
 			}
 		}
 	})

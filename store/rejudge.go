@@ -5,18 +5,49 @@ import (
 	"time"
 
 	"github.com/lib/pq"
+
+	"reverie"
 )
 
-const queueJudgementsQuery = `insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at)
-	select group_id, lineage_id, memory_id, $3, $4::timestamptz from memories m
-	where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'held')
-		and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id and n.version > m.version)
-	on conflict (group_id, lineage_id) do update set
-		memory_id = excluded.memory_id, reason = excluded.reason, created_at = excluded.created_at, run_id = null, held = false`
+const (
+	queueJudgementsQuery = `insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at)
+		select group_id, lineage_id, memory_id, $3, $4::timestamptz from memories m
+		where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'held')
+			and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id and n.version > m.version)
+		on conflict (group_id, lineage_id) do update set
+			memory_id = excluded.memory_id, reason = excluded.reason, created_at = excluded.created_at, run_id = null, held = false`
+
+	judgedQuery = `update rejudgements q set run_id = $2::uuid, held = u.held
+		from unnest($3::uuid[], $4::bool[]) as u (lineage_id, held)
+		where q.group_id = $1 and q.lineage_id = u.lineage_id and q.run_id is null`
+
+	// What the runs judged that are taken back waits anew.
+	judgeAnewQuery = `update rejudgements set run_id = null where group_id = $1 and run_id = any ($2::uuid[])`
+
+	// What a person has decided nobody judges again.
+	decidedByPersonQuery = `delete from rejudgements where group_id = $1 and lineage_id = $2`
+)
 
 // queueJudgements has the next run of evolve judge memories again, by their lineages,
 // and returns how many that are: those whose head is active, or held until then. The
 // reason is shown to the model, and to whoever asks about the memory.
 func queueJudgements(ctx context.Context, t *tx, groupID string, lineageIDs []string, reason string, at time.Time) (int, error) {
 	return t.exec(ctx, queueJudgementsQuery, groupID, pq.StringArray(lineageIDs), reason, at)
+}
+
+// judged notes what a run has judged that was to be judged again: by steps, and by
+// leaving active memories of those lineages as they are.
+func judged(ctx context.Context, t *tx, groupID, runID string, steps []reverie.Step, kept []string) error {
+	lineages := append(pq.StringArray{}, kept...)
+	held := make(pq.BoolArray, len(kept))
+	for _, st := range steps {
+		if st.Judged != "" {
+			lineages, held = append(lineages, st.LineageID), append(held, st.Judged == reverie.StatusHeld)
+		}
+	}
+	if len(lineages) == 0 {
+		return nil
+	}
+	_, err := t.exec(ctx, judgedQuery, groupID, runID, lineages, held)
+	return err
 }

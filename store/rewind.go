@@ -59,6 +59,8 @@ const (
 //     go back in place. All of it goes to the change log as undo.
 //   - What was archived since they began comes back likewise, whether they touched it
 //     or not, as strong as its evidence makes it: it was there when they began.
+//   - What they judged again is held again, if it was, and waits to be judged anew:
+//     it never says unjudged what it said.
 //   - What a person decided since stands: a memory that a person deleted or
 //     restored after the runs changed it stays so. A strength that a person set
 //     stays the value that later support builds on.
@@ -147,6 +149,7 @@ func (s *Store) rewind(ctx context.Context, t *tx, q reverie.RewindQuery, runs p
 		{rejectPlansQuery, nil},
 		{withdrawEvidenceQuery, []any{at}},
 		{freeMessagesQuery, nil},
+		{judgeAnewQuery, nil},
 	} {
 		if _, err := t.exec(ctx, w.query, append([]any{q.GroupID, runs}, w.args...)...); err != nil {
 			return err

@@ -63,7 +63,7 @@ const (
 			select d.lineage_id, count(*) filter (where e.set_at is null or d.known_at > e.set_at) as dates, max(d.sent_at) as sent_at
 			from dates d left join edits e using (lineage_id)
 			group by d.lineage_id)
-		select t.lineage_id, coalesce(t.changed, false) as changed, coalesce(t.withdrawn, 0) as withdrawn, t.archived, h.memory_id as head_id, h.version, h.status, h.statement, h.strength,
+		select t.lineage_id, h.status = 'held' or coalesce(q.held, false) as held, coalesce(t.changed, false) as changed, coalesce(t.withdrawn, 0) as withdrawn, t.archived, h.memory_id as head_id, h.version, h.status, h.statement, h.strength,
 			h.last_supported_at, coalesce(h.memory_id = any (t.deleted), false) as deleted,
 			b.memory_id as base_id, coalesce(b.statement, '') as base_statement, coalesce(b.content_hash, '') as base_hash,
 			coalesce(b.kind, '') as base_kind, b.run_id is null as by_person,
@@ -75,6 +75,7 @@ const (
 		left join bases b using (lineage_id)
 		left join edits e using (lineage_id)
 		left join support s using (lineage_id)
+		left join rejudgements q on q.group_id = $1 and q.lineage_id = t.lineage_id and q.run_id = any ($2::uuid[])
 		left join memories w on w.group_id = $1 and w.kind = b.kind and w.content_hash = b.content_hash and w.status = 'active'
 			and w.lineage_id <> t.lineage_id
 		order by t.lineage_id`
@@ -89,6 +90,7 @@ type touchedRow struct {
 	Deleted   bool   `db:"deleted"`   // the newest version was ended by one of them
 
 	Archived bool `db:"archived"` // the newest version was archived since
+	Held     bool `db:"held"`     // it waits to be judged again, or did when they judged it
 
 	HeadID          string         `db:"head_id"` // the newest version, whatever its status
 	Version         int            `db:"version"`
@@ -112,12 +114,15 @@ type touchedRow struct {
 	TwinID      *string    `db:"twin_id"` // another lineage that says now what the base says
 }
 
-func (r touchedRow) active() bool { return r.Status == reverie.StatusActive }
+// stands tells whether the newest version is the lineage's head, recalled or held.
+func (r touchedRow) stands() bool {
+	return r.Status == reverie.StatusActive || r.Status == reverie.StatusHeld
+}
 
 // comesBack tells whether the runs changed what the lineage says, or it was archived
 // since, and no person has decided on it since.
 func (r touchedRow) comesBack() bool {
-	return r.BaseID != nil && (r.Deleted || r.Archived || r.active() && *r.BaseID != r.HeadID)
+	return r.BaseID != nil && (r.Deleted || r.Archived || r.stands() && *r.BaseID != r.HeadID)
 }
 
 // anew tells whether strength is computed anew: evidence goes, or, of what was
@@ -167,15 +172,15 @@ func unwind(rows []touchedRow, result *reverie.Rewound) []lineageReturn {
 		w.strength, w.supported = r.strengthOf()
 		skip := ""
 		switch {
-		case r.comesBack() && free[r.LineageID]:
-			w.ends, w.newID = r.active(), reverie.NewID()
+		case r.comesBack() && (r.Held || free[r.LineageID]):
+			w.ends, w.newID = r.stands(), reverie.NewID()
 			result.Restored++
 		case r.comesBack():
 			skip = "another memory says by now what it would say again"
-			w.ends = r.active()
-		case r.BaseID == nil && (r.active() || r.Archived):
+			w.ends = r.stands()
+		case r.BaseID == nil && (r.stands() || r.Archived):
 			w.ends = true
-		case r.active():
+		case r.stands():
 			w.weakens = r.Withdrawn > 0 && (w.strength != r.Strength || !w.supported.Equal(r.LastSupportedAt))
 			if r.Changed {
 				skip = "a person restored it since"
@@ -206,13 +211,13 @@ func unwind(rows []touchedRow, result *reverie.Rewound) []lineageReturn {
 
 // freeStatements tells which lineages can say again what they said: no other
 // memory that stays says it, and of several that come back with it, a person's
-// is first, then the oldest.
+// is first, then the oldest. Those that are held say nothing.
 func freeStatements(rows []touchedRow) map[string]bool {
 	leaves := map[string]bool{}
 	for _, r := range rows {
 		leaves[r.LineageID] = r.comesBack() || r.BaseID == nil
 	}
-	back := slices.DeleteFunc(slices.Clone(rows), func(r touchedRow) bool { return !r.comesBack() })
+	back := slices.DeleteFunc(slices.Clone(rows), func(r touchedRow) bool { return !r.comesBack() || r.Held })
 	slices.SortStableFunc(back, func(a, b touchedRow) int {
 		if a.ByPerson != b.ByPerson {
 			if a.ByPerson {

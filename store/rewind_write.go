@@ -21,16 +21,17 @@ const (
 			last_supported_at = case when u.ends then m.last_supported_at else u.supported_at end,
 			decayed_at = case when u.ends then m.decayed_at else u.set_at end
 		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[], $7::timestamptz[]) as u (id, ends, strength, supported_at, set_at)
-		where m.group_id = $1 and m.memory_id = u.id and m.status in ('active', 'archived')`
+		where m.group_id = $1 and m.memory_id = u.id and m.status in ('active', 'archived', 'held')`
 
 	bringBackQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at,
-			decayed_at)
-		select b.group_id, u.id, b.lineage_id, h.memory_id, b.kind, b.session_id, b.statement, h.version + 1, 'active',
+			decayed_at, ended_at)
+		select b.group_id, u.id, b.lineage_id, h.memory_id, b.kind, b.session_id, b.statement, h.version + 1, case when u.held then 'held' else 'active' end,
 			b.tags, u.strength, h.weight, b.content_hash, b.embedding, b.embedding_model, $2, b.run_id, b.created_at,
-			$3::timestamptz, u.supported_at, case when u.anew then u.set_at else b.decayed_at end
-		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[], $9::bool[], $10::timestamptz[])
-			as u (id, head_id, base_id, strength, supported_at, anew, set_at)
+			$3::timestamptz, u.supported_at, case when u.anew then u.set_at else b.decayed_at end,
+			case when u.held then $3::timestamptz end
+		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[], $9::bool[], $10::timestamptz[], $11::bool[])
+			as u (id, head_id, base_id, strength, supported_at, anew, set_at, held)
 		join memories h on h.group_id = $1 and h.memory_id = u.head_id
 		join memories b on b.group_id = $1 and b.memory_id = u.base_id`
 )
@@ -76,19 +77,19 @@ func moveBack(ctx context.Context, t *tx, groupID string, at time.Time, list []l
 func bringBack(ctx context.Context, t *tx, q reverie.RewindQuery, at time.Time, list []lineageReturn) error {
 	var ids, heads, bases, supported pq.StringArray
 	var strengths pq.Float64Array
-	var anew pq.BoolArray
+	var anew, held pq.BoolArray
 	var set []*string
 	for _, w := range list {
 		if w.newID != "" {
 			ids, heads, bases = append(ids, w.newID), append(heads, w.HeadID), append(bases, *w.BaseID)
 			strengths, supported = append(strengths, w.strength), append(supported, timestamp(w.supported))
-			anew, set = append(anew, w.anew()), append(set, orNullTimestamp(w.SetAt))
+			anew, held, set = append(anew, w.anew()), append(held, w.Held), append(set, orNullTimestamp(w.SetAt))
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.exec(ctx, bringBackQuery, q.GroupID, q.Reason, at, ids, heads, bases, strengths, supported, anew, pq.Array(set))
+	_, err := t.exec(ctx, bringBackQuery, q.GroupID, q.Reason, at, ids, heads, bases, strengths, supported, anew, pq.Array(set), held)
 	return err
 }
 
