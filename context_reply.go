@@ -25,6 +25,7 @@ type ContextReply struct {
 
 // ContextMemory is a memory that is offered.
 type ContextMemory struct {
+	GroupID         string    `json:"-"` // the group, or its team
 	MemoryID        string    `json:"memory_id"`
 	LineageID       string    `json:"lineage_id"`
 	Kind            Kind      `json:"kind"`

@@ -91,7 +91,7 @@ func (r *Recaller) draft(ctx context.Context, req ContextRequest, now time.Time,
 		reply.Skipped = SkippedFirstRound
 		return d, nil
 	}
-	long, err := r.longTerm(ctx, req.GroupID, query, everything)
+	long, err := r.longTerm(ctx, req.GroupID, state.Group, query, everything)
 	if err != nil {
 		return nil, err
 	}
@@ -143,25 +143,33 @@ func (r *Recaller) state(ctx context.Context, req ContextRequest, query string, 
 	return state, nil
 }
 
-// offer puts what is offered into the usage log. A log that takes nothing more is
+// offer puts what is offered into the usage log, but for what is a team's: that would
+// tell its other groups what is asked here, and so its weights stay as they are. A log that takes nothing more is
 // no reason to leave a bot without its context.
 func (r *Recaller) offer(ctx context.Context, reply *reverie.ContextReply, query string, now time.Time) error {
-	if len(reply.Memories) == 0 || r.Usage == nil {
+	if r.Usage == nil {
 		return nil
 	}
-	reply.UsageID = reverie.NewID()
-	rows := make([]reverie.Usage, len(reply.Memories))
+	usageID := reverie.NewID()
+	var rows []reverie.Usage
 	for i, m := range reply.Memories {
-		rows[i] = reverie.Usage{GroupID: reply.GroupID, UsageID: reply.UsageID, MemoryID: m.MemoryID, LineageID: m.LineageID,
+		if m.GroupID != reply.GroupID {
+			continue
+		}
+		rows = append(rows, reverie.Usage{GroupID: reply.GroupID, UsageID: usageID, MemoryID: m.MemoryID, LineageID: m.LineageID,
 			SessionID: reply.SessionID, Query: reverie.Excerpt(query, reverie.MaxUsageQuery), Position: i + 1, Score: m.Score,
-			Factors: m.Factors, Statement: m.Statement, CreatedAt: now.UTC()}
+			Factors: m.Factors, Statement: m.Statement, CreatedAt: now.UTC()})
+	}
+	if len(rows) == 0 {
+		return nil
 	}
 	if err := r.Usage.Add(ctx, rows); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
-		reply.UsageID = ""
 		reply.Warnings = append(reply.Warnings, fmt.Sprintf("what is offered is not logged, and cannot be learned from: %v", err))
+		return nil
 	}
+	reply.UsageID = usageID
 	return nil
 }

@@ -22,7 +22,7 @@ type longTerm struct {
 
 // longTerm looks memories up where the trigger says so. Its errors are those of the
 // store: an embedder that fails is a warning.
-func (r *Recaller) longTerm(ctx context.Context, groupID, query string, everything bool) (longTerm, error) {
+func (r *Recaller) longTerm(ctx context.Context, groupID string, group reverie.Group, query string, everything bool) (longTerm, error) {
 	if why := r.Options.skip(query); why != "" {
 		return longTerm{skipped: why}, nil
 	}
@@ -36,7 +36,7 @@ func (r *Recaller) longTerm(ctx context.Context, groupID, query string, everythi
 		embedding, cancel = context.WithTimeout(ctx, r.Options.EmbedTimeout)
 		defer cancel()
 	}
-	q := Query{GroupID: groupID, Text: queryForm(query), Kinds: r.Options.Kinds, Limit: maxCandidates, Threshold: r.Options.MinSimilarity}
+	q := Query{GroupID: groupID, Text: queryForm(query), Kinds: r.Options.Kinds, Limit: maxCandidates, Threshold: r.Options.MinSimilarity, team: r.Searcher.Teams.of(group)}
 	vector, err := r.Searcher.vector(embedding, q)
 	switch {
 	case ctx.Err() != nil:

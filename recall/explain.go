@@ -77,6 +77,17 @@ func (r *Recaller) judge(long longTerm, ownSummary string, now time.Time) []reve
 // below returns the memories nearest to a vector that are not among the hits because
 // they do not reach the threshold of a query.
 func (s *Searcher) below(ctx context.Context, q Query, vector []float32, hits []reverie.Hit) ([]reverie.Hit, error) {
+	own, err := s.belowOf(ctx, q, vector, hits)
+	team, has := q.ofTeam()
+	if err != nil || !has {
+		return own, err
+	}
+	theirs, err := s.belowOf(ctx, team, vector, hits)
+	return nearest(own, theirs, maxBelow), err
+}
+
+// belowOf is below in one tenant.
+func (s *Searcher) belowOf(ctx context.Context, q Query, vector []float32, hits []reverie.Hit) ([]reverie.Hit, error) {
 	near, err := s.Store.Search(ctx, reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector,
 		Model: s.Embeddings.Key(), MinCosine: -1, Limit: len(hits) + maxBelow})
 	if err != nil {

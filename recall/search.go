@@ -4,6 +4,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,6 +18,8 @@ type Store interface {
 	Search(ctx context.Context, q reverie.SearchQuery) ([]reverie.Hit, error)
 	// Nearest is Search, which tells instead where the model has not seen all.
 	Nearest(ctx context.Context, q reverie.SearchQuery) (hits []reverie.Hit, unseen bool, err error)
+	// GroupTeam is what a group says about its team: see reverie.Group.
+	GroupTeam(ctx context.Context, groupID string) (string, error)
 	MissingEmbeddings(ctx context.Context, groupID, model string, at time.Time, limit int) ([]reverie.Memory, error)
 	SetEmbeddings(ctx context.Context, groupID, model string, vectors map[string][]float32) error
 }
@@ -32,6 +35,7 @@ type Searcher struct {
 	Store       Store
 	Embeddings  Embeddings
 	Calibration reverie.Calibration // of the embedding model
+	Teams       TeamRule
 }
 
 // Query asks for the memories nearest to a text.
@@ -42,14 +46,16 @@ type Query struct {
 	Limit     int
 	Threshold float64   // least score, 0..1
 	At        time.Time // zero = now; else what was active at that instant
+
+	team string // tenant whose memories are looked at, too; "" = none
 }
 
 // healBatch is how many memories without a vector of the current model are
 // embedded and stored at once; a group has tens to hundreds.
 const healBatch = 500
 
-// Search returns the active memories that score at least the threshold, best
-// first. It is exact: every active memory of the group is compared, or every version
+// Search returns the active memories of a group and of its team that score at least
+// the threshold, best first. It is exact: every active memory is compared, or every version
 // that was active at an instant. Those stored while the embedder was out of reach, or
 // by another model, are embedded first: none is left out, or it is an error.
 func (s *Searcher) Search(ctx context.Context, q Query) ([]reverie.Hit, error) {
@@ -58,6 +64,9 @@ func (s *Searcher) Search(ctx context.Context, q Query) ([]reverie.Hit, error) {
 	}
 	vector, err := s.vector(ctx, q)
 	if err != nil {
+		return nil, err
+	}
+	if q.team, err = s.teamOf(ctx, q.GroupID); err != nil {
 		return nil, err
 	}
 	hits, unseen, err := s.near(ctx, ctx, q, vector)
@@ -79,12 +88,23 @@ func (s *Searcher) vector(ctx context.Context, q Query) ([]float32, error) {
 	return vectors[0], nil
 }
 
-// near returns the memories nearest to a vector. Unseen says why some that the
+// near returns the memories of a group and of its team nearest to a vector. Unseen says why some that the
 // current model has not seen could not be embedded, within the context of embedding,
 // and are not among them.
 //
-// Almost always the model has seen them all: then one question is enough.
+// Almost always the model has seen them all: then one question to each is enough.
 func (s *Searcher) near(ctx, embedding context.Context, q Query, vector []float32) (hits []reverie.Hit, unseen, err error) {
+	hits, unseen, err = s.nearOf(ctx, embedding, q, vector)
+	team, has := q.ofTeam()
+	if err != nil || !has {
+		return hits, unseen, err
+	}
+	theirs, unseenThere, err := s.nearOf(ctx, embedding, team, vector)
+	return nearest(hits, theirs, q.Limit), errors.Join(unseen, unseenThere), err
+}
+
+// nearOf is near in one tenant.
+func (s *Searcher) nearOf(ctx, embedding context.Context, q Query, vector []float32) (hits []reverie.Hit, unseen, err error) {
 	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector, Model: s.Embeddings.Key(),
 		MinCosine: s.Calibration.Cosine(q.Threshold), At: q.At, Limit: q.Limit}
 	hits, some, err := s.Store.Nearest(ctx, sq)

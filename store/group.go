@@ -84,3 +84,10 @@ func getGroup(ctx context.Context, t *tx, id string) (reverie.Group, error) {
 	err := t.get(ctx, &g, groupQuery, id)
 	return g, one(err, "group %q", id)
 }
+
+// GroupTeam returns what a group says about its team, or reverie.ErrNotFound.
+func (s *Store) GroupTeam(ctx context.Context, id string) (string, error) {
+	var team string
+	err := s.look(ctx, fmt.Sprintf("read the team of group %q", id), &team, `select team from groups where group_id = $1`, id)
+	return team, one(err, "group %q", id)
+}

@@ -20,6 +20,7 @@ const (
 
 	fadingQuery = `select ` + memoryColumns + `, decayed_at from memories
 		where group_id = $1 and status = 'active' and lineage_id > $2::uuid and weight < $3::float8
+			and kind <> 'team'
 			and not (kind = 'dream' and tags @> array['` + reverie.TagSummary + `'])
 			and (least(strength, weight) < $4::float8
 				or last_supported_at < case kind when 'dream' then $8::timestamptz else $5::timestamptz end
@@ -74,8 +75,8 @@ func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upke
 	return u, err
 }
 
-// FadingMemories returns a page of active memories that are not core, nor the
-// narrative of dreams, and may have faded, by lineage.
+// FadingMemories returns a page of active memories that are not core, nor a team's, nor
+// the narrative of dreams, and may have faded, by lineage.
 func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]reverie.Fading, error) {
 	var rows []fadingRow
 	after := q.After

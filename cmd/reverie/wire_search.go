@@ -45,7 +45,8 @@ func (a *app) searcherWith(cfg *Config) (*recall.Searcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &recall.Searcher{Store: a.store, Embeddings: embed, Calibration: a.calibration(es)}, nil
+	return &recall.Searcher{Store: a.store, Embeddings: embed, Calibration: a.calibration(es),
+		Teams: recall.TeamRule{On: a.cfg.Team.Recall, Name: a.cfg.Team.Name}}, nil
 }
 
 // embeddedOffline tells whether all vectors of a group's active memories, at
