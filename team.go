@@ -83,3 +83,10 @@ type TeamMemories struct {
 	Memories []TeamMemory `json:"memories"` // by id
 	Next     string       `json:"next,omitempty"`
 }
+
+// Bounds of a team's memory as it travels.
+const (
+	MaxTeamVersions = 500 // earlier versions that are listed
+	MaxTeamEvidence = 50  // messages that it rests on
+	MaxDeployment   = 100 // characters of what a deployment is called
+)

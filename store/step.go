@@ -22,19 +22,20 @@ type batch struct {
 }
 
 const (
+	// A lineage has one version at most that is active or held.
 	lockHeadsQuery = `select ` + memoryColumns + ` from memories
-		where group_id = $1 and lineage_id = any ($2::uuid[]) and status = 'active' order by lineage_id for update`
+		where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'held') order by lineage_id for update`
 
 	// One statement ends superseded and deleted versions and strengthens
 	// supported ones; it comes before the new versions, since a lineage has one
-	// active head.
+	// active head. A held one has ended when it was held.
 	moveHeadsQuery = `update memories m set
 			status = case when u.ends then 'deprecated' else m.status end,
-			ended_at = case when u.ends then $2::timestamptz else m.ended_at end,
+			ended_at = case when u.ends then coalesce(m.ended_at, $2::timestamptz) else m.ended_at end,
 			strength = case when u.ends then m.strength else u.strength end,
 			last_supported_at = case when u.ends then m.last_supported_at else greatest(m.last_supported_at, u.supported_at) end
 		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)
-		where m.group_id = $1 and m.memory_id = u.id and m.status = 'active'`
+		where m.group_id = $1 and m.memory_id = u.id and m.status in ('active', 'held')`
 
 	// Up to when strength has been lowered is the lineage's: late evidence may leave
 	// its last support before that.
@@ -80,6 +81,9 @@ func checkSteps(steps []reverie.Step) error {
 		if seen[st.LineageID] {
 			return fail("another step writes the same lineage")
 		}
+		if st.Judged == reverie.StatusHeld && st.Action == reverie.ActionKeep {
+			return fail("what is held comes back as a new version, or ends")
+		}
 		seen[st.LineageID] = true
 		if err := checkSources(st); err != nil {
 			return fail(err.Error())
@@ -105,7 +109,7 @@ func (s *Store) writeSteps(ctx context.Context, t *tx, b *batch) ([]reverie.Chan
 	if err := s.insertVersions(ctx, t, b); err != nil {
 		return nil, err
 	}
-	if err := insertEvidence(ctx, t, b.groupID, b.runID, b.at, b.steps, evidenced); err != nil {
+	if err := insertEvidence(ctx, t, b.groupID, &b.runID, b.at, b.steps, evidenced); err != nil {
 		return nil, err
 	}
 	if err := insertSources(ctx, t, b); err != nil {
@@ -138,6 +142,9 @@ func (b *batch) lockHeads(ctx context.Context, t *tx) error {
 			continue
 		}
 		head, ok := b.heads[st.LineageID]
+		if held := head.Status == reverie.StatusHeld; ok && held != (st.Judged == reverie.StatusHeld) {
+			return fmt.Errorf("memory %s (version %d) is %s by now: %w", head.ID, head.Version, head.Status, reverie.ErrConflict)
+		}
 		if !ok {
 			return fmt.Errorf("memory %s (version %d) has no active head any more: %w", st.Head.MemoryID, st.Head.Version, reverie.ErrConflict)
 		}

@@ -122,3 +122,6 @@ create table erased_memories (
     primary key (group_id, id),
     foreign key (group_id, erasure_id) references erasures (group_id, erasure_id)
 );
+
+-- Where a message is deleted, its uses are looked for by it.
+alter table message_uses drop constraint message_uses_pkey, add primary key (group_id, message_id, job);

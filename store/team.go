@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	teamHeadsQuery = `select distinct on (lineage_id) ` + memoryColumns + ` from memories
+		where group_id = $1 and kind = 'team' and lineage_id > $2::uuid
+		order by lineage_id, version desc limit $3`
+
+	teamHeadQuery = `select ` + memoryColumns + ` from memories
+		where group_id = $1 and kind = 'team' and lineage_id = $2::uuid order by version desc limit 1`
+
+	// The newest versions of each lineage, oldest first, with where they come from.
+	teamVersionsQuery = `select v.* from unnest($2::uuid[]) as l (id) cross join lateral (
+			select m.lineage_id, m.memory_id, m.version, m.updated_at, o.body as origin, o.versions as earlier
+			from memories m left join memory_origins o on o.group_id = m.group_id and o.memory_id = m.memory_id
+			where m.group_id = $1 and m.lineage_id = l.id order by m.version desc limit $3) v
+		order by v.lineage_id, v.version`
+
+	teamEvidenceQuery = `select memory_id, message_id, author_id, author, quote, sent_at, local_date::text as local_date
+		from memory_evidence where group_id = $1 and memory_id = any ($2::uuid[]) and action <> 'delete' and withdrawn_at is null
+		order by memory_id, evidence_no`
+
+	deploymentQuery = `select deployment_id::text from deployments`
+)
+
+// TeamMemories returns a page of a team's memories, deleted ones included, by lineage id:
+// the newest version of each, without the words that it rests on. An unknown team is
+// reverie.ErrNotFound.
+func (s *Store) TeamMemories(ctx context.Context, groupID, after string, limit int) ([]reverie.TeamMemory, error) {
+	if after == "" {
+		after = zeroID
+	}
+	var list []reverie.TeamMemory
+	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		if _, err := getGroup(ctx, t, groupID); err != nil {
+			return err
+		}
+		if !reverie.IsID(after) {
+			return fmt.Errorf("after %q is no id of a memory: %w", after, reverie.ErrInvalid)
+		}
+		var rows []memoryRow
+		if err := t.list(ctx, &rows, teamHeadsQuery, groupID, after, limit); err != nil {
+			return err
+		}
+		var err error
+		list, err = teamMemories(ctx, t, groupID, rows)
+		return err
+	}})
+	return list, err
+}
+
+// TeamMemory returns the newest version of a team's memory, deleted or not, without the
+// words that it rests on; reverie.ErrNotFound where the team has none of that id.
+func (s *Store) TeamMemory(ctx context.Context, groupID, lineageID string) (reverie.TeamMemory, error) {
+	var m reverie.TeamMemory
+	err := s.run(ctx, work{what: "read a team's memory", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		head, err := teamHead(ctx, t, groupID, lineageID)
+		if err != nil {
+			return err
+		}
+		m, err = teamMemory(ctx, t, head)
+		return err
+	}})
+	return m, err
+}
+
+// TeamEvidence fills in the words that memories of a team rest on. It is for where
+// [team] quotes lets them travel.
+func (s *Store) TeamEvidence(ctx context.Context, groupID string, list []reverie.TeamMemory) error {
+	ids := make(pq.StringArray, len(list))
+	for i, m := range list {
+		ids[i] = m.VersionID
+	}
+	found := map[string][]reverie.Evidence{}
+	err := s.run(ctx, work{what: "read what a team's memories rest on", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		var rows []struct {
+			MemoryID  string    `db:"memory_id"`
+			MessageID string    `db:"message_id"`
+			AuthorID  string    `db:"author_id"`
+			Author    string    `db:"author"`
+			Quote     string    `db:"quote"`
+			SentAt    time.Time `db:"sent_at"`
+			LocalDate string    `db:"local_date"`
+		}
+		if err := t.list(ctx, &rows, teamEvidenceQuery, groupID, ids); err != nil {
+			return err
+		}
+		clear(found)
+		for _, r := range rows {
+			if len(found[r.MemoryID]) < reverie.MaxTeamEvidence {
+				found[r.MemoryID] = append(found[r.MemoryID], reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID, Author: r.Author,
+					Quote: r.Quote, SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate})
+			}
+		}
+		return nil
+	}})
+	for i, m := range list {
+		list[i].Evidence = found[m.VersionID]
+	}
+	return err
+}
+
+func teamHead(ctx context.Context, t *tx, groupID, lineageID string) (memoryRow, error) {
+	var head memoryRow
+	if !reverie.IsID(lineageID) {
+		return head, fmt.Errorf("team memory %q: %w", lineageID, reverie.ErrNotFound)
+	}
+	err := t.get(ctx, &head, teamHeadQuery, groupID, lineageID)
+	return head, one(err, "team memory %s", lineageID)
+}
+
+func teamMemory(ctx context.Context, t *tx, head memoryRow) (reverie.TeamMemory, error) {
+	list, err := teamMemories(ctx, t, head.GroupID, []memoryRow{head})
+	if err != nil {
+		return reverie.TeamMemory{}, err
+	}
+	return list[0], nil
+}
+
+// teamMemories are heads as they travel.
+func teamMemories(ctx context.Context, t *tx, groupID string, heads []memoryRow) ([]reverie.TeamMemory, error) {
+	list := make([]reverie.TeamMemory, len(heads))
+	if len(heads) == 0 {
+		return list, nil
+	}
+	var here string
+	if err := t.get(ctx, &here, deploymentQuery); err != nil {
+		return nil, fmt.Errorf("read what this deployment is called: %w", err)
+	}
+	ids := make(pq.StringArray, len(heads))
+	for i, h := range heads {
+		ids[i] = h.LineageID
+	}
+	var rows []teamVersionRow
+	if err := t.list(ctx, &rows, teamVersionsQuery, groupID, ids, reverie.MaxTeamVersions+1); err != nil {
+		return nil, err
+	}
+	versions := map[string][]teamVersionRow{}
+	for _, r := range rows {
+		versions[r.LineageID] = append(versions[r.LineageID], r)
+	}
+	for i, h := range heads {
+		m := h.memory()
+		status := reverie.StatusDeprecated
+		if m.Status == reverie.StatusActive {
+			status = m.Status
+		}
+		list[i] = reverie.TeamMemory{ID: m.LineageID, VersionID: m.ID, Version: m.Version, Statement: m.Statement, Status: status, Tags: m.Tags,
+			Strength: m.Strength, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, ChangeReason: m.ChangeSummary}
+		list[i].Origin, list[i].Versions = provenance(here, versions[m.LineageID])
+	}
+	return list, nil
+}
+
+// teamVersionRow is a version with where it comes from.
+type teamVersionRow struct {
+	LineageID string                        `db:"lineage_id"`
+	ID        string                        `db:"memory_id"`
+	Version   int                           `db:"version"`
+	UpdatedAt time.Time                     `db:"updated_at"`
+	Origin    ofJSON[*reverie.Origin]       `db:"origin"`
+	Earlier   ofJSON[[]reverie.TeamVersion] `db:"earlier"`
+}
+
+// origin is where the version was made: here, unless it says otherwise.
+func (r teamVersionRow) origin(here string) reverie.Origin {
+	if o := r.Origin.value; o != nil {
+		return *o
+	}
+	return reverie.Origin{Deployment: here, MemoryID: r.ID, LineageID: r.LineageID, Version: r.Version, MadeAt: r.UpdatedAt.UTC()}
+}
+
+// provenance tells from the versions of a lineage where the newest was made, and which
+// were made before it, each once whatever way it came.
+func provenance(here string, rows []teamVersionRow) (reverie.Origin, []reverie.TeamVersion) {
+	origin := rows[len(rows)-1].origin(here)
+	list, known := []reverie.TeamVersion{}, map[string]bool{origin.MemoryID: true}
+	add := func(v reverie.TeamVersion) {
+		if !known[v.VersionID] {
+			known[v.VersionID] = true
+			list = append(list, v)
+		}
+	}
+	for i, r := range rows {
+		for _, v := range r.Earlier.value {
+			add(v)
+		}
+		if i < len(rows)-1 {
+			o := r.origin(here)
+			add(reverie.TeamVersion{VersionID: o.MemoryID, Version: o.Version, Deployment: o.Deployment, UpdatedAt: o.MadeAt})
+		}
+	}
+	return origin, list[max(0, len(list)-reverie.MaxTeamVersions):]
+}

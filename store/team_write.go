@@ -1,0 +1,300 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	lockLineageQuery = `select 1 from memories where group_id = $1 and lineage_id = $2 order by version for update`
+
+	// A look into each group by its index: there is none over lineages alone.
+	foreignLineageQuery = `select exists (select 1 from memories where memory_id = $2::uuid) or exists (
+		select 1 from groups g cross join lateral (
+			select 1 from memories m where m.group_id = g.group_id and m.lineage_id = $2::uuid limit 1) found
+		where g.group_id <> $1)`
+
+	endTeamHeadQuery = `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
+		where group_id = $1 and memory_id = $2 and status <> 'deprecated'`
+
+	// A statement that stays keeps its vector.
+	insertTeamVersionQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, statement, version, status, tags, strength,
+			weight, content_hash, change_summary, created_at, updated_at, ended_at, last_supported_at, embedding, embedding_model)
+		select $1, $2::uuid, $3::uuid, p.memory_id, 'team', $5, coalesce(p.version, 0) + 1, $6::text, $7::text[], $8::float8,
+			coalesce(p.weight, $9::float8), $10, $11, coalesce(p.created_at, $12::timestamptz), $13::timestamptz,
+			case $6::text when 'deprecated' then $13::timestamptz end, greatest(p.last_supported_at, $14::timestamptz),
+			case when $16::text <> '' then ($15::vector[])[1] when p.statement = $5 then p.embedding end,
+			case when $16::text <> '' then $16::text when p.statement = $5 then p.embedding_model else '' end
+		from (select 1) one left join memories p on p.group_id = $1 and p.memory_id = $4::uuid`
+
+	insertOriginQuery = `insert into memory_origins (group_id, memory_id, deployment, origin_memory_id, origin_lineage_id, origin_group_id, body, versions, created_at)
+		values ($1, $2::uuid, $3, $4::uuid, $5::uuid, $6, $7::jsonb, $8::jsonb, $9::timestamptz)`
+)
+
+// PutTeamMemory makes a version the head of a team's memory, in one transaction with its
+// row in the change log, and returns the memory as it is then. The first write to a team
+// makes its tenant. What the memory is made of has been checked: [reverie.TeamMemory.Check].
+//
+// A head that is not w.IfVersion is a *reverie.TeamHeadError. Another active memory of
+// the team that says the same is a *reverie.TwinError, and an id that is in use elsewhere
+// reverie.ErrConflict. A request key that stands for another write is
+// reverie.ErrKeyReused; one that stands for this write has its answer again.
+func (s *Store) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, created bool, err error) {
+	if err := checkTeamWrite(w); err != nil {
+		return m, false, err
+	}
+	versionID := reverie.NewID()
+	err = s.run(ctx, work{
+		what: fmt.Sprintf("write memory %s of team %q", w.Memory.ID, w.Team),
+		do: func(ctx context.Context, t *tx) error {
+			var err error
+			m, err = s.writeTeam(ctx, t, w, versionID)
+			return err
+		},
+		committed: func(ctx context.Context, t *tx) (bool, error) { return s.teamWritten(ctx, t, w.Team, versionID) },
+	})
+	if err != nil {
+		return reverie.TeamMemory{}, false, err
+	}
+	return m, m.Version == 1, nil
+}
+
+// checkTeamWrite refuses what no version can be, before anything is locked.
+func checkTeamWrite(w reverie.TeamWrite) error {
+	if err := reverie.CheckTeam(w.Team); err != nil {
+		return err
+	}
+	m := w.Memory
+	switch {
+	case !reverie.IsTeamID(m.ID):
+		return fmt.Errorf("team memory %q: its id is no UUID in lower case: %w", m.ID, reverie.ErrInvalid)
+	case m.Statement == "":
+		return fmt.Errorf("team memory %s says nothing: %w", m.ID, reverie.ErrInvalid)
+	case m.Status != reverie.StatusActive && m.Status != reverie.StatusDeprecated:
+		return fmt.Errorf("team memory %s: status %q: it is active or deprecated: %w", m.ID, m.Status, reverie.ErrInvalid)
+	case m.Origin.Deployment != "" && (!reverie.IsID(m.Origin.MemoryID) || !reverie.IsID(m.Origin.LineageID)):
+		return fmt.Errorf("team memory %s: its origin names no version: %w", m.ID, reverie.ErrInvalid)
+	}
+	if len(w.Embedding) > 0 {
+		if err := checkVector(w.EmbeddingModel, w.Embedding); err != nil {
+			return fmt.Errorf("team memory %s: %w", m.ID, err)
+		}
+	}
+	return nil
+}
+
+// teamWritten tells whether the transaction that was to write a version was committed.
+func (s *Store) teamWritten(ctx context.Context, t *tx, team, versionID string) (found bool, err error) {
+	if err := s.lockTeam(ctx, t, team); err != nil { // waits for one under way
+		return false, err
+	}
+	err = t.get(ctx, &found, `select exists (select 1 from memories where group_id = $1 and memory_id = $2)`, reverie.TeamGroupID(team), versionID)
+	return found, err
+}
+
+// writeTeam is PutTeamMemory within a transaction, for those that write more with it. The
+// new version's id is the caller's, so that it can look for it after a lost commit.
+func (s *Store) writeTeam(ctx context.Context, t *tx, w reverie.TeamWrite, versionID string) (reverie.TeamMemory, error) {
+	none := reverie.TeamMemory{}
+	groupID := reverie.TeamGroupID(w.Team)
+	if err := s.lockTeam(ctx, t, w.Team); err != nil {
+		return none, err
+	}
+	if answer, err := teamAnswer(ctx, t, groupID, w); answer != nil || err != nil {
+		return value(answer), err
+	}
+	head, err := lockTeamHead(ctx, t, groupID, w)
+	if err != nil {
+		return none, err
+	}
+	w.Memory.Statement = storable(w.Memory.Statement)
+	if w.Memory.Status == reverie.StatusActive {
+		if err := noTwin(ctx, t, groupID, w.Memory); err != nil {
+			return none, err
+		}
+	}
+	if err := s.appendTeam(ctx, t, groupID, head, w, versionID); err != nil {
+		return none, err
+	}
+	row, err := teamHead(ctx, t, groupID, w.Memory.ID)
+	if err != nil {
+		return none, err
+	}
+	m, err := teamMemory(ctx, t, row)
+	if err != nil {
+		return none, err
+	}
+	if w.Quotes {
+		m.Evidence = w.Memory.Evidence
+	}
+	return m, s.keepTeamAnswer(ctx, t, groupID, w, m)
+}
+
+// lockTeam makes the tenant of a team where there is none, and lets nobody else write to
+// it by these functions before the commit.
+func (s *Store) lockTeam(ctx context.Context, t *tx, team string) error {
+	g := reverie.Group{ID: reverie.TeamGroupID(team), Name: team}
+	if err := g.Normalize(); err != nil {
+		return err
+	}
+	if _, err := t.exec(ctx, ensureGroupQuery, newGroup(g, s.now())...); err != nil {
+		return err
+	}
+	_, err := lockGroup(ctx, t, g.ID)
+	return err
+}
+
+// lockTeamHead locks the lineage of a write and returns its head, nil of a new one. One
+// that the write does not rest on is a *reverie.TeamHeadError.
+func lockTeamHead(ctx context.Context, t *tx, groupID string, w reverie.TeamWrite) (*memoryRow, error) {
+	if _, err := t.exec(ctx, lockLineageQuery, groupID, w.Memory.ID); err != nil {
+		return nil, err
+	}
+	head, err := teamHead(ctx, t, groupID, w.Memory.ID)
+	switch {
+	case errors.Is(err, reverie.ErrNotFound) && w.IfVersion != "":
+		return nil, &reverie.TeamHeadError{ID: w.Memory.ID}
+	case errors.Is(err, reverie.ErrNotFound):
+		var taken bool
+		if err := t.get(ctx, &taken, foreignLineageQuery, groupID, w.Memory.ID); err != nil {
+			return nil, err
+		}
+		if taken {
+			return nil, fmt.Errorf("team memory %s cannot have this id here: give it a new one: %w", w.Memory.ID, reverie.ErrConflict)
+		}
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case head.ID != w.IfVersion:
+		m, err := teamMemory(ctx, t, head)
+		if err != nil {
+			return nil, err
+		}
+		return nil, &reverie.TeamHeadError{ID: m.ID, Head: &m}
+	}
+	return &head, nil
+}
+
+// noTwin refuses what another active memory of the team says.
+func noTwin(ctx context.Context, t *tx, groupID string, m reverie.TeamMemory) error {
+	var id string
+	err := t.get(ctx, &id, `select lineage_id from memories where group_id = $1 and kind = 'team' and content_hash = $2 and status = 'active'
+		and lineage_id <> $3`, groupID, reverie.ContentHash(m.Statement), m.ID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &reverie.TwinError{ID: id}
+}
+
+// appendTeam ends the head, nil of a new lineage, and writes the version that takes its
+// place, with all that belongs to it.
+func (s *Store) appendTeam(ctx context.Context, t *tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string) error {
+	at, m := s.now(), w.Memory
+	change := reverie.Change{ID: reverie.NewID(), Action: teamAction(head, m.Status), MemoryID: versionID, NewStatement: m.Statement, Summary: storable(m.ChangeReason), Version: 1}
+	var known []reverie.TeamVersion
+	if head != nil {
+		before, err := teamMemory(ctx, t, *head)
+		if err != nil {
+			return err
+		}
+		known = append(before.Versions, reverie.TeamVersion{VersionID: before.Origin.MemoryID})
+		change.OldID, change.OldStatement, change.Version = &head.ID, head.Statement, head.Version+1
+	}
+	if change.Action == reverie.ActionDelete {
+		change.NewStatement = ""
+	}
+	if w.Quotes && m.Status == reverie.StatusActive {
+		change.Evidence = m.Evidence
+	}
+	if err := s.insertTeamVersion(ctx, t, groupID, head, w, versionID); err != nil {
+		return err
+	}
+	if err := s.insertOrigin(ctx, t, groupID, w, versionID, known); err != nil {
+		return err
+	}
+	step := reverie.Step{Action: reverie.ActionUpdate, LineageID: m.ID, MemoryID: versionID, Evidence: change.Evidence}
+	if head == nil {
+		step.Action = reverie.ActionCreate
+	}
+	if err := insertEvidence(ctx, t, groupID, nil, at, []reverie.Step{step}, evidenced); err != nil {
+		return err
+	}
+	return insertChanges(ctx, t, groupID, nil, 0, at, []reverie.Change{change})
+}
+
+// teamAction says what a version does to its lineage.
+func teamAction(head *memoryRow, status reverie.Status) reverie.Action {
+	switch {
+	case head == nil:
+		return reverie.ActionCreate
+	case status == reverie.StatusDeprecated:
+		return reverie.ActionDelete
+	case head.Status != reverie.StatusActive:
+		return reverie.ActionRestore
+	}
+	return reverie.ActionUpdate
+}
+
+// insertTeamVersion ends the head and writes the version behind it.
+func (s *Store) insertTeamVersion(ctx context.Context, t *tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string) error {
+	at, m := s.now(), w.Memory
+	var parent any
+	if head != nil {
+		parent = head.ID
+		if _, err := t.exec(ctx, endTeamHeadQuery, groupID, head.ID, at); err != nil {
+			return err
+		}
+	}
+	vector, err := s.vectors(ctx, t, [][]float32{w.Embedding})
+	if err != nil {
+		return err
+	}
+	model := w.EmbeddingModel
+	if len(w.Embedding) == 0 {
+		model = ""
+	}
+	_, err = t.exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, parent, m.Statement, string(m.Status), pq.StringArray(append([]string{}, m.Tags...)), m.Strength,
+		reverie.DefaultWeight, reverie.ContentHash(m.Statement), storable(m.ChangeReason), notAfter(m.CreatedAt, at), at, notAfter(m.UpdatedAt, at), vector, model)
+	return err
+}
+
+// notAfter is a time, or now where it is zero or still to come.
+func notAfter(at, now time.Time) time.Time {
+	if at.IsZero() || at.After(now) {
+		return now
+	}
+	return at
+}
+
+// insertOrigin writes where a version comes from, and which were made before it that the
+// lineage does not know. One that is made here needs none of it.
+func (s *Store) insertOrigin(ctx context.Context, t *tx, groupID string, w reverie.TeamWrite, versionID string, known []reverie.TeamVersion) error {
+	o := w.Memory.Origin
+	earlier := slices.DeleteFunc(slices.Clone(w.Memory.Versions), func(v reverie.TeamVersion) bool {
+		return v.VersionID == o.MemoryID || slices.ContainsFunc(known, func(k reverie.TeamVersion) bool { return k.VersionID == v.VersionID })
+	})
+	if o.Deployment == "" {
+		return nil
+	}
+	body, err := asJSON(o)
+	if err != nil {
+		return err
+	}
+	list, err := asJSON(append([]reverie.TeamVersion{}, earlier...))
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, insertOriginQuery, groupID, versionID, storable(o.Deployment), o.MemoryID, o.LineageID, w.FromGroup, body, list, s.now())
+	return err
+}
