@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"reverie"
+	"reverie/store"
 )
 
 // Caller is who asks: what its token lets it see and do.
@@ -70,4 +71,17 @@ func allowed(ctx context.Context, groupID string, scope reverie.Scope) (confined
 		return c.GroupID, nil
 	}
 	return groupID, nil
+}
+
+// reading is allowed for what only reads, with the context to read in: the database
+// shows it what the caller may see, or the group that is asked for, and nothing else (see
+// [store.AsReader]).
+func reading(ctx context.Context, groupID string, scope reverie.Scope) (reader context.Context, confined string, err error) {
+	if confined, err = allowed(ctx, groupID, scope); err != nil {
+		return ctx, "", err
+	}
+	if confined == "" {
+		return store.AsReaderOfAll(ctx), "", nil
+	}
+	return store.AsReader(ctx, confined), confined, nil
 }

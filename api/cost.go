@@ -11,7 +11,7 @@ import (
 // Costs says what models have cost, by day in UTC, group and model, over the last
 // [CostDays] days unless the question says otherwise.
 func (s *Service) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error) {
-	confined, err := allowed(ctx, q.GroupID, reverie.ScopeRead)
+	ctx, confined, err := reading(ctx, q.GroupID, reverie.ScopeRead)
 	if err != nil {
 		return reverie.CostsReply{}, err
 	}

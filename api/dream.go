@@ -8,7 +8,8 @@ import (
 
 // Dream returns what a group's dreams have left.
 func (s *Service) Dream(ctx context.Context, groupID string) (reverie.DreamPage, error) {
-	if _, err := allowed(ctx, groupID, reverie.ScopeRead); err != nil {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
 		return reverie.DreamPage{}, err
 	}
 	d, err := s.Store.Dream(ctx, groupID)

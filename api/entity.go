@@ -10,7 +10,8 @@ import (
 // Entities returns a page of the people and things of a group, by subject, without the
 // evidence of what is said of them.
 func (s *Service) Entities(ctx context.Context, groupID string, f reverie.EntityFilter, limit, offset int) (reverie.EntitiesReply, error) {
-	if _, err := allowed(ctx, groupID, reverie.ScopeRead); err != nil {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
 		return reverie.EntitiesReply{}, err
 	}
 	if err := errors.Join(page(limit, offset), oneOf("kind", f.Kind, reverie.EntityKinds)); err != nil {
@@ -26,7 +27,7 @@ func (s *Service) Entities(ctx context.Context, groupID string, f reverie.Entity
 // Entity returns what is said of somebody or something, by whom, and in which words.
 // Where groupID is "", it is looked for in all groups that the caller sees.
 func (s *Service) Entity(ctx context.Context, groupID, entityID string) (reverie.OneEntityReply, error) {
-	confined, err := allowed(ctx, groupID, reverie.ScopeRead)
+	ctx, confined, err := reading(ctx, groupID, reverie.ScopeRead)
 	if err != nil {
 		return reverie.OneEntityReply{}, err
 	}

@@ -8,7 +8,7 @@ import (
 
 // EntityHistory returns what became of somebody or something, oldest first.
 func (s *Service) EntityHistory(ctx context.Context, groupID, entityID string) (reverie.EntityHistoryReply, error) {
-	confined, err := allowed(ctx, groupID, reverie.ScopeRead)
+	ctx, confined, err := reading(ctx, groupID, reverie.ScopeRead)
 	if err != nil {
 		return reverie.EntityHistoryReply{}, err
 	}

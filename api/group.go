@@ -8,7 +8,7 @@ import (
 
 // Groups returns a page of the groups that the caller sees, by id.
 func (s *Service) Groups(ctx context.Context, q reverie.GroupQuery) (reverie.GroupsReply, error) {
-	confined, err := allowed(ctx, q.GroupID, reverie.ScopeRead)
+	ctx, confined, err := reading(ctx, q.GroupID, reverie.ScopeRead)
 	if err != nil {
 		return reverie.GroupsReply{}, err
 	}
@@ -34,7 +34,8 @@ func (s *Service) Groups(ctx context.Context, q reverie.GroupQuery) (reverie.Gro
 
 // Group returns a group and how it stands.
 func (s *Service) Group(ctx context.Context, groupID string) (reverie.GroupReply, error) {
-	if _, err := allowed(ctx, groupID, reverie.ScopeRead); err != nil {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
 		return reverie.GroupReply{}, err
 	}
 	if groupID == "" {

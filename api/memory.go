@@ -12,7 +12,8 @@ import (
 
 // List returns a page of a group's memories.
 func (s *Service) List(ctx context.Context, q reverie.MemoryQuery) (reverie.ListReply, error) {
-	if _, err := allowed(ctx, q.GroupID, reverie.ScopeRead); err != nil {
+	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	if err != nil {
 		return reverie.ListReply{}, err
 	}
 	if err := page(q.Limit, q.Offset); err != nil {
@@ -36,7 +37,8 @@ func page(limit, offset int) error {
 
 // Search returns the memories of a group that are nearest to a text, best first.
 func (s *Service) Search(ctx context.Context, q recall.Query) (reverie.SearchReply, error) {
-	if _, err := allowed(ctx, q.GroupID, reverie.ScopeRead); err != nil {
+	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	if err != nil {
 		return reverie.SearchReply{}, err
 	}
 	if err := errors.Join(page(q.Limit, 0), queryLength(q.Text)); err != nil {
@@ -75,7 +77,7 @@ func queryLength(text string) error {
 
 // History returns all versions of the lineage that a version belongs to.
 func (s *Service) History(ctx context.Context, memoryID string) (reverie.HistoryReply, error) {
-	groupID, err := allowed(ctx, "", reverie.ScopeRead)
+	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
 	if err != nil {
 		return reverie.HistoryReply{}, err
 	}
@@ -94,7 +96,7 @@ func newest[T any](list []T) []T { return list[max(0, len(list)-MaxVersions):] }
 
 // Why returns what stands behind the lineage that a version belongs to.
 func (s *Service) Why(ctx context.Context, memoryID string) (reverie.WhyReply, error) {
-	groupID, err := allowed(ctx, "", reverie.ScopeRead)
+	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
 	if err != nil {
 		return reverie.WhyReply{}, err
 	}
@@ -110,7 +112,8 @@ func (s *Service) Why(ctx context.Context, memoryID string) (reverie.WhyReply, e
 
 // Changes returns the change log of a group over the last days, newest first.
 func (s *Service) Changes(ctx context.Context, groupID string, days int) (reverie.ChangesReply, error) {
-	if _, err := allowed(ctx, groupID, reverie.ScopeRead); err != nil {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
 		return reverie.ChangesReply{}, err
 	}
 	if days < 1 || days > MaxDays {
@@ -150,7 +153,8 @@ func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply
 
 // Stats says how the memories of a group stand.
 func (s *Service) Stats(ctx context.Context, groupID string) (reverie.MemoryStats, error) {
-	if _, err := allowed(ctx, groupID, reverie.ScopeRead); err != nil {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
 		return reverie.MemoryStats{}, err
 	}
 	return s.Store.MemoryStats(ctx, groupID)

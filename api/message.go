@@ -12,7 +12,8 @@ import (
 // session or message that does not exist, or is another group's, is a
 // [reverie.ErrNotFound].
 func (s *Service) Messages(ctx context.Context, q reverie.MessageQuery) (reverie.MessagesReply, error) {
-	if _, err := allowed(ctx, q.GroupID, reverie.ScopeRead); err != nil {
+	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	if err != nil {
 		return reverie.MessagesReply{}, err
 	}
 	if err := page(q.Limit, 0); err != nil {

@@ -27,7 +27,8 @@ const (
 // is whole dates, else, and in any case if it is of maintenance, of the one on which it
 // began; what a person did is of the date of doing it.
 func (s *Service) Nights(ctx context.Context, groupID, before string, limit int) (reverie.NightsReply, error) {
-	if _, err := allowed(ctx, groupID, reverie.ScopeRead); err != nil {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
 		return reverie.NightsReply{}, err
 	}
 	if limit < 1 || limit > MaxNights {

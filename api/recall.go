@@ -9,7 +9,8 @@ import (
 
 // Context makes what a bot is given for its next turn.
 func (s *Service) Context(ctx context.Context, req recall.ContextRequest) (reverie.ContextReply, error) {
-	if _, err := allowed(ctx, req.GroupID, reverie.ScopeRead); err != nil {
+	ctx, _, err := reading(ctx, req.GroupID, reverie.ScopeRead)
+	if err != nil {
 		return reverie.ContextReply{}, err
 	}
 	if err := queryLength(req.Query); err != nil {

@@ -13,7 +13,7 @@ import (
 // spent. A group that does not exist, or a run to go on before that is not among those,
 // is a [reverie.ErrNotFound].
 func (s *Service) Runs(ctx context.Context, q reverie.RunQuery) (reverie.RunsReply, error) {
-	confined, err := allowed(ctx, q.GroupID, reverie.ScopeRead)
+	ctx, confined, err := reading(ctx, q.GroupID, reverie.ScopeRead)
 	if err != nil {
 		return reverie.RunsReply{}, err
 	}
@@ -38,7 +38,7 @@ func (s *Service) Runs(ctx context.Context, q reverie.RunQuery) (reverie.RunsRep
 // Run returns a run with its chunks, changes, refused lines, held plans and calls, at
 // most [MaxParts] of each.
 func (s *Service) Run(ctx context.Context, runID string) (reverie.RunReply, error) {
-	groupID, err := allowed(ctx, "", reverie.ScopeRead)
+	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
 	if err != nil {
 		return reverie.RunReply{}, err
 	}

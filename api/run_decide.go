@@ -79,7 +79,7 @@ func (s *Service) Reject(ctx context.Context, runID string, requeue bool) (rever
 // decidable reads a run for a caller that is to decide on it. To one that may not, a run
 // that is not there, or is another group's, is not found.
 func (s *Service) decidable(ctx context.Context, runID string) (reverie.RunDetail, error) {
-	groupID, err := allowed(ctx, "", reverie.ScopeAdmin)
+	reader, groupID, err := reading(ctx, "", reverie.ScopeAdmin)
 	if errors.Is(err, reverie.ErrForbidden) {
 		if _, lookErr := s.Run(ctx, runID); lookErr != nil {
 			return reverie.RunDetail{}, lookErr
@@ -88,5 +88,5 @@ func (s *Service) decidable(ctx context.Context, runID string) (reverie.RunDetai
 	if err != nil {
 		return reverie.RunDetail{}, err
 	}
-	return s.Store.Run(ctx, groupID, runID)
+	return s.Store.Run(reader, groupID, runID)
 }

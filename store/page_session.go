@@ -37,7 +37,7 @@ func (s *Store) PageSession(ctx context.Context, sha256 []byte) (reverie.PageSes
 		reverie.PageSession
 		Token reverie.Token `db:"token"`
 	}
-	err := s.look(ctx, "read a login", &row, pageSessionQuery, sha256)
+	err := s.look(asLogin(ctx), "read a login", &row, pageSessionQuery, sha256)
 	if errors.Is(err, sql.ErrNoRows) {
 		return reverie.PageSession{}, reverie.Token{}, fmt.Errorf("this login: %w", reverie.ErrNotFound)
 	}

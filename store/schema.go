@@ -63,7 +63,7 @@ func Migrate(ctx context.Context, opts Options) ([]MigrationStatus, error) {
 		if err != nil {
 			return translate(ctx, err, "migrate the schema")
 		}
-		return nil
+		return confineReader(ctx, db, opts.ReaderRole)
 	})
 	return applied, err
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
 	"reverie"
@@ -103,19 +102,10 @@ func (s *Store) search(ctx context.Context, q reverie.SearchQuery, query, atQuer
 		query, args = atQuery, append(args, q.At)
 	}
 	var list []hitRow
-	err := s.looking(ctx, what, query, func(st *sqlx.Stmt) error {
-		var rows *sql.Rows
-		var err error
-		if st == nil {
-			rows, err = s.db.QueryContext(ctx, query, args...)
-		} else {
-			rows, err = st.QueryContext(ctx, args...)
-		}
-		if err == nil {
-			list, err = scanHits(rows, q.GroupID)
-		}
+	err := s.lookRows(ctx, what, func(rows *sql.Rows) (err error) {
+		list, err = scanHits(rows, q.GroupID)
 		return err
-	})
+	}, query, args...)
 	return list, err
 }
 

@@ -39,6 +39,8 @@ type Options struct {
 	// SessionSilence ends a session of messages that name none, in groups that do
 	// not say otherwise; reverie.DefaultSessionSilence.
 	SessionSilence time.Duration
+	// ReaderRole is the role that reads under [AsReader]; "" for none.
+	ReaderRole string
 
 	dial dialFunc // tests replace the network here; nil is net.Dialer
 }
@@ -73,6 +75,7 @@ type Store struct {
 
 	mu       sync.Mutex
 	prepared map[string]*sqlx.Stmt
+	reader   *Reader // nil until asked
 
 	turns chan struct{} // of those who have a connection, or are about to: see turn
 

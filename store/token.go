@@ -47,7 +47,7 @@ func (s *Store) AddToken(ctx context.Context, token reverie.Token) error {
 // all there are where groupID is "". The oldest are first.
 func (s *Store) Tokens(ctx context.Context, groupID string) ([]reverie.Token, error) {
 	var list []reverie.Token
-	err := s.run(ctx, work{what: "read tokens", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.run(asLogin(ctx), work{what: "read tokens", readOnly: true, do: func(ctx context.Context, t *tx) error {
 		list = nil
 		return t.list(ctx, &list, `select `+tokenColumns+` from api_tokens where $1 = '' or group_id in ('', $1)
 			order by created_at, token_id`, groupID)
@@ -61,7 +61,7 @@ func (s *Store) Tokens(ctx context.Context, groupID string) ([]reverie.Token, er
 // Token returns a token by its id, good or not. An unknown one is reverie.ErrNotFound.
 func (s *Store) Token(ctx context.Context, id string) (reverie.Token, error) {
 	var token reverie.Token
-	err := s.look(ctx, "read a token", &token, tokenQuery, storable(id))
+	err := s.look(asLogin(ctx), "read a token", &token, tokenQuery, storable(id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return token, fmt.Errorf("token %q: %w", id, reverie.ErrNotFound)
 	}
@@ -71,7 +71,7 @@ func (s *Store) Token(ctx context.Context, id string) (reverie.Token, error) {
 // HasTokens tells whether a token was ever made, revoked or not.
 func (s *Store) HasTokens(ctx context.Context) (bool, error) {
 	var found bool
-	err := s.look(ctx, "look for tokens", &found, hasTokensQuery)
+	err := s.look(asLogin(ctx), "look for tokens", &found, hasTokensQuery)
 	return found, err
 }
 

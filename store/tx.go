@@ -108,6 +108,12 @@ func (s *Store) run(ctx context.Context, w work) error {
 
 // try runs w once. sent tells whether the commit was sent to the server.
 func (s *Store) try(ctx context.Context, w work) (sent bool, err error) {
+	var confined string
+	if w.readOnly {
+		if confined, err = s.confinement(ctx); err != nil {
+			return false, err
+		}
+	}
 	if err := s.turn(ctx); err != nil {
 		return false, err
 	}
@@ -120,7 +126,7 @@ func (s *Store) try(ctx context.Context, w work) (sent bool, err error) {
 	if w.readOnly {
 		opts.ReadOnly, opts.Isolation = true, sql.LevelRepeatableRead
 	}
-	raw, err := s.db.BeginTxx(s.bounded(ctx, s.opts.LockTimeout, w.byKey), opts)
+	raw, err := s.db.BeginTxx(withSettings(ctx, s.bounds(s.opts.LockTimeout, w.byKey)+confined), opts)
 	if err != nil {
 		return false, err
 	}
@@ -146,16 +152,16 @@ func (s *Store) turn(ctx context.Context) error {
 
 func (s *Store) done() { <-s.turns }
 
-// bounded is the context of a transaction that has time limits. They are its own:
+// bounds are the settings of a transaction that has time limits. They are its own:
 // those of a session would reach others through a pooler.
-func (s *Store) bounded(ctx context.Context, lock time.Duration, byKey bool) context.Context {
+func (s *Store) bounds(lock time.Duration, byKey bool) string {
 	settings := fmt.Sprintf("set local statement_timeout = %d; set local lock_timeout = %d; "+
 		"set local idle_in_transaction_session_timeout = %d",
 		s.opts.StatementTimeout.Milliseconds(), lock.Milliseconds(), s.opts.IdleTimeout.Milliseconds())
 	if byKey {
 		settings += "; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off"
 	}
-	return withSettings(ctx, settings)
+	return settings
 }
 
 // outcome asks on a fresh connection whether w was committed. The caller's
@@ -169,7 +175,7 @@ func (s *Store) outcome(ctx context.Context, w work) (bool, error) {
 	wait := s.opts.IdleTimeout + s.opts.LockTimeout
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*wait)
 	defer cancel()
-	raw, err := s.db.BeginTxx(s.bounded(ctx, wait, false), nil)
+	raw, err := s.db.BeginTxx(withSettings(ctx, s.bounds(wait, false)), nil)
 	if err != nil {
 		return false, err
 	}

@@ -25,6 +25,7 @@ type Metrics struct {
 	takeovers                        prometheus.Counter
 	refused, held, changes, messages *prometheus.CounterVec
 	requests                         *prometheus.CounterVec
+	confined                         *prometheus.GaugeVec
 	requestSeconds                   *prometheus.HistogramVec
 }
 

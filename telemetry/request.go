@@ -10,6 +10,15 @@ func (m *Metrics) defineRequests() {
 	labels := []string{"route", "method"}
 	m.requests = m.counter("http_requests_total", "Requests to the API, the page and MCP, by how they were answered: 2xx, 3xx, 4xx or 5xx.", append(labels, "status")...)
 	m.requestSeconds = m.histogram("http_request_seconds", "How long the answer to a request took.", requestBuckets, labels...)
+	m.confined = m.gauge("reader_confined", "1 where clients read as a role that row-level security confines to their group, 0 where they do not.")
+}
+
+// ReaderConfined says whether clients read as a role that is confined to their group.
+func (m *Metrics) ReaderConfined(on bool) {
+	if m == nil {
+		return
+	}
+	m.confined.WithLabelValues().Set(map[bool]float64{true: 1}[on])
 }
 
 // methods are those of HTTP that are told apart.

@@ -108,6 +108,8 @@ func (a *app) examine(ctx context.Context) []finding {
 	}
 	note("clock", fmt.Sprintf("within %s of the database's", info.Skew.Abs().Round(time.Millisecond)), err)
 	if openErr == nil {
+		detail, err := a.readerNote(ctx)
+		note("reader role", detail, err)
 		a.examineGroups(ctx, note)
 		a.examineModels(ctx, note)
 	}

@@ -142,6 +142,7 @@ func (a *app) wellness(ctx context.Context) {
 	if info.Skew.Abs() > time.Minute {
 		a.log.Warn("this clock and the database's differ: set them right, since tokens and windows go by the clock", "by", info.Skew.Round(time.Second))
 	}
+	a.watchReader(ctx)
 	if _, _, err := a.embeddings(); err != nil {
 		a.log.Warn("no embedding model is configured: nothing is searched but groups of the offline model", "error", err)
 	}

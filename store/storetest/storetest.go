@@ -42,10 +42,10 @@ func New(t testing.TB) *store.Store {
 	return Open(t, store.Options{})
 }
 
-// Open is [New] with options, whose URL it fills.
+// Open is [New] with options, whose URL and reader's role it fills.
 func Open(t testing.TB, opts store.Options) *store.Store {
 	t.Helper()
-	opts.URL = URL(t)
+	opts.URL, opts.ReaderRole = URL(t), store.DefaultReaderRole
 	s, err := store.Open(context.Background(), opts)
 	if err != nil {
 		t.Fatalf("open the test database: %v", err)
