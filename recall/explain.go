@@ -82,7 +82,7 @@ func (s *Searcher) below(ctx context.Context, q Query, vector []float32, hits []
 	if err != nil || !has {
 		return own, err
 	}
-	theirs, err := s.belowOf(ctx, team, vector, hits)
+	theirs, err := s.belowOf(s.Teams.beside(ctx, team.GroupID), team, vector, hits)
 	return nearest(own, theirs, maxBelow), err
 }
 

@@ -99,7 +99,7 @@ func (s *Searcher) near(ctx, embedding context.Context, q Query, vector []float3
 	if err != nil || !has {
 		return hits, unseen, err
 	}
-	theirs, unseenThere, err := s.nearOf(ctx, embedding, team, vector)
+	theirs, unseenThere, err := s.nearOf(s.Teams.beside(ctx, team.GroupID), s.Teams.beside(embedding, team.GroupID), team, vector)
 	return nearest(hits, theirs, q.Limit), errors.Join(unseen, unseenThere), err
 }
 

@@ -15,6 +15,17 @@ import (
 type TeamRule struct {
 	On   bool
 	Name string // the team of groups that name none themselves; "" = none
+	// Beside is a context which may read a team's tenant, too, where one is confined to
+	// the group; nil where none is.
+	Beside func(ctx context.Context, tenant string) context.Context
+}
+
+// beside is a context that may read a tenant.
+func (r TeamRule) beside(ctx context.Context, tenant string) context.Context {
+	if r.Beside == nil {
+		return ctx
+	}
+	return r.Beside(ctx, tenant)
 }
 
 // of is the tenant of a group's team, "" where it has none. A team has none.

@@ -42,6 +42,17 @@ func AsReaderOfAll(ctx context.Context) context.Context {
 	return context.WithValue(ctx, readerKey{}, everyGroup)
 }
 
+// Beside is a context that reads, under [AsReader], a further group: a team's tenant for
+// one of its groups. Other contexts stay what they are.
+func Beside(ctx context.Context, groupID string) context.Context {
+	list, _ := ctx.Value(readerKey{}).(string)
+	var ids pq.StringArray
+	if list == "" || list == everyGroup || ids.Scan(list) != nil {
+		return ctx
+	}
+	return AsReader(ctx, append(ids, groupID)...)
+}
+
 // asLogin is a context that reads as the connection's own user, whatever it was: for what
 // is about all groups by purpose.
 func asLogin(ctx context.Context) context.Context { return context.WithValue(ctx, readerKey{}, nil) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"reverie/recall"
+	"reverie/store"
 )
 
 // searcherOf is what searches a group.
@@ -46,7 +47,7 @@ func (a *app) searcherWith(cfg *Config) (*recall.Searcher, error) {
 		return nil, err
 	}
 	return &recall.Searcher{Store: a.store, Embeddings: embed, Calibration: a.calibration(es),
-		Teams: recall.TeamRule{On: a.cfg.Team.Recall, Name: a.cfg.Team.Name}}, nil
+		Teams: recall.TeamRule{On: a.cfg.Team.Recall, Name: a.cfg.Team.Name, Beside: store.Beside}}, nil
 }
 
 // embeddedOffline tells whether all vectors of a group's active memories, at
