@@ -106,6 +106,11 @@ func (g *Group) Normalize() error {
 	if err := CheckGroupID(g.ID); err != nil {
 		return err
 	}
+	if team, ok := TeamOf(g.ID); ok {
+		if err := CheckTeam(team); err != nil {
+			return err
+		}
+	}
 	if _, err := g.Location(); err != nil {
 		return err
 	}

@@ -86,7 +86,8 @@ type TeamMemories struct {
 
 // Bounds of a team's memory as it travels.
 const (
-	MaxTeamVersions = 500 // earlier versions that are listed
-	MaxTeamEvidence = 50  // messages that it rests on
-	MaxDeployment   = 100 // characters of what a deployment is called
+	MaxTeamMemories = 10_000 // of a team, deleted ones included
+	MaxTeamVersions = 500    // earlier versions that are listed
+	MaxTeamEvidence = 50     // messages that it rests on
+	MaxDeployment   = 100    // characters of what a deployment is called
 )

@@ -30,6 +30,9 @@ func (s *Service) Evolve(ctx context.Context, groupID string, days int) (Evolved
 	if _, err := s.Store.Group(ctx, groupID); err != nil {
 		return Evolved{}, err
 	}
+	if err := reverie.CheckChat(groupID); err != nil {
+		return Evolved{}, err
+	}
 	if s.Evolver == nil {
 		return Evolved{}, fmt.Errorf("this server evolves no groups, since no model is configured for it ([llm] provider): %w", reverie.ErrConfiguration)
 	}

@@ -40,6 +40,9 @@ func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reade
 	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
 		return reverie.MessagesAdded{}, err
 	}
+	if err := reverie.CheckChat(groupID); err != nil {
+		return reverie.MessagesAdded{}, err
+	}
 	group := reverie.Group{ID: groupID}
 	if err := group.Normalize(); err != nil {
 		return reverie.MessagesAdded{}, err

@@ -49,6 +49,9 @@ func (s *Service) Propose(ctx context.Context, p reverie.Proposal) (reverie.Prop
 		return reverie.ProposalReply{}, err
 	}
 	state.Messages = s.Privacy.Messages(state.Messages)
+	if _, ok := reverie.TeamOf(state.Group.ID); ok {
+		return reverie.ProposalReply{}, fmt.Errorf("proposal: %s is a team, whose memories are written and not proposed: PUT /v1/team/memories/{id}: %w", state.Group.ID, reverie.ErrInvalid)
+	}
 	run, plan, err := proposed(p, state)
 	if err != nil {
 		return reverie.ProposalReply{}, err

@@ -32,13 +32,24 @@ func cleanArgs(q reverie.CleanQuery) []any {
 	return []any{q.GroupID, string(q.Kind), q.SessionID, q.Tag, q.Below, orNull(q.UnusedSince), q.Core, reverie.CoreWeight}
 }
 
+// checkClean refuses what would delete too much at once.
+func checkClean(q reverie.CleanQuery) error {
+	if q.Empty() {
+		return fmt.Errorf("it must say what: all of a group's memories are not cleaned at once: %w", reverie.ErrInvalid)
+	}
+	if _, ok := reverie.TeamOf(q.GroupID); ok {
+		return fmt.Errorf("a team's memories are deleted one by one, since others follow: reverie memory delete: %w", reverie.ErrInvalid)
+	}
+	return nil
+}
+
 // CleanList returns the active memories of a group that a query selects, in the
 // order in which they are deleted. One that selects by nothing is
 // reverie.ErrInvalid, a group that does not exist reverie.ErrNotFound.
 func (s *Store) CleanList(ctx context.Context, q reverie.CleanQuery) ([]reverie.Memory, error) {
 	what := fmt.Sprintf("list what to clean of group %q", q.GroupID)
-	if q.Empty() {
-		return nil, fmt.Errorf("%s: it must say what: all of a group's memories are not cleaned at once: %w", what, reverie.ErrInvalid)
+	if err := checkClean(q); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	var rows []memoryRow
 	err := s.run(ctx, work{what: what, readOnly: true, do: func(ctx context.Context, t *tx) error {
@@ -56,8 +67,8 @@ func (s *Store) CleanList(ctx context.Context, q reverie.CleanQuery) ([]reverie.
 // It takes no lease: it locks the heads, in the order of their lineages.
 func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, reason string) ([]reverie.Memory, error) {
 	what := fmt.Sprintf("clean %d memories of group %q", len(ids), q.GroupID)
-	if q.Empty() {
-		return nil, fmt.Errorf("%s: it must say what: %w", what, reverie.ErrInvalid)
+	if err := checkClean(q); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	var rows []memoryRow
 	var xid string

@@ -54,9 +54,14 @@ const (
 // group, job, session and window: a window is due again when messages arrive late.
 // A run of a session keeps the session what it is. One that is not there, such as
 // one that has become part of another, is reverie.ErrNotFound, save for a dream, to
-// which it only says how far it reaches.
+// which it only says how far it reaches. In a team only maintenance runs.
 func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error) {
 	run.GroupID, run.Status, run.FinishedAt = lease.GroupID, reverie.RunRunning, nil
+	if run.Job != reverie.JobMaintain { // a team's vectors are made like any other
+		if err := reverie.CheckChat(run.GroupID); err != nil {
+			return run, err
+		}
+	}
 	if run.ID == "" {
 		run.ID = reverie.NewID()
 	}

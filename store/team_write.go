@@ -170,7 +170,7 @@ func lockTeamHead(ctx context.Context, t *tx, groupID string, w reverie.TeamWrit
 		if taken {
 			return nil, fmt.Errorf("team memory %s cannot have this id here: give it a new one: %w", w.Memory.ID, reverie.ErrConflict)
 		}
-		return nil, nil
+		return nil, roomInTeam(ctx, t, groupID)
 	case err != nil:
 		return nil, err
 	case head.ID != w.IfVersion:
@@ -181,6 +181,16 @@ func lockTeamHead(ctx context.Context, t *tx, groupID string, w reverie.TeamWrit
 		return nil, &reverie.TeamHeadError{ID: m.ID, Head: &m}
 	}
 	return &head, nil
+}
+
+// roomInTeam refuses a memory beyond those that a team may have, deleted ones included.
+func roomInTeam(ctx context.Context, t *tx, groupID string) error {
+	var n int
+	err := t.get(ctx, &n, `select count(*) from memories where group_id = $1 and version = 1`, groupID)
+	if err == nil && n >= reverie.MaxTeamMemories {
+		return fmt.Errorf("the team has %d memories, deleted ones included, as many as may be: change one of them: %w", n, reverie.ErrConflict)
+	}
+	return err
 }
 
 // noTwin refuses what another active memory of the team says.
