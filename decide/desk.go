@@ -97,10 +97,11 @@ func newDesk(req Request) *desk {
 	return d
 }
 
-// says finds what will say the statement of a hash, nil if nothing does.
+// says finds what of the facts' kind will say the statement of a hash, nil if nothing
+// does.
 func (d *desk) says(hash string) *entry {
 	for _, e := range d.entries {
-		if !e.gone && e.step.ContentHash == hash {
+		if !e.gone && e.step.ContentHash == hash && (e.head == nil || e.head.Kind == d.req.Kind) {
 			return e
 		}
 	}

@@ -18,6 +18,9 @@ func NewStep(l Line) reverie.Step {
 	}
 	s.LineageID, s.OldStatement = l.Target.LineageID, l.Target.Statement
 	s.Head = reverie.Head{MemoryID: l.Target.ID, Version: l.Target.Version}
+	if l.Target.JudgeAgain != "" {
+		s.Judged = l.Target.Status
+	}
 	if l.Action == reverie.ActionDelete {
 		s.Tags = nil
 		return s

@@ -3,6 +3,7 @@ package evolve
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -31,6 +32,15 @@ type line struct {
 	hash     string // of the statement, for create and update
 }
 
+// text is what a create or an update writes: see [reverie.Memory.Text].
+func (l line) text() string {
+	m := reverie.Memory{Kind: reverie.KindGroup, ContentHash: l.hash}
+	if l.target != nil {
+		m.Kind = l.target.Kind
+	}
+	return m.Text()
+}
+
 // checked is an answer after all the rules: what may be done, what waits for a
 // person, and what was refused and why. An update that only repeats its memory
 // has become a keep, one that repeats another memory a delete with reason
@@ -50,7 +60,7 @@ func check(s *sheet, proposals []proposal, refused []reverie.Refusal) checked {
 		c.byHandle[s.state.Heads[i].ID] = &s.state.Heads[i]
 	}
 	for i := range s.shown {
-		c.byHandle["m"+strconv.Itoa(i+1)] = &s.shown[i]
+		c.byHandle["m"+strconv.Itoa(i+1)], c.byHandle[s.shown[i].ID] = &s.shown[i], &s.shown[i]
 	}
 	var lines []line
 	for _, p := range proposals {
@@ -61,6 +71,7 @@ func check(s *sheet, proposals []proposal, refused []reverie.Refusal) checked {
 	lines = c.oneActionEach(lines)
 	lines = c.keepRecreated(lines)
 	c.settle(lines)
+	c.lapse()
 	return c.checked
 }
 
@@ -92,10 +103,13 @@ func (c *checker) line(p proposal) (line, bool) {
 		return l, false
 	}
 	l.evidence, l.quoted = c.evidence(p)
-	switch p.action {
+	if l.target != nil && l.target.Held() && !c.ofHeld(&l) {
+		return l, false
+	}
+	switch l.action {
 	case reverie.ActionCreate, reverie.ActionUpdate:
 		var broken *reverie.StatementError
-		if err := reverie.CheckStatement(p.statement); errors.As(err, &broken) {
+		if err := reverie.CheckStatement(l.statement); errors.As(err, &broken) {
 			c.refuse(p, string(broken.Rule), broken.Detail)
 			return l, false
 		}
@@ -103,7 +117,7 @@ func (c *checker) line(p proposal) (line, bool) {
 			c.refuse(p, ruleEvidence, "none of its evidence stands in a new message of this chunk by a member")
 			return l, false
 		}
-		l.hash = reverie.ContentHash(p.statement)
+		l.hash = reverie.ContentHash(l.statement)
 	case reverie.ActionDelete:
 		if !l.quoted && !c.stale(*l.target) {
 			l.reason = heldDelete(l.reason)
@@ -186,7 +200,7 @@ func (c *checker) keepRecreated(lines []line) []line {
 	deleted := map[string]bool{}
 	drop := func(lines []line) (kept []line) {
 		for _, l := range lines {
-			if l.action == reverie.ActionDelete && created[l.target.ContentHash] {
+			if l.action == reverie.ActionDelete && created[l.target.ContentHash] && !l.target.Held() {
 				deleted[l.target.ContentHash] = true
 				c.refuse(l.proposal, ruleRecreated, "the answer creates this statement again; the memory stays")
 				continue
@@ -211,20 +225,22 @@ func (c *checker) keepRecreated(lines []line) []line {
 // settle turns lines into what they come to, given what the group will say
 // after them: no statement may end up active twice.
 func (c *checker) settle(lines []line) {
-	stands := map[string]bool{} // hashes that stay active whatever the updates do
+	stands := map[string]bool{} // texts that stay active whatever the updates do
+	maps.Copy(stands, c.state.Taken)
 	for _, h := range c.state.Heads {
-		stands[h.ContentHash] = true
+		stands[h.Text()] = true
 	}
 	created := map[string]bool{}
 	for _, l := range lines {
 		switch {
 		case l.action == reverie.ActionCreate:
-			created[l.hash] = true
+			created[l.text()] = true
+		case l.target.Held(): // it says nothing now
 		case l.action == reverie.ActionDelete, l.action == reverie.ActionUpdate && l.hash != l.target.ContentHash:
-			delete(stands, l.target.ContentHash)
+			delete(stands, l.target.Text())
 		}
 	}
-	planned := map[string]bool{} // hashes that this answer makes active
+	planned := map[string]bool{} // texts that this answer makes active
 	lines = c.settleUpdates(lines, stands, planned, created)
 	c.settleCreates(lines, stands, planned)
 }
@@ -236,19 +252,19 @@ func (c *checker) settle(lines []line) {
 func (c *checker) settleUpdates(lines []line, stands, planned, created map[string]bool) (settled []line) {
 	for _, l := range lines {
 		if l.action == reverie.ActionUpdate {
-			own := l.target.ContentHash
+			own, held := l.target.Text(), l.target.Held()
 			switch {
-			case l.hash == own:
+			case l.text() == own && !held:
 				l.action = reverie.ActionKeep
-			case !stands[l.hash] && !planned[l.hash]:
-				planned[l.hash] = true
-			case created[own] && !planned[own]:
+			case !stands[l.text()] && !planned[l.text()]:
+				planned[l.text()] = true
+			case created[own] && !planned[own] && !held:
 				stands[own] = true
 				c.refuse(l.proposal, ruleRecreated, "another memory says this already, and the answer creates the old statement again; the memory stays")
 				continue
 			default:
 				l.action, l.reason = reverie.ActionDelete, reverie.ReasonMerged
-				c.keepHeld(l.hash)
+				c.keepHeld(l.text())
 			}
 		}
 		settled = append(settled, l)
@@ -258,9 +274,9 @@ func (c *checker) settleUpdates(lines []line, stands, planned, created map[strin
 
 // keepHeld refuses the held delete of a memory that another one merges into: once
 // that is gone, a person who approved the delete would lose the statement.
-func (c *checker) keepHeld(hash string) {
+func (c *checker) keepHeld(text string) {
 	c.held = slices.DeleteFunc(c.held, func(l line) bool {
-		merged := l.target.ContentHash == hash
+		merged := l.target.Text() == text
 		if merged {
 			c.refuse(l.proposal, ruleContradictory, "the answer gives another memory this statement, which merges into this one; it stays")
 		}
@@ -273,12 +289,12 @@ func (c *checker) keepHeld(hash string) {
 // support.
 func (c *checker) settleCreates(lines []line, stands, planned map[string]bool) {
 	for _, l := range lines {
-		if l.action == reverie.ActionCreate && !stands[l.hash] { // decide makes one that stands a keep
-			if planned[l.hash] {
+		if l.action == reverie.ActionCreate && !stands[l.text()] { // decide makes one that stands a keep
+			if planned[l.text()] {
 				c.refuse(l.proposal, ruleRepeated, "the answer has already written this statement")
 				continue
 			}
-			planned[l.hash] = true
+			planned[l.text()] = true
 		}
 		c.accepted = append(c.accepted, l)
 	}
@@ -289,8 +305,12 @@ func (c *checker) settleCreates(lines []line, stands, planned map[string]bool) {
 func (s *sheet) room(accepted []line) func(created, freed int) string {
 	room := s.maxActive - len(s.state.Heads)
 	for _, l := range accepted {
-		if l.action == reverie.ActionDelete {
+		switch {
+		case l.target == nil || l.target.Kind != reverie.KindGroup:
+		case l.action == reverie.ActionDelete && !l.target.Held():
 			room++
+		case l.action == reverie.ActionUpdate && l.target.Held():
+			room--
 		}
 	}
 	return func(created, freed int) string {

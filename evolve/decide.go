@@ -30,6 +30,7 @@ func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, er
 	}
 	plan.HeldReason = heldReason(c, result)
 	holdMassChange(&plan, r.life.Stats, s.state.Heads, r.Limits)
+	plan.Judged = s.asKept(plan)
 	plan.Outcomes = outcomes(s, plan)
 	return plan, nil
 }

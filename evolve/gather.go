@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"reverie"
@@ -19,6 +18,7 @@ type sheet struct {
 	taken    bool // up from a run that was interrupted: others may have arrived since
 	state    reverie.State
 	shown    []reverie.HeadState
+	judging  int               // the first of those shown that are to be judged again
 	fresh    []reverie.Message // pending: consumed by this chunk
 	earlier  []reverie.Message // consumed before: context only
 	filtered []reverie.Message // pending: consumed by this chunk without being shown
@@ -103,8 +103,9 @@ func (r *run) read(ctx context.Context) (*sheet, error) {
 		}
 	}
 	if r.shadow != nil {
-		state.Heads = slices.Clone(r.shadow.heads)
+		r.shadow.read(&state)
 	}
+	leaveWaiting(&state)
 	state.Pending, state.Context = r.Privacy.Messages(state.Pending), r.Privacy.Messages(state.Context)
 	return &sheet{state: state}, nil
 }
@@ -116,11 +117,13 @@ func (r *run) chunkLimit() int {
 	return r.limit
 }
 
-// show chooses the memories to show: all of them, or those nearest to the
-// chunk's messages.
+// show chooses the memories to show: those to be judged again first, then all of
+// the others, or those nearest to the chunk's messages.
 func (r *run) show(ctx context.Context, s *sheet) error {
-	s.shown = s.state.Heads
-	if len(s.shown) <= r.Limits.MaxShown {
+	again, others := s.toJudge(r.Limits.MaxShown)
+	room := max(r.Limits.MaxShown-len(again), 0)
+	s.judging, s.shown = len(again), append(again, others...)
+	if len(others) <= room {
 		return nil
 	}
 	nearest, err := r.nearest(ctx, s)
@@ -131,7 +134,7 @@ func (r *run) show(ctx context.Context, s *sheet) error {
 		r.life.Mute = r.EmbeddingsOptional
 		r.life.Warn(fmt.Sprintf("memories are shown by how lately they were supported, not by relevance: %v", err))
 	}
-	s.shown = rank(s.state.Heads, nearest, r.Limits.MaxShown)
+	s.shown = append(again, rank(others, nearest, room)...)
 	return nil
 }
 

@@ -1,8 +1,10 @@
 package evolve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -68,7 +70,7 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 	if err != nil {
 		return err
 	}
-	steps, refused := recheck(state.Heads, standing, held, room)
+	steps, refused := recheck(state, standing, held, room)
 	if len(steps) == 0 && len(refused) > 0 && r.life.Row.Job == reverie.JobDream {
 		return fmt.Errorf("nothing is left of what run %s holds (%s): nothing was changed, and `reverie runs reject --requeue %s` makes what it took in new again: %w",
 			held.RunID, refused[0].Detail, held.RunID, reverie.ErrConflict)
@@ -124,15 +126,15 @@ func sourcesThatStand(ctx context.Context, store HeldStore, held reverie.HeldPla
 // recheck holds a plan's steps against the heads as they are now, and against the
 // lineages among their sources that stand. A step loses the sources that do not. It is
 // pure.
-func recheck(heads []reverie.HeadState, standing map[string]bool, held reverie.HeldPlan, maxActive int) (steps []reverie.Step, refused []reverie.Refusal) {
+func recheck(state reverie.State, standing map[string]bool, held reverie.HeldPlan, maxActive int) (steps []reverie.Step, refused []reverie.Refusal) {
 	byLineage := map[string]reverie.HeadState{}
-	for _, h := range heads {
+	for _, h := range slices.Concat(state.Heads, state.Again) {
 		byLineage[h.LineageID] = h
 	}
-	off := offSteps(byLineage, standing, held.Steps)
-	room := maxActive - len(heads)
+	off := offSteps(byLineage, state.Taken, standing, held)
+	room := maxActive - len(state.Heads)
 	for i, s := range held.Steps {
-		if s.Action == reverie.ActionDelete && off[i] == "" {
+		if s.Action == reverie.ActionDelete && off[i] == "" && s.Judged != reverie.StatusHeld {
 			room++
 		}
 	}
@@ -160,21 +162,28 @@ func recheck(heads []reverie.HeadState, standing map[string]bool, held reverie.H
 // leaves its memory's statement standing, which may be in the way of another one,
 // so it looks again until nothing more comes of it. What takes the place of a
 // memory goes with its deletion, unless that is gone anyway.
-func offSteps(byLineage map[string]reverie.HeadState, standing map[string]bool, steps []reverie.Step) map[int]string {
-	off := unfounded(byLineage, standing, steps)
+func offSteps(byLineage map[string]reverie.HeadState, taken, standing map[string]bool, held reverie.HeldPlan) map[int]string {
+	steps, off := held.Steps, unfounded(byLineage, standing, held.Steps)
+	text := func(s reverie.Step) string {
+		return reverie.Memory{Kind: cmp.Or(byLineage[s.LineageID].Kind, held.Kind), ContentHash: s.ContentHash}.Text()
+	}
 	for before := -1; before < len(off); {
 		before = len(off)
-		stands, stays := map[string]bool{}, map[string]bool{} // by content hash, and lineages that are not deleted
+		stands, stays := map[string]bool{}, map[string]bool{} // texts, and lineages that are not deleted
+		maps.Copy(stands, taken)
 		for _, h := range byLineage {
-			stands[h.ContentHash] = true
+			if !h.Held() {
+				stands[h.Text()] = true
+			}
 		}
 		for i, s := range steps {
 			switch {
 			case s.Action != reverie.ActionCreate && byLineage[s.LineageID].ID != s.Head.MemoryID:
 				off[i] = "the memory has changed since the plan was held"
 				stays[s.LineageID] = s.Action == reverie.ActionDelete && byLineage[s.LineageID].ID != ""
+			case s.Judged == reverie.StatusHeld: // it says nothing now
 			case off[i] == "" && (s.Action == reverie.ActionDelete || s.Action == reverie.ActionUpdate):
-				delete(stands, byLineage[s.LineageID].ContentHash)
+				delete(stands, byLineage[s.LineageID].Text())
 			}
 		}
 		for i, s := range steps {
@@ -182,10 +191,10 @@ func offSteps(byLineage map[string]reverie.HeadState, standing map[string]bool, 
 			case off[i] != "" || s.ContentHash == "":
 			case stays[s.Replaces]:
 				off[i] = "the memory that it takes the place of has changed since the plan was held"
-			case stands[s.ContentHash]:
+			case stands[text(s)]:
 				off[i] = "an active memory says this by now"
 			default:
-				stands[s.ContentHash] = true
+				stands[text(s)] = true
 			}
 		}
 	}
@@ -227,12 +236,13 @@ func hasNarrative(heads map[string]reverie.HeadState) bool {
 }
 
 // approvedStats counts what an approval did, not what the run did before, save
-// for what is kept after both: summaries are not among that.
+// for what is kept after both: neither summaries nor what was held are among that.
 func approvedStats(before reverie.Stats, plans []reverie.HeldPlan, r Result) (st reverie.Stats) {
-	summaries := map[string]bool{}
+	beside := map[string]bool{} // versions that were not among those kept, by what they are after it
 	for _, p := range plans {
 		for _, s := range p.Steps {
-			summaries[s.MemoryID] = slices.Contains(s.Tags, reverie.TagSummary)
+			id := cmp.Or(s.MemoryID, s.Head.MemoryID)
+			beside[id] = s.Judged == reverie.StatusHeld || s.MemoryID != "" && slices.Contains(s.Tags, reverie.TagSummary)
 		}
 	}
 	st.Kept = before.Kept
@@ -241,12 +251,13 @@ func approvedStats(before reverie.Stats, plans []reverie.HeldPlan, r Result) (st
 		case reverie.ActionCreate:
 			st.Created++
 		case reverie.ActionUpdate:
-			if st.Updated++; !summaries[c.MemoryID] {
+			if st.Updated++; !beside[c.MemoryID] {
 				st.Kept--
 			}
 		case reverie.ActionDelete:
-			st.Deleted++
-			st.Kept--
+			if st.Deleted++; !beside[c.MemoryID] {
+				st.Kept--
+			}
 		}
 	}
 	st.Kept, st.Refused = max(st.Kept, 0), len(r.Refusals) // a proposal has counted none

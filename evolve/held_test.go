@@ -126,8 +126,8 @@ func TestRecheckOfWhatDependsOnARefusedLine(t *testing.T) {
 		"support of a memory":        {[]reverie.Step{step(reverie.ActionKeep, 1, ""), step(reverie.ActionKeep, 8, "")}, []int{1}},
 		"a swap of which one is off": {[]reverie.Step{step(update, 1, "B."), step(update, 2, "A."), step(update, 3, "A.")}, []int{1, 2}},
 	} {
-		held := reverie.HeldPlan{Steps: c.steps}
-		steps, refused := recheck(heads, nil, held, reverie.MaxActive)
+		held := reverie.HeldPlan{Kind: reverie.KindGroup, Steps: c.steps}
+		steps, refused := recheck(reverie.State{Heads: heads}, nil, held, reverie.MaxActive)
 		if twice := activeTwice(heads, steps); twice != "" {
 			t.Errorf("%s: two memories would say %q", name, twice)
 		}
@@ -272,7 +272,7 @@ func TestRecheckOfDreams(t *testing.T) {
 		"a narrative, the first":        {old, []reverie.Step{narrative}, "[x 1]"},
 		"a narrative, while one stands": {told, []reverie.Step{narrative, step(2, 50)}, "[- 0 x 1]"},
 	} {
-		steps, refused := recheck([]reverie.HeadState{c.head}, map[string]bool{lineageID(50): true, lineageID(51): true}, reverie.HeldPlan{Steps: c.steps}, reverie.MaxActive)
+		steps, refused := recheck(reverie.State{Heads: []reverie.HeadState{c.head}}, map[string]bool{lineageID(50): true, lineageID(51): true}, reverie.HeldPlan{Kind: reverie.KindDream, Steps: c.steps}, reverie.MaxActive)
 		var got []string
 		for i := range c.steps {
 			if slices.ContainsFunc(refused, func(f reverie.Refusal) bool { return f.Line == i+1 && f.Rule == ruleStale }) {

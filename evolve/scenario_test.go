@@ -34,7 +34,7 @@ func TestFirstEvolution(t *testing.T) {
 		"create|1|Maya lives in Lisbon.|m0018|Maya lives in Lisbon.",
 		"create|1|The group plays badminton on Thursdays.|m0005|The group plays badminton on Thursdays.")
 	s.want(`select outcome, count(*), count(distinct run_id) from messages group by 1 order by 1`, "cited|2|1", "considered|28|1")
-	s.want(`select status, attempt, job, prompt_version, length(prompt_sha256), model, error from runs`, "succeeded|1|evolve|1|64|openai/fake|")
+	s.want(`select status, attempt, job, prompt_version, length(prompt_sha256), model, error from runs`, "succeeded|1|evolve|2|64|openai/fake|")
 	if q := s.questions(); len(q) != 1 || len(q[0].NewDiscussions) != 30 || len(q[0].ExistingMemories) != 0 {
 		t.Errorf("asked %+v", q)
 	}

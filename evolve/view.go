@@ -102,8 +102,16 @@ func (r *run) render(s *sheet) (prompts.Rendered, error) {
 	v := views{loc: s.loc, handles: map[string]int{}}
 	user := prompts.EvolveUser{WindowUntil: s.asOf.In(s.loc).Format(time.RFC3339),
 		ExistingMemories: []prompts.MemoryView{}, NewDiscussions: []prompts.MessageView{}}
+	shown := len(s.shown)
 	for i, h := range s.shown {
-		user.ExistingMemories = append(user.ExistingMemories, v.memory(i, h, s.stale(h)))
+		view := v.memory(i, h, s.stale(h))
+		if i < s.judging {
+			view.JudgeAgain, view.Held = h.JudgeAgain, h.Held()
+		}
+		if h.Held() {
+			shown--
+		}
+		user.ExistingMemories = append(user.ExistingMemories, view)
 	}
 	for i, m := range s.messages() {
 		v.handles[m.ID] = i + 1
@@ -115,7 +123,7 @@ func (r *run) render(s *sheet) (prompts.Rendered, error) {
 		user.EarlierDiscussions = append(user.EarlierDiscussions, v.message(len(s.fresh)+i+1, m))
 	}
 	return r.Prompts.Evolve(s.language, prompts.EvolveSystem{
-		Active: len(s.state.Heads), Shown: len(s.shown), Target: r.Limits.Target, MaxCreates: s.createsLeft,
+		Active: len(s.state.Heads), Shown: shown, JudgeAgain: s.judging, Target: r.Limits.Target, MaxCreates: s.createsLeft,
 		MaxStatement: reverie.MaxStatement, StaleDays: int(s.staleAfter.Hours() / 24),
 	}, user)
 }

@@ -13,6 +13,7 @@ type EvolveSystem struct {
 	StatementLanguage string // as the prompt's language names it
 	Active            int    // active memories of the group
 	Shown             int    // of them in the user part
+	JudgeAgain        int    // memories, the first in the user part, that are to be judged again
 	Target            int    // active memories to aim for
 	MaxCreates        int    // creates left to this run
 	MaxStatement      int    // characters
@@ -39,6 +40,8 @@ type MemoryView struct {
 	LastSupportedAt string  `json:"last_supported_at"`
 	Strength        float64 `json:"strength"`
 	Stale           bool    `json:"stale,omitempty"`
+	JudgeAgain      string  `json:"judge_again,omitempty"` // why
+	Held            bool    `json:"held,omitempty"`        // until it has been judged again
 }
 
 // MemoryEvolve is the name of the evolution prompt.

@@ -65,7 +65,7 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 	}
 	none := !slices.Contains(slices.Collect(maps.Values(kept)), true)
 	with := &Set{texts: make(map[string]*text, len(keys))}
-	var whats, whys []string // of the warnings
+	var whats, whys, versions []string // of the warnings
 	for i, key := range keys {
 		with.texts[key] = texts[i]
 		if errs[i] == nil {
@@ -75,15 +75,19 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 		if !kept[nameOf(key)] && !none {
 			continue
 		}
-		why := fmt.Sprintf(" from Langfuse: %s; using %s, version %s", l.reason(errs[i]), s.texts[key].origin, s.texts[key].version)
-		if at := slices.Index(whys, why); at >= 0 {
-			whats[at] += ", " + key
+		why, version := fmt.Sprintf(" from Langfuse: %s; using %s, version ", l.reason(errs[i]), s.texts[key].origin), s.texts[key].version
+		at := slices.Index(whys, why)
+		if at < 0 {
+			whats, whys, versions = append(whats, "prompt "+key), append(whys, why), append(versions, version)
 			continue
 		}
-		whats, whys = append(whats, "prompt "+key), append(whys, why)
+		whats[at] += ", " + key
+		if !slices.Contains(strings.Split(versions[at], ", "), version) {
+			versions[at] += ", " + version
+		}
 	}
 	for i := range whats {
-		whats[i] += whys[i]
+		whats[i] += whys[i] + versions[i]
 	}
 	return with, whats
 }
