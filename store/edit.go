@@ -12,7 +12,7 @@ import (
 // Edit makes a person's change to a lineage's head and returns the head after
 // it, with a row in the change log. It takes no lease: it locks the lineage.
 //
-//   - delete ends a head that is active, or held.
+//   - delete ends a head that is active, or held; a team's by a version that says so.
 //   - restore makes a new version of a head that is not active, supported now. It is
 //     established again, and weighs what a new one does, if it was less: else
 //     maintenance would archive what a person has just brought back.
@@ -120,6 +120,10 @@ func (s *Store) edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow)
 	switch e.Action {
 	case reverie.ActionDelete:
 		c.NewStatement = ""
+		if head.Kind == reverie.KindTeam { // what others have to learn of is a version
+			c.MemoryID, c.Version = reverie.NewID(), head.Version+1
+			return c, s.bury(ctx, t, head, c.MemoryID, e.Reason)
+		}
 		err = s.deprecate(ctx, t, head)
 	case reverie.ActionRestore:
 		c.MemoryID, c.Version = reverie.NewID(), head.Version+1
@@ -171,6 +175,19 @@ func (s *Store) restore(ctx context.Context, t *tx, head memoryRow, newID, reaso
 			$5::timestamptz, greatest(last_supported_at, $5::timestamptz)
 		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, s.now(),
 		reverie.EstablishedStrength, reverie.DefaultWeight)
+	return err
+}
+
+// bury makes a new version of head's text that says that it is deleted.
+func (s *Store) bury(ctx context.Context, t *tx, head memoryRow, newID, reason string) error {
+	if _, err := t.exec(ctx, endTeamHeadQuery, head.GroupID, head.ID, s.now()); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
+			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at, ended_at, last_supported_at)
+		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, 'deprecated', tags,
+			strength, weight, content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz, $5::timestamptz, last_supported_at
+		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, s.now())
 	return err
 }
 

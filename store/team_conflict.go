@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"reverie"
+)
+
+const (
+	conflictsQuery = `select conflict_id, remote, lineage_id, local_id, theirs, created_at from team_conflicts
+		where group_id = $1 and status = 'open' order by created_at, conflict_id`
+
+	saveConflictQuery = `insert into team_conflicts (group_id, conflict_id, remote, lineage_id, local_id, remote_id, theirs, status, created_at)
+		values ($1, $2::uuid, $3, $4::uuid, $5::uuid, $6::uuid, $7::jsonb, 'open', $8::timestamptz)
+		on conflict (group_id, remote, lineage_id) where status = 'open' do update
+		set local_id = excluded.local_id, remote_id = excluded.remote_id, theirs = excluded.theirs`
+)
+
+// conflictRow is a conflict with theirs as JSON.
+type conflictRow struct {
+	ID        string                     `db:"conflict_id"`
+	Remote    string                     `db:"remote"`
+	LineageID string                     `db:"lineage_id"`
+	LocalID   string                     `db:"local_id"`
+	Theirs    ofJSON[reverie.TeamMemory] `db:"theirs"`
+	CreatedAt time.Time                  `db:"created_at"`
+}
+
+// TeamConflicts returns the open conflicts of a team, oldest first.
+func (s *Store) TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error) {
+	var list []reverie.TeamConflict
+	err := s.run(ctx, work{what: fmt.Sprintf("list the conflicts of team %q", team), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		var err error
+		list, err = openConflicts(ctx, t, reverie.TeamGroupID(team))
+		return err
+	}})
+	return list, err
+}
+
+func openConflicts(ctx context.Context, t *tx, groupID string) ([]reverie.TeamConflict, error) {
+	var rows []conflictRow
+	if err := t.list(ctx, &rows, conflictsQuery, groupID); err != nil {
+		return nil, err
+	}
+	team, _ := reverie.TeamOf(groupID)
+	list := make([]reverie.TeamConflict, len(rows))
+	for i, r := range rows {
+		list[i] = reverie.TeamConflict{ID: r.ID, Team: team, Remote: r.Remote, LineageID: r.LineageID, LocalID: r.LocalID,
+			Theirs: r.Theirs.value, CreatedAt: r.CreatedAt.UTC()}
+	}
+	return list, nil
+}
+
+// SaveTeamConflict keeps what another deployment says beside what is said here, whole,
+// until a person decides. An open conflict of the same memory with it is renewed. What
+// theirs holds has been checked: [reverie.TeamMemory.Check].
+func (s *Store) SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) error {
+	theirs, err := asJSON(c.Theirs)
+	if err != nil {
+		return err
+	}
+	id, groupID := reverie.NewID(), reverie.TeamGroupID(c.Team)
+	return s.run(ctx, work{what: fmt.Sprintf("keep both versions of memory %s of team %q", c.LineageID, c.Team), do: func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, saveConflictQuery, groupID, id, c.Remote, c.LineageID, c.LocalID, c.Theirs.VersionID, theirs, s.now())
+		return err
+	}})
+}

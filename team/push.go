@@ -1,0 +1,179 @@
+package team
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"reverie"
+)
+
+// PushOptions say what is pushed.
+type PushOptions struct {
+	ID     string // of the memory; "" = all that have changed
+	DryRun bool   // scan and say what would be sent, and send nothing
+}
+
+// Push sends what has changed here since the last sync. A memory that holds what may not
+// leave is refused with the findings, and none of it is sent; the others go on. What the
+// other side has changed, too, becomes a conflict. An error says how far it came; the
+// reply holds what was done by then, and the same push again goes on.
+func (s *Syncer) Push(ctx context.Context, o PushOptions) (reverie.TeamPushReply, error) {
+	reply := reverie.TeamPushReply{Team: s.Team, Remote: s.URL, DryRun: o.DryRun, Pushed: []reverie.TeamItem{}}
+	list, err := s.locals(ctx)
+	if err != nil {
+		return reply, err
+	}
+	var todo []local
+	found := o.ID == ""
+	for _, ours := range list {
+		if o.ID != "" && ours.ID != o.ID {
+			continue
+		}
+		found = true
+		switch {
+		case ours.Held:
+			reply.Held++
+		case ours.Conflict != nil:
+			reply.Conflicts = append(reply.Conflicts, item(ours.TeamMemory, ""))
+		case !ours.changed():
+			reply.Unchanged++
+		case len(ours.findings) > 0:
+			reply.Refused = append(reply.Refused, reverie.TeamRefusal{ID: ours.ID, MemoryID: ours.VersionID, Findings: ours.findings})
+		default:
+			todo = append(todo, ours)
+		}
+	}
+	if !found {
+		return reply, fmt.Errorf("push memory %s: team %q has none of this id: %w", o.ID, s.Team, reverie.ErrNotFound)
+	}
+	for i, ours := range todo {
+		if o.DryRun {
+			reply.Pushed = append(reply.Pushed, item(ours.out, ours.action()))
+			continue
+		}
+		if err := s.pushOne(ctx, ours, &reply); err != nil {
+			reply.Remaining = len(todo) - i
+			return reply, s.stopped("push to", i, reply.Remaining, err)
+		}
+	}
+	reply.Success = len(reply.Refused) == 0
+	return reply, nil
+}
+
+// changed tells whether there is anything to send. What was deleted before anybody else
+// has seen it is nobody's concern.
+func (l local) changed() bool {
+	if l.Link == nil {
+		return l.Status == reverie.StatusActive
+	}
+	return l.digest != l.Link.Digest
+}
+
+// action is what a push does there.
+func (l local) action() reverie.Action {
+	switch {
+	case l.Status == reverie.StatusDeprecated:
+		return reverie.ActionDelete
+	case l.Link == nil:
+		return reverie.ActionCreate
+	}
+	return reverie.ActionUpdate
+}
+
+// maxMoves is how often the head there may move while we push on top of it.
+const maxMoves = 3
+
+// pushOne sends one memory and notes what became of it.
+func (s *Syncer) pushOne(ctx context.Context, ours local, reply *reverie.TeamPushReply) error {
+	body := ours.out
+	if s.Quotes {
+		withWords := []reverie.TeamMemory{body}
+		if err := s.Store.TeamEvidence(ctx, reverie.TeamGroupID(s.Team), withWords); err != nil {
+			return err
+		}
+		body = withWords[0]
+		if found, err := body.Check(s.Privacy, s.Now()); err != nil || len(found) > 0 {
+			reply.Refused = append(reply.Refused, refusal(ours, found, err))
+			return nil
+		}
+	}
+	expected := ""
+	if ours.Link != nil {
+		expected = ours.Link.RemoteID
+	}
+	for range maxMoves {
+		theirs, err := s.Remote.PutTeamMemory(ctx, s.Team, body, expected, s.key(body, expected))
+		var moved *MovedError
+		var refused *RefusedError
+		switch {
+		case errors.As(err, &refused):
+			reply.Refused = append(reply.Refused, reverie.TeamRefusal{ID: ours.ID, MemoryID: ours.VersionID, ByRemote: true, Findings: refused.Findings, Reason: refused.Reason})
+			return nil
+		case errors.As(err, &moved) && moved.Head == nil && expected != "":
+			expected = "" // it is gone there without a trace
+			continue
+		case errors.As(err, &moved) && moved.Head != nil:
+			theirs = *moved.Head
+		case err != nil:
+			return err
+		}
+		again, err := s.settle(ctx, ours, theirs, moved != nil, reply)
+		if err != nil || !again {
+			return err
+		}
+		expected = theirs.VersionID
+	}
+	return fmt.Errorf("memory %s moves there faster than it can be pushed: %w", ours.ID, reverie.ErrDeferred)
+}
+
+// settle takes in what the other side says its head is, after a push or instead of one,
+// and tells whether to push again on top of it.
+func (s *Syncer) settle(ctx context.Context, ours local, theirs reverie.TeamMemory, moved bool, reply *reverie.TeamPushReply) (again bool, err error) {
+	found, err := s.arrived(&theirs)
+	if err == nil && theirs.ID != ours.ID {
+		err = fmt.Errorf("it answers with another memory: %w", reverie.ErrInvalid)
+	}
+	if err != nil || len(found) > 0 {
+		r := refusal(ours, found, err)
+		r.Reason = "what the other side has in its place may not come in; " + r.Reason
+		reply.Refused = append(reply.Refused, r)
+		return false, nil
+	}
+	switch v := judge(ours, theirs); {
+	case v == same && moved:
+		reply.Unchanged++
+		return false, s.link(ctx, ours, theirs, ours.digest)
+	case v == same:
+		reply.Pushed = append(reply.Pushed, item(ours.out, ours.action()))
+		return false, s.link(ctx, ours, theirs, ours.digest)
+	case v == push && moved:
+		return true, nil
+	case v == pull:
+		reply.Behind = append(reply.Behind, item(ours.TeamMemory, ""))
+		return false, nil
+	case !moved && theirs.Origin.MemoryID == ours.out.Origin.MemoryID: // their policy has masked what ours allows
+		reply.Pushed = append(reply.Pushed, item(theirs, ours.action()))
+		return false, s.take(ctx, &ours, theirs)
+	}
+	reply.Conflicts = append(reply.Conflicts, item(ours.TeamMemory, ""))
+	return false, s.disagree(ctx, ours, theirs)
+}
+
+// key names a write, so that one whose answer was lost has the same answer again.
+func (s *Syncer) key(m reverie.TeamMemory, expected string) string {
+	text, _ := json.Marshal([]any{s.URL, s.Team, expected, m}) // has been checked: cannot fail
+	sum := sha256.Sum256(text)
+	return "push-" + hex.EncodeToString(sum[:16])
+}
+
+func refusal(ours local, found []reverie.ScanFinding, err error) reverie.TeamRefusal {
+	r := reverie.TeamRefusal{ID: ours.ID, MemoryID: ours.VersionID, Findings: found}
+	if err != nil {
+		r.Reason = err.Error()
+	}
+	return r
+}
