@@ -39,21 +39,6 @@ type namedDetector struct {
 
 var detectors []namedDetector
 
-// secretRule knows the shape of one sort of secret.
-type secretRule struct {
-	name     string
-	keywords []string // lower case; the expression is tried where one of them occurs
-	re       *regexp.Regexp
-	group    int                     // the capturing group that is the secret, 0 for all
-	valid    func(value string) bool // nil: the shape is proof enough
-	trim     string                  // marks that end a sentence or quote, no part of the secret
-
-	// loose rules have their keyword anywhere in the match, and search the whole
-	// text. The others begin with it, are anchored by \A, and so cost nothing
-	// but the places where it stands.
-	loose bool
-}
-
 // secretFinder is the table of rules, ready for use.
 type secretFinder struct {
 	rules []secretRule
@@ -120,54 +105,80 @@ const (
 
 var mask = regexp.MustCompile(`\[secret:[a-z0-9-]{1,40}\]`)
 
+// find looks at the text as it is and, where that differs, as it reads: with full-width
+// letters as ASCII ones, and without characters that are not seen.
 func (s *secretFinder) find(text string) []Finding {
-	var found []located
-	var searched ruleSet
-	var done []int // rule -> where its last match ended; nil while there was no keyword
-	s.words.Each(text, func(i, start, _ int) {
-		if done == nil {
-			done = make([]int, len(s.rules))
-		}
-		switch r := &s.rules[i]; {
-		case r.loose && !searched.has(i):
-			searched.add(i)
-			for _, m := range r.re.FindAllStringSubmatchIndex(text, -1) {
-				found = r.add(found, text, 0, m, i)
-			}
-		case !r.loose && start >= done[i] && beginsWord(text, start):
-			m := r.match(text[start:])
-			done[i] = start + m[1]
-			found = r.add(found, text, start, m, i)
-		}
-	})
-	for i, d := range detectors {
-		for _, f := range d.find(text) {
-			found = append(found, located{f, len(s.rules) + i})
+	found := s.look(nil, text)
+	if r := newReading(text); r != nil {
+		for _, f := range s.look(nil, r.text) {
+			f.Start, f.End = r.original(f.Start, f.End)
+			found = append(found, f)
 		}
 	}
 	return withoutOverlaps(found)
 }
 
+func (s *secretFinder) look(found []located, text string) []located {
+	var done []int // rule -> where its last match ended; nil while there was no keyword
+	s.words.Each(text, func(i, start, end int) {
+		if done == nil {
+			done = make([]int, len(s.rules))
+		}
+		switch r := &s.rules[i]; {
+		case r.back > 0:
+			if end > done[i] {
+				found, done[i] = r.around(found, text, max(start-r.back, done[i]), end, i)
+			}
+		case start >= done[i] && (beginsWord(text, start) || r.inside && end-start >= 5):
+			m := r.match(text[start:])
+			done[i] = start + m[1]
+			found = r.add(found, text, start, m, i)
+		}
+	})
+	found = findNumbers(found, text)
+	found = findSeedPhrases(found, text)
+	for i, d := range detectors {
+		for _, f := range d.find(text) {
+			found = append(found, located{f, len(s.rules) + i})
+		}
+	}
+	return found
+}
+
 // match tries an anchored rule at the beginning of text. Where the next try may
 // begin is behind the match, whether or not its value is good.
 func (r *secretRule) match(text string) []int {
-	m := r.re.FindStringSubmatchIndex(text[:min(len(text), anchoredReach)])
-	switch {
-	case m == nil:
-		return noMatch
-	case m[1] == anchoredReach: // it may go on
-		return r.re.FindStringSubmatchIndex(text)
-	default:
-		return m
+	for reach := anchoredReach; ; reach *= 16 {
+		m := r.re.FindStringSubmatchIndex(text[:min(len(text), reach)])
+		switch {
+		case m == nil:
+			return noMatch
+		case m[1] < reach || reach >= len(text):
+			return m
+		}
 	}
 }
 
 var noMatch = []int{-1, 0}
 
-// anchoredReach is how many bytes an anchored rule sees at first, so that a
-// text made of nothing but keywords still takes linear time. It holds any
-// key but private ones, which run into it and are then seen whole.
-const anchoredReach = 2048
+// anchoredReach is how many bytes an anchored rule sees at first, so that a text made of
+// nothing but keywords still takes linear time. What runs into its end may go on.
+const anchoredReach = 256
+
+// around tries a rule that begins before its keyword, and returns up to where it has
+// looked.
+func (r *secretRule) around(found []located, text string, from, end, rule int) ([]located, int) {
+	to := min(len(text), end+anchoredReach)
+	last := end
+	for _, m := range r.re.FindAllStringSubmatchIndex(text[from:to], -1) {
+		if n := len(found); from > 0 && m[0] == 0 && isASCIIWord(text[from-1]) {
+			continue // the middle of a word
+		} else if found = r.add(found, text, from, m, rule); len(found) > n {
+			last = max(last, from+m[1])
+		}
+	}
+	return found, last
+}
 
 // located is a finding with the number of its rule.
 type located struct {
@@ -179,6 +190,12 @@ type located struct {
 func (r *secretRule) add(found []located, text string, at int, m []int, rule int) []located {
 	if m[0] < 0 || m[2*r.group] < 0 {
 		return found
+	}
+	if v := 2 * r.vetoed; v > 0 {
+		between := text[at+m[v] : at+m[v+1]]
+		if slices.ContainsFunc(r.vetoes, func(w string) bool { return strings.Contains(between, w) }) {
+			return found
+		}
 	}
 	start, end := at+m[2*r.group], at+m[2*r.group+1]
 	value := strings.TrimRight(text[start:end], r.trim)

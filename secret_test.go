@@ -38,7 +38,7 @@ func secretSamples() []secretSample {
 		in("password", "pwd=", "P@ssw0rd", ""), in("password", "our password is now ", "OpenSesame", "."), in("password", "password: \"", "abc123def", "\""),
 		in("password", "密码是", "abc12345", "，别外传"), in("password", "Wi-Fi密码：", "88886666", ""), in("password", "密碼是 ", "Tr0ub4dor&3", ""),
 		in("password", "门禁密码是", "2580#", "哦"), in("password", "密码改成了", "newPass99", ""), in("password", "密码（新）：", "xYz_2024", ""), in("password", "口令就是", "zhimaK4imen", ""),
-		in("one-time-code", "verification code is ", "482913", ""), in("one-time-code", "验证码是", "482913", "。"), in("one-time-code", "the PIN: ", "4821", "."),
+		in("one-time-code", "verification code is ", "482913", ""), in("one-time-code", "验证码是", "482913", "。"), in("pin", "the PIN: ", "4821", "."),
 		in("api-key", "api_key = ", filler[:24], ""), in("api-key", "密钥是", filler[:24], ""), in("api-key", "DEEPL_AUTH_TOKEN: ", filler[:30], ""),
 	}
 }

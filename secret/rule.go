@@ -53,6 +53,7 @@ var dropped = map[string]string{
 	"linkedin-client-secret":                      "16 letters or digits beside the word, as vanity names have",
 	"hashicorp-tf-password":                       "needs a file's name",
 	"dropbox-api-token":                           "15 letters or digits beside the word, as folders of it have; our own rule knows the prefix",
+	"azure-ad-client-secret":                      "our own rule knows that a sentence may end behind it",
 	"aws-access-token":                            "the same as our own rule, but for examples",
 	"curl-auth-user":                              "our own rule bounds the line",
 	"gitlab-runner-authentication-token-routable": "our own rule knows them all, and the name is too long for a mask",
