@@ -43,6 +43,8 @@ type ExportQuery struct {
 type RecordCount struct {
 	New   int `json:"new"`
 	Known int `json:"known"` // were there already, the same
+	// Erased are of a message or a memory that was forgotten, and did not come in again.
+	Erased int `json:"erased,omitempty"`
 }
 
 // RecordResult says what became of records.
@@ -58,7 +60,7 @@ func (r *RecordResult) Add(other RecordResult) {
 	}
 	for t, c := range other.Counts {
 		sum := r.Counts[t]
-		r.Counts[t] = RecordCount{sum.New + c.New, sum.Known + c.Known}
+		r.Counts[t] = RecordCount{sum.New + c.New, sum.Known + c.Known, sum.Erased + c.Erased}
 	}
 	r.Kept = append(r.Kept, other.Kept...)
 }

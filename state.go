@@ -47,6 +47,8 @@ func (h HeadState) Held() bool { return h.Status == StatusHeld }
 type ImportResult struct {
 	New   int `json:"new"`
 	Known int `json:"known"` // same id already stored; left as it was
+	// Erased had been forgotten with their author, and did not come in again.
+	Erased int `json:"erased,omitempty"`
 }
 
 // MemoryQuery selects memories of a group for listing.

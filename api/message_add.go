@@ -71,7 +71,7 @@ func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reade
 		return added, nil
 	case errors.As(err, &large):
 		return added, fmt.Errorf("line %d: %w; of the lines before it %d are stored now, %d of them new", source.lines+1, large, added.New+added.Known, added.New)
-	case source.err != nil && res.New+res.Known == res.Records-res.Bad: // all that was read is stored
+	case source.err != nil && res.New+res.Known+res.Erased == res.Records-res.Bad: // all that was read is stored
 		note(&added, &ingest.Bad{Place: place(source.lines + 1), Reason: "the body breaks off here", Err: source.err})
 		return added, nil
 	}

@@ -37,8 +37,9 @@ type Options struct {
 type Counts struct {
 	Records  int                    `json:"records"`
 	New      int                    `json:"new"`
-	Known    int                    `json:"known"`    // the id was stored before; left as it was
-	Filtered map[reverie.Filter]int `json:"filtered"` // of the new and the known ones
+	Known    int                    `json:"known"`            // the id was stored before; left as it was
+	Erased   int                    `json:"erased,omitempty"` // had been erased, and did not come in again
+	Filtered map[reverie.Filter]int `json:"filtered"`         // of the new and the known ones
 }
 
 func (c *Counts) add(m reverie.Message) {
@@ -244,6 +245,7 @@ func (im *Importer) flush(ctx context.Context, b *batch) error {
 	for _, c := range []*Counts{&b.Counts, &im.total.Counts} {
 		c.New += res.New
 		c.Known += res.Known
+		c.Erased += res.Erased
 	}
 	im.held -= len(b.messages)
 	for _, m := range b.messages {

@@ -60,9 +60,16 @@ func (s *Store) takeAlike(ctx context.Context, t *tx, groupID string, records []
 		if err != nil {
 			return reverie.RecordResult{}, err
 		}
-		b := recordBatch{table: table, groupID: groupID, records: records}
-		known, err := s.takeBatch(ctx, t, b, compare)
-		return reverie.RecordResult{Counts: map[reverie.RecordType]reverie.RecordCount{kind: {New: len(records) - known, Known: known}}}, err
+		kept, err := withoutErased(ctx, t, groupID, records)
+		if err != nil {
+			return reverie.RecordResult{}, err
+		}
+		count := reverie.RecordCount{Erased: len(records) - len(kept)}
+		if len(kept) > 0 {
+			count.Known, err = s.takeBatch(ctx, t, recordBatch{table: table, groupID: groupID, records: kept}, compare)
+			count.New = len(kept) - count.Known
+		}
+		return reverie.RecordResult{Counts: map[reverie.RecordType]reverie.RecordCount{kind: count}}, err
 	}
 	var res reverie.RecordResult
 	for _, r := range records {

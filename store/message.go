@@ -20,8 +20,10 @@ const MaxImport = 1000
 const (
 	// One look-up by key for each id: a list of them would be looked for in all of the
 	// group, if that was planned while the table was empty.
-	knownMessagesQuery = `select k.id from unnest($2::text[]) as k (id)
-		where (select true from messages m where m.group_id = $1 and m.message_id = k.id)`
+	// Of what was erased the hash alone is known.
+	knownMessagesQuery = `select k.id, w.there is null as erased from unnest($2::text[]) as k (id)
+		cross join lateral (select (select true from messages m where m.group_id = $1 and m.message_id = k.id) as there) w
+		where w.there or not $3::bool and (select true from erased_messages e where e.group_id = $1 and e.message_sha256 = ` + erasedHash + `)`
 
 	// The messages m of a group whose ids are in $3, each looked up by its key.
 	messagesByID = `unnest($3::text[]) as k (id)
@@ -48,10 +50,24 @@ const (
 // counts nowhere and waits for nothing. An unknown group is
 // reverie.ErrNotFound; a message that cannot be stored is reverie.ErrInvalid, and
 // then none is. Where the connection broke and the import was repeated, messages
-// of this very call may be counted as known.
+// of this very call may be counted as known. A message that was erased does not come in
+// again, and is counted as that: see [Store.ReimportMessages].
 func (s *Store) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
+	return s.importMessages(ctx, groupID, messages, false)
+}
+
+// ReimportMessages is [Store.ImportMessages] that lets erased messages in again: because
+// a person says so.
+func (s *Store) ReimportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
+	return s.importMessages(ctx, groupID, messages, true)
+}
+
+func (s *Store) importMessages(ctx context.Context, groupID string, messages []reverie.Message, erased bool) (reverie.ImportResult, error) {
 	if len(messages) > MaxImport {
 		return reverie.ImportResult{}, fmt.Errorf("import %d messages at once: at most %d: %w", len(messages), MaxImport, reverie.ErrInvalid)
+	}
+	if err := reverie.CheckChat(groupID); err != nil {
+		return reverie.ImportResult{}, err
 	}
 	if len(messages) == 0 {
 		return reverie.ImportResult{}, nil
@@ -73,36 +89,42 @@ func (s *Store) ImportMessages(ctx context.Context, groupID string, messages []r
 		prepare: []string{lockGroupQuery, knownMessagesQuery, nearSessionsQuery, namedSessionsQuery, fixedSessionsQuery, takenSessionsQuery,
 			neighboursQuery, importQuery, saveSessionsQuery},
 		do: func(ctx context.Context, t *tx) error {
-			n, err := s.arrive(ctx, t, groupID, list)
-			result = reverie.ImportResult{New: n, Known: len(messages) - n}
+			n, gone, err := s.arrive(ctx, t, groupID, list, erased)
+			result = reverie.ImportResult{New: n, Known: len(messages) - n - gone, Erased: gone}
 			return err
 		},
 	})
 	return result, err
 }
 
-// arrive stores those of the messages that are new, and says how many. Imports of a
-// group follow each other, so that each sees the sessions that those before made.
-func (s *Store) arrive(ctx context.Context, t *tx, groupID string, messages []reverie.Message) (int, error) {
+// arrive stores those of the messages that are new, and says how many, and how many were
+// erased, which erased lets in all the same. Imports of a group follow each other, so that
+// each sees the sessions that those before made.
+func (s *Store) arrive(ctx context.Context, t *tx, groupID string, messages []reverie.Message, erased bool) (fresh, gone int, err error) {
 	group, err := lockGroup(ctx, t, groupID)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	silence, err := group.Silence(s.opts.SessionSilence)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	var ids pq.StringArray
 	for _, m := range messages {
 		ids = append(ids, m.ID)
 	}
-	var known []string
-	if err := t.list(ctx, &known, knownMessagesQuery, groupID, ids); err != nil {
-		return 0, err
+	var known []struct {
+		ID     string
+		Erased bool
+	}
+	if err := t.list(ctx, &known, knownMessagesQuery, groupID, ids, erased); err != nil {
+		return 0, 0, err
 	}
 	there := map[string]bool{}
-	for _, id := range known {
-		there[id] = true
+	for _, k := range known {
+		if there[k.ID] = true; k.Erased {
+			gone++
+		}
 	}
 	a := &arrivals{groupID: groupID, silence: silence}
 	for _, m := range messages {
@@ -115,23 +137,23 @@ func (s *Store) arrive(ctx context.Context, t *tx, groupID string, messages []re
 			a.messages, a.tokens = append(a.messages, m), append(a.tokens, reverie.EstimateTokens(m.Text))
 		}
 	}
-	fresh := len(a.messages) + len(a.filtered)
+	fresh = len(a.messages) + len(a.filtered)
 	switch {
 	case fresh == 0:
-		return 0, nil
+		return 0, gone, nil
 	case len(a.messages) == 0:
-		return fresh, a.insert(ctx, t)
+		return fresh, gone, a.insert(ctx, t)
 	}
 	if err := a.divide(ctx, t); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if err := a.look(ctx, t); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if err := a.insert(ctx, t); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return fresh, a.count(ctx, t, s.now())
+	return fresh, gone, a.count(ctx, t, s.now())
 }
 
 func (a *arrivals) insert(ctx context.Context, t *tx) error {

@@ -24,6 +24,7 @@ type importOrder struct {
 	assistants          []string
 	read                ingest.ReadOptions
 	dry, strict, asJSON bool
+	allowErased         bool
 }
 
 func newImport(a *app) *cobra.Command {
@@ -84,6 +85,7 @@ id, author, text and sent_at are needed.`,
 	f.StringVar(&o.group.Language, "language", "", "language of a new group's memories: zh or en (default: that of the messages)")
 	f.BoolVar(&o.dry, "dry-run", false, "only read and count: which chats there are, from when to when")
 	f.BoolVar(&o.strict, "strict", false, "stop at the first bad record")
+	f.BoolVar(&o.allowErased, "allow-erased", false, "let in again what 'reverie erase' has erased")
 	f.BoolVar(&o.asJSON, "json", false, "print the counts as JSON")
 	return cmd
 }
@@ -247,7 +249,7 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 			fmt.Fprintln(a.stderr, visible(b.Error()))
 		}
 	}, OnRead: bar.read, Now: a.now}
-	importer := ingest.NewImporter(importStore{a}, opts)
+	importer := ingest.NewImporter(importStore{a, o.allowErased}, opts)
 	if o.dry {
 		importer = ingest.NewImporter(nil, opts)
 	}
@@ -284,12 +286,18 @@ func importError(o importOrder, res ingest.Result, err error) error {
 }
 
 // importStore is the database, opened when the first messages come.
-type importStore struct{ a *app }
+type importStore struct {
+	a           *app
+	allowErased bool
+}
 
 // ImportMessages stores messages that are not there yet.
 func (s importStore) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
 	if err := s.a.open(ctx); err != nil {
 		return reverie.ImportResult{}, err
+	}
+	if s.allowErased {
+		return s.a.store.ReimportMessages(ctx, groupID, messages)
 	}
 	return s.a.store.ImportMessages(ctx, groupID, messages)
 }

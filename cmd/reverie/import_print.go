@@ -57,6 +57,9 @@ func importCounts(o importOrder, c ingest.Counts, bad int) string {
 	text := plural(c.Records, "record")
 	if !o.dry {
 		text += fmt.Sprintf(", %d new, %d known already", c.New, c.Known)
+		if c.Erased > 0 {
+			text += fmt.Sprintf(", %d erased before and left out", c.Erased)
+		}
 	}
 	return text + fmt.Sprintf(", %d filtered, %d bad", filtered, bad)
 }

@@ -72,6 +72,7 @@ that fails does not stop the others.
 	f.StringVar(&o.group.TimeZone, "time-zone", "", "time zone of a new group, such as Asia/Shanghai (default [group] time_zone)")
 	f.StringVar(&o.group.Language, "language", "", "language of a new group's memories: zh or en (default: that of the messages)")
 	f.BoolVar(&o.dry, "dry-run", false, "only read and count: which chats there are, from when to when")
+	f.BoolVar(&o.allowErased, "allow-erased", false, "let in again what 'reverie erase' has erased")
 	f.BoolVar(&o.asJSON, "json", false, "print the counts as JSON")
 	return cmd
 }
@@ -249,7 +250,7 @@ func (p *puller) importer(s ingest.Session) (*ingest.Importer, func()) {
 	if p.order.dry {
 		im = ingest.NewImporter(nil, opts)
 	} else {
-		im = ingest.NewImporter(p.store, opts)
+		im = ingest.NewImporter(importStore{p.app, p.order.allowErased}, opts)
 	}
 	return im, end
 }

@@ -11,7 +11,7 @@ import (
 // add adds what came of a chat.
 func (p *puller) add(res ingest.Result) {
 	t := &p.result
-	t.Records, t.New, t.Known, t.Bad = t.Records+res.Records, t.New+res.New, t.Known+res.Known, t.Bad+res.Bad
+	t.Records, t.New, t.Known, t.Erased, t.Bad = t.Records+res.Records, t.New+res.New, t.Known+res.Known, t.Erased+res.Erased, t.Bad+res.Bad
 	if t.Filtered == nil {
 		t.Filtered, t.BadBy = map[reverie.Filter]int{}, map[string]int{}
 	}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/jobs"
+)
+
+// eraseOrder is what was asked of an erasure.
+type eraseOrder struct {
+	author, group string
+	keepNames     []string
+	dry, yes      bool
+	whole, asJSON bool
+}
+
+func newErase(a *app) *cobra.Command {
+	var o eraseOrder
+	cmd := &cobra.Command{
+		Use:   "erase --author A [--group G]",
+		Short: "Forget a person: what they wrote, and all that was made of it",
+		Long: `Erase forgets an author in one group, or in every group where they wrote:
+
+  - their messages, with the memories that rest on those alone, in all versions, the
+    claims about them and by them, and what was kept of questions to a model about them;
+  - memories that rest on others' messages as well lose the author's evidence, are held,
+    and are judged again by the next run of evolve;
+  - in the words of others, [erased] takes the place of their id, their names, and of
+    what they wrote;
+  - an import leaves their messages out from then on, unless it says --allow-erased.
+
+Each group is one transaction. At its end all that the database has of the group is read
+again: if anything is left, nothing is erased, and the error says in which table. It
+cannot be undone: look first with --dry-run, which does it all and takes it back, and
+tells under which names the author is looked for.
+
+Backups, archived WAL and server logs are outside of this: see docs/erasure.md.
+
+` + exitHelp,
+		Example: `  reverie erase --author 184023 --group g1 --dry-run
+  reverie erase --author 184023 --yes
+  reverie erase --author "Will" --keep-name Will --yes --vacuum-full`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.author == "" {
+				return usageError(errors.New("--author: it is empty; give an account's id, or the name that it writes under"))
+			}
+			if cmd.Flags().Changed("group") && o.group == "" {
+				return usageError(errors.New("--group: the id of the group is empty"))
+			}
+			return a.erase(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.author, "author", "", "id of the account, or its name exactly as it is written (required)")
+	f.StringVar(&o.group, "group", "", "only in this group (default: in every one where they wrote)")
+	f.StringArrayVar(&o.keepNames, "keep-name", nil, "name of theirs that stays in the words of others, such as one that is a word (repeatable)")
+	f.BoolVar(&o.dry, "dry-run", false, "do it, count, and take it back")
+	f.BoolVar(&o.yes, "yes", false, "erase without asking")
+	f.BoolVar(&o.whole, "vacuum-full", false, "write all tables into new files afterwards; each is locked for that time")
+	f.BoolVar(&o.asJSON, "json", false, "print the receipts as JSON")
+	required(cmd, "author")
+	return cmd
+}
+
+func (a *app) erase(ctx context.Context, o eraseOrder) error {
+	if err := a.open(ctx); err != nil {
+		return err
+	}
+	accounts, err := a.store.Accounts(ctx, o.group, o.author)
+	if err != nil {
+		return unknownGroup(err)
+	}
+	if err := oneAccount(o.author, accounts); err != nil {
+		return err
+	}
+	if len(accounts) == 0 {
+		return a.printErasures(o, nil)
+	}
+	if !o.dry && !o.yes {
+		ask := fmt.Sprintf("forget an author of %s in %s for good?", plural(messagesOf(accounts), "message"), plural(len(accounts), "group"))
+		if o.asJSON || !a.canAsk() {
+			return usageError(fmt.Errorf("%s say --yes to do it, --dry-run to see what it would do", ask))
+		}
+		if yes, err := a.confirm(ctx, ask); err != nil || !yes {
+			return errors.Join(err, a.say("nothing is erased\n"))
+		}
+	}
+	done, err := a.eraseAccounts(ctx, o, accounts)
+	if perr := a.printErasures(o, done); err == nil {
+		err = perr
+	}
+	if err != nil && len(done) > 0 {
+		err = fmt.Errorf("%s of %d done; the same command goes on: %w", plural(len(done), "group"), len(accounts), err)
+	}
+	if err != nil || o.dry {
+		return err
+	}
+	return a.sweep(ctx, o)
+}
+
+// eraseAccounts goes from group to group, each by itself, and returns the receipts of
+// those that are done.
+func (a *app) eraseAccounts(ctx context.Context, o eraseOrder, accounts []reverie.Account) ([]reverie.Erasure, error) {
+	var done []reverie.Erasure
+	for _, account := range accounts {
+		var receipt reverie.Erasure
+		err := a.leases().With(ctx, account.GroupID, func(ctx context.Context, held *jobs.Held) error {
+			return held.Exclusive(func() (err error) {
+				receipt, err = a.store.Erase(ctx, held.Lease(), reverie.EraseQuery{GroupID: account.GroupID, AuthorID: account.AuthorID,
+					KeepNames: o.keepNames, DryRun: o.dry})
+				return err
+			})
+		})
+		if err != nil {
+			return done, err
+		}
+		done = append(done, receipt)
+		if !o.dry {
+			a.log.Info("an author was erased", "group_id", receipt.GroupID, "erasure_id", receipt.ID, "messages", receipt.Messages,
+				"memories_erased", receipt.Erased, "memories_held", receipt.Held)
+		}
+	}
+	return done, nil
+}
+
+// sweep has the server drop what the erasure has left behind. Without the right to do so
+// it is the operator's work, and the erasure stands.
+func (a *app) sweep(ctx context.Context, o eraseOrder) error {
+	err := a.store.Sweep(ctx, o.whole)
+	if err == nil {
+		return nil
+	}
+	if o.whole || ctx.Err() != nil {
+		return fmt.Errorf("the erasure stands, but the tables were not written anew: %w", err)
+	}
+	fmt.Fprintf(a.stderr, "warning: the erasure stands, but rows that were deleted may be in the files until the server vacuums them: %s\n", visibleLines(err))
+	return nil
+}
+
+// oneAccount refuses a name that several accounts go by.
+func oneAccount(author string, accounts []reverie.Account) error {
+	ids := map[string]bool{}
+	var list []string
+	for _, account := range accounts {
+		ids[account.AuthorID] = true
+		list = append(list, fmt.Sprintf("  %s in %s: %s", visible(account.AuthorID), visible(account.GroupID), plural(account.Messages, "message")))
+	}
+	if len(ids) < 2 {
+		return nil
+	}
+	slices.Sort(list)
+	return usageError(fmt.Errorf("--author %q: several accounts go by that name; say which by its id:\n%s", author, strings.Join(list, "\n")))
+}
+
+func messagesOf(accounts []reverie.Account) (n int) {
+	for _, account := range accounts {
+		n += account.Messages
+	}
+	return n
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"reverie"
+)
+
+// printErasures prints the receipts. The author's names are told by a dry run alone, to
+// whoever is to decide which of them are words that should stay.
+func (a *app) printErasures(o eraseOrder, list []reverie.Erasure) error {
+	if o.asJSON {
+		if list == nil {
+			list = []reverie.Erasure{}
+		}
+		return printJSON(a.stdout, struct {
+			Success bool              `json:"success"`
+			DryRun  bool              `json:"dry_run,omitempty"`
+			Groups  []reverie.Erasure `json:"groups"`
+		}{true, o.dry, list})
+	}
+	if len(list) == 0 {
+		return a.say("nothing is left of an author of that id or name; a name is compared exactly, and an id as the platform writes it\n")
+	}
+	for _, e := range list {
+		if err := a.printErasure(o, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) printErasure(o eraseOrder, e reverie.Erasure) error {
+	did, held := "erased", "held and judged again by the next run"
+	if o.dry {
+		did, held = "would be erased", "would be held and judged again by the next run"
+	}
+	text := fmt.Sprintf("%s: %s and %s %s, %s %s\n", visible(e.GroupID), plural(e.Messages, "message"), plural(e.Erased, "memory"), did,
+		plural(e.Held, "memory"), held)
+	for _, part := range []struct {
+		what string
+		rows map[string]int
+	}{{"rows deleted", e.Deleted}, {"rows changed", e.Changed}} {
+		if len(part.rows) > 0 {
+			text += fmt.Sprintf("  %s: %s\n", part.what, tableCounts(part.rows))
+		}
+	}
+	if e.Team > 0 {
+		text += fmt.Sprintf("  %s ended\n", plural(e.Team, "memory")+" of teams")
+	}
+	for _, l := range e.Left {
+		text += fmt.Sprintf("  left: %d %s: %s\n", l.Rows, visible(l.What), l.Why)
+	}
+	if o.dry && len(e.Names) > 0 {
+		text += fmt.Sprintf("  looked for in the words of others: the id, what they wrote, and the names %s (--keep-name leaves one)\n", visible(strings.Join(e.Names, ", ")))
+	}
+	text += fmt.Sprintf("  read again: %s, in which nothing of the author is left but that\n", plural(e.Searched, "value"))
+	if e.ID != "" {
+		text += fmt.Sprintf("  receipt %s\n", e.ID)
+	}
+	return a.say("%s", text)
+}
+
+// tableCounts lists counts by table.
+func tableCounts(rows map[string]int) string {
+	var parts []string
+	for _, table := range slices.Sorted(maps.Keys(rows)) {
+		parts = append(parts, fmt.Sprintf("%s %d", table, rows[table]))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,137 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"reverie"
+)
+
+// search reads every column that can hold text again, and counts what is left of the author.
+func (e *eraser) search(ctx context.Context) error {
+	tables, err := textTables(ctx, e.t)
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if err := e.checkTable(ctx, table.of(words, names, authors, messages), e.left); err != nil {
+			return fmt.Errorf("%s: %w", table.name, err)
+		}
+	}
+	return nil
+}
+
+// verdict is an error that says where something is left of the author, and never what.
+// What may stay is told in the receipt, which it completes.
+func (e *eraser) verdict(ctx context.Context) error {
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(e.left)) {
+		if column, id := strings.CutPrefix(name, "id "); id {
+			e.leave(column, e.left[name], "an id that other things are referred to by is the author's id or a name, or has it in it")
+			continue
+		}
+		found = append(found, fmt.Sprintf("%s (%d)", name, e.left[name]))
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("the final check has found something of the author in %s, so that nothing is erased; please report this: %w",
+			strings.Join(found, ", "), reverie.ErrConflict)
+	}
+	if e.counts.Nothing() {
+		_, err := e.t.exec(ctx, `delete from erasures where group_id = $1 and erasure_id = $2`, e.group, e.id)
+		return err
+	}
+	text, err := asJSON(e.counts)
+	if err != nil {
+		return err
+	}
+	_, err = e.t.exec(ctx, `update erasures set counts = $3::jsonb where group_id = $1 and erasure_id = $2`, e.group, e.id, text)
+	return err
+}
+
+// checkTable counts by column the values that hold something.
+func (e *eraser) checkTable(ctx context.Context, table textTable, left map[string]int) error {
+	if len(table.text) == 0 {
+		return nil
+	}
+	return e.rows(ctx, table, func(page [][]string) error {
+		for _, row := range page {
+			for i, c := range table.text {
+				text := row[len(table.key)+i]
+				if text == "" {
+					continue
+				}
+				e.counts.Searched++
+				switch what, way := e.holds(c, text), erasedColumns[c.name()]; {
+				case what == "":
+				case way == words:
+					left[c.name()+": "+what]++
+				case what == ofMessage || what == ofAuthorID:
+					left[c.name()+": "+what]++
+				default:
+					left["id "+c.name()]++
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// What else than a trace a value may be.
+const (
+	ofMessage  = "a message's id"
+	ofAuthorID = "the author's id"
+)
+
+// holds says what of the author a value holds, "" for nothing.
+func (e *eraser) holds(c textColumn, text string) string {
+	way := erasedColumns[c.name()]
+	if !c.json() {
+		switch {
+		case way == messages && e.theirs[text]:
+			return ofMessage
+		case way == authors && text == e.query.AuthorID:
+			return ofAuthorID
+		case way == authors || way == names || way == messages:
+			return e.traces.FindName(text)
+		}
+		return e.traces.Find(text)
+	}
+	doc, err := readJSON(text)
+	if err != nil {
+		return e.traces.Find(text)
+	}
+	return e.holdsJSON(doc, way)
+}
+
+func (e *eraser) holdsJSON(doc any, way treatment) string {
+	found := ""
+	switch v := doc.(type) {
+	case string:
+		if way == messages && e.theirs[v] {
+			return ofMessage
+		}
+		return e.traces.Find(v)
+	case []any:
+		for _, item := range v {
+			if found == "" {
+				found = e.holdsJSON(item, way)
+			}
+		}
+	case map[string]any:
+		if e.ofAuthor(v) {
+			return ofMessage
+		}
+		for key, item := range v {
+			if found == "" {
+				found = e.traces.Find(key)
+			}
+			if found == "" {
+				found = e.holdsJSON(item, way)
+			}
+		}
+	}
+	return found
+}
