@@ -1,7 +1,7 @@
 package reverie
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -9,7 +9,7 @@ import (
 
 // instructions are the ways of addressing the model that reads a memory.
 var instructions = sync.OnceValue(func() *patterns {
-	return newPatterns(append(englishInstructions(), chineseInstructions()...))
+	return newPatterns(slices.Concat(englishInstructions(), englishCommands(), chineseInstructions(), chineseCommands(), otherLanguages()))
 })
 
 // findInstruction returns the first piece of text that tells the reading model
@@ -20,19 +20,12 @@ var instructions = sync.OnceValue(func() *patterns {
 // It knows phrases, not intentions: it is one fence among several, beside the
 // marking of memories as data wherever they are shown to a model.
 func findInstruction(text string) string {
-	folded := closeHan(Simplify(foldCase(text)))
-	if at := instructions().find(folded); at != "" {
-		return at
-	}
-	if latin := latinLookalikes(folded); latin != folded {
-		if at := instructions().find(latin); at != "" {
+	for _, reading := range readings(text) {
+		if at := instructions().find(reading); at != "" {
 			return at
 		}
 	}
-	if joined := joinLetters(folded); joined != "" && spelledOut.MatchString(joined) {
-		return spelledOut.FindString(joined)
-	}
-	return ""
+	return findBroken(text)
 }
 
 // closeHan takes out what stands between two Han characters to keep them from
@@ -63,34 +56,5 @@ var lookalikes = strings.NewReplacer(
 	"һ", "h", "м", "m", "т", "t", "к", "k", "в", "b", "н", "h", "г", "r", "п", "n", "ь", "b", "ӏ", "l", "ү", "y", "ѵ", "v",
 	"α", "a", "ο", "o", "ρ", "p", "ν", "v", "ι", "i", "κ", "k", "τ", "t", "υ", "u", "χ", "x", "γ", "y", "ε", "e", "η", "n", "σ", "o", "ω", "w",
 	"ı", "i", "ɡ", "g", "ɑ", "a", "ʏ", "y", "ɪ", "i", "ⅼ", "l", "ʀ", "r", "ɴ", "n", "ʜ", "h", "օ", "o", "ո", "n", "ս", "u", "հ", "h",
-)
-
-func latinLookalikes(s string) string {
-	for _, r := range s {
-		if r >= 0x131 && r < 0x590 {
-			return lookalikes.Replace(s)
-		}
-	}
-	return s
-}
-
-// joinLetters puts together words that are spelled out (i g n o r e), "" when
-// there are none.
-func joinLetters(s string) string {
-	if !spelled.MatchString(s) {
-		return ""
-	}
-	return spelled.ReplaceAllStringFunc(s, func(word string) string {
-		return strings.Map(func(r rune) rune {
-			if unicode.IsLetter(r) {
-				return r
-			}
-			return -1
-		}, word)
-	})
-}
-
-var (
-	spelled    = regexp.MustCompile(`\b[a-z](?:[ ._*|-]{1,2}[a-z]){4,}\b`)
-	spelledOut = regexp.MustCompile(`(?:ignore|disregard|forget)\s?(?:all|any|the|your)?\s?(?:previous|prior|above|earlier|instruction)|systemprompt|youarenow|fromnowonyou|donottelltheuser`)
+	"ᴀ", "a", "ʙ", "b", "ᴄ", "c", "ᴅ", "d", "ᴇ", "e", "ꜰ", "f", "ᴊ", "j", "ᴋ", "k", "ʟ", "l", "ᴍ", "m", "ᴏ", "o", "ᴘ", "p", "ꜱ", "s", "ᴛ", "t", "ᴜ", "u", "ᴠ", "v", "ᴡ", "w", "ᴢ", "z", "ł", "l",
 )

@@ -43,7 +43,7 @@ func domainEnds() (ends []string) {
 // better known as file endings (py, rs, md, pl).
 const topLevel = `com|net|org|edu|gov|mil|int|info|biz|name|io|ai|co|me|tv|cc|cn|jp|kr|tw|hk|sg|uk|us|eu|de|fr|ru|in|nl|au|ca|br|it|es|ch|se|no|fi|at|be|cz|dk|nz|mx|ar|tr|ua|vn|th|my|id|ph|za|` +
 	`app|dev|xyz|top|site|online|shop|store|club|vip|pro|link|live|news|blog|cloud|tech|space|fun|icu|work|life|world|email|page|wiki|art|games?|chat|zone|run|bot|` +
-	`gg|ly|to|so|fm|im|gl|gd|is|la|lol|tk|ml|ga|cf|be|ws|su|st|ee|onion|中国|公司|网络`
+	`gg|ly|to|so|fm|im|gl|gd|is|la|lol|tk|ml|ga|cf|be|ws|su|st|ee|onion|中国|公司|网络|example|test|invalid`
 
 // findMarkup returns the first piece of markup in plain text, "" without one:
 // HTML and role tags, the control words of chat templates, role prefixes, code
@@ -84,13 +84,13 @@ var markup = sync.OnceValue(func() *patterns {
 		newPattern(`(?i)(?:^|[.。!！?？;；|)\]"”]\s?)["'“*_]{0,2}`+roles+`["'”*_]{0,2}\s?:`, ":").and("system", "assistant", "developer", "human", "ai"),
 		newPattern(`(?i)^["'“*_]{0,2}(?:user|bot|助手|用户|开发者|人工智能|`+zhRoles+`)["'”*_]{0,2}\s?:`, ":").and("user", "bot", "助手", "用户", "开发者", "人工智能", "系统"),
 		newPattern(`[。!?;]\s?(?:`+zhRoles+`|助手)\s?:`, "系统", "助手"),
-		newPattern(`"role"\s?:\s?"`, `"role"`),
+		newPattern(`\{\s?["'][^"'{}]{1,60}["']\s?:`, `{`),
 		newPattern(`\{\{|\{%|\$\{`, "{{", "{%", "${"),
 		newPattern(`(?i)&(?:lt|gt|#x?[0-9a-f]{2,6});`, "&lt", "&gt", "&#"),
 	})
 })
 
-var tags = regexp.MustCompile(`(?i)<\s?/?\s?([a-z][a-z0-9_:.-]{0,40})(?:\s[^<>]{0,200})?\s?/?\s?>`)
+var tags = regexp.MustCompile(`(?i)<\s?/?\s?([a-z\p{Han}][a-z0-9\p{Han}_:.-]{0,40})(?:\s[^<>]{0,200})?\s?/?\s?>`)
 
 // dangerousTags are never taken for the argument of a generic type.
 var dangerousTags = map[string]bool{

@@ -12,6 +12,7 @@ type pattern struct {
 	re    *regexp.Regexp
 	words []string // lower case
 	also  []string
+	where *regexp.Regexp // matches the whole text, too, unless nil
 }
 
 func newPattern(expr string, words ...string) pattern {
@@ -21,6 +22,12 @@ func newPattern(expr string, words ...string) pattern {
 // and adds the second list.
 func (p pattern) and(words ...string) pattern {
 	p.also = words
+	return p
+}
+
+// only adds an expression that the text must match besides, wherever.
+func (p pattern) only(expr string) pattern {
+	p.where = regexp.MustCompile(expr)
 	return p
 }
 
@@ -39,15 +46,23 @@ func newPatterns(list []pattern) *patterns {
 }
 
 // find returns the match of the first pattern that has one, "" without.
-func (p *patterns) find(text string) (at string) {
+func (p *patterns) find(text string) string {
+	at, _ := p.findAt(text)
+	return strings.TrimSpace(at)
+}
+
+// findAt also returns where the match begins.
+func (p *patterns) findAt(text string) (at string, start int) {
 	found := p.words.find(text)
 	found.each(func(rule int) bool {
 		i := rule / 2
 		if rule%2 == 1 || len(p.list[i].also) > 0 && !found.has(2*i+1) {
 			return true
 		}
-		at = strings.TrimSpace(p.list[i].re.FindString(text))
-		return at == ""
+		if m := p.list[i].re.FindStringIndex(text); m != nil && (p.list[i].where == nil || p.list[i].where.MatchString(text)) {
+			at, start = text[m[0]:m[1]], m[0]
+		}
+		return strings.TrimSpace(at) == ""
 	})
-	return at
+	return at, start
 }

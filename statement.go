@@ -21,7 +21,9 @@ const (
 	RulePII         Rule = "pii"         // see FindPII, and Privacy
 	RuleLink        Rule = "link"        // addresses, links and images
 	RuleMarkup      Rule = "markup"      // tags, roles, code fences, headings
+	RuleEncoded     Rule = "encoded"     // text in base64, escapes, bits, Morse
 	RuleInstruction Rule = "instruction" // addressed to the model that will read it
+	RuleSuspicious  Rule = "suspicious"  // may be meant for the model: trust, rights, payment details, exceptions
 )
 
 // StatementError says which rule a statement breaks. Its Detail may quote the
@@ -34,6 +36,10 @@ type StatementError struct {
 func (e *StatementError) Error() string {
 	return fmt.Sprintf("statement refused (%s): %s", e.Rule, e.Detail)
 }
+
+// Doubtful tells whether the statement breaks nothing but [RuleSuspicious]: it could be
+// true of the group, so where a person can be asked, it is held rather than refused.
+func (e *StatementError) Doubtful() bool { return e.Rule == RuleSuspicious }
 
 // Is makes errors.Is(err, ErrInvalid) true.
 func (e *StatementError) Is(target error) bool { return target == ErrInvalid }
@@ -68,8 +74,14 @@ func CheckSummary(s string) error {
 	if at := findMarkup(text); at != "" {
 		return &StatementError{RuleMarkup, fmt.Sprintf("it holds the markup %q: write plain text", Excerpt(at, detailLength))}
 	}
+	if at := findEncoded(text); at != "" {
+		return &StatementError{RuleEncoded, fmt.Sprintf("%q hides text: write it in words", Excerpt(at, detailLength))}
+	}
 	if at := findInstruction(text); at != "" {
 		return &StatementError{RuleInstruction, fmt.Sprintf("%q reads like an instruction to a model: state what the group does or thinks", Excerpt(at, detailLength))}
+	}
+	if at := findPlant(text); at != "" {
+		return &StatementError{RuleSuspicious, fmt.Sprintf("%q may be there to lead a model astray: a person has to decide", Excerpt(at, detailLength))}
 	}
 	return nil
 }
@@ -89,12 +101,18 @@ func checkCharacters(s string) error {
 		return &StatementError{RuleEmpty, "it says nothing: give it words"}
 	}
 	var before rune
+	flag := 0 // runes of a flag that are still to come
 	for i, r := range s {
 		after, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
+		if flag == 0 && r > 0xE0000 {
+			flag = flagTags(before, s[i:])
+		}
 		switch {
+		case flag > 0:
+			flag--
 		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
 			return &StatementError{RuleControl, fmt.Sprintf("it holds the control character %U: write one line of text", r)}
-		case isInvisible(r) && !inEmoji(before, r, after), unicode.Is(unicode.Co, r), r == '\u2800':
+		case isInvisible(r) && !isPlaced(before, r, after), unicode.Is(unicode.Co, r), r == '\u2800':
 			return &StatementError{RuleInvisible, fmt.Sprintf("it holds the invisible character %U: write visible text", r)}
 		}
 		before = r
@@ -108,12 +126,15 @@ func carriesMeaning(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.S) && !isInvisible(r)
 }
 
-// inEmoji tells whether an invisible rune is at its place in an emoji: a joiner
-// between two of them, or one selector after a base that has two styles.
-func inEmoji(before, r, after rune) bool {
+// isPlaced tells whether an invisible rune is where writing needs it: in an emoji, a
+// joiner between two of them or one selector after a base that has two styles; a joiner
+// between letters of a script whose letters join.
+func isPlaced(before, r, after rune) bool {
 	switch r {
 	case zeroWidthJoiner:
-		return (isEmoji(before) || before == emojiStyle) && isEmoji(after)
+		return (isEmoji(before) || before == emojiStyle) && isEmoji(after) || unicode.In(before, joining...) && unicode.In(after, joining...)
+	case zeroWidthNonJoiner:
+		return unicode.In(before, joining...) && unicode.In(after, joining...)
 	case emojiStyle, textStyle:
 		return isEmoji(before) || before < 0x80 && strings.ContainsRune("0123456789#*", before) && after == 0x20E3
 	default:
@@ -121,9 +142,33 @@ func inEmoji(before, r, after rune) bool {
 	}
 }
 
+// joining are the scripts that are written with joiners.
+var joining = []*unicode.RangeTable{unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya,
+	unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Tibetan}
+
+// flagTags is how many runes at the beginning of s spell the region of a flag, as that of
+// Scotland does: a black flag before them, two to six small letters and digits of the tag
+// block, and its end.
+func flagTags(before rune, s string) (n int) {
+	if before != 0x1F3F4 {
+		return 0
+	}
+	for _, r := range s {
+		switch n++; {
+		case r == 0xE007F && n > 2 && n <= 7:
+			return n
+		case r >= 0xE0061 && r <= 0xE007A, r >= 0xE0030 && r <= 0xE0039:
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
 const (
-	textStyle  = 0xFE0E // variation selector 15
-	emojiStyle = 0xFE0F // variation selector 16
+	textStyle          = 0xFE0E // variation selector 15
+	emojiStyle         = 0xFE0F // variation selector 16
+	zeroWidthNonJoiner = 0x200C
 )
 
 // isEmoji tells pictographs and their skin tones, and the older symbols and
