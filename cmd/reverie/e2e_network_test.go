@@ -42,7 +42,7 @@ func TestBrokenConnections(t *testing.T) {
 	o.want(t, 0)
 	want := v.substance()
 	random := rand.New(rand.NewPCG(2, uint64(steps)))
-	const breaks = 24
+	const breaks = 14
 	for i := range breaks {
 		at, what := 1+(steps*i+random.IntN(steps))/breaks, []verdict{sever, lose}[i%2]
 		t.Run(fmt.Sprintf("step %d of %d", at, steps), func(t *testing.T) {
