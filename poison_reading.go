@@ -31,16 +31,19 @@ func readings(text string) []string {
 		bare = lookalikes.Replace(dropMarks(folded))
 		add(bare)
 	}
-	add(dealtHan.ReplaceAllStringFunc(bare, onlyLetters))
-	if digitInWord.MatchString(bare) {
+	if dealt(bare) {
+		add(dealtHan.ReplaceAllStringFunc(bare, onlyLetters))
+	}
+	if strings.ContainsAny(bare, "0134578@$") && digitInWord.MatchString(bare) {
 		add(digitInWord.ReplaceAllStringFunc(bare, func(word string) string { return digitLetters.Replace(word) }))
 	}
-	if backwards.MatchString(folded) {
+	found := disguises().find(folded)
+	if found.has(0) {
 		r := []rune(folded)
 		slices.Reverse(r)
 		add(string(r))
 	}
-	if rotated.MatchString(folded) {
+	if found.has(1) {
 		add(strings.Map(rot13, folded))
 	}
 	add(decoded(text))
@@ -49,6 +52,18 @@ func readings(text string) []string {
 
 // dealtHan is Chinese with a mark after every character.
 var dealtHan = regexp.MustCompile(`(?:\p{Han}[^\p{Han}\p{Latin}\p{Nd}]){3,}\p{Han}`)
+
+// dealt tells whether there may be such Chinese.
+func dealt(s string) bool {
+	n, before := 0, ' '
+	for _, r := range s {
+		if r >= firstHan && r <= lastHan && !(before >= firstHan && before <= lastHan) {
+			n++
+		}
+		before = r
+	}
+	return n >= 4
+}
 
 func onlyLetters(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -132,10 +147,15 @@ var (
 	// A word with digits between its letters, as in 1gn0r3.
 	digitInWord  = regexp.MustCompile(`[0-9@$]{0,2}[a-z]+[0134578@$!]+[a-z0-9@$!]*|\b[0134578@$]+[a-z][a-z0-9@$!]*`)
 	digitLetters = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "8", "b", "@", "a", "$", "s", "!", "i")
-
-	backwards = regexp.MustCompile(`erongi|snoitcurtsni|tpmorp|dnemmocer|syawla|yromem|dragersid|略忽|令指|示提|荐推|视无`)
-	rotated   = regexp.MustCompile(`\b(?:vtaber|vafgehpgvba|cebzcg|erpbzzraq|nyjnlf|zrzbel|qvfertneq|flfgrz|nffvfgnag)|\bgur hfre\b`)
 )
+
+// disguises are words of orders backwards, and rotated by 13 letters.
+var disguises = sync.OnceValue(func() *Keywords {
+	return NewKeywords([][]string{
+		{"erongi", "snoitcurtsni", "tpmorp", "dnemmocer", "syawla", "yromem", "dragersid", "略忽", "令指", "示提", "荐推", "视无"},
+		{"vtaber", "vafgehpgvba", "cebzcg", "erpbzzraq", "nyjnlf", "zrzbel", "qvfertneq", "flfgrz", "nffvfgnag", "gur hfre"},
+	})
+})
 
 func rot13(r rune) rune {
 	if r >= 'a' && r <= 'z' {
@@ -157,9 +177,14 @@ var (
 // findEncoded returns the first piece of text that hides text: what decodes to words from
 // base64, hexadecimal, escapes or bits, and Morse. Nobody needs it in a memory.
 func findEncoded(text string) string {
-	for _, re := range []*regexp.Regexp{percentBlob, escapeBlob, morseBlob} {
-		if at := re.FindString(text); at != "" {
-			return strings.TrimSpace(at)
+	for _, b := range []struct {
+		mark string
+		re   *regexp.Regexp
+	}{{"%", percentBlob}, {`\`, escapeBlob}, {".- ", morseBlob}, {"-. ", morseBlob}, {".. ", morseBlob}, {"-- ", morseBlob}} {
+		if strings.Contains(text, b.mark) {
+			if at := b.re.FindString(text); at != "" {
+				return strings.TrimSpace(at)
+			}
 		}
 	}
 	at, _ := decodeBlob(text)
@@ -173,7 +198,7 @@ func decoded(text string) string {
 
 // decodeBlob returns a piece of text that decodes to words, and these.
 func decodeBlob(text string) (blob, words string) {
-	if len(text) < 16 {
+	if !hasRun(text, 16) {
 		return "", ""
 	}
 	for _, blob := range base64Blob.FindAllString(text, -1) {
@@ -201,6 +226,28 @@ func decodeBlob(text string) (blob, words string) {
 		}
 	}
 	return "", ""
+}
+
+// hasRun tells whether n characters of base64, digits of bits and hexadecimal with what
+// parts them included, follow each other in text.
+func hasRun(text string, n int) bool {
+	run, digits := 0, 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c >= 'A' && c <= 'F':
+			run, digits = run+1, digits+1
+		case c >= 'g' && c <= 'z', c >= 'G' && c <= 'Z', c == '+', c == '/', c == '-', c == '_':
+			run, digits = run+1, 0
+		case c == ' ' || c == ':' || c == ',':
+			run = 0
+		default:
+			run, digits = 0, 0
+		}
+		if run >= n || digits >= 2*n {
+			return true
+		}
+	}
+	return false
 }
 
 // readable tells whether bytes are text: letters for the most part, and no controls.

@@ -101,7 +101,11 @@ func FuzzCheckStatement(f *testing.F) {
 			f.Add(s)
 		}
 	}
+	for _, c := range poisonAttacks(f) {
+		f.Add(c.text)
+	}
 	f.Fuzz(func(t *testing.T, s string) {
+		checkReadings(t, plain(s))
 		err := CheckStatement(s)
 		rule := ruleOf(t, err)
 		if err != nil && !utf8.ValidString(err.Error()) {
