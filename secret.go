@@ -191,11 +191,8 @@ func (r *secretRule) add(found []located, text string, at int, m []int, rule int
 	if m[0] < 0 || m[2*r.group] < 0 {
 		return found
 	}
-	if v := 2 * r.vetoed; v > 0 {
-		between := text[at+m[v] : at+m[v+1]]
-		if slices.ContainsFunc(r.vetoes, func(w string) bool { return strings.Contains(between, w) }) {
-			return found
-		}
+	if v := 2 * r.vetoed; v > 0 && r.veto(text[at+m[v]:at+m[v+1]]) {
+		return found
 	}
 	start, end := at+m[2*r.group], at+m[2*r.group+1]
 	value := strings.TrimRight(text[start:end], r.trim)

@@ -41,7 +41,7 @@ func blockRules() []secretRule {
 		shape("private-key", `---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----(?s:.*?)(?:---- END SSH2 ENCRYPTED PRIVATE KEY ----|$)`, "---- begin ssh2"),
 		shape("private-key", `PuTTY-User-Key-File-[0-9]:(?s:.*?)(?:Private-MAC: ?[0-9a-f]*|$)`, "putty-user-key-file-"),
 		shape("private-key", `<RSAKeyValue>(?s:.*?)(?:</RSAKeyValue>|$)`, "<rsakeyvalue>"),
-		shape("bearer-token", `(?i)bearer[\s:]+["']?([A-Za-z0-9._~+/=-]{16,})`, "bearer").in(1, mixed),
+		shape("bearer-token", `(?i)bearer[\s:]+["']?([A-Za-z0-9._~+/-]{16,}=*)`, "bearer").in(1, mixed),
 		shape("basic-auth", `(?i)basic\s+([A-Za-z0-9+/]{8,}={0,2})`, "basic").in(1, credentials),
 		shape("cookie", `(?i)(?:sessionid|session_id|session|phpsessid|jsessionid|asp\.net_sessionid|connect\.sid|sid|sess|sessdata|bili_jct|csrftoken|xsrf-token|remember_token|auth_session|laravel_session|_gitlab_session|user_session|ptoken|wt2|z_c0|web_session)["']?\s*[=：:]\s*["']?([A-Za-z0-9%._~+/|-]{16,}=*)`,
 			"session", "phpsessid", "jsessionid", "asp.net_sess", "connect.sid", "sid", "sess", "bili_jct", "csrftoken", "xsrf-token", "remember_token", "auth_session", "laravel_sess", "_gitlab_sess", "user_session", "ptoken", "wt2", "z_c0", "web_session").in(1, mixed),

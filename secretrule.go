@@ -2,6 +2,7 @@ package reverie
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -30,8 +31,8 @@ type secretRule struct {
 
 	inside bool // keywords of five letters and more count inside words, too: dbPassword
 
-	vetoed int      // the group that must hold none of
-	vetoes []string // these words; 0 for no such
+	vetoed int                    // the group that must not be so, 0 for none
+	veto   func(text string) bool // tells whether it is
 }
 
 // shape is a rule that begins with its keyword and is the secret as a whole.
@@ -57,9 +58,19 @@ func (r secretRule) within() secretRule {
 	return r
 }
 
-// unless says which words in a group of the expression tell that it is no secret.
-func (r secretRule) unless(group int, words ...string) secretRule {
-	r.vetoed, r.vetoes = group, words
+// unlessHas says which words in a group of the expression tell that it is no secret.
+func (r secretRule) unlessHas(group int, words ...string) secretRule {
+	r.vetoed = group
+	r.veto = func(between string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(between, w) })
+	}
+	return r
+}
+
+// unlessIs says which words must not be a group of the expression.
+func (r secretRule) unlessIs(group int, words ...string) secretRule {
+	r.vetoed = group
+	r.veto = func(between string) bool { return slices.Contains(words, strings.ToLower(between)) }
 	return r
 }
 
@@ -116,7 +127,8 @@ func capital(s string, i int) bool { return i <= 0 || charClass(s[i-1]) != upper
 // spokenToken tells a key that somebody names as one: mixed, and no path or
 // address.
 func spokenToken(value string) bool {
-	return len(value) >= 12 && mixed(value) && !strings.Contains(value, "://") && !strings.HasPrefix(value, "/")
+	return len(value) >= 12 && mixed(value) && !strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !callOrIndex.MatchString(value) &&
+		(random(value) || !strings.ContainsAny(value, ":/"))
 }
 
 // looseToken tells a key that stands somewhere behind its name: a random one.
@@ -127,7 +139,7 @@ func looseToken(value string) bool {
 // spokenPassword tells a password from the next word of the sentence: it has a
 // digit, or both cases or a symbol inside. "The password is required" is none.
 func spokenPassword(value string) bool {
-	if len(value) < 4 || !notPlaceholder(value) || !strings.ContainsFunc(value, alphanumeric) {
+	if len(value) < 4 || !notPlaceholder(value) || callOrIndex.MatchString(value) || !strings.ContainsFunc(value, alphanumeric) {
 		return false
 	}
 	if strings.ContainsFunc(value, unicode.IsDigit) {
@@ -147,14 +159,21 @@ func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r
 // digits, or letters and symbols.
 func strongPassword(value string) bool {
 	return spokenPassword(value) && strings.ContainsFunc(value, unicode.IsLetter) &&
-		!strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "@") && !fileName.MatchString(value)
+		!strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "@") && !fileName.MatchString(value) && !product.MatchString(value)
+}
+
+// farPassword tells a password at some distance from its name: a strong one with a digit
+// or a symbol that names do not have.
+func farPassword(value string) bool {
+	return strongPassword(value) && (hasDigit(value) || strings.ContainsAny(value, "@#$%^&*!?")) &&
+		!strings.ContainsAny(value, "/`") && !strings.Contains(value, "](") && !strings.HasPrefix(value, "&")
 }
 
 // givenPassword tells a password that stands right behind its name and a mark, or behind
 // a Chinese one: any word but those that are said about passwords.
 func givenPassword(value string) bool {
 	return spokenPassword(value) ||
-		len(value) >= 4 && notPlaceholder(value) && strings.ContainsFunc(value, unicode.IsLetter) && !aboutPasswords.MatchString(value)
+		len(value) >= 4 && notPlaceholder(value) && !callOrIndex.MatchString(value) && strings.ContainsFunc(value, unicode.IsLetter) && !aboutPasswords.MatchString(value)
 }
 
 // code tells digits that are given as a code from a year and a length.
@@ -170,6 +189,12 @@ var (
 
 	// aboutPasswords are the words that follow a password's name without being one.
 	aboutPasswords = regexp.MustCompile(`(?i)^(?:required?|optional|mandatory|needed|incorrect|correct|invalid|valid|wrong|right|expire[sd]?|expiring|expiration|reset|resets|changed?|changes|unchanged|updated?|rotated?|rotation|forgotten|forgot|forget|lost|missing|leaked|leaks?|stolen|hacked|shared|same|different|weak|strong|secure|safe|hidden|masked|protect(?:ed|ion)|encrypted|hashed|hash|hashing|salted|stored|saved|manager|managers|policy|policies|fields?|form|prompt|box|input|string|text|type|hint|length|strength|check|checker|auth|login|logins|please|thanks|empty|blank|null|none|unknown|default|there|here|this|that|these|those|what|when|where|which|who|why|how|from|with|without|and|the|for|not|but|still|just|only|also|too|very|always|never|again|already|your|mine|yours|ours|their|something|anything|nothing|everything|somewhere|via|in|on|at|by|to|too|case|long|short|hard|easy|simple|complex|ready|done|okay|ok|yes|no|nope|maybe|ask|asks|see|check|sent|send|written|pinned|posted|below|above|email|wifi|token|tokens|json|char|varchar|true|false|error|failed|failure|success|admin|root|user|username|being|been|going|gonna|getting|set|sets|under|over|inside|next|first|last|https?:.*|www\..*|.*-sensitive|.*-based|.*-only|.*\.\.\.|[a-z]+ed|[a-z]+ing|[a-z]+ly)[.,;:!?)"'…]*$`)
+
+	// callOrIndex is code that gets a password from somewhere, or a test that passes.
+	callOrIndex = regexp.MustCompile(`^(?:Test|Benchmark)[A-Z]\w*$|^[A-Za-z_][\w.:]*(?:\([^)]*\)?|\[["'\w.]*\]?)[;,)\]}."']*$`)
+
+	// product is the name of a thing with its version.
+	product = regexp.MustCompile(`(?i)^(?:python|chrome|firefox|safari|edge|ie|win(?:dows|rar|zip)?|macos|ios|ipados|android|java|jdk|php|node|go|golang|qt|office|word|excel|ppt|[0-9]z(?:ip)?|http|ubuntu|debian|centos|fedora|alpine|iphone|ipad|macbook|mate|pura|redmi|note|galaxy|pixel|xiaomi|gpt|claude|gemini|qwen|llama|glm|es|vue|react|spring|mysql|postgres(?:ql)?|redis|mongo(?:db)?|k8s|s3|ec2|log4j|c|web|v|usb|type-c|ps|xbox|switch|1password|step|level|lv|part|chapter|ch|day|week|room|no|page|top|vol|table|line|phase|stage|round|group|team|player|user|test|demo|plan|option|issue|pr|bug|rev|build|release|version|utf-?8mb|ipv|rs|sha|md|base|web)-?[0-9][0-9.]*[a-z]{0,3}[.,;:!?)"']*$`)
 
 	// fileName is a name with an ending, or several words joined.
 	fileName = regexp.MustCompile(`(?i)^[\w.-]*\.(?:txt|pdf|docx?|xlsx?|pptx?|md|go|py|js|ts|java|json|ya?ml|toml|png|jpe?g|gif|mp[34]|zip|rar|7z|html?|css|sql|log|csv|com|cn|org|net|io)[.,;:!?)"']*$`)
