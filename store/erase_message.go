@@ -99,5 +99,10 @@ func (e *eraser) countSessions(ctx context.Context) error {
 	if n > 0 {
 		e.counts.Changed["sessions"] += n
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return e.changed(ctx, "session_summaries", `tokens = s.folded_tokens, turns = s.folded_turns from sessions s
+		where x.group_id = $1 and x.session_id = any ($2::text[]) and s.group_id = x.group_id and s.session_id = x.session_id
+			and (x.tokens, x.turns) <> (s.folded_tokens, s.folded_turns)`, e.sessions)
 }

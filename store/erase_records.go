@@ -65,7 +65,6 @@ func withoutErased(ctx context.Context, t *tx, groupID string, records []reverie
 // erasedKeys name the memories that a record is of.
 var erasedKeys = []string{"memory_id", "lineage_id", "old_id", "source_id", "source_lineage_id", "target_id"}
 
-
 func dropped(row map[string]any, erased map[string]bool) bool {
 	for _, name := range append([]string{"message_id"}, erasedKeys...) {
 		if id, ok := row[name].(string); ok && erased[id] {

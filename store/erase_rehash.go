@@ -38,8 +38,8 @@ func (e *eraser) dropAliases(ctx context.Context) error {
 		where x.group_id = $1 and x.name_id = u.id`, ids, names, keys)
 }
 
-// rehash gives statements and claims that say something else now the hash of that. Their
-// vectors go: maintenance makes them anew. Of two active ones that say the same by now the
+// rehash gives statements and claims that say something else now the hash of that, and
+// messages their length. The vectors go: maintenance makes them anew. Of two active ones that say the same by now the
 // second ends.
 func (e *eraser) rehash(ctx context.Context, table string, keys pq.StringArray) error {
 	if len(keys) == 0 {
@@ -52,6 +52,8 @@ func (e *eraser) rehash(ctx context.Context, table string, keys pq.StringArray) 
 		return e.rehashClaims(ctx, keys)
 	case "decisions":
 		return e.rehashDecisions(ctx, keys)
+	case "messages":
+		return e.measure(ctx, keys)
 	}
 	return nil
 }
@@ -132,5 +134,29 @@ func (e *eraser) rehashDecisions(ctx context.Context, runs pq.StringArray) error
 	_, err := e.t.exec(ctx, `update decisions d set content_hash = u.hash from unnest($3::text[], $4::text[]) as u (statement, hash)
 		where d.group_id = $1 and d.run_id = any ($2::uuid[]) and d.statement = u.statement and d.content_hash <> u.hash`,
 		e.group, runs, pq.StringArray(statements), hashes)
+	return err
+}
+
+// measure estimates the tokens of messages anew, and has their sessions counted with that.
+func (e *eraser) measure(ctx context.Context, ids pq.StringArray) error {
+	var rows []struct {
+		ID      string `db:"message_id"`
+		Text    string
+		Session string `db:"session_id"`
+	}
+	if err := e.t.list(ctx, &rows, `select message_id, text, session_id from messages where group_id = $1 and message_id = any ($2::text[]) and tokens > 0`, e.group, ids); err != nil {
+		return err
+	}
+	var found pq.StringArray
+	var tokens pq.Int64Array
+	for _, r := range rows {
+		found, tokens = append(found, r.ID), append(tokens, int64(reverie.EstimateTokens(r.Text)))
+		if r.Session != "" {
+			e.sessions = append(e.sessions, r.Session)
+		}
+	}
+	e.sessions = distinct(e.sessions)
+	_, err := e.t.exec(ctx, `update messages m set tokens = u.tokens from unnest($2::text[], $3::int[]) as u (id, tokens)
+		where m.group_id = $1 and m.message_id = u.id`, e.group, found, tokens)
 	return err
 }

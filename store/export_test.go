@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"maps"
 	"net"
+	"slices"
 )
 
 // WithDial makes a store connect through another network.
@@ -32,3 +34,6 @@ func DreamQueries() []string {
 	const args = ` (text, timestamptz, timestamptz, text, uuid[]`
 	return []string{args + `) as ` + dreamSignsQuery, args + `, text) as ` + materialQuery, args + `, text[]) as ` + coveredQuery}
 }
+
+// ErasedColumns are the columns that an erasure knows.
+func ErasedColumns() []string { return slices.Sorted(maps.Keys(erasedColumns)) }
