@@ -35,7 +35,8 @@ type State struct {
 type HeadState struct {
 	Memory
 	SupportDates []string // YYYY-MM-DD, sorted
-	// Awaits are, where it is to be judged again, the pending messages among its evidence.
+	// Awaits are, where it is to be judged again, the pending messages that are or were
+	// its evidence.
 	Awaits []string
 	Waits  bool // a plan that waits for a person writes it
 }

@@ -15,14 +15,19 @@ import (
 )
 
 // crashStory brings what takes an evolution through all that it can do, in three
-// chunks: creates, updates, deletes, support, a refusal and a held line.
+// chunks: creates, updates, deletes, support, a refusal and a held line, and memories
+// that lost evidence: one comes back, and one ends.
 func crashStory(s *stage) {
+	lost := s.say(evening.Add(-30*day), "note Back.", "note Gone.")
 	s.say(evening.Add(-30*day), "note One.", "note Two.", "note Three.", "note Four.", "note Five.", "note Six.")
 	s.evolve()
+	s.say(evening.Add(-2*day), "again Back.")
+	s.evolve()
+	s.erase(lost...)
 	s.pipe.Limits.MaxMessages = 4
 	s.say(evening.Add(-day), "note Seven.", "change Two. => Two, refined.", "again Three.", "small talk",
 		"note Eight is https://example.com", "drop One.", "note Seven.", "again Four.",
-		"change Seven. => Seven, refined.", "forget Three.", "small talk")
+		"change Seven. => Seven, refined.", "forget Three.")
 	s.bring(reverie.Message{ID: fmt.Sprintf("%s-tool", s.group), Author: "calc", Role: reverie.RoleTool, Text: "42", SentAt: evening.Add(-day)})
 }
 
@@ -40,7 +45,8 @@ func (s *stage) account() []string {
 		"run":     `select job, window_since, status, attempt, error, stats, finished_at is null from runs where group_id = $1`,
 		"chunk": `select c.chunk_no, c.status, c.refusals, c.answer, array(select m.text from messages m where m.group_id = c.group_id
 			and m.message_id = any (c.message_ids) order by m.seq) from run_chunks c where c.group_id = $1`,
-		"held": `select chunk_no, whole, reason, status, plan->0->>'old_statement' from held_plans where group_id = $1`,
+		"judged": `select m.statement, q.run_id is null, q.held from rejudgements q join memories m using (group_id, memory_id) where q.group_id = $1`,
+		"held":   `select chunk_no, whole, reason, status, plan->0->>'old_statement' from held_plans where group_id = $1`,
 	} {
 		for _, row := range s.rows(query, s.group) {
 			list = append(list, name+": "+row)

@@ -39,6 +39,11 @@ type paperMemory struct {
 	Dates     []string  `json:"dates"`
 	Tags      []string  `json:"tags"`
 	Own       bool      `json:"own"` // written by this very run
+
+	Kind   reverie.Kind `json:"kind"`   // default: group
+	Again  string       `json:"again"`  // why it is to be judged again
+	Held   bool         `json:"held"`   // until then
+	Awaits []string     `json:"awaits"` // pending messages of its evidence
 }
 
 type paperMessage struct {
@@ -82,11 +87,14 @@ func (p paper) sheet(t testing.TB) *sheet {
 		p.Memories = append(p.Memories, paperMemory{Statement: fmt.Sprintf("Filler memory number %d", i+1)})
 	}
 	for i, m := range p.Memories {
-		s.state.Heads = append(s.state.Heads, m.head(i+1, p.AsOf))
-	}
-	s.shown = s.state.Heads
-	if p.Shown > 0 {
-		s.shown = s.shown[:p.Shown]
+		h := m.head(i+1, p.AsOf)
+		if h.Kind == reverie.KindGroup && !h.Held() {
+			s.state.Heads = append(s.state.Heads, h)
+			continue
+		}
+		if s.state.Again = append(s.state.Again, h); !h.Held() {
+			s.state.Taken = map[string]bool{h.Text(): true}
+		}
 	}
 	n := 0
 	for _, part := range []struct {
@@ -99,6 +107,11 @@ func (p paper) sheet(t testing.TB) *sheet {
 		}
 	}
 	s.state.Pending = append(append(s.state.Pending, s.fresh...), s.filtered...)
+	again, others := s.toJudge(reverie.MaxShown)
+	s.judging, s.shown = len(again), append(again, others...)
+	if p.Shown > 0 {
+		s.shown = s.shown[:p.Shown]
+	}
 	return s
 }
 
@@ -114,7 +127,13 @@ func (m paperMemory) head(n int, asOf time.Time) reverie.HeadState {
 	}
 	h := reverie.HeadState{SupportDates: m.Dates, Memory: reverie.Memory{ID: memoryID(n), LineageID: lineageID(n), Kind: reverie.KindGroup,
 		Statement: m.Statement, Version: max(m.Version, 1), Status: reverie.StatusActive, Strength: m.Strength, LastSupportedAt: m.Supported,
-		Tags: m.Tags, ContentHash: reverie.ContentHash(m.Statement)}}
+		Tags: m.Tags, ContentHash: reverie.ContentHash(m.Statement), JudgeAgain: m.Again}, Awaits: m.Awaits}
+	if m.Kind != "" {
+		h.Kind = m.Kind
+	}
+	if m.Held {
+		h.Status = reverie.StatusHeld
+	}
 	if m.Own {
 		run := paperRun
 		h.RunID = &run

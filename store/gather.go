@@ -32,7 +32,7 @@ const (
 				and h.heads @> jsonb_build_array(jsonb_build_object('memory_id', m.memory_id))) as waits,
 			case when reason is not null then array(
 				select distinct x.message_id from memory_evidence e join messages x on x.group_id = e.group_id and x.message_id = e.message_id
-				where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
+				where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete'
 					and x.run_id is null and x.outcome is null and x.pruned_at is null
 				order by 1) end as awaits
 		from (

@@ -13,6 +13,10 @@ import (
 const memoryColumns = `group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags,
 	strength, weight, content_hash, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at`
 
+// judgeAgain is why the next run judges the head of a lineage again, as a further column.
+const judgeAgain = `, case when status in ('active', 'held') then coalesce((select q.reason from rejudgements q
+	where q.group_id = memories.group_id and q.lineage_id = memories.lineage_id and q.run_id is null), '') else '' end as judge_again`
+
 // memoryRow reads what the domain's struct leaves to us: the tags.
 type memoryRow struct {
 	reverie.Memory
@@ -65,7 +69,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 		if err := t.get(ctx, &total, `select count(*)`+memoryFilter, args...); err != nil {
 			return err
 		}
-		return t.list(ctx, &rows, `select `+memoryColumns+memoryFilter+`
+		return t.list(ctx, &rows, `select `+memoryColumns+judgeAgain+memoryFilter+`
 			order by created_at, lineage_id, version limit nullif($8::int, 0) offset $9`, append(args, q.Limit, q.Offset)...)
 	}})
 	return memories(rows), total, err
@@ -115,7 +119,7 @@ func getHead(ctx context.Context, t *tx, groupID, lineageID string) (memoryRow, 
 	return row, one(err, "lineage %s", lineageID)
 }
 
-const lineageQuery = `select ` + memoryColumns + ` from memories where group_id = $1 and lineage_id = $2 order by version`
+const lineageQuery = `select ` + memoryColumns + judgeAgain + ` from memories where group_id = $1 and lineage_id = $2 order by version`
 
 // History returns all versions of the lineage that the given version, old or
 // new, belongs to, oldest first. An empty groupID looks in all groups.

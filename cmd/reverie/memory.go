@@ -116,6 +116,13 @@ func (a *app) printMemories(list []reverie.Memory, total int, q reverie.MemoryQu
 	if err := t.write(a.stdout, a.style()); err != nil {
 		return err
 	}
+	for _, m := range list {
+		if m.JudgeAgain != "" {
+			if _, err := fmt.Fprintf(a.stdout, "%s: %s; it is judged again in the next run\n", m.ID, visible(m.JudgeAgain)); err != nil {
+				return err
+			}
+		}
+	}
 	if end := q.Offset + len(list); end < total {
 		_, err := fmt.Fprintf(a.stdout, "%d to %d of %d; go on with --offset %d\n", q.Offset+1, end, total, end)
 		return err

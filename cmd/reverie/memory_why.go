@@ -67,6 +67,9 @@ func (a *app) printWhy(why reverie.Why, asked string, cal jobs.Calendar) {
 	fmt.Fprintln(w, s.bold(visible(m.Statement)))
 	fmt.Fprintf(w, "  %s of %s, %s, strength %.2f, weight %.2f, last supported %s, %s\n", m.Kind, visible(m.GroupID), m.Status,
 		m.Strength, m.Weight, stamp(m.LastSupportedAt), plural(len(why.Versions), "version"))
+	if m.JudgeAgain != "" {
+		fmt.Fprintf(w, "  %s\n", s.amber(visible(m.JudgeAgain)+"; it is judged again in the next run"))
+	}
 	if why.Usage.Offered > 0 {
 		fmt.Fprintf(w, "  %s\n", usedHow(why.Usage))
 	}

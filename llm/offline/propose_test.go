@@ -12,7 +12,7 @@ import (
 // scene is one call: memories in order (m1, m2, ...), and "author: text" lines
 // that are minutes apart. A line that begins with "@5h " comes five hours later,
 // one that begins with "bot " is by an assistant; a memory that begins with
-// "stale " is stale.
+// "stale " is stale, and one with "held " is held.
 type scene struct {
 	memories []string
 	chat     []string
@@ -46,7 +46,8 @@ func (s scene) ask(t testing.TB) []line {
 	memories := []map[string]any{}
 	for i, m := range s.memories {
 		statement, stale := strings.CutPrefix(m, "stale ")
-		memories = append(memories, map[string]any{"id": fmt.Sprintf("m%d", i+1), "statement": statement, "version": 1, "stale": stale})
+		statement, held := strings.CutPrefix(statement, "held ")
+		memories = append(memories, map[string]any{"id": fmt.Sprintf("m%d", i+1), "statement": statement, "version": 1, "stale": stale, "held": held})
 	}
 	lines := ask(t, New(0), map[string]any{"existing_memories": memories, "new_discussions": views(messages)})
 	for _, l := range lines {
@@ -115,6 +116,11 @@ func TestRules(t *testing.T) {
 		{"restated, Chinese", scene{[]string{badmintonZh}, []string{"小安: 老样子，周四晚上滨江体育馆打羽毛球"}}, "support m1"},
 		{"a question is no support", scene{[]string{badmintonZh}, []string{"小安: 周四晚上滨江体育馆还打羽毛球吗"}}, "keep m1"},
 		{"not talked about", scene{[]string{badminton, slack}, []string{"ann: my cat knocked over the monitor again"}}, "keep m1\nkeep m2"},
+
+		{"held and restated", scene{[]string{"held " + badminton, slack}, []string{"ann: see everyone at the riverside gym, badminton on Thursday evening"}}, "support m1\nkeep m2"},
+		{"held and not talked about", scene{[]string{"held " + badminton}, []string{"ann: my cat knocked over the monitor again"}}, "keep m1"},
+		{"held and replaced, beside others", scene{[]string{"held " + slack, "held " + deadline, badminton}, []string{"ann: we moved to Linear, the team tracks its tasks there instead of Slack", "bob: The zine deadline is February 20, at most twelve photos each, scanned at 3000 pixels"}},
+			"update m1 we moved to Linear, the team tracks its tasks there instead of Slack\nupdate m2 The zine deadline is February 20, at most twelve photos each, scanned at 3000 pixels\nkeep m3"},
 
 		{"more detail", scene{[]string{deadline, slack}, []string{"ann: The zine deadline is February 20, at most twelve photos each, scanned at 3000 pixels"}},
 			"update m1 The zine deadline is February 20, at most twelve photos each, scanned at 3000 pixels\nkeep m2"},

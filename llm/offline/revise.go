@@ -9,21 +9,28 @@ import (
 
 // revise writes one line for each memory. The rewrites and deletes that rest on
 // the most evidence come first, up to the share that may change at once; the
-// others stay as they are until another night.
+// others stay as they are until another night. What is held has no part in that.
 func (p *proposer) revise(events [][]event) []line {
 	lines := make([]line, len(p.memories))
 	type wish struct{ memory, backing int }
 	var wishes []wish
+	held := 0
 	changed := make([]line, len(p.memories))
 	for i := range p.memories {
 		lines[i] = p.keep(i, events[i])
-		if l, backing, ok := p.change(i, events[i]); ok {
+		l, backing, ok := p.change(i, events[i])
+		switch {
+		case p.memories[i].Held:
+			if held++; ok {
+				lines[i] = l
+			}
+		case ok:
 			changed[i] = l
 			wishes = append(wishes, wish{i, backing})
 		}
 	}
 	slices.SortStableFunc(wishes, func(a, b wish) int { return cmp.Compare(b.backing, a.backing) })
-	for _, w := range wishes[:min(len(wishes), changesAllowed(len(p.memories)))] {
+	for _, w := range wishes[:min(len(wishes), changesAllowed(len(p.memories)-held))] {
 		lines[w.memory] = changed[w.memory]
 	}
 	return lines

@@ -15,6 +15,7 @@ type memory struct {
 	ID        string `json:"id"`
 	Statement string `json:"statement"`
 	Stale     bool   `json:"stale"`
+	Held      bool   `json:"held"` // and judged again: only what is quoted keeps it
 	digest    digest
 }
 
