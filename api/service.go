@@ -29,7 +29,8 @@ type Service struct {
 	Filters  ingest.Filters                    // of messages that come in
 	NewGroup func(reverie.Group) reverie.Group // a new group as the configuration has new ones
 	Now      func() time.Time
-	Privacy  reverie.Privacy // of what is proposed
+	Privacy  reverie.Privacy // of what is proposed, or written to a team
+	Team     TeamOptions
 	// PageSession is how long a login to the page is good for; 0 for 12 hours.
 	PageSession time.Duration
 	Log         *slog.Logger

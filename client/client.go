@@ -5,6 +5,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +22,7 @@ import (
 )
 
 // maxAnswer is how many bytes of an answer are read. None of the API's has as many.
-const maxAnswer = 64 << 20
+const maxAnswer int64 = 64 << 20
 
 // Client asks one server. It is safe for concurrent use.
 type Client struct {
@@ -67,9 +68,30 @@ func New(baseURL, token string, opts ...Option) *Client {
 	for _, set := range opts {
 		set(&c.opts)
 	}
+	if c.opts.http.CheckRedirect == nil {
+		confined := *c.opts.http
+		confined.CheckRedirect = sameHost
+		c.opts.http = &confined
+	}
 	c.retry = retrypolicy.NewBuilder[any]().HandleIf(func(_ any, err error) bool { return c.again(err) }).
 		WithMaxAttempts(max(c.opts.attempts, 1)).WithDelayFunc(c.delay).ReturnLastFailure().Build()
 	return c
+}
+
+// maxRedirects is how many redirects are followed.
+const maxRedirects = 10
+
+// sameHost follows redirects within the server that was asked: what is sent, and the
+// token with it, is for nobody else.
+func sameHost(req *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	if req.URL.Host != first.Host || req.URL.Scheme != first.Scheme && req.URL.Scheme != "https" {
+		return errors.New("it redirects to another host, which is not asked: give its address, if it is meant")
+	}
+	if len(via) >= maxRedirects {
+		return fmt.Errorf("it redirects more than %d times", maxRedirects)
+	}
+	return nil
 }
 
 // request is one question. It is sent again after a passing fault where that cannot do
@@ -81,6 +103,8 @@ type request struct {
 	body   any       // as JSON; nil = none
 	stream io.Reader // instead of body: JSON Lines
 	repeat bool      // asking twice does no harm
+	header object    // further headers, as texts
+	most   int64     // bytes of its answer; 0 = maxAnswer
 }
 
 // failure is why an attempt got no answer.
@@ -160,6 +184,9 @@ func (c *Client) send(ctx context.Context, r request, body []byte, into any) (ac
 	case body != nil:
 		req.Header.Set("Content-Type", "application/json")
 	}
+	for name, value := range r.header {
+		req.Header.Set(name, fmt.Sprint(value))
+	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
@@ -168,9 +195,13 @@ func (c *Client) send(ctx context.Context, r request, body []byte, into any) (ac
 		return false, &failure{err, r.repeat && ctx.Err() == nil}
 	}
 	defer func() { _ = resp.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	most := cmp.Or(r.most, maxAnswer)
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err != nil {
 		return false, &failure{fmt.Errorf("read the answer: %w", err), r.repeat && ctx.Err() == nil}
+	}
+	if int64(len(answer)) > most {
+		return false, fmt.Errorf("the answer has more than the %d bytes that one may have", most)
 	}
 	if resp.StatusCode/100 != 2 {
 		p := problemOf(resp, answer)

@@ -12,17 +12,22 @@ import (
 // Problem is what a server answers instead of what was asked for (RFC 9457). It is the
 // domain's error of its status, for errors.Is: reverie.ErrUnauthorized (401),
 // ErrForbidden (403), ErrNotFound (404), ErrConflict (409), ErrBusy (409 with a time to
-// come back), ErrInvalid (400, 413, 422), ErrDeferred (429, 503, 504). Of an old version
-// it holds a *reverie.NotHeadError.
+// come back), ErrConflict (412), ErrInvalid (400, 413, 422, 428), ErrDeferred (429, 503,
+// 504). Of an old version it holds a *reverie.NotHeadError, of a team's memory that has
+// moved a *reverie.TeamHeadError, and of one that is refused a *reverie.TeamRefusedError.
 type Problem struct {
-	Status      int           `json:"status"`
-	Title       string        `json:"title"`
-	Detail      string        `json:"detail"`
-	Instance    string        `json:"instance"` // the request's id, for the server's log
-	HeadID      string        `json:"head_id"`
-	HeadVersion int           `json:"head_version"`
-	Errors      []Detail      `json:"errors"`
-	RetryAfter  time.Duration `json:"-"` // 0: the server does not say
+	Status      int      `json:"status"`
+	Title       string   `json:"title"`
+	Detail      string   `json:"detail"`
+	Instance    string   `json:"instance"` // the request's id, for the server's log
+	HeadID      string   `json:"head_id"`
+	HeadVersion int      `json:"head_version"`
+	Errors      []Detail `json:"errors"`
+
+	Current  *reverie.TeamMemory   `json:"current"`  // 412: a team's memory as it is
+	Findings []reverie.ScanFinding `json:"findings"` // 422: what a team's memory may not hold
+
+	RetryAfter time.Duration `json:"-"` // 0: the server does not say
 
 	memoryID string // that was written to
 }
@@ -56,9 +61,11 @@ func (p *Problem) Is(target error) bool {
 		return target == reverie.ErrForbidden
 	case http.StatusNotFound:
 		return target == reverie.ErrNotFound
+	case http.StatusPreconditionFailed:
+		return target == reverie.ErrConflict
 	case http.StatusConflict:
 		return target == reverie.ErrConflict || target == reverie.ErrBusy && p.RetryAfter > 0
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusPreconditionRequired:
 		return target == reverie.ErrInvalid
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return target == reverie.ErrDeferred
@@ -66,9 +73,14 @@ func (p *Problem) Is(target error) bool {
 	return false
 }
 
-// Unwrap is the error of an old version, nil where it is none.
+// Unwrap is the error of the domain that it tells of, nil where it is none.
 func (p *Problem) Unwrap() error {
-	if p.HeadID == "" {
+	switch {
+	case p.Status == http.StatusPreconditionFailed:
+		return &reverie.TeamHeadError{ID: p.memoryID, Head: p.Current}
+	case len(p.Findings) > 0:
+		return &reverie.TeamRefusedError{ID: p.memoryID, Findings: p.Findings}
+	case p.HeadID == "":
 		return nil
 	}
 	return &reverie.NotHeadError{MemoryID: p.memoryID, Head: reverie.Head{MemoryID: p.HeadID, Version: p.HeadVersion}}

@@ -19,6 +19,7 @@ var tags = []*huma.Tag{
 	{Name: groupTag, Description: "Groups, what was said in them, and what their nights made of it."},
 	{Name: runTag, Description: "What was done, what it held, and a person's decision on it."},
 	{Name: peopleTag, Description: "What dreams have left, and the people and things of a group."},
+	{Name: teamTag, Description: "Memories that several deployments share."},
 	{Name: "costs", Description: "What models have cost."},
 }
 

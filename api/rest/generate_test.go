@@ -28,7 +28,9 @@ func (w *world) generator(source rand.Source) *generator {
 	return &generator{rand.New(source), w.doc, []string{p.group, p.memory, p.old, p.deleted, p.spare, p.run, p.held, p.entity, p.message, p.session, p.usage,
 		w.theirs.group, w.theirs.memory, w.theirs.run, w.theirs.held, w.theirs.entity, w.theirs.message, w.theirs.session, w.theirs.usage},
 		map[string][]string{"group_id": {p.group}, "memory_id": {p.memory, p.old, p.deleted, p.spare}, "run_id": {p.run, p.held, p.heldToo}, "entity_id": {p.entity},
-			"session": {p.session}, "before": {p.message, p.run, "2027-01-01"}, "after": {p.message}, "around": {p.message}, "group": {p.group}, "usage_id": {p.usage}}}
+			"session": {p.session}, "before": {p.message, p.run, "2027-01-01"}, "after": {p.message}, "around": {p.message}, "group": {p.group}, "usage_id": {p.usage},
+			"id": {p.team.memory}, "team": {p.team.name()}, "If-Match": {`"` + p.team.version + `"`, "*", `W/"x", "` + p.team.version + `"`},
+			"If-None-Match": {`"` + p.team.version + `"`, "*"}, "Idempotency-Key": {"k1", "k2"}}}
 }
 
 // hostile are texts that something trips over.
@@ -112,7 +114,7 @@ func asText(v any) string {
 
 // request is one of an operation's.
 func (g *generator) request(op *huma.Operation) *http.Request {
-	path, query := op.Path, []string{}
+	path, query, headers := op.Path, []string{}, http.Header{}
 	for _, p := range op.Parameters {
 		switch {
 		case p.In == "path":
@@ -121,6 +123,10 @@ func (g *generator) request(op *huma.Operation) *http.Request {
 				id = g.text()
 			}
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", g.escaped(id))
+		case p.In == "header":
+			if g.IntN(2) == 0 {
+				headers.Add(p.Name, pick(g, append(g.kept[p.Name], g.text())))
+			}
 		case p.Required && g.IntN(8) > 0 || g.IntN(3) == 0:
 			v := asText(g.fitting(p.Schema, 0))
 			if kept := g.kept[p.Name]; kept != nil && g.IntN(2) == 0 {
@@ -138,7 +144,7 @@ func (g *generator) request(op *huma.Operation) *http.Request {
 		u = &url.URL{Path: "/" + g.text()}
 	}
 	r := httptest.NewRequest(op.Method, "http://reverie/", strings.NewReader(body))
-	r.URL = u
+	r.URL, r.Header = u, headers
 	if body != "" {
 		r.Header.Set("Content-Type", kind)
 	}
@@ -191,12 +197,12 @@ func (g *generator) body(op *huma.Operation) (body, kind string) {
 }
 
 // token is somebody's, now and then nobody's.
-func (g *generator) token(w *world) string {
+func (g *generator) token(w *world, op *huma.Operation) string {
 	switch g.IntN(12) {
 	case 0:
 		return ""
 	case 1:
 		return g.text()
 	}
-	return w.mine.token[pick(g, reverie.Scopes)]
+	return w.mine.of(op).token[pick(g, reverie.Scopes)]
 }

@@ -20,6 +20,7 @@ type operation struct {
 	tag, summary, detail string
 	scope                reverie.Scope
 	answers              map[string]*huma.Response // further ones than 200 with the shape that it returns
+	problems             []int                     // further ones that it may answer
 	body                 *huma.RequestBody         // where it is no JSON
 }
 
@@ -74,6 +75,7 @@ func (r *room) documented(op operation) huma.Operation {
 	if op.method != http.MethodGet {
 		statuses = append(statuses, http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
+	statuses = append(statuses, op.problems...)
 	return huma.Operation{OperationID: op.id, Method: op.method, Path: op.path, Tags: []string{op.tag}, Summary: op.summary,
 		Description: fmt.Sprintf("%s\n\nNeeds a token of scope %s.", op.detail, op.scope), Errors: statuses, Responses: op.answers, RequestBody: op.body,
 		MaxBodyBytes: r.MaxBody, Security: []map[string][]string{{"bearer": {string(op.scope)}}}}

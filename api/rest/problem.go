@@ -23,6 +23,10 @@ type Problem struct {
 	Instance    string   `json:"instance,omitempty"` // the id of the request, as in its answer's X-Request-Id
 	HeadID      string   `json:"head_id,omitempty"`  // 409 of an old version: its lineage's head
 	HeadVersion int      `json:"head_version,omitempty"`
+
+	Current  *reverie.TeamMemory   `json:"current,omitempty"`  // 412: the team's memory as it is
+	Findings []reverie.ScanFinding `json:"findings,omitempty"` // 422: what a team's memory may not hold, the first ones
+
 	Errors      []Detail `json:"errors,omitempty"` // each thing that is wrong with a request, the first ones
 
 	retryAfter time.Duration
@@ -61,6 +65,7 @@ var rules = []struct {
 	says   string
 	retry  time.Duration
 }{
+	{api.ErrNoCondition, http.StatusPreconditionRequired, "", 0},
 	{reverie.ErrUnauthorized, http.StatusUnauthorized, "a good token is needed: send it as Authorization: Bearer", 0},
 	{reverie.ErrNotFound, http.StatusNotFound, notFound, 0},
 	{reverie.ErrForbidden, http.StatusForbidden, "", 0},
@@ -88,6 +93,10 @@ func ProblemOf(err error, now time.Time) *Problem {
 	if errors.As(err, &large) {
 		return newProblem(http.StatusRequestEntityTooLarge, err.Error())
 	}
+	var moved *reverie.TeamHeadError
+	if errors.As(err, &moved) {
+		return ofMoved(moved)
+	}
 	for _, r := range rules {
 		if !errors.Is(err, r.kind) {
 			continue
@@ -113,6 +122,10 @@ func (p *Problem) more(err error, now time.Time) {
 	if errors.As(err, &old) {
 		p.HeadID, p.HeadVersion = old.Head.MemoryID, old.Head.Version
 	}
+	var refused *reverie.TeamRefusedError
+	if errors.As(err, &refused) {
+		p.Findings = refused.Findings[:min(len(refused.Findings), maxErrors)]
+	}
 	var busy *reverie.BusyError
 	if errors.As(err, &busy) && busy.ExpiresAt.After(now) {
 		p.retryAfter = busy.ExpiresAt.Sub(now)
@@ -124,6 +137,16 @@ func (p *Problem) more(err error, now time.Time) {
 			p.retryAfter = now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now)
 		}
 	}
+}
+
+// ofMoved is the problem of a write that rests on another version than the newest, which
+// is in it.
+func ofMoved(moved *reverie.TeamHeadError) *Problem {
+	p := newProblem(http.StatusPreconditionFailed, moved.Error())
+	if head := moved.Head; head != nil {
+		p.HeadID, p.HeadVersion, p.Current = head.VersionID, head.Version, head
+	}
+	return p
 }
 
 func newProblem(status int, detail string) *Problem {

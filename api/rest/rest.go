@@ -62,6 +62,7 @@ func New(service *api.Service, opts Options) (http.Handler, *huma.OpenAPI) {
 	r.recall()
 	r.runs()
 	r.people()
+	r.team()
 	describe(r.api.OpenAPI())
 	r.documents()
 	r.mux.HandleFunc("/", r.unknown)

@@ -20,10 +20,11 @@ import (
 type visit struct {
 	memory, run string // ids to use instead of the place's
 	query, body string
-	status      int    // 0 = 200
-	silent      bool   // the answer holds nothing of the place
-	open        bool   // what does not exist is made
-	missing     string // a query that names what does not exist, of what is in no path; GROUP is the group
+	status      int  // 0 = 200
+	silent      bool // the answer holds nothing of the place
+	open        bool // what does not exist is made
+	headers     []string
+	missing     string // a query that names what does not exist, of what is in no path; GROUP is the group or team
 }
 
 // visits are the cases of all operations, in a place. An operation without one fails.
@@ -58,6 +59,10 @@ func visits(p place) map[string]visit {
 		"list-entities":       {},
 		"get-entity":          {},
 		"get-costs":           {missing: "?group=GROUP"},
+		"list-team-memories":  {missing: "?team=GROUP"},
+		"get-team-memory":     {query: "?team=" + url.QueryEscape(p.name())},
+		"put-team-memory": {query: "?team=" + url.QueryEscape(p.name()), headers: []string{"If-Match", `"` + p.version + `"`},
+			body: `{"statement":"The team drinks coffee ` + p.mark + `"}`, open: true},
 	}
 }
 
@@ -68,7 +73,7 @@ func quoted(s string) string {
 
 // target is the address of an operation with the ids of a place.
 func target(op *huma.Operation, p place, v visit) string {
-	ids := map[string]string{"group_id": p.group, "memory_id": p.memory, "run_id": p.run, "entity_id": p.entity}
+	ids := map[string]string{"group_id": p.group, "memory_id": p.memory, "run_id": p.run, "entity_id": p.entity, "id": p.memory}
 	if v.memory != "" {
 		ids["memory_id"] = v.memory
 	}
@@ -99,57 +104,58 @@ func scopeOf(op *huma.Operation) reverie.Scope { return reverie.Scope(op.Securit
 // nowhere is a place that does not exist.
 func nowhere() place {
 	id := reverie.NewID()
-	return place{group: "no such group", memory: id, spare: id, deleted: id, run: id, held: id, heldToo: id, entity: id, message: "none", usage: id, session: "none"}
+	return place{group: "no such group", mark: "nothing", version: id, memory: id, spare: id, deleted: id, run: id, held: id, heldToo: id, entity: id, message: "none", usage: id, session: "none"}
 }
 
 // TestWalk asks every operation of the OpenAPI document as nobody, as another group, with
 // too small a scope, and rightly.
 func TestWalk(t *testing.T) {
 	w := newWorld(t)
-	own, none := visits(w.mine), visits(nowhere())
+	none := visits(nowhere())
 	walked := 0
 	for _, op := range allOperations(w.doc) {
-		v, known := own[op.OperationID]
+		mine := w.mine.of(op)
+		v, known := visits(mine)[op.OperationID]
 		if !known {
 			t.Errorf("%s %s (%s) has no case here", op.Method, op.Path, op.OperationID)
 			continue
 		}
 		walked++
 		t.Run(op.OperationID, func(t *testing.T) {
-			at := target(op, w.mine, v)
-			a := w.ask("", op.Method, at, v.body)
+			at := target(op, mine, v)
+			a := w.ask("", op.Method, at, v.body, v.headers...)
 			if problem(t, a); a.Code != http.StatusUnauthorized || !strings.HasPrefix(a.Header().Get("WWW-Authenticate"), "Bearer") {
 				t.Errorf("nobody gets %d %q", a.Code, a.Header().Get("WWW-Authenticate"))
 			}
 			w.stranger(t, op, v, none[op.OperationID])
 			for _, small := range reverie.Scopes {
 				if !small.Covers(scopeOf(op)) {
-					a := w.ask(w.mine.token[small], op.Method, at, v.body)
+					a := w.ask(mine.token[small], op.Method, at, v.body, v.headers...)
 					if p := problem(t, a); a.Code != http.StatusForbidden || !strings.Contains(p.Detail, string(scopeOf(op))) {
 						t.Errorf("scope %s gets %d %s", small, a.Code, a.Body)
 					}
 				}
 			}
-			a = w.ask(w.mine.token[scopeOf(op)], op.Method, at, v.body)
+			a = w.ask(mine.token[scopeOf(op)], op.Method, at, v.body, v.headers...)
 			if a.Code != max(v.status, http.StatusOK) {
 				t.Fatalf("%s %s is %d: %s", op.Method, at, a.Code, a.Body)
 			}
 			w.fits(t, op, a)
-			if !v.silent && !strings.Contains(a.Body.String(), w.mine.mark) {
+			if !v.silent && !strings.Contains(a.Body.String(), mine.mark) {
 				t.Errorf("nothing of the group's is in the answer: %s", a.Body)
 			}
 			if strings.Contains(a.Body.String(), w.theirs.mark) {
 				t.Errorf("another group's is in the answer: %s", a.Body)
 			}
 			if op.Method == http.MethodGet {
-				if h := w.ask(w.all, http.MethodHead, at, ""); h.Code != http.StatusOK {
+				if h := w.ask(mine.token[scopeOf(op)], http.MethodHead, at, ""); h.Code != http.StatusOK {
 					t.Errorf("HEAD is %d", h.Code)
 				}
 			}
 		})
 	}
-	if walked != len(own) {
-		t.Errorf("%d operations of %d cases", walked, len(own))
+	if walked != len(none) {
+		t.Errorf("%d operations of %d cases", walked, len(none))
 	}
 }
 
@@ -157,28 +163,29 @@ func TestWalk(t *testing.T) {
 // not are answered alike, and lists are empty of it.
 func (w *world) stranger(t *testing.T, op *huma.Operation, v, none visit) {
 	t.Helper()
-	token := w.theirs.token[reverie.ScopeAdmin]
+	mine, theirs := w.mine.of(op), w.theirs.of(op)
+	token := theirs.token[reverie.ScopeAdmin]
 	if !strings.Contains(op.Path, "{") {
-		a := w.ask(token, op.Method, target(op, w.mine, v), v.body)
+		a := w.ask(token, op.Method, target(op, mine, v), v.body, v.headers...)
 		if a.Code != http.StatusOK || strings.Contains(a.Body.String(), w.mine.mark) || !strings.Contains(a.Body.String(), w.theirs.mark) {
 			t.Errorf("another group gets %d %s", a.Code, a.Body)
 		}
 		if v.missing == "" {
 			return
 		}
-		v.query, none.query = strings.ReplaceAll(v.missing, "GROUP", url.QueryEscape(w.mine.group)), strings.ReplaceAll(v.missing, "GROUP", "nobody")
+		v.query, none.query = strings.ReplaceAll(v.missing, "GROUP", url.QueryEscape(mine.name())), strings.ReplaceAll(v.missing, "GROUP", "nobody")
 	}
-	there, absent := w.ask(token, op.Method, target(op, w.mine, v), v.body), w.ask(token, op.Method, target(op, nowhere(), none), none.body)
+	there, absent := w.ask(token, op.Method, target(op, mine, v), v.body, v.headers...), w.ask(token, op.Method, target(op, nowhere(), none), none.body, none.headers...)
 	if there.Code != http.StatusNotFound || said(t, there) != said(t, absent) {
 		t.Errorf("another group's is %d %s; what does not exist is %d %s", there.Code, there.Body, absent.Code, absent.Body)
 	}
-	if small := w.ask(w.theirs.token[reverie.ScopeRead], op.Method, target(op, w.mine, v), v.body); said(t, small) != said(t, there) {
+	if small := w.ask(theirs.token[reverie.ScopeRead], op.Method, target(op, mine, v), v.body, v.headers...); said(t, small) != said(t, there) {
 		t.Errorf("another group's is %d %s for a small scope", small.Code, small.Body)
 	}
 	if none.open {
 		return
 	}
-	if whole := w.ask(w.all, op.Method, target(op, nowhere(), none), none.body); whole.Code != http.StatusNotFound {
+	if whole := w.ask(w.all, op.Method, target(op, nowhere(), none), none.body, none.headers...); whole.Code != http.StatusNotFound {
 		t.Errorf("what does not exist is %d %s for a token of all groups", whole.Code, whole.Body)
 	}
 }

@@ -50,6 +50,25 @@ type place struct {
 	run, held, heldToo              string
 	entity, message, session, usage string
 	token                           map[reverie.Scope]string
+
+	team    *place // a team that nobody of the group is in; its memory is a lineage
+	version string // of a team's memory
+}
+
+// name is what a place is called in a query.
+func (p place) name() string {
+	if team, ok := reverie.TeamOf(p.group); ok {
+		return team
+	}
+	return p.group
+}
+
+// of is where an operation is to be tried: in a group, or in a team.
+func (p place) of(op *huma.Operation) place {
+	if op.Tags[0] == "team" {
+		return *p.team
+	}
+	return p
 }
 
 // One of the ids is all that a path can be confused by.
@@ -73,6 +92,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w.handler = s.Handler()
 	w.mine, w.theirs = w.furnish(t, hostileGroup, "MARK-OF-MINE"), w.furnish(t, "their group", "MARK-OF-THEIRS")
+	w.mine.team, w.theirs.team = w.gather(t, "atlas", w.mine.mark), w.gather(t, "boreas", w.theirs.mark)
 	w.all = w.token(t, "", reverie.ScopeAdmin)
 	return w
 }
@@ -189,6 +209,21 @@ func (w *world) furnish(t testing.TB, group, mark string) place {
 	return p
 }
 
+// gather makes a team with a memory.
+func (w *world) gather(t testing.TB, team, mark string) *place {
+	t.Helper()
+	m, _, err := w.store.PutTeamMemory(t.Context(), reverie.TeamWrite{Team: team, Memory: reverie.TeamMemory{ID: reverie.NewID(), Statement: "The team drinks tea " + mark,
+		Status: reverie.StatusActive, Strength: 0.5, ChangeReason: mark, Origin: reverie.Origin{Deployment: mark, MemoryID: reverie.NewID(), LineageID: reverie.NewID(), Version: 1, MadeAt: w.now}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := place{group: reverie.TeamGroupID(team), mark: mark, memory: m.ID, version: m.VersionID, token: map[reverie.Scope]string{}}
+	for _, scope := range reverie.Scopes {
+		p.token[scope] = w.token(t, p.group, scope)
+	}
+	return &p
+}
+
 // remember writes memories by a run that has ended.
 func (w *world) remember(t testing.TB, p place, kind reverie.Kind, tags []string, statements ...string) string {
 	t.Helper()
@@ -224,9 +259,12 @@ func (w *world) remember(t testing.TB, p place, kind reverie.Kind, tags []string
 	return run.ID
 }
 
-// ask sends a request, by nobody where token is "".
-func (w *world) ask(token, method, target, body string) *httptest.ResponseRecorder {
+// ask sends a request, by nobody where token is "", with headers: name, value, and so on.
+func (w *world) ask(token, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}

@@ -38,6 +38,7 @@ func (a *app) serviceWithoutRuns() (*api.Service, *recall.UsageLog) {
 	return &api.Service{
 		Store:    a.store,
 		Privacy:  a.cfg.privacy(),
+		Team:     api.TeamOptions{Deployment: a.cfg.Team.Deployment, Quotes: a.cfg.Team.Quotes},
 		Searcher: search,
 		Recaller: func(ctx context.Context, groupID string) (*recall.Recaller, error) {
 			searcher, err := search(ctx, groupID)
