@@ -49,7 +49,7 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 		},
 		committed: func(ctx context.Context, t *tx) (bool, error) {
 			// The head's row is locked by whoever edits it.
-			if _, err := t.exec(ctx, `select 1 from memories where memory_id = $1 for update`, e.MemoryID); err != nil {
+			if _, err := t.exec(ctx, `select 1 from memories where ($1 = '' or group_id = $1) and memory_id = $2 for update`, e.GroupID, e.MemoryID); err != nil {
 				return false, err
 			}
 			var found bool

@@ -1,0 +1,171 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	stdmaps "maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"reverie/store"
+)
+
+// No method of the store returns a row of a group other than the one that it is asked
+// for, or changes one. Each is called for one group, with ids that another group has, too,
+// and with ids that only a third one has; after it nothing of theirs may have been
+// returned, nor be otherwise than before. That the call does anything at all shows in what
+// it returns, or changes, for the group it names. What returns numbers alone must return
+// those that it returned while there was no other group.
+//
+// A method that this test does not know fails it. Then add it to calls in
+// isolation_calls_test.go, and to numbers if no text of the group is in what it returns;
+// or to ofAllGroups, with the reason why it is about no one group.
+func TestNoMethodReachesAnotherGroup(t *testing.T) {
+	w := newIsolated(t)
+	known := methodsOf(reflect.TypeFor[*store.Store]())
+	for name := range known {
+		if calls[name] == nil && ofAllGroups[name] == "" {
+			t.Errorf("Store.%s is not known here: see the comment of this test", name)
+		}
+	}
+	alone := map[string]string{}
+	for name := range numbers {
+		alone[name] = told(calls[name](w.asking(home)))
+	}
+	w.seed(twin)
+	w.seed(far)
+	before := w.state()
+	for _, table := range slices.Sorted(stdmaps.Keys(w.tables)) {
+		if before[home][table] == "" || before[twin][table] == "" || before[far][table] == "" {
+			t.Errorf("table %s has no row of each group", table)
+		}
+	}
+	for _, name := range slices.Sorted(stdmaps.Keys(calls)) {
+		if !known[name] || ofAllGroups[name] != "" {
+			t.Errorf("Store.%s is gone, or of all groups", name)
+		}
+		did, results := w.try(name, home, before)
+		w.try(name, far, before)
+		if !numbers[name] && !did {
+			t.Errorf("%s neither returned nor changed anything of its own group, so nothing is shown: %s", name, told(results))
+		}
+		if numbers[name] && told(results) != alone[name] {
+			t.Errorf("%s returned %s, and while there was no other group %s", name, told(results), alone[name])
+		}
+	}
+}
+
+// A method that forgets the group is found out: by what it returns, and by what it changes.
+func TestLeaksAreFound(t *testing.T) {
+	w := newIsolated(t)
+	w.seed(twin)
+	w.seed(far)
+	before := w.state()
+	for name, leak := range map[string]func(a asked) []any{
+		"reads by id alone": func(a asked) []any {
+			return r(w.firstText(`select statement from memories where memory_id = $1 order by group_id desc`, a.mem))
+		},
+		"reads by the far id": func(a asked) []any {
+			return r(w.firstText(`select statement from memories where memory_id = $1`, seedID(a.mem).of(far)))
+		},
+		"changes by id alone": func(a asked) []any {
+			return r(w.db.Exec(`update memories set weight = 0.5 where memory_id = $1`, a.mem))
+		},
+		"writes into another group":   func(a asked) []any { return r(w.db.Exec(`insert into groups (group_id) values ('b-twin2')`)) },
+		"deletes what is of nobody's": func(a asked) []any { return r(w.db.Exec(`delete from message_uses where message_id = $1`, a.msg)) },
+	} {
+		results := leak(w.asking(home))
+		found := leaks(name, results, before, w.state())
+		if len(found) == 0 {
+			t.Errorf("%s: not found out", name)
+		}
+		for _, g := range []string{home, twin, far} {
+			w.seed(g)
+		}
+		_, err := w.db.Exec(`delete from groups where group_id = 'b-twin2'`)
+		check(t, err)
+		before = w.state()
+	}
+}
+
+// try calls a method with the ids of a group, and tells whether it did anything for home.
+func (w *isolated) try(name, ids string, before map[string]map[string]string) (did bool, results []any) {
+	w.t.Helper()
+	results = calls[name](w.asking(ids))
+	after := w.state()
+	for _, leak := range leaks(name, results, before, after) {
+		w.t.Errorf("with ids of %s, %s", ids, leak)
+	}
+	texts(reflect.ValueOf(results), 0, func(s string) { did = did || strings.Contains(s, home+"'s ") })
+	for _, own := range []string{home, homeTeam} {
+		if !stdmaps.Equal(before[own], after[own]) {
+			did = true
+			w.seedOne(own)
+			before[own] = w.state()[own] // rows are numbered anew
+		}
+	}
+	return did, results
+}
+
+// told is what a call returned, as text.
+func told(results []any) string {
+	var b strings.Builder
+	for _, result := range results {
+		if err, ok := result.(error); ok {
+			result = err.Error()
+		}
+		text, err := json.Marshal(result)
+		fmt.Fprintln(&b, string(text), err)
+	}
+	return b.String()
+}
+
+// leaks are what a call has given away of groups other than home, or changed of them.
+func leaks(name string, results []any, before, after map[string]map[string]string) (found []string) {
+	look := func(s string) {
+		for _, other := range []string{twin, far} {
+			if strings.Contains(s, other) {
+				found = append(found, name+" returns "+s)
+			}
+		}
+	}
+	for _, result := range results {
+		if err, ok := result.(error); ok {
+			look(err.Error())
+		}
+		texts(reflect.ValueOf(result), 0, look)
+	}
+	for group := range after {
+		for table, sum := range after[group] {
+			if group != home && group != homeTeam && before[group][table] != sum {
+				found = append(found, name+" changes "+table+" of "+group)
+			}
+		}
+	}
+	for group := range before {
+		for table := range before[group] {
+			if group != home && group != homeTeam && after[group][table] == "" {
+				found = append(found, name+" deletes all "+table+" of "+group)
+			}
+		}
+	}
+	return found
+}
+
+func (w *isolated) firstText(query string, args ...any) (s string, err error) {
+	err = w.db.QueryRow(query, args...).Scan(&s)
+	return s, err
+}
+
+func methodsOf(t reflect.Type) map[string]bool {
+	found := map[string]bool{}
+	for i := range t.NumMethod() {
+		found[t.Method(i).Name] = true
+	}
+	return found
+}
+
+// r is what a call returned.
+func r(results ...any) []any { return results }
