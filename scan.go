@@ -27,10 +27,26 @@ type ScanFinding struct {
 // Scan returns the secrets and the personal data of a text, by position. Where a piece
 // is both, it is a secret. Their Where is left for the caller.
 func Scan(text string) []ScanFinding {
+	places := ScanPlaces(text)
+	found := make([]ScanFinding, len(places))
+	for i, p := range places {
+		found[i] = p.ScanFinding
+	}
+	return found
+}
+
+// ScanPlace is a finding with the bytes [Start, End) of the text that it takes.
+type ScanPlace struct {
+	ScanFinding
+	Start, End int
+}
+
+// ScanPlaces is [Scan] with the places of what is found.
+func ScanPlaces(text string) []ScanPlace {
 	marks := markAll(text)
-	found := make([]ScanFinding, len(marks))
+	found := make([]ScanPlace, len(marks))
 	for i, m := range marks {
-		found[i] = ScanFinding{Class: m.class, Rule: m.Rule, Excerpt: excerpt(text, marks, i)}
+		found[i] = ScanPlace{ScanFinding{Class: m.class, Rule: m.Rule, Excerpt: excerpt(text, marks, i)}, m.Start, m.End}
 	}
 	return found
 }
@@ -56,26 +72,20 @@ type mark struct {
 // markAll finds secrets and personal data, by position, none overlapping another.
 func markAll(text string) []mark {
 	var marks []mark
-	secrets := FindSecrets(text)
-	for _, f := range secrets {
+	personal := FindPII(text)
+	for _, f := range FindSecrets(text) {
+		for len(personal) > 0 && personal[0].Start < f.End {
+			if personal[0].End <= f.Start {
+				marks = append(marks, mark{personal[0], ClassPII})
+			}
+			personal = personal[1:]
+		}
 		marks = append(marks, mark{f, ClassSecret})
 	}
-	for _, f := range FindPII(text) {
-		marks = withMark(marks, mark{f, ClassPII})
+	for _, f := range personal {
+		marks = append(marks, mark{f, ClassPII})
 	}
 	return marks
-}
-
-// withMark adds a mark in its place, unless it overlaps another.
-func withMark(marks []mark, m mark) []mark {
-	at := 0
-	for at < len(marks) && marks[at].Start < m.Start {
-		at++
-	}
-	if at > 0 && marks[at-1].End > m.Start || at < len(marks) && m.End > marks[at].Start {
-		return marks
-	}
-	return append(marks[:at], append([]mark{m}, marks[at:]...)...)
 }
 
 // excerptReach is how many characters an excerpt shows on each side.
@@ -93,9 +103,13 @@ func excerpt(text string, marks []mark, i int) string {
 	}
 	var b strings.Builder
 	at := from
-	for _, m := range marks {
-		if m.End <= from || m.Start >= to {
-			continue
+	first := i
+	for first > 0 && marks[first-1].End > from {
+		first--
+	}
+	for _, m := range marks[first:] {
+		if m.Start >= to {
+			break
 		}
 		b.WriteString(text[min(at, m.Start):m.Start])
 		b.WriteString(m.text())
@@ -111,4 +125,11 @@ func (m mark) text() string {
 		return maskPII + m.Rule + "]"
 	}
 	return maskOpen + m.Rule + "]"
+}
+
+// StoredText is a text of a group as it stands in the database.
+type StoredText struct {
+	Table, Column string
+	Key           string // of its row, the group's id left out
+	Text          string
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,6 +85,7 @@ func (a *app) examine(ctx context.Context) []finding {
 	if err := a.settings(); !note("configuration", a.configuredBy(), err) {
 		return out
 	}
+	note("secrets", "known by our own rules and those of "+cmp.Or(strings.Join(reverie.Detectors(), ", "), "nobody else")+"; personal data: "+a.cfg.Privacy.PII, nil)
 	if w := a.cfg.scheduleWarning(); w != "" {
 		note("schedule", "warning: "+w, nil)
 	}

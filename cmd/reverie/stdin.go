@@ -15,11 +15,11 @@ func (a *app) input(ctx context.Context, name string) (io.ReadCloser, int64, err
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, 0, fmt.Errorf("open the file to import: %w", err)
+		return nil, 0, fmt.Errorf("open the file: %w", err)
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
-		err = fmt.Errorf("import %s: it is a folder; name a file", name)
+		err = fmt.Errorf("%s: it is a folder; name a file", name)
 	}
 	if err != nil {
 		f.Close()

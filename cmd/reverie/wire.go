@@ -14,6 +14,7 @@ import (
 	"reverie/evolve"
 	"reverie/jobs"
 	"reverie/llm"
+	_ "reverie/secret" // the rules of gitleaks, for all that looks for secrets
 	"reverie/store"
 	"reverie/store/local"
 )

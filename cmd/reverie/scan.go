@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+)
+
+// scanExitHelp are the exit codes of scan, which has one of its own.
+const scanExitHelp = `Exit codes:
+  0    nothing was found
+  1    error
+  2    usage or configuration: trying again does not help
+  3    something was found
+  130  interrupted`
+
+func newScan(a *app) *cobra.Command {
+	var groupID string
+	var statements, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "scan FILE|- | --group G",
+		Short: "Find secrets and personal data in a file, or in what is stored of a group",
+		Long: `Find keys, tokens, passwords, cards and identity numbers (secrets), and e-mail
+addresses and phone numbers (pii), by the same rules that keep them out of memories.
+
+A file is any text, of any size and with lines of any length; - reads standard input.
+Of a group all words in the database are read: messages, memories in all versions,
+quotes, logs, answers, summaries and claims, in one snapshot. Nothing is changed.
+
+A finding says where it is (line:column, or table.column and the key of the row), which
+rule found it, and a few words around it with the rule in its place: never what was
+found. Personal data is reported whatever [privacy] pii says.
+
+With --statements each line of the file, or each memory of the group, is held against
+everything that a statement may not be, links, markup and instructions, too.
+
+` + scanExitHelp,
+		Example: `  reverie scan chat.jsonl
+  reverie scan --group g1 --json
+  reverie scan --statements facts.txt`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			byGroup := cmd.Flags().Changed("group")
+			switch {
+			case byGroup && len(args) > 0:
+				return usageError(errors.New("give a file or --group, not both"))
+			case byGroup && groupID == "":
+				return usageError(errors.New("--group: the id of the group is empty"))
+			case !byGroup && len(args) == 0:
+				return usageError(errors.New("give a file, - for standard input, or --group G\nsee 'reverie scan --help'"))
+			}
+			report := &scanReport{app: a, asJSON: asJSON, rules: map[reverie.ScanFinding]int{}}
+			var err error
+			if byGroup {
+				err = a.scanGroup(cmd.Context(), groupID, statements, report)
+			} else {
+				err = a.scanFile(cmd.Context(), args[0], statements, report)
+			}
+			if err != nil {
+				return err
+			}
+			return report.end()
+		},
+	}
+	cmd.Flags().StringVar(&groupID, "group", "", "read what is stored of this group")
+	cmd.Flags().BoolVar(&statements, "statements", false, "hold each line, or each memory, against all rules for statements")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a document a finding, then one of the counts")
+	return cmd
+}
+
+// scanFile reads a file, or standard input.
+func (a *app) scanFile(ctx context.Context, name string, statements bool, report *scanReport) error {
+	in, _, err := a.input(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if statements {
+		err = scanLines(ctx, in, report)
+	} else {
+		err = scanText(ctx, in, report)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", visible(name), err)
+	}
+	return nil
+}
+
+// scanGroup reads what is stored of a group.
+func (a *app) scanGroup(ctx context.Context, groupID string, statements bool, report *scanReport) error {
+	if err := a.open(ctx); err != nil {
+		return err
+	}
+	err := a.store.Texts(ctx, groupID, func(t reverie.StoredText) error {
+		found := reverie.Scan(t.Text)
+		if statements && t.Table == "memories" && t.Column == "statement" {
+			found = scanStatement(t.Text)
+		}
+		report.texts++
+		report.bytes += int64(len(t.Text))
+		for _, f := range found {
+			f.Where = t.Table + "." + t.Column + " " + t.Key
+			if err := report.add(f); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	})
+	return unknownGroup(err)
+}
