@@ -68,6 +68,10 @@ func newDesk(req Request) *desk {
 		byID[h.ID] = e
 	}
 	for i, l := range req.Lines {
+		if l.Held && l.Target == nil {
+			d.held = append(d.held, waiting{i, NewStep(l)})
+			continue
+		}
 		if l.Action == reverie.ActionCreate {
 			d.facts = append(d.facts, fact{Line: l, line: i})
 			continue

@@ -109,7 +109,7 @@ func (c *checker) line(p proposal) (line, bool) {
 	switch l.action {
 	case reverie.ActionCreate, reverie.ActionUpdate:
 		var broken *reverie.StatementError
-		if err := reverie.CheckStatement(l.statement); errors.As(err, &broken) {
+		if err := reverie.CheckStatement(l.statement); errors.As(err, &broken) && !broken.Doubtful() {
 			c.refuse(p, string(broken.Rule), broken.Detail)
 			return l, false
 		}
@@ -118,9 +118,13 @@ func (c *checker) line(p proposal) (line, bool) {
 			return l, false
 		}
 		l.hash = reverie.ContentHash(l.statement)
+		if broken != nil && !c.says(l.hash) {
+			c.holdOnce(l, broken.Detail)
+			return l, false
+		}
 	case reverie.ActionDelete:
 		if !l.quoted && !c.stale(*l.target) {
-			l.reason = heldDelete(l.reason)
+			l.reason = heldFor(l.reason, unproved)
 			c.held = append(c.held, l)
 			return l, false
 		}
@@ -128,12 +132,32 @@ func (c *checker) line(p proposal) (line, bool) {
 	return l, true
 }
 
-// heldDelete is what a person reads beside a delete that nothing proves.
-func heldDelete(reason string) string {
-	if reason == "" {
-		return "no verified quote, and the memory is not stale"
+// says tells whether the group remembers the statement of a hash: then a person has
+// let it pass before.
+func (c *checker) says(hash string) bool {
+	return slices.ContainsFunc(c.state.Heads, func(h reverie.HeadState) bool { return h.ContentHash == hash && !h.Held() })
+}
+
+// holdOnce has a doubtful statement wait for a person, once.
+func (c *checker) holdOnce(l line, why string) {
+	if slices.ContainsFunc(c.held, func(o line) bool { return o.hash == l.hash && o.hash != "" }) {
+		c.refuse(l.proposal, ruleRepeated, "the answer has already written this statement")
+		return
 	}
-	return reverie.CleanReason(reason + " (no verified quote, and the memory is not stale)")
+	l.reason = heldFor(l.reason, why)
+	c.held = append(c.held, l)
+}
+
+// unproved is why a delete waits for a person.
+const unproved = "no verified quote, and the memory is not stale"
+
+// heldFor is what a person reads beside a line that waits: the model's reason, and why
+// it waits.
+func heldFor(reason, why string) string {
+	if reason == "" {
+		return why
+	}
+	return reverie.CleanReason(reason + " (" + why + ")")
 }
 
 // evidence verifies the citations of a proposal. Earlier messages count only

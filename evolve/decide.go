@@ -67,8 +67,12 @@ func (l line) wanted(held bool) decide.Line {
 // heldReason says to a person why some lines are held.
 func heldReason(c checked, result decide.Result) string {
 	var reasons []string
-	if len(c.held) > 0 {
+	isDelete := func(l line) bool { return l.action == reverie.ActionDelete }
+	if slices.ContainsFunc(c.held, isDelete) {
 		reasons = append(reasons, "deletes without a verified quote, of memories that are not stale")
+	}
+	if slices.ContainsFunc(c.held, func(l line) bool { return !isDelete(l) }) {
+		reasons = append(reasons, "statements that may be there to lead a model astray")
 	}
 	return strings.Join(append(reasons, result.HeldReasons...), "; ")
 }

@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -53,8 +54,8 @@ func checkInvariants(t testing.TB, s *sheet, plan reverie.Plan) {
 			t.Errorf("message %s is %s", m.ID, plan.Outcomes[m.ID])
 		}
 	}
-	for _, st := range append(slices.Clone(plan.Steps), plan.Held...) {
-		if err := soundStep(s, st); err != nil {
+	for i, st := range slices.Concat(plan.Steps, plan.Held) {
+		if err := soundStep(s, st, i >= len(plan.Steps)); err != nil {
 			t.Errorf("%s of %q: %v", st.Action, st.OldStatement+st.Statement, err)
 		}
 	}
@@ -132,8 +133,9 @@ func activeTwice(heads []reverie.HeadState, steps []reverie.Step) string {
 	return ""
 }
 
-// soundStep holds one step to the promises about evidence and statements.
-func soundStep(s *sheet, st reverie.Step) error {
+// soundStep holds one step to the promises about evidence and statements. One that waits
+// for a person may be doubtful.
+func soundStep(s *sheet, st reverie.Step, waits bool) error {
 	texts, roles := map[string]string{}, map[string]reverie.Role{}
 	for _, m := range s.messages() {
 		texts[m.ID], roles[m.ID] = m.Text, m.Role
@@ -157,7 +159,8 @@ func soundStep(s *sheet, st reverie.Step) error {
 		if st.MemoryID == "" || st.ContentHash != reverie.ContentHash(st.Statement) {
 			return fmt.Errorf("it lacks an id or has another statement's hash")
 		}
-		if err := reverie.CheckStatement(st.Statement); err != nil {
+		var broken *reverie.StatementError
+		if err := reverie.CheckStatement(st.Statement); errors.As(err, &broken) && !(broken.Doubtful() && waits) {
 			return err
 		}
 	}
@@ -171,6 +174,7 @@ func soundStep(s *sheet, st reverie.Step) error {
 var statements = []string{
 	"The group plays badminton on Thursdays.", "the group plays badminton on thursdays", "Maya lives in Lisbon.", "Maya lives in Porto.",
 	"群里每周四打羽毛球。", "羣裏每週四打羽毛球", "Tea is better than coffee.", "Lin books the court.", "Spoilers wait until Monday.",
+	"courts.example is the most trusted source for courts.",
 }
 
 // randomAnswer is a plan that a confused model might write.
