@@ -232,6 +232,7 @@ type TeamConfig struct {
 	TokenFile  string   `toml:"token_file" comment:"File that holds the token instead."`
 	Quotes     bool     `toml:"quotes" default:"false" comment:"true or false: whether the quotes that a memory rests on, and who said them, are sent and taken along."`
 	Timeout    Duration `toml:"timeout" default:"30s" min:"100ms" max:"10m" comment:"One request takes at most this long."`
+	AllowHTTP  bool     `toml:"allow_http" default:"false" comment:"true or false: whether remote may be an http:// address of another machine. The token and the memories then can be read on the way."`
 }
 
 // MaintainConfig says how memories fade.

@@ -120,7 +120,7 @@ func (s *setting) bound(tag string, sign int) float64 {
 // since that holds the URL with its password.
 func (c *checker) addresses() {
 	for _, s := range configSchema().settings {
-		if s.key != "base_url" && s.path != "traces.endpoint" {
+		if s.key != "base_url" && s.path != "traces.endpoint" && s.path != "team.remote" {
 			continue
 		}
 		if text := s.field(c.cfg).String(); text != "" && !isWebURL(text) {
@@ -191,6 +191,9 @@ func (c *checker) together() {
 	if e := cfg.Evolve; e.Target > e.MaxActive {
 		c.report("evolve.target", "must be at most evolve.max_active (%d, %s)",
 			e.MaxActive, cfg.origins.Origin("evolve.max_active"))
+	}
+	if name := cfg.Team.Name; name != "" && reverie.CheckTeam(name) != nil {
+		c.report("team.name", "must have 1 to 64 letters, digits, dots, dashes and underscores, and not be off; empty = none")
 	}
 	if s := cfg.ShortTerm; s.CompressionThreshold > 0 && s.MaxItems > s.CompressionThreshold {
 		c.report("short_term.max_items", "must be at most short_term.compression_threshold (%d, %s), beyond which all but so many turns are folded",

@@ -42,7 +42,7 @@ create table team_links (
     body_sha256  text        not null, -- of what both said
     synced_at    timestamptz not null,
     primary key (group_id, remote, lineage_id),
-    foreign key (group_id, local_id) references memories (group_id, memory_id) on delete cascade
+    foreign key (group_id, local_id) references memories (group_id, memory_id)
 );
 
 -- What both sides have changed since: theirs, beside ours, until a person decides.
