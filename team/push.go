@@ -107,17 +107,16 @@ func (s *Syncer) pushOne(ctx context.Context, ours local, reply *reverie.TeamPus
 	}
 	for range maxMoves {
 		theirs, err := s.Remote.PutTeamMemory(ctx, s.Team, body, expected, s.key(body, expected))
-		var moved *MovedError
-		var refused *RefusedError
+		var moved *reverie.TeamHeadError
 		switch {
-		case errors.As(err, &refused):
-			reply.Refused = append(reply.Refused, reverie.TeamRefusal{ID: ours.ID, MemoryID: ours.VersionID, ByRemote: true, Findings: refused.Findings, Reason: refused.Reason})
-			return nil
 		case errors.As(err, &moved) && moved.Head == nil && expected != "":
 			expected = "" // it is gone there without a trace
 			continue
 		case errors.As(err, &moved) && moved.Head != nil:
 			theirs = *moved.Head
+		case errors.Is(err, reverie.ErrInvalid), errors.Is(err, reverie.ErrConflict):
+			reply.Refused = append(reply.Refused, s.refusedThere(ours, err))
+			return nil
 		case err != nil:
 			return err
 		}
@@ -177,3 +176,21 @@ func refusal(ours local, found []reverie.ScanFinding, err error) reverie.TeamRef
 	}
 	return r
 }
+
+// refusedThere is a memory that the other side will not have. Its words are not ours.
+func (s *Syncer) refusedThere(ours local, err error) reverie.TeamRefusal {
+	r := reverie.TeamRefusal{ID: ours.ID, MemoryID: ours.VersionID, ByRemote: true}
+	var refused *reverie.TeamRefusedError
+	if errors.As(err, &refused) {
+		for _, f := range refused.Findings {
+			f.Excerpt = s.Privacy.Mask(reverie.Excerpt(f.Excerpt, maxTold))
+			r.Findings = append(r.Findings, f)
+		}
+		return r
+	}
+	r.Reason = s.Privacy.Mask(reverie.Excerpt(err.Error(), maxTold))
+	return r
+}
+
+// maxTold is how many characters are told of what the other side says.
+const maxTold = 300

@@ -24,30 +24,16 @@ type Store interface {
 	LastTeamSync(ctx context.Context, team, remote string) (time.Time, error)
 }
 
-// Remote is another deployment. Its errors are [MovedError], [RefusedError], or the
-// domain's: reverie.ErrConfiguration where it will not have us, reverie.ErrDeferred where
-// it cannot be reached or is not well.
+// Remote is another deployment. Its errors are reverie.ErrConfiguration where it will not
+// have us, and reverie.ErrDeferred where it cannot be reached or is not well.
 type Remote interface {
 	TeamMemories(ctx context.Context, team, after string, limit int) (reverie.TeamMemories, error)
 	// PutTeamMemory makes a version the head there, in the place of ifVersion ("" = a new
-	// memory). A repeated key has the same answer.
+	// memory). A repeated key has the same answer. A head that is another one is a
+	// *reverie.TeamHeadError, what it refuses for what it holds a
+	// *reverie.TeamRefusedError, and for other reasons reverie.ErrConflict or ErrInvalid.
 	PutTeamMemory(ctx context.Context, team string, m reverie.TeamMemory, ifVersion, key string) (reverie.TeamMemory, error)
 }
-
-// MovedError says that the head there is another one.
-type MovedError struct {
-	Head *reverie.TeamMemory // nil: there is no such memory
-}
-
-func (e *MovedError) Error() string { return "the other side has moved on" }
-
-// RefusedError says that the other side will not have a memory.
-type RefusedError struct {
-	Findings []reverie.ScanFinding
-	Reason   string // where there are no findings
-}
-
-func (e *RefusedError) Error() string { return "refused by the other side: " + e.Reason }
 
 // Syncer syncs one team with one other deployment.
 type Syncer struct {
