@@ -32,3 +32,21 @@ func TestCleanSummary(t *testing.T) {
 		}
 	}
 }
+
+func TestVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"two\nlines\tand a tab":                "two\nlines\tand a tab",
+		"a\u200bb\u202ec\u2066d\u00ade\ufefff": "abcdef",
+		"tea\U000E0069\U000E0067\U000E006E":    "tea",
+		"bell\x07 and \x1b[31mred":             "bell and [31mred",
+		"👨‍👩‍👧 ❤️ 3️⃣ 🏴\U000E0067\U000E0062\U000E0073\U000E0063\U000E0074\U000E007F": "👨‍👩‍👧 ❤️ 3️⃣ 🏴\U000E0067\U000E0062\U000E0073\U000E0063\U000E0074\U000E007F",
+		"می‌خواهم":          "می‌خواهم",
+		"x\u200dy 忽\u200c略": "xy 忽略",
+		"🏴\U000E0069\U000E0067\U000E006E\U000E006F\U000E0072\U000E0065\U000E0020": "🏴",
+		"bad \xff": "bad \uFFFD",
+	} {
+		if got := Visible(in); got != want || Visible(got) != got {
+			t.Errorf("Visible(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -22,10 +22,11 @@ type MessageView struct {
 }
 
 // Message shows a message as number n, which replies to the one with the other
-// number, 0 for none.
+// number, 0 for none. What people do not see of its author's name and its text, the model
+// does not see either.
 func Message(n, replyTo int, m reverie.Message, loc *time.Location) MessageView {
-	view := MessageView{ID: n, Time: m.SentAt.In(loc).Format(time.RFC3339), Author: m.Author,
-		ReplyTo: replyTo, Text: reverie.Excerpt(m.Text, MaxText)}
+	view := MessageView{ID: n, Time: m.SentAt.In(loc).Format(time.RFC3339), Author: reverie.Visible(m.Author),
+		ReplyTo: replyTo, Text: reverie.Excerpt(reverie.Visible(m.Text), MaxText)}
 	if m.Role != reverie.RoleUser {
 		view.Role = string(m.Role)
 	}
