@@ -88,17 +88,23 @@ func markAll(text string) []mark {
 	return marks
 }
 
-// excerptReach is how many characters an excerpt shows on each side.
+// excerptReach is how many characters of its line an excerpt shows on each side.
 const excerptReach = 24
 
 func excerpt(text string, marks []mark, i int) string {
 	from, to := marks[i].Start, marks[i].End
 	for range excerptReach {
-		_, size := utf8.DecodeLastRuneInString(text[:from])
+		c, size := utf8.DecodeLastRuneInString(text[:from])
+		if c == '\n' {
+			break
+		}
 		from -= size
 	}
 	for range excerptReach {
-		_, size := utf8.DecodeRuneInString(text[to:])
+		c, size := utf8.DecodeRuneInString(text[to:])
+		if c == '\n' {
+			break
+		}
 		to += size
 	}
 	var b strings.Builder
