@@ -152,6 +152,9 @@ func TestOperations(t *testing.T) {
 			return second(c.Entities(ctx, group, reverie.EntityFilter{Kind: reverie.EntityPerson, Name: "l"}, 2, 0))
 		}},
 		{"get-entity", func() error { return second(c.Entity(ctx, group, reverie.NewID())) }},
+		{"put-team-memory", func() error { return second(c.PutTeamMemory(ctx, "atlas", teamMemory("The team likes tea"), "", "k1")) }},
+		{"list-team-memories", func() error { return second(c.TeamMemories(ctx, "atlas", "", 3)) }},
+		{"get-team-memory", func() error { return second(c.TeamMemory(ctx, "atlas", teamMemory("").ID)) }},
 		{"get-costs", func() error { return second(c.Costs(ctx, reverie.CostQuery{GroupID: group, Limit: 3})) }},
 	}
 	routes, missing := operations(doc), map[string]bool{}

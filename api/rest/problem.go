@@ -16,18 +16,18 @@ import (
 
 // Problem is an error as clients see it: RFC 9457, application/problem+json.
 type Problem struct {
-	Type        string   `json:"type"`               // about:blank: the status says what kind it is
-	Title       string   `json:"title"`              // of the status
-	Status      int      `json:"status"`             // HTTP status code
-	Detail      string   `json:"detail"`             // what happened, to what, and what to do next
-	Instance    string   `json:"instance,omitempty"` // the id of the request, as in its answer's X-Request-Id
-	HeadID      string   `json:"head_id,omitempty"`  // 409 of an old version: its lineage's head
-	HeadVersion int      `json:"head_version,omitempty"`
+	Type        string `json:"type"`               // about:blank: the status says what kind it is
+	Title       string `json:"title"`              // of the status
+	Status      int    `json:"status"`             // HTTP status code
+	Detail      string `json:"detail"`             // what happened, to what, and what to do next
+	Instance    string `json:"instance,omitempty"` // the id of the request, as in its answer's X-Request-Id
+	HeadID      string `json:"head_id,omitempty"`  // 409 of an old version: its lineage's head
+	HeadVersion int    `json:"head_version,omitempty"`
 
 	Current  *reverie.TeamMemory   `json:"current,omitempty"`  // 412: the team's memory as it is
 	Findings []reverie.ScanFinding `json:"findings,omitempty"` // 422: what a team's memory may not hold, the first ones
 
-	Errors      []Detail `json:"errors,omitempty"` // each thing that is wrong with a request, the first ones
+	Errors []Detail `json:"errors,omitempty"` // each thing that is wrong with a request, the first ones
 
 	retryAfter time.Duration
 }

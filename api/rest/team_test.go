@@ -11,9 +11,21 @@ import (
 	"reverie/api/rest"
 )
 
+// TestTeam is of teams that share a database.
+func TestTeam(t *testing.T) {
+	w := newWorld(t)
+	for name, try := range map[string]func(*testing.T, crew){"writes": writes, "findings": findings, "idempotency": idempotency, "pages": teamPages, "no-chat": noChat} {
+		t.Run(name, func(t *testing.T) {
+			p := w.gather(t, name, w.mine.mark)
+			try(t, crew{w, p, p.token[reverie.ScopeWrite]})
+		})
+	}
+}
+
 // crew asks as somebody of a team.
 type crew struct {
 	*world
+	*place
 	token string
 }
 
@@ -49,9 +61,8 @@ const (
 
 // A memory is created, changed, deleted and restored, each on top of what its writer has
 // read; all else is refused in the words of its rule, and changes nothing.
-func TestTeamWrites(t *testing.T) {
-	w := newWorld(t)
-	c := crew{w, w.mine.team.token[reverie.ScopeWrite]}
+func writes(t *testing.T, c crew) {
+	w := c.world
 	id := reverie.NewID()
 	say := func(s string) string { return `{"statement":` + quoted(s) + `,"change_reason":"said so"}` }
 
@@ -90,12 +101,12 @@ func TestTeamWrites(t *testing.T) {
 	if _, p := c.put(t, reverie.NewID(), say("We ship on  fridays."), 409, fresh, "*"); !strings.Contains(p.Detail, id) {
 		t.Errorf("a twin: %q", p.Detail)
 	}
-	for _, taken := range []string{w.mine.team.memory, w.theirs.team.memory, w.lineage(t, w.theirs.memory), w.theirs.memory} {
-		if _, p := c.put(t, taken, say("We take over"), map[bool]int{true: 412, false: 409}[taken == w.mine.team.memory], fresh, "*"); strings.Contains(p.Detail, w.theirs.mark) {
+	for _, taken := range []string{c.place.memory, w.theirs.team.memory, w.lineage(t, w.theirs.memory), w.theirs.memory} {
+		if _, p := c.put(t, taken, say("We take over"), map[bool]int{true: 412, false: 409}[taken == c.place.memory], fresh, "*"); strings.Contains(p.Detail, w.theirs.mark) {
 			t.Errorf("an id that is taken: %q", p.Detail)
 		}
 	}
-	a := w.ask(w.mine.team.token[reverie.ScopeRead], http.MethodGet, "/v1/team/memories/"+id, "")
+	a := w.ask(c.place.token[reverie.ScopeRead], http.MethodGet, "/v1/team/memories/"+id, "")
 	if got := teamMemory(t, a); got.VersionID != back.VersionID || got.Statement != "We ship on Fridays" {
 		t.Errorf("in the end: %+v", got)
 	}
@@ -111,9 +122,8 @@ func (w *world) lineage(t *testing.T, memoryID string) string {
 }
 
 // What a memory may not hold is named by field and rule, and stands nowhere afterwards.
-func TestTeamFindings(t *testing.T) {
-	w := newWorld(t)
-	c := crew{w, w.mine.team.token[reverie.ScopeWrite]}
+func findings(t *testing.T, c crew) {
+	w := c.world
 	for field, body := range map[string]string{
 		"statement":     `{"statement":"the key is ` + secretToken + `"}`,
 		"change_reason": `{"statement":"fine words","change_reason":"` + secretToken + `"}`,
@@ -136,7 +146,7 @@ func TestTeamFindings(t *testing.T) {
 	if strings.Contains(masked.Statement, "lin@") || masked.Evidence != nil {
 		t.Errorf("kept: %+v", masked)
 	}
-	if n := w.count(t, `select count(*) from memory_evidence where group_id = 'team:atlas'`); n != 0 {
+	if n := w.count(t, `select count(*) from memory_evidence where group_id = 'team:findings'`); n != 0 {
 		t.Errorf("%d quotes were kept", n)
 	}
 }
@@ -150,9 +160,8 @@ func (w *world) count(t *testing.T, query string) (n int) {
 }
 
 // A write under a key is made once and answered alike; the key stands for nothing else.
-func TestTeamIdempotency(t *testing.T) {
-	w := newWorld(t)
-	c := crew{w, w.mine.team.token[reverie.ScopeWrite]}
+func idempotency(t *testing.T, c crew) {
+	w := c.world
 	id, key := reverie.NewID(), []string{fresh, "*", "Idempotency-Key", "k1"}
 	first, _ := c.put(t, id, `{"statement":"We meet at nine"}`, 201, key...)
 	again, _ := c.put(t, id, `{"statement":"We meet at nine"}`, 201, key...)
@@ -171,9 +180,8 @@ func TestTeamIdempotency(t *testing.T) {
 }
 
 // Pages have all memories once, deleted ones too, and are not sent again to who has them.
-func TestTeamPages(t *testing.T) {
-	w := newWorld(t)
-	c := crew{w, w.mine.team.token[reverie.ScopeWrite]}
+func teamPages(t *testing.T, c crew) {
+	w := c.world
 	for _, s := range []string{"one thing", "another thing", "a third thing"} {
 		m, _ := c.put(t, reverie.NewID(), `{"statement":`+quoted(s)+`}`, 201, fresh, "*")
 		if s == "one thing" {
@@ -203,7 +211,7 @@ func TestTeamPages(t *testing.T) {
 			deleted++
 		}
 	}
-	if len(seen) != 4 || deleted != 1 || len(page.Memories) != 3 || rest.Next != "" || page.Team != "atlas" {
+	if len(seen) != 4 || deleted != 1 || len(page.Memories) != 3 || rest.Next != "" || page.Team != "pages" {
 		t.Errorf("pages: %+v %+v", page, rest)
 	}
 	get(c.token, "?limit=3", 304, fresh, `"x", `+etag)
@@ -212,11 +220,11 @@ func TestTeamPages(t *testing.T) {
 	}
 	get(c.token, "?after=x", 422)
 	get(w.all, "", 422)
-	get(w.all, "?team=atlas", 200)
+	get(w.all, "?team=pages", 200)
 	get(w.all, "?team=nobody", 404)
 	get(w.all, "?team=../x", 404)
 	get(w.mine.token[reverie.ScopeAdmin], "", 422)
-	get(w.mine.token[reverie.ScopeAdmin], "?team=atlas", 404)
+	get(w.mine.token[reverie.ScopeAdmin], "?team=pages", 404)
 	a := w.ask(c.token, http.MethodGet, "/v1/team/memories/"+page.Memories[0].ID, "", fresh, `W/"`+page.Memories[0].VersionID+`"`)
 	if a.Code != 304 || a.Body.Len() != 0 {
 		t.Errorf("a memory that is known is %d %s", a.Code, a.Body)
@@ -225,9 +233,9 @@ func TestTeamPages(t *testing.T) {
 
 // A team has no chat: no messages, no nights, no proposals; and its memories are like any
 // others to what reads them.
-func TestTeamIsNoChat(t *testing.T) {
-	w := newWorld(t)
-	token, tenant := w.mine.team.token[reverie.ScopeAdmin], "team%3Aatlas"
+func noChat(t *testing.T, c crew) {
+	w := c.world
+	token, tenant := c.place.token[reverie.ScopeAdmin], "team%3Ano-chat"
 	for target, body := range map[string]string{
 		"/v1/groups/" + tenant + "/messages":  `{"id":"m1","author":"Ann","text":"See you","sent_at":"2026-01-15T12:30:00Z"}` + "\n",
 		"/memory/evolve/" + tenant:            "",
@@ -241,8 +249,8 @@ func TestTeamIsNoChat(t *testing.T) {
 	if a := w.ask(w.all, http.MethodPost, "/v1/groups/team%3Anew/messages", "\n"); a.Code != 422 || w.count(t, `select count(*) from groups where group_id = 'team:new'`) != 0 {
 		t.Errorf("a chat of that name is %d %s", a.Code, a.Body)
 	}
-	for _, target := range []string{"/memory/list/" + tenant, "/memory/search/" + tenant + "?q=tea&threshold=0", "/memory/changes/" + tenant, "/memory/history/" + w.mine.team.version,
-		"/v1/memories/" + w.mine.team.version + "/why", "/v1/groups/" + tenant} {
+	for _, target := range []string{"/memory/list/" + tenant, "/memory/search/" + tenant + "?q=tea&threshold=0", "/memory/changes/" + tenant, "/memory/history/" + c.place.version,
+		"/v1/memories/" + c.place.version + "/why", "/v1/groups/" + tenant} {
 		if a := w.ask(token, http.MethodGet, target, ""); a.Code != 200 || !strings.Contains(target, "groups") && !strings.Contains(a.Body.String(), w.mine.mark) {
 			t.Errorf("%s is %d %s", target, a.Code, a.Body)
 		}
