@@ -125,6 +125,7 @@ func (s *secretFinder) look(found []located, text string) []located {
 			done = make([]int, len(s.rules))
 		}
 		switch r := &s.rules[i]; {
+		case r.gate != nil && !r.gate(r.surroundings(text, start, end)):
 		case r.back > 0:
 			if end > done[i] {
 				found, done[i] = r.around(found, text, max(start-r.back, done[i]), end, i)
@@ -144,6 +145,18 @@ func (s *secretFinder) look(found []located, text string) []located {
 	}
 	return found
 }
+
+// surroundings are what the gate of a rule sees: what stands behind a keyword or, where the
+// secret comes first, before it.
+func (r *secretRule) surroundings(text string, start, end int) string {
+	if r.back > 0 {
+		return text[max(0, start-r.back):start]
+	}
+	return text[end:min(len(text), end+gateReach)]
+}
+
+// gateReach is how many bytes behind a keyword its gate sees.
+const gateReach = 160
 
 // match tries an anchored rule at the beginning of text. Where the next try may
 // begin is behind the match, whether or not its value is good.
@@ -169,6 +182,9 @@ const anchoredReach = 256
 // looked.
 func (r *secretRule) around(found []located, text string, from, end, rule int) ([]located, int) {
 	to := min(len(text), end+anchoredReach)
+	if r.gate != nil {
+		to = min(len(text), end+16) // the keyword comes last
+	}
 	last := end
 	for _, m := range r.re.FindAllStringSubmatchIndex(text[from:to], -1) {
 		if n := len(found); from > 0 && m[0] == 0 && isASCIIWord(text[from-1]) {

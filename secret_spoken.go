@@ -25,10 +25,10 @@ var (
 
 // spokenRules know passwords as people write them into a chat.
 func spokenRules() []secretRule {
-	rules := englishRules()
-	rules = append(rules, chineseRules()...)
-	rules = append(rules, codeWordRules()...)
-	rules = append(rules, keyWordRules()...)
+	rules := gated(englishRules(), hasMark)
+	rules = append(rules, gated(chineseRules(), hasASCII)...)
+	rules = append(rules, gated(codeWordRules(), hasDigit)...)
+	rules = append(rules, gated(keyWordRules(), hasMark)...)
 	for i := range rules {
 		rules[i].trim += `.,;:?"')>]}` + "`"
 	}
@@ -39,12 +39,12 @@ func spokenRules() []secretRule {
 func englishRules() []secretRule {
 	return []secretRule{
 		shape("password", `(?i)`+enNames+`(?:\s*\([^)\n]{0,20}\))?(?:\s+(?:for|of|to|on|at|in)\s+(?:\S+\s+){1,5}?)?`+enIs+value, enWords...).in(1, spokenPassword).within(),
-		shape("password", `(?i)`+enNames+`["']?\s*=\s*`+quotes+`([!-~]{4,})`, enWords...).in(1, givenPassword).within(),
-		shape("password", `(?i)`+enNames+`["']?\s*(?::|：)\s*`+quotes+`([!-~]{4,})(?:\s*$|[ \t]*[\n\p{Han}，。；、！）])`, enWords...).in(1, givenPassword).within(),
+		shape("password", `(?i)`+enNames+`["']?\s*=\s*`+quotes+`([!-~]{4,})`, enWords...).in(1, givenPassword).within().through(namesValue),
+		shape("password", `(?i)`+enNames+`["']?\s*(?::|：)\s*`+quotes+`([!-~]{4,})(?:\s*$|[ \t]*[\n\p{Han}，。；、！）])`, enWords...).in(1, givenPassword).within().through(namesValue),
 		shape("password", `(?i)`+enNames+`\s+(?:is|was)\s+["'“‘`+"`"+`]([^"'”’`+"`"+`\n]{4,40})["'”’`+"`"+`]`, enWords...).in(1, notPlaceholder),
 		shape("password", `(?i)`+enSure+`\s+([!-~]{5,})`, sureWords...).in(1, farPassword),
 		shape("password", `(?i)`+enSure+`s?(?:,?\s+[a-z']{1,12}){0,6}?,?\s+(?:to|as|is|into|it's|its|with|like)[\s:]+["'“‘`+"`"+`]?([!-~]{5,})`, sureWords...).in(1, farPassword),
-		shape("password", `(?i)([!-~]{5,64}?)["'”’`+"`"+`]?,?\s+(?:is|as|was|works as|for|=)\s+(?:the|my|our|your|his|her|a|new|its)\s+(?:[\w-]+\s+){0,3}?`+enNames+`\b`, enWords...).behind(110).in(1, farPassword),
+		shape("password", `(?i)([!-~]{5,64}?)["'”’`+"`"+`]?,?\s+(?:is|as|was|works as|for|=)\s+(?:the|my|our|your|his|her|a|new|its)\s+(?:[\w-]+\s+){0,3}?`+enNames+`\b`, enWords...).behind(110).through(namesBefore).in(1, farPassword),
 		shape("login", `(?i)(?:log ?in|sign ?in|logon|log on|ssh in|logging in|authenticate|connect)\s+(?:\S+\s+){0,3}?(?:with|as|using|via|by)\s+["'“]?[\w.@+-]{2,40}["'”]?\s*(?:and|/|:|,|;|\||with|pw|pass(?:word)?|\s)\s*(?:password\s*|pw\s*|pass\s*)?["'“‘]?([!-~]{5,})`,
 			"login", "log in", "signin", "sign in", "logon", "log on", "ssh in", "logging in", "authenticate", "connect").in(1, farPassword),
 		shape("login", `(?i)(?:creds?|credentials?|logins?|accounts?|acct|user(?:name)?s?(?:\s*/\s*pass(?:word)?)?|admin|root|id/pw)(?:\s+(?:for|of|to|on|at)\s+(?:\S+\s+){0,3}?\S+?|\s+(?:here|again|below|info|details))?(?:\s+(?:are|is)\s+|\s+->?\s+|\s*(?:=|:|：)\s*)["'“]?([\w.@+-]{2,64})["'”]?\s*(?:/|:|\||,|;|\s-\s|\s+and\s+|\s)\s*(?:pass(?:word)?\s*[:=]?\s*|pw\s*[:=]?\s*)?["'“]?([!-~]{5,})`,
@@ -64,11 +64,11 @@ func chineseRules() []secretRule {
 		shape("password", zhNames+`(?:就是|是|为|：|:)\s*["“‘「『《]([^"”’」』》\n]{2,24})["”’」』》]`, zhWords...).in(1, notPlaceholder),
 		shape("password", zhNames+`(?:就是|是|为|：|:|)\s*((?:[0-9零〇一二两三四五六七八九幺]个[0-9零〇一二三四五六七八九]){1,4}|[零〇一二三四五六七八九幺]{4,})`, zhWords...).in(1, nil),
 		shape("password", zhNames+`([^!-~\n。！？；]{1,14}?)[^\S\n]*["'“‘「『(（]{0,2}([!-~]{5,})`+zhEnd, zhWords...).in(2, farPassword).unlessHas(1, "忘", "错", "吗", "什么", "怎么", "谁", "没", "不", "别", "长度", "至少", "位数", "强度", "策略", "管理", "学", "框", "输入", "本", "登录用", "算法", "加密", "存"),
-		shape("password", `([!-~]{5,64}?)["'”’」』]?[^\S\n]*(?:就是|是|做|作|作为|当|当做|为)(?:[^!-~\n，。！？]{0,8}|wifi|WiFi|Wi-Fi|WIFI)?`+zhNames, zhWords...).behind(100).in(1, farPassword),
+		shape("password", `([!-~]{5,64}?)["'”’」』]?[^\S\n]*(?:就是|是|做|作|作为|当|当做|为)(?:[^!-~\n，。！？]{0,8}|wifi|WiFi|Wi-Fi|WIFI)?`+zhNames, zhWords...).behind(100).through(namesBefore).in(1, farPassword),
 		shape("share-code", `(?:提取码|提取碼|提取密码|访问码|分享码|取件码|验证口令)[^\S\n]*(?:就是|是|为|=|:|：)?[^\S\n]*`+quotes+`([A-Za-z0-9]{4,6})(?:[^A-Za-z0-9位]|$)`, "提取码", "提取碼", "提取密码", "访问码", "分享码", "取件码", "验证口令").in(1, nil),
 		shape("login", `(?:账号|帐号|帳號|賬號|用户名|用戶名|账户|账密|登录名|账号密码|账号/密码|用户名/密码|用户名/口令|账号口令|后台|管理员)(?:[和与及/、]?(?:密码|口令))?(?:都?是|为|分别是|:|：|用)?[^\S\n]*["'“]?[\w.@+-]{2,64}["'”]?[^\S\n]*(?:/|／|\||:|：|,|，|、|;|；|和|跟|\s)[^\S\n]*(?:密码|口令|pw)?[^\S\n]*(?:是|:|：)?[^\S\n]*["'“]?([!-~]{5,})`+zhEnd,
 			"账号", "帐号", "帳號", "賬號", "用户名", "用戶名", "账户", "账密", "登录名", "后台", "管理员").in(1, farPassword),
-		shape("login", `(?:用|拿|输|输入|填|敲)[^\S\n]*["'“‘「]?([!-~]{5,64}?)["'”’」]?[^\S\n]*(?:登录|登陆|登入|登錄|解压|解锁|开门|连wifi|连WiFi|连无线|就能登|就能进|解密)`, "登录", "登陆", "登入", "登錄", "解压", "解锁", "开门", "连wifi", "连无线", "就能登", "就能进", "解密").behind(110).in(1, farPassword),
+		shape("login", `(?:用|拿|输|输入|填|敲)[^\S\n]*["'“‘「]?([!-~]{5,64}?)["'”’」]?[^\S\n]*(?:登录|登陆|登入|登錄|解压|解锁|开门|连wifi|连WiFi|连无线|就能登|就能进|解密)`, "登录", "登陆", "登入", "登錄", "解压", "解锁", "开门", "连wifi", "连无线", "就能登", "就能进", "解密").behind(110).through(namesBefore).in(1, farPassword),
 		shape("wifi-password", `(?:无线|无线网|WiFi|wifi|Wifi|WIFI|Wi-Fi|热点)[^\S\n]*(?:名|名称|是|叫|:|：)?[^\S\n]*[\w.-]{2,32}[^\S\n]*(?:/|，|,|、|\s|：|:)[^\S\n]*(?:密码|key)?(?:是|：|:)?[^\S\n]*([!-~]{8,})`+zhEnd, "无线", "wifi", "wi-fi", "热点").in(1, farPassword),
 	}
 }
@@ -82,10 +82,10 @@ func codeWordRules() []secretRule {
 	)
 	return []secretRule{
 		shape("one-time-code", `(?i)`+once+`(?:\s+(?:for|to|from|of)\s+(?:\S+\s+){1,3}?)?(?:`+enIs+`|\s+)`+sixish, "otp", "verification", "security", "confirmation", "authentication", "auth", "login", "sign-in", "signin", "one-time", "one time", "2fa", "mfa", "two-factor", "two factor", "access", "activation", "sms", "unlock", "recovery", "backup", "passcode").in(1, code),
-		shape("one-time-code", `(?i)\b(?:[A-Z]{1,3}-)?([0-9]{4,8}|[0-9]{3}[ -][0-9]{3})\s+(?:is|as)\s+(?:your|my|the)\s+(?:\S+\s+){0,3}?(?:code|otp|pin|passcode)\b`, "code", "otp", "pin", "passcode").behind(70).in(1, nil),
+		shape("one-time-code", `(?i)\b(?:[A-Z]{1,3}-)?([0-9]{4,8}|[0-9]{3}[ -][0-9]{3})\s+(?:is|as)\s+(?:your|my|the)\s+(?:\S+\s+){0,3}?(?:code|otp|pin|passcode)\b`, "code", "otp", "pin", "passcode").behind(70).through(namesBefore).in(1, nil),
 		shape("one-time-code", `(?:验证码|驗證碼|动态码|動態碼|校验码|校驗碼|动态口令|确认码|激活码|短信码|授权码|安全码)(?:[^\S\n]*[(（][^)）\n]{0,12}[)）])?(?:`+zhIs+`|[^\S\n]*(?:发你|给你|来了|收到了)?[^\S\n]*[:：]?[^\S\n]*["'“「【\[]?)([0-9]{4,8}|[0-9]{3}[ -][0-9]{3}|[A-Z0-9]{6})`+zhEnd,
 			"验证码", "驗證碼", "动态码", "動態碼", "校验码", "校驗碼", "动态口令", "确认码", "激活码", "短信码", "授权码", "安全码").in(1, hasDigit),
-		shape("one-time-code", `\b([0-9]{4,8})[^\S\n]*(?:[(（【]|是|为|就是)[^!-~\n，。]{0,10}(?:验证码|驗證碼|动态码|校验码)`, "验证码", "驗證碼", "动态码", "校验码").behind(60).in(1, nil),
+		shape("one-time-code", `\b([0-9]{4,8})[^\S\n]*(?:[(（【]|是|为|就是)[^!-~\n，。]{0,10}(?:验证码|驗證碼|动态码|校验码)`, "验证码", "驗證碼", "动态码", "校验码").behind(60).through(namesBefore).in(1, nil),
 		shape("pin", `(?i)pin(?:\s*(?:code|number|no\.?|#))?(?:\s+(?:for|to|of|on)\s+(?:\S+\s+){1,4}?)?(?:`+enIs+`|\s+|\s*#)`+sixish, "pin").in(1, code),
 		shape("pin", `(?i)(?:pin码|pin碼|PIN码|锁屏码|解锁码|开机码|取款码|开锁码|门禁码|门禁|门锁码|门锁|大门|单元门|楼下门|保险柜|保险箱|密码锁|密码箱|柜子码|储物柜)[^!-~\n。！？]{0,6}?(?:密码)?(?:`+zhIs+`|[^\S\n]*)([0-9]{3,8}[#*]?)`+zhEnd,
 			"pin码", "pin碼", "锁屏码", "解锁码", "开机码", "取款码", "开锁码", "门禁", "门锁", "大门", "单元门", "楼下门", "保险柜", "保险箱", "密码锁", "密码箱", "柜子码", "储物柜").in(1, doorCode),
@@ -124,12 +124,12 @@ func keyWordRules() []secretRule {
 	return []secretRule{
 		shape("wallet-key", `(?i)(?:private ?key|priv ?key|wallet(?: key)?|secret ?key|私钥|私鑰|钱包)(?:[^\n!-~]|[a-z:=' "]){0,24}?\b((?:0x)?[0-9a-f]{64})(?:[^0-9A-Za-z]|$)`, "private", "priv", "wallet", "secret", "私钥", "私鑰", "钱包").in(1, nil),
 		shape("wallet-key", `(?:xprv|yprv|zprv|tprv)[1-9A-HJ-NP-Za-km-z]{90,}`, "xprv", "yprv", "zprv", "tprv"),
-		shape("seed-phrase", `(?:助记词|助記詞|恢复词|注记词)[^\S\n]*(?:是|：|:|为)?[^\S\n]*((?:\p{Han}[ \t，,、]+){11,23}\p{Han})`, "助记词", "助記詞", "恢复词", "注记词").in(1, nil),
+		shape("seed-phrase", `(?:助记词|助記詞|恢复词|注记词)[^\S\n]*(?:是|：|:|为)?[^\S\n]*((?:\p{Han}[ \t，,、]+){11,23}\p{Han})`, "助记词", "助記詞", "恢复词", "注记词").in(1, nil).through(nil),
 		shape("api-key", `(?i)`+enKeys+`["']?(?:\s+(?:for|of|to|on)\s+(?:\S+\s+){0,3}?\S+)?`+enIs+`([!-~]{12,})`, words...).in(1, spokenToken).within(),
 		shape("api-key", zhKeys+`(?:[^\S\n]*[(（][^)）\n]{0,12}[)）])?`+zhIs+`([!-~]{12,})`, zhWords...).in(1, spokenToken),
 		shape("api-key", `(?i)`+enKeys+`["']?(?:[ \t]+[a-z'.]{1,14}){0,4}[\s:=,，：]+["'“‘(（`+"`"+`]?`+long, words...).in(1, looseToken),
 		shape("api-key", `(?:`+zhKeys+`[^!-~\n。！？]{1,12}|`+zhKeys+`\s*[:=]\s*|(?:密钥|密鑰|秘钥|秘鑰|金鑰|私钥|私鑰|令牌|凭证|凭据))[\s:：=]*["'“‘「(（`+"`"+`]?`+long, zhWords...).in(1, looseToken),
-		shape("api-key", `(?i)`+long+`["'”’`+"`"+`]?[^\S\n]*(?:,?\s*(?:is|as|=)\s+(?:the|my|our|your)\s+(?:[\w-]+\s+){0,3}?(?:key|token|secret)\b|(?:就?是|作为|当)[^!-~\n，。]{0,8}(?:密钥|秘钥|令牌|token|key|私钥))`, "key", "token", "secret", "密钥", "秘钥", "令牌", "私钥").behind(160).in(1, looseToken),
+		shape("api-key", `(?i)`+long+`["'”’`+"`"+`]?[^\S\n]*(?:,?\s*(?:is|as|=)\s+(?:the|my|our|your)\s+(?:[\w-]+\s+){0,3}?(?:key|token|secret)\b|(?:就?是|作为|当)[^!-~\n，。]{0,8}(?:密钥|秘钥|令牌|token|key|私钥))`, "key", "token", "secret", "密钥", "秘钥", "令牌", "私钥").behind(160).through(namesBefore).in(1, looseToken),
 		shape("uuid-key", `(?i)(?:api[ _-]?(?:key|token)|secret(?:[ _-]?key)?|access[ _-]?(?:key|token)|auth[ _-]?token|private[ _-]?key|client[ _-]?secret|密钥|秘钥|令牌|heroku)[^0-9\n]{0,24}?\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:[^0-9A-Za-z-]|$)`,
 			"api key", "api_key", "api-key", "apikey", "api token", "api_token", "secret", "access", "auth", "private", "client", "密钥", "秘钥", "令牌", "heroku").in(1, nil),
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // secretRules returns the shapes that are known, the specific before the
@@ -29,6 +30,10 @@ type secretRule struct {
 	// it, and are anchored by \A there.
 	back int
 
+	// gate says at a glance whether what stands around a keyword can hold a value: it
+	// spares most expressions, which cost a hundred times as much. nil: always.
+	gate func(around string) bool
+
 	inside bool // keywords of five letters and more count inside words, too: dbPassword
 
 	vetoed int                    // the group that must not be so, 0 for none
@@ -49,6 +54,22 @@ func (r secretRule) in(group int, valid func(string) bool) secretRule {
 // behind says how many bytes before its keyword a match can begin.
 func (r secretRule) behind(back int) secretRule {
 	r.back, r.re = back, regexp.MustCompile(r.expr)
+	return r
+}
+
+// gated gives rules that have none a gate.
+func gated(rules []secretRule, gate func(around string) bool) []secretRule {
+	for i := range rules {
+		if rules[i].gate == nil {
+			rules[i].gate = gate
+		}
+	}
+	return rules
+}
+
+// through gives a rule a gate of its own.
+func (r secretRule) through(gate func(around string) bool) secretRule {
+	r.gate = gate
 	return r
 }
 
@@ -225,4 +246,57 @@ func distinct(value string) int {
 		}
 	}
 	return n
+}
+
+// hasMark tells whether a text has a digit, a capital inside a word, or one of the marks
+// that passwords have and sentences do not.
+func hasMark(text string) bool {
+	last := byte(' ')
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z' && last >= 'a' && last <= 'z':
+			return true
+		case c < utf8.RuneSelf && valueMarks[c], c == '-' && last != ' ' && last != '-':
+			return true
+		}
+		last = c
+	}
+	return false
+}
+
+// namesBefore tells whether words may give a value its name after it: "hunter2 is the
+// password", 用hunter2登录.
+func namesBefore(before string) bool {
+	for _, w := range [...]string{" is ", " as ", " for ", " works ", "=", "是", "做", "作", "当", "为", "用", "拿", "输", "填", "敲", "（", "(", "【"} {
+		if i := strings.Index(before, w); i >= 0 {
+			return hasMark(before)
+		}
+	}
+	return false
+}
+
+// valueMarks are the marks of [hasMark].
+var valueMarks = func() (set [utf8.RuneSelf]bool) {
+	for _, c := range `@#$%^&*+=!?~_"` + "`" {
+		set[c] = true
+	}
+	return set
+}()
+
+// namesValue tells whether a mark that a value follows stands close behind a keyword.
+func namesValue(text string) bool {
+	text = text[:min(len(text), 48)]
+	return strings.ContainsAny(text, ":=") || strings.Contains(text, "：")
+}
+
+// hasASCII tells whether a Chinese text has a letter or digit that is none, or quotes, or a
+// Chinese number.
+func hasASCII(text string) bool {
+	for _, c := range text {
+		if c < utf8.RuneSelf && isASCIIWord(byte(c)) || strings.ContainsRune("零〇一二三四五六七八九幺两“‘「『《", c) {
+			return true
+		}
+	}
+	return false
 }
