@@ -90,21 +90,19 @@ func (e *eraser) hold(ctx context.Context, mixed pq.StringArray) error {
 	return err
 }
 
-// again has what mixed memories rest on else be read once more by the job that made them,
-// as far as it still has a text; and so what the sessions say whose summaries are gone.
+// again has the next run of evolve, which judges mixed memories, read what they rest on
+// else, as far as it still has a text; and extraction the sessions whose summaries are gone.
 func (e *eraser) again(ctx context.Context, m erasedMemories) error {
-	const left = `select v.message_id from memory_evidence v join rejudgements r on r.group_id = v.group_id and r.lineage_id = v.lineage_id
-			join memories h on h.group_id = r.group_id and h.memory_id = r.memory_id
-		where v.group_id = $1 and v.lineage_id = any ($2::uuid[]) and v.action <> 'delete' and v.withdrawn_at is null and h.kind = `
 	if err := e.changed(ctx, "messages", `run_id = null, outcome = null where group_id = $1 and run_id is not null and filter = '' and pruned_at is null
-		and message_id in (`+left+`'group')`, m.mixed); err != nil {
+		and message_id in (select v.message_id from memory_evidence v join rejudgements r on r.group_id = v.group_id and r.lineage_id = v.lineage_id
+			where v.group_id = $1 and v.lineage_id = any ($2::uuid[]) and v.action <> 'delete' and v.withdrawn_at is null)`, m.mixed); err != nil {
 		return err
 	}
 	var back pq.StringArray
 	if err := e.t.list(ctx, &back, `update message_uses u set run_id = null from messages m
 		where u.group_id = $1 and u.job = 'extract' and u.run_id is not null and m.group_id = u.group_id and m.message_id = u.message_id
-			and m.pruned_at is null and (m.session_id <> '' and m.session_id = any ($3::text[]) or m.message_id in (`+left+`'session'))
-		returning m.session_id`, e.group, m.mixed, orEmpty(m.again)); err != nil {
+			and m.pruned_at is null and m.session_id <> '' and m.session_id = any ($2::text[])
+		returning m.session_id`, e.group, orEmpty(m.again)); err != nil {
 		return err
 	}
 	if len(back) > 0 {
