@@ -81,3 +81,126 @@ func TestTeamMemoryLife(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What another tenant has is nobody else's: an id in use cannot be taken, and nothing is
+// read or written across.
+func TestTeamMemoriesOfOthers(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	w.apply(create("小明 likes tea"))
+	chat := w.active()["小明 likes tea"]
+	m := w.put(teamWrite(reverie.NewID(), "Ours alone", ""))
+	other := teamWrite(m.ID, "Theirs now", "")
+	other.Team = "boreas"
+	inUse := []reverie.TeamWrite{other, teamWrite(chat.LineageID, "x", ""), teamWrite(chat.ID, "x", ""), teamWrite(m.VersionID, "x", "")}
+	for _, tw := range inUse {
+		_, _, err := w.PutTeamMemory(ctx, tw)
+		wantErr(t, err, reverie.ErrConflict)
+	}
+	other.IfVersion = m.VersionID
+	var moved *reverie.TeamHeadError
+	if _, _, err := w.PutTeamMemory(ctx, other); !errors.As(err, &moved) || moved.Head != nil {
+		t.Errorf("a head across teams: %v", err)
+	}
+	for _, tenant := range []string{group, reverie.TeamGroupID("boreas")} {
+		_, err := w.TeamMemory(ctx, tenant, m.ID)
+		wantErr(t, err, reverie.ErrNotFound)
+	}
+	list := must(w.TeamMemories(ctx, group, "", 10))(t) // of a chat there are none
+	_, err := w.TeamMemories(ctx, reverie.TeamGroupID("nobody"), "", 10)
+	wantErr(t, err, reverie.ErrNotFound)
+	if n := count(t, raw(t), `select count(*) from memories where group_id in ('g1', 'team:atlas', 'team:boreas')`); n != 2 || len(list) != 0 {
+		t.Errorf("%d memories, %d of the chat's listed", n, len(list))
+	}
+	var twin *reverie.TwinError
+	if _, _, err := w.PutTeamMemory(ctx, teamWrite(reverie.NewID(), "ours  alone!", "")); !errors.As(err, &twin) || twin.ID != m.ID {
+		t.Errorf("a twin: %v", err)
+	}
+}
+
+// Of many who write on top of the same version one is heard, and the others are told of
+// what it wrote; of many with one key all are, and it is written once.
+func TestTeamWritesAtOnce(t *testing.T) {
+	w := newWorld(t)
+	m := w.put(teamWrite(reverie.NewID(), "Nobody has changed this", ""))
+	for key, want := range map[string]int{"": 1, "k1": 5} {
+		writes := make(chan error)
+		head := must(w.TeamMemory(t.Context(), reverie.TeamGroupID(team), m.ID))(t)
+		one := teamWrite(m.ID, "Changed under the key "+key, head.VersionID)
+		one.RequestKey, one.BodySHA256 = key, "x"
+		for range 5 {
+			go func() {
+				_, _, err := w.PutTeamMemory(t.Context(), one)
+				writes <- err
+			}()
+		}
+		won := 0
+		for range 5 {
+			var moved *reverie.TeamHeadError
+			if err := <-writes; err == nil {
+				won++
+			} else if !errors.As(err, &moved) || moved.Head.Version != head.Version+1 {
+				t.Errorf("key %q: %v", key, err)
+			}
+		}
+		if after := must(w.TeamMemory(t.Context(), reverie.TeamGroupID(team), m.ID))(t); won != want || after.Version != head.Version+1 {
+			t.Errorf("key %q: %d won, and it is %+v", key, won, after)
+		}
+	}
+	again := teamWrite(m.ID, "Something else", "")
+	again.RequestKey, again.BodySHA256 = "k1", "y"
+	_, _, err := w.PutTeamMemory(t.Context(), again)
+	wantErr(t, err, reverie.ErrKeyReused)
+	w.now = w.now.Add(8 * 24 * time.Hour) // the key is free again, once another was kept
+	next := teamWrite(reverie.NewID(), "Later on", "")
+	next.RequestKey = "k2"
+	w.put(next)
+	if n := count(t, raw(t), `select count(*) from team_requests`); n != 1 {
+		t.Errorf("%d answers are kept", n)
+	}
+}
+
+// Quotes are kept where they may be, and told to who asks for them.
+func TestTeamEvidence(t *testing.T) {
+	w := newWorld(t)
+	tw := teamWrite(reverie.NewID(), "The team drinks tea", "")
+	tw.Memory.Evidence = []reverie.Evidence{{MessageID: "m1", AuthorID: "u1", Author: "Lin", Quote: "tea, please", SentAt: noon, LocalDate: "2026-01-15"}}
+	without := w.put(tw)
+	tw.Quotes, tw.IfVersion, tw.Memory.Statement = true, without.VersionID, "The team drinks green tea"
+	with := w.put(tw)
+	list := must(w.TeamMemories(t.Context(), reverie.TeamGroupID(team), "", 10))(t)
+	if list[0].Evidence != nil || without.Evidence != nil {
+		t.Errorf("told unasked: %+v", list[0].Evidence)
+	}
+	check(t, w.TeamEvidence(t.Context(), reverie.TeamGroupID(team), list))
+	if diff := cmp.Diff(tw.Memory.Evidence, list[0].Evidence); diff != "" || !cmp.Equal(with.Evidence, list[0].Evidence) {
+		t.Error(diff)
+	}
+	if n := count(t, raw(t), `select count(*) from memory_evidence`); n != 1 {
+		t.Errorf("%d quotes are kept", n)
+	}
+	check(t, w.TeamEvidence(t.Context(), group, list))
+	if list[0].Evidence != nil {
+		t.Error("another group is told")
+	}
+}
+
+// Nothing nightly happens in a team, and no chat is one.
+func TestTeamHasNoNights(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	w.put(teamWrite(reverie.NewID(), "The team drinks tea", ""))
+	tenant := reverie.TeamGroupID(team)
+	_, err := w.ImportMessages(ctx, tenant, []reverie.Message{{ID: "m1", Author: "Lin", Text: "hi", SentAt: noon}})
+	wantErr(t, err, reverie.ErrInvalid)
+	lease := must(w.AcquireLease(ctx, tenant, reverie.LeaseGroup, "host:1:b", time.Minute))(t)
+	for _, job := range []reverie.Job{reverie.JobEvolve, reverie.JobDream, reverie.JobExtract, reverie.JobImpression} {
+		_, err := w.StartRun(ctx, lease, reverie.Run{Job: job, WindowSince: noon, WindowUntil: noon})
+		wantErr(t, err, reverie.ErrInvalid)
+	}
+	must(w.StartRun(ctx, lease, reverie.Run{Job: reverie.JobMaintain, WindowSince: noon, WindowUntil: noon}))(t)
+	_, err = w.CleanList(ctx, reverie.CleanQuery{GroupID: tenant, Below: 1})
+	wantErr(t, err, reverie.ErrInvalid)
+	_, err = w.EnsureGroup(ctx, reverie.Group{ID: "team:a b"})
+	wantErr(t, err, reverie.ErrInvalid)
+}
