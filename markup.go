@@ -17,6 +17,7 @@ var links = sync.OnceValue(func() *patterns {
 	return newPatterns([]pattern{
 		newPattern(`(?i)\b[a-z][a-z0-9+.-]{1,15}://\S*`, "://"),
 		newPattern(`(?i)\bhttps?:[\\/]\S*`, "http"),
+		newPattern(`(?i)\b[a-z0-9-]+ (?:dot|\[dot\]|\(dot\)) (?:com|net|org|io|cn)\b|[a-z0-9]\[\.\][a-z]`, "dot", "[.]"),
 		newPattern(`(?i)\bwww[.。][a-z0-9-]+\S*`, "www"),
 		newPattern(`(?i)\b(?:javascript|vbscript|data|blob):[^\s,]{0,60}[(;,]\S*`, "javascript:", "vbscript:", "data:", "blob:"),
 		newPattern(`(?i)\b(?:mailto|tel|sms|magnet|tg|slack|discord|steam|weixin|mqqapi):[^\s:]+[@?=/0-9]\S*`, "mailto:", "tel:", "sms:", "magnet:", "tg:", "slack:", "discord:", "steam:", "weixin:", "mqqapi:"),
