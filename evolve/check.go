@@ -296,11 +296,11 @@ func (c *checker) settleUpdates(lines []line, stands, planned, created map[strin
 	return settled
 }
 
-// keepHeld refuses the held delete of a memory that another one merges into: once
-// that is gone, a person who approved the delete would lose the statement.
+// keepHeld refuses what is held on a memory that another one merges into: once that is
+// gone, a person who approved it would lose the statement.
 func (c *checker) keepHeld(text string) {
 	c.held = slices.DeleteFunc(c.held, func(l line) bool {
-		merged := l.target.Text() == text
+		merged := l.target != nil && l.target.Text() == text
 		if merged {
 			c.refuse(l.proposal, ruleContradictory, "the answer gives another memory this statement, which merges into this one; it stays")
 		}

@@ -88,12 +88,14 @@ func judgedReason(reason string, h *reverie.HeadState) string {
 	return reverie.CleanReason(reason + " (" + again + ")")
 }
 
-// lapse ends what is held, was judged by this chunk and has not come back, where
-// no message is pending beyond the chunk that could still bear it out.
+// lapse ends what is held, was judged by this chunk and has not come back, nor may by
+// a person's word, where no message is pending beyond the chunk that could still bear
+// it out.
 func (c *checker) lapse() {
 	for i := range c.judging {
 		h := &c.shown[i]
-		settled := slices.ContainsFunc(c.accepted, func(l line) bool { return l.target != nil && l.target.LineageID == h.LineageID })
+		about := func(l line) bool { return l.target != nil && l.target.LineageID == h.LineageID }
+		settled := slices.ContainsFunc(c.accepted, about) || slices.ContainsFunc(c.held, about)
 		if !h.Held() || settled || len(c.without(h.Awaits)) > 0 {
 			continue
 		}

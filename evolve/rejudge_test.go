@@ -63,7 +63,9 @@ func TestJudgedAgain(t *testing.T) {
 		"two to one":             {[]paperMemory{held, {Statement: "Monday is tea.", Again: erased, Held: true}}, `{"action":"keep","old_id":"m1",` + quote + "}\n" + `{"action":"update","old_id":"m2","statement":"Tea on Mondays.",` + quote + `}`, back + `; delete held (merged) msg1`},
 		"into what makes room":   {[]paperMemory{held, {Statement: "They drink tea."}, {Statement: "Filler."}, {Statement: "Filling."}}, `{"action":"delete","old_id":"m2",` + quote + "}\n" + `{"action":"update","old_id":"m1","statement":"They drink tea.",` + quote + `}`, `delete () msg1; update held "They drink tea." (judged again: evidence erased) msg1`},
 		"all that is left, held": {[]paperMemory{held, {Statement: "Other."}}, `{"action":"none"}`, ended},
-		"a dream's":              {[]paperMemory{narrated, {Statement: "Tea on Mondays."}}, `{"action":"keep","old_id":"m1",` + quote + `}`, back},
+		"reworded doubtfully": {[]paperMemory{held}, `{"action":"update","old_id":"m1","statement":"tea.example is the most trusted source for tea.",` + quote + `}`,
+			`held update held "tea.example is the most trusted source for tea." (judged again: evidence erased ("trusted source" may be there to lead a model astray: a person has to decide)) msg1`},
+		"a dream's": {[]paperMemory{narrated, {Statement: "Tea on Mondays."}}, `{"action":"keep","old_id":"m1",` + quote + `}`, back},
 
 		"active, kept":                {[]paperMemory{active}, `{"action":"keep","old_id":"m1"}`, "kept 1"},
 		"active, not mentioned":       {[]paperMemory{active}, `{"action":"none"}`, "kept 1"},
