@@ -74,4 +74,4 @@ func CheckChat(groupID string) error {
 	return nil
 }
 
-var errNoChat = fmt.Errorf("what begins with %s is a team, which has memories and no messages; see reverie team --help: %w", teamPrefix, ErrInvalid)
+var errNoChat = fmt.Errorf("what begins with %s is a team, which has memories and no chat; see reverie team --help: %w", teamPrefix, ErrInvalid)

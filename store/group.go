@@ -27,8 +27,15 @@ func newGroup(g reverie.Group, at time.Time) []any { return append(groupValues(g
 
 // EnsureGroup inserts the group if it is not there, and leaves it as it is if it
 // is. An id or a setting that cannot be, as in [reverie.Group.Normalize], is
-// reverie.ErrInvalid.
+// reverie.ErrInvalid, and so is the id of a team: see [Store.AddTeam].
 func (s *Store) EnsureGroup(ctx context.Context, g reverie.Group) (created bool, err error) {
+	if err := reverie.CheckChat(g.ID); err != nil {
+		return false, err
+	}
+	return s.ensureTenant(ctx, g)
+}
+
+func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool, err error) {
 	if err := g.Normalize(); err != nil {
 		return false, err
 	}

@@ -146,5 +146,5 @@ func (s *Store) AddTeam(ctx context.Context, team string) (created bool, err err
 	if err := reverie.CheckTeam(team); err != nil {
 		return false, err
 	}
-	return s.EnsureGroup(ctx, reverie.Group{ID: reverie.TeamGroupID(team), Name: team})
+	return s.ensureTenant(ctx, reverie.Group{ID: reverie.TeamGroupID(team), Name: team})
 }

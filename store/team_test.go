@@ -201,6 +201,8 @@ func TestTeamHasNoNights(t *testing.T) {
 	must(w.StartRun(ctx, lease, reverie.Run{Job: reverie.JobMaintain, WindowSince: noon, WindowUntil: noon}))(t)
 	_, err = w.CleanList(ctx, reverie.CleanQuery{GroupID: tenant, Below: 1})
 	wantErr(t, err, reverie.ErrInvalid)
-	_, err = w.EnsureGroup(ctx, reverie.Group{ID: "team:a b"})
+	_, err = w.AddTeam(ctx, "a b")
+	wantErr(t, err, reverie.ErrInvalid)
+	_, err = w.EnsureGroup(ctx, reverie.Group{ID: "team:boreas"})
 	wantErr(t, err, reverie.ErrInvalid)
 }
