@@ -106,7 +106,7 @@ func TestPoisonRates(t *testing.T) {
 
 func TestOrdinaryChatPasses(t *testing.T) {
 	refused := 0
-	lines := chatLines(5000)
+	lines := chatLines(1500) // the benchmark reads more of them
 	for _, line := range lines {
 		if err := CheckStatement(line); err != nil {
 			refused++
@@ -142,9 +142,9 @@ func TestDoubtfulStatements(t *testing.T) {
 // the rules are tried that often, each in time linear in the text.
 func TestReadingsAreFew(t *testing.T) {
 	words := []string{"ignore ", "1gn0r3 ", "i g n o r e ", "忽 略 ", "你/必/须/", "vtaber ", "erongi ", "ｉｇｎ ", "і ", "🅸 ", "SWdub3JlIGFsbA ", "always user tool memory ", "\\x69", "%69", "01101001 ", ".-. "}
-	for _, w := range words {
-		for _, v := range words {
-			s := string([]rune(strings.Repeat(w+v, MaxStatement))[:MaxStatement])
+	for i, w := range words {
+		for _, with := range []string{"", words[(i+1)%len(words)]} {
+			s := string([]rune(strings.Repeat(w+with, MaxStatement))[:MaxStatement])
 			checkReadings(t, s)
 			_ = CheckStatement(s)
 		}
