@@ -3,23 +3,42 @@ package store
 import (
 	"context"
 	"fmt"
+
+	"github.com/lib/pq"
+
+	"reverie"
 )
+
+// notOurs are those of the tables $1 that belong to somebody else: the server passes over
+// them, and says so in a notice alone.
+const notOurs = `select coalesce(string_agg(relname, ', ' order by relname), '') from pg_class
+	where relnamespace = current_schema()::regnamespace and relname = any ($1) and not pg_has_role(relowner, 'usage')`
 
 // Sweep has the server drop, from all tables with groups in them, the rows that were
 // deleted or replaced, and learn anew what is in the columns: what it had learnt, values
 // that occur often among it, it keeps in its catalogue. What is left of such a row in the
 // files is written over as they are used. Whole also writes each table and its indexes
 // into new files, under a lock that keeps everybody else from the table for that time.
-// It needs the tables' owner.
+// It needs the tables' owner: else the error is reverie.ErrConfiguration.
 func (s *Store) Sweep(ctx context.Context, whole bool) error {
 	var tables []string
-	err := s.run(ctx, work{what: "list the tables", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.run(ctx, work{what: "drop from the files what was erased", readOnly: true, do: func(ctx context.Context, t *tx) error {
 		tables = nil
 		list, err := textTables(ctx, t)
 		for _, table := range list {
 			tables = append(tables, table.name)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		var others string
+		if err := t.get(ctx, &others, notOurs, pq.StringArray(tables)); err != nil {
+			return err
+		}
+		if others != "" {
+			return fmt.Errorf("only their owner may vacuum %s; have them vacuumed by that user: %w", others, reverie.ErrConfiguration)
+		}
+		return nil
 	}})
 	if err != nil {
 		return err
