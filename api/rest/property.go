@@ -128,6 +128,7 @@ var properties = map[string]string{
 	"known":                     "Messages that were stored already, and stayed as they were.",
 	"FeedbackReply.known":       "It was reported before: nothing has moved.",
 	"language":                  "zh, en, or empty = by its messages.",
+	"judged":                    "Of a memory that was to be judged again, what it is after this: active or held.",
 	"last_message_id":           "The last message that it covers.",
 	"last_offered_at":           "When it was offered last.",
 	"last_supported_at":         "When something last bore it out.",
