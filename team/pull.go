@@ -30,7 +30,7 @@ func (s *Syncer) Pull(ctx context.Context, o PullOptions) (reverie.TeamPullReply
 	if err := p.read(ctx); err != nil {
 		return reply, s.stopped("pull from", p.done, len(p.rewrites), err)
 	}
-	if o.ID != "" && p.seen == 0 {
+	if o.ID != "" && !p.found {
 		return reply, fmt.Errorf("pull memory %s: %s has none of this id in team %q: %w", o.ID, s.URL, s.Team, reverie.ErrNotFound)
 	}
 	if most := max(2, p.active/5); len(p.rewrites) > most && !o.AcceptRewrites {
@@ -57,7 +57,8 @@ type puller struct {
 	active   int      // memories here
 	rewrites []change // what is to be written over; it waits until all is known
 	seen     int
-	done     int // memories that were settled
+	found    bool // the one that is asked for
+	done     int  // memories that were settled
 }
 
 // change is a memory here and what is to become of it.
@@ -112,9 +113,9 @@ func (p *puller) read(ctx context.Context) error {
 				return fmt.Errorf("it has more than %d memories: %w", MaxMemories, reverie.ErrConfiguration)
 			}
 			if p.options.ID != "" && theirs.ID != p.options.ID {
-				p.seen--
 				continue
 			}
+			p.found = true
 			if err := p.one(ctx, theirs); err != nil {
 				return err
 			}

@@ -71,23 +71,24 @@ func (s *Syncer) locals(ctx context.Context) ([]local, error) {
 	}
 	list := make([]local, len(states))
 	for i, state := range states {
-		if list[i], err = s.look(state); err != nil {
-			return nil, err
-		}
+		list[i] = s.look(state)
 	}
 	return list, nil
 }
 
 // look holds a memory here against what may travel.
-func (s *Syncer) look(state reverie.TeamState) (local, error) {
+func (s *Syncer) look(state reverie.TeamState) local {
 	l := local{TeamState: state, out: state.TeamMemory, digest: state.Digest()}
 	l.out.Tags, l.out.Versions = slices.Clone(state.Tags), slices.Clone(state.Versions)
+	if l.out.Origin.Deployment == "" { // it was erased
+		l.out.Origin = reverie.Origin{Deployment: s.Here, MemoryID: state.VersionID, LineageID: state.ID, Version: state.Version, MadeAt: state.UpdatedAt}
+	}
 	s.sign(&l.out)
 	var err error
-	if l.findings, err = l.out.Check(s.Privacy, s.Now()); err != nil {
-		return l, fmt.Errorf("memory %s here cannot be read: %w", state.ID, err)
-	}
+	l.findings, err = l.out.Check(s.Privacy, s.Now())
 	switch {
+	case err != nil:
+		l.findings = []reverie.ScanFinding{{Class: reverie.ClassStatement, Rule: "malformed", Excerpt: s.Privacy.Mask(err.Error())}}
 	case len(l.findings) > 0:
 	case l.out.Statement != state.Statement: // it was stored under another policy
 		l.findings = reverie.Scan(state.Statement)
@@ -97,7 +98,7 @@ func (s *Syncer) look(state reverie.TeamState) (local, error) {
 	default:
 		l.digest = l.out.Digest()
 	}
-	return l, nil
+	return l
 }
 
 // sign puts the name of this deployment in the place of its id.
@@ -180,5 +181,12 @@ func (s *Syncer) stopped(what string, done, left int, err error) error {
 	if errors.Is(err, reverie.ErrConfiguration) {
 		hint = "check [team] remote and token, then run it again"
 	}
-	return fmt.Errorf("%s %s: stopped after %d of %d: %w; nothing is lost: %s", what, s.URL, done, done+left, err, hint)
+	how := "nothing was done"
+	if done > 0 {
+		how = fmt.Sprintf("%d done", done)
+	}
+	if left > 0 {
+		how += fmt.Sprintf(", %d remain", left)
+	}
+	return fmt.Errorf("%s %s stopped: %s: %w; nothing is lost; %s", what, s.URL, how, err, hint)
 }

@@ -71,6 +71,7 @@ func deploy(t testing.TB, name string) *deployment {
 		t.Fatal(err)
 	}
 	d.web = httptest.NewServer(d.cutting(s.Handler()))
+	d.web.Config.SetKeepAlivesEnabled(false) // or net/http asks again by itself what broke off on an old connection
 	t.Cleanup(d.web.Close)
 	return d
 }
@@ -106,14 +107,19 @@ func (d *deployment) cutting(next http.Handler) http.Handler {
 
 // cutAt has the n-th request from now on break off, and no other.
 func (d *deployment) cutAt(n int, how cut) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.cut = func(*http.Request) cut {
+	d.breaking(func(*http.Request) cut {
 		if n--; n == 0 {
 			return how
 		}
 		return whole
-	}
+	})
+}
+
+// breaking says what befalls requests from now on.
+func (d *deployment) breaking(how func(*http.Request) cut) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cut = how
 }
 
 // with is what syncs a deployment with another one.
