@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"reverie"
@@ -302,6 +303,12 @@ var calls = map[string]func(a asked) []any{
 		return r(a.ReimportMessages(ctx(), home, []reverie.Message{{ID: a.msg + "-again", Author: "小明", Role: reverie.RoleUser, Text: "x", SentAt: noon}}))
 	},
 
+	"Texts": func(a asked) []any {
+		var list []string
+		err := a.Texts(ctx(), home, func(text reverie.StoredText) error { list = append(list, text.Text); return nil })
+		slices.Sort(list) // those of a JSON document come in any order
+		return r(err, list)
+	},
 	"CompareRecords": func(a asked) []any { return r(a.CompareRecords(ctx(), home, a.records())) },
 	"WriteRecords":   func(a asked) []any { return r(a.WriteRecords(ctx(), home, a.records())) },
 }

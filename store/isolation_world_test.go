@@ -71,14 +71,15 @@ func newIsolated(t testing.TB) *isolated {
 // with, and no others.
 func (w *isolated) seed(group string) {
 	w.t.Helper()
-	w.seedOne(group)
-	w.seedOne(reverie.TeamGroupID(group))
+	tables := slices.Sorted(stdmaps.Keys(w.tables))
+	w.seedTables(group, tables)
+	w.seedTables(reverie.TeamGroupID(group), tables)
 }
 
-func (w *isolated) seedOne(group string) {
+func (w *isolated) seedTables(group string, tables []string) {
 	w.t.Helper()
 	var all strings.Builder
-	for _, table := range slices.Sorted(stdmaps.Keys(w.tables)) {
+	for _, table := range tables {
 		fmt.Fprintf(&all, "delete from %s where group_id = %s;\n", table, pq.QuoteLiteral(group))
 		further := seedRows[table]
 		if further == nil {
