@@ -64,16 +64,18 @@ func (r *textReader) all(ctx context.Context) error {
 
 // table hands over a table's rows from behind a cursor.
 func (r *textReader) table(ctx context.Context, table textTable) error {
-	var columns, key []string
+	columns, key := []string{}, []string{}
+	order := "t.group_id"
 	for _, c := range table.text {
 		columns = append(columns, "coalesce("+c.read()+", '')")
 	}
 	for _, k := range table.key {
 		key = append(key, "t."+k.Column+"::text")
+		order += ", t." + k.Column
 	}
 	columns = append(columns, "concat_ws(' ', "+strings.Join(append(key, "null"), ", ")+")")
 	if _, err := r.t.exec(ctx, `declare texts no scroll cursor for select array[`+strings.Join(columns, ", ")+`] from `+table.name+
-		` t where t.group_id = $1`, r.group); err != nil {
+		` t where t.group_id = $1 order by `+order, r.group); err != nil {
 		return err
 	}
 	for {
