@@ -125,6 +125,7 @@ func BenchmarkFind(b *testing.B) {
 		"line":    strings.Repeat("a line that never ends and says nothing of keys, only of tasks and of discord and twitter; ", 10<<20/91),
 		"hostile": strings.Repeat("discord twitter cloudflare: okta= shippo_ ", 5000),
 	}
+	rules()
 	for name, text := range texts {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
