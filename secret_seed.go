@@ -2,6 +2,7 @@ package reverie
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -24,7 +25,10 @@ var seedWords = sync.OnceValue(func() map[string]bool {
 
 // seedPhrase is how many words of the list in a row are a phrase. Sentences do not come
 // near it: the list has no "the", "and", "of" or "to".
-const seedPhrase = 12
+const (
+	seedPhrase   = 12
+	seedDistinct = 8 // of which so many are different: a word that is said on and on is none
+)
 
 // findSeedPhrases appends the rows of words that are a wallet's seed phrase, with spaces,
 // commas, numbers or line breaks between them.
@@ -33,11 +37,12 @@ func findSeedPhrases(found []located, text string) []located {
 		return found
 	}
 	row, start, end := 0, 0, 0
+	different := make([]string, 0, seedDistinct) // the first of the row
 	flush := func() {
-		if row >= seedPhrase {
+		if row >= seedPhrase && len(different) == seedDistinct {
 			found = append(found, located{Finding{"seed-phrase", start, end}, 0})
 		}
-		row = 0
+		row, different = 0, different[:0]
 	}
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
@@ -53,7 +58,9 @@ func findSeedPhrases(found []located, text string) []located {
 			if row == 0 {
 				start = from
 			}
-			row, end = row+1, i
+			if row, end = row+1, i; len(different) < seedDistinct && !slices.Contains(different, text[from:i]) {
+				different = append(different, text[from:i])
+			}
 		case c == ' ' || c == ',' || c == '\n' || c == '\r' || c == '\t' || c == '.' || c == ')' || c >= '0' && c <= '9':
 			i++
 		default:

@@ -80,7 +80,7 @@ func TestNoSecrets(t *testing.T) {
 		"https://example.com:8080/path@home", "http://user@host/", "http://user:****@host/", "call 13812345678", "order 20240115123456", "at 12:30:45 PM",
 		"AKIA is a prefix", "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "550e8400-e29b-41d4-a716-446655440000",
 		"-----BEGIN CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----", "eyJ is how JWTs start", "main.go:123:AAAA", "the pin is broken", "pin code 2024年", "验证码收到了吗", "area code is 010",
-		"password: [secret:password]", "MTIzNDU2 is base64", "secret santa is on 2024-12-24", "code: 404",
+		"password: [secret:password]", "MTIzNDU2 is base64", "secret santa is on 2024-12-24", "code: 404", strings.Repeat("long ", 40),
 	} {
 		if found := FindSecrets(s); len(found) != 0 {
 			t.Errorf("%q: found %+v %q", s, found, spans(s, found))
