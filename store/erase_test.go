@@ -133,7 +133,7 @@ func (f *forgotten) who() {
 
 // share hands two memories to a team.
 func (f *forgotten) share() {
-	f.ensure("team:crew")
+	must(f.AddTeam(f.t.Context(), "crew"))(f.t)
 	for i, m := range []reverie.Memory{f.alone, f.mentions} {
 		shared := f.knows("team:crew", reverie.KindTeam, "", m.Statement)
 		f.write(`insert into memory_origins (group_id, memory_id, deployment, origin_memory_id, origin_lineage_id, origin_group_id, body, created_at)

@@ -103,7 +103,7 @@ func (e *eraser) rows(ctx context.Context, table textTable, take func(page [][]s
 		columns = append(columns, "coalesce("+c.read()+", '')")
 	}
 	if _, err := e.t.exec(ctx, `declare erased no scroll cursor for select array[`+strings.Join(columns, ", ")+`] as texts from `+table.name+
-		` t where group_id = $1`, e.group); err != nil {
+		` t where `+where, args...); err != nil {
 		return err
 	}
 	for {

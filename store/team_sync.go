@@ -2,10 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
-
-	"github.com/lib/pq"
 
 	"reverie"
 )
@@ -136,7 +135,7 @@ func (s *Store) TakeTeamMemory(ctx context.Context, take reverie.TeamTake) (reve
 // LastTeamSync returns when a memory of a team was synced with another deployment last;
 // zero for never.
 func (s *Store) LastTeamSync(ctx context.Context, team, remote string) (time.Time, error) {
-	var at pq.NullTime
+	var at sql.NullTime
 	err := s.look(ctx, fmt.Sprintf("read when team %q was synced", team), &at, lastSyncQuery, reverie.TeamGroupID(team), remote)
 	return at.Time.UTC(), err
 }

@@ -29,8 +29,9 @@ anything is written.
 Groups that are there keep their settings. Import is a restore: statements that
 would be refused today, such as those with links, come back with a warning;
 --strict refuses the file for them. A file with statements that hold what looks
-like a secret is refused whole, unless --allow-secrets takes them in. Pause a group, or import before it is worked
-on: what a run is about to write may be what the file brings.`,
+like a secret is refused whole, unless --allow-secrets takes them in. What was
+erased here does not come back. Pause a group, or import before it is worked on:
+what a run is about to write may be what the file brings.`,
 		Example: `  reverie memory import memories.jsonl --dry-run
   gunzip -c g1.jsonl.gz | reverie memory import -`,
 		Args: cobra.ExactArgs(1),
