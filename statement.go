@@ -48,7 +48,7 @@ func (e *StatementError) Is(target error) bool { return target == ErrInvalid }
 // held a secret before it was masked. A fact without it says nothing.
 func CheckStatement(s string) error {
 	if at := mask.FindString(s); at != "" {
-		return &StatementError{RuleSecret, fmt.Sprintf("it is about a secret (%s): leave it out", strings.Trim(at, "[]"))}
+		return &StatementError{RuleSecret, fmt.Sprintf("it holds what looks like a secret (%s): leave it out", at[len(maskOpen):len(at)-1])}
 	}
 	return CheckSummary(s)
 }
