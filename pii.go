@@ -30,6 +30,9 @@ var (
 	email = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24}`)
 	})
+	accountStart = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*)://(?:[A-Za-z0-9._%+-]*:)?$`)
+	})
 	phone = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\A(?:` +
 			`(?:\+|00)?86[ -]?1[3-9][0-9][ -]?[0-9]{4}[ -]?[0-9]{4}` + // a Chinese mobile phone with its country
@@ -52,7 +55,7 @@ func lookForPII(found []located, text string) []located {
 		from := max(at, at+i-piiReach)
 		part := text[from:min(len(text), at+i+piiReach)]
 		next := at + i + 1
-		if m := email().FindStringIndex(part); m != nil && !accountOfHost(part, m) {
+		if m := email().FindStringIndex(part); m != nil && !accountOfHost(part, m) && !inAddress(text[max(0, from+m[0]-piiReach):from+m[0]]) {
 			found = append(found, located{Finding{"email", from + m[0], from + m[1]}, 0})
 			next = max(next, from+m[1])
 		}
@@ -86,6 +89,13 @@ func continues(c byte) bool {
 func accountOfHost(part string, m []int) bool {
 	address := part[m[0]:m[1]]
 	return strings.HasPrefix(address, "git@") || strings.HasPrefix(part[m[1]:], ":/") || !strings.ContainsAny(address[strings.IndexByte(address, '@'):], ".")
+}
+
+// inAddress tells whether the account of a host follows, as in http://user@example.com or
+// behind its name and a colon, rather than somebody's address.
+func inAddress(before string) bool {
+	m := accountStart().FindStringSubmatch(before)
+	return m != nil && !strings.EqualFold(m[1], "mailto")
 }
 
 // isPhone looks at what stands around a phone number, and whether it has the digits of

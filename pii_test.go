@@ -12,7 +12,7 @@ func TestFindPII(t *testing.T) {
 	)
 	for _, s := range []struct{ rule, text, found string }{
 		{mail, "write to anna.b+list@example.co.uk, thanks", "anna.b+list@example.co.uk"}, {mail, "邮箱是zhang.san@qq.com。", "zhang.san@qq.com"},
-		{mail, "<bob@example.com>", "bob@example.com"}, {mail, "发到 ａｎｎａ@example.com", "ａｎｎａ@example.com"}, {mail, "anna@exa\u200bmple.com", "anna@exa\u200bmple.com"},
+		{mail, "mailto://bob@example.com", "bob@example.com"}, {mail, "https://example.com/bob@example.org", "bob@example.org"}, {mail, "<bob@example.com>", "bob@example.com"}, {mail, "发到 ａｎｎａ@example.com", "ａｎｎａ@example.com"}, {mail, "anna@exa\u200bmple.com", "anna@exa\u200bmple.com"},
 		{phone, "我的手机号是13812345678", "13812345678"}, {phone, "打 138 1234 5678 找我", "138 1234 5678"}, {phone, "电话138-1234-5678。", "138-1234-5678"},
 		{phone, "+86 13812345678", "+86 13812345678"}, {phone, "+86-138-1234-5678", "+86-138-1234-5678"}, {phone, "8613812345678", "8613812345678"},
 		{phone, "座机 010-62345678", "010-62345678"}, {phone, "公司电话0755-86543210转801", "0755-86543210"}, {phone, "(021) 62345678", "(021) 62345678"}, {phone, "02162345678 是办公室的", "02162345678"},
@@ -35,7 +35,7 @@ func TestFindPII(t *testing.T) {
 func TestNoPII(t *testing.T) {
 	for _, s := range []string{
 		"13812345678元", "¥13812345678", "共13812345678条", "QQ 13812345678", "订单13812345678", "1381234567890", "id=13812345678", "13812345678.5", "2024-01-15 12:30:45", "192.168.100.200",
-		"git@github.com:a/b.git", "@bob", "a@b", "foo@bar baz", "npm i vite@5.0.12", "会议号 812 345 678", "1.2.3.4.5.6.7.8", "+1 for that", "+100 points", "3.14159265358979",
+		"git@github.com:a/b.git", "@bob", "http://user@example.com/", "http://ada:password@example.com", "a@b", "foo@bar baz", "npm i vite@5.0.12", "会议号 812 345 678", "1.2.3.4.5.6.7.8", "+1 for that", "+100 points", "3.14159265358979",
 		"2024-2025", "10-15-2024", "555-1234", "978-7-111-21382-6", "1705312245", "4bf92f3577b34da6a3ce929d0e0e4736",
 	} {
 		if found := FindPII(s); len(found) != 0 {

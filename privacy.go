@@ -1,6 +1,7 @@
 package reverie
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -28,16 +29,23 @@ type Privacy struct {
 }
 
 // Mask returns a text without its secrets and, unless the policy allows it, without
-// personal data. It is idempotent.
+// personal data. Secrets come first: the end of a password and the host behind it read as
+// an address. It is idempotent.
 func (p Privacy) Mask(s string) string {
-	switch p.PII {
-	case PIIAllow:
-	case PIIRefuse:
-		s = maskFound(s, FindPII(s), maskOpen)
-	default:
-		s = MaskPII(s)
+	s = MaskSecrets(s)
+	if p.PII == PIIAllow {
+		return s
 	}
-	return MaskSecrets(s)
+	open := maskPII
+	if p.PII == PIIRefuse {
+		open = maskOpen
+	}
+	// What is left beside a mask can read as something in its turn. Every round leaves less
+	// that is not mask, so the loop ends.
+	for found := FindPII(s); len(found) > 0; found = FindPII(s) {
+		s = MaskSecrets(maskFound(s, found, open))
+	}
+	return s
 }
 
 // Messages returns the messages with masked texts, as a model may be shown them and
@@ -51,9 +59,11 @@ func (p Privacy) Messages(list []Message) []Message {
 }
 
 // Statement returns s as it may be remembered, its personal data masked where the policy
-// says so, or why it may not: see [CheckStatement]. Its errors are *[StatementError].
+// says so, or why it may not: see [CheckStatement]. Its errors are *[StatementError], whose
+// details are without secrets and personal data.
 func (p Privacy) Statement(s string) (string, error) {
-	if p.PII != PIIAllow {
+	secret := FindSecrets(s)
+	if len(secret) == 0 && p.PII != PIIAllow && len(FindSecrets(plain(s))) == 0 {
 		if found := FindPII(s); len(found) > 0 {
 			if p.PII == PIIRefuse {
 				return "", &StatementError{RulePII, fmt.Sprintf("it holds personal data (%s): leave it out", found[0].Rule)}
@@ -61,5 +71,12 @@ func (p Privacy) Statement(s string) (string, error) {
 			s = maskFound(s, found, maskPII)
 		}
 	}
-	return s, CheckStatement(s)
+	err := CheckStatement(s)
+	if err == nil && len(secret) > 0 {
+		err = &StatementError{RuleSecret, fmt.Sprintf("it holds what looks like a secret (%s): leave it out", secret[0].Rule)}
+	}
+	if broken := (*StatementError)(nil); errors.As(err, &broken) {
+		return s, &StatementError{broken.Rule, Privacy{}.Mask(broken.Detail)}
+	}
+	return s, err
 }

@@ -122,7 +122,7 @@ func excerpt(text string, marks []mark, i int) string {
 		at = m.End
 	}
 	b.WriteString(text[min(at, to):to])
-	return MaskPII(MaskSecrets(plain(b.String())))
+	return Privacy{}.Mask(plain(b.String()))
 }
 
 // text is what stands in the place of what was found.

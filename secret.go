@@ -57,22 +57,40 @@ func newSecretFinder(rules []secretRule) *secretFinder {
 
 // FindSecrets returns the well-known shapes of keys, tokens and passwords in
 // text, by position, none overlapping another. What [MaskSecrets] has put into
-// the text is none. It takes time linear in the text, and one pass over what
-// holds no secret's keyword.
+// the text is none, nor what [MaskPII] has; what such a mask of an e-mail address has left
+// of a password in an address is one. It takes time linear in the text, and one pass over
+// what holds no secret's keyword.
 func FindSecrets(text string) []Finding {
-	if !strings.Contains(text, maskOpen) {
+	if !strings.Contains(text, maskOpen) && !strings.Contains(text, maskPII) {
 		return secrets().find(text)
 	}
 	var found []Finding
 	at := 0
-	for _, m := range append(mask.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
-		for _, f := range secrets().find(text[at:m[0]]) {
+	for _, m := range append(anyMask.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+		piece := secrets().find(text[at:m[0]])
+		if text[m[0]:m[1]] == maskPII+"email]" {
+			piece = withRemains(piece, text[at:m[0]])
+		}
+		for _, f := range piece {
 			found = append(found, Finding{f.Rule, at + f.Start, at + f.End})
 		}
 		at = m[1]
 	}
 	return found
 }
+
+// withRemains adds the beginning of a password at the end of a text, as in postgres://app:s3
+// before a mask that has taken the rest of it and the host for an e-mail address.
+func withRemains(found []Finding, text string) []Finding {
+	from := max(0, len(text)-anchoredReach)
+	m := passwordRemains.FindStringSubmatchIndex(text[from:])
+	if m == nil || len(found) > 0 && found[len(found)-1].End > from+m[2] {
+		return found
+	}
+	return append(found, Finding{"url-password", from + m[2], from + m[3]})
+}
+
+var passwordRemains = regexp.MustCompile(`://[^\s:/?#@]*:([^\s/]+)$`)
 
 // MaskSecrets replaces each secret by its rule's name, as [secret:aws-key], so
 // that a text may be logged, stored or sent to a model. It is idempotent.
@@ -103,7 +121,10 @@ const (
 	maskPII  = "[pii:"
 )
 
-var mask = regexp.MustCompile(`\[secret:[a-z0-9-]{1,40}\]`)
+var (
+	mask    = regexp.MustCompile(`\[secret:[a-z0-9-]{1,40}\]`)
+	anyMask = regexp.MustCompile(`\[(?:secret|pii):[a-z0-9-]{1,40}\]`)
+)
 
 // find looks at the text as it is and, where that differs, as it reads: with full-width
 // letters as ASCII ones, and without characters that are not seen.

@@ -1,5 +1,11 @@
 package reverie
 
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
 // What joins a password's name and the password.
 const (
 	quotes = `["'“”‘’「『《` + "`" + `(（\[【<]{0,2}`
@@ -12,23 +18,25 @@ const (
 	value  = `([!-~]{4,})` + zhEnd
 	digits = `([0-9]{4,12})` + zhEnd
 
-	enNames = `(?:password|passwd|passphrase|passcode|passwrd|pword|pwd|psw|pswd|pass ?word|wi-?fi (?:pass|key|pw)|pw|pass)`
-	enSure  = `(?:password|passwd|passphrase|passcode|pwd|pw|wi-?fi (?:pass|key|pw))` // no verbs
-	zhNames = `(?:密码|密碼|口令|暗号|暗號|通行码|通行碼|密碼子|密匙)`
+	enNames = `(?:password|passwd|passphrase|pass ?code|passwrd|pword|pwd|psw|pswd|pass ?word|wi-?fi (?:pass|key|pw)|pw|pass)`
+	enSure  = `(?:password|passwd|passphrase|pass ?code|pwd|pw|wi-?fi (?:pass|key|pw))` // no verbs
+	zhNames = `(?:密[ 　]?码|密[ 　]?碼|口[ 　]?令|暗号|暗號|通行码|通行碼|密碼子|密匙)`
 )
 
 var (
-	enWords   = []string{"password", "passwd", "passphrase", "passcode", "passwrd", "pword", "pwd", "psw", "pass word", "wifi pass", "wi-fi pass", "wifi key", "wifi pw", "wi-fi pw", "pw", "pass"}
-	sureWords = []string{"password", "passwd", "passphrase", "passcode", "pwd", "pw", "wifi pass", "wi-fi pass", "wifi key", "wi-fi key", "wifi pw", "wi-fi pw"}
-	zhWords   = []string{"密码", "密碼", "口令", "暗号", "暗號", "通行码", "通行碼", "密匙"}
+	enWords   = []string{"password", "passwd", "passphrase", "passcode", "pass code", "passwrd", "pword", "pwd", "psw", "pass word", "wifi pass", "wi-fi pass", "wifi key", "wifi pw", "wi-fi pw", "pw", "pass"}
+	sureWords = []string{"password", "passwd", "passphrase", "passcode", "pass code", "pwd", "pw", "wifi pass", "wi-fi pass", "wifi key", "wi-fi key", "wifi pw", "wi-fi pw"}
+	zhWords   = []string{"密码", "密碼", "口令", "暗号", "暗號", "通行码", "通行碼", "密匙", "密 码", "密　码", "密 碼", "密　碼", "口 令", "口　令"}
 )
 
 // spokenRules know passwords as people write them into a chat.
 func spokenRules() []secretRule {
 	rules := gated(englishRules(), hasMark)
 	rules = append(rules, gated(chineseRules(), hasASCII)...)
+	rules = append(rules, gated(otherRules(), hasMark)...)
 	rules = append(rules, gated(codeWordRules(), hasDigit)...)
 	rules = append(rules, gated(keyWordRules(), hasMark)...)
+	rules = append(rules, pairRule())
 	for i := range rules {
 		rules[i].trim += `.,;:?"')>]}` + "`"
 	}
@@ -61,9 +69,9 @@ func chineseRules() []secretRule {
 		shape("password", zhNames+`(?:[^\S\n]*[(（][^)）\n]{0,12}[)）])?`+zhIs+`([!-~]{4,})`+zhEnd, zhWords...).in(1, givenPassword),
 		shape("password", zhNames+`[^\S\n]*(?:是|：|:)?[^\S\n]*`+quotes+digits, zhWords...).in(1, code),
 		shape("password", zhNames+`(?:[^\S\n]*[(（][^)）\n]{0,12}[)）])?[^\S\n]*`+quotes+value, zhWords...).in(1, strongPassword),
-		shape("password", zhNames+`(?:就是|是|为|：|:)\s*["“‘「『《]([^"”’」』》\n]{2,24})["”’」』》]`, zhWords...).in(1, notPlaceholder),
+		shape("password", zhNames+`(?:就是|是|为|：|:)\s*["“‘「『《]([^"”’」』》\n]{2,24})["”’」』》]((?:[那这][个款部首种])?)`, zhWords...).in(1, notPlaceholder).unlessHas(2, "那", "这"),
 		shape("password", zhNames+`(?:就是|是|为|：|:|)\s*((?:[0-9零〇一二两三四五六七八九幺]个[0-9零〇一二三四五六七八九]){1,4}|[零〇一二三四五六七八九幺]{4,})`, zhWords...).in(1, nil),
-		shape("password", zhNames+`([^!-~\n。！？；]{1,14}?)[^\S\n]*["'“‘「『(（]{0,2}([!-~]{5,})`+zhEnd, zhWords...).in(2, farPassword).unlessHas(1, "忘", "错", "吗", "什么", "怎么", "谁", "没", "不", "别", "长度", "至少", "位数", "强度", "策略", "管理", "学", "框", "输入", "本", "登录用", "算法", "加密", "存"),
+		shape("password", zhNames+`([^!-~\n。！？；]{1,14}?)[^\S\n]*["'“‘「『(（]{0,2}([!-~]{5,})`+zhEnd, zhWords...).in(2, farPassword).unlessHas(1, notGiven...),
 		shape("password", `([!-~]{5,64}?)["'”’」』]?[^\S\n]*(?:就是|是|做|作|作为|当|当做|为)(?:[^!-~\n，。！？]{0,8}|wifi|WiFi|Wi-Fi|WIFI)?`+zhNames, zhWords...).behind(100).through(namesBefore).in(1, farPassword),
 		shape("share-code", `(?:提取码|提取碼|提取密码|访问码|分享码|取件码|验证口令)[^\S\n]*(?:就是|是|为|=|:|：)?[^\S\n]*`+quotes+`([A-Za-z0-9]{4,6})(?:[^A-Za-z0-9位]|$)`, "提取码", "提取碼", "提取密码", "访问码", "分享码", "取件码", "验证口令").in(1, nil),
 		shape("login", `(?:账号|帐号|帳號|賬號|用户名|用戶名|账户|账密|登录名|账号密码|账号/密码|用户名/密码|用户名/口令|账号口令|后台|管理员)(?:[和与及/、]?(?:密码|口令))?(?:都?是|为|分别是|:|：|用)?[^\S\n]*["'“]?[\w.@+-]{2,64}["'”]?[^\S\n]*(?:/|／|\||:|：|,|，|、|;|；|和|跟|\s)[^\S\n]*(?:密码|口令|pw)?[^\S\n]*(?:是|:|：)?[^\S\n]*["'“]?([!-~]{5,})`+zhEnd,
@@ -72,6 +80,42 @@ func chineseRules() []secretRule {
 		shape("wifi-password", `(?:无线|无线网|WiFi|wifi|Wifi|WIFI|Wi-Fi|热点)[^\S\n]*(?:名|名称|是|叫|:|：)?[^\S\n]*[\w.-]{2,32}[^\S\n]*(?:/|，|,|、|\s|：|:)[^\S\n]*(?:密码|key)?(?:是|：|:)?[^\S\n]*([!-~]{8,})`+zhEnd, "无线", "wifi", "wi-fi", "热点").in(1, farPassword),
 	}
 }
+
+// otherRules know passwords that are named in other tongues, in two at once, behind them,
+// or as tools have it.
+func otherRules() []secretRule {
+	const (
+		names   = `(?:пароль|パスワード|비밀번호|비번|mot de passe|passwort|kennwort|contraseña|contrasena|senha|wachtwoord)`
+		between = `\s+(?:от|для|du|de|del|da|für|vom|zum|van|para)\s+\S+\s+`
+		joint   = `[^!-~\n]{0,12}?(?:は|が|은|는|이|это|—)|\s*(?:est|ist|lautet|es|é|is)\s|\s*[:=：—–-]`
+		opened  = `\s*` + quotes + `([!-~]{4,})`
+	)
+	otherNames := []string{"пароль", "Пароль", "ПАРОЛЬ", "パスワード", "비밀번호", "비번", "mot de passe", "passwort", "kennwort", "contrase", "senha", "wachtwoord"}
+	return []secretRule{
+		shape("password", `(?i)`+names+`(?:`+between+`)?(?:`+joint+`)?`+opened, otherNames...).in(1, farPassword),
+		shape("password", `(?i)`+names+between+`(?:\S+\s+){0,2}?(?:`+joint+`)`+opened, otherNames...).in(1, farPassword),
+		shape("password", `(?i)`+enSure+`\s*(\p{Han}[^!-~\n。！？；]{0,13}?)[^\S\n]*["'“‘「(（]{0,2}([!-~]{5,})`+zhEnd, sureWords...).in(2, farPassword).unlessHas(1, notGiven...),
+		shape("password", `(?i)([!-~]{5,64}?)["'”’]?\s*[(（](?:that is |that's |that’s |it is |it's )?(?:the|our|my|new|wifi|[^!-~\n()（）]{0,6})\s*(?:[\w-]+\s+){0,2}?(?:`+enSure+`|`+zhNames+`)[)）]`, append(slices.Clone(sureWords), zhWords...)...).behind(100).through(namesBefore).in(1, farPassword),
+		shape("password", `(?i)psk["']?\s*[:=]\s*["']?([!-~]{8,})`, "psk").in(1, givenPassword),
+		shape("command-password", `(?i)(?:sqlplus|sqlldr|rman|expdp|impdp)\s+(?:-\S+\s+)*(?:userid=)?["']?[\w.$#]+/([^\s"'/]{3,}?)(?:@[\w.:/-]+)?(?:["'\s]|$)`, "sqlplus", "sqlldr", "rman", "expdp", "impdp").in(1, notPlaceholder),
+	}
+}
+
+// notGiven are the words between 密码 and what follows that tell it is no password.
+var notGiven = []string{"忘", "错", "吗", "什么", "怎么", "谁", "没", "不", "别", "长度", "至少", "位数", "强度", "策略", "管理", "学", "框", "输入", "本", "登录用", "算法", "加密", "存"}
+
+// pairRule knows a password behind the name of an account and a slash.
+func pairRule() secretRule {
+	return shape("login", `(?i)(?:^|[^\w./@-])(?:root|admin|administrator|ubuntu|debian|centos|ec2-user|deploy|oracle|postgres|mysql|sa|pi|dev|ops|guest)\s*/\s*([!-~]{6,})`+zhEnd, "root", "admin", "administrator", "ubuntu", "debian", "centos", "ec2-user", "deploy", "oracle", "postgres", "mysql", "sa", "pi", "dev", "ops", "guest").behind(4).in(1, pairPassword)
+}
+
+// pairPassword tells a password behind an account and a slash from a path or a package: it
+// has letters, digits and a mark.
+func pairPassword(value string) bool {
+	return farPassword(value) && hasDigit(value) && strings.ContainsAny(value, "@#$!^&*") && !strings.ContainsAny(value, "?=") && !packageVersion.MatchString(value) && len(FindPII(value)) == 0
+}
+
+var packageVersion = regexp.MustCompile(`^[a-z][a-z0-9._-]*@[v^~]?(?:[0-9]{1,2}|[0-9]+(?:\.[0-9A-Za-z-]+)+)$`)
 
 // codeWordRules know codes of digits: those that come once, PINs, and those of doors.
 func codeWordRules() []secretRule {
@@ -91,6 +135,7 @@ func codeWordRules() []secretRule {
 			"pin码", "pin碼", "锁屏码", "解锁码", "开机码", "取款码", "开锁码", "门禁", "门锁", "大门", "单元门", "楼下门", "保险柜", "保险箱", "密码锁", "密码箱", "柜子码", "储物柜").in(1, doorCode),
 		shape("door-code", `(?i)`+doors+`\s+(?:pass)?(?:code|combo|combination|pin)(?:\s+(?:for|to|of|at|on)\s+(?:\S+\s+){1,4}?)?(?:`+enIs+`|\s+)#?([0-9]{3,8}[#*]?|[0-9]{1,2}(?:-[0-9]{1,2}){2,3})(?:[^0-9A-Za-z-]|$)`,
 			"door", "gate", "garage", "alarm", "lockbox", "lock box", "entry", "entrance", "keypad", "building", "safe", "locker", "vault", "elevator", "gym", "keybox", "key box", "lock", "unlock", "access", "office", "room", "front", "back", "apartment").in(1, code),
+		shape("door-code", `(?i)`+doors+`\s+(?:opens?|unlocks?)\s+(?:with|by|on)\s+#?([0-9]{3,8}[#*]?)(?:[^0-9A-Za-z-]|$)`, "door", "gate", "garage", "lockbox", "lock box", "entry", "entrance", "building", "safe", "locker", "vault", "elevator", "gym", "keybox", "key box", "lock", "office", "room", "front", "back", "apartment").in(1, doorCode),
 		shape("door-code", `(?i)(?:code|combo|combination)\s+(?:for|to|of|on|at)\s+(?:the\s+|our\s+|my\s+)?(?:\S+\s+){0,2}?`+doors+`\s*(?:door|code)?`+enIs+`#?([0-9]{3,8}[#*]?|[0-9]{1,2}(?:-[0-9]{1,2}){2,3})(?:[^0-9A-Za-z-]|$)`, "code", "combo", "combination").in(1, code),
 		shape("card-code", `(?i)(?:cvv2?|cvc2?|cvn2?|card security code|security code on the back|卡背面三位|背面三位|安全码|校验码)\W{0,4}(?:code)?\W{0,4}(?:is|was|are|是|为)?\W{0,4}([0-9]{3,4})\b`, "cvv", "cvc", "cvn", "card security", "security code on", "卡背面", "背面三位", "安全码", "校验码").in(1, nil),
 		shape("backup-codes", `(?i)(?:backup|recovery|scratch) codes?(?:\s+(?:for|of)\s+\S+)?`+enIs+`((?:[a-z0-9]{4,6}[- ]?[a-z0-9]{4,6}[,;\s]*){1,12})`, "backup", "recovery", "scratch").in(1, hasDigit),

@@ -38,6 +38,12 @@ func secretSamples() []secretSample {
 		in("password", "pwd=", "P@ssw0rd", ""), in("password", "our password is now ", "OpenSesame", "."), in("password", "password: \"", "abc123def", "\""),
 		in("password", "密码是", "abc12345", "，别外传"), in("password", "Wi-Fi密码：", "88886666", ""), in("password", "密碼是 ", "Tr0ub4dor&3", ""),
 		in("password", "门禁密码是", "2580#", "哦"), in("password", "密码改成了", "newPass99", ""), in("password", "密码（新）：", "xYz_2024", ""), in("password", "口令就是", "zhimaK4imen", ""),
+		in("password", "psk=\"", "rose_9921", "\""), in("password", "密 码：", "rose_9921", ""), in("password", "passwd 我改回 ", "Qwerty!23", " 了"),
+		in("password", "it's still ", "blueWhale77!", " (the password)"), in("password", "my Apple ID pass code is ", "220914", ""), in("door-code", "gate opens with ", "8821#", ""),
+		in("login", "服务器 root/", "Haha@2023x", ""), in("login", "ssh 登录用 ubuntu / ", "Summer2024!", ""), in("command-password", "sqlplus scott/", "Tig#er9", "@host"),
+		in("password", "Пароль от wifi: ", "Sun#2024x", ""), in("password", "パスワードは", "Sakura#77", "です"), in("password", "비밀번호는 ", "Hana_8899", " 입니다"),
+		in("password", "le mot de passe est ", "Soleil2024!", ""), in("password", "das Passwort für das WLAN ist ", "Blume77!", ""), in("password", "la contraseña es ", "Gato_2024", ""),
+		in("url-password", "see ://user:", "xx", "[pii:email]:5432"),
 		in("one-time-code", "verification code is ", "482913", ""), in("one-time-code", "验证码是", "482913", "。"), in("pin", "the PIN: ", "4821", "."),
 		in("api-key", "api_key = ", filler[:24], ""), in("api-key", "密钥是", filler[:24], ""), in("api-key", "DEEPL_AUTH_TOKEN: ", filler[:30], ""),
 	}
@@ -80,7 +86,8 @@ func TestNoSecrets(t *testing.T) {
 		"https://example.com:8080/path@home", "http://user@host/", "http://user:****@host/", "call 13812345678", "order 20240115123456", "at 12:30:45 PM",
 		"AKIA is a prefix", "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "550e8400-e29b-41d4-a716-446655440000",
 		"-----BEGIN CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----", "eyJ is how JWTs start", "main.go:123:AAAA", "the pin is broken", "pin code 2024年", "验证码收到了吗", "area code is 010",
-		"password: [secret:password]", "MTIzNDU2 is base64", "secret santa is on 2024-12-24", "code: 404", strings.Repeat("long ", 40),
+		"password: [secret:password]", "MTIzNDU2 is base64", "secret santa is on 2024-12-24", "code: 404", "他的口令是\"芝麻开门\"那个游戏", "das Passwort ist erforderlich", "npm i admin/pkg@1.0.2",
+		"uptrace.dev/?a=b&c=2#d", "see root/etc/x2#4", "host:5432 [pii:email]", "password: [pii:email]", strings.Repeat("long ", 40),
 	} {
 		if found := FindSecrets(s); len(found) != 0 {
 			t.Errorf("%q: found %+v %q", s, found, spans(s, found))

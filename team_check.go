@@ -12,7 +12,8 @@ import (
 
 // Check holds a team's memory that comes from elsewhere, or is to go there, against what
 // one may be, and brings its texts into the shape in which they are kept: personal data
-// masked where the policy says so, reason and tags cleaned.
+// masked where the policy says so, reason and tags cleaned. A deletion loses its words,
+// which are no reason to refuse it: see [TeamMemory.DropWords].
 //
 // Findings are why it may not be kept or sent, by field; they hold nothing of what was
 // found. An error, an [ErrInvalid], says what is malformed. With either, the memory must
@@ -26,7 +27,9 @@ func (m *TeamMemory) Check(p Privacy, now time.Time) ([]ScanFinding, error) {
 	c.that(m.Strength >= 0 && m.Strength <= 1, "strength", "it is 0 to 1") // NaN fails too
 	c.time("created_at", m.CreatedAt)
 	c.time("updated_at", m.UpdatedAt)
-	m.Statement = c.statement(m.Statement)
+	if m.DropWords(p); m.Status != StatusDeprecated {
+		m.Statement = c.statement(m.Statement)
+	}
 	m.ChangeReason = CleanReason(c.text("change_reason", m.ChangeReason))
 	m.Tags = c.tags(m.Tags)
 	c.origin(&m.Origin)
@@ -94,7 +97,7 @@ func (c *teamCheck) statement(s string) string {
 		c.scan("statement", plain(s))
 	}
 	if len(c.found) == n {
-		c.found = append(c.found, ScanFinding{Where: "statement", Class: ClassStatement, Rule: string(refused.Rule), Excerpt: MaskPII(MaskSecrets(refused.Detail))})
+		c.found = append(c.found, ScanFinding{Where: "statement", Class: ClassStatement, Rule: string(refused.Rule), Excerpt: refused.Detail})
 	}
 	return s
 }

@@ -3,6 +3,9 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
 	"reverie"
@@ -11,9 +14,9 @@ import (
 
 // masked is an answer without secrets and, unless the policy allows it, personal data.
 // One that has neither is returned as it is. Of another, its objects are what is left,
-// a line each, masked string by string; the whole text where it has none.
+// a line each, masked piece by piece; the whole text where it has none.
 func masked(text string, p reverie.Privacy) string {
-	if !strings.Contains(text, `\`) && p.Mask(text) == text {
+	if !strings.ContainsAny(text, `\{`) && p.Mask(text) == text {
 		return text
 	}
 	read := lines.Read(text)
@@ -28,53 +31,106 @@ func masked(text string, p reverie.Privacy) string {
 		b.Write(object)
 		b.WriteByte('\n')
 	}
-	for _, skip := range read.Skipped {
-		changed = changed || p.Mask(skip.Excerpt) != skip.Excerpt
-	}
-	if !changed {
+	if !changed && (p.Mask(text) == text || withoutSpace(text) == withoutSpace(b.String())) {
 		return text
 	}
 	return b.String()
 }
 
-// maskedObject masks the strings of an object, and tells whether it had to.
+// withoutSpace is what there is to read in an answer of nothing but objects.
+func withoutSpace(s string) string { return strings.Join(strings.Fields(s), "") }
+
+// maskedObject masks the keys, strings and numbers of an object, each by itself and behind
+// its name, and what the object as a text shows inside one of them. It tells whether it had
+// to. What only reads as a secret across several is JSON's own punctuation.
 func maskedObject(object json.RawMessage, p reverie.Privacy) (json.RawMessage, bool) {
-	d := json.NewDecoder(bytes.NewReader(object))
-	d.UseNumber()
-	var value any
-	if err := d.Decode(&value); err != nil {
-		return object, false // lines.Read returns valid objects
+	before := decoded(object)
+	value := maskedValue(before, "", p.Mask)
+	changed := !reflect.DeepEqual(before, value)
+	if changed {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if e.Encode(value) != nil {
+			return json.RawMessage("{}"), true // what was decoded can be encoded
+		}
+		object = bytes.TrimSpace(b.Bytes())
 	}
-	changed := false
-	value = maskedValue(value, func(s string) string {
-		m := p.Mask(s)
-		changed = changed || m != s
-		return m
-	})
-	if !changed {
-		return object, false
+	again := json.RawMessage(p.Mask(string(object)))
+	if !bytes.Equal(again, object) && json.Valid(again) && reflect.DeepEqual(form(decoded(again)), form(value)) {
+		return again, true
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
-		return object, false // what was decoded can be encoded
-	}
-	return bytes.TrimSpace(b.Bytes()), true
+	return object, changed
 }
 
-func maskedValue(value any, mask func(string) string) any {
-	switch v := value.(type) {
-	case string:
-		return mask(v)
-	case []any:
-		for i := range v {
-			v[i] = maskedValue(v[i], mask)
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = maskedValue(v[k], mask)
-		}
+// decoded is the value of valid JSON, its numbers as they are written.
+func decoded(object json.RawMessage) (value any) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.UseNumber()
+	if d.Decode(&value) != nil {
+		return nil
 	}
 	return value
+}
+
+// form is a value without what its strings and numbers say.
+func form(value any) any {
+	switch v := value.(type) {
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = form(v[i])
+		}
+		return list
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for k := range v {
+			all[k] = form(v[k])
+		}
+		return all
+	}
+	return nil
+}
+
+// maskedValue masks what a value consists of. A number that has to be masked becomes a
+// string; of keys that are masked alike, one is left.
+func maskedValue(value any, name string, mask func(string) string) any {
+	switch v := value.(type) {
+	case string:
+		return maskedNamed(v, name, mask)
+	case json.Number:
+		if m := maskedNamed(v.String(), name, mask); m != v.String() {
+			return m
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = maskedValue(v[i], name, mask)
+		}
+		return list
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			name, called := v["key"].(string)
+			if k != "value" || !called {
+				name = k
+			}
+			all[mask(k)] = maskedValue(v[k], name, mask)
+		}
+		return all
+	}
+	return value
+}
+
+// maskedNamed masks a text that has a name: what is a word by itself is a password behind
+// that of one. "key" names names.
+func maskedNamed(text, name string, mask func(string) string) string {
+	text = mask(text)
+	if name == "key" {
+		return text
+	}
+	if rest, ok := strings.CutPrefix(mask(name+": "+text), name+": "); ok {
+		return rest
+	}
+	return text
 }

@@ -21,6 +21,11 @@ func TestMasked(t *testing.T) {
 		{"an address", `{"statement":"Ada reads ada@example.org","evidence":[{"message":12,"quote":"ada@example.org"}]}`,
 			`{"evidence":[{"message":12,"quote":"[pii:email]"}],"statement":"Ada reads [pii:email]"}` + "\n"},
 		{"numbers stay as they are written", `{"a":12345678901234567890,"b":"` + awsKey + `"}`, `{"a":12345678901234567890,"b":"[secret:aws-key]"}` + "\n"},
+		{"keys, numbers, and what is named", `{"` + awsKey + `":1,"card":4111111111111111,"pin":[4821],"password":"hunter22x","n":5}`,
+			`{"[secret:aws-key]":1,"card":"[secret:bank-card]","n":5,"password":"[secret:password]","pin":["[secret:pin]"]}` + "\n"},
+		{"an impression", `{"key":"wifi_password_2","value":"Sunny-Day9"}`, `{"key":"wifi_password_2","value":"[secret:wifi-password]"}` + "\n"},
+		{"what JSON makes of a name", `{"key":"favourite_food","value":"5742f7a9-03ff-430e-a9d6-1403e030af32"}`, `{"key":"favourite_food","value":"5742f7a9-03ff-430e-a9d6-1403e030af32"}`},
+		{"far into what is skipped", strings.Repeat("well ", 40) + "it is " + awsKey + "\n" + `{"a":"b"}`, `{"a":"b"}` + "\n"},
 		{"prose", "Ada's key is " + awsKey + ", she said.", "Ada's key is [secret:aws-key], she said."},
 		{"what is skipped is not kept with it", `{"a":"b"}` + "\n" + `{"statement":"` + awsKey, `{"a":"b"}` + "\n"},
 	} {
