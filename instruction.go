@@ -9,7 +9,7 @@ import (
 
 // instructions are the ways of addressing the model that reads a memory.
 var instructions = sync.OnceValue(func() *patterns {
-	return newPatterns(slices.Concat(englishInstructions(), englishCommands(), chineseInstructions(), chineseCommands(), otherLanguages()))
+	return newPatterns(slices.Concat(englishInstructions(), englishCommands(), chineseInstructions(), chineseCommands(), otherLanguages(), leaks(), holds(), seizures()))
 })
 
 // findInstruction returns the first piece of text that tells the reading model
