@@ -15,7 +15,8 @@ import (
 //   - delete ends a head that is active, or held; a team's by a version that says so.
 //   - restore makes a new version of a head that is not active, supported now. It is
 //     established again, and weighs what a new one does, if it was less: else
-//     maintenance would archive what a person has just brought back.
+//     maintenance would archive what a person has just brought back. What was erased
+//     is not there to be restored.
 //   - strength (0..1) and weight (0..2) set a value of an active head in place.
 //     Strength decays anew from here on, and so does that of what is core no longer.
 //
@@ -42,6 +43,9 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			}
 			change.ID = changeID
 			if err := insertChanges(ctx, t, head.GroupID, nil, 0, s.now(), []reverie.Change{change}); err != nil {
+				return err
+			}
+			if err := decided(ctx, t, e.Action, head); err != nil {
 				return err
 			}
 			after, err = getHead(ctx, t, head.GroupID, head.LineageID)
@@ -110,11 +114,8 @@ func (s *Store) edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow)
 		return c, fmt.Errorf("it is active already, there is nothing to restore: %w", reverie.ErrConflict)
 	case !active && e.Action != reverie.ActionRestore && !(held && e.Action == reverie.ActionDelete):
 		return c, fmt.Errorf("it is %s; restore it first: %w", head.Status, reverie.ErrConflict)
-	}
-	if e.Action == reverie.ActionDelete || e.Action == reverie.ActionRestore {
-		if _, err := t.exec(ctx, decidedByPersonQuery, head.GroupID, head.LineageID); err != nil {
-			return c, err
-		}
+	case e.Action == reverie.ActionRestore && head.Statement == reverie.Erased:
+		return c, fmt.Errorf("what it said was erased (reverie erase), and no version of it is kept; let its messages bring it up again: %w", reverie.ErrConflict)
 	}
 	var err error
 	switch e.Action {

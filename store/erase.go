@@ -70,7 +70,7 @@ var errDryRun = errors.New("dry run")
 //   - In the words of others, reverie.Erased takes the place of the author's id and names
 //     and of what they wrote.
 //   - The ids of their messages, as hashes, and those of the memories that went keep them
-//     from coming back.
+//     from coming back. So do marks of the rows that were changed.
 //
 // At the end every text, array and JSON document that belongs to the group is read again.
 // If anything of the author is left, the error is reverie.ErrConflict and says in which
@@ -86,7 +86,7 @@ func (s *Store) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQ
 	err := s.run(ctx, work{
 		what: what,
 		do: func(ctx context.Context, t *tx) error {
-			e = &eraser{t: t, query: q, group: q.GroupID, at: s.now(), id: id, counts: reverie.ErasureCounts{Deleted: map[string]int{},
+			e = &eraser{store: s, t: t, query: q, group: q.GroupID, at: s.now(), id: id, counts: reverie.ErasureCounts{Deleted: map[string]int{},
 				Changed: map[string]int{}, Left: []reverie.ErasureLeft{}}}
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
@@ -116,6 +116,7 @@ func (s *Store) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQ
 
 // eraser is one erasure under way.
 type eraser struct {
+	store *Store
 	t     *tx
 	query reverie.EraseQuery
 	group string // the tenant that is worked on: the group, or a team of its memories
@@ -128,6 +129,7 @@ type eraser struct {
 	traces   *reverie.Traces
 	sessions pq.StringArray  // that they spoke in, or that are counted anew for another reason
 	gone     map[string]bool // memories: lineages and versions
+	marks    pq.StringArray  // of rows that were changed: see rowMark
 	shared   pq.StringArray  // the group's lineages among a team's, while those are worked on
 	left     map[string]int  // what the final check has found, by where
 	counts   reverie.ErasureCounts
@@ -173,7 +175,7 @@ func (e *eraser) receipt(ctx context.Context) error {
 		return err
 	}
 	_, err := e.t.exec(ctx, `insert into erased_memories (group_id, id, erasure_id)
-		select $1, x.id, $3::uuid from unnest($2::uuid[]) as x (id) on conflict do nothing`, e.group, keysOf(e.gone), e.id)
+		select $1, x.id, $3::uuid from unnest($2::uuid[]) as x (id) on conflict do nothing`, e.group, append(keysOf(e.gone), e.marks...), e.id)
 	return err
 }
 
@@ -194,13 +196,14 @@ func (e *eraser) deleted(ctx context.Context, table, where string, args ...any) 
 
 // changed runs a statement that changes rows of a table, and counts them.
 func (e *eraser) changed(ctx context.Context, table, set string, args ...any) error {
-	n, err := e.t.exec(ctx, `update `+table+` x set `+set, append([]any{e.group}, args...)...)
+	n, marks, err := changeRows(ctx, e.t, table, set, append([]any{e.group}, args...)...)
 	if n > 0 {
 		e.counts.Changed[table] += n
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", table, err)
 	}
+	e.marks = append(e.marks, marks...)
 	return nil
 }
 

@@ -13,13 +13,21 @@ const evidenceErased = "evidence erased"
 
 const (
 	// The versions of mixed lineages that were written for the author's words alone, but
-	// for the newest, which is judged again as it is.
+	// for the newest, which is judged again as it is; and all versions of those that have
+	// ended, which nobody judges any more.
 	blankVersionsQuery = `select x.memory_id from memory_evidence x
 		where x.group_id = $1 and x.lineage_id = any ($4::uuid[]) and x.action in ('create', 'update')
 			and exists (select 1 from memories n join memories m on n.group_id = m.group_id and n.lineage_id = m.lineage_id and n.version > m.version
 				where m.group_id = $1 and m.memory_id = x.memory_id)
 			and not exists (select 1 from memory_sources s where s.group_id = $1 and s.memory_id = x.memory_id)
-		group by x.memory_id having bool_and(` + byAuthor + `)`
+		group by x.memory_id having bool_and(` + byAuthor + `)
+		union select m.memory_id from memories m where m.group_id = $1 and m.lineage_id = any ($4::uuid[]) and m.statement <> '` + reverie.Erased + `'
+			and not exists (select 1 from memories h where h.group_id = m.group_id and h.lineage_id = m.lineage_id and ` + mixedHead + `)`
+
+	// mixedHead is true of the version h that is to be judged again. What is archived is not
+	// told, but a person, or a run that is taken back, may bring it back.
+	mixedHead = `(h.status in ('active', 'held') or h.status = 'archived' and not exists (
+		select 1 from memories n where n.group_id = h.group_id and n.lineage_id = h.lineage_id and n.version > h.version))`
 
 	// What strength is made of, by what evidence is left: see touchedRow.strengthOf.
 	mixedStrengthQuery = `with dates as (
@@ -32,38 +40,48 @@ const (
 			from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
 			where c.group_id = $1 and m.lineage_id = any ($2::uuid[]) and c.strength is not null
 			group by m.lineage_id)
-		select m.memory_id as head_id, m.last_supported_at as base_supported_at, e.strength as set_strength, e.set_at,
+		select h.memory_id as head_id, h.last_supported_at as base_supported_at, e.strength as set_strength, e.set_at,
 			count(d.lineage_id) filter (where e.set_at is null or d.known_at > e.set_at) as dates, max(d.sent_at) as supported_at, 1 as withdrawn
-		from memories m left join edits e using (lineage_id) left join dates d using (lineage_id)
-		where m.group_id = $1 and m.lineage_id = any ($2::uuid[]) and m.status in ('active', 'held')
-		group by m.memory_id, m.last_supported_at, e.strength, e.set_at`
+		from memories h left join edits e using (lineage_id) left join dates d using (lineage_id)
+		where h.group_id = $1 and h.lineage_id = any ($2::uuid[]) and ` + mixedHead + `
+		group by h.memory_id, h.last_supported_at, e.strength, e.set_at`
 
-	holdHeadsQuery = `update memories m set strength = u.strength, last_supported_at = u.supported_at, decayed_at = null,
-			status = 'held', ended_at = coalesce(m.ended_at, $2::timestamptz)
+	holdHeads = `strength = u.strength, last_supported_at = u.supported_at, decayed_at = null,
+			status = 'held', ended_at = coalesce(x.ended_at, $2::timestamptz)
 		from unnest($3::uuid[], $4::float8[], $5::timestamptz[]) as u (id, strength, supported_at)
-		where m.group_id = $1 and m.memory_id = u.id`
+		where x.group_id = $1 and x.memory_id = u.id`
+
+	// What is kept of the messages that held memories rest on.
+	quotesLeft = `(select v.message_id, max(v.author_id) as author_id, max(v.author) as author, max(v.sent_at) as sent_at,
+				string_agg(distinct v.quote, E'\n') as quote
+			from memory_evidence v join rejudgements r on r.group_id = v.group_id and r.lineage_id = v.lineage_id and r.run_id is null
+			where v.group_id = $1 and v.lineage_id = any ($2::uuid[]) and v.action <> 'delete' and v.withdrawn_at is null and v.quote <> ''
+			group by v.message_id) v`
+
+	quotesOfPruned = `text = v.quote, pruned_at = null, run_id = null, outcome = null from ` + quotesLeft + `
+		where x.group_id = $1 and x.message_id = v.message_id and x.pruned_at is not null and x.filter = ''`
+
+	quotesOfUnknown = `insert into messages (group_id, message_id, author_id, author, role, text, sent_at)
+		select $1, v.message_id, v.author_id, v.author, 'user', v.quote, v.sent_at from ` + quotesLeft + `
+		where not exists (select 1 from messages x where x.group_id = $1 and x.message_id = v.message_id)
+		order by v.sent_at, v.message_id`
 )
 
 // blank empties the older versions of mixed memories that said what the author alone had
-// said, wherever they stand.
+// said, and those of mixed memories that have ended, wherever they stand.
 func (e *eraser) blank(ctx context.Context, mixed pq.StringArray) error {
 	var ids pq.StringArray
 	if err := e.t.list(ctx, &ids, blankVersionsQuery, e.group, e.query.AuthorID, e.messages, mixed); err != nil || len(ids) == 0 {
 		return err
 	}
-	for _, c := range []struct{ table, set string }{
-		{"memories", `statement = $3, content_hash = $4, tags = '{}', change_summary = '', embedding = null, embedding_model = ''
-			where group_id = $1 and memory_id = any ($2::uuid[])`},
-		{"memory_change_log", `change_summary = '', old_statement = case when old_id = any ($2::uuid[]) then $3 else old_statement end,
-				new_statement = case when memory_id = any ($2::uuid[]) and new_statement <> '' then $3 else new_statement end
-			where group_id = $1 and $4 <> '' and (memory_id = any ($2::uuid[]) or old_id = any ($2::uuid[]))`},
-		{"decisions", `statement = $3, content_hash = $4, reason = '', candidates = '[]'
-			where group_id = $1 and (memory_id = any ($2::uuid[]) or planned_id = any ($2::uuid[]))`},
-	} {
-		if err := e.changed(ctx, c.table, c.set, ids, reverie.Erased, reverie.ContentHash(reverie.Erased)); err != nil {
-			return err
-		}
+	rows, marks, err := blankVersions(ctx, e.t, e.group, ids, "")
+	if err != nil {
+		return err
 	}
+	for table, n := range rows {
+		e.counts.Changed[table] += n
+	}
+	e.marks = append(e.marks, marks...)
 	return nil
 }
 
@@ -80,13 +98,11 @@ func (e *eraser) hold(ctx context.Context, mixed pq.StringArray) error {
 		strength, at := r.strengthOf()
 		ids, strengths, supported = append(ids, r.HeadID), append(strengths, strength), append(supported, timestamp(at))
 	}
-	n, err := e.t.exec(ctx, holdHeadsQuery, e.group, e.at, ids, strengths, supported)
-	if err != nil {
+	if err := e.changed(ctx, "memories", holdHeads, e.at, ids, strengths, supported); err != nil {
 		return err
 	}
-	e.counts.Held = n
-	e.counts.Changed["memories"] += n
-	_, err = queueJudgements(ctx, e.t, e.group, mixed, evidenceErased, e.at)
+	e.counts.Held = len(ids)
+	_, err := queueJudgements(ctx, e.t, e.group, mixed, evidenceErased, e.at)
 	return err
 }
 
@@ -109,7 +125,24 @@ func (e *eraser) again(ctx context.Context, m erasedMemories) error {
 		e.counts.Changed["message_uses"] += len(back)
 	}
 	e.sessions = distinct(append(e.sessions, back...))
+	if err := e.quotesInstead(ctx, m.mixed); err != nil {
+		return err
+	}
 	return e.deleted(ctx, "memory_uses", `job = 'dream' and memory_id in (
 		select s.source_id from memory_sources s join rejudgements r on r.group_id = s.group_id and r.memory_id = s.memory_id
 		where s.group_id = $1 and r.lineage_id = any ($2::uuid[]))`, m.mixed)
+}
+
+// quotesInstead gives held memories that which their evidence quotes to be judged by,
+// where the message has no text any more, or came with an import of memories alone: the
+// quote is the message's text until it is pruned again.
+func (e *eraser) quotesInstead(ctx context.Context, mixed pq.StringArray) error {
+	if err := e.changed(ctx, "messages", quotesOfPruned, mixed); err != nil {
+		return err
+	}
+	n, err := e.t.exec(ctx, quotesOfUnknown, e.group, mixed)
+	if n > 0 {
+		e.counts.Changed["messages"] += n
+	}
+	return err
 }

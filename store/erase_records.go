@@ -15,12 +15,16 @@ const erasedRecordsQuery = `select id::text from erased_memories where group_id 
 	union all select k.id from unnest($3::text[]) as k (id) where exists (
 		select 1 from erased_messages e where e.group_id = $1 and e.message_sha256 = ` + erasedHash + `)`
 
-// withoutErased drops the records of one type that are of a memory that was erased, and
-// takes the evidence of messages that were erased out of the others.
+// withoutErased drops the records of one type that are of a memory that was erased, or of
+// a row that an erasure has changed, and takes the evidence of messages that were erased out of the others.
 func withoutErased(ctx context.Context, t *tx, groupID string, records []reverie.Record) ([]reverie.Record, error) {
 	var some bool
 	if err := t.get(ctx, &some, `select exists (select 1 from erasures where group_id = $1)`, groupID); err != nil || !some {
 		return records, err
+	}
+	table, err := recordTableOf(records[0].Type)
+	if err != nil {
+		return nil, err
 	}
 	docs := make([]map[string]any, len(records))
 	memories, messages := pq.StringArray{}, pq.StringArray{}
@@ -35,6 +39,7 @@ func withoutErased(ctx context.Context, t *tx, groupID string, records []reverie
 				memories = append(memories, id)
 			}
 		}
+		memories = append(memories, recordMark(table, docs[i]))
 		citedIn(docs[i], &messages)
 	}
 	var ids []string
@@ -47,7 +52,7 @@ func withoutErased(ctx context.Context, t *tx, groupID string, records []reverie
 	}
 	var kept []reverie.Record
 	for i, r := range records {
-		if dropped(docs[i], erased) {
+		if dropped(docs[i], erased) || erased[recordMark(table, docs[i])] {
 			continue
 		}
 		if changed := false; strip(docs[i], erased, &changed) != nil && changed {

@@ -22,7 +22,10 @@ const (
 		where q.group_id = $1 and q.lineage_id = u.lineage_id and q.run_id is null`
 
 	// What the runs judged that are taken back waits anew.
-	judgeAnewQuery = `update rejudgements set run_id = null where group_id = $1 and run_id = any ($2::uuid[])`
+	// What they said may be erased by now: then nothing of it is left to judge.
+	judgeAnewQuery = `update rejudgements q set run_id = null where group_id = $1 and run_id = any ($2::uuid[])
+		and exists (select 1 from memories m where m.group_id = q.group_id and m.lineage_id = q.lineage_id
+			and m.statement <> '` + reverie.Erased + `' and (m.run_id is null or m.run_id <> all ($2::uuid[])))`
 
 	// What a person has decided nobody judges again.
 	decidedByPersonQuery = `delete from rejudgements where group_id = $1 and lineage_id = $2`
@@ -36,7 +39,8 @@ func queueJudgements(ctx context.Context, t *tx, groupID string, lineageIDs []st
 }
 
 // judged notes what a run has judged that was to be judged again: by steps, and by
-// leaving active memories of those lineages as they are.
+// leaving active memories of those lineages as they are. What held ones said whose
+// evidence was erased is emptied.
 func judged(ctx context.Context, t *tx, groupID, runID string, steps []reverie.Step, kept []string) error {
 	lineages := append(pq.StringArray{}, kept...)
 	held := make(pq.BoolArray, len(kept))
@@ -48,6 +52,31 @@ func judged(ctx context.Context, t *tx, groupID, runID string, steps []reverie.S
 	if len(lineages) == 0 {
 		return nil
 	}
-	_, err := t.exec(ctx, judgedQuery, groupID, runID, lineages, held)
+	if _, err := t.exec(ctx, judgedQuery, groupID, runID, lineages, held); err != nil {
+		return err
+	}
+	var settled pq.StringArray
+	for i, id := range lineages {
+		if held[i] {
+			settled = append(settled, id)
+		}
+	}
+	if len(settled) == 0 {
+		return nil
+	}
+	return settleErased(ctx, t, groupID, settled)
+}
+
+// decided notes that a person has deleted or restored a memory: nobody judges it again.
+func decided(ctx context.Context, t *tx, action reverie.Action, head memoryRow) error {
+	if action != reverie.ActionDelete && action != reverie.ActionRestore {
+		return nil
+	}
+	if head.Status == reverie.StatusHeld {
+		if err := settleErased(ctx, t, head.GroupID, pq.StringArray{head.LineageID}); err != nil {
+			return err
+		}
+	}
+	_, err := t.exec(ctx, decidedByPersonQuery, head.GroupID, head.LineageID)
 	return err
 }

@@ -60,7 +60,7 @@ const (
 //   - What was archived since they began comes back likewise, whether they touched it
 //     or not, as strong as its evidence makes it: it was there when they began.
 //   - What they judged again is held again, if it was, and waits to be judged anew:
-//     it never says unjudged what it said.
+//     it never says unjudged what it said. What was erased by that does not come back.
 //   - What a person decided since stands: a memory that a person deleted or
 //     restored after the runs changed it stays so. A strength that a person set
 //     stays the value that later support builds on.

@@ -36,7 +36,7 @@ const (
 		order by lineage_id, version for update`
 
 	// Of each touched lineage: its newest version, the newest one that no run made
-	// which is or was taken back, what evidence is left, and what persons set. A
+	// which is or was taken back and that still says something, what evidence is left, and what persons set. A
 	// version that brings back an older one has that one's run, so that it goes
 	// when that run goes.
 	touchedQuery = `with ` + touchedLineages + `,
@@ -45,7 +45,7 @@ const (
 			from memories m left join runs r on r.group_id = m.group_id and r.run_id = m.run_id
 			where m.group_id = $1 and m.lineage_id in (select lineage_id from touched)),
 		heads as (select distinct on (lineage_id) * from versions order by lineage_id, version desc),
-		bases as (select distinct on (lineage_id) * from versions where not undone order by lineage_id, version desc),
+		bases as (select distinct on (lineage_id) * from versions where not undone and statement <> '` + reverie.Erased + `' order by lineage_id, version desc),
 		dates as (
 			select lineage_id, local_date, min(created_at) as known_at, max(sent_at) as sent_at
 			from memory_evidence
