@@ -119,6 +119,8 @@ func TestRules(t *testing.T) {
 
 		{"held and restated", scene{[]string{"held " + badminton, slack}, []string{"ann: see everyone at the riverside gym, badminton on Thursday evening"}}, "support m1\nkeep m2"},
 		{"held and not talked about", scene{[]string{"held " + badminton}, []string{"ann: my cat knocked over the monitor again"}}, "keep m1"},
+		{"held, and the name is gone", scene{[]string{"held [erased] plays the violin in an orchestra every Sunday", "held [erased]每周日在乐团拉小提琴"},
+			[]string{"Ben: [erased] plays the violin in an orchestra every Sunday", "小安: [erased]每周日在乐团拉小提琴"}}, "support m1\nsupport m2"},
 		{"held and replaced, beside others", scene{[]string{"held " + slack, "held " + deadline, badminton}, []string{"ann: we moved to Linear, the team tracks its tasks there instead of Slack", "bob: The zine deadline is February 20, at most twelve photos each, scanned at 3000 pixels"}},
 			"update m1 we moved to Linear, the team tracks its tasks there instead of Slack\nupdate m2 The zine deadline is February 20, at most twelve photos each, scanned at 3000 pixels\nkeep m3"},
 
