@@ -52,10 +52,11 @@ type MessagesReply struct {
 
 // MessagesAdded says what became of messages that were handed in.
 type MessagesAdded struct {
-	Success  bool           `json:"success"` // every line was stored, or known
+	Success  bool           `json:"success"` // every line was stored, known, or erased
 	GroupID  string         `json:"group_id"`
 	New      int            `json:"new"`
-	Known    int            `json:"known"` // stored already; left as they were
+	Known    int            `json:"known"`            // stored already; left as they were
+	Erased   int            `json:"erased,omitempty"` // forgotten with their author; they do not come in again
 	Filtered map[Filter]int `json:"filtered,omitempty"`
 	Bad      []BadLine      `json:"bad,omitempty"` // the first ones; see BadCount
 	BadCount int            `json:"bad_count"`

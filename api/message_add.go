@@ -63,7 +63,7 @@ func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reade
 	if err == nil && res.Records == 0 {
 		_, err = ensure(ctx, "", ingest.Chat{})
 	}
-	added.New, added.Known, added.Filtered = res.New, res.Known, maps.Clone(res.Filtered)
+	added.New, added.Known, added.Erased, added.Filtered = res.New, res.Known, res.Erased, maps.Clone(res.Filtered)
 	added.Success = err == nil && added.BadCount == 0
 	var large *http.MaxBytesError
 	switch {
