@@ -124,13 +124,29 @@ func TestEraseRefuses(t *testing.T) {
 	s.run("erase", "--author", "u1", "--group", "none", "--yes").want(t, 1, "groups list")
 	s.run("erase", "--yes").want(t, 2, "--author is needed")
 	s.exec(`insert into leases values ('g1', 'group', 'other:1', 1, now() + interval '1 hour')`)
-	s.run("erase", "--author", "u1", "--yes").want(t, 11, "busy")
+	if o := s.run("erase", "--author", "u1", "--yes").want(t, 11, "busy"); o.stdout != "" {
+		t.Errorf("of a busy group: %s", o.stdout)
+	}
+	if doc := s.run("erase", "--author", "u1", "--yes", "--json").want(t, 11, "busy").document(t); doc["success"] != false {
+		t.Errorf("of a busy group: %v", doc)
+	}
+	s.bringAll("g0", []reverie.Message{{ID: "1", AuthorID: "u9", Author: "Zed", Text: "hello", SentAt: time.Unix(1e9, 0)}})
+	s.bringAll("g2", []reverie.Message{{ID: "1", AuthorID: "u9", Author: "Zed", Text: "hello", SentAt: time.Unix(1e9, 0)}})
+	s.exec(`insert into leases values ('g0', 'group', 'other:1', 1, now() + interval '1 hour')`)
+	s.run("erase", "--author", "u9", "--yes").want(t, 3, "1 of 2 groups failed", "busy").shows(t, "g2: 1 message", "receipt ")
+	s.exec(`update leases set expires_at = 'epoch' where group_id = 'g0'`)
+	s.run("erase", "--author", "u9", "--yes").want(t, 0).shows(t, "g0: 1 message")
+	file := s.one(`select pg_relation_filenode('messages')::text`)
+	s.run("erase", "--author", "u9", "--yes", "--vacuum-full").want(t, 0).shows(t, "nothing is left")
+	if s.one(`select pg_relation_filenode('messages')::text`) == file {
+		t.Error("the sweep was not made up for")
+	}
 	s.exec(`update leases set expires_at = 'epoch'`)
 	doc := s.run("erase", "--author", "u1", "--yes", "--json").want(t, 0).document(t)
 	if groups := doc["groups"].([]any); len(groups) != 1 || groups[0].(map[string]any)["messages"] != 1.0 || strings.Contains(fmt.Sprint(doc), "u1") {
 		t.Errorf("the receipt is %v", doc)
 	}
-	if got := s.one(`select counts->>'messages' from erasures`); got != "1" {
+	if got := s.one(`select counts->>'messages' from erasures where group_id = 'g1'`); got != "1" {
 		t.Errorf("the stored receipt says %s messages", got)
 	}
 }

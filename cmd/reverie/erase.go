@@ -82,7 +82,10 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 		return err
 	}
 	if len(accounts) == 0 {
-		return a.printErasures(o, nil)
+		if err := a.printErasures(o, nil, nil); err != nil || o.dry || !o.yes || !o.whole {
+			return err
+		}
+		return a.sweep(ctx, o) // an erasure may have been killed before it did
 	}
 	if !o.dry && !o.yes {
 		ask := fmt.Sprintf("forget an author of %s in %s for good?", plural(messagesOf(accounts), "message"), plural(len(accounts), "group"))
@@ -94,23 +97,25 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 		}
 	}
 	done, err := a.eraseAccounts(ctx, o, accounts)
-	if perr := a.printErasures(o, done); err == nil {
-		err = perr
+	err = errors.Join(err, a.printErasures(o, done, err))
+	if len(done) > 0 && !o.dry && ctx.Err() == nil {
+		err = errors.Join(err, a.sweep(ctx, o))
 	}
-	if err != nil && len(done) > 0 {
-		err = fmt.Errorf("%s of %d done; the same command goes on: %w", plural(len(done), "group"), len(accounts), err)
+	if failed := len(accounts) - len(done); failed > 0 && len(accounts) > 1 && ctx.Err() == nil {
+		return &codeError{exitPartial, fmt.Errorf("%d of %s failed, the same command goes on with them: %w", failed, plural(len(accounts), "group"), err)}
 	}
-	if err != nil || o.dry {
-		return err
-	}
-	return a.sweep(ctx, o)
+	return err
 }
 
 // eraseAccounts goes from group to group, each by itself, and returns the receipts of
-// those that are done.
+// those that are done. A group that fails or is at work does not stop the others.
 func (a *app) eraseAccounts(ctx context.Context, o eraseOrder, accounts []reverie.Account) ([]reverie.Erasure, error) {
 	var done []reverie.Erasure
+	var failed []error
 	for _, account := range accounts {
+		if err := ctx.Err(); err != nil {
+			return done, errors.Join(append(failed, err)...)
+		}
 		var receipt reverie.Erasure
 		err := a.leases().With(ctx, account.GroupID, func(ctx context.Context, held *jobs.Held) error {
 			return held.Exclusive(func() (err error) {
@@ -120,7 +125,8 @@ func (a *app) eraseAccounts(ctx context.Context, o eraseOrder, accounts []reveri
 			})
 		})
 		if err != nil {
-			return done, err
+			failed = append(failed, err)
+			continue
 		}
 		done = append(done, receipt)
 		if !o.dry {
@@ -128,7 +134,7 @@ func (a *app) eraseAccounts(ctx context.Context, o eraseOrder, accounts []reveri
 				"memories_erased", receipt.Erased, "memories_held", receipt.Held)
 		}
 	}
-	return done, nil
+	return done, errors.Join(failed...)
 }
 
 // sweep has the server drop what the erasure has left behind. Without the right to do so

@@ -9,9 +9,9 @@ import (
 	"reverie"
 )
 
-// printErasures prints the receipts. The author's names are told by a dry run alone, to
+// printErasures prints the receipts, and, where no group failed, that nothing is left. The author's names are told by a dry run alone, to
 // whoever is to decide which of them are words that should stay.
-func (a *app) printErasures(o eraseOrder, list []reverie.Erasure) error {
+func (a *app) printErasures(o eraseOrder, list []reverie.Erasure, failed error) error {
 	if o.asJSON {
 		if list == nil {
 			list = []reverie.Erasure{}
@@ -20,9 +20,9 @@ func (a *app) printErasures(o eraseOrder, list []reverie.Erasure) error {
 			Success bool              `json:"success"`
 			DryRun  bool              `json:"dry_run,omitempty"`
 			Groups  []reverie.Erasure `json:"groups"`
-		}{true, o.dry, list})
+		}{failed == nil, o.dry, list})
 	}
-	if len(list) == 0 {
+	if len(list) == 0 && failed == nil {
 		return a.say("nothing is left of an author of that id or name; a name is compared exactly, and an id as the platform writes it\n")
 	}
 	for _, e := range list {
