@@ -9,8 +9,11 @@ import (
 )
 
 // Digest names what a team's memory says: its statement, whether it is there, and its
-// tags. Versions of one digest need no syncing.
+// tags. Versions of one digest need no syncing, and neither do deleted ones.
 func (m TeamMemory) Digest() string {
+	if m.Status == StatusDeprecated {
+		m.Statement, m.Tags = "", nil
+	}
 	tags := slices.Sorted(slices.Values(m.Tags))
 	text, _ := json.Marshal([]any{m.Statement, m.Status, append([]string{}, tags...)}) // of strings: cannot fail
 	sum := sha256.Sum256(text)
@@ -73,6 +76,8 @@ type TeamShare struct {
 	Memory Memory // active head of its lineage
 	Reason string
 	Quotes bool // the words that it rests on come along
+	// Overwrite has it take the place of what the team has written, or deleted, since.
+	Overwrite bool
 }
 
 // Prepare holds what is to be shared against what a team's memory may be, and brings it
@@ -93,6 +98,8 @@ type TeamItem struct {
 	MemoryID  string `json:"memory_id"` // of the version
 	Action    Action `json:"action,omitempty"`
 	Statement string `json:"statement"`
+	// Theirs is what the other side says, of one that is held back.
+	Theirs string `json:"theirs,omitempty"`
 }
 
 // TeamRefusal is a memory that was not let out, or in, and why. It has no word of it.

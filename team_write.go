@@ -45,6 +45,21 @@ func (e *TeamHeadError) Error() string {
 // Is makes errors.Is(err, ErrConflict) true.
 func (e *TeamHeadError) Is(target error) bool { return target == ErrConflict }
 
+// TeamSharedError refuses to share a memory anew where the team has written on what an
+// earlier version of it was made into. It is an [ErrConflict].
+type TeamSharedError struct{ Head TeamMemory }
+
+func (e *TeamSharedError) Error() string {
+	what := fmt.Sprintf("says %q by now (version %d)", e.Head.Statement, e.Head.Version)
+	if e.Head.Status != StatusActive {
+		what = fmt.Sprintf("was deleted (version %d; it said %q)", e.Head.Version, e.Head.Statement)
+	}
+	return fmt.Sprintf("team memory %s, into which this one was shared, %s: --overwrite puts this one in its place", e.Head.ID, what)
+}
+
+// Is makes errors.Is(err, ErrConflict) true.
+func (e *TeamSharedError) Is(target error) bool { return target == ErrConflict }
+
 // TwinError refuses a memory that says what another active one of the team says. It is
 // an [ErrConflict].
 type TwinError struct{ ID string } // the other memory

@@ -99,8 +99,13 @@ func (s *Service) TeamMemory(ctx context.Context, team, id string) (reverie.Team
 }
 
 // present brings memories into the shape in which others see them: this deployment under
-// its name, and quotes where they may travel.
+// its name, quotes where they may travel, and deleted ones without their words.
 func (s *Service) present(ctx context.Context, groupID string, list []reverie.TeamMemory) error {
+	defer func() {
+		for i := range list {
+			list[i].DropWords(s.Privacy)
+		}
+	}()
 	if s.Team.Deployment != "" {
 		id, err := s.Store.Deployment(ctx)
 		if err != nil {

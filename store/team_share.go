@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // sharedQuery finds the memory of a team that a group's memory was made into.
-const sharedQuery = `select m.lineage_id, o.origin_memory_id from memory_origins o
+const sharedQuery = `select m.lineage_id, m.memory_id, o.origin_memory_id from memory_origins o
 	join memories m on m.group_id = o.group_id and m.memory_id = o.memory_id
 	where o.group_id = $1 and o.origin_lineage_id = $2::uuid and o.origin_group_id = $3
 	order by m.version desc, m.updated_at desc limit 1`
@@ -30,8 +31,10 @@ const originQuery = `select coalesce(r.job, '') as job, coalesce(r.model, '') as
 
 // ShareMemory makes a version of a group's memory the head of a team's memory: of the one
 // that an earlier version of it was made into, or of a new one. What it rests on stays
-// behind and is counted, unless share.Quotes has it come along. Where this version was shared before, nothing is written, and
-// shared is false. Errors are those of PutTeamMemory.
+// behind and is counted, unless share.Quotes has it come along. Where this version was
+// shared before, nothing is written, and shared is false. Where the team has changed or
+// deleted what was shared, that is a *reverie.TeamSharedError, unless share.Overwrite.
+// Other errors are those of PutTeamMemory.
 func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m reverie.TeamMemory, shared bool, err error) {
 	from := share.Memory
 	groupID := reverie.TeamGroupID(share.Team)
@@ -48,6 +51,7 @@ func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 				ChangeReason: share.Reason}}
 			var before struct {
 				LineageID string `db:"lineage_id"`
+				ID        string `db:"memory_id"`
 				VersionID string `db:"origin_memory_id"`
 			}
 			switch err := t.get(ctx, &before, sharedQuery, groupID, from.LineageID, from.GroupID); {
@@ -61,6 +65,10 @@ func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 				if before.VersionID == from.ID && head.Status == reverie.StatusActive {
 					m, err = teamMemory(ctx, t, head)
 					return err
+				}
+				if (head.ID != before.ID || head.Status != reverie.StatusActive) && !share.Overwrite {
+					written, err := teamMemory(ctx, t, head)
+					return errors.Join(err, &reverie.TeamSharedError{Head: written})
 				}
 				w.Memory.ID, w.IfVersion = head.LineageID, head.ID
 			}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"reverie"
@@ -63,8 +64,25 @@ func TestShareMemory(t *testing.T) {
 	if m, of, err := s.TeamMemoryOf(ctx, "", first.VersionID); err != nil || of != "crew" || m.VersionID != gone.ID {
 		t.Errorf("by an old version: %+v of %q, %v", m, of, err)
 	}
+	w := reverie.TeamShare{Team: "crew", Memory: source()}
+	var written *reverie.TeamSharedError
+	if _, _, err := s.ShareMemory(ctx, w); !errors.As(err, &written) || !errors.Is(err, reverie.ErrConflict) || written.Head.VersionID != gone.ID {
+		t.Errorf("shared again though the team has deleted it: %v", err)
+	}
 	back, err := s.Edit(ctx, reverie.Edit{MemoryID: gone.ID, Action: reverie.ActionRestore})
 	if err != nil || back.Version != 4 || back.Status != reverie.StatusActive {
 		t.Errorf("restored it is %+v, %v", back, err)
+	}
+	if _, _, err := s.PutTeamMemory(ctx, reverie.TeamWrite{Team: "source", IfVersion: source().ID, Memory: reverie.TeamMemory{ID: made.ID,
+		Statement: "Tea is at six", Status: reverie.StatusActive, Strength: 0.7}}); err != nil {
+		t.Fatal(err)
+	}
+	w.Memory = source()
+	if _, _, err := s.ShareMemory(ctx, w); !errors.As(err, &written) || !strings.Contains(err.Error(), "Tea is at five") {
+		t.Errorf("shared over what the team has written: %v", err)
+	}
+	w.Overwrite = true
+	if m, shared, err := s.ShareMemory(ctx, w); err != nil || !shared || m.Version != 5 || m.Statement != "Tea is at six" {
+		t.Errorf("shared over it by force: %+v, %v", m, err)
 	}
 }

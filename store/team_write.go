@@ -46,7 +46,8 @@ const (
 // A head that is not w.IfVersion is a *reverie.TeamHeadError. Another active memory of
 // the team that says the same is a *reverie.TwinError, and an id that is in use elsewhere
 // reverie.ErrConflict. A request key that stands for another write is
-// reverie.ErrKeyReused; one that stands for this write has its answer again.
+// reverie.ErrKeyReused; one that stands for this write has its answer again. A deletion
+// keeps the words and tags of the version that it ends.
 func (s *Store) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, created bool, err error) {
 	if err := checkTeamWrite(w); err != nil {
 		return m, false, err
@@ -114,6 +115,10 @@ func (s *Store) writeTeam(ctx context.Context, t *tx, w reverie.TeamWrite, versi
 	head, err := lockTeamHead(ctx, t, groupID, w)
 	if err != nil {
 		return none, err
+	}
+	if head != nil && w.Memory.Status == reverie.StatusDeprecated { // a deletion travels without words; the last ones here stay
+		last := head.memory()
+		w.Memory.Statement, w.Memory.Tags = last.Statement, last.Tags
 	}
 	w.Memory.Statement = storable(w.Memory.Statement)
 	if w.Memory.Status == reverie.StatusActive {

@@ -125,7 +125,7 @@ func TestRandom(t *testing.T) {
 	}
 	ctx := t.Context()
 	accept := team.PullOptions{AcceptRewrites: true}
-	for n := range 30 {
+	for n := range 18 {
 		d := all[rng.IntN(3)]
 		known := slices.Sorted(maps.Keys(d.said()))
 		switch do := rng.IntN(10); {

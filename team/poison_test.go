@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"reverie"
 	"reverie/client"
 	"reverie/team"
@@ -152,6 +154,35 @@ func poisonedPut(t *testing.T, a *deployment) {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
+	masked := a.say("Call the pilot at 13812345678")
+	s := a.to(nil)
+	s.Privacy.PII = reverie.PIIAllow
+	for i, answer := range []func(m *reverie.TeamMemory){
+		func(m *reverie.TeamMemory) { m.Statement = "The boat was sold" },
+		func(m *reverie.TeamMemory) { m.Status = reverie.StatusDeprecated },
+		func(m *reverie.TeamMemory) { m.Tags = []string{"sold"} },
+		func(m *reverie.TeamMemory) { m.Statement = reverie.Privacy{}.Mask(m.Statement) },
+		func(m *reverie.TeamMemory) { t.Error("what was masked there is pushed again") },
+	} {
+		memory := []string{id, masked}[i/3]
+		s.Remote = script{put: func(m reverie.TeamMemory) (reverie.TeamMemory, error) {
+			m.VersionID = reverie.NewID()
+			answer(&m)
+			return m, nil
+		}}
+		before := a.head(memory)
+		r, err := s.Push(t.Context(), team.PushOptions{ID: memory})
+		if diff := cmp.Diff(before, a.head(memory)); diff != "" || err != nil || (len(r.Conflicts) == 1) != (memory == id) || len(r.Pushed) != map[bool]int{true: 1}[i == 3] {
+			t.Errorf("answer %d to a push: %+v, %v, %s", i, r, err, diff)
+		}
+		if i < 2 {
+			a.resolve(id, team.Decision{Ours: true})
+		}
+	}
+	if c := a.conflicts(); len(c) != 1 || c[0].Theirs.Tags[0] != "sold" {
+		t.Fatalf("conflicts are %+v", c)
+	}
+	a.resolve(id, team.Decision{Ours: true})
 	moves := script{put: func(m reverie.TeamMemory) (reverie.TeamMemory, error) {
 		m.VersionID, m.Statement, m.Versions = reverie.NewID(), "The boat is brown", nil
 		m.Origin.MemoryID = reverie.NewID()

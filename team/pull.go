@@ -35,16 +35,18 @@ func (s *Syncer) Pull(ctx context.Context, o PullOptions) (reverie.TeamPullReply
 	}
 	if most := max(2, p.active/5); len(p.rewrites) > most && !o.AcceptRewrites {
 		for _, c := range p.rewrites {
-			reply.HeldBack = append(reply.HeldBack, item(c.ours.TeamMemory, c.action()))
+			held := s.item(c.ours.TeamMemory, c.action())
+			if held.Action != reverie.ActionDelete {
+				held.Theirs = c.theirs.Statement
+			}
+			reply.HeldBack = append(reply.HeldBack, held)
 		}
-		return reply, nil
+		p.rewrites = nil
 	}
-	for _, c := range p.rewrites {
-		if err := p.take(ctx, &c.ours, c.theirs, c.action()); err != nil {
-			return reply, err
-		}
+	if err := p.takeAll(ctx); err != nil {
+		return reply, err
 	}
-	reply.Success = len(reply.Refused) == 0
+	reply.Success = len(reply.Refused)+len(reply.HeldBack) == 0
 	return reply, nil
 }
 
@@ -56,19 +58,23 @@ type puller struct {
 	known    map[string]local
 	active   int      // memories here
 	rewrites []change // what is to be written over; it waits until all is known
+	late     []change // what cannot be taken beside what another memory here says
 	seen     int
 	found    bool // the one that is asked for
 	done     int  // memories that were settled
 }
 
-// change is a memory here and what is to become of it.
+// change is a memory here, nil of a new one, and what is to become of it.
 type change struct {
-	ours   local
+	ours   *local
 	theirs reverie.TeamMemory
+	twin   string // the memory here that says the same, of one that is late
 }
 
 func (c change) action() reverie.Action {
 	switch {
+	case c.ours == nil:
+		return reverie.ActionCreate
 	case c.theirs.Status == reverie.StatusDeprecated:
 		return reverie.ActionDelete
 	case c.ours.Status == reverie.StatusDeprecated:
@@ -152,7 +158,7 @@ func (p *puller) one(ctx context.Context, theirs reverie.TeamMemory) error {
 		if theirs.Status == reverie.StatusDeprecated { // it is gone before anybody here has seen it
 			return nil
 		}
-		return p.take(ctx, nil, theirs, reverie.ActionCreate)
+		return p.take(ctx, change{theirs: theirs})
 	}
 	if ours.Held {
 		p.reply.Held++
@@ -161,16 +167,16 @@ func (p *puller) one(ctx context.Context, theirs reverie.TeamMemory) error {
 	switch judge(ours, theirs) {
 	case same:
 		p.reply.Unchanged++
-		return p.note(ctx, ours, theirs, ours.digest)
+		return p.note(ctx, ours, theirs)
 	case push:
 		p.reply.ToPush++
-		return p.note(ctx, ours, theirs, theirs.Digest())
+		return p.note(ctx, ours, theirs)
 	case pull:
 		p.done--
-		p.rewrites = append(p.rewrites, change{ours, theirs})
+		p.rewrites = append(p.rewrites, change{ours: &ours, theirs: theirs})
 		return nil
 	}
-	p.reply.Conflicts = append(p.reply.Conflicts, item(ours.TeamMemory, ""))
+	p.reply.Conflicts = append(p.reply.Conflicts, p.item(ours.TeamMemory, ""))
 	if p.options.DryRun {
 		return nil
 	}
@@ -178,47 +184,52 @@ func (p *puller) one(ctx context.Context, theirs reverie.TeamMemory) error {
 }
 
 // note links what needs no writing.
-func (p *puller) note(ctx context.Context, ours local, theirs reverie.TeamMemory, digest string) error {
+func (p *puller) note(ctx context.Context, ours local, theirs reverie.TeamMemory) error {
 	if p.options.DryRun {
 		return nil
 	}
-	return p.link(ctx, ours, theirs, digest)
+	return p.link(ctx, ours, theirs)
 }
 
-// take makes their version the head here, nil being nothing that it takes the place of.
-// What cannot be taken is told, and stops nothing.
-func (p *puller) take(ctx context.Context, ours *local, theirs reverie.TeamMemory, action reverie.Action) error {
+// take makes their version the head here. What cannot be taken is told, and stops
+// nothing; what may be taken once another memory has changed is put aside.
+func (p *puller) take(ctx context.Context, c change) error {
 	var err error
 	if !p.options.DryRun {
-		err = p.Syncer.take(ctx, ours, theirs)
+		_, err = p.Store.TakeTeamMemory(ctx, p.toTake(c))
 	}
 	var twin *reverie.TwinError
 	var moved *reverie.TeamHeadError
-	refused := reverie.TeamRefusal{ID: theirs.ID}
 	switch {
 	case err == nil:
-		p.reply.Pulled = append(p.reply.Pulled, item(theirs, action))
-		return nil
+		told := p.item(c.theirs, c.action())
+		if told.Action == reverie.ActionDelete {
+			told = p.item(c.ours.TeamMemory, told.Action)
+		}
+		p.reply.Pulled = append(p.reply.Pulled, told)
 	case errors.As(err, &twin):
-		refused.Reason = fmt.Sprintf("team memory %s here says the same: delete one of them", twin.ID)
+		c.twin = twin.ID
+		p.late = append(p.late, c)
 	case errors.As(err, &moved):
-		refused.Reason = "it was changed here just now: pull again"
+		p.refuse(c, "it was changed here just now: pull again")
 	case errors.Is(err, reverie.ErrConflict):
-		refused.Reason = "its id is not free here: the other side has to give it a new one"
+		p.refuse(c, "its id is not free here: the other side has to give it a new one")
 	default:
 		return err
 	}
-	p.reply.Refused = append(p.reply.Refused, refused)
 	return nil
 }
 
-// take makes their version the head here, and notes that both have it in common.
-func (s *Syncer) take(ctx context.Context, ours *local, theirs reverie.TeamMemory) error {
-	t := reverie.TeamTake{Write: reverie.TeamWrite{Team: s.Team, Memory: theirs, Quotes: s.Quotes}, Remote: s.URL,
-		RemoteID: theirs.VersionID, Digest: theirs.Digest(), Resolution: noConflict}
-	if ours != nil {
-		t.Write.IfVersion = ours.VersionID
+func (p *puller) refuse(c change, reason string) {
+	p.reply.Refused = append(p.reply.Refused, reverie.TeamRefusal{ID: c.theirs.ID, Reason: reason})
+}
+
+// toTake makes their version the head here, and notes that both have it in common.
+func (s *Syncer) toTake(c change) reverie.TeamTake {
+	t := reverie.TeamTake{Write: reverie.TeamWrite{Team: s.Team, Memory: c.theirs, Quotes: s.Quotes}, Remote: s.URL,
+		RemoteID: c.theirs.VersionID, Digest: c.theirs.Digest(), Resolution: noConflict}
+	if c.ours != nil {
+		t.Write.IfVersion = c.ours.VersionID
 	}
-	_, err := s.Store.TakeTeamMemory(ctx, t)
-	return err
+	return t
 }

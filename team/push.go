@@ -38,8 +38,8 @@ func (s *Syncer) Push(ctx context.Context, o PushOptions) (reverie.TeamPushReply
 		case ours.Held:
 			reply.Held++
 		case ours.Conflict != nil:
-			reply.Conflicts = append(reply.Conflicts, item(ours.TeamMemory, ""))
-		case !ours.changed():
+			reply.Conflicts = append(reply.Conflicts, s.item(ours.TeamMemory, ""))
+		case !ours.toSend():
 			reply.Unchanged++
 		case len(ours.findings) > 0:
 			reply.Refused = append(reply.Refused, reverie.TeamRefusal{ID: ours.ID, MemoryID: ours.VersionID, Findings: ours.findings})
@@ -50,27 +50,49 @@ func (s *Syncer) Push(ctx context.Context, o PushOptions) (reverie.TeamPushReply
 	if !found {
 		return reply, fmt.Errorf("push memory %s: team %q has none of this id: %w", o.ID, s.Team, reverie.ErrNotFound)
 	}
-	for i, ours := range todo {
-		if o.DryRun {
-			reply.Pushed = append(reply.Pushed, item(ours.out, ours.action()))
-			continue
+	if o.DryRun {
+		for _, ours := range todo {
+			reply.Pushed = append(reply.Pushed, s.item(ours.TeamMemory, ours.action()))
 		}
-		if err := s.pushOne(ctx, ours, &reply); err != nil {
-			reply.Remaining = len(todo) - i
-			return reply, s.stopped("push to", i, reply.Remaining, err)
-		}
+	} else if err := s.pushAll(ctx, todo, &reply); err != nil {
+		return reply, err
 	}
 	reply.Success = len(reply.Refused) == 0
 	return reply, nil
 }
 
-// changed tells whether there is anything to send. What was deleted before anybody else
-// has seen it is nobody's concern.
-func (l local) changed() bool {
-	if l.Link == nil {
-		return l.Status == reverie.StatusActive
+// pushAll sends memories, deletions first. What the other side will not have beside what
+// it has is sent again once the others have changed that.
+func (s *Syncer) pushAll(ctx context.Context, todo []local, reply *reverie.TeamPushReply) error {
+	deletions, others := split(todo, func(l local) bool { return l.Status == reverie.StatusDeprecated })
+	todo = append(deletions, others...)
+	done, last := 0, false
+	for len(todo) > 0 {
+		var later []local
+		for i, ours := range todo {
+			refused := len(reply.Refused)
+			wait, err := s.pushOne(ctx, ours, reply)
+			if err != nil {
+				reply.Remaining = len(todo) - i + len(later)
+				return s.stopped("push to", done, reply.Remaining, err)
+			}
+			if wait && !last {
+				reply.Refused = reply.Refused[:refused]
+				later = append(later, ours)
+				continue
+			}
+			done++
+		}
+		last = len(later) == len(todo)
+		todo = later
 	}
-	return l.digest != l.Link.Digest
+	return nil
+}
+
+// toSend tells whether there is anything to send. What was deleted before anybody else
+// has seen it is nobody's concern.
+func (l local) toSend() bool {
+	return l.changed() && (l.Link != nil || l.Status == reverie.StatusActive)
 }
 
 // action is what a push does there.
@@ -87,18 +109,31 @@ func (l local) action() reverie.Action {
 // maxMoves is how often the head there may move while we push on top of it.
 const maxMoves = 3
 
-// pushOne sends one memory and notes what became of it.
-func (s *Syncer) pushOne(ctx context.Context, ours local, reply *reverie.TeamPushReply) error {
+// split parts a list by what is true of its items.
+func split[T any](list []T, of func(T) bool) (yes, no []T) {
+	for _, x := range list {
+		if of(x) {
+			yes = append(yes, x)
+		} else {
+			no = append(no, x)
+		}
+	}
+	return yes, no
+}
+
+// pushOne sends one memory and notes what became of it. refused tells that the other side
+// will not have it beside what is there now.
+func (s *Syncer) pushOne(ctx context.Context, ours local, reply *reverie.TeamPushReply) (refused bool, err error) {
 	body := ours.out
 	if s.Quotes {
 		withWords := []reverie.TeamMemory{body}
 		if err := s.Store.TeamEvidence(ctx, reverie.TeamGroupID(s.Team), withWords); err != nil {
-			return err
+			return false, err
 		}
 		body = withWords[0]
 		if found, err := body.Check(s.Privacy, s.Now()); err != nil || len(found) > 0 {
 			reply.Refused = append(reply.Refused, refusal(ours, found, err))
-			return nil
+			return false, nil
 		}
 	}
 	expected := ""
@@ -116,21 +151,22 @@ func (s *Syncer) pushOne(ctx context.Context, ours local, reply *reverie.TeamPus
 			theirs = *moved.Head
 		case errors.Is(err, reverie.ErrInvalid), errors.Is(err, reverie.ErrConflict):
 			reply.Refused = append(reply.Refused, s.refusedThere(ours, err))
-			return nil
+			return errors.Is(err, reverie.ErrConflict), nil
 		case err != nil:
-			return err
+			return false, err
 		}
 		again, err := s.settle(ctx, ours, theirs, moved != nil, reply)
 		if err != nil || !again {
-			return err
+			return false, err
 		}
 		expected = theirs.VersionID
 	}
-	return fmt.Errorf("memory %s moves there faster than it can be pushed: %w", ours.ID, reverie.ErrDeferred)
+	return false, fmt.Errorf("memory %s moves there faster than it can be pushed: %w", ours.ID, reverie.ErrDeferred)
 }
 
-// settle takes in what the other side says its head is, after a push or instead of one,
-// and tells whether to push again on top of it.
+// settle notes what the other side says its head is, after a push or instead of one, and
+// tells whether to push again on top of it. No word of ours is changed by such an answer:
+// where it is not what was sent, and not that with masks, both stay for a person.
 func (s *Syncer) settle(ctx context.Context, ours local, theirs reverie.TeamMemory, moved bool, reply *reverie.TeamPushReply) (again bool, err error) {
 	found, err := s.arrived(&theirs)
 	if err == nil && theirs.ID != ours.ID {
@@ -145,20 +181,17 @@ func (s *Syncer) settle(ctx context.Context, ours local, theirs reverie.TeamMemo
 	switch v := judge(ours, theirs); {
 	case v == same && moved:
 		reply.Unchanged++
-		return false, s.link(ctx, ours, theirs, ours.digest)
+		return false, s.link(ctx, ours, theirs)
 	case v == same:
-		reply.Pushed = append(reply.Pushed, item(ours.out, ours.action()))
-		return false, s.link(ctx, ours, theirs, ours.digest)
+		reply.Pushed = append(reply.Pushed, s.item(ours.TeamMemory, ours.action()))
+		return false, s.link(ctx, ours, theirs)
 	case v == push && moved:
 		return true, nil
 	case v == pull:
-		reply.Behind = append(reply.Behind, item(ours.TeamMemory, ""))
+		reply.Behind = append(reply.Behind, s.item(ours.TeamMemory, ""))
 		return false, nil
-	case !moved && theirs.Origin.MemoryID == ours.out.Origin.MemoryID: // their policy has masked what ours allows
-		reply.Pushed = append(reply.Pushed, item(theirs, ours.action()))
-		return false, s.take(ctx, &ours, theirs)
 	}
-	reply.Conflicts = append(reply.Conflicts, item(ours.TeamMemory, ""))
+	reply.Conflicts = append(reply.Conflicts, s.item(ours.TeamMemory, ""))
 	return false, s.disagree(ctx, ours, theirs)
 }
 
@@ -182,7 +215,7 @@ func (s *Syncer) refusedThere(ours local, err error) reverie.TeamRefusal {
 	r := reverie.TeamRefusal{ID: ours.ID, MemoryID: ours.VersionID, ByRemote: true}
 	var refused *reverie.TeamRefusedError
 	if errors.As(err, &refused) {
-		for _, f := range refused.Findings {
+		for _, f := range refused.Findings[:min(len(refused.Findings), maxFindings)] {
 			f.Excerpt = s.Privacy.Mask(reverie.Excerpt(f.Excerpt, maxTold))
 			r.Findings = append(r.Findings, f)
 		}
@@ -192,5 +225,8 @@ func (s *Syncer) refusedThere(ours local, err error) reverie.TeamRefusal {
 	return r
 }
 
-// maxTold is how many characters are told of what the other side says.
-const maxTold = 300
+// Bounds of what is told of what the other side says: characters of a text, and findings.
+const (
+	maxTold     = 300
+	maxFindings = 20
+)

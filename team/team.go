@@ -61,6 +61,7 @@ type local struct {
 	out      reverie.TeamMemory    // checked
 	findings []reverie.ScanFinding // why it may not travel
 	digest   string
+	masked   []string // the digests that it has where its personal data are masked
 }
 
 // locals are the memories here, by id.
@@ -90,7 +91,7 @@ func (s *Syncer) look(state reverie.TeamState) local {
 	case err != nil:
 		l.findings = []reverie.ScanFinding{{Class: reverie.ClassStatement, Rule: "malformed", Excerpt: s.Privacy.Mask(err.Error())}}
 	case len(l.findings) > 0:
-	case l.out.Statement != state.Statement: // it was stored under another policy
+	case l.Status == reverie.StatusActive && l.out.Statement != state.Statement: // it was stored under another policy
 		l.findings = reverie.Scan(state.Statement)
 		for i := range l.findings {
 			l.findings[i].Where = "statement"
@@ -98,7 +99,19 @@ func (s *Syncer) look(state reverie.TeamState) local {
 	default:
 		l.digest = l.out.Digest()
 	}
+	for _, policy := range []reverie.PII{reverie.PIIMask, reverie.PIIRefuse} {
+		m := l.out
+		if m.Statement = (reverie.Privacy{PII: policy}).Mask(m.Statement); m.Statement != l.out.Statement {
+			l.masked = append(l.masked, m.Digest())
+		}
+	}
 	return l
+}
+
+// changed tells whether it is another than the one that both had in common last: that one
+// may be ours with masks, where their policy is stricter.
+func (l local) changed() bool {
+	return l.Link == nil || l.digest != l.Link.Digest && (l.VersionID != l.Link.LocalID || !slices.Contains(l.masked, l.Link.Digest))
 }
 
 // sign puts the name of this deployment in the place of its id.
@@ -128,14 +141,15 @@ const (
 
 // judge compares a memory here with the head there, which has been checked.
 func judge(ours local, theirs reverie.TeamMemory) verdict {
-	if ours.digest == theirs.Digest() {
+	digest := theirs.Digest()
+	if ours.digest == digest || theirs.Origin.MemoryID == ours.out.Origin.MemoryID && slices.Contains(ours.masked, digest) {
 		return same
 	}
 	if l := ours.Link; l != nil {
 		switch {
-		case theirs.Digest() == l.Digest:
+		case digest == l.Digest:
 			return push
-		case ours.digest == l.Digest:
+		case !ours.changed():
 			return pull
 		}
 	}
@@ -150,8 +164,9 @@ func judge(ours local, theirs reverie.TeamMemory) verdict {
 	return conflict
 }
 
-// link notes what is common now.
-func (s *Syncer) link(ctx context.Context, ours local, theirs reverie.TeamMemory, digest string) error {
+// link notes that theirs is what both have in common.
+func (s *Syncer) link(ctx context.Context, ours local, theirs reverie.TeamMemory) error {
+	digest := theirs.Digest()
 	if l := ours.Link; l != nil && l.RemoteID == theirs.VersionID && l.Digest == digest && ours.Conflict == nil {
 		return nil
 	}
@@ -170,8 +185,12 @@ func (s *Syncer) disagree(ctx context.Context, ours local, theirs reverie.TeamMe
 	return s.Store.SaveTeamConflict(ctx, reverie.TeamConflict{Team: s.Team, Remote: s.URL, LineageID: ours.ID, LocalID: ours.VersionID, Theirs: theirs})
 }
 
-// item is what a report tells of a memory here.
-func item(m reverie.TeamMemory, action reverie.Action) reverie.TeamItem {
+// item is what a report tells of a memory. What is to be deleted may be so for what it
+// holds.
+func (s *Syncer) item(m reverie.TeamMemory, action reverie.Action) reverie.TeamItem {
+	if action == reverie.ActionDelete {
+		m.Statement = s.Privacy.Mask(m.Statement)
+	}
 	return reverie.TeamItem{ID: m.ID, MemoryID: m.VersionID, Action: action, Statement: m.Statement}
 }
 

@@ -66,6 +66,9 @@ func (a *app) groupEntry(ctx context.Context, id string) (reverie.GroupEntry, er
 // unknownGroup says what to do about a group that does not exist.
 func unknownGroup(err error) error {
 	if errors.Is(err, reverie.ErrNotFound) {
+		if strings.Contains(err.Error(), `"`+reverie.TeamGroupID("")) {
+			return fmt.Errorf("%w; `reverie team create NAME` makes a team", err)
+		}
 		return fmt.Errorf("%w; `reverie groups list` shows which there are, `reverie groups add` makes one", err)
 	}
 	return err

@@ -87,13 +87,16 @@ func (a *app) printConflicts(ctx context.Context, r conflictsReply) error {
 				by = "this deployment"
 			}
 			text := visible(side.m.Statement)
-			if side.m.Status != reverie.StatusActive {
+			switch {
+			case side.m.Statement == reverie.DeletedWords:
+				text = s.red("deleted")
+			case side.m.Status != reverie.StatusActive:
 				text = s.red("deleted") + ", last: " + text
 			}
 			fmt.Fprintf(a.stdout, "  %-6s  %s\n          %s\n", side.name, text,
 				s.dim(fmt.Sprintf("%s UTC by %s: %s", stamp(side.m.UpdatedAt), visible(by), visible(side.m.ChangeReason))))
 		}
-		if c.Ours.Statement != c.Theirs.Statement {
+		if c.Ours.Statement != c.Theirs.Statement && c.Theirs.Statement != reverie.DeletedWords {
 			fmt.Fprintf(a.stdout, "  %-6s  %s\n", "words", wordDiff(s, c.Ours.Statement, c.Theirs.Statement))
 		}
 	}

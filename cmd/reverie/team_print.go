@@ -55,6 +55,10 @@ func (a *app) printItems(what string, list []reverie.TeamItem) {
 			action = " (" + string(m.Action) + ")"
 		}
 		fmt.Fprintf(a.stdout, "%s%s  %s\n    %s\n", what, action, m.ID, visible(m.Statement))
+		if m.Theirs != "" {
+			s := a.style()
+			fmt.Fprintf(a.stdout, "    theirs: %s\n    words:  %s\n", visible(m.Theirs), wordDiff(s, m.Statement, m.Theirs))
+		}
 	}
 }
 

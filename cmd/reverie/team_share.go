@@ -21,14 +21,15 @@ type teamReply struct {
 
 func newTeamShare(a *app) *cobra.Command {
 	var name, reason string
-	var asJSON bool
+	var asJSON, overwrite bool
 	cmd := &cobra.Command{
 		Use:   "share MEMORY...",
 		Short: "Make a group's memory one of the team's",
 		Long: `Share copies an active memory of a group into its team, as a memory of kind team.
 What it rests on stays behind: the messages are the group's, and the copy says only how
 many there were ([team] quotes has the quotes come along). Shared again after it has
-changed, it is a new version of the same team memory.
+changed, it is a new version of the same team memory. What the team has changed or
+deleted since is refused, unless --overwrite says so.
 
 Each memory is scanned first. One that holds a secret, a link or an instruction is
 refused with the rule and a masked excerpt; the others are shared all the same, and the
@@ -41,7 +42,7 @@ command ends with exit code 3.`,
 			}
 			reply := teamReply{Success: true, Memories: []reverie.TeamMemory{}}
 			for _, id := range args {
-				if err := a.share(cmd.Context(), id, name, reason, &reply, asJSON); err != nil {
+				if err := a.share(cmd.Context(), id, name, reason, overwrite, &reply, asJSON); err != nil {
 					return err
 				}
 			}
@@ -56,9 +57,12 @@ command ends with exit code 3.`,
 	teamFlag(cmd, &name)
 	cmd.Flags().Lookup("team").Usage = "name of the team (default that of the memory's group)"
 	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log, and goes along with a push")
+	cmd.Flags().BoolVar(&overwrite, "overwrite", false, overwriteUsage)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }
+
+const overwriteUsage = "put it in the place of what the team has written, or deleted, since it was shared"
 
 // refusedError ends a command of which a part was refused; what, has been said.
 func refusedError(refused []reverie.TeamRefusal) error {
@@ -69,11 +73,12 @@ func refusedError(refused []reverie.TeamRefusal) error {
 }
 
 // share shares one memory and says so.
-func (a *app) share(ctx context.Context, id, team, reason string, reply *teamReply, quiet bool) error {
+func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool, reply *teamReply, quiet bool) error {
 	share, found, err := a.toShare(ctx, id, team, reason)
 	if err != nil {
 		return err
 	}
+	share.Overwrite = overwrite
 	reply.Team = share.Team
 	if len(found) > 0 {
 		refused := []reverie.TeamRefusal{{ID: share.Memory.LineageID, MemoryID: share.Memory.ID, Findings: found}}

@@ -22,7 +22,7 @@ const teamExitHelp = `Exit codes:
 
 func newTeamPush(a *app) *cobra.Command {
 	var name, id string
-	var dry, asJSON bool
+	var dry, asJSON, overwrite bool
 	cmd := &cobra.Command{
 		Use:   "push",
 		Short: "Send what has changed here to the other Reverie",
@@ -35,7 +35,8 @@ that holds a secret is refused with the rule and a masked excerpt, and none of i
 sent; the others go on. A push that was cut off is simply run again.
 
 --memory takes a memory of the team, or of a group: that one is shared with the team
-first.
+first, and refused where the team has changed or deleted it since it was shared, unless
+--overwrite says so. --dry-run only scans it.
 
 ` + teamExitHelp,
 		Example: `  reverie team push --dry-run
@@ -50,7 +51,7 @@ first.
 			}
 			o := team.PushOptions{DryRun: dry}
 			if id != "" {
-				if o.ID, err = a.pushed(ctx, s.Team, id, dry, asJSON); err != nil || o.ID == "" {
+				if o.ID, err = a.pushed(ctx, s.Team, id, dry, overwrite, asJSON); err != nil || o.ID == "" {
 					return err
 				}
 			}
@@ -61,6 +62,7 @@ first.
 	teamFlag(cmd, &name)
 	f := cmd.Flags()
 	f.StringVar(&id, "memory", "", "only this one; a group's is shared with the team first")
+	f.BoolVar(&overwrite, "overwrite", false, "with --memory: "+overwriteUsage)
 	f.BoolVar(&dry, "dry-run", false, "scan, say what would be sent, and send nothing")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
@@ -68,7 +70,7 @@ first.
 
 // pushed is the id of the team's memory that --memory means. A group's is shared first;
 // "" where it was refused, or only would be shared.
-func (a *app) pushed(ctx context.Context, name, id string, dry, quiet bool) (string, error) {
+func (a *app) pushed(ctx context.Context, name, id string, dry, overwrite, quiet bool) (string, error) {
 	m, _, err := a.teamMemory(ctx, name, id)
 	if !errors.Is(err, reverie.ErrNotFound) {
 		return m.ID, err
@@ -87,7 +89,7 @@ func (a *app) pushed(ctx context.Context, name, id string, dry, quiet bool) (str
 		return "", errors.Join(a.showPush(reply, quiet), refusedError(reply.Refused))
 	}
 	var reply teamReply
-	if err := a.share(ctx, id, name, "", &reply, quiet); err != nil || len(reply.Refused) > 0 {
+	if err := a.share(ctx, id, name, "", overwrite, &reply, quiet); err != nil || len(reply.Refused) > 0 {
 		return "", errors.Join(err, refusedError(reply.Refused))
 	}
 	return reply.Memories[0].ID, nil
