@@ -153,6 +153,10 @@ func (c *Client) ask(ctx context.Context, r request, into any) (accepted bool, e
 	if errors.As(err, &f) {
 		err = f.error
 	}
+	var p *Problem
+	if err != nil && !errors.As(err, &p) { // net/http and json repeat what they cannot read
+		err = &toldError{err, told(err.Error(), c.token)}
+	}
 	if err != nil {
 		return false, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
@@ -204,7 +208,7 @@ func (c *Client) send(ctx context.Context, r request, body []byte, into any) (ac
 		return false, fmt.Errorf("the answer has more than the %d bytes that one may have", most)
 	}
 	if resp.StatusCode/100 != 2 {
-		p := problemOf(resp, answer)
+		p := problemOf(resp, answer, c.token)
 		// Who is too fast was not heard; of what a server that is not well did, nothing is known.
 		passing := r.stream == nil && p.Status == http.StatusTooManyRequests || r.repeat && p.Status == http.StatusServiceUnavailable
 		return false, &failure{p, passing}

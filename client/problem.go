@@ -3,7 +3,9 @@ package client
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"reverie"
@@ -86,9 +88,57 @@ func (p *Problem) Unwrap() error {
 	return &reverie.NotHeadError{MemoryID: p.memoryID, Head: reverie.Head{MemoryID: p.HeadID, Version: p.HeadVersion}}
 }
 
+// Bounds of what is told of a problem. Whoever answers may be set on harm, or hand back
+// what it was sent.
+const (
+	maxTold    = 500 // characters of a text
+	maxDetails = 20
+)
+
+var fieldName = regexp.MustCompile(`^[a-z0-9_.\[\]-]{1,64}$`)
+
+// bound cuts what a server says to what is worth reading, and takes out the token and
+// other secrets.
+func (p *Problem) bound(token string) {
+	p.Title, p.Detail, p.Instance = told(p.Title, token), told(p.Detail, token), told(p.Instance, token)
+	p.HeadID = told(p.HeadID, token)
+	p.Errors = p.Errors[:min(len(p.Errors), maxDetails)]
+	for i, e := range p.Errors {
+		p.Errors[i] = Detail{Location: told(e.Location, token), Message: told(e.Message, token)}
+	}
+	p.Findings = p.Findings[:min(len(p.Findings), maxDetails)]
+	for i := range p.Findings {
+		f := &p.Findings[i]
+		for _, name := range []*string{&f.Where, &f.Rule, (*string)(&f.Class)} {
+			if !fieldName.MatchString(*name) || *name != told(*name, token) {
+				*name = "unknown"
+			}
+		}
+		f.Excerpt = told(f.Excerpt, token)
+	}
+}
+
+// told is a text of a server's as it may be shown.
+func told(s, token string) string {
+	if token != "" {
+		s = strings.ReplaceAll(s, token, "[token]")
+	}
+	return reverie.MaskSecrets(reverie.Excerpt(reverie.Visible(s), maxTold))
+}
+
+// toldError is an error with what is told of it.
+type toldError struct {
+	error
+	text string
+}
+
+func (e *toldError) Error() string { return e.text }
+
+func (e *toldError) Unwrap() error { return e.error }
+
 // problemOf reads a problem. Of an answer that is none, such as a proxy's, the status is
 // all that is known.
-func problemOf(resp *http.Response, answer []byte) *Problem {
+func problemOf(resp *http.Response, answer []byte, token string) *Problem {
 	var p Problem
 	if json.Unmarshal(answer, &p) != nil {
 		p = Problem{}
@@ -97,6 +147,7 @@ func problemOf(resp *http.Response, answer []byte) *Problem {
 	if p.Title == "" {
 		p.Title = http.StatusText(resp.StatusCode)
 	}
+	p.bound(token)
 	p.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	return &p
 }

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -113,6 +114,39 @@ func TestTeamOfABadServer(t *testing.T) {
 	}
 	if seen != 2 {
 		t.Errorf("%d memories", seen)
+	}
+}
+
+// A server that hands back the token, or says without end what is wrong, is told of in few
+// words, without the token.
+func TestTeamOfATalkativeServer(t *testing.T) {
+	token := "t0k-" + strings.Repeat("Ab9", 6)
+	long := strings.Repeat("<x> \x1b[31m", 10_000)
+	for _, status := range []int{403, 422, 200} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			heard, p := r.Header.Get("Authorization"), &client.Problem{}
+			p.Title, p.Detail, p.Errors = heard, heard+long, make([]client.Detail, 50)
+			for i := range p.Errors {
+				p.Errors[i] = client.Detail{Location: heard, Message: long}
+				p.Findings = append(p.Findings, reverie.ScanFinding{Where: long[:3000], Class: "x y", Rule: heard, Excerpt: heard})
+			}
+			body, _ := json.Marshal(p)
+			if status == 200 {
+				body = []byte(`{"version":"` + heard + `"} ` + heard)
+				w.Header().Set("Bad-Header", heard)
+			}
+			w.WriteHeader(status)
+			_, _ = w.Write(body)
+		}))
+		_, err := client.New(web.URL, token, client.WithRetry(1, 0, 0)).PutTeamMemory(t.Context(), "atlas", teamMemory("x"), "", "")
+		if err == nil || strings.Contains(err.Error(), token) || strings.Contains(err.Error(), "\x1b") || len(err.Error()) > 30_000 {
+			t.Errorf("%d: %.300v", status, err)
+		}
+		var refused *reverie.TeamRefusedError
+		if errors.As(err, &refused) && (len(refused.Findings) != 20 || refused.Findings[0] != reverie.ScanFinding{Where: "unknown", Class: "unknown", Rule: "unknown", Excerpt: "Bearer [token]"}) {
+			t.Errorf("%d: %+v", status, refused.Findings[0])
+		}
+		web.Close()
 	}
 }
 
