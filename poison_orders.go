@@ -2,7 +2,6 @@ package reverie
 
 // More building blocks of the rules by kind. All match folded text.
 const (
-	enEach   = `(?:every|each|any|all|always|whenever|everything|future|the (?:last|latest|next|most recent|following))`
 	enTalk   = `(?:conversations?|chats?|messages?|transcripts?|dialogues?|(?:chat|session|message) (?:history|logs?|contents)|inbox|contacts?|address book|memor(?:y|ies)|environment(?:al)? variables|env vars|credentials|api keys?|access tokens?|passwords|secrets|ssh (?:keys?|config)|member list)`
 	enOut    = `(?:repl(?:y|ies)|answers?|responses?|outputs?|summar(?:y|ies)|(?:search )?quer(?:y|ies)|searches|urls?|links?|pixel|parameters?|arguments?|tool calls?|endpoints?|collector|webhooks?|beacon|query string|external \w+|remote \w+|outside \w+|third part(?:y|ies))`
 	enMoved  = `(?:forwarded|sent|copied|relayed|mirrored|submitted|uploaded|posted|exported|piped|streamed|reported|synced|routed|delivered)`
