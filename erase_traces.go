@@ -1,38 +1,46 @@
 package reverie
 
 import (
-	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // Traces finds what somebody has left in the words of others: an account's id, names, and
-// texts. It finds them however they are written: in either case and width, in traditional
-// or simplified characters, with other white space, and escaped as in JSON (\u5c0f). Where
-// a trace begins or ends in a letter or digit of a script with spaces, it is found as a
-// whole word; others are found inside of longer words, too.
+// texts. It finds them however they are written: in either case and width, in letters that
+// only look different, in traditional or simplified characters, with other white space or
+// quotation marks, and escaped as in JSON (\u5c0f). Where a trace begins or ends in a
+// letter or digit of a script with spaces, it is found as a whole word; others are found
+// inside of longer words, too.
+//
+// A text is found where it is quoted or stands alone: as a line, a line after >, or
+// between quotation marks; a long one anywhere. What others say in their own words is not
+// found anywhere: see [Traces.Hear].
 type Traces struct {
-	byRune map[rune][]trace    // ids and names, by their first rune
-	byText map[[4]rune][]trace // texts, by their first four
+	list  []*trace        // in order of their runes
+	first map[rune][2]int // the stretch of list that begins with a rune
+	known map[string]*trace
+
+	Shared []string // the id and names that are others', too, or are to be kept
+	Short  []string // the id and names that tell nobody apart in running text
+	brief  int      // texts that are too short
 }
 
 type trace struct {
 	runes []rune
 	what  string
+	long  bool // a text that is found anywhere
+	said  bool // a text that others say, too
 }
 
-// The shortest traces: of a text, with characters of scripts without spaces counted
-// double, and of a number that may stand for an account.
 const (
-	minTrace   = 8
-	minLine    = 16 // of a line of a longer text
-	minDigits  = 5
-	traceStart = 4
+	// minTrace is the least that a text must have to be looked for, and minDigits a number
+	// that may stand for an account. Characters of scripts without spaces count double.
+	minTrace  = 8
+	minDigits = 5
+
+	// A text is long that has so many words and letters, or characters of scripts without spaces.
+	longWords, longLetters, longHan = 5, 24, 12
 )
 
 // What a trace is.
@@ -40,66 +48,117 @@ const (
 	traceID   = "the id"
 	traceName = "a name"
 	traceText = "a text"
+	traceKeep = "" // no trace: the mark of an erasure, or the longer name of somebody else
 )
 
 // NewTraces is what finds an account's id, names and texts, the lines of longer texts
-// among them. Names that are others' too, texts that others have said, and what is too
-// short to tell anybody by are not looked for; skipped are the names among them.
-func NewTraces(id string, names, texts []string, shared, said func(string) bool) (found *Traces, skipped []string) {
-	t := &Traces{byRune: map[rune][]trace{}, byText: map[[4]rune][]trace{}}
-	if tells(id) {
-		t.word(id, traceID)
-	}
+// among them. An id or a name that is shared is not looked for, nor is what is too short
+// to tell anybody by. The ids and names of others stay where one of the author's is in
+// them, such as Ann in Ann Lee.
+func NewTraces(id string, names, texts, others []string, shared func(string) bool) *Traces {
+	t := &Traces{known: map[string]*trace{}}
+	t.add(Erased, traceKeep)
+	t.word(id, traceID, shared)
 	for _, n := range names {
-		if !tells(n) || n != id && shared(n) {
-			skipped = append(skipped, n)
-			continue
+		if n != id {
+			t.word(n, traceName, shared)
 		}
-		t.word(n, traceName)
 	}
-	seen := map[string]bool{}
+	t.index()
+	var longer []string
+	for _, o := range others {
+		if t.FindName(o) != "" {
+			longer = append(longer, o)
+		}
+	}
+	for _, o := range longer {
+		t.add(o, traceKeep)
+	}
 	for _, text := range texts {
 		for i, piece := range append([]string{text}, lines(text)...) {
-			least := minTrace
-			if i > 0 {
-				least = minLine
+			folded := foldTrace(piece).runes
+			if weight, long := traceWeight(folded); weight >= minTrace {
+				t.add(piece, traceText).long = long
+			} else if i == 0 {
+				t.brief++
 			}
-			folded := string(foldTrace(piece).runes)
-			if seen[folded] || traceWeight(folded) < least || said(piece) {
-				continue
-			}
-			seen[folded] = true
-			t.text(folded)
 		}
 	}
-	for key, list := range t.byText {
-		slices.SortFunc(list, func(a, b trace) int { return cmp.Compare(len(b.runes), len(a.runes)) })
-		t.byText[key] = list
+	t.index()
+	return t
+}
+
+func (t *Traces) word(s, what string, shared func(string) bool) {
+	switch {
+	case s == "":
+	case shared(s):
+		t.Shared = append(t.Shared, s)
+	case !tells(s):
+		t.Short = append(t.Short, s)
+	default:
+		t.add(s, what)
+		if compact := strings.Join(strings.Fields(s), ""); compact != s && !shared(compact) {
+			t.add("@"+compact, what) // as platforms address it
+		}
 	}
-	return t, skipped
+}
+
+// add learns a trace, unless it is known as another already, and returns it.
+func (t *Traces) add(s, what string) *trace {
+	runes := foldTrace(s).runes
+	p := t.known[string(runes)]
+	if p == nil {
+		p = &trace{runes: runes, what: what}
+		t.known[string(runes)] = p
+	}
+	return p
+}
+
+// index brings the traces in order.
+func (t *Traces) index() {
+	t.list, t.first = t.list[:0], map[rune][2]int{}
+	for _, p := range t.known {
+		if len(p.runes) > 0 {
+			t.list = append(t.list, p)
+		}
+	}
+	slices.SortFunc(t.list, func(a, b *trace) int { return slices.Compare(a.runes, b.runes) })
+	for i, p := range t.list {
+		span, ok := t.first[p.runes[0]]
+		if !ok {
+			span[0] = i
+		}
+		span[1] = i + 1
+		t.first[p.runes[0]] = span
+	}
 }
 
 // tells says whether an id or a name can tell somebody apart in running text: one
-// character does not, nor does a small number, nor what stands in the place of what was
-// erased.
+// character does not, nor do a small number, signs, and what stands in the place of what
+// was erased.
 func tells(s string) bool {
 	runes := foldTrace(s).runes
 	digits := !slices.ContainsFunc(runes, func(r rune) bool { return !unicode.IsDigit(r) })
-	return len(runes) >= 2 && !(digits && len(runes) < minDigits) && !strings.Contains(Erased, string(runes))
+	seen := slices.ContainsFunc(runes, func(r rune) bool { return isWord(r) || r >= 0x80 && !unicode.IsPunct(r) })
+	return seen && len(runes) >= 2 && !(digits && len(runes) < minDigits) && string(runes) != Erased
 }
 
-// traceWeight counts characters, those of scripts without spaces double.
-func traceWeight(s string) (n int) {
-	for _, r := range s {
+// traceWeight counts characters, those of scripts without spaces double, and tells whether
+// a text is long.
+func traceWeight(runes []rune) (weight int, long bool) {
+	letters, han, words := 0, 0, 0
+	for i, r := range runes {
 		switch {
 		case !isWord(r):
-		case isSpaced(r):
-			n++
+		case !isSpaced(r):
+			han++
 		default:
-			n += 2
+			if letters++; i == 0 || !isSpaced(runes[i-1]) {
+				words++
+			}
 		}
 	}
-	return n
+	return letters + 2*han, words >= longWords && letters >= longLetters || han >= longHan
 }
 
 // lines are those of a text that has several.
@@ -111,138 +170,77 @@ func lines(text string) []string {
 	return list
 }
 
-func (t *Traces) word(s, what string) {
-	if runes := foldTrace(s).runes; len(runes) > 0 {
-		t.byRune[runes[0]] = append(t.byRune[runes[0]], trace{runes, what})
+// Hear takes note of a message of somebody else: a text that is said in it is theirs as
+// well, and is not looked for any more. A quote says nothing, nor does a message that
+// names the author.
+func (t *Traces) Hear(message string) {
+	f := foldTrace(message)
+	if t.find(f, true) != "" {
+		return
+	}
+	for i := range f.runes {
+		t.each(f.runes, i, func(p *trace, end int) {
+			if p.what == traceText && !p.said && !f.place(i, end).quoted() {
+				p.said = true
+			}
+		})
 	}
 }
 
-func (t *Traces) text(folded string) {
-	if runes := []rune(folded); len(runes) >= traceStart {
-		key := [traceStart]rune(runes[:traceStart])
-		t.byText[key] = append(t.byText[key], trace{runes, traceText})
-	} else {
-		t.word(folded, traceText)
+// Unsought counts the texts that are not looked for: they are too short, or others say them.
+func (t *Traces) Unsought() int {
+	n := t.brief
+	for _, p := range t.list {
+		if p.said {
+			n++
+		}
 	}
+	return n
 }
 
 // Find says which sort of trace a text holds first, "" for none.
-func (t *Traces) Find(s string) string {
-	f := foldTrace(s)
-	for i := range f.runes {
-		if _, what := t.at(f.runes, i); what != "" {
-			return what
-		}
-	}
-	return ""
-}
+func (t *Traces) Find(s string) string { return t.find(foldTrace(s), false) }
 
 // FindName is Find for an id or a name alone.
-func (t *Traces) FindName(s string) string {
-	f := foldTrace(s)
-	for i, r := range f.runes {
-		for _, p := range t.byRune[r] {
-			if n := i + len(p.runes); p.what != traceText && n <= len(f.runes) && slices.Equal(f.runes[i:n], p.runes) && stands(f.runes, i, n) {
-				return p.what
-			}
+func (t *Traces) FindName(s string) string { return t.find(foldTrace(s), true) }
+
+func (t *Traces) find(f foldedTrace, named bool) string {
+	for i := 0; i < len(f.runes); {
+		end, what := t.at(f, i, named)
+		if what != traceKeep {
+			return what
 		}
+		i = max(i+1, end)
 	}
 	return ""
 }
 
 // Redact puts [Erased] in the place of each trace, and tells whether there was any.
-func (t *Traces) Redact(s string) (string, bool) {
+func (t *Traces) Redact(s string) (text string, changed bool) {
+	for range 8 { // what was taken out may have been all that another was not alone for
+		once, found := t.redact(s)
+		if !found {
+			break
+		}
+		s, changed = once, true
+	}
+	return s, changed
+}
+
+func (t *Traces) redact(s string) (string, bool) {
 	f := foldTrace(s)
 	var b strings.Builder
-	last := 0
+	last, found := 0, false
 	for i := 0; i < len(f.runes); {
-		end, what := t.at(f.runes, i)
-		if what == "" {
-			i++
+		end, what := t.at(f, i, false)
+		if what == traceKeep {
+			i = max(i+1, end)
 			continue
 		}
-		b.WriteString(f.text[last:f.starts[i]])
+		b.WriteString(s[last:max(last, f.starts[i])])
 		b.WriteString(Erased)
-		last, i = f.ends[end-1], end
+		last, i, found = f.ends[end-1], end, true
 	}
-	if last == 0 {
-		return s, false
-	}
-	b.WriteString(f.text[last:])
-	return b.String(), true
-}
-
-// at returns the end of the longest trace that begins at i.
-func (t *Traces) at(runes []rune, i int) (end int, what string) {
-	try := func(list []trace) {
-		for _, p := range list {
-			if n := i + len(p.runes); n > end && n <= len(runes) && slices.Equal(runes[i:n], p.runes) && stands(runes, i, n) {
-				end, what = n, p.what
-			}
-		}
-	}
-	try(t.byRune[runes[i]])
-	if i+traceStart <= len(runes) && len(t.byText) > 0 {
-		try(t.byText[[traceStart]rune(runes[i:i+traceStart])])
-	}
-	return end, what
-}
-
-// stands tells whether a trace ends where words do.
-func stands(runes []rune, i, n int) bool {
-	return !(i > 0 && isSpaced(runes[i]) && isSpaced(runes[i-1])) && !(n < len(runes) && isSpaced(runes[n-1]) && isSpaced(runes[n]))
-}
-
-// foldedTrace is a text as traces are looked for in it, with the places in the text that
-// each rune is of.
-type foldedTrace struct {
-	text         string // in normal form
-	runes        []rune
-	starts, ends []int
-}
-
-// foldTrace folds a text rune by rune, so that what is found can be cut out of it.
-func foldTrace(s string) foldedTrace {
-	f := foldedTrace{text: norm.NFC.String(s)}
-	f.runes = make([]rune, 0, len(f.text))
-	table := simplifiedTable()
-	for at := 0; at < len(f.text); {
-		r, size := traceRune(f.text[at:])
-		start := at
-		at += size
-		switch {
-		case unicode.IsSpace(r):
-			if len(f.runes) > 0 && f.runes[len(f.runes)-1] == ' ' {
-				continue
-			}
-			r = ' '
-		case unicode.IsControl(r), isInvisible(r):
-			continue
-		case r >= 0xFF01 && r <= 0xFF5E: // of full width
-			r -= 0xFEE0
-		}
-		f.runes = append(f.runes, unicode.ToLower(simplifyRune(table, r)))
-		f.starts, f.ends = append(f.starts, start), append(f.ends, at)
-	}
-	for len(f.runes) > 0 && f.runes[len(f.runes)-1] == ' ' {
-		f.cut(0, len(f.runes)-1)
-	}
-	if len(f.runes) > 0 && f.runes[0] == ' ' {
-		f.cut(1, len(f.runes))
-	}
-	return f
-}
-
-func (f *foldedTrace) cut(from, to int) {
-	f.runes, f.starts, f.ends = f.runes[from:to], f.starts[from:to], f.ends[from:to]
-}
-
-// traceRune reads a rune, or the escape of one.
-func traceRune(s string) (rune, int) {
-	if len(s) >= 6 && s[0] == '\\' && s[1] == 'u' {
-		if n, err := strconv.ParseUint(s[2:6], 16, 16); err == nil && n >= 0x20 && utf8.ValidRune(rune(n)) {
-			return rune(n), 6
-		}
-	}
-	return utf8.DecodeRuneInString(s)
+	b.WriteString(s[last:])
+	return b.String(), found
 }

@@ -23,9 +23,9 @@ const (
 		union select name from entity_names where group_id = $1 and kind <> 'id' and entity_id in (select id from account)
 		union select subject from entities where group_id = $1 and entity_id in (select id from account)`
 
-	// What others are called, and what they have said in as many words.
-	othersNamesQuery = `select distinct author from messages where group_id = $1 and author_id <> $2 and author <> ''`
-	othersTextsQuery = `select distinct text from messages where group_id = $1 and author_id <> $2 and char_length(text) <= 400`
+	// What others are called, by themselves and by the platform.
+	othersNamesQuery = `select author from messages where group_id = $1 and author_id <> $2 and author_id <> '' and author <> ''
+		union select author_id from messages where group_id = $1 and author_id <> $2 and author_id <> ''`
 )
 
 // know finds out what there is to look for.
@@ -54,43 +54,41 @@ func (e *eraser) know(ctx context.Context) error {
 	}
 	e.sessions = distinct(e.sessions)
 	names = slices.DeleteFunc(distinct(names), func(n string) bool { return n == "" })
-	namesakes, err := e.folded(ctx, othersNamesQuery)
-	if err != nil {
+	var others []string
+	if err := e.t.list(ctx, &others, othersNamesQuery, e.group, e.query.AuthorID); err != nil {
 		return err
 	}
-	said, err := e.folded(ctx, othersTextsQuery)
-	if err != nil {
-		return err
-	}
-	for _, n := range e.query.KeepNames {
+	namesakes := map[string]bool{}
+	for _, n := range append(others, e.query.KeepNames...) {
 		namesakes[alike(n)] = true
 	}
-	t, skipped := reverie.NewTraces(e.query.AuthorID, names, texts,
-		func(name string) bool { return namesakes[alike(name)] }, func(text string) bool { return said[alike(text)] })
-	e.traces = t
-	e.names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(skipped, n) })
-	e.leave("names", len(skipped), "another account goes by them too, or they were to be kept, or they are too short to tell in running text")
-	short := 0
-	for _, text := range texts {
-		if said[alike(text)] {
-			short++
-		}
+	e.traces = reverie.NewTraces(e.query.AuthorID, names, texts, others, func(name string) bool { return namesakes[alike(name)] })
+	if err := e.hear(ctx); err != nil {
+		return err
 	}
-	e.leave("texts", short, "others have said the same in as many words: those messages stay")
+	kept, short := e.traces.Shared, e.traces.Short
+	e.names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(kept, n) || slices.Contains(short, n) })
+	e.leave("names", len(kept), "ids or names that another account goes by, too, or that were to be kept")
+	e.leave("short names", len(short), "ids or names that are too short to tell in running text")
+	e.leave("texts", e.traces.Unsought(), "too short to be looked for, or others have said the same: those messages stay")
 	return nil
 }
 
-// folded are the answers to a query about others, in the form in which they are alike.
-func (e *eraser) folded(ctx context.Context, query string) (map[string]bool, error) {
-	var list []string
-	if err := e.t.list(ctx, &list, query, e.group, e.query.AuthorID); err != nil {
-		return nil, err
+// hear goes over what other members have said, in their own words.
+func (e *eraser) hear(ctx context.Context) error {
+	var said textTable
+	said.name = "messages"
+	for _, column := range []string{"author_id", "role", "text"} {
+		said.text = append(said.text, textColumn{Table: said.name, Column: column})
 	}
-	set := make(map[string]bool, len(list))
-	for _, s := range list {
-		set[alike(s)] = true
-	}
-	return set, nil
+	return e.rows(ctx, said, func(page [][]string) error {
+		for _, row := range page {
+			if row[0] != "" && row[0] != e.query.AuthorID && reverie.Role(row[1]) == reverie.RoleUser {
+				e.traces.Hear(row[2])
+			}
+		}
+		return nil
+	})
 }
 
 func alike(s string) string { return reverie.Simplify(reverie.Fold(s)) }

@@ -81,56 +81,42 @@ func (e *eraser) checkTable(ctx context.Context, table textTable, left map[strin
 
 // What else than a trace a value may be.
 const (
-	ofMessage  = "a message's id"
+	ofMessage  = "an id"
 	ofAuthorID = "the author's id"
 )
 
 // holds says what of the author a value holds, "" for nothing.
 func (e *eraser) holds(c textColumn, text string) string {
 	way := erasedColumns[c.name()]
-	if !c.json() {
-		switch {
-		case way == messages && e.theirs[text]:
-			return ofMessage
-		case way == authors && text == e.query.AuthorID:
-			return ofAuthorID
-		case way == authors || way == names || way == messages:
-			return e.traces.FindName(text)
-		}
+	switch {
+	case c.json() || modelAnswers[c.name()]:
+		return e.holdsJSON(c, text)
+	case way == messages && e.theirs[text]:
+		return ofMessage
+	case way == authors && text == e.query.AuthorID:
+		return ofAuthorID
+	case way == words:
 		return e.traces.Find(text)
 	}
-	doc, err := readJSON(text)
-	if err != nil {
-		return e.traces.Find(text)
-	}
-	return e.holdsJSON(doc, way)
+	return e.traces.FindName(text)
 }
 
-func (e *eraser) holdsJSON(doc any, way treatment) string {
-	found := ""
-	switch v := doc.(type) {
-	case string:
-		if way == messages && e.theirs[v] {
-			return ofMessage
+// holdsJSON goes over documents as the redaction does, and so leaves what that leaves.
+func (e *eraser) holdsJSON(c textColumn, text string) (found string) {
+	note := func(what string) {
+		if found == "" {
+			found = what
 		}
-		return e.traces.Find(v)
-	case []any:
-		for _, item := range v {
-			if found == "" {
-				found = e.holdsJSON(item, way)
-			}
-		}
-	case map[string]any:
-		if e.ofAuthor(v) {
-			return ofMessage
-		}
-		for key, item := range v {
-			if found == "" {
-				found = e.traces.Find(key)
-			}
-			if found == "" {
-				found = e.holdsJSON(item, way)
-			}
+	}
+	w := &jsonErasure{e: e, foreign: foreignKeys(c)}
+	w.word = func(s string) string { note(e.traces.Find(s)); return s }
+	w.id = func(s string) string { note(ofMessage); return s }
+	w.drop = func() bool { note(ofMessage); return false }
+	for _, piece := range documents(text) {
+		if doc, err := readJSON(piece); err == nil {
+			w.of(c.Column, doc)
+		} else {
+			w.word(piece)
 		}
 	}
 	return found

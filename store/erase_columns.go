@@ -32,7 +32,7 @@ var erasedColumns = columnTreatments(map[treatment]string{
 		entity_change_log.old_text entity_change_log.new_text entity_change_log.change_reason entity_change_log.evidence
 		entity_observations.subject entity_observations.body sessions.failure session_summaries.summary memory_usage_log.query
 		pulls.error api_tokens.name memory_origins.body memory_origins.versions team_conflicts.theirs team_conflicts.resolution
-		team_requests.answer rejudgements.reason`,
+		team_requests.answer`,
 	names: `groups.group_id groups.team runs.session_id messages.session_id memories.session_id message_uses.session_id sessions.session_id
 		session_summaries.session_id memory_usage_log.session_id pulls.source pulls.chat_id team_links.remote team_conflicts.remote
 		team_requests.request_key memory_origins.deployment memory_origins.origin_group_id`,
@@ -48,7 +48,7 @@ var erasedColumns = columnTreatments(map[treatment]string{
 		decisions.basis decisions.model decisions.prompt_version decisions.prompt_sha256 message_uses.job entities.kind entities.status
 		entity_names.kind entity_names.name_key entity_claims.aspect entity_claims.name_key entity_claims.content_hash entity_claims.status
 		entity_change_log.action entity_observations.reason entity_observations.status memory_uses.job api_tokens.token_id api_tokens.scope
-		page_sessions.token_id team_links.body_sha256 team_conflicts.status team_requests.body_sha256 erasures.counts`,
+		page_sessions.token_id team_links.body_sha256 team_conflicts.status team_requests.body_sha256 erasures.counts rejudgements.reason`,
 })
 
 func columnTreatments(lists map[treatment]string) map[string]treatment {
@@ -86,8 +86,15 @@ func (c textColumn) name() string { return c.Table + "." + c.Column }
 
 func (c textColumn) json() bool { return c.List || strings.HasPrefix(c.Type, "json") }
 
+// authorNames are the names that messages were written under: of another account one is
+// its own, and stays.
+var authorNames = map[string]bool{"messages.author": true, "memory_evidence.author": true, "entity_evidence.author": true}
+
 // read is an expression that reads the column as text: a list or a document as JSON.
 func (c textColumn) read() string {
+	if authorNames[c.name()] {
+		return "case when t.author_id = '' then t." + c.Column + " end"
+	}
 	if c.json() {
 		return "to_jsonb(t." + c.Column + ")::text"
 	}
@@ -101,6 +108,8 @@ func (c textColumn) write(from string) string {
 		return "array(select x from jsonb_array_elements_text(" + from + "::jsonb) with ordinality as l (x, no) order by no)"
 	case c.json():
 		return from + "::" + c.Type
+	case authorNames[c.name()]:
+		return "case when t.author_id = '' then " + from + " else t." + c.Column + " end"
 	}
 	return from
 }

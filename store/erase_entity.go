@@ -115,7 +115,7 @@ func (e *eraser) forgetObservations(ctx context.Context) error {
 		if err := json.Unmarshal(r.Body, &o); err != nil {
 			return fmt.Errorf("read observation %s: %w", r.ID, err)
 		}
-		about := o.Account == e.query.AuthorID || o.Account == "" && e.traces.Find(o.Subject) != ""
+		about := o.Account == e.query.AuthorID || o.Account == "" && e.traces.FindName(o.Subject) != ""
 		kept := o.Claims[:0]
 		for _, c := range o.Claims {
 			evidence := c.Evidence[:0]

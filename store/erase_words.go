@@ -1,9 +1,7 @@
 package store
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -71,6 +69,7 @@ func (e *eraser) redactTable(ctx context.Context, table textTable) (pq.StringArr
 			if len(table.key) > 0 {
 				keys = append(keys, row[0])
 			}
+			e.mark(table, row)
 		}
 		if len(columns[len(table.key)]) == 0 {
 			return nil
@@ -146,71 +145,32 @@ func (e *eraser) redact(c textColumn, text string) (string, bool) {
 	if text == "" {
 		return text, false
 	}
-	if !c.json() {
+	if !c.json() && !modelAnswers[c.name()] {
 		text, changed := e.traces.Redact(text)
 		if most := shortColumns[c.name()]; changed && most > 0 && utf8.RuneCountInString(text) > most {
 			text = string([]rune(text)[:most])
 		}
 		return text, changed
 	}
-	doc, err := readJSON(text)
-	if err != nil { // PostgreSQL has read it: this cannot be
-		return reverie.Erased, true
-	}
-	changed := false
-	doc = e.redactJSON(doc, &changed)
-	if !changed {
-		return text, false
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(doc); err != nil {
-		return text, false
-	}
-	return b.String(), true
-}
-
-func readJSON(text string) (any, error) {
-	var doc any
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	err := dec.Decode(&doc)
-	return doc, err
-}
-
-// redactJSON takes the author out of a document: out of its strings, and, from lists,
-// what is of the author's messages or of memories that are gone.
-func (e *eraser) redactJSON(doc any, changed *bool) any {
-	switch v := doc.(type) {
-	case string:
-		text, found := e.traces.Redact(v)
-		*changed = *changed || found
-		return text
-	case []any:
-		kept := v[:0]
-		for _, item := range v {
-			if o, ok := item.(map[string]any); ok && e.ofAuthor(o) {
-				*changed = true
-				continue
+	w := e.redactor(c)
+	var b strings.Builder
+	for _, piece := range documents(text) {
+		doc, err := readJSON(piece)
+		switch {
+		case err == nil:
+			before := w.changed
+			w.changed = false
+			doc = w.of(c.Column, doc)
+			if w.changed {
+				piece = writeJSON(doc) + piece[len(strings.TrimRight(piece, "\n")):]
 			}
-			kept = append(kept, e.redactJSON(item, changed))
+			w.changed = w.changed || before
+		case c.json(): // PostgreSQL has read it: this cannot be
+			return reverie.Erased, true
+		default:
+			piece = w.word(piece)
 		}
-		return kept
-	case map[string]any:
-		clean := make(map[string]any, len(v))
-		for key, item := range v {
-			name, found := e.traces.Redact(key)
-			*changed = *changed || found
-			clean[name] = e.redactJSON(item, changed)
-		}
-		return clean
+		b.WriteString(piece)
 	}
-	return doc
-}
-
-// ofAuthor tells whether an object is the author's evidence, or about a memory that is gone.
-func (e *eraser) ofAuthor(o map[string]any) bool {
-	is := func(key string) string { s, _ := o[key].(string); return s }
-	return e.theirs[is("message_id")] || is("author_id") == e.query.AuthorID || e.gone[is("memory_id")] || e.gone[is("lineage_id")]
+	return b.String(), w.changed
 }
