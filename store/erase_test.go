@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,13 +132,20 @@ func (f *forgotten) who() {
 	}
 }
 
-// share hands two memories to a team.
+// share hands two memories to a team, which has one of another group, too.
 func (f *forgotten) share() {
 	must(f.AddTeam(f.t.Context(), "crew"))(f.t)
-	for i, m := range []reverie.Memory{f.alone, f.mentions} {
+	other := f.knows("g2", reverie.KindGroup, "", "the bus leaves at nine")
+	for _, m := range []reverie.Memory{f.alone, f.mentions, other} {
 		shared := f.knows("team:crew", reverie.KindTeam, "", m.Statement)
 		f.write(`insert into memory_origins (group_id, memory_id, deployment, origin_memory_id, origin_lineage_id, origin_group_id, body, created_at)
-			values ('team:crew', $1, 'here', $2, $3, $4, $5, now())`, shared.ID, m.ID, m.LineageID, group, fmt.Sprintf(`{"authors":["小明"],"no":%d}`, i))
+			values ('team:crew', $1, 'here', $2, $3, $4, $5, now())`, shared.ID, m.ID, m.LineageID, m.GroupID,
+			fmt.Sprintf(`{"deployment":"here","memory_id":"%s","lineage_id":"%s","version":1,"made_at":"2026-01-15T12:00:00Z"}`, m.ID, m.LineageID))
+		f.write(`insert into team_requests (group_id, request_key, body_sha256, lineage_id, answer, created_at) values ('team:crew', $1, 'x', $2, $3, now())`,
+			shared.ID, shared.LineageID, fmt.Sprintf(`{"id":"%s","statement":"%s"}`, shared.LineageID, m.Statement))
+		f.write(`insert into team_conflicts (group_id, conflict_id, remote, lineage_id, local_id, remote_id, theirs, status, created_at)
+			values ('team:crew', $1, 'https://hub.example.org', $2, $1, $1, $3, 'open', now())`,
+			shared.ID, shared.LineageID, fmt.Sprintf(`{"id":"%s","statement":"They say: %s"}`, shared.LineageID, m.Statement))
 	}
 }
 
@@ -175,6 +183,7 @@ func (f *forgotten) status(t *testing.T, m reverie.Memory) string {
 func TestErase(t *testing.T) {
 	f := newForgotten(t)
 	other, before := everything(t, f.db, "g2"), everything(t, f.db, group, "team:crew")
+	shared := must(f.TeamMemories(t.Context(), "team:crew", "", 9))(t)
 	dry := f.erase(reverie.EraseQuery{DryRun: true})
 	if diff := cmp.Diff(before, everything(t, f.db, group, "team:crew")); diff != "" {
 		t.Errorf("the dry run has changed (-before +after):\n%s", diff)
@@ -218,14 +227,17 @@ func TestErase(t *testing.T) {
 		`select evidence::text from memory_change_log where group_id = 'g1'`:                                                                     `[{"quote": "tea with [erased]", "author": "Ann", "message_id": "a1"}]`,
 		`select value from entity_claims where group_id = 'g1'`:                                                                                  "tea with [erased]",
 		`select subject from entity_observations where group_id = 'g1'`:                                                                          "the cat",
-		`select status || ' ' || statement from memories where group_id = 'team:crew' order by 1`:                                                "active Ann is married to [erased], deprecated [erased]",
-		`select count(*)::text from memories where content_hash = '` + reverie.ContentHash("Ann is married to [erased]") + `'`:                   "2",
+		`select status || ' ' || statement from memories where group_id = 'team:crew' order by 1`:                                                "active Ann is married to [erased], active the bus leaves at nine, deprecated Ann is married to [erased], deprecated [erased], deprecated [erased]",
+		`select theirs->>'statement' from team_conflicts order by 1`:                                                                             "They say: Ann is married to [erased], They say: the bus leaves at nine",
+		`select answer->>'statement' from team_requests order by 1`:                                                                              "Ann is married to [erased], the bus leaves at nine",
+		`select count(*)::text from memories where content_hash = '` + reverie.ContentHash("Ann is married to [erased]") + `'`:                   "3",
 	} {
 		if got := strings.Join(strings1(t, f.db, what), ", "); got != want {
 			t.Errorf("%s\n%q, want\n%q", what, got, want)
 		}
 	}
 	f.counted(group)
+	f.newVersions(t, shared)
 
 	if list := must(f.Accounts(t.Context(), group, "u1"))(t); len(list) != 0 {
 		t.Errorf("accounts that are left: %+v", list)
@@ -237,6 +249,31 @@ func TestErase(t *testing.T) {
 	check(t, f.Sweep(t.Context(), true))
 	if n := count(t, f.db, `select count(*) from pg_stats where most_common_vals::text like '%小明%' and schemaname = 'public'`); n > 0 {
 		t.Errorf("%d columns have 小明 in their statistics", n)
+	}
+}
+
+// newVersions: what an erasure has changed of a team's memories are versions of their own,
+// which other deployments can take over, and on top of those before nobody can write.
+func (f *forgotten) newVersions(t *testing.T, before []reverie.TeamMemory) {
+	t.Helper()
+	for _, was := range before {
+		is := must(f.TeamMemory(t.Context(), "team:crew", was.ID))(t)
+		if was.Statement == "the bus leaves at nine" {
+			if diff := cmp.Diff(was, is); diff != "" {
+				t.Errorf("another group's memory (-before +after):\n%s", diff)
+			}
+			continue
+		}
+		if is.VersionID == was.VersionID || !is.ComesAfter(was) {
+			t.Errorf("%q became %+v", was.Statement, is)
+		}
+		if found, err := is.Check(reverie.Privacy{}, noon); err != nil || len(found) > 0 {
+			t.Errorf("others refuse %+v: %+v, %v", is, found, err)
+		}
+		_, _, err := f.PutTeamMemory(t.Context(), reverie.TeamWrite{Team: "crew", IfVersion: was.VersionID, Memory: was})
+		if moved := new(reverie.TeamHeadError); !errors.As(err, &moved) || moved.Head.VersionID != is.VersionID {
+			t.Errorf("an edit on top of %q: %v", was.Statement, err)
+		}
 	}
 }
 

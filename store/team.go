@@ -80,33 +80,37 @@ func (s *Store) TeamEvidence(ctx context.Context, groupID string, list []reverie
 	for i, m := range list {
 		ids[i] = m.VersionID
 	}
-	found := map[string][]reverie.Evidence{}
-	err := s.run(ctx, work{what: "read what a team's memories rest on", readOnly: true, do: func(ctx context.Context, t *tx) error {
-		var rows []struct {
-			MemoryID  string    `db:"memory_id"`
-			MessageID string    `db:"message_id"`
-			AuthorID  string    `db:"author_id"`
-			Author    string    `db:"author"`
-			Quote     string    `db:"quote"`
-			SentAt    time.Time `db:"sent_at"`
-			LocalDate string    `db:"local_date"`
-		}
-		if err := t.list(ctx, &rows, teamEvidenceQuery, groupID, ids); err != nil {
-			return err
-		}
-		clear(found)
-		for _, r := range rows {
-			if len(found[r.MemoryID]) < reverie.MaxTeamEvidence {
-				found[r.MemoryID] = append(found[r.MemoryID], reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID, Author: r.Author,
-					Quote: r.Quote, SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate})
-			}
-		}
-		return nil
+	var found map[string][]reverie.Evidence
+	err := s.run(ctx, work{what: "read what a team's memories rest on", readOnly: true, do: func(ctx context.Context, t *tx) (err error) {
+		found, err = teamEvidence(ctx, t, groupID, ids)
+		return err
 	}})
 	for i, m := range list {
 		list[i].Evidence = found[m.VersionID]
 	}
 	return err
+}
+
+// teamEvidence are the words that versions rest on, by version.
+func teamEvidence(ctx context.Context, t *tx, groupID string, ids pq.StringArray) (map[string][]reverie.Evidence, error) {
+	var rows []struct {
+		MemoryID  string    `db:"memory_id"`
+		MessageID string    `db:"message_id"`
+		AuthorID  string    `db:"author_id"`
+		Author    string    `db:"author"`
+		Quote     string    `db:"quote"`
+		SentAt    time.Time `db:"sent_at"`
+		LocalDate string    `db:"local_date"`
+	}
+	err := t.list(ctx, &rows, teamEvidenceQuery, groupID, ids)
+	found := map[string][]reverie.Evidence{}
+	for _, r := range rows {
+		if len(found[r.MemoryID]) < reverie.MaxTeamEvidence {
+			found[r.MemoryID] = append(found[r.MemoryID], reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID, Author: r.Author,
+				Quote: r.Quote, SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate})
+		}
+	}
+	return found, err
 }
 
 func teamHead(ctx context.Context, t *tx, groupID, lineageID string) (memoryRow, error) {
