@@ -28,7 +28,7 @@ func addressRules() []secretRule {
 		shape("otpauth", `(?i)otpauth(?:-migration)?://[^\s"']*?(?:secret|data)=([A-Za-z0-9%+/=]{8,})`, "otpauth").in(1, nil),
 		shape("wifi-password", `(?i)WIFI:(?:[A-Z]:[^;\n]*;)*?P:([^;\n]{3,});`, "wifi:").in(1, nil),
 		shape("url-password", `(?i)://[^\s:/?#@]*:([^\s/]+)@[a-z0-9\[]`, "://").in(1, notPlaceholder),
-		shape("url-password", `(?i)://[^\s:/?#@]*:([^\s:/@]*/[^\s@]*)@[a-z0-9\[]`, "://").in(1, func(value string) bool { return !portAndPath.MatchString(value) }),
+		shape("url-password", `(?i)://[^\s:/?#@]*:([^\s:/@]*/[^\s:@]{0,60})@[a-z0-9\[]`, "://").in(1, func(value string) bool { return !portAndPath.MatchString(value) }),
 		shape("url-token", `://([A-Za-z0-9_-]{20,})@[a-z0-9]`, "://").in(1, mixed),
 		shape("share-code", `(?i)pan\.(?:baidu|quark)\.c(?:om|n)/s/[\w?=-]*?\?pwd=([a-z0-9]{4})\b`, "pan.baidu", "pan.quark").in(1, nil),
 		shape("url-token", `(?i)(?:access_?token|api_?key|auth_?token|token|key|secret|signature|sign|auth|x-amz-signature|x-goog-signature|ticket|sessionid|session_key)=([A-Za-z0-9%+/=_.~-]{16,})`,
