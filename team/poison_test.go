@@ -227,6 +227,8 @@ func TestMass(t *testing.T) {
 	change(0, 5)
 	if r := pull(team.PullOptions{}); len(r.HeldBack) != 5 || len(r.Pulled) != 0 || r.Success || !maps.Equal(before, a.said()) {
 		t.Errorf("5 of 20: %+v", r)
+	} else if h := r.HeldBack[1]; h.Theirs != h.Statement+", or so" || r.HeldBack[0].Theirs != "" {
+		t.Errorf("held back without their words: %+v", r.HeldBack)
 	}
 	if r := pull(team.PullOptions{DryRun: true, AcceptRewrites: true}); len(r.Pulled) != 5 || !maps.Equal(before, a.said()) {
 		t.Errorf("a dry run: %+v", r)

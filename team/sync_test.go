@@ -18,7 +18,7 @@ func TestSync(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		try  func(t *testing.T, a, b *deployment)
-	}{{"both ways", bothWays}, {"resolve", resolve}, {"same", same}, {"scan", scan}, {"quotes", quotes}} {
+	}{{"both ways", bothWays}, {"resolve", resolve}, {"same", same}, {"scan", scan}, {"gone", gone}, {"exchanged", exchanged}, {"quotes", quotes}, {"erased", erased}} {
 		t.Run(c.name, func(t *testing.T) { c.try(t, a, b) })
 	}
 }
@@ -186,6 +186,79 @@ func scan(t *testing.T, a, b *deployment) {
 			t.Errorf("there is %q", b.said()[id])
 		}
 		a.drop(id)
+	}
+}
+
+// gone: a deletion travels whatever the words are that it deletes, and takes none of them
+// along; each side keeps its own in its history.
+func gone(t *testing.T, a, b *deployment) {
+	const number = "13812345678"
+	number1, number2 := a.say("Lin has the number "+number), a.say("Wu has the number "+number)
+	open := a.with(b)
+	open.Privacy.PII, b.service.Privacy.PII = reverie.PIIAllow, reverie.PIIAllow
+	if r, err := open.Push(t.Context(), team.PushOptions{}); err != nil || len(r.Pushed) != 2 {
+		t.Fatalf("pushed %+v, %v", r, err)
+	}
+	b.service.Privacy.PII = reverie.PIIRefuse
+	a.drop(number1)
+	b.drop(number2)
+	b.seen = nil
+	s := a.with(b)
+	s.Privacy.PII = reverie.PIIRefuse
+	pushed, err := s.Push(t.Context(), team.PushOptions{ID: number1})
+	pulled, err2 := s.Pull(t.Context(), team.PullOptions{ID: number2})
+	if err != nil || err2 != nil || len(pushed.Pushed) != 1 || len(pulled.Pulled) != 1 {
+		t.Fatalf("pushed %+v, %v, pulled %+v, %v", pushed, err, pulled, err2)
+	}
+	for _, d := range []*deployment{a, b} {
+		for _, id := range []string{number1, number2} {
+			if m := d.head(id); m.Status != reverie.StatusDeprecated || !strings.Contains(m.Statement, number) || len(m.Tags) != 1 {
+				t.Errorf("in %s there is %+v", d.name, m)
+			}
+		}
+	}
+	if text := fmt.Sprint(b.seen, pushed, pulled); strings.Contains(text, number) {
+		t.Errorf("the words travel: %s", text)
+	}
+	page, err := s.Remote.TeamMemories(t.Context(), crew, "", 100)
+	if err != nil || strings.Contains(fmt.Sprint(page), number) {
+		t.Errorf("the words are listed: %+v, %v", page, err)
+	}
+	if r := a.push(b); len(r.Pushed)+len(r.Conflicts)+len(r.Refused) != 0 {
+		t.Errorf("pushed again: %+v", r)
+	}
+	b.service.Privacy = reverie.Privacy{}
+}
+
+// exchanged: memories that swap what they say, or take over what is said no longer,
+// arrive, whatever the order of their ids.
+func exchanged(t *testing.T, a, b *deployment) {
+	one, two, three := b.say("The red key is Lin's"), b.say("The green key is Wu's"), b.say("The blue key is lost")
+	a.pull(b)
+	b.edit(one, "The key is being exchanged")
+	b.edit(two, "The red key is Lin's")
+	b.edit(one, "The green key is Wu's")
+	b.drop(three)
+	late := "00" + reverie.NewID()[2:] // before those that are there
+	if _, _, err := b.store.PutTeamMemory(t.Context(), reverie.TeamWrite{Team: crew, Memory: reverie.TeamMemory{ID: late,
+		Statement: "The blue key is lost", Status: reverie.StatusActive, Strength: 0.5}}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := a.with(b).Pull(t.Context(), team.PullOptions{AcceptRewrites: true})
+	if err != nil || len(r.Pulled) != 4 || !r.Success {
+		t.Errorf("pulled %+v, %v", r, err)
+	}
+	if diff := cmp.Diff(b.said(), a.said()); diff != "" {
+		t.Error(diff)
+	}
+	if r := a.push(b); len(r.Pushed)+len(r.Conflicts)+len(r.Refused) != 0 {
+		t.Errorf("pushed then: %+v", r)
+	}
+	a.drop(late)
+	a.edit(one, "The blue key is lost")
+	a.say("The green key is Wu's")
+	if r := a.push(b); len(r.Pushed) != 3 || !r.Success {
+		t.Errorf("pushed %+v", r)
 	}
 }
 
