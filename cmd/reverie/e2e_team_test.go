@@ -44,6 +44,7 @@ func TestTeam(t *testing.T) {
 
 	s.run("team", "share", good).want(t, exitUsage, "--team NAME")
 	s.run("team", "create", "off").want(t, exitUsage, "name")
+	s.run("token", "create", "--group", "team:crew").want(t, exitError, "reverie team create")
 	s.run("team", "create", "crew").want(t, 0).shows(t, "team:crew")
 	s.run("groups", "set", "g1", "--team", "crew").want(t, 0).shows(t, "belongs to the team crew")
 	s.run("groups", "set", "g1", "--team", "no way").want(t, exitUsage, "--team")
