@@ -13,10 +13,10 @@ import (
 
 const (
 	// The memories of teams that were made of the group's, and whether of such as are gone,
-	// or are judged again. What was made of those may have come back from elsewhere.
+	// or are judged again.
 	teamMemoriesQuery = `select o.group_id, m.lineage_id, bool_or(o.origin_lineage_id = any ($2::uuid[])) as ends
 		from memory_origins o join memories m on m.group_id = o.group_id and m.memory_id = o.memory_id
-		where o.group_id <> $1 and (o.origin_group_id = $1 or o.origin_group_id = '' and o.origin_lineage_id = any ($2::uuid[]))
+		where o.group_id <> $1 and o.origin_group_id = $1
 		group by o.group_id, m.lineage_id order by o.group_id, m.lineage_id`
 
 	teamHeadsOfQuery = `select distinct on (lineage_id) ` + memoryColumns + ` from memories
