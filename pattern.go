@@ -3,20 +3,30 @@ package reverie
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
+
+// lazy is an expression that is compiled when it is first used: of the hundreds that
+// texts are held against, a command that reads a few uses a few. A wrong one panics then;
+// a test compiles them all.
+type lazy func() *regexp.Regexp
+
+func lazily(expr string) lazy {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // pattern is an expression that is tried only where one of its words occurs
 // and, if it has a second list, one of those too. An expression costs some
 // twenty times what the words do.
 type pattern struct {
-	re    *regexp.Regexp
+	re    lazy
 	words []string // lower case
 	also  []string
-	where *regexp.Regexp // matches the whole text, too, unless nil
+	where lazy // matches the whole text, too, unless nil
 }
 
 func newPattern(expr string, words ...string) pattern {
-	return pattern{re: regexp.MustCompile(expr), words: words}
+	return pattern{re: lazily(expr), words: words}
 }
 
 // and adds the second list.
@@ -27,7 +37,7 @@ func (p pattern) and(words ...string) pattern {
 
 // only adds an expression that the text must match besides, wherever.
 func (p pattern) only(expr string) pattern {
-	p.where = regexp.MustCompile(expr)
+	p.where = lazily(expr)
 	return p
 }
 
@@ -59,7 +69,7 @@ func (p *patterns) findAt(text string) (at string, start int) {
 		if rule%2 == 1 || len(p.list[i].also) > 0 && !found.has(2*i+1) {
 			return true
 		}
-		if m := p.list[i].re.FindStringIndex(text); m != nil && (p.list[i].where == nil || p.list[i].where.MatchString(text)) {
+		if m := p.list[i].re().FindStringIndex(text); m != nil && (p.list[i].where == nil || p.list[i].where().MatchString(text)) {
 			at, start = text[m[0]:m[1]], m[0]
 		}
 		return strings.TrimSpace(at) == ""

@@ -6,17 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pelletier/go-toml/v2"
 	"github.com/zricethezav/gitleaks/v8/config"
-	"github.com/zricethezav/gitleaks/v8/detect"
-	"github.com/zricethezav/gitleaks/v8/logging"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // rule is one of gitleaks' rules as chats need it.
 type rule struct {
 	name    string
-	re      *regexp.Regexp
+	re      *lazyregexp.Regexp
 	group   int     // the capturing group that is the secret; 0 for the first that matched
 	entropy float64 // bits a character that the secret must exceed
 	named   bool    // known by the service's name beside it, not by its own shape
@@ -71,24 +71,28 @@ var (
 	joined = strings.NewReplacer(`(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}`, `(?:=|>|:{1,3}=|\|\||:|=>|\?=|,|：|\bis|是|为)[\x60'"\s=]{0,5}`)
 )
 
-// read makes the rules from those that are compiled into gitleaks.
+// known is a rule as the file has it that is compiled into gitleaks.
+type known struct {
+	ID          string
+	Path        string
+	Regex       string
+	SecretGroup int
+	Entropy     float64
+	Keywords    []string
+}
+
+// read makes the rules from those of gitleaks. Its own reader would compile all of their
+// expressions at once.
 func read() *ruleSet {
-	logging.Logger = logging.Logger.Level(7) // nothing: it would write to standard error
-	d, err := detect.NewDetectorDefaultConfig()
-	if err != nil {
+	var file struct{ Rules []known }
+	if err := toml.Unmarshal([]byte(config.DefaultConfig), &file); err != nil {
 		panic("the rules of gitleaks cannot be read: " + err.Error()) // they are compiled in
 	}
+	slices.SortFunc(file.Rules, func(a, b known) int { return strings.Compare(a.ID, b.ID) })
 	var s ruleSet
 	var words [][]string
-	for _, id := range slices.Sorted(func(yield func(string) bool) {
-		for id := range d.Config.Rules {
-			if !yield(id) {
-				return
-			}
-		}
-	}) {
-		r := d.Config.Rules[id]
-		if _, no := dropped[id]; no || r.Path != nil || r.Regex == nil || len(r.Keywords) == 0 {
+	for _, r := range file.Rules {
+		if _, no := dropped[r.ID]; no || r.Path != "" || r.Regex == "" || len(r.Keywords) == 0 {
 			continue
 		}
 		s.rules = append(s.rules, adapted(r))
@@ -98,8 +102,8 @@ func read() *ruleSet {
 	return &s
 }
 
-func adapted(r config.Rule) rule {
-	expr := leadingNames.Replace(r.Regex.String())
+func adapted(r known) rule {
+	expr := leadingNames.Replace(r.Regex)
 	name, _, named := strings.Cut(expr, `(?:[ \t\w.-]{0,20})`)
 	first := named && !strings.Contains(name, "(?i:") && !strings.Contains(expr, `|\b`) && allMatch(`\A`+name+`\z`, r.Keywords)
 	expr = tail.Replace(joined.Replace(expr))
@@ -107,8 +111,8 @@ func adapted(r config.Rule) rule {
 		expr = `\A` + expr
 	}
 	return rule{
-		name:    r.RuleID,
-		re:      regexp.MustCompile(expr),
+		name:    r.ID,
+		re:      lazyregexp.New(expr),
 		group:   r.SecretGroup,
 		entropy: r.Entropy,
 		named:   named,
