@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -42,7 +43,8 @@ type Options struct {
 	// ReaderRole is the role that reads under [AsReader]; "" for none.
 	ReaderRole string
 
-	dial dialFunc // tests replace the network here; nil is net.Dialer
+	dial   dialFunc // tests replace the network here; nil is net.Dialer
+	schema []string // where tables are looked for, instead of where the server says: see Scratch
 }
 
 func (o Options) withDefaults() Options {
@@ -138,6 +140,17 @@ func connect(opts Options) (*sqlx.DB, error) {
 	}
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = 10 * time.Second
+	}
+	if len(opts.schema) > 0 {
+		path := make([]string, len(opts.schema))
+		for i, name := range opts.schema {
+			path[i] = pq.QuoteIdentifier(name)
+		}
+		cfg.Runtime = maps.Clone(cfg.Runtime)
+		if cfg.Runtime == nil {
+			cfg.Runtime = map[string]string{}
+		}
+		cfg.Runtime["search_path"] = strings.Join(path, ", ")
 	}
 	pqConnector, err := pq.NewConnectorConfig(cfg)
 	if err != nil {

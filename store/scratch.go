@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+// Scratch is a store of its own beside the live one, in the same database: the same
+// tables in a schema that nothing else reads or writes, for what is only tried.
+type Scratch struct {
+	*Store
+	Schema string
+	live   *Store
+}
+
+const scratchPrefix = "reverie_scratch_"
+
+// Scratch makes a schema with all tables, empty, and opens it with the settings of s.
+// The caller ends it by [Scratch.Drop]. Its connections name the schema as they begin,
+// so that the URL must lead to the server itself, or to a pooler in session mode. A user
+// who may not create schemas is a reverie.ErrConfiguration.
+//
+// The schema is looked in before the one that pgvector is in, which may be the live one:
+// a table that it lacked would be the live one's. Hence a schema with other tables than
+// the live one has is refused.
+func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
+	x := &Scratch{Schema: scratchPrefix + strings.ReplaceAll(reverie.NewID(), "-", ""), live: s}
+	var home string
+	err := s.run(ctx, work{what: "make a schema to try things in", do: func(ctx context.Context, t *tx) error {
+		if err := t.get(ctx, &home, `select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'`); err != nil {
+			return one(err, "the extension vector")
+		}
+		var may bool
+		if err := t.get(ctx, &may, `select has_database_privilege(current_database(), 'create')`); err != nil {
+			return err
+		}
+		if !may {
+			return fmt.Errorf("the user may not create schemas: %w: let an administrator `grant create on database` to it", reverie.ErrConfiguration)
+		}
+		_, err := t.exec(ctx, `create schema `+pq.QuoteIdentifier(x.Schema))
+		return err
+	}})
+	if err != nil {
+		return nil, err
+	}
+	opts := s.opts
+	opts.schema, opts.ReaderRole = []string{x.Schema, home}, ""
+	if _, err = Migrate(ctx, opts); err == nil {
+		x.Store, err = Open(ctx, opts)
+	}
+	if err == nil {
+		err = x.complete(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w%s", err, andThen(x.Drop(context.WithoutCancel(ctx))))
+	}
+	return x, nil
+}
+
+// complete refuses a schema that lacks a table of the live one.
+func (x *Scratch) complete(ctx context.Context) error {
+	var missing []string
+	err := x.live.run(ctx, work{what: "compare the schemas", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		missing = nil
+		return t.list(ctx, &missing, `select tablename from pg_tables l where schemaname = current_schema()
+			and not exists (select 1 from pg_tables s where s.schemaname = $1 and s.tablename = l.tablename) order by tablename`, x.Schema)
+	}})
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("the live schema has tables that are none of Reverie's (%s), which could be written by mistake: %w: move them to another schema",
+			strings.Join(missing, ", "), reverie.ErrConfiguration)
+	}
+	return err
+}
+
+// Drop closes the scratch store and removes its schema with all that is in it.
+func (x *Scratch) Drop(ctx context.Context) error {
+	var closed error
+	if x.Store != nil {
+		closed = x.Store.Close()
+	}
+	err := x.live.run(ctx, work{what: "remove the schema " + x.Schema, do: func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(x.Schema)+` cascade`)
+		return err
+	}})
+	if err != nil {
+		return err
+	}
+	return closed
+}
+
+func andThen(err error) string {
+	if err == nil {
+		return ""
+	}
+	return "; and then: " + err.Error()
+}
