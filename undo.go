@@ -1,0 +1,46 @@
+package reverie
+
+import "time"
+
+// UndoQuery says which run of a group to take back, and how.
+type UndoQuery struct {
+	GroupID string
+	RunID   string
+	Reason  string // for the change log
+	Force   bool   // what others have changed since is put back, too
+	Requeue bool   // what the run has read waits to be read again
+	DryRun  bool   // count only: nothing is written, and no lease is needed
+}
+
+// Undone is what taking one run back came to.
+type Undone struct {
+	RunID    string    `json:"run_id"`
+	Job      Job       `json:"job"`
+	Began    time.Time `json:"began_at"`
+	UndoneAt time.Time `json:"undone_at,omitzero"` // zero of a dry run
+
+	Restored   int `json:"restored"`   // memories that say again what they said before
+	Deprecated int `json:"deprecated"` // memories that the run had made
+	Weakened   int `json:"weakened"`   // memories whose text stays, and whose strength goes back
+	Entities   int `json:"entities"`   // people and things that the run had made, or had learnt something of
+	Rejected   int `json:"rejected"`   // plans that waited for a person
+	Requeued   int `json:"requeued"`   // messages, or memories of a dream, that wait again
+
+	Left []UndoLeft `json:"left"`
+
+	Before string `json:"before_sha256"` // [ActiveSHA256] of what the group remembered before it was undone
+	After  string `json:"after_sha256"`  // the same, afterwards
+	Was    string `json:"was_sha256"`    // the same, before the run began to write
+}
+
+// Exact tells whether the group remembers again what it did before the run.
+func (u Undone) Exact() bool { return u.After == u.Was }
+
+// UndoLeft is a memory, or one of the people and things, that was not brought back to
+// what it was, and why.
+type UndoLeft struct {
+	MemoryID  string `json:"memory_id,omitempty"` // the newest version before the undo
+	EntityID  string `json:"entity_id,omitempty"`
+	Statement string `json:"statement"` // or the entity's name
+	Reason    string `json:"reason"`
+}
