@@ -1,6 +1,9 @@
 package reverie
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Keywords finds which of many rules can match a text at all, in one pass over
 // it however many there are: an Aho-Corasick automaton as a dense table over
@@ -10,14 +13,17 @@ type Keywords struct {
 	width int        // number of classes
 	next  []uint16   // state x class -> state
 	any   []bool     // state -> some keyword ends here
-	hits  []ruleSet  // state -> rules of those keywords
+	ends  []int32    // state -> the first of the words that are all that has been read, 0 for none
 
-	ends    [][]keyword // state -> keywords that are all that has been read
-	shorter []uint16    // state -> the state of the longest proper suffix
+	words   []keyword // the first is none
+	shorter []uint16  // state -> the state of the longest proper suffix
 }
 
 // keyword is one word of one rule.
-type keyword struct{ rule, length int }
+type keyword struct {
+	rule, length int
+	other        int32 // the next of the same word, 0 for none
+}
 
 // maxRules bounds the rules of one automaton.
 const maxRules = 512
@@ -28,12 +34,6 @@ type ruleSet [maxRules / 64]uint64
 func (s *ruleSet) add(rule int) { s[rule/64] |= 1 << (rule % 64) }
 
 func (s *ruleSet) has(rule int) bool { return s[rule/64]&(1<<(rule%64)) != 0 }
-
-func (s *ruleSet) merge(o *ruleSet) {
-	for i := range s {
-		s[i] |= o[i]
-	}
-}
 
 // each calls f with the rules of the set in ascending order until it says stop.
 func (s *ruleSet) each(f func(rule int) bool) {
@@ -52,21 +52,25 @@ func NewKeywords(words [][]string) *Keywords {
 	if len(words) > maxRules {
 		panic("too many rules for one set of keywords: raise maxRules")
 	}
-	k := &Keywords{width: 1}
+	k := &Keywords{width: 1, words: make([]keyword, 1)}
+	size := 1
 	for _, list := range words {
 		for _, w := range list {
+			size += len(w)
 			for i := range len(w) {
 				k.learn(w[i])
 			}
 		}
 	}
-	k.addState()
-	for rule, list := range words {
+	t := trie{Keywords: k, first: make([]uint16, 1, size), edges: make([]edge, 1, size)}
+	k.ends = make([]int32, 1, size)
+	// The last rule first, so that of two with the same word the first comes first.
+	for rule, list := range slices.Backward(words) {
 		for _, w := range list {
-			k.insert(rule, w)
+			t.insert(rule, w)
 		}
 	}
-	k.link()
+	t.link()
 	return k
 }
 
@@ -82,64 +86,77 @@ func (k *Keywords) learn(b byte) {
 	k.width++
 }
 
-func (k *Keywords) addState() uint16 {
-	k.next = append(k.next, make([]uint16, k.width)...)
-	k.hits = append(k.hits, ruleSet{})
-	k.ends = append(k.ends, nil)
-	return uint16(len(k.hits) - 1)
+// trie is an automaton that is being built: what its states have of edges before those
+// that fall back are filled in.
+type trie struct {
+	*Keywords
+	first []uint16 // state -> the first of its edges, 0 for none
+	edges []edge   // edge n leads to state n; the first is none
 }
 
-func (k *Keywords) insert(rule int, word string) {
+type edge struct {
+	class uint8
+	other uint16 // the next edge of the same state, 0 for none
+}
+
+func (t *trie) insert(rule int, word string) {
 	state := uint16(0)
 	for i := range len(word) {
-		edge := int(state)*k.width + int(k.class[word[i]])
-		if k.next[edge] == 0 {
-			to := k.addState()
-			k.next[edge] = to // addState may have moved the table
-		}
-		state = k.next[edge]
+		state = t.step(state, t.class[word[i]])
 	}
-	k.hits[state].add(rule)
-	k.ends[state] = append(k.ends[state], keyword{rule, len(word)})
+	t.words = append(t.words, keyword{rule, len(word), t.ends[state]})
+	t.ends[state] = int32(len(t.words) - 1)
 }
 
-// link fills the missing edges breadth first: each state falls back to the
-// longest suffix of what it has read that is a prefix of a keyword.
-func (k *Keywords) link() {
-	k.shorter = make([]uint16, len(k.hits))
-	var queue []uint16
-	for c := range k.width {
-		if to := k.next[c]; to != 0 {
+// step goes to the state behind an edge, and adds both where they are missing.
+func (t *trie) step(from uint16, class uint8) uint16 {
+	for to := t.first[from]; to != 0; to = t.edges[to].other {
+		if t.edges[to].class == class {
+			return to
+		}
+	}
+	to := uint16(len(t.edges))
+	t.edges = append(t.edges, edge{class, t.first[from]})
+	t.first[from] = to
+	t.first, t.ends = append(t.first, 0), append(t.ends, 0)
+	return to
+}
+
+// link fills the table breadth first: each state falls back to the longest suffix of what
+// it has read that is a prefix of a keyword, so its edges are that one's but for its own.
+func (t *trie) link() {
+	states := len(t.edges)
+	t.next = make([]uint16, states*t.width)
+	t.any = make([]bool, states)
+	t.shorter = make([]uint16, states)
+	queue := make([]uint16, 1, states)
+	for i := 0; i < len(queue); i++ {
+		state := queue[i]
+		row, back := t.row(state), t.row(t.shorter[state])
+		copy(row, back)
+		t.any[state] = t.ends[state] != 0 || t.any[t.shorter[state]]
+		for to := t.first[state]; to != 0; to = t.edges[to].other {
+			class := t.edges[to].class
+			if state != 0 {
+				t.shorter[to] = back[class]
+			}
+			row[class] = to
 			queue = append(queue, to)
 		}
 	}
-	for i := 0; i < len(queue); i++ {
-		state := queue[i]
-		k.hits[state].merge(&k.hits[k.shorter[state]])
-		for c := range k.width {
-			edge := int(state)*k.width + c
-			back := k.next[int(k.shorter[state])*k.width+c]
-			if to := k.next[edge]; to != 0 {
-				k.shorter[to] = back
-				queue = append(queue, to)
-			} else {
-				k.next[edge] = back
-			}
-		}
-	}
-	k.any = make([]bool, len(k.hits))
-	for i := range k.hits {
-		k.any[i] = k.hits[i] != ruleSet{}
-	}
 }
+
+func (k *Keywords) row(state uint16) []uint16 { return k.next[int(state)*k.width:][:k.width] }
 
 // find returns the rules of which a keyword occurs in s.
 func (k *Keywords) find(s string) (found ruleSet) {
 	state := 0
 	for i := range len(s) {
 		state = int(k.next[state*k.width+int(k.class[s[i]])])
-		if k.any[state] {
-			found.merge(&k.hits[state])
+		for at := state; k.any[at]; at = int(k.shorter[at]) {
+			for n := k.ends[at]; n != 0; n = k.words[n].other {
+				found.add(k.words[n].rule)
+			}
 		}
 	}
 	return found
@@ -151,8 +168,8 @@ func (k *Keywords) Each(s string, f func(rule, start, end int)) {
 	for i := range len(s) {
 		state = int(k.next[state*k.width+int(k.class[s[i]])])
 		for at := state; k.any[at]; at = int(k.shorter[at]) {
-			for _, w := range k.ends[at] {
-				f(w.rule, i+1-w.length, i+1)
+			for n := k.ends[at]; n != 0; n = k.words[n].other {
+				f(k.words[n].rule, i+1-k.words[n].length, i+1)
 			}
 		}
 	}
