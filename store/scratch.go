@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/lib/pq"
 
@@ -76,6 +77,10 @@ func (x *Scratch) complete(ctx context.Context) error {
 	}
 	return err
 }
+
+// SetNow gives the scratch store a clock of its own, for what is tried at other times
+// than now. It is to be called before anything else uses the store.
+func (x *Scratch) SetNow(now func() time.Time) { x.opts.Now = now }
 
 // Drop closes the scratch store and removes its schema with all that is in it.
 func (x *Scratch) Drop(ctx context.Context) error {
