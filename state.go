@@ -13,6 +13,7 @@ type GatherQuery struct {
 	MessageIDs   []string  // instead of Limit: exactly these, those still pending
 	ContextSince time.Time // zero: no context
 	ContextLimit int       // newest consumed messages at most
+	RunID        string    // that asks, "" for none: what its own changes have queued to be judged again waits for the next
 }
 
 // State is a group as one chunk sees it, read in one snapshot.

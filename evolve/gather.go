@@ -31,6 +31,7 @@ type sheet struct {
 	maxActive   int
 	prompt      prompts.Rendered
 	compared    int // questions that the run has asked to compare facts, this chunk's included
+	answer      string
 }
 
 // gather reads the group and its oldest pending messages, and chooses what to
@@ -77,7 +78,7 @@ func (r *run) arrange(ctx context.Context, s *sheet, settled bool) error {
 // read fetches the chunk's state: the messages of an answer that is already
 // paid for, else the oldest pending ones.
 func (r *run) read(ctx context.Context) (*sheet, error) {
-	q := reverie.GatherQuery{GroupID: r.req.GroupID, Kind: reverie.KindGroup, Since: r.since, Until: r.until, Limit: r.chunkLimit()}
+	q := reverie.GatherQuery{GroupID: r.req.GroupID, Kind: reverie.KindGroup, Since: r.since, Until: r.until, Limit: r.chunkLimit(), RunID: r.life.Row.ID}
 	if r.resume != nil {
 		q.MessageIDs = r.resume.MessageIDs
 	}

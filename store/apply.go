@@ -39,7 +39,8 @@ const (
 // Apply writes what one chunk decided, in one transaction whose number of
 // statements does not depend on the plan's size: versions, change log, evidence,
 // decisions, outcomes of messages, what is held, the chunk's status and the run's
-// stats. Memories that were to be judged again, and are by it, no longer are. Where people and things are followed, the messages that were shown wait
+// stats. Memories that were to be judged again, and are by it, no longer are; what rests on memories that it
+// changes is. Where people and things are followed, the messages that were shown wait
 // for the impression job from here on. A plan of a session takes its messages out
 // of what waits for extraction, and leaves their outcomes, which are evolve's,
 // alone; the session is new to dreams again. A plan of a dream takes in memory
@@ -140,6 +141,9 @@ func (s *Store) applyPlan(ctx context.Context, t *tx, plan reverie.Plan) ([]reve
 		return nil, err
 	}
 	if err := judged(ctx, t, plan.GroupID, plan.RunID, plan.Steps, plan.Judged); err != nil {
+		return nil, err
+	}
+	if _, err := cascade(ctx, t, plan.GroupID, list, plan.Steps, at); err != nil {
 		return nil, err
 	}
 	switch {

@@ -48,6 +48,9 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			if err := decided(ctx, t, e.Action, head); err != nil {
 				return err
 			}
+			if _, err := cascade(ctx, t, head.GroupID, []reverie.Change{change}, nil, s.now()); err != nil {
+				return err
+			}
 			after, err = getHead(ctx, t, head.GroupID, head.LineageID)
 			return err
 		},
@@ -133,10 +136,16 @@ func (s *Store) edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow)
 		}
 	case reverie.ActionStrength:
 		c.Summary = valueSummary(e, head.Strength)
+		if err := keepValues(ctx, t, head.GroupID, head.ID, s.now()); err != nil {
+			return c, err
+		}
 		_, err = t.exec(ctx, `update memories set strength = $3::float8, decayed_at = $4::timestamptz where group_id = $1 and memory_id = $2`,
 			head.GroupID, head.ID, e.Value, s.now())
 	case reverie.ActionWeight:
 		c.Summary = valueSummary(e, head.Weight)
+		if err := keepValues(ctx, t, head.GroupID, head.ID, s.now()); err != nil {
+			return c, err
+		}
 		_, err = t.exec(ctx, `update memories set weight = $3::float8,
 				decayed_at = case when weight >= $4::float8 and $3::float8 < $4::float8 then greatest(decayed_at, $5::timestamptz) else decayed_at end
 			where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, e.Value, reverie.CoreWeight, s.now())

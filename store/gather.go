@@ -25,6 +25,10 @@ const (
 			where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
 			order by 1) as support_dates`
 
+	// What a run has queued itself waits for the next one.
+	waitsFor = `q.run_id is null and not exists (select 1 from memory_change_log c
+				where c.group_id = q.group_id and c.change_id = q.change_id and c.run_id = nullif($3, '')::uuid)`
+
 	// The heads of the kind, and whatever else is to be judged again. That is little, and
 	// mostly nothing.
 	headsQuery = `select ` + headColumns + `, coalesce(reason, '') as judge_again,
@@ -36,13 +40,13 @@ const (
 					and x.run_id is null and x.outcome is null and x.pruned_at is null
 				order by 1) end as awaits
 		from (
-			select m.*, q.reason from memories m
-			left join rejudgements q on q.group_id = m.group_id and q.lineage_id = m.lineage_id and q.run_id is null
+			select m.*, case when q.lineage_id is not null then ` + againBecause + ` end as reason from memories m
+			left join rejudgements q on q.group_id = m.group_id and q.lineage_id = m.lineage_id and ` + waitsFor + `
 			where m.group_id = $1 and m.kind = $2 and m.status = 'active'
 			union all
-			select m.*, q.reason from rejudgements q
+			select m.*, ` + againBecause + ` as reason from rejudgements q
 			join memories m on m.group_id = q.group_id and m.lineage_id = q.lineage_id
-			where q.group_id = $1 and q.run_id is null and (m.status = 'held' or m.status = 'active' and m.kind <> $2)) m
+			where q.group_id = $1 and ` + waitsFor + ` and (m.status = 'held' or m.status = 'active' and m.kind <> $2)) m
 		order by created_at, lineage_id`
 
 	saidQuery = `select kind, content_hash from memories where group_id = $1 and kind = any ($2::text[]) and status = 'active'`
@@ -94,7 +98,7 @@ func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.Stat
 // heads reads the heads of the kind, and what else is to be judged again.
 func heads(ctx context.Context, t *tx, q reverie.GatherQuery, state *reverie.State) error {
 	var rows []headRow
-	if err := t.list(ctx, &rows, headsQuery, q.GroupID, string(q.Kind)); err != nil {
+	if err := t.list(ctx, &rows, headsQuery, q.GroupID, string(q.Kind), q.RunID); err != nil {
 		return err
 	}
 	var others pq.StringArray

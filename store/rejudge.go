@@ -15,7 +15,7 @@ const (
 		where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'held')
 			and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id and n.version > m.version)
 		on conflict (group_id, lineage_id) do update set
-			memory_id = excluded.memory_id, reason = excluded.reason, created_at = excluded.created_at, run_id = null, held = false`
+			memory_id = excluded.memory_id, reason = excluded.reason, created_at = excluded.created_at, change_id = null, run_id = null, held = false`
 
 	judgedQuery = `update rejudgements q set run_id = $2::uuid, held = u.held
 		from unnest($3::uuid[], $4::bool[]) as u (lineage_id, held)

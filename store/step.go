@@ -29,12 +29,17 @@ const (
 	// One statement ends superseded and deleted versions and strengthens
 	// supported ones; it comes before the new versions, since a lineage has one
 	// active head. A held one has ended when it was held.
-	moveHeadsQuery = `update memories m set
+	moveHeadsQuery = `with u as (
+			select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)),
+		kept as (` + insertValues("$7", "$2") + `
+			from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends
+				and (m.strength <> u.strength or m.last_supported_at < u.supported_at))
+		update memories m set
 			status = case when u.ends then 'deprecated' else m.status end,
 			ended_at = case when u.ends then coalesce(m.ended_at, $2::timestamptz) else m.ended_at end,
 			strength = case when u.ends then m.strength else u.strength end,
 			last_supported_at = case when u.ends then m.last_supported_at else greatest(m.last_supported_at, u.supported_at) end
-		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)
+		from u
 		where m.group_id = $1 and m.memory_id = u.id and m.status in ('active', 'held')`
 
 	// Up to when strength has been lowered is the lineage's: late evidence may leave
@@ -52,7 +57,7 @@ const (
 )
 
 // stepQueries are what writeSteps runs, for preparing.
-var stepQueries = []string{lockHeadsQuery, moveHeadsQuery, insertVersionsQuery, insertEvidenceQuery, insertChangesQuery}
+var stepQueries = []string{lockHeadsQuery, moveHeadsQuery, insertVersionsQuery, insertEvidenceQuery, insertChangesQuery, cascadeQuery}
 
 // checkSteps refuses steps that no plan may hold, before anything is locked.
 func checkSteps(steps []reverie.Step) error {
@@ -170,7 +175,7 @@ func (b *batch) moveHeads(ctx context.Context, t *tx) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	n, err := t.exec(ctx, moveHeadsQuery, b.groupID, b.at, ids, ends, strengths, supported)
+	n, err := t.exec(ctx, moveHeadsQuery, b.groupID, b.at, ids, ends, strengths, supported, b.runID)
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of %d heads were written: %w", n, len(ids), reverie.ErrConflict)
 	}

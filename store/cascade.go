@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// againBecause is why a row q of rejudgements waits, with what the change said that
+	// it waits for: as far as it is not erased.
+	againBecause = `(q.reason || coalesce((select ': “' || left(c.old_statement, 100) || case when char_length(c.old_statement) > 100 then '…' else '' end || '”'
+			|| case when c.new_statement = '' then '' else ' -> “' || left(c.new_statement, 100) || case when char_length(c.new_statement) > 100 then '…' else '' end || '”' end
+		from memory_change_log c where c.group_id = q.group_id and c.change_id = q.change_id
+			and '` + reverie.Erased + `' not in (c.old_statement, c.new_statement)), ''))`
+
+	// Lineages of which a change that is put back is why others wait: those need not be
+	// judged, unless they rest on something else that does not stand as it did.
+	calmQuery = `delete from rejudgements q using memory_change_log c, memories o, memories h
+		where q.group_id = $1 and q.run_id is null and c.group_id = $1 and c.change_id = q.change_id
+			and o.group_id = $1 and o.memory_id = c.old_id
+			and o.lineage_id in (select m.lineage_id from memory_change_log u join memories m on m.group_id = $1 and m.memory_id = u.memory_id
+				where u.group_id = $1 and u.change_id = any ($2::uuid[]))
+			and h.group_id = $1 and h.lineage_id = o.lineage_id and h.status = 'active' and h.content_hash = o.content_hash
+			and not exists (select 1 from memory_sources s join memories w on w.group_id = $1 and w.memory_id = s.source_id
+				left join memories n on n.group_id = $1 and n.lineage_id = w.lineage_id and n.status in ('active', 'archived')
+					and not exists (select 1 from memories l where l.group_id = $1 and l.lineage_id = n.lineage_id and l.version > n.version)
+				where s.group_id = $1 and s.memory_id = q.memory_id and n.content_hash is distinct from w.content_hash)`
+
+	// Reasons are ours, and hold no word of anybody's: see [reverie.JudgeReasonChinese].
+	restsOn        = `'` + reverie.RestsOnMemory + `'`
+	sharesMessages = `'` + reverie.RestsOnMessages + `'`
+	befellIt       = `case c.action when 'delete' then '` + reverie.WasDeleted + `' when 'undo' then '` + reverie.WasTakenBack + `' else '` + reverie.WasUpdated + `' end`
+)
+
+// What rests on what has changed: by its sources, where those say otherwise now; or,
+// of changes marked so, by a message that bears out both. What a version rests on
+// counts as long as its lineage says the same. A summary is written anew with each
+// extraction or dream: that another one is there is no news, and nobody judges one.
+// What waits already keeps its first reason; what was held for an erasure, and came
+// back, has to be known as that. Each step goes by key, as in sourcesQuery.
+var cascadeQuery = `with causes as materialized (
+		select u.no, c.change_id, c.action, o.memory_id, o.lineage_id, n.content_hash as says, u.shared and o.kind <> 'dream' as shared
+		from unnest($2::uuid[], $3::bool[]) with ordinality as u (id, shared, no)
+		join memory_change_log c on c.group_id = $1 and c.change_id = u.id
+		join memories o on o.group_id = $1 and o.memory_id = c.old_id
+		left join memories n on n.group_id = $1 and n.lineage_id = o.lineage_id and n.status = 'active'
+		where o.content_hash is distinct from n.content_hash and o.kind <> 'team' and not (n.memory_id is not null and ` + summaryOf("o") + `)),
+	resting as (
+		select 1 as rank, c.no, c.change_id, h.lineage_id, h.memory_id, ` + restsOn + ` || ` + befellIt + ` as reason
+		from causes c
+		cross join lateral (select s.memory_id, s.source_id, s.run_id from memory_sources s
+			where s.group_id = $1 and s.source_lineage_id = c.lineage_id offset 0) s
+		cross join lateral (select w.content_hash from memories w where w.group_id = $1 and w.memory_id = s.source_id offset 0) w
+		cross join lateral (` + saidStill("s.memory_id") + `) h
+		where w.content_hash is distinct from c.says
+			and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = s.run_id) is null
+		union all
+		select 2, c.no, c.change_id, h.lineage_id, h.memory_id, ` + sharesMessages + ` || ` + befellIt + `
+		from causes c
+		cross join lateral (select distinct e.message_id from memory_evidence e where e.group_id = $1 and e.lineage_id = c.lineage_id
+			and e.memory_id = c.memory_id and e.action <> 'delete' and e.withdrawn_at is null offset 0) e
+		cross join lateral (select f.memory_id from memory_evidence f where f.group_id = $1 and f.message_id = e.message_id
+			and f.action <> 'delete' and f.withdrawn_at is null and f.lineage_id <> all ($4::uuid[]) offset 0) f
+		cross join lateral (` + saidStill("f.memory_id") + `) h
+		where c.shared)
+	insert into rejudgements as q (group_id, lineage_id, memory_id, reason, created_at, change_id)
+	select distinct on (lineage_id) $1, lineage_id, memory_id, reason, $5::timestamptz, change_id
+	from resting where lineage_id not in (select lineage_id from causes)
+	order by lineage_id, rank, no
+	on conflict (group_id, lineage_id) do update set memory_id = excluded.memory_id, reason = excluded.reason,
+		created_at = excluded.created_at, change_id = excluded.change_id, run_id = null
+	where q.run_id is not null and not q.held`
+
+// summaryOf is true of the memory that is a session's summary, or a narrative.
+func summaryOf(m string) string {
+	return `(` + m + `.kind in ('session', 'dream') and ` + m + `.tags @> array['` + reverie.TagSummary + `'])`
+}
+
+// saidStill is the active head of the version's lineage, where it says what the version
+// does, and is to be judged.
+func saidStill(version string) string {
+	return `select h.lineage_id, h.memory_id from memories v join memories h on h.group_id = $1 and h.lineage_id = v.lineage_id
+		where v.group_id = $1 and v.memory_id = ` + version + ` and h.status = 'active' and h.kind <> 'team'
+			and h.content_hash = v.content_hash and not ` + summaryOf("h") + ` offset 0`
+}
+
+// cascade has the next run of evolve judge again what rests on memories that have
+// changed, and returns how many that are. The changes stand in the change log already,
+// and so do the versions that they made. The steps are those of the plan that made them,
+// if one did: a lineage that they write or support is not judged for a message that it
+// shares with another one; and what was itself judged again has others judged only that
+// rest on it by their sources, so that two memories never call each other up in turn.
+// Taking back, too, reaches what rests on the memory, and what waited for a change that is
+// put back by it, or by a person who restores it, waits no longer.
+func cascade(ctx context.Context, t *tx, groupID string, changes []reverie.Change, steps []reverie.Step, at time.Time) (int, error) {
+	judged, written := map[string]bool{}, pq.StringArray{}
+	for _, st := range steps {
+		judged[evidenced(st)] = st.Judged != ""
+		written = append(written, st.LineageID)
+	}
+	var ids, back pq.StringArray
+	var shared pq.BoolArray
+	for _, c := range changes {
+		switch c.Action {
+		case reverie.ActionUndo, reverie.ActionRestore:
+			back = append(back, c.ID)
+		}
+		switch c.Action {
+		case reverie.ActionUpdate, reverie.ActionDelete, reverie.ActionUndo:
+			ids, shared = append(ids, c.ID), append(shared, c.Action != reverie.ActionUndo && !judged[c.MemoryID])
+		}
+	}
+	if len(back) > 0 {
+		if _, err := t.exec(ctx, calmQuery, groupID, back); err != nil {
+			return 0, err
+		}
+	}
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	return t.exec(ctx, cascadeQuery, groupID, ids, shared, written, at)
+}
