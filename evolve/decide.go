@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -38,7 +39,7 @@ func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, er
 // request hands the lines to the decider: first the accepted ones, then those
 // that wait for a person. What the model was shown it has compared itself.
 func (r *run) request(s *sheet, c checked) decide.Request {
-	req := decide.Request{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: s.no, Kind: reverie.KindGroup, Language: s.language,
+	req := decide.Request{GroupID: r.req.GroupID, RunID: cmp.Or(r.life.Row.ID, r.req.PlanID), ChunkNo: s.no, Kind: reverie.KindGroup, Language: s.language,
 		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Full: s.room(c.accepted), Asked: r.life.Stats.Compared, Mute: r.life.Mute}
 	if r.life.Hold != nil {
 		req.Lease = r.life.Hold.Lease

@@ -104,6 +104,10 @@ type Request struct {
 	Since, Until time.Time
 	Days         int  // days of consumed messages to show as context
 	DryRun       bool // plan only: nothing is written but call rows and cached embeddings
+	// PlanID is the id of the plan that a dry run makes, and on its account are the calls
+	// that it makes, as they will be the run's that applies it. "" is a new one, on which
+	// no calls are.
+	PlanID string
 	// Started is told the id of the run as soon as it has one; nil: nobody waits for it.
 	Started func(runID string)
 }
@@ -142,6 +146,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 		r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", sheet.no,
 			"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
 	}
+	sheet.answer = answer.text
 	proposals, refusals := parse(answer)
 	checked := check(sheet, proposals, refusals)
 	plan, err := life.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, sheet, checked) })
@@ -167,6 +172,8 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 			r.since.Format(time.RFC3339), r.until.Format(time.RFC3339), reverie.ErrInvalid)
 	}
 	if r.result.DryRun = req.DryRun; req.DryRun {
+		r.life.Account = req.PlanID
+		r.beginDraft()
 		return r, nil
 	}
 	return r, r.takeUp(ctx)

@@ -21,6 +21,7 @@ type Result struct {
 	Held      []string // why plans are held, one for each held plan
 	Warnings  []string
 	Err       error
+	Plan      *reverie.PlanFile // of a dry run: what it would write, and what that rests on
 }
 
 // complete fills in the outcome.

@@ -5,6 +5,7 @@
 package life
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,8 @@ type Run struct {
 
 	Row      reverie.Run
 	Stats    reverie.Stats
-	Began    bool // there was something to do
+	Account  string // on which calls are as long as there is no row; "" is none
+	Began    bool   // there was something to do
 	Mute     bool // the embedder failed, and is not waited for again in this run
 	Warnings []string
 }
@@ -146,8 +148,7 @@ type Model interface {
 // Meta says on whose account a call is.
 func (r *Run) Meta(purpose string) llm.Meta {
 	m := llm.Meta{GroupID: r.Row.GroupID, Purpose: purpose}
-	if r.Row.ID != "" {
-		id := r.Row.ID
+	if id := cmp.Or(r.Row.ID, r.Account); id != "" {
 		m.RunID = &id
 	}
 	return m
