@@ -113,6 +113,7 @@ type WhyVersion struct {
 	Reason    string         `json:"change_reason"`
 	Approved  bool           `json:"approved,omitempty"` // it was held, and a person let it pass
 	Evidence  []Evidence     `json:"evidence"`           // of the version itself
+	Withdrawn []Evidence     `json:"-"`                  // evidence of a run that was taken back since: it supports nothing
 	Sources   []SourceMemory `json:"sources,omitempty"`  // memories that it rests on
 	Decisions []Decision     `json:"decisions"`          // facts that made it, that it already said, or that took its place
 	Later     []WhyLater     `json:"later"`              // support, strength, weight, deletion: what befell the version afterwards

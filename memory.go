@@ -42,25 +42,26 @@ const (
 // Memory is one version of one statement. Its JSON is the shape of memory list
 // in the API: created_at is the lineage's birth, updated_at this version's.
 type Memory struct {
-	GroupID         string    `db:"group_id" json:"-"`
-	ID              string    `db:"memory_id" json:"memory_id"` // names the version
-	LineageID       string    `db:"lineage_id" json:"lineage_id"`
-	Kind            Kind      `db:"kind" json:"kind"`
-	SessionID       string    `db:"session_id" json:"session_id,omitempty"`
-	Statement       string    `db:"statement" json:"statement"`
-	Version         int       `db:"version" json:"version"` // counts from 1
-	ParentID        *string   `db:"parent_id" json:"parent_id"`
-	CreatedAt       time.Time `db:"created_at" json:"created_at"`
-	UpdatedAt       time.Time `db:"updated_at" json:"updated_at"`
-	LastSupportedAt time.Time `db:"last_supported_at" json:"last_supported_at"`
-	Status          Status    `db:"status" json:"status"`
-	Strength        float64   `db:"strength" json:"strength"` // 0..1, see Reinforce
-	Weight          float64   `db:"weight" json:"weight"`     // 0..2, starts at 1
-	Tags            []string  `db:"-" json:"tags"`
-	ContentHash     string    `db:"content_hash" json:"-"`
-	EmbeddingModel  string    `db:"embedding_model" json:"-"` // model@dims, "" while not embedded
-	ChangeSummary   string    `db:"change_summary" json:"-"`
-	RunID           *string   `db:"run_id" json:"-"` // nil for an edit by a person
+	GroupID         string     `db:"group_id" json:"-"`
+	ID              string     `db:"memory_id" json:"memory_id"` // names the version
+	LineageID       string     `db:"lineage_id" json:"lineage_id"`
+	Kind            Kind       `db:"kind" json:"kind"`
+	SessionID       string     `db:"session_id" json:"session_id,omitempty"`
+	Statement       string     `db:"statement" json:"statement"`
+	Version         int        `db:"version" json:"version"` // counts from 1
+	ParentID        *string    `db:"parent_id" json:"parent_id"`
+	CreatedAt       time.Time  `db:"created_at" json:"created_at"`
+	UpdatedAt       time.Time  `db:"updated_at" json:"updated_at"`
+	EndedAt         *time.Time `db:"ended_at" json:"-"` // when the version stopped being active, nil while it is
+	LastSupportedAt time.Time  `db:"last_supported_at" json:"last_supported_at"`
+	Status          Status     `db:"status" json:"status"`
+	Strength        float64    `db:"strength" json:"strength"` // 0..1, see Reinforce
+	Weight          float64    `db:"weight" json:"weight"`     // 0..2, starts at 1
+	Tags            []string   `db:"-" json:"tags"`
+	ContentHash     string     `db:"content_hash" json:"-"`
+	EmbeddingModel  string     `db:"embedding_model" json:"-"` // model@dims, "" while not embedded
+	ChangeSummary   string     `db:"change_summary" json:"-"`
+	RunID           *string    `db:"run_id" json:"-"` // nil for an edit by a person
 	// JudgeAgain says why the next run judges it again, "" where none does or nobody asked.
 	JudgeAgain string `db:"judge_again" json:"judge_again,omitempty"`
 }

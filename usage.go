@@ -74,6 +74,7 @@ type RecallQuery struct {
 	Turns     int       // the newest at most, answered or not
 	Since     time.Time // turns and summary of before are past; zero = all
 	Text      string    // the query, folded: names of entities are looked up in it
+	At        time.Time // zero = now; else what was known and said by then
 }
 
 // RecallState is a group and a session as a context sees them, read in one

@@ -16,6 +16,8 @@ type ContextStore interface {
 	Store
 	RecallState(ctx context.Context, q reverie.RecallQuery) (reverie.RecallState, error)
 	EntitiesByID(ctx context.Context, groupID string, ids []string) ([]reverie.Entity, error)
+	// EntitiesAt is EntitiesByID as of an instant.
+	EntitiesAt(ctx context.Context, groupID string, ids []string, at time.Time) ([]reverie.Entity, error)
 }
 
 // Options are how contexts are made.
@@ -52,20 +54,35 @@ type ContextRequest struct {
 	SessionID string // "" = none: no short-term memory
 	Query     string // what it is asked
 	MaxTokens int    // of the text; 0 = as the options say
+	// At asks for the context of an instant: what was remembered and said by then, with
+	// ages counted from it. Zero is now, and so is what is still to come.
+	At time.Time
+}
+
+// instant is when the context is of.
+func (req ContextRequest) instant(now time.Time) time.Time {
+	if req.At.IsZero() || req.At.After(now) {
+		return now
+	}
+	return req.At
 }
 
 // Context makes what a bot is given for its next turn: the memories that bear on
 // the query, the people and things that it names, and what was said in the session.
 // No generating model is asked, and vectors that cannot be had only cost memories,
-// with a warning. What is offered goes to the usage log.
+// with a warning. What is offered goes to the usage log, but for a context of an instant:
+// nobody is given that for a turn.
 //
 // An unknown group is [reverie.ErrNotFound], a request that cannot be met
 // [reverie.ErrInvalid]. A session that is not known is a new one.
 func (r *Recaller) Context(ctx context.Context, req ContextRequest) (reverie.ContextReply, error) {
 	now := r.Now()
-	d, err := r.draft(ctx, req, now, false)
+	d, err := r.draft(ctx, req, req.instant(now), false)
 	if err != nil {
 		return reverie.ContextReply{}, err
+	}
+	if !req.At.IsZero() {
+		return *d.reply, nil
 	}
 	return *d.reply, r.offer(ctx, d.reply, clean(req.Query), now)
 }
@@ -91,11 +108,11 @@ func (r *Recaller) draft(ctx context.Context, req ContextRequest, now time.Time,
 		reply.Skipped = SkippedFirstRound
 		return d, nil
 	}
-	long, err := r.longTerm(ctx, req.GroupID, state.Group, query, everything)
+	long, err := r.longTerm(ctx, req, state.Group, query, everything)
 	if err != nil {
 		return nil, err
 	}
-	if d.entities, err = r.entities(ctx, req.GroupID, query, state.Named); err != nil {
+	if d.entities, err = r.entities(ctx, req, query, state.Named); err != nil {
 		return nil, err
 	}
 	reply.Skipped, reply.Warnings, reply.Counts.Candidates = long.skipped, long.warnings, len(long.hits)
@@ -126,7 +143,7 @@ func clean(query string) string {
 
 // state reads the group and the session.
 func (r *Recaller) state(ctx context.Context, req ContextRequest, query string, now time.Time) (reverie.RecallState, error) {
-	q := reverie.RecallQuery{GroupID: req.GroupID, SessionID: req.SessionID, Turns: r.Options.ShortTermCount}
+	q := reverie.RecallQuery{GroupID: req.GroupID, SessionID: req.SessionID, Turns: r.Options.ShortTermCount, At: req.At}
 	if r.Options.MaxEntities > 0 {
 		q.Text = nameForm(query)
 	}

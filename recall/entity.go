@@ -22,14 +22,21 @@ func nameForm(query string) string { return foldNames(firstCharacters(query, max
 
 // entities reads the people and things that a query names, in the order in which
 // it names them. Those of whom nothing is said are left out.
-func (r *Recaller) entities(ctx context.Context, groupID, query string, names []reverie.EntityName) ([]reverie.ContextEntity, error) {
+func (r *Recaller) entities(ctx context.Context, req ContextRequest, query string, names []reverie.EntityName) ([]reverie.ContextEntity, error) {
 	ids := named(nameForm(query), names)
 	if len(ids) == 0 || r.Options.MaxEntities == 0 {
 		return nil, nil
 	}
-	found, err := r.Store.EntitiesByID(ctx, groupID, ids[:min(len(ids), maxNamed)])
+	ids = ids[:min(len(ids), maxNamed)]
+	var found []reverie.Entity
+	var err error
+	if req.At.IsZero() {
+		found, err = r.Store.EntitiesByID(ctx, req.GroupID, ids)
+	} else {
+		found, err = r.Store.EntitiesAt(ctx, req.GroupID, ids, req.At)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("read whom a query in group %q names: %w", groupID, err)
+		return nil, fmt.Errorf("read whom a query in group %q names: %w", req.GroupID, err)
 	}
 	slices.SortStableFunc(found, func(a, b reverie.Entity) int { return cmp.Compare(place(a, ids), place(b, ids)) })
 	var list []reverie.ContextEntity

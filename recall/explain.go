@@ -28,7 +28,7 @@ const maxBelow = 50
 // Explain makes the context that [Recaller.Context] would, and tells of every memory
 // that was looked at what it scored and what became of it. It logs no use.
 func (r *Recaller) Explain(ctx context.Context, req ContextRequest) (reverie.Recalled, error) {
-	d, err := r.draft(ctx, req, r.Now(), true)
+	d, err := r.draft(ctx, req, req.instant(r.Now()), true)
 	if err != nil {
 		return reverie.Recalled{}, err
 	}
@@ -89,7 +89,7 @@ func (s *Searcher) below(ctx context.Context, q Query, vector []float32, hits []
 // belowOf is below in one tenant.
 func (s *Searcher) belowOf(ctx context.Context, q Query, vector []float32, hits []reverie.Hit) ([]reverie.Hit, error) {
 	near, err := s.Store.Search(ctx, reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector,
-		Model: s.Embeddings.Key(), MinCosine: -1, Limit: len(hits) + maxBelow})
+		Model: s.Embeddings.Key(), MinCosine: -1, At: q.At, Limit: len(hits) + maxBelow})
 	if err != nil {
 		return nil, fmt.Errorf("search group %q: %w", q.GroupID, err)
 	}

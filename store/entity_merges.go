@@ -15,19 +15,23 @@ const mergesQuery = `select entity_id, merged_into from entities where group_id 
 // reads those merged into it too.
 type merges map[string]string
 
+type mergeRow struct {
+	EntityID   string `db:"entity_id"`
+	MergedInto string `db:"merged_into"`
+}
+
 func readMerges(ctx context.Context, t *tx, groupID string) (merges, error) {
-	var rows []struct {
-		EntityID   string `db:"entity_id"`
-		MergedInto string `db:"merged_into"`
-	}
-	if err := t.list(ctx, &rows, mergesQuery, groupID); err != nil {
-		return nil, err
-	}
+	var rows []mergeRow
+	err := t.list(ctx, &rows, mergesQuery, groupID)
+	return mergesOf(rows), err
+}
+
+func mergesOf(rows []mergeRow) merges {
 	m := make(merges, len(rows))
 	for _, r := range rows {
 		m[r.EntityID] = r.MergedInto
 	}
-	return m, nil
+	return m
 }
 
 // above are the entities that one is part of, the nearest first; none for one
@@ -73,22 +77,10 @@ func whole(ctx context.Context, t *tx, groupID string, list []reverie.Entity, me
 	if len(list) == 0 {
 		return nil
 	}
-	at, ids := map[string]int{}, make([]string, len(list))
-	for i, e := range list {
-		at[e.ID], ids[i] = i, e.ID
-	}
-	tops := merged.members(ids)
-	members := slices.Sorted(maps.Keys(tops))
+	members := merged.all(list)
 	names, err := entityNames(ctx, t, groupID, members)
 	if err != nil {
 		return err
-	}
-	for _, n := range names {
-		for _, top := range tops[n.EntityID] {
-			e := &list[at[top]]
-			n.Entity = e.Kind
-			e.Names = append(e.Names, n)
-		}
 	}
 	claims, err := activeClaims(ctx, t, groupID, members)
 	if err != nil {
@@ -99,9 +91,40 @@ func whole(ctx context.Context, t *tx, groupID string, list []reverie.Entity, me
 			return err
 		}
 	}
+	merged.fill(list, names, claims)
+	return nil
+}
+
+// all are the ids of entities and of what is merged into one of them.
+func (m merges) all(list []reverie.Entity) []string {
+	return slices.Sorted(maps.Keys(m.members(idsOf(list))))
+}
+
+func idsOf(list []reverie.Entity) []string {
+	ids := make([]string, len(list))
+	for i, e := range list {
+		ids[i] = e.ID
+	}
+	return ids
+}
+
+// fill gives entities the names and claims of their own and of what is merged into them.
+func (m merges) fill(list []reverie.Entity, names []reverie.EntityName, claims []reverie.Claim) {
+	at := make(map[string]int, len(list))
+	for i, e := range list {
+		at[e.ID] = i
+	}
+	tops := m.members(idsOf(list))
+	for _, n := range names {
+		for _, top := range tops[n.EntityID] {
+			e := &list[at[top]]
+			n.Entity = e.Kind
+			e.Names = append(e.Names, n)
+		}
+	}
 	for _, c := range claims {
 		if c.TargetID != nil {
-			target := merged.root(*c.TargetID)
+			target := m.root(*c.TargetID)
 			c.TargetID = &target
 		}
 		for _, top := range tops[c.EntityID] {
@@ -109,5 +132,4 @@ func whole(ctx context.Context, t *tx, groupID string, list []reverie.Entity, me
 			e.Claims = append(e.Claims, c)
 		}
 	}
-	return nil
 }

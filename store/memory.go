@@ -11,10 +11,10 @@ import (
 
 // memoryColumns are those of reverie.Memory.
 const memoryColumns = `group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags,
-	strength, weight, content_hash, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at`
+	strength, weight, content_hash, embedding_model, change_summary, run_id, created_at, updated_at, ended_at, last_supported_at`
 
 // judgeAgain is why the next run judges the head of a lineage again, as a further column.
-const judgeAgain = `, case when status in ('active', 'held') then coalesce((select q.reason from rejudgements q
+const judgeAgain = `, case when status in ('active', 'held') then coalesce((select ` + againBecause + ` from rejudgements q
 	where q.group_id = memories.group_id and q.lineage_id = memories.lineage_id and q.run_id is null), '') else '' end as judge_again`
 
 // memoryRow reads what the domain's struct leaves to us: the tags.
@@ -27,6 +27,7 @@ func (r memoryRow) memory() reverie.Memory {
 	m := r.Memory
 	m.Tags = append([]string{}, r.TagList...) // never nil: JSON wants []
 	m.CreatedAt, m.UpdatedAt, m.LastSupportedAt = m.CreatedAt.UTC(), m.UpdatedAt.UTC(), m.LastSupportedAt.UTC()
+	m.EndedAt = utc(m.EndedAt)
 	return m
 }
 
@@ -42,7 +43,7 @@ func memories(rows []memoryRow) []reverie.Memory {
 // active at an instant.
 const memoryFilter = ` from memories where group_id = $1 and ($2 = '' or kind = $2) and case
 	when $4::timestamptz is null then $3 = '' or status = $3
-	else updated_at <= $4 and (status = 'active' or ended_at > $4) end
+	else updated_at <= $4 and (status = 'active' or ended_at > $4) and statement <> '` + reverie.Erased + `' end
 	and ($5 = '' or session_id = $5) and ($6 = '' or $6 = any (tags)) and weight >= $7::float8`
 
 // memoryArgs are the arguments of memoryFilter.
@@ -56,7 +57,9 @@ func memoryArgs(q reverie.MemoryQuery) []any {
 
 // ListMemories returns a page of a group's memories, oldest lineage first, and
 // how many there are in all. A limit of 0 is no limit. With status deprecated
-// every superseded or deleted version is listed.
+// every superseded or deleted version is listed. Of an instant, it lists what was active
+// then, with strength and weight as they are now, or were when the version ended; what
+// was erased since is not among it.
 func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reverie.Memory, int, error) {
 	args := memoryArgs(q)
 	var rows []memoryRow
@@ -72,7 +75,13 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 		return t.list(ctx, &rows, `select `+memoryColumns+judgeAgain+memoryFilter+`
 			order by created_at, lineage_id, version limit nullif($8::int, 0) offset $9`, append(args, q.Limit, q.Offset)...)
 	}})
-	return memories(rows), total, err
+	list := memories(rows)
+	if !q.At.IsZero() {
+		for i := range list {
+			list[i] = list[i].Then()
+		}
+	}
+	return list, total, err
 }
 
 // Memory returns one version. An empty groupID looks in all groups. A version

@@ -66,7 +66,8 @@ type recallName struct {
 }
 
 // RecallState reads what a context needs besides memories, in one snapshot. An
-// unknown group is reverie.ErrNotFound, an unknown session has nothing.
+// unknown group is reverie.ErrNotFound, an unknown session has nothing. Of an instant, it
+// is what had been said by then, and the rolling summary if it has not been renewed since.
 //
 // It reads back from the newest message until there are turns enough, mostly at once.
 func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie.RecallState, error) {
@@ -74,7 +75,11 @@ func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie
 	text := reverie.Simplify(reverie.Fold(q.Text))
 	for limit := min(8*max(q.Turns, 0), maxRecalled); ; limit = min(8*limit, maxRecalled) {
 		var row recallRow
-		err := s.look(ctx, what, &row, recallQuery, q.GroupID, q.SessionID, orMinusInfinity(q.Since), limit, text)
+		query, args := recallQuery, []any{q.GroupID, q.SessionID, orMinusInfinity(q.Since), limit, text}
+		if !q.At.IsZero() {
+			query, args = recallAtQuery, append(args, q.At)
+		}
+		err := s.look(ctx, what, &row, query, args...)
 		if err != nil {
 			return reverie.RecallState{}, one(err, "group %q", q.GroupID)
 		}

@@ -24,7 +24,7 @@ const (
 	near = `select * from (
 			select ` + hitColumns + `, case when embedding_model = $3 then 1 - (embedding <=> $2::vector) end as score
 			from memories where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) and `
-	activeAt = `updated_at <= $7::timestamptz and (status = 'active' or ended_at > $7)`
+	activeAt = `updated_at <= $7::timestamptz and (status = 'active' or ended_at > $7) and statement <> '` + reverie.Erased + `'`
 	seen     = ` and embedding_model = $3`
 	nearest  = ` offset 0) near
 		where score is null or score >= $5::float8 order by score desc nulls first, memory_id limit nullif($6::int, 0)`

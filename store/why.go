@@ -19,8 +19,9 @@ const (
 		order by created_at, old_id is not distinct from memory_id, change_id`
 
 	lineageEvidenceQuery = `select memory_id, action, run_id, created_at, message_id, author_id, author, quote, sent_at,
-			to_char(local_date, 'YYYY-MM-DD') as local_date
-		from memory_evidence where group_id = $1 and lineage_id = $2 and withdrawn_at is null
+			to_char(local_date, 'YYYY-MM-DD') as local_date,
+			withdrawn_at is not null as withdrawn
+		from memory_evidence where group_id = $1 and lineage_id = $2
 		order by created_at, evidence_no`
 
 	// What took the place of a version is another lineage's, be it at once or when a
@@ -47,6 +48,7 @@ type evidenceRow struct {
 	Quote     string    `db:"quote"`
 	SentAt    time.Time `db:"sent_at"`
 	LocalDate string    `db:"local_date"`
+	Withdrawn bool      `db:"withdrawn"`
 }
 
 func (r evidenceRow) evidence() reverie.Evidence {
@@ -231,10 +233,12 @@ func (l lineage) why() (reverie.Why, error) {
 // the support that a run gave it later. What a deletion rests on stands in the
 // change log.
 func addEvidence(v *reverie.WhyVersion, e evidenceRow) {
-	switch reverie.Action(e.Action) {
-	case reverie.ActionCreate, reverie.ActionUpdate:
+	switch made := e.Action == string(reverie.ActionCreate) || e.Action == string(reverie.ActionUpdate); {
+	case made && e.Withdrawn:
+		v.Withdrawn = append(v.Withdrawn, e.evidence())
+	case made:
 		v.Evidence = append(v.Evidence, e.evidence())
-	case reverie.ActionKeep:
+	case e.Action == string(reverie.ActionKeep) && !e.Withdrawn:
 		run := runOf(e.RunID)
 		i := slices.IndexFunc(v.Later, func(w reverie.WhyLater) bool { return w.Action == reverie.ActionKeep && w.RunID == run })
 		if i < 0 {

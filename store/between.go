@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	countActiveAtQuery = `select count(*) from memories where group_id = $1 and ($2 = '' or kind = $2)
+		and updated_at <= $3::timestamptz and (status = 'active' or ended_at > $3) and statement <> '` + reverie.Erased + `'`
+
+	// Of the lineages in which a version began or ended in between, those versions that
+	// were there in between, or at its beginning.
+	betweenQuery = `select ` + memoryColumns + ` from memories m
+		where group_id = $1 and statement <> '` + reverie.Erased + `'
+			and updated_at <= $4::timestamptz and (ended_at is null or ended_at > $3::timestamptz or updated_at > $3)
+			and lineage_id in (select lineage_id from memories where group_id = $1 and ($2 = '' or kind = $2)
+				and (updated_at > $3 and updated_at <= $4 or ended_at > $3 and ended_at <= $4))
+		order by created_at, lineage_id, version`
+
+	// A row that names one version twice has left it as it is, or ended it.
+	betweenStepsQuery = `select c.memory_id, c.old_id is not distinct from c.memory_id as ends, c.action, c.change_summary, c.run_id, c.undone_run_id,
+			c.created_at, coalesce(r.job, '') as job
+		from memory_change_log c left join runs r on r.group_id = c.group_id and r.run_id = coalesce(c.run_id, c.undone_run_id)
+		where c.group_id = $1 and c.memory_id = any ($2::uuid[]) and (c.old_id is distinct from c.memory_id or c.new_statement = '')
+		order by c.created_at, c.change_id`
+)
+
+// betweenStep is a row of the change log, as a comparison tells of it.
+type betweenStep struct {
+	MemoryID    string         `db:"memory_id"`
+	Ends        bool           `db:"ends"`
+	Action      reverie.Action `db:"action"`
+	Summary     string         `db:"change_summary"`
+	RunID       *string        `db:"run_id"`
+	UndoneRunID *string        `db:"undone_run_id"`
+	CreatedAt   time.Time      `db:"created_at"`
+	Job         reverie.Job    `db:"job"`
+}
+
+// Between reads what two instants are compared by, in one snapshot. What was erased is
+// of no instant any more. An unknown group is reverie.ErrNotFound.
+func (s *Store) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.Between, error) {
+	b := reverie.Between{BetweenQuery: q}
+	var log []betweenStep
+	err := s.run(ctx, work{what: fmt.Sprintf("compare the memories of group %q at two instants", q.GroupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		log = nil
+		if _, err := getGroup(ctx, t, q.GroupID); err != nil {
+			return err
+		}
+		if err := t.get(ctx, &b.Active, countActiveAtQuery, q.GroupID, string(q.Kind), q.To); err != nil {
+			return err
+		}
+		var rows []memoryRow
+		if err := t.list(ctx, &rows, betweenQuery, q.GroupID, string(q.Kind), q.From, q.To); err != nil {
+			return err
+		}
+		b.Versions = memories(rows)
+		ids := make(pq.StringArray, len(rows))
+		for i, r := range rows {
+			ids[i] = r.ID
+		}
+		return t.list(ctx, &log, betweenStepsQuery, q.GroupID, ids)
+	}})
+	b.Made, b.Ended = stepsOf(b.Versions, log)
+	return b, err
+}
+
+// stepsOf is what made versions and what ended them, by their ids. What ended a version
+// later than it stopped being active, ended one that was held meanwhile.
+func stepsOf(versions []reverie.Memory, log []betweenStep) (made, ended map[string]reverie.DiffStep) {
+	made, ended = map[string]reverie.DiffStep{}, map[string]reverie.DiffStep{}
+	at := make(map[string]*time.Time, len(versions))
+	for _, m := range versions {
+		at[m.ID] = m.EndedAt
+	}
+	for _, r := range log {
+		step := reverie.DiffStep{Action: r.Action, Reason: r.Summary, RunID: runOf(r.RunID), Job: r.Job, UndoneRunID: runOf(r.UndoneRunID)}
+		switch end := at[r.MemoryID]; {
+		case !r.Ends:
+			made[r.MemoryID] = step
+		case end != nil && reverie.OneChange(*end, r.CreatedAt):
+			ended[r.MemoryID] = step
+		}
+	}
+	return made, ended
+}
+
+// HistoryAt returns the versions of a lineage that there were at an instant, oldest
+// first, each with the status that it had then. A memory that was not there yet is
+// reverie.ErrNotFound; see [Store.History] for the rest.
+func (s *Store) HistoryAt(ctx context.Context, groupID, memoryID string, at time.Time) ([]reverie.Memory, error) {
+	why, err := s.Why(ctx, groupID, memoryID)
+	if err == nil {
+		why, err = why.AsOf(at)
+	}
+	list := make([]reverie.Memory, len(why.Versions))
+	for i, v := range why.Versions {
+		list[i] = v.Memory
+	}
+	return list, err
+}
