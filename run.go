@@ -83,12 +83,18 @@ type Stats struct {
 	// window's end came from the clock. A run that is taken up again needs both.
 	Limit     int  `json:"limit,omitempty"`
 	OpenEnded bool `json:"open_ended,omitempty"`
+	// Days of messages that were shown again as context: a replay shows them, too.
+	Days int `json:"days,omitempty"`
 	// Unanswered says that nothing of a session was answered when its run began:
 	// then what users say is taken without an answer.
 	Unanswered bool `json:"unanswered,omitempty"`
 	// Through says that all has been taken of a session that was to be: what its run
 	// may still fail at is the fold.
 	Through bool `json:"through,omitempty"`
+	// Plan is the hash of the plan in hand that was applied, "" where none was. Edited says
+	// that a person changed it, or what the run held, before.
+	Plan   string `json:"plan,omitempty"`
+	Edited bool   `json:"edited,omitempty"`
 }
 
 // Add adds what another run counts: all but Base and Rewritten, which are one run's.
@@ -152,6 +158,7 @@ type Chunk struct {
 	Status      ChunkStatus `json:"status"`
 	Refusals    []Refusal   `json:"refusals"`
 	Limit       int         `json:"-"` // kept in the run's stats when the chunk is saved
+	CreatedAt   time.Time   `json:"-"` // when it was first saved: before the model was asked; kept by the store
 }
 
 // Lease is the right to write a group: one holder at a time, for every kind of

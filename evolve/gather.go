@@ -86,7 +86,7 @@ func (r *run) read(ctx context.Context) (*sheet, error) {
 		q.Skip = r.shadow.skip
 	}
 	state, err := r.Store.Gather(ctx, q)
-	if err == nil && r.resume != nil && len(state.Pending) != len(r.resume.MessageIDs) {
+	if err == nil && r.resume != nil && len(state.Pending) != len(r.resume.MessageIDs) && !r.recorded() {
 		r.resume, q.MessageIDs = nil, nil // some lie outside the window, or are gone
 		state, err = r.Store.Gather(ctx, q)
 	}

@@ -53,8 +53,8 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 				return answer{}, err
 			}
 		}
-		if stored.InputSHA256 == input {
-			r.Log.Info("using the answer stored before the interruption", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no)
+		if stored.InputSHA256 == input || r.recorded() {
+			r.Log.Info("using the stored answer", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no)
 			return answer{text: stored.Answer, Result: lines.Read(stored.Answer)}, r.saveChunk(ctx, s, input, stored.Answer, reverie.ChunkAnswered)
 		}
 	}

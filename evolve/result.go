@@ -27,7 +27,7 @@ type Result struct {
 // complete fills in the outcome.
 func (r *run) complete(err error) {
 	r.result.Err, r.result.Status, r.result.Stats = err, reverie.EndOf(err, r.life.Stats.Held), r.life.Stats
-	r.result.Stats.Limit, r.result.Stats.OpenEnded = 0, false // kept for a run that is taken up, and nothing to report
+	r.result.Stats.Limit, r.result.Stats.OpenEnded, r.result.Stats.Days = 0, false, 0 // kept for a run that is taken up, and nothing to report
 	r.result.NoNew = err == nil && !r.life.Began && r.life.Row.ID == ""
 	r.result.Warnings = r.life.Warnings
 }

@@ -75,7 +75,7 @@ func (r *run) open(ctx context.Context, state reverie.State, language string) er
 		return nil
 	}
 	st := &r.life.Stats
-	st.Base, st.Kept, st.OpenEnded = len(state.Heads), len(state.Heads), !r.bounded
+	st.Base, st.Kept, st.OpenEnded, st.Days = len(state.Heads), len(state.Heads), !r.bounded, r.req.Days
 	since := r.since
 	if since.IsZero() {
 		since = state.Pending[0].SentAt

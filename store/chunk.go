@@ -29,7 +29,7 @@ type chunkRow struct {
 
 func (r chunkRow) chunk() (reverie.Chunk, error) {
 	c := reverie.Chunk{GroupID: r.GroupID, RunID: r.RunID, No: r.No, InputSHA256: r.InputSHA256,
-		MessageIDs: r.MessageIDs, Answer: r.Answer, Status: reverie.ChunkStatus(r.Status)}
+		MessageIDs: r.MessageIDs, Answer: r.Answer, Status: reverie.ChunkStatus(r.Status), CreatedAt: r.CreatedAt.UTC()}
 	if len(r.MemoryIDs) > 0 {
 		c.MemoryIDs = r.MemoryIDs
 	}

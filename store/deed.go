@@ -1,0 +1,52 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"reverie"
+)
+
+// deedsQuery is what a run did by itself: what a person let pass of it later is left out.
+const deedsQuery = `
+	with did as (
+		select coalesce(l.chunk_no, 0) as chunk_no, l.action, m.lineage_id, l.memory_id, l.old_statement, l.new_statement, l.created_at
+		from memory_change_log l join memories m on m.group_id = l.group_id and m.memory_id = l.memory_id
+		where l.group_id = $1 and l.run_id = $2
+		union all
+		select distinct 0, e.action, e.lineage_id, e.memory_id, m.statement, m.statement, e.created_at
+		from memory_evidence e join memories m on m.group_id = e.group_id and m.memory_id = e.memory_id
+		where e.group_id = $1 and e.run_id = $2 and e.action = 'keep'),
+	approved as (
+		select st->>'action' as action, coalesce(nullif(st->>'memory_id', ''), st->'head'->>'memory_id') as memory_id
+		from held_plans h cross join lateral jsonb_array_elements(h.plan) st
+		where h.group_id = $1 and h.run_id = $2 and h.status = 'approved')
+	select d.* from did d join runs r on r.group_id = $1 and r.run_id = $2
+	where d.created_at <= coalesce(r.finished_at, 'infinity')
+		and not exists (select 1 from approved a where a.action = d.action and a.memory_id = d.memory_id::text)
+	order by d.created_at, d.chunk_no, d.action, d.lineage_id`
+
+// Deeds returns what a run did to memories when it ran, in order. A run that the group
+// does not have did nothing.
+func (s *Store) Deeds(ctx context.Context, groupID, runID string) ([]reverie.Deed, error) {
+	var rows []struct {
+		ChunkNo      int       `db:"chunk_no"`
+		Action       string    `db:"action"`
+		LineageID    string    `db:"lineage_id"`
+		MemoryID     string    `db:"memory_id"`
+		OldStatement string    `db:"old_statement"`
+		NewStatement string    `db:"new_statement"`
+		CreatedAt    time.Time `db:"created_at"`
+	}
+	err := s.run(ctx, work{what: fmt.Sprintf("read what run %s did", runID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		rows = nil
+		return t.list(ctx, &rows, deedsQuery, groupID, runID)
+	}})
+	list := make([]reverie.Deed, len(rows))
+	for i, r := range rows {
+		list[i] = reverie.Deed{ChunkNo: r.ChunkNo, Action: reverie.Action(r.Action), LineageID: r.LineageID, MemoryID: r.MemoryID,
+			OldStatement: r.OldStatement, NewStatement: r.NewStatement, At: r.CreatedAt.UTC()}
+	}
+	return list, err
+}
