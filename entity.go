@@ -21,7 +21,8 @@ type EntityStatus string
 // The statuses of an entity.
 const (
 	EntityActive EntityStatus = "active"
-	EntityMerged EntityStatus = "merged" // a person said that it is the same as another
+	EntityMerged EntityStatus = "merged"    // a person said that it is the same as another
+	EntityGone   EntityStatus = "withdrawn" // the run that made it was taken back: nobody finds it
 )
 
 // Limits of what is said of entities.
@@ -230,13 +231,15 @@ const (
 	EntityMerge     EntityAction = "merge"   // a person: it is the same as another
 	EntityUnmerge   EntityAction = "unmerge" // and it is not
 	EntityWithdrawn EntityAction = "withdraw"
+	EntityUndo      EntityAction = "undo" // a run was taken back that had made it, named it or learnt it
 )
 
 // EntityChange is one row of the entities' change log.
 type EntityChange struct {
 	GroupID   string       `json:"-"`
 	ID        string       `json:"change_id"`
-	RunID     *string      `json:"run_id"` // nil for a person's
+	RunID     *string      `json:"run_id"`                  // nil for a person's
+	UndoneRun *string      `json:"undone_run_id,omitempty"` // the run that it takes back
 	EntityID  string       `json:"entity_id"`
 	Action    EntityAction `json:"action"`
 	OtherID   *string      `json:"other_id,omitempty"` // the entity merged into, or out of

@@ -29,12 +29,11 @@ const (
 				left join memories n on n.group_id = $1 and n.lineage_id = w.lineage_id and n.status in ('active', 'archived')
 					and not exists (select 1 from memories l where l.group_id = $1 and l.lineage_id = n.lineage_id and l.version > n.version)
 				where s.group_id = $1 and s.memory_id = q.memory_id and n.content_hash is distinct from w.content_hash)`
-
-	// Reasons are ours, and hold no word of anybody's: see [reverie.JudgeReasonChinese].
-	restsOn        = `'` + reverie.RestsOnMemory + `'`
-	sharesMessages = `'` + reverie.RestsOnMessages + `'`
-	befellIt       = `case c.action when 'delete' then '` + reverie.WasDeleted + `' when 'undo' then '` + reverie.WasTakenBack + `' else '` + reverie.WasUpdated + `' end`
 )
+
+// befallen says what befell the cause c. Reasons are ours, and hold no word of anybody's:
+// see [reverie.JudgeReasonChinese].
+const befallen = `case c.action when 'delete' then '` + reverie.WasDeleted + `' when 'undo' then '` + reverie.WasTakenBack + `' else '` + reverie.WasUpdated + `' end`
 
 // What rests on what has changed: by its sources, where those say otherwise now; or,
 // of changes marked so, by a message that bears out both. What a version rests on
@@ -50,7 +49,7 @@ var cascadeQuery = `with causes as materialized (
 		left join memories n on n.group_id = $1 and n.lineage_id = o.lineage_id and n.status = 'active'
 		where o.content_hash is distinct from n.content_hash and o.kind <> 'team' and not (n.memory_id is not null and ` + summaryOf("o") + `)),
 	resting as (
-		select 1 as rank, c.no, c.change_id, h.lineage_id, h.memory_id, ` + restsOn + ` || ` + befellIt + ` as reason
+		select 1 as rank, c.no, c.change_id, h.lineage_id, h.memory_id, '` + reverie.RestsOnMemory + `' || ` + befallen + ` as reason
 		from causes c
 		cross join lateral (select s.memory_id, s.source_id, s.run_id from memory_sources s
 			where s.group_id = $1 and s.source_lineage_id = c.lineage_id offset 0) s
@@ -59,7 +58,7 @@ var cascadeQuery = `with causes as materialized (
 		where w.content_hash is distinct from c.says
 			and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = s.run_id) is null
 		union all
-		select 2, c.no, c.change_id, h.lineage_id, h.memory_id, ` + sharesMessages + ` || ` + befellIt + `
+		select 2, c.no, c.change_id, h.lineage_id, h.memory_id, '` + reverie.RestsOnMessages + `' || ` + befallen + `
 		from causes c
 		cross join lateral (select distinct e.message_id from memory_evidence e where e.group_id = $1 and e.lineage_id = c.lineage_id
 			and e.memory_id = c.memory_id and e.action <> 'delete' and e.withdrawn_at is null offset 0) e

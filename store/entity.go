@@ -16,7 +16,7 @@ const entityColumns = `group_id, entity_id, kind, subject, status, merged_into, 
 
 const (
 	entitiesQuery = `select ` + entityColumns + ` from entities
-		where group_id = $1 and entity_id = any ($2::uuid[]) order by created_at, entity_id`
+		where group_id = $1 and entity_id = any ($2::uuid[]) and status <> 'withdrawn' order by created_at, entity_id`
 
 	entityNamesQuery = `select name_id, entity_id, kind, name, name_key, created_at, run_id from entity_names
 		where group_id = $1 and entity_id = any ($2::uuid[]) and ended_at is null order by created_at, name_id`
@@ -29,7 +29,8 @@ const (
 
 // EntitiesByID returns entities with their names in force and their active claims,
 // those of entities merged into them included, the oldest first. One that is itself
-// merged is returned as the one that it is read as, and unknown ones are left out.
+// merged is returned as the one that it is read as, and unknown ones are left out, and
+// those that were withdrawn.
 func (s *Store) EntitiesByID(ctx context.Context, groupID string, ids []string) ([]reverie.Entity, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -162,8 +163,8 @@ func (s *Store) FindEntities(ctx context.Context, groupID, name string) ([]rever
 
 // Entity returns one entity with its names in force and its active claims, each
 // with its evidence; those of entities merged into it included. One that is itself
-// merged is shown as it is. An empty groupID looks in all groups. An entity that
-// does not exist, or is another group's, is reverie.ErrNotFound.
+// merged is shown as it is, and so is one that was withdrawn. An empty groupID looks in
+// all groups. An entity that does not exist, or is another group's, is reverie.ErrNotFound.
 func (s *Store) Entity(ctx context.Context, groupID, entityID string) (reverie.Entity, error) {
 	var found reverie.Entity
 	err := s.run(ctx, work{what: "read an entity", readOnly: true, do: func(ctx context.Context, t *tx) error {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	entityChangeColumns = `group_id, change_id, run_id, entity_id, action, other_id, claim_id, old_text, new_text, change_reason, evidence, created_at`
+	entityChangeColumns = `group_id, change_id, run_id, undone_run_id, entity_id, action, other_id, claim_id, old_text, new_text, change_reason, evidence, created_at`
 
 	// A person's and a run's changes of one instant keep their order by id.
 	entityHistoryQuery = `select ` + entityChangeColumns + ` from entity_change_log
@@ -23,9 +23,9 @@ const (
 		order by created_at, change_id limit nullif($4::int, 0)`
 
 	insertEntityChangesQuery = `insert into entity_change_log (group_id, run_id, chunk_no, created_at, change_id, entity_id, action, other_id,
-			claim_id, old_text, new_text, change_reason, evidence)
+			claim_id, old_text, new_text, change_reason, evidence, undone_run_id)
 		select $1, $2::uuid, $3::int, $4::timestamptz, u.*
-		from unnest($5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::uuid[], $10::text[], $11::text[], $12::text[], $13::jsonb[]) as u`
+		from unnest($5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::uuid[], $10::text[], $11::text[], $12::text[], $13::jsonb[], $14::uuid[]) as u`
 )
 
 func entityChanges(ctx context.Context, t *tx, query string, args ...any) ([]reverie.EntityChange, error) {
@@ -33,6 +33,7 @@ func entityChanges(ctx context.Context, t *tx, query string, args ...any) ([]rev
 		GroupID   string    `db:"group_id"`
 		ID        string    `db:"change_id"`
 		RunID     *string   `db:"run_id"`
+		UndoneRun *string   `db:"undone_run_id"`
 		EntityID  string    `db:"entity_id"`
 		Action    string    `db:"action"`
 		OtherID   *string   `db:"other_id"`
@@ -48,7 +49,7 @@ func entityChanges(ctx context.Context, t *tx, query string, args ...any) ([]rev
 	}
 	list := make([]reverie.EntityChange, len(rows))
 	for i, r := range rows {
-		list[i] = reverie.EntityChange{GroupID: r.GroupID, ID: r.ID, RunID: r.RunID, EntityID: r.EntityID, Action: reverie.EntityAction(r.Action),
+		list[i] = reverie.EntityChange{GroupID: r.GroupID, ID: r.ID, RunID: r.RunID, UndoneRun: r.UndoneRun, EntityID: r.EntityID, Action: reverie.EntityAction(r.Action),
 			OtherID: r.OtherID, ClaimID: r.ClaimID, OldText: r.OldText, NewText: r.NewText, Reason: r.Reason, CreatedAt: r.CreatedAt.UTC()}
 		if err := json.Unmarshal(r.Evidence, &list[i].Evidence); err != nil {
 			return nil, fmt.Errorf("read the evidence of change %s: %w", r.ID, err)
@@ -68,7 +69,7 @@ func insertEntityChanges(ctx context.Context, t *tx, groupID string, runID *stri
 		no = chunkNo
 	}
 	var ids, entityIDs, actions, olds, news, reasons, evidence pq.StringArray
-	var others, claimIDs []*string
+	var others, claimIDs, undone []*string
 	for i := range list {
 		c := &list[i]
 		c.GroupID, c.ID, c.RunID, c.CreatedAt = groupID, reverie.NewID(), runID, at
@@ -82,9 +83,9 @@ func insertEntityChanges(ctx context.Context, t *tx, groupID string, runID *stri
 		ids, entityIDs, actions = append(ids, c.ID), append(entityIDs, c.EntityID), append(actions, string(c.Action))
 		others, claimIDs = append(others, c.OtherID), append(claimIDs, c.ClaimID)
 		olds, news, reasons = append(olds, c.OldText), append(news, c.NewText), append(reasons, c.Reason)
-		evidence = append(evidence, text)
+		evidence, undone = append(evidence, text), append(undone, c.UndoneRun)
 	}
 	_, err := t.exec(ctx, insertEntityChangesQuery, groupID, runID, no, at,
-		ids, entityIDs, actions, pq.Array(others), pq.Array(claimIDs), olds, news, reasons, evidence)
+		ids, entityIDs, actions, pq.Array(others), pq.Array(claimIDs), olds, news, reasons, evidence, pq.Array(undone))
 	return err
 }

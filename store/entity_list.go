@@ -7,7 +7,8 @@ import (
 	"reverie"
 )
 
-// A merged entity is found by its name too, as the one that it is read as.
+// A merged entity is found by its name too, as the one that it is read as. What was
+// withdrawn is nobody any more.
 const (
 	entityFilter = `
 	with recursive found (entity_id) as (
@@ -17,7 +18,7 @@ const (
 		where e.merged_into is not null)
 	select %s from entities
 	where group_id = $1 and ($2 = '' or kind = $2) and ($3 = '' or entity_id in (select entity_id from found))
-		and ($4::bool or status = 'active')`
+		and status <> 'withdrawn' and ($4::bool or status = 'active')`
 
 	entityPage = ` order by lower(subject), subject, entity_id limit nullif($5::int, 0) offset $6`
 )

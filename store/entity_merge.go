@@ -22,8 +22,8 @@ const (
 // [Store.UnmergeEntity] restores both exactly. It takes no lease: it locks both.
 //
 // An empty groupID looks in all groups. An entity that does not exist, or is
-// another group's, is reverie.ErrNotFound; one that is part of another already is
-// reverie.ErrConflict, and an entity with itself reverie.ErrInvalid.
+// another group's, is reverie.ErrNotFound; one that is part of another already, or
+// was withdrawn, is reverie.ErrConflict, and an entity with itself reverie.ErrInvalid.
 func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string) (into, merged reverie.Entity, err error) {
 	what := fmt.Sprintf("merge entity %s into %s", b, a)
 	if a == b {
@@ -39,6 +39,9 @@ func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string)
 		}
 		into, merged = locked[a], locked[b]
 		for _, e := range []reverie.Entity{into, merged} {
+			if e.Status == reverie.EntityGone {
+				return fmt.Errorf("%q (%s) was withdrawn: the run that made it was taken back: %w", e.Subject, e.ID, reverie.ErrConflict)
+			}
 			if e.MergedInto != nil {
 				return fmt.Errorf("%q (%s) is part of %s already; name that one, or unmerge it first: %w", e.Subject, e.ID, *e.MergedInto, reverie.ErrConflict)
 			}

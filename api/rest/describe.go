@@ -68,7 +68,7 @@ func (entityKindWord) Schema(huma.Registry) *huma.Schema {
 }
 
 func (entityStatusWord) Schema(huma.Registry) *huma.Schema {
-	return words(reverie.EntityActive, reverie.EntityMerged)
+	return words(reverie.EntityActive, reverie.EntityMerged, reverie.EntityGone)
 }
 
 // aliases has the shapes of the domain's words documented with their values.

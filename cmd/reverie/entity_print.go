@@ -149,6 +149,10 @@ func printEntityChange(w io.Writer, s style, c reverie.EntityChange, of string) 
 	switch c.Action {
 	case reverie.EntityReplaced:
 		text = wordDiff(s, c.OldText, c.NewText)
+	case reverie.EntityUndo:
+		if text = visible(c.OldText); c.NewText != "" {
+			text = wordDiff(s, c.OldText, c.NewText)
+		}
 	case reverie.EntityWithdrawn:
 		text = visible(c.OldText)
 	case reverie.EntityMerge, reverie.EntityUnmerge:
@@ -159,6 +163,9 @@ func printEntityChange(w io.Writer, s style, c reverie.EntityChange, of string) 
 	by := "by a person"
 	if c.RunID != nil {
 		by = "run " + *c.RunID
+	}
+	if c.UndoneRun != nil {
+		by = "takes back run " + *c.UndoneRun
 	}
 	fmt.Fprintf(w, "%s  %s  %s\n", stamp(c.CreatedAt), c.Action, s.dim(of+by))
 	if text != "" {
@@ -175,7 +182,7 @@ func changeMark(s style, action reverie.EntityAction) string {
 	switch action {
 	case reverie.EntityWithdrawn:
 		return s.red("-")
-	case reverie.EntityReplaced, reverie.EntityMerge, reverie.EntityUnmerge:
+	case reverie.EntityReplaced, reverie.EntityMerge, reverie.EntityUnmerge, reverie.EntityUndo:
 		return s.amber("~")
 	}
 	return s.green("+")

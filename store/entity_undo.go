@@ -1,0 +1,268 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// Who it is about: what it made, named, or learnt something of.
+	touchedEntities = `select entity_id from entities where group_id = $1 and run_id = $2::uuid
+		union select entity_id from entity_names where group_id = $1 and run_id = $2::uuid
+		union select entity_id from entity_claims where group_id = $1 and run_id = $2::uuid
+		union select entity_id from entity_evidence where group_id = $1 and run_id = $2::uuid
+		union select entity_id from entity_change_log where group_id = $1 and run_id = $2::uuid`
+
+	// Who writes what is said of an entity, or joins it to another, has locked it.
+	lockTouchedEntitiesQuery = `select 1 from entities where group_id = $1 and (
+			entity_id in (` + touchedEntities + `) or merged_into in (` + touchedEntities + `))
+		order by entity_id for update`
+
+	// What the run made of entities, and who has added to each since.
+	madeEntitiesQuery = `select e.entity_id, e.subject, e.merged_into is not null as merged,
+			exists (select 1 from entities m where m.group_id = $1 and m.merged_into = e.entity_id) as joined,
+			exists (select 1 from entity_names n where n.group_id = $1 and n.entity_id = e.entity_id and n.ended_at is null and n.run_id is distinct from $2::uuid)
+			or exists (select 1 from entity_claims c where c.group_id = $1 and (c.entity_id = e.entity_id or c.target_id = e.entity_id)
+				and c.status = 'active' and c.run_id is distinct from $2::uuid) as added
+		from entities e where e.group_id = $1 and e.run_id = $2::uuid and e.status <> 'withdrawn' order by e.entity_id`
+
+	namesOfRunQuery = `select name_id, entity_id, name from entity_names
+		where group_id = $1 and run_id = $2::uuid and ended_at is null order by created_at, name_id`
+)
+
+// Of each lineage that the run wrote or supported: its newest version, and the newest
+// of those before the run's own that stands behind no run which was taken back. A
+// version that brings back an older one has that one's run. What speaks for each is
+// counted without the run.
+var touchedClaimsQuery = `with lineages as (
+		select lineage_id, min(version) as first from entity_claims where group_id = $1 and run_id = $2::uuid group by lineage_id
+		union all
+		select e.lineage_id, null from entity_evidence e where e.group_id = $1 and e.run_id = $2::uuid and e.withdrawn_at is null
+			and not exists (select 1 from entity_claims c where c.group_id = $1 and c.lineage_id = e.lineage_id and c.run_id = $2::uuid)
+		group by e.lineage_id)
+	select l.lineage_id, l.first is not null as written, h.claim_id as head_id, h.version, h.entity_id, h.name, h.value, h.strength,
+		h.last_supported_at, h.status = 'active' as stands, h.run_id is not distinct from $2::uuid as own,
+		hs.dates, hs.last_at, hs.lost, b.claim_id as base_id, coalesce(b.value, '') as base_value, coalesce(b.strength, 0) as base_strength,
+		coalesce(b.last_supported_at, h.last_supported_at) as base_supported_at, coalesce(bs.dates, 0) as base_dates, bs.last_at as base_last_at,
+		h.entity_id::text || h.aspect || h.name_key || h.self || coalesce(b.content_hash, '') as text, w.lineage_id as twin_id
+	from lineages l
+	cross join lateral (select * from entity_claims c where c.group_id = $1 and c.lineage_id = l.lineage_id order by c.version desc limit 1) h
+	left join lateral (select c.* from entity_claims c left join runs r on r.group_id = c.group_id and r.run_id = c.run_id
+		where c.group_id = $1 and c.lineage_id = l.lineage_id and c.version < l.first and r.undone_at is null
+		order by c.version desc limit 1) b on true
+	cross join lateral (` + speaksFor("h.claim_id") + `) hs
+	left join lateral (` + speaksFor("b.claim_id") + `) bs on true
+	left join entity_claims w on w.group_id = $1 and w.entity_id = b.entity_id and w.aspect = b.aspect and w.name_key = b.name_key
+		and w.self = b.self and w.content_hash = b.content_hash and w.status = 'active' and w.lineage_id <> b.lineage_id
+	order by l.lineage_id`
+
+// speaksFor counts on how many dates messages speak for a claim, the given run's left out.
+func speaksFor(claim string) string {
+	return `select count(distinct e.local_date) filter (where e.run_id is distinct from $2::uuid) as dates,
+			max(e.sent_at) filter (where e.run_id is distinct from $2::uuid) as last_at, count(*) filter (where e.run_id = $2::uuid) as lost
+		from entity_evidence e where e.group_id = $1 and e.claim_id = ` + claim + ` and e.withdrawn_at is null`
+}
+
+// touchedClaim is a lineage of claims that the run wrote or supported.
+type touchedClaim struct {
+	LineageID string `db:"lineage_id"`
+	Written   bool   `db:"written"` // the run wrote a version, and did not only support one
+
+	HeadID          string     `db:"head_id"` // the newest version
+	Version         int        `db:"version"`
+	EntityID        string     `db:"entity_id"`
+	Name            string     `db:"name"`
+	Value           string     `db:"value"`
+	Strength        float64    `db:"strength"`
+	LastSupportedAt time.Time  `db:"last_supported_at"`
+	Stands          bool       `db:"stands"` // it is in force
+	Own             bool       `db:"own"`    // it is the run's
+	Dates           int        `db:"dates"`
+	LastAt          *time.Time `db:"last_at"`
+	Lost            int        `db:"lost"` // messages by which the run has supported it
+
+	BaseID          *string    `db:"base_id"` // the version before the run's, nil if there is none
+	BaseValue       string     `db:"base_value"`
+	BaseStrength    float64    `db:"base_strength"`
+	BaseSupportedAt time.Time  `db:"base_supported_at"`
+	BaseDates       int        `db:"base_dates"`
+	BaseLastAt      *time.Time `db:"base_last_at"`
+	Text            string     `db:"text"` // by which no two claims in force are told apart
+	TwinID          *string    `db:"twin_id"`
+}
+
+func (c touchedClaim) words(value string) string {
+	return claimText(reverie.Claim{Name: c.Name, Value: value})
+}
+
+// madeEntity is an entity that the run made.
+type madeEntity struct {
+	ID      string `db:"entity_id"`
+	Subject string `db:"subject"`
+	Merged  bool   `db:"merged"` // a person has made it part of another
+	Joined  bool   `db:"joined"` // or others parts of it
+	Added   bool   `db:"added"`  // another run has named it, or something is said of it that is not the run's
+}
+
+// entityUndo is what becomes of people and things when a run is taken back.
+type entityUndo struct {
+	groupID, runID string
+	reason         string
+	at             time.Time
+
+	gone     pq.StringArray       // entities that are withdrawn
+	names    []reverie.EntityName // that end
+	ends     []touchedClaim
+	returns  []claimReturn
+	weakened []claimReturn  // in place
+	settled  pq.StringArray // lineages whose messages from the run support nothing any more
+	left     []reverie.UndoLeft
+}
+
+// claimReturn is a claim as it is once the run's messages support nothing.
+type claimReturn struct {
+	touchedClaim
+	newID     string // of the version that says again what the base says; "" in place
+	strength  float64
+	supported time.Time
+}
+
+// undoEntities takes back what a run of the job impression did to a group's people and
+// things, within the transaction that takes the run back. Nothing is deleted:
+//
+//   - Claims that it wrote end, and those that it replaced come back as new versions, as
+//     strong as the messages make them that speak for them still. Those that it only
+//     supported are as strong as without it.
+//   - Names that it added end. Entities that it made are withdrawn: nobody finds them.
+//   - Observations that it settled wait again; those that it left waiting do not.
+//   - With q.Requeue its messages wait for another run, as far as they have a text.
+//
+// What others have changed since is left and listed: a claim that another run has
+// replaced, and an entity that another run has added to or a person joined with another,
+// which keeps its names. With q.Force those go, too. Repeated, it finds nothing to do.
+func (s *Store) undoEntities(ctx context.Context, t *tx, q reverie.UndoQuery, run reverie.Run, at time.Time, result *reverie.Undone) error {
+	u := &entityUndo{groupID: q.GroupID, runID: run.ID, reason: q.Reason, at: at}
+	if !q.DryRun {
+		if _, err := t.exec(ctx, lockTouchedEntitiesQuery, q.GroupID, run.ID); err != nil {
+			return err
+		}
+	}
+	var made []madeEntity
+	if err := t.list(ctx, &made, madeEntitiesQuery, q.GroupID, run.ID); err != nil {
+		return err
+	}
+	stays := u.withdraw(made, q.Force)
+	var names []reverie.EntityName
+	if err := t.list(ctx, &names, namesOfRunQuery, q.GroupID, run.ID); err != nil {
+		return err
+	}
+	for _, n := range names {
+		if !stays[n.EntityID] {
+			u.names = append(u.names, n)
+		}
+	}
+	var rows []touchedClaim
+	if err := t.list(ctx, &rows, touchedClaimsQuery, q.GroupID, run.ID); err != nil {
+		return err
+	}
+	u.claims(rows, q.Force)
+	result.Left = append(result.Left, u.left...)
+	result.Entities += len(u.touched())
+	waiting, err := u.requeued(ctx, t, q)
+	result.Requeued += waiting
+	if err != nil || q.DryRun {
+		return err
+	}
+	return u.write(ctx, t)
+}
+
+// withdraw decides which of the entities go that the run made, and tells of the others
+// that they stay.
+func (u *entityUndo) withdraw(made []madeEntity, force bool) (stays map[string]bool) {
+	stays = map[string]bool{}
+	for _, e := range made {
+		why := ""
+		switch {
+		case force:
+		case e.Merged:
+			why = "a person has made it part of another since"
+		case e.Joined:
+			why = "a person has made others part of it since"
+		case e.Added:
+			why = "another run has added to it since"
+		}
+		if why == "" {
+			u.gone = append(u.gone, e.ID)
+			continue
+		}
+		stays[e.ID] = true
+		u.left = append(u.left, reverie.UndoLeft{EntityID: e.ID, Statement: e.Subject, Reason: why})
+	}
+	return stays
+}
+
+// claims decides what becomes of each lineage.
+func (u *entityUndo) claims(rows []touchedClaim, force bool) {
+	leaves, taken := map[string]bool{}, map[string]bool{}
+	for _, c := range rows {
+		leaves[c.LineageID] = c.Written && c.Stands && (c.Own || force)
+	}
+	for _, c := range rows {
+		tell := func(why string) {
+			u.left = append(u.left, reverie.UndoLeft{EntityID: c.EntityID, Statement: c.words(c.Value), Reason: why})
+		}
+		if c.Written && c.Stands && !leaves[c.LineageID] {
+			tell("another run has replaced what was said since")
+			continue
+		}
+		u.settled = append(u.settled, c.LineageID)
+		switch {
+		case !c.Written && c.Stands && c.Lost > 0:
+			u.weakened = append(u.weakened, c.without(c.Dates, c.LastAt, c.Strength, c.LastSupportedAt))
+		case !leaves[c.LineageID]: // it has ended, or what was supported has been replaced
+		case c.BaseID == nil:
+			u.ends = append(u.ends, c)
+		case c.TwinID != nil && !leaves[*c.TwinID] || taken[c.Text]:
+			tell("another claim says by now what it would say again")
+			u.ends = append(u.ends, c)
+		default:
+			taken[c.Text] = true
+			r := c.without(c.BaseDates, c.BaseLastAt, c.BaseStrength, c.BaseSupportedAt)
+			r.newID = reverie.NewID()
+			u.ends, u.returns = append(u.ends, c), append(u.returns, r)
+		}
+	}
+}
+
+// without is a claim as the messages make it that speak for it without the run: as
+// strong as the dates are many on which they were sent. Where none is known, it is what
+// it was.
+func (c touchedClaim) without(dates int, last *time.Time, strength float64, supported time.Time) claimReturn {
+	r := claimReturn{touchedClaim: c, strength: strength, supported: supported}
+	if dates > 0 && last != nil {
+		r.strength, r.supported = reverie.Reinforce(reverie.TentativeStrength, dates-1), *last
+	}
+	return r
+}
+
+// touched are the entities of which anything changes.
+func (u *entityUndo) touched() map[string]bool {
+	ids := map[string]bool{}
+	for _, id := range u.gone {
+		ids[id] = true
+	}
+	for _, n := range u.names {
+		ids[n.EntityID] = true
+	}
+	for _, c := range u.ends {
+		ids[c.EntityID] = true
+	}
+	for _, c := range u.weakened {
+		ids[c.EntityID] = true
+	}
+	return ids
+}

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	withdrawClaimEvidenceQuery = `update entity_evidence set withdrawn_at = $3::timestamptz
+		where group_id = $1 and run_id = $2::uuid and lineage_id = any ($4::uuid[]) and withdrawn_at is null`
+
+	endClaimsQuery = `update entity_claims set status = 'deprecated', ended_at = greatest($2::timestamptz, updated_at)
+		where group_id = $1 and status = 'active' and claim_id = any ($3::uuid[])`
+
+	// Of an entity that goes all claims end that are left, and what is said of others
+	// that leads to it.
+	endClaimsOfQuery = `update entity_claims set status = 'deprecated', ended_at = greatest($2::timestamptz, updated_at)
+		where group_id = $1 and status = 'active' and (entity_id = any ($3::uuid[]) or target_id = any ($3::uuid[]))
+		returning claim_id, entity_id, name, value`
+
+	returnClaimsQuery = `insert into entity_claims (group_id, claim_id, lineage_id, parent_id, version, entity_id, aspect, name, name_key, value, target_id,
+			self, content_hash, confidence, strength, status, run_id, created_at, updated_at, last_supported_at)
+		select b.group_id, u.id, b.lineage_id, h.claim_id, h.version + 1, b.entity_id, b.aspect, b.name, b.name_key, b.value, b.target_id,
+			b.self, b.content_hash, b.confidence, u.strength, 'active', b.run_id, b.created_at, greatest($2::timestamptz, h.updated_at + interval '1 microsecond'),
+			u.supported_at
+		from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::float8[], $7::timestamptz[]) as u (id, head_id, base_id, strength, supported_at)
+		join entity_claims h on h.group_id = $1 and h.claim_id = u.head_id
+		join entity_claims b on b.group_id = $1 and b.claim_id = u.base_id`
+
+	// What spoke for a version speaks for the one that brings it back, as from the run
+	// that heard it.
+	returnEvidenceQuery = `insert into entity_evidence (group_id, entity_id, lineage_id, claim_id, message_id, author_id, author, quote, sent_at,
+			local_date, run_id, created_at)
+		select e.group_id, e.entity_id, e.lineage_id, u.id, e.message_id, e.author_id, e.author, e.quote, e.sent_at, e.local_date, e.run_id, e.created_at
+		from unnest($2::uuid[], $3::uuid[]) as u (id, base_id)
+		join entity_evidence e on e.group_id = $1 and e.claim_id = u.base_id and e.withdrawn_at is null
+		order by e.evidence_no`
+
+	weakenClaimQuery = `update entity_claims c set strength = u.strength, last_supported_at = u.supported_at
+		from unnest($2::uuid[], $3::float8[], $4::timestamptz[]) as u (id, strength, supported_at)
+		where c.group_id = $1 and c.claim_id = u.id and c.status = 'active'`
+
+	endNamesQuery = `update entity_names set ended_at = $2::timestamptz
+		where group_id = $1 and ended_at is null and (name_id = any ($3::uuid[]) or entity_id = any ($4::uuid[]))`
+
+	withdrawEntitiesQuery = `update entities set status = 'withdrawn', merged_into = null where group_id = $1 and entity_id = any ($2::uuid[])`
+
+	// What a person had made part of one that goes stands for itself again.
+	partQuery = `update entities p set status = 'active', merged_into = null from entities w
+		where p.group_id = $1 and p.merged_into = any ($2::uuid[]) and p.entity_id <> all ($2::uuid[])
+			and w.group_id = $1 and w.entity_id = p.merged_into
+		returning p.entity_id, w.entity_id as other_id, w.subject as other`
+
+	// What the run left waiting waits no longer, unless a later one has settled it; what it
+	// had settled waits again, unless it goes on in what a later one has settled.
+	unwaitQuery = `update entity_observations set status = 'expired', settled_by = $2::uuid
+		where group_id = $1 and run_id = $2::uuid and status = 'waiting'`
+
+	waitAgainQuery = `update entity_observations o set status = 'waiting', settled_by = null
+		where group_id = $1 and settled_by = $2::uuid and run_id <> $2::uuid
+			and not exists (select 1 from entity_observations n where n.group_id = $1 and n.run_id = $2::uuid and n.settled_by is distinct from $2::uuid
+				and n.body->'continues' @> to_jsonb(array[o.observation_id::text]))`
+
+	freeUsesQuery = `update message_uses u set run_id = null from messages m
+		where u.group_id = $1 and u.run_id = $2::uuid and u.job = 'impression'
+			and m.group_id = u.group_id and m.message_id = u.message_id and m.pruned_at is null`
+
+	countUsesQuery = `select count(*) from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
+		where u.group_id = $1 and u.run_id = $2::uuid and u.job = 'impression' and m.pruned_at is null`
+)
+
+// requeued lets the messages of the run wait for another one, where that is asked for.
+func (u *entityUndo) requeued(ctx context.Context, t *tx, q reverie.UndoQuery) (n int, err error) {
+	switch {
+	case !q.Requeue:
+	case q.DryRun:
+		err = t.get(ctx, &n, countUsesQuery, u.groupID, u.runID)
+	default:
+		n, err = t.exec(ctx, freeUsesQuery, u.groupID, u.runID)
+	}
+	return n, err
+}
+
+// write does what was decided, with a row of the change log for each part of it.
+func (u *entityUndo) write(ctx context.Context, t *tx) error {
+	if _, err := t.exec(ctx, withdrawClaimEvidenceQuery, u.groupID, u.runID, u.at, append(pq.StringArray{}, u.settled...)); err != nil {
+		return err
+	}
+	log, err := u.writeClaims(ctx, t)
+	if err != nil {
+		return err
+	}
+	touched := u.touched()
+	if log, err = u.writeEntities(ctx, t, log, touched); err != nil {
+		return err
+	}
+	for _, query := range []string{unwaitQuery, waitAgainQuery} {
+		if _, err := t.exec(ctx, query, u.groupID, u.runID); err != nil {
+			return err
+		}
+	}
+	if len(touched) > 0 {
+		if _, err := t.exec(ctx, raiseEntitiesQuery, u.groupID, u.at, pq.StringArray(slices.Sorted(maps.Keys(touched)))); err != nil {
+			return err
+		}
+	}
+	for i := range log {
+		log[i].UndoneRun, log[i].Reason = &u.runID, u.reason
+	}
+	return insertEntityChanges(ctx, t, u.groupID, nil, 0, u.at, log)
+}
+
+// writeClaims ends claims, brings others back, and leaves the others as strong as they
+// are without the run.
+func (u *entityUndo) writeClaims(ctx context.Context, t *tx) (log []reverie.EntityChange, err error) {
+	var ends, ids, heads, bases, times pq.StringArray
+	var strengths pq.Float64Array
+	for _, c := range u.ends {
+		ends = append(ends, c.HeadID)
+		change := reverie.EntityChange{EntityID: c.EntityID, Action: reverie.EntityUndo, ClaimID: &c.HeadID, OldText: c.words(c.Value)}
+		if i := slices.IndexFunc(u.returns, func(r claimReturn) bool { return r.LineageID == c.LineageID }); i >= 0 {
+			change.ClaimID, change.NewText = &u.returns[i].newID, c.words(c.BaseValue)
+		}
+		log = append(log, change)
+	}
+	for _, r := range u.returns {
+		ids, heads, bases = append(ids, r.newID), append(heads, r.HeadID), append(bases, *r.BaseID)
+		strengths, times = append(strengths, r.strength), append(times, timestamp(r.supported))
+	}
+	if len(ends) > 0 {
+		if _, err := t.exec(ctx, endClaimsQuery, u.groupID, u.at, ends); err != nil {
+			return nil, err
+		}
+	}
+	if len(ids) > 0 {
+		if _, err := t.exec(ctx, returnClaimsQuery, u.groupID, u.at, ids, heads, bases, strengths, times); err != nil {
+			return nil, err
+		}
+		if _, err := t.exec(ctx, returnEvidenceQuery, u.groupID, ids, bases); err != nil {
+			return nil, err
+		}
+	}
+	if len(u.weakened) == 0 {
+		return log, nil
+	}
+	ids, strengths, times = nil, nil, nil
+	for _, r := range u.weakened {
+		ids, strengths, times = append(ids, r.HeadID), append(strengths, r.strength), append(times, timestamp(r.supported))
+	}
+	_, err = t.exec(ctx, weakenClaimQuery, u.groupID, ids, strengths, times)
+	return log, err
+}
+
+// writeEntities ends names, and withdraws entities with all that is left of them. Whom it
+// touches besides is noted.
+func (u *entityUndo) writeEntities(ctx context.Context, t *tx, log []reverie.EntityChange, touched map[string]bool) ([]reverie.EntityChange, error) {
+	var names pq.StringArray
+	for _, n := range u.names {
+		names = append(names, n.ID)
+		if !slices.Contains(u.gone, n.EntityID) {
+			log = append(log, reverie.EntityChange{EntityID: n.EntityID, Action: reverie.EntityUndo, OldText: n.Name})
+		}
+	}
+	if len(names)+len(u.gone) == 0 {
+		return log, nil
+	}
+	if _, err := t.exec(ctx, endNamesQuery, u.groupID, u.at, orEmpty(names), orEmpty(u.gone)); err != nil {
+		return nil, err
+	}
+	if len(u.gone) == 0 {
+		return log, nil
+	}
+	var claims []reverie.Claim
+	if err := t.list(ctx, &claims, endClaimsOfQuery, u.groupID, u.at, u.gone); err != nil {
+		return nil, err
+	}
+	for _, c := range claims {
+		touched[c.EntityID] = true
+		log = append(log, reverie.EntityChange{EntityID: c.EntityID, Action: reverie.EntityUndo, ClaimID: &c.ID, OldText: claimText(c)})
+	}
+	var parts []struct {
+		ID      string `db:"entity_id"`
+		OtherID string `db:"other_id"`
+		Other   string `db:"other"`
+	}
+	if err := t.list(ctx, &parts, partQuery, u.groupID, u.gone); err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		touched[p.ID] = true
+		log = append(log, reverie.EntityChange{EntityID: p.ID, Action: reverie.EntityUnmerge, OtherID: &p.OtherID, NewText: p.Other})
+	}
+	var above pq.StringArray // those that one that goes was part of
+	if err := t.list(ctx, &above, `select merged_into from entities where group_id = $1 and entity_id = any ($2::uuid[]) and merged_into is not null`, u.groupID, u.gone); err != nil {
+		return nil, err
+	}
+	for _, id := range above {
+		touched[id] = true
+	}
+	var subjects []reverie.Entity
+	if err := t.list(ctx, &subjects, withdrawEntitiesQuery+` returning entity_id, subject`, u.groupID, u.gone); err != nil {
+		return nil, err
+	}
+	for _, e := range subjects {
+		log = append(log, reverie.EntityChange{EntityID: e.ID, Action: reverie.EntityUndo, OldText: e.Subject})
+	}
+	return log, nil
+}
