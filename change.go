@@ -27,7 +27,8 @@ const ReasonMerged = "merged"
 type Change struct {
 	GroupID      string     `json:"-"`
 	ID           string     `json:"-"`
-	RunID        *string    `json:"-"` // nil for an edit by a person
+	RunID        *string    `json:"-"`                       // nil for an edit by a person
+	UndoneRunID  *string    `json:"undone_run_id,omitempty"` // of an undo: the run that it takes back
 	Action       Action     `json:"action"`
 	MemoryID     string     `json:"memory_id"` // the version that is the head after the change
 	OldID        *string    `json:"old_id"`    // the head before, null if there was none

@@ -26,7 +26,8 @@ type Undone struct {
 	Rejected   int `json:"rejected"`   // plans that waited for a person
 	Requeued   int `json:"requeued"`   // messages, or memories of a dream, that wait again
 
-	Left []UndoLeft `json:"left"`
+	Left   []UndoLeft `json:"left"`
+	Others int        `json:"others"` // memories that the run did not touch, and that others have made or changed since it began to write
 
 	Before string `json:"before_sha256"` // [ActiveSHA256] of what the group remembered before it was undone
 	After  string `json:"after_sha256"`  // the same, afterwards

@@ -131,12 +131,12 @@ func (s *Store) applyPlan(ctx context.Context, t *tx, plan reverie.Plan) ([]reve
 	if status.Run != string(reverie.RunRunning) {
 		return nil, fmt.Errorf("the run has ended as %s: %w", status.Run, reverie.ErrConflict)
 	}
-	at := s.now()
-	list, err := s.writeSteps(ctx, t, &batch{groupID: plan.GroupID, runID: plan.RunID, chunkNo: plan.ChunkNo,
-		kind: plan.Kind, at: at, steps: plan.Steps})
+	b := &batch{groupID: plan.GroupID, runID: plan.RunID, chunkNo: plan.ChunkNo, kind: plan.Kind, steps: plan.Steps}
+	list, err := s.writeSteps(ctx, t, b)
 	if err != nil {
 		return nil, err
 	}
+	at := b.at
 	if err := insertDecisions(ctx, t, plan, at); err != nil {
 		return nil, err
 	}

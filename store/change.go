@@ -12,7 +12,7 @@ import (
 )
 
 const changeColumns = `group_id, change_id, run_id, action, memory_id, old_id, old_statement, new_statement,
-	change_summary, version, evidence, created_at`
+	change_summary, version, evidence, created_at, undone_run_id`
 
 type changeRow struct {
 	GroupID      string    `db:"group_id"`
@@ -27,12 +27,13 @@ type changeRow struct {
 	Version      int       `db:"version"`
 	Evidence     []byte    `db:"evidence"`
 	CreatedAt    time.Time `db:"created_at"`
+	UndoneRunID  *string   `db:"undone_run_id"`
 }
 
 func (r changeRow) change() (reverie.Change, error) {
 	c := reverie.Change{GroupID: r.GroupID, ID: r.ID, RunID: r.RunID, Action: reverie.Action(r.Action), MemoryID: r.MemoryID,
 		OldID: r.OldID, OldStatement: r.OldStatement, NewStatement: r.NewStatement, Summary: r.Summary, Version: r.Version,
-		CreatedAt: r.CreatedAt.UTC()}
+		CreatedAt: r.CreatedAt.UTC(), UndoneRunID: r.UndoneRunID}
 	if err := json.Unmarshal(r.Evidence, &c.Evidence); err != nil {
 		return c, fmt.Errorf("read the evidence of change %s: %w", r.ID, err)
 	}
@@ -87,16 +88,17 @@ func runChanges(ctx context.Context, t *tx, groupID, runID string, chunkNo, limi
 
 const insertChangesQuery = `
 	insert into memory_change_log (group_id, change_id, run_id, chunk_no, action, memory_id, old_id, old_statement, new_statement,
-		change_summary, version, evidence, created_at, strength)
+		change_summary, version, evidence, created_at, undone_run_id, strength)
 	select $1, u.id, $2::uuid, $3::int, u.action, u.memory_id, u.old_id, u.old_statement, u.new_statement,
-		u.summary, u.version, u.evidence, $4::timestamptz, (
+		u.summary, u.version, u.evidence, $4::timestamptz, u.undone_run_id, (
 			select m.strength from memories m left join memories o on o.group_id = m.group_id and o.memory_id = u.old_id
 			where m.group_id = $1 and m.memory_id = u.memory_id
 				and (u.action = 'strength' or u.action = 'restore' and m.strength > o.strength))
-	from unnest($5::uuid[], $6::text[], $7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::int[], $13::jsonb[])
-		as u (id, action, memory_id, old_id, old_statement, new_statement, summary, version, evidence)`
+	from unnest($5::uuid[], $6::text[], $7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::int[], $13::jsonb[],
+			$14::uuid[])
+		as u (id, action, memory_id, old_id, old_statement, new_statement, summary, version, evidence, undone_run_id)`
 
-// insertChanges writes log rows of one instant. A nil runID is a person's edit,
+// insertChanges writes log rows of one instant. A nil runID is a person's edit, or an undo,
 // and then chunkNo does not count. A row of a strength that was set, or lifted by
 // restoring, keeps it.
 func insertChanges(ctx context.Context, t *tx, groupID string, runID *string, chunkNo int, at time.Time, list []reverie.Change) error {
@@ -108,7 +110,7 @@ func insertChanges(ctx context.Context, t *tx, groupID string, runID *string, ch
 		no = chunkNo
 	}
 	var ids, actions, memoryIDs, olds, news, summaries, evidence pq.StringArray
-	var oldIDs []*string
+	var oldIDs, undone []*string
 	var versions pq.Int64Array
 	for _, c := range list {
 		ev := c.Evidence
@@ -120,10 +122,11 @@ func insertChanges(ctx context.Context, t *tx, groupID string, runID *string, ch
 			return err
 		}
 		ids, actions, memoryIDs = append(ids, c.ID), append(actions, string(c.Action)), append(memoryIDs, c.MemoryID)
-		oldIDs, olds, news = append(oldIDs, c.OldID), append(olds, c.OldStatement), append(news, c.NewStatement)
+		oldIDs, undone = append(oldIDs, c.OldID), append(undone, c.UndoneRunID)
+		olds, news = append(olds, c.OldStatement), append(news, c.NewStatement)
 		summaries, versions, evidence = append(summaries, c.Summary), append(versions, int64(c.Version)), append(evidence, text)
 	}
 	_, err := t.exec(ctx, insertChangesQuery, groupID, runID, no, at,
-		ids, actions, memoryIDs, pq.Array(oldIDs), olds, news, summaries, versions, evidence)
+		ids, actions, memoryIDs, pq.Array(oldIDs), olds, news, summaries, versions, evidence, pq.Array(undone))
 	return err
 }

@@ -86,10 +86,14 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 				log[i] = reverie.Change{ID: reverie.NewID(), Action: reverie.ActionDelete, MemoryID: r.ID, OldID: &rows[i].ID,
 					OldStatement: r.Statement, Summary: reason, Version: r.Version}
 			}
-			if _, err := t.exec(ctx, cleanQuery, q.GroupID, s.now(), found); err != nil {
+			at, err := s.moment(ctx, t, q.GroupID)
+			if err != nil {
 				return err
 			}
-			if err := insertChanges(ctx, t, q.GroupID, nil, 0, s.now(), log); err != nil {
+			if _, err := t.exec(ctx, cleanQuery, q.GroupID, at, found); err != nil {
+				return err
+			}
+			if err := insertChanges(ctx, t, q.GroupID, nil, 0, at, log); err != nil {
 				return err
 			}
 			return t.get(ctx, &xid, xidQuery)

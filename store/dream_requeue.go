@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
-
-	"github.com/lib/pq"
 
 	"reverie"
 )
@@ -30,8 +27,7 @@ func requeueDream(ctx context.Context, t *tx, run *reverie.Run) (int, error) {
 	if err := t.list(ctx, &of, requeueDreamQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil || len(of) == 0 {
 		return 0, err
 	}
-	sessions := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(of), run.SessionID)))), func(id string) bool { return id == "" })
-	fresh, err := t.exec(ctx, uncoverQuery, run.GroupID, pq.StringArray(sessions))
+	fresh, err := t.exec(ctx, uncoverQuery, run.GroupID, freshAgain(of, *run))
 	if err != nil {
 		return 0, err
 	}

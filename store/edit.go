@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"reverie"
 )
@@ -37,18 +38,22 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			if err != nil {
 				return err
 			}
-			change, err := s.edit(ctx, t, e, head)
+			at, err := s.moment(ctx, t, head.GroupID)
+			if err != nil {
+				return err
+			}
+			change, err := edit(ctx, t, e, head, at)
 			if err != nil {
 				return err
 			}
 			change.ID = changeID
-			if err := insertChanges(ctx, t, head.GroupID, nil, 0, s.now(), []reverie.Change{change}); err != nil {
+			if err := insertChanges(ctx, t, head.GroupID, nil, 0, at, []reverie.Change{change}); err != nil {
 				return err
 			}
 			if err := decided(ctx, t, e.Action, head); err != nil {
 				return err
 			}
-			if _, err := cascade(ctx, t, head.GroupID, []reverie.Change{change}, nil, s.now()); err != nil {
+			if _, err := cascade(ctx, t, head.GroupID, []reverie.Change{change}, nil, at); err != nil {
 				return err
 			}
 			after, err = getHead(ctx, t, head.GroupID, head.LineageID)
@@ -109,7 +114,7 @@ func lockHead(ctx context.Context, t *tx, e reverie.Edit) (memoryRow, error) {
 	return head, nil
 }
 
-func (s *Store) edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow) (reverie.Change, error) {
+func edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow, at time.Time) (reverie.Change, error) {
 	c := reverie.Change{Action: e.Action, MemoryID: head.ID, OldID: &head.ID, OldStatement: head.Statement,
 		NewStatement: head.Statement, Summary: e.Reason, Version: head.Version}
 	switch active, held := head.Status == reverie.StatusActive, head.Status == reverie.StatusHeld; {
@@ -126,37 +131,37 @@ func (s *Store) edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow)
 		c.NewStatement = ""
 		if head.Kind == reverie.KindTeam { // what others have to learn of is a version
 			c.MemoryID, c.Version = reverie.NewID(), head.Version+1
-			return c, s.bury(ctx, t, head, c.MemoryID, e.Reason)
+			return c, bury(ctx, t, head, c.MemoryID, e.Reason, at)
 		}
-		err = s.deprecate(ctx, t, head)
+		err = deprecate(ctx, t, head, at)
 	case reverie.ActionRestore:
 		c.MemoryID, c.Version = reverie.NewID(), head.Version+1
-		if err = s.restore(ctx, t, head, c.MemoryID, e.Reason); err == nil && head.Status == reverie.StatusHeld {
-			err = s.deprecate(ctx, t, head) // a new version says it now
+		if err = restore(ctx, t, head, c.MemoryID, e.Reason, at); err == nil && head.Status == reverie.StatusHeld {
+			err = deprecate(ctx, t, head, at) // a new version says it now
 		}
 	case reverie.ActionStrength:
 		c.Summary = valueSummary(e, head.Strength)
-		if err := keepValues(ctx, t, head.GroupID, head.ID, s.now()); err != nil {
+		if err := keepValues(ctx, t, head.GroupID, head.ID, at); err != nil {
 			return c, err
 		}
 		_, err = t.exec(ctx, `update memories set strength = $3::float8, decayed_at = $4::timestamptz where group_id = $1 and memory_id = $2`,
-			head.GroupID, head.ID, e.Value, s.now())
+			head.GroupID, head.ID, e.Value, at)
 	case reverie.ActionWeight:
 		c.Summary = valueSummary(e, head.Weight)
-		if err := keepValues(ctx, t, head.GroupID, head.ID, s.now()); err != nil {
+		if err := keepValues(ctx, t, head.GroupID, head.ID, at); err != nil {
 			return c, err
 		}
 		_, err = t.exec(ctx, `update memories set weight = $3::float8,
 				decayed_at = case when weight >= $4::float8 and $3::float8 < $4::float8 then greatest(decayed_at, $5::timestamptz) else decayed_at end
-			where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, e.Value, reverie.CoreWeight, s.now())
+			where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, e.Value, reverie.CoreWeight, at)
 	}
 	return c, err
 }
 
 // deprecate ends a head, as of when it was held if it was.
-func (s *Store) deprecate(ctx context.Context, t *tx, head memoryRow) error {
+func deprecate(ctx context.Context, t *tx, head memoryRow, at time.Time) error {
 	_, err := t.exec(ctx, `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
-		where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, s.now())
+		where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, at)
 	return err
 }
 
@@ -170,7 +175,7 @@ func valueSummary(e reverie.Edit, old float64) string {
 }
 
 // restore makes a new active version of head's text, unless a twin is active.
-func (s *Store) restore(ctx context.Context, t *tx, head memoryRow, newID, reason string) error {
+func restore(ctx context.Context, t *tx, head memoryRow, newID, reason string, at time.Time) error {
 	twin, err := twinOf(ctx, t, head.GroupID, head.Kind, head.ContentHash)
 	if err != nil {
 		return err
@@ -183,21 +188,21 @@ func (s *Store) restore(ctx context.Context, t *tx, head memoryRow, newID, reaso
 		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, 'active', tags,
 			greatest(strength, $6::float8), greatest(weight, $7::float8), content_hash, embedding, embedding_model, $4, created_at,
 			$5::timestamptz, greatest(last_supported_at, $5::timestamptz)
-		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, s.now(),
+		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, at,
 		reverie.EstablishedStrength, reverie.DefaultWeight)
 	return err
 }
 
 // bury makes a new version of head's text that says that it is deleted.
-func (s *Store) bury(ctx context.Context, t *tx, head memoryRow, newID, reason string) error {
-	if _, err := t.exec(ctx, endTeamHeadQuery, head.GroupID, head.ID, s.now()); err != nil {
+func bury(ctx context.Context, t *tx, head memoryRow, newID, reason string, at time.Time) error {
+	if _, err := t.exec(ctx, endTeamHeadQuery, head.GroupID, head.ID, at); err != nil {
 		return err
 	}
 	_, err := t.exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at, ended_at, last_supported_at)
 		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, 'deprecated', tags,
 			strength, weight, content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz, $5::timestamptz, last_supported_at
-		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, s.now())
+		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, at)
 	return err
 }
 

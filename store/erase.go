@@ -86,12 +86,16 @@ func (s *Store) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQ
 	err := s.run(ctx, work{
 		what: what,
 		do: func(ctx context.Context, t *tx) error {
-			e = &eraser{store: s, t: t, query: q, group: q.GroupID, at: s.now(), id: id, counts: reverie.ErasureCounts{Deleted: map[string]int{},
+			e = &eraser{store: s, t: t, query: q, group: q.GroupID, id: id, counts: reverie.ErasureCounts{Deleted: map[string]int{},
 				Changed: map[string]int{}, Left: []reverie.ErasureLeft{}}}
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
 			if _, err := lockGroup(ctx, t, q.GroupID); err != nil { // nothing is imported meanwhile
+				return err
+			}
+			var err error
+			if e.at, err = s.moment(ctx, t, q.GroupID); err != nil {
 				return err
 			}
 			if err := e.erase(ctx); err != nil {

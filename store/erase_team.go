@@ -150,7 +150,7 @@ func (e *eraser) blankTeam(ctx context.Context, ids, from pq.StringArray) error 
 		args       []any
 	}{
 		{"memories", `statement = $3, content_hash = $4, tags = '{}', change_summary = '', embedding = null, embedding_model = '', session_id = '',
-				status = case when status in ('active', 'held') then 'deprecated' else status end, ended_at = coalesce(ended_at, $5::timestamptz)
+				status = case when status in ('active', 'held') then 'deprecated' else status end, ended_at = coalesce(ended_at, greatest(updated_at, $5::timestamptz))
 			where group_id = $1 and memory_id = any ($2::uuid[])`, []any{versions, reverie.Erased, reverie.ContentHash(reverie.Erased), e.at}},
 		{"memory_change_log", `old_statement = case when old_statement = '' then '' else $3 end, new_statement = case when new_statement = '' then '' else $3 end,
 				change_summary = '', evidence = '[]' where group_id = $1 and (memory_id = any ($2::uuid[]) or old_id = any ($2::uuid[]))`, []any{versions, reverie.Erased}},

@@ -124,16 +124,15 @@ func (s *Store) approve(ctx context.Context, t *tx, held reverie.HeldPlan, steps
 	if err != nil {
 		return nil, err
 	}
-	at := s.now()
-	list, err := s.writeSteps(ctx, t, &batch{groupID: held.GroupID, runID: held.RunID, chunkNo: held.ChunkNo,
-		kind: reverie.Kind(row.Kind), at: at, steps: steps})
+	b := &batch{groupID: held.GroupID, runID: held.RunID, chunkNo: held.ChunkNo, kind: reverie.Kind(row.Kind), steps: steps}
+	list, err := s.writeSteps(ctx, t, b)
 	if err != nil {
 		return nil, err
 	}
 	if err := judged(ctx, t, held.GroupID, held.RunID, steps, nil); err != nil {
 		return nil, err
 	}
-	if _, err := cascade(ctx, t, held.GroupID, list, steps, at); err != nil {
+	if _, err := cascade(ctx, t, held.GroupID, list, steps, b.at); err != nil {
 		return nil, err
 	}
 	if err := setApproved(ctx, t, held, steps, refused); err != nil {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -30,14 +29,20 @@ const (
 	// Whoever writes to several lineages locks them in the order of their ids.
 	lockFadingQuery = `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[]) order by lineage_id for no key update`
 
-	fadeQuery = `update memories m set strength = u.to_strength, decayed_at = u.to_at,
+	fadeQuery = `with u as (
+			select * from unnest($3::uuid[], $4::float8[], $5::float8[], $6::timestamptz[], $7::float8[], $8::timestamptz[], $9::bool[])
+				as u (id, strength, weight, supported_at, to_strength, to_at, archives)),
+		kept as (` + insertValues + `$10::uuid, $2::timestamptz
+			from memories m join u on u.id = m.memory_id where m.group_id = $1 and ` + asRead + ` and u.to_strength <> u.strength)
+		update memories m set strength = u.to_strength, decayed_at = u.to_at,
 			status = case when u.archives then 'archived' else m.status end,
 			ended_at = case when u.archives then $2::timestamptz else m.ended_at end
-		from unnest($3::uuid[], $4::float8[], $5::float8[], $6::timestamptz[], $7::float8[], $8::timestamptz[], $9::bool[])
-			as u (id, strength, weight, supported_at, to_strength, to_at, archives)
-		where m.group_id = $1 and m.memory_id = u.id and m.status = 'active' and m.strength = u.strength and m.weight = u.weight
-			and m.last_supported_at = u.supported_at
+		from u
+		where m.group_id = $1 and m.memory_id = u.id and ` + asRead + `
 		returning m.memory_id`
+
+	// asRead is true of a version m that nobody has changed since it was read as u.
+	asRead = `m.status = 'active' and m.strength = u.strength and m.weight = u.weight and m.last_supported_at = u.supported_at`
 
 	saveStatsQuery = `update runs set stats = $3::jsonb where group_id = $1 and run_id = $2 and status = 'running'`
 )
@@ -103,8 +108,15 @@ func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]re
 func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats, []reverie.Change, error) {
 	var stats reverie.Stats
 	var archived []reverie.Change
-	err := s.upkeep(ctx, lease, run, "let memories fade", []string{lockFadingQuery, fadeQuery}, func(ctx context.Context, t *tx, at time.Time) (reverie.Stats, error) {
-		written, err := fade(ctx, t, lease.GroupID, at, fades)
+	err := s.upkeep(ctx, lease, run, "let memories fade", []string{lockFadingQuery, fadeQuery}, func(ctx context.Context, t *tx, _ time.Time) (reverie.Stats, error) {
+		if err := lockFading(ctx, t, lease.GroupID, fades); err != nil {
+			return reverie.Stats{}, err
+		}
+		at, err := s.moment(ctx, t, lease.GroupID)
+		if err != nil {
+			return reverie.Stats{}, err
+		}
+		written, err := fade(ctx, t, lease.GroupID, run.ID, at, fades)
 		if err != nil {
 			return reverie.Stats{}, err
 		}
@@ -128,7 +140,16 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 	return stats, archived, err
 }
 
-func fade(ctx context.Context, t *tx, groupID string, at time.Time, fades []reverie.Fade) (map[string]bool, error) {
+func lockFading(ctx context.Context, t *tx, groupID string, fades []reverie.Fade) error {
+	ids := make(pq.StringArray, len(fades))
+	for i, f := range fades {
+		ids[i] = f.ID
+	}
+	_, err := t.exec(ctx, lockFadingQuery, groupID, ids)
+	return err
+}
+
+func fade(ctx context.Context, t *tx, groupID, runID string, at time.Time, fades []reverie.Fade) (map[string]bool, error) {
 	var ids, supported pq.StringArray
 	var strengths, weights, to pq.Float64Array
 	var archives pq.BoolArray
@@ -138,11 +159,8 @@ func fade(ctx context.Context, t *tx, groupID string, at time.Time, fades []reve
 		strengths, weights, to = append(strengths, f.Strength), append(weights, f.Weight), append(to, f.To)
 		archives, toAt = append(archives, f.Archive), append(toAt, orNullTimestamp(f.ToAt))
 	}
-	if _, err := t.exec(ctx, lockFadingQuery, groupID, ids); err != nil {
-		return nil, err
-	}
 	var done []string
-	if err := t.list(ctx, &done, fadeQuery, groupID, at, ids, strengths, weights, supported, to, pq.Array(toAt), archives); err != nil {
+	if err := t.list(ctx, &done, fadeQuery, groupID, at, ids, strengths, weights, supported, to, pq.Array(toAt), archives, runID); err != nil {
 		return nil, err
 	}
 	written := make(map[string]bool, len(done))
@@ -181,11 +199,6 @@ func (s *Store) upkeep(ctx context.Context, lease reverie.Lease, run reverie.Run
 			}
 			return t.get(ctx, &xid, xidQuery)
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) {
-			if err := lockLease(ctx, t, lease); err != nil && !errors.Is(err, reverie.ErrLeaseLost) {
-				return false, err
-			}
-			return landed(ctx, t, xid)
-		},
+		committed: func(ctx context.Context, t *tx) (bool, error) { return landedUnder(ctx, t, lease, xid) },
 	})
 }

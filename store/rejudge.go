@@ -25,7 +25,8 @@ const (
 	// What they said may be erased by now: then nothing of it is left to judge.
 	judgeAnewQuery = `update rejudgements q set run_id = null where group_id = $1 and run_id = any ($2::uuid[])
 		and exists (select 1 from memories m where m.group_id = q.group_id and m.lineage_id = q.lineage_id
-			and m.statement <> '` + reverie.Erased + `' and (m.run_id is null or m.run_id <> all ($2::uuid[])))`
+			and m.statement <> '` + reverie.Erased + `' and (m.run_id is null or m.run_id <> all ($2::uuid[])))
+		and lineage_id <> all ($3::uuid[])`
 
 	// What a person has decided nobody judges again.
 	decidedByPersonQuery = `delete from rejudgements where group_id = $1 and lineage_id = $2`

@@ -10,38 +10,19 @@ import (
 	"reverie"
 )
 
-const (
-	// A group's runs of a job follow one another, so that the order of their
-	// starts is the order of their work.
-	rewoundRunsQuery = `select run_id from runs
-		where group_id = $1 and job = $2 and undone_at is null and (started_at, run_id) >= (
-			select f.started_at, f.run_id from runs f
-			where f.group_id = $1 and f.job = $2 and f.undone_at is null and exists (
-				select 1 from messages m where m.group_id = f.group_id and m.run_id = f.run_id and m.sent_at >= $3::timestamptz)
-			order by f.started_at, f.run_id limit 1)
-		order by started_at, run_id`
-
-	// A run that still calls itself running is a dead process's: nobody else can
-	// hold the lease.
-	undoRunsQuery = `update runs set undone_at = $3::timestamptz, finished_at = coalesce(finished_at, $3::timestamptz),
-			status = case status when 'running' then 'failed' when 'held' then 'rejected' else status end,
-			error = case when status = 'running' then $4 else error end
-		where group_id = $1 and run_id = any ($2::uuid[])`
-
-	rejectPlansQuery = `update held_plans set status = 'rejected'
-		where group_id = $1 and run_id = any ($2::uuid[]) and status = 'waiting'`
-
-	withdrawEvidenceQuery = `update memory_evidence set withdrawn_at = $3::timestamptz
-		where group_id = $1 and run_id = any ($2::uuid[]) and withdrawn_at is null`
-
-	// What has no text any more can be read by nobody.
-	freeMessagesQuery = `update messages set run_id = null, outcome = null
-		where group_id = $1 and run_id = any ($2::uuid[]) and pruned_at is null`
-
-	consumedQuery = `select count(*) filter (where pruned_at is null) as messages, min(sent_at) filter (where pruned_at is null) as earliest,
-			count(*) filter (where pruned_at is not null and sent_at >= $3::timestamptz) as pruned
-		from messages where group_id = $1 and run_id = any ($2::uuid[])`
-)
+// A group's runs of a job follow one another, so that the order of their starts is the
+// order of their work. One that was undone, and whose messages do not wait again, belongs
+// to it.
+const rewoundRunsQuery = `select run_id from runs r
+	where group_id = $1 and job = $2 and (started_at, run_id) >= (
+		select f.started_at, f.run_id from runs f
+		where f.group_id = $1 and f.job = $2 and exists (
+			select 1 from messages m where m.group_id = f.group_id and m.run_id = f.run_id and m.sent_at >= $3::timestamptz
+				and (f.undone_at is null or m.pruned_at is null))
+		order by f.started_at, f.run_id limit 1)
+		and (undone_at is null or exists (
+			select 1 from messages m where m.group_id = r.group_id and m.run_id = r.run_id and m.pruned_at is null))
+	order by started_at, run_id`
 
 // Rewind takes back what the runs of a job did to a group since the first of them
 // that consumed a message sent at q.Since or later, in one transaction whose
@@ -112,50 +93,36 @@ func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.Rewin
 }
 
 func (s *Store) rewind(ctx context.Context, t *tx, q reverie.RewindQuery, runs pq.StringArray, result *reverie.Rewound) error {
-	var consumed struct {
-		Messages, Pruned int
-		Earliest         *time.Time
-	}
-	if err := t.get(ctx, &consumed, consumedQuery, q.GroupID, runs, orMinusInfinity(q.Since)); err != nil {
+	b := takeBack{groupID: q.GroupID, runs: runs, reason: q.Reason, replay: true}
+	read, err := consumedBy(ctx, t, b, q.Since, "begin after them")
+	if err != nil {
 		return err
 	}
-	if consumed.Pruned > 0 {
-		return fmt.Errorf("the texts of %d of the messages are gone ([retention] messages), so that what they led to could not be learnt again; "+
-			"begin after them: %w", consumed.Pruned, reverie.ErrConflict)
+	result.Messages = read.Messages
+	if read.Earliest != nil {
+		result.Earliest = read.Earliest.UTC()
 	}
-	result.Messages = consumed.Messages
-	if consumed.Earliest != nil {
-		result.Earliest = consumed.Earliest.UTC()
-	}
-	if !q.DryRun { // a person's edit locks its lineage too
-		if _, err := t.exec(ctx, lockTouchedQuery, q.GroupID, runs); err != nil {
-			return err
-		}
-	}
-	var rows []touchedRow
-	if err := t.list(ctx, &rows, touchedQuery, q.GroupID, runs); err != nil {
+	back, err := b.look(ctx, t, q.DryRun)
+	if err != nil {
 		return err
 	}
-	returns := unwind(rows, result)
+	result.Restored, result.Deprecated, result.Weakened = back.counts()
+	result.Kept = back.kept
+	for _, l := range back.left {
+		result.Skipped = append(result.Skipped, reverie.RewindSkip{MemoryID: l.HeadID, Statement: l.Statement, Reason: l.reason})
+	}
 	if q.DryRun {
 		return nil
 	}
-	at := s.now()
-	for _, w := range []struct {
-		query string
-		args  []any
-	}{
-		{undoRunsQuery, []any{at, interrupted}},
-		{rejectPlansQuery, nil},
-		{withdrawEvidenceQuery, []any{at}},
-		{freeMessagesQuery, nil},
-		{judgeAnewQuery, nil},
-	} {
-		if _, err := t.exec(ctx, w.query, append([]any{q.GroupID, runs}, w.args...)...); err != nil {
-			return err
-		}
+	at, err := s.moment(ctx, t, q.GroupID)
+	if err != nil {
+		return err
 	}
-	return writeReturns(ctx, t, q, at, returns)
+	if err := b.write(ctx, t, at, back); err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, freeMessagesQuery, q.GroupID, runs)
+	return err
 }
 
 // standing refuses a run that was taken back, saying so, before anybody decides
@@ -167,7 +134,7 @@ func standing(ctx context.Context, t *tx, groupID, runID string) error {
 		return one(err, "run %s", runID)
 	}
 	if undone != nil {
-		return fmt.Errorf("the run was taken back at %s, and what it held is rejected; its messages wait for a new run: %w",
+		return fmt.Errorf("the run was taken back at %s, and what it held is rejected: %w",
 			undone.UTC().Format(time.RFC3339), reverie.ErrConflict)
 	}
 	return nil

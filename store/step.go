@@ -16,7 +16,7 @@ type batch struct {
 	runID   string
 	chunkNo int
 	kind    reverie.Kind // of what it creates; updates keep theirs
-	at      time.Time
+	at      time.Time    // set once the heads are locked
 	steps   []reverie.Step
 	heads   map[string]memoryRow // by lineage, locked
 }
@@ -31,7 +31,7 @@ const (
 	// active head. A held one has ended when it was held.
 	moveHeadsQuery = `with u as (
 			select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)),
-		kept as (` + insertValues("$7", "$2") + `
+		kept as (` + insertValues + `$7::uuid, $2::timestamptz
 			from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends
 				and (m.strength <> u.strength or m.last_supported_at < u.supported_at))
 		update memories m set
@@ -57,7 +57,7 @@ const (
 )
 
 // stepQueries are what writeSteps runs, for preparing.
-var stepQueries = []string{lockHeadsQuery, moveHeadsQuery, insertVersionsQuery, insertEvidenceQuery, insertChangesQuery, cascadeQuery}
+var stepQueries = []string{lockHeadsQuery, moveHeadsQuery, insertVersionsQuery, insertEvidenceQuery, insertChangesQuery, cascadeQuery, momentQuery}
 
 // checkSteps refuses steps that no plan may hold, before anything is locked.
 func checkSteps(steps []reverie.Step) error {
@@ -103,9 +103,14 @@ func checkSteps(steps []reverie.Step) error {
 // that has moved is reverie.ErrConflict, and nothing is written.
 func (s *Store) writeSteps(ctx context.Context, t *tx, b *batch) ([]reverie.Change, error) {
 	if len(b.steps) == 0 {
+		b.at = s.now()
 		return nil, nil
 	}
-	if err := b.lockHeads(ctx, t); err != nil {
+	err := b.lockHeads(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if b.at, err = s.moment(ctx, t, b.groupID); err != nil {
 		return nil, err
 	}
 	if err := b.moveHeads(ctx, t); err != nil {

@@ -215,7 +215,11 @@ func noTwin(ctx context.Context, t *tx, groupID string, m reverie.TeamMemory) er
 // appendTeam ends the head, nil of a new lineage, and writes the version that takes its
 // place, with all that belongs to it.
 func (s *Store) appendTeam(ctx context.Context, t *tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string) error {
-	at, m := s.now(), w.Memory
+	at, err := s.moment(ctx, t, groupID)
+	if err != nil {
+		return err
+	}
+	m := w.Memory
 	change := reverie.Change{ID: reverie.NewID(), Action: teamAction(head, m.Status), MemoryID: versionID, NewStatement: m.Statement, Summary: storable(m.ChangeReason), Version: 1}
 	var known []reverie.TeamVersion
 	if head != nil {
@@ -232,7 +236,7 @@ func (s *Store) appendTeam(ctx context.Context, t *tx, groupID string, head *mem
 	if w.Quotes && m.Status == reverie.StatusActive {
 		change.Evidence = m.Evidence
 	}
-	if err := s.insertTeamVersion(ctx, t, groupID, head, w, versionID); err != nil {
+	if err := s.insertTeamVersion(ctx, t, groupID, head, w, versionID, at); err != nil {
 		return err
 	}
 	if err := s.insertOrigin(ctx, t, groupID, w, versionID, known); err != nil {
@@ -262,8 +266,8 @@ func teamAction(head *memoryRow, status reverie.Status) reverie.Action {
 }
 
 // insertTeamVersion ends the head and writes the version behind it.
-func (s *Store) insertTeamVersion(ctx context.Context, t *tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string) error {
-	at, m := s.now(), w.Memory
+func (s *Store) insertTeamVersion(ctx context.Context, t *tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string, at time.Time) error {
+	m := w.Memory
 	var parent any
 	if head != nil {
 		parent = head.ID

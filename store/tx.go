@@ -59,6 +59,7 @@ type work struct {
 	what     string   // "apply chunk 2 of run …", for errors
 	prepare  []string // statements worth preparing
 	readOnly bool     // one snapshot for all statements, no writes
+	snapshot bool     // one snapshot for all statements, of what others write too
 	// byKey says that all statements look rows up by indexes, whatever their
 	// arguments. PostgreSQL then plans each once for a connection, where it would
 	// count short lists of keys as a reason to plan anew every time; and never to
@@ -123,8 +124,8 @@ func (s *Store) try(ctx context.Context, w work) (sent bool, err error) {
 		return false, err
 	}
 	opts := &sql.TxOptions{}
-	if w.readOnly {
-		opts.ReadOnly, opts.Isolation = true, sql.LevelRepeatableRead
+	if w.readOnly || w.snapshot {
+		opts.ReadOnly, opts.Isolation = w.readOnly, sql.LevelRepeatableRead
 	}
 	raw, err := s.db.BeginTxx(withSettings(ctx, s.bounds(s.opts.LockTimeout, w.byKey)+confined), opts)
 	if err != nil {
@@ -193,6 +194,14 @@ func landed(ctx context.Context, t *tx, xid string) (bool, error) {
 	var status sql.NullString
 	err := t.get(ctx, &status, `select pg_xact_status($1::xid8)`, xid)
 	return status.String == "committed", err
+}
+
+// landedUnder is landed where the transaction held the lease's row.
+func landedUnder(ctx context.Context, t *tx, lease reverie.Lease, xid string) (bool, error) {
+	if err := lockLease(ctx, t, lease); err != nil && !errors.Is(err, reverie.ErrLeaseLost) {
+		return false, err
+	}
+	return landed(ctx, t, xid)
 }
 
 // prepare prepares on the pool, before a connection is taken: a transaction that

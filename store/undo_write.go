@@ -14,42 +14,63 @@ const (
 	// Heads end before versions come back: a lineage has one active head, and a
 	// statement one active memory. A strength that is computed anew has not decayed
 	// but since a person set it. What was archived ended when it was.
-	returnHeadsQuery = `update memories m set
+	returnHeadsQuery = `with u as (
+			select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[], $7::timestamptz[]) as u (id, ends, strength, supported_at, set_at)),
+		kept as (` + insertValues + `null, $2::timestamptz
+			from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends)
+		update memories m set
 			status = case when u.ends then 'deprecated' else m.status end,
 			ended_at = case when u.ends then coalesce(m.ended_at, $2::timestamptz) else m.ended_at end,
 			strength = case when u.ends then m.strength else u.strength end,
 			last_supported_at = case when u.ends then m.last_supported_at else u.supported_at end,
 			decayed_at = case when u.ends then m.decayed_at else u.set_at end
-		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[], $7::timestamptz[]) as u (id, ends, strength, supported_at, set_at)
+		from u
 		where m.group_id = $1 and m.memory_id = u.id and m.status in ('active', 'archived', 'held')`
 
-	bringBackQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
+	// What dreams have taken in is not new to them because it is back; and what a version
+	// rests on, it rests on again.
+	bringBackQuery = `with back as (
+			select * from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[], $9::bool[], $10::timestamptz[], $11::bool[])
+				as u (id, head_id, base_id, strength, supported_at, anew, set_at, held)),
+		taken as (
+			insert into memory_uses (group_id, job, memory_id, run_id)
+			select x.group_id, x.job, u.id, x.run_id from back u
+			cross join lateral (select * from memory_uses where group_id = $1 and memory_id = u.base_id offset 0) x),
+		rests as (
+			insert into memory_sources (group_id, memory_id, position, source_id, source_lineage_id, run_id)
+			select x.group_id, u.id, x.position, x.source_id, x.source_lineage_id, x.run_id from back u
+			cross join lateral (select * from memory_sources where group_id = $1 and memory_id = u.base_id
+				and run_id <> all ($12::uuid[]) offset 0) x)
+		insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at,
 			decayed_at, ended_at)
 		select b.group_id, u.id, b.lineage_id, h.memory_id, b.kind, b.session_id, b.statement, h.version + 1, case when u.held then 'held' else 'active' end,
 			b.tags, u.strength, h.weight, b.content_hash, b.embedding, b.embedding_model, $2, b.run_id, b.created_at,
 			$3::timestamptz, u.supported_at, case when u.anew then u.set_at else b.decayed_at end,
 			case when u.held then $3::timestamptz end
-		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[], $9::bool[], $10::timestamptz[], $11::bool[])
-			as u (id, head_id, base_id, strength, supported_at, anew, set_at, held)
+		from back u
 		join memories h on h.group_id = $1 and h.memory_id = u.head_id
 		join memories b on b.group_id = $1 and b.memory_id = u.base_id`
 )
 
 // writeReturns writes what becomes of the lineages, with a row of the change log
-// for each. The reason is the operator's.
-func writeReturns(ctx context.Context, t *tx, q reverie.RewindQuery, at time.Time, list []lineageReturn) error {
-	if err := moveBack(ctx, t, q.GroupID, at, list); err != nil {
+// for each, and has judged again what rests on them.
+func writeReturns(ctx context.Context, t *tx, b takeBack, at time.Time, list []lineageReturn) error {
+	if err := moveBack(ctx, t, b.groupID, at, list); err != nil {
 		return err
 	}
-	if err := bringBack(ctx, t, q, at, list); err != nil {
+	if err := bringBack(ctx, t, b, at, list); err != nil {
 		return err
 	}
 	log := make([]reverie.Change, len(list))
 	for i, w := range list {
-		log[i] = w.change(q.Reason)
+		log[i] = w.change(b.reason)
 	}
-	return insertChanges(ctx, t, q.GroupID, nil, 0, at, log)
+	if err := insertChanges(ctx, t, b.groupID, nil, 0, at, log); err != nil {
+		return err
+	}
+	_, err := cascade(ctx, t, b.groupID, log, nil, at)
+	return err
 }
 
 func moveBack(ctx context.Context, t *tx, groupID string, at time.Time, list []lineageReturn) error {
@@ -74,7 +95,7 @@ func moveBack(ctx context.Context, t *tx, groupID string, at time.Time, list []l
 	return err
 }
 
-func bringBack(ctx context.Context, t *tx, q reverie.RewindQuery, at time.Time, list []lineageReturn) error {
+func bringBack(ctx context.Context, t *tx, b takeBack, at time.Time, list []lineageReturn) error {
 	var ids, heads, bases, supported pq.StringArray
 	var strengths pq.Float64Array
 	var anew, held pq.BoolArray
@@ -89,14 +110,14 @@ func bringBack(ctx context.Context, t *tx, q reverie.RewindQuery, at time.Time, 
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.exec(ctx, bringBackQuery, q.GroupID, q.Reason, at, ids, heads, bases, strengths, supported, anew, pq.Array(set), held)
+	_, err := t.exec(ctx, bringBackQuery, b.groupID, b.reason, at, ids, heads, bases, strengths, supported, anew, pq.Array(set), held, b.runs)
 	return err
 }
 
 // change is the log's row of what was done to a lineage.
 func (w lineageReturn) change(reason string) reverie.Change {
 	c := reverie.Change{ID: reverie.NewID(), Action: reverie.ActionUndo, MemoryID: w.HeadID, OldID: &w.HeadID,
-		OldStatement: w.Statement, Version: w.Version, Summary: reason}
+		OldStatement: w.Statement, Version: w.Version, Summary: reason, UndoneRunID: w.RunID}
 	switch {
 	case w.newID != "":
 		c.MemoryID, c.NewStatement, c.Version = w.newID, w.BaseStatement, w.Version+1

@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"reverie"
+)
+
+const (
+	activeSetQuery = `select lineage_id, statement, 'active' as status, tags from memories where group_id = $1 and status = 'active'`
+
+	// What was active at an instant, from the versions' own times.
+	activeSetThenQuery = `select lineage_id, statement, 'active' as status, tags from memories
+		where group_id = $1 and updated_at <= $2::timestamptz and (status = 'active' or ended_at > $2)`
+
+	// Just before the first change of a run; null where it changed nothing.
+	beforeRunQuery = `select min(created_at) - interval '1 microsecond' from memory_change_log where group_id = $1 and run_id = $2`
+)
+
+// remembered is what a group remembers, and what it did before a run wrote.
+type remembered struct{ before, was []reverie.Memory }
+
+func rememberedThen(ctx context.Context, t *tx, run reverie.Run) (remembered, error) {
+	var r remembered
+	var then *time.Time
+	err := t.get(ctx, &then, beforeRunQuery, run.GroupID, run.ID)
+	if err != nil {
+		return r, err
+	}
+	if r.before, err = activeSet(ctx, t, activeSetQuery, run.GroupID); err != nil {
+		return r, err
+	}
+	if r.was = r.before; then != nil {
+		r.was, err = activeSet(ctx, t, activeSetThenQuery, run.GroupID, *then)
+	}
+	return r, err
+}
+
+func activeSet(ctx context.Context, t *tx, query string, args ...any) ([]reverie.Memory, error) {
+	var rows []memoryRow
+	err := t.list(ctx, &rows, query, args...)
+	return memories(rows), err
+}
+
+// applied is a set of memories as it will be, once the lineages are written.
+func (r returns) applied(set []reverie.Memory) []reverie.Memory {
+	gone := map[string]bool{}
+	var back []reverie.Memory
+	for _, w := range r.list {
+		if w.ends || w.newID != "" {
+			gone[w.LineageID] = true
+		}
+		if w.newID != "" && !w.Held {
+			back = append(back, reverie.Memory{LineageID: w.LineageID, Statement: w.BaseStatement, Status: reverie.StatusActive, Tags: w.BaseTags})
+		}
+	}
+	for _, m := range set {
+		if !gone[m.LineageID] {
+			back = append(back, m)
+		}
+	}
+	return back
+}
+
+// explain says of each memory that is not what it was before the run why that is: those
+// that the run did not touch are others' work.
+func (r returns) explain(was, is []reverie.Memory, result *reverie.Undone) {
+	listed, wrote := map[string]bool{}, map[string]lineageReturn{}
+	for _, l := range r.left {
+		listed[l.LineageID] = true
+	}
+	for _, w := range r.list {
+		wrote[w.LineageID] = w
+	}
+	then := map[string]string{}
+	for _, m := range was {
+		then[m.LineageID] = reverie.ActiveSHA256([]reverie.Memory{m})
+	}
+	differ := map[string]bool{}
+	for _, m := range is {
+		if then[m.LineageID] != reverie.ActiveSHA256([]reverie.Memory{m}) {
+			differ[m.LineageID] = true
+		}
+		delete(then, m.LineageID)
+	}
+	for lineage := range then {
+		differ[lineage] = true
+	}
+	for lineage := range differ {
+		w, ok := wrote[lineage]
+		switch {
+		case listed[lineage]:
+		case !ok || w.weakens:
+			result.Others++
+		case w.newID != "" && w.Held:
+			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: w.newID, Statement: w.BaseStatement, Reason: "it waits to be judged again"})
+		default:
+			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: w.HeadID, Statement: w.Statement,
+				Reason: "what it said before the run was taken back, or erased, meanwhile"})
+		}
+	}
+}

@@ -1,0 +1,336 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// touchedLineages are the lineages that the runs wrote or supported, and, where $3 says
+	// so, those that were archived since the first of them began, of the kind that evolve
+	// compares with. What was said before the runs are versions before first.
+	touchedLineages = `
+		changed as (
+			select m.lineage_id, array_agg(c.memory_id) filter (where c.action in ('delete', 'archive')) as ended,
+				min(case when c.action in ('delete', 'archive') then m.version + 1 else m.version end) as first,
+				(array_agg(c.run_id order by c.created_at desc, c.change_id desc))[1] as run_id
+			from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
+			where c.group_id = $1 and c.run_id = any ($2::uuid[])
+			group by m.lineage_id),
+		supported as (
+			select lineage_id, count(*) filter (where action <> 'delete') as withdrawn, (array_agg(run_id order by evidence_no desc))[1] as run_id
+			from memory_evidence where group_id = $1 and run_id = any ($2::uuid[]) and withdrawn_at is null
+			group by lineage_id),
+		archived as (
+			select lineage_id from memories m
+			where $3 and group_id = $1 and kind = 'group' and status = 'archived'
+				and ended_at >= (select min(started_at) from runs where group_id = $1 and run_id = any ($2::uuid[]))
+				and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id and n.version > m.version)),
+		touched as (
+			select lineage_id, c.lineage_id is not null as changed, c.ended, c.first, coalesce(s.withdrawn, 0) as withdrawn,
+				a.lineage_id is not null as archived, coalesce(c.run_id, s.run_id) as run_id
+			from changed c full join supported s using (lineage_id) full join archived a using (lineage_id))`
+
+	lockTouchedQuery = `with ` + touchedLineages + `
+		select 1 from memories where group_id = $1 and lineage_id in (select lineage_id from touched)
+		order by lineage_id, version for update`
+
+	// Of each touched lineage: its newest version and what befell that last, the newest
+	// version that no run made which is or was taken back and that still says something,
+	// what evidence is left, and what persons set. A version that brings back an older one
+	// has that one's run, so that it goes when that run goes. Where the newest state is not
+	// the runs', and they are not all there were since ($3), the base is from before them.
+	touchedQuery = `with ` + touchedLineages + `,
+		versions as (
+			select m.*, t.first, r.undone_at is not null or coalesce(m.run_id = any ($2::uuid[]), false) as undone,
+				coalesce(case when m.status in ('active', 'held') then m.run_id = any ($2::uuid[]) else m.memory_id = any (t.ended) end, false) as mine
+			from memories m join touched t using (lineage_id) left join runs r on r.group_id = m.group_id and r.run_id = m.run_id
+			where m.group_id = $1),
+		heads as (select distinct on (lineage_id) * from versions order by lineage_id, version desc),
+		bases as (
+			select distinct on (v.lineage_id) v.* from versions v join heads h using (lineage_id)
+			where not v.undone and v.statement <> '` + reverie.Erased + `' and ($3 or h.mine or v.first is null or v.version < v.first)
+			order by v.lineage_id, v.version desc),
+		dates as (
+			select lineage_id, local_date, min(created_at) as known_at, max(sent_at) as sent_at
+			from memory_evidence
+			where group_id = $1 and action <> 'delete' and withdrawn_at is null
+				and lineage_id in (select lineage_id from touched) and (run_id is null or run_id <> all ($2::uuid[]))
+			group by lineage_id, local_date),
+		edits as (
+			select m.lineage_id, max(m.updated_at) filter (where c.action = 'restore') as restored_at,
+				max(c.created_at) filter (where c.strength is not null) as set_at,
+				(array_agg(c.strength order by c.created_at desc, c.change_id desc) filter (where c.strength is not null))[1] as strength
+			from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
+			where c.group_id = $1 and c.action in ('restore', 'strength')
+			group by m.lineage_id),
+		last as (
+			select distinct on (m.lineage_id) m.lineage_id, c.action, c.run_id
+			from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
+			where c.group_id = $1 and m.lineage_id in (select lineage_id from touched) and c.action not in ('strength', 'weight')
+				and (c.action <> 'undo' or c.new_statement = '' or c.old_id is distinct from c.memory_id)
+			order by m.lineage_id, c.created_at desc, c.change_id desc),
+		support as (
+			select d.lineage_id, count(*) filter (where e.set_at is null or d.known_at > e.set_at) as dates, max(d.sent_at) as sent_at
+			from dates d left join edits e using (lineage_id)
+			group by d.lineage_id)
+		select t.lineage_id, h.status = 'held' or coalesce(q.held, false) as held, t.changed, t.withdrawn, t.archived, t.run_id, h.mine,
+			h.memory_id as head_id, h.version, h.status, h.statement, h.tags, h.strength, h.last_supported_at,
+			coalesce(h.memory_id = any (t.ended), false) as ended, coalesce(l.action, '') as last_action, l.run_id as last_run_id,
+			b.memory_id as base_id, coalesce(b.statement, '') as base_statement, coalesce(b.content_hash, '') as base_hash,
+			coalesce(b.kind, '') as base_kind, b.tags as base_tags, b.run_id is null as by_person,
+			coalesce(b.strength, 0) as base_strength, coalesce(b.last_supported_at, h.last_supported_at) as base_supported_at,
+			e.strength as set_strength, coalesce(s.dates, 0) as dates, greatest(s.sent_at, e.restored_at) as supported_at,
+			e.set_at, w.lineage_id as twin_id,
+			exists (select 1 from memory_evidence x where x.group_id = $1 and x.lineage_id = t.lineage_id and x.action <> 'delete'
+				and x.withdrawn_at is not null) as shaken
+		from touched t
+		join heads h using (lineage_id)
+		left join bases b using (lineage_id)
+		left join edits e using (lineage_id)
+		left join last l using (lineage_id)
+		left join support s using (lineage_id)
+		left join rejudgements q on q.group_id = $1 and q.lineage_id = t.lineage_id and q.run_id = any ($2::uuid[])
+		left join memories w on w.group_id = $1 and w.kind = b.kind and w.content_hash = b.content_hash and w.status = 'active'
+			and w.lineage_id <> t.lineage_id
+		order by t.lineage_id`
+)
+
+// touchedRow is a lineage that runs wrote or supported which are taken back, or that
+// was archived since.
+type touchedRow struct {
+	LineageID string  `db:"lineage_id"`
+	Changed   bool    `db:"changed"`   // the runs wrote it, and did not only support it
+	Withdrawn int     `db:"withdrawn"` // evidence of theirs that supported it
+	Shaken    bool    `db:"shaken"`    // evidence was withdrawn before
+	RunID     *string `db:"run_id"`    // the last of them that wrote or supported it
+	Mine      bool    `db:"mine"`      // its newest state is theirs
+	Ended     bool    `db:"ended"`     // the newest version was ended by one of them
+
+	Archived bool `db:"archived"` // the newest version was archived since, and comes back for that
+	Held     bool `db:"held"`     // it waits to be judged again, or did when they judged it
+
+	HeadID          string         `db:"head_id"` // the newest version, whatever its status
+	Version         int            `db:"version"`
+	Status          reverie.Status `db:"status"`
+	Statement       string         `db:"statement"`
+	Tags            pq.StringArray `db:"tags"`
+	Strength        float64        `db:"strength"`
+	LastSupportedAt time.Time      `db:"last_supported_at"`
+
+	LastAction reverie.Action `db:"last_action"` // what befell the newest version last
+	LastRunID  *string        `db:"last_run_id"` // by which run, nil for a person's and for what was taken back
+
+	BaseID          *string        `db:"base_id"` // the version to go back to, nil if there is none
+	BaseStatement   string         `db:"base_statement"`
+	BaseHash        string         `db:"base_hash"`
+	BaseKind        string         `db:"base_kind"`
+	BaseTags        pq.StringArray `db:"base_tags"`
+	BaseStrength    float64        `db:"base_strength"`
+	BaseSupportedAt time.Time      `db:"base_supported_at"`
+	ByPerson        bool           `db:"by_person"` // the base is a person's
+
+	SetStrength *float64   `db:"set_strength"` // by a person, last, or lifted by restoring
+	Dates       int        `db:"dates"`        // of the evidence that is left, since then
+	SupportedAt *time.Time `db:"supported_at"` // by the evidence that is left, or by being restored
+	SetAt       *time.Time `db:"set_at"`
+	TwinID      *string    `db:"twin_id"` // another lineage that says now what the base says
+}
+
+// stands tells whether the newest version is the lineage's head, recalled or held.
+func (r touchedRow) stands() bool {
+	return r.Status == reverie.StatusActive || r.Status == reverie.StatusHeld
+}
+
+// isBack tells whether the lineage says already what it is to say.
+func (r touchedRow) isBack() bool {
+	if r.BaseID == nil || !r.stands() {
+		return r.BaseID == nil && !r.stands()
+	}
+	return r.Status == reverie.StatusActive && r.Statement == r.BaseStatement && slices.Equal(r.Tags, r.BaseTags)
+}
+
+// anew tells whether strength is computed anew: evidence goes, or went before, or, of what
+// was archived, evidence or a person tells what it was before it decayed.
+func (r touchedRow) anew() bool {
+	return r.Withdrawn > 0 || r.Shaken || r.Status == reverie.StatusArchived && (r.Dates > 0 || r.SetStrength != nil)
+}
+
+// strengthOf is a lineage's strength and time of support once the runs' evidence
+// is withdrawn. Supports raise strength in place, so that what it was before
+// them is not stored; it is computed anew, as the steps of all evidence that is
+// left: from a tentative memory's, or from what a person set last, on to each
+// date of evidence that came after. Where no evidence goes, and nothing was archived,
+// what is stored is right.
+func (r touchedRow) strengthOf() (float64, time.Time) {
+	if !r.anew() {
+		return r.BaseStrength, r.BaseSupportedAt
+	}
+	strength := reverie.Reinforce(reverie.TentativeStrength, r.Dates-1)
+	if r.SetStrength != nil {
+		strength = reverie.Reinforce(*r.SetStrength, r.Dates)
+	}
+	if r.SupportedAt == nil {
+		return strength, r.BaseSupportedAt
+	}
+	return strength, *r.SupportedAt
+}
+
+// since says what others have done to the lineage.
+func (r touchedRow) since() string {
+	did := map[reverie.Action]string{reverie.ActionDelete: "deleted", reverie.ActionRestore: "restored", reverie.ActionArchive: "archived"}[r.LastAction]
+	if did == "" {
+		did = "changed"
+	}
+	if r.LastRunID != nil {
+		return fmt.Sprintf("run %s has %s it since", *r.LastRunID, did)
+	}
+	return "a person " + did + " it since"
+}
+
+// lineageReturn is what taking runs back writes to one lineage.
+type lineageReturn struct {
+	touchedRow
+	ends    bool   // its head stops being active
+	newID   string // of the version that brings the base back, "" for none
+	weakens bool   // its head gets strength and supported in place
+
+	strength  float64
+	supported time.Time
+}
+
+// returns are what taking runs back writes, lineage by lineage, and what it leaves.
+type returns struct {
+	list []lineageReturn
+	left []leftLineage
+	kept int // of those left: as a person made them since
+}
+
+// leftLineage is one that is not brought back to what it was.
+type leftLineage struct {
+	touchedRow
+	reason  string
+	stays   bool // as it is, with all that it rests on
+	persons bool
+}
+
+// fate decides what becomes of a lineage: whether it goes back to its base, and if not,
+// why. All runs since, which is a replay, take with them what was archived meanwhile.
+func (r touchedRow) fate(replay, force bool) (back bool, left leftLineage) {
+	left = leftLineage{touchedRow: r, persons: true}
+	switch {
+	case replay && (r.Mine || r.Archived || r.BaseID == nil && r.stands()):
+		return r.BaseID != nil || r.stands() || r.Archived, leftLineage{}
+	case replay && r.stands() && r.Changed:
+		left.reason = "a person restored it since"
+	case replay && r.Status == reverie.StatusArchived:
+		left.reason, left.persons = "it is archived, and stays so", false
+	case replay && !r.stands():
+		left.reason = "a person deleted it since; its messages may bring it up again"
+	case replay || !r.Changed:
+		return false, leftLineage{}
+	case r.Mine:
+		return r.BaseID != nil || r.stands(), leftLineage{}
+	case r.isBack():
+		return false, leftLineage{}
+	case force:
+		return true, leftLineage{}
+	case r.LastAction == reverie.ActionUndo: // another one was taken back, and has settled it
+		return false, leftLineage{}
+	default:
+		left.reason, left.stays, left.persons = r.since(), true, r.LastRunID == nil
+	}
+	return false, left
+}
+
+// unwind decides what becomes of all lineages. It is pure but for the ids of new versions.
+func unwind(rows []touchedRow, replay, force bool) returns {
+	var res returns
+	goes := map[string]bool{}
+	left := map[string]leftLineage{}
+	for _, r := range rows {
+		goes[r.LineageID], left[r.LineageID] = r.fate(replay, force)
+	}
+	free := freeStatements(rows, goes)
+	for _, r := range rows {
+		w, l := lineageReturn{touchedRow: r}, left[r.LineageID]
+		w.strength, w.supported = r.strengthOf()
+		switch {
+		case goes[r.LineageID] && r.BaseID != nil && (r.Held || free[r.LineageID]):
+			w.ends, w.newID = r.stands(), reverie.NewID()
+		case goes[r.LineageID] && r.BaseID != nil:
+			l = leftLineage{touchedRow: r, reason: "another memory says by now what it would say again"}
+			w.ends = r.stands()
+		case goes[r.LineageID]:
+			w.ends = true
+		case r.stands() && !l.stays:
+			w.weakens = r.Withdrawn > 0 && (w.strength != r.Strength || !w.supported.Equal(r.LastSupportedAt))
+		}
+		if l.reason != "" {
+			res.left = append(res.left, l)
+			if l.persons {
+				res.kept++
+			}
+		}
+		if w.ends || w.newID != "" || w.weakens {
+			res.list = append(res.list, w)
+		}
+	}
+	return res
+}
+
+// counts are how many lineages are brought back, end, and lose support alone.
+func (r returns) counts() (restored, deprecated, weakened int) {
+	for _, w := range r.list {
+		switch {
+		case w.newID != "":
+			restored++
+		case w.ends:
+			deprecated++
+		default:
+			weakened++
+		}
+	}
+	return restored, deprecated, weakened
+}
+
+// stay names the lineages that are left as they are, with all that they rest on.
+func (r returns) stay() pq.StringArray {
+	ids := pq.StringArray{}
+	for _, l := range r.left {
+		if l.stays {
+			ids = append(ids, l.LineageID)
+		}
+	}
+	return ids
+}
+
+// freeStatements tells which of the lineages that go back can say again what they said:
+// no other memory that stays says it, and of several that come back with it, a person's
+// is first, then the oldest. Those that are held say nothing.
+func freeStatements(rows []touchedRow, goes map[string]bool) map[string]bool {
+	back := slices.DeleteFunc(slices.Clone(rows), func(r touchedRow) bool { return !goes[r.LineageID] || r.BaseID == nil || r.Held })
+	slices.SortStableFunc(back, func(a, b touchedRow) int {
+		if a.ByPerson != b.ByPerson {
+			if a.ByPerson {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.LineageID, b.LineageID)
+	})
+	free, taken := map[string]bool{}, map[string]bool{}
+	for _, r := range back {
+		text := r.BaseKind + "\x00" + r.BaseHash
+		if (r.TwinID == nil || goes[*r.TwinID]) && !taken[text] {
+			free[r.LineageID], taken[text] = true, true
+		}
+	}
+	return free
+}

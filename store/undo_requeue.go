@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	// What has no text any more can be read by nobody.
+	freeMessagesQuery = `update messages set run_id = null, outcome = null
+		where group_id = $1 and run_id = any ($2::uuid[]) and pruned_at is null`
+
+	consumedQuery = `select count(*) filter (where pruned_at is null) as messages, min(sent_at) filter (where pruned_at is null) as earliest,
+			count(*) filter (where pruned_at is not null and sent_at >= $3::timestamptz) as pruned
+		from messages where group_id = $1 and run_id = any ($2::uuid[])`
+
+	// What a run of a session has extracted facts from, and what a dream has taken in.
+	extractedOfRun = ` from message_uses u where u.group_id = $1 and u.job = 'extract' and u.run_id = $2
+		and exists (select 1 from messages m where m.group_id = $1 and m.message_id = u.message_id and m.pruned_at is null)`
+	takenByRun = ` from memory_uses where group_id = $1 and job = 'dream' and run_id = $2`
+
+	freeExtractedQuery = `update message_uses f set run_id = null
+		from (select u.message_id` + extractedOfRun + ` order by u.message_id for no key update) o
+		where f.group_id = $1 and f.job = 'extract' and f.message_id = o.message_id
+		returning f.session_id, f.message_id`
+
+	freeDreamtQuery = `with given as (delete` + takenByRun + ` returning memory_id)
+		select m.session_id from given g join memories m on m.group_id = $1 and m.memory_id = g.memory_id`
+
+	sessionsOfRunQuery = `select distinct u.session_id` + extractedOfRun + ` and u.session_id <> '' order by u.session_id`
+)
+
+// consumed are the messages that runs of evolve have read.
+type consumed struct {
+	Messages, Pruned int
+	Earliest         *time.Time
+}
+
+// consumedBy counts them. Those whose text is gone, of since or later, are in the way of
+// reading them again: that is reverie.ErrConflict, with what to do about it.
+func consumedBy(ctx context.Context, t *tx, b takeBack, since time.Time, instead string) (consumed, error) {
+	var c consumed
+	if err := t.get(ctx, &c, consumedQuery, b.groupID, b.runs, orMinusInfinity(since)); err != nil {
+		return c, err
+	}
+	if c.Pruned > 0 {
+		return c, fmt.Errorf("the texts of %d of the messages are gone ([retention] messages), so that what they led to could not be learnt again; "+
+			"%s: %w", c.Pruned, instead, reverie.ErrConflict)
+	}
+	return c, nil
+}
+
+// requeue lets wait again what a run has read, and says how much that is. A dry run only
+// counts it.
+func (s *Store) requeue(ctx context.Context, t *tx, run reverie.Run, dryRun bool) (int, error) {
+	b := takeBack{groupID: run.GroupID, runs: pq.StringArray{run.ID}}
+	c, err := consumedBy(ctx, t, b, time.Time{}, "leave out --requeue")
+	if err != nil {
+		return 0, err
+	}
+	var more int
+	if dryRun {
+		err := t.get(ctx, &more, `select (select count(*)`+extractedOfRun+`) + (select count(*)`+takenByRun+`)`, run.GroupID, run.ID)
+		return c.Messages + more, err
+	}
+	if _, err := t.exec(ctx, freeMessagesQuery, b.groupID, b.runs); err != nil {
+		return 0, err
+	}
+	switch run.Job {
+	case reverie.JobExtract:
+		more, err = s.requeueExtracted(ctx, t, run)
+	case reverie.JobDream:
+		more, err = requeueDreamt(ctx, t, run)
+	}
+	return c.Messages + more, err
+}
+
+// requeueExtracted lets the messages that a run of a session has extracted facts from
+// wait for extraction again, in the sessions that they are of by now.
+func (s *Store) requeueExtracted(ctx context.Context, t *tx, run reverie.Run) (int, error) {
+	var sessions []string
+	if err := t.list(ctx, &sessions, sessionsOfRunQuery, run.GroupID, run.ID); err != nil {
+		return 0, err
+	}
+	for _, id := range sessions {
+		if err := lockSession(ctx, t, run.GroupID, id); err != nil {
+			return 0, err
+		}
+	}
+	var rows []struct {
+		SessionID string `db:"session_id"`
+		MessageID string `db:"message_id"`
+	}
+	if err := t.list(ctx, &rows, freeExtractedQuery, run.GroupID, run.ID); err != nil {
+		return 0, err
+	}
+	of := map[string]pq.StringArray{}
+	for _, r := range rows {
+		of[r.SessionID] = append(of[r.SessionID], r.MessageID)
+	}
+	for _, id := range sessions {
+		if _, err := t.exec(ctx, addNewQuery, run.GroupID, id, of[id], s.now(), 1); err != nil {
+			return 0, err
+		}
+	}
+	return len(rows), nil
+}
+
+// requeueDreamt makes what a dream took in new again, and says how many versions. The
+// sessions that those are of are fresh again, and so is the one that the dream reached up to.
+func requeueDreamt(ctx context.Context, t *tx, run reverie.Run) (int, error) {
+	var of []string // the session of each
+	if err := t.list(ctx, &of, freeDreamtQuery, run.GroupID, run.ID); err != nil || len(of) == 0 {
+		return 0, err
+	}
+	_, err := t.exec(ctx, uncoverQuery, run.GroupID, freshAgain(of, run))
+	return len(of), err
+}
+
+// freshAgain are the sessions of what a dream gives back, and the one that it reached up to:
+// a group without any is due to nobody.
+func freshAgain(of []string, run reverie.Run) pq.StringArray {
+	ids := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(of), run.SessionID))))
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
+}
