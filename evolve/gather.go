@@ -78,6 +78,9 @@ func (r *run) arrange(ctx context.Context, s *sheet, settled bool) error {
 // read fetches the chunk's state: the messages of an answer that is already
 // paid for, else the oldest pending ones.
 func (r *run) read(ctx context.Context) (*sheet, error) {
+	if r.recorded() && !r.nextRecorded() {
+		return nil, nil
+	}
 	q := reverie.GatherQuery{GroupID: r.req.GroupID, Kind: reverie.KindGroup, Since: r.since, Until: r.until, Limit: r.chunkLimit(), RunID: r.life.Row.ID}
 	if r.resume != nil {
 		q.MessageIDs = r.resume.MessageIDs
