@@ -1,0 +1,321 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reverie"
+)
+
+// What a point is for.
+const (
+	MarkExpect     = "expect"
+	MarkForbid     = "forbid"
+	MarkGone       = "gone"
+	MarkStay       = "stay"
+	MarkBystanders = "bystanders"
+	MarkOnly       = "only"
+)
+
+// What became of an expected fact.
+const (
+	OutcomeRight       = "right"
+	OutcomeMissing     = "missing"
+	OutcomeTwice       = "twice"
+	OutcomeWrongAction = "wrong action"
+	OutcomeFound       = "found"   // of what is forbidden
+	OutcomeDeleted     = "deleted" // of what was to stay
+	OutcomeThere       = "there"   // of what was to go
+	OutcomeExtra       = "extra"   // of what nobody expected
+)
+
+// Mark is one point, earned or not, and why.
+type Mark struct {
+	Kind    string `json:"kind"`
+	ID      string `json:"id,omitempty"`
+	Right   bool   `json:"right"`
+	Outcome string `json:"outcome"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+// Result is how well a scenario went.
+type Result struct {
+	Name     string   `json:"name"`
+	Title    string   `json:"title"`
+	Language string   `json:"language"`
+	Topics   []string `json:"topics"`
+	Marks    []Mark   `json:"marks"`
+	Figures
+	Error string `json:"error,omitempty"` // why it could not be played to the end
+}
+
+// judge is one scenario being scored.
+type judge struct {
+	s      *Scenario
+	played Played
+	names  map[string]string // lineage -> name in the scenario
+	end    []reverie.Memory  // active
+	res    *Result
+}
+
+// Score holds what came of a scenario against what was expected. It is pure.
+func Score(s *Scenario, played Played) Result {
+	res := Result{Name: s.Name, Title: s.Title, Language: s.Language, Topics: s.Topics, Marks: []Mark{}}
+	j := &judge{s: s, played: played, names: map[string]string{}, res: &res}
+	for name, lineage := range played.Lineages {
+		j.names[lineage] = name
+	}
+	if n := len(played.Nights); n > 0 {
+		j.end = played.Nights[n-1].Active
+	}
+	for _, e := range s.Expects {
+		j.expect(e)
+	}
+	for _, f := range s.Forbids {
+		j.forbid(f)
+	}
+	j.fates()
+	j.only()
+	j.actions()
+	j.count()
+	return res
+}
+
+func (j *judge) mark(kind, id, outcome string, right bool, detail string) {
+	j.res.Marks = append(j.res.Marks, Mark{kind, id, right, outcome, detail})
+	if j.res.Points++; right {
+		j.res.Right++
+	}
+}
+
+// expect looks for an expected fact.
+func (j *judge) expect(e Expect) {
+	active := j.end
+	if e.After != "" {
+		i := slices.IndexFunc(j.played.Nights, func(n Night) bool { return n.Date == e.After })
+		if active = nil; i >= 0 {
+			active = j.played.Nights[i].Active
+		}
+	}
+	var found []reverie.Memory
+	for _, m := range active {
+		if e.pattern.matches(m.Statement) {
+			found = append(found, m)
+		}
+	}
+	outcome, detail := OutcomeRight, ""
+	switch {
+	case len(found) == 0:
+		outcome = OutcomeMissing
+		j.res.Facts.Missing++
+	case len(found) > 1:
+		outcome, detail = OutcomeTwice, quoted(found)
+		j.res.Facts.Twice++
+		j.res.Duplicates += len(found) - 1
+	default:
+		if action, right := j.actionOf(found[0], e); !right {
+			outcome, detail = OutcomeWrongAction, fmt.Sprintf("%s instead of %s: %s", action, strings.ReplaceAll(e.Action, "|", " or "), quoted(found))
+			j.res.Facts.WrongAction++
+		}
+	}
+	if j.res.Facts.Expected++; outcome == OutcomeRight {
+		j.res.Facts.Right++
+	}
+	j.mark(MarkExpect, e.ID, outcome, outcome == OutcomeRight, detail)
+	j.evidence(e, found)
+}
+
+// actionOf says how a memory came to be what it is, and whether that was expected.
+func (j *judge) actionOf(m reverie.Memory, e Expect) (action string, right bool) {
+	name, was := j.names[m.LineageID]
+	switch {
+	case !was:
+		action = Created
+	case m.Statement == j.statement(name):
+		action = Kept
+	default:
+		action = Updated
+	}
+	if was && e.Of != "" && name != e.Of {
+		return action + " (" + name + ")", false
+	}
+	return action, e.may(action)
+}
+
+func (j *judge) statement(name string) string {
+	m, _ := j.s.memory(name)
+	return m.Statement
+}
+
+// evidence counts what the runs cited for a fact against what they may and should cite.
+func (j *judge) evidence(e Expect, found []reverie.Memory) {
+	if len(e.Evidence) == 0 {
+		return
+	}
+	right := map[string]bool{}
+	for _, m := range found {
+		for id := range j.played.Cited[m.LineageID] {
+			if j.res.Evidence.Cited++; slices.Contains(e.Evidence, id) {
+				j.res.Evidence.CitedRight++
+				right[id] = true
+			}
+		}
+	}
+	j.res.Evidence.Expected += len(e.Evidence)
+	j.res.Evidence.Found += len(right)
+}
+
+// forbid looks for what must not be there.
+func (j *judge) forbid(f Forbid) {
+	nights := j.played.Nights
+	if f.When == WhenEnd && len(nights) > 0 {
+		nights = nights[len(nights)-1:]
+	}
+	j.res.Forbidden.Forbidden++
+	for _, n := range nights {
+		for _, m := range n.Active {
+			if f.pattern.matches(m.Statement) {
+				j.res.Forbidden.Found++
+				j.mark(MarkForbid, f.ID, OutcomeFound, false, quoted([]reverie.Memory{m}))
+				return
+			}
+		}
+	}
+	j.mark(MarkForbid, f.ID, OutcomeRight, true, "")
+}
+
+// stands tells whether a memory of the scenario is still there.
+func (j *judge) stands(name string) bool {
+	return slices.ContainsFunc(j.end, func(m reverie.Memory) bool { return j.names[m.LineageID] == name })
+}
+
+// fates looks at what was to go, to stay, or not to be touched.
+func (j *judge) fates() {
+	for _, name := range j.s.Gone {
+		if j.stands(name) {
+			j.mark(MarkGone, name, OutcomeThere, false, fmt.Sprintf("%q", j.statement(name)))
+		} else {
+			j.mark(MarkGone, name, OutcomeRight, true, "")
+		}
+	}
+	wrong := map[string]bool{}
+	lost := func(name string) bool {
+		if !j.stands(name) {
+			wrong[name] = true
+		}
+		return wrong[name]
+	}
+	for _, name := range j.s.Stay {
+		if lost(name) {
+			j.mark(MarkStay, name, OutcomeDeleted, false, fmt.Sprintf("%q", j.statement(name)))
+		} else {
+			j.mark(MarkStay, name, OutcomeRight, true, "")
+		}
+	}
+	for _, e := range j.s.Expects { // has a point of its own
+		if e.Of != "" && !slices.Contains(j.s.Stay, e.Of) && !slices.Contains(j.s.MayGo, e.Of) {
+			lost(e.Of)
+		}
+	}
+	var gone []string
+	bystanders := j.s.bystanders()
+	for _, m := range bystanders {
+		if lost(m.ID) {
+			gone = append(gone, m.ID)
+		}
+	}
+	j.res.WrongDeletes = len(wrong)
+	switch {
+	case len(gone) > 0:
+		j.mark(MarkBystanders, "", OutcomeDeleted, false, strings.Join(gone, ", "))
+	case len(bystanders) > 0:
+		j.mark(MarkBystanders, "", OutcomeRight, true, "")
+	}
+}
+
+// only looks for what nobody expected.
+func (j *judge) only() {
+	var extra []reverie.Memory
+	for _, m := range j.end {
+		_, was := j.names[m.LineageID]
+		if !was && !slices.ContainsFunc(j.s.Expects, func(e Expect) bool { return e.pattern.matches(m.Statement) }) {
+			extra = append(extra, m)
+		}
+	}
+	j.res.Extra = len(extra)
+	switch {
+	case !j.s.Only:
+	case len(extra) > 0:
+		j.mark(MarkOnly, "", OutcomeExtra, false, quoted(extra))
+	default:
+		j.mark(MarkOnly, "", OutcomeRight, true, "")
+	}
+}
+
+func quoted(list []reverie.Memory) string {
+	var parts []string
+	for _, m := range list {
+		parts = append(parts, fmt.Sprintf("%q", m.Statement))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// actions counts how memories ended, and how they were to.
+func (j *judge) actions() {
+	a := &j.res.Actions
+	touched := map[string]bool{}
+	for _, e := range j.s.Expects {
+		switch {
+		case e.After != "":
+		case e.Action == Created:
+			a.Created.Want++
+		case e.Action == Updated && !touched[e.Of]:
+			a.Updated.Want++
+			touched[e.Of] = true
+		}
+	}
+	for _, m := range j.s.Memories {
+		free := slices.Contains(j.s.MayGo, m.ID)
+		gone := slices.Contains(j.s.Gone, m.ID)
+		switch {
+		case gone:
+			a.Deleted.Want++
+		case !free && !touched[m.ID]:
+			a.Kept.Want++
+		}
+		i := slices.IndexFunc(j.end, func(x reverie.Memory) bool { return j.names[x.LineageID] == m.ID })
+		switch {
+		case i < 0:
+			a.Deleted.Got++
+		case j.end[i].Statement == m.Statement:
+			a.Kept.Got++
+		default:
+			a.Updated.Got++
+		}
+	}
+	for _, m := range j.end {
+		if _, was := j.names[m.LineageID]; !was {
+			a.Created.Got++
+		}
+	}
+}
+
+// count adds what was counted while it was played.
+func (j *judge) count() {
+	p, r := j.played, j.res
+	r.Refused, r.Held, r.Unusable = p.Refused, p.Held, p.Unusable
+	for _, a := range p.Questions {
+		r.Recall.Questions++
+		for _, place := range []struct {
+			at  int
+			sum *int
+		}{{a.Search, &r.Recall.Search}, {a.Context, &r.Recall.Context}, {a.BM25, &r.Recall.BM25}} {
+			if place.at > 0 {
+				*place.sum++
+			}
+		}
+	}
+	r.Nights = len(p.Nights)
+	r.Spend, r.Embedding, r.Seconds = p.Spend, p.Embedding, p.Took.Seconds()
+}
