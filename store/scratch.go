@@ -17,24 +17,32 @@ type Scratch struct {
 	*Store
 	Schema string
 	live   *Store
+	home   string // the live store's schema
 }
 
 const scratchPrefix = "reverie_scratch_"
 
 // Scratch makes a schema with all tables, empty, and opens it with the settings of s.
 // The caller ends it by [Scratch.Drop]. Its connections name the schema as they begin,
-// so that the URL must lead to the server itself, or to a pooler in session mode. A user
-// who may not create schemas is a reverie.ErrConfiguration.
+// so that the URL must lead to the server itself, or to a pooler that passes that on. A user
+// who may not create schemas is a reverie.ErrConfiguration. What processes have left
+// that died goes: see [Scratch.Keep].
 //
 // The schema is looked in before the one that pgvector is in, which may be the live one:
 // a table that it lacked would be the live one's. Hence a schema with other tables than
 // the live one has is refused.
 func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
+	if err := s.sweep(ctx); err != nil {
+		return nil, err
+	}
 	x := &Scratch{Schema: scratchPrefix + strings.ReplaceAll(reverie.NewID(), "-", ""), live: s}
-	var home string
+	var vectors string
 	err := s.run(ctx, work{what: "make a schema to try things in", do: func(ctx context.Context, t *tx) error {
-		if err := t.get(ctx, &home, `select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'`); err != nil {
+		if err := t.get(ctx, &vectors, `select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'`); err != nil {
 			return one(err, "the extension vector")
+		}
+		if err := t.get(ctx, &x.home, `select current_schema()`); err != nil {
+			return err
 		}
 		var may bool
 		if err := t.get(ctx, &may, `select has_database_privilege(current_database(), 'create')`); err != nil {
@@ -43,24 +51,49 @@ func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
 		if !may {
 			return fmt.Errorf("the user may not create schemas: %w: let an administrator `grant create on database` to it", reverie.ErrConfiguration)
 		}
-		_, err := t.exec(ctx, `create schema `+pq.QuoteIdentifier(x.Schema))
+		_, err := t.exec(ctx, `create schema if not exists `+pq.QuoteIdentifier(x.Schema))
 		return err
 	}})
 	if err != nil {
 		return nil, err
 	}
 	opts := s.opts
-	opts.schema, opts.ReaderRole = []string{x.Schema, home}, ""
-	if _, err = Migrate(ctx, opts); err == nil {
-		x.Store, err = Open(ctx, opts)
-	}
-	if err == nil {
-		err = x.complete(ctx)
+	opts.schema, opts.ReaderRole = []string{x.Schema, vectors}, ""
+	if x.Store, err = Open(ctx, opts); err == nil {
+		err = x.fill(ctx, opts)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w%s", err, andThen(x.Drop(context.WithoutCancel(ctx))))
+		return nil, fmt.Errorf("%w%s", passedOn(err), andThen(x.Drop(context.WithoutCancel(ctx))))
 	}
 	return x, nil
+}
+
+// fill makes the tables, once it is certain that they come into the schema.
+func (x *Scratch) fill(ctx context.Context, opts Options) error {
+	var current string
+	err := x.run(ctx, work{what: "look where tables would be made", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		return t.get(ctx, &current, `select coalesce(current_schema(), '')`)
+	}})
+	if err != nil {
+		return err
+	}
+	if current != x.Schema {
+		return fmt.Errorf("connections do not begin in the schema that they name, but in %q: %w: %s", current, reverie.ErrConfiguration, poolerHint)
+	}
+	if _, err := Migrate(ctx, opts); err != nil {
+		return err
+	}
+	return x.complete(ctx)
+}
+
+const poolerHint = "a pooler drops search_path, or refuses it; let the URL lead to the server itself (or to a pooler that tracks search_path)"
+
+// passedOn says what to do where a pooler refuses what connections begin with.
+func passedOn(err error) error {
+	if answer := asAnswer(err); answer != nil && strings.Contains(answer.Message, "search_path") {
+		return fmt.Errorf("%w: %s (%w)", reverie.ErrConfiguration, poolerHint, answer)
+	}
+	return err
 }
 
 // complete refuses a schema that lacks a table of the live one.

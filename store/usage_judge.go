@@ -21,7 +21,8 @@ import (
 // is judged meanwhile, come back as they were: another try sees them as they are.
 const judgeQuery = `
 	with locked as materialized (
-		select l.memory_id, l.lineage_id, v.referenced, v.score
+		select l.memory_id, l.lineage_id, v.referenced, v.score, m.memory_id as version_id,
+			m.group_id, m.strength, m.weight, m.last_supported_at, m.decayed_at
 		from memory_usage_log l
 		join unnest($3::uuid[], $4::bool[], $5::float8[]) as v (memory_id, referenced, score) on v.memory_id = l.memory_id
 		join memories m on m.group_id = l.group_id and m.lineage_id = l.lineage_id
@@ -40,7 +41,10 @@ const judgeQuery = `
 			decayed_at = case when x.by < 0 and m.weight >= $11::float8 and greatest(m.weight + x.by, $8::float8) < $11::float8
 				then greatest(m.decayed_at, $10::timestamptz) else m.decayed_at end
 		from moves x where m.group_id = $1 and m.memory_id = x.memory_id and m.status = x.status
-		returning m.lineage_id, m.weight),
+		returning m.lineage_id, m.memory_id, m.weight),
+	kept as (` + insertValues + `null, $10::timestamptz
+		from (select distinct on (k.version_id) k.group_id, k.version_id as memory_id, k.strength, k.weight, k.last_supported_at, k.decayed_at
+			from locked k join moved w on w.memory_id = k.version_id and w.weight <> k.weight) m),
 	judged as (
 		update memory_usage_log l
 		set was_referenced = v.referenced, reference_score = v.score, weight_after = w.weight, judged_at = $10::timestamptz

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/lib/pq"
+)
+
+// scratchLeftover is after how long a schema whose group no process holds is one that a
+// process has left which died.
+const scratchLeftover = 24 * time.Hour
+
+// A schema that has a comment is kept, and one that is another user's none of ours.
+const scratchesQuery = `select nspname from pg_namespace n
+	where nspname like 'reverie\_scratch\_%' and pg_has_role(nspowner, 'usage') and obj_description(oid, 'pg_namespace') is null`
+
+// Keep has [Store.Scratch] never remove the schema, however old it is. Whoever wants it
+// gone runs drop schema ... cascade.
+func (x *Scratch) Keep(ctx context.Context) error {
+	return x.live.run(ctx, work{what: "keep the schema " + x.Schema, do: func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `comment on schema `+pq.QuoteIdentifier(x.Schema)+` is 'kept'`)
+		return err
+	}})
+}
+
+// sweep removes the schemas of processes that died.
+func (s *Store) sweep(ctx context.Context) error {
+	var schemas []string
+	err := s.run(ctx, work{what: "look for schemas that were left", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		schemas = nil
+		return t.list(ctx, &schemas, scratchesQuery)
+	}})
+	for _, name := range schemas {
+		if made, ok := madeAt(name); err == nil && ok && s.now().Sub(made) > scratchLeftover {
+			err = s.run(ctx, work{what: "remove the schema " + name + ", which was left", do: func(ctx context.Context, t *tx) error {
+				return dropLeftover(ctx, t, name)
+			}})
+		}
+	}
+	return err
+}
+
+// dropLeftover removes a schema but where a lease in it shows that somebody works there.
+func dropLeftover(ctx context.Context, t *tx, name string) error {
+	schema, used := pq.QuoteIdentifier(name), false
+	var filled bool
+	if err := t.get(ctx, &filled, `select to_regclass($1) is not null`, schema+".leases"); err != nil {
+		return err
+	}
+	if filled {
+		if err := t.get(ctx, &used, `select exists (select 1 from `+schema+`.leases where group_id <> '' and expires_at > clock_timestamp())`); err != nil {
+			return err
+		}
+	}
+	if used {
+		return nil
+	}
+	_, err := t.exec(ctx, `drop schema if exists `+schema+` cascade`)
+	return err
+}
+
+// madeAt is when a schema was made: the first bits of its id.
+func madeAt(name string) (time.Time, bool) {
+	id, err := hex.DecodeString(strings.TrimPrefix(name, scratchPrefix))
+	if err != nil || len(id) != 16 {
+		return time.Time{}, false
+	}
+	var ms int64
+	for _, b := range id[:6] {
+		ms = ms<<8 | int64(b)
+	}
+	return time.UnixMilli(ms), true
+}
