@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/lib/pq"
@@ -139,13 +141,14 @@ type claimReturn struct {
 //     supported are as strong as without it.
 //   - Names that it added end. Entities that it made are withdrawn: nobody finds them.
 //   - Observations that it settled wait again; those that it left waiting do not.
-//   - With q.Requeue its messages wait for another run, as far as they have a text.
+//
+// Its messages stay used: see requeueObserved.
 //
 // What others have changed since is left and listed: a claim that another run has
 // replaced, and an entity that another run has added to or a person joined with another,
 // which keeps its names. With q.Force those go, too. Repeated, it finds nothing to do.
 func (s *Store) undoEntities(ctx context.Context, t *tx, q reverie.UndoQuery, run reverie.Run, at time.Time, result *reverie.Undone) error {
-	u := &entityUndo{groupID: q.GroupID, runID: run.ID, reason: q.Reason, at: at}
+	u := &entityUndo{groupID: q.GroupID, runID: run.ID, reason: cmp.Or(q.Reason, fmt.Sprintf("undo of run %s", run.ID)), at: at}
 	if !q.DryRun {
 		if _, err := t.exec(ctx, lockTouchedEntitiesQuery, q.GroupID, run.ID); err != nil {
 			return err
@@ -172,10 +175,8 @@ func (s *Store) undoEntities(ctx context.Context, t *tx, q reverie.UndoQuery, ru
 	u.claims(rows, q.Force)
 	result.Left = append(result.Left, u.left...)
 	result.Entities += len(u.touched())
-	waiting, err := u.requeued(ctx, t, q)
-	result.Requeued += waiting
-	if err != nil || q.DryRun {
-		return err
+	if q.DryRun {
+		return nil
 	}
 	return u.write(ctx, t)
 }

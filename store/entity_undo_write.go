@@ -74,16 +74,14 @@ const (
 		where u.group_id = $1 and u.run_id = $2::uuid and u.job = 'impression' and m.pruned_at is null`
 )
 
-// requeued lets the messages of the run wait for another one, where that is asked for.
-func (u *entityUndo) requeued(ctx context.Context, t *tx, q reverie.UndoQuery) (n int, err error) {
-	switch {
-	case !q.Requeue:
-	case q.DryRun:
-		err = t.get(ctx, &n, countUsesQuery, u.groupID, u.runID)
-	default:
-		n, err = t.exec(ctx, freeUsesQuery, u.groupID, u.runID)
+// requeueObserved lets the messages that a run of the job impression has used wait for
+// another one, as far as they have a text, and says how many. A dry run only counts them.
+func requeueObserved(ctx context.Context, t *tx, run reverie.Run, dryRun bool) (n int, err error) {
+	if dryRun {
+		err = t.get(ctx, &n, countUsesQuery, run.GroupID, run.ID)
+		return n, err
 	}
-	return n, err
+	return t.exec(ctx, freeUsesQuery, run.GroupID, run.ID)
 }
 
 // write does what was decided, with a row of the change log for each part of it.
