@@ -135,3 +135,15 @@ func (s *Scenario) bystanders() (list []Memory) {
 	}
 	return list
 }
+
+// Points is how many points there are to earn.
+func (s *Scenario) Points() int {
+	n := len(s.Expects) + len(s.Forbids) + len(s.Gone) + len(s.Stay)
+	if len(s.bystanders()) > 0 {
+		n++
+	}
+	if s.Only {
+		n++
+	}
+	return n
+}

@@ -319,3 +319,12 @@ func (j *judge) count() {
 	r.Nights = len(p.Nights)
 	r.Spend, r.Embedding, r.Seconds = p.Spend, p.Embedding, p.Took.Seconds()
 }
+
+// Failed is the result of a scenario that could not be played to the end: none of its
+// points is earned.
+func Failed(s *Scenario, played Played, err error) Result {
+	res := Result{Name: s.Name, Title: s.Title, Language: s.Language, Topics: s.Topics, Marks: []Mark{}, Error: err.Error()}
+	res.Points, res.Seconds = s.Points(), played.Took.Seconds()
+	res.Spend, res.Embedding = played.Spend, played.Embedding
+	return res
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"reverie/eval"
+)
+
+// printReport prints a line for each scenario, what went wrong in it, and the sums.
+func (a *app) printReport(r eval.Report) error {
+	s, w := a.style(), a.stdout
+	var t table
+	t.row("SCENARIO", "RIGHT", "FACTS", "FORBIDDEN", "TWICE", "LOST", "CITED", "SEARCH", "CONTEXT", "BM25")
+	for _, res := range r.Scenarios {
+		right := fmt.Sprintf("%d/%d", res.Right, res.Points)
+		if res.Error != "" {
+			right = "failed"
+		}
+		t.row(append([]string{res.Name, right}, figureCells(res.Figures)...)...)
+	}
+	total := r.Total.Figures
+	t.row(append([]string{"all", fmt.Sprintf("%d/%d", total.Right, total.Points)}, figureCells(total)...)...)
+	if err := t.write(w, s); err != nil {
+		return err
+	}
+	if wrong := wrongLines(r); len(wrong) > 0 {
+		fmt.Fprintln(w)
+		for _, l := range wrong {
+			fmt.Fprintln(w, s.red("  x ")+visible(l))
+		}
+	}
+	if err := a.printParts(r); err != nil {
+		return err
+	}
+	return a.printSum(r)
+}
+
+// figureCells are the columns that scenarios and their sum have in common.
+func figureCells(f eval.Figures) []string {
+	of := func(n, of int) string {
+		if of == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%d/%d", n, of)
+	}
+	return []string{of(f.Facts.Right, f.Facts.Expected), of(f.Forbidden.Found, f.Forbidden.Forbidden), fmt.Sprint(f.Duplicates), fmt.Sprint(f.WrongDeletes),
+		of(f.Evidence.CitedRight, f.Evidence.Cited), of(f.Recall.Search, f.Recall.Questions), of(f.Recall.Context, f.Recall.Questions),
+		of(f.Recall.BM25, f.Recall.Questions)}
+}
+
+// wrongLines say which points were not earned.
+func wrongLines(r eval.Report) (lines []string) {
+	for _, res := range r.Scenarios {
+		if res.Error != "" {
+			lines = append(lines, res.Name+": "+res.Error)
+		}
+		for _, m := range res.Marks {
+			if m.Right {
+				continue
+			}
+			line := res.Name + ": " + strings.TrimSpace(m.Kind+" "+m.ID) + ": " + m.Outcome
+			if m.Detail != "" {
+				line += ": " + m.Detail
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// printParts prints the sums by topic and language.
+func (a *app) printParts(r eval.Report) error {
+	fmt.Fprintln(a.stdout)
+	var t table
+	t.row("BY", "SCENARIOS", "RIGHT", "PERCENT", "FACTS", "FORBIDDEN", "TWICE", "LOST")
+	for _, parts := range [][]eval.Part{r.Topics, r.Languages} {
+		for _, p := range parts {
+			t.row(append([]string{visible(p.Name), fmt.Sprint(p.Scenarios), fmt.Sprintf("%d/%d", p.Right, p.Points), fmt.Sprintf("%.1f", p.Percent.Percent)},
+				figureCells(p.Figures)[:4]...)...)
+		}
+	}
+	return t.write(a.stdout, a.style())
+}
+
+// printSum prints the score, and what is counted beside it.
+func (a *app) printSum(r eval.Report) error {
+	s, w, f := a.style(), a.stdout, r.Total.Figures
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(w, "  %s  %s\n", s.dim(fmt.Sprintf("%-9s", label)), fmt.Sprintf(format, args...))
+	}
+	p := r.Total.Percent
+	fmt.Fprintf(w, "\n%s\n", s.bold(fmt.Sprintf("%.1f%% right: %d of %s in %s (95%%: %.1f to %.1f)", p.Percent, f.Right, plural(f.Points, "point"),
+		plural(r.Total.Scenarios, "scenario"), p.Low, p.High)))
+	line("model", "%s; embedder %s", visible(r.Model), visible(r.Embedder))
+	line("facts", "%d expected: %d right, %d missing, %d twice, %d by another action", f.Facts.Expected, f.Facts.Right, f.Facts.Missing, f.Facts.Twice, f.Facts.WrongAction)
+	line("forbidden", "%d of %d found; %d memories that nobody expected", f.Forbidden.Found, f.Forbidden.Forbidden, f.Extra)
+	c := f.Actions
+	line("memories", "kept %d of %d, updated %d of %d, created %d of %d, deleted %d of %d", c.Kept.Got, c.Kept.Want, c.Updated.Got, c.Updated.Want,
+		c.Created.Got, c.Created.Want, c.Deleted.Got, c.Deleted.Want)
+	line("deletes", "%d wrong", f.WrongDeletes)
+	e := f.Evidence
+	line("evidence", "precision %s (%d of %d cited), recall %s (%d of %d expected)", percent(e.CitedRight, e.Cited), e.CitedRight, e.Cited,
+		percent(e.Found, e.Expected), e.Found, e.Expected)
+	line("lines", "%d refused, %d held; %s of no use", f.Refused, f.Held, plural(f.Unusable, "answer"))
+	q := f.Recall
+	line(fmt.Sprintf("recall@%d", r.K), "search %s, context %s, BM25 over messages %s (%s)", percent(q.Search, q.Questions), percent(q.Context, q.Questions),
+		percent(q.BM25, q.Questions), plural(q.Questions, "question"))
+	line("spent", "%s, %d tokens in, %d out, $%.4f; vectors %s, $%.4f", plural(f.Spend.Calls, "call"), f.Spend.InputTokens, f.Spend.OutputTokens,
+		f.Spend.CostUSD, plural(f.Embedding.Calls, "call"), f.Embedding.CostUSD)
+	_, err := fmt.Fprintf(w, "  %s  %s in %.1f s\n", s.dim(fmt.Sprintf("%-9s", "played")), plural(f.Nights, "night"), f.Seconds)
+	return err
+}
+
+// percent is a share, or a dash where there is nothing to share.
+func percent(n, of int) string {
+	if of == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(of))
+}
