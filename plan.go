@@ -82,6 +82,10 @@ type HeldPlan struct {
 	Reason    string // why it is held
 	Status    HeldStatus
 	CreatedAt time.Time
+	// Of one that a person has edited before it is approved: that it was, and which of its
+	// steps, from 0, are taken out. Neither is stored.
+	Edited bool
+	Out    []int
 }
 
 // HeldStatus says what became of a held plan.

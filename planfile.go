@@ -18,6 +18,7 @@ type PlanFile struct {
 	Heads    []PlanHead
 	Messages []PlanMessage
 	Chunks   []PlanChunk
+	Sum      string // names all of its lines as they are
 	// Edited tells, of a file that was read, that it is not as it was written. Line
 	// ends, spaces between tokens and the order of keys do not count.
 	Edited bool
@@ -139,6 +140,23 @@ type PlanDecision struct {
 	PromptSHA256  string         `json:"prompt_sha256,omitempty"`
 	Calls         int            `json:"calls,omitempty"`
 	Line          int            `json:"-"`
+}
+
+// PlanState is what a plan in hand is held against, besides the heads of its group.
+type PlanState struct {
+	Run      *Run      // of the group that has the plan's id: it was applied
+	Taken    bool      // another group's run has its id
+	Messages []Message // those asked for that are there with their text, by sent_at, then by order of arrival
+	Models   []string  // that answered on the plan's account
+}
+
+// WholeRun is a run all of whose chunks are written at once, with what they rest on: all
+// active memories of the kind of its plans.
+type WholeRun struct {
+	Run    Run
+	Heads  []string // ids
+	Chunks []Chunk
+	Plans  []Plan // of the chunks
 }
 
 // Steps is how many steps a plan has.

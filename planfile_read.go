@@ -47,9 +47,12 @@ func ReadPlan(in io.Reader) (*PlanFile, error) {
 	if err := r.placed(); err != nil {
 		return nil, err
 	}
-	sum, err := r.file.sum()
-	r.file.Edited = sum != r.file.SHA256
-	return r.file, err
+	var err error
+	if r.file.Sum, err = r.file.sum(); err != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	r.file.Edited = r.file.Sum != r.file.SHA256
+	return r.file, nil
 }
 
 // planReader is how far a plan has been read.

@@ -9,7 +9,8 @@ import (
 	"io"
 )
 
-// Write writes a plan, a line for each thing. It fills in what every plan says of itself.
+// Write writes a plan, a line for each thing. It fills in what every plan says of itself:
+// it is as it was written.
 func (f *PlanFile) Write(w io.Writer) error {
 	var lines bytes.Buffer
 	f.Reverie, f.Format = "plan", PlanFormat
@@ -17,6 +18,7 @@ func (f *PlanFile) Write(w io.Writer) error {
 	if f.SHA256, err = f.sum(); err != nil {
 		return err
 	}
+	f.Sum = f.SHA256
 	if err := f.encode(&lines); err != nil {
 		return err
 	}

@@ -21,6 +21,17 @@ func ApproveRun(ctx context.Context, s *store.Store, leases *jobs.Leases, p *evo
 	return res, err
 }
 
+// ApproveEdited is [ApproveRun] of what a run holds as a person has edited it: see
+// [evolve.Pipeline.ApproveEdited].
+func ApproveEdited(ctx context.Context, s *store.Store, leases *jobs.Leases, p *evolve.Pipeline, d reverie.RunDetail, file *reverie.PlanFile) (res evolve.Result, err error) {
+	err = leases.With(ctx, d.Run.GroupID, func(ctx context.Context, held *jobs.Held) error {
+		var err error
+		res, err = p.ApproveEdited(ctx, s, held, d.Run, d.Held, file)
+		return err
+	})
+	return res, err
+}
+
 // ApproveReply is how an approval ended, in the shape of a run. It has read no messages:
 // only a run of evolve has a place for their counts.
 func ApproveReply(run reverie.Run, res evolve.Result, err error) reverie.EvolveReply {

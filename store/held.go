@@ -139,7 +139,7 @@ func (s *Store) approve(ctx context.Context, t *tx, held reverie.HeldPlan, steps
 		return nil, err
 	}
 	return list, approveRun(ctx, t, held, func(st *reverie.Stats) {
-		st.Held = max(st.Held-writes(stored.Steps), 0)
+		st.Held, st.Edited = max(st.Held-writes(stored.Steps), 0), st.Edited || held.Edited
 		st.Refused += len(refused)
 		for _, step := range steps {
 			kept := st.Kept - 1

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -8,14 +9,24 @@ import (
 
 	"reverie"
 	"reverie/api"
+	"reverie/evolve"
 )
 
 func newRunsApprove(a *app) *cobra.Command {
 	var asJSON bool
+	var file string
 	cmd := &cobra.Command{
 		Use:   "approve RUN",
 		Short: "Apply what a run holds, except lines whose memory has moved since",
-		Args:  cobra.ExactArgs(1),
+		Long: `Approve applies what a run holds, except lines whose memory has moved since.
+
+With --plan it applies what a person has made of it: 'reverie plan --run RUN -o FILE'
+writes what is held; lines of type step may be taken out of the file, and of those
+that stay statement, tags, change_reason and evidence changed. A file that says
+anything else is refused whole.`,
+		Example: `  reverie plan --run RUN -o held.jsonl
+  reverie runs approve RUN --plan held.jsonl`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			d, err := a.findRun(ctx, args[0])
@@ -23,7 +34,7 @@ func newRunsApprove(a *app) *cobra.Command {
 				return err
 			}
 			began := time.Now()
-			res, err := api.ApproveRun(ctx, a.store, a.leases(), a.approver(), d)
+			res, err := a.approve(ctx, d, file)
 			if asJSON {
 				if perr := printJSON(a.stdout, api.ApproveReply(d.Run, res, err)); perr != nil && err == nil {
 					err = perr
@@ -37,7 +48,20 @@ func newRunsApprove(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd.Flags().StringVar(&file, "plan", "", "apply this, edited by a person, instead of what the run holds (- is standard input)")
 	return cmd
+}
+
+// approve applies what a run holds, or what the file says of it.
+func (a *app) approve(ctx context.Context, d reverie.RunDetail, file string) (evolve.Result, error) {
+	if file == "" {
+		return api.ApproveRun(ctx, a.store, a.leases(), a.approver(), d)
+	}
+	plan, err := a.readPlan(ctx, file)
+	if err != nil {
+		return evolve.Result{}, err
+	}
+	return api.ApproveEdited(ctx, a.store, a.leases(), a.approver(), d, plan)
 }
 
 func newRunsReject(a *app) *cobra.Command {

@@ -186,11 +186,12 @@ func (a *app) leases() *jobs.Leases {
 	}}
 }
 
-// approver wires what approving a held plan needs: no model. Statements whose
+// approver wires what approving a held plan, and applying one in hand, needs: no model. Statements whose
 // vectors cannot be had now get them at the next search.
 func (a *app) approver() *evolve.Pipeline {
-	p := &evolve.Pipeline{Store: a.store, Now: a.now, Log: a.log, EmbeddingsOptional: true,
-		Limits: evolve.Limits{MaxActive: a.cfg.Evolve.MaxActive}}
+	e := a.cfg.Evolve
+	p := &evolve.Pipeline{Store: a.store, Now: a.now, Log: a.log, EmbeddingsOptional: true, Privacy: a.cfg.privacy(), Impressions: a.cfg.Impression.Enabled,
+		Limits: evolve.Limits{MaxActive: e.MaxActive, MaxCreates: e.MaxCreates, StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin}}
 	if embed, _, err := a.embeddings(); err == nil {
 		p.Embeddings = embed
 	}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/evolve"
+	"reverie/jobs"
+)
+
+func newApply(a *app) *cobra.Command {
+	var approve, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "apply FILE",
+		Short: "Apply a plan from a file, exactly as it is, without a model",
+		Long: `Apply does what a plan says that 'reverie plan --group' wrote, all of it in one
+transaction, without asking a model. It becomes a run like any other.
+
+Everything is checked again. Where a memory or a message that the plan rests on is not
+as it was, where there is a new memory, or where the plan says what no plan may, all
+of it is refused, and nothing is changed. Messages that have arrived since stay
+pending. A plan that was applied already is told, and changes nothing.
+
+Lines that a run would have held wait for a person as they always do: see
+'reverie runs approve'. With --approve they are applied with the others.
+
+` + exitHelp,
+		Example: `  reverie apply plan.jsonl
+  reverie apply --approve plan.jsonl`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			plan, err := a.readPlan(ctx, args[0])
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			began := time.Now()
+			res, err := a.applyPlan(ctx, plan, approve)
+			if err != nil && !asJSON {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			if asJSON {
+				res.Err = err
+				return cmp.Or(err, printJSON(a.stdout, res.Reply()))
+			}
+			a.printApplied(plan, res, time.Since(began))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&approve, "approve", false, "apply what a run would have held, too: a person has read it")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// applyPlan applies a plan under its group's lease.
+func (a *app) applyPlan(ctx context.Context, plan *reverie.PlanFile, approve bool) (res evolve.Result, err error) {
+	if _, err := a.store.Group(ctx, plan.GroupID); err != nil {
+		return res, fmt.Errorf("the plan is for a group that is not here: %w", err)
+	}
+	window := reverie.Window{Since: plan.Since, Until: plan.Until}
+	err = a.leases().With(ctx, plan.GroupID, func(ctx context.Context, held *jobs.Held) error {
+		_, err := a.watched(ctx, reverie.JobEvolve, plan.GroupID, window, func(ctx context.Context) (ended, error) {
+			res, err = a.approver().ApplyPlan(ctx, a.store, held, plan, approve)
+			return endOfEvolve(res), err
+		})
+		if err != nil {
+			return err
+		}
+		return a.noteEnd(ctx, reverie.JobEvolve, plan.GroupID, res.NoNew, nil)
+	})
+	return res, err
+}
+
+// printApplied says what applying a plan has done.
+func (a *app) printApplied(plan *reverie.PlanFile, res evolve.Result, took time.Duration) {
+	w, s := a.stdout, a.style()
+	switch {
+	case res.NoNew && res.RunID == "":
+		fmt.Fprintf(w, "%s: the plan is empty, there were no new messages: nothing to apply\n", visible(res.GroupID))
+		return
+	case res.NoNew:
+		fmt.Fprintf(w, "%s: the plan was applied before, as run %s at %s UTC (%s): nothing was changed now\n",
+			visible(res.GroupID), res.RunID, stamp(res.At), res.Status)
+		return
+	}
+	a.printResult(res, took, "", counts(reverie.JobEvolve, res.Stats))
+	edited := ""
+	if plan.Edited {
+		edited = ", " + s.amber("edited by a person since")
+	}
+	fmt.Fprintf(w, "  plan of %s UTC by %s, prompt version %s (%.12s)%s\n", stamp(plan.CreatedAt), visible(plan.Model), visible(plan.PromptVersion),
+		visible(plan.PromptSHA256), edited)
+	a.printWarnings(res.Warnings)
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/evolve"
+	"reverie/llm"
+)
+
+// planFlags are what `reverie plan` was asked for.
+type planFlags struct {
+	evolveFlags
+	run  string
+	file string
+}
+
+func newPlan(a *app) *cobra.Command {
+	var f planFlags
+	cmd := &cobra.Command{
+		Use:   "plan --group G -o FILE | --run RUN -o FILE",
+		Short: "Ask the model and write its plan to a file, for apply; or what a run holds",
+		Long: `Plan asks the model as evolve does, checks the answer, shows what would be done and
+writes it to a file, a line for each thing: the memories and messages that it rests
+on, with their hashes, and what would be written. Nothing is changed; the calls that
+it makes are recorded. 'reverie apply FILE' does exactly that, without a model.
+
+Lines of type step may be taken out of the file, and reworded. What may be edited,
+and what is refused, says docs/plans.md.
+
+--run writes what a run holds, for 'reverie runs approve RUN --plan FILE'. It asks
+no model.
+
+` + exitHelp,
+		Example: `  reverie plan --group g1 -o plan.jsonl
+  reverie apply plan.jsonl
+  reverie plan --run RUN -o held.jsonl`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return usageError(err)
+			}
+			if f.run != "" {
+				return a.planHeld(cmd.Context(), f)
+			}
+			return invalidIsUsage(a.plan(cmd.Context(), f))
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.group, "group", "", "the group to plan for")
+	fl.StringVar(&f.run, "run", "", "write what this run holds")
+	fl.StringVarP(&f.file, "output", "o", "", "file to write (- is standard output)")
+	fl.StringVar(&f.since, "since", "", "from this date or instant on")
+	fl.StringVar(&f.until, "until", "", "before this date or instant")
+	fl.IntVar(&f.days, "days", 0, "also show the model this many days of earlier messages, as context")
+	fl.BoolVar(&f.json, "json", false, "print what was planned as JSON")
+	return cmd
+}
+
+func (f planFlags) check() error {
+	switch {
+	case (f.group == "") == (f.run == ""):
+		return errors.New("one of --group G or --run RUN is needed\nsee 'reverie plan --help'")
+	case f.file == "":
+		return errors.New("name the file to write with -o; `reverie evolve --dry-run` only shows what would be done")
+	case f.file == "-" && f.json:
+		return errors.New("--json prints what was planned, and -o - the plan: name a file")
+	case f.run != "" && (f.since != "" || f.until != "" || f.days != 0):
+		return errors.New("--since, --until and --days go with --group")
+	}
+	_, _, err := f.window(reverie.Group{})
+	return errors.Join(err, f.checkDays())
+}
+
+// plan asks the model, shows what it would do and writes that down.
+func (a *app) plan(ctx context.Context, f planFlags) error {
+	all, err := a.worker(ctx, reverie.JobEvolve)
+	if err != nil {
+		return err
+	}
+	ctx = llm.WithBudget(ctx, a.budget(a.dayBudget()))
+	g, err := a.store.Group(ctx, f.group)
+	if err != nil {
+		return fmt.Errorf("%w; `reverie import FILE --group %s` makes it", err, f.group)
+	}
+	req := evolve.Request{GroupID: g.ID, Days: f.days, DryRun: true, PlanID: reverie.NewID()}
+	if req.Since, req.Until, err = f.window(g); err != nil {
+		return err
+	}
+	if err := f.inOrder(req.Since, req.Until, a.now()); err != nil {
+		return err
+	}
+	stop, err := a.watch(ctx, all.evolve, req)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	res, err := a.evolveWindow(ctx, all.evolve, nil, req)
+	stop()
+	if err != nil { // half a plan is none
+		return fmt.Errorf("%s was not written: %w", f.file, err)
+	}
+	show := func() { a.printResult(res, time.Since(began), "", counts(reverie.JobEvolve, res.Stats)) }
+	return a.keepPlan(f, res.Plan, res.Reply(), show)
+}
+
+// planHeld writes down what a run holds.
+func (a *app) planHeld(ctx context.Context, f planFlags) error {
+	d, err := a.findRun(ctx, f.run)
+	if err != nil {
+		return err
+	}
+	file, err := a.approver().HeldFile(ctx, a.store, d.Run, d.Held)
+	if err != nil {
+		return err
+	}
+	reply := reverie.EvolveReply{Success: true, GroupID: d.Run.GroupID, RunID: d.Run.ID, Status: d.Run.Status, Changes: []reverie.ChangeReply{}}
+	return a.keepPlan(f, file, reply, func() {})
+}
+
+// keepPlan writes a plan to its file, and says what it is. Where the plan goes to
+// standard output, that goes to standard error.
+func (a *app) keepPlan(f planFlags, plan *reverie.PlanFile, reply reverie.EvolveReply, show func()) error {
+	next := "reverie apply " + f.file
+	if plan.RunID != "" {
+		next = fmt.Sprintf("reverie runs approve %s --plan %s", plan.RunID, f.file)
+	}
+	said := fmt.Sprintf("%s: %s of %s; `%s` applies it\n", visible(f.file), plural(plan.Steps(), "step"), visible(plan.GroupID), visible(next))
+	if f.file == "-" {
+		if err := plan.Write(a.stdout); err != nil {
+			return err
+		}
+		out := a.stdout
+		a.stdout = a.stderr
+		show()
+		a.stdout = out
+		return nil
+	}
+	if err := writeWhole(f.file, func(w io.Writer) error { return plan.Write(w) }); err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(a.stdout, struct {
+			reverie.EvolveReply
+			File   string `json:"file"`
+			PlanID string `json:"plan_id"`
+			SHA256 string `json:"sha256"`
+		}{reply, f.file, plan.PlanID, plan.SHA256})
+	}
+	show()
+	_, err := fmt.Fprint(a.stdout, said)
+	return err
+}
+
+// readPlan reads a plan from a file, or from standard input.
+func (a *app) readPlan(ctx context.Context, name string) (*reverie.PlanFile, error) {
+	in, _, err := a.input(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := reverie.ReadPlan(in)
+	return plan, errors.Join(err, in.Close())
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+const (
+	planMessagesQuery = `select ` + messageColumns + ` from messages
+		where group_id = $1 and message_id = any ($2::text[]) and pruned_at is null order by sent_at, seq`
+
+	planModelsQuery = `select distinct provider || '/' || model as name from llm_calls
+		where group_id = $1 and run_id = $2 and purpose = 'evolve' and outcome = 'ok' order by 1`
+
+	// Nobody ends or rewrites one of them before the commit.
+	restsOnQuery = `select memory_id from memories where group_id = $1 and kind = $2 and status = 'active' order by memory_id for share`
+)
+
+// PlanState reads what a plan in hand is held against, in one snapshot: who has its id,
+// the messages named, and which models were asked on its account. An unknown group is
+// reverie.ErrNotFound.
+func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageIDs []string) (reverie.PlanState, error) {
+	var state reverie.PlanState
+	err := s.run(ctx, work{what: fmt.Sprintf("read what a plan for group %q rests on", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		state = reverie.PlanState{}
+		if _, err := getGroup(ctx, t, groupID); err != nil {
+			return err
+		}
+		var rows []runRow
+		if err := t.list(ctx, &rows, `select `+runColumns+` from runs where run_id = $1`, planID); err != nil {
+			return err
+		}
+		for _, r := range rows {
+			run, err := r.run()
+			if err != nil {
+				return err
+			}
+			if run.GroupID != groupID {
+				state.Taken = true
+				continue
+			}
+			state.Run = &run
+		}
+		if err := t.list(ctx, &state.Models, planModelsQuery, groupID, planID); err != nil {
+			return err
+		}
+		err := t.list(ctx, &state.Messages, planMessagesQuery, groupID, pq.StringArray(append([]string{}, messageIDs...)))
+		utcMessages(state.Messages)
+		return err
+	}})
+	return state, err
+}
+
+// ApplyWhole writes a run that has not begun, with all of its chunks, and ends it, in one
+// transaction: everything of it is there, or nothing. It returns what [Store.Apply] does of
+// each chunk in order, and how many messages of the window are left pending. A group whose
+// active memories of the plans' kind are not the heads, and what Apply refuses, are
+// reverie.ErrConflict, and nothing is written. The run's status and stats are the caller's.
+func (s *Store) ApplyWhole(ctx context.Context, lease reverie.Lease, whole reverie.WholeRun) (list []reverie.Change, pending int, err error) {
+	run := whole.Run
+	what := fmt.Sprintf("apply the plan of run %s to group %q", run.ID, run.GroupID)
+	if run.GroupID != lease.GroupID || len(whole.Plans) == 0 || len(whole.Plans) != len(whole.Chunks) || run.Status == reverie.RunRunning {
+		return nil, 0, fmt.Errorf("%s: it is none of the lease's group, or not whole: %w", what, reverie.ErrInvalid)
+	}
+	if err := reverie.CheckChat(run.GroupID); err != nil {
+		return nil, 0, err
+	}
+	for i, p := range whole.Plans {
+		if p.GroupID != run.GroupID || p.RunID != run.ID || p.ChunkNo != whole.Chunks[i].No || p.Kind != whole.Plans[0].Kind {
+			return nil, 0, fmt.Errorf("%s: chunk %d is not the run's: %w", what, p.ChunkNo, reverie.ErrInvalid)
+		}
+		if err := checkPlan(p); err != nil {
+			return nil, 0, fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	err = s.run(ctx, work{
+		what: what,
+		do: func(ctx context.Context, t *tx) error {
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			if err := sameHeads(ctx, t, whole); err != nil {
+				return err
+			}
+			list, pending = nil, 0
+			if err := s.beginWhole(ctx, t, whole); err != nil {
+				return err
+			}
+			for _, p := range whole.Plans {
+				changes, err := s.applyPlan(ctx, t, p)
+				if err != nil {
+					return fmt.Errorf("chunk %d: %w", p.ChunkNo, err)
+				}
+				list = append(list, changes...)
+			}
+			return s.endWhole(ctx, t, run, &pending)
+		},
+		committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
+	})
+	return list, pending, err
+}
+
+// sameHeads refuses a run whose group remembers something else than it was planned for.
+func sameHeads(ctx context.Context, t *tx, whole reverie.WholeRun) error {
+	var ids []string
+	if err := t.list(ctx, &ids, restsOnQuery, whole.Run.GroupID, string(whole.Plans[0].Kind)); err != nil {
+		return err
+	}
+	heads := slices.Sorted(slices.Values(whole.Heads))
+	if !slices.Equal(ids, heads) {
+		return fmt.Errorf("the group's memories have changed just now: %w: plan again", reverie.ErrConflict)
+	}
+	return nil
+}
+
+// beginWhole writes the rows of a run and of its chunks.
+func (s *Store) beginWhole(ctx context.Context, t *tx, whole reverie.WholeRun) error {
+	run := whole.Run
+	stats, err := asJSON(run.Stats)
+	if err != nil {
+		return err
+	}
+	if run.StartedAt.IsZero() {
+		run.StartedAt = s.now()
+	}
+	err = t.get(ctx, &run.Attempt, startRunQuery, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil,
+		run.Model, run.PromptVersion, run.PromptSHA256, stats, run.StartedAt, run.SessionID)
+	if err != nil {
+		return err
+	}
+	for _, c := range whole.Chunks {
+		_, err := t.exec(ctx, `insert into run_chunks (`+chunkColumns+`)
+				values ($1, $2, $3, $4, $5::text[], '{}', '{}', $6, 'answered', '[]', $7)`,
+			run.GroupID, run.ID, c.No, c.InputSHA256, append(pq.StringArray{}, c.MessageIDs...), storable(c.Answer), s.now())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endWhole ends a run, and counts what its window has left.
+func (s *Store) endWhole(ctx context.Context, t *tx, run reverie.Run, pending *int) error {
+	stats, err := asJSON(run.Stats)
+	if err != nil {
+		return err
+	}
+	return t.get(ctx, pending, finishRunQuery, run.GroupID, run.ID, string(run.Status), stats, "", s.now(),
+		run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil)
+}
