@@ -149,10 +149,8 @@ type claimReturn struct {
 // which keeps its names. With q.Force those go, too. Repeated, it finds nothing to do.
 func (s *Store) undoEntities(ctx context.Context, t *tx, q reverie.UndoQuery, run reverie.Run, at time.Time, result *reverie.Undone) error {
 	u := &entityUndo{groupID: q.GroupID, runID: run.ID, reason: cmp.Or(q.Reason, fmt.Sprintf("undo of run %s", run.ID)), at: at}
-	if !q.DryRun {
-		if _, err := t.exec(ctx, lockTouchedEntitiesQuery, q.GroupID, run.ID); err != nil {
-			return err
-		}
+	if _, err := t.exec(ctx, lockTouchedEntitiesQuery, q.GroupID, run.ID); err != nil {
+		return err
 	}
 	var made []madeEntity
 	if err := t.list(ctx, &made, madeEntitiesQuery, q.GroupID, run.ID); err != nil {
@@ -175,9 +173,6 @@ func (s *Store) undoEntities(ctx context.Context, t *tx, q reverie.UndoQuery, ru
 	u.claims(rows, q.Force)
 	result.Left = append(result.Left, u.left...)
 	result.Entities += len(u.touched())
-	if q.DryRun {
-		return nil
-	}
 	return u.write(ctx, t)
 }
 

@@ -69,18 +69,11 @@ const (
 	freeUsesQuery = `update message_uses u set run_id = null from messages m
 		where u.group_id = $1 and u.run_id = $2::uuid and u.job = 'impression'
 			and m.group_id = u.group_id and m.message_id = u.message_id and m.pruned_at is null`
-
-	countUsesQuery = `select count(*) from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
-		where u.group_id = $1 and u.run_id = $2::uuid and u.job = 'impression' and m.pruned_at is null`
 )
 
 // requeueObserved lets the messages that a run of the job impression has used wait for
-// another one, as far as they have a text, and says how many. A dry run only counts them.
-func requeueObserved(ctx context.Context, t *tx, run reverie.Run, dryRun bool) (n int, err error) {
-	if dryRun {
-		err = t.get(ctx, &n, countUsesQuery, run.GroupID, run.ID)
-		return n, err
-	}
+// another one, as far as they have a text, and says how many.
+func requeueObserved(ctx context.Context, t *tx, run reverie.Run) (int, error) {
 	return t.exec(ctx, freeUsesQuery, run.GroupID, run.ID)
 }
 
