@@ -109,6 +109,12 @@ var calls = map[string]func(a asked) []any{
 	"Rewind": func(a asked) []any {
 		return r(a.Rewind(ctx(), a.lease, reverie.RewindQuery{GroupID: home, Job: reverie.JobEvolve, Reason: "again"}))
 	},
+	"Undo": func(a asked) []any {
+		return r(a.Undo(ctx(), a.lease, reverie.UndoQuery{GroupID: home, RunID: a.run, Requeue: true, Force: true}))
+	},
+	"TryUndo": func(a asked) []any {
+		return r(a.TryUndo(ctx(), reverie.UndoQuery{GroupID: home, Requeue: true}, []string{a.run, a.held}))
+	},
 	"LastWork": func(a asked) []any { return r(a.LastWork(ctx(), home, later)) },
 	"Work":     func(a asked) []any { return r(a.Work(ctx(), home, earlier, later, 9)) },
 	"RunWork":  func(a asked) []any { return r(a.RunWork(ctx(), home, []string{a.run, a.held}, 9)) },

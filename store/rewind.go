@@ -118,7 +118,7 @@ func (s *Store) rewind(ctx context.Context, t *tx, q reverie.RewindQuery, runs p
 	if err != nil {
 		return err
 	}
-	if err := b.write(ctx, t, at, back); err != nil {
+	if _, err := b.write(ctx, t, at, back); err != nil {
 		return err
 	}
 	_, err = t.exec(ctx, freeMessagesQuery, q.GroupID, runs)

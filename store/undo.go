@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -62,28 +63,32 @@ const (
 //
 // What people and things are known by goes back likewise, where the run is of the
 // impression job. A run that was undone already is reverie.ErrConflict, unless q.Requeue
-// finds something of it that does not wait yet; one that has left nothing is a result of
-// zeros, and is not marked. An unknown run, or another group's, is
+// finds something of it that does not wait yet; one that has left nothing is not marked,
+// and the result says so. An unknown run, or another group's, is
 // reverie.ErrNotFound; a group that another holder has taken is reverie.ErrLeaseLost, and
-// nothing is written. A dry run writes nothing, and needs no lease.
+// nothing is written.
 func (s *Store) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQuery) (reverie.Undone, error) {
 	what := fmt.Sprintf("undo run %s of group %q", q.RunID, q.GroupID)
-	if !q.DryRun && q.GroupID != lease.GroupID {
+	if q.DryRun {
+		list, err := s.TryUndo(ctx, q, []string{q.RunID})
+		if err != nil {
+			return reverie.Undone{}, err
+		}
+		return list[0], nil
+	}
+	if q.GroupID != lease.GroupID {
 		return reverie.Undone{}, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
 	}
 	var result reverie.Undone
 	var xid string
 	err := s.run(ctx, work{
-		what:     what,
-		readOnly: q.DryRun,
+		what: what,
 		do: func(ctx context.Context, t *tx) error {
-			if !q.DryRun {
-				if err := fenced(ctx, t, lease); err != nil {
-					return err
-				}
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
 			}
 			var err error
-			if result, err = s.undo(ctx, t, q); err != nil || q.DryRun {
+			if result, err = s.undo(ctx, t, q); err != nil {
 				return err
 			}
 			return t.get(ctx, &xid, xidQuery)
@@ -96,78 +101,116 @@ func (s *Store) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQue
 	return result, nil
 }
 
+// TryUndo says what taking back these runs of a group would come to, one after the other
+// in the order given: it does so, in a transaction that it takes back. It needs no lease.
+func (s *Store) TryUndo(ctx context.Context, q reverie.UndoQuery, runIDs []string) ([]reverie.Undone, error) {
+	q.DryRun = false
+	var list []reverie.Undone
+	err := s.run(ctx, work{
+		what: fmt.Sprintf("look what undoing %d runs of group %q would change", len(runIDs), q.GroupID),
+		do: func(ctx context.Context, t *tx) error {
+			list = nil
+			for _, id := range runIDs {
+				q.RunID = id
+				res, err := s.undo(ctx, t, q)
+				if err != nil {
+					return fmt.Errorf("run %s: %w", id, err)
+				}
+				res.UndoneAt = time.Time{}
+				list = append(list, res)
+			}
+			return errDryRun
+		},
+	})
+	if !errors.Is(err, errDryRun) {
+		return nil, err
+	}
+	return list, nil
+}
+
 func (s *Store) undo(ctx context.Context, t *tx, q reverie.UndoQuery) (reverie.Undone, error) {
 	run, err := getRun(ctx, t, q.GroupID, q.RunID)
 	if err != nil {
 		return reverie.Undone{}, err
 	}
-	result := reverie.Undone{RunID: run.ID, Job: run.Job, Began: run.StartedAt, Left: []reverie.UndoLeft{}}
-	b := takeBack{groupID: run.GroupID, runs: pq.StringArray{run.ID}, reason: q.Reason, force: q.Force}
-	if b.reason == "" {
-		b.reason = fmt.Sprintf("undo of run %s", run.ID)
+	if q.Reason == "" {
+		q.Reason = fmt.Sprintf("undo of run %s", run.ID)
 	}
-	again := run.UndoneAt != nil
+	result := reverie.Undone{RunID: run.ID, Job: run.Job, Began: run.StartedAt, Changes: []reverie.Change{}, Left: []reverie.UndoLeft{}}
+	before, was, err := rememberedThen(ctx, t, run)
+	if err != nil {
+		return result, err
+	}
+	result.Before, result.Was = reverie.ActiveSHA256(before), reverie.ActiveSHA256(was)
 	var traces bool
 	if err := t.get(ctx, &traces, tracesQuery, run.GroupID, run.ID); err != nil {
 		return result, err
 	}
-	sets, err := rememberedThen(ctx, t, run)
-	if err != nil {
-		return result, err
-	}
-	result.Before, result.Was = reverie.ActiveSHA256(sets.before), reverie.ActiveSHA256(sets.was)
-	if result.After = result.Before; !traces {
-		return result, nil
-	}
 	var back returns
-	if !again {
-		if back, err = s.undoMemories(ctx, t, b, q, run, &result); err != nil {
+	if result.Nothing = !traces; traces {
+		if back, err = s.undoTraces(ctx, t, q, run, &result); err != nil {
 			return result, err
 		}
 	}
+	after, err := activeSet(ctx, t, activeSetQuery, q.GroupID)
+	if err != nil {
+		return result, err
+	}
+	result.After = reverie.ActiveSHA256(after)
+	result.Exact = result.After == result.Was
+	back.explain(was, after, &result)
+	return result, nil
+}
+
+// undoTraces takes back what a run has left. Of one that was undone before, only what it
+// has read can wait again.
+func (s *Store) undoTraces(ctx context.Context, t *tx, q reverie.UndoQuery, run reverie.Run, result *reverie.Undone) (back returns, err error) {
+	again := run.UndoneAt != nil
+	undone := func() error {
+		return fmt.Errorf("it was taken back already, at %s: %w", run.UndoneAt.UTC().Format(time.RFC3339), reverie.ErrConflict)
+	}
+	if again && !q.Requeue {
+		return back, undone()
+	}
+	at := result.UndoneAt
+	if !again {
+		b := takeBack{groupID: run.GroupID, runs: pq.StringArray{run.ID}, reason: q.Reason, force: q.Force}
+		if back, err = b.look(ctx, t, false); err != nil {
+			return back, err
+		}
+		if err := t.get(ctx, &result.Rejected, waitingPlansQuery, run.GroupID, run.ID); err != nil {
+			return back, err
+		}
+		if at, err = s.moment(ctx, t, run.GroupID); err != nil {
+			return back, err
+		}
+		if result.Changes, err = b.write(ctx, t, at, back); err != nil {
+			return back, err
+		}
+		result.UndoneAt = at
+		result.Restored, result.Deprecated, result.Weakened = back.counts()
+		for _, l := range back.left {
+			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: l.HeadID, Statement: l.Statement, Reason: l.reason})
+		}
+	} else if at, err = s.moment(ctx, t, run.GroupID); err != nil {
+		return back, err
+	}
+	if run.Job == reverie.JobImpression {
+		if err := s.undoEntities(ctx, t, q, run, at, result); err != nil {
+			return back, err
+		}
+	}
 	if q.Requeue {
-		n, err := s.requeue(ctx, t, run, q.DryRun)
+		n, err := s.requeue(ctx, t, run)
 		if err != nil {
-			return result, err
+			return back, err
 		}
 		result.Requeued += n
 	}
 	if again && result.Requeued == 0 {
-		return result, fmt.Errorf("it was taken back already, at %s: %w", run.UndoneAt.UTC().Format(time.RFC3339), reverie.ErrConflict)
+		return back, undone()
 	}
-	after := back.applied(sets.before)
-	if !q.DryRun {
-		if after, err = activeSet(ctx, t, activeSetQuery, q.GroupID); err != nil {
-			return result, err
-		}
-	}
-	result.After = reverie.ActiveSHA256(after)
-	back.explain(sets.was, after, &result)
-	return result, nil
-}
-
-// undoMemories takes a run back that is not yet, and what it knew of people and things.
-func (s *Store) undoMemories(ctx context.Context, t *tx, b takeBack, q reverie.UndoQuery, run reverie.Run, result *reverie.Undone) (returns, error) {
-	if err := t.get(ctx, &result.Rejected, waitingPlansQuery, run.GroupID, run.ID); err != nil {
-		return returns{}, err
-	}
-	back, err := b.look(ctx, t, q.DryRun)
-	if err != nil {
-		return back, err
-	}
-	result.Restored, result.Deprecated, result.Weakened = back.counts()
-	for _, l := range back.left {
-		result.Left = append(result.Left, reverie.UndoLeft{MemoryID: l.HeadID, Statement: l.Statement, Reason: l.reason})
-	}
-	at, err := s.moment(ctx, t, run.GroupID)
-	if err != nil {
-		return back, err
-	}
-	if !q.DryRun {
-		result.UndoneAt = at
-		err = b.write(ctx, t, at, back)
-	}
-	return back, err
+	return back, nil
 }
 
 // look reads what the runs have touched, and decides what becomes of it. A person's edit
@@ -186,7 +229,7 @@ func (b takeBack) look(ctx context.Context, t *tx, dryRun bool) (returns, error)
 }
 
 // write marks the runs as undone, with all that hangs on them, and writes the memories.
-func (b takeBack) write(ctx context.Context, t *tx, at time.Time, back returns) error {
+func (b takeBack) write(ctx context.Context, t *tx, at time.Time, back returns) ([]reverie.Change, error) {
 	stay := back.stay()
 	for _, w := range []struct {
 		query string
@@ -198,7 +241,7 @@ func (b takeBack) write(ctx context.Context, t *tx, at time.Time, back returns) 
 		{judgeAnewQuery, []any{stay}},
 	} {
 		if _, err := t.exec(ctx, w.query, append([]any{b.groupID, b.runs}, w.args...)...); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	return writeReturns(ctx, t, b, at, back.list)

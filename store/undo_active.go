@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"reverie"
@@ -18,49 +20,23 @@ const (
 	beforeRunQuery = `select min(created_at) - interval '1 microsecond' from memory_change_log where group_id = $1 and run_id = $2`
 )
 
-// remembered is what a group remembers, and what it did before a run wrote.
-type remembered struct{ before, was []reverie.Memory }
-
-func rememberedThen(ctx context.Context, t *tx, run reverie.Run) (remembered, error) {
-	var r remembered
+// rememberedThen is what a group remembers, and what it did before a run wrote.
+func rememberedThen(ctx context.Context, t *tx, run reverie.Run) (now, was []reverie.Memory, err error) {
 	var then *time.Time
-	err := t.get(ctx, &then, beforeRunQuery, run.GroupID, run.ID)
-	if err != nil {
-		return r, err
+	if err := t.get(ctx, &then, beforeRunQuery, run.GroupID, run.ID); err != nil {
+		return nil, nil, err
 	}
-	if r.before, err = activeSet(ctx, t, activeSetQuery, run.GroupID); err != nil {
-		return r, err
+	if now, err = activeSet(ctx, t, activeSetQuery, run.GroupID); err != nil || then == nil {
+		return now, now, err
 	}
-	if r.was = r.before; then != nil {
-		r.was, err = activeSet(ctx, t, activeSetThenQuery, run.GroupID, *then)
-	}
-	return r, err
+	was, err = activeSet(ctx, t, activeSetThenQuery, run.GroupID, *then)
+	return now, was, err
 }
 
 func activeSet(ctx context.Context, t *tx, query string, args ...any) ([]reverie.Memory, error) {
 	var rows []memoryRow
 	err := t.list(ctx, &rows, query, args...)
 	return memories(rows), err
-}
-
-// applied is a set of memories as it will be, once the lineages are written.
-func (r returns) applied(set []reverie.Memory) []reverie.Memory {
-	gone := map[string]bool{}
-	var back []reverie.Memory
-	for _, w := range r.list {
-		if w.ends || w.newID != "" {
-			gone[w.LineageID] = true
-		}
-		if w.newID != "" && !w.Held {
-			back = append(back, reverie.Memory{LineageID: w.LineageID, Statement: w.BaseStatement, Status: reverie.StatusActive, Tags: w.BaseTags})
-		}
-	}
-	for _, m := range set {
-		if !gone[m.LineageID] {
-			back = append(back, m)
-		}
-	}
-	return back
 }
 
 // explain says of each memory that is not what it was before the run why that is: those
@@ -87,7 +63,7 @@ func (r returns) explain(was, is []reverie.Memory, result *reverie.Undone) {
 	for lineage := range then {
 		differ[lineage] = true
 	}
-	for lineage := range differ {
+	for _, lineage := range slices.Sorted(maps.Keys(differ)) {
 		w, ok := wrote[lineage]
 		switch {
 		case listed[lineage]:

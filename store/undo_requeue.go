@@ -56,19 +56,14 @@ func consumedBy(ctx context.Context, t *tx, b takeBack, since time.Time, instead
 	return c, nil
 }
 
-// requeue lets wait again what a run has read, and says how much that is. A dry run only
-// counts it.
-func (s *Store) requeue(ctx context.Context, t *tx, run reverie.Run, dryRun bool) (int, error) {
+// requeue lets wait again what a run has read, and says how much that is.
+func (s *Store) requeue(ctx context.Context, t *tx, run reverie.Run) (int, error) {
 	b := takeBack{groupID: run.GroupID, runs: pq.StringArray{run.ID}}
 	c, err := consumedBy(ctx, t, b, time.Time{}, "leave out --requeue")
 	if err != nil {
 		return 0, err
 	}
 	var more int
-	if dryRun {
-		err := t.get(ctx, &more, `select (select count(*)`+extractedOfRun+`) + (select count(*)`+takenByRun+`)`, run.GroupID, run.ID)
-		return c.Messages + more, err
-	}
 	if _, err := t.exec(ctx, freeMessagesQuery, b.groupID, b.runs); err != nil {
 		return 0, err
 	}
@@ -77,6 +72,8 @@ func (s *Store) requeue(ctx context.Context, t *tx, run reverie.Run, dryRun bool
 		more, err = s.requeueExtracted(ctx, t, run)
 	case reverie.JobDream:
 		more, err = requeueDreamt(ctx, t, run)
+	case reverie.JobImpression:
+		more, err = requeueObserved(ctx, t, run)
 	}
 	return c.Messages + more, err
 }

@@ -54,23 +54,24 @@ const (
 )
 
 // writeReturns writes what becomes of the lineages, with a row of the change log
-// for each, and has judged again what rests on them.
-func writeReturns(ctx context.Context, t *tx, b takeBack, at time.Time, list []lineageReturn) error {
+// for each, which it returns, and has judged again what rests on them.
+func writeReturns(ctx context.Context, t *tx, b takeBack, at time.Time, list []lineageReturn) ([]reverie.Change, error) {
 	if err := moveBack(ctx, t, b.groupID, at, list); err != nil {
-		return err
+		return nil, err
 	}
 	if err := bringBack(ctx, t, b, at, list); err != nil {
-		return err
+		return nil, err
 	}
 	log := make([]reverie.Change, len(list))
 	for i, w := range list {
 		log[i] = w.change(b.reason)
+		log[i].GroupID, log[i].CreatedAt = b.groupID, at
 	}
 	if err := insertChanges(ctx, t, b.groupID, nil, 0, at, log); err != nil {
-		return err
+		return nil, err
 	}
 	_, err := cascade(ctx, t, b.groupID, log, nil, at)
-	return err
+	return log, err
 }
 
 func moveBack(ctx context.Context, t *tx, groupID string, at time.Time, list []lineageReturn) error {

@@ -13,7 +13,7 @@ import (
 )
 
 func newRuns(a *app) *cobra.Command {
-	return group("runs", "Look at runs, and decide on what they hold", newRunsList(a), newRunsShow(a), newRunsApprove(a), newRunsReject(a))
+	return group("runs", "Look at runs, decide on what they hold, and take them back", newRunsList(a), newRunsShow(a), newRunsApprove(a), newRunsReject(a), newRunsUndo(a))
 }
 
 // took is how long a run was under way.

@@ -80,7 +80,7 @@ func (a *app) printRun(d reverie.RunDetail, g reverie.GroupEntry) error {
 		fmt.Fprintf(w, "  %s     %s\n", s.red("error"), visible(r.Error))
 	}
 	if r.UndoneAt != nil {
-		fmt.Fprintf(w, "  undone    %s UTC: its work was taken back, and its messages made pending again\n", stamp(*r.UndoneAt))
+		fmt.Fprintf(w, "  undone    %s UTC: its work was taken back\n", stamp(*r.UndoneAt))
 	}
 	waits := slices.ContainsFunc(d.Held, func(h reverie.HeldPlan) bool { return h.Status == reverie.HeldWaiting })
 	for _, line := range whatNext(r, waits, g) {
@@ -154,7 +154,7 @@ func (a *app) printRunDecisions(list []reverie.Decision, held []reverie.HeldPlan
 // whatNext says what there is to do about a run that did not do all it should.
 func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
 	if r.UndoneAt != nil {
-		return nil // later runs take it from there
+		return nil
 	}
 	var lines []string
 	if waits {

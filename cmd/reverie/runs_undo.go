@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+	"reverie/api"
+)
+
+// undoFlags are what `reverie runs undo` was asked for.
+type undoFlags struct {
+	q          reverie.UndoQuery
+	job, since string
+	json       bool
+}
+
+func newRunsUndo(a *app) *cobra.Command {
+	var f undoFlags
+	cmd := &cobra.Command{
+		Use:   "undo RUN | undo --group G --since T",
+		Short: "Take back what a run did, or all runs since a time",
+		Long: `Undo takes a run back, of whatever job: memories say again what they said before,
+tags included, as new versions; those that the run made, end; what it had archived
+is active again; people and things are known by what they were known by before.
+Nothing is deleted, and ` + "`reverie memory history`" + ` shows it all. Strength is that of the
+messages that are left; weight stays. What the run holds for a person is rejected.
+It asks no model.
+
+What another run or a person has changed since is listed, and left as it is;
+--force puts that back, too. Where another memory says by now what one would say
+again, that one ends. The end of the output says whether the group remembers again
+exactly what it did before the run, and if not, why.
+
+With --since all runs are taken back that began then or later, of all jobs or of
+--job, the newest first, each by itself. What was taken back stays so if a later
+one fails; the same command goes on. A date means its beginning, in the group's
+time zone.
+
+What the run has read stays read, so that the next night does not do the same again.
+With --requeue it waits to be read again, and the model is asked, and paid, again.`,
+		Example: `  reverie runs undo 019b8a52-5c3e-7d10-9f1e-6f0f5a1c2b3d --dry-run
+  reverie runs undo 019b8a52-5c3e-7d10-9f1e-6f0f5a1c2b3d --reason "the wrong model"
+  reverie runs undo --group g1 --since 2026-01-15 --requeue
+  reverie runs undo --group g1 --since 2026-01-15T20:00:00+08:00 --job dream`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"group", "since", "job"} {
+				if err := needsValue(cmd, name); err != nil {
+					return usageError(err)
+				}
+			}
+			if len(args) == 1 {
+				f.q.RunID = args[0]
+			}
+			return a.undo(cmd.Context(), f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.q.GroupID, "group", "", "the group whose runs are taken back, with --since")
+	fl.StringVar(&f.since, "since", "", "all runs that began then or later: a date (its beginning) or an instant")
+	fl.StringVar(&f.job, "job", "", "with --since: only runs of this job: "+jobNames())
+	fl.BoolVar(&f.q.DryRun, "dry-run", false, "say what it would change, and stop")
+	fl.BoolVar(&f.q.Force, "force", false, "put back what others have changed since, too")
+	fl.BoolVar(&f.q.Requeue, "requeue", false, "let wait again what the runs have read")
+	fl.StringVar(&f.q.Reason, "reason", "", "why, for the history")
+	fl.BoolVar(&f.json, "json", false, "print as JSON")
+	return cmd
+}
+
+// check refuses what cannot be meant.
+func (f undoFlags) check() error {
+	switch {
+	case f.q.RunID == "" && f.since == "":
+		return errors.New("name a run, or all since a time by --group and --since; `reverie runs list` has the ids")
+	case f.q.RunID != "" && (f.since != "" || f.job != ""):
+		return errors.New("either one run, or all since a time: leave RUN or --since and --job out")
+	case f.since != "" && f.q.GroupID == "":
+		return errors.New("--since needs --group")
+	case f.job != "" && !slices.Contains(reverie.Jobs, reverie.Job(f.job)):
+		return fmt.Errorf("--job %q: it is one of %s", f.job, jobNames())
+	}
+	return nil
+}
+
+func (a *app) undo(ctx context.Context, f undoFlags) error {
+	if err := f.check(); err != nil {
+		return usageError(err)
+	}
+	reply, err := a.undone(ctx, f)
+	if f.json && (err == nil || len(reply.Runs) > 0) {
+		return errors.Join(printJSON(a.stdout, reply), err)
+	}
+	for i, r := range reply.Runs {
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		a.printUndone(r, reply)
+	}
+	if err == nil && len(reply.Runs) == 0 {
+		fmt.Fprintf(a.stdout, "%s: no run since then is left to take back\n", visible(f.q.GroupID))
+	}
+	if err == nil && f.q.DryRun && len(reply.Runs) > 0 {
+		fmt.Fprintln(a.stdout, "\nnothing was written: leave out --dry-run to do it")
+	}
+	return err
+}
+
+// undone does it, and says what it came to.
+func (a *app) undone(ctx context.Context, f undoFlags) (reverie.UndoReply, error) {
+	if f.since == "" {
+		d, err := a.findRun(ctx, f.q.RunID)
+		if err != nil {
+			return reverie.UndoReply{}, err
+		}
+		if f.q.GroupID != "" && f.q.GroupID != d.Run.GroupID {
+			return reverie.UndoReply{}, fmt.Errorf("run %s is not of group %q: %w; `reverie runs list --group %[2]s` has its runs", d.Run.ID, f.q.GroupID, reverie.ErrNotFound)
+		}
+		f.q.GroupID = d.Run.GroupID
+		return api.UndoRun(ctx, a.store, a.leases(), f.q)
+	}
+	if err := a.open(ctx); err != nil {
+		return reverie.UndoReply{}, err
+	}
+	since, err := a.moment(ctx, f.q.GroupID, "since", f.since)
+	if err != nil {
+		return reverie.UndoReply{}, err
+	}
+	return api.UndoRuns(ctx, a.store, a.leases(), f.q, reverie.Job(f.job), since)
+}
+
+// printUndone says what taking a run back changed, what it left, and what the group
+// remembers now.
+func (a *app) printUndone(u reverie.Undone, reply reverie.UndoReply) {
+	w, s := a.stdout, a.style()
+	fmt.Fprintf(w, "%s  %s of %s  began %s UTC\n", s.bold(u.RunID), u.Job, visible(reply.GroupID), stamp(u.Began))
+	if u.Nothing {
+		fmt.Fprintln(w, "  nothing to take back: it has left nothing")
+		return
+	}
+	for _, c := range u.Changes {
+		switch inPlace := c.OldID != nil && *c.OldID == c.MemoryID; {
+		case c.NewStatement == "":
+			c.Action = reverie.ActionDelete
+		case inPlace: // of its strength alone
+			continue
+		case c.OldStatement == c.NewStatement:
+			c.Action = reverie.ActionCreate // it had ended
+		}
+		c.Summary = ""
+		a.printChange(s, c)
+	}
+	done := "taken back"
+	if reply.DryRun {
+		done = "would be taken back"
+	}
+	fmt.Fprintf(w, "  %s: %s say again what they said, %s of its own end, %s in strength alone", done,
+		plural(u.Restored, "memory"), plural(u.Deprecated, "memory"), plural(u.Weakened, "memory"))
+	for _, n := range []struct {
+		n    int
+		what string
+	}{{u.Entities, "of people or things"}, {u.Rejected, "held, rejected"}} {
+		if n.n > 0 {
+			fmt.Fprintf(w, ", %d %s", n.n, n.what)
+		}
+	}
+	fmt.Fprintln(w)
+	if u.Requeued > 0 {
+		what := "message"
+		if u.Job == reverie.JobDream {
+			what = "memory"
+		}
+		fmt.Fprintf(w, "  to be read again: %s\n", plural(u.Requeued, what))
+	}
+	for _, l := range u.Left {
+		fmt.Fprintf(w, "  %s %s\n      %s\n", s.amber("left"), visible(l.Statement), s.dim(visible(l.Reason)))
+	}
+	a.printRemembers(u, reply.DryRun)
+}
+
+// printRemembers compares what the group remembers with what it did before the run.
+func (a *app) printRemembers(u reverie.Undone, dry bool) {
+	w, s := a.stdout, a.style()
+	remembers := "remembers"
+	if dry {
+		remembers = "would remember"
+	}
+	sets := s.dim(fmt.Sprintf("active set %.12s, then %.12s", u.Before, u.After))
+	if u.Exact {
+		fmt.Fprintf(w, "  %s %s\n", s.green("the group "+remembers+" again exactly what it did before the run"), sets)
+		return
+	}
+	fmt.Fprintf(w, "  the group %s what it did before the run, but for %s above and %s that others have made, changed or ended since %s\n",
+		remembers, plural(len(u.Left), "memory"), plural(u.Others, "memory"), sets+s.dim(fmt.Sprintf(", before the run %.12s", u.Was)))
+}
