@@ -16,6 +16,12 @@ func (s *Spend) Add(c Call) {
 	s.CostUSD += c.CostUSD
 }
 
+// Plus is both together.
+func (s Spend) Plus(o Spend) Spend {
+	return Spend{Calls: s.Calls + o.Calls, InputTokens: s.InputTokens + o.InputTokens,
+		OutputTokens: s.OutputTokens + o.OutputTokens, CostUSD: s.CostUSD + o.CostUSD}
+}
+
 // RunEntry is a run in a list, with what it has spent.
 type RunEntry struct {
 	Run

@@ -197,6 +197,26 @@ func consumed(past reverie.PastNight) (list []reverie.Chunk) {
 	return list
 }
 
+// Unfit says why a run cannot be run again, "" where it can. What it did is carried over
+// as it was.
+func Unfit(past reverie.PastNight, recorded bool) string {
+	chunks := consumed(past)
+	switch {
+	case len(chunks) == 0:
+		return "it took no messages: it ended as " + string(past.Run.Status)
+	case !recorded:
+		return ""
+	case past.Run.Stats.Plan != "" && past.Run.Stats.Edited:
+		return "it applied a plan that a person had edited"
+	}
+	for _, c := range chunks {
+		if c.InputSHA256 != "" && c.Answer == "" {
+			return "its answers were removed ([retention] answers)"
+		}
+	}
+	return ""
+}
+
 // request is what the run was asked for.
 func request(past reverie.PastNight, recorded bool) evolve.Request {
 	row := past.Run

@@ -131,10 +131,5 @@ func (t *Total) add(n Night) {
 		t.Failed++
 	}
 	t.Questions.Same, t.Questions.Other = t.Questions.Same+n.Questions.Same, t.Questions.Other+n.Questions.Other
-	t.Live, t.Shadow = sum(t.Live, n.Live.Spend), sum(t.Shadow, n.Shadow.Spend)
-}
-
-func sum(a, b reverie.Spend) reverie.Spend {
-	return reverie.Spend{Calls: a.Calls + b.Calls, InputTokens: a.InputTokens + b.InputTokens,
-		OutputTokens: a.OutputTokens + b.OutputTokens, CostUSD: a.CostUSD + b.CostUSD}
+	t.Live, t.Shadow = t.Live.Plus(n.Live.Spend), t.Shadow.Plus(n.Shadow.Spend)
 }

@@ -171,7 +171,7 @@ func (a *app) backfillRuns(ctx, work context.Context, p pipelines, f backfillFla
 			out.group(r)
 		}}
 	if f.replay {
-		again := &replay{app: a, flags: f}
+		again := &rewinding{app: a, flags: f}
 		batch.plan, batch.groups, batch.prepare = again.plan, replayStore{a.store}, again.prepare
 	}
 	summary, err := batch.run(work, ctx.Done())

@@ -2,151 +2,244 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"reverie"
 	"reverie/jobs"
+	"reverie/llm"
+	"reverie/replay"
 	"reverie/store"
 )
 
-// replayStore makes every group due, also one without pending messages: what a
-// replay takes back is pending only then.
-type replayStore struct{ *store.Store }
+// replayFlags are what `reverie replay` was asked for.
+type replayFlags struct {
+	group, from, to, model, prompt  string
+	recorded, keep, yes             bool
+	dryRun, json                    bool
+	all                             bool
+	firstDate, lastDate, promptText string
+}
 
-// DueGroups lists all groups that are not paused.
-func (s replayStore) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
-	var due []reverie.DueGroup
-	if q.GroupID != "" {
-		if due, err := s.Store.DueGroups(ctx, q); err != nil || len(due) > 0 {
-			return due, err
-		}
-	}
-	for q.Limit == 0 || len(due) < q.Limit { // a page with paused groups is filled from the next
-		entries, err := s.GroupList(ctx, reverie.GroupQuery{GroupID: q.GroupID, After: q.After, Limit: q.Limit})
-		if err != nil || len(entries) == 0 {
-			return due, err
-		}
-		for _, e := range entries {
-			if q.After = e.ID; (!e.Paused || q.GroupID != "") && (q.Limit == 0 || len(due) < q.Limit) {
-				due = append(due, dueOf(e, q.Job))
+func newReplay(a *app) *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay --group G --from DATE [--to DATE] [--recorded | --model M] [--prompt FILE]",
+		Short: "Run past nights again in a shadow, and compare: another model, another prompt, or as recorded",
+		Long: `Replay runs the nights of a group from --from to --to, both included, again in a
+shadow: a schema of its own in the same database, which begins as the group was
+before the first of them. It reports for each night and in sum which actions agree
+and which differ, what is remembered by one alone, and the tokens and cost of both.
+Not one row of the group itself is written, and nobody is kept from writing it.
+
+--model M    asks another model for it: a name, or provider/name
+--prompt P   asks in other words: a file (a prompt memory_evolve, as in [prompts]
+             dir; memory_evolve.zh.md is for Chinese only, any other name for both
+             languages), a directory of such files, or a label of Langfuse
+--recorded   asks nothing: the stored answers are used. No call is made, and what
+             the shadow does otherwise comes from our own code, settings and
+             prompts of now: the exit code is 1 where there is anything
+
+Only evolve is run again. What dreams, extractions, persons and maintenance did
+between the nights is carried over as it was, what cannot be is listed. Runs that
+were taken back are not run again.
+
+Calls are made and paid; the limits of [budget] hold. It first says what the nights
+took when they were live: above [jobs] confirm_usd it needs --yes, and --dry-run
+stops there. The calls are rows of the shadow, which is removed at the end; --keep
+leaves it and says its name.
+
+` + exitHelp,
+		Example: `  reverie replay --group g1 --from 2026-01-01 --to 2026-01-31 --recorded
+  reverie replay --group g1 --from 2026-01-25 --model gpt-5
+  reverie replay --group g1 --from 2026-01-25 --prompt memory_evolve.en.md --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"group", "model", "prompt"} {
+				if err := needsValue(cmd, name); err != nil {
+					return usageError(err)
+				}
 			}
-		}
-		if q.GroupID != "" || q.Limit == 0 {
-			break
-		}
+			if f.recorded && (f.model != "" || f.prompt != "") {
+				return usageError(errors.New("--recorded asks nobody: leave out --model and --prompt, or --recorded"))
+			}
+			return a.replay(cmd.Context(), f)
+		},
 	}
-	return due, nil
+	fl := cmd.Flags()
+	fl.StringVar(&f.group, "group", "", "group id (required)")
+	fl.StringVar(&f.from, "from", "", "first date, such as 2026-01-01 (required)")
+	fl.StringVar(&f.to, "to", "", "last date, included (default today)")
+	fl.StringVar(&f.model, "model", "", "ask this model: a name, or provider/name")
+	fl.StringVar(&f.prompt, "prompt", "", "ask by this prompt: a file, a directory, or a label of Langfuse")
+	fl.BoolVar(&f.recorded, "recorded", false, "ask nobody: use the answers that were stored")
+	fl.BoolVar(&f.keep, "keep", false, "leave the shadow's schema, and say its name")
+	fl.BoolVar(&f.all, "all", false, "print all differences, not only the first of each night")
+	fl.BoolVar(&f.yes, "yes", false, "go ahead, whatever it costs")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "say what it would take, and stop")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
+	required(cmd, "group")
+	required(cmd, "from")
+	return cmd
 }
 
-// dueOf is a group in a list as one that is due.
-func dueOf(e reverie.GroupEntry, job reverie.Job) reverie.DueGroup {
-	g := reverie.DueGroup{Group: e.Group}
-	if e.OldestPending != nil {
-		g.FirstPending = *e.OldestPending
-	}
-	for _, s := range e.Setbacks {
-		if s.Job == job {
-			g.Setback = &s
-		}
-	}
-	return g
+// replayReply is what `reverie replay --json` prints.
+type replayReply struct {
+	Success bool   `json:"success"` // it came to its end; with --recorded, and nothing differs
+	From    string `json:"from"`
+	To      string `json:"to"`
+	replay.Report
+	Skipped []skippedRun `json:"skipped"`
+	Schema  string       `json:"schema,omitempty"` // of the shadow, where it was kept
+	Error   string       `json:"error,omitempty"`
 }
 
-// groupsOf lists the groups of a backfill.
-func (a *app) groupsOf(replay bool) dueStore {
-	if replay {
-		return replayStore{a.store}
-	}
-	return a.store
+// skippedRun is a run of the range that was not run again.
+type skippedRun struct {
+	RunID       string    `json:"run_id"`
+	WindowSince time.Time `json:"window_since"`
+	Reason      string    `json:"reason"`
 }
 
-// replay is what --replay keeps in mind of each group.
-type replay struct {
-	*app
-	flags backfillFlags
-	from  sync.Map // by id: the first date with a message that was taken back
-}
-
-// plan tells the dates of a group that are evolved anew. Before what came since
-// --from is taken back, these are all of them; after that, those of which something
-// is pending, and the dates before --from of which messages were taken back.
-func (r *replay) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
-	if from, rewound := r.from.Load(g.ID); rewound {
-		return jobs.Dates(r.store, from.(string), r.flags.to, r.now)(ctx, g)
-	}
-	back, windows, err := r.wouldRewind(ctx, g, r.flags)
-	if err != nil || back.Runs > 0 {
-		return jobs.Agenda{Windows: windows}, err
-	}
-	return jobs.Dates(r.store, r.flags.from, r.flags.to, r.now)(ctx, g)
-}
-
-// prepare takes back what a group's runs did, before the first of its dates is
-// evolved anew.
-func (r *replay) prepare(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error {
-	q, err := rewindOf(g, r.flags)
-	if err != nil || q == nil {
+func (a *app) replay(ctx context.Context, f replayFlags) error {
+	if err := a.settings(); err != nil {
 		return err
 	}
-	return held.Exclusive(func() error {
-		back, err := r.store.Rewind(ctx, held.Lease(), *q)
-		if err != nil || back.Runs == 0 {
+	if !f.recorded {
+		if err := a.otherModel(f.model); err != nil {
 			return err
 		}
-		c, err := jobs.CalendarOf(g.Group)
-		r.from.Store(g.ID, firstDate(c, r.flags, back))
-		r.log.Info("taken back", "group_id", g.ID, "runs", back.Runs, "messages", back.Messages, "restored", back.Restored,
-			"deprecated", back.Deprecated, "weakened", back.Weakened, "left_to_persons", back.Kept)
-		return err
-	})
-}
-
-// firstDate is where the evolution begins anew: at --from, or earlier where a run
-// that was taken back had a message of before.
-func firstDate(c jobs.Calendar, f backfillFlags, back reverie.Rewound) string {
-	if back.Messages == 0 {
-		return f.from
-	}
-	return min(f.from, c.Containing(back.Earliest).Date)
-}
-
-// wouldRewind says what a replay would take back of a group, and which closed
-// dates it would evolve.
-func (a *app) wouldRewind(ctx context.Context, g reverie.DueGroup, f backfillFlags) (reverie.Rewound, []reverie.Window, error) {
-	q, err := rewindOf(g, f)
-	if err != nil || q == nil {
-		return reverie.Rewound{}, nil, err
-	}
-	q.DryRun = true
-	back, err := a.store.Rewind(ctx, reverie.Lease{GroupID: g.ID}, *q)
-	if err != nil || back.Runs == 0 {
-		return back, nil, err
-	}
-	c, err := jobs.CalendarOf(g.Group)
-	if err != nil {
-		return back, nil, err
-	}
-	windows, err := c.Between(firstDate(c, f, back), f.to)
-	closed := windows[:0]
-	for _, w := range windows {
-		if !w.Until.After(a.now()) {
-			closed = append(closed, w)
+		if err := a.cfg.checkModels(reverie.JobEvolve); err != nil {
+			return err
 		}
 	}
-	return back, closed, err
+	set, err := a.replayPrompts(ctx, f.prompt)
+	if err != nil {
+		return err
+	}
+	if err := a.open(ctx); err != nil {
+		return err
+	}
+	nights, skipped, calendar, err := a.nightsOf(ctx, &f)
+	if err != nil {
+		return err
+	}
+	if len(nights) > 0 && !f.recorded || f.dryRun {
+		if stop, err := a.confirmReplay(nights, f); err != nil || stop {
+			return err
+		}
+	}
+	reply := replayReply{From: f.from, To: f.to, Skipped: skipped, Report: replay.Report{GroupID: f.group, Recorded: f.recorded, Nights: []replay.Night{}}}
+	if len(nights) > 0 {
+		err = a.inShadow(ctx, f, &reply, func(x *store.Scratch) (err error) {
+			engine, budget, err := a.replayer(ctx, x, set, f)
+			if err != nil {
+				return err
+			}
+			reply.Report, err = engine.Run(llm.WithBudget(ctx, budget), f.group, nights)
+			return err
+		})
+	}
+	for i := range reply.Nights {
+		reply.Nights[i].Date = calendar.Containing(reply.Nights[i].WindowUntil.Add(-1)).Date
+	}
+	return a.reportReplay(reply, f, err)
 }
 
-// rewindOf is what a replay takes back of a group; nil: its calendar has none of
-// the dates.
-func rewindOf(g reverie.DueGroup, f backfillFlags) (*reverie.RewindQuery, error) {
-	c, err := jobs.CalendarOf(g.Group)
+// nightsOf reads the runs of the range, and tells those that are not run again. It fills
+// in the last date.
+func (a *app) nightsOf(ctx context.Context, f *replayFlags) ([]reverie.PastNight, []skippedRun, jobs.Calendar, error) {
+	g, err := a.store.Group(ctx, f.group)
 	if err != nil {
-		return nil, err
+		return nil, nil, jobs.Calendar{}, unknownGroup(err)
 	}
-	windows, err := c.Between(f.from, f.to)
+	calendar, err := jobs.CalendarOf(g)
+	if err != nil {
+		return nil, nil, calendar, err
+	}
+	if f.to == "" {
+		f.to = max(calendar.Containing(a.now()).Date, f.from)
+	}
+	if _, err := checkBackfill(backfillFlags{from: f.from, to: f.to}); err != nil {
+		return nil, nil, calendar, usageError(err)
+	}
+	windows, err := calendar.Between(f.from, f.to)
 	if err != nil || len(windows) == 0 {
-		return nil, err
+		return nil, nil, calendar, err
 	}
-	return &reverie.RewindQuery{GroupID: g.ID, Job: reverie.JobEvolve, Since: windows[0].Since, Reason: fmt.Sprintf("replay from %s on", f.from)}, nil
+	past, undone, err := a.store.Nights(ctx, f.group, windows[0].Since, windows[len(windows)-1].Until)
+	if err != nil {
+		return nil, nil, calendar, err
+	}
+	nights, skipped := []reverie.PastNight{}, []skippedRun{}
+	for _, n := range undone {
+		skipped = append(skipped, skippedRun{n.Run.ID, n.Run.WindowSince, "it was taken back"})
+	}
+	for _, n := range past {
+		if why := replay.Unfit(n, f.recorded); why != "" {
+			skipped = append(skipped, skippedRun{n.Run.ID, n.Run.WindowSince, why})
+			continue
+		}
+		nights = append(nights, n)
+	}
+	return nights, skipped, calendar, nil
+}
+
+// inShadow makes a shadow for fn, and removes it whatever happens, unless it is to be
+// kept.
+func (a *app) inShadow(ctx context.Context, f replayFlags, reply *replayReply, fn func(*store.Scratch) error) error {
+	x, err := a.store.Scratch(ctx)
+	if err != nil {
+		return err
+	}
+	err = fn(x)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	if f.keep {
+		reply.Schema = x.Schema
+		return errors.Join(err, x.Keep(end), x.Close())
+	}
+	if derr := x.Drop(end); derr != nil {
+		err = errors.Join(err, fmt.Errorf("the shadow is left behind; `drop schema %s cascade` removes it: %w", x.Schema, derr))
+	}
+	return err
+}
+
+// confirmReplay says what the nights took, and refuses what costs more than may be spent
+// unasked. It reports whether that is all.
+func (a *app) confirmReplay(nights []reverie.PastNight, f replayFlags) (stop bool, err error) {
+	e := estimate{Groups: 1, Windows: len(nights)}
+	for _, n := range nights {
+		for _, c := range n.Chunks {
+			e.Messages += len(c.MessageIDs)
+		}
+		e.Calls, e.InputTokens, e.OutputTokens = e.Calls+n.Spend.Calls, e.InputTokens+n.Spend.InputTokens, e.OutputTokens+n.Spend.OutputTokens
+	}
+	if f.recorded {
+		e = estimate{Groups: 1, Windows: e.Windows, Messages: e.Messages, Model: "nobody", Priced: true, free: true}
+	} else {
+		model, settings, err := a.model(useEvolve)
+		if err != nil {
+			return false, err
+		}
+		e.Model, e.free = model.Name(), settings.Provider == providerOffline
+		e.Priced = model.Priced() || e.free
+		e.CostUSD = model.Cost(llm.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens})
+	}
+	if f.dryRun {
+		return true, a.printEstimate(e, backfillFlags{from: f.from, to: f.to, json: f.json})
+	}
+	switch {
+	case f.yes:
+	case !e.Priced:
+		return false, usageError(fmt.Errorf("what %s costs is not known: say --yes to do it all the same, or add its price to [llm] prices", e.Model))
+	case e.CostUSD > a.cfg.Jobs.ConfirmUSD:
+		return false, usageError(fmt.Errorf("this is thought to cost $%.2f, more than [jobs] confirm_usd ($%.2f): say --yes to do it",
+			math.Ceil(e.CostUSD*100)/100, a.cfg.Jobs.ConfirmUSD))
+	}
+	return false, nil
 }

@@ -65,7 +65,7 @@ Try it without a key:
 	} {
 		flags.Var(&settingFlag{path: f.path, values: a.flags}, f.name, f.help)
 	}
-	root.AddCommand(newImport(a), newPull(a), newEvolve(a), newPlan(a), newApply(a), newImpression(a), newExtract(a), newDream(a), newBackfill(a), newRun(a), newServe(a), newMCP(a), newMemory(a), newSessions(a), newContext(a), newFeedback(a), newEntity(a), newRuns(a), newGroups(a), newTeam(a), newToken(a), newSchedule(a), newMigrate(a), newDoctor(a), newConfig(a),
+	root.AddCommand(newImport(a), newPull(a), newEvolve(a), newPlan(a), newApply(a), newImpression(a), newExtract(a), newDream(a), newBackfill(a), newReplay(a), newRun(a), newServe(a), newMCP(a), newMemory(a), newSessions(a), newContext(a), newFeedback(a), newEntity(a), newRuns(a), newGroups(a), newTeam(a), newToken(a), newSchedule(a), newMigrate(a), newDoctor(a), newConfig(a),
 		newMaintain(a), newErase(a), newScan(a), newEval(a), newVersion(a), newLocalServer(a))
 	markUsage(root)
 	return root

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"reverie"
+	"reverie/replay"
+)
+
+// reportReplay prints what a replay found, as far as it came.
+func (a *app) reportReplay(r replayReply, f replayFlags, err error) error {
+	if t := r.Total.Shadow; t.Calls > 0 {
+		a.log.Info("replayed: the calls are not in the live ledger", "group_id", r.GroupID, "nights", len(r.Nights), "calls", t.Calls,
+			"input_tokens", t.InputTokens, "output_tokens", t.OutputTokens, "cost_usd", t.CostUSD)
+	}
+	if r.Left == nil {
+		r.Left = []reverie.CarryLeft{}
+	}
+	r.Success = err == nil && (!r.Recorded || r.Same())
+	if err == nil && !r.Success {
+		err = &codeError{exitError, errors.New("the recorded nights came to something else")}
+	}
+	if f.json {
+		if err != nil {
+			r.Error = err.Error()
+		}
+		return errors.Join(err, printJSON(a.stdout, r))
+	}
+	return errors.Join(err, a.printReplay(r, f))
+}
+
+func (a *app) printReplay(r replayReply, f replayFlags) error {
+	s, w := a.style(), a.stdout
+	if len(r.Nights) > 0 {
+		first := r.Nights[0]
+		fmt.Fprintf(w, "%s, %s to %s: live by %s, the shadow %s\n\n", s.bold(visible(r.GroupID)), r.From, r.To, visible(first.Live.Model), shadowBy(r, first))
+		if err := replayTable(r).write(w, s); err != nil {
+			return err
+		}
+		for _, n := range r.Nights {
+			a.printNight(s, n, f.all)
+		}
+		fmt.Fprintf(w, "\n%s\n", replaySum(r))
+	} else if f.recorded || r.Error == "" {
+		fmt.Fprintf(w, "nothing to replay: no run of the dates %s to %s can be run again\n", r.From, r.To)
+	}
+	for _, skipped := range r.Skipped {
+		fmt.Fprintf(w, "not run again: %s of %s: %s\n", skipped.RunID, stamp(skipped.WindowSince), skipped.Reason)
+	}
+	for i, left := range r.Left {
+		if i == examples && !f.all {
+			fmt.Fprintf(w, "and %d more that others did (--all)\n", len(r.Left)-i)
+			break
+		}
+		fmt.Fprintf(w, "not carried over: %s %s at %s: %s\n", left.Action, visible(reverie.Excerpt(left.Statement, 60)), stamp(left.At), left.Reason)
+	}
+	if r.Schema != "" {
+		fmt.Fprintf(w, "the shadow is kept in the schema %s; `drop schema %s cascade` removes it\n", r.Schema, r.Schema)
+	}
+	return nil
+}
+
+// shadowBy says by what the shadow was asked.
+func shadowBy(r replayReply, n replay.Night) string {
+	if r.Recorded {
+		return "as recorded"
+	}
+	by := "by " + visible(n.Shadow.Model)
+	if n.Shadow.PromptSHA256 != n.Live.PromptSHA256 {
+		by += fmt.Sprintf(", prompt %s for %s", visible(n.Shadow.PromptVersion), visible(n.Live.PromptVersion))
+		if n.Shadow.PromptVersion == n.Live.PromptVersion {
+			by += " (another text)"
+		}
+	}
+	return by
+}
+
+// replayTable has a row for each night.
+func replayTable(r replayReply) *table {
+	t := &table{}
+	t.row("NIGHT", "LIVE", "SHADOW", "AGREE", "DIFFER", "ONLY", "TOKENS", "COST")
+	row := func(name, live, shadow string, agree, differ, onlyLive, onlyShadow int, l, s reverie.Spend) {
+		t.row(name, live, shadow, fmt.Sprint(agree), fmt.Sprint(differ), fmt.Sprintf("%d/%d", onlyLive, onlyShadow),
+			thousands(l.InputTokens+l.OutputTokens)+"/"+thousands(s.InputTokens+s.OutputTokens), fmt.Sprintf("$%.3f/$%.3f", l.CostUSD, s.CostUSD))
+	}
+	for _, n := range r.Nights {
+		row(n.Date, acts(n.Live), acts(n.Shadow), n.Agree, n.Differ, len(n.OnlyLive), len(n.OnlyShadow), n.Live.Spend, n.Shadow.Spend)
+	}
+	sum := r.Total
+	row("in sum", "", "", sum.Agree, sum.Differ, sum.OnlyLive, sum.OnlyShadow, sum.Live, sum.Shadow)
+	return t
+}
+
+// acts sums up what a side did: created, updated, deleted, supported and held.
+func acts(o replay.Outcome) string {
+	text := fmt.Sprintf("+%d ~%d -%d =%d", o.Created, o.Updated, o.Deleted, o.Supported)
+	if o.Held > 0 {
+		text += fmt.Sprintf(" ?%d", o.Held)
+	}
+	return text
+}
+
+// examples are how many differences of a night are printed.
+const examples = 5
+
+// printNight prints what was otherwise in a night; nothing where nothing was.
+func (a *app) printNight(s style, n replay.Night, all bool) {
+	w := a.stdout
+	if n.Same() && len(n.Missing)+n.StoodIn == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s  %s\n", s.bold(n.Date), s.dim(n.RunID))
+	if n.Error != "" {
+		fmt.Fprintf(w, "  %s\n", s.red("it came to nothing in the shadow: "+visible(n.Error)))
+	}
+	if len(n.Missing) > 0 {
+		fmt.Fprintf(w, "  %s have no text any more, and were not shown\n", plural(len(n.Missing), "message"))
+	}
+	if n.StoodIn > 0 {
+		fmt.Fprintf(w, "  %s of facts would be put in other words now: the recorded decisions stood in\n", plural(n.StoodIn, "comparison"))
+	}
+	shown, more := n.Differences, 0
+	if len(shown) > examples && !all {
+		shown, more = shown[:examples], len(shown)-examples
+	}
+	for _, d := range shown {
+		printDifference(a, s, d)
+	}
+	if more > 0 {
+		fmt.Fprintf(w, "  and %d more (--all)\n", more)
+	}
+	if n.Error == "" && n.Differ == 0 && !n.Same() {
+		fmt.Fprintf(w, "  the actions agree; what came before them, or which messages they cite, does not (--json)\n")
+	}
+}
+
+// printDifference prints one: where both wrote, word by word from live to shadow.
+func printDifference(a *app, s style, d replay.Difference) {
+	w := a.stdout
+	if d.Live != nil && d.Shadow != nil && d.Kind == replay.DiffWords {
+		fmt.Fprintf(w, "  both    %s %s\n", sign(s, *d.Live), wordDiff(s, d.Live.NewStatement, d.Shadow.NewStatement))
+		return
+	}
+	for _, side := range []struct {
+		name string
+		act  *replay.Act
+	}{{"live", d.Live}, {"shadow", d.Shadow}} {
+		if side.act != nil {
+			fmt.Fprintf(w, "  %-7s %s %s\n", side.name, sign(s, *side.act), actText(s, *side.act))
+		}
+	}
+}
+
+// sign is an action as a character, and whether a person was to let it pass.
+func sign(s style, act replay.Act) string {
+	text := map[reverie.Action]string{reverie.ActionCreate: s.green("+"), reverie.ActionUpdate: s.amber("~"),
+		reverie.ActionDelete: s.red("-"), reverie.ActionKeep: "="}[act.Action]
+	if act.Held {
+		text += s.dim(" (held)")
+	}
+	return text
+}
+
+func actText(s style, act replay.Act) string {
+	switch act.Action {
+	case reverie.ActionUpdate:
+		return wordDiff(s, act.OldStatement, act.NewStatement)
+	case reverie.ActionDelete:
+		return visible(act.OldStatement)
+	}
+	return visible(act.NewStatement)
+}
+
+// replaySum says in words what came of it.
+func replaySum(r replayReply) string {
+	t := r.Total
+	parts := []string{fmt.Sprintf("%s: %s agree, %d differ", plural(len(r.Nights), "night"), plural(t.Agree, "action"), t.Differ)}
+	if n := t.Questions.Same + t.Questions.Other; n > 0 && t.Questions.Other > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s was put in the same words", t.Questions.Same, plural(n, "question")))
+	}
+	if t.Failed > 0 {
+		parts = append(parts, plural(t.Failed, "night")+" came to nothing in the shadow")
+	}
+	parts = append(parts, fmt.Sprintf("%s live, %d in the shadow", plural(t.Live.Calls, "call"), t.Shadow.Calls))
+	if r.Recorded && r.Same() {
+		parts = append(parts, "no difference")
+	}
+	if r.Carried > 0 {
+		parts = append(parts, plural(r.Carried, "change")+" of others carried over")
+	}
+	return strings.Join(parts, "; ")
+}
