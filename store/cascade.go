@@ -19,7 +19,7 @@ const (
 
 	// Lineages of which a change that is put back is why others wait: those need not be
 	// judged, unless they rest on something else that does not stand as it did.
-	calmQuery = `delete from rejudgements q using memory_change_log c, memories o, memories h
+	calmQuery = `with q as (delete from rejudgements q using memory_change_log c, memories o, memories h
 		where q.group_id = $1 and q.run_id is null and c.group_id = $1 and c.change_id = q.change_id
 			and o.group_id = $1 and o.memory_id = c.old_id
 			and o.lineage_id in (select m.lineage_id from memory_change_log u join memories m on m.group_id = $1 and m.memory_id = u.memory_id
@@ -28,7 +28,9 @@ const (
 			and not exists (select 1 from memory_sources s join memories w on w.group_id = $1 and w.memory_id = s.source_id
 				left join memories n on n.group_id = $1 and n.lineage_id = w.lineage_id and n.status in ('active', 'archived')
 					and not exists (select 1 from memories l where l.group_id = $1 and l.lineage_id = n.lineage_id and l.version > n.version)
-				where s.group_id = $1 and s.memory_id = q.memory_id and n.content_hash is distinct from w.content_hash)`
+				where s.group_id = $1 and s.memory_id = q.memory_id and n.content_hash is distinct from w.content_hash)
+			returning q.*)
+		` + keptJudgements + `$3::timestamptz from q`
 )
 
 // befallen says what befell the cause c. Reasons are ours, and hold no word of anybody's:
@@ -65,7 +67,9 @@ var cascadeQuery = `with causes as materialized (
 		cross join lateral (select f.memory_id from memory_evidence f where f.group_id = $1 and f.message_id = e.message_id
 			and f.action <> 'delete' and f.withdrawn_at is null and f.lineage_id <> all ($4::uuid[]) offset 0) f
 		cross join lateral (` + saidStill("f.memory_id") + `) h
-		where c.shared)
+		where c.shared),
+	kept as (` + keptJudgements + `$5::timestamptz from rejudgements q
+		where q.group_id = $1 and q.lineage_id in (select lineage_id from resting) and q.run_id is not null and not q.held)
 	insert into rejudgements as q (group_id, lineage_id, memory_id, reason, created_at, change_id)
 	select distinct on (lineage_id) $1, lineage_id, memory_id, reason, $5::timestamptz, change_id
 	from resting where lineage_id not in (select lineage_id from causes)
@@ -114,7 +118,7 @@ func cascade(ctx context.Context, t *tx, groupID string, changes []reverie.Chang
 		}
 	}
 	if len(back) > 0 {
-		if _, err := t.exec(ctx, calmQuery, groupID, back); err != nil {
+		if _, err := t.exec(ctx, calmQuery, groupID, back, at); err != nil {
 			return 0, err
 		}
 	}

@@ -50,7 +50,7 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			if err := insertChanges(ctx, t, head.GroupID, nil, 0, at, []reverie.Change{change}); err != nil {
 				return err
 			}
-			if err := decided(ctx, t, e.Action, head); err != nil {
+			if err := decided(ctx, t, e.Action, head, at); err != nil {
 				return err
 			}
 			if _, err := cascade(ctx, t, head.GroupID, []reverie.Change{change}, nil, at); err != nil {

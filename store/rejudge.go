@@ -10,7 +10,13 @@ import (
 )
 
 const (
-	queueJudgementsQuery = `insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at)
+	// keptJudgements keeps what rows q of rejudgements were until they are written anew, or
+	// deleted. It goes on with the instant, and what they are read from.
+	keptJudgements = `insert into past_rejudgements (group_id, lineage_id, memory_id, reason, created_at, change_id, run_id, held, valid_until)
+		select q.group_id, q.lineage_id, q.memory_id, q.reason, q.created_at, q.change_id, q.run_id, q.held, `
+
+	queueJudgementsQuery = `with kept as (` + keptJudgements + `$4::timestamptz from rejudgements q where group_id = $1 and lineage_id = any ($2::uuid[]))
+		insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at)
 		select group_id, lineage_id, memory_id, $3, $4::timestamptz from memories m
 		where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'held')
 			and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id and n.version > m.version)
@@ -23,13 +29,15 @@ const (
 
 	// What the runs judged that are taken back waits anew.
 	// What they said may be erased by now: then nothing of it is left to judge.
-	judgeAnewQuery = `update rejudgements q set run_id = null where group_id = $1 and run_id = any ($2::uuid[])
-		and exists (select 1 from memories m where m.group_id = q.group_id and m.lineage_id = q.lineage_id
-			and m.statement <> '` + reverie.Erased + `' and (m.run_id is null or m.run_id <> all ($2::uuid[])))
-		and lineage_id <> all ($3::uuid[])`
+	judgeAnewQuery = `with kept as (` + keptJudgements + `$4::timestamptz from rejudgements q where group_id = $1 and run_id = any ($2::uuid[]))
+		update rejudgements q set run_id = null where group_id = $1 and run_id = any ($2::uuid[])
+			and exists (select 1 from memories m where m.group_id = q.group_id and m.lineage_id = q.lineage_id
+				and m.statement <> '` + reverie.Erased + `' and (m.run_id is null or m.run_id <> all ($2::uuid[])))
+			and lineage_id <> all ($3::uuid[])`
 
 	// What a person has decided nobody judges again.
-	decidedByPersonQuery = `delete from rejudgements where group_id = $1 and lineage_id = $2`
+	decidedByPersonQuery = `with q as (delete from rejudgements where group_id = $1 and lineage_id = $2 returning *)
+		` + keptJudgements + `$3::timestamptz from q`
 )
 
 // queueJudgements has the next run of evolve judge memories again, by their lineages,
@@ -69,7 +77,7 @@ func judged(ctx context.Context, t *tx, groupID, runID string, steps []reverie.S
 }
 
 // decided notes that a person has deleted or restored a memory: nobody judges it again.
-func decided(ctx context.Context, t *tx, action reverie.Action, head memoryRow) error {
+func decided(ctx context.Context, t *tx, action reverie.Action, head memoryRow, at time.Time) error {
 	if action != reverie.ActionDelete && action != reverie.ActionRestore {
 		return nil
 	}
@@ -78,6 +86,6 @@ func decided(ctx context.Context, t *tx, action reverie.Action, head memoryRow) 
 			return err
 		}
 	}
-	_, err := t.exec(ctx, decidedByPersonQuery, head.GroupID, head.LineageID)
+	_, err := t.exec(ctx, decidedByPersonQuery, head.GroupID, head.LineageID, at)
 	return err
 }

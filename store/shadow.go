@@ -27,12 +27,7 @@ var copyGroupQueries = []string{
 
 	copyChunks + ` and c.created_at < $2`,
 
-	`insert into messages (` + copiedMessage + `, run_id, outcome) overriding system value
-		select m.` + strings.ReplaceAll(copiedMessage, ", ", ", m.") + `, coalesce(u.run_id, m.run_id), case when u.run_id is null then m.outcome else 'considered' end
-		from live.messages m
-		left join (` + undoneLater + `) u on u.message_id = m.message_id
-		where m.group_id = $1 and m.filter = '' and (u.run_id is not null
-			or exists (select 1 from live.runs r where r.group_id = $1 and r.run_id = m.run_id and r.started_at < $2))`,
+	consumedMessages,
 
 	`insert into memories (` + copiedVersion + `, status, ended_at, strength, weight, last_supported_at, decayed_at)
 		select m.` + strings.ReplaceAll(copiedVersion, ", ", ", m.") + `, ` + statusAt + `, case when m.ended_at < $2 then m.ended_at end, ` + valuesAt + `
@@ -71,12 +66,10 @@ var copyGroupQueries = []string{
 	`update runs r set status = 'held' where r.group_id = $1 and $2::timestamptz is not null and r.status in ('succeeded', 'rejected')
 		and exists (select 1 from held_plans h where h.group_id = $1 and h.run_id = r.run_id and h.status = 'waiting')`,
 
-	// A row says nothing of what it was before it was written anew, or deleted.
 	`insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at, change_id, held, run_id)
 		select q.group_id, q.lineage_id, q.memory_id, q.reason, q.created_at, q.change_id, q.held and r.run_id is not null, r.run_id
-		from live.rejudgements q join memories m on m.group_id = $1 and m.memory_id = q.memory_id
-		left join runs r on r.group_id = $1 and r.run_id = q.run_id and r.finished_at < $2
-		where q.group_id = $1 and q.created_at < $2`,
+		from (` + judgementsAt + `) q join memories m on m.group_id = $1 and m.memory_id = q.memory_id
+		left join runs r on r.group_id = $1 and r.run_id = q.run_id and r.finished_at < $2`,
 
 	`insert into embedding_cache select * from live.embedding_cache where group_id = $1 and $2::timestamptz is not null`,
 
@@ -120,11 +113,15 @@ const (
 				and c.chunk_no = h.chunk_no and c.created_at > r.finished_at and c.created_at >= $2) then 'waiting'
 			else h.status end`
 
-	// What runs had consumed that were taken back since.
-	undoneLater = `select distinct on (i.id) i.id as message_id, c.run_id
-		from live.runs r join live.run_chunks c on c.group_id = $1 and c.run_id = r.run_id cross join unnest(c.message_ids) as i (id)
-		where r.group_id = $1 and r.job = 'evolve' and r.started_at < $2 and r.undone_at >= $2 and c.status in ('applied', 'held')
-		order by i.id, r.started_at desc`
+	// The rows of rejudgements as they were.
+	judgementsAt = `select * from (
+			select distinct on (lineage_id) * from (
+				select group_id, lineage_id, memory_id, reason, created_at, change_id, run_id, held, valid_until, past_no
+				from live.past_rejudgements where group_id = $1 and valid_until >= $2::timestamptz
+				union all
+				select group_id, lineage_id, memory_id, reason, created_at, change_id, run_id, held, 'infinity', null from live.rejudgements where group_id = $1) q
+			order by lineage_id, valid_until, past_no) q
+		where created_at < $2`
 
 	// The values of a version m, by the row v of those that were changed since, if any.
 	valuesAt = `coalesce(v.strength, m.strength), coalesce(v.weight, m.weight), coalesce(v.last_supported_at, m.last_supported_at),
@@ -143,6 +140,18 @@ const (
 			when m.status <> 'deprecated' or o.over is null or o.over < $2 or o.over < m.ended_at + interval '1 second' then m.status
 			when o.archived then 'archived' else 'held' end`
 )
+
+// The messages that runs k of evolve had consumed, be it that those were taken back since.
+var consumedMessages = `insert into messages (` + copiedMessage + `, run_id, outcome) overriding system value
+		select m.` + strings.ReplaceAll(copiedMessage, ", ", ", m.") + `, k.run_id, coalesce(case when m.run_id = k.run_id then m.outcome end, 'considered')
+		from live.messages m
+		left join (
+			select distinct on (i.id) i.id, c.run_id
+			from live.runs r join live.run_chunks c on c.group_id = $1 and c.run_id = r.run_id cross join unnest(c.message_ids) as i (id)
+			where r.group_id = $1 and r.job = 'evolve' and r.started_at < $2 and r.undone_at >= $2 and c.status in ('applied', 'held')
+			order by i.id, r.started_at desc) u on u.id = m.message_id
+		join runs k on k.group_id = $1 and k.run_id = coalesce(u.run_id, m.run_id) and k.started_at < $2
+		where m.group_id = $1 and m.filter = ''`
 
 // CopyGroup copies a group of the live store as it was just before an instant: its
 // versions with the status and values that they had, evidence, sources and changes, runs

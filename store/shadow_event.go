@@ -80,7 +80,9 @@ const (
 	// What the runs $4 did while they ran is theirs: a change of run id at an instant. What
 	// a person approved of them came later.
 	ownRun = `exists (select 1 from live.runs o where o.group_id = $1 and o.run_id = any ($4::uuid[]) and o.run_id = `
-	ownEnd = ` <= coalesce(o.finished_at, 'infinity'))`
+	ownAt  = ` and (`
+	ownEnd = ` <= coalesce(o.finished_at, 'infinity')
+			or not exists (select 1 from live.held_plans p where p.group_id = $1 and p.run_id = o.run_id and p.status = 'approved')))`
 
 	eventVersionsQuery = `select 2 as is, m.updated_at as at, m.memory_id, m.lineage_id, m.kind, m.content_hash, m.statement, m.created_at,
 			case when m.ended_at = m.updated_at then 'held' else 'active' end as status,
@@ -99,7 +101,7 @@ const (
 			order by v.valid_until, v.value_no limit 1) v on true
 		where m.group_id = $1 and m.updated_at >= $3::timestamptz and m.updated_at < $2::timestamptz
 			and not exists (select 1 from live.memory_change_log c where c.group_id = $1 and c.memory_id = m.memory_id
-				and c.action in ('create', 'update') and ` + ownRun + `c.run_id and c.created_at` + ownEnd + `)`
+				and c.action in ('create', 'update') and ` + ownRun + `c.run_id` + ownAt + `c.created_at` + ownEnd + `)`
 
 	// What ended without another version: by the change log, and what an erasure held.
 	eventEndsQuery = `select 0 as is, c.created_at as at, c.action, m.memory_id, m.lineage_id, m.kind, m.content_hash, m.statement,
@@ -109,7 +111,7 @@ const (
 		from live.memory_change_log c join live.memories m on m.group_id = $1 and m.memory_id = c.memory_id
 		where c.group_id = $1 and c.created_at >= $3::timestamptz and c.created_at < $2::timestamptz
 			and c.action in ('delete', 'archive', 'undo') and c.new_statement = '' and c.old_id = c.memory_id
-			and not ` + ownRun + `c.run_id and c.created_at` + ownEnd + `
+			and not ` + ownRun + `c.run_id` + ownAt + `c.created_at` + ownEnd + `
 		union all
 		select 0, m.ended_at, 'hold', m.memory_id, m.lineage_id, m.kind, m.content_hash, m.statement, 'held', m.ended_at, 'active'
 		from live.memories m
@@ -129,7 +131,7 @@ const (
 			case when w.next_no is null then m.decayed_at else w.to_decayed end as decayed_at,
 			w.strength as old_strength, w.weight as old_weight, w.last_supported_at as old_supported_at, w.decayed_at as old_decayed_at
 		from w join live.memories m on m.group_id = $1 and m.memory_id = w.memory_id
-		where w.valid_until >= $3 and w.valid_until < $2 and not ` + ownRun + `w.run_id and w.valid_until` + ownEnd + `
+		where w.valid_until >= $3 and w.valid_until < $2 and not ` + ownRun + `w.run_id` + ownAt + `w.valid_until` + ownEnd + `
 		order by w.value_no`
 
 	// Version $2 of the live group, in lineage $3 behind version $4.

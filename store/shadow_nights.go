@@ -21,7 +21,8 @@ const (
 	nightChangesQuery = `select c.chunk_no, c.group_id, change_id, c.run_id, action, memory_id, old_id, old_statement, new_statement,
 			change_summary, version, evidence, c.created_at
 		from memory_change_log c join runs r on r.group_id = c.group_id and r.run_id = c.run_id
-		where c.group_id = $1 and c.run_id = any ($2::uuid[]) and c.created_at <= r.finished_at
+		where c.group_id = $1 and c.run_id = any ($2::uuid[]) and (c.created_at <= r.finished_at or not exists (
+			select 1 from held_plans h where h.group_id = c.group_id and h.run_id = c.run_id and h.status = 'approved'))
 		order by c.created_at, c.change_id`
 )
 

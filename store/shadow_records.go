@@ -24,10 +24,7 @@ var carryRunsQueries = []string{
 		where k.group_id = $1 and r.group_id = $1 and m.group_id = $1 and r.run_id = k.run_id and m.message_id = k.message_id
 			and m.run_id is distinct from r.run_id and r.undone_at >= $3::timestamptz and r.undone_at < $2::timestamptz and $4::uuid[] is not null`,
 
-	`insert into messages (` + copiedMessage + `, run_id, outcome) overriding system value
-		select ` + copiedMessage + `, run_id, outcome from live.messages m
-		where m.group_id = $1 and m.filter = '' and m.run_id in (select k.run_id from runs k where k.group_id = $1 and k.job = 'evolve'
-			and k.started_at < $2::timestamptz and k.started_at >= $3::timestamptz and k.run_id <> all ($4::uuid[]))
+	consumedMessages + ` and k.started_at >= $3::timestamptz and k.run_id <> all ($4::uuid[])
 		on conflict (group_id, message_id) do update set run_id = excluded.run_id, outcome = excluded.outcome`,
 }
 
@@ -45,7 +42,7 @@ var carryRecordsQueries = []string{
 		left join ` + sameVersions + ` as o (id, to_id) on o.id = c.old_id
 		left join runs r on r.group_id = $1 and r.run_id = c.run_id
 		where c.group_id = $1 and c.created_at >= $3::timestamptz and c.created_at < $2::timestamptz
-			and not ` + ownRun + `c.run_id and c.created_at` + ownEnd,
+			and not ` + ownRun + `c.run_id` + ownAt + `c.created_at` + ownEnd,
 
 	`insert into memory_evidence (` + copiedEvidence + `, lineage_id, memory_id, run_id, withdrawn_at)
 		select e.group_id, e.message_id, e.author_id, e.author, e.quote, e.sent_at, e.local_date, e.action, e.created_at,
@@ -55,7 +52,7 @@ var carryRecordsQueries = []string{
 		join memories m on m.group_id = $1 and m.memory_id = s.to_id
 		left join runs r on r.group_id = $1 and r.run_id = e.run_id
 		where e.group_id = $1 and e.created_at >= $3::timestamptz and e.created_at < $2
-			and not ` + ownRun + `e.run_id and e.created_at` + ownEnd + `
+			and not ` + ownRun + `e.run_id` + ownAt + `e.created_at` + ownEnd + `
 		order by e.evidence_no`,
 
 	`update memory_evidence k set withdrawn_at = e.withdrawn_at from live.memory_evidence e
@@ -67,25 +64,38 @@ var carryRecordsQueries = []string{
 		select $1, s.to_id, f.position, w.memory_id, w.lineage_id, f.run_id
 		from live.memory_sources f
 		join ` + sameVersions + ` as s (id, to_id) on s.id = f.memory_id
-		join runs r on r.group_id = $1 and r.run_id = f.run_id and r.started_at >= $3::timestamptz and r.started_at < $2::timestamptz
-			and r.run_id <> all ($4::uuid[])
+		join runs r on r.group_id = $1 and r.run_id = f.run_id
 		left join ` + sameVersions + ` as o (id, to_id) on o.id = f.source_id
 		join memories w on w.group_id = $1 and w.memory_id = coalesce(o.to_id, f.source_id)
-		where f.group_id = $1 and w.memory_id <> s.to_id
+		where f.group_id = $1 and w.memory_id <> s.to_id and $2::timestamptz is not null and $3::timestamptz is not null and $4::uuid[] is not null
 		on conflict do nothing`,
 
 	// What the runs that are left out queued, the shadow queues itself.
 	`insert into rejudgements as k (group_id, lineage_id, memory_id, reason, created_at, change_id, held, run_id)
 		select q.group_id, m.lineage_id, m.memory_id, q.reason, q.created_at, q.change_id, q.held and r.run_id is not null, r.run_id
-		from live.rejudgements q
+		from (` + judgementsAt + `) q
 		join ` + sameVersions + ` as s (id, to_id) on s.id = q.memory_id
 		join memories m on m.group_id = $1 and m.memory_id = s.to_id
-		left join runs r on r.group_id = $1 and r.run_id = q.run_id and r.finished_at < $2::timestamptz
-		where q.group_id = $1 and q.created_at >= $3::timestamptz and q.created_at < $2
+		left join runs r on r.group_id = $1 and r.run_id = q.run_id and r.finished_at < $2
+		where q.created_at >= $3::timestamptz
 			and not exists (select 1 from live.runs o where o.group_id = $1 and o.run_id = any ($4::uuid[])
-				and q.created_at >= o.started_at and q.created_at` + ownEnd + `
+				and q.created_at >= o.started_at` + ownAt + `q.created_at` + ownEnd + `
 		on conflict (group_id, lineage_id) do update set memory_id = excluded.memory_id, reason = excluded.reason,
 			created_at = excluded.created_at, change_id = excluded.change_id, run_id = excluded.run_id, held = excluded.held`,
+
+	// What other runs judged, what waits anew since one was taken back, and what waits no
+	// longer.
+	`update rejudgements k set run_id = r.run_id, held = q.held
+		from (` + judgementsAt + `) q join runs r on r.group_id = $1 and r.run_id = q.run_id and r.finished_at < $2
+		where k.group_id = $1 and k.lineage_id = q.lineage_id and k.created_at = q.created_at and k.run_id is null
+			and r.run_id <> all ($4::uuid[]) and ($3::timestamptz, $5::uuid[], $6::uuid[]) is not null`,
+	`update rejudgements k set run_id = null, held = false from live.past_rejudgements p
+		where k.group_id = $1 and p.group_id = $1 and p.lineage_id = k.lineage_id and p.created_at = k.created_at and p.run_id = k.run_id
+			and p.valid_until >= $3::timestamptz and p.valid_until < $2::timestamptz and ($4::uuid[], $5::uuid[], $6::uuid[]) is not null`,
+	`delete from rejudgements k using live.past_rejudgements p
+		where k.group_id = $1 and p.group_id = $1 and p.lineage_id = k.lineage_id and p.created_at = k.created_at
+			and p.valid_until >= $3::timestamptz and p.valid_until < $2 and ($4::uuid[], $5::uuid[], $6::uuid[]) is not null
+			and not exists (select 1 from (` + judgementsAt + `) q where q.lineage_id = k.lineage_id and q.created_at = k.created_at)`,
 
 	// What a person has decided nobody judges again.
 	`delete from rejudgements k using live.memory_change_log c
@@ -101,8 +111,8 @@ var carryRecordsQueries = []string{
 const carryTouchedQuery = `select distinct m.memory_id, m.lineage_id, m.kind, m.content_hash
 	from (
 		select e.memory_id from live.memory_evidence e where e.group_id = $1 and e.created_at >= $3::timestamptz and e.created_at < $2::timestamptz
-			and not ` + ownRun + `e.run_id and e.created_at` + ownEnd + `
-		union select q.memory_id from live.rejudgements q where q.group_id = $1 and q.created_at >= $3 and q.created_at < $2
+			and not ` + ownRun + `e.run_id` + ownAt + `e.created_at` + ownEnd + `
+		union select q.memory_id from (` + judgementsAt + `) q where q.created_at >= $3
 		union select c.memory_id from live.memory_change_log c where c.group_id = $1 and c.created_at >= $3 and c.created_at < $2
-			and not ` + ownRun + `c.run_id and c.created_at` + ownEnd + ` and c.old_id = c.memory_id and c.new_statement <> '') u
+			and not ` + ownRun + `c.run_id` + ownAt + `c.created_at` + ownEnd + ` and c.old_id = c.memory_id and c.new_statement <> '') u
 	join live.memories m on m.group_id = $1 and m.memory_id = u.memory_id`

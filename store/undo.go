@@ -238,7 +238,7 @@ func (b takeBack) write(ctx context.Context, t *tx, at time.Time, back returns) 
 		{undoRunsQuery, []any{at, interrupted}},
 		{rejectPlansQuery, nil},
 		{withdrawEvidenceQuery, []any{at, stay}},
-		{judgeAnewQuery, []any{stay}},
+		{judgeAnewQuery, []any{stay, at}},
 	} {
 		if _, err := t.exec(ctx, w.query, append([]any{b.groupID, b.runs}, w.args...)...); err != nil {
 			return nil, err

@@ -41,5 +41,22 @@ create table memory_values (
 create index memory_values_version on memory_values (group_id, memory_id, valid_until);
 create index memory_values_time on memory_values (group_id, valid_until);
 
+-- What a row of rejudgements was until it was written anew, or deleted.
+create table past_rejudgements (
+    group_id    text collate "C" not null,
+    past_no     bigint      generated always as identity,
+    lineage_id  uuid        not null,
+    memory_id   uuid        not null,
+    reason      text        not null,
+    created_at  timestamptz not null,
+    change_id   uuid,
+    run_id      uuid,
+    held        boolean     not null,
+    valid_until timestamptz not null,
+    primary key (group_id, past_no),
+    foreign key (group_id, memory_id) references memories (group_id, memory_id) on delete cascade
+);
+create index past_rejudgements_lineage on past_rejudgements (group_id, lineage_id, valid_until);
+
 -- The tables that are new are read like the others.
 select reverie_reader('reverie_reader');
