@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"reverie"
@@ -18,7 +19,8 @@ const (
 )
 
 func purposeOf(req llm.Request) string {
-	return map[string]string{prompts.MemoryEvolve: purposeEvolve, prompts.MemoryCompare: purposeCompare}[req.Prompt]
+	prompt, _, _ := strings.Cut(req.Prompt, ".") // memory_evolve.en
+	return map[string]string{prompts.MemoryEvolve: purposeEvolve, prompts.MemoryCompare: purposeCompare}[prompt]
 }
 
 // Standing says what the memories of a scenario say by now, by their names in it.
@@ -41,7 +43,9 @@ func namesIn(question string, messages []reverie.Message, standing map[string]st
 		Candidates []prompts.CandidateView `json:"candidates"`
 	}
 	n := names{map[string]string{}, map[string]string{}, map[string]int{}, map[int]string{}}
-	if json.Unmarshal([]byte(question), &asked) != nil {
+	// A prompt of the operator's own may have words around the object.
+	first, last := strings.Index(question, "{"), strings.LastIndex(question, "}")
+	if last < first || first < 0 || json.Unmarshal([]byte(question[first:last+1]), &asked) != nil {
 		return n
 	}
 	called := make(map[string]string, len(standing)) // by what it says
