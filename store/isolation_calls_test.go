@@ -130,6 +130,10 @@ var calls = map[string]func(a asked) []any{
 	"ListMemories": func(a asked) []any { return r(a.ListMemories(ctx(), reverie.MemoryQuery{GroupID: home})) },
 	"Memory":       func(a asked) []any { return r(a.Memory(ctx(), home, a.mem)) },
 	"LineageHead":  func(a asked) []any { return r(a.LineageHead(ctx(), home, a.lin)) },
+	"HistoryAt":    func(a asked) []any { return r(a.HistoryAt(ctx(), home, a.mem, later)) },
+	"Between": func(a asked) []any {
+		return r(a.Between(ctx(), reverie.BetweenQuery{GroupID: home, From: earlier, To: later}))
+	},
 	"History":      func(a asked) []any { return r(a.History(ctx(), home, a.mem)) },
 	"Why":          func(a asked) []any { return r(a.Why(ctx(), home, a.mem)) },
 	"Changes":      func(a asked) []any { return r(a.Changes(ctx(), home, earlier, later, 9)) },
@@ -208,6 +212,7 @@ var calls = map[string]func(a asked) []any{
 		return r(a.GatherDream(ctx(), reverie.DreamQuery{GroupID: home, MemoryIDs: []string{a.mem, a.mem2}}))
 	},
 
+	"EntitiesAt":    func(a asked) []any { return r(a.EntitiesAt(ctx(), home, []string{a.ent, a.ent2}, later)) },
 	"EntitiesByID":  func(a asked) []any { return r(a.EntitiesByID(ctx(), home, []string{a.ent, a.ent2})) },
 	"Subjects":      func(a asked) []any { return r(a.Subjects(ctx(), home, []reverie.EntityChange{{EntityID: a.ent}})) },
 	"FindEntities":  func(a asked) []any { return r(a.FindEntities(ctx(), home, "小明")) },
