@@ -35,6 +35,7 @@ func (r *reader) check() {
 	r.checkMemories()
 	r.checkLists()
 	r.checkExpects()
+	r.checkFading()
 	r.checkForbids()
 	r.checkQuestions()
 	r.checkAnswers()
@@ -122,6 +123,23 @@ func (r *reader) checkMemories() {
 			r.faults.add(file, line, "support", "a date is there twice")
 		}
 		seen[m.ID], said[hash] = true, true
+	}
+}
+
+// checkFading refuses bystanders that anybody may forget: their point would be lost to a
+// model that is right.
+func (r *reader) checkFading() {
+	loc, err := (reverie.Group{TimeZone: r.s.TimeZone}).Location()
+	if err != nil {
+		return // said before
+	}
+	end := r.s.Nights[len(r.s.Nights)-1].Until
+	for _, m := range r.s.bystanders() {
+		if !m.step(loc).LastSupportedAt.After(end.Add(-reverie.StaleAfter)) {
+			i := slices.IndexFunc(r.s.Memories, func(x Memory) bool { return x.ID == m.ID })
+			r.faults.add(r.file(memoriesFile), r.lines[memoriesFile][i], "support",
+				"%q is stale by the end, and may be deleted: give it a later date, or name it in gone, stay or may_go", m.ID)
+		}
 	}
 }
 

@@ -156,6 +156,9 @@ func (j *judge) evidence(e Expect, found []reverie.Memory) {
 	right := map[string]bool{}
 	for _, m := range found {
 		for id := range j.played.Cited[m.LineageID] {
+			if !j.saidBy(e.After, id) {
+				continue
+			}
 			if j.res.Evidence.Cited++; slices.Contains(e.Evidence, id) {
 				j.res.Evidence.CitedRight++
 				right[id] = true
@@ -164,6 +167,13 @@ func (j *judge) evidence(e Expect, found []reverie.Memory) {
 	}
 	j.res.Evidence.Expected += len(e.Evidence)
 	j.res.Evidence.Found += len(right)
+}
+
+// saidBy tells whether a message was said on a night or before it; "" is the last one.
+func (j *judge) saidBy(night, id string) bool {
+	w := slices.IndexFunc(j.s.Nights, func(w reverie.Window) bool { return w.Date == night })
+	m := slices.IndexFunc(j.s.Messages, func(m reverie.Message) bool { return m.ID == id })
+	return w < 0 || m < 0 || j.s.Messages[m].SentAt.Before(j.s.Nights[w].Until)
 }
 
 // forbid looks for what must not be there.

@@ -11,7 +11,8 @@ import (
 func (a *app) printReport(r eval.Report) error {
 	s, w := a.style(), a.stdout
 	var t table
-	t.row("SCENARIO", "RIGHT", "FACTS", "FORBIDDEN", "TWICE", "LOST", "CITED", "SEARCH", "CONTEXT", "BM25")
+	at := fmt.Sprintf("@%d", r.K)
+	t.row("SCENARIO", "RIGHT", "FACTS", "FORBID", "DUP", "LOST", "CITED", "S"+at, "C"+at, "B"+at)
 	for _, res := range r.Scenarios {
 		right := fmt.Sprintf("%d/%d", res.Right, res.Points)
 		if res.Error != "" {
@@ -73,7 +74,7 @@ func wrongLines(r eval.Report) (lines []string) {
 func (a *app) printParts(r eval.Report) error {
 	fmt.Fprintln(a.stdout)
 	var t table
-	t.row("BY", "SCENARIOS", "RIGHT", "PERCENT", "FACTS", "FORBIDDEN", "TWICE", "LOST")
+	t.row("BY", "SCENARIOS", "RIGHT", "PERCENT", "FACTS", "FORBID", "DUP", "LOST")
 	for _, parts := range [][]eval.Part{r.Topics, r.Languages} {
 		for _, p := range parts {
 			t.row(append([]string{visible(p.Name), fmt.Sprint(p.Scenarios), fmt.Sprintf("%d/%d", p.Right, p.Points), fmt.Sprintf("%.1f", p.Percent.Percent)},
@@ -96,15 +97,15 @@ func (a *app) printSum(r eval.Report) error {
 	line("facts", "%d expected: %d right, %d missing, %d twice, %d by another action", f.Facts.Expected, f.Facts.Right, f.Facts.Missing, f.Facts.Twice, f.Facts.WrongAction)
 	line("forbidden", "%d of %d found; %d memories that nobody expected", f.Forbidden.Found, f.Forbidden.Forbidden, f.Extra)
 	c := f.Actions
+	line("deletes", "%d wrong; %d duplicates", f.WrongDeletes, f.Duplicates)
 	line("memories", "kept %d of %d, updated %d of %d, created %d of %d, deleted %d of %d", c.Kept.Got, c.Kept.Want, c.Updated.Got, c.Updated.Want,
 		c.Created.Got, c.Created.Want, c.Deleted.Got, c.Deleted.Want)
-	line("deletes", "%d wrong", f.WrongDeletes)
 	e := f.Evidence
 	line("evidence", "precision %s (%d of %d cited), recall %s (%d of %d expected)", percent(e.CitedRight, e.Cited), e.CitedRight, e.Cited,
 		percent(e.Found, e.Expected), e.Found, e.Expected)
 	line("lines", "%d refused, %d held; %s of no use", f.Refused, f.Held, plural(f.Unusable, "answer"))
 	q := f.Recall
-	line(fmt.Sprintf("recall@%d", r.K), "search %s, context %s, BM25 over messages %s (%s)", percent(q.Search, q.Questions), percent(q.Context, q.Questions),
+	line(fmt.Sprintf("recall@%d", r.K), "search (S) %s, context (C) %s, BM25 over messages (B) %s (%s)", percent(q.Search, q.Questions), percent(q.Context, q.Questions),
 		percent(q.BM25, q.Questions), plural(q.Questions, "question"))
 	line("spent", "%s, %d tokens in, %d out, $%.4f; vectors %s, $%.4f", plural(f.Spend.Calls, "call"), f.Spend.InputTokens, f.Spend.OutputTokens,
 		f.Spend.CostUSD, plural(f.Embedding.Calls, "call"), f.Embedding.CostUSD)
