@@ -101,7 +101,17 @@ type Answer struct {
 type Why struct {
 	Memory   Memory       `json:"memory"` // the lineage's newest version
 	Versions []WhyVersion `json:"versions"`
-	Usage    UsageCount   `json:"usage"` // of all versions: what readers made of it
+	Resting  []Resting    `json:"resting"` // active memories that were made of it, the oldest first
+	Usage    UsageCount   `json:"usage"`   // of all versions: what readers made of it
+}
+
+// Resting is an active memory that rests on another one, as on its source.
+type Resting struct {
+	MemoryID   string `db:"memory_id" json:"memory_id"`
+	LineageID  string `db:"lineage_id" json:"lineage_id"`
+	Kind       Kind   `db:"kind" json:"kind"`
+	Statement  string `db:"statement" json:"statement"`
+	JudgeAgain string `db:"judge_again" json:"judge_again,omitempty"` // why the next run judges it again
 }
 
 // WhyVersion is one version of a lineage and what stands behind it.

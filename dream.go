@@ -134,8 +134,9 @@ type SourceMemory struct {
 	SessionID string    `db:"session_id" json:"session_id,omitempty"`
 	Summary   bool      `db:"summary" json:"summary,omitempty"` // of its session
 	Statement string    `db:"statement" json:"statement"`
-	At        time.Time `db:"at" json:"at"`         // its newest evidence
-	Active    bool      `db:"active" json:"active"` // it still says so
+	At        time.Time `db:"at" json:"at"`             // its newest evidence
+	Active    bool      `db:"active" json:"active"`     // its memory still says so
+	Now       string    `db:"now" json:"now,omitempty"` // what its memory says by now, where that is otherwise
 }
 
 // The least and most that a group, or the configuration, may say about its dreams.

@@ -57,12 +57,14 @@ const (
 		returning p.entity_id, w.entity_id as other_id, w.subject as other`
 
 	// What the run left waiting waits no longer, unless a later one has settled it; what it
-	// had settled waits again, unless it goes on in what a later one has settled.
+	// had settled waits again, unless it goes on in what a later one has settled, or who
+	// observed it was taken back.
 	unwaitQuery = `update entity_observations set status = 'expired', settled_by = $2::uuid
 		where group_id = $1 and run_id = $2::uuid and status = 'waiting'`
 
 	waitAgainQuery = `update entity_observations o set status = 'waiting', settled_by = null
 		where group_id = $1 and settled_by = $2::uuid and run_id <> $2::uuid
+			and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = o.run_id) is null
 			and not exists (select 1 from entity_observations n where n.group_id = $1 and n.run_id = $2::uuid and n.settled_by is distinct from $2::uuid
 				and n.body->'continues' @> to_jsonb(array[o.observation_id::text]))`
 

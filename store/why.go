@@ -102,6 +102,9 @@ func (s *Store) Why(ctx context.Context, groupID, memoryID string) (reverie.Why,
 		if why, err = l.why(); err != nil {
 			return err
 		}
+		if why.Resting, err = restingOn(ctx, t, asked.GroupID, asked.LineageID); err != nil {
+			return err
+		}
 		counts, err := usageOf(ctx, t, asked.GroupID, []string{asked.LineageID})
 		why.Usage = counts[asked.LineageID]
 		return err

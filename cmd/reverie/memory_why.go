@@ -73,18 +73,43 @@ func (a *app) printWhy(why reverie.Why, asked string, cal jobs.Calendar) {
 	if why.Usage.Offered > 0 {
 		fmt.Fprintf(w, "  %s\n", usedHow(why.Usage))
 	}
+	a.printResting(why.Resting)
 	for i, v := range slices.Backward(why.Versions) {
 		mark := ""
 		if v.Memory.ID == asked && i < len(why.Versions)-1 {
 			mark = s.amber("  the one you asked for")
 		}
-		fmt.Fprintf(w, "\n%s  %s  %s  %s%s\n", s.bold(fmt.Sprint("v", v.Memory.Version)), stamp(v.Memory.UpdatedAt), v.Memory.ID, v.Memory.Status, mark)
-		text := visible(v.Memory.Statement)
-		if i > 0 && why.Versions[i-1].Memory.Statement != v.Memory.Statement {
-			text = wordDiff(s, why.Versions[i-1].Memory.Statement, v.Memory.Statement)
-		}
-		fmt.Fprintf(w, "    %s\n", text)
+		a.printVersion(why, i, mark)
 		a.printVersionWhy(v, cal)
+	}
+}
+
+// printVersion shows a version, and how it differs from the one before.
+func (a *app) printVersion(why reverie.Why, i int, mark string) {
+	s, m := a.style(), why.Versions[i].Memory
+	text := visible(m.Statement)
+	if i > 0 && why.Versions[i-1].Memory.Statement != m.Statement {
+		text = wordDiff(s, why.Versions[i-1].Memory.Statement, m.Statement)
+	}
+	fmt.Fprintf(a.stdout, "\n%s  %s  %s  %s%s\n    %s\n", s.bold(fmt.Sprint("v", m.Version)), stamp(m.UpdatedAt), m.ID, m.Status, mark, text)
+}
+
+// printResting shows what was made of a memory, and would have to be judged again if that
+// changed: the first of it.
+func (a *app) printResting(list []reverie.Resting) {
+	const most = 10
+	s, w := a.style(), a.stdout
+	for i, r := range list {
+		if i == most {
+			fmt.Fprintf(w, "  %s\n", s.dim(fmt.Sprintf("and %d more rest on it (--json has all)", len(list)-most)))
+			break
+		}
+		mark := ""
+		if r.JudgeAgain != "" {
+			mark = s.amber("  judged again in the next run")
+		}
+		fmt.Fprintf(w, "  a %s rests on it: %s  %s%s\n", map[bool]string{true: "dream", false: "memory"}[r.Kind == reverie.KindDream],
+			visible(reverie.Excerpt(r.Statement, 200)), s.dim(r.MemoryID), mark)
 	}
 }
 
@@ -100,8 +125,8 @@ func usedHow(u reverie.UsageCount) string {
 	return text + fmt.Sprintf("; %s used it, %d did not", plural(u.Referenced, "answer"), u.Ignored)
 }
 
-// printVersionWhy shows what stands behind one version.
-func (a *app) printVersionWhy(v reverie.WhyVersion, cal jobs.Calendar) {
+// printWriter shows who wrote a version: the run, and on what it rests.
+func (a *app) printWriter(v reverie.WhyVersion, cal jobs.Calendar) {
 	s, w := a.style(), a.stdout
 	fmt.Fprintf(w, "  %s\n", madeBy(v, cal))
 	if v.Reason != "" {
@@ -116,6 +141,12 @@ func (a *app) printVersionWhy(v reverie.WhyVersion, cal jobs.Calendar) {
 	}
 	a.printSources(v.Sources)
 	a.printSaid(v.Evidence)
+}
+
+// printVersionWhy shows what stands behind one version.
+func (a *app) printVersionWhy(v reverie.WhyVersion, cal jobs.Calendar) {
+	s, w := a.style(), a.stdout
+	a.printWriter(v, cal)
 	for _, d := range v.Decisions {
 		if !slices.ContainsFunc(v.Later, func(l reverie.WhyLater) bool { return supportedBy(l, d) || replacedBy(v, l, d) }) {
 			a.printDecision(d, v.Memory.Statement)
@@ -195,7 +226,10 @@ func (a *app) printSources(sources []reverie.SourceMemory) {
 			what = strings.TrimPrefix(what+" of session "+src.SessionID, "session of ")
 		}
 		mark := ""
-		if !src.Active {
+		switch {
+		case src.Now != "":
+			mark = s.amber(fmt.Sprintf("  says by now: “%s”", visible(reverie.Excerpt(src.Now, 200))))
+		case !src.Active:
 			mark = s.amber("  no longer stands")
 		}
 		fmt.Fprintf(a.stdout, "    %s  from %s: “%s”  %s%s\n", stamp(src.At), visible(what), visible(reverie.Excerpt(src.Statement, 200)), s.dim(src.MemoryID), mark)
