@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -71,6 +72,9 @@ func (r *run) shadowApply(s *sheet, plan reverie.Plan) {
 		h.Status, h.EmbeddingModel = reverie.StatusActive, "" // nothing is stored that could be found
 	}
 	s.judged(all, plan)
+	slices.SortStableFunc(all, func(a, b reverie.HeadState) int { // one that is held no more has its place again
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.LineageID, b.LineageID))
+	})
 	d.heads, d.again = nil, nil
 	for _, h := range all {
 		switch {

@@ -1,0 +1,242 @@
+package evolve
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/lib/pq"
+
+	"reverie"
+)
+
+// planned is a plan of all that is pending, as it is read from its file.
+func (s *stage) planned(req Request) *reverie.PlanFile {
+	s.Helper()
+	return s.read(s.planText(req))
+}
+
+// planText is the file of a plan.
+func (s *stage) planText(req Request) string {
+	s.Helper()
+	req.DryRun, req.PlanID = true, reverie.NewID()
+	res, err := s.run(req)
+	if err != nil {
+		s.Fatalf("plan: %v", err)
+	}
+	return text(s, res.Plan)
+}
+
+func text(t testing.TB, plan *reverie.PlanFile) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := plan.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func (s *stage) read(text string) *reverie.PlanFile {
+	s.Helper()
+	return must(reverie.ReadPlan(strings.NewReader(text)))(s)
+}
+
+func (s *stage) applyPlan(plan *reverie.PlanFile, approve bool) (Result, error) {
+	s.Helper()
+	h := s.hold()
+	defer s.release(h)
+	return s.pipe.ApplyPlan(s.Context(), s.store, h, plan, approve)
+}
+
+// checksum names all rows of all tables but leases and those named.
+func (s *stage) checksum(except ...string) string {
+	s.Helper()
+	return s.rows(`select md5(string_agg(query_to_xml(format('select t::text from %I t order by 1', tablename), true, false, '')::text, '' order by tablename))
+		from pg_tables where schemaname = 'public' and tablename <> 'leases' and tablename <> all ($1)`, pq.StringArray(except))[0]
+}
+
+// but the calls that are made and the vectors that are kept.
+var called = []string{"llm_calls", "embedding_cache"}
+
+// planOfStats is what the stats of a run say only where a plan was applied, or only where
+// none was.
+var planOfStats = regexp.MustCompile(`"(plan|limit)": ("[0-9a-f]*"|[0-9]+)(, )?`)
+
+// stated is the account of a group without what tells a plan from a run.
+func (s *stage) stated() (list []string) {
+	s.Helper()
+	for _, row := range s.account() {
+		list = append(list, strings.ReplaceAll(planOfStats.ReplaceAllString(row, ""), ", }", "}"))
+	}
+	return list
+}
+
+// Applying a plan leaves what evolving leaves: memories, change log, outcomes, chunks,
+// refusals and what is held, over three chunks of which later ones rest on what earlier
+// ones create. It asks nothing, and is there once. Neither line ends nor a byte order mark
+// matter.
+func TestPlanIsTheRun(t *testing.T) {
+	s := newStage(t)
+	twin := s.beside(t, "g2")
+	crashStory(s)
+	crashStory(twin)
+	before := s.checksum(called...)
+	file := s.planText(Request{})
+	if got := s.checksum(called...); got != before {
+		t.Error("planning has changed more than the calls and cached embeddings")
+	}
+	twin.evolve()
+	asked := len(s.model.Requests())
+	res, err := s.applyPlan(s.read("\uFEFF"+strings.ReplaceAll(file, "\n", "\r\n")), false)
+	if err != nil || res.Status != reverie.RunHeld || len(res.Held) != 1 || len(res.Refusals) != 1 {
+		t.Fatalf("applied: %+v, %v", res, err)
+	}
+	if len(s.questions()) != 5 { // three of them the plan's
+		t.Errorf("applying asked: %d questions, %d requests before", len(s.questions()), asked)
+	}
+	if got, want := s.stated(), twin.stated(); !slices.Equal(got, want) {
+		t.Errorf("the plan, and the run (-want +got):\n%s", cmp.Diff(want, got))
+	}
+	plan := s.read(file)
+	s.want(`select model, prompt_version, stats->>'plan', stats->'edited', (select count(*) from llm_calls c where c.run_id = r.run_id and purpose = 'evolve')
+		from runs r where run_id = '`+plan.PlanID+`'`, plan.Model+"|"+plan.PromptVersion+"|"+plan.Sum+"||3")
+
+	sum := s.checksum()
+	again, err := s.applyPlan(plan, false)
+	if err != nil || !again.NoNew || again.RunID != plan.PlanID || s.checksum() != sum {
+		t.Errorf("applied again: %+v, %v", again, err)
+	}
+	_, err = s.applyPlan(s.read(strings.Replace(file, "Seven, refined.", "Seven, better.", 1)), false)
+	wantErr(t, err, reverie.ErrConflict)
+	if s.checksum() != sum {
+		t.Error("a plan of the same id and other lines has changed something")
+	}
+}
+
+// The decisions of a plan are those of the run, with the ids of what was written.
+func TestPlanOfComparedNight(t *testing.T) {
+	c := newComparing(t, "Milk is drunk.", "Chess is played.", "Cars are not.", "Rain is feared.", "Snow is awaited.")
+	c.verdicts = map[string]string{"Milk is fresh.": "update Milk is drunk fresh.", "Chess is out.": "conflict", "Birds are loud.": "conflict"}
+	c.say(evening.Add(-day), "note Milk is fresh.", "note Chess is out.", "note Birds sing.", "note Birds are loud.")
+	plan := c.planned(Request{})
+	res, err := c.applyPlan(plan, false)
+	want := reverie.Stats{Kept: 3, Updated: 1, Created: 2, Deleted: 1, Cited: 3, Considered: 1, Chunks: 1, Compared: 3, Base: 5, Rewritten: 2, Plan: plan.Sum}
+	if err != nil || res.Stats != want {
+		t.Errorf("%v, stats %+v", err, res.Stats)
+	}
+	c.want(`select decision_no, action, statement, coalesce((select m.statement from memories m where m.group_id = d.group_id and m.memory_id = d.target_id), '-'),
+			coalesce((select m.statement from memories m where m.group_id = d.group_id and m.memory_id = d.memory_id), '-') from decisions d
+		where run_id = '`+plan.PlanID+`' order by 1`,
+		"1|UPDATE|Milk is fresh.|Milk is drunk.|Milk is drunk fresh.", "2|DELETE+ADD|Chess is out.|Chess is played.|Chess is out.",
+		"3|ADD|Birds sing.|-|-", "4|DELETE+ADD|Birds are loud.|-|Birds are loud.")
+}
+
+// What a run would have held waits where a plan is applied, and passes where a person has
+// approved it. A line that a person takes out is not done, and one that is reworded says
+// what they wrote; the run tells that it was edited.
+func TestPlanByAPerson(t *testing.T) {
+	s := remembering(t, 4)
+	s.say(evening.Add(-2*day), "drop Memory 1.", "change Memory 2. => Two.", "change Memory 3. => Three.", "note 新的一条。")
+	file := s.planText(Request{})
+	plan := s.read(file)
+	if c := plan.Chunks[0]; !c.Whole || len(c.Steps) != 4 || !c.Steps[3].Held {
+		t.Fatalf("planned: %+v", c)
+	}
+	lines := strings.Split(file, "\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, `"action":"delete"`) })
+	edited := strings.Replace(strings.Join(lines, "\n"), `"statement":"新的一条。"`, `"statement":"新的一条，改过。"`, 1)
+	res, err := s.applyPlan(s.read(edited), true)
+	if err != nil || res.Status != reverie.RunSucceeded || res.Stats.Held != 0 {
+		t.Fatalf("applied: %+v, %v", res, err)
+	}
+	if got := s.active(); !slices.Equal(got, []string{"Memory 1. v1", "Memory 4. v1", "Three. v2", "Two. v2", "新的一条，改过。 v1"}) {
+		t.Errorf("active: %q", got)
+	}
+	s.want(`select stats->>'edited', stats->>'held' from runs where stats ? 'plan'`, "true|0")
+	s.want(`select outcome, count(*) from messages where sent_at > '2026-01-12' group by 1 order by 1`, "cited|3", "considered|1")
+
+	// By hand, a line that takes the mark of what is held away: too much is held all the same.
+	s.say(evening.Add(-day), "drop Memory 1.", "drop Two.", "drop Three.")
+	held := strings.ReplaceAll(strings.ReplaceAll(s.planText(Request{}), `,"held":true`, ``), `,"whole":true`, ``)
+	res, err = s.applyPlan(s.read(held), false)
+	if err != nil || res.Status != reverie.RunHeld || res.Stats.Held != 3 || len(res.Changes) != 0 {
+		t.Errorf("without the marks: %+v, %v", res, err)
+	}
+}
+
+// A plan says nothing, and is applied: its messages have been read. One for which nothing
+// was pending writes nothing at all.
+func TestEmptyPlans(t *testing.T) {
+	s := remembering(t, 1)
+	empty := s.planned(Request{})
+	sum := s.checksum()
+	if res, err := s.applyPlan(empty, false); err != nil || !res.NoNew || res.RunID != "" || s.checksum() != sum {
+		t.Errorf("nothing was pending: %+v, %v", res, err)
+	}
+	s.say(evening.Add(-day), "small talk")
+	s.say(evening.Add(-3*day), "earlier talk")
+	quiet := s.planned(Request{Since: evening.Add(-2 * day), Until: evening})
+	if res, err := s.applyPlan(quiet, false); err != nil || res.Stats.Considered != 1 || res.Stats.Kept != 1 || s.pending() != 1 {
+		t.Errorf("nothing came of it: %+v, %v, %d pending", res, err, s.pending())
+	}
+	s.want(`select extract(epoch from window_until - window_since) from runs where stats ? 'plan'`, "172800.000000")
+}
+
+// A process that dies while it applies a plan leaves nothing of it, and the plan is as
+// good as before.
+func TestPlanAfterACrash(t *testing.T) {
+	s := remembering(t, 3)
+	s.pipe.Limits.MaxMessages = 2
+	s.say(evening.Add(-day), "note New.", "change Memory 1. => One.", "change New. => Newer.", "again Memory 2.")
+	plan := s.planned(Request{})
+	sum := s.checksum(called...)
+	s.rows(`create function break() returns trigger language plpgsql as $$ begin raise exception 'gone'; end $$`)
+	s.rows(`create trigger break before update of finished_at on runs for each row execute function break()`)
+	if _, err := s.applyPlan(plan, false); err == nil || !strings.Contains(err.Error(), "gone") {
+		t.Fatalf("error %v", err)
+	}
+	s.rows(`drop function break() cascade`)
+	if got := s.checksum(called...); got != sum {
+		t.Error("something of the plan is there")
+	}
+	if res, err := s.applyPlan(plan, false); err != nil || res.Stats.Updated != 2 || res.Stats.Chunks != 2 {
+		t.Errorf("applied: %+v, %v", res.Stats, err)
+	}
+	if got := s.active(); !slices.Equal(got, []string{"Memory 2. v1", "Memory 3. v1", "Newer. v2", "One. v2"}) {
+		t.Errorf("active: %q", got)
+	}
+}
+
+func lineOf(t testing.TB, file, part string) string {
+	t.Helper()
+	for l := range strings.Lines(file) {
+		if strings.Contains(l, part) {
+			return l
+		}
+	}
+	t.Fatalf("no line with %q in\n%s", part, file)
+	return ""
+}
+
+func without(file, part string) string {
+	return strings.Join(slices.DeleteFunc(strings.SplitAfter(file, "\n"), func(l string) bool { return strings.Contains(l, part) }), "")
+}
+
+func swapped(from, to string) func(string) string {
+	return func(file string) string { return strings.Replace(file, from, to, 1) }
+}
+
+func joined(edits ...func(string) string) func(string) string {
+	return func(file string) string {
+		for _, e := range edits {
+			file = e(file)
+		}
+		return file
+	}
+}
+
+func quote(format string, args ...any) string { return fmt.Sprintf(format, args...) }
