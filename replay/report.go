@@ -29,7 +29,7 @@ func (r Report) Same() bool {
 // Night is one run, live and in the shadow.
 type Night struct {
 	RunID       string       `json:"run_id"`
-	Date        string       `json:"date,omitempty"` // of the group's calendar, on which the window ends; filled by whoever has the calendar
+	Date        string       `json:"date,omitempty"` // of the group's calendar, on which the window begins; filled in by whoever has the calendar
 	WindowSince time.Time    `json:"window_since"`
 	WindowUntil time.Time    `json:"window_until"`
 	Live        Outcome      `json:"live"`

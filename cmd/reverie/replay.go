@@ -145,7 +145,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		})
 	}
 	for i := range reply.Nights {
-		reply.Nights[i].Date = calendar.Containing(reply.Nights[i].WindowUntil.Add(-1)).Date
+		reply.Nights[i].Date = calendar.Containing(reply.Nights[i].WindowSince).Date
 	}
 	return a.reportReplay(reply, f, err)
 }
