@@ -83,15 +83,15 @@ var carryRecordsQueries = []string{
 		on conflict (group_id, lineage_id) do update set memory_id = excluded.memory_id, reason = excluded.reason,
 			created_at = excluded.created_at, change_id = excluded.change_id, run_id = excluded.run_id, held = excluded.held`,
 
-	// What other runs judged, what waits anew since one was taken back, and what waits no
+	// What waits anew since a run was taken back, what other runs judged, and what waits no
 	// longer.
+	`update rejudgements k set run_id = null, held = false from live.past_rejudgements p
+		where k.group_id = $1 and p.group_id = $1 and p.lineage_id = k.lineage_id and p.created_at = k.created_at and p.run_id = k.run_id
+			and p.valid_until >= $3::timestamptz and p.valid_until < $2::timestamptz and ($4::uuid[], $5::uuid[], $6::uuid[]) is not null`,
 	`update rejudgements k set run_id = r.run_id, held = q.held
 		from (` + judgementsAt + `) q join runs r on r.group_id = $1 and r.run_id = q.run_id and r.finished_at < $2
 		where k.group_id = $1 and k.lineage_id = q.lineage_id and k.created_at = q.created_at and k.run_id is null
 			and r.run_id <> all ($4::uuid[]) and ($3::timestamptz, $5::uuid[], $6::uuid[]) is not null`,
-	`update rejudgements k set run_id = null, held = false from live.past_rejudgements p
-		where k.group_id = $1 and p.group_id = $1 and p.lineage_id = k.lineage_id and p.created_at = k.created_at and p.run_id = k.run_id
-			and p.valid_until >= $3::timestamptz and p.valid_until < $2::timestamptz and ($4::uuid[], $5::uuid[], $6::uuid[]) is not null`,
 	`delete from rejudgements k using live.past_rejudgements p
 		where k.group_id = $1 and p.group_id = $1 and p.lineage_id = k.lineage_id and p.created_at = k.created_at
 			and p.valid_until >= $3::timestamptz and p.valid_until < $2 and ($4::uuid[], $5::uuid[], $6::uuid[]) is not null
