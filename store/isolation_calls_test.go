@@ -74,6 +74,7 @@ var calls = map[string]func(a asked) []any{
 	"ReleaseLease": func(a asked) []any { return r(a.ReleaseLease(ctx(), a.lease)) },
 
 	"Answers": func(a asked) []any { return r(a.Answers(ctx(), home, a.run, "evolve")) },
+	"Deeds":   func(a asked) []any { return r(a.Deeds(ctx(), home, a.run)) },
 	"SaveAnswer": func(a asked) []any {
 		return r(a.SaveAnswer(ctx(), a.lease, reverie.Answer{GroupID: home, RunID: a.run, InputSHA256: "new", Purpose: "evolve", Text: "x"}))
 	},
