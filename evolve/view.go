@@ -106,7 +106,9 @@ func (r *run) render(s *sheet) (prompts.Rendered, error) {
 	for i, h := range s.shown {
 		view := v.memory(i, h, s.stale(h))
 		if i < s.judging {
-			view.JudgeAgain, view.Held = h.JudgeAgain, h.Held()
+			if view.JudgeAgain, view.Held = h.JudgeAgain, h.Held(); s.language == prompts.Chinese {
+				view.JudgeAgain = reverie.JudgeReasonChinese(h.JudgeAgain)
+			}
 		}
 		if h.Held() {
 			shown--
