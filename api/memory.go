@@ -75,13 +75,20 @@ func queryLength(text string) error {
 	return nil
 }
 
-// History returns all versions of the lineage that a version belongs to.
-func (s *Service) History(ctx context.Context, memoryID string) (reverie.HistoryReply, error) {
+// History returns all versions of the lineage that a version belongs to; of an instant
+// that is not zero, those that there were then, each with its status of then.
+func (s *Service) History(ctx context.Context, memoryID string, at time.Time) (reverie.HistoryReply, error) {
 	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
 	if err != nil {
 		return reverie.HistoryReply{}, err
 	}
-	versions, err := s.Store.History(ctx, groupID, memoryID)
+	read := s.Store.History
+	if !at.IsZero() {
+		read = func(ctx context.Context, groupID, memoryID string) ([]reverie.Memory, error) {
+			return s.Store.HistoryAt(ctx, groupID, memoryID, at)
+		}
+	}
+	versions, err := read(ctx, groupID, memoryID)
 	if err != nil {
 		return reverie.HistoryReply{}, err
 	}
@@ -135,7 +142,7 @@ func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply
 	var err error
 	if e.GroupID, err = allowed(ctx, e.GroupID, reverie.ScopeWrite); err != nil {
 		if errors.Is(err, reverie.ErrForbidden) { // of a memory that is not there, or another's, that is all to be said
-			if _, lookErr := s.History(ctx, e.MemoryID); lookErr != nil {
+			if _, lookErr := s.History(ctx, e.MemoryID, time.Time{}); lookErr != nil {
 				return reverie.MemoryReply{}, lookErr
 			}
 		}

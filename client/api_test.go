@@ -141,6 +141,12 @@ func TestOperations(t *testing.T) {
 		{"delete-memory", func() error { return second(c.Delete(ctx, memory, "no more")) }},
 		{"restore-memory", func() error { return second(c.Restore(ctx, memory, "again")) }},
 		{"get-memory-history", func() error { return second(c.History(ctx, memory)) }},
+		{"get-memory-history", func() error { return second(c.HistoryAt(ctx, memory, time.Now())) }},
+		{"get-memory-blame", func() error { return second(c.Blame(ctx, memory, time.Now())) }},
+		{"get-memory-diff", func() error {
+			return second(c.Diff(ctx, reverie.BetweenQuery{GroupID: group, From: time.Now().Add(-time.Hour), Kind: reverie.KindGroup}, true))
+		}},
+		{"make-context", func() error { return second(c.Context(ctx, group, client.ContextQuery{Query: "tea", At: time.Now()})) }},
 		{"get-memory-why", func() error { return second(c.Why(ctx, memory)) }},
 		{"list-changes", func() error { return second(c.Changes(ctx, group, 2)) }},
 		{"evolve-group", func() error { return second(c.Evolve(ctx, group, 1)) }},

@@ -50,6 +50,28 @@ func (c *Client) History(ctx context.Context, memoryID string) (reverie.HistoryR
 	return get[reverie.HistoryReply](ctx, c, "/memory/history/"+escaped(memoryID), nil)
 }
 
+// HistoryAt returns the versions of a lineage that there were at an instant, each with its
+// status of then.
+func (c *Client) HistoryAt(ctx context.Context, memoryID string, at time.Time) (reverie.HistoryReply, error) {
+	return get[reverie.HistoryReply](ctx, c, "/memory/history/"+escaped(memoryID), values{"at": instant(at)}.given())
+}
+
+// Blame says who wrote a memory, and which version brought each of its words. The zero
+// time is now.
+func (c *Client) Blame(ctx context.Context, memoryID string, at time.Time) (reverie.BlameReply, error) {
+	return get[reverie.BlameReply](ctx, c, "/v1/memories/"+escaped(memoryID)+"/blame", values{"at": instant(at)}.given())
+}
+
+// Diff says how what a group remembers differs between two instants. Passing asks for
+// what came and went in between, too.
+func (c *Client) Diff(ctx context.Context, q reverie.BetweenQuery, passing bool) (reverie.DiffReply, error) {
+	v := values{"from": instant(q.From), "to": instant(q.To), "kind": string(q.Kind)}
+	if passing {
+		v["passing"] = "true"
+	}
+	return get[reverie.DiffReply](ctx, c, groupPath(q.GroupID)+"/diff", v.given())
+}
+
 // Why returns what stands behind the lineage that a version belongs to.
 func (c *Client) Why(ctx context.Context, memoryID string) (reverie.WhyReply, error) {
 	return get[reverie.WhyReply](ctx, c, "/v1/memories/"+escaped(memoryID)+"/why", nil)

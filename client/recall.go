@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"reverie"
 )
@@ -12,6 +13,9 @@ type ContextQuery struct {
 	Query     string `json:"query,omitempty"`      // what it is asked
 	SessionID string `json:"session,omitempty"`    // "" = none
 	MaxTokens int    `json:"max_tokens,omitempty"` // of the text; 0 = the server's
+	// At asks for the context as it would have been at an instant; nothing is logged as
+	// used. Zero is now.
+	At time.Time `json:"at,omitzero"`
 }
 
 // Context makes what a bot is given for its next turn.

@@ -53,8 +53,10 @@ func TestMemories(t *testing.T) {
 		b := reverie.Between{BetweenQuery: reverie.BetweenQuery{GroupID: "g1", From: from, To: from.Add(10 * time.Hour)}, Active: 7, Versions: c.versions,
 			Ended: c.ended, Made: map[string]reverie.DiffStep{}}
 		for i, m := range c.versions {
-			if first := c.versions[0]; first.LineageID == m.LineageID && first.Version == 1 {
-				c.versions[i].CreatedAt = first.UpdatedAt
+			for _, first := range c.versions {
+				if first.LineageID == m.LineageID && first.Version == 1 {
+					c.versions[i].CreatedAt = first.UpdatedAt
+				}
 			}
 			b.Made[m.ID] = reverie.DiffStep{Action: "made"}
 		}

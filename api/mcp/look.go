@@ -12,6 +12,7 @@ import (
 
 type historyIn struct {
 	Memory string `json:"memory_id" jsonschema:"the id of any version of the memory"`
+	AsOf   string `json:"as_of,omitempty" jsonschema:"the versions that there were at this time: RFC 3339, or a date, which is its beginning in UTC; now by default"`
 }
 
 type version struct {
@@ -31,7 +32,11 @@ type historyOut struct {
 }
 
 func (s *Server) memoryHistory(ctx context.Context, in historyIn) (historyOut, string, error) {
-	reply, err := s.service.History(ctx, in.Memory)
+	at, err := asOf(in.AsOf)
+	if err != nil {
+		return historyOut{}, "", err
+	}
+	reply, err := s.service.History(ctx, in.Memory, at)
 	if err != nil {
 		return historyOut{}, "", err
 	}

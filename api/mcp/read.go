@@ -33,7 +33,7 @@ func (s *Server) readingTools() {
 	add(s, tool{name: "search_memories", title: "Search memories",
 		about: "Find the memories of a group that are nearest in meaning to a text, best first. With as_of, what was remembered at that time."}, s.searchMemories)
 	add(s, tool{name: "get_memory_history", title: "Get a memory's history",
-		about: "Get all versions of a memory, oldest first: what it said, since when, and why it changed."}, s.memoryHistory)
+		about: "Get all versions of a memory, oldest first: what it said, since when, and why it changed. With as_of, the versions that there were at that time, as they stood then."}, s.memoryHistory)
 	add(s, tool{name: "get_dream", title: "Get a group's dream",
 		about: "Get what a group's dreams have condensed from its sessions and nights: a short narrative, lasting preferences, themes and open todos."}, s.dream)
 	add(s, tool{name: "list_people", title: "List people",
@@ -77,6 +77,7 @@ type contextIn struct {
 	Query     string `json:"query" jsonschema:"the message that is to be answered, or what it is about"`
 	Session   string `json:"session_id,omitempty" jsonschema:"the session that the message belongs to, for its newest turns"`
 	MaxTokens *int   `json:"max_tokens,omitempty" jsonschema:"tokens of the text at most: 1 to 100000; as configured by default"`
+	AsOf      string `json:"as_of,omitempty" jsonschema:"the context as it would have been at this time: RFC 3339, or a date, which is its beginning in UTC; now by default"`
 }
 
 type contextMemory struct {
@@ -101,7 +102,11 @@ func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, st
 	if err != nil {
 		return contextOut{}, "", err
 	}
-	reply, err := s.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query, MaxTokens: tokens})
+	at, err := asOf(in.AsOf)
+	if err != nil {
+		return contextOut{}, "", err
+	}
+	reply, err := s.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query, MaxTokens: tokens, At: at})
 	if err != nil {
 		return contextOut{}, "", err
 	}
@@ -135,6 +140,17 @@ type searchOut struct {
 	Results []reverie.SearchResult `json:"results" jsonschema:"best first; the score is the similarity, 0 to 1"`
 }
 
+// asOf reads an instant; "" is the zero time, for now.
+func asOf(text string) (at time.Time, err error) {
+	if text == "" {
+		return at, nil
+	}
+	if at, err = rest.Instant(text); err != nil {
+		return at, rest.NewProblem(422, "as_of: "+err.Error())
+	}
+	return at, nil
+}
+
 func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, string, error) {
 	limit, err := within("limit", in.Limit, searchLimit, 1, maxHits)
 	if err != nil {
@@ -147,10 +163,8 @@ func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, st
 	if !(q.Threshold >= 0 && q.Threshold <= 1) {
 		return searchOut{}, "", rest.NewProblem(422, "threshold: it is 0 to 1")
 	}
-	if in.AsOf != "" {
-		if q.At, err = rest.Instant(in.AsOf); err != nil {
-			return searchOut{}, "", rest.NewProblem(422, "as_of: "+err.Error())
-		}
+	if q.At, err = asOf(in.AsOf); err != nil {
+		return searchOut{}, "", err
 	}
 	reply, err := s.service.Search(ctx, q)
 	if err != nil {

@@ -34,6 +34,24 @@ type changesInput struct {
 	Days int `query:"days" minimum:"1" maximum:"3650" default:"7" doc:"How many days back."`
 }
 
+type historyInput struct {
+	MemoryPath
+	At instant `query:"at" doc:"The versions that there were at this instant, each with its status of then."`
+}
+
+type blameInput struct {
+	MemoryPath
+	At instant `query:"at" doc:"As it was at this instant."`
+}
+
+type diffInput struct {
+	GroupPath
+	From    instant `query:"from" required:"true" doc:"What was active at this instant is compared."`
+	To      instant `query:"to" doc:"With what was active at this one; now, unless it says otherwise."`
+	Kind    string  `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
+	Passing bool    `query:"passing" doc:"List what came and went in between, too."`
+}
+
 type deleteInput struct {
 	MemoryPath
 	Reason string `query:"reason" maxLength:"300" doc:"Why: it is kept with the change."`
@@ -89,15 +107,28 @@ func (r *room) memories() {
 		})
 	add(r, operation{id: "get-memory-history", method: http.MethodGet, path: "/memory/history/{memory_id}", tag: memoryTag, scope: read,
 		summary: "List all versions of a memory",
-		detail:  "All versions of the lineage that a version belongs to, oldest first."},
-		func(ctx context.Context, in *struct{ MemoryPath }) (reverie.HistoryReply, error) {
-			return r.service.History(ctx, in.Memory)
+		detail:  "All versions of the lineage that a version belongs to, oldest first; with at, those that there were then, each with its status of then."},
+		func(ctx context.Context, in *historyInput) (reverie.HistoryReply, error) {
+			return r.service.History(ctx, in.Memory, in.At.at)
 		})
 	add(r, operation{id: "get-memory-why", method: http.MethodGet, path: "/v1/memories/{memory_id}/why", tag: memoryTag, scope: read,
 		summary: "Say what stands behind a memory",
 		detail:  "For each version of its lineage: what made it, on which evidence, by which run and decision, and what befell it later."},
 		func(ctx context.Context, in *struct{ MemoryPath }) (reverie.WhyReply, error) {
 			return r.service.Why(ctx, in.Memory)
+		})
+	add(r, operation{id: "get-memory-blame", method: http.MethodGet, path: "/v1/memories/{memory_id}/blame", tag: memoryTag, scope: read,
+		summary: "Say who wrote a memory",
+		detail:  "For each version of its lineage the run, model, prompt version and messages that wrote it, and for each word of the newest, which version brought it."},
+		func(ctx context.Context, in *blameInput) (reverie.BlameReply, error) {
+			return r.service.Blame(ctx, in.Memory, in.At.at)
+		})
+	add(r, operation{id: "get-memory-diff", method: http.MethodGet, path: "/v1/groups/{group_id}/diff", tag: memoryTag, scope: read,
+		summary: "Say how a group's memories differ between two instants",
+		detail: "What was active at the one and not at the other, and what says something else, with the changes in between. A version that begins at " +
+			"an instant is active at it; one that ends at it is not. At most 1000 of each."},
+		func(ctx context.Context, in *diffInput) (reverie.DiffReply, error) {
+			return r.service.Diff(ctx, reverie.BetweenQuery{GroupID: in.Group, From: in.From.at, To: in.To.at, Kind: reverie.Kind(in.Kind)}, in.Passing)
 		})
 	add(r, operation{id: "list-changes", method: http.MethodGet, path: "/memory/changes/{group_id}", tag: memoryTag, scope: read,
 		summary: "List what changed in a group's memories",

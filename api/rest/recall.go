@@ -13,9 +13,10 @@ const recallTag = "recall"
 
 type contextInput struct {
 	GroupPath
-	Query     string `query:"query" maxLength:"10000" doc:"What the bot is asked." example:"when do we meet?"`
-	Session   string `query:"session" doc:"The session: its last turns are given, too."`
-	MaxTokens int    `query:"max_tokens" minimum:"0" maximum:"100000" doc:"Tokens of the text at most; 0 = as configured."`
+	Query     string  `query:"query" maxLength:"10000" doc:"What the bot is asked." example:"when do we meet?"`
+	Session   string  `query:"session" doc:"The session: its last turns are given, too."`
+	MaxTokens int     `query:"max_tokens" minimum:"0" maximum:"100000" doc:"Tokens of the text at most; 0 = as configured."`
+	At        instant `query:"at" doc:"The context as it would have been at this instant; nothing is logged as used."`
 }
 
 type contextBody struct {
@@ -23,6 +24,7 @@ type contextBody struct {
 	Query     string   `json:"query,omitempty" maxLength:"10000" doc:"What the bot is asked." example:"when do we meet?"`
 	Session   string   `json:"session,omitempty" doc:"The session: its last turns are given, too."`
 	MaxTokens int      `json:"max_tokens,omitempty" minimum:"0" maximum:"100000" doc:"Tokens of the text at most; 0 = as configured."`
+	At        instant  `json:"at,omitempty" doc:"The context as it would have been at this instant; nothing is logged as used."`
 }
 
 type makeContextInput struct {
@@ -31,7 +33,7 @@ type makeContextInput struct {
 }
 
 func (in *makeContextInput) request() recall.ContextRequest {
-	return recall.ContextRequest{GroupID: in.Group, SessionID: in.Body.Session, Query: in.Body.Query, MaxTokens: in.Body.MaxTokens}
+	return recall.ContextRequest{GroupID: in.Group, SessionID: in.Body.Session, Query: in.Body.Query, MaxTokens: in.Body.MaxTokens, At: in.Body.At.at}
 }
 
 type feedbackInput struct {
@@ -69,7 +71,7 @@ func (r *room) recall() {
 	add(r, operation{id: "get-context", method: http.MethodGet, path: path + "/context", tag: recallTag, scope: read,
 		summary: "Get what a bot should know for its next turn", detail: contexts},
 		func(ctx context.Context, in *contextInput) (reverie.ContextReply, error) {
-			return r.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query, MaxTokens: in.MaxTokens})
+			return r.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query, MaxTokens: in.MaxTokens, At: in.At.at})
 		})
 	add(r, operation{id: "make-context", method: http.MethodPost, path: path + "/context", tag: recallTag, scope: read,
 		summary: "Get what a bot should know, for a long query", detail: contexts},

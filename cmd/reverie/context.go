@@ -17,6 +17,7 @@ const maxQuery = 1 << 20
 
 func newContext(a *app) *cobra.Command {
 	var req recall.ContextRequest
+	var at string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "context --group G [--session S] --query Q",
@@ -34,6 +35,11 @@ fixed tags, which nothing in it can close, under a sentence that it is data.
 What is offered is written down. ` + "`reverie feedback`" + ` reports the answer, so that the
 memories which prove useful rise.
 
+With --at it is the context as it would have been at that instant: the memories
+active then, what was said of people by then, and the messages sent by then, with
+ages counted from it. Nobody uses it, so nothing is written down. A date means its
+beginning, in the group's time zone.
+
 --query -    reads the query from standard input, 1 MiB at most`,
 		Example: `  reverie context --group g1 --session s1 --query "When do we meet?" >>prompt.txt
   echo "我们周几开会？" | reverie context --group g1 --query - --max-tokens 500 --json`,
@@ -42,7 +48,7 @@ memories which prove useful rise.
 			if cmd.Flags().Changed("max-tokens") && req.MaxTokens < 1 {
 				return usageError(fmt.Errorf("--max-tokens %d: it is 1 or more", req.MaxTokens))
 			}
-			return a.context(cmd.Context(), req, asJSON)
+			return a.context(cmd.Context(), req, at, asJSON)
 		},
 	}
 	f := cmd.Flags()
@@ -50,13 +56,14 @@ memories which prove useful rise.
 	f.StringVar(&req.SessionID, "session", "", "the session that the query belongs to; without one there is no short-term memory")
 	f.StringVar(&req.Query, "query", "", "what the bot is asked, or - for standard input (required)")
 	f.IntVar(&req.MaxTokens, "max-tokens", 0, "tokens of the text at most (default [recall] max_tokens)")
+	f.StringVar(&at, "at", "", "as it would have been then: a date (its beginning) or an instant")
 	f.BoolVar(&asJSON, "json", false, "print as JSON: the text, and each memory with its score")
 	required(cmd, "group")
 	required(cmd, "query")
 	return cmd
 }
 
-func (a *app) context(ctx context.Context, req recall.ContextRequest, asJSON bool) error {
+func (a *app) context(ctx context.Context, req recall.ContextRequest, at string, asJSON bool) error {
 	if req.Query == "-" {
 		query, err := a.readText(ctx, "query", maxQuery)
 		if err != nil {
@@ -66,6 +73,12 @@ func (a *app) context(ctx context.Context, req recall.ContextRequest, asJSON boo
 	}
 	if err := a.open(ctx); err != nil {
 		return err
+	}
+	var err error
+	if at != "" {
+		if req.At, err = a.moment(ctx, req.GroupID, "at", at); err != nil {
+			return err
+		}
 	}
 	r, err := a.recaller(ctx, req.GroupID)
 	if err != nil {

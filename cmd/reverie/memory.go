@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 func newMemory(a *app) *cobra.Command {
 	return group("memory", "Look at memories, and change them by hand",
-		newMemoryList(a), newMemorySearch(a), newMemoryHistory(a), newMemoryWhy(a), newMemoryChanges(a), newMemoryStats(a),
+		newMemoryList(a), newMemorySearch(a), newMemoryHistory(a), newMemoryWhy(a), newMemoryBlame(a), newMemoryChanges(a), newMemoryDiff(a), newMemoryStats(a),
 		newMemoryEdit(a, reverie.ActionDelete), newMemoryEdit(a, reverie.ActionRestore),
 		newMemoryEdit(a, reverie.ActionStrength), newMemoryEdit(a, reverie.ActionWeight),
 		newMemoryClean(a), newMemoryExport(a), newMemoryImport(a))
@@ -27,7 +28,16 @@ func newMemoryList(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list --group G",
 		Short: "List a group's memories",
-		Args:  cobra.NoArgs,
+		Long: `List shows a page of what a group remembers, oldest memory first.
+
+With --at it shows what was active at that instant, as it was worded and tagged
+then. Strength, weight and support are changed in place: they are those of now,
+or of when the version ended. A date means its beginning, in the group's time
+zone; an instant still to come is now. What was erased is gone from the past too.`,
+		Example: `  reverie memory list --group g1
+  reverie memory list --group g1 --at 2026-01-15
+  reverie memory list --group g1 --at 2026-01-15T20:00:00+08:00`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			switch s := reverie.Status(status); s {
@@ -36,6 +46,9 @@ func newMemoryList(a *app) *cobra.Command {
 			case "all":
 			default:
 				return usageError(fmt.Errorf("--status %q: it is active, deprecated, archived, held or all", status))
+			}
+			if at != "" && cmd.Flags().Changed("status") {
+				return usageError(errors.New("--at lists what was active then: leave --status out"))
 			}
 			var err error
 			if q.Kind, err = memoryKind(kind); err != nil {
@@ -47,19 +60,15 @@ func newMemoryList(a *app) *cobra.Command {
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			g, err := a.store.Group(ctx, q.GroupID)
-			if err != nil {
+			if q.At, err = a.moment(ctx, q.GroupID, "at", at); err != nil {
 				return err
-			}
-			if q.At, err = instant(g, at); err != nil {
-				return usageError(fmt.Errorf("--at: %w", err))
 			}
 			list, total, err := a.store.ListMemories(ctx, q)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, reverie.ListReply{Success: true, GroupID: g.ID, Total: total, Memories: list})
+				return printJSON(a.stdout, reverie.ListReply{Success: true, GroupID: q.GroupID, Total: total, Memories: list})
 			}
 			return a.printMemories(list, total, q)
 		},
@@ -71,7 +80,7 @@ func newMemoryList(a *app) *cobra.Command {
 	f.StringVar(&q.SessionID, "session", "", "only what is of this session")
 	f.StringVar(&q.Tag, "tag", "", "only what bears this tag")
 	f.BoolVar(&q.Core, "core", false, "only core memories: those of weight 1.5 or more")
-	f.StringVar(&at, "at", "", "what was active at this date or instant, instead of now")
+	f.StringVar(&at, "at", "", "what was active then: a date (its beginning) or an instant")
 	f.IntVar(&q.Limit, "limit", 20, "memories at most")
 	f.IntVar(&q.Offset, "offset", 0, "memories to skip")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
@@ -94,7 +103,11 @@ func (a *app) printMemories(list []reverie.Memory, total int, q reverie.MemoryQu
 		if q.Core || q.SessionID != "" || q.Tag != "" || q.Kind != "" {
 			what = "such memories"
 		}
-		_, err := fmt.Fprintf(a.stdout, "%s: no %s\n", visible(q.GroupID), what)
+		then := ""
+		if !q.At.IsZero() {
+			then = " at " + stamp(q.At) + " UTC"
+		}
+		_, err := fmt.Fprintf(a.stdout, "%s: no %s%s\n", visible(q.GroupID), what, then)
 		return err
 	}
 	// The kind is told where it tells something.
@@ -146,7 +159,7 @@ func kindOf(m reverie.Memory) string {
 
 func newMemorySearch(a *app) *cobra.Command {
 	var q recall.Query
-	var kind string
+	var kind, at string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "search --group G QUERY",
@@ -155,7 +168,10 @@ func newMemorySearch(a *app) *cobra.Command {
 embedding model that is configured; without one, by the offline embedder where
 the group's vectors are its. The score is a calibrated similarity from 0
 (unrelated) to 1 (the same fact), which means the same for every model. A few
-words against a whole statement score lower than a statement against its like.`,
+words against a whole statement score lower than a statement against its like.
+
+With --at it searches what was active at that instant. Versions that the model
+has not seen yet are embedded first, and keep their vectors.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -173,7 +189,7 @@ words against a whole statement score lower than a statement against its like.`,
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			if _, err := a.store.Group(ctx, q.GroupID); err != nil {
+			if q.At, err = a.moment(ctx, q.GroupID, "at", at); err != nil {
 				return err
 			}
 			searcher, err := a.searcher(ctx, q.GroupID)
@@ -190,6 +206,7 @@ words against a whole statement score lower than a statement against its like.`,
 	f := cmd.Flags()
 	f.StringVar(&q.GroupID, "group", "", "group id (required)")
 	f.StringVar(&kind, "kind", "", "group, session, dream or team (default all)")
+	f.StringVar(&at, "at", "", "search what was active then: a date (its beginning) or an instant")
 	f.IntVar(&q.Limit, "limit", 5, "memories at most")
 	f.Float64Var(&q.Threshold, "threshold", 0, "least score, 0 to 1")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
@@ -225,17 +242,21 @@ func (a *app) printHits(q recall.Query, hits []reverie.Hit, asJSON bool) error {
 }
 
 func newMemoryHistory(a *app) *cobra.Command {
-	var groupID string
+	var groupID, at string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "history MEMORY",
 		Short: "Show all versions of a memory",
-		Args:  cobra.ExactArgs(1),
+		Long: `History shows all versions of a memory, oldest first. Any version's id will do.
+
+With --at it shows the versions that there were at that instant, each with the
+status that it had then. A date means its beginning, in the group's time zone.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.open(cmd.Context()); err != nil {
 				return err
 			}
-			versions, err := a.store.History(cmd.Context(), groupID, args[0])
+			versions, err := a.history(cmd.Context(), groupID, args[0], at)
 			if err != nil {
 				return err
 			}
@@ -258,6 +279,7 @@ func newMemoryHistory(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&groupID, "group", "", "look in this group only")
+	cmd.Flags().StringVar(&at, "at", "", "as it was then: a date (its beginning) or an instant")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }
