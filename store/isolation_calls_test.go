@@ -17,7 +17,7 @@ var ofAllGroups = map[string]string{
 	"HasTokens": "tells whether there is any", "Token": "finds who asks, whoever that is", "PageSession": "finds who asks, whoever that is",
 	"EndPageSession": "logs out by the secret of the cookie", "RevokeToken": "is the operator's, by the token's id", "ResumeParked": "is the operator's, for all groups",
 	"Endless": "lists the groups in which to clean up", "FindSession": "is the operator's, who names no group", "AddGroup": "makes a group that nobody has",
-	"Sweep": "gives room back to the server", "AddTeam": "makes a team that nobody has", "Groups": "gives the groups of a list",
+	"Scratch": "makes a place that no group is in", "Sweep": "gives room back to the server", "AddTeam": "makes a team that nobody has", "Groups": "gives the groups of a list",
 }
 
 // numbers are those that return no text of a group, and change nothing.
@@ -118,6 +118,7 @@ var calls = map[string]func(a asked) []any{
 	},
 	"LastWork": func(a asked) []any { return r(a.LastWork(ctx(), home, later)) },
 	"Work":     func(a asked) []any { return r(a.Work(ctx(), home, earlier, later, 9)) },
+	"Nights":   func(a asked) []any { return r(a.Nights(ctx(), home, always, later)) },
 	"RunWork":  func(a asked) []any { return r(a.RunWork(ctx(), home, []string{a.run, a.held}, 9)) },
 	"Propose": func(a asked) []any {
 		plan := a.plan(a.removal())
