@@ -2,10 +2,14 @@ package web
 
 import (
 	"fmt"
+	"html/template"
 	"strconv"
 
 	"reverie"
 )
+
+// mostResting is how many memories are shown that were made of one.
+const mostResting = 20
 
 // memoryData is a memory, and what stands behind it.
 type memoryData struct {
@@ -13,6 +17,8 @@ type memoryData struct {
 	Core     bool
 	Old      int // the version that was asked for, where it is not the head's; else 0
 	Versions []memoryVersion
+	Resting  []reverie.Resting // the first that were made of it
+	More     int               // and how many others
 	Usage    reverie.UsageCount
 }
 
@@ -47,7 +53,10 @@ func (s *site) memoryPage(v *visit) (any, error) {
 	if _, err := v.about(why.Memory.GroupID, "memories"); err != nil {
 		return nil, err
 	}
-	d := memoryData{Head: why.Memory, Core: why.Memory.Weight >= reverie.CoreWeight, Usage: why.Usage}
+	d := memoryData{Head: why.Memory, Core: why.Memory.Weight >= reverie.CoreWeight, Usage: why.Usage, Resting: why.Resting}
+	if d.More = len(d.Resting) - mostResting; d.More > 0 {
+		d.Resting = d.Resting[:mostResting]
+	}
 	v.title = reverie.Excerpt(d.Head.Statement, 60)
 	before := ""
 	for _, version := range why.Versions {
@@ -104,4 +113,12 @@ func (s *site) editMemory(v *visit, e reverie.Edit, said string) (string, error)
 	}
 	v.notify(said)
 	return memoryURL(reply.ID), nil
+}
+
+// because says why a memory is judged again.
+func (l lang) because(reason string) template.HTML {
+	if l == chinese {
+		reason = reverie.JudgeReasonChinese(reason)
+	}
+	return say(reason)
 }

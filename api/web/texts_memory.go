@@ -51,6 +51,10 @@ var memoryTexts = map[string]wording{
 	"memory.run":           {"a run", "一次运行"},
 	"memory.run_facts":     {"Model %s, prompt version %s (%s)", "模型 %s，提示词版本 %s（%s）"},
 	"memory.undone":        {"taken back", "已撤回"},
+	"memory.again":         {"The next run judges it again: ", "下次运行会重新判断："},
+	"memory.waits":         {"judged again", "待重新判断"},
+	"memory.resting":       {"What rests on it", "以它为依据的记忆"},
+	"memory.more_resting":  {"and %d more|and %d more", "还有 %d 条"},
 	"memory.sources":       {"Made of", "由以下内容凝练而成"},
 	"memory.decisions":     {"How that was decided: %d fact|How that was decided: %d facts", "判定过程：%d 条事实"},
 	"memory.fact":          {"Fact:", "事实："},
@@ -66,6 +70,7 @@ var memoryTexts = map[string]wording{
 	"source.session": {"session", "会话"},
 	"source.fact":    {"fact", "事实"},
 	"source.memory":  {"memory", "记忆"},
+	"source.now":     {"says by now", "现在的说法"},
 	"source.gone":    {"no longer stands", "已不成立"},
 
 	"notice.memory_deleted":  {"Deleted. It is not recalled any more; it can be restored here.", "已删除，不再被回忆。可在此恢复。"},
