@@ -23,8 +23,9 @@ wrote it, with its model and prompt, the messages that it rests on, how it was
 decided that the fact was new, more of what is known, or known already, and what
 befell the version later: support, deletion, what took its place. Where readers
 were offered the memory, how often, and how often their answers used it. Of what a
-dream has left, the sessions, facts and memories that it was made of stand first. Any
-version's id will do. All times are in UTC.
+dream has left, the sessions, facts and memories that it was made of stand first, and
+what they say by now; of what waits to be judged again, why, and of any memory what
+was made of it. Any version's id will do. All times are in UTC.
 
 A decision lists the memories that the fact was held against, best first, with
 their similarity (0 to 1), what they are to the fact, and the reason. Messages of
