@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lib/pq"
 
@@ -11,7 +12,9 @@ import (
 )
 
 const (
-	lockChunkQuery = `select c.status as chunk, r.status as run from run_chunks c
+	lockChunkQuery  = `select ` + lockChunk
+	lockNewestQuery = `select ` + newestChange + ` as newest, ` + lockChunk
+	lockChunk       = `c.status as chunk, r.status as run from run_chunks c
 		join runs r on r.group_id = c.group_id and r.run_id = c.run_id
 		where c.group_id = $1 and c.run_id = $2 and c.chunk_no = $3 for update`
 
@@ -104,7 +107,7 @@ func checkPlan(plan reverie.Plan) error {
 
 // planQueries are what applying a plan runs, for preparing.
 func planQueries(plan reverie.Plan) []string {
-	list := append([]string{extendLeaseQuery, lockChunkQuery, finishChunkQuery}, stepQueries...)
+	list := append([]string{extendLeaseQuery, lockNewestQuery, finishChunkQuery}, stepQueries...)
 	switch {
 	case plan.Dream != nil:
 		list = append(list, takeInQuery, coverSessionsQuery, lockStandingQuery, insertSourcesQuery)
@@ -120,8 +123,11 @@ func planQueries(plan reverie.Plan) []string {
 }
 
 func (s *Store) applyPlan(ctx context.Context, t *tx, plan reverie.Plan) ([]reverie.Change, error) {
-	var status struct{ Chunk, Run string }
-	if err := t.get(ctx, &status, lockChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo); err != nil {
+	var status struct {
+		Chunk, Run string
+		Newest     *time.Time
+	}
+	if err := t.get(ctx, &status, lockNewestQuery, plan.GroupID, plan.RunID, plan.ChunkNo); err != nil {
 		return nil, one(err, "chunk %d of run %s: save the chunk first", plan.ChunkNo, plan.RunID)
 	}
 	switch reverie.ChunkStatus(status.Chunk) {
@@ -131,7 +137,8 @@ func (s *Store) applyPlan(ctx context.Context, t *tx, plan reverie.Plan) ([]reve
 	if status.Run != string(reverie.RunRunning) {
 		return nil, fmt.Errorf("the run has ended as %s: %w", status.Run, reverie.ErrConflict)
 	}
-	b := &batch{groupID: plan.GroupID, runID: plan.RunID, chunkNo: plan.ChunkNo, kind: plan.Kind, steps: plan.Steps}
+	b := &batch{groupID: plan.GroupID, runID: plan.RunID, chunkNo: plan.ChunkNo, kind: plan.Kind, at: after(s.now(), status.Newest),
+		steps: plan.Steps}
 	list, err := s.writeSteps(ctx, t, b)
 	if err != nil {
 		return nil, err

@@ -105,7 +105,8 @@ var recordTables = []recordTable{
 	{
 		kind: reverie.RecordChange, table: "memory_change_log", key: []string{"change_id"}, order: "t.created_at, t.change_id",
 		columns: []string{"change_id", "run_id", "chunk_no", "action", "memory_id", "old_id", "old_statement", "new_statement",
-			"change_summary", "version", "evidence", "created_at", "strength"},
+			"change_summary", "version", "evidence", "created_at", "strength", "undone_run_id"},
+		before: `{"undone_run_id": null}`,
 	},
 	{
 		kind: reverie.RecordDecision, table: "decisions", key: []string{"run_id", "chunk_no", "decision_no"},

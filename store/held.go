@@ -124,7 +124,11 @@ func (s *Store) approve(ctx context.Context, t *tx, held reverie.HeldPlan, steps
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{groupID: held.GroupID, runID: held.RunID, chunkNo: held.ChunkNo, kind: reverie.Kind(row.Kind), steps: steps}
+	at, err := s.moment(ctx, t, held.GroupID)
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{groupID: held.GroupID, runID: held.RunID, chunkNo: held.ChunkNo, kind: reverie.Kind(row.Kind), at: at, steps: steps}
 	list, err := s.writeSteps(ctx, t, b)
 	if err != nil {
 		return nil, err

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// The change log has a row of whatever makes a version or ends one.
-const momentQuery = `select greatest($2::timestamptz, (select max(created_at) from memory_change_log where group_id = $1) + interval '1 microsecond')`
+// newestChange is when memories of the group $1 were changed last: the change log has a row
+// of whatever makes a version or ends one.
+const newestChange = `(select max(created_at) from memory_change_log where group_id = $1)`
 
 // moment is the time of what a transaction is about to write to a group's memories: now,
 // or, where the clock stands still or has gone back, just after the newest change that is
@@ -14,7 +15,15 @@ const momentQuery = `select greatest($2::timestamptz, (select max(created_at) fr
 // can be told from them. To be asked once the heads are locked, and in each transaction
 // that makes or ends a version.
 func (s *Store) moment(ctx context.Context, t *tx, groupID string) (time.Time, error) {
-	var at time.Time
-	err := t.get(ctx, &at, momentQuery, groupID, s.now())
-	return at.UTC(), err
+	var newest *time.Time
+	err := t.get(ctx, &newest, `select `+newestChange, groupID)
+	return after(s.now(), newest), err
+}
+
+// after is now, or, if that is not later, the next instant after what is written.
+func after(now time.Time, written *time.Time) time.Time {
+	if written == nil || now.After(*written) {
+		return now
+	}
+	return written.UTC().Add(time.Microsecond)
 }

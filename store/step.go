@@ -16,7 +16,7 @@ type batch struct {
 	runID   string
 	chunkNo int
 	kind    reverie.Kind // of what it creates; updates keep theirs
-	at      time.Time    // set once the heads are locked
+	at      time.Time    // later than what is written: see moment
 	steps   []reverie.Step
 	heads   map[string]memoryRow // by lineage, locked
 }
@@ -57,7 +57,7 @@ const (
 )
 
 // stepQueries are what writeSteps runs, for preparing.
-var stepQueries = []string{lockHeadsQuery, moveHeadsQuery, insertVersionsQuery, insertEvidenceQuery, insertChangesQuery, cascadeQuery, momentQuery}
+var stepQueries = []string{lockHeadsQuery, moveHeadsQuery, insertVersionsQuery, insertEvidenceQuery, insertChangesQuery, cascadeQuery}
 
 // checkSteps refuses steps that no plan may hold, before anything is locked.
 func checkSteps(steps []reverie.Step) error {
@@ -103,15 +103,13 @@ func checkSteps(steps []reverie.Step) error {
 // that has moved is reverie.ErrConflict, and nothing is written.
 func (s *Store) writeSteps(ctx context.Context, t *tx, b *batch) ([]reverie.Change, error) {
 	if len(b.steps) == 0 {
-		b.at = s.now()
 		return nil, nil
 	}
-	err := b.lockHeads(ctx, t)
-	if err != nil {
+	if err := b.lockHeads(ctx, t); err != nil {
 		return nil, err
 	}
-	if b.at, err = s.moment(ctx, t, b.groupID); err != nil {
-		return nil, err
+	for _, head := range b.heads { // a person may have changed one while it was waited for
+		b.at = after(b.at, &head.UpdatedAt)
 	}
 	if err := b.moveHeads(ctx, t); err != nil {
 		return nil, err
