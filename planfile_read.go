@@ -70,16 +70,15 @@ func (r *planReader) next() ([]byte, error) {
 		var text []byte
 		for {
 			part, err := r.in.ReadSlice('\n')
-			text = append(text, part...)
+			if text = append(text, part...); len(text) > maxPlanLine {
+				r.no++
+				return nil, fmt.Errorf("it is longer than %d bytes: %w", maxPlanLine, ErrInvalid)
+			}
 			if err == nil || errors.Is(err, io.EOF) {
 				break
 			}
 			if !errors.Is(err, bufio.ErrBufferFull) {
 				return nil, err
-			}
-			if len(text) > maxPlanLine {
-				r.no++
-				return nil, fmt.Errorf("it is longer than %d bytes: %w", maxPlanLine, ErrInvalid)
 			}
 		}
 		if len(text) == 0 {

@@ -2,7 +2,6 @@ package evolve
 
 import (
 	"bytes"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -222,21 +221,6 @@ func lineOf(t testing.TB, file, part string) string {
 	return ""
 }
 
-func without(file, part string) string {
-	return strings.Join(slices.DeleteFunc(strings.SplitAfter(file, "\n"), func(l string) bool { return strings.Contains(l, part) }), "")
-}
-
 func swapped(from, to string) func(string) string {
 	return func(file string) string { return strings.Replace(file, from, to, 1) }
 }
-
-func joined(edits ...func(string) string) func(string) string {
-	return func(file string) string {
-		for _, e := range edits {
-			file = e(file)
-		}
-		return file
-	}
-}
-
-func quote(format string, args ...any) string { return fmt.Sprintf(format, args...) }
