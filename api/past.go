@@ -7,6 +7,7 @@ import (
 
 	"reverie"
 	"reverie/diff"
+	"reverie/jobs"
 )
 
 // Diff says how what a group remembers differs between two instants. Passing asks for
@@ -33,6 +34,19 @@ func (s *Service) Diff(ctx context.Context, q reverie.BetweenQuery, passing bool
 		}
 	}
 	return reply, nil
+}
+
+// Beginning is when a date of a group's calendar begins; "" is the zero time.
+func (s *Service) Beginning(g reverie.Group, date string) (time.Time, error) {
+	if date == "" {
+		return time.Time{}, nil
+	}
+	calendar, err := jobs.CalendarOrUTC(g)
+	if err != nil {
+		s.Log.Warn("dates are read in UTC", "group_id", g.ID, "error", err)
+	}
+	w, err := calendar.Window(date)
+	return w.Since, err
 }
 
 // Blame says who wrote a memory: what stands behind each version, and which version

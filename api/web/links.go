@@ -18,6 +18,7 @@ const (
 
 func groupURL(groupID string) string     { return "/ui/groups/" + url.PathEscape(groupID) }
 func memoriesURL(groupID string) string  { return groupURL(groupID) + "/memories" }
+func diffURL(groupID string) string      { return memoriesURL(groupID) + "/diff" }
 func recallURL(groupID string) string    { return groupURL(groupID) + "/recall" }
 func dreamURL(groupID string) string     { return groupURL(groupID) + "/dream" }
 func peopleURL(groupID string) string    { return groupURL(groupID) + "/people" }

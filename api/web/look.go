@@ -52,7 +52,7 @@ func functions(l lang, assets map[string]asset) template.FuncMap {
 		"core":   core,                                       // core .: whether a memory is core
 		"quotes": quotes, "claim": claim, "sources": sources, // what shared templates of these names show
 
-		"groupURL": groupURL, "memoriesURL": memoriesURL, "memoryURL": memoryURL, "recallURL": recallURL,
+		"groupURL": groupURL, "memoriesURL": memoriesURL, "diffURL": diffURL, "memoryURL": memoryURL, "recallURL": recallURL,
 		"dreamURL": dreamURL, "peopleURL": peopleURL, "personURL": personURL, "talkURL": talkURL,
 		"messageURL": messageURL, "runURL": runURL, "groupRunsURL": groupRunsURL, "jobRunsURL": jobRunsURL, "groupCostURL": groupCostURL,
 		"query": query, // query "/ui/runs" "group" .ID "before" .Last

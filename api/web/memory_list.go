@@ -15,6 +15,7 @@ type memoriesData struct {
 	Statuses, Kinds   []string // to choose from
 	Status, Kind, Tag string   // as they were chosen
 	Core              bool
+	At                string // the date as of whose beginning they are; "" = now
 	Memories          []reverie.Memory
 	Total, From, To   int
 	Before, After     string // addresses of the pages beside it; "" = none
@@ -39,12 +40,17 @@ func (s *site) memoriesPage(v *visit) (any, error) {
 	if d.Kind, err = v.choice("kind", memoryKinds); err != nil {
 		return nil, err
 	}
+	date, at, err := s.asOf(v, g.Group)
+	if err != nil {
+		return nil, err
+	}
+	d.At = date
 	offset, err := v.number("offset", 0)
 	if err != nil {
 		return nil, err
 	}
 	list, err := s.List(v.Context(), reverie.MemoryQuery{GroupID: g.ID, Status: reverie.Status(notAll(d.Status)), Kind: reverie.Kind(notAll(d.Kind)),
-		Tag: d.Tag, Core: d.Core, Limit: memoriesShown, Offset: offset})
+		Tag: d.Tag, Core: d.Core, At: at, Limit: memoriesShown, Offset: offset})
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func TestPages(t *testing.T) {
 }
 
 // patterns are the shapes of the addresses that links lead to.
-var patterns = []string{"/ui/", "/ui/runs", "/ui/held", "/ui/cost", "/ui/groups/{}", "/ui/groups/{}/memories", "/ui/groups/{}/recall",
+var patterns = []string{"/ui/", "/ui/runs", "/ui/held", "/ui/cost", "/ui/groups/{}", "/ui/groups/{}/memories", "/ui/groups/{}/memories/{}", "/ui/groups/{}/recall",
 	"/ui/groups/{}/conversation?around", "/ui/groups/{}/people", "/ui/groups/{}/people/{}", "/ui/groups/{}/dream", "/ui/runs/{}", "/ui/memories/{}"}
 
 // enough is how many pages of one shape are looked at.

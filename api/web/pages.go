@@ -24,6 +24,7 @@ func (s *site) pages() []page {
 		{pattern: "GET /ui/login", title: "login.title", template: "login", show: s.loginPage, open: true},
 		{pattern: "GET /ui/{$}", title: "groups.title", template: "groups", show: s.groupsPage},
 		{pattern: "GET /ui/groups/{group}/memories", title: "memories.title", template: "memories", show: s.memoriesPage},
+		{pattern: "GET /ui/groups/{group}/memories/diff", title: "difference.title", template: "memory_diff", show: s.diffPage},
 		{pattern: "GET /ui/memories/{memory}", title: "memory.title", template: "memory", show: s.memoryPage},
 		{pattern: "GET /ui/memories/{memory}/delete", title: "memory.delete", template: "memory_delete", show: s.memoryDeletePage},
 		{pattern: "GET /ui/groups/{group}/recall", title: "recall.title", template: "recall", show: s.recallPage},

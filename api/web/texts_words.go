@@ -59,4 +59,5 @@ var wordTexts = map[string]wording{
 	"action.strength": {"strength", "强度"},
 	"action.weight":   {"weight", "权重"},
 	"action.undo":     {"undo", "撤回"},
+	"action.hold":     {"hold", "搁置"},
 }

@@ -45,6 +45,7 @@ func (s *sample) pages() map[string]string {
 		"recall-empty": group + "/recall", "conversation": group + "/conversation?around=" + url.QueryEscape(cited.Versions[1].Evidence[0].MessageID),
 		"people": group + "/people", "person": group + "/people/" + people[0].ID, "dream": "/ui/groups/" + allotment + "/dream",
 		"memory": "/ui/memories/" + reworded.ID, "memory-old": "/ui/memories/" + *reworded.ParentID,
+		"memories-then": group + "/memories?at=2026-01-20", "memories-diff": group + "/memories/diff?from=2026-01-06",
 		"memory-delete": "/ui/memories/" + reworded.ID + "/delete",
 		"run-held":      "/ui/runs/" + runs[0].ID, "run": "/ui/runs/" + runs[2].ID,
 		"missing": "/ui/memories/nobody",
