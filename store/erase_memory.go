@@ -157,6 +157,8 @@ func (e *eraser) forgetMemories(ctx context.Context, m erasedMemories) error {
 	e.counts.Erased = len(m.gone)
 	for _, d := range []struct{ table, where string }{
 		{"rejudgements", `lineage_id = any ($2::uuid[])`},
+		{"past_rejudgements", `lineage_id = any ($2::uuid[])`},
+		{"memory_values", `memory_id = any ($3::uuid[])`},
 		{"memory_uses", `memory_id = any ($3::uuid[])`},
 		{"memory_sources", `(memory_id = any ($3::uuid[]) or source_id = any ($3::uuid[]) or source_lineage_id = any ($2::uuid[]))`},
 		{"memory_evidence", `lineage_id = any ($2::uuid[])`},

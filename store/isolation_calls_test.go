@@ -118,8 +118,11 @@ var calls = map[string]func(a asked) []any{
 	},
 	"LastWork": func(a asked) []any { return r(a.LastWork(ctx(), home, later)) },
 	"Work":     func(a asked) []any { return r(a.Work(ctx(), home, earlier, later, 9)) },
-	"Nights":   func(a asked) []any { return r(a.Nights(ctx(), home, always, later)) },
-	"RunWork":  func(a asked) []any { return r(a.RunWork(ctx(), home, []string{a.run, a.held}, 9)) },
+	"Nights": func(a asked) []any {
+		_, _ = a.FinishRun(ctx(), a.lease, reverie.Run{ID: a.run, Job: reverie.JobEvolve, Status: reverie.RunSucceeded})
+		return r(a.Nights(ctx(), home, always, always))
+	},
+	"RunWork": func(a asked) []any { return r(a.RunWork(ctx(), home, []string{a.run, a.held}, 9)) },
 	"Propose": func(a asked) []any {
 		plan := a.plan(a.removal())
 		plan.RunID, plan.Outcomes = reverie.NewID(), nil
@@ -150,6 +153,15 @@ var calls = map[string]func(a asked) []any{
 		return r(a.Gather(ctx(), reverie.GatherQuery{GroupID: home, Kind: reverie.KindGroup, Until: later, Limit: 9, ContextSince: earlier, ContextLimit: 9}))
 	},
 	"Apply": func(a asked) []any { return r(a.Apply(ctx(), a.lease, a.plan(a.removal()))) },
+	// That any group's run has the id is told on purpose: ids of runs are the operator's.
+	"PlanState": func(a asked) []any { return r(a.PlanState(ctx(), home, seedID(a.run).of("plan"), []string{a.msg})) },
+	"ApplyWhole": func(a asked) []any {
+		plan := a.plan(a.removal())
+		plan.RunID = seedID(a.run).of("plan")
+		changes, pending, err := a.ApplyWhole(ctx(), a.lease, reverie.WholeRun{Heads: []string{a.mem}, Plans: []reverie.Plan{plan}, Chunks: []reverie.Chunk{{No: 1}},
+			Run: reverie.Run{GroupID: home, ID: plan.RunID, Job: reverie.JobEvolve, Status: reverie.RunSucceeded, WindowSince: earlier, WindowUntil: later}})
+		return []any{changes, pending, err}
+	},
 	"Edit": func(a asked) []any {
 		return r(a.Edit(ctx(), reverie.Edit{GroupID: home, MemoryID: a.mem, Action: reverie.ActionDelete, Reason: "wrong"}))
 	},

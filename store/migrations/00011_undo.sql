@@ -36,7 +36,7 @@ create table memory_values (
     last_supported_at timestamptz      not null,
     decayed_at        timestamptz,
     primary key (group_id, value_no),
-    foreign key (group_id, memory_id) references memories (group_id, memory_id) on delete cascade
+    foreign key (group_id, memory_id) references memories (group_id, memory_id)
 );
 create index memory_values_version on memory_values (group_id, memory_id, valid_until);
 create index memory_values_time on memory_values (group_id, valid_until);
@@ -54,7 +54,7 @@ create table past_rejudgements (
     held        boolean     not null,
     valid_until timestamptz not null,
     primary key (group_id, past_no),
-    foreign key (group_id, memory_id) references memories (group_id, memory_id) on delete cascade
+    foreign key (group_id, memory_id) references memories (group_id, memory_id)
 );
 create index past_rejudgements_lineage on past_rejudgements (group_id, lineage_id, valid_until);
 
