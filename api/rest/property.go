@@ -84,6 +84,7 @@ var properties = map[string]string{
 	"ContextCounts.entities":    "People and things that the query names.",
 	"RunReply.entities":         "What a run changed about people and things.",
 	"entity_id":                 "The entity's id.",
+	"edited":                    "A person has changed it before.",
 	"error":                     "Why it failed.",
 	"errors":                    "Each thing that is wrong with the request, the first ones.",
 	"established":               "Active memories of strength 0.5 or more.",

@@ -66,7 +66,7 @@ var runTexts = map[string]wording{
 	"run.next_evolve":    {"The messages are still pending: the next run takes them, or evolve now.", "消息仍待处理，下一次运行会处理，也可以立即演进。"},
 	"run.next_job":       {"What it did not come to waits for the next run of this job.", "未完成的部分留待该任务的下一次运行。"},
 	"run.undone":         {"Undone", "已撤回"},
-	"run.undone_help":    {"its work was taken back, and its messages made pending again", "其结果已撤回，消息恢复为待处理"},
+	"run.undone_help":    {"its work was taken back", "其结果已撤回"},
 	"run.people":         {"People and things", "人物与事物"},
 	"run.cut":            {"The run has more of this than one page holds.", "内容过多，未全部列出。"},
 	"run.id":             {"Id", "编号"},
