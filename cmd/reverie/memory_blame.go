@@ -72,7 +72,9 @@ func (a *app) printBlame(b reverie.Blame, why reverie.Why, cal jobs.Calendar) {
 	s, w := a.style(), a.stdout
 	fmt.Fprintln(w, s.bold(visible(b.Memory.Statement)))
 	for _, piece := range b.Words {
-		fmt.Fprintf(w, "  %s  %s\n", s.bold(fmt.Sprintf("%-4s", fmt.Sprint("v", piece.Version))), visible(strings.TrimSpace(piece.Text)))
+		if words := strings.TrimSpace(piece.Text); words != "" {
+			fmt.Fprintf(w, "  %s  %s\n", s.bold(fmt.Sprintf("%-4s", fmt.Sprint("v", piece.Version))), visible(words))
+		}
 	}
 	for i, v := range slices.Backward(why.Versions) {
 		mark := ""
