@@ -105,7 +105,7 @@ func (a *app) printSum(r eval.Report) error {
 		percent(e.Found, e.Expected), e.Found, e.Expected)
 	line("lines", "%d refused, %d held; %s of no use", f.Refused, f.Held, plural(f.Unusable, "answer"))
 	q := f.Recall
-	line(fmt.Sprintf("recall@%d", r.K), "search (S) %s, context (C) %s, BM25 over messages (B) %s (%s)", percent(q.Search, q.Questions), percent(q.Context, q.Questions),
+	line(fmt.Sprintf("recall@%d", r.K), "search (S) %s, context (C) %s, BM25 (B) %s (%s)", percent(q.Search, q.Questions), percent(q.Context, q.Questions),
 		percent(q.BM25, q.Questions), plural(q.Questions, "question"))
 	line("spent", "%s, %d tokens in, %d out, $%.4f; vectors %s, $%.4f", plural(f.Spend.Calls, "call"), f.Spend.InputTokens, f.Spend.OutputTokens,
 		f.Spend.CostUSD, plural(f.Embedding.Calls, "call"), f.Embedding.CostUSD)
