@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -42,39 +43,34 @@ func TestScratch(t *testing.T) {
 }
 
 // TestScratchSweepsLeftovers removes what a process left that died, and neither what is
-// kept nor what somebody works in.
+// kept nor what somebody works in, or has just made.
 func TestScratchSweepsLeftovers(t *testing.T) {
-	now := time.Now()
-	live := storetest.Open(t, store.Options{Now: func() time.Time { return now }})
-	ctx, made := t.Context(), map[string]*store.Scratch{}
-	for _, what := range []string{"left", "kept", "used"} {
-		made[what] = must(live.Scratch(ctx))(t)
+	live, db := storetest.New(t), raw(t)
+	ctx, schemas := t.Context(), map[string]string{}
+	for what, age := range map[string]time.Duration{"left": 25, "kept": 25, "used": 25, "unused": 25, "new": 23} {
+		schemas[what] = fmt.Sprintf("reverie_scratch_%012x7%019x", time.Now().Add(-age*time.Hour).UnixMilli(), len(schemas))
+		must(db.Exec(`create schema ` + schemas[what]))(t)
 	}
-	check(t, made["kept"].Keep(ctx))
-	check(t, made["used"].AddGroup(ctx, reverie.Group{ID: "g1"}))
-	must(made["used"].AcquireLease(ctx, "g1", reverie.LeaseGroup, "host:1:a", time.Hour))(t)
-	db := raw(t)
-	there := func() (list []string) {
-		for _, what := range []string{"left", "kept", "used"} {
-			if count(t, db, `select count(*) from pg_namespace where nspname = $1`, made[what].Schema) == 1 {
-				list = append(list, what)
-			}
+	must(db.Exec(`comment on schema ` + schemas["kept"] + ` is 'kept'`))(t)
+	for what, expires := range map[string]string{"used": "infinity", "unused": "-infinity"} {
+		must(db.Exec(`create table ` + schemas[what] + `.leases as select 'g1' as group_id, timestamptz '` + expires + `' as expires_at`))(t)
+	}
+	x := must(live.Scratch(ctx))(t)
+	var there []string
+	for what, schema := range schemas {
+		if count(t, db, `select count(*) from pg_namespace where nspname = $1`, schema) == 1 {
+			there = append(there, what)
 		}
-		return list
 	}
-	now = now.Add(23 * time.Hour)
-	check(t, must(live.Scratch(ctx))(t).Drop(ctx))
-	if got := there(); len(got) != 3 {
-		t.Errorf("after 23 hours: %q", got)
+	slices.Sort(there)
+	if !slices.Equal(there, []string{"kept", "new", "used"}) {
+		t.Errorf("there are still %q", there)
 	}
-	now = now.Add(2 * time.Hour)
-	check(t, must(live.Scratch(ctx))(t).Drop(ctx))
-	if got := there(); !slices.Equal(got, []string{"kept", "used"}) {
-		t.Errorf("after 25 hours: %q", got)
+	check(t, x.Keep(ctx))
+	if n := count(t, db, `select count(*) from pg_namespace where nspname = $1 and obj_description(oid, 'pg_namespace') is not null`, x.Schema); n != 1 {
+		t.Error("what is to be kept is not marked so")
 	}
-	for _, x := range made {
-		check(t, x.Drop(ctx))
-	}
+	check(t, x.Drop(ctx))
 }
 
 // deaf is a connection that drops what a client says of search_path, as poolers do.
