@@ -32,6 +32,7 @@ var (
 	parking  = reverie.ParkRule{After: 3, RetryAfter: time.Minute, MaxRetryAfter: time.Hour}
 	homeTeam = reverie.TeamGroupID(home)
 	remote   = "https://other.example"
+	ofNobody = "aaaaaaaa-0000-7000-8000-00000000ffff"
 	windows  = []reverie.Window{{Date: "2026-01-15", Since: earlier, Until: later}}
 	search   = reverie.SearchQuery{GroupID: home, Vector: []float32{1, 0, 0}, Model: model, MinCosine: -1}
 )
@@ -154,10 +155,10 @@ var calls = map[string]func(a asked) []any{
 	},
 	"Apply": func(a asked) []any { return r(a.Apply(ctx(), a.lease, a.plan(a.removal()))) },
 	// That any group's run has the id is told on purpose: ids of runs are the operator's.
-	"PlanState": func(a asked) []any { return r(a.PlanState(ctx(), home, seedID(a.run).of("plan"), []string{a.msg})) },
+	"PlanState": func(a asked) []any { return r(a.PlanState(ctx(), home, ofNobody, []string{a.msg})) },
 	"ApplyWhole": func(a asked) []any {
 		plan := a.plan(a.removal())
-		plan.RunID = seedID(a.run).of("plan")
+		plan.RunID = ofNobody
 		changes, pending, err := a.ApplyWhole(ctx(), a.lease, reverie.WholeRun{Heads: []string{a.mem}, Plans: []reverie.Plan{plan}, Chunks: []reverie.Chunk{{No: 1}},
 			Run: reverie.Run{GroupID: home, ID: plan.RunID, Job: reverie.JobEvolve, Status: reverie.RunSucceeded, WindowSince: earlier, WindowUntil: later}})
 		return []any{changes, pending, err}

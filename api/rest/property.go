@@ -198,6 +198,7 @@ var properties = map[string]string{
 	"paused":                    "A person has paused it.",
 	"pending":                   "Messages that wait for a run.",
 	"period":                    "The dates that are looked at.",
+	"Stats.plan":                "The hash of the plan in hand that it applied.",
 	"postponed":                 "Observations that wait to be sure whom they are about.",
 	"present":                   "Active memories that can be searched.",
 	"prompt_sha256":             "Of the prompt.",
