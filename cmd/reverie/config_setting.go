@@ -115,6 +115,12 @@ func (s *setting) field(cfg *Config) reflect.Value {
 // parse reads a value in the environment's spelling; empty is the zero value.
 // Its error says what is expected and never repeats the text.
 func (s *setting) parse(text string) (reflect.Value, error) {
+	if v := reflect.New(s.typ).Elem(); text == "" {
+		return v, nil
+	} else if v.Kind() == reflect.String { // as most are, and each start reads them all
+		v.SetString(text)
+		return v, nil
+	}
 	// One field at a time, so that an error is this setting's.
 	box := reflect.New(reflect.StructOf([]reflect.StructField{{Name: "V", Type: s.typ, Tag: `env:"V"`}}))
 	err := env.ParseWithOptions(box.Interface(), env.Options{Environment: map[string]string{"V": text}})
