@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,7 @@ type undoFlags struct {
 func newRunsUndo(a *app) *cobra.Command {
 	var f undoFlags
 	cmd := &cobra.Command{
-		Use:   "undo RUN | undo --group G --since T",
+		Use:   "undo [RUN]",
 		Short: "Take back what a run did, or all runs since a time",
 		Long: `Undo takes a run back, of whatever job: memories say again what they said before,
 tags included, as new versions; those that the run made, end; what it had archived
@@ -158,28 +159,35 @@ func (a *app) printUndone(u reverie.Undone, reply reverie.UndoReply) {
 	if reply.DryRun {
 		done = "would be taken back"
 	}
-	fmt.Fprintf(w, "  %s: %s say again what they said, %s of its own end, %s in strength alone", done,
-		plural(u.Restored, "memory"), plural(u.Deprecated, "memory"), plural(u.Weakened, "memory"))
-	for _, n := range []struct {
-		n    int
-		what string
-	}{{u.Entities, "of people or things"}, {u.Rejected, "held, rejected"}} {
-		if n.n > 0 {
-			fmt.Fprintf(w, ", %d %s", n.n, n.what)
-		}
-	}
-	fmt.Fprintln(w)
-	if u.Requeued > 0 {
-		what := "message"
-		if u.Job == reverie.JobDream {
-			what = "memory"
-		}
-		fmt.Fprintf(w, "  to be read again: %s\n", plural(u.Requeued, what))
-	}
+	fmt.Fprintf(w, "  %s: %s\n", done, takenBack(u))
 	for _, l := range u.Left {
 		fmt.Fprintf(w, "  %s %s\n      %s\n", s.amber("left"), visible(l.Statement), s.dim(visible(l.Reason)))
 	}
 	a.printRemembers(u, reply.DryRun)
+}
+
+// takenBack counts what taking a run back changed. What is zero is left out.
+func takenBack(u reverie.Undone) string {
+	read := "message"
+	if u.Job == reverie.JobDream {
+		read = "memory"
+	}
+	var parts []string
+	for _, c := range []struct {
+		n           int
+		thing, what string
+	}{
+		{u.Restored, "memory", "back as before"}, {u.Deprecated, "memory", "that it had made"}, {u.Weakened, "memory", "in strength alone"},
+		{u.Entities, "entity", "as before"}, {u.Rejected, "plan", "rejected"}, {u.Requeued, read, "to be read again"},
+	} {
+		if c.n > 0 {
+			parts = append(parts, plural(c.n, c.thing)+" "+c.what)
+		}
+	}
+	if len(parts) == 0 {
+		return "it had changed nothing"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // printRemembers compares what the group remembers with what it did before the run.
@@ -189,11 +197,18 @@ func (a *app) printRemembers(u reverie.Undone, dry bool) {
 	if dry {
 		remembers = "would remember"
 	}
-	sets := s.dim(fmt.Sprintf("active set %.12s, then %.12s", u.Before, u.After))
+	sets := fmt.Sprintf("(active set %.12s -> %.12s", u.Before, u.After)
 	if u.Exact {
-		fmt.Fprintf(w, "  %s %s\n", s.green("the group "+remembers+" again exactly what it did before the run"), sets)
+		fmt.Fprintf(w, "  %s %s\n", s.green("the group "+remembers+" again exactly what it did before the run"), s.dim(sets+")"))
 		return
 	}
-	fmt.Fprintf(w, "  the group %s what it did before the run, but for %s above and %s that others have made, changed or ended since %s\n",
-		remembers, plural(len(u.Left), "memory"), plural(u.Others, "memory"), sets+s.dim(fmt.Sprintf(", before the run %.12s", u.Was)))
+	var but []string
+	if n := len(u.Left); n > 0 {
+		but = append(but, "what is left above")
+	}
+	if u.Others > 0 {
+		but = append(but, plural(u.Others, "memory")+" that others have made, changed or ended since")
+	}
+	fmt.Fprintf(w, "  the group %s what it did before the run, but for %s %s\n", remembers, strings.Join(but, " and "),
+		s.dim(sets+fmt.Sprintf("; before the run %.12s)", u.Was)))
 }
