@@ -18,11 +18,8 @@ import (
 
 // replayFlags are what `reverie replay` was asked for.
 type replayFlags struct {
-	group, from, to, model, prompt  string
-	recorded, keep, yes             bool
-	dryRun, json                    bool
-	all                             bool
-	firstDate, lastDate, promptText string
+	group, from, to, model, prompt         string
+	recorded, keep, all, yes, dryRun, json bool
 }
 
 func newReplay(a *app) *cobra.Command {

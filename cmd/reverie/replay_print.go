@@ -28,6 +28,9 @@ func (a *app) reportReplay(r replayReply, f replayFlags, err error) error {
 		}
 		return errors.Join(err, printJSON(a.stdout, r))
 	}
+	if err != nil && len(r.Nights) == 0 {
+		return err
+	}
 	return errors.Join(err, a.printReplay(r, f))
 }
 
@@ -43,7 +46,7 @@ func (a *app) printReplay(r replayReply, f replayFlags) error {
 			a.printNight(s, n, f.all)
 		}
 		fmt.Fprintf(w, "\n%s\n", replaySum(r))
-	} else if f.recorded || r.Error == "" {
+	} else {
 		fmt.Fprintf(w, "nothing to replay: no run of the dates %s to %s can be run again\n", r.From, r.To)
 	}
 	for _, skipped := range r.Skipped {

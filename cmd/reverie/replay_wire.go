@@ -47,6 +47,9 @@ func (a *app) otherModel(name string) error {
 	}
 	cfg.LLM.Evolve = other(cfg.LLM.Evolve)
 	a.cfg = &cfg
+	if m, err := cfg.generation(useEvolve); err == nil && m.Provider == providerOffline && m.Model != defaultModels[providerOffline] {
+		return usageError(fmt.Errorf("--model %q: the provider is offline, which has no model but %s: name another as provider/model", name, defaultModels[providerOffline]))
+	}
 	return nil
 }
 
