@@ -73,6 +73,14 @@ func (a *app) printRun(d reverie.RunDetail, g reverie.GroupEntry) error {
 	if r.Model != "" && r.Job != reverie.JobPropose { // maintain asks none
 		fmt.Fprintf(w, "  model     %s, prompt version %s (%.12s)\n", r.Model, r.PromptVersion, r.PromptSHA256)
 	}
+	switch {
+	case r.Stats.Plan != "" && r.Stats.Edited:
+		fmt.Fprintf(w, "  plan      applied from a file, %s\n", s.amber("edited by a person"))
+	case r.Stats.Plan != "":
+		fmt.Fprintln(w, "  plan      applied from a file, as it was planned")
+	case r.Stats.Edited:
+		fmt.Fprintf(w, "  plan      what it held was %s\n", s.amber("edited by a person"))
+	}
 	fmt.Fprintf(w, "  time      %s, took %s\n", stamp(r.StartedAt)+" UTC", took(r))
 	fmt.Fprintf(w, "  result    %s\n", counts(r.Job, r.Stats))
 	fmt.Fprintf(w, "  spend     %s\n", spent(d.Spend))
