@@ -172,7 +172,7 @@ func (s *Store) undoTraces(ctx context.Context, t *tx, q reverie.UndoQuery, run 
 	if again && !q.Requeue {
 		return back, undone()
 	}
-	at := result.UndoneAt
+	var at time.Time
 	if !again {
 		b := takeBack{groupID: run.GroupID, runs: pq.StringArray{run.ID}, reason: q.Reason, force: q.Force}
 		if back, err = b.look(ctx, t, false); err != nil {

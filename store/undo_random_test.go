@@ -301,7 +301,7 @@ func (s *saga) act() {
 // undone, the newest first, leave nothing where no person had a say. 1,000 histories
 // with REVERIE_TEST_THOROUGH.
 func TestUndoRandomHistories(t *testing.T) {
-	histories := uint64(14)
+	histories := uint64(8)
 	if os.Getenv("REVERIE_TEST_THOROUGH") != "" {
 		histories = 1000
 	}
