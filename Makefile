@@ -27,7 +27,7 @@ FAST    := -l -dwarf=false -c=2
 QUICK   := -toolexec "env GOGC=200" $(HEAVY:%=-gcflags="%/...=$(FAST)") \
 	$(TYPES:%=-gcflags="%=$(FAST) -race=false") $(COMPUTE:%=-gcflags="%=-race=false")
 
-.PHONY: help setup build demo test lint cover bench fuzz screenshots clean
+.PHONY: help setup build demo eval test lint cover bench fuzz screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ build: ## build bin/reverie, a static binary
 
 demo: setup build ## set up, build, and evolve a sample group without a model or key
 	@demo/run.sh
+
+eval: setup build ## play the scenarios of evals/ with their recorded answers (EVAL="--llm gemini" for a model)
+	@bin/reverie eval evals $(or $(EVAL),--recorded)
 
 # The vetting is left to make lint, which vets everything. Without GORACE each test
 # binary would wait a second as it ends.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"reverie"
 	"reverie/eval"
 )
 
@@ -107,8 +108,12 @@ func (a *app) printSum(r eval.Report) error {
 	q := f.Recall
 	line(fmt.Sprintf("recall@%d", r.K), "search (S) %s, context (C) %s, BM25 (B) %s (%s)", percent(q.Search, q.Questions), percent(q.Context, q.Questions),
 		percent(q.BM25, q.Questions), plural(q.Questions, "question"))
-	line("spent", "%s, %d tokens in, %d out, $%.4f; vectors %s, $%.4f", plural(f.Spend.Calls, "call"), f.Spend.InputTokens, f.Spend.OutputTokens,
-		f.Spend.CostUSD, plural(f.Embedding.Calls, "call"), f.Embedding.CostUSD)
+	for _, paid := range []struct {
+		label string
+		reverie.Spend
+	}{{"spent", f.Spend}, {"vectors", f.Embedding}} {
+		line(paid.label, "%s, %d tokens in, %d out, $%.4f", plural(paid.Calls, "call"), paid.InputTokens, paid.OutputTokens, paid.CostUSD)
+	}
 	_, err := fmt.Fprintf(w, "  %s  %s in %.1f s\n", s.dim(fmt.Sprintf("%-9s", "played")), plural(f.Nights, "night"), f.Seconds)
 	return err
 }
