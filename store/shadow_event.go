@@ -21,7 +21,7 @@ type shadowValues struct {
 // equal, else as much of the way.
 func (v shadowValues) moved(from, to shadowValues) shadowValues {
 	switch {
-	case v.Strength == from.Strength || to.Strength == from.Strength && v.Strength == to.Strength:
+	case v.Strength == from.Strength:
 		v.Strength = to.Strength
 	case to.Strength > from.Strength:
 		v.Strength = 1 - (1-v.Strength)*(1-to.Strength)/(1-from.Strength)
