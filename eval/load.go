@@ -72,6 +72,9 @@ func Load(dir string, names []string) ([]*Scenario, error) {
 // read reads one scenario.
 func read(dir string) (*Scenario, error) {
 	s := &Scenario{Dir: dir, Name: filepath.Base(dir)}
+	if abs, err := filepath.Abs(dir); err == nil { // of "." too
+		s.Name = filepath.Base(abs)
+	}
 	r := &reader{s: s}
 	r.readScenario()
 	readLines(r, memoriesFile, false, func(_ int, m Memory) { s.Memories = append(s.Memories, m) })
