@@ -117,7 +117,7 @@ func (h *hand) check() error {
 	h.checkHeads()
 	h.checkMessages()
 	if len(h.moved) > 0 {
-		return fmt.Errorf("nothing was applied: what the plan of %s rests on has changed since:\n%s\nplan again: `reverie plan --group %s`: %w",
+		return fmt.Errorf("nothing was applied: what the plan of %s rests on has changed since:\n%s\nplan again: `reverie plan --group %s -o FILE`: %w",
 			h.file.CreatedAt.UTC().Format(time.RFC3339), listed(h.moved), h.file.GroupID, reverie.ErrConflict)
 	}
 	h.checkHeader()
@@ -154,7 +154,7 @@ func (h *hand) checkHeads() {
 		said := reverie.Excerpt(is.Statement, 60)
 		switch {
 		case !found:
-			move("memory %s is none that is active, or has been judged again by now", was.MemoryID)
+			move("memory %s is not active any more, or was judged again", was.MemoryID)
 		case is.ID != was.MemoryID:
 			move("memory %s has moved: version %d, %s, says “%s”", was.MemoryID, is.Version, is.ID, said)
 		case is.Version != was.Version || is.SHA256() != was.SHA256:

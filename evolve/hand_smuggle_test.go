@@ -130,7 +130,7 @@ func TestStalePlans(t *testing.T) {
 	}{
 		"a memory that no line is about is deleted": {func() {
 			must(s.store.Edit(t.Context(), reverie.Edit{GroupID: s.group, MemoryID: ids[3], Action: reverie.ActionDelete, Reason: "wrong"}))(t)
-		}, "is none that is active"},
+		}, "is not active any more"},
 		"a memory is updated": {func() {
 			s.say(evening.Add(-2*day), "change Memory 1. => One.")
 			must(s.run(Request{Until: evening.Add(-2*day + time.Minute)}))(t)

@@ -70,7 +70,7 @@ func TestPlanAndApply(t *testing.T) {
 	}
 	s.run("memory", "delete", s.one(`select memory_id from memories where status = 'active' and statement = 'Bo takes the minutes'`)).want(t, 0)
 	before := s.active("g1")
-	if out := s.run("apply", plan).want(t, 1).stderr; !strings.Contains(out, "has changed since") || !strings.Contains(out, "`reverie plan --group g1`") {
+	if out := s.run("apply", plan).want(t, 1).stderr; !strings.Contains(out, "has changed since") || !strings.Contains(out, "`reverie plan --group g1 -o FILE`") {
 		t.Errorf("stale:\n%s", out)
 	}
 	if doc := s.run("apply", plan, "--json").want(t, 1).document(t); doc["success"] != false || !strings.Contains(doc["error"].(string), "has changed since") {
