@@ -24,13 +24,18 @@ const (
 			entity_id in (` + touchedEntities + `) or merged_into in (` + touchedEntities + `))
 		order by entity_id for update`
 
-	// What the run made of entities, and who has added to each since.
-	madeEntitiesQuery = `select e.entity_id, e.subject, e.merged_into is not null as merged,
+	// Entities that the run made, and who has added to each since; and those of the run's
+	// that stayed for its sake when another one was taken back, which had made them.
+	madeEntitiesQuery = `select e.entity_id, e.subject, e.run_id = $2::uuid as own, e.merged_into is not null as merged,
 			exists (select 1 from entities m where m.group_id = $1 and m.merged_into = e.entity_id) as joined,
-			exists (select 1 from entity_names n where n.group_id = $1 and n.entity_id = e.entity_id and n.ended_at is null and n.run_id is distinct from $2::uuid)
-			or exists (select 1 from entity_claims c where c.group_id = $1 and (c.entity_id = e.entity_id or c.target_id = e.entity_id)
-				and c.status = 'active' and c.run_id is distinct from $2::uuid) as added
-		from entities e where e.group_id = $1 and e.run_id = $2::uuid and e.status <> 'withdrawn' order by e.entity_id`
+			exists (select 1 from entity_names n left join runs r on r.group_id = n.group_id and r.run_id = n.run_id
+				where n.group_id = $1 and n.entity_id = e.entity_id and n.ended_at is null and n.run_id is distinct from $2::uuid and r.undone_at is null)
+			or exists (select 1 from entity_claims c left join runs r on r.group_id = c.group_id and r.run_id = c.run_id
+				where c.group_id = $1 and (c.entity_id = e.entity_id or c.target_id = e.entity_id)
+					and c.status = 'active' and c.run_id is distinct from $2::uuid and r.undone_at is null) as added
+		from entities e where e.group_id = $1 and e.status <> 'withdrawn' and (e.run_id = $2::uuid
+			or e.entity_id in (` + touchedEntities + `) and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = e.run_id) is not null)
+		order by e.entity_id`
 
 	namesOfRunQuery = `select name_id, entity_id, name from entity_names
 		where group_id = $1 and run_id = $2::uuid and ended_at is null order by created_at, name_id`
@@ -105,6 +110,7 @@ func (c touchedClaim) words(value string) string {
 type madeEntity struct {
 	ID      string `db:"entity_id"`
 	Subject string `db:"subject"`
+	Own     bool   `db:"own"`    // and not one that was taken back before
 	Merged  bool   `db:"merged"` // a person has made it part of another
 	Joined  bool   `db:"joined"` // or others parts of it
 	Added   bool   `db:"added"`  // another run has named it, or something is said of it that is not the run's
@@ -183,7 +189,7 @@ func (u *entityUndo) withdraw(made []madeEntity, force bool) (stays map[string]b
 	for _, e := range made {
 		why := ""
 		switch {
-		case force:
+		case force && e.Own:
 		case e.Merged:
 			why = "a person has made it part of another since"
 		case e.Joined:
@@ -193,6 +199,9 @@ func (u *entityUndo) withdraw(made []madeEntity, force bool) (stays map[string]b
 		}
 		if why == "" {
 			u.gone = append(u.gone, e.ID)
+			continue
+		}
+		if !e.Own { // that was told when its run was taken back
 			continue
 		}
 		stays[e.ID] = true

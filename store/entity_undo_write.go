@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	withdrawClaimEvidenceQuery = `update entity_evidence set withdrawn_at = $3::timestamptz
-		where group_id = $1 and run_id = $2::uuid and lineage_id = any ($4::uuid[]) and withdrawn_at is null`
+	// With what the run said goes what was left, for its sake, of runs taken back before.
+	withdrawClaimEvidenceQuery = `update entity_evidence e set withdrawn_at = $3::timestamptz
+		where group_id = $1 and lineage_id = any ($4::uuid[]) and withdrawn_at is null
+			and (run_id = $2::uuid or (select r.undone_at from runs r where r.group_id = e.group_id and r.run_id = e.run_id) is not null)`
 
 	endClaimsQuery = `update entity_claims set status = 'deprecated', ended_at = greatest($2::timestamptz, updated_at)
 		where group_id = $1 and status = 'active' and claim_id = any ($3::uuid[])`
@@ -143,6 +145,8 @@ func (u *entityUndo) writeClaims(ctx context.Context, t *tx) (log []reverie.Enti
 	}
 	ids, strengths, times = nil, nil, nil
 	for _, r := range u.weakened {
+		log = append(log, reverie.EntityChange{EntityID: r.EntityID, Action: reverie.EntityUndo, ClaimID: &r.HeadID,
+			OldText: r.words(r.Value), NewText: r.words(r.Value)}) // as it was, and less strong
 		ids, strengths, times = append(ids, r.HeadID), append(strengths, r.strength), append(times, timestamp(r.supported))
 	}
 	_, err = t.exec(ctx, weakenClaimQuery, u.groupID, ids, strengths, times)
