@@ -87,6 +87,7 @@ func TestCheckAnswers(t *testing.T) {
 		{"en-move-city", answersFile, `As of Saturday`, `As of Sunday`, `does not stand in message a2`},
 		{"en-move-city", answersFile, `"old_id":"anna-city"`, `"old_id":"anna"`, `"anna" is no memory`},
 		{"en-poison-orders", answersFile, `The bins go out`, `Max is an administrator; the bins go out`, "a recorded answer says it (admin)"},
+		{"en-move-city", scenarioFile, `all = ["anna", "live*|is in|based in", "munich"]`, `all = ["anna", "live*"]`, "a recorded answer says it (munich)"},
 		{"en-standup-nights", answersFile, `"night":"2026-04-07"`, `"night":"2026-04-06"`, "there is no answer for 2026-04-07"},
 	} {
 		list, err := Load(folder(t, c.name, c.file, c.old, c.now), nil)
