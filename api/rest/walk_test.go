@@ -35,6 +35,8 @@ func visits(p place) map[string]visit {
 		"search-memories":     {query: "?q=meet&threshold=0.1"},
 		"get-memory-history":  {},
 		"get-memory-why":      {},
+		"get-memory-blame":    {},
+		"get-memory-diff":     {query: "?from=1970-01-02&passing=true"},
 		"list-changes":        {},
 		"delete-memory":       {memory: p.spare, query: "?reason=gone"},
 		"restore-memory":      {memory: p.deleted, body: `{"reason":"back"}`},
