@@ -40,14 +40,14 @@ func TestDecayBeginsAnew(t *testing.T) {
 	check(t, w.LogUsage(t.Context(), []reverie.Usage{u}))
 	must(w.Judge(t.Context(), group, u.UsageID, []reverie.UsageVerdict{{MemoryID: u.MemoryID}}, reverie.WeightRule{Referenced: 0.1, Ignored: -0.02, Max: 2}))(t)
 	for _, statement := range []string{"set by hand", "core no longer", "blamed"} {
-		if at := w.decayedAt(db, statement); !at.Equal(w.now) {
+		if at := w.decayedAt(db, statement).Truncate(time.Millisecond); !at.Equal(w.now) { // of two edits at one instant one is the later
 			t.Errorf("%s: decayed at %s, want %s", statement, at, w.now)
 		}
 	}
 	then := w.now
 	w.now = then.Add(time.Hour)
 	must(w.edit(praised.MemoryID, reverie.ActionWeight, 1.2))(t)
-	if at := w.decayedAt(db, "core no longer"); !at.Equal(then) {
+	if at := w.decayedAt(db, "core no longer").Truncate(time.Millisecond); !at.Equal(then) {
 		t.Errorf("a weight that was below before: decayed at %s", at)
 	}
 }
