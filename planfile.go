@@ -37,6 +37,7 @@ type PlanHeader struct {
 	Since         time.Time `json:"since,omitzero"` // the window; zero where nothing was pending
 	Until         time.Time `json:"until,omitzero"`
 	OpenEnded     bool      `json:"open_ended,omitempty"` // the window's end came from the clock
+	Days          int       `json:"days,omitempty"`       // of messages that were shown as context
 	Model         string    `json:"model,omitempty"`
 	PromptVersion string    `json:"prompt_version,omitempty"`
 	PromptSHA256  string    `json:"prompt_sha256,omitempty"`

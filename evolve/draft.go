@@ -28,6 +28,7 @@ func (r *run) addDraft(s *sheet, plan reverie.Plan) {
 	f := d.file
 	if len(f.Chunks) == 0 {
 		f.Since, f.Until, f.OpenEnded = r.since, r.until, !r.bounded
+		f.Days = r.req.Days
 		if f.Since.IsZero() {
 			f.Since = s.state.Pending[0].SentAt
 		}

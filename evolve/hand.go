@@ -203,6 +203,9 @@ func (h *hand) checkHeader() {
 		say("since and until are no window")
 		return
 	}
+	if f.Days < 0 || f.Days > 3650 {
+		say("days is 0 to 3650")
+	}
 	for _, m := range f.Messages {
 		if at := h.own[m.MessageID].SentAt; m.Chunk > 0 && (at.Before(f.Since) || !at.Before(f.Until)) {
 			say("message %q lies outside of the plan's window", reverie.Excerpt(m.MessageID, 60))
@@ -222,6 +225,7 @@ func (h *hand) checkHeader() {
 // write applies the plans as one run.
 func (h *hand) write(ctx context.Context, store HandStore) (Result, error) {
 	st := &h.life.Stats
+	st.Days = h.file.Days
 	st.Limit, st.Plan, st.Edited, st.OpenEnded = 0, h.file.Sum, h.file.Edited, h.file.OpenEnded
 	for i := range h.plans {
 		if err := h.life.Embed(ctx, h.Embeddings, h.EmbeddingsOptional, h.plans[i].Steps); err != nil {

@@ -47,7 +47,7 @@ func (p *Pipeline) HeldFile(ctx context.Context, store HandStore, row reverie.Ru
 // heldHeader is the header of what a run holds: a person may not change it.
 func heldHeader(row reverie.Run, kind reverie.Kind) reverie.PlanHeader {
 	return reverie.PlanHeader{PlanID: row.ID, RunID: row.ID, GroupID: row.GroupID, Job: row.Job, Kind: kind, Since: row.WindowSince, Until: row.WindowUntil,
-		OpenEnded: row.Stats.OpenEnded, Model: row.Model, PromptVersion: row.PromptVersion, PromptSHA256: row.PromptSHA256}
+		OpenEnded: row.Stats.OpenEnded, Days: row.Stats.Days, Model: row.Model, PromptVersion: row.PromptVersion, PromptSHA256: row.PromptSHA256}
 }
 
 // heldEdit is what a run holds, beside what a person has made of it.
