@@ -10,6 +10,7 @@ type UndoQuery struct {
 	Force   bool   // what others have changed since is put back, too
 	Requeue bool   // what the run has read waits to be read again
 	DryRun  bool   // nothing is written in the end, and no lease is needed
+	Before  string // the before_sha256 of a dry run: where something else is active by now it is refused; "" for whatever is
 }
 
 // Undone is what taking one run back came to.
@@ -29,7 +30,8 @@ type Undone struct {
 
 	Changes []Change   `json:"changes"` // of memories, in the log
 	Left    []UndoLeft `json:"left"`
-	Others  int        `json:"others"` // memories that the run did not touch, and that others have made, changed or ended since it began to write
+	Cut     bool       `json:"cut,omitempty"` // an answer has the first of changes and left alone
+	Others  int        `json:"others"`        // memories that the run did not touch, and that others have made, changed or ended since it began to write
 
 	Before string `json:"before_sha256"` // [ActiveSHA256] of what was active before it was undone
 	After  string `json:"after_sha256"`  // the same, afterwards

@@ -148,14 +148,21 @@ func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply
 		}
 		return reverie.MemoryReply{}, err
 	}
-	if n := len([]rune(e.Reason)); n > reverie.MaxReason {
-		return reverie.MemoryReply{}, fmt.Errorf("the reason has %d characters: %d is the most: %w", n, reverie.MaxReason, reverie.ErrInvalid)
+	if err := reasonLength(e.Reason); err != nil {
+		return reverie.MemoryReply{}, err
 	}
 	m, err := s.Store.Edit(ctx, e)
 	if err != nil {
 		return reverie.MemoryReply{}, err
 	}
 	return reverie.MemoryReply{Success: true, Memory: m}, nil
+}
+
+func reasonLength(reason string) error {
+	if n := len([]rune(reason)); n > reverie.MaxReason {
+		return fmt.Errorf("the reason has %d characters: %d is the most: %w", n, reverie.MaxReason, reverie.ErrInvalid)
+	}
+	return nil
 }
 
 // Stats says how the memories of a group stand.

@@ -10,6 +10,32 @@ import (
 	"reverie/store"
 )
 
+// Undo takes one run back, or says what that would come to: see [store.Store.Undo]. Its
+// errors are those of it and, where it is no dry run and another run is under way in the
+// group, a [reverie.ErrBusy]. The reply has at most [MaxChanges] changes, and as many of
+// what is left.
+func (s *Service) Undo(ctx context.Context, q reverie.UndoQuery) (reverie.UndoReply, error) {
+	d, err := s.decidable(ctx, q.RunID)
+	if err != nil {
+		return reverie.UndoReply{}, err
+	}
+	if err := reasonLength(q.Reason); err != nil {
+		return reverie.UndoReply{}, err
+	}
+	q.GroupID, q.RunID = d.Run.GroupID, d.Run.ID
+	reply, err := UndoRun(ctx, s.Store, s.Leases, q)
+	if err != nil {
+		return reverie.UndoReply{}, err
+	}
+	for i, u := range reply.Runs {
+		changes, left := min(len(u.Changes), MaxChanges), min(len(u.Left), MaxChanges)
+		u.Cut = changes < len(u.Changes) || left < len(u.Left)
+		u.Changes, u.Left = u.Changes[:changes], u.Left[:left]
+		reply.Runs[i] = u
+	}
+	return reply, nil
+}
+
 // UndoRun takes one run back, under its group's lease: see [store.Store.Undo]. The
 // reply has it as its only one.
 func UndoRun(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.UndoQuery) (reverie.UndoReply, error) {

@@ -161,6 +161,17 @@ func TestOperations(t *testing.T) {
 		{"put-team-memory", func() error { return second(c.PutTeamMemory(ctx, "atlas", teamMemory("The team likes tea"), "", "k1")) }},
 		{"list-team-memories", func() error { return second(c.TeamMemories(ctx, "atlas", "", 3)) }},
 		{"get-team-memory", func() error { return second(c.TeamMemory(ctx, "atlas", teamMemory("").ID)) }},
+		{"undo-run", func() error {
+			dry, err := c.Undo(ctx, reverie.UndoQuery{RunID: run, DryRun: true})
+			if err != nil {
+				return err
+			}
+			reply, err := c.Undo(ctx, reverie.UndoQuery{RunID: run, Reason: "wrong", Force: true, Before: dry.Runs[0].Before})
+			if err == nil && (!dry.DryRun || reply.DryRun || !reply.Runs[0].Exact || len(reply.Runs[0].Changes) != 1) {
+				t.Errorf("taken back: %+v, as %+v", reply, dry)
+			}
+			return err
+		}},
 		{"get-costs", func() error { return second(c.Costs(ctx, reverie.CostQuery{GroupID: group, Limit: 3})) }},
 	}
 	routes, missing := operations(doc), map[string]bool{}

@@ -34,6 +34,13 @@ func (c *Client) Reject(ctx context.Context, runID string, requeue bool) (reveri
 	return send[reverie.RejectReply](ctx, c, http.MethodPost, "/v1/runs/"+escaped(runID)+"/reject", object{"requeue": requeue})
 }
 
+// Undo takes the run back that q names, or says what that would come to. Its group is the
+// run's own.
+func (c *Client) Undo(ctx context.Context, q reverie.UndoQuery) (reverie.UndoReply, error) {
+	return send[reverie.UndoReply](ctx, c, http.MethodPost, "/v1/runs/"+escaped(q.RunID)+"/undo", object{"dry_run": q.DryRun, "force": q.Force,
+		"requeue": q.Requeue, "reason": q.Reason, "before_sha256": q.Before})
+}
+
 // Evolve takes a group's pending messages in, with those of so many days before as
 // context, and waits until the run has ended, however long that takes: until ctx ends.
 // The run goes on whether or not anybody waits.

@@ -64,7 +64,8 @@ const (
 // What people and things are known by goes back likewise, where the run is of the
 // impression job. A run that was undone already is reverie.ErrConflict, unless q.Requeue
 // finds something of it that does not wait yet; one that has left nothing is not marked,
-// and the result says so. An unknown run, or another group's, is
+// and the result says so. Where something else is active than q.Before says, that is
+// reverie.ErrConflict, too. An unknown run, or another group's, is
 // reverie.ErrNotFound; a group that another holder has taken is reverie.ErrLeaseLost, and
 // nothing is written.
 func (s *Store) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQuery) (reverie.Undone, error) {
@@ -142,6 +143,9 @@ func (s *Store) undo(ctx context.Context, t *tx, q reverie.UndoQuery) (reverie.U
 		return result, err
 	}
 	result.Before, result.Was = reverie.ActiveSHA256(before), reverie.ActiveSHA256(was)
+	if q.Before != "" && q.Before != result.Before {
+		return result, fmt.Errorf("what the group remembers has changed since the dry run: look again: %w", reverie.ErrConflict)
+	}
 	var traces bool
 	if err := t.get(ctx, &traces, tracesQuery, run.GroupID, run.ID); err != nil {
 		return result, err

@@ -59,7 +59,7 @@ func consumedBy(ctx context.Context, t *tx, b takeBack, since time.Time, instead
 // requeue lets wait again what a run has read, and says how much that is.
 func (s *Store) requeue(ctx context.Context, t *tx, run reverie.Run) (int, error) {
 	b := takeBack{groupID: run.GroupID, runs: pq.StringArray{run.ID}}
-	c, err := consumedBy(ctx, t, b, time.Time{}, "leave out --requeue")
+	c, err := consumedBy(ctx, t, b, time.Time{}, "undo it without requeue")
 	if err != nil {
 		return 0, err
 	}

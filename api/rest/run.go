@@ -49,6 +49,27 @@ type rejectInput struct {
 	} `nameHint:"RejectBody" required:"false"`
 }
 
+type undoInput struct {
+	RunPath
+	Body *struct {
+		_       struct{} `additionalProperties:"false"`
+		DryRun  bool     `json:"dry_run,omitempty" doc:"Say what it would come to, and write nothing."`
+		Force   bool     `json:"force,omitempty" doc:"Put back what others have changed since, too."`
+		Requeue bool     `json:"requeue,omitempty" doc:"Let what the run has read wait to be read again."`
+		Reason  string   `json:"reason,omitempty" maxLength:"300" doc:"Why: it is kept with the changes."`
+		Before  string   `json:"before_sha256,omitempty" doc:"The before_sha256 of a dry run: where something else is active by now, the answer is a 409."`
+	} `nameHint:"UndoBody" required:"false"`
+}
+
+// query is what is asked for.
+func (in *undoInput) query() reverie.UndoQuery {
+	q := reverie.UndoQuery{RunID: in.Run}
+	if b := in.Body; b != nil {
+		q.DryRun, q.Force, q.Requeue, q.Reason, q.Before = b.DryRun, b.Force, b.Requeue, b.Reason, b.Before
+	}
+	return q
+}
+
 // runs are the routes of runs: what is begun, looked at and decided.
 func (r *room) runs() {
 	r.evolve()
@@ -73,6 +94,13 @@ func (r *room) runs() {
 		summary: "Reject what a run holds", detail: "Nothing is applied. With requeue its messages are pending again."},
 		func(ctx context.Context, in *rejectInput) (reverie.RejectReply, error) {
 			return r.service.Reject(ctx, in.Run, in.Body != nil && in.Body.Requeue)
+		})
+	add(r, operation{id: "undo-run", method: http.MethodPost, path: "/v1/runs/{run_id}/undo", tag: runTag, scope: admin,
+		summary: "Take a run back",
+		detail: "What it did is put back as new versions; history stays. What others have changed since is left and listed, unless forced. " +
+			"A run that was taken back already is a 409."},
+		func(ctx context.Context, in *undoInput) (reverie.UndoReply, error) {
+			return r.service.Undo(ctx, in.query())
 		})
 }
 

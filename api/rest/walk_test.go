@@ -57,6 +57,7 @@ func visits(p place) map[string]visit {
 		"get-run":             {},
 		"approve-run":         {run: p.held},
 		"reject-run":          {run: p.heldToo, body: `{"requeue":true}`, silent: true},
+		"undo-run":            {body: `{"dry_run":true,"force":true,"requeue":true,"reason":"so"}`},
 		"get-dream":           {},
 		"list-entities":       {},
 		"get-entity":          {},
