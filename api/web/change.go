@@ -12,7 +12,7 @@ type changeView struct {
 	reverie.ChangeReply
 	GroupID  string
 	MemoryID string // the version that it leads to
-	RunID    string // "" where the page is the run's own
+	RunID    string // of an undo the one that is taken back; "" where the page is the run's own
 	ByHand   bool   // by a person
 	At       time.Time
 	Zone     *time.Location
@@ -72,9 +72,14 @@ func newChange(groupID string, c reverie.ChangeReply, zone *time.Location) chang
 // loggedChange shows a row of the change log.
 func loggedChange(c reverie.Change, groupID string, zone *time.Location) changeView {
 	view := newChange(groupID, c.Reply(), zone)
-	view.MemoryID, view.At, view.ByHand = c.MemoryID, c.CreatedAt, c.RunID == nil
-	if c.RunID != nil {
+	view.MemoryID, view.At = c.MemoryID, c.CreatedAt
+	switch {
+	case c.RunID != nil:
 		view.RunID = *c.RunID
+	case c.UndoneRunID != nil: // that it takes back
+		view.RunID = *c.UndoneRunID
+	default:
+		view.ByHand = c.Action != reverie.ActionUndo
 	}
 	return view
 }

@@ -50,12 +50,13 @@ func TestPages(t *testing.T) {
 	t.Run("hostile texts", func(t *testing.T) {
 		hostileTexts(t, handler, token(t, s.service, allotment, reverie.ScopeRead), storetest.URL(s.TB))
 	})
+	t.Run("take back", func(t *testing.T) { takeBack(t, s, handler, admin, reader) })
 	t.Run("hostile requests", func(t *testing.T) { hostileRequests(t, handler, admin) })
 }
 
 // patterns are the shapes of the addresses that links lead to.
 var patterns = []string{"/ui/", "/ui/runs", "/ui/held", "/ui/cost", "/ui/groups/{}", "/ui/groups/{}/memories", "/ui/groups/{}/memories/{}", "/ui/groups/{}/recall",
-	"/ui/groups/{}/conversation?around", "/ui/groups/{}/people", "/ui/groups/{}/people/{}", "/ui/groups/{}/dream", "/ui/runs/{}", "/ui/memories/{}"}
+	"/ui/groups/{}/conversation?around", "/ui/groups/{}/people", "/ui/groups/{}/people/{}", "/ui/groups/{}/dream", "/ui/runs/{}", "/ui/runs/{}/undo", "/ui/memories/{}"}
 
 // enough is how many pages of one shape are looked at.
 const enough = 2

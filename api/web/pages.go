@@ -36,6 +36,7 @@ func (s *site) pages() []page {
 		{pattern: "GET /ui/groups/{group}", title: "timeline.title", template: "timeline", show: s.timelinePage},
 		{pattern: "GET /ui/runs", title: "runs.title", template: "runs", show: s.runsPage},
 		{pattern: "GET /ui/runs/{run}", title: "run.title", template: "run", show: s.runPage},
+		{pattern: "GET /ui/runs/{run}/undo", title: "undo.title", template: "run_undo", show: s.undoPage},
 		{pattern: "GET /ui/cost", title: "cost.title", template: "cost", show: s.costPage},
 	}
 }
@@ -49,6 +50,7 @@ func (s *site) forms() []form {
 		{pattern: "POST /ui/memories/{memory}/strength", do: s.strengthenMemory},
 		{pattern: "POST /ui/runs/{run}/approve", do: s.approve},
 		{pattern: "POST /ui/runs/{run}/reject", do: s.reject},
+		{pattern: "POST /ui/runs/{run}/undo", do: s.undo},
 		{pattern: "POST /ui/groups/{group}/evolve", do: s.evolveNow},
 	}
 }

@@ -34,7 +34,7 @@ func (s *site) runPage(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.title = v.t("run.title_of", v.lang.word("job", reply.Run.Job), reply.Run.StartedAt.In(v.zone()).Format("2006-01-02 15:04"))
+	v.title = v.runTitle(reply.Run)
 	d := runPageView{runView: runView{reverie.RunEntry{Run: reply.Run, Spend: reply.Spend}, v.may(reverie.ScopeWrite)}, Reply: reply,
 		Window: datesOf(reply.Run, g.Group), Held: v.heldOf(reply)}
 	for _, c := range reply.Changes {
@@ -49,6 +49,11 @@ func (s *site) runPage(v *visit) (any, error) {
 		}
 	}
 	return d, nil
+}
+
+// runTitle is what a run is called on pages of its group.
+func (v *visit) runTitle(r reverie.Run) string {
+	return v.t("run.title_of", v.lang.word("job", r.Job), r.StartedAt.In(v.zone()).Format("2006-01-02 15:04"))
 }
 
 // Proposal tells whether it is what an agent proposed: a run that read nothing and asked no

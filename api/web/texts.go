@@ -15,7 +15,7 @@ type wording struct{ en, zh string }
 // they belong to; each part has its table in a file of its own.
 var texts = func() map[string]wording {
 	all := map[string]wording{}
-	for _, part := range []map[string]wording{frameTexts, wordTexts, groupTexts, runTexts, costTexts, memoryTexts, peopleTexts, setTexts, heldTexts, differenceTexts} {
+	for _, part := range []map[string]wording{frameTexts, wordTexts, groupTexts, runTexts, costTexts, memoryTexts, peopleTexts, setTexts, heldTexts, differenceTexts, undoTexts, leftTexts} {
 		maps.Copy(all, part)
 	}
 	return all

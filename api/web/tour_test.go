@@ -47,7 +47,7 @@ func (s *sample) pages() map[string]string {
 		"memory": "/ui/memories/" + reworded.ID, "memory-old": "/ui/memories/" + *reworded.ParentID,
 		"memories-then": group + "/memories?at=2026-01-20", "memories-diff": group + "/memories/diff?from=2026-01-06",
 		"memory-delete": "/ui/memories/" + reworded.ID + "/delete",
-		"run-held":      "/ui/runs/" + runs[0].ID, "run": "/ui/runs/" + runs[2].ID,
+		"run-held":      "/ui/runs/" + runs[0].ID, "run": "/ui/runs/" + runs[2].ID, "run-undo": "/ui/runs/" + runs[2].ID + "/undo",
 		"missing": "/ui/memories/nobody",
 	}
 }

@@ -9,55 +9,64 @@ import (
 	"strings"
 )
 
-// heldPhrase finds one of heldTexts at the beginning of why a plan is held.
-type heldPhrase struct {
-	name    string // after "why_held."
+// phrase finds a text of the page at the beginning of one of the rest of the product.
+type phrase struct {
+	key     string
 	pattern *regexp.Regexp
 }
 
-// heldPhrases are all of them. One that another begins with comes after it.
-var heldPhrases = func() (list []heldPhrase) {
-	for _, key := range slices.Backward(slices.Sorted(maps.Keys(heldTexts))) {
-		name := strings.TrimPrefix(key, "why_held.")
-		pattern := strings.NewReplacer("%d", `(\d{1,9})`, "%s", `(.+?)`).Replace(regexp.QuoteMeta(heldTexts[key].en))
-		list = append(list, heldPhrase{name, regexp.MustCompile(`^` + pattern + `(?:; |$)`)})
+// Why plans are held, and why something is not put back.
+var heldPhrases, leftPhrases = phrasesOf("why_held."), phrasesOf("why_left.")
+
+// phrasesOf finds the texts whose keys begin so. One that another begins with comes
+// after it.
+func phrasesOf(part string) (list []phrase) {
+	for _, key := range slices.Backward(slices.Sorted(maps.Keys(texts))) {
+		if !strings.HasPrefix(key, part) {
+			continue
+		}
+		pattern := strings.NewReplacer("%d", `(\d{1,9})`, "%s", `(.+?)`).Replace(regexp.QuoteMeta(texts[key].en))
+		list = append(list, phrase{key, regexp.MustCompile(`^` + pattern + `(?:; |$)`)})
 	}
 	return list
-}()
+}
 
 // WhyHeld says why a plan is held: {{$.WhyHeld .Reason}}.
-func (v view) WhyHeld(why string) template.HTML { return v.lang.whyHeld(why) }
+func (v view) WhyHeld(why string) template.HTML { return v.lang.phrased(heldPhrases, why) }
 
-// whyHeld is why a plan is held, in the language where it is put in a phrase that is
-// known, else as it stands.
-func (l lang) whyHeld(why string) template.HTML {
+// WhyLeft says why something is not put back: {{$.WhyLeft .Reason}}.
+func (v view) WhyLeft(why string) template.HTML { return v.lang.phrased(leftPhrases, why) }
+
+// phrased is a reason in the language where it is put in phrases that are known, else as
+// it stands.
+func (l lang) phrased(known []phrase, why string) template.HTML {
 	if l == english {
 		return say(why)
 	}
 	var parts []string
 	for why != "" {
-		text, rest := l.firstPhrase(why)
+		text, rest := l.firstPhrase(known, why)
 		parts, why = append(parts, text), rest
 	}
 	return template.HTML(strings.Join(parts, "；")) //nolint:gosec // escaped by say
 }
 
 // firstPhrase translates the first of several phrases, and returns what follows it.
-func (l lang) firstPhrase(why string) (shown, rest string) {
-	for _, p := range heldPhrases {
+func (l lang) firstPhrase(known []phrase, why string) (shown, rest string) {
+	for _, p := range known {
 		m := p.pattern.FindStringSubmatch(why)
 		if m == nil {
 			continue
 		}
-		key, args := "why_held."+p.name, []any{}
+		var args []any
 		for _, arg := range m[1:] {
-			if n, err := strconv.Atoi(arg); err == nil && strings.Contains(heldTexts[key].en, "%d") {
+			if n, err := strconv.Atoi(arg); err == nil && strings.Contains(texts[p.key].en, "%d") {
 				args = append(args, n)
 			} else {
 				args = append(args, arg)
 			}
 		}
-		return string(say(l.text(key, args...))), why[len(m[0]):]
+		return string(say(l.text(p.key, args...))), why[len(m[0]):]
 	}
 	phrase, rest, _ := strings.Cut(why, "; ")
 	return `<span lang="en">` + string(say(phrase)) + "</span>", rest

@@ -16,10 +16,10 @@ func TestWhyHeld(t *testing.T) {
 		"proposed by <b>, without evidence: it would rest on whoever approves it": "<bdi>由 &lt;b&gt; 提议，没有依据，由批准者负责</bdi>",
 		"of another age; " + heldTexts["why_held.deletes"].en:                     `<span lang="en"><bdi>of another age</bdi></span>；<bdi>删除仍有效的记忆，且没有经核实的引文</bdi>`,
 	} {
-		if got := string(chinese.whyHeld(why)); got != want {
+		if got := string(chinese.phrased(heldPhrases, why)); got != want {
 			t.Errorf("%q is shown as %s", why, got)
 		}
-		if got := string(english.whyHeld(why)); got != string(say(why)) {
+		if got := string(english.phrased(heldPhrases, why)); got != string(say(why)) {
 			t.Errorf("%q is shown in English as %s", why, got)
 		}
 	}
@@ -40,6 +40,38 @@ func TestHeldTexts(t *testing.T) {
 			if !strings.Contains(code.String(), part) {
 				t.Errorf("%s: nothing says %q", key, part)
 			}
+		}
+	}
+}
+
+// TestWhyLeft translates what the store says, and holds the phrases against its code.
+func TestWhyLeft(t *testing.T) {
+	for why, want := range map[string]string{
+		"run <1> has deleted it since":              "<bdi>其后已被运行 &lt;1&gt; 删除</bdi>",
+		"a person has made others part of it since": "<bdi>其后已有其他对象被人工并入</bdi>",
+		"of another age":                            `<span lang="en"><bdi>of another age</bdi></span>`,
+	} {
+		if got := string(chinese.phrased(leftPhrases, why)); got != want {
+			t.Errorf("%q is shown as %s", why, got)
+		}
+	}
+	var code strings.Builder
+	for _, file := range []string{"undo_lineage.go", "undo_active.go", "entity_undo.go"} {
+		body, err := os.ReadFile("../../store/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code.Write(body)
+	}
+	did := regexp.MustCompile(`\b(changed|deleted|restored|archived)\b`)
+	for key, w := range leftTexts {
+		said := did.ReplaceAllString(w.en, "%s")
+		if text := code.String(); !strings.Contains(text, `"`+w.en+`"`) && !strings.Contains(text, `"`+said+`"`) &&
+			!strings.Contains(text, `"`+strings.ReplaceAll(said, "%s", `" + did + "`)+`"`) {
+			t.Errorf("%s: nothing says %q", key, w.en)
+		}
+		if did := did.FindString(w.en); did != "" && !strings.Contains(code.String(), `"`+did+`"`) {
+			t.Errorf("%s: nothing is ever %s", key, did)
 		}
 	}
 }

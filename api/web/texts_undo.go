@@ -1,0 +1,63 @@
+package web
+
+// undoTexts are of the page that takes a run back.
+var undoTexts = map[string]wording{
+	"undo.title":        {"Take a run back", "撤回运行"},
+	"undo.title_of":     {"Take back: %s", "撤回：%s"},
+	"undo.link":         {"Take it back…", "撤回…"},
+	"undo.link_again":   {"Have it read again…", "重新处理…"},
+	"undo.about":        {"Nothing is written yet. Memories go back to what they were before this run, as new versions; their history stays. No model is asked.", "以下仅为预览，尚未写入。记忆将以新版本还原到本次运行之前，历史保留，不调用模型。"},
+	"undo.nothing":      {"This run has left nothing to take back.", "本次运行没有留下可撤回的内容。"},
+	"undo.none":         {"It changes no memory.", "不会改动任何记忆。"},
+	"undo.restored":     {"%d memory as before|%d memories as before", "还原 %d 条记忆"},
+	"undo.deprecated":   {"%d memory that it made ends|%d memories that it made end", "它新增的 %d 条记忆失效"},
+	"undo.weakened":     {"%d memory in strength alone|%d memories in strength alone", "%d 条记忆仅强度还原"},
+	"undo.entities":     {"%d person or thing as before|%d people and things as before", "还原 %d 个人物或事物"},
+	"undo.rejected":     {"%d plan that waits is rejected|%d plans that wait are rejected", "驳回 %d 份待审计划"},
+	"undo.exact":        {"Afterwards the group remembers exactly what it did before this run.", "撤回后，群组的记忆与本次运行之前完全一致。"},
+	"undo.but":          {"Afterwards %d memory is still not what it was before this run: see below.|Afterwards %d memories are still not what they were before this run: see below.", "撤回后，仍有 %d 条记忆与本次运行之前不同，见下文。"},
+	"undo.others":       {"%d memory that this run did not touch: others have made, changed or ended it since.|%d memories that this run did not touch: others have made, changed or ended them since.", "其中 %d 条未被本次运行改动，是其后由他人新增、改动或结束的。"},
+	"undo.changes":      {"What changes", "将发生的变化"},
+	"undo.version":      {"the memory", "查看记忆"},
+	"undo.left":         {"What is not put back", "不会还原的内容"},
+	"undo.force":        {"Look what it would be with what others have changed put back, too", "预览：连同他人其后的改动一并还原"},
+	"undo.forced":       {"What others have changed since is put back, too.", "他人其后的改动也将一并还原。"},
+	"undo.not_forced":   {"Leave what others have changed", "保留他人的改动"},
+	"undo.cut":          {"There is more of this than the page shows.", "内容过多，未全部列出。"},
+	"undo.requeue":      {"Have its %d message or memory read again: the model is asked, and paid, again|Have its %d messages or memories read again: the model is asked, and paid, again", "重新处理它读过的 %d 条消息或记忆（会再次调用模型并计费）"},
+	"undo.do":           {"Take it back", "撤回"},
+	"undo.again":        {"Have it read again", "重新处理"},
+	"undo.again_about":  {"This run was taken back. %d message or memory that it had read can wait to be read again: the model is asked, and paid, again.|This run was taken back. %d messages or memories that it had read can wait to be read again: the model is asked, and paid, again.", "本次运行已撤回。它读过的 %d 条消息或记忆可以重新处理，会再次调用模型并计费。"},
+	"undo.again_none":   {"This run was taken back. Nothing that it had read can be read again: it waits already, another run has read it since, or its text is gone.", "本次运行已撤回。它读过的内容无法重新处理：已在等待处理，或已由其他运行处理，或原文已不在。"},
+	"undo.back":         {"Back to the run", "返回运行"},
+	"undo.person":       {"who it is", "查看"},
+	"undo.unknown_name": {"without a name", "未命名"},
+
+	"undoes.restore":  {"back", "恢复"},
+	"undoes.delete":   {"ends", "失效"},
+	"undoes.update":   {"as before", "还原"},
+	"undoes.strength": {"strength", "强度"},
+
+	"notice.undone_exact":   {"Taken back: the group remembers again exactly what it did before this run.", "已撤回，群组的记忆与本次运行之前完全一致。"},
+	"notice.undone":         {"Taken back. %d memory is still not what it was before this run: others have changed it since, or it could not go back.|Taken back. %d memories are still not what they were before this run: others have changed them since, or they could not go back.", "已撤回。仍有 %d 条记忆与本次运行之前不同：其后已被他人改动，或无法还原。"},
+	"notice.undone_nothing": {"There was nothing to take back.", "没有可撤回的内容。"},
+}
+
+// leftTexts are why something is not put back, as the store says it.
+var leftTexts = map[string]wording{
+	"why_left.run_changed":     {"run %s has changed it since", "其后已被运行 %s 改写"},
+	"why_left.run_deleted":     {"run %s has deleted it since", "其后已被运行 %s 删除"},
+	"why_left.run_archived":    {"run %s has archived it since", "其后已被运行 %s 归档"},
+	"why_left.person_changed":  {"a person changed it since", "其后已被人工改动"},
+	"why_left.person_deleted":  {"a person deleted it since", "其后已被人工删除"},
+	"why_left.person_restored": {"a person restored it since", "其后已被人工恢复"},
+	"why_left.person_archived": {"a person archived it since", "其后已被人工归档"},
+	"why_left.said":            {"another memory says by now what it would say again", "另一条记忆现已记载相同内容"},
+	"why_left.judged":          {"it waits to be judged again", "等待重新判断"},
+	"why_left.gone":            {"what it said before the run was taken back, or erased, meanwhile", "它在本次运行之前的内容其后已被撤回或抹除"},
+	"why_left.merged":          {"a person has made it part of another since", "其后已被人工并入其他对象"},
+	"why_left.joined":          {"a person has made others part of it since", "其后已有其他对象被人工并入"},
+	"why_left.added":           {"another run has added to it since", "其后另一次运行为它添加了内容"},
+	"why_left.replaced":        {"another run has replaced what was said since", "其后另一次运行已替换该说法"},
+	"why_left.claimed":         {"another claim says by now what it would say again", "另一条说法现已记载相同内容"},
+}
