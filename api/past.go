@@ -56,10 +56,7 @@ func (s *Service) Blame(ctx context.Context, memoryID string, at time.Time) (rev
 	if err != nil {
 		return reverie.BlameReply{}, err
 	}
-	why, err := s.Store.Why(ctx, groupID, memoryID)
-	if err == nil && !at.IsZero() {
-		why, err = why.AsOf(at)
-	}
+	why, err := s.Store.WhyAt(ctx, groupID, memoryID, at)
 	if err != nil {
 		return reverie.BlameReply{}, fmt.Errorf("say who wrote memory %s: %w", memoryID, err)
 	}

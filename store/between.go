@@ -92,13 +92,10 @@ func stepsOf(versions []reverie.Memory, log []betweenStep) (made, ended map[stri
 }
 
 // HistoryAt returns the versions of a lineage that there were at an instant, oldest
-// first, each with the status that it had then. A memory that was not there yet is
+// first, each with the status, strength, weight and last support that it had then. A memory that was not there yet is
 // reverie.ErrNotFound; see [Store.History] for the rest.
 func (s *Store) HistoryAt(ctx context.Context, groupID, memoryID string, at time.Time) ([]reverie.Memory, error) {
-	why, err := s.Why(ctx, groupID, memoryID)
-	if err == nil {
-		why, err = why.AsOf(at)
-	}
+	why, err := s.WhyAt(ctx, groupID, memoryID, at)
 	list := make([]reverie.Memory, len(why.Versions))
 	for i, v := range why.Versions {
 		list[i] = v.Memory

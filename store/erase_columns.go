@@ -48,7 +48,7 @@ var erasedColumns = columnTreatments(map[treatment]string{
 		decisions.basis decisions.model decisions.prompt_version decisions.prompt_sha256 message_uses.job entities.kind entities.status
 		entity_names.kind entity_names.name_key entity_claims.aspect entity_claims.name_key entity_claims.content_hash entity_claims.status
 		entity_change_log.action entity_observations.reason entity_observations.status memory_uses.job api_tokens.token_id api_tokens.scope
-		page_sessions.token_id team_links.body_sha256 team_conflicts.status team_requests.body_sha256 erasures.counts rejudgements.reason`,
+		page_sessions.token_id team_links.body_sha256 team_conflicts.status team_requests.body_sha256 erasures.counts rejudgements.reason past_rejudgements.reason`,
 })
 
 func columnTreatments(lists map[treatment]string) map[string]treatment {

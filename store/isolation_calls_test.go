@@ -142,6 +142,7 @@ var calls = map[string]func(a asked) []any{
 	},
 	"History":      func(a asked) []any { return r(a.History(ctx(), home, a.mem)) },
 	"Why":          func(a asked) []any { return r(a.Why(ctx(), home, a.mem)) },
+	"WhyAt":        func(a asked) []any { return r(a.WhyAt(ctx(), home, a.mem, later)) },
 	"Changes":      func(a asked) []any { return r(a.Changes(ctx(), home, earlier, later, 9)) },
 	"MemoryStats":  func(a asked) []any { return r(a.MemoryStats(ctx(), home)) },
 	"Search":       func(a asked) []any { return r(a.Search(ctx(), search)) },

@@ -41,10 +41,16 @@ func memories(rows []memoryRow) []reverie.Memory {
 
 // memoryFilter is what a MemoryQuery selects: versions by status, or those
 // active at an instant.
-const memoryFilter = ` from memories where group_id = $1 and ($2 = '' or kind = $2) and case
+const memoryFilter = ` and ($2 = '' or kind = $2) and case
 	when $4::timestamptz is null then $3 = '' or status = $3
 	else updated_at <= $4 and (status = 'active' or ended_at > $4) and statement <> '` + reverie.Erased + `' end
 	and ($5 = '' or session_id = $5) and ($6 = '' or $6 = any (tags)) and weight >= $7::float8`
+
+// Where a MemoryQuery looks: as things are, or as they were at its instant.
+const (
+	listed   = ` from memories where group_id = $1` + memoryFilter
+	listedAt = ` from ` + versionsThen + `$4` + asThen + ` where group_id = $1` + memoryFilter
+)
 
 // memoryArgs are the arguments of memoryFilter.
 func memoryArgs(q reverie.MemoryQuery) []any {
@@ -58,10 +64,13 @@ func memoryArgs(q reverie.MemoryQuery) []any {
 // ListMemories returns a page of a group's memories, oldest lineage first, and
 // how many there are in all. A limit of 0 is no limit. With status deprecated
 // every superseded or deleted version is listed. Of an instant, it lists what was active
-// then, with strength and weight as they are now, or were when the version ended; what
-// was erased since is not among it.
+// then, with the strength, weight and last support of then; what was erased since is not
+// among it.
 func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reverie.Memory, int, error) {
-	args := memoryArgs(q)
+	args, from := memoryArgs(q), listed
+	if !q.At.IsZero() {
+		from = listedAt
+	}
 	var rows []memoryRow
 	var total int
 	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of group %q", q.GroupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
@@ -69,10 +78,10 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 		if _, err := getGroup(ctx, t, q.GroupID); err != nil {
 			return err
 		}
-		if err := t.get(ctx, &total, `select count(*)`+memoryFilter, args...); err != nil {
+		if err := t.get(ctx, &total, `select count(*)`+from, args...); err != nil {
 			return err
 		}
-		return t.list(ctx, &rows, `select `+memoryColumns+judgeAgain+memoryFilter+`
+		return t.list(ctx, &rows, `select `+memoryColumns+judgeAgain+from+`
 			order by created_at, lineage_id, version limit nullif($8::int, 0) offset $9`, append(args, q.Limit, q.Offset)...)
 	}})
 	list := memories(rows)
@@ -128,7 +137,11 @@ func getHead(ctx context.Context, t *tx, groupID, lineageID string) (memoryRow, 
 	return row, one(err, "lineage %s", lineageID)
 }
 
-const lineageQuery = `select ` + memoryColumns + judgeAgain + ` from memories where group_id = $1 and lineage_id = $2 order by version`
+const (
+	lineageQuery   = `select ` + memoryColumns + judgeAgain + ` from memories where group_id = $1` + ofLineage
+	lineageAtQuery = `select ` + memoryColumns + judgeAgain + ` from ` + versionsThen + `$3` + asThen + ` where group_id = $1` + ofLineage
+	ofLineage      = ` and lineage_id = $2 order by version`
+)
 
 // History returns all versions of the lineage that the given version, old or
 // new, belongs to, oldest first. An empty groupID looks in all groups.

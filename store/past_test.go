@@ -25,7 +25,8 @@ type moment struct {
 
 // asSeen tells a memory as a list shows it.
 func asSeen(m reverie.Memory) string {
-	return fmt.Sprintf("%s v%d %s %s %s %s", m.ID, m.Version, m.Kind, m.Status, m.Statement, strings.Join(m.Tags, ","))
+	return fmt.Sprintf("%s v%d %s %s %s %s, %v of weight %v, supported %s", m.ID, m.Version, m.Kind, m.Status, m.Statement, strings.Join(m.Tags, ","),
+		m.Strength, m.Weight, m.LastSupportedAt.Format(time.RFC3339Nano))
 }
 
 func allSeen(list []reverie.Memory) []string {
@@ -67,7 +68,13 @@ func (s *pastStory) step(hold func(memoryID string)) {
 	}
 	some := func(list []reverie.Memory) reverie.Memory { return list[s.IntN(len(list))] }
 	fresh := func() string { s.said++; return fmt.Sprintf("第 %d 条 note of the group", s.said) }
-	switch n := s.IntN(12); {
+	switch n := s.IntN(16); {
+	case n > 13 && len(active) > 1: // values that are changed in place: by support, or by a person
+		m := some(active)
+		s.night(support(m, fmt.Sprintf("2026-01-%d", 16+s.IntN(9)), float64(1+s.IntN(9))/9))
+	case n > 11 && len(active) > 1:
+		action := []reverie.Action{reverie.ActionStrength, reverie.ActionWeight}[s.IntN(2)]
+		must(s.edit(some(active).ID, action, float64(1+s.IntN(8))/8))(s.t)
 	case n < 3 || len(active) < 2:
 		s.night(create(fresh()), create(fresh()))
 	case n < 6:
@@ -82,7 +89,7 @@ func (s *pastStory) step(hold func(memoryID string)) {
 	case n == 7:
 		must(s.edit(some(active).ID, reverie.ActionDelete, 0))(s.t)
 	case n == 8:
-		s.lower(true, some(active).Statement)
+		s.lower(s.IntN(2) == 0, some(active).Statement)
 	case n == 9:
 		hold(some(active).ID)
 	case n == 10 && len(gone) > 0:
@@ -129,7 +136,8 @@ func TestEachPastInstantIsAsItWas(t *testing.T) {
 	// The newest instant at which anything happened, though the clock may stand still or
 	// go back.
 	newest := func() (at time.Time) {
-		check(t, db.QueryRowContext(t.Context(), `select greatest($2, max(updated_at), max(ended_at)) from memories where group_id = $1`, group, s.now).Scan(&at))
+		check(t, db.QueryRowContext(t.Context(), `select greatest($2, max(updated_at), max(ended_at),
+			(select max(valid_until) from memory_values where group_id = $1)) from memories where group_id = $1`, group, s.now).Scan(&at))
 		return at.UTC()
 	}
 	held := noon
@@ -167,6 +175,20 @@ func (s *pastStory) wantAsThen(m moment) {
 	}
 	if got, want := reverie.ActiveSHA256(list), reverie.ActiveSHA256(m.memories); got != want {
 		t.Errorf("at %s: hash %s, want %s", m.at, got, want)
+	}
+	hits := must(s.Search(ctx, reverie.SearchQuery{GroupID: group, Vector: []float32{1, 0, 0}, Model: model, MinCosine: -1, At: m.at}))(t)
+	var found []string
+	for _, h := range hits {
+		found = append(found, asSeen(h.Then()))
+	}
+	if d := cmp.Diff(slices.Sorted(slices.Values(m.active)), slices.Sorted(slices.Values(found))); d != "" {
+		t.Errorf("a search at %s (-then +found):\n%s", m.at, d)
+	}
+	core, _, err := s.ListMemories(ctx, reverie.MemoryQuery{GroupID: group, At: m.at, Core: true})
+	check(t, err)
+	heavy := slices.DeleteFunc(slices.Clone(m.memories), func(m reverie.Memory) bool { return m.Weight < reverie.CoreWeight })
+	if d := cmp.Diff(allSeen(heavy), allSeen(core)); d != "" {
+		t.Errorf("core at %s (-then +told):\n%s", m.at, d)
 	}
 	from := min(1, len(list))
 	page, total, err := s.ListMemories(ctx, reverie.MemoryQuery{GroupID: group, At: m.at, Kind: reverie.KindGroup, Tag: "food", Limit: 2, Offset: from})

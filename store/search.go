@@ -15,18 +15,20 @@ const (
 	// and reading them all behind the group's own index finds every one of them. The
 	// offset keeps PostgreSQL from working each distance out twice, for the bound and
 	// for the order.
-	searchQuery   = near + `status = 'active'` + seen + nearest
+	searchQuery   = near + activeNow + seen + nearest
 	searchAtQuery = near + activeAt + seen + nearest
-	allQuery      = near + `status = 'active'` + nearest
+	allQuery      = near + activeNow + nearest
 	allAtQuery    = near + activeAt + nearest
 
 	// The distance of what another model has embedded is null, and comes first.
 	near = `select * from (
 			select ` + hitColumns + `, case when embedding_model = $3 then 1 - (embedding <=> $2::vector) end as score
-			from memories where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) and `
-	activeAt = `updated_at <= $7::timestamptz and (status = 'active' or ended_at > $7) and statement <> '` + reverie.Erased + `'`
-	seen     = ` and embedding_model = $3`
-	nearest  = ` offset 0) near
+			from `
+	activeNow = `memories` + ofKinds + `status = 'active'`
+	ofKinds   = ` where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) and `
+	activeAt  = versionsThen + `$7` + asThen + ofKinds + `updated_at <= $7::timestamptz and (status = 'active' or ended_at > $7) and statement <> '` + reverie.Erased + `'`
+	seen      = ` and embedding_model = $3`
+	nearest   = ` offset 0) near
 		where score is null or score >= $5::float8 order by score desc nulls first, memory_id limit nullif($6::int, 0)`
 
 	nearestQuery = `select m.memory_id from memories m
@@ -62,7 +64,8 @@ func scanHits(rows *sql.Rows, groupID string) (list []hitRow, err error) {
 
 // Search returns the group's active memories nearest to a vector, best first,
 // comparing every one of them that has a vector of the same model and width; or, of an
-// instant, the versions that were active then. The
+// instant, the versions that were active then, with the strength, weight and last support
+// of then. The
 // score of a hit is the plain cosine, for the caller to calibrate; of its memory it has
 // hitColumns. A limit of 0 is no limit. A vector without a direction, or of another width than its model
 // names, is reverie.ErrInvalid.

@@ -42,7 +42,7 @@ const judgeQuery = `
 				then greatest(m.decayed_at, $10::timestamptz) else m.decayed_at end
 		from moves x where m.group_id = $1 and m.memory_id = x.memory_id and m.status = x.status
 		returning m.lineage_id, m.memory_id, m.weight),
-	kept as (` + insertValues + `null, $10::timestamptz
+	kept as (` + insertValues + `null, greatest($10::timestamptz, (select max(valid_until) from memory_values where group_id = $1))
 		from (select distinct on (k.version_id) k.group_id, k.version_id as memory_id, k.strength, k.weight, k.last_supported_at, k.decayed_at
 			from locked k join moved w on w.memory_id = k.version_id and w.weight <> k.weight) m),
 	judged as (

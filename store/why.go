@@ -89,13 +89,19 @@ type deed struct {
 // back are not among it: they support nothing any more. An empty groupID looks in all groups. A
 // version that does not exist, or is another group's, is reverie.ErrNotFound.
 func (s *Store) Why(ctx context.Context, groupID, memoryID string) (reverie.Why, error) {
+	return s.WhyAt(ctx, groupID, memoryID, time.Time{})
+}
+
+// WhyAt is [Store.Why] as of an instant, the zero time being now: see [reverie.Why.AsOf].
+// Strength, weight and last support of each version are those of then.
+func (s *Store) WhyAt(ctx context.Context, groupID, memoryID string, at time.Time) (reverie.Why, error) {
 	var why reverie.Why
 	err := s.run(ctx, work{what: "read what stands behind a memory", readOnly: true, do: func(ctx context.Context, t *tx) error {
 		asked, err := getMemory(ctx, t, groupID, memoryID)
 		if err != nil {
 			return err
 		}
-		l, err := readLineage(ctx, t, asked.GroupID, asked.LineageID)
+		l, err := readLineage(ctx, t, asked.GroupID, asked.LineageID, at)
 		if err != nil {
 			return err
 		}
@@ -109,12 +115,19 @@ func (s *Store) Why(ctx context.Context, groupID, memoryID string) (reverie.Why,
 		why.Usage = counts[asked.LineageID]
 		return err
 	}})
-	return why, err
+	if err != nil || at.IsZero() {
+		return why, err
+	}
+	return why.AsOf(at)
 }
 
-func readLineage(ctx context.Context, t *tx, groupID, lineageID string) (lineage, error) {
+func readLineage(ctx context.Context, t *tx, groupID, lineageID string, at time.Time) (lineage, error) {
 	l := lineage{runs: map[string]reverie.Run{}, approved: map[deed]bool{}}
-	if err := t.list(ctx, &l.versions, lineageQuery, groupID, lineageID); err != nil {
+	query, args := lineageQuery, []any{groupID, lineageID}
+	if !at.IsZero() {
+		query, args = lineageAtQuery, append(args, at)
+	}
+	if err := t.list(ctx, &l.versions, query, args...); err != nil {
 		return l, err
 	}
 	var ids, runIDs pq.StringArray

@@ -38,13 +38,10 @@ support, decisions, what befell it, and who used it.`,
 			then, err := a.momentOf(ctx, groupID, args[0], at)
 			var why reverie.Why
 			if err == nil {
-				why, err = a.store.Why(ctx, groupID, args[0])
+				why, err = a.store.WhyAt(ctx, groupID, args[0], then)
 			}
-			if errors.Is(err, reverie.ErrNotFound) {
+			if errors.Is(err, reverie.ErrNotFound) && then.IsZero() {
 				return fmt.Errorf("%w; `reverie memory list --group G --status all` has the ids", err)
-			}
-			if err == nil && !then.IsZero() {
-				why, err = why.AsOf(then)
 			}
 			if err != nil {
 				return err
