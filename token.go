@@ -12,7 +12,7 @@ type Scope string
 const (
 	ScopeRead  Scope = "read"  // look at everything; have contexts made
 	ScopeWrite Scope = "write" // bring messages in, report answers, edit memories, evolve
-	ScopeAdmin Scope = "admin" // decide on what is held
+	ScopeAdmin Scope = "admin" // decide on what is held, and on what is taken back
 )
 
 // Scopes are all scopes, the least first.

@@ -68,7 +68,9 @@ func (s *site) undoPage(v *visit) (any, error) {
 	if _, err := v.about(d.Run.GroupID, "runs"); err != nil {
 		return nil, err
 	}
-	v.title = v.t("undo.title_of", v.runTitle(d.Run))
+	if v.title = v.t("undo.title_of", v.runTitle(d.Run)); d.Again() {
+		v.title = v.t("undo.again_of", v.runTitle(d.Run))
+	}
 	if err != nil && d.Again() { // and nothing of it can wait again
 		return d, nil
 	}
@@ -101,6 +103,8 @@ func (s *site) undo(v *visit) (string, error) {
 	case u.UndoneAt.IsZero(): // it was before
 	case u.Exact:
 		v.notify("notice.undone_exact")
+	case len(u.Left) == 0:
+		v.notify("notice.undone_others", u.Others)
 	default:
 		v.notify("notice.undone", len(u.Left)+u.Others)
 	}

@@ -25,7 +25,7 @@ that TOKEN=$(reverie token create --group g1) holds the token alone.
 Scopes, each covering those before it:
   read   look at everything, search, have contexts made
   write  bring messages in, report answers, edit memories, evolve, propose
-  admin  approve and reject what is held
+  admin  approve and reject what is held, take runs back
 
 Once a token was made, every request needs one. Where none was ever made, the API is
 open to this machine, and to no other.`,
