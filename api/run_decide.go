@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"reverie"
 	"reverie/evolve"
@@ -71,6 +72,25 @@ func (s *Service) Approve(ctx context.Context, runID string) (reverie.EvolveRepl
 		return reverie.EvolveReply{}, err
 	}
 	res, err := ApproveRun(ctx, s.Store, s.Leases, s.Approver(), d)
+	if err != nil {
+		return reverie.EvolveReply{}, err
+	}
+	return ApproveReply(d.Run, res, nil), nil
+}
+
+// ApproveEdited is [Service.Approve] of what a run holds as a person has edited it: plan is
+// the text of the file that `reverie plan --run` writes. One that cannot be read, or that
+// is not what the run holds, is a [reverie.ErrInvalid], and nothing is applied.
+func (s *Service) ApproveEdited(ctx context.Context, runID, plan string) (reverie.EvolveReply, error) {
+	d, err := s.decidable(ctx, runID)
+	if err != nil {
+		return reverie.EvolveReply{}, err
+	}
+	file, err := reverie.ReadPlan(strings.NewReader(plan))
+	if err != nil {
+		return reverie.EvolveReply{}, err
+	}
+	res, err := ApproveEdited(ctx, s.Store, s.Leases, s.Approver(), d, file)
 	if err != nil {
 		return reverie.EvolveReply{}, err
 	}

@@ -96,6 +96,8 @@ func TestAnswers(t *testing.T) {
 		"an old version":  {"PUT", memory + "/strength", `{"strength":1}`, 409, `"head_id":"`},
 		"active already":  {"PUT", "/memory/" + w.mine.memory + "/restore", "", 409, "active"},
 		"held no more":    {"POST", "/v1/runs/" + w.mine.run + "/approve", "", 409, ""},
+		"no plan":         {"POST", "/v1/runs/" + w.mine.run + "/approve", `{"plan":"hello"}`, 422, "line 1"},
+		"an empty plan":   {"POST", "/v1/runs/" + w.mine.run + "/approve", `{"plan":""}`, 422, "body.plan"},
 		"no line at all":  {"POST", group + "/messages", "hello\n", 422, "body.line 1"},
 		"nobody's group":  {"GET", "/memory/list/" + strings.Repeat("x", 10_000), "", 404, ""},
 		"bad two at once": {"GET", "/v1/groups?limit=x&state=y", "", 422, "query.state"},

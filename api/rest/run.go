@@ -41,6 +41,14 @@ type runsInput struct {
 	Limit  int     `query:"limit" minimum:"1" maximum:"200" default:"20" doc:"Runs at most."`
 }
 
+type approveInput struct {
+	RunPath
+	Body *struct {
+		_    struct{} `additionalProperties:"false"`
+		Plan string   `json:"plan,omitempty" minLength:"1" doc:"Apply this in place of what the run holds: the text of the file of reverie plan --run, as a person has edited it."`
+	} `nameHint:"ApproveBody" required:"false"`
+}
+
 type rejectInput struct {
 	RunPath
 	Body *struct {
@@ -86,8 +94,13 @@ func (r *room) runs() {
 			return r.service.Run(ctx, in.Run)
 		})
 	add(r, operation{id: "approve-run", method: http.MethodPost, path: "/v1/runs/{run_id}/approve", tag: runTag, scope: admin,
-		summary: "Approve what a run holds", detail: "Applies the plan that waits. Lines whose memory has moved since are refused."},
-		func(ctx context.Context, in *struct{ RunPath }) (reverie.EvolveReply, error) {
+		summary: "Approve what a run holds",
+		detail: "Applies the plan that waits, or what a person has made of it. Lines whose memory has moved since are refused. " +
+			"An edited plan that is not what the run holds, or says what no plan may, is a 422, and nothing is applied."},
+		func(ctx context.Context, in *approveInput) (reverie.EvolveReply, error) {
+			if in.Body != nil && in.Body.Plan != "" {
+				return r.service.ApproveEdited(ctx, in.Run, in.Body.Plan)
+			}
 			return r.service.Approve(ctx, in.Run)
 		})
 	add(r, operation{id: "reject-run", method: http.MethodPost, path: "/v1/runs/{run_id}/reject", tag: runTag, scope: admin,
