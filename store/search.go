@@ -65,10 +65,9 @@ func scanHits(rows *sql.Rows, groupID string) (list []hitRow, err error) {
 // Search returns the group's active memories nearest to a vector, best first,
 // comparing every one of them that has a vector of the same model and width; or, of an
 // instant, the versions that were active then, with the strength, weight and last support
-// of then. The
-// score of a hit is the plain cosine, for the caller to calibrate; of its memory it has
-// hitColumns. A limit of 0 is no limit. A vector without a direction, or of another width than its model
-// names, is reverie.ErrInvalid.
+// of then. The score of a hit is the plain cosine, for the caller to calibrate; of its
+// memory it has hitColumns. A limit of 0 is no limit. A vector without a direction, or of
+// another width than its model names, is reverie.ErrInvalid.
 func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) ([]reverie.Hit, error) {
 	rows, err := s.search(ctx, q, searchQuery, searchAtQuery)
 	return hits(rows), err

@@ -31,9 +31,8 @@ func newMemoryList(a *app) *cobra.Command {
 		Long: `List shows a page of what a group remembers, oldest memory first.
 
 With --at it shows what was active at that instant, as it was worded and tagged
-then. Strength, weight and support are changed in place: they are those of now,
-or of when the version ended. A date means its beginning, in the group's time
-zone; an instant still to come is now. What was erased is gone from the past too.`,
+then, and as strong. A date means its beginning, in the group's time zone; an
+instant still to come is now. What was erased is gone from the past too.`,
 		Example: `  reverie memory list --group g1
   reverie memory list --group g1 --at 2026-01-15
   reverie memory list --group g1 --at 2026-01-15T20:00:00+08:00`,
