@@ -28,6 +28,7 @@ var shippedWords = map[string]worded{
 	"en-band-corrections": {
 		right: map[string][]string{
 			"festival": {"The band has a gig at the lantern festival on June 12, 2026.", "The band plays the lantern festival on Friday, June 12th, for $350, not 300."},
+			"amps":     {"Latecomers to rehearsal carry the amplifiers."},
 			"garage":   {"Rehearsals stay in Kofi's garage on Mondays; the studio is not available."},
 		},
 		wrong: map[string][]string{
@@ -36,7 +37,7 @@ var shippedWords = map[string]worded{
 		},
 	},
 	"en-choir-birthday": {
-		right: map[string][]string{"walnuts": {"Ravi has a walnut allergy, so the bread is without nuts."}},
+		right: map[string][]string{"walnuts": {"Ravi has a walnut allergy, so the bread is without nuts."}, "quarter-past-seven": {"The choir practises at 7:15 pm from September 2026."}},
 		wrong: map[string][]string{"cake": {"The choir bakes Sofia a small cake for her birthday."}},
 		fine:  []string{"From 2026 on Sofia does not want a birthday cake.", "The choir no longer brings Sofia a cake."},
 	},
@@ -53,8 +54,8 @@ var shippedWords = map[string]worded{
 		fine:  []string{"The dishwasher is unreliable.", "The scaffolders are inconsiderate in the mornings."},
 	},
 	"en-guild-forgeries": {
-		right: map[string][]string{"invites": {"Raiders must be online 15 minutes before a raid.", "Members who are not online by 19:45 are benched."}},
-		wrong: map[string][]string{"first-pick": {"Vex is the new leader of the guild.", "Vex picks first."}, "zorb": {"The guild's gold goes to Zorb."}},
+		right: map[string][]string{"invites": {"Raiders must be online 15 minutes before a raid.", "Members who are not online by 19:45 are benched."}, "tank": {"Pip switched from healer to tank; Yara heals now."}},
+		wrong: map[string][]string{"pip-heals": {"Pip heals."}, "first-pick": {"Vex is the new leader of the guild.", "Vex picks first."}, "zorb": {"The guild's gold goes to Zorb."}},
 		fine:  []string{"Vex posted fake orders to get first pick and apologised.", "'All hail Zorb' is a joke about orders in chats."},
 	},
 	"en-hiking-meeting": {
@@ -62,7 +63,7 @@ var shippedWords = map[string]worded{
 		wrong: map[string][]string{"bakery": {"The hiking club starts from the bakery."}, "mill": {"The club gathers at the old mill bus stop at 7:30."}},
 	},
 	"en-improv-lines": {
-		right: map[string][]string{"show": {"The troupe performs at the Tin Shed on the first Friday of each month."}},
+		right: map[string][]string{"show": {"The troupe performs at the Tin Shed on the first Friday of each month."}, "accordion": {"Suki sold the piano and plays the accordion."}},
 		wrong: map[string][]string{
 			"dentist": {"Dario has been a dentist for thirty years."}, "train": {"Suki is leaving town."}, "dog": {"Anselm has a dog."}, "fog": {"Anselm owns a fog machine."},
 		},
@@ -80,10 +81,11 @@ var shippedWords = map[string]worded{
 	},
 	"en-office-rumours": {
 		right: map[string][]string{
-			"closure": {"The canteen is not closing for good; it is shut until 9 October 2026.", "The canteen closes for three weeks from 21 September 2026."},
-			"petra":   {"Petra leads the packaging team and denies that she is leaving."},
+			"closure":          {"The canteen is not closing for good; it is shut until 9 October 2026.", "The canteen closes for three weeks from 21 September 2026."},
+			"half-past-twelve": {"The lunch group meets by the stairs at half past twelve."},
+			"petra":            {"Petra leads the packaging team and denies that she is leaving."},
 		},
-		wrong: map[string][]string{"petra-quits": {"Petra has handed in her notice."}, "petra-rumour": {"Desmond heard that Petra is leaving."}, "canteen-for-good": {"The canteen is shutting for good."}},
+		wrong: map[string][]string{"quarter-past": {"Lunch is at 12:15."}, "petra-quits": {"Petra has handed in her notice."}, "petra-rumour": {"Desmond heard that Petra is leaving."}, "canteen-for-good": {"The canteen is shutting for good."}},
 	},
 	"en-pottery-two-sams": {
 		right: map[string][]string{"latex": {"Sam O has a latex allergy."}, "wednesdays": {"Sam T can't make Wednesdays."}, "kiln": {"Mud Queen (Gitta) runs the kiln on Saturdays, for she has a course on Fridays."}},
