@@ -17,20 +17,22 @@ const (
 		from memory_change_log c where c.group_id = q.group_id and c.change_id = q.change_id
 			and '` + reverie.Erased + `' not in (c.old_statement, c.new_statement)), ''))`
 
-	// Lineages of which a change that is put back is why others wait: those need not be
-	// judged, unless they rest on something else that does not stand as it did.
+	// Those of which a change that is put back is why they wait need not be judged for it
+	// any more. It says since when there may be another reason: see stillQuery.
 	calmQuery = `with q as (delete from rejudgements q using memory_change_log c, memories o, memories h
 		where q.group_id = $1 and q.run_id is null and c.group_id = $1 and c.change_id = q.change_id
 			and o.group_id = $1 and o.memory_id = c.old_id
 			and o.lineage_id in (select m.lineage_id from memory_change_log u join memories m on m.group_id = $1 and m.memory_id = u.memory_id
 				where u.group_id = $1 and u.change_id = any ($2::uuid[]))
 			and h.group_id = $1 and h.lineage_id = o.lineage_id and h.status = 'active' and h.content_hash = o.content_hash
-			and not exists (select 1 from memory_sources s join memories w on w.group_id = $1 and w.memory_id = s.source_id
-				left join memories n on n.group_id = $1 and n.lineage_id = w.lineage_id and n.status in ('active', 'archived')
-					and not exists (select 1 from memories l where l.group_id = $1 and l.lineage_id = n.lineage_id and l.version > n.version)
-				where s.group_id = $1 and s.memory_id = q.memory_id and n.content_hash is distinct from w.content_hash)
-			returning q.*)
-		` + keptJudgements + `$3::timestamptz from q`
+			returning q.*, c.created_at as since),
+		kept as (` + keptJudgements + `$3::timestamptz from q)
+		select lineage_id, since from q`
+
+	// The causes that change c is: versions o that their lineages do not say any more.
+	causesWhere = `join memories o on o.group_id = $1 and o.memory_id = c.old_id
+		left join memories n on n.group_id = $1 and n.lineage_id = o.lineage_id and n.status = 'active'
+		where o.content_hash is distinct from n.content_hash and o.kind <> 'team'`
 )
 
 // befallen says what befell the cause c. Reasons are ours, and hold no word of anybody's:
@@ -44,13 +46,50 @@ const befallen = `case c.action when 'delete' then '` + reverie.WasDeleted + `' 
 // What waits already keeps its first reason; what was held for an erasure, and came
 // back, has to be known as that. Each step goes by key, as in sourcesQuery.
 var cascadeQuery = `with causes as materialized (
-		select u.no, c.change_id, c.action, o.memory_id, o.lineage_id, n.content_hash as says, u.shared and o.kind <> 'dream' as shared
+		select u.no, c.change_id, c.action, c.run_id, c.created_at, o.memory_id, o.lineage_id, n.content_hash as says, u.shared and o.kind <> 'dream' as shared
 		from unnest($2::uuid[], $3::bool[]) with ordinality as u (id, shared, no)
 		join memory_change_log c on c.group_id = $1 and c.change_id = u.id
-		join memories o on o.group_id = $1 and o.memory_id = c.old_id
-		left join memories n on n.group_id = $1 and n.lineage_id = o.lineage_id and n.status = 'active'
-		where o.content_hash is distinct from n.content_hash and o.kind <> 'team' and not (n.memory_id is not null and ` + summaryOf("o") + `)),
-	resting as (
+		` + causesWhere + ` and not (n.memory_id is not null and ` + summaryOf("o") + `)),
+	` + resting + ` and f.lineage_id <> all ($4::uuid[]) offset 0) f
+		cross join lateral (` + saidStill("f.memory_id") + `) h
+		where c.shared),
+	kept as (` + keptJudgements + `$5::timestamptz from rejudgements q
+		where q.group_id = $1 and q.lineage_id in (select lineage_id from resting) and q.run_id is not null and not q.held)
+	insert into rejudgements as q (group_id, lineage_id, memory_id, reason, created_at, change_id)
+	select distinct on (lineage_id) $1, lineage_id, memory_id, reason, $5::timestamptz, change_id
+	from resting where lineage_id not in (select lineage_id from causes)
+	order by lineage_id, rank, no
+	on conflict (group_id, lineage_id) do update set memory_id = excluded.memory_id, reason = excluded.reason,
+		created_at = excluded.created_at, change_id = excluded.change_id, run_id = null
+	where q.run_id is not null and not q.held`
+
+// Of memories that waited for what was put back: whichever change has come since that
+// still has them judged, the first of them. It goes by the rules of cascadeQuery, and reads
+// what the plans of those changes wrote, and judged, from what they left.
+var stillQuery = `with calm as (select * from unnest($2::uuid[], $3::timestamptz[]) as u (lineage_id, since)),
+	causes as materialized (
+		select row_number() over (order by c.created_at, c.change_id) as no, c.change_id, c.action, c.run_id, c.created_at, o.memory_id, o.lineage_id,
+			n.content_hash as says, c.action <> 'undo' and o.kind <> 'dream' and not exists (
+				select 1 from rejudgements k where k.group_id = $1 and k.lineage_id = o.lineage_id and k.run_id = c.run_id
+				union all select 1 from past_rejudgements k where k.group_id = $1 and k.lineage_id = o.lineage_id and k.run_id = c.run_id) as shared
+		from memory_change_log c
+		` + causesWhere + ` and not (n.memory_id is not null and ` + summaryOf("o") + `)
+			and c.group_id = $1 and c.created_at >= (select min(since) from calm) and c.action in ('update', 'delete', 'undo')),
+	` + resting + ` and f.lineage_id in (select lineage_id from calm)
+			and not exists (select 1 from memory_evidence w where w.group_id = $1 and w.lineage_id = f.lineage_id
+				and w.run_id = c.run_id and w.created_at = c.created_at) offset 0) f
+		cross join lateral (` + saidStill("f.memory_id") + `) h
+		where c.shared)
+	insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at, change_id)
+	select distinct on (r.lineage_id) $1, r.lineage_id, r.memory_id, r.reason, $4::timestamptz, r.change_id
+	from resting r join calm q on q.lineage_id = r.lineage_id join causes c on c.change_id = r.change_id and c.created_at >= q.since
+	where not exists (select 1 from causes k where k.lineage_id = r.lineage_id and k.created_at = c.created_at)
+	order by r.lineage_id, r.no, r.rank
+	on conflict (group_id, lineage_id) do nothing`
+
+// resting begins what rests on the causes c; it goes on with which of the other evidence f
+// by the same messages counts.
+var resting = `resting as (
 		select 1 as rank, c.no, c.change_id, h.lineage_id, h.memory_id, '` + reverie.RestsOnMemory + `' || ` + befallen + ` as reason
 		from causes c
 		cross join lateral (select s.memory_id, s.source_id, s.run_id from memory_sources s
@@ -65,18 +104,7 @@ var cascadeQuery = `with causes as materialized (
 		cross join lateral (select distinct e.message_id from memory_evidence e where e.group_id = $1 and e.lineage_id = c.lineage_id
 			and e.memory_id = c.memory_id and e.action <> 'delete' and e.withdrawn_at is null offset 0) e
 		cross join lateral (select f.memory_id from memory_evidence f where f.group_id = $1 and f.message_id = e.message_id
-			and f.action <> 'delete' and f.withdrawn_at is null and f.lineage_id <> all ($4::uuid[]) offset 0) f
-		cross join lateral (` + saidStill("f.memory_id") + `) h
-		where c.shared),
-	kept as (` + keptJudgements + `$5::timestamptz from rejudgements q
-		where q.group_id = $1 and q.lineage_id in (select lineage_id from resting) and q.run_id is not null and not q.held)
-	insert into rejudgements as q (group_id, lineage_id, memory_id, reason, created_at, change_id)
-	select distinct on (lineage_id) $1, lineage_id, memory_id, reason, $5::timestamptz, change_id
-	from resting where lineage_id not in (select lineage_id from causes)
-	order by lineage_id, rank, no
-	on conflict (group_id, lineage_id) do update set memory_id = excluded.memory_id, reason = excluded.reason,
-		created_at = excluded.created_at, change_id = excluded.change_id, run_id = null
-	where q.run_id is not null and not q.held`
+			and f.action <> 'delete' and f.withdrawn_at is null`
 
 // summaryOf is true of the memory that is a session's summary, or a narrative.
 func summaryOf(m string) string {
@@ -98,7 +126,7 @@ func saidStill(version string) string {
 // shares with another one; and what was itself judged again has others judged only that
 // rest on it by their sources, so that two memories never call each other up in turn.
 // Taking back, too, reaches what rests on the memory, and what waited for a change that is
-// put back by it, or by a person who restores it, waits no longer.
+// put back by it, or by a person who restores it, waits no longer, unless for another one.
 func cascade(ctx context.Context, t *tx, groupID string, changes []reverie.Change, steps []reverie.Step, at time.Time) (int, error) {
 	judged, written := map[string]bool{}, pq.StringArray{}
 	for _, st := range steps {
@@ -118,7 +146,7 @@ func cascade(ctx context.Context, t *tx, groupID string, changes []reverie.Chang
 		}
 	}
 	if len(back) > 0 {
-		if _, err := t.exec(ctx, calmQuery, groupID, back, at); err != nil {
+		if err := calm(ctx, t, groupID, back, at); err != nil {
 			return 0, err
 		}
 	}
@@ -126,4 +154,22 @@ func cascade(ctx context.Context, t *tx, groupID string, changes []reverie.Chang
 		return 0, nil
 	}
 	return t.exec(ctx, cascadeQuery, groupID, ids, shared, written, at)
+}
+
+// calm lets what waits for a change that is put back wait no longer, or for the next reason
+// that there is.
+func calm(ctx context.Context, t *tx, groupID string, back pq.StringArray, at time.Time) error {
+	var rows []struct {
+		LineageID string    `db:"lineage_id"`
+		Since     time.Time `db:"since"`
+	}
+	if err := t.list(ctx, &rows, calmQuery, groupID, back, at); err != nil || len(rows) == 0 {
+		return err
+	}
+	var lineages, since pq.StringArray
+	for _, r := range rows {
+		lineages, since = append(lineages, r.LineageID), append(since, timestamp(r.Since))
+	}
+	_, err := t.exec(ctx, stillQuery, groupID, lineages, since, at)
+	return err
 }

@@ -155,7 +155,7 @@ func TestCascadeCalms(t *testing.T) {
 	w.wantWaits("deleted", "is musical"+gone, "keeps a rhythm"+gone)
 	w.apply(saidIn(update(now["sings"], "sings no more"), "m0007"))
 	must(w.Edit(t.Context(), reverie.Edit{GroupID: group, MemoryID: deleted.ID, Action: reverie.ActionRestore}))(t)
-	w.wantWaits("restored", "is musical"+gone) // there is that other one, too
+	w.wantWaits("restored", "is musical: a memory that it rests on was updated: “sings” -> “sings no more”") // there is that other one, too
 	w.settle()
 
 	p := w.plan(saidIn(update(w.active()["plays on Mondays"], "plays on Fridays"), "m0006"))
@@ -166,8 +166,29 @@ func TestCascadeCalms(t *testing.T) {
 	w.now = w.now.Add(time.Minute)
 	w.dreams(saidIn(on(create("likes weekends"), w.active()["plays on Fridays"]), "m0009"))
 	must(w.Undo(t.Context(), w.lease, reverie.UndoQuery{GroupID: group, RunID: p.RunID}))(t)
-	w.wantWaits("taken back", "is musical"+": a memory that it rests on was updated: “plays on Mondays” -> “plays on Fridays”", // for what it sang
+	w.wantWaits("taken back", // what it sang was judged
 		"likes weekends: a memory that it rests on was taken back: “plays on Fridays” -> “plays on Mondays”")
+}
+
+// TestCascadeCalmsButForAnother has wait on what waits for two changes of which the first
+// is taken back, for the second, by messages as by sources; but not what the plan of the
+// second had before it.
+func TestCascadeCalmsButForAnother(t *testing.T) {
+	w := newWorld(t)
+	w.messages(4)
+	w.did(saidIn(create("A"), "m0001"), saidIn(create("B"), "m0002"), saidIn(create("M"), "m0001", "m0002"), saidIn(create("N"), "m0001", "m0002"), saidIn(create("O"), "m0001"))
+	w.dreams(saidIn(on(create("D"), w.active()["A"], w.active()["B"]), "m0009"))
+	first := w.did(saidIn(update(w.active()["A"], "A2"), "m0003"))
+	w.now = w.now.Add(time.Minute)
+	second := w.did(saidIn(update(w.active()["B"], "B2"), "m0004"), support(w.active()["N"], "2026-01-16", 0.5))
+	const shared, source = ": a memory that rests on the same messages was updated: “", ": a memory that it rests on was updated: “"
+	w.wantWaits("both", "D"+source+"A” -> “A2”", "M"+shared+"A” -> “A2”", "N"+shared+"A” -> “A2”", "O"+shared+"A” -> “A2”")
+	w.now = w.now.Add(time.Minute)
+	w.undo(first)
+	w.wantWaits("the first is taken back", "D"+source+"B” -> “B2”", "M"+shared+"B” -> “B2”")
+	w.now = w.now.Add(time.Minute)
+	w.undo(second)
+	w.wantWaits("both are")
 }
 
 // TestCascadeEnds lets memories that share a message be judged again, night after night:
