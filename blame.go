@@ -18,18 +18,19 @@ type BlameWords struct {
 
 // BlameVersion is a version, and who wrote it.
 type BlameVersion struct {
-	Version   int            `json:"version"`
-	MemoryID  string         `json:"memory_id"`
-	Status    Status         `json:"status"`
-	Statement string         `json:"statement"`
-	At        time.Time      `json:"at"`
-	Action    Action         `json:"action"` // that made it
-	Reason    string         `json:"change_reason,omitempty"`
-	Run       *BlameRun      `json:"run,omitempty"`      // nil for a person
-	Approved  bool           `json:"approved,omitempty"` // it was held, and a person let it pass
-	Evidence  []Evidence     `json:"evidence"`           // messages, also where its run was taken back
-	Sources   []SourceMemory `json:"sources,omitempty"`  // memories that it rests on
-	Remaining int            `json:"remaining"`          // characters of the newest version that it brought
+	Version     int            `json:"version"`
+	MemoryID    string         `json:"memory_id"`
+	Status      Status         `json:"status"`
+	Statement   string         `json:"statement"`
+	At          time.Time      `json:"at"`
+	Action      Action         `json:"action"` // that made it
+	Reason      string         `json:"change_reason,omitempty"`
+	Run         *BlameRun      `json:"run,omitempty"`           // nil for a person, or an undo
+	UndoneRunID string         `json:"undone_run_id,omitempty"` // of an undo: the run that it takes back
+	Approved    bool           `json:"approved,omitempty"`      // it was held, and a person let it pass
+	Evidence    []Evidence     `json:"evidence"`                // messages, also where its run was taken back
+	Sources     []SourceMemory `json:"sources,omitempty"`       // memories that it rests on
+	Remaining   int            `json:"remaining"`               // characters of the newest version that it brought
 }
 
 // BlameRun is the run that wrote a version.

@@ -116,25 +116,27 @@ type Resting struct {
 
 // WhyVersion is one version of a lineage and what stands behind it.
 type WhyVersion struct {
-	Memory    Memory         `json:"memory"`
-	Run       *Run           `json:"run,omitempty"` // nil for an edit by a person
-	ChunkNo   int            `json:"chunk_no,omitempty"`
-	Action    Action         `json:"action"` // that made the version
-	Reason    string         `json:"change_reason"`
-	Approved  bool           `json:"approved,omitempty"` // it was held, and a person let it pass
-	Evidence  []Evidence     `json:"evidence"`           // of the version itself
-	Withdrawn []Evidence     `json:"-"`                  // evidence of a run that was taken back since: it supports nothing
-	Sources   []SourceMemory `json:"sources,omitempty"`  // memories that it rests on
-	Decisions []Decision     `json:"decisions"`          // facts that made it, that it already said, or that took its place
-	Later     []WhyLater     `json:"later"`              // support, strength, weight, deletion: what befell the version afterwards
+	Memory      Memory         `json:"memory"`
+	Run         *Run           `json:"run,omitempty"` // nil for an edit by a person, or an undo
+	ChunkNo     int            `json:"chunk_no,omitempty"`
+	Action      Action         `json:"action"` // that made the version
+	Reason      string         `json:"change_reason"`
+	UndoneRunID string         `json:"undone_run_id,omitempty"` // of an undo: the run that it takes back
+	Approved    bool           `json:"approved,omitempty"`      // it was held, and a person let it pass
+	Evidence    []Evidence     `json:"evidence"`                // of the version itself
+	Withdrawn   []Evidence     `json:"-"`                       // evidence of a run that was taken back since: it supports nothing
+	Sources     []SourceMemory `json:"sources,omitempty"`       // memories that it rests on
+	Decisions   []Decision     `json:"decisions"`               // facts that made it, that it already said, or that took its place
+	Later       []WhyLater     `json:"later"`                   // support, strength, weight, deletion: what befell the version afterwards
 }
 
 // WhyLater is what befell a version after it was written.
 type WhyLater struct {
-	Action   Action     `json:"action"` // keep (support), delete, archive, strength, weight
-	Reason   string     `json:"change_reason,omitempty"`
-	RunID    string     `json:"run_id,omitempty"`
-	Approved bool       `json:"approved,omitempty"` // it was held, and a person let it pass
-	Evidence []Evidence `json:"evidence,omitempty"`
-	At       time.Time  `json:"at"`
+	Action      Action     `json:"action"` // keep (support), delete, archive, strength, weight, undo
+	Reason      string     `json:"change_reason,omitempty"`
+	RunID       string     `json:"run_id,omitempty"`
+	UndoneRunID string     `json:"undone_run_id,omitempty"` // of an undo: the run that it takes back
+	Approved    bool       `json:"approved,omitempty"`      // it was held, and a person let it pass
+	Evidence    []Evidence `json:"evidence,omitempty"`
+	At          time.Time  `json:"at"`
 }

@@ -126,6 +126,7 @@ type HistoryEntry struct {
 	UpdatedAt     *time.Time `json:"updated_at,omitempty"`
 	ParentID      *string    `json:"parent_id"`
 	ChangeSummary string     `json:"change_summary,omitempty"`
+	JudgeAgain    string     `json:"judge_again,omitempty"`
 }
 
 // NewHistoryReply shapes the versions of a lineage, oldest first.
@@ -134,7 +135,7 @@ func NewHistoryReply(memoryID string, versions []Memory) HistoryReply {
 	for _, m := range versions {
 		at := m.UpdatedAt
 		e := HistoryEntry{Version: m.Version, MemoryID: m.ID, Statement: m.Statement, Status: m.Status,
-			ParentID: m.ParentID, ChangeSummary: m.ChangeSummary}
+			ParentID: m.ParentID, ChangeSummary: m.ChangeSummary, JudgeAgain: m.JudgeAgain}
 		if m.Version == 1 {
 			e.CreatedAt, e.ChangeSummary = &at, ""
 		} else {

@@ -117,6 +117,16 @@ func (s *Service) Why(ctx context.Context, memoryID string) (reverie.WhyReply, e
 	return reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why, Cut: cut}, nil
 }
 
+// JudgeAgain says which of some memories of a group the next run of evolve judges again,
+// and why, by their ids.
+func (s *Service) JudgeAgain(ctx context.Context, groupID string, memoryIDs []string) (map[string]string, error) {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil || len(memoryIDs) == 0 {
+		return nil, err
+	}
+	return s.Store.JudgeAgain(ctx, groupID, memoryIDs)
+}
+
 // Changes returns the change log of a group over the last days, newest first.
 func (s *Service) Changes(ctx context.Context, groupID string, days int) (reverie.ChangesReply, error) {
 	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)

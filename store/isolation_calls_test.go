@@ -135,6 +135,7 @@ var calls = map[string]func(a asked) []any{
 
 	"ListMemories": func(a asked) []any { return r(a.ListMemories(ctx(), reverie.MemoryQuery{GroupID: home})) },
 	"Memory":       func(a asked) []any { return r(a.Memory(ctx(), home, a.mem)) },
+	"JudgeAgain":   func(a asked) []any { return r(a.JudgeAgain(ctx(), home, []string{a.mem})) },
 	"LineageHead":  func(a asked) []any { return r(a.LineageHead(ctx(), home, a.lin)) },
 	"HistoryAt":    func(a asked) []any { return r(a.HistoryAt(ctx(), home, a.mem, later)) },
 	"Between": func(a asked) []any {
@@ -157,6 +158,7 @@ var calls = map[string]func(a asked) []any{
 	"Apply": func(a asked) []any { return r(a.Apply(ctx(), a.lease, a.plan(a.removal()))) },
 	// That any group's run has the id is told on purpose: ids of runs are the operator's.
 	"PlanState": func(a asked) []any { return r(a.PlanState(ctx(), home, ofNobody, []string{a.msg})) },
+	"PlanSeals": func(a asked) []any { return r(a.PlanSeals(ctx(), home, []string{"a"})) },
 	"ApplyWhole": func(a asked) []any {
 		plan := a.plan(a.removal())
 		plan.RunID = ofNobody

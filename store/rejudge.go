@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/lib/pq"
@@ -45,6 +46,21 @@ const (
 // reason is shown to the model, and to whoever asks about the memory.
 func queueJudgements(ctx context.Context, t *tx, groupID string, lineageIDs []string, reason string, at time.Time) (int, error) {
 	return t.exec(ctx, queueJudgementsQuery, groupID, pq.StringArray(lineageIDs), reason, at)
+}
+
+const judgeAgainQuery = `select m.memory_id, ` + againBecause + ` as judge_again
+	from memories m join rejudgements q on q.group_id = m.group_id and q.lineage_id = m.lineage_id and q.run_id is null
+	where m.group_id = $1 and m.memory_id = any ($2::uuid[]) and m.status in ('active', 'held')`
+
+// JudgeAgain says which of some memories of a group the next run of evolve judges again,
+// and why, by their ids.
+func (s *Store) JudgeAgain(ctx context.Context, groupID string, memoryIDs []string) (map[string]string, error) {
+	rows, err := lookAll[reverie.Memory](ctx, s, fmt.Sprintf("see what of group %q is judged again", groupID), judgeAgainQuery, groupID, pq.StringArray(memoryIDs))
+	because := map[string]string{}
+	for _, m := range rows {
+		because[m.ID] = m.JudgeAgain
+	}
+	return because, err
 }
 
 // judged notes what a run has judged that was to be judged again: by steps, and by

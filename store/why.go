@@ -205,14 +205,14 @@ func (l lineage) why() (reverie.Why, error) {
 		}
 		v := at[r.MemoryID]
 		if r.made() {
-			v.Action, v.Reason, v.ChunkNo = change.Action, change.Summary, r.ChunkNo
+			v.Action, v.Reason, v.ChunkNo, v.UndoneRunID = change.Action, change.Summary, r.ChunkNo, runOf(r.UndoneRunID)
 			v.Approved = l.approved[deed{runOf(r.RunID), r.MemoryID, change.Action}]
 			if run, ok := l.runs[runOf(r.RunID)]; ok {
 				v.Run = &run
 			}
 			continue
 		}
-		v.Later = append(v.Later, reverie.WhyLater{Action: change.Action, Reason: change.Summary, RunID: runOf(r.RunID),
+		v.Later = append(v.Later, reverie.WhyLater{Action: change.Action, Reason: change.Summary, RunID: runOf(r.RunID), UndoneRunID: runOf(r.UndoneRunID),
 			Evidence: change.Evidence, At: change.CreatedAt})
 	}
 	for _, e := range l.evidence {

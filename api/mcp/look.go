@@ -22,6 +22,7 @@ type version struct {
 	Status    reverie.Status `json:"status"`
 	Since     *time.Time     `json:"since"`
 	Reason    string         `json:"change_summary,omitempty" jsonschema:"why it changed"`
+	Again     string         `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
 }
 
 type historyOut struct {
@@ -46,7 +47,7 @@ func (s *Server) memoryHistory(ctx context.Context, in historyIn) (historyOut, s
 		if since == nil {
 			since = e.UpdatedAt
 		}
-		out.Versions = append(out.Versions, version{e.Version, e.MemoryID, e.Statement, e.Status, since, e.ChangeSummary})
+		out.Versions = append(out.Versions, version{e.Version, e.MemoryID, e.Statement, e.Status, since, e.ChangeSummary, e.JudgeAgain})
 	}
 	return out, quoted("history", fmt.Sprintf("Versions: %d, oldest first; version %d is the newest.", len(out.Versions), out.Current), out.Versions), nil
 }

@@ -86,6 +86,7 @@ type contextMemory struct {
 	Statement string       `json:"statement"`
 	Score     float64      `json:"score" jsonschema:"similarity x weight x strength x recency"`
 	AsOf      time.Time    `json:"last_supported_at"`
+	Again     string       `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
 }
 
 type contextOut struct {
@@ -115,8 +116,16 @@ func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, st
 	}
 	out := contextOut{Text: reply.Text, Memories: []contextMemory{}, Tokens: reply.Tokens, UsageID: reply.UsageID, Skipped: reply.Skipped,
 		Incomplete: len(reply.Warnings) > 0}
+	ids := make([]string, len(reply.Memories))
+	for i, m := range reply.Memories {
+		ids[i] = m.MemoryID
+	}
+	again, err := s.again(ctx, in.Group, ids, at)
+	if err != nil {
+		return contextOut{}, "", err
+	}
 	for _, m := range reply.Memories {
-		out.Memories = append(out.Memories, contextMemory{m.MemoryID, m.Kind, m.Statement, m.Score, m.LastSupportedAt})
+		out.Memories = append(out.Memories, contextMemory{m.MemoryID, m.Kind, m.Statement, m.Score, m.LastSupportedAt, again[m.MemoryID]})
 	}
 	text := out.Text
 	switch {
@@ -136,8 +145,26 @@ type searchIn struct {
 	AsOf      string   `json:"as_of,omitempty" jsonschema:"search what was remembered at this time: RFC 3339, or a date, which is its beginning in UTC; now by default"`
 }
 
+type hit struct {
+	MemoryID  string       `json:"memory_id"`
+	Statement string       `json:"statement"`
+	Score     float64      `json:"score"`
+	Version   int          `json:"version"`
+	Kind      reverie.Kind `json:"kind"`
+	UpdatedAt time.Time    `json:"updated_at"`
+	Again     string       `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
+}
+
 type searchOut struct {
-	Results []reverie.SearchResult `json:"results" jsonschema:"best first; the score is the similarity, 0 to 1"`
+	Results []hit `json:"results" jsonschema:"best first; the score is the similarity, 0 to 1"`
+}
+
+// again says which memories are to be judged again, and why; of an instant that is none.
+func (s *Server) again(ctx context.Context, group string, ids []string, at time.Time) (map[string]string, error) {
+	if !at.IsZero() {
+		return nil, nil
+	}
+	return s.service.JudgeAgain(ctx, group, ids)
 }
 
 // asOf reads an instant; "" is the zero time, for now.
@@ -170,6 +197,17 @@ func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, st
 	if err != nil {
 		return searchOut{}, "", err
 	}
-	heading := fmt.Sprintf("Memories that are near enough: %d.", len(reply.Results))
-	return searchOut{reply.Results}, quoted("memories", heading, reply.Results), nil
+	ids := make([]string, len(reply.Results))
+	for i, r := range reply.Results {
+		ids[i] = r.MemoryID
+	}
+	again, err := s.again(ctx, in.Group, ids, q.At)
+	if err != nil {
+		return searchOut{}, "", err
+	}
+	out := searchOut{Results: []hit{}}
+	for _, r := range reply.Results {
+		out.Results = append(out.Results, hit{r.MemoryID, r.Statement, r.Score, r.Version, r.Kind, r.UpdatedAt, again[r.MemoryID]})
+	}
+	return out, quoted("memories", fmt.Sprintf("Memories that are near enough: %d.", len(out.Results)), out.Results), nil
 }

@@ -174,6 +174,22 @@ func TestHistoryAndAsOf(t *testing.T) {
 		t.Error(diff, out)
 	}
 	quotedAs(t, text, "history", `"change_summary":"moved"`)
+	if _, err := h.db().Exec(`insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at)
+		select group_id, lineage_id, memory_id, 'its room was renamed', now() from memories where memory_id = $1`, head); err != nil {
+		t.Fatal(err)
+	}
+	for tool, key := range map[string]string{"search_memories": "results", "get_group_context": "memories", "get_memory_history": "versions"} {
+		_, out := s.call(tool, map[string]args{"search_memories": {"group_id": ours, "query": "the projector is in room 3"},
+			"get_group_context": {"group_id": ours, "query": "where is the projector?"}, "get_memory_history": {"memory_id": id}}[tool])
+		for _, m := range out[key].([]any) {
+			if m := m.(args); m["memory_id"] == head != (m["judge_again"] == "its room was renamed") {
+				t.Errorf("%s tells of %v", tool, m)
+			}
+		}
+		if !slices.Contains(list(out, key, "memory_id"), head) {
+			t.Errorf("%s does not tell of it", tool)
+		}
+	}
 	for range 55 {
 		head = edit(edit(head, reverie.ActionDelete), reverie.ActionRestore)
 	}

@@ -49,6 +49,7 @@ var memoryTexts = map[string]wording{
 	"memory.restore_help":  {"It is not recalled now. Restoring it makes a new version that says the same, and is recalled again.", "目前不会被回忆。恢复会生成内容相同的新版本，并重新参与回忆。"},
 	"memory.why":           {"Why it says that", "来龙去脉"},
 	"memory.by_run":        {"by", "来自"},
+	"memory.by_undo":       {"with the undoing of", "因撤销"},
 	"memory.by_person":     {"by a person", "由人操作"},
 	"memory.approved":      {"held until a person let it pass", "经人工批准"},
 	"memory.run":           {"a run", "一次运行"},

@@ -52,6 +52,9 @@ func TestRunsUndo(t *testing.T) {
 	if !reply.Success || len(reply.Runs) != 1 || !reply.Runs[0].Exact || reply.Runs[0].Changes[0].Summary != "the wrong model" {
 		t.Errorf("%+v", reply)
 	}
+	if o := s.run("memory", "changes", "--group", "g1").want(t, 0); !strings.Contains(o.stdout, "undo of run "+newest) {
+		t.Errorf("the changes do not say what was taken back:\n%s", o.stdout)
+	}
 	if o := s.run("runs", "undo", newest).want(t, 1); !strings.Contains(o.stderr, "taken back already") {
 		t.Errorf("%s", o.stderr)
 	}

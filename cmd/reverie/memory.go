@@ -319,7 +319,11 @@ func newMemoryChanges(a *app) *cobra.Command {
 				fmt.Fprintf(a.stdout, "%s: no changes in %s\n", visible(groupID), plural(days, "day"))
 			}
 			for _, c := range changes {
-				fmt.Fprintf(a.stdout, "%s  %s\n", stamp(c.CreatedAt), c.Action)
+				what := string(c.Action)
+				if c.UndoneRunID != nil {
+					what += " of run " + *c.UndoneRunID
+				}
+				fmt.Fprintf(a.stdout, "%s  %s\n", stamp(c.CreatedAt), what)
 				a.printChange(a.style(), c)
 			}
 			return nil

@@ -155,8 +155,11 @@ func (a *app) printVersionWhy(v reverie.WhyVersion, cal jobs.Calendar) {
 	}
 	for _, l := range v.Later {
 		who := "by a person"
-		if l.RunID != "" {
+		switch {
+		case l.RunID != "":
 			who = "by run " + l.RunID + passed(l.Approved)
+		case l.UndoneRunID != "":
+			who = "with run " + l.UndoneRunID
 		}
 		fmt.Fprintf(w, "  %s  %s %s\n", stamp(l.At), s.bold(befell[l.Action]), who)
 		if l.Reason != "" {
@@ -204,7 +207,10 @@ var (
 
 // madeBy says who made a version, and for which dates.
 func madeBy(v reverie.WhyVersion, cal jobs.Calendar) string {
-	if v.Run == nil {
+	switch {
+	case v.Run == nil && v.UndoneRunID != "":
+		return made[v.Action] + ", where run " + v.UndoneRunID + " was taken back"
+	case v.Run == nil:
 		return made[v.Action] + " by a person"
 	}
 	return fmt.Sprintf("%s by %s for %s", made[v.Action], v.Run.Job, windowOf(*v.Run, cal)) + passed(v.Approved)

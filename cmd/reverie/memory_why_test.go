@@ -22,10 +22,12 @@ func TestWhyPage(t *testing.T) {
 	v := reverie.WhyVersion{Memory: reverie.Memory{ID: "id-of-tea", Statement: "Tea is drunk."}, Run: &run, ChunkNo: 1, Action: reverie.ActionCreate, Approved: true,
 		Decisions: []reverie.Decision{undone, known("tea is drunk", "id-of-next"), conflict},
 		Later: []reverie.WhyLater{{Action: reverie.ActionKeep, RunID: "id-of-next", At: at.AddDate(0, 0, 1), Approved: true},
-			{Action: reverie.ActionDelete, RunID: "id-of-last", At: at.AddDate(0, 0, 2)}}}
+			{Action: reverie.ActionDelete, RunID: "id-of-last", At: at.AddDate(0, 0, 2)},
+			{Action: reverie.ActionUndo, UndoneRunID: "id-of-run", At: at.AddDate(0, 0, 3)}}}
 	var b bytes.Buffer
 	a := &app{stdout: &b}
 	a.printVersionWhy(v, a.calendar(reverie.Group{}))
+	a.printVersionWhy(reverie.WhyVersion{Action: reverie.ActionUndo, UndoneRunID: "id-of-run", Reason: "the wrong model"}, a.calendar(reverie.Group{}))
 	lines(t, b.String(), `
   created by evolve for 2026-01-05 12:00..01-05 13:00, held until a person let it pass
     run id-of-run, chunk 1
@@ -37,6 +39,9 @@ func TestWhyPage(t *testing.T) {
       fact: tea is drunk
   2026-01-07 12:00  deleted by run id-of-last
     replaced by: Coffee is drunk.  id-of-coffee
+  2026-01-08 12:00  taken back with run id-of-run
+  brought back, where run id-of-run was taken back
+    why: the wrong model
 `)
 }
 
