@@ -20,7 +20,8 @@ type PlanFile struct {
 	Chunks   []PlanChunk
 	Sum      string // names all of its lines as they are
 	// Edited tells, of a file that was read, that it is not as it was written. Line
-	// ends, spaces between tokens and the order of keys do not count.
+	// ends, spaces between tokens and the order of keys do not count. Whoever writes the
+	// sum anew can hide it, until the seal is looked at.
 	Edited bool
 }
 
@@ -41,8 +42,13 @@ type PlanHeader struct {
 	Model         string    `json:"model,omitempty"`
 	PromptVersion string    `json:"prompt_version,omitempty"`
 	PromptSHA256  string    `json:"prompt_sha256,omitempty"`
-	SHA256        string    `json:"sha256"` // of all lines as they were written
+	SHA256        string    `json:"sha256"`           // of all lines as they were written
+	Origin        string    `json:"origin,omitempty"` // by which the database knows this line again, see [PlanFile.Sealed]
+	Seal          string    `json:"seal,omitempty"`   // and all lines
 }
+
+// planMark says of the first line of a file that it is a plan.
+const planMark = "plan"
 
 // The types of the lines after the first.
 const (
@@ -83,8 +89,9 @@ type PlanChunk struct {
 	Answer      string         `json:"answer,omitempty"`
 	Judged      []string       `json:"judged,omitempty"` // memories that were to be judged again and stay as they are
 	Compared    int            `json:"compared,omitempty"`
-	Held        string         `json:"held,omitempty"`  // why steps of it wait for a person
-	Whole       bool           `json:"whole,omitempty"` // all of them do
+	Held        string         `json:"held,omitempty"`   // why steps of it wait for a person
+	Whole       bool           `json:"whole,omitempty"`  // all of them do
+	Origin      string         `json:"origin,omitempty"` // by which the database knows it again, its steps apart
 	Steps       []PlanStep     `json:"-"`
 	Refusals    []PlanRefusal  `json:"-"`
 	Decisions   []PlanDecision `json:"-"`
@@ -148,7 +155,6 @@ type PlanState struct {
 	Run      *Run      // of the group that has the plan's id: it was applied
 	Taken    bool      // another group's run has its id
 	Messages []Message // those asked for that are there with their text, by sent_at, then by order of arrival
-	Models   []string  // that answered on the plan's account
 }
 
 // WholeRun is a run all of whose chunks are written at once, with what they rest on: all

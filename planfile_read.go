@@ -122,8 +122,12 @@ func (r *planReader) line(text []byte) error {
 		return cmp.Or(err, r.message(m))
 	case planChunk:
 		c, err := readPlanLine[PlanChunk](text)
-		if err == nil && (c.No < 1 || len(f.Chunks) > 0 && f.Chunks[len(f.Chunks)-1].No >= c.No) {
+		switch {
+		case err != nil:
+		case !isCount(c.No) || c.No < 1 || len(f.Chunks) > 0 && f.Chunks[len(f.Chunks)-1].No >= c.No:
 			err = fmt.Errorf("chunk %d: chunks count up from 1: %w", c.No, ErrInvalid)
+		case !isCount(c.Compared) || c.InputSHA256 != "" && !isSum(c.InputSHA256):
+			err = fmt.Errorf("compared is a count, and input_sha256 is 64 hexadecimal digits: %w", ErrInvalid)
 		}
 		f.Chunks = append(f.Chunks, c)
 		return err
@@ -134,7 +138,10 @@ func (r *planReader) line(text []byte) error {
 	case planRefusal:
 		refusal, err := readPlanLine[PlanRefusal](text)
 		c, cerr := r.chunk(refusal.Chunk)
-		if err = cmp.Or(err, cerr); err == nil {
+		if err = cmp.Or(err, cerr); err == nil && !isCount(refusal.Line) {
+			err = fmt.Errorf("line is that of an answer: %w", ErrInvalid)
+		}
+		if err == nil {
 			c.Refusals = append(c.Refusals, refusal)
 		}
 		return err
@@ -162,7 +169,7 @@ func (r *planReader) header(text []byte) error {
 		Reverie string `json:"reverie"`
 		Format  int    `json:"format"`
 	}
-	if err := checkObject(text); err != nil || json.Unmarshal(text, &is) != nil || is.Reverie != "plan" {
+	if err := checkObject(text); err != nil || json.Unmarshal(text, &is) != nil || is.Reverie != planMark {
 		return fmt.Errorf("it is not the first line of a plan: %w: `reverie plan` writes them", ErrInvalid)
 	}
 	if is.Format != PlanFormat {
@@ -177,6 +184,8 @@ func (r *planReader) header(text []byte) error {
 		err = fmt.Errorf("it names no group: %w", ErrInvalid)
 	case !isSum(h.SHA256):
 		err = fmt.Errorf("sha256 is 64 hexadecimal digits: %w", ErrInvalid)
+	case h.Until.Before(h.Since) || !h.Since.IsZero() && h.Since.Year() < 1970 || h.Until.Year() > 9999 || !isCount(h.Days):
+		err = fmt.Errorf("since and until are no window, or days is none: %w", ErrInvalid)
 	}
 	r.file.PlanHeader = h
 	return err
@@ -247,7 +256,7 @@ func (r *planReader) step(s PlanStep) error {
 
 func (r *planReader) decision(d PlanDecision) error {
 	actions := []DecisionAction{DecisionAdd, DecisionUpdate, DecisionReplace, DecisionNone, DecisionSkip, DecisionHold}
-	if d.No < 1 || !slices.Contains(actions, d.Action) || !slices.Contains([]Basis{BasisHash, BasisNone, BasisShown, BasisCompared, BasisFallback}, d.Basis) {
+	if d.No < 1 || !isCount(d.No) || !isCount(d.Calls) || !slices.Contains(actions, d.Action) || !slices.Contains([]Basis{BasisHash, BasisNone, BasisShown, BasisCompared, BasisFallback}, d.Basis) {
 		return fmt.Errorf("it is no decision: %w", ErrInvalid)
 	}
 	return r.once(fmt.Sprintf("in chunk %d the decision ", d.Chunk), fmt.Sprint(d.No))
@@ -264,6 +273,9 @@ func (r *planReader) placed() error {
 }
 
 var planLabels = regexp.MustCompile(`^n[1-9][0-9]{0,5}$`)
+
+// isCount tells whether a number can be one of things that a plan has.
+func isCount(n int) bool { return n >= 0 && n <= maxPlanLines }
 
 func isLowerID(s string) bool { return IsID(s) && s == strings.ToLower(s) }
 
@@ -300,6 +312,9 @@ func checkNames(dec *json.Decoder) error {
 	token, err := dec.Token()
 	if err != nil {
 		return err
+	}
+	if text, is := token.(string); is && strings.ContainsRune(text, 0) {
+		return fmt.Errorf("it has a character NUL, which nothing that is stored has: %w", ErrInvalid)
 	}
 	open, nested := token.(json.Delim)
 	if !nested {

@@ -7,13 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Write writes a plan, a line for each thing. It fills in what every plan says of itself:
 // it is as it was written.
 func (f *PlanFile) Write(w io.Writer) error {
 	var lines bytes.Buffer
-	f.Reverie, f.Format = "plan", PlanFormat
+	f.Reverie, f.Format = planMark, PlanFormat
 	var err error
 	if f.SHA256, err = f.sum(); err != nil {
 		return err
@@ -27,10 +28,14 @@ func (f *PlanFile) Write(w io.Writer) error {
 }
 
 // sum is the hash of the plan's lines in the form in which they are written, the hash
-// itself left empty.
+// itself and the seals left empty.
 func (f *PlanFile) sum() (string, error) {
 	bare := *f
-	bare.SHA256 = ""
+	bare.SHA256, bare.Origin, bare.Seal = "", "", ""
+	bare.Chunks = slices.Clone(f.Chunks)
+	for i := range bare.Chunks {
+		bare.Chunks[i].Origin = ""
+	}
 	h := sha256.New()
 	if err := bare.encode(h); err != nil {
 		return "", err

@@ -95,6 +95,8 @@ type Stats struct {
 	// that a person changed it, or what the run held, before.
 	Plan   string `json:"plan,omitempty"`
 	Edited bool   `json:"edited,omitempty"`
+	// Approved is how many steps of that plan a person let pass that would have been held.
+	Approved int `json:"approved,omitempty"`
 }
 
 // Add adds what another run counts: all but Base and Rewritten, which are one run's.
@@ -152,7 +154,7 @@ type Chunk struct {
 	No          int         `json:"chunk_no"`     // counts from 1
 	InputSHA256 string      `json:"input_sha256"` // of model and rendered prompt
 	MessageIDs  []string    `json:"message_ids"`
-	MemoryIDs   []string    `json:"memory_ids,omitempty"` // versions, of a chunk that is about memories
+	MemoryIDs   []string    `json:"memory_ids,omitempty"` // versions: of a dream, what it is about; of evolve, what was shown as m1..mN
 	Questions   []int       `json:"-"`                    // of how many of MemoryIDs, in their order, each question of a dream is
 	Answer      string      `json:"answer"`
 	Status      ChunkStatus `json:"status"`

@@ -3,6 +3,7 @@ package evolve
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"reverie"
 )
@@ -46,7 +47,7 @@ func (r *run) addDraft(s *sheet, plan reverie.Plan) {
 			f.Messages = append(f.Messages, reverie.PlanMessage{MessageID: m.ID, SHA256: m.SHA256()})
 		}
 	}
-	chunk := reverie.PlanChunk{Answer: s.answer, Compared: s.compared}
+	chunk := reverie.PlanChunk{Answer: strings.ReplaceAll(s.answer, "\x00", "\uFFFD"), Compared: s.compared}
 	if len(s.fresh) > 0 {
 		chunk.InputSHA256 = r.inputSHA256(s)
 	}

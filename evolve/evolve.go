@@ -27,6 +27,7 @@ type Store interface {
 	Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error)
 	NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string, probes [][]float32, limit int) ([]string, error)
 	Ledger
+	Sealer
 	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
 	SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error)
 }
@@ -107,6 +108,9 @@ type Request struct {
 	// Recorded are the chunks of a run that is run again: their messages, in order, with
 	// the answers that were stored. No other message is taken and the model is not asked.
 	Recorded []reverie.Chunk
+	// Lineages are those of the memory versions that the recorded chunks showed; what has
+	// none is not there any more.
+	Lineages map[string]string
 	// PlanID is the id of the plan that a dry run makes, and on its account are the calls
 	// that it makes, as they will be the run's that applies it. "" is a new one, on which
 	// no calls are.
@@ -186,6 +190,9 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	if r.life.Began && r.life.Row.ID == "" && !errors.Is(err, reverie.ErrLeaseLost) { // a dry run, or one whose row could not be written
 		err = errors.Join(err, r.countLeft(ctx))
+	}
+	if err == nil {
+		err = r.seal(ctx)
 	}
 	err = r.life.End(ctx, err)
 	r.complete(err)

@@ -14,6 +14,7 @@ import (
 // HandStore is what applying a plan in hand reads and writes, besides the heads.
 type HandStore interface {
 	PlanState(ctx context.Context, groupID, planID string, messageIDs []string) (reverie.PlanState, error)
+	Sealer
 	ApplyWhole(ctx context.Context, lease reverie.Lease, whole reverie.WholeRun) (changes []reverie.Change, pending int, err error)
 }
 
@@ -50,6 +51,9 @@ func (p *Pipeline) ApplyPlan(ctx context.Context, store HandStore, hold Hold, fi
 		return none, err
 	}
 	h.approve = approve
+	if h.seals, err = seals(ctx, store, file); err != nil {
+		return none, err
+	}
 	if err := h.check(); err != nil {
 		return none, err
 	}
@@ -83,6 +87,8 @@ type hand struct {
 	is      reverie.PlanState
 	loc     *time.Location
 	approve bool
+	letPass int                        // lines that would be held, but for approve
+	seals   []string                   // that the plan would have had if it was made as it is
 	own     map[string]reverie.Message // masked, by id
 	written map[string]string          // names that earlier chunks have given -> version ids
 	moved   []string                   // what is not as it was
@@ -120,7 +126,7 @@ func (h *hand) check() error {
 		return fmt.Errorf("nothing was applied: what the plan of %s rests on has changed since:\n%s\nplan again: `reverie plan --group %s -o FILE`: %w",
 			h.file.CreatedAt.UTC().Format(time.RFC3339), listed(h.moved), h.file.GroupID, reverie.ErrConflict)
 	}
-	h.checkHeader()
+	h.checkOrigin()
 	for i := range h.file.Chunks {
 		if len(h.unsound) == 0 { // what a chunk may name follows from those before
 			h.chunk(&h.file.Chunks[i])
@@ -192,32 +198,22 @@ func byRun(id *string) string {
 	return " by run " + *id
 }
 
-// checkHeader refuses a window that is not that of the messages, and a model that has
-// answered nothing for the plan.
-func (h *hand) checkHeader() {
+// checkOrigin refuses a plan that was not made here, for this group, or of which something
+// else was changed than a person may change; and messages outside of its window.
+func (h *hand) checkOrigin() {
 	f := h.file
-	say := func(format string, args ...any) {
-		h.unsound = append(h.unsound, "line 1: "+fmt.Sprintf(format, args...))
-	}
-	if f.Since.IsZero() || f.Until.Before(f.Since) || f.Since.Year() < 1970 || f.Until.Year() > 9999 {
-		say("since and until are no window")
+	if !sealed(f.Origin, h.seals[1]) {
+		h.unsound = append(h.unsound, "line 1: it is none that `reverie plan` has written here: nothing of it may be edited, and no other database's plan applied")
 		return
 	}
-	if f.Days < 0 || f.Days > 3650 {
-		say("days is 0 to 3650")
+	for i, c := range f.Chunks {
+		if !sealed(c.Origin, h.seals[2+i]) {
+			h.unsound = append(h.unsound, fmt.Sprintf("chunk %d: its question, answer, refusals and decisions are not those of this plan, and may not be edited", c.No))
+		}
 	}
 	for _, m := range f.Messages {
 		if at := h.own[m.MessageID].SentAt; m.Chunk > 0 && (at.Before(f.Since) || !at.Before(f.Until)) {
-			say("message %q lies outside of the plan's window", reverie.Excerpt(m.MessageID, 60))
-		}
-	}
-	asked := slices.ContainsFunc(f.Chunks, func(c reverie.PlanChunk) bool { return c.Answer != "" })
-	if asked && len(h.is.Models) > 0 && !slices.Contains(h.is.Models, f.Model) {
-		say("the plan was made by %s, not by %q", strings.Join(h.is.Models, " and "), reverie.Excerpt(f.Model, 60))
-	}
-	for _, text := range []string{f.Model, f.PromptVersion, f.PromptSHA256} {
-		if len(text) > reverie.MaxMessageIDLength || reverie.MaskSecrets(text) != text || strings.ContainsRune(text, 0) {
-			say("model and prompt are no names")
+			h.unsound = append(h.unsound, fmt.Sprintf("line 1: message %q lies outside of the plan's window", reverie.Excerpt(m.MessageID, 60)))
 		}
 	}
 }
@@ -225,8 +221,10 @@ func (h *hand) checkHeader() {
 // write applies the plans as one run.
 func (h *hand) write(ctx context.Context, store HandStore) (Result, error) {
 	st := &h.life.Stats
-	st.Days = h.file.Days
-	st.Limit, st.Plan, st.Edited, st.OpenEnded = 0, h.file.Sum, h.file.Edited, h.file.OpenEnded
+	st.Limit, st.Days, st.OpenEnded = 0, h.file.Days, h.file.OpenEnded
+	st.Plan, st.Approved = h.file.Sum, h.letPass
+	h.file.Edited = !sealed(h.file.Seal, h.seals[0])
+	st.Edited = h.file.Edited
 	for i := range h.plans {
 		if err := h.life.Embed(ctx, h.Embeddings, h.EmbeddingsOptional, h.plans[i].Steps); err != nil {
 			return h.result, err

@@ -13,7 +13,7 @@ import (
 // chunk makes the plan of a chunk, on what those before will have left.
 func (h *hand) chunk(c *reverie.PlanChunk) {
 	s := h.sheet(c)
-	b := &chunkHand{hand: h, sheet: s, chunk: c, lineages: map[string]bool{}, named: map[string]string{}}
+	b := &chunkHand{hand: h, sheet: s, chunk: c, lineages: map[string]bool{}, passed: map[string]bool{}, named: map[string]string{}}
 	for _, step := range c.Steps {
 		if l, ok := b.line(step); ok {
 			b.add(step, l)
@@ -24,6 +24,9 @@ func (h *hand) chunk(c *reverie.PlanChunk) {
 	}
 	plan := b.plan()
 	b.checkRoom(plan)
+	if len(h.unsound) > 0 {
+		return
+	}
 	h.shadowApply(s, plan)
 	b.checkTwins()
 	plan.Stats = h.count(s, plan)
@@ -74,6 +77,7 @@ type chunkHand struct {
 	sheet    *sheet
 	chunk    *reverie.PlanChunk
 	lineages map[string]bool // that a step writes
+	passed   map[string]bool // of them, those that a line writes which would be held, but for approve
 	steps    []reverie.Step
 	held     []reverie.Step
 	doubts   []string          // why lines are held that the file does not hold
@@ -105,7 +109,7 @@ func (b *chunkHand) head(name string) *reverie.HeadState {
 // line checks a step by itself, by the rules that hold for a model's.
 func (b *chunkHand) line(s reverie.PlanStep) (l decide.Line, ok bool) {
 	n := len(b.unsound)
-	l = decide.Line{Action: s.Action, Tags: reverie.CleanTags(s.Tags), Reason: reverie.CleanReason(b.Privacy.Mask(s.Reason)), Held: s.Held && !b.approve}
+	l = decide.Line{Action: s.Action, Tags: reverie.CleanTags(s.Tags), Reason: reverie.CleanReason(b.Privacy.Mask(s.Reason)), Held: s.Held}
 	if s.Action != reverie.ActionCreate {
 		if l.Target = b.head(s.MemoryID); l.Target == nil {
 			b.refuse(s.Line, "memory %q is no head that the plan rests on, nor one that an applied line of an earlier chunk writes", reverie.Excerpt(s.MemoryID, 40))
@@ -181,7 +185,7 @@ func (b *chunkHand) statement(s reverie.PlanStep, l *decide.Line) {
 	}
 	l.Statement, l.ContentHash = text, reverie.ContentHash(text)
 	known := slices.ContainsFunc(b.sheet.state.Heads, func(h reverie.HeadState) bool { return h.ContentHash == l.ContentHash })
-	if err != nil && !known && !l.Held && !b.approve {
+	if err != nil && !known && !l.Held {
 		l.Held = true
 		b.doubts = append(b.doubts, err.Error())
 	}
@@ -198,7 +202,7 @@ func (b *chunkHand) grounds(s reverie.PlanStep, l *decide.Line, fresh bool) {
 	case s.Action != reverie.ActionDelete || fresh:
 	case held && len(b.sheet.without(l.Target.Awaits)) > 0:
 		b.refuse(s.Line, "memory %s may still be borne out by messages that are pending", s.MemoryID)
-	case !held && !l.Held && !b.approve && !b.sheet.stale(*l.Target):
+	case !held && !l.Held && !b.sheet.stale(*l.Target):
 		l.Held = true
 		b.doubts = append(b.doubts, unproved)
 	}
@@ -210,9 +214,15 @@ func (b *chunkHand) add(s reverie.PlanStep, l decide.Line) {
 	if s.As != "" {
 		b.named[s.As] = step.MemoryID
 	}
-	if l.Held {
+	switch {
+	case l.Held && !b.approve:
 		b.held = append(b.held, step)
 		return
+	case l.Held:
+		b.passed[step.LineageID] = true
+		if step.Action != reverie.ActionKeep {
+			b.letPass++
+		}
 	}
 	b.steps = append(b.steps, step)
 }
@@ -221,6 +231,7 @@ func (b *chunkHand) add(s reverie.PlanStep, l decide.Line) {
 func (b *chunkHand) plan() reverie.Plan {
 	c := b.chunk
 	b.onceEach()
+	b.placesOnce()
 	plan := reverie.Plan{GroupID: b.file.GroupID, RunID: b.life.Row.ID, ChunkNo: c.No, Kind: reverie.KindGroup, Steps: b.steps, Held: b.held,
 		Impressions: b.Impressions}
 	if len(b.held) > 0 {
@@ -228,8 +239,8 @@ func (b *chunkHand) plan() reverie.Plan {
 		plan.HeldReason = strings.Join(slices.DeleteFunc(reasons, func(r string) bool { return r == "" }), "; ")
 		plan.HeldAll = c.Whole && len(b.steps) == 0
 	}
-	if !b.approve && !plan.HeldAll {
-		holdMassChange(&plan, b.life.Stats, b.sheet.state.Heads, b.Limits)
+	if !plan.HeldAll {
+		b.holdMass(&plan)
 	}
 	for _, name := range c.Judged {
 		h := b.head(name)
@@ -240,7 +251,7 @@ func (b *chunkHand) plan() reverie.Plan {
 		plan.Judged = append(plan.Judged, h.LineageID)
 	}
 	for _, r := range c.Refusals {
-		r.Detail, r.Handle, r.Rule = b.Privacy.Mask(r.Detail), reverie.Excerpt(r.Handle, 40), reverie.Excerpt(r.Rule, 40)
+		r.Detail, r.Handle, r.Rule = reverie.Excerpt(b.Privacy.Mask(r.Detail), reverie.MaxStatement), reverie.Excerpt(r.Handle, 40), reverie.Excerpt(r.Rule, 40)
 		r.Action = reverie.Excerpt(r.Action, 40)
 		plan.Refusals = append(plan.Refusals, r.Refusal)
 	}
@@ -249,22 +260,61 @@ func (b *chunkHand) plan() reverie.Plan {
 	return plan
 }
 
+// holdMass holds a plan that changes too much at once, unless a person lets it pass.
+func (b *chunkHand) holdMass(plan *reverie.Plan) {
+	whole := *plan
+	whole.Steps, whole.Held = slices.Clone(plan.Steps), slices.Clone(plan.Held)
+	holdMassChange(&whole, b.life.Stats, b.sheet.state.Heads, b.Limits)
+	switch {
+	case !whole.HeldAll:
+	case !b.approve:
+		*plan = whole
+	default:
+		for _, s := range plan.Steps {
+			if s.Action != reverie.ActionKeep && !b.passed[s.LineageID] {
+				b.letPass++
+			}
+		}
+	}
+}
+
 // onceEach refuses several steps on one memory. Support of one whose deletion waits goes
 // with that once it is let pass.
 func (b *chunkHand) onceEach() {
-	deleted := map[string]bool{}
-	for _, s := range append(slices.Clone(b.steps), b.held...) {
-		deleted[s.LineageID] = deleted[s.LineageID] || s.Action == reverie.ActionDelete
+	ended := map[string]bool{}
+	for _, s := range b.steps {
+		if s.Action == reverie.ActionDelete && b.passed[s.LineageID] {
+			ended[s.LineageID] = true
+		}
 	}
-	if b.approve {
-		b.steps = slices.DeleteFunc(b.steps, func(s reverie.Step) bool { return s.Action == reverie.ActionKeep && deleted[s.LineageID] })
-	}
-	for i, s := range append(slices.Clone(b.steps), b.held...) {
-		waits := i >= len(b.steps) && s.Action == reverie.ActionDelete
+	b.steps = slices.DeleteFunc(b.steps, func(s reverie.Step) bool { return s.Action == reverie.ActionKeep && ended[s.LineageID] })
+	supported := map[string]bool{}
+	for i, s := range slices.Concat(b.steps, b.held) {
+		waits := i >= len(b.steps) && s.Action == reverie.ActionDelete && supported[s.LineageID]
 		if b.lineages[s.LineageID] && !waits {
 			b.unsound = append(b.unsound, fmt.Sprintf("chunk %d: several lines write memory %s", b.chunk.No, s.Head.MemoryID))
 		}
 		b.lineages[s.LineageID] = true
+		supported[s.LineageID] = i < len(b.steps) && s.Action == reverie.ActionKeep && !supported[s.LineageID]
+	}
+}
+
+// placesOnce refuses a create that takes the place of a memory which the chunk does not
+// delete with it, and several that take the same one.
+func (b *chunkHand) placesOnce() {
+	taken := map[string]bool{}
+	for _, list := range [][]reverie.Step{b.steps, b.held} {
+		for _, s := range list {
+			if s.Replaces == "" {
+				continue
+			}
+			with := slices.ContainsFunc(list, func(o reverie.Step) bool { return o.LineageID == s.Replaces && o.Action == reverie.ActionDelete })
+			if !with || taken[s.Replaces] {
+				b.unsound = append(b.unsound, fmt.Sprintf("chunk %d: “%s” takes the place of a memory that is not deleted with it, or whose place another takes: take replaces out",
+					b.chunk.No, reverie.Excerpt(s.Statement, 60)))
+			}
+			taken[s.Replaces] = true
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -178,7 +179,8 @@ func (e *heldEdit) chunks(f *reverie.PlanFile) {
 			e.say("chunk %d is missing: to take all of its lines out, leave the line of the chunk", plan.ChunkNo)
 			continue
 		}
-		plan.Steps, plan.Edited = slices.Clone(plan.Steps), f.Edited
+		plan.Steps = slices.Clone(plan.Steps)
+		before := slices.Clone(plan.Steps)
 		stays := map[int]bool{}
 		for _, l := range c.Steps {
 			if l.No < 1 || l.No > len(plan.Steps) || stays[l.No-1] {
@@ -202,6 +204,7 @@ func (e *heldEdit) chunks(f *reverie.PlanFile) {
 				plan.Out = append(plan.Out, n)
 			}
 		}
+		plan.Edited = len(plan.Out) > 0 || !reflect.DeepEqual(before, plan.Steps)
 	}
 }
 

@@ -33,7 +33,8 @@ func TestSmuggling(t *testing.T) {
 	f := s.read(file)
 	create, update := lineOf(t, file, `"statement":"New."`), lineOf(t, file, `"statement":"One."`)
 	head := lineOf(t, file, `"type":"head"`)
-	mine := f.Heads[0].MemoryID
+	mine, two, three := f.Heads[0].MemoryID, f.Heads[1].MemoryID, f.Heads[2].MemoryID
+	drop := lineOf(t, file, `"action":"delete"`)
 	sum := f.SHA256
 	evidence := create[strings.Index(create, `"evidence"`) : strings.Index(create, `]`)+1]
 	asLine := func(from, line string) func(string) string { return swapped(from, line) }
@@ -71,8 +72,24 @@ func TestSmuggling(t *testing.T) {
 		"what it deletes":               {swapped(`"action":"keep","memory_id":"`+f.Heads[2].MemoryID+`","old_statement":"Memory 3."`, `"action":"create","as":"n77","statement":"Memory 2."`), "creates it again", reverie.ErrInvalid},
 		"a step on one memory twice":    {swapped(update, update+strings.Replace(update, `"as":"n`, `"as":"n7`, 1)), "several lines write", reverie.ErrInvalid},
 		"other old words":               {swapped(`"old_statement":"Memory 1."`, `"old_statement":"Memory 5."`), "something else than old_statement", reverie.ErrInvalid},
-		"another model":                 {swapped(`"model":"openai/fake"`, `"model":"openai/better"`), "was made by openai/fake", reverie.ErrInvalid},
-		"a window elsewhere":            {swapped(`"since":"2026-01-14`, `"since":"2026-01-15`), "outside of the plan's window", reverie.ErrInvalid},
+		"another model":                 {swapped(`"model":"openai/fake"`, `"model":"openai/better"`), "line 1: it is none that", reverie.ErrInvalid},
+		"another prompt":                {swapped(`"prompt_version":"`+f.PromptVersion, `"prompt_version":"99`), "line 1: it is none that", reverie.ErrInvalid},
+		"another prompt's hash":         {swapped(f.PromptSHA256, sum), "line 1: it is none that", reverie.ErrInvalid},
+		"a window elsewhere":            {swapped(`"since":"2026-01-14`, `"since":"2026-01-13`), "line 1: it is none that", reverie.ErrInvalid},
+		"days that were not shown":      {swapped(`"model"`, `"days":3,"model"`), "line 1: it is none that", reverie.ErrInvalid},
+		"an id of its own":              {swapped(f.PlanID, reverie.NewID()), "line 1: it is none that", reverie.ErrInvalid},
+		"without an origin":             {swapped(`"origin":"`+f.Origin+`",`, ``), "line 1: it is none that", reverie.ErrInvalid},
+		"another chunk's origin":        {swapped(f.Chunks[0].Origin, f.Chunks[1].Origin), "chunk 1: its question", reverie.ErrInvalid},
+		"another question":              {swapped(f.Chunks[0].InputSHA256, sum), "chunk 1: its question", reverie.ErrInvalid},
+		"words in the model's mouth":    {swapped(`"answer":"`, `"answer":"Surely. `), "chunk 1: its question", reverie.ErrInvalid},
+		"questions that nobody asked":   {swapped(`"answer":"`, `"compared":7,"answer":"`), "chunk 1: its question", reverie.ErrInvalid},
+		"a refusal of its own":          {swapped(create, create+`{"type":"refusal","chunk":1,"line":3,"rule":"link","detail":"a link"}`+"\n"), "chunk 1: its question", reverie.ErrInvalid},
+		"a decision of its own":         {swapped(create, create+`{"type":"decision","chunk":1,"decision":1,"statement":"New.","action":"ADD","basis":"none","model":"openai/gpt-9"}`+"\n"), "chunk 1: its question", reverie.ErrInvalid},
+		"a delete twice":                {swapped(drop, drop+drop), "several lines write", reverie.ErrInvalid},
+		"a delete and an update":        {swapped(drop, drop+strings.NewReplacer(`"delete"`, `"update"`, `"old_statement"`, `"as":"n9","statement":"Two.","old_statement"`).Replace(drop)), "several lines write", reverie.ErrInvalid},
+		"a delete and a keep":           {swapped(drop, drop+strings.Replace(drop, `"delete"`, `"keep"`, 1)), "several lines write", reverie.ErrInvalid},
+		"the place of what stays":       {step(`"statement":"New."`, `"replaces":"`+three+`","statement":"New."`), "not deleted with it", reverie.ErrInvalid},
+		"one place twice":               {swapped(create, twins(strings.Replace(create, `"statement":"New."`, `"replaces":"`+two+`","statement":"New."`, 1))), "whose place another takes", reverie.ErrInvalid},
 		"the id of a run":               {swapped(f.PlanID, s.rows(`select run_id from runs where group_id = 'g1'`)[0]), "which no plan made", reverie.ErrInvalid},
 		"the id of another group's run": {swapped(f.PlanID, s.rows(`select run_id from runs where group_id = 'g2'`)[0]), "another group's run", reverie.ErrInvalid},
 		"what a run holds":              {swapped(`"created_at"`, `"run_id":"`+reverie.NewID()+`","created_at"`), "no plan of evolve", reverie.ErrInvalid},
@@ -106,6 +123,11 @@ func TestSmuggling(t *testing.T) {
 	if _, err := s.applyPlan(f, false); err != nil {
 		t.Errorf("the plan itself: %v", err)
 	}
+}
+
+// twins is a create line with another one.
+func twins(create string) string {
+	return create + strings.NewReplacer(`"statement":"New."`, `"statement":"Newest."`, `"as":"n`, `"as":"n8`).Replace(create)
 }
 
 // many is a create line with as many others as make more than a run may create.

@@ -39,6 +39,9 @@ func (r *run) shadowApply(s *sheet, plan reverie.Plan) {
 		switch step.Action {
 		case reverie.ActionDelete:
 			i := at(step.LineageID)
+			if i < 0 {
+				continue
+			}
 			delete(d.taken, all[i].Text())
 			all = slices.Delete(all, i, i+1)
 		case reverie.ActionCreate:
@@ -49,7 +52,11 @@ func (r *run) shadowApply(s *sheet, plan reverie.Plan) {
 		if step.Action == reverie.ActionDelete {
 			continue
 		}
-		h := &all[at(step.LineageID)]
+		i := at(step.LineageID)
+		if i < 0 {
+			continue
+		}
+		h := &all[i]
 		h.Strength, h.LastSupportedAt = step.Strength, step.LastSupportedAt
 		for _, e := range step.Evidence {
 			if !slices.Contains(h.SupportDates, e.LocalDate) {

@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -14,16 +17,12 @@ const (
 	planMessagesQuery = `select ` + messageColumns + ` from messages
 		where group_id = $1 and message_id = any ($2::text[]) and pruned_at is null order by sent_at, seq`
 
-	planModelsQuery = `select distinct provider || '/' || model as name from llm_calls
-		where group_id = $1 and run_id = $2 and purpose = 'evolve' and outcome = 'ok' order by 1`
-
 	// Nobody ends or rewrites one of them before the commit.
 	restsOnQuery = `select memory_id from memories where group_id = $1 and kind = $2 and status = 'active' order by memory_id for share`
 )
 
 // PlanState reads what a plan in hand is held against, in one snapshot: who has its id,
-// the messages named, and which models were asked on its account. An unknown group is
-// reverie.ErrNotFound.
+// and the messages named. An unknown group is reverie.ErrNotFound.
 func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageIDs []string) (reverie.PlanState, error) {
 	var state reverie.PlanState
 	err := s.run(ctx, work{what: fmt.Sprintf("read what a plan for group %q rests on", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
@@ -46,14 +45,30 @@ func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageID
 			}
 			state.Run = &run
 		}
-		if err := t.list(ctx, &state.Models, planModelsQuery, groupID, planID); err != nil {
-			return err
-		}
 		err := t.list(ctx, &state.Messages, planMessagesQuery, groupID, pq.StringArray(append([]string{}, messageIDs...)))
 		utcMessages(state.Messages)
 		return err
 	}})
 	return state, err
+}
+
+// PlanSeals returns a sum of each text that only this database can make, and only for the
+// group. Nothing is written. An unknown group is reverie.ErrNotFound.
+func (s *Store) PlanSeals(ctx context.Context, groupID string, texts []string) ([]string, error) {
+	var key string
+	err := s.run(ctx, work{what: fmt.Sprintf("seal a plan for group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+		return one(t.get(ctx, &key, `select plan_key from groups where group_id = $1`, groupID), "it")
+	}})
+	if err != nil {
+		return nil, err
+	}
+	sums := make([]string, len(texts))
+	for i, text := range texts {
+		h := hmac.New(sha256.New, []byte(key))
+		h.Write([]byte(text))
+		sums[i] = hex.EncodeToString(h.Sum(nil))
+	}
+	return sums, nil
 }
 
 // ApplyWhole writes a run that has not begun, with all of its chunks, and ends it, in one
