@@ -8,6 +8,9 @@ type PastNight struct {
 	Run    Run
 	Chunks []PastChunk
 	Spend  Spend // of all its calls
+	// Gone are how many of the messages that it took have no text any more; of one that was
+	// shown earlier messages, those of its days, too.
+	Gone int
 }
 
 // PastChunk is a chunk, and what it changed when it was applied: not what a person

@@ -60,7 +60,13 @@ func check(s *sheet, proposals []proposal, refused []reverie.Refusal) checked {
 		c.byHandle[s.state.Heads[i].ID] = &s.state.Heads[i]
 	}
 	for i := range s.shown {
-		c.byHandle["m"+strconv.Itoa(i+1)], c.byHandle[s.shown[i].ID] = &s.shown[i], &s.shown[i]
+		c.byHandle[s.shown[i].ID] = &s.shown[i]
+		if s.then == nil {
+			c.byHandle["m"+strconv.Itoa(i+1)] = &s.shown[i]
+		}
+	}
+	for i := range s.then {
+		c.byHandle["m"+strconv.Itoa(i+1)] = s.shownAs(i)
 	}
 	var lines []line
 	for _, p := range proposals {
@@ -99,7 +105,11 @@ func (c *checker) line(p proposal) (line, bool) {
 			return l, false
 		}
 	} else if l.target = c.byHandle[p.oldID]; l.target == nil {
-		c.refuse(p, ruleUnknownID, "no active memory of this group has this id")
+		detail := "no active memory of this group has this id"
+		if _, named := c.byHandle[p.oldID]; named {
+			detail = "the memory that the model was shown by this name is no longer there"
+		}
+		c.refuse(p, ruleUnknownID, detail)
 		return l, false
 	}
 	l.evidence, l.quoted = c.evidence(p)

@@ -18,6 +18,7 @@ type sheet struct {
 	taken    bool // up from a run that was interrupted: others may have arrived since
 	state    reverie.State
 	shown    []reverie.HeadState
+	then     []string          // lineages that m1..mN name in a recorded answer, "" for one that is gone; nil: those shown
 	judging  int               // the first of those shown that are to be judged again
 	fresh    []reverie.Message // pending: consumed by this chunk
 	earlier  []reverie.Message // consumed before: context only

@@ -53,6 +53,11 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 				return answer{}, err
 			}
 		}
+		if stored.InputSHA256 != input && r.recorded() {
+			if err := r.asShown(s, stored); err != nil {
+				return answer{}, err
+			}
+		}
 		if stored.InputSHA256 == input || r.recorded() {
 			r.Log.Info("using the stored answer", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no)
 			return answer{text: stored.Answer, Result: lines.Read(stored.Answer)}, r.saveChunk(ctx, s, input, stored.Answer, reverie.ChunkAnswered)
@@ -132,6 +137,9 @@ func (r *run) saveChunk(ctx context.Context, s *sheet, input, text string, statu
 	chunk := reverie.Chunk{No: s.no, InputSHA256: input, Answer: text, Status: status, Limit: r.limit}
 	for _, m := range s.state.Pending {
 		chunk.MessageIDs = append(chunk.MessageIDs, m.ID)
+	}
+	for _, h := range s.shown {
+		chunk.MemoryIDs = append(chunk.MemoryIDs, h.ID)
 	}
 	return r.life.Save(ctx, chunk)
 }

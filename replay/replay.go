@@ -35,7 +35,6 @@ type Live interface {
 type Shadow interface {
 	evolve.Store
 	Ledger
-	AcquireLease(ctx context.Context, groupID, name, holder string, ttl time.Duration) (reverie.Lease, error)
 	// CopyGroup copies the live group as it was just before an instant.
 	CopyGroup(ctx context.Context, groupID string, at time.Time) error
 	// CopyMessages copies messages, pending, and returns those that have no text any more.
@@ -54,7 +53,9 @@ type Engine struct {
 	// asked.
 	Pipeline *evolve.Pipeline
 	Recorded bool
-	Holder   string // who has the shadow's lease
+	// Hold calls fn while it holds, and renews, the shadow's lease on a group: by that others
+	// see that somebody works there.
+	Hold     func(ctx context.Context, groupID string, fn func(context.Context, evolve.Hold) error) error
 	Log      *slog.Logger
 	Progress func(done Night) // nil: nobody watches
 }
@@ -64,7 +65,7 @@ type Engine struct {
 // what keeps all nights from being asked ends the replay: a spent budget, a model that
 // is not there, a configuration.
 func (e *Engine) Run(ctx context.Context, groupID string, nights []reverie.PastNight) (Report, error) {
-	report := Report{GroupID: groupID, Recorded: e.Recorded, Nights: []Night{}}
+	report := Report{GroupID: groupID, Recorded: e.Recorded, Nights: []Night{}, Skipped: []Skipped{}}
 	if len(nights) == 0 {
 		return report, nil
 	}
@@ -72,38 +73,41 @@ func (e *Engine) Run(ctx context.Context, groupID string, nights []reverie.PastN
 	if err := e.Shadow.CopyGroup(ctx, groupID, began); err != nil {
 		return report, err
 	}
-	lease, err := e.Shadow.AcquireLease(ctx, groupID, reverie.LeaseGroup, e.Holder, leaseTTL)
-	if err != nil {
-		return report, fmt.Errorf("lease the shadow of group %q: %w", groupID, err)
-	}
-	course := &course{Engine: e, groupID: groupID, upTo: began, hold: hold{lease}}
+	err := e.Hold(ctx, groupID, func(ctx context.Context, hold evolve.Hold) error {
+		course := &course{Engine: e, groupID: groupID, upTo: began, hold: hold}
+		err := course.run(ctx, nights, &report)
+		report.Left, report.Carried = course.left, course.carried
+		return err
+	})
+	return report, err
+}
+
+// run runs the nights again, and adds to the report what they came to.
+func (c *course) run(ctx context.Context, nights []reverie.PastNight, report *Report) error {
 	for _, n := range nights {
-		course.except = append(course.except, n.Run.ID)
+		c.except = append(c.except, n.Run.ID)
+	}
+	if err := c.lineages(ctx, nights); err != nil {
+		return err
 	}
 	for _, past := range nights {
-		night, err := course.night(ctx, past)
+		if why := c.unsure(past); why != "" {
+			report.Skipped = append(report.Skipped, c.leave(past, why))
+			continue
+		}
+		night, err := c.night(ctx, past)
 		if err != nil {
-			report.Left = course.left
-			return report, fmt.Errorf("replay run %s of group %q: %w", past.Run.ID, groupID, err)
+			return fmt.Errorf("replay run %s of group %q: %w", past.Run.ID, c.groupID, err)
 		}
 		report.Nights = append(report.Nights, night)
 		report.Total.add(night)
-		if e.Progress != nil {
-			e.Progress(night)
+		c.apart = c.apart || !night.SameState || night.Error != "" || len(c.left) > 0
+		if c.Progress != nil {
+			c.Progress(night)
 		}
 	}
-	report.Left, report.Carried = course.left, course.carried
-	return report, nil
+	return nil
 }
-
-// leaseTTL is longer than any replay: nobody else asks for the shadow's lease.
-const leaseTTL = 30 * 24 * time.Hour
-
-// hold is a lease that need not be renewed.
-type hold struct{ lease reverie.Lease }
-
-func (h hold) Lease() reverie.Lease            { return h.lease }
-func (h hold) Exclusive(fn func() error) error { return fn() }
 
 // course is a replay under way.
 type course struct {
@@ -111,9 +115,12 @@ type course struct {
 	groupID string
 	except  []string  // the runs that are run again
 	upTo    time.Time // what others did before is in the shadow
-	hold    hold
+	hold    evolve.Hold
 	carried int
 	left    []reverie.CarryLeft
+	apart   bool // the shadow has come to something else than the group
+	// Of the versions of the live group.
+	lineageOf map[string]string
 }
 
 // carry takes over what others did up to an instant. It never goes back.
@@ -148,7 +155,7 @@ func (c *course) night(ctx context.Context, past reverie.PastNight) (Night, erro
 	if err != nil {
 		return Night{}, err
 	}
-	_, failed := pipeline.Run(ctx, c.hold, request(past, c.Recorded))
+	_, failed := pipeline.Run(ctx, c.hold, c.request(past))
 	if failed != nil && !(errors.Is(failed, reverie.ErrUnusable) || errors.Is(failed, reverie.ErrConflict)) {
 		return Night{}, failed
 	}
@@ -211,21 +218,66 @@ func Unfit(past reverie.PastNight, recorded bool) string {
 	}
 	for _, c := range chunks {
 		if c.InputSHA256 != "" && c.Answer == "" {
-			return "its answers were removed ([retention] answers)"
+			return "its answers were removed (retention or erasure)"
+		}
+	}
+	switch past.Gone {
+	case 0:
+		return ""
+	case 1:
+		return "a message that it was shown has no text any more (retention or erasure)"
+	}
+	return fmt.Sprintf("%d messages that it was shown have no text any more (retention or erasure)", past.Gone)
+}
+
+// unsure says why the recorded answers of a run cannot be told to mean what they meant,
+// "" where they can: they name memories by their places, the chunks do not say which
+// those were, and the shadow's are others.
+func (c *course) unsure(past reverie.PastNight) string {
+	if !c.Recorded || !c.apart {
+		return ""
+	}
+	for _, chunk := range consumed(past) {
+		if len(chunk.MemoryIDs) == 0 && evolve.NamesMemories(chunk.Answer) {
+			return "the shadow remembers something else by then, and the record does not say which memories the answers name"
 		}
 	}
 	return ""
 }
 
+// leave has a run that is not run again be carried over as it was.
+func (c *course) leave(past reverie.PastNight, why string) Skipped {
+	c.except = slices.DeleteFunc(c.except, func(id string) bool { return id == past.Run.ID })
+	return Skipped{RunID: past.Run.ID, WindowSince: past.Run.WindowSince, Reason: why}
+}
+
+// lineages are those of the memories that the chunks of recorded nights showed, as far as
+// they are there.
+func (c *course) lineages(ctx context.Context, nights []reverie.PastNight) error {
+	showed := func(chunk reverie.PastChunk) bool { return len(chunk.MemoryIDs) > 0 }
+	if !c.Recorded || !slices.ContainsFunc(nights, func(n reverie.PastNight) bool { return slices.ContainsFunc(n.Chunks, showed) }) {
+		return nil
+	}
+	all, _, err := c.Live.ListMemories(ctx, reverie.MemoryQuery{GroupID: c.groupID})
+	if err != nil {
+		return err
+	}
+	c.lineageOf = make(map[string]string, len(all))
+	for _, m := range all {
+		c.lineageOf[m.ID] = m.LineageID
+	}
+	return nil
+}
+
 // request is what the run was asked for.
-func request(past reverie.PastNight, recorded bool) evolve.Request {
+func (c *course) request(past reverie.PastNight) evolve.Request {
 	row := past.Run
 	req := evolve.Request{GroupID: row.GroupID, Since: row.WindowSince, Until: row.WindowUntil, Days: row.Stats.Days}
 	if row.Stats.OpenEnded {
 		req.Until = time.Time{}
 	}
-	if recorded {
-		req.Recorded = consumed(past)
+	if c.Recorded {
+		req.Recorded, req.Lineages = consumed(past), c.lineageOf
 	}
 	return req
 }

@@ -14,6 +14,14 @@ type Report struct {
 	Total    Total               `json:"total"`
 	Carried  int                 `json:"carried"` // changes of others that the shadow took over
 	Left     []reverie.CarryLeft `json:"left"`    // and those that it could not
+	Skipped  []Skipped           `json:"skipped"`
+}
+
+// Skipped is a run that was not run again: what it did is carried over as it was.
+type Skipped struct {
+	RunID       string    `json:"run_id"`
+	WindowSince time.Time `json:"window_since"`
+	Reason      string    `json:"reason"`
 }
 
 // Same tells whether the shadow did nothing otherwise in any night.

@@ -174,7 +174,9 @@ func (e *eraser) forgetMemories(ctx context.Context, m erasedMemories) error {
 	if err := e.changed(ctx, "decisions", `target_id = null where group_id = $1 and target_id = any ($2::uuid[])`, orEmpty(versions)); err != nil {
 		return err
 	}
-	if err := e.changed(ctx, "run_chunks", `memory_ids = array(select id from unnest(memory_ids) with ordinality as m (id, no) where id <> all ($2::uuid[]) order by no),
+	// What evolve showed keeps its places, by which the answer names it.
+	if err := e.changed(ctx, "run_chunks", `memory_ids = array(select case when id = any ($2::uuid[]) then '`+zeroID+`'::uuid else id end
+				from unnest(memory_ids) with ordinality as m (id, no) where id <> all ($2::uuid[]) or cardinality(message_ids) > 0 order by no),
 			questions = '{}', status = case when status in ('open', 'answered') then 'failed' else status end
 		where group_id = $1 and memory_ids && $2::uuid[]`, orEmpty(versions)); err != nil {
 		return err

@@ -24,6 +24,22 @@ const (
 		where c.group_id = $1 and c.run_id = any ($2::uuid[]) and (c.created_at <= r.finished_at or not exists (
 			select 1 from held_plans h where h.group_id = c.group_id and h.run_id = c.run_id and h.status = 'approved'))
 		order by c.created_at, c.change_id`
+
+	// Earlier messages that were erased left no row: that there was an erasure tells.
+	goneMessagesQuery = `with taken as (
+			select r.run_id, r.started_at, coalesce((r.stats->>'days')::int, 0) as days, i.id
+			from runs r join run_chunks c on c.group_id = $1 and c.run_id = r.run_id cross join unnest(c.message_ids) as i (id)
+			where r.group_id = $1 and r.run_id = any ($2::uuid[]) and c.status in ('applied', 'held'))
+		select run_id, sum(n)::int as n from (
+			select t.run_id, count(*) as n from taken t where not exists (select 1 from messages m
+				where m.group_id = $1 and m.message_id = t.id and m.pruned_at is null and m.filter = '') group by t.run_id
+			union all
+			select t.run_id, (select count(*) from messages e where e.group_id = $1 and e.pruned_at is not null and e.filter = ''
+					and e.sent_at >= min(m.sent_at) - make_interval(days => t.days) and e.sent_at < min(m.sent_at))
+				+ (select count(*) from erasures x where x.group_id = $1 and x.created_at > t.started_at)
+			from taken t join messages m on m.group_id = $1 and m.message_id = t.id
+			where t.days > 0 group by t.run_id, t.started_at, t.days) g
+		group by run_id having sum(n) > 0`
 )
 
 // Nights returns the finished runs of evolve whose window begins in [from, to), oldest
@@ -90,6 +106,16 @@ func readNights(ctx context.Context, t *tx, groupID string, runs []reverie.Run) 
 				chunks[i].Changes = append(chunks[i].Changes, c)
 			}
 		}
+	}
+	var gone []struct {
+		ID string `db:"run_id"`
+		N  int    `db:"n"`
+	}
+	if err := t.list(ctx, &gone, goneMessagesQuery, groupID, ids); err != nil {
+		return nil, err
+	}
+	for _, r := range gone {
+		nights[place[r.ID]].Gone = r.N
 	}
 	var spent []struct {
 		ID string `db:"run_id"`

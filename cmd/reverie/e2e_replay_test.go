@@ -157,6 +157,47 @@ func TestReplayTells(t *testing.T) {
 	})
 }
 
+// TestReplayOfWhatIsGone: nights whose messages have gone are not run again, and an answer
+// never comes to be about another memory than it was, where the shadow lacks one.
+func TestReplayOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	s := dueStage(t)
+	for day, texts := range [][]string{{"note Lin drinks tea", "note Bo takes the minutes", "note 周会在周五"}, {"hello", "note The dog is called Rex"}, {"again Bo takes the minutes", "change 周会在周五 => 周会在周六"}} {
+		s.bring("g1", chat(night(3+day), texts...)...)
+		s.run("evolve", "--due").want(t, 0)
+	}
+	replay := func(code int) object {
+		t.Helper()
+		return s.run("replay", "--group", "g1", "--from", night(3), "--to", night(5), "--recorded", "--json").want(t, code).document(t)
+	}
+	reasons := func(doc object) (list []string) {
+		for _, skipped := range doc["skipped"].([]any) {
+			list = append(list, skipped.(object)["reason"].(string))
+		}
+		return list
+	}
+	const gone = "messages that it was shown have no text any more (retention or erasure)"
+	s.exec(`update messages set text = '', pruned_at = now() where sent_at::date = '2025-03-04'`)
+	if doc := replay(0); len(doc["nights"].([]any)) != 2 || !cmp.Equal(reasons(doc), []string{"2 " + gone}) || len(doc["left"].([]any)) != 0 {
+		t.Errorf("with one night whose messages have gone: %v", doc)
+	}
+
+	s.exec(`update run_chunks set answer = replace(answer, '"statement":"Lin drinks tea"', '"statement":""')`)
+	doc := replay(1)
+	nights := doc["nights"].([]any)
+	if n := len(nights); n != 2 || doc["total"].(object)["differ"] != 1.0 || nights[1].(object)["agree"] != 2.0 {
+		t.Errorf("with one memory less, the others are not what they were: %v", doc)
+	}
+	s.exec(`update run_chunks set memory_ids = '{}'`) // of an earlier version
+	if doc := replay(1); len(doc["nights"].([]any)) != 1 || len(reasons(doc)) != 2 || !strings.Contains(reasons(doc)[1], "the record does not say") {
+		t.Errorf("nobody knows what the answers name: %v", doc)
+	}
+	s.exec(`update messages set text = '', pruned_at = now()`)
+	if doc := replay(1); doc["success"] != false || len(reasons(doc)) != 3 || !strings.Contains(doc["error"].(string), "nothing was replayed") {
+		t.Errorf("nothing could be run again: %v", doc)
+	}
+}
+
 // TestReplayIsCut: one that is stopped while the model answers leaves nothing behind, and
 // one whose budget is spent says so.
 func TestReplayIsCut(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,16 +91,8 @@ type replayReply struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
 	replay.Report
-	Skipped []skippedRun `json:"skipped"`
-	Schema  string       `json:"schema,omitempty"` // of the shadow, where it was kept
-	Error   string       `json:"error,omitempty"`
-}
-
-// skippedRun is a run of the range that was not run again.
-type skippedRun struct {
-	RunID       string    `json:"run_id"`
-	WindowSince time.Time `json:"window_since"`
-	Reason      string    `json:"reason"`
+	Schema string `json:"schema,omitempty"` // of the shadow, where it was kept
+	Error  string `json:"error,omitempty"`
 }
 
 func (a *app) replay(ctx context.Context, f replayFlags) error {
@@ -130,7 +123,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 			return err
 		}
 	}
-	reply := replayReply{From: f.from, To: f.to, Skipped: skipped, Report: replay.Report{GroupID: f.group, Recorded: f.recorded, Nights: []replay.Night{}}}
+	reply := replayReply{From: f.from, To: f.to, Report: replay.Report{GroupID: f.group, Recorded: f.recorded, Nights: []replay.Night{}}}
 	if len(nights) > 0 {
 		err = a.inShadow(ctx, f, &reply, func(x *store.Scratch) (err error) {
 			engine, budget, err := a.replayer(ctx, x, set, f)
@@ -141,6 +134,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 			return err
 		})
 	}
+	reply.Skipped = slices.Concat([]replay.Skipped{}, skipped, reply.Skipped) // never null
 	for i := range reply.Nights {
 		reply.Nights[i].Date = calendar.Containing(reply.Nights[i].WindowSince).Date
 	}
@@ -149,7 +143,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 
 // nightsOf reads the runs of the range, and tells those that are not run again. It fills
 // in the last date.
-func (a *app) nightsOf(ctx context.Context, f *replayFlags) ([]reverie.PastNight, []skippedRun, jobs.Calendar, error) {
+func (a *app) nightsOf(ctx context.Context, f *replayFlags) ([]reverie.PastNight, []replay.Skipped, jobs.Calendar, error) {
 	g, err := a.store.Group(ctx, f.group)
 	if err != nil {
 		return nil, nil, jobs.Calendar{}, unknownGroup(err)
@@ -172,13 +166,13 @@ func (a *app) nightsOf(ctx context.Context, f *replayFlags) ([]reverie.PastNight
 	if err != nil {
 		return nil, nil, calendar, err
 	}
-	nights, skipped := []reverie.PastNight{}, []skippedRun{}
+	nights, skipped := []reverie.PastNight{}, []replay.Skipped{}
 	for _, n := range undone {
-		skipped = append(skipped, skippedRun{n.Run.ID, n.Run.WindowSince, "it was taken back"})
+		skipped = append(skipped, replay.Skipped{RunID: n.Run.ID, WindowSince: n.Run.WindowSince, Reason: "it was taken back"})
 	}
 	for _, n := range past {
 		if why := replay.Unfit(n, f.recorded); why != "" {
-			skipped = append(skipped, skippedRun{n.Run.ID, n.Run.WindowSince, why})
+			skipped = append(skipped, replay.Skipped{RunID: n.Run.ID, WindowSince: n.Run.WindowSince, Reason: why})
 			continue
 		}
 		nights = append(nights, n)

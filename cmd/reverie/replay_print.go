@@ -18,17 +18,22 @@ func (a *app) reportReplay(r replayReply, f replayFlags, err error) error {
 	if r.Left == nil {
 		r.Left = []reverie.CarryLeft{}
 	}
-	r.Success = err == nil && (!r.Recorded || r.Same())
-	if err == nil && !r.Success {
+	nothing := err == nil && len(r.Nights) == 0 && len(r.Skipped) > 0
+	switch {
+	case err != nil:
+	case nothing:
+		err = &codeError{exitError, fmt.Errorf("nothing was replayed: of %s none can be run again", plural(len(r.Skipped), "run"))}
+	case r.Recorded && !r.Same():
 		err = &codeError{exitError, errors.New("the recorded nights came to something else")}
 	}
+	r.Success = err == nil
 	if f.json {
 		if err != nil {
 			r.Error = err.Error()
 		}
 		return errors.Join(err, printJSON(a.stdout, r))
 	}
-	if err != nil && len(r.Nights) == 0 {
+	if err != nil && len(r.Nights) == 0 && !nothing {
 		return err
 	}
 	return errors.Join(err, a.printReplay(r, f))
@@ -119,7 +124,7 @@ func (a *app) printNight(s style, n replay.Night, all bool) {
 		fmt.Fprintf(w, "  %s\n", s.red("it came to nothing in the shadow: "+visible(n.Error)))
 	}
 	if len(n.Missing) > 0 {
-		fmt.Fprintf(w, "  %s have no text any more, and were not shown\n", plural(len(n.Missing), "message"))
+		fmt.Fprintf(w, "  %d %s not shown\n", len(n.Missing), ofNumber(len(n.Missing), "message has no text any more, and was", "messages have no text any more, and were"))
 	}
 	if n.StoodIn > 0 {
 		fmt.Fprintf(w, "  %s of facts would be put in other words now: the recorded decisions stood in\n", plural(n.StoodIn, "comparison"))
@@ -176,12 +181,20 @@ func actText(s style, act replay.Act) string {
 	return visible(act.NewStatement)
 }
 
+// ofNumber is the words that go with a number.
+func ofNumber(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
 // replaySum says in words what came of it.
 func replaySum(r replayReply) string {
 	t := r.Total
-	parts := []string{fmt.Sprintf("%s: %s agree, %d differ", plural(len(r.Nights), "night"), plural(t.Agree, "action"), t.Differ)}
+	parts := []string{fmt.Sprintf("%s: %d %s, %d %s", plural(len(r.Nights), "night"), t.Agree, ofNumber(t.Agree, "action agrees", "actions agree"), t.Differ, ofNumber(t.Differ, "differs", "differ"))}
 	if n := t.Questions.Same + t.Questions.Other; n > 0 && t.Questions.Other > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s was put in the same words", t.Questions.Same, plural(n, "question")))
+		parts = append(parts, fmt.Sprintf("%d of %s %s put in the same words", t.Questions.Same, plural(n, "question"), ofNumber(t.Questions.Same, "was", "were")))
 	}
 	if t.Failed > 0 {
 		parts = append(parts, plural(t.Failed, "night")+" came to nothing in the shadow")

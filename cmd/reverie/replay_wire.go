@@ -12,6 +12,8 @@ import (
 
 	"reverie"
 	"reverie/decide"
+	"reverie/evolve"
+	"reverie/jobs"
 	"reverie/llm"
 	"reverie/prompts"
 	"reverie/replay"
@@ -81,7 +83,7 @@ func (a *app) replayPrompts(ctx context.Context, prompt string) (*prompts.Set, e
 			return labelled, nil
 		}
 	}
-	return nil, usageError(fmt.Errorf("Langfuse has no %s with the label %q that can be used: %s", prompts.MemoryEvolve, prompt, strings.Join(warnings, "; ")))
+	return nil, usageError(fmt.Errorf("no %s of Langfuse with the label %q can be used: %s", prompts.MemoryEvolve, prompt, strings.Join(warnings, "; ")))
 }
 
 // replayer wires a replay on a shadow: all that is asked there is written there, and
@@ -125,8 +127,11 @@ func (a *app) replayer(ctx context.Context, x *store.Scratch, set *prompts.Set, 
 		here, err := x.SpendSince(ctx, since)
 		return live.Plus(here), err
 	}, a.now)
-	engine := &replay.Engine{Live: a.store, Shadow: replayShadow{x}, Clock: clock, Pipeline: p, Recorded: f.recorded,
-		Holder: a.leases().Holder, Log: a.log}
+	leases := jobs.Leases{Store: x.Store, Holder: a.leases().Holder}
+	hold := func(ctx context.Context, groupID string, fn func(context.Context, evolve.Hold) error) error {
+		return leases.With(ctx, groupID, func(ctx context.Context, held *jobs.Held) error { return fn(ctx, held) })
+	}
+	engine := &replay.Engine{Live: a.store, Shadow: replayShadow{x}, Clock: clock, Pipeline: p, Recorded: f.recorded, Hold: hold, Log: a.log}
 	return engine, a.budget(day), nil
 }
 
