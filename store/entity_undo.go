@@ -19,6 +19,10 @@ const (
 		union select entity_id from entity_evidence where group_id = $1 and run_id = $2::uuid
 		union select entity_id from entity_change_log where group_id = $1 and run_id = $2::uuid`
 
+	// stillSpeaks is true of evidence v, from the run r, that speaks for a claim without the
+	// given run, and without those that were taken back before.
+	stillSpeaks = `v.withdrawn_at is null and v.run_id is distinct from $2::uuid and r.undone_at is null`
+
 	// Who writes what is said of an entity, or joins it to another, has locked it.
 	lockTouchedEntitiesQuery = `select 1 from entities where group_id = $1 and (
 			entity_id in (` + touchedEntities + `) or merged_into in (` + touchedEntities + `))
@@ -32,7 +36,10 @@ const (
 				where n.group_id = $1 and n.entity_id = e.entity_id and n.ended_at is null and n.run_id is distinct from $2::uuid and r.undone_at is null)
 			or exists (select 1 from entity_claims c left join runs r on r.group_id = c.group_id and r.run_id = c.run_id
 				where c.group_id = $1 and (c.entity_id = e.entity_id or c.target_id = e.entity_id)
-					and c.status = 'active' and c.run_id is distinct from $2::uuid and r.undone_at is null) as added
+					and c.status = 'active' and c.run_id is distinct from $2::uuid and r.undone_at is null) as added,
+			exists (select 1 from entity_claims c join entity_evidence v on v.group_id = $1 and v.claim_id = c.claim_id
+				left join runs r on r.group_id = $1 and r.run_id = v.run_id
+				where c.group_id = $1 and (c.entity_id = e.entity_id or c.target_id = e.entity_id) and c.status = 'active' and ` + stillSpeaks + `) as supported
 		from entities e where e.group_id = $1 and e.status <> 'withdrawn' and (e.run_id = $2::uuid
 			or e.entity_id in (` + touchedEntities + `) and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = e.run_id) is not null)
 		order by e.entity_id`
@@ -44,7 +51,8 @@ const (
 // Of each lineage that the run wrote or supported: its newest version, and the newest
 // of those before the run's own that stands behind no run which was taken back. A
 // version that brings back an older one has that one's run. What speaks for each is
-// counted without the run.
+// counted without the run. What the run only supported may be in force for the sake of
+// that alone, since the run that said it was taken back.
 var touchedClaimsQuery = `with lineages as (
 		select lineage_id, min(version) as first from entity_claims where group_id = $1 and run_id = $2::uuid group by lineage_id
 		union all
@@ -53,13 +61,14 @@ var touchedClaimsQuery = `with lineages as (
 		group by e.lineage_id)
 	select l.lineage_id, l.first is not null as written, h.claim_id as head_id, h.version, h.entity_id, h.name, h.value, h.strength,
 		h.last_supported_at, h.status = 'active' as stands, h.run_id is not distinct from $2::uuid as own,
-		hs.dates, hs.last_at, hs.lost, b.claim_id as base_id, coalesce(b.value, '') as base_value, coalesce(b.strength, 0) as base_strength,
+		hr.undone_at is not null as orphan, hs.dates, hs.last_at, hs.lost, hs.by_run, b.claim_id as base_id, coalesce(b.value, '') as base_value, coalesce(b.strength, 0) as base_strength,
 		coalesce(b.last_supported_at, h.last_supported_at) as base_supported_at, coalesce(bs.dates, 0) as base_dates, bs.last_at as base_last_at,
 		h.entity_id::text || h.aspect || h.name_key || h.self || coalesce(b.content_hash, '') as text, w.lineage_id as twin_id
 	from lineages l
 	cross join lateral (select * from entity_claims c where c.group_id = $1 and c.lineage_id = l.lineage_id order by c.version desc limit 1) h
+	left join runs hr on hr.group_id = $1 and hr.run_id = h.run_id
 	left join lateral (select c.* from entity_claims c left join runs r on r.group_id = c.group_id and r.run_id = c.run_id
-		where c.group_id = $1 and c.lineage_id = l.lineage_id and c.version < l.first and r.undone_at is null
+		where c.group_id = $1 and c.lineage_id = l.lineage_id and c.version < coalesce(l.first, h.version) and r.undone_at is null
 		order by c.version desc limit 1) b on true
 	cross join lateral (` + speaksFor("h.claim_id") + `) hs
 	left join lateral (` + speaksFor("b.claim_id") + `) bs on true
@@ -67,11 +76,14 @@ var touchedClaimsQuery = `with lineages as (
 		and w.self = b.self and w.content_hash = b.content_hash and w.status = 'active' and w.lineage_id <> b.lineage_id
 	order by l.lineage_id`
 
-// speaksFor counts on how many dates messages speak for a claim, the given run's left out.
+// speaksFor counts on how many dates messages speak for a claim, the given run's left out,
+// and those of runs that were taken back.
 func speaksFor(claim string) string {
-	return `select count(distinct e.local_date) filter (where e.run_id is distinct from $2::uuid) as dates,
-			max(e.sent_at) filter (where e.run_id is distinct from $2::uuid) as last_at, count(*) filter (where e.run_id = $2::uuid) as lost
-		from entity_evidence e where e.group_id = $1 and e.claim_id = ` + claim + ` and e.withdrawn_at is null`
+	return `select count(distinct v.local_date) filter (where ` + stillSpeaks + `) as dates, max(v.sent_at) filter (where ` + stillSpeaks + `) as last_at,
+			coalesce((array_agg(v.run_id::text order by v.evidence_no desc) filter (where ` + stillSpeaks + ` and v.run_id is not null))[1], '') as by_run,
+			count(*) filter (where v.run_id = $2::uuid) as lost
+		from entity_evidence v left join runs r on r.group_id = $1 and r.run_id = v.run_id
+		where v.group_id = $1 and v.claim_id = ` + claim + ` and v.withdrawn_at is null`
 }
 
 // touchedClaim is a lineage of claims that the run wrote or supported.
@@ -88,7 +100,9 @@ type touchedClaim struct {
 	LastSupportedAt time.Time  `db:"last_supported_at"`
 	Stands          bool       `db:"stands"` // it is in force
 	Own             bool       `db:"own"`    // it is the run's
-	Dates           int        `db:"dates"`
+	Orphan          bool       `db:"orphan"` // its run was taken back
+	Dates           int        `db:"dates"`  // on which others have supported it
+	By              string     `db:"by_run"` // the last of those runs
 	LastAt          *time.Time `db:"last_at"`
 	Lost            int        `db:"lost"` // messages by which the run has supported it
 
@@ -110,10 +124,11 @@ func (c touchedClaim) words(value string) string {
 type madeEntity struct {
 	ID      string `db:"entity_id"`
 	Subject string `db:"subject"`
-	Own     bool   `db:"own"`    // and not one that was taken back before
-	Merged  bool   `db:"merged"` // a person has made it part of another
-	Joined  bool   `db:"joined"` // or others parts of it
-	Added   bool   `db:"added"`  // another run has named it, or something is said of it that is not the run's
+	Own     bool   `db:"own"`       // and not one that was taken back before
+	Merged  bool   `db:"merged"`    // a person has made it part of another
+	Joined  bool   `db:"joined"`    // or others parts of it
+	Added   bool   `db:"added"`     // another run has named it, or something is said of it that is not the run's
+	Said    bool   `db:"supported"` // another run has supported what is said of it
 }
 
 // entityUndo is what becomes of people and things when a run is taken back.
@@ -151,8 +166,11 @@ type claimReturn struct {
 // Its messages stay used: see requeueObserved.
 //
 // What others have changed since is left and listed: a claim that another run has
-// replaced, and an entity that another run has added to or a person joined with another,
-// which keeps its names. With q.Force those go, too. Repeated, it finds nothing to do.
+// replaced; one that another has supported, which is as strong as that makes it; and an
+// entity that another run has added to, or whose claims it has supported, or a person
+// joined with another, which keeps its names. With q.Force those go, too; without, what
+// another run supports goes with that one. Of what was said before, nothing comes back for
+// which nobody speaks any more. Repeated, it finds nothing to do.
 func (s *Store) undoEntities(ctx context.Context, t *tx, q reverie.UndoQuery, run reverie.Run, at time.Time, result *reverie.Undone) error {
 	u := &entityUndo{groupID: q.GroupID, runID: run.ID, reason: cmp.Or(q.Reason, fmt.Sprintf("undo of run %s", run.ID)), at: at}
 	if _, err := t.exec(ctx, lockTouchedEntitiesQuery, q.GroupID, run.ID); err != nil {
@@ -196,6 +214,8 @@ func (u *entityUndo) withdraw(made []madeEntity, force bool) (stays map[string]b
 			why = "a person has made others part of it since"
 		case e.Added:
 			why = "another run has added to it since"
+		case e.Said:
+			why = "another run has supported what is said of it since"
 		}
 		if why == "" {
 			u.gone = append(u.gone, e.ID)
@@ -214,22 +234,30 @@ func (u *entityUndo) withdraw(made []madeEntity, force bool) (stays map[string]b
 func (u *entityUndo) claims(rows []touchedClaim, force bool) {
 	leaves, taken := map[string]bool{}, map[string]bool{}
 	for _, c := range rows {
-		leaves[c.LineageID] = c.Written && c.Stands && (c.Own || force)
+		leaves[c.LineageID] = c.leaves(force)
 	}
 	for _, c := range rows {
 		tell := func(why string) {
 			u.left = append(u.left, reverie.UndoLeft{EntityID: c.EntityID, Statement: c.words(c.Value), Reason: why})
 		}
-		if c.Written && c.Stands && !leaves[c.LineageID] {
+		if c.Written && c.Stands && !c.Own && !force {
 			tell("another run has replaced what was said since")
 			continue
 		}
 		u.settled = append(u.settled, c.LineageID)
 		switch {
-		case !c.Written && c.Stands && c.Lost > 0:
-			u.weakened = append(u.weakened, c.without(c.Dates, c.LastAt, c.Strength, c.LastSupportedAt))
-		case !leaves[c.LineageID]: // it has ended, or what was supported has been replaced
+		case c.Stands && !leaves[c.LineageID]:
+			if c.Lost > 0 {
+				u.weakened = append(u.weakened, c.without(c.Dates, c.LastAt, c.Strength, c.LastSupportedAt))
+			}
+			if c.Written {
+				tell(c.supporter() + " has supported it since")
+			}
+		case !leaves[c.LineageID]: // it has ended
 		case c.BaseID == nil:
+			u.ends = append(u.ends, c)
+		case c.BaseDates == 0:
+			tell("nobody speaks any more for what was said before")
 			u.ends = append(u.ends, c)
 		case c.TwinID != nil && !leaves[*c.TwinID] || taken[c.Text]:
 			tell("another claim says by now what it would say again")
@@ -241,6 +269,25 @@ func (u *entityUndo) claims(rows []touchedClaim, force bool) {
 			u.ends, u.returns = append(u.ends, c), append(u.returns, r)
 		}
 	}
+}
+
+// leaves tells whether the claim in force goes with the run: the run's own, unless others
+// have supported it; and one whose run was taken back, with the last who has.
+func (c touchedClaim) leaves(force bool) bool {
+	switch {
+	case !c.Stands:
+		return false
+	case c.Written:
+		return force || c.Own && c.Dates == 0
+	}
+	return c.Orphan && c.Lost > 0 && c.Dates == 0
+}
+
+func (c touchedClaim) supporter() string {
+	if c.By == "" {
+		return "somebody else"
+	}
+	return "run " + c.By
 }
 
 // without is a claim as the messages make it that speak for it without the run: as

@@ -265,6 +265,44 @@ func TestUndoEntitiesChangedSince(t *testing.T) {
 	}
 }
 
+// TestUndoEntitiesSupportedSince keeps what another run has supported, as far as that
+// speaks for it, and until that one is taken back, too.
+func TestUndoEntitiesSupportedSince(t *testing.T) {
+	w := newWorld(t)
+	known := w.people("Ana")[0]
+	lin := entity("Lin", "account of Lin")
+	city := feature(lin.ID, "city", "Lisbon")
+	first := w.entityPlan(func(p *reverie.EntityPlan) {
+		p.Heads[known] = 1
+		p.Creates = []reverie.Entity{lin}
+		p.Claims = []reverie.ClaimStep{city, feature(lin.ID, "drinks", "tea"), replace(w.whole(known)[0].Claims[0], "Faro")}
+	})
+	must(w.ApplyEntities(t.Context(), w.lease, first))(t)
+	second := w.entityPlan(func(p *reverie.EntityPlan) {
+		p.Heads[lin.ID], p.Heads[known] = 1, 2
+		p.Claims = []reverie.ClaimStep{keep(city.Claim, "2026-01-16", 0.51), keep(w.whole(known)[0].Claims[0], "2026-01-16", 0.51)}
+	})
+	must(w.ApplyEntities(t.Context(), w.lease, second))(t)
+	before := w.known()
+	got := w.undo(first.RunID)
+	since := "run " + second.RunID + " has supported it since"
+	left := map[string]string{}
+	for _, l := range got.Left {
+		left[l.Statement] = l.Reason
+	}
+	if diff := cmp.Diff(map[string]string{"Lin": "another run has supported what is said of it since", "city: Lisbon": since, "city: Faro": since}, left); diff != "" || got.Exact {
+		t.Errorf("left, exact %v (-want +got):\n%s", got.Exact, diff)
+	}
+	if diff := cmp.Diff([]string{`Ana active -: subject=Ana id=account of Ana city=Faro(0.300 by ["u2"] on ["2026-01-16"])`,
+		`Lin active -: subject=Lin id=account of Lin city=Lisbon(0.300 by ["u2"] on ["2026-01-16"])`}, w.known()); diff != "" {
+		t.Errorf("of\n%q\nis known (-want +got):\n%s", before, diff)
+	}
+	w.undo(second.RunID)
+	if diff := cmp.Diff([]string{`Ana active -: subject=Ana id=account of Ana city=where Ana lives(0.300 by ["u1"] on ["2026-01-15"])`}, w.known()); diff != "" {
+		t.Errorf("once that is taken back, too (-want +got):\n%s", diff)
+	}
+}
+
 // TestUndoEntitiesByForce takes the same night back whatever came since.
 func TestUndoEntitiesByForce(t *testing.T) {
 	w := newWorld(t)

@@ -148,6 +148,7 @@ func (e *eraser) erase(ctx context.Context) error {
 		return err
 	}
 	for _, step := range []func(context.Context) error{
+		func(ctx context.Context) error { return e.forgetAnswers(ctx, memories) },
 		func(ctx context.Context) error { return e.forgetMemories(ctx, memories) },
 		e.forgetPlans,
 		e.forgetEntities,

@@ -38,7 +38,7 @@ const (
 )
 
 // forgetEntities deletes who the author is to the group, and what only the author has
-// said of others.
+// said of others, earlier versions of what others say included.
 func (e *eraser) forgetEntities(ctx context.Context) error {
 	keys := pq.StringArray{}
 	for _, n := range e.names {
@@ -57,6 +57,9 @@ func (e *eraser) forgetEntities(ctx context.Context) error {
 	if err := e.forgetObservations(ctx); err != nil {
 		return err
 	}
+	if err := e.forgetTold(ctx, answeredClaims, orEmpty(entities), append(orEmpty(claims), mixed...)); err != nil {
+		return err
+	}
 	const both = `$2::uuid[] is not null and $3::uuid[] is not null and `
 	for _, d := range []struct{ table, where string }{
 		{"entity_change_log", `(entity_id = any ($2::uuid[]) or other_id = any ($2::uuid[])
@@ -70,6 +73,9 @@ func (e *eraser) forgetEntities(ctx context.Context) error {
 		}
 	}
 	if err := e.deleted(ctx, "entities", `entity_id = any ($2::uuid[])`, orEmpty(entities)); err != nil {
+		return err
+	}
+	if err := e.blankClaims(ctx, mixed); err != nil {
 		return err
 	}
 	if err := e.deleted(ctx, "entity_evidence", byAuthor, e.query.AuthorID, e.messages); err != nil {

@@ -71,6 +71,8 @@ func newForgotten(t *testing.T) *forgotten {
 	f.write(`insert into memory_change_log (group_id, change_id, run_id, action, memory_id, new_statement, version, evidence, created_at)
 		values ($1, gen_random_uuid(), $2, 'create', $3, 'lives in Lisbon, says Ann', 2, $4, now()), ($1, gen_random_uuid(), $2, 'create', $5, 'is allergic to peanuts', 1, '[]', now())`,
 		group, f.run, f.mixed.ID, `[{"message_id":"x2","author_id":"u1","author":"小明","quote":"I moved"},{"message_id":"a1","author":"Ann","quote":"tea with 小明"}]`, f.alone.ID)
+	f.write(`insert into run_chunks (group_id, run_id, chunk_no, status, answer, message_ids, created_at) values ($1, $2, 2, 'applied', 'he is allergic', '{a3}', now())`, group, f.run)
+	f.write(`update memory_change_log set chunk_no = 2 where memory_id = $1`, f.alone.ID)
 	f.write(`insert into answers values ($1, $2, 'in', 'dream', 'about 小明', now())`, group, f.run)
 	f.write(`insert into embedding_cache values ($1, 'test@3', 'h', '[1,2,3]', now())`, group)
 	f.write(`insert into memory_usage_log (group_id, usage_id, memory_id, lineage_id, query, position, score, similarity, weight, strength, recency, created_at)
@@ -222,7 +224,7 @@ func TestErase(t *testing.T) {
 		`select reason from rejudgements where group_id = 'g1'`:                                                                                  "evidence erased, evidence erased",
 		`select session_id || ' ' || messages || ' ' || new_messages || ' ' || folded_messages from sessions where group_id = 'g1' order by 1`:   "s1 3 3 0, s3 1 1 0",
 		`select status || ' ' || jsonb_array_length(plan) from held_plans where group_id = 'g1'`:                                                 "waiting 1",
-		`select status || ' ' || array_to_string(message_ids, '+') || answer from run_chunks where group_id = 'g1'`:                              "applied a1",
+		`select status || ' ' || array_to_string(message_ids, '+') || answer from run_chunks where group_id = 'g1' order by chunk_no`:            "applied a1, applied a3",
 		`select count(*)::text from runs where group_id = 'g1'`:                                                                                  "1",
 		`select evidence::text from memory_change_log where group_id = 'g1'`:                                                                     `[{"quote": "tea with [erased]", "author": "Ann", "message_id": "a1"}]`,
 		`select value from entity_claims where group_id = 'g1'`:                                                                                  "tea with [erased]",
