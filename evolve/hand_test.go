@@ -84,11 +84,11 @@ func TestPlanIsTheRun(t *testing.T) {
 	crashStory(s)
 	crashStory(twin)
 	before := s.checksum(called...)
-	file := s.planText(Request{})
+	file := s.planText(Request{Days: 30})
 	if got := s.checksum(called...); got != before {
 		t.Error("planning has changed more than the calls and cached embeddings")
 	}
-	twin.evolve()
+	must(twin.run(Request{Days: 30}))(t)
 	asked := len(s.model.Requests())
 	res, err := s.applyPlan(s.read("\uFEFF"+strings.ReplaceAll(file, "\n", "\r\n")), false)
 	if err != nil || res.Status != reverie.RunHeld || len(res.Held) != 1 || len(res.Refusals) != 1 {
@@ -149,7 +149,7 @@ func TestPlanByAPerson(t *testing.T) {
 	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, `"action":"delete"`) })
 	edited := strings.Replace(strings.Join(lines, "\n"), `"statement":"新的一条。"`, `"statement":"新的一条，改过。"`, 1)
 	res, err := s.applyPlan(s.read(edited), true)
-	if err != nil || res.Status != reverie.RunSucceeded || res.Stats.Held != 0 {
+	if err != nil || res.Status != reverie.RunSucceeded || res.Stats.Held != 0 || res.Stats.Approved != 3 {
 		t.Fatalf("applied: %+v, %v", res, err)
 	}
 	if got := s.active(); !slices.Equal(got, []string{"Memory 1. v1", "Memory 4. v1", "Three. v2", "Two. v2", "新的一条，改过。 v1"}) {

@@ -44,6 +44,12 @@ func compare(live, shadow side) Night {
 	if live.Run.Stats.Edited {
 		theirs = slices.DeleteFunc(slices.Clone(theirs), func(d reverie.Deed) bool { return d.Held })
 	}
+	if live.Run.Stats.Approved > 0 { // what would have been held was let pass with the plan
+		theirs = slices.Clone(theirs)
+		for i := range theirs {
+			theirs[i].Held = false
+		}
+	}
 	pair, taken := match(live.deeds, theirs)
 	for i, d := range live.deeds {
 		switch {

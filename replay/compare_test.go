@@ -74,6 +74,11 @@ func TestHeldByAPersonsHand(t *testing.T) {
 	if n := compare(live, shadow); n.Differ != 0 || n.Agree != 1 {
 		t.Errorf("%+v", n)
 	}
+	live, shadow = deeds("keep a", "delete b"), deeds("keep a", "held delete b")
+	live.Run.Stats.Approved = 1
+	if n := compare(live, shadow); n.Differ != 0 || n.Agree != 2 {
+		t.Errorf("let pass with the plan: %+v", n)
+	}
 }
 
 func TestStageGivesIDs(t *testing.T) {
@@ -139,7 +144,7 @@ func TestUnfit(t *testing.T) {
 	chunk := func(status reverie.ChunkStatus, input, answer string) reverie.PastChunk {
 		return reverie.PastChunk{Chunk: reverie.Chunk{Status: status, InputSHA256: input, Answer: answer, MessageIDs: []string{"1"}}}
 	}
-	edited := reverie.Stats{Plan: "abc", Edited: true}
+	edited, passed := reverie.Stats{Plan: "abc", Edited: true}, reverie.Stats{Plan: "abc", Approved: 1}
 	for name, c := range map[string]struct {
 		past             reverie.PastNight
 		recorded, others bool // it cannot be run again
@@ -150,6 +155,8 @@ func TestUnfit(t *testing.T) {
 		"answer removed":  {reverie.PastNight{Chunks: []reverie.PastChunk{chunk(reverie.ChunkApplied, "in", "")}}, true, false},
 		"failed":          {reverie.PastNight{Chunks: []reverie.PastChunk{chunk(reverie.ChunkFailed, "in", "x")}}, true, true},
 		"without a chunk": {reverie.PastNight{}, true, true},
+		"a plan let pass": {reverie.PastNight{Run: reverie.Run{Stats: passed}, Chunks: []reverie.PastChunk{chunk(reverie.ChunkApplied, "in", "{}")}}, true, false},
+		"its texts gone":  {reverie.PastNight{Gone: 1, Chunks: []reverie.PastChunk{chunk(reverie.ChunkApplied, "in", "{}")}}, true, false},
 		"an edited plan":  {reverie.PastNight{Run: reverie.Run{Stats: edited}, Chunks: []reverie.PastChunk{chunk(reverie.ChunkApplied, "in", "{}")}}, true, false},
 	} {
 		if got := Unfit(c.past, true) != ""; got != c.recorded {

@@ -215,6 +215,8 @@ func Unfit(past reverie.PastNight, recorded bool) string {
 		return ""
 	case past.Run.Stats.Plan != "" && past.Run.Stats.Edited:
 		return "it applied a plan that a person had edited"
+	case past.Run.Stats.Approved > 0:
+		return "it applied a plan of which a person let pass what would have been held"
 	}
 	for _, c := range chunks {
 		if c.InputSHA256 != "" && c.Answer == "" {

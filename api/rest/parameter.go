@@ -50,7 +50,7 @@ func Instant(s string) (time.Time, error) {
 	if at = at.UTC(); err != nil || at.Year() < 1970 || at.Year() > 9999 {
 		return time.Time{}, errors.New("write an instant of 1970 to 9999, such as 2026-01-15T12:30:00Z, or a date")
 	}
-	return at, nil
+	return at.Truncate(time.Microsecond), nil // as instants are stored: the database would round up
 }
 
 // Schema is what the OpenAPI document says of it.

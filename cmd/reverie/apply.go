@@ -98,5 +98,8 @@ func (a *app) printApplied(plan *reverie.PlanFile, res evolve.Result, took time.
 	}
 	fmt.Fprintf(w, "  plan of %s UTC by %s, prompt version %s (%.12s)%s\n", stamp(plan.CreatedAt), visible(plan.Model), visible(plan.PromptVersion),
 		visible(plan.PromptSHA256), edited)
+	if res.Stats.Approved > 0 {
+		fmt.Fprintf(w, "  %s\n", letPass(res.Stats.Approved))
+	}
 	a.printWarnings(res.Warnings)
 }

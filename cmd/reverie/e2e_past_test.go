@@ -63,6 +63,7 @@ func TestMemoryPast(t *testing.T) {
 		{"memory", "diff", "--group", group}, {"memory", "diff", "--group", group, "--from", "2100-01-01"}, {"memory", "diff", "--group", group, "--from", "yesterday"},
 		{"memory", "diff", "--group", group, "--from", "2020-01-02", "--to", "2020-01-02"}, {"memory", "list", "--group", group, "--at", then, "--status", "held"},
 		{"memory", "history", second, "--at", "2020-02-30"},
+		{"memory", "list", "--group", group, "--at", "0001-01-01T00:00:00Z"}, {"context", "tea", "--group", group, "--at", "0001-01-01"},
 	} {
 		if o := s.run(args...).want(t, 2); o.stdout != "" || o.stderr == "" {
 			t.Errorf("%v: %q, %q", args, o.stdout, o.stderr)

@@ -136,6 +136,13 @@ func (a *app) printWriter(v reverie.WhyVersion, cal jobs.Calendar) {
 	if r := v.Run; r != nil {
 		fmt.Fprintf(w, "    run %s, chunk %d\n", r.ID, v.ChunkNo)
 		fmt.Fprintf(w, "    model %s, prompt version %s (%.12s)\n", visible(r.Model), visible(r.PromptVersion), r.PromptSHA256)
+		switch st := r.Stats; {
+		case st.Plan == "":
+		case st.Approved > 0:
+			fmt.Fprintf(w, "    applied with a plan from a file; %s\n", letPass(st.Approved))
+		default:
+			fmt.Fprintln(w, "    applied with a plan from a file")
+		}
 		if r.UndoneAt != nil {
 			fmt.Fprintf(w, "    %s\n", s.amber(fmt.Sprintf("taken back %s: its messages support nothing any more", stamp(*r.UndoneAt))))
 		}

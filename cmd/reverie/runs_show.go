@@ -81,6 +81,9 @@ func (a *app) printRun(d reverie.RunDetail, g reverie.GroupEntry) error {
 	case r.Stats.Edited:
 		fmt.Fprintf(w, "  plan      what it held was %s\n", s.amber("edited by a person"))
 	}
+	if r.Stats.Approved > 0 {
+		fmt.Fprintf(w, "            %s\n", s.amber(letPass(r.Stats.Approved)))
+	}
 	fmt.Fprintf(w, "  time      %s, took %s\n", stamp(r.StartedAt)+" UTC", took(r))
 	fmt.Fprintf(w, "  result    %s\n", counts(r.Job, r.Stats))
 	fmt.Fprintf(w, "  spend     %s\n", spent(d.Spend))
@@ -193,6 +196,11 @@ func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
 		lines = append(lines, fmt.Sprintf("the group is paused: `reverie groups resume %s`", operand(g.ID)))
 	}
 	return lines
+}
+
+// letPass says how much of a plan was applied that a run would have held.
+func letPass(steps int) string {
+	return plural(steps, "step") + " of it would have been held, and a person let it pass"
 }
 
 // spent sums up what a run's calls have cost.

@@ -122,15 +122,24 @@ func (f selection) window(g reverie.Group) (since, until time.Time, err error) {
 }
 
 // instant reads a date, which is its beginning in the group's calendar, or an
-// RFC 3339 instant.
+// RFC 3339 instant, of 1970 to 9999 and to the microsecond, as instants are stored.
 // Nothing is the zero time.
 func instant(g reverie.Group, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return t.UTC(), nil
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		at, err = startOf(g, s)
 	}
+	if at = at.UTC(); err == nil && (at.Year() < 1970 || at.Year() > 9999) {
+		err = fmt.Errorf("%q is not of 1970 to 9999", s)
+	}
+	return at.Truncate(time.Microsecond), err
+}
+
+// startOf is when a date begins in a group's calendar.
+func startOf(g reverie.Group, s string) (time.Time, error) {
 	if _, err := time.Parse(time.DateOnly, s); err != nil {
 		return time.Time{}, fmt.Errorf("%q is neither a date (2026-01-15) nor an instant (2026-01-15T20:00:00+08:00)", s)
 	}
