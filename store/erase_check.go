@@ -10,6 +10,9 @@ import (
 	"reverie"
 )
 
+// copiesQuery counts the schemas of replays and evaluations, in which nothing is erased.
+const copiesQuery = `select count(*) from pg_namespace where starts_with(nspname, '` + scratchPrefix + `') and nspname <> current_schema()`
+
 // search reads every column that can hold text again, and counts what is left of the author.
 func (e *eraser) search(ctx context.Context) error {
 	tables, err := textTables(ctx, e.t)
@@ -43,6 +46,11 @@ func (e *eraser) verdict(ctx context.Context) error {
 		_, err := e.t.exec(ctx, `delete from erasures where group_id = $1 and erasure_id = $2`, e.group, e.id)
 		return err
 	}
+	var copies int
+	if err := e.t.get(ctx, &copies, copiesQuery); err != nil {
+		return err
+	}
+	e.leave("schemas", copies, "replays and evaluations work in them, or were to keep them, and they may hold copies: drop "+scratchPrefix+"...")
 	text, err := asJSON(e.counts)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,11 +38,15 @@ func TestEraseClaims(t *testing.T) {
 		p.Claims = []reverie.ClaimStep{replace(claim["city"], "Porto"), keep(claim["drinks"], "2026-01-16", 0.51), theirs(replace(claim["sport"], "choir")), apart}
 	})
 	must(w.ApplyEntities(t.Context(), w.lease, second))(t)
-	answers := `update run_chunks set answer = '{"city": "Lisbon"}' where run_id = $1`
-	if _, err := db.ExecContext(t.Context(), answers, second.RunID); err != nil {
-		t.Fatal(err)
+	for _, query := range []string{`update run_chunks set answer = '{"city": "Lisbon"}' where run_id = '` + second.RunID + `'`, `create schema reverie_scratch_kept`} {
+		if _, err := db.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
 	}
-	must(w.Erase(t.Context(), w.lease, reverie.EraseQuery{GroupID: group, AuthorID: "u9"}))(t)
+	receipt := must(w.Erase(t.Context(), w.lease, reverie.EraseQuery{GroupID: group, AuthorID: "u9"}))(t)
+	if !slices.ContainsFunc(receipt.Left, func(l reverie.ErasureLeft) bool { return l.What == "schemas" && l.Rows == 1 }) {
+		t.Errorf("the receipt tells of %+v", receipt.Left)
+	}
 	wantSaid(t, w.whole(lin.ID)[0], "subject Lin", "id account of Lin", "drinks tea v1", "city Porto v2", "apart from Bo v2")
 	if n := count(t, db, `select count(*) from entity_claims where name = $1 and value = $1 and target_id = entity_id`, reverie.Erased); n != 1 {
 		t.Errorf("%d relations are emptied", n)
