@@ -32,7 +32,8 @@ on, with their hashes, and what would be written. Nothing is changed; the calls 
 it makes are recorded. 'reverie apply FILE' does exactly that, without a model.
 
 Lines of type step may be taken out of the file, and reworded. What may be edited,
-and what is refused, says docs/plans.md.
+and what is refused, says docs/plans.md. Only this database applies it: it knows its
+plans again by a seal.
 
 --run writes what a run holds, for 'reverie runs approve RUN --plan FILE'. It asks
 no model.
