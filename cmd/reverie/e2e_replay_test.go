@@ -182,6 +182,12 @@ func TestReplayOfWhatIsGone(t *testing.T) {
 		t.Errorf("with one night whose messages have gone: %v", doc)
 	}
 
+	s.exec(`update runs set stats = stats || '{"days": 2}' where started_at = (select max(started_at) from runs)`)
+	if doc := replay(0); len(doc["nights"].([]any)) != 1 || !cmp.Equal(reasons(doc), []string{"2 " + gone, "2 " + gone}) {
+		t.Errorf("with earlier messages that have gone: %v", doc)
+	}
+	s.exec(`update runs set stats = stats - 'days'`)
+
 	s.exec(`update run_chunks set answer = replace(answer, '"statement":"Lin drinks tea"', '"statement":""')`)
 	doc := replay(1)
 	nights := doc["nights"].([]any)

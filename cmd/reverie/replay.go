@@ -40,7 +40,10 @@ Not one row of the group itself is written, and nobody is kept from writing it.
              languages), a directory of such files, or a label of Langfuse
 --recorded   asks nothing: the stored answers are used. No call is made, and what
              the shadow does otherwise comes from our own code, settings and
-             prompts of now: the exit code is 1 where there is anything
+             prompts of now: the exit code is 1 where there is anything. Nights of
+             which answers or texts were removed are listed, and not run again
+
+The exit code is 1, too, where there are nights and none can be run again.
 
 Only evolve is run again. What dreams, extractions, persons and maintenance did
 between the nights is carried over as it was, what cannot be is listed. Runs that
