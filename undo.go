@@ -9,6 +9,7 @@ type UndoQuery struct {
 	Reason  string // for the change log; "" names the run
 	Force   bool   // what others have changed since is put back, too
 	Requeue bool   // what the run has read waits to be read again
+	Again   bool   // a run that was taken back before, and of which nothing is left to do, is passed over, not refused
 	DryRun  bool   // nothing is written in the end, and no lease is needed
 	Before  string // the before_sha256 of a dry run: where something else is active by now it is refused; "" for whatever is
 }
@@ -20,6 +21,7 @@ type Undone struct {
 	Began    time.Time `json:"began_at"`
 	UndoneAt time.Time `json:"undone_at,omitzero"` // zero of a dry run, and where there was nothing
 	Nothing  bool      `json:"nothing"`            // the run has left nothing to take back
+	Over     bool      `json:"-"`                  // it was taken back before, and nothing of it was left to do
 
 	Restored   int `json:"restored"`   // memories that say again what they said before
 	Deprecated int `json:"deprecated"` // memories that the run had made

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"reverie"
 	"reverie/recall"
@@ -168,7 +170,11 @@ func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply
 	return reverie.MemoryReply{Success: true, Memory: m}, nil
 }
 
+// reasonLength refuses a reason that is too long, or that no table takes.
 func reasonLength(reason string) error {
+	if !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {
+		return fmt.Errorf("the reason is not text in UTF-8: %w", reverie.ErrInvalid)
+	}
 	if n := len([]rune(reason)); n > reverie.MaxReason {
 		return fmt.Errorf("the reason has %d characters: %d is the most: %w", n, reverie.MaxReason, reverie.ErrInvalid)
 	}

@@ -19,9 +19,6 @@ func (s *Service) Undo(ctx context.Context, q reverie.UndoQuery) (reverie.UndoRe
 	if err != nil {
 		return reverie.UndoReply{}, err
 	}
-	if err := reasonLength(q.Reason); err != nil {
-		return reverie.UndoReply{}, err
-	}
 	q.GroupID, q.RunID = d.Run.GroupID, d.Run.ID
 	reply, err := UndoRun(ctx, s.Store, s.Leases, q)
 	if err != nil {
@@ -39,58 +36,73 @@ func (s *Service) Undo(ctx context.Context, q reverie.UndoQuery) (reverie.UndoRe
 // UndoRun takes one run back, under its group's lease: see [store.Store.Undo]. The
 // reply has it as its only one.
 func UndoRun(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.UndoQuery) (reverie.UndoReply, error) {
-	return undo(ctx, s, leases, q, []string{q.RunID})
+	return undo(ctx, s, leases, q, func(context.Context) ([]string, error) { return []string{q.RunID}, nil })
 }
 
 // UndoRuns takes back all runs of a group that began at since or later, or those of one
-// job, the newest first, each in a transaction of its own, under one lease. Those that
-// were taken back before are passed over: after a fault, the same call goes on. What was
-// taken back before the fault is in the reply, with the error.
+// job, the newest first, each in a transaction of its own, under one lease, under which they
+// are listed, too. Those that were taken back before are passed over, but for what q.Force or
+// q.Requeue asks for that was not done then: after a fault, the same call goes on. What was
+// taken back before the fault is in the reply, with the error; a dry run likewise.
 func UndoRuns(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.UndoQuery, job reverie.Job, since time.Time) (reverie.UndoReply, error) {
-	runs, err := s.Runs(ctx, reverie.RunQuery{GroupID: q.GroupID, Job: job, Since: since})
-	if err != nil {
-		return reverie.UndoReply{}, err
-	}
-	var ids []string
-	for _, r := range runs {
-		if r.UndoneAt == nil {
-			ids = append(ids, r.ID)
+	q.Again = true
+	return undo(ctx, s, leases, q, func(ctx context.Context) ([]string, error) {
+		runs, err := s.Runs(ctx, reverie.RunQuery{GroupID: q.GroupID, Job: job, Since: since})
+		var ids []string
+		for _, r := range runs {
+			if r.UndoneAt == nil || q.Force || q.Requeue {
+				ids = append(ids, r.ID)
+			}
 		}
-	}
-	return undo(ctx, s, leases, q, ids)
+		return ids, err
+	})
 }
 
-func undo(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.UndoQuery, runIDs []string) (reverie.UndoReply, error) {
+func undo(ctx context.Context, s *store.Store, leases *jobs.Leases, q reverie.UndoQuery, which func(context.Context) ([]string, error)) (reverie.UndoReply, error) {
 	reply := reverie.UndoReply{GroupID: q.GroupID, DryRun: q.DryRun, Runs: []reverie.Undone{}}
+	if err := reasonLength(q.Reason); err != nil {
+		return reply, err
+	}
+	var runIDs []string
+	var list []reverie.Undone
 	var err error
-	switch {
-	case len(runIDs) == 0:
-	case q.DryRun:
-		var list []reverie.Undone
-		list, err = s.TryUndo(ctx, q, runIDs)
-		reply.Runs = append(reply.Runs, list...)
-	default:
+	if q.DryRun {
+		if runIDs, err = which(ctx); err == nil {
+			list, err = s.TryUndo(ctx, q, runIDs)
+		}
+	} else {
 		err = leases.With(ctx, q.GroupID, func(ctx context.Context, held *jobs.Held) error {
-			for _, id := range runIDs {
-				q.RunID = id
-				err := held.Exclusive(func() error {
+			var err error
+			if runIDs, err = which(ctx); err != nil {
+				return err
+			}
+			for _, q.RunID = range runIDs {
+				if err := held.Exclusive(func() error {
 					res, err := s.Undo(ctx, held.Lease(), q)
 					if err == nil {
-						reply.Runs = append(reply.Runs, res)
+						list = append(list, res)
 					}
 					return err
-				})
-				if err != nil {
+				}); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 	}
+	for _, u := range list {
+		if !u.Over {
+			reply.Runs = append(reply.Runs, u)
+		}
+	}
 	if err != nil {
 		reply.Error = err.Error()
 		if n := len(reply.Runs); n > 0 {
-			err = fmt.Errorf("%d of %d runs were taken back; the same command goes on: %w", n, len(runIDs), err)
+			did := "were taken back"
+			if q.DryRun {
+				did = "could be taken back"
+			}
+			err = fmt.Errorf("%d of %d runs %s; the same command goes on: %w", n, len(runIDs), did, err)
 		}
 	}
 	reply.Success = err == nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie"
+	"reverie/api"
 )
 
 // TestUndoRun: only who decides in a group takes its runs back; a dry run writes nothing,
@@ -39,9 +40,11 @@ func TestUndoRun(t *testing.T) {
 	if u := dry.Runs[0]; !dry.Success || !dry.DryRun || dry.GroupID != petitioned || u.Deprecated != 1 || len(u.Changes) != 1 || !u.Exact || !u.UndoneAt.IsZero() {
 		t.Errorf("the dry run: %+v", dry)
 	}
-	q.DryRun, q.Before, q.Reason = false, dry.Runs[0].Before, strings.Repeat("茶", reverie.MaxReason+1)
-	if _, err := d.Undo(d.person, q); !errors.Is(err, reverie.ErrInvalid) {
-		t.Errorf("too long a reason: %v", err)
+	q.DryRun, q.Before = false, dry.Runs[0].Before
+	for _, q.Reason = range []string{strings.Repeat("茶", reverie.MaxReason+1), "\xff", "\x00"} {
+		if _, err := d.Undo(d.person, q); !errors.Is(err, reverie.ErrInvalid) {
+			t.Errorf("the reason %.20q: %v", q.Reason, err)
+		}
 	}
 	q.Reason = "it is coffee"
 	var busy *reverie.BusyError
@@ -64,6 +67,11 @@ func TestUndoRun(t *testing.T) {
 		if _, err := d.Undo(d.person, q); !errors.Is(err, reverie.ErrConflict) {
 			t.Errorf("twice, dry run %v: %v", q.DryRun, err)
 		}
+	}
+	all := reverie.UndoQuery{GroupID: petitioned, Requeue: true}
+	again, err := api.UndoRuns(d.ctx, d.Store, d.Leases, all, "", time.Time{}) // the person's proposal has read no message
+	if err != nil || len(again.Runs) != 0 {
+		t.Errorf("what was taken back, requeued: %+v, %v", again, err)
 	}
 	seen, err := d.Runs(callers["read"], reverie.RunQuery{GroupID: petitioned, Limit: 5})
 	d.check(err)

@@ -142,7 +142,7 @@ func TestRewindRoundTripsDoNotGrow(t *testing.T) {
 	cost(2, 2)
 	few, many := cost(2, 2), cost(20, 20)
 	t.Logf("%d requests", few)
-	if few != many {
+	if many < few || many > few+1 { // one more where what waited for a change waits no longer
 		t.Errorf("%d requests for 2 runs, %d for 20", few, many)
 	}
 }

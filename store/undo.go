@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lib/pq"
@@ -19,6 +20,7 @@ type takeBack struct {
 	reason  string
 	replay  bool
 	force   bool
+	again   bool // it was undone before: of what was put back then nothing is done
 }
 
 const (
@@ -35,10 +37,24 @@ const (
 	withdrawEvidenceQuery = `update memory_evidence set withdrawn_at = $3::timestamptz
 		where group_id = $1 and run_id = any ($2::uuid[]) and withdrawn_at is null and lineage_id <> all ($4::uuid[])`
 
+	// With what goes back goes what was left, for the sake of what stood then, of runs taken
+	// back before.
+	withdrawUndoneQuery = `update memory_evidence e set withdrawn_at = $2::timestamptz
+		where group_id = $1 and lineage_id = any ($3::uuid[]) and withdrawn_at is null
+			and (select r.undone_at from runs r where r.group_id = e.group_id and r.run_id = e.run_id) is not null`
+	judgeUndoneQuery = `with again as (
+			select q.lineage_id from rejudgements q join runs r on r.group_id = q.group_id and r.run_id = q.run_id
+			where q.group_id = $1 and q.lineage_id = any ($3::uuid[]) and r.undone_at is not null
+				and exists (select 1 from memories m left join runs b on b.group_id = m.group_id and b.run_id = m.run_id
+					where m.group_id = $1 and m.lineage_id = q.lineage_id and m.statement <> '` + reverie.Erased + `' and b.undone_at is null)),
+		kept as (` + keptJudgements + `$2::timestamptz from rejudgements q where group_id = $1 and lineage_id in (select lineage_id from again))
+		update rejudgements set run_id = null where group_id = $1 and lineage_id in (select lineage_id from again)`
+
 	// A dead process may have got no further than to ask.
 	tracesQuery = `select r.status = 'running' or exists (select 1 from memory_change_log c where c.group_id = $1 and c.run_id = $2)
 			or exists (select 1 from entity_change_log c where c.group_id = $1 and c.run_id = $2)
 			or exists (select 1 from run_chunks c where c.group_id = $1 and c.run_id = $2 and c.status in ('applied', 'held') and r.job <> 'propose')
+			or exists (select 1 from memory_values v where v.group_id = $1 and v.run_id = $2)
 			or exists (select 1 from held_plans h where h.group_id = $1 and h.run_id = $2 and h.status = 'waiting')
 		from runs r where r.group_id = $1 and r.run_id = $2`
 
@@ -62,8 +78,9 @@ const (
 //     again; otherwise it stays read.
 //
 // What people and things are known by goes back likewise, where the run is of the
-// impression job. A run that was undone already is reverie.ErrConflict, unless q.Requeue
-// finds something of it that does not wait yet; one that has left nothing is not marked,
+// impression job. A run that was undone already is reverie.ErrConflict, unless q.Force finds
+// something that was left then, or q.Requeue something of it that does not wait yet; with
+// q.Again it is passed over, instead. One that has left nothing is not marked,
 // and the result says so. Where something else is active than q.Before says, that is
 // reverie.ErrConflict, too. An unknown run, or another group's, is
 // reverie.ErrNotFound; a group that another holder has taken is reverie.ErrLeaseLost, and
@@ -103,7 +120,9 @@ func (s *Store) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQue
 }
 
 // TryUndo says what taking back these runs of a group would come to, one after the other
-// in the order given: it does so, in a transaction that it takes back. It needs no lease.
+// in the order given: it does so, in a transaction that it takes back, and that who writes to
+// these memories waits for. It needs no lease. Where one could not be taken back, those before
+// it are returned with the error.
 func (s *Store) TryUndo(ctx context.Context, q reverie.UndoQuery, runIDs []string) ([]reverie.Undone, error) {
 	q.DryRun = false
 	var list []reverie.Undone
@@ -124,7 +143,7 @@ func (s *Store) TryUndo(ctx context.Context, q reverie.UndoQuery, runIDs []strin
 		},
 	})
 	if !errors.Is(err, errDryRun) {
-		return nil, err
+		return list, err
 	}
 	return list, nil
 }
@@ -161,45 +180,26 @@ func (s *Store) undo(ctx context.Context, t *tx, q reverie.UndoQuery) (reverie.U
 		return result, err
 	}
 	result.After = reverie.ActiveSHA256(after)
-	result.Exact = result.After == result.Was
+	result.Exact = result.After == result.Was && !slices.ContainsFunc(result.Left, func(l reverie.UndoLeft) bool { return l.EntityID != "" })
 	back.explain(was, after, &result)
 	return result, nil
 }
 
-// undoTraces takes back what a run has left. Of one that was undone before, only what it
-// has read can wait again.
+// undoTraces takes back what a run has left. Of one that was undone before, only what was
+// left then can be put back, by force, and what it has read can wait again.
 func (s *Store) undoTraces(ctx context.Context, t *tx, q reverie.UndoQuery, run reverie.Run, result *reverie.Undone) (back returns, err error) {
 	again := run.UndoneAt != nil
-	undone := func() error {
-		return fmt.Errorf("it was taken back already, at %s: %w", run.UndoneAt.UTC().Format(time.RFC3339), reverie.ErrConflict)
-	}
-	if again && !q.Requeue {
-		return back, undone()
-	}
-	var at time.Time
-	if !again {
-		b := takeBack{groupID: run.GroupID, runs: pq.StringArray{run.ID}, reason: q.Reason, force: q.Force}
-		if back, err = b.look(ctx, t, false); err != nil {
-			return back, err
-		}
-		if err := t.get(ctx, &result.Rejected, waitingPlansQuery, run.GroupID, run.ID); err != nil {
-			return back, err
-		}
-		if at, err = s.moment(ctx, t, run.GroupID); err != nil {
-			return back, err
-		}
-		if result.Changes, err = b.write(ctx, t, at, back); err != nil {
-			return back, err
-		}
-		result.UndoneAt = at
-		result.Restored, result.Deprecated, result.Weakened = back.counts()
-		for _, l := range back.left {
-			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: l.HeadID, Statement: l.Statement, Reason: l.reason})
-		}
-	} else if at, err = s.moment(ctx, t, run.GroupID); err != nil {
+	at, err := s.moment(ctx, t, run.GroupID)
+	if err != nil {
 		return back, err
 	}
-	if run.Job == reverie.JobImpression {
+	if !again || q.Force {
+		b := takeBack{groupID: run.GroupID, runs: pq.StringArray{run.ID}, reason: q.Reason, force: q.Force, again: again}
+		if back, at, err = s.undoMemories(ctx, t, b, result); err != nil {
+			return back, err
+		}
+	}
+	if run.Job == reverie.JobImpression && (!again || q.Force || q.Requeue) {
 		if err := s.undoEntities(ctx, t, q, run, at, result); err != nil {
 			return back, err
 		}
@@ -211,10 +211,36 @@ func (s *Store) undoTraces(ctx context.Context, t *tx, q reverie.UndoQuery, run 
 		}
 		result.Requeued += n
 	}
-	if again && result.Requeued == 0 {
-		return back, undone()
+	switch {
+	case !again || result.Requeued > 0 || q.Force && len(result.Changes)+result.Entities > 0:
+		result.UndoneAt = at
+	case q.Again:
+		result.Over = true
+	default:
+		return back, fmt.Errorf("it was taken back already, at %s: %w", run.UndoneAt.UTC().Format(time.RFC3339), reverie.ErrConflict)
 	}
 	return back, nil
+}
+
+// undoMemories takes back what a run did to memories, and what it holds, and says when.
+func (s *Store) undoMemories(ctx context.Context, t *tx, b takeBack, result *reverie.Undone) (back returns, at time.Time, err error) {
+	if back, err = b.look(ctx, t, false); err != nil {
+		return back, at, err
+	}
+	if err := t.get(ctx, &result.Rejected, waitingPlansQuery, b.groupID, b.runs[0]); err != nil {
+		return back, at, err
+	}
+	if at, err = s.moment(ctx, t, b.groupID); err != nil { // the heads are locked
+		return back, at, err
+	}
+	if result.Changes, err = b.write(ctx, t, at, back); err != nil {
+		return back, at, err
+	}
+	result.Restored, result.Deprecated, result.Weakened = back.counts()
+	for _, l := range back.left {
+		result.Left = append(result.Left, reverie.UndoLeft{MemoryID: l.HeadID, Statement: l.Statement, Reason: l.reason})
+	}
+	return back, at, nil
 }
 
 // look reads what the runs have touched, and decides what becomes of it. A person's edit
@@ -228,6 +254,9 @@ func (b takeBack) look(ctx context.Context, t *tx, dryRun bool) (returns, error)
 	var rows []touchedRow
 	if err := t.list(ctx, &rows, touchedQuery, b.groupID, b.runs, b.replay); err != nil {
 		return returns{}, err
+	}
+	if b.again {
+		rows = slices.DeleteFunc(rows, func(r touchedRow) bool { return r.Settled })
 	}
 	return unwind(rows, b.replay, b.force), nil
 }
@@ -245,6 +274,11 @@ func (b takeBack) write(ctx context.Context, t *tx, at time.Time, back returns) 
 		{judgeAnewQuery, []any{stay, at}},
 	} {
 		if _, err := t.exec(ctx, w.query, append([]any{b.groupID, b.runs}, w.args...)...); err != nil {
+			return nil, err
+		}
+	}
+	for _, query := range []string{withdrawUndoneQuery, judgeUndoneQuery} {
+		if _, err := t.exec(ctx, query, b.groupID, at, back.goes()); err != nil {
 			return nil, err
 		}
 	}

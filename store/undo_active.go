@@ -42,7 +42,10 @@ func activeSet(ctx context.Context, t *tx, query string, args ...any) ([]reverie
 // explain says of each memory that is not what it was before the run why that is: those
 // that the run did not touch are others' work.
 func (r returns) explain(was, is []reverie.Memory, result *reverie.Undone) {
-	listed, wrote := map[string]bool{}, map[string]lineageReturn{}
+	listed, wrote, touched := map[string]bool{}, map[string]lineageReturn{}, map[string]touchedRow{}
+	for _, row := range r.rows {
+		touched[row.LineageID] = row
+	}
 	for _, l := range r.left {
 		listed[l.LineageID] = true
 	}
@@ -67,12 +70,13 @@ func (r returns) explain(was, is []reverie.Memory, result *reverie.Undone) {
 		w, ok := wrote[lineage]
 		switch {
 		case listed[lineage]:
-		case !ok || w.weakens:
+		case !touched[lineage].Changed:
 			result.Others++
-		case w.newID != "" && w.Held:
+		case ok && w.newID != "" && w.Held:
 			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: w.newID, Statement: w.BaseStatement, Reason: "it waits to be judged again"})
 		default:
-			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: w.HeadID, Statement: w.Statement,
+			row := touched[lineage]
+			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: row.HeadID, Statement: row.Statement,
 				Reason: "what it said before the run was taken back, or erased, meanwhile"})
 		}
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// touchedLineages are the lineages that the runs wrote or supported, and, where $3 says
-	// so, those that were archived since the first of them began, of the kind that evolve
+	// touchedLineages are the lineages that the runs wrote, supported or let fade, and, where $3
+	// says so, those that were archived since the first of them began, of the kind that evolve
 	// compares with. What was said before the runs are versions before first.
 	touchedLineages = `
 		changed as (
@@ -32,81 +32,126 @@ const (
 			where $3 and group_id = $1 and kind = 'group' and status = 'archived'
 				and ended_at >= (select min(started_at) from runs where group_id = $1 and run_id = any ($2::uuid[]))
 				and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id and n.version > m.version)),
+		faded as (
+			select m.lineage_id, (array_agg(v.run_id order by v.value_no desc))[1] as run_id
+			from memory_values v join memories m on m.group_id = v.group_id and m.memory_id = v.memory_id
+			where not $3 and v.group_id = $1 and v.run_id = any ($2::uuid[])
+			group by m.lineage_id),
 		touched as (
 			select lineage_id, c.lineage_id is not null as changed, c.ended, c.first, coalesce(s.withdrawn, 0) as withdrawn,
-				a.lineage_id is not null as archived, coalesce(c.run_id, s.run_id) as run_id
-			from changed c full join supported s using (lineage_id) full join archived a using (lineage_id))`
+				a.lineage_id is not null as archived, coalesce(c.run_id, s.run_id, f.run_id) as run_id
+			from changed c full join supported s using (lineage_id) full join archived a using (lineage_id) full join faded f using (lineage_id))`
 
 	lockTouchedQuery = `with ` + touchedLineages + `
 		select 1 from memories where group_id = $1 and lineage_id in (select lineage_id from touched)
 		order by lineage_id, version for update`
-
-	// Of each touched lineage: its newest version and what befell that last, the newest
-	// version that no run made which is or was taken back and that still says something,
-	// what evidence is left, and what persons set. A version that brings back an older one
-	// has that one's run, so that it goes when that run goes. Where the newest state is not
-	// the runs', and they are not all there were since ($3), the base is from before them.
-	touchedQuery = `with ` + touchedLineages + `,
-		versions as (
-			select m.*, t.first, r.undone_at is not null or coalesce(m.run_id = any ($2::uuid[]), false) as undone,
-				coalesce(case when m.status in ('active', 'held') then m.run_id = any ($2::uuid[]) else m.memory_id = any (t.ended) end, false) as mine
-			from memories m join touched t using (lineage_id) left join runs r on r.group_id = m.group_id and r.run_id = m.run_id
-			where m.group_id = $1),
-		heads as (select distinct on (lineage_id) * from versions order by lineage_id, version desc),
-		bases as (
-			select distinct on (v.lineage_id) v.* from versions v join heads h using (lineage_id)
-			where not v.undone and v.statement <> '` + reverie.Erased + `' and ($3 or h.mine or v.first is null or v.version < v.first)
-			order by v.lineage_id, v.version desc),
-		dates as (
-			select lineage_id, local_date, min(created_at) as known_at, max(sent_at) as sent_at
-			from memory_evidence
-			where group_id = $1 and action <> 'delete' and withdrawn_at is null
-				and lineage_id in (select lineage_id from touched) and (run_id is null or run_id <> all ($2::uuid[]))
-			group by lineage_id, local_date),
-		edits as (
-			select m.lineage_id, max(m.updated_at) filter (where c.action = 'restore') as restored_at,
-				max(c.created_at) filter (where c.strength is not null) as set_at,
-				(array_agg(c.strength order by c.created_at desc, c.change_id desc) filter (where c.strength is not null))[1] as strength
-			from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
-			where c.group_id = $1 and c.action in ('restore', 'strength')
-			group by m.lineage_id),
-		last as (
-			select distinct on (m.lineage_id) m.lineage_id, c.action, c.run_id
-			from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
-			where c.group_id = $1 and m.lineage_id in (select lineage_id from touched) and c.action not in ('strength', 'weight')
-				and (c.action <> 'undo' or c.new_statement = '' or c.old_id is distinct from c.memory_id)
-			order by m.lineage_id, c.created_at desc, c.change_id desc),
-		support as (
-			select d.lineage_id, count(*) filter (where e.set_at is null or d.known_at > e.set_at) as dates, max(d.sent_at) as sent_at
-			from dates d left join edits e using (lineage_id)
-			group by d.lineage_id)
-		select t.lineage_id, h.status = 'held' or coalesce(q.held, false) as held, t.changed, t.withdrawn, t.archived, t.run_id, h.mine,
-			h.memory_id as head_id, h.version, h.status, h.statement, h.tags, h.strength, h.last_supported_at,
-			coalesce(h.memory_id = any (t.ended), false) as ended, coalesce(l.action, '') as last_action, l.run_id as last_run_id,
-			b.memory_id as base_id, coalesce(b.statement, '') as base_statement, coalesce(b.content_hash, '') as base_hash,
-			coalesce(b.kind, '') as base_kind, b.tags as base_tags, b.run_id is null as by_person,
-			coalesce(b.strength, 0) as base_strength, coalesce(b.last_supported_at, h.last_supported_at) as base_supported_at,
-			e.strength as set_strength, coalesce(s.dates, 0) as dates, greatest(s.sent_at, e.restored_at) as supported_at,
-			e.set_at, w.lineage_id as twin_id,
-			exists (select 1 from memory_evidence x where x.group_id = $1 and x.lineage_id = t.lineage_id and x.action <> 'delete'
-				and x.withdrawn_at is not null) as shaken
-		from touched t
-		join heads h using (lineage_id)
-		left join bases b using (lineage_id)
-		left join edits e using (lineage_id)
-		left join last l using (lineage_id)
-		left join support s using (lineage_id)
-		left join rejudgements q on q.group_id = $1 and q.lineage_id = t.lineage_id and q.run_id = any ($2::uuid[])
-		left join memories w on w.group_id = $1 and w.kind = b.kind and w.content_hash = b.content_hash and w.status = 'active'
-			and w.lineage_id <> t.lineage_id
-		order by t.lineage_id`
 )
+
+// Of each touched lineage: its newest version and what befell that last, the newest
+// version that no run made which is or was taken back and that still says something,
+// what evidence is left, and what persons set. A version that brings back an older one
+// has that one's run, so that it goes when that run goes. Where the newest state is not
+// the runs', and they are not all there were since ($3), the base is from before them.
+// An aim is the version whose strength counts in the end: the base of what the runs wrote,
+// and else the head. It is borne out by what was said of its lineage until it was first
+// written, and of its own text later. What it was worth before the runs is exact where
+// nothing that still counts came after, nor went that had come before.
+var touchedQuery = `with ` + touchedLineages + `,
+	versions as (
+		select m.*, t.first, r.undone_at is not null or coalesce(m.run_id = any ($2::uuid[]), false) as undone,
+			coalesce(case when m.status in ('active', 'held') then m.run_id = any ($2::uuid[]) else m.memory_id = any (t.ended) end, false) as mine
+		from memories m join touched t using (lineage_id) left join runs r on r.group_id = m.group_id and r.run_id = m.run_id
+		where m.group_id = $1),
+	heads as (select distinct on (lineage_id) * from versions order by lineage_id, version desc),
+	bases as (
+		select distinct on (v.lineage_id) v.* from versions v join heads h using (lineage_id)
+		where not v.undone and v.statement <> '` + reverie.Erased + `' and ($3 or h.mine or v.first is null or v.version < v.first)
+		order by v.lineage_id, v.version desc),
+	aims as (
+		select x.lineage_id, x.memory_id, x.content_hash, x.going, x.lasting, p.value_no, coalesce(p.valid_until, x.ended_at) as since,
+			coalesce(p.strength, x.strength) as strength, coalesce(p.last_supported_at, x.last_supported_at) as supported_at,
+			case when p.value_no is null then x.decayed_at else p.decayed_at end as decayed_at,
+			(select min(o.version) from memories o where o.group_id = $1 and o.lineage_id = x.lineage_id
+				and o.content_hash = x.content_hash and o.run_id is not distinct from x.run_id) as origin
+		from (
+			select b.*, true as going, true as lasting from bases b join touched t using (lineage_id) where t.changed or t.archived
+			union all
+			select h.*, false, t.withdrawn > 0 from heads h join touched t using (lineage_id) where not (t.changed or t.archived)) x
+		left join lateral (select * from memory_values v where v.group_id = $1 and v.memory_id = x.memory_id and v.run_id = any ($2::uuid[])
+			order by v.value_no limit 1) p on true),
+	dates as (
+		select e.lineage_id, e.local_date, min(e.created_at) as known_at, max(e.created_at) as last_at, max(e.sent_at) as sent_at
+		from memory_evidence e join aims x using (lineage_id) join memories o on o.group_id = e.group_id and o.memory_id = e.memory_id
+		where e.group_id = $1 and e.action <> 'delete' and e.withdrawn_at is null and (e.run_id is null or e.run_id <> all ($2::uuid[]))
+			and ($3 or o.version <= x.origin or o.content_hash = x.content_hash)
+			and not (x.going and ` + undoneRun("e") + `)
+		group by e.lineage_id, e.local_date),
+	edits as (
+		select m.lineage_id, max(m.updated_at) filter (where c.action = 'restore') as restored_at,
+			max(c.created_at) filter (where c.strength is not null) as set_at,
+			(array_agg(c.strength order by c.created_at desc, c.change_id desc) filter (where c.strength is not null))[1] as strength
+		from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
+		where c.group_id = $1 and c.action in ('restore', 'strength')
+		group by m.lineage_id),
+	exact as (
+		select x.* from aims x left join edits e using (lineage_id)
+		where not $3 and x.since is not null and (e.set_at is null or e.set_at < x.since)
+			and not exists (select 1 from dates d where d.lineage_id = x.lineage_id and d.last_at > x.since)
+			and not exists (select 1 from memory_evidence v where v.group_id = $1 and v.lineage_id = x.lineage_id and v.action <> 'delete'
+				and v.created_at < x.since and (v.withdrawn_at > x.since
+					or x.going and v.withdrawn_at is null and v.run_id <> all ($2::uuid[]) and ` + undoneRun("v") + `))
+			and (x.lasting or not exists (select 1 from memory_values n where n.group_id = $1 and n.memory_id = x.memory_id
+				and n.value_no > x.value_no and n.run_id <> all ($2::uuid[])))),
+	last as (
+		select distinct on (m.lineage_id) m.lineage_id, c.action, c.run_id, c.undone_run_id
+		from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
+		where c.group_id = $1 and m.lineage_id in (select lineage_id from touched) and c.action not in ('strength', 'weight')
+			and (c.action <> 'undo' or c.new_statement = '' or c.old_id is distinct from c.memory_id)
+		order by m.lineage_id, c.created_at desc, c.change_id desc),
+	support as (
+		select d.lineage_id, count(*) filter (where e.set_at is null or d.known_at > e.set_at) as dates, max(d.sent_at) as sent_at
+		from dates d left join edits e using (lineage_id)
+		group by d.lineage_id)
+	select t.lineage_id, h.status = 'held' or coalesce(q.held, false) as held, t.changed, t.withdrawn, t.archived, t.run_id, h.mine,
+		h.memory_id as head_id, h.run_id as head_run_id, h.version, h.status, h.statement, h.tags, h.strength, h.last_supported_at,
+		coalesce(h.memory_id = any (t.ended), false) as ended, coalesce(l.action, '') as last_action, l.run_id as last_run_id, l.undone_run_id,
+		b.memory_id as base_id, coalesce(b.statement, '') as base_statement, coalesce(b.content_hash, '') as base_hash,
+		coalesce(b.kind, '') as base_kind, b.tags as base_tags, b.run_id is null as by_person,
+		coalesce(b.version = t.first - 1, false) as just_before,
+		coalesce(b.strength, 0) as base_strength, coalesce(b.last_supported_at, h.last_supported_at) as base_supported_at, b.decayed_at as base_decayed_at,
+		x.lineage_id is not null as exact, coalesce(x.strength, 0) as exact_strength, coalesce(x.supported_at, h.last_supported_at) as exact_supported_at,
+		x.decayed_at as exact_decayed_at,
+		e.strength as set_strength, coalesce(s.dates, 0) as dates, greatest(s.sent_at, e.restored_at) as supported_at,
+		e.set_at, w.lineage_id as twin_id,
+		exists (select 1 from memory_evidence v where v.group_id = $1 and v.lineage_id = t.lineage_id and v.action <> 'delete'
+			and v.withdrawn_at is not null) as shaken,
+		exists (select 1 from memory_evidence v where v.group_id = $1 and v.lineage_id = t.lineage_id and v.run_id = any ($2::uuid[])
+			and v.withdrawn_at is not null) or exists (
+			select 1 from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
+			where c.group_id = $1 and c.undone_run_id = any ($2::uuid[]) and m.lineage_id = t.lineage_id) as settled
+	from touched t
+	join heads h using (lineage_id)
+	left join bases b using (lineage_id)
+	left join edits e using (lineage_id)
+	left join last l using (lineage_id)
+	left join support s using (lineage_id)
+	left join exact x using (lineage_id)
+	left join rejudgements q on q.group_id = $1 and q.lineage_id = t.lineage_id and (q.run_id = any ($2::uuid[]) or ` + undoneRun("q") + `)
+	left join memories w on w.group_id = $1 and w.kind = b.kind and w.content_hash = b.content_hash and w.status = 'active'
+		and w.lineage_id <> t.lineage_id
+	order by t.lineage_id`
+
+// undoneRun is true of a row of a run that was taken back before.
+func undoneRun(row string) string {
+	return `(select r.undone_at from runs r where r.group_id = ` + row + `.group_id and r.run_id = ` + row + `.run_id) is not null`
+}
 
 // touchedRow is a lineage that runs wrote or supported which are taken back, or that
 // was archived since.
 type touchedRow struct {
 	LineageID string  `db:"lineage_id"`
 	Changed   bool    `db:"changed"`   // the runs wrote it, and did not only support it
+	Settled   bool    `db:"settled"`   // it was put back when they were taken back before
 	Withdrawn int     `db:"withdrawn"` // evidence of theirs that supported it
 	Shaken    bool    `db:"shaken"`    // evidence was withdrawn before
 	RunID     *string `db:"run_id"`    // the last of them that wrote or supported it
@@ -124,8 +169,10 @@ type touchedRow struct {
 	Strength        float64        `db:"strength"`
 	LastSupportedAt time.Time      `db:"last_supported_at"`
 
-	LastAction reverie.Action `db:"last_action"` // what befell the newest version last
-	LastRunID  *string        `db:"last_run_id"` // by which run, nil for a person's and for what was taken back
+	LastAction reverie.Action `db:"last_action"`   // what befell the newest version last
+	LastRunID  *string        `db:"last_run_id"`   // by which run, nil for a person's and for what was taken back
+	UndoneID   *string        `db:"undone_run_id"` // the run that was taken back then
+	HeadRunID  *string        `db:"head_run_id"`   // whose the newest version is, nil for a person's
 
 	BaseID          *string        `db:"base_id"` // the version to go back to, nil if there is none
 	BaseStatement   string         `db:"base_statement"`
@@ -134,7 +181,14 @@ type touchedRow struct {
 	BaseTags        pq.StringArray `db:"base_tags"`
 	BaseStrength    float64        `db:"base_strength"`
 	BaseSupportedAt time.Time      `db:"base_supported_at"`
-	ByPerson        bool           `db:"by_person"` // the base is a person's
+	BaseDecayedAt   *time.Time     `db:"base_decayed_at"`
+	ByPerson        bool           `db:"by_person"`   // the base is a person's
+	JustBefore      bool           `db:"just_before"` // it is what the lineage said until they wrote
+
+	Exact            bool       `db:"exact"` // what it was worth before the runs is kept, and counts still
+	ExactStrength    float64    `db:"exact_strength"`
+	ExactSupportedAt time.Time  `db:"exact_supported_at"`
+	ExactDecayedAt   *time.Time `db:"exact_decayed_at"`
 
 	SetStrength *float64   `db:"set_strength"` // by a person, last, or lifted by restoring
 	Dates       int        `db:"dates"`        // of the evidence that is left, since then
@@ -163,13 +217,15 @@ func (r touchedRow) anew() bool {
 }
 
 // strengthOf is a lineage's strength and time of support once the runs' evidence
-// is withdrawn. Supports raise strength in place, so that what it was before
-// them is not stored; it is computed anew, as the steps of all evidence that is
-// left: from a tentative memory's, or from what a person set last, on to each
-// date of evidence that came after. Where no evidence goes, and nothing was archived,
-// what is stored is right.
+// is withdrawn: what it was before them, where that is known. Else, as supports raise strength
+// in place, it is computed anew, as the steps of all evidence that is left: from a tentative
+// memory's, or from what a person set last, on to each date of evidence that came after. Where
+// no evidence goes, and nothing was archived, what is stored is right.
 func (r touchedRow) strengthOf() (float64, time.Time) {
-	if !r.anew() {
+	switch {
+	case r.Exact:
+		return r.ExactStrength, r.ExactSupportedAt
+	case !r.anew():
 		return r.BaseStrength, r.BaseSupportedAt
 	}
 	strength := reverie.Reinforce(reverie.TentativeStrength, r.Dates-1)
@@ -182,14 +238,37 @@ func (r touchedRow) strengthOf() (float64, time.Time) {
 	return strength, *r.SupportedAt
 }
 
-// since says what others have done to the lineage.
+// decayedAt is up to when that strength has been lowered: one that is computed anew has
+// not decayed but since a person set it.
+func (r touchedRow) decayedAt() *time.Time {
+	switch {
+	case r.Exact:
+		return r.ExactDecayedAt
+	case r.anew():
+		return r.SetAt
+	}
+	return r.BaseDecayedAt
+}
+
+// since says what others have done to the lineage: last, or, where an undo came after, by
+// making what stands now.
 func (r touchedRow) since() string {
 	did := map[reverie.Action]string{reverie.ActionDelete: "deleted", reverie.ActionRestore: "restored", reverie.ActionArchive: "archived"}[r.LastAction]
 	if did == "" {
 		did = "changed"
 	}
-	if r.LastRunID != nil {
-		return fmt.Sprintf("run %s has %s it since", *r.LastRunID, did)
+	by := r.LastRunID
+	if r.LastAction == reverie.ActionUndo {
+		if !r.stands() && r.UndoneID != nil {
+			return fmt.Sprintf("it ended since, when run %s was taken back", *r.UndoneID)
+		}
+		by = r.HeadRunID
+		if by == nil {
+			did = "restored"
+		}
+	}
+	if by != nil {
+		return fmt.Sprintf("run %s has %s it since", *by, did)
 	}
 	return "a person " + did + " it since"
 }
@@ -207,6 +286,7 @@ type lineageReturn struct {
 
 // returns are what taking runs back writes, lineage by lineage, and what it leaves.
 type returns struct {
+	rows []touchedRow // all that was touched
 	list []lineageReturn
 	left []leftLineage
 	kept int // of those left: as a person made them since
@@ -241,8 +321,6 @@ func (r touchedRow) fate(replay, force bool) (back bool, left leftLineage) {
 		return false, leftLineage{}
 	case force:
 		return true, leftLineage{}
-	case r.LastAction == reverie.ActionUndo: // another one was taken back, and has settled it
-		return false, leftLineage{}
 	default:
 		left.reason, left.stays, left.persons = r.since(), true, r.LastRunID == nil
 	}
@@ -251,7 +329,7 @@ func (r touchedRow) fate(replay, force bool) (back bool, left leftLineage) {
 
 // unwind decides what becomes of all lineages. It is pure but for the ids of new versions.
 func unwind(rows []touchedRow, replay, force bool) returns {
-	var res returns
+	res := returns{rows: rows}
 	goes := map[string]bool{}
 	left := map[string]leftLineage{}
 	for _, r := range rows {
@@ -270,7 +348,7 @@ func unwind(rows []touchedRow, replay, force bool) returns {
 		case goes[r.LineageID]:
 			w.ends = true
 		case r.stands() && !l.stays:
-			w.weakens = r.Withdrawn > 0 && (w.strength != r.Strength || !w.supported.Equal(r.LastSupportedAt))
+			w.weakens = (r.Withdrawn > 0 || r.Exact && !r.Changed) && (w.strength != r.Strength || !w.supported.Equal(r.LastSupportedAt))
 		}
 		if l.reason != "" {
 			res.left = append(res.left, l)
@@ -311,19 +389,25 @@ func (r returns) stay() pq.StringArray {
 	return ids
 }
 
+// goes names the lineages that say something else than before, or nothing.
+func (r returns) goes() pq.StringArray {
+	ids := pq.StringArray{}
+	for _, w := range r.list {
+		if !w.weakens {
+			ids = append(ids, w.LineageID)
+		}
+	}
+	return ids
+}
+
 // freeStatements tells which of the lineages that go back can say again what they said:
-// no other memory that stays says it, and of several that come back with it, a person's
-// is first, then the oldest. Those that are held say nothing.
+// no other memory that stays says it, and of several that come back with it, the one that
+// said it until the runs wrote is first, then a person's, then the oldest. Those that are held
+// say nothing.
 func freeStatements(rows []touchedRow, goes map[string]bool) map[string]bool {
 	back := slices.DeleteFunc(slices.Clone(rows), func(r touchedRow) bool { return !goes[r.LineageID] || r.BaseID == nil || r.Held })
 	slices.SortStableFunc(back, func(a, b touchedRow) int {
-		if a.ByPerson != b.ByPerson {
-			if a.ByPerson {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.LineageID, b.LineageID)
+		return cmp.Or(first(a.JustBefore, b.JustBefore), first(a.ByPerson, b.ByPerson), cmp.Compare(a.LineageID, b.LineageID))
 	})
 	free, taken := map[string]bool{}, map[string]bool{}
 	for _, r := range back {
@@ -333,4 +417,15 @@ func freeStatements(rows []touchedRow, goes map[string]bool) map[string]bool {
 		}
 	}
 	return free
+}
+
+// first compares two of which one that is so comes first.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }

@@ -88,9 +88,11 @@ func (s *saga) steps(kind reverie.Kind) (steps []reverie.Step) {
 			continue
 		}
 		var st reverie.Step
-		switch s.r.IntN(5) {
+		switch s.r.IntN(6) {
 		case 0:
 			st = remove(m, "gone")
+		case 5: // its tags alone
+			st = update(m, m.Statement)
 		case 1, 2:
 			st = update(m, s.free(kind, heads, steps))
 		case 3:
@@ -193,7 +195,7 @@ func (s *saga) archive() (run string) {
 	if heads := s.active(); len(heads) > 0 {
 		m := heads[s.r.IntN(len(heads))]
 		_, _, err := s.Fade(s.t.Context(), s.lease, reverie.Run{GroupID: s.group, ID: run}, []reverie.Fade{{Fading: reverie.Fading{Memory: m},
-			To: m.Strength / 2, Archive: true, Reason: "weak"}})
+			To: m.Strength / 2, Archive: s.r.IntN(2) == 0, Reason: "weak"}})
 		check(s.t, err)
 	}
 	return run

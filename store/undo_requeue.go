@@ -31,7 +31,7 @@ const (
 		returning f.session_id, f.message_id`
 
 	freeDreamtQuery = `with given as (delete` + takenByRun + ` returning memory_id)
-		select m.session_id from given g join memories m on m.group_id = $1 and m.memory_id = g.memory_id`
+		select m.session_id, m.status = 'active' as new from given g join memories m on m.group_id = $1 and m.memory_id = g.memory_id`
 
 	sessionsOfRunQuery = `select distinct u.session_id` + extractedOfRun + ` and u.session_id <> '' order by u.session_id`
 )
@@ -109,15 +109,27 @@ func (s *Store) requeueExtracted(ctx context.Context, t *tx, run reverie.Run) (i
 	return len(rows), nil
 }
 
-// requeueDreamt makes what a dream took in new again, and says how many versions. The
-// sessions that those are of are fresh again, and so is the one that the dream reached up to.
+// requeueDreamt makes what a dream took in new again, and says how many memories a dream
+// would take in that does not know them: versions that have ended are none. The sessions that
+// they are of are fresh again, and so is the one that the dream reached up to.
 func requeueDreamt(ctx context.Context, t *tx, run reverie.Run) (int, error) {
-	var of []string // the session of each
-	if err := t.list(ctx, &of, freeDreamtQuery, run.GroupID, run.ID); err != nil || len(of) == 0 {
+	var rows []struct {
+		SessionID string `db:"session_id"`
+		New       bool   `db:"new"`
+	}
+	if err := t.list(ctx, &rows, freeDreamtQuery, run.GroupID, run.ID); err != nil || len(rows) == 0 {
 		return 0, err
 	}
+	var of []string
+	n := 0
+	for _, r := range rows {
+		of = append(of, r.SessionID)
+		if r.New {
+			n++
+		}
+	}
 	_, err := t.exec(ctx, uncoverQuery, run.GroupID, freshAgain(of, run))
-	return len(of), err
+	return n, err
 }
 
 // freshAgain are the sessions of what a dream gives back, and the one that it reached up to:

@@ -187,6 +187,9 @@ func TestUndoRequeues(t *testing.T) {
 	}
 	base := must(w.CountPending(t.Context(), group, time.Time{}, time.Time{}))(t) // what evolve has not read of the session
 	want("before", fmt.Sprintf("evolve %d, extract 0, dream 0", base), "a, fact, theme")
+	for range 2 { // versions that have ended are not new to anybody
+		w.undo(w.did(update(w.active()["a"], "b")))
+	}
 	w.undo(dream)
 	want("the dream undone", fmt.Sprintf("evolve %d, extract 0, dream 0", base), "a, fact")
 	if res := w.undo(dream, requeued); res.Requeued != 2 || len(res.Changes) > 0 {
@@ -203,4 +206,119 @@ func TestUndoRequeues(t *testing.T) {
 	}
 	want("all undone", fmt.Sprintf("evolve %d, extract %d, dream 0", base+2, len(ids)), "")
 	wantErr(t, second(w.Undo(t.Context(), w.lease, reverie.UndoQuery{GroupID: group, RunID: night, Requeue: true})), reverie.ErrConflict)
+}
+
+// Runs undone in another order than the newest first: what stays is listed, what stays
+// rests on what it did, and what goes back is worth what it was.
+func TestUndoOutOfOrder(t *testing.T) {
+	w := newWorld(t)
+	on := func(st reverie.Step, date string) reverie.Step {
+		st.Evidence = []reverie.Evidence{evidence("m0002", date)}
+		return st
+	}
+	restored := func(statement string) {
+		id := w.active()[statement].ID
+		must(w.edit(id, reverie.ActionDelete, 0))(t)
+		must(w.edit(id, reverie.ActionRestore, 0))(t)
+	}
+	want := func(name, says string, u reverie.Undone, left ...string) {
+		t.Helper()
+		if got := w.says(); got != says || len(u.Left) != len(left) || u.Others > 0 {
+			t.Errorf("%s: active is %q, want %q: left %+v, want %q, others %d", name, got, says, u.Left, left, u.Others)
+			return
+		}
+		for i, l := range left {
+			if !strings.Contains(u.Left[i].Reason, l) {
+				t.Errorf("%s: left is %+v, want %q", name, u.Left[i], l)
+			}
+		}
+	}
+	evidenceOf := func(run string) int {
+		return count(t, raw(t), `select count(*) from memory_evidence where withdrawn_at is null and run_id = $1`, run)
+	}
+	strength := func(name, statement string, f float64) {
+		t.Helper()
+		if got := w.active()[statement].Strength; got < f-1e-9 || got > f+1e-9 {
+			t.Errorf("%s: the strength is %v, want %v", name, got, f)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		do   func(name string)
+	}{
+		{"an undo came last", func(name string) {
+			r1 := w.did(create("a"))
+			r2 := w.did(update(w.active()["a"], "b"))
+			w.undo(w.did(update(w.active()["b"], "c")))
+			want(name, "b", w.undo(r1), "run "+r2+" has changed it since")
+			if evidenceOf(r1) != 1 {
+				t.Error("what stays lost its evidence")
+			}
+			want(name, "", w.undo(r2), "was taken back")
+			if evidenceOf(r1) != 0 {
+				t.Error("what has ended keeps evidence")
+			}
+		}},
+		{"a person's restore", func(name string) {
+			r1 := w.did(create("a"))
+			restored("a")
+			w.undo(w.did(update(w.active()["a"], "c")))
+			want(name, "a", w.undo(r1), "a person restored it since")
+			want(name+", forced", "", w.undo(r1, forced))
+			wantErr(t, second(w.Undo(t.Context(), w.lease, reverie.UndoQuery{GroupID: group, RunID: r1, Force: true})), reverie.ErrConflict)
+		}},
+		{"the middle first", func(name string) {
+			w.did(create("a"))
+			r2 := w.did(on(update(w.active()["a"], "b"), "2026-01-16"))
+			r3 := w.did(on(update(w.active()["b"], "c"), "2026-01-17"))
+			want(name, "c", w.undo(r2), "has changed it since")
+			want(name, "a", w.undo(r3), "what it said before the run was taken back")
+			strength(name, "a", 0.3)
+			if evidenceOf(r2)+evidenceOf(r3) != 0 {
+				t.Error("evidence of what is undone is left")
+			}
+		}},
+		{"forced, with later evidence", func(name string) {
+			w.did(create("a"))
+			r2 := w.did(on(update(w.active()["a"], "b"), "2026-01-16"))
+			w.did(on(update(w.active()["b"], "c"), "2026-01-17"))
+			want(name, "c", w.undo(r2), "has changed it since")
+			want(name+" later", "a", w.undo(r2, forced))
+			strength(name, "a", 0.3)
+		}},
+		{"a support of what had faded", func(name string) {
+			w.did(create("a"))
+			w.did(support(w.active()["a"], "2026-01-16", 0.51))
+			w.lower(false, "a")
+			was := w.active()["a"].Strength
+			run := w.did(support(w.active()["a"], "2026-01-17", 0.4))
+			want(name, "a", w.undo(run))
+			strength(name, "a", was)
+			w.lower(false, "a")
+			fading := must(w.Runs(t.Context(), reverie.RunQuery{GroupID: group, Job: reverie.JobMaintain, Limit: 1}))(t)[0].ID
+			if u := w.undo(fading); u.Weakened != 1 || !u.Exact {
+				t.Errorf("the fading: %+v", u)
+			}
+			strength("the fading", "a", was)
+		}},
+		{"tags of a twin", func(name string) {
+			w.did(create("x"))
+			r2 := w.did(update(w.active()["x"], "y"))
+			w.did(create("x"))
+			twin := w.active()["x"]
+			tags := update(twin, "x")
+			tags.Tags = []string{"new"}
+			r4 := w.did(update(w.active()["y"], "q"), tags)
+			w.undo(r2)
+			want(name, "x", w.undo(r4), "another memory says by now")
+			if m := w.active()["x"]; m.LineageID != twin.LineageID || slices.Equal(m.Tags, tags.Tags) {
+				t.Errorf("%s: %+v", name, m)
+			}
+		}},
+	} {
+		c.do(c.name)
+		for _, m := range w.active() { // a new beginning
+			must(w.edit(m.ID, reverie.ActionDelete, 0))(t)
+		}
+	}
 }

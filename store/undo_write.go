@@ -12,10 +12,9 @@ import (
 
 const (
 	// Heads end before versions come back: a lineage has one active head, and a
-	// statement one active memory. A strength that is computed anew has not decayed
-	// but since a person set it. What was archived ended when it was.
+	// statement one active memory. What was archived ended when it was.
 	returnHeadsQuery = `with u as (
-			select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[], $7::timestamptz[]) as u (id, ends, strength, supported_at, set_at)),
+			select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[], $7::timestamptz[]) as u (id, ends, strength, supported_at, decayed_at)),
 		kept as (` + insertValues + `null, $2::timestamptz
 			from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends)
 		update memories m set
@@ -23,15 +22,15 @@ const (
 			ended_at = case when u.ends then coalesce(m.ended_at, $2::timestamptz) else m.ended_at end,
 			strength = case when u.ends then m.strength else u.strength end,
 			last_supported_at = case when u.ends then m.last_supported_at else u.supported_at end,
-			decayed_at = case when u.ends then m.decayed_at else u.set_at end
+			decayed_at = case when u.ends then m.decayed_at else u.decayed_at end
 		from u
 		where m.group_id = $1 and m.memory_id = u.id and m.status in ('active', 'archived', 'held')`
 
 	// What dreams have taken in is not new to them because it is back; and what a version
 	// rests on, it rests on again.
 	bringBackQuery = `with back as (
-			select * from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[], $9::bool[], $10::timestamptz[], $11::bool[])
-				as u (id, head_id, base_id, strength, supported_at, anew, set_at, held)),
+			select * from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[], $9::timestamptz[], $10::bool[])
+				as u (id, head_id, base_id, strength, supported_at, decayed_at, held)),
 		taken as (
 			insert into memory_uses (group_id, job, memory_id, run_id)
 			select x.group_id, x.job, u.id, x.run_id from back u
@@ -40,13 +39,13 @@ const (
 			insert into memory_sources (group_id, memory_id, position, source_id, source_lineage_id, run_id)
 			select x.group_id, u.id, x.position, x.source_id, x.source_lineage_id, x.run_id from back u
 			cross join lateral (select * from memory_sources where group_id = $1 and memory_id = u.base_id
-				and run_id <> all ($12::uuid[]) offset 0) x)
+				and run_id <> all ($11::uuid[]) offset 0) x)
 		insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at,
 			decayed_at, ended_at)
 		select b.group_id, u.id, b.lineage_id, h.memory_id, b.kind, b.session_id, b.statement, h.version + 1, case when u.held then 'held' else 'active' end,
 			b.tags, u.strength, h.weight, b.content_hash, b.embedding, b.embedding_model, $2, b.run_id, b.created_at,
-			$3::timestamptz, u.supported_at, case when u.anew then u.set_at else b.decayed_at end,
+			$3::timestamptz, u.supported_at, u.decayed_at,
 			case when u.held then $3::timestamptz end
 		from back u
 		join memories h on h.group_id = $1 and h.memory_id = u.head_id
@@ -78,18 +77,18 @@ func moveBack(ctx context.Context, t *tx, groupID string, at time.Time, list []l
 	var ids, supported pq.StringArray
 	var ends pq.BoolArray
 	var strengths pq.Float64Array
-	var set []*string
+	var decayed []*string
 	for _, w := range list {
 		if w.ends || w.weakens {
 			ids, ends = append(ids, w.HeadID), append(ends, w.ends)
 			strengths, supported = append(strengths, w.strength), append(supported, timestamp(w.supported))
-			set = append(set, orNullTimestamp(w.SetAt))
+			decayed = append(decayed, orNullTimestamp(w.decayedAt()))
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	n, err := t.exec(ctx, returnHeadsQuery, groupID, at, ids, ends, strengths, supported, pq.Array(set))
+	n, err := t.exec(ctx, returnHeadsQuery, groupID, at, ids, ends, strengths, supported, pq.Array(decayed))
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of %d heads were written: %w", n, len(ids), reverie.ErrConflict)
 	}
@@ -99,19 +98,19 @@ func moveBack(ctx context.Context, t *tx, groupID string, at time.Time, list []l
 func bringBack(ctx context.Context, t *tx, b takeBack, at time.Time, list []lineageReturn) error {
 	var ids, heads, bases, supported pq.StringArray
 	var strengths pq.Float64Array
-	var anew, held pq.BoolArray
-	var set []*string
+	var held pq.BoolArray
+	var decayed []*string
 	for _, w := range list {
 		if w.newID != "" {
 			ids, heads, bases = append(ids, w.newID), append(heads, w.HeadID), append(bases, *w.BaseID)
 			strengths, supported = append(strengths, w.strength), append(supported, timestamp(w.supported))
-			anew, held, set = append(anew, w.anew()), append(held, w.Held), append(set, orNullTimestamp(w.SetAt))
+			held, decayed = append(held, w.Held), append(decayed, orNullTimestamp(w.decayedAt()))
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.exec(ctx, bringBackQuery, b.groupID, b.reason, at, ids, heads, bases, strengths, supported, anew, pq.Array(set), held, b.runs)
+	_, err := t.exec(ctx, bringBackQuery, b.groupID, b.reason, at, ids, heads, bases, strengths, supported, pq.Array(decayed), held, b.runs)
 	return err
 }
 

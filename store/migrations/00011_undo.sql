@@ -40,6 +40,7 @@ create table memory_values (
 );
 create index memory_values_version on memory_values (group_id, memory_id, valid_until);
 create index memory_values_time on memory_values (group_id, valid_until);
+create index memory_values_run on memory_values (group_id, run_id) where run_id is not null;
 
 -- What a row of rejudgements was until it was written anew, or deleted.
 create table past_rejudgements (
