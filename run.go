@@ -106,7 +106,7 @@ func (s *Stats) Add(o Stats) {
 		{&s.Held, &o.Held}, {&s.Cited, &o.Cited}, {&s.Considered, &o.Considered}, {&s.Filtered, &o.Filtered}, {&s.Deferred, &o.Deferred},
 		{&s.Chunks, &o.Chunks}, {&s.Compared, &o.Compared}, {&s.Postponed, &o.Postponed}, {&s.Folded, &o.Folded},
 		{&s.Archived, &o.Archived}, {&s.Decayed, &o.Decayed}, {&s.Pruned, &o.Pruned}, {&s.Sessions, &o.Sessions},
-		{&s.Material, &o.Material}, {&s.Batches, &o.Batches}, {&s.Asked, &o.Asked},
+		{&s.Material, &o.Material}, {&s.Approved, &o.Approved}, {&s.Batches, &o.Batches}, {&s.Asked, &o.Asked},
 	} {
 		*n.to += *n.from
 	}
