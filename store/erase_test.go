@@ -57,6 +57,7 @@ func newForgotten(t *testing.T) *forgotten {
 	f.alone = f.knows(group, reverie.KindGroup, "", "is allergic to peanuts")
 	f.by(f.alone, "x1", "create")
 	f.mixed = f.knows(group, reverie.KindGroup, "", "lives in Lisbon since May", "city")
+	f.write(`update run_chunks set memory_ids = array[$2, $3]::uuid[] where group_id = $1 and chunk_no = 1`, group, f.alone.ID, f.mixed.ID) // shown by evolve
 	f.by(f.mixed, "x2", "create")
 	f.mixed = f.becomes(f.mixed, "lives in Lisbon, says Ann")
 	f.by(f.mixed, "a1", "update")
@@ -225,6 +226,7 @@ func TestErase(t *testing.T) {
 		`select session_id || ' ' || messages || ' ' || new_messages || ' ' || folded_messages from sessions where group_id = 'g1' order by 1`:   "s1 3 3 0, s3 1 1 0",
 		`select status || ' ' || jsonb_array_length(plan) from held_plans where group_id = 'g1'`:                                                 "waiting 1",
 		`select status || ' ' || array_to_string(message_ids, '+') || answer from run_chunks where group_id = 'g1' order by chunk_no`:            "applied a1, applied a3",
+		`select memory_ids[1] || ' ' || cardinality(memory_ids) from run_chunks where group_id = 'g1' and chunk_no = 1`:                          "00000000-0000-0000-0000-000000000000 2", // the places stay
 		`select count(*)::text from runs where group_id = 'g1'`:                                                                                  "1",
 		`select evidence::text from memory_change_log where group_id = 'g1'`:                                                                     `[{"quote": "tea with [erased]", "author": "Ann", "message_id": "a1"}]`,
 		`select value from entity_claims where group_id = 'g1'`:                                                                                  "tea with [erased]",
