@@ -109,7 +109,7 @@ func remembered(t testing.TB, db *sql.DB) []string {
 	t.Helper()
 	var out []string
 	for _, q := range []string{
-		`select g from groups g order by 1`, `select c from past_calendars c order by 1`, `select m from memories m order by 1`,
+		`select '(' || group_id || ',' || (to_jsonb(g) - 'plan_key') from groups g order by 1`, `select c from past_calendars c order by 1`, `select m from memories m order by 1`,
 		`select e from memory_evidence e order by 1`, `select l from memory_change_log l order by 1`, `select d from decisions d order by 1`,
 		`select h from held_plans h order by 1`, `select s from memory_sources s order by 1`, `select u from memory_uses u order by 1`, `select run_id, job, model, started_at from runs order by 1`,
 		`select group_id, run_id, chunk_no, message_ids, memory_ids, created_at from run_chunks c
@@ -233,7 +233,7 @@ func everyColumn(t *testing.T, db *sql.DB, records []reverie.Record) {
 		reverie.RecordHeld: "held_plans", reverie.RecordMemory: "memories", reverie.RecordSource: "memory_sources",
 		reverie.RecordTaken: "memory_uses", reverie.RecordEvidence: "memory_evidence",
 		reverie.RecordChange: "memory_change_log", reverie.RecordDecision: "decisions", reverie.RecordUsage: "memory_usage_totals"}
-	left := []string{"group_id", "run_chunks.answer", "run_chunks.questions", "memories.embedding"} // the last is beside its row
+	left := []string{"group_id", "groups.plan_key", "run_chunks.answer", "run_chunks.questions", "memories.embedding"} // the last is beside its row
 	for kind, table := range tables {
 		i := slices.IndexFunc(records, func(r reverie.Record) bool { return r.Type == kind })
 		if i < 0 {
