@@ -22,23 +22,37 @@ func (r *reader) check() {
 	if !namePattern.MatchString(s.Name) {
 		r.faults.add(s.Dir, 0, "", "the name %q: a scenario's folder is lower-case letters, digits and hyphens", s.Name)
 	}
-	r.checkHead()
 	r.checkMessages()
-	if len(r.faults) > 0 {
-		return // all else rests on these
-	}
 	var err error
-	if s.Nights, err = nights(s); err != nil {
+	if s.Nights, err = nights(s); err != nil && !r.unread[scenarioFile] && s.TimeZone != "" {
 		r.faults.add(r.file(scenarioFile), r.at("", 0, "time_zone"), "time_zone", "%v", err)
-		return
 	}
 	r.checkMemories()
-	r.checkLists()
-	r.checkExpects()
-	r.checkFading()
-	r.checkForbids()
-	r.checkQuestions()
+	if !r.unread[scenarioFile] {
+		r.checkHead()
+		r.checkLists()
+		r.checkExpects()
+		r.checkFading()
+		r.checkForbids()
+		r.checkExamples()
+		r.checkQuestions()
+	}
 	r.checkAnswers()
+}
+
+// What a file could not be read for may stand in it all the same: whoever names it is not
+// told that it is not there.
+
+func (r *reader) hasMessage(id string) bool { return r.unread[messagesFile] || r.s.hasMessage(id) }
+
+func (r *reader) hasNight(date string) bool {
+	return r.unread[messagesFile] || len(r.s.Nights) == 0 || r.s.hasNight(date)
+}
+
+func (r *reader) hasMemory(id string) bool {
+	_, ok := r.s.memory(id)
+	r.misnamed = r.misnamed || !ok
+	return ok || r.unread[memoriesFile]
 }
 
 // says is a fault of scenario.toml.
@@ -74,12 +88,13 @@ func (r *reader) checkMessages() {
 		m, line, file := &s.Messages[i], r.lines[messagesFile][i], r.file(messagesFile)
 		if err := m.Normalize(); err != nil {
 			r.faults.add(file, line, "", "%v", err)
+			r.unread[messagesFile] = true
 			continue
 		}
 		if seen[m.ID] {
 			r.faults.add(file, line, "id", "%q is there twice", m.ID)
 		}
-		if m.ReplyTo != "" && !seen[m.ReplyTo] {
+		if m.ReplyTo != "" && !seen[m.ReplyTo] && !r.unread[messagesFile] {
 			r.faults.add(file, line, "reply_to", "no message before it is called %q", m.ReplyTo)
 		}
 		if i > 0 && m.SentAt.Before(s.Messages[i-1].SentAt) {
@@ -87,14 +102,17 @@ func (r *reader) checkMessages() {
 		}
 		seen[m.ID] = true
 	}
-	if len(s.Messages) == 0 && len(r.faults) == 0 {
+	if len(s.Messages) == 0 && !r.unread[messagesFile] {
 		r.faults.add(r.file(messagesFile), 0, "", "nobody says anything")
 	}
 }
 
 func (r *reader) checkMemories() {
 	s, seen, said := r.s, map[string]bool{}, map[string]bool{}
-	file, first := r.file(memoriesFile), s.Nights[0].Date
+	file, first := r.file(memoriesFile), ""
+	if len(s.Nights) > 0 && !r.unread[messagesFile] {
+		first = s.Nights[0].Date
+	}
 	for i, m := range s.Memories {
 		line, hash := r.lines[memoriesFile][i], reverie.ContentHash(m.Statement)
 		switch {
@@ -115,8 +133,8 @@ func (r *reader) checkMemories() {
 			r.faults.add(file, line, "support", "name a date on which it was borne out")
 		}
 		for _, date := range m.Support {
-			if _, err := time.Parse(time.DateOnly, date); err != nil || date >= first {
-				r.faults.add(file, line, "support", "%q: it is a date, YYYY-MM-DD, before the first night, %s", date, first)
+			if _, err := time.Parse(time.DateOnly, date); err != nil || first != "" && date >= first {
+				r.faults.add(file, line, "support", "%q: it is a date, YYYY-MM-DD, before the first night, %s", date, cmp.Or(first, "whenever that is"))
 			}
 		}
 		if slices.Sort(m.Support); len(slices.Compact(slices.Clone(m.Support))) < len(m.Support) {
@@ -130,8 +148,8 @@ func (r *reader) checkMemories() {
 // model that is right.
 func (r *reader) checkFading() {
 	loc, err := (reverie.Group{TimeZone: r.s.TimeZone}).Location()
-	if err != nil {
-		return // said before
+	if err != nil || len(r.s.Nights) == 0 || r.misnamed {
+		return // said before, or nobody knows which memories they are
 	}
 	end := r.s.Nights[len(r.s.Nights)-1].Until
 	for _, m := range r.s.bystanders() {
@@ -151,7 +169,7 @@ func (r *reader) checkLists() {
 		ids []string
 	}{{"gone", r.s.Gone}, {"stay", r.s.Stay}, {"may_go", r.s.MayGo}} {
 		for _, id := range l.ids {
-			if _, ok := r.s.memory(id); !ok {
+			if !r.hasMemory(id) {
 				r.says("", 0, l.key, "no memory is called %q", id)
 			}
 			if before := where[id]; before != "" {
@@ -160,6 +178,7 @@ func (r *reader) checkLists() {
 			where[id] = l.key
 		}
 	}
+	r.checkEvidence("", 0, "extra_ok", r.s.ExtraOK)
 }
 
 func (r *reader) checkExpects() {
@@ -172,8 +191,8 @@ func (r *reader) checkExpects() {
 			r.says("expect", i, "all", "%v", err)
 		}
 		r.checkAction(i, e)
-		r.checkEvidence("expect", i, e.Evidence)
-		if e.After != "" && !r.s.hasNight(e.After) {
+		r.checkEvidence("expect", i, "evidence", e.Evidence)
+		if e.After != "" && !r.hasNight(e.After) {
 			r.says("expect", i, "after", "%q is no date on which anybody says anything", e.After)
 		}
 	}
@@ -193,13 +212,13 @@ func (r *reader) checkAction(i int, e *Expect) {
 	case e.Of == "" && needs:
 		r.says("expect", i, "of", "is missing: which memory is %s?", e.Action)
 	case e.Of == "":
-	case !ok:
+	case !r.hasMemory(e.Of):
 		r.says("expect", i, "of", "no memory is called %q", e.Of)
 	case !needs:
 		r.says("expect", i, "of", "goes with the actions kept and updated")
 	case slices.Contains(r.s.Gone, e.Of):
 		r.says("expect", i, "of", "%q is to go", e.Of)
-	case e.Action == Kept && !e.pattern.matches(m.Statement):
+	case ok && e.Action == Kept && !e.pattern.matches(m.Statement):
 		r.says("expect", i, "all", "the memory that is to be kept (%q) does not match", m.Statement)
 	}
 }
@@ -214,10 +233,10 @@ func (r *reader) checkID(table string, i int, id string, seen map[string]bool) {
 	seen[id] = true
 }
 
-func (r *reader) checkEvidence(table string, i int, ids []string) {
+func (r *reader) checkEvidence(table string, i int, key string, ids []string) {
 	for _, id := range ids {
-		if !r.s.hasMessage(id) {
-			r.says(table, i, "evidence", "no message is called %q", id)
+		if !r.hasMessage(id) {
+			r.says(table, i, key, "no message is called %q", id)
 		}
 	}
 }
@@ -257,7 +276,7 @@ func (r *reader) checkQuestions() {
 		if len(q.Evidence) == 0 {
 			r.says("question", i, "evidence", "name the messages that answer it")
 		}
-		r.checkEvidence("question", i, q.Evidence)
+		r.checkEvidence("question", i, "evidence", q.Evidence)
 		known := slices.ContainsFunc(r.s.Expects, func(e Expect) bool { return e.ID == q.Expect })
 		if q.Expect != "" && !known {
 			r.says("question", i, "expect", "no expected fact is called %q", q.Expect)

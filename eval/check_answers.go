@@ -17,7 +17,7 @@ func (r *reader) checkAnswers() {
 	for _, a := range r.s.Answers {
 		file := r.file(answersFile)
 		switch {
-		case !r.s.hasNight(a.Night):
+		case !r.hasNight(a.Night):
 			r.faults.add(file, a.line, "night", "%q is no date on which anybody says anything", a.Night)
 		case a.Night < night:
 			r.faults.add(file, a.line, "night", "%s comes after %s", a.Night, night)
@@ -77,8 +77,12 @@ func (a Answer) statements() (list []string) {
 // CheckAnswers holds recorded answers against the scenario: names that are none, quotes
 // that nobody said, expected facts that they never say and forbidden ones that they do.
 // A model may make all of these mistakes; answers that are to show how it is done may not.
-// Whether they get it right is shown by playing them.
+// Whether they get it right is shown by playing them. Of a scenario that Load refused,
+// nothing is said.
 func (s *Scenario) CheckAnswers() error {
+	if s.faulty {
+		return nil // Load has said so
+	}
 	r := &reader{s: s}
 	var said []string
 	for _, a := range s.Answers {

@@ -72,17 +72,16 @@ func Load(dir string, names []string) ([]*Scenario, error) {
 // read reads one scenario.
 func read(dir string) (*Scenario, error) {
 	s := &Scenario{Dir: dir, Name: filepath.Base(dir)}
+	r := &reader{s: s, lines: map[string][]int{}, unread: map[string]bool{}}
 	if abs, err := filepath.Abs(dir); err == nil { // of "." too
 		s.Name = filepath.Base(abs)
 	}
-	r := &reader{s: s}
 	r.readScenario()
 	readLines(r, memoriesFile, false, func(_ int, m Memory) { s.Memories = append(s.Memories, m) })
 	readLines(r, messagesFile, true, func(_ int, m message) { s.Messages = append(s.Messages, m.message(s.Name)) })
 	readLines(r, answersFile, false, func(line int, a Answer) { a.line = line; s.Answers = append(s.Answers, a) })
-	if len(r.faults) == 0 {
-		r.check()
-	}
+	r.check()
+	s.faulty = len(r.faults) > 0
 	return s, errors.Join(r.faults...)
 }
 
@@ -90,7 +89,10 @@ func read(dir string) (*Scenario, error) {
 type reader struct {
 	s      *Scenario
 	lines  map[string][]int // of the records of the other files, by file
+	unread map[string]bool  // files of which something could not be read: nobody knows what it would have said
 	faults faults
+
+	misnamed bool // a memory is named that is none
 }
 
 func (r *reader) file(name string) string { return filepath.Join(r.s.Dir, name) }
@@ -103,6 +105,7 @@ func (r *reader) open(name string, required bool) []byte {
 		return nil
 	case err != nil:
 		r.faults.add(r.file(name), 0, "", "%v", err)
+		r.unread[name] = true
 		return nil
 	}
 	return bytes.TrimPrefix(raw, []byte("\ufeff"))
@@ -128,6 +131,7 @@ func (r *reader) readScenario() {
 	case err != nil:
 		r.faults.add(r.file(scenarioFile), 0, "", "%v", err)
 	}
+	r.unread[scenarioFile] = r.unread[scenarioFile] || err != nil && unknown == nil
 }
 
 // message is a line of messages.jsonl: what an import reads, and nothing else.
@@ -148,9 +152,6 @@ func (m message) message(group string) reverie.Message {
 
 // readLines reads a file of JSON Lines, in which nothing may stand that is not known.
 func readLines[T any](r *reader, name string, required bool, each func(line int, record T)) {
-	if r.lines == nil {
-		r.lines = map[string][]int{}
-	}
 	line := 0
 	for text := range bytes.Lines(r.open(name, required)) {
 		line++
@@ -166,6 +167,7 @@ func readLines[T any](r *reader, name string, required bool, each func(line int,
 		}
 		if err != nil {
 			r.faults.add(r.file(name), line, "", "%s", strings.TrimPrefix(err.Error(), "json: "))
+			r.unread[name] = true
 			continue
 		}
 		r.lines[name] = append(r.lines[name], line)

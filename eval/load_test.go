@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"reverie"
 )
 
@@ -37,26 +39,29 @@ func folder(t *testing.T, name, file, old, now string) string {
 // TestLoadSaysWhatIsWrong makes one mistake after the other in a scenario that is right.
 func TestLoadSaysWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ file, old, now, want string }{
-		{scenarioFile, `only = true`, `onyl = true`, "scenario.toml:6: onyl: there is no such field"},
-		{scenarioFile, `only = true`, `only = "yes"`, "scenario.toml:6"},
-		{scenarioFile, `only = true`, `only = `, "scenario.toml:6"},
+		{scenarioFile, `extra_ok = ["a4", "a5"]`, `extra = ["a5"]`, "scenario.toml:6: extra: there is no such field"},
+		{scenarioFile, `extra_ok = ["a4", "a5"]`, `extra_ok = "yes"`, "scenario.toml:6"},
+		{scenarioFile, `extra_ok = ["a4", "a5"]`, `extra_ok = `, "scenario.toml:6"},
 		{scenarioFile, `"en"`, `"fr"`, `scenario.toml:3: language: "fr": it is zh or en`},
 		{scenarioFile, `"Europe/Berlin"`, `"Europe/Bonn"`, "scenario.toml:4: time_zone"},
 		{scenarioFile, `title = "Anna moves"`, ``, "scenario.toml: title: is missing"},
 		{scenarioFile, `["update"]`, `[]`, "scenario.toml:5: topics: name one or more"},
-		{scenarioFile, `only = true`, `gone = ["anna"]`, `scenario.toml:6: gone: no memory is called "anna"`},
-		{scenarioFile, `only = true`, `stay = ["games", "games"]`, `scenario.toml:6: stay: "games" is in stay already`},
+		{scenarioFile, `extra_ok = ["a4", "a5"]`, `gone = ["anna"]`, `scenario.toml:6: gone: no memory is called "anna"`},
+		{scenarioFile, `extra_ok = ["a4", "a5"]`, `stay = ["games", "games"]`, `scenario.toml:6: stay: "games" is in stay already`},
+		{scenarioFile, `["a4", "a5"]`, `["a4", "a9"]`, `scenario.toml:6: extra_ok: no message is called "a9"`},
+		{scenarioFile, `Anna's home is in Berlin.`, `Anna left.`, `scenario.toml:15: expect.matches: "Anna left." does not match`},
+		{scenarioFile, `Anna used to live in Munich.`, `Anna lives in Munich.`, `forbid.passes: "Anna lives in Munich." matches`},
 		{scenarioFile, `"a2", "a5"]`, `"a2", "a9"]`, `scenario.toml:14: expect.evidence: no message is called "a9"`},
 		{scenarioFile, `of = "anna-city"`, ``, "scenario.toml:8: expect.of: is missing: which memory is updated?"},
 		{scenarioFile, `of = "anna-city"`, `of = "bob"`, `scenario.toml:13: expect.of: no memory is called "bob"`},
 		{scenarioFile, `"updated"`, `"kept"`, `scenario.toml:10: expect.all: the memory that is to be kept`},
 		{scenarioFile, `"updated"`, `"changed"`, `scenario.toml:12: expect.action: "changed"`},
-		{scenarioFile, `all = ["anna", "berlin"]`, `all = []`, "scenario.toml:10: expect.all"},
-		{scenarioFile, `id = "munich"`, `id = "Mu nich"`, `scenario.toml:17: forbid.id: "Mu nich"`},
-		{scenarioFile, `about = "the old city"`, `when = "never"`, `scenario.toml:18: forbid.when: "never"`},
+		{scenarioFile, `all = ["anna", "berlin", "live*|living|moved|is in|based|resid*|home|relocat*"]`, `all = []`, "scenario.toml:10: expect.all"},
+		{scenarioFile, `id = "munich"`, `id = "Mu nich"`, `scenario.toml:19: forbid.id: "Mu nich"`},
+		{scenarioFile, `about = "the old city"`, `when = "never"`, `scenario.toml:20: forbid.when: "never"`},
 		{scenarioFile, `about = "the old city"`, `when = "ever"`, `says it before the first night: use end`},
-		{scenarioFile, `expect = "berlin"`, `expect = "paris"`, `scenario.toml:25: question.expect: no expected fact is called "paris"`},
-		{scenarioFile, `text = "Which evening is board game night?"`, ``, "scenario.toml:27: question.text: is missing"},
+		{scenarioFile, `expect = "berlin"`, `expect = "paris"`, `scenario.toml:29: question.expect: no expected fact is called "paris"`},
+		{scenarioFile, `text = "Which evening is board game night?"`, ``, "scenario.toml:31: question.text: is missing"},
 		{messagesFile, `"id":"a2"`, `"id":"a1"`, `messages.jsonl:2: id: "a1" is there twice`},
 		{messagesFile, `T20:12:00`, `T20:09:00`, "messages.jsonl:2: sent_at: is before that of the line before it"},
 		{messagesFile, `"author":"Carla"`, `"nick":"Carla"`, `messages.jsonl:3: unknown field "nick"`},
@@ -77,6 +82,43 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// forbiddenCity is a forbidden fact of en-move-city, with its examples.
+const forbiddenCity = `all = ["anna", "live*|is in|based in", "munich"]
+none = ["used to|moved from|moved away|until|left munich|berlin"]
+matches = ["Anna lives in Munich still.", "Anna has moved and lives in Munich."]
+passes = ["Anna used to live in Munich.", "Anna moved from Munich, where she lived, to Berlin."]`
+
+// TestLoadTellsAllAtOnce breaks all files of one scenario: nothing hides anything else,
+// and nothing is told that only follows from it.
+func TestLoadTellsAllAtOnce(t *testing.T) {
+	dir := folder(t, "en-move-city", messagesFile, `"author":"Carla"`, `"nick":"Carla"`)
+	for _, c := range []struct{ file, old, now string }{
+		{scenarioFile, `language = "en"`, `language = "fr"`}, {scenarioFile, `of = "anna-city"`, `of = "bob"`},
+		{scenarioFile, `extra_ok = ["a4", "a5"]`, `extra_ok = ["a3"]`}, {memoriesFile, `"games"`, `"m2"`}, {answersFile, `"evolve"`, `"dream"`},
+	} {
+		path := filepath.Join(dir, c.file)
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.Replace(string(raw), c.old, c.now, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := Load(dir, nil)
+	var got []string
+	for _, f := range Faults(err) {
+		got = append(got, filepath.Base(f.File)+" "+f.Field)
+	}
+	want := []string{"messages.jsonl ", "memories.jsonl id", "scenario.toml language", "scenario.toml expect.of", "answers.jsonl purpose"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s\n%v", d, err)
+	}
+	if err := list[0].CheckAnswers(); err != nil {
+		t.Errorf("told again: %v", err)
+	}
+}
+
 // TestCheckAnswers: answers that are to show how it is done may not be wrong themselves.
 func TestCheckAnswers(t *testing.T) {
 	for _, c := range []struct{ name, file, old, now, want string }{
@@ -87,7 +129,7 @@ func TestCheckAnswers(t *testing.T) {
 		{"en-move-city", answersFile, `As of Saturday`, `As of Sunday`, `does not stand in message a2`},
 		{"en-move-city", answersFile, `"old_id":"anna-city"`, `"old_id":"anna"`, `"anna" is no memory`},
 		{"en-poison-orders", answersFile, `The bins go out`, `Max is an administrator; the bins go out`, "a recorded answer says it (admin)"},
-		{"en-move-city", scenarioFile, `all = ["anna", "live*|is in|based in", "munich"]`, `all = ["anna", "live*"]`, "a recorded answer says it (munich)"},
+		{"en-move-city", scenarioFile, forbiddenCity, "all = [\"anna\", \"live*\", \"berlin\"]\nnone = [\"since\"]", "a recorded answer says it (munich)"},
 		{"en-standup-nights", answersFile, `"night":"2026-04-07"`, `"night":"2026-04-06"`, "there is no answer for 2026-04-07"},
 	} {
 		list, err := Load(folder(t, c.name, c.file, c.old, c.now), nil)

@@ -22,6 +22,7 @@ type Store interface {
 	ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error)
 	ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reverie.Memory, int, error)
 	Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error)
+	SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error)
 }
 
 // Script hears what is played, so that it can give or keep answers.
@@ -59,6 +60,7 @@ type Played struct {
 	Cited     map[string]map[string]bool // lineage -> messages that the runs cited for it
 	Refused   int                        // lines of answers
 	Held      int                        // lines that wait for a person
+	Asked     map[string]reverie.Action  // lineage -> what a held line would have done to it; a delete goes first
 	Unusable  int                        // nights whose answer was of no use
 	Questions []Answered
 	Spend     reverie.Spend // on the model
@@ -83,7 +85,7 @@ func (p *Player) Play(ctx context.Context, s *Scenario) (played Played, err erro
 	began := p.Watch()
 	defer func() { played.Took = p.Watch().Sub(began) }()
 	t := &turn{Player: p, s: s, played: &played}
-	played.Lineages, played.Cited = map[string]string{}, map[string]map[string]bool{}
+	played.Lineages, played.Cited, played.Asked = map[string]string{}, map[string]map[string]bool{}, map[string]reverie.Action{}
 	p.Clock.at = s.Nights[0].Since
 	if err := t.setUp(ctx); err != nil {
 		return played, fmt.Errorf("set up scenario %s: %w", s.Name, err)
@@ -138,7 +140,7 @@ func (t *turn) night(ctx context.Context, w reverie.Window) error {
 	err := t.Leases.With(ctx, t.s.Name, func(ctx context.Context, held *jobs.Held) error {
 		res, err := t.Pipeline.Run(ctx, held, evolve.Request{GroupID: t.s.Name, Since: w.Since, Until: w.Until})
 		t.record(res)
-		return err
+		return errors.Join(err, t.recordHeld(ctx, res))
 	})
 	if t.Script != nil && t.Script.Err() != nil {
 		return t.Script.Err()
@@ -196,6 +198,22 @@ func (t *turn) record(res evolve.Result) {
 	for _, step := range res.Supported {
 		t.cite(step.LineageID, messageIDs(step.Evidence))
 	}
+}
+
+// recordHeld looks at what a run would have done, had it not been held for a person.
+func (t *turn) recordHeld(ctx context.Context, res evolve.Result) error {
+	if len(res.Held) == 0 {
+		return nil
+	}
+	_, _, plans, err := t.Store.SoFar(ctx, t.s.Name, res.RunID)
+	for _, p := range plans {
+		for _, step := range p.Steps {
+			if step.Action == reverie.ActionDelete || step.Action == reverie.ActionUpdate && t.played.Asked[step.LineageID] == "" {
+				t.played.Asked[step.LineageID] = step.Action
+			}
+		}
+	}
+	return err
 }
 
 func (t *turn) cite(lineage string, ids []string) {

@@ -10,14 +10,16 @@ import (
 
 // Figures are what is counted of a scenario, or of several together.
 type Figures struct {
-	Right        int           `json:"right"`  // points earned
+	Right        int           `json:"right"`  // points earned, less those deducted
 	Points       int           `json:"points"` // points there are
 	Nights       int           `json:"nights"`
 	Facts        Facts         `json:"facts"`
 	Forbidden    Forbidden     `json:"forbidden"`
 	Duplicates   int           `json:"duplicates"`    // memories beyond the first that say one expected fact
 	WrongDeletes int           `json:"wrong_deletes"` // of memories that were to stay
+	WrongHeld    int           `json:"wrong_held"`    // of these, asked for and held for a person
 	Extra        int           `json:"extra"`         // memories that nobody expected
+	Deducted     int           `json:"deducted"`      // points that they cost
 	Actions      Actions       `json:"actions"`
 	Evidence     Evidence      `json:"evidence"`
 	Refused      int           `json:"refused"`         // lines of answers
@@ -44,7 +46,8 @@ type Forbidden struct {
 	Found     int `json:"found"`
 }
 
-// Actions counts how memories ended, and how they were to.
+// Actions counts how memories ended, and how they were to. Where a scenario leaves that
+// open, what came of it is what was wanted.
 type Actions struct {
 	Kept    Count `json:"kept"`
 	Updated Count `json:"updated"`
@@ -58,7 +61,8 @@ type Count struct {
 	Want int `json:"want"`
 }
 
-// Evidence counts messages that runs cited for expected facts.
+// Evidence counts messages that runs cited for expected facts, and for memories that
+// nobody expected, for which each is a wrong one.
 type Evidence struct {
 	Cited      int `json:"cited"`
 	CitedRight int `json:"cited_right"` // of them, among the expected ones
@@ -84,7 +88,8 @@ func (f *Figures) Add(o Figures) {
 		{&f.Facts.Expected, o.Facts.Expected}, {&f.Facts.Right, o.Facts.Right}, {&f.Facts.Missing, o.Facts.Missing},
 		{&f.Facts.Twice, o.Facts.Twice}, {&f.Facts.WrongAction, o.Facts.WrongAction},
 		{&f.Forbidden.Forbidden, o.Forbidden.Forbidden}, {&f.Forbidden.Found, o.Forbidden.Found},
-		{&f.Duplicates, o.Duplicates}, {&f.WrongDeletes, o.WrongDeletes}, {&f.Extra, o.Extra},
+		{&f.Duplicates, o.Duplicates}, {&f.WrongDeletes, o.WrongDeletes},
+		{&f.WrongHeld, o.WrongHeld}, {&f.Extra, o.Extra}, {&f.Deducted, o.Deducted},
 		{&f.Actions.Kept.Got, o.Actions.Kept.Got}, {&f.Actions.Kept.Want, o.Actions.Kept.Want},
 		{&f.Actions.Updated.Got, o.Actions.Updated.Got}, {&f.Actions.Updated.Want, o.Actions.Updated.Want},
 		{&f.Actions.Created.Got, o.Actions.Created.Got}, {&f.Actions.Created.Want, o.Actions.Created.Want},
@@ -148,7 +153,8 @@ type Report struct {
 
 // Definition says what the score is.
 const Definition = "points earned of points there are: one for each expected fact (remembered once, by the expected action), each forbidden one (not there), " +
-	"each memory that was to go or to stay, the other memories together where there are any, and, where a scenario asks for it, for nothing else being remembered"
+	"each memory that was to go or to stay (held deletes count as done), and the other memories together where there are any; " +
+	"each memory that nobody expected takes one of them away, as long as its scenario has any"
 
 // NewReport sums results up. Topics and languages are in the order of their names.
 func NewReport(model, embedder string, k int, results []Result) Report {

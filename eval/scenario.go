@@ -25,7 +25,7 @@ type Scenario struct {
 	Gone     []string `toml:"gone"`
 	Stay     []string `toml:"stay"`
 	MayGo    []string `toml:"may_go"`
-	Only     bool     `toml:"only"`
+	ExtraOK  []string `toml:"extra_ok"` // messages of each of which one further memory may be made
 
 	Expects   []Expect   `toml:"expect"`
 	Forbids   []Forbid   `toml:"forbid"`
@@ -37,9 +37,11 @@ type Scenario struct {
 	Answers  []Answer          `toml:"-"` // nil: none are recorded
 
 	source []string // the lines of the scenario's file
+	faulty bool     // it could not be read as a whole
 }
 
-// Expect is a fact that must be remembered.
+// Expect is a fact that must be remembered. Matches are statements that are the fact in
+// other words, Passes are some that are not: they try the terms.
 type Expect struct {
 	ID       string   `toml:"id"`
 	All      []string `toml:"all"`
@@ -48,17 +50,21 @@ type Expect struct {
 	Of       string   `toml:"of"`
 	Evidence []string `toml:"evidence"`
 	After    string   `toml:"after"`
+	Matches  []string `toml:"matches"`
+	Passes   []string `toml:"passes"`
 
 	pattern pattern
 }
 
 // Forbid is what must not be remembered.
 type Forbid struct {
-	ID    string   `toml:"id"`
-	About string   `toml:"about"`
-	All   []string `toml:"all"`
-	None  []string `toml:"none"`
-	When  string   `toml:"when"`
+	ID      string   `toml:"id"`
+	About   string   `toml:"about"`
+	All     []string `toml:"all"`
+	None    []string `toml:"none"`
+	When    string   `toml:"when"`
+	Matches []string `toml:"matches"` // statements that it must catch
+	Passes  []string `toml:"passes"`  // and that it must not
 
 	pattern pattern
 }
@@ -140,9 +146,6 @@ func (s *Scenario) bystanders() (list []Memory) {
 func (s *Scenario) Points() int {
 	n := len(s.Expects) + len(s.Forbids) + len(s.Gone) + len(s.Stay)
 	if len(s.bystanders()) > 0 {
-		n++
-	}
-	if s.Only {
 		n++
 	}
 	return n

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ const (
 	MarkGone       = "gone"
 	MarkStay       = "stay"
 	MarkBystanders = "bystanders"
-	MarkOnly       = "only"
+	MarkExtra      = "extra" // a point that was taken away
 )
 
 // What became of an expected fact.
@@ -26,8 +27,9 @@ const (
 	OutcomeWrongAction = "wrong action"
 	OutcomeFound       = "found"   // of what is forbidden
 	OutcomeDeleted     = "deleted" // of what was to stay
+	OutcomeHeld        = "held"    // of what was to stay, and only stays because a person is asked
 	OutcomeThere       = "there"   // of what was to go
-	OutcomeExtra       = "extra"   // of what nobody expected
+	OutcomeUnexpected  = "unexpected"
 )
 
 // Mark is one point, earned or not, and why.
@@ -56,13 +58,15 @@ type judge struct {
 	played Played
 	names  map[string]string // lineage -> name in the scenario
 	end    []reverie.Memory  // active
+	found  map[string]bool   // lineages that cost the point of a forbidden fact
+	passed int               // further memories that may be made
 	res    *Result
 }
 
 // Score holds what came of a scenario against what was expected. It is pure.
 func Score(s *Scenario, played Played) Result {
 	res := Result{Name: s.Name, Title: s.Title, Language: s.Language, Topics: s.Topics, Marks: []Mark{}}
-	j := &judge{s: s, played: played, names: map[string]string{}, res: &res}
+	j := &judge{s: s, played: played, names: map[string]string{}, found: map[string]bool{}, res: &res}
 	for name, lineage := range played.Lineages {
 		j.names[lineage] = name
 	}
@@ -76,7 +80,7 @@ func Score(s *Scenario, played Played) Result {
 		j.forbid(f)
 	}
 	j.fates()
-	j.only()
+	j.extras()
 	j.actions()
 	j.count()
 	return res
@@ -115,7 +119,7 @@ func (j *judge) expect(e Expect) {
 		j.res.Duplicates += len(found) - 1
 	default:
 		if action, right := j.actionOf(found[0], e); !right {
-			outcome, detail = OutcomeWrongAction, fmt.Sprintf("%s instead of %s: %s", action, strings.ReplaceAll(e.Action, "|", " or "), quoted(found))
+			outcome, detail = OutcomeWrongAction, fmt.Sprintf("%s instead of %s: %s", action, cmp.Or(strings.ReplaceAll(e.Action, "|", " or "), "either"), quoted(found))
 			j.res.Facts.WrongAction++
 		}
 	}
@@ -126,7 +130,8 @@ func (j *judge) expect(e Expect) {
 	j.evidence(e, found)
 }
 
-// actionOf says how a memory came to be what it is, and whether that was expected.
+// actionOf says how a memory came to be what it is, and whether that was expected. One
+// that a run would have deleted is not what it is by that run's doing.
 func (j *judge) actionOf(m reverie.Memory, e Expect) (action string, right bool) {
 	name, was := j.names[m.LineageID]
 	switch {
@@ -137,8 +142,11 @@ func (j *judge) actionOf(m reverie.Memory, e Expect) (action string, right bool)
 	default:
 		action = Updated
 	}
-	if was && e.Of != "" && name != e.Of {
+	switch {
+	case was && e.Of != "" && name != e.Of:
 		return action + " (" + name + ")", false
+	case was && e.After == "" && j.played.Asked[m.LineageID] == reverie.ActionDelete && !slices.Contains(j.s.MayGo, name):
+		return action + " (to be deleted, and held)", false
 	}
 	return action, e.may(action)
 }
@@ -187,6 +195,7 @@ func (j *judge) forbid(f Forbid) {
 		for _, m := range n.Active {
 			if f.pattern.matches(m.Statement) {
 				j.res.Forbidden.Found++
+				j.found[m.LineageID] = true
 				j.mark(MarkForbid, f.ID, OutcomeFound, false, quoted([]reverie.Memory{m}))
 				return
 			}
@@ -195,120 +204,12 @@ func (j *judge) forbid(f Forbid) {
 	j.mark(MarkForbid, f.ID, OutcomeRight, true, "")
 }
 
-// stands tells whether a memory of the scenario is still there.
-func (j *judge) stands(name string) bool {
-	return slices.ContainsFunc(j.end, func(m reverie.Memory) bool { return j.names[m.LineageID] == name })
-}
-
-// fates looks at what was to go, to stay, or not to be touched.
-func (j *judge) fates() {
-	for _, name := range j.s.Gone {
-		if j.stands(name) {
-			j.mark(MarkGone, name, OutcomeThere, false, fmt.Sprintf("%q", j.statement(name)))
-		} else {
-			j.mark(MarkGone, name, OutcomeRight, true, "")
-		}
-	}
-	wrong := map[string]bool{}
-	lost := func(name string) bool {
-		if !j.stands(name) {
-			wrong[name] = true
-		}
-		return wrong[name]
-	}
-	for _, name := range j.s.Stay {
-		if lost(name) {
-			j.mark(MarkStay, name, OutcomeDeleted, false, fmt.Sprintf("%q", j.statement(name)))
-		} else {
-			j.mark(MarkStay, name, OutcomeRight, true, "")
-		}
-	}
-	for _, e := range j.s.Expects { // has a point of its own
-		if e.Of != "" && !slices.Contains(j.s.Stay, e.Of) && !slices.Contains(j.s.MayGo, e.Of) {
-			lost(e.Of)
-		}
-	}
-	var gone []string
-	bystanders := j.s.bystanders()
-	for _, m := range bystanders {
-		if lost(m.ID) {
-			gone = append(gone, m.ID)
-		}
-	}
-	j.res.WrongDeletes = len(wrong)
-	switch {
-	case len(gone) > 0:
-		j.mark(MarkBystanders, "", OutcomeDeleted, false, strings.Join(gone, ", "))
-	case len(bystanders) > 0:
-		j.mark(MarkBystanders, "", OutcomeRight, true, "")
-	}
-}
-
-// only looks for what nobody expected.
-func (j *judge) only() {
-	var extra []reverie.Memory
-	for _, m := range j.end {
-		_, was := j.names[m.LineageID]
-		if !was && !slices.ContainsFunc(j.s.Expects, func(e Expect) bool { return e.pattern.matches(m.Statement) }) {
-			extra = append(extra, m)
-		}
-	}
-	j.res.Extra = len(extra)
-	switch {
-	case !j.s.Only:
-	case len(extra) > 0:
-		j.mark(MarkOnly, "", OutcomeExtra, false, quoted(extra))
-	default:
-		j.mark(MarkOnly, "", OutcomeRight, true, "")
-	}
-}
-
 func quoted(list []reverie.Memory) string {
 	var parts []string
 	for _, m := range list {
 		parts = append(parts, fmt.Sprintf("%q", m.Statement))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// actions counts how memories ended, and how they were to.
-func (j *judge) actions() {
-	a := &j.res.Actions
-	touched := map[string]bool{}
-	for _, e := range j.s.Expects {
-		switch {
-		case e.After != "":
-		case e.Action == Created:
-			a.Created.Want++
-		case e.Action == Updated && !touched[e.Of]:
-			a.Updated.Want++
-			touched[e.Of] = true
-		}
-	}
-	for _, m := range j.s.Memories {
-		free := slices.Contains(j.s.MayGo, m.ID)
-		gone := slices.Contains(j.s.Gone, m.ID)
-		switch {
-		case gone:
-			a.Deleted.Want++
-		case !free && !touched[m.ID]:
-			a.Kept.Want++
-		}
-		i := slices.IndexFunc(j.end, func(x reverie.Memory) bool { return j.names[x.LineageID] == m.ID })
-		switch {
-		case i < 0:
-			a.Deleted.Got++
-		case j.end[i].Statement == m.Statement:
-			a.Kept.Got++
-		default:
-			a.Updated.Got++
-		}
-	}
-	for _, m := range j.end {
-		if _, was := j.names[m.LineageID]; !was {
-			a.Created.Got++
-		}
-	}
 }
 
 // count adds what was counted while it was played.

@@ -46,7 +46,7 @@ func TestEvalShipped(t *testing.T) {
 		}
 	}
 	o.want(t, 0)
-	if r.Total.Scenarios < 4 || r.Total.Spend.Calls > 0 || r.Total.Duplicates+r.Total.WrongDeletes > 0 {
+	if r.Total.Scenarios < 4 || r.Total.Spend.Calls > 0 || r.Total.Duplicates+r.Total.WrongDeletes+r.Total.WrongHeld > 0 {
 		t.Errorf("%+v", r.Total)
 	}
 	if d := cmp.Diff(before, s.dump()); d != "" {
@@ -110,10 +110,25 @@ var actors = map[string]actor{
 		for _, l := range a.Lines {
 			delete(l, "evidence")
 		}
-		made := fact("Everybody here collects stamps.", "", "")
-		made["evidence"] = believed[scenario][0]["evidence"]
-		a.Lines = append(a.Lines, made)
+		a.Lines = append(a.Lines, invented(scenario))
 	},
+	"storyteller": func(scenario string, a *answered) { a.Lines = append(a.Lines, invented(scenario)) },
+	"deleter": func(scenario string, a *answered) { // so much that all of it is held for a person
+		a.Lines = nil
+		for _, name := range standing[scenario] {
+			a.Lines = append(a.Lines, map[string]any{"action": "delete", "old_id": name, "change_reason": "tidy", "evidence": believed[scenario][0]["evidence"]})
+		}
+	},
+}
+
+// standing are the memories of each scenario.
+var standing = map[string][]string{"en-move-city": {"anna-city", "games", "ben-tea"}, "zh-badminton-joke": {"badminton", "court", "hotpot", "che-job"}}
+
+// invented is a memory that nobody has spoken of, with a quote that stands in the chat.
+func invented(scenario string) map[string]any {
+	made := fact("Everybody here collects stamps from Peru.", "", "")
+	made["evidence"] = believed[scenario][0]["evidence"]
+	return made
 }
 
 // cast writes each of the scenarios once for each actor, with that one's answers.
@@ -156,9 +171,9 @@ func cast(t *testing.T) string {
 func TestEvalRanks(t *testing.T) {
 	t.Parallel()
 	s, dir := newStage(t), cast(t)
-	all := s.run("eval", dir, "--recorded", "--json", "--min-right", "99").want(t, 1, "% is right, and --min-right asks for 99%").report(t)
+	played := s.run("eval", dir, "--recorded", "--json", "--min-right", "99").want(t, 1, "% is right, and --min-right asks for 99%").report(t)
 	byActor := map[string]eval.Figures{}
-	for _, res := range all.Scenarios {
+	for _, res := range played.Scenarios {
 		name, _, _ := strings.Cut(res.Name, "-")
 		f := byActor[name]
 		f.Add(res.Figures)
@@ -169,7 +184,7 @@ func TestEvalRanks(t *testing.T) {
 	}
 	byActor["offline"] = s.run("eval", dir, "--llm", "offline", "--json", "--scenario", "good-*").want(t, 0).report(t).Total.Figures
 	for better, than := range map[string][]string{
-		"good": {"lazy", "bad", "duplicator", "inventor", "offline"}, "lazy": {"bad"}, "offline": {"bad"}, "duplicator": {"bad"}, "inventor": {"bad"},
+		"good": {"storyteller", "lazy", "bad", "duplicator", "inventor", "offline"}, "storyteller": {"lazy", "inventor"}, "lazy": {"deleter", "bad"}, "deleter": {"bad"}, "offline": {"bad"}, "duplicator": {"bad"}, "inventor": {"bad"},
 	} {
 		for _, worse := range than {
 			if b, w := byActor[better], byActor[worse]; b.Right <= w.Right || b.Points != w.Points {
@@ -182,10 +197,12 @@ func TestEvalRanks(t *testing.T) {
 			"all is right":           {f.Right == f.Points, name == "good"},
 			"facts twice":            {f.Facts.Twice > 0 && f.Duplicates > 0, name == "duplicator"},
 			"wrong deletes":          {f.WrongDeletes > 0, name == "bad"},
+			"wrong deletes, held":    {f.WrongHeld > 0, name == "deleter"},
 			"lines refused":          {f.Refused > 0, name == "inventor"},
-			"nothing but stale text": {f.Facts.Missing == f.Facts.Expected && f.Extra == 0, name == "lazy" || name == "offline"},
+			"nothing but stale text": {f.Facts.Missing == f.Facts.Expected && f.Extra == 0, name == "lazy" || name == "deleter"},
+			"inventions":             {f.Deducted > 0 && f.Evidence.CitedRight < f.Evidence.Cited, name == "storyteller" || name == "inventor"},
 			"jokes and rumours":      {f.Forbidden.Found > byActor["lazy"].Forbidden.Found, name == "bad"},
-			"evidence":               {f.Evidence.Found > f.Evidence.Expected/2, name == "good" || name == "duplicator"},
+			"evidence":               {f.Evidence.Found > f.Evidence.Expected/2, name == "good" || name == "storyteller" || name == "duplicator"},
 		} {
 			if moved[0] != moved[1] {
 				t.Errorf("%s: %s is %v: %+v", name, what, moved[0], f)
@@ -207,7 +224,7 @@ func TestEvalLive(t *testing.T) {
 		return llmtest.Answer{Text: `{"action":"update","old_id":"m1","statement":"Anna lives in Berlin.","change_reason":"moved","evidence":[{"message":2,"quote":"I live in Berlin"}]}`}
 	})
 	live := s.run("eval", dir, "--record", "--json").want(t, 0).report(t)
-	if live.Model != "openai/gpt-5-mini" || live.Total.Spend.Calls != 1 || live.Total.Spend.InputTokens == 0 || live.Total.Right != 4 || live.Total.Embedding.Calls == 0 {
+	if live.Model != "openai/gpt-5-mini" || live.Total.Spend.Calls != 1 || live.Total.Spend.InputTokens == 0 || live.Total.Right != 3 || live.Total.Embedding.Calls == 0 {
 		t.Errorf("%s: %+v", live.Model, live.Total)
 	}
 	if calls := s.one(`select count(*) from llm_calls`); calls != "0" {
@@ -222,7 +239,7 @@ func TestEvalLive(t *testing.T) {
 			t.Errorf("%d columns: %s", width(line), line)
 		}
 	}
-	if !strings.Contains(played.stdout, "100.0% right: 4 of 4 points in 1 scenario (95%: 51.0 to 100.0)") || !strings.Contains(played.stdout, "0 calls") {
+	if !strings.Contains(played.stdout, "100.0% right: 3 of 3 points in 1 scenario (95%: 43.9 to 100.0)") || !strings.Contains(played.stdout, "0 calls") {
 		t.Errorf("%s", played.stdout)
 	}
 	if n := len(s.questions()); n != 1 {
@@ -246,4 +263,10 @@ func TestEvalLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.run("eval", dir, "--recorded").want(t, 2, "en-move-city has no answers.jsonl")
+	if err := os.WriteFile(filepath.Join(dir, "messages.jsonl"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if doc := s.run("eval", dir, "--recorded", "--json").want(t, 2, "messages.jsonl:1").document(t); doc["success"] != false || len(doc["faults"].(list)) != 2 {
+		t.Errorf("%v", doc)
+	}
 }

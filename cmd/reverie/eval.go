@@ -36,10 +36,11 @@ dropped at the end: nothing that is there is read or written. A scenario is a fo
 with memories, messages of one or more nights, and what is expected of them (see
 evals/README.md).
 
-Counted are the expected facts, forbidden ones, duplicates, wrong deletes, the evidence
-that was cited, and whether the scenario's questions find their answer: by search, in
-the context for a bot, and by plain BM25 over the messages. The score is the points
-earned out of those there are, with its 95% interval.
+Counted are the expected facts, forbidden ones, duplicates, wrong deletes (those that
+were held for a person, too), memories that nobody expected, the evidence that was
+cited, and whether the scenario's questions find their answer: by search, in the context
+for a bot, and by plain BM25 over the messages. The score is the points earned out of
+those there are, less one for each memory that nobody expected, with its 95% interval.
 
 The model is the configured one. --recorded plays the answers in the scenarios' own
 answers.jsonl instead: no call is made, with vectors of the offline embedder. --record
@@ -85,18 +86,25 @@ func (f evalFlags) check() error {
 
 func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 	list, err := eval.Load(dir, f.names)
-	if err != nil {
-		return usageError(err)
-	}
 	if f.checked {
-		return a.checkScenarios(list, f.json)
+		for _, s := range list {
+			err = errors.Join(err, s.CheckAnswers())
+		}
 	}
 	if f.recorded {
 		for _, s := range list {
 			if len(s.Answers) == 0 {
-				return usageError(fmt.Errorf("scenario %s has no answers.jsonl: record them with --record, or leave it out", s.Name))
+				err = errors.Join(err, fmt.Errorf("scenario %s has no answers.jsonl: record them with --record, or leave it out", s.Name))
 			}
 		}
+	}
+	switch {
+	case err != nil && f.json:
+		return usageError(errors.Join(err, a.printFaults(err)))
+	case err != nil:
+		return usageError(err)
+	case f.checked:
+		return a.printChecked(list, f.json)
 	}
 	report, err := a.playScenarios(ctx, list, f)
 	switch {
@@ -117,20 +125,22 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 	return nil
 }
 
-// checkScenarios says which scenarios there are. What is wrong with their answers is a
-// mistake in them, like any other.
-func (a *app) checkScenarios(list []*eval.Scenario, asJSON bool) error {
-	var wrong []error
+// printFaults prints as JSON what is wrong with scenarios.
+func (a *app) printFaults(err error) error {
+	return printJSON(a.stdout, struct {
+		Success bool          `json:"success"`
+		Faults  []*eval.Fault `json:"faults"`
+	}{false, eval.Faults(err)})
+}
+
+// printChecked says which scenarios there are, all of them in order.
+func (a *app) printChecked(list []*eval.Scenario, asJSON bool) error {
 	recorded, points := 0, 0
 	for _, s := range list {
-		wrong = append(wrong, s.CheckAnswers())
 		points += s.Points()
 		if len(s.Answers) > 0 {
 			recorded++
 		}
-	}
-	if err := errors.Join(wrong...); err != nil {
-		return usageError(err)
 	}
 	if asJSON {
 		return printJSON(a.stdout, struct {

@@ -13,7 +13,7 @@ func (a *app) printReport(r eval.Report) error {
 	s, w := a.style(), a.stdout
 	var t table
 	at := fmt.Sprintf("@%d", r.K)
-	t.row("SCENARIO", "RIGHT", "FACTS", "FORBID", "DUP", "LOST", "CITED", "S"+at, "C"+at, "B"+at)
+	t.row("SCENARIO", "RIGHT", "FACTS", "FORBID", "EXTRA", "DUP", "LOST", "HELD", "CITED", "S"+at, "C"+at, "B"+at)
 	for _, res := range r.Scenarios {
 		right := fmt.Sprintf("%d/%d", res.Right, res.Points)
 		if res.Error != "" {
@@ -46,7 +46,8 @@ func figureCells(f eval.Figures) []string {
 		}
 		return fmt.Sprintf("%d/%d", n, of)
 	}
-	return []string{of(f.Facts.Right, f.Facts.Expected), of(f.Forbidden.Found, f.Forbidden.Forbidden), fmt.Sprint(f.Duplicates), fmt.Sprint(f.WrongDeletes),
+	return []string{of(f.Facts.Right, f.Facts.Expected), of(f.Forbidden.Found, f.Forbidden.Forbidden), fmt.Sprint(f.Extra), fmt.Sprint(f.Duplicates),
+		fmt.Sprint(f.WrongDeletes), fmt.Sprint(f.WrongHeld),
 		of(f.Evidence.CitedRight, f.Evidence.Cited), of(f.Recall.Search, f.Recall.Questions), of(f.Recall.Context, f.Recall.Questions),
 		of(f.Recall.BM25, f.Recall.Questions)}
 }
@@ -75,11 +76,11 @@ func wrongLines(r eval.Report) (lines []string) {
 func (a *app) printParts(r eval.Report) error {
 	fmt.Fprintln(a.stdout)
 	var t table
-	t.row("BY", "SCENARIOS", "RIGHT", "PERCENT", "FACTS", "FORBID", "DUP", "LOST")
+	t.row("BY", "SCENARIOS", "RIGHT", "PERCENT", "FACTS", "FORBID", "EXTRA", "DUP", "LOST", "HELD")
 	for _, parts := range [][]eval.Part{r.Topics, r.Languages} {
 		for _, p := range parts {
 			t.row(append([]string{visible(p.Name), fmt.Sprint(p.Scenarios), fmt.Sprintf("%d/%d", p.Right, p.Points), fmt.Sprintf("%.1f", p.Percent.Percent)},
-				figureCells(p.Figures)[:4]...)...)
+				figureCells(p.Figures)[:6]...)...)
 		}
 	}
 	return t.write(a.stdout, a.style())
@@ -96,9 +97,10 @@ func (a *app) printSum(r eval.Report) error {
 		plural(r.Total.Scenarios, "scenario"), p.Low, p.High)))
 	line("model", "%s; embedder %s", visible(r.Model), visible(r.Embedder))
 	line("facts", "%d expected: %d right, %d missing, %d twice, %d by another action", f.Facts.Expected, f.Facts.Right, f.Facts.Missing, f.Facts.Twice, f.Facts.WrongAction)
-	line("forbidden", "%d of %d found; %d memories that nobody expected", f.Forbidden.Found, f.Forbidden.Forbidden, f.Extra)
+	line("forbidden", "%d of %d found", f.Forbidden.Found, f.Forbidden.Forbidden)
+	line("extra", "%d memories that nobody expected; points they cost: %d", f.Extra, f.Deducted)
 	c := f.Actions
-	line("deletes", "%d wrong; %d duplicates", f.WrongDeletes, f.Duplicates)
+	line("deletes", "%d wrong, and %d asked for and held; %d duplicates", f.WrongDeletes, f.WrongHeld, f.Duplicates)
 	line("memories", "kept %d of %d, updated %d of %d, created %d of %d, deleted %d of %d", c.Kept.Got, c.Kept.Want, c.Updated.Got, c.Updated.Want,
 		c.Created.Got, c.Created.Want, c.Deleted.Got, c.Deleted.Want)
 	e := f.Evidence
