@@ -54,7 +54,7 @@ type Run struct {
 	Stats    reverie.Stats
 	Account  string // on which calls are as long as there is no row; "" is none
 	Began    bool   // there was something to do
-	Mute     bool // the embedder failed, and is not waited for again in this run
+	Mute     bool   // the embedder failed, and is not waited for again in this run
 	Warnings []string
 }
 
