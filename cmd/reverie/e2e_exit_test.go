@@ -23,7 +23,7 @@ func TestExitUsage(t *testing.T) {
 		args  []string
 		words []string
 	}{
-		{[]string{"evolv"}, []string{`unknown command "evolv"`, "did you mean evolve?"}},
+		{[]string{"evolv"}, []string{`unknown command "evolv"`, "did you mean eval or evolve?"}},
 		{[]string{"evolve"}, []string{"--group", "--all", "evolve --help"}},
 		{[]string{"evolve", "--group", "g1", "--all"}, []string{"--help"}},
 		{[]string{"evolve", "--group", "g1", "--dry"}, []string{"unknown flag: --dry", "reverie evolve --help"}},

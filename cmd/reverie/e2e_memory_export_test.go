@@ -5,11 +5,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// values are what is changed in place. What they were before is not exported.
+var values = regexp.MustCompile(`(?m)^ *"(strength|weight|last_supported_at)": .*\n`)
 
 // told is all that a database says of the memories of a group, as programs read it.
 func (s *stage) told(t *testing.T, ids, instants []string) map[string]string {
@@ -29,7 +33,8 @@ func (s *stage) told(t *testing.T, ids, instants []string) map[string]string {
 		tell("memory", "why", id)
 	}
 	for _, at := range instants {
-		tell("memory", "list", "--group", "g1", "--at", at)
+		o := invoke(t.Context(), s.env, "", "memory", "list", "--group", "g1", "--at", at, "--json").want(t, 0)
+		all["at "+at] = values.ReplaceAllString(o.stdout, "")
 	}
 	for _, q := range []string{"what does Lin drink", "green tea", "Saturdays", "会议"} {
 		tell("memory", "search", "--group", "g1", "--limit", "10", q)
