@@ -27,10 +27,13 @@ FAST    := -l -dwarf=false -c=2
 QUICK   := -toolexec "env GOGC=200" $(HEAVY:%=-gcflags="%/...=$(FAST)") \
 	$(TYPES:%=-gcflags="%=$(FAST) -race=false") $(COMPUTE:%=-gcflags="%=-race=false")
 
-.PHONY: help setup build demo eval test lint cover bench fuzz screenshots clean
+# Not go run, which leaves what it has started when it is signalled.
+DRIVER  := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/bench-driver ./bench
+
+.PHONY: help setup build demo eval test lint cover bench bench-compare torture fuzz fresh screenshots clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install PostgreSQL and pgvector where they are missing
 	@scripts/setup.sh
@@ -51,10 +54,11 @@ test: ## set up and run all tests with the race detector (PKG=./store for some)
 	@echo "testing $(PKG) with -race, $(JOBS) packages at a time"
 	@CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" $(GO) test -race -vet=off $(QUICK) -p $(JOBS) -timeout $(TIMEOUT) $(PKG) 2>&1 | awk -f scripts/summary.awk
 
+# Compiled as make build does, so that what both need is compiled once.
 lint: ## check the format, and what vet and staticcheck find
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not in gofmt's format:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
-	$(GO) tool staticcheck ./...
+	CGO_ENABLED=0 $(GO) vet -trimpath ./...
+	CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath" $(GO) tool staticcheck ./...
 	@for script in $$(find . -name '*.sh' -not -path './.git/*') .ci/run; do bash -n "$$script"; done
 	@echo "lint: gofmt, go vet, staticcheck and the scripts' syntax are clean"
 
@@ -62,8 +66,21 @@ cover: setup ## print how much of the code the tests cover
 	@$(GO) test -p $(JOBS) -timeout $(TIMEOUT) -coverpkg=./... -coverprofile=cover.out ./... 2>&1 | awk -f scripts/summary.awk
 	@$(GO) tool cover -func=cover.out | tail -n 1
 
-bench: setup ## run the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem -p 1 -timeout 30m $(PKG)
+bench: setup ## measure, and write docs/benchmarks.md (25 minutes; BENCH="-only nightly" for a part, BENCH=-check)
+	@$(DRIVER)
+	@exec bin/bench-driver $(BENCH)
+
+# The benchmarks are those of both; both sides run in turns, six times each.
+bench-compare: setup ## compare with another revision by benchstat (BASE=HEAD~3, PKG=./store BENCH=Search for others)
+	@if [ -z "$(BASE)" ]; then echo "make bench-compare: compare with what? Write make bench-compare BASE=HEAD~1, or a tag or a commit" >&2; exit 2; fi
+	@$(DRIVER)
+	@exec bin/bench-driver -compare "$(BASE)" $(if $(filter-out ./...,$(PKG)),-pkg $(PKG)) $(if $(BENCH),-bench '$(BENCH)')
+
+# The ordeals start other binaries, and read what they print: the report comes last.
+torture: ## break the binary on purpose in every way, and audit what is left (SHORT=1 for a sample of each)
+	@scripts/setup.sh --compiler
+	@CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" $(GO) test -tags torture -race -vet=off $(QUICK) -v -count=1 -timeout 60m \
+		-run '^TestTorture$$' $(if $(SHORT),-short) ./cmd/reverie
 
 fuzz: setup ## fuzz each fuzz test for FUZZTIME (10s)
 	@for pkg in $$($(GO) list $(PKG)); do \
@@ -73,6 +90,9 @@ fuzz: setup ## fuzz each fuzz test for FUZZTIME (10s)
 			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
 		done; \
 	done
+
+fresh: ## do make demo and make test as on a new machine: a clone, an empty home, empty caches
+	@scripts/fresh.sh
 
 screenshots: ## take pictures of the operator's page into bin/screenshots, and those of docs/page.md anew
 	@scripts/setup.sh --browser

@@ -13,7 +13,9 @@ import (
 // tags of memories, in whatever order they come. Two sets with the same hash say the
 // same, whatever their versions, strengths and weights are.
 func ActiveSHA256(memories []Memory) string {
-	sorted := slices.SortedFunc(slices.Values(memories), func(a, b Memory) int { return cmp.Compare(a.LineageID, b.LineageID) })
+	sorted := slices.SortedFunc(slices.Values(memories), func(a, b Memory) int {
+		return cmp.Or(cmp.Compare(a.LineageID, b.LineageID), cmp.Compare(a.Statement, b.Statement), cmp.Compare(a.Status, b.Status), slices.Compare(a.Tags, b.Tags))
+	})
 	h := sha256.New()
 	for _, m := range sorted {
 		field(h, m.LineageID)

@@ -2,9 +2,12 @@ package reverie
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestCite(t *testing.T) {
@@ -36,4 +39,44 @@ func TestCite(t *testing.T) {
 			t.Errorf("%s: %q, quoted %v", name, list, quoted)
 		}
 	}
+}
+
+// FuzzCite: what stands as evidence is of a message that was shown and that a member
+// wrote, each once, with words of it and without its secrets; and citing it all again
+// changes nothing.
+func FuzzCite(f *testing.F) {
+	f.Add("we meet every Friday at eight", "noted: every Friday", "1", "every Friday", "2", "", int64(1_768_519_800))
+	f.Add("the key is AKIAIOSFODNN7EXAMPLE", "密码：hunter2hunter2", "1", "", "2", "hunter2", int64(0))
+	f.Add("早起跑步", "I agree", "1", "“早起跑步”", "1", "早起…", int64(-62_135_596_800))
+	loc := time.FixedZone("half past", 5*3600+1800)
+	f.Fuzz(func(t *testing.T, first, second, message1, quote1, message2, quote2 string, unix int64) {
+		at := time.Unix(unix%250_000_000_000, 0).UTC()
+		messages := []Message{{ID: "a", AuthorID: "u1", Author: "Lin", Role: RoleUser, Text: first, SentAt: at},
+			{ID: "b", Author: "Bot", Role: RoleAssistant, Text: first, SentAt: at}, {ID: "c", AuthorID: "u2", Author: "Maya", Role: RoleUser, Text: second, SentAt: at}}
+		cited := []Citation{{message1, quote1}, {message2, quote2}}
+		got, quoted := Cite(cited, messages, loc)
+		seen := map[string]bool{}
+		for _, e := range got {
+			at := slices.IndexFunc(messages, func(m Message) bool { return m.ID == e.MessageID })
+			if at < 0 || messages[at].Role != RoleUser || seen[e.MessageID] {
+				t.Fatalf("evidence of no member, or twice: %+v", e)
+			}
+			seen[e.MessageID] = true
+			if m := messages[at]; e != EvidenceOf(m, e.Quote, loc) && e.Quote != "" || e.AuthorID != m.AuthorID || e.LocalDate != LocalDate(m.SentAt, loc) {
+				t.Fatalf("evidence %+v of %+v", e, m)
+			}
+			if utf8.RuneCountInString(e.Quote) > MaxQuote || strings.Contains(e.Quote, "\n") {
+				t.Fatalf("a quote of %d characters: %q", utf8.RuneCountInString(e.Quote), e.Quote)
+			}
+			if !slices.ContainsFunc(cited, func(c Citation) bool {
+				return strings.TrimSpace(c.Quote) == "" || VerifyQuote(c.Quote, messages[at].Text)
+			}) {
+				t.Fatalf("nobody quoted %q", messages[at].Text)
+			}
+		}
+		again, still := Cite(append(cited, cited...), messages, loc)
+		if !reflect.DeepEqual(again, got) || still != quoted {
+			t.Fatalf("cited twice: %+v, and %+v", got, again)
+		}
+	})
 }

@@ -22,6 +22,9 @@ func StartOfDateAt(year int, month time.Month, day int, boundary time.Duration, 
 			return t
 		}
 		_, end := t.In(loc).ZoneBounds()
+		if !end.IsZero() && !end.After(t) { // where a rule says when clocks change, a leap year's last day lies behind its bounds
+			end = t.Add(time.Hour)
+		}
 		if end.IsZero() || start.Before(end) || !t.Before(shown.Add(38*time.Hour)) {
 			return start
 		}

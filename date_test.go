@@ -16,7 +16,10 @@ func TestStartOfDate(t *testing.T) {
 		{"America/Havana", "2026-11-01", "2026-11-01T04:00:00Z"}, // 01:00 becomes 00:00: midnight twice
 		{"Africa/Cairo", "2026-04-24", "2026-04-23T22:00:00Z"},   // 00:00 becomes 01:00: no midnight
 		{"Pacific/Kiritimati", "2026-01-01", "2025-12-31T10:00:00Z"},
-		{"Pacific/Apia", "2011-12-31", "2011-12-30T10:00:00Z"}, // the day before did not exist
+		{"Pacific/Apia", "2011-12-31", "2011-12-30T10:00:00Z"},  // the day before did not exist
+		{"Europe/Berlin", "2044-12-31", "2044-12-30T23:00:00Z"}, // a leap year's last day, beyond the table of changes
+		{"Australia/Lord_Howe", "2045-01-01", "2044-12-31T13:00:00Z"},
+		{"America/New_York", "2045-01-01", "2045-01-01T05:00:00Z"},
 	}
 	for _, tt := range tests {
 		loc, err := time.LoadLocation(tt.zone)

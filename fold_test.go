@@ -1,6 +1,8 @@
 package reverie
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -82,7 +84,9 @@ func FuzzFold(f *testing.F) {
 }
 
 func BenchmarkFold(b *testing.B) {
-	for name, s := range map[string]string{"zh": "大家說好以後每週五晚上 8:00 一起打《Overcooked 2》！", "en": "The group meets on Fridays at noon.", "mixed": "Ｃａｆé 时间：周五 ❤️"} {
+	texts := map[string]string{"zh": "大家說好以後每週五晚上 8:00 一起打《Overcooked 2》！", "en": "The group meets on Fridays at noon.", "mixed": "Ｃａｆé 时间：周五 ❤️"}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		s := texts[name]
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(s)))
 			b.ReportAllocs()

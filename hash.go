@@ -12,15 +12,16 @@ import (
 // hex SHA-256 of its canonical form. Statements of one hash are the same
 // statement; the reverse is not promised, since a missed duplicate costs a
 // comparison and a wrong one costs a memory. A change of the form needs a new
-// prefix and new hashes for what is stored.
+// prefix and new hashes for what is stored, but for one that only keeps apart what
+// was one before: of what is stored already, that costs a comparison.
 //
 // The form is [Fold] and [Simplify], then: spaces and sentence punctuation
 // dropped, but for one space between words of scripts that need it ("now here",
 // "12 30") and a comma between Chinese numerals (二、三十 is not 二三十); what
 // carries meaning stays, which is symbols (C#, C++, 50%, 5€, emoji), points and
 // colons inside numbers and names (3.5, 3:00, node.js), signs, ranges and hyphens
-// (-5, 3-5, e-mail), apostrophes (we're), and a comma after a negation (不，去 is
-// not 不去).
+// (-5, 3-5, e-mail), apostrophes (we're), feet and inches (5', 5″) but where a quote
+// may end with the number, and a comma after a negation (不，去 is not 不去).
 func ContentHash(statement string) string {
 	sum := sha256.Sum256([]byte(canonical(statement)))
 	return "v1:" + hex.EncodeToString(sum[:])
@@ -88,8 +89,9 @@ type canon struct {
 	at  int
 	out strings.Builder
 
-	last rune // last one written, 0 at the start
-	gap  bool // something was dropped since
+	last   rune   // last one written, 0 at the start
+	gap    bool   // something was dropped since
+	quotes string // the quotes that are open, as they are closed
 }
 
 // step treats the rune at c.at.
@@ -107,11 +109,37 @@ func (c *canon) step() {
 	case isPercent(r), r == '°':
 		c.gap = false // 50 % is 50%
 		c.write(r)
+	case isPrime(r) && !c.carries(r):
+		c.prime(r)
 	case c.carries(r):
 		c.symbol(plainSymbol(r))
 	default:
 		c.drop(r)
 	}
+}
+
+// prime keeps the feet or inches, minutes or seconds, behind a number, and drops
+// quotes: what stands behind a number while a quote is open that it would close
+// is its end.
+func (c *canon) prime(r rune) {
+	if open := strings.LastIndex(c.quotes, string(plainPrime(r))); open >= 0 && r != '′' {
+		c.quotes = c.quotes[:open]
+		c.drop(r)
+		return
+	}
+	opens := r == '“' || r == '‘'
+	if opens || !unicode.IsDigit(c.peek(-1)) {
+		if opens || !isSpaced(c.peek(-1)) {
+			c.quotes += string(plainPrime(r))
+		}
+		c.drop(r)
+		return
+	}
+	if r == '′' && c.peek(1) == '′' { // ″ is two of ′ once it is folded
+		c.at++
+		r = '″'
+	}
+	c.symbol(plainPrime(r))
 }
 
 // word writes a letter or digit, after a space if it would otherwise run into
@@ -209,7 +237,7 @@ func (c *canon) endsInNegation() bool {
 	}
 	_, size := utf8.DecodeLastRuneInString(text)
 	before, _ := utf8.DecodeLastRuneInString(text[:len(text)-size])
-	return strings.ContainsRune("不没别否非无未勿", c.last) || strings.ContainsRune("不没未", before) || strings.HasSuffix(text, "n't")
+	return strings.ContainsRune("不没别否非无未勿甭莫毋冇唔", c.last) || strings.ContainsRune("不没未莫毋", before) || strings.HasSuffix(text, "n't")
 }
 
 // carries tells whether the mark or symbol at c.at carries meaning where it
@@ -273,6 +301,17 @@ func plainSymbol(r rune) rune {
 	default:
 		return r
 	}
+}
+
+// isPrime tells what may stand for feet and inches, and may be a quote as well.
+func isPrime(r rune) bool { return strings.ContainsRune("'‘’ʼ′\"“”″", r) }
+
+// plainPrime tells feet from inches, and what ends a quote from the other.
+func plainPrime(r rune) rune {
+	if strings.ContainsRune("\"“”″", r) {
+		return '"'
+	}
+	return '\''
 }
 
 func isHanNumeral(r rune) bool {

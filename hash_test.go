@@ -3,6 +3,7 @@ package reverie
 import (
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // Each line is one statement in several spellings.
@@ -26,6 +27,10 @@ var sameStatements = [][]string{
 	{"小林不是，去北京", "小林不是。去北京！"},
 	{"- lunch is at noon", "lunch is at noon"},
 	{"小林没有去北京，大家周五聚餐", "小林没有去北京大家周五聚餐。"},
+	{"the board is 5' long", "the board is 5′ long", "The board is 5’ long."},
+	{"the screen is 5\"", "the screen is 5″", "the screen is 5”", "“the screen is 5″.”"},
+	{"He said \"it is 5\" and left", "he said it is 5 and left", "He said 'it is 5' and left", "he said “it is 5” and left", "he said ‘it is 5’ and left"},
+	{"'it is 5', not \"6\"", "it is 5 not 6"},
 }
 
 // Each line holds statements that must all differ.
@@ -74,6 +79,10 @@ var differentStatements = [][]string{
 	{"小林not, 去北京", "小林not 去北京"},
 	{"Lin can't, go home", "Lin can’t go home"},
 	{"Lin won't, go home", "Lin won't go home"},
+	{"the board is 5 long", "the board is 5' long", "the board is 5\" long", "the board is 5'5\" long", "the board is 55 long"},
+	{"屏幕5", "屏幕5′", "屏幕5″", "屏幕5°"},
+	{"他说“是5”", "他说“是5′”", "他说“是5″”"},
+	{"甭去", "甭，去", "去"}, {"莫去", "莫，去", "莫要，去", "莫要去"}, {"毋去", "毋。去"}, {"冇去", "冇，去"}, {"唔去", "唔，去"},
 	{"1㏤", "15日", "1 15日"},
 	{"1㋄", "15月"},
 	{"1㍝", "15点"},
@@ -137,6 +146,66 @@ func FuzzContentHash(f *testing.F) {
 			t.Fatalf("%q lost figures: %q", s, canonical(s))
 		}
 	})
+}
+
+// FuzzSameHash: two statements have one hash if and only if they have one canonical
+// form, and summaries if and only if they are, besides, of one session: nothing moves
+// from the one into the other. And whatever stands around them, a number with another
+// sign or unit is another, and so is what is denied.
+func FuzzSameHash(f *testing.F) {
+	for _, line := range sameStatements {
+		f.Add("s1", line[0], "s1", line[1])
+	}
+	for _, line := range differentStatements {
+		f.Add("s1", line[0], "s2", line[1])
+	}
+	f.Add("a\x00b", "c", "a", "b\x00c")
+	f.Add("ab", "c", "a", "bc")
+	f.Fuzz(func(t *testing.T, session1, statement1, session2, statement2 string) {
+		same := canonical(statement1) == canonical(statement2)
+		if got := ContentHash(statement1) == ContentHash(statement2); got != same {
+			t.Fatalf("%q and %q: one hash %v, one form %v", statement1, statement2, got, same)
+		}
+		same = same && session1 == session2
+		if got := SummaryHash(session1, statement1) == SummaryHash(session2, statement2); got != same {
+			t.Fatalf("%q of %q and %q of %q: one hash %v", statement1, session1, statement2, session2, got)
+		}
+		if SummaryHash(session1, statement1) == ContentHash(statement2) {
+			t.Fatalf("the summary %q of %q is the statement %q", statement1, session1, statement2)
+		}
+		before, after := saying(statement1), saying(statement2)
+		for _, line := range apart {
+			seen := map[string]string{}
+			for _, say := range line {
+				s := before + " " + say + " " + after
+				if other, ok := seen[ContentHash(s)]; ok {
+					t.Fatalf("%q and %q are one: %q", s, other, canonical(s))
+				}
+				seen[ContentHash(s)] = s
+			}
+		}
+		if folded := Fold(statement1); !strings.ContainsFunc(statement1, isSmallFigure) && ContentHash(Simplify(folded)) != ContentHash(statement1) {
+			t.Fatalf("%q is another statement folded: %q and %q", statement1, canonical(statement1), canonical(Simplify(folded)))
+		}
+	})
+}
+
+// Each line holds what is not the same between the same words.
+var apart = [][]string{
+	{"5", "-5", "+5", "±5", "~5", "<5", ">5", "$5", "€5", "5€", "5%", "5‰", "5°", "5'", "5\"", "5℉", "5-", "5+", "#5", "§5", "5#", "0.5", ".5", "5²", "5:5", "5-5", "5'5", "5/5", "5,5", "5m", "5米"},
+	{"去", "不去", "没去", "别去", "甭去", "莫去", "不，去", "没，去", "别，去", "甭，去", "莫，去"},
+	{"go", "not go", "no go", "never go", "cannot go", "can't go", "not, go", "no, go", "never, go", "cannot, go", "can't, go"},
+}
+
+// saying is the words and figures of a text, and what parts sentences: no sign or quote
+// that could belong to what stands beside it.
+func saying(s string) string {
+	return strings.Map(func(r rune) rune {
+		if isWord(r) || unicode.IsMark(r) || unicode.IsSpace(r) || strings.ContainsRune(",;!?，。！？、；", r) {
+			return r
+		}
+		return -1
+	}, s)
 }
 
 // figures are the ASCII digits of the folded text.

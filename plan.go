@@ -59,6 +59,9 @@ type Plan struct {
 	// job next, unless the group says otherwise for itself.
 	Impressions bool
 	Stats       Stats // the run's so far, this chunk included
+	// End is the run as it ends with this chunk, all in one; nil: it goes on, or ends by
+	// itself. Applying fills in what it leaves pending.
+	End *Run
 }
 
 // Refusal says which line of an answer was not accepted, and by which rule. It

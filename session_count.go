@@ -55,7 +55,7 @@ func (r SessionRule) Tries(s Session, now time.Time) bool {
 }
 
 func (r SessionRule) again(retry *time.Time, now time.Time) bool {
-	return r.IgnoreRetry || retry == nil || !retry.After(now)
+	return r.IgnoreRetry || retry == nil || !LeftAlone(*retry, now)
 }
 
 // Fold tells whether older turns of a session are to be folded into its rolling

@@ -181,3 +181,37 @@ func TestCutBySilence(t *testing.T) {
 		t.Errorf("the first sessions of groups may be %v", ids)
 	}
 }
+
+// FuzzCut: messages make the same sessions in whatever order and batches they arrive,
+// and sessions tile the line: each silence that is long enough lies between two, and
+// no shorter one does.
+func FuzzCut(f *testing.F) {
+	f.Add([]byte{0, 1, 30, 31, 30, 255, 0, 0, 30}, uint8(30), uint64(1), uint8(3))
+	f.Add([]byte{29, 29, 29, 60, 1}, uint8(29), uint64(2), uint8(1))
+	f.Add([]byte{5, 0, 0, 9}, uint8(0), uint64(3), uint8(2))
+	f.Fuzz(func(t *testing.T, gaps []byte, minutes uint8, seed uint64, batch uint8) {
+		silence := time.Duration(minutes) * time.Minute
+		var sent []time.Time
+		at := lastWord
+		for _, gap := range gaps[:min(len(gaps), 40)] {
+			at = at.Add(time.Duration(gap) * time.Minute)
+			sent = append(sent, at)
+		}
+		want := components(sent, silence)
+		r := rand.New(rand.NewPCG(seed, 0))
+		r.Shuffle(len(sent), func(i, j int) { sent[i], sent[j] = sent[j], sent[i] })
+		c := &cutter{of: map[string][]time.Time{}}
+		for list := range slices.Chunk(sent, 1+int(batch%8)) {
+			c.arrive(t, silence, list...)
+		}
+		if diff := cmp.Diff(want, c.sorted()); diff != "" {
+			t.Fatalf("-want +got:\n%s", diff)
+		}
+		slices.SortFunc(c.sessions, func(a, b reverie.Session) int { return a.FirstAt.Compare(b.FirstAt) })
+		for i := 1; i < len(c.sessions); i++ {
+			if c.sessions[i].FirstAt.Sub(c.sessions[i-1].LastAt) <= silence {
+				t.Fatalf("%+v and %+v are one session", c.sessions[i-1], c.sessions[i])
+			}
+		}
+	})
+}

@@ -14,6 +14,15 @@ type Setback struct {
 	UpdatedAt time.Time  `db:"updated_at" json:"updated_at,omitzero"`
 }
 
+// MaxRetryAfter is the longest that anything is left alone after a failure, whatever is
+// configured. A retry that is further ahead is of before a clock was set back: it is due.
+const MaxRetryAfter = 7 * 24 * time.Hour
+
+// LeftAlone tells whether what is tried again at retry is not tried yet.
+func LeftAlone(retry, now time.Time) bool {
+	return retry.After(now) && !retry.After(now.Add(MaxRetryAfter))
+}
+
 // ParkRule says how long a group is left alone after a failure of a job, and
 // when it is left to a person.
 type ParkRule struct {

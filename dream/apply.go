@@ -8,14 +8,14 @@ import (
 )
 
 // apply gives the plan its vectors and writes it, in one transaction with what the
-// dream takes in, the sessions that it covers and the chunk's status. A dry run tells
+// dream takes in, the sessions that it covers, the chunk's status and the run's end. A dry run tells
 // what it would write.
 func (r *run) apply(ctx context.Context, plan reverie.Plan) error {
 	plan.Stats.Sessions, plan.Stats.Material = len(plan.Dream.Sessions), len(plan.Dream.MemoryIDs) // taken in now, and not before
 	changes := plan.Changes()
 	if !r.req.DryRun {
 		var err error
-		if changes, err = r.life.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan); err != nil {
+		if changes, err = r.life.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan, true); err != nil {
 			return err
 		}
 	}

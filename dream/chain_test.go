@@ -23,7 +23,7 @@ func TestAnswersOutliveAChain(t *testing.T) {
 	_, err := s.runWith(s.pipe, Request{})
 	wantErr(t, err, reverie.ErrDeferred)
 	paid := *first
-	for _, call := range []string{"AdoptAnswers", "SaveChunk", "Answers", "SaveAnswer"} {
+	for _, call := range []string{"OpenRun", "Answers", "SaveAnswer"} {
 		asked := s.answers(1)
 		s.die(call, Request{})
 		if len(*asked) > 0 && call != "SaveAnswer" {

@@ -97,7 +97,7 @@ func (r *run) dream(ctx context.Context) error {
 }
 
 // open writes the ledger's row and prepares to ask on its behalf. What the dream is
-// of is saved with it, before anything is asked: whoever continues it asks the same.
+// of is saved in one with it, before anything is asked: whoever continues it asks the same.
 // A dream that was interrupted goes on under its own id exactly where it is of the same
 // still; else it has ended, and its answers are this one's.
 func (r *run) open(ctx context.Context, s *sheet) error {
@@ -114,13 +114,13 @@ func (r *run) open(ctx context.Context, s *sheet) error {
 		row.WindowSince, row.WindowUntil = s.window(r.now)
 	}
 	r.life.Stats = reverie.Stats{Base: len(s.state.Items), Kept: len(s.state.Items)}
-	if err := r.life.Start(ctx, row); err != nil {
+	if err := r.life.Open(ctx, row, chunk(s, reverie.ChunkOpen)); err != nil {
 		return err
 	}
 	r.result.RunID, r.result.SessionID = r.life.Row.ID, row.SessionID
 	r.asker = r.life.Asker(r.Model, r.Journal, purposeDream)
-	if err := r.saveChunk(ctx, s, reverie.ChunkOpen); err != nil || same || r.begun == nil {
-		return err
+	if same || r.begun == nil {
+		return nil
 	}
 	return r.abandon(ctx, fmt.Errorf("begun anew as run %s, since what is new has changed", r.life.Row.ID))
 }
@@ -155,8 +155,12 @@ func (r *run) abandon(ctx context.Context, why error) error {
 }
 
 func (r *run) saveChunk(ctx context.Context, s *sheet, status reverie.ChunkStatus) error {
+	return r.life.Save(ctx, chunk(s, status))
+}
+
+func chunk(s *sheet, status reverie.ChunkStatus) reverie.Chunk {
 	ids, questions := s.questions()
-	return r.life.Save(ctx, reverie.Chunk{No: chunkNo, MemoryIDs: ids, Questions: questions, Status: status})
+	return reverie.Chunk{No: chunkNo, MemoryIDs: ids, Questions: questions, Status: status}
 }
 
 // unusable ends a dream whose answers are of no use: asking the same again in

@@ -139,7 +139,7 @@ func (s *stage) talk(session, summary string, facts ...string) {
 	var list []reverie.Message
 	for _, text := range append(slices.Clone(facts), "And so on.") {
 		s.told++
-		list = append(list, reverie.Message{ID: fmt.Sprintf("%s-%03d", s.group, s.told), Author: "Lin", Text: text, SentAt: *s.clock, SessionID: session})
+		list = append(list, reverie.Message{ID: fmt.Sprintf("%s-%03d", s.group, s.told), AuthorID: "Lin", Author: "Lin", Text: text, SentAt: *s.clock, SessionID: session})
 		*s.clock = s.clock.Add(time.Minute)
 	}
 	must(s.store.ImportMessages(s.Context(), s.group, list))(s)

@@ -22,7 +22,8 @@ func Ended(rule reverie.DreamRule, now time.Time) time.Time {
 const UnderWay = "a dream of the group was begun, and another process holds the group now"
 
 // Due tells whether a group is to dream now, and why, or why not. It is pure: all
-// that counts is in the signs and the rule.
+// that counts is in the signs and the rule. A dream that ended further ahead than the
+// time between two is of before the clock was set back, and keeps none from coming.
 func Due(s reverie.DreamSigns, rule reverie.DreamRule, now time.Time) (due bool, why string) {
 	if s.Interrupted {
 		return true, "the last dream was interrupted"
@@ -34,7 +35,7 @@ func Due(s reverie.DreamSigns, rule reverie.DreamRule, now time.Time) (due bool,
 		return false, "no new session has been quiet for long enough, and too few have ended"
 	case s.New == 0:
 		return false, nothingNew(s)
-	case s.LastAt != nil && now.Sub(*s.LastAt) < rule.Interval:
+	case s.LastAt != nil && now.Sub(*s.LastAt).Abs() < rule.Interval:
 		return false, fmt.Sprintf("the last dream was less than %s ago", rule.Interval)
 	case many:
 		return true, fmt.Sprintf("%s ended since the last dream", sessions(s.Fresh))

@@ -42,6 +42,7 @@ func TestDue(t *testing.T) {
 		"idle, and 59m59s after":          {reverie.DreamSigns{Fresh: 1, New: 1, QuietSince: ago(day), LastAt: ago(time.Hour - second)}, rule, false, early},
 		"idle, and 1 h after":             {reverie.DreamSigns{Fresh: 1, New: 1, QuietSince: ago(day), LastAt: ago(time.Hour)}, rule, true, idle},
 		"a dream that ended in future":    {reverie.DreamSigns{Fresh: 10, New: 1, LastAt: ago(-second)}, rule, false, early},
+		"one that ended years ahead":      {reverie.DreamSigns{Fresh: 10, New: 1, LastAt: ago(-3 * 365 * day)}, rule, true, "10 " + counts},
 		"no interval":                     {reverie.DreamSigns{Fresh: 10, New: 1, LastAt: ago(0)}, with(func(r *reverie.DreamRule) { r.Interval = 0 }), true, "10 " + counts},
 		"idle is off":                     {reverie.DreamSigns{Fresh: 9, New: 1, QuietSince: ago(30 * day)}, noIdle, false, waits},
 		"idle is off, 10 sessions":        {reverie.DreamSigns{Fresh: 10, New: 1, QuietSince: ago(30 * day)}, noIdle, true, "10 " + counts},

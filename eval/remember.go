@@ -35,7 +35,7 @@ func (t *turn) remember(ctx context.Context, hold life.Hold) error {
 	}
 	if err == nil {
 		plan.RunID = run.Row.ID
-		_, err = run.Apply(ctx, t.Store, t.Searcher.Embeddings, false, plan)
+		_, err = run.Apply(ctx, t.Store, t.Searcher.Embeddings, false, plan, true)
 	}
 	return run.End(ctx, err)
 }

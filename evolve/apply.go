@@ -7,8 +7,9 @@ import (
 )
 
 // apply gives the plan its vectors and writes it, in one transaction with the
-// messages' outcomes and the chunk's status. A dry run applies it to its shadow.
-func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan) error {
+// messages' outcomes, the chunk's status and, with the last chunk, the run's. A dry run
+// applies it to its shadow.
+func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan, last bool) error {
 	plan.Stats = r.count(s, plan)
 	changes := plan.Changes()
 	if r.req.DryRun {
@@ -16,7 +17,7 @@ func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan) error {
 		r.shadowApply(s, plan)
 	} else {
 		var err error
-		if changes, err = r.life.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan); err != nil {
+		if changes, err = r.life.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan, last); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ func check(s *sheet, proposals []proposal, refused []reverie.Refusal) checked {
 		c.byHandle["m"+strconv.Itoa(i+1)] = s.shownAs(i)
 	}
 	var lines []line
-	for _, p := range proposals {
+	for _, p := range c.alike(proposals) {
 		if l, ok := c.line(p); ok {
 			lines = append(lines, l)
 		}
@@ -85,6 +85,33 @@ type checker struct {
 	*sheet
 	checked
 	byHandle map[string]*reverie.HeadState
+}
+
+// alike has a line that cites messages go for all memories shown that say the same, word
+// for word, as the one that it names. A question does not tell their kinds, so that an
+// answer which names one means what they say. Of those that it names itself it says what
+// it says.
+func (c *checker) alike(proposals []proposal) (all []proposal) {
+	named := map[string]bool{}
+	for _, p := range proposals {
+		if h := c.byHandle[p.oldID]; h != nil {
+			named[h.ID] = true
+		}
+	}
+	for _, p := range proposals {
+		all = append(all, p)
+		h := c.byHandle[p.oldID]
+		if h == nil || len(p.evidence) == 0 || p.action == reverie.ActionCreate {
+			continue
+		}
+		for _, o := range c.shown {
+			if o.ContentHash == h.ContentHash && !named[o.ID] {
+				p.oldID = o.ID
+				all = append(all, p)
+			}
+		}
+	}
+	return all
 }
 
 func (c *checker) refuse(p proposal, rule, detail string) {

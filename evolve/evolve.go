@@ -161,7 +161,8 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	return life.Step(ctx, &r.life, "apply", func(ctx context.Context) (bool, error) {
-		return sheet.state.More || sheet.taken, r.apply(ctx, sheet, plan)
+		more := sheet.state.More || sheet.taken
+		return more, r.apply(ctx, sheet, plan, !more)
 	})
 }
 

@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,7 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie"
+	"reverie/life"
 	"reverie/llm"
+	"reverie/prompts"
 )
 
 // TestReadProposal reads lines as models write them: loosely where a habit does
@@ -150,5 +153,65 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, _, plan := p.judge(t, text)
 		checkInvariants(t, s, plan)
+	})
+}
+
+// FuzzParse: what was read of an answer reads the same when it is written plainly.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		`{"action":"create","statement":" x ","tags":["a"],"change_reason":"why","evidence":[{"message":1,"quote":"so"},2,"3"]}` + "\n" + `{"action":"none"}`,
+		`[{'action':'KEEP',old_id:3.0,},{"action":"delete","old_id":" m2 ","evidence":"7"}]`, "```\n{action:\"update\",old_id:\"m1\"}\n```", "｛＂action＂：＂keep＂｝", `{"action":"keep","old_id":"\ud800"}`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		a := said(text)
+		list, refused := parse(a)
+		if len(list)+len(refused) > len(a.Lines) {
+			t.Fatalf("%d proposals and %d refusals of %d lines", len(list), len(refused), len(a.Lines))
+		}
+		var b strings.Builder
+		for i := range list {
+			p := &list[i]
+			p.line = i + 1
+			var cited []map[string]string
+			for _, c := range p.evidence {
+				cited = append(cited, map[string]string{"message": c.Message, "quote": c.Quote})
+			}
+			line, err := json.Marshal(map[string]any{"action": p.action, "old_id": p.oldID, "statement": p.statement, "change_reason": p.reason, "tags": p.tags, "evidence": cited})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Write(append(line, '\n'))
+		}
+		again, refused := parse(said(b.String()))
+		if diff := cmp.Diff(list, again, cmp.AllowUnexported(proposal{})); diff != "" || len(refused) > 0 {
+			t.Fatalf("%s\nrefused %v, -first +again\n%s", b.String(), refused, diff)
+		}
+	})
+}
+
+// nameOnly is a model that has a name and nothing else.
+type nameOnly struct {
+	life.Model
+	name string
+}
+
+func (n nameOnly) Name() string { return n.name }
+
+// FuzzInputSHA256: questions have one hash if and only if model, system and user text
+// are the same; nothing moves from the one into the next.
+func FuzzInputSHA256(f *testing.F) {
+	f.Add("m", "system", "user", "m", "systemuser", "")
+	f.Add("1", "", "", "", "1:1", "")
+	f.Add("a", "b", "c", "a", "b", "c")
+	f.Fuzz(func(t *testing.T, model1, system1, user1, model2, system2, user2 string) {
+		hash := func(model, system, user string) string {
+			return (&run{Pipeline: &Pipeline{Model: nameOnly{name: model}}}).inputSHA256(&sheet{prompt: prompts.Rendered{System: system, User: user}})
+		}
+		same := model1 == model2 && system1 == system2 && user1 == user2
+		if got := hash(model1, system1, user1) == hash(model2, system2, user2); got != same {
+			t.Fatalf("one hash: %v, one question: %v", got, same)
+		}
 	})
 }

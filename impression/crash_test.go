@@ -100,6 +100,7 @@ func TestCrashAnywhere(t *testing.T) {
 			break
 		}
 	}
+	storetest.Sound(t, s.store, "")
 }
 
 // TestLeaseLost lets somebody else take the group, at each point after which a

@@ -22,7 +22,7 @@ const waChat = "31/12/2025, 18:04 - Mira: hi\n31/12/2025, 18:05 - Jo: yo\n"
 // entry is a file of an archive.
 type entry struct{ name, text string }
 
-func zipOf(t *testing.T, list ...entry) []byte {
+func zipOf(t testing.TB, list ...entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	zw := zip.NewWriter(&b)
@@ -36,7 +36,7 @@ func zipOf(t *testing.T, list ...entry) []byte {
 	return b.Bytes()
 }
 
-func tarOf(t *testing.T, list ...entry) []byte {
+func tarOf(t testing.TB, list ...entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	tw := tar.NewWriter(&b)

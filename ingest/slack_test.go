@@ -204,20 +204,3 @@ func FuzzSlack(f *testing.F) {
 		readAnything(t, "slack", src)
 	})
 }
-
-// readAnything reads whatever it is; only that it does not panic, and comes to an end, is
-// asked of it.
-func readAnything(t *testing.T, name string, src ingest.Source) {
-	f, err := ingest.Named(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var bad *ingest.Bad
-	ended := false
-	for _, err := range f.Read(t.Context(), src, ingest.ReadOptions{}) {
-		if ended {
-			t.Fatal("more is told behind the last error")
-		}
-		ended = err != nil && !errors.As(err, &bad)
-	}
-}

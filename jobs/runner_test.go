@@ -107,7 +107,7 @@ func TestNoGroupStopsAnother(t *testing.T) {
 		"known":  {Failures: 1, Error: "no luck", RetryAt: midday.Add(-time.Minute)},
 		"parked": {Failures: 3, Error: "no luck", RetryAt: midday.Add(-time.Minute), ParkedAt: &parkedAt},
 		"parks":  {Failures: 2, Error: "no luck", RetryAt: midday.Add(-time.Minute)},
-		"waited": {Failures: 1, Error: "no luck", RetryAt: midday},
+		"waited": {Failures: 1, Error: "no luck", RetryAt: midday.AddDate(3, 0, 0)}, // of before the clock was set back
 		"waits":  {Failures: 1, Error: "no luck", RetryAt: midday.Add(time.Hour)},
 	} {
 		w.setbacks[id] = &s

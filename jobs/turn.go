@@ -124,7 +124,7 @@ func (f *fanOut) leaveAlone(r *GroupResult, g reverie.DueGroup) bool {
 		r.Parked = true
 		r.Reason = fmt.Sprintf("parked: failed %d times in a row, the last time with: %s; when that is mended: reverie groups resume %s",
 			s.Failures, s.Error, g.ID)
-	case s != nil && !f.IgnoreRetry && s.RetryAt.After(f.now()):
+	case s != nil && !f.IgnoreRetry && reverie.LeftAlone(s.RetryAt, f.now()):
 		r.Reason = fmt.Sprintf("failed before: %s; tried again from %s on", s.Error, s.RetryAt.UTC().Format(time.RFC3339))
 	default:
 		return false

@@ -256,6 +256,7 @@ func FuzzCalendar(f *testing.F) {
 	f.Add(uint64(1), int64(1_325_239_200), int64(90), uint8(3)) // Samoa skips a date
 	f.Add(uint64(2), int64(-2_000_000_000), int64(1), uint8(0))
 	f.Add(uint64(3), int64(250_000_000_000), int64(4000), uint8(9))
+	f.Add(uint64(4), int64(2_366_841_600), int64(60), uint8(5)) // the end of 2044
 	f.Fuzz(func(t *testing.T, seed uint64, unix, minutes int64, n uint8) {
 		from := time.Unix(unix%250_000_000_000, 0)
 		r := rand.New(rand.NewPCG(seed, 0))

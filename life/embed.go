@@ -21,10 +21,14 @@ type Applier interface {
 }
 
 // Apply gives the plan of a chunk its vectors, as [Run.Embed] does, and has it written
-// under the group's lease.
-func (r *Run) Apply(ctx context.Context, store Applier, e Embeddings, optional bool, plan reverie.Plan) (changes []reverie.Change, err error) {
+// under the group's lease. With its last chunk the run ends, all in one.
+func (r *Run) Apply(ctx context.Context, store Applier, e Embeddings, optional bool, plan reverie.Plan, last bool) (changes []reverie.Change, err error) {
 	if err := r.Embed(ctx, e, optional, plan.Steps); err != nil {
 		return nil, err
+	}
+	if last {
+		end := r.ending(nil, plan.Stats)
+		plan.End = &end
 	}
 	err = r.Write(func(lease reverie.Lease) (err error) {
 		changes, err = store.Apply(ctx, lease, plan)
@@ -32,6 +36,9 @@ func (r *Run) Apply(ctx context.Context, store Applier, e Embeddings, optional b
 	})
 	if err != nil {
 		return nil, fmt.Errorf("apply chunk %d of run %s: %w", plan.ChunkNo, r.Row.ID, err)
+	}
+	if last {
+		r.Row, r.ended = *plan.End, true
 	}
 	return changes, nil
 }

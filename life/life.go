@@ -21,6 +21,9 @@ import (
 // [reverie.ErrLeaseLost], once another holder has it.
 type Ledger interface {
 	StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error)
+	// OpenRun starts a run with its first chunk, and the answers of the run before, "" for
+	// none, in one.
+	OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk, before string) (reverie.Run, error)
 	SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error
 	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error)
 	// AdoptAnswers keeps all answers of a run for another one as well.
@@ -56,6 +59,8 @@ type Run struct {
 	Began    bool   // there was something to do
 	Mute     bool   // the embedder failed, and is not waited for again in this run
 	Warnings []string
+
+	ended bool // with its last chunk
 }
 
 // Step runs one step under the eyes of whoever watches.
@@ -99,12 +104,36 @@ func (r *Run) Start(ctx context.Context, row reverie.Run) error {
 	return nil
 }
 
+// Open is Start and Save for a run that is nothing without its chunk: one that is new is
+// written with it, and with the answers of the one before, so that it can be continued
+// wherever it dies.
+func (r *Run) Open(ctx context.Context, row reverie.Run, chunk reverie.Chunk) error {
+	if r.Hold == nil || r.Row.ID != "" {
+		if err := r.Start(ctx, row); err != nil {
+			return err
+		}
+		return r.Save(ctx, chunk)
+	}
+	r.Began = true
+	return r.write(row, func(lease reverie.Lease, row reverie.Run) (reverie.Run, error) {
+		chunk.GroupID = row.GroupID
+		return r.Ledger.OpenRun(ctx, lease, row, chunk, r.Before)
+	})
+}
+
 func (r *Run) start(ctx context.Context, row reverie.Run) error {
+	return r.write(row, func(lease reverie.Lease, row reverie.Run) (reverie.Run, error) {
+		return r.Ledger.StartRun(ctx, lease, row)
+	})
+}
+
+// write fills in the row of a run that is new, and has it written.
+func (r *Run) write(row reverie.Run, start func(reverie.Lease, reverie.Run) (reverie.Run, error)) error {
 	row.ID, row.GroupID, row.Stats = reverie.NewID(), r.Row.GroupID, r.Stats
 	// Not when the run was asked for: the one before may have been settled since,
 	// and ended then.
 	row.StartedAt = r.Now().UTC()
-	row, err := r.Ledger.StartRun(ctx, r.Hold.Lease(), row)
+	row, err := start(r.Hold.Lease(), row)
 	if err != nil {
 		return fmt.Errorf("start a run for group %q: %w", r.Row.GroupID, err)
 	}
@@ -170,17 +199,27 @@ func (r *Run) End(ctx context.Context, err error) error {
 	if r.Row.ID == "" || errors.Is(err, reverie.ErrLeaseLost) {
 		return err
 	}
+	if r.ended {
+		r.Stats.Deferred = r.Row.Stats.Deferred
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	finished := r.Now().UTC()
-	r.Row.Status, r.Row.FinishedAt, r.Row.Stats = reverie.EndOf(err, r.Stats.Held), &finished, r.Stats
-	if err != nil {
-		r.Row.Error = err.Error()
-	}
+	r.Row = r.ending(err, r.Stats)
 	left, ferr := r.Ledger.FinishRun(ctx, r.Hold.Lease(), r.Row)
 	if ferr != nil {
 		return errors.Join(err, fmt.Errorf("record the end of run %s: %w", r.Row.ID, ferr))
 	}
 	r.Stats.Deferred = left
 	return err
+}
+
+// ending is the run's row as it ends now.
+func (r *Run) ending(err error, stats reverie.Stats) reverie.Run {
+	row, finished := r.Row, r.Now().UTC()
+	row.Status, row.FinishedAt, row.Stats = reverie.EndOf(err, stats.Held), &finished, stats
+	if err != nil {
+		row.Error = err.Error()
+	}
+	return row
 }

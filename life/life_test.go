@@ -27,6 +27,12 @@ func (b *book) StartRun(_ context.Context, _ reverie.Lease, run reverie.Run) (re
 	return run, b.fail
 }
 
+func (b *book) OpenRun(_ context.Context, _ reverie.Lease, run reverie.Run, c reverie.Chunk, before string) (reverie.Run, error) {
+	c.RunID = run.ID
+	b.started, b.chunks, b.adopted = append(b.started, run), append(b.chunks, c), append(b.adopted, before)
+	return run, b.fail
+}
+
 func (b *book) SaveChunk(_ context.Context, _ reverie.Lease, c reverie.Chunk) error {
 	b.chunks = append(b.chunks, c)
 	return b.fail
@@ -127,6 +133,17 @@ func TestStart(t *testing.T) {
 	}
 	if want := []string{"g earlier " + after.Row.ID, "g first second"}; !slices.Equal(b.adopted, want) {
 		t.Errorf("answers taken: %q, want %q", b.adopted, want)
+	}
+	opened, again := b.run(), b.run()
+	opened.Before = "earlier"
+	again.TakeUp(reverie.Run{GroupID: "g", ID: "second"})
+	for _, r := range []*Run{opened, again, dry} {
+		if err := r.Open(t.Context(), reverie.Run{Job: reverie.JobDream}, reverie.Chunk{No: 1}); err != nil || !r.Began {
+			t.Errorf("opened: %+v, %v", r.Row, err)
+		}
+	}
+	if got := []string{b.chunks[0].RunID, b.chunks[1].RunID, b.adopted[2]}; len(b.chunks) != 2 || !slices.Equal(got, []string{opened.Row.ID, "second", "earlier"}) {
+		t.Errorf("chunks %+v, answers taken: %q", b.chunks, b.adopted)
 	}
 	failing := (&book{fail: reverie.ErrLeaseLost}).run()
 	if err := failing.Start(t.Context(), reverie.Run{}); !errors.Is(err, reverie.ErrLeaseLost) || failing.Row.ID != "" {

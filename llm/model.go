@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"reverie"
+	"reverie/fault"
 )
 
 // Model asks one model, with retries, limits and a row for every attempt. It is
@@ -49,9 +50,14 @@ func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response,
 	var resp Response
 	err := m.account.ask(ctx, meta, asked, req.MaxTokens, func(ctx context.Context) (Usage, string, error) {
 		var err error
+		fault.Reach(meta.Purpose, fault.Asked)
 		if resp, err = m.generator.Generate(ctx, req); err != nil {
 			resp = Response{}
 			return Usage{}, "", err
+		}
+		fault.Reach(meta.Purpose, fault.Answered)
+		if fault.Off(fault.Finish) {
+			resp.Finish = FinishStop
 		}
 		resp.Text = masked(storable(resp.Text), m.account.Privacy)
 		if resp.Usage == (Usage{}) { // servers need not report it, and it is not free for that

@@ -129,3 +129,25 @@ func TestFadingComposes(t *testing.T) {
 		}
 	}
 }
+
+// TestFadeIsMonotone: nothing grows by time; what is older, weaker, or was supported
+// longer ago is never the stronger for it; and what is archived stays archived later.
+func TestFadeIsMonotone(t *testing.T) {
+	const seed = 16
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for range 1000 {
+		m := memory(rng.Float64(), rng.Float64()*reverie.CoreWeight, time.Duration(rng.Int64N(int64(400*day))))
+		r := reverie.FadeRule{Threshold: rng.Float64() / 2, After: time.Duration(rng.IntN(30)) * day, HalfLife: time.Duration(1+rng.IntN(4000)) * time.Hour}
+		f, _ := fade(m, r, noon)
+		later, _ := fade(m, r, noon.Add(time.Duration(rng.Int64N(int64(100*day)))))
+		fresher, stronger := m, m
+		fresher.LastSupportedAt = m.LastSupportedAt.Add(time.Duration(rng.Int64N(int64(30 * day))))
+		stronger.Strength = m.Strength + rng.Float64()*(1-m.Strength)
+		a, _ := fade(fresher, r, noon)
+		b, _ := fade(stronger, r, noon)
+		// What is too little to be written has not fallen yet.
+		if f.To < 0 || f.To > m.Strength || later.To > f.To+leastDecay || a.To < f.To-leastDecay || b.To < f.To-leastDecay || f.Archive && !later.Archive {
+			t.Fatalf("seed %d: %v to %v, later %v, fresher %v, stronger %v (archived %v, later %v)", seed, m.Strength, f.To, later.To, a.To, b.To, f.Archive, later.Archive)
+		}
+	}
+}

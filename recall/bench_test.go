@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -47,7 +46,7 @@ func (h *hashed) Embed(_ context.Context, texts []string) ([][]float32, llm.Usag
 type fullHouse struct {
 	*store.Store
 	full     storetest.Full
-	raw      *sql.DB // the same driver, with as few frills
+	raw      *sql.DB // bare SQL
 	picks    []int   // a stream of groups, each as often as it has memories
 	embedder *hashed
 	vectors  *llm.Embeddings
@@ -56,17 +55,12 @@ type fullHouse struct {
 func newFullHouse(b *testing.B, memories int) *fullHouse {
 	b.Helper()
 	sc := &fullHouse{Store: storetest.Open(b, store.Options{}), embedder: &hashed{dims: benchDims}}
-	u, err := url.Parse(storetest.URL(b))
-	if err != nil {
-		b.Fatal(err)
+	sc.raw = storetest.Bare(b)
+	for _, statement := range []string{`truncate groups cascade`, `truncate llm_calls, embedding_cache`} { // of the size before
+		if _, err := sc.raw.Exec(statement); err != nil {
+			b.Fatal(err)
+		}
 	}
-	q := u.Query()
-	q.Set("binary_parameters", "yes")
-	u.RawQuery = q.Encode()
-	if sc.raw, err = sql.Open("postgres", u.String()); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = sc.raw.Close() })
 	sc.full = storetest.Fill(b, sc.raw, memories, benchDims)
 	sc.vectors = llm.NewEmbeddings(sc.embedder, llm.Account{Provider: "test", Model: "bench"}, llm.EmbeddingOptions{Dims: benchDims, Explicit: true, Cache: sc.Store})
 	r := rand.New(rand.NewPCG(3, 3))
@@ -91,38 +85,82 @@ func sizes(b *testing.B) []int {
 	return []int{10_000, 100_000}
 }
 
-// BenchmarkRecall measures what bots wait for, in databases of growing size, each
-// beside the same work in plain SQL through the same driver. No model is called: the
-// vectors of the queries are cached, and read from there.
+// BenchmarkBeside measures what bots wait for, in databases of growing size, each beside
+// the same work in bare SQL: by prepared statements through the same driver with the same
+// settings, taking turns. x-raw is how many times as long ours takes, at the median. The
+// memories are those of the database, in groups of 30 to 500 that are picked as often as
+// they have memories. No model is called: the vectors of the queries are cached, and read
+// from there.
 //
-//	go test -run '^$' -bench Recall -benchtime 1000x ./recall
-//	REVERIE_BENCH_MEMORIES=1000000 go test -run '^$' -bench Recall -benchtime 1000x -timeout 1h ./recall
-func BenchmarkRecall(b *testing.B) {
+//	go test -run '^$' -bench '^BenchmarkBeside$' -benchtime 500x ./recall
+//	REVERIE_BENCH_MEMORIES=1000000 go test -run '^$' -bench '^BenchmarkBeside$' -benchtime 1000x -timeout 1h ./recall
+func BenchmarkBeside(b *testing.B) {
 	for _, memories := range sizes(b) {
-		b.Run(fmt.Sprint("memories=", memories), func(b *testing.B) {
-			sc := newFullHouse(b, memories)
-			b.Run("search", sc.search)
-			b.Run("context", sc.context)
-			b.Run("weights", sc.weights)
-		})
+		var house *fullHouse
+		for _, work := range []struct {
+			name string
+			run  func(*fullHouse, *testing.B)
+		}{
+			{"search/by=vector", (*fullHouse).search}, {"search/by=text", (*fullHouse).searchText},
+			{"context", (*fullHouse).context}, {"weights", (*fullHouse).weights},
+		} {
+			b.Run(fmt.Sprintf("%s/memories=%d", work.name, memories), func(inner *testing.B) {
+				if house == nil {
+					house = newFullHouse(b, memories)
+				}
+				work.run(house, inner)
+			})
+		}
 	}
 }
 
+// search looks for the eight memories nearest to a vector, beside the query alone.
 func (sc *fullHouse) search(b *testing.B) {
 	probe, _, _ := (&hashed{dims: benchDims}).Embed(b.Context(), []string{"probe"})
-	plain := prepare(b, sc.raw, rawSearch)
+	near := storetest.Prepare(b, sc.raw, bareSearch)
 	var laps storetest.Beside
 	for i := 0; b.Loop(); i++ {
 		var hits []reverie.Hit
 		var err error
 		laps.Time(func() {
 			hits, err = sc.Search(b.Context(), reverie.SearchQuery{GroupID: sc.group(i), Vector: probe[0], Model: sc.full.Model, MinCosine: -1, Limit: 8})
-		}, func() { rawHits(b, plain, sc.group(i), probe[0], sc.full.Model, 8) })
+		}, func() { bareHits(b, near, sc.group(i), probe[0], sc.full.Model, 8) })
 		if err != nil || len(hits) != 8 {
 			b.Fatalf("%d hits, %v", len(hits), err)
 		}
 	}
 	laps.Report(b)
+}
+
+// searchText looks for the eight memories nearest to a text, as the API does. The bare side
+// reads the vector of the text from the cache, and asks for what is nearest to that: it
+// asks for no team's memories, nor whether any memory of the group has no vector yet.
+func (sc *fullHouse) searchText(b *testing.B) {
+	const text = "What was planned for the weekend?"
+	searcher := sc.recaller(nil).Searcher
+	ask := func(group string) {
+		if hits, err := searcher.Search(b.Context(), recall.Query{GroupID: group, Text: text, Limit: 8}); err != nil || len(hits) != 8 {
+			b.Fatalf("%d hits, %v", len(hits), err)
+		}
+	}
+	ask(sc.group(0))
+	sc.spreadCache(b)
+	cached, near := storetest.Prepare(b, sc.raw, bareCached), storetest.Prepare(b, sc.raw, bareSearch)
+	var laps storetest.Beside
+	for i := 0; b.Loop(); i++ {
+		laps.Time(func() { ask(sc.group(i)) }, func() {
+			bareHits(b, near, sc.group(i), bareVector(b, cached, sc.group(i), sc.full.Model), sc.full.Model, 8)
+		})
+	}
+	laps.Report(b)
+}
+
+// spreadCache gives each group the vectors that the first one picked has in the cache.
+func (sc *fullHouse) spreadCache(b *testing.B) {
+	if _, err := sc.raw.Exec(`insert into embedding_cache select g.group_id, c.model, c.content_hash, c.embedding, now()
+		from groups g cross join embedding_cache c where c.group_id = $1 on conflict do nothing`, sc.group(0)); err != nil {
+		b.Fatal(err)
+	}
 }
 
 // recaller makes contexts with the settings that are the default.
@@ -150,15 +188,12 @@ func (sc *fullHouse) context(b *testing.B) {
 	if first.Counts.LongTerm != 8 || first.Counts.Entities != 1 || first.Counts.ShortTerm != 12 || first.Counts.Summarized != 12 {
 		b.Fatalf("the context is not full: %+v, %q", first.Counts, first.Warnings)
 	}
-	if _, err := sc.raw.Exec(`insert into embedding_cache select g.group_id, c.model, c.content_hash, c.embedding, now()
-		from groups g cross join embedding_cache c where c.group_id = $1 on conflict do nothing`, sc.group(0)); err != nil {
-		b.Fatal(err)
-	}
-	plain := prepareContext(b, sc.raw)
+	sc.spreadCache(b)
+	bare := newBareContext(b, sc.raw)
 	asked := sc.embedder.texts
 	var laps storetest.Beside
 	for i := 0; b.Loop(); i++ {
-		laps.Time(func() { ask(sc.group(i)) }, func() { plain.read(b, sc.group(i), sc.full.Model, "what has person 7 said about the weekend") })
+		laps.Time(func() { ask(sc.group(i)) }, func() { bare.read(b, sc.group(i), sc.full.Model, "what has person 7 said about the weekend") })
 	}
 	if sc.embedder.texts != asked {
 		b.Fatalf("%d texts were embedded", sc.embedder.texts-asked)
@@ -169,12 +204,17 @@ func (sc *fullHouse) context(b *testing.B) {
 	}
 }
 
-// weights judges contexts of eight memories, and does the same by two plain updates.
+// weights judges contexts of eight memories, beside two statements in one transaction: one
+// keeps the weights as they were and moves them, one marks what was offered. The bare side
+// locks nothing beforehand, does not look whether a memory has a newer version, or a row is
+// judged already, and reads back nothing.
 func (sc *fullHouse) weights(b *testing.B) {
 	ctx := b.Context()
-	move := prepare(b, sc.raw, `update memories m set weight = least(greatest(m.weight + u.by, 0), 2)
-		from unnest($2::uuid[], $3::float8[]) as u (id, by) where m.group_id = $1 and m.memory_id = u.id and m.status = 'active'`)
-	mark := prepare(b, sc.raw, `update memory_usage_log l set was_referenced = u.by > 0, reference_score = 0.5, weight_after = 1, judged_at = now()
+	move := storetest.Prepare(b, sc.raw, `with u as (select * from unnest($2::uuid[], $3::float8[]) as u (id, by)),
+		kept as (insert into memory_values (group_id, memory_id, strength, weight, last_supported_at, valid_until)
+			select m.group_id, m.memory_id, m.strength, m.weight, m.last_supported_at, now() from memories m join u on u.id = m.memory_id where m.group_id = $1)
+		update memories m set weight = least(greatest(m.weight + u.by, 0), 2) from u where m.group_id = $1 and m.memory_id = u.id and m.status = 'active'`)
+	mark := storetest.Prepare(b, sc.raw, `update memory_usage_log l set was_referenced = u.by > 0, reference_score = 0.5, weight_after = 1, judged_at = now()
 		from unnest($3::uuid[], $4::float8[]) as u (id, by) where l.group_id = $1 and l.usage_id = $2 and l.memory_id = u.id`)
 	rule := reverie.WeightRule{Referenced: 0.1, Ignored: -0.02, Max: 2}
 	var laps storetest.Beside
@@ -227,103 +267,83 @@ func (sc *fullHouse) some(b *testing.B, group string, n int) []reverie.Memory {
 	return list
 }
 
-func prepare(b *testing.B, db *sql.DB, query string) *sql.Stmt {
-	b.Helper()
-	st, err := db.Prepare(query)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = st.Close() })
-	return st
-}
+const (
+	bareCached = `select vector_send(embedding) from embedding_cache where group_id = $1 and model = $2 limit 1`
+	bareSearch = `select memory_id, lineage_id, kind, session_id, statement, version, status, tags, strength, weight, content_hash, updated_at, last_supported_at,
+			1 - (embedding <=> $2::vector) as score
+		from memories where group_id = $1 and status = 'active' and embedding_model = $3 order by score desc limit $4`
+)
 
-const rawSearch = `select memory_id, lineage_id, kind, statement, version, tags, strength, weight, content_hash, updated_at, last_supported_at,
-		1 - (embedding <=> $2::vector) as score
-	from memories where group_id = $1 and status = 'active' and embedding_model = $3 order by embedding <=> $2::vector limit $4`
-
-// rawHits reads what a search reads.
-func rawHits(b *testing.B, st *sql.Stmt, group string, probe []float32, model string, limit int) {
+// bareHits reads what a search reads.
+func bareHits(b *testing.B, near *sql.Stmt, group string, probe []float32, model string, limit int) {
 	vector, err := pgvector.NewVector(probe).EncodeBinary(nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	rows, err := st.Query(group, vector, model, limit)
-	if err != nil {
-		b.Fatal(err)
-	}
-	scan(b, rows)
-}
-
-// scan reads all rows, as text.
-func scan(b *testing.B, rows *sql.Rows) {
-	columns, err := rows.Columns()
-	if err != nil {
-		b.Fatal(err)
-	}
-	cells, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
-	for i := range cells {
-		into[i] = &cells[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		b.Fatal(err)
+	hits := storetest.Read(b, near, func(h *reverie.Hit) []any {
+		return []any{&h.ID, &h.LineageID, &h.Kind, &h.SessionID, &h.Statement, &h.Version, &h.Status, pq.Array(&h.Tags), &h.Strength, &h.Weight, &h.ContentHash,
+			&h.UpdatedAt, &h.LastSupportedAt, &h.Score}
+	}, group, vector, model, limit)
+	if len(hits) == 0 {
+		b.Fatal("nothing was found")
 	}
 }
 
-// plainContext reads what a context is made of by prepared statements, one after
-// the other, and makes nothing of it.
-type plainContext struct {
-	group, session, summary, messages, names, entities, claims, cached, missing, near *sql.Stmt
-}
-
-func prepareContext(b *testing.B, db *sql.DB) plainContext {
-	return plainContext{
-		group:   prepare(b, db, `select * from groups where group_id = $1`),
-		session: prepare(b, db, `select * from sessions where group_id = $1 and session_id = $2`),
-		summary: prepare(b, db, `select * from session_summaries where group_id = $1 and session_id = $2`),
-		messages: prepare(b, db, `select message_id, author, role, text, sent_at from messages m where group_id = $1 and session_id = $2 and session_id <> ''
-			and not exists (select 1 from message_uses u where u.group_id = m.group_id and u.job = 'summarize' and u.message_id = m.message_id)
-			order by sent_at desc, seq desc limit 12`),
-		names:    prepare(b, db, `select entity_id, name from entity_names where group_id = $1 and ended_at is null and strpos($2, name_key) > 0`),
-		entities: prepare(b, db, `select * from entities where group_id = $1 and entity_id = $2`),
-		claims:   prepare(b, db, `select * from entity_claims where group_id = $1 and entity_id = $2 and status = 'active'`),
-		cached:   prepare(b, db, `select vector_send(embedding) from embedding_cache where group_id = $1 and model = $2 limit 1`),
-		missing:  prepare(b, db, `select memory_id from memories where group_id = $1 and status = 'active' and embedding_model <> $2`),
-		near:     prepare(b, db, rawSearch),
-	}
-}
-
-func (p plainContext) read(b *testing.B, group, model, text string) {
-	for _, q := range []struct {
-		st   *sql.Stmt
-		args []any
-	}{
-		{p.group, []any{group}},
-		{p.session, []any{group, storetest.FullSession}},
-		{p.summary, []any{group, storetest.FullSession}},
-		{p.messages, []any{group, storetest.FullSession}},
-		{p.names, []any{group, text}},
-		{p.entities, []any{group, "00000000-0000-7000-8000-000000000007"}},
-		{p.claims, []any{group, "00000000-0000-7000-8000-000000000007"}},
-		{p.missing, []any{group, model}},
-	} {
-		rows, err := q.st.Query(q.args...)
-		if err != nil {
-			b.Fatal(err)
-		}
-		scan(b, rows)
-	}
+// bareVector reads a vector from the cache.
+func bareVector(b *testing.B, cached *sql.Stmt, group, model string) []float32 {
 	var bytes []byte
-	if err := p.cached.QueryRow(group, model).Scan(&bytes); err != nil {
+	if err := cached.QueryRow(group, model).Scan(&bytes); err != nil {
 		b.Fatal(err)
 	}
 	var v pgvector.Vector
 	if err := v.DecodeBinary(bytes); err != nil {
 		b.Fatal(err)
 	}
-	rawHits(b, p.near, group, v.Slice(), model, 100)
+	return v.Slice()
+}
+
+// bareContext reads what a context is made of by prepared statements, one after the
+// other: the group, the session, its rolling summary and newest messages, the names that
+// stand in the query, whom they name and what is said of them, the vector of the query, and
+// the hundred memories nearest to it. Nothing is ranked, nor is a text composed of it, nor is
+// what would be offered logged.
+type bareContext struct {
+	group, session, summary, messages, names, entities, claims, cached, near *sql.Stmt
+}
+
+func newBareContext(b *testing.B, db *sql.DB) bareContext {
+	return bareContext{
+		group:   storetest.Prepare(b, db, `select * from groups where group_id = $1`),
+		session: storetest.Prepare(b, db, `select * from sessions where group_id = $1 and session_id = $2`),
+		summary: storetest.Prepare(b, db, `select * from session_summaries where group_id = $1 and session_id = $2`),
+		messages: storetest.Prepare(b, db, `select message_id, author, role, text, sent_at from messages m where group_id = $1 and session_id = $2 and session_id <> ''
+			and not exists (select 1 from message_uses u where u.group_id = m.group_id and u.job = 'summarize' and u.message_id = m.message_id)
+			order by sent_at desc, seq desc limit 12`),
+		names:    storetest.Prepare(b, db, `select entity_id, name from entity_names where group_id = $1 and ended_at is null and strpos($2, name_key) > 0`),
+		entities: storetest.Prepare(b, db, `select * from entities where group_id = $1 and entity_id = $2`),
+		claims:   storetest.Prepare(b, db, `select * from entity_claims where group_id = $1 and entity_id = $2 and status = 'active'`),
+		cached:   storetest.Prepare(b, db, bareCached),
+		near:     storetest.Prepare(b, db, bareSearch),
+	}
+}
+
+func (c bareContext) read(b *testing.B, group, model, text string) {
+	const entity = "00000000-0000-7000-8000-000000000007"
+	for _, q := range []struct {
+		st   *sql.Stmt
+		args []any
+	}{
+		{c.group, []any{group}},
+		{c.session, []any{group, storetest.FullSession}},
+		{c.summary, []any{group, storetest.FullSession}},
+		{c.messages, []any{group, storetest.FullSession}},
+		{c.names, []any{group, text}},
+		{c.entities, []any{group, entity}},
+		{c.claims, []any{group, entity}},
+	} {
+		if storetest.Cells(b, q.st, q.args...) == 0 {
+			b.Fatal("the bare context is not full")
+		}
+	}
+	bareHits(b, c.near, group, bareVector(b, c.cached, group, model), model, 100)
 }

@@ -136,3 +136,20 @@ func TestRankIsMonotone(t *testing.T) {
 		}
 	}
 }
+
+// TestRecencyFalls: with age, from 1 towards 0.5, by half of what is left with each half-life,
+// and never faster for a longer one.
+func TestRecencyFalls(t *testing.T) {
+	const seed = 17
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for range 1000 {
+		age, more, half := time.Duration(rng.Int64N(int64(9*quarter))), time.Duration(rng.Int64N(int64(quarter))), 1+time.Duration(rng.Int64N(int64(2*quarter)))
+		got := Recency(age, half)
+		switch {
+		case got < 0.5 || got > 1 || Recency(age+more, half) > got || Recency(age, half+more) < got:
+			t.Fatalf("seed %d: Recency(%v, %v) = %v, %v later %v", seed, age, half, got, more, Recency(age+more, half))
+		case math.Abs(Recency(age+half, half)-0.5-(got-0.5)/2) > 1e-9:
+			t.Fatalf("seed %d: a half-life after %v it is %v", seed, got, Recency(age+half, half))
+		}
+	}
+}

@@ -13,7 +13,7 @@ func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan) error {
 	changes := plan.Changes()
 	if !r.req.DryRun {
 		var err error
-		if changes, err = r.life.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan); err != nil {
+		if changes, err = r.life.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan, false); err != nil {
 			return err
 		}
 	}

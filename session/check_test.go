@@ -1,7 +1,9 @@
 package session
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -159,4 +161,86 @@ func TestStatement(t *testing.T) {
 			t.Errorf("%q:\n got %q\nwant %q", reverie.Excerpt(text, 60), got, want)
 		}
 	}
+}
+
+// FuzzAnswer throws anything at parse and check: nothing stands that rests on what was
+// not shown, replaces what was not shown, breaks a rule of statements or exceeds a
+// limit; no fact is replaced twice; and what was read reads the same when it is written
+// plainly.
+func FuzzAnswer(f *testing.F) {
+	for _, text := range []string{
+		said("Lin keeps hens", `,"replace":"m1"`) + "\n" + said("Lin likes tea", `,"replace":"id2","tags":["x"]`),
+		`[{'type':'fact',content:"早起",confidence:1,evidence:[1,2,{"message":5,"quote":"moved to Porto"}],},{"type":"summary","content":"They talked."}]`,
+		`{"type":"preference","content":"Lin likes coffee","confidence":"0.7","evidence":3,"replace":2}`, "```\n" + said("a", "") + said("b", "") + said("c", "") + said("d", "") + "\n```",
+		`{"type":"summary","content":"<b>"}` + "\n" + `{"type":"summary","content":"x"}`, "\xff\x00{", "｛＂type＂：",
+	} {
+		f.Add(text)
+	}
+	limits := limits()
+	limits.MaxFacts = 3
+	f.Fuzz(func(t *testing.T, text string) {
+		s := paper()
+		read := lines.Read(text)
+		a := parse(read)
+		list, refused := check(s, limits, a)
+		if len(a.proposals)+len(a.refused) > len(read.Lines) || len(list) > 2*limits.MaxFacts {
+			t.Fatalf("%d proposals, %d refusals, %d written, of %d lines", len(a.proposals), len(a.refused), len(list), len(read.Lines))
+		}
+		targets := map[string]bool{}
+		for _, l := range list {
+			if reverie.CheckStatement(l.Statement) != nil || len(l.Evidence) == 0 || l.ContentHash != reverie.ContentHash(l.Statement) {
+				t.Fatalf("%+v", l)
+			}
+			if l.Target != nil {
+				if targets[l.Target.ID] || !slices.ContainsFunc(s.facts, func(h reverie.HeadState) bool { return h.ID == l.Target.ID }) {
+					t.Fatalf("%s of %+v, which was not shown or is changed twice", l.Action, l.Target)
+				}
+				targets[l.Target.ID] = true
+			}
+			for _, e := range l.Evidence {
+				if !slices.ContainsFunc(s.shown, func(m reverie.Message) bool { return m.ID == e.MessageID && m.Role == reverie.RoleUser }) {
+					t.Fatalf("evidence %+v", e)
+				}
+			}
+		}
+		for _, r := range refused {
+			if r.Rule == "" || r.Detail == "" || r.Line < 1 {
+				t.Fatalf("refusal %+v", r)
+			}
+		}
+		if _, err := (decide.Plain{}).Decide(t.Context(), decide.Request{Kind: reverie.KindSession, Heads: s.state.Heads, Lines: list}); err != nil {
+			t.Fatal(err)
+		}
+		if again := parse(lines.Read(plainly(t, a.proposals))); !reflect.DeepEqual(again.proposals, renumbered(a.proposals)) {
+			t.Fatalf("%+v, and read again %+v", a.proposals, again)
+		}
+	})
+}
+
+// plainly writes proposals as a careful model would.
+func plainly(t *testing.T, list []proposal) string {
+	var b strings.Builder
+	for _, p := range list {
+		line := map[string]any{"type": p.sort, "content": p.content, "tags": p.tags, "confidence": p.confidence, "replace": p.replace}
+		var cited []map[string]string
+		for _, c := range p.evidence {
+			cited = append(cited, map[string]string{"message": c.Message, "quote": c.Quote})
+		}
+		line["evidence"] = cited
+		text, err := json.Marshal(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(append(text, '\n'))
+	}
+	return b.String()
+}
+
+// renumbered are proposals as they stand on lines of their own.
+func renumbered(list []proposal) (out []proposal) {
+	for i, p := range list {
+		p.line = i + 1
+		out = append(out, p)
+	}
+	return out
 }

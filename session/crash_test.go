@@ -83,6 +83,7 @@ func TestCrashAnywhere(t *testing.T) {
 			t.Fatalf("crash before call %d (%s):\n got %s\nwant %s", n+1, call, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 		}
 	}
+	storetest.Sound(t, s.store, "")
 }
 
 // dying is the stage's pipeline with everything kept by m.

@@ -246,3 +246,48 @@ func TestOutline(t *testing.T) {
 		}
 	}
 }
+
+// FuzzOutline divides a dialogue anywhere: turns are counted as messages are, both
+// parts together have those of the whole, and no cut loses or repeats a message.
+func FuzzOutline(f *testing.F) {
+	for _, letters := range []string{"", "uuaaua", "uauauau", "utatuuta", "aatua", "tu", "auauaua"} {
+		f.Add(letters, uint8(3), false)
+		f.Add(letters, uint8(1), true)
+	}
+	f.Fuzz(func(t *testing.T, letters string, where uint8, asking bool) {
+		list := make([]reverie.Message, 0, len(letters))
+		for _, c := range []byte(letters) {
+			list = append(list, reverie.Message{Role: []reverie.Role{reverie.RoleUser, reverie.RoleAssistant, reverie.RoleTool}[c%3], SentAt: evening})
+		}
+		whole, cut := outlineOf(list, asking), min(int(where), len(list))
+		counted := reverie.Session{Asking: asking}
+		for _, m := range list[:cut] {
+			counted.Add(m, 1)
+		}
+		before := outlineOf(list[:cut], asking)
+		after := outlineOf(list[cut:], counted.Asking)
+		if counted.Total.Turns != len(before.ends) || len(before.ends)+len(after.ends) != len(whole.ends) || whole.turns(cut) != len(before.ends) {
+			t.Fatalf("%q cut at %d: %d and %d turns of %d, %d counted", letters, cut, len(before.ends), len(after.ends), len(whole.ends), counted.Total.Turns)
+		}
+		if counted.Asking != (before.open < cut || asking && len(before.starts) == 0 && before.open == 0 && cut >= 0 && counted.Asking) {
+			t.Fatalf("%q: asking %v, open at %d", letters, counted.Asking, before.open)
+		}
+		for keep := range 4 {
+			old := whole.older(keep)
+			if old < 0 || old > whole.open || old > 0 && keep > 0 && len(whole.ends)-whole.turns(old) != keep || keep > 0 && old < whole.older(keep+1) {
+				t.Fatalf("%q: %d messages before the newest %d turns", letters, old, keep)
+			}
+		}
+		last := 0
+		for i := range list {
+			if at := whole.startOf(i); at > i || at < last {
+				t.Fatalf("%q: message %d is of the turn at %d", letters, i, at)
+			} else {
+				last = at
+			}
+			if at := whole.cutBefore(i); at > i || i > 0 && at < 1 {
+				t.Fatalf("%q: cut before %d at %d", letters, i, at)
+			}
+		}
+	})
+}

@@ -90,8 +90,13 @@ func (s *Store) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, 
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
-			_, err := t.exec(ctx, adoptAnswersQuery, groupID, from, to, s.now())
-			return err
+			return s.adoptAnswers(ctx, t, groupID, from, to)
 		},
 	})
+}
+
+// adoptAnswers is [Store.AdoptAnswers] in a transaction that holds the lease.
+func (s *Store) adoptAnswers(ctx context.Context, t *tx, groupID, from, to string) error {
+	_, err := t.exec(ctx, adoptAnswersQuery, groupID, from, to, s.now())
+	return err
 }

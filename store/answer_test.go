@@ -60,6 +60,15 @@ func TestAnswersAreKept(t *testing.T) {
 	kept(run, 0)
 	kept(other, 1)
 	kept(last, 1)
+	// What they have taken over, the first has paid for: a call for each answer, that of the chunk as well.
+	for _, unpaid := range []int{2, 2, 0} {
+		check(t, w.RecordCall(ctx, reverie.Call{GroupID: group, RunID: &run, ID: reverie.NewID(), Purpose: "observe", Outcome: "ok"}))
+		for _, i := range must(w.Audit(ctx, group))(t) {
+			if i.Name == "the ledger is complete" && (i.Checked == 0 || i.Violated != unpaid) {
+				t.Errorf("%+v, want %d violations", i, unpaid)
+			}
+		}
+	}
 
 	run = other
 	wantErr(t, w.AdoptAnswers(ctx, w.lease, "g2", run, other), reverie.ErrInvalid)

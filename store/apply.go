@@ -47,7 +47,8 @@ const (
 // for the impression job from here on. A plan of a session takes its messages out
 // of what waits for extraction, and leaves their outcomes, which are evolve's,
 // alone; the session is new to dreams again. A plan of a dream takes in memory
-// versions, and covers sessions. It returns the changes, support not among them.
+// versions, and covers sessions. Where the run ends with the chunk, it ends as by
+// [Store.FinishRun]. It returns the changes, support not among them.
 //
 // Nothing is written and the error is reverie.ErrLeaseLost when another holder
 // took the lease; reverie.ErrConflict when a head has moved, a statement's twin
@@ -73,7 +74,10 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 				return err
 			}
 			var err error
-			list, err = s.applyPlan(ctx, t, plan)
+			if list, err = s.applyPlan(ctx, t, plan); err != nil || plan.End == nil {
+				return err
+			}
+			plan.End.Stats.Deferred, err = s.finishRun(ctx, t, *plan.End, true)
 			return err
 		},
 		committed: ledger(lease, `select 1 from run_chunks
@@ -108,6 +112,9 @@ func checkPlan(plan reverie.Plan) error {
 // planQueries are what applying a plan runs, for preparing.
 func planQueries(plan reverie.Plan) []string {
 	list := append([]string{extendLeaseQuery, lockNewestQuery, finishChunkQuery}, stepQueries...)
+	if plan.End != nil {
+		list = append(list, finishRunQuery)
+	}
 	switch {
 	case plan.Dream != nil:
 		list = append(list, takeInQuery, coverSessionsQuery, lockStandingQuery, insertSourcesQuery)

@@ -69,22 +69,7 @@ func refusalsJSON(list []reverie.Refusal) (string, error) {
 	return asJSON(clean)
 }
 
-// SaveChunk writes a chunk as it stands, over what was saved of it before, and
-// its limit into the run's stats. In
-// its answer, NUL and bytes that are no UTF-8 become U+FFFD. A
-// chunk that has been applied or held is consumed and stays as it is:
-// reverie.ErrConflict.
-func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Chunk) error {
-	refusals, err := refusalsJSON(c.Refusals)
-	if err != nil {
-		return err
-	}
-	messageIDs, memoryIDs := append(pq.StringArray{}, c.MessageIDs...), append(pq.StringArray{}, c.MemoryIDs...) // never null
-	questions := make(pq.Int64Array, len(c.Questions))
-	for i, n := range c.Questions {
-		questions[i] = int64(n)
-	}
-	const query = `with saved as (
+const saveChunkQuery = `with saved as (
 			insert into run_chunks as c (` + chunkColumns + `)
 			values ($1, $2, $3, $4, $5::text[], $6::uuid[], $7::int[], $8, $9, $10::jsonb, $11)
 			on conflict (group_id, run_id, chunk_no) do update set input_sha256 = excluded.input_sha256,
@@ -94,20 +79,41 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 			returning 1)
 		update runs set stats = case when $12::int = 0 then stats else stats || jsonb_build_object('limit', $12::int) end
 		where group_id = $1 and run_id = $2 and exists (select 1 from saved)`
+
+// SaveChunk writes a chunk as it stands, over what was saved of it before, and
+// its limit into the run's stats. In
+// its answer, NUL and bytes that are no UTF-8 become U+FFFD. A
+// chunk that has been applied or held is consumed and stays as it is:
+// reverie.ErrConflict.
+func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Chunk) error {
 	return s.run(ctx, work{
 		what:    fmt.Sprintf("save chunk %d of run %s", c.No, c.RunID),
 		byKey:   true,
-		prepare: []string{extendLeaseQuery, query},
+		prepare: []string{extendLeaseQuery, saveChunkQuery},
 		do: func(ctx context.Context, t *tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
-			n, err := t.exec(ctx, query, lease.GroupID, c.RunID, c.No, c.InputSHA256, messageIDs, memoryIDs, questions, storable(c.Answer),
-				string(c.Status), refusals, s.now(), c.Limit)
-			if err == nil && n == 0 {
-				return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)
-			}
-			return err
+			return s.saveChunk(ctx, t, lease, c)
 		},
 	})
+}
+
+// saveChunk is [Store.SaveChunk] in a transaction that holds the lease.
+func (s *Store) saveChunk(ctx context.Context, t *tx, lease reverie.Lease, c reverie.Chunk) error {
+	refusals, err := refusalsJSON(c.Refusals)
+	if err != nil {
+		return err
+	}
+	messageIDs, memoryIDs := append(pq.StringArray{}, c.MessageIDs...), append(pq.StringArray{}, c.MemoryIDs...) // never null
+	questions := make(pq.Int64Array, len(c.Questions))
+	for i, n := range c.Questions {
+		questions[i] = int64(n)
+	}
+	n, err := t.exec(ctx, saveChunkQuery, lease.GroupID, c.RunID, c.No, c.InputSHA256, messageIDs, memoryIDs, questions, storable(c.Answer),
+		string(c.Status), refusals, s.now(), c.Limit)
+	if err == nil && n == 0 {
+		return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)
+	}
+	return err
 }

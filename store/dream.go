@@ -47,7 +47,7 @@ const (
 	dreamSignsQuery = `select f.fresh, f.quiet_since as quietsince, f.unread,
 			(select max(finished_at) from runs where group_id = $1 and ` + dreamEnded + `) as lastat,
 			i.interrupted, i.interrupted and exists (select 1 from leases l
-				where l.group_id = $1 and l.lease_name = '` + reverie.LeaseGroup + `' and l.expires_at > clock_timestamp()) as underway,
+				where l.group_id = $1 and l.lease_name = '` + reverie.LeaseGroup + `' and ` + leaseLives + `) as underway,
 			(select count(*)` + newMaterial + `) as new,
 			coalesce((select s.session_id from sessions s where s.group_id = $1 and ` + withinDream + `
 				order by s.last_at desc, s.session_id desc limit 1), '') as through

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql/driver"
 	"maps"
 	"net"
 	"slices"
@@ -37,3 +38,6 @@ func DreamQueries() []string {
 
 // ErasedColumns are the columns that an erasure knows.
 func ErasedColumns() []string { return slices.Sorted(maps.Keys(erasedColumns)) }
+
+// VectorArray is a vector[] as the store sends it, for bare SQL beside it.
+func VectorArray(oid uint32, vectors [][]float32) driver.Valuer { return vectorArray{oid, vectors} }

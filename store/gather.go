@@ -31,14 +31,18 @@ const (
 
 	// The heads of the kind, and whatever else is to be judged again. That is little, and
 	// mostly nothing.
-	headsQuery = `select ` + headColumns + `, coalesce(reason, '') as judge_again,
+	// Which pending messages they rest on is looked up for all of them at once, and only where
+	// any wait: evidence that was withdrawn counts too, and no index has that by its lineage.
+	headsQuery = `with awaited as materialized (
+			select e.lineage_id, array_agg(distinct x.message_id order by x.message_id) as ids
+			from messages x join memory_evidence e on e.group_id = x.group_id and e.message_id = x.message_id
+			where x.group_id = $1 and x.run_id is null and x.outcome is null and x.pruned_at is null and e.action <> 'delete'
+				and exists (select 1 from rejudgements q where q.group_id = $1 and q.run_id is null)
+			group by e.lineage_id)
+		select ` + headColumns + `, coalesce(reason, '') as judge_again,
 			reason is not null and exists (select 1 from held_plans h where h.group_id = m.group_id and h.status = 'waiting'
 				and h.heads @> jsonb_build_array(jsonb_build_object('memory_id', m.memory_id))) as waits,
-			case when reason is not null then array(
-				select distinct x.message_id from memory_evidence e join messages x on x.group_id = e.group_id and x.message_id = e.message_id
-				where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete'
-					and x.run_id is null and x.outcome is null and x.pruned_at is null
-				order by 1) end as awaits
+			case when reason is not null then (select a.ids from awaited a where a.lineage_id = m.lineage_id) end as awaits
 		from (
 			select m.*, case when q.lineage_id is not null then ` + againBecause + ` end as reason from memories m
 			left join rejudgements q on q.group_id = m.group_id and q.lineage_id = m.lineage_id and ` + waitsFor + `

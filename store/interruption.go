@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lib/pq"
+
 	"reverie"
+	"reverie/fault"
 )
 
 // interrupted is the error of a run whose process ended before it did.
@@ -16,7 +19,7 @@ const (
 	// from when one was written, or, where it changed nothing, from the last answer that
 	// was kept for it, and not from when somebody found that out.
 	settleRunsQuery = `
-		update runs r set finished_at = coalesce(w.written_at, $3::timestamptz), stats = r.stats || jsonb_build_object('deferred', w.pending),
+		update runs r set finished_at = greatest(r.started_at, coalesce(w.written_at, $3::timestamptz)), stats = r.stats || jsonb_build_object('deferred', w.pending),
 			status = case when not w.whole then 'failed' when w.waits then 'held' else 'succeeded' end,
 			error = case when w.whole then '' else $4 end
 		from (
@@ -83,7 +86,35 @@ const (
 			and ($3::timestamptz is null or window_since = $3)
 			and case when $4::timestamptz is null then coalesce((stats->>'open_ended')::boolean, false) else window_until = $4 end
 		order by started_at desc, run_id desc limit 1`
+
+	// Whatever is to be continued or settled is one of these, and mostly there is none: a
+	// run that says it is running, or a chunk of one that did not succeed.
+	interruptedQuery = `select exists (select 1 from leases
+				where group_id = $1 and lease_name = $3 and holder = $4 and fence = $5) as held,
+			exists (select 1 from runs where group_id = $1 and job = $2 and status = 'running')
+			or exists (select 1 from runs r join run_chunks c on c.group_id = r.group_id and c.run_id = r.run_id
+				where r.group_id = $1 and r.job = $2 and r.status <> 'succeeded' and r.undone_at is null
+					and c.status = any ($6::text[])) as some`
 )
+
+// undisturbed tells whether a job of a group has left nothing to be continued or
+// settled, so that a night after one that went well begins without a write. It
+// refuses whoever has lost the lease.
+func (s *Store) undisturbed(ctx context.Context, lease reverie.Lease, job reverie.Job, what string) (bool, error) {
+	var found struct{ Held, Some bool }
+	takenUp := pq.StringArray{string(reverie.ChunkAnswered)}
+	if !ofEvolve(job) {
+		takenUp = append(takenUp, string(reverie.ChunkOpen))
+	}
+	err := s.run(ctx, work{what: what, readOnly: true, byKey: true, prepare: []string{interruptedQuery}, do: func(ctx context.Context, t *tx) error {
+		err := t.get(ctx, &found, interruptedQuery, lease.GroupID, string(job), lease.Name, lease.Holder, lease.Fence, takenUp)
+		if err == nil && !found.Held && !fault.Off(fault.Fence) {
+			return lost(lease)
+		}
+		return err
+	}})
+	return err == nil && !found.Some, err
+}
 
 // Resume looks for what processes that are gone left undone: whoever holds the
 // lease knows that a run which still calls itself running has none. It returns
@@ -97,23 +128,32 @@ const (
 // that is not applied and whose messages all still wait for the job, also one of
 // a run that has ended without applying it.
 func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error) {
+	what := fmt.Sprintf("look for interrupted runs of %s of group %q", job, lease.GroupID)
+	return s.resume(ctx, lease, job, what, nil, runningQuery, lease.GroupID, string(job), orNull(since), orNull(until))
+}
+
+// resume continues the run that a query finds, if any, and settles all others of the
+// job, or of a session of it.
+func (s *Store) resume(ctx context.Context, lease reverie.Lease, job reverie.Job, what string, sessionID *string, running string, args ...any) (*reverie.Run, *reverie.Chunk, error) {
+	if quiet, err := s.undisturbed(ctx, lease, job, what); quiet || err != nil {
+		return nil, nil, err
+	}
 	var run *reverie.Run
 	var chunk *reverie.Chunk
 	err := s.run(ctx, work{
-		what:    fmt.Sprintf("look for interrupted runs of %s of group %q", job, lease.GroupID),
+		what:    what,
 		byKey:   true,
-		prepare: []string{extendLeaseQuery, runningQuery, settleRunsQuery, chunkToTakeUp(job)},
+		prepare: []string{extendLeaseQuery, running, settleRunsQuery, chunkToTakeUp(job)},
 		do: func(ctx context.Context, t *tx) error {
 			run, chunk = nil, nil
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
 			var rows []runRow
-			if err := t.list(ctx, &rows, runningQuery, lease.GroupID, string(job), orNull(since), orNull(until)); err != nil {
-				return err
+			err := t.list(ctx, &rows, running, args...)
+			if err == nil {
+				run, chunk, err = s.takeUp(ctx, t, lease.GroupID, job, rows, sessionID)
 			}
-			var err error
-			run, chunk, err = s.takeUp(ctx, t, lease.GroupID, job, rows, nil)
 			return err
 		},
 	})
@@ -127,27 +167,7 @@ func (s *Store) ResumeSession(ctx context.Context, lease reverie.Lease, job reve
 	if sessionID == "" || ofEvolve(job) {
 		return nil, nil, fmt.Errorf("%s: %w", what, reverie.ErrInvalid)
 	}
-	var run *reverie.Run
-	var chunk *reverie.Chunk
-	err := s.run(ctx, work{
-		what:    what,
-		byKey:   true,
-		prepare: []string{extendLeaseQuery, runningOfSessionQuery, settleRunsQuery, openQuery},
-		do: func(ctx context.Context, t *tx) error {
-			run, chunk = nil, nil
-			if err := fenced(ctx, t, lease); err != nil {
-				return err
-			}
-			var rows []runRow
-			if err := t.list(ctx, &rows, runningOfSessionQuery, lease.GroupID, string(job), sessionID); err != nil {
-				return err
-			}
-			var err error
-			run, chunk, err = s.takeUp(ctx, t, lease.GroupID, job, rows, &sessionID)
-			return err
-		},
-	})
-	return run, chunk, err
+	return s.resume(ctx, lease, job, what, &sessionID, runningOfSessionQuery, lease.GroupID, string(job), sessionID)
 }
 
 // ResumeDream is [Store.Resume] for dreams. The run is the newest that was begun and
@@ -156,22 +176,8 @@ func (s *Store) ResumeSession(ctx context.Context, lease reverie.Lease, job reve
 // memory versions any is active and new to dreams still: that of the run, else the
 // newest since the last dream of one that was deferred or failed.
 func (s *Store) ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error) {
-	var run *reverie.Run
-	var chunk *reverie.Chunk
-	err := s.run(ctx, work{
-		what:    fmt.Sprintf("look for interrupted dreams of group %q", lease.GroupID),
-		byKey:   true,
-		prepare: []string{extendLeaseQuery, runningDreamQuery, settleRunsQuery, openDreamQuery},
-		do: func(ctx context.Context, t *tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
-				return err
-			}
-			var err error
-			run, chunk, err = s.takeUpDream(ctx, t, lease.GroupID)
-			return err
-		},
-	})
-	return run, chunk, err
+	what := fmt.Sprintf("look for interrupted dreams of group %q", lease.GroupID)
+	return s.resume(ctx, lease, reverie.JobDream, what, nil, runningDreamQuery, lease.GroupID)
 }
 
 // takeUpDream settles all dreams but the one that goes on.

@@ -23,7 +23,7 @@ var ofAllGroups = map[string]string{
 // numbers are those that return no text of a group, and change nothing.
 var numbers = map[string]bool{"CountPending": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
 	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true,
-	"CompareRecords": true, "PlanSeals": true, "Accounts": true, "LastTeamSync": true, "EnsureGroup": true}
+	"CompareRecords": true, "PlanSeals": true, "Accounts": true, "LastTeamSync": true, "EnsureGroup": true, "Audit": true}
 
 var (
 	always   = time.Time{}
@@ -90,6 +90,9 @@ var calls = map[string]func(a asked) []any{
 	"StartRun": func(a asked) []any {
 		return r(a.StartRun(ctx(), a.lease, reverie.Run{ID: "", Job: reverie.JobEvolve, WindowSince: earlier, WindowUntil: later}))
 	},
+	"OpenRun": func(a asked) []any {
+		return r(a.OpenRun(ctx(), a.lease, reverie.Run{Job: reverie.JobDream, WindowSince: earlier, WindowUntil: later}, reverie.Chunk{No: 1, Status: reverie.ChunkOpen}, a.run))
+	},
 	"FinishRun": func(a asked) []any {
 		return r(a.FinishRun(ctx(), a.lease, reverie.Run{ID: a.run, Job: reverie.JobEvolve, Status: reverie.RunSucceeded}))
 	},
@@ -146,6 +149,7 @@ var calls = map[string]func(a asked) []any{
 	"WhyAt":        func(a asked) []any { return r(a.WhyAt(ctx(), home, a.mem, later)) },
 	"Changes":      func(a asked) []any { return r(a.Changes(ctx(), home, earlier, later, 9)) },
 	"MemoryStats":  func(a asked) []any { return r(a.MemoryStats(ctx(), home)) },
+	"Audit":        func(a asked) []any { return r(a.Audit(ctx(), home)) },
 	"Search":       func(a asked) []any { return r(a.Search(ctx(), search)) },
 	"Nearest":      func(a asked) []any { return r(a.Nearest(ctx(), search)) },
 	"NearestHeads": func(a asked) []any { return r(a.NearestHeads(ctx(), home, "", model, [][]float32{{1, 0, 0}}, 9)) },
@@ -294,6 +298,10 @@ var calls = map[string]func(a asked) []any{
 		return r(a.AddPageSession(ctx(), reverie.PageSession{GroupID: home, SHA256: make([]byte, 32), TokenID: a.tok, CreatedAt: noon, ExpiresAt: later}))
 	},
 	"Pull": func(a asked) []any { return r(a.Pull(ctx(), home, "discord", "c1")) },
+	"PullMessages": func(a asked) []any {
+		p := reverie.Pull{GroupID: home, Source: "discord", ChatID: "c1"}
+		return r(a.PullMessages(ctx(), p, []reverie.Message{{ID: "pulled", Author: "Lin", Text: "x", SentAt: noon}}, false))
+	},
 	"SavePull": func(a asked) []any {
 		return r(a.SavePull(ctx(), reverie.Pull{GroupID: home, Source: "discord", ChatID: "c1", Messages: 5, PulledAt: noon}))
 	},

@@ -8,6 +8,7 @@ var (
 	idUsage, idObservation, idConflict         = seedUUID(9), seedUUID(10), seedUUID(11)
 	idEvolving, idImpressing, idExtracting     = seedUUID(12), seedUUID(13), seedUUID(14)
 	idMaintaining                              = seedUUID(15)
+	idDreaming                                 = seedUUID(16)
 	idMessage, idMessage2                      = seedID("m1"), seedID("m2")
 	idSession, idToken                         = seedID("s1"), seedID("t1")
 )
@@ -39,9 +40,10 @@ var seedRows = map[string][]map[string]any{
 		{"run_id": idEvolving, "status": "running", "session_id": ""},
 		{"run_id": idImpressing, "status": "running", "session_id": "", "job": "impression"},
 		{"run_id": idExtracting, "status": "running", "job": "extract"},
-		{"run_id": idMaintaining, "status": "running", "session_id": "", "job": "maintain"}},
+		{"run_id": idMaintaining, "status": "running", "session_id": "", "job": "maintain"},
+		{"run_id": idDreaming, "status": "running", "session_id": "", "job": "dream"}},
 	"run_chunks": {{"status": "applied"}, {"run_id": idHeldRun, "status": "held"}, {"run_id": idEvolving, "status": "answered"},
-		{"run_id": idImpressing, "status": "open"}, {"run_id": idExtracting, "status": "open"}},
+		{"run_id": idImpressing, "status": "open"}, {"run_id": idExtracting, "status": "open"}, {"run_id": idDreaming, "status": "open"}},
 	"held_plans":   {{"run_id": idHeldRun, "status": "waiting", "plan": []any{}, "heads": []any{}}},
 	"rejudgements": {{"run_id": nil}}, // it waits
 	"llm_calls":    {{"outcome": "ok"}},

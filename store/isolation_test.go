@@ -124,7 +124,7 @@ func (w *isolated) try(name, ids string, before map[string]map[string]string) (d
 }
 
 // fresh is what differs from call to call: ids that are made for it, and the server's clock.
-var fresh = regexp.MustCompile(`0[0-9a-f]{7}-[0-9a-f]{4}-7[0-9a-f-]{21}|"evidence_no":[0-9]+|"ExpiresAt":"[^"]*"|"[^"]*T[0-9:.]+Z"`)
+var fresh = regexp.MustCompile(`0[0-9a-f]{7}-[0-9a-f]{4}-7[0-9a-f-]{21}|"evidence_no":[0-9]+|evidence [0-9]+|"ExpiresAt":"[^"]*"|"[^"]*T[0-9:.]+Z"`)
 
 // told is what a call returned, as text, without what is fresh.
 func told(results []any) string {

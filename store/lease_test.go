@@ -60,6 +60,33 @@ func TestLeaseExpires(t *testing.T) {
 	}
 }
 
+// A lease that claims more than an hour is of before the clock was set back: it is free,
+// and keeps nobody from a run that its holder left.
+func TestLeaseOfAFutureIsFree(t *testing.T) {
+	w := newWorld(t)
+	w.chunk("", 1, w.messages(1))
+	_, err := raw(t).Exec(`update messages set run_id = run.run_id, outcome = 'considered' from runs run`)
+	check(t, err)
+	lives := func(d string) {
+		_, err := raw(t).Exec(`update leases set expires_at = clock_timestamp() + $1::interval`, d)
+		check(t, err)
+	}
+	lives("59 minutes")
+	if got := must(w.Endless(t.Context(), reverie.JobEvolve))(t); len(got) != 0 {
+		t.Errorf("%q is another's", got)
+	}
+	wantErr(t, second(w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "b", time.Minute)), reverie.ErrBusy)
+	lives("61 minutes")
+	if got := must(w.Endless(t.Context(), reverie.JobEvolve))(t); len(got) != 1 {
+		t.Errorf("without an end are %q", got)
+	}
+	next := must(w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "b", time.Minute))(t)
+	if next.Fence != w.lease.Fence+1 || !next.TakenOver || time.Until(next.ExpiresAt) > 2*time.Minute {
+		t.Errorf("%+v, want fence %d, taken over, for a minute", next, w.lease.Fence+1)
+	}
+	wantErr(t, second(w.RenewLease(t.Context(), w.lease, time.Minute)), reverie.ErrLeaseLost)
+}
+
 // A row that another transaction has locked is busy at once: nobody waits.
 func TestLeaseSkipsLockedRows(t *testing.T) {
 	w := newWorld(t)

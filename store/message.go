@@ -53,16 +53,18 @@ const (
 // of this very call may be counted as known. A message that was erased does not come in
 // again, and is counted as that: see [Store.ReimportMessages].
 func (s *Store) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
-	return s.importMessages(ctx, groupID, messages, false)
+	return s.importMessages(ctx, groupID, messages, false, nil)
 }
 
 // ReimportMessages is [Store.ImportMessages] that lets erased messages in again: because
 // a person says so.
 func (s *Store) ReimportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
-	return s.importMessages(ctx, groupID, messages, true)
+	return s.importMessages(ctx, groupID, messages, true, nil)
 }
 
-func (s *Store) importMessages(ctx context.Context, groupID string, messages []reverie.Message, erased bool) (reverie.ImportResult, error) {
+// importMessages stores messages, and with them what note makes of how many were new.
+func (s *Store) importMessages(ctx context.Context, groupID string, messages []reverie.Message, erased bool,
+	note func(ctx context.Context, t *tx, fresh int) error) (reverie.ImportResult, error) {
 	if len(messages) > MaxImport {
 		return reverie.ImportResult{}, fmt.Errorf("import %d messages at once: at most %d: %w", len(messages), MaxImport, reverie.ErrInvalid)
 	}
@@ -91,7 +93,10 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 		do: func(ctx context.Context, t *tx) error {
 			n, gone, err := s.arrive(ctx, t, groupID, list, erased)
 			result = reverie.ImportResult{New: n, Known: len(messages) - n - gone, Erased: gone}
-			return err
+			if err != nil || note == nil {
+				return err
+			}
+			return note(ctx, t, n)
 		},
 	})
 	return result, err

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"reverie/fault"
 )
 
 // newestChange is when memories of the group $1 were changed last: the change log has a row
@@ -23,7 +25,7 @@ func (s *Store) moment(ctx context.Context, t *tx, groupID string) (time.Time, e
 
 // after is now, or, if that is not later, the next instant after what is written.
 func after(now time.Time, written *time.Time) time.Time {
-	if written == nil || now.After(*written) {
+	if written == nil || now.After(*written) || fault.Off(fault.Moment) {
 		return now
 	}
 	return written.UTC().Add(time.Microsecond)

@@ -15,10 +15,13 @@ const (
 		where group_id = $1 and source = $2 and chat_id = $3`
 
 	// A pull that began earlier and ends later takes nothing back.
-	savePullQuery = `insert into pulls (group_id, source, chat_id, since, messages, error, pulled_at)
-		values ($1, $2, $3, $4::timestamptz, $5, $6, $7::timestamptz)
+	savePullQuery = `insert into pulls (group_id, source, chat_id, since, error, pulled_at)
+		values ($1, $2, $3, $4::timestamptz, $5, $6::timestamptz)
 		on conflict (group_id, source, chat_id) do update set since = greatest(pulls.since, excluded.since),
-			messages = greatest(pulls.messages, excluded.messages), error = excluded.error, pulled_at = excluded.pulled_at`
+			error = excluded.error, pulled_at = excluded.pulled_at`
+
+	countPulledQuery = `insert into pulls (group_id, source, chat_id, messages, pulled_at) values ($1, $2, $3, $4, $5::timestamptz)
+		on conflict (group_id, source, chat_id) do update set messages = pulls.messages + excluded.messages`
 )
 
 // Pull returns how far a chat of a server has been pulled into a group: not at all
@@ -46,15 +49,29 @@ func (s *Store) Pull(ctx context.Context, groupID, source, chatID string) (rever
 	return p, err
 }
 
-// SavePull notes how far a chat has been pulled, once its messages are stored. Neither
-// Since nor Messages ever goes back. An unknown group is reverie.ErrNotFound.
+// PullMessages is [Store.ImportMessages], or [Store.ReimportMessages] where erased
+// messages are let in again, for those of a chat that is pulled: with them it is counted
+// how many were new, so that the count is right wherever a pull ends.
+func (s *Store) PullMessages(ctx context.Context, p reverie.Pull, messages []reverie.Message, erased bool) (reverie.ImportResult, error) {
+	return s.importMessages(ctx, p.GroupID, messages, erased, func(ctx context.Context, t *tx, fresh int) error {
+		if fresh == 0 {
+			return nil
+		}
+		_, err := t.exec(ctx, countPulledQuery, p.GroupID, storable(p.Source), storable(p.ChatID), fresh, s.now())
+		return err
+	})
+}
+
+// SavePull notes how far a chat has been pulled, once its messages are stored. Since
+// never goes back; Messages are counted as they are stored. An unknown group is
+// reverie.ErrNotFound.
 func (s *Store) SavePull(ctx context.Context, p reverie.Pull) error {
 	var since *time.Time
 	if !p.Since.IsZero() {
 		since = &p.Since
 	}
 	return s.run(ctx, work{what: fmt.Sprintf("note how far %q has been pulled into group %q", p.ChatID, p.GroupID), do: func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, savePullQuery, p.GroupID, storable(p.Source), storable(p.ChatID), orNullTimestamp(since), p.Messages, storable(p.Error), timestamp(p.PulledAt))
+		_, err := t.exec(ctx, savePullQuery, p.GroupID, storable(p.Source), storable(p.ChatID), orNullTimestamp(since), storable(p.Error), timestamp(p.PulledAt))
 		return err
 	}})
 }

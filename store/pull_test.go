@@ -9,7 +9,8 @@ import (
 )
 
 // How far a chat has been pulled is kept for each group, server and chat, and never goes
-// back.
+// back; how many messages were new is counted with them, also where that is all that a
+// pull lives to do.
 func TestPull(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
@@ -23,15 +24,25 @@ func TestPull(t *testing.T) {
 	if got := must(w.Pull(ctx, p.GroupID, p.Source, p.ChatID))(t); got != p {
 		t.Errorf("one that failed: %+v, want %+v", got, p)
 	}
-	p.Since, p.Messages, p.Error, p.PulledAt = noon.Add(-time.Minute), 7, "", noon.Add(time.Hour)
+	list := []reverie.Message{{ID: "a", Author: "Lin", Text: "one", SentAt: noon}, {ID: "b", Author: "Lin", Text: "two", SentAt: noon}}
+	for i, pulled := range [][]reverie.Message{list[:1], list, list} {
+		res := must(w.PullMessages(ctx, p, pulled, i > 0))(t)
+		if p.Messages += res.New; p.Messages != min(i+1, 2) {
+			t.Errorf("%d messages were new", p.Messages)
+		}
+	}
+	if got := must(w.Pull(ctx, p.GroupID, p.Source, p.ChatID))(t); got != p {
+		t.Errorf("one that died with its messages stored: %+v, want %+v", got, p)
+	}
+	p.Since, p.Error, p.PulledAt = noon.Add(-time.Minute), "", noon.Add(time.Hour)
 	check(t, w.SavePull(ctx, p))
 	if got := must(w.Pull(ctx, p.GroupID, p.Source, p.ChatID))(t); got != p {
 		t.Errorf("one that succeeded: %+v, want %+v", got, p)
 	}
 	late := p
-	late.Since, late.Messages, late.PulledAt = time.Time{}, 3, noon.Add(2*time.Hour)
+	late.Since, late.PulledAt = time.Time{}, noon.Add(2*time.Hour)
 	check(t, w.SavePull(ctx, late))
-	late.Since, late.Messages = p.Since, p.Messages
+	late.Since = p.Since
 	if got := must(w.Pull(ctx, p.GroupID, p.Source, p.ChatID))(t); got != late {
 		t.Errorf("one that knew less: %+v, want %+v", got, late)
 	}

@@ -17,14 +17,22 @@ func TestGatherToJudge(t *testing.T) {
 		check(t, second(db.ExecContext(t.Context(), query, args...)))
 	}
 	w.apply(create("is plain"))
-	pending := w.messages(1)[0]
+	pending := w.messages(2)
+	said := func(st *reverie.Step, ids ...string) {
+		for _, id := range ids {
+			st.Evidence = append(st.Evidence, evidence(id, "2026-01-14"))
+		}
+	}
 	held, active := create("is held"), create("is active")
 	session, told, left, gone := create("of a session"), create("told of a session"), create("held and left"), create("deleted since")
-	held.Evidence = append(held.Evidence, evidence(pending, "2026-01-14"))
+	said(&held, pending[0])
+	said(&told, pending[0])
+	said(&active, pending[1], pending[0], "m0001")
 	w.apply(held, active, session, told, left, gone)
 	exec(`update memories set kind = 'session' where statement like '%of a session'`)
 	exec(`update memories set status = 'held', ended_at = now() where statement like '%held%'`)
 	exec(`update memories set status = 'deprecated', ended_at = now() where statement = 'deleted since'`)
+	exec(`update memory_evidence set withdrawn_at = now() where lineage_id = $1 and message_id = $2`, active.LineageID, pending[1]) // counts all the same
 	exec(`insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at)
 		select group_id, lineage_id, memory_id, 'why', now() from memories where statement not in ('is plain', 'told of a session')`)
 	gather := func() (reverie.State, []string) {
@@ -47,7 +55,8 @@ func TestGatherToJudge(t *testing.T) {
 	heads := map[string]reverie.HeadState{}
 	for _, h := range slices.Concat(state.Heads, state.Again) {
 		heads[h.Statement] = h
-		if wants := h.Statement == "is held"; wants != slices.Equal(h.Awaits, []string{pending}) || h.Waits {
+		want := map[string][]string{"is held": pending[:1], "is active": pending}[h.Statement]
+		if !slices.Equal(h.Awaits, want) || h.Waits {
 			t.Errorf("%s awaits %q", h.Statement, h.Awaits)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"reverie"
 )
@@ -29,13 +30,18 @@ func (r runRow) run() (reverie.Run, error) {
 }
 
 const (
+	// Where the clock has gone back, a run begins just after the newest start and the newest
+	// change that are written: runs are taken back in the order of their starts, and with
+	// them what was archived since.
 	startRunQuery = `insert into runs (` + runColumns + `)
-		select $1, $2::uuid, $3, $11, $4::timestamptz, $5::timestamptz, 'running', 1 + count(*), $6, $7, $8, $9::jsonb, '', $10::timestamptz, null, null
+		select $1, $2::uuid, $3, $11, $4::timestamptz, $5::timestamptz, 'running', 1 + count(*), $6, $7, $8, $9::jsonb, '',
+			(select case when $10::timestamptz < n.at then n.at + interval '1 microsecond' else $10::timestamptz end
+				from (select greatest((select max(started_at) from runs where group_id = $1), ` + newestChange + `) as at) n), null, null
 		from runs where group_id = $1 and job = $3 and window_since = $4 and window_until = $5 and session_id = $11
-		returning attempt`
+		returning attempt, started_at`
 
 	finishRunQuery = `update runs r set status = $3, stats = $4::jsonb || jsonb_build_object('deferred', w.pending), error = $5,
-			finished_at = $6::timestamptz, model = $7, prompt_version = $8, prompt_sha256 = $9, window_until = w.until
+			finished_at = greatest(r.started_at, $6::timestamptz, case when $11::boolean then ` + newestChange + ` end), model = $7, prompt_version = $8, prompt_sha256 = $9, window_until = w.until
 		from (select o.run_id, u.until, p.pending from runs o
 			cross join lateral (select greatest(o.window_until, $10::timestamptz) as until) u
 			cross join lateral (` + pendingOfRun + `) p
@@ -56,6 +62,25 @@ const (
 // one that has become part of another, is reverie.ErrNotFound, save for a dream, to
 // which it only says how far it reaches. In a team only maintenance runs.
 func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error) {
+	return s.startRun(ctx, lease, run, nil)
+}
+
+// OpenRun is [Store.StartRun] for a run that is nothing without its chunk: that is
+// saved with it, and the answers of the run before, "" for none, are adopted, all in
+// one. A process that dies leaves a run that can be continued, or none.
+func (s *Store) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk, before string) (reverie.Run, error) {
+	return s.startRun(ctx, lease, run, func(ctx context.Context, t *tx, runID string) error {
+		chunk.RunID = runID
+		if err := s.saveChunk(ctx, t, lease, chunk); err != nil || before == "" {
+			return err
+		}
+		return s.adoptAnswers(ctx, t, lease.GroupID, before, runID)
+	}, saveChunkQuery, adoptAnswersQuery)
+}
+
+// startRun writes a run's row, and what belongs to its beginning, by statements worth
+// preparing; nil: nothing does.
+func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.Run, with func(ctx context.Context, t *tx, runID string) error, prepare ...string) (reverie.Run, error) {
 	run.GroupID, run.Status, run.FinishedAt = lease.GroupID, reverie.RunRunning, nil
 	if run.Job != reverie.JobMaintain { // a team's vectors are made like any other
 		if err := reverie.CheckChat(run.GroupID); err != nil {
@@ -65,17 +90,10 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 	if run.ID == "" {
 		run.ID = reverie.NewID()
 	}
-	if run.StartedAt.IsZero() {
-		run.StartedAt = s.now()
-	}
-	stats, err := asJSON(run.Stats)
-	if err != nil {
-		return run, err
-	}
-	err = s.run(ctx, work{
+	err := s.run(ctx, work{
 		what:    fmt.Sprintf("start a run of %s for group %q", run.Job, lease.GroupID),
 		byKey:   true,
-		prepare: []string{extendLeaseQuery, lockSessionQuery, startRunQuery},
+		prepare: append([]string{extendLeaseQuery, lockSessionQuery, startRunQuery}, prepare...),
 		do: func(ctx context.Context, t *tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
@@ -86,12 +104,34 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 					return err
 				}
 			}
-			return t.get(ctx, &run.Attempt, startRunQuery, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil,
-				run.Model, run.PromptVersion, run.PromptSHA256, stats, run.StartedAt, run.SessionID)
+			if err := s.insertRun(ctx, t, &run); err != nil || with == nil {
+				return err
+			}
+			return with(ctx, t, run.ID)
 		},
 		committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
 	})
 	return run, err
+}
+
+// insertRun writes a run's row, and fills in its attempt and when it began.
+func (s *Store) insertRun(ctx context.Context, t *tx, run *reverie.Run) error {
+	stats, err := asJSON(run.Stats)
+	if err != nil {
+		return err
+	}
+	at := run.StartedAt
+	if at.IsZero() {
+		at = s.now()
+	}
+	var row struct {
+		Attempt   int
+		StartedAt time.Time `db:"started_at"`
+	}
+	err = t.get(ctx, &row, startRunQuery, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil,
+		run.Model, run.PromptVersion, run.PromptSHA256, stats, at, run.SessionID)
+	run.Attempt, run.StartedAt = row.Attempt, row.StartedAt.UTC()
+	return err
 }
 
 // FinishRun writes how a run ended. Another holder may be continuing the run by
@@ -102,6 +142,25 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 // and the result. A session is unfinished of which a run that was cut short, or
 // failed, left some of what it was to take.
 func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error) {
+	run.GroupID = lease.GroupID
+	err = s.run(ctx, work{
+		what:    fmt.Sprintf("finish run %s of group %q", run.ID, lease.GroupID),
+		byKey:   true,
+		prepare: []string{extendLeaseQuery, finishRunQuery},
+		do: func(ctx context.Context, t *tx) error {
+			if err := fenced(ctx, t, lease); err != nil {
+				return err
+			}
+			pending, err = s.finishRun(ctx, t, run, false)
+			return err
+		},
+	})
+	return pending, err
+}
+
+// finishRun is [Store.FinishRun] in a transaction that holds the lease. What the same
+// transaction has changed of the group's memories is done when the run ends.
+func (s *Store) finishRun(ctx context.Context, t *tx, run reverie.Run, changed bool) (pending int, err error) {
 	if run.Status == reverie.RunRunning {
 		return 0, fmt.Errorf("finish run %s: status is still running: %w", run.ID, reverie.ErrInvalid)
 	}
@@ -113,24 +172,13 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 	if err != nil {
 		return 0, err
 	}
-	err = s.run(ctx, work{
-		what:    fmt.Sprintf("finish run %s of group %q", run.ID, lease.GroupID),
-		byKey:   true,
-		prepare: []string{extendLeaseQuery, finishRunQuery},
-		do: func(ctx context.Context, t *tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
-				return err
-			}
-			err := t.get(ctx, &pending, finishRunQuery, lease.GroupID, run.ID, string(run.Status), stats, storable(run.Error), finished,
-				run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil)
-			if err != nil || run.SessionID == "" {
-				return one(err, "run %s", run.ID)
-			}
-			short := (run.Status == reverie.RunDeferred || run.Status == reverie.RunFailed) && pending > 0 && !run.Stats.Through
-			_, err = t.exec(ctx, unfinishedQuery, lease.GroupID, run.SessionID, short, run.ID)
-			return err
-		},
-	})
+	err = t.get(ctx, &pending, finishRunQuery, run.GroupID, run.ID, string(run.Status), stats, storable(run.Error), finished,
+		run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil, changed)
+	if err != nil || run.SessionID == "" {
+		return pending, one(err, "run %s", run.ID)
+	}
+	short := (run.Status == reverie.RunDeferred || run.Status == reverie.RunFailed) && pending > 0 && !run.Stats.Through
+	_, err = t.exec(ctx, unfinishedQuery, run.GroupID, run.SessionID, short, run.ID)
 	return pending, err
 }
 

@@ -51,7 +51,7 @@ func dropLeftover(ctx context.Context, t *tx, name string) error {
 		return err
 	}
 	if filled {
-		if err := t.get(ctx, &used, `select exists (select 1 from `+schema+`.leases where group_id <> '' and expires_at > clock_timestamp())`); err != nil {
+		if err := t.get(ctx, &used, `select exists (select 1 from `+schema+`.leases where group_id <> '' and `+leaseLives+`)`); err != nil {
 			return err
 		}
 	}

@@ -52,7 +52,7 @@ func TestScratchSweepsLeftovers(t *testing.T) {
 		must(db.Exec(`create schema ` + schemas[what]))(t)
 	}
 	must(db.Exec(`comment on schema ` + schemas["kept"] + ` is 'kept'`))(t)
-	for what, expires := range map[string]string{"used": "infinity", "unused": "-infinity"} {
+	for what, expires := range map[string]string{"used": time.Now().Add(time.Minute).UTC().Format(time.RFC3339), "unused": "-infinity"} {
 		must(db.Exec(`create table ` + schemas[what] + `.leases as select 'g1' as group_id, timestamptz '` + expires + `' as expires_at`))(t)
 	}
 	x := must(live.Scratch(ctx))(t)

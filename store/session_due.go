@@ -19,8 +19,12 @@ type SessionQueue struct {
 func (s *Store) Sessions(rule reverie.SessionRule) SessionQueue { return SessionQueue{s, rule} }
 
 const (
-	// Not left alone after a failure: $9 does not wait for the next try, $10 is now.
-	triedAgain = ` and s.parked_at is null and ($9::bool or s.retry_at is null or s.retry_at <= $10::timestamptz)`
+	// Not left alone after a failure: $9 does not wait for the next try, $10 is now: as
+	// reverie.LeftAlone has it.
+	triedAgain = ` and s.parked_at is null and ($9::bool or s.retry_at is null or s.retry_at <= $10::timestamptz
+			or s.retry_at > $10 + ` + maxRetryAfter + `)`
+
+	maxRetryAfter = `interval '168 hours'` // reverie.MaxRetryAfter
 
 	// The sessions of a group g that are due, as reverie.SessionRule says it, some of
 	// them several times: each reason has an index of its own. $1 to $3 are limits of
@@ -34,7 +38,7 @@ const (
 		union all select s.session_id from sessions s where s.group_id = g.group_id and s.unfinished and s.new_messages > 0` + triedAgain + `
 		union all select s.session_id from sessions s where s.group_id = g.group_id and s.last_at >= $8::timestamptz and s.turns - s.folded_turns > $5::int
 			and ($6::int > 0 and s.turns - s.folded_turns > $6 or $7::bigint > 0 and s.tokens - s.folded_tokens > $7)
-			and ($9 or s.fold_retry_at is null or s.fold_retry_at <= $10)
+			and ($9 or s.fold_retry_at is null or s.fold_retry_at <= $10 or s.fold_retry_at > $10 + ` + maxRetryAfter + `)
 		union all select r.session_id from runs r where r.group_id = g.group_id and r.job = 'extract' and r.status = 'running' and r.session_id <> ''`
 
 	// A session that fails is left alone by itself: its group has no setback.

@@ -42,6 +42,9 @@ func TestDueSessionsFollowTheRule(t *testing.T) {
 				return nil
 			}
 			retry := w.now.Add(time.Duration(r.IntN(3)-1) * time.Microsecond)
+			if i%3 == 0 { // of before the clock was set back, or not quite
+				retry = retry.Add(reverie.MaxRetryAfter)
+			}
 			return &retry
 		}
 		s.RetryAt, s.FoldRetryAt = at(), at()

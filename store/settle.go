@@ -12,7 +12,7 @@ import (
 const endlessQuery = `select distinct r.group_id from runs r
 	where r.job = $1 and r.status = 'running'
 		and not exists (select 1 from leases l
-			where l.group_id = r.group_id and l.lease_name = $2 and l.expires_at > clock_timestamp())
+			where l.group_id = r.group_id and l.lease_name = $2 and ` + leaseLives + `)
 		and (r.job <> 'dream' or not ` + begunAsChunk + `)
 		and not exists (select 1 from messages m where r.job = 'evolve' and m.group_id = r.group_id and m.run_id is null and m.outcome is null
 			and m.sent_at >= r.window_since and m.sent_at < r.window_until)

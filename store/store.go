@@ -19,6 +19,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie"
+	"reverie/fault"
 )
 
 // Options say where the database is and how long to wait for it. Zero values
@@ -55,7 +56,7 @@ func (o Options) withDefaults() Options {
 	o.IdleTimeout = or(o.IdleTimeout, 15*time.Second)
 	o.SessionSilence = or(o.SessionSilence, reverie.DefaultSessionSilence)
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = fault.Clock(time.Now)
 	}
 	if o.dial == nil {
 		o.dial = new(net.Dialer).DialContext

@@ -14,6 +14,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie"
+	"reverie/fault"
 )
 
 // tx is one transaction. Its statements run prepared where the store has them
@@ -64,7 +65,8 @@ type work struct {
 	// arguments. PostgreSQL then plans each once for a connection, where it would
 	// count short lists of keys as a reason to plan anew every time; and never to
 	// read whole tables, which it would keep to for a while in a table that was
-	// empty when it looked.
+	// empty when it looked. Nor does it compile them, as it would in every transaction
+	// what it takes for expensive: that lasts longer than to run them.
 	byKey bool
 	do    func(ctx context.Context, t *tx) error
 	// committed tells, on a fresh connection, whether do's writes are there,
@@ -132,11 +134,35 @@ func (s *Store) try(ctx context.Context, w work) (sent bool, err error) {
 		return false, err
 	}
 	defer func() { _ = raw.Rollback() }() // after a commit this is a no-op
+	fault.Reach(w.what, fault.Begun)
 	t := &tx{Tx: raw, prepared: prepared}
-	if err := w.do(ctx, t); err != nil {
+	do := w.do
+	if fault.Off(fault.Whole) {
+		do = piecemeal(do)
+	}
+	if err := do(ctx, t); err != nil {
 		return false, err
 	}
-	return true, raw.Commit()
+	fault.Reach(w.what, fault.Done)
+	if err := raw.Commit(); err != nil {
+		return true, err
+	}
+	fault.Reach(w.what, fault.Committed)
+	return true, nil
+}
+
+// piecemeal has each statement of do committed by itself.
+func piecemeal(do func(context.Context, *tx) error) func(context.Context, *tx) error {
+	return func(ctx context.Context, t *tx) error {
+		if _, err := t.exec(ctx, `commit`); err != nil {
+			return err
+		}
+		if err := do(ctx, t); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, `begin`) // to be committed
+		return err
+	}
 }
 
 // turn waits until it is one's turn to have a connection, in the order in which all have
@@ -160,7 +186,7 @@ func (s *Store) bounds(lock time.Duration, byKey bool) string {
 		"set local idle_in_transaction_session_timeout = %d",
 		s.opts.StatementTimeout.Milliseconds(), lock.Milliseconds(), s.opts.IdleTimeout.Milliseconds())
 	if byKey {
-		settings += "; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off"
+		settings += "; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off; set local jit = off"
 	}
 	return settings
 }
@@ -170,7 +196,7 @@ func (s *Store) bounds(lock time.Duration, byKey bool) string {
 // client is gone ends at the latest with its idle timeout, so waiting a little
 // longer than that for its locks always gives an answer.
 func (s *Store) outcome(ctx context.Context, w work) (bool, error) {
-	if w.committed == nil {
+	if w.committed == nil || fault.Off(fault.Outcome) {
 		return false, nil
 	}
 	wait := s.opts.IdleTimeout + s.opts.LockTimeout

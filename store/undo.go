@@ -26,7 +26,7 @@ type takeBack struct {
 const (
 	// A run that still calls itself running is a dead process's: nobody else can
 	// hold the lease.
-	undoRunsQuery = `update runs set undone_at = coalesce(undone_at, $3::timestamptz), finished_at = coalesce(finished_at, $3::timestamptz),
+	undoRunsQuery = `update runs set undone_at = coalesce(undone_at, $3::timestamptz), finished_at = coalesce(finished_at, greatest(started_at, $3::timestamptz)),
 			status = case status when 'running' then 'failed' when 'held' then 'rejected' else status end,
 			error = case when status = 'running' then $4 else error end
 		where group_id = $1 and run_id = any ($2::uuid[])`

@@ -19,13 +19,16 @@ import (
 // person has put it there. The strength of one that is core no longer decays from
 // here on, and not for the time when it was. A head that stops being one meanwhile, and a row that
 // is judged meanwhile, come back as they were: another try sees them as they are.
+//
+// Lineages are found by lists of one: by an equation PostgreSQL, planning while the log is
+// empty, would read it in the order of lineages, and so all that the group was ever offered.
 const judgeQuery = `
 	with locked as materialized (
 		select l.memory_id, l.lineage_id, v.referenced, v.score, m.memory_id as version_id,
 			m.group_id, m.strength, m.weight, m.last_supported_at, m.decayed_at
 		from memory_usage_log l
 		join unnest($3::uuid[], $4::bool[], $5::float8[]) as v (memory_id, referenced, score) on v.memory_id = l.memory_id
-		join memories m on m.group_id = l.group_id and m.lineage_id = l.lineage_id
+		join memories m on m.group_id = l.group_id and m.lineage_id = any (array[l.lineage_id])
 		where l.group_id = $1 and l.usage_id = $2 and l.was_referenced is null and (m.version = 1
 			or m.version = (select max(h.version) from memories h where h.group_id = l.group_id and h.lineage_id = l.lineage_id))
 		order by m.lineage_id, m.version, l.memory_id for no key update of l, m),

@@ -136,16 +136,7 @@ func sameHeads(ctx context.Context, t *tx, whole reverie.WholeRun) error {
 // beginWhole writes the rows of a run and of its chunks.
 func (s *Store) beginWhole(ctx context.Context, t *tx, whole reverie.WholeRun) error {
 	run := whole.Run
-	stats, err := asJSON(run.Stats)
-	if err != nil {
-		return err
-	}
-	if run.StartedAt.IsZero() {
-		run.StartedAt = s.now()
-	}
-	err = t.get(ctx, &run.Attempt, startRunQuery, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil,
-		run.Model, run.PromptVersion, run.PromptSHA256, stats, run.StartedAt, run.SessionID)
-	if err != nil {
+	if err := s.insertRun(ctx, t, &run); err != nil {
 		return err
 	}
 	for _, c := range whole.Chunks {
@@ -166,5 +157,5 @@ func (s *Store) endWhole(ctx context.Context, t *tx, run reverie.Run, pending *i
 		return err
 	}
 	return t.get(ctx, pending, finishRunQuery, run.GroupID, run.ID, string(run.Status), stats, "", s.now(),
-		run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil)
+		run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil, true)
 }

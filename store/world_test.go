@@ -1,9 +1,7 @@
 package store_test
 
 import (
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -126,10 +124,7 @@ func (w *world) plan(steps ...reverie.Step) reverie.Plan {
 		Outcomes: map[string]reverie.Outcome{ids[0]: reverie.OutcomeCited, ids[1]: reverie.OutcomeConsidered}}
 }
 
-func hash(statement string) string {
-	h := sha256.Sum256([]byte(statement))
-	return hex.EncodeToString(h[:])
-}
+func hash(statement string) string { return reverie.ContentHash(statement) }
 
 func create(statement string) reverie.Step {
 	return reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: statement,

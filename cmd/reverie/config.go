@@ -55,6 +55,7 @@ type DatabaseConfig struct {
 	MaxConns         int      `toml:"max_conns" default:"8" min:"1" max:"1000" comment:"Connections at most."`
 	StatementTimeout Duration `toml:"statement_timeout" default:"30s" min:"10ms" max:"24h" comment:"One SQL statement takes at most this long."`
 	LockTimeout      Duration `toml:"lock_timeout" default:"10s" min:"10ms" max:"24h" comment:"Waiting for a row lock takes at most this long."`
+	IdleTimeout      Duration `toml:"idle_timeout" default:"15s" min:"10ms" max:"5m" comment:"A transaction in which nothing is said for this long (its process stands still, or its network is gone) is ended by the server, with its locks. Until then nobody takes its group over."`
 	ReaderRole       string   `toml:"reader_role" default:"reverie_reader" comment:"Role that the API reads under, confined to one group by row-level security; see docs/security.md. Empty = the connection's own."`
 	ReadTimeout      Duration `toml:"read_timeout" default:"60s" min:"10ms" max:"24h" comment:"A connection that stays silent for this long is dead. Must be longer than statement_timeout."`
 }

@@ -94,7 +94,7 @@ func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) 
 // it; "" where nothing keeps it from that.
 func leftAlone(g reverie.GroupEntry, now time.Time) string {
 	var why []string
-	if s := g.Setback(reverie.JobDream); s != nil && (s.ParkedAt != nil || s.RetryAt.After(now)) {
+	if s := g.Setback(reverie.JobDream); s != nil && (s.ParkedAt != nil || reverie.LeftAlone(s.RetryAt, now)) {
 		is := "its last dream failed"
 		if s.ParkedAt != nil {
 			is = "it is parked since its dreams failed"

@@ -380,6 +380,7 @@ func TestReplay(t *testing.T) {
 			t.Errorf("from %d: nothing was added", from)
 		}
 	}
+	s.run("audit").want(t, 0)
 }
 
 // TestReplayStops at --to: what came after is pending, and the next night does it

@@ -20,14 +20,15 @@ func dreamStage(t *testing.T) *stage {
 	return s
 }
 
-// hears brings a session in which Lin says things, and has it extracted; it returns
-// when its last message was.
+// hears brings a session in which Lin says things, and has it extracted at its last
+// message; it returns when that was.
 func (s *stage) hears(group, session string, from time.Time, texts ...string) time.Time {
 	s.t.Helper()
 	lines := spoken(session, from, texts...)
 	s.bring(group, lines...)
-	s.run("extract", "--session", session, "--group", group).want(s.t, 0)
-	return instantOf(s.t, lines[len(lines)-1].SentAt)
+	last := instantOf(s.t, lines[len(lines)-1].SentAt)
+	s.runAt(last, "extract", "--session", session, "--group", group).want(s.t, 0)
+	return last
 }
 
 // dreams are the dreams of a group, the first one first.

@@ -112,6 +112,7 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 		t.Error("later runs have brought a name back")
 	}
 	s.bringAll("g1", lines, "--allow-erased").shows(t, "43 new, 257 known already")
+	s.run("audit").want(t, 0)
 }
 
 // A name of several accounts is none, and a group that is busy is left alone.

@@ -44,7 +44,7 @@ func (v *victim) remembered() []string {
 		{"run", `select job, session_id, status, attempt, stats, error from runs where group_id = $1 order by started_at`},
 		{"chunk", `select chunk_no, input_sha256, message_ids, status, refusals from run_chunks where group_id = $1 order by 1`},
 		{"answer", `select purpose, answer from answers where group_id = $1 order by 1, 2`},
-		{"lease", `select holder from leases where group_id = $1`},
+		{"lease", `select holder from leases where group_id = $1 and expires_at > 'epoch'`},
 		{"setback", `select job, failures from setbacks where group_id = $1`},
 	} {
 		for _, row := range v.rows(part.query, v.group) {
@@ -102,6 +102,7 @@ func TestKillExtractAnywhere(t *testing.T) {
 			if diff := cmp.Diff(want, v.remembered()); diff != "" {
 				t.Errorf("the end differs from an undisturbed run's (-want +got):\n%s", diff)
 			}
+			v.run("audit", "--group", v.group).want(t, 0)
 		})
 	}
 }

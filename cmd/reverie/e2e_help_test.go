@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,5 +67,39 @@ func TestHelp(t *testing.T) {
 	}
 	if !strings.Contains(help, "offline") || !strings.Contains(help, "extractive baseline") {
 		t.Error("evolve --help does not call the offline model what it is")
+	}
+}
+
+// TestCommandsOfTheReadme: each command that the README and the table of claims show is
+// one of the binary's, with its flags.
+func TestCommandsOfTheReadme(t *testing.T) {
+	t.Parallel()
+	shown := regexp.MustCompile("(?m)(?:^\\$ |^|`)(?:\\./bin/)?reverie ([a-z][^`\n#|>]*)")
+	flag := regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]*)`)
+	count := 0
+	for _, name := range []string{"README.md", "docs/claims.md", "docs/operations.md"} {
+		page, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range shown.FindAllStringSubmatch(string(page), -1) {
+			line, _, _ := strings.Cut(line[1], "  ")
+			cmd, args, err := newRoot(&app{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, flags: map[string]string{}}).Find(strings.Fields(line))
+			count++
+			switch {
+			case err != nil:
+				t.Errorf("%s: reverie %s: %v", name, line, err)
+			case cmd.HasSubCommands() && len(args) > 0 && !strings.HasPrefix(args[0], "-") && !cmd.Runnable():
+				t.Errorf("%s: reverie %s: %s has no command %q", name, line, cmd.CommandPath(), args[0])
+			}
+			for _, f := range flag.FindAllStringSubmatch(line, -1) {
+				if f[1] != "help" && cmd.Flags().Lookup(f[1]) == nil && cmd.InheritedFlags().Lookup(f[1]) == nil {
+					t.Errorf("%s: reverie %s: %s has no --%s", name, line, cmd.CommandPath(), f[1])
+				}
+			}
+		}
+	}
+	if count < 60 {
+		t.Errorf("only %d commands were found", count)
 	}
 }

@@ -71,7 +71,7 @@ func (s *stage) state(group string) []string {
 		{"chunk", `select c.chunk_no, c.input_sha256, c.message_ids, c.answer, c.status, c.refusals from run_chunks c
 			join runs r using (group_id, run_id) where c.group_id = $1 order by r.started_at, 1`},
 		{"held", `select chunk_no, whole, reason, status, plan from held_plans where group_id = $1 order by 1`},
-		{"lease", `select holder from leases where group_id = $1`},
+		{"lease", `select holder from leases where group_id = $1 and expires_at > 'epoch'`},
 	} {
 		for _, row := range s.rows(part.query, group) {
 			out = append(out, part.name+" "+uuidPattern.ReplaceAllString(row, "id"))

@@ -39,11 +39,30 @@ const (
 // newLink stands in front of the database at dsn.
 func newLink(t *testing.T, dsn string, step func(n int) verdict) *link {
 	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &link{t: t, listener: listener, step: step, conns: map[net.Conn]bool{}}
+	l.network, l.address, l.dsn = detour(t, dsn, listener.Addr().String())
+	l.wait.Go(l.accept)
+	t.Cleanup(func() {
+		_ = l.listener.Close()
+		l.cut()
+		l.wait.Wait()
+	})
+	return l
+}
+
+// detour returns where the database at dsn listens, and the dsn by which it is reached
+// through who listens at another address instead.
+func detour(t *testing.T, dsn, through string) (network, address, detoured string) {
+	t.Helper()
 	u, err := url.Parse(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &link{t: t, network: "tcp", address: u.Host, step: step, conns: map[net.Conn]bool{}}
+	network, address = "tcp", u.Host
 	port := u.Port()
 	if u.Query().Get("port") != "" {
 		port = u.Query().Get("port")
@@ -53,27 +72,17 @@ func newLink(t *testing.T, dsn string, step func(n int) verdict) *link {
 	}
 	q := u.Query()
 	if dir := q.Get("host"); filepath.IsAbs(dir) {
-		l.network, l.address = "unix", filepath.Join(dir, ".s.PGSQL."+port)
+		network, address = "unix", filepath.Join(dir, ".s.PGSQL."+port)
 	} else if u.Port() == "" {
-		l.address = net.JoinHostPort(u.Hostname(), port)
-	}
-	if l.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
+		address = net.JoinHostPort(u.Hostname(), port)
 	}
 	q.Del("host")
 	q.Del("port")
-	if l.network == "unix" {
+	if network == "unix" {
 		q.Set("sslmode", "disable")
 	}
-	u.Host, u.RawQuery = l.listener.Addr().String(), q.Encode()
-	l.dsn = u.String()
-	l.wait.Go(l.accept)
-	t.Cleanup(func() {
-		_ = l.listener.Close()
-		l.cut()
-		l.wait.Wait()
-	})
-	return l
+	u.Host, u.RawQuery = through, q.Encode()
+	return network, address, u.String()
 }
 
 func (l *link) accept() {

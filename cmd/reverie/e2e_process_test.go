@@ -51,7 +51,13 @@ func start(t testing.TB, env []string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, cmd: exec.Command(self, args...), done: make(chan struct{})}
+	return startBinary(t, self, env, args...)
+}
+
+// startBinary begins an invocation of a binary.
+func startBinary(t testing.TB, binary string, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(binary, args...), done: make(chan struct{})}
 	p.cmd.Env = append(slices.Clone(env), envMain+"=1", "GORACE=atexit_sleep_ms=0") // else each exit waits a second
 	if testing.CoverMode() != "" {
 		p.cmd.Env = append(p.cmd.Env, "GOCOVERDIR="+os.TempDir()) // else each process complains on standard error

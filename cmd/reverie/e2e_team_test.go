@@ -81,4 +81,5 @@ func TestTeam(t *testing.T) {
 	s.run("team", "edit", head, "--statement", "Releases leave on Fridays", "--reason", "moved").want(t, 0).shows(t, "v3")
 	s.run("team", "edit", head, "--statement", "Releases leave never", "--reason", "moved").want(t, exitError, "old version")
 	s.run("memory", "history", head).want(t, 0).shows(t, "Mondays", "Thursdays", "Fridays")
+	s.run("audit", "--group", "team:crew").want(t, 0)
 }

@@ -198,13 +198,13 @@ func (p *puller) session(ctx context.Context, s ingest.Session) error {
 		since = p.since
 	}
 	im, end := p.importer(s)
-	before, gap := mark.Messages, !mark.Since.IsZero() && since.After(mark.Since)
+	gap := !mark.Since.IsZero() && since.After(mark.Since)
 	note := func(ctx context.Context, from time.Time, failure error) error {
 		res := im.Result()
 		if p.order.dry || res.Records == 0 && mark.Since.IsZero() { // there may be no group yet
 			return nil
 		}
-		mark.Messages, mark.Error, mark.PulledAt = before+res.New, "", p.now()
+		mark.Error, mark.PulledAt = "", p.now()
 		if !gap { // or what lies between would never be asked for
 			mark.Since = from
 		}
@@ -250,7 +250,19 @@ func (p *puller) importer(s ingest.Session) (*ingest.Importer, func()) {
 	if p.order.dry {
 		im = ingest.NewImporter(nil, opts)
 	} else {
-		im = ingest.NewImporter(importStore{p.app, p.order.allowErased}, opts)
+		im = ingest.NewImporter(pulledStore{p, reverie.Pull{Source: p.server.Source(), ChatID: s.ID}}, opts)
 	}
 	return im, end
+}
+
+// pulledStore is the database, which counts what is new of a chat.
+type pulledStore struct {
+	*puller
+	of reverie.Pull
+}
+
+// ImportMessages stores messages that are not there yet.
+func (s pulledStore) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
+	s.of.GroupID = groupID
+	return s.store.PullMessages(ctx, s.of, messages, s.order.allowErased)
 }

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"reverie/fault"
 )
 
 // run is the binary without its process: everything it reads and writes is
 // handed to it.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr, flags: map[string]string{}, now: time.Now, tick: ticker}
+	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr, flags: map[string]string{}, now: fault.Clock(time.Now), tick: ticker}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -65,7 +67,7 @@ Try it without a key:
 	} {
 		flags.Var(&settingFlag{path: f.path, values: a.flags}, f.name, f.help)
 	}
-	root.AddCommand(newImport(a), newPull(a), newEvolve(a), newPlan(a), newApply(a), newImpression(a), newExtract(a), newDream(a), newBackfill(a), newReplay(a), newRun(a), newServe(a), newMCP(a), newMemory(a), newSessions(a), newContext(a), newFeedback(a), newEntity(a), newRuns(a), newGroups(a), newTeam(a), newToken(a), newSchedule(a), newMigrate(a), newDoctor(a), newConfig(a),
+	root.AddCommand(newImport(a), newPull(a), newEvolve(a), newPlan(a), newApply(a), newImpression(a), newExtract(a), newDream(a), newBackfill(a), newReplay(a), newRun(a), newServe(a), newMCP(a), newMemory(a), newSessions(a), newContext(a), newFeedback(a), newEntity(a), newRuns(a), newGroups(a), newTeam(a), newToken(a), newSchedule(a), newMigrate(a), newDoctor(a), newAudit(a), newConfig(a),
 		newMaintain(a), newErase(a), newScan(a), newEval(a), newVersion(a), newLocalServer(a))
 	markUsage(root)
 	return root

@@ -163,7 +163,7 @@ func (a *app) dryRuns(ctx context.Context, due dueStore, job reverie.Job, plan j
 		fmt.Fprintf(a.stderr, "reverie: group %q: %s\n", g.ID, visibleLines(err))
 	}
 	err = a.eachGroup(ctx, due, reverie.DueQuery{Job: job, GroupID: f.group}, shard, func(g reverie.DueGroup) error {
-		if s := g.Setback; s != nil && (s.ParkedAt != nil || f.due && s.RetryAt.After(a.now())) {
+		if s := g.Setback; s != nil && (s.ParkedAt != nil || f.due && reverie.LeftAlone(s.RetryAt, a.now())) {
 			fmt.Fprintf(a.stderr, "reverie: group %q would be skipped after failures: `reverie groups list --group %s` shows why\n", g.ID, g.ID)
 			return nil
 		}

@@ -95,8 +95,8 @@ func (a *app) logger(cfg *Config, prov *Provenance) (*slog.Logger, error) {
 func (a *app) storeOptions(url string) store.Options {
 	d := a.cfg.Database
 	return store.Options{URL: url, MaxConns: d.MaxConns, StatementTimeout: d.StatementTimeout.Duration,
-		LockTimeout: d.LockTimeout.Duration, ReadTimeout: d.ReadTimeout.Duration, SessionSilence: a.cfg.Session.Silence.Duration,
-		ReaderRole: d.ReaderRole}
+		LockTimeout: d.LockTimeout.Duration, IdleTimeout: d.IdleTimeout.Duration, ReadTimeout: d.ReadTimeout.Duration, SessionSilence: a.cfg.Session.Silence.Duration,
+		ReaderRole: d.ReaderRole, Now: a.now}
 }
 
 // databaseURL returns the configured database, or that of the private cluster,

@@ -1,6 +1,8 @@
 package lines
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,7 +54,7 @@ func hostileAnswer(name string, size int) string {
 }
 
 func BenchmarkReadHostile(b *testing.B) {
-	for name := range hostile {
+	for _, name := range slices.Sorted(maps.Keys(hostile)) {
 		b.Run(name, func(b *testing.B) {
 			answer := hostileAnswer(name, 1<<20)
 			b.SetBytes(int64(len(answer)))

@@ -3,6 +3,8 @@ package lines
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -51,4 +53,47 @@ func TestFields(t *testing.T) {
 			t.Errorf("citations %s: %s, want %s", raw, got, want)
 		}
 	}
+}
+
+// FuzzFields: what is read of a field reads the same when it is written plainly, a
+// share lies between 0 and 1, and no scalar has more digits than were given.
+func FuzzFields(f *testing.F) {
+	for _, raw := range []string{`"m3"`, `3.0`, `-0`, `1e15`, `null`, ``, ` 7 `, `"\ud800"`, `"0.6"`, `1`, `"0x1p-2"`, `[{"message":4,"quote":"so"},5,"6"]`, `{"message":null}`, `[]`, `[[1]]`, `"\u0000"`} {
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		again := func(v any) json.RawMessage {
+			text, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		if s, err := Scalar(json.RawMessage(raw)); err == nil {
+			if twice, err := Scalar(again(s)); err != nil || twice != s || strings.TrimSpace(s) != s {
+				t.Fatalf("scalar %q: %q, and then %q, %v", raw, s, twice, err)
+			}
+		} else if s != "" {
+			t.Fatalf("scalar %q: %q beside %v", raw, s, err)
+		}
+		if share, err := Share(json.RawMessage(raw)); err == nil {
+			if twice, err := Share(again(share)); err != nil || twice != share || share < 0 || share > 1 {
+				t.Fatalf("share %q: %v, and then %v, %v", raw, share, twice, err)
+			}
+		}
+		list, err := Citations(json.RawMessage(raw))
+		if err != nil {
+			if list != nil {
+				t.Fatalf("citations %q: %v beside %v", raw, list, err)
+			}
+			return
+		}
+		var plain []map[string]string
+		for _, c := range list {
+			plain = append(plain, map[string]string{"message": c.Message, "quote": c.Quote})
+		}
+		if twice, err := Citations(again(plain)); err != nil || !slices.Equal(twice, list) {
+			t.Fatalf("citations %q: %v, and then %v, %v", raw, list, twice, err)
+		}
+	})
 }

@@ -102,6 +102,13 @@ func (s *Server) ScriptEmbeddings(answers ...Answer) {
 	s.embeddings.script = append(s.embeddings.script, answers...)
 }
 
+// RespondEmbeddings answers the requests for embeddings beyond the script.
+func (s *Server) RespondEmbeddings(f func(Request) Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.embeddings.respond = f
+}
+
 // Requests returns what has been asked so far, in order of arrival.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()

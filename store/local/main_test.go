@@ -16,6 +16,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 	_ "github.com/lib/pq"
+	"go.uber.org/goleak"
 )
 
 // patience bounds every wait of the tests; it is never waited out.
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 			finish(use(os.Args[2], os.Args[3:]))
 		}
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func finish(err error) {

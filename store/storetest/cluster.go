@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"reverie/store/local"
 )
 
@@ -18,7 +20,8 @@ import (
 const superviseArg = "supervise-test-cluster"
 
 // Main runs a package's tests, with a private cluster at hand for those that
-// ask for a database, and exits. A package calls it from its TestMain.
+// ask for a database, and exits. Tests that pass and leave goroutines behind fail the
+// package. A package calls it from its TestMain.
 func Main(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == superviseArg {
 		os.Exit(supervise(os.Args[2]))
@@ -27,6 +30,12 @@ func Main(m *testing.M) {
 	if err := closeServer(); err != nil {
 		fmt.Fprintf(os.Stderr, "close the test cluster: %v\n", err)
 		code = max(code, 1)
+	}
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintf(os.Stderr, "the tests passed, and left goroutines behind: %v\n", err)
+			code = 1
+		}
 	}
 	os.Exit(code)
 }

@@ -162,6 +162,10 @@ func (m *Mortal) StartRun(ctx context.Context, lease reverie.Lease, run reverie.
 	return alive(m, "StartRun", func() (reverie.Run, error) { return m.Store.StartRun(ctx, lease, run) })
 }
 
+func (m *Mortal) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk, before string) (reverie.Run, error) {
+	return alive(m, "OpenRun", func() (reverie.Run, error) { return m.Store.OpenRun(ctx, lease, run, chunk, before) })
+}
+
 func (m *Mortal) SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error {
 	return m.live("SaveChunk", func() error { return m.Store.SaveChunk(ctx, lease, chunk) })
 }

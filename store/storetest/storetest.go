@@ -83,6 +83,15 @@ func NewEmpty(t testing.TB) string {
 	return create(t, "template0")
 }
 
+// Copy returns the URL of a further database, a copy of the one of a URL that was given
+// out before, to which nobody may be connected meanwhile.
+func Copy(t testing.TB, of string) string {
+	t.Helper()
+	_, name, _ := strings.Cut(of, prefix)
+	name, _, _ = strings.Cut(prefix+name, "?")
+	return create(t, name)
+}
+
 const prefix = "reverie_test_"
 
 // create clones a database and drops it with the test.

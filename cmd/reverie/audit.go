@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"reverie"
+)
+
+func newAudit(a *app) *cobra.Command {
+	var groupID string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "audit [--group G]",
+		Short: "Check that the database keeps every promise that can be seen in it",
+		Long: `Check what must hold at every instant, whatever was killed, cut off or restarted
+before: each message was consumed once, counts add up, versions follow each other,
+the change log and the ledger are complete, and so on.
+
+It reads one snapshot and changes nothing, so that it may run beside anything else.
+Where something does not hold, the exit code is 1, and each place is named.`,
+		Example: "  reverie audit\n  reverie audit --group g1 --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("group") && groupID == "" {
+				return usageError(errors.New("--group: the id of the group is empty"))
+			}
+			ctx := cmd.Context()
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			list, err := a.store.Audit(ctx, groupID)
+			if err != nil {
+				return unknownGroup(err)
+			}
+			if asJSON {
+				return errors.Join(printJSON(a.stdout, auditReply{Success: unsound(list) == nil, Invariants: list}), unsound(list))
+			}
+			return errors.Join(a.printAudit(list), unsound(list))
+		},
+	}
+	cmd.Flags().StringVar(&groupID, "group", "", "check this group only")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// auditReply is what an audit found.
+type auditReply struct {
+	Success    bool                `json:"success"`
+	Invariants []reverie.Invariant `json:"invariants"`
+}
+
+// unsound says how much an audit found, nil where that is nothing.
+func unsound(list []reverie.Invariant) error {
+	violations, of := 0, 0
+	for _, i := range list {
+		if violations += i.Violated; i.Violated > 0 {
+			of++
+		}
+	}
+	if violations == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s of %s: stop what writes to this database, keep a dump of it, and look at what is named above; "+
+		"`reverie runs show` and `reverie memory why` tell how it came about", plural(violations, "violation"), plural(of, "invariant"))
+}
+
+func (a *app) printAudit(list []reverie.Invariant) error {
+	s := a.style()
+	var t table
+	t.row("", "INVARIANT", "CHECKED", "VIOLATIONS")
+	for _, i := range list {
+		mark := s.green("ok")
+		if i.Violated > 0 {
+			mark = s.red("--")
+		}
+		t.row(mark, i.Name, fmt.Sprint(i.Checked), fmt.Sprint(i.Violated))
+	}
+	if err := t.write(a.stdout, s); err != nil {
+		return err
+	}
+	for _, i := range list {
+		if i.Violated == 0 {
+			continue
+		}
+		fmt.Fprintf(a.stdout, "\n%s: %s\n", s.bold(i.Name), i.Says)
+		for _, v := range i.Violations {
+			fmt.Fprintf(a.stdout, "  %s: %s\n", visible(v.GroupID), visible(v.What))
+		}
+		if more := i.Violated - len(i.Violations); more > 0 {
+			fmt.Fprintf(a.stdout, "  and %d more\n", more)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"reverie"
+)
+
+// corruptions are ways in which group $1 is broken, and the invariant that must notice.
+var corruptions = []struct{ invariant, query string }{
+	{"messages consumed once", `update run_chunks set message_ids = message_ids[2:] where group_id = $1 and status = 'applied' and cardinality(message_ids) > 0`},
+	{"messages consumed once", `update run_chunks set message_ids = message_ids || message_ids where group_id = $1 and status = 'held'`},
+	{"chunks consume what they name", `update messages set run_id = null, outcome = null where group_id = $1 and outcome = 'cited'`},
+	{"messages used once a job", `update message_uses u set run_id = (select run_id from runs where group_id = $1 and job = 'evolve' limit 1)
+		where group_id = $1 and job = 'extract' and run_id is not null`},
+	{"messages used once a job", `update run_chunks c set message_ids = '{}' from runs r where c.group_id = $1 and r.group_id = $1 and r.run_id = c.run_id and r.job = 'impression'`},
+	{"chunks use what they name", `update message_uses set run_id = null where group_id = $1 and job = 'impression'`},
+	{"chunks use what they name", `delete from message_uses where group_id = $1 and job = 'impression'`},
+	{"chunks use what they name", `delete from message_uses where group_id = $1 and job = 'extract'`},
+	{"messages are of their run's time", `update messages set sent_at = sent_at + interval '100 years' where group_id = $1 and run_id is not null`},
+	{"counts of messages add up", `update runs set stats = stats || '{"considered": 99}' where group_id = $1 and job = 'evolve'`},
+	{"what is cited is on record", `update messages set outcome = 'cited' where group_id = $1 and outcome = 'considered'`},
+	{"what is cited is on record", `update messages set outcome = 'considered' where group_id = $1 and outcome = 'cited'`},
+	{"one active head", `update memories set status = 'active', ended_at = null where group_id = $1 and version = 1 and statement = 'Lin drinks green tea'`},
+	{"nothing said twice", `update memories set content_hash = 'one' where group_id = $1 and kind = 'group' and status = 'active'`},
+	{"a hash is that of its words", `update memories set statement = 'Lin keeps bees' where group_id = $1 and statement = 'The printer is broken'`},
+	{"unbroken versions", `update memories set kind = 'dream' where group_id = $1 and version > 1`},
+	{"unbroken versions", `update memories set version = version + 5 where group_id = $1 and version > 1`},
+	{"unbroken versions", `update memories m set parent_id = (select memory_id from memories where group_id = $1 and statement = 'The printer is broken' limit 1)
+		where group_id = $1 and version > 1`},
+	{"times in order", `update memories set updated_at = created_at - interval '1 day' where group_id = $1 and version > 1`},
+	{"times in order", `update memories set ended_at = updated_at - interval '1 second' where group_id = $1 and status = 'deprecated'`},
+	{"values in order", `update memory_values set valid_until = 'epoch' where group_id = $1`},
+	{"held memories wait", `update memories set status = 'held', ended_at = now() where group_id = $1 and statement = 'The printer is broken'`},
+	{"active memories have support", `delete from memory_evidence where group_id = $1`},
+	{"evidence belongs to its version", `update memory_evidence set lineage_id = gen_random_uuid() where group_id = $1`},
+	{"quotes are found", `update memory_evidence set quote = 'what nobody has said' where group_id = $1`},
+	{"evidence is of its message", `update memory_evidence set author_id = 'nobody' where group_id = $1`},
+	{"evidence is of its message", `update memory_evidence set local_date = local_date + 3 where group_id = $1`},
+	{"evidence is of its message", `update memory_evidence set message_id = 'none' where group_id = $1`},
+	{"evidence is of its message", `insert into memory_evidence (group_id, lineage_id, memory_id, message_id, author_id, author, quote, sent_at, local_date, action, run_id, created_at)
+		select group_id, lineage_id, memory_id, message_id, author_id, author, quote, sent_at, local_date, action, run_id, created_at from memory_evidence where group_id = $1`},
+	{"evidence is withdrawn with its run", `update memory_evidence set withdrawn_at = now() where group_id = $1`},
+	{"evidence of undone runs is withdrawn", `update memory_evidence set withdrawn_at = null where group_id = $1`},
+	{"sources belong to their lineage", `update memory_sources set source_lineage_id = gen_random_uuid() where group_id = $1`},
+	{"each version is in the log", `delete from memory_change_log where group_id = $1 and action = 'create'`},
+	{"each version is in the log", `update memory_change_log set new_statement = 'other words' where group_id = $1 and action = 'update'`},
+	{"the log tells the truth", `update memory_change_log set old_statement = 'other words' where group_id = $1 and action = 'update'`},
+	{"the log tells the truth", `update memory_change_log set new_statement = 'other words' where group_id = $1 and action = 'strength'`},
+	{"the log tells the truth", `update memory_change_log set created_at = created_at - interval '1 day' where group_id = $1`},
+	{"the log replays", `update memories set status = 'archived', ended_at = now() where group_id = $1 and status = 'deprecated'`},
+	{"the log replays", `update memories set status = 'deprecated', ended_at = now() where group_id = $1 and statement = 'The printer is broken'`},
+	{"the log replays", `delete from memory_change_log where group_id = $1 and action = 'delete'`},
+	{"counts of changes add up", `update runs set stats = stats || '{"created": 99}' where group_id = $1 and job = 'extract'`},
+	{"an undo names its run", `update memory_change_log set undone_run_id = null where group_id = $1`},
+	{"an undo names its run", `update runs set undone_at = null where group_id = $1`},
+	{"runs end after they began", `update runs set finished_at = started_at - interval '1 second' where group_id = $1 and job = 'dream'`},
+	{"one run at a time", `update runs set status = 'running', finished_at = null where group_id = $1 and job = 'evolve'`},
+	{"chunks follow their run", `update run_chunks set status = 'open' where group_id = $1 and status = 'applied'`},
+	{"chunks follow their run", `update run_chunks set chunk_no = chunk_no + 100 where group_id = $1 and status = 'applied'`},
+	{"refusals are counted", `update runs set stats = stats || '{"refused": 99}' where group_id = $1 and job = 'evolve'`},
+	{"what is held waits", `update held_plans set status = 'approved' where group_id = $1`},
+	{"what is held waits", `update held_plans set heads = jsonb_build_array(jsonb_build_object('memory_id', gen_random_uuid())) where group_id = $1`},
+	{"the ledger is complete", `delete from llm_calls where group_id = $1 and purpose <> 'embed'`},
+	{"the ledger is complete", `delete from llm_calls l where group_id = $1 and call_id > (select min(call_id::text)::uuid from llm_calls m where m.group_id = $1 and m.run_id = l.run_id)`},
+	{"spend is counted", `update llm_calls set input_tokens = 0, output_tokens = 0 where group_id = $1`},
+	{"spend is counted", `update llm_calls set cost_usd = -1 where group_id = $1`},
+	{"leases are held or free", `update leases set expires_at = now() + interval '30 minutes' where group_id = $1`},
+	{"counts of sessions add up", `update sessions set turns = turns + 1 where group_id = $1`},
+	{"counts of sessions add up", `update message_uses set run_id = null where group_id = $1 and job = 'extract'`},
+	{"extraction waits with its session", `update message_uses set session_id = 's1' where group_id = $1 and job = 'extract' and run_id is null`},
+	{"memories dreamt of once", `update memory_uses set run_id = (select run_id from runs where group_id = $1 and job = 'evolve' limit 1) where group_id = $1`},
+	{"memories dreamt of once", `update run_chunks set memory_ids = '{}' where group_id = $1`},
+	{"dreams take in what they name", `delete from memory_uses where group_id = $1`},
+	{"a dream asks of each memory once", `update run_chunks set questions = questions || 1 where group_id = $1 and questions <> '{}'`},
+	{"no session beyond its end", `update sessions set dreamt_until = last_at + interval '1 second' where group_id = $1`},
+	{"one claim at a time", `update entity_claims set status = 'active', ended_at = null where group_id = $1`},
+	{"unbroken claims", `update entity_claims set version = version + 5 where group_id = $1 and version > 1`},
+	{"unbroken claims", `update entity_claims set ended_at = 'epoch' where group_id = $1 and status = 'deprecated'`},
+	{"entities are in their log", `delete from entity_change_log where group_id = $1`},
+	{"an account is one entity's", `update entity_names set name_key = 'one' where group_id = $1 and kind = 'id'`},
+	{"merged entities lead somewhere", `update entities set status = 'withdrawn' where group_id = $1`},
+	{"proof belongs to its claim", `update entity_evidence set lineage_id = gen_random_uuid() where group_id = $1`},
+	{"active claims have evidence", `delete from entity_evidence where group_id = $1`},
+	{"quotes of claims are found", `update entity_evidence set quote = 'what nobody has said' where group_id = $1`},
+}
+
+// history is a group of which much has become: two nights, one of them with a plan that
+// waits, one that was taken back, extraction, a dream, people, and what persons did.
+func (s *stage) history(group string) {
+	s.t.Helper()
+	s.set("REVERIE_EVOLVE_MAX_MESSAGES=5", "REVERIE_EMBED_PROVIDER=offline", impressionsOn)
+	s.model.Respond(scribe(s.t))
+	do := func(args ...string) { s.run(append(args, "--group", group)...).want(s.t, 0) }
+	first, second := nights()
+	first[9].Text, first[8].Text, second[4].Text = "self city Rome", "self city Oslo", "self city Paris"
+	for _, night := range [][]chatLine{first, second, chat("2025-03-05", "note Chess is on Sundays", "again The printer is broken")} {
+		s.bring(group, night...)
+		do("evolve")
+	}
+	s.run("runs", "undo", s.one(`select run_id from runs where group_id = $1 and job = 'evolve' order by started_at desc limit 1`, group)).want(s.t, 0)
+	s.bring(group, spoken("s1", evening, "note Lin has a dog", "change Lin has a dog => Lin has two dogs")...)
+	do("extract", "--session", "s1")
+	do("dream")
+	s.bring(group, spoken("s2", evening, "hello")...)
+	id := func(statement string) string {
+		return s.one(`select memory_id from memories where group_id = $1 and statement = $2 order by version desc limit 1`, group, statement)
+	}
+	s.run("memory", "strength", id("The cat is called Momo"), "0.9").want(s.t, 0)
+	s.run("memory", "delete", id("Rent is paid on the first")).want(s.t, 0)
+	s.run("memory", "restore", id("Rent is paid on the first")).want(s.t, 0)
+}
+
+// copies makes a copy of a group for each corruption and breaks it, past every constraint.
+func (s *stage) copies(group string) (names []string) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	exec := func(query string, args ...any) {
+		if res, err := conn.ExecContext(ctx, query, args...); err != nil {
+			s.t.Errorf("%s: %v", query, err)
+		} else if n, err := res.RowsAffected(); err != nil || len(args) > 0 && n == 0 {
+			s.t.Errorf("%s breaks nothing: %v", query, err)
+		}
+	}
+	exec(`set session_replication_role = replica`)
+	exec(`drop index memories_one_head, memories_one_text, entity_claims_one_head, entity_claims_one_text, entity_names_account`)
+	for _, table := range s.rows(`select c.table_name from information_schema.columns c join pg_tables t on t.tablename = c.table_name and t.schemaname = 'public'
+			where c.column_name = 'group_id' and c.table_schema = 'public' and c.table_name not in ('deployments', 'api_tokens', 'page_sessions') order by 1`) {
+		exec(fmt.Sprintf(`insert into %[1]s overriding system value select (jsonb_populate_record(t, jsonb_build_object('group_id', format('broken-%%s', i + 10)))).*
+			from %[1]s t cross join generate_series(0, %[3]d) i where group_id = '%[2]s'`, table, group, len(corruptions)-1))
+	}
+	exec(`analyze`)
+	for i, c := range corruptions {
+		names = append(names, fmt.Sprintf("broken-%d", i+10))
+		exec(c.query, names[i])
+	}
+	return names
+}
+
+// TestAudit breaks a history in every way that an audit is to notice, each in a copy of
+// its own; in the history itself there is nothing to notice.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.history("sound")
+	s.run("audit").want(t, 0).silent(t).shows(t, "messages consumed once", "ok  one active head")
+	broken := s.copies("sound")
+	o := s.run("audit", "--json").want(t, 1, "violations of", "reverie runs show")
+	var doc auditReply
+	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil || doc.Success {
+		t.Fatalf("success %v, %v", doc.Success, err)
+	}
+	found := map[string][]string{}
+	for _, i := range doc.Invariants {
+		if i.Checked == 0 && i.Name != "held memories wait" {
+			t.Errorf("%s: there was nothing to check", i.Name)
+		}
+		if !slices.ContainsFunc(corruptions, func(c struct{ invariant, query string }) bool { return c.invariant == i.Name }) {
+			t.Errorf("nothing breaks %q", i.Name)
+		}
+		for _, v := range i.Violations {
+			found[v.GroupID] = append(found[v.GroupID], i.Name)
+		}
+		if len(i.Violations) != min(i.Violated, reverie.MaxViolations) {
+			t.Errorf("%s: %d violations are told of %d", i.Name, len(i.Violations), i.Violated)
+		}
+	}
+	for i, group := range broken {
+		if !slices.Contains(found[group], corruptions[i].invariant) {
+			t.Errorf("%s is not noticed, but %q:\n%s", corruptions[i].invariant, found[group], corruptions[i].query)
+		}
+	}
+	if len(found["sound"]) > 0 {
+		t.Errorf("in what is sound was found %q", found["sound"])
+	}
+	s.run("audit", "--group", "sound").want(t, 0)
+	s.run("audit", "--group", "broken-10").want(t, 1).shows(t, "messages consumed once: a message that was consumed", "  broken-10: message ")
+	s.run("audit", "--group", "").want(t, 2, "the id of the group is empty")
+	s.run("audit", "--group", "nobody").want(t, 1, "reverie groups list")
+
+	// What came with an export has lost what was erased, and nothing here says so.
+	file := filepath.Join(t.TempDir(), "sound.jsonl")
+	s.run("erase", "--author", "lin", "--group", "sound", "--yes").want(t, 0)
+	s.run("audit", "--group", "sound").want(t, 0)
+	s.run("memory", "export", "--group", "sound", "-o", file).want(t, 0)
+	t.Run("elsewhere", func(t *testing.T) {
+		s := newStage(t)
+		s.run("memory", "import", file).want(t, 0)
+		s.run("audit").want(t, 0)
+	})
+}

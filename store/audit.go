@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"reverie"
+)
+
+// audit is an invariant in SQL. Both of its queries are about the groups from $1 to $2,
+// by their ids, both included.
+type audit struct {
+	name    string
+	says    string
+	checked string // how many rows there are to check
+	broken  string // group_id and what, of each row that is not as it should be
+	// sound tells of a row that broken has found whether it is as it should be all the same:
+	// what SQL cannot tell. It is handed the columns said and text. nil: none is.
+	sound func(said, text string) bool
+}
+
+// audits are all invariants, in the order in which they are told of.
+func audits() []audit {
+	return slices.Concat(messageAudits, versionAudits, supportAudits, logAudits, runAudits, sessionAudits, dreamAudits, entityAudits)
+}
+
+// auditGroups is how many groups one statement is about: enough to be worth a round
+// trip, and few enough to stay far from the time that a statement may take.
+const auditGroups = 100
+
+const auditGroupsQuery = `select group_id from groups where case when $1 <> '' then group_id = $1 and $2 = '' else group_id > $2 end
+	order by group_id limit $3::int`
+
+// Audit holds a group, or all groups where none is named, to what must hold at every
+// instant, whatever was killed, cut or restarted before, and while others work: in one
+// snapshot, and without writing. It goes through the groups by hundreds, so that it takes
+// time in proportion to what is stored and memory for what it finds. An unknown group is
+// reverie.ErrNotFound.
+func (s *Store) Audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {
+	var list []reverie.Invariant
+	err := s.run(ctx, work{what: "audit the database", readOnly: true, do: func(ctx context.Context, t *tx) error {
+		list = nil
+		if groupID != "" {
+			if _, err := getGroup(ctx, t, groupID); err != nil {
+				return err
+			}
+		}
+		all := audits()
+		for _, a := range all {
+			list = append(list, reverie.Invariant{Name: a.name, Says: a.says, Violations: []reverie.Violation{}})
+		}
+		for after := ""; ; {
+			var ids []string
+			if err := t.list(ctx, &ids, auditGroupsQuery, groupID, after, auditGroups); err != nil || len(ids) == 0 {
+				return err
+			}
+			after = ids[len(ids)-1]
+			for i, a := range all {
+				if err := a.look(ctx, t, ids[0], after, &list[i]); err != nil {
+					return fmt.Errorf("%s: %w", a.name, err)
+				}
+			}
+		}
+	}})
+	return list, err
+}
+
+// look adds what is found of an invariant in some groups.
+func (a audit) look(ctx context.Context, t *tx, first, last string, to *reverie.Invariant) error {
+	var checked int
+	if err := t.get(ctx, &checked, a.checked, first, last); err != nil {
+		return err
+	}
+	to.Checked += checked
+	rows, err := t.QueryxContext(ctx, a.broken, first, last)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var v reverie.Violation
+		var said, text string
+		into := []any{&v.GroupID, &v.What}
+		if a.sound != nil {
+			into = append(into, &said, &text)
+		}
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if a.sound != nil && a.sound(said, text) {
+			continue
+		}
+		if to.Violated++; len(to.Violations) < reverie.MaxViolations {
+			to.Violations = append(to.Violations, v)
+		}
+	}
+	return rows.Err()
+}
+
+const (
+	// auditedGroups is true of rows x of the groups that are audited.
+	auditedGroups = `x.group_id between $1 and $2`
+
+	// neverErased is true of rows x of a group in which nothing was erased: what is
+	// counted there was not taken away since.
+	neverErased = `not exists (select 1 from erasures e where e.group_id = x.group_id)`
+
+	// askedHere is true of runs r that have asked a model in this database: those that came
+	// with an export have not.
+	askedHere = `exists (select 1 from llm_calls l where l.group_id = r.group_id and l.run_id = r.run_id)`
+
+	// madeHere is askedHere of the run of rows x.
+	madeHere = `exists (select 1 from llm_calls l where l.group_id = x.group_id and l.run_id = x.run_id)`
+)
