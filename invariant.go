@@ -7,7 +7,8 @@ type Invariant struct {
 	Says     string `json:"says"`     // what holds, in a sentence
 	Checked  int    `json:"checked"`  // rows that it was held against
 	Violated int    `json:"violated"` // of those, how many do not keep to it
-	// Violations are the first of these, by group: at most [MaxViolations].
+	// Violations are the first of these, by group: at most [MaxViolations], and of one group
+	// [MaxGroupViolations], so that it does not hide the others.
 	Violations []Violation `json:"violations"`
 }
 
@@ -17,5 +18,9 @@ type Violation struct {
 	What    string `json:"what"` // what is wrong with which row
 }
 
-// MaxViolations is how many violations of one invariant an audit tells of.
-const MaxViolations = 100
+// MaxViolations is how many violations of one invariant an audit tells of, and
+// MaxGroupViolations how many of these are of one group.
+const (
+	MaxViolations      = 200
+	MaxGroupViolations = 10
+)

@@ -73,11 +73,12 @@ func (a audit) look(ctx context.Context, t *tx, first, last string, to *reverie.
 		return err
 	}
 	to.Checked += checked
-	rows, err := t.QueryxContext(ctx, a.broken, first, last)
+	rows, err := t.QueryxContext(ctx, `select * from (`+a.broken+`) v order by 1, 2`, first, last)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
+	group, told := "", 0 // of it
 	for rows.Next() {
 		var v reverie.Violation
 		var said, text string
@@ -91,7 +92,11 @@ func (a audit) look(ctx context.Context, t *tx, first, last string, to *reverie.
 		if a.sound != nil && a.sound(said, text) {
 			continue
 		}
-		if to.Violated++; len(to.Violations) < reverie.MaxViolations {
+		if v.GroupID != group {
+			group, told = v.GroupID, 0
+		}
+		to.Violated++
+		if told++; told <= reverie.MaxGroupViolations && len(to.Violations) < reverie.MaxViolations {
 			to.Violations = append(to.Violations, v)
 		}
 	}

@@ -136,8 +136,8 @@ func TestEachPastInstantIsAsItWas(t *testing.T) {
 	// The newest instant at which anything happened, though the clock may stand still or
 	// go back.
 	newest := func() (at time.Time) {
-		check(t, db.QueryRowContext(t.Context(), `select greatest($2, max(updated_at), max(ended_at),
-			(select max(valid_until) from memory_values where group_id = $1)) from memories where group_id = $1`, group, s.now).Scan(&at))
+		check(t, db.QueryRowContext(t.Context(), `select coalesce(greatest(max(updated_at), max(ended_at),
+			(select max(valid_until) from memory_values where group_id = $1)), $2) from memories where group_id = $1`, group, s.now).Scan(&at))
 		return at.UTC()
 	}
 	held := noon
