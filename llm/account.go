@@ -29,6 +29,7 @@ type Account struct {
 	Prices   map[string]Price // by model; one that is missing costs nothing
 	Policy   *Policy          // nil: NewPolicy's defaults; share one between the models of one server
 	Timeout  time.Duration    // of one attempt; 0: none
+	Places   *Places          // nil: any number of calls at a time
 	Free     bool             // nobody is paid for its calls: they are written down, and no budget bounds them
 	Ledger   Ledger           // nil: calls are not written down
 	Now      func() time.Time // nil: time.Now
@@ -71,13 +72,13 @@ func (a *Account) ask(ctx context.Context, meta Meta, input, output int, call fu
 	// Providers count the answer's limit against the tokens a minute until the
 	// answer is there, and so does the limiter.
 	return a.Policy.do(ctx, a.Provider, input+output,
-		func() (*hold, error) { return budget.begin(ctx, estimate) },
-		func(ctx context.Context, h *hold) (Usage, error) { return a.attempt(ctx, meta, h, call) })
+		func() (*turn, error) { return a.begin(ctx, budget, estimate) },
+		func(ctx context.Context, t *turn) (Usage, error) { return a.attempt(ctx, meta, t, call) })
 }
 
 // attempt makes one call, within the time that one may take, and writes its
 // row. The call returns its usage and outcome, or an error.
-func (a *Account) attempt(ctx context.Context, meta Meta, h *hold, call func(context.Context) (Usage, string, error)) (Usage, error) {
+func (a *Account) attempt(ctx context.Context, meta Meta, t *turn, call func(context.Context) (Usage, string, error)) (Usage, error) {
 	callCtx, cancel := ctx, context.CancelFunc(func() {})
 	if a.Timeout > 0 {
 		callCtx, cancel = context.WithTimeout(ctx, a.Timeout)
@@ -85,6 +86,7 @@ func (a *Account) attempt(ctx context.Context, meta Meta, h *hold, call func(con
 	defer cancel()
 	start := a.Now()
 	usage, outcome, err := call(callCtx)
+	t.leave()
 	if err != nil {
 		err = a.explain(ctx, err)
 		outcome = faultOf(err)
@@ -97,7 +99,7 @@ func (a *Account) attempt(ctx context.Context, meta Meta, h *hold, call func(con
 		InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens, CostUSD: price.Cost(usage),
 		Latency: a.Now().Sub(start), Outcome: outcome, CreatedAt: start.UTC(),
 	}
-	h.settle(row, func() bool {
+	t.hold.settle(row, func() bool {
 		err = a.record(ctx, row, err)
 		unwritten := (*LedgerError)(nil)
 		return a.Ledger != nil && !errors.As(err, &unwritten)

@@ -70,23 +70,23 @@ func NewPolicy(options PolicyOptions) *Policy {
 // tokens is the estimate of what one call consumes, which call's own usage
 // corrects. begin is asked before each attempt, and nothing else is done if it
 // refuses.
-func (p *Policy) do(ctx context.Context, provider string, tokens int, begin func() (*hold, error), call func(context.Context, *hold) (Usage, error)) error {
+func (p *Policy) do(ctx context.Context, provider string, tokens int, begin func() (*turn, error), call func(context.Context, *turn) (Usage, error)) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s was not asked: %w", provider, err)
 	}
 	var last error
 	attempts := 0
 	err := failsafe.With[any](p.retry).WithContext(ctx).Run(func() error {
-		h, err := begin()
+		t, err := begin()
 		if err != nil {
 			return err
 		}
-		defer h.release()
+		defer t.release()
 		if err := p.breaker.acquire(provider, last); err != nil {
 			return err
 		}
 		attempts++
-		last = p.attempt(ctx, tokens, func(ctx context.Context) (Usage, error) { return call(ctx, h) })
+		last = p.attempt(ctx, tokens, func(ctx context.Context) (Usage, error) { return call(ctx, t) })
 		return last
 	})
 	switch {

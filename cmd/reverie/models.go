@@ -81,7 +81,10 @@ func (a *app) model(use string) (*llm.Model, ModelSettings, error) {
 		return nil, s, err
 	}
 	account, err := a.account("generate", s.Provider, s.BaseURL, s.Model)
-	account.Timeout = s.Timeout
+	if a.places == nil {
+		a.places = llm.NewPlaces(a.cfg.Jobs.Concurrency)
+	}
+	account.Timeout, account.Places = s.Timeout, a.places
 	return llm.NewModel(a.tracer.Generator(client.generator, s.Provider, s.Model, s.BaseURL), account), s, err
 }
 

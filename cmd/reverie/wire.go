@@ -40,6 +40,7 @@ type app struct {
 	watchers
 
 	policies map[string]*llm.Policy // by server
+	places   *llm.Places            // of all questions
 	unpriced []string               // models that were warned of
 }
 
