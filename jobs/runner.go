@@ -41,6 +41,9 @@ type Runner struct {
 	// cut short.
 	After string
 	Plan  Plan
+	// Enter waits until a group may be begun, or ctx ends, and returns the context to work
+	// in and what to call at the end; nil: there is nothing to wait for.
+	Enter func(ctx context.Context) (work context.Context, leave func())
 	// Prepare is called under a group's lease, before what is due for it is looked
 	// at again and worked on; nil: nothing is.
 	Prepare func(ctx context.Context, held *Held, g reverie.DueGroup) error
@@ -77,7 +80,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (Summary, error)
 	for range max(1, r.Concurrency) {
 		workers.Go(func() {
 			for g := range groups {
-				f.take(ctx, g)
+				f.enter(ctx, g)
 			}
 		})
 	}

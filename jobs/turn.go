@@ -14,6 +14,16 @@ import (
 // errEnded ends a group's turn between two windows, when no further is begun.
 var errEnded = errors.New("no further window is begun")
 
+// enter has a group taken when it may be begun.
+func (f *fanOut) enter(ctx context.Context, g reverie.DueGroup) {
+	if f.Enter != nil {
+		var leave func()
+		ctx, leave = f.Enter(ctx)
+		defer leave()
+	}
+	f.take(ctx, g)
+}
+
 // take gives a group its turn and counts what became of it.
 func (f *fanOut) take(ctx context.Context, g reverie.DueGroup) {
 	if f.over(ctx) {

@@ -63,6 +63,7 @@ func (a Account) withDefaults() Account {
 // context's budget. input and output are the tokens that it is expected to read,
 // and to write at most.
 func (a *Account) ask(ctx context.Context, meta Meta, input, output int, call func(context.Context) (Usage, string, error)) error {
+	defer deskOf(ctx).ask(ctx)()
 	price, _ := priceOf(a.Prices, a.Model)
 	estimate := reverie.Spend{InputTokens: input, CostUSD: price.Cost(Usage{InputTokens: input})}
 	budget := budgetOf(ctx)

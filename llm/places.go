@@ -8,9 +8,10 @@ import (
 	"reverie"
 )
 
-// Places bound how many questions the models that share them are asked at a time. Whoever
-// has to wait is served in the order of coming; what is done before a question and after
-// an answer needs no place. A nil one has no bound. It is safe for concurrent use.
+// Places bound how much is done at a time: how many questions models are asked
+// ([Account.Places]), or how many groups are worked on meanwhile ([Places.Work]). Whoever
+// has to wait is served in the order of coming. A nil one has no bound. It is safe for
+// concurrent use.
 type Places struct {
 	taken chan struct{}
 }
@@ -28,6 +29,66 @@ func (p *Places) enter(ctx context.Context) (leave func(), err error) {
 		return sync.OnceFunc(func() { <-p.taken }), nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting until fewer questions are asked: %w", ctx.Err())
+	}
+}
+
+// Work waits for a place to work in. While a model is asked with the context that it
+// returns, the place is another's; so a few places keep many models busy, and who came
+// first is done first, where all at once would come late. The end of ctx ends the
+// waiting: what is left to do then is done without a place. Leave is to be called at the
+// end.
+func (p *Places) Work(ctx context.Context) (work context.Context, leave func()) {
+	d := &desk{places: p}
+	d.sit(ctx)
+	return context.WithValue(ctx, deskKey{}, d), d.stand
+}
+
+type deskKey struct{}
+
+// desk is the place of one who works, and may ask several questions at a time.
+type desk struct {
+	places *Places
+	mu     sync.Mutex
+	away   int    // questions under way
+	leave  func() // nil: there is no place to give back
+}
+
+// deskOf is where the caller works; nil is nowhere in particular.
+func deskOf(ctx context.Context) *desk {
+	d, _ := ctx.Value(deskKey{}).(*desk)
+	return d
+}
+
+// sit waits for a place, unless ctx ends.
+func (d *desk) sit(ctx context.Context) {
+	if leave, err := d.places.enter(ctx); err == nil {
+		d.leave = leave
+	}
+}
+
+func (d *desk) stand() {
+	if d.leave != nil {
+		d.leave()
+		d.leave = nil
+	}
+}
+
+// ask gives the place back until what it returns is called, by the last of those who ask.
+func (d *desk) ask(ctx context.Context) (back func()) {
+	if d == nil {
+		return func() {}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.away++; d.away == 1 {
+		d.stand()
+	}
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.away--; d.away == 0 {
+			d.sit(ctx)
+		}
 	}
 }
 

@@ -285,7 +285,7 @@ type LangfuseConfig struct {
 
 // JobsConfig says how work on many groups is done.
 type JobsConfig struct {
-	Concurrency   int      `toml:"concurrency" default:"32" min:"1" max:"1000" comment:"Questions that a process asks at a time, each about another group. Half as many groups more are read before theirs and written after it, so that no place waits for the database."`
+	Concurrency   int      `toml:"concurrency" default:"32" min:"1" max:"1000" comment:"Questions that a process asks at a time, each about another group. Further groups, as many as there are connections, are read and written meanwhile."`
 	MissedNights  int      `toml:"missed_nights" default:"30" min:"1" max:"3650" comment:"Nights of one group that one run makes up at most, the oldest first; the rest is reported and left for the next run."`
 	ParkAfter     int      `toml:"park_after" default:"5" min:"1" max:"1000" comment:"Failed runs in a row after which a group is parked until reverie groups resume."`
 	RetryAfter    Duration `toml:"retry_after" default:"30m" min:"0s" max:"168h" comment:"How long a group is left alone after a failed run, doubled with each further one."`
@@ -293,9 +293,6 @@ type JobsConfig struct {
 	Grace         Duration `toml:"grace" default:"60s" min:"0s" max:"1h" comment:"After a first signal no further group is begun, and those under way have this long to finish. Then, or at a second signal, they are stopped; what they have not committed stays pending."`
 	ConfirmUSD    float64  `toml:"confirm_usd" default:"1" min:"0" comment:"A backfill whose estimated cost is higher than this needs --yes."`
 }
-
-// inFlight is how many groups are worked on at a time.
-func (c JobsConfig) inFlight() int { return c.Concurrency + c.Concurrency/2 }
 
 // ScheduleConfig says when the daemon starts what.
 type ScheduleConfig struct {
