@@ -114,7 +114,8 @@ func (r *run) open(ctx context.Context, s *sheet) error {
 		row.WindowSince, row.WindowUntil = s.window(r.now)
 	}
 	r.life.Stats = reverie.Stats{Base: len(s.state.Items), Kept: len(s.state.Items)}
-	if err := r.life.Open(ctx, row, chunk(s, reverie.ChunkOpen)); err != nil {
+	r.life.Begin(row)
+	if err := r.life.Save(ctx, chunk(s, reverie.ChunkOpen)); err != nil {
 		return err
 	}
 	r.result.RunID, r.result.SessionID = r.life.Row.ID, row.SessionID

@@ -130,7 +130,7 @@ func TestInterruptedByTheCaller(t *testing.T) {
 // run could still write.
 func TestLeaseLost(t *testing.T) {
 	all := newStage(t)
-	for _, call := range []string{"StartRun", "RecordCall", "SaveEmbeddings", "Apply"} {
+	for _, call := range []string{"OpenRun", "RecordCall", "SaveEmbeddings", "Apply"} {
 		t.Run("before "+call, func(t *testing.T) {
 			s := all.beside(t, call)
 			s.say(evening.Add(-2*day), "note One.", "note Two.", "note Three.")
@@ -155,7 +155,7 @@ func TestLeaseLost(t *testing.T) {
 			if n := s.pending(); n == 0 {
 				t.Error("no message is pending")
 			}
-			if call != "StartRun" {
+			if call != "OpenRun" {
 				s.want(`select status from runs where group_id = '`+s.group+`' and finished_at is null`, "running") // the next holder's to settle
 			}
 			// The next holder goes on where this one was stopped.

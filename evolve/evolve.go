@@ -196,6 +196,9 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 		err = r.seal(ctx)
 	}
 	err = r.life.End(ctx, err)
+	if r.result.RunID == "" {
+		r.started(r.life.Row.ID)
+	}
 	r.complete(err)
 	return r.result, err
 }

@@ -63,9 +63,7 @@ func (r *run) arrange(ctx context.Context, s *sheet, settled bool) error {
 			texts = append(texts, m.Text)
 		}
 		s.language = prompts.Language(s.state.Group.Language, texts)
-		if err := r.open(ctx, s.state, s.language); err != nil {
-			return err
-		}
+		r.open(s.state, s.language)
 		if err := r.show(ctx, s); err != nil {
 			return err
 		}
@@ -130,6 +128,9 @@ func (r *run) show(ctx context.Context, s *sheet) error {
 	s.judging, s.shown = len(again), append(again, others...)
 	if len(others) <= room {
 		return nil
+	}
+	if err := r.life.Start(ctx, r.life.Row); err != nil { // on its account they are looked for
+		return err
 	}
 	nearest, err := r.nearest(ctx, s)
 	if err != nil {

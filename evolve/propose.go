@@ -141,5 +141,9 @@ func (r *run) saveChunk(ctx context.Context, s *sheet, input, text string, statu
 	for _, h := range s.shown {
 		chunk.MemoryIDs = append(chunk.MemoryIDs, h.ID)
 	}
-	return r.life.Save(ctx, chunk)
+	err := r.life.Save(ctx, chunk)
+	if r.result.RunID == "" {
+		r.started(r.life.Row.ID)
+	}
+	return err
 }

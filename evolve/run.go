@@ -67,12 +67,12 @@ func (r *run) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// open writes the ledger's row, once something is pending.
-func (r *run) open(ctx context.Context, state reverie.State, language string) error {
+// open begins the run, once something is pending.
+func (r *run) open(state reverie.State, language string) {
 	row := &r.life.Row
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.MemoryEvolve, language) // of the latest chunk
 	if row.ID != "" || r.life.Began {
-		return nil
+		return
 	}
 	st := &r.life.Stats
 	st.Base, st.Kept, st.OpenEnded, st.Days = len(state.Heads), len(state.Heads), !r.bounded, r.req.Days
@@ -82,9 +82,7 @@ func (r *run) open(ctx context.Context, state reverie.State, language string) er
 	}
 	first := *row
 	first.Job, first.Model, first.WindowSince, first.WindowUntil = reverie.JobEvolve, r.Model.Name(), since, r.until
-	err := r.life.Start(ctx, first)
-	r.started(row.ID)
-	return err
+	r.life.Begin(first)
 }
 
 // started says which run it is: none where it could not be written, and for a dry one.

@@ -107,7 +107,7 @@ func TestCrashAnywhere(t *testing.T) {
 // run could still write.
 func TestLeaseLost(t *testing.T) {
 	all := newStage(t)
-	for _, call := range []string{"StartRun", "SaveChunk", "SaveAnswer", "ApplyEntities", "FinishRun"} {
+	for _, call := range []string{"OpenRun", "SaveAnswer", "ApplyEntities", "FinishRun"} {
 		t.Run("before "+call, func(t *testing.T) {
 			s := all.beside(t, call)
 			s.say(evening.Add(-day), line{"u1:Kay", "I live in Lisbon"})
@@ -186,7 +186,7 @@ func TestJoinedWhileAsking(t *testing.T) {
 		"merge":   {nil, merge, "I like tea", []string{"person Ann [u1 u2] aka Ben | city: Porto; city: Rome; likes tea"}},
 		"unmerge": {merge, unmerge, "I moved to Oslo", []string{"person Ann [u1] aka  | city: Porto", "person Ben [u2] aka  | city: Oslo"}},
 	} {
-		for _, at := range []string{"SaveChunk", "SaveAnswer", "ApplyEntities"} {
+		for _, at := range []string{"OpenRun", "SaveAnswer", "ApplyEntities"} {
 			t.Run(name+" before "+at, func(t *testing.T) {
 				s := all.beside(t, name+at)
 				s.say(evening.Add(-2*day), line{"u1:Ann", "I live in Porto"}, line{"u2:Ben", "I live in Rome"})

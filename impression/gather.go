@@ -47,9 +47,7 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 	known := newDirectory(s.state.Index)
 	s.scene, s.cast = survey(s.state, known)
 	s.views = newViews(s.loc, s.cast, known)
-	if err := r.open(ctx, s); err != nil {
-		return nil, err
-	}
+	r.open(s)
 	if err := r.saveChunk(ctx, s, reverie.ChunkOpen); err != nil {
 		return nil, err
 	}

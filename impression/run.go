@@ -102,13 +102,12 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 // purpose is what calls of this job are for, in the ledger.
 const purpose = "observe"
 
-// open writes the ledger's row, once something waits, and prepares to ask on its
-// behalf.
-func (r *run) open(ctx context.Context, s *sheet) error {
+// open begins the run, once something waits, and prepares to ask on its behalf.
+func (r *run) open(s *sheet) {
 	row := &r.life.Row
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.ImpressionObserve, s.language) // of the latest chunk
 	if r.asker != nil {
-		return nil
+		return
 	}
 	first := *row
 	if first.ID == "" {
@@ -121,16 +120,14 @@ func (r *run) open(ctx context.Context, s *sheet) error {
 	if s.taken {
 		r.life.Before = s.begunBy
 	}
-	if err := r.life.Start(ctx, first); err != nil {
-		return err
-	}
-	r.result.RunID, r.asker = row.ID, r.life.Asker(r.Model, r.Journal, purpose)
-	return nil
+	r.life.Begin(first)
+	r.asker = r.life.Asker(r.Model, r.Journal, purpose)
 }
 
 // finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	err = r.life.End(ctx, err)
+	r.result.RunID = r.life.Row.ID
 	r.result.Err, r.result.Status, r.result.Stats = err, reverie.EndOf(err, 0), r.life.Stats
 	r.result.Stats.OpenEnded = false // kept for a run that is taken up, and nothing to report
 	r.result.NoNew = err == nil && !r.life.Began && r.life.Row.ID == ""

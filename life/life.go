@@ -38,7 +38,7 @@ type Hold interface {
 }
 
 // Run is one run under way. Ledger, Hold, Now, Log and Watch are set once; Row has
-// the group's id from the beginning, and a run's as soon as one is started. It
+// the group's id from the beginning, and a run's as soon as one is begun. It
 // serves one goroutine.
 type Run struct {
 	Ledger Ledger
@@ -60,7 +60,9 @@ type Run struct {
 	Mute     bool   // the embedder failed, and is not waited for again in this run
 	Warnings []string
 
-	ended bool // with its last chunk
+	unwritten bool // it has begun, and has no row yet
+	adopting  bool // the answers of the one before are not yet its own
+	ended     bool // with its last chunk
 }
 
 // Step runs one step under the eyes of whoever watches.
@@ -81,72 +83,87 @@ func (r *Run) TakeUp(row reverie.Run) {
 	r.Row, r.Stats = row, row.Stats
 }
 
-// Start writes the row of a run that is new, once there is something to do. It
-// gives it an id; the caller has filled in job, window, model and prompt. A run
-// that has begun stays as it is, and so does a dry one. Then the run has the answers
-// of the one before: whoever continues it, wherever it dies, looks for them with it.
-func (r *Run) Start(ctx context.Context, row reverie.Run) error {
-	begun := r.Began
-	if r.Began = true; begun || r.Hold == nil {
-		return nil
-	}
-	if r.Row.ID == "" {
-		if err := r.start(ctx, row); err != nil {
-			return err
-		}
-	}
-	if r.Before == "" || r.Before == r.Row.ID {
-		return nil
-	}
-	if err := r.Ledger.AdoptAnswers(ctx, r.Hold.Lease(), r.Row.GroupID, r.Before, r.Row.ID); err != nil {
-		return fmt.Errorf("take up the answers of run %s: %w", r.Before, err)
-	}
-	return nil
-}
-
-// Open is Start and Save for a run that is nothing without its chunk: one that is new is
-// written with it, and with the answers of the one before, so that it can be continued
-// wherever it dies.
-func (r *Run) Open(ctx context.Context, row reverie.Run, chunk reverie.Chunk) error {
-	if r.Hold == nil || r.Row.ID != "" {
-		if err := r.Start(ctx, row); err != nil {
-			return err
-		}
-		return r.Save(ctx, chunk)
+// Begin says which run it is, once there is something to do; the caller has filled in
+// job, window, model and prompt. One that is new gets an id. Its row is written with its
+// first chunk ([Run.Save]), with [Run.Start] where something is done on its account
+// before, or when it ends: so a process that dies leaves a run that can be continued, or
+// none. A run that has begun stays as it is, and a dry one has no row.
+func (r *Run) Begin(row reverie.Run) {
+	if r.Began || r.Hold == nil {
+		r.Began = true
+		return
 	}
 	r.Began = true
-	return r.write(row, func(lease reverie.Lease, row reverie.Run) (reverie.Run, error) {
-		chunk.GroupID = row.GroupID
-		return r.Ledger.OpenRun(ctx, lease, row, chunk, r.Before)
-	})
+	if r.Row.ID == "" {
+		row.ID, row.GroupID = reverie.NewID(), r.Row.GroupID
+		r.Row, r.unwritten = row, true
+	}
+	r.adopting = r.Before != "" && r.Before != r.Row.ID
 }
 
-func (r *Run) start(ctx context.Context, row reverie.Run) error {
-	return r.write(row, func(lease reverie.Lease, row reverie.Run) (reverie.Run, error) {
+// Start is Begin, and writes the row. Then the run has the answers of the one before:
+// whoever continues it, wherever it dies, looks for them with it.
+func (r *Run) Start(ctx context.Context, row reverie.Run) error {
+	r.Begin(row)
+	if err := r.enter(func(lease reverie.Lease, row reverie.Run) (reverie.Run, error) {
 		return r.Ledger.StartRun(ctx, lease, row)
-	})
+	}); err != nil {
+		return err
+	}
+	return r.adopt(ctx)
 }
 
-// write fills in the row of a run that is new, and has it written.
-func (r *Run) write(row reverie.Run, start func(reverie.Lease, reverie.Run) (reverie.Run, error)) error {
-	row.ID, row.GroupID, row.Stats = reverie.NewID(), r.Row.GroupID, r.Stats
-	// Not when the run was asked for: the one before may have been settled since,
-	// and ended then.
-	row.StartedAt = r.Now().UTC()
-	row, err := start(r.Hold.Lease(), row)
+// enter has the row of a run that is new written.
+func (r *Run) enter(write func(reverie.Lease, reverie.Run) (reverie.Run, error)) error {
+	if !r.unwritten {
+		return nil
+	}
+	r.unwritten = false
+	row := r.Row
+	// It begins now, and not when it was asked for: the one before may have been settled
+	// since, and ended then.
+	row.Stats, row.StartedAt = r.Stats, r.Now().UTC()
+	row, err := write(r.Hold.Lease(), row)
 	if err != nil {
+		r.Row.ID = ""
 		return fmt.Errorf("start a run for group %q: %w", r.Row.GroupID, err)
 	}
 	r.Row = row
 	return nil
 }
 
-// Save stores a chunk of the run as it stands. A dry run stores nothing.
+// adopt has the run keep the answers of the one before.
+func (r *Run) adopt(ctx context.Context) error {
+	if !r.adopting {
+		return nil
+	}
+	r.adopting = false
+	if err := r.Ledger.AdoptAnswers(ctx, r.Hold.Lease(), r.Row.GroupID, r.Before, r.Row.ID); err != nil {
+		return fmt.Errorf("take up the answers of run %s: %w", r.Before, err)
+	}
+	return nil
+}
+
+// Save stores a chunk of the run as it stands, with the run's row and the answers of the
+// one before where that is still to be done. A dry run stores nothing.
 func (r *Run) Save(ctx context.Context, chunk reverie.Chunk) error {
 	if r.Hold == nil {
 		return nil
 	}
-	chunk.GroupID, chunk.RunID = r.Row.GroupID, r.Row.ID
+	chunk.GroupID = r.Row.GroupID
+	if r.unwritten {
+		before := ""
+		if r.adopting {
+			before, r.adopting = r.Before, false
+		}
+		return r.enter(func(lease reverie.Lease, row reverie.Run) (reverie.Run, error) {
+			return r.Ledger.OpenRun(ctx, lease, row, chunk, before)
+		})
+	}
+	if err := r.adopt(ctx); err != nil {
+		return err
+	}
+	chunk.RunID = r.Row.ID
 	if err := r.Ledger.SaveChunk(ctx, r.Hold.Lease(), chunk); err != nil {
 		return fmt.Errorf("store chunk %d of run %s: %w", chunk.No, r.Row.ID, err)
 	}
@@ -159,7 +176,7 @@ func (r *Run) Write(fn func(lease reverie.Lease) error) error {
 }
 
 // Asker asks a model on the run's account; what the run says stays with it. It is to
-// be called when the run has been started.
+// be called when the run has begun, and used when its row is written.
 func (r *Run) Asker(model Model, journal llm.Journal, purpose string) *llm.Asker {
 	a := &llm.Asker{Model: model, Journal: journal, Meta: r.Meta(purpose)}
 	if r.Row.ID != "" {
@@ -174,7 +191,7 @@ type Model interface {
 	Name() string // provider/model
 }
 
-// Meta says on whose account a call is.
+// Meta says on whose account a call is, which is made when the run's row is written.
 func (r *Run) Meta(purpose string) llm.Meta {
 	m := llm.Meta{GroupID: r.Row.GroupID, Purpose: purpose}
 	if id := cmp.Or(r.Row.ID, r.Account); id != "" {
@@ -205,6 +222,9 @@ func (r *Run) End(ctx context.Context, err error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
+	if serr := r.Start(ctx, r.Row); serr != nil {
+		return errors.Join(err, serr)
+	}
 	r.Row = r.ending(err, r.Stats)
 	left, ferr := r.Ledger.FinishRun(ctx, r.Hold.Lease(), r.Row)
 	if ferr != nil {

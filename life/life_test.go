@@ -97,6 +97,35 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// TestBegin writes no row before there is a chunk, save for the end of a run, and none at
+// all where it could not be written.
+func TestBegin(t *testing.T) {
+	b := &book{}
+	r := b.run()
+	r.Begin(reverie.Run{Job: reverie.JobExtract})
+	if len(b.started) != 0 || !reverie.IsID(r.Row.ID) {
+		t.Errorf("begun: %+v", b.started)
+	}
+	r.Before = "earlier"
+	if err := r.End(t.Context(), reverie.ErrUnusable); !errors.Is(err, reverie.ErrUnusable) || len(b.started) != 1 || len(b.finished) != 1 ||
+		b.finished[0].ID != b.started[0].ID || b.finished[0].Status != reverie.RunFailed {
+		t.Errorf("ended: %v, %+v", err, b.finished)
+	}
+	b = &book{}
+	r = b.run()
+	r.Begin(reverie.Run{Job: reverie.JobExtract})
+	if err := errors.Join(r.Save(t.Context(), reverie.Chunk{No: 1}), r.Save(t.Context(), reverie.Chunk{No: 2})); err != nil || len(b.started) != 1 || len(b.chunks) != 2 {
+		t.Errorf("saved: %v, %+v", err, b)
+	}
+	b = &book{fail: reverie.ErrUnavailable}
+	r = b.run()
+	r.Begin(reverie.Run{Job: reverie.JobExtract})
+	err := r.Save(t.Context(), reverie.Chunk{No: 1})
+	if !errors.Is(err, reverie.ErrUnavailable) || r.Row.ID != "" || r.End(t.Context(), err) == nil || len(b.finished) != 0 {
+		t.Errorf("not written: %v, %+v", err, b)
+	}
+}
+
 // TestStart writes one row, and none for a dry run or one that is taken up.
 func TestStart(t *testing.T) {
 	b := &book{}
@@ -138,7 +167,8 @@ func TestStart(t *testing.T) {
 	opened.Before = "earlier"
 	again.TakeUp(reverie.Run{GroupID: "g", ID: "second"})
 	for _, r := range []*Run{opened, again, dry} {
-		if err := r.Open(t.Context(), reverie.Run{Job: reverie.JobDream}, reverie.Chunk{No: 1}); err != nil || !r.Began {
+		r.Begin(reverie.Run{Job: reverie.JobDream})
+		if err := r.Save(t.Context(), reverie.Chunk{No: 1}); err != nil || !r.Began {
 			t.Errorf("opened: %+v, %v", r.Row, err)
 		}
 	}

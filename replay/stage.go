@@ -56,6 +56,12 @@ func (s *stage) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 	return s.Shadow.StartRun(ctx, lease, run)
 }
 
+// OpenRun is StartRun with the first chunk.
+func (s *stage) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk, before string) (reverie.Run, error) {
+	run.ID, run.StartedAt = s.past.Run.ID, s.past.Run.StartedAt
+	return s.Shadow.OpenRun(ctx, lease, run, chunk, before)
+}
+
 // Gather first takes over what others did until the chunk was begun.
 func (s *stage) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error) {
 	if i := s.chunk; i < len(s.past.Chunks) {
