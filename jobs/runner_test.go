@@ -466,3 +466,27 @@ func TestAbortNil(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestEnter has each group wait for its turn, hands the context on, and gives the turn
+// back, whatever becomes of the group.
+func TestEnter(t *testing.T) {
+	type key struct{}
+	w := newWorld(ids(7), 1)
+	entered, left := 0, 0
+	r, _ := w.runner(func(ctx context.Context, _ *jobs.Held, g reverie.DueGroup, _ reverie.Window) error {
+		if ctx.Value(key{}) != entered || left != entered-1 {
+			t.Errorf("%s is worked on with %v, %d entered and %d left", g.ID, ctx.Value(key{}), entered, left)
+		}
+		if entered == 3 {
+			panic("of the third")
+		}
+		return nil
+	})
+	r.Enter = func(ctx context.Context) (context.Context, func()) {
+		entered++
+		return context.WithValue(ctx, key{}, entered), func() { left++ }
+	}
+	if s, err := r.Run(t.Context(), nil); s.Done != 6 || s.Failed != 1 || entered != 7 || left != 7 {
+		t.Errorf("%+v, %v; %d entered, %d left", s, err, entered, left)
+	}
+}

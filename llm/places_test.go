@@ -1,0 +1,140 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// crowd counts those inside.
+type crowd struct {
+	mu               sync.Mutex
+	inside, most, of int
+}
+
+func (c *crowd) enter() (leave func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of++
+	c.inside++
+	c.most = max(c.most, c.inside)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.inside--
+	}
+}
+
+// slow is a model that takes its time, and counts.
+type slow struct {
+	took time.Duration
+	crowd
+}
+
+func (s *slow) Generate(ctx context.Context, _ Request) (Response, error) {
+	defer s.enter()()
+	select {
+	case <-time.After(s.took):
+		return Response{Text: "{}", Finish: FinishStop}, nil
+	case <-ctx.Done():
+		return Response{}, ctx.Err()
+	}
+}
+
+// TestPlaces has more groups worked on than may be asked about, and fewer at a desk than
+// are asked about: no place waits for anything, and nobody works without a desk.
+func TestPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const groups, places, desks = 24, 4, 2
+		gen := &slow{took: time.Minute}
+		m := NewModel(gen, Account{Places: NewPlaces(places)})
+		room := NewPlaces(desks)
+		var working crowd
+		work := func() {
+			defer working.enter()()
+			time.Sleep(time.Second)
+		}
+		var all sync.WaitGroup
+		began := time.Now()
+		for range groups {
+			all.Go(func() {
+				ctx, leave := room.Work(t.Context())
+				defer leave()
+				work()
+				if _, err := m.Generate(ctx, meta, Request{User: "u"}); err != nil {
+					t.Error(err)
+				}
+				work()
+			})
+		}
+		all.Wait()
+		if gen.most != places || gen.of != groups || working.most != desks {
+			t.Errorf("%d questions at a time, %d in all; %d at work", gen.most, gen.of, working.most)
+		}
+		// The first two are asked about after a second, all in turns of a minute, and the last
+		// four written by two at a time.
+		if took, want := time.Since(began), groups/places*time.Minute+3*time.Second; took < want || took > want+time.Second {
+			t.Errorf("took %s, want %s", took, want)
+		}
+		if len(room.taken) != 0 || len(m.account.Places.taken) != 0 {
+			t.Errorf("%d desks and %d places are not given back", len(room.taken), len(m.account.Places.taken))
+		}
+	})
+}
+
+// TestPlacesGivenUp gives up waiting for a place, or for a desk, when the context ends.
+func TestPlacesGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gen := &slow{took: time.Minute}
+		m := NewModel(gen, Account{Places: NewPlaces(1)})
+		go func() { _, _ = m.Generate(t.Context(), meta, Request{User: "first"}) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := m.Generate(ctx, meta, Request{User: "second"}); !errors.Is(err, context.DeadlineExceeded) || gen.of != 1 {
+			t.Errorf("%v, %d asked", err, gen.of)
+		}
+		room := NewPlaces(1)
+		_, first := room.Work(t.Context())
+		_, second := room.Work(ctx) // there is none for it any more
+		second()
+		if len(room.taken) != 1 {
+			t.Error("who has no desk gives back another's")
+		}
+		first()
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestDeskOfSeveralQuestions keeps the desk away until the last of several questions is
+// answered.
+func TestDeskOfSeveralQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewModel(&slow{took: time.Minute}, Account{})
+		room := NewPlaces(1)
+		ctx, leave := room.Work(t.Context())
+		var both sync.WaitGroup
+		for i := range 2 {
+			both.Go(func() {
+				time.Sleep(time.Duration(i) * time.Second)
+				_, _ = m.Generate(ctx, meta, Request{User: "u"})
+			})
+		}
+		for at, want := range map[time.Duration]int{500 * time.Millisecond: 0, 60500 * time.Millisecond: 0, 61500 * time.Millisecond: 1} {
+			both.Go(func() {
+				time.Sleep(at)
+				if got := len(room.taken); got != want {
+					t.Errorf("after %s %d desks are taken, want %d", at, got, want)
+				}
+			})
+		}
+		both.Wait()
+		leave()
+		if len(room.taken) != 0 {
+			t.Error("the desk is not given back")
+		}
+	})
+}
