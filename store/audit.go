@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
+
+	"github.com/lib/pq"
 
 	"reverie"
 )
@@ -22,7 +25,7 @@ type audit struct {
 
 // audits are all invariants, in the order in which they are told of.
 func audits() []audit {
-	return slices.Concat(messageAudits, versionAudits, supportAudits, logAudits, runAudits, sessionAudits, dreamAudits, entityAudits)
+	return slices.Concat(messageAudits, versionAudits, supportAudits, logAudits, runAudits, sessionAudits, dreamAudits, entityAudits, jsonAudits)
 }
 
 // auditGroups is how many groups one statement is about: enough to be worth a round
@@ -36,11 +39,15 @@ const auditGroupsQuery = `select group_id from groups where case when $1 <> '' t
 // instant, whatever was killed, cut or restarted before, and while others work: in one
 // snapshot, and without writing. It goes through the groups by hundreds, so that it takes
 // time in proportion to what is stored and memory for what it finds. An unknown group is
-// reverie.ErrNotFound.
+// reverie.ErrNotFound, a table that may not be read reverie.ErrConfiguration.
 func (s *Store) Audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {
 	var list []reverie.Invariant
+	var name string // of the invariant that is looked at
 	err := s.run(ctx, work{what: "audit the database", readOnly: true, do: func(ctx context.Context, t *tx) error {
-		list = nil
+		list, name = nil, ""
+		if err := mayAudit(ctx, t); err != nil {
+			return err
+		}
 		if groupID != "" {
 			if _, err := getGroup(ctx, t, groupID); err != nil {
 				return err
@@ -57,13 +64,48 @@ func (s *Store) Audit(ctx context.Context, groupID string) ([]reverie.Invariant,
 			}
 			after = ids[len(ids)-1]
 			for i, a := range all {
+				name = a.name
 				if err := a.look(ctx, t, ids[0], after, &list[i]); err != nil {
-					return fmt.Errorf("%s: %w", a.name, err)
+					return err
 				}
 			}
 		}
 	}})
+	if err != nil && name != "" {
+		err = fmt.Errorf("look whether %q holds: %w", name, err)
+	}
 	return list, err
+}
+
+// auditTables finds the tables that a query reads, and names of what it calls its own.
+var auditTables = regexp.MustCompile(`(?:from|join) ([a-z_]+)`)
+
+// mayAuditQuery names the role of a transaction, and those of the tables $1 that it may not read.
+const mayAuditQuery = `select quote_ident(current_user) as login, coalesce(string_agg(c.oid::regclass::text, ', ' order by c.relname), '') as hidden
+	from pg_class c where c.oid in (select to_regclass(name) from unnest($1::text[]) as name) and not has_table_privilege(c.oid, 'select')`
+
+// mayAudit tells of all tables at once that an audit cannot read, for a person who can grant it.
+func mayAudit(ctx context.Context, t *tx) error {
+	var names pq.StringArray
+	if _, confined := ctx.Value(readerKey{}).(string); !confined {
+		names = append(names, "goose_db_version") // by which a binary tells whether it knows the schema
+	}
+	text := auditGroupsQuery
+	for _, a := range audits() {
+		text += " " + a.checked + " " + a.broken
+	}
+	for _, m := range auditTables.FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1])
+	}
+	var may struct {
+		Login  string `db:"login"`
+		Hidden string `db:"hidden"`
+	}
+	if err := t.get(ctx, &may, mayAuditQuery, names); err != nil || may.Hidden == "" {
+		return err
+	}
+	return fmt.Errorf("the role %[1]s may not read %[2]s, which an audit reads: %[3]w: have the owner of the tables run `grant select on %[2]s to %[1]s`",
+		may.Login, may.Hidden, reverie.ErrConfiguration)
 }
 
 // look adds what is found of an invariant in some groups.

@@ -63,8 +63,8 @@ var logAudits = []audit{
 			select x.group_id, format('run %s of %s counts %s created, %s updated, %s deleted and %s archived, and the change log %s, %s, %s and %s', x.run_id, x.job,
 				s.created, s.updated, s.deleted, s.archived, coalesce(c.created, 0), coalesce(c.updated, 0), coalesce(c.deleted, 0), coalesce(c.archived, 0))
 			from runs x left join logged c on c.group_id = x.group_id and c.run_id = x.run_id
-			cross join lateral (select coalesce((x.stats->>'created')::int, 0) as created, coalesce((x.stats->>'updated')::int, 0) as updated,
-				coalesce((x.stats->>'deleted')::int, 0) as deleted, coalesce((x.stats->>'archived')::int, 0) as archived) s
+			cross join lateral (select ` + countOf("x.stats", "created") + ` as created, ` + countOf("x.stats", "updated") + ` as updated,
+				` + countOf("x.stats", "deleted") + ` as deleted, ` + countOf("x.stats", "archived") + ` as archived) s
 			where ` + auditedGroups + ` and x.job in ('evolve', 'extract', 'dream', 'maintain') and ` + neverErased + `
 				and (s.created, s.updated, s.deleted, s.archived)
 					<> (coalesce(c.created, 0), coalesce(c.updated, 0), coalesce(c.deleted, 0), coalesce(c.archived, 0))

@@ -71,8 +71,8 @@ var messageAudits = []audit{
 					count(*) filter (where outcome = 'filtered') as filtered
 				from messages x where ` + auditedGroups + ` and x.run_id is not null group by 1, 2) x
 			join runs r on r.group_id = x.group_id and r.run_id = x.run_id
-			cross join lateral (select coalesce((r.stats->>'cited')::int, 0) as cited, coalesce((r.stats->>'considered')::int, 0) as considered,
-				coalesce((r.stats->>'filtered')::int, 0) as filtered) s
+			cross join lateral (select ` + countOf("r.stats", "cited") + ` as cited, ` + countOf("r.stats", "considered") + ` as considered,
+				` + countOf("r.stats", "filtered") + ` as filtered) s
 			where r.undone_at is null and (x.cited, x.considered, x.filtered) <> (s.cited, s.considered, s.filtered) and ` + neverErased,
 	},
 	{
@@ -82,7 +82,7 @@ var messageAudits = []audit{
 		broken: `with recorded as (
 				select x.group_id, x.message_id, x.run_id from memory_evidence x where ` + auditedGroups + `
 				union all select x.group_id, e->>'message_id', x.run_id from held_plans x
-				cross join jsonb_array_elements(x.plan) as s cross join jsonb_array_elements(case jsonb_typeof(s->'evidence') when 'array' then s->'evidence' else '[]' end) as e
+				cross join ` + listOf("x.plan") + ` as s cross join ` + listOf("s->'evidence'") + ` as e
 				where ` + auditedGroups + `),
 			told as (select group_id, message_id, array_agg(distinct run_id) as runs from recorded group by 1, 2)
 			select x.group_id, format('message %s counts as %s by run %s, and is evidence of %s', x.message_id, x.outcome, x.run_id,

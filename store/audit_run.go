@@ -34,8 +34,8 @@ var runAudits = []audit{
 		says:    "a run counts as refused as many lines of answers as its chunks name",
 		checked: `select count(*) from runs x where ` + auditedGroups + ` and x.job in ('evolve', 'extract', 'dream', 'impression')`,
 		broken: `select x.group_id, format('run %s of %s counts %s refused lines, and its chunks name %s', x.run_id, x.job, n.counted, n.named)
-			from runs x cross join lateral (select coalesce((x.stats->>'refused')::int, 0) as counted, (
-				select coalesce(sum(jsonb_array_length(c.refusals)), 0) from run_chunks c where c.group_id = x.group_id and c.run_id = x.run_id) as named) n
+			from runs x cross join lateral (select ` + countOf("x.stats", "refused") + ` as counted, (
+				select coalesce(sum(` + lengthOf("c.refusals") + `), 0) from run_chunks c where c.group_id = x.group_id and c.run_id = x.run_id) as named) n
 			where ` + auditedGroups + ` and x.job in ('evolve', 'extract', 'dream', 'impression') and n.counted <> n.named and ` + neverErased + ` and ` + madeHere + `
 				and not exists (select 1 from held_plans h where h.group_id = x.group_id and h.run_id = x.run_id and h.status = 'approved')`,
 	},
@@ -52,10 +52,10 @@ var runAudits = []audit{
 			from held_plans x join runs r on r.group_id = x.group_id and r.run_id = x.run_id
 			where ` + auditedGroups + ` and x.status = 'waiting' and r.undone_at is not null
 			union all
-			select x.group_id, format('a plan of chunk %s of run %s waits to change memory %s, which is not there', x.chunk_no, x.run_id, h->>'memory_id')
-			from held_plans x cross join jsonb_array_elements(x.heads) h
+			select x.group_id, format('a plan of chunk %s of run %s waits to change memory %s, which is not there', x.chunk_no, x.run_id, coalesce(h->>'memory_id', h::text))
+			from held_plans x cross join ` + listOf("x.heads") + ` h
 			where ` + auditedGroups + ` and x.status = 'waiting' and not exists (
-				select 1 from memories m where m.group_id = x.group_id and m.memory_id = (h->>'memory_id')::uuid)`,
+				select 1 from memories m where m.group_id = x.group_id and m.memory_id = ` + uuidOf("h->>'memory_id'") + `)`,
 	},
 	{
 		name:    "the ledger is complete",
@@ -84,7 +84,7 @@ var runAudits = []audit{
 		checked: `select count(*) from llm_calls x where ` + auditedGroups,
 		broken: `select x.group_id, format('call %s has %s and %s tokens, %s USD and %s ms', x.call_id, x.input_tokens, x.output_tokens, x.cost_usd, x.latency_ms)
 			from llm_calls x where ` + auditedGroups + ` and (least(x.input_tokens, x.output_tokens) < 0 or x.cost_usd < 0 or x.latency_ms < 0
-				or x.outcome = 'ok' and x.purpose <> 'embed' and x.input_tokens + x.output_tokens = 0)`,
+				or x.outcome = 'ok' and x.purpose <> 'embed' and greatest(x.input_tokens, x.output_tokens) = 0)`,
 	},
 	{
 		name:    "leases are held or free",

@@ -52,7 +52,7 @@ var supportAudits = []audit{
 				x.message_id, x.author, x.author_id, x.sent_at, x.local_date, m.author, m.author_id, m.sent_at)
 			from memory_evidence x join messages m on m.group_id = x.group_id and m.message_id = x.message_id
 			where ` + auditedGroups + ` and ((x.author_id, x.author, x.sent_at) <> (m.author_id, m.author, m.sent_at)
-				or x.local_date - (x.sent_at at time zone 'UTC')::date not between -2 and 1)`,
+				or case when isfinite(x.local_date) and isfinite(x.sent_at) then x.local_date - (x.sent_at at time zone 'UTC')::date not between -2 and 1 else true end)`,
 	},
 	{
 		name:    "evidence is withdrawn with its run",

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"reverie"
@@ -86,6 +88,8 @@ var corruptions = []struct{ invariant, query string }{
 	{"merged entities lead somewhere", `update entities set status = 'withdrawn' where group_id = $1`},
 	{"proof belongs to its claim", `update entity_evidence set lineage_id = gen_random_uuid() where group_id = $1`},
 	{"active claims have evidence", `delete from entity_evidence where group_id = $1`},
+	{"what is kept as JSON can be read", `update runs set stats = stats || '{"kept": 1, "created": "many"}' where group_id = $1`},
+	{"what is kept as JSON can be read", `update held_plans set plan = jsonb_set(plan, '{0,evidence}', '{}') where group_id = $1`},
 	{"quotes of claims are found", `update entity_evidence set quote = 'what nobody has said' where group_id = $1`},
 }
 
@@ -115,8 +119,8 @@ func (s *stage) history(group string) {
 	s.run("memory", "restore", id("Rent is paid on the first")).want(s.t, 0)
 }
 
-// copies makes a copy of a group for each corruption and breaks it, past every constraint.
-func (s *stage) copies(group string) (names []string) {
+// copies makes a copy of a group for each of these queries, which breaks it past every constraint.
+func (s *stage) copies(group string, queries []string) (names []string) {
 	s.t.Helper()
 	ctx := s.t.Context()
 	conn, err := s.db.Conn(ctx)
@@ -136,12 +140,12 @@ func (s *stage) copies(group string) (names []string) {
 	for _, table := range s.rows(`select c.table_name from information_schema.columns c join pg_tables t on t.tablename = c.table_name and t.schemaname = 'public'
 			where c.column_name = 'group_id' and c.table_schema = 'public' and c.table_name not in ('deployments', 'api_tokens', 'page_sessions') order by 1`) {
 		exec(fmt.Sprintf(`insert into %[1]s overriding system value select (jsonb_populate_record(t, jsonb_build_object('group_id', format('broken-%%s', i + 10)))).*
-			from %[1]s t cross join generate_series(0, %[3]d) i where group_id = '%[2]s'`, table, group, len(corruptions)-1))
+			from %[1]s t cross join generate_series(0, %[3]d) i where group_id = '%[2]s'`, table, group, len(queries)-1))
 	}
 	exec(`analyze`)
-	for i, c := range corruptions {
+	for i, query := range queries {
 		names = append(names, fmt.Sprintf("broken-%d", i+10))
-		exec(c.query, names[i])
+		exec(query, names[i])
 	}
 	return names
 }
@@ -153,7 +157,11 @@ func TestAudit(t *testing.T) {
 	s := newStage(t)
 	s.history("sound")
 	s.run("audit").want(t, 0).silent(t).shows(t, "messages consumed once", "ok  one active head")
-	broken := s.copies("sound")
+	var queries []string
+	for _, c := range corruptions {
+		queries = append(queries, c.query)
+	}
+	broken := s.copies("sound", queries)
 	o := s.run("audit", "--json").want(t, 1, "violations of", "reverie runs show")
 	var doc auditReply
 	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil || doc.Success {
@@ -204,4 +212,103 @@ func TestAudit(t *testing.T) {
 		s.run("memory", "import", file).want(t, 0)
 		s.run("audit").want(t, 0)
 	})
+}
+
+// shapes are what a column of JSON may hold in a database that is broken: null, what it
+// should never hold, and what is no number and no id where one is to be.
+var shapes = []string{`null`, `'null'`, `'{}'`, `'[]'`, `'1'`, `'"x"'`, `'[1]'`, `'[null]'`, `'["x"]'`, `'[[]]'`, `'[{}]'`,
+	`'{"cited": "x", "created": null, "refused": [1], "plan": {}}'`, `'{"considered": 1e300, "created": -1.5, "refused": 1e300, "archived": 1e300}'`,
+	`'[{"memory_id": "x", "message_id": "x", "evidence": "x"}]'`, `'[{"memory_id": 1, "version": "x", "evidence": [1, null, "x"]}]'`,
+	`'[{"memory_id": "0195d7c8-0000-7000-8000-00000000000g", "evidence": null}]'`}
+
+// readable are those of the shapes that may be read, in the columns that an audit reads.
+var readable = map[string][]string{
+	"runs.stats":          {`'{}'`, `'{"considered": 1e300, "created": -1.5, "refused": 1e300, "archived": 1e300}'`},
+	"run_chunks.refusals": {`'[]'`, `'[{}]'`, shapes[13], shapes[14], shapes[15]},
+	"held_plans.plan":     {`'[]'`, `'[{}]'`},
+	"held_plans.heads":    {`'[]'`, `'[{}]'`, shapes[13], shapes[14], shapes[15]},
+}
+
+// TestAuditOfAnyJSON puts each shape in place of each column of JSON, each in a copy of a
+// history: an audit reads them all, and tells which it cannot.
+func TestAuditOfAnyJSON(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.history("sound")
+	var queries []string
+	var told []bool // of each, whether it is a violation
+	read := 0
+	for _, column := range s.rows(`select format('%s.%s', c.table_name, c.column_name) from information_schema.columns c
+			join information_schema.columns g on g.table_schema = c.table_schema and g.table_name = c.table_name and g.column_name = 'group_id'
+			where c.table_schema = 'public' and c.data_type = 'jsonb' order by 1`) {
+		table, name, _ := strings.Cut(column, ".")
+		if s.one(`select count(*) from `+table+` where group_id = 'sound'`) == "0" {
+			continue
+		}
+		s.exec(`alter table ` + table + ` alter column ` + name + ` drop not null`)
+		fine, known := readable[column]
+		if known {
+			read++
+		}
+		for _, shape := range shapes {
+			queries = append(queries, `update `+table+` set `+name+` = `+shape+` where group_id = $1`)
+			told = append(told, known && !slices.Contains(fine, shape))
+		}
+	}
+	if read != len(readable) {
+		t.Fatalf("of %d columns the history has %d", len(readable), read)
+	}
+	broken := s.copies("sound", queries)
+	s.run("audit").want(t, 1, "violations of").shows(t, " cannot be read: ")
+	for i, group := range broken {
+		if !told[i] && !strings.HasPrefix(queries[i], "update runs ") { // of those it is enough that they were read with the others
+			continue
+		}
+		var doc auditReply
+		if err := json.Unmarshal([]byte(s.run("audit", "--json", "--group", group).stdout), &doc); err != nil || doc.Error != "" {
+			t.Fatalf("%s: %v, %s", queries[i], err, doc.Error)
+		}
+		if last := doc.Invariants[len(doc.Invariants)-1]; (last.Violated > 0) != told[i] || told[i] && !strings.Contains(last.Violations[0].What, " cannot be read: ") {
+			t.Errorf("%s: %v", queries[i], last.Violations)
+		}
+	}
+}
+
+// TestAuditThatCannotLook has no group, no database, and no right to read: standard output
+// is one document that says so, and what it says to grant is enough.
+func TestAuditThatCannotLook(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.bring("g1", chat("2025-03-03", "note Lin drinks tea")...)
+	fails := func(code int, words string, args ...string) string {
+		t.Helper()
+		o := s.run(append([]string{"audit", "--json"}, args...)...).want(t, code, words)
+		doc := o.document(t)
+		if says, _ := doc["error"].(string); doc["success"] != false || len(doc["invariants"].(list)) > 0 || !strings.Contains(says, words) {
+			t.Errorf("the reply is %v", doc)
+		}
+		return o.stderr
+	}
+	fails(1, "reverie groups list", "--group", "nobody")
+
+	role := "auditor_" + strings.ReplaceAll(reverie.NewID(), "-", "")
+	s.exec(`create role ` + role)
+	t.Cleanup(func() {
+		if _, err := s.db.Exec(`drop owned by ` + role + `; drop role ` + role); err != nil {
+			t.Error(err)
+		}
+	})
+	s.set("REVERIE_DATABASE_URL=" + s.url + map[bool]string{true: "&", false: "?"}[strings.Contains(s.url, "?")] + "options=-crole%3D" + role)
+	advice := regexp.MustCompile("`(grant [^`]*)`")
+	says := fails(2, "the role "+role+" may not read ")
+	if !strings.Contains(says, " goose_db_version, ") || !strings.Contains(says, " messages, ") || strings.Contains(says, "api_tokens") {
+		t.Errorf("it says %s", says)
+	}
+	s.exec(advice.FindStringSubmatch(says)[1])
+	s.run("audit").want(t, 0).silent(t)
+	s.exec(`revoke select on held_plans from ` + role)
+	fails(2, "the role "+role+" may not read held_plans, which", "--group", "g1")
+
+	s.set("REVERIE_DATABASE_URL=postgres://nobody@127.0.0.1:1/none")
+	fails(1, "is it running?")
 }
