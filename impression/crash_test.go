@@ -55,7 +55,7 @@ func (s *stage) account() []string {
 // TestCrashAnywhere kills the process before the first and the last of each sort of
 // call that a run makes to the store. The next run ends in the state of one that nobody disturbed: no
 // entity is half-written, no observation is lost, and no answer that was kept is
-// paid for twice.
+// paid for twice. Every invariant holds of what is left, and at the end.
 func TestCrashAnywhere(t *testing.T) {
 	s := newStage(t)
 	crashStory(s)
@@ -85,6 +85,7 @@ func TestCrashAnywhere(t *testing.T) {
 		if _, err := s.runWith(with(&storetest.Mortal{Store: s.store, Left: n}), Request{}); !errors.Is(err, storetest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
+		storetest.Sound(t, s.store, s.group)
 		paid := s.asked() - asked
 		kept := len(s.rows(`select 1 from answers a join runs r using (group_id, run_id) where group_id = $1 and r.attempt = 1 and r.window_since > '2026-03-27'`, s.group))
 		if _, err := s.runWith(with(&storetest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
@@ -120,6 +121,7 @@ func TestLeaseLost(t *testing.T) {
 			}})
 			_, err := s.runWith(p, Request{})
 			wantErr(t, err, reverie.ErrLeaseLost)
+			storetest.Sound(t, s.store, s.group)
 			if applied := call == "FinishRun"; (len(s.people()) == 1) != applied {
 				t.Errorf("people %q", s.people())
 			}
@@ -131,6 +133,7 @@ func TestLeaseLost(t *testing.T) {
 				t.Errorf("people %q", got)
 			}
 			s.want(`select count(*) from runs where group_id = '`+s.group+`' and status = 'running'`, "0")
+			storetest.Sound(t, s.store, s.group)
 		})
 	}
 }
@@ -165,6 +168,7 @@ func TestMergedWhileAsking(t *testing.T) {
 	if n := s.asked() - before; n > 2 {
 		t.Errorf("asked %d times", n)
 	}
+	storetest.Sound(t, s.store, "")
 }
 
 // TestJoinedWhileAsking has a person merge two entities, or take them apart, at
@@ -212,6 +216,7 @@ func TestJoinedWhileAsking(t *testing.T) {
 				if got := s.people(); !slices.Equal(got, c.want) {
 					t.Errorf("people %q, want %q", got, c.want)
 				}
+				storetest.Sound(t, s.store, s.group)
 			})
 		}
 	}

@@ -50,7 +50,7 @@ func (s *stage) account() (list []string) {
 // TestCrashAnywhere kills the process before the first and the last of each sort of
 // call that a run makes to the store. The next run ends in the state of one that
 // nobody disturbed, each turn is extracted and folded once, and no stored answer is
-// paid for twice.
+// paid for twice. Every invariant holds of what is left, and at the end.
 func TestCrashAnywhere(t *testing.T) {
 	h := hall(t)
 	s := h.on(t, "calm")
@@ -71,6 +71,7 @@ func TestCrashAnywhere(t *testing.T) {
 		if _, err := s.runWith(s.dying(&storetest.Mortal{Store: s.store, Left: n}), Request{}); !errors.Is(err, storetest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
+		storetest.Sound(t, s.store, s.group)
 		stored := len(s.rows(`select 1 from answers where group_id = $1`, s.group)) - 1 // of the story's beginning
 		paid := s.asked() - asked
 		if _, err := s.runWith(s.dying(&storetest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
@@ -115,6 +116,7 @@ func TestLeaseLost(t *testing.T) {
 			if applied := call == "ApplyFold" || call == "FinishRun"; applied != (s.session().New.Messages == 0) || res.Status == reverie.RunSucceeded {
 				t.Errorf("%+v, %+v", res, s.session())
 			}
+			storetest.Sound(t, s.store, s.group)
 			s.rows(`delete from leases where group_id = $1 returning 1`, s.group)
 			if _, err := s.runWith(s.dying(&storetest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
 				t.Fatal(err)
@@ -123,6 +125,7 @@ func TestLeaseLost(t *testing.T) {
 			s.recap("One. Two. v1")
 			s.rolling("One.|2|1|true|" + s.group + "-s1-001|" + s.group + "-s1-002|2")
 			s.want(`select status from runs where group_id = $1`, "succeeded")
+			storetest.Sound(t, s.store, s.group)
 		})
 	}
 }
