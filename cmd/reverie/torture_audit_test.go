@@ -22,6 +22,18 @@ func readAudit(t testing.TB, o outcome) []reverie.Invariant {
 	return doc.Invariants
 }
 
+// violated are the names of the invariants that an audit of the stage's whole database
+// finds violated.
+func (s *stage) violated() (names []string) {
+	s.t.Helper()
+	for _, i := range readAudit(s.t, s.run("audit", "--json")) {
+		if i.Violated > 0 {
+			names = append(names, "violated: "+i.Name)
+		}
+	}
+	return names
+}
+
 // reportInvariants prints what all audits of all ordeals together found, by invariant.
 func reportInvariants(out io.Writer, all []*ordeal) {
 	sum := map[string]*audited{}

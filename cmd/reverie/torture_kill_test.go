@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"reverie/fault"
 	"reverie/llm/llmtest"
 	"reverie/store/storetest"
 )
@@ -140,6 +141,7 @@ func (sc *scene) kill(t *testing.T, step string, n int, env ...string) (wrong []
 		wrong = append(wrong, fmt.Sprintf("of %d answers that were paid for %d were kept", asked, kept))
 	}
 	if env == nil {
+		sc.strikes(1)
 		sc.trial(t, s)
 	}
 	wrong = append(wrong, sc.finish(s)...)
@@ -193,8 +195,8 @@ func killedAtSteps(t *testing.T, o *ordeal) {
 				}
 			})
 			if p.asking != "" {
-				wrong, killed := sc.kill(t, p.asking, 1, "REVERIE_FAULT_OFF=answer")
-				o.control(t, "keeping answers before they are used", killed && len(wrong) > 0)
+				wrong, _ := sc.kill(t, p.asking, 1, "REVERIE_FAULT_OFF="+fault.Answer)
+				o.control(t, "keeping answers before they are used", "answers that were paid for 0 were kept", wrong...)
 			}
 			told = append(told, fmt.Sprintf("%s: killed at %d of %d steps, asked %d questions", p.name, len(sc.killed), len(sc.steps), sc.asked))
 		})

@@ -8,11 +8,13 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reverie/fault"
 )
 
 // holderPastLease stops each labour at its named steps, and at random packets to the
@@ -45,37 +47,43 @@ func (o *ordeal) oversleep(t *testing.T, l labour) {
 	packets := l.group(t, s, "counted")
 	_, sent := packets.through(func(*process, int) verdict { return pass })
 	random := rand.New(rand.NewPCG(tortureSeed(t), uint64(len(l.name))))
+	t.Run("beside the next", func(t *testing.T) { o.besideNext(t, l, s, reached, want) })
 	pauses := pausesOf(reached, sent, random)
-	noticed, without := atomic.Int32{}, 0
+	var mu sync.Mutex
+	var seen []string // without the fence
+	noticed, without := 0, 0
 	t.Run("at", func(t *testing.T) {
 		for i, at := range pauses {
 			t.Run(at.String(), func(t *testing.T) {
 				t.Parallel()
 				v := l.group(t, s, fmt.Sprint("slept-", i))
-				if diff := v.oversleeps(at, want, l.whole); diff != "" {
-					t.Errorf("it wrote over the next holder's work:\n%s", diff)
+				if written := o.oversleeps(v, at, want, l.whole); len(written) > 0 {
+					t.Errorf("it wrote over the next holder's work:\n%s", strings.Join(written, "\n"))
 				}
 				o.trial(t, v.stage, "--group", v.group)
 			})
-			if at.step == "" || i%3 > 0 {
+			if at.step == "" || i%3 > 0 || l.unfenced == "" {
 				continue
 			}
 			without++
 			t.Run(at.String()+", without the fence", func(t *testing.T) {
 				t.Parallel()
 				v := l.group(t, s, fmt.Sprint("unfenced-", i))
-				if v.oversleeps(at, want, l.whole, "REVERIE_FAULT_OFF=fence") != "" {
-					noticed.Add(1)
+				written := o.oversleeps(v, at, want, l.whole, "REVERIE_FAULT_OFF="+fault.Fence)
+				mu.Lock()
+				defer mu.Unlock()
+				if seen = append(seen, written...); shows(written, l.unfenced) {
+					noticed++
 				}
 			})
 		}
 	})
 	t.Logf("%s: stopped at %d moments of %d steps (%d distinct); without the fence it was noticed at %d of %d",
-		l.name, len(pauses), len(reached), len(slices.Compact(slices.Sorted(slices.Values(reached)))), noticed.Load(), without)
-	if !testing.Short() { // a sample may have missed those where it shows
-		o.control(t, fmt.Sprintf("the fence of %s (noticed at %d of %d steps)", l.name, noticed.Load(), without), noticed.Load() > 0)
+		l.name, len(pauses), len(reached), len(slices.Compact(slices.Sorted(slices.Values(reached)))), noticed, without)
+	if !testing.Short() && l.unfenced != "" { // a sample may have missed those where it shows
+		o.control(t, fmt.Sprintf("the fence of %s (noticed at %d of %d steps)", l.name, noticed, without), l.unfenced, seen...)
 	} else if l.name == "evolve" {
-		o.control(t, "the fence", noticed.Load() > 0)
+		o.control(t, "the fence", l.unfenced, seen...)
 	}
 }
 
@@ -114,38 +122,68 @@ func pausesOf(reached []string, packets int, random *rand.Rand) []pause {
 }
 
 // oversleeps stops the victim's process, has another do the work, which must come to
-// the same as ever, and lets the process go on. It returns what changed by that.
-func (v *victim) oversleeps(at pause, want []string, end func(*victim) []string, env ...string) string {
+// the same as ever, and lets the process go on. It returns the rows that went and came by that.
+func (o *ordeal) oversleeps(v *victim, at pause, want []string, end func(*victim) []string, env ...string) []string {
 	v.t.Helper()
 	env = append(append(slices.Clone(v.env), "REVERIE_DATABASE_IDLE_TIMEOUT=1s"), env...) // its locks go with it
-	var p *process
-	if at.step == "" {
-		ready := make(chan struct{})
-		l := newLink(v.t, v.url, func(n int) verdict {
-			<-ready
-			if n == at.nth {
-				p.signal(syscall.SIGSTOP)
-			}
-			return pass
-		})
-		p = startBinary(v.t, toBreak(v.t), append(env, "REVERIE_DATABASE_URL="+l.dsn), v.args...)
-		close(ready)
-	} else {
-		p = startBinary(v.t, toBreak(v.t), append(env, fmt.Sprintf("REVERIE_FAULT=stop:%s#%d", at.step, at.nth)), v.args...)
+	p := v.stopped(at, env)
+	if p == nil {
+		return nil
 	}
-	p.sleeps()
 	v.expire()
 	v.takesOver(want, end)
 	before, asked := v.written(), len(v.questions())
+	o.strikes(1)
 	p.signal(syscall.SIGCONT)
-	o := p.end()
-	if strings.Contains(o.stderr, "panic") || o.code != 0 && o.stderr == "" {
-		v.t.Errorf("exit code %d:\n%s", o.code, o.stderr)
-	}
+	p.end().clean(v.t)
 	if n := len(v.questions()) - asked; n > 1 && len(env) == len(v.env)+1 {
 		v.t.Errorf("it went on to ask %d questions", n)
 	}
-	return cmp.Diff(before, v.written())
+	return rowsChanged(before, v.written())
+}
+
+// stopped starts the victim's process and waits until it stands still at that moment. It is
+// nil where the process ended with fewer packets: others were joined than before.
+func (v *victim) stopped(at pause, env []string) *process {
+	v.t.Helper()
+	if at.step != "" {
+		p := startBinary(v.t, toBreak(v.t), append(env, fmt.Sprintf("REVERIE_FAULT=stop:%s#%d", at.step, at.nth)), v.args...)
+		if !p.sleeps() {
+			v.t.Fatalf("it has ended before %s: %s%s", at, p.out.String(), p.err.String())
+		}
+		return p
+	}
+	var p *process
+	ready := make(chan struct{})
+	l := newLink(v.t, v.url, func(n int) verdict {
+		<-ready
+		if n == at.nth {
+			p.signal(syscall.SIGSTOP)
+		}
+		return pass
+	})
+	p = startBinary(v.t, toBreak(v.t), append(env, "REVERIE_DATABASE_URL="+l.dsn), v.args...)
+	close(ready)
+	if !p.sleeps() {
+		p.end().want(v.t, 0)
+		return nil
+	}
+	return p
+}
+
+// rowsChanged are the rows that went, and those that came.
+func rowsChanged(before, after []string) (rows []string) {
+	for _, row := range before {
+		if !slices.Contains(after, row) {
+			rows = append(rows, "- "+row)
+		}
+	}
+	for _, row := range after {
+		if !slices.Contains(before, row) {
+			rows = append(rows, "+ "+row)
+		}
+	}
+	return rows
 }
 
 // takesOver does the work of a victim that stands still or is gone, as soon as its
@@ -164,17 +202,19 @@ func (v *victim) takesOver(want []string, end func(*victim) []string) {
 	}
 }
 
-// sleeps waits until the process is stopped.
-func (p *process) sleeps() {
+// sleeps waits until the process is stopped, and tells whether it was, and has not ended.
+func (p *process) sleeps() (so bool) {
 	p.t.Helper()
 	until(p.t, "a process that stands still", func() bool {
 		select {
 		case <-p.done:
-			p.t.Fatalf("it has ended instead: %s%s", p.out.String(), p.err.String())
+			return true
 		default:
 		}
 		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 		_, state, _ := strings.Cut(string(raw), ") ")
-		return err == nil && strings.HasPrefix(state, "T")
+		so = err == nil && strings.HasPrefix(state, "T")
+		return so
 	})
+	return so
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,12 +53,13 @@ func (s *stage) hire(size int) *crew {
 
 // rest lets them finish what they are at, and wants each of their processes to have
 // ended well, without a word of the race detector. It says how often one of them had lost
-// a group to another.
-func (c *crew) rest() (lost int) {
+// a group to another, and how often one met with a group that another was at.
+func (c *crew) rest() (lost, met int) {
 	c.t.Helper()
 	close(c.over)
 	c.all.Wait()
 	for _, o := range c.ended {
+		met += strings.Count(o.stdout+o.stderr, "is busy: ")
 		n := strings.Count(o.stderr, "no longer holds group")
 		if lost += n; o.code != 0 && n == 0 {
 			c.t.Errorf("reverie %s: exit code %d\n%s", strings.Join(o.args, " "), o.code, o.stderr)
@@ -68,7 +68,7 @@ func (c *crew) rest() (lost int) {
 			c.t.Errorf("reverie %s:\n%s", strings.Join(o.args, " "), o.stderr)
 		}
 	}
-	return lost
+	return lost, met
 }
 
 // manySchedulers has processes with the race detector work on groups whose messages keep
@@ -95,7 +95,9 @@ func manySchedulers(t *testing.T, o *ordeal) {
 	until(t, "all nights are worked on", func() bool {
 		return s.one(`select count(*) from messages where run_id is null and outcome is null`) == "0"
 	})
-	lost := crew.rest()
+	lost, met := crew.rest()
+	o.strikes(lost + met)
+	t.Logf("a group was at work with another %d times, and was lost to another %d times", met, lost)
 	for _, duty := range [][]string{{"evolve", "--due"}, {"extract", "--all"}, {"dream", "--due"}} { // what the last of them has left
 		s.run(duty...).want(t, 0)
 	}
@@ -118,7 +120,7 @@ func manySchedulers(t *testing.T, o *ordeal) {
 		t.Errorf("%d questions of evolve were asked twice, and %d times a group was lost to another", twice, lost)
 	}
 	o.trial(t, s)
-	o.control(t, "the lease", s.withoutLease(t))
+	o.control(t, "the lease", askedAtOnce, s.withoutLease(t)...)
 }
 
 // askedTwice is how many calls of evolve there were beyond the first for each night.
@@ -136,36 +138,34 @@ func (s *stage) askedTwice() (n int) {
 	return n
 }
 
-// withoutLease has two schedulers take the same groups, and tells whether it is noticed:
-// a night is asked about twice.
-func (s *stage) withoutLease(t *testing.T) bool {
-	s.bring("g01", chat("2025-04-01", "note the first of April is over")...)
-	asked, twice := 0, make(chan struct{})
-	var mu sync.Mutex
+// askedAtOnce is what shows where two hold a group.
+const askedAtOnce = "two processes ask about one night at a time"
+
+// withoutLease has a scheduler take a group that another is at, and returns what it asks
+// about while the other's question waits for its answer.
+func (s *stage) withoutLease(t *testing.T) (seen []string) {
+	const said = "note the first of April is over"
+	s.bring("g01", chat("2025-04-01", said)...)
+	asked, answer := make(chan struct{}, 100), make(chan struct{}) // there is a question for each process, or some more
 	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
-		mu.Lock()
-		defer mu.Unlock()
-		if asked++; asked == 2 {
-			close(twice)
+		if slices.ContainsFunc(readQuestion(t, r).Messages, func(m questionMessage) bool { return m.Text == said }) {
+			asked <- struct{}{}
 		}
-		return llmtest.Text(transcribe(t, r)).After(twice)
+		return llmtest.Text(transcribe(t, r)).After(answer)
 	})
 	bold := s.fork("REVERIE_FAULT_OFF=" + fault.Lease)
-	both := []*process{bold.launch("evolve", "--due"), bold.launch("evolve", "--due")}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	noticed := false
+	first := bold.launch("evolve", "--due")
+	await(t, "the first question", asked)
+	second := bold.launch("evolve", "--due")
 	select {
-	case <-twice:
-		noticed = true
-	case <-ctx.Done():
-		mu.Lock()
-		close(twice)
-		asked = 2
-		mu.Unlock()
+	case <-asked:
+		seen = append(seen, askedAtOnce)
+	case <-second.done:
+		seen = append(seen, second.out.String()+second.err.String())
+	case <-time.After(30 * time.Second): // it asks about something else
 	}
-	for _, p := range both {
-		p.end()
-	}
-	return noticed
+	close(answer)
+	first.end()
+	second.end()
+	return seen
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,11 +19,14 @@ type ordeal struct {
 	name string
 	run  func(t *testing.T, o *ordeal)
 
+	began  bool // a filter may leave it out
+	took   time.Duration
+	failed bool
+
 	mu       sync.Mutex
 	trials   int
-	controls []string // what was taken away, and noticed
-	took     time.Duration
-	failed   bool
+	struck   int                 // how often what breaks was met with: a trial that nothing happened to proves nothing
+	controls []string            // what was taken away, and noticed
 	audits   map[string]*audited // by invariant
 	order    []string
 }
@@ -44,12 +48,21 @@ var ordeals = []*ordeal{
 
 // TestTorture breaks the binary in every way of ordeals, audits the database after
 // each trial, and prints what came of it. With -short each ordeal is a sample of itself.
+// An ordeal that tried nothing has failed.
 func TestTorture(t *testing.T) {
+	t.Run("the report", reportTells)
+	t.Run("the controls", controlsTell)
 	defer scrap()
 	defer func() { report(os.Stdout, ordeals) }()
 	for _, o := range ordeals {
 		began := time.Now()
-		o.failed = !t.Run(strings.ReplaceAll(o.name, " ", "-"), func(t *testing.T) { o.run(t, o) })
+		o.failed = !t.Run(strings.ReplaceAll(o.name, " ", "-"), func(t *testing.T) {
+			o.began = true
+			o.run(t, o)
+			if why := o.idle(); why != "" {
+				t.Error(why)
+			}
+		})
 		o.took = time.Since(began)
 	}
 }
@@ -79,16 +92,46 @@ func (o *ordeal) trial(t testing.TB, s *stage, flags ...string) {
 	}
 }
 
-// control tells of a trial without a guard, and whether it was noticed that it was gone.
-func (o *ordeal) control(t testing.TB, without string, noticed bool) {
-	t.Helper()
+// strikes counts how often what the ordeal breaks was broken while somebody was at it.
+func (o *ordeal) strikes(n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !noticed {
-		t.Errorf("without %s nothing went wrong: the ordeal would not notice", without)
+	o.struck += n
+}
+
+// idle says why an ordeal that was run shows nothing; "" where it does.
+func (o *ordeal) idle() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.trials == 0:
+		return "nothing was tried: no audit was made"
+	case o.struck == 0:
+		return fmt.Sprintf("%d trials, and nothing was ever broken in them", o.trials)
+	}
+	return ""
+}
+
+// control tells of trials without a guard, and of all that was seen to be wrong in them.
+// The symptom is the words by which it is known that this guard was missing: where only
+// something else went wrong, it is another fault, and the guard may not be looked at.
+func (o *ordeal) control(t testing.TB, without, symptom string, seen ...string) {
+	t.Helper()
+	if !shows(seen, symptom) {
+		if len(seen) == 0 {
+			seen = []string{"nothing"}
+		}
+		t.Errorf("without %s it should be seen that %q; the ordeal would not notice. What was seen: %s", without, symptom, strings.Join(seen, "\n"))
 		return
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.controls = append(o.controls, without)
+}
+
+// shows tells whether a symptom is among what was seen.
+func shows(seen []string, symptom string) bool {
+	return slices.ContainsFunc(seen, func(what string) bool { return strings.Contains(what, symptom) })
 }
 
 // report prints the ordeals, and what their audits found.
@@ -96,15 +139,15 @@ func report(out io.Writer, all []*ordeal) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ORDEAL\tTRIALS\tINVARIANTS\tROWS CHECKED\tVIOLATIONS\tCONTROLS THAT FAILED, AS THEY SHOULD\tTOOK\tRESULT")
 	for _, o := range all {
-		if o.took == 0 {
-			continue // not asked for
-		}
 		checked, violations := 0, 0
 		for _, a := range o.audits {
 			checked, violations = checked+a.checked, violations+a.violations
 		}
 		result := "held"
-		if o.failed {
+		switch {
+		case !o.began:
+			result = "not run"
+		case o.failed || o.idle() != "":
 			result = "FAILED"
 		}
 		controls := strings.Join(o.controls, "; ")
