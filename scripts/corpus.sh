@@ -3,12 +3,13 @@
 #
 # Fuzzes each test that is named (all of the package without names) for FUZZTIME, and keeps of
 # what was found, the smallest first, each input that reaches code which neither the seeds nor
-# those before it reach, and a few in any case. It is for people who have changed a parser: plain tests run what lies in
-# testdata/fuzz, and fuzzing begins from it.
+# those before it reach, and as many in any case as make a dozen. It is for people who have
+# changed a parser: plain tests run what lies in testdata/fuzz, and fuzzing begins from it.
+# Files that are named by words were written by hand, each for what its name says.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-least=${LEAST:-4}       # inputs that are kept of a test, whatever they reach
+least=${LEAST:-12}      # inputs that are kept of a test, whatever they reach
 most=${MOST:-30}        # and at most
 largest=${LARGEST:-600} # bytes of one
 tries=${TRIES:-200}     # how many of what was found are tried, of all sizes

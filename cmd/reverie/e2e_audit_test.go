@@ -43,6 +43,7 @@ var corruptions = []struct{ invariant, query string }{
 	{"quotes are found", `update memory_evidence set quote = 'what nobody has said' where group_id = $1`},
 	{"evidence is of its message", `update memory_evidence set author_id = 'nobody' where group_id = $1`},
 	{"evidence is of its message", `update memory_evidence set local_date = local_date + 3 where group_id = $1`},
+	{"evidence is of its message", `update memory_evidence set local_date = 'infinity' where group_id = $1`},
 	{"evidence is of its message", `update memory_evidence set message_id = 'none' where group_id = $1`},
 	{"evidence is of its message", `insert into memory_evidence (group_id, lineage_id, memory_id, message_id, author_id, author, quote, sent_at, local_date, action, run_id, created_at)
 		select group_id, lineage_id, memory_id, message_id, author_id, author, quote, sent_at, local_date, action, run_id, created_at from memory_evidence where group_id = $1`},
