@@ -18,7 +18,7 @@ func Origins(texts []string) []Origin {
 		case again:
 			now = before
 		case i == 0:
-			now = []Origin{{text, 0}}
+			now = succeed(nil, []Piece{{New, text}}, 0)
 		default:
 			now = succeed(now, Words(texts[i-1], text), i)
 		}

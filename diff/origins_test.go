@@ -37,6 +37,7 @@ func TestOrigins(t *testing.T) {
 // FuzzOrigins has the pieces make up the last text, each brought by a text that has it.
 func FuzzOrigins(f *testing.F) {
 	f.Add("we meet on Mondays", "周一 we meet", "we meet on 周五")
+	f.Add("", "", "")
 	f.Add("\x1b[31m a", "a \u202e b", "")
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		texts := []string{a, b, c}

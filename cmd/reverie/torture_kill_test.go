@@ -42,6 +42,7 @@ type scene struct {
 	end   []string
 	asked int            // questions of the calm run
 	kept  int            // answers that were kept before it
+	bill  bill           // before it
 	steps map[string]int // how often each is reached
 
 	mu     sync.Mutex
@@ -63,6 +64,9 @@ func (s *stage) double(t *testing.T) *stage {
 	t.Cleanup(func() { _ = db.Close() })
 	own.db = db
 	own.env = append(slices.Clone(s.env), "REVERIE_DATABASE_URL="+own.url, "REVERIE_LLM_BASE_URL="+own.model.URL("openai"))
+	if slices.Contains(s.env, embedsOnline) {
+		own.set("REVERIE_EMBED_BASE_URL=" + own.model.URL("openai"))
+	}
 	return &own
 }
 
@@ -87,12 +91,17 @@ func (p *play) rehearse(t *testing.T, o *ordeal) *scene {
 	_ = s.db.Close() // nobody may look at what is copied
 	sc := &scene{play: p, ordeal: o, s: s, steps: map[string]int{}, killed: map[string]bool{}}
 	calm := s.double(t)
-	sc.kept = calm.answers()
+	sc.kept, sc.bill = calm.answers(), calm.bill()
 	trace := filepath.Join(t.TempDir(), "trace")
 	calm.breakable(p.args(calm), "REVERIE_FAULT_TRACE="+trace).want(t, 0)
 	sc.end, sc.asked = calm.end(), len(calm.questions())
 	if kept := calm.answers() - sc.kept; sc.asked > 0 && kept != sc.asked {
 		t.Fatalf("%s asks %d questions, and keeps %d answers: what is asked twice could not be told", p.name, sc.asked, kept)
+	}
+	if bill := calm.bill(); slices.Contains(s.env, embedsOnline) && len(bill.asked) == 0 {
+		t.Fatalf("%s asks for no vectors: what is asked twice could not be told", p.name)
+	} else if wrong := bill.wrong(sc.bill, 0); len(wrong) > 0 {
+		t.Fatalf("%s, undisturbed: %s", p.name, strings.Join(wrong, "\n"))
 	}
 	raw, err := os.ReadFile(trace)
 	if err != nil {
@@ -133,7 +142,8 @@ func (sc *scene) kill(t *testing.T, step string, n int, env ...string) (wrong []
 	if o.code != -1 {
 		return nil, false
 	}
-	kept, asked := s.answers()-sc.kept, len(s.questions())
+	kept, asked, bill := s.answers()-sc.kept, len(s.questions()), s.bill()
+	wrong = bill.wrong(sc.bill, 1)
 	if sc.asked == 0 { // answers that come or go are no model's doing
 		kept = 0
 	}
@@ -145,6 +155,7 @@ func (sc *scene) kill(t *testing.T, step string, n int, env ...string) (wrong []
 		sc.trial(t, s)
 	}
 	wrong = append(wrong, sc.finish(s)...)
+	wrong = append(wrong, s.bill().wrong(bill, 0)...)
 	if again := len(s.questions()) - asked; again != sc.asked-kept {
 		wrong = append(wrong, fmt.Sprintf("%d of %d answers were kept, and then %d questions asked", kept, sc.asked, again))
 	}

@@ -12,6 +12,10 @@ import (
 // plays are what is killed at each of its steps.
 var plays = []*play{
 	{name: "evolve", past: eventfulPast, args: command("evolve", "--group", "template", "--until", "2025-03-06")},
+	{name: "evolve, embedding", past: func(s *stage) {
+		s.embedsOnline()
+		eventfulPast(s)
+	}, args: command("evolve", "--group", "template", "--until", "2025-03-06")},
 	{name: "evolve, comparing", past: func(s *stage) {
 		s.set("REVERIE_DECIDE_COMPARE_SHOWN=true", "REVERIE_DECIDE_CANDIDATE_MIN_SCORE=0.3")
 		eventfulPast(s)
@@ -146,8 +150,9 @@ func spokenPast(s *stage) {
 	s.bring("template", spoken("s2", evening, "note Ann waters the plants")...)
 }
 
-// dreamtPast is two sessions of which a dream asks in parts.
+// dreamtPast is two sessions of which a dream asks in parts, and for vectors.
 func dreamtPast(s *stage) {
+	s.embedsOnline()
 	s.set("REVERIE_DECIDE_ENABLED=false", "REVERIE_DREAM_MAX_INPUT_TOKENS=4000", "REVERIE_DREAM_MAX_ITEMS=30")
 	s.dreamers()
 }
