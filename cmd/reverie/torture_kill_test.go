@@ -28,7 +28,8 @@ type play struct {
 	args func(s *stage) []string
 	// again is what an operator does after the kill; nil: the same once more.
 	again func(s *stage) []string
-	done  int // exit code of what is done again when all was done already; 0: it says so
+	file  func(s *stage) string // that it writes, whole or not at all; nil: it writes none
+	done  int                   // exit code of what is done again when all was done already; 0: it says so
 	// asking is a step before which all answers are in: killed there without the guard
 	// that keeps answers, the play must be noticed to have lost them. "": no control.
 	asking string
@@ -40,6 +41,7 @@ type scene struct {
 	*ordeal
 	s     *stage
 	end   []string
+	lines []string       // of the file that it writes
 	asked int            // questions of the calm run
 	kept  int            // answers that were kept before it
 	bill  bill           // before it
@@ -98,6 +100,11 @@ func (p *play) rehearse(t *testing.T, o *ordeal) *scene {
 	if kept := calm.answers() - sc.kept; sc.asked > 0 && kept != sc.asked {
 		t.Fatalf("%s asks %d questions, and keeps %d answers: what is asked twice could not be told", p.name, sc.asked, kept)
 	}
+	if p.file != nil {
+		if sc.lines = calm.exportLines(p.file(calm)); len(sc.lines) == 0 {
+			t.Fatalf("%s writes nothing", p.name)
+		}
+	}
 	if bill := calm.bill(); slices.Contains(s.env, embedsOnline) && len(bill.asked) == 0 {
 		t.Fatalf("%s asks for no vectors: what is asked twice could not be told", p.name)
 	} else if wrong := bill.wrong(sc.bill, 0); len(wrong) > 0 {
@@ -131,6 +138,9 @@ func (sc *scene) finish(s *stage) (wrong []string) {
 	if diff := cmp.Diff(sc.end, s.end()); diff != "" {
 		wrong = append(wrong, "the end differs from the undisturbed one's (-want +got):\n"+diff)
 	}
+	if sc.file != nil && !slices.Equal(sc.lines, s.exportLines(sc.file(s))) {
+		wrong = append(wrong, "the file differs from the undisturbed one's")
+	}
 	return wrong
 }
 
@@ -154,7 +164,7 @@ func (sc *scene) kill(t *testing.T, step string, n int, env ...string) (wrong []
 		sc.strikes(1)
 		sc.trial(t, s)
 	}
-	wrong = append(wrong, sc.finish(s)...)
+	wrong = append(append(wrong, sc.half(s)...), sc.finish(s)...)
 	wrong = append(wrong, s.bill().wrong(bill, 0)...)
 	if again := len(s.questions()) - asked; again != sc.asked-kept {
 		wrong = append(wrong, fmt.Sprintf("%d of %d answers were kept, and then %d questions asked", kept, sc.asked, again))
@@ -169,6 +179,44 @@ func (sc *scene) kill(t *testing.T, step string, n int, env ...string) (wrong []
 	defer sc.mu.Unlock()
 	sc.killed[step] = true
 	return wrong, true
+}
+
+// half says what is wrong with a file that may be whole, or not there at all.
+func (sc *scene) half(s *stage) []string {
+	if sc.file == nil {
+		return nil
+	}
+	if lines := s.exportLines(sc.file(s)); lines != nil && !slices.Equal(lines, sc.lines) {
+		return []string{fmt.Sprintf("%d of %d lines are in the file", len(lines), len(sc.lines))}
+	}
+	return nil
+}
+
+// killReading kills a play that writes a file at random packets of what it reads for that:
+// there is no step between the first row and the last.
+func (sc *scene) killReading(t *testing.T, random *rand.Rand) {
+	calm := sc.s.double(t)
+	_, packets := calm.linked(sc.args(calm), nil, func(*process, int) verdict { return pass })
+	for range 10 {
+		at := 1 + random.IntN(packets)
+		t.Run(fmt.Sprint("packet ", at), func(t *testing.T) {
+			s := sc.s.double(t)
+			o, _ := s.linked(sc.args(s), nil, func(p *process, n int) verdict {
+				if n >= at {
+					p.kill()
+					return lose
+				}
+				return pass
+			})
+			if o.code == -1 {
+				sc.strikes(1)
+			}
+			sc.trial(t, s)
+			for _, what := range append(sc.half(s), sc.finish(s)...) {
+				t.Errorf("killed at packet %d: %s", at, what)
+			}
+		})
+	}
 }
 
 // occurrences are when to kill at a step that is reached n times: at the first, the
@@ -205,6 +253,9 @@ func killedAtSteps(t *testing.T, o *ordeal) {
 					})
 				}
 			})
+			if p.file != nil {
+				t.Run("kill while it reads", func(t *testing.T) { sc.killReading(t, random) })
+			}
 			if p.asking != "" {
 				wrong, _ := sc.kill(t, p.asking, 1, "REVERIE_FAULT_OFF="+fault.Answer)
 				o.control(t, "keeping answers before they are used", "answers that were paid for 0 were kept", wrong...)

@@ -3,7 +3,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,6 +80,9 @@ var plays = []*play{
 		s.run("memory", "export", "--group", "template", "-o", s.path("memories.jsonl")).want(s.t, 0)
 		s.exec(`truncate groups cascade`)
 	}, args: func(s *stage) []string { return []string{"memory", "import", s.path("memories.jsonl")} }},
+	{name: "export of memories", past: historicPast, args: func(s *stage) []string {
+		return []string{"memory", "export", "--group", "template", "-o", s.exported()}
+	}, file: (*stage).exported},
 	{name: "share with a team", past: func(s *stage) {
 		historicPast(s)
 		s.run("team", "create", "crew").want(s.t, 0)
@@ -100,6 +106,31 @@ func heldRun(verb string, more ...string) func(*stage) []string {
 
 // path is that of a file of the stage's.
 func (s *stage) path(name string) string { return filepath.Join(s.home, name) }
+
+// exported is a file of the stage's own, which its doubles do not share.
+func (s *stage) exported() string {
+	u, err := url.Parse(s.url)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.path(filepath.Base(u.Path) + ".jsonl")
+}
+
+// exportLines are what lasts of an exported file: all but the first line, which tells the
+// time, and the last, a checksum. None where there is no file.
+func (s *stage) exportLines(path string) []string {
+	s.t.Helper()
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+	if err != nil || len(lines) < 3 {
+		s.t.Errorf("an export of %d lines: %v", len(lines), err)
+		return nil
+	}
+	return lines[1 : len(lines)-1]
+}
 
 func (s *stage) file(name, text string) {
 	s.t.Helper()
