@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,7 +30,9 @@ type play struct {
 	// again is what an operator does after the kill; nil: the same once more.
 	again func(s *stage) []string
 	file  func(s *stage) string // that it writes, whole or not at all; nil: it writes none
-	done  int                   // exit code of what is done again when all was done already; 0: it says so
+	// beyond is what it leaves elsewhere than in its own database; nil: nothing.
+	beyond func(s *stage) []string
+	done   int // exit code of what is done again when all was done already; 0: it says so
 	// asking is a step before which all answers are in: killed there without the guard
 	// that keeps answers, the play must be noticed to have lost them. "": no control.
 	asking string
@@ -96,7 +99,7 @@ func (p *play) rehearse(t *testing.T, o *ordeal) *scene {
 	sc.kept, sc.bill = calm.answers(), calm.bill()
 	trace := filepath.Join(t.TempDir(), "trace")
 	calm.breakable(p.args(calm), "REVERIE_FAULT_TRACE="+trace).want(t, 0)
-	sc.end, sc.asked = calm.end(), len(calm.questions())
+	sc.end, sc.asked = sc.left(calm), len(calm.questions())
 	if kept := calm.answers() - sc.kept; sc.asked > 0 && kept != sc.asked {
 		t.Fatalf("%s asks %d questions, and keeps %d answers: what is asked twice could not be told", p.name, sc.asked, kept)
 	}
@@ -135,7 +138,7 @@ func (sc *scene) finish(s *stage) (wrong []string) {
 	if o := s.breakable(command(s)); o.code != 0 && o.code != sc.done {
 		wrong = append(wrong, fmt.Sprintf("reverie %s: exit code %d\n%s%s", strings.Join(o.args, " "), o.code, o.stdout, o.stderr))
 	}
-	if diff := cmp.Diff(sc.end, s.end()); diff != "" {
+	if diff := cmp.Diff(sc.end, sc.left(s)); diff != "" {
 		wrong = append(wrong, "the end differs from the undisturbed one's (-want +got):\n"+diff)
 	}
 	if sc.file != nil && !slices.Equal(sc.lines, s.exportLines(sc.file(s))) {
@@ -143,6 +146,21 @@ func (sc *scene) finish(s *stage) (wrong []string) {
 	}
 	return wrong
 }
+
+// left is what a play has left: every row of its database, and what is beyond that.
+func (sc *scene) left(s *stage) []string {
+	rows := s.end()
+	if sc.beyond == nil {
+		return rows
+	}
+	for i, row := range rows {
+		rows[i] = portPattern.ReplaceAllString(row, "elsewhere")
+	}
+	return append(rows, sc.beyond(s)...)
+}
+
+// portPattern is where a process of these tests serves, which differs.
+var portPattern = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
 // kill lets a copy of the stage die when it reaches a step for the n-th time, and go on.
 // It returns what is wrong with what came of it, and whether it was killed.

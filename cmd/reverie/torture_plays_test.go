@@ -89,6 +89,7 @@ var plays = []*play{
 	}, args: func(s *stage) []string {
 		return append([]string{"team", "share", "--team", "crew"}, s.rows(`select memory_id from memories where group_id = 'template' and status = 'active' order by statement collate "C" limit 3`)...)
 	}},
+	teamPush(), teamPull(),
 	{name: "replay", past: historicPast, args: command("replay", "--group", "template", "--from", night(10), "--to", night(11), "--recorded")},
 }
 
