@@ -87,7 +87,9 @@ func (a *Account) attempt(ctx context.Context, meta Meta, t *turn, call func(con
 	defer cancel()
 	start := a.Now()
 	usage, outcome, err := call(callCtx)
-	t.leave()
+	if t.hold == nil { // else the next question is asked when it is known what is left to spend
+		t.leave()
+	}
 	if err != nil {
 		err = a.explain(ctx, err)
 		outcome = faultOf(err)
