@@ -19,14 +19,17 @@ type Places struct {
 // NewPlaces returns n places.
 func NewPlaces(n int) *Places { return &Places{taken: make(chan struct{}, n)} }
 
-// enter waits for a place. What it returns gives that back, and may be called twice.
-func (p *Places) enter(ctx context.Context) (leave func(), err error) {
+// enter waits for a place, and no longer when stop is closed. What it returns gives the
+// place back, and may be called twice.
+func (p *Places) enter(ctx context.Context, stop <-chan struct{}) (leave func(), err error) {
 	if p == nil {
 		return func() {}, nil
 	}
 	select {
 	case p.taken <- struct{}{}:
 		return sync.OnceFunc(func() { <-p.taken }), nil
+	case <-stop:
+		return nil, fmt.Errorf("nothing further is asked, being told to stop: %w", reverie.ErrDeferred)
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting until fewer questions are asked: %w", ctx.Err())
 	}
@@ -34,11 +37,12 @@ func (p *Places) enter(ctx context.Context) (leave func(), err error) {
 
 // Work waits for a place to work in. While a model is asked with the context that it
 // returns, the place is another's; so a few places keep many models busy, and who came
-// first is done first, where all at once would come late. The end of ctx ends the
+// first is done first, where all at once would come late. When stop is closed, questions
+// that wait for a place are given up, as [reverie.ErrDeferred]. The end of ctx ends the
 // waiting: what is left to do then is done without a place. Leave is to be called at the
 // end.
-func (p *Places) Work(ctx context.Context) (work context.Context, leave func()) {
-	d := &desk{places: p}
+func (p *Places) Work(ctx context.Context, stop <-chan struct{}) (work context.Context, leave func()) {
+	d := &desk{places: p, stop: stop}
 	d.sit(ctx)
 	return context.WithValue(ctx, deskKey{}, d), d.stand
 }
@@ -48,6 +52,7 @@ type deskKey struct{}
 // desk is the place of one who works, and may ask several questions at a time.
 type desk struct {
 	places *Places
+	stop   <-chan struct{}
 	mu     sync.Mutex
 	away   int    // questions under way
 	leave  func() // nil: there is no place to give back
@@ -61,7 +66,7 @@ func deskOf(ctx context.Context) *desk {
 
 // sit waits for a place, unless ctx ends.
 func (d *desk) sit(ctx context.Context) {
-	if leave, err := d.places.enter(ctx); err == nil {
+	if leave, err := d.places.enter(ctx, nil); err == nil {
 		d.leave = leave
 	}
 }
@@ -102,7 +107,11 @@ type turn struct {
 // begin waits for a place, and lets a call of that estimate begin, or says which limit is
 // spent. What it returns must be released.
 func (a *Account) begin(ctx context.Context, b *Budget, estimate reverie.Spend) (*turn, error) {
-	leave, err := a.Places.enter(ctx)
+	var stop <-chan struct{}
+	if d := deskOf(ctx); d != nil {
+		stop = d.stop
+	}
+	leave, err := a.Places.enter(ctx, stop)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"reverie"
 )
 
 // crowd counts those inside.
@@ -61,7 +63,7 @@ func TestPlaces(t *testing.T) {
 		began := time.Now()
 		for range groups {
 			all.Go(func() {
-				ctx, leave := room.Work(t.Context())
+				ctx, leave := room.Work(t.Context(), nil)
 				defer leave()
 				work()
 				if _, err := m.Generate(ctx, meta, Request{User: "u"}); err != nil {
@@ -98,8 +100,8 @@ func TestPlacesGivenUp(t *testing.T) {
 			t.Errorf("%v, %d asked", err, gen.of)
 		}
 		room := NewPlaces(1)
-		_, first := room.Work(t.Context())
-		_, second := room.Work(ctx) // there is none for it any more
+		_, first := room.Work(t.Context(), nil)
+		_, second := room.Work(ctx, nil) // there is none for it any more
 		second()
 		if len(room.taken) != 1 {
 			t.Error("who has no desk gives back another's")
@@ -109,13 +111,42 @@ func TestPlacesGivenUp(t *testing.T) {
 	})
 }
 
+// TestPlacesStopped gives up the questions that wait for a place when told to stop, and
+// waits for the answers of those that are asked.
+func TestPlacesStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gen := &slow{took: time.Minute}
+		m := NewModel(gen, Account{Places: NewPlaces(2)})
+		room, stop := NewPlaces(3), make(chan struct{})
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		ends := map[bool]int{}
+		for range 3 {
+			all.Go(func() {
+				ctx, leave := room.Work(t.Context(), stop)
+				defer leave()
+				_, err := m.Generate(ctx, meta, Request{User: "u"})
+				mu.Lock()
+				defer mu.Unlock()
+				ends[errors.Is(err, reverie.ErrDeferred)]++
+			})
+		}
+		synctest.Wait()
+		close(stop)
+		all.Wait()
+		if gen.of != 2 || ends[true] != 1 || ends[false] != 2 {
+			t.Errorf("%d asked, %v", gen.of, ends)
+		}
+	})
+}
+
 // TestDeskOfSeveralQuestions keeps the desk away until the last of several questions is
 // answered.
 func TestDeskOfSeveralQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewModel(&slow{took: time.Minute}, Account{})
 		room := NewPlaces(1)
-		ctx, leave := room.Work(t.Context())
+		ctx, leave := room.Work(t.Context(), nil)
 		var both sync.WaitGroup
 		for i := range 2 {
 			both.Go(func() {

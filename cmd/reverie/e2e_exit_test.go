@@ -332,8 +332,10 @@ func TestInterruptedAll(t *testing.T) {
 				p.signal(sig)
 			}
 			p.end().want(t, 130, "a second signal stops it at once", "stopped before the rest")
-			if diff := cmp.Diff([]string{"g1|deferred", "g2|deferred"}, s.rows(`select group_id, status from runs order by 1`)); diff != "" {
-				t.Error(diff)
+			// The third may have waited for one of the two questions to be answered.
+			if got := s.one(`select string_agg(distinct status, ' ') from runs`) + " " + s.one(`select count(*) from llm_calls where outcome = 'canceled'`) +
+				s.one(`select count(*) from llm_calls`) + s.one(`select count(*) from messages where run_id is null`); got != "deferred 223" {
+				t.Errorf("runs, canceled calls, calls and pending messages are %s, want deferred 223", got)
 			}
 			if got := s.one(`select count(*) from leases where expires_at > clock_timestamp()`) + s.one(`select count(*) from setbacks`); got != "00" {
 				t.Errorf("leases and setbacks are %s, want none", got)

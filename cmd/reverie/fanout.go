@@ -74,7 +74,9 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	}
 	c := f.cfg
 	more := min(c.Jobs.Concurrency-1, c.Database.MaxConns) // one at a time is one after the other
-	runner := &jobs.Runner{Job: f.job.name, Store: f.groups, Enter: llm.NewPlaces(max(1, more)).Work, Prepare: f.prepare, Leases: f.leases(),
+	desks := llm.NewPlaces(max(1, more))
+	enter := func(ctx context.Context) (context.Context, func()) { return desks.Work(ctx, stop) }
+	runner := &jobs.Runner{Job: f.job.name, Store: f.groups, Enter: enter, Prepare: f.prepare, Leases: f.leases(),
 		Concurrency: c.Jobs.Concurrency + more, Shard: f.shard, GroupID: f.group, After: after, Plan: f.plan, Work: f.work, WindowFailed: f.job.failed, Rule: f.parkRule(), IgnoreRetry: f.ignoreRetry,
 		Report: f.report, Now: f.now, Log: f.log}
 	summary, err := runner.Run(ctx, stop)
