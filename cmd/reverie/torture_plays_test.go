@@ -78,7 +78,7 @@ var plays = []*play{
 	{name: "import memories", past: func(s *stage) {
 		historicPast(s)
 		s.run("memory", "export", "--group", "template", "-o", s.path("memories.jsonl")).want(s.t, 0)
-		s.exec(`truncate groups cascade`)
+		s.exec(`truncate groups, llm_calls cascade`) // as where it is brought to another database
 	}, args: func(s *stage) []string { return []string{"memory", "import", s.path("memories.jsonl")} }},
 	{name: "export of memories", past: historicPast, args: func(s *stage) []string {
 		return []string{"memory", "export", "--group", "template", "-o", s.exported()}
