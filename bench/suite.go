@@ -37,7 +37,9 @@ var suite = []part{
 		name: "nightly", title: "A night of many groups", timeout: 15 * time.Minute,
 		runs: []run{{pkg: "./cmd/reverie", bench: "^BenchmarkNightly$", time: "1x", short: "^BenchmarkNightly$/^groups=100$"}},
 		bars: []bar{
-			{says: "of the ideal, with a model of 300 ms", match: `^Nightly/groups=\d+/model=300ms$`, unit: "%ideal", least: 95},
+			{says: "of the ideal, with a model of 300 ms", match: `^Nightly/groups=100/model=300ms$`, unit: "%ideal", least: 95},
+			{says: "of the ideal, with a model of 300 ms", match: `^Nightly/groups=1000/model=300ms$`, unit: "%ideal", least: 95},
+			{says: "of the ideal, with a model of 300 ms", match: `^Nightly/groups=10000/model=300ms$`, unit: "%ideal", least: 95},
 			{says: "model calls a group: none that is needless", match: `^Nightly/groups=\d+/model=`, unit: "calls/group", most: 1},
 			{says: "peak memory of the most groups over that of the fewest", match: `^Nightly/groups=\d+/model=300ms$`, unit: "MiB-peak", over: "groups", most: 1.25},
 		},
