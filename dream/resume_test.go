@@ -165,9 +165,11 @@ func narrower(s *stage) {
 	}
 	s.want(`select status, error from runs where group_id = $1 and job = 'dream' order by started_at, run_id`,
 		"failed|begun anew as run "+res.RunID+", since what is new has changed", "succeeded|")
+	storetest.Sound(s, s.store, s.group, uncounted)
 	if res = s.dream(Request{}); res.SessionID != "s3" || res.Stats.Material != 4 {
 		s.Errorf("%+v", res)
 	}
+	storetest.Sound(s, s.store, s.group, uncounted)
 }
 
 // wider tells of what was done, where it takes in more than what was begun.
@@ -181,6 +183,7 @@ func wider(s *stage) {
 	s.want(`select session_id, status, stats->'material' is null, window_until = (select max(last_at) from sessions s where s.group_id = r.group_id) + interval '1 microsecond'
 		from runs r where group_id = $1 and job = 'dream' order by started_at, run_id`, "s1|failed|true|false", "s2|succeeded|false|true")
 	s.want(`select session_id from sessions where group_id = $1 and dreamt_until = last_at order by 1`, "s1", "s2")
+	storetest.Sound(s, s.store, s.group, uncounted)
 }
 
 // off finishes what was begun where the group is not to dream any more, and nothing

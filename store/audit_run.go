@@ -59,7 +59,7 @@ var runAudits = []audit{
 	},
 	{
 		name:    "the ledger is complete",
-		says:    "a run keeps no more answers than there are calls in the ledger that were answered to it, or to one that came to no good end whose session or window it shares",
+		says:    "a run keeps no more answers than there are calls in the ledger that were answered to it, or to one that came to no good end: whose session or window it shares, or, of a dream, any before it",
 		checked: `select (select count(*) from run_chunks x where ` + auditedGroups + ` and x.answer <> '') + (select count(*) from answers x where ` + auditedGroups + `)`,
 		broken: `with kept as (
 				select k.group_id, k.run_id, count(*) as answers from (
@@ -71,11 +71,13 @@ var runAudits = []audit{
 				where ` + auditedGroups + ` and x.run_id is not null and x.outcome = 'ok' and x.purpose <> 'embed' group by 1, 2)
 			select k.group_id, format('run %s of %s keeps %s answers, and %s calls were answered to it', k.run_id, r.job, k.answers, p.calls)
 			from kept k join runs r on r.group_id = k.group_id and r.run_id = k.run_id
-			-- a run that goes on for one that came to no good end takes its answers over, and they may leave the one that paid
+			-- a run that goes on for one that came to no good end takes its answers over, and they may leave the one that paid;
+			-- a dream does so of whatever sessions the one before was, which may not have been ended yet
 			cross join lateral (
 				select coalesce(sum(p.calls), 0) as calls from paid p join runs o on o.group_id = p.group_id and o.run_id = p.run_id
-				where p.group_id = k.group_id and (o.run_id = r.run_id or o.job = r.job and o.status in ('deferred', 'failed') and o.session_id = r.session_id
-					and (r.session_id <> '' or o.window_since < r.window_until and r.window_since < o.window_until))) p
+				where p.group_id = k.group_id and (o.run_id = r.run_id or o.job = r.job and (r.job = 'dream' and o.status in ('running', 'deferred', 'failed') and o.started_at <= r.started_at
+					or o.status in ('deferred', 'failed') and o.session_id = r.session_id
+						and (r.session_id <> '' or o.window_since < r.window_until and r.window_since < o.window_until)))) p
 			where r.undone_at is null and not r.stats ? 'plan' and k.answers > p.calls`,
 	},
 	{
