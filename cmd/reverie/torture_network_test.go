@@ -62,8 +62,8 @@ func (o *ordeal) cutNetwork(t *testing.T, l labour) {
 				if testing.Short() {
 					times = 1
 				}
-				for range times {
-					at := 1 + random.IntN(counts[toModel])
+				for _, n := range random.Perm(counts[toModel])[:min(times, counts[toModel])] {
+					at := 1 + n
 					where := map[bool]string{false: "database", true: "model"}[toModel]
 					name := fmt.Sprintf("%s, %s, packet %d", f, where, at)
 					t.Run(name, func(t *testing.T) {
