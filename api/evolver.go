@@ -118,6 +118,8 @@ func (e *Evolver) fly(f *flight, groupID string, days int) {
 	case e.slots <- struct{}{}:
 		defer func() { <-e.slots }()
 	case <-e.work.Done():
+	}
+	if e.work.Err() != nil { // also where a place came free because of it
 		land(reverie.EvolveReply{}, stopped(groupID))
 		return
 	}

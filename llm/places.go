@@ -19,28 +19,38 @@ type Places struct {
 // NewPlaces returns n places.
 func NewPlaces(n int) *Places { return &Places{taken: make(chan struct{}, n)} }
 
-// enter waits for a place, and no longer when stop is closed. What it returns gives the
-// place back, and may be called twice.
+// enter waits for a place; there is none for whoever is told to stop. What it returns
+// gives the place back, and may be called twice.
 func (p *Places) enter(ctx context.Context, stop <-chan struct{}) (leave func(), err error) {
 	if p == nil {
 		return func() {}, nil
 	}
+	leave = func() {}
 	select {
 	case p.taken <- struct{}{}:
-		return sync.OnceFunc(func() { <-p.taken }), nil
+		leave = sync.OnceFunc(func() { <-p.taken })
 	case <-stop:
-		return nil, fmt.Errorf("nothing further is asked, being told to stop: %w", reverie.ErrDeferred)
 	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting until fewer questions are asked: %w", ctx.Err())
 	}
+	select { // first of all, also where a place was free
+	case <-stop:
+		err = fmt.Errorf("nothing further is asked, being told to stop: %w", reverie.ErrDeferred)
+	default:
+		if err = ctx.Err(); err == nil {
+			return leave, nil
+		}
+		err = fmt.Errorf("waiting until fewer questions are asked: %w", err)
+	}
+	leave()
+	return nil, err
 }
 
 // Work waits for a place to work in. While a model is asked with the context that it
 // returns, the place is another's; so a few places keep many models busy, and who came
-// first is done first, where all at once would come late. When stop is closed, questions
-// that wait for a place are given up, as [reverie.ErrDeferred]. The end of ctx ends the
-// waiting: what is left to do then is done without a place. Leave is to be called at the
-// end.
+// first is done first, where all at once would come late. When stop is closed nothing
+// further is asked, and questions that wait for a place are given up, as
+// [reverie.ErrDeferred]. The end of ctx ends the waiting: what is left to do then is done
+// without a place. Leave is to be called at the end.
 func (p *Places) Work(ctx context.Context, stop <-chan struct{}) (work context.Context, leave func()) {
 	d := &desk{places: p, stop: stop}
 	d.sit(ctx)

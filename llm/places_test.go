@@ -137,6 +137,16 @@ func TestPlacesStopped(t *testing.T) {
 		if gen.of != 2 || ends[true] != 1 || ends[false] != 2 {
 			t.Errorf("%d asked, %v", gen.of, ends)
 		}
+		for range 20 { // places are free, and nobody takes them
+			ctx, leave := room.Work(t.Context(), stop)
+			if _, err := m.Generate(ctx, meta, Request{User: "u"}); !errors.Is(err, reverie.ErrDeferred) || gen.of != 2 {
+				t.Errorf("later: %v, %d asked", err, gen.of)
+			}
+			leave()
+		}
+		if len(m.account.Places.taken) != 0 {
+			t.Error("a place is not given back")
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -56,8 +57,15 @@ func TestWhyLeft(t *testing.T) {
 		}
 	}
 	var code strings.Builder
-	for _, file := range []string{"undo_lineage.go", "undo_active.go", "entity_undo.go"} {
-		body, err := os.ReadFile("../../store/" + file)
+	files, err := filepath.Glob("../../store/*undo*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		body, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}

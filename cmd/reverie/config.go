@@ -290,7 +290,7 @@ type JobsConfig struct {
 	ParkAfter     int      `toml:"park_after" default:"5" min:"1" max:"1000" comment:"Failed runs in a row after which a group is parked until reverie groups resume."`
 	RetryAfter    Duration `toml:"retry_after" default:"30m" min:"0s" max:"168h" comment:"How long a group is left alone after a failed run, doubled with each further one."`
 	MaxRetryAfter Duration `toml:"max_retry_after" default:"12h" min:"0s" max:"168h" comment:"But never longer than this."`
-	Grace         Duration `toml:"grace" default:"60s" min:"0s" max:"1h" comment:"After a first signal no further group is begun, and those under way have this long to finish. Then, or at a second signal, they are stopped; what they have not committed stays pending."`
+	Grace         Duration `toml:"grace" default:"60s" min:"0s" max:"1h" comment:"After a first signal no further group is begun and nothing further is asked, and those under way have this long to finish. Then, or at a second signal, they are stopped; what they have not committed stays pending."`
 	ConfirmUSD    float64  `toml:"confirm_usd" default:"1" min:"0" comment:"A backfill whose estimated cost is higher than this needs --yes."`
 }
 
