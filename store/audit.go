@@ -86,6 +86,9 @@ const mayAuditQuery = `select quote_ident(current_user) as login, coalesce(strin
 
 // mayAudit tells of all tables at once that an audit cannot read, for a person who can grant it.
 func mayAudit(ctx context.Context, t *tx) error {
+	if err := maySee(ctx, t); err != nil {
+		return err
+	}
 	var names pq.StringArray
 	if _, confined := ctx.Value(readerKey{}).(string); !confined {
 		names = append(names, "goose_db_version") // by which a binary tells whether it knows the schema

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"reverie"
 )
 
@@ -17,8 +19,29 @@ type Info struct {
 	Skew          time.Duration
 }
 
+// hiddenQuery names the role of a transaction, and the schemas of its search path that
+// hold Reverie's tables and that it may not use: to it, their tables are not there.
+const hiddenQuery = `select quote_ident(current_user) as login, coalesce(string_agg(quote_ident(n.nspname), ', '), '') as hidden
+	from pg_class c join pg_namespace n on n.oid = c.relnamespace
+	where c.relname = 'goose_db_version' and not has_schema_privilege(n.oid, 'usage')
+		and n.nspname in (select case name when '$user' then current_user::text else name end
+			from regexp_split_to_table(replace(current_setting('search_path'), '"', ''), ' *, *') name)`
+
+// maySee refuses a role to which the tables are not there because it may not look.
+func maySee(ctx context.Context, q sqlx.QueryerContext) error {
+	var is struct {
+		Login  string `db:"login"`
+		Hidden string `db:"hidden"`
+	}
+	if err := sqlx.GetContext(ctx, q, &is, hiddenQuery); err != nil || is.Hidden == "" {
+		return err
+	}
+	return fmt.Errorf("the role %[1]s may not use the schema %[2]s, in which the tables are: %[3]w: have its owner run `grant usage on schema %[2]s to %[1]s`",
+		is.Login, is.Hidden, reverie.ErrConfiguration)
+}
+
 // Info asks the server for its versions and its clock. Skew is how far that
-// clock is ahead of the store's.
+// clock is ahead of the store's. A role that may not look into the schema is told so.
 func (s *Store) Info(ctx context.Context) (Info, error) {
 	var info Info
 	err := s.run(ctx, work{what: "ask the database about itself", readOnly: true, do: func(ctx context.Context, t *tx) error {
@@ -35,7 +58,7 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 		}
 		info = Info{Server: row.Server, Vector: row.Vector, Clock: row.Clock.UTC(), Skew: row.Clock.Sub(s.opts.Now())}
 		if !row.Migrated {
-			return nil
+			return maySee(ctx, t)
 		}
 		return t.get(ctx, &info.SchemaVersion, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`)
 	}})

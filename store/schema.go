@@ -98,6 +98,9 @@ func withProvider(ctx context.Context, opts Options, do func(*sqlx.DB, *goose.Pr
 	if err := db.PingContext(ctx); err != nil {
 		return translate(ctx, err, "connect to the database (is REVERIE_DATABASE_URL right, and is it running?)")
 	}
+	if err := maySee(ctx, db); err != nil {
+		return translate(ctx, err, "look for the schema")
+	}
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300), lock.WithUnlockTimeout(1, 30))
 	if err != nil {
 		return fmt.Errorf("make the migration lock: %w", err)

@@ -301,6 +301,12 @@ func TestAuditThatCannotLook(t *testing.T) {
 	})
 	s.set("REVERIE_DATABASE_URL=" + s.url + map[bool]string{true: "&", false: "?"}[strings.Contains(s.url, "?")] + "options=-crole%3D" + role)
 	advice := regexp.MustCompile("`(grant [^`]*)`")
+	s.exec(`revoke usage on schema public from public`)
+	hidden := "the role " + role + " may not use the schema public"
+	for _, args := range [][]string{{"migrate", "up"}, {"migrate", "status"}, {"memory", "list", "--group", "g1"}} {
+		s.run(args...).want(t, 2, hidden)
+	}
+	s.exec(advice.FindStringSubmatch(fails(2, hidden))[1])
 	says := fails(2, "the role "+role+" may not read ")
 	if !strings.Contains(says, " goose_db_version, ") || !strings.Contains(says, " messages, ") || strings.Contains(says, "api_tokens") {
 		t.Errorf("it says %s", says)
