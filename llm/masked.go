@@ -24,9 +24,9 @@ func masked(text string, p reverie.Privacy) string {
 		return p.Mask(text)
 	}
 	var b strings.Builder
-	changed := false
+	changed, mask := false, remembered(p.Mask)
 	for _, l := range read.Lines {
-		object, differs := maskedObject(l.Object, p)
+		object, differs := maskedObject(l.Object, mask)
 		changed = changed || differs
 		b.Write(object)
 		b.WriteByte('\n')
@@ -37,15 +37,28 @@ func masked(text string, p reverie.Privacy) string {
 	return b.String()
 }
 
+// remembered does each text once: the lines of an answer have the same keys and words.
+func remembered(mask func(string) string) func(string) string {
+	known := map[string]string{}
+	return func(text string) string {
+		to, ok := known[text]
+		if !ok {
+			to = mask(text)
+			known[text] = to
+		}
+		return to
+	}
+}
+
 // withoutSpace is what there is to read in an answer of nothing but objects.
 func withoutSpace(s string) string { return strings.Join(strings.Fields(s), "") }
 
 // maskedObject masks the keys, strings and numbers of an object, each by itself and behind
 // its name, and what the object as a text shows inside one of them. It tells whether it had
 // to. What only reads as a secret across several is JSON's own punctuation.
-func maskedObject(object json.RawMessage, p reverie.Privacy) (json.RawMessage, bool) {
+func maskedObject(object json.RawMessage, mask func(string) string) (json.RawMessage, bool) {
 	before := decoded(object)
-	value := maskedValue(before, "", p.Mask)
+	value := maskedValue(before, "", mask)
 	changed := !reflect.DeepEqual(before, value)
 	if changed {
 		var b bytes.Buffer
@@ -56,7 +69,7 @@ func maskedObject(object json.RawMessage, p reverie.Privacy) (json.RawMessage, b
 		}
 		object = bytes.TrimSpace(b.Bytes())
 	}
-	again := json.RawMessage(p.Mask(string(object)))
+	again := json.RawMessage(mask(string(object)))
 	if !bytes.Equal(again, object) && json.Valid(again) && reflect.DeepEqual(form(decoded(again)), form(value)) {
 		return again, true
 	}

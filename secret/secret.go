@@ -24,7 +24,7 @@ func init() {
 }
 
 // rules are made once, and when they are first needed: to read them is not safe for
-// concurrent use, and takes some 50 ms.
+// concurrent use, and takes some milliseconds.
 var rules = sync.OnceValue(read)
 
 // find tries each rule around its keywords, and nowhere else.
