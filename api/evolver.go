@@ -38,12 +38,13 @@ type EvolverOptions struct {
 type Evolver struct {
 	opts  EvolverOptions
 	slots chan struct{}
+	open  context.Context // ends when nothing is begun any more
+	shut  context.CancelFunc
 	work  context.Context // of all runs
 	cut   context.CancelFunc
 
 	mu      sync.Mutex
 	flights map[string]*flight // by group; each is there until its group is evolved
-	closed  bool
 	gone    sync.WaitGroup
 }
 
@@ -60,8 +61,10 @@ type flight struct {
 
 // NewEvolver returns an evolver. It is to be closed.
 func NewEvolver(opts EvolverOptions) *Evolver {
-	work, cut := context.WithCancel(context.Background())
-	return &Evolver{opts: opts, slots: make(chan struct{}, opts.Concurrency), work: work, cut: cut, flights: map[string]*flight{}}
+	e := &Evolver{opts: opts, slots: make(chan struct{}, opts.Concurrency), flights: map[string]*flight{}}
+	e.work, e.cut = context.WithCancel(context.Background())
+	e.open, e.shut = context.WithCancel(e.work)
+	return e
 }
 
 // Evolve evolves a group, or joins the run of it that is under way, and waits for the
@@ -95,7 +98,7 @@ func (e *Evolver) flight(groupID string, days int) (*flight, error) {
 	if f := e.flights[groupID]; f != nil {
 		return f, nil
 	}
-	if e.closed {
+	if e.open.Err() != nil {
 		return nil, stopped(groupID)
 	}
 	f := &flight{done: make(chan struct{})}
@@ -117,9 +120,9 @@ func (e *Evolver) fly(f *flight, groupID string, days int) {
 	select {
 	case e.slots <- struct{}{}:
 		defer func() { <-e.slots }()
-	case <-e.work.Done():
+	case <-e.open.Done():
 	}
-	if e.work.Err() != nil { // also where a place came free because of it
+	if e.open.Err() != nil { // also where a place came free just now
 		land(reverie.EvolveReply{}, stopped(groupID))
 		return
 	}
@@ -155,8 +158,8 @@ func (e *Evolver) run(order EvolveOrder) (err error) {
 // and is then stopped and waited for; what it has not committed stays pending. The error
 // is that of ctx where it came to that.
 func (e *Evolver) Close(ctx context.Context) error {
-	e.mu.Lock()
-	e.closed = true
+	e.mu.Lock() // a flight is counted before it is waited for
+	e.shut()
 	e.mu.Unlock()
 	defer e.cut()
 	done := make(chan struct{})

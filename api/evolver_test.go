@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"reverie"
@@ -142,6 +143,33 @@ func TestEvolverJoins(t *testing.T) {
 	if runs[last.GroupID] != nil {
 		t.Errorf("group %s was evolved twice", last.GroupID)
 	}
+}
+
+// TestEvolverBeginsNothingMore: what waits for a place when it is closed is not begun in one
+// that comes free in its grace.
+func TestEvolverBeginsNothingMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w work
+		e := w.evolver(t, 1, nil)
+		under := ask(t.Context(), e, "g1", 0)
+		run := <-w.begun
+		waits := ask(t.Context(), e, "g2", 0)
+		closed := make(chan error)
+		synctest.Wait()
+		go func() { closed <- e.Close(t.Context()) }()
+		if got := <-waits; !errors.Is(got.err, context.Canceled) {
+			t.Errorf("who waits for a place is told %+v", got)
+		}
+		run.Evolved(reverie.EvolveReply{RunID: "r1"})
+		run.end <- nil
+		if got := <-under; got.err != nil || got.RunID != "r1" || len(w.begun) != 0 {
+			t.Errorf("who was under way is told %+v, and %d more have begun", got, len(w.begun))
+		}
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestEvolverCloses: what is under way may finish in time, is cut after it, and nothing

@@ -3,7 +3,6 @@ package decide
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -35,9 +34,10 @@ func (r *round) compare(ctx context.Context, f *fact, near []candidate, d *rever
 			return cmp.Or(failure, fmt.Sprintf("the run has asked %d questions, as many as it may ([decide] max_calls)", r.req.Asked)), nil
 		}
 		resp, err := r.ask(ctx, f, open, again, d)
-		if fault := (*llm.Error)(nil); errors.As(err, &fault) && fault.Fault == llm.FaultTooLarge {
+		switch llm.FaultIn(err) {
+		case llm.FaultTooLarge:
 			return "the question is too large for the model", nil
-		} else if fault != nil && fault.Fault == llm.FaultBadRequest { // so do some servers filter content
+		case llm.FaultBadRequest: // so do some servers filter content
 			return "the server does not accept the question", nil
 		}
 		if err != nil {

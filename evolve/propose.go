@@ -70,9 +70,8 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 	for range 2 {
 		resp, err := r.Model.Generate(ctx, r.life.Meta("evolve"),
 			llm.Request{System: s.prompt.System, User: s.prompt.User, MaxTokens: r.Limits.MaxOutputTokens, Prompt: s.prompt.Name, PromptVersion: s.prompt.Version})
-		var fault *llm.Error
 		switch {
-		case errors.As(err, &fault) && fault.Fault == llm.FaultTooLarge:
+		case llm.FaultIn(err) == llm.FaultTooLarge:
 			return answer{}, errCut
 		case err != nil:
 			return answer{}, fmt.Errorf("ask %s about group %q: %w", r.Model.Name(), r.req.GroupID, err)

@@ -84,9 +84,8 @@ func (r *run) ask(ctx context.Context, s *sheet, t *task) ([]reverie.Observation
 		}
 		resp, _, err := r.asker.Ask(ctx, llm.Request{System: prompt.System, User: prompt.User, MaxTokens: r.Limits.MaxOutputTokens,
 			Prompt: prompt.Name, PromptVersion: prompt.Version})
-		var fault *llm.Error
 		switch {
-		case errors.As(err, &fault) && fault.Fault == llm.FaultTooLarge:
+		case llm.FaultIn(err) == llm.FaultTooLarge:
 			return nil, nil, errCut
 		case err != nil:
 			return nil, nil, fmt.Errorf("ask %s about people and things of group %q: %w", r.Model.Name(), r.req.GroupID, err)

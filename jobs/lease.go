@@ -58,6 +58,11 @@ func (l *Leases) With(ctx context.Context, groupID string, fn func(ctx context.C
 		return fmt.Errorf("wait for other work on group %q: %w", groupID, err)
 	}
 	defer giveBack()
+	return l.hold(ctx, groupID, fn)
+}
+
+// hold is [Leases.With] for one whose turn it is already.
+func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) (err error) {
 	lease, err := l.Store.AcquireLease(ctx, groupID, reverie.LeaseGroup, l.Holder, reverie.LeaseTTL)
 	if err != nil {
 		return fmt.Errorf("lease group %q: %w", groupID, err)
@@ -72,16 +77,19 @@ func (l *Leases) With(ctx context.Context, groupID string, fn func(ctx context.C
 		defer close(done)
 		l.keep(inner, held, cancel)
 	}()
+	defer func() { // also when fn panics: it would be renewed for as long as the process lives
+		cancel(nil)
+		<-done
+		release, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer stop()
+		if rerr := l.Store.ReleaseLease(release, lease); rerr != nil && !errors.Is(rerr, reverie.ErrLeaseLost) && err == nil {
+			err = fmt.Errorf("release the lease of group %q (it ends by itself within %s): %w", groupID, reverie.LeaseTTL, rerr)
+		}
+	}()
 	err = fn(inner, held)
-	if cause := context.Cause(inner); err != nil && ctx.Err() == nil && errors.Is(cause, reverie.ErrLeaseLost) {
-		err = fmt.Errorf("the work stopped, and another process may go on with it: %w", cause)
-	}
-	cancel(nil)
-	<-done
-	release, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer stop()
-	if rerr := l.Store.ReleaseLease(release, lease); rerr != nil && !errors.Is(rerr, reverie.ErrLeaseLost) && err == nil {
-		err = fmt.Errorf("release the lease of group %q (it ends by itself within %s): %w", groupID, reverie.LeaseTTL, rerr)
+	lost := context.Cause(inner)
+	if err != nil && aborted(err) == nil && ctx.Err() == nil && errors.Is(lost, reverie.ErrLeaseLost) {
+		err = fmt.Errorf("the work stopped, and another process may go on with it: %w", lost)
 	}
 	return err
 }

@@ -247,3 +247,40 @@ func TestTicker(t *testing.T) {
 		t.Errorf("%v, released %q", err, l.released)
 	}
 }
+
+// TestPanicUnderALease gives the lease back: whoever recovers lives on, and would renew it.
+func TestPanicUnderALease(t *testing.T) {
+	l, b, leases := setUp()
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic is swallowed")
+			}
+		}()
+		_ = leases.With(t.Context(), "g1", func(context.Context, *jobs.Held) error { panic("of a server's making") })
+	}()
+	if len(l.released) != 1 || !b.stopped {
+		t.Errorf("released %q, its heart stopped: %v", l.released, b.stopped)
+	}
+}
+
+// TestLostIsNotAll: what ends the work for all groups is not hidden by a lease that is
+// lost as well.
+func TestLostIsNotAll(t *testing.T) {
+	w := newWorld([]string{"a", "b"}, 1)
+	ticks := make(chan time.Time)
+	refused := errors.New("the key is refused")
+	r, _ := w.runner(func(ctx context.Context, _ *jobs.Held, g reverie.DueGroup, _ reverie.Window) error {
+		if g.ID != "a" {
+			t.Errorf("group %s is asked about", g.ID)
+			return nil
+		}
+		ticks <- time.Time{}
+		<-ctx.Done()
+		return jobs.Abort(refused)
+	})
+	r.Leases.Beat = func(time.Duration) (<-chan time.Time, func()) { return ticks, func() {} }
+	if s, err := r.Run(t.Context(), nil); !errors.Is(err, refused) || s.Stopped != refused.Error() {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

@@ -181,3 +181,18 @@ func TestPrepare(t *testing.T) {
 		})
 	}
 }
+
+// TestNothingIsPreparedAfterStop: what is prepared may be a memory that is taken back, so it
+// is left alone when nothing would follow.
+func TestNothingIsPreparedAfterStop(t *testing.T) {
+	w := newWorld(ids(1), 1)
+	r, reports := w.runner(w.work(nil))
+	stop := make(chan struct{})
+	w.onLease = func(string) { close(stop) }
+	r.Prepare = func(context.Context, *jobs.Held, reverie.DueGroup) error {
+		t.Error("prepared")
+		return nil
+	}
+	_, _ = r.Run(t.Context(), stop)
+	lines(t, "reports", *reports, "g00000 deferred, 0 begun, 1 left: stopped before its next window: asked to stop")
+}

@@ -71,7 +71,8 @@ const (
 // all that was due is done or was skipped, the marked one after [Abort], the
 // store's when not even the first groups could be found, else a [PartialError].
 func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (Summary, error) {
-	f := &fanOut{Runner: r, stop: stop, halted: make(chan struct{}), log: cmp.Or(r.Log, slog.Default()), now: r.Now}
+	f := &fanOut{Runner: r, ctx: ctx, stop: stop, halted: make(chan struct{}), log: cmp.Or(r.Log, slog.Default()), now: r.Now}
+	defer f.watch()()
 	if f.now == nil {
 		f.now = time.Now
 	}
@@ -104,7 +105,9 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (Summary, error)
 // fanOut is one run of a runner.
 type fanOut struct {
 	*Runner
+	ctx  context.Context // ends: what is under way is cut
 	stop <-chan struct{}
+	open context.Context // ends with ctx, stop and halted: nothing that is not begun is waited for
 	log  *slog.Logger
 	now  func() time.Time
 
@@ -112,6 +115,21 @@ type fanOut struct {
 	mu      sync.Mutex    // guards what follows, and calls of Report
 	abort   error
 	summary Summary
+}
+
+// watch lets open end, and returns what ends the watching.
+func (f *fanOut) watch() (end func()) {
+	open, shut := context.WithCancel(f.ctx)
+	f.open = open
+	go func() {
+		select {
+		case <-f.stop:
+		case <-f.halted:
+		case <-open.Done():
+		}
+		shut()
+	}()
+	return shut
 }
 
 // feed hands the due groups out: those behind After, then the others.
@@ -129,10 +147,10 @@ func (f *fanOut) feed(ctx context.Context, groups chan<- reverie.DueGroup) error
 // page by page: a page is read when the one before has been handed out.
 func (f *fanOut) stretch(ctx context.Context, groups chan<- reverie.DueGroup, after, last string) error {
 	q := reverie.DueQuery{Job: f.Job, GroupID: f.GroupID, After: after, Limit: pageSize}
-	for !f.over(ctx) {
+	for !f.over() {
 		page, err := f.page(ctx, q)
 		if err != nil {
-			if f.over(ctx) {
+			if f.over() {
 				return nil
 			}
 			f.halt("the groups that are due could not be listed: " + err.Error())
@@ -142,7 +160,7 @@ func (f *fanOut) stretch(ctx context.Context, groups chan<- reverie.DueGroup, af
 			if last != "" && g.ID > last { // ids are ordered by their bytes, there and here
 				return nil
 			}
-			if f.Shard.Has(g.ID) && !f.hand(ctx, groups, g) {
+			if f.Shard.Has(g.ID) && !f.hand(groups, g) {
 				return nil
 			}
 		}
@@ -155,18 +173,16 @@ func (f *fanOut) stretch(ctx context.Context, groups chan<- reverie.DueGroup, af
 }
 
 // hand waits for a worker to take a group; false when none shall.
-func (f *fanOut) hand(ctx context.Context, groups chan<- reverie.DueGroup, g reverie.DueGroup) bool {
-	if f.over(ctx) {
+func (f *fanOut) hand(groups chan<- reverie.DueGroup, g reverie.DueGroup) bool {
+	if f.over() {
 		return false
 	}
 	select {
 	case groups <- g:
 		return true
-	case <-f.stop:
-	case <-ctx.Done():
-	case <-f.halted:
+	case <-f.open.Done():
 	}
-	f.over(ctx) // keeps why
+	f.over() // keeps why
 	return false
 }
 
@@ -180,9 +196,7 @@ func (f *fanOut) page(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGro
 		f.log.Warn("the groups that are due could not be listed; trying again", "job", f.Job, "after", q.After, "in", delay, "error", err)
 		select {
 		case <-time.After(delay):
-		case <-f.stop:
-			return nil, err
-		case <-ctx.Done():
+		case <-f.open.Done():
 			return nil, err
 		}
 	}
@@ -195,11 +209,11 @@ func hopeless(err error) bool {
 }
 
 // over tells whether no further group or window may be begun, and keeps why.
-func (f *fanOut) over(ctx context.Context) bool {
+func (f *fanOut) over() bool {
 	select {
 	case <-f.halted:
-	case <-ctx.Done():
-		f.halt("interrupted: " + context.Cause(ctx).Error())
+	case <-f.ctx.Done():
+		f.halt("interrupted: " + context.Cause(f.ctx).Error())
 	case <-f.stop:
 		f.halt("asked to stop")
 	default:

@@ -14,8 +14,16 @@ import (
 // errEnded ends a group's turn between two windows, when no further is begun.
 var errEnded = errors.New("no further window is begun")
 
-// enter has a group taken when it may be begun.
+// enter has a group taken when it may be begun. Other jobs of the process are waited for
+// before there is a place to work in: two that each wait for groups of the other, and for
+// its places, would wait for ever.
 func (f *fanOut) enter(ctx context.Context, g reverie.DueGroup) {
+	giveBack, err := f.Leases.Queue.take(f.open, g.ID)
+	if err != nil {
+		f.over() // keeps why
+		return
+	}
+	defer giveBack()
 	if f.Enter != nil {
 		var leave func()
 		ctx, leave = f.Enter(ctx)
@@ -26,7 +34,7 @@ func (f *fanOut) enter(ctx context.Context, g reverie.DueGroup) {
 
 // take gives a group its turn and counts what became of it.
 func (f *fanOut) take(ctx context.Context, g reverie.DueGroup) {
-	if f.over(ctx) {
+	if f.over() {
 		return
 	}
 	if r, due := f.turn(ctx, g); due {
@@ -51,7 +59,10 @@ func (f *fanOut) turn(ctx context.Context, g reverie.DueGroup) (r GroupResult, d
 	}
 	due = true
 	worked := false
-	err = f.Leases.With(ctx, g.ID, func(ctx context.Context, held *Held) error {
+	err = f.Leases.hold(ctx, g.ID, func(ctx context.Context, held *Held) error {
+		if f.over() {
+			return errEnded
+		}
 		if f.Prepare != nil {
 			if err := f.guard(g.ID, func() error { return f.Prepare(ctx, held, g) }); err != nil {
 				return err
@@ -100,7 +111,7 @@ func (f *fanOut) windows(ctx context.Context, held *Held, r *GroupResult, g reve
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if f.over(ctx) {
+		if f.over() {
 			return cmp.Or(failed, errEnded)
 		}
 		begun := f.now()

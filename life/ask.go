@@ -38,9 +38,8 @@ func (r *Run) Ask(ctx context.Context, asker *llm.Asker, q Question) error {
 		}
 		resp, _, err := asker.Ask(ctx, llm.Request{System: prompt.System, User: prompt.User, MaxTokens: q.MaxTokens,
 			Prompt: prompt.Name, PromptVersion: prompt.Version})
-		var fault *llm.Error
 		switch {
-		case errors.As(err, &fault) && fault.Fault == llm.FaultTooLarge, err == nil && resp.Finish == llm.FinishLength:
+		case llm.FaultIn(err) == llm.FaultTooLarge, err == nil && resp.Finish == llm.FinishLength:
 			return ErrCut
 		case err != nil:
 			return fmt.Errorf("ask %s about %s of group %q: %w", asker.Model.Name(), q.About, r.Row.GroupID, err)

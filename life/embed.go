@@ -64,7 +64,8 @@ func (r *Run) Embed(ctx context.Context, e Embeddings, optional bool, steps []re
 	vectors, err := e.Embed(ctx, r.Meta("embed"), texts)
 	if err != nil {
 		spent := errors.As(err, new(*reverie.BudgetError)) // the stored answer is taken up when there is money again
-		if ctx.Err() != nil || spent || !optional {
+		unwritten := errors.As(err, new(*llm.LedgerError)) // spend must be seen
+		if ctx.Err() != nil || spent || unwritten || !optional {
 			return fmt.Errorf("embed %d statements of group %q: %w", len(texts), r.Row.GroupID, err)
 		}
 		r.Mute = true

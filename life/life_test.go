@@ -230,6 +230,10 @@ func TestEmbed(t *testing.T) {
 	if err := (&book{}).run().Embed(t.Context(), spent, true, steps()); err == nil {
 		t.Error("a spent budget is no missing embedder")
 	}
+	unseen := spoken{&llm.LedgerError{Err: errors.New("no space left"), CallErr: reverie.ErrDeferred}, &asked}
+	if err := (&book{}).run().Embed(t.Context(), unseen, true, steps()); !errors.As(err, new(*llm.LedgerError)) {
+		t.Errorf("spend that is not on record: %v", err)
+	}
 	none := (&book{}).run()
 	if err := none.Embed(t.Context(), nil, false, steps()); err != nil || len(none.Warnings) != 1 {
 		t.Errorf("none: %v, %q", err, none.Warnings)

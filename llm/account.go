@@ -70,9 +70,15 @@ func (a *Account) ask(ctx context.Context, meta Meta, input, output int, call fu
 	if a.Free {
 		budget = nil
 	}
+	wait := ctx
+	if a.Places != nil { // vectors of what was answered are no further question
+		var end func()
+		wait, end = deskOf(ctx).untilStopped(ctx)
+		defer end()
+	}
 	// Providers count the answer's limit against the tokens a minute until the
 	// answer is there, and so does the limiter.
-	return a.Policy.do(ctx, a.Provider, input+output,
+	return a.Policy.do(ctx, wait, a.Provider, input+output,
 		func() (*turn, error) { return a.begin(ctx, budget, estimate) },
 		func(ctx context.Context, t *turn) (Usage, error) { return a.attempt(ctx, meta, t, call) })
 }

@@ -101,6 +101,15 @@ func TestSpendMustBeSeen(t *testing.T) {
 			t.Errorf("asked %d times, error %v", len(gen.asked), err)
 		}
 	})
+	t.Run("after a fault that is got round", func(t *testing.T) {
+		m, _, ledger := newScripted(PolicyOptions{}, fails(FaultTooLarge), fails(FaultTooLarge))
+		_, seen := m.Generate(t.Context(), meta, Request{User: "u"})
+		ledger.err = broken
+		_, unseen := m.Generate(t.Context(), meta, Request{User: "u"})
+		if FaultIn(seen) != FaultTooLarge || FaultIn(unseen) != "" || !errors.Is(unseen, broken) || FaultIn(nil) != "" {
+			t.Errorf("%v is %q, %v is %q", seen, FaultIn(seen), unseen, FaultIn(unseen))
+		}
+	})
 }
 
 func TestForeignErrorsAreFaults(t *testing.T) {

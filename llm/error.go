@@ -77,6 +77,18 @@ func (e *Error) Is(target error) bool {
 	}
 }
 
+// FaultIn is the fault that a question has met with and that its asker may get round, ""
+// where there is none. One whose spend could not be recorded is none: see [LedgerError].
+func FaultIn(err error) Fault {
+	if errors.As(err, new(*LedgerError)) {
+		return ""
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Fault
+	}
+	return ""
+}
+
 // passing tells the faults that may be gone in a while, which are worth another
 // attempt.
 func (f Fault) passing() bool {

@@ -56,7 +56,7 @@ func (l *limiter) wait(ctx context.Context, tokens int) (reserved int, err error
 // waitError turns the limiter's refusal to wait past a deadline into that
 // deadline.
 func waitError(ctx context.Context, err error) error {
-	if cause := ctx.Err(); cause != nil {
+	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("waiting for the rate limit: %w", cause)
 	}
 	return fmt.Errorf("waiting for the rate limit: %w: %w", err, context.DeadlineExceeded)

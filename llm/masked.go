@@ -6,27 +6,35 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"reverie"
+	"reverie/lazyregexp"
 	"reverie/llm/lines"
 )
 
 // masked is an answer without secrets and, unless the policy allows it, personal data.
 // One that has neither is returned as it is. Of another, its objects are what is left,
-// a line each, masked piece by piece; the whole text where it has none.
+// a line each, masked piece by piece; the whole text where it has none. So it is
+// where one is written as \u and numbers, though nobody may read it there.
 func masked(text string, p reverie.Privacy) string {
 	if !strings.ContainsAny(text, `\{`) && p.Mask(text) == text {
 		return text
 	}
+	plain, mask := unescaped(text), remembered(p.Mask)
+	escaped := plain != text && p.Mask(plain) != plain
 	read := lines.Read(text)
-	if len(read.Lines) == 0 {
+	switch {
+	case len(read.Lines) == 0 && escaped:
+		return p.Mask(plain)
+	case len(read.Lines) == 0:
 		return p.Mask(text)
 	}
 	var b strings.Builder
-	changed, mask := false, remembered(p.Mask)
+	changed := escaped
 	for _, l := range read.Lines {
-		object, differs := maskedObject(l.Object, mask)
+		object, differs := maskedObject(l.Object, escaped, mask)
 		changed = changed || differs
 		b.Write(object)
 		b.WriteByte('\n')
@@ -50,16 +58,26 @@ func remembered(mask func(string) string) func(string) string {
 	}
 }
 
+var escape = lazyregexp.New(`\\u[0-9a-fA-F]{4}`)
+
+// unescaped has characters where a text has their numbers.
+func unescaped(text string) string {
+	return escape.ReplaceAllStringFunc(text, func(s string) string {
+		n, _ := strconv.ParseUint(s[2:], 16, 32) // as the expression has it
+		return string(rune(n))
+	})
+}
+
 // withoutSpace is what there is to read in an answer of nothing but objects.
 func withoutSpace(s string) string { return strings.Join(strings.Fields(s), "") }
 
 // maskedObject masks the keys, strings and numbers of an object, each by itself and behind
 // its name, and what the object as a text shows inside one of them. It tells whether it had
-// to. What only reads as a secret across several is JSON's own punctuation.
-func maskedObject(object json.RawMessage, mask func(string) string) (json.RawMessage, bool) {
+// to. One that is escaped is written anew, with what is read of it and no more. What only reads as a secret across several is JSON's own punctuation.
+func maskedObject(object json.RawMessage, escaped bool, mask func(string) string) (json.RawMessage, bool) {
 	before := decoded(object)
 	value := maskedValue(before, "", mask)
-	changed := !reflect.DeepEqual(before, value)
+	changed := escaped || !reflect.DeepEqual(before, value)
 	if changed {
 		var b bytes.Buffer
 		e := json.NewEncoder(&b)

@@ -34,7 +34,7 @@ func (p *Places) enter(ctx context.Context, stop <-chan struct{}) (leave func(),
 	}
 	select { // first of all, also where a place was free
 	case <-stop:
-		err = fmt.Errorf("nothing further is asked, being told to stop: %w", reverie.ErrDeferred)
+		err = errStopped
 	default:
 		if err = ctx.Err(); err == nil {
 			return leave, nil
@@ -48,8 +48,8 @@ func (p *Places) enter(ctx context.Context, stop <-chan struct{}) (leave func(),
 // Work waits for a place to work in. While a model is asked with the context that it
 // returns, the place is another's; so a few places keep many models busy, and who came
 // first is done first, where all at once would come late. When stop is closed nothing
-// further is asked, and questions that wait for a place are given up, as
-// [reverie.ErrDeferred]. The end of ctx ends the waiting: what is left to do then is done
+// further is asked that needs a place, and what waits for one, for a server's limit or for
+// its next attempt is given up, as [reverie.ErrDeferred]. The end of ctx ends the waiting: what is left to do then is done
 // without a place. Leave is to be called at the end.
 func (p *Places) Work(ctx context.Context, stop <-chan struct{}) (work context.Context, leave func()) {
 	d := &desk{places: p, stop: stop}
@@ -72,6 +72,25 @@ type desk struct {
 func deskOf(ctx context.Context) *desk {
 	d, _ := ctx.Value(deskKey{}).(*desk)
 	return d
+}
+
+// errStopped is why nothing further is asked.
+var errStopped = fmt.Errorf("nothing further is asked, being told to stop: %w", reverie.ErrDeferred)
+
+// untilStopped is ctx, and ends when those at the desk are told to stop, too.
+func (d *desk) untilStopped(ctx context.Context) (wait context.Context, end func()) {
+	if d == nil || d.stop == nil {
+		return ctx, func() {}
+	}
+	wait, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-d.stop:
+			cancel(errStopped)
+		case <-wait.Done():
+		}
+	}()
+	return wait, func() { cancel(nil) }
 }
 
 // sit waits for a place, unless ctx ends.

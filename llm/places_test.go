@@ -3,6 +3,8 @@ package llm
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -176,6 +178,94 @@ func TestDeskOfSeveralQuestions(t *testing.T) {
 		leave()
 		if len(room.taken) != 0 {
 			t.Error("the desk is not given back")
+		}
+	})
+}
+
+// TestStoppedWhileWaiting: no limit and no backoff of a server is waited for after the
+// signal, the fault before it is told, and vectors of what was answered are still made.
+func TestStoppedWhileWaiting(t *testing.T) {
+	limit := &Error{Provider: "p", Fault: FaultRateLimited, RetryAfter: 50 * time.Second, Err: errors.New("too many")}
+	for name, c := range map[string]struct {
+		options PolicyOptions
+		before  error // that the first question meets with
+		asked   int
+		says    string
+	}{
+		"rate limit": {PolicyOptions{RequestsPerMinute: 1}, nil, 1, "told to stop"},
+		"backoff":    {PolicyOptions{}, limit, 1, "too many"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				gen := &counting{fails: c.before}
+				a := Account{Provider: "p", Places: NewPlaces(4), Policy: NewPolicy(c.options)}
+				stop := make(chan struct{})
+				ctx, leave := NewPlaces(2).Work(t.Context(), stop)
+				defer leave()
+				if c.before == nil {
+					if _, err := NewModel(gen, a).Generate(ctx, meta, Request{User: "first"}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				failed := make(chan error)
+				go func() {
+					_, err := NewModel(gen, a).Generate(ctx, meta, Request{User: "u"})
+					failed <- err
+				}()
+				synctest.Wait()
+				began := time.Now()
+				close(stop)
+				err := <-failed
+				if took := time.Since(began); took > 0 || gen.of != c.asked || !errors.Is(err, reverie.ErrDeferred) || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("%d asked; %s after it: %v", gen.of, took, err)
+				}
+				a.Places, gen.fails = nil, nil // as an embedder has none
+				if _, err := NewModel(gen, a).Generate(ctx, meta, Request{User: "v"}); err != nil {
+					t.Errorf("what needs no place: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// counting answers at once, or fails.
+type counting struct {
+	of    int
+	fails error
+}
+
+func (c *counting) Generate(context.Context, Request) (Response, error) {
+	c.of++
+	if c.fails != nil {
+		return Response{}, c.fails
+	}
+	return Response{Text: "{}", Finish: FinishStop}, nil
+}
+
+// TestPanicOfTheTrial: a server whose one trial call panics is tried again after its time.
+func TestPanicOfTheTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gen := &counting{fails: &Error{Provider: "p", Fault: FaultServer, Err: errors.New("down")}}
+		m := NewModel(gen, Account{Policy: NewPolicy(PolicyOptions{Attempts: 1, BreakerFailures: 1, BreakerDelay: time.Minute})})
+		ask := func(g Generator) (err error) {
+			defer func() {
+				if p := recover(); p != nil {
+					err = fmt.Errorf("%v", p)
+				}
+			}()
+			m.generator = g
+			_, err = m.Generate(t.Context(), meta, Request{User: "u"})
+			return err
+		}
+		_ = ask(gen)
+		time.Sleep(2 * time.Minute)
+		if err := ask(nil); err == nil || errors.As(err, new(*BreakerError)) {
+			t.Fatalf("the trial: %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		gen.fails = nil
+		if err := ask(gen); err != nil {
+			t.Errorf("after it: %v", err)
 		}
 	})
 }

@@ -69,14 +69,15 @@ func NewPolicy(options PolicyOptions) *Policy {
 // do makes call, again after passing faults, until it is answered or given up.
 // tokens is the estimate of what one call consumes, which call's own usage
 // corrects. begin is asked before each attempt, and nothing else is done if it
-// refuses.
-func (p *Policy) do(ctx context.Context, provider string, tokens int, begin func() (*turn, error), call func(context.Context, *turn) (Usage, error)) error {
+// refuses. What is asked goes on while ctx lasts; wait may end before it, and then nothing
+// is waited for or asked any more.
+func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begin func() (*turn, error), call func(context.Context, *turn) (Usage, error)) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s was not asked: %w", provider, err)
 	}
 	var last error
 	attempts := 0
-	err := failsafe.With[any](p.retry).WithContext(ctx).Run(func() error {
+	err := failsafe.With[any](p.retry).WithContext(wait).Run(func() error {
 		t, err := begin()
 		if err != nil {
 			return err
@@ -86,16 +87,18 @@ func (p *Policy) do(ctx context.Context, provider string, tokens int, begin func
 			return err
 		}
 		attempts++
-		last = p.attempt(ctx, tokens, func(ctx context.Context) (Usage, error) { return call(ctx, t) })
+		last = p.attempt(wait, tokens, func() (Usage, error) { return call(ctx, t) })
 		return last
 	})
 	switch {
-	case ctx.Err() != nil && attempts > 0 && !p.retryable(last):
+	case wait.Err() != nil && attempts > 0 && !p.retryable(last):
 		return last // decided before the caller gave up, so not to be lost
 	case err == nil:
 		return nil
-	case ctx.Err() != nil && last != nil:
-		return fmt.Errorf("%s was not asked again: %w (before that: %w)", provider, ctx.Err(), last)
+	case wait.Err() != nil && last != nil:
+		return fmt.Errorf("%s was not asked again: %w (before that: %w)", provider, context.Cause(wait), last)
+	case wait.Err() != nil && ctx.Err() == nil && errors.Is(err, context.Canceled):
+		return fmt.Errorf("%s was not asked: %w", provider, context.Cause(wait))
 	case attempts > 1 && passing(err) != nil:
 		return fmt.Errorf("given up after %d attempts: %w", attempts, err)
 	default:
@@ -103,17 +106,18 @@ func (p *Policy) do(ctx context.Context, provider string, tokens int, begin func
 	}
 }
 
-// attempt waits for its turn, calls, and settles what the call has really
+// attempt waits for its turn while wait lasts, calls, and settles what the call has really
 // consumed. The breaker's permit must be held.
-func (p *Policy) attempt(ctx context.Context, tokens int, call func(context.Context) (Usage, error)) error {
-	reserved, err := p.limiter.wait(ctx, tokens)
+func (p *Policy) attempt(wait context.Context, tokens int, call func() (Usage, error)) error {
+	done := p.breaker.release // also when the call panics
+	defer func() { done() }()
+	reserved, err := p.limiter.wait(wait, tokens)
 	if err != nil {
-		p.breaker.release()
 		return err
 	}
-	usage, err := call(ctx)
+	usage, err := call()
 	p.limiter.settle(reserved, usage, err)
-	p.breaker.report(err)
+	done = func() { p.breaker.report(err) }
 	return err
 }
 

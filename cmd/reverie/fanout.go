@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -154,7 +155,7 @@ func (f *fanOut) report(r jobs.GroupResult) {
 func (a *app) watched(ctx context.Context, job reverie.Job, groupID string, w reverie.Window, run func(context.Context) (ended, error)) (time.Duration, error) {
 	began := a.now()
 	ctx, end := a.tracer.Run(ctx, job, groupID, w)
-	e, err := run(ctx)
+	e, err := a.recovered(ctx, job, groupID, run)
 	took := a.now().Sub(began)
 	end(e.runID, e.status, err)
 	a.metrics.RunDone(job, e.status, e.noNew, e.stats, took)
@@ -174,6 +175,17 @@ func (a *app) watched(ctx context.Context, job reverie.Job, groupID string, w re
 			"messages", e.stats.Cited+e.stats.Considered+e.stats.Filtered, "error", errText(err))...)
 	}
 	return took, err
+}
+
+// recovered makes an error of a panic, so that whoever watches hears of it.
+func (a *app) recovered(ctx context.Context, job reverie.Job, groupID string, run func(context.Context) (ended, error)) (e ended, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.log.Error("panic", "job", job, "group_id", groupID, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic, see the log: %v", p)
+		}
+	}()
+	return run(ctx)
 }
 
 // blames tells whether an error counts against its group: it does not pass by
