@@ -36,8 +36,8 @@ API, the page and MCP there, too, as ` + "`reverie serve`" + ` does.
 
 A first SIGTERM or SIGINT ends it: no group is begun, runs of the schedule ask no
 further question, what is under way (answers, and what clients have asked for)
-has [jobs] grace to come and be applied, and the exit code is 0. A second signal stops them at once; what they have not committed
-stays pending.
+has [jobs] grace to come and be applied, and the exit code is 0. A second signal
+stops it at once; what it has not committed stays pending.
 
 The log level is info unless it is set. ` + "`reverie schedule`" + ` prints the next times.
 

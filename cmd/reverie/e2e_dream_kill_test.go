@@ -99,9 +99,9 @@ func TestKillDreamAnywhere(t *testing.T) {
 		}
 		v.run("audit", "--group", v.group).want(v.t, 0)
 	}
-	const kills = 5
+	const kills = 5 // up to some way before the end: a quiet machine takes fewer steps
 	for i := range kills {
-		at, last := steps*(2*i+1)/(2*kills), []verdict{pass, lose}[i%2]
+		at, last := steps*(2*i+1)/(2*kills+2), []verdict{pass, lose}[i%2]
 		t.Run(fmt.Sprintf("step %d of %d", at, steps), func(t *testing.T) {
 			t.Parallel()
 			v := s.dreamer(t, fmt.Sprintf("killed-%d", i))

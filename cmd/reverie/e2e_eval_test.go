@@ -193,6 +193,7 @@ func TestEvalRanks(t *testing.T) {
 		}
 	}
 	for name, f := range byActor {
+		t.Logf("%s: %d of %d points", name, f.Right, f.Points)
 		for what, moved := range map[string][2]bool{
 			"all is right":           {f.Right == f.Points, name == "good"},
 			"facts twice":            {f.Facts.Twice > 0 && f.Duplicates > 0, name == "duplicator"},

@@ -74,9 +74,9 @@ func TestKillExtractAnywhere(t *testing.T) {
 	if questions != 4 {
 		t.Fatalf("it took %d questions, want 3 chunks and a fold", questions)
 	}
-	const kills = 4
+	const kills = 4 // up to some way before the end: a quiet machine takes fewer steps
 	for i := range kills {
-		at, last := steps*(2*i+1)/(2*kills), []verdict{pass, lose}[i%2]
+		at, last := steps*(2*i+1)/(2*kills+2), []verdict{pass, lose}[i%2]
 		t.Run(fmt.Sprintf("step %d of %d", at, steps), func(t *testing.T) {
 			t.Parallel()
 			v := s.speaker(t, fmt.Sprintf("killed-%d", i))
