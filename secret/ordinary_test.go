@@ -655,3 +655,22 @@ func TestFalseAlarms(t *testing.T) {
 		t.Errorf("of %d lines these are taken for secrets: %q, and these for personal data: %q", len(lines), secrets, pii)
 	}
 }
+
+// TestNumbersTakenForCards: few rows of 16 digits that no word calls anything are taken
+// for a payment card, those that begin and end as one.
+func TestNumbersTakenForCards(t *testing.T) {
+	random, taken := rand.New(rand.NewPCG(16, 16)), 0
+	const of = 20000
+	for range of {
+		for _, found := range reverie.FindSecrets(fmt.Sprintf("it was %016d", random.Uint64N(1e16))) {
+			if found.Rule == "bank-card" {
+				taken++
+			}
+		}
+	}
+	share := 100 * float64(taken) / of
+	t.Logf("%.1f%% of %d numbers of 16 digits, one in %.0f", share, of, 100/share)
+	if share < 2 || share > 5 {
+		t.Errorf("of all rows of 16 digits a tenth have the check digit, and a third begin as a network's: %.1f%% are taken for a card", share)
+	}
+}
