@@ -59,7 +59,7 @@ func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response,
 		if fault.Off(fault.Finish) {
 			resp.Finish = FinishStop
 		}
-		resp.Text = masked(storable(resp.Text), m.account.Privacy)
+		resp.Text = storable(resp.Text)
 		if resp.Usage == (Usage{}) { // servers need not report it, and it is not free for that
 			resp.Usage = Usage{InputTokens: asked, OutputTokens: reverie.EstimateTokens(resp.Text)}
 		}
@@ -68,6 +68,7 @@ func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response,
 	if ledger := (*LedgerError)(nil); err != nil && !errors.As(err, &ledger) {
 		return Response{}, err
 	}
+	resp.Text = masked(resp.Text, m.account.Privacy) // when its place is another's
 	return resp, err
 }
 

@@ -90,7 +90,7 @@ func MigrationStatuses(ctx context.Context, opts Options) ([]MigrationStatus, er
 
 func withProvider(ctx context.Context, opts Options, do func(*sqlx.DB, *goose.Provider) error) error {
 	opts.ReadTimeout = max(opts.ReadTimeout, 15*time.Minute) // building an index may take its time
-	db, err := connect(opts.withDefaults())
+	db, _, err := connect(opts.withDefaults())
 	if err != nil {
 		return err
 	}

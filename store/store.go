@@ -74,6 +74,7 @@ func or[T int | time.Duration](v, fallback T) T {
 // Store is Reverie's database. Its methods may be called concurrently.
 type Store struct {
 	db   *sqlx.DB
+	from *connector // of the connections
 	opts Options
 
 	mu       sync.Mutex
@@ -89,11 +90,11 @@ type Store struct {
 // [Store.CheckSchema]. Wrong settings are reverie.ErrConfiguration.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
-	db, err := connect(opts)
+	db, from, err := connect(opts)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, opts: opts, prepared: map[string]*sqlx.Stmt{}, turns: make(chan struct{}, opts.MaxConns)}
+	s := &Store{db: db, from: from, opts: opts, prepared: map[string]*sqlx.Stmt{}, turns: make(chan struct{}, opts.MaxConns)}
 	if err := s.Ping(ctx); err != nil {
 		_ = db.Close()
 		return nil, err
@@ -111,6 +112,7 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Close closes all connections. Statements under way end with an error.
 func (s *Store) Close() error {
+	s.from.closing.Store(true)
 	if err := s.db.Close(); err != nil {
 		return fmt.Errorf("close the database: %w", err)
 	}
@@ -120,9 +122,9 @@ func (s *Store) Close() error {
 // now is the store's clock, at the precision that PostgreSQL keeps.
 func (s *Store) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 
-func connect(opts Options) (*sqlx.DB, error) {
+func connect(opts Options) (*sqlx.DB, *connector, error) {
 	if opts.URL == "" {
-		return nil, fmt.Errorf("no database URL: %w: set REVERIE_DATABASE_URL", reverie.ErrConfiguration)
+		return nil, nil, fmt.Errorf("no database URL: %w: set REVERIE_DATABASE_URL", reverie.ErrConfiguration)
 	}
 	cfg, err := pq.NewConfig(opts.URL)
 	if err != nil {
@@ -130,7 +132,7 @@ func connect(opts Options) (*sqlx.DB, error) {
 		if errors.As(err, &bad) {
 			err = bad.Err
 		}
-		return nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
+		return nil, nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
 	}
 	cfg.BinaryParameters = true
 	if cfg.SSLMode == "" {
@@ -155,14 +157,15 @@ func connect(opts Options) (*sqlx.DB, error) {
 	}
 	pqConnector, err := pq.NewConnectorConfig(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
+		return nil, nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
 	}
 	pqConnector.Dialer(&dialer{dial: opts.dial, timeout: opts.ReadTimeout})
-	db := sqlx.NewDb(sql.OpenDB(&connector{pqConnector}), "postgres")
+	from := &connector{Connector: pqConnector}
+	db := sqlx.NewDb(sql.OpenDB(from), "postgres")
 	db.SetMaxOpenConns(opts.MaxConns)
 	db.SetMaxIdleConns(opts.MaxConns)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	return db, nil
+	return db, from, nil
 }
 
 // defaultSSLMode is disable only where nobody can listen in.

@@ -285,7 +285,7 @@ type LangfuseConfig struct {
 
 // JobsConfig says how work on many groups is done.
 type JobsConfig struct {
-	Concurrency   int      `toml:"concurrency" default:"16" min:"1" max:"1000" comment:"Questions that a process asks at a time, each about another group. Further groups, as many as there are connections, are read and written meanwhile."`
+	Concurrency   int      `toml:"concurrency" default:"16" min:"1" max:"1000" comment:"Questions that a process asks at a time, each about another group. As many groups more are read and written meanwhile."`
 	MissedNights  int      `toml:"missed_nights" default:"30" min:"1" max:"3650" comment:"Nights of one group that one run makes up at most, the oldest first; the rest is reported and left for the next run."`
 	ParkAfter     int      `toml:"park_after" default:"5" min:"1" max:"1000" comment:"Failed runs in a row after which a group is parked until reverie groups resume."`
 	RetryAfter    Duration `toml:"retry_after" default:"30m" min:"0s" max:"168h" comment:"How long a group is left alone after a failed run, doubled with each further one."`

@@ -74,11 +74,17 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 		}
 	}
 	c := f.cfg
-	more := min(c.Jobs.Concurrency-1, c.Database.MaxConns) // one at a time is one after the other
-	desks := llm.NewPlaces(max(1, more))
+	ahead := c.Jobs.Concurrency // groups that are read before they can be asked about
+	if ahead == 1 {
+		ahead = 0 // one at a time is one after the other
+	}
+	// The processors do sooner what they do of few groups at a time, and a connection costs as
+	// much as some groups until it has planned its statements. The others are for what goes on
+	// beside: leases, the rows of calls.
+	desks := llm.NewPlaces((c.Database.MaxConns + 2) / 3)
 	enter := func(ctx context.Context) (context.Context, func()) { return desks.Work(ctx, stop) }
 	runner := &jobs.Runner{Job: f.job.name, Store: f.groups, Enter: enter, Prepare: f.prepare, Leases: f.leases(),
-		Concurrency: c.Jobs.Concurrency + more, Shard: f.shard, GroupID: f.group, After: after, Plan: f.plan, Work: f.work, WindowFailed: f.job.failed, Rule: f.parkRule(), IgnoreRetry: f.ignoreRetry,
+		Concurrency: c.Jobs.Concurrency + ahead, Shard: f.shard, GroupID: f.group, After: after, Plan: f.plan, Work: f.work, WindowFailed: f.job.failed, Rule: f.parkRule(), IgnoreRetry: f.ignoreRetry,
 		Report: f.report, Now: f.now, Log: f.log}
 	summary, err := runner.Run(ctx, stop)
 	partial := (*jobs.PartialError)(nil)
