@@ -82,6 +82,7 @@ type Store struct {
 	reader   *Reader // nil until asked
 
 	turns chan struct{} // of those who have a connection, or are about to: see turn
+	spare atomic.Int64  // those of turns that nobody has had yet
 
 	vectorOID atomic.Uint32 // of this database's vector type; 0 until asked
 }
@@ -95,6 +96,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{db: db, from: from, opts: opts, prepared: map[string]*sqlx.Stmt{}, turns: make(chan struct{}, opts.MaxConns)}
+	s.saveTurns()
 	if err := s.Ping(ctx); err != nil {
 		_ = db.Close()
 		return nil, err

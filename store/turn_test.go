@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // TestTurns: whoever came first has a connection first, and who gives up waiting holds
@@ -41,6 +42,42 @@ func TestTurns(t *testing.T) {
 		synctest.Wait()
 		if len(order) != 19 || !slices.IsSorted(order) || slices.Contains(order, 10) {
 			t.Errorf("order %v", order)
+		}
+	})
+}
+
+// TestTurnsAreAdded for those who have waited long enough, up to the connections of the
+// pool, and no sooner.
+func TestTurnsAreAdded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Store{turns: make(chan struct{}, firstTurns+2)}
+		s.saveTurns()
+		began := time.Now()
+		var took []time.Duration
+		for range firstTurns + 2 {
+			if err := s.turn(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			took = append(took, time.Since(began)/patience)
+		}
+		if want := []time.Duration{0, 0, 0, 1, 2}; !slices.Equal(took, want) {
+			t.Errorf("turns came after %v times the patience, want %v", took, want)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := s.turn(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("one more than there are connections: %v", err)
+		}
+		for range firstTurns + 2 {
+			s.done()
+		}
+		for range firstTurns + 2 { // they stay
+			if err := s.turn(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(began); took != time.Hour+2*patience {
+			t.Errorf("the same again are had after %s", took)
 		}
 	})
 }
