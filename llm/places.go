@@ -49,8 +49,8 @@ func (p *Places) enter(ctx context.Context, stop <-chan struct{}) (leave func(),
 // returns, the place is another's; so a few places keep many models busy, and who came
 // first is done first, where all at once would come late. When stop is closed nothing
 // further is asked that needs a place, and what waits for one, for a server's limit or for
-// its next attempt is given up, as [reverie.ErrDeferred]. The end of ctx ends the waiting: what is left to do then is done
-// without a place. Leave is to be called at the end.
+// its next attempt is given up, as [reverie.ErrDeferred]. The end of ctx ends the waiting:
+// what is left to do then is done without a place. Leave is to be called at the end.
 func (p *Places) Work(ctx context.Context, stop <-chan struct{}) (work context.Context, leave func()) {
 	d := &desk{places: p, stop: stop}
 	d.sit(ctx)
