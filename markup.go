@@ -1,10 +1,11 @@
 package reverie
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"reverie/lazyregexp"
 )
 
 // findLink returns the first address in plain text, "" without one: anything
@@ -91,7 +92,7 @@ var markup = sync.OnceValue(func() *patterns {
 	})
 })
 
-var tags = regexp.MustCompile(`(?i)<\s?/?\s?([a-z\p{Han}][a-z0-9\p{Han}_:.-]{0,40})(?:\s[^<>]{0,200})?\s?/?\s?>`)
+var tags = lazyregexp.New(`(?i)<\s?/?\s?([a-z\p{Han}][a-z0-9\p{Han}_:.-]{0,40})(?:\s[^<>]{0,200})?\s?/?\s?>`)
 
 // dangerousTags are never taken for the argument of a generic type.
 var dangerousTags = map[string]bool{

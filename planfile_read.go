@@ -9,10 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"reverie/lazyregexp"
 )
 
 // Bounds of a plan in a file.
@@ -272,7 +273,7 @@ func (r *planReader) placed() error {
 	return nil
 }
 
-var planLabels = regexp.MustCompile(`^n[1-9][0-9]{0,5}$`)
+var planLabels = lazyregexp.New(`^n[1-9][0-9]{0,5}$`)
 
 // isCount tells whether a number can be one of things that a plan has.
 func isCount(n int) bool { return n >= 0 && n <= maxPlanLines }
@@ -341,4 +342,4 @@ func checkNames(dec *json.Decoder) error {
 	return err
 }
 
-var fieldNames = regexp.MustCompile(`^[a-z0-9_]+$`)
+var fieldNames = lazyregexp.New(`^[a-z0-9_]+$`)

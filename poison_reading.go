@@ -3,7 +3,6 @@ package reverie
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"reverie/lazyregexp"
 )
 
 // readings are the ways in which a model may read a text, folded, each for the rules to be
@@ -51,7 +52,7 @@ func readings(text string) []string {
 }
 
 // dealtHan is Chinese with a mark after every character.
-var dealtHan = regexp.MustCompile(`(?:\p{Han}[^\p{Han}\p{Latin}\p{Nd}]){3,}\p{Han}`)
+var dealtHan = lazyregexp.New(`(?:\p{Han}[^\p{Han}\p{Latin}\p{Nd}]){3,}\p{Han}`)
 
 // dealt tells whether there may be such Chinese.
 func dealt(s string) bool {
@@ -145,7 +146,7 @@ func dropMarks(s string) string {
 
 var (
 	// A word with digits between its letters, as in 1gn0r3.
-	digitInWord  = regexp.MustCompile(`[0-9@$]{0,2}[a-z]+[0134578@$!]+[a-z0-9@$!]*|\b[0134578@$]+[a-z][a-z0-9@$!]*`)
+	digitInWord  = lazyregexp.New(`[0-9@$]{0,2}[a-z]+[0134578@$!]+[a-z0-9@$!]*|\b[0134578@$]+[a-z][a-z0-9@$!]*`)
 	digitLetters = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "8", "b", "@", "a", "$", "s", "!", "i")
 )
 
@@ -165,13 +166,13 @@ func rot13(r rune) rune {
 }
 
 var (
-	base64Blob  = regexp.MustCompile(`[A-Za-z0-9+/_-]{16,}={0,2}`)
-	hexBlob     = regexp.MustCompile(`\b(?:[0-9a-fA-F]{2}[ :]?){12,}`)
-	percentBlob = regexp.MustCompile(`(?:%[0-9A-Fa-f]{2}){4,}`)
-	escapeBlob  = regexp.MustCompile(`(?:\\x[0-9A-Fa-f]{2}|\\u\{?[0-9A-Fa-f]{4,5}\}?){3,}`)
-	binaryBlob  = regexp.MustCompile(`\b(?:[01]{8}[ ,]?){4,}`)
-	morseBlob   = regexp.MustCompile(`(?:^|\s)(?:[.-]{1,5}[ /]+){7,}`)
-	notHex      = regexp.MustCompile(`[^0-9A-Fa-f]+`)
+	base64Blob  = lazyregexp.New(`[A-Za-z0-9+/_-]{16,}={0,2}`)
+	hexBlob     = lazyregexp.New(`\b(?:[0-9a-fA-F]{2}[ :]?){12,}`)
+	percentBlob = lazyregexp.New(`(?:%[0-9A-Fa-f]{2}){4,}`)
+	escapeBlob  = lazyregexp.New(`(?:\\x[0-9A-Fa-f]{2}|\\u\{?[0-9A-Fa-f]{4,5}\}?){3,}`)
+	binaryBlob  = lazyregexp.New(`\b(?:[01]{8}[ ,]?){4,}`)
+	morseBlob   = lazyregexp.New(`(?:^|\s)(?:[.-]{1,5}[ /]+){7,}`)
+	notHex      = lazyregexp.New(`[^0-9A-Fa-f]+`)
 )
 
 // findEncoded returns the first piece of text that hides text: what decodes to words from
@@ -179,7 +180,7 @@ var (
 func findEncoded(text string) string {
 	for _, b := range []struct {
 		mark string
-		re   *regexp.Regexp
+		re   *lazyregexp.Regexp
 	}{{"%", percentBlob}, {`\`, escapeBlob}, {".- ", morseBlob}, {"-. ", morseBlob}, {".. ", morseBlob}, {"-- ", morseBlob}} {
 		if strings.Contains(text, b.mark) {
 			if at := b.re.FindString(text); at != "" {

@@ -2,10 +2,11 @@ package reverie
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"reverie/lazyregexp"
 )
 
 // Finding is a secret or a piece of personal data in a text: which rule knows its
@@ -90,7 +91,7 @@ func withRemains(found []Finding, text string) []Finding {
 	return append(found, Finding{"url-password", from + m[2], from + m[3]})
 }
 
-var passwordRemains = regexp.MustCompile(`://[^\s:/?#@]*:([^\s/]+)$`)
+var passwordRemains = lazyregexp.New(`://[^\s:/?#@]*:([^\s/]+)$`)
 
 // MaskSecrets replaces each secret by its rule's name, as [secret:aws-key], so
 // that a text may be logged, stored or sent to a model. It is idempotent.
@@ -122,8 +123,8 @@ const (
 )
 
 var (
-	mask    = regexp.MustCompile(`\[secret:[a-z0-9-]{1,40}\]`)
-	anyMask = regexp.MustCompile(`\[(?:secret|pii):[a-z0-9-]{1,40}\]`)
+	mask    = lazyregexp.New(`\[secret:[a-z0-9-]{1,40}\]`)
+	anyMask = lazyregexp.New(`\[(?:secret|pii):[a-z0-9-]{1,40}\]`)
 )
 
 // find looks at the text as it is and, where that differs, as it reads: with full-width

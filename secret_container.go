@@ -2,8 +2,9 @@ package reverie
 
 import (
 	"encoding/base64"
-	"regexp"
 	"strings"
+
+	"reverie/lazyregexp"
 )
 
 // containerRules know secrets by what stands around them: addresses, files, command lines.
@@ -37,7 +38,7 @@ func addressRules() []secretRule {
 }
 
 // portAndPath is what stands behind a host rather than an account.
-var portAndPath = regexp.MustCompile(`^[0-9]{0,5}/`)
+var portAndPath = lazyregexp.New(`^[0-9]{0,5}/`)
 
 // blockRules know what files and headers hold.
 func blockRules() []secretRule {

@@ -1,9 +1,10 @@
 package reverie
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"reverie/lazyregexp"
 )
 
 // What joins a password's name and the password.
@@ -115,7 +116,7 @@ func pairPassword(value string) bool {
 	return farPassword(value) && hasDigit(value) && strings.ContainsAny(value, "@#$!^&*") && !strings.ContainsAny(value, "?=") && !packageVersion.MatchString(value) && len(FindPII(value)) == 0
 }
 
-var packageVersion = regexp.MustCompile(`^[a-z][a-z0-9._-]*@[v^~]?(?:[0-9]{1,2}|[0-9]+(?:\.[0-9A-Za-z-]+)+)$`)
+var packageVersion = lazyregexp.New(`^[a-z][a-z0-9._-]*@[v^~]?(?:[0-9]{1,2}|[0-9]+(?:\.[0-9A-Za-z-]+)+)$`)
 
 // codeWordRules know codes of digits: those that come once, PINs, and those of doors.
 func codeWordRules() []secretRule {

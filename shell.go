@@ -1,11 +1,12 @@
 package reverie
 
 import (
-	"regexp"
 	"strings"
+
+	"reverie/lazyregexp"
 )
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_.:@%+/=,-]+$`)
+var plainWord = lazyregexp.New(`^[A-Za-z0-9_.:@%+/=,-]+$`)
 
 // ShellWord is a text as a shell takes it for one word, for commands that are shown to
 // people: behind a flag.

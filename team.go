@@ -2,9 +2,10 @@ package reverie
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
+
+	"reverie/lazyregexp"
 )
 
 // A team is a tenant like a group, without messages: its memories, of [KindTeam], belong
@@ -21,7 +22,7 @@ func TeamGroupID(team string) string { return teamPrefix + team }
 // TeamOf returns the team of a group id, false where it is a chat's.
 func TeamOf(groupID string) (team string, ok bool) { return strings.CutPrefix(groupID, teamPrefix) }
 
-var teamName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var teamName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // CheckTeam refuses a name that a team cannot have. Its errors are [ErrInvalid].
 func CheckTeam(team string) error {

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"reverie/lazyregexp"
 )
 
 // Check holds a team's memory that comes from elsewhere, or is to go there, against what
@@ -153,7 +154,7 @@ func (c *teamCheck) name(where, s string, needed bool) string {
 	return c.text(where, s)
 }
 
-var jobWord = regexp.MustCompile(`^[a-z]{0,20}$`)
+var jobWord = lazyregexp.New(`^[a-z]{0,20}$`)
 
 func (c *teamCheck) origin(o *Origin) {
 	o.Deployment = c.name("origin.deployment", o.Deployment, true)

@@ -3,12 +3,12 @@ package client
 import (
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // Problem is what a server answers instead of what was asked for (RFC 9457). It is the
@@ -95,7 +95,7 @@ const (
 	maxDetails = 20
 )
 
-var fieldName = regexp.MustCompile(`^[a-z0-9_.\[\]-]{1,64}$`)
+var fieldName = lazyregexp.New(`^[a-z0-9_.\[\]-]{1,64}$`)
 
 // bound cuts what a server says to what is worth reading, and takes out the token and
 // other secrets.

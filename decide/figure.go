@@ -1,12 +1,13 @@
 package decide
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"reverie/lazyregexp"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 
 // figurePattern finds what may be a figure in folded, simplified text; its
 // groups are read by readFigure.
-var figurePattern = regexp.MustCompile(strings.Join([]string{
+var figurePattern = lazyregexp.New(strings.Join([]string{
 	`(?:周|星期|礼拜)(?P<hanweekday>[一二三四五六日天末])`,
 	`\b(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri)(?:days?)?\b`,
 	`\b(?P<sunday>satur|sun)days?\b`,

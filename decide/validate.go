@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"reverie"
+	"reverie/lazyregexp"
 	"reverie/llm"
 	"reverie/llm/lines"
 )
@@ -207,4 +207,4 @@ func (d *desk) checkMerged(f *fact, c *candidate, v verdict) error {
 
 // headcount finds what a merged statement may count: the two or three that it
 // brings together.
-var headcount = regexp.MustCompile(`^(?:two|three|[两二三][个位名人]?)$`)
+var headcount = lazyregexp.New(`^(?:two|three|[两二三][个位名人]?)$`)

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"reverie"
+	"reverie/lazyregexp"
 	"reverie/llm/lines"
 )
 
@@ -146,9 +146,9 @@ func readHandle(raw json.RawMessage) (string, error) {
 
 var (
 	// remark is a parenthesis behind a handle.
-	remark = regexp.MustCompile(`([a-z]\d+[\]"'”’*_` + "`" + `]*\s*)\(([^()]*)\)`)
+	remark = lazyregexp.New(`([a-z]\d+[\]"'”’*_` + "`" + `]*\s*)\(([^()]*)\)`)
 	// cites tells that a parenthesis holds handles and nothing else.
-	cites = regexp.MustCompile(`^[\s,;、/&+]*(?:[a-z]\d+[\s,;、/&+]*)+$`)
+	cites = lazyregexp.New(`^[\s,;、/&+]*(?:[a-z]\d+[\s,;、/&+]*)+$`)
 )
 
 // withoutRemarks leaves out what is said in parentheses of the handle before.

@@ -2,18 +2,18 @@ package eval
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"reverie"
+	"reverie/lazyregexp"
 	"reverie/prompts"
 )
 
 var (
-	namePattern   = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	handlePattern = regexp.MustCompile(`^[mc][0-9]+$`) // what models call memories
+	namePattern   = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	handlePattern = lazyregexp.New(`^[mc][0-9]+$`) // what models call memories
 )
 
 // check refuses what no scenario may be, and works out what follows from it.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 
 	"reverie"
 	"reverie/jobs"
+	"reverie/lazyregexp"
 )
 
 // The files of a scenario.
@@ -200,7 +200,7 @@ func (r *reader) at(table string, n int, key string) int {
 	return header
 }
 
-var tableHeader = regexp.MustCompile(`^\[+[a-z]+\]+`)
+var tableHeader = lazyregexp.New(`^\[+[a-z]+\]+`)
 
 // nights are the windows of the local dates that have messages.
 func nights(s *Scenario) ([]reverie.Window, error) {

@@ -5,13 +5,14 @@ package fault
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"reverie/lazyregexp"
 )
 
 // plan is what the environment asks for.
@@ -92,7 +93,7 @@ func (p *plan) reach(step string) {
 func Off(guard string) bool { return slices.Contains(theirs().off, guard) }
 
 // ids are the parts of a description that differ between two doings of the same.
-var ids = regexp.MustCompile(`\s*("(\\.|[^"\\])*"|\S*\d\S*)`)
+var ids = lazyregexp.New(`\s*("(\\.|[^"\\])*"|\S*\d\S*)`)
 
 // Clock is a process's clock, put forward or back as the environment says.
 func Clock(now func() time.Time) func() time.Time {

@@ -1,6 +1,6 @@
 // Package lazyregexp has regular expressions that are compiled when they are first used.
-// The dozens of a package that reads chats cost each start of the binary a tenth of a
-// second otherwise, and most starts read none.
+// All packages of the binary have theirs so: most starts need few of them, and waited a
+// tenth of a second for those of one package that reads chats alone.
 package lazyregexp
 
 import (
@@ -68,4 +68,8 @@ func (r *Regexp) ReplaceAllLiteralString(s, by string) string {
 func (r *Regexp) ReplaceAllStringFunc(s string, by func(string) string) string {
 	return r.compiled().ReplaceAllStringFunc(s, by)
 }
+func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
+	return r.compiled().FindAllStringSubmatch(s, n)
+}
+func (r *Regexp) SubexpIndex(name string) int    { return r.compiled().SubexpIndex(name) }
 func (r *Regexp) Split(s string, n int) []string { return r.compiled().Split(s, n) }

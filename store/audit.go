@@ -3,12 +3,12 @@ package store
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/lib/pq"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // audit is an invariant in SQL. Both of its queries are about the groups from $1 to $2,
@@ -78,7 +78,7 @@ func (s *Store) Audit(ctx context.Context, groupID string) ([]reverie.Invariant,
 }
 
 // auditTables finds the tables that a query reads, and names of what it calls its own.
-var auditTables = regexp.MustCompile(`(?:from|join) ([a-z_]+)`)
+var auditTables = lazyregexp.New(`(?:from|join) ([a-z_]+)`)
 
 // mayAuditQuery names the role of a transaction, and those of the tables $1 that it may not read.
 const mayAuditQuery = `select quote_ident(current_user) as login, coalesce(string_agg(c.oid::regclass::text, ', ' order by c.relname), '') as hidden

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // modelAnswers are columns of text in which a model's answer stands: a document, or one a line.
@@ -48,9 +48,9 @@ func foreignKeys(c textColumn) bool {
 }
 
 var (
-	ownKey   = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	idKey    = regexp.MustCompile(`^(id|account|deployment|continues)$|_ids?$|_sha256$|_hash$`)
-	uuidText = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	ownKey   = lazyregexp.New(`^[a-z][a-z0-9_]*$`)
+	idKey    = lazyregexp.New(`^(id|account|deployment|continues)$|_ids?$|_sha256$|_hash$`)
+	uuidText = lazyregexp.New(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	fixedKey = map[string]bool{"action": true, "kind": true, "status": true, "role": true, "job": true, "rule": true, "aspect": true, "basis": true,
 		"relation": true, "judged": true, "postponed": true, "handle": true, "purpose": true, "outcome": true, "model": true, "prompt_version": true,
 		"local_date": true, "sent_at": true, "created_at": true, "updated_at": true, "made_at": true, "last_supported_at": true}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"time"
 
 	"github.com/getsentry/sentry-go"
 
 	"reverie"
+	"reverie/lazyregexp"
 )
 
 // Sentry files failed runs as issues, one for each cause, and sends them in the
@@ -98,7 +98,7 @@ func (s *Sentry) Close(timeout time.Duration) bool {
 
 // varying is what differs between two errors of one cause: what is quoted, ids
 // and numbers.
-var varying = regexp.MustCompile(`"[^"]*"|'[^']*'|“[^”]*”|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+`)
+var varying = lazyregexp.New(`"[^"]*"|'[^']*'|“[^”]*”|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+`)
 
 // shapeOf describes an error that has no kind by its innermost cause: its type,
 // and its text without what varies.

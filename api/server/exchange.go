@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"reverie"
 	"reverie/api"
 	"reverie/api/rest"
+	"reverie/lazyregexp"
 )
 
 // exchange is a request and its answer.
@@ -31,7 +31,7 @@ type exchange struct {
 // idHeader names a request, for its sender and for whoever reads the log.
 const idHeader = "X-Request-Id"
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,64}$`)
+var idPattern = lazyregexp.New(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
 // defaultHeaders are those of every answer. The page has its own where it needs more.
 var defaultHeaders = map[string]string{

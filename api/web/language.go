@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/language"
 )
@@ -21,7 +22,9 @@ var languages = []lang{english, chinese}
 
 const languageCookie = "reverie_lang"
 
-var matcher = language.NewMatcher([]language.Tag{language.English, language.SimplifiedChinese, language.TraditionalChinese})
+var matcher = sync.OnceValue(func() language.Matcher {
+	return language.NewMatcher([]language.Tag{language.English, language.SimplifiedChinese, language.TraditionalChinese})
+})
 
 // chooseLanguage takes the language that the visitor has chosen by ?lang=, and keeps it
 // in a cookie; else that of the cookie; else what the browser prefers.
@@ -35,7 +38,7 @@ func chooseLanguage(w http.ResponseWriter, r *http.Request, https bool) lang {
 	if cookie, err := r.Cookie(languageCookie); err == nil && (lang(cookie.Value) == english || lang(cookie.Value) == chinese) {
 		return lang(cookie.Value)
 	}
-	if _, i := language.MatchStrings(matcher, r.Header.Get("Accept-Language")); i > 0 {
+	if _, i := language.MatchStrings(matcher(), r.Header.Get("Accept-Language")); i > 0 {
 		return chinese
 	}
 	return english

@@ -25,7 +25,7 @@ var (
 // and the same arguments in both, each that is used is there, and each is used.
 func TestTexts(t *testing.T) {
 	used, sets := usedTexts(t)
-	for key, w := range texts {
+	for key, w := range texts() {
 		if strings.TrimSpace(w.en) == "" || strings.TrimSpace(w.zh) == "" {
 			t.Errorf("%s lacks a language: %q, %q", key, w.en, w.zh)
 		}
@@ -43,7 +43,7 @@ func TestTexts(t *testing.T) {
 		}
 	}
 	for key := range used {
-		if _, known := texts[key]; !known && keyPattern.MatchString(key) {
+		if _, known := texts()[key]; !known && keyPattern.MatchString(key) {
 			t.Errorf("%s is used, and is not there", key)
 		}
 	}
@@ -54,7 +54,7 @@ func TestTexts(t *testing.T) {
 func usedTexts(t *testing.T) (used, sets map[string]bool) {
 	used, sets = map[string]bool{}, map[string]bool{}
 	parts := map[string]bool{}
-	for key := range texts {
+	for key := range texts() {
 		part, _, _ := strings.Cut(key, ".")
 		parts[part] = true
 	}

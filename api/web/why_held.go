@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // phrase finds a text of the page at the beginning of one of the rest of the product.
@@ -16,26 +17,29 @@ type phrase struct {
 }
 
 // Why plans are held, and why something is not put back.
-var heldPhrases, leftPhrases = phrasesOf("why_held."), phrasesOf("why_left.")
+var (
+	heldPhrases = sync.OnceValue(func() []phrase { return phrasesOf("why_held.") })
+	leftPhrases = sync.OnceValue(func() []phrase { return phrasesOf("why_left.") })
+)
 
 // phrasesOf finds the texts whose keys begin so. One that another begins with comes
 // after it.
 func phrasesOf(part string) (list []phrase) {
-	for _, key := range slices.Backward(slices.Sorted(maps.Keys(texts))) {
+	for _, key := range slices.Backward(slices.Sorted(maps.Keys(texts()))) {
 		if !strings.HasPrefix(key, part) {
 			continue
 		}
-		pattern := strings.NewReplacer("%d", `(\d{1,9})`, "%s", `(.+?)`).Replace(regexp.QuoteMeta(texts[key].en))
+		pattern := strings.NewReplacer("%d", `(\d{1,9})`, "%s", `(.+?)`).Replace(regexp.QuoteMeta(texts()[key].en))
 		list = append(list, phrase{key, regexp.MustCompile(`^` + pattern + `(?:; |$)`)})
 	}
 	return list
 }
 
 // WhyHeld says why a plan is held: {{$.WhyHeld .Reason}}.
-func (v view) WhyHeld(why string) template.HTML { return v.lang.phrased(heldPhrases, why) }
+func (v view) WhyHeld(why string) template.HTML { return v.lang.phrased(heldPhrases(), why) }
 
 // WhyLeft says why something is not put back: {{$.WhyLeft .Reason}}.
-func (v view) WhyLeft(why string) template.HTML { return v.lang.phrased(leftPhrases, why) }
+func (v view) WhyLeft(why string) template.HTML { return v.lang.phrased(leftPhrases(), why) }
 
 // phrased is a reason in the language where it is put in phrases that are known, else as
 // it stands.
@@ -60,7 +64,7 @@ func (l lang) firstPhrase(known []phrase, why string) (shown, rest string) {
 		}
 		var args []any
 		for _, arg := range m[1:] {
-			if n, err := strconv.Atoi(arg); err == nil && strings.Contains(texts[p.key].en, "%d") {
+			if n, err := strconv.Atoi(arg); err == nil && strings.Contains(texts()[p.key].en, "%d") {
 				args = append(args, n)
 			} else {
 				args = append(args, arg)

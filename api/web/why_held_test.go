@@ -17,10 +17,10 @@ func TestWhyHeld(t *testing.T) {
 		"proposed by <b>, without evidence: it would rest on whoever approves it": "<bdi>由 &lt;b&gt; 提议，没有依据，由批准者负责</bdi>",
 		"of another age; " + heldTexts["why_held.deletes"].en:                     `<span lang="en"><bdi>of another age</bdi></span>；<bdi>删除仍有效的记忆，且没有经核实的引文</bdi>`,
 	} {
-		if got := string(chinese.phrased(heldPhrases, why)); got != want {
+		if got := string(chinese.phrased(heldPhrases(), why)); got != want {
 			t.Errorf("%q is shown as %s", why, got)
 		}
-		if got := string(english.phrased(heldPhrases, why)); got != string(say(why)) {
+		if got := string(english.phrased(heldPhrases(), why)); got != string(say(why)) {
 			t.Errorf("%q is shown in English as %s", why, got)
 		}
 	}
@@ -52,7 +52,7 @@ func TestWhyLeft(t *testing.T) {
 		"a person has made others part of it since": "<bdi>其后已有其他对象被人工并入</bdi>",
 		"of another age":                            `<span lang="en"><bdi>of another age</bdi></span>`,
 	} {
-		if got := string(chinese.phrased(leftPhrases, why)); got != want {
+		if got := string(chinese.phrased(leftPhrases(), why)); got != want {
 			t.Errorf("%q is shown as %s", why, got)
 		}
 	}

@@ -6,10 +6,11 @@ import (
 	"io"
 	"net/url"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"reverie/lazyregexp"
 )
 
 // text is the setting's value as TOML writes it, with secrets masked.
@@ -71,8 +72,8 @@ func floatText(f float64) string {
 }
 
 var (
-	passwordPair  = regexp.MustCompile(`(?i)((?:^|[\s?&])[\w-]*(?:password|passwd|secret|token|key)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]*)`)
-	harmlessValue = regexp.MustCompile(`(?i)sslkey\s*=\s*$`) // the name of a file
+	passwordPair  = lazyregexp.New(`(?i)((?:^|[\s?&])[\w-]*(?:password|passwd|secret|token|key)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]*)`)
+	harmlessValue = lazyregexp.New(`(?i)sslkey\s*=\s*$`) // the name of a file
 )
 
 // redactAddress masks the password of a URL or of a key=value connection

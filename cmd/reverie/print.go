@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rivo/uniseg"
 	"golang.org/x/term"
+
+	"reverie/lazyregexp"
 )
 
 // printJSON writes one document, indented: people read it too.
@@ -83,7 +84,7 @@ func (t *table) trim(names ...string) {
 	}
 }
 
-var paintPattern = regexp.MustCompile("\x1b\\[[0-9]+m")
+var paintPattern = lazyregexp.New("\x1b\\[[0-9]+m")
 
 // width is what a cell takes up on a screen.
 func width(cell string) int { return uniseg.StringWidth(paintPattern.ReplaceAllString(cell, "")) }
