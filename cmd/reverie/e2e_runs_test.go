@@ -116,7 +116,6 @@ func TestRunsQuery(t *testing.T) {
 func TestRunsListJSON(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.set("REVERIE_EMBED_PROVIDER=offline")
 	s.model.Respond(scribe(t))
 	s.bring("g1", chat("2025-03-03", "note Lin drinks tea")...)
 	s.run("evolve", "--group", "g1").want(t, 0)
@@ -145,7 +144,10 @@ func TestRunsShowNext(t *testing.T) {
 	s.exec(`delete from setbacks`)
 	failed := s.one(`select run_id from runs where status = 'failed'`)
 	first := s.one(`select run_id from runs where window_since = '2025-03-02T16:00:00Z'`)
-	s.run("runs", "show", first).want(t, 0).shows(t, "2025-03-03 (2025-03-02 16:00 to 2025-03-03 16:00 UTC), attempt 1", "spend     2 calls, ", " tokens in, ", "<0.0001 USD")
+	if n := s.one(`select count(*) from embedding_cache`); n != "0" {
+		t.Errorf("%s vectors are cached that this process makes itself", n)
+	}
+	s.run("runs", "show", first).want(t, 0).shows(t, "2025-03-03 (2025-03-02 16:00 to 2025-03-03 16:00 UTC), attempt 1", "spend     1 call, ", " tokens in, ", "<0.0001 USD")
 	show := func(words ...string) {
 		t.Helper()
 		s.run("runs", "show", failed).want(t, 0).silent(t).shows(t, append(words, "2025-03-08 12:00 to ", "unusable answer")...)

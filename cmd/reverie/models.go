@@ -102,6 +102,9 @@ func (a *app) embeddingsOf(cfg *Config) (*llm.Embeddings, EmbedSettings, error) 
 	}
 	account, err := a.account("embed", s.Provider, s.BaseURL, s.Model)
 	account.Timeout = s.Timeout
-	return llm.NewEmbeddings(a.tracer.Embedder(client.embedder, s.Provider, s.Model, s.BaseURL), account, llm.EmbeddingOptions{Dims: s.Dimensions, Explicit: s.DimensionsSet,
-		Batch: s.Batch, Cache: a.store}), s, err
+	options := llm.EmbeddingOptions{Dims: s.Dimensions, Explicit: s.DimensionsSet, Batch: s.Batch, Cache: a.store}
+	if s.Provider == providerOffline { // nobody is asked, and vectors are made sooner than they are looked up
+		account.Ledger, options.Cache = nil, nil
+	}
+	return llm.NewEmbeddings(a.tracer.Embedder(client.embedder, s.Provider, s.Model, s.BaseURL), account, options), s, err
 }

@@ -15,6 +15,7 @@ import (
 	"reverie/evolve"
 	"reverie/jobs"
 	"reverie/llm"
+	"reverie/llm/offline"
 	"reverie/prompts"
 	"reverie/replay"
 	"reverie/store"
@@ -147,7 +148,7 @@ func (s replayShadow) CopyGroup(ctx context.Context, groupID string, at time.Tim
 }
 
 // recordedVectors are those that are known of the model which the group's memories were
-// embedded by: the configured one, if it is among those.
+// embedded by: the configured one, if it is among those. The offline ones are made again.
 func (a *app) recordedVectors(ctx context.Context, x *store.Scratch, groupID string) (vectors, error) {
 	keys, err := a.store.VectorModels(ctx, groupID)
 	if err != nil || len(keys) == 0 {
@@ -166,7 +167,11 @@ func (a *app) recordedVectors(ctx context.Context, x *store.Scratch, groupID str
 	if err != nil {
 		return vectors{}, fmt.Errorf("vectors of %q have no width: %w", key, reverie.ErrInvalid)
 	}
-	model := llm.NewEmbeddings(noEmbedder{}, llm.Account{Provider: "recorded", Model: key[:at], Free: true},
+	var embedder llm.Embedder = noEmbedder{}
+	if key[:at] == defaultEmbedModels[providerOffline] {
+		embedder = offline.New(dims)
+	}
+	model := llm.NewEmbeddings(embedder, llm.Account{Provider: "recorded", Model: key[:at], Free: true},
 		llm.EmbeddingOptions{Dims: dims, Explicit: true, Cache: x})
 	return vectors{model, true, func() reverie.Calibration {
 		return a.calibration(EmbedSettings{Model: key[:at], Floor: a.cfg.Embed.Floor, Ceiling: a.cfg.Embed.Ceiling})
