@@ -203,7 +203,7 @@ func (s *Store) turn(ctx context.Context) error {
 }
 
 const (
-	firstTurns = 3
+	firstTurns = 2
 	patience   = 25 * time.Millisecond // about what a new connection costs until it is as quick as the others
 )
 

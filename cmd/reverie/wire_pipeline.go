@@ -62,6 +62,7 @@ func (a *app) worker(ctx context.Context, wanted reverie.Job) (pipelines, error)
 	if err := a.cfg.checkModels(wanted); err != nil {
 		return pipelines{}, err
 	}
+	go a.cfg.privacy().Mask("the rules are read while the database is waited for")
 	if err := a.open(ctx); err != nil {
 		return pipelines{}, err
 	}
