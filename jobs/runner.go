@@ -208,18 +208,28 @@ func hopeless(err error) bool {
 		errors.Is(err, reverie.ErrConfiguration) || errors.Is(err, reverie.ErrOutdatedSchema)
 }
 
-// over tells whether no further group or window may be begun, and keeps why.
+// over tells whether no further group or window may be begun, and keeps why. That what is
+// under way is cut says more than that nothing more is begun.
 func (f *fanOut) over() bool {
-	select {
-	case <-f.halted:
-	case <-f.ctx.Done():
+	switch {
+	case closed(f.halted):
+	case f.ctx.Err() != nil:
 		f.halt("interrupted: " + context.Cause(f.ctx).Error())
-	case <-f.stop:
+	case closed(f.stop):
 		f.halt("asked to stop")
 	default:
 		return false
 	}
 	return true
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // halt lets no further group or window begin. The first reason counts.

@@ -312,6 +312,13 @@ func TestEndsEarly(t *testing.T) {
 		},
 			[]string{"g00000 done, 2 begun, 0 left", "g00001 deferred, 1 begun, 2 left: canceling statement due to user request"},
 			jobs.Summary{Done: 1, Deferred: 1, Windows: 2, Left: 2, Stopped: "interrupted: a second signal"}, "1 group deferred, 1 group done" + rest + "; stopped before the rest: interrupted: a second signal"},
+		{"cancel and stop", func(stop chan struct{}, cancel context.CancelCauseFunc) error {
+			cancel(errors.New("a second signal"))
+			close(stop)
+			return errors.New("canceling statement due to user request") // as the database says it
+		},
+			[]string{"g00000 done, 2 begun, 0 left", "g00001 deferred, 1 begun, 2 left: canceling statement due to user request"},
+			jobs.Summary{Done: 1, Deferred: 1, Windows: 2, Left: 2, Stopped: "interrupted: a second signal"}, "1 group deferred, 1 group done" + rest + "; stopped before the rest: interrupted: a second signal"},
 		{"cancel between windows", func(_ chan struct{}, cancel context.CancelCauseFunc) error {
 			cancel(errors.New("a second signal"))
 			return nil
