@@ -110,11 +110,12 @@ func (a *app) printSum(r eval.Report) error {
 	q := f.Recall
 	line(fmt.Sprintf("recall@%d", r.K), "search (S) %s, context (C) %s, BM25 (B) %s (%s)", percent(q.Search, q.Questions), percent(q.Context, q.Questions),
 		percent(q.BM25, q.Questions), plural(q.Questions, "question"))
-	for _, paid := range []struct {
-		label string
-		reverie.Spend
-	}{{"spent", f.Spend}, {"vectors", f.Embedding}} {
-		line(paid.label, "%s, %d tokens in, %d out, $%.4f", plural(paid.Calls, "call"), paid.InputTokens, paid.OutputTokens, paid.CostUSD)
+	paid := func(label string, s reverie.Spend) {
+		line(label, "%s, %d tokens in, %d out, $%.4f", plural(s.Calls, "call"), s.InputTokens, s.OutputTokens, s.CostUSD)
+	}
+	paid("spent", f.Spend)
+	if f.Embedding.Calls > 0 { // none for what the process makes itself
+		paid("vectors", f.Embedding)
 	}
 	_, err := fmt.Fprintf(w, "  %s  %s in %.1f s\n", s.dim(fmt.Sprintf("%-9s", "played")), plural(f.Nights, "night"), f.Seconds)
 	return err
