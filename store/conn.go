@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
+	"net"
 	"sync/atomic"
 
 	"github.com/lib/pq"
@@ -63,6 +65,15 @@ type stmt struct {
 	of *connector
 }
 
+// QueryContext asks again elsewhere, as [conn.QueryContext] does.
+func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := s.driverStmt.QueryContext(ctx, args)
+	if err != nil {
+		return nil, elsewhere(ctx, err)
+	}
+	return rows, nil
+}
+
 func (s *stmt) Close() error {
 	if s.of.closing.Load() {
 		return nil
@@ -74,7 +85,7 @@ func (s *stmt) Close() error {
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	raw, err := c.driverConn.PrepareContext(ctx, query)
 	if err != nil {
-		return nil, err
+		return nil, elsewhere(ctx, err)
 	}
 	full, ok := raw.(driverStmt)
 	if !ok {
@@ -84,7 +95,29 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	return &stmt{full, c.of}, nil
 }
 
-// BeginTx begins a transaction with the settings of the context.
+// QueryContext has another connection asked where this one is broken. Outside of transactions
+// it only looks; in one the pool asks nobody else.
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := c.driverConn.QueryContext(ctx, query, args)
+	if err != nil {
+		return nil, elsewhere(ctx, err)
+	}
+	return rows, nil
+}
+
+// elsewhere has the pool go on to another connection, and at last to a new one, where this one
+// broke before it had done anything: after a failover all that are kept are broken. One
+// that went silent has taken its time already.
+func elsewhere(ctx context.Context, err error) error {
+	var link *net.OpError
+	if ctx.Err() == nil && errors.As(err, &link) && !link.Timeout() {
+		return driver.ErrBadConn
+	}
+	return err
+}
+
+// BeginTx begins a transaction with the settings of the context. Its isolation is what the
+// code counts on, whatever the server's default: what is read after a lock is of after it.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	begin := "BEGIN READ WRITE"
 	if opts.ReadOnly {
@@ -92,8 +125,9 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	}
 	switch sql.IsolationLevel(opts.Isolation) {
 	case sql.LevelDefault:
+		begin += " isolation level read committed"
 	case sql.LevelRepeatableRead:
-		begin += " ISOLATION LEVEL REPEATABLE READ"
+		begin += " isolation level repeatable read"
 	default:
 		return nil, fmt.Errorf("isolation level %s is not used here", sql.IsolationLevel(opts.Isolation))
 	}
@@ -102,7 +136,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	}
 	if _, err := c.ExecContext(ctx, begin, nil); err != nil {
 		_ = c.Rollback() // begun all the same, if only a setting failed; else the connection is given up
-		return nil, err
+		return nil, elsewhere(ctx, err)
 	}
 	return c, nil
 }

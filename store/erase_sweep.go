@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/lib/pq"
 
@@ -13,6 +14,9 @@ import (
 // them, and says so in a notice alone.
 const notOurs = `select coalesce(string_agg(relname, ', ' order by relname), '') from pg_class
 	where relnamespace = current_schema()::regnamespace and relname = any ($1) and not pg_has_role(relowner, 'usage')`
+
+// sweepTimeout is how long the server may say nothing while it goes through one table.
+const sweepTimeout = 24 * time.Hour
 
 // Sweep has the server drop, from all tables with groups in them, the rows that were
 // deleted or replaced, and learn anew what is in the columns: what it had learnt, values
@@ -47,8 +51,15 @@ func (s *Store) Sweep(ctx context.Context, whole bool) error {
 	if whole {
 		how = "full, analyze"
 	}
+	opts := s.opts
+	opts.MaxConns, opts.ReadTimeout = 1, sweepTimeout
+	db, _, err := connect(opts)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }() // nothing is open in it
 	for _, table := range tables {
-		if _, err := s.db.ExecContext(ctx, `vacuum (`+how+`) `+table); err != nil {
+		if _, err := db.ExecContext(ctx, `vacuum (`+how+`) `+table); err != nil {
 			return translate(ctx, err, fmt.Sprintf("vacuum %s", table))
 		}
 	}

@@ -39,5 +39,25 @@ func DreamQueries() []string {
 // ErasedColumns are the columns that an erasure knows.
 func ErasedColumns() []string { return slices.Sorted(maps.Keys(erasedColumns)) }
 
+// KeepOpen opens n connections, and leaves them to the pool.
+func (s *Store) KeepOpen(ctx context.Context, n int) error {
+	for range n {
+		c, err := s.db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }() // at the end: the pool has it back
+	}
+	return nil
+}
+
+// Isolation is the level of the transactions that say none.
+func (s *Store) Isolation(ctx context.Context) (level string, err error) {
+	err = s.run(ctx, work{what: "look at the isolation", do: func(ctx context.Context, t *tx) error {
+		return t.get(ctx, &level, `show transaction_isolation`)
+	}})
+	return level, err
+}
+
 // VectorArray is a vector[] as the store sends it, for bare SQL beside it.
 func VectorArray(oid uint32, vectors [][]float32) driver.Valuer { return vectorArray{oid, vectors} }

@@ -12,7 +12,7 @@ import (
 // ofAllGroups are the methods that are about no one group by purpose.
 var ofAllGroups = map[string]string{
 	"Ping": "asks for a sign of life", "Close": "closes", "Info": "tells of the server", "Ready": "tells of the server", "CheckSchema": "tells of the schema",
-	"Reader": "tells of the role that reads", "Setting": "is a test's", "Deployment": "tells what this database is called",
+	"Reader": "tells of the role that reads", "Setting": "is a test's", "KeepOpen": "is a test's", "Isolation": "is a test's", "Deployment": "tells what this database is called",
 	"SpendSince": "adds up the budget of all groups", "MeanOutput": "tells how long answers are", "LastAsked": "tells where all groups' work goes on",
 	"HasTokens": "tells whether there is any", "Token": "finds who asks, whoever that is", "PageSession": "finds who asks, whoever that is",
 	"EndPageSession": "logs out by the secret of the cookie", "RevokeToken": "is the operator's, by the token's id", "ResumeParked": "is the operator's, for all groups",

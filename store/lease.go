@@ -87,6 +87,10 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 			return nil
 		},
 		committed: func(ctx context.Context, t *tx) (bool, error) {
+			// A row that is still being inserted is waited for by inserting it.
+			if _, err := t.exec(ctx, claimLeaseQuery, groupID, name); err != nil {
+				return false, err
+			}
 			err := lockLease(ctx, t, lease)
 			if errors.Is(err, reverie.ErrLeaseLost) {
 				return false, nil

@@ -83,7 +83,7 @@ func (s *Store) lookOnce(ctx context.Context, confined string, l looker, read fu
 	if confined == "" {
 		return read(l)
 	}
-	t, err := s.db.BeginTxx(withSettings(ctx, s.bounds(s.opts.LockTimeout, false)+confined), &sql.TxOptions{ReadOnly: true})
+	t, err := s.db.BeginTxx(withSettings(ctx, s.opts.bounds(s.opts.LockTimeout, false)+confined), &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}

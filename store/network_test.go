@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 // network lets a test count what goes over the wire and break it.
 type network struct {
 	trips atomic.Int64 // requests sent; each is answered before the next
+	era   atomic.Int64 // how often the server came up again
 
 	mu   sync.Mutex
 	drop func(request []byte) fault // asked for each request
@@ -31,6 +33,8 @@ const (
 	lostReply       // the server gets the request, its answer is lost
 	lostSend        // the server never gets it, and sees the connection close
 	silence         // the server gets it, and nothing comes back, for ever
+	cutOff          // the server never gets it, and does not hear that the link is gone
+	restart         // this connection and all there are answer with a reset: the server came up again
 )
 
 func (n *network) options() store.Options {
@@ -39,12 +43,13 @@ func (n *network) options() store.Options {
 		if err != nil {
 			return nil, err
 		}
-		return &wire{Conn: c, network: n}, nil
+		return &wire{Conn: c, network: n, era: n.era.Load()}, nil
 	})
 }
 
 // once breaks the network at the first request that holds text, and the times
-// after that not at all.
+// after that not at all. (What begins a transaction says READ, and committed in lower
+// case: neither COMMIT nor BEGIN are in both.)
 func (n *network) once(text string, f fault) {
 	var done atomic.Bool
 	n.mu.Lock()
@@ -81,8 +86,12 @@ func (n *network) heal() {
 type wire struct {
 	net.Conn
 	network *network
+	era     int64
 	state   atomic.Int32
 }
+
+// reset tells whether the connection is of before the server came up.
+func (w *wire) reset() bool { return w.era != w.network.era.Load() }
 
 func (w *wire) Write(p []byte) (int, error) {
 	w.network.trips.Add(1)
@@ -92,6 +101,19 @@ func (w *wire) Write(p []byte) (int, error) {
 		f = w.network.drop(p)
 	}
 	w.network.mu.Unlock()
+	if f == restart {
+		w.network.era.Add(1)
+	}
+	if w.reset() {
+		_ = w.Conn.Close()
+		return len(p), nil
+	}
+	if f == cutOff {
+		w.state.Store(int32(f))
+	}
+	if fault(w.state.Load()) == cutOff {
+		return 0, io.ErrClosedPipe
+	}
 	switch f {
 	case lostSend:
 		_ = w.Conn.Close()
@@ -102,7 +124,17 @@ func (w *wire) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
+func (w *wire) Close() error {
+	if fault(w.state.Load()) == cutOff {
+		return nil // the server ends it
+	}
+	return w.Conn.Close()
+}
+
 func (w *wire) Read(p []byte) (int, error) {
+	if w.reset() {
+		return 0, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	}
 	switch fault(w.state.Load()) {
 	case lostReply: // wait for the answer, so that the server has done it, and lose it
 		_, _ = w.Conn.Read(make([]byte, 4096))
@@ -177,6 +209,73 @@ func TestWritesSurviveALostReply(t *testing.T) {
 				t.Errorf("%d changes, want create, delete and restore", c)
 			}
 		})
+	}
+}
+
+// A server that came up again is used at once, however many connections to what it was
+// are kept; and what became of a commit that it interrupted is asked of it.
+func TestServerComesBack(t *testing.T) {
+	var n network
+	w := openWorld(t, n.options())
+	ctx := t.Context()
+	for name, ask := range map[string]func() error{
+		"write": func() error { return second(w.RenewLease(ctx, w.lease, time.Minute)) },
+		"look":  func() error { return second(w.HasTokens(ctx)) },
+	} {
+		for range 2 { // the second time the statements are prepared
+			check(t, w.KeepOpen(ctx, 8))
+			n.era.Add(1)
+			if err := ask(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	w.apply(create("likes sun")) // which asks what vectors are, too
+	plan := w.plan(create("likes tea"))
+	check(t, w.KeepOpen(ctx, 8))
+	n.once("COMMIT", restart)
+	if changes, err := w.Apply(ctx, w.lease, plan); err != nil || len(changes) != 1 {
+		t.Errorf("%d changes, %v", len(changes), err)
+	}
+}
+
+// What became of a commit is read when the server has ended the transaction, also where
+// statements may not last as long.
+func TestOutcomeWaits(t *testing.T) {
+	var n network
+	opts := n.options()
+	opts.IdleTimeout, opts.StatementTimeout = time.Second, 200*time.Millisecond
+	w := openWorld(t, opts)
+	w.apply(create("likes sun")) // which asks what vectors are, too
+	plan := w.plan(create("likes tea"))
+	n.once("COMMIT", cutOff)
+	if changes, err := w.Apply(t.Context(), w.lease, plan); err != nil || len(changes) != 1 {
+		t.Errorf("%d changes, %v", len(changes), err)
+	}
+}
+
+// A group's first lease has no row to look up before it is committed.
+func TestFirstLeaseSurvivesALostReply(t *testing.T) {
+	for name, f := range map[string]fault{"reply lost": lostReply, "request lost": lostSend} {
+		t.Run(name, func(t *testing.T) {
+			var n network
+			w := openWorld(t, n.options())
+			w.ensure("g2")
+			n.once("COMMIT", f)
+			lease := must(w.AcquireLease(t.Context(), "g2", reverie.LeaseGroup, "me", time.Minute))(t)
+			check(t, second(w.RenewLease(t.Context(), lease, time.Minute)))
+		})
+	}
+}
+
+// Transactions are isolated as the code counts on, whatever the server's default is.
+func TestIsolationLevel(t *testing.T) {
+	storetest.Open(t, store.Options{})
+	must(raw(t).Exec(`do $$ begin execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$`))(t)
+	s := must(store.Open(t.Context(), store.Options{URL: storetest.URL(t)}))(t)
+	defer func() { _ = s.Close() }()
+	if level := must(s.Isolation(t.Context()))(t); level != "read committed" {
+		t.Errorf("it is %s", level)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,6 +42,41 @@ func TestTurns(t *testing.T) {
 		s.done()
 		synctest.Wait()
 		if len(order) != 19 || !slices.IsSorted(order) || slices.Contains(order, 10) {
+			t.Errorf("order %v", order)
+		}
+	})
+}
+
+// TestTurnsInOrder: those who came first are served first, also while turns are added.
+func TestTurnsInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Store{turns: make(chan struct{}, firstTurns+2)}
+		s.saveTurns()
+		for range firstTurns {
+			if err := s.turn(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var mu sync.Mutex
+		var order []int
+		for i := range 30 {
+			go func() {
+				if err := s.turn(t.Context()); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				order = append(order, i)
+				mu.Unlock()
+				time.Sleep(time.Second)
+				s.done()
+			}()
+			synctest.Wait()
+			time.Sleep(patience / 10)
+		}
+		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(order) != 30 || !slices.IsSorted(order) {
 			t.Errorf("order %v", order)
 		}
 	})

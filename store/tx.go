@@ -129,7 +129,7 @@ func (s *Store) try(ctx context.Context, w work) (sent bool, err error) {
 	if w.readOnly || w.snapshot {
 		opts.ReadOnly, opts.Isolation = w.readOnly, sql.LevelRepeatableRead
 	}
-	raw, err := s.db.BeginTxx(withSettings(ctx, s.bounds(s.opts.LockTimeout, w.byKey)+confined), opts)
+	raw, err := s.db.BeginTxx(withSettings(ctx, s.opts.bounds(s.opts.LockTimeout, w.byKey)+confined), opts)
 	if err != nil {
 		return false, err
 	}
@@ -169,7 +169,7 @@ func piecemeal(do func(context.Context, *tx) error) func(context.Context, *tx) e
 // come: the pool gives a connection to any of those who wait, and where many do, some
 // would wait several times as long as others. Whoever had a turn ends it by done.
 //
-// There are few turns at first, and one more for whoever has waited for patience, as long as
+// There are few turns at first, and one more where somebody has waited for patience, as long as
 // the pool has connections: each that is opened has every statement to plan anew, which costs
 // PostgreSQL as much as some groups' whole night, and who waits for less is served sooner by
 // one that has.
@@ -180,19 +180,14 @@ func (s *Store) turn(ctx context.Context) error {
 	default:
 	}
 	if s.spare.Load() > 0 {
-		ripe := time.NewTimer(patience)
+		ripe := time.AfterFunc(patience, func() {
+			if s.spare.Add(-1) >= 0 {
+				<-s.turns // for whoever has waited longest
+			} else {
+				s.spare.Add(1) // none was left
+			}
+		})
 		defer ripe.Stop()
-		select {
-		case s.turns <- struct{}{}:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ripe.C:
-		}
-		if s.spare.Add(-1) >= 0 {
-			return nil // what done takes out is in there from the beginning
-		}
-		s.spare.Add(1) // another was first
 	}
 	select {
 	case s.turns <- struct{}{}:
@@ -219,10 +214,10 @@ func (s *Store) done() { <-s.turns }
 
 // bounds are the settings of a transaction that has time limits. They are its own:
 // those of a session would reach others through a pooler.
-func (s *Store) bounds(lock time.Duration, byKey bool) string {
+func (o Options) bounds(lock time.Duration, byKey bool) string {
 	settings := fmt.Sprintf("set local statement_timeout = %d; set local lock_timeout = %d; "+
 		"set local idle_in_transaction_session_timeout = %d",
-		s.opts.StatementTimeout.Milliseconds(), lock.Milliseconds(), s.opts.IdleTimeout.Milliseconds())
+		o.StatementTimeout.Milliseconds(), lock.Milliseconds(), o.IdleTimeout.Milliseconds())
 	if byKey {
 		settings += "; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off; set local jit = off"
 	}
@@ -240,7 +235,9 @@ func (s *Store) outcome(ctx context.Context, w work) (bool, error) {
 	wait := s.opts.IdleTimeout + s.opts.LockTimeout
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*wait)
 	defer cancel()
-	raw, err := s.db.BeginTxx(withSettings(ctx, s.bounds(wait, false)), nil)
+	opts := s.opts
+	opts.StatementTimeout = max(wait, opts.StatementTimeout)
+	raw, err := s.db.BeginTxx(withSettings(ctx, opts.bounds(wait, false)), nil)
 	if err != nil {
 		return false, err
 	}
