@@ -16,7 +16,8 @@ import (
 // what is known already; both may be called from the goroutine that does it only.
 type EvolveOrder struct {
 	GroupID string
-	Days    int // of consumed messages to show as context
+	Days    int             // of consumed messages to show as context
+	Open    context.Context // ended: nothing is begun any more
 	Started func(runID string)
 	Evolved func(reverie.EvolveReply) // it is done; what follows it nobody waits for
 }
@@ -126,9 +127,9 @@ func (e *Evolver) fly(f *flight, groupID string, days int) {
 		land(reverie.EvolveReply{}, stopped(groupID))
 		return
 	}
-	order := EvolveOrder{GroupID: groupID, Days: days, Started: f.started, Evolved: func(r reverie.EvolveReply) { land(r, nil) }}
+	order := EvolveOrder{GroupID: groupID, Days: days, Open: e.open, Started: f.started, Evolved: func(r reverie.EvolveReply) { land(r, nil) }}
 	err := e.run(order)
-	if err != nil && e.work.Err() != nil {
+	if err != nil && (e.work.Err() != nil || e.open.Err() != nil && errors.Is(err, context.Canceled)) {
 		err = stopped(groupID)
 	}
 	land(reverie.EvolveReply{}, err)

@@ -10,6 +10,7 @@ import (
 
 	"reverie"
 	"reverie/decide"
+	"reverie/llm"
 	"reverie/llm/llmtest"
 	"reverie/prompts"
 )
@@ -400,5 +401,18 @@ func TestHeadsWithoutVectors(t *testing.T) {
 	same(t, "steps", did(res.Steps), "keep Tea A.")
 	if len(b.space.calls) != 2 || strings.Join(b.space.calls[1], "|") != "Tea A.|Coffee." {
 		t.Errorf("embedded %q", b.space.calls)
+	}
+}
+
+// TestSpendMustBeSeen: vectors that were paid for and are in no ledger are no warning, also
+// where the round could do without.
+func TestSpendMustBeSeen(t *testing.T) {
+	b := newBench(t, "Tea is liked by Maya.")
+	b.layer.EmbeddingsOptional = true
+	b.space.err = &llm.LedgerError{Call: reverie.Call{Provider: "p", Model: "e", Outcome: "ok"}, Err: errors.New("no space left")}
+	b.says("c1 unrelated")
+	res, err := b.layer.Decide(t.Context(), b.request(fact("Tea is what Maya likes.")))
+	if !errors.As(err, new(*llm.LedgerError)) {
+		t.Errorf("error %v, warnings %q", err, res.Warnings)
 	}
 }

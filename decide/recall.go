@@ -3,12 +3,12 @@ package decide
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"reverie"
+	"reverie/llm"
 )
 
 // nearer orders candidates: the best score first, equal ones by memory id.
@@ -72,7 +72,7 @@ func (r *round) embed(ctx context.Context, texts []string) ([][]float32, error) 
 	if err == nil {
 		return vectors, nil
 	}
-	if ctx.Err() != nil || errors.As(err, new(*reverie.BudgetError)) || !r.EmbeddingsOptional {
+	if ctx.Err() != nil || llm.EndsRun(err) || !r.EmbeddingsOptional {
 		return nil, fmt.Errorf("embed %d statements to compare: %w", len(texts), err)
 	}
 	r.req.Mute = true

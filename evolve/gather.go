@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie"
+	"reverie/llm"
 	"reverie/prompts"
 )
 
@@ -134,7 +135,7 @@ func (r *run) show(ctx context.Context, s *sheet) error {
 	}
 	nearest, err := r.nearest(ctx, s)
 	if err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || llm.EndsRun(err) {
 			return err
 		}
 		r.life.Mute = r.EmbeddingsOptional

@@ -4,6 +4,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,11 +54,23 @@ func (h *Held) Exclusive(fn func() error) error {
 // context of fn ends, with a cause that is [reverie.ErrLeaseLost], when the lease
 // could not be kept. A group that somebody else holds is a [reverie.BusyError].
 func (l *Leases) With(ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
-	giveBack, err := l.Queue.take(ctx, groupID)
+	return l.Within(ctx, ctx, groupID, fn)
+}
+
+// Within is [Leases.With] for what is not to be begun any more when open has ended: what is
+// under way by then goes on while ctx lasts.
+func (l *Leases) Within(open, ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
+	wait, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(open, cancel)()
+	giveBack, err := l.Queue.take(wait, groupID)
+	if err == nil {
+		defer giveBack()
+		err = cmp.Or(ctx.Err(), open.Err()) // also where the group came free just now
+	}
 	if err != nil {
 		return fmt.Errorf("wait for other work on group %q: %w", groupID, err)
 	}
-	defer giveBack()
 	return l.hold(ctx, groupID, fn)
 }
 
@@ -95,7 +108,8 @@ func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.C
 }
 
 // keep renews the lease until ctx ends. One renewal may fail and the next
-// succeed; a lease that is lost ends the work.
+// succeed; a lease that is lost ends the work, and so does one that could not be
+// renewed for as long as it lives: another may have it, and ask the model the same.
 func (l *Leases) keep(ctx context.Context, held *Held, cancel context.CancelCauseFunc) {
 	beat := l.Beat
 	if beat == nil {
@@ -103,6 +117,7 @@ func (l *Leases) keep(ctx context.Context, held *Held, cancel context.CancelCaus
 	}
 	tick, stop := beat(reverie.LeaseRenew)
 	defer stop()
+	renewed := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -115,8 +130,14 @@ func (l *Leases) keep(ctx context.Context, held *Held, cancel context.CancelCaus
 			_, err := l.Store.RenewLease(renew, held.lease, reverie.LeaseTTL)
 			return err
 		})
-		if errors.Is(err, reverie.ErrLeaseLost) {
+		switch {
+		case err == nil:
+			renewed = time.Now()
+		case errors.Is(err, reverie.ErrLeaseLost):
 			cancel(fmt.Errorf("group %q: %w", held.lease.GroupID, err))
+			return
+		case ctx.Err() == nil && time.Since(renewed) > reverie.LeaseTTL:
+			cancel(fmt.Errorf("group %q: it could not be renewed for %s: %w: %w", held.lease.GroupID, reverie.LeaseTTL, reverie.ErrLeaseLost, err))
 			return
 		}
 	}

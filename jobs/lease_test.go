@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"reverie"
@@ -283,4 +284,62 @@ func TestLostIsNotAll(t *testing.T) {
 	if s, err := r.Run(t.Context(), nil); !errors.Is(err, refused) || s.Stopped != refused.Error() {
 		t.Errorf("%+v, %v", s, err)
 	}
+}
+
+// deaf is a database that answers everybody but those who renew.
+type deaf struct{ jobs.LeaseStore }
+
+func (deaf) AcquireLease(_ context.Context, groupID, name, holder string, _ time.Duration) (reverie.Lease, error) {
+	return reverie.Lease{GroupID: groupID, Name: name, Holder: holder}, nil
+}
+
+func (deaf) RenewLease(ctx context.Context, _ reverie.Lease, _ time.Duration) (time.Time, error) {
+	<-ctx.Done()
+	return time.Time{}, errors.Join(reverie.ErrUnavailable, ctx.Err())
+}
+
+func (deaf) ReleaseLease(context.Context, reverie.Lease) error { return nil }
+
+// TestLeaseThatCannotBeKept ends its work when it has run out: another may have it by then.
+func TestLeaseThatCannotBeKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leases, began := &jobs.Leases{Store: deaf{}, Holder: "me"}, time.Now()
+		err := leases.With(t.Context(), "g1", func(ctx context.Context, _ *jobs.Held) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if took := time.Since(began); !errors.Is(err, reverie.ErrLeaseLost) || took < reverie.LeaseTTL || took > 2*reverie.LeaseTTL {
+			t.Errorf("after %s: %v", took, err)
+		}
+	})
+}
+
+// TestNotBegunBehindOthers: who waits for other work of the process begins nothing when
+// that is over after the end of what was open.
+func TestNotBegunBehindOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leases := &jobs.Leases{Store: deaf{}, Holder: "me", Queue: new(jobs.Queue)}
+		open, shut := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() {
+			err := leases.With(t.Context(), "g1", func(context.Context, *jobs.Held) error {
+				all.Go(func() {
+					err := leases.Within(open, t.Context(), "g1", func(context.Context, *jobs.Held) error {
+						t.Error("it was begun")
+						return nil
+					})
+					if !errors.Is(err, context.Canceled) {
+						t.Errorf("it waited until %v", err)
+					}
+				})
+				synctest.Wait()
+				shut()
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		all.Wait()
+	})
 }

@@ -2,7 +2,6 @@ package life
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"reverie"
@@ -63,9 +62,7 @@ func (r *Run) Embed(ctx context.Context, e Embeddings, optional bool, steps []re
 	}
 	vectors, err := e.Embed(ctx, r.Meta("embed"), texts)
 	if err != nil {
-		spent := errors.As(err, new(*reverie.BudgetError)) // the stored answer is taken up when there is money again
-		unwritten := errors.As(err, new(*llm.LedgerError)) // spend must be seen
-		if ctx.Err() != nil || spent || unwritten || !optional {
+		if ctx.Err() != nil || llm.EndsRun(err) || !optional {
 			return fmt.Errorf("embed %d statements of group %q: %w", len(texts), r.Row.GroupID, err)
 		}
 		r.Mute = true

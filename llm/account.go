@@ -124,7 +124,7 @@ func (a *Account) explain(ctx context.Context, err error) error {
 		e = &Error{Provider: a.Provider, Fault: FaultBadRequest, Err: err}
 		err = e
 	}
-	if errors.Is(ctx.Err(), context.Canceled) {
+	if ctx.Err() != nil {
 		return &Error{Provider: a.Provider, Fault: FaultCanceled, Embedding: e.Embedding, Err: context.Cause(ctx)}
 	}
 	return err
@@ -159,6 +159,13 @@ func (e *LedgerError) Error() string {
 		what = e.CallErr.Error()
 	}
 	return fmt.Sprintf("%s, and the call could not be recorded: %v; check the database before asking again", what, e.Err)
+}
+
+// EndsRun tells whether an error ends a run also where what was asked for could be done
+// without, as vectors often can: money that is spent, which a later run has again, and spend
+// that is not written down, which must be seen.
+func EndsRun(err error) bool {
+	return errors.As(err, new(*reverie.BudgetError)) || errors.As(err, new(*LedgerError))
 }
 
 // Unwrap gives both causes.

@@ -43,11 +43,18 @@ func (b *breaker) report(err error) {
 	case b == nil:
 	case passing(err) != nil:
 		b.circuit.RecordFailure()
-	case errors.Is(err, context.Canceled):
+	case gaveUp(err):
 		b.release()
 	default: // an answer, if only a refusal: the server is there
 		b.circuit.RecordSuccess()
 	}
+}
+
+// gaveUp tells whether it was the caller that ended the call, by his own deadline or
+// otherwise, which says nothing of the server.
+func gaveUp(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Fault == FaultCanceled || errors.Is(err, context.Canceled)
 }
 
 // release gives back a permit that was not used. There is nothing to give back

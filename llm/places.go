@@ -137,7 +137,7 @@ type turn struct {
 // spent. What it returns must be released.
 func (a *Account) begin(ctx context.Context, b *Budget, estimate reverie.Spend) (*turn, error) {
 	var stop <-chan struct{}
-	if d := deskOf(ctx); d != nil {
+	if d := deskOf(ctx); d != nil && a.Places != nil {
 		stop = d.stop
 	}
 	leave, err := a.Places.enter(ctx, stop)
@@ -149,7 +149,14 @@ func (a *Account) begin(ctx context.Context, b *Budget, estimate reverie.Spend) 
 		leave()
 		return nil, err
 	}
-	return &turn{hold: h, leave: leave}, nil
+	t := &turn{hold: h, leave: leave}
+	select {
+	case <-stop: // while the ledger was read
+		t.release()
+		return nil, errStopped
+	default:
+		return t, nil
+	}
 }
 
 // release gives back the place, and what a call that was not made had reserved.

@@ -269,3 +269,31 @@ func TestPanicOfTheTrial(t *testing.T) {
 		}
 	})
 }
+
+// TestNotAskedAfterStop: a signal that comes while the day's spend is read is heeded, too.
+func TestNotAskedAfterStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gen := &counting{}
+		m := NewModel(gen, Account{Provider: "p", Places: NewPlaces(4)})
+		read := make(chan struct{})
+		day := NewDayBudget(Limits{Calls: 10}, func(context.Context, time.Time) (reverie.Spend, error) {
+			<-read
+			return reverie.Spend{}, nil
+		}, time.Now)
+		stop := make(chan struct{})
+		ctx, leave := NewPlaces(2).Work(t.Context(), stop)
+		defer leave()
+		ended := make(chan error)
+		go func() {
+			_, err := m.Generate(WithBudget(ctx, NewBudget(Limits{}, day)), meta, Request{User: "u"})
+			ended <- err
+		}()
+		synctest.Wait()
+		close(stop)
+		synctest.Wait()
+		close(read)
+		if err := <-ended; gen.of != 0 || !errors.Is(err, reverie.ErrDeferred) {
+			t.Errorf("asked %d times after the signal: %v", gen.of, err)
+		}
+	})
+}

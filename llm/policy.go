@@ -128,6 +128,9 @@ func (p *Policy) retryable(err error) bool {
 	if ledger := (*LedgerError)(nil); errors.As(err, &ledger) {
 		return false
 	}
+	if errors.As(err, new(*BreakerError)) { // nobody was asked, nor will be for a while
+		return false
+	}
 	fault := passing(err)
 	return fault != nil && fault.RetryAfter <= p.options.MaxRetryAfter
 }

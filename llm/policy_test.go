@@ -306,3 +306,36 @@ func TestBreakerOff(t *testing.T) {
 		}
 	})
 }
+
+// TestCallersDeadline says nothing of the server: whoever has time is answered after it.
+func TestCallersDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := step{takes: 2 * time.Second}
+		m, gen, ledger := newScripted(PolicyOptions{}, late, late, late, late, late)
+		for range 5 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if _, err := m.Generate(ctx, meta, Request{User: "u"}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("who has none hears %v", err)
+			}
+			cancel()
+		}
+		if _, err := m.Generate(t.Context(), meta, Request{User: "u"}); err != nil {
+			t.Errorf("asked %d times, rows %s: %v", len(gen.asked), ledger.outcomes(), err)
+		}
+	})
+}
+
+// TestShutIsNotTriedAgain: a server that is left alone is not waited for.
+func TestShutIsNotTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, gen, _ := newScripted(PolicyOptions{}, fails(FaultServer), fails(FaultServer), fails(FaultServer), fails(FaultServer), fails(FaultServer))
+		if _, err := m.Generate(t.Context(), meta, Request{User: "u"}); err == nil {
+			t.Error("it is answered")
+		}
+		began := time.Now()
+		_, err := m.Generate(t.Context(), meta, Request{User: "u"}) // the fifth failure leaves it alone
+		if took := time.Since(began); took > time.Second || len(gen.asked) != 5 || !errors.As(err, new(*BreakerError)) {
+			t.Errorf("asked %d times, given up after %s: %v", len(gen.asked), took, err)
+		}
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"reverie"
+	"reverie/llm"
 )
 
 // known chooses the facts that the model sees: all of them, or those of this
@@ -19,7 +20,7 @@ func (r *run) known(ctx context.Context, s *sheet) ([]reverie.HeadState, error) 
 	if len(heads) > r.Limits.MaxShown && r.Embeddings != nil && !r.life.Mute {
 		var err error
 		if nearness, err = r.nearness(ctx, s); err != nil {
-			if ctx.Err() != nil {
+			if ctx.Err() != nil || llm.EndsRun(err) {
 				return nil, err
 			}
 			r.life.Mute = r.EmbeddingsOptional

@@ -104,7 +104,7 @@ func (a *app) embeddingsOf(cfg *Config) (*llm.Embeddings, EmbedSettings, error) 
 	account.Timeout = s.Timeout
 	options := llm.EmbeddingOptions{Dims: s.Dimensions, Explicit: s.DimensionsSet, Batch: s.Batch, Cache: a.store}
 	if s.Provider == providerOffline { // nobody is asked, and vectors are made sooner than they are looked up
-		account.Ledger, options.Cache = nil, nil
+		account.Ledger, account.Policy, options.Cache = nil, nil, nil
 	}
 	return llm.NewEmbeddings(a.tracer.Embedder(client.embedder, s.Provider, s.Model, s.BaseURL), account, options), s, err
 }
