@@ -16,28 +16,36 @@ type Queue struct {
 // take waits until no other of the process works on the group. What it returns
 // gives the group back.
 func (q *Queue) take(ctx context.Context, groupID string) (giveBack func(), err error) {
-	if q == nil {
-		return func() {}, nil
-	}
 	for {
-		q.mu.Lock()
-		free, taken := q.taken[groupID]
-		if !taken {
-			if q.taken == nil {
-				q.taken = map[string]chan struct{}{}
-			}
-			free = make(chan struct{})
-			q.taken[groupID] = free
-			q.mu.Unlock()
-			return func() { q.give(groupID, free) }, nil
+		giveBack, free := q.try(groupID)
+		if free == nil {
+			return giveBack, nil
 		}
-		q.mu.Unlock()
 		select {
 		case <-free:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// try is take without waiting: where another of the process works on the group it returns
+// what is closed when the group is free again.
+func (q *Queue) try(groupID string) (giveBack func(), free <-chan struct{}) {
+	if q == nil {
+		return func() {}, nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if until, taken := q.taken[groupID]; taken {
+		return nil, until
+	}
+	if q.taken == nil {
+		q.taken = map[string]chan struct{}{}
+	}
+	until := make(chan struct{})
+	q.taken[groupID] = until
+	return func() { q.give(groupID, until) }, nil
 }
 
 func (q *Queue) give(groupID string, free chan struct{}) {

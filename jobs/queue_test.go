@@ -125,3 +125,34 @@ func TestStoppedInTheQueue(t *testing.T) {
 		}
 	})
 }
+
+// TestOthersGoOn: groups at which others of the process work keep no other group waiting,
+// however few workers there are, and are worked on when they are free.
+func TestOthersGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld([]string{"a", "b", "c"}, 1)
+		begun := make(chan string, 3)
+		r, _ := w.runner(func(_ context.Context, _ *jobs.Held, g reverie.DueGroup, _ reverie.Window) error {
+			begun <- g.ID
+			return nil
+		})
+		r.Leases.Queue, r.Concurrency = &jobs.Queue{}, 1
+		ended := make(chan jobs.Summary)
+		err := r.Leases.With(t.Context(), "a", func(context.Context, *jobs.Held) error {
+			go func() {
+				s, _ := r.Run(t.Context(), nil)
+				ended <- s
+			}()
+			if first, second := <-begun, <-begun; first != "b" || second != "c" {
+				t.Errorf("begun were %s and %s", first, second)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if s := <-ended; s.Done != 3 || <-begun != "a" {
+			t.Errorf("%+v", s)
+		}
+	})
+}

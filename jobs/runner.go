@@ -76,18 +76,16 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (Summary, error)
 	if f.now == nil {
 		f.now = time.Now
 	}
-	groups := make(chan reverie.DueGroup)
-	var workers sync.WaitGroup
-	for range max(1, r.Concurrency) {
-		workers.Go(func() {
-			for g := range groups {
-				f.enter(ctx, g)
+	err := f.workers(ctx, f.enter, func(groups chan<- reverie.DueGroup) error { return f.feed(ctx, groups) })
+	// What others of the process work on is waited for when nothing else is left to do.
+	_ = f.workers(ctx, f.enterLater, func(groups chan<- reverie.DueGroup) error {
+		for _, g := range f.aside {
+			if !f.hand(groups, g) {
+				break
 			}
-		})
-	}
-	err := f.feed(ctx, groups)
-	close(groups)
-	workers.Wait()
+		}
+		return nil
+	})
 
 	s := f.summary
 	none := s.Done+s.Skipped+s.Failed+s.Deferred == 0
@@ -102,6 +100,24 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (Summary, error)
 	return s, nil
 }
 
+// workers has each group that feed hands out entered, several at a time, and returns when
+// all are done.
+func (f *fanOut) workers(ctx context.Context, enter func(context.Context, reverie.DueGroup), feed func(chan<- reverie.DueGroup) error) error {
+	groups := make(chan reverie.DueGroup)
+	var workers sync.WaitGroup
+	for range max(1, f.Concurrency) {
+		workers.Go(func() {
+			for g := range groups {
+				enter(ctx, g)
+			}
+		})
+	}
+	err := feed(groups)
+	close(groups)
+	workers.Wait()
+	return err
+}
+
 // fanOut is one run of a runner.
 type fanOut struct {
 	*Runner
@@ -114,6 +130,7 @@ type fanOut struct {
 	halted  chan struct{} // closed: no further group or window is begun
 	mu      sync.Mutex    // guards what follows, and calls of Report
 	abort   error
+	aside   []reverie.DueGroup // that others of the process work on
 	summary Summary
 }
 

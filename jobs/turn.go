@@ -14,15 +14,32 @@ import (
 // errEnded ends a group's turn between two windows, when no further is begun.
 var errEnded = errors.New("no further window is begun")
 
-// enter has a group taken when it may be begun. Other jobs of the process are waited for
-// before there is a place to work in: two that each wait for groups of the other, and for
-// its places, would wait for ever.
+// enter has a group taken that nobody else of the process works on; others are put aside.
 func (f *fanOut) enter(ctx context.Context, g reverie.DueGroup) {
+	giveBack, busy := f.Leases.Queue.try(g.ID)
+	if busy != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.aside = append(f.aside, g)
+		return
+	}
+	f.placed(ctx, g, giveBack)
+}
+
+// enterLater has a group taken when nobody else of the process works on it any more. That is
+// waited for before there is a place to work in: two jobs that each wait for groups of the
+// other, and for its places, would wait for ever.
+func (f *fanOut) enterLater(ctx context.Context, g reverie.DueGroup) {
 	giveBack, err := f.Leases.Queue.take(f.open, g.ID)
 	if err != nil {
 		f.over() // keeps why
 		return
 	}
+	f.placed(ctx, g, giveBack)
+}
+
+// placed has a group taken when there is a place to work in, and then gives it back.
+func (f *fanOut) placed(ctx context.Context, g reverie.DueGroup, giveBack func()) {
 	defer giveBack()
 	if f.Enter != nil {
 		var leave func()
