@@ -25,20 +25,19 @@ const (
 // useEvery is how often the use of a token is noted at most.
 const useEvery = time.Minute
 
-// AddToken keeps a token that was made.
+// AddToken keeps a token that was made. Another of its id is reverie.ErrConflict.
 func (s *Store) AddToken(ctx context.Context, token reverie.Token) error {
 	return s.run(ctx, work{
 		what: fmt.Sprintf("keep token %s", token.ID),
-		do: func(ctx context.Context, t *tx) error {
-			_, err := t.exec(ctx, `insert into api_tokens (`+tokenColumns+`)
-				values ($1, $2, $3, $4, $5, $6::timestamptz, $7::timestamptz, null, null)`, token.GroupID, token.ID, storable(token.Name),
-				string(token.Scope), token.SHA256, timestamp(token.CreatedAt), orNullTimestamp(token.ExpiresAt))
+		do: func(ctx context.Context, t *tx) error { // may be repeated: the same secret is the same token
+			n, err := t.exec(ctx, `insert into api_tokens (`+tokenColumns+`)
+				values ($1, $2, $3, $4, $5, $6::timestamptz, $7::timestamptz, null, null)
+				on conflict (group_id, token_id) do update set name = excluded.name where api_tokens.sha256 = excluded.sha256`,
+				token.GroupID, token.ID, storable(token.Name), string(token.Scope), token.SHA256, timestamp(token.CreatedAt), orNullTimestamp(token.ExpiresAt))
+			if err == nil && n == 0 {
+				err = fmt.Errorf("there is another of that id: %w", reverie.ErrConflict)
+			}
 			return err
-		},
-		committed: func(ctx context.Context, t *tx) (bool, error) {
-			var found bool
-			err := t.get(ctx, &found, `select exists (select 1 from api_tokens where group_id = $1 and token_id = $2 for update)`, token.GroupID, token.ID)
-			return found, err
 		},
 	})
 }

@@ -23,9 +23,12 @@ func TestTokens(t *testing.T) {
 	own := reverie.Token{GroupID: group, ID: "own000000000", Name: "the \x00 bot", Scope: reverie.ScopeWrite, SHA256: bytes.Repeat([]byte{1}, 32), CreatedAt: noon, ExpiresAt: &end}
 	all := reverie.Token{ID: "all000000000", Scope: reverie.ScopeAdmin, SHA256: bytes.Repeat([]byte{0}, 32), CreatedAt: noon.Add(time.Second)}
 	other := reverie.Token{GroupID: "甲/乙%2F ..", ID: "other0000000", Scope: reverie.ScopeRead, SHA256: bytes.Repeat([]byte{2}, 32), CreatedAt: noon}
-	for _, token := range []reverie.Token{own, all, other} {
+	for _, token := range []reverie.Token{own, all, other, own} { // the last as after a reply that was lost
 		check(t, w.AddToken(ctx, token))
 	}
+	twin := all
+	twin.SHA256 = bytes.Repeat([]byte{3}, 32)
+	wantErr(t, w.AddToken(ctx, twin), reverie.ErrConflict)
 	own.Name = "the \uFFFD bot"
 	if got := must(w.Token(ctx, own.ID))(t); !cmp.Equal(got, own) {
 		t.Error(cmp.Diff(own, got))
