@@ -161,13 +161,6 @@ func (e *LedgerError) Error() string {
 	return fmt.Sprintf("%s, and the call could not be recorded: %v; check the database before asking again", what, e.Err)
 }
 
-// EndsRun tells whether an error ends a run also where what was asked for could be done
-// without, as vectors often can: money that is spent, which a later run has again, and spend
-// that is not written down, which must be seen.
-func EndsRun(err error) bool {
-	return errors.As(err, new(*reverie.BudgetError)) || errors.As(err, new(*LedgerError))
-}
-
 // Unwrap gives both causes.
 func (e *LedgerError) Unwrap() []error {
 	if e.CallErr == nil {
@@ -189,4 +182,11 @@ const maxTokens = 1<<31 - 1
 
 func (u Usage) clamped() Usage {
 	return Usage{InputTokens: min(max(u.InputTokens, 0), maxTokens), OutputTokens: min(max(u.OutputTokens, 0), maxTokens)}
+}
+
+// EndsRun tells whether an error ends a run also where what was asked for could be done
+// without, as vectors often can: money that is spent, which a later run has again, and spend
+// that is not written down, which must be seen.
+func EndsRun(err error) bool {
+	return errors.As(err, new(*reverie.BudgetError)) || errors.As(err, new(*LedgerError))
 }
