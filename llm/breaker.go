@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
@@ -14,6 +15,7 @@ import (
 // breaker leaves a server alone for a while after several passing faults in a
 // row. A nil one never opens.
 type breaker struct {
+	mu      sync.Mutex // a permit is of the state in which it was given
 	circuit circuitbreaker.CircuitBreaker[any]
 }
 
@@ -28,42 +30,54 @@ func newBreaker(o PolicyOptions) *breaker {
 		Build()}
 }
 
-// acquire asks for permission to call; last is the failure before, if any.
-func (b *breaker) acquire(provider string, last error) error {
-	if b == nil || b.circuit.TryAcquirePermit() {
-		return nil
-	}
-	return &BreakerError{Provider: provider, Wait: b.circuit.RemainingDelay(), Last: last}
+// permit lets one call be made, whose end it is to hear of, once. A nil one is of no
+// breaker.
+type permit struct {
+	breaker *breaker
+	trial   bool // the one call that tries a server which was left alone
 }
 
-// report tells how a permitted call went. A caller that gave up says nothing
-// about the server.
-func (b *breaker) report(err error) {
+// acquire asks for permission to call; last is the failure before, if any.
+func (b *breaker) acquire(provider string, last error) (*permit, error) {
+	if b == nil {
+		return nil, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.circuit.TryAcquirePermit() {
+		return nil, &BreakerError{Provider: provider, Wait: b.circuit.RemainingDelay(), Last: last}
+	}
+	return &permit{b, b.circuit.IsHalfOpen()}, nil
+}
+
+// report tells how the call went. A caller that gave up says nothing about the server, and
+// neither does a call from before the server was left alone, while another tries it.
+func (p *permit) report(err error) {
+	if p == nil {
+		return
+	}
+	p.breaker.mu.Lock()
+	defer p.breaker.mu.Unlock()
+	circuit := p.breaker.circuit
 	switch {
-	case b == nil:
+	case circuit.IsHalfOpen() && !p.trial:
 	case passing(err) != nil:
-		b.circuit.RecordFailure()
-	case gaveUp(err):
-		b.release()
-	default: // an answer, if only a refusal: the server is there
-		b.circuit.RecordSuccess()
+		circuit.RecordFailure()
+	case !gaveUp(err): // an answer, if only a refusal: the server is there
+		circuit.RecordSuccess()
+	case p.trial: // it must hear of an end, and stays open
+		circuit.RecordFailure()
 	}
 }
+
+// release gives back a permit that was not used.
+func (p *permit) release() { p.report(context.Canceled) }
 
 // gaveUp tells whether it was the caller that ended the call, by his own deadline or
 // otherwise, which says nothing of the server.
 func gaveUp(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Fault == FaultCanceled || errors.Is(err, context.Canceled)
-}
-
-// release gives back a permit that was not used. There is nothing to give back
-// unless the breaker is trying the server with this one call; then it must
-// hear of an end, and stays open.
-func (b *breaker) release() {
-	if b != nil && b.circuit.IsHalfOpen() {
-		b.circuit.RecordFailure()
-	}
 }
 
 // BreakerError says that a call was not made, since the ones before it failed.

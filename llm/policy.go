@@ -83,11 +83,12 @@ func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begi
 			return err
 		}
 		defer t.release()
-		if err := p.breaker.acquire(provider, last); err != nil {
+		permit, err := p.breaker.acquire(provider, last)
+		if err != nil {
 			return err
 		}
 		attempts++
-		last = p.attempt(wait, tokens, func() (Usage, error) { return call(ctx, t) })
+		last = p.attempt(wait, permit, tokens, func() (Usage, error) { return call(ctx, t) })
 		return last
 	})
 	switch {
@@ -107,9 +108,9 @@ func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begi
 }
 
 // attempt waits for its turn while wait lasts, calls, and settles what the call has really
-// consumed. The breaker's permit must be held.
-func (p *Policy) attempt(wait context.Context, tokens int, call func() (Usage, error)) error {
-	done := p.breaker.release // also when the call panics
+// consumed.
+func (p *Policy) attempt(wait context.Context, permit *permit, tokens int, call func() (Usage, error)) error {
+	done := permit.release // also when the call panics
 	defer func() { done() }()
 	reserved, err := p.limiter.wait(wait, tokens)
 	if err != nil {
@@ -117,7 +118,7 @@ func (p *Policy) attempt(wait context.Context, tokens int, call func() (Usage, e
 	}
 	usage, err := call()
 	p.limiter.settle(reserved, usage, err)
-	done = func() { p.breaker.report(err) }
+	done = func() { permit.report(err) }
 	return err
 }
 
