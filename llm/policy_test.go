@@ -306,30 +306,32 @@ func TestOnlyTheTrialDecides(t *testing.T) {
 		"failed":    {takes: 12 * time.Second, err: &Error{Provider: "p", Fault: FaultServer}},
 		"answered":  {takes: 12 * time.Second, resp: Response{Text: "ok", Finish: FinishStop}},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			m, gen, _ := newScripted(PolicyOptions{Attempts: 1, BreakerFailures: 1, BreakerDelay: 10 * time.Second},
-				early, fails(FaultServer), step{resp: Response{Text: "ok", Finish: FinishStop}, takes: 10 * time.Second})
-			ctx, cancel := context.WithCancel(t.Context())
-			var all sync.WaitGroup
-			all.Go(func() { _, _ = m.Generate(ctx, meta, Request{User: "early"}) })
-			synctest.Wait()
-			_, _ = m.Generate(t.Context(), meta, Request{User: "fails"})
-			time.Sleep(10 * time.Second)
-			all.Go(func() {
-				if _, err := m.Generate(t.Context(), meta, Request{User: "trial"}); err != nil {
-					t.Errorf("%s: the trial: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, gen, _ := newScripted(PolicyOptions{Attempts: 1, BreakerFailures: 1, BreakerDelay: 10 * time.Second},
+					early, fails(FaultServer), step{resp: Response{Text: "ok", Finish: FinishStop}, takes: 10 * time.Second})
+				ctx, cancel := context.WithCancel(t.Context())
+				var all sync.WaitGroup
+				all.Go(func() { _, _ = m.Generate(ctx, meta, Request{User: "early"}) })
+				synctest.Wait()
+				_, _ = m.Generate(t.Context(), meta, Request{User: "fails"})
+				time.Sleep(10 * time.Second)
+				all.Go(func() {
+					if _, err := m.Generate(t.Context(), meta, Request{User: "trial"}); err != nil {
+						t.Error(err)
+					}
+				})
+				time.Sleep(3 * time.Second)
+				cancel()
+				synctest.Wait()
+				if _, err := m.Generate(t.Context(), meta, Request{User: "meanwhile"}); !errors.Is(err, reverie.ErrDeferred) || len(gen.asked) != 3 {
+					t.Errorf("asked %d times while the server is tried: %v", len(gen.asked), err)
+				}
+				all.Wait()
+				if _, err := m.Generate(t.Context(), meta, Request{User: "next"}); err != nil {
+					t.Errorf("after the trial was answered: %v", err)
 				}
 			})
-			time.Sleep(3 * time.Second)
-			cancel()
-			synctest.Wait()
-			if _, err := m.Generate(t.Context(), meta, Request{User: "meanwhile"}); !errors.Is(err, reverie.ErrDeferred) || len(gen.asked) != 3 {
-				t.Errorf("%s: asked %d times while the server is tried: %v", name, len(gen.asked), err)
-			}
-			all.Wait()
-			if _, err := m.Generate(t.Context(), meta, Request{User: "next"}); err != nil {
-				t.Errorf("%s: after the trial was answered: %v", name, err)
-			}
 		})
 	}
 }
