@@ -27,6 +27,9 @@ type EvolverOptions struct {
 	// Run evolves a group under its lease. It returns an error where it has not said
 	// that the group is evolved.
 	Run func(ctx context.Context, order EvolveOrder) error
+	// Turn waits until nobody else of the process works on a group, or ctx ends, and returns
+	// what gives the group back; nil: there is nobody else.
+	Turn func(ctx context.Context, groupID string) (giveBack func(), err error)
 	// Wait is how long a client waits: it returns a channel that fires when that time
 	// is over, and what stops it.
 	Wait        func() (over <-chan time.Time, stop func())
@@ -118,21 +121,43 @@ func (e *Evolver) fly(f *flight, groupID string, days int) {
 		e.mu.Unlock()
 		f.land(reply, err)
 	}
-	select {
-	case e.slots <- struct{}{}:
-		defer func() { <-e.slots }()
-	case <-e.open.Done():
-	}
-	if e.open.Err() != nil { // also where a place came free just now
+	leave, err := e.enter(groupID)
+	if err != nil {
 		land(reverie.EvolveReply{}, stopped(groupID))
 		return
 	}
+	defer leave()
 	order := EvolveOrder{GroupID: groupID, Days: days, Open: e.open, Started: f.started, Evolved: func(r reverie.EvolveReply) { land(r, nil) }}
-	err := e.run(order)
+	err = e.run(order)
 	if err != nil && (e.work.Err() != nil || e.open.Err() != nil && errors.Is(err, context.Canceled)) {
 		err = stopped(groupID)
 	}
 	land(reverie.EvolveReply{}, err)
+}
+
+// enter waits for the group, and then for a place: who waits for a group that is busy keeps no
+// place from the others. It fails only when nothing is begun any more.
+func (e *Evolver) enter(groupID string) (leave func(), err error) {
+	giveBack := func() {}
+	if e.opts.Turn != nil {
+		if giveBack, err = e.opts.Turn(e.open, groupID); err != nil {
+			return nil, err
+		}
+	}
+	leave = giveBack
+	select {
+	case e.slots <- struct{}{}:
+		leave = func() {
+			<-e.slots
+			giveBack()
+		}
+	case <-e.open.Done():
+	}
+	if err := e.open.Err(); err != nil { // also where a place came free just now
+		leave()
+		return nil, err
+	}
+	return leave, nil
 }
 
 // stopped is what a client is told whose run is cut, or not begun any more, when the

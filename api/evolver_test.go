@@ -212,3 +212,37 @@ func TestEvolverCloses(t *testing.T) {
 		})
 	}
 }
+
+// TestEvolverWaitsForAGroupWithoutAPlace: a group that is busy keeps no place from the others.
+func TestEvolverWaitsForAGroupWithoutAPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begun := make(chan string, 2)
+		e := api.NewEvolver(api.EvolverOptions{Concurrency: 1,
+			Turn: func(ctx context.Context, groupID string) (func(), error) {
+				if groupID == "busy" {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				return func() {}, nil
+			},
+			Wait: func() (<-chan time.Time, func()) { return nil, func() {} },
+			Run: func(_ context.Context, o api.EvolveOrder) error {
+				begun <- o.GroupID
+				return errors.New("done")
+			}})
+		waits := ask(t.Context(), e, "busy", 0)
+		synctest.Wait()
+		ask(t.Context(), e, "free", 0)
+		synctest.Wait()
+		if len(begun) != 1 {
+			t.Errorf("%d begun while another group is busy", len(begun))
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := <-waits; !errors.Is(got.err, context.Canceled) {
+			t.Errorf("who waited for the group is told %+v", got)
+		}
+	})
+}

@@ -57,21 +57,34 @@ func (l *Leases) With(ctx context.Context, groupID string, fn func(ctx context.C
 	return l.Within(ctx, ctx, groupID, fn)
 }
 
+// Turn waits until no other of the process works on the group, or ctx ends, for one who has to
+// wait for more before the lease is taken. What it returns gives the group back.
+func (l *Leases) Turn(ctx context.Context, groupID string) (giveBack func(), err error) {
+	if giveBack, err = l.Queue.take(ctx, groupID); err != nil {
+		return nil, waitError(groupID, err)
+	}
+	return giveBack, nil
+}
+
 // Within is [Leases.With] for what is not to be begun any more when open has ended: what is
 // under way by then goes on while ctx lasts.
 func (l *Leases) Within(open, ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
 	wait, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(open, cancel)()
-	giveBack, err := l.Queue.take(wait, groupID)
-	if err == nil {
-		defer giveBack()
-		err = cmp.Or(ctx.Err(), open.Err()) // also where the group came free just now
-	}
+	giveBack, err := l.Turn(wait, groupID)
 	if err != nil {
-		return fmt.Errorf("wait for other work on group %q: %w", groupID, err)
+		return err
+	}
+	defer giveBack()
+	if err := cmp.Or(ctx.Err(), open.Err()); err != nil { // also where the group came free just now
+		return waitError(groupID, err)
 	}
 	return l.hold(ctx, groupID, fn)
+}
+
+func waitError(groupID string, err error) error {
+	return fmt.Errorf("wait for other work on group %q: %w", groupID, err)
 }
 
 // hold is [Leases.With] for one whose turn it is already.

@@ -138,7 +138,7 @@ func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evo
 	if f.dryRun {
 		end.res, err = a.evolveWindow(ctx, p.evolve, nil, req)
 	} else {
-		end, err = a.evolveGroup(ctx, ctx, p, g, req, !f.json, func(evolve.Result) { stop() })
+		end, err = a.evolveGroup(ctx, ctx, a.leases(), p, g, req, !f.json, func(evolve.Result) { stop() })
 	}
 	stop()
 	res, next, nextErr, took := end.res, end.next, end.nextErr, end.took

@@ -23,10 +23,10 @@ type groupEnd struct {
 // evolveGroup takes in a window of one group under its lease, notes how that ended, and
 // has its impressions follow where they are on. evolved hears of a window that was taken
 // in before they do. Nothing is begun when open has ended.
-func (a *app) evolveGroup(ctx, open context.Context, p pipelines, g reverie.Group, req evolve.Request, show bool, evolved func(evolve.Result)) (end groupEnd, err error) {
+func (a *app) evolveGroup(ctx, open context.Context, leases *jobs.Leases, p pipelines, g reverie.Group, req evolve.Request, show bool, evolved func(evolve.Result)) (end groupEnd, err error) {
 	began, done := time.Now(), false
 	var noted error
-	err = a.leases().Within(open, ctx, g.ID, func(ctx context.Context, held *jobs.Held) error {
+	err = leases.Within(open, ctx, g.ID, func(ctx context.Context, held *jobs.Held) error {
 		end.res, err = a.evolveWindow(ctx, p.evolve, held, req)
 		if err != nil {
 			return err

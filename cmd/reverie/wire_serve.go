@@ -71,7 +71,7 @@ func (a *app) evolver(day *llm.DayBudget) (*api.Evolver, error) {
 		return nil, err
 	}
 	wait := a.cfg.HTTP.EvolveWait.Duration
-	return api.NewEvolver(api.EvolverOptions{Concurrency: a.cfg.Jobs.Concurrency, Log: a.log,
+	return api.NewEvolver(api.EvolverOptions{Concurrency: a.cfg.Jobs.Concurrency, Log: a.log, Turn: a.leases().Turn,
 		Wait: func() (<-chan time.Time, func()) {
 			t := time.NewTimer(wait)
 			return t.C, func() { t.Stop() }
@@ -89,7 +89,9 @@ func (a *app) evolveOrder(ctx context.Context, p pipelines, order api.EvolveOrde
 		return err
 	}
 	req := evolve.Request{GroupID: g.ID, Days: order.Days, Started: order.Started}
-	end, err := a.evolveGroup(ctx, order.Open, p, g, req, false, func(r evolve.Result) { order.Evolved(r.Reply()) })
+	leases := a.leases()
+	leases.Queue = nil // the group is had already: see [app.evolver]
+	end, err := a.evolveGroup(ctx, order.Open, leases, p, g, req, false, func(r evolve.Result) { order.Evolved(r.Reply()) })
 	if end.nextErr != nil {
 		a.log.Warn("impressions did not follow", "group_id", g.ID, "error", end.nextErr)
 	}
