@@ -38,3 +38,16 @@ func TestAfter(t *testing.T) {
 		t.Errorf("one group by name: %+v, %v", s, err)
 	}
 }
+
+// TestNothingLeft: who is told to stop when nothing is due has left nothing undone.
+func TestNothingLeft(t *testing.T) {
+	for days, stopped := range map[int]bool{0: false, 1: true} { // ago; today is not over
+		w := newWorld(ids(2), days)
+		r, _ := w.runner(w.work(nil))
+		stop := make(chan struct{})
+		close(stop)
+		if s, err := r.Run(t.Context(), stop); (s.Stopped != "") != stopped || (err != nil) != stopped || s.Done != 0 {
+			t.Errorf("%d days ago: %+v, %v", days, s, err)
+		}
+	}
+}

@@ -161,10 +161,11 @@ func (f *fanOut) feed(ctx context.Context, groups chan<- reverie.DueGroup) error
 }
 
 // stretch hands out the due groups after an id, up to and with another, "" for all,
-// page by page: a page is read when the one before has been handed out.
+// page by page: a page is read when the one before has been handed out. The first is read also
+// where the run is told to stop, and says whether that leaves anything undone.
 func (f *fanOut) stretch(ctx context.Context, groups chan<- reverie.DueGroup, after, last string) error {
 	q := reverie.DueQuery{Job: f.Job, GroupID: f.GroupID, After: after, Limit: pageSize}
-	for !f.over() {
+	for {
 		page, err := f.page(ctx, q)
 		if err != nil {
 			if f.over() {
@@ -177,16 +178,25 @@ func (f *fanOut) stretch(ctx context.Context, groups chan<- reverie.DueGroup, af
 			if last != "" && g.ID > last { // ids are ordered by their bytes, there and here
 				return nil
 			}
-			if f.Shard.Has(g.ID) && !f.hand(groups, g) {
+			if f.Shard.Has(g.ID) && f.waits(ctx, g) && !f.hand(groups, g) {
 				return nil
 			}
 		}
-		if len(page) < pageSize {
+		if len(page) < pageSize || f.over() {
 			return nil
 		}
 		q.After = page[len(page)-1].ID
 	}
-	return nil
+}
+
+// waits tells whether a group has to be handed out. Only where the run is told to stop that is
+// looked at beforehand: it has left nothing undone where nothing is due.
+func (f *fanOut) waits(ctx context.Context, g reverie.DueGroup) bool {
+	if !closed(f.stop) || closed(f.halted) {
+		return true
+	}
+	agenda, err := f.plan(ctx, g)
+	return err != nil || len(agenda.Windows) > 0 && !f.leaveAlone(&GroupResult{}, g)
 }
 
 // hand waits for a worker to take a group; false when none shall.

@@ -90,7 +90,7 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	partial := (*jobs.PartialError)(nil)
 	finished := summary.Stopped == "" && (err == nil || errors.As(err, &partial))
 	if finished {
-		f.settle(ctx)
+		f.settle(ctx, stop)
 	}
 	f.metrics.FanOutDone(f.job.name, summary.Left, summary.Parked, f.now().Sub(began), finished)
 	return summary, err

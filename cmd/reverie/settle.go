@@ -10,8 +10,10 @@ import (
 
 // settle ends the runs that a process left behind which died when all was done
 // but their last line. No window of theirs is due, so that nobody else would
-// come by.
-func (f *fanOut) settle(ctx context.Context) {
+// come by. No group is waited for, and none begun, when stop is closed.
+func (f *fanOut) settle(ctx context.Context, stop <-chan struct{}) {
+	open, end := openUntil(ctx, stop)
+	defer end()
 	groups, err := f.store.Endless(ctx, f.job.name)
 	for _, id := range groups {
 		if err != nil {
@@ -20,7 +22,7 @@ func (f *fanOut) settle(ctx context.Context) {
 		if !f.shard.Has(id) || f.group != "" && f.group != id {
 			continue
 		}
-		err = f.leases().With(ctx, id, func(ctx context.Context, held *jobs.Held) error {
+		err = f.leases().Within(open, ctx, id, func(ctx context.Context, held *jobs.Held) error {
 			return f.settleGroup(ctx, held, f.job.name)
 		})
 		if errors.Is(err, reverie.ErrBusy) {
@@ -30,6 +32,24 @@ func (f *fanOut) settle(ctx context.Context) {
 	if err != nil {
 		f.log.Warn("runs that were interrupted are still called running; the next run ends them", "error", err)
 	}
+}
+
+// openUntil is ctx, and ends when stop is closed, too.
+func openUntil(ctx context.Context, stop <-chan struct{}) (open context.Context, end func()) {
+	open, end = context.WithCancel(ctx)
+	select {
+	case <-stop: // at once
+		end()
+	default:
+		go func() {
+			select {
+			case <-stop:
+				end()
+			case <-open.Done():
+			}
+		}()
+	}
+	return open, end
 }
 
 // settleGroup is settle for one group, whose lease is held.
