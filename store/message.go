@@ -49,9 +49,8 @@ const (
 // there, and waits to be extracted with it. One with a Filter is in no session,
 // counts nowhere and waits for nothing. An unknown group is
 // reverie.ErrNotFound; a message that cannot be stored is reverie.ErrInvalid, and
-// then none is. Where the connection broke and the import was repeated, messages
-// of this very call may be counted as known. A message that was erased does not come in
-// again, and is counted as that: see [Store.ReimportMessages].
+// then none is. A message that was erased does not come in again, and is counted as that:
+// see [Store.ReimportMessages].
 func (s *Store) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
 	return s.importMessages(ctx, groupID, messages, false, nil)
 }
@@ -85,6 +84,7 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 			list = append(list, m)
 		}
 	}
+	var xid string
 	err := s.run(ctx, work{
 		what:  fmt.Sprintf("import %d messages into group %q", len(messages), groupID),
 		byKey: true,
@@ -93,10 +93,19 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 		do: func(ctx context.Context, t *tx) error {
 			n, gone, err := s.arrive(ctx, t, groupID, list, erased)
 			result = reverie.ImportResult{New: n, Known: len(messages) - n - gone, Erased: gone}
-			if err != nil || note == nil {
+			if err == nil && note != nil {
+				err = note(ctx, t, n)
+			}
+			if err != nil {
 				return err
 			}
-			return note(ctx, t, n)
+			return t.get(ctx, &xid, xidQuery)
+		},
+		committed: func(ctx context.Context, t *tx) (bool, error) {
+			if _, err := lockGroup(ctx, t, groupID); err != nil {
+				return false, err
+			}
+			return landed(ctx, t, xid)
 		},
 	})
 	return result, err

@@ -187,7 +187,9 @@ func TestWritesSurviveALostReply(t *testing.T) {
 				t.Errorf("%d runs, attempt %d", c, run.Attempt)
 			}
 			n.once("COMMIT", f)
-			must(w.ImportMessages(ctx, group, []reverie.Message{{ID: "1", Author: "a", SentAt: noon}}))(t)
+			if r := must(w.ImportMessages(ctx, group, []reverie.Message{{ID: "1", Author: "a", SentAt: noon}}))(t); r.New != 1 {
+				t.Errorf("imported %+v, want one that is new", r)
+			}
 			n.once("COMMIT", f)
 			check(t, w.RecordCall(ctx, reverie.Call{GroupID: group}))
 			if c := count(t, db, `select (select count(*) from messages) + (select count(*) from llm_calls)`); c != 2 {
@@ -207,6 +209,29 @@ func TestWritesSurviveALostReply(t *testing.T) {
 			}
 			if c := count(t, db, `select count(*) from memory_change_log`); c != 3 {
 				t.Errorf("%d changes, want create, delete and restore", c)
+			}
+		})
+	}
+}
+
+// What a scratch takes from the live store it takes once, whatever is lost.
+func TestScratchSurvivesALostReply(t *testing.T) {
+	for name, f := range map[string]fault{"reply lost": lostReply, "request lost": lostSend} {
+		t.Run(name, func(t *testing.T) {
+			var n network
+			w := openWorld(t, n.options())
+			tea := create("likes tea")
+			w.apply(tea)
+			x := must(w.Scratch(t.Context()))(t)
+			defer func() { check(t, x.Drop(context.WithoutCancel(t.Context()))) }()
+			n.once("COMMIT", f)
+			check(t, x.CopyGroup(t.Context(), group, time.Time{}))
+			copied := w.now.Add(time.Minute)
+			w.now = w.now.Add(time.Hour)
+			check(t, second(w.edit(tea.MemoryID, reverie.ActionStrength, 0.3)))
+			n.once("COMMIT", f)
+			if c := must(x.Carry(t.Context(), group, copied, w.now.Add(time.Hour), nil))(t); c.Changes != 1 || len(c.Left) > 0 {
+				t.Errorf("carried %+v, want one change", c)
 			}
 		})
 	}

@@ -16,6 +16,29 @@ func (x *Scratch) fromLive(query string) string {
 	return strings.ReplaceAll(query, "live.", pq.QuoteIdentifier(x.home)+".")
 }
 
+// once is [Store.run], in one snapshot, for what would not be the same if it were done
+// twice. Nobody else writes here, so that one lock is enough to wait for a commit whose reply was lost.
+func (x *Scratch) once(ctx context.Context, what string, do func(ctx context.Context, t *tx) error) error {
+	const lock = `select pg_advisory_xact_lock(hashtextextended($1, 0))`
+	var xid string
+	return x.run(ctx, work{what: what, snapshot: true,
+		do: func(ctx context.Context, t *tx) error {
+			if err := t.get(ctx, &xid, xidQuery); err != nil {
+				return err
+			}
+			if _, err := t.exec(ctx, lock, x.Schema); err != nil {
+				return err
+			}
+			return do(ctx, t)
+		},
+		committed: func(ctx context.Context, t *tx) (bool, error) {
+			if _, err := t.exec(ctx, lock, x.Schema); err != nil {
+				return false, err
+			}
+			return landed(ctx, t, xid)
+		}})
+}
+
 // What was known of group $1 just before the instant $2, in the order in which rows rest
 // on each other.
 var copyGroupQueries = []string{
@@ -163,7 +186,7 @@ var consumedMessages = `insert into messages (` + copiedMessage + `, run_id, out
 // A group that the live store does not have is reverie.ErrNotFound; one that the scratch
 // has already is reverie.ErrConflict.
 func (x *Scratch) CopyGroup(ctx context.Context, groupID string, at time.Time) error {
-	return x.run(ctx, work{what: fmt.Sprintf("copy group %q as it was", groupID), snapshot: true, do: func(ctx context.Context, t *tx) error {
+	return x.once(ctx, fmt.Sprintf("copy group %q as it was", groupID), func(ctx context.Context, t *tx) error {
 		var known bool
 		if err := t.get(ctx, &known, `select exists (select 1 from groups where group_id = $1)`, groupID); err != nil {
 			return err
@@ -184,7 +207,7 @@ func (x *Scratch) CopyGroup(ctx context.Context, groupID string, at time.Time) e
 			}
 		}
 		return nil
-	}})
+	})
 }
 
 const (

@@ -53,13 +53,13 @@ const shadowHeadsQuery = `select distinct on (lineage_id) memory_id, lineage_id,
 // would make them twice: stretches follow one another.
 func (x *Scratch) Carry(ctx context.Context, groupID string, from, to time.Time, except []string) (reverie.Carried, error) {
 	var carried reverie.Carried
-	err := x.run(ctx, work{what: fmt.Sprintf("carry over what became of group %q", groupID), snapshot: true, do: func(ctx context.Context, t *tx) error {
+	err := x.once(ctx, fmt.Sprintf("carry over what became of group %q", groupID), func(ctx context.Context, t *tx) error {
 		c := &carrier{x: x, t: t, group: groupID, from: from, to: orInfinity(to), except: append(pq.StringArray{}, except...),
 			heads: map[string]*shadowHead{}, live: map[string]bool{}, same: map[string]string{}, left: map[string]bool{}}
 		err := c.carry(ctx)
 		carried = c.carried
 		return err
-	}})
+	})
 	return carried, err
 }
 
