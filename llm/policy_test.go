@@ -49,6 +49,7 @@ func failsAfter(wait time.Duration) step {
 
 // rows is a ledger in memory.
 type rows struct {
+	mu    sync.Mutex
 	calls []reverie.Call
 	err   error
 }
@@ -57,6 +58,8 @@ func (r *rows) RecordCall(ctx context.Context, call reverie.Call) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.calls = append(r.calls, call)
 	return r.err
 }

@@ -57,7 +57,7 @@ type DatabaseConfig struct {
 	LockTimeout      Duration `toml:"lock_timeout" default:"10s" min:"10ms" max:"24h" comment:"Waiting for a row lock takes at most this long."`
 	IdleTimeout      Duration `toml:"idle_timeout" default:"15s" min:"10ms" max:"5m" comment:"A transaction in which nothing is said for this long (its process stands still, or its network is gone) is ended by the server, with its locks. Until then nobody takes its group over."`
 	ReaderRole       string   `toml:"reader_role" default:"reverie_reader" comment:"Role that the API reads under, confined to one group by row-level security; see docs/security.md. Empty = the connection's own."`
-	ReadTimeout      Duration `toml:"read_timeout" default:"60s" min:"10ms" max:"24h" comment:"A connection that stays silent for this long is dead. Must be longer than statement_timeout."`
+	ReadTimeout      Duration `toml:"read_timeout" default:"60s" min:"10ms" max:"24h" comment:"A connection that stays silent for this long is dead. Must be longer than statement_timeout, and than idle_timeout and lock_timeout together."`
 }
 
 // LLMConfig is the model of all jobs, and the policy of all calls. A job's own

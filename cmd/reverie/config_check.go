@@ -184,8 +184,8 @@ func (c *checker) together() {
 		c.report("database.read_timeout", "must be longer than database.statement_timeout (%s, %s)",
 			db.StatementTimeout, cfg.origins.Origin("database.statement_timeout"))
 	}
-	if db := cfg.Database; db.ReadTimeout.Duration < db.IdleTimeout.Duration+db.LockTimeout.Duration { // what became of a commit is read under its lock
-		c.report("database.read_timeout", "must be at least database.idle_timeout (%s, %s) and database.lock_timeout (%s, %s) together",
+	if db := cfg.Database; db.ReadTimeout.Duration <= db.IdleTimeout.Duration+db.LockTimeout.Duration { // what became of a commit is read under its lock
+		c.report("database.read_timeout", "must be longer than database.idle_timeout (%s, %s) and database.lock_timeout (%s, %s) together",
 			db.IdleTimeout, cfg.origins.Origin("database.idle_timeout"), db.LockTimeout, cfg.origins.Origin("database.lock_timeout"))
 	}
 	if e := cfg.Embed; (e.Floor != 0 || e.Ceiling != 0) && !(e.Floor < e.Ceiling) {

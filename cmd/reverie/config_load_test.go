@@ -277,7 +277,7 @@ func TestProblems(t *testing.T) {
 		{"timeouts", "[database]\nstatement_timeout = \"60s\"", nil, nil,
 			[]string{`database.read_timeout = "1m" (default): must be longer than database.statement_timeout (1m, reverie.toml:2)`}},
 		{"timeouts of an outcome", "[database]\nidle_timeout = \"51s\"", nil, nil,
-			[]string{`database.read_timeout = "1m" (default): must be at least database.idle_timeout (51s, reverie.toml:2) and database.lock_timeout (10s, default) together`}},
+			[]string{`database.read_timeout = "1m" (default): must be longer than database.idle_timeout (51s, reverie.toml:2) and database.lock_timeout (10s, default) together`}},
 		{"target", "", []string{"REVERIE_EVOLVE_TARGET=61"}, nil, []string{"evolve.target = 61 (REVERIE_EVOLVE_TARGET): must be at most evolve.max_active (60, default)"}},
 		{"turns that stay", "[short_term]\nmax_items = 13", nil, nil,
 			[]string{"short_term.max_items = 13 (reverie.toml:2:1): must be at most short_term.compression_threshold (12, default)"}},

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reverie/llm/llmtest"
 )
 
 // dueStage is a stage with a scribe for a model and vectors without a server.
@@ -318,5 +320,27 @@ func TestDueFlags(t *testing.T) {
 		{"evolve --all --since yesterday", "neither a date"},
 	} {
 		s.run(strings.Fields(c.args)...).want(t, 2, c.says)
+	}
+}
+
+// A signal that comes during the last answer leaves nothing undone: neither of evolve, nor of
+// the impressions that follow it.
+func TestStoppedDuringTheLastAnswer(t *testing.T) {
+	t.Parallel()
+	s := dueStage(t)
+	s.bring("g1", chat(night(3), "note Lin drinks tea")...)
+	asked, gate := make(chan string, 10), make(chan struct{})
+	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
+		asked <- r.User
+		return llmtest.Text(transcribe(t, r)).After(gate)
+	})
+	p := s.fork(newYear).launch("evolve", "--due")
+	await(t, "the question", asked)
+	p.signal(sigterm)
+	p.says("stopping", 1)
+	close(gate)
+	o := p.end()
+	if o.code != 0 || strings.Contains(o.stderr, "pending") {
+		t.Errorf("all is done, and it ends with %d, saying\n%s%s", o.code, o.stdout, o.stderr)
 	}
 }
