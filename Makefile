@@ -28,7 +28,7 @@ QUICK   := -toolexec "env GOGC=200" $(HEAVY:%=-gcflags="%/...=$(FAST)") \
 	$(TYPES:%=-gcflags="%=$(FAST) -race=false") $(COMPUTE:%=-gcflags="%=-race=false")
 
 # Not go run, which leaves what it has started when it is signalled.
-DRIVER  := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/bench-driver ./bench
+DRIVER  := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/bench-driver ./test/bench
 
 .PHONY: help setup build demo eval test lint cover bench bench-compare torture fuzz fresh screenshots clean
 
@@ -42,10 +42,10 @@ build: ## build bin/reverie, a static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION)" -o bin/reverie ./cmd/reverie
 
 demo: setup build ## set up, build, and evolve a sample group without a model or key
-	@demo/run.sh
+	@examples/demo/run.sh
 
-eval: setup build ## play the scenarios of evals/ with their recorded answers (EVAL="--llm gemini" for a model)
-	@bin/reverie eval evals $(or $(EVAL),--recorded)
+eval: setup build ## play the scenarios with their recorded answers (EVAL="--llm gemini" for a model)
+	@bin/reverie eval internal/eval/scenarios $(or $(EVAL),--recorded)
 
 # The vetting is left to make lint, which vets everything. Without GORACE each test
 # binary would wait a second as it ends.
@@ -96,7 +96,7 @@ fresh: ## do make demo and make test as on a new machine: a clone, an empty home
 
 screenshots: ## take pictures of the operator's page into bin/screenshots, and those of docs/page.md anew
 	@scripts/setup.sh --browser
-	REVERIE_SCREENSHOTS=$(CURDIR)/bin/screenshots $(GO) test -count=1 -run 'TestBrowser/every' ./api/web
+	REVERIE_SCREENSHOTS=$(CURDIR)/bin/screenshots $(GO) test -count=1 -run 'TestBrowser/every' ./internal/api/web
 	@for picture in docs/page/*.png; do cp "bin/screenshots/$$(basename "$$picture")" docs/page/; done
 
 clean: ## remove what was built, but no data

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // apply gives the plan its vectors and writes it, in one transaction with what the

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 )
 
 // What a dream that was deferred has paid for is with each that goes on with it,

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"reverie"
-	"reverie/decide"
-	"reverie/llm/lines"
+	"reverie/internal/decide"
+	"reverie/internal/llm/lines"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

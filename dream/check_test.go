@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
-	"reverie/llm/lines"
+	"reverie/internal/llm/lines"
+	"reverie/internal/reverie"
 )
 
 // shown are names of two sessions, s1 and s2, two facts, of which f2 has no evidence,

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"reverie"
-	"reverie/life"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/store/storetest"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"reverie"
-	"reverie/decide"
+	"reverie/internal/decide"
+	"reverie/internal/reverie"
 )
 
 // ruleDuplicate refuses an item that is remembered already, and supported by it.

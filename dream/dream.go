@@ -17,10 +17,10 @@ import (
 	"log/slog"
 	"time"
 
-	"reverie"
-	"reverie/decide"
-	"reverie/life"
-	"reverie/llm"
+	"reverie/internal/decide"
+	"reverie/internal/llm"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
-	"reverie/decide"
 	"reverie/evolve"
-	"reverie/llm/llmtest"
+	"reverie/internal/decide"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 	"reverie/store/storetest"
 )
 

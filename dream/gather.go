@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // gather chooses what to dream of, lays it out as the model is to see it, and saves

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // hold holds the whole plan when it would rewrite or delete more of what the group

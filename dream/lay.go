@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

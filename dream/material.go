@@ -1,7 +1,7 @@
 package dream
 
 import (
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"reverie"
-	"reverie/decide"
+	"reverie/internal/decide"
+	"reverie/internal/reverie"
 )
 
 // Bounds of what a version rests on.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unicode"
 
-	"reverie"
-	"reverie/lazyregexp"
-	"reverie/llm/lines"
+	"reverie/internal/lazyregexp"
+	"reverie/internal/llm/lines"
+	"reverie/internal/reverie"
 )
 
 // typeSummary is no type of item: the line with the narrative.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"reverie"
-	"reverie/life"
-	"reverie/llm/lines"
+	"reverie/internal/llm/lines"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 	"reverie/store/storetest"
 )

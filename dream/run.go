@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"reverie"
-	"reverie/life"
-	"reverie/llm"
+	"reverie/internal/llm"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

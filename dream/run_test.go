@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 )
 
 // TestRun takes groups through dreams, each story in a group of its own.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

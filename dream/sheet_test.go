@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // TestEvidenceOf rests a version on the newest message of as many dates as there is

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"unicode"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // passing is one way of speaking of what is over before it is read.

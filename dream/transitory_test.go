@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // labelled reads a file of one statement a line.
@@ -87,7 +87,7 @@ func TestTransitoryRulesAreFolded(t *testing.T) {
 
 // TestTransitoryAllowed: what may be a memory for the group is rarely refused here.
 func TestTransitoryAllowed(t *testing.T) {
-	text, err := os.ReadFile("../testdata/statement/allowed.txt")
+	text, err := os.ReadFile("../internal/reverie/testdata/statement/allowed.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

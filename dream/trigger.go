@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Ended is by when a session must have had its last message to have ended: it has

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // TestDue tries the rule on both sides of each of its limits.

@@ -3,7 +3,7 @@ package evolve
 import (
 	"context"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // apply gives the plan its vectors and writes it, in one transaction with the

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // dreams leaves a memory of kind dream that rests on another one, as a dream does.

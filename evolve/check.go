@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"reverie"
-	"reverie/decide"
+	"reverie/internal/decide"
+	"reverie/internal/reverie"
 )
 
 // The rules by which evolve refuses a line, besides those for statements

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
-	"reverie/llm"
-	"reverie/llm/llmtest"
+	"reverie/internal/llm"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 	"reverie/store/storetest"
 )

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
-	"reverie/decide"
-	"reverie/llm"
+	"reverie/internal/decide"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
-	"reverie/decide"
-	"reverie/llm"
-	"reverie/llm/llmtest"
+	"reverie/internal/decide"
+	"reverie/internal/llm"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 	"reverie/store/storetest"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 	"reverie/store/storetest"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"reverie"
-	"reverie/decide"
+	"reverie/internal/decide"
+	"reverie/internal/reverie"
 )
 
 // decide asks of each create whether the group remembers it already, turns the

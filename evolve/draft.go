@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // draft is the plan of a dry run on its way into a file.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"reverie"
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 )
 
 // deeds are the changes of a result without the ids that are new each time.

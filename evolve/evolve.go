@@ -14,9 +14,9 @@ import (
 	"log/slog"
 	"time"
 
-	"reverie"
-	"reverie/decide"
-	"reverie/life"
+	"reverie/internal/decide"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

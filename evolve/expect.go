@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 
@@ -20,7 +20,7 @@ func TestExpect(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &Pipeline{Prompts: set, Limits: Limits{MaxMessages: 200, MaxInputTokens: 24000, Target: 30, MaxCreates: 20, StaleAfter: reverie.StaleAfter}}
-	file, err := os.Open("../demo/chat.jsonl")
+	file, err := os.Open("../examples/demo/chat.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
-	"reverie/life"
-	"reverie/llm"
-	"reverie/llm/llmtest"
-	"reverie/llm/openai"
-	"reverie/recall"
+	"reverie/internal/llm"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/llm/openai"
+	"reverie/internal/pipeline"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
 )
 
 // TestModelFaults takes each way in which a model can fail to answer, and then a

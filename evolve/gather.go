@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
-	"reverie/llm"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

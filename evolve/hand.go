@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // HandStore is what applying a plan in hand reads and writes, besides the heads.

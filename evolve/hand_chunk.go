@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"reverie"
-	"reverie/decide"
+	"reverie/internal/decide"
+	"reverie/internal/reverie"
 )
 
 // chunk makes the plan of a chunk, on what those before will have left.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // HeldFile writes down what a run holds and waits for a person, to be edited and handed to

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // heldText is the file of what a run holds.

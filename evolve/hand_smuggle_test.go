@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // foreign is what a plan of g1 may name nothing of: another group with a memory and a

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"reverie"
-	"reverie/decide"
+	"reverie/internal/decide"
+	"reverie/internal/reverie"
 )
 
 // HeldStore is what approving a held plan reads and writes.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"reverie"
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 )
 
 // remembering is a stage whose group has n memories, "Memory 1." and on.

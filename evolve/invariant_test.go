@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // checkInvariants fails the test where a plan breaks what holds for every plan,

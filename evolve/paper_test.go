@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
-	"reverie/decide"
-	"reverie/life"
-	"reverie/llm/lines"
+	"reverie/internal/decide"
+	"reverie/internal/llm/lines"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
 )
 
 // paper is a sheet as a test writes it down: what the group remembers, what it

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"reverie"
-	"reverie/llm"
-	"reverie/llm/lines"
+	"reverie/internal/llm"
+	"reverie/internal/llm/lines"
+	"reverie/internal/reverie"
 )
 
 // answer is what the model said, read into objects.

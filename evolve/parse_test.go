@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie"
-	"reverie/life"
-	"reverie/llm"
+	"reverie/internal/llm"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 )
 
 // A model is not shown what may not be remembered, and what it makes up is not kept

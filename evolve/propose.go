@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 
-	"reverie"
-	"reverie/llm"
-	"reverie/llm/lines"
+	"reverie/internal/llm"
+	"reverie/internal/llm/lines"
+	"reverie/internal/reverie"
 )
 
 // errCut says that the answer or the question was too long: the chunk must

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"reverie"
-	"reverie/llm/lines"
+	"reverie/internal/llm/lines"
+	"reverie/internal/reverie"
 )
 
 // A run that is run again takes the chunks of the first one, and their answers. What

@@ -3,7 +3,7 @@ package evolve
 import (
 	"slices"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // A memory is to be judged again where what it rests on has changed or gone. Where

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // TestJudgedAgain takes answers on memories that are to be judged again, held ones and

@@ -3,7 +3,7 @@ package evolve
 import (
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Result is what a run did, as far as it came.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // TestRewindBesidePeople goes back to the beginning of a night, over what runs

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // midnight is when the first night of a tale begins, in Shanghai.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
-	"reverie/life"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

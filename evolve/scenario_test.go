@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
-	"reverie/llm"
-	"reverie/llm/offline"
-	"reverie/recall"
+	"reverie/internal/llm"
+	"reverie/internal/llm/offline"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
 )
 
 func TestFirstEvolution(t *testing.T) {

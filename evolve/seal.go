@@ -5,7 +5,7 @@ import (
 	"crypto/hmac"
 	"fmt"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Sealer makes sums that only the group's database can make.

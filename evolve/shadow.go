@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // shadow is what a dry run believes to have written: the heads after its plans,

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // TestUndoOfNights takes the nights of random histories back one by one, the newest first:

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/llm/llmtest"
 )
 
 // TestLateArrivals counts a message as pending however old it is, and a window

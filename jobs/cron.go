@@ -9,7 +9,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Spec says when something is started, in UTC. The zero Spec is never.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // era is the time in which one zone and one boundary hold. Dates are counted in

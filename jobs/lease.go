@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // LeaseStore keeps leases, on the database's clock.

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Agenda is what is due for a group.

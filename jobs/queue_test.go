@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"reverie"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/llm"
 )
 
 // TestQueue: of two jobs of one process the second waits for the group instead of

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Outcome is what became of a group in a fan-out.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Store is what a runner reads and notes.

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 

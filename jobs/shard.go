@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Shard is one of Count parts of all groups, so that several processes share

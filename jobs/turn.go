@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // errEnded ends a group's turn between two windows, when no further is begun.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Calendar divides all of time into a group's dates, without gap or overlap. No

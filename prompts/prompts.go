@@ -18,7 +18,7 @@ import (
 	"strings"
 	"text/template"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 //go:embed *.md

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Replaced returns a set with a file in place of the prompt of a name, such as

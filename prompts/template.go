@@ -8,7 +8,7 @@ import (
 	"text/template"
 	"unicode"
 
-	"reverie/lazyregexp"
+	"reverie/internal/lazyregexp"
 )
 
 // A prompt is a Go template over its data: {{.Active}}, {{if gt .Active .Target}}.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // MaxText is how many characters of one message are shown; the rest of a pasted

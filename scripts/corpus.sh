@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Grows the committed corpora of fuzz tests: scripts/corpus.sh ./ingest FuzzSlack ...
+# Grows the committed corpora of fuzz tests: scripts/corpus.sh ./internal/ingest FuzzSlack ...
 #
 # Fuzzes each test that is named (all of the package without names) for FUZZTIME, and keeps of
 # what was found, the smallest first, each input that reaches code which neither the seeds nor
@@ -14,7 +14,7 @@ most=${MOST:-30}        # and at most
 largest=${LARGEST:-600} # bytes of one
 tries=${TRIES:-200}     # how many of what was found are tried, of all sizes
 
-pkg=${1:?a package, such as ./ingest, and names of fuzz tests}
+pkg=${1:?a package, such as ./internal/ingest, and names of fuzz tests}
 shift
 dir=$(go list -f '{{.Dir}}' "$pkg")
 found=$(go env GOCACHE)/fuzz/$(go list -f '{{.ImportPath}}' "$pkg")

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const (

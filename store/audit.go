@@ -7,8 +7,8 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
-	"reverie/lazyregexp"
+	"reverie/internal/lazyregexp"
+	"reverie/internal/reverie"
 )
 
 // audit is an invariant in SQL. Both of its queries are about the groups from $1 to $2,

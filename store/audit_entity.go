@@ -1,6 +1,6 @@
 package store
 
-import "reverie"
+import "reverie/internal/reverie"
 
 // entityAudits hold what is known of people and things together.
 var entityAudits = []audit{

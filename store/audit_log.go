@@ -1,6 +1,6 @@
 package store
 
-import "reverie"
+import "reverie/internal/reverie"
 
 // logAudits hold the change log to the memories whose history it is.
 var logAudits = []audit{

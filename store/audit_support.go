@@ -1,6 +1,6 @@
 package store
 
-import "reverie"
+import "reverie/internal/reverie"
 
 // supportAudits hold memories to what they rest on.
 var supportAudits = []audit{

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // versionAudits hold the versions of memories to each other.

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/store/storetest"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const callColumns = `group_id, call_id, run_id, purpose, provider, model, input_tokens, output_tokens, cost_usd, latency_ms, outcome, created_at`

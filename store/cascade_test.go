@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // said gives a step evidence of its own: messages by their ids.

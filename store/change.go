@@ -8,7 +8,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const changeColumns = `group_id, change_id, run_id, action, memory_id, old_id, old_statement, new_statement,

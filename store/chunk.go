@@ -8,7 +8,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const chunkColumns = `group_id, run_id, chunk_no, input_sha256, message_ids, memory_ids, questions, answer, status, refusals, created_at`

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // maxPageText is how many bytes of text a page of messages has, half of it on each side

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // costsQuery sums calls up in one pass, by all that they are told apart by, and those

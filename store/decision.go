@@ -8,7 +8,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const decisionColumns = `group_id, run_id, chunk_no, decision_no, kind, statement, content_hash, action, basis,

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // deedsQuery is what a run did by itself: what a person let pass of it later is left out.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // DreamQueue is the store as dreams see it: what is due are groups in which

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Everything that is new is gathered in the order of the sessions, once; what a dream

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const (

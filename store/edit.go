@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Edit makes a person's change to a lineage's head and returns the head after

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 func (w *world) edit(id string, a reverie.Action, value float64) (reverie.Memory, error) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // A merged entity is found by its name too, as the one that it is read as. What was

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // A merge moves nothing: whoever reads the one reads both, and taking it back

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const mergesQuery = `select entity_id, merged_into from entities where group_id = $1 and merged_into is not null`

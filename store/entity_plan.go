@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // planCheck looks for what no plan of entities may hold.

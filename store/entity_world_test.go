@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // used lets n fresh messages wait for the impression job, as evolve leaves them.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // accountsQuery finds who has written under an id, or under a name. What was imported of

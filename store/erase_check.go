@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // copiesQuery counts the schemas of replays and evaluations, in which nothing is erased.

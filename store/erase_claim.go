@@ -5,7 +5,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Versions of claims that others have spoken for, too, but that say what the author alone

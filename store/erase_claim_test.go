@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // TestEraseClaims: of a claim that others have made as well nothing is left of what the

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"reverie"
-	"reverie/lazyregexp"
+	"reverie/internal/lazyregexp"
+	"reverie/internal/reverie"
 )
 
 // modelAnswers are columns of text in which a model's answer stands: a document, or one a line.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // settleErasedRunsQuery ends the wait of runs of which no plan waits any more.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // erasedRecordsQuery says which of the ids of memories $2 and of messages $3 were erased.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // dropAliases deletes the further names of other people and things that hold a trace, and

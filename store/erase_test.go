@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/storetest"
 )

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // An author who is called like a word of our own, like a part of others' names, and who

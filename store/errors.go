@@ -12,7 +12,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // The SQLSTATE codes that mean something to Reverie.

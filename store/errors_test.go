@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/storetest"
 )

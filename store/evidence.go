@@ -7,7 +7,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // What bears out again what a version rests on by its sources repeats nothing: those

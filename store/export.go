@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // RecordWriter takes an export as it comes: first of how many groups, then their

@@ -14,7 +14,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // CompareRecords says which records of one group are new to it. One that is there

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // recordTable says how rows of a table become records, and records rows.

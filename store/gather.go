@@ -7,7 +7,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // headRow is a head with the dates of its lineage's evidence.

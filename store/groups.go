@@ -5,7 +5,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Groups returns the named groups with their past calendars, by id. Those that do

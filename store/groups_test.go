@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 func TestGroupsByID(t *testing.T) {

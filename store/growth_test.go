@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/storetest"
 )

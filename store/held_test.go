@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // heldRun applies a chunk that is held whole, and one of which a line is held.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Info is what a check-up wants to know about the database.

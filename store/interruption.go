@@ -7,8 +7,8 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
-	"reverie/fault"
+	"reverie/internal/fault"
+	"reverie/internal/reverie"
 )
 
 // interrupted is the error of a run whose process ended before it did.

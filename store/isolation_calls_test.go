@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // ofAllGroups are the methods that are about no one group by purpose.

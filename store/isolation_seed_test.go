@@ -1,6 +1,6 @@
 package store_test
 
-import "reverie"
+import "reverie/internal/reverie"
 
 var (
 	idMemory, idLineage, idMemory2, idLineage2 = seedUUID(1), seedUUID(2), seedUUID(3), seedUUID(4)

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
-	"reverie/fault"
+	"reverie/internal/fault"
+	"reverie/internal/reverie"
 )
 
 // leaseLives is true of the lease of a holder that may be alive. None is given for as

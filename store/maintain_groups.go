@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const allGroupsQuery = `select ` + groupColumns + `, exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = $3) as failed

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // decayedAt is up to when the strength of a statement's active version was lowered,

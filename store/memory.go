@@ -6,7 +6,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // memoryColumns are those of reverie.Memory.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // messageColumns are those of reverie.Message.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"reverie/fault"
+	"reverie/internal/fault"
 )
 
 // newestChange is when memories of the group $1 were changed last: the change log has a row

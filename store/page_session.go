@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // pageSessionQuery finds a login and its token in one round trip.

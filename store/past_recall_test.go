@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // TestPastOfPeople: those that there were, with the names and claims of then, and merged

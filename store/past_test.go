@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie"
-	"reverie/diff"
+	"reverie/internal/diff"
+	"reverie/internal/reverie"
 )
 
 // moment is what was seen at an instant, by looking then.

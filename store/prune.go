@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const (

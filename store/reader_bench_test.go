@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/storetest"
 )

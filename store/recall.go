@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // requeueQuery makes the messages of chunks that are held whole pending again,

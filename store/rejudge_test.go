@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // TestGatherToJudge reads beside the heads what is to be judged again, of any kind, with

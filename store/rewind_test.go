@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const runColumns = `group_id, run_id, job, session_id, window_since, window_until, status, attempt, model, prompt_version, prompt_sha256,

@@ -15,7 +15,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 //go:embed migrations/*.sql

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/store/storetest"
 )
 

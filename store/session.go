@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/store/storetest"
 )
 

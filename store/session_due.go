@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // SessionQueue is the store as extraction sees it: what is due are sessions, by a

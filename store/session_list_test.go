@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/pressly/goose/v3"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/storetest"
 )

@@ -3,7 +3,7 @@ package store
 import (
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // What a session counts is written with the messages that it counts, and is at any

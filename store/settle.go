@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // A run that is done but for its last line makes no window due: nothing of it is

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // shadowValues are what is changed of a version in place.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // spendColumns are those of reverie.Spend, summed over llm_calls.

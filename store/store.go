@@ -18,8 +18,8 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
-	"reverie"
-	"reverie/fault"
+	"reverie/internal/fault"
+	"reverie/internal/reverie"
 )
 
 // Options say where the database is and how long to wait for it. Zero values

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Answers to writes under a key are kept for as long as somebody might ask again, and

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // sharedQuery finds the memory of a team that a group's memory was made into.

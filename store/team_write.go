@@ -10,7 +10,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
-	"reverie"
-	"reverie/fault"
+	"reverie/internal/fault"
+	"reverie/internal/reverie"
 )
 
 // tx is one transaction. Its statements run prepared where the store has them

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // takeBack is what runs are taken back by: one that is undone, or all since a message,

@@ -7,7 +7,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // lineageReturn is what taking runs back writes to one lineage.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Whoever writes to several lineages locks them in the order of their ids. Their

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 var byDefault = reverie.WeightRule{Referenced: 0.1, Ignored: -0.02, Min: 0, Max: 2}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // What is pending depends on the job. For evolve it is a message that no run has

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pgvector/pgvector-go"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // vector is an embedding on its way to and from the database, in the binary

@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/storetest"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/store/storetest"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
 	"reverie/evolve"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 

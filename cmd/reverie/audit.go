@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 func newAudit(a *app) *cobra.Command {

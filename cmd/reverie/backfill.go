@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
 	"reverie/evolve"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/llm"
 )
 
 // backfillFlags are what `reverie backfill` was asked for.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 	"reverie/store"
 )

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 )
 
 // quickModel is a model that does what the chat says, after a while. It keeps no

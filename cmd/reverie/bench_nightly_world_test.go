@@ -15,7 +15,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 	"reverie/store/storetest"
 )

@@ -13,9 +13,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reverie"
-	"reverie/llm/llmtest"
-	"reverie/llm/offline"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/llm/offline"
+	"reverie/internal/reverie"
 )
 
 // peerModel is the one model that Reverie and its peer ask, over OpenAI's protocol. It

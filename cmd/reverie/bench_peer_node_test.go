@@ -15,7 +15,7 @@ import (
 // peerSources is where the peer's driver is kept, and peerPlace where it is installed,
 // which Git ignores.
 const (
-	peerSources = "../../bench/peer"
+	peerSources = "../../test/bench/peer"
 	peerPlace   = "../../bin/peer"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie/client"
-	"reverie/llm/offline"
+	"reverie/internal/api/client"
+	"reverie/internal/llm/offline"
 	"reverie/store/storetest"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie"
-	"reverie/llm/offline"
+	"reverie/internal/llm/offline"
+	"reverie/internal/reverie"
 	"reverie/store/storetest"
 )
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"reverie"
-	"reverie/llm"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
 )
 
 // check finds everything that is wrong with the values of cfg, one by one and

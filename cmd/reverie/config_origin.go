@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // Layer is a kind of place where settings come from. A higher one wins.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 func TestSecretFiles(t *testing.T) {

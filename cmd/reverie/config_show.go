@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"reverie/lazyregexp"
+	"reverie/internal/lazyregexp"
 )
 
 // text is the setting's value as TOML writes it, with secrets masked.

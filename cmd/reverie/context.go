@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie/llm"
-	"reverie/recall"
+	"reverie/internal/llm"
+	"reverie/internal/recall"
 )
 
 // maxQuery is how much is read of a query, in bytes. No chat has messages so long.

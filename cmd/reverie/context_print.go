@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"reverie"
-	"reverie/recall"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
 )
 
 // printContext prints the text alone, as it goes into a prompt; warnings, and on a

@@ -14,9 +14,9 @@ import (
 	"github.com/jonboulle/clockwork"
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/llm"
 )
 
 func newRun(a *app) *cobra.Command {

@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"reverie/diff"
+	"reverie/internal/diff"
 )
 
 // wordDiff shows what an update changed, word by word: [-gone-]{+new+}, in colour where

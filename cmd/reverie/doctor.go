@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/llm"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
 )
 
 // finding is one line of the doctor's report.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"reverie/llm"
-	"reverie/telemetry"
+	"reverie/internal/llm"
+	"reverie/internal/telemetry"
 )
 
 // door is where the daemon is asked: by clients where it serves them, else by probes

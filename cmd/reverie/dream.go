@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
 	"reverie/dream"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/llm"
 )
 
 func newDream(a *app) *cobra.Command {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"reverie"
 	"reverie/dream"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 

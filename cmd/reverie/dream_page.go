@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"reverie"
 	"reverie/dream"
+	"reverie/internal/reverie"
 )
 
 // dreamReply is a result in the shape of the API.

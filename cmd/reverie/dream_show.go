@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
 	"reverie/dream"
+	"reverie/internal/reverie"
 )
 
 func newDreamShow(a *app) *cobra.Command {

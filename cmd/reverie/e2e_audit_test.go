@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // corruptions are ways in which group $1 is broken, and the invariant that must notice.

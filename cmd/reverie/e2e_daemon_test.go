@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
 )
 
 var listening = regexp.MustCompile(`"http":"(127\.0\.0\.1:\d+)"`)

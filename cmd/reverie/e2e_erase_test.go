@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // gossip is a chat of two languages of some 300 messages in which the account u184023

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/eval"
-	"reverie/llm/llmtest"
+	"reverie/internal/eval"
+	"reverie/internal/llm/llmtest"
 )
 
-const shippedScenarios = "../../evals"
+const shippedScenarios = "../../internal/eval/scenarios"
 
 // report is what eval prints as JSON.
 func (o outcome) report(t *testing.T) (r eval.Report) {

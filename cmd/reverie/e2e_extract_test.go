@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie"
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 )
 
 // spoken is a session in which Lin says each of some texts, and is answered, a

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
 )
 
 // livingStage is a stage whose groups have three nights before them.

@@ -13,7 +13,7 @@ import (
 // samples are exports of each format that the import is tried with.
 func samples(t *testing.T) []string {
 	t.Helper()
-	all, err := filepath.Glob("../../ingest/testdata/*")
+	all, err := filepath.Glob("../../internal/ingest/testdata/*")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestImportFormats(t *testing.T) {
 func TestImportChats(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	const slack = "../../ingest/testdata/slack"
+	const slack = "../../internal/ingest/testdata/slack"
 	o := s.run("import", slack, "--dry-run").want(t, 0)
 	for _, words := range []string{"nothing is written", "GROUP", "allotment", "slack-", "filtered: "} {
 		if !strings.Contains(o.stdout, words) {
@@ -124,7 +124,7 @@ func TestImportFiltered(t *testing.T) {
 func TestImportTruncated(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	whole, err := os.ReadFile("../../ingest/testdata/discord.json")
+	whole, err := os.ReadFile("../../internal/ingest/testdata/discord.json")
 	if err != nil {
 		t.Fatal(err)
 	}

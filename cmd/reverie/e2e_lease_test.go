@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
 )
 
 // TestLeaseLost: a holder that overslept finds its group taken by another, and

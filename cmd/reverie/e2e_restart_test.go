@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
 	"reverie/store/local"
 	"reverie/store/storetest"
 )

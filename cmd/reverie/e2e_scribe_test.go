@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
 )
 
 // question is the user part of a prompt, as a model reads it.

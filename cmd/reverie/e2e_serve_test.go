@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie"
-	"reverie/client"
-	"reverie/llm/llmtest"
+	"reverie/internal/api/client"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 )
 
 // servedGroup has everything in its id that a path must escape.

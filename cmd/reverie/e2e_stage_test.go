@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
 	"reverie/store/storetest"
 )
 

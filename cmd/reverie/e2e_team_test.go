@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // TestTeam shares memories as an operator does, with another Reverie that is not well,

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
-	"reverie/api"
+	"reverie/internal/api"
+	"reverie/internal/reverie"
 	"reverie/store/storetest"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // TestRunsUndo takes runs back by name and since a date, as an operator would.

@@ -20,9 +20,9 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"reverie"
-	"reverie/llm/llmtest"
-	"reverie/telemetry"
+	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
+	"reverie/internal/telemetry"
 )
 
 // watcherSecrets are keys that only their own servers may see.

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
 )
 
 const sigterm = syscall.SIGTERM

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // entity opens the database and reads the one that a person means: by id, or

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 func newEntityHistory(a *app) *cobra.Command {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // quotesShown is how many quotes a claim is printed with; --json has them all.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // printErasures prints the receipts, and, where no group failed, that nothing is left. The author's names are told by a dry run alone, to

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie/eval"
+	"reverie/internal/eval"
 )
 
 // evalFlags are what `reverie eval` was asked for.
@@ -34,7 +34,7 @@ func newEval(a *app) *cobra.Command {
 		Long: `Play the scenarios of a folder, each in a group of its own in an empty schema that is
 dropped at the end: nothing that is there is read or written. A scenario is a folder
 with memories, messages of one or more nights, and what is expected of them (see
-evals/README.md).
+internal/eval/scenarios/README.md).
 
 Counted are the expected facts, forbidden ones, duplicates, wrong deletes (those that
 were held for a person, too), memories that nobody expected, the evidence that was
@@ -47,10 +47,10 @@ answers.jsonl instead: no call is made, with vectors of the offline embedder. --
 writes them anew from what the model says. --check reads the scenarios, and asks nobody.
 
 ` + evalExitHelp,
-		Example: `  reverie eval evals --recorded
-  reverie eval evals --llm gemini --min-right 85
-  reverie eval evals --scenario 'zh-*' --llm offline
-  reverie eval evals --check`,
+		Example: `  reverie eval internal/eval/scenarios --recorded
+  reverie eval internal/eval/scenarios --llm gemini --min-right 85
+  reverie eval internal/eval/scenarios --scenario 'zh-*' --llm offline
+  reverie eval internal/eval/scenarios --check`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"reverie"
-	"reverie/eval"
+	"reverie/internal/eval"
+	"reverie/internal/reverie"
 )
 
 // printReport prints a line for each scenario, what went wrong in it, and the sums.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
 	"reverie/evolve"
-	"reverie/impression"
+	"reverie/internal/entity"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/llm"
 )
 
 // maxDays bounds the days that are looked back, so that dates stay dates.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
 	"reverie/evolve"
-	"reverie/impression"
+	"reverie/internal/entity"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 

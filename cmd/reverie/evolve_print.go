@@ -8,8 +8,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"reverie"
 	"reverie/evolve"
+	"reverie/internal/reverie"
 )
 
 // watch shows a run's progress on a terminal, and returns what ends the show.

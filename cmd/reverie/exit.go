@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // The exit codes. Scripts and Kubernetes rely on them.

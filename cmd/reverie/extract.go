@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
+	"reverie/internal/session"
 	"reverie/jobs"
-	"reverie/llm"
-	"reverie/session"
 )
 
 func newExtract(a *app) *cobra.Command {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
+	"reverie/internal/session"
 	"reverie/jobs"
-	"reverie/session"
 	"reverie/store"
 )
 

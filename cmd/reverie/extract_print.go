@@ -7,8 +7,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"reverie"
-	"reverie/session"
+	"reverie/internal/reverie"
+	"reverie/internal/session"
 )
 
 // extractReply is a result in the shape of the API.

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"reverie"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/llm"
 )
 
 // job is a kind of run, as fan-outs and whoever watches them see it.

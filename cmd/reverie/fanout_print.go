@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 

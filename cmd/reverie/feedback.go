@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/llm"
-	"reverie/recall"
+	"reverie/internal/llm"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
 )
 
 func newFeedback(a *app) *cobra.Command {

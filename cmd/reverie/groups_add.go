@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 func newGroupsAdd(a *app) *cobra.Command {

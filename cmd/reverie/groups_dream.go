@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // dreamSettings are what a group may say about its dreams, and the flags for it.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/ingest"
+	"reverie/internal/ingest"
+	"reverie/internal/reverie"
 )
 
 // importOrder is what was asked of an import.

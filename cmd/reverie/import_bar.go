@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/schollz/progressbar/v3"
 
-	"reverie/ingest"
+	"reverie/internal/ingest"
 )
 
 // importBar shows on a terminal how much of a source has been read, and nothing anywhere

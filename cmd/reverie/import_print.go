@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"reverie"
-	"reverie/ingest"
+	"reverie/internal/ingest"
+	"reverie/internal/reverie"
 )
 
 // printChats says what came of an import.

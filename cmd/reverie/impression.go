@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/impression"
+	"reverie/internal/entity"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/llm"
 )
 
 func newImpression(a *app) *cobra.Command {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"reverie"
 	"reverie/evolve"
-	"reverie/impression"
+	"reverie/internal/entity"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 	"reverie/store"
 )

@@ -7,8 +7,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"reverie"
-	"reverie/impression"
+	"reverie/internal/entity"
+	"reverie/internal/reverie"
 )
 
 // impressionReply is a result in the shape of the API.

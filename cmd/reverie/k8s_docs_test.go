@@ -11,8 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"reverie"
-	"reverie/telemetry"
+	"reverie/internal/reverie"
+	"reverie/internal/telemetry"
 )
 
 func kubernetesPage(t *testing.T) string {

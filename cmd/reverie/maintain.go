@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/maintain"
+	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/maintain"
 )
 
 // upkeepFlags are what maintain is asked for.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/api"
-	"reverie/api/mcp"
-	"reverie/llm"
+	"reverie/internal/api"
+	"reverie/internal/api/mcp"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
 )
 
 // envToken is the environment variable of the token that a command asks with.

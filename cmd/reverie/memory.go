@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/recall"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
 )
 
 func newMemory(a *app) *cobra.Command {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/diff"
+	"reverie/internal/diff"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 func newMemoryClean(a *app) *cobra.Command {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/diff"
+	"reverie/internal/diff"
+	"reverie/internal/reverie"
 )
 
 func newMemoryDiff(a *app) *cobra.Command {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // edits are the changes by hand: what the command is called and takes.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/export"
+	"reverie/internal/archive"
+	"reverie/internal/reverie"
 )
 
 func newMemoryExport(a *app) *cobra.Command {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/export"
+	"reverie/internal/archive"
+	"reverie/internal/reverie"
 )
 
 func newMemoryImport(a *app) *cobra.Command {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // moment reads a flag that names a date or an instant of a group; "" is the zero time. A

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
-	"reverie/recall"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
 )
 
 // TestMemoriesOfDreams: lists say of what a dream has left what it is about, and

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // TestWhyPage: what a person let pass, what took the place of a version, and what

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 
-	"reverie"
-	"reverie/llm"
-	"reverie/llm/anthropic"
-	"reverie/llm/gemini"
-	"reverie/llm/offline"
-	"reverie/llm/openai"
+	"reverie/internal/llm"
+	"reverie/internal/llm/anthropic"
+	"reverie/internal/llm/gemini"
+	"reverie/internal/llm/offline"
+	"reverie/internal/llm/openai"
+	"reverie/internal/reverie"
 )
 
 // errNoEmbeddings says that the configuration names no embedding model, which

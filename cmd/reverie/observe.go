@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"reverie"
-	"reverie/llm"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
+	"reverie/internal/telemetry"
 	"reverie/prompts"
-	"reverie/telemetry"
 )
 
 // watchers are those who are told what runs do. Each may be nil, and does

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // TestViolationsAreNoticed plants one wrong thing after the other into entities

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // truth is what holds in a sample chat of two weeks (testdata/people): who is

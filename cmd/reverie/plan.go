@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
 	"reverie/evolve"
-	"reverie/llm"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
 )
 
 // planFlags are what `reverie plan` was asked for.

@@ -12,7 +12,7 @@ import (
 	"github.com/rivo/uniseg"
 	"golang.org/x/term"
 
-	"reverie/lazyregexp"
+	"reverie/internal/lazyregexp"
 )
 
 // printJSON writes one document, indented: people read it too.

@@ -13,8 +13,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/ingest"
+	"reverie/internal/ingest"
+	"reverie/internal/reverie"
 )
 
 // pullOrder is what was asked of a pull.

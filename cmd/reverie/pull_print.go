@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"reverie"
-	"reverie/ingest"
+	"reverie/internal/ingest"
+	"reverie/internal/reverie"
 )
 
 // add adds what came of a chat.

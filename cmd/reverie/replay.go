@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/llm"
+	"reverie/internal/replay"
+	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/llm"
-	"reverie/replay"
 	"reverie/store"
 )
 

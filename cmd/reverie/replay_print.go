@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"reverie"
-	"reverie/replay"
+	"reverie/internal/replay"
+	"reverie/internal/reverie"
 )
 
 // reportReplay prints what a replay found, as far as it came.

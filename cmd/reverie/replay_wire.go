@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"reverie"
-	"reverie/decide"
 	"reverie/evolve"
+	"reverie/internal/decide"
+	"reverie/internal/llm"
+	"reverie/internal/llm/offline"
+	"reverie/internal/replay"
+	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/llm"
-	"reverie/llm/offline"
 	"reverie/prompts"
-	"reverie/replay"
 	"reverie/store"
 )
 

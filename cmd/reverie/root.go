@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie/fault"
+	"reverie/internal/fault"
 )
 
 // run is the binary without its process: everything it reads and writes is

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/api"
 	"reverie/evolve"
+	"reverie/internal/api"
+	"reverie/internal/reverie"
 )
 
 func newRunsApprove(a *app) *cobra.Command {

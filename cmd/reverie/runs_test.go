@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 

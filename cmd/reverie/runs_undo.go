@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/api"
+	"reverie/internal/api"
+	"reverie/internal/reverie"
 )
 
 // undoFlags are what `reverie runs undo` was asked for.

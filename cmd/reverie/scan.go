@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // scanExitHelp are the exit codes of scan, which has one of its own.

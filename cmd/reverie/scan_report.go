@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // scanReport prints findings as they come, and counts them.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 const (

@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/api"
-	apiserver "reverie/api/server"
+	"reverie/internal/api"
+	apiserver "reverie/internal/api/server"
+	"reverie/internal/llm"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/llm"
-	"reverie/recall"
 )
 
 func newServe(a *app) *cobra.Command {

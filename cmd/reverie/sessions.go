@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 func newSessions(a *app) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 func newSessionsShow(a *app) *cobra.Command {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/team"
+	"reverie/internal/reverie"
+	"reverie/internal/team"
 )
 
 func newTeam(a *app) *cobra.Command {

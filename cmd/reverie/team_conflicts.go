@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/team"
+	"reverie/internal/reverie"
+	"reverie/internal/team"
 )
 
 // conflictReply is a conflict with both sides.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 func (a *app) printPush(r reverie.TeamPushReply) {

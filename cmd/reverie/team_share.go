@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // teamReply is what was done to memories of a team, as --json shows it.

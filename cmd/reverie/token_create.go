@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie"
-	"reverie/api"
+	"reverie/internal/api"
+	"reverie/internal/reverie"
 )
 
 func newTokenCreate(a *app) *cobra.Command {

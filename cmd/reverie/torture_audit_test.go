@@ -9,7 +9,7 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // readAudit reads what `reverie audit --json` printed.

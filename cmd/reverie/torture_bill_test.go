@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
 )
 
 // embedsOnline has vectors made by the model server of a stage, which sees what is asked.

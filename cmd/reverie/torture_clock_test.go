@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/fault"
-	"reverie/llm/llmtest"
+	"reverie/internal/fault"
+	"reverie/internal/llm/llmtest"
 )
 
 // shadowedClock puts a clock of our own before the database's: what it says is as far

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
 )
 
 // leased is the first step of work under a lease.

@@ -17,8 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/fault"
-	"reverie/llm/llmtest"
+	"reverie/internal/fault"
+	"reverie/internal/llm/llmtest"
 	"reverie/store/storetest"
 )
 

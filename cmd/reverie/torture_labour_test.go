@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie/llm/llmtest"
+	"reverie/internal/llm/llmtest"
 )
 
 // labour is a job on one group that others may do as well: the one that is broken, and

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/fault"
+	"reverie/internal/fault"
 )
 
 // holderPastLease stops each labour at its named steps, and at random packets to the

@@ -17,8 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/client"
-	"reverie/llm/llmtest"
+	"reverie/internal/api/client"
+	"reverie/internal/llm/llmtest"
 )
 
 // postgresRestarted stops PostgreSQL immediately, again and again, under a daemon and

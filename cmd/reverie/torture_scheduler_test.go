@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/fault"
-	"reverie/llm/llmtest"
+	"reverie/internal/fault"
+	"reverie/internal/llm/llmtest"
 )
 
 // duties are what schedulers do, one after the other, each beginning with another one.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"reverie"
 	"reverie/evolve"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
+	_ "reverie/internal/secret" // the rules of gitleaks, for all that looks for secrets
 	"reverie/jobs"
-	"reverie/llm"
-	_ "reverie/secret" // the rules of gitleaks, for all that looks for secrets
 	"reverie/store"
 	"reverie/store/local"
 )

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"reverie"
-	"reverie/decide"
-	"reverie/eval"
-	"reverie/llm"
+	"reverie/internal/decide"
+	"reverie/internal/eval"
+	"reverie/internal/llm"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
 	"reverie/prompts"
-	"reverie/recall"
 )
 
 // dropPatience is how long a schema may take to be dropped, also where the command was

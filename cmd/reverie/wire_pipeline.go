@@ -5,14 +5,14 @@ import (
 	"errors"
 	"slices"
 
-	"reverie"
-	"reverie/decide"
 	"reverie/dream"
 	"reverie/evolve"
-	"reverie/impression"
-	"reverie/llm"
+	"reverie/internal/decide"
+	"reverie/internal/entity"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
+	"reverie/internal/session"
 	"reverie/prompts"
-	"reverie/session"
 )
 
 // pipelines are what works on groups. Those of jobs that were not asked for are nil.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"reverie"
-	"reverie/recall"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
 )
 
 // recaller wires what makes contexts in a group, with a usage log of its own, which

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"reverie/recall"
+	"reverie/internal/recall"
 	"reverie/store"
 )
 

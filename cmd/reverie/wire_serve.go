@@ -6,15 +6,15 @@ import (
 	"net/http"
 	"time"
 
-	"reverie"
-	"reverie/api"
-	"reverie/api/mcp"
-	"reverie/api/rest"
-	apiserver "reverie/api/server"
-	"reverie/api/web"
 	"reverie/evolve"
-	"reverie/llm"
-	"reverie/recall"
+	"reverie/internal/api"
+	"reverie/internal/api/mcp"
+	"reverie/internal/api/rest"
+	apiserver "reverie/internal/api/server"
+	"reverie/internal/api/web"
+	"reverie/internal/llm"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
 )
 
 // service wires what clients may ask for, once for all of them. When nobody asks any more,

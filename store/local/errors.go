@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"strings"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 // minMajor is the oldest PostgreSQL that will do.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie"
+	"reverie/internal/reverie"
 )
 
 func TestParseMajor(t *testing.T) {

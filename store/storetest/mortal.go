@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"reverie"
+	"reverie/internal/reverie"
 	"reverie/store"
 )
 

@@ -1,0 +1,39 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"reverie/internal/reverie"
+)
+
+// Entities returns a page of the people and things of a group, by subject, without the
+// evidence of what is said of them.
+func (s *Service) Entities(ctx context.Context, groupID string, f reverie.EntityFilter, limit, offset int) (reverie.EntitiesReply, error) {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.EntitiesReply{}, err
+	}
+	if err := errors.Join(page(limit, offset), oneOf("kind", f.Kind, reverie.EntityKinds)); err != nil {
+		return reverie.EntitiesReply{}, err
+	}
+	list, total, err := s.Store.ListEntities(ctx, groupID, f, limit, offset)
+	if err != nil {
+		return reverie.EntitiesReply{}, err
+	}
+	return reverie.NewEntitiesReply(groupID, total, list), nil
+}
+
+// Entity returns what is said of somebody or something, by whom, and in which words.
+// Where groupID is "", it is looked for in all groups that the caller sees.
+func (s *Service) Entity(ctx context.Context, groupID, entityID string) (reverie.OneEntityReply, error) {
+	ctx, confined, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.OneEntityReply{}, err
+	}
+	e, err := s.Store.Entity(ctx, confined, entityID)
+	if err != nil {
+		return reverie.OneEntityReply{}, err
+	}
+	return reverie.OneEntityReply{Success: true, EntityReply: e.Reply()}, nil
+}

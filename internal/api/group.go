@@ -1,0 +1,49 @@
+package api
+
+import (
+	"context"
+
+	"reverie/internal/reverie"
+)
+
+// Groups returns a page of the groups that the caller sees, by id.
+func (s *Service) Groups(ctx context.Context, q reverie.GroupQuery) (reverie.GroupsReply, error) {
+	ctx, confined, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.GroupsReply{}, err
+	}
+	if err := page(q.Limit, 0); err != nil {
+		return reverie.GroupsReply{}, err
+	}
+	limit := q.Limit
+	q.GroupID, q.Limit = confined, limit+1 // to see whether there are more
+	list, err := s.Store.GroupList(ctx, q)
+	if err != nil {
+		return reverie.GroupsReply{}, err
+	}
+	reply := reverie.GroupsReply{Success: true, Groups: []reverie.GroupReply{}}
+	if len(list) > limit {
+		list = list[:limit]
+		reply.Next = list[limit-1].ID
+	}
+	for _, g := range list {
+		reply.Groups = append(reply.Groups, reverie.GroupReply{GroupEntry: g, State: g.State()})
+	}
+	return reply, nil
+}
+
+// Group returns a group and how it stands.
+func (s *Service) Group(ctx context.Context, groupID string) (reverie.GroupReply, error) {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.GroupReply{}, err
+	}
+	if groupID == "" {
+		return reverie.GroupReply{}, reverie.ErrNotFound
+	}
+	list, err := s.Store.GroupList(ctx, reverie.GroupQuery{GroupID: groupID, Limit: 1})
+	if err != nil {
+		return reverie.GroupReply{}, err
+	}
+	return reverie.GroupReply{GroupEntry: list[0], State: list[0].State()}, nil
+}

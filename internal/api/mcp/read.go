@@ -1,0 +1,213 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"reverie/internal/api"
+	"reverie/internal/api/rest"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
+)
+
+// Bounds of what one answer holds.
+const (
+	groupsPage  = 50
+	peoplePage  = 20
+	maxPeople   = 100
+	searchLimit = 5
+	maxHits     = 50
+	threshold   = 0.7
+	maxVersions = 50
+	maxLines    = 10 // of what is said of somebody
+	maxTokens   = 100_000
+	maxName     = 200 // characters of a name that is searched for
+)
+
+func (s *Server) readingTools() {
+	add(s, tool{name: "list_groups", title: "List groups",
+		about: "List the chat groups that you may read, with how many memories each has."}, s.listGroups)
+	add(s, tool{name: "get_group_context", title: "Get a group's context",
+		about: "Get what a group remembers that bears on a message, the people and things it names, and the newest turns of a session: text that is ready to stand before your answer. Call it before you answer for a group."}, s.groupContext)
+	add(s, tool{name: "search_memories", title: "Search memories",
+		about: "Find the memories of a group that are nearest in meaning to a text, best first. With as_of, what was remembered at that time."}, s.searchMemories)
+	add(s, tool{name: "get_memory_history", title: "Get a memory's history",
+		about: "Get all versions of a memory, oldest first: what it said, since when, and why it changed. With as_of, the versions that there were at that time, as they stood then."}, s.memoryHistory)
+	add(s, tool{name: "get_dream", title: "Get a group's dream",
+		about: "Get what a group's dreams have condensed from its sessions and nights: a short narrative, lasting preferences, themes and open todos."}, s.dream)
+	add(s, tool{name: "list_people", title: "List people",
+		about: "List the people of a group (or its bots and things) and what is said of them, strongest first."}, s.listPeople)
+}
+
+type groupsIn struct {
+	After string `json:"after,omitempty" jsonschema:"go on after this group id: next of the answer before"`
+	Limit *int   `json:"limit,omitempty" jsonschema:"groups at most: 1 to 200, 50 by default"`
+}
+
+type group struct {
+	GroupID  string             `json:"group_id"`
+	Name     string             `json:"name"`
+	Language string             `json:"language" jsonschema:"zh, en, or empty"`
+	TimeZone string             `json:"time_zone"`
+	Memories int                `json:"memories" jsonschema:"that are active"`
+	State    reverie.GroupState `json:"state"`
+}
+
+type groupsOut struct {
+	Groups []group `json:"groups"`
+	Next   string  `json:"next,omitempty" jsonschema:"pass it as after for more; left out where there are no more"`
+}
+
+func (s *Server) listGroups(ctx context.Context, in groupsIn) (groupsOut, string, error) {
+	limit, err := within("limit", in.Limit, groupsPage, 1, api.MaxPage)
+	if err != nil {
+		return groupsOut{}, "", err
+	}
+	reply, err := s.service.Groups(ctx, reverie.GroupQuery{After: in.After, Limit: limit})
+	out := groupsOut{Groups: []group{}, Next: reply.Next}
+	for _, g := range reply.Groups {
+		out.Groups = append(out.Groups, group{g.ID, g.Name, g.Language, g.TimeZone, g.Active, g.State})
+	}
+	return out, quoted("groups", fmt.Sprintf("Groups: %d.", len(out.Groups)), out.Groups), err
+}
+
+type contextIn struct {
+	Group     string `json:"group_id" jsonschema:"the group's id"`
+	Query     string `json:"query" jsonschema:"the message that is to be answered, or what it is about"`
+	Session   string `json:"session_id,omitempty" jsonschema:"the session that the message belongs to, for its newest turns"`
+	MaxTokens *int   `json:"max_tokens,omitempty" jsonschema:"tokens of the text at most: 1 to 100000; as configured by default"`
+	AsOf      string `json:"as_of,omitempty" jsonschema:"the context as it would have been at this time: RFC 3339, or a date, which is its beginning in UTC; now by default"`
+}
+
+type contextMemory struct {
+	MemoryID  string       `json:"memory_id"`
+	Kind      reverie.Kind `json:"kind"`
+	Statement string       `json:"statement"`
+	Score     float64      `json:"score" jsonschema:"similarity x weight x strength x recency"`
+	AsOf      time.Time    `json:"last_supported_at"`
+	Again     string       `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
+}
+
+type contextOut struct {
+	Text       string          `json:"text" jsonschema:"what bears on the message, as quoted data; empty where nothing does"`
+	Memories   []contextMemory `json:"memories" jsonschema:"those in the text, best first"`
+	Tokens     int             `json:"tokens" jsonschema:"of the text, estimated"`
+	UsageID    string          `json:"usage_id,omitempty" jsonschema:"names this context when it is reported which memories an answer used"`
+	Skipped    string          `json:"skipped,omitempty" jsonschema:"why no memories were looked up"`
+	Incomplete bool            `json:"incomplete,omitempty" jsonschema:"something could not be looked up now"`
+}
+
+func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, string, error) {
+	tokens, err := within("max_tokens", in.MaxTokens, 0, 1, maxTokens)
+	if err != nil {
+		return contextOut{}, "", err
+	}
+	at, err := asOf(in.AsOf)
+	if err != nil {
+		return contextOut{}, "", err
+	}
+	reply, err := s.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query, MaxTokens: tokens, At: at})
+	if err != nil {
+		return contextOut{}, "", err
+	}
+	for _, w := range reply.Warnings { // of this server's own setting up
+		s.opts.Log.WarnContext(ctx, "a context is incomplete", "group_id", in.Group, "reason", w)
+	}
+	out := contextOut{Text: reply.Text, Memories: []contextMemory{}, Tokens: reply.Tokens, UsageID: reply.UsageID, Skipped: reply.Skipped,
+		Incomplete: len(reply.Warnings) > 0}
+	ids := make([]string, len(reply.Memories))
+	for i, m := range reply.Memories {
+		ids[i] = m.MemoryID
+	}
+	again, err := s.again(ctx, in.Group, ids, at)
+	if err != nil {
+		return contextOut{}, "", err
+	}
+	for _, m := range reply.Memories {
+		out.Memories = append(out.Memories, contextMemory{m.MemoryID, m.Kind, m.Statement, m.Score, m.LastSupportedAt, again[m.MemoryID]})
+	}
+	text := out.Text
+	switch {
+	case text == "" && out.Skipped != "":
+		text = "Nothing was looked up: " + out.Skipped + "."
+	case text == "":
+		text = "Nothing that is remembered bears on this."
+	}
+	return out, text, nil
+}
+
+type searchIn struct {
+	Group     string   `json:"group_id" jsonschema:"the group's id"`
+	Query     string   `json:"query" jsonschema:"what to look for, in the group's own language"`
+	Limit     *int     `json:"limit,omitempty" jsonschema:"memories at most: 1 to 50, 5 by default"`
+	Threshold *float64 `json:"threshold,omitempty" jsonschema:"least score, 0 to 1; 0.7 by default, less finds what is less near"`
+	AsOf      string   `json:"as_of,omitempty" jsonschema:"search what was remembered at this time: RFC 3339, or a date, which is its beginning in UTC; now by default"`
+}
+
+type hit struct {
+	MemoryID  string       `json:"memory_id"`
+	Statement string       `json:"statement"`
+	Score     float64      `json:"score"`
+	Version   int          `json:"version"`
+	Kind      reverie.Kind `json:"kind"`
+	UpdatedAt time.Time    `json:"updated_at"`
+	Again     string       `json:"judge_again,omitempty" jsonschema:"why it is to be judged again: what it says may no longer hold"`
+}
+
+type searchOut struct {
+	Results []hit `json:"results" jsonschema:"best first; the score is the similarity, 0 to 1"`
+}
+
+// again says which memories are to be judged again, and why; of an instant that is none.
+func (s *Server) again(ctx context.Context, group string, ids []string, at time.Time) (map[string]string, error) {
+	if !at.IsZero() {
+		return nil, nil
+	}
+	return s.service.JudgeAgain(ctx, group, ids)
+}
+
+// asOf reads an instant; "" is the zero time, for now.
+func asOf(text string) (at time.Time, err error) {
+	if text == "" {
+		return at, nil
+	}
+	if at, err = rest.Instant(text); err != nil {
+		return at, rest.NewProblem(422, "as_of: "+err.Error())
+	}
+	return at, nil
+}
+
+func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, string, error) {
+	limit, err := within("limit", in.Limit, searchLimit, 1, maxHits)
+	if err != nil {
+		return searchOut{}, "", err
+	}
+	q := recall.Query{GroupID: in.Group, Text: in.Query, Limit: limit, Threshold: threshold}
+	if in.Threshold != nil {
+		q.Threshold = *in.Threshold
+	}
+	if !(q.Threshold >= 0 && q.Threshold <= 1) {
+		return searchOut{}, "", rest.NewProblem(422, "threshold: it is 0 to 1")
+	}
+	if q.At, err = asOf(in.AsOf); err != nil {
+		return searchOut{}, "", err
+	}
+	reply, err := s.service.Search(ctx, q)
+	if err != nil {
+		return searchOut{}, "", err
+	}
+	ids := make([]string, len(reply.Results))
+	for i, r := range reply.Results {
+		ids[i] = r.MemoryID
+	}
+	again, err := s.again(ctx, in.Group, ids, q.At)
+	if err != nil {
+		return searchOut{}, "", err
+	}
+	out := searchOut{Results: []hit{}}
+	for _, r := range reply.Results {
+		out.Results = append(out.Results, hit{r.MemoryID, r.Statement, r.Score, r.Version, r.Kind, r.UpdatedAt, again[r.MemoryID]})
+	}
+	return out, quoted("memories", fmt.Sprintf("Memories that are near enough: %d.", len(out.Results)), out.Results), nil
+}

@@ -1,0 +1,191 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
+)
+
+// List returns a page of a group's memories.
+func (s *Service) List(ctx context.Context, q reverie.MemoryQuery) (reverie.ListReply, error) {
+	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.ListReply{}, err
+	}
+	if err := page(q.Limit, q.Offset); err != nil {
+		return reverie.ListReply{}, err
+	}
+	list, total, err := s.Store.ListMemories(ctx, q)
+	if err != nil {
+		return reverie.ListReply{}, err
+	}
+	return reverie.ListReply{Success: true, GroupID: q.GroupID, Total: total, Memories: list}, nil
+}
+
+// page checks which rows are asked for.
+func page(limit, offset int) error {
+	if limit < 1 || limit > MaxPage || offset < 0 || offset > MaxOffset {
+		return fmt.Errorf("limit %d, offset %d: a limit of 1 to %d and an offset of 0 to %d are needed: %w",
+			limit, offset, MaxPage, MaxOffset, reverie.ErrInvalid)
+	}
+	return nil
+}
+
+// Search returns the memories of a group that are nearest to a text, best first.
+func (s *Service) Search(ctx context.Context, q recall.Query) (reverie.SearchReply, error) {
+	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.SearchReply{}, err
+	}
+	if err := errors.Join(page(q.Limit, 0), queryLength(q.Text)); err != nil {
+		return reverie.SearchReply{}, err
+	}
+	if !(q.Threshold >= 0 && q.Threshold <= 1) { // NaN fails too
+		return reverie.SearchReply{}, fmt.Errorf("threshold %v: it is 0 to 1: %w", q.Threshold, reverie.ErrInvalid)
+	}
+	searcher, err := s.Searcher(ctx, q.GroupID)
+	if err != nil {
+		return reverie.SearchReply{}, err
+	}
+	hits, err := searcher.Search(ctx, q)
+	if err != nil {
+		return reverie.SearchReply{}, err
+	}
+	if len(hits) == 0 { // perhaps of no group at all
+		if _, err := s.Store.Group(ctx, q.GroupID); err != nil {
+			return reverie.SearchReply{}, err
+		}
+	}
+	reply := reverie.SearchReply{Success: true, Query: q.Text, Results: []reverie.SearchResult{}}
+	for _, h := range hits {
+		reply.Results = append(reply.Results, reverie.SearchResult{MemoryID: h.ID, Statement: h.Statement, Score: h.Score,
+			Version: h.Version, Kind: h.Kind, UpdatedAt: h.UpdatedAt.UTC()})
+	}
+	return reply, nil
+}
+
+func queryLength(text string) error {
+	if n := len([]rune(text)); n > MaxQuery {
+		return fmt.Errorf("the query has %d characters: %d is the most: %w", n, MaxQuery, reverie.ErrInvalid)
+	}
+	return nil
+}
+
+// History returns all versions of the lineage that a version belongs to; of an instant
+// that is not zero, those that there were then, each with its status of then.
+func (s *Service) History(ctx context.Context, memoryID string, at time.Time) (reverie.HistoryReply, error) {
+	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
+	if err != nil {
+		return reverie.HistoryReply{}, err
+	}
+	read := s.Store.History
+	if !at.IsZero() {
+		read = func(ctx context.Context, groupID, memoryID string) ([]reverie.Memory, error) {
+			return s.Store.HistoryAt(ctx, groupID, memoryID, at)
+		}
+	}
+	versions, err := read(ctx, groupID, memoryID)
+	if err != nil {
+		return reverie.HistoryReply{}, err
+	}
+	kept := newest(versions)
+	reply := reverie.NewHistoryReply(versions[len(versions)-1].ID, kept)
+	reply.Cut = len(kept) < len(versions)
+	return reply, nil
+}
+
+// newest are as many of the last of a list as an answer holds.
+func newest[T any](list []T) []T { return list[max(0, len(list)-MaxVersions):] }
+
+// Why returns what stands behind the lineage that a version belongs to.
+func (s *Service) Why(ctx context.Context, memoryID string) (reverie.WhyReply, error) {
+	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
+	if err != nil {
+		return reverie.WhyReply{}, err
+	}
+	why, err := s.Store.Why(ctx, groupID, memoryID)
+	if err != nil {
+		return reverie.WhyReply{}, err
+	}
+	kept := newest(why.Versions)
+	cut := len(kept) < len(why.Versions)
+	why.Versions = kept
+	return reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why, Cut: cut}, nil
+}
+
+// JudgeAgain says which of some memories of a group the next run of evolve judges again,
+// and why, by their ids.
+func (s *Service) JudgeAgain(ctx context.Context, groupID string, memoryIDs []string) (map[string]string, error) {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil || len(memoryIDs) == 0 {
+		return nil, err
+	}
+	return s.Store.JudgeAgain(ctx, groupID, memoryIDs)
+}
+
+// Changes returns the change log of a group over the last days, newest first.
+func (s *Service) Changes(ctx context.Context, groupID string, days int) (reverie.ChangesReply, error) {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.ChangesReply{}, err
+	}
+	if days < 1 || days > MaxDays {
+		return reverie.ChangesReply{}, fmt.Errorf("days %d: it is 1 to %d: %w", days, MaxDays, reverie.ErrInvalid)
+	}
+	until := s.Now().UTC()
+	since := until.Add(-time.Duration(days) * 24 * time.Hour)
+	list, err := s.Store.Changes(ctx, groupID, since, until, MaxChanges)
+	if err != nil {
+		return reverie.ChangesReply{}, err
+	}
+	return reverie.ChangesReply{Success: true, GroupID: groupID, Changes: append([]reverie.Change{}, list...),
+		Period: since.Format(time.DateOnly) + " to " + until.Format(time.DateOnly)}, nil
+}
+
+// Edit makes a person's change to a lineage's head: see [reverie.Edit]. The id of an old
+// version is a *reverie.NotHeadError.
+func (s *Service) Edit(ctx context.Context, e reverie.Edit) (reverie.MemoryReply, error) {
+	var err error
+	if e.GroupID, err = allowed(ctx, e.GroupID, reverie.ScopeWrite); err != nil {
+		if errors.Is(err, reverie.ErrForbidden) { // of a memory that is not there, or another's, that is all to be said
+			if _, lookErr := s.History(ctx, e.MemoryID, time.Time{}); lookErr != nil {
+				return reverie.MemoryReply{}, lookErr
+			}
+		}
+		return reverie.MemoryReply{}, err
+	}
+	if err := reasonLength(e.Reason); err != nil {
+		return reverie.MemoryReply{}, err
+	}
+	m, err := s.Store.Edit(ctx, e)
+	if err != nil {
+		return reverie.MemoryReply{}, err
+	}
+	return reverie.MemoryReply{Success: true, Memory: m}, nil
+}
+
+// reasonLength refuses a reason that is too long, or that no table takes.
+func reasonLength(reason string) error {
+	if !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {
+		return fmt.Errorf("the reason is not text in UTF-8: %w", reverie.ErrInvalid)
+	}
+	if n := len([]rune(reason)); n > reverie.MaxReason {
+		return fmt.Errorf("the reason has %d characters: %d is the most: %w", n, reverie.MaxReason, reverie.ErrInvalid)
+	}
+	return nil
+}
+
+// Stats says how the memories of a group stand.
+func (s *Service) Stats(ctx context.Context, groupID string) (reverie.MemoryStats, error) {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.MemoryStats{}, err
+	}
+	return s.Store.MemoryStats(ctx, groupID)
+}

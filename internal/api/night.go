@@ -1,0 +1,202 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"reverie/internal/reverie"
+	"reverie/jobs"
+	"reverie/store"
+)
+
+// Bounds of how nights are looked for. A page has fewer than were asked for where nights
+// are far apart, or full.
+const (
+	maxNightLooks   = 8    // stretches of time looked at for a page
+	maxNightsRead   = 5000 // runs, and edits, read of one
+	maxNightRuns    = 500  // of a page
+	maxNightChanges = 500
+)
+
+// Nights returns what became of a group's memories night by night, newest first: the
+// nights before a date, "" for the newest. A night is a date of the group's own calendar
+// on which anything was done. A run is of the date on which its window begins, where that
+// is whole dates, else, and in any case if it is of maintenance, of the one on which it
+// began; what a person did is of the date of doing it.
+func (s *Service) Nights(ctx context.Context, groupID, before string, limit int) (reverie.NightsReply, error) {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.NightsReply{}, err
+	}
+	if limit < 1 || limit > MaxNights {
+		return reverie.NightsReply{}, fmt.Errorf("limit %d: it is 1 to %d: %w", limit, MaxNights, reverie.ErrInvalid)
+	}
+	g, err := s.Store.Group(ctx, groupID)
+	if err != nil {
+		return reverie.NightsReply{}, err
+	}
+	n := nights{store: s.Store, groupID: groupID, limit: limit}
+	if n.cal, err = jobs.CalendarOrUTC(g); err != nil {
+		s.Log.Warn("nights are told in UTC", "group_id", groupID, "error", err)
+	}
+	if before != "" {
+		w, err := n.cal.Window(before)
+		if err != nil {
+			return reverie.NightsReply{}, err
+		}
+		n.until = w.Since
+	}
+	return n.read(ctx)
+}
+
+// nights is a page of nights in the making.
+type nights struct {
+	store   *store.Store
+	groupID string
+	cal     jobs.Calendar
+	limit   int
+	until   time.Time // everything from here on has been looked at; zero: nothing has
+	reply   reverie.NightsReply
+	runs    int  // of the page
+	full    bool // the page is: until is the beginning of its last night
+}
+
+// read fills the page.
+func (n *nights) read(ctx context.Context) (reverie.NightsReply, error) {
+	n.reply = reverie.NightsReply{Success: true, GroupID: n.groupID, Nights: []reverie.Night{}}
+	for look := 0; ; look++ {
+		at, err := n.store.LastWork(ctx, n.groupID, n.until)
+		if err != nil {
+			return n.reply, err
+		}
+		if at == nil {
+			break
+		}
+		if n.full || look == maxNightLooks {
+			n.reply.More, n.reply.Next = true, n.cal.Containing(n.until).Date
+			break
+		}
+		if err := n.look(ctx, n.cal.Containing(*at)); err != nil {
+			return n.reply, err
+		}
+	}
+	err := n.fill(ctx)
+	return n.reply, err
+}
+
+// look adds the nights of a stretch of time that ends with a date. Where more was done
+// in it than is read at once, it is made shorter, down to that date alone.
+func (n *nights) look(ctx context.Context, last reverie.Window) error {
+	for dates := n.limit; ; dates /= 2 {
+		since := last.Since
+		if dates > 1 {
+			since = n.cal.Containing(last.Since.AddDate(0, 0, 1-dates)).Since
+		}
+		work, err := n.store.Work(ctx, n.groupID, since, last.Until, maxNightsRead)
+		if err != nil {
+			return err
+		}
+		if work.Cut && since.Before(last.Since) {
+			continue
+		}
+		n.reply.Cut = n.reply.Cut || work.Cut
+		found := map[string]*reverie.Night{}
+		night := func(w reverie.Window) *reverie.Night {
+			if found[w.Date] == nil {
+				found[w.Date] = &reverie.Night{Date: w.Date, Since: w.Since, Until: w.Until, Runs: []reverie.RunEntry{}, Changes: []reverie.Change{}}
+			}
+			return found[w.Date]
+		}
+		for _, r := range work.Runs {
+			if w := n.of(r); !w.Since.Before(since) && w.Since.Before(last.Until) {
+				on := night(w)
+				on.Runs = append(on.Runs, reverie.RunEntry{Run: r})
+			}
+		}
+		for _, c := range work.Edits {
+			on := night(n.cal.Containing(c.CreatedAt))
+			on.Changes = append(on.Changes, c)
+		}
+		n.add(found)
+		if !n.full {
+			n.until = since
+		}
+		return nil
+	}
+}
+
+// of is the date that a run is of.
+func (n *nights) of(r reverie.Run) reverie.Window {
+	if r.Job == reverie.JobEvolve || r.Job == reverie.JobImpression {
+		if first, _, whole := n.cal.Dates(r.WindowSince, r.WindowUntil); whole {
+			return first
+		}
+	}
+	return n.cal.Containing(r.StartedAt)
+}
+
+// add takes nights into the page, the newest first, until it is full. A night with more
+// runs than a page may have is cut.
+func (n *nights) add(found map[string]*reverie.Night) {
+	newest := slices.SortedFunc(maps.Values(found), func(a, b *reverie.Night) int { return b.Since.Compare(a.Since) })
+	for _, night := range newest {
+		if len(n.reply.Nights) > 0 && n.runs+len(night.Runs) > maxNightRuns {
+			n.full = true
+			return
+		}
+		for _, r := range night.Runs {
+			if r.UndoneAt == nil && r.Job != reverie.JobImpression {
+				night.Stats.Add(r.Stats)
+			}
+		}
+		night.Archived = night.Stats.Archived
+		night.Runs, n.reply.Cut = night.Runs[:min(maxNightRuns, len(night.Runs))], n.reply.Cut || len(night.Runs) > maxNightRuns
+		n.runs += len(night.Runs)
+		n.reply.Nights = append(n.reply.Nights, *night)
+		n.until = night.Since
+		if n.full = len(n.reply.Nights) == n.limit; n.full {
+			return
+		}
+	}
+}
+
+// fill completes the nights of the page with what their runs have spent, and changed. It
+// gives fewer of them rather than a part of what was changed in the last one; the first
+// is given in any case, as far as a page goes.
+func (n *nights) fill(ctx context.Context) error {
+	var ids []string
+	for _, night := range n.reply.Nights {
+		for _, r := range night.Runs {
+			ids = append(ids, r.ID)
+		}
+	}
+	spend, changes, err := n.store.RunWork(ctx, n.groupID, ids, maxNightChanges+1)
+	if err != nil {
+		return err
+	}
+	byRun := map[string][]reverie.Change{}
+	for _, c := range changes {
+		byRun[*c.RunID] = append(byRun[*c.RunID], c)
+	}
+	room := maxNightChanges
+	for i := range n.reply.Nights {
+		night := &n.reply.Nights[i]
+		for j := range night.Runs {
+			night.Runs[j].Spend = spend[night.Runs[j].ID]
+			night.Changes = append(night.Changes, byRun[night.Runs[j].ID]...)
+		}
+		slices.SortStableFunc(night.Changes, func(a, b reverie.Change) int { return b.CreatedAt.Compare(a.CreatedAt) })
+		if len(night.Changes) > room && i > 0 { // the next page begins with it
+			n.reply.More, n.reply.Next, n.reply.Nights = true, n.reply.Nights[i-1].Date, n.reply.Nights[:i]
+			return nil
+		}
+		if len(night.Changes) > room {
+			night.Changes, n.reply.Cut = night.Changes[:room], true
+		}
+		room -= len(night.Changes)
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"reverie/internal/decide"
+	"reverie/internal/reverie"
+)
+
+// maxProposer is how many characters of a proposer's name are kept.
+const maxProposer = 100
+
+// Propose keeps what an agent would have remembered or forgotten until a person decides
+// on it, as on everything that is held: it changes no memory. Statement and evidence are
+// checked as those of any run. A create names its group; what changes a memory may leave
+// that to the memory's id, which must be its head's: an old one is a
+// *reverie.NotHeadError. What the group says already, or waits already, is
+// [reverie.ErrConflict], and names which.
+func (s *Service) Propose(ctx context.Context, p reverie.Proposal) (reverie.ProposalReply, error) {
+	var err error
+	if p.GroupID, err = allowed(ctx, p.GroupID, reverie.ScopeWrite); err != nil {
+		if errors.Is(err, reverie.ErrForbidden) && p.Action != reverie.ActionCreate { // as of an edit
+			if _, lookErr := s.History(ctx, p.MemoryID, time.Time{}); lookErr != nil {
+				return reverie.ProposalReply{}, lookErr
+			}
+		}
+		return reverie.ProposalReply{}, err
+	}
+	caller, _ := CallerOf(ctx)
+	p.By = reverie.Excerpt(reverie.CleanReason(cmp.Or(caller.Name, caller.TokenID)), maxProposer)
+	if p.Reason = reverie.CleanReason(p.Reason); p.Action == reverie.ActionDelete {
+		p.Statement = ""
+	}
+	if err := checkProposal(p); err != nil {
+		return reverie.ProposalReply{}, err
+	}
+	if p, err = s.private(p); err != nil {
+		return reverie.ProposalReply{}, err
+	}
+	state, err := s.Store.ProposalState(ctx, p)
+	if err != nil {
+		return reverie.ProposalReply{}, err
+	}
+	state.Messages = s.Privacy.Messages(state.Messages)
+	if _, ok := reverie.TeamOf(state.Group.ID); ok {
+		return reverie.ProposalReply{}, fmt.Errorf("proposal: %s is a team, whose memories are written and not proposed: PUT /v1/team/memories/{id}: %w", state.Group.ID, reverie.ErrInvalid)
+	}
+	run, plan, err := proposed(p, state)
+	if err != nil {
+		return reverie.ProposalReply{}, err
+	}
+	if err := s.Store.Propose(ctx, run, plan); err != nil {
+		return reverie.ProposalReply{}, err
+	}
+	s.Log.Info("proposed", "group_id", plan.GroupID, "run_id", run.ID, "action", p.Action, "by", p.By)
+	return reverie.ProposalReply{Success: true, GroupID: plan.GroupID, RunID: run.ID, Status: reverie.RunHeld,
+		Message: "it waits for a person to approve or reject; nothing is changed until then"}, nil
+}
+
+// checkProposal refuses what no proposal can be, whatever is remembered.
+func checkProposal(p reverie.Proposal) error {
+	invalid := func(format string, args ...any) error {
+		return fmt.Errorf("proposal: "+format+": %w", append(args, reverie.ErrInvalid)...)
+	}
+	switch {
+	case p.Action != reverie.ActionCreate && p.Action != reverie.ActionUpdate && p.Action != reverie.ActionDelete:
+		return invalid("action %.40q: it is create, update or delete", p.Action)
+	case (p.Action == reverie.ActionCreate) != (p.MemoryID == ""):
+		return invalid("an update or a delete names the memory, and a create names none")
+	case p.Action == reverie.ActionCreate && p.GroupID == "":
+		return invalid("a create names its group")
+	case p.Reason == "":
+		return invalid("say in reason why, for the person who decides")
+	case len(p.Evidence) > reverie.MaxProposalEvidence:
+		return invalid("it cites %d messages: %d is the most", len(p.Evidence), reverie.MaxProposalEvidence)
+	}
+	for i, e := range p.Evidence {
+		if e.MessageID == "" || !plainText(e.MessageID, reverie.MaxMessageIDLength) || !plainText(e.Quote, MaxQuery) {
+			return invalid("evidence %d: it needs the id of a message of at most %d bytes, and words of it in UTF-8 without NUL",
+				i+1, reverie.MaxMessageIDLength)
+		}
+	}
+	return nil
+}
+
+// private is a proposal whose texts may be remembered: see [reverie.Privacy].
+func (s *Service) private(p reverie.Proposal) (_ reverie.Proposal, err error) {
+	p.Reason, p.Evidence = s.Privacy.Mask(p.Reason), slices.Clone(p.Evidence)
+	for i := range p.Evidence {
+		p.Evidence[i].Quote = s.Privacy.Mask(p.Evidence[i].Quote)
+	}
+	if p.Action != reverie.ActionDelete {
+		p.Statement, err = s.Privacy.Statement(p.Statement)
+	}
+	return p, err
+}
+
+func plainText(s string, most int) bool {
+	return len(s) <= most && utf8.ValidString(s) && !strings.ContainsRune(s, 0)
+}
+
+// proposed holds a proposal against what is remembered, and makes of it a run that holds
+// one step. It is pure.
+func proposed(p reverie.Proposal, state reverie.ProposalState) (reverie.Run, reverie.Plan, error) {
+	line := decide.Line{Action: p.Action, Statement: p.Statement, Reason: p.Reason}
+	kind := reverie.KindGroup
+	if head := state.Head; head != nil {
+		if err := changeable(p.Action, *head); err != nil {
+			return reverie.Run{}, reverie.Plan{}, err
+		}
+		kind, line.Target = head.Kind, &reverie.HeadState{Memory: *head}
+	}
+	if p.Statement != "" {
+		line.ContentHash = reverie.ContentHash(p.Statement)
+	}
+	if state.TwinID != "" {
+		return reverie.Run{}, reverie.Plan{}, fmt.Errorf("memory %s says this already: %w", state.TwinID, reverie.ErrConflict)
+	}
+	loc, err := state.Group.Location()
+	if err != nil {
+		return reverie.Run{}, reverie.Plan{}, err
+	}
+	if line.Evidence, err = cited(p.Evidence, state.Messages, loc); err != nil {
+		return reverie.Run{}, reverie.Plan{}, err
+	}
+	reason := "proposed by " + p.By
+	if len(line.Evidence) == 0 {
+		reason += ", without evidence: it would rest on whoever approves it"
+	}
+	run := reverie.Run{GroupID: state.Group.ID, ID: reverie.NewID(), Job: reverie.JobPropose, Model: "proposed by " + p.By,
+		Stats: reverie.Stats{Held: 1, Chunks: 1}}
+	return run, reverie.Plan{GroupID: run.GroupID, RunID: run.ID, ChunkNo: 1, Kind: kind, HeldAll: true, HeldReason: reason,
+		Held: []reverie.Step{decide.NewStep(line)}}, nil
+}
+
+// changeable refuses what a person's approval could not apply.
+func changeable(action reverie.Action, head reverie.Memory) error {
+	switch {
+	case head.Status != reverie.StatusActive:
+		return fmt.Errorf("memory %s is %s: there is nothing to %s: %w", head.ID, head.Status, action, reverie.ErrConflict)
+	case action == reverie.ActionUpdate && head.Kind != reverie.KindGroup && head.Kind != reverie.KindSession:
+		return fmt.Errorf("memory %s is of kind %s, and rests on other memories: propose a memory of the group instead, and to forget this one: %w",
+			head.ID, head.Kind, reverie.ErrInvalid)
+	case action == reverie.ActionUpdate && slices.Contains(head.Tags, reverie.TagSummary):
+		return fmt.Errorf("memory %s sums up a session, and is written anew with it: propose a memory of the group instead: %w",
+			head.ID, reverie.ErrInvalid)
+	}
+	return nil
+}
+
+// cited verifies evidence: each message must be the group's, and be written by a member,
+// and words of it that are given must stand in it.
+func cited(claims []reverie.Evidence, messages []reverie.Message, loc *time.Location) ([]reverie.Evidence, error) {
+	byID := make(map[string]reverie.Message, len(messages))
+	for _, m := range messages {
+		byID[m.ID] = m
+	}
+	var list []reverie.Evidence
+	seen := map[string]bool{}
+	for i, c := range claims {
+		m, ok := byID[c.MessageID]
+		one := []reverie.Citation{{Message: "1", Quote: c.Quote}}
+		verified, _ := reverie.Cite(one, []reverie.Message{m}, loc)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("evidence %d: the group has no message %.80q whose text is kept: %w", i+1, c.MessageID, reverie.ErrInvalid)
+		case len(verified) == 0:
+			return nil, fmt.Errorf("evidence %d: the quote does not stand in message %.80q, or no member wrote it: %w", i+1, c.MessageID, reverie.ErrInvalid)
+		case !seen[m.ID]:
+			seen[m.ID] = true
+			list = append(list, verified...)
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,82 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"reverie/internal/api"
+	"reverie/internal/reverie"
+)
+
+// operation is a route: its OpenAPI, and the scope that it needs.
+type operation struct {
+	id, method, path     string
+	tag, summary, detail string
+	scope                reverie.Scope
+	answers              map[string]*huma.Response // further ones than 200 with the shape that it returns
+	problems             []int                     // further ones that it may answer
+	body                 *huma.RequestBody         // where it is no JSON
+}
+
+// answer is a 200 with a body.
+type answer[O any] struct{ Body O }
+
+// add adds a route that answers 200 with a shape.
+func add[I, O any](r *room, op operation, do func(context.Context, *I) (O, error)) {
+	huma.Register(r.api, r.documented(op), func(ctx context.Context, in *I) (*answer[O], error) {
+		if err := r.check(in); err != nil {
+			return nil, err
+		}
+		out, err := do(ctx, in)
+		if err != nil {
+			return nil, r.fail(ctx, op, err)
+		}
+		return &answer[O]{out}, nil
+	})
+}
+
+// check refuses a body that cannot be stored. Parameters have been looked at before.
+func (r *room) check(in any) error {
+	body := reflect.ValueOf(in).Elem().FieldByName("Body")
+	if !body.IsValid() {
+		return nil
+	}
+	if at := unstorable(body, "body"); at != "" {
+		return NewProblem(http.StatusUnprocessableEntity, at+" holds a NUL, which no text can")
+	}
+	return nil
+}
+
+// fail makes a problem of an error, and logs what the client is not told.
+func (r *room) fail(ctx context.Context, op operation, err error) error {
+	p := ProblemOf(err, r.Now())
+	if p.Status >= 500 && !errors.Is(err, context.Canceled) {
+		r.Log.ErrorContext(ctx, "a request failed", "request_id", api.RequestID(ctx), "operation", op.id, "status", p.Status, "error", err)
+	}
+	return p
+}
+
+// documented is the operation as huma takes it, with everything that it may answer.
+func (r *room) documented(op operation) huma.Operation {
+	if !slices.Contains(r.methods, op.method) {
+		r.methods = append(r.methods, op.method)
+	}
+	statuses := []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusTooManyRequests,
+		http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+	if op.scope != reverie.ScopeRead {
+		statuses = append(statuses, http.StatusForbidden, http.StatusConflict)
+	}
+	if op.method != http.MethodGet {
+		statuses = append(statuses, http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	statuses = append(statuses, op.problems...)
+	return huma.Operation{OperationID: op.id, Method: op.method, Path: op.path, Tags: []string{op.tag}, Summary: op.summary,
+		Description: fmt.Sprintf("%s\n\nNeeds a token of scope %s.", op.detail, op.scope), Errors: statuses, Responses: op.answers, RequestBody: op.body,
+		MaxBodyBytes: r.MaxBody, Security: []map[string][]string{{"bearer": {string(op.scope)}}}}
+}

@@ -1,0 +1,151 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"reverie/internal/api"
+	"reverie/internal/api/rest"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
+)
+
+// TestProblemOf: each error of the domain has its status, and tells no more than it may.
+func TestProblemOf(t *testing.T) {
+	now := time.Date(2026, 1, 15, 23, 59, 0, 0, time.UTC)
+	inner := errors.New("pq: password of 10.0.0.1")
+	for name, c := range map[string]struct {
+		err    error
+		status int
+		retry  string
+		says   string // part of the detail; "" = nothing of the error
+	}{
+		"nobody":       {reverie.ErrUnauthorized, 401, "", "Bearer"},
+		"small scope":  {fmt.Errorf("this needs a token of scope admin: %w", reverie.ErrForbidden), 403, "", "scope admin"},
+		"not there":    {fmt.Errorf("group %q: %w", "secret group", reverie.ErrNotFound), 404, "", ""},
+		"moved":        {fmt.Errorf("its head has moved: %w", reverie.ErrConflict), 409, "", "moved"},
+		"busy":         {&reverie.BusyError{GroupID: "g1", Holder: "h", ExpiresAt: now.Add(2500 * time.Millisecond)}, 409, "3", "another process"},
+		"refused key":  {fmt.Errorf("evolve: %w", &llm.Error{Provider: "openai", Fault: llm.FaultUnauthorized, Status: 401, Err: inner}), 409, "", ""},
+		"invalid":      {fmt.Errorf("limit 0: %w", reverie.ErrInvalid), 422, "", "limit 0"},
+		"set up":       {fmt.Errorf("no model: %w", reverie.ErrConfiguration), 409, "", "no model"},
+		"too large":    {fmt.Errorf("3 stored: %w", &http.MaxBytesError{Limit: 7}), 413, "", "3 stored"},
+		"deferred":     {fmt.Errorf("%w: %w", reverie.ErrDeferred, inner), 503, "30", ""},
+		"spent":        {fmt.Errorf("evolve: %w", &reverie.BudgetError{Scope: "day", What: "calls", Limit: 5}), 503, "60", "5 calls"},
+		"no database":  {fmt.Errorf("%w: %w", reverie.ErrUnavailable, inner), 503, "5", ""},
+		"schema":       {fmt.Errorf("%w: %w", reverie.ErrOutdatedSchema, inner), 503, "30", ""},
+		"lease":        {reverie.ErrLeaseLost, 503, "5", ""},
+		"unusable":     {fmt.Errorf("%w: %w", reverie.ErrUnusable, inner), 502, "", ""},
+		"took long":    {context.DeadlineExceeded, 504, "", ""},
+		"stopped":      {context.Canceled, 503, "5", ""},
+		"anything":     {inner, 500, "", ""},
+		"panic's":      {errors.New("runtime error: index out of range"), 500, "", ""},
+		"of a problem": {fmt.Errorf("so: %w", rest.NewProblem(415, "no")), 415, "", "no"},
+	} {
+		p := rest.ProblemOf(c.err, now)
+		h := p.GetHeaders()
+		if p.Status != c.status || h.Get("Retry-After") != c.retry || (h.Get("WWW-Authenticate") != "") != (c.status == 401) || p.Detail == "" {
+			t.Errorf("%s: %d %v %q", name, p.Status, h, p.Detail)
+		}
+		if c.says != "" && !strings.Contains(p.Detail, c.says) || c.says == "" && (strings.Contains(p.Detail, "10.0.0.1") || strings.Contains(p.Detail, "secret") || strings.Contains(p.Detail, "index")) {
+			t.Errorf("%s says %q", name, p.Detail)
+		}
+	}
+	if p := rest.ProblemOf(fmt.Errorf("%s: %w", strings.Repeat("long ", 5000), reverie.ErrInvalid), now); len(p.Detail) > 1100 {
+		t.Errorf("a detail of %d bytes", len(p.Detail))
+	}
+}
+
+// TestAnswers asks what is answered in a way of its own.
+func TestAnswers(t *testing.T) {
+	w := newWorld(t)
+	admin := w.mine.token[reverie.ScopeAdmin]
+	group := target(w.doc.Paths["/v1/groups/{group_id}"].Get, w.mine, visit{})
+	memory := "/memory/" + w.mine.old
+	for name, c := range map[string]struct {
+		method, path, body string
+		status             int
+		has                string
+	}{
+		"no route":        {"GET", "/nowhere", "", 404, "openapi.json"},
+		"half a route":    {"GET", "/memory/list/", "", 404, ""},
+		"another folder":  {"GET", "/memory//list/x", "", 404, ""},
+		"dots":            {"GET", "/memory/../healthz/x", "", 404, ""},
+		"a NUL":           {"GET", "/memory/list/%00", "", 404, ""},
+		"bad UTF-8":       {"GET", "/memory/list/%ff", "", 404, ""},
+		"method":          {"POST", "/v1/runs", "", 405, "GET, HEAD"},
+		"another":         {"PATCH", memory, "", 405, "DELETE"},
+		"bad query":       {"GET", group + "/context?query=%zz", "", 422, ""},
+		"NUL in a query":  {"GET", group + "/context?query=a%00", "", 422, ""},
+		"no number":       {"GET", "/v1/groups?limit=x", "", 422, "query.limit"},
+		"beyond":          {"GET", "/v1/groups?limit=201", "", 422, "200"},
+		"no such date":    {"GET", "/v1/runs?since=0001-01-01T00:00:00Z", "", 422, "1970"},
+		"NaN":             {"GET", "/memory/search/" + group[len("/v1/groups/"):] + "?q=x&threshold=NaN", "", 422, "threshold"},
+		"no JSON":         {"PUT", memory + "/strength", "{", 400, "body"},
+		"no body":         {"PUT", memory + "/strength", "", 400, "body"},
+		"too strong":      {"PUT", memory + "/strength", `{"strength":1.1}`, 422, "body.strength"},
+		"no such field":   {"PUT", memory + "/strength", `{"strength":1,"weight":2}`, 422, "weight"},
+		"NUL in a body":   {"PUT", memory + "/strength", `{"strength":1,"reason":"\u0000"}`, 422, "body.reason"},
+		"GBK in a body":   {"PUT", memory + "/strength", "{\"strength\":1,\"reason\":\"\xba\xc3\"}", 400, "not UTF-8"},
+		"too large":       {"PUT", memory + "/strength", `{"strength":1,"reason":"` + strings.Repeat("x", 1<<20) + `"}`, 413, ""},
+		"an old version":  {"PUT", memory + "/strength", `{"strength":1}`, 409, `"head_id":"`},
+		"active already":  {"PUT", "/memory/" + w.mine.memory + "/restore", "", 409, "active"},
+		"held no more":    {"POST", "/v1/runs/" + w.mine.run + "/approve", "", 409, ""},
+		"no plan":         {"POST", "/v1/runs/" + w.mine.run + "/approve", `{"plan":"hello"}`, 422, "line 1"},
+		"an empty plan":   {"POST", "/v1/runs/" + w.mine.run + "/approve", `{"plan":""}`, 422, "body.plan"},
+		"no line at all":  {"POST", group + "/messages", "hello\n", 422, "body.line 1"},
+		"nobody's group":  {"GET", "/memory/list/" + strings.Repeat("x", 10_000), "", 404, ""},
+		"bad two at once": {"GET", "/v1/groups?limit=x&state=y", "", 422, "query.state"},
+	} {
+		a := w.ask(admin, c.method, c.path, c.body)
+		if problem(t, a); a.Code != c.status || !strings.Contains(a.Body.String()+a.Header().Get("Allow"), c.has) {
+			t.Errorf("%s: %s %.80s is %d (Allow %q): %.300s", name, c.method, c.path, a.Code, a.Header().Get("Allow"), a.Body)
+		}
+	}
+	if a := w.ask(admin, "POST", group+"/messages", `{"id":"a","author":"Bo","text":"hi","sent_at":"2026-01-15T12:30:00Z"}`+"\nwhat?\n"); a.Code != 200 ||
+		!strings.HasPrefix(a.Body.String(), `{"success":false,`) || !strings.Contains(a.Body.String(), `"new":1`) {
+		t.Errorf("a good line and a bad one: %d %s", a.Code, a.Body)
+	}
+	for charset, status := range map[string]int{"gbk": 415, "UTF-8": 200} {
+		r := httptest.NewRequest("POST", group+"/messages", strings.NewReader(""))
+		r.Header.Set("Authorization", "Bearer "+admin)
+		r.Header.Set("Content-Type", "application/x-ndjson; charset="+charset)
+		a := httptest.NewRecorder()
+		if w.handler.ServeHTTP(a, r); a.Code != status {
+			t.Errorf("messages in %s: %d %s", charset, a.Code, a.Body)
+		}
+	}
+	if a := w.ask(admin, "PUT", "/memory/"+w.mine.deleted+"/restore?reason=sorry", ""); a.Code != 200 {
+		t.Errorf("restored without a body: %d %s", a.Code, a.Body)
+	}
+	w.goesOn(t)
+}
+
+// goesOn: a run that takes longer than clients are kept is answered by where it is.
+func (w *world) goesOn(t *testing.T) {
+	t.Helper()
+	over, started, end := make(chan time.Time), make(chan struct{}), make(chan struct{})
+	w.service.Evolver = api.NewEvolver(api.EvolverOptions{Concurrency: 1, Log: quiet(), Wait: func() (<-chan time.Time, func()) { return over, func() {} },
+		Run: func(_ context.Context, o api.EvolveOrder) error {
+			o.Started(w.mine.run)
+			close(started)
+			<-end
+			return reverie.ErrDeferred
+		}})
+	go func() { <-started; close(over) }()
+	op := w.doc.Paths["/memory/evolve/{group_id}"].Post
+	a := w.ask(w.mine.token[reverie.ScopeWrite], "POST", target(op, w.mine, visit{query: "?days=1"}), "")
+	if a.Code != 202 || a.Header().Get("Location") != "/v1/runs/"+w.mine.run || !strings.Contains(a.Body.String(), `"status":"running"`) {
+		t.Errorf("%d %v %s", a.Code, a.Header(), a.Body)
+	}
+	w.fits(t, op, a)
+	close(end)
+	if err := w.service.Evolver.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

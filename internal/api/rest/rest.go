@@ -1,0 +1,170 @@
+// Package rest is the HTTP API: its routes, the OpenAPI document that describes them,
+// and how errors become problems. What the routes do, and for whom, is api's.
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"reverie/internal/api"
+)
+
+// Options are how the API is served.
+type Options struct {
+	Version string           // of the binary, for the OpenAPI document; "" = dev
+	MaxBody int64            // bytes of a request's body, messages apart; 0 = 1 MiB
+	Now     func() time.Time // nil: time.Now
+	Log     *slog.Logger     // nil: slog.Default
+}
+
+// room is what all routes share.
+type room struct {
+	Options
+	service *api.Service
+	mux     *http.ServeMux
+	api     huma.API
+	methods []string // that some route has
+}
+
+// New makes the handler of all routes of the API. It answers every request, 404 and 405
+// included. Who asks must be in the request's context, see [api.WithCaller], and the
+// id of a request in the X-Request-Id header of its answer.
+func New(service *api.Service, opts Options) (http.Handler, *huma.OpenAPI) {
+	if opts.Version == "" {
+		opts.Version = "dev"
+	}
+	if opts.MaxBody == 0 {
+		opts.MaxBody = 1 << 20
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Log == nil {
+		opts.Log = slog.Default()
+	}
+	r := &room{Options: opts, service: service, mux: http.NewServeMux(), methods: []string{http.MethodGet, http.MethodHead}}
+	r.api = huma.NewAPI(r.config(), r)
+	r.memories()
+	r.groups()
+	r.recall()
+	r.runs()
+	r.people()
+	r.team()
+	describe(r.api.OpenAPI())
+	r.documents()
+	r.mux.HandleFunc("/", r.unknown)
+	return http.HandlerFunc(r.serve), r.api.OpenAPI()
+}
+
+// serve keeps what no route could be asked with from the routes.
+func (r *room) serve(w http.ResponseWriter, req *http.Request) {
+	switch p := req.URL.EscapedPath(); {
+	case p == "" || path.Clean(p) != p: // the mux would redirect; a client that meant it would not have sent it
+		NewProblem(http.StatusNotFound, noRoute).Write(w, req)
+	case !storable(req.URL.Path): // names nothing
+		NewProblem(http.StatusNotFound, notFound).Write(w, req)
+	default:
+		r.mux.ServeHTTP(w, req)
+	}
+}
+
+const noRoute = "there is no such route; /openapi.json has them all"
+
+// unknown answers what no route does.
+func (r *room) unknown(w http.ResponseWriter, req *http.Request) {
+	var allow []string
+	for _, m := range r.methods {
+		probe := &http.Request{Method: m, URL: req.URL, Host: req.Host}
+		if _, pattern := r.mux.Handler(probe); pattern != "" && pattern != "/" {
+			allow = append(allow, m)
+		}
+	}
+	if len(allow) == 0 {
+		NewProblem(http.StatusNotFound, noRoute).Write(w, req)
+		return
+	}
+	w.Header().Set("Allow", strings.Join(allow, ", "))
+	NewProblem(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not for this route: it takes %s", req.Method, strings.Join(allow, ", "))).Write(w, req)
+}
+
+// config is huma's, without what it would load from elsewhere or add to answers.
+func (r *room) config() huma.Config {
+	c := huma.DefaultConfig("Reverie", r.Version)
+	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
+	c.AllowAdditionalPropertiesByDefault = true // of answers; bodies of requests say otherwise
+	format := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
+	c.Formats = map[string]huma.Format{"application/json": format, "json": format} // the latter for what ends in +json
+	c.Transformers = []huma.Transformer{func(ctx huma.Context, _ string, v any) (any, error) {
+		if p, ok := v.(*Problem); ok {
+			p.Instance = api.RequestID(ctx.Context())
+		}
+		return v, nil
+	}}
+	c.Info.Description = about
+	c.Tags = tags
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer",
+		Description: "A token of `reverie token create`. Its scope is read, write or admin, each covering those before it."}}
+	aliases(c.Components.Schemas)
+	return c
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// marshal writes an answer in one piece. A client that has gone is no error.
+func marshal(w io.Writer, v any) error {
+	b := buffers.Get().(*bytes.Buffer)
+	defer func() {
+		if b.Cap() <= 1<<20 {
+			b.Reset()
+			buffers.Put(b)
+		}
+	}()
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, _ = w.Write(b.Bytes())
+	return nil
+}
+
+// unmarshal reads a body. JSON in another charset would lose its letters without a word.
+func unmarshal(data []byte, v any) error {
+	if !utf8.Valid(data) {
+		return errors.New("it is not UTF-8")
+	}
+	return json.Unmarshal(data, v)
+}
+
+// ServeHTTP makes the room an adapter of huma.
+func (r *room) ServeHTTP(w http.ResponseWriter, req *http.Request) { r.serve(w, req) }
+
+// Handle takes a route of huma's into the mux.
+func (r *room) Handle(op *huma.Operation, handle func(huma.Context)) {
+	r.mux.HandleFunc(op.Method+" "+op.Path, func(w http.ResponseWriter, req *http.Request) {
+		values, err := url.ParseQuery(req.URL.RawQuery)
+		for name, list := range values {
+			if !storable(name) || !storable(strings.Join(list, "")) {
+				err = fmt.Errorf("%q holds a NUL or invalid UTF-8", name)
+			}
+		}
+		if err != nil {
+			NewProblem(http.StatusUnprocessableEntity, "the query of the address cannot be read: "+err.Error()).Write(w, req)
+			return
+		}
+		handle(newExchange(op, w, req, values))
+	})
+}

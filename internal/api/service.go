@@ -1,0 +1,50 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"reverie/evolve"
+	"reverie/internal/ingest"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
+	"reverie/jobs"
+	"reverie/store"
+)
+
+// Service is everything that can be asked for. Each operation takes who asks from its
+// context (see [WithCaller]) and answers in the domain's own shapes and errors. It is
+// safe for concurrent use.
+type Service struct {
+	Store *store.Store
+	// Searcher is what searches a group. Its error is a reverie.ErrConfiguration where
+	// no embedding model is configured.
+	Searcher func(ctx context.Context, groupID string) (*recall.Searcher, error)
+	Recaller func(ctx context.Context, groupID string) (*recall.Recaller, error)
+	Feedback func(ctx context.Context, groupID string) (*recall.Feedback, error)
+	Approver func() *evolve.Pipeline
+	Leases   *jobs.Leases
+	Evolver  *Evolver                          // nil: no model is configured, and nothing evolves here
+	Filters  ingest.Filters                    // of messages that come in
+	NewGroup func(reverie.Group) reverie.Group // a new group as the configuration has new ones
+	Now      func() time.Time
+	Privacy  reverie.Privacy // of what is proposed, or written to a team
+	Team     TeamOptions
+	// PageSession is how long a login to the page is good for; 0 for 12 hours.
+	PageSession time.Duration
+	Log         *slog.Logger
+}
+
+// Bounds of what one answer holds.
+const (
+	MaxPage     = 200 // rows of a page
+	MaxOffset   = 100_000
+	MaxChanges  = 1000   // rows of changes
+	MaxVersions = 500    // of a memory
+	MaxDays     = 3650   // that changes, costs and evolve look back
+	MaxQuery    = 10_000 // characters of a search or of a context's query
+	MaxParts    = 500    // chunks of a run, and as many changes, decisions, held plans and calls
+	MaxNights   = 60     // dates of a page of nights
+	CostDays    = 30     // that costs look back unless the question says otherwise
+)

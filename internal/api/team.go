@@ -1,0 +1,255 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"reverie/internal/reverie"
+)
+
+// TeamOptions are how a team's memories are shared with others.
+type TeamOptions struct {
+	Deployment string // what this one is called; "" for its id
+	Quotes     bool   // the words that memories rest on are sent and taken along
+}
+
+// TeamPut is a write to a team's memory.
+type TeamPut struct {
+	Team   string // "" for the token's own
+	ID     string // of the memory
+	Memory reverie.TeamMemory
+	Match  TeamMatch
+	Key    string // of the write; "" for none
+}
+
+// TeamMatch says what must be there for a write to be made.
+type TeamMatch struct {
+	New      bool     // nothing
+	Any      bool     // any version
+	Versions []string // one of these; nil where none are named
+}
+
+// ErrNoCondition refuses a write that does not say what it rests on: it could undo what
+// another has written.
+var ErrNoCondition = fmt.Errorf("say which version this write rests on: If-Match with the memory's ETag to change it, or If-None-Match: * to create it: %w", reverie.ErrInvalid)
+
+// noVersion is the id of no version.
+const noVersion = "00000000-0000-0000-0000-000000000000"
+
+// teamGroup is the tenant of the team that is asked for: by its name, or the token's own.
+func teamGroup(ctx context.Context, team string) (string, error) {
+	if team != "" {
+		return reverie.TeamGroupID(team), nil
+	}
+	caller, _ := CallerOf(ctx)
+	if _, ok := reverie.TeamOf(caller.GroupID); !ok && caller.Scope != "" {
+		return "", fmt.Errorf("say which team: team=NAME; only a token of one team may leave it out: %w", reverie.ErrInvalid)
+	}
+	return caller.GroupID, nil
+}
+
+// TeamMemories returns a page of a team's memories, deleted ones included, by id.
+func (s *Service) TeamMemories(ctx context.Context, team, after string, limit int) (reverie.TeamMemories, error) {
+	groupID, err := teamGroup(ctx, team)
+	if err != nil {
+		return reverie.TeamMemories{}, err
+	}
+	ctx, _, err = reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.TeamMemories{}, err
+	}
+	if err := page(limit, 0); err != nil {
+		return reverie.TeamMemories{}, err
+	}
+	list, err := s.Store.TeamMemories(ctx, groupID, after, limit+1) // to see whether there are more
+	if err != nil {
+		return reverie.TeamMemories{}, err
+	}
+	reply := reverie.TeamMemories{Memories: list}
+	reply.Team, _ = reverie.TeamOf(groupID)
+	if len(list) > limit {
+		reply.Memories, reply.Next = list[:limit], list[limit-1].ID
+	}
+	return reply, s.present(ctx, groupID, reply.Memories)
+}
+
+// TeamMemory returns a team's memory as it is now, deleted or not.
+func (s *Service) TeamMemory(ctx context.Context, team, id string) (reverie.TeamMemory, error) {
+	groupID, err := teamGroup(ctx, team)
+	if err != nil {
+		return reverie.TeamMemory{}, err
+	}
+	ctx, _, err = reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.TeamMemory{}, err
+	}
+	m, err := s.Store.TeamMemory(ctx, groupID, id)
+	if err != nil {
+		return reverie.TeamMemory{}, err
+	}
+	list := []reverie.TeamMemory{m}
+	err = s.present(ctx, groupID, list)
+	return list[0], err
+}
+
+// present brings memories into the shape in which others see them: this deployment under
+// its name, quotes where they may travel, and deleted ones without their words.
+func (s *Service) present(ctx context.Context, groupID string, list []reverie.TeamMemory) error {
+	defer func() {
+		for i := range list {
+			list[i].DropWords(s.Privacy)
+		}
+	}()
+	if s.Team.Deployment != "" {
+		id, err := s.Store.Deployment(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			s.named(&list[i], id)
+		}
+	}
+	if !s.Team.Quotes || len(list) == 0 {
+		return nil
+	}
+	return s.Store.TeamEvidence(ctx, groupID, list)
+}
+
+func (s *Service) named(m *reverie.TeamMemory, id string) {
+	if m.Origin.Deployment == id {
+		m.Origin.Deployment = s.Team.Deployment
+	}
+	for i, v := range m.Versions {
+		if v.Deployment == id {
+			m.Versions[i].Deployment = s.Team.Deployment
+		}
+	}
+}
+
+// PutTeamMemory makes a version the head of a team's memory, where what is there is what
+// the write rests on, and returns the memory as it is then. A team that does not exist is
+// made. A memory that is sent is checked like any that is to be kept:
+// *reverie.TeamRefusedError says what was found in it. The other errors are
+// [ErrNoCondition] and those of the store's PutTeamMemory.
+func (s *Service) PutTeamMemory(ctx context.Context, put TeamPut) (m reverie.TeamMemory, created bool, err error) {
+	groupID, err := teamGroup(ctx, put.Team)
+	if err != nil {
+		return m, false, err
+	}
+	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
+		return m, false, err
+	}
+	w := reverie.TeamWrite{RequestKey: put.Key, Quotes: s.Team.Quotes}
+	w.Team, _ = reverie.TeamOf(groupID)
+	if err := reverie.CheckTeam(w.Team); err != nil {
+		return m, false, err
+	}
+	if put.Memory.ID != "" && put.Memory.ID != put.ID {
+		return m, false, fmt.Errorf("the body's id %.40q is not that of the address: %w", put.Memory.ID, reverie.ErrInvalid)
+	}
+	if w.BodySHA256, err = put.digest(); err != nil {
+		return m, false, err
+	}
+	if w.Memory, err = s.sent(put); err != nil {
+		return m, false, err
+	}
+	if w.IfVersion, err = s.expected(ctx, groupID, put); err != nil {
+		return m, false, err
+	}
+	if m, created, err = s.Store.PutTeamMemory(ctx, w); err != nil {
+		return m, false, s.presentHead(ctx, groupID, err)
+	}
+	caller, _ := CallerOf(ctx)
+	s.Log.Info("team memory written", "group_id", groupID, "lineage_id", m.ID, "memory_id", m.VersionID, "version", m.Version, "by", caller.Name)
+	list := []reverie.TeamMemory{m}
+	err = s.present(ctx, groupID, list)
+	return list[0], created, err
+}
+
+// presentHead is an error with the head that it holds as others see it.
+func (s *Service) presentHead(ctx context.Context, groupID string, err error) error {
+	var moved *reverie.TeamHeadError
+	if !errors.As(err, &moved) || moved.Head == nil {
+		return err
+	}
+	list := []reverie.TeamMemory{*moved.Head}
+	if failed := s.present(ctx, groupID, list); failed != nil {
+		return failed
+	}
+	moved.Head = &list[0]
+	return err
+}
+
+// digest names a write with all that it is made of.
+func (put TeamPut) digest() (string, error) {
+	text, err := json.Marshal([]any{put.ID, put.Memory, put.Match})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// sent is the memory of a write as it may be kept. What it leaves out is filled in: a
+// memory that does not say where it was made is made here, now.
+func (s *Service) sent(put TeamPut) (reverie.TeamMemory, error) {
+	m, now := put.Memory, s.Now().UTC()
+	// Whatever the version is called where it comes from, here it has an id of its own.
+	m.ID, m.VersionID, m.Version = put.ID, put.ID, 1
+	if m.Status == "" {
+		m.Status = reverie.StatusActive
+	}
+	for _, at := range []*time.Time{&m.CreatedAt, &m.UpdatedAt} {
+		if at.IsZero() {
+			*at = now
+		}
+	}
+	if !s.Team.Quotes {
+		m.Evidence = nil
+	}
+	m.Versions, m.Evidence, m.Tags = slices.Clone(m.Versions), slices.Clone(m.Evidence), slices.Clone(m.Tags)
+	here := m.Origin == reverie.Origin{}
+	if here {
+		m.Origin = reverie.Origin{Deployment: "here", MemoryID: put.ID, LineageID: put.ID, Version: 1, MadeAt: now}
+	}
+	found, err := m.Check(s.Privacy, now)
+	if err != nil {
+		return m, err
+	}
+	if len(found) > 0 {
+		return m, &reverie.TeamRefusedError{ID: put.ID, Findings: found}
+	}
+	if here {
+		m.Origin = reverie.Origin{}
+	}
+	return m, nil
+}
+
+// expected is the version that a write rests on, "" where there must be none.
+func (s *Service) expected(ctx context.Context, groupID string, put TeamPut) (string, error) {
+	switch match := put.Match; {
+	case match.New && (match.Any || match.Versions != nil):
+		return "", fmt.Errorf("If-None-Match: * and If-Match exclude each other: %w", reverie.ErrInvalid)
+	case match.New:
+		return "", nil
+	case !match.Any && match.Versions == nil:
+		return "", ErrNoCondition
+	case !match.Any && !slices.ContainsFunc(match.Versions, reverie.IsTeamID):
+		return noVersion, nil
+	case !match.Any && len(match.Versions) == 1:
+		return match.Versions[0], nil
+	}
+	head, err := s.Store.TeamMemory(ctx, groupID, put.ID)
+	switch {
+	case errors.Is(err, reverie.ErrNotFound):
+		return noVersion, nil
+	case err != nil:
+		return "", err
+	case put.Match.Any || slices.Contains(put.Match.Versions, head.VersionID):
+		return head.VersionID, nil
+	}
+	return noVersion, nil
+}

@@ -1,0 +1,107 @@
+package web
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"reverie/internal/api"
+	"reverie/internal/reverie"
+)
+
+// costDays are the spans of days that costs can be looked at.
+var costDays = []int{7, api.CostDays, 90, 180}
+
+// costView says what models have cost.
+type costView struct {
+	reverie.CostsReply
+	Span  int // days
+	Spans []int
+	Free  bool // nothing cost anything: the picture is of tokens
+	Chart chart
+}
+
+func (s *site) costPage(v *visit) (any, error) {
+	groupID := v.FormValue("group")
+	span, err := v.number("days", api.CostDays)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(costDays, span) {
+		span = api.CostDays
+	}
+	if found, err := v.filtered(groupID, "cost"); !found {
+		return costView{CostsReply: reverie.CostsReply{GroupID: groupID}, Span: span, Spans: costDays}, err
+	}
+	until := v.at().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) // today is in it
+	reply, err := s.Costs(v.Context(), reverie.CostQuery{GroupID: groupID, Since: until.AddDate(0, 0, -span), Until: until, Limit: api.MaxPage})
+	if err != nil {
+		return nil, err
+	}
+	d := costView{CostsReply: reply, Span: span, Spans: costDays, Free: reply.Total.CostUSD == 0}
+	d.draw(v, until)
+	return d, nil
+}
+
+// draw makes the picture of the days, those without calls included.
+func (d *costView) draw(v *visit, until time.Time) {
+	days := map[string]reverie.Cost{}
+	for _, c := range d.Days {
+		days[c.Date] = c
+	}
+	var columns []column
+	var first, last string
+	for day := until.AddDate(0, 0, -d.Span); day.Before(until); day = day.AddDate(0, 0, 1) {
+		last = day.Format(time.DateOnly)
+		if first == "" {
+			first = last
+		}
+		c := days[last]
+		n := c.CostUSD
+		if d.Free {
+			n = float64(c.InputTokens + c.OutputTokens)
+		}
+		columns = append(columns, column{Title: fmt.Sprintf("%s: %s", last, v.t("cost.day", c.Calls, compact(c.InputTokens+c.OutputTokens), usd(c.CostUSD))),
+			Up: []part{{"bar-cost", n}}})
+	}
+	title, scale := v.t("cost.chart"), func(n float64) string { return usd(n) + " USD" }
+	if d.Free {
+		title, scale = v.t("cost.chart_tokens"), func(n float64) string { return compact(int(n)) }
+	}
+	d.Chart = newChart("cost", title, v.t("cost.desc", first, last), columns, scale)
+	d.Chart.First, d.Chart.Last = first, last
+}
+
+// costTable is what was spent, by one thing.
+type costTable struct {
+	Title, Head string // keys of texts
+	Rows        []costRow
+}
+
+type costRow struct {
+	Name, Note, URL string
+	reverie.Cost
+}
+
+// Tables are what was spent by model, by group, and by day, the newest first.
+func (d costView) Tables() []costTable {
+	models := costTable{Title: "cost.by_model", Head: "run.model"}
+	for _, c := range d.Models {
+		models.Rows = append(models.Rows, costRow{c.Model, c.Purpose, "", c})
+	}
+	groups := costTable{Title: "cost.by_group", Head: "runs.group"}
+	for _, c := range d.Groups {
+		groups.Rows = append(groups.Rows, costRow{c.GroupID, "", groupCostURL(c.GroupID), c})
+	}
+	days := costTable{Title: "cost.by_day", Head: "cost.date"}
+	for _, c := range slices.Backward(d.Days) {
+		days.Rows = append(days.Rows, costRow{c.Date, "", "", c})
+	}
+	if d.GroupID != "" {
+		return []costTable{models, days}
+	}
+	return []costTable{models, groups, days}
+}
+
+// Tokens is what all calls read and wrote.
+func (d costView) Tokens() int { return d.Total.InputTokens + d.Total.OutputTokens }

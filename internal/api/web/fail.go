@@ -1,0 +1,87 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"reverie/internal/api"
+	"reverie/internal/api/rest"
+	"reverie/internal/reverie"
+)
+
+const errorTemplate = "error"
+
+// failure is what an error page says.
+type failure struct {
+	Status int
+	Kind   string // of texts: error.<kind> says what is the matter, error.<kind>.next what to do
+	Detail string // the error itself, "" where it is not for clients
+	ID     string // of the request, where the log says more
+	Back   string // the page that led here; "" = none
+	Head   string // the newest version, where an old one was to be changed
+	Login  string // where to log in, if that helps
+}
+
+// nowhere answers where there is no page.
+func (s *site) nowhere(w http.ResponseWriter, r *http.Request) {
+	v := s.visit(w, r)
+	s.fail(v, reverie.ErrNotFound)
+}
+
+// fail answers with a page that says what is the matter and what to do.
+func (s *site) fail(v *visit, err error) {
+	p := rest.ProblemOf(err, v.at())
+	switch {
+	case errors.Is(err, errAnswered):
+		return
+	case p.Status == http.StatusUnauthorized && v.Method == http.MethodGet:
+		http.Redirect(v.w, v.Request, v.login(), http.StatusSeeOther)
+		return
+	case p.Status >= http.StatusInternalServerError:
+		s.Options.Log.Error("a page failed", "request_id", api.RequestID(v.Context()), "path", v.URL.Path, "error", err)
+	}
+	kind := kinds[p.Status]
+	if errors.Is(err, errStale) {
+		kind = "stale"
+	}
+	s.explain(v, p, kind)
+}
+
+// Refuse answers who was refused before coming to any page: what another site sends, too
+// much at once, or too large a form.
+func (s *site) Refuse(w http.ResponseWriter, r *http.Request, p *rest.Problem) {
+	kind := kinds[p.Status]
+	if p.Status == http.StatusForbidden {
+		kind = "foreign"
+	}
+	s.explain(s.visit(w, r), p, kind)
+}
+
+// explain shows the page of a problem.
+func (s *site) explain(v *visit, p *rest.Problem, kind string) {
+	f := failure{Status: p.Status, Kind: kind, Detail: p.Detail, ID: api.RequestID(v.Context()), Back: v.back()}
+	if f.Kind == "" {
+		f.Kind = "failed"
+	}
+	if f.Back == homeURL && f.Kind != "stale" { // to which all lead
+		f.Back = ""
+	}
+	if p.HeadID != "" {
+		f.Head = memoryURL(p.HeadID)
+	}
+	if f.Kind == "login" || f.Kind == "forbidden" {
+		f.Login = v.login()
+	}
+	for name, values := range p.GetHeaders() {
+		v.w.Header()[name] = values
+	}
+	v.group = nil // whoever may not see it gets no tabs of it
+	s.render(v, f.Status, s.looks[errorTemplate][v.lang], view{visit: v, Kind: "error." + f.Kind, Data: f})
+}
+
+// kinds are what error pages say, by status.
+var kinds = map[int]string{
+	http.StatusBadRequest: "invalid", http.StatusUnauthorized: "login", http.StatusForbidden: "forbidden", http.StatusNotFound: "missing",
+	http.StatusConflict: "conflict", http.StatusRequestEntityTooLarge: "invalid", http.StatusUnprocessableEntity: "invalid",
+	http.StatusTooManyRequests: "later", http.StatusServiceUnavailable: "later", http.StatusGatewayTimeout: "later",
+}

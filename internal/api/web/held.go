@@ -1,0 +1,108 @@
+package web
+
+import (
+	"slices"
+
+	"reverie/internal/reverie"
+)
+
+// heldShown is how many runs the page of what waits has.
+const heldShown = 20
+
+// heldData is what waits for a person.
+type heldData struct {
+	Runs  []heldRun
+	Later bool   // there are newer ones before these
+	Next  string // address of the older ones; "" = none
+}
+
+// heldRun is what a run holds, as the template "held" shows it.
+type heldRun struct {
+	view
+	reverie.RunReply
+	List string // the page of what waits that a decision leads back to; "" = the run's own
+}
+
+// Plans are those that wait.
+func (r heldRun) Plans() []reverie.HeldReply {
+	return slices.DeleteFunc(slices.Clone(r.Held), func(h reverie.HeldReply) bool { return h.Status != reverie.HeldWaiting })
+}
+
+// Again tells whether rejecting the run may have what it took in read once more: the
+// messages of a chunk that is held whole, or all that an extraction or a dream took. A
+// proposal has taken in nothing.
+func (r heldRun) Again() bool {
+	return !r.Proposal() && (r.Run.Job == reverie.JobDream || r.Run.Job == reverie.JobExtract ||
+		slices.ContainsFunc(r.Plans(), func(h reverie.HeldReply) bool { return h.Whole }))
+}
+
+// Proposal tells whether an agent proposed it.
+func (r heldRun) Proposal() bool { return r.Run.Job == reverie.JobPropose }
+
+// heldOf is what waits of a run, nil where nothing does.
+func (v *visit) heldOf(r reverie.RunReply) *heldRun {
+	if h := (heldRun{view{visit: v}, r, ""}); len(h.Plans()) > 0 {
+		return &h
+	}
+	return nil
+}
+
+func (s *site) heldPage(v *visit) (any, error) {
+	before := v.FormValue("before")
+	runs, err := s.Runs(v.Context(), reverie.RunQuery{Held: true, Before: before, Limit: heldShown})
+	if err != nil {
+		return nil, err
+	}
+	d := heldData{Later: before != ""}
+	for _, entry := range runs.Runs {
+		r, err := s.Run(v.Context(), entry.ID)
+		if err != nil {
+			return nil, err
+		}
+		if held := v.heldOf(r); held != nil { // it may have been decided on just now
+			held.List = query(heldURL, "before", before)
+			d.Runs = append(d.Runs, *held)
+		}
+	}
+	if runs.More {
+		d.Next = query(heldURL, "before", runs.Runs[len(runs.Runs)-1].ID)
+	}
+	return d, nil
+}
+
+// approve applies what a run holds, and goes on with what waits besides, or with the run
+// where that has to tell of lines that were refused.
+func (s *site) approve(v *visit) (string, error) {
+	id := v.PathValue("run")
+	reply, err := s.Approve(v.Context(), id)
+	if err != nil {
+		return "", err
+	}
+	v.notify("notice.approved", len(reply.Changes))
+	if n := len(reply.Refusals); n > 0 {
+		v.notify("notice.approved_stale", n)
+		return runURL(id), nil
+	}
+	return v.decidedOn(id), nil
+}
+
+func (s *site) reject(v *visit) (string, error) {
+	id := v.PathValue("run")
+	reply, err := s.Reject(v.Context(), id, v.PostFormValue("again") != "")
+	if err != nil {
+		return "", err
+	}
+	v.notify("notice.rejected")
+	if reply.Requeued > 0 {
+		v.notify("notice.requeued", reply.Requeued)
+	}
+	return v.decidedOn(id), nil
+}
+
+// decidedOn is the page after a decision: the one that it was made on.
+func (v *visit) decidedOn(runID string) string {
+	if list := v.PostFormValue("list"); list != "" {
+		return localPath(list)
+	}
+	return runURL(runID)
+}

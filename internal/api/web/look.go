@@ -1,0 +1,153 @@
+package web
+
+import (
+	"embed"
+	"html/template"
+	"time"
+
+	"reverie/internal/api"
+	"reverie/internal/reverie"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// look is a template in one language.
+type look = template.Template
+
+// newLooks reads a template with those that all share, in both languages. An error in
+// it is one of the binary.
+func newLooks(name string, assets map[string]asset) map[lang]*look {
+	looks := map[lang]*look{}
+	for _, l := range languages {
+		t := template.New("layout.html").Funcs(functions(l, assets))
+		looks[l] = template.Must(t.ParseFS(templateFiles, "templates/shared/*.html", "templates/"+name+".html"))
+	}
+	return looks
+}
+
+// functions are what templates call.
+func functions(l lang, assets map[string]asset) template.FuncMap {
+	return template.FuncMap{
+		"t":       l.text,    // t "runs.title", t "runs.count" 3
+		"word":    l.word,    // word "status" .Status: one of a set of words
+		"say":     say,       // a text of strangers
+		"because": l.because, // because .JudgeAgain: why a memory is judged again
+		"diff":    changes,   // diff .Old .New
+		"when":    when,      // when .At $.Zone
+		"took":    took,      // a duration
+		"compact": compact,   // 12.3k
+		"usd":     usd,       // money
+		"count":   grouped,   // 12,345
+		"asset":   func(name string) string { return assets[name].url },
+		"tone":    tone,            // tone .Status: good, warn, bad or quiet, for class="pill {{tone .}}"
+		"excerpt": reverie.Excerpt, // excerpt .Text 80
+
+		// what is shown of a command, to be pasted into a shell
+		"shellWord":    func(text string) template.HTML { return say(reverie.ShellWord(text)) },
+		"shellOperand": func(text string) template.HTML { return say(reverie.ShellOperand(text)) },
+
+		"clock":  clock,                                      // clock .At $.Zone: the time of day alone
+		"meter":  meter,                                      // meter .Strength 1: a bar beside a number, of so much at most
+		"core":   core,                                       // core .: whether a memory is core
+		"quotes": quotes, "claim": claim, "sources": sources, // what shared templates of these names show
+
+		"groupURL": groupURL, "memoriesURL": memoriesURL, "diffURL": diffURL, "memoryURL": memoryURL, "recallURL": recallURL,
+		"dreamURL": dreamURL, "peopleURL": peopleURL, "personURL": personURL, "talkURL": talkURL,
+		"messageURL": messageURL, "runURL": runURL, "groupRunsURL": groupRunsURL, "jobRunsURL": jobRunsURL, "groupCostURL": groupCostURL,
+		"query": query, // query "/ui/runs" "group" .ID "before" .Last
+	}
+}
+
+// view is what a template is given: $ in it.
+type view struct {
+	*visit
+	Kind    string // key of the page's title
+	Notices []string
+	Data    any
+}
+
+// Title is what stands in the window's title and, as a rule, above the page.
+func (v view) Title() string {
+	if v.title != "" {
+		return plain(v.title)
+	}
+	return v.t(v.Kind)
+}
+
+// Tag is the language as HTML has it.
+func (v view) Tag() string { return v.lang.tag() }
+
+// Caller is who looks at the page.
+func (v view) Caller() api.Caller { return v.caller }
+
+// Known tells whether the visitor is logged in, or need not be.
+func (v view) Known() bool { return v.caller.Scope != "" }
+
+// Local tells whether nobody needs to log in.
+func (v view) Local() bool { return v.local() }
+
+// May tells whether the visitor's token allows what needs a scope: $.May "write".
+func (v view) May(scope reverie.Scope) bool { return v.may(scope) }
+
+// Group is the group that the page is about, nil for none.
+func (v view) Group() *reverie.GroupReply { return v.group }
+
+// Zone is where the page's times are told: {{when .At $.Zone}}.
+func (v view) Zone() *time.Location { return v.zone() }
+
+// Refused is what is wrong with what was asked for, nil for nothing.
+func (v view) Refused() *refusal { return v.refused }
+
+// FormToken is what each form carries as form_token.
+func (v view) FormToken() string { return api.FormToken(api.SessionOf(v.Context())) }
+
+// Elsewhere is the page in the other language, with its name in that language.
+func (v view) Elsewhere() struct{ URL, Name, Tag string } {
+	other := chinese
+	if v.lang == chinese {
+		other = english
+	}
+	return struct{ URL, Name, Tag string }{elsewhere(v.place(), other), other.text("lang.name"), other.tag()}
+}
+
+// tab leads to a page.
+type tab struct {
+	Key, URL string
+	Current  string // as of aria-current: "page" where it leads here, "true" to what this is part of, else ""
+}
+
+// Menu leads to the parts of the page.
+func (v view) Menu() []tab {
+	list := []tab{{Key: "menu.groups", URL: homeURL}, {Key: "menu.runs", URL: runsURL}, {Key: "menu.held", URL: heldURL}, {Key: "menu.cost", URL: costURL}}
+	for i, t := range list {
+		switch {
+		case t.URL == v.URL.Path && v.group == nil:
+			list[i].Current = "page"
+		case t.URL == homeURL && v.group != nil:
+			list[i].Current = "true"
+		}
+	}
+	return list
+}
+
+// Tabs lead to the pages of the group.
+func (v view) Tabs() []tab {
+	id := v.group.ID
+	list := []tab{{Key: "tab.timeline", URL: groupURL(id)}, {Key: "tab.memories", URL: memoriesURL(id)}, {Key: "tab.recall", URL: recallURL(id)},
+		{Key: "tab.conversation", URL: talkURL(id)}, {Key: "tab.people", URL: peopleURL(id)}, {Key: "tab.dream", URL: dreamURL(id)},
+		{Key: "tab.runs", URL: groupRunsURL(id)}, {Key: "tab.cost", URL: groupCostURL(id)}}
+	for i := range list {
+		switch {
+		case list[i].Key != "tab."+v.tab:
+		case list[i].URL == v.URL.EscapedPath() || list[i].URL == v.URL.RequestURI():
+			list[i].Current = "page"
+		default:
+			list[i].Current = "true"
+		}
+	}
+	return list
+}
+
+// login is the login's address, from which the visitor comes back here.
+func (v *visit) login() string { return query(loginURL, "next", v.place()) }

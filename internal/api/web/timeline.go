@@ -1,0 +1,206 @@
+package web
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"reverie/internal/reverie"
+)
+
+// nightsPerPage is how many nights the timeline shows at once.
+const nightsPerPage = 30
+
+// timelineView is what became of a group's memories, night by night.
+type timelineView struct {
+	Group   reverie.GroupReply
+	Changed chart // created, updated and deleted
+	Kept    chart
+	Gaps    bool        // the pictures leave out dates
+	Nights  []nightView // newest first
+	Before  string      // the date that the older nights come before; "" = there are none
+	Newest  bool        // the page begins at the newest night
+	Cut     bool
+}
+
+// nightView is one night: what its runs, and persons, did to memories.
+type nightView struct {
+	reverie.Night
+	Changes                   []changeView
+	Created, Updated, Deleted int
+	Kept                      int // by the last run of evolve
+	Evolved                   bool
+	Met, Known                int // people and things that impressions created and updated
+}
+
+// nightChanges is how many changes of a night are there at once; who asks sees the rest.
+const nightChanges = 10
+
+// First are the changes that are there at once.
+func (n nightView) First() []changeView { return n.Changes[:min(len(n.Changes), nightChanges)] }
+
+// Rest are the other ones.
+func (n nightView) Rest() []changeView { return n.Changes[len(n.First()):] }
+
+// Nothing tells whether no memory was created, updated, deleted or kept.
+func (n nightView) Nothing() bool { return n.Created+n.Updated+n.Deleted+n.Kept == 0 }
+
+// runsNamed is how many runs of one job a night names one by one.
+const runsNamed = 3
+
+// nightJob is a job and its runs of a night: those that are named, and how many more
+// there are, which all went well.
+type nightJob struct {
+	Job   reverie.Job
+	Named []reverie.RunEntry
+	More  int
+}
+
+// Jobs sorts the runs of a night by job, in the order in which each job came first. Of
+// many runs of one job, as of the sessions of a day, only those are named that did not
+// go well.
+func (n nightView) Jobs() []nightJob {
+	var list []nightJob
+	for _, r := range n.Runs {
+		i := slices.IndexFunc(list, func(j nightJob) bool { return j.Job == r.Job })
+		if i < 0 {
+			i = len(list)
+			list = append(list, nightJob{Job: r.Job})
+		}
+		list[i].Named = append(list[i].Named, r)
+	}
+	for i, j := range list {
+		if len(j.Named) <= runsNamed {
+			continue
+		}
+		list[i].Named = slices.DeleteFunc(slices.Clone(j.Named), func(r reverie.RunEntry) bool {
+			return r.Status == reverie.RunSucceeded && r.UndoneAt == nil
+		})
+		list[i].More = len(j.Named) - len(list[i].Named)
+	}
+	return list
+}
+
+// newNight counts what was done to memories, and apart from them to people and things;
+// what was taken back is not among it.
+func newNight(n reverie.Night, groupID string, zone *time.Location) nightView {
+	night := nightView{Night: n}
+	for _, r := range n.Runs { // newest first
+		if r.UndoneAt != nil {
+			continue
+		}
+		if r.Job == reverie.JobImpression {
+			night.Met += r.Stats.Created
+			night.Known += r.Stats.Updated
+			continue
+		}
+		night.Created += r.Stats.Created
+		night.Updated += r.Stats.Updated
+		night.Deleted += r.Stats.Deleted
+		if r.Job == reverie.JobEvolve && !night.Evolved {
+			night.Kept, night.Evolved = r.Stats.Kept, true
+		}
+	}
+	for _, c := range n.Changes {
+		change := loggedChange(c, groupID, zone)
+		night.Changes = append(night.Changes, change)
+		if change.ByHand && c.Action == reverie.ActionDelete {
+			night.Deleted++
+		}
+		if change.ByHand && c.Action == reverie.ActionRestore {
+			night.Created++
+		}
+	}
+	return night
+}
+
+func (s *site) timelinePage(v *visit) (any, error) {
+	g, err := v.inGroup("timeline")
+	if err != nil {
+		return nil, err
+	}
+	before := v.URL.Query().Get("before")
+	reply, err := s.Nights(v.Context(), g.ID, before, nightsPerPage)
+	if err != nil {
+		return nil, err
+	}
+	d := timelineView{Group: g, Newest: before == "", Cut: reply.Cut}
+	for _, n := range reply.Nights {
+		d.Nights = append(d.Nights, newNight(n, g.ID, v.zone()))
+	}
+	if reply.More {
+		d.Before = reply.Next
+	}
+	d.draw(v)
+	return d, nil
+}
+
+// sum says how many memories were created, updated, deleted and kept.
+func (n nightView) sum(l lang) string {
+	text := l.text("timeline.night", n.Created, n.Updated, n.Deleted)
+	if n.Evolved {
+		text += l.text("timeline.and_kept", n.Kept)
+	}
+	return text
+}
+
+// draw makes the pictures, in which time goes from the left to the right.
+func (d *timelineView) draw(v *visit) {
+	if len(d.Nights) == 0 {
+		return
+	}
+	dates := datesOfNights(d.Nights)
+	d.Gaps = slices.Contains(dates, "")
+	changed, kept := make([]column, len(dates)), make([]column, len(dates))
+	for i, date := range dates {
+		if date == "" {
+			gap := column{Title: v.t("timeline.gap", dates[i-1], dates[i+1]), Gap: true}
+			changed[i], kept[i] = gap, gap
+		}
+	}
+	for _, n := range d.Nights {
+		i := slices.Index(dates, n.Date)
+		title := fmt.Sprintf("%s: %s", n.Date, n.sum(v.lang))
+		changed[i] = column{Title: title, URL: nightURL(n.Date),
+			Up:   []part{{"bar-created", float64(n.Created)}, {"bar-updated", float64(n.Updated)}},
+			Down: []part{{"bar-deleted", float64(n.Deleted)}}}
+		kept[i] = column{Title: title, URL: nightURL(n.Date), Up: []part{{"bar-kept", float64(n.Kept)}}}
+	}
+	first, last := dates[0], dates[len(dates)-1]
+	whole := func(n float64) string { return grouped(int(n)) }
+	d.Changed = newChart("changed", v.t("timeline.changed"), v.t("timeline.desc", first, last), changed, whole)
+	d.Kept = newChart("kept", v.t("timeline.kept"), v.t("timeline.desc", first, last), kept, whole)
+	d.Kept.Low, d.Kept.First, d.Kept.Last = true, first, last
+}
+
+// How many dates a picture of nights has.
+const (
+	fewestDates = 30
+	mostDates   = 120
+)
+
+// datesOfNights are the dates from the first night to the last one, those on which
+// nothing was done included unless they are too many: then "" stands for those between
+// two nights. Before a short time there are more.
+func datesOfNights(nights []nightView) (dates []string) {
+	first, err := time.Parse(time.DateOnly, nights[len(nights)-1].Date)
+	last, lastErr := time.Parse(time.DateOnly, nights[0].Date)
+	if err == nil && lastErr == nil && last.Sub(first) < mostDates*24*time.Hour {
+		if earliest := last.AddDate(0, 0, 1-fewestDates); earliest.Before(first) {
+			first = earliest
+		}
+		for ; !first.After(last); first = first.AddDate(0, 0, 1) {
+			dates = append(dates, first.Format(time.DateOnly))
+		}
+		return dates
+	}
+	var before time.Time
+	for i, n := range slices.Backward(nights) {
+		date, err := time.Parse(time.DateOnly, n.Date)
+		if i < len(nights)-1 && (err != nil || !date.Equal(before.AddDate(0, 0, 1))) {
+			dates = append(dates, "")
+		}
+		dates, before = append(dates, n.Date), date
+	}
+	return dates
+}

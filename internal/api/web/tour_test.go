@@ -1,0 +1,256 @@
+package web_test
+
+import (
+	"database/sql"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"reverie/internal/reverie"
+	"reverie/store/storetest"
+)
+
+// TestBrowser goes through the page with a browser: every page in both languages, wide and
+// narrow, light and dark; then as a new user, by keyboard alone, and with its forms.
+func TestBrowser(t *testing.T) {
+	s := newSample(t)
+	s.awkward()
+	b := s.open(t)
+	t.Run("every page", func(t *testing.T) { everyPage(t, s, b) })
+	t.Run("a new user", func(t *testing.T) { newUser(t, s, b) })
+	t.Run("delete and restore", func(t *testing.T) { deleteAndRestore(t, s, b) })
+	t.Run("recall", func(t *testing.T) { recallDebugger(t, s, b) })
+	t.Run("approve", func(t *testing.T) { approveHeld(t, s, b) })
+}
+
+// pages are all pages of a sample, by the names of their pictures.
+func (s *sample) pages() map[string]string {
+	s.Helper()
+	ctx := s.Context()
+	group := "/ui/groups/" + url.PathEscape(halfFrame)
+	runs, err := s.store.Runs(ctx, reverie.RunQuery{GroupID: halfFrame, Job: reverie.JobEvolve, Limit: 3})
+	check(s, err)
+	people, _, err := s.store.ListEntities(ctx, halfFrame, reverie.EntityFilter{}, 1, 0)
+	check(s, err)
+	reworded := s.memory(halfFrame, func(m reverie.Memory) bool { return m.Version == 2 })
+	cited, err := s.store.Why(ctx, halfFrame, reworded.ID)
+	check(s, err)
+	return map[string]string{
+		"groups": "/ui/", "runs": "/ui/runs", "held": "/ui/held", "cost": "/ui/cost",
+		"timeline": group, "memories": group + "/memories?status=all", "recall": group + "/recall?q=" + url.QueryEscape("周会什么时候？Tomas 能吃花生吗"),
+		"recall-empty": group + "/recall", "conversation": group + "/conversation?around=" + url.QueryEscape(cited.Versions[1].Evidence[0].MessageID),
+		"people": group + "/people", "person": group + "/people/" + people[0].ID, "dream": "/ui/groups/" + allotment + "/dream",
+		"memory": "/ui/memories/" + reworded.ID, "memory-old": "/ui/memories/" + *reworded.ParentID,
+		"memories-then": group + "/memories?at=2026-01-20", "memories-diff": group + "/memories/diff?from=2026-01-06",
+		"memory-delete": "/ui/memories/" + reworded.ID + "/delete",
+		"run-held":      "/ui/runs/" + runs[0].ID, "run": "/ui/runs/" + runs[2].ID, "run-undo": "/ui/runs/" + runs[2].ID + "/undo",
+		"missing": "/ui/memories/nobody",
+	}
+}
+
+// awkward gives the pages what they have least room for: errors in rows of short words,
+// and people whose names are one long word.
+func (s *sample) awkward() {
+	s.Helper()
+	db, err := sql.Open("postgres", storetest.URL(s.TB))
+	check(s, err)
+	defer func() { check(s, db.Close()) }()
+	for _, statement := range []string{
+		`update runs set error = repeat('x', 60) || repeat(' the model did not answer within the time that it has,', 3) where job in ('extract', 'impression')`,
+		`update messages set author = repeat('N', 180) where author = 'Maya'`,
+		`update memory_evidence set author = repeat('N', 180) where author = 'Maya'`,
+	} {
+		if _, err := db.ExecContext(s.Context(), statement); err != nil {
+			s.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// memory is the first active memory of a group that fits.
+func (s *sample) memory(groupID string, fits func(reverie.Memory) bool) reverie.Memory {
+	s.Helper()
+	list, _, err := s.store.ListMemories(s.Context(), reverie.MemoryQuery{GroupID: groupID, Status: reverie.StatusActive})
+	check(s, err)
+	for _, m := range list {
+		if fits(m) {
+			return m
+		}
+	}
+	s.Fatalf("group %q has no such memory among %d", groupID, len(list))
+	return reverie.Memory{}
+}
+
+// everyPage looks at each page in each language, narrow and dark, then wide and light.
+func everyPage(t *testing.T, s *sample, b *browser) {
+	v := b.visit(t)
+	v.learnsBlank()
+	v.goes("/ui/login")
+	v.audit("login")
+	v.logsIn(s, reverie.ScopeAdmin)
+	for _, lang := range []string{"en", "zh"} {
+		v.goes("/ui/?lang=" + lang)
+		pages := s.pages()
+		for _, name := range slices.Sorted(maps.Keys(pages)) {
+			v.goes(pages[name])
+			if v.audit(name + "-" + lang); name == "missing" {
+				v.takeProblems() // that there is no such page
+			}
+		}
+	}
+}
+
+// audit looks at the page in both widths and schemes, and keeps pictures.
+func (v *guest) audit(name string) {
+	v.Helper()
+	for _, as := range []struct {
+		width  int64
+		scheme string
+	}{{narrow, "dark"}, {wide, "light"}} {
+		v.look(as.width, as.scheme)
+		if over := eval[int](v, `document.scrollingElement.scrollWidth - innerWidth`); over > 0 {
+			v.Errorf("%s is %d pixels wider than a screen of %d: %s", name, over, as.width, eval[string](v, widest))
+		}
+		for _, wrong := range eval[[]string](v, auditScript) {
+			v.Errorf("%s, %s: %s", name, as.scheme, wrong)
+		}
+		if v.all || (as.width == wide) != strings.HasSuffix(name, "-zh") { // of each language one, unless people look at them
+			v.shoots(name+"-"+as.scheme, as.width)
+		}
+	}
+	for _, p := range v.takeProblems() {
+		if !strings.HasPrefix(name, "missing") {
+			v.Errorf("%s: %s", name, p)
+		}
+	}
+}
+
+// widest names the elements that reach beyond the screen.
+const widest = `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth).slice(0, 3).map(e => e.outerHTML.slice(0, 120)).join("\n")`
+
+// newUser logs in and looks around by keyboard alone.
+func newUser(t *testing.T, s *sample, b *browser) {
+	v := b.visit(t)
+	v.look(wide, "light")
+	v.goes("/ui/held?lang=en")
+	v.tabTo("Skip to the content")
+	v.tabTo("token")
+	v.types("rvr_nobody")
+	v.enters()
+	v.says("reverie token create")
+	if got := eval[string](v, "location.pathname"); got != "/ui/login" {
+		t.Errorf("with a wrong token one comes to %s", got)
+	}
+	v.takeProblems() // that it was refused
+	v.logsIn(s, reverie.ScopeRead)
+	if got := v.h1(); got != "Groups" {
+		t.Errorf("a login leads to %q", got)
+	}
+	follow := func(link, h1 string) {
+		t.Helper()
+		v.tabTo(link)
+		v.enters()
+		if got := v.h1(); got != h1 {
+			t.Errorf("%q leads to %q", link, got)
+		}
+	}
+	follow("Held", "Waiting for a person")
+	v.says("needs a token of scope admin")
+	follow("Groups", "Groups")
+	follow("半格 Half Frame", "Timeline")
+	follow("Dream", "What the dreams have left")
+	follow("People", "People and things")
+	follow("Tomas", "Tomas")
+	follow("Memories", "Memories")
+	follow("以后周会改到周二晚上九点，还是语音频道", "以后周会改到周二晚上九点，还是语音频道")
+	follow("那就这样，以后周会改到周二晚上九点，还是语音频道。", "Conversation")
+	if here := eval[string](v, `document.querySelector(".here .text").innerText`); here != "那就这样，以后周会改到周二晚上九点，还是语音频道。" {
+		t.Errorf("the evidence leads to the message %q", here)
+	}
+	v.goes("/ui/")
+	follow("中文", "群组")
+	follow("退出", "登录")
+	if problems := v.takeProblems(); len(problems) > 0 {
+		t.Errorf("%q", problems)
+	}
+}
+
+// deleteAndRestore edits a memory with the page's forms.
+func deleteAndRestore(t *testing.T, s *sample, b *browser) {
+	v := b.visit(t)
+	v.logsIn(s, reverie.ScopeWrite)
+	m := s.memory(halfFrame, func(m reverie.Memory) bool { return strings.HasPrefix(m.Statement, "Lightleak is written") })
+	v.goes("/ui/memories/" + m.ID + "?lang=en")
+	v.run(chromedp.SetValue("#strength", "0.75"))
+	v.moves(chromedp.Submit("#strength"))
+	v.says("Its strength is set.")
+	v.moves(chromedp.Click("a.danger"))
+	v.run(chromedp.SetValue("#reason", strings.Repeat("很", reverie.MaxReason+1)))
+	v.moves(chromedp.Evaluate[chromedp.Void](`document.querySelector("main form").submit()`))
+	v.says("the reason has 301 characters")
+	v.goes("/ui/memories/" + m.ID + "/delete")
+	v.run(chromedp.SendKeys("#reason", "it <b>is</b> open now"))
+	v.moves(chromedp.Submit("#reason"))
+	v.says("Deleted.")
+	v.says("it <b>is</b> open now")
+	v.moves(chromedp.Click("button.primary"))
+	v.says("Restored")
+	why, err := s.store.Why(t.Context(), halfFrame, m.ID)
+	check(t, err)
+	now := why.Memory
+	if now.Version != 2 || now.Status != reverie.StatusActive || now.Statement != m.Statement || why.Versions[0].Memory.Strength != 0.75 {
+		t.Errorf("afterwards: %+v", why)
+	}
+	v.goes("/ui/memories/" + m.ID)
+	v.says("You asked for version 1.")
+	if eval[bool](v, `!!document.querySelector("main form")`) {
+		t.Error("an old version can be edited")
+	}
+}
+
+// recallDebugger asks for a context, which is no use of anything.
+func recallDebugger(t *testing.T, s *sample, b *browser) {
+	v := b.visit(t)
+	v.logsIn(s, reverie.ScopeRead)
+	v.goes("/ui/groups/" + url.PathEscape(halfFrame) + "/recall?lang=en")
+	v.run(chromedp.SendKeys("#q", "is Tomas allergic to peanuts?"))
+	v.moves(chromedp.Submit("#q"))
+	v.says("The text that is injected")
+	statement := "Tomas is allergic to peanuts, so no peanut snacks at meetups"
+	if first := eval[string](v, `document.querySelector("table tbody th a").innerText`); first != statement {
+		t.Errorf("the best candidate is %q", first)
+	}
+	if text := eval[string](v, `document.querySelector("pre.injected").innerText`); !strings.Contains(text, statement) {
+		t.Errorf("the text is %q", text)
+	}
+	why, err := s.store.Why(t.Context(), halfFrame, s.memory(halfFrame, func(m reverie.Memory) bool { return m.Statement == statement }).ID)
+	check(t, err)
+	if why.Usage.Offered != 0 {
+		t.Errorf("it counted as use: %+v", why.Usage)
+	}
+}
+
+// approveHeld decides on what waits: one plan is approved, of which a line is stale by
+// then, and one is rejected to be read again.
+func approveHeld(t *testing.T, s *sample, b *browser) {
+	fee := s.memory(allotment, func(m reverie.Memory) bool { return strings.HasPrefix(m.Statement, "The annual fee") })
+	_, err := s.store.Edit(t.Context(), reverie.Edit{GroupID: allotment, MemoryID: fee.ID, Action: reverie.ActionDelete})
+	check(t, err)
+	v := b.visit(t)
+	v.logsIn(s, reverie.ScopeAdmin)
+	v.goes("/ui/held?lang=en")
+	v.says("work mornings are every Sunday at 10am")
+	v.moves(chromedp.Click(`//section[contains(., "allotment")]//button[text()="Approve"]`))
+	v.says("Approved: 1 change was written.")
+	v.says("1 line was refused")
+	s.memory(allotment, func(m reverie.Memory) bool { return strings.HasPrefix(m.Statement, "work mornings are every Sunday") })
+	v.goes("/ui/held")
+	v.moves(chromedp.Click(`//button[text()="Reject, and read again"]`))
+	v.says("Rejected: nothing was written.")
+	v.says("will be read again")
+	v.goes("/ui/held")
+	v.says("Nothing waits.")
+}

@@ -1,0 +1,180 @@
+package web
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"reverie/internal/api"
+	"reverie/internal/reverie"
+)
+
+// visit is one request for a page, or of a form.
+type visit struct {
+	*http.Request
+	site    *site
+	w       http.ResponseWriter
+	caller  api.Caller // Scope is "" where nobody has logged in
+	lang    lang
+	title   string // what the page is about, where that says more than its kind
+	tab     string // of the group's pages
+	group   *reverie.GroupReply
+	notices []notice
+	refused *refusal // what was asked for; nil: nothing was
+}
+
+func (s *site) visit(w http.ResponseWriter, r *http.Request) *visit {
+	v := &visit{Request: r, site: s, w: w, lang: chooseLanguage(w, r, s.HTTPS)}
+	v.caller, _ = api.CallerOf(r.Context())
+	return v
+}
+
+// t is a text of the page in the visitor's language.
+func (v *visit) t(key string, args ...any) string { return v.lang.text(key, args...) }
+
+// local tells whether nobody has to log in: no token was ever created.
+func (v *visit) local() bool { return v.caller == api.Anyone }
+
+// may tells whether the visitor may do what needs a scope.
+func (v *visit) may(scope reverie.Scope) bool { return v.caller.Scope.Covers(scope) }
+
+// inGroup reads the group that the path names. The page then is one of the group's: it
+// has their tabs, and its times are the group's own.
+func (v *visit) inGroup(tab string) (reverie.GroupReply, error) {
+	return v.about(v.PathValue("group"), tab)
+}
+
+// about is inGroup where the path does not name the group.
+func (v *visit) about(groupID, tab string) (reverie.GroupReply, error) {
+	g, err := v.site.Group(v.Context(), groupID)
+	if err != nil {
+		return g, err
+	}
+	v.group, v.tab = &g, tab
+	return g, nil
+}
+
+// filtered is about of a group that the visitor has named in a filter; "" is none. Of one
+// that is not there the page says so.
+func (v *visit) filtered(groupID, tab string) (found bool, err error) {
+	if groupID == "" {
+		return true, nil
+	}
+	switch _, err = v.about(groupID, tab); {
+	case errors.Is(err, reverie.ErrNotFound):
+		v.refuse(http.StatusNotFound, "filter_group.missing", reverie.Excerpt(groupID, 60))
+		v.refused.Find = query(homeURL, "q", groupID)
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return true, nil
+}
+
+// zone is where the page's times are told: the group's, else UTC.
+func (v *visit) zone() *time.Location {
+	if v.group != nil {
+		if loc, err := v.group.Location(); err == nil {
+			return loc
+		}
+	}
+	return time.UTC
+}
+
+// check refuses what no text may hold, wherever it stands in the request.
+func (v *visit) check() error {
+	if err := v.ParseForm(); err != nil {
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			return err
+		}
+		return fmt.Errorf("the form cannot be read: %w", reverie.ErrInvalid)
+	}
+	texts := []string{v.URL.Path}
+	for name, values := range v.Form {
+		texts = append(append(texts, name), values...)
+	}
+	for _, s := range texts {
+		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+			return fmt.Errorf("the address or the form holds a NUL or invalid UTF-8: %w", reverie.ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// notice is a line that is shown once, on the page that follows a form.
+type notice struct {
+	Key  string `json:"k"`
+	Args []any  `json:"a,omitempty"`
+}
+
+const noticeCookie = "reverie_notice"
+
+// notify has the next page say what became of a form.
+func (v *visit) notify(key string, args ...any) { v.notices = append(v.notices, notice{key, args}) }
+
+// keepNotices hands the notices over to the next page.
+func (v *visit) keepNotices() {
+	if len(v.notices) == 0 {
+		return
+	}
+	if b, err := json.Marshal(v.notices); err == nil { // of strings and numbers
+		v.setCookie(noticeCookie, base64.RawURLEncoding.EncodeToString(b), time.Time{}, 60)
+	}
+}
+
+// takeNotices are what the form before this page has left, in words.
+func (v *visit) takeNotices() []string {
+	cookie, err := v.Cookie(noticeCookie)
+	if err != nil {
+		return nil
+	}
+	v.setCookie(noticeCookie, "", time.Time{}, -1)
+	b, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	var list []notice
+	if err != nil || json.Unmarshal(b, &list) != nil {
+		return nil
+	}
+	var lines []string
+	for _, n := range list {
+		if _, known := texts()[n.Key]; known && strings.HasPrefix(n.Key, "notice.") {
+			for i, arg := range n.Args {
+				if number, ok := arg.(float64); ok {
+					n.Args[i] = int(number)
+				}
+			}
+			lines = append(lines, v.t(n.Key, n.Args...))
+		}
+	}
+	return lines
+}
+
+// setCookie sets a cookie of the page, which no script and no other site sees. maxAge is
+// in seconds, 0 for as long as the browser runs unless it expires at an instant.
+func (v *visit) setCookie(name, value string, expires time.Time, maxAge int) {
+	http.SetCookie(v.w, &http.Cookie{Name: name, Value: value, Path: "/ui/", Expires: expires, MaxAge: maxAge,
+		Secure: v.site.HTTPS, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+}
+
+// number reads a whole number of the query, otherwise where there is none.
+func (v *visit) number(name string, otherwise int) (int, error) {
+	text := cmp.Or(v.URL.Query().Get(name), fmt.Sprint(otherwise))
+	var n int
+	if _, err := fmt.Sscanf(text, "%d", &n); err != nil || fmt.Sprint(n) != text {
+		return 0, fmt.Errorf("%s=%q is no number: %w", name, reverie.Excerpt(text, 40), reverie.ErrInvalid)
+	}
+	return n, nil
+}
+
+// at is the time that the page is made at.
+func (v *visit) at() time.Time {
+	if v.site.Now != nil {
+		return v.site.Now()
+	}
+	return time.Now()
+}

@@ -1,0 +1,184 @@
+package web
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"reverie/internal/diff"
+)
+
+// hidden tells whether a character cannot be seen, or moves others about: from chats,
+// such may make a text look like what it is not.
+func hidden(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t', r == 0x200c, r == 0x200d: // joiners are part of scripts and of emoji
+		return false
+	case r == 0xad, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0: // a soft hyphen, and letters that are blanks
+		return true
+	}
+	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r) || r == unicode.ReplacementChar ||
+		r == 0x2028 || r == 0x2029
+}
+
+// visible is a text of strangers as HTML: escaped, with hidden characters shown by their
+// numbers.
+func visible(b *strings.Builder, text string) {
+	for text != "" {
+		i := strings.IndexFunc(text, hidden)
+		if i < 0 {
+			break
+		}
+		b.WriteString(html.EscapeString(text[:i]))
+		text = unhide(b, text[i:])
+	}
+	b.WriteString(html.EscapeString(text))
+}
+
+// mostUnhidden is how many hidden characters in a row are shown one by one, the same one
+// after the other counted as one.
+const mostUnhidden = 8
+
+// unhide shows the hidden characters that a text begins with, and returns the rest.
+func unhide(b *strings.Builder, text string) string {
+	for range mostUnhidden {
+		first, size := utf8.DecodeRuneInString(text)
+		if size == 0 || !hidden(first) {
+			return text
+		}
+		n := 0
+		for r := first; size > 0 && r == first; n++ {
+			text = text[size:]
+			r, size = utf8.DecodeRuneInString(text)
+		}
+		showHidden(b, fmt.Sprintf("%04X", first), n)
+	}
+	rest := strings.TrimLeftFunc(text, hidden)
+	if n := utf8.RuneCountInString(text[:len(text)-len(rest)]); n > 0 {
+		showHidden(b, "…", n)
+	}
+	return rest
+}
+
+func showHidden(b *strings.Builder, number string, n int) {
+	b.WriteString(`<span class="hidden-char">U+` + number)
+	if n > 1 {
+		b.WriteString(" × " + grouped(n))
+	}
+	b.WriteString("</span>")
+}
+
+// say is a text of strangers on a line of its own direction.
+func say(text string) template.HTML {
+	var b strings.Builder
+	b.WriteString("<bdi>")
+	visible(&b, text)
+	b.WriteString("</bdi>")
+	return template.HTML(b.String()) //nolint:gosec // escaped above
+}
+
+// plain is a text of strangers where no mark-up can be: hidden characters are left out.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if hidden(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// changes shows what became of a text, word by word.
+func changes(before, after string) template.HTML {
+	var b strings.Builder
+	b.WriteString(`<bdi class="diff">`)
+	for _, p := range diff.Words(before, after) {
+		switch p.Kind {
+		case diff.Gone:
+			b.WriteString("<del>")
+			visible(&b, p.Text)
+			b.WriteString("</del>")
+		case diff.New:
+			b.WriteString("<ins>")
+			visible(&b, p.Text)
+			b.WriteString("</ins>")
+		default:
+			visible(&b, p.Text)
+		}
+	}
+	b.WriteString("</bdi>")
+	return template.HTML(b.String()) //nolint:gosec // escaped above
+}
+
+// when is an instant on the clocks of a zone, to the minute.
+func when(t time.Time, zone *time.Location) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, //nolint:gosec // digits
+		t.UTC().Format(time.RFC3339), t.In(zone).Format("2006-01-02 15:04")))
+}
+
+// took is a duration for people.
+func took(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// compact is a count to three digits or so: 940, 12.3k, 4.1M.
+func compact(n int) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 999_950:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}
+
+// usd is an amount of money. A little is not nothing.
+func usd(amount float64) string {
+	switch {
+	case amount == 0:
+		return "0"
+	case amount < 0.0001:
+		return "<0.0001"
+	case amount < 1:
+		return fmt.Sprintf("%.4f", amount)
+	}
+	return fmt.Sprintf("%.2f", amount)
+}
+
+// grouped is a count with its thousands apart: 12,345.
+func grouped(n int) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// tone is how a status or an action looks: good, accent, warn, bad or quiet.
+func tone(status any) string {
+	switch fmt.Sprint(status) {
+	case "succeeded", "active", "applied", "approved", "create", "restore", "cited", "offered", "ok":
+		return "good"
+	case "update", "running", "answered":
+		return "accent"
+	case "held", "waiting", "deferred", "paused", "pending", "strength", "weight":
+		return "warn"
+	case "failed", "parked", "delete", "rejected":
+		return "bad"
+	}
+	return "quiet"
+}

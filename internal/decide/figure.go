@@ -1,0 +1,293 @@
+package decide
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"reverie/internal/lazyregexp"
+)
+
+const (
+	hanDigits   = `零〇一二两三四五六七八九十百千万亿`
+	hanMeasures = `个|位|名|人|次|号|楼|层|小时|分钟|天|日|周|星期|年|米|公里|千米|里|块|元|斤|公斤|克|岁|条|只|张|本|台|辆|场|局|把|间|套|件|份|杯|瓶|遍|倍|成|折|届|季|集|页|章|步|种|句|支|队|组|班|排|座|栋|度|分|秒|刻`
+	// A single numeral behind these is a name: 张三, 小五.
+	hanNames = `张王李赵刘陈杨黄吴徐孙马朱胡郭何林罗梁宋郑谢韩唐冯董程曹袁邓许沈曾彭吕苏卢蒋蔡丁魏薛潘杜戴钟汪姜范姚谭廖邹熊郝崔邱秦侯邵孟钱尹黎乔贺赖龚小老阿`
+
+	wordDigit = `(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen` +
+		`|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth` +
+		`|once|twice|dozen|(?:hundred|thousand|million|billion)(?: and)?)`
+)
+
+// figurePattern finds what may be a figure in folded, simplified text; its
+// groups are read by readFigure.
+var figurePattern = lazyregexp.New(strings.Join([]string{
+	`(?:周|星期|礼拜)(?P<hanweekday>[一二三四五六日天末])`,
+	`\b(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri)(?:days?)?\b`,
+	`\b(?P<sunday>satur|sun)days?\b`,
+	`(?:\b(?:on|every|each|next|last|this|until|to) |[-–/,] ?)(?P<sun>sat|sun)\b`,
+	`\b(?P<weekend>weekends?)\b`,
+	`(?P<hanmonth>\d{1,2}|[一二两三四五六七八九十]{1,3})月`,
+	`\b(?P<month>january|february|march|april|june|july|august|september|october|november|december|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec)\b`,
+	`\b(?P<dated>may|mar) \d`,
+	`\b(?:in|by|until|since|from|of|before|after|next|last|every) (?P<undated>may|mar)\b`,
+	`\b(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2}))? ?(?P<half>[ap])\.?m\b`,
+	`\b(?P<noon>noon|midday)\b|(?P<midnight>\bmidnight\b|午夜)`,
+	`(?P<daypart>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)?(?:(?P<hour24>\d{1,2}):(?P<minute24>\d{2})|(?P<hanhour>\d{1,2}|[一二两三四五六七八九十]{1,3})点(?P<hanminute>半|一刻|三刻|[0-5]\d)?)`,
+	`(?P<whole>\d{1,9}|[` + hanDigits + `]{1,9})分之(?P<part>\d{1,9}(?:\.\d{1,9})?|[` + hanDigits + `]{1,9})`,
+	`(?P<digits>\d+(?:[.,]\d+)*) ?(?P<scale>[百千万亿%‰]|(?:k|percent|hundred|thousand|million|billion)\b)?`,
+	`(?P<hanhalf>一半|半)(?P<halved>` + hanMeasures + `)?`,
+	`(?P<han>[` + hanDigits + `]+)(?P<measure>` + hanMeasures + `)?`,
+	`\b(?:(?P<parts>an?|one|two|three) )?(?P<fraction>half|thirds|quarters|fifths)\b|\b(?:an?|one) (?P<aPart>third|quarter|fifth)\b`,
+	`\b(?P<words>` + wordDigit + `(?:[- ](?:one|` + wordDigit + `))*)\b`,
+}, "|"))
+
+// unusualNumerals are those of cheques and calendars, and the contracted ones.
+var unusualNumerals = strings.NewReplacer("壹", "一", "贰", "二", "叁", "三", "肆", "四", "伍", "五", "陆", "六", "柒", "七", "捌", "八", "玖", "九",
+	"拾", "十", "佰", "百", "仟", "千", "廿", "二十", "卅", "三十", "俩", "两", "仨", "三")
+
+// figuresOf reads numbers, times, months and weekdays, each once.
+func figuresOf(text string) (list []mark) {
+	text = unusualNumerals.Replace(text)
+	for at := 0; at < len(text); {
+		match := figurePattern.FindStringSubmatchIndex(text[at:])
+		if match == nil {
+			break
+		}
+		group := func(names ...string) (found string) {
+			for _, name := range names {
+				if i := 2 * figurePattern.SubexpIndex(name); match[i] >= 0 {
+					found += text[at+match[i] : at+match[i+1]]
+				}
+			}
+			return found
+		}
+		before := text[:at+match[0]]
+		end := at + match[1]
+		if group("dated") != "" { // the digit is a figure of its own
+			end--
+		}
+		m, ok := readFigure(group, before, text[end:])
+		if ok && m.kind == markNumber {
+			m.unit = unitOf(before, group("measure", "halved")+text[end:])
+		}
+		m.text = strings.TrimSpace(text[at+match[0] : end])
+		if ok && !slices.ContainsFunc(list, m.again) {
+			list = append(list, m)
+		}
+		at = end
+	}
+	return list
+}
+
+// again tells whether a mark is the same once more, however it is written.
+func (m mark) again(o mark) bool {
+	m.text, o.text = "", ""
+	return m == o
+}
+
+// readFigure reads a match by its groups and the text around it.
+func readFigure(group func(...string) string, before, after string) (mark, bool) {
+	number := mark{kind: markNumber}
+	switch {
+	case group("hanweekday") != "":
+		if next, _ := utf8.DecodeRuneInString(after); strings.ContainsRune("次个条场遍回起", next) {
+			return mark{}, false // 每周一次 is once a week
+		}
+		return mark{kind: markWeekday, value: hanWeekdays[group("hanweekday")]}, true
+	case group("weekday", "sunday", "sun") != "":
+		return mark{kind: markWeekday, value: ordinal(weekdays, group("weekday", "sunday", "sun")[:3])}, true
+	case group("weekend") != "":
+		return mark{kind: markWeekday, value: weekend}, true
+	case group("hanmonth") != "":
+		return mark{kind: markMonth, value: numeral(group("hanmonth"))}, true
+	case group("month", "dated", "undated") != "":
+		return mark{kind: markMonth, value: ordinal(months, group("month", "dated", "undated")[:3])}, true
+	case group("hour") != "":
+		hour := numeral(group("hour"))
+		if int(hour) == 12 {
+			hour = 0
+		}
+		return clock(hour, group("minute"), map[string]string{"a": "上午", "p": "下午"}[group("half")]), true
+	case group("noon") != "":
+		return mark{kind: markClock, value: halfDay}, true
+	case group("midnight") != "":
+		return mark{kind: markClock}, true
+	case group("hour24") != "":
+		return clock(numeral(group("hour24")), group("minute24"), group("daypart")), true
+	case group("hanhour") == "一" && group("daypart", "hanminute") == "":
+		return mark{}, false // 一点 is a little
+	case group("hanhour") != "":
+		return clock(numeral(group("hanhour")), group("hanminute"), group("daypart")), true
+	case group("whole") != "":
+		whole := numeral(group("whole"))
+		number.value = numeral(group("part")) / max(whole, 1)
+	case group("digits") != "":
+		number.value = signed(digits(group("digits")), before) * scales[group("scale")]
+		switch group("scale") {
+		case "%", "percent":
+			number.value /= 100
+		case "‰":
+			number.value /= 1000
+		case "":
+			if strings.Contains(group("digits"), ".") {
+				number.exact = group("digits")
+			}
+		}
+	case group("hanhalf") != "":
+		number.value = 0.5
+		return number, group("halved") != "" || group("hanhalf") == "一半"
+	case group("han") != "":
+		number.value = numeral(group("han"))
+		return number, countsAsNumber(group("han"), group("measure"), before)
+	case group("fraction", "aPart") != "":
+		parts := map[string]float64{"two": 2, "three": 3}[group("parts")]
+		number.value = max(parts, 1) / map[string]float64{"ha": 2, "th": 3, "qu": 4, "fi": 5}[group("fraction", "aPart")[:2]]
+	default:
+		number.value = wordNumber(group("words"))
+	}
+	return number, true
+}
+
+var (
+	hanWeekdays = map[string]float64{"一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "日": 7, "天": 7, "末": weekend}
+
+	weekdays = strings.Fields("mon tue wed thu fri sat sun")
+	months   = strings.Fields("jan feb mar apr may jun jul aug sep oct nov dec")
+	tens     = strings.Fields("ten twenty thirty forty fifty sixty seventy eighty ninety")
+	words    = strings.Fields("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
+	ordinals = strings.Fields("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
+	scales   = map[string]float64{"": 1, "%": 1, "percent": 1, "‰": 1, "百": 100, "hundred": 100, "千": 1000, "k": 1000, "thousand": 1000,
+		"万": 10_000, "million": 1_000_000, "亿": 100_000_000, "billion": 1_000_000_000}
+)
+
+const weekend = 8
+
+// ordinal is the place of a word in a list from 1, 0 if it is not there.
+func ordinal(list []string, word string) float64 { return float64(slices.Index(list, word) + 1) }
+
+// wordNumber reads a number in English words: two hundred and five.
+func wordNumber(text string) float64 {
+	var total, section float64
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == '-' }) {
+		switch word {
+		case "hundred":
+			section = max(section, 1) * 100
+		case "dozen":
+			section = max(section, 1) * 12
+		case "thousand", "million", "billion":
+			total += max(section, 1) * scales[word]
+			section = 0
+		case "twice":
+			section += 2
+		case "once":
+			section++
+		default:
+			section += max(ordinal(words, word), 10*ordinal(tens, word), ordinal(ordinals, word))
+		}
+	}
+	return total + section
+}
+
+// clock is a time of day. What says which half of the day makes it precise.
+func clock(hour float64, minute, half string) mark {
+	m := mark{kind: markClock, value: hour * 60}
+	switch minute {
+	case "":
+	case "半":
+		m.value += 30
+	case "一刻":
+		m.value += 15
+	case "三刻":
+		m.value += 45
+	default:
+		m.value += numeral(minute)
+	}
+	switch {
+	case half == "" && hour <= 12:
+		m.kind = markVagueClock
+	case half == "":
+		m.kind = markClock24
+	case (half == "下午" || half == "傍晚" || half == "晚上" || half == "晚") && hour < 12:
+		m.value += halfDay
+	}
+	return m
+}
+
+// countsAsNumber tells numerals from what only has them. A single one counts
+// unless it stands in a name: 张三 is no three. One of something is an article, and
+// 万一, 十分, 千万 are words.
+func countsAsNumber(numerals, measure, before string) bool {
+	name, _ := utf8.DecodeLastRuneInString(before)
+	switch {
+	case name == '第':
+		return true
+	case numerals == "一":
+		return measure == "日" || measure == "号" || measure == "楼" || measure == "层"
+	case numerals == "万一", numerals == "千万", numerals == "十" && measure == "分":
+		return false
+	case measure != "" || utf8.RuneCountInString(numerals) > 1:
+		return true
+	}
+	return !strings.Contains("百千万亿", numerals) && !strings.ContainsRune(hanNames, name)
+}
+
+// signed gives a number the minus that stands before it, unless that is a hyphen
+// or makes a range.
+func signed(n float64, before string) float64 {
+	for _, minus := range []string{"-", "−", "–"} {
+		if rest, ok := strings.CutSuffix(strings.TrimSuffix(before, " "), minus); ok {
+			r, _ := utf8.DecodeLastRuneInString(strings.TrimSuffix(rest, " "))
+			spaced := strings.HasSuffix(rest, " ")
+			if !unicode.IsDigit(r) && (spaced || !unicode.IsLetter(r)) || r > unicode.MaxASCII {
+				return -n
+			}
+		}
+	}
+	return n
+}
+
+// digits reads digits with points and commas: 1,200 is 1200, and 3,5 is 3.5.
+func digits(s string) float64 {
+	if i := strings.LastIndexByte(s, ','); i >= 0 && len(s)-i-1 != 3 && strings.Count(s, ",") == 1 && !strings.Contains(s, ".") {
+		s = strings.Replace(s, ",", ".", 1)
+	}
+	n, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
+	if err != nil { // 192.168.0.1, 1.2.3: as good as any other number that stands for it alone
+		for _, r := range s {
+			if unicode.IsDigit(r) {
+				n = n*10 + float64(r-'0')
+			} else {
+				n = n*1000 + 1
+			}
+		}
+	}
+	return n
+}
+
+// numeral reads a number in digits or in Chinese: 二十五, 三百零二, 一二三.
+func numeral(s string) float64 {
+	if n, err := strconv.ParseFloat(s, 64); err == nil {
+		return n
+	}
+	var total, section, digit float64
+	for _, r := range s {
+		switch r {
+		case '十', '百', '千':
+			section += max(digit, 1) * map[rune]float64{'十': 10, '百': 100, '千': 1000}[r]
+			digit = 0
+		case '万', '亿':
+			total = (total + section + digit) * scales[string(r)]
+			section, digit = 0, 0
+		case '两':
+			digit = digit*10 + 2
+		case '〇', '零':
+			digit *= 10
+		default:
+			digit = digit*10 + float64(strings.Index("一二三四五六七八九", string(r))/3+1)
+		}
+	}
+	return total + section + digit
+}

@@ -1,0 +1,210 @@
+package decide
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reverie/internal/lazyregexp"
+	"reverie/internal/llm"
+	"reverie/internal/llm/lines"
+	"reverie/internal/reverie"
+)
+
+// validation is what an answer comes to, beside the verdicts that it gave: those
+// are written on their candidates.
+type validation struct {
+	open    []*candidate // have no verdict, or one that must be said twice
+	again   []string     // what to say of them when they are asked about once more
+	failure string       // why the first of them has none
+	notes   []string     // for the log: what was dropped
+}
+
+// verdict is one line of an answer that has the right form.
+type verdict struct {
+	relation reverie.Relation
+	reason   string
+	merged   string
+}
+
+// validate reads an answer about the open candidates: each must get exactly one
+// valid verdict. Lines on other handles are dropped. A verdict that passes over a
+// differing number, weekday or negation must be said twice, with the difference
+// before the model's eyes; warned says that it was, by the question before.
+func (d *desk) validate(f *fact, open []*candidate, resp llm.Response, warned bool) (v validation) {
+	verdicts, broken := map[string]verdict{}, map[string]string{}
+	if whole := unusable(resp); whole != "" {
+		for _, c := range open {
+			broken[c.handle] = whole
+		}
+	} else {
+		v.notes = d.readVerdicts(f, open, resp.Text, verdicts, broken)
+	}
+	for _, c := range open {
+		given, ok := verdicts[c.handle]
+		why := broken[c.handle]
+		if !ok && why == "" {
+			why = "there was no line with this id"
+		}
+		differs := difference(f.Statement, c.Statement)
+		if why != "" {
+			v.reopen(c, why, differs)
+			continue
+		}
+		if over := passesOver(given, differs); over != "" && !warned {
+			v.open = append(v.open, c)
+			v.again = append(v.again, fmt.Sprintf("%s: you said %q, but %s; say it again only if it holds in spite of that", c.handle, given.relation, over))
+			v.failure = "a verdict over a difference was not given twice"
+			continue
+		}
+		c.Relation, c.Reason, c.Merged = given.relation, given.reason, given.merged
+	}
+	return v
+}
+
+// reopen has a candidate asked about once more, with what was wrong.
+func (v *validation) reopen(c *candidate, why string, differs []mark) {
+	v.open = append(v.open, c)
+	note := c.handle + ": " + why
+	if len(differs) > 0 {
+		note += "; mind that " + describe(differs)
+	}
+	v.again = append(v.again, note)
+	if v.failure == "" {
+		v.failure = why
+	}
+}
+
+// passesOver says which difference a verdict leaves out of account: a duplicate
+// all of them, an update those that its merged statement does not keep.
+func passesOver(given verdict, differs []mark) string {
+	switch given.relation {
+	case reverie.RelationUpdate:
+		differs = missing(differs, marks(given.merged))
+	case reverie.RelationDuplicate:
+	default:
+		return ""
+	}
+	return describe(differs)
+}
+
+// unusable says why an answer cannot be used at all, "" if it can.
+func unusable(resp llm.Response) string {
+	switch {
+	case resp.Finish == llm.FinishLength:
+		return "the answer was cut off; keep the reasons short"
+	case resp.Finish == llm.FinishRefused:
+		return "there was no answer"
+	case resp.Finish != llm.FinishStop:
+		return "the answer stopped for an unknown reason"
+	case strings.TrimSpace(resp.Text) == "":
+		return "the answer was empty"
+	}
+	return ""
+}
+
+// readVerdicts sorts the lines of an answer by handle. Of several lines on one
+// handle all must be valid and say the same.
+func (d *desk) readVerdicts(f *fact, open []*candidate, text string, verdicts map[string]verdict, broken map[string]string) (notes []string) {
+	known := map[string]*candidate{}
+	for _, c := range open {
+		known[c.handle] = c
+	}
+	read := lines.Read(text)
+	for _, skip := range read.Skipped {
+		notes = append(notes, fmt.Sprintf("line %d: %s", skip.No, skip.Reason))
+	}
+	for _, l := range read.Lines {
+		handle, given, err := readVerdict(l)
+		c := known[handle]
+		if c == nil {
+			notes = append(notes, fmt.Sprintf("line %d: no candidate has the id %q", l.No, reverie.Excerpt(handle, 20)))
+			continue
+		}
+		if err == nil {
+			err = d.checkMerged(f, c, given)
+		}
+		before, twice := verdicts[handle]
+		switch {
+		case err != nil && (broken[handle] == "" || err.Error() < broken[handle]): // the same whatever the order of the lines
+			broken[handle] = err.Error()
+		case err != nil:
+		case twice && (before.relation != given.relation || reverie.ContentHash(before.merged) != reverie.ContentHash(given.merged)):
+			broken[handle] = "there were different verdicts on this id; give one"
+		case !twice || given.reason+given.merged < before.reason+before.merged:
+			verdicts[handle] = given
+		}
+	}
+	return notes
+}
+
+// readVerdict reads one object of an answer. The handle is returned also beside
+// an error.
+func readVerdict(l lines.Line) (handle string, v verdict, err error) {
+	var raw struct {
+		ID        json.RawMessage `json:"id"`
+		Reason    json.RawMessage `json:"reason"`
+		Relation  json.RawMessage `json:"relation"`
+		Statement json.RawMessage `json:"statement"`
+	}
+	if err := json.Unmarshal(l.Object, &raw); err != nil {
+		return "", v, fmt.Errorf("the line is no verdict: %w", err)
+	}
+	text := func(raw json.RawMessage) string {
+		var s string
+		_ = json.Unmarshal(raw, &s) // anything but a string is nothing
+		return strings.TrimSpace(s)
+	}
+	handle = strings.ToLower(text(raw.ID))
+	v.relation = reverie.Relation(strings.ToLower(text(raw.Relation)))
+	v.reason = reverie.CleanReason(text(raw.Reason))
+	switch v.relation {
+	case reverie.RelationUpdate:
+		if v.merged = text(raw.Statement); v.merged == "" {
+			return handle, v, errors.New(`an update needs the merged statement in "statement"`)
+		}
+	case reverie.RelationDuplicate, reverie.RelationConflict, reverie.RelationUnrelated:
+	default:
+		return handle, v, errors.New(`"relation" must be duplicate, update, conflict or unrelated`)
+	}
+	if v.reason == "" {
+		return handle, v, errors.New(`"reason" is missing`)
+	}
+	return handle, v, nil
+}
+
+// checkMerged holds a merged statement to the rules of statements, and to what the
+// two say: all that both do, and nothing that neither does.
+func (d *desk) checkMerged(f *fact, c *candidate, v verdict) error {
+	if v.relation != reverie.RelationUpdate {
+		return nil
+	}
+	if broken := (*reverie.StatementError)(nil); errors.As(reverie.CheckStatement(v.merged), &broken) {
+		return fmt.Errorf("the merged statement is refused (%s): %s", broken.Rule, broken.Detail)
+	}
+	switch d.says(reverie.ContentHash(v.merged)) {
+	case nil:
+	case c.entry:
+		return errors.New("the merged statement says no more than the memory; if it need not, this is a duplicate")
+	default:
+		return errors.New("another memory says the merged statement already")
+	}
+	ours, theirs, merged := marks(f.Statement), marks(c.Statement), marks(v.merged)
+	invented := slices.DeleteFunc(missing(merged, slices.Concat(ours, theirs)), func(m mark) bool { return headcount.MatchString(m.text) })
+	if len(invented) > 0 {
+		return fmt.Errorf("the merged statement has %s, which stands in neither of the two", invented[0])
+	}
+	if lost := missing(shared(ours, theirs), merged); len(lost) > 0 {
+		return fmt.Errorf("the merged statement lacks %s, which both of the two have", lost[0])
+	}
+	if 2*overlap(v.merged, f.Statement+" "+c.Statement) < 1 {
+		return errors.New("the merged statement mostly stands in neither of the two")
+	}
+	return nil
+}
+
+// headcount finds what a merged statement may count: the two or three that it
+// brings together.
+var headcount = lazyregexp.New(`^(?:two|three|[两二三][个位名人]?)$`)

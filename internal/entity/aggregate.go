@@ -1,0 +1,302 @@
+package impression
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"reverie/internal/reverie"
+)
+
+// unexpired divides what waits into what still may be joined and the ids of what has
+// waited too long: by the chat's clock, as of the chunk's newest message, and by the
+// run's, of what was there before longAgo. What the chat's clock alone has passed by
+// is left alone, for a backfill to go on with; a fresh observation of its name that
+// was made in time saves either.
+func unexpired(waiting, fresh []reverie.Observation, asOf, longAgo time.Time) (live []reverie.Observation, expired []string) {
+	latest := map[string][]time.Time{} // key of a name, or an account -> when it was observed
+	for _, o := range fresh {
+		for _, key := range handles(o) {
+			latest[key] = append(latest[key], o.LastAt)
+		}
+	}
+	for _, o := range waiting {
+		inTime := func(at time.Time) bool { return o.ExpiresAt.After(at) }
+		switch {
+		case inTime(asOf) || slices.ContainsFunc(handles(o), func(key string) bool { return slices.ContainsFunc(latest[key], inTime) }):
+			live = append(live, o)
+		case !o.CreatedAt.After(longAgo):
+			expired = append(expired, o.ID)
+		}
+	}
+	slices.Sort(expired)
+	return live, expired
+}
+
+// handles are what observations of one subject are joined by: its account, else its
+// names.
+func handles(o reverie.Observation) []string {
+	if o.Account != "" {
+		return []string{"account " + o.Account}
+	}
+	var keys []string
+	for _, name := range append([]string{o.Subject}, o.Aliases...) {
+		keys = append(keys, sortOf(o.Kind)+" "+reverie.NameKey(name))
+	}
+	return keys
+}
+
+// aggregate puts together what all batches, and earlier runs, observed of one
+// subject, whatever their order, and drops what is weak, empty, boilerplate or
+// over-long.
+//
+// Observations of one account are one. Those without an account are one where
+// they have the same name, where a name of the one is a proven name of the other,
+// or where they say the same on the same message under names of which one is part
+// of the other, and neither is known. Who else stands in that message is nobody's
+// doing: shared evidence alone joins nobody, since two people may be spoken of in
+// one sentence. Whether a name means an account is for resolve, which knows the
+// index.
+func aggregate(fresh, waiting []reverie.Observation, c *cast, r rules) (list []merged, refused []reverie.Refusal) {
+	var pieces []piece
+	for _, o := range fresh {
+		pieces = append(pieces, piece{Observation: o})
+	}
+	for _, o := range waiting {
+		pieces = append(pieces, piece{Observation: o, waits: o.ID})
+	}
+	slices.SortFunc(pieces, comparePieces)
+	for _, group := range joined(pieces, c) {
+		m, dropped := combine(group, c, r)
+		refused = append(refused, dropped...)
+		if len(m.Claims) > 0 || len(m.Aliases) > 0 {
+			list = append(list, m)
+		}
+	}
+	return list, refused
+}
+
+func comparePieces(a, b piece) int {
+	return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(reverie.NameKey(a.Subject), reverie.NameKey(b.Subject)),
+		strings.Compare(string(a.Kind), string(b.Kind)), a.LastAt.Compare(b.LastAt), strings.Compare(a.waits, b.waits),
+		strings.Compare(fmt.Sprint(a.Observation), fmt.Sprint(b.Observation)))
+}
+
+// joined divides pieces into groups of one subject, in the order of their first
+// members.
+func joined(pieces []piece, c *cast) [][]piece {
+	u := newUnion(len(pieces))
+	first := map[string]int{} // a name, or an account -> a piece that bears it
+	same := func(key string, i int) {
+		if j, ok := first[key]; ok {
+			u.join(i, j)
+		} else {
+			first[key] = i
+		}
+	}
+	type cite struct {
+		piece int
+		quote string
+	}
+	claimed := map[string][]cite{}       // by a claim and a message
+	names := make([]string, len(pieces)) // of those whom nobody knows yet
+	for i, p := range pieces {
+		if key := reverie.NameKey(p.Subject); !c.knows(key) {
+			names[i] = key
+		}
+	}
+	for i, p := range pieces {
+		for _, key := range handles(p.Observation) {
+			same(key, i)
+		}
+		if p.Account != "" {
+			continue
+		}
+		for _, c := range p.Claims {
+			for _, e := range c.Evidence {
+				key := sortOf(p.Kind) + " " + claimKey(c) + "\x00" + e.MessageID
+				for _, other := range claimed[key] {
+					if a, b := names[i], names[other.piece]; partOfName(a, b, e.Quote) && partOfName(a, b, other.quote) {
+						u.join(i, other.piece)
+					}
+				}
+				claimed[key] = append(claimed[key], cite{i, e.Quote})
+			}
+		}
+	}
+	var groups [][]piece
+	at := map[int]int{}
+	for i, p := range pieces {
+		root := u.root(i)
+		n, ok := at[root]
+		if !ok {
+			n, at[root] = len(groups), len(groups)
+			groups = append(groups, nil)
+		}
+		groups[n] = append(groups[n], p)
+	}
+	return groups
+}
+
+// union is sets of numbers that are joined step by step.
+type union []int
+
+func newUnion(n int) union {
+	u := make(union, n)
+	for i := range u {
+		u[i] = i
+	}
+	return u
+}
+
+func (u union) root(i int) int {
+	for u[i] != i {
+		u[i] = u[u[i]]
+		i = u[i]
+	}
+	return i
+}
+
+// join makes two sets one, whose root is the smallest of its numbers.
+func (u union) join(i, j int) {
+	i, j = u.root(i), u.root(j)
+	u[max(i, j)] = min(i, j)
+}
+
+// sortOf is what sort of subject a kind is: a bot is somebody, like a person.
+func sortOf(k reverie.EntityKind) string {
+	if k == reverie.EntityThing {
+		return "thing"
+	}
+	return "somebody"
+}
+
+// partOfName tells whether one of two names, given by their keys, is part of the
+// other, in words, and never stands apart from it in a quote: 小明 of 王小明, but not
+// where both are named.
+func partOfName(short, long, quote string) bool {
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	if !strings.Contains(long, short) || utf8.RuneCountInString(short) < 2 || len(places(long, short)) == 0 {
+		return false
+	}
+	text := textForm(quote)
+	whole := places(text, long)
+	for _, at := range places(text, short) {
+		if !slices.ContainsFunc(whole, func(w [2]int) bool { return w[0] <= at[0] && at[1] <= w[1] }) {
+			return false
+		}
+	}
+	return true
+}
+
+// combine makes one of the observations of a subject. Its claims are those that
+// count, each judged as it was observed; why the others do not is said beside.
+// Claims of different speakers stay apart: nobody's words make another's surer.
+func combine(group []piece, c *cast, r rules) (m merged, refused []reverie.Refusal) {
+	m = merged{Observation: reverie.Observation{Account: group[0].Account}, pieces: group}
+	m.call(c)
+	names := append([]string{m.Subject}, m.Aliases...)
+	if a := c.accounts[m.Account]; a != nil {
+		names = append(names, a.names...)
+	}
+	bySpeaker := map[string][]reverie.ObservedClaim{}
+	for _, p := range group {
+		for _, claim := range p.Claims {
+			if rule, detail := weak(claim, names, r); rule != "" {
+				refused = append(refused, reverie.Refusal{Action: string(claim.Aspect), Handle: handle(m.Subject), Rule: rule, Detail: detail})
+				continue
+			}
+			by := strings.Join(authors(claim.Evidence), "\x00")
+			bySpeaker[by] = append(bySpeaker[by], claim)
+		}
+	}
+	for _, claims := range bySpeaker {
+		m.Claims = append(m.Claims, unite(claims)...)
+	}
+	slices.SortFunc(m.Claims, compareClaims)
+	for _, claim := range m.Claims {
+		m.LastAt = later(m.LastAt, newest(claim.Evidence))
+	}
+	return m, refused
+}
+
+// call settles subject, kind and aliases of what was put together: an account
+// goes by its first name, whatever else by the name that most messages speak of,
+// and of those the longest.
+func (m *merged) call(c *cast) {
+	type use struct {
+		name string
+		n    int
+	}
+	uses, kinds := map[string]*use{}, map[reverie.EntityKind]int{}
+	for _, p := range m.pieces {
+		cited := map[string]bool{}
+		for _, claim := range p.Claims {
+			for _, e := range claim.Evidence {
+				cited[e.MessageID] = true
+			}
+		}
+		kinds[p.Kind] += len(cited)
+		for i, name := range append([]string{p.Subject}, p.Aliases...) {
+			key := reverie.NameKey(name)
+			if uses[key] == nil {
+				uses[key] = &use{name: name}
+			}
+			if name < uses[key].name {
+				uses[key].name = name
+			}
+			if i == 0 {
+				uses[key].n += len(cited) + 1
+			}
+		}
+	}
+	for _, k := range []reverie.EntityKind{reverie.EntityThing, reverie.EntityBot, reverie.EntityPerson} {
+		if n, ok := kinds[k]; ok && (m.Kind == "" || n >= kinds[m.Kind]) {
+			m.Kind = k
+		}
+	}
+	best := ""
+	for key, u := range uses {
+		if best == "" || cmp.Or(u.n-uses[best].n, utf8.RuneCountInString(key)-utf8.RuneCountInString(best), strings.Compare(best, key)) > 0 {
+			best = key
+		}
+	}
+	m.Subject = uses[best].name
+	if a := c.accounts[m.Account]; a != nil {
+		m.Subject, m.Kind = a.name(), a.kind
+	}
+	own := reverie.NameKey(m.Subject)
+	for key, u := range uses {
+		if key != own {
+			m.Aliases = append(m.Aliases, u.name)
+		}
+	}
+	slices.Sort(m.Aliases)
+}
+
+// weak says why a claim does not count, or nothing.
+func weak(c reverie.ObservedClaim, names []string, r rules) (rule, detail string) {
+	switch {
+	case strings.TrimSpace(c.Value) == "":
+		return string(reverie.RuleEmpty), "it says nothing"
+	case utf8.RuneCountInString(c.Value) > reverie.MaxValueLength:
+		return string(reverie.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept", utf8.RuneCountInString(c.Value), reverie.MaxValueLength)
+	case utf8.RuneCountInString(c.Name) > reverie.MaxNameLength:
+		return string(reverie.RuleTooLong), fmt.Sprintf("its key has %d characters, at most %d are kept", utf8.RuneCountInString(c.Name), reverie.MaxNameLength)
+	case len(c.Evidence) == 0:
+		return ruleEvidence, "nothing that was said supports it"
+	case math.IsNaN(c.Confidence) || c.Confidence < 0 || c.Confidence > 1:
+		return ruleConfidence, "its confidence is not within 0 and 1"
+	case c.Confidence < r.minConfidence:
+		return ruleConfidence, fmt.Sprintf("its confidence is %.2f, and less than %.2f does not count", c.Confidence, r.minConfidence)
+	case isBoilerplate(c, names):
+		return ruleBoilerplate, fmt.Sprintf("%q could be said of whoever writes here", reverie.Excerpt(c.Value, 60))
+	}
+	return "", ""
+}

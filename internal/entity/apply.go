@@ -1,0 +1,173 @@
+package impression
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"reverie/internal/reverie"
+)
+
+// plan makes the chunk's plan from what was observed: aggregate, resolve, build,
+// validate. What it returns is confirmed.
+func (r *run) plan(ctx context.Context, s *sheet, fresh []reverie.Observation) (reverie.EntityPlan, error) {
+	limits := rules{minConfidence: r.Limits.MinConfidence, minEvidence: r.Limits.MinEvidence}
+	idx := newIndex(s.state.Index)
+	asOf := s.state.Messages[len(s.state.Messages)-1].SentAt
+	now := r.Now().UTC()
+	waiting, expired := unexpired(s.state.Waiting, fresh, asOf, now.Add(-r.Limits.ExpireAfter))
+	list, refused := aggregate(fresh, waiting, s.cast, limits)
+	settled := resolve(list, idx, s.cast, limits)
+	concerned := s.concerned(settled, idx)
+	entities, err := r.entities(ctx, concerned)
+	if err == nil {
+		err = s.unmoved(concerned, entities)
+	}
+	if err != nil {
+		return reverie.EntityPlan{}, err
+	}
+	plan := build(draft{groupID: r.req.GroupID, runID: r.life.Row.ID, chunkNo: s.no, now: now, expireAfter: r.Limits.ExpireAfter,
+		expired: expired, list: settled, idx: idx, cast: s.cast, entities: entities})
+	plan, broken := validate(plan, idx, entities)
+	refusals := append(s.refusals, refused...)
+	plan.Refusals = append(append(refusals, plan.Refusals...), broken...)
+	plan.Outcomes = s.outcomes(plan.Outcomes)
+	plan.Stats = r.count(plan)
+	return plan, nil
+}
+
+// concerned are the entities that the plan may write to or point to.
+func (s *sheet) concerned(list []resolved, idx *index) []string {
+	var ids []string
+	for _, id := range s.cast.order {
+		ids = append(ids, idx.byID[id])
+	}
+	for _, one := range list {
+		ids = append(ids, one.entityID)
+		for _, claim := range one.Claims {
+			if claim.Aspect == reverie.AspectRelation {
+				ids = append(append(ids, idx.byID[claim.Account]), idx.byKey[reverie.NameKey(claim.Value)]...)
+			}
+		}
+	}
+	return ids
+}
+
+// unmoved refuses entities that a person merged, or took apart, since the index was
+// read: by their names then, one's words would go to the other.
+func (s *sheet) unmoved(ids []string, entities map[string]reverie.Entity) error {
+	then := map[string][]string{} // entity -> ids of its names
+	for _, n := range s.state.Index {
+		then[n.EntityID] = append(then[n.EntityID], n.ID)
+	}
+	for _, id := range ids {
+		var now []string
+		for _, n := range entities[id].Names {
+			now = append(now, n.ID)
+		}
+		slices.Sort(now)
+		slices.Sort(then[id])
+		if !slices.Equal(now, then[id]) {
+			return fmt.Errorf("chunk %d of group %q: entity %s goes by other names than when the model was asked; read the group again: %w",
+				s.no, s.state.Group.ID, id, reverie.ErrConflict)
+		}
+	}
+	return nil
+}
+
+// outcomes gives each message of the chunk its outcome. Messages of other chunks,
+// which postponed observations rest on, have theirs.
+func (s *sheet) outcomes(cited map[string]reverie.Outcome) map[string]reverie.Outcome {
+	all := make(map[string]reverie.Outcome, len(s.state.Messages))
+	for _, m := range s.state.Messages {
+		switch {
+		case cited[m.ID] == reverie.OutcomeCited:
+			all[m.ID] = reverie.OutcomeCited
+		case m.Speaks():
+			all[m.ID] = reverie.OutcomeConsidered
+		default:
+			all[m.ID] = reverie.OutcomeFiltered
+		}
+	}
+	return all
+}
+
+// count adds a plan to the run's counts.
+func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
+	st := r.life.Stats
+	st.Created += len(plan.Creates)
+	st.Updated += len(plan.Heads) // each under the entity that it is read as
+	for _, o := range plan.Postponed {
+		if len(o.Continues) == 0 { // counted when it began to wait
+			st.Postponed++
+		}
+	}
+	st.Refused += len(plan.Refusals)
+	st.Chunks++
+	for _, o := range plan.Outcomes {
+		switch o {
+		case reverie.OutcomeCited:
+			st.Cited++
+		case reverie.OutcomeConsidered:
+			st.Considered++
+		default:
+			st.Filtered++
+		}
+	}
+	return st
+}
+
+// apply writes the plan, in one transaction with the messages' uses and the
+// chunk's status. A dry run tells what it would write.
+func (r *run) apply(ctx context.Context, s *sheet, plan reverie.EntityPlan) error {
+	changes := planned(plan)
+	if !r.req.DryRun {
+		err := r.life.Write(func(lease reverie.Lease) (err error) {
+			changes, err = r.Store.ApplyEntities(ctx, lease, plan)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("apply chunk %d of run %s: %w", s.no, r.life.Row.ID, err)
+		}
+	}
+	r.life.Stats = plan.Stats
+	r.result.Changes = append(r.result.Changes, changes...)
+	r.result.Refusals = append(r.result.Refusals, plan.Refusals...)
+	for _, f := range plan.Refusals {
+		r.Log.Info("line refused", "group_id", plan.GroupID, "run_id", plan.RunID, "chunk", s.no, "line", f.Line,
+			"action", f.Action, "rule", f.Rule, "detail", f.Detail)
+	}
+	r.tell(Progress{Chunk: s.no})
+	return nil
+}
+
+// planned are the changes that a plan would make, as the log would tell them.
+func planned(plan reverie.EntityPlan) []reverie.EntityChange {
+	var list []reverie.EntityChange
+	for _, e := range plan.Creates {
+		list = append(list, reverie.EntityChange{GroupID: plan.GroupID, EntityID: e.ID, Action: reverie.EntityCreated, NewText: e.Subject})
+	}
+	for _, n := range plan.Names {
+		list = append(list, reverie.EntityChange{GroupID: plan.GroupID, EntityID: n.EntityID, Action: reverie.EntityNamed, NewText: n.Name})
+	}
+	for _, step := range plan.Claims {
+		change := reverie.EntityChange{GroupID: plan.GroupID, EntityID: step.Claim.EntityID, Action: reverie.EntityClaimed,
+			OldText: step.OldValue, NewText: said(step.Claim), Reason: step.Reason, Evidence: step.Evidence}
+		switch step.Action {
+		case reverie.ActionKeep:
+			continue
+		case reverie.ActionUpdate:
+			change.Action = reverie.EntityReplaced
+		}
+		list = append(list, change)
+	}
+	return list
+}
+
+// said is a claim in words.
+func said(c reverie.Claim) string {
+	if c.Name == "" {
+		return c.Value
+	}
+	return c.Name + ": " + c.Value
+}

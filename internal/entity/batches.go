@@ -1,0 +1,265 @@
+package impression
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"reverie/internal/reverie"
+	"reverie/prompts"
+)
+
+// A batch is shown the messages that concern its subjects, and not the whole
+// chunk: what they wrote, what names them, what they reply to and what replies to
+// them, and the message before each of those. So the cost of a chunk grows with
+// its messages, and not with messages times people.
+
+// scene is what a chunk shows: its messages, and who and what is active in them.
+type scene struct {
+	shown    []reverie.Message
+	subjects []active // those that are talked of first come first
+}
+
+// active is a subject, and the messages that concern it.
+type active struct {
+	subject
+	name string // key of its label, without a number
+	core []int  // places in scene.shown, rising
+}
+
+// survey finds who and what is active in a chunk: authors, whom they reply to,
+// and whoever is named. It gives the cast its labels. Each message of a member
+// concerns its author at least, so that none is left out.
+func survey(state reverie.EntityState, known *directory) (*scene, *cast) {
+	v := &surveyor{cast: newCast(state.Messages, slices.Concat(state.Replied, state.Namesakes)), known: known,
+		bears: map[string][]string{}, found: map[string]*active{}, named: map[string][]string{}}
+	for _, m := range state.Messages {
+		if m.Speaks() {
+			v.shown = append(v.shown, m)
+		}
+	}
+	v.replies(state.Replied)
+	v.namings()
+	v.cast.name(v.known)
+	return &scene{shown: v.shown, subjects: v.subjects()}, v.cast
+}
+
+// surveyor is a survey under way.
+type surveyor struct {
+	cast  *cast
+	known *directory
+	shown []reverie.Message
+	bears map[string][]string // key of a name -> accounts of the chunk that bear it
+	found map[string]*active  // by handle
+	named map[string][]string // key or account, as it was found in a text -> handles
+}
+
+// Handles of subjects: an account's id, or the key of a name without one.
+const (
+	byAccount = "account "
+	byName    = "name "
+)
+
+// concerns notes that a message concerns a subject.
+func (v *surveyor) concerns(handle string, i int) *active {
+	a := v.found[handle]
+	if a == nil {
+		a = &active{}
+		v.found[handle] = a
+	}
+	a.core = append(a.core, i)
+	return a
+}
+
+// replies notes authors and whom they reply to. What a bot writes concerns
+// nobody by itself: it is no evidence.
+func (v *surveyor) replies(replied []reverie.Message) {
+	place, author := map[string]int{}, map[string]string{}
+	for _, m := range replied {
+		author[m.ID] = m.AuthorID
+	}
+	for i, m := range v.shown {
+		place[m.ID], author[m.ID] = i, m.AuthorID
+	}
+	for i, m := range v.shown {
+		if m.Role != reverie.RoleUser {
+			continue
+		}
+		v.concerns(byAccount+m.AuthorID, i)
+		if to := author[m.ReplyTo]; m.ReplyTo != "" && v.cast.accounts[to] != nil {
+			v.concerns(byAccount+to, i)
+		}
+		if j, ok := place[m.ReplyTo]; ok {
+			v.concerns(byAccount+m.AuthorID, j)
+		}
+	}
+}
+
+// maxStrangers bounds how many of those that a message calls, and nobody knows,
+// are subjects. The others stand in its text all the same.
+const maxStrangers = 5
+
+// namings notes whom and what the members' messages name.
+func (v *surveyor) namings() {
+	keys, accounts := v.known.keys(), slices.Sorted(maps.Keys(v.known.byID))
+	for _, id := range v.cast.order {
+		for _, key := range v.cast.accounts[id].keys() {
+			keys, v.bears[key] = append(keys, key), append(v.bears[key], id)
+		}
+		accounts = append(accounts, id)
+	}
+	m := newMentions(keys, accounts)
+	for i, message := range v.shown {
+		if message.Role != reverie.RoleUser {
+			continue
+		}
+		text := reverie.Excerpt(message.Text, prompts.MaxText)
+		for _, name := range m.find(text) {
+			for _, handle := range v.whom(name) {
+				v.concerns(handle, i)
+			}
+		}
+		for _, name := range v.strangers(text) {
+			if a := v.concerns(byName+reverie.NameKey(name), i); a.label == "" {
+				a.subject = subject{label: name, kind: reverie.EntityPerson}
+			}
+		}
+	}
+}
+
+// strangers returns those that a text calls first and nobody knows, each once.
+func (v *surveyor) strangers(text string) (list []string) {
+	keys := map[string]bool{}
+	for _, name := range called(text) {
+		key := reverie.NameKey(name)
+		if v.named[key] == nil && !keys[key] && len(list) < maxStrangers {
+			keys[key], list = true, append(list, name)
+		}
+	}
+	return list
+}
+
+// whom returns the handles of those whom a name or an account may mean. A name
+// that too many bear to show them all is a subject of its own: nobody can know
+// who is meant.
+func (v *surveyor) whom(name string) []string {
+	if handles, ok := v.named[name]; ok {
+		return handles
+	}
+	handles := map[string]bool{}
+	if v.cast.accounts[name] != nil {
+		handles[byAccount+name] = true
+	} else if id, ok := v.known.byID[name]; ok {
+		handles[v.meet(id)] = true
+	}
+	if v.bearers(name) > maxShownNamesakes {
+		handles[v.crowd(name)] = true
+	} else {
+		for _, id := range v.bears[name] {
+			handles[byAccount+id] = true
+		}
+		for _, id := range v.known.byKey[name] {
+			handles[v.meet(id)] = true
+		}
+	}
+	v.named[name] = slices.Sorted(maps.Keys(handles))
+	return v.named[name]
+}
+
+// bearers counts who bears a name: those that are known by it, and accounts of the
+// chunk that are none of them.
+func (v *surveyor) bearers(key string) int {
+	known := v.known.byKey[key]
+	n := len(known)
+	for _, id := range v.bears[key] {
+		if !slices.Contains(known, v.known.byID[id]) {
+			n++
+		}
+	}
+	return n
+}
+
+// crowd returns the handle of a name that many bear.
+func (v *surveyor) crowd(key string) string {
+	handle := byName + key
+	if a := v.found[handle]; a != nil {
+		a.entityID = ""
+		return handle
+	}
+	kind, names := reverie.EntityPerson, []string(nil)
+	for _, id := range v.bears[key] {
+		names = append(names, v.cast.accounts[id].names...)
+	}
+	if known := v.known.byKey[key]; len(names) == 0 {
+		kind, names = v.known.entries[known[0]].kind, v.known.entries[known[0]].names
+	}
+	at := slices.IndexFunc(names, func(name string) bool { return reverie.NameKey(name) == key })
+	v.found[handle] = &active{subject: subject{label: names[at], kind: kind}}
+	return handle
+}
+
+// meet returns the handle of an entity that is named: its account, which joins
+// the cast where it does not write here, or its name.
+func (v *surveyor) meet(entityID string) string {
+	e := v.known.entries[entityID]
+	for _, id := range e.accounts {
+		if v.cast.accounts[id] != nil {
+			return byAccount + id
+		}
+	}
+	if len(e.accounts) > 0 {
+		a := v.cast.add(e.accounts[0], e.kind)
+		for _, name := range e.names {
+			a.goesBy(name)
+		}
+		return byAccount + a.id
+	}
+	name := append(slices.Clip(e.names), "")[0]
+	handle := byName + reverie.NameKey(name)
+	a := v.found[handle]
+	switch {
+	case a == nil:
+		v.found[handle] = &active{subject: subject{label: name, kind: e.kind, entityID: entityID}}
+	case a.entityID != entityID: // two of one name: which is meant is not for the code to say
+		a.entityID = ""
+	}
+	return handle
+}
+
+// subjects returns who was found, by the first message that concerns them; those
+// of one name stay side by side.
+func (v *surveyor) subjects() []active {
+	first := map[string]int{} // name -> first message that concerns one of that name
+	list := make([]active, 0, len(v.found))
+	for _, handle := range slices.Sorted(maps.Keys(v.found)) {
+		a := v.found[handle]
+		if id, ok := strings.CutPrefix(handle, byAccount); ok {
+			account := v.cast.accounts[id]
+			a.subject = subject{label: account.label, kind: account.kind, account: id, entityID: v.known.byID[id]}
+		}
+		slices.Sort(a.core)
+		a.core = slices.Compact(a.core)
+		a.name = bare(a.label)
+		if at, ok := first[a.name]; !ok || a.core[0] < at {
+			first[a.name] = a.core[0]
+		}
+		list = append(list, *a)
+	}
+	slices.SortStableFunc(list, func(a, b active) int {
+		return cmp.Or(cmp.Compare(first[a.name], first[b.name]), cmp.Compare(a.name, b.name), cmp.Compare(a.core[0], b.core[0]))
+	})
+	return list
+}
+
+// bare is a label without the number that tells it from others of its name.
+func bare(label string) string {
+	if at := strings.LastIndexByte(label, '#'); at > 0 && strings.Trim(label[at+1:], "0123456789") == "" {
+		label = label[:at]
+	}
+	return reverie.NameKey(label)
+}
+
+// contextGap is how far back the message before another still belongs to it.
+const contextGap = time.Hour

@@ -1,0 +1,352 @@
+package impression
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"reverie/internal/reverie"
+)
+
+// draft is all that a plan is built from.
+type draft struct {
+	groupID, runID string
+	chunkNo        int
+	now            time.Time
+	expireAfter    time.Duration
+	list           []resolved
+	idx            *index
+	cast           *cast
+	expired        []string                  // observations that have waited too long: see unexpired
+	entities       map[string]reverie.Entity // by id: those of the list, of relation targets and of the cast
+}
+
+// build makes the plan of a chunk: what is created, named, claimed, and what
+// waits. The plan rests on the versions of the known entities that it writes. Each
+// message that a written or postponed claim cites has the outcome cited; those of
+// earlier chunks may be among them.
+func build(in draft) reverie.EntityPlan {
+	b := &builder{draft: in, parties: map[string]*party{}, of: map[int]*party{}, accounts: map[string][]string{}, named: map[string]bool{}, roots: map[string]string{}, members: map[string]string{},
+		plan: reverie.EntityPlan{GroupID: in.groupID, RunID: in.runID, ChunkNo: in.chunkNo, Heads: map[string]int{},
+			Expired: in.expired}}
+	var list []merged
+	for _, one := range in.list {
+		list = append(list, one.merged)
+	}
+	b.who = newResolver(list, in.idx, in.cast)
+	for id, e := range in.entities {
+		for _, n := range e.Names {
+			b.roots[n.EntityID] = id
+			if n.Kind == reverie.NameID {
+				b.members[n.Name] = n.EntityID
+			} else {
+				b.named[n.EntityID+n.Key] = true
+			}
+		}
+	}
+	for account, id := range in.idx.byID {
+		b.accounts[id] = append(b.accounts[id], account)
+	}
+	for i, one := range in.list {
+		if one.postponed == "" {
+			b.meet(i, one)
+		}
+	}
+	for i, one := range in.list {
+		if one.postponed != "" {
+			b.postpone(one.merged, one.Claims, one.postponed, b.candidates(one))
+		} else {
+			b.divide(b.of[i], one.merged)
+		}
+	}
+	b.write()
+	b.plan.Outcomes = cited(b.plan)
+	return b.plan
+}
+
+// builder is a plan under way.
+type builder struct {
+	draft
+	who      *resolver
+	plan     reverie.EntityPlan
+	parties  map[string]*party
+	order    []*party
+	of       map[int]*party      // by place in the list
+	accounts map[string][]string // of known entities
+	roots    map[string]string   // entity -> the one that it is read as
+	members  map[string]string   // account -> the entity that has it, which may be read as another
+	named    map[string]bool     // names that an entity has, or is given: its id and the name's key
+}
+
+// party is an entity that the plan writes to, or points to.
+type party struct {
+	id       string
+	known    bool
+	kind     reverie.EntityKind
+	subject  string
+	accounts []string // its platform ids
+	adds     []string // of those, the ones that are new to it
+	aliases  []byname // names that it may not have yet
+	claims   []aimed
+	target   bool // a relation points to it, or what waits may be about it
+}
+
+// byname is a further name of a party: of one of its accounts, "" where it is known
+// of no account.
+type byname struct{ name, account string }
+
+// goesBy adds further names.
+func (p *party) goesBy(account string, names ...string) {
+	for _, name := range names {
+		p.aliases = append(p.aliases, byname{name, account})
+	}
+}
+
+// aimed is a claim whose target, if it is a relation, is settled.
+type aimed struct {
+	reverie.ObservedClaim
+	targetID string
+}
+
+// party returns the party under a key, a new one where there is none.
+func (b *builder) party(key string, make func() *party) *party {
+	p := b.parties[key]
+	if p == nil {
+		p = make()
+		b.parties[key] = p
+		b.order = append(b.order, p)
+	}
+	return p
+}
+
+func (b *builder) knownParty(entityID string) *party {
+	return b.party("entity "+entityID, func() *party {
+		return &party{id: entityID, known: true, kind: b.idx.entities[entityID], subject: b.entities[entityID].Subject,
+			accounts: slices.Sorted(slices.Values(b.accounts[entityID]))}
+	})
+}
+
+// accountParty is the entity that an account becomes.
+func (b *builder) accountParty(account, name string, kind reverie.EntityKind) *party {
+	return b.party("account "+account, func() *party {
+		p := &party{id: reverie.NewID(), kind: kind, subject: name, accounts: []string{account}, adds: []string{account}}
+		if a := b.cast.accounts[account]; a != nil {
+			p.subject, p.kind = a.name(), a.kind
+			p.goesBy(account, a.names...)
+		}
+		return p
+	})
+}
+
+// meet finds or makes the party that an observation is about.
+func (b *builder) meet(i int, one resolved) {
+	var p *party
+	switch {
+	case one.entityID != "":
+		p = b.knownParty(one.entityID)
+		if a := one.Account; a != "" && b.idx.byID[a] == "" && !slices.Contains(p.accounts, a) {
+			p.accounts, p.adds = append(p.accounts, a), append(p.adds, a)
+		}
+	case one.Account != "":
+		p = b.accountParty(one.Account, one.Subject, one.Kind)
+	default:
+		p = &party{id: reverie.NewID(), kind: one.Kind, subject: one.Subject}
+		b.order = append(b.order, p)
+	}
+	for _, piece := range one.pieces {
+		if piece.Account == "" { // an account's names are in the cast
+			p.goesBy(one.Account, piece.Subject)
+		}
+	}
+	p.goesBy(one.Account, one.Aliases...)
+	b.of[i] = p
+}
+
+// divide gives a party what is observed of it. A relation to somebody who is not
+// known waits alone.
+func (b *builder) divide(p *party, m merged) {
+	var waits []reverie.ObservedClaim
+	var candidates []*party
+	reason := reverie.PostponedInsufficient
+	for _, c := range m.Claims {
+		if c.Aspect != reverie.AspectRelation {
+			p.claims = append(p.claims, aimed{ObservedClaim: c})
+			continue
+		}
+		switch targets := b.targets(c); {
+		case len(targets) == 0:
+			waits = append(waits, c)
+		case len(targets) > 1:
+			waits, candidates, reason = append(waits, c), append(candidates, targets...), reverie.PostponedAmbiguous
+		case targets[0] == p:
+			b.refuse(c, p, ruleTarget, "it relates its subject to itself")
+		default:
+			targets[0].target = true
+			p.claims = append(p.claims, aimed{c, targets[0].id})
+		}
+	}
+	if len(waits) == 0 {
+		b.plan.Joined = append(b.plan.Joined, m.parts()...)
+		return
+	}
+	if len(p.accounts) > 0 && m.Account == "" {
+		m.Account = p.accounts[0]
+	}
+	b.postpone(m, waits, reason, candidates)
+}
+
+// targets are those whom a relation may point to: where they are several, nobody
+// can know.
+func (b *builder) targets(c reverie.ObservedClaim) (list []*party) {
+	if c.Account != "" {
+		return []*party{b.holderParty(holder{b.who.entityOf(c.Account), c.Account}, c.Value)}
+	}
+	for _, h := range b.who.holders([]string{c.Value}, "") {
+		list = append(list, b.holderParty(h, c.Value))
+	}
+	key := reverie.NameKey(c.Value)
+	bears := func(other byname) bool { return reverie.NameKey(other.name) == key }
+	for _, other := range b.order {
+		if !other.known && len(other.accounts) == 0 && (bears(byname{name: other.subject}) || slices.ContainsFunc(other.aliases, bears)) {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+func (b *builder) holderParty(h holder, name string) *party {
+	if h.entityID != "" {
+		return b.knownParty(h.entityID)
+	}
+	return b.accountParty(h.account, name, cmp.Or(b.who.kinds[h.account], reverie.EntityPerson))
+}
+
+// candidates are those whom an ambiguous subject may be.
+func (b *builder) candidates(one resolved) (list []*party) {
+	for _, id := range one.MatchingIDs {
+		list = append(list, b.knownParty(id))
+	}
+	for _, account := range one.maybe {
+		list = append(list, b.holderParty(holder{account: account}, one.Subject))
+	}
+	return list
+}
+
+// postpone lets some claims of a subject wait, as one with what of it waited
+// before. What only waits on stays as it is. What was last said long before the
+// rest is given up, so that it does not wait as long as the name is in use. Each
+// account that it may be about becomes an entity, so that it is not forgotten when
+// the others write, and it is silent.
+func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reverie.PostponementReason, candidates []*party) {
+	left := supports(claims)
+	if onlyWaits(m, left) {
+		return
+	}
+	o := m.Observation
+	o.GroupID, o.ID, o.RunID, o.CreatedAt = b.groupID, reverie.NewID(), b.runID, b.now
+	o.Claims, o.Status, o.Postponed, o.LastAt, o.MatchingIDs = nil, reverie.ObservationWaiting, reason, time.Time{}, nil
+	for _, p := range m.pieces {
+		switch {
+		case p.waits == "":
+		case slices.ContainsFunc(slices.Collect(maps.Keys(supports(p.Claims))), func(s string) bool { return !left[s] }):
+			b.plan.Joined = append(b.plan.Joined, p.waits)
+		default:
+			o.Continues = append(o.Continues, p.waits)
+		}
+	}
+	for _, c := range claims {
+		o.LastAt = later(o.LastAt, newest(c.Evidence))
+	}
+	o.ExpiresAt = o.LastAt.Add(b.expireAfter)
+	for _, c := range claims {
+		if newest(c.Evidence).Add(b.expireAfter).After(o.LastAt) {
+			o.Claims = append(o.Claims, c)
+		} else {
+			b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: string(c.Aspect), Handle: handle(m.Subject), Rule: ruleExpired, Detail: "it has waited too long"})
+		}
+	}
+	if len(claims) == 0 {
+		b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: "subject", Handle: handle(m.Subject), Rule: string(reverie.RuleEmpty),
+			Detail: "another name for somebody who is not known, and nothing besides"})
+		return
+	}
+	for _, p := range candidates {
+		if known := len(p.accounts) > 0 || p.known; known && !slices.Contains(o.MatchingIDs, p.id) {
+			p.target = true
+			o.MatchingIDs = append(o.MatchingIDs, p.id)
+		}
+	}
+	slices.Sort(o.MatchingIDs)
+	b.plan.Postponed = append(b.plan.Postponed, o)
+}
+
+// parts are the ids of the waiting observations that are part of a subject.
+func (m merged) parts() (ids []string) {
+	for _, p := range m.pieces {
+		if p.waits != "" {
+			ids = append(ids, p.waits)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// supports are what some claims say, each with a message that it rests on.
+func supports(claims []reverie.ObservedClaim) map[string]bool {
+	set := map[string]bool{}
+	for _, c := range claims {
+		for _, e := range c.Evidence {
+			set[claimKey(c)+"\x00"+e.MessageID] = true
+		}
+	}
+	return set
+}
+
+// onlyWaits tells whether what is left of a subject is what waited before, under
+// names that it had.
+func onlyWaits(m merged, left map[string]bool) bool {
+	before, names := map[string]bool{}, map[string]bool{}
+	for _, p := range m.pieces {
+		if p.waits == "" {
+			continue
+		}
+		maps.Copy(before, supports(p.Claims))
+		for _, name := range append([]string{p.Subject}, p.Aliases...) {
+			names[reverie.NameKey(name)] = true
+		}
+	}
+	return len(before) > 0 && maps.Equal(left, before) && (m.Account != "" || names[reverie.NameKey(m.Subject)]) &&
+		!slices.ContainsFunc(m.Aliases, func(name string) bool { return !names[reverie.NameKey(name)] })
+}
+
+func (b *builder) run() *string {
+	if b.runID == "" {
+		return nil
+	}
+	return &b.runID
+}
+
+func (b *builder) refuse(c reverie.ObservedClaim, p *party, rule, detail string) {
+	b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: string(c.Aspect), Handle: handle(p.subject), Rule: rule, Detail: detail})
+}
+
+// cited gives the messages that a plan's claims rest on, written or waiting, their
+// outcome.
+func cited(plan reverie.EntityPlan) map[string]reverie.Outcome {
+	outcomes := map[string]reverie.Outcome{}
+	note := func(list []reverie.Evidence) {
+		for _, e := range list {
+			outcomes[e.MessageID] = reverie.OutcomeCited
+		}
+	}
+	for _, step := range plan.Claims {
+		note(step.Evidence)
+	}
+	for _, o := range plan.Postponed {
+		for _, c := range o.Claims {
+			note(c.Evidence)
+		}
+	}
+	return outcomes
+}

@@ -1,0 +1,111 @@
+package impression
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"reverie/internal/reverie"
+	"reverie/prompts"
+)
+
+// sheet is one chunk: what waits, who is in it, and the questions about it.
+type sheet struct {
+	no      int
+	taken   bool   // up from a run that did not apply it: others may have been queued since
+	begunBy string // that run
+	state   reverie.EntityState
+
+	loc      *time.Location
+	language string
+	scene    *scene
+	cast     *cast
+	views    views
+	system   prompts.ObserveSystem
+	refusals []reverie.Refusal // of the answers' lines
+}
+
+// gather reads what waits, and who is who so far, and saves the chunk before
+// anything is asked about it: whoever continues the run asks the same questions.
+// It returns nil when nothing waits.
+func (r *run) gather(ctx context.Context) (*sheet, error) {
+	s, err := r.read(ctx)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	if s.loc, err = s.state.Group.Location(); err != nil {
+		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
+	}
+	s.no = r.life.Stats.Chunks + 1
+	var texts []string
+	for _, m := range s.state.Messages {
+		texts = append(texts, m.Text)
+	}
+	s.language = prompts.Language(s.state.Group.Language, texts)
+	s.system = prompts.ObserveSystem{MaxValue: reverie.MaxValueLength, MaxName: reverie.MaxNameLength}
+	known := newDirectory(s.state.Index)
+	s.scene, s.cast = survey(s.state, known)
+	s.views = newViews(s.loc, s.cast, known)
+	r.open(s)
+	if err := r.saveChunk(ctx, s, reverie.ChunkOpen); err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, a := range s.scene.subjects {
+		ids = append(ids, a.entityID)
+	}
+	s.views.entities, err = r.entities(ctx, ids)
+	return s, err
+}
+
+// read fetches the messages of a chunk that was begun and not applied, else those
+// that wait the longest.
+func (r *run) read(ctx context.Context) (*sheet, error) {
+	s := &sheet{}
+	q := reverie.EntityQuery{GroupID: r.req.GroupID, Since: r.since, Until: r.until, Limit: r.Limits.MaxMessages}
+	if c := r.resume; c != nil {
+		r.resume = nil
+		q.MessageIDs, s.taken, s.begunBy = c.MessageIDs, true, c.RunID
+	}
+	var err error
+	s.state, err = r.Store.GatherEntities(ctx, q)
+	if err == nil && s.taken && len(s.state.Messages) != len(q.MessageIDs) { // some lie outside the window, or are used
+		q.MessageIDs, s.taken = nil, false
+		s.state, err = r.Store.GatherEntities(ctx, q)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("gather people and things of group %q: %w", r.req.GroupID, err)
+	}
+	if len(s.state.Messages) == 0 {
+		return nil, nil
+	}
+	s.state.Messages, s.state.Replied = r.Privacy.Messages(s.state.Messages), r.Privacy.Messages(s.state.Replied)
+	return s, nil
+}
+
+// entities reads entities by their ids, empty and repeated ones passed over.
+func (r *run) entities(ctx context.Context, ids []string) (map[string]reverie.Entity, error) {
+	slices.Sort(ids)
+	ids = slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
+	byID := make(map[string]reverie.Entity, len(ids))
+	if len(ids) == 0 {
+		return byID, nil
+	}
+	list, err := r.Store.EntitiesByID(ctx, r.req.GroupID, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read %d entities of group %q: %w", len(ids), r.req.GroupID, err)
+	}
+	for _, e := range list {
+		byID[e.ID] = e
+	}
+	return byID, nil
+}
+
+func (r *run) saveChunk(ctx context.Context, s *sheet, status reverie.ChunkStatus) error {
+	chunk := reverie.Chunk{No: s.no, Status: status}
+	for _, m := range s.state.Messages {
+		chunk.MessageIDs = append(chunk.MessageIDs, m.ID)
+	}
+	return r.life.Save(ctx, chunk)
+}

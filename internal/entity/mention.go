@@ -1,0 +1,181 @@
+package impression
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"reverie/internal/reverie"
+)
+
+// mentions finds names in texts, in one pass over each text however many names
+// there are (Aho and Corasick's automaton over folded characters). A name of a
+// script that writes spaces stands between word boundaries; a Chinese one may
+// stand inside a run of characters.
+type mentions struct {
+	nodes []mentionNode
+}
+
+type mentionNode struct {
+	next map[rune]int
+	fail int      // the longest proper suffix that is a node too
+	out  int      // the node at or behind this one, along fail, where a name ends; 0: none
+	name *pattern // that ends here
+}
+
+// pattern is a name, or an account, as it is looked for.
+type pattern struct {
+	key    string
+	length int  // in runes
+	at     bool // counts only behind an @: an account, a lone Latin letter, a number
+	alone  bool // counts only with no letter beside it: a lone Chinese character
+}
+
+// newMentions looks for names by their keys, and for accounts behind an @.
+func newMentions(keys, accounts []string) *mentions {
+	m := &mentions{nodes: make([]mentionNode, 1)}
+	for _, key := range keys {
+		m.add(key, pattern{key: key, at: !speaks(key), alone: utf8.RuneCountInString(key) == 1})
+	}
+	for _, id := range accounts {
+		m.add(strings.TrimPrefix(textForm(id), "@"), pattern{key: id, at: true})
+	}
+	m.link()
+	return m
+}
+
+// speaks tells names that mean something without an @: not those without a
+// letter, nor those of a single one of a script that writes spaces.
+func speaks(key string) bool {
+	letters := strings.ContainsFunc(key, unicode.IsLetter)
+	first, size := utf8.DecodeRuneInString(key)
+	return letters && (size < len(key) || !spaced(first))
+}
+
+// textForm is the form in which texts and names are compared, see
+// [reverie.NameKey].
+func textForm(s string) string { return reverie.Simplify(reverie.Fold(s)) }
+
+func (m *mentions) add(form string, p pattern) {
+	if form == "" {
+		return
+	}
+	at := 0
+	for _, r := range form {
+		next, ok := m.nodes[at].next[r]
+		if !ok {
+			next = len(m.nodes)
+			m.nodes = append(m.nodes, mentionNode{})
+			if m.nodes[at].next == nil {
+				m.nodes[at].next = map[rune]int{}
+			}
+			m.nodes[at].next[r] = next
+		}
+		at = next
+		p.length++
+	}
+	if old := m.nodes[at].name; old == nil || old.at && !p.at {
+		m.nodes[at].name = &p
+	}
+}
+
+// link finds, level by level, where to go on when a character does not fit.
+func (m *mentions) link() {
+	queue := []int{0}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for r, child := range m.nodes[at].next {
+			if at != 0 {
+				m.nodes[child].fail = m.step(m.nodes[at].fail, r)
+			}
+			m.nodes[child].out = m.nodes[m.nodes[child].fail].out
+			if m.nodes[child].name != nil {
+				m.nodes[child].out = child
+			}
+			queue = append(queue, child)
+		}
+	}
+}
+
+// step goes on from a node with one character.
+func (m *mentions) step(at int, r rune) int {
+	for {
+		if next, ok := m.nodes[at].next[r]; ok {
+			return next
+		}
+		if at == 0 {
+			return 0
+		}
+		at = m.nodes[at].fail
+	}
+}
+
+// find returns the keys of the names, and the ids of the accounts, that a text
+// mentions: each once, in the order in which they end.
+func (m *mentions) find(text string) []string {
+	runes := []rune(textForm(text))
+	var found []string
+	at := 0
+	for i, r := range runes {
+		at = m.step(at, r)
+		for hit := m.nodes[at].out; hit != 0; hit = m.nodes[m.nodes[hit].fail].out {
+			p := m.nodes[hit].name
+			if p.stands(runes, i+1-p.length, i+1) && !slices.Contains(found, p.key) {
+				found = append(found, p.key)
+			}
+		}
+	}
+	return found
+}
+
+// stands tells whether the characters around runes[from:to] let a name be one.
+func (p *pattern) stands(runes []rune, from, to int) bool {
+	if from > 0 && spaced(runes[from-1]) && spaced(runes[from]) || to < len(runes) && spaced(runes[to-1]) && spaced(runes[to]) {
+		return false
+	}
+	if p.at {
+		before := strings.TrimSuffix(string(runes[max(from-2, 0):from]), "!") // <@!123> on Discord
+		return strings.HasSuffix(before, "@")
+	}
+	return !p.alone || (from == 0 || !isLetter(runes[from-1])) && (to == len(runes) || !isLetter(runes[to]))
+}
+
+func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+
+// spaced tells letters and digits of scripts that put spaces between words, or
+// around names.
+func spaced(r rune) bool {
+	return (isLetter(r) || unicode.IsMark(r) || r == '_') && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana,
+		unicode.Bopomofo, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// maxCalled bounds the characters of a name that is only known from behind an @.
+const maxCalled = 20
+
+// everyone is who is called by a platform's @everyone.
+var everyone = map[string]bool{"all": true, "everyone": true, "here": true, "channel": true, "room": true,
+	"所有人": true, "全体成员": true, "全体": true, "大家": true}
+
+// called returns the words that follow an @ in a text, as they are written: names
+// that need not be known. An @ inside a word is an address.
+func called(text string) []string {
+	var list []string
+	var before rune = ' '
+	for i, r := range text {
+		if (r == '@' || r == '＠') && !spaced(before) {
+			rest := text[i+utf8.RuneLen(r):]
+			end := strings.IndexFunc(rest, func(r rune) bool { return !isLetter(r) && !unicode.IsMark(r) && r != '_' && r != '-' })
+			if end < 0 {
+				end = len(rest)
+			}
+			name := rest[:end]
+			if speaks(name) && utf8.RuneCountInString(name) <= maxCalled && !everyone[reverie.NameKey(name)] {
+				list = append(list, name)
+			}
+		}
+		before = r
+	}
+	return list
+}

@@ -1,0 +1,129 @@
+package impression
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"reverie/internal/llm"
+	"reverie/internal/llm/lines"
+	"reverie/internal/reverie"
+	"reverie/prompts"
+)
+
+// errCut says that the answer or the question was too long: the batch must
+// shrink.
+var errCut = errors.New("answer was cut off")
+
+// observe asks about every batch of the chunk, one after the other, and returns
+// what was observed. Each answer is kept before the next question is asked. A
+// batch whose answer is cut off is divided; an unusable answer is asked for once
+// more, and then fails the run with nothing consumed.
+func (r *run) observe(ctx context.Context, s *sheet) ([]reverie.Observation, error) {
+	tasks, err := r.tasks(s)
+	if err != nil {
+		return nil, err
+	}
+	var list []reverie.Observation
+	for done := 0; len(tasks) > 0; {
+		t := tasks[0]
+		t.no = done + 1
+		observed, refused, err := r.ask(ctx, s, t)
+		if errors.Is(err, errCut) {
+			if halves := s.scene.halve(t); halves != nil {
+				r.Log.Info("dividing a question", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no,
+					"question", t.no, "subjects", len(t.members), "messages", len(t.core))
+				tasks = append(halves, tasks[1:]...)
+				continue
+			}
+			err = fmt.Errorf("question %d of chunk %d of group %q: %w even for one subject and one message; raise [llm] max_output_tokens: %w",
+				t.no, s.no, r.req.GroupID, errCut, reverie.ErrUnusable)
+		}
+		if errors.Is(err, reverie.ErrUnusable) { // asking the same again in another run would not help
+			return nil, errors.Join(err, r.saveChunk(ctx, s, reverie.ChunkFailed))
+		}
+		if err != nil {
+			return nil, err
+		}
+		list, s.refusals = append(list, observed...), append(s.refusals, refused...)
+		tasks, done = tasks[1:], done+1
+		r.tell(Progress{Chunk: s.no, Batch: done, Batches: done + len(tasks)})
+	}
+	return list, nil
+}
+
+// tasks divides the chunk into questions.
+func (r *run) tasks(s *sheet) ([]*task, error) {
+	empty, err := r.Prompts.Observe(s.language, s.system, prompts.ObserveUser{})
+	if err != nil {
+		return nil, err
+	}
+	p := price{budget: r.Limits.MaxInputTokens - reverie.EstimateTokens(empty.System) - reverie.EstimateTokens(empty.User),
+		message: make([]int, len(s.scene.shown)), subject: func(a active) int { return prompts.Tokens(s.views.subject(a.subject)) }}
+	if p.budget <= 0 {
+		return nil, fmt.Errorf("the prompt alone has %d tokens: raise [impression] max_input_tokens (%d) well above that: %w",
+			r.Limits.MaxInputTokens-p.budget, r.Limits.MaxInputTokens, reverie.ErrConfiguration)
+	}
+	for i, m := range s.scene.shown {
+		p.message[i] = prompts.Tokens(s.views.message(i+1, i+1, m))
+	}
+	return s.scene.pack(r.Limits.MaxSubjects, p), nil
+}
+
+// ask asks up to twice for a usable answer.
+func (r *run) ask(ctx context.Context, s *sheet, t *task) ([]reverie.Observation, []reverie.Refusal, error) {
+	user := prompts.ObserveUser{Messages: s.views.messages(t.messages)}
+	for _, one := range t.subjects {
+		user.Subjects = append(user.Subjects, s.views.subject(one))
+	}
+	var why string
+	for range 2 {
+		prompt, err := r.Prompts.Observe(s.language, s.system, user)
+		if err != nil {
+			return nil, nil, err
+		}
+		resp, _, err := r.asker.Ask(ctx, llm.Request{System: prompt.System, User: prompt.User, MaxTokens: r.Limits.MaxOutputTokens,
+			Prompt: prompt.Name, PromptVersion: prompt.Version})
+		switch {
+		case llm.FaultIn(err) == llm.FaultTooLarge:
+			return nil, nil, errCut
+		case err != nil:
+			return nil, nil, fmt.Errorf("ask %s about people and things of group %q: %w", r.Model.Name(), r.req.GroupID, err)
+		case resp.Finish == llm.FinishLength:
+			return nil, nil, errCut
+		}
+		why = "the answer stopped with " + string(resp.Finish)
+		if resp.Finish == llm.FinishStop {
+			list, refused, usable := r.parsed(s, t, lines.Read(resp.Text))
+			if usable {
+				return list, refused, nil
+			}
+			why = "the answer had no line that can be used"
+		}
+		r.Log.Warn("unusable answer", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no, "question", t.no, "reason", why)
+		user.Again = []string{why + ": answer with JSON Lines alone, as described, or with {\"none\":true}"}
+	}
+	return nil, nil, fmt.Errorf("question %d of chunk %d of group %q: %s, twice: %w; its messages wait on",
+		t.no, s.no, r.req.GroupID, why, reverie.ErrUnusable)
+}
+
+// parsed reads an answer and logs what was skipped of it.
+func (r *run) parsed(s *sheet, t *task, answer lines.Result) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
+	for _, skip := range answer.Skipped {
+		r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no, "question", t.no,
+			"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
+	}
+	list, refused, usable = parse(t.batch, s.cast, s.loc, answer)
+	for i := range refused {
+		refused[i].Detail = fmt.Sprintf("question %d: %s", t.no, refused[i].Detail)
+	}
+	return list, refused, usable
+}
+
+func (r *run) tell(p Progress) {
+	if r.Progress != nil {
+		st := r.life.Stats
+		p.GroupID, p.Done = r.req.GroupID, st.Cited+st.Considered+st.Filtered
+		r.Progress(p)
+	}
+}

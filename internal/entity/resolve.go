@@ -1,0 +1,213 @@
+package impression
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"reverie/internal/reverie"
+)
+
+// resolve settles whose each observation is, by rules alone. An account is its
+// entity's, or becomes one. A name is looked up as it stands, with its proven
+// aliases, among the names of the index, those that accounts of the cast show, and
+// those that were proven of an account just now. One holder: it is theirs. Several:
+// nobody can know, it waits. None: it becomes an entity once enough messages speak
+// of it. A person and a thing of one name are two.
+//
+// What aggregate has joined by aliases, or by shared evidence, is taken apart again
+// where it would join several that are known.
+func resolve(list []merged, idx *index, c *cast, r rules) []resolved {
+	v := newResolver(list, idx, c)
+	v.cast, v.rules = c, r
+	var settled []resolved
+	for _, m := range list {
+		one := v.settle(m)
+		if one.postponed == reverie.PostponedAmbiguous {
+			if apart := v.apart(m); len(apart) > 1 {
+				settled = append(settled, apart...)
+				continue
+			}
+		}
+		settled = append(settled, one)
+	}
+	return settled
+}
+
+// resolver looks up names.
+type resolver struct {
+	*index
+	cast   *cast // for putting together anew
+	rules  rules
+	shown  map[string][]string           // key of a name that accounts of the cast show -> accounts, sorted
+	proven map[string][]string           // key of an alias that was proven just now -> accounts
+	kinds  map[string]reverie.EntityKind // of accounts
+	taken  map[string]string             // account -> entity that was only talked of so far
+}
+
+func newResolver(list []merged, idx *index, c *cast) *resolver {
+	v := &resolver{index: idx, shown: map[string][]string{}, proven: map[string][]string{}, kinds: map[string]reverie.EntityKind{}, taken: map[string]string{}}
+	for _, m := range list {
+		if m.Account == "" {
+			continue
+		}
+		v.kinds[m.Account] = m.Kind
+		for _, alias := range m.Aliases {
+			key := reverie.NameKey(alias)
+			v.proven[key] = append(v.proven[key], m.Account)
+		}
+	}
+	owned := map[string]bool{}
+	for _, entityID := range idx.byID {
+		owned[entityID] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.accounts)) {
+		v.kinds[id] = c.accounts[id].kind
+		for _, key := range c.accounts[id].keys() {
+			v.shown[key] = append(v.shown[key], id)
+		}
+	}
+	takers := map[string]int{}
+	for id, a := range c.accounts {
+		if entityID := v.talkedOf(a, owned); entityID != "" {
+			v.taken[id] = entityID
+			takers[entityID]++
+		}
+	}
+	maps.DeleteFunc(v.taken, func(_, entityID string) bool { return takers[entityID] > 1 })
+	return v
+}
+
+// talkedOf returns the entity that an account without one is, as far as names
+// tell: the only one that bears a name of the account, if it has no account, and
+// nobody else writes under that name.
+func (v *resolver) talkedOf(a *account, owned map[string]bool) string {
+	if v.byID[a.id] != "" {
+		return ""
+	}
+	found := ""
+	for _, key := range a.keys() {
+		if len(v.shown[key]) > 1 {
+			return ""
+		}
+		for _, id := range v.byKey[key] {
+			switch {
+			case v.entities[id] == reverie.EntityThing || id == found:
+			case found != "" || owned[id] || v.entities[id] != a.kind:
+				return ""
+			default:
+				found = id
+			}
+		}
+	}
+	return found
+}
+
+// entityOf returns the entity of an account, "" where it has none.
+func (v *resolver) entityOf(account string) string {
+	return cmp.Or(v.byID[account], v.taken[account])
+}
+
+// settle resolves one subject.
+func (v *resolver) settle(m merged) resolved {
+	one := resolved{merged: m}
+	if m.Account != "" {
+		one.entityID = v.entityOf(m.Account)
+		one.create = one.entityID == ""
+		return one
+	}
+	holders := v.holders(append([]string{m.Subject}, m.Aliases...), m.Kind)
+	switch {
+	case len(holders) > 1:
+		one.postponed = reverie.PostponedAmbiguous
+		for _, h := range holders {
+			if h.entityID != "" {
+				one.MatchingIDs = append(one.MatchingIDs, h.entityID)
+			} else {
+				one.maybe = append(one.maybe, h.account)
+			}
+		}
+	case len(holders) == 1 && holders[0].entityID != "":
+		one.entityID = holders[0].entityID
+	case len(holders) == 1: // somebody who writes here, and is not known yet
+		one.Account, one.Kind, one.create = holders[0].account, v.kinds[holders[0].account], true
+	case len(m.Claims) > 0 && messages(m.Claims) >= v.rules.minEvidence:
+		one.create = true
+	default:
+		one.postponed = reverie.PostponedInsufficient
+	}
+	return one
+}
+
+// apart resolves the subjects that were joined in m each by itself.
+func (v *resolver) apart(m merged) []resolved {
+	var keys []string
+	byKey := map[string][]piece{}
+	for _, p := range m.pieces {
+		key := reverie.NameKey(p.Subject)
+		if byKey[key] == nil {
+			keys = append(keys, key)
+		}
+		byKey[key] = append(byKey[key], p)
+	}
+	var list []resolved
+	for _, key := range keys {
+		if one, _ := combine(byKey[key], v.cast, v.rules); len(one.Claims) > 0 || len(one.Aliases) > 0 {
+			list = append(list, v.settle(one))
+		}
+	}
+	return list
+}
+
+// holder is who bears a name: an entity, or an account that is not one yet.
+type holder struct {
+	entityID string
+	account  string
+}
+
+// holders returns who bears any of some names and is of a kind, sorted. Any kind
+// will do for "".
+func (v *resolver) holders(names []string, kind reverie.EntityKind) []holder {
+	kinds := map[holder]reverie.EntityKind{}
+	for _, name := range names {
+		key := reverie.NameKey(name)
+		for _, id := range v.byKey[key] {
+			kinds[holder{entityID: id}] = v.entities[id]
+		}
+		for _, account := range slices.Concat(v.shown[key], v.proven[key]) {
+			if id := v.entityOf(account); id != "" {
+				kinds[holder{entityID: id}] = v.entities[id]
+			} else {
+				kinds[holder{account: account}] = v.kinds[account]
+			}
+		}
+	}
+	exact, list := []holder{}, []holder{}
+	for h, k := range kinds {
+		if kind == "" || sortOf(k) == sortOf(kind) {
+			list = append(list, h)
+		}
+		if k == kind {
+			exact = append(exact, h)
+		}
+	}
+	if len(exact) > 0 { // a person and a bot of one name are two, as long as there are two
+		list = exact
+	}
+	slices.SortFunc(list, func(a, b holder) int {
+		return strings.Compare(a.entityID+" "+a.account, b.entityID+" "+b.account)
+	})
+	return list
+}
+
+// messages counts the different messages that some claims rest on.
+func messages(claims []reverie.ObservedClaim) int {
+	ids := map[string]bool{}
+	for _, c := range claims {
+		for _, e := range c.Evidence {
+			ids[e.MessageID] = true
+		}
+	}
+	return len(ids)
+}

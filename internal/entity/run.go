@@ -1,0 +1,135 @@
+package impression
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"reverie/internal/llm"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
+	"reverie/prompts"
+)
+
+// run is one run under way.
+type run struct {
+	*Pipeline
+	life life.Run
+	req  Request
+
+	now          time.Time
+	since, until time.Time
+	bounded      bool // until was asked for, and did not come from the clock
+
+	resume *reverie.Chunk // begun before, and not applied
+	result Result
+	asker  *llm.Asker // nil until the run has been started
+}
+
+// Run observes one group. The hold is nil exactly for a dry run. The result is
+// filled as far as the run came, also beside an error, whose kind says what
+// happened: [reverie.ErrDeferred], [reverie.ErrConfiguration],
+// [reverie.ErrUnusable], [reverie.ErrConflict], [reverie.ErrLeaseLost].
+func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
+	r, err := p.begin(ctx, hold, req)
+	if err != nil {
+		return Result{GroupID: req.GroupID}, err
+	}
+	for err == nil {
+		var more bool
+		if more, err = r.chunk(ctx); !more || req.DryRun {
+			break
+		}
+	}
+	return r.finish(ctx, err)
+}
+
+// chunk takes the next messages that wait through all steps and reports whether
+// there may be more. What is queued for this window while its last chunk is
+// worked on waits on, and makes the window due once more.
+func (r *run) chunk(ctx context.Context) (more bool, err error) {
+	s, err := life.Step(ctx, &r.life, "gather", r.gather)
+	if err != nil || s == nil {
+		return false, err
+	}
+	fresh, err := life.Step(ctx, &r.life, "observe", func(ctx context.Context) ([]reverie.Observation, error) { return r.observe(ctx, s) })
+	if err != nil {
+		return false, err
+	}
+	plan, err := life.Step(ctx, &r.life, "resolve", func(ctx context.Context) (reverie.EntityPlan, error) { return r.plan(ctx, s, fresh) })
+	if err != nil {
+		return false, err
+	}
+	return life.Step(ctx, &r.life, "apply", func(ctx context.Context) (bool, error) {
+		return s.state.More || s.taken, r.apply(ctx, s, plan)
+	})
+}
+
+// begin opens the run, or takes up one of the same window that was interrupted:
+// under its id and with its counts, so that the end is as if nothing had
+// happened.
+func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
+	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
+		life: life.Run{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
+	r.since, r.until, r.bounded = req.Since, req.Until, !req.Until.IsZero()
+	if !r.bounded {
+		r.until = r.now
+	}
+	if !r.since.IsZero() && !r.since.Before(r.until) {
+		return nil, fmt.Errorf("window of group %q: since %s is not before until %s: %w", req.GroupID,
+			r.since.Format(time.RFC3339), r.until.Format(time.RFC3339), reverie.ErrInvalid)
+	}
+	r.result = Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}
+	if req.DryRun {
+		return r, nil
+	}
+	row, chunk, err := r.Store.Resume(ctx, hold.Lease(), reverie.JobImpression, req.Since, req.Until)
+	if err != nil {
+		return nil, fmt.Errorf("look for interrupted runs of group %q: %w", req.GroupID, err)
+	}
+	r.resume = chunk
+	if row == nil {
+		return r, nil
+	}
+	r.life.TakeUp(*row)
+	r.result.RunID = row.ID
+	if !r.bounded && r.until.After(row.WindowUntil) {
+		r.life.Row.WindowUntil = r.until
+	}
+	return r, nil
+}
+
+// purpose is what calls of this job are for, in the ledger.
+const purpose = "observe"
+
+// open begins the run, once something waits, and prepares to ask on its behalf.
+func (r *run) open(s *sheet) {
+	row := &r.life.Row
+	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.ImpressionObserve, s.language) // of the latest chunk
+	if r.asker != nil {
+		return
+	}
+	first := *row
+	if first.ID == "" {
+		r.life.Stats.OpenEnded = !r.bounded
+		first.Job, first.Model, first.WindowSince, first.WindowUntil = reverie.JobImpression, r.Model.Name(), r.since, r.until
+		if r.since.IsZero() {
+			first.WindowSince = s.state.Messages[0].SentAt
+		}
+	}
+	if s.taken {
+		r.life.Before = s.begunBy
+	}
+	r.life.Begin(first)
+	r.asker = r.life.Asker(r.Model, r.Journal, purpose)
+}
+
+// finish records the run's end and completes the result.
+func (r *run) finish(ctx context.Context, err error) (Result, error) {
+	err = r.life.End(ctx, err)
+	r.result.RunID = r.life.Row.ID
+	r.result.Err, r.result.Status, r.result.Stats = err, reverie.EndOf(err, 0), r.life.Stats
+	r.result.Stats.OpenEnded = false // kept for a run that is taken up, and nothing to report
+	r.result.NoNew = err == nil && !r.life.Began && r.life.Row.ID == ""
+	return r.result, err
+}

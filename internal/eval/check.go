@@ -1,0 +1,285 @@
+package eval
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"reverie/internal/lazyregexp"
+	"reverie/internal/reverie"
+	"reverie/prompts"
+)
+
+var (
+	namePattern   = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	handlePattern = lazyregexp.New(`^[mc][0-9]+$`) // what models call memories
+)
+
+// check refuses what no scenario may be, and works out what follows from it.
+func (r *reader) check() {
+	s := r.s
+	if !namePattern.MatchString(s.Name) {
+		r.faults.add(s.Dir, 0, "", "the name %q: a scenario's folder is lower-case letters, digits and hyphens", s.Name)
+	}
+	r.checkMessages()
+	var err error
+	if s.Nights, err = nights(s); err != nil && !r.unread[scenarioFile] && s.TimeZone != "" {
+		r.faults.add(r.file(scenarioFile), r.at("", 0, "time_zone"), "time_zone", "%v", err)
+	}
+	r.checkMemories()
+	if !r.unread[scenarioFile] {
+		r.checkHead()
+		r.checkLists()
+		r.checkExpects()
+		r.checkFading()
+		r.checkForbids()
+		r.checkExamples()
+		r.checkQuestions()
+	}
+	r.checkAnswers()
+}
+
+// What a file could not be read for may stand in it all the same: whoever names it is not
+// told that it is not there.
+
+func (r *reader) hasMessage(id string) bool { return r.unread[messagesFile] || r.s.hasMessage(id) }
+
+func (r *reader) hasNight(date string) bool {
+	return r.unread[messagesFile] || len(r.s.Nights) == 0 || r.s.hasNight(date)
+}
+
+func (r *reader) hasMemory(id string) bool {
+	_, ok := r.s.memory(id)
+	r.misnamed = r.misnamed || !ok
+	return ok || r.unread[memoriesFile]
+}
+
+// says is a fault of scenario.toml.
+func (r *reader) says(table string, n int, key, format string, args ...any) {
+	field := key
+	if table != "" {
+		field = table + "." + key
+	}
+	r.faults.add(r.file(scenarioFile), r.at(table, n, key), field, format, args...)
+}
+
+func (r *reader) checkHead() {
+	s := r.s
+	for _, f := range []struct{ key, value string }{{"title", s.Title}, {"about", s.About}, {"language", s.Language}, {"time_zone", s.TimeZone}} {
+		if strings.TrimSpace(f.value) == "" {
+			r.says("", 0, f.key, "is missing")
+		}
+	}
+	if s.Language != "" && s.Language != prompts.English && s.Language != prompts.Chinese {
+		r.says("", 0, "language", "%q: it is zh or en", s.Language)
+	}
+	if len(s.Topics) == 0 || slices.Contains(s.Topics, "") {
+		r.says("", 0, "topics", "name one or more")
+	}
+	if len(s.Expects)+len(s.Forbids)+len(s.Gone)+len(s.Stay) == 0 {
+		r.says("", 0, "title", "nothing is expected, forbidden, to go or to stay: there is nothing to count")
+	}
+}
+
+func (r *reader) checkMessages() {
+	s, seen := r.s, map[string]bool{}
+	for i := range s.Messages {
+		m, line, file := &s.Messages[i], r.lines[messagesFile][i], r.file(messagesFile)
+		if err := m.Normalize(); err != nil {
+			r.faults.add(file, line, "", "%v", err)
+			r.unread[messagesFile] = true
+			continue
+		}
+		if seen[m.ID] {
+			r.faults.add(file, line, "id", "%q is there twice", m.ID)
+		}
+		if m.ReplyTo != "" && !seen[m.ReplyTo] && !r.unread[messagesFile] {
+			r.faults.add(file, line, "reply_to", "no message before it is called %q", m.ReplyTo)
+		}
+		if i > 0 && m.SentAt.Before(s.Messages[i-1].SentAt) {
+			r.faults.add(file, line, "sent_at", "is before that of the line before it")
+		}
+		seen[m.ID] = true
+	}
+	if len(s.Messages) == 0 && !r.unread[messagesFile] {
+		r.faults.add(r.file(messagesFile), 0, "", "nobody says anything")
+	}
+}
+
+func (r *reader) checkMemories() {
+	s, seen, said := r.s, map[string]bool{}, map[string]bool{}
+	file, first := r.file(memoriesFile), ""
+	if len(s.Nights) > 0 && !r.unread[messagesFile] {
+		first = s.Nights[0].Date
+	}
+	for i, m := range s.Memories {
+		line, hash := r.lines[memoriesFile][i], reverie.ContentHash(m.Statement)
+		switch {
+		case !namePattern.MatchString(m.ID) || handlePattern.MatchString(m.ID):
+			r.faults.add(file, line, "id", "%q: it is lower-case letters, digits and hyphens, and nothing like m1", m.ID)
+		case seen[m.ID]:
+			r.faults.add(file, line, "id", "%q is there twice", m.ID)
+		}
+		if err := reverie.CheckStatement(m.Statement); err != nil {
+			r.faults.add(file, line, "statement", "%v", err)
+		} else if said[hash] {
+			r.faults.add(file, line, "statement", "an earlier memory says this")
+		}
+		if m.Strength < 0 || m.Strength > 1 {
+			r.faults.add(file, line, "strength", "%v: it is 0 to 1", m.Strength)
+		}
+		if len(m.Support) == 0 {
+			r.faults.add(file, line, "support", "name a date on which it was borne out")
+		}
+		for _, date := range m.Support {
+			if _, err := time.Parse(time.DateOnly, date); err != nil || first != "" && date >= first {
+				r.faults.add(file, line, "support", "%q: it is a date, YYYY-MM-DD, before the first night, %s", date, cmp.Or(first, "whenever that is"))
+			}
+		}
+		if slices.Sort(m.Support); len(slices.Compact(slices.Clone(m.Support))) < len(m.Support) {
+			r.faults.add(file, line, "support", "a date is there twice")
+		}
+		seen[m.ID], said[hash] = true, true
+	}
+}
+
+// checkFading refuses bystanders that anybody may forget: their point would be lost to a
+// model that is right.
+func (r *reader) checkFading() {
+	loc, err := (reverie.Group{TimeZone: r.s.TimeZone}).Location()
+	if err != nil || len(r.s.Nights) == 0 || r.misnamed {
+		return // said before, or nobody knows which memories they are
+	}
+	end := r.s.Nights[len(r.s.Nights)-1].Until
+	for _, m := range r.s.bystanders() {
+		if !m.step(loc).LastSupportedAt.After(end.Add(-reverie.StaleAfter)) {
+			i := slices.IndexFunc(r.s.Memories, func(x Memory) bool { return x.ID == m.ID })
+			r.faults.add(r.file(memoriesFile), r.lines[memoriesFile][i], "support",
+				"%q is stale by the end, and may be deleted: give it a later date, or name it in gone, stay or may_go", m.ID)
+		}
+	}
+}
+
+// checkLists looks at what is to go and to stay.
+func (r *reader) checkLists() {
+	where := map[string]string{}
+	for _, l := range []struct {
+		key string
+		ids []string
+	}{{"gone", r.s.Gone}, {"stay", r.s.Stay}, {"may_go", r.s.MayGo}} {
+		for _, id := range l.ids {
+			if !r.hasMemory(id) {
+				r.says("", 0, l.key, "no memory is called %q", id)
+			}
+			if before := where[id]; before != "" {
+				r.says("", 0, l.key, "%q is in %s already", id, before)
+			}
+			where[id] = l.key
+		}
+	}
+	r.checkEvidence("", 0, "extra_ok", r.s.ExtraOK)
+}
+
+func (r *reader) checkExpects() {
+	seen := map[string]bool{}
+	for i := range r.s.Expects {
+		e := &r.s.Expects[i]
+		r.checkID("expect", i, e.ID, seen)
+		var err error
+		if e.pattern, err = newPattern(e.All, e.None); err != nil {
+			r.says("expect", i, "all", "%v", err)
+		}
+		r.checkAction(i, e)
+		r.checkEvidence("expect", i, "evidence", e.Evidence)
+		if e.After != "" && !r.hasNight(e.After) {
+			r.says("expect", i, "after", "%q is no date on which anybody says anything", e.After)
+		}
+	}
+}
+
+func (r *reader) checkAction(i int, e *Expect) {
+	known := []string{Kept, Updated, Created}
+	for action := range strings.SplitSeq(e.Action, "|") {
+		if e.Action != "" && !slices.Contains(known, action) {
+			r.says("expect", i, "action", "%q: it is kept, updated or created, or several with bars between them", e.Action)
+			return
+		}
+	}
+	m, ok := r.s.memory(e.Of)
+	needs := e.Action != "" && e.Action != Created
+	switch {
+	case e.Of == "" && needs:
+		r.says("expect", i, "of", "is missing: which memory is %s?", e.Action)
+	case e.Of == "":
+	case !r.hasMemory(e.Of):
+		r.says("expect", i, "of", "no memory is called %q", e.Of)
+	case !needs:
+		r.says("expect", i, "of", "goes with the actions kept and updated")
+	case slices.Contains(r.s.Gone, e.Of):
+		r.says("expect", i, "of", "%q is to go", e.Of)
+	case ok && e.Action == Kept && !e.pattern.matches(m.Statement):
+		r.says("expect", i, "all", "the memory that is to be kept (%q) does not match", m.Statement)
+	}
+}
+
+func (r *reader) checkID(table string, i int, id string, seen map[string]bool) {
+	switch {
+	case !namePattern.MatchString(id):
+		r.says(table, i, "id", "%q: it is lower-case letters, digits and hyphens", id)
+	case seen[id]:
+		r.says(table, i, "id", "%q is there twice", id)
+	}
+	seen[id] = true
+}
+
+func (r *reader) checkEvidence(table string, i int, key string, ids []string) {
+	for _, id := range ids {
+		if !r.hasMessage(id) {
+			r.says(table, i, key, "no message is called %q", id)
+		}
+	}
+}
+
+// checkForbids refuses what forbids a memory that is to be kept, too.
+func (r *reader) checkForbids() {
+	seen := map[string]bool{}
+	for i := range r.s.Forbids {
+		f := &r.s.Forbids[i]
+		r.checkID("forbid", i, f.ID, seen)
+		var err error
+		if f.pattern, err = newPattern(f.All, f.None); err != nil {
+			r.says("forbid", i, "all", "%v", err)
+			continue
+		}
+		if f.When = cmp.Or(f.When, WhenEnd); f.When != WhenEnd && f.When != WhenEver {
+			r.says("forbid", i, "when", "%q: it is end or ever", f.When)
+		}
+		for _, e := range r.s.Expects {
+			if m, ok := r.s.memory(e.Of); ok && e.Action == Kept && f.pattern.matches(m.Statement) {
+				r.says("forbid", i, "all", "matches the memory %q, which is to be kept", m.ID)
+			}
+		}
+		for _, m := range r.s.Memories {
+			if f.When == WhenEver && f.pattern.matches(m.Statement) && !slices.Contains(r.s.Gone, m.ID) {
+				r.says("forbid", i, "when", "the memory %q says it before the first night: use end", m.ID)
+			}
+		}
+	}
+}
+
+func (r *reader) checkQuestions() {
+	for i, q := range r.s.Questions {
+		if strings.TrimSpace(q.Text) == "" {
+			r.says("question", i, "text", "is missing")
+		}
+		if len(q.Evidence) == 0 {
+			r.says("question", i, "evidence", "name the messages that answer it")
+		}
+		r.checkEvidence("question", i, "evidence", q.Evidence)
+		known := slices.ContainsFunc(r.s.Expects, func(e Expect) bool { return e.ID == q.Expect })
+		if q.Expect != "" && !known {
+			r.says("question", i, "expect", "no expected fact is called %q", q.Expect)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package eval
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"reverie/internal/reverie"
+)
+
+// Figures are what is counted of a scenario, or of several together.
+type Figures struct {
+	Right        int           `json:"right"`  // points earned, less those deducted
+	Points       int           `json:"points"` // points there are
+	Nights       int           `json:"nights"`
+	Facts        Facts         `json:"facts"`
+	Forbidden    Forbidden     `json:"forbidden"`
+	Duplicates   int           `json:"duplicates"`    // memories beyond the first that say one expected fact
+	WrongDeletes int           `json:"wrong_deletes"` // of memories that were to stay
+	WrongHeld    int           `json:"wrong_held"`    // of these, asked for and held for a person
+	Extra        int           `json:"extra"`         // memories that nobody expected
+	Deducted     int           `json:"deducted"`      // points that they cost
+	Actions      Actions       `json:"actions"`
+	Evidence     Evidence      `json:"evidence"`
+	Refused      int           `json:"refused"`         // lines of answers
+	Held         int           `json:"held"`            // lines that wait for a person
+	Unusable     int           `json:"unusable_nights"` // whose answer was of no use
+	Recall       Recall        `json:"recall"`
+	Spend        reverie.Spend `json:"model"`     // what the model was asked
+	Embedding    reverie.Spend `json:"embedding"` // what the embedder was asked
+	Seconds      float64       `json:"seconds"`
+}
+
+// Facts counts expected facts by what became of them.
+type Facts struct {
+	Expected    int `json:"expected"`
+	Right       int `json:"right"`
+	Missing     int `json:"missing"`
+	Twice       int `json:"twice"`
+	WrongAction int `json:"wrong_action"`
+}
+
+// Forbidden counts what must not be remembered.
+type Forbidden struct {
+	Forbidden int `json:"forbidden"`
+	Found     int `json:"found"`
+}
+
+// Actions counts how memories ended, and how they were to. Where a scenario leaves that
+// open, what came of it is what was wanted.
+type Actions struct {
+	Kept    Count `json:"kept"`
+	Updated Count `json:"updated"`
+	Created Count `json:"created"`
+	Deleted Count `json:"deleted"`
+}
+
+// Count is a number and what it was to be.
+type Count struct {
+	Got  int `json:"got"`
+	Want int `json:"want"`
+}
+
+// Evidence counts messages that runs cited for expected facts, and for memories that
+// nobody expected, for which each is a wrong one.
+type Evidence struct {
+	Cited      int `json:"cited"`
+	CitedRight int `json:"cited_right"` // of them, among the expected ones
+	Expected   int `json:"expected"`
+	Found      int `json:"found"` // of the expected ones, cited
+}
+
+// Recall counts questions of which an answer is among the first k.
+type Recall struct {
+	Questions int `json:"questions"`
+	Search    int `json:"search"`
+	Context   int `json:"context"`
+	BM25      int `json:"bm25"`
+}
+
+// Add adds the figures of others.
+func (f *Figures) Add(o Figures) {
+	for _, sum := range []struct {
+		to *int
+		n  int
+	}{
+		{&f.Right, o.Right}, {&f.Points, o.Points}, {&f.Nights, o.Nights},
+		{&f.Facts.Expected, o.Facts.Expected}, {&f.Facts.Right, o.Facts.Right}, {&f.Facts.Missing, o.Facts.Missing},
+		{&f.Facts.Twice, o.Facts.Twice}, {&f.Facts.WrongAction, o.Facts.WrongAction},
+		{&f.Forbidden.Forbidden, o.Forbidden.Forbidden}, {&f.Forbidden.Found, o.Forbidden.Found},
+		{&f.Duplicates, o.Duplicates}, {&f.WrongDeletes, o.WrongDeletes},
+		{&f.WrongHeld, o.WrongHeld}, {&f.Extra, o.Extra}, {&f.Deducted, o.Deducted},
+		{&f.Actions.Kept.Got, o.Actions.Kept.Got}, {&f.Actions.Kept.Want, o.Actions.Kept.Want},
+		{&f.Actions.Updated.Got, o.Actions.Updated.Got}, {&f.Actions.Updated.Want, o.Actions.Updated.Want},
+		{&f.Actions.Created.Got, o.Actions.Created.Got}, {&f.Actions.Created.Want, o.Actions.Created.Want},
+		{&f.Actions.Deleted.Got, o.Actions.Deleted.Got}, {&f.Actions.Deleted.Want, o.Actions.Deleted.Want},
+		{&f.Evidence.Cited, o.Evidence.Cited}, {&f.Evidence.CitedRight, o.Evidence.CitedRight},
+		{&f.Evidence.Expected, o.Evidence.Expected}, {&f.Evidence.Found, o.Evidence.Found},
+		{&f.Refused, o.Refused}, {&f.Held, o.Held}, {&f.Unusable, o.Unusable},
+		{&f.Recall.Questions, o.Recall.Questions}, {&f.Recall.Search, o.Recall.Search},
+		{&f.Recall.Context, o.Recall.Context}, {&f.Recall.BM25, o.Recall.BM25},
+	} {
+		*sum.to += sum.n
+	}
+	f.Spend, f.Embedding, f.Seconds = plus(f.Spend, o.Spend), plus(f.Embedding, o.Embedding), f.Seconds+o.Seconds
+}
+
+func plus(a, b reverie.Spend) reverie.Spend {
+	return reverie.Spend{Calls: a.Calls + b.Calls, InputTokens: a.InputTokens + b.InputTokens,
+		OutputTokens: a.OutputTokens + b.OutputTokens, CostUSD: a.CostUSD + b.CostUSD}
+}
+
+// Part is the sum of the scenarios of one topic, or one language, or all.
+type Part struct {
+	Name      string `json:"name,omitempty"`
+	Scenarios int    `json:"scenarios"`
+	Percent   Share  `json:"percent"`
+	Figures
+}
+
+// Share is a share in percent, and where the true one lies with 95% confidence.
+type Share struct {
+	Percent float64 `json:"right"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+}
+
+// Wilson is the share of so many of n, with the interval of Wilson's score.
+func Wilson(right, n int) Share {
+	if n == 0 {
+		return Share{High: 100}
+	}
+	const z = 1.959964 // 95%
+	p, m := float64(right)/float64(n), float64(n)
+	middle := (p + z*z/(2*m)) / (1 + z*z/m)
+	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	tenth := func(x float64) float64 { return math.Round(1000*x) / 10 }
+	return Share{tenth(p), tenth(max(middle-half, 0)), tenth(min(middle+half, 1))}
+}
+
+// Report is an evaluation.
+type Report struct {
+	Success    bool     `json:"success"`
+	Model      string   `json:"model"`    // provider/model, or recorded
+	Embedder   string   `json:"embedder"` // provider/model
+	K          int      `json:"k"`
+	Definition string   `json:"definition"`
+	Total      Part     `json:"total"`
+	Topics     []Part   `json:"topics"`
+	Languages  []Part   `json:"languages"`
+	Scenarios  []Result `json:"scenarios"`
+}
+
+// Definition says what the score is.
+const Definition = "points earned of points there are: one for each expected fact (remembered once, by the expected action), each forbidden one (not there), " +
+	"each memory that was to go or to stay (held deletes count as done), and the other memories together where there are any; " +
+	"each memory that nobody expected takes one of them away, as long as its scenario has any"
+
+// NewReport sums results up. Topics and languages are in the order of their names.
+func NewReport(model, embedder string, k int, results []Result) Report {
+	r := Report{Model: model, Embedder: embedder, K: k, Definition: Definition, Scenarios: results, Success: true}
+	topics, languages := map[string]*Part{}, map[string]*Part{}
+	for _, res := range results {
+		r.Success = r.Success && res.Error == ""
+		r.Total.add(res)
+		for _, topic := range res.Topics {
+			of(topics, topic).add(res)
+		}
+		of(languages, res.Language).add(res)
+	}
+	r.Total.close()
+	r.Topics, r.Languages = parts(topics), parts(languages)
+	return r
+}
+
+func of(parts map[string]*Part, name string) *Part {
+	if parts[name] == nil {
+		parts[name] = &Part{Name: name}
+	}
+	return parts[name]
+}
+
+func (p *Part) add(r Result) {
+	p.Scenarios++
+	p.Figures.Add(r.Figures)
+}
+
+func (p *Part) close() { p.Percent = Wilson(p.Right, p.Points) }
+
+func parts(all map[string]*Part) []Part {
+	list := []Part{}
+	for _, p := range all {
+		p.close()
+		list = append(list, *p)
+	}
+	slices.SortFunc(list, func(a, b Part) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}

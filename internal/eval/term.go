@@ -1,0 +1,124 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"reverie/internal/reverie"
+)
+
+// pattern is how a statement is recognised: it has all terms of the one list and none
+// of the other.
+type pattern struct{ all, none []term }
+
+// term is alternatives, one of which must be found.
+type term []alternative
+
+// alternative is a word or a few, in the form in which texts are compared.
+type alternative struct {
+	text string
+	open bool // any ending will do
+}
+
+// newPattern reads the terms of an expectation.
+func newPattern(all, none []string) (p pattern, err error) {
+	if len(all) == 0 {
+		return p, errors.New("all: a term is needed that a statement must have")
+	}
+	if p.all, err = readTerms(all); err != nil {
+		return p, fmt.Errorf("all: %w", err)
+	}
+	if p.none, err = readTerms(none); err != nil {
+		return p, fmt.Errorf("none: %w", err)
+	}
+	return p, nil
+}
+
+func readTerms(list []string) (terms []term, err error) {
+	for _, text := range list {
+		var t term
+		for alt := range strings.SplitSeq(text, "|") {
+			word, open := strings.CutSuffix(strings.TrimSpace(alt), "*")
+			word = form(word)
+			if word == "" || strings.Contains(word, "*") {
+				return nil, fmt.Errorf("%q: an alternative is a word or a few, with a star at its end at most", text)
+			}
+			t = append(t, alternative{word, open})
+		}
+		terms = append(terms, t)
+	}
+	return terms, nil
+}
+
+// form is a text as terms are looked for in it.
+func form(s string) string { return reverie.Simplify(reverie.Fold(s)) }
+
+// matches tells whether a statement is the fact.
+func (p pattern) matches(statement string) bool {
+	text := form(statement)
+	for _, t := range p.all {
+		if !t.in(text) {
+			return false
+		}
+	}
+	for _, t := range p.none {
+		if t.in(text) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t term) in(text string) bool {
+	for _, a := range t {
+		if a.in(text) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a alternative) in(text string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], a.text)
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(a.text)
+		if whole(text, i) && (a.open || whole(text, end)) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(text[i:])
+		from = i + size
+	}
+}
+
+// whole tells whether a word, or a number, may begin or end at byte i of a text.
+func whole(text string, i int) bool {
+	before, size := utf8.DecodeLastRuneInString(text[:i])
+	after, width := utf8.DecodeRuneInString(text[i:])
+	if spaced(before) && spaced(after) {
+		return false
+	}
+	if numeric(before) && strings.ContainsRune(".,:", after) { // 3|.5
+		next, _ := utf8.DecodeRuneInString(text[i+width:])
+		return !numeric(next)
+	}
+	if numeric(after) && strings.ContainsRune(".,:", before) { // 3.|5
+		prev, _ := utf8.DecodeLastRuneInString(text[:i-size])
+		return !numeric(prev)
+	}
+	return true
+}
+
+func numeric(r rune) bool { return r >= '0' && r <= '9' }
+
+// spaced tells whether r is of a script whose words have spaces between them.
+func spaced(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)) &&
+		!unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+}

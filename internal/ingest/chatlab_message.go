@@ -1,0 +1,102 @@
+package ingest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"reverie/internal/reverie"
+)
+
+// The kinds of messages that are not read as plain text.
+const (
+	chatlabImage     = "1"
+	chatlabVoice     = "2"
+	chatlabVideo     = "3"
+	chatlabFile      = "4"
+	chatlabSticker   = "5"
+	chatlabLink      = "7"
+	chatlabLocation  = "8"
+	chatlabRedPacket = "20"
+	chatlabTransfer  = "21"
+	chatlabPoke      = "22"
+	chatlabCall      = "23"
+	chatlabShare     = "24"
+	chatlabReply     = "25"
+	chatlabForward   = "26"
+	chatlabContact   = "27"
+	chatlabSystem    = "80"
+	chatlabRecalled  = "81"
+)
+
+// chatlabNobody sends what the platform says.
+const chatlabNobody = "SYSTEM"
+
+type chatlabMessage struct {
+	ID       text `json:"platformMessageId"`
+	Sender   text `json:"sender"`
+	Name     text `json:"accountName"`
+	Nickname text `json:"groupNickname"`
+	Time     text `json:"timestamp"` // in seconds; some write milliseconds
+	Type     text `json:"type"`
+	Content  text `json:"content"`
+	ReplyTo  text `json:"replyToMessageId"`
+}
+
+// record reads one message.
+func (c *chatlabReader) record(part jsonPart) (Record, error) {
+	var m chatlabMessage
+	if err := json.Unmarshal(part.Value, &m); err != nil {
+		return Record{}, &Bad{Place: part.Place, Reason: "no message", Err: readable(err)}
+	}
+	at, err := looseTime(string(m.Time))
+	switch {
+	case err != nil:
+		return Record{}, &Bad{Place: part.Place, Reason: "no time", Err: err}
+	case m.Sender == "":
+		return Record{}, &Bad{Place: part.Place, Reason: "no author", Err: fmt.Errorf("sender is missing: %w", reverie.ErrInvalid)}
+	}
+	r := Record{Chat: c.chat, Place: part.Place, Event: m.Sender == chatlabNobody || chatlabEvent(string(m.Type))}
+	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Sender), Role: reverie.RoleUser, SentAt: at,
+		Text: chatlabText(string(m.Type), string(m.Content)), ReplyTo: string(m.ReplyTo)}
+	if r.Message.ID == "" {
+		r.Message.ID = c.ids.id(c.chat.ID, string(m.Time), string(m.Sender))
+	}
+	switch {
+	case m.Nickname != "":
+		r.Message.Author = string(m.Nickname)
+	case m.Name != "":
+		r.Message.Author = string(m.Name)
+	default:
+		r.Message.Author = c.name(string(m.Sender))
+	}
+	return r, nil
+}
+
+// chatlabEvent tells the kinds that are nobody's words.
+func chatlabEvent(kind string) bool {
+	switch kind {
+	case chatlabRedPacket, chatlabTransfer, chatlabPoke, chatlabCall, chatlabSystem, chatlabRecalled:
+		return true
+	}
+	return false
+}
+
+// chatlabText is what a message of a kind says. Numbers that are not known are as text.
+func chatlabText(kind, content string) string {
+	switch kind {
+	case chatlabRecalled:
+		return ""
+	case chatlabImage, chatlabVoice, chatlabVideo, chatlabFile, chatlabSticker, chatlabLocation, chatlabContact:
+		return caption(content)
+	case chatlabLink, chatlabShare:
+		return withoutPlaceholders(content)
+	case chatlabForward:
+		if said := withoutPlaceholders(content); said != "" {
+			return forwarded("", said)
+		}
+		return ""
+	case chatlabReply:
+		return unlessPlaceholder(quotedReply.ReplaceAllString(content, ""))
+	}
+	return unlessPlaceholder(content)
+}

@@ -1,0 +1,75 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"reverie/internal/reverie"
+)
+
+// formats are all that are known, in the order in which people are told of them.
+func formats() []Format {
+	return []Format{
+		jsonlFormat,
+		chatlabFormat,
+		slackFormat,
+		discordFormat,
+		zulipFormat,
+		matrixFormat,
+		telegramFormat,
+		whatsAppFormat,
+		ircFormat,
+		onebotFormat,
+		qqFormat,
+	}
+}
+
+// Formats returns all that are known.
+func Formats() []Format { return formats() }
+
+// JSONL is the format of our own, which needs no detecting: a message a line.
+func JSONL() Format { return jsonlFormat }
+
+// ErrUnknown is what [Detect] says of a source that is in no known format.
+var ErrUnknown = errors.New("it is in no known format")
+
+// Named returns the format of a name. The error lists the names that there are.
+func Named(name string) (Format, error) {
+	for _, f := range formats() {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Format{}, fmt.Errorf("format %q is none of %s: %w", name, names(formats()), reverie.ErrInvalid)
+}
+
+// Detect returns the format that is surest of knowing the source. Where none knows it the
+// error is [ErrUnknown] and lists what is known; where two are equally sure it names them.
+func Detect(src Source) (Format, error) {
+	var best []Format
+	most := 0
+	for _, f := range formats() {
+		switch sure := f.Knows(src); {
+		case sure > most:
+			most, best = sure, []Format{f}
+		case sure == most && sure > 0:
+			best = append(best, f)
+		}
+	}
+	switch len(best) {
+	case 0:
+		return Format{}, fmt.Errorf("%s: %w; known are %s", src.Name, ErrUnknown, names(formats()))
+	case 1:
+		return best[0], nil
+	}
+	return Format{}, fmt.Errorf("%s: it may be any of %s; say which with --format: %w", src.Name, names(best), reverie.ErrInvalid)
+}
+
+func names(list []Format) string {
+	var all []string
+	for _, f := range list {
+		all = append(all, f.Name)
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,172 @@
+package ingest_test
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"reverie/internal/ingest"
+)
+
+const waChat = "31/12/2025, 18:04 - Mira: hi\n31/12/2025, 18:05 - Jo: yo\n"
+
+// entry is a file of an archive.
+type entry struct{ name, text string }
+
+func zipOf(t testing.TB, list ...entry) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	zw := zip.NewWriter(&b)
+	for _, e := range list {
+		w, err := zw.Create(e.name)
+		check(t, err)
+		_, err = io.WriteString(w, e.text)
+		check(t, err)
+	}
+	check(t, zw.Close())
+	return b.Bytes()
+}
+
+func tarOf(t testing.TB, list ...entry) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	tw := tar.NewWriter(&b)
+	for _, e := range list {
+		h := &tar.Header{Name: e.name, Size: int64(len(e.text)), Mode: 0o600}
+		if link, ok := strings.CutPrefix(e.text, "-> "); ok {
+			h.Typeflag, h.Linkname, h.Size, e.text = tar.TypeSymlink, link, 0, ""
+		}
+		check(t, tw.WriteHeader(h))
+		_, err := io.WriteString(tw, e.text)
+		check(t, err)
+	}
+	check(t, tw.Close())
+	return b.Bytes()
+}
+
+// brought is what an import of a file brings: how many messages each chat has, the
+// reasons of bad records, what is passed over, and why it ends early.
+func brought(t *testing.T, path string) (chats map[string]int, bad, passedOver []string, err error) {
+	t.Helper()
+	in, err := ingest.Open(t.Context(), path, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer in.Close()
+	im := ingest.NewImporter(nil, ingest.Options{OnBad: func(b *ingest.Bad) { bad = append(bad, b.Place+": "+b.Reason) },
+		Group: func(_ context.Context, format string, c ingest.Chat) (string, error) { return format + " " + c.ID, nil }})
+	_, passedOver, err = im.Input(t.Context(), in, ingest.Auto, ingest.ReadOptions{})
+	chats = map[string]int{}
+	for _, g := range im.Result().Groups {
+		chats[g.GroupID] += g.Records
+	}
+	return chats, bad, passedOver, err
+}
+
+// TestHostileArchives: whatever is packed, and however broken it is, nothing of it is lost
+// without a word, and nothing outside of it is read.
+func TestHostileArchives(t *testing.T) {
+	locked := zipOf(t, entry{"_chat.txt", waChat})
+	for _, sign := range []string{"PK\x03\x04", "PK\x01\x02"} { // what the archive says of the file, in both places
+		at := bytes.Index(locked, []byte(sign)) + map[string]int{"PK\x03\x04": 6, "PK\x01\x02": 8}[sign]
+		locked[at] |= 1
+	}
+	flipped := zipOf(t, entry{"_chat.txt", waChat})
+	flipped[30+len("_chat.txt")] ^= 0xff
+	long := strings.Repeat(waChat, 200)
+	two := tarOf(t, entry{"a/_chat.txt", long}, entry{"b/_chat.txt", long})
+	for name, c := range map[string]struct {
+		content []byte
+		chats   map[string]int
+		bad     []string
+		passed  []string
+		err     string
+	}{
+		"x.zip of two of a name":      {content: zipOf(t, entry{"a.jsonl", message("1")}, entry{"a.jsonl", message("2")}), chats: map[string]int{"jsonl ": 2}},
+		"x.zip of two chats":          {content: zipOf(t, entry{"_chat.txt", waChat}, entry{"_chat.txt", waChat}), chats: map[string]int{"whatsapp x.zip of two chats": 2}, passed: []string{"_chat (2).txt"}},
+		"x.zip of a file in a file":   {content: zipOf(t, entry{"a", waChat}, entry{"a/_chat.txt", waChat}), chats: map[string]int{"whatsapp a": 4}},
+		"x.zip of paths out":          {content: zipOf(t, entry{"../../_chat.txt", waChat}, entry{"/abs/_chat.txt", waChat}, entry{`a\b\_chat.txt`, waChat}), chats: map[string]int{"whatsapp x.zip of paths out": 2, "whatsapp abs": 2, "whatsapp b": 2}},
+		"x.zip of nothing":            {content: zipOf(t), err: "no known format"},
+		"x.zip of no export":          {content: zipOf(t, entry{"a.txt", "hello"}, entry{"b.jpg", "\xff\xd8"}), passed: []string{"a.txt", "b.jpg"}, err: "no known format"},
+		"x.zip with a password":       {content: locked, err: "protected by a password"},
+		"x.zip that is broken":        {content: flipped, bad: []string{"_chat.txt: broken file"}, err: "no known format"},
+		"x.zip cut off":               {content: flipped[:len(flipped)-9], err: "get the whole file"},
+		"x.zip in a zip":              {content: zipOf(t, entry{"in.zip", string(locked)}), bad: []string{"in.zip: not unpacked"}, err: "no known format"},
+		"x.tar with a link":           {content: tarOf(t, entry{"_chat.txt", "-> /etc/hostname"}, entry{"b/_chat.txt", waChat}), chats: map[string]int{"whatsapp b": 2}},
+		"x.tar of two of a name":      {content: tarOf(t, entry{"a.jsonl", message("1")}, entry{"a.jsonl", message("2")}), chats: map[string]int{"jsonl ": 2}},
+		"x.tar of paths out":          {content: tarOf(t, entry{"../../_chat.txt", waChat}), chats: map[string]int{"whatsapp x.tar of paths out": 2}},
+		"x.tar cut in a file":         {content: two[:len(long)+2048], chats: map[string]int{"whatsapp a": 400, "whatsapp b": 33}, bad: []string{"b/_chat.txt: broken file"}, err: "behind its 2 files"},
+		"x.tar cut in a head":         {content: two[:512+(len(long)+511)/512*512+100], chats: map[string]int{"whatsapp a": 400}, err: "behind its 1 files"},
+		"x.json.gz cut off":           {content: zipped(t, discordFile(discordMessages(900)))[:2000], chats: map[string]int{"discord 2": -1}, err: "unexpected EOF"},
+		"x.json of depth":             {content: []byte(discordFile(discordMessages(1) + `,{"id":"x","y":` + strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000) + "}," + discordMessages(1))), chats: map[string]int{"discord 2": 2}, bad: []string{"messages 2: no message"}},
+		"x.json of depth without end": {content: []byte(strings.TrimSuffix(discordFile(discordMessages(1)+`,{"id":"x","y":`), `],"messageCount":1}`) + strings.Repeat("[", 200_000)), chats: map[string]int{"discord 2": 1}, err: "ends in the middle"},
+		"x.txt of zeros":              {content: make([]byte, 1000), err: "no known format"},
+	} {
+		chats, bad, passed, err := brought(t, write(t, name, c.content))
+		if n := chats["discord 2"]; c.chats["discord 2"] < 0 && n > 0 && n < 900 {
+			chats["discord 2"] = -1 // some of them
+		}
+		if fmt.Sprint(chats) != fmt.Sprint(c.chats) || !slices.Equal(bad, c.bad) || !slices.Equal(passed, c.passed) ||
+			(err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: %v, bad %q, passed over %q, %v", name, chats, bad, passed, err)
+		}
+	}
+}
+
+func zipped(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := io.WriteString(w, text)
+	check(t, errors.Join(err, w.Close()))
+	return b.Bytes()
+}
+
+func discordMessages(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf(`{"id":"%d","type":"Default","timestamp":"2026-01-15T12:00:00Z","content":"tide %x","author":{"id":"7","name":"arlo"}}`, i+1, i*i*7919))
+	}
+	return strings.Join(list, ",")
+}
+
+// TestMixedFolder: a folder that holds an export in one format and others beside it brings
+// all of them in; what may belong to the first is named.
+func TestMixedFolder(t *testing.T) {
+	dir := packed(t, fstest.MapFS{
+		"phone/_chat.txt": {Data: []byte(waChat)}, "phone/sent.json": {Data: []byte(discordFile(discordMessages(1)))}, "phone/media/a.txt": {Data: []byte("hello")},
+		"discord/a.json": {Data: []byte(discordFile(discordMessages(3)))}, "#lathe.log": {Data: []byte("2026-01-15 10:11:12 <mira> hi\n")},
+		"old.zip": {Data: zipOf(t, entry{"WhatsApp Chat with Jo.txt", waChat})}, "lost.zip": {Data: []byte("PK\x03\x04")}, "a.jpg": {Data: []byte("x")}, "notes.txt": {Data: []byte("hello")},
+	})
+	chats, bad, passed, err := brought(t, dir)
+	want := map[string]int{"whatsapp phone": 2, "discord 2": 3, "irc #lathe": 1, "whatsapp Jo": 2}
+	if fmt.Sprint(chats) != fmt.Sprint(want) || !slices.Equal(bad, []string{"lost.zip: not unpacked"}) || !slices.Equal(passed, []string{"phone/sent.json", "notes.txt"}) || err != nil {
+		t.Errorf("%v, bad %q, passed over %q, %v", chats, bad, passed, err)
+	}
+}
+
+// TestHostileValues: what cannot be stored is told as bad, and the rest comes in.
+func TestHostileValues(t *testing.T) {
+	line := func(id, at, text string) string {
+		return `{"id":"` + id + `","type":"Default","timestamp":"` + at + `","content":"` + text + `","author":{"id":"7","name":"a` + strings.Repeat("é", 400) + `"}}`
+	}
+	const noon = "2026-01-15T12:00:00Z"
+	chats, bad, _, err := brought(t, write(t, "x.json", []byte(discordFile(strings.Join([]string{
+		line("1", "0001-01-01T00:00:00+23:59", "x"), line("2", "9999-12-31T23:59:59-23:59", "x"), line("3", "-2026-01-15T12:00:00Z", "x"), line("4", "1969-12-31T23:59:59Z", "x"), line("5", "2026-02-30T12:00:00Z", "x"),
+		line(strings.Repeat("9", 600), noon, "x"), line(`a\u0000b`, noon, "x"), line("8", noon, `NUL \u0000, half \ud800`), line("8", noon, "the same id"), line("9", noon, strings.Repeat("x", 1<<20+1)), line("10", noon, "\xff\xfe"),
+	}, ",")))))
+	want := []string{"messages 1: sent_at is missing or out of range", "messages 2: sent_at is missing or out of range", "messages 3: no time", "messages 4: sent_at is missing or out of range", "messages 5: no time",
+		"messages 6: id is longer than 512 bytes", "messages 7: id holds a NUL or invalid UTF-8", "messages 10: text is longer than 1048576 bytes"}
+	if err != nil || chats["discord 2"] != 3 || !slices.Equal(bad, want) {
+		t.Errorf("%v, bad %q, %v", chats, bad, err)
+	}
+}

@@ -1,0 +1,301 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"reverie/internal/reverie"
+)
+
+// Store takes messages, idempotent on their id.
+type Store interface {
+	ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error)
+}
+
+// Options of an import.
+type Options struct {
+	Filters
+	// Group returns the group that a chat goes into; it is asked once for each chat.
+	Group  func(ctx context.Context, format string, chat Chat) (groupID string, err error)
+	Strict bool       // stop at the first bad record
+	OnBad  func(*Bad) // told of each bad record; may be nil
+	OnRead func()     // told now and then that something was read; may be nil
+	// Pause is how long a message is held at most while its source has no more to read;
+	// 0 is until there are enough of them.
+	Pause time.Duration
+	Now   func() time.Time // nil is time.Now
+}
+
+// Counts are those of records that were read.
+type Counts struct {
+	Records  int                    `json:"records"`
+	New      int                    `json:"new"`
+	Known    int                    `json:"known"`            // the id was stored before; left as it was
+	Erased   int                    `json:"erased,omitempty"` // had been erased, and did not come in again
+	Filtered map[reverie.Filter]int `json:"filtered"`         // of the new and the known ones
+}
+
+func (c *Counts) add(m reverie.Message) {
+	c.Records++
+	if m.Filter != reverie.FilterNone {
+		c.Filtered[m.Filter]++
+	}
+}
+
+// ChatResult is what came of a chat.
+type ChatResult struct {
+	GroupID string `json:"group_id"`
+	Chat    string `json:"chat_id,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Counts
+	First time.Time `json:"first,omitzero"` // when its earliest message was sent, and its latest
+	Last  time.Time `json:"last,omitzero"`
+}
+
+// Result is what came of an import: Records are those that were stored or known, and the
+// bad ones.
+type Result struct {
+	Counts
+	Bad    int            `json:"bad"`
+	BadBy  map[string]int `json:"bad_by_reason"`
+	Groups []*ChatResult  `json:"groups"` // a chat each, in order of appearance
+}
+
+const (
+	batchSize  = 1000
+	batchBytes = 8 << 20   // of text, from which everything is stored however few messages there are
+	batchHeld  = 10_000    // messages of all chats, likewise
+	maxLine    = 4 << 20   // bytes of one line, or of one record
+	badReasons = 100       // different ones that are counted; what is beyond is "other"
+	otherBad   = "another" // the reason of those
+
+	// maxAhead is how far a clock may be ahead of ours. A message from later than that would
+	// wait for its day, and nobody would know.
+	maxAhead = 24 * time.Hour
+)
+
+var errAhead = fmt.Errorf("sent_at is more than a day ahead of the clock here: %w", reverie.ErrInvalid)
+
+var errLongLine = fmt.Errorf("it is longer than %d bytes: %w", maxLine, reverie.ErrInvalid)
+
+// Importer filters records, gives each chat its group, and stores their messages in
+// batches. It holds a bounded number of them. It is for one caller at a time; the last
+// call is Flush.
+type Importer struct {
+	store Store // nil: count only
+	opts  Options
+	chats map[chatKey]*batch
+	list  []*batch
+	held  int // messages of all batches
+	bytes int // of their texts
+	total Result
+}
+
+type chatKey struct{ format, id string }
+
+// batch is what of a chat is not stored yet.
+type batch struct {
+	ChatResult
+	messages []reverie.Message
+}
+
+// NewImporter returns an importer into a store. Without one, messages are counted as
+// records, and neither as new nor as known.
+func NewImporter(store Store, opts Options) *Importer {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Importer{store: store, opts: opts, chats: map[chatKey]*batch{},
+		total: Result{Counts: Counts{Filtered: map[reverie.Filter]int{}}, BadBy: map[string]int{}}}
+}
+
+// Read imports a source. What was read before an error is stored. With Strict a bad
+// record is such an error, which is a [*Bad].
+func (im *Importer) Read(ctx context.Context, src Source, f Format, opts ReadOptions) error {
+	if im.opts.Pause > 0 && src.Reader != nil && im.store != nil {
+		src.Reader = &patient{ctx: ctx, from: src.Reader, im: im}
+	}
+	for r, err := range f.Read(ctx, src, opts) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if opts.Chat != "" && r.Chat.ID != opts.Chat && r.Chat.Name != opts.Chat && err == nil {
+			continue
+		}
+		if err == nil {
+			err = im.Take(ctx, f.Name, r)
+		}
+		var bad *Bad
+		if errors.As(err, &bad) {
+			err = im.Skip(bad)
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", src.Name, err), im.Flush(ctx))
+		}
+	}
+	return im.Flush(ctx)
+}
+
+// Take adds a record of a format. One that cannot be stored is a [*Bad], and is for
+// [Importer.Skip].
+func (im *Importer) Take(ctx context.Context, format string, r Record) error {
+	im.opts.Apply(&r)
+	m := r.Message
+	m.Text, m.Author = clean(m.Text), shortened(clean(m.Author))
+	err := m.Normalize()
+	if err == nil && m.SentAt.After(im.opts.Now().Add(maxAhead)) {
+		err = errAhead
+	}
+	if err != nil {
+		return &Bad{Place: r.Place, Reason: reason(err), Err: err}
+	}
+	b, err := im.batch(ctx, format, r.Chat)
+	if err != nil {
+		return err
+	}
+	m.GroupID = b.GroupID
+	b.add(m)
+	im.total.add(m)
+	if b.First.IsZero() || m.SentAt.Before(b.First) {
+		b.First = m.SentAt
+	}
+	if m.SentAt.After(b.Last) {
+		b.Last = m.SentAt
+	}
+	if im.store == nil {
+		if im.total.Records%batchSize == 0 {
+			im.told()
+		}
+		return nil
+	}
+	b.messages = append(b.messages, m)
+	im.held++
+	im.bytes += len(m.Text)
+	switch {
+	case im.held >= batchHeld, im.bytes >= batchBytes:
+		return im.Flush(ctx)
+	case len(b.messages) == batchSize:
+		return im.flush(ctx, b)
+	}
+	return nil
+}
+
+// batch is that of a chat, which is given its group the first time.
+func (im *Importer) batch(ctx context.Context, format string, chat Chat) (*batch, error) {
+	key := chatKey{format, chat.ID}
+	if b := im.chats[key]; b != nil {
+		if b.Name == "" {
+			b.Name = chat.Name
+		}
+		return b, nil
+	}
+	group, err := im.opts.Group(ctx, format, chat)
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{ChatResult: ChatResult{GroupID: group, Chat: chat.ID, Name: chat.Name, Counts: Counts{Filtered: map[reverie.Filter]int{}}}}
+	im.chats[key], im.list = b, append(im.list, b)
+	return b, nil
+}
+
+// Skip counts a bad record; with Strict it is an error.
+func (im *Importer) Skip(bad *Bad) error {
+	im.total.Records++
+	im.total.Bad++
+	why := bad.Reason
+	if im.total.BadBy[why] == 0 && len(im.total.BadBy) >= badReasons {
+		why = otherBad
+	}
+	im.total.BadBy[why]++
+	if im.opts.OnBad != nil {
+		im.opts.OnBad(bad)
+	}
+	if im.opts.Strict {
+		return bad
+	}
+	return nil
+}
+
+// Flush stores what is held.
+func (im *Importer) Flush(ctx context.Context) error {
+	for _, b := range im.list {
+		if err := im.flush(ctx, b); err != nil {
+			return err
+		}
+	}
+	im.told()
+	return nil
+}
+
+func (im *Importer) flush(ctx context.Context, b *batch) error {
+	if len(b.messages) == 0 {
+		return nil
+	}
+	res, err := im.store.ImportMessages(ctx, b.GroupID, b.messages)
+	if err != nil {
+		return fmt.Errorf("store %d messages of group %q: %w", len(b.messages), b.GroupID, err)
+	}
+	for _, c := range []*Counts{&b.Counts, &im.total.Counts} {
+		c.New += res.New
+		c.Known += res.Known
+		c.Erased += res.Erased
+	}
+	im.held -= len(b.messages)
+	for _, m := range b.messages {
+		im.bytes -= len(m.Text)
+	}
+	b.messages = nil // or its texts would live as long as the import
+	im.told()
+	return nil
+}
+
+func (im *Importer) told() {
+	if im.opts.OnRead != nil {
+		im.opts.OnRead()
+	}
+}
+
+// Result is what has come of the import so far.
+func (im *Importer) Result() Result {
+	res := im.total
+	res.Groups = make([]*ChatResult, len(im.list))
+	for i, b := range im.list {
+		res.Groups[i] = &b.ChatResult
+	}
+	return res
+}
+
+// GroupOf returns the group that a chat of an export becomes by itself, with an id of the
+// format's name and the chat's. The error is reverie.ErrInvalid where the chat has none.
+func GroupOf(format string, chat Chat) (reverie.Group, error) {
+	if chat.ID == "" {
+		return reverie.Group{}, fmt.Errorf("a chat of format %s does not say which one it is: %w", format, reverie.ErrInvalid)
+	}
+	id := format + "-" + chat.ID
+	if len(id) > reverie.MaxGroupIDLength || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
+		sum := sha256.Sum256([]byte(chat.ID))
+		id = format + "-" + hex.EncodeToString(sum[:16])
+	}
+	name := strings.Join(strings.FieldsFunc(clean(chat.Name), unicode.IsControl), " ")
+	return reverie.Group{ID: id, Name: shortened(name)}, nil
+}
+
+// clean makes a text of other people's making one that can be stored.
+func clean(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+}
+
+// shortened cuts a name to what is stored of one.
+func shortened(s string) string {
+	if len(s) <= reverie.MaxMessageIDLength {
+		return s
+	}
+	return strings.ToValidUTF8(s[:reverie.MaxMessageIDLength], "")
+}

@@ -1,0 +1,156 @@
+package ingest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"reverie/internal/ingest"
+	"reverie/internal/reverie"
+)
+
+var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+
+// ledger notes what each group is given, and how many messages are held meanwhile.
+type ledger struct{ by map[string]int }
+
+func (l *ledger) ImportMessages(_ context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
+	for _, m := range messages {
+		if m.GroupID != groupID || m.Text != "hi\uFFFD" {
+			return reverie.ImportResult{}, fmt.Errorf("%+v for group %s", m, groupID)
+		}
+	}
+	l.by[groupID] += len(messages)
+	return reverie.ImportResult{New: len(messages)}, nil
+}
+
+// TestManyChats: the messages of many chats go each into its group, and no more than a
+// bounded number is held.
+func TestManyChats(t *testing.T) {
+	l := &ledger{by: map[string]int{}}
+	read, most := 0, 0
+	asked := map[string]int{}
+	im := ingest.NewImporter(l, ingest.Options{
+		Group: func(_ context.Context, format string, chat ingest.Chat) (string, error) {
+			g, err := ingest.GroupOf(format, chat)
+			asked[g.ID]++
+			return g.ID, err
+		},
+		OnRead: func() {
+			stored := 0
+			for _, n := range l.by {
+				stored += n
+			}
+			most = max(most, read-stored)
+		}})
+	f := chatFormat(700, 14_000)
+	counted := f
+	counted.Read = func(ctx context.Context, src ingest.Source, o ingest.ReadOptions) iter.Seq2[ingest.Record, error] {
+		return func(yield func(ingest.Record, error) bool) {
+			for r, err := range f.Read(ctx, src, o) {
+				if read++; !yield(r, err) {
+					return
+				}
+			}
+		}
+	}
+	if err := im.Read(t.Context(), ingest.Source{Name: "x"}, counted, ingest.ReadOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	res := im.Result()
+	if len(l.by) != 700 || l.by["test-7"] != 20 || res.New != 14_000 || len(res.Groups) != 700 || asked["test-7"] != 1 {
+		t.Errorf("%d groups, %d in one, %d new", len(l.by), l.by["test-7"], res.New)
+	}
+	if most > 10_000 || most == 0 {
+		t.Errorf("%d messages were held", most)
+	}
+	g := res.Groups[3]
+	want := ingest.ChatResult{GroupID: "test-3", Chat: "3", Name: "Chat 3", First: noon, Last: noon,
+		Counts: ingest.Counts{Records: 20, New: 20, Filtered: map[reverie.Filter]int{}}}
+	if diff := cmp.Diff(want, *g); diff != "" {
+		t.Error(diff)
+	}
+
+	dry := ingest.NewImporter(nil, ingest.Options{Group: func(context.Context, string, ingest.Chat) (string, error) { return "", nil }})
+	if err := dry.Read(t.Context(), ingest.Source{}, f, ingest.ReadOptions{Chat: "Chat 3"}); err != nil || dry.Result().Records != 20 || dry.Result().New != 0 {
+		t.Errorf("dry: %+v, %v", dry.Result(), err)
+	}
+	refused := errors.New("no such group")
+	im = ingest.NewImporter(l, ingest.Options{Group: func(context.Context, string, ingest.Chat) (string, error) { return "", refused }})
+	if err := im.Read(t.Context(), ingest.Source{Name: "x"}, f, ingest.ReadOptions{}); !errors.Is(err, refused) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestGroupOf: a chat's group has an id that can be one, and is the chat's alone.
+func TestGroupOf(t *testing.T) {
+	for _, c := range []struct{ id, name, want, called string }{
+		{"C01", "general", "slack-C01", "general"},
+		{"!room:ex.org", "a\x00\n\tb\xff", "slack-!room:ex.org", "a b\uFFFD"},
+		{strings.Repeat("长", 80), "", "slack-82c8a0cfc1ef7d3cba1a4ee32f2a8bd3", ""},
+		{"a\nb", strings.Repeat("x", 600), "slack-1a7dc8ef9e3c4a0f4f9e0c3f2c8b8b7d", strings.Repeat("x", 512)},
+	} {
+		g, err := ingest.GroupOf("slack", ingest.Chat{ID: c.id, Name: c.name})
+		if err == nil {
+			err = g.Normalize()
+		}
+		hashed := len(c.id) > 100 || strings.Contains(c.id, "\n")
+		if err != nil || g.Name != c.called || !hashed && g.ID != c.want || hashed && len(g.ID) != len(c.want) {
+			t.Errorf("%.20q: %+v, %v", c.id, g, err)
+		}
+	}
+	if _, err := ingest.GroupOf("jsonl", ingest.Chat{}); !errors.Is(err, reverie.ErrInvalid) {
+		t.Errorf("a chat without an id: %v", err)
+	}
+}
+
+// TestFilters says who is who, and what is nobody's words.
+func TestFilters(t *testing.T) {
+	usual := ingest.Filters{Commands: []string{"/", "!", ""}}
+	own := ingest.Filters{Commands: []string{"/"}, Assistants: []string{"b1", "Helper"}}
+	said := func(text string) ingest.Record {
+		return ingest.Record{Chat: ingest.Chat{ID: "c"}, Message: reverie.Message{AuthorID: "u1", Author: "Lin", Role: reverie.RoleUser, Text: text}}
+	}
+	bot := func(id, name, text string) ingest.Record {
+		return ingest.Record{Chat: ingest.Chat{ID: "c"}, Bot: true, Message: reverie.Message{AuthorID: id, Author: name, Role: reverie.RoleUser, Text: text}}
+	}
+	for name, c := range map[string]struct {
+		f      ingest.Filters
+		r      ingest.Record
+		filter reverie.Filter
+		role   reverie.Role
+	}{
+		"words":                {usual, said("hello"), "", "user"},
+		"nothing":              {usual, said(" \n\t"), reverie.FilterEmpty, "user"},
+		"nothing, of no chat":  {usual, ingest.Record{Message: reverie.Message{Role: reverie.RoleUser}}, "", "user"},
+		"a command":            {usual, said("/roll 2d6"), reverie.FilterCommand, "user"},
+		"a Chinese command":    {usual, said("！/签到"), "", "user"},
+		"another":              {usual, said(" !签到"), reverie.FilterCommand, "user"},
+		"a path":               {usual, said("/etc/hosts is broken"), "", "user"},
+		"only a mark":          {usual, said("!"), "", "user"},
+		"a mark and a number":  {usual, said("/ 2"), "", "user"},
+		"!!":                   {usual, said("!!!"), "", "user"},
+		"no commands":          {ingest.Filters{}, said("/roll"), "", "user"},
+		"a bot":                {usual, bot("b9", "Timer", "ding"), reverie.FilterBot, "user"},
+		"a bot without words":  {usual, bot("b9", "Timer", ""), reverie.FilterEmpty, "user"},
+		"our own, by id":       {own, bot("b1", "X", "/hello there"), "", "assistant"},
+		"our own, by name":     {own, bot("b7", "Helper", "hello"), "", "assistant"},
+		"our own, not marked":  {own, ingest.Record{Message: reverie.Message{AuthorID: "b1", Role: reverie.RoleUser, Text: "hello"}}, "", "assistant"},
+		"bots are assistants":  {ingest.Filters{Bots: ingest.BotsAssistant}, bot("b9", "Timer", "ding"), "", "assistant"},
+		"bots are people":      {ingest.Filters{Bots: ingest.BotsUser}, bot("b9", "Timer", "ding"), "", "user"},
+		"bots are filtered":    {ingest.Filters{Bots: ingest.BotsFilter}, bot("b9", "Timer", "ding"), reverie.FilterBot, "user"},
+		"an event":             {own, ingest.Record{Event: true, Message: reverie.Message{AuthorID: "b1", Role: reverie.RoleUser, Text: "joined"}}, reverie.FilterEvent, "assistant"},
+		"a tool says nothing":  {usual, ingest.Record{Message: reverie.Message{Role: reverie.RoleTool}}, "", "tool"},
+		"an assistant's slash": {usual, ingest.Record{Message: reverie.Message{Role: reverie.RoleAssistant, Text: "/help shows it"}}, "", "assistant"},
+	} {
+		if c.f.Apply(&c.r); c.r.Message.Filter != c.filter || c.r.Message.Role != c.role {
+			t.Errorf("%s: filter %q, role %q", name, c.r.Message.Filter, c.r.Message.Role)
+		}
+	}
+}

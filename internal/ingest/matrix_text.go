@@ -1,0 +1,187 @@
+package ingest
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"reverie/internal/lazyregexp"
+	"reverie/internal/reverie"
+)
+
+// jsonFields is an object whose values may be of any type.
+type jsonFields map[string]json.RawMessage
+
+// UnmarshalJSON takes what is no object for an empty one.
+func (f *jsonFields) UnmarshalJSON(raw []byte) error {
+	*f = jsonFieldsOf(raw)
+	return nil
+}
+
+func jsonFieldsOf(raw []byte) jsonFields {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil {
+		return nil
+	}
+	return m
+}
+
+// str is a string, or "" where there is none.
+func (f jsonFields) str(key string) string {
+	var s string
+	_ = json.Unmarshal(f[key], &s) // of another type it is none
+	return s
+}
+
+// fields is an object, or an empty one where there is none.
+func (f jsonFields) fields(key string) jsonFields { return jsonFieldsOf(f[key]) }
+
+// list is the objects of an array.
+func (f jsonFields) list(key string) []jsonFields {
+	var list []jsonFields
+	_ = json.Unmarshal(f[key], &list) // of another type it has none
+	return list
+}
+
+// name is what a person is called: by what the room's events have said so far, or else by
+// the id.
+func (m *matrixReader) name(id string) string {
+	local, _, _ := strings.Cut(strings.TrimPrefix(id, "@"), ":")
+	return cmp.Or(m.names[id], local, id)
+}
+
+// say reads what the content of a message says. The names of files are not said by anybody.
+func (m *matrixReader) say(content jsonFields, r *Record) {
+	body := m.mentions(content, m.reply(content, content.str("body")))
+	r.Message.Text = ""
+	switch content.str("msgtype") {
+	case "m.image", "m.file", "m.audio", "m.video":
+		if name := content.str("filename"); name != "" && name != content.str("body") {
+			r.Message.Text = body
+		}
+	case "m.location":
+	case "m.key.verification.request":
+		r.Event = true
+	case "m.emote":
+		if r.Message.Text = body; body != "" {
+			r.Message.Text = r.Message.Author + " " + body
+		}
+	case "m.notice", "m.server_notice":
+		r.Bot, r.Message.Text = true, body
+	case "": // a sticker, a poll
+		for _, key := range []string{"m.poll", "m.poll.start", "org.matrix.msc3381.poll.start"} {
+			poll := content.fields(key)
+			var answers []string
+			for _, a := range poll.list("answers") {
+				answers = append(answers, matrixText(a))
+			}
+			r.Message.Text = cmp.Or(r.Message.Text, pollText(matrixText(poll.fields("question")), answers))
+		}
+		if r.Message.Text == "" && len(content["url"]) == 0 && len(content["file"]) == 0 { // a kind left out
+			r.Message.Text = body
+		}
+	default:
+		r.Message.Text = body
+	}
+}
+
+// matrixText reads text as polls write it, in its forms old and new.
+func matrixText(f jsonFields) string {
+	for _, key := range []string{"m.text", "org.matrix.msc1767.text", "body"} {
+		if s := f.str(key); s != "" {
+			return s
+		}
+		for _, one := range f.list(key) {
+			if s := one.str("body"); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// relate says what a message answers, and which thread it is of. A thread is known by the
+// message that it began with.
+func (m *matrixReader) relate(relates jsonFields, e matrixEvent, r *Record) {
+	r.Message.ReplyTo = relates.fields("m.in_reply_to").str("event_id")
+	if relates.str("rel_type") == "m.thread" {
+		r.Message.SessionID = relates.str("event_id")
+		if string(relates["is_falling_back"]) == "true" {
+			r.Message.ReplyTo = r.Message.SessionID // what it names is only the one before
+		}
+	} else if len(e.Unsigned.fields("m.relations").fields("m.thread")) > 0 {
+		r.Message.SessionID = e.ID
+	}
+}
+
+// reply takes off the quotation that answers begin with for clients that cannot show them.
+func (m *matrixReader) reply(content jsonFields, body string) string {
+	if content.fields("m.relates_to").fields("m.in_reply_to").str("event_id") == "" ||
+		!strings.HasPrefix(body, "> <@") && !strings.HasPrefix(body, "> * <@") {
+		return body
+	}
+	for strings.HasPrefix(body, ">") {
+		_, body, _ = strings.Cut(body, "\n")
+	}
+	return strings.TrimPrefix(body, "\n")
+}
+
+var (
+	matrixPill = lazyregexp.New(`\[([^\[\]\n]{1,200})\]\(<?https://matrix\.to/#/(?:@|%40)[^()\s]{1,300}\)`)
+	matrixLink = lazyregexp.New(`https://matrix\.to/#/((?:@|%40)[^\s()?<>]{1,300})(?:\?[^\s()<>]*)?`)
+)
+
+// mentions writes the names of those whom a message mentions, where it has their ids or
+// links to them.
+func (m *matrixReader) mentions(content jsonFields, body string) string {
+	if len(body) > reverie.MaxMessageTextLength {
+		return body // it is refused
+	}
+	body = matrixPill.ReplaceAllStringFunc(body, func(pill string) string {
+		return "@" + strings.TrimPrefix(matrixPill.FindStringSubmatch(pill)[1], "@")
+	})
+	body = matrixLink.ReplaceAllStringFunc(body, func(link string) string {
+		id, err := url.PathUnescape(matrixLink.FindStringSubmatch(link)[1])
+		if err != nil {
+			return link
+		}
+		return "@" + m.name(id)
+	})
+	var ids []string
+	_ = json.Unmarshal(content.fields("m.mentions")["user_ids"], &ids) // of another type it mentions nobody
+	var names []string                                                 // one by one, an id within a name would be one as well
+	for _, id := range ids[:min(len(ids), 100)] {
+		if strings.HasPrefix(id, "@") {
+			names = append(names, id, "@"+m.name(id))
+		}
+	}
+	return strings.NewReplacer(names...).Replace(body)
+}
+
+// happened says shortly what an event that is no message is about, or nothing.
+func (m *matrixReader) happened(e matrixEvent) string {
+	switch e.Type {
+	case "m.room.name":
+		return "named the room " + e.Content.str("name")
+	case "m.room.topic":
+		return "set the topic: " + e.Content.str("topic")
+	case "m.room.member":
+		before := cmp.Or(e.Unsigned.fields("prev_content").str("membership"), "leave")
+		switch now := e.Content.str("membership"); {
+		case now == before:
+			return "" // another name or picture
+		case now == "join":
+			return "joined"
+		case now == "leave" && e.StateKey == e.Sender:
+			return "left"
+		case now == "leave":
+			return "removed " + m.name(e.StateKey)
+		case now == "invite":
+			return "invited " + m.name(e.StateKey)
+		case now == "ban":
+			return "banned " + m.name(e.StateKey)
+		}
+	}
+	return ""
+}

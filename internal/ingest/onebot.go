@@ -1,0 +1,206 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"reverie/internal/reverie"
+)
+
+// onebotFormat reads events of OneBot 11 (go-cqhttp, NapCat, LLOneBot, Lagrange) as programs
+// write them down, one a line or an array of them, and answers to get_group_msg_history and
+// its like. One file may hold many groups and private chats. A message's id is what the
+// implementation gave it, which another one would not. The account itself is a program.
+var onebotFormat = Format{Name: "onebot", Title: "OneBot 11 events, or answers to get_group_msg_history", Knows: knowsOnebot, Read: readOnebot}
+
+// onebotAnswers are where an answer of the API has its messages.
+var onebotAnswers = []string{"data.messages[]", "messages[]"}
+
+func knowsOnebot(src Source) int {
+	if src.Files != nil {
+		return 0
+	}
+	if sure := sureOfOnebotLog(bytes.TrimSpace(src.Head)); sure > 0 {
+		return sure
+	}
+	keys := []string{"post_type", "self_id", "message_type", "message_id", "sender.user_id", "sender.nickname"}
+	seen := map[string]bool{}
+	patterns := append([]string{"retcode"}, keys...)
+	for _, at := range append([]string{"[]", "data"}, onebotAnswers...) {
+		for _, key := range keys {
+			patterns = append(patterns, at+"."+key)
+		}
+	}
+	for part, err := range jsonParts(bytes.NewReader(src.Head), patterns...) {
+		if err != nil { // the head, or its first line, ends
+			break
+		}
+		at := part.Pattern
+		for _, key := range keys {
+			if strings.HasSuffix(at, key) {
+				at = key
+			}
+		}
+		seen[at] = true
+	}
+	sender := seen["sender.user_id"] || seen["sender.nickname"]
+	switch {
+	case seen["post_type"] && (seen["self_id"] || seen["message_id"]), seen["message_type"] && seen["message_id"] && sender:
+		return 90
+	case seen["retcode"] && seen["message_id"] && sender:
+		return 80
+	}
+	return 0
+}
+
+func readOnebot(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		o := onebotReader{names: map[onebotName]string{}}
+		tellHeld(ctx, opts, onebotParts(src), yield, o.take)
+	}
+}
+
+// onebotNames is how many people are remembered by name at most.
+const onebotNames = 1 << 16
+
+// onebotName is somebody in a chat.
+type onebotName struct{ chat, user string }
+
+// onebotReader reads the events of one file.
+type onebotReader struct {
+	names map[onebotName]string // of those who wrote, for mentions
+	ids   ordinals
+}
+
+// onebotEvent is one event. A message of a history may lack post_type.
+type onebotEvent struct {
+	Time        text            `json:"time"` // in seconds
+	SelfID      text            `json:"self_id"`
+	PostType    text            `json:"post_type"`
+	MessageType text            `json:"message_type"`
+	SubType     text            `json:"sub_type"`
+	NoticeType  text            `json:"notice_type"`
+	MessageID   text            `json:"message_id"`
+	GroupID     text            `json:"group_id"`
+	GroupName   text            `json:"group_name"`
+	GuildID     text            `json:"guild_id"`
+	ChannelID   text            `json:"channel_id"`
+	UserID      text            `json:"user_id"`
+	TargetID    text            `json:"target_id"`
+	Message     json.RawMessage `json:"message"`
+	Raw         text            `json:"raw_message"`
+	Sender      struct {
+		UserID   text `json:"user_id"`
+		Nickname text `json:"nickname"`
+		Card     text `json:"card"`
+	} `json:"sender"`
+	Anonymous *struct {
+		ID   text `json:"id"`
+		Name text `json:"name"`
+	} `json:"anonymous"`
+}
+
+// take reads one event and holds it, for it may be taken back soon. What is nothing of a
+// chat is passed over.
+func (o *onebotReader) take(h *hold, part jsonPart) error {
+	var e onebotEvent
+	if err := json.Unmarshal(part.Value, &e); err != nil {
+		return &Bad{Place: part.Place, Reason: "no event", Err: readable(err)}
+	}
+	notice := e.PostType == "notice"
+	if e.PostType == "meta_event" || e.PostType == "request" || notice && onebotNotices[string(e.NoticeType)] == "" {
+		return nil
+	}
+	at, err := looseTime(string(e.Time))
+	if err != nil {
+		return &Bad{Place: part.Place, Reason: "no time", Err: err}
+	}
+	chat, err := e.chat()
+	if err != nil {
+		return &Bad{Place: part.Place, Reason: "no chat", Err: err}
+	}
+	if notice {
+		return o.notice(h, e, Record{Chat: chat, Place: part.Place, Event: true}, at)
+	}
+	r := Record{Chat: chat, Place: part.Place, Event: e.SubType == "notice", Bot: e.PostType == "message_sent" || e.UserID != "" && e.UserID == e.SelfID}
+	r.Message = reverie.Message{ID: string(e.MessageID), AuthorID: string(cmp.Or(e.UserID, e.Sender.UserID)), Author: e.label(), Role: reverie.RoleUser, SentAt: at}
+	if a := e.Anonymous; a != nil && a.Name != "" {
+		r.Message.AuthorID, r.Message.Author = "anonymous-"+string(cmp.Or(a.ID, a.Name)), string(a.Name)
+	}
+	if r.Message.AuthorID == "" {
+		return &Bad{Place: part.Place, Reason: "no author", Err: fmt.Errorf("user_id is missing: %w", reverie.ErrInvalid)}
+	}
+	if r.Message.ID == "" || r.Message.ID == "0" {
+		r.Message.ID = o.ids.id(chat.ID, string(e.Time), r.Message.AuthorID)
+	}
+	if who := (onebotName{chat.ID, r.Message.AuthorID}); len(o.names) < onebotNames && len(who.chat)+len(who.user) < reverie.MaxMessageIDLength {
+		o.names[who] = shortened(r.Message.Author)
+	}
+	segments, err := onebotSegments(e.Message, string(e.Raw))
+	if err != nil {
+		return &Bad{Place: part.Place, Reason: "no message", Err: err}
+	}
+	said := o.read(chat.ID, segments, 0)
+	r.Message.Text, r.Message.ReplyTo = said.text, said.replyTo
+	return h.add(heldRecord{Record: r}, change{})
+}
+
+// chat says which conversation an event is of: a group, or the private chat with somebody.
+func (e onebotEvent) chat() (Chat, error) {
+	if e.GuildID != "" && e.ChannelID != "" {
+		return Chat{ID: "guild-" + string(e.GuildID+"-"+e.ChannelID), Name: string(cmp.Or(e.GroupName, e.ChannelID))}, nil
+	}
+	private := e.MessageType == "private" || e.MessageType == "" && e.GroupID == ""
+	if !private && e.GroupID != "" {
+		return Chat{ID: string(e.GroupID), Name: string(cmp.Or(e.GroupName, e.GroupID))}, nil
+	}
+	peer := e.UserID
+	if e.PostType == "message_sent" || peer == e.SelfID {
+		peer = e.TargetID
+	}
+	if peer == "" || !private {
+		return Chat{}, fmt.Errorf("neither group_id nor the other side of a private chat is there: %w", reverie.ErrInvalid)
+	}
+	c := Chat{ID: "private-" + string(peer), Name: string(peer)}
+	if e.Sender.Nickname != "" && cmp.Or(e.Sender.UserID, e.UserID) == peer {
+		c.Name = string(e.Sender.Nickname)
+	}
+	return c, nil
+}
+
+// label is how the author is called.
+func (e onebotEvent) label() string {
+	for _, s := range []text{e.Sender.Card, e.Sender.Nickname} {
+		if name := strings.TrimSpace(string(s)); name != "" {
+			return name
+		}
+	}
+	return string(cmp.Or(e.UserID, e.Sender.UserID))
+}
+
+// onebotNotices are the notices that are told, and what they say; "-" is nothing.
+var onebotNotices = map[string]string{
+	"group_recall": "-", "friend_recall": "-", "group_increase": "joined", "group_decrease": "left",
+	"group_admin": "became or ceased to be an administrator", "group_ban": "was muted or unmuted", "friend_add": "became a friend",
+}
+
+// notice tells what happened in a chat. What takes a message back takes its text, too,
+// where it is held yet.
+func (o *onebotReader) notice(h *hold, e onebotEvent, r Record, at time.Time) error {
+	who := string(cmp.Or(e.UserID, "0"))
+	r.Message = reverie.Message{ID: o.ids.id(r.Chat.ID, string(e.Time), string(e.NoticeType)+" "+who), AuthorID: who, Author: who, Role: reverie.RoleUser, SentAt: at}
+	if name := o.names[onebotName{r.Chat.ID, who}]; name != "" {
+		r.Message.Author = name
+	}
+	if what := onebotNotices[string(e.NoticeType)]; what != "-" {
+		r.Message.Text = r.Message.Author + " " + what
+		return h.add(heldRecord{Record: r}, change{})
+	}
+	return h.add(heldRecord{Record: r}, change{changeTarget: changeTarget{kind: changeGone, id: string(e.MessageID)}})
+}

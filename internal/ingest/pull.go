@@ -1,0 +1,249 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"reverie/internal/lazyregexp"
+	"reverie/internal/reverie"
+)
+
+const (
+	// overlap is how far before the newest message that came a pull begins, for those that
+	// reached the server late.
+	overlap = time.Minute
+
+	maxPage      = 100_000 // messages asked for at once, where a second holds more than a page
+	maxPages     = 100_000 // of one pull
+	maxEmptyPage = 100     // in a row that say that there is more
+)
+
+// unfolding are the waits for a server that counts messages and has none yet: some only
+// begin to get a chat ready when they are first asked for it.
+var unfolding = []time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second}
+
+// Pull brings the messages of a chat in that were sent since then, a page at a time; the
+// zero time is all. After each page whose messages are stored, stored is told from when on
+// the next pull has to ask: never later than a message that may still be missing.
+func (s *Server) Pull(ctx context.Context, im *Importer, from Session, since time.Time, stored func(ctx context.Context, from time.Time) error) error {
+	p := &pull{server: s, im: im, chat: from.Chat, limit: s.opts.PageSize, newest: since}
+	if !since.IsZero() {
+		p.since = max(0, since.Add(-overlap).Unix())
+	}
+	p.cursor = p.since
+	for n := 0; ; n++ {
+		got, err := p.page(ctx)
+		if n == 0 && p.since == 0 && from.Messages > 0 {
+			for i := 0; err == nil && got.nothing() && i < len(unfolding); i++ {
+				if err = s.opts.Wait(ctx, unfolding[i]); err == nil {
+					got, err = p.page(ctx)
+				}
+			}
+		}
+		if err = errors.Join(err, im.Flush(ctx)); err != nil {
+			return err
+		}
+		more, err := p.advance(got)
+		if err == nil && n >= maxPages {
+			err = p.stuck("it hands out more than %d pages", maxPages)
+		}
+		if err = errors.Join(err, stored(ctx, p.complete(more))); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// pull is one chat on its way.
+type pull struct {
+	server *Server
+	im     *Importer
+	chat   Chat
+	since  int64     // is asked for, in seconds
+	cursor int64     // what the server said last to go on from
+	offset int       // within that
+	end    string    // until when, where the server says so
+	limit  int       // messages at once
+	ids    ordinals  // of what has come since then
+	newest time.Time // when the newest message was sent that is stored
+	before pulledPage
+	blank  int // empty pages in a row
+}
+
+// pulledPage is what an answer brought.
+type pulledPage struct {
+	count  int      // of messages, bad ones too
+	print  [32]byte // of them
+	newest time.Time
+	sync   *chatlabSync
+}
+
+// nothing tells an answer that has no messages, and says that there are none.
+func (g pulledPage) nothing() bool { return g.count == 0 && (g.sync == nil || !g.sync.HasMore) }
+
+// page asks for the page at hand and imports it.
+func (p *pull) page(ctx context.Context) (pulledPage, error) {
+	query := url.Values{"format": {"chatlab"}, "since": {strconv.FormatInt(p.since, 10)}, "limit": {strconv.Itoa(p.limit)}}
+	if p.offset > 0 {
+		query.Set("offset", strconv.Itoa(p.offset))
+		if p.end != "" {
+			query.Set("end", p.end)
+		}
+	}
+	what := fmt.Sprintf("messages of %q since %s", reverie.Excerpt(p.chat.ID, 80), time.Unix(p.since, 0).UTC().Format(time.RFC3339))
+	var got pulledPage
+	err := p.server.ask(ctx, what, p.server.at(query, "sessions", p.chat.ID, "messages"), func(a answer) error {
+		var err error
+		got, err = p.read(ctx, a)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			err = fmt.Errorf("%s: %w", what, err)
+		}
+		return err
+	})
+	return got, err
+}
+
+// hasMessages tells an answer of the protocol that has no message, nor anything else.
+var hasMessages = lazyregexp.New(`"messages"\s*:\s*\[|"_type"\s*:`)
+
+// read imports an answer: one that is held as a whole only when all of it could be read.
+func (p *pull) read(ctx context.Context, a answer) (pulledPage, error) {
+	text, head, err := decode(a)
+	if err != nil || a.lines && len(bytes.TrimSpace(head)) == 0 {
+		return pulledPage{}, err
+	}
+	ids := ordinals{now: maps.Clone(p.ids.now), before: maps.Clone(p.ids.before)}
+	c := &chatlabReader{ctx: ctx, src: Source{Head: head, Reader: text}, chat: p.chat, known: true, ids: ids, print: sha256.New()}
+	var got pulledPage
+	var held []Record
+	var bads []*Bad
+	for r, err := range c.records {
+		var bad *Bad
+		switch {
+		case errors.As(err, &bad):
+			bads = append(bads, bad)
+		case errors.Is(err, errNoJSON):
+			return got, noAnswer(err)
+		case err != nil:
+			return got, err
+		default:
+			held = append(held, r)
+			if r.Message.SentAt.After(got.newest) {
+				got.newest = r.Message.SentAt
+			}
+		}
+		got.count++
+		if !a.whole {
+			if err := p.take(ctx, held, bads); err != nil {
+				return got, err
+			}
+			held, bads = held[:0], bads[:0]
+		}
+	}
+	if got.count == 0 && !c.noted && !hasMessages.Match(head) {
+		return got, errNoAnswer
+	}
+	c.print.Sum(got.print[:0])
+	got.sync = c.sync
+	if p.again(got) {
+		return got, nil
+	}
+	p.ids = c.ids
+	return got, p.take(ctx, held, bads)
+}
+
+// again tells a page that came before, from a server that does not know offsets.
+func (p *pull) again(got pulledPage) bool {
+	return p.offset > 0 && got.count > 0 && got.count == p.before.count && got.print == p.before.print
+}
+
+// take imports records.
+func (p *pull) take(ctx context.Context, list []Record, bads []*Bad) error {
+	for _, r := range list {
+		err := p.im.Take(ctx, chatlabFormat.Name, r)
+		var bad *Bad
+		if errors.As(err, &bad) {
+			bads, err = append(bads, bad), nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, bad := range bads {
+		if err := p.im.Skip(&Bad{Place: p.chat.ID + ", " + bad.Place, Reason: bad.Reason, Err: bad.Err}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// advance says where to go on after a page, if there is more. Whatever a server says, each
+// step leads further, or is an error.
+func (p *pull) advance(got pulledPage) (more bool, err error) {
+	if got.newest.After(p.newest) {
+		p.newest = got.newest
+	}
+	if got.sync == nil || !got.sync.HasMore {
+		return false, nil
+	}
+	if p.blank++; got.count > 0 {
+		p.blank = 0
+	}
+	next, offset := p.next(got.sync)
+	again := p.again(got)
+	p.before = got
+	switch {
+	case p.blank > maxEmptyPage:
+		return true, p.stuck("it says that there is more, and hands out %d empty pages", p.blank)
+	case next > p.cursor:
+		p.cursor, p.offset, p.ids = next, 0, ordinals{}
+		p.since = next - 1 // whether since is one of those seconds servers do not agree on
+	case again && p.limit >= maxPage:
+		return true, p.stuck("it hands out the same page again and again")
+	case again:
+		p.limit, p.offset, p.ids = min(p.limit*10, maxPage), 0, ordinals{}
+	case offset > p.offset:
+		p.offset, p.end = offset, strings.TrimSpace(string(got.sync.Watermark))
+	case got.count > 0: // more within one second than a page holds
+		p.offset += got.count
+	default:
+		return true, p.stuck("it says that there is more, and not where")
+	}
+	return true, nil
+}
+
+// next is what a server says to go on from. What lies ahead of all clocks is as good as
+// nothing.
+func (p *pull) next(sync *chatlabSync) (since int64, offset int) {
+	if at, err := looseTime(string(sync.NextSince)); err == nil && at.Before(p.server.opts.Now().Add(24*time.Hour)) {
+		since = at.Unix()
+	}
+	offset, _ = strconv.Atoi(string(sync.NextOffset)) // 0 where it is none
+	return since, offset
+}
+
+// complete is from when on the next pull has to ask. On the way only what the server has
+// left behind is complete. What was sent in the future, by a clock that is wrong, does not
+// hide what comes until then.
+func (p *pull) complete(onTheWay bool) time.Time {
+	at := p.newest
+	if cursor := time.Unix(p.cursor, 0).UTC(); onTheWay && at.After(cursor) {
+		at = cursor
+	}
+	if now := p.server.opts.Now().UTC(); at.After(now) {
+		at = now
+	}
+	return at
+}
+
+func (p *pull) stuck(format string, args ...any) error {
+	return fmt.Errorf("messages of %q: the server does not get on: "+format+"; what has come is kept: %w", append(append([]any{reverie.Excerpt(p.chat.ID, 80)}, args...), reverie.ErrInvalid)...)
+}

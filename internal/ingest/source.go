@@ -1,0 +1,347 @@
+package ingest
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"reverie/internal/reverie"
+)
+
+// maxEntry is how much is read of one file of an archive, in bytes.
+const maxEntry = 4 << 30
+
+var errLargeEntry = fmt.Errorf("the archive holds more than %d GiB in one file: %w", maxEntry>>30, reverie.ErrInvalid)
+
+// Input is a [Source] that is open.
+type Input struct {
+	Source
+	read   *atomic.Int64
+	ctx    context.Context
+	closes []io.Closer
+	broken error // why not all of an archive's files are known
+}
+
+// BytesRead says how much of Size has been read. What is read twice counts twice.
+func (in *Input) BytesRead() int64 { return in.read.Load() }
+
+// Close closes the source, and every file that was opened of it.
+func (in *Input) Close() error {
+	var err error
+	for _, c := range in.closes {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
+
+// Open opens a file, an archive (zip, tar, tar.gz), a folder or, where the name is "-",
+// the stream that is given. A gz file is unpacked as it is read, and text in UTF-16,
+// GB18030 or Latin-1 becomes UTF-8. Nothing is written to disk. Reading fails when the
+// context ends.
+func Open(ctx context.Context, name string, stdin io.Reader) (*Input, error) {
+	in := &Input{ctx: ctx, read: new(atomic.Int64), Source: Source{Name: name}}
+	if name == "-" {
+		return in, in.stream(stdin)
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("open what is to be imported: %w", err)
+	case info.IsDir():
+		root, err := os.OpenRoot(name)
+		if err != nil {
+			return nil, fmt.Errorf("open the folder to import: %w", err)
+		}
+		in.closes = append(in.closes, root)
+		in.Files = textFiles{in, root.FS(), true, &fileLog{}}
+		in.Size = sizeOf(in.Files)
+		return in, nil
+	}
+	in.Size = info.Size()
+	if err := in.file(func() (fs.File, error) { return os.Open(name) }); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return in, nil
+}
+
+// Entry opens a file of the source's folder or archive as a source of its own. Within a
+// folder that may be an archive.
+func (in *Input) Entry(name string) (*Input, error) {
+	entry := &Input{ctx: in.ctx, read: new(atomic.Int64), Source: Source{Name: path.Join(filepath.ToSlash(in.Name), name)}}
+	files := in.Files.(textFiles)
+	if files.count {
+		entry.read = in.read
+	}
+	if info, err := fs.Stat(files.raw, name); err == nil {
+		entry.Size = info.Size()
+	}
+	if err := entry.file(func() (fs.File, error) { return files.raw.Open(name) }); err != nil {
+		return nil, errors.Join(err, entry.Close())
+	}
+	return entry, nil
+}
+
+// stream reads what can be read once and from front to back.
+func (in *Input) stream(r io.Reader) error {
+	plain, kind, err := unpack(in.counted(r))
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.Name, err)
+	}
+	if kind != plainFile {
+		return fmt.Errorf("%s: an archive cannot be read from a stream; save it, and name the file: %w", in.Name, reverie.ErrInvalid)
+	}
+	in.Reader, in.Head, err = decode(plain)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.Name, err)
+	}
+	return nil
+}
+
+// file looks into a file and makes it a single one, or a folder of those that it holds.
+func (in *Input) file(open func() (fs.File, error)) error {
+	first, err := open()
+	if err != nil {
+		return fmt.Errorf("open what is to be imported: %w", err)
+	}
+	in.closes = append(in.closes, first)
+	plain, kind, err := unpack(in.counted(first))
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.Name, err)
+	}
+	again := func() (io.ReadCloser, error) {
+		f, err := open()
+		if err != nil {
+			return nil, err
+		}
+		r, _, err := unpack(in.counted(f))
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		return readCloser{r, f}, nil
+	}
+	switch kind {
+	case zipFile:
+		return in.zip(first)
+	case tarFile:
+		files, err := newTarFiles(again)
+		if err != nil {
+			return fmt.Errorf("%s: %w", in.Name, err)
+		}
+		in.closes = append(in.closes, files)
+		in.Files, in.broken = textFiles{in, files, false, &fileLog{}}, files.broken
+		return nil
+	}
+	in.Again = func() (io.ReadCloser, error) {
+		r, err := again()
+		if err != nil {
+			return nil, err
+		}
+		text, _, err := decode(r)
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		return readCloser{text, r}, nil
+	}
+	if in.Reader, in.Head, err = decode(plain); err != nil {
+		return fmt.Errorf("%s: %w", in.Name, err)
+	}
+	return nil
+}
+
+// fileLog notes which files are read, from when on it is asked to.
+type fileLog struct{ opened map[string]bool }
+
+// textFiles are the files of a folder or archive, each with its text in UTF-8 and no more
+// of it than maxEntry.
+type textFiles struct {
+	in    *Input
+	raw   fs.FS
+	count bool // what is read of the files; of an archive it is counted as a whole
+	log   *fileLog
+}
+
+// Open opens a file or a folder.
+func (t textFiles) Open(name string) (fs.File, error) {
+	if t.log.opened != nil {
+		t.log.opened[name] = true
+	}
+	return t.peek(name)
+}
+
+// peek opens a file or folder of which only a look is taken.
+func (t textFiles) peek(name string) (fs.File, error) {
+	f, err := t.raw.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || info.IsDir() {
+		return f, err
+	}
+	var raw io.Reader = f
+	if t.count {
+		raw = t.in.counted(f)
+	}
+	r, _, err := decode(&limited{r: raw, left: maxEntry})
+	if err != nil {
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, f.Close())
+	}
+	return textFile{f, r}, nil
+}
+
+// ReadDir lists a folder, by name.
+func (t textFiles) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(t.raw, name) }
+
+// Stat describes a file as it lies there, before its text is converted.
+func (t textFiles) Stat(name string) (fs.FileInfo, error) { return fs.Stat(t.raw, name) }
+
+type textFile struct {
+	fs.File
+	text io.Reader
+}
+
+func (f textFile) Read(p []byte) (int, error) { return f.text.Read(p) }
+
+// fileNames lists the files of a folder or archive by name, without what systems leave
+// there for themselves.
+func fileNames(files fs.FS) ([]string, error) {
+	var all []string
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		base := path.Base(name)
+		switch {
+		case err != nil:
+			return fmt.Errorf("list the files: %w", err)
+		case d.IsDir() && base == "__MACOSX":
+			return fs.SkipDir
+		case !d.Type().IsRegular() || strings.HasPrefix(base, "._") || base == ".DS_Store" || strings.EqualFold(base, "Thumbs.db") || strings.EqualFold(base, "desktop.ini"):
+			return nil
+		}
+		all = append(all, name)
+		return nil
+	})
+	return all, err
+}
+
+// sizeOf is how large the files are together, in bytes, as far as it can be seen.
+func sizeOf(files fs.FS) int64 {
+	var sum int64
+	_ = fs.WalkDir(files, ".", func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				sum += info.Size()
+			}
+		}
+		return nil
+	})
+	return sum
+}
+
+// headOf returns what a file of a folder or archive begins with, at most HeadSize bytes,
+// and nothing where it cannot be read.
+func headOf(files fs.FS, name string) []byte {
+	look := files.Open
+	if text, ok := files.(textFiles); ok {
+		look = text.peek
+	}
+	f, err := look(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	head := make([]byte, HeadSize)
+	n, _ := io.ReadFull(f, head)
+	return head[:n]
+}
+
+type fileKind int
+
+const (
+	plainFile fileKind = iota
+	zipFile
+	tarFile
+)
+
+// unpack takes the outermost packing off and says what there is underneath.
+func unpack(r io.Reader) (io.Reader, fileKind, error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	head, _ := in.Peek(512) // what fails here fails once more when it is read
+	if bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
+		unzipped, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, 0, packedError{fmt.Errorf("read the gz file: %w", err)}
+		}
+		in = bufio.NewReaderSize(unzipped, 1<<16)
+		head, _ = in.Peek(512)
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return in, zipFile, nil
+	case len(head) == 512 && bytes.HasPrefix(head[257:], []byte("ustar")):
+		return in, tarFile, nil
+	}
+	for name, magic := range map[string]string{"7z": "7z\xbc\xaf", "rar": "Rar!\x1a", "bzip2": "BZh", "xz": "\xfd7zXZ\x00", "zstd": "\x28\xb5\x2f\xfd"} {
+		if bytes.HasPrefix(head, []byte(magic)) {
+			return nil, 0, packedError{fmt.Errorf("it is packed with %s, which is not read; unpack it first: %w", name, reverie.ErrInvalid)}
+		}
+	}
+	return in, plainFile, nil
+}
+
+// counted counts what is read of a reader, and ends it with the context.
+func (in *Input) counted(r io.Reader) io.Reader { return countedReader{in, r} }
+
+type countedReader struct {
+	in *Input
+	r  io.Reader
+}
+
+func (c countedReader) Read(p []byte) (int, error) {
+	if err := c.in.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := c.r.Read(p)
+	c.in.read.Add(int64(n))
+	return n, err
+}
+
+type countedAt struct {
+	in *Input
+	r  io.ReaderAt
+}
+
+func (c countedAt) ReadAt(p []byte, at int64) (int, error) {
+	if err := c.in.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := c.r.ReadAt(p, at)
+	c.in.read.Add(int64(n))
+	return n, err
+}
+
+// limited fails, rather than ends, when too much is read.
+type limited struct {
+	r    io.Reader
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, errLargeEntry
+	}
+	return n, err
+}
+
+type readCloser struct {
+	io.Reader
+	io.Closer
+}

@@ -1,0 +1,82 @@
+package lines
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"reverie/internal/reverie"
+)
+
+// The fields of a line are read strictly enough never to invent anything, and
+// loosely where a model's habit does no harm.
+
+// Scalar reads a string or a whole number as a string; null and nothing are "".
+func Scalar(raw json.RawMessage) (string, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", nil
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return strings.TrimSpace(s), nil
+	}
+	var f float64
+	if err := json.Unmarshal(raw, &f); err != nil || f != math.Trunc(f) || math.Abs(f) > 1e15 {
+		return "", errors.New("neither a string nor a whole number")
+	}
+	return strconv.FormatInt(int64(f), 10), nil
+}
+
+// Share reads a number from 0 to 1, also one in a string.
+func Share(raw json.RawMessage) (float64, error) {
+	text := string(bytes.TrimSpace(raw))
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		text = strings.TrimSpace(s)
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil && f >= 0 && f <= 1 {
+		return f, nil
+	}
+	return 0, errors.New("not a number from 0 to 1")
+}
+
+// Citations reads a list of citations, {"message":4,"quote":"..."}, a single one,
+// or bare message numbers.
+func Citations(raw json.RawMessage) ([]reverie.Citation, error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	items := []json.RawMessage{raw}
+	if raw[0] == '[' {
+		if err := json.Unmarshal(raw, &items); err != nil {
+			return nil, err
+		}
+	}
+	var list []reverie.Citation
+	for _, item := range items {
+		var c struct {
+			Message json.RawMessage `json:"message"`
+			Quote   *string         `json:"quote"`
+		}
+		if item = bytes.TrimSpace(item); len(item) == 0 || item[0] != '{' {
+			c.Message = item
+		} else if err := json.Unmarshal(item, &c); err != nil {
+			return nil, err
+		}
+		message, err := Scalar(c.Message)
+		if err != nil {
+			return nil, fmt.Errorf("message: %w", err)
+		}
+		cited := reverie.Citation{Message: message}
+		if c.Quote != nil {
+			cited.Quote = *c.Quote
+		}
+		list = append(list, cited)
+	}
+	return list, nil
+}

@@ -1,0 +1,223 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"reverie/internal/llm"
+)
+
+// Answer is what a server answers to one request. The zero value is an empty
+// text, or the vectors asked for.
+type Answer struct {
+	Text        string
+	Finish      llm.Finish // "" = llm.FinishStop
+	Usage       llm.Usage  // zero: 100 in, 20 out
+	NoUsage     bool       // none is reported
+	NoFinish    bool       // no reason to stop is given
+	NoChoices   bool       // the answer holds no text at all
+	Status      int        // of a failure; 0 = 200
+	Message     string     // of a failure, in the protocol's shape
+	Header      http.Header
+	Raw         *string // body, word for word, instead of the protocol's
+	ContentType string  // default application/json
+	Vectors     func(texts []string) [][]float32
+
+	gate   <-chan struct{}
+	manner manner
+}
+
+// manner is how an answer is delivered.
+type manner int
+
+const (
+	whole manner = iota
+	hanging
+	cutOff
+	reset
+)
+
+// Text is a whole answer.
+func Text(text string) Answer { return Answer{Text: text} }
+
+// Lines is a whole answer of several lines.
+func Lines(lines ...string) Answer { return Text(strings.Join(lines, "\n")) }
+
+// Truncated is an answer that stopped at the limit of its length.
+func Truncated(text string) Answer { return Answer{Text: text, Finish: llm.FinishLength} }
+
+// Refused is a model that does not want to answer.
+func Refused() Answer { return Answer{Finish: llm.FinishRefused} }
+
+// Prose is an answer that is not JSON Lines.
+func Prose() Answer {
+	return Text("Sure! I have read the discussion, and I think that everybody had a good time. Shall I go on?")
+}
+
+// BrokenLines is an answer of JSON Lines as careless models write them, the
+// last one hopeless.
+func BrokenLines() Answer {
+	return Lines("```jsonl", `{action: "keep", "old_id": 'm1',}`, `// done`, `{"action":"create","statement":`, "```")
+}
+
+// NoChoices is an answer with status 200 and nothing in it.
+func NoChoices() Answer { return Answer{NoChoices: true} }
+
+// Page is a web page with status 200, as a proxy or a wrong URL gives.
+func Page() Answer {
+	page := "<!DOCTYPE html>\n<html><head><title>Welcome to nginx!</title></head><body>It works.</body></html>"
+	return Answer{Raw: &page, ContentType: "text/html; charset=utf-8"}
+}
+
+// Body is a body given word for word.
+func Body(status int, contentType, body string) Answer {
+	return Answer{Status: status, ContentType: contentType, Raw: &body}
+}
+
+// Failure is an error in the protocol's own shape.
+func Failure(status int, message string) Answer { return Answer{Status: status, Message: message} }
+
+// RateLimited is status 429, asking for a wait in whole seconds; 0 asks for
+// none.
+func RateLimited(wait time.Duration) Answer {
+	a := Failure(http.StatusTooManyRequests, "Too many requests. Please slow down.")
+	if wait > 0 {
+		a.Header = http.Header{"Retry-After": {strconv.Itoa(int(wait / time.Second))}}
+	}
+	return a
+}
+
+// Redirect sends the client elsewhere.
+func Redirect(to string) Answer {
+	a := Body(http.StatusTemporaryRedirect, "text/plain", "moved")
+	a.Header = http.Header{"Location": {to}}
+	return a
+}
+
+// Hang is no answer until the client gives up.
+func Hang() Answer { return Answer{manner: hanging} }
+
+// CutOff is an answer whose body ends half-way.
+func CutOff() Answer { return Answer{Text: "a text that will not arrive whole", manner: cutOff} }
+
+// Reset is a connection that breaks before the answer.
+func Reset() Answer { return Answer{manner: reset} }
+
+// WrongCount is an answer with one embedding too few.
+func WrongCount() Answer {
+	return Answer{Vectors: func(texts []string) [][]float32 { return vectorsOf(texts, 8)[1:] }}
+}
+
+// OfDims is an answer with embeddings of a given width, whatever was asked.
+func OfDims(dims int) Answer {
+	return Answer{Vectors: func(texts []string) [][]float32 { return vectorsOf(texts, dims) }}
+}
+
+// After delivers the answer once the gate is closed, or the client has gone.
+func (a Answer) After(gate <-chan struct{}) Answer {
+	a.gate = gate
+	return a
+}
+
+// finish is the reason to stop.
+func (a Answer) finish() llm.Finish {
+	if a.Finish == "" {
+		return llm.FinishStop
+	}
+	return a.Finish
+}
+
+func (a Answer) usage() llm.Usage {
+	if a.Usage == (llm.Usage{}) && !a.NoUsage {
+		return llm.Usage{InputTokens: 100, OutputTokens: 20}
+	}
+	return a.Usage
+}
+
+// vectors are those of the answer, or one of the width asked for per text.
+func (a Answer) vectors(s *Server, req Request) [][]float32 {
+	if a.Vectors != nil {
+		return a.Vectors(req.Texts)
+	}
+	if req.Dims > 0 {
+		return vectorsOf(req.Texts, req.Dims)
+	}
+	return vectorsOf(req.Texts, s.dims)
+}
+
+// write delivers the answer in its manner.
+func (a Answer) write(s *Server, w http.ResponseWriter, r *http.Request, p protocol, req Request) {
+	gate := a.gate
+	if a.manner == hanging {
+		gate = make(chan struct{})
+	}
+	if gate != nil {
+		select {
+		case <-gate:
+		case <-r.Context().Done():
+			return
+		case <-s.closing:
+			panic(http.ErrAbortHandler)
+		}
+	}
+	if a.manner == reset {
+		resetConnection(w)
+		return
+	}
+	body := a.body(s, p, req)
+	for name, values := range a.Header {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if a.ContentType != "" {
+		w.Header().Set("Content-Type", a.ContentType)
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if a.Status != 0 {
+		w.WriteHeader(a.Status)
+	}
+	if a.manner == cutOff {
+		_, _ = w.Write(body[:len(body)/2])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler) // closes the connection before the promised length
+	}
+	_, _ = w.Write(body)
+}
+
+func (a Answer) body(s *Server, p protocol, req Request) []byte {
+	if a.Raw != nil {
+		return []byte(*a.Raw)
+	}
+	var shape any
+	switch {
+	case a.Status >= 400:
+		shape = p.failure(a.Status, a.Message)
+	case req.Embedding():
+		shape = p.embeddings(a.vectors(s, req), req)
+	default:
+		shape = p.answer(a, req)
+	}
+	body, err := json.Marshal(shape)
+	if err != nil {
+		panic(fmt.Sprintf("llmtest: an answer cannot be encoded: %v", err))
+	}
+	return body
+}
+
+// resetConnection closes the connection so that the client sees a reset, not an
+// end.
+func resetConnection(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}

@@ -1,0 +1,192 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"reverie/internal/reverie"
+)
+
+// ContextStore is what contexts are made from.
+type ContextStore interface {
+	Store
+	RecallState(ctx context.Context, q reverie.RecallQuery) (reverie.RecallState, error)
+	EntitiesByID(ctx context.Context, groupID string, ids []string) ([]reverie.Entity, error)
+	// EntitiesAt is EntitiesByID as of an instant.
+	EntitiesAt(ctx context.Context, groupID string, ids []string, at time.Time) ([]reverie.Entity, error)
+}
+
+// Options are how contexts are made.
+type Options struct {
+	FirstRoundEmpty   bool    // nothing at all before the first answer of the session that is named
+	MinQueryLength    int     // characters, see QueryLength; below it no memories are looked up
+	Trigger           Trigger // of the memories
+	Keywords          []string
+	SemanticThreshold float64 // similarity that some memory must reach, 0..1
+	MinSimilarity     float64 // of a memory, 0..1
+	HalfLife          time.Duration
+	Kinds             []reverie.Kind // empty = all
+	ShortTermCount    int            // turns given word for word
+	MaxReturn         int            // memories
+	MaxEntities       int
+	MaxTokens         int           // of the text
+	ShortTermTTL      time.Duration // a session that is silent for longer has no short-term memory; 0 = for ever
+	EmbedTimeout      time.Duration // for the vectors of one context; then it comes without memories; 0 = as long as it takes
+}
+
+// Recaller makes contexts. It is safe for concurrent use.
+type Recaller struct {
+	Store    ContextStore
+	Searcher *Searcher // nil: no embedding model is configured, and no memories are found
+	Usage    *UsageLog // nil: what is offered is not logged
+	Options  Options
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// ContextRequest asks for what a bot should have before it for its next turn.
+type ContextRequest struct {
+	GroupID   string
+	SessionID string // "" = none: no short-term memory
+	Query     string // what it is asked
+	MaxTokens int    // of the text; 0 = as the options say
+	// At asks for the context of an instant: what was remembered and said by then, with
+	// ages counted from it. Zero is now, and so is what is still to come.
+	At time.Time
+}
+
+// instant is when the context is of.
+func (req ContextRequest) instant(now time.Time) time.Time {
+	if req.At.IsZero() || req.At.After(now) {
+		return now
+	}
+	return req.At
+}
+
+// Context makes what a bot is given for its next turn: the memories that bear on
+// the query, the people and things that it names, and what was said in the session.
+// No generating model is asked, and vectors that cannot be had only cost memories,
+// with a warning. What is offered goes to the usage log, but for a context of an instant:
+// nobody is given that for a turn.
+//
+// An unknown group is [reverie.ErrNotFound], a request that cannot be met
+// [reverie.ErrInvalid]. A session that is not known is a new one.
+func (r *Recaller) Context(ctx context.Context, req ContextRequest) (reverie.ContextReply, error) {
+	now := r.Now()
+	d, err := r.draft(ctx, req, req.instant(now), false)
+	if err != nil {
+		return reverie.ContextReply{}, err
+	}
+	if !req.At.IsZero() {
+		return *d.reply, nil
+	}
+	return *d.reply, r.offer(ctx, d.reply, clean(req.Query), now)
+}
+
+// draft makes a context, of which nothing is logged yet. Where everything is asked for,
+// it has those memories too that came to nothing before there was a question of room.
+func (r *Recaller) draft(ctx context.Context, req ContextRequest, now time.Time, everything bool) (*draft, error) {
+	if err := req.check(); err != nil {
+		return nil, err
+	}
+	if req.MaxTokens == 0 {
+		req.MaxTokens = r.Options.MaxTokens
+	}
+	query := clean(req.Query)
+	state, err := r.state(ctx, req, query, now)
+	if err != nil {
+		return nil, err
+	}
+	reply := &reverie.ContextReply{Success: true, GroupID: req.GroupID, SessionID: req.SessionID, Query: req.Query,
+		Memories: []reverie.ContextMemory{}, Entities: []reverie.ContextEntity{}, MaxTokens: req.MaxTokens}
+	d := &draft{reply: reply, turns: state.Messages, summary: state.Summary, words: wordsFor(state.Group, query), zone: zoneOf(state.Group)}
+	if r.Options.FirstRoundEmpty && req.SessionID != "" && (state.Session == nil || state.Session.Total.Turns == 0) {
+		reply.Skipped = SkippedFirstRound
+		return d, nil
+	}
+	long, err := r.longTerm(ctx, req, state.Group, query, everything)
+	if err != nil {
+		return nil, err
+	}
+	if d.entities, err = r.entities(ctx, req, query, state.Named); err != nil {
+		return nil, err
+	}
+	reply.Skipped, reply.Warnings, reply.Counts.Candidates = long.skipped, long.warnings, len(long.hits)
+	d.memories = r.judge(long, ownSummary(state), now)
+	d.compose()
+	return d, nil
+}
+
+// check refuses what no context can be made for.
+func (req ContextRequest) check() error {
+	switch {
+	case req.GroupID == "" || !storable(req.GroupID):
+		return fmt.Errorf("group %q: %w", req.GroupID, reverie.ErrNotFound)
+	case !storable(req.SessionID) || len(req.SessionID) > reverie.MaxMessageIDLength:
+		return fmt.Errorf("session id %.40q: must have at most %d bytes of text: %w", req.SessionID, reverie.MaxMessageIDLength, reverie.ErrInvalid)
+	case req.MaxTokens < 0:
+		return fmt.Errorf("%d tokens at most: a context cannot have less than none: %w", req.MaxTokens, reverie.ErrInvalid)
+	}
+	return nil
+}
+
+func storable(id string) bool { return utf8.ValidString(id) && !strings.ContainsRune(id, 0) }
+
+// clean makes a query text that can be stored and embedded, whatever came.
+func clean(query string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(query, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// state reads the group and the session.
+func (r *Recaller) state(ctx context.Context, req ContextRequest, query string, now time.Time) (reverie.RecallState, error) {
+	q := reverie.RecallQuery{GroupID: req.GroupID, SessionID: req.SessionID, Turns: r.Options.ShortTermCount, At: req.At}
+	if r.Options.MaxEntities > 0 {
+		q.Text = nameForm(query)
+	}
+	if r.Options.ShortTermTTL > 0 {
+		q.Since = now.Add(-r.Options.ShortTermTTL)
+	}
+	state, err := r.Store.RecallState(ctx, q)
+	if err != nil {
+		return state, fmt.Errorf("make a context for group %q: %w", req.GroupID, err)
+	}
+	if r.Options.ShortTermCount == 0 {
+		state.Messages, state.Summary = nil, nil
+	}
+	return state, nil
+}
+
+// offer puts what is offered into the usage log, but for what is a team's: that would
+// tell its other groups what is asked here, and so its weights stay as they are. A log that takes nothing more is
+// no reason to leave a bot without its context.
+func (r *Recaller) offer(ctx context.Context, reply *reverie.ContextReply, query string, now time.Time) error {
+	if r.Usage == nil {
+		return nil
+	}
+	usageID := reverie.NewID()
+	var rows []reverie.Usage
+	for i, m := range reply.Memories {
+		if m.GroupID != reply.GroupID {
+			continue
+		}
+		rows = append(rows, reverie.Usage{GroupID: reply.GroupID, UsageID: usageID, MemoryID: m.MemoryID, LineageID: m.LineageID,
+			SessionID: reply.SessionID, Query: reverie.Excerpt(query, reverie.MaxUsageQuery), Position: i + 1, Score: m.Score,
+			Factors: m.Factors, Statement: m.Statement, CreatedAt: now.UTC()})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := r.Usage.Add(ctx, rows); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		reply.Warnings = append(reply.Warnings, fmt.Sprintf("what is offered is not logged, and cannot be learned from: %v", err))
+		return nil
+	}
+	reply.UsageID = usageID
+	return nil
+}

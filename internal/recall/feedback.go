@@ -1,0 +1,140 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reverie/internal/reverie"
+)
+
+// FeedbackStore is what feedback reads and writes.
+type FeedbackStore interface {
+	// Offered returns the rows of one context, best first, with the statements that
+	// were offered: of the one that is named, or the newest of the session. One that
+	// nobody knows is reverie.ErrNotFound.
+	Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Usage, error)
+	// Judge writes the verdicts on what one context offered and moves the weights of
+	// the lineages, each once: rows that were judged before stay as they are. It
+	// returns the rows as they stand then.
+	Judge(ctx context.Context, groupID, usageID string, verdicts []reverie.UsageVerdict, rule reverie.WeightRule) ([]reverie.Usage, error)
+}
+
+// FeedbackOptions are how answers are judged.
+type FeedbackOptions struct {
+	Threshold float64 // of [References], 0..1, from which an answer used a memory
+	Weights   reverie.WeightRule
+}
+
+// Feedback learns from answers which memories help. It is safe for concurrent use.
+type Feedback struct {
+	Store       FeedbackStore
+	Usage       *UsageLog           // nil: what was offered is in the store already
+	Embeddings  Embeddings          // nil: words alone count
+	Calibration reverie.Calibration // of Embeddings
+	Options     FeedbackOptions
+}
+
+// FeedbackRequest reports an answer. SessionID or UsageID says to what.
+type FeedbackRequest struct {
+	GroupID   string // "" = all groups
+	SessionID string
+	UsageID   string
+	Response  string // the answer
+}
+
+// NothingOffered is what a reply says where there was nothing to learn from.
+const NothingOffered = "no memories were offered"
+
+// Report judges which of the memories that were offered an answer used, and moves
+// their weights, once: of a context whose answer was reported before, nothing
+// moves. It judges the context that is named, or the newest of the session that
+// offered any memories. A request without either, or without an answer, is
+// [reverie.ErrInvalid], and so is a session of several groups where none is named.
+// A context or session that nobody knows is [reverie.ErrNotFound].
+func (f *Feedback) Report(ctx context.Context, req FeedbackRequest) (reverie.FeedbackReply, error) {
+	reply := reverie.FeedbackReply{Success: true, GroupID: req.GroupID, SessionID: req.SessionID, UsageID: req.UsageID,
+		Memories: []reverie.FeedbackMemory{}}
+	if req.SessionID == "" && req.UsageID == "" {
+		return reply, fmt.Errorf("report an answer: neither session nor context is named: %w", reverie.ErrInvalid)
+	}
+	if strings.TrimSpace(req.Response) == "" {
+		return reply, fmt.Errorf("report an answer: it is empty: %w", reverie.ErrInvalid)
+	}
+	if f.Usage != nil {
+		if err := f.Usage.Flush(ctx); err != nil {
+			return reply, fmt.Errorf("report an answer: %w", err)
+		}
+	}
+	rows, err := f.Store.Offered(ctx, reverie.UsageQuery{GroupID: req.GroupID, SessionID: req.SessionID, UsageID: req.UsageID})
+	if err != nil {
+		return reply, fmt.Errorf("report an answer: %w", err)
+	}
+	if len(rows) == 0 {
+		reply.Message = NothingOffered
+		return reply, nil
+	}
+	if reply.Known = !slices.ContainsFunc(rows, waits); !reply.Known {
+		var verdicts []reverie.UsageVerdict
+		if verdicts, reply.Warnings, err = f.judge(ctx, rows, req.Response); err != nil {
+			return reply, fmt.Errorf("report an answer: %w", err)
+		}
+		rows, err = f.Store.Judge(ctx, rows[0].GroupID, rows[0].UsageID, verdicts, f.Options.Weights)
+		if err != nil {
+			return reply, fmt.Errorf("report an answer: %w", err)
+		}
+	}
+	fillFeedback(&reply, rows)
+	return reply, nil
+}
+
+// waits tells whether nobody has said yet what became of an offer.
+func waits(u reverie.Usage) bool { return u.WasReferenced == nil }
+
+// judge says of each memory that was offered whether the answer used it: by its
+// words, or by its meaning where that is surer.
+func (f *Feedback) judge(ctx context.Context, rows []reverie.Usage, response string) (verdicts []reverie.UsageVerdict, warnings []string, err error) {
+	statements := make([]string, len(rows))
+	for i, r := range rows {
+		statements[i] = r.Statement
+	}
+	scores := References(rows[0].Query, response, statements)
+	if f.Embeddings != nil {
+		meant, err := f.meanings(ctx, rows, response)
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil, ctx.Err()
+		case err != nil:
+			warnings = append(warnings, fmt.Sprintf("the answer is judged by its words alone: %v", err))
+		}
+		for i, m := range meant {
+			scores[i] = max(scores[i], m)
+		}
+	}
+	for i, r := range rows {
+		if waits(r) {
+			verdicts = append(verdicts, reverie.UsageVerdict{MemoryID: r.MemoryID, Referenced: scores[i] >= f.Options.Threshold, Score: scores[i]})
+		}
+	}
+	return verdicts, warnings, nil
+}
+
+// fillFeedback says what became of the offers of one context.
+func fillFeedback(reply *reverie.FeedbackReply, rows []reverie.Usage) {
+	reply.GroupID, reply.SessionID, reply.UsageID, reply.Offered = rows[0].GroupID, rows[0].SessionID, rows[0].UsageID, len(rows)
+	for _, r := range rows {
+		m := reverie.FeedbackMemory{MemoryID: r.MemoryID, Statement: r.Statement, Weight: r.Weight}
+		if r.WasReferenced != nil && *r.WasReferenced {
+			m.WasReferenced = true
+			reply.Referenced++
+		}
+		if r.ReferenceScore != nil {
+			m.ReferenceScore = *r.ReferenceScore
+		}
+		if r.WeightAfter != nil {
+			m.Weight = *r.WeightAfter
+		}
+		reply.Memories = append(reply.Memories, m)
+	}
+}

@@ -1,0 +1,235 @@
+package recall_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"reverie/internal/llm"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
+	"reverie/store"
+	"reverie/store/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
+
+// plane embeds texts that say their own angle in degrees ("at 30"), so that each
+// cosine is known. Others lie at right angles to all of those.
+type plane struct {
+	key   string
+	fails func(texts []string) error
+	asked [][]string
+	metas []llm.Meta
+}
+
+func (p *plane) Key() string { return p.key }
+
+func (p *plane) Embed(_ context.Context, meta llm.Meta, texts []string) ([][]float32, error) {
+	p.asked, p.metas = append(p.asked, texts), append(p.metas, meta)
+	if p.fails != nil {
+		if err := p.fails(texts); err != nil {
+			return nil, err
+		}
+	}
+	var vectors [][]float32
+	for _, text := range texts {
+		var degrees float64
+		if _, err := fmt.Sscanf(text[max(strings.LastIndex(text, "at "), 0):], "at %f", &degrees); err != nil {
+			vectors = append(vectors, []float32{0, 0, 1})
+			continue
+		}
+		sin, cos := math.Sincos(degrees * math.Pi / 180)
+		vectors = append(vectors, []float32{float32(cos), float32(sin), 0})
+	}
+	return vectors, nil
+}
+
+// remember writes statements as active memories of a group, with no vectors.
+func remember(t *testing.T, s *store.Store, group string, kind reverie.Kind, statements ...string) {
+	t.Helper()
+	ctx := t.Context()
+	if _, err := s.EnsureGroup(ctx, reverie.Group{ID: group}); err != nil {
+		t.Fatal(err)
+	}
+	lease, err := s.AcquireLease(ctx, group, reverie.LeaseGroup, "test", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := s.StartRun(ctx, lease, reverie.Run{Job: reverie.JobEvolve, WindowSince: time.Unix(0, 0), WindowUntil: time.Unix(1, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SaveChunk(ctx, lease, reverie.Chunk{RunID: run.ID, No: 1, Status: reverie.ChunkAnswered}); err != nil {
+		t.Fatal(err)
+	}
+	plan := reverie.Plan{GroupID: group, RunID: run.ID, ChunkNo: 1, Kind: kind}
+	for _, st := range statements {
+		plan.Steps = append(plan.Steps, reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(),
+			Statement: st, ContentHash: reverie.ContentHash(st), Strength: 0.3, LastSupportedAt: time.Unix(1, 0)})
+	}
+	if _, err := s.Apply(ctx, lease, plan); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ReleaseLease(ctx, lease); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func found(hits []reverie.Hit) (list []string) {
+	for _, h := range hits {
+		list = append(list, fmt.Sprintf("%s %.2f", h.Statement, h.Score))
+	}
+	return list
+}
+
+// TestSearch scores by the calibration, cuts at the threshold, and never looks
+// into another group.
+func TestSearch(t *testing.T) {
+	s := storetest.New(t)
+	remember(t, s, "g1", reverie.KindGroup, "at 0", "at 30", "at 60", "at 90", "at 180")
+	remember(t, s, "g1", reverie.KindSession, "session at 1")
+	remember(t, s, "g2", reverie.KindGroup, "other at 0", "other at 30")
+	search := &recall.Searcher{Store: s, Embeddings: &plane{key: "plane@3"}, Calibration: reverie.Calibration{Floor: 0.25, Ceiling: 0.75}}
+	for name, c := range map[string]struct {
+		q    recall.Query
+		want []string
+	}{
+		"all":             {recall.Query{Text: "at 0"}, []string{"at 0 1.00", "session at 1 1.00", "at 30 1.00", "at 60 0.50", "at 90 0.00", "at 180 0.00"}},
+		"threshold":       {recall.Query{Text: "at 0", Threshold: 0.49}, []string{"at 0 1.00", "session at 1 1.00", "at 30 1.00", "at 60 0.50"}},
+		"just above":      {recall.Query{Text: "at 0", Threshold: 0.51}, []string{"at 0 1.00", "session at 1 1.00", "at 30 1.00"}},
+		"limit":           {recall.Query{Text: "at 62", Limit: 1}, []string{"at 60 1.00"}},
+		"kind":            {recall.Query{Text: "at 0", Kinds: []reverie.Kind{reverie.KindSession}}, []string{"session at 1 1.00"}},
+		"nothing like it": {recall.Query{Text: "something else", Threshold: 0.1}, nil},
+		"beyond one":      {recall.Query{Text: "at 0", Threshold: 1.9}, nil},
+	} {
+		c.q.GroupID = "g1"
+		hits, err := search.Search(t.Context(), c.q)
+		if err != nil || !slices.Equal(found(hits), c.want) {
+			t.Errorf("%s: %q, %v; want %q", name, found(hits), err, c.want)
+		}
+	}
+	if hits, err := search.Search(t.Context(), recall.Query{GroupID: "nobody", Text: "at 0"}); err != nil || len(hits) > 0 {
+		t.Errorf("an unknown group: %q, %v", found(hits), err)
+	}
+	for _, text := range []string{"", " \n\t"} {
+		if _, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: text}); !errors.Is(err, reverie.ErrInvalid) {
+			t.Errorf("query %q: %v", text, err)
+		}
+	}
+}
+
+// TestSearchAt searches what was active at an instant: superseded and deleted versions
+// too, each as it was then, also where the current model has never seen them.
+func TestSearchAt(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := storetest.Open(t, store.Options{Now: func() time.Time { return now }})
+	remember(t, s, "g1", reverie.KindGroup, "old at 0", "gone at 10")
+	remember(t, s, "g2", reverie.KindGroup, "other at 0")
+	list, _, err := s.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: "g1"})
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	born := now
+	for _, m := range list {
+		now = now.Add(time.Hour)
+		if _, err := s.Edit(t.Context(), reverie.Edit{GroupID: "g1", MemoryID: m.ID, Action: reverie.ActionDelete}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(time.Hour)
+	remember(t, s, "g1", reverie.KindGroup, "new at 20")
+	p := &plane{key: "plane@3"}
+	search := &recall.Searcher{Store: s, Embeddings: p, Calibration: reverie.Calibration{Ceiling: 1}}
+	ended := map[string]time.Duration{list[0].Statement: time.Hour, list[1].Statement: 2 * time.Hour}
+	for _, after := range []time.Duration{-time.Second, 0, time.Hour - time.Microsecond, time.Hour, 2 * time.Hour, 3*time.Hour - time.Microsecond, 3 * time.Hour, 9 * time.Hour} {
+		var want []string
+		for _, statement := range []string{"old at 0", "gone at 10"} {
+			if after >= 0 && after < ended[statement] {
+				want = append(want, statement)
+			}
+		}
+		if after >= 3*time.Hour {
+			want = append(want, "new at 20")
+		}
+		hits, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", At: born.Add(after)})
+		var got []string
+		for _, h := range hits {
+			got = append(got, h.Statement)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("after %s: %q, %v; want %q", after, got, err, want)
+		}
+	}
+	p.key, p.fails = "newer@3", func(texts []string) error {
+		if texts[0] == "at 0" {
+			return nil
+		}
+		return errors.New("down")
+	}
+	if _, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", At: born}); err == nil {
+		t.Error("versions that could not be compared were left out silently")
+	}
+}
+
+// TestHeal embeds what the current model has not seen, once, however much it is;
+// after a change of models all of it anew.
+func TestHeal(t *testing.T) {
+	s := storetest.New(t)
+	var statements []string
+	for i := range 1203 {
+		statements = append(statements, fmt.Sprintf("number %d, at %d", i, 90+i%90))
+	}
+	remember(t, s, "g1", reverie.KindTeam, append(statements, "needle at 0")...)
+	remember(t, s, "g2", reverie.KindGroup, "other at 0")
+	for _, key := range []string{"plane@3", "newer@3"} {
+		p := &plane{key: key}
+		search := &recall.Searcher{Store: s, Embeddings: p, Calibration: reverie.Calibration{Ceiling: 1}}
+		for round := range 2 {
+			hits, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0", Threshold: 0.9})
+			if err != nil || !slices.Equal(found(hits), []string{"needle at 0 1.00"}) {
+				t.Fatalf("%s, round %d: %q, %v", key, round, found(hits), err)
+			}
+		}
+		texts := 0
+		for i, asked := range p.asked {
+			texts += len(asked)
+			if p.metas[i].GroupID != "g1" || p.metas[i].Purpose == "" || p.metas[i].RunID != nil {
+				t.Errorf("a call on the account of %+v", p.metas[i])
+			}
+		}
+		if texts != 1204+2 {
+			t.Errorf("%s: %d texts were embedded", key, texts)
+		}
+	}
+	missing, err := s.MissingEmbeddings(t.Context(), "g2", "newer@3", time.Time{}, 0)
+	if err != nil || len(missing) != 1 {
+		t.Errorf("another group's memories were embedded: %d missing, %v", len(missing), err)
+	}
+}
+
+func TestEmbedderFails(t *testing.T) {
+	s := storetest.New(t)
+	remember(t, s, "g1", reverie.KindGroup, "at 0")
+	down := errors.New("down")
+	p := &plane{key: "plane@3", fails: func([]string) error { return down }}
+	search := &recall.Searcher{Store: s, Embeddings: p, Calibration: reverie.Calibration{Ceiling: 1}}
+	if _, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0"}); !errors.Is(err, down) || !strings.Contains(err.Error(), "query") {
+		t.Errorf("the query: %v", err)
+	}
+	p.fails = func(texts []string) error {
+		if len(p.asked)%2 == 1 { // the query, and then what is missing
+			return nil
+		}
+		return down
+	}
+	p.asked = nil
+	if _, err := search.Search(t.Context(), recall.Query{GroupID: "g1", Text: "at 0"}); !errors.Is(err, down) || !strings.Contains(err.Error(), `1 memories of group "g1"`) {
+		t.Errorf("the memories: %v", err)
+	}
+}

@@ -1,0 +1,134 @@
+package reverie_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"reverie/internal/reverie"
+)
+
+// near allows for the rounding of a few dozen steps.
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
+
+// TestReinforce: strength lies between 0 and 1, grows with what it was and with each
+// further date, and comes to the same whether dates are counted at once or one by one.
+func TestReinforce(t *testing.T) {
+	const seed = 11
+	r := rand.New(rand.NewPCG(seed, 1))
+	for range 2000 {
+		s, more, a, b := r.Float64()*1.4-0.2, r.Float64()*0.2, r.IntN(20)-2, r.IntN(20)
+		got := reverie.Reinforce(s, a)
+		switch {
+		case got < 0 || got > 1:
+			t.Fatalf("seed %d: strength %v after %d dates is %v", seed, s, a, got)
+		case a <= 0 && got != min(max(s, 0), 1):
+			t.Fatalf("seed %d: no further date made %v of %v", seed, got, s)
+		case reverie.Reinforce(s, a+1) < got || reverie.Reinforce(s+more, a) < got:
+			t.Fatalf("seed %d: %v after %d dates is %v: less with more", seed, s, a, got)
+		case s >= 0 && s <= 1 && a >= 0 && !near(reverie.Reinforce(got, b), reverie.Reinforce(s, a+b)):
+			t.Fatalf("seed %d: %v after %d dates and %d is %v, at once %v", seed, s, a, b, reverie.Reinforce(got, b), reverie.Reinforce(s, a+b))
+		case s >= 0 && s <= 1 && a >= 0 && !near(got, 1-(1-s)*math.Pow(0.7, float64(a))):
+			t.Fatalf("seed %d: %v after %d dates is %v", seed, s, a, got)
+		}
+	}
+	if one, two := reverie.Reinforce(reverie.TentativeStrength, 0), reverie.Reinforce(reverie.TentativeStrength, 1); one >= reverie.EstablishedStrength || two < reverie.EstablishedStrength {
+		t.Errorf("of one date %v, of two %v: a remark is a hypothesis, and repetition makes it a memory", one, two)
+	}
+}
+
+// TestCalibration: scores lie between 0 and 1 and grow with the cosine, and the cosine of
+// a score scores it.
+func TestCalibration(t *testing.T) {
+	const seed = 12
+	r := rand.New(rand.NewPCG(seed, 1))
+	for range 2000 {
+		c := reverie.Calibration{Floor: r.Float64()*1.5 - 0.9}
+		c.Ceiling = c.Floor + 0.01 + r.Float64()*(0.99-c.Floor)
+		cosines := []float64{-1, c.Floor, c.Ceiling, 1, r.Float64()*2 - 1, r.Float64()*2 - 1}
+		slices.Sort(cosines)
+		before := 0.0
+		for _, cosine := range cosines {
+			s := c.Score(cosine)
+			if s < before || s > 1 || cosine <= c.Floor && s != 0 || cosine >= c.Ceiling && s != 1 {
+				t.Fatalf("seed %d, %+v: cosine %v scores %v, after %v", seed, c, cosine, s, before)
+			}
+			before = s
+		}
+		if s := r.Float64(); !near(c.Score(c.Cosine(s)), s) || c.Cosine(-s) != -1 {
+			t.Fatalf("seed %d, %+v: a score of %v is the cosine %v", seed, c, s, c.Cosine(s))
+		}
+	}
+}
+
+// TestFactors: a memory's rank lies between 0 and 2, grows with each of its factors, and
+// is 0 where one of them is.
+func TestFactors(t *testing.T) {
+	const seed = 13
+	r := rand.New(rand.NewPCG(seed, 1))
+	for range 1000 {
+		f := reverie.Factors{Similarity: r.Float64(), Weight: r.Float64() * reverie.MaxWeight, Strength: r.Float64(), Recency: 0.5 + r.Float64()/2}
+		if s := f.Score(); s < 0 || s > 2 {
+			t.Fatalf("seed %d: %+v scores %v", seed, f, s)
+		}
+		for _, part := range []func(*reverie.Factors) *float64{
+			func(f *reverie.Factors) *float64 { return &f.Similarity }, func(f *reverie.Factors) *float64 { return &f.Weight },
+			func(f *reverie.Factors) *float64 { return &f.Strength }, func(f *reverie.Factors) *float64 { return &f.Recency },
+		} {
+			more, none := f, f
+			*part(&more) += 0.01
+			*part(&none) = 0
+			if more.Score() < f.Score() || none.Score() != 0 {
+				t.Fatalf("seed %d: %+v scores %v, more %v, none %v", seed, f, f.Score(), more.Score(), none.Score())
+			}
+		}
+	}
+}
+
+// TestTally: sessions' counts add up in any order, and what is taken away again was
+// never there.
+func TestTally(t *testing.T) {
+	const seed = 14
+	r := rand.New(rand.NewPCG(seed, 1))
+	for range 300 {
+		list := make([]reverie.Tally, 1+r.IntN(8))
+		for i := range list {
+			list[i] = reverie.Tally{Messages: r.IntN(100), Tokens: r.IntN(9000), ToolCalls: r.IntN(30), Turns: r.IntN(40)}
+		}
+		sum := func() (total reverie.Tally) {
+			for _, one := range list {
+				total = total.Plus(one)
+			}
+			return total
+		}
+		want := sum()
+		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		if got := sum(); got != want || got.Minus(list[0]).Plus(list[0]) != want {
+			t.Fatalf("seed %d: %+v in one order, %+v in another", seed, want, got)
+		}
+	}
+}
+
+// TestLocalDateOfEachZone: an instant's date begins at or before it and ends after it, in
+// zones whose clocks leave out dates, hours and halves of them.
+func TestLocalDateOfEachZone(t *testing.T) {
+	const seed = 15
+	r := rand.New(rand.NewPCG(seed, 1))
+	for _, zone := range []string{"UTC", "Pacific/Apia", "Pacific/Kwajalein", "Asia/Kathmandu", "Australia/Lord_Howe", "America/Havana", "Africa/Cairo", "America/St_Johns", "Antarctica/Troll"} {
+		loc, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 400 {
+			at := time.Unix(r.Int64N(4_000_000_000), r.Int64N(1e9))
+			d := at.In(loc)
+			start := reverie.StartOfDate(d.Year(), d.Month(), d.Day(), loc)
+			end := reverie.StartOfDate(d.Year(), d.Month(), d.Day()+1, loc)
+			if start.After(at) || !end.After(at) || reverie.LocalDate(start, loc) != reverie.LocalDate(at, loc) {
+				t.Fatalf("seed %d, %s: %s lies on a date from %s to %s", seed, zone, at, start, end)
+			}
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package reverie
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"reverie/internal/lazyregexp"
+)
+
+// Check holds a team's memory that comes from elsewhere, or is to go there, against what
+// one may be, and brings its texts into the shape in which they are kept: personal data
+// masked where the policy says so, reason and tags cleaned. A deletion loses its words,
+// which are no reason to refuse it: see [TeamMemory.DropWords].
+//
+// Findings are why it may not be kept or sent, by field; they hold nothing of what was
+// found. An error, an [ErrInvalid], says what is malformed. With either, the memory must
+// not be used. It must be complete: times, version and origin included.
+func (m *TeamMemory) Check(p Privacy, now time.Time) ([]ScanFinding, error) {
+	c := &teamCheck{policy: p, until: now.Add(24 * time.Hour)}
+	c.id("id", m.ID)
+	c.id("version_id", m.VersionID)
+	c.that(m.Version >= 1 && m.Version <= math.MaxInt32, "version", "it counts from 1")
+	c.that(m.Status == StatusActive || m.Status == StatusDeprecated, "status", "it is active or deprecated")
+	c.that(m.Strength >= 0 && m.Strength <= 1, "strength", "it is 0 to 1") // NaN fails too
+	c.time("created_at", m.CreatedAt)
+	c.time("updated_at", m.UpdatedAt)
+	if m.DropWords(p); m.Status != StatusDeprecated {
+		m.Statement = c.statement(m.Statement)
+	}
+	m.ChangeReason = CleanReason(c.text("change_reason", m.ChangeReason))
+	m.Tags = c.tags(m.Tags)
+	c.origin(&m.Origin)
+	c.versions(m.Versions)
+	c.evidence(m.Evidence)
+	if c.broken != nil {
+		return nil, fmt.Errorf("team memory %s: %s: %w", Excerpt(visible(m.ID), 40), strings.Join(c.broken, "; "), ErrInvalid)
+	}
+	return c.found, nil
+}
+
+// TeamRefusedError says why a team's memory may not be kept or sent. It repeats nothing of
+// what was found, and is an [ErrInvalid].
+type TeamRefusedError struct {
+	ID       string
+	Findings []ScanFinding
+}
+
+func (e *TeamRefusedError) Error() string {
+	list := make([]string, len(e.Findings))
+	for i, f := range e.Findings {
+		list[i] = fmt.Sprintf("%s (%s): %s", f.Where, f.Rule, f.Excerpt)
+	}
+	return fmt.Sprintf("team memory %s is refused: %s", e.ID, Excerpt(strings.Join(list, "; "), 600))
+}
+
+// Is makes errors.Is(err, ErrInvalid) true.
+func (e *TeamRefusedError) Is(target error) bool { return target == ErrInvalid }
+
+// teamCheck gathers what is wrong with a team's memory.
+type teamCheck struct {
+	policy Privacy
+	until  time.Time // no time is later
+	found  []ScanFinding
+	broken []string
+}
+
+// maxBroken is how much of what is malformed an error lists.
+const maxBroken = 5
+
+func (c *teamCheck) that(ok bool, where, must string) {
+	if !ok && len(c.broken) < maxBroken {
+		c.broken = append(c.broken, where+": "+must)
+	}
+}
+
+func (c *teamCheck) id(where, id string) {
+	c.that(IsTeamID(id), where, "it is a UUID in lower case")
+}
+
+func (c *teamCheck) time(where string, at time.Time) {
+	c.that(at.Year() >= 1970 && !at.After(c.until), where, "it lies between 1970 and tomorrow")
+}
+
+// statement returns a statement as it may be remembered.
+func (c *teamCheck) statement(s string) string {
+	masked, err := c.policy.Statement(s)
+	var refused *StatementError
+	if !errors.As(err, &refused) {
+		return masked
+	}
+	n := len(c.found)
+	switch refused.Rule {
+	case RuleSecret, RulePII:
+		c.scan("statement", plain(s))
+	}
+	if len(c.found) == n {
+		c.found = append(c.found, ScanFinding{Where: "statement", Class: ClassStatement, Rule: string(refused.Rule), Excerpt: refused.Detail})
+	}
+	return s
+}
+
+// text returns a text without what is not seen, and without personal data as the policy
+// has it.
+func (c *teamCheck) text(where, s string) string {
+	c.that(utf8.ValidString(s), where, "it is text in UTF-8")
+	if s = visible(s); !c.scan(where, plain(s)) {
+		return s
+	}
+	return c.policy.Mask(s)
+}
+
+// scan notes what a text may not hold, and tells whether it holds anything.
+func (c *teamCheck) scan(where, s string) bool {
+	found := Scan(s)
+	for _, f := range found {
+		if f.Class == ClassSecret || c.policy.PII == PIIRefuse {
+			f.Where = where
+			c.found = append(c.found, f)
+		}
+	}
+	return len(found) > 0
+}
+
+// tags returns those that may be kept. A secret among them is a finding; what no tag can
+// be is left out.
+func (c *teamCheck) tags(list []string) []string {
+	c.that(len(list) <= maxTeamTags, "tags", fmt.Sprintf("there are %d at most", maxTeamTags))
+	if len(list) > maxTeamTags {
+		return nil
+	}
+	var kept []string
+	for _, tag := range list {
+		if !c.scan("tags", plain(tag)) || c.policy.PII == PIIAllow {
+			kept = append(kept, tag)
+		}
+	}
+	return CleanTags(kept)
+}
+
+// maxTeamTags is how many tags are looked at.
+const maxTeamTags = 50
+
+// name returns a short text that names something.
+func (c *teamCheck) name(where, s string, needed bool) string {
+	n := utf8.RuneCountInString(s)
+	c.that(n <= MaxDeployment && checkCharacters(s) == nil && (s != "" || !needed), where, fmt.Sprintf("it is a name of at most %d visible characters", MaxDeployment))
+	if n > MaxDeployment {
+		return ""
+	}
+	return c.text(where, s)
+}
+
+var jobWord = lazyregexp.New(`^[a-z]{0,20}$`)
+
+func (c *teamCheck) origin(o *Origin) {
+	o.Deployment = c.name("origin.deployment", o.Deployment, true)
+	c.id("origin.memory_id", o.MemoryID)
+	c.id("origin.lineage_id", o.LineageID)
+	c.that(o.Version >= 1 && o.Version <= math.MaxInt32, "origin.version", "it counts from 1")
+	c.that(jobWord.MatchString(string(o.Job)), "origin.job", "it is the name of a job, or empty")
+	o.Model = c.name("origin.model", o.Model, false)
+	o.PromptVersion = c.name("origin.prompt_version", o.PromptVersion, false)
+	c.that(o.Messages >= 0 && o.Messages <= math.MaxInt32, "origin.messages", "it is a number of messages")
+	c.time("origin.made_at", o.MadeAt)
+}
+
+func (c *teamCheck) versions(list []TeamVersion) {
+	c.that(len(list) <= MaxTeamVersions, "versions", fmt.Sprintf("there are %d at most", MaxTeamVersions))
+	seen := map[string]bool{}
+	for i := range list[:min(len(list), MaxTeamVersions)] {
+		v, where := &list[i], fmt.Sprintf("versions[%d].", i)
+		c.id(where+"version_id", v.VersionID)
+		c.that(!seen[v.VersionID], where+"version_id", "it is listed once")
+		c.that(v.Version >= 1 && v.Version <= math.MaxInt32, where+"version", "it counts from 1")
+		v.Deployment = c.name(where+"deployment", v.Deployment, true)
+		c.time(where+"updated_at", v.UpdatedAt)
+		seen[v.VersionID] = true
+	}
+}
+
+// evidence cannot be held against the messages, which stay where they were said; its
+// shape can.
+func (c *teamCheck) evidence(list []Evidence) {
+	c.that(len(list) <= MaxTeamEvidence, "evidence", fmt.Sprintf("there are %d at most", MaxTeamEvidence))
+	for i := range list[:min(len(list), MaxTeamEvidence)] {
+		e, where := &list[i], fmt.Sprintf("evidence[%d].", i)
+		for _, id := range []struct {
+			field  string
+			text   *string
+			needed bool
+		}{{"message_id", &e.MessageID, true}, {"author_id", &e.AuthorID, false}, {"author", &e.Author, false}} {
+			c.that(len(*id.text) <= MaxMessageIDLength && (*id.text != "" || !id.needed), where+id.field, fmt.Sprintf("it has at most %d bytes", MaxMessageIDLength))
+			*id.text = c.text(where+id.field, *id.text)
+		}
+		c.that(strings.TrimSpace(e.Quote) != "" && utf8.RuneCountInString(e.Quote) <= MaxQuote, where+"quote", fmt.Sprintf("it has 1 to %d characters", MaxQuote))
+		e.Quote = c.text(where+"quote", e.Quote)
+		c.time(where+"sent_at", e.SentAt)
+		day, err := time.Parse(time.DateOnly, e.LocalDate)
+		c.that(err == nil && e.SentAt.Sub(day).Abs() <= 72*time.Hour, where+"local_date", "it is the date of sent_at, YYYY-MM-DD")
+	}
+}

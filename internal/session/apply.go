@@ -1,0 +1,48 @@
+package session
+
+import (
+	"context"
+
+	"reverie/internal/reverie"
+)
+
+// apply gives the plan its vectors and writes it, in one transaction with the use of
+// the messages, the session's counts and the chunk's status. A dry run tells what it
+// would write.
+func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan) error {
+	changes := plan.Changes()
+	if !r.req.DryRun {
+		var err error
+		if changes, err = r.life.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan, false); err != nil {
+			return err
+		}
+	}
+	r.life.Stats = plan.Stats
+	r.record(s, plan, changes)
+	return nil
+}
+
+// record adds what a chunk did to the result and tells whoever watches.
+func (r *run) record(s *sheet, plan reverie.Plan, changes []reverie.Change) {
+	r.result.Changes = append(r.result.Changes, changes...)
+	r.result.Refusals = append(r.result.Refusals, plan.Refusals...)
+	for _, step := range plan.Steps {
+		switch {
+		case step.Action == reverie.ActionKeep:
+			r.result.Supported = append(r.result.Supported, step)
+		case isSummary(step):
+			r.result.Summary, r.result.Recaps = step.Statement, append(r.result.Recaps, step.MemoryID)
+		}
+	}
+	if len(plan.Held) > 0 {
+		r.result.Held = append(r.result.Held, plan.HeldReason)
+	}
+	for _, f := range plan.Refusals {
+		r.Log.Info("line refused", "group_id", plan.GroupID, "session_id", plan.SessionID, "run_id", plan.RunID, "chunk", s.no,
+			"line", f.Line, "action", f.Action, "rule", f.Rule, "detail", f.Detail)
+	}
+	if r.Progress != nil {
+		st := r.life.Stats
+		r.Progress(Progress{GroupID: plan.GroupID, SessionID: plan.SessionID, Chunk: s.no, Done: st.Cited + st.Considered + st.Filtered})
+	}
+}

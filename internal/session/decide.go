@@ -1,0 +1,122 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reverie/internal/decide"
+	"reverie/internal/reverie"
+)
+
+// decide makes the chunk's plan of what the model said: the facts pass through the
+// decider, where those that the group remembers already support what says them, and
+// the summary is renewed beside them.
+func (r *run) decide(ctx context.Context, s *sheet, a answer) (reverie.Plan, error) {
+	wanted, refused := check(s, r.Limits, a)
+	text, err := r.summarize(ctx, s, a)
+	if err != nil {
+		return reverie.Plan{}, err
+	}
+	result, err := r.Decider.Decide(ctx, r.request(s, wanted))
+	if err != nil {
+		return reverie.Plan{}, fmt.Errorf("decide on the facts of session %q of group %q: %w", r.req.SessionID, r.req.GroupID, err)
+	}
+	s.compared, r.life.Mute = result.Asked, result.Mute
+	for _, w := range result.Warnings {
+		r.life.Warn(w)
+	}
+	for _, d := range result.Dropped {
+		refused = append(refused, reverie.Refusal{Action: string(wanted[d.Line].Action), Rule: d.Rule, Detail: d.Detail})
+	}
+	plan := reverie.Plan{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: s.no, Kind: reverie.KindSession,
+		SessionID: r.req.SessionID, Used: s.ids(), Steps: result.Steps, Held: result.Held, HeldReason: strings.Join(result.HeldReasons, "; "),
+		Decisions: result.Decisions, Refusals: refused}
+	holdRewrites(&plan, r.life.Stats, s.state.Heads, r.Limits)
+	plan.Stats = r.count(s, plan, a)
+	if text == "" {
+		return plan, nil
+	}
+	var cited []reverie.Evidence
+	if a.recap != nil {
+		cited, _ = reverie.Cite(a.recap.evidence, s.shown, s.loc)
+	}
+	step := r.recapStep(s, text, cited)
+	if plan.Steps = append(plan.Steps, step); step.Action == reverie.ActionCreate {
+		plan.Stats.Created++
+	} else {
+		plan.Stats.Updated++
+	}
+	return plan, nil
+}
+
+// request hands the facts to the decider. The model that wrote them has compared
+// them with each other, as far as it goes; with what is remembered they are
+// compared once more.
+func (r *run) request(s *sheet, wanted []decide.Line) decide.Request {
+	req := decide.Request{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: s.no, Kind: reverie.KindSession,
+		Language: s.language, Location: s.loc, Heads: s.state.Heads, Lines: wanted, FactsExempt: true,
+		SessionID: r.req.SessionID, Untagged: reverie.TagSummary, Asked: r.life.Stats.Compared, Mute: r.life.Mute}
+	if r.life.Row.ID != "" {
+		req.Lease = r.life.Hold.Lease
+	}
+	return req
+}
+
+// holdRewrites holds what the plan creates, rewrites and deletes when the run, with
+// it, would rewrite or delete more of what was remembered before than may pass
+// without a person: more than max(HoldMin, HoldRatio) of it. Support is no harm, and
+// the messages are used either way.
+func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) {
+	n := plan.Rewrites(heads)
+	allowed := max(limits.HoldMin, int(limits.HoldRatio*float64(stats.Base)))
+	if n == 0 || stats.Rewritten+n <= allowed {
+		return
+	}
+	var keeps, held []reverie.Step
+	for _, step := range plan.Steps {
+		if step.Action == reverie.ActionKeep {
+			keeps = append(keeps, step)
+		} else {
+			held = append(held, step)
+		}
+	}
+	reason := fmt.Sprintf("the run would delete or rewrite %d of the %d facts that sessions of the group had left; at most %d pass without a person",
+		stats.Rewritten+n, stats.Base, allowed)
+	if plan.HeldReason != "" {
+		reason += "; " + plan.HeldReason
+	}
+	plan.Steps, plan.Held, plan.HeldReason = keeps, append(held, plan.Held...), reason
+}
+
+// count adds what becomes of the facts, and of the messages, to the run's counts.
+func (r *run) count(s *sheet, plan reverie.Plan, a answer) reverie.Stats {
+	st := r.life.Stats
+	cited := map[string]bool{}
+	cite := func(list []reverie.Evidence) {
+		for _, e := range list {
+			cited[e.MessageID] = true
+		}
+	}
+	for _, step := range slices.Concat(plan.Steps, plan.Held) {
+		cite(step.Evidence)
+	}
+	if a.recap != nil {
+		evidence, _ := reverie.Cite(a.recap.evidence, s.shown, s.loc)
+		cite(evidence)
+	}
+	for _, m := range s.messages {
+		switch {
+		case cited[m.ID]:
+			st.Cited++
+		case m.Speaks():
+			st.Considered++
+		default:
+			st.Filtered++
+		}
+	}
+	plan.Count(&st, s.state.Heads)
+	st.Limit, st.Compared = r.limit, s.compared
+	return st
+}

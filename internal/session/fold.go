@@ -1,0 +1,169 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"reverie/internal/llm"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
+	"reverie/prompts"
+)
+
+// fold puts the older turns of the session into its rolling summary, where that is
+// due: all but the newest turns and one that waits for its answer, by as many
+// questions as it takes. Each is applied by itself, so that an end in between loses
+// nothing; once begun it goes on, also in a run that is taken up. A summary that the
+// model cannot give fails no run: what was extracted stands, and it is asked for
+// again after a while.
+func (r *run) fold(ctx context.Context) error {
+	for {
+		more, err := life.Step(ctx, &r.life, "fold", r.foldOnce)
+		if err != nil && useless(err) {
+			return r.foldFailed(ctx, err)
+		}
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// useless tells whether the model answered, and no answer of it is of use.
+func useless(err error) bool {
+	return !reverie.Passing(err) && !errors.Is(err, reverie.ErrConfiguration) &&
+		(errors.Is(err, reverie.ErrUnusable) || errors.As(err, new(*llm.Error)))
+}
+
+// foldFailed leaves the rolling summary as it is until another try.
+func (r *run) foldFailed(ctx context.Context, why error) error {
+	retry, err := r.Store.NoteFold(ctx, r.req.GroupID, r.req.SessionID, r.Retry)
+	if err != nil {
+		return err
+	}
+	r.life.Warn(fmt.Sprintf("older turns of session %q stay as they are: %v; tried again from %s on", r.req.SessionID, why, retry.Format(time.RFC3339)))
+	return nil
+}
+
+// foldOnce folds what fits one question and reports whether there is more.
+func (r *run) foldOnce(ctx context.Context) (more bool, err error) {
+	state, err := r.Store.GatherFold(ctx, r.req.GroupID, r.req.SessionID)
+	if err != nil {
+		return false, fmt.Errorf("gather the turns of session %q of group %q: %w", r.req.SessionID, r.req.GroupID, err)
+	}
+	state.Messages = r.Privacy.Messages(state.Messages)
+	if !r.req.Due { // somebody asks for it
+		state.Session.FoldRetryAt = nil
+	}
+	if r.life.Stats.Folded == 0 && !r.Rule.Fold(state.Session, r.now) {
+		return false, nil
+	}
+	turns := openingOf(state)
+	older := state.Messages[:turns.older(r.Rule.KeepTurns)]
+	if len(older) == 0 {
+		return false, nil
+	}
+	s, err := sceneOf(state.Group, older)
+	if err != nil {
+		return false, err
+	}
+	if err := r.open(ctx, state.Session, older[0].SentAt, r.Summarizer, prompts.SessionSummarize, s.language); err != nil {
+		return false, err
+	}
+	text, n, err := r.rolling(ctx, s, state, older, turns)
+	if err != nil {
+		return false, err
+	}
+	return n < len(older), r.applyFold(ctx, state, text, older[:n], turns.turns(n))
+}
+
+// openingOf is the outline of the messages that no summary covers. Where the session
+// counts a turn more than they do, the first of them answers what is covered.
+func openingOf(state reverie.FoldState) outline {
+	o := outlineOf(state.Messages, false)
+	if state.Session.Unfolded().Turns > len(o.ends) {
+		return outlineOf(state.Messages, true)
+	}
+	return o
+}
+
+// rolling asks for a summary of as many of the older turns as fit one question, and
+// of fewer where the answer is cut off. It returns how many messages it covers.
+func (r *run) rolling(ctx context.Context, s scene, state reverie.FoldState, older []reverie.Message, turns outline) (text string, n int, err error) {
+	var before string
+	if state.Summary != nil {
+		before = state.Summary.Summary
+	}
+	empty, err := r.Prompts.Summarize(s.language, prompts.SummarizeSystem{MaxSummary: reverie.MaxRollingSummary}, prompts.SummarizeUser{Rolling: before})
+	if err != nil {
+		return "", 0, err
+	}
+	v := views{loc: s.loc}
+	n = v.fitting(older, r.Limits.MaxInputTokens-reverie.EstimateTokens(empty.System)-reverie.EstimateTokens(empty.User))
+	for {
+		if n < len(older) {
+			n = turns.cutBefore(n)
+		}
+		shown := shownOf(older[:n])
+		if len(shown) == 0 {
+			return wordless(before, s.language), n, nil
+		}
+		text, err = r.sum(ctx, s, reverie.MaxRollingSummary, before, shown)
+		if !errors.Is(err, life.ErrCut) {
+			return reverie.CleanSummary(text, reverie.MaxRollingSummary), n, err
+		}
+		if len(shown) == 1 {
+			return "", 0, fmt.Errorf("summary of session %q of group %q: %w even for one message; raise [llm] max_output_tokens: %w",
+				r.req.SessionID, r.req.GroupID, life.ErrCut, reverie.ErrUnusable)
+		}
+		for i, m := range older[:n] {
+			if m.ID == shown[len(shown)/2].ID {
+				n = i
+			}
+		}
+	}
+}
+
+// wordless is the summary after turns that hold no words at all.
+func wordless(before, language string) string {
+	switch {
+	case before != "":
+		return before
+	case language == prompts.Chinese:
+		return "到目前为止的消息都没有文字。"
+	}
+	return "The messages so far hold no text."
+}
+
+// applyFold writes a rolling summary and which messages it covers now.
+func (r *run) applyFold(ctx context.Context, state reverie.FoldState, text string, covered []reverie.Message, turns int) error {
+	ids, tokens := make([]string, len(covered)), 0
+	for i, m := range covered {
+		ids[i], tokens = m.ID, tokens+reverie.EstimateTokens(m.Text)
+	}
+	first, last, now := covered[0], covered[len(covered)-1], r.Now().UTC()
+	sum := reverie.SessionSummary{GroupID: r.req.GroupID, SessionID: r.req.SessionID, FirstMessageID: first.ID, CoversSince: first.SentAt,
+		LastMessageID: last.ID, CoversUntil: last.SentAt, CreatedAt: now}
+	if old := state.Summary; old != nil {
+		sum.Messages, sum.Turns, sum.Tokens, sum.CreatedAt = old.Messages, old.Turns, old.Tokens, old.CreatedAt
+		if !first.SentAt.Before(old.CoversSince) {
+			sum.FirstMessageID, sum.CoversSince = old.FirstMessageID, old.CoversSince
+		}
+		if last.SentAt.Before(old.CoversUntil) {
+			sum.LastMessageID, sum.CoversUntil = old.LastMessageID, old.CoversUntil
+		}
+	}
+	sum.Summary, sum.RunID, sum.UpdatedAt = text, r.life.Row.ID, now
+	sum.Messages, sum.Turns, sum.Tokens = sum.Messages+len(covered), sum.Turns+turns, sum.Tokens+tokens
+	stats := r.life.Stats
+	stats.Folded += len(covered)
+	err := r.life.Write(func(lease reverie.Lease) error {
+		return r.Store.ApplyFold(ctx, lease, reverie.SessionFold{Summary: sum, MessageIDs: ids, Turns: turns, Stats: stats})
+	})
+	if err != nil {
+		return fmt.Errorf("store the summary of session %q of group %q: %w", r.req.SessionID, r.req.GroupID, err)
+	}
+	r.life.Stats, r.result.Folded = stats, &sum
+	return nil
+}

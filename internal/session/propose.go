@@ -1,0 +1,81 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"reverie/internal/llm/lines"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
+	"reverie/prompts"
+)
+
+// propose asks the model about the chunk. Its answer is kept before anything is
+// made of it. Where it is cut off, the chunk is halved; an unusable one is asked for
+// once more, and then fails the run with nothing used. A chunk that shows no message
+// asks nothing.
+func (r *run) propose(ctx context.Context, s *sheet) (answer, error) {
+	for len(s.shown) > 0 {
+		a, err := r.ask(ctx, s)
+		switch {
+		case errors.Is(err, life.ErrCut) && len(s.shown) > 1:
+			if err := r.halve(ctx, s); err != nil {
+				return answer{}, err
+			}
+			continue
+		case errors.Is(err, life.ErrCut):
+			err = fmt.Errorf("chunk %d of session %q of group %q: %w even for one message; raise [llm] max_output_tokens: %w",
+				s.no, r.req.SessionID, r.req.GroupID, life.ErrCut, reverie.ErrUnusable)
+		}
+		if errors.Is(err, reverie.ErrUnusable) {
+			err = fmt.Errorf("%w; its messages wait on", err)
+			// Asking the same again in another run would not help.
+			err = errors.Join(err, r.saveChunk(ctx, s, reverie.ChunkFailed))
+		}
+		return a, err
+	}
+	return answer{}, nil
+}
+
+// halve leaves the later half of the chunk's turns in the buffer, for this run's
+// further chunks too.
+func (r *run) halve(ctx context.Context, s *sheet) error {
+	middle := s.shown[len(s.shown)/2].ID
+	for i, m := range s.messages {
+		if m.ID == middle {
+			s.cut(i)
+			break
+		}
+	}
+	r.limit = len(s.messages)
+	r.Log.Info("halving the chunk", "group_id", r.req.GroupID, "session_id", r.req.SessionID, "run_id", r.life.Row.ID, "chunk", s.no, "messages", r.limit)
+	if err := r.arrange(ctx, s, false); err != nil {
+		return err
+	}
+	return r.saveChunk(ctx, s, reverie.ChunkOpen)
+}
+
+// ask asks up to twice for a usable answer.
+func (r *run) ask(ctx context.Context, s *sheet) (a answer, err error) {
+	q := r.question(r.Limits.MaxOutputTokens, "answer with JSON Lines alone, as described; where nothing lasts, with the summary line alone")
+	q.Render = func(again []string) (prompts.Rendered, error) { return r.render(s, s.shown, again) }
+	q.Use = func(text string) (why string) {
+		read := lines.Read(text)
+		for _, skip := range read.Skipped {
+			r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no,
+				"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
+		}
+		if a = parse(read); !a.usable() {
+			return "the answer held neither a fact nor a summary"
+		}
+		return ""
+	}
+	err = r.life.Ask(ctx, r.asker, q)
+	return a, err
+}
+
+// question is one about the session, to be filled in.
+func (r *run) question(maxTokens int, form string) life.Question {
+	return life.Question{About: fmt.Sprintf("session %q", r.req.SessionID), MaxTokens: maxTokens, Form: form}
+}

@@ -1,0 +1,139 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"reverie/internal/llm"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
+)
+
+// What calls of this job are for, in the ledger.
+const (
+	purposeExtract   = "extract"
+	purposeSummarize = "summarize"
+)
+
+// run is one run under way.
+type run struct {
+	*Pipeline
+	life life.Run
+	req  Request
+
+	now    time.Time
+	resume *reverie.Chunk // begun before, and not applied
+	limit  int            // messages of the next chunk at most; halved when an answer is cut off
+	waits  int            // messages in the buffer that this run leaves there, as far as it knows
+	result Result
+
+	asker, summarizer *llm.Asker // nil until the run has been started
+}
+
+// Run extracts one session and folds its older turns. The hold is nil exactly for a
+// dry run. The result is filled as far as the run came, also beside an error, whose
+// kind says what happened: [reverie.ErrNotFound], [reverie.ErrDeferred],
+// [reverie.ErrConfiguration], [reverie.ErrUnusable], [reverie.ErrConflict],
+// [reverie.ErrLeaseLost]. What was not applied waits on.
+func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
+	r, err := p.begin(ctx, hold, req)
+	if err != nil {
+		return Result{GroupID: req.GroupID, SessionID: req.SessionID, DryRun: req.DryRun, Status: reverie.EndOf(err, 0), Err: err}, err
+	}
+	for err == nil {
+		var more bool
+		if more, err = r.chunk(ctx); !more || req.DryRun {
+			break
+		}
+	}
+	if err == nil && !req.DryRun {
+		r.life.Stats.Through = true
+		err = r.fold(ctx)
+	}
+	return r.finish(ctx, err)
+}
+
+// chunk takes the next complete turns through all steps and reports whether there
+// may be more. What arrives while the last chunk is worked on stays in the buffer.
+func (r *run) chunk(ctx context.Context) (more bool, err error) {
+	s, err := life.Step(ctx, &r.life, "gather", r.gather)
+	if err != nil || s == nil {
+		return false, err
+	}
+	said, err := life.Step(ctx, &r.life, "propose", func(ctx context.Context) (answer, error) { return r.propose(ctx, s) })
+	if err != nil {
+		return false, err
+	}
+	plan, err := life.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, s, said) })
+	if err != nil {
+		return false, err
+	}
+	return life.Step(ctx, &r.life, "apply", func(ctx context.Context) (bool, error) {
+		return s.more || s.taken, r.apply(ctx, s, plan)
+	})
+}
+
+// begin prepares a run, or takes up one of the same session that was interrupted.
+func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
+	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
+		life: life.Run{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
+	r.result = Result{GroupID: req.GroupID, SessionID: req.SessionID, At: r.now, DryRun: req.DryRun}
+	if req.DryRun {
+		return r, nil
+	}
+	r.life.Hold = hold
+	row, chunk, err := r.Store.ResumeSession(ctx, hold.Lease(), reverie.JobExtract, req.SessionID)
+	if err != nil {
+		return nil, fmt.Errorf("look for interrupted runs of session %q of group %q: %w", req.SessionID, req.GroupID, err)
+	}
+	if r.resume = chunk; chunk != nil {
+		r.life.Before = chunk.RunID
+	}
+	if row == nil {
+		return r, nil
+	}
+	r.life.TakeUp(*row)
+	r.life.Stats.Through = false // more may have come
+	r.limit = min(row.Stats.Limit, r.Limits.MaxMessages)
+	r.result.RunID = row.ID
+	changes, refusals, held, err := r.Store.SoFar(ctx, row.GroupID, row.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read what run %s has done: %w", row.ID, err)
+	}
+	r.result.Changes, r.result.Refusals = changes, refusals
+	for _, h := range held {
+		r.result.Held = append(r.result.Held, h.Reason)
+	}
+	return r, nil
+}
+
+// open writes the ledger's row, once there is something to do, and prepares to ask
+// on its behalf. The row names the model and the prompt of what is done first.
+func (r *run) open(ctx context.Context, session reverie.Session, since time.Time, model life.Model, prompt, language string) error {
+	row := r.life.Row
+	row.Job, row.SessionID, row.Model = reverie.JobExtract, r.req.SessionID, model.Name()
+	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompt, language)
+	row.WindowSince, row.WindowUntil = since, session.LastAt.Add(time.Microsecond) // exclusive
+	if err := r.life.Start(ctx, row); err != nil {
+		return err
+	}
+	r.result.RunID = r.life.Row.ID
+	if r.asker == nil {
+		r.asker = r.life.Asker(r.Model, r.Journal, purposeExtract)
+		r.summarizer = r.life.Asker(r.Summarizer, r.Journal, purposeSummarize)
+	}
+	return nil
+}
+
+// finish records the run's end and completes the result.
+func (r *run) finish(ctx context.Context, err error) (Result, error) {
+	r.life.Stats.Deferred = r.waits
+	err = r.life.End(ctx, err)
+	stats := r.life.Stats
+	r.result.Err, r.result.Status, r.result.Stats = err, reverie.EndOf(err, stats.Held), stats
+	r.result.Stats.Limit, r.result.Stats.Unanswered, r.result.Stats.Through = 0, false, false // of no use to whoever reads the result
+	r.result.NoNew = err == nil && !r.life.Began && r.life.Row.ID == ""
+	r.result.Warnings = r.life.Warnings
+	return r.result, err
+}

@@ -1,0 +1,153 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"reverie/internal/decide"
+	"reverie/internal/llm"
+	"reverie/internal/llm/lines"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
+	"reverie/prompts"
+)
+
+// summarize says what the session's summary memory is to say after the chunk: what
+// the answer's summary line says, else what another question gives. It is "" where
+// both fail; then the earlier one stays.
+func (r *run) summarize(ctx context.Context, s *sheet, a answer) (string, error) {
+	if len(s.shown) == 0 {
+		return "", nil
+	}
+	why := "the answer held no summary"
+	if a.recap != nil {
+		text, err := statement(a.recap.content)
+		if err == nil {
+			return text, nil
+		}
+		why = err.Error()
+	}
+	r.Log.Warn("asking for the summary alone", "group_id", r.req.GroupID, "session_id", r.req.SessionID, "run_id", r.life.Row.ID, "reason", why)
+	text, err := r.sum(ctx, s.scene, reverie.MaxStatement, s.summary(), s.shown)
+	switch {
+	case err == nil:
+		if text, err = statement(text); err == nil {
+			return text, nil
+		}
+	case reverie.Passing(err), !blames(err):
+		return "", err // nothing is used, and the answer is kept: a later run asks for the summary alone
+	}
+	r.life.Warn(fmt.Sprintf("the summary of session %q stays as it was: %v", r.req.SessionID, err))
+	return "", nil
+}
+
+// blames tells whether an error says that the model, or its settings, are no good:
+// waiting for it would keep the facts from being stored.
+func blames(err error) bool {
+	return errors.Is(err, life.ErrCut) || errors.Is(err, reverie.ErrUnusable) || errors.Is(err, reverie.ErrConfiguration) || errors.As(err, new(*llm.Error))
+}
+
+// statement is a summary as it may become a memory, cut at a sentence where it is
+// too long.
+func statement(text string) (string, error) {
+	text = reverie.CleanSummary(text, reverie.MaxStatement)
+	return text, reverie.CheckSummary(text)
+}
+
+// sum asks the summarizer for one text that stands for what a summary says and the
+// turns given. Only the form of the answer is checked.
+func (r *run) sum(ctx context.Context, s scene, limit int, rolling string, messages []reverie.Message) (text string, err error) {
+	q := r.question(r.Limits.MaxSummaryTokens, `answer with one line, {"summary":"..."}`)
+	q.Render = func(again []string) (prompts.Rendered, error) {
+		return r.Prompts.Summarize(s.language, prompts.SummarizeSystem{MaxSummary: limit},
+			prompts.SummarizeUser{Rolling: rolling, Turns: views{loc: s.loc}.messages(messages), Again: again})
+	}
+	q.Use = func(answer string) (why string) {
+		if text = readSummary(answer); reverie.CleanSummary(text, limit) == "" {
+			return "the answer held no summary"
+		}
+		return ""
+	}
+	err = r.life.Ask(ctx, r.summarizer, q)
+	return text, err
+}
+
+// readSummary is the summary in an answer: that of a line {"summary":"..."}, or all
+// of it where it is plain prose; "" where it is neither.
+func readSummary(answer string) string {
+	read := lines.Read(answer)
+	for _, l := range read.Lines {
+		var raw struct {
+			Summary *string `json:"summary"`
+		}
+		if json.Unmarshal(l.Object, &raw) == nil && raw.Summary != nil {
+			return strings.TrimSpace(*raw.Summary)
+		}
+	}
+	prose := strings.TrimSpace(answer)
+	if len(read.Lines) > 0 || prose == "" || strings.ContainsAny(prose[:1], "{[<`") {
+		return "" // an object of another kind, JSON that is cut off, a thought, a fence
+	}
+	return prose
+}
+
+// isSummary tells whether a step writes a session's summary.
+func isSummary(step reverie.Step) bool { return slices.Contains(step.Tags, reverie.TagSummary) }
+
+// recapStep writes the summary memory anew. It is no fact: it goes past the
+// decisions, and its hash is the session's own, so that two sessions may be summed
+// up in the same words.
+func (r *run) recapStep(s *sheet, text string, cited []reverie.Evidence) reverie.Step {
+	evidence := s.framed(cited)
+	last := s.shown[len(s.shown)-1]
+	step := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), SessionID: r.req.SessionID,
+		Statement: text, Tags: []string{reverie.TagSession, reverie.TagSummary}, Evidence: evidence,
+		Reason:      fmt.Sprintf("covers %d messages up to %s", s.covered(), last.SentAt.In(s.loc).Format(time.RFC3339)),
+		ContentHash: reverie.SummaryHash(r.req.SessionID, text)}
+	head := reverie.HeadState{Memory: reverie.Memory{Strength: reverie.TentativeStrength, LastSupportedAt: last.SentAt}}
+	if old := s.state.Summary; old != nil {
+		head = *old
+		step.Action, step.LineageID, step.OldStatement = reverie.ActionUpdate, old.LineageID, old.Statement
+		step.Head = reverie.Head{MemoryID: old.ID, Version: old.Version}
+	} else if len(evidence) > 0 {
+		head.SupportDates = []string{evidence[0].LocalDate} // the date of its birth strengthens nothing
+	}
+	step.Strength, step.LastSupportedAt = decide.Strengthen(head, evidence)
+	return step
+}
+
+// framed is the evidence of the summary: what it cites, and the first and the last
+// word of a user in the chunk.
+func (s *sheet) framed(cited []reverie.Evidence) []reverie.Evidence {
+	evidence := slices.Clip(cited)
+	add := func(m reverie.Message) bool {
+		if m.Role != reverie.RoleUser {
+			return false
+		}
+		if !slices.ContainsFunc(evidence, func(e reverie.Evidence) bool { return e.MessageID == m.ID }) {
+			evidence = append(evidence, reverie.EvidenceOf(m, "", s.loc))
+		}
+		return true
+	}
+	for _, m := range s.shown {
+		if add(m) {
+			break
+		}
+	}
+	for _, m := range slices.Backward(s.shown) {
+		if add(m) {
+			break
+		}
+	}
+	return evidence
+}
+
+// covered counts the messages of the session that the summary stands for.
+func (s *sheet) covered() int {
+	return s.state.Session.Total.Messages - s.state.Session.New.Messages + len(s.messages)
+}

@@ -1,0 +1,211 @@
+// Package team shares the memories of a team between deployments: what is said here is
+// pushed, what is said there pulled, and what both have changed waits for a person. What
+// is synced is the state, not the history: each side keeps its own versions.
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"reverie/internal/reverie"
+)
+
+// Store is what syncing reads and writes here.
+type Store interface {
+	TeamStates(ctx context.Context, team, remote string) ([]reverie.TeamState, error)
+	TeamEvidence(ctx context.Context, groupID string, list []reverie.TeamMemory) error
+	TakeTeamMemory(ctx context.Context, take reverie.TeamTake) (reverie.TeamMemory, error)
+	LinkTeamMemory(ctx context.Context, team string, l reverie.TeamLink, resolution string) error
+	SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) error
+	LastTeamSync(ctx context.Context, team, remote string) (time.Time, error)
+}
+
+// Remote is another deployment. Its errors are reverie.ErrConfiguration where it will not
+// have us, and reverie.ErrDeferred where it cannot be reached or is not well.
+type Remote interface {
+	TeamMemories(ctx context.Context, team, after string, limit int) (reverie.TeamMemories, error)
+	// PutTeamMemory makes a version the head there, in the place of ifVersion ("" = a new
+	// memory). A repeated key has the same answer. A head that is another one is a
+	// *reverie.TeamHeadError, what it refuses for what it holds a
+	// *reverie.TeamRefusedError, and for other reasons reverie.ErrConflict or ErrInvalid.
+	PutTeamMemory(ctx context.Context, team string, m reverie.TeamMemory, ifVersion, key string) (reverie.TeamMemory, error)
+}
+
+// Syncer syncs one team with one other deployment.
+type Syncer struct {
+	Store   Store
+	Remote  Remote
+	Team    string
+	URL     string // of the remote, by which it is known here
+	Privacy reverie.Privacy
+	Quotes  bool // the words that memories rest on, and who said them, travel
+	// Here is the id of this deployment, and Name what others are told instead; "" = the id.
+	Here, Name string
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// Bounds of what another deployment is believed.
+const (
+	pageSize    = 100
+	MaxMemories = 10_000 // of one team
+)
+
+// local is a memory here, as it would travel.
+type local struct {
+	reverie.TeamState
+	out      reverie.TeamMemory    // checked
+	findings []reverie.ScanFinding // why it may not travel
+	digest   string
+	masked   []string // the digests that it has where its personal data are masked
+}
+
+// locals are the memories here, by id.
+func (s *Syncer) locals(ctx context.Context) ([]local, error) {
+	states, err := s.Store.TeamStates(ctx, s.Team, s.URL)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]local, len(states))
+	for i, state := range states {
+		list[i] = s.look(state)
+	}
+	return list, nil
+}
+
+// look holds a memory here against what may travel.
+func (s *Syncer) look(state reverie.TeamState) local {
+	l := local{TeamState: state, out: state.TeamMemory, digest: state.Digest()}
+	l.out.Tags, l.out.Versions = slices.Clone(state.Tags), slices.Clone(state.Versions)
+	if l.out.Origin.Deployment == "" { // it was erased
+		l.out.Origin = reverie.Origin{Deployment: s.Here, MemoryID: state.VersionID, LineageID: state.ID, Version: state.Version, MadeAt: state.UpdatedAt}
+	}
+	s.sign(&l.out)
+	var err error
+	l.findings, err = l.out.Check(s.Privacy, s.Now())
+	switch {
+	case err != nil:
+		l.findings = []reverie.ScanFinding{{Class: reverie.ClassStatement, Rule: "malformed", Excerpt: s.Privacy.Mask(err.Error())}}
+	case len(l.findings) > 0:
+	case l.Status == reverie.StatusActive && l.out.Statement != state.Statement: // it was stored under another policy
+		l.findings = reverie.Scan(state.Statement)
+		for i := range l.findings {
+			l.findings[i].Where = "statement"
+		}
+	default:
+		l.digest = l.out.Digest()
+	}
+	for _, policy := range []reverie.PII{reverie.PIIMask, reverie.PIIRefuse} {
+		m := l.out
+		if m.Statement = (reverie.Privacy{PII: policy}).Mask(m.Statement); m.Statement != l.out.Statement {
+			l.masked = append(l.masked, m.Digest())
+		}
+	}
+	return l
+}
+
+// changed tells whether it is another than the one that both had in common last: that one
+// may be ours with masks, where their policy is stricter.
+func (l local) changed() bool {
+	return l.Link == nil || l.digest != l.Link.Digest && (l.VersionID != l.Link.LocalID || !slices.Contains(l.masked, l.Link.Digest))
+}
+
+// sign puts the name of this deployment in the place of its id.
+func (s *Syncer) sign(m *reverie.TeamMemory) {
+	if s.Name == "" {
+		return
+	}
+	if m.Origin.Deployment == s.Here {
+		m.Origin.Deployment = s.Name
+	}
+	for i, v := range m.Versions {
+		if v.Deployment == s.Here {
+			m.Versions[i].Deployment = s.Name
+		}
+	}
+}
+
+// verdict is what is to be done about a memory.
+type verdict int
+
+const (
+	same     verdict = iota // both say the same
+	push                    // changed here
+	pull                    // changed there
+	conflict                // changed on both sides
+)
+
+// judge compares a memory here with the head there, which has been checked.
+func judge(ours local, theirs reverie.TeamMemory) verdict {
+	digest := theirs.Digest()
+	if ours.digest == digest || theirs.Origin.MemoryID == ours.out.Origin.MemoryID && slices.Contains(ours.masked, digest) {
+		return same
+	}
+	if l := ours.Link; l != nil {
+		switch {
+		case digest == l.Digest:
+			return push
+		case !ours.changed():
+			return pull
+		}
+	}
+	// Neither is what was common last, but one may have been made on top of the other: the
+	// answer to a push was lost, or it has come by way of a third deployment.
+	switch onOurs, onTheirs := theirs.ComesAfter(ours.TeamMemory), ours.ComesAfter(theirs); {
+	case onOurs && !onTheirs:
+		return pull
+	case onTheirs && !onOurs:
+		return push
+	}
+	return conflict
+}
+
+// link notes that theirs is what both have in common.
+func (s *Syncer) link(ctx context.Context, ours local, theirs reverie.TeamMemory) error {
+	digest := theirs.Digest()
+	if l := ours.Link; l != nil && l.RemoteID == theirs.VersionID && l.Digest == digest && ours.Conflict == nil {
+		return nil
+	}
+	return s.Store.LinkTeamMemory(ctx, s.Team, reverie.TeamLink{Remote: s.URL, LineageID: ours.ID, LocalID: ours.VersionID,
+		RemoteID: theirs.VersionID, Digest: digest}, noConflict)
+}
+
+// noConflict settles what one side has taken back.
+const noConflict = "no conflict any more"
+
+// disagree keeps both versions for a person.
+func (s *Syncer) disagree(ctx context.Context, ours local, theirs reverie.TeamMemory) error {
+	if c := ours.Conflict; c != nil && c.LocalID == ours.VersionID && c.Theirs.VersionID == theirs.VersionID && c.Theirs.Digest() == theirs.Digest() {
+		return nil
+	}
+	return s.Store.SaveTeamConflict(ctx, reverie.TeamConflict{Team: s.Team, Remote: s.URL, LineageID: ours.ID, LocalID: ours.VersionID, Theirs: theirs})
+}
+
+// item is what a report tells of a memory. What is to be deleted may be so for what it
+// holds.
+func (s *Syncer) item(m reverie.TeamMemory, action reverie.Action) reverie.TeamItem {
+	if action == reverie.ActionDelete {
+		m.Statement = s.Privacy.Mask(m.Statement)
+	}
+	return reverie.TeamItem{ID: m.ID, MemoryID: m.VersionID, Action: action, Statement: m.Statement}
+}
+
+// stopped says how far something came before the other side gave out, and what to do.
+func (s *Syncer) stopped(what string, done, left int, err error) error {
+	hint := "run it again: it goes on from there"
+	if errors.Is(err, reverie.ErrConfiguration) {
+		hint = "check [team] remote and token, then run it again"
+	}
+	how := "nothing was done"
+	if done > 0 {
+		how = fmt.Sprintf("%d done", done)
+	}
+	if left > 0 {
+		how += fmt.Sprintf(", %d remain", left)
+	}
+	return fmt.Errorf("%s %s stopped: %s: %w; nothing is lost; %s", what, s.URL, how, err, hint)
+}

@@ -1,0 +1,134 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/getsentry/sentry-go"
+
+	"reverie/internal/lazyregexp"
+	"reverie/internal/reverie"
+)
+
+// Sentry files failed runs as issues, one for each cause, and sends them in the
+// background. It is safe for concurrent use.
+type Sentry struct {
+	client *sentry.Client
+	http   *http.Client
+	cancel context.CancelFunc // breaks off what is being sent
+}
+
+// OpenSentry returns what reports to the project of a DSN, which it does not try
+// to reach yet. Without a DSN it is nil. The error is a
+// [reverie.ErrConfiguration], and does not repeat the DSN, which is a key.
+func OpenSentry(dsn, environment, release string) (*Sentry, error) {
+	if dsn == "" {
+		return nil, nil
+	}
+	if _, err := sentry.NewDsn(dsn); err != nil {
+		return nil, fmt.Errorf("[sentry] dsn is none: %w: copy it from the project's settings in Sentry (https://KEY@HOST/PROJECT), or leave it empty", reverie.ErrConfiguration)
+	}
+	life, cancel := context.WithCancel(context.Background())
+	sender := &http.Client{
+		Transport:     lifeline{life, http.DefaultTransport.(*http.Transport).Clone()},
+		CheckRedirect: noRedirect,
+	}
+	client, err := sentry.NewClient(sentry.ClientOptions{
+		Dsn:         dsn,
+		Environment: environment,
+		Release:     "reverie@" + release, // never empty, or the client would look for one with git
+		HTTPClient:  sender,
+		// What they add is about the machine, its environment and its modules.
+		Integrations: func([]sentry.Integration) []sentry.Integration { return nil },
+		BeforeSend: func(event *sentry.Event, _ *sentry.EventHint) *sentry.Event {
+			event.ServerName = "" // filled in by the client whether we want it or not
+			return event
+		},
+	})
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("[sentry]: open the client: %w", err)
+	}
+	return &Sentry{client, sender, cancel}, nil
+}
+
+// Capture reports the error of a failed run, with tags such as job, group_id and
+// run_id. Errors of one cause become one issue, whatever their tags.
+func (s *Sentry) Capture(err error, tags map[string]string) {
+	if s == nil || err == nil {
+		return
+	}
+	event := sentry.NewEvent()
+	event.Level = sentry.LevelError
+	kind := kindOf(err)
+	event.Fingerprint = []string{kind}
+	if kind == kindOther {
+		event.Fingerprint = append(event.Fingerprint, shapeOf(err))
+	}
+	// There is no stack: by the time that a run has failed, it is always the same.
+	event.Exception = []sentry.Exception{{Type: kind, Value: words(err)}}
+	event.Tags = make(map[string]string, len(tags))
+	for name, value := range tags {
+		event.Tags[name] = reverie.MaskSecrets(value)
+	}
+	s.client.CaptureEvent(event, nil, nil)
+}
+
+// Flush waits until all that was captured is sent, and tells whether it was
+// within the timeout.
+func (s *Sentry) Flush(timeout time.Duration) bool {
+	return s == nil || s.client.Flush(timeout)
+}
+
+// Close flushes, breaks off what has not been sent by then, and ends. Nothing may
+// be captured after it.
+func (s *Sentry) Close(timeout time.Duration) bool {
+	if s == nil {
+		return true
+	}
+	sent := s.Flush(timeout)
+	s.cancel()
+	s.client.Close()
+	s.http.CloseIdleConnections()
+	return sent
+}
+
+// varying is what differs between two errors of one cause: what is quoted, ids
+// and numbers.
+var varying = lazyregexp.New(`"[^"]*"|'[^']*'|“[^”]*”|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+`)
+
+// shapeOf describes an error that has no kind by its innermost cause: its type,
+// and its text without what varies.
+func shapeOf(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 {
+			inner = many.Unwrap()[0]
+		}
+		if inner == nil {
+			return fmt.Sprintf("%T: %s", err, varying.ReplaceAllString(words(err), "*"))
+		}
+		err = inner
+	}
+}
+
+// lifeline is a transport whose requests end with the life of their client.
+type lifeline struct {
+	life context.Context
+	*http.Transport
+}
+
+// RoundTrip sends a request until its context or the life ends.
+func (l lifeline) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(req.Context())
+	stop := context.AfterFunc(l.life, cancel)
+	// The client ends the request's context when it has read the answer.
+	context.AfterFunc(req.Context(), func() {
+		stop()
+		cancel()
+	})
+	return l.Transport.RoundTrip(req.WithContext(ctx))
+}
