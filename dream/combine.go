@@ -33,13 +33,13 @@ func (r *run) combine(ctx context.Context, s *sheet, parts []part) (part, error)
 			}
 			r.questions = s.asked + 1 + len(queue)
 			p, err := r.ask(ctx, s, s.together(bundle))
-			if errors.Is(err, life.ErrCut) {
+			if errors.Is(err, pipeline.ErrCut) {
 				if half := len(bundle) / 2; len(bundle) > 2 {
 					queue = append([][]part{bundle[:half], bundle[half:]}, queue...)
 					continue
 				}
 				err = fmt.Errorf("the dream of group %q: %w even for two parts of it; raise [llm] max_output_tokens, or lower [dream] max_items: %w",
-					r.req.GroupID, life.ErrCut, reverie.ErrUnusable)
+					r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
 			}
 			if err != nil {
 				return part{}, r.unusable(ctx, s, err)

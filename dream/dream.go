@@ -39,7 +39,7 @@ type Store interface {
 
 // Ledger keeps the rows of runs and chunks.
 type Ledger interface {
-	life.Ledger
+	pipeline.Ledger
 	// ResumeDream settles runs that are over but for their end, and returns the dream
 	// that was interrupted, if there is one, and the chunk of a dream that was not
 	// applied and of whose material anything is new still: of that one, else of one that
@@ -53,7 +53,7 @@ type Decider interface {
 }
 
 // Hold is the group's lease, as its holder has it.
-type Hold = life.Hold
+type Hold = pipeline.Hold
 
 // Limits bounds a dream.
 type Limits struct {
@@ -71,11 +71,11 @@ type Limits struct {
 // different groups.
 type Pipeline struct {
 	Store              Store
-	Model              life.Model
+	Model              pipeline.Model
 	Prompts            *prompts.Set
 	Journal            llm.Journal // nil: answers are not kept
 	Decider            Decider
-	Embeddings         life.Embeddings // nil: statements are stored without vectors
+	Embeddings         pipeline.Embeddings // nil: statements are stored without vectors
 	EmbeddingsOptional bool
 	Limits             Limits
 	Rule               reverie.DreamRule // of groups that do not say otherwise

@@ -31,7 +31,7 @@ func (r *run) propose(ctx context.Context, s *sheet) ([]part, error) {
 	for i := 0; i < len(s.batches); {
 		r.questions = s.asked + len(s.batches) - i
 		p, err := r.ask(ctx, s, s.about(s.batches[i]))
-		if errors.Is(err, life.ErrCut) {
+		if errors.Is(err, pipeline.ErrCut) {
 			first, second, ok := halve(s.batches[i])
 			if ok {
 				r.Log.Info("halving a question", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "question", s.asked+1)
@@ -42,7 +42,7 @@ func (r *run) propose(ctx context.Context, s *sheet) ([]part, error) {
 				continue
 			}
 			err = fmt.Errorf("question %d of the dream of group %q: %w even for one memory; raise [llm] max_output_tokens: %w",
-				s.asked+1, r.req.GroupID, life.ErrCut, reverie.ErrUnusable)
+				s.asked+1, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
 		}
 		if err != nil {
 			return nil, r.unusable(ctx, s, err)
@@ -61,7 +61,7 @@ func (r *run) ask(ctx context.Context, s *sheet, q question) (p part, err error)
 		form = "answer with JSON Lines alone, as described: the summary line, then the items, each with ids of items (c1, c2, ...) as its sources"
 	}
 	no := s.asked + 1
-	err = r.life.Ask(ctx, r.asker, life.Question{About: fmt.Sprintf("question %d of the dream", no), MaxTokens: r.Limits.MaxOutputTokens,
+	err = r.life.Ask(ctx, r.asker, pipeline.Question{About: fmt.Sprintf("question %d of the dream", no), MaxTokens: r.Limits.MaxOutputTokens,
 		Form: form,
 		Render: func(again []string) (prompts.Rendered, error) {
 			if again != nil {

@@ -29,7 +29,7 @@ var errGone = errors.New("it was interrupted, and nothing is new any more of wha
 // run is one run under way.
 type run struct {
 	*Pipeline
-	life life.Run
+	life pipeline.Run
 	req  Request
 
 	now       time.Time
@@ -48,7 +48,7 @@ type run struct {
 // applied stays new.
 func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
-		life: life.Run{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
+		life: pipeline.Run{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
 	r.result = Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}
 	err := r.begin(ctx, hold)
 	if err == nil {
@@ -76,23 +76,23 @@ func (r *run) begin(ctx context.Context, hold Hold) error {
 
 // dream takes what is new through all steps.
 func (r *run) dream(ctx context.Context) error {
-	s, err := life.Step(ctx, &r.life, "gather", r.gather)
+	s, err := pipeline.Step(ctx, &r.life, "gather", r.gather)
 	if err != nil || s == nil {
 		return err
 	}
-	parts, err := life.Step(ctx, &r.life, "propose", func(ctx context.Context) ([]part, error) { return r.propose(ctx, s) })
+	parts, err := pipeline.Step(ctx, &r.life, "propose", func(ctx context.Context) ([]part, error) { return r.propose(ctx, s) })
 	if err != nil {
 		return err
 	}
-	whole, err := life.Step(ctx, &r.life, "combine", func(ctx context.Context) (part, error) { return r.combine(ctx, s, parts) })
+	whole, err := pipeline.Step(ctx, &r.life, "combine", func(ctx context.Context) (part, error) { return r.combine(ctx, s, parts) })
 	if err != nil {
 		return err
 	}
-	plan, err := life.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, s, whole) })
+	plan, err := pipeline.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, s, whole) })
 	if err != nil {
 		return err
 	}
-	_, err = life.Step(ctx, &r.life, "apply", func(ctx context.Context) (struct{}, error) { return struct{}{}, r.apply(ctx, plan) })
+	_, err = pipeline.Step(ctx, &r.life, "apply", func(ctx context.Context) (struct{}, error) { return struct{}{}, r.apply(ctx, plan) })
 	return err
 }
 

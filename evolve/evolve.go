@@ -34,7 +34,7 @@ type Store interface {
 
 // Ledger keeps the rows of runs and chunks.
 type Ledger interface {
-	life.Ledger
+	pipeline.Ledger
 	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error)
 	CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error)
 }
@@ -46,7 +46,7 @@ type Decider interface {
 }
 
 // Hold is the group's lease, as its holder has it.
-type Hold = life.Hold
+type Hold = pipeline.Hold
 
 // Limits bounds a run. All are positive.
 type Limits struct {
@@ -67,8 +67,8 @@ type Limits struct {
 // use on different groups.
 type Pipeline struct {
 	Store      Store
-	Model      life.Model
-	Embeddings life.Embeddings // nil: statements are stored without vectors
+	Model      pipeline.Model
+	Embeddings pipeline.Embeddings // nil: statements are stored without vectors
 	// EmbeddingsOptional makes a failing embedder a warning: the statements are
 	// stored without vectors, which a later search fills in.
 	EmbeddingsOptional bool
@@ -141,11 +141,11 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 // whether there may be more. One that arrives for this window while its last
 // chunk is worked on stays pending, and makes the window due once more.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
-	sheet, err := life.Step(ctx, &r.life, "gather", r.gather)
+	sheet, err := pipeline.Step(ctx, &r.life, "gather", r.gather)
 	if err != nil || sheet == nil {
 		return false, err
 	}
-	answer, err := life.Step(ctx, &r.life, "propose", func(ctx context.Context) (answer, error) { return r.propose(ctx, sheet) })
+	answer, err := pipeline.Step(ctx, &r.life, "propose", func(ctx context.Context) (answer, error) { return r.propose(ctx, sheet) })
 	if err != nil {
 		return false, err
 	}
@@ -156,11 +156,11 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	sheet.answer = answer.text
 	proposals, refusals := parse(answer)
 	checked := check(sheet, proposals, refusals)
-	plan, err := life.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, sheet, checked) })
+	plan, err := pipeline.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, sheet, checked) })
 	if err != nil {
 		return false, err
 	}
-	return life.Step(ctx, &r.life, "apply", func(ctx context.Context) (bool, error) {
+	return pipeline.Step(ctx, &r.life, "apply", func(ctx context.Context) (bool, error) {
 		more := sheet.state.More || sheet.taken
 		return more, r.apply(ctx, sheet, plan, !more)
 	})

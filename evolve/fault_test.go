@@ -105,7 +105,7 @@ func TestDatabaseStops(t *testing.T) {
 }
 
 // impatient is the stage's model with next to no patience.
-func (s *stage) impatient() life.Model {
+func (s *stage) impatient() pipeline.Model {
 	s.Helper()
 	client := must(openai.New(openai.Options{BaseURL: s.model.URL("openai"), Model: "fake", HTTPClient: s.model.Client()}))(s)
 	return llm.NewModel(client, llm.Account{Provider: openai.Provider, Model: "fake", Ledger: s.store, Timeout: 20 * time.Millisecond,

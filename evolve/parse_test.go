@@ -193,7 +193,7 @@ func FuzzParse(f *testing.F) {
 
 // nameOnly is a model that has a name and nothing else.
 type nameOnly struct {
-	life.Model
+	pipeline.Model
 	name string
 }
 

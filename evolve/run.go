@@ -13,7 +13,7 @@ import (
 // run is one run under way.
 type run struct {
 	*Pipeline
-	life life.Run
+	life pipeline.Run
 	req  Request
 
 	now          time.Time
@@ -33,7 +33,7 @@ type run struct {
 func (p *Pipeline) of(hold Hold, row reverie.Run) *run {
 	now := p.Now().UTC()
 	return &run{Pipeline: p, req: Request{GroupID: row.GroupID}, now: now,
-		life:   life.Run{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: row, Stats: row.Stats},
+		life:   pipeline.Run{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: row, Stats: row.Stats},
 		result: Result{GroupID: row.GroupID, RunID: row.ID, At: now}}
 }
 

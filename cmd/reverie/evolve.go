@@ -159,7 +159,7 @@ func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evo
 
 // writeEvolved answers in JSON. What came of impressions is a field of the same
 // document.
-func (a *app) writeEvolved(ctx context.Context, res evolve.Result, next impression.Result, f evolveFlags) error {
+func (a *app) writeEvolved(ctx context.Context, res evolve.Result, next entity.Result, f evolveFlags) error {
 	if !f.dryRun {
 		for _, why := range res.Held {
 			fmt.Fprintf(a.stderr, "warning: run %s of group %q is held: %s\n", res.RunID, res.GroupID, why)

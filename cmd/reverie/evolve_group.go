@@ -16,7 +16,7 @@ import (
 type groupEnd struct {
 	res     evolve.Result
 	took    time.Duration     // without impressions; 0 where it failed
-	next    impression.Result // the zero one where nothing waited
+	next    entity.Result // the zero one where nothing waited
 	nextErr error             // of what came after evolve
 }
 
@@ -43,7 +43,7 @@ func (a *app) evolveGroup(ctx, open context.Context, leases *jobs.Leases, p pipe
 		return end, errors.Join(err, a.noteEnd(ctx, reverie.JobEvolve, g.ID, end.res.NoNew, err))
 	}
 	if end.nextErr = err; errors.Is(err, reverie.ErrLeaseLost) {
-		end.next = impression.Result{}
+		end.next = entity.Result{}
 	}
 	return end, noted
 }

@@ -85,7 +85,7 @@ func (a *app) observePeople(ctx context.Context, f selection) error {
 const nothingWaits = "nothing to do: no messages wait for impressions"
 
 // observeMany works on every group of which messages wait.
-func (a *app) observeMany(ctx context.Context, p *impression.Pipeline, f selection) error {
+func (a *app) observeMany(ctx context.Context, p *entity.Pipeline, f selection) error {
 	shard, err := parseShard(f.shard)
 	if err != nil {
 		return usageError(err)
@@ -101,8 +101,8 @@ func (a *app) observeMany(ctx context.Context, p *impression.Pipeline, f selecti
 
 // observeOne queues what a person asks for, runs one group and prints what came of
 // it, also when it failed.
-func (a *app) observeOne(ctx context.Context, p *impression.Pipeline, g reverie.Group, f selection) error {
-	req := impression.Request{GroupID: g.ID, DryRun: f.dryRun}
+func (a *app) observeOne(ctx context.Context, p *entity.Pipeline, g reverie.Group, f selection) error {
+	req := entity.Request{GroupID: g.ID, DryRun: f.dryRun}
 	var err error
 	if req.Since, req.Until, err = f.window(g); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (a *app) observeOne(ctx context.Context, p *impression.Pipeline, g reverie.
 		stop = a.watchObserving(p)
 		defer stop()
 	}
-	var res impression.Result
+	var res entity.Result
 	began := time.Now()
 	if f.dryRun {
 		res, err = a.observeWindow(ctx, p, nil, req)
@@ -131,7 +131,7 @@ func (a *app) observeOne(ctx context.Context, p *impression.Pipeline, g reverie.
 	}
 	stop()
 	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || res.GroupID == "" {
-		res = impression.Result{GroupID: g.ID, Err: err} // what this process began is another's to report
+		res = entity.Result{GroupID: g.ID, Err: err} // what this process began is another's to report
 	}
 	if f.json {
 		write := printJSON
@@ -148,7 +148,7 @@ func (a *app) observeOne(ctx context.Context, p *impression.Pipeline, g reverie.
 
 // observeWindow runs one window under the eyes of whoever watches; hold is nil for
 // a dry run.
-func (a *app) observeWindow(ctx context.Context, p *impression.Pipeline, hold impression.Hold, req impression.Request) (res impression.Result, err error) {
+func (a *app) observeWindow(ctx context.Context, p *entity.Pipeline, hold entity.Hold, req entity.Request) (res entity.Result, err error) {
 	_, err = a.watched(ctx, reverie.JobImpression, req.GroupID, reverie.Window{Since: req.Since, Until: req.Until}, func(ctx context.Context) (ended, error) {
 		res, err = p.Run(ctx, hold, req)
 		return a.endOfImpression(ctx, res), err
@@ -157,14 +157,14 @@ func (a *app) observeWindow(ctx context.Context, p *impression.Pipeline, hold im
 }
 
 // impressionJob is impression as fan-outs see it.
-func (a *app) impressionJob(p *impression.Pipeline) job {
+func (a *app) impressionJob(p *entity.Pipeline) job {
 	return job{name: reverie.JobImpression, use: useObserve, run: func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error) {
-		res, err := p.Run(ctx, held, impression.Request{GroupID: g.ID, Since: w.Since, Until: w.Until})
+		res, err := p.Run(ctx, held, entity.Request{GroupID: g.ID, Since: w.Since, Until: w.Until})
 		return a.endOfImpression(ctx, res), err
 	}}
 }
 
-func (a *app) endOfImpression(ctx context.Context, r impression.Result) ended {
+func (a *app) endOfImpression(ctx context.Context, r entity.Result) ended {
 	return ended{runID: r.RunID, status: r.Status, noNew: r.NoNew, stats: r.Stats, line: func(w *reverie.Window) any {
 		return struct {
 			reverie.ImpressionsReply

@@ -36,7 +36,7 @@ func (a *app) followed(plan jobs.Plan) jobs.Plan {
 // groups: it takes what waits, from this time or from before. Nothing is begun
 // where evolve was stopped, and not a word said where nothing waits. out is nil for
 // the daemon, whose log says it all.
-func (f *fanOut) impressions(ctx context.Context, p *impression.Pipeline, plan jobs.Plan, stop <-chan struct{}, out *show, summary jobs.Summary, err error) (jobs.Summary, error) {
+func (f *fanOut) impressions(ctx context.Context, p *entity.Pipeline, plan jobs.Plan, stop <-chan struct{}, out *show, summary jobs.Summary, err error) (jobs.Summary, error) {
 	if partial := (*jobs.PartialError)(nil); summary.Stopped != "" || err != nil && !errors.As(err, &partial) {
 		return jobs.Summary{}, nil
 	}
@@ -54,7 +54,7 @@ func (f *fanOut) impressions(ctx context.Context, p *impression.Pipeline, plan j
 // observeAfter has the impression job follow evolve on a window of one group, whose
 // lease is held, and shows its progress where that is wanted. The result is the zero
 // one where nothing waits.
-func (a *app) observeAfter(ctx context.Context, p *impression.Pipeline, held *jobs.Held, req evolve.Request, show bool) (res impression.Result, err error) {
+func (a *app) observeAfter(ctx context.Context, p *entity.Pipeline, held *jobs.Held, req evolve.Request, show bool) (res entity.Result, err error) {
 	due, err := a.store.DueGroups(ctx, reverie.DueQuery{Job: reverie.JobImpression, GroupID: req.GroupID, Limit: 1})
 	if err != nil {
 		return res, err
@@ -69,9 +69,9 @@ func (a *app) observeAfter(ctx context.Context, p *impression.Pipeline, held *jo
 	if show {
 		defer a.watchObserving(p)()
 	}
-	res, err = a.observeWindow(ctx, p, held, impression.Request{GroupID: req.GroupID, Since: req.Since, Until: req.Until})
+	res, err = a.observeWindow(ctx, p, held, entity.Request{GroupID: req.GroupID, Since: req.Since, Until: req.Until})
 	if res.NoNew {
-		return impression.Result{}, err
+		return entity.Result{}, err
 	}
 	return res, errors.Join(err, a.noteEnd(ctx, reverie.JobImpression, req.GroupID, false, err))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // impressionReply is a result in the shape of the API.
-func (a *app) impressionReply(ctx context.Context, r impression.Result) reverie.ImpressionsReply {
+func (a *app) impressionReply(ctx context.Context, r entity.Result) reverie.ImpressionsReply {
 	reply := reverie.ImpressionsReply{Success: r.Err == nil, Job: reverie.JobImpression, GroupID: r.GroupID, RunID: r.RunID, DryRun: r.DryRun,
 		Status: r.Status, Stats: reverie.ImpressionStats{Created: r.Stats.Created, Updated: r.Stats.Updated, Postponed: r.Stats.Postponed, Refused: r.Stats.Refused},
 		Changes: []reverie.EntityChangeReply{}, Refusals: r.Refusals, Warnings: r.Warnings}
@@ -45,13 +45,13 @@ func (a *app) subjects(ctx context.Context, groupID string, changes []reverie.En
 
 // watchObserving shows a run's progress on a terminal, and returns what ends the
 // show.
-func (a *app) watchObserving(p *impression.Pipeline) (stop func()) {
+func (a *app) watchObserving(p *entity.Pipeline) (stop func()) {
 	if !terminal(a.stderr) {
 		return func() {}
 	}
 	bar := a.newBar(-1, "observing", progressbar.OptionSetItsString("questions"), progressbar.OptionShowCount())
 	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
-	p.Progress = func(pr impression.Progress) {
+	p.Progress = func(pr entity.Progress) {
 		if pr.Batches == 0 { // a chunk is done
 			return
 		}
@@ -64,7 +64,7 @@ func (a *app) watchObserving(p *impression.Pipeline) (stop func()) {
 // printImpression shows a run of the impression job to a person: what is known now
 // of whom, and on what grounds. The date of its window is "" where it need not be
 // told from others.
-func (a *app) printImpression(ctx context.Context, r impression.Result, took time.Duration, date string) {
+func (a *app) printImpression(ctx context.Context, r entity.Result, took time.Duration, date string) {
 	s, w := a.style(), a.stdout
 	if r.NoNew {
 		fmt.Fprintf(w, "%s: no messages wait for impressions\n", visible(r.GroupID))

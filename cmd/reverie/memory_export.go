@@ -47,7 +47,7 @@ goes on; the same state gives the same lines, but for created_at in the first.`,
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			var s export.Summary
+			var s archive.Summary
 			write := func(w io.Writer) (err error) {
 				s, err = a.export(ctx, q, w)
 				return err
@@ -82,17 +82,17 @@ goes on; the same state gives the same lines, but for created_at in the first.`,
 type exportReply struct {
 	Success bool   `json:"success"`
 	File    string `json:"file"`
-	export.Summary
+	archive.Summary
 }
 
 // export writes an export to w.
-func (a *app) export(ctx context.Context, q reverie.ExportQuery, w io.Writer) (export.Summary, error) {
-	out := export.NewWriter(w, a.now(), !q.NoVectors)
+func (a *app) export(ctx context.Context, q reverie.ExportQuery, w io.Writer) (archive.Summary, error) {
+	out := archive.NewWriter(w, a.now(), !q.NoVectors)
 	if err := a.store.Export(ctx, q, out); err != nil {
 		if errors.Is(err, reverie.ErrNotFound) {
-			return export.Summary{}, unknownGroup(err)
+			return archive.Summary{}, unknownGroup(err)
 		}
-		return export.Summary{}, err
+		return archive.Summary{}, err
 	}
 	return out.End()
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func newMemoryImport(a *app) *cobra.Command {
-	var opts export.Options
+	var opts archive.Options
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "import FILE|-",
@@ -53,7 +53,7 @@ what a run is about to write may be what the file brings.`,
 					fmt.Fprintf(a.stderr, "warning: memory %s of %s: %s\n", visible(memoryID), visible(groupID), visible(err.Error()))
 				}
 			}
-			res, err := export.Import(ctx, file, a.store, opts)
+			res, err := archive.Import(ctx, file, a.store, opts)
 			if refused > shown {
 				fmt.Fprintf(a.stderr, "warning: and %d more such statements\n", refused-shown)
 			}
@@ -90,7 +90,7 @@ type importReply struct {
 	Warnings []string                                   `json:"warnings,omitempty"`
 }
 
-func (a *app) printImport(name string, res export.Result, dryRun, asJSON bool) error {
+func (a *app) printImport(name string, res archive.Result, dryRun, asJSON bool) error {
 	if asJSON {
 		return printJSON(a.stdout, importReply{Success: true, DryRun: dryRun, SHA256: res.SHA256, Records: res.Counts, Refused: res.Refused, Warnings: res.Kept})
 	}

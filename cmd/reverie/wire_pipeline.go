@@ -19,7 +19,7 @@ import (
 type pipelines struct {
 	prompts    *prompts.Set
 	evolve     *evolve.Pipeline
-	impression *impression.Pipeline // follows evolve
+	impression *entity.Pipeline // follows evolve
 	session    *session.Pipeline
 	dream      *dream.Pipeline
 }
@@ -205,7 +205,7 @@ func (a *app) warnUnpriced(model *llm.Model, settings ModelSettings) {
 }
 
 // impressions wires the impression job.
-func (a *app) impressions(set *prompts.Set) (*impression.Pipeline, error) {
+func (a *app) impressions(set *prompts.Set) (*entity.Pipeline, error) {
 	model, settings, err := a.model(useObserve)
 	if err != nil {
 		return nil, err
@@ -214,9 +214,9 @@ func (a *app) impressions(set *prompts.Set) (*impression.Pipeline, error) {
 		a.warnUnpriced(model, settings)
 	}
 	i := a.cfg.Impression
-	return &impression.Pipeline{Store: a.store, Model: model, Prompts: set, Journal: a.store, Privacy: a.cfg.privacy(), Now: a.now, Log: a.log,
+	return &entity.Pipeline{Store: a.store, Model: model, Prompts: set, Journal: a.store, Privacy: a.cfg.privacy(), Now: a.now, Log: a.log,
 		Phase: a.phase(reverie.JobImpression, a.now),
-		Limits: impression.Limits{MaxMessages: i.MaxMessages, MaxSubjects: i.MaxSubjects, MaxInputTokens: i.MaxInputTokens,
+		Limits: entity.Limits{MaxMessages: i.MaxMessages, MaxSubjects: i.MaxSubjects, MaxInputTokens: i.MaxInputTokens,
 			MaxOutputTokens: settings.MaxOutputTokens, MinConfidence: i.MinConfidence, MinEvidence: i.MinEvidence, ExpireAfter: i.ExpireAfter.Duration}}, nil
 }
 

@@ -1,4 +1,4 @@
-// Package export is the form in which memories travel between databases: JSON
+// Package archive is the form in which memories travel between databases: JSON
 // Lines, written and read as a stream.
 //
 // The first line is a [Header]. Then, group by group in the order of their ids,
@@ -11,7 +11,7 @@
 // the records of each type and has the SHA-256 of all bytes before it, so that a
 // file which was cut off, changed or damaged is known as such before anything is
 // made of it.
-package export
+package archive
 
 import (
 	"encoding/base64"

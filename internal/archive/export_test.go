@@ -1,4 +1,4 @@
-package export_test
+package archive_test
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func sample() []reverie.Record {
 func file(t testing.TB, groups int, records ...reverie.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := export.NewWriter(&b, created, true)
+	w := archive.NewWriter(&b, created, true)
 	err := w.Begin(groups)
 	for _, r := range records {
 		err = errors.Join(err, w.Write(r))
@@ -61,7 +61,7 @@ func file(t testing.TB, groups int, records ...reverie.Record) string {
 
 func read(text string) ([]reverie.Record, error) {
 	var got []reverie.Record
-	_, _, err := export.Read(context.Background(), strings.NewReader(text), func(r reverie.Record) error {
+	_, _, err := archive.Read(context.Background(), strings.NewReader(text), func(r reverie.Record) error {
 		got = append(got, r)
 		return nil
 	})
@@ -230,21 +230,21 @@ func TestImport(t *testing.T) {
 	t.Parallel()
 	in := strings.NewReader(file(t, 2, sample()...))
 	var refused []string
-	opts := export.Options{OnRefused: func(group, id string, err error) { refused = append(refused, group+" "+id) }}
+	opts := archive.Options{OnRefused: func(group, id string, err error) { refused = append(refused, group+" "+id) }}
 	b := &base{failing: 2}
-	if _, err := export.Import(t.Context(), in, b, opts); !errors.Is(err, errKilled) || !strings.Contains(err.Error(), "7 records were written") {
+	if _, err := archive.Import(t.Context(), in, b, opts); !errors.Is(err, errKilled) || !strings.Contains(err.Error(), "7 records were written") {
 		t.Errorf("error %v", err)
 	}
 	want := []string{"compare g1 7", "compare g2 2", "write g1 7"}
 	if diff := cmp.Diff(want, b.calls); diff != "" {
 		t.Error(diff)
 	}
-	res, err := export.Import(t.Context(), in, b, opts)
+	res, err := archive.Import(t.Context(), in, b, opts)
 	if c := res.Counts[reverie.RecordMemory]; err != nil || c != (reverie.RecordCount{New: 1, Known: 2}) || res.Refused != 1 {
 		t.Errorf("%+v, %v", res, err)
 	}
 	b.calls = nil
-	if res, err = export.Import(t.Context(), in, b, opts); err != nil || res.Counts[reverie.RecordGroup] != (reverie.RecordCount{Known: 2}) {
+	if res, err = archive.Import(t.Context(), in, b, opts); err != nil || res.Counts[reverie.RecordGroup] != (reverie.RecordCount{Known: 2}) {
 		t.Errorf("%+v, %v", res, err)
 	}
 	if diff := cmp.Diff([]string{"compare g1 7", "compare g2 2"}, b.calls); diff != "" {
@@ -262,19 +262,19 @@ func TestImportWritesNothing(t *testing.T) {
 	secret := file(t, 2, append(sample(), record("g2", reverie.RecordMemory, `{"memory_id":"m4","statement":"The wifi password is hunter2"}`))...)
 	for _, c := range []struct {
 		name, text string
-		opts       export.Options
+		opts       archive.Options
 		kind       error
 		calls      int
 	}{
-		{"dry run", whole, export.Options{DryRun: true}, nil, 2},
-		{"strict", whole, export.Options{Strict: true}, reverie.ErrInvalid, 0},
-		{"a secret", secret, export.Options{}, reverie.ErrInvalid, 0},
-		{"a secret that is allowed", secret, export.Options{DryRun: true, Secrets: true}, nil, 2},
-		{"damaged", strings.Replace(whole, "Mia", "Lea", 1), export.Options{}, reverie.ErrInvalid, 0},
-		{"cut off", whole[:len(whole)-100], export.Options{}, reverie.ErrInvalid, 0},
+		{"dry run", whole, archive.Options{DryRun: true}, nil, 2},
+		{"strict", whole, archive.Options{Strict: true}, reverie.ErrInvalid, 0},
+		{"a secret", secret, archive.Options{}, reverie.ErrInvalid, 0},
+		{"a secret that is allowed", secret, archive.Options{DryRun: true, Secrets: true}, nil, 2},
+		{"damaged", strings.Replace(whole, "Mia", "Lea", 1), archive.Options{}, reverie.ErrInvalid, 0},
+		{"cut off", whole[:len(whole)-100], archive.Options{}, reverie.ErrInvalid, 0},
 	} {
 		b := &base{}
-		_, err := export.Import(t.Context(), strings.NewReader(c.text), b, c.opts)
+		_, err := archive.Import(t.Context(), strings.NewReader(c.text), b, c.opts)
 		if !errors.Is(err, c.kind) || len(b.calls) != c.calls || b.writes > 0 {
 			t.Errorf("%s: %v after %q", c.name, err, b.calls)
 		}
@@ -304,7 +304,7 @@ func TestImportRefusesWhatIsNotWhole(t *testing.T) {
 			record("g2", reverie.RecordMemory, `{"memory_id":"m2","lineage_id":"l1","version":2,"status":"active","kind":"team"}`)}},
 	} {
 		b := &base{}
-		_, err := export.Import(t.Context(), strings.NewReader(file(t, 1, append([]reverie.Record{group}, c.records...)...)), b, export.Options{})
+		_, err := archive.Import(t.Context(), strings.NewReader(file(t, 1, append([]reverie.Record{group}, c.records...)...)), b, archive.Options{})
 		if fits := c.words == ""; fits != (err == nil) || fits != (len(b.calls) > 0) || !fits && (!errors.Is(err, reverie.ErrInvalid) || !strings.Contains(err.Error(), c.words)) {
 			t.Errorf("%q: %v after %q", c.words, err, b.calls)
 		}
@@ -315,7 +315,7 @@ func TestImportRefusesWhatIsNotWhole(t *testing.T) {
 func TestImportIsBounded(t *testing.T) {
 	t.Parallel()
 	var long bytes.Buffer
-	w := export.NewWriter(&long, created, true)
+	w := archive.NewWriter(&long, created, true)
 	vector := make([]float32, 2048)
 	vector[0] = 1
 	err := errors.Join(w.Begin(1), w.Write(sample()[0]))
@@ -329,7 +329,7 @@ func TestImportIsBounded(t *testing.T) {
 		t.Fatal(err, end)
 	}
 	b := &base{}
-	res, err := export.Import(t.Context(), bytes.NewReader(long.Bytes()), b, export.Options{})
+	res, err := archive.Import(t.Context(), bytes.NewReader(long.Bytes()), b, archive.Options{})
 	if err != nil || res.Counts[reverie.RecordMemory].New != 300 || res.Counts[reverie.RecordRun].New != 1200 {
 		t.Fatalf("%+v, %v", res.Counts, err)
 	}
@@ -343,7 +343,7 @@ func TestReadStops(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	_, _, err := export.Read(ctx, strings.NewReader(file(t, 2, sample()...)), func(reverie.Record) error {
+	_, _, err := archive.Read(ctx, strings.NewReader(file(t, 2, sample()...)), func(reverie.Record) error {
 		if n++; n == 2 {
 			cancel()
 		}
@@ -352,7 +352,7 @@ func TestReadStops(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || n != 2 {
 		t.Errorf("%v after %d records", err, n)
 	}
-	if _, _, err := export.Read(t.Context(), strings.NewReader(file(t, 2, sample()...)), func(reverie.Record) error { return io.ErrShortWrite }); !errors.Is(err, io.ErrShortWrite) {
+	if _, _, err := archive.Read(t.Context(), strings.NewReader(file(t, 2, sample()...)), func(reverie.Record) error { return io.ErrShortWrite }); !errors.Is(err, io.ErrShortWrite) {
 		t.Error(err)
 	}
 }

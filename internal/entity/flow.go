@@ -1,4 +1,4 @@
-// Package impression knows who is who in a group: it observes people and things
+// Package entity knows who is who in a group: it observes people and things
 // in the messages that evolve has consumed, and keeps what is said of them under
 // identities that the code gives and no model can choose.
 //
@@ -6,7 +6,7 @@
 // file each: batches, observe, aggregate, resolve, build, validate, apply. What
 // lies between the model's answers and the database is pure; apply is the only
 // step that writes entities.
-package impression
+package entity
 
 import "reverie/internal/reverie"
 

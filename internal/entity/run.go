@@ -1,4 +1,4 @@
-package impression
+package entity
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // run is one run under way.
 type run struct {
 	*Pipeline
-	life life.Run
+	life pipeline.Run
 	req  Request
 
 	now          time.Time
@@ -48,19 +48,19 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 // there may be more. What is queued for this window while its last chunk is
 // worked on waits on, and makes the window due once more.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
-	s, err := life.Step(ctx, &r.life, "gather", r.gather)
+	s, err := pipeline.Step(ctx, &r.life, "gather", r.gather)
 	if err != nil || s == nil {
 		return false, err
 	}
-	fresh, err := life.Step(ctx, &r.life, "observe", func(ctx context.Context) ([]reverie.Observation, error) { return r.observe(ctx, s) })
+	fresh, err := pipeline.Step(ctx, &r.life, "observe", func(ctx context.Context) ([]reverie.Observation, error) { return r.observe(ctx, s) })
 	if err != nil {
 		return false, err
 	}
-	plan, err := life.Step(ctx, &r.life, "resolve", func(ctx context.Context) (reverie.EntityPlan, error) { return r.plan(ctx, s, fresh) })
+	plan, err := pipeline.Step(ctx, &r.life, "resolve", func(ctx context.Context) (reverie.EntityPlan, error) { return r.plan(ctx, s, fresh) })
 	if err != nil {
 		return false, err
 	}
-	return life.Step(ctx, &r.life, "apply", func(ctx context.Context) (bool, error) {
+	return pipeline.Step(ctx, &r.life, "apply", func(ctx context.Context) (bool, error) {
 		return s.state.More || s.taken, r.apply(ctx, s, plan)
 	})
 }
@@ -70,7 +70,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 // happened.
 func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
-		life: life.Run{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
+		life: pipeline.Run{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
 	r.since, r.until, r.bounded = req.Since, req.Until, !req.Until.IsZero()
 	if !r.bounded {
 		r.until = r.now

@@ -1,4 +1,4 @@
-package impression
+package entity
 
 import (
 	"fmt"

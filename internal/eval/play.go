@@ -16,8 +16,8 @@ import (
 
 // Store is where scenarios are played. It is empty at first, and nobody else's.
 type Store interface {
-	life.Ledger
-	life.Applier
+	pipeline.Ledger
+	pipeline.Applier
 	AddGroup(ctx context.Context, g reverie.Group) error
 	ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error)
 	ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reverie.Memory, int, error)

@@ -11,7 +11,7 @@ import (
 
 // remember writes what the scenario's group remembers before its first night, as one
 // run of evolve did, in the scenario's order.
-func (t *turn) remember(ctx context.Context, hold life.Hold) error {
+func (t *turn) remember(ctx context.Context, hold pipeline.Hold) error {
 	plan := reverie.Plan{GroupID: t.s.Name, ChunkNo: 1, Kind: reverie.KindGroup}
 	loc, err := (reverie.Group{ID: t.s.Name, TimeZone: t.s.TimeZone}).Location()
 	if err != nil {
@@ -22,7 +22,7 @@ func (t *turn) remember(ctx context.Context, hold life.Hold) error {
 		t.played.Lineages[m.ID] = step.LineageID
 		plan.Steps = append(plan.Steps, step)
 	}
-	run := &life.Run{Ledger: t.Store, Hold: hold, Now: t.Clock.Now, Log: t.Log, Row: reverie.Run{GroupID: t.s.Name}}
+	run := &pipeline.Run{Ledger: t.Store, Hold: hold, Now: t.Clock.Now, Log: t.Log, Row: reverie.Run{GroupID: t.s.Name}}
 	first := plan.Steps[0].LastSupportedAt
 	for _, s := range plan.Steps {
 		if s.LastSupportedAt.Before(first) {

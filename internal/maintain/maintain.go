@@ -30,12 +30,12 @@ type Store interface {
 
 // Ledger keeps the rows of runs.
 type Ledger interface {
-	life.Ledger
+	pipeline.Ledger
 	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error)
 }
 
 // Hold is the group's lease, as its holder has it.
-type Hold = life.Hold
+type Hold = pipeline.Hold
 
 // Keeper maintains groups. Its fields are set once; it is safe for concurrent use
 // on different groups.

@@ -11,7 +11,7 @@ import (
 // run is the maintenance of one group under way.
 type run struct {
 	*Keeper
-	life   life.Run
+	life   pipeline.Run
 	req    Request
 	now    time.Time
 	expiry reverie.Expiry
@@ -45,7 +45,7 @@ func (k *Keeper) Run(ctx context.Context, hold Hold, req Request) (Result, error
 func (k *Keeper) of(hold Hold, req Request) *run {
 	now := k.Now().UTC().Truncate(time.Microsecond) // what PostgreSQL keeps
 	return &run{Keeper: k, req: req, now: now, expiry: k.expiry(now), result: Result{GroupID: req.GroupID, DryRun: req.DryRun},
-		life: life.Run{Ledger: k.Store, Hold: hold, Now: k.Now, Log: k.Log, Row: reverie.Run{GroupID: req.GroupID}}}
+		life: pipeline.Run{Ledger: k.Store, Hold: hold, Now: k.Now, Log: k.Log, Row: reverie.Run{GroupID: req.GroupID}}}
 }
 
 func (r *run) look(ctx context.Context) (reverie.Upkeep, error) {

@@ -20,7 +20,7 @@ import (
 // again after a while.
 func (r *run) fold(ctx context.Context) error {
 	for {
-		more, err := life.Step(ctx, &r.life, "fold", r.foldOnce)
+		more, err := pipeline.Step(ctx, &r.life, "fold", r.foldOnce)
 		if err != nil && useless(err) {
 			return r.foldFailed(ctx, err)
 		}
@@ -110,12 +110,12 @@ func (r *run) rolling(ctx context.Context, s scene, state reverie.FoldState, old
 			return wordless(before, s.language), n, nil
 		}
 		text, err = r.sum(ctx, s, reverie.MaxRollingSummary, before, shown)
-		if !errors.Is(err, life.ErrCut) {
+		if !errors.Is(err, pipeline.ErrCut) {
 			return reverie.CleanSummary(text, reverie.MaxRollingSummary), n, err
 		}
 		if len(shown) == 1 {
 			return "", 0, fmt.Errorf("summary of session %q of group %q: %w even for one message; raise [llm] max_output_tokens: %w",
-				r.req.SessionID, r.req.GroupID, life.ErrCut, reverie.ErrUnusable)
+				r.req.SessionID, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
 		}
 		for i, m := range older[:n] {
 			if m.ID == shown[len(shown)/2].ID {

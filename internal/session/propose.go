@@ -19,14 +19,14 @@ func (r *run) propose(ctx context.Context, s *sheet) (answer, error) {
 	for len(s.shown) > 0 {
 		a, err := r.ask(ctx, s)
 		switch {
-		case errors.Is(err, life.ErrCut) && len(s.shown) > 1:
+		case errors.Is(err, pipeline.ErrCut) && len(s.shown) > 1:
 			if err := r.halve(ctx, s); err != nil {
 				return answer{}, err
 			}
 			continue
-		case errors.Is(err, life.ErrCut):
+		case errors.Is(err, pipeline.ErrCut):
 			err = fmt.Errorf("chunk %d of session %q of group %q: %w even for one message; raise [llm] max_output_tokens: %w",
-				s.no, r.req.SessionID, r.req.GroupID, life.ErrCut, reverie.ErrUnusable)
+				s.no, r.req.SessionID, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
 		}
 		if errors.Is(err, reverie.ErrUnusable) {
 			err = fmt.Errorf("%w; its messages wait on", err)
@@ -76,6 +76,6 @@ func (r *run) ask(ctx context.Context, s *sheet) (a answer, err error) {
 }
 
 // question is one about the session, to be filled in.
-func (r *run) question(maxTokens int, form string) life.Question {
-	return life.Question{About: fmt.Sprintf("session %q", r.req.SessionID), MaxTokens: maxTokens, Form: form}
+func (r *run) question(maxTokens int, form string) pipeline.Question {
+	return pipeline.Question{About: fmt.Sprintf("session %q", r.req.SessionID), MaxTokens: maxTokens, Form: form}
 }

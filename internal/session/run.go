@@ -19,7 +19,7 @@ const (
 // run is one run under way.
 type run struct {
 	*Pipeline
-	life life.Run
+	life pipeline.Run
 	req  Request
 
 	now    time.Time
@@ -57,19 +57,19 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 // chunk takes the next complete turns through all steps and reports whether there
 // may be more. What arrives while the last chunk is worked on stays in the buffer.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
-	s, err := life.Step(ctx, &r.life, "gather", r.gather)
+	s, err := pipeline.Step(ctx, &r.life, "gather", r.gather)
 	if err != nil || s == nil {
 		return false, err
 	}
-	said, err := life.Step(ctx, &r.life, "propose", func(ctx context.Context) (answer, error) { return r.propose(ctx, s) })
+	said, err := pipeline.Step(ctx, &r.life, "propose", func(ctx context.Context) (answer, error) { return r.propose(ctx, s) })
 	if err != nil {
 		return false, err
 	}
-	plan, err := life.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, s, said) })
+	plan, err := pipeline.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, s, said) })
 	if err != nil {
 		return false, err
 	}
-	return life.Step(ctx, &r.life, "apply", func(ctx context.Context) (bool, error) {
+	return pipeline.Step(ctx, &r.life, "apply", func(ctx context.Context) (bool, error) {
 		return s.more || s.taken, r.apply(ctx, s, plan)
 	})
 }
@@ -77,7 +77,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 // begin prepares a run, or takes up one of the same session that was interrupted.
 func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
-		life: life.Run{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
+		life: pipeline.Run{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
 	r.result = Result{GroupID: req.GroupID, SessionID: req.SessionID, At: r.now, DryRun: req.DryRun}
 	if req.DryRun {
 		return r, nil
@@ -110,7 +110,7 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 
 // open writes the ledger's row, once there is something to do, and prepares to ask
 // on its behalf. The row names the model and the prompt of what is done first.
-func (r *run) open(ctx context.Context, session reverie.Session, since time.Time, model life.Model, prompt, language string) error {
+func (r *run) open(ctx context.Context, session reverie.Session, since time.Time, model pipeline.Model, prompt, language string) error {
 	row := r.life.Row
 	row.Job, row.SessionID, row.Model = reverie.JobExtract, r.req.SessionID, model.Name()
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompt, language)

@@ -35,7 +35,7 @@ type Store interface {
 
 // Ledger keeps the rows of runs and chunks.
 type Ledger interface {
-	life.Ledger
+	pipeline.Ledger
 	ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job, sessionID string) (*reverie.Run, *reverie.Chunk, error)
 	SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error)
 }
@@ -46,7 +46,7 @@ type Decider interface {
 }
 
 // Hold is the group's lease, as its holder has it.
-type Hold = life.Hold
+type Hold = pipeline.Hold
 
 // Limits bounds a run.
 type Limits struct {
@@ -66,12 +66,12 @@ type Limits struct {
 // use on different groups.
 type Pipeline struct {
 	Store              Store
-	Model              life.Model // extracts
-	Summarizer         life.Model // folds
+	Model              pipeline.Model // extracts
+	Summarizer         pipeline.Model // folds
 	Prompts            *prompts.Set
 	Journal            llm.Journal // nil: answers are not kept
 	Decider            Decider
-	Embeddings         life.Embeddings // nil: statements are stored without vectors
+	Embeddings         pipeline.Embeddings // nil: statements are stored without vectors
 	EmbeddingsOptional bool
 	Limits             Limits
 	Rule               reverie.SessionRule

@@ -49,7 +49,7 @@ func (r *run) summarize(ctx context.Context, s *sheet, a answer) (string, error)
 // blames tells whether an error says that the model, or its settings, are no good:
 // waiting for it would keep the facts from being stored.
 func blames(err error) bool {
-	return errors.Is(err, life.ErrCut) || errors.Is(err, reverie.ErrUnusable) || errors.Is(err, reverie.ErrConfiguration) || errors.As(err, new(*llm.Error))
+	return errors.Is(err, pipeline.ErrCut) || errors.Is(err, reverie.ErrUnusable) || errors.Is(err, reverie.ErrConfiguration) || errors.As(err, new(*llm.Error))
 }
 
 // statement is a summary as it may become a memory, cut at a sentence where it is

@@ -41,7 +41,7 @@ type sample struct {
 	now     time.Time // of the pipelines
 
 	evolve     *evolve.Pipeline
-	impression *impression.Pipeline
+	impression *entity.Pipeline
 	session    *session.Pipeline
 	dream      *dream.Pipeline
 	leases     *jobs.Leases
@@ -122,7 +122,7 @@ func (s *sample) lookBack(groupID string) {
 	_, err := s.store.QueueMessages(s.Context(), groupID, reverie.JobImpression, time.Time{}, s.now)
 	check(s, err)
 	s.leased(groupID, func(ctx context.Context, held *jobs.Held) error {
-		_, err := s.impression.Run(ctx, held, impression.Request{GroupID: groupID})
+		_, err := s.impression.Run(ctx, held, entity.Request{GroupID: groupID})
 		return err
 	})
 	sessions, _, err := s.store.ListSessions(s.Context(), reverie.SessionFilter{GroupID: groupID, Limit: 3})
@@ -164,8 +164,8 @@ func (s *sample) wire() {
 		Limits: evolve.Limits{MaxMessages: 200, MaxInputTokens: 24_000, MaxOutputTokens: 8192, MaxCreates: reverie.MaxCreates,
 			MaxActive: reverie.MaxActive, Target: reverie.TargetActive, MaxShown: reverie.MaxShown, StaleAfter: 21 * 24 * time.Hour,
 			HoldRatio: 0.2, HoldMin: 2, ContextMessages: 200}}
-	s.impression = &impression.Pipeline{Store: s.store, Model: model, Prompts: set, Journal: s.store, Now: now, Log: log,
-		Limits: impression.Limits{MaxMessages: 1000, MaxSubjects: 8, MaxInputTokens: 12_000, MaxOutputTokens: 8192, MinConfidence: 0.6,
+	s.impression = &entity.Pipeline{Store: s.store, Model: model, Prompts: set, Journal: s.store, Now: now, Log: log,
+		Limits: entity.Limits{MaxMessages: 1000, MaxSubjects: 8, MaxInputTokens: 12_000, MaxOutputTokens: 8192, MinConfidence: 0.6,
 			MinEvidence: 2, ExpireAfter: 30 * 24 * time.Hour}}
 	s.session = &session.Pipeline{Store: s.store, Model: model, Summarizer: model, Prompts: set, Journal: s.store, Decider: decider,
 		Embeddings: embeddings, Silence: reverie.DefaultSessionSilence, Now: now, Log: log,

@@ -1,4 +1,4 @@
-package impression
+package entity
 
 import (
 	"context"
@@ -23,12 +23,12 @@ type Store interface {
 
 // Ledger keeps the rows of runs and chunks.
 type Ledger interface {
-	life.Ledger
+	pipeline.Ledger
 	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error)
 }
 
 // Hold is the group's lease, as its holder has it.
-type Hold = life.Hold
+type Hold = pipeline.Hold
 
 // Limits bounds a run. All are positive.
 type Limits struct {
@@ -45,7 +45,7 @@ type Limits struct {
 // concurrent use on different groups.
 type Pipeline struct {
 	Store    Store
-	Model    life.Model
+	Model    pipeline.Model
 	Prompts  *prompts.Set
 	Journal  llm.Journal // nil: answers are not kept
 	Limits   Limits

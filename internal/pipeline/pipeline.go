@@ -1,8 +1,8 @@
-// Package life is what runs have in common, whatever their job: a row of the
+// Package pipeline is what runs have in common, whatever their job: a row of the
 // ledger that is begun or taken up, steps that somebody may watch, answers that
 // are kept, vectors for what is written, and an end that is recorded whatever
 // happened.
-package life
+package pipeline
 
 import (
 	"cmp"
