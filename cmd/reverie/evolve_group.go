@@ -15,9 +15,9 @@ import (
 // groupEnd is what came of one group, and of its impressions, which follow.
 type groupEnd struct {
 	res     evolve.Result
-	took    time.Duration     // without impressions; 0 where it failed
+	took    time.Duration // without impressions; 0 where it failed
 	next    entity.Result // the zero one where nothing waited
-	nextErr error             // of what came after evolve
+	nextErr error         // of what came after evolve
 }
 
 // evolveGroup takes in a window of one group under its lease, notes how that ended, and
