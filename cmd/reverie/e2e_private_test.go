@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie/store/local"
+	"reverie/internal/localdb"
 )
 
 // stranger is a user who has nothing: no database, no key, no data yet.
@@ -51,7 +51,7 @@ func (s *stranger) awaitStop() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), patience)
 	defer cancel()
-	if err := local.AwaitStop(ctx, s.dir); err != nil {
+	if err := localdb.AwaitStop(ctx, s.dir); err != nil {
 		s.t.Errorf("the private database has not stopped: %v", err)
 	}
 }

@@ -18,14 +18,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/llm/llmtest"
-	"reverie/store/local"
+	"reverie/internal/localdb"
 	"reverie/store/storetest"
 )
 
 // server is a PostgreSQL of the test's own, which it may treat as it likes.
 type server struct {
 	t       *testing.T
-	cluster *local.Cluster
+	cluster *localdb.Cluster
 	args    []string
 	attr    *syscall.SysProcAttr
 	cmd     *exec.Cmd // while it runs
@@ -49,7 +49,7 @@ func newServer(t *testing.T) *server {
 	}
 	dir := filepath.Join(root, "cluster")
 	v := &server{t: t}
-	v.cluster, err = local.Start(t.Context(), local.Options{Dir: dir, Linger: -1, Settings: map[string]string{"fsync": "off"},
+	v.cluster, err = localdb.Start(t.Context(), localdb.Options{Dir: dir, Linger: -1, Settings: map[string]string{"fsync": "off"},
 		Supervisor: []string{"env", envMain + "=1", "GORACE=atexit_sleep_ms=0", self, "local-server", dir}})
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func newServer(t *testing.T) *server {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := local.AwaitStop(ctx, dir); err != nil {
+	if err := localdb.AwaitStop(ctx, dir); err != nil {
 		t.Fatal(err)
 	}
 	program, rest, _ := strings.Cut(strings.TrimSpace(string(line)), " ")

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"reverie/store/local"
+	"reverie/internal/localdb"
 )
 
 // newLocalServer is the process behind the private database. The binary starts
@@ -14,6 +14,6 @@ func newLocalServer(*app) *cobra.Command {
 		Short:  "Run the private database for as long as it is used",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
-		RunE:   func(cmd *cobra.Command, args []string) error { return local.Supervise(cmd.Context(), args[0]) },
+		RunE:   func(cmd *cobra.Command, args []string) error { return localdb.Supervise(cmd.Context(), args[0]) },
 	}
 }

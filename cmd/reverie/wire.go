@@ -12,11 +12,11 @@ import (
 
 	"reverie/evolve"
 	"reverie/internal/llm"
+	"reverie/internal/localdb"
 	"reverie/internal/reverie"
 	_ "reverie/internal/secret" // the rules of gitleaks, for all that looks for secrets
 	"reverie/jobs"
 	"reverie/store"
-	"reverie/store/local"
 )
 
 // app is one invocation: its surroundings, and what has been opened for it so
@@ -34,7 +34,7 @@ type app struct {
 	cfg     *Config
 	prov    *Provenance
 	log     *slog.Logger
-	cluster *local.Cluster
+	cluster *localdb.Cluster
 	store   *store.Store
 	turns   *jobs.Queue // of the jobs of the daemon; nil for a command
 	watchers
@@ -111,11 +111,11 @@ func (a *app) databaseURL(ctx context.Context) (url string, private bool, err er
 	}
 	dir := a.cfg.Database.DataDir
 	if dir == "" {
-		if dir, err = local.DefaultDir(a.getenv); err != nil {
+		if dir, err = localdb.DefaultDir(a.getenv); err != nil {
 			return "", true, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 		}
 	}
-	a.cluster, err = local.Start(ctx, local.Options{Dir: dir, BinDir: a.cfg.Database.BinDir, Log: a.log})
+	a.cluster, err = localdb.Start(ctx, localdb.Options{Dir: dir, BinDir: a.cfg.Database.BinDir, Log: a.log})
 	if err != nil {
 		return "", true, fmt.Errorf("start the private database: %w", err)
 	}

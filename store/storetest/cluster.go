@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"reverie/store/local"
+	"reverie/internal/localdb"
 )
 
 // superviseArg makes a test binary the supervisor of the private cluster instead
@@ -43,7 +43,7 @@ func Main(m *testing.M) {
 func supervise(dir string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	if err := local.Supervise(ctx, dir); err != nil {
+	if err := localdb.Supervise(ctx, dir); err != nil {
 		fmt.Fprintf(os.Stderr, "supervise the test cluster in %s: %v\n", dir, err)
 		return 1
 	}
@@ -58,7 +58,7 @@ func startCluster() (string, func() error, error) {
 		return "", nil, fmt.Errorf("find the test binary: %w", err)
 	}
 	dir := filepath.Join(place(), fmt.Sprintf("reverie-test-%d", os.Getuid()))
-	cluster, err := local.Start(context.Background(), local.Options{
+	cluster, err := localdb.Start(context.Background(), localdb.Options{
 		Dir:        dir,
 		Supervisor: []string{self, superviseArg, dir},
 		Settings: map[string]string{"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",

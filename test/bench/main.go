@@ -21,14 +21,14 @@ import (
 	"strings"
 	"syscall"
 
-	"reverie/store/local"
+	"reverie/internal/localdb"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if len(os.Args) == 3 && os.Args[1] == superviseArg {
-		if err := local.Supervise(ctx, os.Args[2]); err != nil {
+		if err := localdb.Supervise(ctx, os.Args[2]); err != nil {
 			fmt.Fprintf(os.Stderr, "supervise the benchmarks' cluster: %v\n", err)
 			os.Exit(1)
 		}

@@ -15,7 +15,7 @@ import (
 
 	_ "github.com/lib/pq" // database/sql finds the driver by its name
 
-	"reverie/store/local"
+	"reverie/internal/localdb"
 )
 
 // superviseArg makes the driver the supervisor of its cluster.
@@ -48,7 +48,7 @@ func startServer(ctx context.Context, dir string) (*server, error) {
 	if err := remove(ctx, asked); err != nil { // of a run that was killed
 		return nil, err
 	}
-	cluster, err := local.Start(ctx, local.Options{Dir: asked, Supervisor: []string{self, superviseArg, asked},
+	cluster, err := localdb.Start(ctx, localdb.Options{Dir: asked, Supervisor: []string{self, superviseArg, asked},
 		Settings: map[string]string{"max_connections": "200", "shared_buffers": buffers}, Linger: -1})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start PostgreSQL for the benchmarks (scripts/setup.sh installs it): %w", err), remove(ctx, asked))
@@ -65,14 +65,14 @@ const leave = time.Minute
 func remove(ctx context.Context, asked string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leave)
 	defer cancel()
-	place, err := local.Locate(asked)
+	place, err := localdb.Locate(asked)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(place.Dir); err != nil {
 		return nil // there is none
 	}
-	if err := local.AwaitStop(ctx, asked); err != nil {
+	if err := localdb.AwaitStop(ctx, asked); err != nil {
 		return err
 	}
 	return os.RemoveAll(place.Dir)

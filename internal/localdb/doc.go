@@ -1,4 +1,4 @@
-// Package local runs a private PostgreSQL cluster for the binary itself, for
+// Package localdb runs a private PostgreSQL cluster for the binary itself, for
 // when no database is configured. It is started on demand, shared by whoever
 // runs at the same time, and stopped when the last one ends, however that one
 // ended.
@@ -19,4 +19,4 @@
 // A fourth, start.lock, makes starters take turns. A supervisor that is killed
 // leaves the server running for those who use it; the next [Start] or
 // [Cluster.Close] puts a new supervisor in charge, which adopts that server.
-package local
+package localdb
