@@ -10,6 +10,7 @@ const (
 	envConfig     = envPrefix + "CONFIG"     // the configuration file
 	envDataDir    = envPrefix + "DATA_DIR"   // short for REVERIE_DATABASE_DATA_DIR, which wins
 	envPullToken  = envPrefix + "PULL_TOKEN" // of the server that reverie pull asks
+	envToken      = envPrefix + "TOKEN"      // that a command asks with
 	envTestPrefix = envPrefix + "TEST_"      // tests
 )
 

@@ -26,7 +26,7 @@ func world(t *testing.T) configInput {
 	return in
 }
 
-func write(t *testing.T, name, text string) {
+func writeFile(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func load(t *testing.T, toml string, env []string, flags map[string]string) (*Co
 	t.Helper()
 	in := world(t)
 	if toml != "" {
-		write(t, filepath.Join(in.WorkDir, "reverie.toml"), toml)
+		writeFile(t, filepath.Join(in.WorkDir, "reverie.toml"), toml)
 	}
 	in.Env, in.Flags = env, flags
 	return loadConfig(in)
@@ -159,7 +159,7 @@ enabled = true
 func TestWhichFile(t *testing.T) {
 	in := world(t)
 	xdg := filepath.Join(in.Home, "xdg")
-	say := func(name, model string) { write(t, name, "llm.model = \""+model+"\"\n") }
+	say := func(name, model string) { writeFile(t, name, "llm.model = \""+model+"\"\n") }
 	load := func(in configInput) (string, string) {
 		t.Helper()
 		cfg, prov, _, err := loadConfig(in)
@@ -199,7 +199,7 @@ func TestNamedFileMustExist(t *testing.T) {
 		{Env: []string{"REVERIE_CONFIG=missing.toml"}},
 	} {
 		base := world(t)
-		write(t, filepath.Join(base.WorkDir, "reverie.toml"), "")
+		writeFile(t, filepath.Join(base.WorkDir, "reverie.toml"), "")
 		in.WorkDir, in.Home = base.WorkDir, base.Home
 		cfg, _, _, err := loadConfig(in)
 		if cfg != nil || !errors.Is(err, reverie.ErrConfiguration) || !strings.Contains(err.Error(), "missing.toml") {

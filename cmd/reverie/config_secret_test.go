@@ -16,7 +16,7 @@ func TestSecretFiles(t *testing.T) {
 	in := world(t)
 	place := func(name, text string) string {
 		path := filepath.Join(in.WorkDir, name)
-		write(t, path, text)
+		writeFile(t, path, text)
 		return path
 	}
 	unix := place("unix", "k1\n")

@@ -179,3 +179,12 @@ func (s *schema) defaults() (*Config, error) {
 	}
 	return cfg, nil
 }
+
+// defaultOf is the default of a setting in the environment's spelling, "" for one
+// that there is not.
+func defaultOf(path string) string {
+	if set, ok := configSchema().byPath[path]; ok {
+		return set.def
+	}
+	return ""
+}

@@ -113,15 +113,15 @@ func (a *app) runDaemon(ctx context.Context, serves bool) error {
 
 // scheduled are the jobs of [schedule] that are ever started, and when.
 func (a *app) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job, err error) {
+	schedules, err := a.cfg.schedules()
+	if err != nil {
+		return nil, nil, err
+	}
 	specs = map[reverie.Job]jobs.Spec{}
-	for _, set := range scheduleSettings() {
-		spec, err := specOf(set.field(a.cfg).String())
-		if err != nil {
-			return nil, nil, fmt.Errorf("[schedule] %s: %w: %w", set.key, reverie.ErrConfiguration, err)
-		}
-		if spec.String() != "" {
-			specs[reverie.Job(set.key)] = spec
-			wanted = append(wanted, reverie.Job(set.key))
+	for _, j := range schedules {
+		if j.spec.String() != "" {
+			specs[j.job] = j.spec
+			wanted = append(wanted, j.job)
 		}
 	}
 	if len(wanted) == 0 {

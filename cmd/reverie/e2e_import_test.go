@@ -148,3 +148,14 @@ func TestImportMany(t *testing.T) {
 		t.Errorf("the first one of an id should stay, it is %q", got)
 	}
 }
+
+// write puts a file of a test in its place.
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -60,10 +60,7 @@ func (w workload) asksModel() bool { return w.component() != "migrate" && w.comp
 
 // schedule is when the daemon does by default what the workload does, "" for never.
 func (w workload) schedule() string {
-	if s := configSchema().byPath["schedule."+w.component()]; s != nil {
-		return s.def
-	}
-	return ""
+	return defaultOf("schedule." + w.component())
 }
 
 // container is the only one, or an empty one if there are others.

@@ -15,9 +15,6 @@ import (
 	"reverie/internal/reverie"
 )
 
-// envToken is the environment variable of the token that a command asks with.
-const envToken = "REVERIE_TOKEN"
-
 func newMCP(a *app) *cobra.Command {
 	var write bool
 	var token, group string

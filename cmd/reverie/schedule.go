@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/internal/reverie"
-	"reverie/jobs"
 )
 
 // maxFires bounds how far a schedule is looked ahead.
@@ -72,53 +71,19 @@ type fires struct {
 
 // timetable is when each job of [schedule] starts after now.
 func timetable(cfg *Config, now time.Time, loc *time.Location, count int) ([]fires, error) {
+	schedules, err := cfg.schedules()
+	if err != nil {
+		return nil, err
+	}
 	plan := []fires{}
-	for _, set := range scheduleSettings() {
-		spec, err := specOf(set.field(cfg).String())
-		if err != nil {
-			return nil, fmt.Errorf("[schedule] %s: %w: %w", set.key, err, reverie.ErrConfiguration)
-		}
-		f := fires{Job: set.key, Spec: spec.String(), Next: []time.Time{}, Local: []time.Time{}}
-		for _, t := range spec.Fires(now, count) {
+	for _, j := range schedules {
+		f := fires{Job: string(j.job), Spec: j.spec.String(), Next: []time.Time{}, Local: []time.Time{}}
+		for _, t := range j.spec.Fires(now, count) {
 			f.Next, f.Local = append(f.Next, t.UTC()), append(f.Local, t.In(loc))
 		}
 		plan = append(plan, f)
 	}
 	return plan, nil
-}
-
-// never is how a variable, which counts as unset when it is empty, says that a job
-// is not started.
-const never = "never"
-
-// specOf reads when a job is started; the zero spec is never.
-func specOf(text string) (jobs.Spec, error) {
-	if text == "" || text == never {
-		return jobs.Spec{}, nil
-	}
-	return jobs.ParseSpec(text)
-}
-
-// scheduleWarning says what is odd about [schedule], "" where nothing is. Specs that
-// cannot be read have been refused before.
-func (c *Config) scheduleWarning() string {
-	starts := func(text string) bool { return text != "" && text != never }
-	if !starts(c.Schedule.Dream) || starts(c.Schedule.Extract) {
-		return ""
-	}
-	return "[schedule] dream is set, and extract is never: unless reverie extract is started otherwise, dreams rest on what evolve leaves alone; " +
-		"set [schedule] extract, to */5 * * * * for instance"
-}
-
-// scheduleSettings are those of [schedule]: each is named after its job.
-func scheduleSettings() []*setting {
-	var list []*setting
-	for _, s := range configSchema().settings {
-		if s.section == "schedule" {
-			list = append(list, s)
-		}
-	}
-	return list
 }
 
 func (a *app) printSchedule(plan []fires, loc *time.Location) error {
