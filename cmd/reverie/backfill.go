@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/evolve"
+	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
 	"reverie/jobs"
@@ -211,11 +212,11 @@ type estimate struct {
 const usualOutput = 600
 
 func (a *app) estimate(ctx context.Context, p *evolve.Pipeline, f backfillFlags, shard jobs.Shard) (estimate, error) {
-	model, settings, err := a.model(useEvolve)
+	model, settings, err := a.model(config.UseEvolve)
 	if err != nil {
 		return estimate{}, err
 	}
-	e := estimate{Model: model.Name(), Priced: model.Priced(), free: settings.Provider == providerOffline}
+	e := estimate{Model: model.Name(), Priced: model.Priced(), free: settings.Provider == config.ProviderOffline}
 	e.Priced = e.Priced || e.free
 	expect := map[string]evolve.Expectation{}
 	err = a.eachGroup(ctx, a.groupsOf(f.replay), reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.group}, shard, func(g reverie.DueGroup) error {
@@ -256,7 +257,7 @@ func (a *app) estimate(ctx context.Context, p *evolve.Pipeline, f backfillFlags,
 	if err != nil {
 		return e, err
 	}
-	output, calls, err := a.store.MeanOutput(ctx, useEvolve, settings.Model)
+	output, calls, err := a.store.MeanOutput(ctx, config.UseEvolve, settings.Model)
 	if err != nil {
 		return e, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lib/pq"
 
+	"reverie/internal/config"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 	"reverie/store/storetest"
@@ -72,7 +73,7 @@ func newNightlyWorld(b *testing.B, c nightlyCase, binary string) *nightlyWorld {
 	if c.conns > 0 {
 		w.env = append(w.env, "REVERIE_DATABASE_MAX_CONNS="+strconv.Itoa(c.conns))
 	}
-	cfg, _, _, err := loadConfig(configInput{Env: w.env, WorkDir: b.TempDir()})
+	cfg, _, _, err := config.Load(config.Input{Env: w.env, WorkDir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"reverie/internal/config"
+)
 
 func newConfig(a *app) *cobra.Command {
 	var asJSON bool
@@ -8,7 +12,7 @@ func newConfig(a *app) *cobra.Command {
 		if err := a.settings(); err != nil {
 			return err
 		}
-		return writeConfig(a.stdout, a.cfg, a.prov, asJSON)
+		return config.Write(a.stdout, a.cfg, a.prov, asJSON)
 	}
 	cmd := &cobra.Command{
 		Use:   "config",
@@ -26,7 +30,7 @@ environment.`,
 		Short: "Print a complete, commented reverie.toml",
 		Long:  "Print a complete, commented reverie.toml:\n\n  reverie config init > reverie.toml",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return writeInitConfig(a.stdout) },
+		RunE:  func(*cobra.Command, []string) error { return config.WriteInit(a.stdout) },
 	}
 	showCmd := &cobra.Command{Use: "show", Short: "The same as `reverie config`", Args: cobra.NoArgs, RunE: show}
 	showCmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")

@@ -58,7 +58,7 @@ func (a *app) runDaemon(ctx context.Context, serves bool) error {
 		return err
 	}
 	if serves {
-		if err := a.cfg.listens(); err != nil {
+		if err := checkListen(a.cfg); err != nil {
 			return err
 		}
 	}
@@ -66,10 +66,10 @@ func (a *app) runDaemon(ctx context.Context, serves bool) error {
 	if err != nil {
 		return err
 	}
-	if w := a.cfg.scheduleWarning(); w != "" {
+	if w := a.cfg.ScheduleWarning(); w != "" {
 		a.log.Warn(w)
 	}
-	if err := a.cfg.checkModels(wanted...); err != nil {
+	if err := checkModels(a.cfg, wanted...); err != nil {
 		return err
 	}
 	if err := a.open(ctx); err != nil {
@@ -113,15 +113,15 @@ func (a *app) runDaemon(ctx context.Context, serves bool) error {
 
 // scheduled are the jobs of [schedule] that are ever started, and when.
 func (a *app) scheduled() (specs map[reverie.Job]jobs.Spec, wanted []reverie.Job, err error) {
-	schedules, err := a.cfg.schedules()
+	schedules, err := a.cfg.Schedules()
 	if err != nil {
 		return nil, nil, err
 	}
 	specs = map[reverie.Job]jobs.Spec{}
 	for _, j := range schedules {
-		if j.spec.String() != "" {
-			specs[j.job] = j.spec
-			wanted = append(wanted, j.job)
+		if j.Spec.String() != "" {
+			specs[j.Job] = j.Spec
+			wanted = append(wanted, j.Job)
 		}
 	}
 	if len(wanted) == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
 )
@@ -86,7 +87,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		return out
 	}
 	note("secrets", "known by our own rules and those of "+cmp.Or(strings.Join(reverie.Detectors(), ", "), "nobody else")+"; personal data: "+a.cfg.Privacy.PII, nil)
-	if w := a.cfg.scheduleWarning(); w != "" {
+	if w := a.cfg.ScheduleWarning(); w != "" {
 		note("schedule", "warning: "+w, nil)
 	}
 	openErr := a.open(ctx)
@@ -156,11 +157,11 @@ func (a *app) examineGroups(ctx context.Context, note func(check, detail string,
 
 // examineModels asks each model one small question.
 func (a *app) examineModels(ctx context.Context, note func(check, detail string, err error) bool) {
-	uses := []struct{ use, check string }{{useEvolve, "model"}, {useObserve, "model for impressions"}, {useExtract, "model for sessions"}, {useFold, "model for summaries"}, {useDream, "model for dreams"}}
+	uses := []struct{ use, check string }{{config.UseEvolve, "model"}, {config.UseObserve, "model for impressions"}, {config.UseExtract, "model for sessions"}, {config.UseFold, "model for summaries"}, {config.UseDream, "model for dreams"}}
 	if a.cfg.Decide.Enabled {
-		uses = slices.Insert(uses, 1, struct{ use, check string }{useCompare, "model for comparing"})
+		uses = slices.Insert(uses, 1, struct{ use, check string }{config.UseCompare, "model for comparing"})
 	}
-	asked := map[ModelSettings]bool{} // what is set alike is asked once
+	asked := map[config.ModelSettings]bool{} // what is set alike is asked once
 	for _, u := range uses {
 		model, settings, err := a.model(u.use)
 		settings.Temperature, settings.Timeout, settings.MaxOutputTokens = nil, 0, 0

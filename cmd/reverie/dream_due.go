@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"reverie/dream"
+	"reverie/internal/config"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -71,7 +72,7 @@ func (d *dueDreams) nothing(f selection) string {
 
 // dreamJob is dreaming as fan-outs see it.
 func dreamJob(p *dream.Pipeline) job {
-	return job{name: reverie.JobDream, use: useDream, run: func(ctx context.Context, held *jobs.Held, g reverie.Group, _ reverie.Window) (ended, error) {
+	return job{name: reverie.JobDream, use: config.UseDream, run: func(ctx context.Context, held *jobs.Held, g reverie.Group, _ reverie.Window) (ended, error) {
 		res, err := p.Run(ctx, held, dream.Request{GroupID: g.ID, Due: true})
 		return endOfDream(res), err
 	}}

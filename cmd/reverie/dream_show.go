@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/dream"
+	"reverie/internal/config"
 	"reverie/internal/reverie"
 )
 
@@ -114,7 +115,7 @@ func leftAlone(g reverie.GroupEntry, now time.Time) string {
 func dreamsWhen(rule reverie.DreamRule) string {
 	var when []string
 	if rule.Idle > 0 {
-		when = append(when, "a session has been quiet for "+Duration{rule.Idle}.String())
+		when = append(when, "a session has been quiet for "+config.Duration{Duration: rule.Idle}.String())
 	}
 	switch {
 	case rule.Sessions == 1:

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"reverie/internal/config"
 )
 
 // agent is a client of reverie mcp in a process of its own.
@@ -130,7 +132,7 @@ func TestMCPToken(t *testing.T) {
 	s.run("groups", "add", "g1").want(t, 0)
 	s.run("groups", "add", "g2").want(t, 0)
 	made := s.run("token", "create", "--group", "g1", "--scope", "read", "--name", "editor", "--json").want(t, 0).document(t)
-	token, env := made["token"].(string), []string{envToken + "=" + made["token"].(string)}
+	token, env := made["token"].(string), []string{config.EnvToken + "=" + made["token"].(string)}
 	a := s.agent(env, "--write")
 	if said := a.log.String(); strings.Contains(said, "no effect") {
 		t.Errorf("what names the token is taken for no setting: %s", said)

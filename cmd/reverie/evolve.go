@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/evolve"
+	"reverie/internal/config"
 	"reverie/internal/entity"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
@@ -181,7 +182,7 @@ func (a *app) writeEvolved(ctx context.Context, res evolve.Result, next entity.R
 
 // evolveJob is evolve as fan-outs see it.
 func evolveJob(p *evolve.Pipeline, days int) job {
-	return job{name: reverie.JobEvolve, use: useEvolve, run: func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error) {
+	return job{name: reverie.JobEvolve, use: config.UseEvolve, run: func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error) {
 		res, err := p.Run(ctx, held, evolve.Request{GroupID: g.ID, Since: w.Since, Until: w.Until, Days: days})
 		return endOfEvolve(res), err
 	}}

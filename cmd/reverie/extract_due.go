@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"reverie/internal/config"
 	"reverie/internal/reverie"
 	"reverie/internal/session"
 	"reverie/jobs"
@@ -38,7 +39,7 @@ func dueSessions(queue store.SessionQueue) jobs.Plan {
 
 // extractJob is extraction as fan-outs see it; due takes no more than what is.
 func (a *app) extractJob(p *session.Pipeline, due bool) job {
-	return job{name: reverie.JobExtract, use: useExtract,
+	return job{name: reverie.JobExtract, use: config.UseExtract,
 		run: func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error) {
 			res, err := p.Run(ctx, held, session.Request{GroupID: g.ID, SessionID: w.SessionID, Due: due})
 			if errors.Is(err, reverie.ErrNotFound) && res.RunID == "" { // it has become part of another since it was listed

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
 	"reverie/jobs"
@@ -67,7 +68,7 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 		f.groups = f.store
 	}
 	after := ""
-	if f.cfg.Budget != (BudgetConfig{}) { // a spent budget must not hit the same groups every night
+	if f.cfg.Budget != (config.BudgetConfig{}) { // a spent budget must not hit the same groups every night
 		var err error
 		if after, err = f.store.LastAsked(ctx, f.job.use); err != nil {
 			return jobs.Summary{}, err

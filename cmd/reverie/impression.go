@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/config"
 	"reverie/internal/entity"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
@@ -158,7 +159,7 @@ func (a *app) observeWindow(ctx context.Context, p *entity.Pipeline, hold entity
 
 // impressionJob is impression as fan-outs see it.
 func (a *app) impressionJob(p *entity.Pipeline) job {
-	return job{name: reverie.JobImpression, use: useObserve, run: func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error) {
+	return job{name: reverie.JobImpression, use: config.UseObserve, run: func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error) {
 		res, err := p.Run(ctx, held, entity.Request{GroupID: g.ID, Since: w.Since, Until: w.Until})
 		return a.endOfImpression(ctx, res), err
 	}}

@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"reverie/internal/config"
 )
 
 // workload is an object that makes pods. Of job, cron and daemon, those are set
@@ -60,7 +62,7 @@ func (w workload) asksModel() bool { return w.component() != "migrate" && w.comp
 
 // schedule is when the daemon does by default what the workload does, "" for never.
 func (w workload) schedule() string {
-	return defaultOf("schedule." + w.component())
+	return config.DefaultOf("schedule." + w.component())
 }
 
 // container is the only one, or an empty one if there are others.
@@ -84,20 +86,20 @@ func (w workload) env(name string) string {
 // config loads the settings as the container would, with its variables and the
 // files that its volumes put there. A warning is an error: the binary warns of
 // variables that it does not know. What says the same is loaded once.
-func (w workload) config() (*Config, error) {
+func (w workload) config() (*config.Config, error) {
 	c := w.container()
 	key, err := json.Marshal([]any{w.name, w.settings, c.EnvFrom, c.Env, c.VolumeMounts, w.pod.Volumes})
 	if err != nil {
 		return nil, err
 	}
 	load, _ := loadedConfigs.LoadOrStore(string(key), sync.OnceValues(w.loadConfig))
-	return load.(func() (*Config, error))()
+	return load.(func() (*config.Config, error))()
 }
 
 // loadedConfigs are loads by what they read.
 var loadedConfigs sync.Map
 
-func (w workload) loadConfig() (*Config, error) {
+func (w workload) loadConfig() (*config.Config, error) {
 	if !slices.ContainsFunc(w.container().EnvFrom, func(f corev1.EnvFromSource) bool {
 		return f.ConfigMapRef != nil && f.ConfigMapRef.Name == "reverie" && f.Prefix == ""
 	}) {
@@ -138,7 +140,7 @@ func (w workload) loadConfig() (*Config, error) {
 	for name, value := range vars {
 		env = append(env, name+"="+value)
 	}
-	cfg, _, warnings, err := loadConfig(configInput{Env: env, WorkDir: w.scratch})
+	cfg, _, warnings, err := config.Load(config.Input{Env: env, WorkDir: w.scratch})
 	if err == nil && len(warnings) > 0 {
 		err = fmt.Errorf("%s: %s", w.name, strings.Join(warnings, "; "))
 	}
@@ -148,7 +150,7 @@ func (w workload) loadConfig() (*Config, error) {
 	if cfg.Database.URL == "" {
 		return nil, fmt.Errorf("%s has no database", w.name)
 	}
-	if _, err := cfg.generation("evolve"); w.asksModel() && err != nil {
+	if _, err := cfg.Generation("evolve"); w.asksModel() && err != nil {
 		return nil, err
 	}
 	return cfg, nil

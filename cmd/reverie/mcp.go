@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/api"
 	"reverie/internal/api/mcp"
+	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
 )
@@ -36,7 +37,7 @@ Over HTTP, reverie serve answers agents at /mcp.`,
   REVERIE_TOKEN=rvr_... reverie mcp --write`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.agent(cmd.Context(), cmp.Or(token, a.getenv(envToken)), group, write)
+			return a.agent(cmd.Context(), cmp.Or(token, a.getenv(config.EnvToken)), group, write)
 		},
 	}
 	cmd.Flags().BoolVar(&write, "write", false, "with the tools that propose; a person decides")

@@ -45,7 +45,7 @@ what a run is about to write may be what the file brings.`,
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			opts.Privacy = a.cfg.privacy()
+			opts.Privacy = privacyOf(a.cfg)
 			const shown = 20
 			refused := 0
 			opts.OnRefused = func(groupID, memoryID string, err error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/llm/anthropic"
 	"reverie/internal/llm/gemini"
@@ -31,16 +32,16 @@ type adapter struct {
 // connect makes the client of a provider.
 func connect(provider, baseURL, key, model string, temperature *float64, dims int) (adapter, error) {
 	switch provider {
-	case providerOpenAI:
+	case config.ProviderOpenAI:
 		c, err := openai.New(openai.Options{BaseURL: baseURL, APIKey: key, Model: model, Temperature: temperature, Dims: dims})
 		return adapter{c, c}, err
-	case providerGemini:
+	case config.ProviderGemini:
 		c, err := gemini.New(gemini.Options{BaseURL: baseURL, APIKey: key, Model: model, Temperature: temperature, Dims: dims})
 		return adapter{c, c}, err
-	case providerAnthropic:
+	case config.ProviderAnthropic:
 		c, err := anthropic.New(anthropic.Options{BaseURL: baseURL, APIKey: key, Model: model, Temperature: temperature})
 		return adapter{generator: c}, err
-	case providerOffline:
+	case config.ProviderOffline:
 		c := offline.New(dims)
 		return adapter{c, c}, nil
 	}
@@ -64,15 +65,17 @@ func (a *app) account(use, provider, baseURL, model string) (llm.Account, error)
 		a.policies[server] = llm.NewPolicy(llm.PolicyOptions{Attempts: l.Attempts, BreakerFailures: l.BreakerFailures,
 			BreakerDelay: l.BreakerDelay.Duration, RequestsPerMinute: l.RequestsPerMinute, TokensPerMinute: l.TokensPerMinute})
 	}
-	return llm.Account{Provider: provider, Model: model, Prices: prices, Free: provider == providerOffline, Ledger: a.metrics.Ledger(a.store), Policy: a.policies[server], Privacy: a.cfg.privacy()}, nil
+	return llm.Account{Provider: provider, Model: model, Prices: prices, Free: provider == config.ProviderOffline, Ledger: a.metrics.Ledger(a.store), Policy: a.policies[server], Privacy: privacyOf(a.cfg)}, nil
 }
 
-// privacy is how texts are treated on their way into memory.
-func (c *Config) privacy() reverie.Privacy { return reverie.Privacy{PII: reverie.PII(c.Privacy.PII)} }
+// privacyOf is how texts are treated on their way into memory.
+func privacyOf(c *config.Config) reverie.Privacy {
+	return reverie.Privacy{PII: reverie.PII(c.Privacy.PII)}
+}
 
 // model is the generating model of a use.
-func (a *app) model(use string) (*llm.Model, ModelSettings, error) {
-	s, err := a.cfg.generation(use)
+func (a *app) model(use string) (*llm.Model, config.ModelSettings, error) {
+	s, err := a.cfg.Generation(use)
 	if err != nil {
 		return nil, s, err
 	}
@@ -89,10 +92,12 @@ func (a *app) model(use string) (*llm.Model, ModelSettings, error) {
 }
 
 // embeddings is the embedding model, with the database as its cache.
-func (a *app) embeddings() (*llm.Embeddings, EmbedSettings, error) { return a.embeddingsOf(a.cfg) }
+func (a *app) embeddings() (*llm.Embeddings, config.EmbedSettings, error) {
+	return a.embeddingsOf(a.cfg)
+}
 
-func (a *app) embeddingsOf(cfg *Config) (*llm.Embeddings, EmbedSettings, error) {
-	s, err := cfg.embedding()
+func (a *app) embeddingsOf(cfg *config.Config) (*llm.Embeddings, config.EmbedSettings, error) {
+	s, err := cfg.Embedding()
 	if err != nil {
 		return nil, s, &noEmbeddings{err}
 	}
@@ -103,7 +108,7 @@ func (a *app) embeddingsOf(cfg *Config) (*llm.Embeddings, EmbedSettings, error) 
 	account, err := a.account("embed", s.Provider, s.BaseURL, s.Model)
 	account.Timeout = s.Timeout
 	options := llm.EmbeddingOptions{Dims: s.Dimensions, Explicit: s.DimensionsSet, Batch: s.Batch, Cache: a.store}
-	if s.Provider == providerOffline { // nobody is asked, and vectors are made sooner than they are looked up
+	if s.Provider == config.ProviderOffline { // nobody is asked, and vectors are made sooner than they are looked up
 		account.Ledger, account.Policy, options.Cache = nil, nil, nil
 	}
 	return llm.NewEmbeddings(a.tracer.Embedder(client.embedder, s.Provider, s.Model, s.BaseURL), account, options), s, err

@@ -13,6 +13,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"reverie/internal/config"
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
 )
@@ -124,7 +125,7 @@ func (a *app) pull(ctx context.Context, o pullOrder) error {
 // pullToken is the server's token, "" where none is given.
 func (a *app) pullToken(file string) (string, error) {
 	if file == "" {
-		return strings.TrimSpace(a.getenv(envPullToken)), nil
+		return strings.TrimSpace(a.getenv(config.EnvPullToken)), nil
 	}
 	raw, err := os.ReadFile(file)
 	if err != nil {

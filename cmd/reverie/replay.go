@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/replay"
 	"reverie/internal/reverie"
@@ -106,7 +107,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		if err := a.otherModel(f.model); err != nil {
 			return err
 		}
-		if err := a.cfg.checkModels(reverie.JobEvolve); err != nil {
+		if err := checkModels(a.cfg, reverie.JobEvolve); err != nil {
 			return err
 		}
 	}
@@ -216,11 +217,11 @@ func (a *app) confirmReplay(nights []reverie.PastNight, f replayFlags) (stop boo
 	if f.recorded {
 		e = estimate{Groups: 1, Windows: e.Windows, Messages: e.Messages, Model: "nobody", Priced: true, free: true}
 	} else {
-		model, settings, err := a.model(useEvolve)
+		model, settings, err := a.model(config.UseEvolve)
 		if err != nil {
 			return false, err
 		}
-		e.Model, e.free = model.Name(), settings.Provider == providerOffline
+		e.Model, e.free = model.Name(), settings.Provider == config.ProviderOffline
 		e.Priced = model.Priced() || e.free
 		e.CostUSD = model.Cost(llm.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens})
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reverie/evolve"
+	"reverie/internal/config"
 	"reverie/internal/decide"
 	"reverie/internal/llm"
 	"reverie/internal/llm/offline"
@@ -29,17 +30,17 @@ func (a *app) otherModel(name string) error {
 	}
 	cfg := *a.cfg
 	provider, model := "", name
-	evolve, err := cfg.generation(useEvolve)
+	evolve, err := cfg.Generation(config.UseEvolve)
 	if before, after, ok := strings.Cut(name, "/"); ok && (err != nil || evolve.BaseURL == "") { // a server of one's own may have names with a slash
 		switch before {
-		case providerOpenAI, providerGemini, providerAnthropic, providerOffline:
+		case config.ProviderOpenAI, config.ProviderGemini, config.ProviderAnthropic, config.ProviderOffline:
 			provider, model = before, after
 		}
 	}
 	if model == "" {
 		return usageError(fmt.Errorf("--model %q names no model", name))
 	}
-	other := func(own JobConfig) JobConfig {
+	other := func(own config.JobConfig) config.JobConfig {
 		if own.Model = model; provider != "" && provider != own.Provider {
 			own.Provider, own.BaseURL, own.APIKey = provider, "", ""
 		}
@@ -50,8 +51,8 @@ func (a *app) otherModel(name string) error {
 	}
 	cfg.LLM.Evolve = other(cfg.LLM.Evolve)
 	a.cfg = &cfg
-	if m, err := cfg.generation(useEvolve); err == nil && m.Provider == providerOffline && m.Model != defaultModels[providerOffline] {
-		return usageError(fmt.Errorf("--model %q: the provider is offline, which has no model but %s: name another as provider/model", name, defaultModels[providerOffline]))
+	if m, err := cfg.Generation(config.UseEvolve); err == nil && m.Provider == config.ProviderOffline && m.Model != config.DefaultModels[config.ProviderOffline] {
+		return usageError(fmt.Errorf("--model %q: the provider is offline, which has no model but %s: name another as provider/model", name, config.DefaultModels[config.ProviderOffline]))
 	}
 	return nil
 }
@@ -96,7 +97,7 @@ func (a *app) replayer(ctx context.Context, x *store.Scratch, set *prompts.Set, 
 	shadow.store = x.Store
 	if f.recorded { // nobody is asked, so that no key is needed
 		cfg := *a.cfg
-		cfg.LLM.Provider, cfg.LLM.BaseURL, cfg.LLM.Model, cfg.LLM.Evolve, cfg.LLM.Compare = providerOffline, "", "", JobConfig{}, JobConfig{}
+		cfg.LLM.Provider, cfg.LLM.BaseURL, cfg.LLM.Model, cfg.LLM.Evolve, cfg.LLM.Compare = config.ProviderOffline, "", "", config.JobConfig{}, config.JobConfig{}
 		shadow.cfg = &cfg
 	}
 	p, err := shadow.evolution(set)
@@ -155,7 +156,7 @@ func (a *app) recordedVectors(ctx context.Context, x *store.Scratch, groupID str
 		return vectors{}, err
 	}
 	key := keys[0]
-	if es, err := a.cfg.embedding(); err == nil {
+	if es, err := a.cfg.Embedding(); err == nil {
 		for _, k := range keys {
 			if strings.HasPrefix(k, es.Model+"@") {
 				key = k
@@ -168,13 +169,13 @@ func (a *app) recordedVectors(ctx context.Context, x *store.Scratch, groupID str
 		return vectors{}, fmt.Errorf("vectors of %q have no width: %w", key, reverie.ErrInvalid)
 	}
 	var embedder llm.Embedder = noEmbedder{}
-	if key[:at] == defaultEmbedModels[providerOffline] {
+	if key[:at] == config.DefaultEmbedModels[config.ProviderOffline] {
 		embedder = offline.New(dims)
 	}
 	model := llm.NewEmbeddings(embedder, llm.Account{Provider: "recorded", Model: key[:at], Free: true},
 		llm.EmbeddingOptions{Dims: dims, Explicit: true, Cache: x})
 	return vectors{model, true, func() reverie.Calibration {
-		return a.calibration(EmbedSettings{Model: key[:at], Floor: a.cfg.Embed.Floor, Ceiling: a.cfg.Embed.Ceiling})
+		return a.calibration(config.EmbedSettings{Model: key[:at], Floor: a.cfg.Embed.Floor, Ceiling: a.cfg.Embed.Ceiling})
 	}}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/config"
 	"reverie/internal/reverie"
 )
 
@@ -70,15 +71,15 @@ type fires struct {
 }
 
 // timetable is when each job of [schedule] starts after now.
-func timetable(cfg *Config, now time.Time, loc *time.Location, count int) ([]fires, error) {
-	schedules, err := cfg.schedules()
+func timetable(cfg *config.Config, now time.Time, loc *time.Location, count int) ([]fires, error) {
+	schedules, err := cfg.Schedules()
 	if err != nil {
 		return nil, err
 	}
 	plan := []fires{}
 	for _, j := range schedules {
-		f := fires{Job: string(j.job), Spec: j.spec.String(), Next: []time.Time{}, Local: []time.Time{}}
-		for _, t := range j.spec.Fires(now, count) {
+		f := fires{Job: string(j.Job), Spec: j.Spec.String(), Next: []time.Time{}, Local: []time.Time{}}
+		for _, t := range j.Spec.Fires(now, count) {
 			f.Next, f.Local = append(f.Next, t.UTC()), append(f.Local, t.In(loc))
 		}
 		plan = append(plan, f)
@@ -97,7 +98,7 @@ func (a *app) printSchedule(plan []fires, loc *time.Location) error {
 	const minute = "Mon 2006-01-02 15:04"
 	for _, f := range plan {
 		if f.Spec == "" {
-			t.row(f.Job, never)
+			t.row(f.Job, config.Never)
 		}
 		for i, at := range f.Next {
 			job, spec := "", ""

@@ -13,6 +13,7 @@ import (
 
 	"reverie/internal/api"
 	apiserver "reverie/internal/api/server"
+	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
@@ -59,7 +60,7 @@ func (a *app) serve(ctx context.Context) error {
 	if err := a.settings(); err != nil {
 		return err
 	}
-	if err := a.cfg.listens(); err != nil {
+	if err := checkListen(a.cfg); err != nil {
 		return err
 	}
 	if err := a.open(ctx); err != nil {
@@ -80,8 +81,8 @@ func (a *app) serve(ctx context.Context) error {
 	return nil
 }
 
-// listens refuses a configuration without a place to serve clients at.
-func (c *Config) listens() error {
+// checkListen refuses a configuration without a place to serve clients at.
+func checkListen(c *config.Config) error {
 	if c.HTTP.Listen == "" {
 		return fmt.Errorf("[http] listen is empty, so there is nowhere to serve: set it, or say --listen 127.0.0.1:8470: %w", reverie.ErrConfiguration)
 	}

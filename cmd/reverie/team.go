@@ -71,7 +71,7 @@ func (a *app) syncer(ctx context.Context, name string) (*team.Syncer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &team.Syncer{Store: a.store, Remote: remote, Team: name, URL: remote.URL(), Privacy: a.cfg.privacy(), Quotes: t.Quotes,
+	return &team.Syncer{Store: a.store, Remote: remote, Team: name, URL: remote.URL(), Privacy: privacyOf(a.cfg), Quotes: t.Quotes,
 		Here: here, Name: t.Deployment, Now: a.now, Log: a.log}, nil
 }
 

@@ -123,7 +123,7 @@ func (a *app) toShare(ctx context.Context, id, team, reason string) (reverie.Tea
 	if share.Team, err = a.teamFor(ctx, m.GroupID, team); err != nil {
 		return none, nil, err
 	}
-	found, err := share.Prepare(a.cfg.privacy())
+	found, err := share.Prepare(privacyOf(a.cfg))
 	return share, found, err
 }
 
@@ -192,10 +192,10 @@ the next push.`,
 
 // words are a person's statement and reason as they may be remembered.
 func (a *app) words(statement, reason string) (text, why string, err error) {
-	if text, err = a.cfg.privacy().Statement(statement); err != nil {
+	if text, err = privacyOf(a.cfg).Statement(statement); err != nil {
 		return "", "", err
 	}
-	return text, reverie.CleanReason(a.cfg.privacy().Mask(reason)), nil
+	return text, reverie.CleanReason(privacyOf(a.cfg).Mask(reason)), nil
 }
 
 // teamMemory is the memory of a team that an id names: that of its head, or its own.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reverie/evolve"
+	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/localdb"
 	"reverie/internal/reverie"
@@ -31,8 +32,8 @@ type app struct {
 	tick           func(every time.Duration) (ticks <-chan time.Time, stop func())
 	daemon         bool // it stays, and its log is what people read of it
 
-	cfg     *Config
-	prov    *Provenance
+	cfg     *config.Config
+	prov    *config.Provenance
 	log     *slog.Logger
 	cluster *localdb.Cluster
 	store   *store.Store
@@ -63,7 +64,7 @@ func (a *app) settings() error {
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
-	cfg, prov, warnings, err := loadConfig(configInput{Path: a.configPath, Env: a.env, Flags: a.flags, WorkDir: dir, Home: a.getenv("HOME")})
+	cfg, prov, warnings, err := config.Load(config.Input{Path: a.configPath, Env: a.env, Flags: a.flags, WorkDir: dir, Home: a.getenv("HOME")})
 	for _, w := range warnings {
 		fmt.Fprintln(a.stderr, "warning:", w)
 	}
@@ -77,12 +78,12 @@ func (a *app) settings() error {
 
 // logger is the log of a configuration. The daemon's says more unless told
 // otherwise: nobody watches its output as it comes.
-func (a *app) logger(cfg *Config, prov *Provenance) (*slog.Logger, error) {
+func (a *app) logger(cfg *config.Config, prov *config.Provenance) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
 		return nil, fmt.Errorf("log level %q: %w", cfg.Log.Level, reverie.ErrConfiguration)
 	}
-	if a.daemon && prov.Origin("log.level").Layer == LayerDefault {
+	if a.daemon && prov.Origin("log.level").Layer == config.LayerDefault {
 		level = slog.LevelInfo
 	}
 	options := &slog.HandlerOptions{Level: level}
@@ -191,7 +192,7 @@ func (a *app) leases() *jobs.Leases {
 // vectors cannot be had now get them at the next search.
 func (a *app) approver() *evolve.Pipeline {
 	e := a.cfg.Evolve
-	p := &evolve.Pipeline{Store: a.store, Now: a.now, Log: a.log, EmbeddingsOptional: true, Privacy: a.cfg.privacy(), Impressions: a.cfg.Impression.Enabled,
+	p := &evolve.Pipeline{Store: a.store, Now: a.now, Log: a.log, EmbeddingsOptional: true, Privacy: privacyOf(a.cfg), Impressions: a.cfg.Impression.Enabled,
 		Limits: evolve.Limits{MaxActive: e.MaxActive, MaxCreates: e.MaxCreates, StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin}}
 	if embed, _, err := a.embeddings(); err == nil {
 		p.Embeddings = embed
@@ -200,7 +201,7 @@ func (a *app) approver() *evolve.Pipeline {
 }
 
 // calibration is what makes a score of an embedding model's cosines.
-func (a *app) calibration(es EmbedSettings) reverie.Calibration {
+func (a *app) calibration(es config.EmbedSettings) reverie.Calibration {
 	c := reverie.Calibration{Floor: es.Floor, Ceiling: es.Ceiling}
 	if c == (reverie.Calibration{}) {
 		var known bool

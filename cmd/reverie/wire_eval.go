@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"reverie/internal/config"
 	"reverie/internal/decide"
 	"reverie/internal/eval"
 	"reverie/internal/llm"
@@ -24,8 +25,8 @@ func (a *app) playScenarios(ctx context.Context, list []*eval.Scenario, f evalFl
 	if err := a.settings(); err != nil {
 		return report, err
 	}
-	cfg := a.cfg.forEval(f.recorded)
-	if err := cfg.checkModels(reverie.JobEvolve); err != nil {
+	cfg := evalConfig(a.cfg, f.recorded)
+	if err := checkModels(cfg, reverie.JobEvolve); err != nil {
 		return report, fmt.Errorf("%w; --recorded plays the answers that the scenarios bring with them", err)
 	}
 	if err := a.open(ctx); err != nil {
@@ -96,17 +97,17 @@ func playOne(ctx context.Context, player *eval.Player, s *eval.Scenario, record 
 	return eval.Score(s, played), nil
 }
 
-// forEval are the settings that scenarios are played with. Where no embedding model is
+// evalConfig are the settings that scenarios are played with. Where no embedding model is
 // configured, and for recorded answers, it is the offline one, which needs no key.
-func (c *Config) forEval(recorded bool) *Config {
+func evalConfig(c *config.Config, recorded bool) *config.Config {
 	cfg := *c
 	if recorded {
-		cfg.LLM.Provider, cfg.LLM.BaseURL, cfg.LLM.Model = providerOffline, "", ""
-		cfg.LLM.Evolve, cfg.LLM.Compare, cfg.LLM.Observe = JobConfig{}, JobConfig{}, JobConfig{}
+		cfg.LLM.Provider, cfg.LLM.BaseURL, cfg.LLM.Model = config.ProviderOffline, "", ""
+		cfg.LLM.Evolve, cfg.LLM.Compare, cfg.LLM.Observe = config.JobConfig{}, config.JobConfig{}, config.JobConfig{}
 	}
-	if _, err := cfg.embedding(); recorded || err != nil && cfg.Embed.Provider == "" && cfg.Embed.BaseURL == "" {
+	if _, err := cfg.Embedding(); recorded || err != nil && cfg.Embed.Provider == "" && cfg.Embed.BaseURL == "" {
 		e := &cfg.Embed
-		e.Provider, e.BaseURL, e.APIKey, e.Model, e.Floor, e.Ceiling = providerOffline, "", "", "", 0, 0
+		e.Provider, e.BaseURL, e.APIKey, e.Model, e.Floor, e.Ceiling = config.ProviderOffline, "", "", "", 0, 0
 	}
 	return &cfg
 }
@@ -130,7 +131,7 @@ func (a *app) player(ctx context.Context, f evalFlags, clock *eval.Clock) (*eval
 	switch {
 	case f.recorded:
 		script := &eval.Recorded{}
-		model := llm.NewModel(script, llm.Account{Provider: eval.RecordedModel, Model: "answers", Free: true, Privacy: a.cfg.privacy()})
+		model := llm.NewModel(script, llm.Account{Provider: eval.RecordedModel, Model: "answers", Free: true, Privacy: privacyOf(a.cfg)})
 		p.Script, p.Pipeline.Model = script, model
 		if compares {
 			layer.Model = model
@@ -146,7 +147,7 @@ func (a *app) player(ctx context.Context, f evalFlags, clock *eval.Clock) (*eval
 		return nil, "", err
 	}
 	p.Searcher.Teams = recall.TeamRule{}
-	p.Recaller = &recall.Recaller{Store: a.store, Searcher: p.Searcher, Options: a.cfg.recallOptions(), Now: clock.Now, Log: a.log}
+	p.Recaller = &recall.Recaller{Store: a.store, Searcher: p.Searcher, Options: recallOptions(a.cfg), Now: clock.Now, Log: a.log}
 	embedder, _, err := a.embeddings()
 	if err != nil {
 		return nil, "", err

@@ -7,6 +7,7 @@ import (
 
 	"reverie/dream"
 	"reverie/evolve"
+	"reverie/internal/config"
 	"reverie/internal/decide"
 	"reverie/internal/entity"
 	"reverie/internal/llm"
@@ -24,29 +25,29 @@ type pipelines struct {
 	dream      *dream.Pipeline
 }
 
-// uses are what a job, and what follows it, ask models for.
-func (c *Config) uses(job reverie.Job) []string {
+// modelUses are what a job, and what follows it, ask models for.
+func modelUses(c *config.Config, job reverie.Job) []string {
 	var uses []string
 	switch job {
 	case reverie.JobEvolve:
-		uses = []string{useEvolve, useObserve}
+		uses = []string{config.UseEvolve, config.UseObserve}
 	case reverie.JobExtract:
-		uses = []string{useExtract, useFold}
+		uses = []string{config.UseExtract, config.UseFold}
 	case reverie.JobDream:
-		uses = []string{useDream}
+		uses = []string{config.UseDream}
 	}
 	if c.Decide.Enabled && len(uses) > 0 {
-		uses = append(uses, useCompare)
+		uses = append(uses, config.UseCompare)
 	}
 	return uses
 }
 
 // checkModels refuses models that lack a setting which one of the jobs needs, before
 // a database is started for nothing.
-func (c *Config) checkModels(wanted ...reverie.Job) error {
+func checkModels(c *config.Config, wanted ...reverie.Job) error {
 	for _, job := range wanted {
-		for _, use := range c.uses(job) {
-			if _, err := c.generation(use); err != nil {
+		for _, use := range modelUses(c, job) {
+			if _, err := c.Generation(use); err != nil {
 				return err
 			}
 		}
@@ -59,10 +60,10 @@ func (a *app) worker(ctx context.Context, wanted reverie.Job) (pipelines, error)
 	if err := a.settings(); err != nil {
 		return pipelines{}, err
 	}
-	if err := a.cfg.checkModels(wanted); err != nil {
+	if err := checkModels(a.cfg, wanted); err != nil {
 		return pipelines{}, err
 	}
-	go a.cfg.privacy().Mask("the rules are read while the database is waited for")
+	go privacyOf(a.cfg).Mask("the rules are read while the database is waited for")
 	if err := a.open(ctx); err != nil {
 		return pipelines{}, err
 	}
@@ -132,7 +133,7 @@ func deciderWith(d evolve.Decider, set *prompts.Set) evolve.Decider {
 
 // evolution wires evolve.
 func (a *app) evolution(set *prompts.Set) (*evolve.Pipeline, error) {
-	model, settings, err := a.model(useEvolve)
+	model, settings, err := a.model(config.UseEvolve)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func (a *app) evolution(set *prompts.Set) (*evolve.Pipeline, error) {
 	e := a.cfg.Evolve
 	p := &evolve.Pipeline{
 		Store: a.store, Model: model, Prompts: set, CompareShown: a.cfg.Decide.CompareShown,
-		Impressions: a.cfg.Impression.Enabled, Privacy: a.cfg.privacy(), Now: a.now, Log: a.log, Phase: a.phase(reverie.JobEvolve, a.now),
+		Impressions: a.cfg.Impression.Enabled, Privacy: privacyOf(a.cfg), Now: a.now, Log: a.log, Phase: a.phase(reverie.JobEvolve, a.now),
 		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
 			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
 			StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},
@@ -179,7 +180,7 @@ func (a *app) decider(set *prompts.Set, v vectors) (evolve.Decider, error) {
 	if !a.cfg.Decide.Enabled {
 		return decide.Plain{}, nil
 	}
-	model, settings, err := a.model(useCompare)
+	model, settings, err := a.model(config.UseCompare)
 	if err != nil {
 		return nil, err
 	}
@@ -195,9 +196,9 @@ func (a *app) decider(set *prompts.Set, v vectors) (evolve.Decider, error) {
 }
 
 // warnUnpriced tells, once for each model, that no budget in USD bounds its calls.
-func (a *app) warnUnpriced(model *llm.Model, settings ModelSettings) {
+func (a *app) warnUnpriced(model *llm.Model, settings config.ModelSettings) {
 	b := a.cfg.Budget
-	if b.USDPerRun+b.USDPerDay == 0 || model.Priced() || settings.Provider == providerOffline || slices.Contains(a.unpriced, model.Name()) {
+	if b.USDPerRun+b.USDPerDay == 0 || model.Priced() || settings.Provider == config.ProviderOffline || slices.Contains(a.unpriced, model.Name()) {
 		return
 	}
 	a.unpriced = append(a.unpriced, model.Name())
@@ -206,7 +207,7 @@ func (a *app) warnUnpriced(model *llm.Model, settings ModelSettings) {
 
 // impressions wires the impression job.
 func (a *app) impressions(set *prompts.Set) (*entity.Pipeline, error) {
-	model, settings, err := a.model(useObserve)
+	model, settings, err := a.model(config.UseObserve)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +215,7 @@ func (a *app) impressions(set *prompts.Set) (*entity.Pipeline, error) {
 		a.warnUnpriced(model, settings)
 	}
 	i := a.cfg.Impression
-	return &entity.Pipeline{Store: a.store, Model: model, Prompts: set, Journal: a.store, Privacy: a.cfg.privacy(), Now: a.now, Log: a.log,
+	return &entity.Pipeline{Store: a.store, Model: model, Prompts: set, Journal: a.store, Privacy: privacyOf(a.cfg), Now: a.now, Log: a.log,
 		Phase: a.phase(reverie.JobImpression, a.now),
 		Limits: entity.Limits{MaxMessages: i.MaxMessages, MaxSubjects: i.MaxSubjects, MaxInputTokens: i.MaxInputTokens,
 			MaxOutputTokens: settings.MaxOutputTokens, MinConfidence: i.MinConfidence, MinEvidence: i.MinEvidence, ExpireAfter: i.ExpireAfter.Duration}}, nil
@@ -222,12 +223,12 @@ func (a *app) impressions(set *prompts.Set) (*entity.Pipeline, error) {
 
 // extraction wires the extraction of sessions.
 func (a *app) extraction(set *prompts.Set) (*session.Pipeline, error) {
-	model, settings, err := a.model(useExtract)
+	model, settings, err := a.model(config.UseExtract)
 	if err != nil {
 		return nil, err
 	}
 	a.warnUnpriced(model, settings)
-	summarizer, folding, err := a.model(useFold)
+	summarizer, folding, err := a.model(config.UseFold)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +240,7 @@ func (a *app) extraction(set *prompts.Set) (*session.Pipeline, error) {
 	c, e := a.cfg.Session, a.cfg.Evolve
 	p := &session.Pipeline{
 		Store: a.store, Model: model, Summarizer: summarizer, Prompts: set, Journal: a.store, Rule: a.sessionRule(), Retry: a.parkRule(), Silence: c.Silence.Duration,
-		Privacy: a.cfg.privacy(), Now: a.now, Log: a.log, Phase: a.phase(reverie.JobExtract, a.now),
+		Privacy: privacyOf(a.cfg), Now: a.now, Log: a.log, Phase: a.phase(reverie.JobExtract, a.now),
 		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: c.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
 			MaxSummaryTokens: folding.MaxOutputTokens, MaxFacts: c.MaxFacts, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
 			MaxShown: reverie.MaxShown, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin},
@@ -253,7 +254,7 @@ func (a *app) extraction(set *prompts.Set) (*session.Pipeline, error) {
 
 // dreaming wires dreams.
 func (a *app) dreaming(set *prompts.Set) (*dream.Pipeline, error) {
-	model, settings, err := a.model(useDream)
+	model, settings, err := a.model(config.UseDream)
 	if err != nil {
 		return nil, err
 	}

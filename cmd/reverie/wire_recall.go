@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"reverie/internal/config"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 )
@@ -25,11 +26,11 @@ func (a *app) recallerWith(searcher *recall.Searcher, err error, usage *recall.U
 	if err != nil {
 		a.log.Info("memories are not looked up", "group_id", groupID, "error", err)
 	}
-	return &recall.Recaller{Store: a.store, Searcher: searcher, Options: a.cfg.recallOptions(), Now: a.now, Log: a.log, Usage: usage}
+	return &recall.Recaller{Store: a.store, Searcher: searcher, Options: recallOptions(a.cfg), Now: a.now, Log: a.log, Usage: usage}
 }
 
 // recallOptions are [recall] and [short_term] as the room takes them.
-func (c *Config) recallOptions() recall.Options {
+func recallOptions(c *config.Config) recall.Options {
 	r := c.Recall
 	kinds := make([]reverie.Kind, len(r.Kinds))
 	for i, k := range r.Kinds {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"reverie/internal/config"
 	"reverie/internal/recall"
 	"reverie/store"
 )
@@ -22,11 +23,11 @@ func (a *app) searcher(ctx context.Context, groupID string) (*recall.Searcher, e
 // nothing else could compare with them, and it needs no network and no key.
 func (a *app) searchers() searcherOf {
 	configured, err := a.searcherWith(a.cfg)
-	if a.cfg.LLM.provider() != "" || a.cfg.Embed.Provider != "" || a.cfg.Embed.BaseURL != "" {
+	if a.cfg.LLM.ProviderInUse() != "" || a.cfg.Embed.Provider != "" || a.cfg.Embed.BaseURL != "" {
 		return func(context.Context, string) (*recall.Searcher, error) { return configured, err }
 	}
 	cfg := *a.cfg
-	cfg.Embed.Provider = providerOffline
+	cfg.Embed.Provider = config.ProviderOffline
 	offline, offlineErr := a.searcherWith(&cfg)
 	return func(ctx context.Context, groupID string) (*recall.Searcher, error) {
 		is, lookErr := a.embeddedOffline(ctx, groupID)
@@ -41,7 +42,7 @@ func (a *app) searchers() searcherOf {
 }
 
 // searcherWith wires the search with the embedding model of a configuration.
-func (a *app) searcherWith(cfg *Config) (*recall.Searcher, error) {
+func (a *app) searcherWith(cfg *config.Config) (*recall.Searcher, error) {
 	embed, es, err := a.embeddingsOf(cfg)
 	if err != nil {
 		return nil, err
@@ -55,6 +56,6 @@ func (a *app) searcherWith(cfg *Config) (*recall.Searcher, error) {
 func (a *app) embeddedOffline(ctx context.Context, groupID string) (bool, error) {
 	models, err := a.store.VectorModels(ctx, groupID)
 	return len(models) > 0 && !slices.ContainsFunc(models, func(m string) bool {
-		return !strings.HasPrefix(m, defaultEmbedModels[providerOffline]+"@")
+		return !strings.HasPrefix(m, config.DefaultEmbedModels[config.ProviderOffline]+"@")
 	}), err
 }

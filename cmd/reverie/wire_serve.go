@@ -37,7 +37,7 @@ func (a *app) serviceWithoutRuns() (*api.Service, *recall.UsageLog) {
 	leases.Queue = nil // who asks is told that a group is busy, and does not wait for its run
 	return &api.Service{
 		Store:    a.store,
-		Privacy:  a.cfg.privacy(),
+		Privacy:  privacyOf(a.cfg),
 		Team:     api.TeamOptions{Deployment: a.cfg.Team.Deployment, Quotes: a.cfg.Team.Quotes},
 		Searcher: search,
 		Recaller: func(ctx context.Context, groupID string) (*recall.Recaller, error) {
@@ -62,7 +62,7 @@ func (a *app) serviceWithoutRuns() (*api.Service, *recall.UsageLog) {
 // evolver wires what evolves groups for clients: nil, with a word in the log, where no
 // model is configured for it.
 func (a *app) evolver(day *llm.DayBudget) (*api.Evolver, error) {
-	if err := a.cfg.checkModels(reverie.JobEvolve); err != nil {
+	if err := checkModels(a.cfg, reverie.JobEvolve); err != nil {
 		a.log.Warn("groups are not evolved over HTTP: all else is served", "error", err)
 		return nil, nil
 	}

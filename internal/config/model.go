@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"cmp"
@@ -12,24 +12,24 @@ import (
 
 // The providers.
 const (
-	providerOpenAI    = "openai"
-	providerGemini    = "gemini"
-	providerAnthropic = "anthropic"
-	providerOffline   = "offline" // no network, no key
+	ProviderOpenAI    = "openai"
+	ProviderGemini    = "gemini"
+	ProviderAnthropic = "anthropic"
+	ProviderOffline   = "offline" // no network, no key
 )
 
 // What a provider's models are unless the operator names others.
 var (
-	defaultModels = map[string]string{
-		providerOpenAI:    "gpt-5-mini",
-		providerGemini:    "gemini-2.5-flash",
-		providerAnthropic: "claude-haiku-4-5",
-		providerOffline:   "offline-extractive-v1",
+	DefaultModels = map[string]string{
+		ProviderOpenAI:    "gpt-5-mini",
+		ProviderGemini:    "gemini-2.5-flash",
+		ProviderAnthropic: "claude-haiku-4-5",
+		ProviderOffline:   "offline-extractive-v1",
 	}
-	defaultEmbedModels = map[string]string{
-		providerOpenAI:  "text-embedding-3-small",
-		providerGemini:  "gemini-embedding-001",
-		providerOffline: "offline-ngram-v1",
+	DefaultEmbedModels = map[string]string{
+		ProviderOpenAI:  "text-embedding-3-small",
+		ProviderGemini:  "gemini-embedding-001",
+		ProviderOffline: "offline-ngram-v1",
 	}
 )
 
@@ -62,10 +62,10 @@ type EmbedSettings struct {
 	Explicit      bool // [embed] names the endpoint or model; an inherited endpoint may lack embeddings
 }
 
-// provider of [llm]: a base_url alone means an OpenAI-compatible server.
-func (l *LLMConfig) provider() string {
+// ProviderInUse of [llm]: a base_url alone means an OpenAI-compatible server.
+func (l *LLMConfig) ProviderInUse() string {
 	if l.Provider == "" && l.BaseURL != "" {
-		return providerOpenAI
+		return ProviderOpenAI
 	}
 	return l.Provider
 }
@@ -73,48 +73,48 @@ func (l *LLMConfig) provider() string {
 // What models are asked for: each has a section below [llm], and is the purpose
 // of its calls in the ledger.
 const (
-	useEvolve  = "evolve"
-	useCompare = "compare" // a new fact with memories
-	useObserve = "observe" // people and things
-	useExtract = "extract" // sessions
-	useFold    = "summarize"
-	useDream   = "dream"
+	UseEvolve  = "evolve"
+	UseCompare = "compare" // a new fact with memories
+	UseObserve = "observe" // people and things
+	UseExtract = "extract" // sessions
+	UseFold    = "summarize"
+	UseDream   = "dream"
 )
 
 // of returns the overrides of a use, none for one without a section.
 func (l *LLMConfig) of(use string) JobConfig {
 	switch use {
-	case useEvolve:
+	case UseEvolve:
 		return l.Evolve
-	case useCompare:
+	case UseCompare:
 		return l.Compare
-	case useObserve:
+	case UseObserve:
 		return l.Observe
-	case useExtract:
+	case UseExtract:
 		return l.Extract
-	case useFold:
+	case UseFold:
 		return l.Summarize
-	case useDream:
+	case UseDream:
 		return l.Dream
 	}
 	return JobConfig{}
 }
 
-// generation returns the model for a use ("" for [llm] itself): what [llm.<use>]
+// Generation returns the model for a use ("" for [llm] itself): what [llm.<use>]
 // sets, the rest from [llm]. Where [llm] names no model and only [llm.evolve] does,
 // that is the model of all uses. Another provider brings its own base_url, key and
 // model; another host its own key and model, so that a key is never sent where it
 // does not belong. The error is a reverie.ErrConfiguration that names the settings
 // to set: no provider, or no key where one is needed.
-func (c *Config) generation(use string) (ModelSettings, error) {
+func (c *Config) Generation(use string) (ModelSettings, error) {
 	llm, own := c.LLM, c.LLM.of(use)
 	section := "llm"
-	if e := llm.Evolve; llm.provider() == "" && use != "" && use != useEvolve && own.Provider == "" && own.BaseURL == "" && (e.Provider != "" || e.BaseURL != "") {
-		section = "llm." + useEvolve
+	if e := llm.Evolve; llm.ProviderInUse() == "" && use != "" && use != UseEvolve && own.Provider == "" && own.BaseURL == "" && (e.Provider != "" || e.BaseURL != "") {
+		section = "llm." + UseEvolve
 		llm.Provider, llm.BaseURL, llm.APIKey, llm.Model = e.Provider, e.BaseURL, e.APIKey, e.Model
 	}
 	m := ModelSettings{
-		Provider:        cmp.Or(own.Provider, llm.provider()),
+		Provider:        cmp.Or(own.Provider, llm.ProviderInUse()),
 		BaseURL:         own.BaseURL,
 		APIKey:          own.APIKey,
 		Model:           own.Model,
@@ -123,13 +123,13 @@ func (c *Config) generation(use string) (ModelSettings, error) {
 		MaxOutputTokens: cmp.Or(own.MaxOutputTokens, llm.MaxOutputTokens),
 	}
 	if m.Provider == "" && own.BaseURL != "" {
-		m.Provider = providerOpenAI
+		m.Provider = ProviderOpenAI
 	}
 	if m.Provider == "" {
 		return ModelSettings{}, fmt.Errorf("no model is configured: %w: set REVERIE_LLM_PROVIDER (gemini, openai or anthropic) and REVERIE_LLM_API_KEY, "+
 			"or REVERIE_LLM_BASE_URL for an OpenAI-compatible server, or use --llm offline, a simple extractive baseline without network", reverie.ErrConfiguration)
 	}
-	if m.Provider == llm.provider() {
+	if m.Provider == llm.ProviderInUse() {
 		if m.BaseURL == "" {
 			m.BaseURL = llm.BaseURL
 		}
@@ -141,8 +141,8 @@ func (c *Config) generation(use string) (ModelSettings, error) {
 	if own.Provider != "" || own.BaseURL != "" {
 		section = "llm." + use
 	}
-	m.Model = cmp.Or(m.Model, defaultModels[m.Provider])
-	if m.Provider == providerOffline {
+	m.Model = cmp.Or(m.Model, DefaultModels[m.Provider])
+	if m.Provider == ProviderOffline {
 		m.BaseURL, m.APIKey = "", ""
 	}
 	if err := needKey(section, m.Provider, m.BaseURL, m.APIKey); err != nil {
@@ -151,14 +151,14 @@ func (c *Config) generation(use string) (ModelSettings, error) {
 	return m, nil
 }
 
-// embedding returns the embedding model: what [embed] sets, the rest from [llm]
+// Embedding returns the embedding model: what [embed] sets, the rest from [llm]
 // where the provider is the same; the key only where the host is, too. The
 // error is a reverie.ErrConfiguration that names the settings to set: no
 // provider, one without embeddings, or no key where one is needed.
-func (c *Config) embedding() (EmbedSettings, error) {
+func (c *Config) Embedding() (EmbedSettings, error) {
 	llm, own := c.LLM, c.Embed
 	e := EmbedSettings{
-		Provider:      cmp.Or(own.Provider, llm.provider()),
+		Provider:      cmp.Or(own.Provider, llm.ProviderInUse()),
 		BaseURL:       own.BaseURL,
 		APIKey:        own.APIKey,
 		Dimensions:    cmp.Or(own.Dimensions, defaultDimensions),
@@ -169,19 +169,19 @@ func (c *Config) embedding() (EmbedSettings, error) {
 		Ceiling:       own.Ceiling,
 		Explicit:      own.Provider != "" || own.BaseURL != "" || own.APIKey != "" || own.Model != "",
 	}
-	if own.Provider == "" && own.BaseURL != "" && e.Provider != providerGemini {
-		e.Provider = providerOpenAI // an address alone is an OpenAI-compatible server
+	if own.Provider == "" && own.BaseURL != "" && e.Provider != ProviderGemini {
+		e.Provider = ProviderOpenAI // an address alone is an OpenAI-compatible server
 	}
 	switch e.Provider {
 	case "":
 		return EmbedSettings{}, fmt.Errorf("no embedding model is configured: %w: set REVERIE_EMBED_PROVIDER (openai, gemini or offline) and REVERIE_EMBED_API_KEY, "+
 			"or REVERIE_LLM_PROVIDER and REVERIE_LLM_API_KEY for both, or use --llm offline", reverie.ErrConfiguration)
-	case providerAnthropic:
+	case ProviderAnthropic:
 		return EmbedSettings{}, fmt.Errorf("anthropic has no embeddings: %w: set REVERIE_EMBED_PROVIDER to openai or gemini together with REVERIE_EMBED_API_KEY, "+
 			"or to offline, which needs no key", reverie.ErrConfiguration)
 	}
 	section := "embed"
-	if e.Provider == llm.provider() {
+	if e.Provider == llm.ProviderInUse() {
 		if e.BaseURL == "" {
 			e.BaseURL = llm.BaseURL
 		}
@@ -192,8 +192,8 @@ func (c *Config) embedding() (EmbedSettings, error) {
 			section = "llm"
 		}
 	}
-	e.Model = cmp.Or(own.Model, defaultEmbedModels[e.Provider])
-	if e.Provider == providerOffline {
+	e.Model = cmp.Or(own.Model, DefaultEmbedModels[e.Provider])
+	if e.Provider == ProviderOffline {
 		e.BaseURL, e.APIKey = "", ""
 	}
 	if err := needKey(section, e.Provider, e.BaseURL, e.APIKey); err != nil {
@@ -204,12 +204,12 @@ func (c *Config) embedding() (EmbedSettings, error) {
 
 // needKey refuses a model without a key, where it needs one.
 func needKey(section, provider, baseURL string, key Secret) error {
-	if key != "" || provider == providerOffline || provider == providerOpenAI && baseURL != "" {
+	if key != "" || provider == ProviderOffline || provider == ProviderOpenAI && baseURL != "" {
 		return nil
 	}
 	prefix := envPrefix + strings.ToUpper(strings.ReplaceAll(section, ".", "_"))
 	hint := ""
-	if provider == providerOpenAI {
+	if provider == ProviderOpenAI {
 		hint = fmt.Sprintf(", %s_BASE_URL for an OpenAI-compatible server without a key,", prefix)
 	}
 	return fmt.Errorf("%s needs a key: %w: set %s_API_KEY (or %s_API_KEY_FILE)%s or another %s_PROVIDER, "+

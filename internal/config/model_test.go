@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -71,7 +71,7 @@ func TestGeneration(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg, _ := mustLoad(t, tt.toml, tt.env, tt.flags)
-			got, err := cfg.generation("evolve")
+			got, err := cfg.Generation("evolve")
 			if wantError(t, err, tt.err) {
 				return
 			}
@@ -126,8 +126,8 @@ func TestGenerationOfOtherUses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg, _ := mustLoad(t, tt.toml, nil, nil)
-			for _, use := range []string{useCompare, useObserve} {
-				got, err := cfg.generation(use)
+			for _, use := range []string{UseCompare, UseObserve} {
+				got, err := cfg.Generation(use)
 				if wantError(t, err, tt.err) {
 					continue
 				}
@@ -138,7 +138,7 @@ func TestGenerationOfOtherUses(t *testing.T) {
 		})
 	}
 	cfg, _ := mustLoad(t, "[llm]\nprovider = \"gemini\"\napi_key = \"k\"\n[llm.compare]\nprovider = \"anthropic\"", nil, nil)
-	if _, err := cfg.generation(useCompare); !wantError(t, err, []string{"REVERIE_LLM_COMPARE_API_KEY"}) {
+	if _, err := cfg.Generation(UseCompare); !wantError(t, err, []string{"REVERIE_LLM_COMPARE_API_KEY"}) {
 		t.Error("a key of another provider was taken")
 	}
 }
@@ -147,7 +147,7 @@ func TestGenerationOfOtherUses(t *testing.T) {
 func TestGenerationOfOtherJobs(t *testing.T) {
 	cfg, _ := mustLoad(t, "[llm]\nprovider = \"gemini\"\napi_key = \"k\"\nmodel = \"big\"\n[llm.evolve]\nmodel = \"small\"", nil, nil)
 	for _, job := range []string{"", "dream"} {
-		if m, err := cfg.generation(job); err != nil || m.Model != "big" {
+		if m, err := cfg.Generation(job); err != nil || m.Model != "big" {
 			t.Errorf("generation(%q) = %q, %v", job, m.Model, err)
 		}
 	}
@@ -219,7 +219,7 @@ func TestEmbedding(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg, _ := mustLoad(t, tt.toml, tt.env, tt.flags)
-			got, err := cfg.embedding()
+			got, err := cfg.Embedding()
 			if wantError(t, err, tt.err) {
 				return
 			}
@@ -245,7 +245,7 @@ model = "gemini-2.5-flash-lite"
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := cfg.generation("evolve")
+	m, err := cfg.Generation("evolve")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,13 +266,13 @@ model = "gemini-2.5-flash-lite"
 
 	t.Run("the same provider keeps them", func(t *testing.T) {
 		cfg, _ := mustLoad(t, file, []string{"REVERIE_LLM_PROVIDER=gemini"}, nil)
-		if m, err := cfg.generation("evolve"); err != nil || m.APIKey != "gemini-key" || m.Model != "gemini-2.5-flash-lite" {
+		if m, err := cfg.Generation("evolve"); err != nil || m.APIKey != "gemini-key" || m.Model != "gemini-2.5-flash-lite" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
 	t.Run("a provider where none was named keeps them", func(t *testing.T) {
 		cfg, _ := mustLoad(t, "[llm]\napi_key = \"k\"\nmodel = \"m\"", nil, map[string]string{"llm.provider": "anthropic"})
-		if m, err := cfg.generation(""); err != nil || m.APIKey != "k" || m.Model != "m" {
+		if m, err := cfg.Generation(""); err != nil || m.APIKey != "k" || m.Model != "m" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})
@@ -282,13 +282,13 @@ model = "gemini-2.5-flash-lite"
 		if err != nil || len(warnings) != 1 {
 			t.Fatal(err, warnings)
 		}
-		if e, err := cfg.embedding(); err != nil || e.Model != "text-embedding-3-small" || e.Ceiling != 0 {
+		if e, err := cfg.Embedding(); err != nil || e.Model != "text-embedding-3-small" || e.Ceiling != 0 {
 			t.Errorf("%+v, %v", e, err)
 		}
 	})
 	t.Run("a job's server without [llm], by flag", func(t *testing.T) {
 		cfg, _ := mustLoad(t, "[llm.evolve]\nbase_url = \"http://h\"\nmodel = \"m\"", nil, map[string]string{"llm.provider": "offline"})
-		if m, err := cfg.generation("evolve"); err != nil || m.Model != "offline-extractive-v1" || m.BaseURL != "" {
+		if m, err := cfg.Generation("evolve"); err != nil || m.Model != "offline-extractive-v1" || m.BaseURL != "" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})

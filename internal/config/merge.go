@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -68,10 +68,10 @@ func (m *merger) flagProvider(l layer, next entry) {
 			m.forget(job, slices.Concat([]string{"provider"}, endpoint[:]), next)
 		}
 	}
-	if _, explicit := l["embed.provider"]; explicit || next.value.String() != providerOffline {
+	if _, explicit := l["embed.provider"]; explicit || next.value.String() != ProviderOffline {
 		return
 	}
-	if old := m.provider("embed"); old != providerOffline {
+	if old := m.provider("embed"); old != ProviderOffline {
 		m.forget("embed", slices.Concat([]string{"provider"}, endpoint[:], embedModel[:]), next)
 		m.set("embed.provider", next.value, next.origin)
 	}
@@ -105,11 +105,11 @@ func (m *merger) jobs() []string {
 // provider is the one that a section has so far, "" where it follows [llm].
 func (m *merger) provider(sec string) string {
 	if sec == "llm" {
-		return m.cfg.LLM.provider()
+		return m.cfg.LLM.ProviderInUse()
 	}
 	p := m.text(sec + ".provider")
-	if p == "" && m.cfg.LLM.provider() == "" && m.text(sec+".base_url") != "" {
-		return providerOpenAI
+	if p == "" && m.cfg.LLM.ProviderInUse() == "" && m.text(sec+".base_url") != "" {
+		return ProviderOpenAI
 	}
 	return p
 }
@@ -146,7 +146,7 @@ const maxSecretFile = 64 << 10
 // readSecrets reads each secret whose _file twin is set at least as strongly as
 // the secret itself. Both in one layer is a problem: it is not clear which is
 // meant.
-func (m *merger) readSecrets(in configInput) []error {
+func (m *merger) readSecrets(in Input) []error {
 	var problems []error
 	for _, s := range m.schema.settings {
 		twin, ok := m.schema.byPath[s.path+"_file"]
@@ -176,7 +176,7 @@ func (m *merger) readSecrets(in configInput) []error {
 
 // besideOrigin resolves a relative name: beside the configuration file when it
 // was said there, else in the working directory.
-func (in configInput) besideOrigin(name string, at Origin, file string) string {
+func (in Input) besideOrigin(name string, at Origin, file string) string {
 	if at.Layer == LayerFile && !filepath.IsAbs(name) {
 		return filepath.Join(filepath.Dir(file), name)
 	}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"encoding/json"
@@ -54,7 +54,7 @@ func TestSecretFiles(t *testing.T) {
 			in.Env = tt.env
 			in.Path = "etc/reverie.toml"
 			place(in.Path, tt.toml)
-			cfg, prov, _, err := loadConfig(in)
+			cfg, prov, _, err := Load(in)
 			if tt.err != "" {
 				if !errors.Is(err, reverie.ErrConfiguration) || !strings.Contains(err.Error(), tt.err) || strings.Contains(err.Error(), "hunter2") {
 					t.Errorf("error %v, want %s", err, tt.err)
@@ -74,7 +74,7 @@ func TestSecretFiles(t *testing.T) {
 		in := in
 		in.Env = []string{"REVERIE_DATABASE_URL_FILE=" + url, "REVERIE_DATABASE_MIGRATE_URL_FILE=" + url,
 			"REVERIE_EMBED_API_KEY_FILE=" + unix, "REVERIE_LLM_EVOLVE_API_KEY_FILE=" + unix}
-		cfg, _, warnings, err := loadConfig(in)
+		cfg, _, warnings, err := Load(in)
 		if err != nil || len(warnings) > 0 {
 			t.Fatal(err, warnings)
 		}
@@ -91,7 +91,7 @@ func TestSecretsDoNotPrint(t *testing.T) {
 		"REVERIE_LLM_PROVIDER=openai", "REVERIE_LLM_API_KEY=hunter2", "REVERIE_EMBED_API_KEY=hunter2", "REVERIE_LLM_EVOLVE_API_KEY=hunter2",
 		"REVERIE_DATABASE_URL=postgres://u:hunter2@h/d", "REVERIE_DATABASE_MIGRATE_URL=host=h password=hunter2",
 	}, nil)
-	model, err := cfg.generation("evolve")
+	model, err := cfg.Generation("evolve")
 	if err != nil {
 		t.Fatal(err)
 	}

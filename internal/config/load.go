@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// configInput is everything that settings are read from.
-type configInput struct {
+// Input is everything that settings are read from.
+type Input struct {
 	Path    string            // of --config, "" without it
 	Env     []string          // KEY=VALUE, as os.Environ has it
 	Flags   map[string]string // by the path of the setting: "llm.provider": "offline"; only flags that were given
@@ -31,7 +31,7 @@ type entry struct {
 // layer is what one place sets, by path.
 type layer map[string]entry
 
-// loadConfig reads the settings: flags over environment over file over
+// Load reads the settings: flags over environment over file over
 // defaults.
 //
 // The file is in.Path, else REVERIE_CONFIG, else reverie.toml in the working
@@ -51,7 +51,7 @@ type layer map[string]entry
 // The error is all problems joined, each a reverie.ErrConfiguration that names
 // the setting, its value, where it came from and what is allowed. The Config is
 // nil then; provenance and warnings are not.
-func loadConfig(in configInput) (*Config, *Provenance, []string, error) {
+func Load(in Input) (*Config, *Provenance, []string, error) {
 	s := configSchema()
 	cfg, err := s.defaults()
 	if err != nil {
@@ -85,7 +85,7 @@ func loadConfig(in configInput) (*Config, *Provenance, []string, error) {
 
 // file finds and reads the configuration file. Without one, both results are
 // empty.
-func (in configInput) file(vars map[string]string) (string, []byte, error) {
+func (in Input) file(vars map[string]string) (string, []byte, error) {
 	if name, said := in.Path, "--config"; name != "" || vars[envConfig] != "" {
 		if name == "" {
 			name, said = vars[envConfig], envConfig
@@ -111,7 +111,7 @@ func (in configInput) file(vars map[string]string) (string, []byte, error) {
 }
 
 // usualFiles are where a configuration file is looked for when none is named.
-func (in configInput) usualFiles(vars map[string]string) []string {
+func (in Input) usualFiles(vars map[string]string) []string {
 	names := []string{in.absolute("reverie.toml")}
 	folder := vars["XDG_CONFIG_HOME"]
 	if folder == "" && in.Home != "" {
@@ -123,7 +123,7 @@ func (in configInput) usualFiles(vars map[string]string) []string {
 	return names
 }
 
-func (in configInput) absolute(name string) string {
+func (in Input) absolute(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
@@ -132,7 +132,7 @@ func (in configInput) absolute(name string) string {
 
 // short is a file's name as origins show it: relative below the working
 // directory.
-func (in configInput) short(name string) string {
+func (in Input) short(name string) string {
 	rel, err := filepath.Rel(cmp.Or(in.WorkDir, "."), name)
 	if err != nil || !filepath.IsLocal(rel) {
 		return name

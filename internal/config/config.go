@@ -1,4 +1,5 @@
-package main
+// Package config reads the settings: flags over environment over file over defaults.
+package config
 
 // Config is every setting of the binary. Each leaf is one setting: its path is
 // the section and the toml tag ([llm.evolve] model is "llm.evolve.model"), its

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -180,9 +180,9 @@ func (s *schema) defaults() (*Config, error) {
 	return cfg, nil
 }
 
-// defaultOf is the default of a setting in the environment's spelling, "" for one
+// DefaultOf is the default of a setting in the environment's spelling, "" for one
 // that there is not.
-func defaultOf(path string) string {
+func DefaultOf(path string) string {
 	if set, ok := configSchema().byPath[path]; ok {
 		return set.def
 	}

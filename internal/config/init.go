@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bufio"
@@ -19,10 +19,10 @@ const initHead = `# The configuration of Reverie.
 # effect, and where each value came from.
 `
 
-// writeInitConfig writes a complete reverie.toml: every setting with its
+// WriteInit writes a complete reverie.toml: every setting with its
 // explanation, its environment name and its default, commented out. Lines of
 // settings begin with # and no space, so that they are told from prose.
-func writeInitConfig(w io.Writer) error {
+func WriteInit(w io.Writer) error {
 	cfg, err := configSchema().defaults()
 	if err != nil {
 		return err

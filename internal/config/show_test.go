@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ func TestWriteConfig(t *testing.T) {
 	}, map[string]string{"log.level": "debug"})
 
 	var table strings.Builder
-	if err := writeConfig(&table, cfg, prov, false); err != nil {
+	if err := Write(&table, cfg, prov, false); err != nil {
 		t.Fatal(err)
 	}
 	text := regexp.MustCompile(` {2,}`).ReplaceAllString(table.String(), " | ")
@@ -45,7 +45,7 @@ func TestWriteConfig(t *testing.T) {
 	}
 
 	var buf bytes.Buffer
-	if err := writeConfig(&buf, cfg, prov, true); err != nil {
+	if err := Write(&buf, cfg, prov, true); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(buf.String(), "hunter2") || strings.Contains(text, "hunter2") {
@@ -98,7 +98,7 @@ func TestRedactedLeavesTheOriginal(t *testing.T) {
 func initFile(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	if err := writeInitConfig(&b); err != nil {
+	if err := WriteInit(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -167,7 +167,7 @@ func TestExampleConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(initFile(t), string(got)); diff != "" {
-		t.Errorf("%s is out of date: write it anew with REVERIE_TEST_UPDATE=1 go test -run TestExampleConfig ./cmd/reverie\n%s", name, diff)
+		t.Errorf("%s is out of date: write it anew with REVERIE_TEST_UPDATE=1 go test -run TestExampleConfig ./internal/config\n%s", name, diff)
 	}
 }
 
@@ -194,19 +194,19 @@ func TestSchema(t *testing.T) {
 	if len(s.byEnv) != len(s.settings) || len(s.byPath) != len(s.settings) {
 		t.Error("two settings share a name")
 	}
-	for provider, model := range defaultModels {
+	for provider, model := range DefaultModels {
 		cfg, err := s.defaults()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if priced := strings.Contains(strings.Join(cfg.LLM.Prices, " "), model+"="); priced == (provider == providerOffline) {
+		if priced := strings.Contains(strings.Join(cfg.LLM.Prices, " "), model+"="); priced == (provider == ProviderOffline) {
 			t.Errorf("%s: priced is %v", model, priced)
 		}
 		if !strings.Contains(s.byPath["llm.model"].comment, model) {
 			t.Errorf("the comment of llm.model does not name %s", model)
 		}
 	}
-	for _, model := range defaultEmbedModels {
+	for _, model := range DefaultEmbedModels {
 		if !strings.Contains(s.byPath["embed.model"].comment, model) {
 			t.Errorf("the comment of embed.model does not name %s", model)
 		}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -14,10 +14,10 @@ import (
 )
 
 // world is a working directory and a home for one test.
-func world(t *testing.T) configInput {
+func world(t *testing.T) Input {
 	t.Helper()
 	root := t.TempDir()
-	in := configInput{WorkDir: filepath.Join(root, "work"), Home: filepath.Join(root, "home")}
+	in := Input{WorkDir: filepath.Join(root, "work"), Home: filepath.Join(root, "home")}
 	for _, dir := range []string{in.WorkDir, in.Home} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -44,7 +44,7 @@ func load(t *testing.T, toml string, env []string, flags map[string]string) (*Co
 		writeFile(t, filepath.Join(in.WorkDir, "reverie.toml"), toml)
 	}
 	in.Env, in.Flags = env, flags
-	return loadConfig(in)
+	return Load(in)
 }
 
 // mustLoad is load for input without a fault.
@@ -160,15 +160,15 @@ func TestWhichFile(t *testing.T) {
 	in := world(t)
 	xdg := filepath.Join(in.Home, "xdg")
 	say := func(name, model string) { writeFile(t, name, "llm.model = \""+model+"\"\n") }
-	load := func(in configInput) (string, string) {
+	load := func(in Input) (string, string) {
 		t.Helper()
-		cfg, prov, _, err := loadConfig(in)
+		cfg, prov, _, err := Load(in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return cfg.LLM.Model, prov.Origin("llm.model").String()
 	}
-	expect := func(in configInput, model, origin string) {
+	expect := func(in Input, model, origin string) {
 		t.Helper()
 		if m, o := load(in); m != model || o != origin {
 			t.Errorf("model %q from %s, want %q from %s", m, o, model, origin)
@@ -194,14 +194,14 @@ func TestWhichFile(t *testing.T) {
 }
 
 func TestNamedFileMustExist(t *testing.T) {
-	for _, in := range []configInput{
+	for _, in := range []Input{
 		{Path: "missing.toml"},
 		{Env: []string{"REVERIE_CONFIG=missing.toml"}},
 	} {
 		base := world(t)
 		writeFile(t, filepath.Join(base.WorkDir, "reverie.toml"), "")
 		in.WorkDir, in.Home = base.WorkDir, base.Home
-		cfg, _, _, err := loadConfig(in)
+		cfg, _, _, err := Load(in)
 		if cfg != nil || !errors.Is(err, reverie.ErrConfiguration) || !strings.Contains(err.Error(), "missing.toml") {
 			t.Errorf("loaded %v, %v: want an error that names missing.toml", cfg, err)
 		}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 const (
 	envConfig     = envPrefix + "CONFIG"     // the configuration file
 	envDataDir    = envPrefix + "DATA_DIR"   // short for REVERIE_DATABASE_DATA_DIR, which wins
-	envPullToken  = envPrefix + "PULL_TOKEN" // of the server that reverie pull asks
-	envToken      = envPrefix + "TOKEN"      // that a command asks with
+	EnvPullToken  = envPrefix + "PULL_TOKEN" // of the server that reverie pull asks
+	EnvToken      = envPrefix + "TOKEN"      // that a command asks with
 	envTestPrefix = envPrefix + "TEST_"      // tests
 )
 
@@ -27,7 +27,7 @@ func (s *schema) readEnv(vars map[string]string) (layer, []string, []error) {
 		}
 		set, ok := s.byEnv[name]
 		if !ok {
-			if name != envConfig && name != envDataDir && name != envPullToken && name != envToken && !strings.HasPrefix(name, envTestPrefix) {
+			if name != envConfig && name != envDataDir && name != EnvPullToken && name != EnvToken && !strings.HasPrefix(name, envTestPrefix) {
 				warnings = append(warnings, fmt.Sprintf("%s is no setting and has no effect%s", name, suggest(name, s.envNames())))
 			}
 			continue

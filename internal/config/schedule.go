@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -7,22 +7,22 @@ import (
 	"reverie/jobs"
 )
 
-// never is how a variable, which counts as unset when it is empty, says that a job
+// Never is how a variable, which counts as unset when it is empty, says that a job
 // is not started.
-const never = "never"
+const Never = "never"
 
 // specOf reads when a job is started; the zero spec is never.
 func specOf(text string) (jobs.Spec, error) {
-	if text == "" || text == never {
+	if text == "" || text == Never {
 		return jobs.Spec{}, nil
 	}
 	return jobs.ParseSpec(text)
 }
 
-// scheduleWarning says what is odd about [schedule], "" where nothing is. Specs that
+// ScheduleWarning says what is odd about [schedule], "" where nothing is. Specs that
 // cannot be read have been refused before.
-func (c *Config) scheduleWarning() string {
-	starts := func(text string) bool { return text != "" && text != never }
+func (c *Config) ScheduleWarning() string {
+	starts := func(text string) bool { return text != "" && text != Never }
 	if !starts(c.Schedule.Dream) || starts(c.Schedule.Extract) {
 		return ""
 	}
@@ -32,12 +32,12 @@ func (c *Config) scheduleWarning() string {
 
 // jobSchedule is when one job of [schedule] starts; the zero spec is never.
 type jobSchedule struct {
-	job  reverie.Job
-	spec jobs.Spec
+	Job  reverie.Job
+	Spec jobs.Spec
 }
 
-// schedules reads [schedule], in its order. The error is a reverie.ErrConfiguration.
-func (c *Config) schedules() ([]jobSchedule, error) {
+// Schedules reads [schedule], in its order. The error is a reverie.ErrConfiguration.
+func (c *Config) Schedules() ([]jobSchedule, error) {
 	var list []jobSchedule
 	for _, set := range scheduleSettings() {
 		spec, err := specOf(set.field(c).String())

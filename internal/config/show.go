@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"encoding/json"
@@ -134,11 +134,11 @@ type shownSetting struct {
 	Env     string `json:"env"`
 }
 
-// writeConfig writes each setting with its effective value and where it came
+// Write writes each setting with its effective value and where it came
 // from: a table for people, or one JSON object
 // {"file": "...", "settings": [{"setting", "value", "origin", "env"}]}. Secrets
 // are masked.
-func writeConfig(w io.Writer, cfg *Config, prov *Provenance, asJSON bool) error {
+func Write(w io.Writer, cfg *Config, prov *Provenance, asJSON bool) error {
 	if asJSON {
 		return writeConfigJSON(w, cfg, prov)
 	}
