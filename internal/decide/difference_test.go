@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"reverie/internal/text"
 )
 
 // TestDifference sees what similar wordings hide, and nothing in what is only
@@ -54,7 +56,7 @@ func TestDifference(t *testing.T) {
 		{"Tea twice a day", "Tea once a day", []string{`"twice"`, `"once"`}},
 		{"", "Tea.", nil},
 	} {
-		for i, d := range [][]mark{difference(c.a, c.b), difference(c.b, c.a)} {
+		for i, d := range [][]text.Detail{difference(c.a, c.b), difference(c.b, c.a)} {
 			var got []string
 			for _, m := range d {
 				got = append(got, m.String())
@@ -107,16 +109,6 @@ func TestNoDifference(t *testing.T) {
 	}
 }
 
-// TestNumeral reads Chinese numbers.
-func TestNumeral(t *testing.T) {
-	for text, want := range map[string]float64{"七": 7, "十": 10, "十二": 12, "二十": 20, "三十五": 35, "一百": 100, "一百零二": 102, "两千": 2000,
-		"三千五百": 3500, "一万": 10_000, "两万五千": 25_000, "一亿": 100_000_000, "二〇二六": 2026, "一二三": 123, "42": 42} {
-		if got := numeral(text); got != want {
-			t.Errorf("%s is %v, want %v", text, got, want)
-		}
-	}
-}
-
 // FuzzDifference never fails, is the same both ways, and finds nothing between a
 // statement and itself.
 func FuzzDifference(f *testing.F) {
@@ -127,7 +119,7 @@ func FuzzDifference(f *testing.F) {
 		if d := difference(a, a); len(d) > 0 {
 			t.Errorf("%q differs from itself: %v", a, d)
 		}
-		names := func(list []mark) (out []string) {
+		names := func(list []text.Detail) (out []string) {
 			for _, m := range list {
 				out = append(out, fmt.Sprint(m))
 			}

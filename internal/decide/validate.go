@@ -11,6 +11,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // validation is what an answer comes to, beside the verdicts that it gave: those
@@ -65,7 +66,7 @@ func (d *desk) validate(f *fact, open []*candidate, resp llm.Response, warned bo
 }
 
 // reopen has a candidate asked about once more, with what was wrong.
-func (v *validation) reopen(c *candidate, why string, differs []mark) {
+func (v *validation) reopen(c *candidate, why string, differs []text.Detail) {
 	v.open = append(v.open, c)
 	note := c.handle + ": " + why
 	if len(differs) > 0 {
@@ -79,7 +80,7 @@ func (v *validation) reopen(c *candidate, why string, differs []mark) {
 
 // passesOver says which difference a verdict leaves out of account: a duplicate
 // all of them, an update those that its merged statement does not keep.
-func passesOver(given verdict, differs []mark) string {
+func passesOver(given verdict, differs []text.Detail) string {
 	switch given.relation {
 	case reverie.RelationUpdate:
 		differs = missing(differs, marks(given.merged))
@@ -107,12 +108,12 @@ func unusable(resp llm.Response) string {
 
 // readVerdicts sorts the lines of an answer by handle. Of several lines on one
 // handle all must be valid and say the same.
-func (d *desk) readVerdicts(f *fact, open []*candidate, text string, verdicts map[string]verdict, broken map[string]string) (notes []string) {
+func (d *desk) readVerdicts(f *fact, open []*candidate, answer string, verdicts map[string]verdict, broken map[string]string) (notes []string) {
 	known := map[string]*candidate{}
 	for _, c := range open {
 		known[c.handle] = c
 	}
-	read := lines.Read(text)
+	read := lines.Read(answer)
 	for _, skip := range read.Skipped {
 		notes = append(notes, fmt.Sprintf("line %d: %s", skip.No, skip.Reason))
 	}
@@ -152,17 +153,17 @@ func readVerdict(l lines.Line) (handle string, v verdict, err error) {
 	if err := json.Unmarshal(l.Object, &raw); err != nil {
 		return "", v, fmt.Errorf("the line is no verdict: %w", err)
 	}
-	text := func(raw json.RawMessage) string {
+	word := func(raw json.RawMessage) string {
 		var s string
 		_ = json.Unmarshal(raw, &s) // anything but a string is nothing
 		return strings.TrimSpace(s)
 	}
-	handle = strings.ToLower(text(raw.ID))
-	v.relation = reverie.Relation(strings.ToLower(text(raw.Relation)))
-	v.reason = reverie.CleanReason(text(raw.Reason))
+	handle = strings.ToLower(word(raw.ID))
+	v.relation = reverie.Relation(strings.ToLower(word(raw.Relation)))
+	v.reason = reverie.CleanReason(word(raw.Reason))
 	switch v.relation {
 	case reverie.RelationUpdate:
-		if v.merged = text(raw.Statement); v.merged == "" {
+		if v.merged = word(raw.Statement); v.merged == "" {
 			return handle, v, errors.New(`an update needs the merged statement in "statement"`)
 		}
 	case reverie.RelationDuplicate, reverie.RelationConflict, reverie.RelationUnrelated:
@@ -192,7 +193,7 @@ func (d *desk) checkMerged(f *fact, c *candidate, v verdict) error {
 		return errors.New("another memory says the merged statement already")
 	}
 	ours, theirs, merged := marks(f.Statement), marks(c.Statement), marks(v.merged)
-	invented := slices.DeleteFunc(missing(merged, slices.Concat(ours, theirs)), func(m mark) bool { return headcount.MatchString(m.text) })
+	invented := slices.DeleteFunc(missing(merged, slices.Concat(ours, theirs)), func(m text.Detail) bool { return headcount.MatchString(m.Text) })
 	if len(invented) > 0 {
 		return fmt.Errorf("the merged statement has %s, which stands in neither of the two", invented[0])
 	}

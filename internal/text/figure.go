@@ -1,4 +1,4 @@
-package decide
+package text
 
 import (
 	"slices"
@@ -48,8 +48,8 @@ var figurePattern = lazyregexp.New(strings.Join([]string{
 var unusualNumerals = strings.NewReplacer("壹", "一", "贰", "二", "叁", "三", "肆", "四", "伍", "五", "陆", "六", "柒", "七", "捌", "八", "玖", "九",
 	"拾", "十", "佰", "百", "仟", "千", "廿", "二十", "卅", "三十", "俩", "两", "仨", "三")
 
-// figuresOf reads numbers, times, months and weekdays, each once.
-func figuresOf(text string) (list []mark) {
+// Figures reads numbers, times, months and weekdays of folded, simplified text, each once.
+func Figures(text string) (list []Detail) {
 	text = unusualNumerals.Replace(text)
 	for at := 0; at < len(text); {
 		match := figurePattern.FindStringSubmatchIndex(text[at:])
@@ -70,10 +70,10 @@ func figuresOf(text string) (list []mark) {
 			end--
 		}
 		m, ok := readFigure(group, before, text[end:])
-		if ok && m.kind == markNumber {
-			m.unit = unitOf(before, group("measure", "halved")+text[end:])
+		if ok && m.Kind == Number {
+			m.Unit = unitOf(before, group("measure", "halved")+text[end:])
 		}
-		m.text = strings.TrimSpace(text[at+match[0] : end])
+		m.Text = strings.TrimSpace(text[at+match[0] : end])
 		if ok && !slices.ContainsFunc(list, m.again) {
 			list = append(list, m)
 		}
@@ -82,29 +82,29 @@ func figuresOf(text string) (list []mark) {
 	return list
 }
 
-// again tells whether a mark is the same once more, however it is written.
-func (m mark) again(o mark) bool {
-	m.text, o.text = "", ""
-	return m == o
+// again tells whether a detail is the same once more, however it is written.
+func (d Detail) again(o Detail) bool {
+	d.Text, o.Text = "", ""
+	return d == o
 }
 
 // readFigure reads a match by its groups and the text around it.
-func readFigure(group func(...string) string, before, after string) (mark, bool) {
-	number := mark{kind: markNumber}
+func readFigure(group func(...string) string, before, after string) (Detail, bool) {
+	number := Detail{Kind: Number}
 	switch {
 	case group("hanweekday") != "":
 		if next, _ := utf8.DecodeRuneInString(after); strings.ContainsRune("次个条场遍回起", next) {
-			return mark{}, false // 每周一次 is once a week
+			return Detail{}, false // 每周一次 is once a week
 		}
-		return mark{kind: markWeekday, value: hanWeekdays[group("hanweekday")]}, true
+		return Detail{Kind: Weekday, Value: hanWeekdays[group("hanweekday")]}, true
 	case group("weekday", "sunday", "sun") != "":
-		return mark{kind: markWeekday, value: ordinal(weekdays, group("weekday", "sunday", "sun")[:3])}, true
+		return Detail{Kind: Weekday, Value: ordinal(weekdays, group("weekday", "sunday", "sun")[:3])}, true
 	case group("weekend") != "":
-		return mark{kind: markWeekday, value: weekend}, true
+		return Detail{Kind: Weekday, Value: weekend}, true
 	case group("hanmonth") != "":
-		return mark{kind: markMonth, value: numeral(group("hanmonth"))}, true
+		return Detail{Kind: Month, Value: numeral(group("hanmonth"))}, true
 	case group("month", "dated", "undated") != "":
-		return mark{kind: markMonth, value: ordinal(months, group("month", "dated", "undated")[:3])}, true
+		return Detail{Kind: Month, Value: ordinal(months, group("month", "dated", "undated")[:3])}, true
 	case group("hour") != "":
 		hour := numeral(group("hour"))
 		if int(hour) == 12 {
@@ -112,41 +112,41 @@ func readFigure(group func(...string) string, before, after string) (mark, bool)
 		}
 		return clock(hour, group("minute"), map[string]string{"a": "上午", "p": "下午"}[group("half")]), true
 	case group("noon") != "":
-		return mark{kind: markClock, value: halfDay}, true
+		return Detail{Kind: Clock, Value: HalfDay}, true
 	case group("midnight") != "":
-		return mark{kind: markClock}, true
+		return Detail{Kind: Clock}, true
 	case group("hour24") != "":
 		return clock(numeral(group("hour24")), group("minute24"), group("daypart")), true
 	case group("hanhour") == "一" && group("daypart", "hanminute") == "":
-		return mark{}, false // 一点 is a little
+		return Detail{}, false // 一点 is a little
 	case group("hanhour") != "":
 		return clock(numeral(group("hanhour")), group("hanminute"), group("daypart")), true
 	case group("whole") != "":
 		whole := numeral(group("whole"))
-		number.value = numeral(group("part")) / max(whole, 1)
+		number.Value = numeral(group("part")) / max(whole, 1)
 	case group("digits") != "":
-		number.value = signed(digits(group("digits")), before) * scales[group("scale")]
+		number.Value = signed(digits(group("digits")), before) * scales[group("scale")]
 		switch group("scale") {
 		case "%", "percent":
-			number.value /= 100
+			number.Value /= 100
 		case "‰":
-			number.value /= 1000
+			number.Value /= 1000
 		case "":
 			if strings.Contains(group("digits"), ".") {
-				number.exact = group("digits")
+				number.Exact = group("digits")
 			}
 		}
 	case group("hanhalf") != "":
-		number.value = 0.5
+		number.Value = 0.5
 		return number, group("halved") != "" || group("hanhalf") == "一半"
 	case group("han") != "":
-		number.value = numeral(group("han"))
+		number.Value = numeral(group("han"))
 		return number, countsAsNumber(group("han"), group("measure"), before)
 	case group("fraction", "aPart") != "":
 		parts := map[string]float64{"two": 2, "three": 3}[group("parts")]
-		number.value = max(parts, 1) / map[string]float64{"ha": 2, "th": 3, "qu": 4, "fi": 5}[group("fraction", "aPart")[:2]]
+		number.Value = max(parts, 1) / map[string]float64{"ha": 2, "th": 3, "qu": 4, "fi": 5}[group("fraction", "aPart")[:2]]
 	default:
-		number.value = wordNumber(group("words"))
+		number.Value = wordNumber(group("words"))
 	}
 	return number, true
 }
@@ -192,26 +192,26 @@ func wordNumber(text string) float64 {
 }
 
 // clock is a time of day. What says which half of the day makes it precise.
-func clock(hour float64, minute, half string) mark {
-	m := mark{kind: markClock, value: hour * 60}
+func clock(hour float64, minute, half string) Detail {
+	m := Detail{Kind: Clock, Value: hour * 60}
 	switch minute {
 	case "":
 	case "半":
-		m.value += 30
+		m.Value += 30
 	case "一刻":
-		m.value += 15
+		m.Value += 15
 	case "三刻":
-		m.value += 45
+		m.Value += 45
 	default:
-		m.value += numeral(minute)
+		m.Value += numeral(minute)
 	}
 	switch {
 	case half == "" && hour <= 12:
-		m.kind = markVagueClock
+		m.Kind = ClockVague
 	case half == "":
-		m.kind = markClock24
+		m.Kind = Clock24
 	case (half == "下午" || half == "傍晚" || half == "晚上" || half == "晚") && hour < 12:
-		m.value += halfDay
+		m.Value += HalfDay
 	}
 	return m
 }

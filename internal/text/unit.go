@@ -1,4 +1,4 @@
-package decide
+package text
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package decide
+package text
 
 import (
 	"strings"
@@ -19,5 +19,10 @@ var (
 		`|hardly|barely|rarely|seldom|unable|dislikes?|disliked|hates?|hated|(?:ca|do|does|did|wo|is|are|was)nt)\b|n['’]t\b`)
 )
 
-// negations returns what denies something in folded, simplified text.
-func negations(text string) []string { return negated.FindAllString(notNegated.Replace(text), -1) }
+// Negations returns what denies something in folded, simplified text.
+func Negations(text string) (list []Detail) {
+	for _, word := range negated.FindAllString(notNegated.Replace(text), -1) {
+		list = append(list, Detail{Kind: Negation, Text: word})
+	}
+	return list
+}
