@@ -1,13 +1,13 @@
 package secret
 
 import (
+	_ "embed"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-	"github.com/zricethezav/gitleaks/v8/config"
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
@@ -71,7 +71,14 @@ var (
 	joined = strings.NewReplacer(`(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}`, `(?:=|>|:{1,3}=|\|\||:|=>|\?=|,|：|\bis|是|为)[\x60'"\s=]{0,5}`)
 )
 
-// known is a rule as the file has it that is compiled into gitleaks.
+// gitleaksRules is the file that gitleaks compiles in, unchanged. Importing its package
+// config instead would bring a whole configuration library into the binary. A test
+// compares the file with that of the module.
+//
+//go:embed gitleaks/rules.toml
+var gitleaksRules []byte
+
+// known is a rule of that file.
 type known struct {
 	ID          string
 	Path        string
@@ -85,7 +92,7 @@ type known struct {
 // expressions at once.
 func read() *ruleSet {
 	var file struct{ Rules []known }
-	if err := toml.Unmarshal([]byte(config.DefaultConfig), &file); err != nil {
+	if err := toml.Unmarshal(gitleaksRules, &file); err != nil {
 		panic("the rules of gitleaks cannot be read: " + err.Error()) // they are compiled in
 	}
 	slices.SortFunc(file.Rules, func(a, b known) int { return strings.Compare(a.ID, b.ID) })

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/zricethezav/gitleaks/v8/config"
 	"github.com/zricethezav/gitleaks/v8/detect"
 
 	"reverie/internal/reverie"
@@ -43,6 +44,13 @@ func TestFind(t *testing.T) {
 				t.Errorf("%s between %.40q and %.40q: found %+v", rule, around[0], around[1], found)
 			}
 		}
+	}
+}
+
+// After an update of the module, copy its config/gitleaks.toml and LICENSE anew.
+func TestRulesAreThoseOfTheModule(t *testing.T) {
+	if string(gitleaksRules) != config.DefaultConfig {
+		t.Error("gitleaks/rules.toml is not the file of the gitleaks in go.mod")
 	}
 }
 
