@@ -11,17 +11,13 @@ PKG     ?= ./...
 JOBS    ?= 2
 TIMEOUT ?= 15m
 FUZZTIME ?= 10s
-# The SDKs and typed APIs are a third of what tests compile. They are compiled without
-# inlining and debugging data, and all with less collecting of garbage, in half the
-# time; -c says that this may be done on two threads. Ours is compiled as ever.
-HEAVY   := github.com/openai github.com/anthropics google.golang.org/genai
-# The race detector leaves some packages alone. Those of types are generated, and what
-# the SDKs share between goroutines lies in packages beside them: watched, they take
-# twice as long to compile. Those that only compute from what does not change have
+# The SDK is compiled without inlining and debugging data, and all with less collecting of
+# garbage; -c says that this may be done on two threads. Ours is compiled as ever.
+HEAVY   := google.golang.org/genai
+# The race detector leaves some packages alone. Those of types are generated: watched,
+# they take twice as long to compile. Those that only compute from what does not change have
 # nothing to race for, and take ten times as long: half of what all tests computed.
-TYPES   := k8s.io/... sigs.k8s.io/... github.com/google/gnostic-models/... github.com/chromedp/cdproto/... \
-	github.com/anthropics/anthropic-sdk-go github.com/openai/openai-go/v3 \
-	$(addprefix github.com/openai/openai-go/v3/,responses live realtime)
+TYPES   := k8s.io/... sigs.k8s.io/... github.com/google/gnostic-models/... github.com/chromedp/cdproto/...
 COMPUTE := regexp/... time unicode/...
 FAST    := -l -dwarf=false -c=2
 QUICK   := -toolexec "env GOGC=200" $(HEAVY:%=-gcflags="%/...=$(FAST)") \

@@ -8,11 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
@@ -44,7 +39,7 @@ type Options struct {
 type Client struct {
 	model       string
 	temperature *float64
-	messages    anthropic.MessageService
+	api         wire.API
 }
 
 var _ llm.Generator = (*Client)(nil)
@@ -64,49 +59,81 @@ func New(o Options) (*Client, error) {
 	if o.Model == "" {
 		return nil, fmt.Errorf("%s: no model is named: %w: set REVERIE_LLM_MODEL", Provider, reverie.ErrConfiguration)
 	}
-	// The service is made by itself because the SDK's client, unlike it, reads
-	// the environment.
-	return &Client{model: o.Model, temperature: o.Temperature, messages: anthropic.NewMessageService(
-		option.WithBaseURL(strings.TrimSuffix(base, "/v1")+"/"),
-		option.WithAPIKey(o.APIKey),
-		option.WithHTTPClient(wire.NewClient(o.HTTPClient, Provider, o.APIKey)),
-		option.WithMaxRetries(0),
-		// The caller's context bounds the call; without this the SDK refuses
-		// long answers that are not streamed.
-		option.WithRequestTimeout(24*time.Hour),
-	)}, nil
+	return &Client{model: o.Model, temperature: o.Temperature, api: wire.API{
+		Provider: Provider,
+		BaseURL:  strings.TrimSuffix(base, "/v1"),
+		Header:   http.Header{"X-Api-Key": {o.APIKey}, "Anthropic-Version": {"2023-06-01"}},
+		Client:   wire.NewClient(o.HTTPClient, Provider, o.APIKey),
+	}}, nil
+}
+
+// messageRequest is the body of POST /v1/messages.
+type messageRequest struct {
+	Model       string    `json:"model"`
+	MaxTokens   int       `json:"max_tokens"`
+	System      []block   `json:"system,omitempty"`
+	Messages    []message `json:"messages"`
+	Temperature *float64  `json:"temperature,omitempty"`
+}
+
+type message struct {
+	Role    string  `json:"role"`
+	Content []block `json:"content"`
+}
+
+// block is a piece of a message. In answers, thoughts are blocks of other types.
+type block struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type messageAnswer struct {
+	Content    []block `json:"content"`
+	StopReason string  `json:"stop_reason"`
+	Usage      struct {
+		Input      int `json:"input_tokens"`
+		CacheWrite int `json:"cache_creation_input_tokens"`
+		CacheRead  int `json:"cache_read_input_tokens"`
+		Output     int `json:"output_tokens"`
+	} `json:"usage"`
 }
 
 // Generate implements [llm.Generator].
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
-	params := anthropic.MessageNewParams{
-		Model:     anthropic.Model(c.model),
-		MaxTokens: defaultMaxTokens,
-		Messages:  []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(req.User))},
+	body := messageRequest{
+		Model:       c.model,
+		MaxTokens:   defaultMaxTokens,
+		Messages:    []message{{Role: "user", Content: textBlocks(req.User)}},
+		Temperature: c.temperature,
 	}
 	if req.MaxTokens > 0 {
-		params.MaxTokens = int64(req.MaxTokens)
+		body.MaxTokens = req.MaxTokens
 	}
 	if req.System != "" {
-		params.System = []anthropic.TextBlockParam{{Text: req.System}}
+		body.System = textBlocks(req.System)
 	}
-	if c.temperature != nil {
-		params.Temperature = param.NewOpt(*c.temperature)
+	var answer messageAnswer
+	if err := c.api.Post(ctx, "/v1/messages", body, &answer); err != nil {
+		return llm.Response{}, err
 	}
-	answer, err := c.messages.New(ctx, params)
-	if err != nil {
-		return llm.Response{}, wire.Fail(ctx, Provider, err)
+	if answer.StopReason == "" && len(answer.Content) == 0 {
+		err := errors.New("the answer holds no message")
+		return llm.Response{}, &llm.Error{Provider: Provider, Fault: llm.FaultServer, Err: err}
 	}
-	if answer == nil || answer.StopReason == "" && len(answer.Content) == 0 {
-		return llm.Response{}, &llm.Error{Provider: Provider, Fault: llm.FaultServer, Err: errors.New("the answer holds no message")}
+	// What was read from or written to the provider's prompt cache counts as input.
+	u := answer.Usage
+	resp := llm.Response{
+		Text:  joinText(answer.Content),
+		Usage: llm.Usage{InputTokens: u.Input + u.CacheWrite + u.CacheRead, OutputTokens: u.Output},
 	}
-	resp := llm.Response{Text: text(answer.Content), Usage: usage(answer.Usage)}
 	resp.Finish = finish(answer.StopReason, resp.Text)
 	return resp, nil
 }
 
-// text joins the text blocks of an answer; thoughts are blocks of their own.
-func text(blocks []anthropic.ContentBlockUnion) string {
+func textBlocks(text string) []block { return []block{{Type: "text", Text: text}} }
+
+// joinText joins the text blocks of an answer.
+func joinText(blocks []block) string {
 	var b strings.Builder
 	for _, block := range blocks {
 		if block.Type == "text" {
@@ -116,27 +143,18 @@ func text(blocks []anthropic.ContentBlockUnion) string {
 	return b.String()
 }
 
-func finish(reason anthropic.StopReason, text string) llm.Finish {
+func finish(reason, text string) llm.Finish {
 	switch reason {
-	case anthropic.StopReasonEndTurn, anthropic.StopReasonStopSequence:
+	case "end_turn", "stop_sequence":
 		if text == "" {
 			return llm.FinishOther
 		}
 		return llm.FinishStop
-	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
+	case "max_tokens", "model_context_window_exceeded":
 		return llm.FinishLength
-	case anthropic.StopReasonRefusal:
+	case "refusal":
 		return llm.FinishRefused
 	default:
 		return llm.FinishOther
-	}
-}
-
-// usage counts what was read from or written to the provider's prompt cache as
-// input.
-func usage(u anthropic.Usage) llm.Usage {
-	return llm.Usage{
-		InputTokens:  int(u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens),
-		OutputTokens: int(u.OutputTokens),
 	}
 }

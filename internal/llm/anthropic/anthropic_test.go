@@ -33,7 +33,6 @@ func TestBaseURLMayNameTheVersion(t *testing.T) {
 	}
 }
 
-// The SDK would refuse these without a request, for not being streamed.
 func TestLongAnswersMayBeAskedFor(t *testing.T) {
 	for limit, want := range map[int]int{64000: 64000, 0: defaultMaxTokens} {
 		srv := llmtest.New(t)

@@ -2,34 +2,76 @@ package openai
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"strings"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
 
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
 )
 
-// Embed implements [llm.Embedder]. The vectors are asked for as numbers, the
+// embedRequest is the body of POST /embeddings. The vectors are asked for as numbers, the
 // one format that every server knows.
+type embedRequest struct {
+	Model          string   `json:"model"`
+	Input          []string `json:"input"`
+	EncodingFormat string   `json:"encoding_format"`
+	Dimensions     int      `json:"dimensions,omitempty"`
+}
+
+type embedAnswer struct {
+	Data  []embedding `json:"data"`
+	Usage tokenUsage  `json:"usage"`
+}
+
+type embedding struct {
+	Index     int    `json:"index"`
+	Embedding vector `json:"embedding"`
+}
+
+// vector is read from numbers, or from the base64 of little-endian floats that some servers
+// send regardless.
+type vector []float32
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *vector) UnmarshalJSON(data []byte) error {
+	var numbers []float32
+	if json.Unmarshal(data, &numbers) == nil {
+		*v = numbers
+		return nil
+	}
+	var packed string
+	if err := json.Unmarshal(data, &packed); err != nil {
+		return err
+	}
+	raw, err := base64.StdEncoding.DecodeString(packed)
+	if err != nil || len(raw)%4 != 0 {
+		return errors.New("an embedding is neither numbers nor the base64 of floats")
+	}
+	for ; len(raw) > 0; raw = raw[4:] {
+		*v = append(*v, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+	}
+	return nil
+}
+
+// Embed implements [llm.Embedder].
 func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
-	params := openai.EmbeddingNewParams{
-		Model:          c.model,
-		Input:          openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
-		EncodingFormat: openai.EmbeddingNewParamsEncodingFormatFloat,
+	body := embedRequest{Model: c.model, Input: texts, EncodingFormat: "float"}
+	name := c.model[strings.LastIndexByte(c.model, '/')+1:]
+	if c.dims > 0 && strings.HasPrefix(name, "text-embedding-3-") {
+		body.Dimensions = c.dims
 	}
-	if c.dims > 0 && strings.HasPrefix(c.model[strings.LastIndexByte(c.model, '/')+1:], "text-embedding-3-") {
-		params.Dimensions = param.NewOpt(int64(c.dims))
-	}
-	answer, err := c.embeddings.New(ctx, params)
-	if err != nil {
+	var answer embedAnswer
+	if err := c.api.Post(ctx, "/embeddings", body, &answer); err != nil {
 		e := *wire.Fail(ctx, Provider, err)
 		e.Embedding = true
 		return nil, llm.Usage{}, &e
 	}
-	usage := llm.Usage{InputTokens: int(answer.Usage.PromptTokens)}
+	usage := llm.Usage{InputTokens: answer.Usage.PromptTokens}
 	vectors, err := inOrder(answer.Data, len(texts))
 	if err != nil {
 		return nil, usage, &llm.Error{Provider: Provider, Fault: llm.FaultServer, Embedding: true, Err: err}
@@ -39,7 +81,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, llm.Us
 
 // inOrder puts the vectors into the order of their texts. A server that leaves
 // the index out is taken to answer in order.
-func inOrder(data []openai.Embedding, want int) ([][]float32, error) {
+func inOrder(data []embedding, want int) ([][]float32, error) {
 	if len(data) != want {
 		return nil, fmt.Errorf("%d embeddings for %d texts", len(data), want)
 	}
@@ -49,22 +91,14 @@ func inOrder(data []openai.Embedding, want int) ([][]float32, error) {
 		numbered = numbered || d.Index != 0
 	}
 	for i, d := range data {
-		at := int64(i)
+		at := i
 		if numbered {
 			at = d.Index
 		}
-		if at < 0 || at >= int64(want) || vectors[at] != nil {
+		if at < 0 || at >= want || vectors[at] != nil {
 			return nil, fmt.Errorf("embedding %d of %d is numbered %d", i+1, want, d.Index)
 		}
-		vectors[at] = narrow(d.Embedding)
+		vectors[at] = d.Embedding
 	}
 	return vectors, nil
-}
-
-func narrow(v []float64) []float32 {
-	out := make([]float32, len(v))
-	for i, x := range v {
-		out[i] = float32(x)
-	}
-	return out
 }

@@ -8,9 +8,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-
 	"reverie/internal/llm"
 	"reverie/internal/llm/internal/wire"
 	"reverie/internal/reverie"
@@ -42,8 +39,7 @@ type Client struct {
 	temperature *float64
 	dims        int
 	newTokens   bool // the limit is called max_completion_tokens
-	chat        openai.ChatCompletionService
-	embeddings  openai.EmbeddingService
+	api         wire.API
 }
 
 var (
@@ -61,24 +57,26 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	if o.Model == "" {
-		return nil, fmt.Errorf("%s: no model is named: %w: set REVERIE_LLM_MODEL or REVERIE_EMBED_MODEL", Provider, reverie.ErrConfiguration)
+		return nil, fmt.Errorf("%s: no model is named: %w: set REVERIE_LLM_MODEL or REVERIE_EMBED_MODEL",
+			Provider, reverie.ErrConfiguration)
 	}
 	if o.APIKey == "" && base == DefaultBaseURL {
-		return nil, fmt.Errorf("%s: no API key: %w: set REVERIE_LLM_API_KEY, or REVERIE_LLM_BASE_URL for a server that needs none", Provider, reverie.ErrConfiguration)
+		return nil, fmt.Errorf(
+			"%s: no API key: %w: set REVERIE_LLM_API_KEY, or REVERIE_LLM_BASE_URL for a server that needs none",
+			Provider, reverie.ErrConfiguration)
 	}
-	// The services are made one by one because the SDK's client, unlike them,
-	// reads the environment.
-	options := []option.RequestOption{
-		option.WithBaseURL(base),
-		option.WithHTTPClient(wire.NewClient(o.HTTPClient, Provider, o.APIKey)),
-		option.WithMaxRetries(0),
-	}
+	header := http.Header{}
 	if o.APIKey != "" {
-		options = append(options, option.WithAPIKey(o.APIKey))
+		header.Set("Authorization", "Bearer "+o.APIKey)
 	}
 	return &Client{
 		model: o.Model, temperature: o.Temperature, dims: o.Dims, newTokens: namesNewTokens(base, o.Model),
-		chat: openai.NewChatCompletionService(options...), embeddings: openai.NewEmbeddingService(options...),
+		api: wire.API{
+			Provider: Provider,
+			BaseURL:  base,
+			Header:   header,
+			Client:   wire.NewClient(o.HTTPClient, Provider, o.APIKey),
+		},
 	}, nil
 }
 
@@ -89,7 +87,8 @@ func New(o Options) (*Client, error) {
 func namesNewTokens(base, model string) bool {
 	host := strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(base), "https://"), "http://")
 	host, _, _ = strings.Cut(host, "/")
-	if host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".openai.azure.com") {
+	if host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") ||
+		strings.HasSuffix(host, ".openai.azure.com") {
 		return true
 	}
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])

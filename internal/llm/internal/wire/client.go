@@ -38,9 +38,9 @@ func newTransport() http.RoundTripper {
 	return t
 }
 
-// Fail turns the error of an SDK's call into an [*llm.Error]. What the client
-// of this package has found is passed on; what is left is an answer that the
-// SDK could not read.
+// Fail turns the error of a call into an [*llm.Error]. What the client of this
+// package has found is passed on; what is left is an answer that could not be
+// read.
 func Fail(ctx context.Context, provider string, err error) *llm.Error {
 	var e *llm.Error
 	if errors.As(err, &e) {

@@ -18,8 +18,8 @@ import (
 const MaxAnswer = 32 << 20
 
 // transport answers with a JSON object or an [*llm.Error]. That goes beyond
-// what http.RoundTripper asks for, on purpose: each SDK has its own way of
-// losing what a failed answer says, and this is the one place below all three.
+// what http.RoundTripper asks for, on purpose: Gemini's SDK loses what a failed
+// answer says, and this is the one place below all three adapters.
 type transport struct {
 	provider string
 	key      string
