@@ -137,7 +137,7 @@ cleanup() {
 	stop_job
 	[ -n "$work" ] || return 0
 	local lock
-	find "$work/home" -name supervisor.lock 2>/dev/null | while IFS= read -r lock; do
+	find "$work/home" -name server.lock 2>/dev/null | while IFS= read -r lock; do
 		if command -v flock >/dev/null; then
 			flock --wait "$wait_for_server" "$lock" true || say "the database server of the demo is still there"
 		else

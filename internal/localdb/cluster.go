@@ -46,10 +46,9 @@ type Options struct {
 // Cluster is a running private PostgreSQL, kept running until [Cluster.Close]
 // or the end of this process. It is safe for concurrent use.
 type Cluster struct {
-	loc     Location
-	command []string
-	log     *slog.Logger
-	users   *flock // held shared
+	loc   Location
+	log   *slog.Logger
+	users *flock // held shared
 
 	closing sync.Mutex
 	closed  bool
@@ -76,7 +75,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("join the private database: %w; is %s another user's?", err, loc.Dir)
 	}
-	c := &Cluster{loc: loc, command: o.supervisor(loc), log: o.logger(), users: users}
+	c := &Cluster{loc: loc, log: o.logger(), users: users}
 	// Whoever stops the server holds this lock until it is stopped.
 	err = users.take(ctx, syscall.LOCK_SH)
 	if err == nil {
@@ -166,12 +165,12 @@ func (c *Cluster) Close() error {
 		return nil
 	}
 	c.closed = true
-	return errors.Join(c.leaveInCharge(), c.users.close())
+	return c.users.close()
 }
 
-// AwaitStop waits until neither a supervisor nor a server runs on the cluster
-// at dir: until it may be moved, copied or removed. It stops nothing, and fails
-// when ctx ends first.
+// AwaitStop waits until neither a supervisor nor a server runs on the cluster at dir:
+// until it may be moved, copied or removed. It stops nothing, and fails when ctx ends
+// first.
 func AwaitStop(ctx context.Context, dir string) error {
 	loc, err := Locate(dir)
 	if err != nil {
@@ -180,12 +179,8 @@ func AwaitStop(ctx context.Context, dir string) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		supervised, err := isHeld(loc.path(supervisorLock))
-		running := false
-		if err == nil {
-			running, err = isHeld(loc.path(serverLock))
-		}
-		if err != nil || !supervised && !running {
+		running, err := isHeld(loc.path(serverLock))
+		if err != nil || !running {
 			return err
 		}
 		select {
@@ -194,19 +189,4 @@ func AwaitStop(ctx context.Context, dir string) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// leaveInCharge puts a new supervisor in charge where the one before was
-// killed, so that the server does not outlive its last user.
-func (c *Cluster) leaveInCharge() error {
-	supervised, err := isHeld(c.loc.path(supervisorLock))
-	if err != nil || supervised {
-		return err
-	}
-	if running, err := isHeld(c.loc.path(serverLock)); err != nil || !running {
-		return err
-	}
-	c.log.Warn("the private database's supervisor was gone; starting another", "dir", c.loc.Dir)
-	_, err = launch(c.loc, c.command)
-	return err
 }

@@ -70,7 +70,7 @@ func TestFilesAreClosedToOthers(t *testing.T) {
 			t.Errorf("%s has mode %v", path, info.Mode())
 		}
 	}
-	for _, name := range []string{usersLock, supervisorLock, serverLock, "server.log", supervisorLog, recordName} {
+	for _, name := range []string{usersLock, startLock, serverLock, serverLog, supervisorLog} {
 		info, err := os.Stat(loc.path(name))
 		if err != nil {
 			t.Fatal(err)

@@ -60,8 +60,8 @@ func initdb(ctx context.Context, loc Location, in installation, dir, locale stri
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: loc.account.credential()}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	dieWithParent(cmd.SysProcAttr)
-	runtime.LockOSThread() // the parent of dieWithParent is the thread
+	endWithParent(cmd.SysProcAttr, syscall.SIGKILL)
+	runtime.LockOSThread() // the kernel ends initdb with the thread that started it
 	defer runtime.UnlockOSThread()
 	out, err := cmd.CombinedOutput()
 	if err != nil && ctx.Err() != nil {

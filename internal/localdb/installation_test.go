@@ -124,8 +124,8 @@ func TestStartWithoutWhatItNeedsTouchesNothing(t *testing.T) {
 			if want := min(1, len(c.version)); len(left) != want {
 				t.Errorf("data holds %v", left)
 			}
-			if _, err := os.Stat(filepath.Join(o.Dir, recordName)); err == nil {
-				t.Error("wrote how to run a server that cannot run")
+			if _, err := os.Stat(filepath.Join(o.Dir, serverLog)); err == nil {
+				t.Error("started a server that cannot run")
 			}
 		})
 	}

@@ -16,10 +16,9 @@ const pollEvery = 15 * time.Millisecond
 
 // The names of the locks in the cluster's directory.
 const (
-	usersLock      = "users.lock"
-	startLock      = "start.lock"
-	supervisorLock = "supervisor.lock"
-	serverLock     = "server.lock"
+	usersLock  = "users.lock"
+	startLock  = "start.lock"
+	serverLock = "server.lock"
 )
 
 // flock is an advisory lock on a file. The descriptor is closed on exec, so

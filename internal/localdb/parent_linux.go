@@ -2,6 +2,6 @@ package localdb
 
 import "syscall"
 
-// dieWithParent has the kernel kill the process when the thread that starts it
-// ends.
-func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+// endWithParent has the kernel send a signal to the process when the thread that starts
+// it ends.
+func endWithParent(attr *syscall.SysProcAttr, signal syscall.Signal) { attr.Pdeathsig = signal }

@@ -4,5 +4,5 @@ package localdb
 
 import "syscall"
 
-// dieWithParent exists on Linux only; elsewhere initdb ends on its own.
-func dieWithParent(*syscall.SysProcAttr) {}
+// endWithParent does nothing: only Linux has it.
+func endWithParent(*syscall.SysProcAttr, syscall.Signal) {}

@@ -1,224 +1,190 @@
 package localdb
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
-	"strings"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 )
 
 const (
-	// watchEvery is how often the supervisor looks at users and server.
+	// watchEvery is how often the supervisor looks whether somebody uses the server.
 	watchEvery = 100 * time.Millisecond
-	// successionWait is how long a new supervisor waits for the one before to go.
-	successionWait = 5 * time.Second
-	// maxCrashes in a row, each within settled of its start, are enough.
-	maxCrashes = 5
-	settled    = 10 * time.Second
+	// previousWait is how long the processes of a server before may take to end.
+	previousWait = 15 * time.Second
 )
 
-// Supervise runs the server of the cluster at dir (the one given to [Start])
-// for as long as somebody uses it, and returns when it has stopped it. It is
-// the whole work of the process that Start launches. When ctx ends it stops the
-// server at once, users or not.
+// order says how to run a server. Start writes it to the supervisor's input.
+type order struct {
+	BinDir   string            `json:"bin_dir"`
+	Settings map[string]string `json:"settings,omitempty"`
+	Linger   time.Duration     `json:"linger_ns"`
+}
+
+// Supervise runs the server of the cluster at dir, the one given to [Start], and stops
+// it when nobody uses it any more or when ctx ends. It is the whole work of the process
+// that Start starts, and reads from its standard input how to run the server.
 //
-// It returns nil without doing anything when another supervisor is in charge,
-// and an error, with the server's own words, when the server does not start or
-// keeps crashing. What goes on is logged as text on standard error.
+// The error has the server's own words where it does not start or ends by itself.
 func Supervise(ctx context.Context, dir string) error {
+	var how order
+	if err := json.NewDecoder(io.LimitReader(os.Stdin, 1<<20)).Decode(&how); err != nil {
+		return fmt.Errorf("read how to run the private database: %w; only reverie itself starts this process", err)
+	}
 	loc, err := Locate(dir)
 	if err != nil {
 		return err
 	}
-	s := &supervisor{loc: loc, log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
-	if s.charge, err = openLock(loc.path(supervisorLock)); err != nil {
-		return fmt.Errorf("supervise the private database: %w", err)
+	users, err := openLock(loc.path(usersLock))
+	if err != nil {
+		return fmt.Errorf("run the private database: %w", err)
 	}
-	defer s.charge.close()
-	wait, cancel := context.WithTimeout(ctx, successionWait)
-	defer cancel()
-	if err := s.charge.take(wait, syscall.LOCK_EX); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			return nil
-		}
-		return err
-	}
-	if s.users, err = openLock(loc.path(usersLock)); err != nil {
-		return fmt.Errorf("supervise the private database: %w", err)
-	}
-	defer s.users.close()
-	if s.rules, err = readRecord(loc); err != nil {
-		return err
-	}
-	err = s.run(ctx)
-	// In this order: who is let in as a user must find that nobody is in charge.
-	return errors.Join(err, s.charge.release())
-}
-
-// supervisor is the state of one [Supervise].
-type supervisor struct {
-	loc   Location
-	rules record
-	log   *slog.Logger
-
-	charge *flock // supervisor.lock, held
-	users  *flock
-
-	server  *postmaster // nil while there is none that we know
-	started time.Time   // of server
-	logAt   int64       // where in its log the server's words begin
-	crashes int         // in a row
-	unused  time.Time   // since when nobody was seen; zero while somebody was
-}
-
-// run watches until nobody is left, ctx ends or the server is beyond hope.
-func (s *supervisor) run(ctx context.Context) error {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
+	defer users.close()
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	runtime.LockOSThread() // the kernel ends the server with the thread that started it
+	defer runtime.UnlockOSThread()
 	for {
-		if err := s.attend(); err != nil {
+		err := runServer(ctx, loc, how, users, log)
+		if !wasKilled(err) {
 			return err
 		}
-		switch done, err := s.deserted(); {
+		log.Warn("the server was killed; starting it again", "error", err)
+	}
+}
+
+// runServer starts a server and returns when it has ended, by itself or because nobody
+// uses it.
+func runServer(ctx context.Context, loc Location, how order, users *flock, log *slog.Logger) error {
+	logStart := size(loc.path(serverLog))
+	server, err := serve(ctx, loc, how)
+	if err != nil {
+		return err
+	}
+	log.Info("started the server", "pid", server.Process.Pid)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Wait() }()
+	if err := awaitUnused(ctx, users, how.Linger, ended); err != nil {
+		return fmt.Errorf("PostgreSQL ended on %s: %w; its log, %s, ends with:\n%s",
+			loc.data(), err, loc.path(serverLog), tail(loc.path(serverLog), logStart))
+	}
+	log.Info("stopping the server", "cause", context.Cause(ctx))
+	return stop(server.Process, ended)
+}
+
+// wasKilled tells whether a server's end was a signal's doing and not its own, as over a
+// wrong setting.
+func wasKilled(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled()
+}
+
+// awaitUnused returns when nobody has used the server for the time that it lingers, or
+// when ctx ends. It then holds users exclusively, so that nobody joins a server that is
+// being stopped. It fails when the server ends by itself.
+func awaitUnused(ctx context.Context, users *flock, linger time.Duration, ended <-chan error) error {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	var unusedSince time.Time
+	for {
+		free, err := users.try(syscall.LOCK_EX)
+		switch now := time.Now(); {
 		case err != nil:
-			return errors.Join(err, s.stop())
-		case done:
-			s.log.Info("nobody uses the server any more")
-			return s.stop()
+			return err
+		case !free:
+			unusedSince = time.Time{}
+		case unusedSince.IsZero():
+			unusedSince = now
+		}
+		if free && time.Since(unusedSince) >= linger {
+			return nil
+		}
+		if free {
+			if err := users.release(); err != nil {
+				return err
+			}
 		}
 		select {
 		case <-ctx.Done():
-			s.log.Info("told to stop", "cause", context.Cause(ctx))
-			return s.stop()
+			return nil
+		case err := <-ended:
+			return cmp.Or(err, errors.New("it was not told to"))
 		case <-tick.C:
 		}
 	}
 }
 
-// attend sees to it that a server runs: adopts the one that it finds, and
-// starts one when there is none. It is called again and again.
-func (s *supervisor) attend() error {
-	if s.server != nil && s.server.child {
-		s.server.reap() // leaves no zombie; the lock below says the rest
-	}
-	lock, err := openLock(s.loc.path(serverLock))
+// serve starts the server, which inherits server.lock. It waits until the processes of
+// the one before are gone.
+func serve(ctx context.Context, loc Location, how order) (*exec.Cmd, error) {
+	lock, err := openLock(loc.path(serverLock))
 	if err != nil {
-		return fmt.Errorf("watch the private database: %w", err)
+		return nil, fmt.Errorf("run the private database: %w", err)
 	}
 	defer lock.close() // the server keeps its copy
-	// Shared at first: to others it means a running server when it is exclusive.
-	free, err := lock.try(syscall.LOCK_SH)
-	switch {
-	case err != nil:
-		return err
-	case free:
-		if err := byHand(s.loc); err != nil {
-			return err
-		}
-		if alone, err := lock.try(syscall.LOCK_EX); !alone {
-			return err // somebody just looks; next time
-		}
-		return s.start(lock)
-	case s.server == nil:
-		if s.server, err = adopt(s.loc); s.server != nil {
-			s.started = time.Now()
-			s.log.Info("adopted the server", "pid", s.server.pid)
-		}
-		return err
-	default:
-		return nil
+	wait, cancel := context.WithTimeout(ctx, previousWait)
+	defer cancel()
+	if err := lock.take(wait, syscall.LOCK_EX); err != nil {
+		return nil, err
 	}
-}
-
-// start starts a server, unless it only crashes.
-func (s *supervisor) start(lock *flock) error {
-	if s.server != nil {
-		if s.crashes++; time.Since(s.started) > settled {
-			s.crashes = 1
-		}
-		s.log.Warn("the server ended unexpectedly", "pid", s.server.pid, "in_a_row", s.crashes)
-		if s.crashes >= maxCrashes || s.server.refused() && time.Since(s.started) < settled {
-			return fmt.Errorf("PostgreSQL does not run on %s; its log, %s, ends with:\n%s",
-				s.loc.data(), s.loc.path("server.log"), tail(s.loc.path("server.log"), s.logAt))
-		}
+	if err := checkStartedByHand(loc); err != nil {
+		return nil, err
 	}
-	s.logAt = size(s.loc.path("server.log"))
-	server, err := serve(s.loc, s.rules, lock)
+	if err := removeStale(loc); err != nil {
+		return nil, err
+	}
+	log, err := openServerLog(loc)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.server, s.started = server, time.Now()
-	s.log.Info("started the server", "pid", server.pid)
-	return nil
+	defer log.Close()
+	cmd := exec.Command(filepath.Join(how.BinDir, "postgres"), arguments(loc, how.Settings)...)
+	cmd.Dir, cmd.Env = "/", environment()
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.ExtraFiles = []*os.File{lock.file}
+	// In a group of its own: a signal to the supervisor's group is not for the server.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: loc.account.credential()}
+	endWithParent(cmd.SysProcAttr, syscall.SIGINT)
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	return cmd, nil
 }
 
-// deserted tells whether nobody has used the server for the time that it
-// lingers. If so it returns with users.lock held exclusively, so that nobody
-// starts to use a server that is being stopped.
-func (s *supervisor) deserted() (bool, error) {
-	free, err := s.users.try(syscall.LOCK_EX)
-	if err != nil || !free {
-		s.unused = time.Time{}
-		return false, err
-	}
-	now := time.Now()
-	if s.unused.IsZero() {
-		s.unused = now
-	}
-	if now.Sub(s.unused) >= s.rules.Linger {
-		return true, nil
-	}
-	return false, s.users.release()
+// The steps of stopping a server: the signal, and how long until the next one.
+var stopping = []struct {
+	signal syscall.Signal
+	wait   time.Duration
+}{
+	{syscall.SIGINT, time.Minute}, // fast shutdown
+	{syscall.SIGQUIT, 15 * time.Second},
+	{syscall.SIGKILL, 15 * time.Second},
 }
 
-// stop stops the server, whoever started it, and waits for what is left of one
-// that has died.
-func (s *supervisor) stop() error {
-	lock, err := openLock(s.loc.path(serverLock))
-	if err != nil {
-		return fmt.Errorf("stop the private database: %w", err)
-	}
-	defer lock.close()
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for s.server == nil {
-		if free, err := lock.try(syscall.LOCK_EX); free || err != nil {
-			return err
+func stop(server *os.Process, ended <-chan error) error {
+	for _, step := range stopping {
+		if err := server.Signal(step.signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("stop PostgreSQL (process %d): %w", server.Pid, err)
 		}
-		if s.server, err = adopt(s.loc); err != nil {
-			return err
+		timeout := time.NewTimer(step.wait)
+		select {
+		case <-ended:
+			timeout.Stop()
+			return nil
+		case <-timeout.C:
 		}
-		<-tick.C
 	}
-	if err := s.server.stop(lock, s.log); err != nil {
-		return err
-	}
-	s.log.Info("the server has stopped")
-	return nil
-}
-
-// size of a file in bytes, 0 if there is none.
-func size(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
-// tail returns the last lines of a log from the given place on.
-func tail(path string, from int64) string {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err.Error()
-	}
-	if from > int64(len(text)) { // started over since
-		from = 0
-	}
-	lines := strings.Split(strings.TrimSpace(string(text[from:])), "\n")
-	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+	return fmt.Errorf("stop PostgreSQL: process %d does not end", server.Pid)
 }

@@ -3,7 +3,6 @@ package localdb
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,38 +101,24 @@ func TestStartWhileStopping(t *testing.T) {
 	all.Wait()
 }
 
-func TestKilledSupervisorIsReplaced(t *testing.T) {
+// A supervisor that is killed takes the server along. Whoever starts next has both again.
+func TestKilledSupervisorLeavesNoServer(t *testing.T) {
 	dir := newDir(t)
 	u := launchClient(t, dir)
 	u.line()
-	born := u.ask("SELECT pg_postmaster_start_time()::text")
+	u.ask("CREATE TABLE kept AS SELECT 'here'::text AS it; SELECT 'made'")
 	killSupervisor(t, dir)
-	if got := u.ask("SELECT 'alive'"); got != "alive" {
-		t.Errorf("got %q after the supervisor was killed", got)
-	}
-	next := launchClient(t, dir)
-	next.line()
-	if got := next.ask("SELECT pg_postmaster_start_time()::text"); got != born {
-		t.Error("the server was not adopted but started anew")
-	}
-	u.leave()
-	next.kill()
-	awaitStop(t, dir)
-	if running(t, dir) {
-		t.Error("the adopted server outlived its users")
-	}
-}
-
-func TestKilledSupervisorIsReplacedByTheLastToLeave(t *testing.T) {
-	dir := newDir(t)
-	u := launchClient(t, dir)
-	u.line()
-	killSupervisor(t, dir)
-	u.leave()
 	awaitStop(t, dir)
 	if running(t, dir) {
 		t.Error("the server is an orphan")
 	}
+	next := launchClient(t, dir)
+	next.line()
+	if got := next.ask("SELECT it FROM kept"); got != "here" {
+		t.Errorf("data is %q after the supervisor was killed", got)
+	}
+	u.kill()
+	next.kill()
 }
 
 func TestSupervisorStopsWhenTold(t *testing.T) {
@@ -148,20 +133,6 @@ func TestSupervisorStopsWhenTold(t *testing.T) {
 		t.Error("the server runs without its supervisor")
 	}
 	u.kill()
-}
-
-func TestSecondSupervisorLeavesTheFirstInCharge(t *testing.T) {
-	o := testOptions(newDir(t))
-	start(t, o)
-	before := supervisorPID(t, o.Dir)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := Supervise(ctx, o.Dir); err == nil {
-		t.Error("a second supervisor took charge")
-	}
-	if after := supervisorPID(t, o.Dir); after != before {
-		t.Errorf("supervisor %d became %d", before, after)
-	}
 }
 
 func TestCrashedServerIsRestarted(t *testing.T) {
@@ -200,8 +171,15 @@ func TestStartAfterPowerCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	killSupervisor(t, dir)
-	syscall.Kill(pid, syscall.SIGKILL)
+	supervisor := supervisorPID(t, dir)
+	for _, dies := range []struct {
+		pid    int
+		signal syscall.Signal
+	}{{supervisor, syscall.SIGSTOP}, {pid, syscall.SIGKILL}, {supervisor, syscall.SIGKILL}} {
+		if err := syscall.Kill(dies.pid, dies.signal); err != nil {
+			t.Fatal(err)
+		}
+	}
 	u.kill()
 	awaitStop(t, dir) // its other processes
 
@@ -233,11 +211,11 @@ func TestServerStartedByHandIsLeftAlone(t *testing.T) {
 	loc := c.Location()
 	c.Close()
 	awaitStop(t, o.Dir)
-	r, err := readRecord(loc)
+	in, err := findInstallation(t.Context(), "", loc.data(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	byHand := exec.Command(filepath.Join(r.BinDir, "postgres"), "-D", loc.data(), "-c", "listen_addresses=", "-k", loc.Socket, "-F")
+	byHand := exec.Command(filepath.Join(in.bin, "postgres"), "-D", loc.data(), "-c", "listen_addresses=", "-k", loc.Socket, "-F")
 	byHand.Dir = "/"
 	byHand.SysProcAttr = &syscall.SysProcAttr{Credential: loc.account.credential()}
 	if err := byHand.Start(); err != nil {
@@ -316,14 +294,6 @@ func killSupervisor(t *testing.T, dir string) {
 	if err := syscall.Kill(supervisorPID(t, dir), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	loc, err := Locate(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	retry(t, func() (string, error) { // until the kernel has dropped its lock
-		held, err := isHeld(loc.path(supervisorLock))
-		return fmt.Sprint(held), err
-	}, "true")
 }
 
 // running tells whether a server works in the data directory.
