@@ -77,6 +77,11 @@ func (l *Leases) Within(open, ctx context.Context, groupID string, fn func(ctx c
 		return err
 	}
 	defer giveBack()
+	return l.begin(open, ctx, groupID, fn)
+}
+
+// begin is [Leases.Within] for one whose turn it is already.
+func (l *Leases) begin(open, ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) error {
 	if err := cmp.Or(ctx.Err(), open.Err()); err != nil { // also where the group came free just now
 		return waitError(groupID, err)
 	}
@@ -87,7 +92,7 @@ func waitError(groupID string, err error) error {
 	return fmt.Errorf("wait for other work on group %q: %w", groupID, err)
 }
 
-// hold is [Leases.With] for one whose turn it is already.
+// hold is [Leases.With] without a wait.
 func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.Context, held *Held) error) (err error) {
 	lease, err := l.Store.AcquireLease(ctx, groupID, reverie.LeaseGroup, l.Holder, reverie.LeaseTTL)
 	if err != nil {
@@ -112,10 +117,17 @@ func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.C
 			err = fmt.Errorf("release the lease of group %q (it ends by itself within %s): %w", groupID, reverie.LeaseTTL, rerr)
 		}
 	}()
-	err = fn(inner, held)
-	lost := context.Cause(inner)
-	if err != nil && aborted(err) == nil && ctx.Err() == nil && errors.Is(lost, reverie.ErrLeaseLost) {
-		err = fmt.Errorf("the work stopped, and another process may go on with it: %w", lost)
+	if err = fn(inner, held); ctx.Err() == nil {
+		err = explainLoss(inner, err)
+	}
+	return err
+}
+
+// explainLoss says of work that failed because its lease was lost that it did.
+func explainLoss(ctx context.Context, err error) error {
+	lost := context.Cause(ctx)
+	if err != nil && aborted(err) == nil && errors.Is(lost, reverie.ErrLeaseLost) {
+		return fmt.Errorf("the work stopped, and another process may go on with it: %w", lost)
 	}
 	return err
 }

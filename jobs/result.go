@@ -19,11 +19,24 @@ const (
 	Deferred Outcome = "deferred" // a passing fault, a spent budget or a stop
 )
 
+// RunOutcome is what became of one window of one group, whatever the job.
+type RunOutcome struct {
+	RunID   string // "" where nothing was begun
+	Status  reverie.RunStatus
+	NoNew   bool // nothing was pending
+	Stats   reverie.Stats
+	Held    []string // why plans are held
+	Through string   // the session up to which it reached (dream)
+	Result  any      // the job's own result
+}
+
 // Report is how one window of a group ended.
 type Report struct {
-	Window reverie.Window
-	Took   time.Duration
-	Err    error // nil: done, or held for a person
+	GroupID string
+	Window  reverie.Window
+	RunOutcome
+	Took time.Duration
+	Err  error // nil: done, or held for a person
 }
 
 // GroupResult is what became of one group.
@@ -32,10 +45,19 @@ type GroupResult struct {
 	Outcome Outcome
 	Reason  string   // why it was skipped, or what failed or deferred it
 	Err     error    // of the window that failed or was deferred
+	ThenErr error    // of what followed the window: see [Request]
 	Windows []Report // those that were begun, oldest first
 	Left    int      // windows that are due and were not finished; those beyond the cap among them
 	Capped  int      // of those, the ones beyond the cap on missed nights
 	Parked  bool     // it is parked now
+}
+
+// Last is the last window that was begun, the zero report where none was.
+func (r *GroupResult) Last() Report {
+	if len(r.Windows) == 0 {
+		return Report{GroupID: r.GroupID}
+	}
+	return r.Windows[len(r.Windows)-1]
 }
 
 // plans sets what is left of a group before any of it is begun.

@@ -5,113 +5,239 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"reverie/internal/reverie"
 )
 
-// errEnded ends a group's turn between two windows, when no further is begun.
+// errEnded ends the work on a group between two windows, when no further is begun.
 var errEnded = errors.New("no further window is begun")
 
-// enter has a group taken that nobody else of the process works on; others are put aside.
-func (f *fanOut) enter(ctx context.Context, g reverie.DueGroup) {
+// takeLease runs work while it holds a group's lease.
+type takeLease func(ctx context.Context, groupID string, work func(context.Context, *Held) error) error
+
+// RunGroup is how every job works on one group, whoever asks for it: under the group's
+// lease, with a panic made an error, and with a failure noted against the group. It sets
+// the outcome in res, whose windows work fills in.
+func (r *Runner) RunGroup(ctx context.Context, res *GroupResult, take takeLease, work func(context.Context, *Held) error) {
+	worked := false
+	err := take(ctx, res.GroupID, func(ctx context.Context, held *Held) error {
+		err := r.recovered(res.GroupID, func() error { return work(ctx, held) })
+		worked = err == nil
+		return err
+	})
+	if worked && err != nil { // only the lease was not given back
+		r.logger().Warn("the work is done, but its lease was not given back", "job", r.Job, "group_id", res.GroupID, "error", err)
+		err = nil
+	}
+	if res.Outcome == "" {
+		r.conclude(ctx, res, err)
+	}
+}
+
+// Request is one window of one group that a person or a client asks for, whether or not
+// the group is paused, parked or left alone.
+type Request struct {
+	Group  reverie.Group
+	Window reverie.Window
+	Open   context.Context // ended: the window is not begun; nil: only ctx counts
+	// HasTurn says that no other of the process works on the group: see [Leases.Turn].
+	HasTurn bool
+	Held    *Held // the group's lease, where it is held already
+	// Then follows a window that is done, under the same lease; nil: nothing does. Its
+	// error is not one of the window: see [GroupResult.ThenErr].
+	Then func(ctx context.Context, held *Held, done Report) error
+}
+
+// RunOne works on what a person or a client asks for.
+func (r *Runner) RunOne(ctx context.Context, req Request) GroupResult {
+	res := GroupResult{GroupID: req.Group.ID, Left: 1}
+	take := func(ctx context.Context, groupID string, work func(context.Context, *Held) error) error {
+		if req.Held != nil {
+			return work(ctx, req.Held)
+		}
+		open := cmp.Or(req.Open, ctx)
+		if req.HasTurn {
+			return r.Leases.begin(open, ctx, groupID, work)
+		}
+		return r.Leases.Within(open, ctx, groupID, work)
+	}
+	thenErr := error(nil)
+	r.RunGroup(ctx, &res, take, func(ctx context.Context, held *Held) error {
+		done := r.runWindow(ctx, held, reverie.DueGroup{Group: req.Group}, req.Window)
+		res.Windows = append(res.Windows, done)
+		if done.Err != nil {
+			r.noteWindow(ctx, res.GroupID, done)
+			return done.Err
+		}
+		res.Left = 0
+		if !done.NoNew { // to have had nothing to do proves nothing
+			r.clearSetback(ctx, res.GroupID)
+		}
+		if req.Then != nil {
+			thenErr = explainLoss(ctx, req.Then(ctx, held, done))
+		}
+		return nil
+	})
+	res.ThenErr = thenErr
+	return res
+}
+
+// DryRun works on a window of a job that is to write nothing, so that no lease is needed.
+func (r *Runner) DryRun(ctx context.Context, g reverie.Group, w reverie.Window) GroupResult {
+	done := r.runWindow(ctx, nil, reverie.DueGroup{Group: g}, w)
+	return GroupResult{GroupID: g.ID, Err: done.Err, Windows: []Report{done}}
+}
+
+// runWindow works on one window, instrumented, and makes an error of a panic.
+func (r *Runner) runWindow(ctx context.Context, held *Held, g reverie.DueGroup, w reverie.Window) Report {
+	report := Report{GroupID: g.ID, Window: w}
+	ended := func(Report) {}
+	if r.Instrument != nil {
+		ctx, ended = r.Instrument(ctx, g.ID, w)
+	}
+	begun := r.now()
+	report.Err = r.recovered(g.ID, func() (err error) {
+		report.RunOutcome, err = r.Work(ctx, held, g, w)
+		return err
+	})
+	report.Took = r.now().Sub(begun)
+	ended(report)
+	return report
+}
+
+// noteWindow notes a window that failed, where windows and not groups are parked.
+func (r *Runner) noteWindow(ctx context.Context, groupID string, w Report) {
+	if r.WindowFailed != nil && ctx.Err() == nil && CountsAgainstGroup(w.Err) {
+		r.note(ctx, groupID, func(ctx context.Context) error { return r.WindowFailed(ctx, groupID, w.Window, w.Err) })
+	}
+}
+
+// conclude makes an outcome of the error that the work on a group ended with, and counts
+// a failure against the group.
+func (r *Runner) conclude(ctx context.Context, res *GroupResult, err error) {
+	busy, taken := errors.AsType[*reverie.BusyError](err)
+	res.Outcome, res.Err = Deferred, err
+	switch {
+	case err == nil:
+		res.Outcome = Done
+		return
+	case taken && len(res.Windows) == 0:
+		res.Outcome, res.Reason = Skipped, busy.Error()
+		return
+	case ctx.Err() == nil && CountsAgainstGroup(err):
+		res.Outcome = Failed
+	}
+	res.Reason = reverie.MaskSecrets(err.Error())
+	if res.Outcome == Failed && r.WindowFailed == nil {
+		r.note(ctx, res.GroupID, func(ctx context.Context) error {
+			s, err := r.Store.NoteFailure(ctx, res.GroupID, r.Job, res.Reason, r.Rule)
+			res.Parked = err == nil && s.ParkedAt != nil
+			return err
+		})
+	}
+}
+
+// clearSetback forgets the failures before a success: they are not in a row any more.
+func (r *Runner) clearSetback(ctx context.Context, groupID string) {
+	r.note(ctx, groupID, func(ctx context.Context) error { return r.Store.ClearSetback(ctx, groupID, r.Job) })
+}
+
+// noteTimeout bounds a note, which is written even when all else has to end.
+const noteTimeout = 5 * time.Second
+
+func (r *Runner) note(ctx context.Context, groupID string, write func(ctx context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
+	defer cancel()
+	if err := write(ctx); err != nil {
+		r.logger().Error("how a group's work ended could not be noted", "job", r.Job, "group_id", groupID, "error", err)
+	}
+}
+
+// runIfFree works on a group, or puts it aside where another job of the process does.
+func (f *fanOut) runIfFree(ctx context.Context, g reverie.DueGroup) {
 	giveBack, busy := f.Leases.Queue.try(g.ID)
 	if busy != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.aside = append(f.aside, g)
+		f.busyGroups = append(f.busyGroups, g)
 		return
 	}
-	f.placed(ctx, g, giveBack)
+	f.runInSlot(ctx, g, giveBack)
 }
 
-// enterLater has a group taken when nobody else of the process works on it any more. That is
-// waited for before there is a place to work in: two jobs that each wait for groups of the
-// other, and for its places, would wait for ever.
-func (f *fanOut) enterLater(ctx context.Context, g reverie.DueGroup) {
+// runWhenFree works on a group when no other job of the process does. That is waited for
+// before a slot is taken: two jobs that each wait for groups of the other, and for its
+// slots, would wait for ever.
+func (f *fanOut) runWhenFree(ctx context.Context, g reverie.DueGroup) {
 	giveBack, err := f.Leases.Queue.take(f.open, g.ID)
 	if err != nil {
 		f.over() // keeps why
 		return
 	}
-	f.placed(ctx, g, giveBack)
+	f.runInSlot(ctx, g, giveBack)
 }
 
-// placed has a group taken when there is a place to work in, and then gives it back.
-func (f *fanOut) placed(ctx context.Context, g reverie.DueGroup, giveBack func()) {
+// runInSlot works on a group when there is a slot to work in, counts what became of it,
+// and gives it back.
+func (f *fanOut) runInSlot(ctx context.Context, g reverie.DueGroup, giveBack func()) {
 	defer giveBack()
 	if f.Enter != nil {
 		var leave func()
 		ctx, leave = f.Enter(ctx)
 		defer leave()
 	}
-	f.take(ctx, g)
-}
-
-// take gives a group its turn and counts what became of it.
-func (f *fanOut) take(ctx context.Context, g reverie.DueGroup) {
 	if f.over() {
 		return
 	}
-	if r, due := f.turn(ctx, g); due {
+	if r, due := f.runGroup(ctx, g); due {
 		f.count(r)
 	}
 }
 
-// turn works on one group, if anything is due for it.
-func (f *fanOut) turn(ctx context.Context, g reverie.DueGroup) (r GroupResult, due bool) {
-	r.GroupID = g.ID
+// runGroup works on one group, if anything is due for it.
+func (f *fanOut) runGroup(ctx context.Context, g reverie.DueGroup) (res GroupResult, due bool) {
+	res.GroupID = g.ID
 	agenda, err := f.plan(ctx, g)
 	if err == nil && len(agenda.Windows) == 0 {
-		return r, false
+		return res, false
 	}
-	r.plans(agenda)
-	if f.leaveAlone(&r, g) {
-		return r, true
-	}
-	if err != nil {
-		f.settle(ctx, &r, err)
-		return r, true
-	}
+	res.plans(agenda)
 	due = true
-	worked := false
-	err = f.Leases.hold(ctx, g.ID, func(ctx context.Context, held *Held) error {
-		if f.over() {
-			return errEnded
-		}
-		if f.Prepare != nil {
-			if err := f.guard(g.ID, func() error { return f.Prepare(ctx, held, g) }); err != nil {
+	switch {
+	case f.leaveAlone(&res, g):
+		return res, due
+	case err != nil:
+		f.conclude(ctx, &res, err)
+	default:
+		f.RunGroup(ctx, &res, f.Leases.hold, func(ctx context.Context, held *Held) error {
+			if f.over() {
+				return errEnded
+			}
+			if f.Prepare != nil {
+				if err := f.Prepare(ctx, held, g); err != nil {
+					return err
+				}
+			}
+			g, agenda, err := f.reload(ctx, g.ID)
+			if err != nil {
 				return err
 			}
-		}
-		g, agenda, err := f.look(ctx, g.ID)
-		if err != nil {
-			return err
-		}
-		r.plans(agenda)
-		if len(agenda.Windows) == 0 {
-			due = false
-		} else if !f.leaveAlone(&r, g) {
-			err = f.windows(ctx, held, &r, g, agenda.Windows)
-		}
-		worked = err == nil
-		return err
-	})
-	if worked && err != nil { // only the lease was not given back
-		f.log.Warn("the work is done, but its lease was not given back", "job", f.Job, "group_id", g.ID, "error", err)
-		err = nil
+			res.plans(agenda)
+			if due = len(agenda.Windows) > 0; !due || f.leaveAlone(&res, g) {
+				return nil
+			}
+			return f.windows(ctx, held, &res, g, agenda.Windows)
+		})
 	}
-	if r.Outcome == "" {
-		f.settle(ctx, &r, err)
-	}
-	return r, due
+	f.heed(&res)
+	return res, due
 }
 
-// look reads the group again, now that its lease is held: since its page was
+// reload reads the group again, now that its lease is held: since its page was
 // read, another process may have done the work, or failed at it, and a person may
 // have changed the group.
-func (f *fanOut) look(ctx context.Context, groupID string) (reverie.DueGroup, Agenda, error) {
+func (f *fanOut) reload(ctx context.Context, groupID string) (reverie.DueGroup, Agenda, error) {
 	found, err := f.Store.DueGroups(ctx, reverie.DueQuery{Job: f.Job, GroupID: groupID, Limit: 1})
 	if err != nil || len(found) == 0 {
 		return reverie.DueGroup{}, Agenda{}, err
@@ -122,7 +248,7 @@ func (f *fanOut) look(ctx context.Context, groupID string) (reverie.DueGroup, Ag
 
 // windows works on the windows of a group in order, up to the first error that the
 // others must not be tried after. Of those that are passed over the first counts.
-func (f *fanOut) windows(ctx context.Context, held *Held, r *GroupResult, g reverie.DueGroup, windows []reverie.Window) error {
+func (f *fanOut) windows(ctx context.Context, held *Held, res *GroupResult, g reverie.DueGroup, windows []reverie.Window) error {
 	var failed error
 	for _, w := range windows {
 		if ctx.Err() != nil {
@@ -131,21 +257,22 @@ func (f *fanOut) windows(ctx context.Context, held *Held, r *GroupResult, g reve
 		if f.over() {
 			return cmp.Or(failed, errEnded)
 		}
-		begun := f.now()
-		err := f.guard(g.ID, func() error { return f.Work(ctx, held, g, w) })
-		r.Windows = append(r.Windows, Report{Window: w, Took: f.now().Sub(begun), Err: err})
+		done := f.runWindow(ctx, held, g, w)
+		f.show(done)
+		done.Err = f.classify(done)
+		res.Windows = append(res.Windows, done)
 		switch {
-		case err == nil:
-			r.Left--
-		case f.WindowFailed != nil && ctx.Err() == nil && aborted(err) == nil && !reverie.Passing(err):
-			failed = cmp.Or(failed, err)
-			f.noting(ctx, g.ID, func(ctx context.Context) error { return f.WindowFailed(ctx, g.ID, w, err) })
+		case done.Err == nil:
+			res.Left--
+		case f.WindowFailed != nil && ctx.Err() == nil && CountsAgainstGroup(done.Err):
+			failed = cmp.Or(failed, done.Err)
+			f.noteWindow(ctx, g.ID, done)
 			continue
 		default:
-			return err
+			return done.Err
 		}
-		if g.Setback != nil { // not in a row any more
-			f.noting(ctx, g.ID, func(ctx context.Context) error { return f.Store.ClearSetback(ctx, g.ID, f.Job) })
+		if g.Setback != nil {
+			f.clearSetback(ctx, g.ID)
 			g.Setback = nil
 		}
 	}
@@ -171,18 +298,12 @@ func (f *fanOut) leaveAlone(r *GroupResult, g reverie.DueGroup) bool {
 	return true
 }
 
-// settle makes an outcome of the error that a group's turn ended with.
-func (f *fanOut) settle(ctx context.Context, r *GroupResult, err error) {
-	if err == nil {
-		r.Outcome = Done
-		return
-	}
-	r.Outcome, r.Reason, r.Err = Deferred, reverie.MaskSecrets(err.Error()), err
-	cause := aborted(err)
-	budget, spent := errors.AsType[*reverie.BudgetError](err)
-	busy, taken := errors.AsType[*reverie.BusyError](err)
+// heed ends the fan-out where what one group ended with is the same for all.
+func (f *fanOut) heed(r *GroupResult) {
+	cause := aborted(r.Err)
+	budget, spent := errors.AsType[*reverie.BudgetError](r.Err)
 	switch {
-	case errors.Is(err, errEnded):
+	case errors.Is(r.Err, errEnded):
 		f.mu.Lock()
 		r.Reason, r.Err = "stopped before its next window: "+f.summary.Stopped, nil
 		f.mu.Unlock()
@@ -194,54 +315,18 @@ func (f *fanOut) settle(ctx context.Context, r *GroupResult, err error) {
 		f.mu.Unlock()
 	case spent:
 		f.halt(budget.Error())
-	case taken && len(r.Windows) == 0:
-		r.Outcome, r.Reason, r.Err = Skipped, busy.Error(), nil
-	case ctx.Err() == nil && !reverie.Passing(err):
-		r.Outcome = Failed
-		if f.WindowFailed == nil {
-			f.noteFailure(ctx, r)
-		}
-	}
-}
-
-func (f *fanOut) noteFailure(ctx context.Context, r *GroupResult) {
-	f.noting(ctx, r.GroupID, func(ctx context.Context) error {
-		s, err := f.Store.NoteFailure(ctx, r.GroupID, f.Job, r.Reason, f.Rule)
-		if err == nil && s.ParkedAt != nil {
-			r.Parked = true
-			f.log.Warn("parked: not worked on until reverie groups resume", "job", f.Job, "group_id", r.GroupID, "failures", s.Failures, "error", s.Error)
-		}
-		return err
-	})
-}
-
-// noteTimeout bounds a note, which is written even when all else has to end.
-const noteTimeout = 5 * time.Second
-
-func (f *fanOut) noting(ctx context.Context, groupID string, note func(ctx context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
-	defer cancel()
-	if err := note(ctx); err != nil {
-		f.log.Error("how a group's work ended could not be noted", "job", f.Job, "group_id", groupID, "error", err)
+	case r.Outcome == Failed && r.Parked:
+		f.logger().Warn("parked: not worked on until reverie groups resume", "job", f.Job, "group_id", r.GroupID, "error", r.Reason)
+	case r.Outcome == Skipped:
+		r.Err = nil
 	}
 }
 
 func (f *fanOut) plan(ctx context.Context, g reverie.DueGroup) (a Agenda, err error) {
-	err = f.guard(g.ID, func() error {
+	err = f.recovered(g.ID, func() error {
 		var err error
 		a, err = f.Plan(ctx, g)
 		return err
 	})
 	return a, err
-}
-
-// guard makes an error of a panic: it is one group's, not the process's.
-func (f *fanOut) guard(groupID string, fn func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			f.log.Error("panic", "job", f.Job, "group_id", groupID, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic, see the log: %v", p)
-		}
-	}()
-	return fn()
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"reverie/internal/reverie"
 )
 
@@ -21,14 +23,15 @@ type Store interface {
 // Work does one window of one group, whose lease is held. A window without
 // pending messages is no error. What its error means:
 //
-//   - marked by [Abort]: the same for every group; no other is begun
+//   - marked by [Abort], or the same for every group ([IsGlobal]): no other is begun
 //   - [reverie.BudgetError]: the group is deferred, and no other is begun
 //   - [reverie.ErrDeferred], [reverie.ErrUnavailable], [reverie.ErrLeaseLost], or
 //     of a context: the group is deferred
 //   - any other, and a panic: the group failed
-type Work func(ctx context.Context, held *Held, g reverie.DueGroup, w reverie.Window) error
+type Work func(ctx context.Context, held *Held, g reverie.DueGroup, w reverie.Window) (RunOutcome, error)
 
-// Runner fans a job out over the groups that are due. No group stops another.
+// Runner does a job: for the groups that are due ([Runner.Run]), or for one that somebody
+// asks for ([Runner.RunOne], which needs no Plan). No group stops another.
 type Runner struct {
 	Job         reverie.Job
 	Store       Store
@@ -53,10 +56,14 @@ type Runner struct {
 	// failure and not the group's. nil: a group has its windows in a row.
 	WindowFailed func(ctx context.Context, groupID string, w reverie.Window, err error) error
 	Rule         reverie.ParkRule
-	IgnoreRetry  bool              // a person asks: do not wait after a failure; parked groups stay parked
-	Report       func(GroupResult) // hears of each group that was due, one at a time; nil is nobody
-	Now          func() time.Time  // nil: time.Now
-	Log          *slog.Logger      // nil: slog.Default
+	IgnoreRetry  bool // a person asks: do not wait after a failure; parked groups stay parked
+	// Instrument tells metrics, traces and logs that a run begins, and by what it returns
+	// how it ended; nil: nobody is told.
+	Instrument func(ctx context.Context, groupID string, w reverie.Window) (context.Context, func(Report))
+	Show       func(Report)      // hears of each run of a fan-out, one at a time with Report; nil is nobody
+	Report     func(GroupResult) // hears of each group that was due, one at a time; nil is nobody
+	Now        func() time.Time  // nil: time.Now
+	Log        *slog.Logger      // nil: slog.Default
 }
 
 const (
@@ -71,21 +78,17 @@ const (
 // all that was due is done or was skipped, the marked one after [Abort], the
 // store's when not even the first groups could be found, else a [PartialError].
 func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (Summary, error) {
-	f := &fanOut{Runner: r, ctx: ctx, stop: stop, halted: make(chan struct{}), log: cmp.Or(r.Log, slog.Default()), now: r.Now}
+	f := &fanOut{Runner: r, ctx: ctx, stop: stop, halted: make(chan struct{}), slots: semaphore.NewWeighted(int64(max(1, r.Concurrency)))}
 	defer f.watch()()
-	if f.now == nil {
-		f.now = time.Now
-	}
-	err := f.workers(ctx, f.enter, func(groups chan<- reverie.DueGroup) error { return f.feed(ctx, groups) })
+	err := f.feed(ctx)
+	f.running.Wait()
 	// What others of the process work on is waited for when nothing else is left to do.
-	_ = f.workers(ctx, f.enterLater, func(groups chan<- reverie.DueGroup) error {
-		for _, g := range f.aside {
-			if !f.hand(groups, g) {
-				break
-			}
+	for _, g := range f.busyGroups {
+		if !f.start(ctx, g, f.runWhenFree) {
+			break
 		}
-		return nil
-	})
+	}
+	f.running.Wait()
 
 	s := f.summary
 	none := s.Done+s.Skipped+s.Failed+s.Deferred == 0
@@ -100,38 +103,31 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (Summary, error)
 	return s, nil
 }
 
-// workers has each group that feed hands out entered, several at a time, and returns when
-// all are done.
-func (f *fanOut) workers(ctx context.Context, enter func(context.Context, reverie.DueGroup), feed func(chan<- reverie.DueGroup) error) error {
-	groups := make(chan reverie.DueGroup)
-	var workers sync.WaitGroup
-	for range max(1, f.Concurrency) {
-		workers.Go(func() {
-			for g := range groups {
-				enter(ctx, g)
-			}
-		})
+func (r *Runner) now() time.Time {
+	if r.Now == nil {
+		return time.Now()
 	}
-	err := feed(groups)
-	close(groups)
-	workers.Wait()
-	return err
+	return r.Now()
 }
+
+func (r *Runner) logger() *slog.Logger { return cmp.Or(r.Log, slog.Default()) }
 
 // fanOut is one run of a runner.
 type fanOut struct {
 	*Runner
-	ctx  context.Context // ends: what is under way is cut
-	stop <-chan struct{}
-	open context.Context // ends with ctx, stop and halted: nothing that is not begun is waited for
-	log  *slog.Logger
-	now  func() time.Time
+	ctx     context.Context // ends: what is under way is cut
+	stop    <-chan struct{}
+	open    context.Context     // ends with ctx, stop and halted: nothing that is not begun is waited for
+	slots   *semaphore.Weighted // of groups that are worked on
+	running sync.WaitGroup
 
-	halted  chan struct{} // closed: no further group or window is begun
-	mu      sync.Mutex    // guards what follows, and calls of Report
-	abort   error
-	aside   []reverie.DueGroup // that others of the process work on
-	summary Summary
+	halted     chan struct{} // closed: no further group or window is begun
+	showing    sync.Mutex    // guards calls of Show and Report
+	mu         sync.Mutex    // guards what follows
+	abort      error
+	busyGroups []reverie.DueGroup // that other jobs of the process work on
+	refused    int                // runs in a row whose question the model's server refused with 403
+	summary    Summary
 }
 
 // watch lets open end, and returns what ends the watching.
@@ -150,20 +146,20 @@ func (f *fanOut) watch() (end func()) {
 }
 
 // feed hands the due groups out: those behind After, then the others.
-func (f *fanOut) feed(ctx context.Context, groups chan<- reverie.DueGroup) error {
+func (f *fanOut) feed(ctx context.Context) error {
 	if f.After == "" || f.GroupID != "" {
-		return f.stretch(ctx, groups, "", "")
+		return f.stretch(ctx, "", "")
 	}
-	if err := f.stretch(ctx, groups, f.After, ""); err != nil {
+	if err := f.stretch(ctx, f.After, ""); err != nil {
 		return err
 	}
-	return f.stretch(ctx, groups, "", f.After)
+	return f.stretch(ctx, "", f.After)
 }
 
 // stretch hands out the due groups after an id, up to and with another, "" for all,
 // page by page: a page is read when the one before has been handed out. The first is read also
 // where the run is told to stop, and says whether that leaves anything undone.
-func (f *fanOut) stretch(ctx context.Context, groups chan<- reverie.DueGroup, after, last string) error {
+func (f *fanOut) stretch(ctx context.Context, after, last string) error {
 	q := reverie.DueQuery{Job: f.Job, GroupID: f.GroupID, After: after, Limit: pageSize}
 	for {
 		page, err := f.page(ctx, q)
@@ -178,7 +174,7 @@ func (f *fanOut) stretch(ctx context.Context, groups chan<- reverie.DueGroup, af
 			if last != "" && g.ID > last { // ids are ordered by their bytes, there and here
 				return nil
 			}
-			if f.Shard.Has(g.ID) && f.waits(ctx, g) && !f.hand(groups, g) {
+			if f.Shard.Has(g.ID) && f.waits(ctx, g) && !f.start(ctx, g, f.runIfFree) {
 				return nil
 			}
 		}
@@ -199,18 +195,20 @@ func (f *fanOut) waits(ctx context.Context, g reverie.DueGroup) bool {
 	return err != nil || len(agenda.Windows) > 0 && !f.leaveAlone(&GroupResult{}, g)
 }
 
-// hand waits for a worker to take a group; false when none shall.
-func (f *fanOut) hand(groups chan<- reverie.DueGroup, g reverie.DueGroup) bool {
+// start has a group worked on when fewer others are; false when none shall be any more.
+func (f *fanOut) start(ctx context.Context, g reverie.DueGroup, run func(context.Context, reverie.DueGroup)) bool {
 	if f.over() {
 		return false
 	}
-	select {
-	case groups <- g:
-		return true
-	case <-f.open.Done():
+	if f.slots.Acquire(f.open, 1) != nil {
+		f.over() // keeps why
+		return false
 	}
-	f.over() // keeps why
-	return false
+	f.running.Go(func() {
+		defer f.slots.Release(1)
+		run(ctx, g)
+	})
+	return true
 }
 
 // page reads a page, several times if need be.
@@ -220,7 +218,7 @@ func (f *fanOut) page(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGro
 		if err == nil || attempt == pageAttempts || hopeless(err) {
 			return page, err
 		}
-		f.log.Warn("the groups that are due could not be listed; trying again", "job", f.Job, "after", q.After, "in", delay, "error", err)
+		f.logger().Warn("the groups that are due could not be listed; trying again", "job", f.Job, "after", q.After, "in", delay, "error", err)
 		select {
 		case <-time.After(delay):
 		case <-f.open.Done():
@@ -297,6 +295,19 @@ func (f *fanOut) count(r GroupResult) {
 		s.Parked++
 	}
 	if f.Report != nil {
+		f.showing.Lock()
+		defer f.showing.Unlock()
 		f.Report(r)
 	}
+}
+
+// show tells of a run that has ended. What was begun where the lease was lost is then
+// another's to report.
+func (f *fanOut) show(done Report) {
+	if f.Show == nil || errors.Is(done.Err, reverie.ErrLeaseLost) {
+		return
+	}
+	f.showing.Lock()
+	defer f.showing.Unlock()
+	f.Show(done)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,15 +167,7 @@ func (d *daemon) start(t *task) {
 func (d *daemon) run(t *task) {
 	begun := d.clock.Now()
 	d.log.Info("task started", "task", t.Name)
-	err := func() (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				d.log.Error("panic", "task", t.Name, "panic", p, "stack", string(debug.Stack()))
-				err = fmt.Errorf("panic, see the log: %v", p)
-			}
-		}()
-		return t.Run(d.ctx, d.stop)
-	}()
+	err := Recovered(d.log, func() error { return t.Run(d.ctx, d.stop) }, "task", t.Name)
 	took := d.clock.Since(begun)
 	if err != nil {
 		d.log.Warn("task ended with an error; it is started again at its next time", "task", t.Name, "took", took, "error", err)

@@ -189,8 +189,15 @@ func (w *world) ReleaseLease(_ context.Context, lease reverie.Lease) error {
 	return w.freeErr
 }
 
+// work is [jobs.Work] of which only the error counts.
+type work func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, win reverie.Window) error
+
+func (work work) run(ctx context.Context, held *jobs.Held, g reverie.DueGroup, win reverie.Window) (jobs.RunOutcome, error) {
+	return jobs.RunOutcome{}, work(ctx, held, g, win)
+}
+
 // work consumes what is pending in a window, or fails as err says.
-func (w *world) work(err func(id, date string) error) jobs.Work {
+func (w *world) work(err func(id, date string) error) work {
 	return func(_ context.Context, held *jobs.Held, g reverie.DueGroup, win reverie.Window) error {
 		if held.Lease().GroupID != g.ID {
 			return fmt.Errorf("%q is worked on under the lease of %q", g.ID, held.Lease().GroupID)
@@ -212,11 +219,11 @@ func (w *world) work(err func(id, date string) error) jobs.Work {
 func still(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
 
 // runner works on the world at midday, one group at a time, and keeps the reports.
-func (w *world) runner(work jobs.Work) (*jobs.Runner, *[]string) {
+func (w *world) runner(work work) (*jobs.Runner, *[]string) {
 	var reports []string
 	now := func() time.Time { return midday }
 	r := &jobs.Runner{Job: reverie.JobEvolve, Store: w, Leases: &jobs.Leases{Store: w, Holder: "host:1", Beat: still},
-		Concurrency: 1, Plan: jobs.Nightly(w, now, 0), Work: work, Rule: rule, Now: now, Log: quiet}
+		Concurrency: 1, Plan: jobs.Nightly(w, now, 0), Work: work.run, Rule: rule, Now: now, Log: quiet}
 	r.Report = func(g jobs.GroupResult) {
 		line := fmt.Sprintf("%s %s, %d begun, %d left", g.GroupID, g.Outcome, len(g.Windows), g.Left)
 		if g.Capped > 0 {

@@ -62,21 +62,20 @@ Lines that a run would have held wait for a person as they always do: see
 
 // applyPlan applies a plan under its group's lease.
 func (a *app) applyPlan(ctx context.Context, plan *reverie.PlanFile, approve bool) (res evolve.Result, err error) {
-	if _, err := a.store.Group(ctx, plan.GroupID); err != nil {
+	g, err := a.store.Group(ctx, plan.GroupID)
+	if err != nil {
 		return res, fmt.Errorf("the plan is for a group that is not here: %w", err)
 	}
-	window := reverie.Window{Since: plan.Since, Until: plan.Until}
-	err = a.leases().With(ctx, plan.GroupID, func(ctx context.Context, held *jobs.Held) error {
-		_, err := a.watched(ctx, reverie.JobEvolve, plan.GroupID, window, func(ctx context.Context) (ended, error) {
-			res, err = a.approver().ApplyPlan(ctx, a.store, held, plan, approve)
+	j := job{name: reverie.JobEvolve,
+		run: func(ctx context.Context, held *jobs.Held, _ reverie.DueGroup, _ reverie.Window) (jobs.RunOutcome, error) {
+			res, err := a.approver().ApplyPlan(ctx, a.store, held, plan, approve)
 			return endOfEvolve(res), err
-		})
-		if err != nil {
-			return err
-		}
-		return a.noteEnd(ctx, reverie.JobEvolve, plan.GroupID, res.NoNew, nil)
-	})
-	return res, err
+		},
+		failed: func(context.Context, string, reverie.Window, error) error { return nil }, // a plan's fault is not the group's
+	}
+	done := a.runOne(ctx, j, jobs.Request{Group: g, Window: reverie.Window{Since: plan.Since, Until: plan.Until}})
+	res, _ = done.Last().Result.(evolve.Result)
+	return res, done.Err
 }
 
 // printApplied says what applying a plan has done.

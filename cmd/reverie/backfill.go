@@ -161,8 +161,8 @@ func (a *app) backfillRuns(ctx, work context.Context, p pipelines, f backfillFla
 	progress := a.newProgress(est.Windows)
 	defer progress.end()
 	out := show{a, reverie.JobEvolve, f.json}
-	batch := &fanOut{app: a, job: evolveJob(p.evolve, 0), plan: jobs.Dates(a.store, f.from, f.to, a.now), shard: shard, group: f.group, ignoreRetry: true,
-		show: func(e windowEnd) {
+	batch := &fanOut{app: a, job: evolveJob(p.evolve, evolve.Request{}), plan: jobs.Dates(a.store, f.from, f.to, a.now), shard: shard, group: f.group, ignoreRetry: true,
+		show: func(e jobs.Report) {
 			progress.clear()
 			out.window(e)
 			progress.add()

@@ -14,8 +14,11 @@ import (
 	"github.com/jonboulle/clockwork"
 	"github.com/spf13/cobra"
 
+	"reverie/dream"
+	"reverie/evolve"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/session"
 	"reverie/jobs"
 )
 
@@ -149,7 +152,7 @@ func (a *app) task(job reverie.Job, p pipelines, day *llm.DayBudget) func(ctx co
 // evolveDue evolves the dates that are over, and follows people where that is
 // wanted.
 func (a *app) evolveDue(ctx context.Context, p pipelines, stop <-chan struct{}) error {
-	f := &fanOut{app: a, job: evolveJob(p.evolve, 0), plan: jobs.Nightly(a.store, a.now, a.cfg.Jobs.MissedNights), showGroup: a.logGroup(reverie.JobEvolve)}
+	f := &fanOut{app: a, job: evolveJob(p.evolve, evolve.Request{}), plan: jobs.Nightly(a.store, a.now, a.cfg.Jobs.MissedNights), showGroup: a.logGroup(reverie.JobEvolve)}
 	summary, err := f.run(ctx, stop)
 	_, nextErr := f.impressions(ctx, p.impression, jobs.Nightly(a.queue(), a.now, a.cfg.Jobs.MissedNights), stop, nil, summary, err)
 	return errors.Join(err, nextErr)
@@ -158,7 +161,7 @@ func (a *app) evolveDue(ctx context.Context, p pipelines, stop <-chan struct{}) 
 // extractDue extracts the sessions that are due.
 func (a *app) extractDue(ctx context.Context, p pipelines, stop <-chan struct{}) error {
 	due := a.store.Sessions(a.sessionRule())
-	f := &fanOut{app: a, job: a.extractJob(p.session, true), groups: due, plan: dueSessions(due), showGroup: a.logGroup(reverie.JobExtract)}
+	f := &fanOut{app: a, job: a.extractJob(p.session, session.Request{Due: true}).listed(), groups: due, plan: dueSessions(due), showGroup: a.logGroup(reverie.JobExtract)}
 	_, err := f.run(ctx, stop)
 	return err
 }
@@ -166,7 +169,7 @@ func (a *app) extractDue(ctx context.Context, p pipelines, stop <-chan struct{})
 // dreamDue dreams of the groups that are due.
 func (a *app) dreamDue(ctx context.Context, p pipelines, stop <-chan struct{}) error {
 	due := &dueDreams{app: a}
-	f := &fanOut{app: a, job: dreamJob(p.dream), groups: a.store.Dreams(), plan: due.plan, showGroup: a.logGroup(reverie.JobDream)}
+	f := &fanOut{app: a, job: dreamJob(p.dream, dream.Request{Due: true}), groups: a.store.Dreams(), plan: due.plan, showGroup: a.logGroup(reverie.JobDream)}
 	_, err := f.run(ctx, stop)
 	return err
 }
@@ -174,7 +177,7 @@ func (a *app) dreamDue(ctx context.Context, p pipelines, stop <-chan struct{}) e
 // taskDone reports a job that ended before its groups could have their turn. The
 // failures of groups have been reported one by one.
 func (a *app) taskDone(task string, _ time.Duration, err error) {
-	if partial := (*jobs.PartialError)(nil); !errors.As(err, &partial) && blames(err) {
+	if partial := (*jobs.PartialError)(nil); !errors.As(err, &partial) && jobs.CountsAgainstGroup(err) {
 		a.sentry.Capture(err, map[string]string{"job": task})
 	}
 }

@@ -126,7 +126,7 @@ func (a *app) dreamMany(ctx context.Context, p *dream.Pipeline, due *dueDreams, 
 	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
 	defer end()
 	out := show{a, reverie.JobDream, f.json}
-	batch := &fanOut{app: a, job: dreamJob(p), groups: a.store.Dreams(), plan: due.plan, shard: shard, group: f.group,
+	batch := &fanOut{app: a, job: dreamJob(p, dream.Request{Due: true}), groups: a.store.Dreams(), plan: due.plan, shard: shard, group: f.group,
 		show: out.window, showGroup: out.group}
 	summary, err := batch.run(work, ctx.Done())
 	return errors.Join(out.summary(summary, err, due.nothing(f)), fanOutError(ctx, summary, err))
@@ -140,21 +140,19 @@ func (a *app) dreamOne(ctx context.Context, p *dream.Pipeline, groupID string, f
 		stop = a.watchDreaming(p)
 		defer stop()
 	}
-	var res dream.Result
-	var err error
+	var done jobs.GroupResult
 	began := time.Now()
+	j, w := dreamJob(p, req), reverie.Window{SessionID: f.session}
 	if f.dryRun {
-		res, err = a.dreamOf(ctx, p, nil, req)
+		done = a.dryRun(ctx, j, reverie.Group{ID: groupID}, w)
 	} else {
-		err = a.leases().With(ctx, groupID, func(ctx context.Context, held *jobs.Held) error {
-			res, err = a.dreamOf(ctx, p, held, req)
-			return err
-		})
-		err = errors.Join(err, a.noteEnd(ctx, reverie.JobDream, groupID, res.None != "", err))
+		done = a.runOne(ctx, j, jobs.Request{Group: reverie.Group{ID: groupID}, Window: w})
 	}
 	stop()
-	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || res.GroupID == "" {
-		res = dream.Result{GroupID: groupID, Err: err} // what this process began is another's to report
+	err := done.Err
+	res, known := done.Last().Result.(dream.Result)
+	if !known || notOurs(err) {
+		res = dream.Result{GroupID: groupID, Err: err}
 	}
 	if f.json {
 		write := printJSON
@@ -167,14 +165,4 @@ func (a *app) dreamOne(ctx context.Context, p *dream.Pipeline, groupID string, f
 		a.printDream(res, time.Since(began))
 	}
 	return err
-}
-
-// dreamOf dreams of one group under the eyes of whoever watches; hold is nil for a
-// dry run.
-func (a *app) dreamOf(ctx context.Context, p *dream.Pipeline, hold dream.Hold, req dream.Request) (res dream.Result, err error) {
-	_, err = a.watched(ctx, reverie.JobDream, req.GroupID, reverie.Window{SessionID: req.SessionID}, func(ctx context.Context) (ended, error) {
-		res, err = p.Run(ctx, hold, req)
-		return endOfDream(res), err
-	})
-	return res, err
 }

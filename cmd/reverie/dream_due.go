@@ -70,15 +70,13 @@ func (d *dueDreams) nothing(f selection) string {
 	return "nothing is due: " + d.why
 }
 
-// dreamJob is dreaming as fan-outs see it.
-func dreamJob(p *dream.Pipeline) job {
-	return job{name: reverie.JobDream, use: config.UseDream, run: func(ctx context.Context, held *jobs.Held, g reverie.Group, _ reverie.Window) (ended, error) {
-		res, err := p.Run(ctx, held, dream.Request{GroupID: g.ID, Due: true})
-		return endOfDream(res), err
-	}}
-}
-
-func endOfDream(r dream.Result) ended {
-	return ended{runID: r.RunID, status: r.Status, noNew: r.None != "", stats: r.Stats, held: r.Held, upTo: r.SessionID,
-		line: func(*reverie.Window) any { return dreamReply(r) }}
+// dreamJob is dreaming, as a request says.
+func dreamJob(p *dream.Pipeline, req dream.Request) job {
+	return job{name: reverie.JobDream, use: config.UseDream,
+		run: func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, _ reverie.Window) (jobs.RunOutcome, error) {
+			req := req
+			req.GroupID = g.ID
+			r, err := p.Run(ctx, leaseOf(held), req)
+			return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.None != "", Stats: r.Stats, Held: r.Held, Through: r.SessionID, Result: r}, err
+		}}
 }

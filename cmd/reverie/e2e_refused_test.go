@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/llm/llmtest"
+	"reverie/jobs"
 )
 
 // TestForbiddenText: a server that refuses what one group wrote stops no other
@@ -43,8 +44,8 @@ func TestForbiddenText(t *testing.T) {
 	s.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Failure(403, "no credit") })
 	before := len(s.questions())
 	s.run("evolve", "--due").want(t, 2, "no credit")
-	if n := len(s.questions()) - before; n != maxRefused {
-		t.Errorf("%d questions were asked, want %d", n, maxRefused)
+	if n := len(s.questions()) - before; n != jobs.MaxRefused {
+		t.Errorf("%d questions were asked, want %d", n, jobs.MaxRefused)
 	}
 }
 

@@ -20,9 +20,11 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"reverie/internal/config"
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
 	"reverie/internal/telemetry"
+	"reverie/jobs"
 )
 
 // watcherSecrets are keys that only their own servers may see.
@@ -208,8 +210,11 @@ func TestPanicIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	a := &app{now: time.Now, log: slog.New(slog.NewTextHandler(&log, nil)), watchers: watchers{sentry: sentry}}
-	_, err = a.watched(t.Context(), reverie.JobEvolve, "g1", reverie.Window{}, func(context.Context) (ended, error) { panic("a hole in the floor") })
+	a := &app{cfg: &config.Config{}, now: time.Now, log: slog.New(slog.NewTextHandler(&log, nil)), watchers: watchers{sentry: sentry}}
+	j := job{name: reverie.JobEvolve, run: func(context.Context, *jobs.Held, reverie.DueGroup, reverie.Window) (jobs.RunOutcome, error) {
+		panic("a hole in the floor")
+	}}
+	err = a.dryRun(t.Context(), j, reverie.Group{ID: "g1"}, reverie.Window{}).Err
 	a.watchers.close()
 	if err == nil || !strings.Contains(err.Error(), "a hole in the floor") {
 		t.Errorf("the error is %v", err)

@@ -137,14 +137,21 @@ func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evo
 	var end groupEnd
 	began := time.Now()
 	if f.dryRun {
-		end.res, err = a.evolveWindow(ctx, p.evolve, nil, req)
+		end.res, err = a.evolveDry(ctx, p.evolve, g, req)
 	} else {
-		end, err = a.evolveGroup(ctx, ctx, a.leases(), p, g, req, !f.json, func(evolve.Result) { stop() })
+		end, err = a.evolveGroup(ctx, nil, p, g, req, func(evolve.Result) {
+			if stop(); !f.json && a.follows(g) {
+				stop = a.watchObserving(p.impression)
+			}
+		})
 	}
 	stop()
-	res, next, nextErr, took := end.res, end.next, end.nextErr, end.took
-	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || res.GroupID == "" {
-		res = evolve.Result{GroupID: g.ID, Err: err} // what this process began is another's to report
+	res, next, nextErr, took := end.res, end.next, end.nextErr, time.Duration(0)
+	if err == nil {
+		took = end.run.Took
+	}
+	if res.GroupID == "" || notOurs(err) {
+		res = evolve.Result{GroupID: g.ID, Err: err}
 	}
 	if f.json {
 		return errors.Join(err, nextErr, a.writeEvolved(ctx, res, next, f))
@@ -156,6 +163,18 @@ func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evo
 		a.printImpression(ctx, next, time.Since(began)-took, f.date)
 	}
 	return errors.Join(err, nextErr)
+}
+
+// evolveDry runs a window and writes nothing.
+func (a *app) evolveDry(ctx context.Context, p *evolve.Pipeline, g reverie.Group, req evolve.Request) (evolve.Result, error) {
+	done := a.dryRun(ctx, evolveJob(p, req), g, reverie.Window{Since: req.Since, Until: req.Until})
+	res, _ := done.Last().Result.(evolve.Result)
+	return res, done.Err
+}
+
+// notOurs tells whether what this process has begun is another's to report.
+func notOurs(err error) bool {
+	return errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost)
 }
 
 // writeEvolved answers in JSON. What came of impressions is a field of the same
@@ -180,21 +199,19 @@ func (a *app) writeEvolved(ctx context.Context, res evolve.Result, next entity.R
 	return printJSON(a.stdout, reply)
 }
 
-// evolveJob is evolve as fan-outs see it.
-func evolveJob(p *evolve.Pipeline, days int) job {
-	return job{name: reverie.JobEvolve, use: config.UseEvolve, run: func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error) {
-		res, err := p.Run(ctx, held, evolve.Request{GroupID: g.ID, Since: w.Since, Until: w.Until, Days: days})
-		return endOfEvolve(res), err
-	}}
+// evolveJob is evolve, as a request says.
+func evolveJob(p *evolve.Pipeline, req evolve.Request) job {
+	return job{name: reverie.JobEvolve, use: config.UseEvolve,
+		run: func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) (jobs.RunOutcome, error) {
+			req := req
+			req.GroupID, req.Since, req.Until = g.ID, w.Since, w.Until
+			r, err := p.Run(ctx, leaseOf(held), req)
+			return endOfEvolve(r), err
+		}}
 }
 
-func endOfEvolve(r evolve.Result) ended {
-	return ended{runID: r.RunID, status: r.Status, noNew: r.NoNew, stats: r.Stats, held: r.Held, line: func(w *reverie.Window) any {
-		return struct {
-			reverie.EvolveReply
-			Window *reverie.Window `json:"window,omitempty"`
-		}{r.Reply(), w}
-	}}
+func endOfEvolve(r evolve.Result) jobs.RunOutcome {
+	return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.NoNew, Stats: r.Stats, Held: r.Held, Result: r}
 }
 
 // evolveMany works on every group that has something to do, and then on the
@@ -207,7 +224,7 @@ func (a *app) evolveMany(ctx context.Context, p pipelines, f evolveFlags) error 
 	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
 	defer end()
 	out := show{a, reverie.JobEvolve, f.json}
-	batch := &fanOut{app: a, job: evolveJob(p.evolve, f.days), plan: f.plan(a, a.store), shard: shard, ignoreRetry: f.all,
+	batch := &fanOut{app: a, job: evolveJob(p.evolve, evolve.Request{Days: f.days}), plan: f.plan(a, a.store), shard: shard, ignoreRetry: f.all,
 		show: out.window, showGroup: out.group}
 	summary, err := batch.run(work, ctx.Done())
 	said := out.summary(summary, err, f.nothing())

@@ -127,7 +127,7 @@ func (a *app) extractMany(ctx context.Context, p *session.Pipeline, f selection)
 	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
 	defer end()
 	out, due := show{a, reverie.JobExtract, f.json}, a.sessions(f)
-	batch := &fanOut{app: a, job: a.extractJob(p, f.due), groups: due, plan: dueSessions(due), shard: shard, group: f.group, ignoreRetry: f.all,
+	batch := &fanOut{app: a, job: a.extractJob(p, session.Request{Due: f.due}).listed(), groups: due, plan: dueSessions(due), shard: shard, group: f.group, ignoreRetry: f.all,
 		show: out.window, showGroup: out.group}
 	summary, err := batch.run(work, ctx.Done())
 	return errors.Join(out.summary(summary, err, f.noSessions()), fanOutError(ctx, summary, err))
@@ -149,21 +149,19 @@ func (a *app) extractOne(ctx context.Context, p *session.Pipeline, groupID strin
 		stop = a.watchExtracting(p)
 		defer stop()
 	}
-	var res session.Result
-	var err error
+	var done jobs.GroupResult
 	began := time.Now()
+	j, w := a.extractJob(p, req), reverie.Window{SessionID: f.session}
 	if f.dryRun {
-		res, err = a.extractSession(ctx, p, nil, req)
+		done = a.dryRun(ctx, j, reverie.Group{ID: groupID}, w)
 	} else {
-		err = a.leases().With(ctx, groupID, func(ctx context.Context, held *jobs.Held) error {
-			res, err = a.extractSession(ctx, p, held, req)
-			return err
-		})
-		err = errors.Join(err, a.noteSession(ctx, groupID, f.session, err))
+		done = a.runOne(ctx, j, jobs.Request{Group: reverie.Group{ID: groupID}, Window: w})
 	}
 	stop()
-	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || res.GroupID == "" {
-		res = session.Result{GroupID: groupID, SessionID: f.session, Err: err} // what this process began is another's to report
+	err := done.Err
+	res, known := done.Last().Result.(session.Result)
+	if !known || notOurs(err) {
+		res = session.Result{GroupID: groupID, SessionID: f.session, Err: err}
 	}
 	if f.json {
 		write := printJSON
@@ -176,14 +174,4 @@ func (a *app) extractOne(ctx context.Context, p *session.Pipeline, groupID strin
 		a.printExtraction(res, time.Since(began))
 	}
 	return err
-}
-
-// extractSession extracts one session under the eyes of whoever watches; hold is nil
-// for a dry run.
-func (a *app) extractSession(ctx context.Context, p *session.Pipeline, hold session.Hold, req session.Request) (res session.Result, err error) {
-	_, err = a.watched(ctx, reverie.JobExtract, req.GroupID, reverie.Window{SessionID: req.SessionID}, func(ctx context.Context) (ended, error) {
-		res, err = p.Run(ctx, hold, req)
-		return endOfExtraction(res), err
-	})
-	return res, err
 }

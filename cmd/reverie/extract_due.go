@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"reverie/internal/config"
 	"reverie/internal/reverie"
@@ -37,29 +36,34 @@ func dueSessions(queue store.SessionQueue) jobs.Plan {
 	}
 }
 
-// extractJob is extraction as fan-outs see it; due takes no more than what is.
-func (a *app) extractJob(p *session.Pipeline, due bool) job {
-	return job{name: reverie.JobExtract, use: config.UseExtract,
-		run: func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error) {
-			res, err := p.Run(ctx, held, session.Request{GroupID: g.ID, SessionID: w.SessionID, Due: due})
-			if errors.Is(err, reverie.ErrNotFound) && res.RunID == "" { // it has become part of another since it was listed
-				return ended{noNew: true}, nil
-			}
-			return endOfExtraction(res), err
-		},
-		failed: func(ctx context.Context, groupID string, w reverie.Window, err error) error {
-			return a.noteSession(ctx, groupID, w.SessionID, err)
+// extractJob is extraction of sessions, as a request says.
+func (a *app) extractJob(p *session.Pipeline, req session.Request) job {
+	return job{name: reverie.JobExtract, use: config.UseExtract, failed: a.noteSession,
+		run: func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) (jobs.RunOutcome, error) {
+			req := req
+			req.GroupID, req.SessionID = g.ID, w.SessionID
+			r, err := p.Run(ctx, leaseOf(held), req)
+			return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.NoNew, Stats: r.Stats, Held: r.Held, Result: r}, err
 		}}
 }
 
-// noteSession counts a failure against a session, unless it passes or is the same
-// for all. A success has forgotten those before.
-func (a *app) noteSession(ctx context.Context, groupID, sessionID string, err error) error {
-	if !blames(err) {
-		return nil
+// listed is a job on sessions that were listed before: one may have become part of another
+// since.
+func (j job) listed() job {
+	run := j.run
+	j.run = func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) (jobs.RunOutcome, error) {
+		done, err := run(ctx, held, g, w)
+		if errors.Is(err, reverie.ErrNotFound) && done.RunID == "" {
+			return jobs.RunOutcome{NoNew: true}, nil
+		}
+		return done, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
+	return j
+}
+
+// noteSession counts a failure against a session. A success has forgotten those before.
+func (a *app) noteSession(ctx context.Context, groupID string, w reverie.Window, err error) error {
+	sessionID := w.SessionID
 	setback, err := a.store.NoteSession(ctx, groupID, sessionID, err.Error(), a.parkRule())
 	switch {
 	case errors.Is(err, reverie.ErrNotFound): // it has become part of another
@@ -73,11 +77,6 @@ func (a *app) noteSession(ctx context.Context, groupID, sessionID string, err er
 			sessionID, groupID, operand(groupID))
 	}
 	return err
-}
-
-func endOfExtraction(r session.Result) ended {
-	return ended{runID: r.RunID, status: r.Status, noNew: r.NoNew, stats: r.Stats, held: r.Held,
-		line: func(*reverie.Window) any { return extractReply(r) }}
 }
 
 // findSession is the session of a group, or, where none is named, of whichever group

@@ -4,36 +4,60 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"runtime/debug"
-	"sync"
-	"time"
 
 	"reverie/internal/config"
 	"reverie/internal/llm"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 
-// job is a kind of run, as fan-outs and whoever watches them see it.
+// job is a kind of run, whoever asks for it.
 type job struct {
 	name reverie.Job
 	use  string // what its model is asked for
-	run  func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error)
+	run  jobs.Work
 	// failed notes a window that failed; nil: failures are the group's, since its
 	// windows build on each other.
 	failed func(ctx context.Context, groupID string, w reverie.Window, err error) error
 }
 
-// ended is what became of one window of one group, whatever the job.
-type ended struct {
-	runID  string // "" where nothing was begun
-	status reverie.RunStatus
-	noNew  bool // nothing waited
-	stats  reverie.Stats
-	held   []string                  // why plans are held
-	line   func(*reverie.Window) any // for --json; the window is nil where it is no date
-	upTo   string                    // the session that it reached up to (dream)
+// leaseOf is a lease as pipelines take it: nil for a dry run, which has none.
+func leaseOf(held *jobs.Held) pipeline.Hold {
+	if held == nil {
+		return nil
+	}
+	return held
+}
+
+// runner does a job, told to whoever watches.
+func (a *app) runner(j job) *jobs.Runner {
+	return &jobs.Runner{Job: j.name, Store: a.store, Leases: a.leases(), Work: j.run, WindowFailed: j.failed, Rule: a.parkRule(),
+		Instrument: a.instrument(j.name), Now: a.now, Log: a.log}
+}
+
+// runOne does a job on what a person or a client asks for, and says where the group is
+// parked for it now.
+func (a *app) runOne(ctx context.Context, j job, req jobs.Request) jobs.GroupResult {
+	res := a.runner(j).RunOne(ctx, req)
+	if res.Parked {
+		a.notify("reverie: ", fmt.Sprintf("group %q is parked: --due and --all pass it over until `reverie groups resume %s`", res.GroupID, res.GroupID))
+	}
+	return res
+}
+
+// dryRun does a job on a window and writes nothing, so that no lease is needed.
+func (a *app) dryRun(ctx context.Context, j job, g reverie.Group, w reverie.Window) jobs.GroupResult {
+	return a.runner(j).DryRun(ctx, g, w)
+}
+
+// notify tells a person something, a daemon's in its log.
+func (a *app) notify(prefix, text string) {
+	if a.daemon {
+		a.log.Warn(text)
+		return
+	}
+	fmt.Fprintln(a.stderr, prefix+text)
 }
 
 // fanOut is one job over many groups, as a command or the daemon starts it.
@@ -44,21 +68,10 @@ type fanOut struct {
 	plan        jobs.Plan
 	prepare     func(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error
 	shard       jobs.Shard
-	group       string          // only this one
-	ignoreRetry bool            // a person asks: groups that failed lately are tried again
-	show        func(windowEnd) // what is printed of each run; one at a time
+	group       string            // only this one
+	ignoreRetry bool              // a person asks: groups that failed lately are tried again
+	show        func(jobs.Report) // what is printed of each run; one at a time
 	showGroup   func(jobs.GroupResult)
-
-	printing sync.Mutex // guards what follows, too
-	refused  int        // runs in a row whose question the model's server refused with 403
-}
-
-// windowEnd is how one window of one group ended.
-type windowEnd struct {
-	groupID string
-	window  reverie.Window
-	ended
-	took time.Duration
 }
 
 // run works on all that is due. When stop is closed nothing more is begun.
@@ -84,9 +97,10 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	// beside: leases, the rows of calls.
 	desks := llm.NewPlaces((c.Database.MaxConns + 2) / 3)
 	enter := func(ctx context.Context) (context.Context, func()) { return desks.Work(ctx, stop) }
-	runner := &jobs.Runner{Job: f.job.name, Store: f.groups, Enter: enter, Prepare: f.prepare, Leases: f.leases(),
-		Concurrency: c.Jobs.Concurrency + ahead, Shard: f.shard, GroupID: f.group, After: after, Plan: f.plan, Work: f.work, WindowFailed: f.job.failed, Rule: f.parkRule(), IgnoreRetry: f.ignoreRetry,
-		Report: f.report, Now: f.now, Log: f.log}
+	runner := f.runner(f.job)
+	runner.Store, runner.Enter, runner.Prepare, runner.Plan = f.groups, enter, f.prepare, f.plan
+	runner.Concurrency, runner.Shard, runner.GroupID, runner.After = c.Jobs.Concurrency+ahead, f.shard, f.group, after
+	runner.IgnoreRetry, runner.Show, runner.Report = f.ignoreRetry, f.show, f.report
 	summary, err := runner.Run(ctx, stop)
 	partial := (*jobs.PartialError)(nil)
 	finished := summary.Stopped == "" && (err == nil || errors.As(err, &partial))
@@ -102,103 +116,42 @@ func (a *app) parkRule() reverie.ParkRule {
 	return reverie.ParkRule{After: j.ParkAfter, RetryAfter: j.RetryAfter.Duration, MaxRetryAfter: j.MaxRetryAfter.Duration}
 }
 
-// work does one window of one group.
-func (f *fanOut) work(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) error {
-	var e ended
-	took, err := f.watched(ctx, f.job.name, g.ID, w, func(ctx context.Context) (ended, error) {
-		var err error
-		e, err = f.job.run(ctx, held, g.Group, w)
-		return e, err
-	})
-	f.printing.Lock()
-	defer f.printing.Unlock()
-	if f.show != nil && !errors.Is(err, reverie.ErrLeaseLost) { // what this process began is then another's to report
-		f.show(windowEnd{g.ID, w, e, took})
-	}
-	switch {
-	case everywhere(err):
-		return jobs.Abort(err)
-	case forbidden(err):
-		if f.refused++; f.refused >= maxRefused {
-			return jobs.Abort(err)
-		}
-		return fmt.Errorf("%w: %w", reverie.ErrDeferred, err)
-	case err == nil && !e.noNew:
-		f.refused = 0
-	}
-	return err
-}
-
-// maxRefused is how many runs in a row may be refused with 403 before that is taken
-// for the key's fault. A single one may be a gateway that dislikes what somebody
-// wrote, which must not stop the groups behind.
-const maxRefused = 5
-
-// everywhere tells whether an error is the same for every group: a key that is
-// not known, a model or a table that is not there. An unreadable time zone, which
-// is invalid too, is one group's.
-func everywhere(err error) bool {
-	return errors.Is(err, reverie.ErrOutdatedSchema) ||
-		errors.Is(err, reverie.ErrConfiguration) && !errors.Is(err, reverie.ErrInvalid) && !forbidden(err)
-}
-
-// forbidden tells whether the model's server has refused a question with 403.
-func forbidden(err error) bool {
-	fault, ok := errors.AsType[*llm.Error](err)
-	return ok && fault.Status == http.StatusForbidden
-}
-
 func (f *fanOut) report(r jobs.GroupResult) {
 	f.metrics.GroupDone(f.job.name, string(r.Outcome))
 	if f.showGroup != nil {
-		f.printing.Lock()
-		defer f.printing.Unlock()
 		f.showGroup(r)
 	}
 }
 
-// watched runs one window of a job and tells whoever watches: metrics, traces, the
-// tracker of errors.
-func (a *app) watched(ctx context.Context, job reverie.Job, groupID string, w reverie.Window, run func(context.Context) (ended, error)) (time.Duration, error) {
-	began := a.now()
-	ctx, end := a.tracer.Run(ctx, job, groupID, w)
-	e, err := a.recovered(ctx, job, groupID, run)
-	took := a.now().Sub(began)
-	end(e.runID, e.status, err)
-	a.metrics.RunDone(job, e.status, e.noNew, e.stats, took)
-	if err != nil && !reverie.Passing(err) {
-		a.sentry.Capture(err, map[string]string{"job": string(job), "group_id": groupID, "run_id": e.runID})
+// instrument tells whoever watches a job's runs: metrics, traces, the tracker of errors,
+// and where nobody watches the output, the log.
+func (a *app) instrument(job reverie.Job) func(context.Context, string, reverie.Window) (context.Context, func(jobs.Report)) {
+	return func(ctx context.Context, groupID string, w reverie.Window) (context.Context, func(jobs.Report)) {
+		ctx, end := a.tracer.Run(ctx, job, groupID, w)
+		return ctx, func(r jobs.Report) {
+			end(r.RunID, r.Status, r.Err)
+			a.metrics.RunDone(job, r.Status, r.NoNew, r.Stats, r.Took)
+			if r.Err != nil && !reverie.Passing(r.Err) {
+				a.sentry.Capture(r.Err, map[string]string{"job": string(job), "group_id": groupID, "run_id": r.RunID})
+			}
+			if !r.NoNew && a.daemon {
+				a.logRun(job, r)
+			}
+		}
 	}
+}
+
+func (a *app) logRun(job reverie.Job, r jobs.Report) {
 	log := a.log.Info
-	if err != nil {
+	if r.Err != nil {
 		log = a.log.Warn
 	}
-	if !e.noNew && a.daemon {
-		what := []any{"job", job, "group_id", groupID}
-		if w.SessionID != "" {
-			what = append(what, "session_id", w.SessionID)
-		}
-		log("run ended", append(what, "run_id", e.runID, "status", e.status, "took", took,
-			"messages", e.stats.Cited+e.stats.Considered+e.stats.Filtered, "error", errText(err))...)
+	what := []any{"job", job, "group_id", r.GroupID}
+	if r.Window.SessionID != "" {
+		what = append(what, "session_id", r.Window.SessionID)
 	}
-	return took, err
-}
-
-// recovered makes an error of a panic, so that whoever watches hears of it.
-func (a *app) recovered(ctx context.Context, job reverie.Job, groupID string, run func(context.Context) (ended, error)) (e ended, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			a.log.Error("panic", "job", job, "group_id", groupID, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic, see the log: %v", p)
-		}
-	}()
-	return run(ctx)
-}
-
-// blames tells whether an error counts against its group: it does not pass by
-// itself, and is not the same for all.
-func blames(err error) bool {
-	return err != nil && !reverie.Passing(err) && !everywhere(err) && !forbidden(err)
+	log("run ended", append(what, "run_id", r.RunID, "status", r.Status, "took", r.Took,
+		"messages", r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered, "error", errText(r.Err))...)
 }
 
 func errText(err error) string {
@@ -216,7 +169,7 @@ func fanOutError(ctx context.Context, s jobs.Summary, err error) error {
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", err, context.Canceled)
-	case everywhere(err), forbidden(err):
+	case jobs.IsGlobal(err), jobs.IsForbidden(err):
 		return err
 	case errors.As(err, &partial) && s.Failed > 0:
 		return &codeError{exitPartial, err}

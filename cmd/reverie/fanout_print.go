@@ -1,12 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"syscall"
 	"time"
 
+	"reverie/dream"
+	"reverie/evolve"
+	"reverie/internal/entity"
 	"reverie/internal/reverie"
+	"reverie/internal/session"
 	"reverie/jobs"
 )
 
@@ -18,22 +23,43 @@ type show struct {
 }
 
 // window tells of one run of a fan-out.
-func (p show) window(e windowEnd) {
-	if e.noNew || e.runID == "" {
+func (p show) window(e jobs.Report) {
+	if e.NoNew || e.RunID == "" {
 		return
 	}
 	if !p.asJSON {
 		p.printWindow(e)
 		return
 	}
+	_ = printJSONLine(p.stdout, p.line(e)) // a reader that has gone does not end the work
+	for _, why := range e.Held {
+		fmt.Fprintf(p.stderr, "warning: run %s of group %q is held: %s\n", e.RunID, e.GroupID, why)
+	}
+}
+
+// line is a run in the shape of the API, with its window where that is a date.
+func (p show) line(e jobs.Report) any {
 	var dated *reverie.Window
-	if e.window.Date != "" {
-		dated = &e.window
+	if e.Window.Date != "" {
+		dated = &e.Window
 	}
-	_ = printJSONLine(p.stdout, e.line(dated)) // a reader that has gone does not end the work
-	for _, why := range e.held {
-		fmt.Fprintf(p.stderr, "warning: run %s of group %q is held: %s\n", e.runID, e.groupID, why)
+	switch r := e.Result.(type) {
+	case evolve.Result:
+		return struct {
+			reverie.EvolveReply
+			Window *reverie.Window `json:"window,omitempty"`
+		}{r.Reply(), dated}
+	case entity.Result:
+		return struct {
+			reverie.ImpressionsReply
+			Window *reverie.Window `json:"window,omitempty"`
+		}{p.impressionReply(context.Background(), r), dated}
+	case session.Result:
+		return extractReply(r)
+	case dream.Result:
+		return dreamReply(r)
 	}
+	return nil
 }
 
 // group tells of a group that is not done.
@@ -83,9 +109,9 @@ func (p show) writeSummary(s jobs.Summary, err error, nothing string) error {
 }
 
 // printWindow shows one run of a fan-out in a line or two.
-func (p show) printWindow(e windowEnd) {
+func (p show) printWindow(e jobs.Report) {
 	s := p.style()
-	date, of := e.window.Date, ""
+	date, of := e.Window.Date, ""
 	if date != "" {
 		date += "  "
 	}
@@ -94,15 +120,15 @@ func (p show) printWindow(e windowEnd) {
 	}
 	session := ""
 	switch {
-	case e.upTo != "":
-		session = "  up to " + visible(e.upTo)
-	case e.window.SessionID != "":
-		session = "  " + visible(e.window.SessionID)
+	case e.Through != "":
+		session = "  up to " + visible(e.Through)
+	case e.Window.SessionID != "":
+		session = "  " + visible(e.Window.SessionID)
 	}
-	fmt.Fprintf(p.stdout, "%s%s%s  %s%s in %s  %s\n", date, s.bold(visible(e.groupID)), session, of, s.status(e.status), e.took.Round(10*time.Millisecond), s.dim("run "+e.runID))
-	fmt.Fprintf(p.stdout, "  %s\n", counts(p.job, e.stats))
-	for _, h := range e.held {
-		fmt.Fprintf(p.stdout, "  %s held: %s; look at it with `reverie runs show %s`\n", s.amber("?"), visible(h), e.runID)
+	fmt.Fprintf(p.stdout, "%s%s%s  %s%s in %s  %s\n", date, s.bold(visible(e.GroupID)), session, of, s.status(e.Status), e.Took.Round(10*time.Millisecond), s.dim("run "+e.RunID))
+	fmt.Fprintf(p.stdout, "  %s\n", counts(p.job, e.Stats))
+	for _, h := range e.Held {
+		fmt.Fprintf(p.stdout, "  %s held: %s; look at it with `reverie runs show %s`\n", s.amber("?"), visible(h), e.RunID)
 	}
 }
 

@@ -94,7 +94,7 @@ func (a *app) observeMany(ctx context.Context, p *entity.Pipeline, f selection) 
 	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
 	defer end()
 	out := show{a, reverie.JobImpression, f.json}
-	batch := &fanOut{app: a, job: a.impressionJob(p), plan: a.followed(f.plan(a, a.queue())), shard: shard, ignoreRetry: f.all,
+	batch := &fanOut{app: a, job: impressionJob(p, entity.Request{}), plan: a.followed(f.plan(a, a.queue())), shard: shard, ignoreRetry: f.all,
 		show: out.window, showGroup: out.group}
 	summary, err := batch.run(work, ctx.Done())
 	return errors.Join(out.summary(summary, err, nothingWaits), fanOutError(ctx, summary, err))
@@ -116,23 +116,19 @@ func (a *app) observeOne(ctx context.Context, p *entity.Pipeline, g reverie.Grou
 		stop = a.watchObserving(p)
 		defer stop()
 	}
-	var res entity.Result
+	var done jobs.GroupResult
 	began := time.Now()
+	j, w := impressionJob(p, req), reverie.Window{Since: req.Since, Until: req.Until}
 	if f.dryRun {
-		res, err = a.observeWindow(ctx, p, nil, req)
+		done = a.dryRun(ctx, j, g, w)
 	} else {
-		err = a.leases().With(ctx, g.ID, func(ctx context.Context, held *jobs.Held) error {
-			if _, err := a.store.QueueMessages(ctx, g.ID, reverie.JobImpression, req.Since, req.Until); err != nil {
-				return err
-			}
-			res, err = a.observeWindow(ctx, p, held, req)
-			return err
-		})
-		err = errors.Join(err, a.noteEnd(ctx, reverie.JobImpression, g.ID, res.NoNew, err))
+		done = a.runOne(ctx, a.queued(j), jobs.Request{Group: g, Window: w})
 	}
 	stop()
-	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || res.GroupID == "" {
-		res = entity.Result{GroupID: g.ID, Err: err} // what this process began is another's to report
+	err = done.Err
+	res, known := done.Last().Result.(entity.Result)
+	if !known || notOurs(err) {
+		res = entity.Result{GroupID: g.ID, Err: err}
 	}
 	if f.json {
 		write := printJSON
@@ -147,29 +143,26 @@ func (a *app) observeOne(ctx context.Context, p *entity.Pipeline, g reverie.Grou
 	return err
 }
 
-// observeWindow runs one window under the eyes of whoever watches; hold is nil for
-// a dry run.
-func (a *app) observeWindow(ctx context.Context, p *entity.Pipeline, hold entity.Hold, req entity.Request) (res entity.Result, err error) {
-	_, err = a.watched(ctx, reverie.JobImpression, req.GroupID, reverie.Window{Since: req.Since, Until: req.Until}, func(ctx context.Context) (ended, error) {
-		res, err = p.Run(ctx, hold, req)
-		return a.endOfImpression(ctx, res), err
-	})
-	return res, err
+// impressionJob is impression, as a request says.
+func impressionJob(p *entity.Pipeline, req entity.Request) job {
+	return job{name: reverie.JobImpression, use: config.UseObserve,
+		run: func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) (jobs.RunOutcome, error) {
+			req := req
+			req.GroupID, req.Since, req.Until = g.ID, w.Since, w.Until
+			r, err := p.Run(ctx, leaseOf(held), req)
+			return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.NoNew, Stats: r.Stats, Result: r}, err
+		}}
 }
 
-// impressionJob is impression as fan-outs see it.
-func (a *app) impressionJob(p *entity.Pipeline) job {
-	return job{name: reverie.JobImpression, use: config.UseObserve, run: func(ctx context.Context, held *jobs.Held, g reverie.Group, w reverie.Window) (ended, error) {
-		res, err := p.Run(ctx, held, entity.Request{GroupID: g.ID, Since: w.Since, Until: w.Until})
-		return a.endOfImpression(ctx, res), err
-	}}
-}
-
-func (a *app) endOfImpression(ctx context.Context, r entity.Result) ended {
-	return ended{runID: r.RunID, status: r.Status, noNew: r.NoNew, stats: r.Stats, line: func(w *reverie.Window) any {
-		return struct {
-			reverie.ImpressionsReply
-			Window *reverie.Window `json:"window,omitempty"`
-		}{a.impressionReply(ctx, r), w}
-	}}
+// queued is a job that a person asks for: it takes all messages that evolve has taken in,
+// also those that nobody has asked it to take before.
+func (a *app) queued(j job) job {
+	run := j.run
+	j.run = func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) (jobs.RunOutcome, error) {
+		if _, err := a.store.QueueMessages(ctx, g.ID, j.name, w.Since, w.Until); err != nil {
+			return jobs.RunOutcome{}, err
+		}
+		return run(ctx, held, g, w)
+	}
+	return j
 }

@@ -40,7 +40,7 @@ func (f *fanOut) impressions(ctx context.Context, p *entity.Pipeline, plan jobs.
 	if partial := (*jobs.PartialError)(nil); summary.Stopped != "" || err != nil && !errors.As(err, &partial) {
 		return jobs.Summary{}, nil
 	}
-	next := &fanOut{app: f.app, job: f.impressionJob(p), plan: f.followed(plan), shard: f.shard, group: f.group, ignoreRetry: f.ignoreRetry,
+	next := &fanOut{app: f.app, job: impressionJob(p, entity.Request{}), plan: f.followed(plan), shard: f.shard, group: f.group, ignoreRetry: f.ignoreRetry,
 		showGroup: f.logGroup(reverie.JobImpression)}
 	if out == nil {
 		return next.run(ctx, stop)
@@ -54,7 +54,7 @@ func (f *fanOut) impressions(ctx context.Context, p *entity.Pipeline, plan jobs.
 // observeAfter has the impression job follow evolve on a window of one group, whose
 // lease is held, and shows its progress where that is wanted. The result is the zero
 // one where nothing waits.
-func (a *app) observeAfter(ctx context.Context, p *entity.Pipeline, held *jobs.Held, req evolve.Request, show bool) (res entity.Result, err error) {
+func (a *app) observeAfter(ctx context.Context, p *entity.Pipeline, held *jobs.Held, g reverie.Group, req evolve.Request) (res entity.Result, err error) {
 	due, err := a.store.DueGroups(ctx, reverie.DueQuery{Job: reverie.JobImpression, GroupID: req.GroupID, Limit: 1})
 	if err != nil {
 		return res, err
@@ -63,17 +63,15 @@ func (a *app) observeAfter(ctx context.Context, p *entity.Pipeline, held *jobs.H
 		return res, a.settleGroup(ctx, held, reverie.JobImpression)
 	}
 	if s := due[0].Setback; s != nil && s.ParkedAt != nil {
-		a.tell("warning: ", fmt.Sprintf("impressions of group %q are passed over: %s; %s", req.GroupID, setbackText(*s), remedy(*s, req.GroupID)))
+		a.notify("warning: ", fmt.Sprintf("impressions of group %q are passed over: %s; %s", req.GroupID, setbackText(*s), remedy(*s, req.GroupID)))
 		return res, nil
 	}
-	if show {
-		defer a.watchObserving(p)()
+	done := a.runOne(ctx, impressionJob(p, entity.Request{}),
+		jobs.Request{Group: g, Window: reverie.Window{Since: req.Since, Until: req.Until}, Held: held})
+	if res, _ = done.Last().Result.(entity.Result); res.NoNew || errors.Is(done.Err, reverie.ErrLeaseLost) {
+		res = entity.Result{}
 	}
-	res, err = a.observeWindow(ctx, p, held, entity.Request{GroupID: req.GroupID, Since: req.Since, Until: req.Until})
-	if res.NoNew {
-		return entity.Result{}, err
-	}
-	return res, errors.Join(err, a.noteEnd(ctx, reverie.JobImpression, req.GroupID, false, err))
+	return res, done.Err
 }
 
 // gravest joins the errors of two jobs so that the exit code is that of what

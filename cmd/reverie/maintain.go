@@ -95,7 +95,7 @@ func (a *app) maintainAll(ctx context.Context, stop <-chan struct{}) error {
 
 // upkeeps is maintenance as a fan-out over the groups in which anything is due.
 func (a *app) upkeeps(k *maintain.Keeper) *fanOut {
-	return &fanOut{app: a, groups: a.store.Upkeeps(), job: upkeepJob(k), plan: func(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
+	return &fanOut{app: a, groups: a.store.Upkeeps(), job: upkeepJob(k, maintain.Request{}), plan: func(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
 		due, err := k.Due(ctx, g.ID)
 		if err != nil || !due {
 			return jobs.Agenda{}, err
@@ -104,16 +104,15 @@ func (a *app) upkeeps(k *maintain.Keeper) *fanOut {
 	}}
 }
 
-// upkeepJob is maintenance of one group as fan-outs see it.
-func upkeepJob(k *maintain.Keeper) job {
-	return job{name: reverie.JobMaintain, run: func(ctx context.Context, held *jobs.Held, g reverie.Group, _ reverie.Window) (ended, error) {
-		res, err := k.Run(ctx, held, maintain.Request{GroupID: g.ID})
-		return endOfUpkeep(res), err
-	}}
-}
-
-func endOfUpkeep(r maintain.Result) ended {
-	return ended{runID: r.RunID, status: r.Status, noNew: r.Nothing, stats: r.Stats, line: func(*reverie.Window) any { return r.Reply() }}
+// upkeepJob is maintenance, as a request says.
+func upkeepJob(k *maintain.Keeper, req maintain.Request) job {
+	return job{name: reverie.JobMaintain,
+		run: func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, _ reverie.Window) (jobs.RunOutcome, error) {
+			req := req
+			req.GroupID = g.ID
+			r, err := k.Run(ctx, leaseOf(held), req)
+			return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.Nothing, Stats: r.Stats, Result: r}, err
+		}}
 }
 
 // maintain does what a person asks for in all groups, and prints what came of it.
@@ -132,7 +131,7 @@ func (a *app) maintain(ctx context.Context, f upkeepFlags, shard jobs.Shard) err
 	defer end()
 	batch := a.upkeeps(k)
 	batch.shard, batch.ignoreRetry = shard, true
-	batch.show = func(e windowEnd) { out.add(e.line(nil).(reverie.MaintainReply)) }
+	batch.show = func(e jobs.Report) { out.add(e.Result.(maintain.Result).Reply()) }
 	batch.showGroup = out.group
 	summary, err := batch.run(work, ctx.Done())
 	return errors.Join(out.end(summary, err), fanOutError(ctx, summary, err))
@@ -154,18 +153,12 @@ func (a *app) maintainOne(ctx context.Context, f upkeepFlags) error {
 	case f.dryRun:
 		res, err = k.Run(ctx, nil, req)
 	default:
-		err = a.leases().With(ctx, g.ID, func(ctx context.Context, held *jobs.Held) error {
-			_, err := a.watched(ctx, reverie.JobMaintain, g.ID, reverie.Window{}, func(ctx context.Context) (ended, error) {
-				var err error
-				res, err = k.Run(ctx, held, req)
-				return endOfUpkeep(res), err
-			})
-			return err
-		})
-		err = errors.Join(err, a.noteEnd(ctx, reverie.JobMaintain, g.ID, res.Nothing, err))
+		done := a.runOne(ctx, upkeepJob(k, req), jobs.Request{Group: g})
+		res, _ = done.Last().Result.(maintain.Result)
+		err = done.Err
 	}
-	if errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost) || err != nil && res.Nothing {
-		res = maintain.Result{GroupID: g.ID, Err: err} // what this process began is another's to report
+	if notOurs(err) || res.GroupID == "" || err != nil && res.Nothing {
+		res = maintain.Result{GroupID: g.ID, Err: err}
 	}
 	if f.json {
 		return errors.Join(err, printJSON(a.stdout, res.Reply()))

@@ -102,7 +102,7 @@ func (a *app) plan(ctx context.Context, f planFlags) error {
 		return err
 	}
 	began := time.Now()
-	res, err := a.evolveWindow(ctx, all.evolve, nil, req)
+	res, err := a.evolveDry(ctx, all.evolve, g, req)
 	stop()
 	if err != nil { // half a plan is none
 		return fmt.Errorf("%s was not written: %w", f.file, err)

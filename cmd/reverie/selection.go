@@ -173,7 +173,7 @@ func (a *app) dryRuns(ctx context.Context, due dueStore, job reverie.Job, plan j
 		}
 		agenda, err := plan(ctx, g)
 		switch {
-		case errors.Is(err, reverie.ErrInvalid) && !everywhere(err): // what the group says of itself
+		case errors.Is(err, reverie.ErrInvalid) && !jobs.IsGlobal(err): // what the group says of itself
 			fails(g, err)
 			return nil
 		case err != nil:
@@ -188,7 +188,7 @@ func (a *app) dryRuns(ctx context.Context, due dueStore, job reverie.Job, plan j
 			err := one(g.Group, window)
 			switch {
 			case err == nil:
-			case ctx.Err() != nil || everywhere(err) || errors.Is(err, reverie.ErrDeferred):
+			case ctx.Err() != nil || jobs.IsGlobal(err) || errors.Is(err, reverie.ErrDeferred):
 				return err
 			default:
 				fails(g, err)

@@ -12,6 +12,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
+	"reverie/jobs"
 	"reverie/prompts"
 )
 
@@ -84,7 +85,7 @@ func (a *app) tellPlaying(i, n int, name string) {
 func playOne(ctx context.Context, player *eval.Player, s *eval.Scenario, record bool) (eval.Result, error) {
 	played, err := player.Play(ctx, s)
 	switch {
-	case ctx.Err() != nil || everywhere(err) || errors.Is(err, reverie.ErrDeferred):
+	case ctx.Err() != nil || jobs.IsGlobal(err) || errors.Is(err, reverie.ErrDeferred):
 		return eval.Result{}, err
 	case err != nil:
 		return eval.Failed(s, played, err), nil

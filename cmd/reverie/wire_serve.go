@@ -89,9 +89,7 @@ func (a *app) evolveOrder(ctx context.Context, p pipelines, order api.EvolveOrde
 		return err
 	}
 	req := evolve.Request{GroupID: g.ID, Days: order.Days, Started: order.Started}
-	leases := a.leases()
-	leases.Queue = nil // the group is had already: see [app.evolver]
-	end, err := a.evolveGroup(ctx, order.Open, leases, p, g, req, false, func(r evolve.Result) { order.Evolved(r.Reply()) })
+	end, err := a.evolveGroup(ctx, order.Open, p, g, req, func(r evolve.Result) { order.Evolved(r.Reply()) })
 	if end.nextErr != nil {
 		a.log.Warn("impressions did not follow", "group_id", g.ID, "error", end.nextErr)
 	}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"reverie/internal/reverie"
+	"reverie/jobs"
 )
 
 // EvolveOrder is one group that is to be evolved. Whoever does it says by its functions
@@ -41,19 +43,19 @@ type EvolverOptions struct {
 // gone, until the server ends. It is safe for concurrent use.
 type Evolver struct {
 	opts  EvolverOptions
-	slots chan struct{}
+	slots *semaphore.Weighted
 	open  context.Context // ends when nothing is begun any more
 	shut  context.CancelFunc
 	work  context.Context // of all runs
 	cut   context.CancelFunc
 
 	mu      sync.Mutex
-	flights map[string]*flight // by group; each is there until its group is evolved
+	pending map[string]*pendingRun // by group; each is there until its group is evolved
 	gone    sync.WaitGroup
 }
 
-// flight is a run that clients wait for together.
-type flight struct {
+// pendingRun is a run that clients wait for together.
+type pendingRun struct {
 	done chan struct{} // closed when reply or err is there
 
 	mu    sync.Mutex
@@ -65,7 +67,7 @@ type flight struct {
 
 // NewEvolver returns an evolver. It is to be closed.
 func NewEvolver(opts EvolverOptions) *Evolver {
-	e := &Evolver{opts: opts, slots: make(chan struct{}, opts.Concurrency), flights: map[string]*flight{}}
+	e := &Evolver{opts: opts, slots: semaphore.NewWeighted(int64(opts.Concurrency)), pending: map[string]*pendingRun{}}
 	e.work, e.cut = context.WithCancel(context.Background())
 	e.open, e.shut = context.WithCancel(e.work)
 	return e
@@ -74,7 +76,7 @@ func NewEvolver(opts EvolverOptions) *Evolver {
 // Evolve evolves a group, or joins the run of it that is under way, and waits for the
 // answer as long as its options say. The end of ctx ends the waiting, and nothing else.
 func (e *Evolver) Evolve(ctx context.Context, groupID string, days int) (Evolved, error) {
-	f, err := e.flight(groupID, days)
+	f, err := e.pendingRun(groupID, days)
 	if err != nil {
 		return Evolved{}, err
 	}
@@ -95,48 +97,48 @@ func (e *Evolver) Evolve(ctx context.Context, groupID string, days int) (Evolved
 	return Evolved{RunID: f.runID}, nil
 }
 
-// flight is the one of a group, which is begun if there is none.
-func (e *Evolver) flight(groupID string, days int) (*flight, error) {
+// pendingRun is the one of a group, which is begun if there is none.
+func (e *Evolver) pendingRun(groupID string, days int) (*pendingRun, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if f := e.flights[groupID]; f != nil {
+	if f := e.pending[groupID]; f != nil {
 		return f, nil
 	}
 	if e.open.Err() != nil {
 		return nil, stopped(groupID)
 	}
-	f := &flight{done: make(chan struct{})}
-	e.flights[groupID] = f
-	e.gone.Go(func() { e.fly(f, groupID, days) })
+	f := &pendingRun{done: make(chan struct{})}
+	e.pending[groupID] = f
+	e.gone.Go(func() { e.execute(f, groupID, days) })
 	return f, nil
 }
 
-// fly does the work of a flight when there is a place for it.
-func (e *Evolver) fly(f *flight, groupID string, days int) {
-	land := func(reply reverie.EvolveReply, err error) {
+// execute evolves a group when there is a slot for it.
+func (e *Evolver) execute(f *pendingRun, groupID string, days int) {
+	complete := func(reply reverie.EvolveReply, err error) {
 		e.mu.Lock()
-		if e.flights[groupID] == f { // who asks from now on asks for what has come since
-			delete(e.flights, groupID)
+		if e.pending[groupID] == f { // who asks from now on asks for what has come since
+			delete(e.pending, groupID)
 		}
 		e.mu.Unlock()
-		f.land(reply, err)
+		f.complete(reply, err)
 	}
 	leave, err := e.enter(groupID)
 	if err != nil {
-		land(reverie.EvolveReply{}, stopped(groupID))
+		complete(reverie.EvolveReply{}, stopped(groupID))
 		return
 	}
 	defer leave()
-	order := EvolveOrder{GroupID: groupID, Days: days, Open: e.open, Started: f.started, Evolved: func(r reverie.EvolveReply) { land(r, nil) }}
+	order := EvolveOrder{GroupID: groupID, Days: days, Open: e.open, Started: f.started, Evolved: func(r reverie.EvolveReply) { complete(r, nil) }}
 	err = e.run(order)
 	if err != nil && (e.work.Err() != nil || e.open.Err() != nil && errors.Is(err, context.Canceled)) {
 		err = stopped(groupID)
 	}
-	land(reverie.EvolveReply{}, err)
+	complete(reverie.EvolveReply{}, err)
 }
 
-// enter waits for the group, and then for a place: who waits for a group that is busy keeps no
-// place from the others. It fails only when nothing is begun any more.
+// enter waits for the group, and then for a slot: who waits for a group that is busy keeps no
+// slot from the others. It fails only when nothing is begun any more.
 func (e *Evolver) enter(groupID string) (leave func(), err error) {
 	giveBack := func() {}
 	if e.opts.Turn != nil {
@@ -144,16 +146,15 @@ func (e *Evolver) enter(groupID string) (leave func(), err error) {
 			return nil, err
 		}
 	}
-	leave = giveBack
-	select {
-	case e.slots <- struct{}{}:
-		leave = func() {
-			<-e.slots
-			giveBack()
-		}
-	case <-e.open.Done():
+	if err := e.slots.Acquire(e.open, 1); err != nil {
+		giveBack()
+		return nil, err
 	}
-	if err := e.open.Err(); err != nil { // also where a place came free just now
+	leave = func() {
+		e.slots.Release(1)
+		giveBack()
+	}
+	if err := e.open.Err(); err != nil { // also where a slot came free just now
 		leave()
 		return nil, err
 	}
@@ -167,14 +168,9 @@ func stopped(groupID string) error {
 }
 
 // run makes an error of a panic, and of an end without a word.
-func (e *Evolver) run(order EvolveOrder) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.opts.Log.Error("panic", "job", reverie.JobEvolve, "group_id", order.GroupID, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic, see the log: %v", p)
-		}
-	}()
-	if err = e.opts.Run(e.work, order); err == nil {
+func (e *Evolver) run(order EvolveOrder) error {
+	err := jobs.Recovered(e.opts.Log, func() error { return e.opts.Run(e.work, order) }, "job", reverie.JobEvolve, "group_id", order.GroupID)
+	if err == nil {
 		err = errors.New("evolve ended without an answer")
 	}
 	return err
@@ -184,7 +180,7 @@ func (e *Evolver) run(order EvolveOrder) (err error) {
 // and is then stopped and waited for; what it has not committed stays pending. The error
 // is that of ctx where it came to that.
 func (e *Evolver) Close(ctx context.Context) error {
-	e.mu.Lock() // a flight is counted before it is waited for
+	e.mu.Lock() // a run is counted before it is waited for
 	e.shut()
 	e.mu.Unlock()
 	defer e.cut()
@@ -203,14 +199,14 @@ func (e *Evolver) Close(ctx context.Context) error {
 	return fmt.Errorf("stop the runs of evolve: %w", ctx.Err())
 }
 
-func (f *flight) started(runID string) {
+func (f *pendingRun) started(runID string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.runID = runID
 }
 
-// land makes the answer known, once.
-func (f *flight) land(reply reverie.EvolveReply, err error) {
+// complete makes the answer known, once.
+func (f *pendingRun) complete(reply reverie.EvolveReply, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ended {
