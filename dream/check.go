@@ -18,7 +18,6 @@ import (
 const (
 	ruleForm          = "form"           // an object, but no line that was asked for
 	ruleConfidence    = "confidence"     // below the least that counts
-	ruleTransitory    = "transitory"     // a passing state, or told from the day of writing
 	ruleUnknownSource = "unknown_source" // it cites what was not shown, or what is no source
 	ruleUnknownID     = "unknown_id"     // it replaces no item that is open
 	ruleSources       = "sources"        // it rests on too little
@@ -131,10 +130,6 @@ func (c *checker) item(p proposal) (item, bool) {
 	if p.confidence < c.limits.MinConfidence {
 		return refuse(p.replace, ruleConfidence, lines.TooUnsure(p.confidence, c.limits.MinConfidence))
 	}
-	why, passing := transitory(p.content)
-	if passing && !p.done && !p.keep {
-		return refuse(p.replace, ruleTransitory, why)
-	}
 	var unknown string
 	if it.rests, unknown = c.cited(p.sources); unknown != "" {
 		return refuse(unknown, ruleUnknownSource, c.unknown(unknown))
@@ -145,11 +140,8 @@ func (c *checker) item(p proposal) (item, bool) {
 	if detail := c.groundless(it); detail != "" {
 		return refuse(p.replace, ruleSources, detail)
 	}
-	switch {
-	case p.keep:
+	if p.keep {
 		it.content = it.target.Statement
-	case p.done && passing: // better that than open for good
-		it.content = closed(it.target.Statement, 1)
 	}
 	if it.hash = reverie.ContentHash(it.content); it.target != nil && !p.done {
 		it.keep = p.keep || it.hash == it.target.ContentHash

@@ -80,7 +80,6 @@ func TestCheck(t *testing.T) {
 		"closes, in a string":      {[]string{`{"type":" Todo ","replace":"d3","done":"True","content":"Ben paid it","sources":["f2"],"confidence":"0.9"}`}, []string{"todo d3 done Ben paid it [f2] []"}, nil},
 		"closes what is no todo":   {[]string{theme("Lin keeps bees", `,"replace":"d2","done":true`+two)}, nil, []string{"1 theme d2 form"}},
 		"closes nothing":           {[]string{`{"type":"todo","done":true,"content":"Ben paid it","sources":["f1"],"confidence":0.9}`}, nil, []string{"1 todo  form"}},
-		"closes by a passing word": {[]string{`{"type":"todo","replace":"d3","done":true,"content":"Ben pays it today","sources":["f2"],"confidence":0.9}`}, []string{"todo d3 done Done: Statement d3 [f2] []"}, nil},
 		"closes beyond the items": {[]string{theme("One", two), theme("Two", two), theme("Three", two), theme("Four", `,"replace":"d2"`+two),
 			`{"type":"todo","replace":"d3","done":true,"content":"Ben paid it","sources":["f2"],"confidence":0.7}`},
 			[]string{"theme  One [s1 m2] []", "theme  Two [s1 m2] []", "theme  Three [s1 m2] []", "theme d2 Four [s1 m2] []", "todo d3 done Ben paid it [f2] []"}, nil},
@@ -96,7 +95,6 @@ func TestCheck(t *testing.T) {
 		"keeps and closes":      {[]string{`{"type":"todo","replace":"d3","done":true,"keep":true,"content":"Ben paid it","sources":["f2"],"confidence":0.9}`}, nil, []string{"1 todo d3 form"}},
 		"keeps maybe":           {[]string{theme("Lin keeps bees", `,"keep":"maybe"`+two)}, nil, []string{"1 theme  form"}},
 		"done maybe":            {[]string{theme("Lin keeps bees", `,"done":"maybe"`+two)}, nil, []string{"1 theme  form"}},
-		"transitory":            {[]string{theme("Ben will be late today", two), theme("林姐馬上開會", two)}, nil, []string{"1 theme  transitory", "2 theme  transitory"}},
 		"twice":                 {[]string{theme("Lin keeps bees", two), theme("Lin keeps bees.", two)}, []string{bees}, []string{"2 theme  repeated"}},
 		"one item twice":        {[]string{unsure(theme("Lin keeps hens", `,"replace":"d2"`+two), "0.7"), theme("Lin keeps bees", `,"replace":"d2"`+two)}, []string{"theme d2 Lin keeps bees [s1 m2] []"}, []string{"1 theme d2 repeated"}},
 		"keeps and rewrites": {[]string{theme("", `,"replace":"d2","keep":true,"sources":["f2","s1"]`), unsure(theme("Lin keeps bees", `,"replace":"d2"`+two), "0.7"), theme("", `,"replace":"d2","keep":true,"sources":["s2"]`)},
@@ -121,8 +119,9 @@ func TestCheck(t *testing.T) {
 		"no content":        {[]string{`{"type":"theme","confidence":1,"sources":["s1","m2"]}`}, nil, []string{"1 theme  form"}},
 		"content of a list": {[]string{`{"type":"theme","content":["Lin"],"confidence":1}`}, nil, []string{"1   form"}},
 		"an array":          {[]string{"```json\n[" + theme("Lin keeps bees", two) + ",\n" + theme("Lin keeps hens", two) + "]\n```"}, []string{bees, "theme  Lin keeps hens [s1 m2] []"}, nil},
-		"the order of rules": {[]string{unsure(theme("Ben will be late today", `,"sources":["m9"]`), "0.5"), theme("Ben will be late today", `,"sources":["m9"]`), theme("Lin keeps bees", `,"sources":["m9"],"replace":"d9"`)},
-			nil, []string{"1 theme  confidence", "2 theme  transitory", "3 theme m9 unknown_source"}},
+		"the order of rules": {[]string{unsure(theme("Lin keeps hens", `,"sources":["m9"]`), "0.5"),
+			theme("Lin keeps bees", `,"sources":["m9"],"replace":"d9"`)},
+			nil, []string{"1 theme  confidence", "2 theme m9 unknown_source"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, refused := check(shown(), bounds, parse(lines.Read(strings.Join(c.answer, "\n"))), evidenced)

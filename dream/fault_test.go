@@ -219,13 +219,12 @@ func refusedLines(s *stage) {
 		`{"type":"summary","content":"They met for cake.","sources":["s1","s2"]}`, // s1 is what the one session is called
 		`{"type":"theme","content":"Ana bakes often","sources":["f1","f9"],"confidence":0.9}`,
 		`{"type":"theme","content":"Ana bakes bread","sources":["f1","d1"],"confidence":0.9}`,
-		`{"type":"todo","content":"Ana will be late today","sources":["f1"],"confidence":0.9}`,
 		`{"type":"preference","content":"Lin drinks green tea.","sources":["f1"],"confidence":0.9}`,
 		`{"type":"theme","content":"Ana bakes cake","sources":["s1"],"confidence":0.9}`,
 		`{"type":"theme","content":"Ana bakes pies","sources":["f1"],"confidence":0.9}`))
 	res := s.dream(Request{})
-	want := []string{ruleUnknownSource, ruleUnknownSource, ruleUnknownSource, ruleTransitory, ruleSources, ruleDuplicate}
-	if got := rules(res.Refusals); !slices.Equal(got, want) || res.Stats.Refused != 6 {
+	want := []string{ruleUnknownSource, ruleUnknownSource, ruleUnknownSource, ruleSources, ruleDuplicate}
+	if got := rules(res.Refusals); !slices.Equal(got, want) || res.Stats.Refused != 5 {
 		s.Errorf("refused by %q, %+v", got, res.Refusals)
 	}
 	s.want(`select string_agg(f->>'rule', ',' order by n) from run_chunks, jsonb_array_elements(refusals) with ordinality as x (f, n)
