@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -287,7 +288,7 @@ func TestPlanGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	ids := map[string]string{}
-	got := onceRegexp(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)().ReplaceAllStringFunc(string(raw)+"\n"+string(refused)+"\n", func(id string) string {
+	got := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`).ReplaceAllStringFunc(string(raw)+"\n"+string(refused)+"\n", func(id string) string {
 		if ids[id] == "" {
 			ids[id] = fmt.Sprint("id", len(ids)+1)
 		}

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -9,19 +10,12 @@ import (
 	"reverie/internal/reverie"
 )
 
-// mentions finds names in texts, in one pass over each text however many names
-// there are (Aho and Corasick's automaton over folded characters). A name of a
-// script that writes spaces stands between word boundaries; a Chinese one may
-// stand inside a run of characters.
+// mentions finds names in texts, in one pass over each text however many names there
+// are. A name of a script that writes spaces stands between word boundaries; a Chinese
+// one may stand inside a run of characters.
 type mentions struct {
-	nodes []mentionNode
-}
-
-type mentionNode struct {
-	next map[rune]int
-	fail int      // the longest proper suffix that is a node too
-	out  int      // the node at or behind this one, along fail, where a name ends; 0: none
-	name *pattern // that ends here
+	patterns map[string]*pattern // by their form
+	lengths  []int               // of the forms in runes, each once, the longest first
 }
 
 // pattern is a name, or an account, as it is looked for.
@@ -34,14 +28,19 @@ type pattern struct {
 
 // newMentions looks for names by their keys, and for accounts behind an @.
 func newMentions(keys, accounts []string) *mentions {
-	m := &mentions{nodes: make([]mentionNode, 1)}
+	m := &mentions{patterns: map[string]*pattern{}}
 	for _, key := range keys {
 		m.add(key, pattern{key: key, at: !speaks(key), alone: utf8.RuneCountInString(key) == 1})
 	}
 	for _, id := range accounts {
 		m.add(strings.TrimPrefix(textForm(id), "@"), pattern{key: id, at: true})
 	}
-	m.link()
+	lengths := map[int]bool{}
+	for _, p := range m.patterns {
+		lengths[p.length] = true
+	}
+	m.lengths = slices.Sorted(maps.Keys(lengths))
+	slices.Reverse(m.lengths)
 	return m
 }
 
@@ -58,71 +57,30 @@ func speaks(key string) bool {
 func textForm(s string) string { return reverie.Simplify(reverie.Fold(s)) }
 
 func (m *mentions) add(form string, p pattern) {
-	if form == "" {
-		return
-	}
-	at := 0
-	for _, r := range form {
-		next, ok := m.nodes[at].next[r]
-		if !ok {
-			next = len(m.nodes)
-			m.nodes = append(m.nodes, mentionNode{})
-			if m.nodes[at].next == nil {
-				m.nodes[at].next = map[rune]int{}
-			}
-			m.nodes[at].next[r] = next
-		}
-		at = next
-		p.length++
-	}
-	if old := m.nodes[at].name; old == nil || old.at && !p.at {
-		m.nodes[at].name = &p
-	}
-}
-
-// link finds, level by level, where to go on when a character does not fit.
-func (m *mentions) link() {
-	queue := []int{0}
-	for len(queue) > 0 {
-		at := queue[0]
-		queue = queue[1:]
-		for r, child := range m.nodes[at].next {
-			if at != 0 {
-				m.nodes[child].fail = m.step(m.nodes[at].fail, r)
-			}
-			m.nodes[child].out = m.nodes[m.nodes[child].fail].out
-			if m.nodes[child].name != nil {
-				m.nodes[child].out = child
-			}
-			queue = append(queue, child)
-		}
-	}
-}
-
-// step goes on from a node with one character.
-func (m *mentions) step(at int, r rune) int {
-	for {
-		if next, ok := m.nodes[at].next[r]; ok {
-			return next
-		}
-		if at == 0 {
-			return 0
-		}
-		at = m.nodes[at].fail
+	p.length = utf8.RuneCountInString(form)
+	if old := m.patterns[form]; form != "" && (old == nil || old.at && !p.at) {
+		m.patterns[form] = &p
 	}
 }
 
 // find returns the keys of the names, and the ids of the accounts, that a text
 // mentions: each once, in the order in which they end.
 func (m *mentions) find(text string) []string {
-	runes := []rune(textForm(text))
+	text = textForm(text)
+	var runes []rune
+	var at []int // where each rune begins
+	for i, r := range text {
+		runes, at = append(runes, r), append(at, i)
+	}
+	at = append(at, len(text))
 	var found []string
-	at := 0
-	for i, r := range runes {
-		at = m.step(at, r)
-		for hit := m.nodes[at].out; hit != 0; hit = m.nodes[m.nodes[hit].fail].out {
-			p := m.nodes[hit].name
-			if p.stands(runes, i+1-p.length, i+1) && !slices.Contains(found, p.key) {
+	for end := 1; end <= len(runes); end++ {
+		for _, n := range m.lengths {
+			if n > end {
+				continue
+			}
+			p := m.patterns[text[at[end-n]:at[end]]]
+			if p != nil && p.stands(runes, end-n, end) && !slices.Contains(found, p.key) {
 				found = append(found, p.key)
 			}
 		}

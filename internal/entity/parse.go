@@ -32,7 +32,7 @@ const (
 // least one line that has the form of an observation, or one that says on purpose
 // that there is none.
 func parse(b batch, c *cast, loc *time.Location, answer lines.Result) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
-	p := &parser{batch: b, cast: c, loc: loc, divided: map[string][]clause{}}
+	p := &parser{batch: b, cast: c, loc: loc}
 	for _, l := range answer.Lines {
 		p.line = l.No
 		r, err := readRemark(l.Object)
@@ -55,8 +55,6 @@ func parse(b batch, c *cast, loc *time.Location, answer lines.Result) (list []re
 type parser struct {
 	batch
 	cast    *cast
-	people  *mentions           // the names of everybody here, once they are needed
-	divided map[string][]clause // by message, once they are needed
 	loc     *time.Location
 	line    int
 	refused []reverie.Refusal
@@ -176,7 +174,7 @@ func (p *parser) claim(r remarkClaim, of remark, o reverie.Observation, shared [
 		c.Evidence = p.evidence(r.evidence, o)
 	}
 	if len(c.Evidence) == 0 {
-		return no(ruleEvidence, "none of its quotes stands in a member's message of this question and may speak of its subject")
+		return no(ruleEvidence, "none of its quotes stands in a member's message of this question")
 	}
 	return c, true
 }
