@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,159 +15,132 @@ import (
 // side is one of two trees whose benchmarks run in turns.
 type side struct {
 	name, root string
-	out        string // file of its lines
+	out        string // file of its lines, for benchstat
 }
 
 // compare runs the same benchmarks of two revisions, in turns so that what drifts hits
 // both, and hands their lines to benchstat.
-func compare(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
-	prune(ctx, o.root, os.TempDir(), stderr)
-	work, done, err := workplace(os.TempDir())
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, done()) }()
+func (r *runner) compare(ctx context.Context, o options, runs []run, stdout io.Writer) (err error) {
 	commit, err := git(ctx, o.root, "rev-parse", "--verify", "--end-of-options", o.base+"^{commit}")
 	if err != nil {
-		return fmt.Errorf("there is no revision %q: write make bench-compare BASE=HEAD~1, or a tag or a commit (%w)", o.base, err)
+		return fmt.Errorf("there is no revision %q: write make bench-compare BASE=HEAD~1, or a tag or a commit (%w)",
+			o.base, err)
 	}
-	tree := filepath.Join(work, "base")
+	tree := filepath.Join(o.output, "base")
 	// A tree that is half made could not be removed: git is let finish.
 	whole := context.WithoutCancel(ctx)
-	if _, err := git(whole, o.root, "worktree", "add", "--quiet", "--detach", tree, commit); err != nil {
+	_, _ = git(whole, o.root, "worktree", "remove", "--force", tree) // of a run that was killed
+	if err := os.RemoveAll(tree); err != nil {
+		return err
+	}
+	if _, err := git(whole, o.root, "worktree", "add", "--force", "--detach", tree, commit); err != nil {
 		return err
 	}
 	defer func() {
 		_, gone := git(whole, o.root, "worktree", "remove", "--force", tree)
 		err = errors.Join(err, gone)
 	}()
-	srv, err := startServer(ctx, o.rawKept)
-	if err != nil {
+	sides := []side{
+		{"base", tree, filepath.Join(o.output, "base.txt")},
+		{"new", o.root, filepath.Join(o.output, "new.txt")},
+	}
+	if err := r.takeTurns(ctx, sides, runs, o.count); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, srv.end()) }()
-	c := &comparison{work: work, count: o.count, env: environment(os.Environ(), srv.url), progress: stderr,
-		sides: []side{{"base", tree, filepath.Join(o.rawKept, "base.txt")}, {"new", o.root, filepath.Join(o.rawKept, "new.txt")}}}
-	if err := c.all(ctx, o.compared()); err != nil {
-		return err
-	}
-	return c.benchstat(ctx, stdout)
+	stat := r.command(ctx, o.root, "go", "tool", "benchstat", "base="+sides[0].out, "new="+sides[1].out)
+	stat.Stdout, stat.Stderr = stdout, stdout
+	return stat.Run()
 }
 
-// compared are the benchmarks that were chosen, or the list of the suite.
-func (o options) compared() []run {
-	if o.pkg == "" {
-		return compared
-	}
-	one := run{pkg: o.pkg, bench: o.bench, time: o.benchtime}
-	if one.bench == "" {
-		one.bench = "."
-	}
-	if one.time == "" {
-		one.time = "0.5s"
-	}
-	return []run{one}
-}
-
-// comparison is what two sides share.
-type comparison struct {
-	sides    []side
-	work     string
-	env      []string
-	count    int
-	progress io.Writer
-	lines    int
-}
-
-func (c *comparison) all(ctx context.Context, runs []run) error {
-	for _, s := range c.sides {
+func (r *runner) takeTurns(ctx context.Context, sides []side, runs []run, count int) error {
+	for _, s := range sides {
 		if err := os.WriteFile(s.out, nil, 0o644); err != nil {
 			return err
 		}
 	}
-	for i, r := range runs {
-		if err := c.run(ctx, i, r); err != nil {
+	compared := false
+	for _, one := range runs {
+		done, err := r.turnsOf(ctx, sides, one, count)
+		if err != nil {
 			return err
 		}
+		compared = compared || done
 	}
-	if c.lines == 0 {
+	if !compared {
 		return errors.New("no benchmark was run on both sides: choose others with PKG=./store BENCH=Search")
 	}
 	return nil
 }
 
-// run builds both sides' test binaries, and lets them take turns at what both have.
-func (c *comparison) run(ctx context.Context, no int, r run) error {
-	var binaries []string
-	var have [][]string
-	for _, s := range c.sides {
-		file := filepath.Join(c.work, fmt.Sprintf("%s-%d.test", s.name, no))
-		fmt.Fprintf(c.progress, "bench: building %s of %s\n", r.pkg, s.name)
-		if _, err := os.Stat(filepath.Join(s.root, r.pkg)); err != nil && s.name == "base" {
-			fmt.Fprintf(c.progress, "bench: left out %s: base does not have it\n", r.pkg)
-			return nil
-		}
-		if out, err := c.command(ctx, s.root, "go", "test", "-c", "-o", file, r.pkg).CombinedOutput(); err != nil {
-			return fmt.Errorf("build the tests of %s of %s: %w\n%s", r.pkg, s.name, err, out)
-		}
-		names, err := c.list(ctx, s, file, r)
+// built is a side's test binary and the benchmarks in it.
+type built struct {
+	side
+	dir, binary string
+	names       []string
+}
+
+// turnsOf builds both sides' test binaries, and lets them take turns at what both have.
+// It tells whether there was anything.
+func (r *runner) turnsOf(ctx context.Context, sides []side, one run, count int) (bool, error) {
+	var both []built
+	for _, s := range sides {
+		b, err := r.build(ctx, s, one)
 		if err != nil {
-			return err
+			return false, err
 		}
-		binaries, have = append(binaries, file), append(have, names)
-	}
-	both, missing := inBoth(have[0], have[1])
-	for _, name := range missing {
-		fmt.Fprintf(c.progress, "bench: left out %s of %s: base does not have it\n", name, r.pkg)
-	}
-	if len(both) == 0 {
-		return nil
-	}
-	r.bench = narrow(r.bench, both)
-	for turn := range c.count {
-		order := []int{0, 1}
-		if turn%2 == 1 {
-			slices.Reverse(order)
+		if len(b.names) == 0 {
+			fmt.Fprintf(r.progress, "bench: left out %s: %s does not have it\n", one.Package, s.name)
+			return false, nil
 		}
-		fmt.Fprintf(c.progress, "bench: %s, turn %d of %d\n", r.pkg, turn+1, c.count)
-		for _, i := range order {
-			if err := c.turn(ctx, c.sides[i], binaries[i], r); err != nil {
-				return err
+		both = append(both, b)
+	}
+	var names []string
+	for _, name := range both[1].names {
+		if slices.Contains(both[0].names, name) {
+			names = append(names, name)
+		} else {
+			fmt.Fprintf(r.progress, "bench: left out %s of %s: base does not have it\n", name, one.Package)
+		}
+	}
+	if len(names) == 0 {
+		return false, nil
+	}
+	for turn := range count {
+		fmt.Fprintf(r.progress, "bench: %s, turn %d of %d\n", one.Package, turn+1, count)
+		for _, b := range both {
+			if err := r.turn(ctx, b, one, narrow(one.Bench, names)); err != nil {
+				return false, err
 			}
 		}
+		slices.Reverse(both)
 	}
-	return nil
+	return true, nil
 }
 
-func (c *comparison) command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Env = dir, c.env
-	together(cmd)
-	return cmd
-}
-
-// list names the benchmarks of a binary that a run chooses, by the first part of the
-// expression.
-func (c *comparison) list(ctx context.Context, s side, binary string, r run) ([]string, error) {
-	top, _, _ := strings.Cut(r.bench, "/")
-	out, err := c.command(ctx, filepath.Join(s.root, r.pkg), binary, "-test.list", top).Output()
+// build compiles a side's tests of a package; what it does not have has no benchmarks.
+func (r *runner) build(ctx context.Context, s side, one run) (built, error) {
+	b := built{side: s, dir: filepath.Join(s.root, one.Package), binary: filepath.Join(r.output, s.name+".test")}
+	if tests, _ := filepath.Glob(filepath.Join(b.dir, "*_test.go")); len(tests) == 0 && one.Was != "" {
+		b.dir = filepath.Join(s.root, one.Was)
+	}
+	if _, err := os.Stat(b.dir); err != nil && s.name == "base" {
+		return b, nil
+	}
+	fmt.Fprintf(r.progress, "bench: building %s of %s\n", one.Package, s.name)
+	if out, err := r.command(ctx, b.dir, "go", "test", "-c", "-o", b.binary, ".").CombinedOutput(); err != nil {
+		return b, fmt.Errorf("build the tests of %s of %s: %w\n%s", one.Package, s.name, err, out)
+	}
+	top, _, _ := strings.Cut(one.Bench, "/")
+	out, err := r.command(ctx, b.dir, b.binary, "-test.list", top).Output()
 	if err != nil {
-		return nil, fmt.Errorf("list the benchmarks of %s of %s: %w", r.pkg, s.name, err)
+		return b, fmt.Errorf("list the benchmarks of %s of %s: %w", one.Package, s.name, err)
 	}
-	names := strings.Fields(string(out))
-	return slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, "Benchmark") }), nil
-}
-
-// inBoth divides what new has into what base has too, and what it has not.
-func inBoth(base, now []string) (both, missing []string) {
-	for _, n := range now {
-		if slices.Contains(base, n) {
-			both = append(both, n)
-		} else {
-			missing = append(missing, n)
+	for name := range strings.FieldsSeq(string(out)) {
+		if strings.HasPrefix(name, "Benchmark") {
+			b.names = append(b.names, name)
 		}
 	}
-	return both, missing
+	return b, nil
 }
 
 // narrow chooses these benchmarks, and of them what the expression does below the first
@@ -186,38 +158,25 @@ func narrow(bench string, names []string) string {
 	return top
 }
 
-// takenOn are the lines that benchstat groups results by.
-var takenOn = regexp.MustCompile(`^(goos|goarch|pkg|cpu): `)
-
-// turn runs one side once, and keeps its lines.
-func (c *comparison) turn(ctx context.Context, s side, binary string, r run) error {
-	dir := filepath.Join(s.root, r.pkg)
-	out, err := c.command(ctx, dir, binary, "-test.run", "^$", "-test.bench", r.bench, "-test.benchtime", r.time, "-test.benchmem", "-test.timeout", "15m").CombinedOutput()
+// turn runs one side once, and keeps its lines. The package is named as it is called now,
+// so that benchstat puts both sides beside each other.
+func (r *runner) turn(ctx context.Context, b built, one run, bench string) error {
+	out, err := r.command(ctx, b.dir, b.binary, "-test.run", "^$", "-test.bench", bench,
+		"-test.benchtime", one.Time, "-test.benchmem", "-test.timeout", runLimit.String()).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s of %s: %w\n%s", r.pkg, s.name, err, out)
+		return fmt.Errorf("%s of %s: %w\n%s", one.Package, b.name, err, out)
 	}
-	f, err := os.OpenFile(s.out, os.O_APPEND|os.O_WRONLY, 0)
+	kept := "pkg: " + one.Package + "\n"
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "Benchmark") || strings.HasPrefix(line, "goos: ") ||
+			strings.HasPrefix(line, "goarch: ") || strings.HasPrefix(line, "cpu: ") {
+			kept += line
+		}
+	}
+	f, err := os.OpenFile(b.out, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	for line := range strings.Lines(string(out)) {
-		switch {
-		case resultLine.MatchString(line):
-			c.lines++
-		case !takenOn.MatchString(line):
-			continue
-		}
-		if _, err := io.WriteString(f, line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// benchstat shows both sides' lines.
-func (c *comparison) benchstat(ctx context.Context, stdout io.Writer) error {
-	cmd := c.command(ctx, c.sides[1].root, "go", "tool", "benchstat", "base="+c.sides[0].out, "new="+c.sides[1].out)
-	cmd.Stdout, cmd.Stderr = stdout, stdout
-	return cmd.Run()
+	_, err = f.WriteString(kept)
+	return errors.Join(err, f.Close())
 }

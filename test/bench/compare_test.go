@@ -10,13 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestInBoth(t *testing.T) {
-	both, missing := inBoth([]string{"BenchmarkA", "BenchmarkGone", "BenchmarkB"}, []string{"BenchmarkB", "BenchmarkNew", "BenchmarkA"})
-	if diff := cmp.Diff([][]string{{"BenchmarkB", "BenchmarkA"}, {"BenchmarkNew"}}, [][]string{both, missing}); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestNarrow(t *testing.T) {
 	for _, c := range [][2]string{{".", "^(BenchmarkA|BenchmarkB)$"}, {"A|B/size=1$", "^(BenchmarkA|BenchmarkB)$/size=1$"}} {
 		if got := narrow(c[0], []string{"BenchmarkA", "BenchmarkB"}); got != c[1] {
@@ -36,11 +29,12 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	o, err := readOptions([]string{"-compare", "HEAD", "-pkg", "./store"}, &bytes.Buffer{})
-	if diff := cmp.Diff("./store . 0.5s", o.compared()[0].pkg+" "+o.compared()[0].bench+" "+o.compared()[0].time); err != nil || diff != "" {
+	want := []run{{Package: "./store", Bench: ".", Time: "0.5s"}}
+	if diff := cmp.Diff(want, o.compared(suite{})); err != nil || diff != "" {
 		t.Error(diff, err)
 	}
-	if o := (options{root: "/r", rawKept: "/r/bin/bench", short: true}); o.document() != "/r/bin/bench/short.md" {
-		t.Errorf("a sample is written to %s", o.document())
+	if o := (options{root: "/r", output: "/r/bin/bench", short: true}); o.page() != "/r/bin/bench/short.md" {
+		t.Errorf("a sample is written to %s", o.page())
 	}
 }
 
@@ -49,22 +43,29 @@ func TestComparison(t *testing.T) {
 	var progress bytes.Buffer
 	work := t.TempDir()
 	base, now := filepath.Join(work, "a"), filepath.Join(work, "b")
-	for root, names := range map[string][]string{base: {"Old"}, now: {"Old", "New"}} {
-		must(t, os.MkdirAll(filepath.Join(root, "p"), 0o755))
-		write(t, filepath.Join(root, "go.mod"), "module m\ngo 1.26\n")
+	for dir, names := range map[string][]string{
+		filepath.Join(base, "o"): {"Old"}, // where the package was
+		filepath.Join(now, "p"):  {"Old", "New"},
+	} {
+		root := filepath.Dir(dir)
+		must(t, os.MkdirAll(dir, 0o755))
+		must(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module m\ngo 1.26\n"), 0o644))
 		source := "package p\nimport \"testing\"\n"
 		for _, n := range names {
 			source += "func Benchmark" + n + "(b *testing.B) { for b.Loop() {} }\n"
 		}
-		write(t, filepath.Join(root, "p", "p_test.go"), source)
+		must(t, os.WriteFile(filepath.Join(dir, "p_test.go"), []byte(source), 0o644))
 	}
-	c := &comparison{work: work, count: 2, env: os.Environ(), progress: &progress,
-		sides: []side{{"base", base, filepath.Join(work, "base.txt")}, {"new", now, filepath.Join(work, "new.txt")}}}
-	must(t, c.all(t.Context(), []run{{pkg: "./p", bench: ".", time: "1x"}, {pkg: "./q", bench: ".", time: "1x"}}))
-	for _, s := range c.sides {
+	r := &runner{output: work, env: os.Environ(), progress: &progress}
+	sides := []side{{"base", base, filepath.Join(work, "base.txt")}, {"new", now, filepath.Join(work, "new.txt")}}
+	runs := []run{{Package: "./p", Was: "./o", Bench: ".", Time: "1x"}, {Package: "./q", Bench: ".", Time: "1x"}}
+	must(t, r.takeTurns(t.Context(), sides, runs, 2))
+	for _, s := range sides {
 		raw, err := os.ReadFile(s.out)
 		must(t, err)
-		if n := strings.Count(string(raw), "BenchmarkOld"); n != 2 || strings.Contains(string(raw), "New") || !strings.Contains(string(raw), "pkg: m/p") || strings.Contains(string(raw), "PASS") {
+		n := strings.Count(string(raw), "BenchmarkOld")
+		if n != 2 || strings.Contains(string(raw), "New") || !strings.Contains(string(raw), "pkg: ./p") ||
+			strings.Contains(string(raw), "PASS") {
 			t.Errorf("%s: %d runs:\n%s", s.name, n, raw)
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,15 +15,17 @@ import (
 	"time"
 )
 
-// runner does the parts of the suite.
+// runner runs benchmarks.
 type runner struct {
 	root     string // of the checkout
-	raw      string // where outputs are kept
+	output   string // where outputs are kept
 	env      []string
 	short    bool
-	watch    time.Duration // before each part
 	progress io.Writer
 }
+
+// runLimit bounds one call of go test.
+const runLimit = 15 * time.Minute
 
 // environment is the caller's without what would choose other cases, and with the
 // server to use.
@@ -33,89 +36,87 @@ func environment(all []string, url string) []string {
 	return append(kept, envURL+"="+url)
 }
 
-// measure runs a part. It fails where a benchmark fails, where none is found, and
-// where none gave a figure or a reason.
-func (r *runner) measure(ctx context.Context, p part) (m measured, err error) {
-	m = measured{Part: p.name, Load: load(), Busy: busy(ctx, r.watch), Date: time.Now().UTC().Truncate(time.Second)}
-	if m.noisy() {
-		fmt.Fprintf(r.progress, "bench: %s processors do other things: the figures of %s will be noise\n", figure(m.Busy), p.name)
-	}
-	for i, one := range p.runs {
-		file := filepath.Join(r.raw, fmt.Sprintf("%s-%d.txt", p.name, i+1))
-		out, err := r.goTest(ctx, p, one, file)
-		if err != nil {
-			return m, err
-		}
-		results, skips, err := parse(out)
-		if err == nil && len(results)+len(skips) == 0 {
-			err = fmt.Errorf("nothing was measured: no benchmark of %s matches", one.pkg)
+// report measures parts one after the other and writes those that went well into the page.
+func (r *runner) report(ctx context.Context, file string, s suite, parts []part, about string) error {
+	sections := map[string]string{}
+	var failed error
+	for _, p := range parts {
+		section, err := r.measure(ctx, p, about)
+		if ctx.Err() != nil {
+			return errors.New("interrupted; nothing was written")
 		}
 		if err != nil {
-			return m, fmt.Errorf("%s: %w; see %s", one.command(p.timeout), err, file)
+			failed = errors.Join(failed, fmt.Errorf("part %s failed: %w", p.Name, err))
+			continue
 		}
-		m.Results, m.Skipped = append(m.Results, results...), append(m.Skipped, skips...)
+		sections[p.Title] = section
 	}
-	m.Seconds = time.Since(m.Date).Round(100 * time.Millisecond).Seconds()
-	return m, nil
+	if len(sections) > 0 {
+		if err := writePage(file, s, sections); err != nil {
+			return errors.Join(failed, err)
+		}
+		fmt.Fprintf(r.progress, "bench: wrote %s\n", file)
+	}
+	return failed
 }
 
-// goTest runs benchmarks and keeps what they print.
-func (r *runner) goTest(ctx context.Context, p part, one run, file string) (string, error) {
-	bench, benchtime := one.bench, one.time
-	if r.short {
-		bench, benchtime = one.short, "1x"
+// measure runs a part and returns its section of the page. It fails where a benchmark
+// fails, and where one of its runs finds none.
+func (r *runner) measure(ctx context.Context, p part, about string) (string, error) {
+	began, load := time.Now(), loadAverage()
+	var results []result
+	var skipped []string
+	for i, one := range p.Runs {
+		out, err := r.goTest(ctx, one, filepath.Join(r.output, fmt.Sprintf("%s-%d.txt", p.Name, i+1)))
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", one.command(), err)
+		}
+		found, skips := parse(out)
+		if len(found)+len(skips) == 0 {
+			return "", fmt.Errorf("%s: nothing was measured: no benchmark of %s matches", one.command(), one.Package)
+		}
+		results, skipped = append(results, found...), append(skipped, skips...)
 	}
-	args := []string{"test", "-v", "-run", "^$", "-vet=off", "-bench", bench, "-benchtime", benchtime, "-benchmem", "-timeout", p.timeout.String()}
+	measured := fmt.Sprintf("Measured %s in %s, after a minute with a load of %s, on %s.",
+		began.UTC().Format("2006-01-02 15:04 UTC"), time.Since(began).Round(time.Second), load, about)
+	return p.section(measured, results, skipped)
+}
+
+// goTest runs benchmarks, keeps what they print in a file, and shows results as they come.
+func (r *runner) goTest(ctx context.Context, one run, file string) (string, error) {
+	bench, benchtime := one.Bench, one.Time
+	args := []string{"test", "-v", "-run", "^$", "-vet=off", "-benchmem", "-timeout", runLimit.String()}
 	if r.short {
+		bench, benchtime = one.Short, "1x"
 		args = append(args, "-short")
 	}
-	fmt.Fprintf(r.progress, "bench: %s: %s of %s\n", p.name, bench, one.pkg)
+	args = append(args, "-bench", bench, "-benchtime", benchtime, one.Package)
+	fmt.Fprintf(r.progress, "bench: %s of %s\n", bench, one.Package)
 	kept, err := os.Create(file)
 	if err != nil {
-		return "", fmt.Errorf("keep the output of %s: %w", one.pkg, err)
+		return "", err
 	}
 	defer kept.Close()
 	// go test's own limit is for tests alone.
-	ctx, cancel := context.WithTimeoutCause(ctx, p.timeout, fmt.Errorf("it took more than %s", p.timeout))
+	ctx, cancel := context.WithTimeout(ctx, runLimit)
 	defer cancel()
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", append(args, one.pkg)...)
-	cmd.Dir, cmd.Env = r.root, append(slices.Clone(r.env), one.env...)
-	cmd.Stdout = io.MultiWriter(kept, &out, &passing{to: r.progress})
+	cmd := r.command(ctx, r.root, "go", args...)
+	cmd.Env = append(cmd.Env, one.Env...)
+	cmd.Stdout = io.MultiWriter(kept, &out, r.progress)
 	cmd.Stderr = cmd.Stdout
-	together(cmd)
 	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return "", fmt.Errorf("%s: %w:\n%s", one.command(p.timeout), err, strings.TrimSpace(out.String()))
+		return "", fmt.Errorf("%w; see %s:\n%s", err, file, strings.TrimSpace(out.String()))
 	}
 	return out.String(), nil
 }
 
-// passing shows lines of results as they come.
-type passing struct {
-	to   io.Writer
-	rest []byte
-}
-
-func (p *passing) Write(b []byte) (int, error) {
-	p.rest = append(p.rest, b...)
-	for {
-		line, rest, whole := bytes.Cut(p.rest, []byte("\n"))
-		if !whole {
-			return len(b), nil
-		}
-		if resultLine.Match(line) || skipLine.Match(line) {
-			fmt.Fprintf(p.to, "%s\n", line)
-		}
-		p.rest = rest
-	}
-}
-
-// together has a command and all that it starts end together when its context does.
-func together(cmd *exec.Cmd) {
+// command is one that ends, together with all that it starts, when its context does.
+func (r *runner) command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = dir, slices.Clone(r.env)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
+	return cmd
 }

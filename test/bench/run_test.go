@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,24 +17,25 @@ import (
 func newRunner(t *testing.T) (*runner, *bytes.Buffer) {
 	t.Helper()
 	var progress bytes.Buffer
-	return &runner{root: "../..", raw: t.TempDir(), env: environment(os.Environ(), "postgres://nowhere"), progress: &progress}, &progress
+	env := environment(os.Environ(), "postgres://nowhere")
+	return &runner{root: "../..", output: t.TempDir(), env: env, progress: &progress}, &progress
 }
 
-func onePart(pkg, bench string) part {
-	return part{name: "trial", title: "A trial", timeout: time.Minute, runs: []run{{pkg: pkg, bench: bench, time: "1x"}}}
+func onePart(name, pkg, bench string) part {
+	return part{Name: name, Title: name, Runs: []run{{Package: pkg, Bench: bench, Time: "1x"}}}
 }
 
-// One that fails fails the run, with what it said, and takes nothing from those that went
-// well.
-func TestFailingBenchmark(t *testing.T) {
+// A part that fails fails the run, with what it said, and takes nothing from those that
+// went well. What cannot be run here is said, and is no failure.
+func TestReport(t *testing.T) {
 	r, progress := newRunner(t)
-	broken, whole := onePart("./test/bench/testdata/failing", "."), onePart("./test/bench/testdata/skipping", ".")
-	broken.name = "broken"
-	fresh, err := r.all(t.Context(), []part{broken, whole}, machine{}, versions{})
-	if names(fresh) != "trial" {
-		t.Errorf("%q went well", names(fresh))
-	}
-	for _, want := range []string{"part broken", "-bench '.'", "the model did not answer", "FAIL: BenchmarkBroken/size=1"} {
+	broken := onePart("nightly", "./test/bench/testdata/failing", ".")
+	whole := onePart("peer", "./test/bench/testdata/skipping", "^BenchmarkPeer$")
+	s := suite{Parts: []part{broken, {Name: "others", Title: "others"}, whole}}
+	file := filepath.Join(r.output, "page.md")
+	must(t, os.WriteFile(file, []byte(pageHead+"\n## nightly\n\nwas\n\n## others\n\nkept\n\n## peer\n\nold\n"), 0o644))
+	err := r.report(t.Context(), file, s, s.Parts[:1], "a machine")
+	for _, want := range []string{"part nightly", "-bench '.'", "the model did not answer", "FAIL: BenchmarkBroken/size=1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not tell %q: %v", want, err)
 		}
@@ -43,40 +43,36 @@ func TestFailingBenchmark(t *testing.T) {
 	if !strings.Contains(progress.String(), "BenchmarkFine") {
 		t.Errorf("lines were not shown as they came: %q", progress)
 	}
-	if raw, err := os.ReadFile(filepath.Join(r.raw, "broken-1.txt")); err != nil || !bytes.Contains(raw, []byte("did not answer")) {
+	if raw, err := os.ReadFile(filepath.Join(r.output, "nightly-1.txt")); err != nil || !bytes.Contains(raw, []byte("did not answer")) {
 		t.Errorf("the output was not kept: %q, %v", raw, err)
+	}
+	must(t, r.report(t.Context(), file, s, s.Parts[2:], "a machine"))
+	raw, err := os.ReadFile(file)
+	must(t, err)
+	for _, want := range []string{
+		"\n## nightly\n\nwas\n\n## others\n\nkept\n\n## peer\n\n",
+		"| BenchmarkPeer | calls/group |\n| --- | ---: |\n| system=reverie | 1 |\n",
+		"Not measured here: BenchmarkPeer/system=peer: Node 20 or later is missing.",
+		"on a machine.",
+	} {
+		if !strings.Contains(string(raw), want) {
+			t.Errorf("the page has no %q:\n%s", want, raw)
+		}
 	}
 }
 
-// What cannot be run here is said, and is no failure; what does not exist is one.
-func TestMeasure(t *testing.T) {
+func TestNothingToMeasure(t *testing.T) {
 	r, _ := newRunner(t)
-	m, err := r.measure(t.Context(), onePart("./test/bench/testdata/skipping", "^BenchmarkPeer$"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(m.Results) != 1 || m.Results[0].Name != "Peer/system=reverie" || m.Part != "trial" || m.Date.IsZero() {
-		t.Errorf("%+v", m)
-	}
-	if diff := cmp.Diff([]skipped{{"Peer/system=peer", "Node 20 or later is missing"}}, m.Skipped); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := r.measure(t.Context(), onePart("./test/bench/testdata/skipping", "^BenchmarkNone$")); err == nil || !strings.Contains(err.Error(), "no benchmark of ./test/bench/testdata/skipping matches") {
+	_, err := r.measure(t.Context(), onePart("peer", "./test/bench/testdata/skipping", "^BenchmarkNone$"), "")
+	if err == nil || !strings.Contains(err.Error(), "no benchmark of ./test/bench/testdata/skipping matches") {
 		t.Errorf("of a name that is not there: %v", err)
-	}
-	slow := onePart("./test/bench/testdata/skipping", ".")
-	slow.timeout = 1
-	if _, err := r.measure(t.Context(), slow); err == nil || !strings.Contains(err.Error(), "it took more than 1ns") {
-		t.Errorf("beyond its time: %v", err)
 	}
 	ended, stop := context.WithCancel(t.Context())
 	stop()
-	_, err = r.all(ended, []part{onePart("./test/bench/testdata/skipping", "."), onePart("./test/bench/testdata/skipping", ".")}, machine{}, versions{})
-	if err == nil || strings.Count(err.Error(), "part trial") != 1 {
-		t.Errorf("it went on when it was told to stop: %v", err)
-	}
-	if got := (interrupted{err}).Error(); got != "interrupted; nothing was written" {
-		t.Errorf("of an end by hand: %q", got)
+	file := filepath.Join(r.output, "page.md")
+	err = r.report(ended, file, suite{}, []part{onePart("peer", "./test/bench/testdata/skipping", ".")}, "")
+	if err == nil || err.Error() != "interrupted; nothing was written" {
+		t.Errorf("of an end by hand: %v", err)
 	}
 }
 
@@ -90,15 +86,22 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+func theSuite(t *testing.T) suite {
+	t.Helper()
+	s, err := readSuite()
+	must(t, err)
+	return s
+}
+
 func TestChoose(t *testing.T) {
 	names := func(list string) (all []string) {
 		t.Helper()
-		chosen, err := choose(list)
+		chosen, err := theSuite(t).choose(list)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range chosen {
-			all = append(all, p.name)
+			all = append(all, p.Name)
 		}
 		return all
 	}
@@ -108,24 +111,25 @@ func TestChoose(t *testing.T) {
 	if diff := cmp.Diff([]string{"nightly", "serve"}, names("serve, nightly")); diff != "" {
 		t.Errorf("in the suite's order: %s", diff)
 	}
-	if _, err := choose("nightly,nights"); err == nil || !strings.Contains(err.Error(), "nightly,beside") {
+	if _, err := theSuite(t).choose("nightly,nights"); err == nil || !strings.Contains(err.Error(), "nightly,beside") {
 		t.Errorf("a part that is not there: %v", err)
 	}
 }
 
 // What the suite runs is there, and each part says what it measures.
 func TestSuite(t *testing.T) {
-	all := slices.Clone(compared)
-	for _, p := range suite {
-		if p.text() == "" {
-			t.Errorf("parts/%s.md is not there", p.name)
+	s := theSuite(t)
+	all := slices.Clone(s.Compare)
+	for _, p := range s.Parts {
+		if text, err := p.text(); err != nil || text == "" {
+			t.Errorf("parts/%s.md is not there: %v", p.Name, err)
 		}
-		for _, r := range p.runs {
-			all = append(all, r, run{pkg: r.pkg, bench: r.short})
+		for _, r := range p.Runs {
+			all = append(all, r, run{Package: r.Package, Bench: r.Short})
 		}
 	}
 	for _, r := range all {
-		files, err := filepath.Glob(filepath.Join("..", "..", r.pkg, "*_test.go"))
+		files, err := filepath.Glob(filepath.Join("..", "..", r.Package, "*_test.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,10 +141,10 @@ func TestSuite(t *testing.T) {
 			}
 			source.Write(raw)
 		}
-		top, _, _ := strings.Cut(r.bench, "/")
+		top, _, _ := strings.Cut(r.Bench, "/")
 		for _, name := range alternatives(top) {
 			if !strings.Contains(source.String(), "func "+name+"(b *testing.B)") {
-				t.Errorf("%s has no %s", r.pkg, name)
+				t.Errorf("%s has no %s", r.Package, name)
 			}
 		}
 	}
@@ -152,4 +156,17 @@ func alternatives(expression string) (names []string) {
 		names = append(names, strings.Trim(one, "^$"))
 	}
 	return names
+}
+
+func TestParse(t *testing.T) {
+	results, _ := parse("goos: linux\nBenchmarkA/size=1/of=x-y-8  \t 10\t 12.5 ns/op\t 7 p50-ms\t 3 B/op\nBenchmarkB-8 3 2 ns/op 0 B/op\nPASS\n")
+	want := []string{"\n| BenchmarkA | p50-ms |\n| --- | ---: |\n| size=1, of=x-y | 7 |\n", "\n| BenchmarkB | ns/op | B/op |\n| --- | ---: | ---: |\n|  | 2 | 0 |\n"}
+	for i, r := range results {
+		if diff := cmp.Diff(want[i], table([]result{r})); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if len(results) != 2 {
+		t.Errorf("%d results", len(results))
+	}
 }

@@ -2,15 +2,10 @@ package main
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"time"
 
 	_ "github.com/lib/pq" // database/sql finds the driver by its name
@@ -24,8 +19,9 @@ const superviseArg = "supervise-bench-cluster"
 // envURL names a server to use: that of storetest.
 const envURL = "REVERIE_TEST_DATABASE_URL"
 
-// server is the PostgreSQL that figures are taken on: the one that envURL names, else a private one of the driver's that syncs as PostgreSQL does by itself
-// (the tests' own does not, and is not the measure).
+// server is the PostgreSQL that figures are taken on: the one that envURL names, else a
+// private one of the driver's that syncs as PostgreSQL does by itself (the tests' own does
+// not, and is not the measure).
 type server struct {
 	url string
 	dir string // on the disk that it writes to
@@ -48,10 +44,15 @@ func startServer(ctx context.Context, dir string) (*server, error) {
 	if err := remove(ctx, asked); err != nil { // of a run that was killed
 		return nil, err
 	}
-	cluster, err := localdb.Start(ctx, localdb.Options{Dir: asked, Supervisor: []string{self, superviseArg, asked},
-		Settings: map[string]string{"max_connections": "200", "shared_buffers": buffers}, Linger: -1})
+	cluster, err := localdb.Start(ctx, localdb.Options{
+		Dir:        asked,
+		Supervisor: []string{self, superviseArg, asked},
+		Settings:   map[string]string{"max_connections": "200", "shared_buffers": buffers},
+		Linger:     -1,
+	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start PostgreSQL for the benchmarks (scripts/setup.sh installs it): %w", err), remove(ctx, asked))
+		err = fmt.Errorf("start PostgreSQL for the benchmarks (scripts/setup.sh installs it): %w", err)
+		return nil, errors.Join(err, remove(ctx, asked))
 	}
 	return &server{cluster.URL("postgres"), cluster.Location().Dir, func() error {
 		return errors.Join(cluster.Close(), remove(ctx, asked))
@@ -76,39 +77,4 @@ func remove(ctx context.Context, asked string) error {
 		return err
 	}
 	return os.RemoveAll(place.Dir)
-}
-
-// versions asks the server, the tools and the checkout.
-func (s *server) versions(ctx context.Context, root string) (versions, error) {
-	v := versions{Reverie: revision(ctx, root), Go: strings.TrimPrefix(runtime.Version(), "go")}
-	v.Go = "Go " + v.Go
-	db, err := sql.Open("postgres", s.url)
-	if err != nil {
-		return v, fmt.Errorf("ask PostgreSQL for its version: %w", err)
-	}
-	defer db.Close()
-	err = db.QueryRowContext(ctx, `select split_part(current_setting('server_version'), ' ', 1),
-		format('fsync %s, synchronous_commit %s, shared_buffers %s', current_setting('fsync'), current_setting('synchronous_commit'), current_setting('shared_buffers')),
-		coalesce((select default_version from pg_available_extensions where name = 'vector'), 'missing')`).Scan(&v.PostgreSQL, &v.Settings, &v.PGVector)
-	if err != nil {
-		return v, fmt.Errorf("ask PostgreSQL for its version: %w", err)
-	}
-	if out, err := exec.CommandContext(ctx, "node", "--version").Output(); err == nil {
-		v.Node = strings.TrimSpace(string(out))
-		v.Peer = peerVersion(root)
-	}
-	return v, nil
-}
-
-// peerVersion is what bench/peer depends on.
-func peerVersion(root string) string {
-	raw, err := os.ReadFile(filepath.Join(root, "bench", "peer", "package.json"))
-	if err != nil {
-		return ""
-	}
-	var doc struct{ Dependencies map[string]string }
-	if err := json.Unmarshal(raw, &doc); err != nil {
-		return ""
-	}
-	return strings.TrimSpace("mem0ai " + doc.Dependencies["mem0ai"])
 }
