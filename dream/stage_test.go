@@ -20,6 +20,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/prompts"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -47,7 +48,7 @@ func hall(t testing.TB) *stage {
 	t.Helper()
 	clock := evening
 	s := &stage{TB: t, clock: &clock}
-	s.store = storetest.Open(t, store.Options{Now: func() time.Time { return *s.clock }})
+	s.store = storetest.Open(t, pg.Options{Now: func() time.Time { return *s.clock }})
 	s.db = must(sql.Open("postgres", storetest.URL(t)))(t)
 	t.Cleanup(func() { _ = s.db.Close() })
 	return s

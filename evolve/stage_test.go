@@ -18,6 +18,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/prompts"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -44,7 +45,7 @@ const day = 24 * time.Hour
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{T: t, now: evening}
-	s.store = storetest.Open(t, store.Options{Now: func() time.Time { return s.now }})
+	s.store = storetest.Open(t, pg.Options{Now: func() time.Time { return s.now }})
 	s.db = must(sql.Open("postgres", storetest.URL(t)))(t)
 	t.Cleanup(func() { _ = s.db.Close() })
 	s.set("g1")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -33,10 +34,10 @@ func (s *Store) Answers(ctx context.Context, groupID, runID, purpose string) (ma
 		Input  string `db:"input_sha256"`
 		Answer string `db:"answer"`
 	}
-	err := s.run(ctx, work{what: fmt.Sprintf("read the answers of run %s", runID), readOnly: true, byKey: true,
-		prepare: []string{answersQuery}, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the answers of run %s", runID), ReadOnly: true, ByKey: true,
+		Prepare: []string{answersQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
 			rows = nil
-			return t.list(ctx, &rows, answersQuery, groupID, runID, purpose)
+			return t.Select(ctx, &rows, answersQuery, groupID, runID, purpose)
 		}})
 	if err != nil {
 		return nil, err
@@ -57,15 +58,15 @@ func (s *Store) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.A
 	if a.GroupID != lease.GroupID {
 		return fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
 	}
-	return s.run(ctx, work{
-		what:    what,
-		byKey:   true,
-		prepare: []string{extendLeaseQuery, saveAnswerQuery},
-		do: func(ctx context.Context, t *tx) error {
+	return s.db.Run(ctx, pg.Work{
+		What:    what,
+		ByKey:   true,
+		Prepare: []string{extendLeaseQuery, saveAnswerQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
-			_, err := t.exec(ctx, saveAnswerQuery, a.GroupID, a.RunID, a.InputSHA256, a.Purpose, storable(a.Text), s.now())
+			_, err := t.Exec(ctx, saveAnswerQuery, a.GroupID, a.RunID, a.InputSHA256, a.Purpose, pg.ValidText(a.Text), s.db.Now())
 			return err
 		},
 	})
@@ -82,11 +83,11 @@ func (s *Store) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, 
 	if groupID != lease.GroupID {
 		return fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
 	}
-	return s.run(ctx, work{
-		what:    what,
-		byKey:   true,
-		prepare: []string{extendLeaseQuery, adoptAnswersQuery},
-		do: func(ctx context.Context, t *tx) error {
+	return s.db.Run(ctx, pg.Work{
+		What:    what,
+		ByKey:   true,
+		Prepare: []string{extendLeaseQuery, adoptAnswersQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
@@ -96,7 +97,7 @@ func (s *Store) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, 
 }
 
 // adoptAnswers is [Store.AdoptAnswers] in a transaction that holds the lease.
-func (s *Store) adoptAnswers(ctx context.Context, t *tx, groupID, from, to string) error {
-	_, err := t.exec(ctx, adoptAnswersQuery, groupID, from, to, s.now())
+func (s *Store) adoptAnswers(ctx context.Context, t *pg.Tx, groupID, from, to string) error {
+	_, err := t.Exec(ctx, adoptAnswersQuery, groupID, from, to, s.db.Now())
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -65,11 +66,11 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	var list []reverie.Change
-	err := s.run(ctx, work{
-		what:    what,
-		byKey:   true,
-		prepare: planQueries(plan),
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:    what,
+		ByKey:   true,
+		Prepare: planQueries(plan),
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
@@ -80,7 +81,7 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 			plan.End.Stats.Deferred, err = s.finishRun(ctx, t, *plan.End, true)
 			return err
 		},
-		committed: ledger(lease, `select 1 from run_chunks
+		Committed: ledger(lease, `select 1 from run_chunks
 			where group_id = $1 and run_id = $2 and chunk_no = $3 and status in ('applied', 'held')`, plan.GroupID, plan.RunID, plan.ChunkNo),
 	})
 	if err != nil {
@@ -129,13 +130,13 @@ func planQueries(plan reverie.Plan) []string {
 	return list
 }
 
-func (s *Store) applyPlan(ctx context.Context, t *tx, plan reverie.Plan) ([]reverie.Change, error) {
+func (s *Store) applyPlan(ctx context.Context, t *pg.Tx, plan reverie.Plan) ([]reverie.Change, error) {
 	var status struct {
 		Chunk, Run string
 		Newest     *time.Time
 	}
-	if err := t.get(ctx, &status, lockNewestQuery, plan.GroupID, plan.RunID, plan.ChunkNo); err != nil {
-		return nil, one(err, "chunk %d of run %s: save the chunk first", plan.ChunkNo, plan.RunID)
+	if err := t.Get(ctx, &status, lockNewestQuery, plan.GroupID, plan.RunID, plan.ChunkNo); err != nil {
+		return nil, pg.NotFoundIfEmpty(err, "chunk %d of run %s: save the chunk first", plan.ChunkNo, plan.RunID)
 	}
 	switch reverie.ChunkStatus(status.Chunk) {
 	case reverie.ChunkApplied, reverie.ChunkHeld:
@@ -144,7 +145,7 @@ func (s *Store) applyPlan(ctx context.Context, t *tx, plan reverie.Plan) ([]reve
 	if status.Run != string(reverie.RunRunning) {
 		return nil, fmt.Errorf("the run has ended as %s: %w", status.Run, reverie.ErrConflict)
 	}
-	b := &batch{groupID: plan.GroupID, runID: plan.RunID, chunkNo: plan.ChunkNo, kind: plan.Kind, at: after(s.now(), status.Newest),
+	b := &batch{groupID: plan.GroupID, runID: plan.RunID, chunkNo: plan.ChunkNo, kind: plan.Kind, at: after(s.db.Now(), status.Newest),
 		steps: plan.Steps}
 	list, err := s.writeSteps(ctx, t, b)
 	if err != nil {
@@ -181,7 +182,7 @@ func (s *Store) applyPlan(ctx context.Context, t *tx, plan reverie.Plan) ([]reve
 
 // consume gives each message its outcome, exactly once: one that is no longer
 // pending fails the whole plan.
-func consume(ctx context.Context, t *tx, plan reverie.Plan) error {
+func consume(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	if len(plan.Outcomes) == 0 {
 		return nil
 	}
@@ -194,19 +195,19 @@ func consume(ctx context.Context, t *tx, plan reverie.Plan) error {
 		outcomes = append(outcomes, string(plan.Outcomes[id]))
 	}
 	var n int
-	err := t.get(ctx, &n, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes, plan.Impressions)
+	err := t.Get(ctx, &n, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes, plan.Impressions)
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of the chunk's %d messages are no longer pending: %w", len(ids)-n, len(ids), reverie.ErrConflict)
 	}
 	return err
 }
 
-func finishChunk(ctx context.Context, t *tx, plan reverie.Plan) error {
+func finishChunk(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	refusals, err := refusalsJSON(plan.Refusals)
 	if err != nil {
 		return err
 	}
-	stats, err := asJSON(plan.Stats)
+	stats, err := pg.JSONText(plan.Stats)
 	if err != nil {
 		return err
 	}
@@ -214,6 +215,6 @@ func finishChunk(ctx context.Context, t *tx, plan reverie.Plan) error {
 	if plan.HeldAll {
 		status = reverie.ChunkHeld
 	}
-	_, err = t.exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(status), refusals, stats)
+	_, err = t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(status), refusals, stats)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // audit is an invariant in SQL. Both of its queries are about the groups from $1 to $2,
@@ -43,7 +44,7 @@ const auditGroupsQuery = `select group_id from groups where case when $1 <> '' t
 func (s *Store) Audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {
 	var list []reverie.Invariant
 	var name string // of the invariant that is looked at
-	err := s.run(ctx, work{what: "audit the database", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "audit the database", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list, name = nil, ""
 		if err := mayAudit(ctx, t); err != nil {
 			return err
@@ -59,7 +60,7 @@ func (s *Store) Audit(ctx context.Context, groupID string) ([]reverie.Invariant,
 		}
 		for after := ""; ; {
 			var ids []string
-			if err := t.list(ctx, &ids, auditGroupsQuery, groupID, after, auditGroups); err != nil || len(ids) == 0 {
+			if err := t.Select(ctx, &ids, auditGroupsQuery, groupID, after, auditGroups); err != nil || len(ids) == 0 {
 				return err
 			}
 			after = ids[len(ids)-1]
@@ -85,7 +86,7 @@ const mayAuditQuery = `select quote_ident(current_user) as login, coalesce(strin
 	from pg_class c where c.oid in (select to_regclass(name) from unnest($1::text[]) as name) and not has_table_privilege(c.oid, 'select')`
 
 // mayAudit tells of all tables at once that an audit cannot read, for a person who can grant it.
-func mayAudit(ctx context.Context, t *tx) error {
+func mayAudit(ctx context.Context, t *pg.Tx) error {
 	if err := maySee(ctx, t); err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func mayAudit(ctx context.Context, t *tx) error {
 		Login  string `db:"login"`
 		Hidden string `db:"hidden"`
 	}
-	if err := t.get(ctx, &may, mayAuditQuery, names); err != nil || may.Hidden == "" {
+	if err := t.Get(ctx, &may, mayAuditQuery, names); err != nil || may.Hidden == "" {
 		return err
 	}
 	return fmt.Errorf("the role %[1]s may not read %[2]s, which an audit reads: %[3]w: have the owner of the tables run `grant select on %[2]s to %[1]s`",
@@ -112,9 +113,9 @@ func mayAudit(ctx context.Context, t *tx) error {
 }
 
 // look adds what is found of an invariant in some groups.
-func (a audit) look(ctx context.Context, t *tx, first, last string, to *reverie.Invariant) error {
+func (a audit) look(ctx context.Context, t *pg.Tx, first, last string, to *reverie.Invariant) error {
 	var checked int
-	if err := t.get(ctx, &checked, a.checked, first, last); err != nil {
+	if err := t.Get(ctx, &checked, a.checked, first, last); err != nil {
 		return err
 	}
 	to.Checked += checked

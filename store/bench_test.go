@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store"
+	"reverie/store/pg"
 )
 
 // BenchmarkCandidates looks for the candidates of twenty facts, as many as a run
@@ -40,7 +40,7 @@ func BenchmarkDueGroups(b *testing.B) {
 	for _, name := range []string{"all", "few"} {
 		due := dues[name]
 		b.Run(name, func(b *testing.B) {
-			w := openWorld(b, store.Options{StatementTimeout: 10 * time.Minute, ReadTimeout: 11 * time.Minute})
+			w := openWorld(b, pg.Options{StatementTimeout: 10 * time.Minute, ReadTimeout: 11 * time.Minute})
 			run := w.chunk("", 1, nil)
 			db := raw(b)
 			for _, statement := range []struct {

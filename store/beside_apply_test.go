@@ -12,7 +12,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
-	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -157,7 +157,7 @@ func (a *bareApply) moveAndInsert(exec func(*sql.Stmt, ...any), plan reverie.Pla
 		storetest.Strings(fresh, func(st reverie.Step) string { return st.LineageID }), pq.Array(parents(fresh)),
 		storetest.Strings(fresh, func(st reverie.Step) string { return st.Statement }), stepVersions(fresh),
 		storetest.Strings(fresh, func(st reverie.Step) string { return strings.Join(st.Tags, ",") }), freshStrengths,
-		storetest.Strings(fresh, func(st reverie.Step) string { return st.ContentHash }), store.VectorArray(a.oid, vectors),
+		storetest.Strings(fresh, func(st reverie.Step) string { return st.ContentHash }), pg.VectorArray{OID: a.oid, Vectors: vectors},
 		storetest.Strings(fresh, func(st reverie.Step) string { return st.EmbeddingModel }), storetest.Strings(fresh, func(st reverie.Step) string { return st.Reason }),
 		storetest.Strings(fresh, supported))
 }

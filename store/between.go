@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -48,16 +49,16 @@ type betweenStep struct {
 func (s *Store) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.Between, error) {
 	b := reverie.Between{BetweenQuery: q}
 	var log []betweenStep
-	err := s.run(ctx, work{what: fmt.Sprintf("compare the memories of group %q at two instants", q.GroupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("compare the memories of group %q at two instants", q.GroupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		log = nil
 		if _, err := getGroup(ctx, t, q.GroupID); err != nil {
 			return err
 		}
-		if err := t.get(ctx, &b.Active, countActiveAtQuery, q.GroupID, string(q.Kind), q.To); err != nil {
+		if err := t.Get(ctx, &b.Active, countActiveAtQuery, q.GroupID, string(q.Kind), q.To); err != nil {
 			return err
 		}
 		var rows []memoryRow
-		if err := t.list(ctx, &rows, betweenQuery, q.GroupID, string(q.Kind), q.From, q.To); err != nil {
+		if err := t.Select(ctx, &rows, betweenQuery, q.GroupID, string(q.Kind), q.From, q.To); err != nil {
 			return err
 		}
 		b.Versions = memories(rows)
@@ -65,7 +66,7 @@ func (s *Store) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.Be
 		for i, r := range rows {
 			ids[i] = r.ID
 		}
-		return t.list(ctx, &log, betweenStepsQuery, q.GroupID, ids)
+		return t.Select(ctx, &log, betweenStepsQuery, q.GroupID, ids)
 	}})
 	b.Made, b.Ended = stepsOf(b.Versions, log)
 	return b, err

@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -35,7 +36,7 @@ const (
 // be is reverie.ErrInvalid.
 func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChange, openUntil time.Time) (reverie.Group, error) {
 	var g reverie.Group
-	err := s.run(ctx, work{what: fmt.Sprintf("change group %q", id), do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("change group %q", id), Do: func(ctx context.Context, t *pg.Tx) error {
 		before, err := lockGroup(ctx, t, id)
 		if err != nil {
 			return err
@@ -51,11 +52,11 @@ func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChang
 			if openUntil.IsZero() {
 				return fmt.Errorf("the end of its open date is needed to change its calendar: %w", reverie.ErrInvalid)
 			}
-			if _, err := t.exec(ctx, keepCalendarQuery, id, openUntil, before.TimeZone, before.DayBoundary); err != nil {
+			if _, err := t.Exec(ctx, keepCalendarQuery, id, openUntil, before.TimeZone, before.DayBoundary); err != nil {
 				return err
 			}
 		}
-		if _, err := t.exec(ctx, changeGroupQuery, groupValues(g)...); err != nil {
+		if _, err := t.Exec(ctx, changeGroupQuery, groupValues(g)...); err != nil {
 			return err
 		}
 		past, err := pastCalendars(ctx, t, []string{id})
@@ -79,7 +80,7 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 	var g reverie.Group
 	var gone []reverie.Setback
 	var xid string
-	err := s.run(ctx, work{what: fmt.Sprintf("resume group %q", id), do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("resume group %q", id), Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		if g, err = lockGroup(ctx, t, id); err != nil {
 			return err
@@ -95,10 +96,10 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 			return err
 		}
 		gone = found[id]
-		if _, err := t.exec(ctx, `update groups set paused = false where group_id = $1`, id); err != nil {
+		if _, err := t.Exec(ctx, `update groups set paused = false where group_id = $1`, id); err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `delete from setbacks where group_id = $1`, id); err != nil {
+		if _, err := t.Exec(ctx, `delete from setbacks where group_id = $1`, id); err != nil {
 			return err
 		}
 		sessions, err := forgetSessions(ctx, t, id)
@@ -106,26 +107,26 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 			return err
 		}
 		gone = append(gone, sessions...)
-		return t.get(ctx, &xid, xidQuery)
-	}, committed: func(ctx context.Context, t *tx) (bool, error) {
+		return t.Get(ctx, &xid, pg.XIDQuery)
+	}, Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 		if _, err := lockGroup(ctx, t, id); err != nil {
 			return false, err
 		}
-		return landed(ctx, t, xid)
+		return pg.WasCommitted(ctx, t, xid)
 	}})
 	return g, gone, err
 }
 
 // lockGroup reads a group and lets nobody else change it, or note a failure of
 // it, before the commit. Messages may still come in.
-func lockGroup(ctx context.Context, t *tx, id string) (reverie.Group, error) {
+func lockGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
 	var g reverie.Group
-	err := t.get(ctx, &g, lockGroupQuery, id)
-	return g, one(err, "group %q", id)
+	err := t.Get(ctx, &g, lockGroupQuery, id)
+	return g, pg.NotFoundIfEmpty(err, "group %q", id)
 }
 
 // pastCalendars are those of the groups, oldest first.
-func pastCalendars(ctx context.Context, t *tx, ids []string) (map[string][]reverie.PastCalendar, error) {
+func pastCalendars(ctx context.Context, t *pg.Tx, ids []string) (map[string][]reverie.PastCalendar, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -133,7 +134,7 @@ func pastCalendars(ctx context.Context, t *tx, ids []string) (map[string][]rever
 		GroupID string `db:"group_id"`
 		reverie.PastCalendar
 	}
-	if err := t.list(ctx, &rows, pastQuery, pq.StringArray(ids)); err != nil {
+	if err := t.Select(ctx, &rows, pastQuery, pq.StringArray(ids)); err != nil {
 		return nil, err
 	}
 	found := map[string][]reverie.PastCalendar{}

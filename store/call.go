@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const callColumns = `group_id, call_id, run_id, purpose, provider, model, input_tokens, output_tokens, cost_usd, latency_ms, outcome, created_at`
@@ -20,21 +21,21 @@ func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
 		c.ID = reverie.NewID()
 	}
 	if c.CreatedAt.IsZero() {
-		c.CreatedAt = s.now()
+		c.CreatedAt = s.db.Now()
 	}
-	return s.run(ctx, work{what: fmt.Sprintf("record a call to %s", c.Model), prepare: []string{recordCallQuery}, do: func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, recordCallQuery, c.GroupID, c.ID, c.RunID, c.Purpose, c.Provider, c.Model,
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("record a call to %s", c.Model), Prepare: []string{recordCallQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
+		_, err := t.Exec(ctx, recordCallQuery, c.GroupID, c.ID, c.RunID, c.Purpose, c.Provider, c.Model,
 			c.InputTokens, c.OutputTokens, c.CostUSD, c.Latency.Milliseconds(), c.Outcome, c.CreatedAt)
 		return err
 	}})
 }
 
-func calls(ctx context.Context, t *tx, groupID, runID string, limit int) ([]reverie.Call, error) {
+func calls(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Call, error) {
 	var rows []struct {
 		reverie.Call
 		LatencyMS int64 `db:"latency_ms"`
 	}
-	err := t.list(ctx, &rows, `select `+callColumns+` from llm_calls where group_id = $1 and run_id = $2 order by created_at, call_id
+	err := t.Select(ctx, &rows, `select `+callColumns+` from llm_calls where group_id = $1 and run_id = $2 order by created_at, call_id
 		limit nullif($3::int, 0)`, groupID, runID, limit)
 	if err != nil {
 		return nil, err

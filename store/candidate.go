@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // One pass over the group's active memories for each probe: see searchQuery for
@@ -55,13 +56,13 @@ func (s *Store) candidates(ctx context.Context, what string, q reverie.Candidate
 		hitRow
 	}
 	exclude := append(pq.StringArray{}, q.Exclude...) // never nil: nothing differs from all of NULL
-	err := s.run(ctx, work{what: what, readOnly: true, byKey: true, prepare: []string{candidatesQuery}, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true, Prepare: []string{candidatesQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
-		probes, err := s.vectors(ctx, t, q.Probes)
+		probes, err := s.db.Vectors(ctx, t, q.Probes)
 		if err != nil {
 			return err
 		}
-		return t.list(ctx, &rows, candidatesQuery, q.GroupID, string(q.Kind), q.Model, probes, exclude, q.MinCosine, q.Limit, q.Untagged)
+		return t.Select(ctx, &rows, candidatesQuery, q.GroupID, string(q.Kind), q.Model, probes, exclude, q.MinCosine, q.Limit, q.Untagged)
 	}})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -127,7 +128,7 @@ func saidStill(version string) string {
 // rest on it by their sources, so that two memories never call each other up in turn.
 // Taking back, too, reaches what rests on the memory, and what waited for a change that is
 // put back by it, or by a person who restores it, waits no longer, unless for another one.
-func cascade(ctx context.Context, t *tx, groupID string, changes []reverie.Change, steps []reverie.Step, at time.Time) (int, error) {
+func cascade(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.Change, steps []reverie.Step, at time.Time) (int, error) {
 	judged, written := map[string]bool{}, pq.StringArray{}
 	for _, st := range steps {
 		judged[evidenced(st)] = st.Judged != ""
@@ -153,23 +154,23 @@ func cascade(ctx context.Context, t *tx, groupID string, changes []reverie.Chang
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	return t.exec(ctx, cascadeQuery, groupID, ids, shared, written, at)
+	return t.Exec(ctx, cascadeQuery, groupID, ids, shared, written, at)
 }
 
 // calm lets what waits for a change that is put back wait no longer, or for the next reason
 // that there is.
-func calm(ctx context.Context, t *tx, groupID string, back pq.StringArray, at time.Time) error {
+func calm(ctx context.Context, t *pg.Tx, groupID string, back pq.StringArray, at time.Time) error {
 	var rows []struct {
 		LineageID string    `db:"lineage_id"`
 		Since     time.Time `db:"since"`
 	}
-	if err := t.list(ctx, &rows, calmQuery, groupID, back, at); err != nil || len(rows) == 0 {
+	if err := t.Select(ctx, &rows, calmQuery, groupID, back, at); err != nil || len(rows) == 0 {
 		return err
 	}
 	var lineages, since pq.StringArray
 	for _, r := range rows {
-		lineages, since = append(lineages, r.LineageID), append(since, timestamp(r.Since))
+		lineages, since = append(lineages, r.LineageID), append(since, pg.Timestamp(r.Since))
 	}
-	_, err := t.exec(ctx, stillQuery, groupID, lineages, since, at)
+	_, err := t.Exec(ctx, stillQuery, groupID, lineages, since, at)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const changeColumns = `group_id, change_id, run_id, action, memory_id, old_id, old_statement, new_statement,
@@ -55,15 +56,15 @@ func changes(rows []changeRow) ([]reverie.Change, error) {
 // no bound, a limit of 0 is no limit.
 func (s *Store) Changes(ctx context.Context, groupID string, since, until time.Time, limit int) ([]reverie.Change, error) {
 	var list []reverie.Change
-	err := s.run(ctx, work{what: fmt.Sprintf("list the changes of group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the changes of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		if _, err := getGroup(ctx, t, groupID); err != nil {
 			return err
 		}
 		var rows []changeRow
-		err := t.list(ctx, &rows, `select `+changeColumns+` from memory_change_log
+		err := t.Select(ctx, &rows, `select `+changeColumns+` from memory_change_log
 			where group_id = $1 and created_at >= $2::timestamptz and created_at < $3::timestamptz
 			order by created_at desc, change_id desc limit nullif($4::int, 0)`,
-			groupID, orMinusInfinity(since), orInfinity(until), limit)
+			groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until), limit)
 		if err != nil {
 			return err
 		}
@@ -75,9 +76,9 @@ func (s *Store) Changes(ctx context.Context, groupID string, since, until time.T
 
 // runChanges returns what a run changed, or one chunk of it, in order. A limit of 0 is
 // no limit.
-func runChanges(ctx context.Context, t *tx, groupID, runID string, chunkNo, limit int) ([]reverie.Change, error) {
+func runChanges(ctx context.Context, t *pg.Tx, groupID, runID string, chunkNo, limit int) ([]reverie.Change, error) {
 	var rows []changeRow
-	err := t.list(ctx, &rows, `select `+changeColumns+` from memory_change_log
+	err := t.Select(ctx, &rows, `select `+changeColumns+` from memory_change_log
 		where group_id = $1 and run_id = $2 and ($3::int = 0 or chunk_no = $3)
 		order by created_at, change_id limit nullif($4::int, 0)`, groupID, runID, chunkNo, limit)
 	if err != nil {
@@ -101,7 +102,7 @@ const insertChangesQuery = `
 // insertChanges writes log rows of one instant. A nil runID is a person's edit, or an undo,
 // and then chunkNo does not count. A row of a strength that was set, or lifted by
 // restoring, keeps it.
-func insertChanges(ctx context.Context, t *tx, groupID string, runID *string, chunkNo int, at time.Time, list []reverie.Change) error {
+func insertChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time, list []reverie.Change) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -117,7 +118,7 @@ func insertChanges(ctx context.Context, t *tx, groupID string, runID *string, ch
 		if ev == nil {
 			ev = []reverie.Evidence{}
 		}
-		text, err := asJSON(ev)
+		text, err := pg.JSONText(ev)
 		if err != nil {
 			return err
 		}
@@ -126,7 +127,7 @@ func insertChanges(ctx context.Context, t *tx, groupID string, runID *string, ch
 		olds, news = append(olds, c.OldStatement), append(news, c.NewStatement)
 		summaries, versions, evidence = append(summaries, c.Summary), append(versions, int64(c.Version)), append(evidence, text)
 	}
-	_, err := t.exec(ctx, insertChangesQuery, groupID, runID, no, at,
+	_, err := t.Exec(ctx, insertChangesQuery, groupID, runID, no, at,
 		ids, actions, memoryIDs, pq.Array(oldIDs), olds, news, summaries, versions, evidence, pq.Array(undone))
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const chunkColumns = `group_id, run_id, chunk_no, input_sha256, message_ids, memory_ids, questions, answer, status, refusals, created_at`
@@ -42,9 +43,9 @@ func (r chunkRow) chunk() (reverie.Chunk, error) {
 	return c, nil
 }
 
-func chunks(ctx context.Context, t *tx, groupID, runID string, limit int) ([]reverie.Chunk, error) {
+func chunks(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Chunk, error) {
 	var rows []chunkRow
-	err := t.list(ctx, &rows, `select `+chunkColumns+` from run_chunks where group_id = $1 and run_id = $2
+	err := t.Select(ctx, &rows, `select `+chunkColumns+` from run_chunks where group_id = $1 and run_id = $2
 		order by chunk_no limit nullif($3::int, 0)`, groupID, runID, limit)
 	if err != nil {
 		return nil, err
@@ -63,10 +64,10 @@ func chunks(ctx context.Context, t *tx, groupID, runID string, limit int) ([]rev
 func refusalsJSON(list []reverie.Refusal) (string, error) {
 	clean := make([]reverie.Refusal, len(list))
 	for i, r := range list {
-		r.Action, r.Handle, r.Detail = storable(r.Action), storable(r.Handle), storable(r.Detail)
+		r.Action, r.Handle, r.Detail = pg.ValidText(r.Action), pg.ValidText(r.Handle), pg.ValidText(r.Detail)
 		clean[i] = r
 	}
-	return asJSON(clean)
+	return pg.JSONText(clean)
 }
 
 const saveChunkQuery = `with saved as (
@@ -86,11 +87,11 @@ const saveChunkQuery = `with saved as (
 // chunk that has been applied or held is consumed and stays as it is:
 // reverie.ErrConflict.
 func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Chunk) error {
-	return s.run(ctx, work{
-		what:    fmt.Sprintf("save chunk %d of run %s", c.No, c.RunID),
-		byKey:   true,
-		prepare: []string{extendLeaseQuery, saveChunkQuery},
-		do: func(ctx context.Context, t *tx) error {
+	return s.db.Run(ctx, pg.Work{
+		What:    fmt.Sprintf("save chunk %d of run %s", c.No, c.RunID),
+		ByKey:   true,
+		Prepare: []string{extendLeaseQuery, saveChunkQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
@@ -100,7 +101,7 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 }
 
 // saveChunk is [Store.SaveChunk] in a transaction that holds the lease.
-func (s *Store) saveChunk(ctx context.Context, t *tx, lease reverie.Lease, c reverie.Chunk) error {
+func (s *Store) saveChunk(ctx context.Context, t *pg.Tx, lease reverie.Lease, c reverie.Chunk) error {
 	refusals, err := refusalsJSON(c.Refusals)
 	if err != nil {
 		return err
@@ -110,8 +111,8 @@ func (s *Store) saveChunk(ctx context.Context, t *tx, lease reverie.Lease, c rev
 	for i, n := range c.Questions {
 		questions[i] = int64(n)
 	}
-	n, err := t.exec(ctx, saveChunkQuery, lease.GroupID, c.RunID, c.No, c.InputSHA256, messageIDs, memoryIDs, questions, storable(c.Answer),
-		string(c.Status), refusals, s.now(), c.Limit)
+	n, err := t.Exec(ctx, saveChunkQuery, lease.GroupID, c.RunID, c.No, c.InputSHA256, messageIDs, memoryIDs, questions, pg.ValidText(c.Answer),
+		string(c.Status), refusals, s.db.Now(), c.Limit)
 	if err == nil && n == 0 {
 		return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 )
 
 func cleanArgs(q reverie.CleanQuery) []any {
-	return []any{q.GroupID, string(q.Kind), q.SessionID, q.Tag, q.Below, orNull(q.UnusedSince), q.Core, reverie.CoreWeight}
+	return []any{q.GroupID, string(q.Kind), q.SessionID, q.Tag, q.Below, pg.OrNull(q.UnusedSince), q.Core, reverie.CoreWeight}
 }
 
 // checkClean refuses what would delete too much at once.
@@ -52,12 +53,12 @@ func (s *Store) CleanList(ctx context.Context, q reverie.CleanQuery) ([]reverie.
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	var rows []memoryRow
-	err := s.run(ctx, work{what: what, readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
 		if _, err := getGroup(ctx, t, q.GroupID); err != nil {
 			return err
 		}
-		return t.list(ctx, &rows, cleanListQuery, cleanArgs(q)...)
+		return t.Select(ctx, &rows, cleanListQuery, cleanArgs(q)...)
 	}})
 	return memories(rows), err
 }
@@ -72,11 +73,11 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 	}
 	var rows []memoryRow
 	var xid string
-	err := s.run(ctx, work{
-		what: what,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What: what,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			rows = nil
-			if err := t.list(ctx, &rows, cleanLockQuery, append(cleanArgs(q), pq.StringArray(ids))...); err != nil || len(rows) == 0 {
+			if err := t.Select(ctx, &rows, cleanLockQuery, append(cleanArgs(q), pq.StringArray(ids))...); err != nil || len(rows) == 0 {
 				return err
 			}
 			found := make(pq.StringArray, len(rows))
@@ -90,23 +91,23 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 			if err != nil {
 				return err
 			}
-			if _, err := t.exec(ctx, cleanQuery, q.GroupID, at, found); err != nil {
+			if _, err := t.Exec(ctx, cleanQuery, q.GroupID, at, found); err != nil {
 				return err
 			}
 			if err := insertChanges(ctx, t, q.GroupID, nil, 0, at, log); err != nil {
 				return err
 			}
-			return t.get(ctx, &xid, xidQuery)
+			return t.Get(ctx, &xid, pg.XIDQuery)
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) {
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 			if len(rows) == 0 {
 				return true, nil // there was nothing to commit
 			}
-			if _, err := t.exec(ctx, `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[]) order by lineage_id for update`,
+			if _, err := t.Exec(ctx, `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[]) order by lineage_id for update`,
 				q.GroupID, pq.StringArray(ids)); err != nil {
 				return false, err
 			}
-			return landed(ctx, t, xid)
+			return pg.WasCommitted(ctx, t, xid)
 		},
 	})
 	return memories(rows), err

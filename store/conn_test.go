@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
 // A transaction that could not begin with its settings leaves none open behind.
 func TestSettingsThatFail(t *testing.T) {
-	s := storetest.Open(t, store.Options{LockTimeout: 1e6 * time.Hour}) // more than PostgreSQL takes
+	s := storetest.Open(t, pg.Options{LockTimeout: 1e6 * time.Hour}) // more than PostgreSQL takes
 	if err := s.AddGroup(t.Context(), reverie.Group{ID: group}); err == nil {
 		t.Fatal("a transaction began without its lock timeout")
 	}
@@ -23,7 +23,7 @@ func TestSettingsThatFail(t *testing.T) {
 
 // The settings are the transaction's own.
 func TestSettingsEndWithTheirTransaction(t *testing.T) {
-	w := openWorld(t, store.Options{MaxConns: 1, LockTimeout: 7 * time.Second})
+	w := openWorld(t, pg.Options{MaxConns: 1, LockTimeout: 7 * time.Second})
 	w.apply(create("likes tea"))
 	// What a pooler's next client would see of that very session.
 	for name, want := range map[string]string{"lock_timeout": "0", "statement_timeout": "0", "plan_cache_mode": "auto"} {

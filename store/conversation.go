@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // maxPageText is how many bytes of text a page of messages has, half of it on each side
@@ -61,7 +62,7 @@ func conversationQuery(parts []string, side, order string) string {
 // so is a message of another session.
 func (s *Store) Conversation(ctx context.Context, q reverie.MessageQuery) (reverie.MessagesReply, error) {
 	var reply reverie.MessagesReply
-	err := s.run(ctx, work{what: fmt.Sprintf("read messages of group %q", q.GroupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read messages of group %q", q.GroupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		reply = reverie.MessagesReply{Success: true, GroupID: q.GroupID, Messages: []reverie.ConversationMessage{}}
 		c := conversation{t: t, q: q}
 		var err error
@@ -87,7 +88,7 @@ func (s *Store) Conversation(ctx context.Context, q reverie.MessageQuery) (rever
 
 // conversation reads parts of a page.
 type conversation struct {
-	t *tx
+	t *pg.Tx
 	q reverie.MessageQuery
 }
 
@@ -98,8 +99,8 @@ type messagePlace struct {
 }
 
 func (c conversation) find(ctx context.Context, messageID string) (at messagePlace, err error) {
-	err = c.t.get(ctx, &at, messagePlaceQuery, c.q.GroupID, messageID, c.q.SessionID)
-	return at, one(err, "message %q", messageID)
+	err = c.t.Get(ctx, &at, messagePlaceQuery, c.q.GroupID, messageID, c.q.SessionID)
+	return at, pg.NotFoundIfEmpty(err, "message %q", messageID)
 }
 
 // beside reads what is on one side of a message.
@@ -129,7 +130,7 @@ func (c conversation) around(ctx context.Context, reply *reverie.MessagesReply) 
 // read returns messages on one side of a place, oldest first, and whether there are
 // more on it.
 func (c conversation) read(ctx context.Context, on readOn, at messagePlace, limit, text int) (list []reverie.ConversationMessage, more bool, err error) {
-	query, args := on.group, []any{c.q.GroupID, orInfinity(at.SentAt), at.Seq, limit + 1, text} // one more, to see whether there are more
+	query, args := on.group, []any{c.q.GroupID, pg.OrInfinity(at.SentAt), at.Seq, limit + 1, text} // one more, to see whether there are more
 	if c.q.SessionID != "" {
 		query, args = on.session, append(args, c.q.SessionID)
 	}
@@ -138,7 +139,7 @@ func (c conversation) read(ctx context.Context, on readOn, at messagePlace, limi
 		Pruned bool `db:"pruned"`
 		Found  int  `db:"found"`
 	}
-	if err := c.t.list(ctx, &rows, query, args...); err != nil {
+	if err := c.t.Select(ctx, &rows, query, args...); err != nil {
 		return nil, false, err
 	}
 	list = []reverie.ConversationMessage{}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // costsQuery sums calls up in one pass, by all that they are told apart by, and those
@@ -46,14 +47,14 @@ func (s *Store) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsRe
 		No      int    `db:"no"`
 		reverie.Spend
 	}
-	err := s.run(ctx, work{what: "sum up what models have cost", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "sum up what models have cost", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
 		if q.GroupID != "" {
 			if _, err := getGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
 		}
-		return t.list(ctx, &rows, costsQuery, q.GroupID, q.Since, q.Until, q.Limit)
+		return t.Select(ctx, &rows, costsQuery, q.GroupID, q.Since, q.Until, q.Limit)
 	}})
 	reply := reverie.CostsReply{Success: true, GroupID: q.GroupID, Since: q.Since.UTC(), Until: q.Until.UTC(),
 		Days: []reverie.Cost{}, Groups: []reverie.Cost{}, Models: []reverie.Cost{}}

@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const decisionColumns = `group_id, run_id, chunk_no, decision_no, kind, statement, content_hash, action, basis,
@@ -53,9 +54,9 @@ func (r decisionRow) decision() (reverie.Decision, error) {
 }
 
 // runDecisions returns what a run decided on, in order.
-func runDecisions(ctx context.Context, t *tx, groupID, runID string, limit int) ([]reverie.Decision, error) {
+func runDecisions(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Decision, error) {
 	var rows []decisionRow
-	err := t.list(ctx, &rows, `select `+decisionColumns+` from decisions where group_id = $1 and run_id = $2
+	err := t.Select(ctx, &rows, `select `+decisionColumns+` from decisions where group_id = $1 and run_id = $2
 		order by chunk_no, decision_no limit nullif($3::int, 0)`, groupID, runID, limit)
 	if err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func checkDecisions(list []reverie.Decision) error {
 // insertDecisions writes why each fact of a plan became what it is, after the
 // versions that the decisions name. A version that is held is none yet, nor does a
 // plan that is held whole support any: approving it names it, see approvedQuery.
-func insertDecisions(ctx context.Context, t *tx, plan reverie.Plan, at time.Time) error {
+func insertDecisions(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.Time) error {
 	if len(plan.Decisions) == 0 {
 		return nil
 	}
@@ -118,12 +119,12 @@ func insertDecisions(ctx context.Context, t *tx, plan reverie.Plan, at time.Time
 		numbers, calls = append(numbers, int64(d.No)), append(calls, int64(d.Calls))
 		targets, planned = append(targets, named(d.TargetID, held[d.TargetID])), append(planned, named(d.MemoryID, false))
 		ids = append(ids, named(d.MemoryID, plan.HeldAll || held[d.MemoryID]))
-		for i, v := range []string{string(d.Kind), storable(d.Statement), d.ContentHash, string(d.Action), string(d.Basis),
-			storable(d.Reason), candidates, d.Model, d.PromptVersion, d.PromptSHA256} {
+		for i, v := range []string{string(d.Kind), pg.ValidText(d.Statement), d.ContentHash, string(d.Action), string(d.Basis),
+			pg.ValidText(d.Reason), candidates, d.Model, d.PromptVersion, d.PromptSHA256} {
 			texts[i] = append(texts[i], v)
 		}
 	}
-	_, err := t.exec(ctx, insertDecisionsQuery, plan.GroupID, plan.RunID, plan.ChunkNo, at, numbers, texts[0], texts[1], texts[2],
+	_, err := t.Exec(ctx, insertDecisionsQuery, plan.GroupID, plan.RunID, plan.ChunkNo, at, numbers, texts[0], texts[1], texts[2],
 		texts[3], texts[4], pq.Array(targets), pq.Array(ids), texts[5], texts[6], texts[7], texts[8], texts[9], calls, pq.Array(planned))
 	return err
 }
@@ -133,10 +134,10 @@ func insertDecisions(ctx context.Context, t *tx, plan reverie.Plan, at time.Time
 func candidatesJSON(list []reverie.Candidate) (string, error) {
 	clean := make([]reverie.Candidate, len(list))
 	for i, c := range list {
-		c.Statement, c.Reason, c.Merged = storable(c.Statement), storable(c.Reason), storable(c.Merged)
+		c.Statement, c.Reason, c.Merged = pg.ValidText(c.Statement), pg.ValidText(c.Reason), pg.ValidText(c.Merged)
 		clean[i] = c
 	}
-	return asJSON(clean)
+	return pg.JSONText(clean)
 }
 
 // approvedQuery marks a held plan as approved, adds the refused lines to its
@@ -149,7 +150,7 @@ const approvedQuery = `with plan as (
 	update run_chunks set refusals = refusals || $4::jsonb where group_id = $1 and run_id = $2 and chunk_no = $3`
 
 // setApproved is [approvedQuery] for the steps that were applied.
-func setApproved(ctx context.Context, t *tx, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) error {
+func setApproved(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) error {
 	refusals, err := refusalsJSON(refused)
 	if err != nil {
 		return err
@@ -163,6 +164,6 @@ func setApproved(ctx context.Context, t *tx, held reverie.HeldPlan, steps []reve
 			ids = append(ids, st.Head.MemoryID)
 		}
 	}
-	_, err = t.exec(ctx, approvedQuery, held.GroupID, held.RunID, held.ChunkNo, refusals, ids)
+	_, err = t.Exec(ctx, approvedQuery, held.GroupID, held.RunID, held.ChunkNo, refusals, ids)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // deedsQuery is what a run did by itself: what a person let pass of it later is left out.
@@ -39,9 +40,9 @@ func (s *Store) Deeds(ctx context.Context, groupID, runID string) ([]reverie.Dee
 		NewStatement string    `db:"new_statement"`
 		CreatedAt    time.Time `db:"created_at"`
 	}
-	err := s.run(ctx, work{what: fmt.Sprintf("read what run %s did", runID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what run %s did", runID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
-		return t.list(ctx, &rows, deedsQuery, groupID, runID)
+		return t.Select(ctx, &rows, deedsQuery, groupID, runID)
 	}})
 	list := make([]reverie.Deed, len(rows))
 	for i, r := range rows {

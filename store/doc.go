@@ -6,10 +6,8 @@
 // of statements does not depend on the size of what is written. Vectors travel
 // in binary both ways, and searches are exact within a group.
 //
-// Every write runs in an explicit transaction whose timeouts are set with SET
-// LOCAL: the driver repeats autocommitted writes when a reply is lost, and a
-// session SET leaks through a pooler. A commit whose reply is lost is settled on
-// a fresh connection before the caller hears of it.
+// Package pg runs the transactions: it retries them, and settles commits whose reply
+// was lost. What takes a lease compares its fence first: see [Store.AcquireLease].
 //
 // Errors of the driver come out as those of package reverie: ErrNotFound,
 // ErrConflict, ErrInvalid, ErrBusy, ErrLeaseLost, ErrUnavailable,

@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // DreamQueue is the store as dreams see it: what is due are groups in which
@@ -84,12 +85,12 @@ func (q DreamQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]reve
 // unknown group is reverie.ErrNotFound, and so is an unknown session to reach up to.
 func (s *Store) DreamSigns(ctx context.Context, q reverie.DreamQuery) (reverie.DreamSigns, error) {
 	var signs reverie.DreamSigns
-	err := s.run(ctx, work{
-		what:     fmt.Sprintf("look whether group %q is due to dream", q.GroupID),
-		prepare:  []string{groupQuery, sessionQuery, dreamSignsQuery},
-		readOnly: true,
-		byKey:    true,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:     fmt.Sprintf("look whether group %q is due to dream", q.GroupID),
+		Prepare:  []string{groupQuery, sessionQuery, dreamSignsQuery},
+		ReadOnly: true,
+		ByKey:    true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if _, err := getGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
@@ -107,7 +108,7 @@ func (s *Store) DreamSigns(ctx context.Context, q reverie.DreamQuery) (reverie.D
 // dreamArgs are what the statements of a query take: group, ended by, up to when
 // and which session, versions. A dream that is continued up to a session which has
 // become part of another since is about those of its versions alone.
-func dreamArgs(ctx context.Context, t *tx, q reverie.DreamQuery) ([]any, error) {
+func dreamArgs(ctx context.Context, t *pg.Tx, q reverie.DreamQuery) ([]any, error) {
 	var at, id any = "infinity", ""
 	if q.Through != "" {
 		through, err := getSession(ctx, t, q.GroupID, q.Through)
@@ -120,14 +121,14 @@ func dreamArgs(ctx context.Context, t *tx, q reverie.DreamQuery) ([]any, error) 
 			return nil, err
 		}
 	}
-	return []any{q.GroupID, orInfinity(q.EndedBy), at, id, pq.StringArray(append([]string{}, q.MemoryIDs...))}, nil
+	return []any{q.GroupID, pg.OrInfinity(q.EndedBy), at, id, pq.StringArray(append([]string{}, q.MemoryIDs...))}, nil
 }
 
-func dreamSigns(ctx context.Context, t *tx, args []any) (reverie.DreamSigns, error) {
+func dreamSigns(ctx context.Context, t *pg.Tx, args []any) (reverie.DreamSigns, error) {
 	var signs reverie.DreamSigns
-	err := t.get(ctx, &signs, dreamSignsQuery, args...)
+	err := t.Get(ctx, &signs, dreamSignsQuery, args...)
 	for _, at := range []**time.Time{&signs.LastAt, &signs.QuietSince} {
-		*at = utc(*at)
+		*at = pg.UTC(*at)
 	}
 	return signs, err
 }

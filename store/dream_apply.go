@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -33,9 +34,9 @@ const (
 // takeIn gives memory versions the dream that they are taken in by, each exactly once,
 // and marks the sessions, to which nothing came since, up to what was known of them: one that is no longer new, or
 // never was a dream's to take in, fails the whole plan.
-func takeIn(ctx context.Context, t *tx, plan reverie.Plan) error {
+func takeIn(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	ids := pq.StringArray(plan.Dream.MemoryIDs)
-	n, err := t.exec(ctx, takeInQuery, plan.GroupID, plan.RunID, ids)
+	n, err := t.Exec(ctx, takeInQuery, plan.GroupID, plan.RunID, ids)
 	if err != nil {
 		return err
 	}
@@ -48,8 +49,8 @@ func takeIn(ctx context.Context, t *tx, plan reverie.Plan) error {
 	var sessions, until pq.StringArray
 	var messages pq.Int64Array
 	for _, s := range plan.Dream.Sessions {
-		sessions, until, messages = append(sessions, s.ID), append(until, timestamp(s.LastAt)), append(messages, int64(s.Total.Messages))
+		sessions, until, messages = append(sessions, s.ID), append(until, pg.Timestamp(s.LastAt)), append(messages, int64(s.Total.Messages))
 	}
-	_, err = t.exec(ctx, coverSessionsQuery, plan.GroupID, sessions, until, messages)
+	_, err = t.Exec(ctx, coverSessionsQuery, plan.GroupID, sessions, until, messages)
 	return err
 }

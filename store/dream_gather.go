@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -48,12 +49,12 @@ const (
 // session to reach up to, unless the query names the versions.
 func (s *Store) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.DreamState, error) {
 	var state reverie.DreamState
-	err := s.run(ctx, work{
-		what:     fmt.Sprintf("gather what group %q has to dream of", q.GroupID),
-		prepare:  []string{groupQuery, sessionQuery, dreamSignsQuery, materialQuery, coveredQuery, dreamtQuery, activeQuery},
-		readOnly: true,
-		byKey:    true,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:     fmt.Sprintf("gather what group %q has to dream of", q.GroupID),
+		Prepare:  []string{groupQuery, sessionQuery, dreamSignsQuery, materialQuery, coveredQuery, dreamtQuery, activeQuery},
+		ReadOnly: true,
+		ByKey:    true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			state = reverie.DreamState{}
 			var err error
 			if state.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
@@ -69,11 +70,11 @@ func (s *Store) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.
 			if state.Material, err = headList(ctx, t, materialQuery, append(args, reverie.TagSummary)...); err != nil {
 				return err
 			}
-			if err := t.list(ctx, &state.Sessions, coveredQuery, append(args, sessionsOf(state.Material))...); err != nil {
+			if err := t.Select(ctx, &state.Sessions, coveredQuery, append(args, sessionsOf(state.Material))...); err != nil {
 				return err
 			}
 			state.Sessions = utcSessions(state.Sessions)
-			if err := t.get(ctx, &state.Active, activeQuery, q.GroupID); err != nil {
+			if err := t.Get(ctx, &state.Active, activeQuery, q.GroupID); err != nil {
 				return err
 			}
 			return dreamt(ctx, t, &state)
@@ -95,7 +96,7 @@ func sessionsOf(material []reverie.HeadState) pq.StringArray {
 
 // dreamt reads what earlier dreams have taken in and left. Of several narratives,
 // since a person has restored one, the latest counts.
-func dreamt(ctx context.Context, t *tx, state *reverie.DreamState) error {
+func dreamt(ctx context.Context, t *pg.Tx, state *reverie.DreamState) error {
 	heads, err := headList(ctx, t, dreamtQuery, state.Group.ID)
 	for _, h := range heads {
 		switch {
@@ -114,8 +115,8 @@ func dreamt(ctx context.Context, t *tx, state *reverie.DreamState) error {
 // versions, each once, oldest first. A lineage that rests on none is left out.
 func (s *Store) EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence, error) {
 	var found map[string][]reverie.Evidence
-	err := s.run(ctx, work{what: fmt.Sprintf("read what memories of group %q rest on", groupID), readOnly: true, byKey: true,
-		prepare: []string{evidenceOfQuery}, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what memories of group %q rest on", groupID), ReadOnly: true, ByKey: true,
+		Prepare: []string{evidenceOfQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
 			var err error
 			found, err = evidenceOf(ctx, t, groupID, lineageIDs)
 			return err
@@ -123,12 +124,12 @@ func (s *Store) EvidenceOf(ctx context.Context, groupID string, lineageIDs []str
 	return found, err
 }
 
-func evidenceOf(ctx context.Context, t *tx, groupID string, lineageIDs []string) (map[string][]reverie.Evidence, error) {
+func evidenceOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string][]reverie.Evidence, error) {
 	var rows []struct {
 		evidenceRow
 		LineageID string `db:"lineage_id"`
 	}
-	err := t.list(ctx, &rows, evidenceOfQuery, groupID, pq.StringArray(lineageIDs))
+	err := t.Select(ctx, &rows, evidenceOfQuery, groupID, pq.StringArray(lineageIDs))
 	found := map[string][]reverie.Evidence{}
 	for _, r := range rows {
 		found[r.LineageID] = append(found[r.LineageID], r.evidence())

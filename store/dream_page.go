@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -52,9 +53,9 @@ type sourceRow struct {
 
 // sourcesOf reads what the versions of lineages rest on, by lineage, the newest
 // version's first.
-func sourcesOf(ctx context.Context, t *tx, groupID string, lineageIDs []string) (map[string][]sourceRow, error) {
+func sourcesOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string][]sourceRow, error) {
 	var rows []sourceRow
-	err := t.list(ctx, &rows, sourcesQuery, groupID, pq.StringArray(lineageIDs), reverie.TagSummary)
+	err := t.Select(ctx, &rows, sourcesQuery, groupID, pq.StringArray(lineageIDs), reverie.TagSummary)
 	found := map[string][]sourceRow{}
 	for _, r := range rows {
 		r.At = r.At.UTC()
@@ -68,10 +69,10 @@ func sourcesOf(ctx context.Context, t *tx, groupID string, lineageIDs []string) 
 // reverie.ErrNotFound. Its statements are planned anew each time: it is read by people.
 func (s *Store) Dream(ctx context.Context, groupID string) (reverie.Dream, error) {
 	var page reverie.Dream
-	err := s.run(ctx, work{
-		what:     fmt.Sprintf("read the dreams of group %q", groupID),
-		readOnly: true,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:     fmt.Sprintf("read the dreams of group %q", groupID),
+		ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			page = reverie.Dream{}
 			var err error
 			if page.Group, err = getGroup(ctx, t, groupID); err != nil {
@@ -93,9 +94,9 @@ func (s *Store) Dream(ctx context.Context, groupID string) (reverie.Dream, error
 	return page, err
 }
 
-func runList(ctx context.Context, t *tx, query string, args ...any) ([]reverie.Run, error) {
+func runList(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.Run, error) {
 	var rows []runRow
-	if err := t.list(ctx, &rows, query, args...); err != nil {
+	if err := t.Select(ctx, &rows, query, args...); err != nil {
 		return nil, err
 	}
 	var list []reverie.Run
@@ -110,13 +111,13 @@ func runList(ctx context.Context, t *tx, query string, args ...any) ([]reverie.R
 }
 
 // readItems reads the active memories of kind dream, and what they rest on.
-func readItems(ctx context.Context, t *tx, page *reverie.Dream) error {
+func readItems(ctx context.Context, t *pg.Tx, page *reverie.Dream) error {
 	var rows []memoryRow
-	if err := t.list(ctx, &rows, dreamMemoriesQuery, page.Group.ID); err != nil {
+	if err := t.Select(ctx, &rows, dreamMemoriesQuery, page.Group.ID); err != nil {
 		return err
 	}
 	if len(rows) == 0 {
-		return t.get(ctx, &page.Gone, goneDreamsQuery, page.Group.ID)
+		return t.Get(ctx, &page.Gone, goneDreamsQuery, page.Group.ID)
 	}
 	var lineages []string
 	for _, r := range rows {

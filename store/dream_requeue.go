@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -22,12 +23,12 @@ const (
 // requeueDream makes what a dream took in new again, of which all items are held, and
 // says how many versions. The sessions that those are of are fresh again, and so is the
 // one that the dream reached up to: a group without any is due to nobody.
-func requeueDream(ctx context.Context, t *tx, run *reverie.Run) (int, error) {
+func requeueDream(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, error) {
 	var of []string // the session of each
-	if err := t.list(ctx, &of, requeueDreamQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil || len(of) == 0 {
+	if err := t.Select(ctx, &of, requeueDreamQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil || len(of) == 0 {
 		return 0, err
 	}
-	fresh, err := t.exec(ctx, uncoverQuery, run.GroupID, freshAgain(of, *run))
+	fresh, err := t.Exec(ctx, uncoverQuery, run.GroupID, freshAgain(of, *run))
 	if err != nil {
 		return 0, err
 	}

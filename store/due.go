@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -81,7 +82,7 @@ func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.Du
 
 func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, query string, args []any) ([]reverie.DueGroup, error) {
 	var list []reverie.DueGroup
-	err := s.run(ctx, work{what: what, readOnly: true, byKey: q.GroupID != "", prepare: []string{query}, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: q.GroupID != "", Prepare: []string{query}, Do: func(ctx context.Context, t *pg.Tx) error {
 		var rows []struct {
 			reverie.Group
 			FirstPending time.Time `db:"first_pending"`
@@ -89,7 +90,7 @@ func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, 
 			Failed       bool      `db:"failed"`
 		}
 		list = nil
-		if err := t.list(ctx, &rows, query, args...); err != nil {
+		if err := t.Select(ctx, &rows, query, args...); err != nil {
 			return err
 		}
 		if len(rows) == 0 && q.GroupID != "" {
@@ -145,10 +146,10 @@ func (s *Store) windowLoads(ctx context.Context, query, groupID string, windows 
 	for i, w := range windows {
 		since[i], until[i] = "-infinity", "infinity"
 		if !w.Since.IsZero() {
-			since[i] = timestamp(w.Since)
+			since[i] = pg.Timestamp(w.Since)
 		}
 		if !w.Until.IsZero() {
-			until[i] = timestamp(w.Until)
+			until[i] = pg.Timestamp(w.Until)
 		}
 	}
 	var rows []struct {
@@ -157,10 +158,10 @@ func (s *Store) windowLoads(ctx context.Context, query, groupID string, windows 
 		Characters int `db:"characters"`
 		Bytes      int `db:"bytes"`
 	}
-	err := s.run(ctx, work{what: fmt.Sprintf("look for messages of group %q", groupID), readOnly: true,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for messages of group %q", groupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			rows = nil
-			return t.list(ctx, &rows, query, append([]any{groupID, since, until}, further...)...)
+			return t.Select(ctx, &rows, query, append([]any{groupID, since, until}, further...)...)
 		}})
 	list := make([]reverie.WindowLoad, len(rows))
 	for i, r := range rows {

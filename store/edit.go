@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // Edit makes a person's change to a lineage's head and returns the head after
@@ -31,9 +32,9 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 	}
 	var after memoryRow
 	changeID := reverie.NewID()
-	err := s.run(ctx, work{
-		what: what,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What: what,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			head, err := lockHead(ctx, t, e)
 			if err != nil {
 				return err
@@ -59,13 +60,13 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			after, err = getHead(ctx, t, head.GroupID, head.LineageID)
 			return err
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) {
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 			// The head's row is locked by whoever edits it.
-			if _, err := t.exec(ctx, `select 1 from memories where ($1 = '' or group_id = $1) and memory_id = $2 for update`, e.GroupID, e.MemoryID); err != nil {
+			if _, err := t.Exec(ctx, `select 1 from memories where ($1 = '' or group_id = $1) and memory_id = $2 for update`, e.GroupID, e.MemoryID); err != nil {
 				return false, err
 			}
 			var found bool
-			err := t.get(ctx, &found, `select exists (select 1 from memory_change_log where ($1 = '' or group_id = $1) and change_id = $2)`, e.GroupID, changeID)
+			err := t.Get(ctx, &found, `select exists (select 1 from memory_change_log where ($1 = '' or group_id = $1) and change_id = $2)`, e.GroupID, changeID)
 			return found, err
 		},
 	})
@@ -94,12 +95,12 @@ func checkEdit(e reverie.Edit) error {
 
 // lockHead locks the lineage of a version and returns its head as it stands
 // then, refusing a version that is not it.
-func lockHead(ctx context.Context, t *tx, e reverie.Edit) (memoryRow, error) {
+func lockHead(ctx context.Context, t *pg.Tx, e reverie.Edit) (memoryRow, error) {
 	asked, err := getMemory(ctx, t, e.GroupID, e.MemoryID)
 	if err != nil {
 		return memoryRow{}, err
 	}
-	if _, err := t.exec(ctx, `select 1 from memories where group_id = $1 and lineage_id = $2 order by version for update`,
+	if _, err := t.Exec(ctx, `select 1 from memories where group_id = $1 and lineage_id = $2 order by version for update`,
 		asked.GroupID, asked.LineageID); err != nil {
 		return memoryRow{}, err
 	}
@@ -114,7 +115,7 @@ func lockHead(ctx context.Context, t *tx, e reverie.Edit) (memoryRow, error) {
 	return head, nil
 }
 
-func edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow, at time.Time) (reverie.Change, error) {
+func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head memoryRow, at time.Time) (reverie.Change, error) {
 	c := reverie.Change{Action: e.Action, MemoryID: head.ID, OldID: &head.ID, OldStatement: head.Statement,
 		NewStatement: head.Statement, Summary: e.Reason, Version: head.Version}
 	switch active, held := head.Status == reverie.StatusActive, head.Status == reverie.StatusHeld; {
@@ -144,14 +145,14 @@ func edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow, at time.Ti
 		if err := keepValues(ctx, t, head.GroupID, head.ID, at); err != nil {
 			return c, err
 		}
-		_, err = t.exec(ctx, `update memories set strength = $3::float8, decayed_at = $4::timestamptz where group_id = $1 and memory_id = $2`,
+		_, err = t.Exec(ctx, `update memories set strength = $3::float8, decayed_at = $4::timestamptz where group_id = $1 and memory_id = $2`,
 			head.GroupID, head.ID, e.Value, at)
 	case reverie.ActionWeight:
 		c.Summary = valueSummary(e, head.Weight)
 		if err := keepValues(ctx, t, head.GroupID, head.ID, at); err != nil {
 			return c, err
 		}
-		_, err = t.exec(ctx, `update memories set weight = $3::float8,
+		_, err = t.Exec(ctx, `update memories set weight = $3::float8,
 				decayed_at = case when weight >= $4::float8 and $3::float8 < $4::float8 then greatest(decayed_at, $5::timestamptz) else decayed_at end
 			where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, e.Value, reverie.CoreWeight, at)
 	}
@@ -159,8 +160,8 @@ func edit(ctx context.Context, t *tx, e reverie.Edit, head memoryRow, at time.Ti
 }
 
 // deprecate ends a head, as of when it was held if it was.
-func deprecate(ctx context.Context, t *tx, head memoryRow, at time.Time) error {
-	_, err := t.exec(ctx, `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
+func deprecate(ctx context.Context, t *pg.Tx, head memoryRow, at time.Time) error {
+	_, err := t.Exec(ctx, `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
 		where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, at)
 	return err
 }
@@ -175,7 +176,7 @@ func valueSummary(e reverie.Edit, old float64) string {
 }
 
 // restore makes a new active version of head's text, unless a twin is active.
-func restore(ctx context.Context, t *tx, head memoryRow, newID, reason string, at time.Time) error {
+func restore(ctx context.Context, t *pg.Tx, head memoryRow, newID, reason string, at time.Time) error {
 	twin, err := twinOf(ctx, t, head.GroupID, head.Kind, head.ContentHash)
 	if err != nil {
 		return err
@@ -183,7 +184,7 @@ func restore(ctx context.Context, t *tx, head memoryRow, newID, reason string, a
 	if twin != "" {
 		return fmt.Errorf("memory %s is active and says the same; delete that one first: %w", twin, reverie.ErrConflict)
 	}
-	_, err = t.exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
+	_, err = t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at, last_supported_at)
 		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, 'active', tags,
 			greatest(strength, $6::float8), greatest(weight, $7::float8), content_hash, embedding, embedding_model, $4, created_at,
@@ -194,11 +195,11 @@ func restore(ctx context.Context, t *tx, head memoryRow, newID, reason string, a
 }
 
 // bury makes a new version of head's text that says that it is deleted.
-func bury(ctx context.Context, t *tx, head memoryRow, newID, reason string, at time.Time) error {
-	if _, err := t.exec(ctx, endTeamHeadQuery, head.GroupID, head.ID, at); err != nil {
+func bury(ctx context.Context, t *pg.Tx, head memoryRow, newID, reason string, at time.Time) error {
+	if _, err := t.Exec(ctx, endTeamHeadQuery, head.GroupID, head.ID, at); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
+	_, err := t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at, ended_at, last_supported_at)
 		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, 'deprecated', tags,
 			strength, weight, content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz, $5::timestamptz, last_supported_at
@@ -208,8 +209,8 @@ func bury(ctx context.Context, t *tx, head memoryRow, newID, reason string, at t
 
 // twinOf returns the id of the active memory of a kind that makes a statement, "" where
 // there is none.
-func twinOf(ctx context.Context, t *tx, groupID string, kind reverie.Kind, hash string) (id string, err error) {
-	err = t.get(ctx, &id, `select memory_id from memories
+func twinOf(ctx context.Context, t *pg.Tx, groupID string, kind reverie.Kind, hash string) (id string, err error) {
+	err = t.Get(ctx, &id, `select memory_id from memories
 		where group_id = $1 and kind = $2 and content_hash = $3 and status = 'active'`, groupID, string(kind), hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil

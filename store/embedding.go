@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -47,9 +49,9 @@ func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at
 		query, args = missingAtQuery, append(args, at)
 	}
 	var rows []memoryRow
-	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of group %q to embed", groupID), readOnly: true, prepare: []string{query}, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q to embed", groupID), ReadOnly: true, Prepare: []string{query}, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
-		return t.list(ctx, &rows, query, args...)
+		return t.Select(ctx, &rows, query, args...)
 	}})
 	return memories(rows), err
 }
@@ -58,7 +60,7 @@ func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at
 // memories. An unknown group is reverie.ErrNotFound.
 func (s *Store) VectorModels(ctx context.Context, groupID string) ([]string, error) {
 	var models pq.StringArray
-	err := s.look(ctx, fmt.Sprintf("see what has embedded the memories of group %q", groupID), &models, vectorModelsQuery, groupID)
+	err := s.db.QueryRow(ctx, fmt.Sprintf("see what has embedded the memories of group %q", groupID), &models, vectorModelsQuery, groupID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("group %q: %w", groupID, reverie.ErrNotFound)
 	}
@@ -70,12 +72,12 @@ func (s *Store) VectorModels(ctx context.Context, groupID string) ([]string, err
 // does not have are passed over.
 func (s *Store) SetEmbeddings(ctx context.Context, groupID, model string, byID map[string][]float32) error {
 	return s.writeVectors(ctx, fmt.Sprintf("store vectors of group %q", groupID), model, byID, setEmbeddingsQuery,
-		func(ids pq.StringArray, array vectorArray) []any { return []any{groupID, model, ids, array} })
+		func(ids pq.StringArray, array pg.VectorArray) []any { return []any{groupID, model, ids, array} })
 }
 
 type cachedRow struct {
-	Hash   string `db:"content_hash"`
-	Vector vector `db:"embedding"`
+	Hash   string    `db:"content_hash"`
+	Vector pg.Vector `db:"embedding"`
 }
 
 // CachedEmbeddings returns, by content hash, those vectors of a group and model
@@ -89,11 +91,11 @@ func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, has
 	var rows []cachedRow
 	var err error
 	if len(hashes) == 1 { // of a query, as most are
-		rows, err = lookAll[cachedRow](ctx, s, what, oneCachedQuery, groupID, model, hashes[0])
+		rows, err = pg.QueryAll[cachedRow](ctx, s.db, what, oneCachedQuery, groupID, model, hashes[0])
 	} else {
-		err = s.run(ctx, work{what: what, readOnly: true, byKey: true, prepare: []string{cachedQuery}, do: func(ctx context.Context, t *tx) error {
+		err = s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true, Prepare: []string{cachedQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
 			rows = nil
-			return t.list(ctx, &rows, cachedQuery, groupID, model, pq.StringArray(hashes))
+			return t.Select(ctx, &rows, cachedQuery, groupID, model, pq.StringArray(hashes))
 		}})
 	}
 	for _, r := range rows {
@@ -106,15 +108,15 @@ func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, has
 // are cached already stay as they are.
 func (s *Store) SaveEmbeddings(ctx context.Context, groupID, model string, byHash map[string][]float32) error {
 	return s.writeVectors(ctx, "cache vectors", model, byHash, cacheQuery,
-		func(hashes pq.StringArray, array vectorArray) []any {
-			return []any{groupID, model, s.now(), hashes, array}
+		func(hashes pq.StringArray, array pg.VectorArray) []any {
+			return []any{groupID, model, s.db.Now(), hashes, array}
 		})
 }
 
 // writeVectors writes vectors by key with one statement, in one order of keys
 // for everybody, so that two writers do not wait for each other in a circle.
 func (s *Store) writeVectors(ctx context.Context, what, model string, byKey map[string][]float32, query string,
-	args func(pq.StringArray, vectorArray) []any) error {
+	args func(pq.StringArray, pg.VectorArray) []any) error {
 	if len(byKey) == 0 {
 		return nil
 	}
@@ -126,12 +128,24 @@ func (s *Store) writeVectors(ctx context.Context, what, model string, byKey map[
 		}
 		list[i] = byKey[k]
 	}
-	return s.run(ctx, work{what: what, prepare: []string{query}, do: func(ctx context.Context, t *tx) error {
-		array, err := s.vectors(ctx, t, list)
+	return s.db.Run(ctx, pg.Work{What: what, Prepare: []string{query}, Do: func(ctx context.Context, t *pg.Tx) error {
+		array, err := s.db.Vectors(ctx, t, list)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, query, args(keys, array)...)
+		_, err = t.Exec(ctx, query, args(keys, array)...)
 		return err
 	}})
+}
+
+// checkVector refuses a vector that has no meaningful cosine, or whose width is
+// not the one that its model@dims names.
+func checkVector(model string, v []float32) error {
+	if err := reverie.CheckVector(v); err != nil {
+		return err
+	}
+	if !strings.HasSuffix(model, fmt.Sprintf("@%d", len(v))) {
+		return fmt.Errorf("embedding of width %d does not fit model %q, which must be name@dims: %w", len(v), model, reverie.ErrInvalid)
+	}
+	return nil
 }

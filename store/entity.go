@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // entityColumns are those of reverie.Entity.
@@ -36,12 +37,12 @@ func (s *Store) EntitiesByID(ctx context.Context, groupID string, ids []string) 
 		return nil, nil
 	}
 	var list []reverie.Entity
-	err := s.run(ctx, work{
-		what:     fmt.Sprintf("read %d entities of group %q", len(ids), groupID),
-		prepare:  []string{mergesQuery, entitiesQuery, entityNamesQuery, activeClaimsQuery},
-		readOnly: true,
-		byKey:    true,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:     fmt.Sprintf("read %d entities of group %q", len(ids), groupID),
+		Prepare:  []string{mergesQuery, entitiesQuery, entityNamesQuery, activeClaimsQuery},
+		ReadOnly: true,
+		ByKey:    true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			var err error
 			list, err = roots(ctx, t, groupID, ids)
 			return err
@@ -53,7 +54,7 @@ func (s *Store) EntitiesByID(ctx context.Context, groupID string, ids []string) 
 // Subjects are the names of what changed, by entity id.
 func (s *Store) Subjects(ctx context.Context, groupID string, changes []reverie.EntityChange) (map[string]string, error) {
 	var names map[string]string
-	err := s.run(ctx, work{what: fmt.Sprintf("read the names of entities of group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the names of entities of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		names, err = namesOf(ctx, t, groupID, changes)
 		return err
@@ -63,7 +64,7 @@ func (s *Store) Subjects(ctx context.Context, groupID string, changes []reverie.
 
 // namesOf reads the names of what changed and was there before: what was created
 // brings its own.
-func namesOf(ctx context.Context, t *tx, groupID string, changes []reverie.EntityChange) (map[string]string, error) {
+func namesOf(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.EntityChange) (map[string]string, error) {
 	names := map[string]string{}
 	var ids []string
 	for _, c := range changes {
@@ -81,7 +82,7 @@ func namesOf(ctx context.Context, t *tx, groupID string, changes []reverie.Entit
 		ID      string `db:"entity_id"`
 		Subject string `db:"subject"`
 	}
-	if err := t.list(ctx, &rows, namesQuery, groupID, pq.StringArray(ids)); err != nil {
+	if err := t.Select(ctx, &rows, namesQuery, groupID, pq.StringArray(ids)); err != nil {
 		return nil, err
 	}
 	for _, r := range rows {
@@ -93,7 +94,7 @@ func namesOf(ctx context.Context, t *tx, groupID string, changes []reverie.Entit
 }
 
 // roots reads the entities that the given ones are read as, whole.
-func roots(ctx context.Context, t *tx, groupID string, ids []string) ([]reverie.Entity, error) {
+func roots(ctx context.Context, t *pg.Tx, groupID string, ids []string) ([]reverie.Entity, error) {
 	merged, err := readMerges(ctx, t, groupID)
 	if err != nil {
 		return nil, err
@@ -112,9 +113,9 @@ func roots(ctx context.Context, t *tx, groupID string, ids []string) ([]reverie.
 	return list, whole(ctx, t, groupID, list, merged, false)
 }
 
-func entities(ctx context.Context, t *tx, groupID string, ids []string) ([]reverie.Entity, error) {
+func entities(ctx context.Context, t *pg.Tx, groupID string, ids []string) ([]reverie.Entity, error) {
 	var list []reverie.Entity
-	err := t.list(ctx, &list, entitiesQuery, groupID, pq.StringArray(ids))
+	err := t.Select(ctx, &list, entitiesQuery, groupID, pq.StringArray(ids))
 	return utcEntities(list), err
 }
 
@@ -125,9 +126,9 @@ func utcEntities(list []reverie.Entity) []reverie.Entity {
 	return list
 }
 
-func entityNames(ctx context.Context, t *tx, groupID string, entityIDs []string) ([]reverie.EntityName, error) {
+func entityNames(ctx context.Context, t *pg.Tx, groupID string, entityIDs []string) ([]reverie.EntityName, error) {
 	var list []reverie.EntityName
-	err := t.list(ctx, &list, entityNamesQuery, groupID, pq.StringArray(entityIDs))
+	err := t.Select(ctx, &list, entityNamesQuery, groupID, pq.StringArray(entityIDs))
 	for i := range list {
 		list[i].CreatedAt = list[i].CreatedAt.UTC()
 	}
@@ -146,12 +147,12 @@ func nameKey(kind reverie.NameKind, name string) string {
 // account, the oldest first. Names are compared by reverie.NameKey.
 func (s *Store) FindEntities(ctx context.Context, groupID, name string) ([]reverie.Entity, error) {
 	var list []reverie.Entity
-	err := s.run(ctx, work{what: fmt.Sprintf("look for an entity of group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for an entity of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		if _, err := getGroup(ctx, t, groupID); err != nil {
 			return err
 		}
 		var ids []string
-		err := t.list(ctx, &ids, namedQuery, groupID, nameKey(reverie.NameID, name), nameKey(reverie.NameAlias, name))
+		err := t.Select(ctx, &ids, namedQuery, groupID, nameKey(reverie.NameID, name), nameKey(reverie.NameAlias, name))
 		if err != nil {
 			return err
 		}
@@ -167,7 +168,7 @@ func (s *Store) FindEntities(ctx context.Context, groupID, name string) ([]rever
 // all groups. An entity that does not exist, or is another group's, is reverie.ErrNotFound.
 func (s *Store) Entity(ctx context.Context, groupID, entityID string) (reverie.Entity, error) {
 	var found reverie.Entity
-	err := s.run(ctx, work{what: "read an entity", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read an entity", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		e, err := getEntity(ctx, t, groupID, entityID)
 		if err != nil {
 			return err
@@ -184,13 +185,13 @@ func (s *Store) Entity(ctx context.Context, groupID, entityID string) (reverie.E
 	return found, err
 }
 
-func getEntity(ctx context.Context, t *tx, groupID, entityID string) (reverie.Entity, error) {
+func getEntity(ctx context.Context, t *pg.Tx, groupID, entityID string) (reverie.Entity, error) {
 	var e reverie.Entity
 	if !reverie.IsID(entityID) {
 		return e, fmt.Errorf("entity %q: %w", entityID, reverie.ErrNotFound)
 	}
-	err := t.get(ctx, &e, `select `+entityColumns+` from entities where entity_id = $2 and ($1 = '' or group_id = $1)`, groupID, entityID)
-	return utcEntities([]reverie.Entity{e})[0], one(err, "entity %s", entityID)
+	err := t.Get(ctx, &e, `select `+entityColumns+` from entities where entity_id = $2 and ($1 = '' or group_id = $1)`, groupID, entityID)
+	return utcEntities([]reverie.Entity{e})[0], pg.NotFoundIfEmpty(err, "entity %s", entityID)
 }
 
 // EntityHistory returns what became of an entity and of those merged into it,
@@ -199,7 +200,7 @@ func getEntity(ctx context.Context, t *tx, groupID, entityID string) (reverie.En
 func (s *Store) EntityHistory(ctx context.Context, groupID, entityID string) ([]reverie.EntityChange, []reverie.Claim, error) {
 	var changes []reverie.EntityChange
 	var versions []reverie.Claim
-	err := s.run(ctx, work{what: "read an entity's history", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read an entity's history", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		e, err := getEntity(ctx, t, groupID, entityID)
 		if err != nil {
 			return err
@@ -213,7 +214,7 @@ func (s *Store) EntityHistory(ctx context.Context, groupID, entityID string) ([]
 			return err
 		}
 		var rows []claimRow
-		if err := t.list(ctx, &rows, claimVersionsQuery, e.GroupID, ids); err != nil {
+		if err := t.Select(ctx, &rows, claimVersionsQuery, e.GroupID, ids); err != nil {
 			return err
 		}
 		versions = claims(rows)

@@ -10,6 +10,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -55,12 +56,12 @@ func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease, plan rev
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	var list []reverie.EntityChange
-	err := s.run(ctx, work{
-		what:  what,
-		byKey: true,
-		prepare: []string{extendLeaseQuery, lockChunkQuery, useQuery, lockEntitiesQuery, claimHeadsQuery, insertEntitiesQuery, insertNamesQuery,
+	err := s.db.Run(ctx, pg.Work{
+		What:  what,
+		ByKey: true,
+		Prepare: []string{extendLeaseQuery, lockChunkQuery, useQuery, lockEntitiesQuery, claimHeadsQuery, insertEntitiesQuery, insertNamesQuery,
 			moveClaimsQuery, insertClaimsQuery, insertClaimEvidenceQuery, insertEntityChangesQuery, raiseEntitiesQuery, finishChunkQuery},
-		do: func(ctx context.Context, t *tx) error {
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
@@ -68,7 +69,7 @@ func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease, plan rev
 			list, err = s.applyEntities(ctx, t, plan)
 			return err
 		},
-		committed: ledger(lease, `select 1 from run_chunks
+		Committed: ledger(lease, `select 1 from run_chunks
 			where group_id = $1 and run_id = $2 and chunk_no = $3 and status = 'applied'`, plan.GroupID, plan.RunID, plan.ChunkNo),
 	})
 	if err != nil {
@@ -77,10 +78,10 @@ func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease, plan rev
 	return list, nil
 }
 
-func (s *Store) applyEntities(ctx context.Context, t *tx, plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
+func (s *Store) applyEntities(ctx context.Context, t *pg.Tx, plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
 	var status struct{ Chunk, Run string }
-	if err := t.get(ctx, &status, lockChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo); err != nil {
-		return nil, one(err, "chunk %d of run %s: save the chunk first", plan.ChunkNo, plan.RunID)
+	if err := t.Get(ctx, &status, lockChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo); err != nil {
+		return nil, pg.NotFoundIfEmpty(err, "chunk %d of run %s: save the chunk first", plan.ChunkNo, plan.RunID)
 	}
 	if reverie.ChunkStatus(status.Chunk) == reverie.ChunkApplied {
 		return entityChanges(ctx, t, entityRunChangesQuery, plan.GroupID, plan.RunID, plan.ChunkNo, 0)
@@ -92,7 +93,7 @@ func (s *Store) applyEntities(ctx context.Context, t *tx, plan reverie.EntityPla
 	if err := use(ctx, t, plan.GroupID, reverie.JobImpression, plan.RunID, messages); err != nil {
 		return nil, err
 	}
-	b := &entityBatch{EntityPlan: plan, at: s.now(), heads: map[string]reverie.Claim{}, owners: map[string]bool{}}
+	b := &entityBatch{EntityPlan: plan, at: s.db.Now(), heads: map[string]reverie.Claim{}, owners: map[string]bool{}}
 	list, err := b.write(ctx, t)
 	if err != nil {
 		return nil, err
@@ -104,17 +105,17 @@ func (s *Store) applyEntities(ctx context.Context, t *tx, plan reverie.EntityPla
 	if err != nil {
 		return nil, err
 	}
-	stats, err := asJSON(plan.Stats)
+	stats, err := pg.JSONText(plan.Stats)
 	if err != nil {
 		return nil, err
 	}
-	_, err = t.exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(reverie.ChunkApplied), refusals, stats)
+	_, err = t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(reverie.ChunkApplied), refusals, stats)
 	return list, err
 }
 
 // write applies the plan's steps, in the order in which they refer to each other.
-func (b *entityBatch) write(ctx context.Context, t *tx) ([]reverie.EntityChange, error) {
-	for _, step := range []func(context.Context, *tx) error{
+func (b *entityBatch) write(ctx context.Context, t *pg.Tx) ([]reverie.EntityChange, error) {
+	for _, step := range []func(context.Context, *pg.Tx) error{
 		b.lock, b.insertEntities, b.insertNames, b.moveClaims, b.insertClaims, b.insertEvidence, b.raise,
 	} {
 		if err := step(ctx, t); err != nil {
@@ -127,7 +128,7 @@ func (b *entityBatch) write(ctx context.Context, t *tx) ([]reverie.EntityChange,
 
 // lock locks the entities that the plan rests on and refuses it when one has moved,
 // or a claim has.
-func (b *entityBatch) lock(ctx context.Context, t *tx) error {
+func (b *entityBatch) lock(ctx context.Context, t *pg.Tx) error {
 	var claimIDs []string
 	for _, st := range b.Claims {
 		if st.HeadID != "" {
@@ -140,7 +141,7 @@ func (b *entityBatch) lock(ctx context.Context, t *tx) error {
 	}
 	known := slices.Sorted(maps.Keys(b.Heads))
 	var rows []reverie.Entity
-	if err := t.list(ctx, &rows, lockEntitiesQuery, b.GroupID, pq.StringArray(append(written, known...)), pq.StringArray(claimIDs)); err != nil {
+	if err := t.Select(ctx, &rows, lockEntitiesQuery, b.GroupID, pq.StringArray(append(written, known...)), pq.StringArray(claimIDs)); err != nil {
 		return err
 	}
 	found := map[string]reverie.Entity{}
@@ -182,7 +183,7 @@ func (b *entityBatch) written() (ids []string) {
 
 // own notes whose versions rise with what is written: the entities themselves, and
 // those that they are read as, on whose versions the plan rests.
-func (b *entityBatch) own(ctx context.Context, t *tx, written []string) error {
+func (b *entityBatch) own(ctx context.Context, t *pg.Tx, written []string) error {
 	var merged merges
 	for _, id := range written {
 		if _, known := b.Heads[id]; !known && merged == nil {
@@ -203,12 +204,12 @@ func (b *entityBatch) own(ctx context.Context, t *tx, written []string) error {
 // lockClaims reads the claims that the plan rests on: whoever writes one has locked
 // its entity. Those of an entity that is merged are written under the one that it
 // is read as, whose version rises with every merge beneath it.
-func (b *entityBatch) lockClaims(ctx context.Context, t *tx, ids []string) error {
+func (b *entityBatch) lockClaims(ctx context.Context, t *pg.Tx, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	var rows []reverie.Claim
-	if err := t.list(ctx, &rows, claimHeadsQuery, b.GroupID, pq.StringArray(ids)); err != nil {
+	if err := t.Select(ctx, &rows, claimHeadsQuery, b.GroupID, pq.StringArray(ids)); err != nil {
 		return err
 	}
 	var merged merges
@@ -244,10 +245,10 @@ func (b *entityBatch) lockClaims(ctx context.Context, t *tx, ids []string) error
 }
 
 // raise counts up the versions of all known entities that were written.
-func (b *entityBatch) raise(ctx context.Context, t *tx) error {
+func (b *entityBatch) raise(ctx context.Context, t *pg.Tx) error {
 	if len(b.owners) == 0 {
 		return nil
 	}
-	_, err := t.exec(ctx, raiseEntitiesQuery, b.GroupID, b.at, pq.StringArray(slices.Sorted(maps.Keys(b.owners))))
+	_, err := t.Exec(ctx, raiseEntitiesQuery, b.GroupID, b.at, pq.StringArray(slices.Sorted(maps.Keys(b.owners))))
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 		from unnest($5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::uuid[], $10::text[], $11::text[], $12::text[], $13::jsonb[], $14::uuid[]) as u`
 )
 
-func entityChanges(ctx context.Context, t *tx, query string, args ...any) ([]reverie.EntityChange, error) {
+func entityChanges(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.EntityChange, error) {
 	var rows []struct {
 		GroupID   string    `db:"group_id"`
 		ID        string    `db:"change_id"`
@@ -44,7 +45,7 @@ func entityChanges(ctx context.Context, t *tx, query string, args ...any) ([]rev
 		Evidence  []byte    `db:"evidence"`
 		CreatedAt time.Time `db:"created_at"`
 	}
-	if err := t.list(ctx, &rows, query, args...); err != nil {
+	if err := t.Select(ctx, &rows, query, args...); err != nil {
 		return nil, err
 	}
 	list := make([]reverie.EntityChange, len(rows))
@@ -60,7 +61,7 @@ func entityChanges(ctx context.Context, t *tx, query string, args ...any) ([]rev
 
 // insertEntityChanges writes log rows of one instant and completes them. A nil
 // runID is a person's change, and then chunkNo does not count.
-func insertEntityChanges(ctx context.Context, t *tx, groupID string, runID *string, chunkNo int, at time.Time, list []reverie.EntityChange) error {
+func insertEntityChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time, list []reverie.EntityChange) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -76,7 +77,7 @@ func insertEntityChanges(ctx context.Context, t *tx, groupID string, runID *stri
 		if c.Evidence == nil {
 			c.Evidence = []reverie.Evidence{}
 		}
-		text, err := asJSON(c.Evidence)
+		text, err := pg.JSONText(c.Evidence)
 		if err != nil {
 			return err
 		}
@@ -85,7 +86,7 @@ func insertEntityChanges(ctx context.Context, t *tx, groupID string, runID *stri
 		olds, news, reasons = append(olds, c.OldText), append(news, c.NewText), append(reasons, c.Reason)
 		evidence, undone = append(evidence, text), append(undone, c.UndoneRun)
 	}
-	_, err := t.exec(ctx, insertEntityChangesQuery, groupID, runID, no, at,
+	_, err := t.Exec(ctx, insertEntityChangesQuery, groupID, runID, no, at,
 		ids, entityIDs, actions, pq.Array(others), pq.Array(claimIDs), olds, news, reasons, evidence, pq.Array(undone))
 	return err
 }

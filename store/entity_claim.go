@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -42,20 +43,20 @@ func claims(rows []claimRow) []reverie.Claim {
 		c := r.Claim
 		c.SaidBy, c.SupportDates = append([]string{}, r.Said...), append([]string{}, r.Dates...)
 		c.CreatedAt, c.UpdatedAt, c.LastSupportedAt = c.CreatedAt.UTC(), c.UpdatedAt.UTC(), c.LastSupportedAt.UTC()
-		c.EndedAt = utc(c.EndedAt)
+		c.EndedAt = pg.UTC(c.EndedAt)
 		list[i] = c
 	}
 	return list
 }
 
-func activeClaims(ctx context.Context, t *tx, groupID string, entityIDs []string) ([]reverie.Claim, error) {
+func activeClaims(ctx context.Context, t *pg.Tx, groupID string, entityIDs []string) ([]reverie.Claim, error) {
 	var rows []claimRow
-	err := t.list(ctx, &rows, activeClaimsQuery, groupID, pq.StringArray(entityIDs))
+	err := t.Select(ctx, &rows, activeClaimsQuery, groupID, pq.StringArray(entityIDs))
 	return claims(rows), err
 }
 
 // fillClaimEvidence gives each version what speaks for it, by time.
-func fillClaimEvidence(ctx context.Context, t *tx, groupID string, list []reverie.Claim) error {
+func fillClaimEvidence(ctx context.Context, t *pg.Tx, groupID string, list []reverie.Claim) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -73,7 +74,7 @@ func fillClaimEvidence(ctx context.Context, t *tx, groupID string, list []reveri
 		SentAt    time.Time `db:"sent_at"`
 		LocalDate string    `db:"local_date"`
 	}
-	if err := t.list(ctx, &rows, claimEvidenceQuery, groupID, lineages); err != nil {
+	if err := t.Select(ctx, &rows, claimEvidenceQuery, groupID, lineages); err != nil {
 		return err
 	}
 	for _, r := range rows {

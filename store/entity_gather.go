@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -50,13 +51,13 @@ const (
 // Until is no bound. An unknown group is reverie.ErrNotFound.
 func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reverie.EntityState, error) {
 	var state reverie.EntityState
-	err := s.run(ctx, work{
-		what: fmt.Sprintf("gather the entities of group %q", q.GroupID),
-		prepare: []string{groupQuery, waitingQuery, chosenWaitingQuery, moreWaitingQuery, messagesQuery, mergesQuery, indexQuery,
+	err := s.db.Run(ctx, pg.Work{
+		What: fmt.Sprintf("gather the entities of group %q", q.GroupID),
+		Prepare: []string{groupQuery, waitingQuery, chosenWaitingQuery, moreWaitingQuery, messagesQuery, mergesQuery, indexQuery,
 			endsOfWaitingQuery, namesakesQuery},
-		readOnly: true,
-		byKey:    true,
-		do: func(ctx context.Context, t *tx) error {
+		ReadOnly: true,
+		ByKey:    true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			state = reverie.EntityState{}
 			var err error
 			if state.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
@@ -83,20 +84,20 @@ func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reve
 
 // waiting reads the oldest messages that wait in the window and looks one further,
 // or those of it that are named and whether there are others.
-func waiting(ctx context.Context, t *tx, q reverie.EntityQuery) ([]reverie.Message, bool, error) {
+func waiting(ctx context.Context, t *pg.Tx, q reverie.EntityQuery) ([]reverie.Message, bool, error) {
 	var list []reverie.Message
-	job, since, until := string(reverie.JobImpression), orMinusInfinity(q.Since), orInfinity(q.Until)
+	job, since, until := string(reverie.JobImpression), pg.OrMinusInfinity(q.Since), pg.OrInfinity(q.Until)
 	if len(q.MessageIDs) > 0 {
 		ids := pq.StringArray(q.MessageIDs)
-		if err := t.list(ctx, &list, chosenWaitingQuery, q.GroupID, job, since, until, ids); err != nil {
+		if err := t.Select(ctx, &list, chosenWaitingQuery, q.GroupID, job, since, until, ids); err != nil {
 			return nil, false, err
 		}
 		var more bool
-		err := t.get(ctx, &more, moreWaitingQuery, q.GroupID, job, since, until, ids)
+		err := t.Get(ctx, &more, moreWaitingQuery, q.GroupID, job, since, until, ids)
 		return utcMessages(list), more, err
 	}
 	limit := max(q.Limit, 0)
-	if err := t.list(ctx, &list, waitingQuery, q.GroupID, job, since, until, limit+1, q.Skip); err != nil {
+	if err := t.Select(ctx, &list, waitingQuery, q.GroupID, job, since, until, limit+1, q.Skip); err != nil {
 		return nil, false, err
 	}
 	more := len(list) > limit
@@ -104,7 +105,7 @@ func waiting(ctx context.Context, t *tx, q reverie.EntityQuery) ([]reverie.Messa
 }
 
 // replied reads what messages reply to and is not among them.
-func replied(ctx context.Context, t *tx, groupID string, messages []reverie.Message) ([]reverie.Message, error) {
+func replied(ctx context.Context, t *pg.Tx, groupID string, messages []reverie.Message) ([]reverie.Message, error) {
 	here := map[string]bool{}
 	for _, m := range messages {
 		here[m.ID] = true
@@ -120,7 +121,7 @@ func replied(ctx context.Context, t *tx, groupID string, messages []reverie.Mess
 	}
 	slices.Sort(ids)
 	var list []reverie.Message
-	err := t.list(ctx, &list, messagesQuery, groupID, pq.StringArray(slices.Compact(ids)))
+	err := t.Select(ctx, &list, messagesQuery, groupID, pq.StringArray(slices.Compact(ids)))
 	return utcMessages(list), err
 }
 
@@ -130,7 +131,7 @@ const maxNamesakes = 8
 
 // namesakes reads which accounts have gone by a name of the messages' authors, or of
 // what waits, as it is written: one message of each, without its text.
-func namesakes(ctx context.Context, t *tx, groupID string, state reverie.EntityState) ([]reverie.Message, error) {
+func namesakes(ctx context.Context, t *pg.Tx, groupID string, state reverie.EntityState) ([]reverie.Message, error) {
 	var names []string
 	for _, m := range state.Messages {
 		names = append(names, m.Author)
@@ -143,19 +144,19 @@ func namesakes(ctx context.Context, t *tx, groupID string, state reverie.EntityS
 		return nil, nil
 	}
 	var list []reverie.Message
-	err := t.list(ctx, &list, namesakesQuery, groupID, pq.StringArray(names), maxNamesakes)
+	err := t.Select(ctx, &list, namesakesQuery, groupID, pq.StringArray(names), maxNamesakes)
 	return list, err
 }
 
 // identityIndex reads the names in force of all entities. What is merged goes
 // under the name, and the kind, of the entity that it is read as.
-func identityIndex(ctx context.Context, t *tx, groupID string) ([]reverie.EntityName, error) {
+func identityIndex(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.EntityName, error) {
 	merged, err := readMerges(ctx, t, groupID)
 	if err != nil {
 		return nil, err
 	}
 	var list []reverie.EntityName
-	if err := t.list(ctx, &list, indexQuery, groupID); err != nil {
+	if err := t.Select(ctx, &list, indexQuery, groupID); err != nil {
 		return nil, err
 	}
 	kinds := map[string]reverie.EntityKind{} // each entity has a name

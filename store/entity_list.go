@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // A merged entity is found by its name too, as the one that it is read as. What was
@@ -29,7 +30,7 @@ const (
 func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.EntityFilter, limit, offset int) ([]reverie.Entity, int, error) {
 	var list []reverie.Entity
 	var total int
-	err := s.run(ctx, work{what: fmt.Sprintf("list the entities of group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the entities of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list = nil
 		if _, err := getGroup(ctx, t, groupID); err != nil {
 			return err
@@ -40,11 +41,11 @@ func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.Enti
 			return nil // a name of quotation marks alone is nobody's
 		}
 		filter := []any{groupID, string(f.Kind), key, f.All}
-		if err := t.get(ctx, &total, fmt.Sprintf(entityFilter, `count(*)`), filter...); err != nil {
+		if err := t.Get(ctx, &total, fmt.Sprintf(entityFilter, `count(*)`), filter...); err != nil {
 			return err
 		}
 		query := fmt.Sprintf(entityFilter, entityColumns) + entityPage
-		if err := t.list(ctx, &list, query, append(filter, limit, offset)...); err != nil {
+		if err := t.Select(ctx, &list, query, append(filter, limit, offset)...); err != nil {
 			return err
 		}
 		utcEntities(list)

@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -29,7 +30,7 @@ func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string)
 	if a == b {
 		return into, merged, fmt.Errorf("%s: it is the same entity: %w", what, reverie.ErrInvalid)
 	}
-	err = s.join(ctx, what, groupID, a, func(ctx context.Context, t *tx, target reverie.Entity) error {
+	err = s.join(ctx, what, groupID, a, func(ctx context.Context, t *pg.Tx, target reverie.Entity) error {
 		if _, err := getEntity(ctx, t, target.GroupID, b); err != nil {
 			return err
 		}
@@ -46,7 +47,7 @@ func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string)
 				return fmt.Errorf("%q (%s) is part of %s already; name that one, or unmerge it first: %w", e.Subject, e.ID, *e.MergedInto, reverie.ErrConflict)
 			}
 		}
-		if _, err := t.exec(ctx, pointQuery, into.GroupID, b, &a); err != nil {
+		if _, err := t.Exec(ctx, pointQuery, into.GroupID, b, &a); err != nil {
 			return err
 		}
 		return s.noteJoin(ctx, t, reverie.EntityMerge, into, merged, []string{a, b}, reason)
@@ -59,7 +60,7 @@ func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string)
 // returned beside it. One that is no part of another is reverie.ErrConflict; see
 // [Store.MergeEntities] for the rest.
 func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (from, merged reverie.Entity, err error) {
-	err = s.join(ctx, fmt.Sprintf("unmerge entity %s", b), groupID, b, func(ctx context.Context, t *tx, e reverie.Entity) error {
+	err = s.join(ctx, fmt.Sprintf("unmerge entity %s", b), groupID, b, func(ctx context.Context, t *pg.Tx, e reverie.Entity) error {
 		pointers, err := readMerges(ctx, t, e.GroupID)
 		if err != nil {
 			return err
@@ -75,7 +76,7 @@ func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (f
 			return err
 		}
 		from, merged = locked[above[0]], locked[b]
-		if _, err := t.exec(ctx, pointQuery, e.GroupID, b, nil); err != nil {
+		if _, err := t.Exec(ctx, pointQuery, e.GroupID, b, nil); err != nil {
 			return err
 		}
 		return s.noteJoin(ctx, t, reverie.EntityUnmerge, from, merged, touched, reason)
@@ -86,9 +87,9 @@ func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (f
 // join runs a person's change of which entities are one. The group's row keeps
 // others from changing that at the same time; entities are locked by whoever
 // writes what is said of them.
-func (s *Store) join(ctx context.Context, what, groupID, entityID string, do func(context.Context, *tx, reverie.Entity) error) error {
+func (s *Store) join(ctx context.Context, what, groupID, entityID string, do func(context.Context, *pg.Tx, reverie.Entity) error) error {
 	var group, xid string
-	return s.run(ctx, work{what: what, do: func(ctx context.Context, t *tx) error {
+	return s.db.Run(ctx, pg.Work{What: what, Do: func(ctx context.Context, t *pg.Tx) error {
 		e, err := getEntity(ctx, t, groupID, entityID)
 		if err != nil {
 			return err
@@ -100,12 +101,12 @@ func (s *Store) join(ctx context.Context, what, groupID, entityID string, do fun
 		if err := do(ctx, t, e); err != nil {
 			return err
 		}
-		return t.get(ctx, &xid, xidQuery)
-	}, committed: func(ctx context.Context, t *tx) (bool, error) {
+		return t.Get(ctx, &xid, pg.XIDQuery)
+	}, Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 		if _, err := lockGroup(ctx, t, group); err != nil {
 			return false, err
 		}
-		return landed(ctx, t, xid)
+		return pg.WasCommitted(ctx, t, xid)
 	}})
 }
 
@@ -122,9 +123,9 @@ func (s *Store) joined(ctx context.Context, err error, whole, part reverie.Entit
 }
 
 // lockEntities locks entities in the order of their ids, which is everybody's.
-func lockEntities(ctx context.Context, t *tx, groupID string, ids []string) (map[string]reverie.Entity, error) {
+func lockEntities(ctx context.Context, t *pg.Tx, groupID string, ids []string) (map[string]reverie.Entity, error) {
 	var rows []reverie.Entity
-	if err := t.list(ctx, &rows, lockByIDQuery, groupID, pq.StringArray(ids)); err != nil {
+	if err := t.Select(ctx, &rows, lockByIDQuery, groupID, pq.StringArray(ids)); err != nil {
 		return nil, err
 	}
 	found := make(map[string]reverie.Entity, len(rows))
@@ -136,9 +137,9 @@ func lockEntities(ctx context.Context, t *tx, groupID string, ids []string) (map
 
 // noteJoin counts the versions of all who are touched up and writes a row of the
 // change log for both.
-func (s *Store) noteJoin(ctx context.Context, t *tx, action reverie.EntityAction, whole, part reverie.Entity, touched []string, reason string) error {
-	at := s.now()
-	if _, err := t.exec(ctx, raiseEntitiesQuery, whole.GroupID, at, pq.StringArray(touched)); err != nil {
+func (s *Store) noteJoin(ctx context.Context, t *pg.Tx, action reverie.EntityAction, whole, part reverie.Entity, touched []string, reason string) error {
+	at := s.db.Now()
+	if _, err := t.Exec(ctx, raiseEntitiesQuery, whole.GroupID, at, pq.StringArray(touched)); err != nil {
 		return err
 	}
 	return insertEntityChanges(ctx, t, whole.GroupID, nil, 0, at, []reverie.EntityChange{

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const mergesQuery = `select entity_id, merged_into from entities where group_id = $1 and merged_into is not null`
@@ -20,9 +21,9 @@ type mergeRow struct {
 	MergedInto string `db:"merged_into"`
 }
 
-func readMerges(ctx context.Context, t *tx, groupID string) (merges, error) {
+func readMerges(ctx context.Context, t *pg.Tx, groupID string) (merges, error) {
 	var rows []mergeRow
-	err := t.list(ctx, &rows, mergesQuery, groupID)
+	err := t.Select(ctx, &rows, mergesQuery, groupID)
 	return mergesOf(rows), err
 }
 
@@ -73,7 +74,7 @@ func (m merges) members(ids []string) map[string][]string {
 // all that are merged into them, the oldest first. What is merged keeps its entity
 // id; a relation's target is the one that it is read as. evidence asks for the
 // claims' evidence too.
-func whole(ctx context.Context, t *tx, groupID string, list []reverie.Entity, merged merges, evidence bool) error {
+func whole(ctx context.Context, t *pg.Tx, groupID string, list []reverie.Entity, merged merges, evidence bool) error {
 	if len(list) == 0 {
 		return nil
 	}

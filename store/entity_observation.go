@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -45,7 +46,7 @@ const maxWaiting = 500
 // reverie.ErrNotFound.
 func (s *Store) WaitingObservations(ctx context.Context, groupID string, limit int) ([]reverie.Observation, error) {
 	var list []reverie.Observation
-	err := s.run(ctx, work{what: fmt.Sprintf("list the observations that wait in group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the observations that wait in group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		if _, err := getGroup(ctx, t, groupID); err != nil {
 			return err
 		}
@@ -56,7 +57,7 @@ func (s *Store) WaitingObservations(ctx context.Context, groupID string, limit i
 	return list, err
 }
 
-func waitingObservations(ctx context.Context, t *tx, query, groupID string, limit int) ([]reverie.Observation, error) {
+func waitingObservations(ctx context.Context, t *pg.Tx, query, groupID string, limit int) ([]reverie.Observation, error) {
 	var rows []struct {
 		GroupID   string    `db:"group_id"`
 		ID        string    `db:"observation_id"`
@@ -68,7 +69,7 @@ func waitingObservations(ctx context.Context, t *tx, query, groupID string, limi
 		ExpiresAt time.Time `db:"expires_at"`
 		CreatedAt time.Time `db:"created_at"`
 	}
-	if err := t.list(ctx, &rows, query, groupID, limit); err != nil {
+	if err := t.Select(ctx, &rows, query, groupID, limit); err != nil {
 		return nil, err
 	}
 	list := make([]reverie.Observation, len(rows))
@@ -87,7 +88,7 @@ func waitingObservations(ctx context.Context, t *tx, query, groupID string, limi
 // postpone lets a plan's observations wait, and settles those that are part of an
 // entity by now, go on in one that waits anew, or have waited too long. One that no
 // longer waits is reverie.ErrConflict.
-func postpone(ctx context.Context, t *tx, plan reverie.EntityPlan, at time.Time) error {
+func postpone(ctx context.Context, t *pg.Tx, plan reverie.EntityPlan, at time.Time) error {
 	var settled, statuses pq.StringArray
 	var continued []string
 	for _, o := range plan.Postponed {
@@ -101,7 +102,7 @@ func postpone(ctx context.Context, t *tx, plan reverie.EntityPlan, at time.Time)
 		}
 	}
 	if len(settled) > 0 {
-		n, err := t.exec(ctx, settleObservationsQuery, plan.GroupID, plan.RunID, settled, statuses)
+		n, err := t.Exec(ctx, settleObservationsQuery, plan.GroupID, plan.RunID, settled, statuses)
 		if err == nil && n != len(settled) {
 			err = fmt.Errorf("%d of %d observations do not wait any more; read the group again: %w", len(settled)-n, len(settled), reverie.ErrConflict)
 		}
@@ -115,11 +116,11 @@ func postpone(ctx context.Context, t *tx, plan reverie.EntityPlan, at time.Time)
 	columns := make([]pq.StringArray, 6)
 	for _, o := range plan.Postponed {
 		o.GroupID, o.RunID, o.CreatedAt, o.Status = plan.GroupID, plan.RunID, at, reverie.ObservationWaiting
-		body, err := asJSON(o)
+		body, err := pg.JSONText(o)
 		if err != nil {
 			return err
 		}
-		for i, v := range []string{o.ID, o.Subject, body, string(o.Postponed), timestamp(o.LastAt), timestamp(o.ExpiresAt)} {
+		for i, v := range []string{o.ID, o.Subject, body, string(o.Postponed), pg.Timestamp(o.LastAt), pg.Timestamp(o.ExpiresAt)} {
 			columns[i] = append(columns[i], v)
 		}
 	}
@@ -127,6 +128,6 @@ func postpone(ctx context.Context, t *tx, plan reverie.EntityPlan, at time.Time)
 	for _, c := range columns {
 		args = append(args, c)
 	}
-	_, err := t.exec(ctx, insertObservationsQuery, args...)
+	_, err := t.Exec(ctx, insertObservationsQuery, args...)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -34,9 +35,9 @@ const (
 // as they are now.
 func (s *Store) EntitiesAt(ctx context.Context, groupID string, ids []string, at time.Time) ([]reverie.Entity, error) {
 	var list []reverie.Entity
-	err := s.run(ctx, work{what: fmt.Sprintf("read %d entities of group %q as they were", len(ids), groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read %d entities of group %q as they were", len(ids), groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var pointers []mergeRow
-		if err := t.list(ctx, &pointers, mergesAtQuery, groupID, at); err != nil {
+		if err := t.Select(ctx, &pointers, mergesAtQuery, groupID, at); err != nil {
 			return err
 		}
 		merged := mergesOf(pointers)
@@ -48,16 +49,16 @@ func (s *Store) EntitiesAt(ctx context.Context, groupID string, ids []string, at
 		}
 		slices.Sort(wanted)
 		list = nil
-		if err := t.list(ctx, &list, entitiesAtQuery, groupID, slices.Compact(wanted), at); err != nil || len(list) == 0 {
+		if err := t.Select(ctx, &list, entitiesAtQuery, groupID, slices.Compact(wanted), at); err != nil || len(list) == 0 {
 			return err
 		}
 		members := pq.StringArray(merged.all(utcEntities(list)))
 		var names []reverie.EntityName
-		if err := t.list(ctx, &names, entityNamesAtQuery, groupID, members, at); err != nil {
+		if err := t.Select(ctx, &names, entityNamesAtQuery, groupID, members, at); err != nil {
 			return err
 		}
 		var rows []claimRow
-		if err := t.list(ctx, &rows, claimsAtQuery, groupID, members, at); err != nil {
+		if err := t.Select(ctx, &rows, claimsAtQuery, groupID, members, at); err != nil {
 			return err
 		}
 		merged.fill(list, names, claims(rows))

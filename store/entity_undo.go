@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -171,18 +172,18 @@ type claimReturn struct {
 // joined with another, which keeps its names. With q.Force those go, too; without, what
 // another run supports goes with that one. Of what was said before, nothing comes back for
 // which nobody speaks any more. Repeated, it finds nothing to do.
-func (s *Store) undoEntities(ctx context.Context, t *tx, q reverie.UndoQuery, run reverie.Run, at time.Time, result *reverie.Undone) error {
+func (s *Store) undoEntities(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run, at time.Time, result *reverie.Undone) error {
 	u := &entityUndo{groupID: q.GroupID, runID: run.ID, reason: cmp.Or(q.Reason, fmt.Sprintf("undo of run %s", run.ID)), at: at}
-	if _, err := t.exec(ctx, lockTouchedEntitiesQuery, q.GroupID, run.ID); err != nil {
+	if _, err := t.Exec(ctx, lockTouchedEntitiesQuery, q.GroupID, run.ID); err != nil {
 		return err
 	}
 	var made []madeEntity
-	if err := t.list(ctx, &made, madeEntitiesQuery, q.GroupID, run.ID); err != nil {
+	if err := t.Select(ctx, &made, madeEntitiesQuery, q.GroupID, run.ID); err != nil {
 		return err
 	}
 	stays := u.withdraw(made, q.Force)
 	var names []reverie.EntityName
-	if err := t.list(ctx, &names, namesOfRunQuery, q.GroupID, run.ID); err != nil {
+	if err := t.Select(ctx, &names, namesOfRunQuery, q.GroupID, run.ID); err != nil {
 		return err
 	}
 	for _, n := range names {
@@ -191,7 +192,7 @@ func (s *Store) undoEntities(ctx context.Context, t *tx, q reverie.UndoQuery, ru
 		}
 	}
 	var rows []touchedClaim
-	if err := t.list(ctx, &rows, touchedClaimsQuery, q.GroupID, run.ID); err != nil {
+	if err := t.Select(ctx, &rows, touchedClaimsQuery, q.GroupID, run.ID); err != nil {
 		return err
 	}
 	u.claims(rows, q.Force)

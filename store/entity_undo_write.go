@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -77,13 +78,13 @@ const (
 
 // requeueObserved lets the messages that a run of the job impression has used wait for
 // another one, as far as they have a text, and says how many.
-func requeueObserved(ctx context.Context, t *tx, run reverie.Run) (int, error) {
-	return t.exec(ctx, freeUsesQuery, run.GroupID, run.ID)
+func requeueObserved(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
+	return t.Exec(ctx, freeUsesQuery, run.GroupID, run.ID)
 }
 
 // write does what was decided, with a row of the change log for each part of it.
-func (u *entityUndo) write(ctx context.Context, t *tx) error {
-	if _, err := t.exec(ctx, withdrawClaimEvidenceQuery, u.groupID, u.runID, u.at, append(pq.StringArray{}, u.settled...)); err != nil {
+func (u *entityUndo) write(ctx context.Context, t *pg.Tx) error {
+	if _, err := t.Exec(ctx, withdrawClaimEvidenceQuery, u.groupID, u.runID, u.at, append(pq.StringArray{}, u.settled...)); err != nil {
 		return err
 	}
 	log, err := u.writeClaims(ctx, t)
@@ -95,12 +96,12 @@ func (u *entityUndo) write(ctx context.Context, t *tx) error {
 		return err
 	}
 	for _, query := range []string{unwaitQuery, waitAgainQuery} {
-		if _, err := t.exec(ctx, query, u.groupID, u.runID); err != nil {
+		if _, err := t.Exec(ctx, query, u.groupID, u.runID); err != nil {
 			return err
 		}
 	}
 	if len(touched) > 0 {
-		if _, err := t.exec(ctx, raiseEntitiesQuery, u.groupID, u.at, pq.StringArray(slices.Sorted(maps.Keys(touched)))); err != nil {
+		if _, err := t.Exec(ctx, raiseEntitiesQuery, u.groupID, u.at, pq.StringArray(slices.Sorted(maps.Keys(touched)))); err != nil {
 			return err
 		}
 	}
@@ -112,7 +113,7 @@ func (u *entityUndo) write(ctx context.Context, t *tx) error {
 
 // writeClaims ends claims, brings others back, and leaves the others as strong as they
 // are without the run.
-func (u *entityUndo) writeClaims(ctx context.Context, t *tx) (log []reverie.EntityChange, err error) {
+func (u *entityUndo) writeClaims(ctx context.Context, t *pg.Tx) (log []reverie.EntityChange, err error) {
 	var ends, ids, heads, bases, times pq.StringArray
 	var strengths pq.Float64Array
 	for _, c := range u.ends {
@@ -125,18 +126,18 @@ func (u *entityUndo) writeClaims(ctx context.Context, t *tx) (log []reverie.Enti
 	}
 	for _, r := range u.returns {
 		ids, heads, bases = append(ids, r.newID), append(heads, r.HeadID), append(bases, *r.BaseID)
-		strengths, times = append(strengths, r.strength), append(times, timestamp(r.supported))
+		strengths, times = append(strengths, r.strength), append(times, pg.Timestamp(r.supported))
 	}
 	if len(ends) > 0 {
-		if _, err := t.exec(ctx, endClaimsQuery, u.groupID, u.at, ends); err != nil {
+		if _, err := t.Exec(ctx, endClaimsQuery, u.groupID, u.at, ends); err != nil {
 			return nil, err
 		}
 	}
 	if len(ids) > 0 {
-		if _, err := t.exec(ctx, returnClaimsQuery, u.groupID, u.at, ids, heads, bases, strengths, times); err != nil {
+		if _, err := t.Exec(ctx, returnClaimsQuery, u.groupID, u.at, ids, heads, bases, strengths, times); err != nil {
 			return nil, err
 		}
-		if _, err := t.exec(ctx, returnEvidenceQuery, u.groupID, ids, bases); err != nil {
+		if _, err := t.Exec(ctx, returnEvidenceQuery, u.groupID, ids, bases); err != nil {
 			return nil, err
 		}
 	}
@@ -147,15 +148,15 @@ func (u *entityUndo) writeClaims(ctx context.Context, t *tx) (log []reverie.Enti
 	for _, r := range u.weakened {
 		log = append(log, reverie.EntityChange{EntityID: r.EntityID, Action: reverie.EntityUndo, ClaimID: &r.HeadID,
 			OldText: r.words(r.Value), NewText: r.words(r.Value)}) // as it was, and less strong
-		ids, strengths, times = append(ids, r.HeadID), append(strengths, r.strength), append(times, timestamp(r.supported))
+		ids, strengths, times = append(ids, r.HeadID), append(strengths, r.strength), append(times, pg.Timestamp(r.supported))
 	}
-	_, err = t.exec(ctx, weakenClaimQuery, u.groupID, ids, strengths, times)
+	_, err = t.Exec(ctx, weakenClaimQuery, u.groupID, ids, strengths, times)
 	return log, err
 }
 
 // writeEntities ends names, and withdraws entities with all that is left of them. Whom it
 // touches besides is noted.
-func (u *entityUndo) writeEntities(ctx context.Context, t *tx, log []reverie.EntityChange, touched map[string]bool) ([]reverie.EntityChange, error) {
+func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.EntityChange, touched map[string]bool) ([]reverie.EntityChange, error) {
 	var names pq.StringArray
 	for _, n := range u.names {
 		names = append(names, n.ID)
@@ -166,14 +167,14 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *tx, log []reverie.Ent
 	if len(names)+len(u.gone) == 0 {
 		return log, nil
 	}
-	if _, err := t.exec(ctx, endNamesQuery, u.groupID, u.at, orEmpty(names), orEmpty(u.gone)); err != nil {
+	if _, err := t.Exec(ctx, endNamesQuery, u.groupID, u.at, orEmpty(names), orEmpty(u.gone)); err != nil {
 		return nil, err
 	}
 	if len(u.gone) == 0 {
 		return log, nil
 	}
 	var claims []reverie.Claim
-	if err := t.list(ctx, &claims, endClaimsOfQuery, u.groupID, u.at, u.gone); err != nil {
+	if err := t.Select(ctx, &claims, endClaimsOfQuery, u.groupID, u.at, u.gone); err != nil {
 		return nil, err
 	}
 	for _, c := range claims {
@@ -185,7 +186,7 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *tx, log []reverie.Ent
 		OtherID string `db:"other_id"`
 		Other   string `db:"other"`
 	}
-	if err := t.list(ctx, &parts, partQuery, u.groupID, u.gone); err != nil {
+	if err := t.Select(ctx, &parts, partQuery, u.groupID, u.gone); err != nil {
 		return nil, err
 	}
 	for _, p := range parts {
@@ -193,14 +194,14 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *tx, log []reverie.Ent
 		log = append(log, reverie.EntityChange{EntityID: p.ID, Action: reverie.EntityUnmerge, OtherID: &p.OtherID, NewText: p.Other})
 	}
 	var above pq.StringArray // those that one that goes was part of
-	if err := t.list(ctx, &above, `select merged_into from entities where group_id = $1 and entity_id = any ($2::uuid[]) and merged_into is not null`, u.groupID, u.gone); err != nil {
+	if err := t.Select(ctx, &above, `select merged_into from entities where group_id = $1 and entity_id = any ($2::uuid[]) and merged_into is not null`, u.groupID, u.gone); err != nil {
 		return nil, err
 	}
 	for _, id := range above {
 		touched[id] = true
 	}
 	var subjects []reverie.Entity
-	if err := t.list(ctx, &subjects, withdrawEntitiesQuery+` returning entity_id, subject`, u.groupID, u.gone); err != nil {
+	if err := t.Select(ctx, &subjects, withdrawEntitiesQuery+` returning entity_id, subject`, u.groupID, u.gone); err != nil {
 		return nil, err
 	}
 	for _, e := range subjects {

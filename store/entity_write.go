@@ -6,6 +6,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -40,7 +41,7 @@ const (
 			$10::text[], $11::timestamptz[], $12::date[]) as u`
 )
 
-func (b *entityBatch) insertEntities(ctx context.Context, t *tx) error {
+func (b *entityBatch) insertEntities(ctx context.Context, t *pg.Tx) error {
 	if len(b.Creates) == 0 {
 		return nil
 	}
@@ -48,11 +49,11 @@ func (b *entityBatch) insertEntities(ctx context.Context, t *tx) error {
 	for _, e := range b.Creates {
 		ids, kinds, subjects = append(ids, e.ID), append(kinds, string(e.Kind)), append(subjects, e.Subject)
 	}
-	_, err := t.exec(ctx, insertEntitiesQuery, b.GroupID, b.RunID, b.at, ids, kinds, subjects)
+	_, err := t.Exec(ctx, insertEntitiesQuery, b.GroupID, b.RunID, b.at, ids, kinds, subjects)
 	return err
 }
 
-func (b *entityBatch) insertNames(ctx context.Context, t *tx) error {
+func (b *entityBatch) insertNames(ctx context.Context, t *pg.Tx) error {
 	var ids, entityIDs, kinds, names, nameKeys pq.StringArray
 	add := func(entityID string, n reverie.EntityName) {
 		if n.ID == "" {
@@ -72,11 +73,11 @@ func (b *entityBatch) insertNames(ctx context.Context, t *tx) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.exec(ctx, insertNamesQuery, b.GroupID, b.RunID, b.at, ids, entityIDs, kinds, names, nameKeys)
+	_, err := t.Exec(ctx, insertNamesQuery, b.GroupID, b.RunID, b.at, ids, entityIDs, kinds, names, nameKeys)
 	return err
 }
 
-func (b *entityBatch) moveClaims(ctx context.Context, t *tx) error {
+func (b *entityBatch) moveClaims(ctx context.Context, t *pg.Tx) error {
 	var ids, supported pq.StringArray
 	var ends pq.BoolArray
 	var strengths, confidences pq.Float64Array
@@ -86,16 +87,16 @@ func (b *entityBatch) moveClaims(ctx context.Context, t *tx) error {
 		}
 		ids, ends = append(ids, st.HeadID), append(ends, st.Action == reverie.ActionUpdate)
 		strengths, confidences = append(strengths, st.Claim.Strength), append(confidences, st.Claim.Confidence)
-		supported = append(supported, timestamp(st.Claim.LastSupportedAt))
+		supported = append(supported, pg.Timestamp(st.Claim.LastSupportedAt))
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.exec(ctx, moveClaimsQuery, b.GroupID, b.at, ids, ends, strengths, confidences, supported)
+	_, err := t.Exec(ctx, moveClaimsQuery, b.GroupID, b.at, ids, ends, strengths, confidences, supported)
 	return err
 }
 
-func (b *entityBatch) insertClaims(ctx context.Context, t *tx) error {
+func (b *entityBatch) insertClaims(ctx context.Context, t *pg.Tx) error {
 	var ids, lineages, entityIDs, aspects, names, nameKeys, values, hashes, births, supported pq.StringArray
 	var parents, targets []*string
 	var versions pq.Int64Array
@@ -111,12 +112,12 @@ func (b *entityBatch) insertClaims(ctx context.Context, t *tx) error {
 		names, nameKeys = append(names, c.Name), append(nameKeys, reverie.NameKey(c.Name))
 		values, targets, selfs = append(values, c.Value), append(targets, c.TargetID), append(selfs, c.Self)
 		hashes, confidences, strengths = append(hashes, c.ContentHash), append(confidences, c.Confidence), append(strengths, c.Strength)
-		births, supported = append(births, timestamp(c.CreatedAt)), append(supported, timestamp(c.LastSupportedAt))
+		births, supported = append(births, pg.Timestamp(c.CreatedAt)), append(supported, pg.Timestamp(c.LastSupportedAt))
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.exec(ctx, insertClaimsQuery, b.GroupID, b.RunID, b.at, ids, lineages, pq.Array(parents), versions, entityIDs, aspects,
+	_, err := t.Exec(ctx, insertClaimsQuery, b.GroupID, b.RunID, b.at, ids, lineages, pq.Array(parents), versions, entityIDs, aspects,
 		names, nameKeys, values, pq.Array(targets), selfs, hashes, confidences, strengths, births, supported)
 	return err
 }
@@ -136,7 +137,7 @@ func (b *entityBatch) version(st reverie.ClaimStep) reverie.Claim {
 	return c
 }
 
-func (b *entityBatch) insertEvidence(ctx context.Context, t *tx) error {
+func (b *entityBatch) insertEvidence(ctx context.Context, t *pg.Tx) error {
 	columns := make([]pq.StringArray, 9)
 	for _, st := range b.Claims {
 		c := b.heads[st.HeadID]
@@ -144,7 +145,7 @@ func (b *entityBatch) insertEvidence(ctx context.Context, t *tx) error {
 			c = b.version(st)
 		}
 		for _, e := range st.Evidence {
-			for i, v := range []string{c.EntityID, c.LineageID, c.ID, e.MessageID, e.AuthorID, e.Author, e.Quote, timestamp(e.SentAt), e.LocalDate} {
+			for i, v := range []string{c.EntityID, c.LineageID, c.ID, e.MessageID, e.AuthorID, e.Author, e.Quote, pg.Timestamp(e.SentAt), e.LocalDate} {
 				columns[i] = append(columns[i], v)
 			}
 		}
@@ -156,7 +157,7 @@ func (b *entityBatch) insertEvidence(ctx context.Context, t *tx) error {
 	for _, c := range columns {
 		args = append(args, c)
 	}
-	_, err := t.exec(ctx, insertClaimEvidenceQuery, args...)
+	_, err := t.Exec(ctx, insertClaimEvidenceQuery, args...)
 	return err
 }
 
@@ -175,7 +176,7 @@ func (b *entityBatch) changes() []reverie.EntityChange {
 		}
 		v := b.version(st)
 		c := reverie.EntityChange{EntityID: v.EntityID, Action: reverie.EntityClaimed, ClaimID: &v.ID, NewText: claimText(v),
-			Reason: storable(st.Reason), Evidence: st.Evidence}
+			Reason: pg.ValidText(st.Reason), Evidence: st.Evidence}
 		if head, ok := b.heads[st.HeadID]; ok {
 			c.Action, c.OldText = reverie.EntityReplaced, claimText(head)
 		}

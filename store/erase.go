@@ -10,6 +10,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // accountsQuery finds who has written under an id, or under a name. What was imported of
@@ -29,7 +30,7 @@ const accountsQuery = `select group_id, author_id, array_agg(distinct author) fi
 // is not among them. Nobody is no error; an unknown group is reverie.ErrNotFound.
 func (s *Store) Accounts(ctx context.Context, groupID, author string) ([]reverie.Account, error) {
 	var list []reverie.Account
-	err := s.run(ctx, work{what: "look for an author", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "look for an author", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list = []reverie.Account{}
 		if groupID != "" {
 			if _, err := getGroup(ctx, t, groupID); err != nil {
@@ -42,7 +43,7 @@ func (s *Store) Accounts(ctx context.Context, groupID, author string) ([]reverie
 			Names    pq.StringArray `db:"names"`
 			Messages int            `db:"messages"`
 		}
-		if err := t.list(ctx, &rows, accountsQuery, groupID, author); err != nil {
+		if err := t.Select(ctx, &rows, accountsQuery, groupID, author); err != nil {
 			return err
 		}
 		for _, r := range rows {
@@ -83,9 +84,9 @@ func (s *Store) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQ
 	}
 	id := reverie.NewID()
 	var e *eraser
-	err := s.run(ctx, work{
-		what: what,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What: what,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			e = &eraser{store: s, t: t, query: q, group: q.GroupID, id: id, counts: reverie.ErasureCounts{Deleted: map[string]int{},
 				Changed: map[string]int{}, Left: []reverie.ErasureLeft{}}}
 			if err := fenced(ctx, t, lease); err != nil {
@@ -106,7 +107,7 @@ func (s *Store) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQ
 			}
 			return nil
 		},
-		committed: ledger(lease, `select 1 from erasures where group_id = $1 and erasure_id = $2`, q.GroupID, id),
+		Committed: ledger(lease, `select 1 from erasures where group_id = $1 and erasure_id = $2`, q.GroupID, id),
 	})
 	if err != nil && !errors.Is(err, errDryRun) {
 		return reverie.Erasure{}, err
@@ -121,7 +122,7 @@ func (s *Store) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQ
 // eraser is one erasure under way.
 type eraser struct {
 	store *Store
-	t     *tx
+	t     *pg.Tx
 	query reverie.EraseQuery
 	group string // the tenant that is worked on: the group, or a team of its memories
 	at    time.Time
@@ -171,15 +172,15 @@ func (e *eraser) erase(ctx context.Context) error {
 
 // receipt writes what was done, and what may not come back.
 func (e *eraser) receipt(ctx context.Context) error {
-	if _, err := e.t.exec(ctx, `insert into erasures (group_id, erasure_id, counts, created_at) values ($1, $2, '{}', $3)`,
+	if _, err := e.t.Exec(ctx, `insert into erasures (group_id, erasure_id, counts, created_at) values ($1, $2, '{}', $3)`,
 		e.group, e.id, e.at); err != nil {
 		return err
 	}
-	if _, err := e.t.exec(ctx, `insert into erased_messages (group_id, message_sha256, erasure_id)
+	if _, err := e.t.Exec(ctx, `insert into erased_messages (group_id, message_sha256, erasure_id)
 		select $1, `+erasedHash+`, $3::uuid from unnest($2::text[]) as k (id) on conflict do nothing`, e.group, e.messages, e.id); err != nil {
 		return err
 	}
-	_, err := e.t.exec(ctx, `insert into erased_memories (group_id, id, erasure_id)
+	_, err := e.t.Exec(ctx, `insert into erased_memories (group_id, id, erasure_id)
 		select $1, x.id, $3::uuid from unnest($2::uuid[]) as x (id) on conflict do nothing`, e.group, append(keysOf(e.gone), e.marks...), e.id)
 	return err
 }
@@ -189,7 +190,7 @@ const erasedHash = `sha256(convert_to($1 || E'\n' || k.id, 'UTF8'))`
 
 // deleted runs a statement that deletes rows of a table, and counts them.
 func (e *eraser) deleted(ctx context.Context, table, where string, args ...any) error {
-	n, err := e.t.exec(ctx, `delete from `+table+` x where group_id = $1 and `+where, append([]any{e.group}, args...)...)
+	n, err := e.t.Exec(ctx, `delete from `+table+` x where group_id = $1 and `+where, append([]any{e.group}, args...)...)
 	if n > 0 {
 		e.counts.Deleted[table] += n
 	}

@@ -30,7 +30,7 @@ func (e *eraser) forgetAnswers(ctx context.Context, m erasedMemories) error {
 
 func (e *eraser) forgetTold(ctx context.Context, chunks string, of ...any) error {
 	var n struct{ Gone, Emptied int }
-	if err := e.t.get(ctx, &n, chunks+forgetToldQuery, append([]any{e.group}, of...)...); err != nil {
+	if err := e.t.Get(ctx, &n, chunks+forgetToldQuery, append([]any{e.group}, of...)...); err != nil {
 		return err
 	}
 	if n.Gone > 0 {

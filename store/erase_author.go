@@ -38,11 +38,11 @@ func (e *eraser) know(ctx context.Context) error {
 		Text    string
 		Session string `db:"session_id"`
 	}
-	if err := e.t.list(ctx, &rows, authorMessagesQuery, e.group, e.query.AuthorID); err != nil {
+	if err := e.t.Select(ctx, &rows, authorMessagesQuery, e.group, e.query.AuthorID); err != nil {
 		return err
 	}
 	var names, texts []string
-	if err := e.t.list(ctx, &names, authorNamesQuery, e.group, e.query.AuthorID); err != nil {
+	if err := e.t.Select(ctx, &names, authorNamesQuery, e.group, e.query.AuthorID); err != nil {
 		return err
 	}
 	for _, r := range rows {
@@ -55,7 +55,7 @@ func (e *eraser) know(ctx context.Context) error {
 	e.sessions = distinct(e.sessions)
 	names = slices.DeleteFunc(distinct(names), func(n string) bool { return n == "" })
 	var others []string
-	if err := e.t.list(ctx, &others, othersNamesQuery, e.group, e.query.AuthorID); err != nil {
+	if err := e.t.Select(ctx, &others, othersNamesQuery, e.group, e.query.AuthorID); err != nil {
 		return err
 	}
 	namesakes := map[string]bool{}

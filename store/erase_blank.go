@@ -6,6 +6,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -49,7 +50,7 @@ var blankings = []struct{ table, set string }{
 
 // blankVersions empties versions of memories that say what was erased. It returns how
 // many rows that changed, by table, and their marks.
-func blankVersions(ctx context.Context, t *tx, groupID string, ids pq.StringArray, why string) (map[string]int, pq.StringArray, error) {
+func blankVersions(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray, why string) (map[string]int, pq.StringArray, error) {
 	rows := map[string]int{}
 	var marks pq.StringArray
 	for _, b := range blankings {
@@ -66,12 +67,12 @@ func blankVersions(ctx context.Context, t *tx, groupID string, ids pq.StringArra
 
 // settleErased empties what held memories said whose evidence was erased, now that they
 // have been judged, or a person has decided on them.
-func settleErased(ctx context.Context, t *tx, groupID string, lineages pq.StringArray) error {
+func settleErased(ctx context.Context, t *pg.Tx, groupID string, lineages pq.StringArray) error {
 	var ids pq.StringArray
-	if err := t.list(ctx, &ids, judgedVersionsQuery, groupID, lineages, evidenceErased, reverie.Erased); err != nil || len(ids) == 0 {
+	if err := t.Select(ctx, &ids, judgedVersionsQuery, groupID, lineages, evidenceErased, reverie.Erased); err != nil || len(ids) == 0 {
 		return err
 	}
-	if _, err := t.exec(ctx, `delete from embedding_cache where group_id = $1
+	if _, err := t.Exec(ctx, `delete from embedding_cache where group_id = $1
 		and content_hash in (select content_hash from memories where group_id = $1 and memory_id = any ($2::uuid[]))`, groupID, ids); err != nil {
 		return err
 	}
@@ -79,6 +80,6 @@ func settleErased(ctx context.Context, t *tx, groupID string, lineages pq.String
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, markRowsQuery, groupID, marks)
+	_, err = t.Exec(ctx, markRowsQuery, groupID, marks)
 	return err
 }

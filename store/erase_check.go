@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // copiesQuery counts the schemas of replays and evaluations, in which nothing is erased.
@@ -43,19 +44,19 @@ func (e *eraser) verdict(ctx context.Context) error {
 			strings.Join(found, ", "), reverie.ErrConflict)
 	}
 	if e.counts.Nothing() {
-		_, err := e.t.exec(ctx, `delete from erasures where group_id = $1 and erasure_id = $2`, e.group, e.id)
+		_, err := e.t.Exec(ctx, `delete from erasures where group_id = $1 and erasure_id = $2`, e.group, e.id)
 		return err
 	}
 	var copies int
-	if err := e.t.get(ctx, &copies, copiesQuery); err != nil {
+	if err := e.t.Get(ctx, &copies, copiesQuery); err != nil {
 		return err
 	}
 	e.leave("schemas", copies, "replays and evaluations work in them, or were to keep them, and they may hold copies: drop "+scratchPrefix+"...")
-	text, err := asJSON(e.counts)
+	text, err := pg.JSONText(e.counts)
 	if err != nil {
 		return err
 	}
-	_, err = e.t.exec(ctx, `update erasures set counts = $3::jsonb where group_id = $1 and erasure_id = $2`, e.group, e.id, text)
+	_, err = e.t.Exec(ctx, `update erasures set counts = $3::jsonb where group_id = $1 and erasure_id = $2`, e.group, e.id, text)
 	return err
 }
 

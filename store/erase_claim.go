@@ -42,10 +42,10 @@ var claimBlankings = []struct{ table, set string }{
 // was said before does not come back by itself.
 func (e *eraser) blankClaims(ctx context.Context, mixed pq.StringArray) error {
 	var ends, ids pq.StringArray
-	if err := e.t.list(ctx, &ends, unspokenClaimsQuery, e.group, e.query.AuthorID, e.messages, mixed); err != nil {
+	if err := e.t.Select(ctx, &ends, unspokenClaimsQuery, e.group, e.query.AuthorID, e.messages, mixed); err != nil {
 		return err
 	}
-	if err := e.t.list(ctx, &ids, blankClaimsQuery, e.group, e.query.AuthorID, e.messages, mixed); err != nil {
+	if err := e.t.Select(ctx, &ids, blankClaimsQuery, e.group, e.query.AuthorID, e.messages, mixed); err != nil {
 		return err
 	}
 	if len(ends) > 0 {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"reverie/store/pg"
 	"strings"
 )
 
@@ -123,9 +124,9 @@ type textTable struct {
 
 // textTables reads them from the catalogue, so that a column that is added later is
 // searched, too.
-func textTables(ctx context.Context, t *tx) ([]textTable, error) {
+func textTables(ctx context.Context, t *pg.Tx) ([]textTable, error) {
 	var rows []textColumn
-	if err := t.list(ctx, &rows, textColumnsQuery); err != nil {
+	if err := t.Select(ctx, &rows, textColumnsQuery); err != nil {
 		return nil, err
 	}
 	var list []textTable

@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -45,13 +46,13 @@ func (e *eraser) forgetEntities(ctx context.Context) error {
 		keys = append(keys, reverie.NameKey(n))
 	}
 	var entities, claims, mixed pq.StringArray
-	if err := e.t.list(ctx, &entities, erasedEntitiesQuery, e.group, e.query.AuthorID, e.messages, keys); err != nil {
+	if err := e.t.Select(ctx, &entities, erasedEntitiesQuery, e.group, e.query.AuthorID, e.messages, keys); err != nil {
 		return err
 	}
-	if err := e.t.list(ctx, &claims, erasedClaimsQuery, e.group, e.query.AuthorID, e.messages, orEmpty(entities)); err != nil {
+	if err := e.t.Select(ctx, &claims, erasedClaimsQuery, e.group, e.query.AuthorID, e.messages, orEmpty(entities)); err != nil {
 		return err
 	}
-	if err := e.t.list(ctx, &mixed, mixedClaimsQuery, e.group, e.query.AuthorID, e.messages, orEmpty(claims)); err != nil {
+	if err := e.t.Select(ctx, &mixed, mixedClaimsQuery, e.group, e.query.AuthorID, e.messages, orEmpty(claims)); err != nil {
 		return err
 	}
 	if err := e.forgetObservations(ctx); err != nil {
@@ -90,7 +91,7 @@ func (e *eraser) weaken(ctx context.Context, lineages pq.StringArray) error {
 		ID    string `db:"claim_id"`
 		Dates int
 	}
-	if err := e.t.list(ctx, &rows, claimDatesQuery, e.group, lineages); err != nil {
+	if err := e.t.Select(ctx, &rows, claimDatesQuery, e.group, lineages); err != nil {
 		return err
 	}
 	var ids pq.StringArray
@@ -98,7 +99,7 @@ func (e *eraser) weaken(ctx context.Context, lineages pq.StringArray) error {
 	for _, r := range rows {
 		ids, strengths = append(ids, r.ID), append(strengths, reverie.Reinforce(reverie.TentativeStrength, r.Dates-1))
 	}
-	n, err := e.t.exec(ctx, weakenClaimsQuery, e.group, ids, strengths)
+	n, err := e.t.Exec(ctx, weakenClaimsQuery, e.group, ids, strengths)
 	if n > 0 {
 		e.counts.Changed["entity_claims"] += n
 	}
@@ -112,7 +113,7 @@ func (e *eraser) forgetObservations(ctx context.Context) error {
 		ID   string `db:"observation_id"`
 		Body []byte
 	}
-	if err := e.t.list(ctx, &rows, `select observation_id, body from entity_observations where group_id = $1`, e.group); err != nil {
+	if err := e.t.Select(ctx, &rows, `select observation_id, body from entity_observations where group_id = $1`, e.group); err != nil {
 		return err
 	}
 	gone := pq.StringArray{}
@@ -139,7 +140,7 @@ func (e *eraser) forgetObservations(ctx context.Context) error {
 			continue
 		}
 		o.Claims = kept
-		body, err := asJSON(o)
+		body, err := pg.JSONText(o)
 		if err != nil {
 			return err
 		}

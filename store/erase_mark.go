@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"reverie/store/pg"
 	"slices"
 	"strings"
 
@@ -43,15 +44,15 @@ func exportedTable(name string) (recordTable, bool) {
 
 // changeRows runs an update of a table, x in it, and returns how many rows that changed,
 // and, where they are exported, their marks.
-func changeRows(ctx context.Context, t *tx, table, set string, args ...any) (int, pq.StringArray, error) {
+func changeRows(ctx context.Context, t *pg.Tx, table, set string, args ...any) (int, pq.StringArray, error) {
 	query := `update ` + table + ` x set ` + set
 	exported, ok := exportedTable(table)
 	if !ok {
-		n, err := t.exec(ctx, query, args...)
+		n, err := t.Exec(ctx, query, args...)
 		return n, nil, err
 	}
 	var marks pq.StringArray
-	if err := t.list(ctx, &marks, query+` returning concat_ws('/', `+columnNames("x.", exported.key)+`)`, args...); err != nil {
+	if err := t.Select(ctx, &marks, query+` returning concat_ws('/', `+columnNames("x.", exported.key)+`)`, args...); err != nil {
 		return 0, nil, err
 	}
 	for i, key := range marks {

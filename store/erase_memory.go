@@ -47,21 +47,21 @@ func (e *eraser) memoriesOf(ctx context.Context) (erasedMemories, error) {
 		ID            string `db:"lineage_id"`
 		Total, Theirs int
 	}
-	if err := e.t.list(ctx, &support, erasedSupportQuery, e.group, e.query.AuthorID, e.messages); err != nil {
+	if err := e.t.Select(ctx, &support, erasedSupportQuery, e.group, e.query.AuthorID, e.messages); err != nil {
 		return found, err
 	}
 	var sources []struct {
 		ID     string `db:"lineage_id"`
 		Source string `db:"source_lineage_id"`
 	}
-	if err := e.t.list(ctx, &sources, erasedSourcesQuery, e.group); err != nil {
+	if err := e.t.Select(ctx, &sources, erasedSourcesQuery, e.group); err != nil {
 		return found, err
 	}
 	var summaries []struct {
 		ID      string `db:"lineage_id"`
 		Session string `db:"session_id"`
 	}
-	if err := e.t.list(ctx, &summaries, erasedSummariesQuery, e.group, e.sessions); err != nil {
+	if err := e.t.Select(ctx, &summaries, erasedSummariesQuery, e.group, e.sessions); err != nil {
 		return found, err
 	}
 	others, mixed := map[string]int{}, map[string]bool{}
@@ -98,7 +98,7 @@ func (e *eraser) memoriesOf(ctx context.Context) (erasedMemories, error) {
 		}
 	}
 	var retold []string
-	if err := e.t.list(ctx, &retold, erasedNarrativesQuery, e.group, keysOf(mixed)); err != nil {
+	if err := e.t.Select(ctx, &retold, erasedNarrativesQuery, e.group, keysOf(mixed)); err != nil {
 		return found, err
 	}
 	for _, id := range retold {
@@ -124,7 +124,7 @@ func (e *eraser) supportedByOthers(ctx context.Context, of map[string][]string, 
 		ID string `db:"lineage_id"`
 		N  int
 	}
-	err := e.t.list(ctx, &rows, `select lineage_id, count(*) as n from memory_evidence
+	err := e.t.Select(ctx, &rows, `select lineage_id, count(*) as n from memory_evidence
 		where group_id = $1 and lineage_id = any ($2::uuid[]) and action <> 'delete' group by lineage_id`, e.group, ids)
 	for _, r := range rows {
 		others[r.ID] = r.N
@@ -145,7 +145,7 @@ func allIn(set map[string]bool, list []string) bool {
 // the rest, and holds what is mixed.
 func (e *eraser) forgetMemories(ctx context.Context, m erasedMemories) error {
 	var versions pq.StringArray
-	if err := e.t.list(ctx, &versions, erasedVersionsQuery, e.group, m.gone); err != nil {
+	if err := e.t.Select(ctx, &versions, erasedVersionsQuery, e.group, m.gone); err != nil {
 		return err
 	}
 	for _, id := range versions {

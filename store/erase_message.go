@@ -83,19 +83,19 @@ func (e *eraser) countSessions(ctx context.Context) error {
 	if len(e.sessions) == 0 {
 		return nil
 	}
-	if _, err := e.t.exec(ctx, `select 1 from sessions where group_id = $1 and session_id = any ($2::text[]) order by session_id for no key update`,
+	if _, err := e.t.Exec(ctx, `select 1 from sessions where group_id = $1 and session_id = any ($2::text[]) order by session_id for no key update`,
 		e.group, e.sessions); err != nil {
 		return err
 	}
 	var empty pq.StringArray
-	if err := e.t.list(ctx, &empty, `select session_id from sessions s where group_id = $1 and session_id = any ($2::text[])
+	if err := e.t.Select(ctx, &empty, `select session_id from sessions s where group_id = $1 and session_id = any ($2::text[])
 		and not exists (select 1 from messages m where m.group_id = s.group_id and m.session_id = s.session_id and m.session_id <> '')`, e.group, e.sessions); err != nil {
 		return err
 	}
 	if err := e.deleted(ctx, "sessions", `session_id = any ($2::text[])`, orEmpty(empty)); err != nil {
 		return err
 	}
-	n, err := e.t.exec(ctx, countSessionsQuery, e.group, e.sessions, e.at)
+	n, err := e.t.Exec(ctx, countSessionsQuery, e.group, e.sessions, e.at)
 	if n > 0 {
 		e.counts.Changed["sessions"] += n
 	}

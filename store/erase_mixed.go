@@ -6,6 +6,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // evidenceErased is why a memory is judged again.
@@ -71,7 +72,7 @@ const (
 // said, and those of mixed memories that have ended, wherever they stand.
 func (e *eraser) blank(ctx context.Context, mixed pq.StringArray) error {
 	var ids pq.StringArray
-	if err := e.t.list(ctx, &ids, blankVersionsQuery, e.group, e.query.AuthorID, e.messages, mixed); err != nil || len(ids) == 0 {
+	if err := e.t.Select(ctx, &ids, blankVersionsQuery, e.group, e.query.AuthorID, e.messages, mixed); err != nil || len(ids) == 0 {
 		return err
 	}
 	rows, marks, err := blankVersions(ctx, e.t, e.group, ids, "")
@@ -89,14 +90,14 @@ func (e *eraser) blank(ctx context.Context, mixed pq.StringArray) error {
 // is that of the evidence that is left.
 func (e *eraser) hold(ctx context.Context, mixed pq.StringArray) error {
 	var rows []touchedRow
-	if err := e.t.list(ctx, &rows, mixedStrengthQuery, e.group, mixed); err != nil || len(rows) == 0 {
+	if err := e.t.Select(ctx, &rows, mixedStrengthQuery, e.group, mixed); err != nil || len(rows) == 0 {
 		return err
 	}
 	var ids, supported pq.StringArray
 	var strengths pq.Float64Array
 	for _, r := range rows {
 		strength, at := r.strengthOf()
-		ids, strengths, supported = append(ids, r.HeadID), append(strengths, strength), append(supported, timestamp(at))
+		ids, strengths, supported = append(ids, r.HeadID), append(strengths, strength), append(supported, pg.Timestamp(at))
 	}
 	if err := e.changed(ctx, "memories", holdHeads, e.at, ids, strengths, supported); err != nil {
 		return err
@@ -115,7 +116,7 @@ func (e *eraser) again(ctx context.Context, m erasedMemories) error {
 		return err
 	}
 	var back pq.StringArray
-	if err := e.t.list(ctx, &back, `update message_uses u set run_id = null from messages m
+	if err := e.t.Select(ctx, &back, `update message_uses u set run_id = null from messages m
 		where u.group_id = $1 and u.job = 'extract' and u.run_id is not null and m.group_id = u.group_id and m.message_id = u.message_id
 			and m.pruned_at is null and m.session_id <> '' and m.session_id = any ($2::text[])
 		returning m.session_id`, e.group, orEmpty(m.again)); err != nil {
@@ -140,7 +141,7 @@ func (e *eraser) quotesInstead(ctx context.Context, mixed pq.StringArray) error 
 	if err := e.changed(ctx, "messages", quotesOfPruned, mixed); err != nil {
 		return err
 	}
-	n, err := e.t.exec(ctx, quotesOfUnknown, e.group, mixed)
+	n, err := e.t.Exec(ctx, quotesOfUnknown, e.group, mixed)
 	if n > 0 {
 		e.counts.Changed["messages"] += n
 	}

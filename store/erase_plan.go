@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // settleErasedRunsQuery ends the wait of runs of which no plan waits any more.
@@ -25,7 +26,7 @@ func (e *eraser) forgetPlans(ctx context.Context) error {
 		Plan    []byte
 		Status  string
 	}
-	if err := e.t.list(ctx, &rows, `select run_id, chunk_no, plan, status from held_plans where group_id = $1 order by run_id, chunk_no`, e.group); err != nil {
+	if err := e.t.Select(ctx, &rows, `select run_id, chunk_no, plan, status from held_plans where group_id = $1 order by run_id, chunk_no`, e.group); err != nil {
 		return err
 	}
 	var runs, planned pq.StringArray
@@ -50,11 +51,11 @@ func (e *eraser) forgetPlans(ctx context.Context) error {
 		if len(kept) == 0 {
 			kept, runs = []reverie.Step{}, append(runs, r.RunID)
 		}
-		plan, err := asJSON(kept)
+		plan, err := pg.JSONText(kept)
 		if err != nil {
 			return err
 		}
-		headList, err := asJSON(heads)
+		headList, err := pg.JSONText(heads)
 		if err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (e *eraser) forgetPlans(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := e.t.exec(ctx, settleErasedRunsQuery, e.group, runs); err != nil {
+	if _, err := e.t.Exec(ctx, settleErasedRunsQuery, e.group, runs); err != nil {
 		return err
 	}
 	planned = distinct(planned)

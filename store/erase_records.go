@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // erasedRecordsQuery says which of the ids of memories $2 and of messages $3 were erased.
@@ -17,9 +18,9 @@ const erasedRecordsQuery = `select id::text from erased_memories where group_id 
 
 // withoutErased drops the records of one type that are of a memory that was erased, or of
 // a row that an erasure has changed, and takes the evidence of messages that were erased out of the others.
-func withoutErased(ctx context.Context, t *tx, groupID string, records []reverie.Record) ([]reverie.Record, error) {
+func withoutErased(ctx context.Context, t *pg.Tx, groupID string, records []reverie.Record) ([]reverie.Record, error) {
 	var some bool
-	if err := t.get(ctx, &some, `select exists (select 1 from erasures where group_id = $1)`, groupID); err != nil || !some {
+	if err := t.Get(ctx, &some, `select exists (select 1 from erasures where group_id = $1)`, groupID); err != nil || !some {
 		return records, err
 	}
 	table, err := recordTableOf(records[0].Type)
@@ -43,7 +44,7 @@ func withoutErased(ctx context.Context, t *tx, groupID string, records []reverie
 		citedIn(docs[i], &messages)
 	}
 	var ids []string
-	if err := t.list(ctx, &ids, erasedRecordsQuery, groupID, memories, messages); err != nil {
+	if err := t.Select(ctx, &ids, erasedRecordsQuery, groupID, memories, messages); err != nil {
 		return nil, err
 	}
 	erased := map[string]bool{}

@@ -17,7 +17,7 @@ func (e *eraser) dropAliases(ctx context.Context) error {
 		Kind string
 		Name string
 	}
-	if err := e.t.list(ctx, &rows, `select name_id, kind, name from entity_names where group_id = $1 and kind <> 'id'`, e.group); err != nil {
+	if err := e.t.Select(ctx, &rows, `select name_id, kind, name from entity_names where group_id = $1 and kind <> 'id'`, e.group); err != nil {
 		return err
 	}
 	drop := pq.StringArray{}
@@ -68,7 +68,7 @@ func (e *eraser) rehashMemories(ctx context.Context, ids pq.StringArray) error {
 		Tags      pq.StringArray
 		Hash      string `db:"content_hash"`
 	}
-	if err := e.t.list(ctx, &rows, `select memory_id, kind, session_id, status, statement, tags, content_hash from memories
+	if err := e.t.Select(ctx, &rows, `select memory_id, kind, session_id, status, statement, tags, content_hash from memories
 		where group_id = $1 and memory_id = any ($2::uuid[]) order by memory_id`, e.group, ids); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (e *eraser) rehashMemories(ctx context.Context, ids pq.StringArray) error {
 		if hash == r.Hash {
 			continue
 		}
-		if _, err := e.t.exec(ctx, `update memories m set content_hash = $3, embedding = null, embedding_model = '',
+		if _, err := e.t.Exec(ctx, `update memories m set content_hash = $3, embedding = null, embedding_model = '',
 				status = case when w.twin then 'deprecated' else m.status end, ended_at = case when w.twin then $4::timestamptz else m.ended_at end
 			from (select $5 = 'active' and exists (select 1 from memories o where o.group_id = $1 and o.kind = $6 and o.content_hash = $3
 				and o.status = 'active') as twin) w
@@ -102,12 +102,12 @@ func (e *eraser) rehashClaims(ctx context.Context, ids pq.StringArray) error {
 		Name   string
 		Value  string
 	}
-	if err := e.t.list(ctx, &rows, `select claim_id, aspect, name, value from entity_claims
+	if err := e.t.Select(ctx, &rows, `select claim_id, aspect, name, value from entity_claims
 		where group_id = $1 and claim_id = any ($2::uuid[]) order by claim_id`, e.group, ids); err != nil {
 		return err
 	}
 	for _, r := range rows {
-		if _, err := e.t.exec(ctx, `update entity_claims c set content_hash = w.hash, name_key = $4,
+		if _, err := e.t.Exec(ctx, `update entity_claims c set content_hash = w.hash, name_key = $4,
 				status = case when w.twin then 'deprecated' else c.status end, ended_at = case when w.twin then $5::timestamptz else c.ended_at end
 			from (select x.claim_id, h.hash, x.status = 'active' and exists (select 1 from entity_claims o where o.group_id = $1 and o.entity_id = x.entity_id
 					and o.aspect = x.aspect and o.name_key = $4 and o.self = x.self and o.content_hash = h.hash and o.status = 'active'
@@ -124,14 +124,14 @@ func (e *eraser) rehashClaims(ctx context.Context, ids pq.StringArray) error {
 // rehashDecisions goes by the runs of the decisions.
 func (e *eraser) rehashDecisions(ctx context.Context, runs pq.StringArray) error {
 	var statements []string
-	if err := e.t.list(ctx, &statements, `select distinct statement from decisions where group_id = $1 and run_id = any ($2::uuid[])`, e.group, runs); err != nil {
+	if err := e.t.Select(ctx, &statements, `select distinct statement from decisions where group_id = $1 and run_id = any ($2::uuid[])`, e.group, runs); err != nil {
 		return err
 	}
 	hashes := make(pq.StringArray, len(statements))
 	for i, s := range statements {
 		hashes[i] = reverie.ContentHash(s)
 	}
-	_, err := e.t.exec(ctx, `update decisions d set content_hash = u.hash from unnest($3::text[], $4::text[]) as u (statement, hash)
+	_, err := e.t.Exec(ctx, `update decisions d set content_hash = u.hash from unnest($3::text[], $4::text[]) as u (statement, hash)
 		where d.group_id = $1 and d.run_id = any ($2::uuid[]) and d.statement = u.statement and d.content_hash <> u.hash`,
 		e.group, runs, pq.StringArray(statements), hashes)
 	return err
@@ -144,7 +144,7 @@ func (e *eraser) measure(ctx context.Context, ids pq.StringArray) error {
 		Text    string
 		Session string `db:"session_id"`
 	}
-	if err := e.t.list(ctx, &rows, `select message_id, text, session_id from messages where group_id = $1 and message_id = any ($2::text[]) and tokens > 0`, e.group, ids); err != nil {
+	if err := e.t.Select(ctx, &rows, `select message_id, text, session_id from messages where group_id = $1 and message_id = any ($2::text[]) and tokens > 0`, e.group, ids); err != nil {
 		return err
 	}
 	var found pq.StringArray
@@ -156,7 +156,7 @@ func (e *eraser) measure(ctx context.Context, ids pq.StringArray) error {
 		}
 	}
 	e.sessions = distinct(e.sessions)
-	_, err := e.t.exec(ctx, `update messages m set tokens = u.tokens from unnest($2::text[], $3::int[]) as u (id, tokens)
+	_, err := e.t.Exec(ctx, `update messages m set tokens = u.tokens from unnest($2::text[], $3::int[]) as u (id, tokens)
 		where m.group_id = $1 and m.message_id = u.id`, e.group, found, tokens)
 	return err
 }

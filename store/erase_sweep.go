@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // notOurs are those of the tables $1 that belong to somebody else: the server passes over
@@ -26,7 +27,7 @@ const sweepTimeout = 24 * time.Hour
 // It needs the tables' owner: else the error is reverie.ErrConfiguration.
 func (s *Store) Sweep(ctx context.Context, whole bool) error {
 	var tables []string
-	err := s.run(ctx, work{what: "drop from the files what was erased", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "drop from the files what was erased", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		tables = nil
 		list, err := textTables(ctx, t)
 		for _, table := range list {
@@ -36,7 +37,7 @@ func (s *Store) Sweep(ctx context.Context, whole bool) error {
 			return err
 		}
 		var others string
-		if err := t.get(ctx, &others, notOurs, pq.StringArray(tables)); err != nil {
+		if err := t.Get(ctx, &others, notOurs, pq.StringArray(tables)); err != nil {
 			return err
 		}
 		if others != "" {
@@ -51,16 +52,16 @@ func (s *Store) Sweep(ctx context.Context, whole bool) error {
 	if whole {
 		how = "full, analyze"
 	}
-	opts := s.opts
+	opts := s.db.Options()
 	opts.MaxConns, opts.ReadTimeout = 1, sweepTimeout
-	db, _, err := connect(opts)
+	db, err := pg.Connect(opts)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }() // nothing is open in it
 	for _, table := range tables {
 		if _, err := db.ExecContext(ctx, `vacuum (`+how+`) `+table); err != nil {
-			return translate(ctx, err, fmt.Sprintf("vacuum %s", table))
+			return pg.Translate(ctx, err, fmt.Sprintf("vacuum %s", table))
 		}
 	}
 	return nil

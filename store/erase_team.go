@@ -45,7 +45,7 @@ func (e *eraser) forgetTeams(ctx context.Context, m erasedMemories) error {
 		ID      string `db:"lineage_id"`
 		Ends    bool
 	}
-	if err := e.t.list(ctx, &rows, teamMemoriesQuery, e.group, from); err != nil {
+	if err := e.t.Select(ctx, &rows, teamMemoriesQuery, e.group, from); err != nil {
 		return err
 	}
 	all, end := map[string]pq.StringArray{}, map[string]bool{}
@@ -117,7 +117,7 @@ func (e *eraser) forgetTeam(ctx context.Context, end map[string]bool, from pq.St
 // teamHeads are the newest versions of the memories that are worked on, by lineage id.
 func (e *eraser) teamHeads(ctx context.Context) ([]memoryRow, []reverie.TeamMemory, error) {
 	var heads []memoryRow
-	if err := e.t.list(ctx, &heads, teamHeadsOfQuery, e.group, e.shared); err != nil {
+	if err := e.t.Select(ctx, &heads, teamHeadsOfQuery, e.group, e.shared); err != nil {
 		return nil, nil, err
 	}
 	list, err := teamMemories(ctx, e.t, e.group, heads)
@@ -142,7 +142,7 @@ func (e *eraser) appendTeam(ctx context.Context, head memoryRow, w reverie.TeamW
 // were made their ids stay, by which other deployments see what came after what.
 func (e *eraser) blankTeam(ctx context.Context, ids, from pq.StringArray) error {
 	versions := pq.StringArray{}
-	if err := e.t.list(ctx, &versions, erasedVersionsQuery, e.group, ids); err != nil {
+	if err := e.t.Select(ctx, &versions, erasedVersionsQuery, e.group, ids); err != nil {
 		return err
 	}
 	for _, c := range []struct {

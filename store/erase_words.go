@@ -78,7 +78,7 @@ func (e *eraser) redactTable(ctx context.Context, table textTable) (pq.StringArr
 		for _, c := range columns {
 			args = append(args, c)
 		}
-		n, err := e.t.exec(ctx, table.updateQuery(), args...)
+		n, err := e.t.Exec(ctx, table.updateQuery(), args...)
 		e.counts.Changed[table.name] += n
 		return err
 	})
@@ -101,13 +101,13 @@ func (e *eraser) rows(ctx context.Context, table textTable, take func(page [][]s
 	for _, c := range table.text {
 		columns = append(columns, "coalesce("+c.read()+", '')")
 	}
-	if _, err := e.t.exec(ctx, `declare erased no scroll cursor for select array[`+strings.Join(columns, ", ")+`] as texts from `+table.name+
+	if _, err := e.t.Exec(ctx, `declare erased no scroll cursor for select array[`+strings.Join(columns, ", ")+`] as texts from `+table.name+
 		` t where `+where, args...); err != nil {
 		return err
 	}
 	for {
 		var list []pq.StringArray
-		if err := e.t.list(ctx, &list, fmt.Sprintf("fetch %d from erased", erasePage)); err != nil {
+		if err := e.t.Select(ctx, &list, fmt.Sprintf("fetch %d from erased", erasePage)); err != nil {
 			return err
 		}
 		page := make([][]string, len(list))
@@ -118,7 +118,7 @@ func (e *eraser) rows(ctx context.Context, table textTable, take func(page [][]s
 			return err
 		}
 		if len(list) < erasePage {
-			_, err := e.t.exec(ctx, `close erased`)
+			_, err := e.t.Exec(ctx, `close erased`)
 			return err
 		}
 	}

@@ -8,20 +8,21 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
 // A database that refuses, breaks off or has run out of something is
 // unavailable; one that has answered is not.
 func TestUnavailable(t *testing.T) {
-	_, err := store.Open(t.Context(), store.Options{URL: "postgres://u@127.0.0.1:1/db"})
+	_, err := store.Open(t.Context(), pg.Options{URL: "postgres://u@127.0.0.1:1/db"})
 	wantErr(t, err, reverie.ErrUnavailable)
 	if !strings.Contains(err.Error(), "REVERIE_DATABASE_URL") {
 		t.Errorf("does not say what to look at: %v", err)
 	}
-	_, err = store.Open(t.Context(), store.Options{URL: "postgres://u@/db?host=" + t.TempDir()})
+	_, err = store.Open(t.Context(), pg.Options{URL: "postgres://u@/db?host=" + t.TempDir()})
 	wantErr(t, err, reverie.ErrUnavailable)
-	_, err = store.Migrate(t.Context(), store.Options{URL: "postgres://u@127.0.0.1:1/db"})
+	_, err = store.Migrate(t.Context(), pg.Options{URL: "postgres://u@127.0.0.1:1/db"})
 	wantErr(t, err, reverie.ErrUnavailable)
 
 	w := newWorld(t)

@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // What bears out again what a version rests on by its sources repeats nothing: those
@@ -23,7 +24,7 @@ const insertEvidenceQuery = `
 
 // insertEvidence writes what each step rests on. memoryID names the version that a
 // step's evidence belongs to; a nil runID is a person's.
-func insertEvidence(ctx context.Context, t *tx, groupID string, runID *string, at time.Time, steps []reverie.Step, memoryID func(reverie.Step) string) error {
+func insertEvidence(ctx context.Context, t *pg.Tx, groupID string, runID *string, at time.Time, steps []reverie.Step, memoryID func(reverie.Step) string) error {
 	var once pq.BoolArray
 	columns := make([]pq.StringArray, 9)
 	for _, step := range steps {
@@ -32,7 +33,7 @@ func insertEvidence(ctx context.Context, t *tx, groupID string, runID *string, a
 				return fmt.Errorf("evidence from message %q: local date %q must be YYYY-MM-DD: %w", e.MessageID, e.LocalDate, reverie.ErrInvalid)
 			}
 			for i, v := range []string{step.LineageID, memoryID(step), string(step.Action), e.MessageID, e.AuthorID, e.Author,
-				e.Quote, timestamp(e.SentAt), e.LocalDate} {
+				e.Quote, pg.Timestamp(e.SentAt), e.LocalDate} {
 				columns[i] = append(columns[i], v)
 			}
 			once = append(once, step.Action == reverie.ActionKeep && len(step.Sources) > 0)
@@ -45,6 +46,6 @@ func insertEvidence(ctx context.Context, t *tx, groupID string, runID *string, a
 	for _, c := range columns {
 		args = append(args, c)
 	}
-	_, err := t.exec(ctx, insertEvidenceQuery, append(args, once)...)
+	_, err := t.Exec(ctx, insertEvidenceQuery, append(args, once)...)
 	return err
 }

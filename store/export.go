@@ -2,12 +2,12 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // RecordWriter takes an export as it comes: first of how many groups, then their
@@ -42,24 +42,22 @@ func (s *Store) Export(ctx context.Context, q reverie.ExportQuery, to RecordWrit
 	if q.GroupID != "" {
 		what = fmt.Sprintf("export group %q", q.GroupID)
 	}
-	settings := fmt.Sprintf("set local statement_timeout = %d; set local lock_timeout = %d; set local idle_in_transaction_session_timeout = %d; "+
-		"set local timezone = 'UTC'; set local extra_float_digits = 1",
-		s.opts.StatementTimeout.Milliseconds(), s.opts.LockTimeout.Milliseconds(), exportIdle.Milliseconds())
-	raw, err := s.db.BeginTxx(withSettings(ctx, settings), &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
-	if err != nil {
-		return translate(ctx, err, what)
+	var refused error
+	err := s.db.Stream(ctx, exportIdle, "; set local timezone = 'UTC'; set local extra_float_digits = 1", func(ctx context.Context, t *pg.Tx) error {
+		e := exporter{t: t, query: q, to: to}
+		err := e.all(ctx)
+		refused = e.refused
+		return err
+	})
+	if refused != nil {
+		return refused
 	}
-	defer func() { _ = raw.Rollback() }()
-	e := exporter{t: &tx{Tx: raw}, query: q, to: to}
-	if err := e.all(ctx); err != nil && e.refused == nil {
-		return translate(ctx, err, what)
-	}
-	return e.refused
+	return pg.Translate(ctx, err, what)
 }
 
 // exporter is one export under way.
 type exporter struct {
-	t       *tx
+	t       *pg.Tx
 	query   reverie.ExportQuery
 	to      RecordWriter
 	refused error // by the writer
@@ -67,7 +65,7 @@ type exporter struct {
 
 func (e *exporter) all(ctx context.Context) error {
 	var groups int
-	if err := e.t.get(ctx, &groups, `select count(*) from groups where ($1 = '' or group_id = $1)`, e.query.GroupID); err != nil {
+	if err := e.t.Get(ctx, &groups, `select count(*) from groups where ($1 = '' or group_id = $1)`, e.query.GroupID); err != nil {
 		return err
 	}
 	if groups == 0 && e.query.GroupID != "" {
@@ -78,7 +76,7 @@ func (e *exporter) all(ctx context.Context) error {
 	}
 	for after := ""; ; {
 		var ids []string
-		if err := e.t.list(ctx, &ids, exportGroupsQuery, e.query.GroupID, after, exportPage); err != nil {
+		if err := e.t.Select(ctx, &ids, exportGroupsQuery, e.query.GroupID, after, exportPage); err != nil {
 			return err
 		}
 		for _, id := range ids {
@@ -95,7 +93,7 @@ func (e *exporter) all(ctx context.Context) error {
 
 func (e *exporter) group(ctx context.Context, id string) error {
 	var row string
-	if err := e.t.get(ctx, &row, exportGroupQuery, id); err != nil {
+	if err := e.t.Get(ctx, &row, exportGroupQuery, id); err != nil {
 		return err
 	}
 	if err := e.write(reverie.Record{GroupID: id, Type: reverie.RecordGroup, Row: json.RawMessage(row)}); err != nil {
@@ -111,15 +109,15 @@ func (e *exporter) group(ctx context.Context, id string) error {
 
 // table hands over a group's rows of a table, page by page behind a cursor.
 func (e *exporter) table(ctx context.Context, id string, table recordTable) error {
-	if _, err := e.t.exec(ctx, `declare records no scroll cursor for `+table.exportQuery(), id, !e.query.NoVectors); err != nil {
+	if _, err := e.t.Exec(ctx, `declare records no scroll cursor for `+table.exportQuery(), id, !e.query.NoVectors); err != nil {
 		return err
 	}
 	for {
 		var rows []struct {
-			Record string `db:"record"`
-			Vector vector `db:"vector"`
+			Record string    `db:"record"`
+			Vector pg.Vector `db:"vector"`
 		}
-		if err := e.t.list(ctx, &rows, fmt.Sprintf("fetch %d from records", exportPage)); err != nil {
+		if err := e.t.Select(ctx, &rows, fmt.Sprintf("fetch %d from records", exportPage)); err != nil {
 			return err
 		}
 		for _, r := range rows {
@@ -128,7 +126,7 @@ func (e *exporter) table(ctx context.Context, id string, table recordTable) erro
 			}
 		}
 		if len(rows) < exportPage {
-			_, err := e.t.exec(ctx, `close records`)
+			_, err := e.t.Exec(ctx, `close records`)
 			return err
 		}
 	}

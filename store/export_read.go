@@ -15,6 +15,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // CompareRecords says which records of one group are new to it. One that is there
@@ -34,7 +35,7 @@ func (s *Store) WriteRecords(ctx context.Context, groupID string, records []reve
 
 func (s *Store) takeRecords(ctx context.Context, what, groupID string, records []reverie.Record, compare bool) (reverie.RecordResult, error) {
 	var res reverie.RecordResult
-	err := s.run(ctx, work{what: what, readOnly: compare, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: compare, Do: func(ctx context.Context, t *pg.Tx) error {
 		res = reverie.RecordResult{}
 		for rest := records; len(rest) > 0; {
 			n := 1
@@ -54,7 +55,7 @@ func (s *Store) takeRecords(ctx context.Context, what, groupID string, records [
 }
 
 // takeAlike takes records of one type.
-func (s *Store) takeAlike(ctx context.Context, t *tx, groupID string, records []reverie.Record, compare bool) (reverie.RecordResult, error) {
+func (s *Store) takeAlike(ctx context.Context, t *pg.Tx, groupID string, records []reverie.Record, compare bool) (reverie.RecordResult, error) {
 	if kind := records[0].Type; kind != reverie.RecordGroup {
 		table, err := recordTableOf(kind)
 		if err != nil {
@@ -83,7 +84,7 @@ func (s *Store) takeAlike(ctx context.Context, t *tx, groupID string, records []
 }
 
 // takeBatch returns how many of the records were there.
-func (s *Store) takeBatch(ctx context.Context, t *tx, b recordBatch, compare bool) (known int, err error) {
+func (s *Store) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compare bool) (known int, err error) {
 	if err := b.check(); err != nil {
 		return 0, err
 	}
@@ -101,13 +102,13 @@ func (s *Store) takeBatch(ctx context.Context, t *tx, b recordBatch, compare boo
 	args := []any{b.groupID, b.json()}
 	if b.table.kind == reverie.RecordMemory {
 		ids, vectors := b.vectors()
-		array, err := s.vectors(ctx, t, vectors)
+		array, err := s.db.Vectors(ctx, t, vectors)
 		if err != nil {
 			return 0, err
 		}
 		args = append(args, ids, array)
 	}
-	n, err := t.exec(ctx, b.table.insertQuery(), args...)
+	n, err := t.Exec(ctx, b.table.insertQuery(), args...)
 	if err != nil || n == len(b.records) {
 		return len(b.records) - n, err
 	}
@@ -164,13 +165,13 @@ func (b recordBatch) check() error {
 }
 
 // keepable refuses rows that the table would refuse, or should.
-func (b recordBatch) keepable(ctx context.Context, t *tx) error {
+func (b recordBatch) keepable(ctx context.Context, t *pg.Tx) error {
 	var rules []recordRule
-	if err := t.list(ctx, &rules, rulesQuery, b.table.table, pq.StringArray(b.table.columns)); err != nil {
+	if err := t.Select(ctx, &rules, rulesQuery, b.table.table, pq.StringArray(b.table.columns)); err != nil {
 		return err
 	}
 	var broken struct{ Key, Differs string }
-	err := t.get(ctx, &broken, b.table.brokenQuery(append(rules, b.table.rules...)), b.groupID, b.json())
+	err := t.Get(ctx, &broken, b.table.brokenQuery(append(rules, b.table.rules...)), b.groupID, b.json())
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -206,9 +207,9 @@ func (b recordBatch) vectors() (ids pq.StringArray, vectors [][]float32) {
 }
 
 // compare returns how many of the records are there, each the same.
-func (b recordBatch) compare(ctx context.Context, t *tx) (int, error) {
+func (b recordBatch) compare(ctx context.Context, t *pg.Tx) (int, error) {
 	var rows []struct{ Key, Differs string }
-	if err := t.list(ctx, &rows, b.table.compareQuery(), b.groupID, b.json()); err != nil {
+	if err := t.Select(ctx, &rows, b.table.compareQuery(), b.groupID, b.json()); err != nil {
 		return 0, err
 	}
 	for _, r := range rows {
@@ -225,7 +226,7 @@ func (b recordBatch) compare(ctx context.Context, t *tx) (int, error) {
 		Other   string
 		Lineage bool
 	}
-	err := t.get(ctx, &taken, takenQuery, b.groupID, b.json())
+	err := t.Get(ctx, &taken, takenQuery, b.groupID, b.json())
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return len(rows), nil
@@ -239,17 +240,17 @@ func (b recordBatch) compare(ctx context.Context, t *tx) (int, error) {
 
 // moveNumbers lets new evidence count on from what is imported. Nobody draws a
 // number meanwhile.
-func (b recordBatch) moveNumbers(ctx context.Context, t *tx) error {
+func (b recordBatch) moveNumbers(ctx context.Context, t *pg.Tx) error {
 	const behind = `select coalesce(max(r.evidence_no) > coalesce(pg_sequence_last_value(pg_get_serial_sequence('memory_evidence', 'evidence_no')), 0), false)
 		from json_populate_recordset(null::memory_evidence, $1::json) r`
 	var move bool
-	if err := t.get(ctx, &move, behind, b.json()); err != nil || !move {
+	if err := t.Get(ctx, &move, behind, b.json()); err != nil || !move {
 		return err
 	}
-	if _, err := t.exec(ctx, `lock table memory_evidence in share row exclusive mode`); err != nil {
+	if _, err := t.Exec(ctx, `lock table memory_evidence in share row exclusive mode`); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, `select setval(pg_get_serial_sequence('memory_evidence', 'evidence_no'), greatest(max(r.evidence_no),
+	_, err := t.Exec(ctx, `select setval(pg_get_serial_sequence('memory_evidence', 'evidence_no'), greatest(max(r.evidence_no),
 			coalesce(pg_sequence_last_value(pg_get_serial_sequence('memory_evidence', 'evidence_no')), 0)))
 		from json_populate_recordset(null::memory_evidence, $1::json) r`, b.json())
 	return err
@@ -263,7 +264,7 @@ type groupRecord struct {
 }
 
 // takeGroup makes a group that is not there, with the calendars it had before.
-func takeGroup(ctx context.Context, t *tx, groupID string, r reverie.Record, compare bool) (reverie.RecordResult, error) {
+func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, compare bool) (reverie.RecordResult, error) {
 	count := func(c reverie.RecordCount, kept ...string) reverie.RecordResult {
 		return reverie.RecordResult{Counts: map[reverie.RecordType]reverie.RecordCount{reverie.RecordGroup: c}, Kept: kept}
 	}
@@ -277,7 +278,7 @@ func takeGroup(ctx context.Context, t *tx, groupID string, r reverie.Record, com
 		return reverie.RecordResult{}, err
 	}
 	var row string
-	err := t.get(ctx, &row, exportGroupQuery, groupID)
+	err := t.Get(ctx, &row, exportGroupQuery, groupID)
 	if err == nil {
 		var has groupRecord
 		if err := json.Unmarshal([]byte(row), &has); err != nil {
@@ -291,11 +292,11 @@ func takeGroup(ctx context.Context, t *tx, groupID string, r reverie.Record, com
 	if !errors.Is(err, sql.ErrNoRows) || compare {
 		return count(reverie.RecordCount{New: 1}), ignoreNoRows(err)
 	}
-	if _, err := t.exec(ctx, insertGroupQuery, newGroup(g.Group, g.CreatedAt)...); err != nil {
+	if _, err := t.Exec(ctx, insertGroupQuery, newGroup(g.Group, g.CreatedAt)...); err != nil {
 		return reverie.RecordResult{}, err
 	}
 	for _, p := range g.Past {
-		if _, err := t.exec(ctx, `insert into past_calendars (group_id, valid_until, time_zone, day_boundary) values ($1, $2, $3, $4)`,
+		if _, err := t.Exec(ctx, `insert into past_calendars (group_id, valid_until, time_zone, day_boundary) values ($1, $2, $3, $4)`,
 			g.ID, p.ValidUntil, p.TimeZone, p.DayBoundary); err != nil {
 			return reverie.RecordResult{}, err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -186,7 +187,7 @@ func TestExportedRecordsComeBack(t *testing.T) {
 			t.Errorf("why (-there +here):\n%s", diff)
 		}
 		// What comes later counts on.
-		again := openWorld(t, store.Options{})
+		again := openWorld(t, pg.Options{})
 		again.apply(create("Mia sings"))
 		if n := count(t, raw(t), `select count(distinct evidence_no) - count(*) from memory_evidence`); n != 0 {
 			t.Error("evidence has a number twice")

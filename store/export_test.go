@@ -2,22 +2,17 @@ package store
 
 import (
 	"context"
-	"database/sql/driver"
 	"maps"
-	"net"
+	"reverie/store/pg"
 	"slices"
-)
+	"sync"
 
-// WithDial makes a store connect through another network.
-func WithDial(o Options, dial func(ctx context.Context, network, address string) (net.Conn, error)) Options {
-	o.dial = dial
-	return o
-}
+	"golang.org/x/sync/errgroup"
+)
 
 // Setting asks for a session's setting, outside of any transaction.
 func (s *Store) Setting(ctx context.Context, name string) (value string, err error) {
-	err = s.db.GetContext(ctx, &value, `select current_setting($1)`, name)
-	return value, err
+	return value, s.db.QueryRow(ctx, "read a setting", &value, `select current_setting($1)`, name)
 }
 
 // WaitingPageQuery is the statement behind a page of due groups of a job.
@@ -41,23 +36,27 @@ func ErasedColumns() []string { return slices.Sorted(maps.Keys(erasedColumns)) }
 
 // KeepOpen opens n connections, and leaves them to the pool.
 func (s *Store) KeepOpen(ctx context.Context, n int) error {
+	var begun sync.WaitGroup
+	begun.Add(n)
+	var group errgroup.Group
 	for range n {
-		c, err := s.db.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = c.Close() }() // at the end: the pool has it back
+		once := sync.OnceFunc(begun.Done)
+		group.Go(func() error {
+			defer once()
+			return s.db.Run(ctx, pg.Work{What: "keep a connection open", Do: func(context.Context, *pg.Tx) error {
+				once()
+				begun.Wait()
+				return nil
+			}})
+		})
 	}
-	return nil
+	return group.Wait()
 }
 
 // Isolation is the level of the transactions that say none.
 func (s *Store) Isolation(ctx context.Context) (level string, err error) {
-	err = s.run(ctx, work{what: "look at the isolation", do: func(ctx context.Context, t *tx) error {
-		return t.get(ctx, &level, `show transaction_isolation`)
+	err = s.db.Run(ctx, pg.Work{What: "look at the isolation", Do: func(ctx context.Context, t *pg.Tx) error {
+		return t.Get(ctx, &level, `show transaction_isolation`)
 	}})
 	return level, err
 }
-
-// VectorArray is a vector[] as the store sends it, for bare SQL beside it.
-func VectorArray(oid uint32, vectors [][]float32) driver.Valuer { return vectorArray{oid, vectors} }

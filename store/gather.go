@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // headRow is a head with the dates of its lineage's evidence.
@@ -75,12 +76,12 @@ const (
 // statements, or six where memories of other kinds are to be judged again. A zero Until is no bound. An unknown group is reverie.ErrNotFound.
 func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error) {
 	var state reverie.State
-	err := s.run(ctx, work{
-		what:     fmt.Sprintf("gather group %q", q.GroupID),
-		prepare:  []string{groupQuery, headsQuery, pendingQuery, chosenQuery, moreQuery, contextQuery},
-		readOnly: true,
-		byKey:    true,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:     fmt.Sprintf("gather group %q", q.GroupID),
+		Prepare:  []string{groupQuery, headsQuery, pendingQuery, chosenQuery, moreQuery, contextQuery},
+		ReadOnly: true,
+		ByKey:    true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			state = reverie.State{}
 			var err error
 			if state.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
@@ -100,9 +101,9 @@ func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.Stat
 }
 
 // heads reads the heads of the kind, and what else is to be judged again.
-func heads(ctx context.Context, t *tx, q reverie.GatherQuery, state *reverie.State) error {
+func heads(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, state *reverie.State) error {
 	var rows []headRow
-	if err := t.list(ctx, &rows, headsQuery, q.GroupID, string(q.Kind), q.RunID); err != nil {
+	if err := t.Select(ctx, &rows, headsQuery, q.GroupID, string(q.Kind), q.RunID); err != nil {
 		return err
 	}
 	var others pq.StringArray
@@ -121,7 +122,7 @@ func heads(ctx context.Context, t *tx, q reverie.GatherQuery, state *reverie.Sta
 		return nil
 	}
 	var taken []reverie.Memory
-	if err := t.list(ctx, &taken, saidQuery, q.GroupID, others); err != nil {
+	if err := t.Select(ctx, &taken, saidQuery, q.GroupID, others); err != nil {
 		return err
 	}
 	state.Taken = make(map[string]bool, len(taken))
@@ -133,30 +134,30 @@ func heads(ctx context.Context, t *tx, q reverie.GatherQuery, state *reverie.Sta
 
 // pending reads the oldest messages of the window and looks one further, or
 // those of it that are named and whether there are others.
-func pending(ctx context.Context, t *tx, q reverie.GatherQuery) ([]reverie.Message, bool, error) {
+func pending(ctx context.Context, t *pg.Tx, q reverie.GatherQuery) ([]reverie.Message, bool, error) {
 	var list []reverie.Message
-	since, until := orMinusInfinity(q.Since), orInfinity(q.Until)
+	since, until := pg.OrMinusInfinity(q.Since), pg.OrInfinity(q.Until)
 	if len(q.MessageIDs) > 0 {
-		if err := t.list(ctx, &list, chosenQuery, q.GroupID, since, until, pq.StringArray(q.MessageIDs)); err != nil {
+		if err := t.Select(ctx, &list, chosenQuery, q.GroupID, since, until, pq.StringArray(q.MessageIDs)); err != nil {
 			return nil, false, err
 		}
 		var more bool
-		err := t.get(ctx, &more, moreQuery, q.GroupID, since, until, pq.StringArray(q.MessageIDs))
+		err := t.Get(ctx, &more, moreQuery, q.GroupID, since, until, pq.StringArray(q.MessageIDs))
 		return utcMessages(list), more, err
 	}
 	limit := max(q.Limit, 0)
-	if err := t.list(ctx, &list, pendingQuery, q.GroupID, since, until, limit+1, q.Skip); err != nil {
+	if err := t.Select(ctx, &list, pendingQuery, q.GroupID, since, until, limit+1, q.Skip); err != nil {
 		return nil, false, err
 	}
 	more := len(list) > limit
 	return utcMessages(list[:min(limit, len(list))]), more, nil
 }
 
-func contextMessages(ctx context.Context, t *tx, q reverie.GatherQuery) ([]reverie.Message, error) {
+func contextMessages(ctx context.Context, t *pg.Tx, q reverie.GatherQuery) ([]reverie.Message, error) {
 	if q.ContextSince.IsZero() || q.ContextLimit <= 0 {
 		return nil, nil
 	}
 	var list []reverie.Message
-	err := t.list(ctx, &list, contextQuery, q.GroupID, q.ContextSince, orInfinity(q.Until), q.ContextLimit)
+	err := t.Select(ctx, &list, contextQuery, q.GroupID, q.ContextSince, pg.OrInfinity(q.Until), q.ContextLimit)
 	return utcMessages(list), err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -39,22 +40,22 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 	if err := g.Normalize(); err != nil {
 		return false, err
 	}
-	args := newGroup(g, s.now())
+	args := newGroup(g, s.db.Now())
 	var xid string
-	err = s.run(ctx, work{what: fmt.Sprintf("add group %q", g.ID), do: func(ctx context.Context, t *tx) error {
-		n, err := t.exec(ctx, ensureGroupQuery, args...)
+	err = s.db.Run(ctx, pg.Work{What: fmt.Sprintf("add group %q", g.ID), Do: func(ctx context.Context, t *pg.Tx) error {
+		n, err := t.Exec(ctx, ensureGroupQuery, args...)
 		if created = n == 1; err != nil || !created {
 			return err
 		}
-		return t.get(ctx, &xid, xidQuery)
-	}, committed: func(ctx context.Context, t *tx) (bool, error) {
+		return t.Get(ctx, &xid, pg.XIDQuery)
+	}, Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 		if !created {
 			return true, nil // there was nothing to commit
 		}
-		if _, err := t.exec(ctx, ensureGroupQuery, args...); err != nil { // waits for one under way, and is rolled back
+		if _, err := t.Exec(ctx, ensureGroupQuery, args...); err != nil { // waits for one under way, and is rolled back
 			return false, err
 		}
-		return landed(ctx, t, xid)
+		return pg.WasCommitted(ctx, t, xid)
 	}})
 	return created, err
 }
@@ -72,7 +73,7 @@ func (s *Store) AddGroup(ctx context.Context, g reverie.Group) error {
 // Group returns one group with its past calendars, or reverie.ErrNotFound.
 func (s *Store) Group(ctx context.Context, id string) (reverie.Group, error) {
 	var g reverie.Group
-	err := s.run(ctx, work{what: "read a group", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read a group", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		if g, err = getGroup(ctx, t, id); err != nil {
 			return err
@@ -86,15 +87,15 @@ func (s *Store) Group(ctx context.Context, id string) (reverie.Group, error) {
 
 const groupQuery = `select ` + groupColumns + ` from groups where group_id = $1`
 
-func getGroup(ctx context.Context, t *tx, id string) (reverie.Group, error) {
+func getGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
 	var g reverie.Group
-	err := t.get(ctx, &g, groupQuery, id)
-	return g, one(err, "group %q", id)
+	err := t.Get(ctx, &g, groupQuery, id)
+	return g, pg.NotFoundIfEmpty(err, "group %q", id)
 }
 
 // GroupTeam returns what a group says about its team, or reverie.ErrNotFound.
 func (s *Store) GroupTeam(ctx context.Context, id string) (string, error) {
 	var team string
-	err := s.look(ctx, fmt.Sprintf("read the team of group %q", id), &team, `select team from groups where group_id = $1`, id)
-	return team, one(err, "group %q", id)
+	err := s.db.QueryRow(ctx, fmt.Sprintf("read the team of group %q", id), &team, `select team from groups where group_id = $1`, id)
+	return team, pg.NotFoundIfEmpty(err, "group %q", id)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -39,10 +40,10 @@ const (
 // six statements. A named group that does not exist is reverie.ErrNotFound.
 func (s *Store) GroupList(ctx context.Context, q reverie.GroupQuery) ([]reverie.GroupEntry, error) {
 	var list []reverie.GroupEntry
-	err := s.run(ctx, work{what: "list groups", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "list groups", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list = nil
 		var groups []reverie.Group
-		if err := t.list(ctx, &groups, groupListQuery, q.After, q.GroupID, string(q.State), q.Limit, q.Name); err != nil {
+		if err := t.Select(ctx, &groups, groupListQuery, q.After, q.GroupID, string(q.State), q.Limit, q.Name); err != nil {
 			return err
 		}
 		if len(groups) == 0 {
@@ -58,7 +59,7 @@ func (s *Store) GroupList(ctx context.Context, q reverie.GroupQuery) ([]reverie.
 			list[i].Group = g
 			ids[i], entries[g.ID] = g.ID, &list[i]
 		}
-		type filler = func(context.Context, *tx, []string, map[string]*reverie.GroupEntry) error
+		type filler = func(context.Context, *pg.Tx, []string, map[string]*reverie.GroupEntry) error
 		for _, fill := range []filler{fillCounts, fillLastRuns, fillSetbacks, fillPast} {
 			if err := fill(ctx, t, ids, entries); err != nil {
 				return err
@@ -69,26 +70,26 @@ func (s *Store) GroupList(ctx context.Context, q reverie.GroupQuery) ([]reverie.
 	return list, err
 }
 
-func fillCounts(ctx context.Context, t *tx, ids []string, entries map[string]*reverie.GroupEntry) error {
+func fillCounts(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
 	var rows []struct {
 		GroupID string     `db:"group_id"`
 		Pending int        `db:"pending"`
 		Oldest  *time.Time `db:"oldest"`
 		Active  int        `db:"active"`
 	}
-	if err := t.list(ctx, &rows, groupCountsQuery, pq.StringArray(ids)); err != nil {
+	if err := t.Select(ctx, &rows, groupCountsQuery, pq.StringArray(ids)); err != nil {
 		return err
 	}
 	for _, r := range rows {
 		e := entries[r.GroupID]
-		e.Pending, e.OldestPending, e.Active = r.Pending, utc(r.Oldest), r.Active
+		e.Pending, e.OldestPending, e.Active = r.Pending, pg.UTC(r.Oldest), r.Active
 	}
 	return nil
 }
 
-func fillLastRuns(ctx context.Context, t *tx, ids []string, entries map[string]*reverie.GroupEntry) error {
+func fillLastRuns(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
 	var rows []runRow
-	if err := t.list(ctx, &rows, lastRunsQuery, pq.StringArray(ids)); err != nil {
+	if err := t.Select(ctx, &rows, lastRunsQuery, pq.StringArray(ids)); err != nil {
 		return err
 	}
 	for _, r := range rows {
@@ -101,7 +102,7 @@ func fillLastRuns(ctx context.Context, t *tx, ids []string, entries map[string]*
 	return nil
 }
 
-func fillSetbacks(ctx context.Context, t *tx, ids []string, entries map[string]*reverie.GroupEntry) error {
+func fillSetbacks(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
 	found, err := setbacks(ctx, t, ids, "")
 	for id, list := range found {
 		entries[id].Setbacks = list
@@ -109,7 +110,7 @@ func fillSetbacks(ctx context.Context, t *tx, ids []string, entries map[string]*
 	return err
 }
 
-func fillPast(ctx context.Context, t *tx, ids []string, entries map[string]*reverie.GroupEntry) error {
+func fillPast(ctx context.Context, t *pg.Tx, ids []string, entries map[string]*reverie.GroupEntry) error {
 	found, err := pastCalendars(ctx, t, ids)
 	for id, list := range found {
 		entries[id].Past = list

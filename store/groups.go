@@ -6,15 +6,16 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // Groups returns the named groups with their past calendars, by id. Those that do
 // not exist are left out.
 func (s *Store) Groups(ctx context.Context, ids []string) (map[string]reverie.Group, error) {
 	var found map[string]reverie.Group
-	err := s.run(ctx, work{what: "read groups", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read groups", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var list []reverie.Group
-		if err := t.list(ctx, &list, `select `+groupColumns+` from groups where group_id = any ($1::text[])`, pq.StringArray(ids)); err != nil {
+		if err := t.Select(ctx, &list, `select `+groupColumns+` from groups where group_id = any ($1::text[])`, pq.StringArray(ids)); err != nil {
 			return err
 		}
 		past, err := pastCalendars(ctx, t, ids)

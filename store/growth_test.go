@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"reverie/internal/reverie"
-	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -51,7 +51,7 @@ func BenchmarkGrowth(b *testing.B) {
 		}{{"apply", growApply}, {"gather", growGather}, {"search", growSearch}, {"import", growImport}} {
 			b.Run(fmt.Sprintf("%s/%s=%d", work.name, g.size, g.n), func(inner *testing.B) {
 				if w == nil {
-					w = openWorld(b, store.Options{})
+					w = openWorld(b, pg.Options{})
 				}
 				if p == nil {
 					g.town.Build(b, storetest.Bare(b))

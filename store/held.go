@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 type heldRow struct {
@@ -32,9 +33,9 @@ func (r heldRow) plan() (reverie.HeldPlan, error) {
 	return h, nil
 }
 
-func heldPlans(ctx context.Context, t *tx, groupID, runID string, limit int) ([]reverie.HeldPlan, error) {
+func heldPlans(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.HeldPlan, error) {
 	var rows []heldRow
-	err := t.list(ctx, &rows, `select `+heldColumns+` from held_plans where group_id = $1 and run_id = $2
+	err := t.Select(ctx, &rows, `select `+heldColumns+` from held_plans where group_id = $1 and run_id = $2
 		order by chunk_no limit nullif($3::int, 0)`, groupID, runID, limit)
 	if err != nil {
 		return nil, err
@@ -49,11 +50,11 @@ func heldPlans(ctx context.Context, t *tx, groupID, runID string, limit int) ([]
 }
 
 // hold keeps the steps of a plan that wait for a person.
-func (s *Store) hold(ctx context.Context, t *tx, plan reverie.Plan) error {
+func (s *Store) hold(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	if err := checkSteps(plan.Held); err != nil {
 		return fmt.Errorf("held: %w", err)
 	}
-	steps, err := asJSON(plan.Held)
+	steps, err := pg.JSONText(plan.Held)
 	if err != nil {
 		return err
 	}
@@ -63,13 +64,13 @@ func (s *Store) hold(ctx context.Context, t *tx, plan reverie.Plan) error {
 			heads = append(heads, st.Head)
 		}
 	}
-	headList, err := asJSON(heads)
+	headList, err := pg.JSONText(heads)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `insert into held_plans (`+heldColumns+`, heads)
+	_, err = t.Exec(ctx, `insert into held_plans (`+heldColumns+`, heads)
 		values ($1, $2, $3, $4, $5::jsonb, $6, $7, 'waiting', $8, $9::jsonb)`,
-		plan.GroupID, plan.RunID, plan.ChunkNo, string(plan.Kind), steps, plan.HeldAll, plan.HeldReason, s.now(), headList)
+		plan.GroupID, plan.RunID, plan.ChunkNo, string(plan.Kind), steps, plan.HeldAll, plan.HeldReason, s.db.Now(), headList)
 	return err
 }
 
@@ -87,10 +88,10 @@ func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	var list []reverie.Change
-	err := s.run(ctx, work{
-		what:    what,
-		prepare: append([]string{extendLeaseQuery}, stepQueries...),
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:    what,
+		Prepare: append([]string{extendLeaseQuery}, stepQueries...),
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
@@ -98,7 +99,7 @@ func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie
 			list, err = s.approve(ctx, t, held, steps, refused)
 			return err
 		},
-		committed: ledger(lease, `select 1 from held_plans
+		Committed: ledger(lease, `select 1 from held_plans
 			where group_id = $1 and run_id = $2 and chunk_no = $3 and status = 'approved'`, held.GroupID, held.RunID, held.ChunkNo),
 	})
 	if err != nil {
@@ -107,15 +108,15 @@ func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie
 	return list, nil
 }
 
-func (s *Store) approve(ctx context.Context, t *tx, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) ([]reverie.Change, error) {
+func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) ([]reverie.Change, error) {
 	if err := standing(ctx, t, held.GroupID, held.RunID); err != nil {
 		return nil, err
 	}
 	var row heldRow
-	err := t.get(ctx, &row, `select `+heldColumns+` from held_plans
+	err := t.Get(ctx, &row, `select `+heldColumns+` from held_plans
 		where group_id = $1 and run_id = $2 and chunk_no = $3 for update`, held.GroupID, held.RunID, held.ChunkNo)
 	if err != nil {
-		return nil, one(err, "nothing is held there")
+		return nil, pg.NotFoundIfEmpty(err, "nothing is held there")
 	}
 	if row.Status != string(reverie.HeldWaiting) {
 		return nil, fmt.Errorf("it is %s already: %w", row.Status, reverie.ErrConflict)
@@ -174,28 +175,28 @@ func writes(steps []reverie.Step) (n int) {
 }
 
 // approveRun corrects a run's stats, and ends its wait when no plan waits.
-func approveRun(ctx context.Context, t *tx, held reverie.HeldPlan, correct func(*reverie.Stats)) error {
+func approveRun(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, correct func(*reverie.Stats)) error {
 	run, err := lockRun(ctx, t, held.GroupID, held.RunID)
 	if err != nil {
 		return err
 	}
 	correct(&run.Stats)
-	text, err := asJSON(run.Stats)
+	text, err := pg.JSONText(run.Stats)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `update runs r set stats = $3::jsonb, status = case when status = 'held' and not exists (
+	_, err = t.Exec(ctx, `update runs r set stats = $3::jsonb, status = case when status = 'held' and not exists (
 			select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'waiting')
 			then 'succeeded' else status end
 		where group_id = $1 and run_id = $2`, held.GroupID, held.RunID, text)
 	return err
 }
 
-func lockRun(ctx context.Context, t *tx, groupID, runID string) (reverie.Run, error) {
+func lockRun(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, error) {
 	var row runRow
-	err := t.get(ctx, &row, `select `+runColumns+` from runs where group_id = $1 and run_id = $2 for update`, groupID, runID)
+	err := t.Get(ctx, &row, `select `+runColumns+` from runs where group_id = $1 and run_id = $2 for update`, groupID, runID)
 	if err != nil {
-		return reverie.Run{}, one(err, "run %s", runID)
+		return reverie.Run{}, pg.NotFoundIfEmpty(err, "run %s", runID)
 	}
 	return row.run()
 }

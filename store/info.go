@@ -8,6 +8,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // Info is what a check-up wants to know about the database.
@@ -44,23 +45,23 @@ func maySee(ctx context.Context, q sqlx.QueryerContext) error {
 // clock is ahead of the store's. A role that may not look into the schema is told so.
 func (s *Store) Info(ctx context.Context) (Info, error) {
 	var info Info
-	err := s.run(ctx, work{what: "ask the database about itself", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "ask the database about itself", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var row struct {
 			Server   string    `db:"server"`
 			Vector   string    `db:"vector"`
 			Migrated bool      `db:"migrated"`
 			Clock    time.Time `db:"clock"`
 		}
-		if err := t.get(ctx, &row, `select current_setting('server_version') as server,
+		if err := t.Get(ctx, &row, `select current_setting('server_version') as server,
 			coalesce((select extversion from pg_extension where extname = 'vector'), '') as vector,
 			to_regclass('goose_db_version') is not null as migrated, clock_timestamp() as clock`); err != nil {
 			return err
 		}
-		info = Info{Server: row.Server, Vector: row.Vector, Clock: row.Clock.UTC(), Skew: row.Clock.Sub(s.opts.Now())}
+		info = Info{Server: row.Server, Vector: row.Vector, Clock: row.Clock.UTC(), Skew: row.Clock.Sub(s.db.Now())}
 		if !row.Migrated {
 			return maySee(ctx, t)
 		}
-		return t.get(ctx, &info.SchemaVersion, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`)
+		return t.Get(ctx, &info.SchemaVersion, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`)
 	}})
 	return info, err
 }
@@ -68,9 +69,9 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 // Ready tells whether work can be done: the server answers, takes writes, and has
 // the schema that this binary needs.
 func (s *Store) Ready(ctx context.Context) error {
-	err := s.run(ctx, work{what: "see whether the database is ready", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "see whether the database is ready", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var standby bool
-		if err := t.get(ctx, &standby, `select pg_is_in_recovery() or current_setting('default_transaction_read_only')::bool`); err != nil {
+		if err := t.Get(ctx, &standby, `select pg_is_in_recovery() or current_setting('default_transaction_read_only')::bool`); err != nil {
 			return err
 		}
 		if standby {

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/fault"
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // interrupted is the error of a run whose process ended before it did.
@@ -106,8 +107,8 @@ func (s *Store) undisturbed(ctx context.Context, lease reverie.Lease, job reveri
 	if !ofEvolve(job) {
 		takenUp = append(takenUp, string(reverie.ChunkOpen))
 	}
-	err := s.run(ctx, work{what: what, readOnly: true, byKey: true, prepare: []string{interruptedQuery}, do: func(ctx context.Context, t *tx) error {
-		err := t.get(ctx, &found, interruptedQuery, lease.GroupID, string(job), lease.Name, lease.Holder, lease.Fence, takenUp)
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true, Prepare: []string{interruptedQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
+		err := t.Get(ctx, &found, interruptedQuery, lease.GroupID, string(job), lease.Name, lease.Holder, lease.Fence, takenUp)
 		if err == nil && !found.Held && !fault.Off(fault.Fence) {
 			return lost(lease)
 		}
@@ -129,7 +130,7 @@ func (s *Store) undisturbed(ctx context.Context, lease reverie.Lease, job reveri
 // a run that has ended without applying it.
 func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error) {
 	what := fmt.Sprintf("look for interrupted runs of %s of group %q", job, lease.GroupID)
-	return s.resume(ctx, lease, job, what, nil, runningQuery, lease.GroupID, string(job), orNull(since), orNull(until))
+	return s.resume(ctx, lease, job, what, nil, runningQuery, lease.GroupID, string(job), pg.OrNull(since), pg.OrNull(until))
 }
 
 // resume continues the run that a query finds, if any, and settles all others of the
@@ -140,17 +141,17 @@ func (s *Store) resume(ctx context.Context, lease reverie.Lease, job reverie.Job
 	}
 	var run *reverie.Run
 	var chunk *reverie.Chunk
-	err := s.run(ctx, work{
-		what:    what,
-		byKey:   true,
-		prepare: []string{extendLeaseQuery, running, settleRunsQuery, chunkToTakeUp(job)},
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:    what,
+		ByKey:   true,
+		Prepare: []string{extendLeaseQuery, running, settleRunsQuery, chunkToTakeUp(job)},
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			run, chunk = nil, nil
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
 			var rows []runRow
-			err := t.list(ctx, &rows, running, args...)
+			err := t.Select(ctx, &rows, running, args...)
 			if err == nil {
 				run, chunk, err = s.takeUp(ctx, t, lease.GroupID, job, rows, sessionID)
 			}
@@ -181,9 +182,9 @@ func (s *Store) ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.
 }
 
 // takeUpDream settles all dreams but the one that goes on.
-func (s *Store) takeUpDream(ctx context.Context, t *tx, groupID string) (*reverie.Run, *reverie.Chunk, error) {
+func (s *Store) takeUpDream(ctx context.Context, t *pg.Tx, groupID string) (*reverie.Run, *reverie.Chunk, error) {
 	var rows []runRow
-	if err := t.list(ctx, &rows, runningDreamQuery, groupID); err != nil {
+	if err := t.Select(ctx, &rows, runningDreamQuery, groupID); err != nil {
 		return nil, nil, err
 	}
 	return s.takeUp(ctx, t, groupID, reverie.JobDream, rows, nil)
@@ -191,7 +192,7 @@ func (s *Store) takeUpDream(ctx context.Context, t *tx, groupID string) (*reveri
 
 // takeUp settles all runs of the job, or of a session of it, but the first of those
 // given, which goes on.
-func (s *Store) takeUp(ctx context.Context, t *tx, groupID string, job reverie.Job, rows []runRow, sessionID *string) (*reverie.Run, *reverie.Chunk, error) {
+func (s *Store) takeUp(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, rows []runRow, sessionID *string) (*reverie.Run, *reverie.Chunk, error) {
 	if len(rows) == 0 {
 		chunk, err := s.settleRuns(ctx, t, groupID, job, nil, sessionID)
 		return nil, chunk, err
@@ -207,8 +208,8 @@ func (s *Store) takeUp(ctx context.Context, t *tx, groupID string, job reverie.J
 // settleRuns ends the runs of a job that nobody continues: one that had applied
 // all there was becomes succeeded, or held where a plan of it waits; the others
 // fail. It returns the chunk to take up.
-func (s *Store) settleRuns(ctx context.Context, t *tx, groupID string, job reverie.Job, except, sessionID *string) (*reverie.Chunk, error) {
-	if _, err := t.exec(ctx, settleRunsQuery, groupID, string(job), s.now(), interrupted, except, sessionID); err != nil {
+func (s *Store) settleRuns(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, except, sessionID *string) (*reverie.Chunk, error) {
+	if _, err := t.Exec(ctx, settleRunsQuery, groupID, string(job), s.db.Now(), interrupted, except, sessionID); err != nil {
 		return nil, err
 	}
 	query, args := chunkToTakeUp(job), []any{groupID, string(job), except}
@@ -216,7 +217,7 @@ func (s *Store) settleRuns(ctx context.Context, t *tx, groupID string, job rever
 		args = append(args, sessionID)
 	}
 	var rows []chunkRow
-	if err := t.list(ctx, &rows, query, args...); err != nil || len(rows) == 0 {
+	if err := t.Select(ctx, &rows, query, args...); err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	c, err := rows[0].chunk()

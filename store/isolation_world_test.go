@@ -15,6 +15,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -43,7 +44,7 @@ type column struct {
 
 func newIsolated(t testing.TB) *isolated {
 	t.Helper()
-	w := &isolated{Store: storetest.Open(t, store.Options{Now: func() time.Time { return noon }}), t: t, db: raw(t), tables: map[string][]column{}}
+	w := &isolated{Store: storetest.Open(t, pg.Options{Now: func() time.Time { return noon }}), t: t, db: raw(t), tables: map[string][]column{}}
 	w.db.SetMaxOpenConns(1) // its settings are a session's
 	_, err := w.db.Exec(`set session_replication_role = replica`)
 	check(t, err)

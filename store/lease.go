@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/fault"
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // leaseLives is true of the lease of a holder that may be alive. None is given for as
@@ -55,23 +56,23 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 	if holder == "" {
 		return lease, fmt.Errorf("acquire the lease of group %q: holder is empty: %w", groupID, reverie.ErrInvalid)
 	}
-	err := s.run(ctx, work{
-		what:    fmt.Sprintf("acquire the lease of group %q", groupID),
-		byKey:   true,
-		prepare: []string{takeFreeLeaseQuery},
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:    fmt.Sprintf("acquire the lease of group %q", groupID),
+		ByKey:   true,
+		Prepare: []string{takeFreeLeaseQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			take := func() (row leaseRow, err error) {
 				query := takeFreeLeaseQuery
 				if fault.Off(fault.Lease) {
 					query = takeAnyLeaseQuery
 				}
-				err = t.get(ctx, &row, query, groupID, name, holder, ttl.Seconds())
+				err = t.Get(ctx, &row, query, groupID, name, holder, ttl.Seconds())
 				return row, err
 			}
 			row, err := take()
 			if errors.Is(err, sql.ErrNoRows) {
 				var n int
-				if n, err = t.exec(ctx, claimLeaseQuery, groupID, name); err != nil {
+				if n, err = t.Exec(ctx, claimLeaseQuery, groupID, name); err != nil {
 					return err
 				}
 				if n == 0 {
@@ -86,9 +87,9 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 			lease.Fence, lease.ExpiresAt = row.Fence, row.ExpiresAt.UTC()
 			return nil
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) {
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 			// A row that is still being inserted is waited for by inserting it.
-			if _, err := t.exec(ctx, claimLeaseQuery, groupID, name); err != nil {
+			if _, err := t.Exec(ctx, claimLeaseQuery, groupID, name); err != nil {
 				return false, err
 			}
 			err := lockLease(ctx, t, lease)
@@ -102,9 +103,9 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 }
 
 // busy says who holds a lease whose row is locked, as far as that is committed.
-func busy(ctx context.Context, t *tx, groupID, name string) error {
+func busy(ctx context.Context, t *pg.Tx, groupID, name string) error {
 	var row leaseRow
-	err := t.get(ctx, &row, seeLeaseQuery, groupID, name)
+	err := t.Get(ctx, &row, seeLeaseQuery, groupID, name)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -118,11 +119,11 @@ func busy(ctx context.Context, t *tx, groupID, name string) error {
 // reverie.ErrLeaseLost once another holder has taken it.
 func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Duration) (time.Time, error) {
 	var expires time.Time
-	err := s.run(ctx, work{
-		what:    fmt.Sprintf("renew the lease of group %q", lease.GroupID),
-		byKey:   true,
-		prepare: []string{extendLeaseQuery},
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:    fmt.Sprintf("renew the lease of group %q", lease.GroupID),
+		ByKey:   true,
+		Prepare: []string{extendLeaseQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			var err error
 			expires, err = extendLease(ctx, t, lease, ttl)
 			return err
@@ -134,12 +135,12 @@ func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Du
 // ReleaseLease frees the group for the next holder at once. A lease that another
 // has taken meanwhile is left alone, without an error.
 func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
-	return s.run(ctx, work{
-		what:    fmt.Sprintf("release the lease of group %q", lease.GroupID),
-		byKey:   true,
-		prepare: []string{releaseLeaseQuery},
-		do: func(ctx context.Context, t *tx) error {
-			_, err := t.exec(ctx, releaseLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence)
+	return s.db.Run(ctx, pg.Work{
+		What:    fmt.Sprintf("release the lease of group %q", lease.GroupID),
+		ByKey:   true,
+		Prepare: []string{releaseLeaseQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			_, err := t.Exec(ctx, releaseLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence)
 			return err
 		},
 	})
@@ -148,7 +149,7 @@ func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
 // fenced makes the rest of the transaction the work of the lease's holder: it
 // locks the lease's row, so that nobody can take it before the commit, and
 // refuses with reverie.ErrLeaseLost when somebody has.
-func fenced(ctx context.Context, t *tx, lease reverie.Lease) error {
+func fenced(ctx context.Context, t *pg.Tx, lease reverie.Lease) error {
 	if fault.Off(fault.Fence) {
 		return nil
 	}
@@ -156,9 +157,9 @@ func fenced(ctx context.Context, t *tx, lease reverie.Lease) error {
 	return err
 }
 
-func extendLease(ctx context.Context, t *tx, lease reverie.Lease, ttl time.Duration) (time.Time, error) {
+func extendLease(ctx context.Context, t *pg.Tx, lease reverie.Lease, ttl time.Duration) (time.Time, error) {
 	var expires time.Time
-	err := t.get(ctx, &expires, extendLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence, ttl.Seconds())
+	err := t.Get(ctx, &expires, extendLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence, ttl.Seconds())
 	if errors.Is(err, sql.ErrNoRows) {
 		return expires, lost(lease)
 	}
@@ -167,12 +168,12 @@ func extendLease(ctx context.Context, t *tx, lease reverie.Lease, ttl time.Durat
 
 // lockLease is fenced without writing: for reading the ledger after a lost
 // commit, once the transaction in question is over.
-func lockLease(ctx context.Context, t *tx, lease reverie.Lease) error {
+func lockLease(ctx context.Context, t *pg.Tx, lease reverie.Lease) error {
 	var row leaseRow
-	err := t.get(ctx, &row, `select holder, fence, expires_at, true as live from leases
+	err := t.Get(ctx, &row, `select holder, fence, expires_at, true as live from leases
 		where group_id = $1 and lease_name = $2 for update`, lease.GroupID, lease.Name)
 	if err != nil {
-		return one(err, "the lease of group %q", lease.GroupID)
+		return pg.NotFoundIfEmpty(err, "the lease of group %q", lease.GroupID)
 	}
 	if row.Holder != lease.Holder || row.Fence != lease.Fence {
 		return lost(lease)
@@ -187,14 +188,22 @@ func lost(lease reverie.Lease) error {
 
 // ledger makes a work's committed: once the writer of the lease is done, does
 // the query find anything?
-func ledger(lease reverie.Lease, query string, args ...any) func(context.Context, *tx) (bool, error) {
-	return func(ctx context.Context, t *tx) (bool, error) {
+func ledger(lease reverie.Lease, query string, args ...any) func(context.Context, *pg.Tx) (bool, error) {
+	return func(ctx context.Context, t *pg.Tx) (bool, error) {
 		// That the lease has changed hands since says nothing about the write.
 		if err := lockLease(ctx, t, lease); err != nil && !errors.Is(err, reverie.ErrLeaseLost) {
 			return false, err
 		}
 		var found bool
-		err := t.get(ctx, &found, `select exists (`+query+`)`, args...)
+		err := t.Get(ctx, &found, `select exists (`+query+`)`, args...)
 		return found, err
 	}
+}
+
+// landedUnder is landed where the transaction held the lease's row.
+func landedUnder(ctx context.Context, t *pg.Tx, lease reverie.Lease, xid string) (bool, error) {
+	if err := lockLease(ctx, t, lease); err != nil && !errors.Is(err, reverie.ErrLeaseLost) {
+		return false, err
+	}
+	return pg.WasCommitted(ctx, t, xid)
 }

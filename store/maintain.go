@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -60,18 +61,18 @@ type fadingRow struct {
 // one snapshot. An unknown group is reverie.ErrNotFound.
 func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upkeep, error) {
 	var u reverie.Upkeep
-	err := s.run(ctx, work{what: fmt.Sprintf("look what waits to be done in group %q", q.GroupID), readOnly: true,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look what waits to be done in group %q", q.GroupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			u = reverie.Upkeep{}
 			var err error
 			if u.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
-			if err := t.get(ctx, &u.NewestAt, newestMessageQuery, q.GroupID); err != nil {
+			if err := t.Get(ctx, &u.NewestAt, newestMessageQuery, q.GroupID); err != nil {
 				return err
 			}
-			u.NewestAt = utc(u.NewestAt)
-			if err := t.get(ctx, &u.Interrupted, isRunningQuery, q.GroupID, string(reverie.JobMaintain)); err != nil {
+			u.NewestAt = pg.UTC(u.NewestAt)
+			if err := t.Get(ctx, &u.Interrupted, isRunningQuery, q.GroupID, string(reverie.JobMaintain)); err != nil {
 				return err
 			}
 			u.Expired, err = countExpired(ctx, t, q)
@@ -88,14 +89,14 @@ func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]re
 	if after == "" {
 		after = zeroID
 	}
-	err := s.run(ctx, work{what: fmt.Sprintf("look for memories of group %q that fade", q.GroupID), readOnly: true, byKey: true,
-		prepare: []string{fadingQuery}, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for memories of group %q that fade", q.GroupID), ReadOnly: true, ByKey: true,
+		Prepare: []string{fadingQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
 			rows = nil
-			return t.list(ctx, &rows, fadingQuery, q.GroupID, after, reverie.CoreWeight, q.Threshold, q.Before, q.Limit, orNull(q.ClosedBy), q.DreamsBefore)
+			return t.Select(ctx, &rows, fadingQuery, q.GroupID, after, reverie.CoreWeight, q.Threshold, q.Before, q.Limit, pg.OrNull(q.ClosedBy), q.DreamsBefore)
 		}})
 	list := make([]reverie.Fading, len(rows))
 	for i, r := range rows {
-		list[i] = reverie.Fading{Memory: r.memory(), DecayedAt: utc(r.DecayedAt)}
+		list[i] = reverie.Fading{Memory: r.memory(), DecayedAt: pg.UTC(r.DecayedAt)}
 	}
 	return list, err
 }
@@ -108,7 +109,7 @@ func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]re
 func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats, []reverie.Change, error) {
 	var stats reverie.Stats
 	var archived []reverie.Change
-	err := s.upkeep(ctx, lease, run, "let memories fade", []string{lockFadingQuery, fadeQuery}, func(ctx context.Context, t *tx, _ time.Time) (reverie.Stats, error) {
+	err := s.upkeep(ctx, lease, run, "let memories fade", []string{lockFadingQuery, fadeQuery}, func(ctx context.Context, t *pg.Tx, _ time.Time) (reverie.Stats, error) {
 		if err := lockFading(ctx, t, lease.GroupID, fades); err != nil {
 			return reverie.Stats{}, err
 		}
@@ -140,27 +141,27 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 	return stats, archived, err
 }
 
-func lockFading(ctx context.Context, t *tx, groupID string, fades []reverie.Fade) error {
+func lockFading(ctx context.Context, t *pg.Tx, groupID string, fades []reverie.Fade) error {
 	ids := make(pq.StringArray, len(fades))
 	for i, f := range fades {
 		ids[i] = f.ID
 	}
-	_, err := t.exec(ctx, lockFadingQuery, groupID, ids)
+	_, err := t.Exec(ctx, lockFadingQuery, groupID, ids)
 	return err
 }
 
-func fade(ctx context.Context, t *tx, groupID, runID string, at time.Time, fades []reverie.Fade) (map[string]bool, error) {
+func fade(ctx context.Context, t *pg.Tx, groupID, runID string, at time.Time, fades []reverie.Fade) (map[string]bool, error) {
 	var ids, supported pq.StringArray
 	var strengths, weights, to pq.Float64Array
 	var archives pq.BoolArray
 	var toAt []*string
 	for _, f := range fades {
-		ids, supported = append(ids, f.ID), append(supported, timestamp(f.LastSupportedAt))
+		ids, supported = append(ids, f.ID), append(supported, pg.Timestamp(f.LastSupportedAt))
 		strengths, weights, to = append(strengths, f.Strength), append(weights, f.Weight), append(to, f.To)
-		archives, toAt = append(archives, f.Archive), append(toAt, orNullTimestamp(f.ToAt))
+		archives, toAt = append(archives, f.Archive), append(toAt, pg.OrNullTimestamp(f.ToAt))
 	}
 	var done []string
-	if err := t.list(ctx, &done, fadeQuery, groupID, at, ids, strengths, weights, supported, to, pq.Array(toAt), archives, runID); err != nil {
+	if err := t.Select(ctx, &done, fadeQuery, groupID, at, ids, strengths, weights, supported, to, pq.Array(toAt), archives, runID); err != nil {
 		return nil, err
 	}
 	written := make(map[string]bool, len(done))
@@ -173,32 +174,32 @@ func fade(ctx context.Context, t *tx, groupID, runID string, at time.Time, fades
 // upkeep is a transaction of maintenance: by the lease's holder, with the stats of
 // its run that fn returns.
 func (s *Store) upkeep(ctx context.Context, lease reverie.Lease, run reverie.Run, what string, prepare []string,
-	fn func(ctx context.Context, t *tx, at time.Time) (reverie.Stats, error)) error {
+	fn func(ctx context.Context, t *pg.Tx, at time.Time) (reverie.Stats, error)) error {
 	var xid string
-	return s.run(ctx, work{
-		what:    fmt.Sprintf("%s of group %q", what, lease.GroupID),
-		prepare: append([]string{extendLeaseQuery}, prepare...),
-		do: func(ctx context.Context, t *tx) error {
+	return s.db.Run(ctx, pg.Work{
+		What:    fmt.Sprintf("%s of group %q", what, lease.GroupID),
+		Prepare: append([]string{extendLeaseQuery}, prepare...),
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
-			stats, err := fn(ctx, t, s.now())
+			stats, err := fn(ctx, t, s.db.Now())
 			if err != nil {
 				return err
 			}
-			text, err := asJSON(stats)
+			text, err := pg.JSONText(stats)
 			if err != nil {
 				return err
 			}
-			n, err := t.exec(ctx, saveStatsQuery, lease.GroupID, run.ID, text)
+			n, err := t.Exec(ctx, saveStatsQuery, lease.GroupID, run.ID, text)
 			if err != nil {
 				return err
 			}
 			if n == 0 {
 				return fmt.Errorf("run %s has ended, or is not this group's: %w", run.ID, reverie.ErrConflict)
 			}
-			return t.get(ctx, &xid, xidQuery)
+			return t.Get(ctx, &xid, pg.XIDQuery)
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) { return landedUnder(ctx, t, lease, xid) },
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return landedUnder(ctx, t, lease, xid) },
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const allGroupsQuery = `select ` + groupColumns + `, exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = $3) as failed
@@ -20,13 +21,13 @@ func (s *Store) Upkeeps() Upkeeps { return Upkeeps{s} }
 // reverie.ErrNotFound.
 func (u Upkeeps) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
 	var list []reverie.DueGroup
-	err := u.run(ctx, work{what: "list the groups", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := u.db.Run(ctx, pg.Work{What: "list the groups", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var rows []struct {
 			reverie.Group
 			Failed bool `db:"failed"`
 		}
 		list = nil
-		if err := t.list(ctx, &rows, allGroupsQuery, q.After, q.GroupID, string(q.Job), q.Limit); err != nil {
+		if err := t.Select(ctx, &rows, allGroupsQuery, q.After, q.GroupID, string(q.Job), q.Limit); err != nil {
 			return err
 		}
 		if len(rows) == 0 && q.GroupID != "" {

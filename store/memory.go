@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // memoryColumns are those of reverie.Memory.
@@ -27,7 +28,7 @@ func (r memoryRow) memory() reverie.Memory {
 	m := r.Memory
 	m.Tags = append([]string{}, r.TagList...) // never nil: JSON wants []
 	m.CreatedAt, m.UpdatedAt, m.LastSupportedAt = m.CreatedAt.UTC(), m.UpdatedAt.UTC(), m.LastSupportedAt.UTC()
-	m.EndedAt = utc(m.EndedAt)
+	m.EndedAt = pg.UTC(m.EndedAt)
 	return m
 }
 
@@ -58,7 +59,7 @@ func memoryArgs(q reverie.MemoryQuery) []any {
 	if q.Core {
 		least = reverie.CoreWeight
 	}
-	return []any{q.GroupID, string(q.Kind), string(q.Status), orNull(q.At), q.SessionID, q.Tag, least}
+	return []any{q.GroupID, string(q.Kind), string(q.Status), pg.OrNull(q.At), q.SessionID, q.Tag, least}
 }
 
 // ListMemories returns a page of a group's memories, oldest lineage first, and
@@ -73,15 +74,15 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 	}
 	var rows []memoryRow
 	var total int
-	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of group %q", q.GroupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q", q.GroupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
 		if _, err := getGroup(ctx, t, q.GroupID); err != nil {
 			return err
 		}
-		if err := t.get(ctx, &total, `select count(*)`+from, args...); err != nil {
+		if err := t.Get(ctx, &total, `select count(*)`+from, args...); err != nil {
 			return err
 		}
-		return t.list(ctx, &rows, `select `+memoryColumns+judgeAgain+from+`
+		return t.Select(ctx, &rows, `select `+memoryColumns+judgeAgain+from+`
 			order by created_at, lineage_id, version limit nullif($8::int, 0) offset $9`, append(args, q.Limit, q.Offset)...)
 	}})
 	list := memories(rows)
@@ -97,7 +98,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 // that does not exist, or is another group's, is reverie.ErrNotFound.
 func (s *Store) Memory(ctx context.Context, groupID, memoryID string) (reverie.Memory, error) {
 	var row memoryRow
-	err := s.run(ctx, work{what: "read a memory", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read a memory", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		row, err = getMemory(ctx, t, groupID, memoryID)
 		return err
@@ -105,21 +106,21 @@ func (s *Store) Memory(ctx context.Context, groupID, memoryID string) (reverie.M
 	return row.memory(), err
 }
 
-func getMemory(ctx context.Context, t *tx, groupID, memoryID string) (memoryRow, error) {
+func getMemory(ctx context.Context, t *pg.Tx, groupID, memoryID string) (memoryRow, error) {
 	var row memoryRow
 	if !reverie.IsID(memoryID) {
 		return row, fmt.Errorf("memory %q: %w", memoryID, reverie.ErrNotFound)
 	}
-	err := t.get(ctx, &row, `select `+memoryColumns+` from memories
+	err := t.Get(ctx, &row, `select `+memoryColumns+` from memories
 		where memory_id = $2 and ($1 = '' or group_id = $1)`, groupID, memoryID)
-	return row, one(err, "memory %s", memoryID)
+	return row, pg.NotFoundIfEmpty(err, "memory %s", memoryID)
 }
 
 // LineageHead returns the newest version of a lineage, whatever its status, or
 // reverie.ErrNotFound.
 func (s *Store) LineageHead(ctx context.Context, groupID, lineageID string) (reverie.Memory, error) {
 	var row memoryRow
-	err := s.run(ctx, work{what: "read a lineage", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read a lineage", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		row, err = getHead(ctx, t, groupID, lineageID)
 		return err
@@ -127,14 +128,14 @@ func (s *Store) LineageHead(ctx context.Context, groupID, lineageID string) (rev
 	return row.memory(), err
 }
 
-func getHead(ctx context.Context, t *tx, groupID, lineageID string) (memoryRow, error) {
+func getHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (memoryRow, error) {
 	var row memoryRow
 	if !reverie.IsID(lineageID) {
 		return row, fmt.Errorf("lineage %q: %w", lineageID, reverie.ErrNotFound)
 	}
-	err := t.get(ctx, &row, `select `+memoryColumns+` from memories
+	err := t.Get(ctx, &row, `select `+memoryColumns+` from memories
 		where group_id = $1 and lineage_id = $2 order by version desc limit 1`, groupID, lineageID)
-	return row, one(err, "lineage %s", lineageID)
+	return row, pg.NotFoundIfEmpty(err, "lineage %s", lineageID)
 }
 
 const (
@@ -147,13 +148,13 @@ const (
 // new, belongs to, oldest first. An empty groupID looks in all groups.
 func (s *Store) History(ctx context.Context, groupID, memoryID string) ([]reverie.Memory, error) {
 	var rows []memoryRow
-	err := s.run(ctx, work{what: "read a memory's history", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read a memory's history", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
 		m, err := getMemory(ctx, t, groupID, memoryID)
 		if err != nil {
 			return err
 		}
-		return t.list(ctx, &rows, lineageQuery, m.GroupID, m.LineageID)
+		return t.Select(ctx, &rows, lineageQuery, m.GroupID, m.LineageID)
 	}})
 	return memories(rows), err
 }

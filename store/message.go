@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // messageColumns are those of reverie.Message.
@@ -63,7 +64,7 @@ func (s *Store) ReimportMessages(ctx context.Context, groupID string, messages [
 
 // importMessages stores messages, and with them what note makes of how many were new.
 func (s *Store) importMessages(ctx context.Context, groupID string, messages []reverie.Message, erased bool,
-	note func(ctx context.Context, t *tx, fresh int) error) (reverie.ImportResult, error) {
+	note func(ctx context.Context, t *pg.Tx, fresh int) error) (reverie.ImportResult, error) {
 	if len(messages) > MaxImport {
 		return reverie.ImportResult{}, fmt.Errorf("import %d messages at once: at most %d: %w", len(messages), MaxImport, reverie.ErrInvalid)
 	}
@@ -85,12 +86,12 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 		}
 	}
 	var xid string
-	err := s.run(ctx, work{
-		what:  fmt.Sprintf("import %d messages into group %q", len(messages), groupID),
-		byKey: true,
-		prepare: []string{lockGroupQuery, knownMessagesQuery, nearSessionsQuery, namedSessionsQuery, fixedSessionsQuery, takenSessionsQuery,
+	err := s.db.Run(ctx, pg.Work{
+		What:  fmt.Sprintf("import %d messages into group %q", len(messages), groupID),
+		ByKey: true,
+		Prepare: []string{lockGroupQuery, knownMessagesQuery, nearSessionsQuery, namedSessionsQuery, fixedSessionsQuery, takenSessionsQuery,
 			neighboursQuery, importQuery, saveSessionsQuery},
-		do: func(ctx context.Context, t *tx) error {
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			n, gone, err := s.arrive(ctx, t, groupID, list, erased)
 			result = reverie.ImportResult{New: n, Known: len(messages) - n - gone, Erased: gone}
 			if err == nil && note != nil {
@@ -99,13 +100,13 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 			if err != nil {
 				return err
 			}
-			return t.get(ctx, &xid, xidQuery)
+			return t.Get(ctx, &xid, pg.XIDQuery)
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) {
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 			if _, err := lockGroup(ctx, t, groupID); err != nil {
 				return false, err
 			}
-			return landed(ctx, t, xid)
+			return pg.WasCommitted(ctx, t, xid)
 		},
 	})
 	return result, err
@@ -114,12 +115,12 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 // arrive stores those of the messages that are new, and says how many, and how many were
 // erased, which erased lets in all the same. Imports of a group follow each other, so that
 // each sees the sessions that those before made.
-func (s *Store) arrive(ctx context.Context, t *tx, groupID string, messages []reverie.Message, erased bool) (fresh, gone int, err error) {
+func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages []reverie.Message, erased bool) (fresh, gone int, err error) {
 	group, err := lockGroup(ctx, t, groupID)
 	if err != nil {
 		return 0, 0, err
 	}
-	silence, err := group.Silence(s.opts.SessionSilence)
+	silence, err := group.Silence(s.SessionSilence)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -131,7 +132,7 @@ func (s *Store) arrive(ctx context.Context, t *tx, groupID string, messages []re
 		ID     string
 		Erased bool
 	}
-	if err := t.list(ctx, &known, knownMessagesQuery, groupID, ids, erased); err != nil {
+	if err := t.Select(ctx, &known, knownMessagesQuery, groupID, ids, erased); err != nil {
 		return 0, 0, err
 	}
 	there := map[string]bool{}
@@ -167,14 +168,14 @@ func (s *Store) arrive(ctx context.Context, t *tx, groupID string, messages []re
 	if err := a.insert(ctx, t); err != nil {
 		return 0, 0, err
 	}
-	return fresh, gone, a.count(ctx, t, s.now())
+	return fresh, gone, a.count(ctx, t, s.db.Now())
 }
 
-func (a *arrivals) insert(ctx context.Context, t *tx) error {
+func (a *arrivals) insert(ctx context.Context, t *pg.Tx) error {
 	columns := make([]pq.StringArray, 9)
 	tokens := make(pq.Int64Array, len(a.messages)+len(a.filtered)) // of what is filtered nobody asks
 	for i, m := range slices.Concat(a.messages, a.filtered) {
-		for c, v := range []string{m.ID, m.AuthorID, m.Author, string(m.Role), m.Text, timestamp(m.SentAt), m.SessionID, m.ReplyTo, string(m.Filter)} {
+		for c, v := range []string{m.ID, m.AuthorID, m.Author, string(m.Role), m.Text, pg.Timestamp(m.SentAt), m.SessionID, m.ReplyTo, string(m.Filter)} {
 			columns[c] = append(columns[c], v)
 		}
 		if i < len(a.messages) {
@@ -185,7 +186,7 @@ func (a *arrivals) insert(ctx context.Context, t *tx) error {
 	for _, c := range columns {
 		args = append(args, c)
 	}
-	_, err := t.exec(ctx, importQuery, append(args, tokens)...)
+	_, err := t.Exec(ctx, importQuery, append(args, tokens)...)
 	return err
 }
 
@@ -201,8 +202,8 @@ type MessageCounts struct {
 // MessageCounts counts the messages of a group by outcome.
 func (s *Store) MessageCounts(ctx context.Context, groupID string) (MessageCounts, error) {
 	var c MessageCounts
-	err := s.run(ctx, work{what: fmt.Sprintf("count the messages of group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
-		return t.get(ctx, &c, `select count(*) filter (where outcome is null) as pending,
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("count the messages of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		return t.Get(ctx, &c, `select count(*) filter (where outcome is null) as pending,
 			count(*) filter (where outcome = 'cited') as cited,
 			count(*) filter (where outcome = 'considered') as considered,
 			count(*) filter (where outcome = 'filtered') as filtered
@@ -215,8 +216,8 @@ func (s *Store) MessageCounts(ctx context.Context, groupID string) (MessageCount
 // times are no bound.
 func (s *Store) CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error) {
 	var n int
-	err := s.run(ctx, work{what: fmt.Sprintf("count the pending messages of group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
-		return t.get(ctx, &n, `select count(*)`+pendingWhere, groupID, orMinusInfinity(since), orInfinity(until))
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("count the pending messages of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		return t.Get(ctx, &n, `select count(*)`+pendingWhere, groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until))
 	}})
 	return n, err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reverie/internal/fault"
+	"reverie/store/pg"
 )
 
 // newestChange is when memories of the group $1 were changed last: the change log has a row
@@ -17,10 +18,10 @@ const newestChange = `greatest((select max(created_at) from memory_change_log wh
 // written. So the times of versions tell their order, and what was active at an instant
 // can be told from them. To be asked once the heads are locked, and in each transaction
 // that makes, changes or ends a version.
-func (s *Store) moment(ctx context.Context, t *tx, groupID string) (time.Time, error) {
+func (s *Store) moment(ctx context.Context, t *pg.Tx, groupID string) (time.Time, error) {
 	var newest *time.Time
-	err := t.get(ctx, &newest, `select `+newestChange, groupID)
-	return after(s.now(), newest), err
+	err := t.Get(ctx, &newest, `select `+newestChange, groupID)
+	return after(s.db.Now(), newest), err
 }
 
 // after is now, or, if that is not later, the next instant after what is written.

@@ -14,6 +14,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -37,14 +38,14 @@ const (
 	restart         // this connection and all there are answer with a reset: the server came up again
 )
 
-func (n *network) options() store.Options {
-	return store.WithDial(store.Options{}, func(ctx context.Context, netw, address string) (net.Conn, error) {
+func (n *network) options() pg.Options {
+	return pg.Options{Dial: func(ctx context.Context, netw, address string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, netw, address)
 		if err != nil {
 			return nil, err
 		}
 		return &wire{Conn: c, network: n, era: n.era.Load()}, nil
-	})
+	}}
 }
 
 // once breaks the network at the first request that holds text, and the times
@@ -295,9 +296,9 @@ func TestFirstLeaseSurvivesALostReply(t *testing.T) {
 
 // Transactions are isolated as the code counts on, whatever the server's default is.
 func TestIsolationLevel(t *testing.T) {
-	storetest.Open(t, store.Options{})
+	storetest.Open(t, pg.Options{})
 	must(raw(t).Exec(`do $$ begin execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$`))(t)
-	s := must(store.Open(t.Context(), store.Options{URL: storetest.URL(t)}))(t)
+	s := must(store.Open(t.Context(), pg.Options{URL: storetest.URL(t)}))(t)
 	defer func() { _ = s.Close() }()
 	if level := must(s.Isolation(t.Context()))(t); level != "read committed" {
 		t.Errorf("it is %s", level)
@@ -387,7 +388,7 @@ func TestRoundTripsDoNotGrow(t *testing.T) {
 
 // Poolers that lose prepared statements can be served without any.
 func TestUnprepared(t *testing.T) {
-	w := openWorld(t, store.Options{Unprepared: true})
+	w := openWorld(t, pg.Options{Unprepared: true})
 	tea := create("likes tea")
 	w.apply(tea)
 	hits := must(w.Search(t.Context(), reverie.SearchQuery{GroupID: group, Vector: tea.Embedding, Model: model, MinCosine: 0.99}))(t)
@@ -422,7 +423,7 @@ func TestCancellation(t *testing.T) {
 
 // A holder of locks that stands still does not stop others for ever.
 func TestLockTimeout(t *testing.T) {
-	w := openWorld(t, store.Options{LockTimeout: 100 * time.Millisecond})
+	w := openWorld(t, pg.Options{LockTimeout: 100 * time.Millisecond})
 	plan := w.plan(create("likes tea"))
 	tx := must(raw(t).Begin())(t)
 	defer func() { _ = tx.Rollback() }()
@@ -434,7 +435,7 @@ func TestLockTimeout(t *testing.T) {
 // One connection is enough: nothing asks the pool for a second one while it
 // holds the first.
 func TestOneConnection(t *testing.T) {
-	w := openWorld(t, store.Options{MaxConns: 1})
+	w := openWorld(t, pg.Options{MaxConns: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	tea := create("likes tea")

@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -58,24 +59,24 @@ type Work struct {
 // none. A zero time is no bound.
 func (s *Store) LastWork(ctx context.Context, groupID string, before time.Time) (*time.Time, error) {
 	var at *time.Time
-	err := s.run(ctx, work{what: fmt.Sprintf("look for what was done in group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for what was done in group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		at = nil
-		return t.get(ctx, &at, lastWorkQuery, groupID, orInfinity(before))
+		return t.Get(ctx, &at, lastWorkQuery, groupID, pg.OrInfinity(before))
 	}})
-	return utc(at), err
+	return pg.UTC(at), err
 }
 
 // Work returns what was done in [since, until), at most so many runs and edits.
 func (s *Store) Work(ctx context.Context, groupID string, since, until time.Time, limit int) (Work, error) {
 	var w Work
-	err := s.run(ctx, work{what: fmt.Sprintf("read what was done in group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what was done in group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		w = Work{}
 		var err error
 		if w.Runs, err = runList(ctx, t, workRunsQuery, groupID, since, until, limit+1); err != nil {
 			return err
 		}
 		var rows []changeRow
-		if err := t.list(ctx, &rows, workEditsQuery, groupID, since, until, limit+1); err != nil {
+		if err := t.Select(ctx, &rows, workEditsQuery, groupID, since, until, limit+1); err != nil {
 			return err
 		}
 		w.Edits, err = changes(rows)
@@ -91,12 +92,12 @@ func (s *Store) RunWork(ctx context.Context, groupID string, runIDs []string, li
 	if len(runIDs) == 0 {
 		return nil, nil, nil
 	}
-	err = s.run(ctx, work{what: fmt.Sprintf("read what runs of group %q did", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err = s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what runs of group %q did", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var rows []struct {
 			ID string `db:"run_id"`
 			reverie.Spend
 		}
-		if err := t.list(ctx, &rows, spendOfRunsQuery, groupID, pq.StringArray(runIDs)); err != nil {
+		if err := t.Select(ctx, &rows, spendOfRunsQuery, groupID, pq.StringArray(runIDs)); err != nil {
 			return err
 		}
 		spend = make(map[string]reverie.Spend, len(rows))
@@ -104,7 +105,7 @@ func (s *Store) RunWork(ctx context.Context, groupID string, runIDs []string, li
 			spend[r.ID] = r.Spend
 		}
 		var changed []changeRow
-		if err := t.list(ctx, &changed, workChangesQuery, groupID, pq.StringArray(runIDs), limit); err != nil {
+		if err := t.Select(ctx, &changed, workChangesQuery, groupID, pq.StringArray(runIDs), limit); err != nil {
 			return err
 		}
 		var err error

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // pageSessionQuery finds a login and its token in one round trip.
@@ -17,15 +18,15 @@ const pageSessionQuery = `select s.group_id, s.sha256, s.token_id, s.created_at,
 
 // AddPageSession keeps a login to the page, and forgets those of its group that are over.
 func (s *Store) AddPageSession(ctx context.Context, p reverie.PageSession) error {
-	return s.run(ctx, work{what: fmt.Sprintf("log in with token %s", p.TokenID), do: func(ctx context.Context, t *tx) error {
-		if _, err := t.exec(ctx, `delete from page_sessions where group_id = $1 and expires_at <= $2::timestamptz`,
-			p.GroupID, timestamp(p.CreatedAt)); err != nil {
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("log in with token %s", p.TokenID), Do: func(ctx context.Context, t *pg.Tx) error {
+		if _, err := t.Exec(ctx, `delete from page_sessions where group_id = $1 and expires_at <= $2::timestamptz`,
+			p.GroupID, pg.Timestamp(p.CreatedAt)); err != nil {
 			return err
 		}
 		// Again, if the reply to the first commit was lost, it changes nothing.
-		_, err := t.exec(ctx, `insert into page_sessions (group_id, sha256, token_id, created_at, expires_at)
+		_, err := t.Exec(ctx, `insert into page_sessions (group_id, sha256, token_id, created_at, expires_at)
 			values ($1, $2, $3, $4::timestamptz, $5::timestamptz) on conflict (group_id, sha256) do nothing`,
-			p.GroupID, p.SHA256, p.TokenID, timestamp(p.CreatedAt), timestamp(p.ExpiresAt))
+			p.GroupID, p.SHA256, p.TokenID, pg.Timestamp(p.CreatedAt), pg.Timestamp(p.ExpiresAt))
 		return err
 	}})
 }
@@ -37,7 +38,7 @@ func (s *Store) PageSession(ctx context.Context, sha256 []byte) (reverie.PageSes
 		reverie.PageSession
 		Token reverie.Token `db:"token"`
 	}
-	err := s.look(asLogin(ctx), "read a login", &row, pageSessionQuery, sha256)
+	err := s.db.QueryRow(asLogin(ctx), "read a login", &row, pageSessionQuery, sha256)
 	if errors.Is(err, sql.ErrNoRows) {
 		return reverie.PageSession{}, reverie.Token{}, fmt.Errorf("this login: %w", reverie.ErrNotFound)
 	}
@@ -47,8 +48,8 @@ func (s *Store) PageSession(ctx context.Context, sha256 []byte) (reverie.PageSes
 
 // EndPageSession forgets a login. That it is not there is no error.
 func (s *Store) EndPageSession(ctx context.Context, sha256 []byte) error {
-	return s.run(ctx, work{what: "log out", do: func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `delete from page_sessions where sha256 = $1`, sha256)
+	return s.db.Run(ctx, pg.Work{What: "log out", Do: func(ctx context.Context, t *pg.Tx) error {
+		_, err := t.Exec(ctx, `delete from page_sessions where sha256 = $1`, sha256)
 		return err
 	}})
 }

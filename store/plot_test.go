@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -26,7 +27,7 @@ type plot struct {
 // openTown is a world with a town in it.
 func openTown(b *testing.B, town storetest.Town) *world {
 	b.Helper()
-	w := openWorld(b, store.Options{StatementTimeout: 10 * time.Minute, ReadTimeout: 11 * time.Minute})
+	w := openWorld(b, pg.Options{StatementTimeout: 10 * time.Minute, ReadTimeout: 11 * time.Minute})
 	town.Build(b, storetest.Bare(b))
 	return w
 }

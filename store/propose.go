@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -30,7 +31,7 @@ const (
 // version is a *reverie.NotHeadError; an unknown group or memory is reverie.ErrNotFound.
 func (s *Store) ProposalState(ctx context.Context, p reverie.Proposal) (reverie.ProposalState, error) {
 	var state reverie.ProposalState
-	err := s.run(ctx, work{what: "read what is proposed about", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read what is proposed about", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		state = reverie.ProposalState{}
 		groupID, kind := p.GroupID, reverie.KindGroup
 		if p.Action != reverie.ActionCreate {
@@ -53,7 +54,7 @@ func (s *Store) ProposalState(ctx context.Context, p reverie.Proposal) (reverie.
 		for i, e := range p.Evidence {
 			ids[i] = e.MessageID
 		}
-		if err = t.list(ctx, &state.Messages, citedQuery, groupID, ids); err != nil {
+		if err = t.Select(ctx, &state.Messages, citedQuery, groupID, ids); err != nil {
 			return err
 		}
 		utcMessages(state.Messages)
@@ -62,7 +63,7 @@ func (s *Store) ProposalState(ctx context.Context, p reverie.Proposal) (reverie.
 	return state, err
 }
 
-func proposedHead(ctx context.Context, t *tx, p reverie.Proposal) (reverie.Memory, error) {
+func proposedHead(ctx context.Context, t *pg.Tx, p reverie.Proposal) (reverie.Memory, error) {
 	asked, err := getMemory(ctx, t, p.GroupID, p.MemoryID)
 	if err != nil {
 		return reverie.Memory{}, err
@@ -79,34 +80,34 @@ func proposedHead(ctx context.Context, t *tx, p reverie.Proposal) (reverie.Memor
 // many proposals wait as may, or one that comes to the same, it is
 // reverie.ErrConflict.
 func (s *Store) Propose(ctx context.Context, run reverie.Run, plan reverie.Plan) error {
-	stats, err := asJSON(run.Stats)
+	stats, err := pg.JSONText(run.Stats)
 	if err != nil {
 		return err
 	}
-	return s.run(ctx, work{
-		what: fmt.Sprintf("keep a proposal for group %q", plan.GroupID),
-		do: func(ctx context.Context, t *tx) error {
+	return s.db.Run(ctx, pg.Work{
+		What: fmt.Sprintf("keep a proposal for group %q", plan.GroupID),
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if _, err := lockGroup(ctx, t, plan.GroupID); err != nil { // one after another: they are counted
 				return err
 			}
 			if err := roomForProposal(ctx, t, plan); err != nil {
 				return err
 			}
-			at := s.now()
-			if _, err := t.exec(ctx, proposeRunQuery, plan.GroupID, run.ID, at, storable(run.Model), stats); err != nil {
+			at := s.db.Now()
+			if _, err := t.Exec(ctx, proposeRunQuery, plan.GroupID, run.ID, at, pg.ValidText(run.Model), stats); err != nil {
 				return err
 			}
-			if _, err := t.exec(ctx, proposeChunkQuery, plan.GroupID, run.ID, plan.ChunkNo, at); err != nil {
+			if _, err := t.Exec(ctx, proposeChunkQuery, plan.GroupID, run.ID, plan.ChunkNo, at); err != nil {
 				return err
 			}
 			return s.hold(ctx, t, plan)
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) {
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 			if _, err := lockGroup(ctx, t, plan.GroupID); err != nil {
 				return false, err
 			}
 			var found bool
-			err := t.get(ctx, &found, `select exists (select 1 from runs where group_id = $1 and run_id = $2)`, plan.GroupID, run.ID)
+			err := t.Get(ctx, &found, `select exists (select 1 from runs where group_id = $1 and run_id = $2)`, plan.GroupID, run.ID)
 			return found, err
 		},
 	})
@@ -114,9 +115,9 @@ func (s *Store) Propose(ctx context.Context, run reverie.Run, plan reverie.Plan)
 
 // roomForProposal refuses a proposal beyond those that may wait, and one that waits
 // already.
-func roomForProposal(ctx context.Context, t *tx, plan reverie.Plan) error {
+func roomForProposal(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	var rows []heldRow
-	if err := t.list(ctx, &rows, waitingProposalsQuery, plan.GroupID); err != nil {
+	if err := t.Select(ctx, &rows, waitingProposalsQuery, plan.GroupID); err != nil {
 		return err
 	}
 	for _, r := range rows {

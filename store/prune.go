@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -62,10 +63,10 @@ const (
 )
 
 // countExpired counts what a group keeps no longer.
-func countExpired(ctx context.Context, t *tx, q reverie.UpkeepQuery) (reverie.Pruned, error) {
+func countExpired(ctx context.Context, t *pg.Tx, q reverie.UpkeepQuery) (reverie.Pruned, error) {
 	var p reverie.Pruned
 	if !q.Messages.IsZero() {
-		if err := t.get(ctx, &p.Messages, countMessagesQuery, q.GroupID, q.Messages, "-infinity", q.Impressions); err != nil {
+		if err := t.Get(ctx, &p.Messages, countMessagesQuery, q.GroupID, q.Messages, "-infinity", q.Impressions); err != nil {
 			return p, err
 		}
 	}
@@ -77,7 +78,7 @@ func countExpired(ctx context.Context, t *tx, q reverie.UpkeepQuery) (reverie.Pr
 		if c.before.IsZero() {
 			continue
 		}
-		if err := t.get(ctx, c.n, c.query, q.GroupID, c.before); err != nil {
+		if err := t.Get(ctx, c.n, c.query, q.GroupID, c.before); err != nil {
 			return p, err
 		}
 	}
@@ -91,7 +92,7 @@ func countExpired(ctx context.Context, t *tx, q reverie.UpkeepQuery) (reverie.Pr
 func (s *Store) Prune(ctx context.Context, lease reverie.Lease, b reverie.PruneBatch) (reverie.Pruned, time.Time, error) {
 	var p reverie.Pruned
 	var after time.Time
-	err := s.upkeep(ctx, lease, b.Run, "prune what has expired", nil, func(ctx context.Context, t *tx, at time.Time) (reverie.Stats, error) {
+	err := s.upkeep(ctx, lease, b.Run, "prune what has expired", nil, func(ctx context.Context, t *pg.Tx, at time.Time) (reverie.Stats, error) {
 		p, after = reverie.Pruned{}, b.After
 		stats := b.Run.Stats
 		if !b.Messages.IsZero() {
@@ -109,14 +110,14 @@ func (s *Store) Prune(ctx context.Context, lease reverie.Lease, b reverie.PruneB
 			if of.before.IsZero() || left <= 0 {
 				continue
 			}
-			n, err := t.exec(ctx, of.query, lease.GroupID, of.before, left)
+			n, err := t.Exec(ctx, of.query, lease.GroupID, of.before, left)
 			if err != nil {
 				return stats, err
 			}
 			*of.n += n
 		}
 		if left := b.Limit - p.Total(); !b.Usage.IsZero() && left > 0 {
-			if err := t.get(ctx, &p.Usage, pruneUsageQuery, lease.GroupID, b.Usage, left); err != nil {
+			if err := t.Get(ctx, &p.Usage, pruneUsageQuery, lease.GroupID, b.Usage, left); err != nil {
 				return stats, err
 			}
 		}

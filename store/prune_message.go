@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -56,7 +57,7 @@ const (
 
 // pruneMessages removes the texts of the oldest messages that have expired, and
 // tells where it came to.
-func pruneMessages(ctx context.Context, t *tx, groupID string, at time.Time, b reverie.PruneBatch) (int, time.Time, error) {
+func pruneMessages(ctx context.Context, t *pg.Tx, groupID string, at time.Time, b reverie.PruneBatch) (int, time.Time, error) {
 	// Messages that come in now may bring a session back to life, or count it anew.
 	if _, err := lockGroup(ctx, t, groupID); err != nil {
 		return 0, b.After, err
@@ -65,21 +66,21 @@ func pruneMessages(ctx context.Context, t *tx, groupID string, at time.Time, b r
 		ID     string    `db:"message_id"`
 		SentAt time.Time `db:"sent_at"`
 	}
-	if err := t.list(ctx, &found, findMessagesQuery, groupID, b.Messages, orMinusInfinity(b.After), b.Impressions, b.Limit); err != nil || len(found) == 0 {
+	if err := t.Select(ctx, &found, findMessagesQuery, groupID, b.Messages, pg.OrMinusInfinity(b.After), b.Impressions, b.Limit); err != nil || len(found) == 0 {
 		return 0, b.After, err
 	}
 	ids := make(pq.StringArray, len(found))
 	for i, m := range found {
 		ids[i] = m.ID
 	}
-	if _, err := t.exec(ctx, pruneMessagesQuery, groupID, ids, at); err != nil {
+	if _, err := t.Exec(ctx, pruneMessagesQuery, groupID, ids, at); err != nil {
 		return 0, b.After, err
 	}
 	var given []struct {
 		SessionID string `db:"session_id"`
 		ID        string `db:"message_id"`
 	}
-	if err := t.list(ctx, &given, giveUpQuery, groupID, ids, b.Run.ID); err != nil {
+	if err := t.Select(ctx, &given, giveUpQuery, groupID, ids, b.Run.ID); err != nil {
 		return 0, b.After, err
 	}
 	bySession := map[string]pq.StringArray{}
@@ -88,10 +89,10 @@ func pruneMessages(ctx context.Context, t *tx, groupID string, at time.Time, b r
 	}
 	delete(bySession, "") // of impressions
 	for _, id := range slices.Sorted(maps.Keys(bySession)) {
-		if _, err := t.exec(ctx, addNewQuery, groupID, id, bySession[id], at, -1); err != nil {
+		if _, err := t.Exec(ctx, addNewQuery, groupID, id, bySession[id], at, -1); err != nil {
 			return 0, b.After, err
 		}
-		if _, err := t.exec(ctx, givenUpQuery, groupID, id); err != nil {
+		if _, err := t.Exec(ctx, givenUpQuery, groupID, id); err != nil {
 			return 0, b.After, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -28,12 +29,12 @@ const (
 // where nothing is known of it.
 func (s *Store) Pull(ctx context.Context, groupID, source, chatID string) (reverie.Pull, error) {
 	p := reverie.Pull{GroupID: groupID, Source: source, ChatID: chatID}
-	err := s.run(ctx, work{what: fmt.Sprintf("read how far %q has been pulled into group %q", chatID, groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read how far %q has been pulled into group %q", chatID, groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var row struct {
 			reverie.Pull
 			Since sql.NullTime `db:"since"`
 		}
-		err := t.get(ctx, &row, pullQuery, groupID, source, chatID)
+		err := t.Get(ctx, &row, pullQuery, groupID, source, chatID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -53,11 +54,11 @@ func (s *Store) Pull(ctx context.Context, groupID, source, chatID string) (rever
 // messages are let in again, for those of a chat that is pulled: with them it is counted
 // how many were new, so that the count is right wherever a pull ends.
 func (s *Store) PullMessages(ctx context.Context, p reverie.Pull, messages []reverie.Message, erased bool) (reverie.ImportResult, error) {
-	return s.importMessages(ctx, p.GroupID, messages, erased, func(ctx context.Context, t *tx, fresh int) error {
+	return s.importMessages(ctx, p.GroupID, messages, erased, func(ctx context.Context, t *pg.Tx, fresh int) error {
 		if fresh == 0 {
 			return nil
 		}
-		_, err := t.exec(ctx, countPulledQuery, p.GroupID, storable(p.Source), storable(p.ChatID), fresh, s.now())
+		_, err := t.Exec(ctx, countPulledQuery, p.GroupID, pg.ValidText(p.Source), pg.ValidText(p.ChatID), fresh, s.db.Now())
 		return err
 	})
 }
@@ -70,8 +71,8 @@ func (s *Store) SavePull(ctx context.Context, p reverie.Pull) error {
 	if !p.Since.IsZero() {
 		since = &p.Since
 	}
-	return s.run(ctx, work{what: fmt.Sprintf("note how far %q has been pulled into group %q", p.ChatID, p.GroupID), do: func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, savePullQuery, p.GroupID, storable(p.Source), storable(p.ChatID), orNullTimestamp(since), storable(p.Error), timestamp(p.PulledAt))
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note how far %q has been pulled into group %q", p.ChatID, p.GroupID), Do: func(ctx context.Context, t *pg.Tx) error {
+		_, err := t.Exec(ctx, savePullQuery, p.GroupID, pg.ValidText(p.Source), pg.ValidText(p.ChatID), pg.OrNullTimestamp(since), pg.ValidText(p.Error), pg.Timestamp(p.PulledAt))
 		return err
 	}})
 }

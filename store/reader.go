@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // DefaultReaderRole is the role that the schema's migrations make and confine.
@@ -28,7 +29,7 @@ const everyGroup = "*"
 func AsReader(ctx context.Context, groupIDs ...string) context.Context {
 	ids := make(pq.StringArray, len(groupIDs))
 	for i, id := range groupIDs {
-		ids[i] = storable(id)
+		ids[i] = pg.ValidText(id)
 	}
 	list, _ := ids.Value() // of strings: it has no error to give
 	if len(ids) == 0 {
@@ -73,7 +74,7 @@ func (s *Store) Reader(ctx context.Context) (Reader, error) {
 	if known != nil {
 		return *known, nil
 	}
-	r := Reader{Role: s.opts.ReaderRole}
+	r := Reader{Role: s.db.Options().ReaderRole}
 	if r.Role != "" {
 		why, err := s.readerFault(asLogin(ctx), r.Role)
 		if err != nil {
@@ -109,8 +110,8 @@ func (s *Store) readerFault(ctx context.Context, role string) (why string, err e
 		Mighty bool   `db:"mighty"`
 		Bare   string `db:"bare"`
 	}
-	err = s.run(ctx, work{what: "look for the role that reads", readOnly: true, do: func(ctx context.Context, t *tx) error {
-		return t.get(ctx, &row, readerQuery, role)
+	err = s.db.Run(ctx, pg.Work{What: "look for the role that reads", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		return t.Get(ctx, &row, readerQuery, role)
 	}})
 	name, login := pq.QuoteIdentifier(role), pq.QuoteIdentifier(row.Login)
 	switch {
@@ -133,13 +134,13 @@ func (s *Store) readerFault(ctx context.Context, role string) (why string, err e
 // reader, "" where it is not to.
 func (s *Store) confinement(ctx context.Context) (string, error) {
 	groups, ok := ctx.Value(readerKey{}).(string)
-	if !ok || s.opts.ReaderRole == "" {
+	if !ok || s.db.Options().ReaderRole == "" {
 		return "", nil
 	}
 	if r, err := s.Reader(ctx); err != nil || !r.On {
 		return "", err
 	}
-	return "; set local role " + pq.QuoteIdentifier(s.opts.ReaderRole) + "; set local reverie.groups = " + pq.QuoteLiteral(groups), nil
+	return "; set local role " + pq.QuoteIdentifier(s.db.Options().ReaderRole) + "; set local reverie.groups = " + pq.QuoteLiteral(groups), nil
 }
 
 // confineReader makes the role for reading, as far as the user of db may, and confines it.
@@ -152,7 +153,7 @@ func confineReader(ctx context.Context, db *sqlx.DB, role string) error {
 	}
 	var why string // the doctor says it better
 	if err := db.GetContext(ctx, &why, `select reverie_reader($1::text::name)`, role); err != nil {
-		return translate(ctx, err, fmt.Sprintf("confine the role %s", role))
+		return pg.Translate(ctx, err, fmt.Sprintf("confine the role %s", role))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -15,7 +16,7 @@ import (
 //	go test -run '^$' -bench Reader -benchtime 2000x ./store
 func BenchmarkReader(b *testing.B) {
 	// A connection plans a statement anew for another role: each has connections of its own.
-	own, confined := storetest.Open(b, store.Options{}), storetest.Open(b, store.Options{})
+	own, confined := storetest.Open(b, pg.Options{}), storetest.Open(b, pg.Options{})
 	full := storetest.FillGroups(b, raw(b), []int{200, 200, 200}, 1536)
 	probe := make([]float32, 1536)
 	probe[0] = 1

@@ -11,13 +11,14 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
 // Under the reader's role the database shows the rows of its groups, whatever group a
 // query asks for: in a transaction, and in a look by one statement.
 func TestReaderSeesItsGroupsAlone(t *testing.T) {
-	for name, opts := range map[string]store.Options{"prepared": {}, "unprepared": {Unprepared: true}} {
+	for name, opts := range map[string]pg.Options{"prepared": {}, "unprepared": {Unprepared: true}} {
 		t.Run(name, func(t *testing.T) {
 			w := openWorld(t, opts)
 			w.ensure("g2")
@@ -68,7 +69,7 @@ func TestReaderSeesItsGroupsAlone(t *testing.T) {
 
 // What writes, and what is about all groups by purpose, does not go by the reader.
 func TestReaderLeavesOtherWorkAlone(t *testing.T) {
-	w := openWorld(t, store.Options{MaxConns: 1})
+	w := openWorld(t, pg.Options{MaxConns: 1})
 	ctx := store.AsReader(t.Context(), "g2")
 	check(t, w.AddToken(ctx, reverie.Token{GroupID: group, ID: "t1", Scope: reverie.ScopeRead, SHA256: make([]byte, 32), CreatedAt: noon}))
 	must(w.Token(ctx, "t1"))(t)
@@ -177,7 +178,7 @@ func TestReaderThatCannotBe(t *testing.T) {
 	login := url + map[bool]string{true: "&", false: "?"}[strings.Contains(url, "?")] + "options=" + "-crole%3D" + writer
 	look := func(role, want string) {
 		t.Helper()
-		s := must(store.Open(t.Context(), store.Options{URL: login, ReaderRole: role}))(t)
+		s := must(store.Open(t.Context(), pg.Options{URL: login, ReaderRole: role}))(t)
 		defer func() { _ = s.Close() }()
 		r := must(s.Reader(t.Context()))(t)
 		if r.On != (want == "") || !strings.Contains(r.Why, want) {
@@ -199,7 +200,7 @@ func TestReaderThatCannotBe(t *testing.T) {
 	look(reader, "may not become")
 	exec(`grant %s to %s`, reader, writer)
 	look(reader, "reverie migrate up")
-	must(store.Migrate(t.Context(), store.Options{URL: url, ReaderRole: reader}))(t)
+	must(store.Migrate(t.Context(), pg.Options{URL: url, ReaderRole: reader}))(t)
 	look(reader, "")
 	exec(`alter role %s bypassrls`, reader)
 	look(reader, "bypasses")

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -52,10 +53,10 @@ const maxRecalled = 1000
 // recallRow is what recallQuery returns.
 type recallRow struct {
 	reverie.Group
-	Session  ofJSON[*reverie.Session]        `db:"session"`
-	Summary  ofJSON[*reverie.SessionSummary] `db:"summary"`
-	Messages ofJSON[[]reverie.Message]       `db:"messages"` // newest first
-	Names    ofJSON[[]recallName]            `db:"names"`
+	Session  pg.JSON[*reverie.Session]        `db:"session"`
+	Summary  pg.JSON[*reverie.SessionSummary] `db:"summary"`
+	Messages pg.JSON[[]reverie.Message]       `db:"messages"` // newest first
+	Names    pg.JSON[[]recallName]            `db:"names"`
 }
 
 // recallName is a name with what clients are not told of one.
@@ -75,19 +76,19 @@ func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie
 	text := reverie.Simplify(reverie.Fold(q.Text))
 	for limit := min(8*max(q.Turns, 0), maxRecalled); ; limit = min(8*limit, maxRecalled) {
 		var row recallRow
-		query, args := recallQuery, []any{q.GroupID, q.SessionID, orMinusInfinity(q.Since), limit, text}
+		query, args := recallQuery, []any{q.GroupID, q.SessionID, pg.OrMinusInfinity(q.Since), limit, text}
 		if !q.At.IsZero() {
 			query, args = recallAtQuery, append(args, q.At)
 		}
-		err := s.look(ctx, what, &row, query, args...)
+		err := s.db.QueryRow(ctx, what, &row, query, args...)
 		if err != nil {
-			return reverie.RecallState{}, one(err, "group %q", q.GroupID)
+			return reverie.RecallState{}, pg.NotFoundIfEmpty(err, "group %q", q.GroupID)
 		}
-		list := row.Messages.value
+		list := row.Messages.Value
 		slices.Reverse(list)
 		from, enough := turnsFrom(list, q.Turns)
 		if enough || len(list) < limit || limit == 0 || limit == maxRecalled {
-			row.Messages.value = list[from:]
+			row.Messages.Value = list[from:]
 			return row.state(), nil
 		}
 	}
@@ -95,14 +96,14 @@ func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie
 
 func (r recallRow) state() reverie.RecallState {
 	state := reverie.RecallState{Group: r.Group}
-	for _, n := range r.Names.value {
+	for _, n := range r.Names.Value {
 		n.EntityName.Key, n.EntityName.Entity = n.Key, n.Entity
 		state.Named = append(state.Named, n.EntityName)
 	}
-	if r.Session.value == nil {
+	if r.Session.Value == nil {
 		return state
 	}
-	state.Session, state.Summary, state.Messages = r.Session.value, r.Summary.value, r.Messages.value
+	state.Session, state.Summary, state.Messages = r.Session.Value, r.Summary.Value, r.Messages.Value
 	for i := range state.Messages {
 		state.Messages[i].GroupID = r.ID
 	}

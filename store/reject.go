@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // requeueQuery makes the messages of chunks that are held whole pending again,
@@ -32,9 +33,9 @@ func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, ru
 	if !reverie.IsID(runID) {
 		return 0, fmt.Errorf("%s: %w", what, reverie.ErrNotFound)
 	}
-	err = s.run(ctx, work{
-		what: what,
-		do: func(ctx context.Context, t *tx) error {
+	err = s.db.Run(ctx, pg.Work{
+		What: what,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
@@ -42,12 +43,12 @@ func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, ru
 			requeued, err = s.reject(ctx, t, groupID, runID, requeue)
 			return err
 		},
-		committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2 and status = 'rejected'`, groupID, runID),
+		Committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2 and status = 'rejected'`, groupID, runID),
 	})
 	return requeued, err
 }
 
-func (s *Store) reject(ctx context.Context, t *tx, groupID, runID string, requeue bool) (requeued int, err error) {
+func (s *Store) reject(ctx context.Context, t *pg.Tx, groupID, runID string, requeue bool) (requeued int, err error) {
 	if err := standing(ctx, t, groupID, runID); err != nil {
 		return 0, err
 	}
@@ -60,24 +61,24 @@ func (s *Store) reject(ctx context.Context, t *tx, groupID, runID string, requeu
 			return 0, err
 		}
 	}
-	n, err := t.exec(ctx, `update held_plans set status = 'rejected' where group_id = $1 and run_id = $2 and status = 'waiting'`, groupID, runID)
+	n, err := t.Exec(ctx, `update held_plans set status = 'rejected' where group_id = $1 and run_id = $2 and status = 'waiting'`, groupID, runID)
 	if err != nil {
 		return 0, err
 	}
 	if n == 0 {
 		return 0, fmt.Errorf("nothing of it waits: %w", reverie.ErrConflict)
 	}
-	text, err := asJSON(run.Stats)
+	text, err := pg.JSONText(run.Stats)
 	if err != nil {
 		return 0, err
 	}
-	_, err = t.exec(ctx, `update runs set status = 'rejected', stats = $3::jsonb where group_id = $1 and run_id = $2`, groupID, runID, text)
+	_, err = t.Exec(ctx, `update runs set status = 'rejected', stats = $3::jsonb where group_id = $1 and run_id = $2`, groupID, runID, text)
 	return requeued, err
 }
 
 // giveBack makes new again what a run took for plans that wait, corrects its counts,
 // and says how much that is.
-func (s *Store) giveBack(ctx context.Context, t *tx, run *reverie.Run) (int, error) {
+func (s *Store) giveBack(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, error) {
 	if run.Job == reverie.JobDream {
 		return requeueDream(ctx, t, run)
 	}
@@ -85,7 +86,7 @@ func (s *Store) giveBack(ctx context.Context, t *tx, run *reverie.Run) (int, err
 	var back int
 	if run.SessionID != "" {
 		var err error
-		if back, err = requeueSession(ctx, t, *run, s.now()); err != nil {
+		if back, err = requeueSession(ctx, t, *run, s.db.Now()); err != nil {
 			return 0, err
 		}
 		gone := 0
@@ -95,11 +96,11 @@ func (s *Store) giveBack(ctx context.Context, t *tx, run *reverie.Run) (int, err
 		}
 	}
 	var freed struct{ Cited, Considered, Filtered int }
-	if err := t.get(ctx, &freed, requeueQuery, run.GroupID, run.ID); err != nil {
+	if err := t.Get(ctx, &freed, requeueQuery, run.GroupID, run.ID); err != nil {
 		return 0, err
 	}
 	// Their messages will be another chunk's: this one consumed nothing.
-	if _, err := t.exec(ctx, `update run_chunks c set status = 'failed' from held_plans h
+	if _, err := t.Exec(ctx, `update run_chunks c set status = 'failed' from held_plans h
 		where c.group_id = $1 and c.run_id = $2 and h.group_id = c.group_id and h.run_id = c.run_id and h.chunk_no = c.chunk_no
 			and h.status = 'waiting' and h.whole`, run.GroupID, run.ID); err != nil {
 		return 0, err

@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -44,8 +45,8 @@ const (
 // queueJudgements has the next run of evolve judge memories again, by their lineages,
 // and returns how many that are: those whose head is active, or held until then. The
 // reason is shown to the model, and to whoever asks about the memory.
-func queueJudgements(ctx context.Context, t *tx, groupID string, lineageIDs []string, reason string, at time.Time) (int, error) {
-	return t.exec(ctx, queueJudgementsQuery, groupID, pq.StringArray(lineageIDs), reason, at)
+func queueJudgements(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string, reason string, at time.Time) (int, error) {
+	return t.Exec(ctx, queueJudgementsQuery, groupID, pq.StringArray(lineageIDs), reason, at)
 }
 
 const judgeAgainQuery = `select m.memory_id, ` + againBecause + ` as judge_again
@@ -55,7 +56,7 @@ const judgeAgainQuery = `select m.memory_id, ` + againBecause + ` as judge_again
 // JudgeAgain says which of some memories of a group the next run of evolve judges again,
 // and why, by their ids.
 func (s *Store) JudgeAgain(ctx context.Context, groupID string, memoryIDs []string) (map[string]string, error) {
-	rows, err := lookAll[reverie.Memory](ctx, s, fmt.Sprintf("see what of group %q is judged again", groupID), judgeAgainQuery, groupID, pq.StringArray(memoryIDs))
+	rows, err := pg.QueryAll[reverie.Memory](ctx, s.db, fmt.Sprintf("see what of group %q is judged again", groupID), judgeAgainQuery, groupID, pq.StringArray(memoryIDs))
 	because := map[string]string{}
 	for _, m := range rows {
 		because[m.ID] = m.JudgeAgain
@@ -66,7 +67,7 @@ func (s *Store) JudgeAgain(ctx context.Context, groupID string, memoryIDs []stri
 // judged notes what a run has judged that was to be judged again: by steps, and by
 // leaving active memories of those lineages as they are. What held ones said whose
 // evidence was erased is emptied.
-func judged(ctx context.Context, t *tx, groupID, runID string, steps []reverie.Step, kept []string) error {
+func judged(ctx context.Context, t *pg.Tx, groupID, runID string, steps []reverie.Step, kept []string) error {
 	lineages := append(pq.StringArray{}, kept...)
 	held := make(pq.BoolArray, len(kept))
 	for _, st := range steps {
@@ -77,7 +78,7 @@ func judged(ctx context.Context, t *tx, groupID, runID string, steps []reverie.S
 	if len(lineages) == 0 {
 		return nil
 	}
-	if _, err := t.exec(ctx, judgedQuery, groupID, runID, lineages, held); err != nil {
+	if _, err := t.Exec(ctx, judgedQuery, groupID, runID, lineages, held); err != nil {
 		return err
 	}
 	var settled pq.StringArray
@@ -93,7 +94,7 @@ func judged(ctx context.Context, t *tx, groupID, runID string, steps []reverie.S
 }
 
 // decided notes that a person has deleted or restored a memory: nobody judges it again.
-func decided(ctx context.Context, t *tx, action reverie.Action, head memoryRow, at time.Time) error {
+func decided(ctx context.Context, t *pg.Tx, action reverie.Action, head memoryRow, at time.Time) error {
 	if action != reverie.ActionDelete && action != reverie.ActionRestore {
 		return nil
 	}
@@ -102,6 +103,6 @@ func decided(ctx context.Context, t *tx, action reverie.Action, head memoryRow, 
 			return err
 		}
 	}
-	_, err := t.exec(ctx, decidedByPersonQuery, head.GroupID, head.LineageID, at)
+	_, err := t.Exec(ctx, decidedByPersonQuery, head.GroupID, head.LineageID, at)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // A group's runs of a job follow one another, so that the order of their starts is the
@@ -60,10 +61,10 @@ func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.Rewin
 	}
 	var result reverie.Rewound
 	var first *string
-	err := s.run(ctx, work{
-		what:     what,
-		readOnly: q.DryRun,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:     what,
+		ReadOnly: q.DryRun,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			result, first = reverie.Rewound{Skipped: []reverie.RewindSkip{}}, nil
 			if _, err := getGroup(ctx, t, q.GroupID); err != nil {
 				return err
@@ -74,7 +75,7 @@ func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.Rewin
 				}
 			}
 			var runs pq.StringArray
-			err := t.list(ctx, &runs, rewoundRunsQuery, q.GroupID, string(q.Job), orMinusInfinity(q.Since))
+			err := t.Select(ctx, &runs, rewoundRunsQuery, q.GroupID, string(q.Job), pg.OrMinusInfinity(q.Since))
 			if err != nil || len(runs) == 0 {
 				return err
 			}
@@ -82,7 +83,7 @@ func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.Rewin
 			result.Runs = len(runs)
 			return s.rewind(ctx, t, q, runs, &result)
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) {
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 			return ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2::uuid and undone_at is not null`, q.GroupID, first)(ctx, t)
 		},
 	})
@@ -92,7 +93,7 @@ func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.Rewin
 	return result, nil
 }
 
-func (s *Store) rewind(ctx context.Context, t *tx, q reverie.RewindQuery, runs pq.StringArray, result *reverie.Rewound) error {
+func (s *Store) rewind(ctx context.Context, t *pg.Tx, q reverie.RewindQuery, runs pq.StringArray, result *reverie.Rewound) error {
 	b := takeBack{groupID: q.GroupID, runs: runs, reason: q.Reason, replay: true}
 	read, err := consumedBy(ctx, t, b, q.Since, "begin after them")
 	if err != nil {
@@ -121,17 +122,17 @@ func (s *Store) rewind(ctx context.Context, t *tx, q reverie.RewindQuery, runs p
 	if _, err := b.write(ctx, t, at, back); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, freeMessagesQuery, q.GroupID, runs)
+	_, err = t.Exec(ctx, freeMessagesQuery, q.GroupID, runs)
 	return err
 }
 
 // standing refuses a run that was taken back, saying so, before anybody decides
 // on what it held.
-func standing(ctx context.Context, t *tx, groupID, runID string) error {
+func standing(ctx context.Context, t *pg.Tx, groupID, runID string) error {
 	var undone *time.Time
-	err := t.get(ctx, &undone, `select undone_at from runs where group_id = $1 and run_id = $2`, groupID, runID)
+	err := t.Get(ctx, &undone, `select undone_at from runs where group_id = $1 and run_id = $2`, groupID, runID)
 	if err != nil {
-		return one(err, "run %s", runID)
+		return pg.NotFoundIfEmpty(err, "run %s", runID)
 	}
 	if undone != nil {
 		return fmt.Errorf("the run was taken back at %s, and what it held is rejected: %w",

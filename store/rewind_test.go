@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store"
+	"reverie/store/pg"
 )
 
 // nights evolves n times, so many messages each, so that memories are made,
@@ -150,7 +150,7 @@ func TestRewindRoundTripsDoNotGrow(t *testing.T) {
 // BenchmarkRewind takes back all of 400 runs over 50,000 messages, under the
 // time limits of production.
 func BenchmarkRewind(b *testing.B) {
-	w := openWorld(b, store.Options{})
+	w := openWorld(b, pg.Options{})
 	for b.Loop() {
 		b.StopTimer()
 		w.nights(400, 125)

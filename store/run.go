@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const runColumns = `group_id, run_id, job, session_id, window_since, window_until, status, attempt, model, prompt_version, prompt_sha256,
@@ -22,7 +23,7 @@ type runRow struct {
 func (r runRow) run() (reverie.Run, error) {
 	run := r.Run
 	run.WindowSince, run.WindowUntil, run.StartedAt = run.WindowSince.UTC(), run.WindowUntil.UTC(), run.StartedAt.UTC()
-	run.FinishedAt, run.UndoneAt = utc(run.FinishedAt), utc(run.UndoneAt)
+	run.FinishedAt, run.UndoneAt = pg.UTC(run.FinishedAt), pg.UTC(run.UndoneAt)
 	if err := json.Unmarshal(r.StatsJSON, &run.Stats); err != nil {
 		return run, fmt.Errorf("read the stats of run %s: %w", run.ID, err)
 	}
@@ -69,7 +70,7 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 // saved with it, and the answers of the run before, "" for none, are adopted, all in
 // one. A process that dies leaves a run that can be continued, or none.
 func (s *Store) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk, before string) (reverie.Run, error) {
-	return s.startRun(ctx, lease, run, func(ctx context.Context, t *tx, runID string) error {
+	return s.startRun(ctx, lease, run, func(ctx context.Context, t *pg.Tx, runID string) error {
 		chunk.RunID = runID
 		if err := s.saveChunk(ctx, t, lease, chunk); err != nil || before == "" {
 			return err
@@ -80,7 +81,7 @@ func (s *Store) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Ru
 
 // startRun writes a run's row, and what belongs to its beginning, by statements worth
 // preparing; nil: nothing does.
-func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.Run, with func(ctx context.Context, t *tx, runID string) error, prepare ...string) (reverie.Run, error) {
+func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.Run, with func(ctx context.Context, t *pg.Tx, runID string) error, prepare ...string) (reverie.Run, error) {
 	run.GroupID, run.Status, run.FinishedAt = lease.GroupID, reverie.RunRunning, nil
 	if run.Job != reverie.JobMaintain { // a team's vectors are made like any other
 		if err := reverie.CheckChat(run.GroupID); err != nil {
@@ -90,11 +91,11 @@ func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.R
 	if run.ID == "" {
 		run.ID = reverie.NewID()
 	}
-	err := s.run(ctx, work{
-		what:    fmt.Sprintf("start a run of %s for group %q", run.Job, lease.GroupID),
-		byKey:   true,
-		prepare: append([]string{extendLeaseQuery, lockSessionQuery, startRunQuery}, prepare...),
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:    fmt.Sprintf("start a run of %s for group %q", run.Job, lease.GroupID),
+		ByKey:   true,
+		Prepare: append([]string{extendLeaseQuery, lockSessionQuery, startRunQuery}, prepare...),
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
@@ -109,26 +110,26 @@ func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.R
 			}
 			return with(ctx, t, run.ID)
 		},
-		committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
+		Committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
 	})
 	return run, err
 }
 
 // insertRun writes a run's row, and fills in its attempt and when it began.
-func (s *Store) insertRun(ctx context.Context, t *tx, run *reverie.Run) error {
-	stats, err := asJSON(run.Stats)
+func (s *Store) insertRun(ctx context.Context, t *pg.Tx, run *reverie.Run) error {
+	stats, err := pg.JSONText(run.Stats)
 	if err != nil {
 		return err
 	}
 	at := run.StartedAt
 	if at.IsZero() {
-		at = s.now()
+		at = s.db.Now()
 	}
 	var row struct {
 		Attempt   int
 		StartedAt time.Time `db:"started_at"`
 	}
-	err = t.get(ctx, &row, startRunQuery, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil,
+	err = t.Get(ctx, &row, startRunQuery, run.GroupID, run.ID, string(run.Job), run.WindowSince, run.WindowUntil,
 		run.Model, run.PromptVersion, run.PromptSHA256, stats, at, run.SessionID)
 	run.Attempt, run.StartedAt = row.Attempt, row.StartedAt.UTC()
 	return err
@@ -143,11 +144,11 @@ func (s *Store) insertRun(ctx context.Context, t *tx, run *reverie.Run) error {
 // failed, left some of what it was to take.
 func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error) {
 	run.GroupID = lease.GroupID
-	err = s.run(ctx, work{
-		what:    fmt.Sprintf("finish run %s of group %q", run.ID, lease.GroupID),
-		byKey:   true,
-		prepare: []string{extendLeaseQuery, finishRunQuery},
-		do: func(ctx context.Context, t *tx) error {
+	err = s.db.Run(ctx, pg.Work{
+		What:    fmt.Sprintf("finish run %s of group %q", run.ID, lease.GroupID),
+		ByKey:   true,
+		Prepare: []string{extendLeaseQuery, finishRunQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
@@ -160,25 +161,25 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 
 // finishRun is [Store.FinishRun] in a transaction that holds the lease. What the same
 // transaction has changed of the group's memories is done when the run ends.
-func (s *Store) finishRun(ctx context.Context, t *tx, run reverie.Run, changed bool) (pending int, err error) {
+func (s *Store) finishRun(ctx context.Context, t *pg.Tx, run reverie.Run, changed bool) (pending int, err error) {
 	if run.Status == reverie.RunRunning {
 		return 0, fmt.Errorf("finish run %s: status is still running: %w", run.ID, reverie.ErrInvalid)
 	}
-	finished := s.now()
+	finished := s.db.Now()
 	if run.FinishedAt != nil && !run.FinishedAt.IsZero() {
 		finished = *run.FinishedAt
 	}
-	stats, err := asJSON(run.Stats)
+	stats, err := pg.JSONText(run.Stats)
 	if err != nil {
 		return 0, err
 	}
-	err = t.get(ctx, &pending, finishRunQuery, run.GroupID, run.ID, string(run.Status), stats, storable(run.Error), finished,
+	err = t.Get(ctx, &pending, finishRunQuery, run.GroupID, run.ID, string(run.Status), stats, pg.ValidText(run.Error), finished,
 		run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil, changed)
 	if err != nil || run.SessionID == "" {
-		return pending, one(err, "run %s", run.ID)
+		return pending, pg.NotFoundIfEmpty(err, "run %s", run.ID)
 	}
 	short := (run.Status == reverie.RunDeferred || run.Status == reverie.RunFailed) && pending > 0 && !run.Stats.Through
-	_, err = t.exec(ctx, unfinishedQuery, run.GroupID, run.SessionID, short, run.ID)
+	_, err = t.Exec(ctx, unfinishedQuery, run.GroupID, run.SessionID, short, run.ID)
 	return pending, err
 }
 
@@ -209,7 +210,7 @@ func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntr
 		runRow
 		reverie.Spend
 	}
-	err := s.run(ctx, work{what: "list runs", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "list runs", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
 		var before *string
 		var startedAt any
@@ -224,7 +225,7 @@ func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntr
 		if q.Held {
 			query = waitingRunsQuery
 		}
-		return t.list(ctx, &rows, query, q.GroupID, string(q.Job), string(q.Status), orMinusInfinity(q.Since), q.Limit, before, startedAt)
+		return t.Select(ctx, &rows, query, q.GroupID, string(q.Job), string(q.Status), pg.OrMinusInfinity(q.Since), q.Limit, before, startedAt)
 	}})
 	if err != nil {
 		return nil, err
@@ -260,7 +261,7 @@ func (s *Store) Run(ctx context.Context, groupID, runID string) (reverie.RunDeta
 // is left out of a part is its end, and Cut says so.
 func (s *Store) RunUpTo(ctx context.Context, groupID, runID string, rows int) (reverie.RunDetail, error) {
 	var d reverie.RunDetail
-	err := s.run(ctx, work{what: "read a run", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read a run", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		d = reverie.RunDetail{}
 		var err error
 		if d.Run, err = getRun(ctx, t, groupID, runID); err != nil {
@@ -271,20 +272,20 @@ func (s *Store) RunUpTo(ctx context.Context, groupID, runID string, rows int) (r
 	return d, err
 }
 
-func getRun(ctx context.Context, t *tx, groupID, runID string) (reverie.Run, error) {
+func getRun(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, error) {
 	if !reverie.IsID(runID) {
 		return reverie.Run{}, fmt.Errorf("run %q: %w", runID, reverie.ErrNotFound)
 	}
 	var row runRow
-	err := t.get(ctx, &row, `select `+runColumns+` from runs where run_id = $2 and ($1 = '' or group_id = $1)`, groupID, runID)
+	err := t.Get(ctx, &row, `select `+runColumns+` from runs where run_id = $2 and ($1 = '' or group_id = $1)`, groupID, runID)
 	if err != nil {
-		return reverie.Run{}, one(err, "run %s", runID)
+		return reverie.Run{}, pg.NotFoundIfEmpty(err, "run %s", runID)
 	}
 	return row.run()
 }
 
 // readParts fills in what belongs to a run.
-func readParts(ctx context.Context, t *tx, d *reverie.RunDetail, rows int) error {
+func readParts(ctx context.Context, t *pg.Tx, d *reverie.RunDetail, rows int) error {
 	groupID, runID, limit := d.Run.GroupID, d.Run.ID, rows
 	if rows > 0 {
 		limit++ // to see whether there are more
@@ -315,7 +316,7 @@ func readParts(ctx context.Context, t *tx, d *reverie.RunDetail, rows int) error
 		d.Chunks, d.Held, d.Changes = upTo(d.Chunks, rows, &d.Cut), upTo(d.Held, rows, &d.Cut), upTo(d.Changes, rows, &d.Cut)
 		d.Decisions, d.Entities, d.Calls = upTo(d.Decisions, rows, &d.Cut), upTo(d.Entities, rows, &d.Cut), upTo(d.Calls, rows, &d.Cut)
 	}
-	return t.get(ctx, &d.Spend, `select `+spendColumns+` from llm_calls where group_id = $1 and run_id = $2`, groupID, runID)
+	return t.Get(ctx, &d.Spend, `select `+spendColumns+` from llm_calls where group_id = $1 and run_id = $2`, groupID, runID)
 }
 
 // upTo is the beginning of a list, and notes whether that is not all of it.

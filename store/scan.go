@@ -2,13 +2,13 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // scanPage is how many rows are read at once.
@@ -21,23 +21,22 @@ const scanPage = 200
 // not exist is reverie.ErrNotFound; an error of take ends it, and is returned as it is.
 func (s *Store) Texts(ctx context.Context, groupID string, take func(reverie.StoredText) error) error {
 	what := fmt.Sprintf("read the texts of group %q", groupID)
-	settings := fmt.Sprintf("set local statement_timeout = %d; set local lock_timeout = %d; set local idle_in_transaction_session_timeout = %d",
-		s.opts.StatementTimeout.Milliseconds(), s.opts.LockTimeout.Milliseconds(), exportIdle.Milliseconds())
-	raw, err := s.db.BeginTxx(withSettings(ctx, settings), &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
-	if err != nil {
-		return translate(ctx, err, what)
+	var refused error
+	err := s.db.Stream(ctx, exportIdle, "", func(ctx context.Context, t *pg.Tx) error {
+		r := textReader{t: t, group: groupID, take: take}
+		err := r.all(ctx)
+		refused = r.refused
+		return err
+	})
+	if refused != nil {
+		return refused
 	}
-	defer func() { _ = raw.Rollback() }()
-	r := textReader{t: &tx{Tx: raw}, group: groupID, take: take}
-	if err := r.all(ctx); err != nil && r.refused == nil {
-		return translate(ctx, err, what)
-	}
-	return r.refused
+	return pg.Translate(ctx, err, what)
 }
 
 // textReader is one reading of a group's texts under way.
 type textReader struct {
-	t       *tx
+	t       *pg.Tx
 	group   string
 	take    func(reverie.StoredText) error
 	refused error // by take
@@ -74,13 +73,13 @@ func (r *textReader) table(ctx context.Context, table textTable) error {
 		order += ", t." + k.Column
 	}
 	columns = append(columns, "concat_ws(' ', "+strings.Join(append(key, "null"), ", ")+")")
-	if _, err := r.t.exec(ctx, `declare texts no scroll cursor for select array[`+strings.Join(columns, ", ")+`] from `+table.name+
+	if _, err := r.t.Exec(ctx, `declare texts no scroll cursor for select array[`+strings.Join(columns, ", ")+`] from `+table.name+
 		` t where t.group_id = $1 order by `+order, r.group); err != nil {
 		return err
 	}
 	for {
 		var page []pq.StringArray
-		if err := r.t.list(ctx, &page, fmt.Sprintf("fetch %d from texts", scanPage)); err != nil {
+		if err := r.t.Select(ctx, &page, fmt.Sprintf("fetch %d from texts", scanPage)); err != nil {
 			return err
 		}
 		for _, row := range page {
@@ -89,7 +88,7 @@ func (r *textReader) table(ctx context.Context, table textTable) error {
 			}
 		}
 		if len(page) < scanPage {
-			_, err := r.t.exec(ctx, `close texts`)
+			_, err := r.t.Exec(ctx, `close texts`)
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 //go:embed migrations/*.sql
@@ -45,7 +46,7 @@ const minServer = 150000
 // when there was nothing to do. Concurrent calls wait for each other under a
 // session lock, so the URL must lead to the server itself or to a pooler in
 // session mode. A missing pgvector is reverie.ErrConfiguration.
-func Migrate(ctx context.Context, opts Options) ([]MigrationStatus, error) {
+func Migrate(ctx context.Context, opts pg.Options) ([]MigrationStatus, error) {
 	var applied []MigrationStatus
 	err := withProvider(ctx, opts, func(db *sqlx.DB, p *goose.Provider) error {
 		if err := checkServer(ctx, db); err != nil {
@@ -58,10 +59,10 @@ func Migrate(ctx context.Context, opts Options) ([]MigrationStatus, error) {
 		}
 		for _, r := range results {
 			applied = append(applied, MigrationStatus{Version: r.Source.Version, Name: path.Base(r.Source.Path),
-				Applied: true, AppliedAt: opts.withDefaults().Now().UTC()})
+				Applied: true, AppliedAt: opts.WithDefaults().Now().UTC()})
 		}
 		if err != nil {
-			return translate(ctx, err, "migrate the schema")
+			return pg.Translate(ctx, err, "migrate the schema")
 		}
 		return confineReader(ctx, db, opts.ReaderRole)
 	})
@@ -69,12 +70,12 @@ func Migrate(ctx context.Context, opts Options) ([]MigrationStatus, error) {
 }
 
 // MigrationStatuses lists all steps of the schema that this binary knows, oldest first.
-func MigrationStatuses(ctx context.Context, opts Options) ([]MigrationStatus, error) {
+func MigrationStatuses(ctx context.Context, opts pg.Options) ([]MigrationStatus, error) {
 	var all []MigrationStatus
 	err := withProvider(ctx, opts, func(_ *sqlx.DB, p *goose.Provider) error {
 		found, err := p.Status(ctx)
 		if err != nil {
-			return translate(ctx, err, "read the schema's status")
+			return pg.Translate(ctx, err, "read the schema's status")
 		}
 		for _, m := range found {
 			st := MigrationStatus{Version: m.Source.Version, Name: path.Base(m.Source.Path), Applied: m.State == goose.StateApplied}
@@ -88,18 +89,18 @@ func MigrationStatuses(ctx context.Context, opts Options) ([]MigrationStatus, er
 	return all, err
 }
 
-func withProvider(ctx context.Context, opts Options, do func(*sqlx.DB, *goose.Provider) error) error {
+func withProvider(ctx context.Context, opts pg.Options, do func(*sqlx.DB, *goose.Provider) error) error {
 	opts.ReadTimeout = max(opts.ReadTimeout, 15*time.Minute) // building an index may take its time
-	db, _, err := connect(opts.withDefaults())
+	db, err := pg.Connect(opts)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	if err := db.PingContext(ctx); err != nil {
-		return translate(ctx, err, "connect to the database (is REVERIE_DATABASE_URL right, and is it running?)")
+	if err := pg.PingDB(ctx, db); err != nil {
+		return err
 	}
 	if err := maySee(ctx, db); err != nil {
-		return translate(ctx, err, "look for the schema")
+		return pg.Translate(ctx, err, "look for the schema")
 	}
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300), lock.WithUnlockTimeout(1, 30))
 	if err != nil {
@@ -125,7 +126,7 @@ func checkServer(ctx context.Context, db *sqlx.DB) error {
 		exists (select 1 from pg_available_extensions where name = 'vector') as vector`)
 	switch {
 	case err != nil:
-		return translate(ctx, err, "ask the server for its version")
+		return pg.Translate(ctx, err, "ask the server for its version")
 	case server.Num < minServer:
 		return fmt.Errorf("the server is PostgreSQL %s, Reverie needs 15 or later: %w", server.Name, reverie.ErrConfiguration)
 	case !server.Vector:

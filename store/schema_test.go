@@ -11,11 +11,12 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
 func TestMigrate(t *testing.T) {
-	opts := store.Options{URL: storetest.NewEmpty(t)}
+	opts := pg.Options{URL: storetest.NewEmpty(t)}
 	s := must(store.Open(t.Context(), opts))(t)
 	defer func() { _ = s.Close() }()
 
@@ -55,7 +56,7 @@ func TestMigrate(t *testing.T) {
 }
 
 func TestMigrateConcurrently(t *testing.T) {
-	opts := store.Options{URL: storetest.NewEmpty(t)}
+	opts := pg.Options{URL: storetest.NewEmpty(t)}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	total := 0
@@ -79,7 +80,7 @@ func TestMigrateConcurrently(t *testing.T) {
 // A database that was in use before decisions and entities keeps what it has, and
 // what is new works on it.
 func TestMigrateWithData(t *testing.T) {
-	opts := store.Options{URL: storetest.NewEmpty(t)}
+	opts := pg.Options{URL: storetest.NewEmpty(t)}
 	ctx := t.Context()
 	db := must(openRaw(opts.URL))(t)
 	defer func() { _ = db.Close() }()
@@ -197,14 +198,14 @@ func TestOpenRefusesWrongSettings(t *testing.T) {
 		"no such database": strings.Replace(storetest.URL(t), "reverie_test_", "reverie_gone_", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := store.Open(t.Context(), store.Options{URL: url})
+			_, err := store.Open(t.Context(), pg.Options{URL: url})
 			wantErr(t, err, reverie.ErrConfiguration)
 			if strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("the error repeats the password: %v", err)
 			}
 		})
 	}
-	_, err := store.Open(t.Context(), store.Options{URL: "postgres://u@127.0.0.1:1/db"})
+	_, err := store.Open(t.Context(), pg.Options{URL: "postgres://u@127.0.0.1:1/db"})
 	if err == nil || errors.Is(err, reverie.ErrConflict) {
 		t.Errorf("nobody listens there, and the error is %v", err)
 	}

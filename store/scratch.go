@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // Scratch is a store of its own beside the live one, in the same database: the same
@@ -37,28 +38,28 @@ func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
 	}
 	x := &Scratch{Schema: scratchPrefix + strings.ReplaceAll(reverie.NewID(), "-", ""), live: s}
 	var vectors string
-	err := s.run(ctx, work{what: "make a schema to try things in", do: func(ctx context.Context, t *tx) error {
-		if err := t.get(ctx, &vectors, `select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'`); err != nil {
-			return one(err, "the extension vector")
+	err := s.db.Run(ctx, pg.Work{What: "make a schema to try things in", Do: func(ctx context.Context, t *pg.Tx) error {
+		if err := t.Get(ctx, &vectors, `select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'`); err != nil {
+			return pg.NotFoundIfEmpty(err, "the extension vector")
 		}
-		if err := t.get(ctx, &x.home, `select current_schema()`); err != nil {
+		if err := t.Get(ctx, &x.home, `select current_schema()`); err != nil {
 			return err
 		}
 		var may bool
-		if err := t.get(ctx, &may, `select has_database_privilege(current_database(), 'create')`); err != nil {
+		if err := t.Get(ctx, &may, `select has_database_privilege(current_database(), 'create')`); err != nil {
 			return err
 		}
 		if !may {
 			return fmt.Errorf("the user may not create schemas: %w: let an administrator `grant create on database` to it", reverie.ErrConfiguration)
 		}
-		_, err := t.exec(ctx, `create schema if not exists `+pq.QuoteIdentifier(x.Schema))
+		_, err := t.Exec(ctx, `create schema if not exists `+pq.QuoteIdentifier(x.Schema))
 		return err
 	}})
 	if err != nil {
 		return nil, err
 	}
-	opts := s.opts
-	opts.schema, opts.ReaderRole = []string{x.Schema, vectors}, ""
+	opts := s.db.Options()
+	opts.Schema, opts.ReaderRole = []string{x.Schema, vectors}, ""
 	if x.Store, err = Open(ctx, opts); err == nil {
 		err = x.fill(ctx, opts)
 	}
@@ -69,10 +70,10 @@ func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
 }
 
 // fill makes the tables, once it is certain that they come into the schema.
-func (x *Scratch) fill(ctx context.Context, opts Options) error {
+func (x *Scratch) fill(ctx context.Context, opts pg.Options) error {
 	var current string
-	err := x.run(ctx, work{what: "look where tables would be made", readOnly: true, do: func(ctx context.Context, t *tx) error {
-		return t.get(ctx, &current, `select coalesce(current_schema(), '')`)
+	err := x.db.Run(ctx, pg.Work{What: "look where tables would be made", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		return t.Get(ctx, &current, `select coalesce(current_schema(), '')`)
 	}})
 	if err != nil {
 		return err
@@ -90,7 +91,7 @@ const poolerHint = "a pooler drops search_path, or refuses it; let the URL lead 
 
 // passedOn says what to do where a pooler refuses what connections begin with.
 func passedOn(err error) error {
-	if answer := asAnswer(err); answer != nil && strings.Contains(answer.Message, "search_path") {
+	if answer := pg.ServerError(err); answer != nil && strings.Contains(answer.Message, "search_path") {
 		return fmt.Errorf("%w: %s (%w)", reverie.ErrConfiguration, poolerHint, answer)
 	}
 	return err
@@ -99,9 +100,9 @@ func passedOn(err error) error {
 // complete refuses a schema that lacks a table of the live one.
 func (x *Scratch) complete(ctx context.Context) error {
 	var missing []string
-	err := x.live.run(ctx, work{what: "compare the schemas", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := x.live.db.Run(ctx, pg.Work{What: "compare the schemas", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		missing = nil
-		return t.list(ctx, &missing, `select tablename from pg_tables l where schemaname = current_schema()
+		return t.Select(ctx, &missing, `select tablename from pg_tables l where schemaname = current_schema()
 			and not exists (select 1 from pg_tables s where s.schemaname = $1 and s.tablename = l.tablename) order by tablename`, x.Schema)
 	}})
 	if err == nil && len(missing) > 0 {
@@ -113,7 +114,7 @@ func (x *Scratch) complete(ctx context.Context) error {
 
 // SetNow gives the scratch store a clock of its own, for what is tried at other times
 // than now. It is to be called before anything else uses the store.
-func (x *Scratch) SetNow(now func() time.Time) { x.opts.Now = now }
+func (x *Scratch) SetNow(now func() time.Time) { x.db.SetNow(now) }
 
 // Drop closes the scratch store and removes its schema with all that is in it.
 func (x *Scratch) Drop(ctx context.Context) error {
@@ -121,8 +122,8 @@ func (x *Scratch) Drop(ctx context.Context) error {
 	if x.Store != nil {
 		closed = x.Store.Close()
 	}
-	err := x.live.run(ctx, work{what: "remove the schema " + x.Schema, do: func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(x.Schema)+` cascade`)
+	err := x.live.db.Run(ctx, pg.Work{What: "remove the schema " + x.Schema, Do: func(ctx context.Context, t *pg.Tx) error {
+		_, err := t.Exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(x.Schema)+` cascade`)
 		return err
 	}})
 	if err != nil {

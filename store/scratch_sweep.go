@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/hex"
+	"reverie/store/pg"
 	"strings"
 	"time"
 
@@ -20,8 +21,8 @@ const scratchesQuery = `select nspname from pg_namespace n
 // Keep has [Store.Scratch] never remove the schema, however old it is. Whoever wants it
 // gone runs drop schema ... cascade.
 func (x *Scratch) Keep(ctx context.Context) error {
-	return x.live.run(ctx, work{what: "keep the schema " + x.Schema, do: func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `comment on schema `+pq.QuoteIdentifier(x.Schema)+` is 'kept'`)
+	return x.live.db.Run(ctx, pg.Work{What: "keep the schema " + x.Schema, Do: func(ctx context.Context, t *pg.Tx) error {
+		_, err := t.Exec(ctx, `comment on schema `+pq.QuoteIdentifier(x.Schema)+` is 'kept'`)
 		return err
 	}})
 }
@@ -29,13 +30,13 @@ func (x *Scratch) Keep(ctx context.Context) error {
 // sweep removes the schemas of processes that died.
 func (s *Store) sweep(ctx context.Context) error {
 	var schemas []string
-	err := s.run(ctx, work{what: "look for schemas that were left", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "look for schemas that were left", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		schemas = nil
-		return t.list(ctx, &schemas, scratchesQuery)
+		return t.Select(ctx, &schemas, scratchesQuery)
 	}})
 	for _, name := range schemas {
-		if made, ok := madeAt(name); err == nil && ok && s.now().Sub(made) > scratchLeftover {
-			err = s.run(ctx, work{what: "remove the schema " + name + ", which was left", do: func(ctx context.Context, t *tx) error {
+		if made, ok := madeAt(name); err == nil && ok && s.db.Now().Sub(made) > scratchLeftover {
+			err = s.db.Run(ctx, pg.Work{What: "remove the schema " + name + ", which was left", Do: func(ctx context.Context, t *pg.Tx) error {
 				return dropLeftover(ctx, t, name)
 			}})
 		}
@@ -44,21 +45,21 @@ func (s *Store) sweep(ctx context.Context) error {
 }
 
 // dropLeftover removes a schema but where a lease in it shows that somebody works there.
-func dropLeftover(ctx context.Context, t *tx, name string) error {
+func dropLeftover(ctx context.Context, t *pg.Tx, name string) error {
 	schema, used := pq.QuoteIdentifier(name), false
 	var filled bool
-	if err := t.get(ctx, &filled, `select to_regclass($1) is not null`, schema+".leases"); err != nil {
+	if err := t.Get(ctx, &filled, `select to_regclass($1) is not null`, schema+".leases"); err != nil {
 		return err
 	}
 	if filled {
-		if err := t.get(ctx, &used, `select exists (select 1 from `+schema+`.leases where group_id <> '' and `+leaseLives+`)`); err != nil {
+		if err := t.Get(ctx, &used, `select exists (select 1 from `+schema+`.leases where group_id <> '' and `+leaseLives+`)`); err != nil {
 			return err
 		}
 	}
 	if used {
 		return nil
 	}
-	_, err := t.exec(ctx, `drop schema if exists `+schema+` cascade`)
+	_, err := t.Exec(ctx, `drop schema if exists `+schema+` cascade`)
 	return err
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
-	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -84,10 +84,10 @@ func (c deaf) Write(b []byte) (int, error) {
 // TestScratchBehindAPooler refuses connections that do not begin where they are to, and
 // leaves nothing.
 func TestScratchBehindAPooler(t *testing.T) {
-	live := storetest.Open(t, store.WithDial(store.Options{}, func(ctx context.Context, network, address string) (net.Conn, error) {
+	live := storetest.Open(t, pg.Options{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, address)
 		return deaf{c}, err
-	}))
+	}})
 	db := raw(t)
 	before := storetest.Checksums(t, db, "public")
 	_, err := live.Scratch(t.Context())

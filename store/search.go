@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -99,12 +100,12 @@ func (s *Store) search(ctx context.Context, q reverie.SearchQuery, query, atQuer
 	for i, k := range q.Kinds {
 		kinds[i] = string(k)
 	}
-	args := []any{q.GroupID, vector(q.Vector), q.Model, kinds, q.MinCosine, q.Limit}
+	args := []any{q.GroupID, pg.Vector(q.Vector), q.Model, kinds, q.MinCosine, q.Limit}
 	if !q.At.IsZero() {
 		query, args = atQuery, append(args, q.At)
 	}
 	var list []hitRow
-	err := s.lookRows(ctx, what, func(rows *sql.Rows) (err error) {
+	err := s.db.QueryRows(ctx, what, func(rows *sql.Rows) (err error) {
 		list, err = scanHits(rows, q.GroupID)
 		return err
 	}, query, args...)
@@ -133,13 +134,13 @@ func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.K
 		return nil, nil
 	}
 	var ids []string
-	err := s.run(ctx, work{what: what, readOnly: true, prepare: []string{nearestQuery}, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Prepare: []string{nearestQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
 		ids = nil
-		array, err := s.vectors(ctx, t, probes)
+		array, err := s.db.Vectors(ctx, t, probes)
 		if err != nil {
 			return err
 		}
-		return t.list(ctx, &ids, nearestQuery, groupID, string(kind), model, array, limit)
+		return t.Select(ctx, &ids, nearestQuery, groupID, string(kind), model, array, limit)
 	}})
 	return ids, err
 }

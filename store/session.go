@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -46,7 +47,7 @@ const (
 // Session returns a session of a group, or reverie.ErrNotFound.
 func (s *Store) Session(ctx context.Context, groupID, sessionID string) (reverie.Session, error) {
 	var session reverie.Session
-	err := s.run(ctx, work{what: "read a session", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read a session", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		session, err = getSession(ctx, t, groupID, sessionID)
 		return err
@@ -58,9 +59,9 @@ func (s *Store) Session(ctx context.Context, groupID, sessionID string) (reverie
 // nowhere is reverie.ErrNotFound.
 func (s *Store) FindSession(ctx context.Context, sessionID string) ([]reverie.Session, error) {
 	var list []reverie.Session
-	err := s.run(ctx, work{what: "look for a session", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "look for a session", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list = nil
-		err := t.list(ctx, &list, findSessionQuery, sessionID)
+		err := t.Select(ctx, &list, findSessionQuery, sessionID)
 		if err == nil && len(list) == 0 {
 			return fmt.Errorf("session %q: %w", sessionID, reverie.ErrNotFound)
 		}
@@ -75,17 +76,17 @@ func (s *Store) FindSession(ctx context.Context, sessionID string) ([]reverie.Se
 func (s *Store) ListSessions(ctx context.Context, f reverie.SessionFilter) ([]reverie.Session, int, error) {
 	var list []reverie.Session
 	var total int
-	err := s.run(ctx, work{what: "list sessions", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "list sessions", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list = nil
 		if f.GroupID != "" {
 			if _, err := getGroup(ctx, t, f.GroupID); err != nil {
 				return err
 			}
 		}
-		if err := t.get(ctx, &total, `select count(*)`+sessionFilter, f.GroupID, f.SessionID, f.Waiting); err != nil {
+		if err := t.Get(ctx, &total, `select count(*)`+sessionFilter, f.GroupID, f.SessionID, f.Waiting); err != nil {
 			return err
 		}
-		return t.list(ctx, &list, `select `+sessionColumns+sessionFilter+` order by last_at desc, group_id, session_id limit nullif($4::int, 0) offset $5`,
+		return t.Select(ctx, &list, `select `+sessionColumns+sessionFilter+` order by last_at desc, group_id, session_id limit nullif($4::int, 0) offset $5`,
 			f.GroupID, f.SessionID, f.Waiting, f.Limit, f.Offset)
 	}})
 	return utcSessions(list), total, err
@@ -94,7 +95,7 @@ func (s *Store) ListSessions(ctx context.Context, f reverie.SessionFilter) ([]re
 // SessionSummary returns the rolling summary of a session, nil where it has none.
 func (s *Store) SessionSummary(ctx context.Context, groupID, sessionID string) (*reverie.SessionSummary, error) {
 	var summary *reverie.SessionSummary
-	err := s.run(ctx, work{what: "read the summary of a session", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read the summary of a session", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		summary, err = rollingSummary(ctx, t, groupID, sessionID)
 		return err
@@ -111,32 +112,32 @@ func (s *Store) SessionMessages(ctx context.Context, groupID, sessionID string, 
 		query = bufferQuery
 	}
 	var list []reverie.Message
-	err := s.run(ctx, work{what: fmt.Sprintf("read the messages of session %q", sessionID), readOnly: true, byKey: true, prepare: []string{query},
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the messages of session %q", sessionID), ReadOnly: true, ByKey: true, Prepare: []string{query},
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			list = nil
-			return t.list(ctx, &list, query, groupID, sessionID, limit)
+			return t.Select(ctx, &list, query, groupID, sessionID, limit)
 		}})
 	slices.Reverse(list)
 	return utcMessages(list), err
 }
 
-func getSession(ctx context.Context, t *tx, groupID, sessionID string) (reverie.Session, error) {
+func getSession(ctx context.Context, t *pg.Tx, groupID, sessionID string) (reverie.Session, error) {
 	var session reverie.Session
-	err := t.get(ctx, &session, sessionQuery, groupID, sessionID)
-	return utcSession(session), one(err, "session %q of group %q", sessionID, groupID)
+	err := t.Get(ctx, &session, sessionQuery, groupID, sessionID)
+	return utcSession(session), pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
 }
 
 // lockSession lets nobody else count a session, or make it part of another, before
 // the commit.
-func lockSession(ctx context.Context, t *tx, groupID, sessionID string) error {
+func lockSession(ctx context.Context, t *pg.Tx, groupID, sessionID string) error {
 	var there int
-	err := t.get(ctx, &there, lockSessionQuery, groupID, sessionID)
-	return one(err, "session %q of group %q", sessionID, groupID)
+	err := t.Get(ctx, &there, lockSessionQuery, groupID, sessionID)
+	return pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
 }
 
-func rollingSummary(ctx context.Context, t *tx, groupID, sessionID string) (*reverie.SessionSummary, error) {
+func rollingSummary(ctx context.Context, t *pg.Tx, groupID, sessionID string) (*reverie.SessionSummary, error) {
 	var list []reverie.SessionSummary
-	if err := t.list(ctx, &list, summaryQuery, groupID, sessionID); err != nil || len(list) == 0 {
+	if err := t.Select(ctx, &list, summaryQuery, groupID, sessionID); err != nil || len(list) == 0 {
 		return nil, err
 	}
 	found := &list[0]
@@ -147,8 +148,8 @@ func rollingSummary(ctx context.Context, t *tx, groupID, sessionID string) (*rev
 }
 
 func utcSession(s reverie.Session) reverie.Session {
-	s.FirstAt, s.LastAt, s.ExtractedUntil = s.FirstAt.UTC(), s.LastAt.UTC(), utc(s.ExtractedUntil)
-	s.RetryAt, s.ParkedAt, s.FoldRetryAt, s.DreamtUntil = utc(s.RetryAt), utc(s.ParkedAt), utc(s.FoldRetryAt), utc(s.DreamtUntil)
+	s.FirstAt, s.LastAt, s.ExtractedUntil = s.FirstAt.UTC(), s.LastAt.UTC(), pg.UTC(s.ExtractedUntil)
+	s.RetryAt, s.ParkedAt, s.FoldRetryAt, s.DreamtUntil = pg.UTC(s.RetryAt), pg.UTC(s.ParkedAt), pg.UTC(s.FoldRetryAt), pg.UTC(s.DreamtUntil)
 	return s
 }
 

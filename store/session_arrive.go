@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -64,7 +65,7 @@ type arrival struct {
 }
 
 // divide gives each message its session, and locks those that are known.
-func (a *arrivals) divide(ctx context.Context, t *tx) error {
+func (a *arrivals) divide(ctx context.Context, t *pg.Tx) error {
 	a.sessions, a.moved = map[string]*arrival{}, map[string]string{}
 	if err := a.cut(ctx, t); err != nil {
 		return err
@@ -90,7 +91,7 @@ func (a *arrivals) divide(ctx context.Context, t *tx) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := t.list(ctx, &rows, namedSessionsQuery, a.groupID, ids); err != nil {
+	if err := t.Select(ctx, &rows, namedSessionsQuery, a.groupID, ids); err != nil {
 		return err
 	}
 	for _, row := range rows {
@@ -100,7 +101,7 @@ func (a *arrivals) divide(ctx context.Context, t *tx) error {
 }
 
 // cut finds the sessions of the messages that name none.
-func (a *arrivals) cut(ctx context.Context, t *tx) error {
+func (a *arrivals) cut(ctx context.Context, t *pg.Tx) error {
 	var sent []time.Time
 	var index []int
 	for i, m := range a.messages {
@@ -113,7 +114,7 @@ func (a *arrivals) cut(ctx context.Context, t *tx) error {
 	}
 	first, last := slices.MinFunc(sent, time.Time.Compare), slices.MaxFunc(sent, time.Time.Compare)
 	var near []reverie.Session
-	if err := t.list(ctx, &near, nearSessionsQuery, a.groupID, first.Add(-a.silence), last.Add(a.silence)); err != nil {
+	if err := t.Select(ctx, &near, nearSessionsQuery, a.groupID, first.Add(-a.silence), last.Add(a.silence)); err != nil {
 		return err
 	}
 	cuts := reverie.CutBySilence(near, nil, sent, a.silence)
@@ -139,7 +140,7 @@ func (a *arrivals) cut(ctx context.Context, t *tx) error {
 
 // name gives the cuts that are new an id that no session has, nor a message of
 // these names.
-func (a *arrivals) name(ctx context.Context, t *tx, cuts []reverie.Cut) error {
+func (a *arrivals) name(ctx context.Context, t *pg.Tx, cuts []reverie.Cut) error {
 	taken := map[string]bool{}
 	for _, m := range a.messages {
 		taken[m.SessionID] = true
@@ -155,7 +156,7 @@ func (a *arrivals) name(ctx context.Context, t *tx, cuts []reverie.Cut) error {
 			return nil
 		}
 		var known []string
-		if err := t.list(ctx, &known, takenSessionsQuery, a.groupID, ids); err != nil {
+		if err := t.Select(ctx, &known, takenSessionsQuery, a.groupID, ids); err != nil {
 			return err
 		}
 		for _, id := range known {
@@ -208,13 +209,13 @@ func moved(cuts []reverie.Cut) map[string]string {
 	return to
 }
 
-func fixedSessions(ctx context.Context, t *tx, groupID string, among []reverie.Session) (map[string]bool, error) {
+func fixedSessions(ctx context.Context, t *pg.Tx, groupID string, among []reverie.Session) (map[string]bool, error) {
 	var ids pq.StringArray
 	for _, s := range among {
 		ids = append(ids, s.ID)
 	}
 	var list []string
-	if err := t.list(ctx, &list, fixedSessionsQuery, groupID, ids); err != nil {
+	if err := t.Select(ctx, &list, fixedSessionsQuery, groupID, ids); err != nil {
 		return nil, err
 	}
 	fixed := map[string]bool{}
@@ -226,7 +227,7 @@ func fixedSessions(ctx context.Context, t *tx, groupID string, among []reverie.S
 
 // move gives the messages of sessions that are no more to those that they are part
 // of now.
-func (a *arrivals) move(ctx context.Context, t *tx) error {
+func (a *arrivals) move(ctx context.Context, t *pg.Tx) error {
 	if len(a.moved) == 0 {
 		return nil
 	}
@@ -234,12 +235,12 @@ func (a *arrivals) move(ctx context.Context, t *tx) error {
 	for _, old := range slices.Sorted(maps.Keys(a.moved)) {
 		from, to = append(from, old), append(to, a.moved[old])
 	}
-	if _, err := t.exec(ctx, moveMessagesQuery, a.groupID, from, to); err != nil {
+	if _, err := t.Exec(ctx, moveMessagesQuery, a.groupID, from, to); err != nil {
 		return err
 	}
-	if _, err := t.exec(ctx, moveUsesQuery, a.groupID, from, to); err != nil {
+	if _, err := t.Exec(ctx, moveUsesQuery, a.groupID, from, to); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, dropSessionsQuery, a.groupID, from)
+	_, err := t.Exec(ctx, dropSessionsQuery, a.groupID, from)
 	return err
 }

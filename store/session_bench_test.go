@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 )
 
 // conversation is n messages of a group, every minute one, and after each 40 an
@@ -40,7 +41,7 @@ func BenchmarkImport(b *testing.B) {
 			if name == "newest" {
 				slices.Reverse(list)
 			}
-			w := openWorld(b, store.Options{})
+			w := openWorld(b, pg.Options{})
 			for i := 0; b.Loop(); i++ {
 				id := fmt.Sprint("import", i)
 				w.ensure(id)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // SessionQueue is the store as extraction sees it: what is due are sessions, by a
@@ -58,7 +59,7 @@ const (
 
 // limits are the rule as the queries take it.
 func (q SessionQueue) limits() []any {
-	r, now := q.rule, q.now()
+	r, now := q.rule, q.db.Now()
 	var idle, remembered time.Time
 	if r.Idle > 0 {
 		idle = now.Add(-r.Idle)
@@ -66,7 +67,7 @@ func (q SessionQueue) limits() []any {
 	if r.ShortTermTTL > 0 {
 		remembered = now.Add(-r.ShortTermTTL)
 	}
-	return []any{r.Tokens, r.ToolCalls, r.Turns, orMinusInfinity(idle), r.KeepTurns, r.FoldTurns, r.FoldTokens, orMinusInfinity(remembered), r.IgnoreRetry, now}
+	return []any{r.Tokens, r.ToolCalls, r.Turns, pg.OrMinusInfinity(idle), r.KeepTurns, r.FoldTurns, r.FoldTokens, pg.OrMinusInfinity(remembered), r.IgnoreRetry, now}
 }
 
 // DueGroups is [Store.DueGroups] for groups with sessions that are due. In place of
@@ -84,10 +85,10 @@ func (q SessionQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]re
 // silent the longest come first.
 func (q SessionQueue) DueSessions(ctx context.Context, groupID string) ([]reverie.Session, error) {
 	var list []reverie.Session
-	err := q.run(ctx, work{what: fmt.Sprintf("list the sessions of group %q that are due", groupID), readOnly: true, byKey: true,
-		prepare: []string{dueSessionsQuery}, do: func(ctx context.Context, t *tx) error {
+	err := q.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the sessions of group %q that are due", groupID), ReadOnly: true, ByKey: true,
+		Prepare: []string{dueSessionsQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
 			list = nil
-			return t.list(ctx, &list, dueSessionsQuery, append(q.limits(), groupID)...)
+			return t.Select(ctx, &list, dueSessionsQuery, append(q.limits(), groupID)...)
 		}})
 	return utcSessions(list), err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -44,15 +45,15 @@ func (s *Store) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie
 	if len(fold.MessageIDs) == 0 || sum.Summary == "" || sum.SessionID == "" {
 		return fmt.Errorf("%s: a fold has a session, a summary and messages that it covers: %w", what, reverie.ErrInvalid)
 	}
-	stats, err := asJSON(fold.Stats)
+	stats, err := pg.JSONText(fold.Stats)
 	if err != nil {
 		return err
 	}
-	return s.run(ctx, work{
-		what:    what,
-		byKey:   true,
-		prepare: []string{extendLeaseQuery, lockSessionQuery, coverQuery, saveSummaryQuery, addFoldedQuery, runStatsQuery},
-		do: func(ctx context.Context, t *tx) error {
+	return s.db.Run(ctx, pg.Work{
+		What:    what,
+		ByKey:   true,
+		Prepare: []string{extendLeaseQuery, lockSessionQuery, coverQuery, saveSummaryQuery, addFoldedQuery, runStatsQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
@@ -61,14 +62,14 @@ func (s *Store) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie
 			}
 			return s.fold(ctx, t, fold, stats)
 		},
-		committed: ledger(lease, `select 1 from session_summaries where group_id = $1 and session_id = $2 and run_id = $3 and covers_until >= $4::timestamptz`,
+		Committed: ledger(lease, `select 1 from session_summaries where group_id = $1 and session_id = $2 and run_id = $3 and covers_until >= $4::timestamptz`,
 			sum.GroupID, sum.SessionID, sum.RunID, sum.CoversUntil),
 	})
 }
 
-func (s *Store) fold(ctx context.Context, t *tx, fold reverie.SessionFold, stats string) error {
-	sum, at := fold.Summary, s.now()
-	n, err := t.exec(ctx, runStatsQuery, sum.GroupID, sum.RunID, stats, sum.SessionID)
+func (s *Store) fold(ctx context.Context, t *pg.Tx, fold reverie.SessionFold, stats string) error {
+	sum, at := fold.Summary, s.db.Now()
+	n, err := t.Exec(ctx, runStatsQuery, sum.GroupID, sum.RunID, stats, sum.SessionID)
 	if err != nil {
 		return err
 	}
@@ -76,17 +77,17 @@ func (s *Store) fold(ctx context.Context, t *tx, fold reverie.SessionFold, stats
 		return fmt.Errorf("run %s is no run of the session that is under way: %w", sum.RunID, reverie.ErrConflict)
 	}
 	ids := pq.StringArray(slices.Compact(slices.Sorted(slices.Values(fold.MessageIDs))))
-	if n, err = t.exec(ctx, coverQuery, sum.GroupID, sum.SessionID, ids, sum.RunID); err != nil {
+	if n, err = t.Exec(ctx, coverQuery, sum.GroupID, sum.SessionID, ids, sum.RunID); err != nil {
 		return err
 	}
 	if n != len(fold.MessageIDs) {
 		return fmt.Errorf("%d of %d messages are covered already, or are not the session's: %w", len(fold.MessageIDs)-n, len(fold.MessageIDs), reverie.ErrConflict)
 	}
 	var covered reverie.Tally
-	if err := t.get(ctx, &covered, addFoldedQuery, sum.GroupID, sum.SessionID, ids, at); err != nil {
+	if err := t.Get(ctx, &covered, addFoldedQuery, sum.GroupID, sum.SessionID, ids, at); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, saveSummaryQuery, sum.GroupID, sum.SessionID, storable(sum.Summary), covered.Messages, covered.Turns, covered.Tokens,
+	_, err = t.Exec(ctx, saveSummaryQuery, sum.GroupID, sum.SessionID, pg.ValidText(sum.Summary), covered.Messages, covered.Turns, covered.Tokens,
 		sum.FirstMessageID, sum.LastMessageID, sum.CoversSince, sum.CoversUntil, sum.RunID, at)
 	return err
 }

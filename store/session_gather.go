@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -37,12 +38,12 @@ const (
 // most six statements. An unknown group or session is reverie.ErrNotFound.
 func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reverie.SessionState, error) {
 	var state reverie.SessionState
-	err := s.run(ctx, work{
-		what:     fmt.Sprintf("gather session %q of group %q", q.SessionID, q.GroupID),
-		prepare:  []string{groupQuery, sessionQuery, oldestBufferedQuery, chosenBufferedQuery, moreBufferedQuery, factHeadsQuery, summaryHeadQuery},
-		readOnly: true,
-		byKey:    true,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:     fmt.Sprintf("gather session %q of group %q", q.SessionID, q.GroupID),
+		Prepare:  []string{groupQuery, sessionQuery, oldestBufferedQuery, chosenBufferedQuery, moreBufferedQuery, factHeadsQuery, summaryHeadQuery},
+		ReadOnly: true,
+		ByKey:    true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			state = reverie.SessionState{}
 			var err error
 			if state.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
@@ -69,28 +70,28 @@ func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reve
 
 // buffer reads the oldest messages of a session that are not extracted and looks
 // one further, or those of them that are named and whether there are others.
-func buffer(ctx context.Context, t *tx, q reverie.SessionQuery) ([]reverie.Message, bool, error) {
+func buffer(ctx context.Context, t *pg.Tx, q reverie.SessionQuery) ([]reverie.Message, bool, error) {
 	var list []reverie.Message
 	if len(q.MessageIDs) > 0 {
 		ids := pq.StringArray(q.MessageIDs)
-		if err := t.list(ctx, &list, chosenBufferedQuery, q.GroupID, q.SessionID, ids); err != nil {
+		if err := t.Select(ctx, &list, chosenBufferedQuery, q.GroupID, q.SessionID, ids); err != nil {
 			return nil, false, err
 		}
 		var more bool
-		err := t.get(ctx, &more, moreBufferedQuery, q.GroupID, q.SessionID, ids)
+		err := t.Get(ctx, &more, moreBufferedQuery, q.GroupID, q.SessionID, ids)
 		return utcMessages(list), more, err
 	}
 	limit := max(q.Limit, 0)
-	if err := t.list(ctx, &list, oldestBufferedQuery, q.GroupID, q.SessionID, limit+1); err != nil {
+	if err := t.Select(ctx, &list, oldestBufferedQuery, q.GroupID, q.SessionID, limit+1); err != nil {
 		return nil, false, err
 	}
 	more := len(list) > limit
 	return utcMessages(list[:min(limit, len(list))]), more, nil
 }
 
-func headList(ctx context.Context, t *tx, query string, args ...any) ([]reverie.HeadState, error) {
+func headList(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.HeadState, error) {
 	var rows []headRow
-	if err := t.list(ctx, &rows, query, args...); err != nil {
+	if err := t.Select(ctx, &rows, query, args...); err != nil {
 		return nil, err
 	}
 	list := make([]reverie.HeadState, len(rows))
@@ -104,12 +105,12 @@ func headList(ctx context.Context, t *tx, query string, args ...any) ([]reverie.
 // statements. An unknown group or session is reverie.ErrNotFound.
 func (s *Store) GatherFold(ctx context.Context, groupID, sessionID string) (reverie.FoldState, error) {
 	var state reverie.FoldState
-	err := s.run(ctx, work{
-		what:     fmt.Sprintf("gather what session %q of group %q has to fold", sessionID, groupID),
-		prepare:  []string{groupQuery, sessionQuery, summaryQuery, unfoldedQuery},
-		readOnly: true,
-		byKey:    true,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:     fmt.Sprintf("gather what session %q of group %q has to fold", sessionID, groupID),
+		Prepare:  []string{groupQuery, sessionQuery, summaryQuery, unfoldedQuery},
+		ReadOnly: true,
+		ByKey:    true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			state = reverie.FoldState{}
 			var err error
 			if state.Group, err = getGroup(ctx, t, groupID); err != nil {
@@ -130,16 +131,16 @@ func (s *Store) GatherFold(ctx context.Context, groupID, sessionID string) (reve
 
 // unfolded reads the messages of a session that its summary does not cover: those
 // behind what it covers, and the others only if some of them came late.
-func unfolded(ctx context.Context, t *tx, state reverie.FoldState) ([]reverie.Message, error) {
+func unfolded(ctx context.Context, t *pg.Tx, state reverie.FoldState) ([]reverie.Message, error) {
 	var list []reverie.Message
 	var since time.Time
 	if state.Summary != nil {
 		since = state.Summary.CoversUntil
 	}
-	err := t.list(ctx, &list, unfoldedQuery, state.Group.ID, state.Session.ID, orMinusInfinity(since))
+	err := t.Select(ctx, &list, unfoldedQuery, state.Group.ID, state.Session.ID, pg.OrMinusInfinity(since))
 	if err == nil && !since.IsZero() && len(list) < state.Session.Unfolded().Messages {
 		list = nil
-		err = t.list(ctx, &list, unfoldedQuery, state.Group.ID, state.Session.ID, "-infinity")
+		err = t.Select(ctx, &list, unfoldedQuery, state.Group.ID, state.Session.ID, "-infinity")
 	}
 	return utcMessages(list), err
 }

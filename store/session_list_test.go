@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -64,7 +65,7 @@ func TestSessionsAreListed(t *testing.T) {
 // Messages from before sessions were kept are of the sessions that they name, wait
 // for nothing, and what comes later is counted with them.
 func TestMigrateSessions(t *testing.T) {
-	opts := store.Options{URL: storetest.NewEmpty(t)}
+	opts := pg.Options{URL: storetest.NewEmpty(t)}
 	ctx := t.Context()
 	db := must(openRaw(opts.URL))(t)
 	defer func() { _ = db.Close() }()

@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -29,14 +30,14 @@ const (
 
 // requeueSession lets messages of a run of a session wait for extraction again, of
 // whose chunks all facts are held, and says how many.
-func requeueSession(ctx context.Context, t *tx, run reverie.Run, at time.Time) (int, error) {
+func requeueSession(ctx context.Context, t *pg.Tx, run reverie.Run, at time.Time) (int, error) {
 	if err := lockSession(ctx, t, run.GroupID, run.SessionID); err != nil {
 		return 0, err
 	}
 	var ids []string
-	if err := t.list(ctx, &ids, requeueSessionQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil {
+	if err := t.Select(ctx, &ids, requeueSessionQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil {
 		return 0, err
 	}
-	_, err := t.exec(ctx, addNewQuery, run.GroupID, run.SessionID, pq.StringArray(ids), at, 1)
+	_, err := t.Exec(ctx, addNewQuery, run.GroupID, run.SessionID, pq.StringArray(ids), at, 1)
 	return len(ids), err
 }

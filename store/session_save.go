@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // A session that messages came to before its last is no longer all dreamt of, although
@@ -31,7 +32,7 @@ const saveSessionsQuery = `insert into sessions as s (group_id, session_id, cut,
 // look reads what the messages come between, before they are there. Where each comes
 // after all of its session, it is simply added to that; elsewhere it may end a turn
 // that has begun before it, and begin one, or take one from the answer behind it.
-func (a *arrivals) look(ctx context.Context, t *tx) error {
+func (a *arrivals) look(ctx context.Context, t *pg.Tx) error {
 	var index []int
 	var ids, at pq.StringArray
 	for _, id := range slices.Sorted(maps.Keys(a.sessions)) {
@@ -43,7 +44,7 @@ func (a *arrivals) look(ctx context.Context, t *tx) error {
 		}
 		for _, i := range s.messages {
 			if m := a.messages[i]; joined || m.Role != reverie.RoleTool {
-				index, ids, at = append(index, i), append(ids, id), append(at, timestamp(m.SentAt))
+				index, ids, at = append(index, i), append(ids, id), append(at, pg.Timestamp(m.SentAt))
 			}
 		}
 	}
@@ -52,7 +53,7 @@ func (a *arrivals) look(ctx context.Context, t *tx) error {
 		return nil
 	}
 	var list []neighbours
-	if err := t.list(ctx, &list, neighboursQuery, a.groupID, ids, at); err != nil {
+	if err := t.Select(ctx, &list, neighboursQuery, a.groupID, ids, at); err != nil {
 		return err
 	}
 	for i := range list {
@@ -62,7 +63,7 @@ func (a *arrivals) look(ctx context.Context, t *tx) error {
 }
 
 // count counts the messages, now that they are there, and saves their sessions.
-func (a *arrivals) count(ctx context.Context, t *tx, at time.Time) error {
+func (a *arrivals) count(ctx context.Context, t *pg.Tx, at time.Time) error {
 	var list []reverie.Session
 	for _, id := range slices.Sorted(maps.Keys(a.sessions)) {
 		s := a.sessions[id]
@@ -75,14 +76,14 @@ func (a *arrivals) count(ctx context.Context, t *tx, at time.Time) error {
 		}
 		list = append(list, s.Session)
 	}
-	text, err := asJSON(list)
+	text, err := pg.JSONText(list)
 	if err != nil {
 		return err
 	}
-	if _, err = t.exec(ctx, saveSessionsQuery, a.groupID, at, text); err != nil || len(a.folded.ids) == 0 {
+	if _, err = t.Exec(ctx, saveSessionsQuery, a.groupID, at, text); err != nil || len(a.folded.ids) == 0 {
 		return err
 	}
-	_, err = t.exec(ctx, recountSummariesQuery, a.groupID, a.folded.ids, a.folded.at, a.folded.turns)
+	_, err = t.Exec(ctx, recountSummariesQuery, a.groupID, a.folded.ids, a.folded.at, a.folded.turns)
 	return err
 }
 
@@ -125,7 +126,7 @@ func (a *arrivals) shut(s *arrival, gap *neighbours) {
 	}
 	if gap.AfterFolded {
 		s.Folded = s.Folded.Plus(turn)
-		a.folded.ids, a.folded.at = append(a.folded.ids, s.ID), append(a.folded.at, timestamp(gap.AfterAt))
+		a.folded.ids, a.folded.at = append(a.folded.ids, s.ID), append(a.folded.at, pg.Timestamp(gap.AfterAt))
 		a.folded.turns = append(a.folded.turns, int64(turn.Turns))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -29,10 +30,10 @@ const (
 // becomes of its connection. An unknown session is reverie.ErrNotFound.
 func (s *Store) NoteSession(ctx context.Context, groupID, sessionID, reason string, rule reverie.ParkRule) (reverie.Setback, error) {
 	var noted reverie.Setback
-	err := s.noteSession(ctx, groupID, sessionID, func(ctx context.Context, t *tx, session reverie.Session) error {
-		noted = rule.Next(setbackOf(session), storable(reason), s.now())
+	err := s.noteSession(ctx, groupID, sessionID, func(ctx context.Context, t *pg.Tx, session reverie.Session) error {
+		noted = rule.Next(setbackOf(session), pg.ValidText(reason), s.db.Now())
 		noted.RetryAt = noted.RetryAt.Truncate(time.Microsecond)
-		_, err := t.exec(ctx, sessionFailureQuery, groupID, sessionID, noted.Failures, noted.Error, noted.RetryAt, noted.ParkedAt)
+		_, err := t.Exec(ctx, sessionFailureQuery, groupID, sessionID, noted.Failures, noted.Error, noted.RetryAt, noted.ParkedAt)
 		return err
 	})
 	return noted, err
@@ -42,43 +43,43 @@ func (s *Store) NoteSession(ctx context.Context, groupID, sessionID, reason stri
 // returns when it is tried again. A fold that succeeds forgets it.
 func (s *Store) NoteFold(ctx context.Context, groupID, sessionID string, rule reverie.ParkRule) (time.Time, error) {
 	var retry time.Time
-	err := s.noteSession(ctx, groupID, sessionID, func(ctx context.Context, t *tx, session reverie.Session) error {
-		next := rule.Next(reverie.Setback{Failures: session.FoldFailures}, "", s.now())
+	err := s.noteSession(ctx, groupID, sessionID, func(ctx context.Context, t *pg.Tx, session reverie.Session) error {
+		next := rule.Next(reverie.Setback{Failures: session.FoldFailures}, "", s.db.Now())
 		retry = next.RetryAt.Truncate(time.Microsecond).UTC()
-		_, err := t.exec(ctx, foldFailureQuery, groupID, sessionID, next.Failures, retry)
+		_, err := t.Exec(ctx, foldFailureQuery, groupID, sessionID, next.Failures, retry)
 		return err
 	})
 	return retry, err
 }
 
-func (s *Store) noteSession(ctx context.Context, groupID, sessionID string, note func(context.Context, *tx, reverie.Session) error) error {
+func (s *Store) noteSession(ctx context.Context, groupID, sessionID string, note func(context.Context, *pg.Tx, reverie.Session) error) error {
 	var xid string
-	return s.run(ctx, work{
-		what: fmt.Sprintf("note that session %q of group %q failed", sessionID, groupID),
-		do: func(ctx context.Context, t *tx) error {
+	return s.db.Run(ctx, pg.Work{
+		What: fmt.Sprintf("note that session %q of group %q failed", sessionID, groupID),
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			var session reverie.Session
-			if err := t.get(ctx, &session, lockSetbackQuery, groupID, sessionID); err != nil { // two that fail at a time count as two
-				return one(err, "session %q of group %q", sessionID, groupID)
+			if err := t.Get(ctx, &session, lockSetbackQuery, groupID, sessionID); err != nil { // two that fail at a time count as two
+				return pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
 			}
 			if err := note(ctx, t, utcSession(session)); err != nil {
 				return err
 			}
-			return t.get(ctx, &xid, xidQuery)
+			return t.Get(ctx, &xid, pg.XIDQuery)
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) {
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 			if err := lockSession(ctx, t, groupID, sessionID); err != nil {
 				return false, err
 			}
-			return landed(ctx, t, xid)
+			return pg.WasCommitted(ctx, t, xid)
 		},
 	})
 }
 
 // forgetSessions forgets the failures of a group's sessions and returns what they
 // had led to.
-func forgetSessions(ctx context.Context, t *tx, groupID string) ([]reverie.Setback, error) {
+func forgetSessions(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Setback, error) {
 	var list []reverie.Session
-	if err := t.list(ctx, &list, setBackSessionsQuery, groupID); err != nil || len(list) == 0 {
+	if err := t.Select(ctx, &list, setBackSessionsQuery, groupID); err != nil || len(list) == 0 {
 		return nil, err
 	}
 	var gone []reverie.Setback
@@ -87,7 +88,7 @@ func forgetSessions(ctx context.Context, t *tx, groupID string) ([]reverie.Setba
 			gone = append(gone, setbackOf(session))
 		}
 	}
-	_, err := t.exec(ctx, forgetFailures+`group_id = $1`, groupID)
+	_, err := t.Exec(ctx, forgetFailures+`group_id = $1`, groupID)
 	return gone, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -26,9 +27,9 @@ const (
 func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job, reason string, rule reverie.ParkRule) (reverie.Setback, error) {
 	var noted reverie.Setback
 	var xid string
-	err := s.run(ctx, work{
-		what: fmt.Sprintf("note that %s of group %q failed", job, groupID),
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What: fmt.Sprintf("note that %s of group %q failed", job, groupID),
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if _, err := lockGroup(ctx, t, groupID); err != nil { // two that fail at a time count as two
 				return err
 			}
@@ -41,22 +42,22 @@ func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job
 				noted = list[0]
 			}
 			var at time.Time
-			if err := t.get(ctx, &at, `select clock_timestamp()`); err != nil {
+			if err := t.Get(ctx, &at, `select clock_timestamp()`); err != nil {
 				return err
 			}
-			noted = rule.Next(noted, storable(reason), at.UTC())
+			noted = rule.Next(noted, pg.ValidText(reason), at.UTC())
 			noted.RetryAt = noted.RetryAt.Truncate(time.Microsecond)
-			if _, err := t.exec(ctx, noteFailureQuery, groupID, string(job), noted.Failures, noted.Error,
+			if _, err := t.Exec(ctx, noteFailureQuery, groupID, string(job), noted.Failures, noted.Error,
 				noted.RetryAt, noted.ParkedAt, noted.UpdatedAt); err != nil {
 				return err
 			}
-			return t.get(ctx, &xid, xidQuery)
+			return t.Get(ctx, &xid, pg.XIDQuery)
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) {
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 			if _, err := lockGroup(ctx, t, groupID); err != nil {
 				return false, err
 			}
-			return landed(ctx, t, xid)
+			return pg.WasCommitted(ctx, t, xid)
 		},
 	})
 	return noted, err
@@ -64,8 +65,8 @@ func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job
 
 // ClearSetback forgets the failures of a job, if there are any.
 func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Job) error {
-	return s.run(ctx, work{what: fmt.Sprintf("clear the setback of %s of group %q", job, groupID), do: func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `delete from setbacks where group_id = $1 and job = $2`, groupID, string(job))
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("clear the setback of %s of group %q", job, groupID), Do: func(ctx context.Context, t *pg.Tx) error {
+		_, err := t.Exec(ctx, `delete from setbacks where group_id = $1 and job = $2`, groupID, string(job))
 		return err
 	}})
 }
@@ -74,12 +75,12 @@ func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Jo
 // session, and returns how many groups that were. Paused ones stay paused.
 func (s *Store) ResumeParked(ctx context.Context) (int, error) {
 	var n int
-	err := s.run(ctx, work{what: "resume the parked groups", do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "resume the parked groups", Do: func(ctx context.Context, t *pg.Tx) error {
 		resumed := map[string]bool{}
 		for _, query := range []string{`delete from setbacks where parked_at is not null returning group_id`,
 			forgetFailures + `parked_at is not null returning group_id`} {
 			var groups []string
-			if err := t.list(ctx, &groups, query); err != nil {
+			if err := t.Select(ctx, &groups, query); err != nil {
 				return err
 			}
 			for _, id := range groups {
@@ -93,17 +94,17 @@ func (s *Store) ResumeParked(ctx context.Context) (int, error) {
 }
 
 // setbacks are those of the groups, for one job or, with "", for all.
-func setbacks(ctx context.Context, t *tx, ids []string, job reverie.Job) (map[string][]reverie.Setback, error) {
+func setbacks(ctx context.Context, t *pg.Tx, ids []string, job reverie.Job) (map[string][]reverie.Setback, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	var rows []reverie.Setback
-	if err := t.list(ctx, &rows, setbacksQuery, pq.StringArray(ids), string(job)); err != nil {
+	if err := t.Select(ctx, &rows, setbacksQuery, pq.StringArray(ids), string(job)); err != nil {
 		return nil, err
 	}
 	found := map[string][]reverie.Setback{}
 	for _, r := range rows {
-		r.RetryAt, r.UpdatedAt, r.ParkedAt = r.RetryAt.UTC(), r.UpdatedAt.UTC(), utc(r.ParkedAt)
+		r.RetryAt, r.UpdatedAt, r.ParkedAt = r.RetryAt.UTC(), r.UpdatedAt.UTC(), pg.UTC(r.ParkedAt)
 		found[r.GroupID] = append(found[r.GroupID], r)
 	}
 	return found, nil

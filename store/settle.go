@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // A run that is done but for its last line makes no window due: nothing of it is
@@ -28,9 +29,9 @@ const endlessQuery = `select distinct r.group_id from runs r
 // go on, and is not among them.
 func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) {
 	var groups []string
-	err := s.run(ctx, work{what: "look for runs without an end", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "look for runs without an end", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		groups = nil
-		return t.list(ctx, &groups, endlessQuery, string(job), reverie.LeaseGroup)
+		return t.Select(ctx, &groups, endlessQuery, string(job), reverie.LeaseGroup)
 	}})
 	return groups, err
 }
@@ -39,7 +40,7 @@ func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) 
 // the lease knows that they are not: see settleRuns. A dream that is to go on is left
 // alone.
 func (s *Store) Settle(ctx context.Context, lease reverie.Lease, job reverie.Job) error {
-	return s.run(ctx, work{what: fmt.Sprintf("end interrupted runs of %s of group %q", job, lease.GroupID), do: func(ctx context.Context, t *tx) error {
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("end interrupted runs of %s of group %q", job, lease.GroupID), Do: func(ctx context.Context, t *pg.Tx) error {
 		if err := fenced(ctx, t, lease); err != nil {
 			return err
 		}

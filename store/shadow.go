@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // fromLive completes a query that reads the live schema's tables as live.NAME.
@@ -18,24 +19,24 @@ func (x *Scratch) fromLive(query string) string {
 
 // once is [Store.run], in one snapshot, for what would not be the same if it were done
 // twice. Nobody else writes here, so that one lock is enough to wait for a commit whose reply was lost.
-func (x *Scratch) once(ctx context.Context, what string, do func(ctx context.Context, t *tx) error) error {
+func (x *Scratch) once(ctx context.Context, what string, do func(ctx context.Context, t *pg.Tx) error) error {
 	const lock = `select pg_advisory_xact_lock(hashtextextended($1, 0))`
 	var xid string
-	return x.run(ctx, work{what: what, snapshot: true,
-		do: func(ctx context.Context, t *tx) error {
-			if err := t.get(ctx, &xid, xidQuery); err != nil {
+	return x.db.Run(ctx, pg.Work{What: what, Snapshot: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			if err := t.Get(ctx, &xid, pg.XIDQuery); err != nil {
 				return err
 			}
-			if _, err := t.exec(ctx, lock, x.Schema); err != nil {
+			if _, err := t.Exec(ctx, lock, x.Schema); err != nil {
 				return err
 			}
 			return do(ctx, t)
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) {
-			if _, err := t.exec(ctx, lock, x.Schema); err != nil {
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
+			if _, err := t.Exec(ctx, lock, x.Schema); err != nil {
 				return false, err
 			}
-			return landed(ctx, t, xid)
+			return pg.WasCommitted(ctx, t, xid)
 		}})
 }
 
@@ -186,15 +187,15 @@ var consumedMessages = `insert into messages (` + copiedMessage + `, run_id, out
 // A group that the live store does not have is reverie.ErrNotFound; one that the scratch
 // has already is reverie.ErrConflict.
 func (x *Scratch) CopyGroup(ctx context.Context, groupID string, at time.Time) error {
-	return x.once(ctx, fmt.Sprintf("copy group %q as it was", groupID), func(ctx context.Context, t *tx) error {
+	return x.once(ctx, fmt.Sprintf("copy group %q as it was", groupID), func(ctx context.Context, t *pg.Tx) error {
 		var known bool
-		if err := t.get(ctx, &known, `select exists (select 1 from groups where group_id = $1)`, groupID); err != nil {
+		if err := t.Get(ctx, &known, `select exists (select 1 from groups where group_id = $1)`, groupID); err != nil {
 			return err
 		}
 		if known {
 			return fmt.Errorf("it is there already: %w", reverie.ErrConflict)
 		}
-		n, err := t.exec(ctx, x.fromLive(`insert into groups select * from live.groups where group_id = $1`), groupID)
+		n, err := t.Exec(ctx, x.fromLive(`insert into groups select * from live.groups where group_id = $1`), groupID)
 		if err != nil {
 			return err
 		}
@@ -202,7 +203,7 @@ func (x *Scratch) CopyGroup(ctx context.Context, groupID string, at time.Time) e
 			return fmt.Errorf("there is no such group: %w", reverie.ErrNotFound)
 		}
 		for _, query := range copyGroupQueries {
-			if _, err := t.exec(ctx, x.fromLive(query), groupID, orInfinity(at)); err != nil {
+			if _, err := t.Exec(ctx, x.fromLive(query), groupID, pg.OrInfinity(at)); err != nil {
 				return err
 			}
 		}
@@ -226,12 +227,12 @@ func (x *Scratch) CopyMessages(ctx context.Context, groupID string, ids []string
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	err = x.run(ctx, work{what: fmt.Sprintf("copy messages of group %q", groupID), do: func(ctx context.Context, t *tx) error {
+	err = x.db.Run(ctx, pg.Work{What: fmt.Sprintf("copy messages of group %q", groupID), Do: func(ctx context.Context, t *pg.Tx) error {
 		missing = nil
-		if _, err := t.exec(ctx, x.fromLive(copyMessagesQuery), groupID, pq.StringArray(ids)); err != nil {
+		if _, err := t.Exec(ctx, x.fromLive(copyMessagesQuery), groupID, pq.StringArray(ids)); err != nil {
 			return err
 		}
-		return t.list(ctx, &missing, missingMessagesQuery, groupID, pq.StringArray(ids))
+		return t.Select(ctx, &missing, missingMessagesQuery, groupID, pq.StringArray(ids))
 	}})
 	return missing, err
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // carrier makes the changes of a live group in the scratch, in one transaction.
 type carrier struct {
 	x       *Scratch
-	t       *tx
+	t       *pg.Tx
 	group   string
 	from    time.Time
 	to      any // an instant, or infinity
@@ -53,8 +54,8 @@ const shadowHeadsQuery = `select distinct on (lineage_id) memory_id, lineage_id,
 // would make them twice: stretches follow one another.
 func (x *Scratch) Carry(ctx context.Context, groupID string, from, to time.Time, except []string) (reverie.Carried, error) {
 	var carried reverie.Carried
-	err := x.once(ctx, fmt.Sprintf("carry over what became of group %q", groupID), func(ctx context.Context, t *tx) error {
-		c := &carrier{x: x, t: t, group: groupID, from: from, to: orInfinity(to), except: append(pq.StringArray{}, except...),
+	err := x.once(ctx, fmt.Sprintf("carry over what became of group %q", groupID), func(ctx context.Context, t *pg.Tx) error {
+		c := &carrier{x: x, t: t, group: groupID, from: from, to: pg.OrInfinity(to), except: append(pq.StringArray{}, except...),
 			heads: map[string]*shadowHead{}, live: map[string]bool{}, same: map[string]string{}, left: map[string]bool{}}
 		err := c.carry(ctx)
 		carried = c.carried
@@ -97,14 +98,14 @@ func (c *carrier) carry(ctx context.Context) error {
 // load reads the scratch's heads, and which lineages the live group has.
 func (c *carrier) load(ctx context.Context) error {
 	var heads []shadowHead
-	if err := c.t.list(ctx, &heads, shadowHeadsQuery, c.group); err != nil {
+	if err := c.t.Select(ctx, &heads, shadowHeadsQuery, c.group); err != nil {
 		return err
 	}
 	for i := range heads {
 		c.heads[heads[i].LineageID] = &heads[i]
 	}
 	var lineages []string
-	if err := c.t.list(ctx, &lineages, c.x.fromLive(`select distinct lineage_id from live.memories where group_id = $1`), c.group); err != nil {
+	if err := c.t.Select(ctx, &lineages, c.x.fromLive(`select distinct lineage_id from live.memories where group_id = $1`), c.group); err != nil {
 		return err
 	}
 	for _, id := range lineages {
@@ -116,7 +117,7 @@ func (c *carrier) load(ctx context.Context) error {
 // exec runs a query about the stretch: $1 the group, $2 its end, $3 its beginning, $4
 // the runs that are left out.
 func (c *carrier) exec(ctx context.Context, query string, more ...any) error {
-	_, err := c.t.exec(ctx, c.x.fromLive(query), append([]any{c.group, c.to, c.from, c.except}, more...)...)
+	_, err := c.t.Exec(ctx, c.x.fromLive(query), append([]any{c.group, c.to, c.from, c.except}, more...)...)
 	return err
 }
 
@@ -171,13 +172,13 @@ func (c *carrier) apply(ctx context.Context, e carryEvent) (why string, err erro
 		}
 		h.Status = e.Status
 		c.same[e.ID] = h.ID
-		_, err = c.t.exec(ctx, `update memories set status = $3, ended_at = coalesce(ended_at, $4::timestamptz) where group_id = $1 and memory_id = $2`,
+		_, err = c.t.Exec(ctx, `update memories set status = $3, ended_at = coalesce(ended_at, $4::timestamptz) where group_id = $1 and memory_id = $2`,
 			c.group, h.ID, string(e.Status), e.EndedAt)
 		return "", err
 	}
 	c.same[e.ID] = h.ID
 	h.shadowValues = h.moved(e.old(), e.shadowValues)
-	_, err = c.t.exec(ctx, `update memories set strength = $3, weight = $4, last_supported_at = $5::timestamptz, decayed_at = $6::timestamptz
+	_, err = c.t.Exec(ctx, `update memories set strength = $3, weight = $4, last_supported_at = $5::timestamptz, decayed_at = $6::timestamptz
 		where group_id = $1 and memory_id = $2`, c.group, h.ID, h.Strength, h.Weight, h.SupportedAt, h.DecayedAt)
 	return "", err
 }
@@ -202,13 +203,13 @@ func (c *carrier) version(ctx context.Context, e carryEvent, h *shadowHead) (why
 		return leftTwin, nil
 	}
 	if h != nil && (h.Status == reverie.StatusActive || h.Status == reverie.StatusHeld) {
-		if _, err := c.t.exec(ctx, `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
+		if _, err := c.t.Exec(ctx, `update memories set status = 'deprecated', ended_at = coalesce(ended_at, $3::timestamptz)
 			where group_id = $1 and memory_id = $2`, c.group, h.ID, e.At); err != nil {
 			return "", err
 		}
 	}
 	c.heads[n.LineageID], c.same[e.ID] = n, e.ID
-	_, err = c.t.exec(ctx, c.x.fromLive(carryVersionQuery), c.group, e.ID, n.LineageID, parent, n.Version, n.Born, string(n.Status),
+	_, err = c.t.Exec(ctx, c.x.fromLive(carryVersionQuery), c.group, e.ID, n.LineageID, parent, n.Version, n.Born, string(n.Status),
 		n.Strength, n.Weight, n.SupportedAt, n.DecayedAt)
 	return "", err
 }
@@ -244,7 +245,7 @@ func (c *carrier) supported(ctx context.Context) error {
 		Kind      string
 		Hash      string `db:"content_hash"`
 	}
-	if err := c.t.list(ctx, &rows, c.x.fromLive(carryTouchedQuery), c.group, c.to, c.from, c.except); err != nil {
+	if err := c.t.Select(ctx, &rows, c.x.fromLive(carryTouchedQuery), c.group, c.to, c.from, c.except); err != nil {
 		return err
 	}
 	for _, r := range rows {

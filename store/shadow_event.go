@@ -149,7 +149,7 @@ func (c *carrier) events(ctx context.Context) ([]carryEvent, error) {
 	var all []carryEvent
 	for _, query := range []string{eventEndsQuery, eventValuesQuery, eventVersionsQuery} {
 		var rows []carryEvent
-		if err := c.t.list(ctx, &rows, c.x.fromLive(query), c.group, c.to, c.from, c.except); err != nil {
+		if err := c.t.Select(ctx, &rows, c.x.fromLive(query), c.group, c.to, c.from, c.except); err != nil {
 			return nil, err
 		}
 		all = append(all, rows...)

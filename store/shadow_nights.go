@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -47,12 +48,12 @@ const (
 // bound. A run without chunks had nothing to do, or failed before it asked. An unknown
 // group is reverie.ErrNotFound.
 func (s *Store) Nights(ctx context.Context, groupID string, from, to time.Time) (nights, undone []reverie.PastNight, err error) {
-	err = s.run(ctx, work{what: fmt.Sprintf("read the nights of group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err = s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the nights of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		nights, undone = nil, nil
 		if _, err := getGroup(ctx, t, groupID); err != nil {
 			return err
 		}
-		runs, err := runList(ctx, t, nightsQuery, groupID, orMinusInfinity(from), orInfinity(to))
+		runs, err := runList(ctx, t, nightsQuery, groupID, pg.OrMinusInfinity(from), pg.OrInfinity(to))
 		if err != nil || len(runs) == 0 {
 			return err
 		}
@@ -70,14 +71,14 @@ func (s *Store) Nights(ctx context.Context, groupID string, from, to time.Time) 
 }
 
 // readNights completes runs with their chunks, what those changed, and what was spent.
-func readNights(ctx context.Context, t *tx, groupID string, runs []reverie.Run) ([]reverie.PastNight, error) {
+func readNights(ctx context.Context, t *pg.Tx, groupID string, runs []reverie.Run) ([]reverie.PastNight, error) {
 	ids, place := make(pq.StringArray, len(runs)), map[string]int{}
 	nights := make([]reverie.PastNight, len(runs))
 	for i, r := range runs {
 		ids[i], place[r.ID], nights[i].Run = r.ID, i, r
 	}
 	var rows []chunkRow
-	if err := t.list(ctx, &rows, nightChunksQuery, groupID, ids); err != nil {
+	if err := t.Select(ctx, &rows, nightChunksQuery, groupID, ids); err != nil {
 		return nil, err
 	}
 	for _, r := range rows {
@@ -92,7 +93,7 @@ func readNights(ctx context.Context, t *tx, groupID string, runs []reverie.Run) 
 		ChunkNo int `db:"chunk_no"`
 		changeRow
 	}
-	if err := t.list(ctx, &changed, nightChangesQuery, groupID, ids); err != nil {
+	if err := t.Select(ctx, &changed, nightChangesQuery, groupID, ids); err != nil {
 		return nil, err
 	}
 	for _, r := range changed {
@@ -111,7 +112,7 @@ func readNights(ctx context.Context, t *tx, groupID string, runs []reverie.Run) 
 		ID string `db:"run_id"`
 		N  int    `db:"n"`
 	}
-	if err := t.list(ctx, &gone, goneMessagesQuery, groupID, ids); err != nil {
+	if err := t.Select(ctx, &gone, goneMessagesQuery, groupID, ids); err != nil {
 		return nil, err
 	}
 	for _, r := range gone {
@@ -121,7 +122,7 @@ func readNights(ctx context.Context, t *tx, groupID string, runs []reverie.Run) 
 		ID string `db:"run_id"`
 		reverie.Spend
 	}
-	err := t.list(ctx, &spent, spendOfRunsQuery, groupID, ids)
+	err := t.Select(ctx, &spent, spendOfRunsQuery, groupID, ids)
 	for _, r := range spent {
 		nights[place[r.ID]].Spend = r.Spend
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"reverie/store/pg"
 
 	"github.com/lib/pq"
 )
@@ -19,8 +20,8 @@ const rememberVectorsQuery = `
 // RememberVectors puts into the cache what the live group's memories have of vectors:
 // where the cache was lost, those need not be asked for.
 func (x *Scratch) RememberVectors(ctx context.Context, groupID string) error {
-	return x.live.run(ctx, work{what: fmt.Sprintf("copy the vectors of group %q", groupID), do: func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, fmt.Sprintf(rememberVectorsQuery, pq.QuoteIdentifier(x.Schema)), groupID, x.live.now())
+	return x.live.db.Run(ctx, pg.Work{What: fmt.Sprintf("copy the vectors of group %q", groupID), Do: func(ctx context.Context, t *pg.Tx) error {
+		_, err := t.Exec(ctx, fmt.Sprintf(rememberVectorsQuery, pq.QuoteIdentifier(x.Schema)), groupID, x.live.db.Now())
 		return err
 	}})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -65,9 +66,9 @@ func checkSources(st reverie.Step) error {
 // StandingLineages tells which of the lineages have a head that is active, or has faded.
 func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs []string) (map[string]bool, error) {
 	standing := make(map[string]bool, len(lineageIDs))
-	err := s.run(ctx, work{what: fmt.Sprintf("look which memories of group %q stand", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look which memories of group %q stand", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var found []string
-		if err := t.list(ctx, &found, standingQuery, groupID, pq.StringArray(append([]string{}, lineageIDs...))); err != nil {
+		if err := t.Select(ctx, &found, standingQuery, groupID, pq.StringArray(append([]string{}, lineageIDs...))); err != nil {
 			return err
 		}
 		for _, id := range found {
@@ -79,12 +80,12 @@ func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs
 }
 
 // restingOn reads what was made of a lineage.
-func restingOn(ctx context.Context, t *tx, groupID, lineageID string) ([]reverie.Resting, error) {
+func restingOn(ctx context.Context, t *pg.Tx, groupID, lineageID string) ([]reverie.Resting, error) {
 	var rows []struct {
 		reverie.Resting
 		CreatedAt time.Time `db:"created_at"` // orders them
 	}
-	err := t.list(ctx, &rows, restingQuery, groupID, lineageID)
+	err := t.Select(ctx, &rows, restingQuery, groupID, lineageID)
 	list := make([]reverie.Resting, len(rows))
 	for i, r := range rows {
 		list[i] = r.Resting
@@ -96,7 +97,7 @@ func restingOn(ctx context.Context, t *tx, groupID, lineageID string) ([]reverie
 // supports. One that the group does not have is reverie.ErrNotFound; one that was deleted
 // since it was read is reverie.ErrConflict, but not one that was only rewritten, or has
 // faded.
-func insertSources(ctx context.Context, t *tx, b *batch) error {
+func insertSources(ctx context.Context, t *pg.Tx, b *batch) error {
 	var ids, sources, lineages pq.StringArray
 	var positions pq.Int64Array
 	for _, st := range b.steps {
@@ -112,11 +113,11 @@ func insertSources(ctx context.Context, t *tx, b *batch) error {
 		return nil
 	}
 	var standing []string
-	if err := t.list(ctx, &standing, lockStandingQuery, b.groupID, lineages); err != nil {
+	if err := t.Select(ctx, &standing, lockStandingQuery, b.groupID, lineages); err != nil {
 		return err
 	}
 	var n int
-	err := t.get(ctx, &n, insertSourcesQuery, b.groupID, b.runID, ids, positions, sources, lineages)
+	err := t.Get(ctx, &n, insertSourcesQuery, b.groupID, b.runID, ids, positions, sources, lineages)
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of the %d memories that versions rest on are none of the group: %w", len(ids)-n, len(ids), reverie.ErrNotFound)
 	}

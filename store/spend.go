@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // spendColumns are those of reverie.Spend, summed over llm_calls.
@@ -18,8 +19,8 @@ const spendColumns = `count(*) as calls, coalesce(sum(input_tokens), 0) as input
 // of the offline baseline are left out: nothing is spent on them.
 func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend, error) {
 	var spend reverie.Spend
-	err := s.run(asLogin(ctx), work{what: "sum up what was spent", readOnly: true, do: func(ctx context.Context, t *tx) error {
-		return t.get(ctx, &spend, `select `+spendColumns+` from llm_calls where created_at >= $1::timestamptz and provider <> 'offline'`, orMinusInfinity(since))
+	err := s.db.Run(asLogin(ctx), pg.Work{What: "sum up what was spent", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		return t.Get(ctx, &spend, `select `+spendColumns+` from llm_calls where created_at >= $1::timestamptz and provider <> 'offline'`, pg.OrMinusInfinity(since))
 	}})
 	return spend, err
 }
@@ -27,9 +28,9 @@ func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend,
 // LastAsked returns the group that a model was last asked about for a purpose, "" for
 // none: a fan-out that a budget cuts short goes on behind it the next time.
 func (s *Store) LastAsked(ctx context.Context, purpose string) (groupID string, err error) {
-	err = s.run(asLogin(ctx), work{what: "look for the group that was worked on last", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err = s.db.Run(asLogin(ctx), pg.Work{What: "look for the group that was worked on last", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		groupID = ""
-		err := t.get(ctx, &groupID, `select group_id from llm_calls where purpose = $1 order by created_at desc, call_id desc limit 1`, purpose)
+		err := t.Get(ctx, &groupID, `select group_id from llm_calls where purpose = $1 order by created_at desc, call_id desc limit 1`, purpose)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -50,8 +51,8 @@ func (s *Store) MeanOutput(ctx context.Context, purpose, model string) (tokens f
 		Tokens float64 `db:"tokens"`
 		Calls  int     `db:"calls"`
 	}
-	err = s.run(asLogin(ctx), work{what: fmt.Sprintf("look at earlier answers of %s", model), readOnly: true, do: func(ctx context.Context, t *tx) error {
-		return t.get(ctx, &row, meanOutputQuery, purpose, model)
+	err = s.db.Run(asLogin(ctx), pg.Work{What: fmt.Sprintf("look at earlier answers of %s", model), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		return t.Get(ctx, &row, meanOutputQuery, purpose, model)
 	}})
 	return row.Tokens, row.Calls, err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -63,14 +64,14 @@ const (
 // exist is reverie.ErrNotFound.
 func (s *Store) MemoryStats(ctx context.Context, groupID string) (reverie.MemoryStats, error) {
 	var st reverie.MemoryStats
-	err := s.run(ctx, work{what: "count memories", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "count memories", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		st = reverie.MemoryStats{GroupID: groupID, Kinds: []reverie.KindStats{}, Used: []reverie.MemoryUsageStats{}}
 		if groupID != "" {
 			if _, err := getGroup(ctx, t, groupID); err != nil {
 				return err
 			}
 		}
-		for _, fill := range []func(context.Context, *tx, *reverie.MemoryStats) error{statsMemories, statsVectors, s.statsDays, statsUsage} {
+		for _, fill := range []func(context.Context, *pg.Tx, *reverie.MemoryStats) error{statsMemories, statsVectors, s.statsDays, statsUsage} {
 			if err := fill(ctx, t, &st); err != nil {
 				return err
 			}
@@ -80,8 +81,8 @@ func (s *Store) MemoryStats(ctx context.Context, groupID string) (reverie.Memory
 	return st, err
 }
 
-func statsMemories(ctx context.Context, t *tx, st *reverie.MemoryStats) error {
-	if err := t.list(ctx, &st.Kinds, statsKindsQuery, st.GroupID); err != nil {
+func statsMemories(ctx context.Context, t *pg.Tx, st *reverie.MemoryStats) error {
+	if err := t.Select(ctx, &st.Kinds, statsKindsQuery, st.GroupID); err != nil {
 		return err
 	}
 	for _, k := range st.Kinds {
@@ -93,24 +94,24 @@ func statsMemories(ctx context.Context, t *tx, st *reverie.MemoryStats) error {
 		Oldest, Newest                                         *time.Time
 		Strengths, Weights                                     pq.Int64Array
 	}
-	if err := t.get(ctx, &row, statsActiveQuery, st.GroupID, reverie.CoreWeight, reverie.EstablishedStrength, reverie.StatsBars, reverie.MaxWeight); err != nil {
+	if err := t.Get(ctx, &row, statsActiveQuery, st.GroupID, reverie.CoreWeight, reverie.EstablishedStrength, reverie.StatsBars, reverie.MaxWeight); err != nil {
 		return err
 	}
 	st.Active, st.Core, st.Established, st.Tentative = row.Active, row.Core, row.Established, row.Active-row.Established
-	st.Sessions, st.Summaries, st.Groups, st.Oldest, st.Newest = row.Sessions, row.Summaries, row.Groups, utc(row.Oldest), utc(row.Newest)
+	st.Sessions, st.Summaries, st.Groups, st.Oldest, st.Newest = row.Sessions, row.Summaries, row.Groups, pg.UTC(row.Oldest), pg.UTC(row.Newest)
 	for i := range reverie.StatsBars {
 		st.Strength, st.Weight = append(st.Strength, int(row.Strengths[i])), append(st.Weight, int(row.Weights[i]))
 	}
 	return nil
 }
 
-func statsVectors(ctx context.Context, t *tx, st *reverie.MemoryStats) error {
+func statsVectors(ctx context.Context, t *pg.Tx, st *reverie.MemoryStats) error {
 	st.Vectors.Models = map[string]int{}
 	var rows []struct {
 		Model    string
 		Memories int
 	}
-	err := t.list(ctx, &rows, statsModelsQuery, st.GroupID)
+	err := t.Select(ctx, &rows, statsModelsQuery, st.GroupID)
 	for _, r := range rows {
 		if r.Model == "" {
 			st.Vectors.Missing = r.Memories
@@ -122,8 +123,8 @@ func statsVectors(ctx context.Context, t *tx, st *reverie.MemoryStats) error {
 	return err
 }
 
-func (s *Store) statsDays(ctx context.Context, t *tx, st *reverie.MemoryStats) error {
-	first := s.now().Truncate(24*time.Hour).AddDate(0, 0, 1-reverie.StatsDays)
+func (s *Store) statsDays(ctx context.Context, t *pg.Tx, st *reverie.MemoryStats) error {
+	first := s.db.Now().Truncate(24*time.Hour).AddDate(0, 0, 1-reverie.StatsDays)
 	at := map[string]int{}
 	for i := range reverie.StatsDays {
 		date := first.AddDate(0, 0, i).Format(time.DateOnly)
@@ -135,7 +136,7 @@ func (s *Store) statsDays(ctx context.Context, t *tx, st *reverie.MemoryStats) e
 		Action  reverie.Action
 		Changes int
 	}
-	err := t.list(ctx, &rows, statsDaysQuery, st.GroupID, first)
+	err := t.Select(ctx, &rows, statsDaysQuery, st.GroupID, first)
 	for _, r := range rows {
 		i, ok := at[r.Date]
 		if !ok {
@@ -150,9 +151,9 @@ func (s *Store) statsDays(ctx context.Context, t *tx, st *reverie.MemoryStats) e
 	return err
 }
 
-func statsUsage(ctx context.Context, t *tx, st *reverie.MemoryStats) error {
-	if err := t.get(ctx, &st.Usage, statsUsageQuery, st.GroupID); err != nil {
+func statsUsage(ctx context.Context, t *pg.Tx, st *reverie.MemoryStats) error {
+	if err := t.Get(ctx, &st.Usage, statsUsageQuery, st.GroupID); err != nil {
 		return err
 	}
-	return t.list(ctx, &st.Used, statsMostUsedQuery, st.GroupID, reverie.StatsUsed)
+	return t.Select(ctx, &st.Used, statsMostUsedQuery, st.GroupID, reverie.StatsUsed)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // batch is the steps of one chunk on their way into the memories.
@@ -101,7 +102,7 @@ func checkSteps(steps []reverie.Step) error {
 // ones begin, supported ones are strengthened, each with its evidence, new ones with
 // the memories that they rest on, and all but support goes to the change log. A head
 // that has moved is reverie.ErrConflict, and nothing is written.
-func (s *Store) writeSteps(ctx context.Context, t *tx, b *batch) ([]reverie.Change, error) {
+func (s *Store) writeSteps(ctx context.Context, t *pg.Tx, b *batch) ([]reverie.Change, error) {
 	if len(b.steps) == 0 {
 		return nil, nil
 	}
@@ -127,7 +128,7 @@ func (s *Store) writeSteps(ctx context.Context, t *tx, b *batch) ([]reverie.Chan
 	return list, insertChanges(ctx, t, b.groupID, &b.runID, b.chunkNo, b.at, list)
 }
 
-func (b *batch) lockHeads(ctx context.Context, t *tx) error {
+func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {
 	var lineages pq.StringArray
 	for _, st := range b.steps {
 		if st.Action != reverie.ActionCreate {
@@ -139,7 +140,7 @@ func (b *batch) lockHeads(ctx context.Context, t *tx) error {
 		return nil
 	}
 	var rows []memoryRow
-	if err := t.list(ctx, &rows, lockHeadsQuery, b.groupID, lineages); err != nil {
+	if err := t.Select(ctx, &rows, lockHeadsQuery, b.groupID, lineages); err != nil {
 		return err
 	}
 	for _, r := range rows {
@@ -164,7 +165,7 @@ func (b *batch) lockHeads(ctx context.Context, t *tx) error {
 	return nil
 }
 
-func (b *batch) moveHeads(ctx context.Context, t *tx) error {
+func (b *batch) moveHeads(ctx context.Context, t *pg.Tx) error {
 	var ids, supported pq.StringArray
 	var ends pq.BoolArray
 	var strengths pq.Float64Array
@@ -173,19 +174,19 @@ func (b *batch) moveHeads(ctx context.Context, t *tx) error {
 			continue
 		}
 		ids, ends = append(ids, st.Head.MemoryID), append(ends, st.Action != reverie.ActionKeep)
-		strengths, supported = append(strengths, st.Strength), append(supported, timestamp(st.LastSupportedAt))
+		strengths, supported = append(strengths, st.Strength), append(supported, pg.Timestamp(st.LastSupportedAt))
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	n, err := t.exec(ctx, moveHeadsQuery, b.groupID, b.at, ids, ends, strengths, supported, b.runID)
+	n, err := t.Exec(ctx, moveHeadsQuery, b.groupID, b.at, ids, ends, strengths, supported, b.runID)
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of %d heads were written: %w", n, len(ids), reverie.ErrConflict)
 	}
 	return err
 }
 
-func (s *Store) insertVersions(ctx context.Context, t *tx, b *batch) error {
+func (s *Store) insertVersions(ctx context.Context, t *pg.Tx, b *batch) error {
 	var ids, lineages, kinds, sessions, statements, tags, hashes, summaries, models, births, supported pq.StringArray
 	var parents []*string
 	var versions pq.Int64Array
@@ -196,7 +197,7 @@ func (s *Store) insertVersions(ctx context.Context, t *tx, b *batch) error {
 			continue
 		}
 		m := b.version(st)
-		tagList, err := asJSON(m.Tags)
+		tagList, err := pg.JSONText(m.Tags)
 		if err != nil {
 			return err
 		}
@@ -205,17 +206,17 @@ func (s *Store) insertVersions(ctx context.Context, t *tx, b *batch) error {
 		versions, tags = append(versions, int64(m.Version)), append(tags, tagList)
 		strengths, weights = append(strengths, m.Strength), append(weights, m.Weight)
 		hashes, summaries, models = append(hashes, m.ContentHash), append(summaries, m.ChangeSummary), append(models, m.EmbeddingModel)
-		births, supported = append(births, timestamp(m.CreatedAt)), append(supported, timestamp(m.LastSupportedAt))
+		births, supported = append(births, pg.Timestamp(m.CreatedAt)), append(supported, pg.Timestamp(m.LastSupportedAt))
 		embeddings = append(embeddings, st.Embedding)
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	array, err := s.vectors(ctx, t, embeddings)
+	array, err := s.db.Vectors(ctx, t, embeddings)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, insertVersionsQuery, b.groupID, b.runID, b.at, ids, lineages, pq.Array(parents), kinds, sessions,
+	_, err = t.Exec(ctx, insertVersionsQuery, b.groupID, b.runID, b.at, ids, lineages, pq.Array(parents), kinds, sessions,
 		statements, versions, tags, strengths, weights, hashes, summaries, models, births, supported, array)
 	return err
 }

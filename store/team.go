@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -40,7 +41,7 @@ func (s *Store) TeamMemories(ctx context.Context, groupID, after string, limit i
 		after = zeroID
 	}
 	var list []reverie.TeamMemory
-	err := s.run(ctx, work{what: fmt.Sprintf("list the memories of %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		if _, err := getGroup(ctx, t, groupID); err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func (s *Store) TeamMemories(ctx context.Context, groupID, after string, limit i
 			return fmt.Errorf("after %q is no id of a memory: %w", after, reverie.ErrInvalid)
 		}
 		var rows []memoryRow
-		if err := t.list(ctx, &rows, teamHeadsQuery, groupID, after, limit); err != nil {
+		if err := t.Select(ctx, &rows, teamHeadsQuery, groupID, after, limit); err != nil {
 			return err
 		}
 		var err error
@@ -62,7 +63,7 @@ func (s *Store) TeamMemories(ctx context.Context, groupID, after string, limit i
 // words that it rests on; reverie.ErrNotFound where the team has none of that id.
 func (s *Store) TeamMemory(ctx context.Context, groupID, lineageID string) (reverie.TeamMemory, error) {
 	var m reverie.TeamMemory
-	err := s.run(ctx, work{what: "read a team's memory", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read a team's memory", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		head, err := teamHead(ctx, t, groupID, lineageID)
 		if err != nil {
 			return err
@@ -81,7 +82,7 @@ func (s *Store) TeamEvidence(ctx context.Context, groupID string, list []reverie
 		ids[i] = m.VersionID
 	}
 	var found map[string][]reverie.Evidence
-	err := s.run(ctx, work{what: "read what a team's memories rest on", readOnly: true, do: func(ctx context.Context, t *tx) (err error) {
+	err := s.db.Run(ctx, pg.Work{What: "read what a team's memories rest on", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) (err error) {
 		found, err = teamEvidence(ctx, t, groupID, ids)
 		return err
 	}})
@@ -92,7 +93,7 @@ func (s *Store) TeamEvidence(ctx context.Context, groupID string, list []reverie
 }
 
 // teamEvidence are the words that versions rest on, by version.
-func teamEvidence(ctx context.Context, t *tx, groupID string, ids pq.StringArray) (map[string][]reverie.Evidence, error) {
+func teamEvidence(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray) (map[string][]reverie.Evidence, error) {
 	var rows []struct {
 		MemoryID  string    `db:"memory_id"`
 		MessageID string    `db:"message_id"`
@@ -102,7 +103,7 @@ func teamEvidence(ctx context.Context, t *tx, groupID string, ids pq.StringArray
 		SentAt    time.Time `db:"sent_at"`
 		LocalDate string    `db:"local_date"`
 	}
-	err := t.list(ctx, &rows, teamEvidenceQuery, groupID, ids)
+	err := t.Select(ctx, &rows, teamEvidenceQuery, groupID, ids)
 	found := map[string][]reverie.Evidence{}
 	for _, r := range rows {
 		if len(found[r.MemoryID]) < reverie.MaxTeamEvidence {
@@ -113,16 +114,16 @@ func teamEvidence(ctx context.Context, t *tx, groupID string, ids pq.StringArray
 	return found, err
 }
 
-func teamHead(ctx context.Context, t *tx, groupID, lineageID string) (memoryRow, error) {
+func teamHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (memoryRow, error) {
 	var head memoryRow
 	if !reverie.IsID(lineageID) {
 		return head, fmt.Errorf("team memory %q: %w", lineageID, reverie.ErrNotFound)
 	}
-	err := t.get(ctx, &head, teamHeadQuery, groupID, lineageID)
-	return head, one(err, "team memory %s", lineageID)
+	err := t.Get(ctx, &head, teamHeadQuery, groupID, lineageID)
+	return head, pg.NotFoundIfEmpty(err, "team memory %s", lineageID)
 }
 
-func teamMemory(ctx context.Context, t *tx, head memoryRow) (reverie.TeamMemory, error) {
+func teamMemory(ctx context.Context, t *pg.Tx, head memoryRow) (reverie.TeamMemory, error) {
 	list, err := teamMemories(ctx, t, head.GroupID, []memoryRow{head})
 	if err != nil {
 		return reverie.TeamMemory{}, err
@@ -131,13 +132,13 @@ func teamMemory(ctx context.Context, t *tx, head memoryRow) (reverie.TeamMemory,
 }
 
 // teamMemories are heads as they travel.
-func teamMemories(ctx context.Context, t *tx, groupID string, heads []memoryRow) ([]reverie.TeamMemory, error) {
+func teamMemories(ctx context.Context, t *pg.Tx, groupID string, heads []memoryRow) ([]reverie.TeamMemory, error) {
 	list := make([]reverie.TeamMemory, len(heads))
 	if len(heads) == 0 {
 		return list, nil
 	}
 	var here string
-	if err := t.get(ctx, &here, deploymentQuery); err != nil {
+	if err := t.Get(ctx, &here, deploymentQuery); err != nil {
 		return nil, fmt.Errorf("read what this deployment is called: %w", err)
 	}
 	ids := make(pq.StringArray, len(heads))
@@ -145,7 +146,7 @@ func teamMemories(ctx context.Context, t *tx, groupID string, heads []memoryRow)
 		ids[i] = h.LineageID
 	}
 	var rows []teamVersionRow
-	if err := t.list(ctx, &rows, teamVersionsQuery, groupID, ids, reverie.MaxTeamVersions+1); err != nil {
+	if err := t.Select(ctx, &rows, teamVersionsQuery, groupID, ids, reverie.MaxTeamVersions+1); err != nil {
 		return nil, err
 	}
 	versions := map[string][]teamVersionRow{}
@@ -167,17 +168,17 @@ func teamMemories(ctx context.Context, t *tx, groupID string, heads []memoryRow)
 
 // teamVersionRow is a version with where it comes from.
 type teamVersionRow struct {
-	LineageID string                        `db:"lineage_id"`
-	ID        string                        `db:"memory_id"`
-	Version   int                           `db:"version"`
-	UpdatedAt time.Time                     `db:"updated_at"`
-	Origin    ofJSON[*reverie.Origin]       `db:"origin"`
-	Earlier   ofJSON[[]reverie.TeamVersion] `db:"earlier"`
+	LineageID string                         `db:"lineage_id"`
+	ID        string                         `db:"memory_id"`
+	Version   int                            `db:"version"`
+	UpdatedAt time.Time                      `db:"updated_at"`
+	Origin    pg.JSON[*reverie.Origin]       `db:"origin"`
+	Earlier   pg.JSON[[]reverie.TeamVersion] `db:"earlier"`
 }
 
 // origin is where the version was made: here, unless it says otherwise.
 func (r teamVersionRow) origin(here string) reverie.Origin {
-	if o := r.Origin.value; o != nil {
+	if o := r.Origin.Value; o != nil {
 		return *o
 	}
 	return reverie.Origin{Deployment: here, MemoryID: r.ID, LineageID: r.LineageID, Version: r.Version, MadeAt: r.UpdatedAt.UTC()}
@@ -195,7 +196,7 @@ func provenance(here string, rows []teamVersionRow) (reverie.Origin, []reverie.T
 		}
 	}
 	for i, r := range rows {
-		for _, v := range r.Earlier.value {
+		for _, v := range r.Earlier.Value {
 			add(v)
 		}
 		if i < len(rows)-1 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -20,18 +21,18 @@ const (
 
 // conflictRow is a conflict with theirs as JSON.
 type conflictRow struct {
-	ID        string                     `db:"conflict_id"`
-	Remote    string                     `db:"remote"`
-	LineageID string                     `db:"lineage_id"`
-	LocalID   string                     `db:"local_id"`
-	Theirs    ofJSON[reverie.TeamMemory] `db:"theirs"`
-	CreatedAt time.Time                  `db:"created_at"`
+	ID        string                      `db:"conflict_id"`
+	Remote    string                      `db:"remote"`
+	LineageID string                      `db:"lineage_id"`
+	LocalID   string                      `db:"local_id"`
+	Theirs    pg.JSON[reverie.TeamMemory] `db:"theirs"`
+	CreatedAt time.Time                   `db:"created_at"`
 }
 
 // TeamConflicts returns the open conflicts of a team, oldest first.
 func (s *Store) TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error) {
 	var list []reverie.TeamConflict
-	err := s.run(ctx, work{what: fmt.Sprintf("list the conflicts of team %q", team), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the conflicts of team %q", team), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		list, err = openConflicts(ctx, t, reverie.TeamGroupID(team))
 		return err
@@ -39,16 +40,16 @@ func (s *Store) TeamConflicts(ctx context.Context, team string) ([]reverie.TeamC
 	return list, err
 }
 
-func openConflicts(ctx context.Context, t *tx, groupID string) ([]reverie.TeamConflict, error) {
+func openConflicts(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.TeamConflict, error) {
 	var rows []conflictRow
-	if err := t.list(ctx, &rows, conflictsQuery, groupID); err != nil {
+	if err := t.Select(ctx, &rows, conflictsQuery, groupID); err != nil {
 		return nil, err
 	}
 	team, _ := reverie.TeamOf(groupID)
 	list := make([]reverie.TeamConflict, len(rows))
 	for i, r := range rows {
 		list[i] = reverie.TeamConflict{ID: r.ID, Team: team, Remote: r.Remote, LineageID: r.LineageID, LocalID: r.LocalID,
-			Theirs: r.Theirs.value, CreatedAt: r.CreatedAt.UTC()}
+			Theirs: r.Theirs.Value, CreatedAt: r.CreatedAt.UTC()}
 	}
 	return list, nil
 }
@@ -57,13 +58,13 @@ func openConflicts(ctx context.Context, t *tx, groupID string) ([]reverie.TeamCo
 // until a person decides. An open conflict of the same memory with it is renewed. What
 // theirs holds has been checked: [reverie.TeamMemory.Check].
 func (s *Store) SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) error {
-	theirs, err := asJSON(c.Theirs)
+	theirs, err := pg.JSONText(c.Theirs)
 	if err != nil {
 		return err
 	}
 	id, groupID := reverie.NewID(), reverie.TeamGroupID(c.Team)
-	return s.run(ctx, work{what: fmt.Sprintf("keep both versions of memory %s of team %q", c.LineageID, c.Team), do: func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, saveConflictQuery, groupID, id, c.Remote, c.LineageID, c.LocalID, c.Theirs.VersionID, theirs, s.now())
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("keep both versions of memory %s of team %q", c.LineageID, c.Team), Do: func(ctx context.Context, t *pg.Tx) error {
+		_, err := t.Exec(ctx, saveConflictQuery, groupID, id, c.Remote, c.LineageID, c.LocalID, c.Theirs.VersionID, theirs, s.db.Now())
 		return err
 	}})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // Answers to writes under a key are kept for as long as somebody might ask again, and
@@ -28,15 +29,15 @@ const (
 
 // teamAnswer is the answer that a write had when it was asked for under its key before,
 // nil where it was not.
-func teamAnswer(ctx context.Context, t *tx, groupID string, w reverie.TeamWrite) (*reverie.TeamMemory, error) {
+func teamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite) (*reverie.TeamMemory, error) {
 	if w.RequestKey == "" {
 		return nil, nil
 	}
 	var before struct {
-		BodySHA256 string                     `db:"body_sha256"`
-		Answer     ofJSON[reverie.TeamMemory] `db:"answer"`
+		BodySHA256 string                      `db:"body_sha256"`
+		Answer     pg.JSON[reverie.TeamMemory] `db:"answer"`
 	}
-	err := t.get(ctx, &before, teamRequestQuery, groupID, w.RequestKey)
+	err := t.Get(ctx, &before, teamRequestQuery, groupID, w.RequestKey)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
@@ -45,23 +46,23 @@ func teamAnswer(ctx context.Context, t *tx, groupID string, w reverie.TeamWrite)
 	case before.BodySHA256 != w.BodySHA256:
 		return nil, reverie.ErrKeyReused
 	}
-	return &before.Answer.value, nil
+	return &before.Answer.Value, nil
 }
 
 // keepTeamAnswer keeps the answer to a write that has a key, and drops old ones.
-func (s *Store) keepTeamAnswer(ctx context.Context, t *tx, groupID string, w reverie.TeamWrite, m reverie.TeamMemory) error {
+func (s *Store) keepTeamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite, m reverie.TeamMemory) error {
 	if w.RequestKey == "" {
 		return nil
 	}
-	text, err := asJSON(m)
+	text, err := pg.JSONText(m)
 	if err != nil {
 		return err
 	}
-	at := s.now()
-	if _, err := t.exec(ctx, pruneTeamRequestsQuery, groupID, at.Add(-keepTeamRequests), maxTeamRequests-2); err != nil {
+	at := s.db.Now()
+	if _, err := t.Exec(ctx, pruneTeamRequestsQuery, groupID, at.Add(-keepTeamRequests), maxTeamRequests-2); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, insertTeamRequestQuery, groupID, w.RequestKey, w.BodySHA256, m.ID, text, at)
+	_, err = t.Exec(ctx, insertTeamRequestQuery, groupID, w.RequestKey, w.BodySHA256, m.ID, text, at)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // sharedQuery finds the memory of a team that a group's memory was made into.
@@ -39,9 +40,9 @@ func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 	from := share.Memory
 	groupID := reverie.TeamGroupID(share.Team)
 	versionID, lineageID := reverie.NewID(), reverie.NewID()
-	err = s.run(ctx, work{
-		what: fmt.Sprintf("share memory %s with team %q", from.ID, share.Team),
-		do: func(ctx context.Context, t *tx) error {
+	err = s.db.Run(ctx, pg.Work{
+		What: fmt.Sprintf("share memory %s with team %q", from.ID, share.Team),
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			m, shared = reverie.TeamMemory{}, false
 			if err := s.lockTeam(ctx, t, share.Team); err != nil {
 				return err
@@ -54,7 +55,7 @@ func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 				ID        string `db:"memory_id"`
 				VersionID string `db:"origin_memory_id"`
 			}
-			switch err := t.get(ctx, &before, sharedQuery, groupID, from.LineageID, from.GroupID); {
+			switch err := t.Get(ctx, &before, sharedQuery, groupID, from.LineageID, from.GroupID); {
 			case ignoreNoRows(err) != nil:
 				return err
 			case err == nil:
@@ -85,7 +86,7 @@ func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 			m, err = s.writeTeam(ctx, t, w, versionID)
 			return err
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) {
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 			if !shared {
 				return true, nil
 			}
@@ -97,18 +98,18 @@ func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 
 // originOf says where a version of a group's memory was made, without a word that names
 // the group, a person or a message.
-func originOf(ctx context.Context, t *tx, m reverie.Memory) (reverie.Origin, error) {
+func originOf(ctx context.Context, t *pg.Tx, m reverie.Memory) (reverie.Origin, error) {
 	var row struct {
 		Job           string `db:"job"`
 		Model         string `db:"model"`
 		PromptVersion string `db:"prompt_version"`
 		Messages      int    `db:"messages"`
 	}
-	if err := t.get(ctx, &row, originQuery, m.GroupID, m.ID); err != nil {
-		return reverie.Origin{}, one(err, "memory %s", m.ID)
+	if err := t.Get(ctx, &row, originQuery, m.GroupID, m.ID); err != nil {
+		return reverie.Origin{}, pg.NotFoundIfEmpty(err, "memory %s", m.ID)
 	}
 	var here string
-	if err := t.get(ctx, &here, deploymentQuery); err != nil {
+	if err := t.Get(ctx, &here, deploymentQuery); err != nil {
 		return reverie.Origin{}, err
 	}
 	return reverie.Origin{Deployment: here, MemoryID: m.ID, LineageID: m.LineageID, Version: m.Version, Job: reverie.Job(row.Job), Model: row.Model,
@@ -118,7 +119,7 @@ func originOf(ctx context.Context, t *tx, m reverie.Memory) (reverie.Origin, err
 // TeamMemoryOf returns the memory of a team that a version, or a lineage, is; and the
 // group id of its team. What is no team's is reverie.ErrNotFound.
 func (s *Store) TeamMemoryOf(ctx context.Context, team, id string) (m reverie.TeamMemory, of string, err error) {
-	err = s.run(ctx, work{what: "read a team's memory", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err = s.db.Run(ctx, pg.Work{What: "read a team's memory", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var found struct {
 			GroupID   string `db:"group_id"`
 			LineageID string `db:"lineage_id"`
@@ -130,11 +131,11 @@ func (s *Store) TeamMemoryOf(ctx context.Context, team, id string) (m reverie.Te
 		if !reverie.IsID(id) {
 			return fmt.Errorf("memory %q of a team: %w", id, reverie.ErrNotFound)
 		}
-		err := t.get(ctx, &found, `select m.group_id, m.lineage_id from groups g join memories m on m.group_id = g.group_id
+		err := t.Get(ctx, &found, `select m.group_id, m.lineage_id from groups g join memories m on m.group_id = g.group_id
 			where starts_with(g.group_id, 'team:') and ($1 = '' or g.group_id = $1) and m.kind = 'team' and (m.memory_id = $2::uuid or m.lineage_id = $2::uuid)
 			limit 1`, groupID, id)
 		if err != nil {
-			return one(err, "memory %s of a team", id)
+			return pg.NotFoundIfEmpty(err, "memory %s of a team", id)
 		}
 		of, _ = reverie.TeamOf(found.GroupID)
 		head, err := teamHead(ctx, t, found.GroupID, found.LineageID)
@@ -148,7 +149,7 @@ func (s *Store) TeamMemoryOf(ctx context.Context, team, id string) (m reverie.Te
 }
 
 // sharedEvidence are the words that a memory rests on.
-func sharedEvidence(ctx context.Context, t *tx, m reverie.Memory) ([]reverie.Evidence, error) {
+func sharedEvidence(ctx context.Context, t *pg.Tx, m reverie.Memory) ([]reverie.Evidence, error) {
 	var rows []struct {
 		MessageID string    `db:"message_id"`
 		AuthorID  string    `db:"author_id"`
@@ -157,7 +158,7 @@ func sharedEvidence(ctx context.Context, t *tx, m reverie.Memory) ([]reverie.Evi
 		SentAt    time.Time `db:"sent_at"`
 		LocalDate string    `db:"local_date"`
 	}
-	err := t.list(ctx, &rows, sharedEvidenceQuery, m.GroupID, m.LineageID, reverie.MaxTeamEvidence)
+	err := t.Select(ctx, &rows, sharedEvidenceQuery, m.GroupID, m.LineageID, reverie.MaxTeamEvidence)
 	list := make([]reverie.Evidence, len(rows))
 	for i, r := range rows {
 		list[i] = reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID, Author: r.Author, Quote: r.Quote, SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate}

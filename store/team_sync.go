@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -29,7 +30,7 @@ const teamPage = 500
 
 // Deployment returns what this database is called among those that share memories.
 func (s *Store) Deployment(ctx context.Context) (id string, err error) {
-	err = s.look(ctx, "read what this deployment is called", &id, deploymentQuery)
+	err = s.db.QueryRow(ctx, "read what this deployment is called", &id, deploymentQuery)
 	return id, err
 }
 
@@ -38,11 +39,11 @@ func (s *Store) Deployment(ctx context.Context) (id string, err error) {
 func (s *Store) TeamStates(ctx context.Context, team, remote string) ([]reverie.TeamState, error) {
 	groupID := reverie.TeamGroupID(team)
 	var list []reverie.TeamState
-	err := s.run(ctx, work{what: fmt.Sprintf("read how team %q stands", team), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read how team %q stands", team), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list = nil
 		for after := zeroID; ; {
 			var rows []memoryRow
-			if err := t.list(ctx, &rows, teamHeadsQuery, groupID, after, teamPage); err != nil {
+			if err := t.Select(ctx, &rows, teamHeadsQuery, groupID, after, teamPage); err != nil {
 				return err
 			}
 			page, err := teamMemories(ctx, t, groupID, rows)
@@ -64,9 +65,9 @@ func (s *Store) TeamStates(ctx context.Context, team, remote string) ([]reverie.
 }
 
 // fillStates adds what is known of the other side.
-func fillStates(ctx context.Context, t *tx, groupID, remote string, list []reverie.TeamState) error {
+func fillStates(ctx context.Context, t *pg.Tx, groupID, remote string, list []reverie.TeamState) error {
 	var links []reverie.TeamLink
-	if err := t.list(ctx, &links, teamLinksQuery, groupID, remote); err != nil {
+	if err := t.Select(ctx, &links, teamLinksQuery, groupID, remote); err != nil {
 		return err
 	}
 	conflicts, err := openConflicts(ctx, t, groupID)
@@ -94,17 +95,17 @@ func fillStates(ctx context.Context, t *tx, groupID, remote string, list []rever
 // an open conflict with it: the resolution says how. The version is one of the team's.
 func (s *Store) LinkTeamMemory(ctx context.Context, team string, l reverie.TeamLink, resolution string) error {
 	groupID := reverie.TeamGroupID(team)
-	return s.run(ctx, work{what: fmt.Sprintf("note that memory %s of team %q is synced", l.LineageID, team), do: func(ctx context.Context, t *tx) error {
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note that memory %s of team %q is synced", l.LineageID, team), Do: func(ctx context.Context, t *pg.Tx) error {
 		return s.linkTeam(ctx, t, groupID, l, resolution)
 	}})
 }
 
-func (s *Store) linkTeam(ctx context.Context, t *tx, groupID string, l reverie.TeamLink, resolution string) error {
-	at := s.now()
-	if _, err := t.exec(ctx, linkTeamQuery, groupID, l.Remote, l.LineageID, l.LocalID, l.RemoteID, l.Digest, at); err != nil {
+func (s *Store) linkTeam(ctx context.Context, t *pg.Tx, groupID string, l reverie.TeamLink, resolution string) error {
+	at := s.db.Now()
+	if _, err := t.Exec(ctx, linkTeamQuery, groupID, l.Remote, l.LineageID, l.LocalID, l.RemoteID, l.Digest, at); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, settleConflictQuery, groupID, l.Remote, l.LineageID, resolution, at)
+	_, err := t.Exec(ctx, settleConflictQuery, groupID, l.Remote, l.LineageID, resolution, at)
 	return err
 }
 
@@ -117,9 +118,9 @@ func (s *Store) TakeTeamMemory(ctx context.Context, take reverie.TeamTake) (reve
 	}
 	versionID := reverie.NewID()
 	var m reverie.TeamMemory
-	err := s.run(ctx, work{
-		what: fmt.Sprintf("take memory %s of team %q", w.Memory.ID, w.Team),
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What: fmt.Sprintf("take memory %s of team %q", w.Memory.ID, w.Team),
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			var err error
 			if m, err = s.writeTeam(ctx, t, w, versionID); err != nil {
 				return err
@@ -127,7 +128,7 @@ func (s *Store) TakeTeamMemory(ctx context.Context, take reverie.TeamTake) (reve
 			return s.linkTeam(ctx, t, reverie.TeamGroupID(w.Team), reverie.TeamLink{Remote: take.Remote, LineageID: m.ID, LocalID: m.VersionID,
 				RemoteID: take.RemoteID, Digest: take.Digest}, take.Resolution)
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) { return s.teamWritten(ctx, t, w.Team, versionID) },
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return s.teamWritten(ctx, t, w.Team, versionID) },
 	})
 	return m, err
 }
@@ -136,7 +137,7 @@ func (s *Store) TakeTeamMemory(ctx context.Context, take reverie.TeamTake) (reve
 // zero for never.
 func (s *Store) LastTeamSync(ctx context.Context, team, remote string) (time.Time, error) {
 	var at sql.NullTime
-	err := s.look(ctx, fmt.Sprintf("read when team %q was synced", team), &at, lastSyncQuery, reverie.TeamGroupID(team), remote)
+	err := s.db.QueryRow(ctx, fmt.Sprintf("read when team %q was synced", team), &at, lastSyncQuery, reverie.TeamGroupID(team), remote)
 	return at.Time.UTC(), err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -53,14 +54,14 @@ func (s *Store) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m rever
 		return m, false, err
 	}
 	versionID := reverie.NewID()
-	err = s.run(ctx, work{
-		what: fmt.Sprintf("write memory %s of team %q", w.Memory.ID, w.Team),
-		do: func(ctx context.Context, t *tx) error {
+	err = s.db.Run(ctx, pg.Work{
+		What: fmt.Sprintf("write memory %s of team %q", w.Memory.ID, w.Team),
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			var err error
 			m, err = s.writeTeam(ctx, t, w, versionID)
 			return err
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) { return s.teamWritten(ctx, t, w.Team, versionID) },
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return s.teamWritten(ctx, t, w.Team, versionID) },
 	})
 	if err != nil {
 		return reverie.TeamMemory{}, false, err
@@ -93,17 +94,17 @@ func checkTeamWrite(w reverie.TeamWrite) error {
 }
 
 // teamWritten tells whether the transaction that was to write a version was committed.
-func (s *Store) teamWritten(ctx context.Context, t *tx, team, versionID string) (found bool, err error) {
+func (s *Store) teamWritten(ctx context.Context, t *pg.Tx, team, versionID string) (found bool, err error) {
 	if err := s.lockTeam(ctx, t, team); err != nil { // waits for one under way
 		return false, err
 	}
-	err = t.get(ctx, &found, `select exists (select 1 from memories where group_id = $1 and memory_id = $2)`, reverie.TeamGroupID(team), versionID)
+	err = t.Get(ctx, &found, `select exists (select 1 from memories where group_id = $1 and memory_id = $2)`, reverie.TeamGroupID(team), versionID)
 	return found, err
 }
 
 // writeTeam is PutTeamMemory within a transaction, for those that write more with it. The
 // new version's id is the caller's, so that it can look for it after a lost commit.
-func (s *Store) writeTeam(ctx context.Context, t *tx, w reverie.TeamWrite, versionID string) (reverie.TeamMemory, error) {
+func (s *Store) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, versionID string) (reverie.TeamMemory, error) {
 	none := reverie.TeamMemory{}
 	groupID := reverie.TeamGroupID(w.Team)
 	if err := s.lockTeam(ctx, t, w.Team); err != nil {
@@ -120,7 +121,7 @@ func (s *Store) writeTeam(ctx context.Context, t *tx, w reverie.TeamWrite, versi
 		last := head.memory()
 		w.Memory.Statement, w.Memory.Tags = last.Statement, last.Tags
 	}
-	w.Memory.Statement = storable(w.Memory.Statement)
+	w.Memory.Statement = pg.ValidText(w.Memory.Statement)
 	if w.Memory.Status == reverie.StatusActive {
 		if err := noTwin(ctx, t, groupID, w.Memory); err != nil {
 			return none, err
@@ -145,12 +146,12 @@ func (s *Store) writeTeam(ctx context.Context, t *tx, w reverie.TeamWrite, versi
 
 // lockTeam makes the tenant of a team where there is none, and lets nobody else write to
 // it by these functions before the commit.
-func (s *Store) lockTeam(ctx context.Context, t *tx, team string) error {
+func (s *Store) lockTeam(ctx context.Context, t *pg.Tx, team string) error {
 	g := reverie.Group{ID: reverie.TeamGroupID(team), Name: team}
 	if err := g.Normalize(); err != nil {
 		return err
 	}
-	if _, err := t.exec(ctx, ensureGroupQuery, newGroup(g, s.now())...); err != nil {
+	if _, err := t.Exec(ctx, ensureGroupQuery, newGroup(g, s.db.Now())...); err != nil {
 		return err
 	}
 	_, err := lockGroup(ctx, t, g.ID)
@@ -159,8 +160,8 @@ func (s *Store) lockTeam(ctx context.Context, t *tx, team string) error {
 
 // lockTeamHead locks the lineage of a write and returns its head, nil of a new one. One
 // that the write does not rest on is a *reverie.TeamHeadError.
-func lockTeamHead(ctx context.Context, t *tx, groupID string, w reverie.TeamWrite) (*memoryRow, error) {
-	if _, err := t.exec(ctx, lockLineageQuery, groupID, w.Memory.ID); err != nil {
+func lockTeamHead(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite) (*memoryRow, error) {
+	if _, err := t.Exec(ctx, lockLineageQuery, groupID, w.Memory.ID); err != nil {
 		return nil, err
 	}
 	head, err := teamHead(ctx, t, groupID, w.Memory.ID)
@@ -169,7 +170,7 @@ func lockTeamHead(ctx context.Context, t *tx, groupID string, w reverie.TeamWrit
 		return nil, &reverie.TeamHeadError{ID: w.Memory.ID}
 	case errors.Is(err, reverie.ErrNotFound):
 		var taken bool
-		if err := t.get(ctx, &taken, foreignLineageQuery, groupID, w.Memory.ID); err != nil {
+		if err := t.Get(ctx, &taken, foreignLineageQuery, groupID, w.Memory.ID); err != nil {
 			return nil, err
 		}
 		if taken {
@@ -189,9 +190,9 @@ func lockTeamHead(ctx context.Context, t *tx, groupID string, w reverie.TeamWrit
 }
 
 // roomInTeam refuses a memory beyond those that a team may have, deleted ones included.
-func roomInTeam(ctx context.Context, t *tx, groupID string) error {
+func roomInTeam(ctx context.Context, t *pg.Tx, groupID string) error {
 	var n int
-	err := t.get(ctx, &n, `select count(*) from memories where group_id = $1 and version = 1`, groupID)
+	err := t.Get(ctx, &n, `select count(*) from memories where group_id = $1 and version = 1`, groupID)
 	if err == nil && n >= reverie.MaxTeamMemories {
 		return fmt.Errorf("the team has %d memories, deleted ones included, as many as may be: change one of them: %w", n, reverie.ErrConflict)
 	}
@@ -199,9 +200,9 @@ func roomInTeam(ctx context.Context, t *tx, groupID string) error {
 }
 
 // noTwin refuses what another active memory of the team says.
-func noTwin(ctx context.Context, t *tx, groupID string, m reverie.TeamMemory) error {
+func noTwin(ctx context.Context, t *pg.Tx, groupID string, m reverie.TeamMemory) error {
 	var id string
-	err := t.get(ctx, &id, `select lineage_id from memories where group_id = $1 and kind = 'team' and content_hash = $2 and status = 'active'
+	err := t.Get(ctx, &id, `select lineage_id from memories where group_id = $1 and kind = 'team' and content_hash = $2 and status = 'active'
 		and lineage_id <> $3`, groupID, reverie.ContentHash(m.Statement), m.ID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -214,13 +215,13 @@ func noTwin(ctx context.Context, t *tx, groupID string, m reverie.TeamMemory) er
 
 // appendTeam ends the head, nil of a new lineage, and writes the version that takes its
 // place, with all that belongs to it.
-func (s *Store) appendTeam(ctx context.Context, t *tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string) error {
+func (s *Store) appendTeam(ctx context.Context, t *pg.Tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string) error {
 	at, err := s.moment(ctx, t, groupID)
 	if err != nil {
 		return err
 	}
 	m := w.Memory
-	change := reverie.Change{ID: reverie.NewID(), Action: teamAction(head, m.Status), MemoryID: versionID, NewStatement: m.Statement, Summary: storable(m.ChangeReason), Version: 1}
+	change := reverie.Change{ID: reverie.NewID(), Action: teamAction(head, m.Status), MemoryID: versionID, NewStatement: m.Statement, Summary: pg.ValidText(m.ChangeReason), Version: 1}
 	var known []reverie.TeamVersion
 	if head != nil {
 		before, err := teamMemory(ctx, t, *head)
@@ -266,16 +267,16 @@ func teamAction(head *memoryRow, status reverie.Status) reverie.Action {
 }
 
 // insertTeamVersion ends the head and writes the version behind it.
-func (s *Store) insertTeamVersion(ctx context.Context, t *tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string, at time.Time) error {
+func (s *Store) insertTeamVersion(ctx context.Context, t *pg.Tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string, at time.Time) error {
 	m := w.Memory
 	var parent any
 	if head != nil {
 		parent = head.ID
-		if _, err := t.exec(ctx, endTeamHeadQuery, groupID, head.ID, at); err != nil {
+		if _, err := t.Exec(ctx, endTeamHeadQuery, groupID, head.ID, at); err != nil {
 			return err
 		}
 	}
-	vector, err := s.vectors(ctx, t, [][]float32{w.Embedding})
+	vector, err := s.db.Vectors(ctx, t, [][]float32{w.Embedding})
 	if err != nil {
 		return err
 	}
@@ -283,8 +284,8 @@ func (s *Store) insertTeamVersion(ctx context.Context, t *tx, groupID string, he
 	if len(w.Embedding) == 0 {
 		model = ""
 	}
-	_, err = t.exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, parent, m.Statement, string(m.Status), pq.StringArray(append([]string{}, m.Tags...)), m.Strength,
-		reverie.DefaultWeight, reverie.ContentHash(m.Statement), storable(m.ChangeReason), notAfter(m.CreatedAt, at), at, notAfter(m.UpdatedAt, at), vector, model)
+	_, err = t.Exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, parent, m.Statement, string(m.Status), pq.StringArray(append([]string{}, m.Tags...)), m.Strength,
+		reverie.DefaultWeight, reverie.ContentHash(m.Statement), pg.ValidText(m.ChangeReason), notAfter(m.CreatedAt, at), at, notAfter(m.UpdatedAt, at), vector, model)
 	return err
 }
 
@@ -298,7 +299,7 @@ func notAfter(at, now time.Time) time.Time {
 
 // insertOrigin writes where a version comes from, and which were made before it that the
 // lineage does not know. One that is made here needs none of it.
-func (s *Store) insertOrigin(ctx context.Context, t *tx, groupID string, w reverie.TeamWrite, versionID string, known []reverie.TeamVersion) error {
+func (s *Store) insertOrigin(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite, versionID string, known []reverie.TeamVersion) error {
 	o := w.Memory.Origin
 	earlier := slices.DeleteFunc(slices.Clone(w.Memory.Versions), func(v reverie.TeamVersion) bool {
 		return v.VersionID == o.MemoryID || slices.ContainsFunc(known, func(k reverie.TeamVersion) bool { return k.VersionID == v.VersionID })
@@ -306,14 +307,14 @@ func (s *Store) insertOrigin(ctx context.Context, t *tx, groupID string, w rever
 	if o.Deployment == "" {
 		return nil
 	}
-	body, err := asJSON(o)
+	body, err := pg.JSONText(o)
 	if err != nil {
 		return err
 	}
-	list, err := asJSON(append([]reverie.TeamVersion{}, earlier...))
+	list, err := pg.JSONText(append([]reverie.TeamVersion{}, earlier...))
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, insertOriginQuery, groupID, versionID, storable(o.Deployment), o.MemoryID, o.LineageID, w.FromGroup, body, list, s.now())
+	_, err = t.Exec(ctx, insertOriginQuery, groupID, versionID, pg.ValidText(o.Deployment), o.MemoryID, o.LineageID, w.FromGroup, body, list, s.db.Now())
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -27,13 +28,13 @@ const useEvery = time.Minute
 
 // AddToken keeps a token that was made. Another of its id is reverie.ErrConflict.
 func (s *Store) AddToken(ctx context.Context, token reverie.Token) error {
-	return s.run(ctx, work{
-		what: fmt.Sprintf("keep token %s", token.ID),
-		do: func(ctx context.Context, t *tx) error { // may be repeated: the same secret is the same token
-			n, err := t.exec(ctx, `insert into api_tokens (`+tokenColumns+`)
+	return s.db.Run(ctx, pg.Work{
+		What: fmt.Sprintf("keep token %s", token.ID),
+		Do: func(ctx context.Context, t *pg.Tx) error { // may be repeated: the same secret is the same token
+			n, err := t.Exec(ctx, `insert into api_tokens (`+tokenColumns+`)
 				values ($1, $2, $3, $4, $5, $6::timestamptz, $7::timestamptz, null, null)
 				on conflict (group_id, token_id) do update set name = excluded.name where api_tokens.sha256 = excluded.sha256`,
-				token.GroupID, token.ID, storable(token.Name), string(token.Scope), token.SHA256, timestamp(token.CreatedAt), orNullTimestamp(token.ExpiresAt))
+				token.GroupID, token.ID, pg.ValidText(token.Name), string(token.Scope), token.SHA256, pg.Timestamp(token.CreatedAt), pg.OrNullTimestamp(token.ExpiresAt))
 			if err == nil && n == 0 {
 				err = fmt.Errorf("there is another of that id: %w", reverie.ErrConflict)
 			}
@@ -46,9 +47,9 @@ func (s *Store) AddToken(ctx context.Context, token reverie.Token) error {
 // all there are where groupID is "". The oldest are first.
 func (s *Store) Tokens(ctx context.Context, groupID string) ([]reverie.Token, error) {
 	var list []reverie.Token
-	err := s.run(asLogin(ctx), work{what: "read tokens", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(asLogin(ctx), pg.Work{What: "read tokens", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list = nil
-		return t.list(ctx, &list, `select `+tokenColumns+` from api_tokens where $1 = '' or group_id in ('', $1)
+		return t.Select(ctx, &list, `select `+tokenColumns+` from api_tokens where $1 = '' or group_id in ('', $1)
 			order by created_at, token_id`, groupID)
 	}})
 	for i := range list {
@@ -60,7 +61,7 @@ func (s *Store) Tokens(ctx context.Context, groupID string) ([]reverie.Token, er
 // Token returns a token by its id, good or not. An unknown one is reverie.ErrNotFound.
 func (s *Store) Token(ctx context.Context, id string) (reverie.Token, error) {
 	var token reverie.Token
-	err := s.look(asLogin(ctx), "read a token", &token, tokenQuery, storable(id))
+	err := s.db.QueryRow(asLogin(ctx), "read a token", &token, tokenQuery, pg.ValidText(id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return token, fmt.Errorf("token %q: %w", id, reverie.ErrNotFound)
 	}
@@ -70,7 +71,7 @@ func (s *Store) Token(ctx context.Context, id string) (reverie.Token, error) {
 // HasTokens tells whether a token was ever made, revoked or not.
 func (s *Store) HasTokens(ctx context.Context) (bool, error) {
 	var found bool
-	err := s.look(asLogin(ctx), "look for tokens", &found, hasTokensQuery)
+	err := s.db.QueryRow(asLogin(ctx), "look for tokens", &found, hasTokensQuery)
 	return found, err
 }
 
@@ -78,14 +79,14 @@ func (s *Store) HasTokens(ctx context.Context) (bool, error) {
 // revoked stays as it is; an unknown one is reverie.ErrNotFound.
 func (s *Store) RevokeToken(ctx context.Context, id string) (reverie.Token, error) {
 	var token reverie.Token
-	err := s.run(ctx, work{what: fmt.Sprintf("revoke token %q", id), do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("revoke token %q", id), Do: func(ctx context.Context, t *pg.Tx) error {
 		token = reverie.Token{}
-		err := t.get(ctx, &token, `update api_tokens set revoked_at = coalesce(revoked_at, $2::timestamptz) where token_id = $1
-			returning `+tokenColumns, storable(id), timestamp(s.now()))
+		err := t.Get(ctx, &token, `update api_tokens set revoked_at = coalesce(revoked_at, $2::timestamptz) where token_id = $1
+			returning `+tokenColumns, pg.ValidText(id), pg.Timestamp(s.db.Now()))
 		if err != nil {
-			return one(err, "token %q", id)
+			return pg.NotFoundIfEmpty(err, "token %q", id)
 		}
-		_, err = t.exec(ctx, `delete from page_sessions where group_id = $1 and token_id = $2`, token.GroupID, token.ID)
+		_, err = t.Exec(ctx, `delete from page_sessions where group_id = $1 and token_id = $2`, token.GroupID, token.ID)
 		return err
 	}})
 	return inUTC(token), err
@@ -96,14 +97,14 @@ func (s *Store) UseToken(ctx context.Context, token reverie.Token, at time.Time)
 	if token.LastUsedAt != nil && at.Sub(*token.LastUsedAt) < useEvery {
 		return nil
 	}
-	return s.run(ctx, work{what: fmt.Sprintf("note the use of token %s", token.ID), do: func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, useTokenQuery, token.GroupID, token.ID, timestamp(at), timestamp(at.Add(-useEvery)))
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note the use of token %s", token.ID), Do: func(ctx context.Context, t *pg.Tx) error {
+		_, err := t.Exec(ctx, useTokenQuery, token.GroupID, token.ID, pg.Timestamp(at), pg.Timestamp(at.Add(-useEvery)))
 		return err
 	}})
 }
 
 func inUTC(t reverie.Token) reverie.Token {
 	t.CreatedAt = t.CreatedAt.UTC()
-	t.ExpiresAt, t.RevokedAt, t.LastUsedAt = utc(t.ExpiresAt), utc(t.RevokedAt), utc(t.LastUsedAt)
+	t.ExpiresAt, t.RevokedAt, t.LastUsedAt = pg.UTC(t.ExpiresAt), pg.UTC(t.RevokedAt), pg.UTC(t.LastUsedAt)
 	return t
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // takeBack is what runs are taken back by: one that is undone, or all since a message,
@@ -99,9 +100,9 @@ func (s *Store) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQue
 	}
 	var result reverie.Undone
 	var xid string
-	err := s.run(ctx, work{
-		what: what,
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What: what,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
@@ -109,9 +110,9 @@ func (s *Store) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQue
 			if result, err = s.undo(ctx, t, q); err != nil {
 				return err
 			}
-			return t.get(ctx, &xid, xidQuery)
+			return t.Get(ctx, &xid, pg.XIDQuery)
 		},
-		committed: func(ctx context.Context, t *tx) (bool, error) { return landedUnder(ctx, t, lease, xid) },
+		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return landedUnder(ctx, t, lease, xid) },
 	})
 	if err != nil {
 		return reverie.Undone{}, err
@@ -126,9 +127,9 @@ func (s *Store) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQue
 func (s *Store) TryUndo(ctx context.Context, q reverie.UndoQuery, runIDs []string) ([]reverie.Undone, error) {
 	q.DryRun = false
 	var list []reverie.Undone
-	err := s.run(ctx, work{
-		what: fmt.Sprintf("look what undoing %d runs of group %q would change", len(runIDs), q.GroupID),
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What: fmt.Sprintf("look what undoing %d runs of group %q would change", len(runIDs), q.GroupID),
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			list = nil
 			for _, id := range runIDs {
 				q.RunID = id
@@ -148,7 +149,7 @@ func (s *Store) TryUndo(ctx context.Context, q reverie.UndoQuery, runIDs []strin
 	return list, nil
 }
 
-func (s *Store) undo(ctx context.Context, t *tx, q reverie.UndoQuery) (reverie.Undone, error) {
+func (s *Store) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reverie.Undone, error) {
 	run, err := getRun(ctx, t, q.GroupID, q.RunID)
 	if err != nil {
 		return reverie.Undone{}, err
@@ -166,7 +167,7 @@ func (s *Store) undo(ctx context.Context, t *tx, q reverie.UndoQuery) (reverie.U
 		return result, fmt.Errorf("what the group remembers has changed since the dry run: look again: %w", reverie.ErrConflict)
 	}
 	var traces bool
-	if err := t.get(ctx, &traces, tracesQuery, run.GroupID, run.ID); err != nil {
+	if err := t.Get(ctx, &traces, tracesQuery, run.GroupID, run.ID); err != nil {
 		return result, err
 	}
 	var back returns
@@ -187,7 +188,7 @@ func (s *Store) undo(ctx context.Context, t *tx, q reverie.UndoQuery) (reverie.U
 
 // undoTraces takes back what a run has left. Of one that was undone before, only what was
 // left then can be put back, by force, and what it has read can wait again.
-func (s *Store) undoTraces(ctx context.Context, t *tx, q reverie.UndoQuery, run reverie.Run, result *reverie.Undone) (back returns, err error) {
+func (s *Store) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run, result *reverie.Undone) (back returns, err error) {
 	again := run.UndoneAt != nil
 	at, err := s.moment(ctx, t, run.GroupID)
 	if err != nil {
@@ -223,11 +224,11 @@ func (s *Store) undoTraces(ctx context.Context, t *tx, q reverie.UndoQuery, run 
 }
 
 // undoMemories takes back what a run did to memories, and what it holds, and says when.
-func (s *Store) undoMemories(ctx context.Context, t *tx, b takeBack, result *reverie.Undone) (back returns, at time.Time, err error) {
+func (s *Store) undoMemories(ctx context.Context, t *pg.Tx, b takeBack, result *reverie.Undone) (back returns, at time.Time, err error) {
 	if back, err = b.look(ctx, t, false); err != nil {
 		return back, at, err
 	}
-	if err := t.get(ctx, &result.Rejected, waitingPlansQuery, b.groupID, b.runs[0]); err != nil {
+	if err := t.Get(ctx, &result.Rejected, waitingPlansQuery, b.groupID, b.runs[0]); err != nil {
 		return back, at, err
 	}
 	if at, err = s.moment(ctx, t, b.groupID); err != nil { // the heads are locked
@@ -245,14 +246,14 @@ func (s *Store) undoMemories(ctx context.Context, t *tx, b takeBack, result *rev
 
 // look reads what the runs have touched, and decides what becomes of it. A person's edit
 // locks its lineage, too.
-func (b takeBack) look(ctx context.Context, t *tx, dryRun bool) (returns, error) {
+func (b takeBack) look(ctx context.Context, t *pg.Tx, dryRun bool) (returns, error) {
 	if !dryRun {
-		if _, err := t.exec(ctx, lockTouchedQuery, b.groupID, b.runs, b.replay); err != nil {
+		if _, err := t.Exec(ctx, lockTouchedQuery, b.groupID, b.runs, b.replay); err != nil {
 			return returns{}, err
 		}
 	}
 	var rows []touchedRow
-	if err := t.list(ctx, &rows, touchedQuery, b.groupID, b.runs, b.replay); err != nil {
+	if err := t.Select(ctx, &rows, touchedQuery, b.groupID, b.runs, b.replay); err != nil {
 		return returns{}, err
 	}
 	if b.again {
@@ -262,7 +263,7 @@ func (b takeBack) look(ctx context.Context, t *tx, dryRun bool) (returns, error)
 }
 
 // write marks the runs as undone, with all that hangs on them, and writes the memories.
-func (b takeBack) write(ctx context.Context, t *tx, at time.Time, back returns) ([]reverie.Change, error) {
+func (b takeBack) write(ctx context.Context, t *pg.Tx, at time.Time, back returns) ([]reverie.Change, error) {
 	stay := back.stay()
 	for _, w := range []struct {
 		query string
@@ -273,12 +274,12 @@ func (b takeBack) write(ctx context.Context, t *tx, at time.Time, back returns) 
 		{withdrawEvidenceQuery, []any{at, stay}},
 		{judgeAnewQuery, []any{stay, at}},
 	} {
-		if _, err := t.exec(ctx, w.query, append([]any{b.groupID, b.runs}, w.args...)...); err != nil {
+		if _, err := t.Exec(ctx, w.query, append([]any{b.groupID, b.runs}, w.args...)...); err != nil {
 			return nil, err
 		}
 	}
 	for _, query := range []string{withdrawUndoneQuery, judgeUndoneQuery} {
-		if _, err := t.exec(ctx, query, b.groupID, at, back.goes()); err != nil {
+		if _, err := t.Exec(ctx, query, b.groupID, at, back.goes()); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -21,9 +22,9 @@ const (
 )
 
 // rememberedThen is what a group remembers, and what it did before a run wrote.
-func rememberedThen(ctx context.Context, t *tx, run reverie.Run) (now, was []reverie.Memory, err error) {
+func rememberedThen(ctx context.Context, t *pg.Tx, run reverie.Run) (now, was []reverie.Memory, err error) {
 	var then *time.Time
-	if err := t.get(ctx, &then, beforeRunQuery, run.GroupID, run.ID); err != nil {
+	if err := t.Get(ctx, &then, beforeRunQuery, run.GroupID, run.ID); err != nil {
 		return nil, nil, err
 	}
 	if now, err = activeSet(ctx, t, activeSetQuery, run.GroupID); err != nil || then == nil {
@@ -33,9 +34,9 @@ func rememberedThen(ctx context.Context, t *tx, run reverie.Run) (now, was []rev
 	return now, was, err
 }
 
-func activeSet(ctx context.Context, t *tx, query string, args ...any) ([]reverie.Memory, error) {
+func activeSet(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.Memory, error) {
 	var rows []memoryRow
-	err := t.list(ctx, &rows, query, args...)
+	err := t.Select(ctx, &rows, query, args...)
 	return memories(rows), err
 }
 

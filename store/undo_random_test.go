@@ -12,6 +12,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -44,7 +45,7 @@ type instant struct {
 // sagas opens a database for many histories.
 func sagas(t *testing.T) func(t *testing.T, seed uint64) *saga {
 	now := noon
-	s := storetest.Open(t, store.Options{Now: func() time.Time { return now }})
+	s := storetest.Open(t, pg.Options{Now: func() time.Time { return now }})
 	db := raw(t)
 	return func(t *testing.T, seed uint64) *saga {
 		id := fmt.Sprintf("saga %d", seed)

@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -44,9 +45,9 @@ type consumed struct {
 
 // consumedBy counts them. Those whose text is gone, of since or later, are in the way of
 // reading them again: that is reverie.ErrConflict, with what to do about it.
-func consumedBy(ctx context.Context, t *tx, b takeBack, since time.Time, instead string) (consumed, error) {
+func consumedBy(ctx context.Context, t *pg.Tx, b takeBack, since time.Time, instead string) (consumed, error) {
 	var c consumed
-	if err := t.get(ctx, &c, consumedQuery, b.groupID, b.runs, orMinusInfinity(since)); err != nil {
+	if err := t.Get(ctx, &c, consumedQuery, b.groupID, b.runs, pg.OrMinusInfinity(since)); err != nil {
 		return c, err
 	}
 	if c.Pruned > 0 {
@@ -57,14 +58,14 @@ func consumedBy(ctx context.Context, t *tx, b takeBack, since time.Time, instead
 }
 
 // requeue lets wait again what a run has read, and says how much that is.
-func (s *Store) requeue(ctx context.Context, t *tx, run reverie.Run) (int, error) {
+func (s *Store) requeue(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
 	b := takeBack{groupID: run.GroupID, runs: pq.StringArray{run.ID}}
 	c, err := consumedBy(ctx, t, b, time.Time{}, "undo it without requeue")
 	if err != nil {
 		return 0, err
 	}
 	var more int
-	if _, err := t.exec(ctx, freeMessagesQuery, b.groupID, b.runs); err != nil {
+	if _, err := t.Exec(ctx, freeMessagesQuery, b.groupID, b.runs); err != nil {
 		return 0, err
 	}
 	switch run.Job {
@@ -80,9 +81,9 @@ func (s *Store) requeue(ctx context.Context, t *tx, run reverie.Run) (int, error
 
 // requeueExtracted lets the messages that a run of a session has extracted facts from
 // wait for extraction again, in the sessions that they are of by now.
-func (s *Store) requeueExtracted(ctx context.Context, t *tx, run reverie.Run) (int, error) {
+func (s *Store) requeueExtracted(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
 	var sessions []string
-	if err := t.list(ctx, &sessions, sessionsOfRunQuery, run.GroupID, run.ID); err != nil {
+	if err := t.Select(ctx, &sessions, sessionsOfRunQuery, run.GroupID, run.ID); err != nil {
 		return 0, err
 	}
 	for _, id := range sessions {
@@ -94,7 +95,7 @@ func (s *Store) requeueExtracted(ctx context.Context, t *tx, run reverie.Run) (i
 		SessionID string `db:"session_id"`
 		MessageID string `db:"message_id"`
 	}
-	if err := t.list(ctx, &rows, freeExtractedQuery, run.GroupID, run.ID); err != nil {
+	if err := t.Select(ctx, &rows, freeExtractedQuery, run.GroupID, run.ID); err != nil {
 		return 0, err
 	}
 	of := map[string]pq.StringArray{}
@@ -102,7 +103,7 @@ func (s *Store) requeueExtracted(ctx context.Context, t *tx, run reverie.Run) (i
 		of[r.SessionID] = append(of[r.SessionID], r.MessageID)
 	}
 	for _, id := range sessions {
-		if _, err := t.exec(ctx, addNewQuery, run.GroupID, id, of[id], s.now(), 1); err != nil {
+		if _, err := t.Exec(ctx, addNewQuery, run.GroupID, id, of[id], s.db.Now(), 1); err != nil {
 			return 0, err
 		}
 	}
@@ -112,12 +113,12 @@ func (s *Store) requeueExtracted(ctx context.Context, t *tx, run reverie.Run) (i
 // requeueDreamt makes what a dream took in new again, and says how many memories a dream
 // would take in that does not know them: versions that have ended are none. The sessions that
 // they are of are fresh again, and so is the one that the dream reached up to.
-func requeueDreamt(ctx context.Context, t *tx, run reverie.Run) (int, error) {
+func requeueDreamt(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
 	var rows []struct {
 		SessionID string `db:"session_id"`
 		New       bool   `db:"new"`
 	}
-	if err := t.list(ctx, &rows, freeDreamtQuery, run.GroupID, run.ID); err != nil || len(rows) == 0 {
+	if err := t.Select(ctx, &rows, freeDreamtQuery, run.GroupID, run.ID); err != nil || len(rows) == 0 {
 		return 0, err
 	}
 	var of []string
@@ -128,7 +129,7 @@ func requeueDreamt(ctx context.Context, t *tx, run reverie.Run) (int, error) {
 			n++
 		}
 	}
-	_, err := t.exec(ctx, uncoverQuery, run.GroupID, freshAgain(of, run))
+	_, err := t.Exec(ctx, uncoverQuery, run.GroupID, freshAgain(of, run))
 	return n, err
 }
 

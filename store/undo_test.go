@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store"
+	"reverie/store/pg"
 )
 
 // undo takes a run of the world's group back.
@@ -157,7 +157,7 @@ func TestUndoSurvivesALostReply(t *testing.T) {
 
 // What a run has read waits again where that is asked for, also later, and else does not.
 func TestUndoRequeues(t *testing.T) {
-	w := openWorld(t, store.Options{})
+	w := openWorld(t, pg.Options{})
 	night := w.did(create("a"))
 	ids := w.turns("s", 0, 2)
 	extract := w.extraction("s", ids)

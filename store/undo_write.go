@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -54,7 +55,7 @@ const (
 
 // writeReturns writes what becomes of the lineages, with a row of the change log
 // for each, which it returns, and has judged again what rests on them.
-func writeReturns(ctx context.Context, t *tx, b takeBack, at time.Time, list []lineageReturn) ([]reverie.Change, error) {
+func writeReturns(ctx context.Context, t *pg.Tx, b takeBack, at time.Time, list []lineageReturn) ([]reverie.Change, error) {
 	if err := moveBack(ctx, t, b.groupID, at, list); err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func writeReturns(ctx context.Context, t *tx, b takeBack, at time.Time, list []l
 	return log, err
 }
 
-func moveBack(ctx context.Context, t *tx, groupID string, at time.Time, list []lineageReturn) error {
+func moveBack(ctx context.Context, t *pg.Tx, groupID string, at time.Time, list []lineageReturn) error {
 	var ids, supported pq.StringArray
 	var ends pq.BoolArray
 	var strengths pq.Float64Array
@@ -81,21 +82,21 @@ func moveBack(ctx context.Context, t *tx, groupID string, at time.Time, list []l
 	for _, w := range list {
 		if w.ends || w.weakens {
 			ids, ends = append(ids, w.HeadID), append(ends, w.ends)
-			strengths, supported = append(strengths, w.strength), append(supported, timestamp(w.supported))
-			decayed = append(decayed, orNullTimestamp(w.decayedAt()))
+			strengths, supported = append(strengths, w.strength), append(supported, pg.Timestamp(w.supported))
+			decayed = append(decayed, pg.OrNullTimestamp(w.decayedAt()))
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	n, err := t.exec(ctx, returnHeadsQuery, groupID, at, ids, ends, strengths, supported, pq.Array(decayed))
+	n, err := t.Exec(ctx, returnHeadsQuery, groupID, at, ids, ends, strengths, supported, pq.Array(decayed))
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of %d heads were written: %w", n, len(ids), reverie.ErrConflict)
 	}
 	return err
 }
 
-func bringBack(ctx context.Context, t *tx, b takeBack, at time.Time, list []lineageReturn) error {
+func bringBack(ctx context.Context, t *pg.Tx, b takeBack, at time.Time, list []lineageReturn) error {
 	var ids, heads, bases, supported pq.StringArray
 	var strengths pq.Float64Array
 	var held pq.BoolArray
@@ -103,14 +104,14 @@ func bringBack(ctx context.Context, t *tx, b takeBack, at time.Time, list []line
 	for _, w := range list {
 		if w.newID != "" {
 			ids, heads, bases = append(ids, w.newID), append(heads, w.HeadID), append(bases, *w.BaseID)
-			strengths, supported = append(strengths, w.strength), append(supported, timestamp(w.supported))
-			held, decayed = append(held, w.Held), append(decayed, orNullTimestamp(w.decayedAt()))
+			strengths, supported = append(strengths, w.strength), append(supported, pg.Timestamp(w.supported))
+			held, decayed = append(held, w.Held), append(decayed, pg.OrNullTimestamp(w.decayedAt()))
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.exec(ctx, bringBackQuery, b.groupID, b.reason, at, ids, heads, bases, strengths, supported, pq.Array(decayed), held, b.runs)
+	_, err := t.Exec(ctx, bringBackQuery, b.groupID, b.reason, at, ids, heads, bases, strengths, supported, pq.Array(decayed), held, b.runs)
 	return err
 }
 

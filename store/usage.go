@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -63,17 +64,17 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 			return fmt.Errorf("log the use of memory %q in context %q of group %q: an id has not the form of one: %w", r.MemoryID, r.UsageID, r.GroupID, reverie.ErrInvalid)
 		}
 		if r.CreatedAt.IsZero() {
-			r.CreatedAt = s.now()
+			r.CreatedAt = s.db.Now()
 		}
-		groups, usages, ids, lineages = append(groups, storable(r.GroupID)), append(usages, r.UsageID), append(ids, r.MemoryID), append(lineages, r.LineageID)
-		sessions, queries = append(sessions, storable(r.SessionID)), append(queries, reverie.Excerpt(storable(r.Query), reverie.MaxUsageQuery))
-		positions, times = append(positions, int64(r.Position)), append(times, timestamp(r.CreatedAt))
+		groups, usages, ids, lineages = append(groups, pg.ValidText(r.GroupID)), append(usages, r.UsageID), append(ids, r.MemoryID), append(lineages, r.LineageID)
+		sessions, queries = append(sessions, pg.ValidText(r.SessionID)), append(queries, reverie.Excerpt(pg.ValidText(r.Query), reverie.MaxUsageQuery))
+		positions, times = append(positions, int64(r.Position)), append(times, pg.Timestamp(r.CreatedAt))
 		scores, similarities, weights = append(scores, r.Score), append(similarities, r.Similarity), append(weights, r.Weight)
 		strengths, recencies = append(strengths, r.Strength), append(recencies, r.Recency)
 	}
-	return s.run(ctx, work{what: fmt.Sprintf("log %d uses of memories", len(rows)), prepare: []string{logUsageQuery},
-		do: func(ctx context.Context, t *tx) error {
-			_, err := t.exec(ctx, logUsageQuery, groups, usages, ids, lineages, sessions, queries, positions,
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("log %d uses of memories", len(rows)), Prepare: []string{logUsageQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			_, err := t.Exec(ctx, logUsageQuery, groups, usages, ids, lineages, sessions, queries, positions,
 				scores, similarities, weights, strengths, recencies, times)
 			return err
 		}})
@@ -87,32 +88,32 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 // reverie.ErrInvalid, and the error names them.
 func (s *Store) Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Usage, error) {
 	var rows []reverie.Usage
-	err := s.run(ctx, work{
-		what:     "read what a context offered",
-		readOnly: true,
-		byKey:    true,
-		prepare:  []string{usageGroupsQuery, newestUsageQuery, usageGroupQuery, sessionGroupQuery, offeredQuery},
-		do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{
+		What:     "read what a context offered",
+		ReadOnly: true,
+		ByKey:    true,
+		Prepare:  []string{usageGroupsQuery, newestUsageQuery, usageGroupQuery, sessionGroupQuery, offeredQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			rows = nil
 			groupID, usageID, err := findUsage(ctx, t, q)
 			if err != nil || usageID == "" {
 				return err
 			}
-			return t.list(ctx, &rows, offeredQuery, groupID, usageID)
+			return t.Select(ctx, &rows, offeredQuery, groupID, usageID)
 		}})
 	return utcUsage(rows), err
 }
 
 // findUsage names the context that is meant and its group; "" where there is none.
-func findUsage(ctx context.Context, t *tx, q reverie.UsageQuery) (groupID, usageID string, err error) {
+func findUsage(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) (groupID, usageID string, err error) {
 	var groups []string
 	if q.UsageID != "" {
 		if !reverie.IsID(q.UsageID) {
 			return "", "", unknownUsage(q)
 		}
-		err = t.list(ctx, &groups, usageGroupQuery, q.GroupID, q.UsageID, q.SessionID)
+		err = t.Select(ctx, &groups, usageGroupQuery, q.GroupID, q.UsageID, q.SessionID)
 	} else {
-		err = t.list(ctx, &groups, usageGroupsQuery, q.GroupID, q.SessionID)
+		err = t.Select(ctx, &groups, usageGroupsQuery, q.GroupID, q.SessionID)
 	}
 	switch {
 	case err != nil:
@@ -126,7 +127,7 @@ func findUsage(ctx context.Context, t *tx, q reverie.UsageQuery) (groupID, usage
 	case q.UsageID != "":
 		return groups[0], q.UsageID, nil
 	}
-	err = t.get(ctx, &usageID, newestUsageQuery, groups[0], q.SessionID)
+	err = t.Get(ctx, &usageID, newestUsageQuery, groups[0], q.SessionID)
 	return groups[0], usageID, err
 }
 
@@ -142,9 +143,9 @@ func unknownUsage(q reverie.UsageQuery) error {
 }
 
 // knownSession refuses a session of which nothing is known.
-func knownSession(ctx context.Context, t *tx, q reverie.UsageQuery) error {
+func knownSession(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) error {
 	var groupID string
-	err := t.get(ctx, &groupID, sessionGroupQuery, q.GroupID, q.SessionID)
+	err := t.Get(ctx, &groupID, sessionGroupQuery, q.GroupID, q.SessionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("session %q has no messages, and was offered no memories: %w", q.SessionID, reverie.ErrNotFound)
 	}
@@ -154,7 +155,7 @@ func knownSession(ctx context.Context, t *tx, q reverie.UsageQuery) error {
 // utcUsage turns times that come back in the session's zone into UTC.
 func utcUsage(rows []reverie.Usage) []reverie.Usage {
 	for i, r := range rows {
-		rows[i].CreatedAt, rows[i].JudgedAt = r.CreatedAt.UTC(), utc(r.JudgedAt)
+		rows[i].CreatedAt, rows[i].JudgedAt = r.CreatedAt.UTC(), pg.UTC(r.JudgedAt)
 	}
 	return rows
 }
@@ -163,7 +164,7 @@ func utcUsage(rows []reverie.Usage) []reverie.Usage {
 // lineage. Those that never were offered are not in it.
 func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string) (map[string]reverie.UsageCount, error) {
 	var counts map[string]reverie.UsageCount
-	err := s.run(ctx, work{what: fmt.Sprintf("count uses of memories of group %q", groupID), readOnly: true, byKey: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("count uses of memories of group %q", groupID), ReadOnly: true, ByKey: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		counts, err = usageOf(ctx, t, groupID, lineageIDs)
 		return err
@@ -171,15 +172,15 @@ func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string
 	return counts, err
 }
 
-func usageOf(ctx context.Context, t *tx, groupID string, lineageIDs []string) (map[string]reverie.UsageCount, error) {
+func usageOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string]reverie.UsageCount, error) {
 	var rows []struct {
 		LineageID string `db:"lineage_id"`
 		reverie.UsageCount
 	}
-	err := t.list(ctx, &rows, usageOfQuery, groupID, pq.StringArray(lineageIDs))
+	err := t.Select(ctx, &rows, usageOfQuery, groupID, pq.StringArray(lineageIDs))
 	counts := make(map[string]reverie.UsageCount, len(rows))
 	for _, r := range rows {
-		r.LastOfferedAt = utc(r.LastOfferedAt)
+		r.LastOfferedAt = pg.UTC(r.LastOfferedAt)
 		counts[r.LineageID] = r.UsageCount
 	}
 	return counts, err

@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // Whoever writes to several lineages locks them in the order of their ids. Their
@@ -84,15 +85,15 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 		ids, referenced, scores = append(ids, v.MemoryID), append(referenced, v.Referenced), append(scores, v.Score)
 	}
 	var rows []reverie.Usage
-	err := s.run(ctx, work{
-		what:    what,
-		byKey:   true,
-		prepare: []string{judgeQuery},
-		do: func(ctx context.Context, t *tx) error {
-			for range maxTries {
+	err := s.db.Run(ctx, pg.Work{
+		What:    what,
+		ByKey:   true,
+		Prepare: []string{judgeQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			for range pg.MaxTries {
 				rows = nil
-				if err := t.list(ctx, &rows, judgeQuery, groupID, usageID, ids, referenced, scores,
-					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.now(), reverie.CoreWeight); err != nil {
+				if err := t.Select(ctx, &rows, judgeQuery, groupID, usageID, ids, referenced, scores,
+					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.db.Now(), reverie.CoreWeight); err != nil {
 					return err
 				}
 				if !slices.ContainsFunc(rows, func(r reverie.Usage) bool { return r.WasReferenced == nil && slices.Contains(ids, r.MemoryID) }) {

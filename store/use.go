@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 // What is pending depends on the job. For evolve it is a message that no run has
@@ -86,9 +87,9 @@ func (q Queue) CountPending(ctx context.Context, groupID string, since, until ti
 		return q.Store.CountPending(ctx, groupID, since, until)
 	}
 	var n int
-	err := q.run(ctx, work{what: fmt.Sprintf("count what waits for %s in group %q", q.job, groupID), readOnly: true, byKey: true,
-		do: func(ctx context.Context, t *tx) error {
-			return t.get(ctx, &n, countWaitingQuery, groupID, string(q.job), orMinusInfinity(since), orInfinity(until))
+	err := q.db.Run(ctx, pg.Work{What: fmt.Sprintf("count what waits for %s in group %q", q.job, groupID), ReadOnly: true, ByKey: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			return t.Get(ctx, &n, countWaitingQuery, groupID, string(q.job), pg.OrMinusInfinity(since), pg.OrInfinity(until))
 		}})
 	return n, err
 }
@@ -104,12 +105,12 @@ func (s *Store) QueueMessages(ctx context.Context, groupID string, job reverie.J
 		return 0, fmt.Errorf("%s: it takes pending messages themselves: %w", what, reverie.ErrInvalid)
 	}
 	var n int
-	err := s.run(ctx, work{what: what, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: what, Do: func(ctx context.Context, t *pg.Tx) error {
 		if _, err := getGroup(ctx, t, groupID); err != nil {
 			return err
 		}
 		var err error
-		n, err = t.exec(ctx, queueQuery, groupID, string(job), orMinusInfinity(since), orInfinity(until))
+		n, err = t.Exec(ctx, queueQuery, groupID, string(job), pg.OrMinusInfinity(since), pg.OrInfinity(until))
 		return err
 	}})
 	return n, err
@@ -117,11 +118,11 @@ func (s *Store) QueueMessages(ctx context.Context, groupID string, job reverie.J
 
 // use gives each message its run, exactly once: one that does not wait for the
 // job any more fails the whole transaction.
-func use(ctx context.Context, t *tx, groupID string, job reverie.Job, runID string, ids []string) error {
+func use(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, runID string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	n, err := t.exec(ctx, useQuery, groupID, string(job), runID, pq.StringArray(ids))
+	n, err := t.Exec(ctx, useQuery, groupID, string(job), runID, pq.StringArray(ids))
 	if err == nil && n != len(ids) {
 		return fmt.Errorf("%d of the chunk's %d messages do not wait for %s any more: %w", len(ids)-n, len(ids), job, reverie.ErrConflict)
 	}
@@ -130,21 +131,21 @@ func use(ctx context.Context, t *tx, groupID string, job reverie.Job, runID stri
 
 // extracted gives messages of a session the run that extracts them, each exactly
 // once, and counts what of the session is left.
-func extracted(ctx context.Context, t *tx, plan reverie.Plan, at time.Time) error {
+func extracted(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.Time) error {
 	if err := lockSession(ctx, t, plan.GroupID, plan.SessionID); err != nil {
 		return err
 	}
 	ids := pq.StringArray(slices.Sorted(slices.Values(plan.Used))) // one order of locks for everybody
-	n, err := t.exec(ctx, useOfSessionQuery, plan.GroupID, string(reverie.JobExtract), plan.RunID, ids, plan.SessionID)
+	n, err := t.Exec(ctx, useOfSessionQuery, plan.GroupID, string(reverie.JobExtract), plan.RunID, ids, plan.SessionID)
 	if err != nil {
 		return err
 	}
 	if n != len(ids) {
 		return fmt.Errorf("%d of the chunk's %d messages do not wait for this run of session %q: %w", len(ids)-n, len(ids), plan.SessionID, reverie.ErrConflict)
 	}
-	if _, err := t.exec(ctx, extractedQuery, plan.GroupID, plan.SessionID, ids); err != nil {
+	if _, err := t.Exec(ctx, extractedQuery, plan.GroupID, plan.SessionID, ids); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, addNewQuery, plan.GroupID, plan.SessionID, ids, at, -1)
+	_, err = t.Exec(ctx, addNewQuery, plan.GroupID, plan.SessionID, ids, at, -1)
 	return err
 }

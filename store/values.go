@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"reverie/store/pg"
 	"time"
 )
 
@@ -26,7 +27,7 @@ const (
 
 // keepValues keeps what the values of a version, which is locked, were before a person
 // changed them.
-func keepValues(ctx context.Context, t *tx, groupID, memoryID string, at time.Time) error {
-	_, err := t.exec(ctx, insertValues+`null, $3::timestamptz from memories m where m.group_id = $1 and m.memory_id = $2`, groupID, memoryID, at)
+func keepValues(ctx context.Context, t *pg.Tx, groupID, memoryID string, at time.Time) error {
+	_, err := t.Exec(ctx, insertValues+`null, $3::timestamptz from memories m where m.group_id = $1 and m.memory_id = $2`, groupID, memoryID, at)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -25,13 +26,13 @@ const (
 // and the messages named. An unknown group is reverie.ErrNotFound.
 func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageIDs []string) (reverie.PlanState, error) {
 	var state reverie.PlanState
-	err := s.run(ctx, work{what: fmt.Sprintf("read what a plan for group %q rests on", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what a plan for group %q rests on", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		state = reverie.PlanState{}
 		if _, err := getGroup(ctx, t, groupID); err != nil {
 			return err
 		}
 		var rows []runRow
-		if err := t.list(ctx, &rows, `select `+runColumns+` from runs where run_id = $1`, planID); err != nil {
+		if err := t.Select(ctx, &rows, `select `+runColumns+` from runs where run_id = $1`, planID); err != nil {
 			return err
 		}
 		for _, r := range rows {
@@ -45,7 +46,7 @@ func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageID
 			}
 			state.Run = &run
 		}
-		err := t.list(ctx, &state.Messages, planMessagesQuery, groupID, pq.StringArray(append([]string{}, messageIDs...)))
+		err := t.Select(ctx, &state.Messages, planMessagesQuery, groupID, pq.StringArray(append([]string{}, messageIDs...)))
 		utcMessages(state.Messages)
 		return err
 	}})
@@ -56,8 +57,8 @@ func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageID
 // group. Nothing is written. An unknown group is reverie.ErrNotFound.
 func (s *Store) PlanSeals(ctx context.Context, groupID string, texts []string) ([]string, error) {
 	var key string
-	err := s.run(ctx, work{what: fmt.Sprintf("seal a plan for group %q", groupID), readOnly: true, do: func(ctx context.Context, t *tx) error {
-		return one(t.get(ctx, &key, `select plan_key from groups where group_id = $1`, groupID), "it")
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("seal a plan for group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+		return pg.NotFoundIfEmpty(t.Get(ctx, &key, `select plan_key from groups where group_id = $1`, groupID), "it")
 	}})
 	if err != nil {
 		return nil, err
@@ -93,9 +94,9 @@ func (s *Store) ApplyWhole(ctx context.Context, lease reverie.Lease, whole rever
 			return nil, 0, fmt.Errorf("%s: %w", what, err)
 		}
 	}
-	err = s.run(ctx, work{
-		what: what,
-		do: func(ctx context.Context, t *tx) error {
+	err = s.db.Run(ctx, pg.Work{
+		What: what,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
 			}
@@ -115,15 +116,15 @@ func (s *Store) ApplyWhole(ctx context.Context, lease reverie.Lease, whole rever
 			}
 			return s.endWhole(ctx, t, run, &pending)
 		},
-		committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
+		Committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
 	})
 	return list, pending, err
 }
 
 // sameHeads refuses a run whose group remembers something else than it was planned for.
-func sameHeads(ctx context.Context, t *tx, whole reverie.WholeRun) error {
+func sameHeads(ctx context.Context, t *pg.Tx, whole reverie.WholeRun) error {
 	var ids []string
-	if err := t.list(ctx, &ids, restsOnQuery, whole.Run.GroupID, string(whole.Plans[0].Kind)); err != nil {
+	if err := t.Select(ctx, &ids, restsOnQuery, whole.Run.GroupID, string(whole.Plans[0].Kind)); err != nil {
 		return err
 	}
 	heads := slices.Sorted(slices.Values(whole.Heads))
@@ -134,15 +135,15 @@ func sameHeads(ctx context.Context, t *tx, whole reverie.WholeRun) error {
 }
 
 // beginWhole writes the rows of a run and of its chunks.
-func (s *Store) beginWhole(ctx context.Context, t *tx, whole reverie.WholeRun) error {
+func (s *Store) beginWhole(ctx context.Context, t *pg.Tx, whole reverie.WholeRun) error {
 	run := whole.Run
 	if err := s.insertRun(ctx, t, &run); err != nil {
 		return err
 	}
 	for _, c := range whole.Chunks {
-		_, err := t.exec(ctx, `insert into run_chunks (`+chunkColumns+`)
+		_, err := t.Exec(ctx, `insert into run_chunks (`+chunkColumns+`)
 				values ($1, $2, $3, $4, $5::text[], '{}', '{}', $6, 'answered', '[]', $7)`,
-			run.GroupID, run.ID, c.No, c.InputSHA256, append(pq.StringArray{}, c.MessageIDs...), storable(c.Answer), s.now())
+			run.GroupID, run.ID, c.No, c.InputSHA256, append(pq.StringArray{}, c.MessageIDs...), pg.ValidText(c.Answer), s.db.Now())
 		if err != nil {
 			return err
 		}
@@ -151,11 +152,11 @@ func (s *Store) beginWhole(ctx context.Context, t *tx, whole reverie.WholeRun) e
 }
 
 // endWhole ends a run, and counts what its window has left.
-func (s *Store) endWhole(ctx context.Context, t *tx, run reverie.Run, pending *int) error {
-	stats, err := asJSON(run.Stats)
+func (s *Store) endWhole(ctx context.Context, t *pg.Tx, run reverie.Run, pending *int) error {
+	stats, err := pg.JSONText(run.Stats)
 	if err != nil {
 		return err
 	}
-	return t.get(ctx, pending, finishRunQuery, run.GroupID, run.ID, string(run.Status), stats, "", s.now(),
+	return t.Get(ctx, pending, finishRunQuery, run.GroupID, run.ID, string(run.Status), stats, "", s.db.Now(),
 		run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil, true)
 }

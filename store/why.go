@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store/pg"
 )
 
 const (
@@ -96,7 +97,7 @@ func (s *Store) Why(ctx context.Context, groupID, memoryID string) (reverie.Why,
 // Strength, weight and last support of each version are those of then.
 func (s *Store) WhyAt(ctx context.Context, groupID, memoryID string, at time.Time) (reverie.Why, error) {
 	var why reverie.Why
-	err := s.run(ctx, work{what: "read what stands behind a memory", readOnly: true, do: func(ctx context.Context, t *tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read what stands behind a memory", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		asked, err := getMemory(ctx, t, groupID, memoryID)
 		if err != nil {
 			return err
@@ -121,26 +122,26 @@ func (s *Store) WhyAt(ctx context.Context, groupID, memoryID string, at time.Tim
 	return why.AsOf(at)
 }
 
-func readLineage(ctx context.Context, t *tx, groupID, lineageID string, at time.Time) (lineage, error) {
+func readLineage(ctx context.Context, t *pg.Tx, groupID, lineageID string, at time.Time) (lineage, error) {
 	l := lineage{runs: map[string]reverie.Run{}, approved: map[deed]bool{}}
 	query, args := lineageQuery, []any{groupID, lineageID}
 	if !at.IsZero() {
 		query, args = lineageAtQuery, append(args, at)
 	}
-	if err := t.list(ctx, &l.versions, query, args...); err != nil {
+	if err := t.Select(ctx, &l.versions, query, args...); err != nil {
 		return l, err
 	}
 	var ids, runIDs pq.StringArray
 	for _, v := range l.versions {
 		ids = append(ids, v.ID)
 	}
-	if err := t.list(ctx, &l.changes, befellQuery, groupID, ids); err != nil {
+	if err := t.Select(ctx, &l.changes, befellQuery, groupID, ids); err != nil {
 		return l, err
 	}
-	if err := t.list(ctx, &l.evidence, lineageEvidenceQuery, groupID, lineageID); err != nil {
+	if err := t.Select(ctx, &l.evidence, lineageEvidenceQuery, groupID, lineageID); err != nil {
 		return l, err
 	}
-	if err := t.list(ctx, &l.decisions, decidedQuery, groupID, ids); err != nil {
+	if err := t.Select(ctx, &l.decisions, decidedQuery, groupID, ids); err != nil {
 		return l, err
 	}
 	sources, err := sourcesOf(ctx, t, groupID, []string{lineageID})
@@ -157,7 +158,7 @@ func readLineage(ctx context.Context, t *tx, groupID, lineageID string, at time.
 		runIDs = append(runIDs, d.RunID)
 	}
 	var runs []runRow
-	if err := t.list(ctx, &runs, runsByIDQuery, groupID, runIDs); err != nil {
+	if err := t.Select(ctx, &runs, runsByIDQuery, groupID, runIDs); err != nil {
 		return l, err
 	}
 	for _, r := range runs {
@@ -171,9 +172,9 @@ func readLineage(ctx context.Context, t *tx, groupID, lineageID string, at time.
 }
 
 // readApproved reads what persons let pass of what the runs held.
-func (l *lineage) readApproved(ctx context.Context, t *tx, groupID string, runIDs pq.StringArray) error {
+func (l *lineage) readApproved(ctx context.Context, t *pg.Tx, groupID string, runIDs pq.StringArray) error {
 	var rows []heldRow
-	if err := t.list(ctx, &rows, approvedPlansQuery, groupID, runIDs); err != nil {
+	if err := t.Select(ctx, &rows, approvedPlansQuery, groupID, runIDs); err != nil {
 		return err
 	}
 	for _, r := range rows {

@@ -12,6 +12,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -34,9 +35,9 @@ type world struct {
 	sent  int
 }
 
-func newWorld(t testing.TB) *world { return openWorld(t, store.Options{}) }
+func newWorld(t testing.TB) *world { return openWorld(t, pg.Options{}) }
 
-func openWorld(t testing.TB, opts store.Options) *world {
+func openWorld(t testing.TB, opts pg.Options) *world {
 	t.Helper()
 	w := &world{t: t, now: noon}
 	opts.Now = func() time.Time { return w.now }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/store"
+	"reverie/store/pg"
 )
 
 func newMigrate(a *app) *cobra.Command {
@@ -15,15 +16,15 @@ func newMigrate(a *app) *cobra.Command {
 
 // migrateOptions reach the database directly: migrations take a session lock,
 // which a pooler would lose.
-func (a *app) migrateOptions(ctx context.Context) (store.Options, error) {
+func (a *app) migrateOptions(ctx context.Context) (pg.Options, error) {
 	if err := a.settings(); err != nil {
-		return store.Options{}, err
+		return pg.Options{}, err
 	}
 	url := a.cfg.Database.MigrateURL.Reveal()
 	if url == "" {
 		var err error
 		if url, _, err = a.databaseURL(ctx); err != nil {
-			return store.Options{}, err
+			return pg.Options{}, err
 		}
 	}
 	return a.storeOptions(url), nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	_ "reverie/internal/secret" // the rules of gitleaks, for all that looks for secrets
 	"reverie/jobs"
 	"reverie/store"
+	"reverie/store/pg"
 )
 
 // app is one invocation: its surroundings, and what has been opened for it so
@@ -94,10 +96,10 @@ func (a *app) logger(cfg *config.Config, prov *config.Provenance) (*slog.Logger,
 }
 
 // storeOptions says how to reach the database at url.
-func (a *app) storeOptions(url string) store.Options {
+func (a *app) storeOptions(url string) pg.Options {
 	d := a.cfg.Database
-	return store.Options{URL: url, MaxConns: d.MaxConns, StatementTimeout: d.StatementTimeout.Duration,
-		LockTimeout: d.LockTimeout.Duration, IdleTimeout: d.IdleTimeout.Duration, ReadTimeout: d.ReadTimeout.Duration, SessionSilence: a.cfg.Session.Silence.Duration,
+	return pg.Options{URL: url, MaxConns: d.MaxConns, StatementTimeout: d.StatementTimeout.Duration,
+		LockTimeout: d.LockTimeout.Duration, IdleTimeout: d.IdleTimeout.Duration, ReadTimeout: d.ReadTimeout.Duration,
 		ReaderRole: d.ReaderRole, Now: a.now}
 }
 
@@ -150,6 +152,7 @@ func (a *app) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.SessionSilence = cmp.Or(a.cfg.Session.Silence.Duration, s.SessionSilence)
 	a.store = s
 	err = s.CheckSchema(ctx)
 	if private && errors.Is(err, reverie.ErrOutdatedSchema) {

@@ -18,7 +18,7 @@ import (
 	"reverie/internal/api"
 	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -34,7 +34,7 @@ func newAlmanac(t *testing.T) *almanac {
 	t.Helper()
 	t.Parallel()
 	a := &almanac{T: t, ctx: api.WithCaller(t.Context(), api.Anyone)}
-	a.Service = &api.Service{Store: storetest.Open(t, store.Options{}), Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	a.Service = &api.Service{Store: storetest.Open(t, pg.Options{}), Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	db, err := sql.Open("postgres", storetest.URL(t))
 	a.check(err)
 	t.Cleanup(func() { _ = db.Close() })

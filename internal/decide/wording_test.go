@@ -21,6 +21,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/prompts"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -128,7 +129,7 @@ type press struct {
 
 func newPress(t *testing.T) *press {
 	p := &press{T: t, now: time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)}
-	p.store = storetest.Open(t, store.Options{Now: func() time.Time { return p.now }})
+	p.store = storetest.Open(t, pg.Options{Now: func() time.Time { return p.now }})
 	return p
 }
 

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
 // BenchmarkMaintain is one night of two hundred groups with so many memories each: all
 // of them have faded, or nothing has; and the texts of 20,000 messages of one group.
 func BenchmarkMaintain(b *testing.B) {
-	s := storetest.Open(b, store.Options{})
+	s := storetest.Open(b, pg.Options{})
 	db := must(sql.Open("postgres", storetest.URL(b)))(b)
 	defer func() { _ = db.Close() }()
 	const groups = 200

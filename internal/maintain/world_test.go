@@ -10,6 +10,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -28,7 +29,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t, now: noon}
-	w.store = storetest.Open(t, store.Options{Now: func() time.Time { return w.now }})
+	w.store = storetest.Open(t, pg.Options{Now: func() time.Time { return w.now }})
 	w.db = must(sql.Open("postgres", storetest.URL(t)))(t)
 	t.Cleanup(func() { _ = w.db.Close() })
 	w.enter("g1")

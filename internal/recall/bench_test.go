@@ -19,6 +19,7 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -54,7 +55,7 @@ type fullHouse struct {
 
 func newFullHouse(b *testing.B, memories int) *fullHouse {
 	b.Helper()
-	sc := &fullHouse{Store: storetest.Open(b, store.Options{}), embedder: &hashed{dims: benchDims}}
+	sc := &fullHouse{Store: storetest.Open(b, pg.Options{}), embedder: &hashed{dims: benchDims}}
 	sc.raw = storetest.Bare(b)
 	for _, statement := range []string{`truncate groups cascade`, `truncate llm_calls, embedding_cache`} { // of the size before
 		if _, err := sc.raw.Exec(statement); err != nil {

@@ -7,7 +7,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
-	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -64,7 +64,7 @@ const growthDims = 64
 
 // growingHouse is an empty database, and what reads it.
 func growingHouse(b *testing.B) *fullHouse {
-	sc := &fullHouse{Store: storetest.Open(b, store.Options{}), raw: storetest.Bare(b), embedder: &hashed{dims: growthDims}}
+	sc := &fullHouse{Store: storetest.Open(b, pg.Options{}), raw: storetest.Bare(b), embedder: &hashed{dims: growthDims}}
 	sc.vectors = llm.NewEmbeddings(sc.embedder, llm.Account{Provider: "test", Model: "bench"}, llm.EmbeddingOptions{Dims: growthDims, Explicit: true, Cache: sc.Store})
 	return sc
 }

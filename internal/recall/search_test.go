@@ -14,6 +14,7 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -128,7 +129,7 @@ func TestSearch(t *testing.T) {
 // too, each as it was then, also where the current model has never seen them.
 func TestSearchAt(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	s := storetest.Open(t, store.Options{Now: func() time.Time { return now }})
+	s := storetest.Open(t, pg.Options{Now: func() time.Time { return now }})
 	remember(t, s, "g1", reverie.KindGroup, "old at 0", "gone at 10")
 	remember(t, s, "g2", reverie.KindGroup, "other at 0")
 	list, _, err := s.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: "g1"})

@@ -26,6 +26,7 @@ import (
 	_ "github.com/lib/pq" // database/sql finds the driver by its name
 
 	"reverie/store"
+	"reverie/store/pg"
 )
 
 // EnvURL names the server to use instead of a private cluster.
@@ -39,11 +40,11 @@ const TimeZone = "Canada/Newfoundland"
 // with the test. A test that calls it twice gets two stores on one database.
 func New(t testing.TB) *store.Store {
 	t.Helper()
-	return Open(t, store.Options{})
+	return Open(t, pg.Options{})
 }
 
 // Open is [New] with options, whose URL and reader's role it fills.
-func Open(t testing.TB, opts store.Options) *store.Store {
+func Open(t testing.TB, opts pg.Options) *store.Store {
 	t.Helper()
 	opts.URL, opts.ReaderRole = URL(t), store.DefaultReaderRole
 	s, err := store.Open(context.Background(), opts)
@@ -194,7 +195,7 @@ func makeTemplate(admin *sql.DB, adminURL string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := store.Migrate(ctx, store.Options{URL: draftURL}); err != nil {
+	if _, err := store.Migrate(ctx, pg.Options{URL: draftURL}); err != nil {
 		return "", err
 	}
 	_, err = conn.ExecContext(ctx, `alter database `+draft+` rename to `+name) // only a finished one bears the name

@@ -20,6 +20,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/jobs"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -46,7 +47,7 @@ func newHall(t *testing.T) *hall {
 	t.Helper()
 	h := &hall{T: t, now: noon}
 	clock := func() time.Time { return h.now }
-	h.store = storetest.Open(t, store.Options{Now: clock})
+	h.store = storetest.Open(t, pg.Options{Now: clock})
 	log := slog.New(slog.NewTextHandler(&h.log, nil))
 	model := offline.New(256)
 	vectors := llm.NewEmbeddings(model, llm.Account{Provider: "offline", Model: "bag"}, llm.EmbeddingOptions{Dims: 256, Explicit: true, Cache: h.store})

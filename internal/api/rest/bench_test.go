@@ -23,7 +23,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
-	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -69,7 +69,7 @@ func newCrowd(b *testing.B) *crowd {
 			b.Fatal(err)
 		}
 	}
-	s := storetest.Open(b, store.Options{MaxConns: rawConns})
+	s := storetest.Open(b, pg.Options{MaxConns: rawConns})
 	u, err := url.Parse(storetest.URL(b))
 	if err != nil {
 		b.Fatal(err)

@@ -20,7 +20,7 @@ import (
 	"reverie/internal/api/server"
 	"reverie/internal/reverie"
 	"reverie/internal/telemetry"
-	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -98,7 +98,7 @@ func newHouse(t *testing.T, change func(*server.Options)) *house {
 		defer h.mu.Unlock()
 		return h.now
 	}
-	h.service = &api.Service{Store: storetest.Open(t, store.Options{Now: clock}), Now: clock}
+	h.service = &api.Service{Store: storetest.Open(t, pg.Options{Now: clock}), Now: clock}
 	opts := server.Options{Service: h.service, REST: room("rest"), Web: room("web"), MCP: room("mcp"), Metrics: telemetry.New("test", clock),
 		Log: slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: clock}
 	if change != nil {

@@ -15,6 +15,7 @@ import (
 	"reverie/internal/api/web"
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -22,7 +23,7 @@ import (
 // tokens.
 func TestLogin(t *testing.T) {
 	now := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
-	db := storetest.Open(t, store.Options{})
+	db := storetest.Open(t, pg.Options{})
 	service := &api.Service{Store: db, Now: func() time.Time { return now }}
 	h := serve(t, service)
 	v := visit(t, h, "en-GB")

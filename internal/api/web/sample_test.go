@@ -23,6 +23,7 @@ import (
 	"reverie/jobs"
 	"reverie/prompts"
 	"reverie/store"
+	"reverie/store/pg"
 	"reverie/store/storetest"
 )
 
@@ -51,7 +52,7 @@ type sample struct {
 func newSample(t testing.TB) *sample {
 	t.Helper()
 	s := &sample{TB: t}
-	s.store = storetest.Open(t, store.Options{Now: func() time.Time { return s.now }})
+	s.store = storetest.Open(t, pg.Options{Now: func() time.Time { return s.now }})
 	s.wire()
 	s.chat(reverie.Group{ID: halfFrame, Name: "半格 Half Frame", TimeZone: "Asia/Shanghai"}, messages(t, "../../../examples/demo/chat.jsonl"),
 		"2026-01-05", "2026-01-06", "2026-01-10", "2026-01-12", "2026-01-14", "2026-01-17", "2026-01-19", "2026-01-22", "2026-01-26", "2026-01-30", "2026-02-02")

@@ -1,4 +1,4 @@
-package store
+package pg
 
 import (
 	"context"
@@ -69,7 +69,7 @@ type stmt struct {
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
 	rows, err := s.driverStmt.QueryContext(ctx, args)
 	if err != nil {
-		return nil, elsewhere(ctx, err)
+		return nil, retryElsewhere(ctx, err)
 	}
 	return rows, nil
 }
@@ -85,7 +85,7 @@ func (s *stmt) Close() error {
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	raw, err := c.driverConn.PrepareContext(ctx, query)
 	if err != nil {
-		return nil, elsewhere(ctx, err)
+		return nil, retryElsewhere(ctx, err)
 	}
 	full, ok := raw.(driverStmt)
 	if !ok {
@@ -100,15 +100,15 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	rows, err := c.driverConn.QueryContext(ctx, query, args)
 	if err != nil {
-		return nil, elsewhere(ctx, err)
+		return nil, retryElsewhere(ctx, err)
 	}
 	return rows, nil
 }
 
-// elsewhere has the pool go on to another connection, and at last to a new one, where this one
+// retryElsewhere has the pool go on to another connection, and at last to a new one, where this one
 // broke before it had done anything: after a failover all that are kept are broken. One
 // that went silent has taken its time already.
-func elsewhere(ctx context.Context, err error) error {
+func retryElsewhere(ctx context.Context, err error) error {
 	var link *net.OpError
 	if ctx.Err() == nil && errors.As(err, &link) && !link.Timeout() {
 		return driver.ErrBadConn
@@ -136,7 +136,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	}
 	if _, err := c.ExecContext(ctx, begin, nil); err != nil {
 		_ = c.Rollback() // begun all the same, if only a setting failed; else the connection is given up
-		return nil, elsewhere(ctx, err)
+		return nil, retryElsewhere(ctx, err)
 	}
 	return c, nil
 }

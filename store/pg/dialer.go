@@ -1,4 +1,4 @@
-package store
+package pg
 
 import (
 	"context"
@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+// DialFunc opens a network connection.
+type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
 // dialer opens connections whose every read and write has a deadline. The driver
 // waits for ever on a link that has gone silent, whatever the context says.
 type dialer struct {
-	dial    dialFunc
+	dial    DialFunc
 	timeout time.Duration
 }
 

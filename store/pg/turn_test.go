@@ -1,4 +1,4 @@
-package store
+package pg
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 // up nobody.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Store{turns: make(chan struct{}, 1)}
-		if err := s.turn(t.Context()); err != nil {
+		s := &DB{conns: make(chan struct{}, 1)}
+		if err := s.acquireConn(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		var order []int
@@ -26,20 +26,20 @@ func TestTurns(t *testing.T) {
 				ctx = impatient
 			}
 			go func() {
-				if err := s.turn(ctx); err != nil {
+				if err := s.acquireConn(ctx); err != nil {
 					if i != 10 || !errors.Is(err, context.Canceled) {
 						t.Errorf("%d: %v", i, err)
 					}
 					return
 				}
 				order = append(order, i)
-				s.done()
+				s.releaseConn()
 			}()
 			synctest.Wait()
 		}
 		leave()
 		synctest.Wait()
-		s.done()
+		s.releaseConn()
 		synctest.Wait()
 		if len(order) != 19 || !slices.IsSorted(order) || slices.Contains(order, 10) {
 			t.Errorf("order %v", order)
@@ -50,10 +50,10 @@ func TestTurns(t *testing.T) {
 // TestTurnsInOrder: those who came first are served first, also while turns are added.
 func TestTurnsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Store{turns: make(chan struct{}, firstTurns+2)}
-		s.saveTurns()
-		for range firstTurns {
-			if err := s.turn(t.Context()); err != nil {
+		s := &DB{conns: make(chan struct{}, firstConns+2)}
+		s.holdBackConns()
+		for range firstConns {
+			if err := s.acquireConn(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -61,14 +61,14 @@ func TestTurnsInOrder(t *testing.T) {
 		var order []int
 		for i := range 30 {
 			go func() {
-				if err := s.turn(t.Context()); err != nil {
+				if err := s.acquireConn(t.Context()); err != nil {
 					t.Error(err)
 				}
 				mu.Lock()
 				order = append(order, i)
 				mu.Unlock()
 				time.Sleep(time.Second)
-				s.done()
+				s.releaseConn()
 			}()
 			synctest.Wait()
 			time.Sleep(patience / 10)
@@ -86,29 +86,29 @@ func TestTurnsInOrder(t *testing.T) {
 // pool, and no sooner.
 func TestTurnsAreAdded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Store{turns: make(chan struct{}, firstTurns+2)}
-		s.saveTurns()
+		s := &DB{conns: make(chan struct{}, firstConns+2)}
+		s.holdBackConns()
 		began := time.Now()
 		var took []time.Duration
-		for range firstTurns + 2 {
-			if err := s.turn(t.Context()); err != nil {
+		for range firstConns + 2 {
+			if err := s.acquireConn(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			took = append(took, time.Since(began)/patience)
 		}
-		if want := append(make([]time.Duration, firstTurns), 1, 2); !slices.Equal(took, want) {
+		if want := append(make([]time.Duration, firstConns), 1, 2); !slices.Equal(took, want) {
 			t.Errorf("turns came after %v times the patience, want %v", took, want)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		if err := s.turn(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if err := s.acquireConn(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("one more than there are connections: %v", err)
 		}
-		for range firstTurns + 2 {
-			s.done()
+		for range firstConns + 2 {
+			s.releaseConn()
 		}
-		for range firstTurns + 2 { // they stay
-			if err := s.turn(t.Context()); err != nil {
+		for range firstConns + 2 { // they stay
+			if err := s.acquireConn(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,4 +1,4 @@
-package store
+package pg
 
 import (
 	"context"
@@ -38,25 +38,8 @@ const (
 	codeNoFile          = "58P01" // such as pgvector's library, gone from under the extension
 )
 
-// because says, for each constraint that a caller can run into, what it means
-// and what to do.
-var because = map[string]string{
-	"memories_one_text":                    "another active memory of that kind already says this; read the group again",
-	"memories_one_head":                    "its lineage has an active head already; read the group again",
-	"memories_group_id_lineage_id_version": "its lineage got that version in the meantime; read the group again",
-	"memories_strength":                    "strength must be within 0..1",
-	"memories_weight":                      "weight must be within 0..2",
-	"memories_statement":                   "a statement has 1 to 500 characters",
-	"memories_embedding":                   "an embedding needs its model, as name@dims",
-	"entity_names_account":                 "that account is another entity's already; read the group again",
-	"entity_names_once":                    "the entity bears that name already; read the group again",
-	"entity_claims_one_text":               "the entity has that claim already; read the group again",
-	"entity_claims_one_head":               "that claim has an active version already; read the group again",
-	"decisions_group_id_memory_id_fkey":    "a decision names a memory that its plan does not make and the group does not have",
-	"decisions_group_id_target_id_fkey":    "a decision acts on a memory that the group does not have",
-}
-
-func asAnswer(err error) *pq.Error {
+// ServerError returns the server's answer within err, nil where there is none.
+func ServerError(err error) *pq.Error {
 	var answer *pq.Error
 	if errors.As(err, &answer) {
 		return answer
@@ -64,25 +47,34 @@ func asAnswer(err error) *pq.Error {
 	return nil
 }
 
-// translate is the one place where errors of the driver become those of the
+// translate is [Translate] with the database's reasons for violated constraints.
+func (d *DB) translate(ctx context.Context, err error, what string) error {
+	return translateWith(ctx, err, what, d.Reasons)
+}
+
+// Translate is the one place where errors of the driver become those of the
 // domain. what says what failed, to what. Errors that already are of the domain
 // keep their kind.
-func translate(ctx context.Context, err error, what string) error {
+func Translate(ctx context.Context, err error, what string) error {
+	return translateWith(ctx, err, what, nil)
+}
+
+func translateWith(ctx context.Context, err error, what string, reasons map[string]string) error {
 	if err == nil {
 		return nil
 	}
-	answer := asAnswer(err)
-	if cause := ctx.Err(); cause != nil && (answer == nil || answer.Code == codeCanceled) && !ofDomain(err) {
+	answer := ServerError(err)
+	if cause := ctx.Err(); cause != nil && (answer == nil || answer.Code == codeCanceled) && !isDomainError(err) {
 		return fmt.Errorf("%s: %w", what, cause)
 	}
-	if answer == nil && unreachable(err) && !ofDomain(err) {
+	if answer == nil && isUnreachable(err) && !isDomainError(err) {
 		return fmt.Errorf("%s: %w: %w", what, reverie.ErrUnavailable, err)
 	}
 	if answer == nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	if kind := kindOf(answer); kind != nil {
-		if why := because[answer.Constraint]; why != "" {
+	if kind := domainError(answer); kind != nil {
+		if why := reasons[answer.Constraint]; why != "" {
 			return fmt.Errorf("%s: %s: %w (%w)", what, why, kind, answer)
 		}
 		return fmt.Errorf("%s: %w: %w", what, kind, answer)
@@ -93,8 +85,8 @@ func translate(ctx context.Context, err error, what string) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// kindOf sorts an answer of the server into the domain's errors, nil if it is none.
-func kindOf(answer *pq.Error) error {
+// domainError sorts an answer of the server into the domain's errors, nil if it is none.
+func domainError(answer *pq.Error) error {
 	switch answer.Code {
 	case codeUnique, codeSerialization, codeDeadlock, codeLockTimeout:
 		return reverie.ErrConflict
@@ -124,14 +116,14 @@ func kindOf(answer *pq.Error) error {
 	return nil
 }
 
-// unreachable tells whether err is a connection that broke or never was.
-func unreachable(err error) bool {
+// isUnreachable tells whether err is a connection that broke or never was.
+func isUnreachable(err error) bool {
 	var link *net.OpError
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.As(err, &link)
 }
 
-func ofDomain(err error) bool {
+func isDomainError(err error) bool {
 	for _, kind := range []error{reverie.ErrNotFound, reverie.ErrConflict, reverie.ErrInvalid, reverie.ErrBusy,
 		reverie.ErrLeaseLost, reverie.ErrUnavailable, reverie.ErrConfiguration, reverie.ErrOutdatedSchema} {
 		if errors.Is(err, kind) {
@@ -139,4 +131,12 @@ func ofDomain(err error) bool {
 		}
 	}
 	return false
+}
+
+// NotFoundIfEmpty turns an empty result into reverie.ErrNotFound.
+func NotFoundIfEmpty(err error, format string, args ...any) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf(format+": %w", append(args, reverie.ErrNotFound)...)
+	}
+	return err
 }

@@ -1,0 +1,209 @@
+package pg
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
+
+	"reverie/internal/fault"
+	"reverie/internal/reverie"
+)
+
+// Options say where the database is and how long to wait for it. Zero values
+// take the defaults named below.
+type Options struct {
+	// URL is a PostgreSQL URL or key=value string. Where it names no sslmode
+	// (nor does PGSSLMODE), Unix sockets and loopback addresses use disable and
+	// everything else require.
+	URL              string
+	MaxConns         int           // open connections at most; 8
+	ReadTimeout      time.Duration // for the server to say anything at all; 60s. Keep it above StatementTimeout
+	StatementTimeout time.Duration // for one statement; 30s
+	LockTimeout      time.Duration // for one lock; 10s
+	IdleTimeout      time.Duration // for a transaction that stands still, on the server; 15s
+	// Unprepared sends statements without preparing them, for poolers that
+	// cannot carry prepared statements (PgBouncer before 1.21 in transaction mode).
+	Unprepared bool
+	Now        func() time.Time // the clock of everything but leases; time.Now
+	ReaderRole string           // the role of confined reads, "" for none; see store.AsReader
+
+	Schema []string // the search path, instead of the server's default
+	Dial   DialFunc // opens network connections; nil is net.Dialer
+}
+
+// WithDefaults fills in what is zero.
+func (o Options) WithDefaults() Options {
+	o.MaxConns = or(o.MaxConns, 8)
+	o.ReadTimeout = or(o.ReadTimeout, 60*time.Second)
+	o.StatementTimeout = or(o.StatementTimeout, 30*time.Second)
+	o.LockTimeout = or(o.LockTimeout, 10*time.Second)
+	o.IdleTimeout = or(o.IdleTimeout, 15*time.Second)
+	if o.Now == nil {
+		o.Now = fault.Clock(time.Now)
+	}
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
+	return o
+}
+
+func or[T int | time.Duration](v, fallback T) T {
+	if v > 0 {
+		return v
+	}
+	return fallback
+}
+
+// DB is a pool of connections to one database. Its methods may be called concurrently.
+type DB struct {
+	// Confine returns what is appended to the settings of a read-only transaction,
+	// such as "; set local role ...", or "" for nothing. It may be nil. Set it before the first use.
+	Confine func(ctx context.Context) (string, error)
+	// Reasons explains violated constraints to callers, by the constraint's name. Set it before the first use.
+	Reasons map[string]string
+
+	db   *sqlx.DB
+	from *connector // of the connections
+	opts Options
+
+	mu       sync.Mutex
+	prepared map[string]*sqlx.Stmt
+
+	conns    chan struct{} // one element for each connection in use or held back: see acquireConn
+	heldBack atomic.Int64  // how many of conns are held back
+
+	vectorOID atomic.Uint32 // of this database's vector type; 0 until asked
+}
+
+// Open connects and pings. Wrong settings are reverie.ErrConfiguration.
+func Open(ctx context.Context, opts Options) (*DB, error) {
+	opts = opts.WithDefaults()
+	db, from, err := dialDatabase(opts)
+	if err != nil {
+		return nil, err
+	}
+	d := &DB{db: db, from: from, opts: opts, prepared: map[string]*sqlx.Stmt{}, conns: make(chan struct{}, opts.MaxConns)}
+	d.holdBackConns()
+	if err := d.Ping(ctx); err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// Connect opens a plain pool with the settings of opts: for migrations and other work whose
+// statements cannot run in a transaction. It does not ping.
+func Connect(opts Options) (*sqlx.DB, error) {
+	db, _, err := dialDatabase(opts.WithDefaults())
+	return db, err
+}
+
+// Ping asks the server for a sign of life.
+func (d *DB) Ping(ctx context.Context) error { return PingDB(ctx, d.db) }
+
+// PingDB is [DB.Ping] for a plain pool.
+func PingDB(ctx context.Context, db *sqlx.DB) error {
+	if err := db.PingContext(ctx); err != nil {
+		return Translate(ctx, err, "connect to the database (is REVERIE_DATABASE_URL right, and is it running?)")
+	}
+	return nil
+}
+
+// Close closes all connections. Statements under way end with an error.
+func (d *DB) Close() error {
+	d.from.closing.Store(true)
+	if err := d.db.Close(); err != nil {
+		return fmt.Errorf("close the database: %w", err)
+	}
+	return nil
+}
+
+// Options are the settings that the pool was opened with, defaults filled in.
+func (d *DB) Options() Options { return d.opts }
+
+// Now is the configured clock, at the precision that PostgreSQL keeps.
+func (d *DB) Now() time.Time { return d.opts.Now().UTC().Truncate(time.Microsecond) }
+
+// SetNow replaces the clock. Call it before the first use.
+func (d *DB) SetNow(now func() time.Time) { d.opts.Now = now }
+
+func dialDatabase(opts Options) (*sqlx.DB, *connector, error) {
+	if opts.URL == "" {
+		return nil, nil, fmt.Errorf("no database URL: %w: set REVERIE_DATABASE_URL", reverie.ErrConfiguration)
+	}
+	cfg, err := pq.NewConfig(opts.URL)
+	if err != nil {
+		var bad *url.Error // its text repeats the URL, password and all
+		if errors.As(err, &bad) {
+			err = bad.Err
+		}
+		return nil, nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
+	}
+	cfg.BinaryParameters = true
+	if cfg.SSLMode == "" {
+		cfg.SSLMode = defaultSSLMode(cfg)
+	}
+	if cfg.ApplicationName == "" {
+		cfg.ApplicationName = "reverie"
+	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = 10 * time.Second
+	}
+	if len(opts.Schema) > 0 {
+		path := make([]string, len(opts.Schema))
+		for i, name := range opts.Schema {
+			path[i] = pq.QuoteIdentifier(name)
+		}
+		cfg.Runtime = maps.Clone(cfg.Runtime)
+		if cfg.Runtime == nil {
+			cfg.Runtime = map[string]string{}
+		}
+		cfg.Runtime["search_path"] = strings.Join(path, ", ")
+	}
+	pqConnector, err := pq.NewConnectorConfig(cfg)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
+	}
+	pqConnector.Dialer(&dialer{dial: opts.Dial, timeout: opts.ReadTimeout})
+	from := &connector{Connector: pqConnector}
+	db := sqlx.NewDb(sql.OpenDB(from), "postgres")
+	db.SetMaxOpenConns(opts.MaxConns)
+	db.SetMaxIdleConns(opts.MaxConns)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return db, from, nil
+}
+
+// defaultSSLMode is disable only where nobody can listen in.
+func defaultSSLMode(cfg pq.Config) pq.SSLMode {
+	hosts := []pq.ConfigMultihost{{Host: cfg.Host, Hostaddr: cfg.Hostaddr}}
+	for _, h := range append(hosts, cfg.Multi...) {
+		if !local(h) {
+			return pq.SSLModeRequire
+		}
+	}
+	return pq.SSLModeDisable
+}
+
+func local(h pq.ConfigMultihost) bool {
+	if h.Hostaddr.IsValid() {
+		return h.Hostaddr.IsLoopback()
+	}
+	if filepath.IsAbs(h.Host) || strings.HasPrefix(h.Host, "@") || h.Host == "localhost" || h.Host == "" {
+		return true
+	}
+	addr, err := netip.ParseAddr(h.Host)
+	return err == nil && addr.IsLoopback()
+}

@@ -1,0 +1,51 @@
+package pg
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/lib/pq"
+
+	"reverie/internal/fault"
+)
+
+// wasCommitted asks on a fresh connection whether w was committed. The caller's
+// context may be over; the answer is wanted all the same. A transaction whose
+// client is gone ends at the latest with its idle timeout, so waiting a little
+// longer than that for its locks always gives an answer.
+func (d *DB) wasCommitted(ctx context.Context, w Work) (bool, error) {
+	if w.Committed == nil || fault.Off(fault.Outcome) {
+		return false, nil
+	}
+	wait := d.opts.IdleTimeout + d.opts.LockTimeout
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*wait)
+	defer cancel()
+	opts := d.opts
+	opts.StatementTimeout = max(wait, opts.StatementTimeout)
+	raw, err := d.db.BeginTxx(withSettings(ctx, opts.bounds(wait, false)), nil)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = raw.Rollback() }()
+	return w.Committed(ctx, &Tx{Tx: raw})
+}
+
+// XIDQuery returns the id of the transaction that it runs in, which [WasCommitted] takes.
+const XIDQuery = `select pg_current_xact_id()::text`
+
+// WasCommitted tells whether the transaction with that id was committed: for a
+// Work.Committed that can recognize no row as its own. The caller must first lock a row that
+// the transaction had locked, so that the transaction is over.
+func WasCommitted(ctx context.Context, t *Tx, xid string) (bool, error) {
+	var status sql.NullString
+	err := t.Get(ctx, &status, `select pg_xact_status($1::xid8)`, xid)
+	return status.String == "committed", err
+}
+
+// outcomeUnknown tells a commit whose reply was lost from one that failed: the server
+// answered only the latter.
+func outcomeUnknown(err error) bool {
+	var answer *pq.Error
+	return !errors.As(err, &answer) && !errors.Is(err, pq.ErrInFailedTransaction) // the server has spoken
+}

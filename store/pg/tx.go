@@ -1,0 +1,209 @@
+package pg
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"reverie/internal/fault"
+	"reverie/internal/reverie"
+)
+
+// Tx is one transaction. A statement runs prepared where [Work.Prepare] names it, and
+// takes one round trip either way.
+type Tx struct {
+	*sqlx.Tx
+	prepared map[string]*sqlx.Stmt
+}
+
+// Get reads one row; sql.ErrNoRows if there is none.
+func (t *Tx) Get(ctx context.Context, dest any, query string, args ...any) error {
+	if st := t.prepared[query]; st != nil {
+		return t.StmtxContext(ctx, st).GetContext(ctx, dest, args...)
+	}
+	return t.GetContext(ctx, dest, query, args...)
+}
+
+// Select reads all rows into a slice.
+func (t *Tx) Select(ctx context.Context, dest any, query string, args ...any) error {
+	if st := t.prepared[query]; st != nil {
+		return t.StmtxContext(ctx, st).SelectContext(ctx, dest, args...)
+	}
+	return t.SelectContext(ctx, dest, query, args...)
+}
+
+// Exec returns the number of rows written.
+func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int, error) {
+	var res sql.Result
+	var err error
+	if st := t.prepared[query]; st != nil {
+		res, err = t.StmtxContext(ctx, st).ExecContext(ctx, args...)
+	} else {
+		res, err = t.ExecContext(ctx, query, args...)
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
+// Work is what one transaction does. Do may run again after a rollback, so it must
+// set its results afresh.
+type Work struct {
+	What     string   // such as "apply chunk 2 of run …", for errors
+	Prepare  []string // statements worth preparing
+	ReadOnly bool     // one snapshot for all statements, no writes
+	Snapshot bool     // one snapshot for all statements, of what others write too
+	// ByKey says that all statements look rows up by index, whatever their arguments.
+	// PostgreSQL then plans each once for a connection (not anew for short lists of
+	// keys), never reads whole tables (to which it would keep for a while where a table was
+	// empty when it planned), and compiles nothing.
+	ByKey bool
+	Do    func(ctx context.Context, t *Tx) error
+	// Committed tells, on a fresh connection, whether Do's writes are there, when the reply
+	// to its commit was lost. It must first lock a row that Do locks, so that it waits for a
+	// commit still under way. nil: Do is safe to repeat.
+	Committed func(ctx context.Context, t *Tx) (bool, error)
+}
+
+// MaxTries bounds how often a transaction is run: deadlocks and lost connections
+// roll it back whole, so that repeating it is safe.
+const MaxTries = 3
+
+// Run runs w until it is committed or has failed for good.
+func (d *DB) Run(ctx context.Context, w Work) error {
+	var err error
+	for range MaxTries {
+		var sent bool
+		sent, err = d.attempt(ctx, w)
+		if err == nil {
+			return nil
+		}
+		if sent && outcomeUnknown(err) {
+			done, readErr := d.wasCommitted(ctx, w)
+			if readErr != nil {
+				return fmt.Errorf("%s: %w: the connection broke at commit and the outcome could not be read (%v): %w",
+					w.What, reverie.ErrUnavailable, readErr, err)
+			}
+			if done {
+				return nil
+			}
+			if ctx.Err() == nil { // it is rolled back for certain, or safe to repeat
+				continue
+			}
+		}
+		if ctx.Err() != nil || !canRepeat(err) {
+			break
+		}
+	}
+	return d.translate(ctx, err, w.What)
+}
+
+// attempt runs w once. sent tells whether the commit was sent to the server.
+func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
+	var confined string
+	if w.ReadOnly {
+		if confined, err = d.confinement(ctx); err != nil {
+			return false, err
+		}
+	}
+	if err := d.acquireConn(ctx); err != nil {
+		return false, err
+	}
+	defer d.releaseConn()
+	prepared, err := d.prepare(ctx, w.Prepare)
+	if err != nil {
+		return false, err
+	}
+	opts := &sql.TxOptions{}
+	if w.ReadOnly || w.Snapshot {
+		opts.ReadOnly, opts.Isolation = w.ReadOnly, sql.LevelRepeatableRead
+	}
+	raw, err := d.db.BeginTxx(withSettings(ctx, d.opts.bounds(d.opts.LockTimeout, w.ByKey)+confined), opts)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = raw.Rollback() }() // after a commit this is a no-op
+	fault.Reach(w.What, fault.Begun)
+	t := &Tx{Tx: raw, prepared: prepared}
+	do := w.Do
+	if fault.Off(fault.Whole) {
+		do = commitEachStatement(do)
+	}
+	if err := do(ctx, t); err != nil {
+		return false, err
+	}
+	fault.Reach(w.What, fault.Done)
+	if err := raw.Commit(); err != nil {
+		return true, err
+	}
+	fault.Reach(w.What, fault.Committed)
+	return true, nil
+}
+
+// commitEachStatement has each statement of do committed by itself.
+func commitEachStatement(do func(context.Context, *Tx) error) func(context.Context, *Tx) error {
+	return func(ctx context.Context, t *Tx) error {
+		if _, err := t.Exec(ctx, `commit`); err != nil {
+			return err
+		}
+		if err := do(ctx, t); err != nil {
+			return err
+		}
+		_, err := t.Exec(ctx, `begin`) // to be committed
+		return err
+	}
+}
+
+// bounds are the settings of a transaction that has time limits. They are its own:
+// those of a session would reach others through a pooler.
+func (o Options) bounds(lock time.Duration, byKey bool) string {
+	settings := fmt.Sprintf("set local statement_timeout = %d; set local lock_timeout = %d; "+
+		"set local idle_in_transaction_session_timeout = %d",
+		o.StatementTimeout.Milliseconds(), lock.Milliseconds(), o.IdleTimeout.Milliseconds())
+	if byKey {
+		settings += "; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off; set local jit = off"
+	}
+	return settings
+}
+
+// canRepeat tells whether another try may succeed where this one was rolled back.
+func canRepeat(err error) bool {
+	if answer := ServerError(err); answer != nil {
+		return answer.Code == codeDeadlock || answer.Code == codeSerialization
+	}
+	var netErr *net.OpError
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		(errors.As(err, &netErr) && !netErr.Timeout())
+}
+
+// confinement is what a transaction that only reads has appended to its settings.
+func (d *DB) confinement(ctx context.Context) (string, error) {
+	if d.Confine == nil {
+		return "", nil
+	}
+	return d.Confine(ctx)
+}
+
+// Stream runs do once in a read-only transaction of one snapshot, for readers that hand
+// rows over as they come: it is never repeated, and not confined. The client may pause for
+// idle between two statements. settings is SQL to begin with, each setting led by "; ".
+func (d *DB) Stream(ctx context.Context, idle time.Duration, settings string, do func(ctx context.Context, t *Tx) error) error {
+	opts := d.opts
+	opts.IdleTimeout = idle
+	raw, err := d.db.BeginTxx(withSettings(ctx, opts.bounds(opts.LockTimeout, false)+settings),
+		&sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = raw.Rollback() }()
+	return do(ctx, &Tx{Tx: raw})
+}

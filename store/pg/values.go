@@ -1,0 +1,84 @@
+package pg
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// How Go's values become PostgreSQL's, where the driver has no say.
+
+// OrInfinity makes an upper bound of a time that is zero for "none".
+func OrInfinity(t time.Time) any {
+	if t.IsZero() {
+		return "infinity"
+	}
+	return t
+}
+
+// OrMinusInfinity makes a lower bound of a time that is zero for "none".
+func OrMinusInfinity(t time.Time) any {
+	if t.IsZero() {
+		return "-infinity"
+	}
+	return t
+}
+
+// OrNull makes NULL of a zero time.
+func OrNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}
+
+// UTC is t in UTC, nil for nil.
+func UTC(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	at := t.UTC()
+	return &at
+}
+
+// Timestamp writes t as an element of a timestamptz[].
+func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
+
+// OrNullTimestamp is timestamp, and NULL for nil.
+func OrNullTimestamp(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	text := Timestamp(*t)
+	return &text
+}
+
+// JSONText writes v as text: the driver would send bytes as binary.
+func JSONText(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+// JSON reads a column of JSON text; NULL is the zero value.
+type JSON[T any] struct{ Value T }
+
+func (j *JSON[T]) Scan(src any) error {
+	switch text := src.(type) {
+	case nil:
+		*j = JSON[T]{}
+		return nil
+	case string:
+		return json.Unmarshal([]byte(text), &j.Value)
+	case []byte:
+		return json.Unmarshal(text, &j.Value)
+	}
+	return fmt.Errorf("read JSON: it comes as %T", src)
+}
+
+// ValidText replaces what PostgreSQL cannot keep as text: NUL and bytes that are
+// no UTF-8. It is for texts that come from outside unchecked, such as a model's
+// answer.
+func ValidText(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
