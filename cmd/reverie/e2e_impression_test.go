@@ -49,7 +49,7 @@ func (s *stage) people(group string) []string {
 		on c.group_id = e.group_id and c.entity_id = e.entity_id and c.status = 'active' where e.group_id = $1 order by 1, 2, 3`, group)
 }
 
-// modelUses counts the messages that wait for impressions, and those that they used.
+// uses counts the messages that wait for impressions, and those that they used.
 func (s *stage) uses(group string) string {
 	s.t.Helper()
 	return s.one(`select count(*) filter (where run_id is null), count(*) filter (where run_id is not null)
