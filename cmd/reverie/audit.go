@@ -85,32 +85,3 @@ func unsound(list []reverie.Invariant) error {
 	return fmt.Errorf("%s of %s: stop what writes to this database, keep a dump of it, and look at what is named above; "+
 		"`reverie runs show` and `reverie memory why` tell how it came about", plural(violations, "violation"), plural(of, "invariant"))
 }
-
-func (a *app) printAudit(list []reverie.Invariant) error {
-	s := a.style()
-	var t table
-	t.row("", "INVARIANT", "CHECKED", "VIOLATIONS")
-	for _, i := range list {
-		mark := s.green("ok")
-		if i.Violated > 0 {
-			mark = s.red("--")
-		}
-		t.row(mark, i.Name, fmt.Sprint(i.Checked), fmt.Sprint(i.Violated))
-	}
-	if err := t.write(a.stdout, s); err != nil {
-		return err
-	}
-	for _, i := range list {
-		if i.Violated == 0 {
-			continue
-		}
-		fmt.Fprintf(a.stdout, "\n%s: %s\n", s.bold(i.Name), i.Says)
-		for _, v := range i.Violations {
-			fmt.Fprintf(a.stdout, "  %s: %s\n", visible(v.GroupID), visible(v.What))
-		}
-		if more := i.Violated - len(i.Violations); more > 0 {
-			fmt.Fprintf(a.stdout, "  and %d more\n", more)
-		}
-	}
-	return nil
-}

@@ -12,18 +12,18 @@ import (
 // printContext prints the text alone, as it goes into a prompt; warnings, and on a
 // terminal or where there is no text a line on what it is made of, go to standard
 // error.
-func (a *app) printContext(r reverie.ContextReply, asJSON bool) error {
+func (con *console) printContext(r reverie.ContextReply, asJSON bool) error {
 	if asJSON {
-		return printJSON(a.stdout, r)
+		return printJSON(con.stdout, r)
 	}
-	if _, err := io.WriteString(a.stdout, r.Text); err != nil {
+	if _, err := io.WriteString(con.stdout, r.Text); err != nil {
 		return fmt.Errorf("print the context: %w", err)
 	}
 	for _, w := range r.Warnings {
-		fmt.Fprintln(a.stderr, "warning:", visible(w))
+		fmt.Fprintln(con.stderr, "warning:", visible(w))
 	}
-	if terminal(a.stderr) || r.Text == "" {
-		fmt.Fprintln(a.stderr, contextSummary(r))
+	if terminal(con.stderr) || r.Text == "" {
+		fmt.Fprintln(con.stderr, contextSummary(r))
 	}
 	return nil
 }

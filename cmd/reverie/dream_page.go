@@ -20,12 +20,12 @@ type dreamPage struct {
 	zone    *time.Location
 }
 
-func (a *app) dreamPage(g reverie.Group) dreamPage {
+func (con *console) dreamPage(g reverie.Group, cal jobs.Calendar) dreamPage {
 	zone, err := g.Location()
 	if err != nil {
-		zone = time.UTC // a.calendar says so
+		zone = time.UTC // as the calendar is then
 	}
-	return dreamPage{w: a.stdout, s: a.style(), columns: textWidth(a.stdout), cal: a.calendar(g), zone: zone}
+	return dreamPage{w: con.stdout, s: con.style(), columns: textWidth(con.stdout), cal: cal, zone: zone}
 }
 
 // sourcesShown is how many sources an item is shown with; --json has them all.

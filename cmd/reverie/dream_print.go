@@ -36,11 +36,11 @@ func dreamReply(r dream.Result) reverie.DreamReply {
 
 // watchDreaming shows a dream's progress on a terminal, and returns what ends the
 // show.
-func (a *app) watchDreaming(p *dream.Pipeline) (stop func()) {
-	if !terminal(a.stderr) {
+func (con *console) watchDreaming(p *dream.Pipeline) (stop func()) {
+	if !terminal(con.stderr) {
 		return func() {}
 	}
-	bar := a.newBar(-1, "dreaming", progressbar.OptionSetItsString("questions"), progressbar.OptionShowCount())
+	bar := con.newBar(-1, "dreaming", progressbar.OptionSetItsString("questions"), progressbar.OptionShowCount())
 	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
 	p.Progress = func(pr dream.Progress) {
 		bar.ChangeMax(pr.Of)
@@ -51,11 +51,11 @@ func (a *app) watchDreaming(p *dream.Pipeline) (stop func()) {
 
 // printDream shows a dream to a person: why it was, the narrative, and the items, on
 // what grounds.
-func (a *app) printDream(r dream.Result, took time.Duration) {
-	s, w := a.style(), a.stdout
+func (con *console) printDream(r dream.Result, took time.Duration) {
+	s, w := con.style(), con.stdout
 	if r.None != "" {
 		fmt.Fprintf(w, "%s: no dream: %s\n", visible(r.GroupID), visible(r.None))
-		a.printWarnings(r.Warnings)
+		con.printWarnings(r.Warnings)
 		return
 	}
 	head := s.bold(visible(r.GroupID))
@@ -78,25 +78,25 @@ func (a *app) printDream(r dream.Result, took time.Duration) {
 	}
 	for _, c := range r.Changes {
 		if slices.Contains(r.Closed, c.MemoryID) {
-			a.printClosed(s, c)
+			con.printClosed(s, c)
 			continue
 		}
-		a.printChange(s, c)
+		con.printChange(s, c)
 	}
 	for _, k := range r.Supported {
 		fmt.Fprintf(w, "  = %s\n", visible(k.OldStatement))
-		a.printEvidence(s, k.Evidence, 1)
+		con.printEvidence(s, k.Evidence, 1)
 	}
-	a.printRefusals(s, r.Refusals)
-	a.printHeld(s, r.Held, r.RunID)
-	a.printWarnings(r.Warnings)
+	con.printRefusals(s, r.Refusals)
+	con.printHeld(s, r.Held, r.RunID)
+	con.printWarnings(r.Warnings)
 }
 
 // printClosed shows an open thread that has come to its end.
-func (a *app) printClosed(s style, c reverie.Change) {
-	fmt.Fprintf(a.stdout, "  %s %s\n", s.green("x"), visible(c.NewStatement))
+func (con *console) printClosed(s style, c reverie.Change) {
+	fmt.Fprintf(con.stdout, "  %s %s\n", s.green("x"), visible(c.NewStatement))
 	if c.OldStatement != c.NewStatement {
-		fmt.Fprintf(a.stdout, "      %s\n", s.dim("was open: "+visible(c.OldStatement)))
+		fmt.Fprintf(con.stdout, "      %s\n", s.dim("was open: "+visible(c.OldStatement)))
 	}
-	a.printEvidence(s, c.Evidence, 3)
+	con.printEvidence(s, c.Evidence, 3)
 }

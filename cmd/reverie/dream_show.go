@@ -50,7 +50,7 @@ Times and dates are the group's own.`,
 				_, err := fmt.Fprintln(a.stdout, visible(message))
 				return err
 			}
-			a.dreamPage(d.Group).print(d)
+			a.dreamPage(d.Group, a.calendar(d.Group)).print(d)
 			return nil
 		},
 	}

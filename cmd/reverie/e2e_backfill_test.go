@@ -208,14 +208,14 @@ func TestBackfillProgress(t *testing.T) {
 	var moments atomic.Int64
 	var out bytes.Buffer
 	errs := writerFunc(func(p []byte) (int, error) { told <- string(p); return len(p), nil })
-	a := &app{env: s.env, stdin: strings.NewReader(""), stdout: &out, stderr: errs, flags: map[string]string{},
+	a := &app{flags: map[string]string{}, console: console{env: s.env, stdin: strings.NewReader(""), stdout: &out, stderr: errs,
 		now: func() time.Time { return later.Add(time.Duration(moments.Add(1)) * time.Millisecond) },
 		tick: func(every time.Duration) (<-chan time.Time, func()) {
 			if every != 30*time.Second {
 				t.Errorf("it ticks every %s", every)
 			}
 			return ticks, func() {}
-		}}
+		}}}
 	s.set("REVERIE_JOBS_CONCURRENCY=1")
 	a.env = s.env
 	root := newRoot(a)

@@ -13,8 +13,8 @@ import (
 func (s *stage) runAt(now time.Time, args ...string) outcome {
 	s.t.Helper()
 	var out, errs words
-	a := &app{env: s.env, stdin: strings.NewReader(""), stdout: &out, stderr: &errs, flags: map[string]string{},
-		now: func() time.Time { return now }, tick: ticker}
+	a := &app{flags: map[string]string{}, console: console{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: s.env,
+		now: func() time.Time { return now }, tick: ticker}}
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(s.t.Context())

@@ -24,7 +24,7 @@ func everyCommand(t *testing.T, f func(cmd *cobra.Command)) {
 			}
 		}
 	}
-	root := newRoot(&app{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, flags: map[string]string{}})
+	root := newRoot(&app{console: console{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}, flags: map[string]string{}})
 	root.InitDefaultHelpCmd()
 	walk(root)
 }
@@ -84,7 +84,7 @@ func TestCommandsOfTheReadme(t *testing.T) {
 		}
 		for _, line := range shown.FindAllStringSubmatch(string(page), -1) {
 			line, _, _ := strings.Cut(line[1], "  ")
-			cmd, args, err := newRoot(&app{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, flags: map[string]string{}}).Find(strings.Fields(line))
+			cmd, args, err := newRoot(&app{console: console{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}, flags: map[string]string{}}).Find(strings.Fields(line))
 			count++
 			switch {
 			case err != nil:

@@ -210,7 +210,7 @@ func TestPanicIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	a := &app{cfg: &config.Config{}, now: time.Now, log: slog.New(slog.NewTextHandler(&log, nil)), watchers: watchers{sentry: sentry}}
+	a := &app{console: console{now: time.Now}, cfg: &config.Config{}, log: slog.New(slog.NewTextHandler(&log, nil)), watchers: watchers{sentry: sentry}}
 	j := job{name: reverie.JobEvolve, run: func(context.Context, *jobs.Held, reverie.DueGroup, reverie.Window) (jobs.RunOutcome, error) {
 		panic("a hole in the floor")
 	}}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -90,44 +88,6 @@ func (a *app) noEntities(g reverie.Group, q reverie.EntityFilter) string {
 	}
 	return text + fmt.Sprintf(": people and things are not followed here\n  `reverie groups set %s --impressions on` follows them from the next night on, or [impression] enabled in all groups\n  `reverie impression --group %s` looks at the messages that are there already",
 		quoted(g.ID), quoted(g.ID))
-}
-
-func (a *app) printEntities(list []reverie.Entity, total, offset int) error {
-	var t table
-	t.row("ENTITY", "KIND", "NAME", "ACCOUNT", "CLAIMS", "SUPPORTED", "PART OF", "ALSO")
-	for _, e := range list {
-		r := e.Reply()
-		into := ""
-		if r.MergedInto != nil {
-			into = *r.MergedInto
-		}
-		t.row(r.EntityID, string(r.Kind), visible(r.Subject), visible(strings.Join(r.Accounts, ", ")), fmt.Sprint(len(e.Claims)),
-			lastSupported(e), into, visible(strings.Join(r.Aliases, ", ")))
-	}
-	t.trim("ACCOUNT", "PART OF", "ALSO")
-	if err := t.write(a.stdout, a.style()); err != nil {
-		return err
-	}
-	if end := offset + len(list); end < total {
-		_, err := fmt.Fprintf(a.stdout, "%d to %d of %d; go on with --offset %d\n", offset+1, end, total, end)
-		return err
-	}
-	return nil
-}
-
-// lastSupported is the date of the newest message that a claim of the entity rests
-// on.
-func lastSupported(e reverie.Entity) string {
-	var newest time.Time
-	for _, c := range e.Claims {
-		if c.LastSupportedAt.After(newest) {
-			newest = c.LastSupportedAt
-		}
-	}
-	if newest.IsZero() {
-		return "-"
-	}
-	return newest.UTC().Format(time.DateOnly)
 }
 
 func newEntityShow(a *app) *cobra.Command {

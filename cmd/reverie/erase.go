@@ -82,7 +82,7 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 		return err
 	}
 	if len(accounts) == 0 {
-		if err := a.printErasures(o, nil, nil); err != nil || o.dry || !o.yes || !o.whole {
+		if err := a.printErasures(o.dry, o.asJSON, nil, nil); err != nil || o.dry || !o.yes || !o.whole {
 			return err
 		}
 		return a.sweep(ctx, o) // an erasure may have been killed before it did
@@ -97,7 +97,7 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 		}
 	}
 	done, err := a.eraseAccounts(ctx, o, accounts)
-	err = errors.Join(err, a.printErasures(o, done, err))
+	err = errors.Join(err, a.printErasures(o.dry, o.asJSON, done, err))
 	if len(done) > 0 && !o.dry && ctx.Err() == nil {
 		err = errors.Join(err, a.sweep(ctx, o))
 	}

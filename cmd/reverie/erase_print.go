@@ -11,31 +11,31 @@ import (
 
 // printErasures prints the receipts, and, where no group failed, that nothing is left. The author's names are told by a dry run alone, to
 // whoever is to decide which of them are words that should stay.
-func (a *app) printErasures(o eraseOrder, list []reverie.Erasure, failed error) error {
-	if o.asJSON {
+func (con *console) printErasures(dry, asJSON bool, list []reverie.Erasure, failed error) error {
+	if asJSON {
 		if list == nil {
 			list = []reverie.Erasure{}
 		}
-		return printJSON(a.stdout, struct {
+		return printJSON(con.stdout, struct {
 			Success bool              `json:"success"`
 			DryRun  bool              `json:"dry_run,omitempty"`
 			Groups  []reverie.Erasure `json:"groups"`
-		}{failed == nil, o.dry, list})
+		}{failed == nil, dry, list})
 	}
 	if len(list) == 0 && failed == nil {
-		return a.say("nothing is left of an author of that id or name; a name is compared exactly, and an id as the platform writes it\n")
+		return con.say("nothing is left of an author of that id or name; a name is compared exactly, and an id as the platform writes it\n")
 	}
 	for _, e := range list {
-		if err := a.printErasure(o, e); err != nil {
+		if err := con.printErasure(dry, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *app) printErasure(o eraseOrder, e reverie.Erasure) error {
+func (con *console) printErasure(dry bool, e reverie.Erasure) error {
 	did, held := "erased", "held and judged again by the next run"
-	if o.dry {
+	if dry {
 		did, held = "would be erased", "would be held and judged again by the next run"
 	}
 	text := fmt.Sprintf("%s: %s and %s %s, %s %s\n", visible(e.GroupID), plural(e.Messages, "message"), plural(e.Erased, "memory"), did,
@@ -54,14 +54,14 @@ func (a *app) printErasure(o eraseOrder, e reverie.Erasure) error {
 	for _, l := range e.Left {
 		text += fmt.Sprintf("  left: %d %s: %s\n", l.Rows, visible(l.What), l.Why)
 	}
-	if o.dry && len(e.Names) > 0 {
+	if dry && len(e.Names) > 0 {
 		text += fmt.Sprintf("  looked for in the words of others: the id, what they wrote, and the names %s (--keep-name leaves one)\n", visible(strings.Join(e.Names, ", ")))
 	}
 	text += fmt.Sprintf("  read again: %s, in which nothing of the author is left but that\n", plural(e.Searched, "value"))
 	if e.ID != "" {
 		text += fmt.Sprintf("  receipt %s\n", e.ID)
 	}
-	return a.say("%s", text)
+	return con.say("%s", text)
 }
 
 // tableCounts lists counts by table.

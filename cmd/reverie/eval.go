@@ -124,32 +124,3 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 	}
 	return nil
 }
-
-// printFaults prints as JSON what is wrong with scenarios.
-func (a *app) printFaults(err error) error {
-	return printJSON(a.stdout, struct {
-		Success bool          `json:"success"`
-		Faults  []*eval.Fault `json:"faults"`
-	}{false, eval.Faults(err)})
-}
-
-// printChecked says which scenarios there are, all of them in order.
-func (a *app) printChecked(list []*eval.Scenario, asJSON bool) error {
-	recorded, points := 0, 0
-	for _, s := range list {
-		points += s.Points()
-		if len(s.Answers) > 0 {
-			recorded++
-		}
-	}
-	if asJSON {
-		return printJSON(a.stdout, struct {
-			Success   bool `json:"success"`
-			Scenarios int  `json:"scenarios"`
-			Recorded  int  `json:"recorded"` // with recorded answers
-			Points    int  `json:"points"`
-		}{true, len(list), recorded, points})
-	}
-	_, err := fmt.Fprintf(a.stdout, "%s, %d with recorded answers, %s to earn: all in order\n", plural(len(list), "scenario"), recorded, plural(points, "point"))
-	return err
-}

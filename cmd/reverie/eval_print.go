@@ -9,8 +9,8 @@ import (
 )
 
 // printReport prints a line for each scenario, what went wrong in it, and the sums.
-func (a *app) printReport(r eval.Report) error {
-	s, w := a.style(), a.stdout
+func (con *console) printReport(r eval.Report) error {
+	s, w := con.style(), con.stdout
 	var t table
 	at := fmt.Sprintf("@%d", r.K)
 	t.row("SCENARIO", "RIGHT", "FACTS", "FORBID", "EXTRA", "DUP", "LOST", "HELD", "CITED", "S"+at, "C"+at, "B"+at)
@@ -32,10 +32,10 @@ func (a *app) printReport(r eval.Report) error {
 			fmt.Fprintln(w, s.red("  x ")+visible(l))
 		}
 	}
-	if err := a.printParts(r); err != nil {
+	if err := con.printParts(r); err != nil {
 		return err
 	}
-	return a.printSum(r)
+	return con.printSum(r)
 }
 
 // figureCells are the columns that scenarios and their sum have in common.
@@ -73,8 +73,8 @@ func wrongLines(r eval.Report) (lines []string) {
 }
 
 // printParts prints the sums by topic and language.
-func (a *app) printParts(r eval.Report) error {
-	fmt.Fprintln(a.stdout)
+func (con *console) printParts(r eval.Report) error {
+	fmt.Fprintln(con.stdout)
 	var t table
 	t.row("BY", "SCENARIOS", "RIGHT", "PERCENT", "FACTS", "FORBID", "EXTRA", "DUP", "LOST", "HELD")
 	for _, parts := range [][]eval.Part{r.Topics, r.Languages} {
@@ -83,12 +83,12 @@ func (a *app) printParts(r eval.Report) error {
 				figureCells(p.Figures)[:6]...)...)
 		}
 	}
-	return t.write(a.stdout, a.style())
+	return t.write(con.stdout, con.style())
 }
 
 // printSum prints the score, and what is counted beside it.
-func (a *app) printSum(r eval.Report) error {
-	s, w, f := a.style(), a.stdout, r.Total.Figures
+func (con *console) printSum(r eval.Report) error {
+	s, w, f := con.style(), con.stdout, r.Total.Figures
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(w, "  %s  %s\n", s.dim(fmt.Sprintf("%-9s", label)), fmt.Sprintf(format, args...))
 	}

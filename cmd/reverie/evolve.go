@@ -160,7 +160,7 @@ func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evo
 		a.printResult(res, cmp.Or(took, time.Since(began)), f.date, counts(reverie.JobEvolve, res.Stats))
 	}
 	if next.RunID != "" {
-		a.printImpression(ctx, next, time.Since(began)-took, f.date)
+		a.printImpression(next, a.subjects(ctx, next.GroupID, next.Changes), time.Since(began)-took, f.date)
 	}
 	return errors.Join(err, nextErr)
 }
@@ -238,4 +238,20 @@ func (f evolveFlags) nothing() string {
 		return "nothing is due: no date that is over has pending messages"
 	}
 	return "nothing is pending"
+}
+
+// watch shows a run's progress on a terminal, and returns what ends the show.
+func (a *app) watch(ctx context.Context, p *evolve.Pipeline, req evolve.Request) (stop func(), err error) {
+	if !terminal(a.stderr) {
+		return func() {}, nil
+	}
+	until := req.Until
+	if until.IsZero() {
+		until = time.Now()
+	}
+	total, err := a.store.CountPending(ctx, req.GroupID, req.Since, until)
+	if err != nil || total == 0 {
+		return func() {}, err
+	}
+	return a.watchEvolving(p, total), nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -12,29 +11,19 @@ import (
 	"reverie/internal/reverie"
 )
 
-// watch shows a run's progress on a terminal, and returns what ends the show.
-func (a *app) watch(ctx context.Context, p *evolve.Pipeline, req evolve.Request) (stop func(), err error) {
-	if !terminal(a.stderr) {
-		return func() {}, nil
-	}
-	until := req.Until
-	if until.IsZero() {
-		until = time.Now()
-	}
-	total, err := a.store.CountPending(ctx, req.GroupID, req.Since, until)
-	if err != nil || total == 0 {
-		return func() {}, err
-	}
-	bar := a.newBar(int64(total), "evolving", progressbar.OptionSetItsString("messages"), progressbar.OptionShowCount())
+// watchEvolving shows a run's progress over so many messages on a terminal, and returns
+// what ends the show.
+func (con *console) watchEvolving(p *evolve.Pipeline, messages int) (stop func()) {
+	bar := con.newBar(int64(messages), "evolving", progressbar.OptionSetItsString("messages"), progressbar.OptionShowCount())
 	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
 	p.Progress = func(pr evolve.Progress) { _ = bar.Set(pr.Done) }
-	return func() { _ = bar.Finish() }, nil
+	return func() { _ = bar.Finish() }
 }
 
 // printResult shows a run to a person: what it did, in a line and on what grounds.
 // The date of its window is "" where it need not be told from others.
-func (a *app) printResult(r evolve.Result, took time.Duration, date, line string) {
-	s, w := a.style(), a.stdout
+func (con *console) printResult(r evolve.Result, took time.Duration, date, line string) {
+	s, w := con.style(), con.stdout
 	if r.NoNew {
 		fmt.Fprintf(w, "%s: no new messages\n", visible(r.GroupID))
 		return
@@ -52,31 +41,31 @@ func (a *app) printResult(r evolve.Result, took time.Duration, date, line string
 	fmt.Fprintln(w, head)
 	fmt.Fprintf(w, "  %s\n", line)
 	for _, c := range r.Changes {
-		a.printChange(s, c)
+		con.printChange(s, c)
 	}
 	for _, k := range r.Supported {
 		fmt.Fprintf(w, "  = %s\n", visible(k.OldStatement))
-		a.printEvidence(s, k.Evidence, 1)
+		con.printEvidence(s, k.Evidence, 1)
 	}
-	a.printRefusals(s, r.Refusals)
-	a.printHeld(s, r.Held, r.RunID)
+	con.printRefusals(s, r.Refusals)
+	con.printHeld(s, r.Held, r.RunID)
 }
 
 // printHeld says why plans are held, and of a run that has an id how to decide on
 // them.
-func (a *app) printHeld(s style, held []string, runID string) {
+func (con *console) printHeld(s style, held []string, runID string) {
 	for _, h := range held {
-		fmt.Fprintf(a.stdout, "  %s held: %s\n", s.amber("?"), visible(h))
+		fmt.Fprintf(con.stdout, "  %s held: %s\n", s.amber("?"), visible(h))
 		if runID != "" {
-			fmt.Fprintf(a.stdout, "    look at it with `reverie runs show %s`, then `runs approve` or `runs reject`\n", runID)
+			fmt.Fprintf(con.stdout, "    look at it with `reverie runs show %s`, then `runs approve` or `runs reject`\n", runID)
 		}
 	}
 }
 
 // printWarnings tells of what did not keep a run from its end.
-func (a *app) printWarnings(warnings []string) {
+func (con *console) printWarnings(warnings []string) {
 	for _, text := range warnings {
-		fmt.Fprintf(a.stderr, "warning: %s\n", visible(text))
+		fmt.Fprintf(con.stderr, "warning: %s\n", visible(text))
 	}
 }
 
@@ -141,26 +130,26 @@ func effects(job reverie.Job, st reverie.Stats) string {
 
 // printRefusals shows the first lines that were not accepted, and how many more
 // there are.
-func (a *app) printRefusals(s style, list []reverie.Refusal) {
+func (con *console) printRefusals(s style, list []reverie.Refusal) {
 	const shown = 10
 	for i, f := range list {
 		if i == shown {
-			fmt.Fprintf(a.stdout, "  %s and %d more refused; --json and `reverie runs show` list them\n", s.amber("!"), len(list)-shown)
+			fmt.Fprintf(con.stdout, "  %s and %d more refused; --json and `reverie runs show` list them\n", s.amber("!"), len(list)-shown)
 			break
 		}
-		a.printRefusal(s, f)
+		con.printRefusal(s, f)
 	}
 }
 
 // printRefusal shows a line of the answer that was not accepted.
-func (a *app) printRefusal(s style, f reverie.Refusal) {
+func (con *console) printRefusal(s style, f reverie.Refusal) {
 	what := strings.Join(strings.Fields("refused "+f.Action+" "+visible(f.Handle)), " ")
-	fmt.Fprintf(a.stdout, "  %s %s %s: %s\n", s.amber("!"), what, s.dim("("+f.Rule+")"), visible(f.Detail))
+	fmt.Fprintf(con.stdout, "  %s %s %s: %s\n", s.amber("!"), what, s.dim("("+f.Rule+")"), visible(f.Detail))
 }
 
 // printChange shows one change and its evidence.
-func (a *app) printChange(s style, c reverie.Change) {
-	w := a.stdout
+func (con *console) printChange(s style, c reverie.Change) {
+	w := con.stdout
 	switch c.Action {
 	case reverie.ActionCreate:
 		fmt.Fprintf(w, "  %s %s\n", s.green("+"), visible(c.NewStatement))
@@ -172,18 +161,18 @@ func (a *app) printChange(s style, c reverie.Change) {
 	if c.Summary != "" {
 		fmt.Fprintf(w, "      %s\n", s.dim("why: "+visible(c.Summary)))
 	}
-	a.printEvidence(s, c.Evidence, 3)
+	con.printEvidence(s, c.Evidence, 3)
 }
 
 // printEvidence shows the first quotes of a change, and how many more there are.
-func (a *app) printEvidence(s style, evidence []reverie.Evidence, shown int) {
+func (con *console) printEvidence(s style, evidence []reverie.Evidence, shown int) {
 	for i, e := range evidence {
 		line := fmt.Sprintf("%s: “%s”", visible(e.Author), visible(reverie.Excerpt(e.Quote, 100)))
 		if more := len(evidence) - shown; i == shown-1 && more > 0 {
 			line += fmt.Sprintf(" and %d more", more)
 		}
 		if i < shown {
-			fmt.Fprintf(a.stdout, "      %s\n", s.dim(line))
+			fmt.Fprintf(con.stdout, "      %s\n", s.dim(line))
 		}
 	}
 }

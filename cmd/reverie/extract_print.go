@@ -36,11 +36,11 @@ func extractReply(r session.Result) reverie.ExtractReply {
 
 // watchExtracting shows a run's progress on a terminal, and returns what ends the
 // show.
-func (a *app) watchExtracting(p *session.Pipeline) (stop func()) {
-	if !terminal(a.stderr) {
+func (con *console) watchExtracting(p *session.Pipeline) (stop func()) {
+	if !terminal(con.stderr) {
 		return func() {}
 	}
-	bar := a.newBar(-1, "extracting", progressbar.OptionSetItsString("messages"), progressbar.OptionShowCount())
+	bar := con.newBar(-1, "extracting", progressbar.OptionSetItsString("messages"), progressbar.OptionShowCount())
 	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
 	p.Progress = func(pr session.Progress) { _ = bar.Set(pr.Done) }
 	return func() { _ = bar.Finish() }
@@ -48,8 +48,8 @@ func (a *app) watchExtracting(p *session.Pipeline) (stop func()) {
 
 // printExtraction shows a run of extraction to a person: the facts and the summary,
 // and on what grounds.
-func (a *app) printExtraction(r session.Result, took time.Duration) {
-	s, w := a.style(), a.stdout
+func (con *console) printExtraction(r session.Result, took time.Duration) {
+	s, w := con.style(), con.stdout
 	if r.NoNew {
 		fmt.Fprintf(w, "%s  %s: nothing waits to be extracted\n", visible(r.GroupID), visible(r.SessionID))
 		return
@@ -64,12 +64,12 @@ func (a *app) printExtraction(r session.Result, took time.Duration) {
 	fmt.Fprintf(w, "  %s\n", counts(reverie.JobExtract, r.Stats))
 	for _, c := range r.Changes {
 		if !slices.Contains(r.Recaps, c.MemoryID) { // the newest is shown below
-			a.printChange(s, c)
+			con.printChange(s, c)
 		}
 	}
 	for _, k := range r.Supported {
 		fmt.Fprintf(w, "  = %s\n", visible(k.OldStatement))
-		a.printEvidence(s, k.Evidence, 1)
+		con.printEvidence(s, k.Evidence, 1)
 	}
 	if r.Summary != "" {
 		fmt.Fprintf(w, "  %s %s\n", s.bold("summary"), visible(r.Summary))
@@ -78,9 +78,9 @@ func (a *app) printExtraction(r session.Result, took time.Duration) {
 		fmt.Fprintf(w, "  %s  %s\n", s.bold("folded"), s.dim(covers(*f)))
 		fmt.Fprintf(w, "    %s\n", visible(reverie.Excerpt(f.Summary, 300)))
 	}
-	a.printRefusals(s, r.Refusals)
-	a.printHeld(s, r.Held, r.RunID)
-	a.printWarnings(r.Warnings)
+	con.printRefusals(s, r.Refusals)
+	con.printHeld(s, r.Held, r.RunID)
+	con.printWarnings(r.Warnings)
 }
 
 // covers says which part of a session a rolling summary is about.

@@ -84,31 +84,3 @@ func (a *app) report(ctx context.Context, req recall.FeedbackRequest) (reverie.F
 	}
 	return feedback.Report(llm.WithBudget(ctx, a.budget(a.dayBudget())), req)
 }
-
-func (a *app) printFeedback(reply reverie.FeedbackReply) error {
-	for _, w := range reply.Warnings {
-		fmt.Fprintln(a.stderr, "warning:", visible(w))
-	}
-	if reply.Offered == 0 {
-		_, err := fmt.Fprintln(a.stdout, reply.Message+"; reverie context offers them")
-		return err
-	}
-	var t table
-	t.row("USED", "SCORE", "WEIGHT", "STATEMENT")
-	for _, m := range reply.Memories {
-		used := "no"
-		if m.WasReferenced {
-			used = "yes"
-		}
-		t.row(used, fmt.Sprintf("%.2f", m.ReferenceScore), fmt.Sprintf("%.2f", m.Weight), visible(m.Statement))
-	}
-	if err := t.write(a.stdout, a.style()); err != nil {
-		return err
-	}
-	if reply.Known {
-		_, err := fmt.Fprintln(a.stdout, "it was reported before: nothing has moved")
-		return err
-	}
-	_, err := fmt.Fprintf(a.stdout, "%d of %s used\n", reply.Referenced, plural(reply.Offered, "memory"))
-	return err
-}

@@ -83,21 +83,3 @@ func (a *app) calendar(g reverie.Group) jobs.Calendar {
 	}
 	return cal
 }
-
-// zone is how a group's time is divided into dates.
-func zone(g reverie.Group) string {
-	name := g.TimeZone
-	if name == "" {
-		name = "UTC"
-	}
-	if g.DayBoundary != "" && g.DayBoundary != "00:00" {
-		name += " from " + g.DayBoundary
-	}
-	return name
-}
-
-// quoted is an id as a shell wants it behind a flag.
-func quoted(id string) string { return reverie.ShellWord(visible(id)) }
-
-// operand is a group's id as a shell wants it at the end of a command.
-func operand(id string) string { return reverie.ShellOperand(visible(id)) }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,16 +63,4 @@ func (a *app) dreamsText(g reverie.Group) []string {
 		text(g.DreamSessions, fmt.Sprint(d.Sessions), "dreams when %s sessions have ended", "does not dream for a number of sessions"),
 		text(g.DreamInterval, d.Interval.String(), "dreams are at least %s apart", "dreams may follow each other at once"),
 	}
-}
-
-// dreamsListed are the settings of a group that differ from the configuration, as
-// a list of groups has them.
-func dreamsListed(g reverie.Group) string {
-	var parts []string
-	for _, s := range dreamSettings {
-		if value := *s.of(&g); value != "" {
-			parts = append(parts, strings.TrimPrefix(s.flag, "dream-")+" "+value)
-		}
-	}
-	return strings.Join(parts, ", ")
 }

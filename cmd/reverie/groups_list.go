@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"reverie/internal/reverie"
-	"reverie/jobs"
 )
 
 func newGroupsList(a *app) *cobra.Command {
@@ -88,65 +86,4 @@ func (a *app) listGroups(ctx context.Context, q reverie.GroupQuery, asJSON bool)
 		_, err = fmt.Fprintf(a.stdout, "the first %d; go on with --after %s\n", limit, quoted(next))
 	}
 	return err
-}
-
-func (a *app) noGroups(q reverie.GroupQuery) error {
-	text := "no groups; `reverie import FILE --group G` or `reverie groups add G` makes one"
-	switch {
-	case q.State != "" && q.GroupID != "":
-		text = fmt.Sprintf("%s is not %s", visible(q.GroupID), q.State)
-	case q.State != "":
-		text = fmt.Sprintf("no %s groups", q.State)
-	case q.After != "":
-		text = "no more groups"
-	}
-	_, err := fmt.Fprintln(a.stdout, text)
-	return err
-}
-
-func (a *app) printGroups(groups []reverie.GroupEntry) error {
-	s := a.style()
-	var t table
-	t.row("GROUP", "NAME", "ZONE", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "TEAM", "STATE", "PENDING", "OLDEST", "MEMORIES", "LAST RUN")
-	for _, g := range groups {
-		state := string(g.State())
-		switch g.State() {
-		case reverie.GroupParked:
-			if state = s.red(state); g.Paused {
-				state += ", paused"
-			}
-		case reverie.GroupPaused:
-			state = s.amber(state)
-		}
-		oldest, err := oldestDate(g)
-		t.row(visible(g.ID), visible(reverie.Excerpt(g.Name, 24)), zone(g.Group), g.Language, g.Impressions, g.SessionSilence, dreamsListed(g.Group), g.Team, state,
-			strconv.Itoa(g.Pending), oldest, strconv.Itoa(g.Active), lastRun(s, g.LastRun))
-		if err != nil {
-			t.note("  " + visible(err.Error()))
-		}
-		for _, b := range g.Setbacks {
-			t.note("  "+setbackText(b), "  "+remedy(b, g.ID))
-		}
-	}
-	t.trim("NAME", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "TEAM", "OLDEST")
-	return t.write(a.stdout, s)
-}
-
-// oldestDate is the date of the oldest pending message in the group's calendar.
-func oldestDate(g reverie.GroupEntry) (string, error) {
-	if g.OldestPending == nil {
-		return "", nil
-	}
-	cal, err := jobs.CalendarOf(g.Group)
-	if err != nil {
-		return "?", err
-	}
-	return cal.Containing(*g.OldestPending).Date, nil
-}
-
-func lastRun(s style, r *reverie.Run) string {
-	if r == nil {
-		return "-"
-	}
-	return stamp(r.StartedAt) + " " + paintStatus(s, r.Status)
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"reverie/internal/reverie"
 )
 
 func newGroupsPause(a *app) *cobra.Command {
@@ -98,46 +96,4 @@ func (a *app) resumeParked(ctx context.Context, asJSON bool) error {
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s resumed\n", plural(n, "parked group"))
 	return err
-}
-
-// printResumed says what a group was resumed from.
-func (a *app) printResumed(before reverie.GroupEntry, gone []reverie.Setback) error {
-	was := "resumed"
-	if !before.Paused && len(gone) == 0 {
-		was = "was neither paused nor parked"
-	} else if before.Paused {
-		was = "resumed from its pause"
-	}
-	fmt.Fprintf(a.stdout, "%s: %s; %s pending\n", visible(before.ID), was, plural(before.Pending, "message"))
-	for _, s := range gone {
-		if _, err := fmt.Fprintf(a.stdout, "  forgotten: %s\n", setbackText(s)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// setbackText is what repeated failure has led to, and why.
-func setbackText(s reverie.Setback) string {
-	state := "failed"
-	if s.ParkedAt != nil {
-		state = "parked since " + stamp(*s.ParkedAt) + " UTC, after it failed"
-	}
-	times := "once"
-	if s.Failures > 1 {
-		times = fmt.Sprintf("%d times in a row", s.Failures)
-	}
-	of := string(s.Job)
-	if s.SessionID != "" {
-		of += " of session " + visible(s.SessionID)
-	}
-	return fmt.Sprintf("%s %s %s: %s", of, state, times, visible(reverie.Excerpt(s.Error, 200)))
-}
-
-// remedy is what to do about a setback.
-func remedy(s reverie.Setback, groupID string) string {
-	if s.ParkedAt != nil {
-		return fmt.Sprintf("mend the cause, then `reverie groups resume %s`", operand(groupID))
-	}
-	return fmt.Sprintf("next try after %s UTC; `reverie groups resume %s` waits no longer", stamp(s.RetryAt), operand(groupID))
 }

@@ -242,7 +242,7 @@ const shownBad = 20
 // importInput reads what was opened, and says what came of it.
 func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) error {
 	bad := 0
-	bar := a.importBar(in, o)
+	bar := a.importBar(in, o.asJSON)
 	opts := ingest.Options{Filters: a.ingestFilters(o.assistants...), Group: a.groupOfChat(o), Strict: o.strict, OnBad: func(b *ingest.Bad) {
 		if bad++; bad <= shownBad {
 			bar.clear()
@@ -262,7 +262,7 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 	if len(res.Groups) == 0 && err == nil && o.group.ID != "" { // an empty file
 		res.Groups = append(res.Groups, &ingest.ChatResult{GroupID: o.group.ID})
 	}
-	if perr := a.printChats(o, formats, passedOver, res, err); perr != nil {
+	if perr := a.printChats(importShown{o.dry, o.asJSON, formats, passedOver}, res, err); perr != nil {
 		return errors.Join(err, perr)
 	}
 	return importError(o, res, err)

@@ -13,11 +13,11 @@ type importBar struct {
 	bar *progressbar.ProgressBar // nil without a terminal
 }
 
-func (a *app) importBar(in *ingest.Input, o importOrder) importBar {
-	if in.Size == 0 || !terminal(a.stderr) || o.asJSON {
+func (con *console) importBar(in *ingest.Input, asJSON bool) importBar {
+	if in.Size == 0 || !terminal(con.stderr) || asJSON {
 		return importBar{}
 	}
-	bar := a.newBar(in.Size, "importing", progressbar.OptionShowBytes(true), progressbar.OptionSetPredictTime(true))
+	bar := con.newBar(in.Size, "importing", progressbar.OptionShowBytes(true), progressbar.OptionSetPredictTime(true))
 	_ = bar.RenderBlank()
 	return importBar{in, bar}
 }

@@ -12,13 +12,19 @@ import (
 	"reverie/internal/reverie"
 )
 
+// importShown is what an import was asked for, as far as its report shows it.
+type importShown struct {
+	dry, asJSON         bool
+	formats, passedOver []string
+}
+
 // printChats says what came of an import.
-func (a *app) printChats(o importOrder, formats, passedOver []string, res ingest.Result, failed error) error {
-	formats = slices.Compact(slices.Sorted(slices.Values(formats)))
+func (con *console) printChats(o importShown, res ingest.Result, failed error) error {
+	o.formats = slices.Compact(slices.Sorted(slices.Values(o.formats)))
 	if o.asJSON {
-		return a.printChatsJSON(o, formats, passedOver, res, failed)
+		return con.printChatsJSON(o, res, failed)
 	}
-	if len(formats) == 0 {
+	if len(o.formats) == 0 {
 		return nil // the error says it all
 	}
 	verb := ""
@@ -27,35 +33,35 @@ func (a *app) printChats(o importOrder, formats, passedOver []string, res ingest
 	}
 	var err error
 	if len(res.Groups) > 1 {
-		err = a.printChatTable(o, res)
+		err = con.printChatTable(o.dry, res)
 	}
 	if err == nil && len(res.Groups) != 1 {
-		_, err = fmt.Fprintf(a.stdout, "%s%s, %s: %s\n", verb, strings.Join(formats, ", "), plural(len(res.Groups), "chat"), importCounts(o, res.Counts, res.Bad))
+		_, err = fmt.Fprintf(con.stdout, "%s%s, %s: %s\n", verb, strings.Join(o.formats, ", "), plural(len(res.Groups), "chat"), importCounts(o.dry, res.Counts, res.Bad))
 	} else if err == nil {
 		g := res.Groups[0]
-		_, err = fmt.Fprintf(a.stdout, "%s%s: %s%s\n", verb, visible(g.GroupID), importCounts(o, res.Counts, res.Bad), spanOf(g))
+		_, err = fmt.Fprintf(con.stdout, "%s%s: %s%s\n", verb, visible(g.GroupID), importCounts(o.dry, res.Counts, res.Bad), spanOf(g))
 	}
 	if err != nil {
 		return err
 	}
 	for _, line := range []struct{ what, text string }{{"filtered", reasons(filterNames(res.Filtered))}, {"bad", reasons(res.BadBy)}} {
 		if line.text != "" {
-			fmt.Fprintf(a.stdout, "%s: %s\n", line.what, line.text)
+			fmt.Fprintf(con.stdout, "%s: %s\n", line.what, line.text)
 		}
 	}
-	if n := len(passedOver); n > 0 {
-		fmt.Fprintf(a.stderr, "%s passed over, which hold no chat that is known: %s\n", plural(n, "file"), fewNames(passedOver, 5))
+	if n := len(o.passedOver); n > 0 {
+		fmt.Fprintf(con.stderr, "%s passed over, which hold no chat that is known: %s\n", plural(n, "file"), fewNames(o.passedOver, 5))
 	}
 	return nil
 }
 
-func importCounts(o importOrder, c ingest.Counts, bad int) string {
+func importCounts(dry bool, c ingest.Counts, bad int) string {
 	filtered := 0
 	for _, n := range c.Filtered {
 		filtered += n
 	}
 	text := plural(c.Records, "record")
-	if !o.dry {
+	if !dry {
 		text += fmt.Sprintf(", %d new, %d known already", c.New, c.Known)
 		if c.Erased > 0 {
 			text += fmt.Sprintf(", %d erased before and left out", c.Erased)
@@ -74,7 +80,7 @@ func spanOf(g *ingest.ChatResult) string {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-func (a *app) printChatTable(o importOrder, res ingest.Result) error {
+func (con *console) printChatTable(dry bool, res ingest.Result) error {
 	var t table
 	t.row("GROUP", "CHAT", "RECORDS", "NEW", "KNOWN", "FILTERED", "FROM", "TO")
 	for _, g := range res.Groups {
@@ -83,13 +89,13 @@ func (a *app) printChatTable(o importOrder, res ingest.Result) error {
 			filtered += n
 		}
 		fresh, known := strconv.Itoa(g.New), strconv.Itoa(g.Known)
-		if o.dry {
+		if dry {
 			fresh, known = "", ""
 		}
 		t.row(visible(g.GroupID), visible(reverie.Excerpt(g.Name, 32)), strconv.Itoa(g.Records), fresh, known, strconv.Itoa(filtered), day(g.First), day(g.Last))
 	}
 	t.trim("CHAT", "NEW", "KNOWN")
-	return t.write(a.stdout, a.style())
+	return t.write(con.stdout, con.style())
 }
 
 // reasons lists counts, the greatest first.
@@ -124,13 +130,13 @@ func fewNames(names []string, most int) string {
 	return visible(strings.Join(names, ", ")) + rest
 }
 
-func (a *app) printChatsJSON(o importOrder, formats, passedOver []string, res ingest.Result, failed error) error {
+func (con *console) printChatsJSON(o importShown, res ingest.Result, failed error) error {
 	doc := struct {
 		Success bool     `json:"success"`
 		DryRun  bool     `json:"dry_run,omitempty"`
 		Formats []string `json:"formats"`
 		ingest.Result
 		PassedOver []string `json:"passed_over,omitempty"`
-	}{failed == nil && res.Bad == 0, o.dry, formats, res, passedOver}
-	return printJSON(a.stdout, doc)
+	}{failed == nil && res.Bad == 0, o.dry, o.formats, res, o.passedOver}
+	return printJSON(con.stdout, doc)
 }

@@ -138,7 +138,7 @@ func (a *app) observeOne(ctx context.Context, p *entity.Pipeline, g reverie.Grou
 		return errors.Join(err, write(a.stdout, a.impressionReply(ctx, res)))
 	}
 	if err == nil || res.RunID != "" {
-		a.printImpression(ctx, res, time.Since(began), f.date)
+		a.printImpression(res, a.subjects(ctx, res.GroupID, res.Changes), time.Since(began), f.date)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"reverie/evolve"
 	"reverie/internal/entity"
@@ -81,4 +82,36 @@ func gravest(first, second error) error {
 		first, second = second, first
 	}
 	return errors.Join(first, second)
+}
+
+// impressionReply is a result in the shape of the API.
+func (a *app) impressionReply(ctx context.Context, r entity.Result) reverie.ImpressionsReply {
+	reply := reverie.ImpressionsReply{Success: r.Err == nil, Job: reverie.JobImpression, GroupID: r.GroupID, RunID: r.RunID, DryRun: r.DryRun,
+		Status: r.Status, Stats: reverie.ImpressionStats{Created: r.Stats.Created, Updated: r.Stats.Updated, Postponed: r.Stats.Postponed, Refused: r.Stats.Refused},
+		Changes: []reverie.EntityChangeReply{}, Refusals: r.Refusals, Warnings: r.Warnings}
+	if r.Err != nil {
+		reply.Error = r.Err.Error()
+	}
+	if r.NoNew {
+		reply.Status, reply.Message = "", "nothing waits"
+		return reply
+	}
+	if !r.At.IsZero() {
+		reply.ImpressionTime = &r.At
+	}
+	reply.Messages = &reverie.MessageStats{Cited: r.Stats.Cited, Considered: r.Stats.Considered, Filtered: r.Stats.Filtered, Deferred: r.Stats.Deferred}
+	reply.Changes = append(reply.Changes, reverie.EntityChangeReplies(r.Changes, a.subjects(ctx, r.GroupID, r.Changes))...)
+	return reply
+}
+
+// subjects are the names of what changed. Those that cannot be read are left out:
+// the changes are written all the same.
+func (a *app) subjects(ctx context.Context, groupID string, changes []reverie.EntityChange) map[string]string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	names, err := a.store.Subjects(ctx, groupID, changes)
+	if err != nil {
+		a.log.Warn("the names of what changed could not be read", "group_id", groupID, "error", err)
+	}
+	return names
 }

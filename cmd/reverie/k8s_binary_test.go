@@ -52,7 +52,7 @@ func commandProblem(w workload) error {
 
 // parseArgs looks a command up and parses its flags and arguments.
 func parseArgs(args []string) error {
-	root := newRoot(&app{stdout: io.Discard, stderr: io.Discard, flags: map[string]string{}, now: time.Now})
+	root := newRoot(&app{console: console{stdout: io.Discard, stderr: io.Discard, now: time.Now}, flags: map[string]string{}})
 	cmd, rest, err := root.Find(args)
 	if err != nil {
 		return err

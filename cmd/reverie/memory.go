@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,66 +94,6 @@ func memoryKind(s string) (reverie.Kind, error) {
 	return "", usageError(fmt.Errorf("--kind %q: it is group, session, dream or team", s))
 }
 
-func (a *app) printMemories(list []reverie.Memory, total int, q reverie.MemoryQuery) error {
-	if total == 0 {
-		what := "memories"
-		if q.Core || q.SessionID != "" || q.Tag != "" || q.Kind != "" {
-			what = "such memories"
-		}
-		then := ""
-		if !q.At.IsZero() {
-			then = " at " + stamp(q.At) + " UTC"
-		}
-		_, err := fmt.Fprintf(a.stdout, "%s: no %s%s\n", visible(q.GroupID), what, then)
-		return err
-	}
-	// The kind is told where it tells something.
-	kinds := slices.ContainsFunc(list, func(m reverie.Memory) bool { return m.Kind != reverie.KindGroup })
-	var t table
-	head := []string{"MEMORY", "VERSION", "STATUS", "STRENGTH", "WEIGHT", "SUPPORTED", "STATEMENT"}
-	if kinds {
-		head = slices.Insert(head, 2, "KIND")
-	}
-	t.row(head...)
-	for _, m := range list {
-		cells := []string{m.ID, fmt.Sprint("v", m.Version), string(m.Status), fmt.Sprintf("%.2f", m.Strength), fmt.Sprintf("%.2f", m.Weight),
-			m.LastSupportedAt.UTC().Format(time.DateOnly), visible(m.Statement)}
-		if kinds {
-			cells = slices.Insert(cells, 2, kindOf(m))
-		}
-		t.row(cells...)
-	}
-	if err := t.write(a.stdout, a.style()); err != nil {
-		return err
-	}
-	for _, m := range list {
-		if m.JudgeAgain != "" {
-			if _, err := fmt.Fprintf(a.stdout, "%s: %s; it is judged again in the next run\n", m.ID, visible(m.JudgeAgain)); err != nil {
-				return err
-			}
-		}
-	}
-	if end := q.Offset + len(list); end < total {
-		_, err := fmt.Fprintf(a.stdout, "%d to %d of %d; go on with --offset %d\n", q.Offset+1, end, total, end)
-		return err
-	}
-	return nil
-}
-
-// kindOf says what kind of memory it is, and of what a dream has left, what about.
-func kindOf(m reverie.Memory) string {
-	switch sort := reverie.DreamTypeOf(m); {
-	case m.Kind != reverie.KindDream:
-		return string(m.Kind)
-	case slices.Contains(m.Tags, reverie.TagSummary):
-		return "dream narrative"
-	case sort == reverie.DreamTodo && slices.Contains(m.Tags, reverie.TagDone):
-		return "dream todo, done"
-	default:
-		return strings.TrimSpace("dream " + string(sort))
-	}
-}
-
 func newMemorySearch(a *app) *cobra.Command {
 	var q recall.Query
 	var kind, at string
@@ -211,33 +149,6 @@ has not seen yet are embedded first, and keep their vectors.`,
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	required(cmd, "group")
 	return cmd
-}
-
-func (a *app) printHits(q recall.Query, hits []reverie.Hit, asJSON bool) error {
-	if asJSON {
-		reply := reverie.SearchReply{Success: true, Query: q.Text, Results: []reverie.SearchResult{}}
-		for _, h := range hits {
-			reply.Results = append(reply.Results, reverie.SearchResult{MemoryID: h.ID, Statement: h.Statement, Score: h.Score,
-				Version: h.Version, Kind: h.Kind, UpdatedAt: h.UpdatedAt})
-		}
-		return printJSON(a.stdout, reply)
-	}
-	hits = slices.DeleteFunc(hits, func(h reverie.Hit) bool { return h.Score == 0 }) // unrelated, says the calibration
-	if len(hits) == 0 {
-		_, err := fmt.Fprintf(a.stdout, "%s: nothing found; lower --threshold or ask in other words\n", visible(q.GroupID))
-		return err
-	}
-	var t table
-	t.row("SCORE", "MEMORY", "KIND", "STATEMENT")
-	for _, h := range hits {
-		kind := "" // told where it tells something
-		if h.Kind != reverie.KindGroup {
-			kind = kindOf(h.Memory)
-		}
-		t.row(fmt.Sprintf("%.2f", h.Score), h.ID, kind, visible(h.Statement))
-	}
-	t.trim("KIND")
-	return t.write(a.stdout, a.style())
 }
 
 func newMemoryHistory(a *app) *cobra.Command {

@@ -3,14 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"reverie/internal/diff"
 	"reverie/internal/reverie"
-	"reverie/jobs"
 )
 
 func newMemoryBlame(a *app) *cobra.Command {
@@ -62,24 +59,4 @@ support, decisions, what befell it, and who used it.`,
 	cmd.Flags().StringVar(&at, "at", "", "as it was then: a date (its beginning) or an instant")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
-}
-
-// printBlame shows whose each word is, and then who wrote each version.
-func (a *app) printBlame(b reverie.Blame, why reverie.Why, cal jobs.Calendar) {
-	s, w := a.style(), a.stdout
-	fmt.Fprintln(w, s.bold(visible(b.Memory.Statement)))
-	for _, piece := range b.Words {
-		if words := strings.TrimSpace(piece.Text); words != "" {
-			fmt.Fprintf(w, "  %s  %s\n", s.bold(fmt.Sprintf("%-4s", fmt.Sprint("v", piece.Version))), visible(words))
-		}
-	}
-	for i, v := range slices.Backward(why.Versions) {
-		mark := ""
-		if b.Versions[i].Remaining == 0 {
-			mark = s.dim("  none of its words are left")
-		}
-		a.printVersion(why, i, mark)
-		a.printWriter(v, cal)
-		a.printSaid(v.Withdrawn)
-	}
 }

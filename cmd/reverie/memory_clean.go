@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -112,54 +109,4 @@ func (a *app) clean(ctx context.Context, q reverie.CleanQuery, list []reverie.Me
 		gone = append(gone, done...)
 	}
 	return gone, nil
-}
-
-func (a *app) printCleaned(groupID string, list []reverie.Memory, dryRun, asJSON bool) error {
-	if asJSON {
-		if list == nil {
-			list = []reverie.Memory{}
-		}
-		return printJSON(a.stdout, struct {
-			Success  bool             `json:"success"`
-			GroupID  string           `json:"group_id"`
-			DryRun   bool             `json:"dry_run,omitempty"`
-			Deleted  int              `json:"deleted"`
-			Memories []reverie.Memory `json:"memories"` // as they were
-		}{true, groupID, dryRun, len(list), list})
-	}
-	switch {
-	case len(list) == 0:
-		return a.say("%s: nothing to clean\n", visible(groupID))
-	case dryRun:
-		return a.say("%s: %s would be deleted\n", visible(groupID), plural(len(list), "memory"))
-	}
-	return a.say("%s: %s deleted; `reverie memory restore` brings one back\n", visible(groupID), plural(len(list), "memory"))
-}
-
-// say prints to standard output.
-func (a *app) say(format string, args ...any) error {
-	_, err := fmt.Fprintf(a.stdout, format, args...)
-	return err
-}
-
-// canAsk tells whether somebody reads what is printed and can answer.
-func (a *app) canAsk() bool {
-	in, ok := a.stdin.(io.Writer) // a terminal is a file, which can be both
-	return ok && terminal(in) && terminal(a.stdout)
-}
-
-// confirm asks a question of yes or no. Anything but yes is no.
-func (a *app) confirm(ctx context.Context, question string) (bool, error) {
-	if err := a.say("%s [y/N] ", question); err != nil {
-		return false, err
-	}
-	answer, err := bufio.NewReader(&patientReader{ctx: ctx, from: a.stdin}).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return true, nil
-	}
-	return false, nil
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -150,25 +149,4 @@ func whereToWrite(name string) (place string, special bool, err error) {
 		target = filepath.Join(filepath.Dir(name), target)
 	}
 	return whereToWrite(target) // links in a circle are an error of Stat
-}
-
-// recordNames are what counts of records are called, in the order in which they
-// are said.
-var recordNames = []struct {
-	kind reverie.RecordType
-	name string
-}{
-	{reverie.RecordGroup, "group"}, {reverie.RecordMemory, "memory version"}, {reverie.RecordEvidence, "quote"},
-	{reverie.RecordChange, "change"}, {reverie.RecordDecision, "decision"}, {reverie.RecordRun, "run"}, {reverie.RecordHeld, "held plan"},
-}
-
-// recordCounts says how many records there are of what people know of.
-func recordCounts(counts map[reverie.RecordType]int) string {
-	var parts []string
-	for i, n := range recordNames {
-		if c := counts[n.kind]; c > 0 || i < 2 {
-			parts = append(parts, plural(c, n.name))
-		}
-	}
-	return strings.Join(parts, ", ")
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/internal/archive"
-	"reverie/internal/reverie"
 )
 
 func newMemoryImport(a *app) *cobra.Command {
@@ -78,42 +77,6 @@ what a run is about to write may be what the file brings.`,
 	f.BoolVar(&opts.Secrets, "allow-secrets", false, "take in statements that hold what looks like a secret, too")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
-}
-
-// importReply says what an import did.
-type importReply struct {
-	Success  bool                                       `json:"success"`
-	DryRun   bool                                       `json:"dry_run,omitempty"`
-	SHA256   string                                     `json:"sha256"`
-	Records  map[reverie.RecordType]reverie.RecordCount `json:"records"`
-	Refused  int                                        `json:"refused_today"`
-	Warnings []string                                   `json:"warnings,omitempty"`
-}
-
-func (a *app) printImport(name string, res archive.Result, dryRun, asJSON bool) error {
-	if asJSON {
-		return printJSON(a.stdout, importReply{Success: true, DryRun: dryRun, SHA256: res.SHA256, Records: res.Counts, Refused: res.Refused, Warnings: res.Kept})
-	}
-	fresh, known := map[reverie.RecordType]int{}, 0
-	news := 0
-	for kind, c := range res.Counts {
-		fresh[kind] = c.New
-		news += c.New
-		known += c.Known
-	}
-	did := "imported"
-	if dryRun {
-		did = "would import"
-	}
-	text := fmt.Sprintf("%s %s", did, recordCounts(fresh))
-	switch {
-	case news == 0:
-		text = "nothing to do: all of it is there already"
-	case known > 0:
-		text += fmt.Sprintf("; %s there already", plural(known, "record"))
-	}
-	_, err := fmt.Fprintf(a.stdout, "%s: %s\n", visible(name), text)
-	return err
 }
 
 // seekable opens a file that is read several times. Standard input is copied to a

@@ -1,15 +1,7 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
 	"github.com/spf13/cobra"
-
-	"reverie/internal/reverie"
 )
 
 func newMemoryStats(a *app) *cobra.Command {
@@ -45,100 +37,4 @@ their range, 0 to 1 and 0 to 2.`,
 	cmd.Flags().StringVar(&groupID, "group", "", "count this group only")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
-}
-
-// statsReply is how memories stand.
-type statsReply struct {
-	Success bool `json:"success"`
-	reverie.MemoryStats
-}
-
-func (a *app) printStats(st reverie.MemoryStats) error {
-	s, w := a.style(), a.stdout
-	name := visible(st.GroupID)
-	if st.GroupID == "" {
-		name = plural(st.Groups, "group")
-	}
-	if st.Lineages == 0 {
-		_, err := fmt.Fprintf(w, "%s: no memories yet\n", name)
-		return err
-	}
-	fmt.Fprintln(w, s.bold(name+": "+plural(st.Active, "active memory")))
-	line := func(label, format string, args ...any) {
-		fmt.Fprintf(w, "  %s  %s\n", s.dim(fmt.Sprintf("%-8s", label)), fmt.Sprintf(format, args...))
-	}
-	line("standing", "%d core, %d established, %d tentative", st.Core, st.Established, st.Tentative)
-	line("strength", "%s", a.spread(st.Strength, "1"))
-	line("weight", "%s", a.spread(st.Weight, "2"))
-	if st.Oldest != nil {
-		line("age", "the oldest from %s, the newest from %s", stamp(*st.Oldest), stamp(*st.Newest))
-	}
-	line("history", "%s of %s", plural(st.Versions, "version"), plural(st.Lineages, "memory"))
-	changes, actions := dailyChanges(st.Days)
-	line("changes", "%s%s", a.series(changes), actions)
-	line("vectors", "%s", vectorText(st.Vectors))
-	line("uses", "offered %s, %d used by the answer, %d ignored; %d active never offered", times(st.Usage.Offered), st.Usage.Referenced, st.Usage.Ignored, st.Usage.Never)
-	if st.Sessions > 0 {
-		line("sessions", "%s, %d summed up", plural(st.Sessions, "session"), st.Summaries)
-	}
-	fmt.Fprintln(w)
-	var t table
-	t.row("KIND", "ACTIVE", "ARCHIVED", "HELD", "DELETED", "VERSIONS")
-	for _, k := range st.Kinds {
-		t.row(string(k.Kind), fmt.Sprint(k.Active), fmt.Sprint(k.Archived), fmt.Sprint(k.Held), fmt.Sprint(k.Deleted), fmt.Sprint(k.Versions))
-	}
-	if err := t.write(w, s); err != nil || len(st.Used) == 0 {
-		return err
-	}
-	fmt.Fprintln(w)
-	t = table{}
-	t.row("USED", "OFFERED", "MEMORY", "STATEMENT")
-	for _, u := range st.Used {
-		t.row(fmt.Sprint(u.Referenced), fmt.Sprint(u.Offered), u.MemoryID, visible(u.Statement))
-	}
-	return t.write(w, s)
-}
-
-// dailyChanges are the counts of each day, and what they were in all.
-func dailyChanges(days []reverie.DayStats) (counts []int, actions string) {
-	sum := map[reverie.Action]int{}
-	for _, d := range days {
-		counts = append(counts, d.Changes)
-		for action, n := range d.Actions {
-			sum[action] += n
-		}
-	}
-	if len(sum) == 0 {
-		return counts, "  none in " + plural(len(days), "day")
-	}
-	var parts []string
-	for _, action := range slices.SortedFunc(maps.Keys(sum), func(x, y reverie.Action) int {
-		return cmp.Or(cmp.Compare(sum[y], sum[x]), cmp.Compare(x, y))
-	}) {
-		parts = append(parts, fmt.Sprintf("%s %d", action, sum[action]))
-	}
-	return counts, "  " + strings.Join(parts, ", ") + " in " + plural(len(days), "day")
-}
-
-// vectorText says which active memories can be searched.
-func vectorText(v reverie.VectorStats) string {
-	var models []string
-	for _, m := range slices.Sorted(maps.Keys(v.Models)) {
-		models = append(models, visible(m))
-	}
-	text := fmt.Sprintf("%d present", v.Present)
-	if len(models) > 0 {
-		text += " (" + strings.Join(models, ", ") + ")"
-	}
-	if v.Missing > 0 {
-		text += fmt.Sprintf(", %d missing: the next search makes them", v.Missing)
-	}
-	return text
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }

@@ -24,7 +24,7 @@ func TestMemoriesOfDreams(t *testing.T) {
 		hits = append(hits, reverie.Hit{Memory: m, Score: 0.5})
 	}
 	var b bytes.Buffer
-	a := &app{stdout: &b}
+	a := &console{stdout: &b}
 	for _, err := range []error{
 		a.printMemories(list, len(list), reverie.MemoryQuery{}),
 		a.printMemories(nil, 0, reverie.MemoryQuery{GroupID: "g1", Kind: reverie.KindDream}),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/jobs"
 )
 
 // TestWhyPage: what a person let pass, what took the place of a version, and what
@@ -25,9 +26,9 @@ func TestWhyPage(t *testing.T) {
 			{Action: reverie.ActionDelete, RunID: "id-of-last", At: at.AddDate(0, 0, 2)},
 			{Action: reverie.ActionUndo, UndoneRunID: "id-of-run", At: at.AddDate(0, 0, 3)}}}
 	var b bytes.Buffer
-	a := &app{stdout: &b}
-	a.printVersionWhy(v, a.calendar(reverie.Group{}))
-	a.printVersionWhy(reverie.WhyVersion{Action: reverie.ActionUndo, UndoneRunID: "id-of-run", Reason: "the wrong model"}, a.calendar(reverie.Group{}))
+	a := &console{stdout: &b}
+	a.printVersionWhy(v, utc())
+	a.printVersionWhy(reverie.WhyVersion{Action: reverie.ActionUndo, UndoneRunID: "id-of-run", Reason: "the wrong model"}, utc())
 	lines(t, b.String(), `
   created by evolve for 2026-01-05 12:00..01-05 13:00, held until a person let it pass
     run id-of-run, chunk 1
@@ -56,8 +57,8 @@ func TestWhySources(t *testing.T) {
 		Sources:  []reverie.SourceMemory{summary, fact, dreamSource(5, reverie.KindGroup, false, "The group meets in Porto.")},
 		Evidence: []reverie.Evidence{quote(9, "u7", "Lin", "I prefer trains")}}
 	var b bytes.Buffer
-	a := &app{stdout: &b}
-	a.printVersionWhy(v, a.calendar(reverie.Group{}))
+	a := &console{stdout: &b}
+	a.printVersionWhy(v, utc())
 	lines(t, b.String(), `
   created by dream for 2026-02-09 22:30..02-09 23:30
     run id-of-run, chunk 1
@@ -75,7 +76,7 @@ func TestRunDecisionsOfAHeldChunk(t *testing.T) {
 	later := known
 	later.ChunkNo = 2
 	var b bytes.Buffer
-	(&app{stdout: &b}).printRunDecisions([]reverie.Decision{known, later}, []reverie.HeldPlan{
+	(&console{stdout: &b}).printRunDecisions([]reverie.Decision{known, later}, []reverie.HeldPlan{
 		{ChunkNo: 1, Whole: true, Status: reverie.HeldWaiting}, {ChunkNo: 2, Status: reverie.HeldWaiting}})
 	lines(t, b.String(), `
 fact  Tea is drunk.  held with chunk 1, waiting
@@ -96,4 +97,10 @@ func TestWhyUsed(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+}
+
+// utc is the calendar of a group that says nothing of its own.
+func utc() jobs.Calendar {
+	cal, _ := jobs.CalendarOrUTC(reverie.Group{})
+	return cal
 }

@@ -39,10 +39,6 @@ func terminal(w io.Writer) bool {
 // style colours what goes to a terminal, unless NO_COLOR says otherwise.
 type style struct{ on bool }
 
-func (a *app) style() style {
-	return style{terminal(a.stdout) && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"}
-}
-
 func (s style) paint(code, text string) string {
 	if !s.on || text == "" {
 		return text

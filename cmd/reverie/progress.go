@@ -27,8 +27,8 @@ type progress struct {
 // newBar is a bar on standard error, which leaves the screen when it is finished. A
 // total of -1 is not known. It moves when it is told to, and never by itself: the
 // library's own ticker looks at the bar without its lock.
-func (a *app) newBar(total int64, what string, more ...progressbar.Option) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(total, append([]progressbar.Option{progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription(what),
+func (con *console) newBar(total int64, what string, more ...progressbar.Option) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total, append([]progressbar.Option{progressbar.OptionSetWriter(con.stderr), progressbar.OptionSetDescription(what),
 		progressbar.OptionClearOnFinish(), progressbar.OptionSetSpinnerChangeInterval(0)}, more...)...)
 }
 
@@ -36,14 +36,14 @@ func (a *app) newBar(total int64, what string, more ...progressbar.Option) *prog
 const progressEvery = 30 * time.Second
 
 // newProgress begins to tell of total windows.
-func (a *app) newProgress(total int) *progress {
-	p := &progress{out: a.stderr, total: total, now: a.now, began: a.now(), stop: func() {}}
-	if terminal(a.stderr) {
-		p.bar = a.newBar(int64(total), "evolving", progressbar.OptionSetItsString("windows"), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true))
+func (con *console) newProgress(total int) *progress {
+	p := &progress{out: con.stderr, total: total, now: con.now, began: con.now(), stop: func() {}}
+	if terminal(con.stderr) {
+		p.bar = con.newBar(int64(total), "evolving", progressbar.OptionSetItsString("windows"), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true))
 		_ = p.bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
 		return p
 	}
-	tick, stop := a.tick(progressEvery)
+	tick, stop := con.tick(progressEvery)
 	done := make(chan struct{})
 	var gone sync.WaitGroup
 	gone.Go(func() {

@@ -57,5 +57,5 @@ func (p *puller) print() error {
 			Failed []pullFailure `json:"failed,omitempty"`
 		}{len(p.failed) == 0 && p.result.Bad == 0, p.order.dry, p.server.Source(), p.result, p.failed})
 	}
-	return p.printChats(p.order.importOrder, []string{p.server.Source()}, nil, p.result, nil)
+	return p.printChats(importShown{dry: p.order.dry, formats: []string{p.server.Source()}}, p.result, nil)
 }

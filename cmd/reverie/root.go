@@ -16,7 +16,8 @@ import (
 // run is the binary without its process: everything it reads and writes is
 // handed to it.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	a := &app{env: env, stdin: stdin, stdout: stdout, stderr: stderr, flags: map[string]string{}, now: fault.Clock(time.Now), tick: ticker}
+	a := &app{flags: map[string]string{}, console: console{stdin: stdin, stdout: stdout, stderr: stderr, env: env,
+		now: fault.Clock(time.Now), tick: ticker}}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)

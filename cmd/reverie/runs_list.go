@@ -143,49 +143,17 @@ func (a *app) listRuns(ctx context.Context, q reverie.RunQuery, asJSON bool) err
 		_, err := fmt.Fprintln(a.stdout, "no runs")
 		return err
 	}
-	if err := a.printRuns(ctx, runs, q); err != nil {
+	calendars, err := a.calendars(ctx, runs)
+	if err != nil {
+		return err
+	}
+	if err := a.printRuns(runs, q, calendars); err != nil {
 		return err
 	}
 	if more {
 		_, err = fmt.Fprintf(a.stdout, "the newest %d; more with --limit\n", limit)
 	}
 	return err
-}
-
-// printRuns shows a table of runs. What is the same in all of them because it was
-// asked for is left out.
-func (a *app) printRuns(ctx context.Context, runs []reverie.RunEntry, q reverie.RunQuery) error {
-	calendars, err := a.calendars(ctx, runs)
-	if err != nil {
-		return err
-	}
-	s := a.style()
-	var t table
-	t.row("RUN", "GROUP", "JOB", "SESSION", "WINDOW", "STARTED", "TOOK", "STATUS", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
-	for _, r := range runs {
-		group, job, attempt := "", "", ""
-		if q.GroupID == "" {
-			group = visible(reverie.Excerpt(r.GroupID, 24))
-		}
-		if q.Job == "" {
-			job = string(r.Job)
-		}
-		status := paintStatus(s, r.Status)
-		if r.UndoneAt != nil {
-			status += ", undone"
-		}
-		if r.Attempt > 1 {
-			attempt = strconv.Itoa(r.Attempt)
-		}
-		t.row(r.ID, group, job, visible(reverie.Excerpt(r.SessionID, 32)), windowOf(r.Run, calendars[r.GroupID]), stamp(r.StartedAt), took(r.Run),
-			status, attempt, changed(r.Stats), compact(r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered),
-			compact(r.Spend.InputTokens+r.Spend.OutputTokens), usd(r.Spend.CostUSD))
-		if r.Error != "" {
-			t.note("  " + s.dim("why: ") + visible(reverie.Excerpt(r.Error, 160)))
-		}
-	}
-	t.trim("GROUP", "JOB", "SESSION", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
-	return t.write(a.stdout, s)
 }
 
 // calendars are those of the runs' groups. A group whose calendar cannot be read

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -132,83 +131,4 @@ func (a *app) undone(ctx context.Context, f undoFlags) (reverie.UndoReply, error
 		return reverie.UndoReply{}, err
 	}
 	return api.UndoRuns(ctx, a.store, a.leases(), f.q, reverie.Job(f.job), since)
-}
-
-// printUndone says what taking a run back changed, what it left, and what the group
-// remembers now.
-func (a *app) printUndone(u reverie.Undone, reply reverie.UndoReply) {
-	w, s := a.stdout, a.style()
-	fmt.Fprintf(w, "%s  %s of %s  began %s UTC\n", s.bold(u.RunID), u.Job, visible(reply.GroupID), stamp(u.Began))
-	if u.Nothing {
-		fmt.Fprintln(w, "  nothing to take back: it has left nothing")
-		return
-	}
-	for _, c := range u.Changes {
-		switch inPlace := c.OldID != nil && *c.OldID == c.MemoryID; {
-		case c.NewStatement == "":
-			c.Action = reverie.ActionDelete
-		case inPlace: // of its strength alone
-			continue
-		case c.OldStatement == c.NewStatement:
-			c.Action = reverie.ActionCreate // it had ended
-		}
-		c.Summary = ""
-		a.printChange(s, c)
-	}
-	done := "taken back"
-	if reply.DryRun {
-		done = "would be taken back"
-	}
-	fmt.Fprintf(w, "  %s: %s\n", done, takenBack(u))
-	for _, l := range u.Left {
-		fmt.Fprintf(w, "  %s %s\n      %s\n", s.amber("left"), visible(l.Statement), s.dim(visible(l.Reason)))
-	}
-	a.printRemembers(u, reply.DryRun)
-}
-
-// takenBack counts what taking a run back changed. What is zero is left out.
-func takenBack(u reverie.Undone) string {
-	read := "message"
-	if u.Job == reverie.JobDream {
-		read = "memory"
-	}
-	var parts []string
-	for _, c := range []struct {
-		n           int
-		thing, what string
-	}{
-		{u.Restored, "memory", "back as before"}, {u.Deprecated, "memory", "that it had made"}, {u.Weakened, "memory", "in strength alone"},
-		{u.Entities, "entity", "as before"}, {u.Rejected, "plan", "rejected"}, {u.Requeued, read, "to be read again"},
-	} {
-		if c.n > 0 {
-			parts = append(parts, plural(c.n, c.thing)+" "+c.what)
-		}
-	}
-	if len(parts) == 0 {
-		return "it had changed nothing"
-	}
-	return strings.Join(parts, ", ")
-}
-
-// printRemembers compares what the group remembers with what it did before the run.
-func (a *app) printRemembers(u reverie.Undone, dry bool) {
-	w, s := a.stdout, a.style()
-	remembers := "remembers"
-	if dry {
-		remembers = "would remember"
-	}
-	sets := fmt.Sprintf("(active set %.12s -> %.12s", u.Before, u.After)
-	if u.Exact {
-		fmt.Fprintf(w, "  %s %s\n", s.green("the group "+remembers+" again exactly what it did before the run"), s.dim(sets+")"))
-		return
-	}
-	var but []string
-	if n := len(u.Left); n > 0 {
-		but = append(but, "what is left above")
-	}
-	if u.Others > 0 {
-		but = append(but, plural(u.Others, "memory")+" that others have made, changed or ended since")
-	}
-	fmt.Fprintf(w, "  the group %s what it did before the run, but for %s %s\n", remembers, strings.Join(but, " and "),
-		s.dim(sets+fmt.Sprintf("; before the run %.12s)", u.Was)))
 }

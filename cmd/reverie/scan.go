@@ -53,7 +53,7 @@ everything that a statement may not be, links, markup and instructions, too.
 			case !byGroup && len(args) == 0:
 				return usageError(errors.New("give a file, - for standard input, or --group G\nsee 'reverie scan --help'"))
 			}
-			report := &scanReport{app: a, asJSON: asJSON, rules: map[reverie.ScanFinding]int{}}
+			report := &scanReport{console: &a.console, asJSON: asJSON, rules: map[reverie.ScanFinding]int{}}
 			var err error
 			if byGroup {
 				err = a.scanGroup(cmd.Context(), groupID, statements, report)
@@ -63,7 +63,10 @@ everything that a statement may not be, links, markup and instructions, too.
 			if err != nil {
 				return err
 			}
-			return report.end()
+			if err := report.end(); err != nil || report.found == 0 {
+				return err
+			}
+			return &codeError{exitPartial, fmt.Errorf("%s in %s", plural(report.found, "finding"), plural(report.texts, "text"))}
 		},
 	}
 	cmd.Flags().StringVar(&groupID, "group", "", "read what is stored of this group")

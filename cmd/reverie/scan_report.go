@@ -12,7 +12,7 @@ import (
 
 // scanReport prints findings as they come, and counts them.
 type scanReport struct {
-	app    *app
+	*console
 	asJSON bool
 	texts  int // lines of a file, or texts of a group
 	bytes  int64
@@ -31,15 +31,15 @@ func (r *scanReport) add(f reverie.ScanFinding) error {
 	r.found++
 	r.rules[reverie.ScanFinding{Class: f.Class, Rule: f.Rule}]++
 	if r.asJSON {
-		return printJSONLine(r.app.stdout, f)
+		return printJSONLine(r.stdout, f)
 	}
-	s := r.app.style()
+	s := r.style()
 	if r.found == 1 {
-		if err := r.app.say("%s\n", s.bold(scanColumns("WHERE", "CLASS", "RULE")+"EXCERPT")); err != nil {
+		if err := r.say("%s\n", s.bold(scanColumns("WHERE", "CLASS", "RULE")+"EXCERPT")); err != nil {
 			return err
 		}
 	}
-	return r.app.say("%s%s\n", scanColumns(visible(f.Where), string(f.Class), f.Rule), visible(f.Excerpt))
+	return r.say("%s%s\n", scanColumns(visible(f.Where), string(f.Class), f.Rule), visible(f.Excerpt))
 }
 
 func scanColumns(where, class, rule string) string {
@@ -73,12 +73,12 @@ func (r *scanReport) counts() []scanCount {
 	return list
 }
 
-// end prints the counts. That something was found is an exit code.
+// end prints the counts.
 func (r *scanReport) end() error {
 	var err error
 	switch {
 	case r.asJSON:
-		err = printJSONLine(r.app.stdout, struct {
+		err = printJSONLine(r.stdout, struct {
 			Success bool        `json:"success"`
 			Texts   int         `json:"texts"`
 			Bytes   int64       `json:"bytes"`
@@ -86,17 +86,14 @@ func (r *scanReport) end() error {
 			Rules   []scanCount `json:"rules"`
 		}{true, r.texts, r.bytes, r.found, r.counts()})
 	case r.found == 0:
-		return r.app.say("nothing found in %s\n", plural(r.texts, "text"))
+		return r.say("nothing found in %s\n", plural(r.texts, "text"))
 	default:
 		var t table
 		t.row("COUNT", "CLASS", "RULE")
 		for _, c := range r.counts() {
 			t.row(fmt.Sprint(c.Count), string(c.Class), c.Rule)
 		}
-		err = errors.Join(r.app.say("\n"), t.write(r.app.stdout, r.app.style()))
-	}
-	if err == nil && r.found > 0 {
-		err = &codeError{exitPartial, fmt.Errorf("%s in %s", plural(r.found, "finding"), plural(r.texts, "text"))}
+		err = errors.Join(r.say("\n"), t.write(r.stdout, r.style()))
 	}
 	return err
 }

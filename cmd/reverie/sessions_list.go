@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -84,41 +83,4 @@ func (a *app) listSessions(ctx context.Context, f reverie.SessionFilter, asJSON 
 		_, err = fmt.Fprintf(a.stdout, "%d of %s; go on with --offset %d\n", len(entries), plural(total, "session"), shown)
 	}
 	return err
-}
-
-// printSessions shows a table of sessions; the group is left out where it was asked
-// for.
-func (a *app) printSessions(list []sessionEntry, group string) error {
-	s := a.style()
-	var t table
-	t.row("SESSION", "GROUP", "BEGAN", "LAST", "MESSAGES", "TURNS", "TOKENS", "TOOLS", "EXTRACTED", "WAITS", "DUE")
-	for _, e := range list {
-		of, tools, extracted, waits, due := "", "", "", "", ""
-		if group == "" {
-			of = visible(reverie.Excerpt(e.GroupID, 24))
-		}
-		if e.Total.ToolCalls > 0 {
-			tools = strconv.Itoa(e.Total.ToolCalls)
-		}
-		if e.Extractions > 0 {
-			extracted = plural(e.Extractions, "time")
-		}
-		if e.New.Turns > 0 {
-			waits = fmt.Sprintf("%s, %s tokens", plural(e.New.Turns, "turn"), commas(e.New.Tokens))
-		} else if e.New.Messages > 0 { // and no answer among them
-			waits = fmt.Sprintf("%s, %s tokens", plural(e.New.Messages, "message"), commas(e.New.Tokens))
-		}
-		switch {
-		case e.ParkedAt != nil:
-			due = s.amber("parked")
-		case e.Due:
-			due = s.amber("due")
-		case e.RetryAt != nil && e.New.Messages > 0:
-			due = "retry " + stamp(*e.RetryAt)
-		}
-		t.row(visible(e.ID), of, stamp(e.FirstAt), stamp(e.LastAt), strconv.Itoa(e.Total.Messages), strconv.Itoa(e.Total.Turns), commas(e.Total.Tokens),
-			tools, extracted, waits, due)
-	}
-	t.trim("GROUP", "TOOLS", "EXTRACTED", "WAITS", "DUE")
-	return t.write(a.stdout, s)
 }

@@ -28,17 +28,17 @@ func sparkline(counts []int) string {
 }
 
 // series is counts as a sparkline on a terminal, else as plain numbers.
-func (a *app) series(counts []int) string {
-	if terminal(a.stdout) {
+func (con *console) series(counts []int) string {
+	if terminal(con.stdout) {
 		return sparkline(counts)
 	}
 	return strings.Trim(fmt.Sprint(counts), "[]")
 }
 
 // spread is a series over a range that begins at 0, with its ends where it is drawn.
-func (a *app) spread(counts []int, end string) string {
-	if terminal(a.stdout) {
+func (con *console) spread(counts []int, end string) string {
+	if terminal(con.stdout) {
 		return "0 " + sparkline(counts) + " " + end
 	}
-	return a.series(counts)
+	return con.series(counts)
 }

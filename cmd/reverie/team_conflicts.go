@@ -1,28 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"reverie/internal/reverie"
 	"reverie/internal/team"
 )
-
-// conflictReply is a conflict with both sides.
-type conflictReply struct {
-	reverie.TeamConflict
-	Ours reverie.TeamMemory `json:"ours"`
-}
-
-// conflictsReply is what --json shows of conflicts.
-type conflictsReply struct {
-	Success   bool            `json:"success"`
-	Team      string          `json:"team"`
-	Conflicts []conflictReply `json:"conflicts"`
-}
 
 func newTeamConflicts(a *app) *cobra.Command {
 	var name string
@@ -58,50 +43,16 @@ last said the same: who changed it when, why, and how the words differ: [-ours-]
 			if asJSON {
 				return printJSON(a.stdout, reply)
 			}
-			return a.printConflicts(ctx, reply)
+			here, err := a.store.Deployment(ctx)
+			if err != nil {
+				return err
+			}
+			return a.printConflicts(reply, here)
 		},
 	}
 	teamFlag(cmd, &name)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
-}
-
-func (a *app) printConflicts(ctx context.Context, r conflictsReply) error {
-	if len(r.Conflicts) == 0 {
-		_, err := fmt.Fprintf(a.stdout, "team %s: no conflicts\n", r.Team)
-		return err
-	}
-	here, err := a.store.Deployment(ctx)
-	if err != nil {
-		return err
-	}
-	s := a.style()
-	for _, c := range r.Conflicts {
-		fmt.Fprintf(a.stdout, "%s  with %s, since %s UTC\n", s.bold(c.LineageID), visible(c.Remote), stamp(c.CreatedAt))
-		for _, side := range []struct {
-			name string
-			m    reverie.TeamMemory
-		}{{"ours", c.Ours}, {"theirs", c.Theirs}} {
-			by := side.m.Origin.Deployment
-			if by == here {
-				by = "this deployment"
-			}
-			text := visible(side.m.Statement)
-			switch {
-			case side.m.Statement == reverie.DeletedWords:
-				text = s.red("deleted")
-			case side.m.Status != reverie.StatusActive:
-				text = s.red("deleted") + ", last: " + text
-			}
-			fmt.Fprintf(a.stdout, "  %-6s  %s\n          %s\n", side.name, text,
-				s.dim(fmt.Sprintf("%s UTC by %s: %s", stamp(side.m.UpdatedAt), visible(by), visible(side.m.ChangeReason))))
-		}
-		if c.Ours.Statement != c.Theirs.Statement && c.Theirs.Statement != reverie.DeletedWords {
-			fmt.Fprintf(a.stdout, "  %-6s  %s\n", "words", wordDiff(s, c.Ours.Statement, c.Theirs.Statement))
-		}
-	}
-	_, err = fmt.Fprintf(a.stdout, "%s; decide by `reverie team resolve MEMORY --ours|--theirs|--statement S`\n", plural(len(r.Conflicts), "conflict"))
-	return err
 }
 
 func newTeamResolve(a *app) *cobra.Command {

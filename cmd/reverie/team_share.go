@@ -11,14 +11,6 @@ import (
 	"reverie/internal/reverie"
 )
 
-// teamReply is what was done to memories of a team, as --json shows it.
-type teamReply struct {
-	Success  bool                  `json:"success"`
-	Team     string                `json:"team"`
-	Memories []reverie.TeamMemory  `json:"memories"`
-	Refused  []reverie.TeamRefusal `json:"refused,omitempty"`
-}
-
 func newTeamShare(a *app) *cobra.Command {
 	var name, reason string
 	var asJSON, overwrite bool
@@ -213,11 +205,4 @@ func (a *app) teamMemory(ctx context.Context, team, id string) (m reverie.TeamMe
 		return m, "", &reverie.NotHeadError{MemoryID: id, Head: reverie.Head{MemoryID: m.VersionID, Version: m.Version}}
 	}
 	return m, of, err
-}
-
-func (a *app) printTeamMemory(team string, m reverie.TeamMemory, asJSON bool) error {
-	if asJSON {
-		return printJSON(a.stdout, teamReply{Success: true, Team: team, Memories: []reverie.TeamMemory{m}})
-	}
-	return a.say("%s  v%d  %s\n    %s\n", m.VersionID, m.Version, m.Status, visible(m.Statement))
 }

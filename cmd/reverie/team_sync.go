@@ -95,14 +95,6 @@ func (a *app) pushed(ctx context.Context, name, id string, dry, overwrite, quiet
 	return reply.Memories[0].ID, nil
 }
 
-func (a *app) showPush(reply reverie.TeamPushReply, asJSON bool) error {
-	if asJSON {
-		return printJSON(a.stdout, reply)
-	}
-	a.printPush(reply)
-	return nil
-}
-
 // syncError is how a sync ends.
 func syncError(err error, refused []reverie.TeamRefusal, heldBack []reverie.TeamItem) error {
 	if err != nil {

@@ -5,11 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
-	"strings"
-	"time"
 
 	"reverie/evolve"
 	"reverie/internal/config"
@@ -25,14 +22,10 @@ import (
 // app is one invocation: its surroundings, and what has been opened for it so
 // far. It knows every room; no room knows another through it.
 type app struct {
-	env            []string
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	flags          map[string]string // settings given as flags
-	configPath     string
-	now            func() time.Time
-	tick           func(every time.Duration) (ticks <-chan time.Time, stop func())
-	daemon         bool // it stays, and its log is what people read of it
+	console
+	flags      map[string]string // settings given as flags
+	configPath string
+	daemon     bool // it stays, and its log is what people read of it
 
 	cfg     *config.Config
 	prov    *config.Provenance
@@ -45,16 +38,6 @@ type app struct {
 	policies map[string]*llm.Policy // by server
 	places   *llm.Places            // of all questions
 	unpriced []string               // models that were warned of
-}
-
-// getenv looks a variable up in the environment that the app was given.
-func (a *app) getenv(name string) string {
-	for i := len(a.env) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(a.env[i], name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }
 
 // settings loads the configuration, once.

@@ -46,8 +46,9 @@ func (a *app) playScenarios(ctx context.Context, list []*eval.Scenario, f evalFl
 	scratch.SetNow(clock.Now)
 	// Whoever works in it sees its store, its clock, and no more of the live one than
 	// the settings. The daemon's metrics are not told.
-	trial := &app{env: a.env, stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, now: clock.Now, cfg: cfg, prov: a.prov, log: a.log,
+	trial := &app{console: a.console, cfg: cfg, prov: a.prov, log: a.log,
 		store: scratch.Store, watchers: watchers{tracer: a.tracer}}
+	trial.now, trial.tick = clock.Now, nil
 	player, embedder, err := trial.player(ctx, f, clock)
 	if err != nil {
 		return report, err
