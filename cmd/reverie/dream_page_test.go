@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -65,9 +66,9 @@ func someDream() reverie.Dream {
 
 func TestDreamPage(t *testing.T) {
 	t.Parallel()
-	tr := &transcript{t: t}
+	var text strings.Builder
 	page := func(what string, columns int, d reverie.Dream) {
-		fmt.Fprintf(&tr.text, "--- %s, %d columns\n%s", what, columns, printDream(t, d, columns))
+		fmt.Fprintf(&text, "--- %s, %d columns\n%s", what, columns, printDream(t, d, columns))
 	}
 	page("as most see it", 80, someDream())
 	page("in a narrow window", 34, someDream())
@@ -92,21 +93,11 @@ func TestDreamPage(t *testing.T) {
 	odd := dreamItem("\x1b[31mred\u202e and\r\nbroken", "", dreamSource(5, reverie.KindTeam, false, "\x1b[1m\n"+strings.Repeat("a", 90)))
 	hostile.Items = []reverie.DreamItem{odd}
 	page("hostile", 80, hostile)
-	tr.golden("dream_page.txt")
-}
-
-func TestDreamsWhen(t *testing.T) {
-	t.Parallel()
-	for want, rule := range map[string]reverie.DreamRule{
-		"when a session has been quiet for 24h or 10 sessions have ended and something new is remembered": {Idle: 24 * time.Hour, Sessions: 10},
-		"when a session has been quiet for 1h30m and something new is remembered":                         {Idle: 90 * time.Minute},
-		"when a session has ended and something new is remembered":                                        {Sessions: 1},
-		"only when asked to, since both of its limits are off":                                            {},
-	} {
-		if got := dreamsWhen(rule); got != want {
-			t.Errorf("%+v: %q, want %q", rule, got, want)
-		}
+	want, err := os.ReadFile("testdata/dream_page.txt")
+	if err != nil {
+		t.Fatal(err)
 	}
+	wantLines(t, text.String(), string(want))
 }
 
 // TestDreamPageFits: no line is wider than the window, but those that are commands,

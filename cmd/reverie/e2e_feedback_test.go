@@ -50,3 +50,11 @@ no    0.00   0.98    小组每周五晚上七点开会
 	s.run("feedback", "--usage", "5e0ff7a5-0000-4000-8000-000000000000", "--response", "Hello.").want(t, 1, "no context that offered memories")
 	s.feed(strings.Repeat("x", reverie.MaxMessageTextLength+1), "feedback", "--session", "s1", "--response", "-").want(t, 2, "the answer on standard input has more than 1048576 bytes")
 }
+
+// lines compares what was printed with what should be, line by line.
+func lines(t *testing.T, got, want string) {
+	t.Helper()
+	if diff := cmp.Diff(strings.Split(strings.TrimPrefix(want, "\n"), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("printed (-want +got):\n%s", diff)
+	}
+}

@@ -11,8 +11,8 @@ import (
 	"reverie/internal/reverie"
 )
 
-// lines compares what was printed with what should be, line by line.
-func lines(t *testing.T, got, want string) {
+// wantLines compares what was printed with what should be, line by line.
+func wantLines(t *testing.T, got, want string) {
 	t.Helper()
 	if diff := cmp.Diff(strings.Split(strings.TrimPrefix(want, "\n"), "\n"), strings.Split(got, "\n")); diff != "" {
 		t.Errorf("printed (-want +got):\n%s", diff)
@@ -39,7 +39,7 @@ func TestEntityPage(t *testing.T) {
 		}}
 	var b bytes.Buffer
 	entityPage(&b, style{}, e.Reply())
-	lines(t, b.String(), `
+	wantLines(t, b.String(), `
 Lin  person  v4
   id         id-of-lin
   also       小林, Linnea
@@ -69,7 +69,7 @@ func TestEntityPageOfOneMerged(t *testing.T) {
 	into := "id-of-lin"
 	var b bytes.Buffer
 	entityPage(&b, style{}, reverie.Entity{ID: "id-of-mei", Kind: reverie.EntityThing, Subject: "年糕", Version: 1, MergedInto: &into}.Reply())
-	lines(t, b.String(), `
+	wantLines(t, b.String(), `
 年糕  thing  v1
   id         id-of-mei
   changed    0001-01-01 00:00 UTC, known since 0001-01-01 00:00
@@ -101,7 +101,7 @@ func TestEntityHistoryPage(t *testing.T) {
 		[]reverie.Claim{version("l1", "c1", 1, reverie.StatusDeprecated, "Lisbon"), version("l1", "c2", 2, reverie.StatusActive, "Porto"), version("l2", "c3", 1, reverie.StatusActive, "Faro")})
 	var b bytes.Buffer
 	entityHistory(&b, style{}, r)
-	lines(t, b.String(), `
+	wantLines(t, b.String(), `
 Lin  id-of-lin  v5
 2026-01-05 12:00  create  run run-1
   + Lin
@@ -139,7 +139,7 @@ func TestWaitingPage(t *testing.T) {
 		{Subject: "Alex", Kind: reverie.EntityPerson, Postponed: reverie.PostponedAmbiguous, MatchingIDs: []string{"a1", "a2"}, Claims: claims, ExpiresAt: until},
 		{Subject: "Zoë", Kind: reverie.EntityPerson, Postponed: reverie.PostponedInsufficient, ExpiresAt: until},
 	})
-	lines(t, b.String(), `
+	wantLines(t, b.String(), `
 Alex  person  waits until 2026-02-05
       several are called that: a1, a2; it joins the one that later messages make out, or once `+"`reverie entity merge`"+` says they are one
   city: Porto

@@ -35,7 +35,7 @@ func TestMemoriesOfDreams(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	lines(t, b.String(), `
+	wantLines(t, b.String(), `
 MEMORY  VERSION  KIND              STATUS  STRENGTH  WEIGHT  SUPPORTED   STATEMENT
 m1      v1       group             active  0.30      1.00    2026-02-09  says m1
 m2      v1       dream preference  active  0.30      1.00    2026-02-09  says m2

@@ -29,7 +29,7 @@ func TestWhyPage(t *testing.T) {
 	a := &console{stdout: &b}
 	a.printVersionWhy(v, utc())
 	a.printVersionWhy(reverie.WhyVersion{Action: reverie.ActionUndo, UndoneRunID: "id-of-run", Reason: "the wrong model"}, utc())
-	lines(t, b.String(), `
+	wantLines(t, b.String(), `
   created by evolve for 2026-01-05 12:00..01-05 13:00, held until a person let it pass
     run id-of-run, chunk 1
     model test/fake, prompt version 1 (abc)
@@ -59,7 +59,7 @@ func TestWhySources(t *testing.T) {
 	var b bytes.Buffer
 	a := &console{stdout: &b}
 	a.printVersionWhy(v, utc())
-	lines(t, b.String(), `
+	wantLines(t, b.String(), `
   created by dream for 2026-02-09 22:30..02-09 23:30
     run id-of-run, chunk 1
     model test/fake, prompt version 1 (abc)
@@ -78,7 +78,7 @@ func TestRunDecisionsOfAHeldChunk(t *testing.T) {
 	var b bytes.Buffer
 	(&console{stdout: &b}).printRunDecisions([]reverie.Decision{known, later}, []reverie.HeldPlan{
 		{ChunkNo: 1, Whole: true, Status: reverie.HeldWaiting}, {ChunkNo: 2, Status: reverie.HeldWaiting}})
-	lines(t, b.String(), `
+	wantLines(t, b.String(), `
 fact  Tea is drunk.  held with chunk 1, waiting
     decision NONE: known already; the very words were known
 fact  Tea is drunk.
