@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/evolve"
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -49,7 +50,7 @@ Lines that a run would have held wait for a person as they always do: see
 			}
 			if asJSON {
 				res.Err = err
-				return cmp.Or(err, printJSON(a.stdout, res.Reply()))
+				return cmp.Or(err, cli.PrintJSON(a.Stdout, res.Reply()))
 			}
 			a.printApplied(plan, res, time.Since(began))
 			return nil
@@ -80,25 +81,25 @@ func (a *app) applyPlan(ctx context.Context, plan *reverie.PlanFile, approve boo
 
 // printApplied says what applying a plan has done.
 func (a *app) printApplied(plan *reverie.PlanFile, res evolve.Result, took time.Duration) {
-	w, s := a.stdout, a.style()
+	w, s := a.Stdout, a.Style()
 	switch {
 	case res.NoNew && res.RunID == "":
-		fmt.Fprintf(w, "%s: the plan is empty, there were no new messages: nothing to apply\n", visible(res.GroupID))
+		fmt.Fprintf(w, "%s: the plan is empty, there were no new messages: nothing to apply\n", cli.Visible(res.GroupID))
 		return
 	case res.NoNew:
 		fmt.Fprintf(w, "%s: the plan was applied before, as run %s at %s UTC (%s): nothing was changed now\n",
-			visible(res.GroupID), res.RunID, stamp(res.At), res.Status)
+			cli.Visible(res.GroupID), res.RunID, cli.Stamp(res.At), res.Status)
 		return
 	}
-	a.printResult(res, took, "", counts(reverie.JobEvolve, res.Stats))
+	a.PrintResult(res, took, "", cli.Counts(reverie.JobEvolve, res.Stats))
 	edited := ""
 	if plan.Edited {
-		edited = ", " + s.amber("edited by a person since")
+		edited = ", " + s.Amber("edited by a person since")
 	}
-	fmt.Fprintf(w, "  plan of %s UTC by %s, prompt version %s (%.12s)%s\n", stamp(plan.CreatedAt), visible(plan.Model), visible(plan.PromptVersion),
-		visible(plan.PromptSHA256), edited)
+	fmt.Fprintf(w, "  plan of %s UTC by %s, prompt version %s (%.12s)%s\n", cli.Stamp(plan.CreatedAt), cli.Visible(plan.Model), cli.Visible(plan.PromptVersion),
+		cli.Visible(plan.PromptSHA256), edited)
 	if res.Stats.Approved > 0 {
-		fmt.Fprintf(w, "  %s\n", letPass(res.Stats.Approved))
+		fmt.Fprintf(w, "  %s\n", cli.LetPass(res.Stats.Approved))
 	}
-	a.printWarnings(res.Warnings)
+	a.PrintWarnings(res.Warnings)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -31,12 +32,12 @@ why it could not look, if it could not, is the field error.`,
 			}
 			list, err := a.audit(cmd.Context(), groupID)
 			if asJSON {
-				return errors.Join(printJSON(a.stdout, replyOf(list, err)), err, unsound(list))
+				return errors.Join(cli.PrintJSON(a.Stdout, replyOf(list, err)), err, unsound(list))
 			}
 			if err != nil {
 				return err
 			}
-			return errors.Join(a.printAudit(list), unsound(list))
+			return errors.Join(a.PrintAudit(list), unsound(list))
 		},
 	}
 	cmd.Flags().StringVar(&groupID, "group", "", "check this group only")
@@ -83,5 +84,5 @@ func unsound(list []reverie.Invariant) error {
 		return nil
 	}
 	return fmt.Errorf("%s of %s: stop what writes to this database, keep a dump of it, and look at what is named above; "+
-		"`reverie runs show` and `reverie memory why` tell how it came about", plural(violations, "violation"), plural(of, "invariant"))
+		"`reverie runs show` and `reverie memory why` tell how it came about", cli.Plural(violations, "violation"), cli.Plural(of, "invariant"))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/evolve"
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
@@ -158,17 +159,17 @@ func parseShard(s string) (jobs.Shard, error) {
 
 // backfillRuns does the work, under the eyes of whoever waits for it.
 func (a *app) backfillRuns(ctx, work context.Context, p pipelines, f backfillFlags, shard jobs.Shard, est estimate) error {
-	progress := a.newProgress(est.Windows)
-	defer progress.end()
+	progress := a.NewProgress(est.Windows)
+	defer progress.End()
 	out := show{a, reverie.JobEvolve, f.json}
-	batch := &fanOut{app: a, job: evolveJob(p.evolve, evolve.Request{}), plan: jobs.Dates(a.store, f.from, f.to, a.now), shard: shard, group: f.group, ignoreRetry: true,
+	batch := &fanOut{app: a, job: evolveJob(p.evolve, evolve.Request{}), plan: jobs.Dates(a.store, f.from, f.to, a.Now), shard: shard, group: f.group, ignoreRetry: true,
 		show: func(e jobs.Report) {
-			progress.clear()
+			progress.Clear()
 			out.window(e)
-			progress.add()
+			progress.Add()
 		},
 		showGroup: func(r jobs.GroupResult) {
-			progress.clear()
+			progress.Clear()
 			out.group(r)
 		}}
 	if f.replay {
@@ -176,9 +177,9 @@ func (a *app) backfillRuns(ctx, work context.Context, p pipelines, f backfillFla
 		batch.plan, batch.groups, batch.prepare = again.plan, replayStore{a.store}, again.prepare
 	}
 	summary, err := batch.run(work, ctx.Done())
-	progress.end()
+	progress.End()
 	if f.replay && err != nil {
-		fmt.Fprintln(a.stderr, "reverie: to go on, give the same command without --replay: with it, what was evolved anew would be taken back again")
+		fmt.Fprintln(a.Stderr, "reverie: to go on, give the same command without --replay: with it, what was evolved anew would be taken back again")
 	}
 	said := out.summary(summary, err, "nothing is left to do")
 	next, nextErr := batch.impressions(work, p.impression, f.queued(a), ctx.Done(), &out, summary, err)
@@ -186,7 +187,7 @@ func (a *app) backfillRuns(ctx, work context.Context, p pipelines, f backfillFla
 }
 
 // queued plans the dates of which messages wait for impressions.
-func (f backfillFlags) queued(a *app) jobs.Plan { return jobs.Dates(a.queue(), f.from, f.to, a.now) }
+func (f backfillFlags) queued(a *app) jobs.Plan { return jobs.Dates(a.queue(), f.from, f.to, a.Now) }
 
 // estimate is what a backfill is thought to take.
 type estimate struct {
@@ -222,7 +223,7 @@ func (a *app) estimate(ctx context.Context, p *evolve.Pipeline, f backfillFlags,
 	err = a.eachGroup(ctx, a.groupsOf(f.replay), reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.group}, shard, func(g reverie.DueGroup) error {
 		if _, err := jobs.CalendarOf(g.Group); err != nil && f.group == "" { // it fails alone, and no other group with it
 			e.Unknown++
-			fmt.Fprintf(a.stderr, "reverie: left out of the estimate: %s\n", visibleLines(err))
+			fmt.Fprintf(a.Stderr, "reverie: left out of the estimate: %s\n", cli.VisibleLines(err))
 			return nil
 		}
 		loads, rewound, err := a.loads(ctx, g, f)
@@ -235,7 +236,7 @@ func (a *app) estimate(ctx context.Context, p *evolve.Pipeline, f backfillFlags,
 			}
 			return nil
 		}
-		if err := e.leavesOpen(g, f, a.now()); err != nil {
+		if err := e.leavesOpen(g, f, a.Now()); err != nil {
 			return err
 		}
 		if len(loads) > 0 {
@@ -295,7 +296,7 @@ func (a *app) loads(ctx context.Context, g reverie.DueGroup, f backfillFlags) ([
 			return loads, back.Runs, err
 		}
 	}
-	agenda, err := jobs.Dates(a.store, f.from, f.to, a.now)(ctx, g)
+	agenda, err := jobs.Dates(a.store, f.from, f.to, a.Now)(ctx, g)
 	if err != nil || len(agenda.Windows) == 0 {
 		return nil, 0, err
 	}
@@ -343,24 +344,24 @@ func (a *app) knownGroup(ctx context.Context, id string) error {
 // printEstimate says what a backfill is thought to take.
 func (a *app) printEstimate(e estimate, f backfillFlags) error {
 	if f.json {
-		return printJSONLine(a.stdout, struct {
+		return cli.PrintJSONLine(a.Stdout, struct {
 			Success  bool     `json:"success"`
 			Estimate estimate `json:"estimate"`
 		}{true, e})
 	}
-	w := a.stdout
+	w := a.Stdout
 	if e.OpenFrom != "" {
 		fmt.Fprintf(w, "left out: dates that are not over yet, from %s on in the earliest of time zones\n", e.OpenFrom)
 	}
 	if e.Parked > 0 {
-		fmt.Fprintf(w, "left alone: %s parked after failures; `reverie groups list --state parked` shows why\n", plural(e.Parked, "group"))
+		fmt.Fprintf(w, "left alone: %s parked after failures; `reverie groups list --state parked` shows why\n", cli.Plural(e.Parked, "group"))
 	}
 	if e.Windows == 0 && e.Rewound == 0 {
 		_, err := fmt.Fprintf(w, "nothing to do: no date from %s to %s that is over has pending messages\n", f.from, f.to)
 		return err
 	}
 	if e.Rewound > 0 {
-		fmt.Fprintf(w, "replay: what %s did is taken back, as new versions\n", plural(e.Rewound, "run"))
+		fmt.Fprintf(w, "replay: what %s did is taken back, as new versions\n", cli.Plural(e.Rewound, "run"))
 	}
 	price := fmt.Sprintf("about $%.2f", e.CostUSD)
 	switch {
@@ -371,8 +372,8 @@ func (a *app) printEstimate(e estimate, f backfillFlags) error {
 	case !e.Priced:
 		price = "at a price that [llm] prices does not know"
 	}
-	_, err := fmt.Fprintf(w, "%s in %s of %s; about %s by %s, %s tokens in, %s out, %s\n", plural(e.Messages, "message"), plural(e.Windows, "window"),
-		plural(e.Groups, "group"), plural(e.Calls, "call"), e.Model, thousands(e.InputTokens), thousands(e.OutputTokens), price)
+	_, err := fmt.Fprintf(w, "%s in %s of %s; about %s by %s, %s tokens in, %s out, %s\n", cli.Plural(e.Messages, "message"), cli.Plural(e.Windows, "window"),
+		cli.Plural(e.Groups, "group"), cli.Plural(e.Calls, "call"), e.Model, thousands(e.InputTokens), thousands(e.OutputTokens), price)
 	return err
 }
 

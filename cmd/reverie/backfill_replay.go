@@ -73,13 +73,13 @@ type rewinding struct {
 // is pending, and the dates before --from of which messages were taken back.
 func (r *rewinding) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
 	if from, rewound := r.from.Load(g.ID); rewound {
-		return jobs.Dates(r.store, from.(string), r.flags.to, r.now)(ctx, g)
+		return jobs.Dates(r.store, from.(string), r.flags.to, r.Now)(ctx, g)
 	}
 	back, windows, err := r.wouldRewind(ctx, g, r.flags)
 	if err != nil || back.Runs > 0 {
 		return jobs.Agenda{Windows: windows}, err
 	}
-	return jobs.Dates(r.store, r.flags.from, r.flags.to, r.now)(ctx, g)
+	return jobs.Dates(r.store, r.flags.from, r.flags.to, r.Now)(ctx, g)
 }
 
 // prepare takes back what a group's runs did, before the first of its dates is
@@ -130,7 +130,7 @@ func (a *app) wouldRewind(ctx context.Context, g reverie.DueGroup, f backfillFla
 	windows, err := c.Between(firstDate(c, f, back), f.to)
 	closed := windows[:0]
 	for _, w := range windows {
-		if !w.Until.After(a.now()) {
+		if !w.Until.After(a.Now()) {
 			closed = append(closed, w)
 		}
 	}

@@ -12,7 +12,7 @@ func newConfig(a *app) *cobra.Command {
 		if err := a.settings(); err != nil {
 			return err
 		}
-		return config.Write(a.stdout, a.cfg, a.prov, asJSON)
+		return config.Write(a.Stdout, a.cfg, a.prov, asJSON)
 	}
 	cmd := &cobra.Command{
 		Use:   "config",
@@ -30,7 +30,7 @@ environment.`,
 		Short: "Print a complete, commented reverie.toml",
 		Long:  "Print a complete, commented reverie.toml:\n\n  reverie config init > reverie.toml",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return config.WriteInit(a.stdout) },
+		RunE:  func(*cobra.Command, []string) error { return config.WriteInit(a.Stdout) },
 	}
 	showCmd := &cobra.Command{Use: "show", Short: "The same as `reverie config`", Args: cobra.NoArgs, RunE: show}
 	showCmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")

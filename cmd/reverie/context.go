@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/llm"
 	"reverie/internal/recall"
 )
@@ -87,7 +88,7 @@ func (a *app) context(ctx context.Context, req recall.ContextRequest, at string,
 	reply, err := r.Context(llm.WithBudget(ctx, a.budget(a.dayBudget())), req)
 	lost := closeUsage(ctx, r.Usage) // before a bot can answer: its answer is judged by what is written
 	if err == nil {
-		err = a.printContext(reply, asJSON)
+		err = a.PrintContext(reply, asJSON)
 	}
 	return errors.Join(unknownGroup(err), lost)
 }
@@ -95,7 +96,7 @@ func (a *app) context(ctx context.Context, req recall.ContextRequest, at string,
 // readText reads a text from standard input, and refuses one that is longer than
 // most bytes rather than cut it.
 func (a *app) readText(ctx context.Context, what string, most int64) (string, error) {
-	text, err := io.ReadAll(io.LimitReader(&patientReader{ctx: ctx, from: a.stdin}, most+1))
+	text, err := io.ReadAll(io.LimitReader(&cli.PatientReader{Ctx: ctx, From: a.Stdin}, most+1))
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("read the %s from standard input: %w", what, err)

@@ -152,9 +152,9 @@ func (a *app) task(job reverie.Job, p pipelines, day *llm.DayBudget) func(ctx co
 // evolveDue evolves the dates that are over, and follows people where that is
 // wanted.
 func (a *app) evolveDue(ctx context.Context, p pipelines, stop <-chan struct{}) error {
-	f := &fanOut{app: a, job: evolveJob(p.evolve, evolve.Request{}), plan: jobs.Nightly(a.store, a.now, a.cfg.Jobs.MissedNights), showGroup: a.logGroup(reverie.JobEvolve)}
+	f := &fanOut{app: a, job: evolveJob(p.evolve, evolve.Request{}), plan: jobs.Nightly(a.store, a.Now, a.cfg.Jobs.MissedNights), showGroup: a.logGroup(reverie.JobEvolve)}
 	summary, err := f.run(ctx, stop)
-	_, nextErr := f.impressions(ctx, p.impression, jobs.Nightly(a.queue(), a.now, a.cfg.Jobs.MissedNights), stop, nil, summary, err)
+	_, nextErr := f.impressions(ctx, p.impression, jobs.Nightly(a.queue(), a.Now, a.cfg.Jobs.MissedNights), stop, nil, summary, err)
 	return errors.Join(err, nextErr)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
@@ -41,23 +42,23 @@ schema, the clock, and the models, each of which is asked one small question.`,
 				}
 			}
 			if asJSON {
-				err := printJSON(a.stdout, struct {
+				err := cli.PrintJSON(a.Stdout, struct {
 					Success bool      `json:"success"`
 					Checks  []finding `json:"checks"`
 				}{len(errs) == 0, findings})
 				return errors.Join(err, unwell(errs))
 			}
-			s := a.style()
-			var t table
-			t.row("", "CHECK", "DETAIL")
+			s := a.Style()
+			var t cli.Table
+			t.Row("", "CHECK", "DETAIL")
 			for _, f := range findings {
-				mark := s.green("ok")
+				mark := s.Green("ok")
 				if !f.OK {
-					mark = s.red("--")
+					mark = s.Red("--")
 				}
-				t.row(mark, f.Check, visible(f.Detail))
+				t.Row(mark, f.Check, cli.Visible(f.Detail))
 			}
-			return errors.Join(t.write(a.stdout, s), unwell(errs))
+			return errors.Join(t.Write(a.Stdout, s), unwell(errs))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
@@ -69,7 +70,7 @@ func unwell(errs []error) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return &codeError{exitCode(errs[0], false), fmt.Errorf("%s failed", plural(len(errs), "check"))}
+	return &codeError{exitCode(errs[0], false), fmt.Errorf("%s failed", cli.Plural(len(errs), "check"))}
 }
 
 // examine goes from what everything needs to what only some need.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/dream"
+	"reverie/internal/cli"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
 	"reverie/jobs"
@@ -137,7 +138,7 @@ func (a *app) dreamOne(ctx context.Context, p *dream.Pipeline, groupID string, f
 	req := dream.Request{GroupID: groupID, Due: f.due, SessionID: f.session, DryRun: f.dryRun}
 	stop := func() {}
 	if !f.json {
-		stop = a.watchDreaming(p)
+		stop = a.WatchDreaming(p)
 		defer stop()
 	}
 	var done jobs.GroupResult
@@ -155,14 +156,14 @@ func (a *app) dreamOne(ctx context.Context, p *dream.Pipeline, groupID string, f
 		res = dream.Result{GroupID: groupID, Err: err}
 	}
 	if f.json {
-		write := printJSON
+		write := cli.PrintJSON
 		if f.due {
-			write = printJSONLine
+			write = cli.PrintJSONLine
 		}
-		return errors.Join(err, write(a.stdout, dreamReply(res)))
+		return errors.Join(err, write(a.Stdout, cli.DreamReply(res)))
 	}
 	if err == nil || res.RunID != "" {
-		a.printDream(res, time.Since(began))
+		a.PrintDream(res, time.Since(began))
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"reverie/dream"
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/reverie"
 	"reverie/jobs"
@@ -33,7 +34,7 @@ func (d *dueDreams) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, 
 	if err != nil {
 		return jobs.Agenda{}, err
 	}
-	now := d.now()
+	now := d.Now()
 	signs, err := d.store.DreamSigns(ctx, reverie.DreamQuery{GroupID: g.ID, EndedBy: dream.Ended(rule, now)})
 	if err != nil {
 		return jobs.Agenda{}, err
@@ -61,11 +62,11 @@ func (d *dueDreams) nothing(f selection) string {
 	defer d.mu.Unlock()
 	switch {
 	case f.group == "" && d.unread > 0:
-		return fmt.Sprintf("%s; %s with sessions that reverie extract has not read", nothingDue, plural(d.unread, "group"))
+		return fmt.Sprintf("%s; %s with sessions that reverie extract has not read", nothingDue, cli.Plural(d.unread, "group"))
 	case f.group == "":
 		return nothingDue
 	case d.why == "":
-		_, d.why = dream.Due(reverie.DreamSigns{}, d.dreamRule(), d.now()) // no session of it is new
+		_, d.why = dream.Due(reverie.DreamSigns{}, d.dreamRule(), d.Now()) // no session of it is new
 	}
 	return "nothing is due: " + d.why
 }

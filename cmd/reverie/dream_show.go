@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/dream"
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/reverie"
 )
@@ -45,12 +46,12 @@ Times and dates are the group's own.`,
 			}
 			switch {
 			case asJSON:
-				return printJSON(a.stdout, d.Page(message))
+				return cli.PrintJSON(a.Stdout, d.Page(message))
 			case message != "":
-				_, err := fmt.Fprintln(a.stdout, visible(message))
+				_, err := fmt.Fprintln(a.Stdout, cli.Visible(message))
 				return err
 			}
-			a.dreamPage(d.Group, a.calendar(d.Group)).print(d)
+			a.DreamPage(d.Group, a.calendar(d.Group)).Print(d)
 			return nil
 		},
 	}
@@ -67,7 +68,7 @@ func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	now := a.now()
+	now := a.Now()
 	signs, err := a.store.DreamSigns(ctx, reverie.DreamQuery{GroupID: g.ID, EndedBy: dream.Ended(rule, now)})
 	if err != nil {
 		return "", err
@@ -86,9 +87,9 @@ func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) 
 	case alone != "":
 		return text + ". " + alone, nil
 	case due:
-		return text + fmt.Sprintf(": it is due, and `reverie dream --due` or `reverie dream --group %s` has it dream", quoted(g.ID)), nil
+		return text + fmt.Sprintf(": it is due, and `reverie dream --due` or `reverie dream --group %s` has it dream", cli.Quoted(g.ID)), nil
 	}
-	return text + fmt.Sprintf(". It dreams %s; `reverie dream --group %s` does not wait for that", dreamsWhen(rule), quoted(g.ID)), nil
+	return text + fmt.Sprintf(". It dreams %s; `reverie dream --group %s` does not wait for that", dreamsWhen(rule), cli.Quoted(g.ID)), nil
 }
 
 // leftAlone says why a group does not dream of itself, due or not, and what to do about
@@ -100,15 +101,15 @@ func leftAlone(g reverie.GroupEntry, now time.Time) string {
 		if s.ParkedAt != nil {
 			is = "it is parked since its dreams failed"
 		}
-		why = append(why, fmt.Sprintf("%s (%s): %s", is, s.Error, remedy(*s, g.ID)))
+		why = append(why, fmt.Sprintf("%s (%s): %s", is, s.Error, cli.Remedy(*s, g.ID)))
 	}
 	if g.Paused {
-		why = append(why, fmt.Sprintf("the group is paused: `reverie groups resume %s`", operand(g.ID)))
+		why = append(why, fmt.Sprintf("the group is paused: `reverie groups resume %s`", cli.Operand(g.ID)))
 	}
 	if len(why) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("It does not dream of itself: %s. `reverie dream --group %s` has it dream at once", strings.Join(why, "; "), quoted(g.ID))
+	return fmt.Sprintf("It does not dream of itself: %s. `reverie dream --group %s` has it dream at once", strings.Join(why, "; "), cli.Quoted(g.ID))
 }
 
 // dreamsWhen says when a group dreams by its rule.

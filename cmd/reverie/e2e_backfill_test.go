@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"reverie/internal/cli"
 	"reverie/internal/llm/llmtest"
 )
 
@@ -208,16 +209,16 @@ func TestBackfillProgress(t *testing.T) {
 	var moments atomic.Int64
 	var out bytes.Buffer
 	errs := writerFunc(func(p []byte) (int, error) { told <- string(p); return len(p), nil })
-	a := &app{flags: map[string]string{}, console: console{env: s.env, stdin: strings.NewReader(""), stdout: &out, stderr: errs,
-		now: func() time.Time { return later.Add(time.Duration(moments.Add(1)) * time.Millisecond) },
-		tick: func(every time.Duration) (<-chan time.Time, func()) {
+	a := &app{flags: map[string]string{}, Console: cli.Console{Env: s.env, Stdin: strings.NewReader(""), Stdout: &out, Stderr: errs,
+		Now: func() time.Time { return later.Add(time.Duration(moments.Add(1)) * time.Millisecond) },
+		Tick: func(every time.Duration) (<-chan time.Time, func()) {
 			if every != 30*time.Second {
 				t.Errorf("it ticks every %s", every)
 			}
 			return ticks, func() {}
 		}}}
 	s.set("REVERIE_JOBS_CONCURRENCY=1")
-	a.env = s.env
+	a.Env = s.env
 	root := newRoot(a)
 	root.SetArgs(append([]string{"backfill"}, march...))
 	if err := root.ExecuteContext(t.Context()); err != nil {

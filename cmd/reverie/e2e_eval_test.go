@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"reverie/internal/cli"
 	"reverie/internal/eval"
 	"reverie/internal/llm/llmtest"
 )
@@ -236,8 +237,8 @@ func TestEvalLive(t *testing.T) {
 	}
 	played := s.run("eval", dir, "--recorded").want(t, 0).silent(t)
 	for _, line := range strings.Split(played.stdout, "\n") {
-		if width(line) > 80 {
-			t.Errorf("%d columns: %s", width(line), line)
+		if cli.Width(line) > 80 {
+			t.Errorf("%d columns: %s", cli.Width(line), line)
 		}
 	}
 	if !strings.Contains(played.stdout, "100.0% right: 3 of 3 points in 1 scenario (95%: 43.9 to 100.0)") || !strings.Contains(played.stdout, "0 calls") {

@@ -7,14 +7,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reverie/internal/cli"
 )
 
 // runAt is run at an instant of the test's choice.
 func (s *stage) runAt(now time.Time, args ...string) outcome {
 	s.t.Helper()
 	var out, errs words
-	a := &app{flags: map[string]string{}, console: console{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: s.env,
-		now: func() time.Time { return now }, tick: ticker}}
+	a := &app{flags: map[string]string{}, Console: cli.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: s.env,
+		Now: func() time.Time { return now }, Tick: cli.Ticker}}
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(s.t.Context())
@@ -22,7 +24,7 @@ func (s *stage) runAt(now time.Time, args ...string) outcome {
 		s.t.Errorf("close: %v", cerr)
 	}
 	if err != nil {
-		fmt.Fprintln(&errs, visibleLines(err))
+		fmt.Fprintln(&errs, cli.VisibleLines(err))
 	}
 	return outcome{args, exitCode(err, false), out.String(), errs.String()}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"reverie/internal/cli"
 )
 
 // everyCommand calls f with each command that people see, from the root on.
@@ -24,7 +26,7 @@ func everyCommand(t *testing.T, f func(cmd *cobra.Command)) {
 			}
 		}
 	}
-	root := newRoot(&app{console: console{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}, flags: map[string]string{}})
+	root := newRoot(&app{Console: cli.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}, flags: map[string]string{}})
 	root.InitDefaultHelpCmd()
 	walk(root)
 }
@@ -84,7 +86,7 @@ func TestCommandsOfTheReadme(t *testing.T) {
 		}
 		for _, line := range shown.FindAllStringSubmatch(string(page), -1) {
 			line, _, _ := strings.Cut(line[1], "  ")
-			cmd, args, err := newRoot(&app{console: console{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}, flags: map[string]string{}}).Find(strings.Fields(line))
+			cmd, args, err := newRoot(&app{Console: cli.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}, flags: map[string]string{}}).Find(strings.Fields(line))
 			count++
 			switch {
 			case err != nil:

@@ -20,6 +20,7 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
@@ -210,7 +211,7 @@ func TestPanicIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	a := &app{console: console{now: time.Now}, cfg: &config.Config{}, log: slog.New(slog.NewTextHandler(&log, nil)), watchers: watchers{sentry: sentry}}
+	a := &app{Console: cli.Console{Now: time.Now}, cfg: &config.Config{}, log: slog.New(slog.NewTextHandler(&log, nil)), watchers: watchers{sentry: sentry}}
 	j := job{name: reverie.JobEvolve, run: func(context.Context, *jobs.Held, reverie.DueGroup, reverie.Window) (jobs.RunOutcome, error) {
 		panic("a hole in the floor")
 	}}

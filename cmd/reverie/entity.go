@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -56,13 +57,13 @@ func newEntityList(a *app) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, reverie.NewEntitiesReply(g.ID, total, list))
+				return cli.PrintJSON(a.Stdout, reverie.NewEntitiesReply(g.ID, total, list))
 			}
 			if total == 0 {
-				_, err := fmt.Fprintln(a.stdout, a.noEntities(g, q))
+				_, err := fmt.Fprintln(a.Stdout, a.noEntities(g, q))
 				return err
 			}
-			return a.printEntities(list, total, offset)
+			return a.PrintEntities(list, total, offset)
 		},
 	}
 	f := cmd.Flags()
@@ -80,14 +81,14 @@ func newEntityList(a *app) *cobra.Command {
 // noEntities says why a list is empty, and what there is to do about it.
 func (a *app) noEntities(g reverie.Group, q reverie.EntityFilter) string {
 	if q.Kind != "" || q.Name != "" {
-		return fmt.Sprintf("%s: nobody and nothing fits; leave out --kind and --name to see all", visible(g.ID))
+		return fmt.Sprintf("%s: nobody and nothing fits; leave out --kind and --name to see all", cli.Visible(g.ID))
 	}
-	text := fmt.Sprintf("%s: nobody and nothing is known yet", visible(g.ID))
+	text := fmt.Sprintf("%s: nobody and nothing is known yet", cli.Visible(g.ID))
 	if on := g.Impressions == "on" || g.Impressions == "" && a.cfg.Impression.Enabled; on {
-		return text + fmt.Sprintf("; they come with the next night, or now with `reverie impression --group %s`", quoted(g.ID))
+		return text + fmt.Sprintf("; they come with the next night, or now with `reverie impression --group %s`", cli.Quoted(g.ID))
 	}
 	return text + fmt.Sprintf(": people and things are not followed here\n  `reverie groups set %s --impressions on` follows them from the next night on, or [impression] enabled in all groups\n  `reverie impression --group %s` looks at the messages that are there already",
-		quoted(g.ID), quoted(g.ID))
+		cli.Quoted(g.ID), cli.Quoted(g.ID))
 }
 
 func newEntityShow(a *app) *cobra.Command {
@@ -108,9 +109,9 @@ that it rests on; --json has all of them.`,
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, reverie.OneEntityReply{Success: true, EntityReply: e.Reply()})
+				return cli.PrintJSON(a.Stdout, reverie.OneEntityReply{Success: true, EntityReply: e.Reply()})
 			}
-			entityPage(a.stdout, a.style(), e.Reply())
+			cli.EntityPage(a.Stdout, a.Style(), e.Reply())
 			return nil
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -56,9 +57,9 @@ func severalEntities(named string, found []reverie.Entity) error {
 	fmt.Fprintf(&b, "%q may be any of %d; name one by its id:", named, len(found))
 	for _, e := range found {
 		r := e.Reply()
-		fmt.Fprintf(&b, "\n  %s  %s  %s", r.EntityID, r.Kind, visible(r.Subject))
+		fmt.Fprintf(&b, "\n  %s  %s  %s", r.EntityID, r.Kind, cli.Visible(r.Subject))
 		if len(r.Accounts) > 0 {
-			fmt.Fprintf(&b, "  account %s", visible(strings.Join(r.Accounts, ", ")))
+			fmt.Fprintf(&b, "  account %s", cli.Visible(strings.Join(r.Accounts, ", ")))
 		}
 	}
 	return errors.New(b.String())

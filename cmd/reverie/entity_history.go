@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -29,9 +30,9 @@ func newEntityHistory(a *app) *cobra.Command {
 			}
 			r := reverie.NewEntityHistoryReply(e, changes, claims)
 			if asJSON {
-				return printJSON(a.stdout, r)
+				return cli.PrintJSON(a.Stdout, r)
 			}
-			entityHistory(a.stdout, a.style(), r)
+			cli.EntityHistory(a.Stdout, a.Style(), r)
 			return nil
 		},
 	}
@@ -65,13 +66,13 @@ of an entity once they suffice; what nothing joins expires.`,
 				return unknownGroup(err)
 			}
 			if asJSON {
-				return printJSON(a.stdout, reverie.NewWaitingReply(groupID, waiting))
+				return cli.PrintJSON(a.Stdout, reverie.NewWaitingReply(groupID, waiting))
 			}
 			if len(waiting) == 0 {
-				_, err := fmt.Fprintf(a.stdout, "%s: nothing waits\n", visible(groupID))
+				_, err := fmt.Fprintf(a.Stdout, "%s: nothing waits\n", cli.Visible(groupID))
 				return err
 			}
-			waitingPage(a.stdout, a.style(), waiting)
+			cli.WaitingPage(a.Stdout, a.Style(), waiting)
 			return nil
 		},
 	}

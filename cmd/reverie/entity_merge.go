@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -38,10 +39,10 @@ parts them again, and all is as it was.`,
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, reverie.MergeReply{Success: true, Merged: merged.Reply(), Into: into.Reply()})
+				return cli.PrintJSON(a.Stdout, reverie.MergeReply{Success: true, Merged: merged.Reply(), Into: into.Reply()})
 			}
-			fmt.Fprintf(a.stdout, "%s is part of %s now; `reverie entity unmerge %s` undoes it\n", nameAndID(merged), nameAndID(into), merged.ID)
-			entityPage(a.stdout, a.style(), into.Reply())
+			fmt.Fprintf(a.Stdout, "%s is part of %s now; `reverie entity unmerge %s` undoes it\n", nameAndID(merged), nameAndID(into), merged.ID)
+			cli.EntityPage(a.Stdout, a.Style(), into.Reply())
 			return nil
 		},
 	}
@@ -73,10 +74,10 @@ func newEntityUnmerge(a *app) *cobra.Command {
 				return unknownEntity(err)
 			}
 			if asJSON {
-				return printJSON(a.stdout, reverie.MergeReply{Success: true, Merged: parted.Reply(), Into: from.Reply()})
+				return cli.PrintJSON(a.Stdout, reverie.MergeReply{Success: true, Merged: parted.Reply(), Into: from.Reply()})
 			}
-			fmt.Fprintf(a.stdout, "%s stands for itself again; it was part of %s\n", nameAndID(parted), nameAndID(from))
-			entityPage(a.stdout, a.style(), parted.Reply())
+			fmt.Fprintf(a.Stdout, "%s stands for itself again; it was part of %s\n", nameAndID(parted), nameAndID(from))
+			cli.EntityPage(a.Stdout, a.Style(), parted.Reply())
 			return nil
 		},
 	}
@@ -87,4 +88,4 @@ func newEntityUnmerge(a *app) *cobra.Command {
 }
 
 // nameAndID names an entity in a sentence.
-func nameAndID(e reverie.Entity) string { return fmt.Sprintf("%s (%s)", visible(e.Subject), e.ID) }
+func nameAndID(e reverie.Entity) string { return fmt.Sprintf("%s (%s)", cli.Visible(e.Subject), e.ID) }

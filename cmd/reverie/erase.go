@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -82,27 +83,27 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 		return err
 	}
 	if len(accounts) == 0 {
-		if err := a.printErasures(o.dry, o.asJSON, nil, nil); err != nil || o.dry || !o.yes || !o.whole {
+		if err := a.PrintErasures(o.dry, o.asJSON, nil, nil); err != nil || o.dry || !o.yes || !o.whole {
 			return err
 		}
 		return a.sweep(ctx, o) // an erasure may have been killed before it did
 	}
 	if !o.dry && !o.yes {
-		ask := fmt.Sprintf("forget an author of %s in %s for good?", plural(messagesOf(accounts), "message"), plural(len(accounts), "group"))
-		if o.asJSON || !a.canAsk() {
+		ask := fmt.Sprintf("forget an author of %s in %s for good?", cli.Plural(messagesOf(accounts), "message"), cli.Plural(len(accounts), "group"))
+		if o.asJSON || !a.CanAsk() {
 			return usageError(fmt.Errorf("%s say --yes to do it, --dry-run to see what it would do", ask))
 		}
-		if yes, err := a.confirm(ctx, ask); err != nil || !yes {
-			return errors.Join(err, a.say("nothing is erased\n"))
+		if yes, err := a.Confirm(ctx, ask); err != nil || !yes {
+			return errors.Join(err, a.Say("nothing is erased\n"))
 		}
 	}
 	done, err := a.eraseAccounts(ctx, o, accounts)
-	err = errors.Join(err, a.printErasures(o.dry, o.asJSON, done, err))
+	err = errors.Join(err, a.PrintErasures(o.dry, o.asJSON, done, err))
 	if len(done) > 0 && !o.dry && ctx.Err() == nil {
 		err = errors.Join(err, a.sweep(ctx, o))
 	}
 	if failed := len(accounts) - len(done); failed > 0 && len(accounts) > 1 && ctx.Err() == nil {
-		return &codeError{exitPartial, fmt.Errorf("%d of %s failed, the same command goes on with them: %w", failed, plural(len(accounts), "group"), err)}
+		return &codeError{exitPartial, fmt.Errorf("%d of %s failed, the same command goes on with them: %w", failed, cli.Plural(len(accounts), "group"), err)}
 	}
 	return err
 }
@@ -147,7 +148,7 @@ func (a *app) sweep(ctx context.Context, o eraseOrder) error {
 	if o.whole || ctx.Err() != nil {
 		return fmt.Errorf("the erasure stands, but the tables were not written anew: %w", err)
 	}
-	fmt.Fprintf(a.stderr, "warning: the erasure stands, but rows that were deleted may be in the files until the server vacuums them: %s\n", visibleLines(err))
+	fmt.Fprintf(a.Stderr, "warning: the erasure stands, but rows that were deleted may be in the files until the server vacuums them: %s\n", cli.VisibleLines(err))
 	return nil
 }
 
@@ -157,7 +158,7 @@ func oneAccount(author string, accounts []reverie.Account) error {
 	var list []string
 	for _, account := range accounts {
 		ids[account.AuthorID] = true
-		list = append(list, fmt.Sprintf("  %s in %s: %s", visible(account.AuthorID), visible(account.GroupID), plural(account.Messages, "message")))
+		list = append(list, fmt.Sprintf("  %s in %s: %s", cli.Visible(account.AuthorID), cli.Visible(account.GroupID), cli.Plural(account.Messages, "message")))
 	}
 	if len(ids) < 2 {
 		return nil

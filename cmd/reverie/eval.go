@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/eval"
 )
 
@@ -100,19 +101,19 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 	}
 	switch {
 	case err != nil && f.json:
-		return usageError(errors.Join(err, a.printFaults(err)))
+		return usageError(errors.Join(err, a.PrintFaults(err)))
 	case err != nil:
 		return usageError(err)
 	case f.checked:
-		return a.printChecked(list, f.json)
+		return a.PrintChecked(list, f.json)
 	}
 	report, err := a.playScenarios(ctx, list, f)
 	switch {
 	case len(report.Scenarios) == 0:
 	case f.json:
-		err = errors.Join(err, printJSON(a.stdout, report))
+		err = errors.Join(err, cli.PrintJSON(a.Stdout, report))
 	default:
-		err = errors.Join(err, a.printReport(report))
+		err = errors.Join(err, a.PrintReport(report))
 	}
 	switch {
 	case err != nil:

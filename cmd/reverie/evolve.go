@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/evolve"
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/entity"
 	"reverie/internal/llm"
@@ -124,7 +125,7 @@ func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evo
 	if req.Since, req.Until, err = f.window(g); err != nil {
 		return err
 	}
-	if err := f.inOrder(req.Since, req.Until, a.now()); err != nil {
+	if err := f.inOrder(req.Since, req.Until, a.Now()); err != nil {
 		return err
 	}
 	stop := func() {}
@@ -141,7 +142,7 @@ func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evo
 	} else {
 		end, err = a.evolveGroup(ctx, nil, p, g, req, func(evolve.Result) {
 			if stop(); !f.json && a.follows(g) {
-				stop = a.watchObserving(p.impression)
+				stop = a.WatchObserving(p.impression)
 			}
 		})
 	}
@@ -157,10 +158,10 @@ func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evo
 		return errors.Join(err, nextErr, a.writeEvolved(ctx, res, next, f))
 	}
 	if err == nil || res.RunID != "" || res.DryRun && len(res.Changes) > 0 {
-		a.printResult(res, cmp.Or(took, time.Since(began)), f.date, counts(reverie.JobEvolve, res.Stats))
+		a.PrintResult(res, cmp.Or(took, time.Since(began)), f.date, cli.Counts(reverie.JobEvolve, res.Stats))
 	}
 	if next.RunID != "" {
-		a.printImpression(next, a.subjects(ctx, next.GroupID, next.Changes), time.Since(began)-took, f.date)
+		a.PrintImpression(next, a.subjects(ctx, next.GroupID, next.Changes), time.Since(began)-took, f.date)
 	}
 	return errors.Join(err, nextErr)
 }
@@ -182,7 +183,7 @@ func notOurs(err error) bool {
 func (a *app) writeEvolved(ctx context.Context, res evolve.Result, next entity.Result, f evolveFlags) error {
 	if !f.dryRun {
 		for _, why := range res.Held {
-			fmt.Fprintf(a.stderr, "warning: run %s of group %q is held: %s\n", res.RunID, res.GroupID, why)
+			fmt.Fprintf(a.Stderr, "warning: run %s of group %q is held: %s\n", res.RunID, res.GroupID, why)
 		}
 	}
 	reply := struct {
@@ -194,9 +195,9 @@ func (a *app) writeEvolved(ctx context.Context, res evolve.Result, next entity.R
 		reply.Impression = &follow
 	}
 	if f.group == "" {
-		return printJSONLine(a.stdout, reply)
+		return cli.PrintJSONLine(a.Stdout, reply)
 	}
-	return printJSON(a.stdout, reply)
+	return cli.PrintJSON(a.Stdout, reply)
 }
 
 // evolveJob is evolve, as a request says.
@@ -242,7 +243,7 @@ func (f evolveFlags) nothing() string {
 
 // watch shows a run's progress on a terminal, and returns what ends the show.
 func (a *app) watch(ctx context.Context, p *evolve.Pipeline, req evolve.Request) (stop func(), err error) {
-	if !terminal(a.stderr) {
+	if !cli.Terminal(a.Stderr) {
 		return func() {}, nil
 	}
 	until := req.Until
@@ -253,5 +254,5 @@ func (a *app) watch(ctx context.Context, p *evolve.Pipeline, req evolve.Request)
 	if err != nil || total == 0 {
 		return func() {}, err
 	}
-	return a.watchEvolving(p, total), nil
+	return a.WatchEvolving(p, total), nil
 }

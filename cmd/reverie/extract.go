@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
 	"reverie/internal/session"
@@ -146,7 +147,7 @@ func (a *app) extractOne(ctx context.Context, p *session.Pipeline, groupID strin
 	req := session.Request{GroupID: groupID, SessionID: f.session, Due: f.due, DryRun: f.dryRun}
 	stop := func() {}
 	if !f.json {
-		stop = a.watchExtracting(p)
+		stop = a.WatchExtracting(p)
 		defer stop()
 	}
 	var done jobs.GroupResult
@@ -164,14 +165,14 @@ func (a *app) extractOne(ctx context.Context, p *session.Pipeline, groupID strin
 		res = session.Result{GroupID: groupID, SessionID: f.session, Err: err}
 	}
 	if f.json {
-		write := printJSON
+		write := cli.PrintJSON
 		if f.due || f.all {
-			write = printJSONLine
+			write = cli.PrintJSONLine
 		}
-		return errors.Join(err, write(a.stdout, extractReply(res)))
+		return errors.Join(err, write(a.Stdout, cli.ExtractReply(res)))
 	}
 	if err == nil || res.RunID != "" {
-		a.printExtraction(res, time.Since(began))
+		a.PrintExtraction(res, time.Since(began))
 	}
 	return err
 }

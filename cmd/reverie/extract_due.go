@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/reverie"
 	"reverie/internal/session"
@@ -73,8 +74,8 @@ func (a *app) noteSession(ctx context.Context, groupID string, w reverie.Window,
 		a.log.Warn("session parked: not extracted until reverie extract --session or groups resume", "group_id", groupID, "session_id", sessionID,
 			"failures", setback.Failures, "error", setback.Error)
 	default:
-		fmt.Fprintf(a.stderr, "reverie: session %q of group %q is parked: --due and --all pass it over until `reverie extract --session` succeeds, or `reverie groups resume %s`\n",
-			sessionID, groupID, operand(groupID))
+		fmt.Fprintf(a.Stderr, "reverie: session %q of group %q is parked: --due and --all pass it over until `reverie extract --session` succeeds, or `reverie groups resume %s`\n",
+			sessionID, groupID, cli.Operand(groupID))
 	}
 	return err
 }
@@ -93,7 +94,7 @@ func (a *app) findSession(ctx context.Context, groupID, sessionID string) (rever
 	const named = 10
 	var groups []string
 	for _, s := range found[:min(named, len(found))] {
-		groups = append(groups, quoted(s.GroupID))
+		groups = append(groups, cli.Quoted(s.GroupID))
 	}
 	if len(found) > named {
 		groups = append(groups, fmt.Sprintf("and %d more", len(found)-named))

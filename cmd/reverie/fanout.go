@@ -33,7 +33,7 @@ func leaseOf(held *jobs.Held) pipeline.Hold {
 // runner does a job, told to whoever watches.
 func (a *app) runner(j job) *jobs.Runner {
 	return &jobs.Runner{Job: j.name, Store: a.store, Leases: a.leases(), Work: j.run, WindowFailed: j.failed, Rule: a.parkRule(),
-		Instrument: a.instrument(j.name), Now: a.now, Log: a.log}
+		Instrument: a.instrument(j.name), Now: a.Now, Log: a.log}
 }
 
 // runOne does a job on what a person or a client asks for, and says where the group is
@@ -57,7 +57,7 @@ func (a *app) notify(prefix, text string) {
 		a.log.Warn(text)
 		return
 	}
-	fmt.Fprintln(a.stderr, prefix+text)
+	fmt.Fprintln(a.Stderr, prefix+text)
 }
 
 // fanOut is one job over many groups, as a command or the daemon starts it.
@@ -76,7 +76,7 @@ type fanOut struct {
 
 // run works on all that is due. When stop is closed nothing more is begun.
 func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, error) {
-	began := f.now()
+	began := f.Now()
 	if f.groups == nil {
 		f.groups = f.store
 	}
@@ -107,7 +107,7 @@ func (f *fanOut) run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	if finished {
 		f.settle(ctx, stop)
 	}
-	f.metrics.FanOutDone(f.job.name, summary.Left, summary.Parked, f.now().Sub(began), finished)
+	f.metrics.FanOutDone(f.job.name, summary.Left, summary.Parked, f.Now().Sub(began), finished)
 	return summary, err
 }
 

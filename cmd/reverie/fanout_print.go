@@ -9,6 +9,7 @@ import (
 
 	"reverie/dream"
 	"reverie/evolve"
+	"reverie/internal/cli"
 	"reverie/internal/entity"
 	"reverie/internal/reverie"
 	"reverie/internal/session"
@@ -31,9 +32,9 @@ func (p show) window(e jobs.Report) {
 		p.printWindow(e)
 		return
 	}
-	_ = printJSONLine(p.stdout, p.line(e)) // a reader that has gone does not end the work
+	_ = cli.PrintJSONLine(p.Stdout, p.line(e)) // a reader that has gone does not end the work
 	for _, why := range e.Held {
-		fmt.Fprintf(p.stderr, "warning: run %s of group %q is held: %s\n", e.RunID, e.GroupID, why)
+		fmt.Fprintf(p.Stderr, "warning: run %s of group %q is held: %s\n", e.RunID, e.GroupID, why)
 	}
 }
 
@@ -55,9 +56,9 @@ func (p show) line(e jobs.Report) any {
 			Window *reverie.Window `json:"window,omitempty"`
 		}{p.impressionReply(context.Background(), r), dated}
 	case session.Result:
-		return extractReply(r)
+		return cli.ExtractReply(r)
 	case dream.Result:
-		return dreamReply(r)
+		return cli.DreamReply(r)
 	}
 	return nil
 }
@@ -65,7 +66,7 @@ func (p show) line(e jobs.Report) any {
 // group tells of a group that is not done.
 func (p show) group(r jobs.GroupResult) {
 	if p.asJSON && r.Outcome != jobs.Done && len(r.Windows) == 0 {
-		_ = printJSONLine(p.stdout, groupLine{p.named(), r.Outcome == jobs.Skipped, r.GroupID, r.Outcome, r.Reason})
+		_ = cli.PrintJSONLine(p.Stdout, groupLine{p.named(), r.Outcome == jobs.Skipped, r.GroupID, r.Outcome, r.Reason})
 	}
 	p.printGroup(r)
 }
@@ -93,24 +94,24 @@ func (p show) writeSummary(s jobs.Summary, err error, nothing string) error {
 		return nil // nothing was begun
 	}
 	if p.asJSON {
-		return printJSONLine(p.stdout, summaryLine{p.named(), err == nil, s})
+		return cli.PrintJSONLine(p.Stdout, summaryLine{p.named(), err == nil, s})
 	}
 	if err == nil && s.Done+s.Skipped == 0 {
-		_, err = fmt.Fprintln(p.stdout, nothing)
+		_, err = fmt.Fprintln(p.Stdout, nothing)
 		return err
 	}
 	of := ""
 	if p.named() != "" {
 		of = string(p.job) + ": "
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s%s done, %d skipped, %d deferred, %d failed; %s finished, %d left\n", of, plural(s.Done, "group"), s.Skipped, s.Deferred, s.Failed,
-		plural(s.Windows, "window"), s.Left)
+	_, err = fmt.Fprintf(p.Stdout, "%s%s done, %d skipped, %d deferred, %d failed; %s finished, %d left\n", of, cli.Plural(s.Done, "group"), s.Skipped, s.Deferred, s.Failed,
+		cli.Plural(s.Windows, "window"), s.Left)
 	return err
 }
 
 // printWindow shows one run of a fan-out in a line or two.
 func (p show) printWindow(e jobs.Report) {
-	s := p.style()
+	s := p.Style()
 	date, of := e.Window.Date, ""
 	if date != "" {
 		date += "  "
@@ -121,14 +122,14 @@ func (p show) printWindow(e jobs.Report) {
 	session := ""
 	switch {
 	case e.Through != "":
-		session = "  up to " + visible(e.Through)
+		session = "  up to " + cli.Visible(e.Through)
 	case e.Window.SessionID != "":
-		session = "  " + visible(e.Window.SessionID)
+		session = "  " + cli.Visible(e.Window.SessionID)
 	}
-	fmt.Fprintf(p.stdout, "%s%s%s  %s%s in %s  %s\n", date, s.bold(visible(e.GroupID)), session, of, s.status(e.Status), e.Took.Round(10*time.Millisecond), s.dim("run "+e.RunID))
-	fmt.Fprintf(p.stdout, "  %s\n", counts(p.job, e.Stats))
+	fmt.Fprintf(p.Stdout, "%s%s%s  %s%s in %s  %s\n", date, s.Bold(cli.Visible(e.GroupID)), session, of, s.Status(e.Status), e.Took.Round(10*time.Millisecond), s.Dim("run "+e.RunID))
+	fmt.Fprintf(p.Stdout, "  %s\n", cli.Counts(p.job, e.Stats))
 	for _, h := range e.Held {
-		fmt.Fprintf(p.stdout, "  %s held: %s; look at it with `reverie runs show %s`\n", s.amber("?"), visible(h), e.RunID)
+		fmt.Fprintf(p.Stdout, "  %s held: %s; look at it with `reverie runs show %s`\n", s.Amber("?"), cli.Visible(h), e.RunID)
 	}
 }
 
@@ -143,16 +144,16 @@ func (p show) printGroup(r jobs.GroupResult) {
 		if p.asJSON {
 			break
 		}
-		fmt.Fprintf(p.stdout, "%s  skipped: %s\n", visible(r.GroupID), visible(r.Reason))
+		fmt.Fprintf(p.Stdout, "%s  skipped: %s\n", cli.Visible(r.GroupID), cli.Visible(r.Reason))
 	case jobs.Failed, jobs.Deferred:
-		fmt.Fprintf(p.stderr, "reverie: %s %s: %s\n", what, r.Outcome, visible(r.Reason))
+		fmt.Fprintf(p.Stderr, "reverie: %s %s: %s\n", what, r.Outcome, cli.Visible(r.Reason))
 	}
 	if r.Parked && r.Outcome == jobs.Failed {
-		fmt.Fprintf(p.stderr, "reverie: %s is parked now: after mending the cause, run `reverie groups resume %s`\n", what, r.GroupID)
+		fmt.Fprintf(p.Stderr, "reverie: %s is parked now: after mending the cause, run `reverie groups resume %s`\n", what, r.GroupID)
 	}
 	if r.Capped > 0 {
-		fmt.Fprintf(p.stderr, "reverie: %s has %s to make up, beyond [jobs] missed_nights: the next run goes on, or `reverie backfill`\n",
-			what, plural(r.Capped, "more night"))
+		fmt.Fprintf(p.Stderr, "reverie: %s has %s to make up, beyond [jobs] missed_nights: the next run goes on, or `reverie backfill`\n",
+			what, cli.Plural(r.Capped, "more night"))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/llm"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
@@ -50,9 +51,9 @@ name, --group says which is meant.`,
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, reply)
+				return cli.PrintJSON(a.Stdout, reply)
 			}
-			return a.printFeedback(reply)
+			return a.PrintFeedback(reply)
 		},
 	}
 	f := cmd.Flags()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -38,7 +39,7 @@ func oneGroup(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return errors.New("the id of a group is needed")
 	case len(args) > 1:
-		return fmt.Errorf("one group at a time: %s; quote an id that has spaces", plural(len(args), "argument"))
+		return fmt.Errorf("one group at a time: %s; quote an id that has spaces", cli.Plural(len(args), "argument"))
 	case strings.TrimSpace(args[0]) == "":
 		return errors.New("the id of the group is empty")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -47,9 +48,9 @@ name, the time zone and the like first. What is left out comes from [group].`,
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, groupReply{Success: true, Group: g})
+				return cli.PrintJSON(a.Stdout, groupReply{Success: true, Group: g})
 			}
-			_, err := fmt.Fprintf(a.stdout, "%s: added, dates in %s\n", visible(g.ID), zone(g))
+			_, err := fmt.Fprintf(a.Stdout, "%s: added, dates in %s\n", cli.Visible(g.ID), cli.Zone(g))
 			return err
 		},
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -74,16 +75,16 @@ func (a *app) listGroups(ctx context.Context, q reverie.GroupQuery, asJSON bool)
 		for _, g := range groups {
 			reply.Groups = append(reply.Groups, reverie.GroupReply{GroupEntry: g, State: g.State()})
 		}
-		return printJSON(a.stdout, reply)
+		return cli.PrintJSON(a.Stdout, reply)
 	}
 	if len(groups) == 0 {
-		return a.noGroups(q)
+		return a.NoGroups(q)
 	}
-	if err := a.printGroups(groups); err != nil {
+	if err := a.PrintGroups(groups); err != nil {
 		return err
 	}
 	if next != "" {
-		_, err = fmt.Fprintf(a.stdout, "the first %d; go on with --after %s\n", limit, quoted(next))
+		_, err = fmt.Fprintf(a.Stdout, "the first %d; go on with --after %s\n", limit, cli.Quoted(next))
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"reverie/internal/cli"
 )
 
 func newGroupsPause(a *app) *cobra.Command {
@@ -26,9 +28,9 @@ the group, such as evolve --group, still works on it.`,
 				return unknownGroup(err)
 			}
 			if asJSON {
-				return printJSON(a.stdout, groupReply{Success: true, Group: g})
+				return cli.PrintJSON(a.Stdout, groupReply{Success: true, Group: g})
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s: paused; `reverie groups resume %s` ends it\n", visible(g.ID), operand(g.ID))
+			_, err = fmt.Fprintf(a.Stdout, "%s: paused; `reverie groups resume %s` ends it\n", cli.Visible(g.ID), cli.Operand(g.ID))
 			return err
 		},
 	}
@@ -72,9 +74,9 @@ model that failed for everybody has come back. Paused ones stay paused.`,
 				return unknownGroup(err)
 			}
 			if asJSON {
-				return printJSON(a.stdout, groupReply{Success: true, Group: g, Setbacks: gone})
+				return cli.PrintJSON(a.Stdout, groupReply{Success: true, Group: g, Setbacks: gone})
 			}
-			return a.printResumed(before, gone)
+			return a.PrintResumed(before, gone)
 		},
 	}
 	cmd.Flags().BoolVar(&parked, "parked", false, "all groups that are parked")
@@ -89,11 +91,11 @@ func (a *app) resumeParked(ctx context.Context, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return printJSON(a.stdout, struct {
+		return cli.PrintJSON(a.Stdout, struct {
 			Success bool `json:"success"`
 			Resumed int  `json:"resumed"`
 		}{true, n})
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s resumed\n", plural(n, "parked group"))
+	_, err = fmt.Fprintf(a.Stdout, "%s resumed\n", cli.Plural(n, "parked group"))
 	return err
 }

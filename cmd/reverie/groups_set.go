@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -118,7 +119,7 @@ func (a *app) setGroup(cmd *cobra.Command, id string, change reverie.GroupChange
 		if err != nil {
 			return err
 		}
-		open = cal.Containing(a.now())
+		open = cal.Containing(a.Now())
 	}
 	g, err := a.store.ChangeGroup(ctx, id, change, open.Until)
 	if err != nil {
@@ -131,7 +132,7 @@ func (a *app) setGroup(cmd *cobra.Command, id string, change reverie.GroupChange
 		}
 	}
 	if asJSON {
-		return printJSON(a.stdout, reply)
+		return cli.PrintJSON(a.Stdout, reply)
 	}
 	return a.printSet(before, reply, open)
 }
@@ -153,7 +154,7 @@ func appliesFrom(g reverie.Group, until time.Time) (string, error) {
 func (a *app) printSet(before reverie.Group, r groupReply, open reverie.Window) error {
 	var changed []error
 	line := func(format string, args ...any) {
-		_, err := fmt.Fprintf(a.stdout, "%s: "+format+"\n", append([]any{visible(before.ID)}, args...)...)
+		_, err := fmt.Fprintf(a.Stdout, "%s: "+format+"\n", append([]any{cli.Visible(before.ID)}, args...)...)
 		changed = append(changed, err)
 	}
 	g := r.Group
@@ -180,11 +181,11 @@ func (a *app) printSet(before reverie.Group, r groupReply, open reverie.Window) 
 	switch {
 	case g.SameCalendar(before):
 	case !before.HasCalendar():
-		line("dates in %s, instead of those in %s, which could not be told", zone(g), zone(before))
+		line("dates in %s, instead of those in %s, which could not be told", cli.Zone(g), cli.Zone(before))
 	case r.AppliesFrom == "":
-		line("dates in %s, for all its dates: it had no run yet", zone(g))
+		line("dates in %s, for all its dates: it had no run yet", cli.Zone(g))
 	default:
-		line("dates in %s, applies from %s on; %s still ends at %s UTC", zone(g), r.AppliesFrom, open.Date, stamp(open.Until))
+		line("dates in %s, applies from %s on; %s still ends at %s UTC", cli.Zone(g), r.AppliesFrom, open.Date, cli.Stamp(open.Until))
 	}
 	if len(changed) == 0 {
 		line("nothing changed: it is so already")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
 )
@@ -113,7 +114,7 @@ func (a *app) importChats(cmd *cobra.Command, o importOrder) error {
 			return err
 		}
 	}
-	in, err := ingest.Open(ctx, o.path, &patientReader{ctx: ctx, from: a.stdin})
+	in, err := ingest.Open(ctx, o.path, &cli.PatientReader{Ctx: ctx, From: a.Stdin})
 	if err != nil {
 		return err
 	}
@@ -242,27 +243,27 @@ const shownBad = 20
 // importInput reads what was opened, and says what came of it.
 func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) error {
 	bad := 0
-	bar := a.importBar(in, o.asJSON)
+	bar := a.ImportBar(in, o.asJSON)
 	opts := ingest.Options{Filters: a.ingestFilters(o.assistants...), Group: a.groupOfChat(o), Strict: o.strict, OnBad: func(b *ingest.Bad) {
 		if bad++; bad <= shownBad {
-			bar.clear()
-			fmt.Fprintln(a.stderr, visible(b.Error()))
+			bar.Clear()
+			fmt.Fprintln(a.Stderr, cli.Visible(b.Error()))
 		}
-	}, OnRead: bar.read, Now: a.now}
+	}, OnRead: bar.Read, Now: a.Now}
 	importer := ingest.NewImporter(importStore{a, o.allowErased}, opts)
 	if o.dry {
 		importer = ingest.NewImporter(nil, opts)
 	}
 	formats, passedOver, err := importer.Input(ctx, in, o.format, o.read)
-	bar.finish()
+	bar.Finish()
 	if bad > shownBad {
-		fmt.Fprintf(a.stderr, "and %s more\n", plural(bad-shownBad, "bad record"))
+		fmt.Fprintf(a.Stderr, "and %s more\n", cli.Plural(bad-shownBad, "bad record"))
 	}
 	res := importer.Result()
 	if len(res.Groups) == 0 && err == nil && o.group.ID != "" { // an empty file
 		res.Groups = append(res.Groups, &ingest.ChatResult{GroupID: o.group.ID})
 	}
-	if perr := a.printChats(importShown{o.dry, o.asJSON, formats, passedOver}, res, err); perr != nil {
+	if perr := a.PrintChats(cli.ImportShown{Dry: o.dry, AsJSON: o.asJSON, Formats: formats, PassedOver: passedOver}, res, err); perr != nil {
 		return errors.Join(err, perr)
 	}
 	return importError(o, res, err)
@@ -278,7 +279,7 @@ func importError(o importOrder, res ingest.Result, err error) error {
 	case err != nil:
 		return err
 	case res.Bad > 0:
-		return &codeError{exitError, fmt.Errorf("%s not imported; mend them and import it again: the others are left as they are", plural(res.Bad, "bad record"))}
+		return &codeError{exitError, fmt.Errorf("%s not imported; mend them and import it again: the others are left as they are", cli.Plural(res.Bad, "bad record"))}
 	case o.read.Chat != "" && res.Records == 0:
 		return usageError(fmt.Errorf("--chat %q: there is no chat of this id or name, or nothing in it; --dry-run without --chat lists them", o.read.Chat))
 	}
@@ -326,7 +327,7 @@ func (a *app) noteDifference(ctx context.Context, asked reverie.Group) error {
 		{"name", asked.Name, g.Name}, {"time-zone", asked.TimeZone, g.TimeZone}, {"language", asked.Language, g.Language},
 	} {
 		if d.asked != "" && d.asked != d.has {
-			fmt.Fprintf(a.stderr, "warning: group %q exists with %s %q; --%s %q is not applied\n", g.ID, d.flag, d.has, d.flag, d.asked)
+			fmt.Fprintf(a.Stderr, "warning: group %q exists with %s %q; --%s %q is not applied\n", g.ID, d.flag, d.has, d.flag, d.asked)
 		}
 	}
 	return nil

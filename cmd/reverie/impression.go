@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/entity"
 	"reverie/internal/llm"
@@ -77,7 +78,7 @@ func (a *app) observePeople(ctx context.Context, f selection) error {
 		return unknownGroup(err)
 	}
 	if !a.follows(g) {
-		fmt.Fprintf(a.stderr, "warning: impressions of group %q are off, and are made this once; `reverie groups set %s --impressions on` has them follow evolve\n", g.ID, operand(g.ID))
+		fmt.Fprintf(a.Stderr, "warning: impressions of group %q are off, and are made this once; `reverie groups set %s --impressions on` has them follow evolve\n", g.ID, cli.Operand(g.ID))
 	}
 	return invalidIsUsage(a.observeOne(ctx, p, g, f))
 }
@@ -108,12 +109,12 @@ func (a *app) observeOne(ctx context.Context, p *entity.Pipeline, g reverie.Grou
 	if req.Since, req.Until, err = f.window(g); err != nil {
 		return err
 	}
-	if err := f.inOrder(req.Since, req.Until, a.now()); err != nil {
+	if err := f.inOrder(req.Since, req.Until, a.Now()); err != nil {
 		return err
 	}
 	stop := func() {}
 	if !f.json {
-		stop = a.watchObserving(p)
+		stop = a.WatchObserving(p)
 		defer stop()
 	}
 	var done jobs.GroupResult
@@ -131,14 +132,14 @@ func (a *app) observeOne(ctx context.Context, p *entity.Pipeline, g reverie.Grou
 		res = entity.Result{GroupID: g.ID, Err: err}
 	}
 	if f.json {
-		write := printJSON
+		write := cli.PrintJSON
 		if f.group == "" {
-			write = printJSONLine
+			write = cli.PrintJSONLine
 		}
-		return errors.Join(err, write(a.stdout, a.impressionReply(ctx, res)))
+		return errors.Join(err, write(a.Stdout, a.impressionReply(ctx, res)))
 	}
 	if err == nil || res.RunID != "" {
-		a.printImpression(res, a.subjects(ctx, res.GroupID, res.Changes), time.Since(began), f.date)
+		a.PrintImpression(res, a.subjects(ctx, res.GroupID, res.Changes), time.Since(began), f.date)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/evolve"
+	"reverie/internal/cli"
 	"reverie/internal/entity"
 	"reverie/internal/reverie"
 	"reverie/jobs"
@@ -64,7 +65,7 @@ func (a *app) observeAfter(ctx context.Context, p *entity.Pipeline, held *jobs.H
 		return res, a.settleGroup(ctx, held, reverie.JobImpression)
 	}
 	if s := due[0].Setback; s != nil && s.ParkedAt != nil {
-		a.notify("warning: ", fmt.Sprintf("impressions of group %q are passed over: %s; %s", req.GroupID, setbackText(*s), remedy(*s, req.GroupID)))
+		a.notify("warning: ", fmt.Sprintf("impressions of group %q are passed over: %s; %s", req.GroupID, cli.SetbackText(*s), cli.Remedy(*s, req.GroupID)))
 		return res, nil
 	}
 	done := a.runOne(ctx, impressionJob(p, entity.Request{}),

@@ -13,6 +13,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"reverie/internal/cli"
 )
 
 // commandProblem says what the binary would refuse of a container's command line:
@@ -52,7 +54,7 @@ func commandProblem(w workload) error {
 
 // parseArgs looks a command up and parses its flags and arguments.
 func parseArgs(args []string) error {
-	root := newRoot(&app{console: console{stdout: io.Discard, stderr: io.Discard, now: time.Now}, flags: map[string]string{}})
+	root := newRoot(&app{Console: cli.Console{Stdout: io.Discard, Stderr: io.Discard, Now: time.Now}, flags: map[string]string{}})
 	cmd, rest, err := root.Find(args)
 	if err != nil {
 		return err

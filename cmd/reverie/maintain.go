@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/maintain"
 	"reverie/internal/reverie"
 	"reverie/jobs"
@@ -77,7 +78,7 @@ run has is passed over. The daemon does this at [schedule] maintain.
 // keeper wires maintenance.
 func (a *app) keeper() *maintain.Keeper {
 	m, r := a.cfg.Maintain, a.cfg.Retention
-	return &maintain.Keeper{Store: a.store, Impressions: a.cfg.Impression.Enabled, Batch: m.Batch, Now: a.now, Log: a.log,
+	return &maintain.Keeper{Store: a.store, Impressions: a.cfg.Impression.Enabled, Batch: m.Batch, Now: a.Now, Log: a.log,
 		Rule: reverie.FadeRule{Threshold: m.ArchiveThreshold, After: m.DecayAfter.Duration, DreamsAfter: m.DreamDecayAfter.Duration, HalfLife: m.DecayHalfLife.Duration,
 			Closed: m.ClosedAfter.Duration, ByActivity: m.DecayBy == "activity"},
 		Retention: reverie.Retention{ShortTerm: a.cfg.ShortTerm.ExpireAfter.Duration, Messages: r.Messages.Duration,
@@ -161,7 +162,7 @@ func (a *app) maintainOne(ctx context.Context, f upkeepFlags) error {
 		res = maintain.Result{GroupID: g.ID, Err: err}
 	}
 	if f.json {
-		return errors.Join(err, printJSON(a.stdout, res.Reply()))
+		return errors.Join(err, cli.PrintJSON(a.Stdout, res.Reply()))
 	}
 	out := &upkeepShow{show: show{a, reverie.JobMaintain, false}, dryRun: f.dryRun}
 	if res.Err == nil || res.RunID != "" {

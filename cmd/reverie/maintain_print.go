@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -20,7 +21,7 @@ func (p *upkeepShow) add(r reverie.MaintainReply) {
 	switch {
 	case r.Message != "":
 	case p.asJSON:
-		_ = printJSONLine(p.stdout, r) // a reader that has gone does not end the work
+		_ = cli.PrintJSONLine(p.Stdout, r) // a reader that has gone does not end the work
 	default:
 		p.replies = append(p.replies, r)
 	}
@@ -34,7 +35,7 @@ func (p *upkeepShow) end(s jobs.Summary, err error) error {
 	if p.dryRun {
 		return nil
 	}
-	return printJSONLine(p.stdout, summaryLine{reverie.JobMaintain, err == nil, s})
+	return cli.PrintJSONLine(p.Stdout, summaryLine{reverie.JobMaintain, err == nil, s})
 }
 
 // nothingFades is what to say where nothing was due.
@@ -42,46 +43,46 @@ const nothingFades = "nothing to do"
 
 // table shows what was done in each group, and in all of them.
 func (p *upkeepShow) table(s jobs.Summary, err error) error {
-	var t table
+	var t cli.Table
 	var sum reverie.MaintainReply
-	t.row("GROUP", "DECAYED", "ARCHIVED", "SHORT-TERM", "MESSAGES", "ANSWERS", "USAGE", "RUN")
+	t.Row("GROUP", "DECAYED", "ARCHIVED", "SHORT-TERM", "MESSAGES", "ANSWERS", "USAGE", "RUN")
 	row := func(name string, r reverie.MaintainReply) {
 		run := r.RunID
 		if r.Status != "" && r.Status != reverie.RunSucceeded {
-			run += "  " + p.style().status(r.Status)
+			run += "  " + p.Style().Status(r.Status)
 		}
 		cells := []string{name}
 		for _, n := range []int{r.Decayed, r.Archived, r.Pruned.ShortTerm, r.Pruned.Messages, r.Pruned.Answers, r.Pruned.Usage} {
 			cells = append(cells, unlessZero(n))
 		}
-		t.row(append(cells, run)...)
+		t.Row(append(cells, run)...)
 	}
 	for _, r := range p.replies {
-		row(visible(r.GroupID), r)
+		row(cli.Visible(r.GroupID), r)
 		sum.Decayed, sum.Archived = sum.Decayed+r.Decayed, sum.Archived+r.Archived
 		sum.Pruned.Add(r.Pruned)
 		for _, c := range r.Changes {
-			t.note("  - "+visible(c.OldStatement), "      "+p.style().dim("why: "+visible(c.ChangeReason)))
+			t.Note("  - "+cli.Visible(c.OldStatement), "      "+p.Style().Dim("why: "+cli.Visible(c.ChangeReason)))
 		}
 	}
 	if len(p.replies) == 0 {
 		if err == nil && s.Skipped == 0 {
-			fmt.Fprintln(p.stdout, nothingFades)
+			fmt.Fprintln(p.Stdout, nothingFades)
 			if p.cfg.Maintain.DecayBy == "activity" {
-				fmt.Fprintln(p.stdout, p.style().dim("the age of memories counts up to the newest message of their group ([maintain] decay_by)"))
+				fmt.Fprintln(p.Stdout, p.Style().Dim("the age of memories counts up to the newest message of their group ([maintain] decay_by)"))
 			}
 		}
 		return nil
 	}
 	if len(p.replies) > 1 {
-		row(plural(len(p.replies), "group"), sum)
+		row(cli.Plural(len(p.replies), "group"), sum)
 	}
-	t.trim("DECAYED", "ARCHIVED", "SHORT-TERM", "MESSAGES", "ANSWERS", "USAGE", "RUN")
-	if err := t.write(p.stdout, p.style()); err != nil {
+	t.Trim("DECAYED", "ARCHIVED", "SHORT-TERM", "MESSAGES", "ANSWERS", "USAGE", "RUN")
+	if err := t.Write(p.Stdout, p.Style()); err != nil {
 		return err
 	}
 	if p.dryRun {
-		_, err = fmt.Fprintln(p.stdout, p.style().amber("dry run: nothing was written"))
+		_, err = fmt.Fprintln(p.Stdout, p.Style().Amber("dry run: nothing was written"))
 		return err
 	}
 	return nil

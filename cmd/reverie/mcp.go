@@ -37,7 +37,7 @@ Over HTTP, reverie serve answers agents at /mcp.`,
   REVERIE_TOKEN=rvr_... reverie mcp --write`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.agent(cmd.Context(), cmp.Or(token, a.getenv(config.EnvToken)), group, write)
+			return a.agent(cmd.Context(), cmp.Or(token, a.Getenv(config.EnvToken)), group, write)
 		},
 	}
 	cmd.Flags().BoolVar(&write, "write", false, "with the tools that propose; a person decides")
@@ -75,12 +75,12 @@ func (a *app) agent(ctx context.Context, token, group string, write bool) (err e
 		}
 	}
 	day := a.dayBudget()
-	s := mcp.New(service, mcp.Options{Version: version, Write: write, Now: a.now, Log: a.log, Caller: func(ctx context.Context) (context.Context, error) {
+	s := mcp.New(service, mcp.Options{Version: version, Write: write, Now: a.Now, Log: a.log, Caller: func(ctx context.Context) (context.Context, error) {
 		c, err := caller(ctx)
 		return llm.WithBudget(api.WithCaller(ctx, c), a.budget(day)), err
 	}})
 	a.log.Info("answering an agent", "by", cmp.Or(who.Name, who.TokenID), "group_id", who.GroupID, "scope", who.Scope)
-	return s.Run(ctx, io.NopCloser(a.stdin), unclosed{a.stdout})
+	return s.Run(ctx, io.NopCloser(a.Stdin), unclosed{a.Stdout})
 }
 
 // unclosed is standard output, which whoever writes to it leaves open.

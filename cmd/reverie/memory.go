@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 )
@@ -65,9 +66,9 @@ instant still to come is now. What was erased is gone from the past too.`,
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, reverie.ListReply{Success: true, GroupID: q.GroupID, Total: total, Memories: list})
+				return cli.PrintJSON(a.Stdout, reverie.ListReply{Success: true, GroupID: q.GroupID, Total: total, Memories: list})
 			}
-			return a.printMemories(list, total, q)
+			return a.PrintMemories(list, total, q)
 		},
 	}
 	f := cmd.Flags()
@@ -137,7 +138,7 @@ has not seen yet are embedded first, and keep their vectors.`,
 			if err != nil {
 				return err
 			}
-			return a.printHits(q, hits, asJSON)
+			return a.PrintHits(q, hits, asJSON)
 		},
 	}
 	f := cmd.Flags()
@@ -171,18 +172,18 @@ status that it had then. A date means its beginning, in the group's time zone.`,
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, reverie.NewHistoryReply(args[0], versions))
+				return cli.PrintJSON(a.Stdout, reverie.NewHistoryReply(args[0], versions))
 			}
-			s, before := a.style(), ""
+			s, before := a.Style(), ""
 			for _, m := range versions {
-				text := visible(m.Statement)
+				text := cli.Visible(m.Statement)
 				if before != "" && before != m.Statement {
-					text = wordDiff(s, before, m.Statement)
+					text = cli.WordDiff(s, before, m.Statement)
 				}
 				before = m.Statement
-				fmt.Fprintf(a.stdout, "%s  %s  %s  %s\n    %s\n", s.bold(fmt.Sprint("v", m.Version)), stamp(m.UpdatedAt), m.ID, m.Status, text)
+				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n    %s\n", s.Bold(fmt.Sprint("v", m.Version)), cli.Stamp(m.UpdatedAt), m.ID, m.Status, text)
 				if m.ChangeSummary != "" {
-					fmt.Fprintf(a.stdout, "    %s\n", s.dim("why: "+visible(m.ChangeSummary)))
+					fmt.Fprintf(a.Stdout, "    %s\n", s.Dim("why: "+cli.Visible(m.ChangeSummary)))
 				}
 			}
 			return nil
@@ -223,19 +224,19 @@ func newMemoryChanges(a *app) *cobra.Command {
 				if changes == nil {
 					changes = []reverie.Change{}
 				}
-				return printJSON(a.stdout, reverie.ChangesReply{Success: true, GroupID: groupID, Changes: changes,
+				return cli.PrintJSON(a.Stdout, reverie.ChangesReply{Success: true, GroupID: groupID, Changes: changes,
 					Period: since.Format(time.DateOnly) + " to " + until.Format(time.DateOnly)})
 			}
 			if len(changes) == 0 {
-				fmt.Fprintf(a.stdout, "%s: no changes in %s\n", visible(groupID), plural(days, "day"))
+				fmt.Fprintf(a.Stdout, "%s: no changes in %s\n", cli.Visible(groupID), cli.Plural(days, "day"))
 			}
 			for _, c := range changes {
 				what := string(c.Action)
 				if c.UndoneRunID != nil {
 					what += " of run " + *c.UndoneRunID
 				}
-				fmt.Fprintf(a.stdout, "%s  %s\n", stamp(c.CreatedAt), what)
-				a.printChange(a.style(), c)
+				fmt.Fprintf(a.Stdout, "%s  %s\n", cli.Stamp(c.CreatedAt), what)
+				a.PrintChange(a.Style(), c)
 			}
 			return nil
 		},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/diff"
 	"reverie/internal/reverie"
 )
@@ -45,13 +46,13 @@ support, decisions, what befell it, and who used it.`,
 			}
 			b := diff.Blame(why)
 			if asJSON {
-				return printJSON(a.stdout, reverie.BlameReply{Success: true, GroupID: why.Memory.GroupID, Blame: b})
+				return cli.PrintJSON(a.Stdout, reverie.BlameReply{Success: true, GroupID: why.Memory.GroupID, Blame: b})
 			}
 			g, err := a.store.Group(ctx, why.Memory.GroupID)
 			if err != nil {
 				return err
 			}
-			a.printBlame(b, why, a.calendar(g))
+			a.PrintBlame(b, why, a.calendar(g))
 			return nil
 		},
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -38,7 +39,7 @@ reason, and 'memory restore' brings a memory back.`,
 				return usageError(fmt.Errorf("--below %g --unused-for %s: below is 0 to %g, a duration more than 0", q.Below, unused, reverie.MaxWeight))
 			}
 			if unused > 0 {
-				q.UnusedSince = a.now().Add(-unused)
+				q.UnusedSince = a.Now().Add(-unused)
 			}
 			if q.Empty() {
 				return usageError(errors.New("at least one of --below, --kind, --session, --tag and --unused-for is needed"))
@@ -52,16 +53,16 @@ reason, and 'memory restore' brings a memory back.`,
 			}
 			ask := len(list) > 0 && !dryRun && !yes
 			if !asJSON && len(list) > 0 && (ask || dryRun) {
-				if err := a.printMemories(list, len(list), reverie.MemoryQuery{GroupID: q.GroupID}); err != nil {
+				if err := a.PrintMemories(list, len(list), reverie.MemoryQuery{GroupID: q.GroupID}); err != nil {
 					return err
 				}
 			}
-			if ask && (asJSON || !a.canAsk()) {
-				return usageError(fmt.Errorf("%s would be deleted: say --yes to do it", plural(len(list), "memory")))
+			if ask && (asJSON || !a.CanAsk()) {
+				return usageError(fmt.Errorf("%s would be deleted: say --yes to do it", cli.Plural(len(list), "memory")))
 			}
 			if ask {
-				if yes, err = a.confirm(ctx, fmt.Sprintf("delete %s of %s?", plural(len(list), "memory"), visible(q.GroupID))); err != nil || !yes {
-					return errors.Join(err, a.say("nothing is deleted\n"))
+				if yes, err = a.Confirm(ctx, fmt.Sprintf("delete %s of %s?", cli.Plural(len(list), "memory"), cli.Visible(q.GroupID))); err != nil || !yes {
+					return errors.Join(err, a.Say("nothing is deleted\n"))
 				}
 			}
 			if !dryRun {
@@ -69,7 +70,7 @@ reason, and 'memory restore' brings a memory back.`,
 					return err
 				}
 			}
-			return a.printCleaned(q.GroupID, list, dryRun, asJSON)
+			return a.PrintCleaned(q.GroupID, list, dryRun, asJSON)
 		},
 	}
 	f := cmd.Flags()
@@ -104,7 +105,7 @@ func (a *app) clean(ctx context.Context, q reverie.CleanQuery, list []reverie.Me
 		list = list[n:]
 		done, err := a.store.Clean(ctx, q, ids, reason)
 		if err != nil {
-			return gone, fmt.Errorf("%s deleted before this; the same command goes on: %w", plural(len(gone), "memory"), err)
+			return gone, fmt.Errorf("%s deleted before this; the same command goes on: %w", cli.Plural(len(gone), "memory"), err)
 		}
 		gone = append(gone, done...)
 	}

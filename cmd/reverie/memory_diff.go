@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/diff"
 	"reverie/internal/reverie"
 )
@@ -42,7 +43,7 @@ what came and went in between: --all lists those too. Times are in UTC.`,
 			if q.To, err = a.moment(ctx, groupID, "to", to); err != nil {
 				return err
 			}
-			if err := q.Until(a.now()); err != nil {
+			if err := q.Until(a.Now()); err != nil {
 				return usageError(err)
 			}
 			between, err := a.store.Between(ctx, q)
@@ -54,9 +55,9 @@ what came and went in between: --all lists those too. Times are in UTC.`,
 				d.Passing = nil
 			}
 			if asJSON {
-				return printJSON(a.stdout, reverie.DiffReply{Success: true, MemoryDiff: d})
+				return cli.PrintJSON(a.Stdout, reverie.DiffReply{Success: true, MemoryDiff: d})
 			}
-			a.printMemoryDiff(d)
+			a.PrintMemoryDiff(d)
 			return nil
 		},
 	}

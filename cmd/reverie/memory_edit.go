@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -52,9 +53,9 @@ func newMemoryEdit(a *app, action reverie.Action) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, reverie.MemoryReply{Success: true, Memory: m})
+				return cli.PrintJSON(a.Stdout, reverie.MemoryReply{Success: true, Memory: m})
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s  v%d  %s  strength %.2f  weight %.2f\n    %s\n", m.ID, m.Version, m.Status, m.Strength, m.Weight, visible(m.Statement))
+			_, err = fmt.Fprintf(a.Stdout, "%s  v%d  %s  strength %.2f  weight %.2f\n    %s\n", m.ID, m.Version, m.Status, m.Strength, m.Weight, cli.Visible(m.Statement))
 			return err
 		},
 	}

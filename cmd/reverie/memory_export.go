@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/internal/archive"
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -52,19 +53,19 @@ goes on; the same state gives the same lines, but for created_at in the first.`,
 				return err
 			}
 			if !toFile {
-				if err := write(a.stdout); err != nil {
+				if err := write(a.Stdout); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(a.stderr, "exported "+recordCounts(s.Records))
+				_, err := fmt.Fprintln(a.Stderr, "exported "+cli.RecordCounts(s.Records))
 				return err
 			}
 			if err := writeWhole(name, write); err != nil {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, exportReply{Success: true, File: name, Summary: s})
+				return cli.PrintJSON(a.Stdout, exportReply{Success: true, File: name, Summary: s})
 			}
-			_, err := fmt.Fprintf(a.stdout, "%s: exported %s\n", visible(name), recordCounts(s.Records))
+			_, err := fmt.Fprintf(a.Stdout, "%s: exported %s\n", cli.Visible(name), cli.RecordCounts(s.Records))
 			return err
 		},
 	}
@@ -86,7 +87,7 @@ type exportReply struct {
 
 // export writes an export to w.
 func (a *app) export(ctx context.Context, q reverie.ExportQuery, w io.Writer) (archive.Summary, error) {
-	out := archive.NewWriter(w, a.now(), !q.NoVectors)
+	out := archive.NewWriter(w, a.Now(), !q.NoVectors)
 	if err := a.store.Export(ctx, q, out); err != nil {
 		if errors.Is(err, reverie.ErrNotFound) {
 			return archive.Summary{}, unknownGroup(err)

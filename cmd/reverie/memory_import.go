@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/internal/archive"
+	"reverie/internal/cli"
 )
 
 func newMemoryImport(a *app) *cobra.Command {
@@ -49,12 +50,12 @@ what a run is about to write may be what the file brings.`,
 			refused := 0
 			opts.OnRefused = func(groupID, memoryID string, err error) {
 				if refused++; refused <= shown {
-					fmt.Fprintf(a.stderr, "warning: memory %s of %s: %s\n", visible(memoryID), visible(groupID), visible(err.Error()))
+					fmt.Fprintf(a.Stderr, "warning: memory %s of %s: %s\n", cli.Visible(memoryID), cli.Visible(groupID), cli.Visible(err.Error()))
 				}
 			}
 			res, err := archive.Import(ctx, file, a.store, opts)
 			if refused > shown {
-				fmt.Fprintf(a.stderr, "warning: and %d more such statements\n", refused-shown)
+				fmt.Fprintf(a.Stderr, "warning: and %d more such statements\n", refused-shown)
 			}
 			if err != nil && res.Secret > 0 && !opts.Secrets {
 				err = fmt.Errorf("%w (--allow-secrets takes them in)", err)
@@ -63,12 +64,12 @@ what a run is about to write may be what the file brings.`,
 				return fmt.Errorf("import %s: %w", args[0], err)
 			}
 			for _, k := range res.Kept[:min(len(res.Kept), shown)] {
-				fmt.Fprintln(a.stderr, "warning:", visible(k))
+				fmt.Fprintln(a.Stderr, "warning:", cli.Visible(k))
 			}
 			if more := len(res.Kept) - shown; more > 0 {
-				fmt.Fprintf(a.stderr, "warning: and so do %d more groups\n", more)
+				fmt.Fprintf(a.Stderr, "warning: and so do %d more groups\n", more)
 			}
-			return a.printImport(args[0], res, opts.DryRun, asJSON)
+			return a.PrintImport(args[0], res, opts.DryRun, asJSON)
 		},
 	}
 	f := cmd.Flags()
@@ -82,7 +83,7 @@ what a run is about to write may be what the file brings.`,
 // seekable opens a file that is read several times. Standard input is copied to a
 // temporary one, which goes when it is closed.
 func (a *app) seekable(ctx context.Context, name string) (io.ReadSeekCloser, error) {
-	in, _, err := a.input(ctx, name)
+	in, _, err := a.Input(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"reverie/internal/cli"
 )
 
 func newMemoryStats(a *app) *cobra.Command {
@@ -29,9 +31,9 @@ their range, 0 to 1 and 0 to 2.`,
 				return unknownGroup(err)
 			}
 			if asJSON {
-				return printJSON(a.stdout, statsReply{Success: true, MemoryStats: st})
+				return cli.PrintJSON(a.Stdout, cli.StatsReply{Success: true, MemoryStats: st})
 			}
-			return a.printStats(st)
+			return a.PrintStats(st)
 		},
 	}
 	cmd.Flags().StringVar(&groupID, "group", "", "count this group only")

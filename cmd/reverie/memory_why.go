@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -44,13 +45,13 @@ decisions of such runs say so.`,
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why})
+				return cli.PrintJSON(a.Stdout, reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why})
 			}
 			g, err := a.store.Group(ctx, why.Memory.GroupID)
 			if err != nil {
 				return err
 			}
-			a.printWhy(why, args[0], a.calendar(g))
+			a.PrintWhy(why, args[0], a.calendar(g))
 			return nil
 		},
 	}

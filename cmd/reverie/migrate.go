@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/store"
 	"reverie/store/pg"
 )
@@ -46,12 +47,12 @@ func newMigrateUp(a *app) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, migrationsReply{true, append([]store.MigrationStatus{}, applied...)})
+				return cli.PrintJSON(a.Stdout, migrationsReply{true, append([]store.MigrationStatus{}, applied...)})
 			}
 			for _, m := range applied {
-				fmt.Fprintf(a.stdout, "applied %d %s\n", m.Version, m.Name)
+				fmt.Fprintf(a.Stdout, "applied %d %s\n", m.Version, m.Name)
 			}
-			_, err = fmt.Fprintf(a.stdout, "schema is at version %d\n", store.WantedVersion())
+			_, err = fmt.Fprintf(a.Stdout, "schema is at version %d\n", store.WantedVersion())
 			return err
 		},
 	}
@@ -80,18 +81,18 @@ func newMigrateStatus(a *app) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, migrationsReply{true, list})
+				return cli.PrintJSON(a.Stdout, migrationsReply{true, list})
 			}
-			var t table
-			t.row("VERSION", "APPLIED", "NAME")
+			var t cli.Table
+			t.Row("VERSION", "APPLIED", "NAME")
 			for _, m := range list {
 				at := "-"
 				if m.Applied {
-					at = stamp(m.AppliedAt)
+					at = cli.Stamp(m.AppliedAt)
 				}
-				t.row(fmt.Sprint(m.Version), at, m.Name)
+				t.Row(fmt.Sprint(m.Version), at, m.Name)
 			}
-			return t.write(a.stdout, a.style())
+			return t.Write(a.Stdout, a.Style())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")

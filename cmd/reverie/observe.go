@@ -28,14 +28,14 @@ func (a *app) observe(ctx context.Context) error {
 		return fmt.Errorf("[traces] headers: %w", err)
 	}
 	if a.tracer, err = telemetry.OpenTracer(ctx, telemetry.TraceOptions{Endpoint: t.Endpoint, Headers: headers, Ratio: t.Ratio,
-		ServiceVersion: version, Log: a.log, Now: a.now}); err != nil {
+		ServiceVersion: version, Log: a.log, Now: a.Now}); err != nil {
 		return err
 	}
 	if a.sentry, err = telemetry.OpenSentry(s.DSN.Reveal(), s.Environment, version); err != nil {
 		return err
 	}
 	if a.daemon {
-		a.metrics = telemetry.New(version, a.now, reverie.Jobs...)
+		a.metrics = telemetry.New(version, a.Now, reverie.Jobs...)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (w *watchers) phase(job reverie.Job, now func() time.Time) func(ctx context
 // dayBudget is what all processes may spend in a day; one per process.
 func (a *app) dayBudget() *llm.DayBudget {
 	b := a.cfg.Budget
-	return llm.NewDayBudget(llm.Limits{Calls: b.CallsPerDay, Tokens: b.TokensPerDay, USD: b.USDPerDay}, a.store.SpendSince, a.now)
+	return llm.NewDayBudget(llm.Limits{Calls: b.CallsPerDay, Tokens: b.TokensPerDay, USD: b.USDPerDay}, a.store.SpendSince, a.Now)
 }
 
 // budget is what one command, or one start of a scheduled job, may spend.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/evolve"
+	"reverie/internal/cli"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
 )
@@ -94,7 +95,7 @@ func (a *app) plan(ctx context.Context, f planFlags) error {
 	if req.Since, req.Until, err = f.window(g); err != nil {
 		return err
 	}
-	if err := f.inOrder(req.Since, req.Until, a.now()); err != nil {
+	if err := f.inOrder(req.Since, req.Until, a.Now()); err != nil {
 		return err
 	}
 	stop, err := a.watch(ctx, all.evolve, req)
@@ -107,7 +108,7 @@ func (a *app) plan(ctx context.Context, f planFlags) error {
 	if err != nil { // half a plan is none
 		return fmt.Errorf("%s was not written: %w", f.file, err)
 	}
-	show := func() { a.printResult(res, time.Since(began), "", counts(reverie.JobEvolve, res.Stats)) }
+	show := func() { a.PrintResult(res, time.Since(began), "", cli.Counts(reverie.JobEvolve, res.Stats)) }
 	return a.keepPlan(f, res.Plan, res.Reply(), show)
 }
 
@@ -132,22 +133,22 @@ func (a *app) keepPlan(f planFlags, plan *reverie.PlanFile, reply reverie.Evolve
 	if plan.RunID != "" {
 		next = fmt.Sprintf("reverie runs approve %s --plan %s", plan.RunID, f.file)
 	}
-	said := fmt.Sprintf("%s: %s of %s; `%s` applies it\n", visible(f.file), plural(plan.Steps(), "step"), visible(plan.GroupID), visible(next))
+	said := fmt.Sprintf("%s: %s of %s; `%s` applies it\n", cli.Visible(f.file), cli.Plural(plan.Steps(), "step"), cli.Visible(plan.GroupID), cli.Visible(next))
 	if f.file == "-" {
-		if err := plan.Write(a.stdout); err != nil {
+		if err := plan.Write(a.Stdout); err != nil {
 			return err
 		}
-		out := a.stdout
-		a.stdout = a.stderr
+		out := a.Stdout
+		a.Stdout = a.Stderr
 		show()
-		a.stdout = out
+		a.Stdout = out
 		return nil
 	}
 	if err := writeWhole(f.file, func(w io.Writer) error { return plan.Write(w) }); err != nil {
 		return err
 	}
 	if f.json {
-		return printJSON(a.stdout, struct {
+		return cli.PrintJSON(a.Stdout, struct {
 			reverie.EvolveReply
 			File   string `json:"file"`
 			PlanID string `json:"plan_id"`
@@ -155,13 +156,13 @@ func (a *app) keepPlan(f planFlags, plan *reverie.PlanFile, reply reverie.Evolve
 		}{reply, f.file, plan.PlanID, plan.SHA256})
 	}
 	show()
-	_, err := fmt.Fprint(a.stdout, said)
+	_, err := fmt.Fprint(a.Stdout, said)
 	return err
 }
 
 // readPlan reads a plan from a file, or from standard input.
 func (a *app) readPlan(ctx context.Context, name string) (*reverie.PlanFile, error) {
-	in, _, err := a.input(ctx, name)
+	in, _, err := a.Input(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
@@ -85,7 +86,7 @@ func (a *app) pull(ctx context.Context, o pullOrder) error {
 	if err := a.prepareImport(&o.importOrder); err != nil {
 		return err
 	}
-	since, err := sinceWhen(o.since, a.now())
+	since, err := sinceWhen(o.since, a.Now())
 	if err != nil {
 		return usageError(fmt.Errorf("--since: %w", err))
 	}
@@ -93,13 +94,13 @@ func (a *app) pull(ctx context.Context, o pullOrder) error {
 	if err != nil {
 		return err
 	}
-	server, err := ingest.NewServer(o.address, ingest.ServerOptions{Token: token, Now: a.now})
+	server, err := ingest.NewServer(o.address, ingest.ServerOptions{Token: token, Now: a.Now})
 	if err != nil {
 		return err
 	}
 	defer server.Close()
 	if token != "" && server.Plain() {
-		fmt.Fprintf(a.stderr, "warning: the token goes to %s without encryption; use https\n", visible(server.Source()))
+		fmt.Fprintf(a.Stderr, "warning: the token goes to %s without encryption; use https\n", cli.Visible(server.Source()))
 	}
 	if err := a.open(ctx); err != nil {
 		return err
@@ -125,7 +126,7 @@ func (a *app) pull(ctx context.Context, o pullOrder) error {
 // pullToken is the server's token, "" where none is given.
 func (a *app) pullToken(file string) (string, error) {
 	if file == "" {
-		return strings.TrimSpace(a.getenv(config.EnvPullToken)), nil
+		return strings.TrimSpace(a.Getenv(config.EnvPullToken)), nil
 	}
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -205,7 +206,7 @@ func (p *puller) session(ctx context.Context, s ingest.Session) error {
 		if p.order.dry || res.Records == 0 && mark.Since.IsZero() { // there may be no group yet
 			return nil
 		}
-		mark.Error, mark.PulledAt = "", p.now()
+		mark.Error, mark.PulledAt = "", p.Now()
 		if !gap { // or what lies between would never be asked for
 			mark.Since = from
 		}
@@ -234,17 +235,17 @@ func (p *puller) importer(s ingest.Session) (*ingest.Importer, func()) {
 	end := func() {}
 	opts := ingest.Options{Filters: p.ingestFilters(p.order.assistants...), Group: p.groupOfChat(p.order.importOrder), OnBad: func(b *ingest.Bad) {
 		if p.shown++; p.shown <= shownBad {
-			fmt.Fprintln(p.stderr, visible(b.Error()))
+			fmt.Fprintln(p.Stderr, cli.Visible(b.Error()))
 		}
-	}, Now: p.now}
+	}, Now: p.Now}
 	if p.order.group.ID != "" && !p.order.dry {
 		opts.Group = func(ctx context.Context, _ string, _ ingest.Chat) (string, error) {
 			return p.order.group.ID, p.importGroup(ctx, p.order.group)
 		}
 	}
 	var im *ingest.Importer
-	if terminal(p.stderr) && !p.order.asJSON {
-		bar := p.newBar(int64(cmp.Or(max(s.Messages, 0), -1)), "pulling "+visible(reverie.Excerpt(cmp.Or(s.Name, s.ID), 32)), progressbar.OptionShowCount())
+	if cli.Terminal(p.Stderr) && !p.order.asJSON {
+		bar := p.NewBar(int64(cmp.Or(max(s.Messages, 0), -1)), "pulling "+cli.Visible(reverie.Excerpt(cmp.Or(s.Name, s.ID), 32)), progressbar.OptionShowCount())
 		end = func() { _ = bar.Finish() }
 		opts.OnRead = func() { _ = bar.Set(im.Result().Records) } // a bar that cannot be drawn is no reason to stop
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"reverie/internal/cli"
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
 )
@@ -27,7 +28,7 @@ func (p *puller) add(res ingest.Result) {
 // end says what came of all chats.
 func (p *puller) end(asked int) error {
 	if n := p.shown - shownBad; n > 0 {
-		fmt.Fprintf(p.stderr, "and %s more\n", plural(n, "bad record"))
+		fmt.Fprintf(p.Stderr, "and %s more\n", cli.Plural(n, "bad record"))
 	}
 	if err := p.print(); err != nil {
 		return err
@@ -40,16 +41,16 @@ func (p *puller) end(asked int) error {
 	case len(p.failed) == asked && asked > 0:
 		return all
 	case len(p.failed) > 0:
-		return &codeError{exitPartial, fmt.Errorf("%w\n%d of %s failed; pull again: what has come is kept", all, len(p.failed), plural(asked, "chat"))}
+		return &codeError{exitPartial, fmt.Errorf("%w\n%d of %s failed; pull again: what has come is kept", all, len(p.failed), cli.Plural(asked, "chat"))}
 	case p.result.Bad > 0:
-		return &codeError{exitError, fmt.Errorf("%s not stored; the next pull does not ask for them again, --all does", plural(p.result.Bad, "bad record"))}
+		return &codeError{exitError, fmt.Errorf("%s not stored; the next pull does not ask for them again, --all does", cli.Plural(p.result.Bad, "bad record"))}
 	}
 	return nil
 }
 
 func (p *puller) print() error {
 	if p.order.asJSON {
-		return printJSON(p.stdout, struct {
+		return cli.PrintJSON(p.Stdout, struct {
 			Success bool   `json:"success"`
 			DryRun  bool   `json:"dry_run,omitempty"`
 			Source  string `json:"source"`
@@ -57,5 +58,5 @@ func (p *puller) print() error {
 			Failed []pullFailure `json:"failed,omitempty"`
 		}{len(p.failed) == 0 && p.result.Bad == 0, p.order.dry, p.server.Source(), p.result, p.failed})
 	}
-	return p.printChats(importShown{dry: p.order.dry, formats: []string{p.server.Source()}}, p.result, nil)
+	return p.PrintChats(cli.ImportShown{Dry: p.order.dry, Formats: []string{p.server.Source()}}, p.result, nil)
 }

@@ -157,7 +157,7 @@ func (a *app) nightsOf(ctx context.Context, f *replayFlags) ([]reverie.PastNight
 		return nil, nil, calendar, err
 	}
 	if f.to == "" {
-		f.to = max(calendar.Containing(a.now()).Date, f.from)
+		f.to = max(calendar.Containing(a.Now()).Date, f.from)
 	}
 	if _, err := checkBackfill(backfillFlags{from: f.from, to: f.to}); err != nil {
 		return nil, nil, calendar, usageError(err)

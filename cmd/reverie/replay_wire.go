@@ -128,7 +128,7 @@ func (a *app) replayer(ctx context.Context, x *store.Scratch, set *prompts.Set, 
 		}
 		here, err := x.SpendSince(ctx, since)
 		return live.Plus(here), err
-	}, a.now)
+	}, a.Now)
 	leases := jobs.Leases{Store: x.Store, Holder: a.leases().Holder}
 	hold := func(ctx context.Context, groupID string, fn func(context.Context, evolve.Hold) error) error {
 		return leases.With(ctx, groupID, func(ctx context.Context, held *jobs.Held) error { return fn(ctx, held) })

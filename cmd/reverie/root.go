@@ -10,14 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/fault"
 )
 
 // run is the binary without its process: everything it reads and writes is
 // handed to it.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	a := &app{flags: map[string]string{}, console: console{stdin: stdin, stdout: stdout, stderr: stderr, env: env,
-		now: fault.Clock(time.Now), tick: ticker}}
+	a := &app{flags: map[string]string{}, Console: cli.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr, Env: env,
+		Now: fault.Clock(time.Now), Tick: cli.Ticker}}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -25,7 +26,7 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	root.SetErr(stderr)
 	err := errors.Join(root.ExecuteContext(ctx), a.close())
 	if err != nil {
-		fmt.Fprintln(stderr, "reverie:", visibleLines(err))
+		fmt.Fprintln(stderr, "reverie:", cli.VisibleLines(err))
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"reverie/evolve"
 	"reverie/internal/api"
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -36,13 +37,13 @@ anything else is refused whole.`,
 			began := time.Now()
 			res, err := a.approve(ctx, d, file)
 			if asJSON {
-				if perr := printJSON(a.stdout, api.ApproveReply(d.Run, res, err)); perr != nil && err == nil {
+				if perr := cli.PrintJSON(a.Stdout, api.ApproveReply(d.Run, res, err)); perr != nil && err == nil {
 					err = perr
 				}
 				return err
 			}
 			if err == nil {
-				a.printResult(res, time.Since(began), "", effects(d.Run.Job, res.Stats)) // it has read nothing
+				a.PrintResult(res, time.Since(began), "", cli.Effects(d.Run.Job, res.Stats)) // it has read nothing
 			}
 			return err
 		},
@@ -85,13 +86,13 @@ took in is new again if all of its items were held.`,
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, reply)
+				return cli.PrintJSON(a.Stdout, reply)
 			}
-			again := plural(reply.Requeued, "message") + " pending"
+			again := cli.Plural(reply.Requeued, "message") + " pending"
 			if d.Run.Job == reverie.JobDream {
-				again = plural(reply.Requeued, "memory") + " new to dreams"
+				again = cli.Plural(reply.Requeued, "memory") + " new to dreams"
 			}
-			_, err = fmt.Fprintf(a.stdout, "run %s rejected; %s again\n", d.Run.ID, again)
+			_, err = fmt.Fprintf(a.Stdout, "run %s rejected; %s again\n", d.Run.ID, again)
 			return err
 		},
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -48,7 +49,7 @@ such as 90m, 24h or 7d.`,
   reverie runs list --since 2026-01-15 --limit 200 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := readRunQuery(&q, job, status, since, a.now()); err != nil {
+			if err := readRunQuery(&q, job, status, since, a.Now()); err != nil {
 				return err
 			}
 			return a.listRuns(cmd.Context(), q, asJSON)
@@ -137,21 +138,21 @@ func (a *app) listRuns(ctx context.Context, q reverie.RunQuery, asJSON bool) err
 	more := len(runs) > limit
 	runs = runs[:min(limit, len(runs))]
 	if asJSON {
-		return printJSON(a.stdout, reverie.RunsReply{Success: true, Runs: append([]reverie.RunEntry{}, runs...), More: more})
+		return cli.PrintJSON(a.Stdout, reverie.RunsReply{Success: true, Runs: append([]reverie.RunEntry{}, runs...), More: more})
 	}
 	if len(runs) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "no runs")
+		_, err := fmt.Fprintln(a.Stdout, "no runs")
 		return err
 	}
 	calendars, err := a.calendars(ctx, runs)
 	if err != nil {
 		return err
 	}
-	if err := a.printRuns(runs, q, calendars); err != nil {
+	if err := a.PrintRuns(runs, q, calendars); err != nil {
 		return err
 	}
 	if more {
-		_, err = fmt.Fprintf(a.stdout, "the newest %d; more with --limit\n", limit)
+		_, err = fmt.Fprintf(a.Stdout, "the newest %d; more with --limit\n", limit)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -27,9 +28,9 @@ func newRunsShow(a *app) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, d.Reply(g))
+				return cli.PrintJSON(a.Stdout, d.Reply(g))
 			}
-			return a.printRun(d, g, a.calendar(g.Group))
+			return a.PrintRun(d, g, a.calendar(g.Group))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")

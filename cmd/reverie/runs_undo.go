@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/internal/api"
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -93,19 +94,19 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 	}
 	reply, err := a.undone(ctx, f)
 	if f.json && (err == nil || len(reply.Runs) > 0) {
-		return errors.Join(printJSON(a.stdout, reply), err)
+		return errors.Join(cli.PrintJSON(a.Stdout, reply), err)
 	}
 	for i, r := range reply.Runs {
 		if i > 0 {
-			fmt.Fprintln(a.stdout)
+			fmt.Fprintln(a.Stdout)
 		}
-		a.printUndone(r, reply)
+		a.PrintUndone(r, reply)
 	}
 	if err == nil && len(reply.Runs) == 0 {
-		fmt.Fprintf(a.stdout, "%s: no run since then is left to take back\n", visible(f.q.GroupID))
+		fmt.Fprintf(a.Stdout, "%s: no run since then is left to take back\n", cli.Visible(f.q.GroupID))
 	}
 	if err == nil && f.q.DryRun && len(reply.Runs) > 0 {
-		fmt.Fprintln(a.stdout, "\nnothing was written: leave out --dry-run to do it")
+		fmt.Fprintln(a.Stdout, "\nnothing was written: leave out --dry-run to do it")
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -53,7 +54,7 @@ everything that a statement may not be, links, markup and instructions, too.
 			case !byGroup && len(args) == 0:
 				return usageError(errors.New("give a file, - for standard input, or --group G\nsee 'reverie scan --help'"))
 			}
-			report := &scanReport{console: &a.console, asJSON: asJSON, rules: map[reverie.ScanFinding]int{}}
+			report := &cli.ScanReport{Console: &a.Console, AsJSON: asJSON, Rules: map[reverie.ScanFinding]int{}}
 			var err error
 			if byGroup {
 				err = a.scanGroup(cmd.Context(), groupID, statements, report)
@@ -63,10 +64,10 @@ everything that a statement may not be, links, markup and instructions, too.
 			if err != nil {
 				return err
 			}
-			if err := report.end(); err != nil || report.found == 0 {
+			if err := report.End(); err != nil || report.Found == 0 {
 				return err
 			}
-			return &codeError{exitPartial, fmt.Errorf("%s in %s", plural(report.found, "finding"), plural(report.texts, "text"))}
+			return &codeError{exitPartial, fmt.Errorf("%s in %s", cli.Plural(report.Found, "finding"), cli.Plural(report.Texts, "text"))}
 		},
 	}
 	cmd.Flags().StringVar(&groupID, "group", "", "read what is stored of this group")
@@ -76,8 +77,8 @@ everything that a statement may not be, links, markup and instructions, too.
 }
 
 // scanFile reads a file, or standard input.
-func (a *app) scanFile(ctx context.Context, name string, statements bool, report *scanReport) error {
-	in, _, err := a.input(ctx, name)
+func (a *app) scanFile(ctx context.Context, name string, statements bool, report *cli.ScanReport) error {
+	in, _, err := a.Input(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -88,13 +89,13 @@ func (a *app) scanFile(ctx context.Context, name string, statements bool, report
 		err = scanText(ctx, in, report)
 	}
 	if err != nil {
-		return fmt.Errorf("read %s: %w", visible(name), err)
+		return fmt.Errorf("read %s: %w", cli.Visible(name), err)
 	}
 	return nil
 }
 
 // scanGroup reads what is stored of a group.
-func (a *app) scanGroup(ctx context.Context, groupID string, statements bool, report *scanReport) error {
+func (a *app) scanGroup(ctx context.Context, groupID string, statements bool, report *cli.ScanReport) error {
 	if err := a.open(ctx); err != nil {
 		return err
 	}
@@ -103,11 +104,11 @@ func (a *app) scanGroup(ctx context.Context, groupID string, statements bool, re
 		if statements && t.Table == "memories" && t.Column == "statement" {
 			found = scanStatement(t.Text)
 		}
-		report.texts++
-		report.bytes += int64(len(t.Text))
+		report.Texts++
+		report.Bytes += int64(len(t.Text))
 		for _, f := range found {
 			f.Where = t.Table + "." + t.Column + " " + t.Key
-			if err := report.add(f); err != nil {
+			if err := report.Add(f); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -22,7 +23,7 @@ const (
 
 // scanText reports the secrets and the personal data of a text, which may be of any size
 // and have lines of any length.
-func scanText(ctx context.Context, in io.Reader, report *scanReport) error {
+func scanText(ctx context.Context, in io.Reader, report *cli.ScanReport) error {
 	block := make([]byte, 0, scanBlock)
 	place := textPlace{line: 1, column: 1}
 	for last := false; !last; {
@@ -32,7 +33,7 @@ func scanText(ctx context.Context, in io.Reader, report *scanReport) error {
 		if err != nil && !last {
 			return err
 		}
-		report.bytes += int64(n)
+		report.Bytes += int64(n)
 		end := len(block)
 		if !last {
 			end = cutBlock(block, len(block)-scanOverlap)
@@ -46,7 +47,7 @@ func scanText(ctx context.Context, in io.Reader, report *scanReport) error {
 			place.advance(text[done:f.Start])
 			done = f.Start
 			f.Where = place.String()
-			if err := report.add(f.ScanFinding); err != nil {
+			if err := report.Add(f.ScanFinding); err != nil {
 				return err
 			}
 			end = max(end, f.End)
@@ -57,9 +58,9 @@ func scanText(ctx context.Context, in io.Reader, report *scanReport) error {
 			return err
 		}
 	}
-	report.texts = place.line
+	report.Texts = place.line
 	if place.column == 1 {
-		report.texts--
+		report.Texts--
 	}
 	return nil
 }
@@ -97,12 +98,12 @@ func (p textPlace) String() string { return fmt.Sprintf("%d:%d", p.line, p.colum
 const scanLineLimit = 64 << 10
 
 // scanLines holds each line of a text against the rules for statements.
-func scanLines(ctx context.Context, in io.Reader, report *scanReport) error {
+func scanLines(ctx context.Context, in io.Reader, report *cli.ScanReport) error {
 	lines := lineReader{in: in, buffer: make([]byte, 0, scanLineLimit)}
 	for no := 1; ; no++ {
 		line, err := lines.next()
 		if errors.Is(err, io.EOF) {
-			report.bytes = lines.read
+			report.Bytes = lines.read
 			return nil
 		}
 		if err == nil {
@@ -111,7 +112,7 @@ func scanLines(ctx context.Context, in io.Reader, report *scanReport) error {
 		if err != nil {
 			return err
 		}
-		report.texts++
+		report.Texts++
 		if line == "" {
 			continue
 		}
@@ -121,7 +122,7 @@ func scanLines(ctx context.Context, in io.Reader, report *scanReport) error {
 			} else {
 				f.Where = fmt.Sprintf("%d:1", no)
 			}
-			if err := report.add(f); err != nil {
+			if err := report.Add(f); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/reverie"
 )
@@ -40,19 +41,19 @@ or @every 90m, which counts from the start of the daemon; here, from now.`,
 			if err != nil {
 				return usageError(fmt.Errorf("--zone %q: use an IANA name such as Asia/Shanghai", in))
 			}
-			plan, err := timetable(a.cfg, a.now(), loc, count)
+			plan, err := timetable(a.cfg, a.Now(), loc, count)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, struct {
-					Success bool      `json:"success"`
-					Now     time.Time `json:"now"`
-					Zone    string    `json:"zone"`
-					Jobs    []fires   `json:"jobs"`
-				}{true, a.now().UTC().Truncate(time.Second), loc.String(), plan})
+				return cli.PrintJSON(a.Stdout, struct {
+					Success bool        `json:"success"`
+					Now     time.Time   `json:"now"`
+					Zone    string      `json:"zone"`
+					Jobs    []cli.Fires `json:"jobs"`
+				}{true, a.Now().UTC().Truncate(time.Second), loc.String(), plan})
 			}
-			return a.printSchedule(plan, loc)
+			return a.PrintSchedule(plan, loc)
 		},
 	}
 	f := cmd.Flags()
@@ -63,14 +64,14 @@ or @every 90m, which counts from the start of the daemon; here, from now.`,
 }
 
 // timetable is when each job of [schedule] starts after now.
-func timetable(cfg *config.Config, now time.Time, loc *time.Location, count int) ([]fires, error) {
+func timetable(cfg *config.Config, now time.Time, loc *time.Location, count int) ([]cli.Fires, error) {
 	schedules, err := cfg.Schedules()
 	if err != nil {
 		return nil, err
 	}
-	plan := []fires{}
+	plan := []cli.Fires{}
 	for _, j := range schedules {
-		f := fires{Job: string(j.Job), Spec: j.Spec.String(), Next: []time.Time{}, Local: []time.Time{}}
+		f := cli.Fires{Job: string(j.Job), Spec: j.Spec.String(), Next: []time.Time{}, Local: []time.Time{}}
 		for _, t := range j.Spec.Fires(now, count) {
 			f.Next, f.Local = append(f.Next, t.UTC()), append(f.Local, t.In(loc))
 		}

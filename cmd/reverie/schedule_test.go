@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"reverie/internal/cli"
 )
 
 // scheduled asks for the schedule at five past eight in the evening, UTC.
@@ -104,7 +106,7 @@ func TestAhead(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{29 * time.Second: "0m", 9 * time.Minute: "9m", 59*time.Minute + 40*time.Second: "1h00m",
 		69 * time.Minute: "1h09m", 76 * time.Hour: "3d04h"} {
-		if got := ahead(d); got != want {
+		if got := cli.Ahead(d); got != want {
 			t.Errorf("ahead(%s) = %q, want %q", d, got, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -69,7 +70,7 @@ func (f selection) check(cmd *cobra.Command) error {
 func (f selection) plan(a *app, store jobs.PendingStore) jobs.Plan {
 	switch {
 	case f.due:
-		return jobs.Nightly(store, a.now, a.cfg.Jobs.MissedNights)
+		return jobs.Nightly(store, a.Now, a.cfg.Jobs.MissedNights)
 	case f.since == "" && f.until == "":
 		return jobs.Everything()
 	}
@@ -78,7 +79,7 @@ func (f selection) plan(a *app, store jobs.PendingStore) jobs.Plan {
 		if err != nil { // the flags have been read already: it is the group's zone
 			return jobs.Agenda{}, err
 		}
-		if err := f.inOrder(since, until, a.now()); err != nil {
+		if err := f.inOrder(since, until, a.Now()); err != nil {
 			return jobs.Agenda{}, jobs.Abort(err)
 		}
 		return jobs.Agenda{Windows: []reverie.Window{{Since: since, Until: until}}}, nil
@@ -160,11 +161,11 @@ func (a *app) dryRuns(ctx context.Context, due dueStore, job reverie.Job, plan j
 	failed, planned := 0, false
 	fails := func(g reverie.DueGroup, err error) {
 		failed++
-		fmt.Fprintf(a.stderr, "reverie: group %q: %s\n", g.ID, visibleLines(err))
+		fmt.Fprintf(a.Stderr, "reverie: group %q: %s\n", g.ID, cli.VisibleLines(err))
 	}
 	err = a.eachGroup(ctx, due, reverie.DueQuery{Job: job, GroupID: f.group}, shard, func(g reverie.DueGroup) error {
-		if s := g.Setback; s != nil && (s.ParkedAt != nil || f.due && reverie.LeftAlone(s.RetryAt, a.now())) {
-			fmt.Fprintf(a.stderr, "reverie: group %q would be skipped after failures: `reverie groups list --group %s` shows why\n", g.ID, g.ID)
+		if s := g.Setback; s != nil && (s.ParkedAt != nil || f.due && reverie.LeftAlone(s.RetryAt, a.Now())) {
+			fmt.Fprintf(a.Stderr, "reverie: group %q would be skipped after failures: `reverie groups list --group %s` shows why\n", g.ID, g.ID)
 			return nil
 		}
 		if _, err := jobs.CalendarOf(g.Group); err != nil {
@@ -197,10 +198,10 @@ func (a *app) dryRuns(ctx context.Context, due dueStore, job reverie.Job, plan j
 		return nil
 	})
 	if err == nil && !planned && !f.json {
-		fmt.Fprintln(a.stdout, nothing)
+		fmt.Fprintln(a.Stdout, nothing)
 	}
 	if err == nil && failed > 0 {
-		err = &codeError{exitPartial, fmt.Errorf("%s failed", plural(failed, "group"))}
+		err = &codeError{exitPartial, fmt.Errorf("%s failed", cli.Plural(failed, "group"))}
 	}
 	return err
 }

@@ -130,7 +130,7 @@ func (f *front) announce(url string, open bool) {
 	if open {
 		note = " (no token was created yet: only this machine can reach it; reverie token create makes one)"
 	}
-	fmt.Fprintf(f.stderr, "serving %s%s\n", url, note)
+	fmt.Fprintf(f.Stderr, "serving %s%s\n", url, note)
 }
 
 // wellness warns of what will go wrong, as doctor would.

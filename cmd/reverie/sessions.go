@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -11,7 +12,7 @@ func newSessions(a *app) *cobra.Command {
 }
 
 // entry is a session and whether anything is due for it now.
-func (a *app) entry(s reverie.Session) sessionEntry {
-	rule, now := a.sessionRule(), a.now()
-	return sessionEntry{s, rule.Extract(s, now) || rule.Fold(s, now)}
+func (a *app) entry(s reverie.Session) cli.SessionEntry {
+	rule, now := a.sessionRule(), a.Now()
+	return cli.SessionEntry{Session: s, Due: rule.Extract(s, now) || rule.Fold(s, now)}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -57,15 +58,15 @@ func (a *app) listSessions(ctx context.Context, f reverie.SessionFilter, asJSON 
 	if err != nil {
 		return unknownGroup(err)
 	}
-	entries := []sessionEntry{}
+	entries := []cli.SessionEntry{}
 	for _, s := range list {
 		entries = append(entries, a.entry(s))
 	}
 	if asJSON {
-		return printJSON(a.stdout, struct {
-			Success  bool           `json:"success"`
-			Total    int            `json:"total"`
-			Sessions []sessionEntry `json:"sessions"`
+		return cli.PrintJSON(a.Stdout, struct {
+			Success  bool               `json:"success"`
+			Total    int                `json:"total"`
+			Sessions []cli.SessionEntry `json:"sessions"`
 		}{true, total, entries})
 	}
 	if len(entries) == 0 {
@@ -73,14 +74,14 @@ func (a *app) listSessions(ctx context.Context, f reverie.SessionFilter, asJSON 
 		if f.Waiting {
 			text = "no session has anything that waits to be extracted"
 		}
-		_, err := fmt.Fprintln(a.stdout, text)
+		_, err := fmt.Fprintln(a.Stdout, text)
 		return err
 	}
-	if err := a.printSessions(entries, f.GroupID); err != nil {
+	if err := a.PrintSessions(entries, f.GroupID); err != nil {
 		return err
 	}
 	if shown := f.Offset + len(entries); shown < total {
-		_, err = fmt.Fprintf(a.stdout, "%d of %s; go on with --offset %d\n", len(entries), plural(total, "session"), shown)
+		_, err = fmt.Fprintf(a.Stdout, "%d of %s; go on with --offset %d\n", len(entries), cli.Plural(total, "session"), shown)
 	}
 	return err
 }

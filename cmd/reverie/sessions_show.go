@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -35,12 +36,12 @@ several have one. Times are in UTC.`,
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, struct {
+				return cli.PrintJSON(a.Stdout, struct {
 					Success bool `json:"success"`
-					sessionDetail
+					cli.SessionDetail
 				}{true, d})
 			}
-			a.printSession(d, a.sessionRule())
+			a.PrintSession(d, a.sessionRule())
 			return nil
 		},
 	}
@@ -49,16 +50,16 @@ several have one. Times are in UTC.`,
 	return cmd
 }
 
-func (a *app) sessionDetail(ctx context.Context, groupID, sessionID string) (sessionDetail, error) {
+func (a *app) sessionDetail(ctx context.Context, groupID, sessionID string) (cli.SessionDetail, error) {
 	s, err := a.findSession(ctx, groupID, sessionID)
 	if err != nil {
-		return sessionDetail{}, err
+		return cli.SessionDetail{}, err
 	}
 	state, err := a.store.GatherFold(ctx, s.GroupID, s.ID)
 	if err != nil {
-		return sessionDetail{}, err
+		return cli.SessionDetail{}, err
 	}
-	d := sessionDetail{Session: a.entry(state.Session), Rolling: state.Summary, Open: append([]reverie.Message{}, state.Messages...), Facts: []reverie.Memory{}}
+	d := cli.SessionDetail{Session: a.entry(state.Session), Rolling: state.Summary, Open: append([]reverie.Message{}, state.Messages...), Facts: []reverie.Memory{}}
 	memories, _, err := a.store.ListMemories(ctx, reverie.MemoryQuery{GroupID: s.GroupID, SessionID: s.ID, Kind: reverie.KindSession, Status: reverie.StatusActive})
 	for _, m := range memories {
 		if slices.Contains(m.Tags, reverie.TagSummary) {

@@ -48,7 +48,7 @@ func (a *app) drained(ctx context.Context, grace time.Duration) (work context.Co
 			return
 		case <-ctx.Done():
 		}
-		fmt.Fprintf(a.stderr, "reverie: stopping: what is under way has %s to finish; a second signal stops it at once\n", grace)
+		fmt.Fprintf(a.Stderr, "reverie: stopping: what is under way has %s to finish; a second signal stops it at once\n", grace)
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {

@@ -72,7 +72,7 @@ func (a *app) syncer(ctx context.Context, name string) (*team.Syncer, error) {
 		return nil, err
 	}
 	return &team.Syncer{Store: a.store, Remote: remote, Team: name, URL: remote.URL(), Privacy: privacyOf(a.cfg), Quotes: t.Quotes,
-		Here: here, Name: t.Deployment, Now: a.now, Log: a.log}, nil
+		Here: here, Name: t.Deployment, Now: a.Now, Log: a.log}, nil
 }
 
 func newTeamCreate(a *app) *cobra.Command {
@@ -95,7 +95,7 @@ func newTeamCreate(a *app) *cobra.Command {
 			if created {
 				text = "%[1]s: made; its memories stand under the group id team:%[1]s\n`reverie groups set GROUP --team %[1]s` has a group recall them, [team] name all groups"
 			}
-			_, err = fmt.Fprintf(a.stdout, text+"\n", args[0])
+			_, err = fmt.Fprintf(a.Stdout, text+"\n", args[0])
 			return err
 		},
 	}

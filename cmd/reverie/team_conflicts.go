@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/internal/team"
 )
@@ -28,7 +29,7 @@ last said the same: who changed it when, why, and how the words differ: [-ours-]
 			if err != nil {
 				return err
 			}
-			reply := conflictsReply{Success: true, Team: name, Conflicts: []conflictReply{}}
+			reply := cli.ConflictsReply{Success: true, Team: name, Conflicts: []cli.ConflictReply{}}
 			list, err := a.store.TeamConflicts(ctx, name)
 			if err != nil {
 				return err
@@ -38,16 +39,16 @@ last said the same: who changed it when, why, and how the words differ: [-ours-]
 				if err != nil {
 					return err
 				}
-				reply.Conflicts = append(reply.Conflicts, conflictReply{c, ours})
+				reply.Conflicts = append(reply.Conflicts, cli.ConflictReply{TeamConflict: c, Ours: ours})
 			}
 			if asJSON {
-				return printJSON(a.stdout, reply)
+				return cli.PrintJSON(a.Stdout, reply)
 			}
 			here, err := a.store.Deployment(ctx)
 			if err != nil {
 				return err
 			}
-			return a.printConflicts(reply, here)
+			return a.PrintConflicts(reply, here)
 		},
 	}
 	teamFlag(cmd, &name)
@@ -99,7 +100,7 @@ other side has moved on again by the next push, there is a conflict again.`,
 			if err != nil {
 				return err
 			}
-			return a.printTeamMemory(name, m, asJSON)
+			return a.PrintTeamMemory(name, m, asJSON)
 		},
 	}
 	teamFlag(cmd, &name)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -32,14 +33,14 @@ command ends with exit code 3.`,
 			if err := a.open(cmd.Context()); err != nil {
 				return err
 			}
-			reply := teamReply{Success: true, Memories: []reverie.TeamMemory{}}
+			reply := cli.TeamReply{Success: true, Memories: []reverie.TeamMemory{}}
 			for _, id := range args {
 				if err := a.share(cmd.Context(), id, name, reason, overwrite, &reply, asJSON); err != nil {
 					return err
 				}
 			}
 			if reply.Success = len(reply.Refused) == 0; asJSON {
-				if err := printJSON(a.stdout, reply); err != nil {
+				if err := cli.PrintJSON(a.Stdout, reply); err != nil {
 					return err
 				}
 			}
@@ -61,11 +62,11 @@ func refusedError(refused []reverie.TeamRefusal) error {
 	if len(refused) == 0 {
 		return nil
 	}
-	return &codeError{exitPartial, fmt.Errorf("%s refused", plural(len(refused), "memory"))}
+	return &codeError{exitPartial, fmt.Errorf("%s refused", cli.Plural(len(refused), "memory"))}
 }
 
 // share shares one memory and says so.
-func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool, reply *teamReply, quiet bool) error {
+func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool, reply *cli.TeamReply, quiet bool) error {
 	share, found, err := a.toShare(ctx, id, team, reason)
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool
 	if len(found) > 0 {
 		refused := []reverie.TeamRefusal{{ID: share.Memory.LineageID, MemoryID: share.Memory.ID, Findings: found}}
 		if reply.Refused = append(reply.Refused, refused...); !quiet {
-			a.printTeamRefusals(refused)
+			a.PrintTeamRefusals(refused)
 		}
 		return nil
 	}
@@ -90,7 +91,7 @@ func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool
 	if !isNew {
 		text = "unchanged since it was shared with team %s as %s (version %d)\n    %s\n"
 	}
-	return a.say(text, share.Team, shared.VersionID, shared.Version, visible(shared.Statement))
+	return a.Say(text, share.Team, shared.VersionID, shared.Version, cli.Visible(shared.Statement))
 }
 
 // toShare is a group's memory as it may be shared, or why it may not be.
@@ -129,7 +130,7 @@ func (a *app) teamFor(ctx context.Context, groupID, given string) (string, error
 		return "", err
 	}
 	if own == reverie.GroupOff {
-		return "", usageError(fmt.Errorf("group %s belongs to no team: give --team NAME", visible(groupID)))
+		return "", usageError(fmt.Errorf("group %s belongs to no team: give --team NAME", cli.Visible(groupID)))
 	}
 	return a.teamName(own)
 }
@@ -169,7 +170,7 @@ the next push.`,
 			if err != nil {
 				return err
 			}
-			return a.printTeamMemory(of, m, asJSON)
+			return a.PrintTeamMemory(of, m, asJSON)
 		},
 	}
 	teamFlag(cmd, &name)

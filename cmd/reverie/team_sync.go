@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/internal/team"
 )
@@ -56,7 +57,7 @@ first, and refused where the team has changed or deleted it since it was shared,
 				}
 			}
 			reply, err := s.Push(ctx, o)
-			return errors.Join(a.showPush(reply, asJSON), syncError(err, reply.Refused, nil))
+			return errors.Join(a.ShowPush(reply, asJSON), syncError(err, reply.Refused, nil))
 		},
 	}
 	teamFlag(cmd, &name)
@@ -86,9 +87,9 @@ func (a *app) pushed(ctx context.Context, name, id string, dry, overwrite, quiet
 		} else {
 			reply.Refused = append(reply.Refused, reverie.TeamRefusal{ID: share.Memory.LineageID, MemoryID: share.Memory.ID, Findings: found})
 		}
-		return "", errors.Join(a.showPush(reply, quiet), refusedError(reply.Refused))
+		return "", errors.Join(a.ShowPush(reply, quiet), refusedError(reply.Refused))
 	}
-	var reply teamReply
+	var reply cli.TeamReply
 	if err := a.share(ctx, id, name, "", overwrite, &reply, quiet); err != nil || len(reply.Refused) > 0 {
 		return "", errors.Join(err, refusedError(reply.Refused))
 	}
@@ -101,7 +102,7 @@ func syncError(err error, refused []reverie.TeamRefusal, heldBack []reverie.Team
 		return err
 	}
 	if n := len(heldBack); n > 0 {
-		return &codeError{exitPartial, fmt.Errorf("%s held back: so many deletions and rewrites at once may be a mistake, or an attack; look at them, then pull again with --accept-rewrites", plural(n, "memory"))}
+		return &codeError{exitPartial, fmt.Errorf("%s held back: so many deletions and rewrites at once may be a mistake, or an attack; look at them, then pull again with --accept-rewrites", cli.Plural(n, "memory"))}
 	}
 	return refusedError(refused)
 }
@@ -137,9 +138,9 @@ touched unless --accept-rewrites says so.
 			}
 			reply, err := s.Pull(ctx, o)
 			if asJSON {
-				return errors.Join(printJSON(a.stdout, reply), syncError(err, reply.Refused, reply.HeldBack))
+				return errors.Join(cli.PrintJSON(a.Stdout, reply), syncError(err, reply.Refused, reply.HeldBack))
 			}
-			a.printPull(reply)
+			a.PrintPull(reply)
 			return syncError(err, reply.Refused, reply.HeldBack)
 		},
 	}
@@ -170,9 +171,9 @@ code 4.`,
 			}
 			reply, err := s.Status(cmd.Context())
 			if asJSON {
-				return errors.Join(printJSON(a.stdout, reply), err)
+				return errors.Join(cli.PrintJSON(a.Stdout, reply), err)
 			}
-			a.printTeamStatus(reply)
+			a.PrintTeamStatus(reply)
 			return err
 		},
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -27,7 +28,7 @@ func (a *app) tokenEntry(t reverie.Token) tokenEntry {
 	switch {
 	case t.RevokedAt != nil:
 		state = "revoked"
-	case !t.Good(a.now()):
+	case !t.Good(a.Now()):
 		state = "expired"
 	}
 	return tokenEntry{t, state}
@@ -38,7 +39,7 @@ func tokenGroup(t reverie.Token) string {
 	if t.GroupID == "" {
 		return "(all)"
 	}
-	return visible(reverie.Excerpt(t.GroupID, 32))
+	return cli.Visible(reverie.Excerpt(t.GroupID, 32))
 }
 
 // expiry reads when a token shall end: an age from now on, the last date in UTC, an
@@ -84,12 +85,12 @@ id is what 'reverie token list' shows, the part between rvr_ and the next _.`,
 				return err
 			}
 			if asJSON {
-				return printJSON(a.stdout, struct {
+				return cli.PrintJSON(a.Stdout, struct {
 					Success bool `json:"success"`
 					tokenEntry
 				}{true, a.tokenEntry(t)})
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s: revoked\n", t.ID)
+			_, err = fmt.Fprintf(a.Stdout, "%s: revoked\n", t.ID)
 			return err
 		},
 	}

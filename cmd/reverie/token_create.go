@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/internal/api"
+	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
@@ -43,7 +44,7 @@ open to this machine, and to no other.`,
 			if n.Scope, err = reverie.ReadScope(scope); err != nil {
 				return usageError(fmt.Errorf("--%w", err))
 			}
-			if n.ExpiresAt, err = expiry(expires, a.now()); err != nil {
+			if n.ExpiresAt, err = expiry(expires, a.Now()); err != nil {
 				return usageError(err)
 			}
 			return a.createToken(cmd.Context(), n, asJSON)
@@ -67,30 +68,30 @@ func (a *app) createToken(ctx context.Context, n api.NewToken, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	whole, t, err := (&api.Service{Store: a.store, Now: a.now, Log: a.log}).CreateToken(ctx, n)
+	whole, t, err := (&api.Service{Store: a.store, Now: a.Now, Log: a.log}).CreateToken(ctx, n)
 	if err != nil {
 		return unknownGroup(err)
 	}
 	if asJSON {
-		return printJSON(a.stdout, struct {
+		return cli.PrintJSON(a.Stdout, struct {
 			Success bool   `json:"success"`
 			Whole   string `json:"token"`
 			tokenEntry
 		}{true, whole, a.tokenEntry(t)})
 	}
-	if _, err := fmt.Fprintln(a.stdout, whole); err != nil {
+	if _, err := fmt.Fprintln(a.Stdout, whole); err != nil {
 		return err
 	}
 	groups, until := "all groups", "never expires (--expires 90d would)"
 	if t.GroupID != "" {
-		groups = "group " + visible(t.GroupID)
+		groups = "group " + cli.Visible(t.GroupID)
 	}
 	if t.ExpiresAt != nil {
-		until = "expires " + stamp(*t.ExpiresAt) + " UTC"
+		until = "expires " + cli.Stamp(*t.ExpiresAt) + " UTC"
 	}
-	fmt.Fprintf(a.stderr, "token %s: %s, scope %s, %s; it is not shown again\n", t.ID, groups, t.Scope, until)
+	fmt.Fprintf(a.Stderr, "token %s: %s, scope %s, %s; it is not shown again\n", t.ID, groups, t.Scope, until)
 	if !had {
-		fmt.Fprintln(a.stderr, "it is the first: from now on every request needs a token, and a server listens as [http] listen says when it is started again")
+		fmt.Fprintln(a.Stderr, "it is the first: from now on every request needs a token, and a server listens as [http] listen says when it is started again")
 	}
 	return nil
 }

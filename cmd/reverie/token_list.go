@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"reverie/internal/cli"
 )
 
 func newTokenList(a *app) *cobra.Command {
@@ -48,31 +50,31 @@ func (a *app) listTokens(ctx context.Context, groupID string, asJSON bool) error
 		entries = append(entries, a.tokenEntry(t))
 	}
 	if asJSON {
-		return printJSON(a.stdout, struct {
+		return cli.PrintJSON(a.Stdout, struct {
 			Success bool         `json:"success"`
 			Tokens  []tokenEntry `json:"tokens"`
 		}{true, entries})
 	}
 	if len(entries) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "no tokens; `reverie token create` makes one")
+		_, err := fmt.Fprintln(a.Stdout, "no tokens; `reverie token create` makes one")
 		return err
 	}
-	s := a.style()
-	var t table
-	t.row("TOKEN", "GROUP", "NAME", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "STATE")
+	s := a.Style()
+	var t cli.Table
+	t.Row("TOKEN", "GROUP", "NAME", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "STATE")
 	for _, e := range entries {
 		state := e.State
 		if state != "good" {
-			state = s.dim(state)
+			state = s.Dim(state)
 		}
-		t.row(e.ID, tokenGroup(e.Token), visible(e.Name), string(e.Scope), stamp(e.CreatedAt), orNever(e.ExpiresAt), orNever(e.LastUsedAt), state)
+		t.Row(e.ID, tokenGroup(e.Token), cli.Visible(e.Name), string(e.Scope), cli.Stamp(e.CreatedAt), orNever(e.ExpiresAt), orNever(e.LastUsedAt), state)
 	}
-	return t.write(a.stdout, s)
+	return t.Write(a.Stdout, s)
 }
 
 func orNever(at *time.Time) string {
 	if at == nil {
 		return "never"
 	}
-	return stamp(*at)
+	return cli.Stamp(*at)
 }

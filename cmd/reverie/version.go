@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/store"
 )
 
@@ -20,10 +21,10 @@ func newVersion(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return printJSON(a.stdout, map[string]any{"version": version, "go": runtime.Version(),
+				return cli.PrintJSON(a.Stdout, map[string]any{"version": version, "go": runtime.Version(),
 					"platform": runtime.GOOS + "/" + runtime.GOARCH, "schema": store.WantedVersion()})
 			}
-			_, err := fmt.Fprintf(a.stdout, "reverie %s (%s, %s/%s, schema %d)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, store.WantedVersion())
+			_, err := fmt.Fprintf(a.Stdout, "reverie %s (%s, %s/%s, schema %d)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, store.WantedVersion())
 			return err
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"reverie/evolve"
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/localdb"
@@ -22,7 +23,7 @@ import (
 // app is one invocation: its surroundings, and what has been opened for it so
 // far. It knows every room; no room knows another through it.
 type app struct {
-	console
+	cli.Console
 	flags      map[string]string // settings given as flags
 	configPath string
 	daemon     bool // it stays, and its log is what people read of it
@@ -49,9 +50,9 @@ func (a *app) settings() error {
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
-	cfg, prov, warnings, err := config.Load(config.Input{Path: a.configPath, Env: a.env, Flags: a.flags, WorkDir: dir, Home: a.getenv("HOME")})
+	cfg, prov, warnings, err := config.Load(config.Input{Path: a.configPath, Env: a.Env, Flags: a.flags, WorkDir: dir, Home: a.Getenv("HOME")})
 	for _, w := range warnings {
-		fmt.Fprintln(a.stderr, "warning:", w)
+		fmt.Fprintln(a.Stderr, "warning:", w)
 	}
 	if err != nil {
 		return err
@@ -73,9 +74,9 @@ func (a *app) logger(cfg *config.Config, prov *config.Provenance) (*slog.Logger,
 	}
 	options := &slog.HandlerOptions{Level: level}
 	if cfg.Log.Format == "json" {
-		return slog.New(slog.NewJSONHandler(a.stderr, options)), nil
+		return slog.New(slog.NewJSONHandler(a.Stderr, options)), nil
 	}
-	return slog.New(slog.NewTextHandler(a.stderr, options)), nil
+	return slog.New(slog.NewTextHandler(a.Stderr, options)), nil
 }
 
 // storeOptions says how to reach the database at url.
@@ -83,7 +84,7 @@ func (a *app) storeOptions(url string) pg.Options {
 	d := a.cfg.Database
 	return pg.Options{URL: url, MaxConns: d.MaxConns, StatementTimeout: d.StatementTimeout.Duration,
 		LockTimeout: d.LockTimeout.Duration, IdleTimeout: d.IdleTimeout.Duration, ReadTimeout: d.ReadTimeout.Duration,
-		ReaderRole: d.ReaderRole, Now: a.now}
+		ReaderRole: d.ReaderRole, Now: a.Now}
 }
 
 // databaseURL returns the configured database, or that of the private cluster,
@@ -97,7 +98,7 @@ func (a *app) databaseURL(ctx context.Context) (url string, private bool, err er
 	}
 	dir := a.cfg.Database.DataDir
 	if dir == "" {
-		if dir, err = localdb.DefaultDir(a.getenv); err != nil {
+		if dir, err = localdb.DefaultDir(a.Getenv); err != nil {
 			return "", true, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 		}
 	}
@@ -178,7 +179,7 @@ func (a *app) leases() *jobs.Leases {
 // vectors cannot be had now get them at the next search.
 func (a *app) approver() *evolve.Pipeline {
 	e := a.cfg.Evolve
-	p := &evolve.Pipeline{Store: a.store, Now: a.now, Log: a.log, EmbeddingsOptional: true, Privacy: privacyOf(a.cfg), Impressions: a.cfg.Impression.Enabled,
+	p := &evolve.Pipeline{Store: a.store, Now: a.Now, Log: a.log, EmbeddingsOptional: true, Privacy: privacyOf(a.cfg), Impressions: a.cfg.Impression.Enabled,
 		Limits: evolve.Limits{MaxActive: e.MaxActive, MaxCreates: e.MaxCreates, StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin}}
 	if embed, _, err := a.embeddings(); err == nil {
 		p.Embeddings = embed

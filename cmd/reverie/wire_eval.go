@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/decide"
 	"reverie/internal/eval"
@@ -46,9 +47,9 @@ func (a *app) playScenarios(ctx context.Context, list []*eval.Scenario, f evalFl
 	scratch.SetNow(clock.Now)
 	// Whoever works in it sees its store, its clock, and no more of the live one than
 	// the settings. The daemon's metrics are not told.
-	trial := &app{console: a.console, cfg: cfg, prov: a.prov, log: a.log,
+	trial := &app{Console: a.Console, cfg: cfg, prov: a.prov, log: a.log,
 		store: scratch.Store, watchers: watchers{tracer: a.tracer}}
-	trial.now, trial.tick = clock.Now, nil
+	trial.Now, trial.Tick = clock.Now, nil
 	player, embedder, err := trial.player(ctx, f, clock)
 	if err != nil {
 		return report, err
@@ -73,11 +74,11 @@ func (a *app) playScenarios(ctx context.Context, list []*eval.Scenario, f evalFl
 // tellPlaying says on a terminal what is being played; at the end it leaves the screen.
 func (a *app) tellPlaying(i, n int, name string) {
 	switch {
-	case !terminal(a.stderr):
+	case !cli.Terminal(a.Stderr):
 	case i == n:
-		fmt.Fprint(a.stderr, "\r\x1b[K")
+		fmt.Fprint(a.Stderr, "\r\x1b[K")
 	default:
-		fmt.Fprintf(a.stderr, "\r\x1b[K%d of %d: %s", i+1, n, name)
+		fmt.Fprintf(a.Stderr, "\r\x1b[K%d of %d: %s", i+1, n, name)
 	}
 }
 

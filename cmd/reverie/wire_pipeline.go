@@ -145,7 +145,7 @@ func (a *app) evolution(set *prompts.Set) (*evolve.Pipeline, error) {
 	e := a.cfg.Evolve
 	p := &evolve.Pipeline{
 		Store: a.store, Model: model, Prompts: set, CompareShown: a.cfg.Decide.CompareShown,
-		Impressions: a.cfg.Impression.Enabled, Privacy: privacyOf(a.cfg), Now: a.now, Log: a.log, Phase: a.phase(reverie.JobEvolve, a.now),
+		Impressions: a.cfg.Impression.Enabled, Privacy: privacyOf(a.cfg), Now: a.Now, Log: a.log, Phase: a.phase(reverie.JobEvolve, a.Now),
 		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
 			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
 			StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},
@@ -215,8 +215,8 @@ func (a *app) impressions(set *prompts.Set) (*entity.Pipeline, error) {
 		a.warnUnpriced(model, settings)
 	}
 	i := a.cfg.Impression
-	return &entity.Pipeline{Store: a.store, Model: model, Prompts: set, Journal: a.store, Privacy: privacyOf(a.cfg), Now: a.now, Log: a.log,
-		Phase: a.phase(reverie.JobImpression, a.now),
+	return &entity.Pipeline{Store: a.store, Model: model, Prompts: set, Journal: a.store, Privacy: privacyOf(a.cfg), Now: a.Now, Log: a.log,
+		Phase: a.phase(reverie.JobImpression, a.Now),
 		Limits: entity.Limits{MaxMessages: i.MaxMessages, MaxSubjects: i.MaxSubjects, MaxInputTokens: i.MaxInputTokens,
 			MaxOutputTokens: settings.MaxOutputTokens, MinConfidence: i.MinConfidence, MinEvidence: i.MinEvidence, ExpireAfter: i.ExpireAfter.Duration}}, nil
 }
@@ -240,7 +240,7 @@ func (a *app) extraction(set *prompts.Set) (*session.Pipeline, error) {
 	c, e := a.cfg.Session, a.cfg.Evolve
 	p := &session.Pipeline{
 		Store: a.store, Model: model, Summarizer: summarizer, Prompts: set, Journal: a.store, Rule: a.sessionRule(), Retry: a.parkRule(), Silence: c.Silence.Duration,
-		Privacy: privacyOf(a.cfg), Now: a.now, Log: a.log, Phase: a.phase(reverie.JobExtract, a.now),
+		Privacy: privacyOf(a.cfg), Now: a.Now, Log: a.log, Phase: a.phase(reverie.JobExtract, a.Now),
 		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: c.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
 			MaxSummaryTokens: folding.MaxOutputTokens, MaxFacts: c.MaxFacts, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
 			MaxShown: reverie.MaxShown, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin},
@@ -265,7 +265,7 @@ func (a *app) dreaming(set *prompts.Set) (*dream.Pipeline, error) {
 	}
 	d := a.cfg.Dream
 	p := &dream.Pipeline{
-		Store: a.store, Model: model, Prompts: set, Journal: a.store, Rule: a.dreamRule(), Now: a.now, Log: a.log, Phase: a.phase(reverie.JobDream, a.now),
+		Store: a.store, Model: model, Prompts: set, Journal: a.store, Rule: a.dreamRule(), Now: a.Now, Log: a.log, Phase: a.phase(reverie.JobDream, a.Now),
 		Limits: dream.Limits{MaxInputTokens: d.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens, MaxItems: d.MaxItems, MaxActive: d.MaxActive,
 			MaxShown: reverie.MaxShown, MinConfidence: d.MinConfidence, HoldRatio: d.HoldRatio, HoldMin: d.HoldMin},
 	}

@@ -26,7 +26,7 @@ func (a *app) recallerWith(searcher *recall.Searcher, err error, usage *recall.U
 	if err != nil {
 		a.log.Info("memories are not looked up", "group_id", groupID, "error", err)
 	}
-	return &recall.Recaller{Store: a.store, Searcher: searcher, Options: recallOptions(a.cfg), Now: a.now, Log: a.log, Usage: usage}
+	return &recall.Recaller{Store: a.store, Searcher: searcher, Options: recallOptions(a.cfg), Now: a.Now, Log: a.log, Usage: usage}
 }
 
 // recallOptions are [recall] and [short_term] as the room takes them.

@@ -55,7 +55,7 @@ func (a *app) serviceWithoutRuns() (*api.Service, *recall.UsageLog) {
 			return f, err
 		},
 		Approver: func() *evolve.Pipeline { return approver }, Leases: leases,
-		Filters: a.ingestFilters(), NewGroup: a.withDefaults, Now: a.now, PageSession: a.cfg.HTTP.PageSession.Duration, Log: a.log,
+		Filters: a.ingestFilters(), NewGroup: a.withDefaults, Now: a.Now, PageSession: a.cfg.HTTP.PageSession.Duration, Log: a.log,
 	}, usage
 }
 
@@ -99,10 +99,10 @@ func (a *app) evolveOrder(ctx context.Context, p pipelines, order api.EvolveOrde
 // server puts the service on a port, with everything around it.
 func (a *app) server(service *api.Service, day *llm.DayBudget) (*apiserver.Server, error) {
 	h := a.cfg.HTTP
-	routes, _ := rest.New(service, rest.Options{Version: version, MaxBody: int64(h.MaxBody), Now: a.now, Log: a.log})
+	routes, _ := rest.New(service, rest.Options{Version: version, MaxBody: int64(h.MaxBody), Now: a.Now, Log: a.log})
 	var agents http.Handler
 	if h.MCP {
-		agents = mcp.New(service, mcp.Options{Version: version, Write: h.MCPWrite, Now: a.now, Log: a.log}).Handler()
+		agents = mcp.New(service, mcp.Options{Version: version, Write: h.MCPWrite, Now: a.Now, Log: a.log}).Handler()
 	}
 	return apiserver.New(apiserver.Options{
 		Service: service,
@@ -113,6 +113,6 @@ func (a *app) server(service *api.Service, day *llm.DayBudget) (*apiserver.Serve
 		Listen:  h.Listen, RequireToken: h.RequireToken,
 		RequestTimeout: h.RequestTimeout.Duration, EvolveWait: h.EvolveWait.Duration,
 		MaxBody: int64(h.MaxBody), MaxMessagesBody: int64(h.MaxMessagesBody), RequestsPerSecond: h.RequestsPerSecond,
-		Ready: a.store.Ready, Metrics: a.metrics, Now: a.now, Log: a.log,
+		Ready: a.store.Ready, Metrics: a.metrics, Now: a.Now, Log: a.log,
 	})
 }

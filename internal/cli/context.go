@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
+)
+
+// PrintContext prints the text alone, as it goes into a prompt; warnings, and on a
+// terminal or where there is no text a line on what it is made of, go to standard
+// error.
+func (con *Console) PrintContext(r reverie.ContextReply, asJSON bool) error {
+	if asJSON {
+		return PrintJSON(con.Stdout, r)
+	}
+	if _, err := io.WriteString(con.Stdout, r.Text); err != nil {
+		return fmt.Errorf("print the context: %w", err)
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintln(con.Stderr, "warning:", Visible(w))
+	}
+	if Terminal(con.Stderr) || r.Text == "" {
+		fmt.Fprintln(con.Stderr, contextSummary(r))
+	}
+	return nil
+}
+
+// contextSummary says in a line what a context is made of.
+func contextSummary(r reverie.ContextReply) string {
+	c := r.Counts
+	long := fmt.Sprintf("%s of %s", Plural(c.LongTerm, "memory"), Plural(c.Candidates, "candidate"))
+	if why := skippedWhy[r.Skipped]; why != "" {
+		long = "no memories (" + why + ")"
+	}
+	parts := []string{long}
+	for _, p := range []struct {
+		n    int
+		text string
+	}{
+		{c.Entities, Plural(c.Entities, "entity")}, {c.ShortTerm, Plural(c.ShortTerm, "message")},
+		{c.Summarized, "a summary of " + Plural(c.Summarized, "message")}, {c.Dropped, fmt.Sprintf("%d left out for want of room", c.Dropped)},
+	} {
+		if p.n > 0 {
+			parts = append(parts, p.text)
+		}
+	}
+	line := fmt.Sprintf("%s: %s; %d of %d tokens", Visible(r.GroupID), strings.Join(parts, ", "), r.Tokens, r.MaxTokens)
+	if r.UsageID != "" {
+		line += "; --usage " + r.UsageID
+	}
+	return line
+}
+
+// skippedWhy says in words why no memories were looked up.
+var skippedWhy = map[string]string{
+	recall.SkippedFirstRound:   "the session has no answer yet",
+	recall.SkippedQueryShort:   "the query is too short",
+	recall.SkippedNoKeyword:    "the query has no keyword",
+	recall.SkippedNotSimilar:   "none comes near enough",
+	recall.SkippedNever:        "they are switched off",
+	recall.SkippedNoEmbeddings: "there is no vector of the query",
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"reverie/internal/entity"
+	"reverie/internal/reverie"
+)
+
+func (con *Console) PrintEntities(list []reverie.Entity, total, offset int) error {
+	var t Table
+	t.Row("ENTITY", "KIND", "NAME", "ACCOUNT", "CLAIMS", "SUPPORTED", "PART OF", "ALSO")
+	for _, e := range list {
+		r := e.Reply()
+		into := ""
+		if r.MergedInto != nil {
+			into = *r.MergedInto
+		}
+		t.Row(r.EntityID, string(r.Kind), Visible(r.Subject), Visible(strings.Join(r.Accounts, ", ")), fmt.Sprint(len(e.Claims)),
+			lastSupported(e), into, Visible(strings.Join(r.Aliases, ", ")))
+	}
+	t.Trim("ACCOUNT", "PART OF", "ALSO")
+	if err := t.Write(con.Stdout, con.Style()); err != nil {
+		return err
+	}
+	if end := offset + len(list); end < total {
+		_, err := fmt.Fprintf(con.Stdout, "%d to %d of %d; go on with --offset %d\n", offset+1, end, total, end)
+		return err
+	}
+	return nil
+}
+
+// lastSupported is the date of the newest message that a claim of the entity rests
+// on.
+func lastSupported(e reverie.Entity) string {
+	var newest time.Time
+	for _, c := range e.Claims {
+		if c.LastSupportedAt.After(newest) {
+			newest = c.LastSupportedAt
+		}
+	}
+	if newest.IsZero() {
+		return "-"
+	}
+	return newest.UTC().Format(time.DateOnly)
+}
+
+// WatchObserving shows a run's progress on a terminal, and returns what ends the
+// show.
+func (con *Console) WatchObserving(p *entity.Pipeline) (stop func()) {
+	if !Terminal(con.Stderr) {
+		return func() {}
+	}
+	bar := con.NewBar(-1, "observing", progressbar.OptionSetItsString("questions"), progressbar.OptionShowCount())
+	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
+	p.Progress = func(pr entity.Progress) {
+		if pr.Batches == 0 { // a chunk is done
+			return
+		}
+		bar.ChangeMax(pr.Batches)
+		_ = bar.Set(pr.Batch)
+	}
+	return func() { _ = bar.Finish() }
+}
+
+// PrintImpression shows a run of the impression job to a person: what is known now
+// of whom, and on what grounds. The date of its window is "" where it need not be
+// told from others.
+func (con *Console) PrintImpression(r entity.Result, names map[string]string, took time.Duration, date string) {
+	s, w := con.Style(), con.Stdout
+	if r.NoNew {
+		fmt.Fprintf(w, "%s: no messages wait for impressions\n", Visible(r.GroupID))
+		return
+	}
+	head := fmt.Sprintf("%s  impression %s in %s", s.Bold(Visible(r.GroupID)), s.Status(r.Status), took.Round(10*time.Millisecond))
+	if date != "" {
+		head = date + "  " + head
+	}
+	if r.DryRun {
+		head += "  " + s.Amber("dry run: nothing was written")
+	} else {
+		head += "  " + s.Dim("run "+r.RunID)
+	}
+	fmt.Fprintln(w, head)
+	fmt.Fprintf(w, "  %s\n", Counts(reverie.JobImpression, r.Stats))
+	con.printEntityChanges(s, r.Changes, names)
+	con.printRefusals(s, r.Refusals)
+}
+
+// printEntityChanges shows what a run found out, and whom it is about.
+func (con *Console) printEntityChanges(s Style, changes []reverie.EntityChange, names map[string]string) {
+	for _, c := range changes {
+		text, name := Visible(c.NewText), s.Bold(Visible(names[c.EntityID]))
+		switch c.Action {
+		case reverie.EntityCreated:
+			text = name + "  " + s.Dim("new: "+c.EntityID)
+		case reverie.EntityNamed:
+			text = name + "  is also " + text
+		case reverie.EntityReplaced:
+			text = name + "  " + WordDiff(s, c.OldText, c.NewText)
+		default:
+			text = name + "  " + text
+		}
+		fmt.Fprintf(con.Stdout, "  %s %s\n", changeMark(s, c.Action), text)
+		if c.Reason != "" {
+			fmt.Fprintf(con.Stdout, "      %s\n", s.Dim("why: "+Visible(c.Reason)))
+		}
+		con.printEvidence(s, c.Evidence, 3)
+	}
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"reverie/internal/reverie"
+	"reverie/jobs"
+)
+
+// Zone is how a group's time is divided into dates.
+func Zone(g reverie.Group) string {
+	name := g.TimeZone
+	if name == "" {
+		name = "UTC"
+	}
+	if g.DayBoundary != "" && g.DayBoundary != "00:00" {
+		name += " from " + g.DayBoundary
+	}
+	return name
+}
+
+// Quoted is an id as a shell wants it behind a flag.
+func Quoted(id string) string { return reverie.ShellWord(Visible(id)) }
+
+// Operand is a group's id as a shell wants it at the end of a command.
+func Operand(id string) string { return reverie.ShellOperand(Visible(id)) }
+
+// dreamsListed are the settings of a group that differ from the configuration, as
+// a list of groups has them.
+func dreamsListed(g reverie.Group) string {
+	var parts []string
+	for _, s := range []struct{ what, value string }{
+		{"idle", g.DreamIdle}, {"sessions", g.DreamSessions}, {"interval", g.DreamInterval},
+	} {
+		if s.value != "" {
+			parts = append(parts, s.what+" "+s.value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (con *Console) NoGroups(q reverie.GroupQuery) error {
+	text := "no groups; `reverie import FILE --group G` or `reverie groups add G` makes one"
+	switch {
+	case q.State != "" && q.GroupID != "":
+		text = fmt.Sprintf("%s is not %s", Visible(q.GroupID), q.State)
+	case q.State != "":
+		text = fmt.Sprintf("no %s groups", q.State)
+	case q.After != "":
+		text = "no more groups"
+	}
+	_, err := fmt.Fprintln(con.Stdout, text)
+	return err
+}
+
+func (con *Console) PrintGroups(groups []reverie.GroupEntry) error {
+	s := con.Style()
+	var t Table
+	t.Row("GROUP", "NAME", "ZONE", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "TEAM", "STATE", "PENDING", "OLDEST", "MEMORIES", "LAST RUN")
+	for _, g := range groups {
+		state := string(g.State())
+		switch g.State() {
+		case reverie.GroupParked:
+			if state = s.Red(state); g.Paused {
+				state += ", paused"
+			}
+		case reverie.GroupPaused:
+			state = s.Amber(state)
+		}
+		oldest, err := oldestDate(g)
+		t.Row(Visible(g.ID), Visible(reverie.Excerpt(g.Name, 24)), Zone(g.Group), g.Language, g.Impressions, g.SessionSilence, dreamsListed(g.Group), g.Team, state,
+			strconv.Itoa(g.Pending), oldest, strconv.Itoa(g.Active), lastRun(s, g.LastRun))
+		if err != nil {
+			t.Note("  " + Visible(err.Error()))
+		}
+		for _, b := range g.Setbacks {
+			t.Note("  "+SetbackText(b), "  "+Remedy(b, g.ID))
+		}
+	}
+	t.Trim("NAME", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "TEAM", "OLDEST")
+	return t.Write(con.Stdout, s)
+}
+
+// oldestDate is the date of the oldest pending message in the group's calendar.
+func oldestDate(g reverie.GroupEntry) (string, error) {
+	if g.OldestPending == nil {
+		return "", nil
+	}
+	cal, err := jobs.CalendarOf(g.Group)
+	if err != nil {
+		return "?", err
+	}
+	return cal.Containing(*g.OldestPending).Date, nil
+}
+
+func lastRun(s Style, r *reverie.Run) string {
+	if r == nil {
+		return "-"
+	}
+	return Stamp(r.StartedAt) + " " + paintStatus(s, r.Status)
+}
+
+// PrintResumed says what a group was resumed from.
+func (con *Console) PrintResumed(before reverie.GroupEntry, gone []reverie.Setback) error {
+	was := "resumed"
+	if !before.Paused && len(gone) == 0 {
+		was = "was neither paused nor parked"
+	} else if before.Paused {
+		was = "resumed from its pause"
+	}
+	fmt.Fprintf(con.Stdout, "%s: %s; %s pending\n", Visible(before.ID), was, Plural(before.Pending, "message"))
+	for _, s := range gone {
+		if _, err := fmt.Fprintf(con.Stdout, "  forgotten: %s\n", SetbackText(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetbackText is what repeated failure has led to, and why.
+func SetbackText(s reverie.Setback) string {
+	state := "failed"
+	if s.ParkedAt != nil {
+		state = "parked since " + Stamp(*s.ParkedAt) + " UTC, after it failed"
+	}
+	times := "once"
+	if s.Failures > 1 {
+		times = fmt.Sprintf("%d times in a row", s.Failures)
+	}
+	of := string(s.Job)
+	if s.SessionID != "" {
+		of += " of session " + Visible(s.SessionID)
+	}
+	return fmt.Sprintf("%s %s %s: %s", of, state, times, Visible(reverie.Excerpt(s.Error, 200)))
+}
+
+// Remedy is what to do about a setback.
+func Remedy(s reverie.Setback, groupID string) string {
+	if s.ParkedAt != nil {
+		return fmt.Sprintf("mend the cause, then `reverie groups resume %s`", Operand(groupID))
+	}
+	return fmt.Sprintf("next try after %s UTC; `reverie groups resume %s` waits no longer", Stamp(s.RetryAt), Operand(groupID))
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rivo/uniseg"
+	"golang.org/x/term"
+
+	"reverie/internal/lazyregexp"
+)
+
+// PrintJSON writes one document, indented: people read it too.
+func PrintJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// PrintJSONLine writes one document on one line, for streams of them.
+func PrintJSONLine(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// Terminal tells whether w is one.
+func Terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Style colours what goes to a terminal, unless NO_COLOR says otherwise.
+type Style struct{ on bool }
+
+func (s Style) paint(code, text string) string {
+	if !s.on || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (s Style) Bold(t string) string  { return s.paint("1", t) }
+func (s Style) Dim(t string) string   { return s.paint("2", t) }
+func (s Style) Red(t string) string   { return s.paint("31", t) }
+func (s Style) Green(t string) string { return s.paint("32", t) }
+func (s Style) Amber(t string) string { return s.paint("33", t) }
+
+// Table aligns columns by what they take up on a screen, where a Chinese
+// character is two wide. The last column is left as long as it is.
+type Table struct{ rows [][]string }
+
+func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
+
+// Note adds lines that are in no column.
+func (t *Table) Note(lines ...string) {
+	for _, l := range lines {
+		t.rows = append(t.rows, []string{l})
+	}
+}
+
+// Trim drops those of the named columns that hold nothing in any row.
+func (t *Table) Trim(names ...string) {
+	for _, name := range names {
+		i := slices.Index(t.rows[0], name)
+		if slices.ContainsFunc(t.rows[1:], func(row []string) bool { return i < len(row) && len(row) > 1 && row[i] != "" }) {
+			continue
+		}
+		for n, row := range t.rows {
+			if i < len(row) && len(row) > 1 {
+				t.rows[n] = slices.Delete(row, i, i+1)
+			}
+		}
+	}
+}
+
+var paintPattern = lazyregexp.New("\x1b\\[[0-9]+m")
+
+// Width is what a cell takes up on a screen.
+func Width(cell string) int { return uniseg.StringWidth(paintPattern.ReplaceAllString(cell, "")) }
+
+func (t *Table) Write(w io.Writer, s Style) error {
+	var widths []int
+	for _, row := range t.rows {
+		if len(row) == 1 {
+			continue // a note
+		}
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], Width(cell))
+		}
+	}
+	for n, row := range t.rows {
+		var b strings.Builder
+		for i, cell := range row {
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			b.WriteString(cell)
+			if i < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-Width(cell)))
+			}
+		}
+		line := strings.TrimRight(b.String(), " ")
+		if n == 0 {
+			line = s.Bold(line)
+		}
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Visible makes text that came from chats or models safe for a terminal: no
+// escape sequence, no line break gets through.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t':
+			return ' '
+		case r < 0x20 || r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return '�'
+		}
+		return r
+	}, text)
+}
+
+// VisibleLines is an error, which may repeat what a chat or a server said, safe
+// for a terminal; its lines stay apart.
+func VisibleLines(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i, l := range lines {
+		lines[i] = Visible(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Stamp is an instant as tables show it: UTC, to the minute.
+func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+
+// Plural counts things: 1 message, 2 messages, 3 memories, 4 days.
+func Plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	if strings.HasSuffix(thing, "y") && !strings.HasSuffix(thing, "ay") {
+		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(thing, "y"))
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

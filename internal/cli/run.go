@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reverie/internal/reverie"
+	"reverie/jobs"
+)
+
+// took is how long a run was under way.
+func took(r reverie.Run) string {
+	if r.FinishedAt == nil {
+		return "-"
+	}
+	switch d := r.FinishedAt.Sub(r.StartedAt); {
+	case d < time.Minute:
+		return d.Round(10 * time.Millisecond).String()
+	default:
+		return d.Round(time.Second).String()
+	}
+}
+
+// changed is what a run did to memories, or entities, in the signs that evolve
+// prints: created, updated, deleted, kept, postponed, refused and held. What is zero
+// is left out. What maintain did has words.
+func changed(st reverie.Stats) string {
+	var parts []string
+	add := func(n int, format string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf(format, n))
+		}
+	}
+	add(st.Created, "+%d")
+	add(st.Updated, "~%d")
+	add(st.Deleted, "-%d")
+	add(st.Kept, "=%d")
+	add(st.Postponed, ">%d")
+	add(st.Refused, "!%d")
+	add(st.Held, "?%d")
+	add(st.Decayed, "%d decayed")
+	add(st.Archived, "%d archived")
+	add(st.Pruned, "%d pruned")
+	return strings.Join(parts, " ")
+}
+
+// windowOf names a run's window in a table: by the dates that it covers, else by
+// its instants.
+func windowOf(r reverie.Run, cal jobs.Calendar) string {
+	if dates := datesOf(r, cal); dates != "" {
+		return dates
+	}
+	switch {
+	case r.Stats.OpenEnded: // up to when it ran
+		return Stamp(r.WindowSince) + ".."
+	case r.WindowSince.UTC().Year() == r.WindowUntil.UTC().Year():
+		return Stamp(r.WindowSince) + ".." + r.WindowUntil.UTC().Format("01-02 15:04")
+	}
+	return Stamp(r.WindowSince) + ".." + Stamp(r.WindowUntil)
+}
+
+// datesOf are the dates of the group's calendar that a run's window covers, ""
+// where it is no whole dates.
+func datesOf(r reverie.Run, cal jobs.Calendar) string {
+	first, last, whole := cal.Dates(r.WindowSince, r.WindowUntil)
+	switch {
+	case !whole:
+		return ""
+	case first.Date == last.Date:
+		return first.Date
+	}
+	return first.Date + ".." + last.Date
+}
+
+// paintStatus colours a run's status.
+func paintStatus(s Style, status reverie.RunStatus) string {
+	switch status {
+	case reverie.RunSucceeded:
+		return s.Green(string(status))
+	case reverie.RunFailed:
+		return s.Red(string(status))
+	}
+	return s.Amber(string(status))
+}
+
+// compact is a count to three digits or so: 940, 12.3k, 4.1M. None is empty.
+func compact(n int) string {
+	switch {
+	case n == 0:
+		return ""
+	case n < 1000:
+		return strconv.Itoa(n)
+	case n < 999_950:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}
+
+// USD is an amount of money. Nothing is empty, and a little is not nothing.
+func USD(amount float64) string {
+	switch {
+	case amount == 0:
+		return ""
+	case amount < 0.0001:
+		return "<0.0001"
+	}
+	return fmt.Sprintf("%.4f", amount)
+}
+
+// PrintRuns shows a table of runs. What is the same in all of them because it was
+// asked for is left out.
+func (con *Console) PrintRuns(runs []reverie.RunEntry, q reverie.RunQuery, calendars map[string]jobs.Calendar) error {
+	s := con.Style()
+	var t Table
+	t.Row("RUN", "GROUP", "JOB", "SESSION", "WINDOW", "STARTED", "TOOK", "STATUS", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
+	for _, r := range runs {
+		group, job, attempt := "", "", ""
+		if q.GroupID == "" {
+			group = Visible(reverie.Excerpt(r.GroupID, 24))
+		}
+		if q.Job == "" {
+			job = string(r.Job)
+		}
+		status := paintStatus(s, r.Status)
+		if r.UndoneAt != nil {
+			status += ", undone"
+		}
+		if r.Attempt > 1 {
+			attempt = strconv.Itoa(r.Attempt)
+		}
+		t.Row(r.ID, group, job, Visible(reverie.Excerpt(r.SessionID, 32)), windowOf(r.Run, calendars[r.GroupID]), Stamp(r.StartedAt), took(r.Run),
+			status, attempt, changed(r.Stats), compact(r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered),
+			compact(r.Spend.InputTokens+r.Spend.OutputTokens), USD(r.Spend.CostUSD))
+		if r.Error != "" {
+			t.Note("  " + s.Dim("why: ") + Visible(reverie.Excerpt(r.Error, 160)))
+		}
+	}
+	t.Trim("GROUP", "JOB", "SESSION", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
+	return t.Write(con.Stdout, s)
+}
+
+func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs.Calendar) error {
+	r, w, s := d.Run, con.Stdout, con.Style()
+	fmt.Fprintf(w, "%s  %s of %s  %s\n", s.Bold(r.ID), r.Job, Visible(r.GroupID), paintStatus(s, r.Status))
+	window := fmt.Sprintf("%s to %s UTC", Stamp(r.WindowSince), Stamp(r.WindowUntil))
+	if dates := datesOf(r, cal); dates != "" {
+		window = dates + " (" + window + ")"
+	}
+	switch {
+	case r.SessionID == "":
+	case r.Job == reverie.JobDream:
+		fmt.Fprintf(w, "  up to     session %s\n", Visible(r.SessionID))
+	default:
+		fmt.Fprintf(w, "  session   %s\n", Visible(r.SessionID))
+	}
+	if r.Job == reverie.JobPropose { // it covers none
+		fmt.Fprintf(w, "  %s\n", Visible(r.Model))
+	} else {
+		fmt.Fprintf(w, "  window    %s, attempt %d\n", window, r.Attempt)
+	}
+	if r.Model != "" && r.Job != reverie.JobPropose { // maintain asks none
+		fmt.Fprintf(w, "  model     %s, prompt version %s (%.12s)\n", r.Model, r.PromptVersion, r.PromptSHA256)
+	}
+	switch {
+	case r.Stats.Plan != "" && r.Stats.Edited:
+		fmt.Fprintf(w, "  plan      applied from a file, %s\n", s.Amber("edited by a person"))
+	case r.Stats.Plan != "":
+		fmt.Fprintln(w, "  plan      applied from a file, as it was planned")
+	case r.Stats.Edited:
+		fmt.Fprintf(w, "  plan      what it held was %s\n", s.Amber("edited by a person"))
+	}
+	if r.Stats.Approved > 0 {
+		fmt.Fprintf(w, "            %s\n", s.Amber(LetPass(r.Stats.Approved)))
+	}
+	fmt.Fprintf(w, "  time      %s, took %s\n", Stamp(r.StartedAt)+" UTC", took(r))
+	fmt.Fprintf(w, "  result    %s\n", Counts(r.Job, r.Stats))
+	fmt.Fprintf(w, "  spend     %s\n", spent(d.Spend))
+	if r.Error != "" {
+		fmt.Fprintf(w, "  %s     %s\n", s.Red("error"), Visible(r.Error))
+	}
+	if r.UndoneAt != nil {
+		fmt.Fprintf(w, "  undone    %s UTC: its work was taken back\n", Stamp(*r.UndoneAt))
+	}
+	waits := slices.ContainsFunc(d.Held, func(h reverie.HeldPlan) bool { return h.Status == reverie.HeldWaiting })
+	for _, line := range whatNext(r, waits, g) {
+		fmt.Fprintf(w, "  to do     %s\n", line)
+	}
+	for _, c := range d.Changes {
+		con.PrintChange(s, c)
+	}
+	con.printEntityChanges(s, d.Entities, d.Names)
+	con.printRunDecisions(d.Decisions, d.Held)
+	for _, c := range d.Chunks {
+		if r.Job == reverie.JobPropose { // it has read nothing
+			break
+		}
+		about := Plural(len(c.MessageIDs), "message")
+		if r.Job == reverie.JobDream {
+			about = Plural(len(c.MemoryIDs), "memory")
+		}
+		fmt.Fprintf(w, "chunk %d  %s  %s\n", c.No, c.Status, about)
+		for _, f := range c.Refusals {
+			con.printRefusal(s, f)
+		}
+	}
+	for _, h := range d.Held {
+		where := fmt.Sprintf("held in chunk %d", h.ChunkNo)
+		if r.Job == reverie.JobPropose {
+			where = "held"
+		}
+		fmt.Fprintf(w, "%s  %s  %s\n", where, h.Status, Visible(h.Reason))
+		for _, st := range h.Steps {
+			if st.Action != reverie.ActionKeep {
+				con.PrintChange(s, reverie.Change{Action: st.Action, OldStatement: st.OldStatement, NewStatement: st.Statement,
+					Summary: st.Reason, Version: st.Head.Version + 1, Evidence: st.Evidence})
+			}
+		}
+	}
+	if len(d.Calls) == 0 {
+		return nil
+	}
+	var t Table
+	t.Row("CALL", "MODEL", "IN", "OUT", "USD", "OUTCOME")
+	for _, c := range d.Calls {
+		t.Row(c.Purpose, c.Provider+"/"+c.Model, fmt.Sprint(c.InputTokens), fmt.Sprint(c.OutputTokens), fmt.Sprintf("%.5f", c.CostUSD), c.Outcome)
+	}
+	return t.Write(w, s)
+}
+
+// printRunDecisions shows the decisions of a run that tell more than its changes:
+// where a fact was compared, was known already, or was not stored. Where their
+// chunk is held whole, they have come to nothing unless a person let it pass.
+func (con *Console) printRunDecisions(list []reverie.Decision, held []reverie.HeldPlan) {
+	whole := map[int]reverie.HeldStatus{}
+	for _, h := range held {
+		if h.Whole {
+			whole[h.ChunkNo] = h.Status
+		}
+	}
+	for _, d := range list {
+		if d.Action == reverie.DecisionAdd && (d.Basis == reverie.BasisShown || d.Basis == reverie.BasisNone) {
+			continue
+		}
+		mark := ""
+		if status := whole[d.ChunkNo]; status != "" {
+			mark = con.Style().Amber(fmt.Sprintf("  held with chunk %d, %s", d.ChunkNo, status))
+		}
+		fmt.Fprintf(con.Stdout, "fact  %s%s\n", Visible(d.Statement), mark)
+		con.printDecision(d, d.Statement)
+	}
+}
+
+// whatNext says what there is to do about a run that did not do all it should.
+func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
+	if r.UndoneAt != nil {
+		return nil
+	}
+	var lines []string
+	if waits {
+		lines = append(lines, fmt.Sprintf("`reverie runs approve %s`, or `reverie runs reject %[1]s`", r.ID))
+	}
+	setback := g.Setback(r.Job)
+	switch {
+	case r.Status == reverie.RunRunning:
+		return append(lines, "it is under way; if its process was killed, the group's next run continues it")
+	case r.Status != reverie.RunFailed && r.Status != reverie.RunDeferred:
+		return lines
+	case setback != nil:
+		lines = append(lines, Remedy(*setback, g.ID))
+	case r.Job == reverie.JobImpression:
+		lines = append(lines, fmt.Sprintf("what it did not use waits; the next run takes it, `reverie impression --group %s` at once", Quoted(g.ID)))
+	case r.Job == reverie.JobExtract:
+		lines = append(lines, fmt.Sprintf("what it did not read stays in the session's buffer; the next run takes it, `reverie extract --session %s --group %s` at once", Quoted(r.SessionID), Quoted(g.ID)))
+	case r.Job == reverie.JobDream:
+		lines = append(lines, fmt.Sprintf("what it did not take in is still new; the next dream does, `reverie dream --group %s` at once", Quoted(g.ID)))
+	case r.Job == reverie.JobMaintain:
+		lines = append(lines, fmt.Sprintf("what it did not come to is still due; the next run does it, `reverie maintain --group %s` at once", Quoted(g.ID)))
+	case g.Pending == 0:
+		return append(lines, "nothing: no message of the group is pending any more")
+	default:
+		lines = append(lines, fmt.Sprintf("%s of the group pending; the next run takes them, `reverie evolve --group %s` at once", Plural(g.Pending, "message"), Quoted(g.ID)))
+	}
+	if g.Paused && !g.Parked() {
+		lines = append(lines, fmt.Sprintf("the group is paused: `reverie groups resume %s`", Operand(g.ID)))
+	}
+	return lines
+}
+
+// LetPass says how much of a plan was applied that a run would have held.
+func LetPass(steps int) string {
+	return Plural(steps, "step") + " of it would have been held, and a person let it pass"
+}
+
+// spent sums up what a run's calls have cost.
+func spent(s reverie.Spend) string {
+	return fmt.Sprintf("%s, %d tokens in, %d out, %s USD", Plural(s.Calls, "call"), s.InputTokens, s.OutputTokens, cmp.Or(USD(s.CostUSD), "0"))
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"github.com/rivo/uniseg"
+	"golang.org/x/term"
+)
+
+// How wide text is set that is to be read, in columns: on a terminal as wide as it
+// is, within bounds, and as most are elsewhere.
+const (
+	usualWidth = 80
+	mostWidth  = 100
+	leastWidth = 20
+)
+
+// textWidth is how wide text is set on w.
+func textWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return min(max(columns, leastWidth), mostWidth)
+		}
+	}
+	return usualWidth
+}
+
+// wrap divides text into lines of at most so many columns, where its language
+// allows a break; a word that is wider than a line is broken within. Runs of spaces
+// become one. Text without anything to see is no line.
+func wrap(text string, columns int) []string {
+	var lines []string
+	line, used := "", 0
+	flush := func() {
+		if line = strings.TrimRight(line, " "); line != "" {
+			lines = append(lines, line)
+		}
+		line, used = "", 0
+	}
+	text, state := strings.Join(strings.Fields(text), " "), -1
+	for text != "" {
+		var word string
+		word, text, _, state = uniseg.FirstLineSegmentInString(text, state)
+		if used+Width(strings.TrimRight(word, " ")) > columns {
+			flush()
+		}
+		for head, rest := cut(word, columns); rest != ""; head, rest = cut(word, columns) {
+			lines, word = append(lines, head), rest
+		}
+		line, used = line+word, used+Width(word)
+	}
+	flush()
+	return lines
+}
+
+// cut divides a word after as many characters as fit so many columns, at least one;
+// a space at its end may stand beyond them.
+func cut(word string, columns int) (head, rest string) {
+	if Width(strings.TrimRight(word, " ")) <= columns {
+		return word, ""
+	}
+	rest, state, used := word, -1, 0
+	for rest != "" {
+		cluster, after, wide, next := uniseg.FirstGraphemeClusterInString(rest, state)
+		if used += wide; used > columns && head != "" {
+			return head, rest
+		}
+		head, rest, state = head+cluster, after, next
+	}
+	return head, ""
+}
+
+// clip is the beginning of a text that fits so many columns, with an ellipsis where
+// there is more of it.
+func clip(text string, columns int) string {
+	if text = strings.Join(strings.Fields(text), " "); Width(text) <= columns {
+		return text
+	}
+	head, _ := cut(text, max(columns-1, 1))
+	return strings.TrimRight(head, " ") + "…"
+}
