@@ -16,11 +16,12 @@ const spendColumns = `count(*) as calls, coalesce(sum(input_tokens), 0) as input
 	coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(cost_usd), 0) as cost_usd`
 
 // SpendSince sums up the calls to models since an instant, over all groups. Those
-// of the offline baseline are left out: nothing is spent on them.
+// of the offline baseline and of recordings are left out: nothing is spent on them.
 func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend, error) {
 	var spend reverie.Spend
 	err := s.db.Run(asLogin(ctx), pg.Work{What: "sum up what was spent", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		return t.Get(ctx, &spend, `select `+spendColumns+` from llm_calls where created_at >= $1::timestamptz and provider <> 'offline'`, pg.OrMinusInfinity(since))
+		return t.Get(ctx, &spend, `select `+spendColumns+` from llm_calls
+			where created_at >= $1::timestamptz and provider not in ('offline', 'recorded')`, pg.OrMinusInfinity(since))
 	}})
 	return spend, err
 }

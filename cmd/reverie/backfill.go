@@ -217,7 +217,7 @@ func (a *app) estimate(ctx context.Context, p *evolve.Pipeline, f backfillFlags,
 	if err != nil {
 		return estimate{}, err
 	}
-	e := estimate{Model: model.Name(), Priced: model.Priced(), free: settings.Provider == config.ProviderOffline}
+	e := estimate{Model: model.Name(), Priced: model.Priced(), free: config.Keyless(settings.Provider)}
 	e.Priced = e.Priced || e.free
 	expect := map[string]evolve.Expectation{}
 	err = a.eachGroup(ctx, a.groupsOf(f.replay), reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.group}, shard, func(g reverie.DueGroup) error {

@@ -10,6 +10,7 @@ import (
 	"reverie/internal/llm/gemini"
 	"reverie/internal/llm/offline"
 	"reverie/internal/llm/openai"
+	"reverie/internal/llm/recorded"
 	"reverie/internal/reverie"
 )
 
@@ -65,7 +66,7 @@ func (a *app) account(use, provider, baseURL, model string) (llm.Account, error)
 		a.policies[server] = llm.NewPolicy(llm.PolicyOptions{Attempts: l.Attempts, BreakerFailures: l.BreakerFailures,
 			BreakerDelay: l.BreakerDelay.Duration, RequestsPerMinute: l.RequestsPerMinute, TokensPerMinute: l.TokensPerMinute})
 	}
-	return llm.Account{Provider: provider, Model: model, Prices: prices, Free: provider == config.ProviderOffline, Ledger: a.metrics.Ledger(a.store), Policy: a.policies[server], Privacy: privacyOf(a.cfg)}, nil
+	return llm.Account{Provider: provider, Model: model, Prices: prices, Free: config.Keyless(provider), Ledger: a.metrics.Ledger(a.store), Policy: a.policies[server], Privacy: privacyOf(a.cfg)}, nil
 }
 
 // privacyOf is how texts are treated on their way into memory.
@@ -79,7 +80,7 @@ func (a *app) model(use string) (*llm.Model, config.ModelSettings, error) {
 	if err != nil {
 		return nil, s, err
 	}
-	client, err := connect(s.Provider, s.BaseURL, s.APIKey.Reveal(), s.Model, s.Temperature, 0)
+	client, err := a.generator(s)
 	if err != nil {
 		return nil, s, err
 	}
@@ -88,7 +89,20 @@ func (a *app) model(use string) (*llm.Model, config.ModelSettings, error) {
 		a.places = llm.NewPlaces(a.cfg.Jobs.Concurrency)
 	}
 	account.Timeout, account.Places = s.Timeout, a.places
-	return llm.NewModel(a.tracer.Generator(client.generator, s.Provider, s.Model, s.BaseURL), account), s, err
+	return llm.NewModel(a.tracer.Generator(client, s.Provider, s.Model, s.BaseURL), account), s, err
+}
+
+// generator is the client that answers questions.
+func (a *app) generator(s config.ModelSettings) (llm.Generator, error) {
+	if s.Provider != config.ProviderRecorded {
+		client, err := connect(s.Provider, s.BaseURL, s.APIKey.Reveal(), s.Model, s.Temperature, 0)
+		return client.generator, err
+	}
+	if a.cfg.LLM.Recorded == "" {
+		return nil, fmt.Errorf("no recorded answers are named: %w: set llm.recorded (REVERIE_LLM_RECORDED) "+
+			"to a file of them, such as examples/demo/answers.jsonl", reverie.ErrConfiguration)
+	}
+	return recorded.Open(a.cfg.LLM.Recorded)
 }
 
 // embeddings is the embedding model, with the database as its cache.

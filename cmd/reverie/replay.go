@@ -221,7 +221,7 @@ func (a *app) confirmReplay(nights []reverie.PastNight, f replayFlags) (stop boo
 		if err != nil {
 			return false, err
 		}
-		e.Model, e.free = model.Name(), settings.Provider == config.ProviderOffline
+		e.Model, e.free = model.Name(), config.Keyless(settings.Provider)
 		e.Priced = model.Priced() || e.free
 		e.CostUSD = model.Cost(llm.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens})
 	}

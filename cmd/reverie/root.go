@@ -60,7 +60,7 @@ Try it without a key:
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configPath, "config", "", "configuration file (default ./reverie.toml, then the user's)")
 	for _, f := range []struct{ name, path, help string }{
-		{"llm", "llm.provider", "gemini, openai, anthropic, or offline (an extractive baseline; no key)"},
+		{"llm", "llm.provider", "gemini, openai, anthropic, offline (an extractive baseline; no key), or recorded (answers from a file)"},
 		{"llm-model", "llm.model", "model name"},
 		{"llm-base-url", "llm.base_url", "address of an OpenAI-compatible server"},
 		{"database-url", "database.url", "PostgreSQL URL"},

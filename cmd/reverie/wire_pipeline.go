@@ -198,7 +198,7 @@ func (a *app) decider(set *prompts.Set, v vectors) (evolve.Decider, error) {
 // warnUnpriced tells, once for each model, that no budget in USD bounds its calls.
 func (a *app) warnUnpriced(model *llm.Model, settings config.ModelSettings) {
 	b := a.cfg.Budget
-	if b.USDPerRun+b.USDPerDay == 0 || model.Priced() || settings.Provider == config.ProviderOffline || slices.Contains(a.unpriced, model.Name()) {
+	if b.USDPerRun+b.USDPerDay == 0 || model.Priced() || config.Keyless(settings.Provider) || slices.Contains(a.unpriced, model.Name()) {
 		return
 	}
 	a.unpriced = append(a.unpriced, model.Name())

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# The demo: imports a sample chat of five weeks and evolves it night by night
-# with the offline baseline (no key, no network), then reads the memories back, asks
-# who is who, goes through a dialogue with a bot (what is extracted from it, what the
-# bot is given for its next turn, and what its answer teaches), and looks back on all
-# of it in a dream. A second run finds nothing left to extract, evolve or dream of and
-# says so.
+# The demo: imports a sample chat of five weeks and evolves it night by night, then
+# reads the memories back, asks who is who, goes through a dialogue with a bot (what is
+# extracted from it, what the bot is given for its next turn, and what its answer
+# teaches), and looks back on all of it in a dream. It needs no key and no network:
+# the model's answers are recorded. A second run finds nothing left to extract, evolve
+# or dream of and says so.
 #
 # REVERIE   the binary (default ./bin/reverie)
+# DEMO_LLM  another provider than the recording, such as gemini with its key
 # NO_COLOR  set to anything for plain output
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -15,6 +16,8 @@ reverie=${REVERIE:-./bin/reverie}
 chat=examples/demo/chat.jsonl
 dialogue=examples/demo/dialogue.jsonl
 group=demo
+llm=${DEMO_LLM:-recorded}
+export REVERIE_LLM_RECORDED=examples/demo/answers.jsonl
 
 if [ ! -x "$reverie" ]; then
   echo "demo: $reverie is not there: build it first (make build), or set REVERIE" >&2
@@ -37,6 +40,10 @@ show() {
   "$reverie" "$@"
 }
 
+if [ "$llm" = recorded ]; then
+  echo "The answers of the model in this demo are recorded ($REVERIE_LLM_RECORDED); all else is worked out now."
+fi
+
 title "1. Import five weeks of chat, and a dialogue with the group's bot"
 show import "$chat" --group "$group" --name "半格 Half Frame" --time-zone Asia/Shanghai
 show import "$dialogue" --group "$group"
@@ -47,7 +54,7 @@ echo "+ new, ~ reworded, - gone, = kept with fresh support; under each the words
 dates=$(sed -n 's/.*"sent_at": *"\([0-9-]*\)T.*/\1/p' "$chat" "$dialogue" | sort -u)
 worked=0
 while read -r since until; do
-  night=$("$reverie" --llm offline evolve --group "$group" --since "$since" ${until:+--until "$until"})
+  night=$("$reverie" --llm "$llm" evolve --group "$group" --since "$since" ${until:+--until "$until"})
   case $night in
     *"no new messages") ;; # an earlier run has them already
     *) printf '%s%s%s  %s\n' "$bold" "$since" "$off" "$night"; worked=$((worked + 1)) ;;
@@ -67,19 +74,19 @@ done
 
 title "5. Why it remembers that"
 # The list names the versions: MEMORY v2 ...; the one with most of them has a story.
-show memory why "$("$reverie" memory list --group "$group" --kind group | sort -k2,2 | tail -n 1 | cut -d ' ' -f 1)"
+show memory why "$("$reverie" memory list --group "$group" --kind group | awk '$2 ~ /^v[0-9]+$/' | sort -k2,2 | tail -n 1 | cut -d ' ' -f 1)"
 
 title "6. Who is who"
 echo "From now on evolve follows people and things too; what it has read already is made up for."
 show groups set "$group" --impressions on
-show --llm offline impression --group "$group"
+show --llm "$llm" impression --group "$group"
 show entity list --group "$group"
 show entity show --group "$group" Tomas
 
 title "7. Sessions: the dialogue with the bot"
 echo "Evolve has read it with the rest of its night. For the bot, each session is read by itself, as soon as there is enough of it."
 show sessions list --group "$group" --waiting --limit 3
-show --llm offline extract --session trip --group "$group"
+show --llm "$llm" extract --session trip --group "$group"
 
 title "8. What the bot is given before its next turn, and what its answer teaches"
 show --llm offline context --group "$group" --session trip --query "What should I know about food for Maya?" --max-tokens 400
@@ -87,8 +94,8 @@ show --llm offline feedback --group "$group" --session trip --response "Maya is 
 
 title "9. Looking back: a dream"
 echo "The other sessions are read as well; then what they and the nights have left is condensed."
-show --llm offline extract --all --group "$group" | sed -n '1p;$p'
-show --llm offline dream --group "$group" | sed -n '1,3p'
+show --llm "$llm" extract --all --group "$group" | sed -n '1p;$p'
+show --llm "$llm" dream --group "$group" | sed -n '1,3p'
 show dream show --group "$group"
 
 title "Go on from here"
@@ -100,6 +107,6 @@ cat <<EOT
   ./bin/reverie sessions show trip --group $group
   ./bin/reverie memory list --group $group --kind dream
   make demo                       again: nothing is done twice
-The offline baseline only compares words. For memories that understand, set
-REVERIE_LLM_PROVIDER and REVERIE_LLM_API_KEY, and leave out --llm offline.
+The recording knows this chat alone. For a chat of your own, set REVERIE_LLM_PROVIDER
+and REVERIE_LLM_API_KEY, and leave out --llm.
 EOT

@@ -64,11 +64,12 @@ type DatabaseConfig struct {
 // LLMConfig is the model of all jobs, and the policy of all calls. A job's own
 // section overrides the model: see [Config.generation].
 type LLMConfig struct {
-	Provider        string   `toml:"provider" options:"gemini|openai|anthropic|offline" comment:"gemini, openai (also Ollama, vLLM, DeepSeek, Qwen and the like, by base_url), anthropic, or offline: a simple extractive baseline without network or key. Empty = none, or openai where base_url is set."`
+	Provider        string   `toml:"provider" options:"gemini|openai|anthropic|offline|recorded" comment:"gemini, openai (also Ollama, vLLM, DeepSeek, Qwen and the like, by base_url), anthropic, offline: a simple extractive baseline without network or key, or recorded: answers from a file, see recorded. Empty = none, or openai where base_url is set."`
 	BaseURL         string   `toml:"base_url" comment:"Address of the API, such as http://localhost:11434/v1. Empty = the provider's own."`
 	APIKey          Secret   `toml:"api_key" comment:"The provider's key. Better kept in the environment or in a file. Optional for openai with a base_url."`
 	APIKeyFile      string   `toml:"api_key_file" comment:"File that holds the key instead."`
 	Model           string   `toml:"model" comment:"Empty = the provider's default: gemini-2.5-flash, gpt-5-mini, claude-haiku-4-5, offline-extractive-v1."`
+	Recorded        string   `toml:"recorded" comment:"File of recorded answers that the provider recorded plays, as in examples/demo. A question that it has no answer to is an error."`
 	Timeout         Duration `toml:"timeout" default:"120s" min:"10ms" max:"1h" comment:"One call takes at most this long."`
 	Temperature     *float64 `toml:"temperature" min:"0" max:"2" comment:"A number from 0 to 2. Empty = not sent: some models refuse it."`
 	MaxOutputTokens int      `toml:"max_output_tokens" default:"8192" min:"16" max:"1000000" comment:"Length of one answer at most, a model's thinking included."`
@@ -91,7 +92,7 @@ type LLMConfig struct {
 
 // JobConfig overrides [LLMConfig] for one use. What is zero is as in [llm].
 type JobConfig struct {
-	Provider        string   `toml:"provider" options:"gemini|openai|anthropic|offline" comment:"Empty = as [llm]."`
+	Provider        string   `toml:"provider" options:"gemini|openai|anthropic|offline|recorded" comment:"Empty = as [llm]."`
 	BaseURL         string   `toml:"base_url" comment:"Empty = as [llm], or the provider's own where provider differs."`
 	APIKey          Secret   `toml:"api_key" comment:"Empty = as [llm], where the provider and the host are the same."`
 	APIKeyFile      string   `toml:"api_key_file" comment:"File that holds the key instead."`

@@ -245,7 +245,7 @@ func TestProblems(t *testing.T) {
 				"reverie.toml:2:1: unknown setting log.levle: did you mean log.level?",
 				`database.max_conns = "8" (reverie.toml:4:1): must be a whole number`,
 				`llm.timeout = "120" (REVERIE_LLM_TIMEOUT): must be a duration with its unit, such as 90s, 15m or 504h`,
-				`llm.provider = "gpt" (--llm): must be one of gemini, openai, anthropic, offline, or empty`,
+				`llm.provider = "gpt" (--llm): must be one of gemini, openai, anthropic, offline, recorded, or empty`,
 			}},
 		{"number for a duration", "[llm]\ntimeout = 30", nil, nil,
 			[]string{"llm.timeout = 30 (reverie.toml:2:1): must be a duration with its unit, such as 90s, 15m or 504h"}},

@@ -60,20 +60,20 @@ func (m *merger) makeRoom(l layer) {
 // embedModel are the keys of [embed] that describe one model.
 var embedModel = [...]string{"dimensions", "floor", "ceiling"}
 
-// flagProvider makes --llm hold for every job, and for embeddings when it is
-// offline.
+// flagProvider makes --llm hold for every job. With offline and recorded,
+// embeddings are offline too.
 func (m *merger) flagProvider(l layer, next entry) {
 	for _, job := range m.jobs() {
 		if m.provider(job) != "" && m.provider(job) != next.value.String() {
 			m.forget(job, slices.Concat([]string{"provider"}, endpoint[:]), next)
 		}
 	}
-	if _, explicit := l["embed.provider"]; explicit || next.value.String() != ProviderOffline {
+	if _, explicit := l["embed.provider"]; explicit || !Keyless(next.value.String()) {
 		return
 	}
 	if old := m.provider("embed"); old != ProviderOffline {
 		m.forget("embed", slices.Concat([]string{"provider"}, endpoint[:], embedModel[:]), next)
-		m.set("embed.provider", next.value, next.origin)
+		m.set("embed.provider", reflect.ValueOf(ProviderOffline), next.origin)
 	}
 }
 

@@ -15,7 +15,8 @@ const (
 	ProviderOpenAI    = "openai"
 	ProviderGemini    = "gemini"
 	ProviderAnthropic = "anthropic"
-	ProviderOffline   = "offline" // no network, no key
+	ProviderOffline   = "offline"  // no network, no key
+	ProviderRecorded  = "recorded" // answers from a file
 )
 
 // What a provider's models are unless the operator names others.
@@ -25,6 +26,7 @@ var (
 		ProviderGemini:    "gemini-2.5-flash",
 		ProviderAnthropic: "claude-haiku-4-5",
 		ProviderOffline:   "offline-extractive-v1",
+		ProviderRecorded:  "answers",
 	}
 	DefaultEmbedModels = map[string]string{
 		ProviderOpenAI:  "text-embedding-3-small",
@@ -33,14 +35,20 @@ var (
 	}
 )
 
+// Keyless tells the providers that ask nobody: they need no address and no key, and
+// cost nothing.
+func Keyless(provider string) bool {
+	return provider == ProviderOffline || provider == ProviderRecorded
+}
+
 // defaultDimensions is the width that is asked for when none is set.
 const defaultDimensions = 1536
 
 // ModelSettings is a generating model, complete: nothing is left to inherit.
 type ModelSettings struct {
-	Provider        string // openai, gemini, anthropic or offline
+	Provider        string // openai, gemini, anthropic, offline or recorded
 	BaseURL         string // "" = the provider's own
-	APIKey          Secret // "" for offline, and where a base_url needs none
+	APIKey          Secret // "" where none is needed
 	Model           string
 	Timeout         time.Duration // of one call
 	Temperature     *float64      // nil = not sent
@@ -142,7 +150,7 @@ func (c *Config) Generation(use string) (ModelSettings, error) {
 		section = "llm." + use
 	}
 	m.Model = cmp.Or(m.Model, DefaultModels[m.Provider])
-	if m.Provider == ProviderOffline {
+	if Keyless(m.Provider) {
 		m.BaseURL, m.APIKey = "", ""
 	}
 	if err := needKey(section, m.Provider, m.BaseURL, m.APIKey); err != nil {
@@ -173,6 +181,8 @@ func (c *Config) Embedding() (EmbedSettings, error) {
 		e.Provider = ProviderOpenAI // an address alone is an OpenAI-compatible server
 	}
 	switch e.Provider {
+	case ProviderRecorded: // it has answers and no vectors
+		e.Provider = ProviderOffline
 	case "":
 		return EmbedSettings{}, fmt.Errorf("no embedding model is configured: %w: set REVERIE_EMBED_PROVIDER (openai, gemini or offline) and REVERIE_EMBED_API_KEY, "+
 			"or REVERIE_LLM_PROVIDER and REVERIE_LLM_API_KEY for both, or use --llm offline", reverie.ErrConfiguration)
@@ -204,7 +214,7 @@ func (c *Config) Embedding() (EmbedSettings, error) {
 
 // needKey refuses a model without a key, where it needs one.
 func needKey(section, provider, baseURL string, key Secret) error {
-	if key != "" || provider == ProviderOffline || provider == ProviderOpenAI && baseURL != "" {
+	if key != "" || Keyless(provider) || provider == ProviderOpenAI && baseURL != "" {
 		return nil
 	}
 	prefix := envPrefix + strings.ToUpper(strings.ReplaceAll(section, ".", "_"))

@@ -21,6 +21,7 @@ var meanings = map[Fault]meaning{
 	FaultNotFound:     {"no such model or route", "check REVERIE_LLM_MODEL and REVERIE_LLM_BASE_URL"},
 	FaultTooLarge:     {"the request is too large for the model", "lower REVERIE_EVOLVE_MAX_INPUT_TOKENS or choose a model that reads more"},
 	FaultBadRequest:   {"the request was not accepted", "check that REVERIE_LLM_PROVIDER and REVERIE_LLM_MODEL fit the server"},
+	FaultUnrecorded:   {"no answer is recorded", "choose a model by --llm or REVERIE_LLM_PROVIDER"},
 	FaultCanceled:     {"the call was cancelled", ""},
 }
 
@@ -64,14 +65,14 @@ func (e *Error) hint(hint string) string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is sorts the fault into the domain's errors: a passing one is a
-// [reverie.ErrDeferred], a refused key or an unknown model a
-// [reverie.ErrConfiguration]. The others are neither.
+// [reverie.ErrDeferred]; a refused key, an unknown model or a missing recorded
+// answer is a [reverie.ErrConfiguration]. The others are neither.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case reverie.ErrDeferred:
 		return e.Fault.passing()
 	case reverie.ErrConfiguration:
-		return e.Fault == FaultUnauthorized || e.Fault == FaultNotFound
+		return e.Fault == FaultUnauthorized || e.Fault == FaultNotFound || e.Fault == FaultUnrecorded
 	default:
 		return false
 	}

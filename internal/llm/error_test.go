@@ -33,7 +33,7 @@ func TestErrorSaysWhatToDo(t *testing.T) {
 
 func TestErrorIsOfTheDomain(t *testing.T) {
 	deferred := map[Fault]bool{FaultRateLimited: true, FaultServer: true, FaultTimeout: true, FaultNetwork: true}
-	configuration := map[Fault]bool{FaultUnauthorized: true, FaultNotFound: true}
+	configuration := map[Fault]bool{FaultUnauthorized: true, FaultNotFound: true, FaultUnrecorded: true}
 	for fault := range meanings {
 		err := fmt.Errorf("wrapped: %w", &Error{Fault: fault, Err: context.Canceled})
 		if errors.Is(err, reverie.ErrDeferred) != deferred[fault] || errors.Is(err, reverie.ErrConfiguration) != configuration[fault] {

@@ -60,7 +60,7 @@ type Embedder interface {
 type Fault string
 
 // The faults. Passing ones are retried and end as reverie.ErrDeferred;
-// FaultUnauthorized and FaultNotFound end as reverie.ErrConfiguration.
+// FaultUnauthorized, FaultNotFound and FaultUnrecorded end as reverie.ErrConfiguration.
 const (
 	FaultRateLimited  Fault = "rate_limited" // 429
 	FaultServer       Fault = "server_error" // 5xx, or a body that cannot be read
@@ -70,6 +70,7 @@ const (
 	FaultNotFound     Fault = "not_found"    // 404: no such model or route
 	FaultTooLarge     Fault = "too_large"    // 413, or a context length exceeded
 	FaultBadRequest   Fault = "bad_request"  // other 4xx
+	FaultUnrecorded   Fault = "unrecorded"   // a recording has no answer to the question
 	FaultCanceled     Fault = "canceled"     // the caller gave up; says nothing about the provider
 )
 

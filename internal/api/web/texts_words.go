@@ -48,6 +48,7 @@ var wordTexts = map[string]wording{
 	"outcome.not_found":    {"not found", "找不到模型"},
 	"outcome.too_large":    {"too large", "超出长度"},
 	"outcome.bad_request":  {"bad request", "请求无效"},
+	"outcome.unrecorded":   {"unrecorded", "未录制"},
 	"outcome.canceled":     {"canceled", "已取消"},
 
 	"action.keep":     {"keep", "保留"},

@@ -1,0 +1,119 @@
+// Package recorded is a model that plays recorded answers and asks nobody. An
+// answer is found by the hash of its question, so that the same questions are
+// answered in any order and as often as they are asked.
+//
+// Answers are JSON Lines: {"question": "<hash>", "lines": [{...}, ...]}, where
+// each of the lines is a line of the answer. `go test ./cmd/reverie -run TestDemo
+// -update` records those of the demo.
+package recorded
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
+)
+
+// The names under which calls of this model are written down.
+const (
+	Provider = "recorded"
+	Model    = "answers"
+)
+
+// Answer is one recorded answer.
+type Answer struct {
+	Question string            `json:"question"` // its Key
+	Lines    []json.RawMessage `json:"lines"`
+}
+
+// Text is the answer as a model writes it.
+func (a Answer) Text() string {
+	var b strings.Builder
+	for _, line := range a.Lines {
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Key names a question by its data, the user part of a prompt. The instructions
+// are left out: an answer stays good when they are worded otherwise.
+func Key(user string) string {
+	sum := sha256.Sum256([]byte(user))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Player is an [llm.Generator] that answers from a recording.
+type Player struct {
+	name    string
+	answers map[string]Answer
+}
+
+var _ llm.Generator = (*Player)(nil)
+
+// Open returns a player of the answers in a file. Its error is a
+// [reverie.ErrConfiguration].
+func Open(file string) (*Player, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the recorded answers: %w: %w", reverie.ErrConfiguration, err)
+	}
+	return New(file, data)
+}
+
+// New returns a player of answers in JSON Lines. The name says in errors where
+// they come from. Its error is a [reverie.ErrConfiguration].
+func New(name string, data []byte) (*Player, error) {
+	list, err := Read(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", name, reverie.ErrConfiguration, err)
+	}
+	p := &Player{name: name, answers: make(map[string]Answer, len(list))}
+	for _, a := range list {
+		p.answers[a.Question] = a
+	}
+	return p, nil
+}
+
+// Read returns answers in the order of the file.
+func Read(data []byte) ([]Answer, error) {
+	var list []Answer
+	for d := json.NewDecoder(bytes.NewReader(data)); ; {
+		var a Answer
+		switch err := d.Decode(&a); {
+		case errors.Is(err, io.EOF):
+			return list, nil
+		case err != nil:
+			return nil, fmt.Errorf("answer %d: %w", len(list)+1, err)
+		case a.Question == "" || len(a.Lines) == 0:
+			return nil, fmt.Errorf("answer %d has no question or no lines", len(list)+1)
+		}
+		list = append(list, a)
+	}
+}
+
+// Generate plays the answer to a question. One that has none is an [*llm.Error]
+// with [llm.FaultUnrecorded].
+func (p *Player) Generate(_ context.Context, req llm.Request) (llm.Response, error) {
+	key := Key(req.User)
+	a, ok := p.answers[key]
+	if !ok {
+		err := fmt.Errorf("%s has none to question %s of the prompt %s: the messages, memories or settings "+
+			"differ from those of the recording", p.name, key, req.Prompt)
+		return llm.Response{}, &llm.Error{Provider: Provider, Fault: llm.FaultUnrecorded, Err: err}
+	}
+	text := a.Text()
+	return llm.Response{Text: text, Finish: llm.FinishStop, Usage: llm.Usage{
+		InputTokens:  reverie.EstimateTokens(req.System) + reverie.EstimateTokens(req.User),
+		OutputTokens: reverie.EstimateTokens(text),
+	}}, nil
+}
