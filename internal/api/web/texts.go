@@ -1,38 +1,54 @@
 package web
 
 import (
+	"embed"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
-// wording is a text of the page in both languages, with the verbs of fmt. An English one
-// that counts has two forms, "%d run|%d runs": the first argument chooses.
-type wording struct{ en, zh string }
+//go:embed locales/*.toml
+var localeFiles embed.FS
 
-// texts are all texts of the page, by key. Keys begin with the part of the page that
-// they belong to; each part has its table in a file of its own.
-var texts = sync.OnceValue(func() map[string]wording {
-	all := map[string]wording{}
-	for _, part := range []map[string]wording{frameTexts, wordTexts, groupTexts, runTexts, costTexts, memoryTexts, peopleTexts, setTexts, heldTexts, differenceTexts, undoTexts, leftTexts} {
-		maps.Copy(all, part)
+// locales are the texts of the page by language and key. A key is the table of the file and
+// the name in it, such as "menu.groups".
+var locales = sync.OnceValue(func() map[lang]map[string]string {
+	all := map[lang]map[string]string{}
+	for _, l := range languages {
+		all[l] = readLocale("locales/" + string(l) + ".toml")
 	}
 	return all
 })
 
-// text is a text in a language. What it is told of strangers is shown without hidden
-// characters. A key that is not there shows as itself, in brackets
-// that tests look for.
+// readLocale reads a file that is compiled in.
+func readLocale(file string) map[string]string {
+	var tables map[string]map[string]string
+	body, err := localeFiles.ReadFile(file)
+	if err == nil {
+		err = toml.Unmarshal(body, &tables)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("%s cannot be read: %v", file, err))
+	}
+	texts := map[string]string{}
+	for part, entries := range tables {
+		for name, text := range entries {
+			texts[part+"."+name] = text
+		}
+	}
+	return texts
+}
+
+// text is a text in a language. Where it has two forms, divided by a bar, the first
+// argument chooses: 1 takes the first. Arguments that are strings are shown without hidden
+// characters. A key that is not there shows as itself, in brackets that tests look for.
 func (l lang) text(key string, args ...any) string {
-	w, known := texts()[key]
+	s, known := locales()[l][key]
 	if !known {
 		return "⟦" + key + "⟧"
-	}
-	s := w.en
-	if l == chinese {
-		s = w.zh
 	}
 	if one, many, counts := strings.Cut(s, "|"); counts {
 		if s = many; len(args) > 0 && fmt.Sprint(args[0]) == "1" {
@@ -44,8 +60,8 @@ func (l lang) text(key string, args ...any) string {
 	}
 	shown := slices.Clone(args)
 	for i, arg := range shown {
-		if of, strange := arg.(string); strange {
-			shown[i] = plain(of)
+		if text, ok := arg.(string); ok {
+			shown[i] = plain(text)
 		}
 	}
 	return fmt.Sprintf(s, shown...)
@@ -55,7 +71,7 @@ func (l lang) text(key string, args ...any) string {
 // "<set>.<value>", or the value itself where there is none.
 func (l lang) word(set string, value any) string {
 	name := fmt.Sprint(value)
-	if _, known := texts()[set+"."+name]; known {
+	if _, known := locales()[l][set+"."+name]; known {
 		return l.text(set + "." + name)
 	}
 	return name

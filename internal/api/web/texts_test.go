@@ -25,15 +25,22 @@ var (
 // and the same arguments in both, each that is used is there, and each is used.
 func TestTexts(t *testing.T) {
 	used, sets := usedTexts(t)
-	for key, w := range texts() {
-		if strings.TrimSpace(w.en) == "" || strings.TrimSpace(w.zh) == "" {
-			t.Errorf("%s lacks a language: %q, %q", key, w.en, w.zh)
+	for key := range locales()[chinese] {
+		if _, known := locales()[english][key]; !known {
+			t.Errorf("%s is not in locales/en.toml", key)
+		}
+	}
+	for key, en := range locales()[english] {
+		zh := locales()[chinese][key]
+		if strings.TrimSpace(en) == "" || strings.TrimSpace(zh) == "" {
+			t.Errorf("%s lacks a language: %q, %q", key, en, zh)
 		}
 		if !keyPattern.MatchString(key) {
 			t.Errorf("key %q is not one", key)
 		}
-		for _, form := range strings.Split(w.en, "|") {
-			if en, zh := verbPattern.FindAllString(form, -1), verbPattern.FindAllString(w.zh, -1); strings.Join(en, "") != strings.Join(zh, "") {
+		for _, form := range strings.Split(en, "|") {
+			en, zh := verbPattern.FindAllString(form, -1), verbPattern.FindAllString(zh, -1)
+			if strings.Join(en, "") != strings.Join(zh, "") {
 				t.Errorf("%s takes %v in English and %v in Chinese", key, en, zh)
 			}
 		}
@@ -43,7 +50,7 @@ func TestTexts(t *testing.T) {
 		}
 	}
 	for key := range used {
-		if _, known := texts()[key]; !known && keyPattern.MatchString(key) {
+		if _, known := locales()[english][key]; !known && keyPattern.MatchString(key) {
 			t.Errorf("%s is used, and is not there", key)
 		}
 	}
@@ -54,7 +61,7 @@ func TestTexts(t *testing.T) {
 func usedTexts(t *testing.T) (used, sets map[string]bool) {
 	used, sets = map[string]bool{}, map[string]bool{}
 	parts := map[string]bool{}
-	for key := range texts() {
+	for key := range locales()[english] {
 		part, _, _ := strings.Cut(key, ".")
 		parts[part] = true
 	}

@@ -142,7 +142,7 @@ func (v *visit) takeNotices() []string {
 	}
 	var lines []string
 	for _, n := range list {
-		if _, known := texts()[n.Key]; known && strings.HasPrefix(n.Key, "notice.") {
+		if _, known := locales()[v.lang][n.Key]; known && strings.HasPrefix(n.Key, "notice.") {
 			for i, arg := range n.Args {
 				if number, ok := arg.(float64); ok {
 					n.Args[i] = int(number)

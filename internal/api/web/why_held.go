@@ -25,11 +25,12 @@ var (
 // phrasesOf finds the texts whose keys begin so. One that another begins with comes
 // after it.
 func phrasesOf(part string) (list []phrase) {
-	for _, key := range slices.Backward(slices.Sorted(maps.Keys(texts()))) {
+	for _, key := range slices.Backward(slices.Sorted(maps.Keys(locales()[english]))) {
 		if !strings.HasPrefix(key, part) {
 			continue
 		}
-		pattern := strings.NewReplacer("%d", `(\d{1,9})`, "%s", `(.+?)`).Replace(regexp.QuoteMeta(texts()[key].en))
+		text := regexp.QuoteMeta(locales()[english][key])
+		pattern := strings.NewReplacer("%d", `(\d{1,9})`, "%s", `(.+?)`).Replace(text)
 		list = append(list, phrase{key, regexp.MustCompile(`^` + pattern + `(?:; |$)`)})
 	}
 	return list
@@ -64,7 +65,7 @@ func (l lang) firstPhrase(known []phrase, why string) (shown, rest string) {
 		}
 		var args []any
 		for _, arg := range m[1:] {
-			if n, err := strconv.Atoi(arg); err == nil && strings.Contains(texts()[p.key].en, "%d") {
+			if n, err := strconv.Atoi(arg); err == nil && strings.Contains(locales()[english][p.key], "%d") {
 				args = append(args, n)
 			} else {
 				args = append(args, arg)

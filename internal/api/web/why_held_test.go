@@ -12,10 +12,10 @@ import (
 func TestWhyHeld(t *testing.T) {
 	for why, want := range map[string]string{
 		"": "",
-		"the run would delete or rewrite 5 of the 9 memories that the group had; at most 2 pass without a person; " + heldTexts["why_held.frozen"].en: "<bdi>本次运行将删除或改写 5 条记忆（群组原有 9 条），超过 2 条须经人工审批</bdi>；<bdi>新内容涉及正等待审批删除的记忆</bdi>",
+		"the run would delete or rewrite 5 of the 9 memories that the group had; at most 2 pass without a person; " + locales()[english]["why_held.frozen"]: "<bdi>本次运行将删除或改写 5 条记忆（群组原有 9 条），超过 2 条须经人工审批</bdi>；<bdi>新内容涉及正等待审批删除的记忆</bdi>",
 		"proposed by 12": "<bdi>由 12 提议</bdi>",
 		"proposed by <b>, without evidence: it would rest on whoever approves it": "<bdi>由 &lt;b&gt; 提议，没有依据，由批准者负责</bdi>",
-		"of another age; " + heldTexts["why_held.deletes"].en:                     `<span lang="en"><bdi>of another age</bdi></span>；<bdi>删除仍有效的记忆，且没有经核实的引文</bdi>`,
+		"of another age; " + locales()[english]["why_held.deletes"]:               `<span lang="en"><bdi>of another age</bdi></span>；<bdi>删除仍有效的记忆，且没有经核实的引文</bdi>`,
 	} {
 		if got := string(chinese.phrased(heldPhrases(), why)); got != want {
 			t.Errorf("%q is shown as %s", why, got)
@@ -36,8 +36,11 @@ func TestHeldTexts(t *testing.T) {
 		}
 		code.Write(body)
 	}
-	for key, w := range heldTexts {
-		for _, part := range regexp.MustCompile(`%s`).Split(w.en, -1) {
+	for key, en := range locales()[english] {
+		if !strings.HasPrefix(key, "why_held.") {
+			continue
+		}
+		for _, part := range regexp.MustCompile(`%s`).Split(en, -1) {
 			if !strings.Contains(code.String(), part) {
 				t.Errorf("%s: nothing says %q", key, part)
 			}
@@ -72,13 +75,16 @@ func TestWhyLeft(t *testing.T) {
 		code.Write(body)
 	}
 	did := regexp.MustCompile(`\b(changed|deleted|restored|archived)\b`)
-	for key, w := range leftTexts {
-		said := did.ReplaceAllString(w.en, "%s")
-		if text := code.String(); !strings.Contains(text, `"`+w.en+`"`) && !strings.Contains(text, `"`+said+`"`) &&
-			!strings.Contains(text, `"`+strings.ReplaceAll(said, "%s", `" + did + "`)+`"`) {
-			t.Errorf("%s: nothing says %q", key, w.en)
+	for key, en := range locales()[english] {
+		if !strings.HasPrefix(key, "why_left.") {
+			continue
 		}
-		if did := did.FindString(w.en); did != "" && !strings.Contains(code.String(), `"`+did+`"`) {
+		said := did.ReplaceAllString(en, "%s")
+		if text := code.String(); !strings.Contains(text, `"`+en+`"`) && !strings.Contains(text, `"`+said+`"`) &&
+			!strings.Contains(text, `"`+strings.ReplaceAll(said, "%s", `" + did + "`)+`"`) {
+			t.Errorf("%s: nothing says %q", key, en)
+		}
+		if did := did.FindString(en); did != "" && !strings.Contains(code.String(), `"`+did+`"`) {
 			t.Errorf("%s: nothing is ever %s", key, did)
 		}
 	}
