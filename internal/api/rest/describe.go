@@ -1,10 +1,11 @@
 package rest
 
 import (
+	_ "embed"
 	"reflect"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/pelletier/go-toml/v2"
 
 	"reverie/internal/reverie"
 )
@@ -86,18 +87,37 @@ func aliases(schemas huma.Registry) {
 	}
 }
 
+// propertyFile says what the fields of answers are.
+//
+//go:embed properties.toml
+var propertyFile []byte
+
+// readProperties reads what the fields of answers are, by shape and name; the shape "any"
+// stands for those that have nothing of their own.
+func readProperties() map[string]map[string]string {
+	var properties map[string]map[string]string
+	if err := toml.Unmarshal(propertyFile, &properties); err != nil {
+		panic("properties.toml cannot be read: " + err.Error()) // it is compiled in
+	}
+	return properties
+}
+
 // describe says of each property what it is, where its shape does not.
 func describe(doc *huma.OpenAPI) {
+	properties := readProperties()
 	narrative := doc.Components.Schemas.Map()["DreamPage"].Properties // a pointer that is written as null
-	narrative["narrative"] = &huma.Schema{AnyOf: []*huma.Schema{narrative["narrative"], {Type: "null"}}, Description: "Of the last dream; null where there is none."}
+	narrative["narrative"] = &huma.Schema{
+		AnyOf:       []*huma.Schema{narrative["narrative"], {Type: "null"}},
+		Description: "Of the last dream; null where there is none.",
+	}
 	for name, schema := range doc.Components.Schemas.Map() {
 		for property, s := range schema.Properties {
-			says, known := properties[name+"."+property]
+			says, known := properties[name][property]
 			if !known {
-				says = properties[property]
+				says = properties["any"][property]
 			}
 			if s.Description == "" && s.Ref == "" {
-				s.Description = strings.TrimSpace(says)
+				s.Description = says
 			}
 		}
 	}

@@ -122,7 +122,7 @@ func TestDocument(t *testing.T) {
 	for name, s := range schemas {
 		for property, p := range s.Properties {
 			if p.Description == "" && p.Ref == "" {
-				t.Errorf("%s.%s is not described: see property.go", name, property)
+				t.Errorf("%s.%s is not described: see properties.toml", name, property)
 			}
 		}
 	}
