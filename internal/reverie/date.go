@@ -31,3 +31,6 @@ func StartOfDateAt(year int, month time.Month, day int, boundary time.Duration, 
 		t = end.UTC()
 	}
 }
+
+// LocalDate is the calendar date of t in loc, as YYYY-MM-DD.
+func LocalDate(t time.Time, loc *time.Location) string { return t.In(loc).Format(time.DateOnly) }

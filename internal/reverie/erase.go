@@ -2,9 +2,6 @@ package reverie
 
 import "time"
 
-// Erased stands where a person's words, or a name of theirs, were in the words of others.
-const Erased = "[erased]"
-
 // Account is somebody who has written in a group, as an erasure finds them.
 type Account struct {
 	GroupID  string   `json:"group_id"`

@@ -6,6 +6,9 @@ import (
 	"unicode"
 )
 
+// Erased stands where a person's words, or a name of theirs, were in the words of others.
+const Erased = "[erased]"
+
 // Traces finds what somebody has left in the words of others: an account's id, names, and
 // texts. It finds them however they are written: in either case and width, in letters that
 // only look different, in traditional or simplified characters, with other white space or

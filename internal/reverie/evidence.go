@@ -13,7 +13,3 @@ type Evidence struct {
 	SentAt    time.Time `json:"sent_at,omitzero"`
 	LocalDate string    `json:"local_date,omitempty"` // YYYY-MM-DD in the group's zone; distinct dates make strength
 }
-
-// MinQuote is how many folded characters a quote needs, unless it is the whole
-// message.
-const MinQuote = 4

@@ -2,7 +2,6 @@ package reverie
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -41,43 +40,3 @@ func endsSentence(r rune, rest string) bool {
 	}
 	return false
 }
-
-// visible is [Visible] with every white space a blank.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		return r
-	}, Visible(s))
-}
-
-// Visible is s without what nobody sees: control characters other than white space, zero-width
-// and bidirectional ones, the tag block. The joiners and selectors of emoji, and the joiners
-// of scripts that are written with them, stay where they belong. A model reads what is
-// hidden from people, so it is shown none of it.
-func Visible(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if !strings.ContainsFunc(s, isHidden) {
-		return s
-	}
-	var b strings.Builder
-	before, flag := rune(0), 0
-	for i, r := range s {
-		after, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
-		if flag == 0 && r > 0xE0000 {
-			flag = flagTags(before, s[i:])
-		}
-		switch {
-		case flag > 0:
-			flag--
-		case isHidden(r) && !isPlaced(before, r, after):
-			continue
-		}
-		before = r
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-func isHidden(r rune) bool { return !unicode.IsSpace(r) && (unicode.IsControl(r) || isInvisible(r)) }

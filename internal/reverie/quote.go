@@ -8,6 +8,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// MinQuote is how many folded characters a quote needs, unless it is the whole
+// message.
+const MinQuote = 4
+
 // VerifyQuote tells whether quote stands in text: folded, with traditional
 // characters as simplified ones, it must occur in the text as one piece and
 // have [MinQuote] characters, a letter or digit among them, unless it is the

@@ -23,6 +23,3 @@ func Reinforce(s float64, newDates int) float64 {
 	}
 	return min(max(s, 0), 1)
 }
-
-// LocalDate is the calendar date of t in loc, as YYYY-MM-DD.
-func LocalDate(t time.Time, loc *time.Location) string { return t.In(loc).Format(time.DateOnly) }
