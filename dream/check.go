@@ -10,6 +10,7 @@ import (
 	"reverie/internal/decide"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -68,7 +69,7 @@ type checker struct {
 
 // refuse notes that a line is refused; handle is what it names wrongly, or replaces.
 func (c *checker) refuse(line int, action reverie.DreamType, handle, rule, detail string) {
-	c.refused = append(c.refused, reverie.Refusal{Line: line, Action: string(action), Handle: reverie.Excerpt(handle, 40), Rule: rule, Detail: detail})
+	c.refused = append(c.refused, reverie.Refusal{Line: line, Action: string(action), Handle: text.Excerpt(handle, 40), Rule: rule, Detail: detail})
 }
 
 // recount checks the narrative. Sources of it that were not shown are refused by
@@ -143,7 +144,7 @@ func (c *checker) item(p proposal) (item, bool) {
 	if p.keep {
 		it.content = it.target.Statement
 	}
-	if it.hash = reverie.ContentHash(it.content); it.target != nil && !p.done {
+	if it.hash = text.ContentHash(it.content); it.target != nil && !p.done {
 		it.keep = p.keep || it.hash == it.target.ContentHash
 	}
 	return it, true
@@ -178,7 +179,7 @@ func apart(items []item, known map[string]*reverie.HeadState) []item {
 		it := &items[i]
 		for n := 1; it.done && (said[it.hash] || known[it.hash] != nil && known[it.hash].ID != it.target.ID); n++ {
 			it.content = closed(it.target.Statement, n)
-			it.hash = reverie.ContentHash(it.content)
+			it.hash = text.ContentHash(it.content)
 		}
 		said[it.hash] = true
 	}
@@ -231,7 +232,7 @@ var reserved = []string{reverie.TagDream, reverie.TagLongTerm, reverie.TagDone, 
 // itemTags are the model's tags that an item may have.
 func itemTags(tags []string) []string {
 	return slices.DeleteFunc(reverie.CleanTags(tags), func(tag string) bool {
-		return slices.Contains(reserved, strings.ToLower(reverie.Simplify(reverie.Fold(tag))))
+		return slices.Contains(reserved, strings.ToLower(text.Simplify(text.Fold(tag))))
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // shown are names of two sessions, s1 and s2, two facts, of which f2 has no evidence,
@@ -16,7 +17,7 @@ func shown() names {
 	n := names{sources: map[string][]*source{}, items: map[string]*reverie.HeadState{}}
 	head := func(id string, kind reverie.Kind, tags ...string) *reverie.HeadState {
 		return &reverie.HeadState{Memory: reverie.Memory{ID: "00000000-0000-7000-8000-0000000000" + id, LineageID: "line-" + id, Version: 1, Kind: kind, Tags: tags,
-			Statement: "Statement " + id, ContentHash: reverie.ContentHash("Statement " + id)}}
+			Statement: "Statement " + id, ContentHash: text.ContentHash("Statement " + id)}}
 	}
 	for _, s := range []source{{handle: "s1", fresh: true, summary: true}, {handle: "s2", fresh: true, summary: true}, {handle: "f1", fresh: true, fact: true},
 		{handle: "f2", fresh: true, fact: true}, {handle: "m1", fresh: true}, {handle: "m2"}, {handle: "m3"}} {
@@ -135,7 +136,7 @@ func TestCheck(t *testing.T) {
 					line += "keep "
 				}
 				items = append(items, line+fmt.Sprintf("%s %s %v", it.content, cited(it.rests), it.tags))
-				if (it.target == nil) != (it.replace == "") || it.hash != reverie.ContentHash(it.content) {
+				if (it.target == nil) != (it.replace == "") || it.hash != text.ContentHash(it.content) {
 					t.Errorf("%+v", it)
 				}
 			}
@@ -232,7 +233,7 @@ func TestCheckCombined(t *testing.T) {
 	}
 	made := func(sort reverie.DreamType, content, replace string, more ...string) item {
 		return item{proposal: proposal{sort: sort, content: content, confidence: 0.8, replace: replace, done: slices.Contains(more, "done"), keep: slices.Contains(more, "keep")},
-			target: n.items[replace], hash: reverie.ContentHash(content)}
+			target: n.items[replace], hash: text.ContentHash(content)}
 	}
 	n.parts = map[string]item{"c1": made("theme", "Bees", ""), "c2": made("theme", "Hens", ""), "c3": made("theme", "Ducks", ""),
 		"c4": made("todo", "Ben paid it", "d3", "done"), "c5": made("theme", "Statement d2", "d2", "keep"), "c6": made("theme", "New d2", "d2")}

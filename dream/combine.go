@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -69,7 +70,7 @@ func (r *run) bundles(s *sheet, parts []part) (list [][]part, err error) {
 	if err != nil {
 		return nil, err
 	}
-	room := r.Limits.MaxInputTokens - reverie.EstimateTokens(empty.System) - reverie.EstimateTokens(empty.User)
+	room := r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
 	from, used := 0, 0
 	for i, p := range parts {
 		cost := prompts.Tokens(s.together([]part{p}).user.Parts)

@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/decide"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // ruleDuplicate refuses an item that is remembered already, and supported by it.
@@ -218,7 +219,7 @@ func (s *sheet) duplicates(items []item, wishes []wish, result decide.Result) {
 		}
 		it := items[w.item]
 		s.refused = append(s.refused, reverie.Refusal{Line: it.line, Action: string(it.sort), Handle: s.handle(known), Rule: ruleDuplicate,
-			Detail: fmt.Sprintf("remembered already, and supported: %q", reverie.Excerpt(known.Statement, 80))})
+			Detail: fmt.Sprintf("remembered already, and supported: %q", text.Excerpt(known.Statement, 80))})
 	}
 }
 
@@ -230,7 +231,7 @@ func (s *sheet) complete(step *reverie.Step, items []item, wishes []wish, decisi
 	}
 	version, says := step.MemoryID, step.ContentHash
 	if step.Action == reverie.ActionKeep {
-		version, says = step.Head.MemoryID, reverie.ContentHash(step.OldStatement)
+		version, says = step.Head.MemoryID, text.ContentHash(step.OldStatement)
 	}
 	fact := 0
 	for _, w := range wishes {

@@ -13,6 +13,7 @@ import (
 	"reverie/internal/decide"
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/storetest"
 )
 
@@ -79,7 +80,7 @@ func (s *stage) small() {
 	s.Helper()
 	r := &run{Pipeline: s.pipe, req: Request{GroupID: s.group}}
 	empty := must(r.render(&sheet{language: "en", asOf: "2026-01-15"}, question{}, nil))(s)
-	s.pipe.Limits.MaxInputTokens = reverie.EstimateTokens(empty.System) + reverie.EstimateTokens(empty.User) + 100
+	s.pipe.Limits.MaxInputTokens = text.EstimateTokens(empty.System) + text.EstimateTokens(empty.User) + 100
 }
 
 // deferred takes what is new when it is asked again, and goes on where the model's

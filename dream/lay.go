@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -46,7 +47,7 @@ func (s *sheet) lay(material []*reverie.HeadState) (b batch) {
 			b.sessions = append(b.sessions, prompts.DreamSessionView{Facts: []prompts.DreamFactView{}})
 			last = &b.sessions[len(b.sessions)-1]
 			if session, known := sessions[h.SessionID]; known {
-				last.From, last.To = reverie.LocalDate(session.FirstAt, s.loc), reverie.LocalDate(session.LastAt, s.loc)
+				last.From, last.To = text.LocalDate(session.FirstAt, s.loc), text.LocalDate(session.LastAt, s.loc)
 			}
 		}
 		if isSummary(h.Tags) && last.ID == "" {
@@ -54,7 +55,7 @@ func (s *sheet) lay(material []*reverie.HeadState) (b batch) {
 			continue
 		}
 		last.Facts = append(last.Facts, prompts.DreamFactView{ID: s.name("f", source{head: h, fresh: true, fact: true}),
-			Type: factType(h.Tags), Statement: h.Statement, Date: reverie.LocalDate(h.LastSupportedAt, s.loc)})
+			Type: factType(h.Tags), Statement: h.Statement, Date: text.LocalDate(h.LastSupportedAt, s.loc)})
 	}
 	return b
 }
@@ -65,7 +66,7 @@ func (s *sheet) lay(material []*reverie.HeadState) (b batch) {
 func (s *sheet) memory(h *reverie.HeadState, fresh bool) prompts.DreamMemoryView {
 	v := prompts.DreamMemoryView{ID: s.name("m", source{head: h, fresh: fresh}), Statement: h.Statement, New: fresh}
 	if fresh {
-		v.Date = reverie.LocalDate(h.LastSupportedAt, s.loc)
+		v.Date = text.LocalDate(h.LastSupportedAt, s.loc)
 	}
 	return v
 }

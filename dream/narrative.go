@@ -7,6 +7,7 @@ import (
 
 	"reverie/internal/decide"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Bounds of what a version rests on.
@@ -57,7 +58,7 @@ func (s *sheet) narrate(p part) reverie.Step {
 	step := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: p.narrative,
 		Tags: []string{reverie.TagDream, reverie.TagSummary}, Evidence: evidence, Sources: joined(nil, rests),
 		Reason:      fmt.Sprintf("looks back on %s and %s up to %s", counted(len(s.state.Sessions), "session", "sessions"), counted(len(s.state.Material), "memory", "memories"), s.asOf),
-		ContentHash: reverie.SummaryHash("", p.narrative)}
+		ContentHash: text.SummaryHash("", p.narrative)}
 	head := reverie.HeadState{Memory: reverie.Memory{Strength: reverie.TentativeStrength}}
 	if old := s.state.Narrative; old != nil {
 		head = *old

@@ -13,6 +13,7 @@ import (
 	"reverie/internal/lazyregexp"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // typeSummary is no type of item: the line with the narrative.
@@ -25,7 +26,7 @@ func parse(read lines.Result) (a answer) {
 		p, err := readLine(l)
 		switch {
 		case err != nil:
-			a.refused = append(a.refused, reverie.Refusal{Line: l.No, Action: reverie.Excerpt(string(p.sort), 20), Rule: ruleForm, Detail: err.Error()})
+			a.refused = append(a.refused, reverie.Refusal{Line: l.No, Action: text.Excerpt(string(p.sort), 20), Rule: ruleForm, Detail: err.Error()})
 		case p.sort != typeSummary:
 			a.proposals = append(a.proposals, p)
 		case a.narrative != nil:
@@ -58,7 +59,7 @@ func readLine(l lines.Line) (proposal, error) {
 	}
 	p.sort = reverie.DreamType(strings.ToLower(strings.TrimSpace(*raw.Type)))
 	if p.sort != typeSummary && !slices.Contains(reverie.DreamTypes, p.sort) {
-		return p, fmt.Errorf("type %q is none of summary, preference, theme, todo", reverie.Excerpt(string(p.sort), 20))
+		return p, fmt.Errorf("type %q is none of summary, preference, theme, todo", text.Excerpt(string(p.sort), 20))
 	}
 	var err error
 	if p.keep, err = readYes(raw.Keep); err != nil {
@@ -114,11 +115,11 @@ func readHandles(raw json.RawMessage) (handles []string, err error) {
 		}
 	}
 	for _, one := range list {
-		text, err := readHandle(one)
+		s, err := readHandle(one)
 		if err != nil {
 			return nil, err
 		}
-		for _, word := range strings.FieldsFunc(withoutRemarks(reverie.Fold(text)), divides) {
+		for _, word := range strings.FieldsFunc(withoutRemarks(text.Fold(s)), divides) {
 			if word = strings.TrimFunc(word, wraps); word != "" && word != "and" {
 				handles = append(handles, word)
 			}
@@ -177,12 +178,12 @@ var (
 
 // word is a string, or anything else, folded.
 func word(raw json.RawMessage) string {
-	text := string(bytes.TrimSpace(raw))
+	body := string(bytes.TrimSpace(raw))
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
-		text = s
+		body = s
 	}
-	return strings.TrimSpace(reverie.Fold(text))
+	return strings.TrimSpace(text.Fold(body))
 }
 
 // isNone tells whether a field, or its only element, names nothing.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/llm/llmtest"
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -56,7 +56,7 @@ func TestScale(t *testing.T) {
 		shown, tokens := map[string]int{}, 0
 		s.model.Respond(func(r llmtest.Request) llmtest.Answer {
 			q := s.read(r)
-			asked := reverie.EstimateTokens(r.System) + reverie.EstimateTokens(r.User)
+			asked := text.EstimateTokens(r.System) + text.EstimateTokens(r.User)
 			if tokens += asked; asked > s.pipe.Limits.MaxInputTokens {
 				t.Errorf("%d sessions: a question of %d tokens, of %d", n, asked, s.pipe.Limits.MaxInputTokens)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -59,7 +60,7 @@ func (r *run) newSheet(state reverie.DreamState, answered [][]string) (*sheet, e
 	if err != nil {
 		return nil, err
 	}
-	room := r.Limits.MaxInputTokens - reverie.EstimateTokens(empty.System) - reverie.EstimateTokens(empty.User)
+	room := r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
 	if room <= 0 {
 		return nil, fmt.Errorf("the prompt alone has %d tokens: raise [dream] max_input_tokens (%d) well above that: %w",
 			r.Limits.MaxInputTokens-room, r.Limits.MaxInputTokens, reverie.ErrConfiguration)
@@ -68,7 +69,7 @@ func (r *run) newSheet(state reverie.DreamState, answered [][]string) (*sheet, e
 	if empty, err = r.render(s, question{user: prompts.DreamUser{Memories: s.known}}, nil); err != nil {
 		return nil, err
 	}
-	overhead := reverie.EstimateTokens(empty.System) + reverie.EstimateTokens(empty.User)
+	overhead := text.EstimateTokens(empty.System) + text.EstimateTokens(empty.User)
 	for _, heads := range asAsked(material, answered) {
 		s.batches = append(s.batches, pack(s.lay(heads), overhead, r.Limits.MaxInputTokens)...)
 	}
@@ -86,7 +87,7 @@ func (s *sheet) dateOf(heads []*reverie.HeadState) string {
 	if newest.After(s.now) {
 		newest = s.now
 	}
-	return reverie.LocalDate(newest, s.loc)
+	return text.LocalDate(newest, s.loc)
 }
 
 // refusedSource is the action of refusals that are about the material itself.
@@ -110,7 +111,7 @@ func (s *sheet) showBeside(limits Limits, room int) {
 		id := "d" + strconv.Itoa(len(s.items)+1)
 		s.names.items[id] = h
 		s.items = append(s.items, prompts.DreamItemView{ID: id, Type: string(reverie.DreamTypeOf(h.Memory)), Content: h.Statement,
-			Since: reverie.LocalDate(h.CreatedAt, s.loc)})
+			Since: text.LocalDate(h.CreatedAt, s.loc)})
 	}
 }
 

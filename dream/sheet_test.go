@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // TestEvidenceOf rests a version on the newest message of as many dates as there is
@@ -20,7 +21,7 @@ func TestEvidenceOf(t *testing.T) {
 		for i := range 5 { // dates 0 to 6, several messages on most, and one that all cite
 			day := l + i
 			at := evening.AddDate(0, 0, day).Add(time.Duration(l) * time.Minute)
-			s.evidence[lineage] = append(s.evidence[lineage], reverie.Evidence{MessageID: fmt.Sprintf("%d.%d", day, l), SentAt: at, LocalDate: reverie.LocalDate(at, time.UTC)})
+			s.evidence[lineage] = append(s.evidence[lineage], reverie.Evidence{MessageID: fmt.Sprintf("%d.%d", day, l), SentAt: at, LocalDate: text.LocalDate(at, time.UTC)})
 		}
 		s.evidence[lineage] = append(s.evidence[lineage], reverie.Evidence{MessageID: "all", SentAt: evening.AddDate(0, 0, 9), LocalDate: "2026-01-24"})
 	}

@@ -18,6 +18,7 @@ import (
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/llm/openai"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 	"reverie/store"
 	"reverie/store/pg"
@@ -146,11 +147,11 @@ func (s *stage) talk(session, summary string, facts ...string) {
 	must(s.store.ImportMessages(s.Context(), s.group, list))(s)
 	loc := must(time.LoadLocation("Asia/Shanghai"))(s)
 	var steps []reverie.Step
-	for i, text := range facts {
-		steps = append(steps, birth(text, reverie.ContentHash(text), session, []string{reverie.TagSession, "fact"}, reverie.EvidenceOf(list[i], "", loc)))
+	for i, body := range facts {
+		steps = append(steps, birth(body, text.ContentHash(body), session, []string{reverie.TagSession, "fact"}, reverie.EvidenceOf(list[i], "", loc)))
 	}
 	if summary != "" {
-		steps = append(steps, birth(summary, reverie.SummaryHash(session, summary), session, []string{reverie.TagSession, reverie.TagSummary},
+		steps = append(steps, birth(summary, text.SummaryHash(session, summary), session, []string{reverie.TagSession, reverie.TagSummary},
 			reverie.EvidenceOf(list[0], "", loc)))
 	}
 	ids := make([]string, len(list))
@@ -164,8 +165,8 @@ func (s *stage) talk(session, summary string, facts ...string) {
 func (s *stage) remember(statements ...string) {
 	s.Helper()
 	var steps []reverie.Step
-	for _, text := range statements {
-		steps = append(steps, birth(text, reverie.ContentHash(text), "", nil))
+	for _, body := range statements {
+		steps = append(steps, birth(body, text.ContentHash(body), "", nil))
 	}
 	s.write(reverie.JobEvolve, "", nil, reverie.Plan{Kind: reverie.KindGroup, Steps: steps})
 }

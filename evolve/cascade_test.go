@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // dreams leaves a memory of kind dream that rests on another one, as a dream does.
@@ -23,7 +24,7 @@ func (s *stage) dreams(statement, source string) {
 	}
 	m := list[slices.IndexFunc(list, func(m reverie.Memory) bool { return m.Statement == source })]
 	must(s.store.Apply(s.Context(), h.lease, reverie.Plan{GroupID: s.group, RunID: run.ID, ChunkNo: 1, Kind: reverie.KindDream, Steps: []reverie.Step{{
-		Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: statement, ContentHash: reverie.ContentHash(statement),
+		Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: statement, ContentHash: text.ContentHash(statement),
 		Strength: reverie.EstablishedStrength, LastSupportedAt: s.now, Sources: []reverie.Source{{MemoryID: m.ID, LineageID: m.LineageID}}}}}))(s)
 	run.Status = reverie.RunSucceeded
 	must(s.store.FinishRun(s.Context(), h.lease, run))(s)

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/decide"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // The rules by which evolve refuses a line, besides those for statements
@@ -119,7 +120,7 @@ func (c *checker) refuse(p proposal, rule, detail string) {
 }
 
 func (p proposal) refusal(rule, detail string) reverie.Refusal {
-	return reverie.Refusal{Line: p.line, Action: string(p.action), Handle: reverie.Excerpt(p.oldID, 40), Rule: rule, Detail: detail}
+	return reverie.Refusal{Line: p.line, Action: string(p.action), Handle: text.Excerpt(p.oldID, 40), Rule: rule, Detail: detail}
 }
 
 // line checks one proposal by itself.
@@ -154,7 +155,7 @@ func (c *checker) line(p proposal) (line, bool) {
 			c.refuse(p, ruleEvidence, "none of its evidence stands in a new message of this chunk by a member")
 			return l, false
 		}
-		l.hash = reverie.ContentHash(l.statement)
+		l.hash = text.ContentHash(l.statement)
 		if broken != nil && !c.says(l.hash) {
 			c.holdOnce(l, broken.Detail)
 			return l, false

@@ -9,6 +9,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 	"reverie/store/storetest"
 )
@@ -84,7 +85,7 @@ func TestTokenBudget(t *testing.T) {
 	alone := 0
 	for i, r := range s.model.Requests() {
 		q := readQuestion(t, r)
-		tokens := reverie.EstimateTokens(r.System) + reverie.EstimateTokens(r.User)
+		tokens := text.EstimateTokens(r.System) + text.EstimateTokens(r.User)
 		if n := len(q.NewDiscussions); n == 1 {
 			alone++
 		} else if tokens > 2500 {

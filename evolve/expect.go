@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -33,7 +34,7 @@ func (p *Pipeline) Expect(language string) (Expectation, error) {
 	if err != nil {
 		return Expectation{}, fmt.Errorf("estimate the prompt: %w", err)
 	}
-	return Expectation{limits: p.Limits, base: reverie.EstimateTokens(question.System) + reverie.EstimateTokens(question.User),
+	return Expectation{limits: p.Limits, base: text.EstimateTokens(question.System) + text.EstimateTokens(question.User),
 		message: prompts.Tokens(v.message(100, reverie.Message{Author: "Somebody", Role: reverie.RoleUser, SentAt: at}))}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -170,7 +171,7 @@ func (r *run) fit(s *sheet, settled bool) (cut bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	budget := r.Limits.MaxInputTokens - reverie.EstimateTokens(empty.System) - reverie.EstimateTokens(empty.User)
+	budget := r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
 	views := views{loc: s.loc, handles: map[string]int{}}
 	s.earlier = newestWithin(s.state.Context, budget/4, views)
 	for _, m := range s.earlier {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // HandStore is what applying a plan in hand reads and writes, besides the heads.
@@ -157,7 +158,7 @@ func (h *hand) checkHeads() {
 	for _, was := range h.file.Heads {
 		is, found := now[was.LineageID]
 		delete(now, was.LineageID)
-		said := reverie.Excerpt(is.Statement, 60)
+		said := text.Excerpt(is.Statement, 60)
 		switch {
 		case !found:
 			move("memory %s is not active any more, or was judged again", was.MemoryID)
@@ -169,7 +170,7 @@ func (h *hand) checkHeads() {
 	}
 	for _, head := range slices.Concat(h.state.Heads, h.state.Again) {
 		if _, unknown := now[head.LineageID]; unknown {
-			move("memory %s is new to the plan: “%s”", head.ID, reverie.Excerpt(head.Statement, 60))
+			move("memory %s is new to the plan: “%s”", head.ID, text.Excerpt(head.Statement, 60))
 		}
 	}
 }
@@ -177,7 +178,7 @@ func (h *hand) checkHeads() {
 // checkMessages looks for messages that are not as they were.
 func (h *hand) checkMessages() {
 	for _, was := range h.file.Messages {
-		name := reverie.Excerpt(was.MessageID, 60)
+		name := text.Excerpt(was.MessageID, 60)
 		switch is, found := h.own[was.MessageID]; {
 		case !found:
 			h.moved = append(h.moved, fmt.Sprintf("message %q is not there, or its text was removed", name))
@@ -213,7 +214,7 @@ func (h *hand) checkOrigin() {
 	}
 	for _, m := range f.Messages {
 		if at := h.own[m.MessageID].SentAt; m.Chunk > 0 && (at.Before(f.Since) || !at.Before(f.Until)) {
-			h.unsound = append(h.unsound, fmt.Sprintf("line 1: message %q lies outside of the plan's window", reverie.Excerpt(m.MessageID, 60)))
+			h.unsound = append(h.unsound, fmt.Sprintf("line 1: message %q lies outside of the plan's window", text.Excerpt(m.MessageID, 60)))
 		}
 	}
 }

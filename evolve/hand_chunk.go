@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/decide"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // chunk makes the plan of a chunk, on what those before will have left.
@@ -112,7 +113,7 @@ func (b *chunkHand) line(s reverie.PlanStep) (l decide.Line, ok bool) {
 	l = decide.Line{Action: s.Action, Tags: reverie.CleanTags(s.Tags), Reason: reverie.CleanReason(b.Privacy.Mask(s.Reason)), Held: s.Held}
 	if s.Action != reverie.ActionCreate {
 		if l.Target = b.head(s.MemoryID); l.Target == nil {
-			b.refuse(s.Line, "memory %q is no head that the plan rests on, nor one that an applied line of an earlier chunk writes", reverie.Excerpt(s.MemoryID, 40))
+			b.refuse(s.Line, "memory %q is no head that the plan rests on, nor one that an applied line of an earlier chunk writes", text.Excerpt(s.MemoryID, 40))
 			return l, false
 		}
 		if s.OldStatement != "" && s.OldStatement != l.Target.Statement {
@@ -125,7 +126,7 @@ func (b *chunkHand) line(s reverie.PlanStep) (l decide.Line, ok bool) {
 	if s.Replaces != "" {
 		replaced := b.head(s.Replaces)
 		if replaced == nil {
-			b.refuse(s.Line, "replaces %q, which is no head that the plan rests on", reverie.Excerpt(s.Replaces, 40))
+			b.refuse(s.Line, "replaces %q, which is no head that the plan rests on", text.Excerpt(s.Replaces, 40))
 			return l, false
 		}
 		l.Replaces = replaced.LineageID
@@ -141,7 +142,7 @@ func (b *chunkHand) line(s reverie.PlanStep) (l decide.Line, ok bool) {
 // evidence verifies what a step cites. fresh tells whether a message of the chunk is among it.
 func (b *chunkHand) evidence(s reverie.PlanStep) (list []reverie.Evidence, fresh bool) {
 	for _, e := range s.Evidence {
-		name := reverie.Excerpt(e.MessageID, 60)
+		name := text.Excerpt(e.MessageID, 60)
 		find := func(list []reverie.Message) int {
 			return slices.IndexFunc(list, func(m reverie.Message) bool { return m.ID == e.MessageID })
 		}
@@ -159,9 +160,9 @@ func (b *chunkHand) evidence(s reverie.PlanStep) (list []reverie.Evidence, fresh
 		case m.Role != reverie.RoleUser:
 			b.refuse(s.Line, "message %q is no member's", name)
 		case e.Author != "" && e.Author != m.Author:
-			b.refuse(s.Line, "message %q is not by %q", name, reverie.Excerpt(e.Author, 40))
-		case e.Quote != "" && e.Quote != whole.Quote && !reverie.VerifyQuote(e.Quote, m.Text):
-			b.refuse(s.Line, "“%s” does not stand in message %q", reverie.Excerpt(b.Privacy.Mask(e.Quote), 60), name)
+			b.refuse(s.Line, "message %q is not by %q", name, text.Excerpt(e.Author, 40))
+		case e.Quote != "" && e.Quote != whole.Quote && !text.VerifyQuote(e.Quote, m.Text):
+			b.refuse(s.Line, "“%s” does not stand in message %q", text.Excerpt(b.Privacy.Mask(e.Quote), 60), name)
 		default:
 			list = append(list, reverie.EvidenceOf(m, e.Quote, b.loc))
 		}
@@ -175,15 +176,15 @@ func (b *chunkHand) statement(s reverie.PlanStep, l *decide.Line) {
 	if s.Statement == "" {
 		return
 	}
-	text, err := b.Privacy.Statement(strings.TrimSpace(s.Statement))
-	if l.Target != nil && text == l.Target.Statement {
+	body, err := b.Privacy.Statement(strings.TrimSpace(s.Statement))
+	if l.Target != nil && body == l.Target.Statement {
 		err = nil // it stands there already
 	}
 	if broken := (*reverie.StatementError)(nil); errors.As(err, &broken) && !broken.Doubtful() {
 		b.refuse(s.Line, "%v", err)
 		return
 	}
-	l.Statement, l.ContentHash = text, reverie.ContentHash(text)
+	l.Statement, l.ContentHash = body, text.ContentHash(body)
 	known := slices.ContainsFunc(b.sheet.state.Heads, func(h reverie.HeadState) bool { return h.ContentHash == l.ContentHash })
 	if err != nil && !known && !l.Held {
 		l.Held = true
@@ -245,14 +246,14 @@ func (b *chunkHand) plan() reverie.Plan {
 	for _, name := range c.Judged {
 		h := b.head(name)
 		if h == nil || h.JudgeAgain == "" || h.Held() || b.lineages[h.LineageID] {
-			b.unsound = append(b.unsound, fmt.Sprintf("chunk %d: memory %q is none that was to be judged again and stays as it is", c.No, reverie.Excerpt(name, 40)))
+			b.unsound = append(b.unsound, fmt.Sprintf("chunk %d: memory %q is none that was to be judged again and stays as it is", c.No, text.Excerpt(name, 40)))
 			continue
 		}
 		plan.Judged = append(plan.Judged, h.LineageID)
 	}
 	for _, r := range c.Refusals {
-		r.Detail, r.Handle, r.Rule = reverie.Excerpt(b.Privacy.Mask(r.Detail), reverie.MaxStatement), reverie.Excerpt(r.Handle, 40), reverie.Excerpt(r.Rule, 40)
-		r.Action = reverie.Excerpt(r.Action, 40)
+		r.Detail, r.Handle, r.Rule = text.Excerpt(b.Privacy.Mask(r.Detail), reverie.MaxStatement), text.Excerpt(r.Handle, 40), text.Excerpt(r.Rule, 40)
+		r.Action = text.Excerpt(r.Action, 40)
 		plan.Refusals = append(plan.Refusals, r.Refusal)
 	}
 	plan.Decisions = b.decisions()
@@ -311,7 +312,7 @@ func (b *chunkHand) placesOnce() {
 			with := slices.ContainsFunc(list, func(o reverie.Step) bool { return o.LineageID == s.Replaces && o.Action == reverie.ActionDelete })
 			if !with || taken[s.Replaces] {
 				b.unsound = append(b.unsound, fmt.Sprintf("chunk %d: “%s” takes the place of a memory that is not deleted with it, or whose place another takes: take replaces out",
-					b.chunk.No, reverie.Excerpt(s.Statement, 60)))
+					b.chunk.No, text.Excerpt(s.Statement, 60)))
 			}
 			taken[s.Replaces] = true
 		}
@@ -330,15 +331,15 @@ func (b *chunkHand) decisions() (list []reverie.Decision) {
 		}
 		return ""
 	}
-	text := func(s string, most int) string { return reverie.Excerpt(b.Privacy.Mask(s), most) }
+	body := func(s string, most int) string { return text.Excerpt(b.Privacy.Mask(s), most) }
 	for _, d := range b.chunk.Decisions {
 		decision := reverie.Decision{GroupID: b.file.GroupID, RunID: b.life.Row.ID, ChunkNo: b.chunk.No, No: d.No, Kind: reverie.KindGroup,
-			Statement: text(d.Statement, reverie.MaxStatement), ContentHash: reverie.ContentHash(d.Statement), Action: d.Action, Basis: d.Basis,
-			TargetID: find(d.TargetID), MemoryID: find(d.MemoryID), Reason: text(d.Reason, reverie.MaxReason), Model: reverie.Excerpt(d.Model, 100),
-			PromptVersion: reverie.Excerpt(d.PromptVersion, 100), PromptSHA256: reverie.Excerpt(d.PromptSHA256, 100), Calls: max(d.Calls, 0)}
+			Statement: body(d.Statement, reverie.MaxStatement), ContentHash: text.ContentHash(d.Statement), Action: d.Action, Basis: d.Basis,
+			TargetID: find(d.TargetID), MemoryID: find(d.MemoryID), Reason: body(d.Reason, reverie.MaxReason), Model: text.Excerpt(d.Model, 100),
+			PromptVersion: text.Excerpt(d.PromptVersion, 100), PromptSHA256: text.Excerpt(d.PromptSHA256, 100), Calls: max(d.Calls, 0)}
 		for _, c := range d.Candidates {
 			if c.MemoryID = find(c.MemoryID); c.MemoryID != "" {
-				c.Statement, c.Reason, c.Merged = text(c.Statement, reverie.MaxStatement), text(c.Reason, reverie.MaxReason), text(c.Merged, reverie.MaxStatement)
+				c.Statement, c.Reason, c.Merged = body(c.Statement, reverie.MaxStatement), body(c.Reason, reverie.MaxReason), body(c.Merged, reverie.MaxStatement)
 				decision.Candidates = append(decision.Candidates, c)
 			}
 		}
@@ -375,19 +376,19 @@ func (b *chunkHand) checkTwins() {
 	}
 	for _, h := range b.shadow.heads {
 		if said[h.Text()] {
-			b.unsound = append(b.unsound, fmt.Sprintf("chunk %d: two memories would say “%s”", b.chunk.No, reverie.Excerpt(h.Statement, 60)))
+			b.unsound = append(b.unsound, fmt.Sprintf("chunk %d: two memories would say “%s”", b.chunk.No, text.Excerpt(h.Statement, 60)))
 		}
 		said[h.Text()] = true
 	}
 	deleted := map[string]bool{}
 	for _, s := range b.steps {
 		if s.Action == reverie.ActionDelete {
-			deleted[reverie.ContentHash(s.OldStatement)] = true
+			deleted[text.ContentHash(s.OldStatement)] = true
 		}
 	}
 	for _, s := range b.steps {
 		if s.Action == reverie.ActionCreate && deleted[s.ContentHash] {
-			b.unsound = append(b.unsound, fmt.Sprintf("chunk %d: it deletes “%s” and creates it again", b.chunk.No, reverie.Excerpt(s.Statement, 60)))
+			b.unsound = append(b.unsound, fmt.Sprintf("chunk %d: it deletes “%s” and creates it again", b.chunk.No, text.Excerpt(s.Statement, 60)))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // HeldFile writes down what a run holds and waits for a person, to be edited and handed to
@@ -157,7 +158,7 @@ func (e *heldEdit) header(f *reverie.PlanFile) {
 	}
 	for _, m := range f.Messages {
 		if now, found := e.messages[m.MessageID]; m.Chunk != 0 || found && now.SHA256() != m.SHA256 {
-			e.say("message %q is not as it was when the file was written", reverie.Excerpt(m.MessageID, 60))
+			e.say("message %q is not as it was when the file was written", text.Excerpt(m.MessageID, 60))
 		}
 	}
 }
@@ -235,7 +236,7 @@ func (e *heldEdit) step(s *reverie.Step, l reverie.PlanStep) {
 
 // statement gives a step the words of a person.
 func (e *heldEdit) statement(s *reverie.Step, l reverie.PlanStep) {
-	text, err := e.Privacy.Statement(strings.TrimSpace(l.Statement))
+	body, err := e.Privacy.Statement(strings.TrimSpace(l.Statement))
 	broken := (*reverie.StatementError)(nil)
 	switch {
 	case slices.Contains(s.Tags, reverie.TagSummary):
@@ -243,7 +244,7 @@ func (e *heldEdit) statement(s *reverie.Step, l reverie.PlanStep) {
 	case errors.As(err, &broken) && !broken.Doubtful(): // what is only doubtful a person has read
 		e.say("line %d: %v", l.Line, err)
 	default:
-		s.Statement, s.ContentHash = text, reverie.ContentHash(text)
+		s.Statement, s.ContentHash = body, text.ContentHash(body)
 	}
 }
 
@@ -252,7 +253,7 @@ func (e *heldEdit) evidence(s *reverie.Step, l reverie.PlanStep) {
 	var list []reverie.Evidence
 	for _, q := range l.Evidence {
 		i := slices.IndexFunc(s.Evidence, func(ev reverie.Evidence) bool { return ev.MessageID == q.MessageID })
-		name := reverie.Excerpt(q.MessageID, 60)
+		name := text.Excerpt(q.MessageID, 60)
 		if i < 0 || q.Author != s.Evidence[i].Author {
 			e.say("line %d: message %q is none that the step rests on, or another's", l.Line, name)
 			continue
@@ -262,8 +263,8 @@ func (e *heldEdit) evidence(s *reverie.Step, l reverie.PlanStep) {
 			continue
 		}
 		m, there := e.messages[q.MessageID]
-		if !there || m.Role != reverie.RoleUser || q.Quote == "" || !reverie.VerifyQuote(q.Quote, m.Text) {
-			e.say("line %d: “%s” does not stand in message %q, or that is gone", l.Line, reverie.Excerpt(e.Privacy.Mask(q.Quote), 60), name)
+		if !there || m.Role != reverie.RoleUser || q.Quote == "" || !text.VerifyQuote(q.Quote, m.Text) {
+			e.say("line %d: “%s” does not stand in message %q, or that is gone", l.Line, text.Excerpt(e.Privacy.Mask(q.Quote), 60), name)
 			continue
 		}
 		list = append(list, reverie.EvidenceOf(m, q.Quote, e.loc))

@@ -13,7 +13,7 @@ import (
 func (s *stage) heldText(runID string) string {
 	s.Helper()
 	d := must(s.store.Run(s.Context(), s.group, runID))(s)
-	return text(s, must(s.pipe.HeldFile(s.Context(), s.store, d.Run, d.Held))(s))
+	return planText(s, must(s.pipe.HeldFile(s.Context(), s.store, d.Run, d.Held))(s))
 }
 
 func (s *stage) approveEdited(runID, file string) (Result, error) {

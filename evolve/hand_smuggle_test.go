@@ -107,7 +107,7 @@ func TestSmuggling(t *testing.T) {
 		for _, forged := range []bool{false, true} {
 			plan, err := reverie.ReadPlan(strings.NewReader(edited))
 			if err == nil && forged {
-				plan = s.read(text(t, plan))
+				plan = s.read(planText(t, plan))
 			}
 			if err == nil {
 				_, err = s.applyPlan(plan, true)

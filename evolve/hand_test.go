@@ -27,10 +27,10 @@ func (s *stage) planText(req Request) string {
 	if err != nil {
 		s.Fatalf("plan: %v", err)
 	}
-	return text(s, res.Plan)
+	return planText(s, res.Plan)
 }
 
-func text(t testing.TB, plan *reverie.PlanFile) string {
+func planText(t testing.TB, plan *reverie.PlanFile) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := plan.Write(&b); err != nil {

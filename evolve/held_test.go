@@ -7,6 +7,7 @@ import (
 
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // remembering is a stage whose group has n memories, "Memory 1." and on.
@@ -97,7 +98,7 @@ func TestRecheckOfWhatDependsOnARefusedLine(t *testing.T) {
 			st.LineageID, st.Head = lineageID(90+n), reverie.Head{}
 		}
 		if statement != "" {
-			st.MemoryID, st.ContentHash = memoryID(100+n), reverie.ContentHash(statement)
+			st.MemoryID, st.ContentHash = memoryID(100+n), text.ContentHash(statement)
 		}
 		return st
 	}
@@ -215,7 +216,7 @@ func TestApproveDream(t *testing.T) {
 	sources := []reverie.Source{{MemoryID: heads[0].ID, LineageID: heads[0].LineageID}, {MemoryID: heads[1].ID, LineageID: heads[1].LineageID}}
 	item := func(statement string) reverie.Step {
 		return reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: statement,
-			ContentHash: reverie.ContentHash(statement), Tags: []string{reverie.TagDream, string(reverie.DreamTheme)}, Sources: sources}
+			ContentHash: text.ContentHash(statement), Tags: []string{reverie.TagDream, string(reverie.DreamTheme)}, Sources: sources}
 	}
 	h := s.hold()
 	dream := func(material reverie.HeadState, steps, held []reverie.Step) (run string) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // checkInvariants fails the test where a plan breaks what holds for every plan,
@@ -77,7 +78,7 @@ func recreates(steps []reverie.Step) error {
 	deleted := map[string]bool{}
 	for _, st := range steps {
 		if st.Action == reverie.ActionDelete && st.Judged != reverie.StatusHeld { // nobody recalled what was held
-			deleted[reverie.ContentHash(st.OldStatement)] = true
+			deleted[text.ContentHash(st.OldStatement)] = true
 		}
 	}
 	for _, st := range steps {
@@ -156,7 +157,7 @@ func soundStep(s *sheet, st reverie.Step, waits bool) error {
 		return fmt.Errorf("no new message supports it")
 	}
 	if writes {
-		if st.MemoryID == "" || st.ContentHash != reverie.ContentHash(st.Statement) {
+		if st.MemoryID == "" || st.ContentHash != text.ContentHash(st.Statement) {
 			return fmt.Errorf("it lacks an id or has another statement's hash")
 		}
 		var broken *reverie.StatementError
@@ -237,12 +238,12 @@ func randomPaper(r *rand.Rand) paper {
 	var p paper
 	said := map[string]bool{}
 	for range r.IntN(7) {
-		text := statements[r.IntN(len(statements))]
-		m := paperMemory{Statement: text, Own: r.IntN(3) == 0}
+		s := statements[r.IntN(len(statements))]
+		m := paperMemory{Statement: s, Own: r.IntN(3) == 0}
 		if r.IntN(3) == 0 {
 			m.Again, m.Held, m.Awaits = "why", r.IntN(3) > 0, [][]string{nil, {"msg1"}, {"elsewhere"}}[r.IntN(3)]
 		}
-		if hash := reverie.ContentHash(text); !said[hash] || m.Held {
+		if hash := text.ContentHash(s); !said[hash] || m.Held {
 			said[hash] = said[hash] || !m.Held
 			p.Memories = append(p.Memories, m)
 		}

@@ -13,6 +13,7 @@ import (
 	"reverie/internal/llm/lines"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // paper is a sheet as a test writes it down: what the group remembers, what it
@@ -127,7 +128,7 @@ func (m paperMemory) head(n int, asOf time.Time) reverie.HeadState {
 	}
 	h := reverie.HeadState{SupportDates: m.Dates, Memory: reverie.Memory{ID: memoryID(n), LineageID: lineageID(n), Kind: reverie.KindGroup,
 		Statement: m.Statement, Version: max(m.Version, 1), Status: reverie.StatusActive, Strength: m.Strength, LastSupportedAt: m.Supported,
-		Tags: m.Tags, ContentHash: reverie.ContentHash(m.Statement), JudgeAgain: m.Again}, Awaits: m.Awaits}
+		Tags: m.Tags, ContentHash: text.ContentHash(m.Statement), JudgeAgain: m.Again}, Awaits: m.Awaits}
 	if m.Kind != "" {
 		h.Kind = m.Kind
 	}

@@ -8,6 +8,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // answer is what the model said, read into objects.
@@ -90,7 +91,7 @@ func readProposal(l lines.Line) (proposal, error) {
 	switch p.action {
 	case reverie.ActionKeep, reverie.ActionUpdate, reverie.ActionCreate, reverie.ActionDelete, actionNone:
 	default:
-		return proposal{}, fmt.Errorf("unknown action %q", reverie.Excerpt(*raw.Action, 20))
+		return proposal{}, fmt.Errorf("unknown action %q", text.Excerpt(*raw.Action, 20))
 	}
 	var err error
 	if p.oldID, err = lines.Scalar(raw.OldID); err != nil {

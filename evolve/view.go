@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -26,7 +27,7 @@ func (v views) memory(i int, h reverie.HeadState, stale bool) prompts.MemoryView
 		if supported.Before(t) {
 			t = supported
 		}
-		return reverie.LocalDate(t, v.loc)
+		return text.LocalDate(t, v.loc)
 	}
 	return prompts.MemoryView{
 		ID: "m" + strconv.Itoa(i+1), Statement: h.Statement, Version: h.Version,
@@ -92,7 +93,7 @@ func pieces(messages []reverie.Message) []string {
 	}
 	var out []string
 	for part := range slices.Chunk(texts, (len(texts)+maxPieces-1)/maxPieces) {
-		out = append(out, reverie.Excerpt(strings.Join(part, "\n"), maxPieceLen))
+		out = append(out, text.Excerpt(strings.Join(part, "\n"), maxPieceLen))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // era is the time in which one zone and one boundary hold. Dates are counted in
@@ -68,7 +69,7 @@ func nameOf(d int) string { return dateOf(d).Format(time.DateOnly) }
 
 func at(d int, boundary time.Duration, loc *time.Location) time.Time {
 	y, m, dayOfMonth := dateOf(d).Date()
-	return reverie.StartOfDateAt(y, m, dayOfMonth, boundary, loc)
+	return text.StartOfDateAt(y, m, dayOfMonth, boundary, loc)
 }
 
 func parseDay(date string) (int, error) {

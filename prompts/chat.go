@@ -9,7 +9,7 @@ import (
 
 // readChat reads the messages of a chat prompt, and returns them as the JSON that
 // its hash is of.
-func readChat(key string, raw json.RawMessage) (*text, string, error) {
+func readChat(key string, raw json.RawMessage) (*promptText, string, error) {
 	var messages []struct {
 		Type    string `json:"type"`
 		Role    string `json:"role"`

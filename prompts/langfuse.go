@@ -52,7 +52,7 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 		return s, nil
 	}
 	keys := slices.Sorted(maps.Keys(s.texts))
-	texts := make([]*text, len(keys))
+	texts := make([]*promptText, len(keys))
 	errs := make([]error, len(keys))
 	var fetches sync.WaitGroup
 	for i, key := range keys {
@@ -64,7 +64,7 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 		kept[nameOf(key)] = kept[nameOf(key)] || !errors.Is(errs[i], errNoSuchPrompt)
 	}
 	none := !slices.Contains(slices.Collect(maps.Values(kept)), true)
-	with := &Set{texts: make(map[string]*text, len(keys))}
+	with := &Set{texts: make(map[string]*promptText, len(keys))}
 	var whats, whys, versions []string // of the warnings
 	for i, key := range keys {
 		with.texts[key] = texts[i]
@@ -118,7 +118,7 @@ func (l *Langfuse) reason(err error) string {
 }
 
 // fetch gets one prompt and reads it.
-func (l *Langfuse) fetch(ctx context.Context, key string) (*text, error) {
+func (l *Langfuse) fetch(ctx context.Context, key string) (*promptText, error) {
 	body, err := l.get(ctx, key)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (l *Langfuse) fetch(ctx context.Context, key string) (*text, error) {
 	if reply.Version < 1 {
 		return nil, errors.New("the answer is none of Langfuse's: it has no version")
 	}
-	var t *text
+	var t *promptText
 	var source string // what the hash is of
 	switch reply.Type {
 	case "text":

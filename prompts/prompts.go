@@ -33,11 +33,11 @@ const (
 // Set is a complete set of prompts: the embedded ones, some replaced by the
 // operator's or by Langfuse's. Safe for concurrent use.
 type Set struct {
-	texts map[string]*text // "memory_evolve.en"
+	texts map[string]*promptText // "memory_evolve.en"
 }
 
 // text is one prompt in one language.
-type text struct {
+type promptText struct {
 	version string
 	sha256  string // see Rendered
 	origin  string // where it comes from, for people
@@ -58,7 +58,7 @@ type Rendered struct {
 // the like) in their place. An empty dir changes nothing. A file that is not a
 // prompt we know, or that does not parse, is an error naming it.
 func Open(dir string) (*Set, error) {
-	s := &Set{texts: map[string]*text{}}
+	s := &Set{texts: map[string]*promptText{}}
 	names, err := fs.Glob(embedded, "*.md")
 	if err != nil {
 		return nil, fmt.Errorf("list embedded prompts: %w", err)

@@ -75,11 +75,11 @@ func parse(name, body string, user bool) (*template.Template, error) {
 
 // parseText reads the templates of a prompt, that of its user part nil if it has
 // none, and tries them, so that a misspelt field is found before a run is.
-func parseText(name, system string, user *string) (*text, error) {
+func parseText(name, system string, user *string) (*promptText, error) {
 	if strings.TrimSpace(system) == "" {
 		return nil, errors.New("its text is empty")
 	}
-	t := &text{}
+	t := &promptText{}
 	var err error
 	if t.system, err = parse(name, system, false); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func parseText(name, system string, user *string) (*text, error) {
 
 // fill returns the system part filled with its data, and the user part: the data
 // with what stands around it.
-func (t *text) fill(system any, data string) (string, string, error) {
+func (t *promptText) fill(system any, data string) (string, string, error) {
 	var sys, user strings.Builder
 	if err := t.system.Execute(&sys, system); err != nil {
 		return "", "", err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // MaxText is how many characters of one message are shown; the rest of a pasted
@@ -25,8 +26,8 @@ type MessageView struct {
 // number, 0 for none. What people do not see of its author's name and its text, the model
 // does not see either.
 func Message(n, replyTo int, m reverie.Message, loc *time.Location) MessageView {
-	view := MessageView{ID: n, Time: m.SentAt.In(loc).Format(time.RFC3339), Author: reverie.Visible(m.Author),
-		ReplyTo: replyTo, Text: reverie.Excerpt(reverie.Visible(m.Text), MaxText)}
+	view := MessageView{ID: n, Time: m.SentAt.In(loc).Format(time.RFC3339), Author: text.Visible(m.Author),
+		ReplyTo: replyTo, Text: text.Excerpt(text.Visible(m.Text), MaxText)}
 	if m.Role != reverie.RoleUser {
 		view.Role = string(m.Role)
 	}
@@ -39,5 +40,5 @@ func Tokens(view any) int {
 	if err != nil { // strings, numbers, booleans and maps of them always encode
 		panic(err)
 	}
-	return reverie.EstimateTokens(string(raw)) + 1
+	return text.EstimateTokens(string(raw)) + 1
 }

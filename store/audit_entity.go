@@ -1,6 +1,6 @@
 package store
 
-import "reverie/internal/reverie"
+import "reverie/internal/text"
 
 // entityAudits hold what is known of people and things together.
 var entityAudits = []audit{
@@ -98,6 +98,6 @@ var entityAudits = []audit{
 		broken: `select x.group_id, format('evidence %s of claim %s quotes of message %s what that does not say', x.evidence_no, x.claim_id, x.message_id), x.quote, m.text
 			from entity_evidence x join messages m on m.group_id = x.group_id and m.message_id = x.message_id
 			where ` + auditedGroups + ` and m.pruned_at is null and x.quote <> '' and position(x.quote in m.text) = 0`,
-		sound: reverie.VerifyQuote,
+		sound: text.VerifyQuote,
 	},
 }

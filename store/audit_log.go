@@ -1,6 +1,6 @@
 package store
 
-import "reverie/internal/reverie"
+import "reverie/internal/text"
 
 // logAudits hold the change log to the memories whose history it is.
 var logAudits = []audit{
@@ -27,8 +27,8 @@ var logAudits = []audit{
 				x.created_at, x.memory_id, coalesce(x.old_id::text, 'none'), m.updated_at, coalesce(o.updated_at::text, 'never'))
 			from memory_change_log x join memories m on m.group_id = x.group_id and m.memory_id = x.memory_id
 			left join memories o on o.group_id = x.group_id and o.memory_id = x.old_id
-			where ` + auditedGroups + ` and (x.new_statement <> '' and x.new_statement <> m.statement and '` + reverie.Erased + `' not in (x.new_statement, m.statement)
-				or x.old_statement <> coalesce(o.statement, '') and '` + reverie.Erased + `' not in (x.old_statement, coalesce(o.statement, ''))
+			where ` + auditedGroups + ` and (x.new_statement <> '' and x.new_statement <> m.statement and '` + text.Erased + `' not in (x.new_statement, m.statement)
+				or x.old_statement <> coalesce(o.statement, '') and '` + text.Erased + `' not in (x.old_statement, coalesce(o.statement, ''))
 				or x.created_at < m.updated_at
 				or x.created_at <> m.updated_at and x.old_id is distinct from x.memory_id and x.action in ('create', 'update', 'restore', 'undo', 'delete'))`,
 	},

@@ -1,6 +1,9 @@
 package store
 
-import "reverie/internal/reverie"
+import (
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+)
 
 // supportAudits hold memories to what they rest on.
 var supportAudits = []audit{
@@ -34,7 +37,7 @@ var supportAudits = []audit{
 		broken: `select x.group_id, format('evidence %s of memory %s quotes of message %s what that does not say', x.evidence_no, x.memory_id, x.message_id), x.quote, m.text
 			from memory_evidence x join messages m on m.group_id = x.group_id and m.message_id = x.message_id
 			where ` + auditedGroups + ` and m.pruned_at is null and x.quote <> '' and position(x.quote in m.text) = 0`,
-		sound: reverie.VerifyQuote,
+		sound: text.VerifyQuote,
 	},
 	{
 		name:    "evidence is of its message",

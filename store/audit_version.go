@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // versionAudits hold the versions of memories to each other.
@@ -90,5 +90,5 @@ var versionAudits = []audit{
 // of what it says.
 func hashed(of, statement string) bool {
 	hash, session, _ := strings.Cut(of, " ")
-	return slices.Contains([]string{reverie.ContentHash(statement), reverie.SummaryHash(session, statement), reverie.SummaryHash("", statement)}, hash)
+	return slices.Contains([]string{text.ContentHash(statement), text.SummaryHash(session, statement), text.SummaryHash("", statement)}, hash)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/storetest"
 )
 
@@ -114,7 +115,7 @@ func (i *bareImport) prepare(group string, list []reverie.Message, cut bool) bar
 			gains[m.SessionID] = gain
 			batch.sessions = append(batch.sessions, gain)
 		}
-		tokens := reverie.EstimateTokens(m.Text)
+		tokens := text.EstimateTokens(m.Text)
 		batch.tokens = append(batch.tokens, int64(tokens))
 		whole.Add(*m, tokens)
 		gain.Add(*m, tokens)

@@ -8,17 +8,18 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
 const (
 	countActiveAtQuery = `select count(*) from memories where group_id = $1 and ($2 = '' or kind = $2)
-		and updated_at <= $3::timestamptz and (status = 'active' or ended_at > $3) and statement <> '` + reverie.Erased + `'`
+		and updated_at <= $3::timestamptz and (status = 'active' or ended_at > $3) and statement <> '` + text.Erased + `'`
 
 	// Of the lineages in which a version began or ended in between, those versions that
 	// were there in between, or at its beginning.
 	betweenQuery = `select ` + memoryColumns + ` from memories m
-		where group_id = $1 and statement <> '` + reverie.Erased + `'
+		where group_id = $1 and statement <> '` + text.Erased + `'
 			and updated_at <= $4::timestamptz and (ended_at is null or ended_at > $3::timestamptz or updated_at > $3)
 			and lineage_id in (select lineage_id from memories where group_id = $1 and ($2 = '' or kind = $2)
 				and (updated_at > $3 and updated_at <= $4 or ended_at > $3 and ended_at <= $4))

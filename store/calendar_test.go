@@ -10,7 +10,7 @@ import (
 	"reverie/store/storetest"
 )
 
-func text(s string) *string { return &s }
+func pointer(s string) *string { return &s }
 
 func TestAddGroup(t *testing.T) {
 	w := newWorld(t)
@@ -42,29 +42,29 @@ func TestChangeGroupKeepsCalendars(t *testing.T) {
 		}
 		return got
 	}
-	if g := change(end, reverie.GroupChange{TimeZone: text("Asia/Tokyo")}); g.Past != nil || g.TimeZone != "Asia/Tokyo" {
+	if g := change(end, reverie.GroupChange{TimeZone: pointer("Asia/Tokyo")}); g.Past != nil || g.TimeZone != "Asia/Tokyo" {
 		t.Errorf("a group without a run keeps %+v", g.Past)
 	}
 	w.chunk("", 1, w.messages(1))
-	if g := change(time.Time{}, reverie.GroupChange{Name: text("Other"), Language: text(""), TimeZone: text("Asia/Tokyo")}); g.Past != nil || g.Name != "Other" || g.Language != "" {
+	if g := change(time.Time{}, reverie.GroupChange{Name: pointer("Other"), Language: pointer(""), TimeZone: pointer("Asia/Tokyo")}); g.Past != nil || g.Name != "Other" || g.Language != "" {
 		t.Errorf("a new name alone: %+v", g)
 	}
 	kept := []reverie.PastCalendar{{TimeZone: "Asia/Tokyo", DayBoundary: "00:00", ValidUntil: end}}
 	for _, zone := range []string{"America/New_York", "Asia/Kathmandu"} { // changed one's mind on the same date
-		g := change(end, reverie.GroupChange{TimeZone: &zone, DayBoundary: text("04:00")})
+		g := change(end, reverie.GroupChange{TimeZone: &zone, DayBoundary: pointer("04:00")})
 		if diff := cmp.Diff(kept, g.Past); diff != "" || g.TimeZone != zone || g.DayBoundary != "04:00" {
 			t.Errorf("%s: %+v, past (-want +got):\n%s", zone, g, diff)
 		}
 	}
 	later := end.AddDate(0, 0, 3)
 	kept = append(kept, reverie.PastCalendar{TimeZone: "Asia/Kathmandu", DayBoundary: "04:00", ValidUntil: later})
-	if g := change(later, reverie.GroupChange{DayBoundary: text("")}); cmp.Diff(kept, g.Past) != "" || g.DayBoundary != "00:00" {
+	if g := change(later, reverie.GroupChange{DayBoundary: pointer("")}); cmp.Diff(kept, g.Past) != "" || g.DayBoundary != "00:00" {
 		t.Errorf("midnight again: %+v", g)
 	}
 
 	before := must(w.Group(ctx, group))(t)
-	wantErr(t, second(w.ChangeGroup(ctx, group, reverie.GroupChange{TimeZone: text("UTC")}, time.Time{})), reverie.ErrInvalid)
-	for _, bad := range []reverie.GroupChange{{TimeZone: text("Mars/Olympus")}, {DayBoundary: text("4")}, {Language: text("fr")}, {Name: text("a\x00")}} {
+	wantErr(t, second(w.ChangeGroup(ctx, group, reverie.GroupChange{TimeZone: pointer("UTC")}, time.Time{})), reverie.ErrInvalid)
+	for _, bad := range []reverie.GroupChange{{TimeZone: pointer("Mars/Olympus")}, {DayBoundary: pointer("4")}, {Language: pointer("fr")}, {Name: pointer("a\x00")}} {
 		bad.Paused = new(bool)
 		*bad.Paused = true
 		wantErr(t, second(w.ChangeGroup(ctx, group, bad, later)), reverie.ErrInvalid)

@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -16,7 +17,7 @@ const (
 	againBecause = `(q.reason || coalesce((select ': “' || left(c.old_statement, 100) || case when char_length(c.old_statement) > 100 then '…' else '' end || '”'
 			|| case when c.new_statement = '' then '' else ' -> “' || left(c.new_statement, 100) || case when char_length(c.new_statement) > 100 then '…' else '' end || '”' end
 		from memory_change_log c where c.group_id = q.group_id and c.change_id = q.change_id
-			and '` + reverie.Erased + `' not in (c.old_statement, c.new_statement)), ''))`
+			and '` + text.Erased + `' not in (c.old_statement, c.new_statement)), ''))`
 
 	// Those of which a change that is put back is why they wait need not be judged for it
 	// any more. It says since when there may be another reason: see stillQuery.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // said gives a step evidence of its own: messages by their ids.
@@ -138,7 +139,7 @@ func TestCascade(t *testing.T) {
 	if got := w.waits(); len(got) != 2 || !strings.HasPrefix(got[0], gone) || len([]rune(got[0])) > 180 || got[1] != "waits for other reasons: evidence erased" {
 		t.Errorf("long: %q", got)
 	}
-	check(t, second(db.ExecContext(t.Context(), `update memory_change_log set old_statement = $1 where old_statement = $2`, reverie.Erased, long.Statement)))
+	check(t, second(db.ExecContext(t.Context(), `update memory_change_log set old_statement = $1 where old_statement = $2`, text.Erased, long.Statement)))
 	w.wantWaits("erased since", "rests on much: a memory that it rests on was deleted", "waits for other reasons: evidence erased")
 }
 

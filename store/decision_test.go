@@ -223,7 +223,7 @@ func TestApplyQueuesForImpressions(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/%t", tt.group, tt.configured), func(t *testing.T) {
 			w := newWorld(t)
 			ctx := t.Context()
-			must(w.ChangeGroup(ctx, group, reverie.GroupChange{Impressions: text(tt.group)}, time.Time{}))(t)
+			must(w.ChangeGroup(ctx, group, reverie.GroupChange{Impressions: pointer(tt.group)}, time.Time{}))(t)
 			list := []reverie.Message{
 				{ID: "said", AuthorID: "u1", Role: reverie.RoleUser, Text: "hello", SentAt: noon},
 				{ID: "answered", AuthorID: "b1", Role: reverie.RoleAssistant, Text: "hello", SentAt: noon},

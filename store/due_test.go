@@ -41,7 +41,7 @@ func TestDueGroups(t *testing.T) {
 	must(w.NoteFailure(ctx, "g10", "dream", "not asked for", rule))(t)
 	failed := must(w.NoteFailure(ctx, "g10", reverie.JobEvolve, "why", rule))(t)
 	w.chunk("", 1, nil)
-	must(w.ChangeGroup(ctx, group, reverie.GroupChange{TimeZone: text("UTC")}, noon))(t)
+	must(w.ChangeGroup(ctx, group, reverie.GroupChange{TimeZone: pointer("UTC")}, noon))(t)
 
 	q := reverie.DueQuery{Job: reverie.JobEvolve}
 	list := must(w.DueGroups(ctx, q))(t)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -123,7 +124,7 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head memoryRow, at time
 		return c, fmt.Errorf("it is active already, there is nothing to restore: %w", reverie.ErrConflict)
 	case !active && e.Action != reverie.ActionRestore && !(held && e.Action == reverie.ActionDelete):
 		return c, fmt.Errorf("it is %s; restore it first: %w", head.Status, reverie.ErrConflict)
-	case e.Action == reverie.ActionRestore && head.Statement == reverie.Erased:
+	case e.Action == reverie.ActionRestore && head.Statement == text.Erased:
 		return c, fmt.Errorf("what it said was erased (reverie erase), and no version of it is kept; let its messages bring it up again: %w", reverie.ErrConflict)
 	}
 	var err error

@@ -13,6 +13,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -23,7 +24,7 @@ const (
 		where group_id = $1 and model = $2 and content_hash = $3`
 
 	missingQuery   = missingOf + `status = 'active'` + oldestFirst
-	missingAtQuery = missingOf + `updated_at <= $4::timestamptz and (status = 'active' or ended_at > $4) and statement <> '` + reverie.Erased + `'` + oldestFirst
+	missingAtQuery = missingOf + `updated_at <= $4::timestamptz and (status = 'active' or ended_at > $4) and statement <> '` + text.Erased + `'` + oldestFirst
 
 	missingOf   = `select ` + memoryColumns + ` from memories where group_id = $1 and embedding_model <> $2 and `
 	oldestFirst = ` order by updated_at, memory_id limit nullif($3::int, 0)`

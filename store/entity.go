@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -140,11 +141,11 @@ func nameKey(kind reverie.NameKind, name string) string {
 	if kind == reverie.NameID {
 		return name
 	}
-	return reverie.NameKey(name)
+	return text.NameKey(name)
 }
 
 // FindEntities returns those of a group's entities that bear a name, or have that
-// account, the oldest first. Names are compared by reverie.NameKey.
+// account, the oldest first. Names are compared by text.NameKey.
 func (s *Store) FindEntities(ctx context.Context, groupID, name string) ([]reverie.Entity, error) {
 	var list []reverie.Entity
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for an entity of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {

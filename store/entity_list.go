@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -35,7 +36,7 @@ func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.Enti
 		if _, err := getGroup(ctx, t, groupID); err != nil {
 			return err
 		}
-		key := reverie.NameKey(f.Name)
+		key := text.NameKey(f.Name)
 		if f.Name != "" && key == "" {
 			total = 0
 			return nil // a name of quotation marks alone is nobody's

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // planCheck looks for what no plan of entities may hold.
@@ -143,7 +144,7 @@ func (c *planCheck) text(claim reverie.Claim) error {
 		return fmt.Errorf("a new version needs a value and its content hash")
 	case claim.Aspect != reverie.AspectImpression && claim.Aspect != reverie.AspectFeature && claim.Aspect != reverie.AspectRelation:
 		return fmt.Errorf("aspect %q is none of impression, feature, relation", claim.Aspect)
-	case (claim.Aspect == reverie.AspectImpression) != (reverie.NameKey(claim.Name) == ""):
+	case (claim.Aspect == reverie.AspectImpression) != (text.NameKey(claim.Name) == ""):
 		return fmt.Errorf("features and relations have a name, impressions have none")
 	case (claim.Aspect == reverie.AspectRelation) != (claim.TargetID != nil):
 		return fmt.Errorf("relations have a target, others have none")
@@ -153,7 +154,7 @@ func (c *planCheck) text(claim reverie.Claim) error {
 	if err := c.once("version "+claim.ID, "version", claim.ID); err != nil {
 		return err
 	}
-	return c.once("claim "+claimText(claim), "claim", claim.EntityID, claim.Aspect, reverie.NameKey(claim.Name), claim.Self, claim.ContentHash)
+	return c.once("claim "+claimText(claim), "claim", claim.EntityID, claim.Aspect, text.NameKey(claim.Name), claim.Self, claim.ContentHash)
 }
 
 func checkClaimEvidence(list []reverie.Evidence) error {

@@ -6,6 +6,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -109,7 +110,7 @@ func (b *entityBatch) insertClaims(ctx context.Context, t *pg.Tx) error {
 		c := b.version(st)
 		ids, lineages, parents = append(ids, c.ID), append(lineages, c.LineageID), append(parents, c.ParentID)
 		versions, entityIDs, aspects = append(versions, int64(c.Version)), append(entityIDs, c.EntityID), append(aspects, string(c.Aspect))
-		names, nameKeys = append(names, c.Name), append(nameKeys, reverie.NameKey(c.Name))
+		names, nameKeys = append(names, c.Name), append(nameKeys, text.NameKey(c.Name))
 		values, targets, selfs = append(values, c.Value), append(targets, c.TargetID), append(selfs, c.Self)
 		hashes, confidences, strengths = append(hashes, c.ContentHash), append(confidences, c.Confidence), append(strengths, c.Strength)
 		births, supported = append(births, pg.Timestamp(c.CreatedAt)), append(supported, pg.Timestamp(c.LastSupportedAt))

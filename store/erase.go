@@ -10,6 +10,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -68,7 +69,7 @@ var errDryRun = errors.New("dry run")
 //     end and say nothing any more.
 //   - Memories that rest on others' messages as well lose their evidence, are held, and
 //     wait to be judged again; what they rest on else is pending once more.
-//   - In the words of others, reverie.Erased takes the place of the author's id and names
+//   - In the words of others, text.Erased takes the place of the author's id and names
 //     and of what they wrote.
 //   - The ids of their messages, as hashes, and those of the memories that went keep them
 //     from coming back. So do marks of the rows that were changed.
@@ -131,7 +132,7 @@ type eraser struct {
 	messages pq.StringArray  // ids of the author's messages
 	theirs   map[string]bool // the same
 	names    []string
-	traces   *reverie.Traces
+	traces   *text.Traces
 	sessions pq.StringArray  // that they spoke in, or that are counted anew for another reason
 	gone     map[string]bool // memories: lineages and versions
 	marks    pq.StringArray  // of rows that were changed: see rowMark

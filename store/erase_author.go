@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 const (
@@ -62,7 +63,7 @@ func (e *eraser) know(ctx context.Context) error {
 	for _, n := range append(others, e.query.KeepNames...) {
 		namesakes[alike(n)] = true
 	}
-	e.traces = reverie.NewTraces(e.query.AuthorID, names, texts, others, func(name string) bool { return namesakes[alike(name)] })
+	e.traces = text.NewTraces(e.query.AuthorID, names, texts, others, func(name string) bool { return namesakes[alike(name)] })
 	if err := e.hear(ctx); err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (e *eraser) hear(ctx context.Context) error {
 	})
 }
 
-func alike(s string) string { return reverie.Simplify(reverie.Fold(s)) }
+func alike(s string) string { return text.Simplify(text.Fold(s)) }
 
 // distinct sorts a list and drops what is in it twice.
 func distinct[S ~[]string](list S) S {

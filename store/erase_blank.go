@@ -5,7 +5,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -54,7 +54,7 @@ func blankVersions(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringA
 	rows := map[string]int{}
 	var marks pq.StringArray
 	for _, b := range blankings {
-		n, some, err := changeRows(ctx, t, b.table, b.set, groupID, ids, reverie.Erased, reverie.ContentHash(reverie.Erased), why)
+		n, some, err := changeRows(ctx, t, b.table, b.set, groupID, ids, text.Erased, text.ContentHash(text.Erased), why)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -69,7 +69,7 @@ func blankVersions(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringA
 // have been judged, or a person has decided on them.
 func settleErased(ctx context.Context, t *pg.Tx, groupID string, lineages pq.StringArray) error {
 	var ids pq.StringArray
-	if err := t.Select(ctx, &ids, judgedVersionsQuery, groupID, lineages, evidenceErased, reverie.Erased); err != nil || len(ids) == 0 {
+	if err := t.Select(ctx, &ids, judgedVersionsQuery, groupID, lineages, evidenceErased, text.Erased); err != nil || len(ids) == 0 {
 		return err
 	}
 	if _, err := t.Exec(ctx, `delete from embedding_cache where group_id = $1

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Versions of claims that others have spoken for, too, but that say what the author alone
@@ -58,7 +58,7 @@ func (e *eraser) blankClaims(ctx context.Context, mixed pq.StringArray) error {
 		return nil
 	}
 	for _, b := range claimBlankings {
-		if err := e.changed(ctx, b.table, b.set, ids, reverie.Erased, reverie.NameKey(reverie.Erased), reverie.ContentHash(reverie.Erased)); err != nil {
+		if err := e.changed(ctx, b.table, b.set, ids, text.Erased, text.NameKey(text.Erased), text.ContentHash(text.Erased)); err != nil {
 			return err
 		}
 	}

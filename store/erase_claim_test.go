@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // TestEraseClaims: of a claim that others have made as well nothing is left of what the
@@ -48,7 +49,7 @@ func TestEraseClaims(t *testing.T) {
 		t.Errorf("the receipt tells of %+v", receipt.Left)
 	}
 	wantSaid(t, w.whole(lin.ID)[0], "subject Lin", "id account of Lin", "drinks tea v1", "city Porto v2", "apart from Bo v2")
-	if n := count(t, db, `select count(*) from entity_claims where name = $1 and value = $1 and target_id = entity_id`, reverie.Erased); n != 1 {
+	if n := count(t, db, `select count(*) from entity_claims where name = $1 and value = $1 and target_id = entity_id`, text.Erased); n != 1 {
 		t.Errorf("%d relations are emptied", n)
 	}
 	check := func(when string) {

@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -43,7 +44,7 @@ const (
 func (e *eraser) forgetEntities(ctx context.Context) error {
 	keys := pq.StringArray{}
 	for _, n := range e.names {
-		keys = append(keys, reverie.NameKey(n))
+		keys = append(keys, text.NameKey(n))
 	}
 	var entities, claims, mixed pq.StringArray
 	if err := e.t.Select(ctx, &entities, erasedEntitiesQuery, e.group, e.query.AuthorID, e.messages, keys); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // modelAnswers are columns of text in which a model's answer stands: a document, or one a line.
@@ -35,7 +36,7 @@ func (e *eraser) redactor(c textColumn) *jsonErasure {
 		w.changed = w.changed || found
 		return text
 	}
-	w.id = func(string) string { w.changed = true; return reverie.Erased }
+	w.id = func(string) string { w.changed = true; return text.Erased }
 	w.drop = func() bool { w.changed = true; return true }
 	return w
 }
@@ -101,9 +102,9 @@ func (w *jsonErasure) object(o map[string]any) any {
 		clean[name] = w.of(key, item)
 	}
 	was, _ := o["statement"].(string)
-	if hash, ok := o["content_hash"].(string); ok && was != "" && hash == reverie.ContentHash(was) {
+	if hash, ok := o["content_hash"].(string); ok && was != "" && hash == text.ContentHash(was) {
 		if is, _ := clean["statement"].(string); is != was {
-			clean["content_hash"] = reverie.ContentHash(is)
+			clean["content_hash"] = text.ContentHash(is)
 		}
 	}
 	return clean

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -22,7 +22,7 @@ const (
 				where m.group_id = $1 and m.memory_id = x.memory_id)
 			and not exists (select 1 from memory_sources s where s.group_id = $1 and s.memory_id = x.memory_id)
 		group by x.memory_id having bool_and(` + byAuthor + `)
-		union select m.memory_id from memories m where m.group_id = $1 and m.lineage_id = any ($4::uuid[]) and m.statement <> '` + reverie.Erased + `'
+		union select m.memory_id from memories m where m.group_id = $1 and m.lineage_id = any ($4::uuid[]) and m.statement <> '` + text.Erased + `'
 			and not exists (select 1 from memories h where h.group_id = m.group_id and h.lineage_id = m.lineage_id and ` + mixedHead + `)`
 
 	// mixedHead is true of the version h that is to be judged again. What is archived is not

@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // dropAliases deletes the further names of other people and things that hold a trace, and
@@ -26,7 +27,7 @@ func (e *eraser) dropAliases(ctx context.Context) error {
 		name, found := e.traces.Redact(r.Name)
 		switch {
 		case found && r.Kind == string(reverie.NameSubject) && len([]rune(name)) <= reverie.MaxNameLength:
-			ids, names, keys = append(ids, r.ID), append(names, name), append(keys, reverie.NameKey(name))
+			ids, names, keys = append(ids, r.ID), append(names, name), append(keys, text.NameKey(name))
 		case found:
 			drop = append(drop, r.ID)
 		}
@@ -73,13 +74,13 @@ func (e *eraser) rehashMemories(ctx context.Context, ids pq.StringArray) error {
 		return err
 	}
 	for _, r := range rows {
-		hash := reverie.ContentHash(r.Statement)
+		hash := text.ContentHash(r.Statement)
 		if slices.Contains(r.Tags, reverie.TagSummary) {
 			session := ""
 			if reverie.Kind(r.Kind) == reverie.KindSession {
 				session = r.Session
 			}
-			hash = reverie.SummaryHash(session, r.Statement)
+			hash = text.SummaryHash(session, r.Statement)
 		}
 		if hash == r.Hash {
 			continue
@@ -114,7 +115,7 @@ func (e *eraser) rehashClaims(ctx context.Context, ids pq.StringArray) error {
 					and o.claim_id <> x.claim_id) as twin
 				from entity_claims x cross join lateral (select case when x.aspect = 'relation' then x.content_hash else $3 end as hash) h
 				where x.group_id = $1 and x.claim_id = $2::uuid) w
-			where c.group_id = $1 and c.claim_id = w.claim_id`, e.group, r.ID, reverie.ContentHash(r.Value), reverie.NameKey(r.Name), e.at); err != nil {
+			where c.group_id = $1 and c.claim_id = w.claim_id`, e.group, r.ID, text.ContentHash(r.Value), text.NameKey(r.Name), e.at); err != nil {
 			return err
 		}
 	}
@@ -129,7 +130,7 @@ func (e *eraser) rehashDecisions(ctx context.Context, runs pq.StringArray) error
 	}
 	hashes := make(pq.StringArray, len(statements))
 	for i, s := range statements {
-		hashes[i] = reverie.ContentHash(s)
+		hashes[i] = text.ContentHash(s)
 	}
 	_, err := e.t.Exec(ctx, `update decisions d set content_hash = u.hash from unnest($3::text[], $4::text[]) as u (statement, hash)
 		where d.group_id = $1 and d.run_id = any ($2::uuid[]) and d.statement = u.statement and d.content_hash <> u.hash`,
@@ -150,7 +151,7 @@ func (e *eraser) measure(ctx context.Context, ids pq.StringArray) error {
 	var found pq.StringArray
 	var tokens pq.Int64Array
 	for _, r := range rows {
-		found, tokens = append(found, r.ID), append(tokens, int64(reverie.EstimateTokens(r.Text)))
+		found, tokens = append(found, r.ID), append(tokens, int64(text.EstimateTokens(r.Text)))
 		if r.Session != "" {
 			e.sessions = append(e.sessions, r.Session)
 		}

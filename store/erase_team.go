@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 const (
@@ -82,7 +83,7 @@ func (e *eraser) forgetTeam(ctx context.Context, end map[string]bool, from pq.St
 	}
 	var ids pq.StringArray
 	for _, m := range before {
-		ended := m.Statement == reverie.Erased && m.Origin.MemoryID == m.VersionID // by an erasure here
+		ended := m.Statement == text.Erased && m.Origin.MemoryID == m.VersionID // by an erasure here
 		if end[m.ID] = end[m.ID] && !ended; end[m.ID] {
 			ids = append(ids, m.ID)
 		}
@@ -151,9 +152,9 @@ func (e *eraser) blankTeam(ctx context.Context, ids, from pq.StringArray) error 
 	}{
 		{"memories", `statement = $3, content_hash = $4, tags = '{}', change_summary = '', embedding = null, embedding_model = '', session_id = '',
 				status = case when status in ('active', 'held') then 'deprecated' else status end, ended_at = coalesce(ended_at, greatest(updated_at, $5::timestamptz))
-			where group_id = $1 and memory_id = any ($2::uuid[])`, []any{versions, reverie.Erased, reverie.ContentHash(reverie.Erased), e.at}},
+			where group_id = $1 and memory_id = any ($2::uuid[])`, []any{versions, text.Erased, text.ContentHash(text.Erased), e.at}},
 		{"memory_change_log", `old_statement = case when old_statement = '' then '' else $3 end, new_statement = case when new_statement = '' then '' else $3 end,
-				change_summary = '', evidence = '[]' where group_id = $1 and (memory_id = any ($2::uuid[]) or old_id = any ($2::uuid[]))`, []any{versions, reverie.Erased}},
+				change_summary = '', evidence = '[]' where group_id = $1 and (memory_id = any ($2::uuid[]) or old_id = any ($2::uuid[]))`, []any{versions, text.Erased}},
 		{"memory_origins", `body = 'null', versions = versions || jsonb_build_object('version_id', origin_memory_id, 'version', coalesce((body->>'version')::int, 1),
 				'deployment', deployment, 'updated_at', coalesce((body->>'made_at')::timestamptz, created_at))
 			where group_id = $1 and memory_id = any ($2::uuid[]) and body <> 'null' and (origin_group_id = $3 or origin_lineage_id = any ($4::uuid[]))`,

@@ -12,6 +12,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store"
 	"reverie/store/storetest"
 )
@@ -234,7 +235,7 @@ func TestErase(t *testing.T) {
 		`select status || ' ' || statement from memories where group_id = 'team:crew' order by 1`:                                                "active Ann is married to [erased], active the bus leaves at nine, deprecated Ann is married to [erased], deprecated [erased], deprecated [erased]",
 		`select theirs->>'statement' from team_conflicts order by 1`:                                                                             "They say: Ann is married to [erased], They say: the bus leaves at nine",
 		`select answer->>'statement' from team_requests order by 1`:                                                                              "Ann is married to [erased], the bus leaves at nine",
-		`select count(*)::text from memories where content_hash = '` + reverie.ContentHash("Ann is married to [erased]") + `'`:                   "3",
+		`select count(*)::text from memories where content_hash = '` + text.ContentHash("Ann is married to [erased]") + `'`:                      "3",
 	} {
 		if got := strings.Join(strings1(t, f.db, what), ", "); got != want {
 			t.Errorf("%s\n%q, want\n%q", what, got, want)

@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // erasePage is how many rows are read at once.
@@ -141,12 +142,12 @@ func (t textTable) updateQuery() string {
 }
 
 // redact takes the author out of a column's text.
-func (e *eraser) redact(c textColumn, text string) (string, bool) {
-	if text == "" {
-		return text, false
+func (e *eraser) redact(c textColumn, s string) (string, bool) {
+	if s == "" {
+		return s, false
 	}
 	if !c.json() && !modelAnswers[c.name()] {
-		text, changed := e.traces.Redact(text)
+		text, changed := e.traces.Redact(s)
 		if most := shortColumns[c.name()]; changed && most > 0 && utf8.RuneCountInString(text) > most {
 			text = string([]rune(text)[:most])
 		}
@@ -154,7 +155,7 @@ func (e *eraser) redact(c textColumn, text string) (string, bool) {
 	}
 	w := e.redactor(c)
 	var b strings.Builder
-	for _, piece := range documents(text) {
+	for _, piece := range documents(s) {
 		doc, err := readJSON(piece)
 		switch {
 		case err == nil:
@@ -166,7 +167,7 @@ func (e *eraser) redact(c textColumn, text string) (string, bool) {
 			}
 			w.changed = w.changed || before
 		case c.json(): // PostgreSQL has read it: this cannot be
-			return reverie.Erased, true
+			return text.Erased, true
 		default:
 			piece = w.word(piece)
 		}

@@ -74,9 +74,8 @@ func lived(t testing.TB) (*world, *sql.DB) {
 		e.GroupID, e.MemoryID = group, head.ID
 		must(w.Edit(t.Context(), e))(t)
 	}
-	text := func(s string) *string { return &s }
-	must(w.ChangeGroup(t.Context(), group, reverie.GroupChange{TimeZone: text("Europe/Berlin"), DreamIdle: text("12h"), DreamSessions: text("off"),
-		DreamInterval: text("90m")}, noon.Add(12*time.Hour)))(t)
+	must(w.ChangeGroup(t.Context(), group, reverie.GroupChange{TimeZone: pointer("Europe/Berlin"), DreamIdle: pointer("12h"), DreamSessions: pointer("off"),
+		DreamInterval: pointer("90m")}, noon.Add(12*time.Hour)))(t)
 	w.ensure("g2")
 	db := raw(t)
 	for _, q := range []string{

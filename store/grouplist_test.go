@@ -29,7 +29,7 @@ func TestGroupList(t *testing.T) {
 	late := noon.Add(4*time.Hour + 30*time.Minute) // the 16th in Shanghai
 	w.note(group, late, "pending")
 	w.note(group, late.Add(time.Hour), "pending")
-	must(w.ChangeGroup(ctx, group, reverie.GroupChange{DayBoundary: text("04:00")}, late))(t)
+	must(w.ChangeGroup(ctx, group, reverie.GroupChange{DayBoundary: pointer("04:00")}, late))(t)
 	must(w.PauseGroup(ctx, "paused"))(t)
 	must(w.PauseGroup(ctx, "both"))(t)
 	must(w.NoteFailure(ctx, "new", "dream", "once", rule))(t)

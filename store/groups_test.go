@@ -14,7 +14,7 @@ func TestGroupsByID(t *testing.T) {
 	check(t, w.AddGroup(ctx, reverie.Group{ID: "other", TimeZone: "Asia/Tokyo"}))
 	w.chunk("", 1, w.messages(1)) // a group that had a run keeps its calendar
 	end := time.Date(2026, 1, 15, 16, 0, 0, 0, time.UTC)
-	must(w.ChangeGroup(ctx, group, reverie.GroupChange{DayBoundary: text("04:00")}, end))(t)
+	must(w.ChangeGroup(ctx, group, reverie.GroupChange{DayBoundary: pointer("04:00")}, end))(t)
 	got := must(w.Groups(ctx, []string{"other", group, "nobody"}))(t)
 	if len(got) != 2 || got["other"].TimeZone != "Asia/Tokyo" || got["other"].Past != nil {
 		t.Errorf("groups are %+v", got)
@@ -38,7 +38,7 @@ func TestGroupImpressions(t *testing.T) {
 	ctx := t.Context()
 	check(t, w.AddGroup(ctx, reverie.Group{ID: "on", Impressions: "on"}))
 	wantErr(t, w.AddGroup(ctx, reverie.Group{ID: "x", Impressions: "yes"}), reverie.ErrInvalid)
-	wantErr(t, second(w.ChangeGroup(ctx, group, reverie.GroupChange{Impressions: text("true")}, time.Time{})), reverie.ErrInvalid)
+	wantErr(t, second(w.ChangeGroup(ctx, group, reverie.GroupChange{Impressions: pointer("true")}, time.Time{})), reverie.ErrInvalid)
 	for _, want := range []string{"off", "on", ""} {
 		g := must(w.ChangeGroup(ctx, group, reverie.GroupChange{Impressions: &want}, time.Time{}))(t)
 		list := must(w.GroupList(ctx, reverie.GroupQuery{}))(t)
@@ -46,7 +46,7 @@ func TestGroupImpressions(t *testing.T) {
 			t.Errorf("set to %q: %+v, listed %+v", want, g, list)
 		}
 	}
-	must(w.ChangeGroup(ctx, group, reverie.GroupChange{Impressions: text("on")}, time.Time{}))(t)
+	must(w.ChangeGroup(ctx, group, reverie.GroupChange{Impressions: pointer("on")}, time.Time{}))(t)
 	if g := must(w.PauseGroup(ctx, group))(t); g.Impressions != "on" {
 		t.Errorf("a pause has changed it to %q", g.Impressions)
 	}

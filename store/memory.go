@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -44,7 +45,7 @@ func memories(rows []memoryRow) []reverie.Memory {
 // active at an instant.
 const memoryFilter = ` and ($2 = '' or kind = $2) and case
 	when $4::timestamptz is null then $3 = '' or status = $3
-	else updated_at <= $4 and (status = 'active' or ended_at > $4) and statement <> '` + reverie.Erased + `' end
+	else updated_at <= $4 and (status = 'active' or ended_at > $4) and statement <> '` + text.Erased + `' end
 	and ($5 = '' or session_id = $5) and ($6 = '' or $6 = any (tags)) and weight >= $7::float8`
 
 // Where a MemoryQuery looks: as things are, or as they were at its instant.

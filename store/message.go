@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -149,7 +150,7 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 			m.SessionID = ""
 			a.filtered = append(a.filtered, m)
 		default:
-			a.messages, a.tokens = append(a.messages, m), append(a.tokens, reverie.EstimateTokens(m.Text))
+			a.messages, a.tokens = append(a.messages, m), append(a.tokens, text.EstimateTokens(m.Text))
 		}
 	}
 	fresh = len(a.messages) + len(a.filtered)

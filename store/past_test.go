@@ -13,6 +13,7 @@ import (
 
 	"reverie/internal/diff"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // moment is what was seen at an instant, by looking then.
@@ -274,7 +275,7 @@ func TestEdgesOfThePast(t *testing.T) {
 		t.Errorf("a history from before its beginning: %v", err)
 	}
 	check(t, second(db.ExecContext(t.Context(), `update memories set statement = $1, status = 'deprecated', ended_at = $2 where memory_id = $3`,
-		reverie.Erased, noon.Add(time.Hour), coffee.MemoryID)))
+		text.Erased, noon.Add(time.Hour), coffee.MemoryID)))
 	if n := at(noon); n != 1 {
 		t.Errorf("%d after one was erased", n)
 	}

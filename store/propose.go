@@ -7,6 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -46,7 +47,7 @@ func (s *Store) ProposalState(ctx context.Context, p reverie.Proposal) (reverie.
 			return err
 		}
 		if p.Statement != "" {
-			if state.TwinID, err = twinOf(ctx, t, groupID, kind, reverie.ContentHash(p.Statement)); err != nil {
+			if state.TwinID, err = twinOf(ctx, t, groupID, kind, text.ContentHash(p.Statement)); err != nil {
 				return err
 			}
 		}

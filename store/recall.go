@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -73,7 +74,7 @@ type recallName struct {
 // It reads back from the newest message until there are turns enough, mostly at once.
 func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie.RecallState, error) {
 	what := fmt.Sprintf("read what is under way in group %q", q.GroupID)
-	text := reverie.Simplify(reverie.Fold(q.Text))
+	text := text.Simplify(text.Fold(q.Text))
 	for limit := min(8*max(q.Turns, 0), maxRecalled); ; limit = min(8*limit, maxRecalled) {
 		var row recallRow
 		query, args := recallQuery, []any{q.GroupID, q.SessionID, pg.OrMinusInfinity(q.Since), limit, text}

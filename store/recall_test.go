@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // say imports messages into a session, a minute apart, by their roles: u, a or t.
@@ -146,7 +147,7 @@ func TestRecallNames(t *testing.T) {
 		var got []string
 		for _, n := range must(w.RecallState(t.Context(), reverie.RecallQuery{GroupID: group, Text: query}))(t).Named {
 			got = append(got, n.Name)
-			if n.EntityID == "" || n.Key != reverie.NameKey(n.Name) || n.Entity == "" {
+			if n.EntityID == "" || n.Key != text.NameKey(n.Name) || n.Entity == "" {
 				t.Errorf("%q: %+v", query, n)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -34,7 +35,7 @@ const (
 	judgeAnewQuery = `with kept as (` + keptJudgements + `$4::timestamptz from rejudgements q where group_id = $1 and run_id = any ($2::uuid[]))
 		update rejudgements q set run_id = null where group_id = $1 and run_id = any ($2::uuid[])
 			and exists (select 1 from memories m where m.group_id = q.group_id and m.lineage_id = q.lineage_id
-				and m.statement <> '` + reverie.Erased + `' and (m.run_id is null or m.run_id <> all ($2::uuid[])))
+				and m.statement <> '` + text.Erased + `' and (m.run_id is null or m.run_id <> all ($2::uuid[])))
 			and lineage_id <> all ($3::uuid[])`
 
 	// What a person has decided nobody judges again.

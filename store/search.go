@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -27,7 +28,7 @@ const (
 			from `
 	activeNow = `memories` + ofKinds + `status = 'active'`
 	ofKinds   = ` where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) and `
-	activeAt  = versionsThen + `$7` + asThen + ofKinds + `updated_at <= $7::timestamptz and (status = 'active' or ended_at > $7) and statement <> '` + reverie.Erased + `'`
+	activeAt  = versionsThen + `$7` + asThen + ofKinds + `updated_at <= $7::timestamptz and (status = 'active' or ended_at > $7) and statement <> '` + text.Erased + `'`
 	seen      = ` and embedding_model = $3`
 	nearest   = ` offset 0) near
 		where score is null or score >= $5::float8 order by score desc nulls first, memory_id limit nullif($6::int, 0)`

@@ -169,12 +169,12 @@ func TestSilenceOfAGroup(t *testing.T) {
 			t.Errorf("%s has %d sessions, want %d", id, got, want)
 		}
 	}
-	must(w.ChangeGroup(ctx, "patient", reverie.GroupChange{SessionSilence: text("5m")}, time.Time{}))(t)
+	must(w.ChangeGroup(ctx, "patient", reverie.GroupChange{SessionSilence: pointer("5m")}, time.Time{}))(t)
 	w.bring("patient", line("c", "", "user", 125), line("d", "", "user", 60))
 	if got := w.list(reverie.SessionFilter{GroupID: "patient"}); len(got) != 2 || must(w.Group(ctx, "patient"))(t).SessionSilence != "5m" {
 		t.Errorf("after the change %+v", got)
 	}
-	wantErr(t, second(w.ChangeGroup(ctx, "patient", reverie.GroupChange{SessionSilence: text("1s")}, time.Time{})), reverie.ErrInvalid)
+	wantErr(t, second(w.ChangeGroup(ctx, "patient", reverie.GroupChange{SessionSilence: pointer("1s")}, time.Time{})), reverie.ErrInvalid)
 	w.counted("patient")
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store"
 	"reverie/store/pg"
 	"reverie/store/storetest"
@@ -86,7 +87,7 @@ func TestMigrateSessions(t *testing.T) {
 	}
 	answer, unnamed := line("new", "s", "assistant", 5), line("unnamed", "", "user", 6)
 	must(s.ImportMessages(ctx, "g1", []reverie.Message{answer, unnamed}))(t)
-	want.Add(answer, reverie.EstimateTokens(answer.Text))
+	want.Add(answer, text.EstimateTokens(answer.Text))
 	if got := must(s.Session(ctx, "g1", "s"))(t); got != want {
 		t.Errorf("with an answer it is %+v, want %+v", got, want)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/storetest"
 )
 
@@ -83,7 +84,7 @@ func (w *world) counted(id string) map[string]reverie.Session {
 		var tokens int
 		var waits, folded bool
 		check(w.t, rows.Scan(&m.SessionID, &m.Role, &m.Text, &tokens, &m.SentAt, &waits, &folded))
-		if m.SentAt = m.SentAt.UTC(); tokens != reverie.EstimateTokens(m.Text) {
+		if m.SentAt = m.SentAt.UTC(); tokens != text.EstimateTokens(m.Text) {
 			w.t.Errorf("%q has %d tokens", m.Text, tokens)
 		}
 		s := want[m.SessionID]

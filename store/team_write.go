@@ -11,6 +11,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -203,7 +204,7 @@ func roomInTeam(ctx context.Context, t *pg.Tx, groupID string) error {
 func noTwin(ctx context.Context, t *pg.Tx, groupID string, m reverie.TeamMemory) error {
 	var id string
 	err := t.Get(ctx, &id, `select lineage_id from memories where group_id = $1 and kind = 'team' and content_hash = $2 and status = 'active'
-		and lineage_id <> $3`, groupID, reverie.ContentHash(m.Statement), m.ID)
+		and lineage_id <> $3`, groupID, text.ContentHash(m.Statement), m.ID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -285,7 +286,7 @@ func (s *Store) insertTeamVersion(ctx context.Context, t *pg.Tx, groupID string,
 		model = ""
 	}
 	_, err = t.Exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, parent, m.Statement, string(m.Status), pq.StringArray(append([]string{}, m.Tags...)), m.Strength,
-		reverie.DefaultWeight, reverie.ContentHash(m.Statement), pg.ValidText(m.ChangeReason), notAfter(m.CreatedAt, at), at, notAfter(m.UpdatedAt, at), vector, model)
+		reverie.DefaultWeight, text.ContentHash(m.Statement), pg.ValidText(m.ChangeReason), notAfter(m.CreatedAt, at), at, notAfter(m.UpdatedAt, at), vector, model)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -47,7 +48,7 @@ const (
 			select q.lineage_id from rejudgements q join runs r on r.group_id = q.group_id and r.run_id = q.run_id
 			where q.group_id = $1 and q.lineage_id = any ($3::uuid[]) and r.undone_at is not null
 				and exists (select 1 from memories m left join runs b on b.group_id = m.group_id and b.run_id = m.run_id
-					where m.group_id = $1 and m.lineage_id = q.lineage_id and m.statement <> '` + reverie.Erased + `' and b.undone_at is null)),
+					where m.group_id = $1 and m.lineage_id = q.lineage_id and m.statement <> '` + text.Erased + `' and b.undone_at is null)),
 		kept as (` + keptJudgements + `$2::timestamptz from rejudgements q where group_id = $1 and lineage_id in (select lineage_id from again))
 		update rejudgements set run_id = null where group_id = $1 and lineage_id in (select lineage_id from again)`
 

@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 const (
@@ -64,7 +65,7 @@ var touchedQuery = `with ` + touchedLineages + `,
 	heads as (select distinct on (lineage_id) * from versions order by lineage_id, version desc),
 	bases as (
 		select distinct on (v.lineage_id) v.* from versions v join heads h using (lineage_id)
-		where not v.undone and v.statement <> '` + reverie.Erased + `' and ($3 or h.mine or v.first is null or v.version < v.first)
+		where not v.undone and v.statement <> '` + text.Erased + `' and ($3 or h.mine or v.first is null or v.version < v.first)
 		order by v.lineage_id, v.version desc),
 	aims as (
 		select x.lineage_id, x.memory_id, x.content_hash, x.going, x.lasting, p.value_no, coalesce(p.valid_until, x.ended_at) as since,

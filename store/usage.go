@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/pg"
 )
 
@@ -67,7 +68,7 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 			r.CreatedAt = s.db.Now()
 		}
 		groups, usages, ids, lineages = append(groups, pg.ValidText(r.GroupID)), append(usages, r.UsageID), append(ids, r.MemoryID), append(lineages, r.LineageID)
-		sessions, queries = append(sessions, pg.ValidText(r.SessionID)), append(queries, reverie.Excerpt(pg.ValidText(r.Query), reverie.MaxUsageQuery))
+		sessions, queries = append(sessions, pg.ValidText(r.SessionID)), append(queries, text.Excerpt(pg.ValidText(r.Query), reverie.MaxUsageQuery))
 		positions, times = append(positions, int64(r.Position)), append(times, pg.Timestamp(r.CreatedAt))
 		scores, similarities, weights = append(scores, r.Score), append(similarities, r.Similarity), append(weights, r.Weight)
 		strengths, recencies = append(strengths, r.Strength), append(recencies, r.Recency)

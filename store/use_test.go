@@ -87,8 +87,8 @@ func TestDueGroupsOfAJob(t *testing.T) {
 		must(w.QueueMessages(ctx, id, reverie.JobImpression, time.Time{}, time.Time{}))(t)
 	}
 	must(w.PauseGroup(ctx, "paused"))(t)
-	must(w.ChangeGroup(ctx, "off", reverie.GroupChange{Impressions: text("off")}, noon))(t)
-	must(w.ChangeGroup(ctx, "b", reverie.GroupChange{Impressions: text("on")}, noon))(t)
+	must(w.ChangeGroup(ctx, "off", reverie.GroupChange{Impressions: pointer("off")}, noon))(t)
+	must(w.ChangeGroup(ctx, "b", reverie.GroupChange{Impressions: pointer("on")}, noon))(t)
 	must(w.NoteFailure(ctx, "c", reverie.JobEvolve, "not asked for", rule))(t)
 	failed := must(w.NoteFailure(ctx, "b", reverie.JobImpression, "why", rule))(t)
 

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store"
 	"reverie/store/pg"
 	"reverie/store/storetest"
@@ -125,7 +126,7 @@ func (w *world) plan(steps ...reverie.Step) reverie.Plan {
 		Outcomes: map[string]reverie.Outcome{ids[0]: reverie.OutcomeCited, ids[1]: reverie.OutcomeConsidered}}
 }
 
-func hash(statement string) string { return reverie.ContentHash(statement) }
+func hash(statement string) string { return text.ContentHash(statement) }
 
 func create(statement string) reverie.Step {
 	return reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: statement,

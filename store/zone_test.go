@@ -41,7 +41,7 @@ func TestTimesAreUTC(t *testing.T) {
 		t.Errorf("support dates %v", d)
 	}
 	setback := must(w.NoteFailure(ctx, group, reverie.JobEvolve, "why", reverie.ParkRule{After: 1}))(t)
-	changed := must(w.ChangeGroup(ctx, group, reverie.GroupChange{TimeZone: text("Asia/Tokyo")}, noon))(t)
+	changed := must(w.ChangeGroup(ctx, group, reverie.GroupChange{TimeZone: pointer("Asia/Tokyo")}, noon))(t)
 	due := must(w.DueGroups(ctx, reverie.DueQuery{Job: reverie.JobEvolve}))(t)
 	entries := must(w.GroupList(ctx, reverie.GroupQuery{}))(t)
 	memory := must(w.Memory(ctx, group, late.MemoryID))(t)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"reverie/internal/llm/llmtest"
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // quickModel is a model that does what the chat says, after a while. It keeps no
@@ -73,13 +73,13 @@ func (m *quickModel) think(path string, question []byte) []byte {
 	var reply object
 	if strings.HasSuffix(path, "/embeddings") {
 		data, tokens := []object{}, 0
-		for i, text := range body.Input {
+		for i, s := range body.Input {
 			vector := make([]float32, 1536)
-			for at, char := range text {
+			for at, char := range s {
 				vector[(at*31+int(char))%len(vector)]++
 			}
 			data = append(data, object{"object": "embedding", "index": i, "embedding": vector})
-			tokens += reverie.EstimateTokens(text)
+			tokens += text.EstimateTokens(s)
 		}
 		reply = object{"object": "list", "data": data, "usage": object{"prompt_tokens": tokens, "total_tokens": tokens}}
 	} else {
@@ -87,12 +87,12 @@ func (m *quickModel) think(path string, question []byte) []byte {
 		tokens := 0
 		for _, part := range body.Messages {
 			r.User = part.Content // the last one is the user's
-			tokens += reverie.EstimateTokens(part.Content)
+			tokens += text.EstimateTokens(part.Content)
 		}
-		text := transcribe(m.b, r)
+		s := transcribe(m.b, r)
 		reply = object{"id": "1", "object": "chat.completion",
-			"choices": []object{{"index": 0, "finish_reason": "stop", "message": object{"role": "assistant", "content": text}}},
-			"usage":   object{"prompt_tokens": tokens, "completion_tokens": reverie.EstimateTokens(text)}}
+			"choices": []object{{"index": 0, "finish_reason": "stop", "message": object{"role": "assistant", "content": s}}},
+			"usage":   object{"prompt_tokens": tokens, "completion_tokens": text.EstimateTokens(s)}}
 	}
 	raw, err := json.Marshal(reply)
 	if err != nil {

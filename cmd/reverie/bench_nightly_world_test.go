@@ -16,7 +16,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/config"
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 	"reverie/store/storetest"
 )
@@ -98,7 +98,7 @@ func (w *nightlyWorld) seed() {
 	var statements, hashes pq.StringArray
 	for i := range 10 {
 		s := fmt.Sprintf("Fact number %d about what this group does together", i+1)
-		statements, hashes = append(statements, s), append(hashes, reverie.ContentHash(s))
+		statements, hashes = append(statements, s), append(hashes, text.ContentHash(s))
 	}
 	for _, s := range []struct {
 		query string

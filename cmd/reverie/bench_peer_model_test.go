@@ -15,7 +15,7 @@ import (
 
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/llm/offline"
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // peerModel is the one model that Reverie and its peer ask, over OpenAI's protocol. It
@@ -83,29 +83,29 @@ func (m *peerModel) generate(asked peerRequest) map[string]any {
 		tokens += m.estimate(part.Role, part.Content)
 		user = part.Content // the last one
 	}
-	var text string
+	var s string
 	if strings.Contains(user, mem0Known) {
-		text = extracted(m.b, user)
+		s = extracted(m.b, user)
 	} else {
-		text = transcribe(m.b, llmtest.Request{User: user})
+		s = transcribe(m.b, llmtest.Request{User: user})
 	}
-	answered := reverie.EstimateTokens(text)
+	answered := text.EstimateTokens(s)
 	m.calls.Add(1)
 	m.outputTokens.Add(int64(answered))
 	m.inputTokens.Add(int64(tokens))
-	m.written.Add(int64(utf8.RuneCountInString(text)))
+	m.written.Add(int64(utf8.RuneCountInString(s)))
 	return object{"id": "1", "object": "chat.completion",
-		"choices": []object{{"index": 0, "finish_reason": "stop", "message": object{"role": "assistant", "content": text}}},
+		"choices": []object{{"index": 0, "finish_reason": "stop", "message": object{"role": "assistant", "content": s}}},
 		"usage":   object{"prompt_tokens": tokens, "completion_tokens": answered}}
 }
 
-func (m *peerModel) estimate(role, text string) int {
+func (m *peerModel) estimate(role, s string) int {
 	if role != "system" {
-		return reverie.EstimateTokens(text)
+		return text.EstimateTokens(s)
 	}
-	tokens, ok := m.tokens.Load(text)
+	tokens, ok := m.tokens.Load(s)
 	if !ok {
-		tokens, _ = m.tokens.LoadOrStore(text, reverie.EstimateTokens(text))
+		tokens, _ = m.tokens.LoadOrStore(s, text.EstimateTokens(s))
 	}
 	return tokens.(int)
 }
@@ -173,7 +173,7 @@ func extracted(t testing.TB, user string) string {
 	}
 	known := map[string]bool{}
 	for _, m := range shown {
-		known[reverie.ContentHash(m.Text)] = true
+		known[text.ContentHash(m.Text)] = true
 	}
 	type fact struct {
 		ID         string `json:"id"`
@@ -183,10 +183,10 @@ func extracted(t testing.TB, user string) string {
 	facts := []fact{}
 	for line := range strings.SplitSeq(messages, "\n") {
 		said := mem0Line.FindStringSubmatch(line)
-		if said == nil || known[reverie.ContentHash(said[2])] {
+		if said == nil || known[text.ContentHash(said[2])] {
 			continue
 		}
-		known[reverie.ContentHash(said[2])] = true
+		known[text.ContentHash(said[2])] = true
 		facts = append(facts, fact{ID: strconv.Itoa(len(facts)), Text: said[2], Attributed: "user"})
 	}
 	raw, err := json.Marshal(map[string]any{"memory": facts})

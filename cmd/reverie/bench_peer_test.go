@@ -15,7 +15,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/llm/offline"
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store/storetest"
 )
 
@@ -316,7 +316,7 @@ func (n *peerNight) judge(b *testing.B, db peerDatabase, query string) (all, rig
 	b.Helper()
 	want := map[string]bool{}
 	for _, fact := range n.want {
-		want[reverie.ContentHash(fact)] = true
+		want[text.ContentHash(fact)] = true
 	}
 	measured := map[string]bool{}
 	for _, g := range n.groups {
@@ -327,7 +327,7 @@ func (n *peerNight) judge(b *testing.B, db peerDatabase, query string) (all, rig
 		if !measured[row[0]] {
 			continue
 		}
-		key := [2]string{row[0], reverie.ContentHash(row[1])}
+		key := [2]string{row[0], text.ContentHash(row[1])}
 		all++
 		switch {
 		case seen[key]:

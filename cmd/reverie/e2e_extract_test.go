@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/llm/llmtest"
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // spoken is a session in which Lin says each of some texts, and is answered, a
@@ -55,7 +55,7 @@ func TestExtractDue(t *testing.T) {
 	// A word of this form is a token.
 	long := func(session string, tokens int) []chatLine {
 		lines := spoken(session, evening, "note "+session+" is long", "")
-		lines[2].Text = strings.TrimSpace(strings.Repeat("a ", tokens-reverie.EstimateTokens(lines[0].Text)-2*reverie.EstimateTokens("All right")))
+		lines[2].Text = strings.TrimSpace(strings.Repeat("a ", tokens-text.EstimateTokens(lines[0].Text)-2*text.EstimateTokens("All right")))
 		return lines
 	}
 	for _, lines := range [][]chatLine{

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // TestTeam shares memories as an operator does, with another Reverie that is not well,
@@ -39,7 +40,7 @@ func TestTeam(t *testing.T) {
 	good, bad := reverie.NewID(), reverie.NewID()
 	for id, statement := range map[string]string{good: "Releases leave on Mondays", bad: "The key is AKIAQ3EXAMPLEKEY2WXY"} {
 		s.exec(`insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, strength, content_hash, created_at, updated_at, last_supported_at)
-			values ('g1', $1::uuid, $1::uuid, 'group', $2, 1, 'active', 0.5, $3, now(), now(), now())`, id, statement, reverie.ContentHash(statement))
+			values ('g1', $1::uuid, $1::uuid, 'group', $2, 1, 'active', 0.5, $3, now(), now(), now())`, id, statement, text.ContentHash(statement))
 	}
 
 	s.run("team", "share", good).want(t, exitUsage, "--team NAME")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // truth is what holds in a sample chat of two weeks (testdata/people): who is
@@ -119,7 +120,7 @@ func (w *truth) is(e reverie.EntityReply, about string) bool {
 		return slices.Contains(e.Accounts, about)
 	}
 	return len(e.Accounts) == 0 && slices.ContainsFunc(append([]string{e.Subject}, e.Aliases...), func(name string) bool {
-		return reverie.NameKey(name) == reverie.NameKey(about)
+		return text.NameKey(name) == text.NameKey(about)
 	})
 }
 
@@ -148,7 +149,7 @@ func (w *truth) violations(entities []reverie.EntityReply) []string {
 				wrong(e, "is no %s", e.Kind)
 			}
 			for _, name := range append([]string{e.Subject}, e.Aliases...) {
-				if !slices.ContainsFunc(names, func(n string) bool { return reverie.NameKey(n) == reverie.NameKey(name) }) {
+				if !slices.ContainsFunc(names, func(n string) bool { return text.NameKey(n) == text.NameKey(name) }) {
 					wrong(e, "is not called %q", name)
 				}
 			}
@@ -168,7 +169,7 @@ func (w *truth) badEvidence(e reverie.EntityReply, c claimOf) (problems []string
 	for _, ev := range c.Evidence {
 		m, known := w.message(ev.MessageID)
 		switch {
-		case !known || m.AuthorID != ev.AuthorID || !reverie.VerifyQuote(ev.Quote, m.Text):
+		case !known || m.AuthorID != ev.AuthorID || !text.VerifyQuote(ev.Quote, m.Text):
 			problems = append(problems, fmt.Sprintf("%q is not what %s says in message %q", ev.Quote, ev.AuthorID, ev.MessageID))
 		case m.Role != string(reverie.RoleUser):
 			problems = append(problems, "a bot's word is evidence")

@@ -17,6 +17,7 @@ import (
 	"reverie/internal/config"
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // pullOrder is what was asked of a pull.
@@ -182,7 +183,7 @@ type pullFailure struct {
 // session pulls one chat, and notes how far it came.
 func (p *puller) session(ctx context.Context, s ingest.Session) error {
 	if len(s.ID) > reverie.MaxMessageIDLength || strings.ContainsRune(s.ID, 0) {
-		return fmt.Errorf("chat %q: its id cannot be stored: %w", reverie.Excerpt(s.ID, 80), reverie.ErrInvalid)
+		return fmt.Errorf("chat %q: its id cannot be stored: %w", text.Excerpt(s.ID, 80), reverie.ErrInvalid)
 	}
 	group, err := ingest.GroupOf("chatlab", s.Chat)
 	if err != nil {
@@ -211,7 +212,7 @@ func (p *puller) session(ctx context.Context, s ingest.Session) error {
 			mark.Since = from
 		}
 		if failure != nil {
-			mark.Error = reverie.Excerpt(failure.Error(), 500)
+			mark.Error = text.Excerpt(failure.Error(), 500)
 		}
 		return p.store.SavePull(ctx, mark)
 	}
@@ -245,7 +246,7 @@ func (p *puller) importer(s ingest.Session) (*ingest.Importer, func()) {
 	}
 	var im *ingest.Importer
 	if cli.Terminal(p.Stderr) && !p.order.asJSON {
-		bar := p.NewBar(int64(cmp.Or(max(s.Messages, 0), -1)), "pulling "+cli.Visible(reverie.Excerpt(cmp.Or(s.Name, s.ID), 32)), progressbar.OptionShowCount())
+		bar := p.NewBar(int64(cmp.Or(max(s.Messages, 0), -1)), "pulling "+cli.Visible(text.Excerpt(cmp.Or(s.Name, s.ID), 32)), progressbar.OptionShowCount())
 		end = func() { _ = bar.Finish() }
 		opts.OnRead = func() { _ = bar.Set(im.Result().Records) } // a bar that cannot be drawn is no reason to stop
 	}

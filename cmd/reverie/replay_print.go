@@ -8,6 +8,7 @@ import (
 	"reverie/internal/cli"
 	"reverie/internal/replay"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // reportReplay prints what a replay found, as far as it came.
@@ -63,7 +64,7 @@ func (a *app) printReplay(r replayReply, f replayFlags) error {
 			fmt.Fprintf(w, "and %d more that others did (--all)\n", len(r.Left)-i)
 			break
 		}
-		fmt.Fprintf(w, "not carried over: %s %s at %s: %s\n", left.Action, cli.Visible(reverie.Excerpt(left.Statement, 60)), cli.Stamp(left.At), left.Reason)
+		fmt.Fprintf(w, "not carried over: %s %s at %s: %s\n", left.Action, cli.Visible(text.Excerpt(left.Statement, 60)), cli.Stamp(left.At), left.Reason)
 	}
 	if r.Schema != "" {
 		fmt.Fprintf(w, "the shadow is kept in the schema %s; `drop schema %s cascade` removes it\n", r.Schema, r.Schema)

@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 const (
@@ -136,7 +137,7 @@ func scanStatement(s string) []reverie.ScanFinding {
 	var refused *reverie.StatementError
 	if err := reverie.CheckStatement(s); errors.As(err, &refused) && refused.Rule != reverie.RuleSecret {
 		found = append(found, reverie.ScanFinding{Class: reverie.ClassStatement, Rule: string(refused.Rule),
-			Excerpt: reverie.Excerpt(reverie.Privacy{PII: reverie.PIIMask}.Mask(s), 60)})
+			Excerpt: text.Excerpt(reverie.Privacy{PII: reverie.PIIMask}.Mask(s), 60)})
 	}
 	return found
 }

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 func newToken(a *app) *cobra.Command {
@@ -39,7 +40,7 @@ func tokenGroup(t reverie.Token) string {
 	if t.GroupID == "" {
 		return "(all)"
 	}
-	return cli.Visible(reverie.Excerpt(t.GroupID, 32))
+	return cli.Visible(text.Excerpt(t.GroupID, 32))
 }
 
 // expiry reads when a token shall end: an age from now on, the last date in UTC, an

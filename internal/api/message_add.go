@@ -13,6 +13,7 @@ import (
 
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // MaxBadLines is how many lines that were not taken an answer lists.
@@ -93,9 +94,9 @@ func note(added *reverie.MessagesAdded, b *ingest.Bad) {
 	if len(added.Bad) == MaxBadLines {
 		return
 	}
-	bad := reverie.BadLine{Reason: reverie.Excerpt(strings.TrimPrefix(b.Error(), b.Place+": "), maxReason)}
+	bad := reverie.BadLine{Reason: text.Excerpt(strings.TrimPrefix(b.Error(), b.Place+": "), maxReason)}
 	if _, err := fmt.Sscanf(b.Place, "line %d", &bad.Line); err != nil {
-		bad.Reason = reverie.Excerpt(b.Error(), maxReason)
+		bad.Reason = text.Excerpt(b.Error(), maxReason)
 	}
 	added.Bad = append(added.Bad, bad)
 }

@@ -12,6 +12,7 @@ import (
 
 	"reverie/internal/decide"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // maxProposer is how many characters of a proposer's name are kept.
@@ -34,7 +35,7 @@ func (s *Service) Propose(ctx context.Context, p reverie.Proposal) (reverie.Prop
 		return reverie.ProposalReply{}, err
 	}
 	caller, _ := CallerOf(ctx)
-	p.By = reverie.Excerpt(reverie.CleanReason(cmp.Or(caller.Name, caller.TokenID)), maxProposer)
+	p.By = text.Excerpt(reverie.CleanReason(cmp.Or(caller.Name, caller.TokenID)), maxProposer)
 	if p.Reason = reverie.CleanReason(p.Reason); p.Action == reverie.ActionDelete {
 		p.Statement = ""
 	}
@@ -118,7 +119,7 @@ func proposed(p reverie.Proposal, state reverie.ProposalState) (reverie.Run, rev
 		kind, line.Target = head.Kind, &reverie.HeadState{Memory: *head}
 	}
 	if p.Statement != "" {
-		line.ContentHash = reverie.ContentHash(p.Statement)
+		line.ContentHash = text.ContentHash(p.Statement)
 	}
 	if state.TwinID != "" {
 		return reverie.Run{}, reverie.Plan{}, fmt.Errorf("memory %s says this already: %w", state.TwinID, reverie.ErrConflict)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // quotesShown is how many quotes a claim is printed with; --json has them all.
@@ -101,7 +102,7 @@ func printQuotes(w io.Writer, s Style, evidence []reverie.Evidence) {
 		if date == "" {
 			date = e.SentAt.UTC().Format(time.DateOnly)
 		}
-		fmt.Fprintf(w, "      %s\n", s.Dim(fmt.Sprintf("%s  %s: “%s”", date, Visible(e.Author), Visible(reverie.Excerpt(e.Quote, 100)))))
+		fmt.Fprintf(w, "      %s\n", s.Dim(fmt.Sprintf("%s  %s: “%s”", date, Visible(e.Author), Visible(text.Excerpt(e.Quote, 100)))))
 	}
 }
 

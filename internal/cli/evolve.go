@@ -9,6 +9,7 @@ import (
 
 	"reverie/evolve"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // WatchEvolving shows a run's progress over so many messages on a terminal, and returns
@@ -167,7 +168,7 @@ func (con *Console) PrintChange(s Style, c reverie.Change) {
 // printEvidence shows the first quotes of a change, and how many more there are.
 func (con *Console) printEvidence(s Style, evidence []reverie.Evidence, shown int) {
 	for i, e := range evidence {
-		line := fmt.Sprintf("%s: “%s”", Visible(e.Author), Visible(reverie.Excerpt(e.Quote, 100)))
+		line := fmt.Sprintf("%s: “%s”", Visible(e.Author), Visible(text.Excerpt(e.Quote, 100)))
 		if more := len(evidence) - shown; i == shown-1 && more > 0 {
 			line += fmt.Sprintf(" and %d more", more)
 		}

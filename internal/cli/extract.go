@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/session"
+	"reverie/internal/text"
 )
 
 // ExtractReply is a result in the shape of the API.
@@ -76,7 +77,7 @@ func (con *Console) PrintExtraction(r session.Result, took time.Duration) {
 	}
 	if f := r.Folded; f != nil {
 		fmt.Fprintf(w, "  %s  %s\n", s.Bold("folded"), s.Dim(covers(*f)))
-		fmt.Fprintf(w, "    %s\n", Visible(reverie.Excerpt(f.Summary, 300)))
+		fmt.Fprintf(w, "    %s\n", Visible(text.Excerpt(f.Summary, 300)))
 	}
 	con.printRefusals(s, r.Refusals)
 	con.printHeld(s, r.Held, r.RunID)

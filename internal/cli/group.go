@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 )
 
@@ -22,10 +23,10 @@ func Zone(g reverie.Group) string {
 }
 
 // Quoted is an id as a shell wants it behind a flag.
-func Quoted(id string) string { return reverie.ShellWord(Visible(id)) }
+func Quoted(id string) string { return text.ShellWord(Visible(id)) }
 
 // Operand is a group's id as a shell wants it at the end of a command.
-func Operand(id string) string { return reverie.ShellOperand(Visible(id)) }
+func Operand(id string) string { return text.ShellOperand(Visible(id)) }
 
 // dreamsListed are the settings of a group that differ from the configuration, as
 // a list of groups has them.
@@ -70,7 +71,7 @@ func (con *Console) PrintGroups(groups []reverie.GroupEntry) error {
 			state = s.Amber(state)
 		}
 		oldest, err := oldestDate(g)
-		t.Row(Visible(g.ID), Visible(reverie.Excerpt(g.Name, 24)), Zone(g.Group), g.Language, g.Impressions, g.SessionSilence, dreamsListed(g.Group), g.Team, state,
+		t.Row(Visible(g.ID), Visible(text.Excerpt(g.Name, 24)), Zone(g.Group), g.Language, g.Impressions, g.SessionSilence, dreamsListed(g.Group), g.Team, state,
 			strconv.Itoa(g.Pending), oldest, strconv.Itoa(g.Active), lastRun(s, g.LastRun))
 		if err != nil {
 			t.Note("  " + Visible(err.Error()))
@@ -133,7 +134,7 @@ func SetbackText(s reverie.Setback) string {
 	if s.SessionID != "" {
 		of += " of session " + Visible(s.SessionID)
 	}
-	return fmt.Sprintf("%s %s %s: %s", of, state, times, Visible(reverie.Excerpt(s.Error, 200)))
+	return fmt.Sprintf("%s %s %s: %s", of, state, times, Visible(text.Excerpt(s.Error, 200)))
 }
 
 // Remedy is what to do about a setback.

@@ -10,6 +10,7 @@ import (
 
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // ImportShown is what an import was asked for, as far as its report shows it.
@@ -92,7 +93,7 @@ func (con *Console) printChatTable(dry bool, res ingest.Result) error {
 		if dry {
 			fresh, known = "", ""
 		}
-		t.Row(Visible(g.GroupID), Visible(reverie.Excerpt(g.Name, 32)), strconv.Itoa(g.Records), fresh, known, strconv.Itoa(filtered), day(g.First), day(g.Last))
+		t.Row(Visible(g.GroupID), Visible(text.Excerpt(g.Name, 32)), strconv.Itoa(g.Records), fresh, known, strconv.Itoa(filtered), day(g.First), day(g.Last))
 	}
 	t.Trim("CHAT", "NEW", "KNOWN")
 	return t.Write(con.Stdout, con.Style())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 )
 
@@ -120,7 +121,7 @@ func (con *Console) PrintRuns(runs []reverie.RunEntry, q reverie.RunQuery, calen
 	for _, r := range runs {
 		group, job, attempt := "", "", ""
 		if q.GroupID == "" {
-			group = Visible(reverie.Excerpt(r.GroupID, 24))
+			group = Visible(text.Excerpt(r.GroupID, 24))
 		}
 		if q.Job == "" {
 			job = string(r.Job)
@@ -132,11 +133,11 @@ func (con *Console) PrintRuns(runs []reverie.RunEntry, q reverie.RunQuery, calen
 		if r.Attempt > 1 {
 			attempt = strconv.Itoa(r.Attempt)
 		}
-		t.Row(r.ID, group, job, Visible(reverie.Excerpt(r.SessionID, 32)), windowOf(r.Run, calendars[r.GroupID]), Stamp(r.StartedAt), took(r.Run),
+		t.Row(r.ID, group, job, Visible(text.Excerpt(r.SessionID, 32)), windowOf(r.Run, calendars[r.GroupID]), Stamp(r.StartedAt), took(r.Run),
 			status, attempt, changed(r.Stats), compact(r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered),
 			compact(r.Spend.InputTokens+r.Spend.OutputTokens), USD(r.Spend.CostUSD))
 		if r.Error != "" {
-			t.Note("  " + s.Dim("why: ") + Visible(reverie.Excerpt(r.Error, 160)))
+			t.Note("  " + s.Dim("why: ") + Visible(text.Excerpt(r.Error, 160)))
 		}
 	}
 	t.Trim("GROUP", "JOB", "SESSION", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")

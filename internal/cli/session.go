@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // SessionEntry is a session as --json shows it.
@@ -47,7 +48,7 @@ func (con *Console) PrintSessions(list []SessionEntry, group string) error {
 	for _, e := range list {
 		of, tools, extracted, waits, due := "", "", "", "", ""
 		if group == "" {
-			of = Visible(reverie.Excerpt(e.GroupID, 24))
+			of = Visible(text.Excerpt(e.GroupID, 24))
 		}
 		if e.Total.ToolCalls > 0 {
 			tools = strconv.Itoa(e.Total.ToolCalls)
@@ -128,7 +129,7 @@ func (con *Console) printFailures(e reverie.Session) {
 		if e.ParkedAt != nil {
 			state = "parked"
 		}
-		fmt.Fprintf(con.Stdout, "  %-9s  after %s in a row: %s\n", con.Style().Amber(state), Plural(e.Failures, "failure"), Visible(reverie.Excerpt(e.Failure, 200)))
+		fmt.Fprintf(con.Stdout, "  %-9s  after %s in a row: %s\n", con.Style().Amber(state), Plural(e.Failures, "failure"), Visible(text.Excerpt(e.Failure, 200)))
 		switch {
 		case e.ParkedAt != nil:
 			fmt.Fprintf(con.Stdout, "             since %s UTC: mend the cause, then `reverie extract --session`, or `reverie groups resume %s`\n", Stamp(*e.ParkedAt), Operand(e.GroupID))
@@ -185,7 +186,7 @@ func (con *Console) printDialogue(list []reverie.Message) {
 		if m.Role != reverie.RoleUser {
 			who = strings.TrimSpace(who + " (" + string(m.Role) + ")")
 		}
-		text := Visible(reverie.Excerpt(m.Text, longest))
+		text := Visible(text.Excerpt(m.Text, longest))
 		if m.Text == "" { // a bare name would look as if nothing were known
 			text = s.Dim("(text pruned, or none)")
 		}

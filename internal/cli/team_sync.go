@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 func (con *Console) printPush(r reverie.TeamPushReply) {
@@ -73,7 +74,7 @@ func (con *Console) PrintTeamRefusals(list []reverie.TeamRefusal) {
 		if id == "" {
 			id = r.ID
 		}
-		fmt.Fprintf(con.Stdout, "%s%s  %s\n", con.Style().Red("refused"), by, Visible(reverie.Excerpt(id, 40)))
+		fmt.Fprintf(con.Stdout, "%s%s  %s\n", con.Style().Red("refused"), by, Visible(text.Excerpt(id, 40)))
 		for _, f := range r.Findings {
 			fmt.Fprintf(con.Stdout, "    %s (%s): %s\n", Visible(f.Where), Visible(f.Rule), Visible(f.Excerpt))
 		}

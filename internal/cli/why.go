@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 )
 
@@ -57,7 +58,7 @@ func (con *Console) printResting(list []reverie.Resting) {
 			mark = s.Amber("  judged again in the next run")
 		}
 		fmt.Fprintf(w, "  a %s rests on it: %s  %s%s\n", map[bool]string{true: "dream", false: "memory"}[r.Kind == reverie.KindDream],
-			Visible(reverie.Excerpt(r.Statement, 200)), s.Dim(r.MemoryID), mark)
+			Visible(text.Excerpt(r.Statement, 200)), s.Dim(r.MemoryID), mark)
 	}
 }
 
@@ -189,11 +190,11 @@ func (con *Console) printSources(sources []reverie.SourceMemory) {
 		mark := ""
 		switch {
 		case src.Now != "":
-			mark = s.Amber(fmt.Sprintf("  says by now: “%s”", Visible(reverie.Excerpt(src.Now, 200))))
+			mark = s.Amber(fmt.Sprintf("  says by now: “%s”", Visible(text.Excerpt(src.Now, 200))))
 		case !src.Active:
 			mark = s.Amber("  no longer stands")
 		}
-		fmt.Fprintf(con.Stdout, "    %s  from %s: “%s”  %s%s\n", Stamp(src.At), Visible(what), Visible(reverie.Excerpt(src.Statement, 200)), s.Dim(src.MemoryID), mark)
+		fmt.Fprintf(con.Stdout, "    %s  from %s: “%s”  %s%s\n", Stamp(src.At), Visible(what), Visible(text.Excerpt(src.Statement, 200)), s.Dim(src.MemoryID), mark)
 	}
 }
 

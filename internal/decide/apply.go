@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // outcome is what becomes of a fact, and why.
@@ -110,7 +111,7 @@ func (d *desk) update(f *fact, o outcome) (outcome, *entry) {
 		d.touch(e, f.line, reverie.ActionUpdate)
 		e.id = reverie.NewID()
 	}
-	e.step.Statement, e.step.ContentHash, e.step.Tags = o.merged, reverie.ContentHash(o.merged), tags
+	e.step.Statement, e.step.ContentHash, e.step.Tags = o.merged, text.ContentHash(o.merged), tags
 	if e.action == reverie.ActionUpdate {
 		e.step.Reason = o.reason
 	}

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -71,7 +72,7 @@ func (r *round) ask(ctx context.Context, f *fact, open []*candidate, again []str
 	for _, c := range open {
 		view := prompts.CandidateView{ID: c.handle, Statement: c.Statement}
 		if h := c.entry.head; h != nil && !h.LastSupportedAt.IsZero() && r.req.Location != nil {
-			view.LastSupportedAt = reverie.LocalDate(h.LastSupportedAt, r.req.Location)
+			view.LastSupportedAt = text.LocalDate(h.LastSupportedAt, r.req.Location)
 		}
 		user.Candidates = append(user.Candidates, view)
 	}

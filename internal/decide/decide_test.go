@@ -8,15 +8,16 @@ import (
 
 	"reverie/internal/decide"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 func head(kind reverie.Kind, id, statement string) reverie.HeadState {
 	return reverie.HeadState{Memory: reverie.Memory{ID: id, LineageID: "lineage of " + id, Kind: kind, Statement: statement, Version: 1,
-		Strength: reverie.TentativeStrength, ContentHash: reverie.ContentHash(statement)}}
+		Strength: reverie.TentativeStrength, ContentHash: text.ContentHash(statement)}}
 }
 
 func fact(statement string) decide.Line {
-	return decide.Line{Action: reverie.ActionCreate, Statement: statement, ContentHash: reverie.ContentHash(statement),
+	return decide.Line{Action: reverie.ActionCreate, Statement: statement, ContentHash: text.ContentHash(statement),
 		Evidence: []reverie.Evidence{evidence("said")}, Quoted: true}
 }
 
@@ -100,7 +101,7 @@ func TestLines(t *testing.T) {
 	res := plain(t, decide.Request{Kind: reverie.KindGroup, Heads: heads, Lines: []decide.Line{
 		fact("New."),
 		{Action: reverie.ActionKeep, Target: &heads[0], Evidence: []reverie.Evidence{evidence("said")}},
-		{Action: reverie.ActionUpdate, Target: &heads[1], Statement: "B is more.", ContentHash: reverie.ContentHash("B is more."), Evidence: []reverie.Evidence{evidence("said")}},
+		{Action: reverie.ActionUpdate, Target: &heads[1], Statement: "B is more.", ContentHash: text.ContentHash("B is more."), Evidence: []reverie.Evidence{evidence("said")}},
 		{Action: reverie.ActionDelete, Target: &heads[2], Evidence: []reverie.Evidence{evidence("said")}},
 		{Action: reverie.ActionDelete, Target: &heads[3], Held: true},
 		again, fact("B is more!"), fact("NEW"), fact("B is so."), {Action: reverie.ActionKeep, Target: &heads[3]},

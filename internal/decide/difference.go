@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
 
@@ -12,7 +11,7 @@ import (
 // English alike, so that "每周五" and "on Fridays" are one. What is read wrongly costs a
 // question, never a memory.
 func marks(statement string) []text.Detail {
-	folded := reverie.Simplify(reverie.Fold(romanNumerals.Replace(statement)))
+	folded := text.Simplify(text.Fold(romanNumerals.Replace(statement)))
 	return append(text.Figures(folded), text.Negations(folded)...)
 }
 

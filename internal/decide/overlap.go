@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // overlap is the share of a text's words that stand in another one, 0..1.
@@ -27,8 +27,8 @@ const stem = 4
 
 // vocabulary is the words of a text, and the characters of one without spaces, in
 // order.
-func vocabulary(text string) (words []string) {
-	for word := range strings.FieldsFuncSeq(reverie.Simplify(reverie.Fold(text)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+func vocabulary(s string) (words []string) {
+	for word := range strings.FieldsFuncSeq(text.Simplify(text.Fold(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		runes := []rune(word)
 		if !slices.ContainsFunc(runes, isUnspaced) {
 			words = append(words, string(runes[:min(len(runes), stem)]))

@@ -121,7 +121,7 @@ func (d *desk) readVerdicts(f *fact, open []*candidate, answer string, verdicts 
 		handle, given, err := readVerdict(l)
 		c := known[handle]
 		if c == nil {
-			notes = append(notes, fmt.Sprintf("line %d: no candidate has the id %q", l.No, reverie.Excerpt(handle, 20)))
+			notes = append(notes, fmt.Sprintf("line %d: no candidate has the id %q", l.No, text.Excerpt(handle, 20)))
 			continue
 		}
 		if err == nil {
@@ -132,7 +132,7 @@ func (d *desk) readVerdicts(f *fact, open []*candidate, answer string, verdicts 
 		case err != nil && (broken[handle] == "" || err.Error() < broken[handle]): // the same whatever the order of the lines
 			broken[handle] = err.Error()
 		case err != nil:
-		case twice && (before.relation != given.relation || reverie.ContentHash(before.merged) != reverie.ContentHash(given.merged)):
+		case twice && (before.relation != given.relation || text.ContentHash(before.merged) != text.ContentHash(given.merged)):
 			broken[handle] = "there were different verdicts on this id; give one"
 		case !twice || given.reason+given.merged < before.reason+before.merged:
 			verdicts[handle] = given
@@ -185,7 +185,7 @@ func (d *desk) checkMerged(f *fact, c *candidate, v verdict) error {
 	if broken := (*reverie.StatementError)(nil); errors.As(reverie.CheckStatement(v.merged), &broken) {
 		return fmt.Errorf("the merged statement is refused (%s): %s", broken.Rule, broken.Detail)
 	}
-	switch d.says(reverie.ContentHash(v.merged)) {
+	switch d.says(text.ContentHash(v.merged)) {
 	case nil:
 	case c.entry:
 		return errors.New("the merged statement says no more than the memory; if it need not, this is a duplicate")

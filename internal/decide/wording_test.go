@@ -19,6 +19,7 @@ import (
 	"reverie/internal/llm/offline"
 	"reverie/internal/llm/openai"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 	"reverie/store"
 	"reverie/store/pg"
@@ -221,8 +222,8 @@ func (p *press) run(group string, w wording) {
 	p.check(err)
 	res, err := p.Decide(ctx, decide.Request{GroupID: group, RunID: run.ID, ChunkNo: 1, Kind: reverie.KindGroup, Language: w.Language, Location: location,
 		Lease: func() reverie.Lease { return lease }, Heads: state.Heads, Lines: []decide.Line{{Action: reverie.ActionCreate, Statement: w.Text,
-			ContentHash: reverie.ContentHash(w.Text), Reason: "it was said", Quoted: true, Evidence: []reverie.Evidence{{MessageID: m.ID, AuthorID: m.AuthorID,
-				Author: m.Author, Quote: w.Text, SentAt: m.SentAt, LocalDate: reverie.LocalDate(m.SentAt, location)}}}}})
+			ContentHash: text.ContentHash(w.Text), Reason: "it was said", Quoted: true, Evidence: []reverie.Evidence{{MessageID: m.ID, AuthorID: m.AuthorID,
+				Author: m.Author, Quote: w.Text, SentAt: m.SentAt, LocalDate: text.LocalDate(m.SentAt, location)}}}}})
 	p.check(err)
 	if len(res.Held) > 0 || len(res.Dropped) > 0 || len(res.Warnings) > 0 {
 		p.Errorf("%q: held %+v, dropped %+v, warnings %q", w.Text, res.Held, res.Dropped, res.Warnings)

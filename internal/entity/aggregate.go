@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // unexpired divides what waits into what still may be joined and the ids of what has
@@ -45,7 +46,7 @@ func handles(o reverie.Observation) []string {
 	}
 	var keys []string
 	for _, name := range append([]string{o.Subject}, o.Aliases...) {
-		keys = append(keys, sortOf(o.Kind)+" "+reverie.NameKey(name))
+		keys = append(keys, sortOf(o.Kind)+" "+text.NameKey(name))
 	}
 	return keys
 }
@@ -81,7 +82,7 @@ func aggregate(fresh, waiting []reverie.Observation, c *cast, r rules) (list []m
 }
 
 func comparePieces(a, b piece) int {
-	return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(reverie.NameKey(a.Subject), reverie.NameKey(b.Subject)),
+	return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(text.NameKey(a.Subject), text.NameKey(b.Subject)),
 		strings.Compare(string(a.Kind), string(b.Kind)), a.LastAt.Compare(b.LastAt), strings.Compare(a.waits, b.waits),
 		strings.Compare(fmt.Sprint(a.Observation), fmt.Sprint(b.Observation)))
 }
@@ -105,7 +106,7 @@ func joined(pieces []piece, c *cast) [][]piece {
 	claimed := map[string][]cite{}       // by a claim and a message
 	names := make([]string, len(pieces)) // of those whom nobody knows yet
 	for i, p := range pieces {
-		if key := reverie.NameKey(p.Subject); !c.knows(key) {
+		if key := text.NameKey(p.Subject); !c.knows(key) {
 			names[i] = key
 		}
 	}
@@ -244,7 +245,7 @@ func (m *merged) call(c *cast) {
 		}
 		kinds[p.Kind] += len(cited)
 		for i, name := range append([]string{p.Subject}, p.Aliases...) {
-			key := reverie.NameKey(name)
+			key := text.NameKey(name)
 			if uses[key] == nil {
 				uses[key] = &use{name: name}
 			}
@@ -271,7 +272,7 @@ func (m *merged) call(c *cast) {
 	if a := c.accounts[m.Account]; a != nil {
 		m.Subject, m.Kind = a.name(), a.kind
 	}
-	own := reverie.NameKey(m.Subject)
+	own := text.NameKey(m.Subject)
 	for key, u := range uses {
 		if key != own {
 			m.Aliases = append(m.Aliases, u.name)
@@ -296,7 +297,7 @@ func weak(c reverie.ObservedClaim, names []string, r rules) (rule, detail string
 	case c.Confidence < r.minConfidence:
 		return ruleConfidence, fmt.Sprintf("its confidence is %.2f, and less than %.2f does not count", c.Confidence, r.minConfidence)
 	case isBoilerplate(c, names):
-		return ruleBoilerplate, fmt.Sprintf("%q could be said of whoever writes here", reverie.Excerpt(c.Value, 60))
+		return ruleBoilerplate, fmt.Sprintf("%q could be said of whoever writes here", text.Excerpt(c.Value, 60))
 	}
 	return "", ""
 }

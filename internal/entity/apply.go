@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // plan makes the chunk's plan from what was observed: aggregate, resolve, build,
@@ -46,7 +47,7 @@ func (s *sheet) concerned(list []resolved, idx *index) []string {
 		ids = append(ids, one.entityID)
 		for _, claim := range one.Claims {
 			if claim.Aspect == reverie.AspectRelation {
-				ids = append(append(ids, idx.byID[claim.Account]), idx.byKey[reverie.NameKey(claim.Value)]...)
+				ids = append(append(ids, idx.byID[claim.Account]), idx.byKey[text.NameKey(claim.Value)]...)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -115,14 +116,14 @@ func (v *surveyor) namings() {
 		if message.Role != reverie.RoleUser {
 			continue
 		}
-		text := reverie.Excerpt(message.Text, prompts.MaxText)
-		for _, name := range m.find(text) {
+		s := text.Excerpt(message.Text, prompts.MaxText)
+		for _, name := range m.find(s) {
 			for _, handle := range v.whom(name) {
 				v.concerns(handle, i)
 			}
 		}
-		for _, name := range v.strangers(text) {
-			if a := v.concerns(byName+reverie.NameKey(name), i); a.label == "" {
+		for _, name := range v.strangers(s) {
+			if a := v.concerns(byName+text.NameKey(name), i); a.label == "" {
 				a.subject = subject{label: name, kind: reverie.EntityPerson}
 			}
 		}
@@ -130,10 +131,10 @@ func (v *surveyor) namings() {
 }
 
 // strangers returns those that a text calls first and nobody knows, each once.
-func (v *surveyor) strangers(text string) (list []string) {
+func (v *surveyor) strangers(s string) (list []string) {
 	keys := map[string]bool{}
-	for _, name := range called(text) {
-		key := reverie.NameKey(name)
+	for _, name := range called(s) {
+		key := text.NameKey(name)
 		if v.named[key] == nil && !keys[key] && len(list) < maxStrangers {
 			keys[key], list = true, append(list, name)
 		}
@@ -195,7 +196,7 @@ func (v *surveyor) crowd(key string) string {
 	if known := v.known.byKey[key]; len(names) == 0 {
 		kind, names = v.known.entries[known[0]].kind, v.known.entries[known[0]].names
 	}
-	at := slices.IndexFunc(names, func(name string) bool { return reverie.NameKey(name) == key })
+	at := slices.IndexFunc(names, func(name string) bool { return text.NameKey(name) == key })
 	v.found[handle] = &active{subject: subject{label: names[at], kind: kind}}
 	return handle
 }
@@ -217,7 +218,7 @@ func (v *surveyor) meet(entityID string) string {
 		return byAccount + a.id
 	}
 	name := append(slices.Clip(e.names), "")[0]
-	handle := byName + reverie.NameKey(name)
+	handle := byName + text.NameKey(name)
 	a := v.found[handle]
 	switch {
 	case a == nil:
@@ -258,7 +259,7 @@ func bare(label string) string {
 	if at := strings.LastIndexByte(label, '#'); at > 0 && strings.Trim(label[at+1:], "0123456789") == "" {
 		label = label[:at]
 	}
-	return reverie.NameKey(label)
+	return text.NameKey(label)
 }
 
 // contextGap is how far back the message before another still belongs to it.

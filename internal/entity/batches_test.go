@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -292,13 +293,13 @@ func TestNobodyIsLeftOut(t *testing.T) {
 			sc, _ := survey(state, newDirectory(state.Index))
 			p := flat(sc, budget, 0, 6)
 			for i, m := range sc.shown {
-				p.message[i] = reverie.EstimateTokens(m.Text)
+				p.message[i] = text.EstimateTokens(m.Text)
 			}
 			tasks := sc.pack(maxSubjects, p)
 			for _, task := range tasks {
 				cost := 6 * len(task.subjects)
 				for _, m := range task.messages {
-					cost += reverie.EstimateTokens(m.Text)
+					cost += text.EstimateTokens(m.Text)
 				}
 				if len(task.subjects) > maxSubjects || cost > budget && len(task.core) > 1 {
 					t.Fatalf("%d subjects, %d tokens (%d, %d): %v", len(task.subjects), cost, maxSubjects, budget, task)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // isBoilerplate tells a claim that says nothing of its subject which is not true of
@@ -14,10 +15,10 @@ func isBoilerplate(c reverie.ObservedClaim, names []string) bool {
 	if c.Aspect == reverie.AspectRelation {
 		return false
 	}
-	key := reverie.NameKey(c.Value)
+	key := text.NameKey(c.Value)
 	said := textForm(c.Value)
 	for _, name := range names {
-		own := reverie.NameKey(name)
+		own := text.NameKey(name)
 		if key == own {
 			return true
 		}

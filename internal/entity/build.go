@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // draft is all that a plan is built from.
@@ -205,8 +206,8 @@ func (b *builder) targets(c reverie.ObservedClaim) (list []*party) {
 	for _, h := range b.who.holders([]string{c.Value}, "") {
 		list = append(list, b.holderParty(h, c.Value))
 	}
-	key := reverie.NameKey(c.Value)
-	bears := func(other byname) bool { return reverie.NameKey(other.name) == key }
+	key := text.NameKey(c.Value)
+	bears := func(other byname) bool { return text.NameKey(other.name) == key }
 	for _, other := range b.order {
 		if !other.known && len(other.accounts) == 0 && (bears(byname{name: other.subject}) || slices.ContainsFunc(other.aliases, bears)) {
 			list = append(list, other)
@@ -313,11 +314,11 @@ func onlyWaits(m merged, left map[string]bool) bool {
 		}
 		maps.Copy(before, supports(p.Claims))
 		for _, name := range append([]string{p.Subject}, p.Aliases...) {
-			names[reverie.NameKey(name)] = true
+			names[text.NameKey(name)] = true
 		}
 	}
-	return len(before) > 0 && maps.Equal(left, before) && (m.Account != "" || names[reverie.NameKey(m.Subject)]) &&
-		!slices.ContainsFunc(m.Aliases, func(name string) bool { return !names[reverie.NameKey(name)] })
+	return len(before) > 0 && maps.Equal(left, before) && (m.Account != "" || names[text.NameKey(m.Subject)]) &&
+		!slices.ContainsFunc(m.Aliases, func(name string) bool { return !names[text.NameKey(name)] })
 }
 
 func (b *builder) run() *string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // newCast reads who wrote a chunk's messages, and those that they reply to. Its
@@ -38,7 +39,7 @@ func (c *cast) add(id string, kind reverie.EntityKind) *account {
 // goesBy adds a display name. One that is a word for whoever is meant just now
 // ("me", 我) names nobody, though somebody writes under it.
 func (a *account) goesBy(name string) {
-	if name = reverie.Excerpt(name, reverie.MaxNameLength); !slices.Contains(a.names, name) && !isNobody(name) {
+	if name = text.Excerpt(name, reverie.MaxNameLength); !slices.Contains(a.names, name) && !isNobody(name) {
 		a.names = append(a.names, name)
 	}
 }
@@ -81,8 +82,8 @@ func (c *cast) name(known *directory) {
 	numbers := map[string]int{} // key -> the last number behind it
 	for _, id := range c.order {
 		a := c.accounts[id]
-		base := reverie.Excerpt(a.called(), maxLabel)
-		key := reverie.NameKey(base)
+		base := text.Excerpt(a.called(), maxLabel)
+		key := text.NameKey(base)
 		if key == "" {
 			base, key = nameless, nameless
 		}
@@ -91,7 +92,7 @@ func (c *cast) name(known *directory) {
 			for of := key; ; {
 				numbers[of]++
 				a.label = fmt.Sprintf("%s#%d", base, numbers[of])
-				key = reverie.NameKey(a.label)
+				key = text.NameKey(a.label)
 				if c.labels[key] == "" && bearers[key] == 0 && len(known.byKey[key]) == 0 {
 					break
 				}
@@ -110,7 +111,7 @@ func (c *cast) knows(key string) bool {
 func (a *account) keys() []string {
 	var keys []string
 	for _, name := range a.names {
-		if key := reverie.NameKey(name); key != "" && !slices.Contains(keys, key) {
+		if key := text.NameKey(name); key != "" && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // wrote is a message of an account under a name.
@@ -31,7 +32,7 @@ func entityNames(id string, kind reverie.EntityKind, accounts []string, names ..
 		if i == 0 {
 			of = reverie.NameSubject
 		}
-		add(of, name, reverie.NameKey(name))
+		add(of, name, text.NameKey(name))
 	}
 	return list
 }
@@ -67,8 +68,8 @@ func TestLabels(t *testing.T) {
 		var list []string
 		for _, id := range got.order {
 			list = append(list, id+"="+got.accounts[id].label)
-			if got.labels[reverie.NameKey(got.accounts[id].label)] != id {
-				t.Errorf("%s: label %q leads to %q", name, got.accounts[id].label, got.labels[reverie.NameKey(got.accounts[id].label)])
+			if got.labels[text.NameKey(got.accounts[id].label)] != id {
+				t.Errorf("%s: label %q leads to %q", name, got.accounts[id].label, got.labels[text.NameKey(got.accounts[id].label)])
 			}
 		}
 		if diff := cmp.Diff(c.want, strings.Join(list, " ")); diff != "" {
@@ -98,7 +99,7 @@ func TestLabelsAreUnique(t *testing.T) {
 		c, d := newCast(messages, nil), newDirectory(index)
 		c.name(d)
 		for _, id := range c.order {
-			key := reverie.NameKey(c.accounts[id].label)
+			key := text.NameKey(c.accounts[id].label)
 			if len(c.labels) != len(c.order) || c.labels[key] != id || key == "" {
 				t.Fatalf("labels %v of accounts %v", c.labels, c.order)
 			}

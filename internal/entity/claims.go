@@ -8,19 +8,20 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // claimKey tells claims that say the same from others: aspect, key, and what the
 // text says, however it is written.
 func claimKey(c reverie.ObservedClaim) string {
-	said := reverie.ContentHash(c.Value)
+	said := text.ContentHash(c.Value)
 	if c.Aspect == reverie.AspectRelation {
-		said = "name " + reverie.NameKey(c.Value)
+		said = "name " + text.NameKey(c.Value)
 		if c.Account != "" {
 			said = "account " + c.Account
 		}
 	}
-	return string(c.Aspect) + "\x00" + reverie.NameKey(c.Name) + "\x00" + said
+	return string(c.Aspect) + "\x00" + text.NameKey(c.Name) + "\x00" + said
 }
 
 // unite makes one claim of those that say the same: with all their evidence, each

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // newIndex reads the identity index: names in force, those of a merged entity as
@@ -16,7 +17,7 @@ func newIndex(names []reverie.EntityName) *index {
 			idx.byID[n.Key] = n.EntityID
 			continue
 		}
-		if key := reverie.NameKey(n.Name); key != "" && !slices.Contains(idx.byKey[key], n.EntityID) {
+		if key := text.NameKey(n.Name); key != "" && !slices.Contains(idx.byKey[key], n.EntityID) {
 			idx.byKey[key] = append(idx.byKey[key], n.EntityID)
 		}
 	}
@@ -28,5 +29,5 @@ func newIndex(names []reverie.EntityName) *index {
 
 // bears tells whether an entity has a name already.
 func (x *index) bears(entityID, name string) bool {
-	return slices.Contains(x.byKey[reverie.NameKey(name)], entityID)
+	return slices.Contains(x.byKey[text.NameKey(name)], entityID)
 }

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // mentions finds names in texts, in one pass over each text however many names there
@@ -53,8 +53,8 @@ func speaks(key string) bool {
 }
 
 // textForm is the form in which texts and names are compared, see
-// [reverie.NameKey].
-func textForm(s string) string { return reverie.Simplify(reverie.Fold(s)) }
+// [text.NameKey].
+func textForm(s string) string { return text.Simplify(text.Fold(s)) }
 
 func (m *mentions) add(form string, p pattern) {
 	p.length = utf8.RuneCountInString(form)
@@ -118,18 +118,18 @@ var everyone = map[string]bool{"all": true, "everyone": true, "here": true, "cha
 
 // called returns the words that follow an @ in a text, as they are written: names
 // that need not be known. An @ inside a word is an address.
-func called(text string) []string {
+func called(s string) []string {
 	var list []string
 	var before rune = ' '
-	for i, r := range text {
+	for i, r := range s {
 		if (r == '@' || r == '＠') && !spaced(before) {
-			rest := text[i+utf8.RuneLen(r):]
+			rest := s[i+utf8.RuneLen(r):]
 			end := strings.IndexFunc(rest, func(r rune) bool { return !isLetter(r) && !unicode.IsMark(r) && r != '_' && r != '-' })
 			if end < 0 {
 				end = len(rest)
 			}
 			name := rest[:end]
-			if speaks(name) && utf8.RuneCountInString(name) <= maxCalled && !everyone[reverie.NameKey(name)] {
+			if speaks(name) && utf8.RuneCountInString(name) <= maxCalled && !everyone[text.NameKey(name)] {
 				list = append(list, name)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 func TestMentions(t *testing.T) {
@@ -107,7 +107,7 @@ func TestMentionsFindWhatPlainSearchFinds(t *testing.T) {
 	for range 3000 {
 		var keys []string
 		for range 1 + rng.IntN(6) {
-			if key := reverie.NameKey(word(3)); key != "" && !slices.Contains(keys, key) {
+			if key := text.NameKey(word(3)); key != "" && !slices.Contains(keys, key) {
 				keys = append(keys, key)
 			}
 		}
@@ -146,7 +146,7 @@ func standsIn(key, text string) bool {
 func BenchmarkMentions(b *testing.B) {
 	var keys []string
 	for i := range 5000 {
-		keys = append(keys, reverie.NameKey(strings.Repeat(string(rune('a'+i%26)), 3)+string(rune(0x4E00+i))))
+		keys = append(keys, text.NameKey(strings.Repeat(string(rune('a'+i%26)), 3)+string(rune(0x4E00+i))))
 	}
 	m := newMentions(keys, nil)
 	text := strings.Repeat("今天大家聊了很多 and nobody said anything new, ", 40)

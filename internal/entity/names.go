@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // write turns parties into creates, names and claims.
@@ -31,8 +32,8 @@ func (b *builder) write() {
 // goesByMore tells whether a new party has a name that its account does not show.
 func (b *builder) goesByMore(p *party) bool {
 	return slices.ContainsFunc(p.aliases, func(a byname) bool {
-		key := reverie.NameKey(a.name)
-		return key != reverie.NameKey(p.subject) && !slices.ContainsFunc(p.accounts, func(id string) bool { return b.cast.shows(id, key) })
+		key := text.NameKey(a.name)
+		return key != text.NameKey(p.subject) && !slices.ContainsFunc(p.accounts, func(id string) bool { return b.cast.shows(id, key) })
 	})
 }
 
@@ -63,7 +64,7 @@ func (b *builder) further(p *party) {
 // goes by is a name of the entity that has the account.
 func (b *builder) aliases(p *party) (list []reverie.EntityName) {
 	for _, a := range p.aliases {
-		key := reverie.NameKey(a.name)
+		key := text.NameKey(a.name)
 		if rule, _ := checkWords(a.name, reverie.MaxNameLength); rule != "" || key == "" {
 			continue
 		}
@@ -79,7 +80,7 @@ func (b *builder) aliases(p *party) (list []reverie.EntityName) {
 func (b *builder) name(entityID string, kind reverie.NameKind, name string) reverie.EntityName {
 	n := reverie.EntityName{ID: reverie.NewID(), EntityID: entityID, Kind: kind, Name: name, Key: name, CreatedAt: b.now, RunID: b.run()}
 	if kind != reverie.NameID {
-		n.Key = reverie.NameKey(name)
+		n.Key = text.NameKey(name)
 		b.named[entityID+n.Key] = true
 	}
 	return n

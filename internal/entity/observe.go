@@ -8,6 +8,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -58,7 +59,7 @@ func (r *run) tasks(s *sheet) ([]*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := price{budget: r.Limits.MaxInputTokens - reverie.EstimateTokens(empty.System) - reverie.EstimateTokens(empty.User),
+	p := price{budget: r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User),
 		message: make([]int, len(s.scene.shown)), subject: func(a active) int { return prompts.Tokens(s.views.subject(a.subject)) }}
 	if p.budget <= 0 {
 		return nil, fmt.Errorf("the prompt alone has %d tokens: raise [impression] max_input_tokens (%d) well above that: %w",

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"reverie/internal/llm/llmtest"
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -107,12 +107,12 @@ func whoIs(q prompts.ObserveUser, name string) string {
 	found := map[string]bool{}
 	for _, s := range q.Subjects {
 		for _, other := range s.Namesakes {
-			if bare(other) == reverie.NameKey(name) {
+			if bare(other) == text.NameKey(name) {
 				found[other] = true
 			}
 		}
 		for _, known := range append([]string{s.Name}, s.Aliases...) {
-			if bare(known) == reverie.NameKey(name) {
+			if bare(known) == text.NameKey(name) {
 				found[s.Name] = true
 			}
 		}

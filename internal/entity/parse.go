@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // The rules by which impression refuses what a model says, besides those for
@@ -65,12 +66,12 @@ func (p *parser) refuse(what, of, rule, detail string) {
 }
 
 // handle is a name as a refusal may repeat it.
-func handle(name string) string { return reverie.Excerpt(reverie.MaskSecrets(name), 40) }
+func handle(name string) string { return text.Excerpt(reverie.MaskSecrets(name), 40) }
 
 // observation checks one line.
 func (p *parser) observation(r remark) (o reverie.Observation, ok bool) {
 	if r.identity != "" {
-		p.refuse("", r.subject, ruleIdentity, fmt.Sprintf("it has the key %q; identities are given by the code alone", reverie.Excerpt(r.identity, 40)))
+		p.refuse("", r.subject, ruleIdentity, fmt.Sprintf("it has the key %q; identities are given by the code alone", text.Excerpt(r.identity, 40)))
 		return o, false
 	}
 	if o, ok = p.subject(r); !ok {
@@ -104,7 +105,7 @@ func (p *parser) observation(r remark) (o reverie.Observation, ok bool) {
 // a name. A thing is no account, though a person here may be called like it; a bot,
 // or a label with a number, is nothing else.
 func (p *parser) subject(r remark) (o reverie.Observation, ok bool) {
-	key := reverie.NameKey(r.subject)
+	key := text.NameKey(r.subject)
 	if a := p.cast.labelled(r.subject); a != nil && (r.kind != string(reverie.EntityThing) || a.kind == reverie.EntityBot || bare(a.label) != key) {
 		return reverie.Observation{Subject: a.name(), Account: a.id, Kind: a.kind}, true
 	}
@@ -113,14 +114,14 @@ func (p *parser) subject(r remark) (o reverie.Observation, ok bool) {
 		return o, false
 	}
 	o = reverie.Observation{Subject: r.subject, Kind: reverie.EntityKind(r.kind)}
-	if at := slices.IndexFunc(p.subjects, func(s subject) bool { return reverie.NameKey(s.label) == key }); at >= 0 && p.subjects[at].entityID != "" {
+	if at := slices.IndexFunc(p.subjects, func(s subject) bool { return text.NameKey(s.label) == key }); at >= 0 && p.subjects[at].entityID != "" {
 		o.Kind = p.subjects[at].kind
 	}
 	switch o.Kind {
 	case reverie.EntityPerson, reverie.EntityBot, reverie.EntityThing:
 		return o, true
 	}
-	p.refuse("subject", r.subject, ruleForm, fmt.Sprintf("kind %q is none of person, bot, thing", reverie.Excerpt(r.kind, 20)))
+	p.refuse("subject", r.subject, ruleForm, fmt.Sprintf("kind %q is none of person, bot, thing", text.Excerpt(r.kind, 20)))
 	return o, false
 }
 
@@ -131,8 +132,8 @@ func (p *parser) checkName(name string) (rule, detail string) {
 	if rule, detail = checkName(name); rule != "" {
 		return rule, detail
 	}
-	key := reverie.NameKey(name)
-	if slices.ContainsFunc(p.subjects, func(s subject) bool { return reverie.NameKey(s.label) == key }) || len(p.cast.bearers(key)) > 0 ||
+	key := text.NameKey(name)
+	if slices.ContainsFunc(p.subjects, func(s subject) bool { return text.NameKey(s.label) == key }) || len(p.cast.bearers(key)) > 0 ||
 		slices.ContainsFunc(p.messages, func(m reverie.Message) bool { return len(places(textForm(m.Text), name)) > 0 }) {
 		return "", ""
 	}
@@ -156,7 +157,7 @@ func (p *parser) claim(r remarkClaim, of remark, o reverie.Observation, shared [
 		} else if rule, detail := p.checkName(r.value); rule != "" {
 			return no(rule, detail)
 		}
-		if c.Account != "" && c.Account == o.Account || c.Account == o.Account && reverie.NameKey(c.Value) == reverie.NameKey(o.Subject) {
+		if c.Account != "" && c.Account == o.Account || c.Account == o.Account && text.NameKey(c.Value) == text.NameKey(o.Subject) {
 			return no(ruleTarget, "it relates its subject to itself")
 		}
 	}
@@ -195,14 +196,14 @@ func checkClaim(c reverie.ObservedClaim) (rule, detail string) {
 }
 
 // labelled returns the account that a label of the question means, or nil.
-func (c *cast) labelled(name string) *account { return c.accounts[c.labels[reverie.NameKey(name)]] }
+func (c *cast) labelled(name string) *account { return c.accounts[c.labels[text.NameKey(name)]] }
 
 // name is what an account is kept under: a name of its own, or else its id.
 func (a *account) name() string {
 	if name := a.called(); name != "" {
 		return name
 	}
-	if isShown(a.id) && reverie.NameKey(a.id) != "" {
+	if isShown(a.id) && text.NameKey(a.id) != "" {
 		return a.id
 	}
 	return nameless

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // citations reads a list of citations, or a single one. What has another form
@@ -43,7 +44,7 @@ func (p *parser) evidence(raw json.RawMessage, of reverie.Observation) []reverie
 			continue
 		}
 		m := p.messages[n-1]
-		if m.Role != reverie.RoleUser || !reverie.VerifyQuote(cited.Quote, m.Text) || p.ofItsAuthor(of, cited.Quote, m) {
+		if m.Role != reverie.RoleUser || !text.VerifyQuote(cited.Quote, m.Text) || p.ofItsAuthor(of, cited.Quote, m) {
 			continue
 		}
 		e := reverie.EvidenceOf(m, cited.Quote, p.loc)
@@ -61,7 +62,7 @@ func (p *parser) evidence(raw json.RawMessage, of reverie.Observation) []reverie
 // ofItsAuthor tells a quote in the first person that names somebody other than its
 // author nowhere, and is said to be about that other.
 func (p *parser) ofItsAuthor(of reverie.Observation, quote string, m reverie.Message) bool {
-	if of.Kind == reverie.EntityThing || of.Account == m.AuthorID || of.Account == "" && p.cast.shows(m.AuthorID, reverie.NameKey(of.Subject)) {
+	if of.Kind == reverie.EntityThing || of.Account == m.AuthorID || of.Account == "" && p.cast.shows(m.AuthorID, text.NameKey(of.Subject)) {
 		return false
 	}
 	text := strings.ReplaceAll(textForm(quote), "我们", "")
@@ -83,9 +84,9 @@ func (p *parser) namesOf(o reverie.Observation) []string {
 // is no alias, so that a model cannot join two people.
 func (p *parser) aliases(names []string, o reverie.Observation, said []reverie.Evidence) []string {
 	var proven []string
-	seen := map[string]bool{reverie.NameKey(o.Subject): true}
+	seen := map[string]bool{text.NameKey(o.Subject): true}
 	for _, alias := range names {
-		key := reverie.NameKey(alias)
+		key := text.NameKey(alias)
 		if seen[key] || o.Account != "" && p.cast.labels[key] == o.Account {
 			continue
 		}
@@ -123,7 +124,7 @@ func (c *cast) bearers(key string) []string {
 // shows tells whether an account has gone by a name in the chunk.
 func (c *cast) shows(id, key string) bool {
 	a := c.accounts[id]
-	return a != nil && slices.ContainsFunc(a.names, func(name string) bool { return reverie.NameKey(name) == key })
+	return a != nil && slices.ContainsFunc(a.names, func(name string) bool { return text.NameKey(name) == key })
 }
 
 // proves tells whether a quote may say that a subject is called by an alias: the alias
@@ -141,22 +142,22 @@ func (p *parser) proves(e reverie.Evidence, alias string, o reverie.Observation)
 
 // places finds a name in folded text, as a word of its own: the byte offsets where
 // it begins and ends.
-func places(text, name string) (list [][2]int) {
-	key := reverie.NameKey(name)
+func places(s, name string) (list [][2]int) {
+	key := text.NameKey(name)
 	if key == "" {
 		return nil
 	}
 	for from := 0; ; {
-		i := strings.Index(text[from:], key)
+		i := strings.Index(s[from:], key)
 		if i < 0 {
 			return list
 		}
 		start, end := from+i, from+i+len(key)
-		if apart(text, start) && apart(text, end) {
+		if apart(s, start) && apart(s, end) {
 			list = append(list, [2]int{start, end})
 		}
 		from = start + 1
-		for from < len(text) && text[from]&0xC0 == 0x80 {
+		for from < len(s) && s[from]&0xC0 == 0x80 {
 			from++
 		}
 	}

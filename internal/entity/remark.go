@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // remark is one line of an answer that has the form of an observation; nothing in
@@ -199,13 +200,13 @@ func word(raw json.RawMessage) (string, error) {
 
 // readConfidence reads a number within 0..1, which may be written as a string.
 func readConfidence(raw json.RawMessage) (float64, error) {
-	text, err := word(raw)
-	if err != nil || text == "" {
+	s, err := word(raw)
+	if err != nil || s == "" {
 		return 0, errors.New("no confidence is given: say one between 0 and 1")
 	}
-	f, err := strconv.ParseFloat(text, 64)
+	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(f) || f < 0 || f > 1 {
-		return 0, fmt.Errorf("the confidence %q is no number between 0 and 1", reverie.Excerpt(text, 20))
+		return 0, fmt.Errorf("the confidence %q is no number between 0 and 1", text.Excerpt(s, 20))
 	}
 	return f, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // resolve settles whose each observation is, by rules alone. An account is its
@@ -54,7 +55,7 @@ func newResolver(list []merged, idx *index, c *cast) *resolver {
 		}
 		v.kinds[m.Account] = m.Kind
 		for _, alias := range m.Aliases {
-			key := reverie.NameKey(alias)
+			key := text.NameKey(alias)
 			v.proven[key] = append(v.proven[key], m.Account)
 		}
 	}
@@ -145,7 +146,7 @@ func (v *resolver) apart(m merged) []resolved {
 	var keys []string
 	byKey := map[string][]piece{}
 	for _, p := range m.pieces {
-		key := reverie.NameKey(p.Subject)
+		key := text.NameKey(p.Subject)
 		if byKey[key] == nil {
 			keys = append(keys, key)
 		}
@@ -171,7 +172,7 @@ type holder struct {
 func (v *resolver) holders(names []string, kind reverie.EntityKind) []holder {
 	kinds := map[holder]reverie.EntityKind{}
 	for _, name := range names {
-		key := reverie.NameKey(name)
+		key := text.NameKey(name)
 		for _, id := range v.byKey[key] {
 			kinds[holder{entityID: id}] = v.entities[id]
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // known is an identity index of lines such as "e1 person Alex=Lex u1".
@@ -20,7 +21,7 @@ func known(lines ...string) *index {
 			if i == 0 {
 				kind = reverie.NameSubject
 			}
-			names = append(names, reverie.EntityName{EntityID: f[0], Kind: kind, Name: name, Key: reverie.NameKey(name), Entity: reverie.EntityKind(f[1])})
+			names = append(names, reverie.EntityName{EntityID: f[0], Kind: kind, Name: name, Key: text.NameKey(name), Entity: reverie.EntityKind(f[1])})
 		}
 		for _, id := range f[3:] {
 			names = append(names, reverie.EntityName{EntityID: f[0], Kind: reverie.NameID, Name: id, Key: id, Entity: reverie.EntityKind(f[1])})

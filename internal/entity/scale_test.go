@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 var most = flag.Int("people", 120, "how many people TestCostIsLinear lets talk, after a fourth of them")
@@ -33,7 +33,7 @@ func TestCostIsLinear(t *testing.T) {
 			res := s.observe()
 			b := bill{calls: s.asked() - asked}
 			for _, r := range s.model.Requests()[asked:] {
-				b.tokens += reverie.EstimateTokens(r.System) + reverie.EstimateTokens(r.User)
+				b.tokens += text.EstimateTokens(r.System) + text.EstimateTokens(r.User)
 				if q := readQuestion(t, r); len(q.Subjects) > s.pipe.Limits.MaxSubjects {
 					t.Fatalf("%d subjects in a question", len(q.Subjects))
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // observed is a claim of a party on its way to a step: by the person themselves,
@@ -94,9 +95,9 @@ func (b *builder) bySpeaker(p *party) []observed {
 	var list []observed
 	for _, speaker := range slices.Sorted(maps.Keys(bySpeaker)) {
 		for _, c := range unite(bySpeaker[speaker]) {
-			o := observed{aimed: aimed{c, targets[claimKey(c)]}, speaker: speaker, hash: reverie.ContentHash(c.Value), last: newest(c.Evidence)}
+			o := observed{aimed: aimed{c, targets[claimKey(c)]}, speaker: speaker, hash: text.ContentHash(c.Value), last: newest(c.Evidence)}
 			if o.targetID != "" {
-				o.hash = reverie.ContentHash(o.targetID)
+				o.hash = text.ContentHash(o.targetID)
 			}
 			list = append(list, o)
 		}
@@ -120,7 +121,7 @@ func (b *builder) speaker(p *party, account string) string {
 // either is stored.
 func (o observed) succeeds(older observed, kind reverie.EntityKind) bool {
 	return o.Aspect == reverie.AspectFeature && older.Aspect == reverie.AspectFeature && o.last.After(older.last) &&
-		reverie.NameKey(o.Name) == reverie.NameKey(older.Name) && mayReplace(o, older.speaker, authors(older.Evidence), kind)
+		text.NameKey(o.Name) == text.NameKey(older.Name) && mayReplace(o, older.speaker, authors(older.Evidence), kind)
 }
 
 // mayReplace tells whether an observation may take the place of what a speaker says
@@ -164,7 +165,7 @@ func (b *builder) heads(p *party) []*head {
 
 // says tells whether a head says what was observed.
 func (h *head) says(o observed) bool {
-	if h.Aspect != o.Aspect || h.speaker() != o.speaker || reverie.NameKey(h.Name) != reverie.NameKey(o.Name) {
+	if h.Aspect != o.Aspect || h.speaker() != o.speaker || text.NameKey(h.Name) != text.NameKey(o.Name) {
 		return false
 	}
 	if o.Aspect == reverie.AspectRelation {
@@ -197,7 +198,7 @@ func replaced(heads []*head, o observed, kind reverie.EntityKind) (named *head) 
 		if h.gone || h.Aspect != o.Aspect || !mayReplace(o, h.speaker(), h.SaidBy, kind) {
 			continue
 		}
-		sameKey := reverie.NameKey(h.Name) == reverie.NameKey(o.Name)
+		sameKey := text.NameKey(h.Name) == text.NameKey(o.Name)
 		switch {
 		case sameKey && (o.Aspect == reverie.AspectFeature || o.names(h)):
 			return h
@@ -213,8 +214,8 @@ func (o observed) names(h *head) bool {
 	if o.Replaces == "" {
 		return false
 	}
-	hash := reverie.ContentHash(o.Replaces)
-	return hash == reverie.ContentHash(h.Value) || h.Name != "" && hash == reverie.ContentHash(h.Name+" "+h.Value)
+	hash := text.ContentHash(o.Replaces)
+	return hash == text.ContentHash(h.Value) || h.Name != "" && hash == text.ContentHash(h.Name+" "+h.Value)
 }
 
 // version is the step that writes an observation, in the place of a head or as a

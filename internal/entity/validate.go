@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // validate holds a plan against the state that it rests on and takes out what
@@ -120,7 +121,7 @@ func (v *validator) create(e reverie.Entity) (wrong string) {
 	for _, n := range e.Names {
 		switch {
 		case n.EntityID != e.ID:
-			return fmt.Sprintf("its name %q is another entity's", reverie.Excerpt(n.Name, 40))
+			return fmt.Sprintf("its name %q is another entity's", text.Excerpt(n.Name, 40))
 		case n.Kind == reverie.NameID:
 			accounts++
 		case n.Kind == reverie.NameSubject:
@@ -141,7 +142,7 @@ func (v *validator) create(e reverie.Entity) (wrong string) {
 			return wrong
 		}
 		if accounts == 0 && (v.known(n, e.Kind) || v.again("name", sortOf(e.Kind), n.Key)) {
-			return fmt.Sprintf("%q is known already", reverie.Excerpt(n.Name, 40))
+			return fmt.Sprintf("%q is known already", text.Excerpt(n.Name, 40))
 		}
 	}
 	v.creates[e.ID] = e
@@ -153,7 +154,7 @@ func (v *validator) nameless(n reverie.EntityName) string {
 	if rule, detail := checkWords(n.Name, reverie.MaxNameLength); rule != "" {
 		return detail
 	}
-	if n.Key == "" || n.Key != reverie.NameKey(n.Name) {
+	if n.Key == "" || n.Key != text.NameKey(n.Name) {
 		return "it has a name without a key"
 	}
 	if v.again("borne", n.EntityID, n.Key) {
@@ -208,7 +209,7 @@ func (v *validator) step(s reverie.ClaimStep) (wrong string) {
 	if wrong := v.text(c); wrong != "" {
 		return wrong
 	}
-	if v.again("claim", c.EntityID, string(c.Aspect), reverie.NameKey(c.Name), fmt.Sprint(c.Self), c.ContentHash) {
+	if v.again("claim", c.EntityID, string(c.Aspect), text.NameKey(c.Name), fmt.Sprint(c.Self), c.ContentHash) {
 		return "the plan says it twice"
 	}
 	return ""
@@ -262,7 +263,7 @@ func (v *validator) text(c reverie.Claim) string {
 		return detail
 	}
 	switch {
-	case reverie.NameKey(c.Name) == "":
+	case text.NameKey(c.Name) == "":
 		return "its key says nothing"
 	case c.Aspect == reverie.AspectFeature && c.TargetID == nil:
 		return ""

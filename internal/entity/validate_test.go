@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // confirmed is a state, and a valid plan upon it: a known person gets a name and a
@@ -126,7 +127,7 @@ func TestValidate(t *testing.T) {
 func rename(e *reverie.Entity, name string) {
 	e.Names = slices.Clone(e.Names)
 	at := slices.IndexFunc(e.Names, func(n reverie.EntityName) bool { return n.Kind == reverie.NameSubject })
-	e.Subject, e.Names[at].Name, e.Names[at].Key = name, name, reverie.NameKey(name)
+	e.Subject, e.Names[at].Name, e.Names[at].Key = name, name, text.NameKey(name)
 }
 
 // twin is a create of the same account under an id of its own.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -52,7 +53,7 @@ func (v views) names(account, entityID string) []string {
 func (v views) keys(names []string) map[string]bool {
 	keys := map[string]bool{}
 	for _, name := range names {
-		if key := reverie.NameKey(name); key != "" {
+		if key := text.NameKey(name); key != "" {
 			keys[key] = true
 		}
 	}
@@ -85,9 +86,9 @@ func (v views) message(n, replyTo int, m reverie.Message) prompts.MessageView {
 func (v views) subject(s subject) prompts.SubjectView {
 	view := prompts.SubjectView{Name: s.label, Kind: string(s.kind)}
 	names := v.names(s.account, s.entityID)
-	seen := map[string]bool{reverie.NameKey(s.label): true, bare(s.label): true}
+	seen := map[string]bool{text.NameKey(s.label): true, bare(s.label): true}
 	for _, name := range names {
-		if key := reverie.NameKey(name); !seen[key] && isShown(name) && len(view.Aliases) < maxShownAliases {
+		if key := text.NameKey(name); !seen[key] && isShown(name) && len(view.Aliases) < maxShownAliases {
 			seen[key], view.Aliases = true, append(view.Aliases, name)
 		}
 	}
@@ -112,7 +113,7 @@ func (v views) claims(list []reverie.Claim) *prompts.KnownView {
 	})
 	known, left, some := prompts.KnownView{Features: map[string]string{}}, maxKnownTokens, false
 	for _, c := range list {
-		if left -= reverie.EstimateTokens(c.Name) + reverie.EstimateTokens(c.Value) + 4; left < 0 {
+		if left -= text.EstimateTokens(c.Name) + text.EstimateTokens(c.Value) + 4; left < 0 {
 			break
 		}
 		some = true

@@ -12,6 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // checkWords refuses what may not be kept as a name, a key, a kind or a text of at
@@ -37,7 +38,7 @@ func checkName(name string) (rule, detail string) {
 	case reverie.IsID(strings.TrimSpace(name)):
 		return ruleIdentity, "an id names nobody: say the name that the group uses"
 	case isNobody(name):
-		return ruleName, fmt.Sprintf("%q means nobody in particular: say who, by name", reverie.Excerpt(name, 40))
+		return ruleName, fmt.Sprintf("%q means nobody in particular: say who, by name", text.Excerpt(name, 40))
 	}
 	return "", ""
 }
@@ -45,7 +46,7 @@ func checkName(name string) (rule, detail string) {
 // isNobody tells words that stand for whoever is meant just now (he, someone,
 // everyone, my wife, 大家) from names. The code cannot know whom they mean.
 func isNobody(name string) bool {
-	key := reverie.NameKey(name)
+	key := text.NameKey(name)
 	return allIn(strings.Fields(key), words().nobody) || isNobodyHan(key)
 }
 

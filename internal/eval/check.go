@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -114,7 +115,7 @@ func (r *reader) checkMemories() {
 		first = s.Nights[0].Date
 	}
 	for i, m := range s.Memories {
-		line, hash := r.lines[memoriesFile][i], reverie.ContentHash(m.Statement)
+		line, hash := r.lines[memoriesFile][i], text.ContentHash(m.Statement)
 		switch {
 		case !namePattern.MatchString(m.ID) || handlePattern.MatchString(m.ID):
 			r.faults.add(file, line, "id", "%q: it is lower-case letters, digits and hyphens, and nothing like m1", m.ID)

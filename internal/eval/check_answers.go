@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // answerPurposes are what answers can be recorded for.
@@ -35,7 +36,7 @@ func (r *reader) checkLine(a Answer, raw json.RawMessage) {
 	file := r.file(answersFile)
 	var l answerLine
 	if err := json.Unmarshal(raw, &l); err != nil || l.Action == "" && a.Purpose == purposeEvolve {
-		r.faults.add(file, a.line, "lines", "%s: it is an object with an action", reverie.Excerpt(string(raw), 60))
+		r.faults.add(file, a.line, "lines", "%s: it is an object with an action", text.Excerpt(string(raw), 60))
 		return
 	}
 	if _, ok := r.s.memory(l.OldID); l.OldID != "" && !ok && !handlePattern.MatchString(l.OldID) && !r.said(a.Night, l.OldID) {
@@ -50,7 +51,7 @@ func (r *reader) checkLine(a Answer, raw json.RawMessage) {
 		switch {
 		case i < 0:
 			r.faults.add(file, a.line, "lines.evidence", "no message is called %q", id)
-		case e.Quote != "" && !reverie.VerifyQuote(e.Quote, r.s.Messages[i].Text):
+		case e.Quote != "" && !text.VerifyQuote(e.Quote, r.s.Messages[i].Text):
 			r.faults.add(file, a.line, "lines.evidence", "%q does not stand in message %s", e.Quote, id)
 		}
 	}

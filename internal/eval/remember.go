@@ -7,6 +7,7 @@ import (
 
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // remember writes what the scenario's group remembers before its first night, as one
@@ -44,12 +45,12 @@ func (t *turn) remember(ctx context.Context, hold pipeline.Hold) error {
 // longer there.
 func (m Memory) step(loc *time.Location) reverie.Step {
 	s := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: m.Statement,
-		Tags: m.Tags, Reason: "was there before", ContentHash: reverie.ContentHash(m.Statement), Strength: m.Strength}
+		Tags: m.Tags, Reason: "was there before", ContentHash: text.ContentHash(m.Statement), Strength: m.Strength}
 	for i, date := range m.Support {
 		at, _ := time.ParseInLocation(time.DateOnly, date, loc) // Load has read it
 		at = at.Add(12 * time.Hour).UTC()
 		s.Evidence = append(s.Evidence, reverie.Evidence{MessageID: fmt.Sprintf("before:%s:%d", m.ID, i+1), Author: "somebody",
-			Quote: reverie.Excerpt(m.Statement, 80), SentAt: at, LocalDate: date})
+			Quote: text.Excerpt(m.Statement, 80), SentAt: at, LocalDate: date})
 		s.LastSupportedAt = at
 	}
 	if s.Strength == 0 {

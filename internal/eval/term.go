@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // pattern is how a statement is recognised: it has all terms of the one list and none
@@ -54,7 +54,7 @@ func readTerms(list []string) (terms []term, err error) {
 }
 
 // form is a text as terms are looked for in it.
-func form(s string) string { return reverie.Simplify(reverie.Fold(s)) }
+func form(s string) string { return text.Simplify(text.Fold(s)) }
 
 // matches tells whether a statement is the fact.
 func (p pattern) matches(statement string) bool {

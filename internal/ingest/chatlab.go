@@ -25,7 +25,7 @@ func knowsChatlab(src Source) int {
 	if src.Files != nil {
 		return 0
 	}
-	var kind text
+	var kind jsonText
 	var platform, list bool
 	for part, err := range jsonParts(bytes.NewReader(afterComments(src.Head)), "_type", "sender", "platformId",
 		"chatlab.version", "meta.platform", "members[].platformId", "messages[].sender") {
@@ -87,10 +87,10 @@ type chatlabReader struct {
 
 // chatlabSync says where a pull goes on.
 type chatlabSync struct {
-	HasMore    bool `json:"hasMore"`
-	NextSince  text `json:"nextSince"` // in seconds
-	NextOffset text `json:"nextOffset"`
-	Watermark  text `json:"watermark"`
+	HasMore    bool     `json:"hasMore"`
+	NextSince  jsonText `json:"nextSince"` // in seconds
+	NextOffset jsonText `json:"nextOffset"`
+	Watermark  jsonText `json:"watermark"`
 }
 
 func (c *chatlabReader) records(yield func(Record, error) bool) {
@@ -161,7 +161,7 @@ func (c *chatlabReader) parts(r io.Reader, patterns ...string) iter.Seq2[jsonPar
 // known has no pattern, and is passed over.
 func (p *jsonPart) chatlabLine() error {
 	var line struct {
-		Type *text           `json:"_type"`
+		Type *jsonText       `json:"_type"`
 		Meta json.RawMessage `json:"meta"`
 	}
 	if err := json.Unmarshal(p.Value, &line); err != nil {
@@ -196,9 +196,9 @@ func (c *chatlabReader) note(part jsonPart) error {
 		}
 	case "members[]":
 		var m struct {
-			ID       text `json:"platformId"`
-			Name     text `json:"accountName"`
-			Nickname text `json:"groupNickname"`
+			ID       jsonText `json:"platformId"`
+			Name     jsonText `json:"accountName"`
+			Nickname jsonText `json:"groupNickname"`
 		}
 		if json.Unmarshal(part.Value, &m) == nil && len(c.names) < chatlabNames {
 			if c.names == nil {
@@ -211,17 +211,17 @@ func (c *chatlabReader) note(part jsonPart) error {
 			return nil
 		}
 		var m struct {
-			Name     text `json:"name"`
-			Platform text `json:"platform"`
-			Group    text `json:"groupId"`
-			Session  text `json:"sourceSessionId"`
+			Name     jsonText `json:"name"`
+			Platform jsonText `json:"platform"`
+			Group    jsonText `json:"groupId"`
+			Session  jsonText `json:"sourceSessionId"`
 		}
 		if err := json.Unmarshal(part.Value, &m); err != nil {
 			return fmt.Errorf("%s: %w", part.Place, readable(err))
 		}
 		id := cmp.Or(m.Group, m.Session)
 		if id == "" && m.Name != "" {
-			id = text(strings.TrimPrefix(string(m.Platform+"-"+m.Name), "-"))
+			id = jsonText(strings.TrimPrefix(string(m.Platform+"-"+m.Name), "-"))
 		}
 		c.chat, c.known = Chat{ID: string(id), Name: string(m.Name)}, true
 	}

@@ -32,14 +32,14 @@ const (
 const chatlabNobody = "SYSTEM"
 
 type chatlabMessage struct {
-	ID       text `json:"platformMessageId"`
-	Sender   text `json:"sender"`
-	Name     text `json:"accountName"`
-	Nickname text `json:"groupNickname"`
-	Time     text `json:"timestamp"` // in seconds; some write milliseconds
-	Type     text `json:"type"`
-	Content  text `json:"content"`
-	ReplyTo  text `json:"replyToMessageId"`
+	ID       jsonText `json:"platformMessageId"`
+	Sender   jsonText `json:"sender"`
+	Name     jsonText `json:"accountName"`
+	Nickname jsonText `json:"groupNickname"`
+	Time     jsonText `json:"timestamp"` // in seconds; some write milliseconds
+	Type     jsonText `json:"type"`
+	Content  jsonText `json:"content"`
+	ReplyTo  jsonText `json:"replyToMessageId"`
 }
 
 // record reads one message.

@@ -13,6 +13,7 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // discordFormat reads what DiscordChatExporter writes with -f Json: a file a channel, a
@@ -83,10 +84,10 @@ type discordReader struct {
 // header reads which server and channel it is. Names may change; the channel's id stays.
 func (d *discordReader) header(part jsonPart) error {
 	var of struct {
-		ID       text   `json:"id"`
-		Type     text   `json:"type"`
-		Name     string `json:"name"`
-		Category string `json:"category"` // of a thread: its channel
+		ID       jsonText `json:"id"`
+		Type     jsonText `json:"type"`
+		Name     string   `json:"name"`
+		Category string   `json:"category"` // of a thread: its channel
 	}
 	if err := json.Unmarshal(part.Value, &of); err != nil {
 		return fmt.Errorf("%s: %w", part.Place, readable(err))
@@ -108,30 +109,30 @@ func (d *discordReader) header(part jsonPart) error {
 
 // discordContent is what is said: in a message, or in one that it forwards.
 type discordContent struct {
-	Content text            `json:"content"`
+	Content jsonText        `json:"content"`
 	Embeds  json.RawMessage `json:"embeds"`
 }
 
 type discordMessage struct {
 	discordContent
-	ID        text            `json:"id"`
-	Type      text            `json:"type"`
+	ID        jsonText        `json:"id"`
+	Type      jsonText        `json:"type"`
 	Timestamp string          `json:"timestamp"`
 	Author    discordUser     `json:"author"`
 	Mentions  json.RawMessage `json:"mentions"`
 	Reference struct {
-		Type      text `json:"type"`
-		MessageID text `json:"messageId"`
-		ChannelID text `json:"channelId"`
+		Type      jsonText `json:"type"`
+		MessageID jsonText `json:"messageId"`
+		ChannelID jsonText `json:"channelId"`
 	} `json:"reference"`
 	Forwarded *discordContent `json:"forwardedMessage"`
 }
 
 type discordUser struct {
-	ID       text   `json:"id"`
-	Name     string `json:"name"`
-	Nickname string `json:"nickname"`
-	IsBot    bool   `json:"isBot"`
+	ID       jsonText `json:"id"`
+	Name     string   `json:"name"`
+	Nickname string   `json:"nickname"`
+	IsBot    bool     `json:"isBot"`
 }
 
 func (u discordUser) label() string { return cmp.Or(u.Nickname, u.Name, string(u.ID)) }
@@ -150,7 +151,7 @@ func (d *discordReader) record(part jsonPart) (Record, error) {
 	case m.ID == "":
 		return bad("no id", fmt.Errorf("id is missing: %w", reverie.ErrInvalid))
 	case err != nil:
-		return bad("no time", fmt.Errorf("timestamp %q is not RFC 3339: %w", reverie.Excerpt(m.Timestamp, 40), reverie.ErrInvalid))
+		return bad("no time", fmt.Errorf("timestamp %q is not RFC 3339: %w", text.Excerpt(m.Timestamp, 40), reverie.ErrInvalid))
 	case m.Author.label() == "":
 		return bad("no author", fmt.Errorf("author is missing: %w", reverie.ErrInvalid))
 	}

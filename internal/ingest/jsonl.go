@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // jsonlFormat is our own: one message a line, with id, author_id, author, role, text,
@@ -115,23 +116,23 @@ func reason(err error) string {
 	return what
 }
 
-// text reads a string, or a number as platforms write ids.
-type text string
+// jsonText reads a string, or a number as platforms write ids.
+type jsonText string
 
-func (t *text) UnmarshalJSON(raw []byte) error {
+func (t *jsonText) UnmarshalJSON(raw []byte) error {
 	if string(raw) == "null" {
 		return nil
 	}
 	var s string
 	if err := json.Unmarshal(raw, &s); err == nil {
-		*t = text(s)
+		*t = jsonText(s)
 		return nil
 	}
 	var n json.Number
 	if err := json.Unmarshal(raw, &n); err != nil {
-		return fmt.Errorf("%q is neither a string nor a number", reverie.Excerpt(string(raw), 40))
+		return fmt.Errorf("%q is neither a string nor a number", text.Excerpt(string(raw), 40))
 	}
-	*t = text(n)
+	*t = jsonText(n)
 	return nil
 }
 
@@ -187,21 +188,21 @@ func escaped(line []byte) rune {
 
 // another tells whether a field names a group that is not this one.
 func another(field json.RawMessage, group string) bool {
-	var named text
+	var named jsonText
 	return named.UnmarshalJSON(field) == nil && named != "" && string(named) != group
 }
 
 // readMessage reads and checks one line, of a group where that is given.
 func readMessage(line []byte, group string) (reverie.Message, error) {
 	var raw struct {
-		ID        text         `json:"id"`
-		AuthorID  text         `json:"author_id"`
-		Author    text         `json:"author"`
+		ID        jsonText     `json:"id"`
+		AuthorID  jsonText     `json:"author_id"`
+		Author    jsonText     `json:"author"`
 		Role      reverie.Role `json:"role"`
 		Text      *string      `json:"text"`
 		SentAt    string       `json:"sent_at"`
-		SessionID text         `json:"session_id"`
-		ReplyTo   text         `json:"reply_to"`
+		SessionID jsonText     `json:"session_id"`
+		ReplyTo   jsonText     `json:"reply_to"`
 
 		GroupID json.RawMessage `json:"group_id"` // anything
 		Group   json.RawMessage `json:"group"`
@@ -216,7 +217,7 @@ func readMessage(line []byte, group string) (reverie.Message, error) {
 		return reverie.Message{}, errHalfPair
 	}
 	if group != "" && (another(raw.GroupID, group) || another(raw.Group, group)) {
-		return reverie.Message{}, fmt.Errorf("it names another group than %q: %w", reverie.Excerpt(group, 40), reverie.ErrInvalid)
+		return reverie.Message{}, fmt.Errorf("it names another group than %q: %w", text.Excerpt(group, 40), reverie.ErrInvalid)
 	}
 	if strings.ContainsRune(string(raw.ID), utf8.RuneError) { // two such ids could become one, and a message be lost
 		return reverie.Message{}, fmt.Errorf("id holds U+FFFD, which stands for bytes that were lost: %w", reverie.ErrInvalid)
@@ -227,7 +228,7 @@ func readMessage(line []byte, group string) (reverie.Message, error) {
 	at, err := time.Parse(time.RFC3339, raw.SentAt)
 	if err != nil {
 		return reverie.Message{}, fmt.Errorf("sent_at %q is not RFC 3339, such as 2026-01-15T20:01:00+08:00: %w",
-			reverie.Excerpt(raw.SentAt, 40), reverie.ErrInvalid)
+			text.Excerpt(raw.SentAt, 40), reverie.ErrInvalid)
 	}
 	if raw.Text == nil {
 		return reverie.Message{}, fmt.Errorf("text is missing: %w", reverie.ErrInvalid)

@@ -16,6 +16,7 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // matrixFormat reads what Element writes under "Export chat" as JSON, and events as a
@@ -158,7 +159,7 @@ func (m *matrixReader) take(h *hold, part jsonPart) error {
 	case e.ID == "":
 		return bad("no id", fmt.Errorf("event_id is missing: %w", reverie.ErrInvalid))
 	case err != nil || millis < 0 || millis > lastUnix*1000:
-		return bad("no time", fmt.Errorf("origin_server_ts %q is no time in milliseconds since 1970: %w", reverie.Excerpt(string(e.Time), 40), reverie.ErrInvalid))
+		return bad("no time", fmt.Errorf("origin_server_ts %q is no time in milliseconds since 1970: %w", text.Excerpt(string(e.Time), 40), reverie.ErrInvalid))
 	case e.Sender == "":
 		return bad("no author", fmt.Errorf("sender is missing: %w", reverie.ErrInvalid))
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // looseTime reads seconds or milliseconds since 1970, which programs mix up: a number of
@@ -21,7 +22,7 @@ func looseTime(s string) (time.Time, error) {
 		at, err = time.Parse(time.RFC3339Nano, s)
 	}
 	if err != nil || at.Unix() == 0 {
-		return time.Time{}, fmt.Errorf("%q is no time, neither in seconds nor in milliseconds since 1970: %w", reverie.Excerpt(s, 40), reverie.ErrInvalid)
+		return time.Time{}, fmt.Errorf("%q is no time, neither in seconds nor in milliseconds since 1970: %w", text.Excerpt(s, 40), reverie.ErrInvalid)
 	}
 	return at, nil
 }

@@ -80,29 +80,29 @@ type onebotReader struct {
 
 // onebotEvent is one event. A message of a history may lack post_type.
 type onebotEvent struct {
-	Time        text            `json:"time"` // in seconds
-	SelfID      text            `json:"self_id"`
-	PostType    text            `json:"post_type"`
-	MessageType text            `json:"message_type"`
-	SubType     text            `json:"sub_type"`
-	NoticeType  text            `json:"notice_type"`
-	MessageID   text            `json:"message_id"`
-	GroupID     text            `json:"group_id"`
-	GroupName   text            `json:"group_name"`
-	GuildID     text            `json:"guild_id"`
-	ChannelID   text            `json:"channel_id"`
-	UserID      text            `json:"user_id"`
-	TargetID    text            `json:"target_id"`
+	Time        jsonText        `json:"time"` // in seconds
+	SelfID      jsonText        `json:"self_id"`
+	PostType    jsonText        `json:"post_type"`
+	MessageType jsonText        `json:"message_type"`
+	SubType     jsonText        `json:"sub_type"`
+	NoticeType  jsonText        `json:"notice_type"`
+	MessageID   jsonText        `json:"message_id"`
+	GroupID     jsonText        `json:"group_id"`
+	GroupName   jsonText        `json:"group_name"`
+	GuildID     jsonText        `json:"guild_id"`
+	ChannelID   jsonText        `json:"channel_id"`
+	UserID      jsonText        `json:"user_id"`
+	TargetID    jsonText        `json:"target_id"`
 	Message     json.RawMessage `json:"message"`
-	Raw         text            `json:"raw_message"`
+	Raw         jsonText        `json:"raw_message"`
 	Sender      struct {
-		UserID   text `json:"user_id"`
-		Nickname text `json:"nickname"`
-		Card     text `json:"card"`
+		UserID   jsonText `json:"user_id"`
+		Nickname jsonText `json:"nickname"`
+		Card     jsonText `json:"card"`
 	} `json:"sender"`
 	Anonymous *struct {
-		ID   text `json:"id"`
-		Name text `json:"name"`
+		ID   jsonText `json:"id"`
+		Name jsonText `json:"name"`
 	} `json:"anonymous"`
 }
 
@@ -176,7 +176,7 @@ func (e onebotEvent) chat() (Chat, error) {
 
 // label is how the author is called.
 func (e onebotEvent) label() string {
-	for _, s := range []text{e.Sender.Card, e.Sender.Nickname} {
+	for _, s := range []jsonText{e.Sender.Card, e.Sender.Nickname} {
 		if name := strings.TrimSpace(string(s)); name != "" {
 			return name
 		}

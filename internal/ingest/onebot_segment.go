@@ -16,7 +16,7 @@ import (
 
 // onebotSegment is a piece of a message: a text, a mention, a picture.
 type onebotSegment struct {
-	Type text            `json:"type"`
+	Type jsonText        `json:"type"`
 	Data json.RawMessage `json:"data"`
 }
 
@@ -55,7 +55,7 @@ func cqSegments(s string) []onebotSegment {
 	var list []onebotSegment
 	add := func(kind string, data map[string]string) {
 		raw, _ := json.Marshal(data) // strings always can be
-		list = append(list, onebotSegment{Type: text(kind), Data: raw})
+		list = append(list, onebotSegment{Type: jsonText(kind), Data: raw})
 	}
 	at := 0
 	for _, m := range cqCode.FindAllStringSubmatchIndex(s, -1) {
@@ -80,18 +80,18 @@ func cqSegments(s string) []onebotSegment {
 // onebotData are the values of a segment that are read. All are strings by the standard,
 // and many implementations write numbers and objects.
 type onebotData struct {
-	ID       text            `json:"id"`
-	Text     text            `json:"text"`
-	QQ       text            `json:"qq"`
-	Name     text            `json:"name"`
-	Title    text            `json:"title"`
-	URL      text            `json:"url"`
-	UserID   text            `json:"user_id"`
-	Nickname text            `json:"nickname"`
+	ID       jsonText        `json:"id"`
+	Text     jsonText        `json:"text"`
+	QQ       jsonText        `json:"qq"`
+	Name     jsonText        `json:"name"`
+	Title    jsonText        `json:"title"`
+	URL      jsonText        `json:"url"`
+	UserID   jsonText        `json:"user_id"`
+	Nickname jsonText        `json:"nickname"`
 	Content  json.RawMessage `json:"content"`
 	Data     json.RawMessage `json:"data"`
 	Raw      struct {
-		FaceText text `json:"faceText"` // of NapCat
+		FaceText jsonText `json:"faceText"` // of NapCat
 	} `json:"raw"`
 }
 
@@ -184,7 +184,7 @@ func (o *onebotReader) passedOn(chat, author string, message json.RawMessage, ra
 
 // textOf is a value that is a string, and "" where it is none.
 func textOf(raw json.RawMessage) string {
-	var s text
+	var s jsonText
 	_ = json.Unmarshal(raw, &s) // of another type it says nothing
 	return string(s)
 }
@@ -203,11 +203,11 @@ func cardText(raw json.RawMessage) string {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(card.Meta)) { // there is one as a rule
 		var m struct {
-			Title   text `json:"title"`
-			Desc    text `json:"desc"`
-			JumpURL text `json:"jumpUrl"`
-			DocURL  text `json:"qqdocurl"`
-			Address text `json:"address"`
+			Title   jsonText `json:"title"`
+			Desc    jsonText `json:"desc"`
+			JumpURL jsonText `json:"jumpUrl"`
+			DocURL  jsonText `json:"qqdocurl"`
+			Address jsonText `json:"address"`
 		}
 		if json.Unmarshal(card.Meta[kind], &m) == nil && m.Title+m.Desc+m.Address != "" {
 			return joinLines(string(m.Title), string(m.Desc), string(m.Address), string(cmp.Or(m.DocURL, m.JumpURL)))

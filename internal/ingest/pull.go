@@ -15,6 +15,7 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 const (
@@ -98,7 +99,7 @@ func (p *pull) page(ctx context.Context) (pulledPage, error) {
 			query.Set("end", p.end)
 		}
 	}
-	what := fmt.Sprintf("messages of %q since %s", reverie.Excerpt(p.chat.ID, 80), time.Unix(p.since, 0).UTC().Format(time.RFC3339))
+	what := fmt.Sprintf("messages of %q since %s", text.Excerpt(p.chat.ID, 80), time.Unix(p.since, 0).UTC().Format(time.RFC3339))
 	var got pulledPage
 	err := p.server.ask(ctx, what, p.server.at(query, "sessions", p.chat.ID, "messages"), func(a answer) error {
 		var err error
@@ -245,5 +246,5 @@ func (p *pull) complete(onTheWay bool) time.Time {
 }
 
 func (p *pull) stuck(format string, args ...any) error {
-	return fmt.Errorf("messages of %q: the server does not get on: "+format+"; what has come is kept: %w", append(append([]any{reverie.Excerpt(p.chat.ID, 80)}, args...), reverie.ErrInvalid)...)
+	return fmt.Errorf("messages of %q: the server does not get on: "+format+"; what has come is kept: %w", append(append([]any{text.Excerpt(p.chat.ID, 80)}, args...), reverie.ErrInvalid)...)
 }

@@ -68,14 +68,14 @@ func (s *Server) Sessions(ctx context.Context) ([]Session, error) {
 }
 
 type pullSession struct {
-	ID       text `json:"id"`
-	Name     text `json:"name"`
-	Messages text `json:"messageCount"`
+	ID       jsonText `json:"id"`
+	Name     jsonText `json:"name"`
+	Messages jsonText `json:"messageCount"`
 }
 
 type sessionsPage struct {
-	HasMore    bool `json:"hasMore"`
-	NextCursor text `json:"nextCursor"`
+	HasMore    bool     `json:"hasMore"`
+	NextCursor jsonText `json:"nextCursor"`
 }
 
 // readSessions reads a list of sessions, by itself or in what servers put it into.

@@ -38,7 +38,7 @@ func knowsQQ(src Source) int {
 
 // knowsQQHead tells a file with a chat in it, a manifest, and a chunk by itself.
 func knowsQQHead(head []byte) int {
-	var made text
+	var made jsonText
 	seen := map[string]bool{}
 	for part, err := range jsonParts(bytes.NewReader(head), "metadata.name", "metadata.exportTime", "metadata.version", "chatInfo", "chunked", "chunkInfo", "statistics",
 		"sender.uid", "content.text", "content.elements", "recalled", "isRecalled", "messages") {
@@ -156,11 +156,11 @@ var qqNamed = lazyregexp.New(`(?:^|_)(\d{5,12}|u_[A-Za-z0-9_-]{10,40}?)_\d{8}_\d
 // info takes down which chat it is.
 func (q *qqReader) info(value json.RawMessage) {
 	var c struct {
-		Name    text `json:"name"`
-		Type    text `json:"type"`
-		PeerUin text `json:"peerUin"`
-		PeerUID text `json:"peerUid"`
-		Group   text `json:"groupCode"`
+		Name    jsonText `json:"name"`
+		Type    jsonText `json:"type"`
+		PeerUin jsonText `json:"peerUin"`
+		PeerUID jsonText `json:"peerUid"`
+		Group   jsonText `json:"groupCode"`
 	}
 	if q.known || json.Unmarshal(value, &c) != nil {
 		return
@@ -170,7 +170,7 @@ func (q *qqReader) info(value json.RawMessage) {
 	}
 	id := cmp.Or(c.Group, c.PeerUin, c.PeerUID)
 	if found := qqNamed.FindStringSubmatch(path.Base(strings.ReplaceAll(q.name, `\`, "/"))); id == "" && found != nil {
-		id = text(found[1])
+		id = jsonText(found[1])
 	}
 	if id = cmp.Or(id, c.Name); id != "" && c.Type != "group" && c.Type != "" { // numbers of groups and of people overlap
 		id = c.Type + "-" + id

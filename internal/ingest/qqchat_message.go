@@ -9,23 +9,24 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // qqMessage is a message as versions 4 to 6 of the tool write it.
 type qqMessage struct {
-	ID        text   `json:"id"`
-	MessageID text   `json:"messageId"` // of version 4
-	Timestamp text   `json:"timestamp"` // in milliseconds, or RFC 3339
-	Time      text   `json:"time"`      // as the exporter's clock showed it
-	Sender    qqUser `json:"sender"`
-	Type      text   `json:"type"`
-	OldType   text   `json:"messageType"`
-	Recalled  bool   `json:"recalled"`
-	System    bool   `json:"system"`
-	OldRecall bool   `json:"isRecalled"`
-	OldSystem bool   `json:"isSystemMessage"`
+	ID        jsonText `json:"id"`
+	MessageID jsonText `json:"messageId"` // of version 4
+	Timestamp jsonText `json:"timestamp"` // in milliseconds, or RFC 3339
+	Time      jsonText `json:"time"`      // as the exporter's clock showed it
+	Sender    qqUser   `json:"sender"`
+	Type      jsonText `json:"type"`
+	OldType   jsonText `json:"messageType"`
+	Recalled  bool     `json:"recalled"`
+	System    bool     `json:"system"`
+	OldRecall bool     `json:"isRecalled"`
+	OldSystem bool     `json:"isSystemMessage"`
 	Content   struct {
-		Text     text            `json:"text"`
+		Text     jsonText        `json:"text"`
 		Elements []qqElement     `json:"elements"`
 		Reply    json.RawMessage `json:"reply"`
 	} `json:"content"`
@@ -33,11 +34,11 @@ type qqMessage struct {
 }
 
 type qqUser struct {
-	UID      text `json:"uid"`
-	Uin      text `json:"uin"`
-	Name     text `json:"name"`
-	Nickname text `json:"nickname"`
-	Card     text `json:"groupCard"`
+	UID      jsonText `json:"uid"`
+	Uin      jsonText `json:"uin"`
+	Name     jsonText `json:"name"`
+	Nickname jsonText `json:"nickname"`
+	Card     jsonText `json:"groupCard"`
 }
 
 // id is the account: its number, or else what QQ calls it within.
@@ -49,7 +50,7 @@ func (u qqUser) id() string {
 }
 
 type qqElement struct {
-	Type text            `json:"type"`
+	Type jsonText        `json:"type"`
 	Data json.RawMessage `json:"data"`
 }
 
@@ -100,10 +101,10 @@ func (m *qqMessage) event() bool {
 // that of the exporter's wall.
 func (m *qqMessage) sentAt(zone *time.Location) (time.Time, error) {
 	var raw struct {
-		Time text `json:"msgTime"` // in seconds
+		Time jsonText `json:"msgTime"` // in seconds
 	}
 	_ = json.Unmarshal(m.Raw, &raw) // most do not have it
-	for _, s := range []text{m.Timestamp, raw.Time} {
+	for _, s := range []jsonText{m.Timestamp, raw.Time} {
 		if at, err := looseTime(string(s)); err == nil {
 			return at, nil
 		}
@@ -116,25 +117,25 @@ func (m *qqMessage) sentAt(zone *time.Location) (time.Time, error) {
 	}
 	at, err := time.ParseInLocation(time.DateTime, string(m.Time), zone)
 	if err != nil {
-		return at, fmt.Errorf("neither timestamp %q nor time %q is one: %w", reverie.Excerpt(string(m.Timestamp), 40), reverie.Excerpt(string(m.Time), 40), reverie.ErrInvalid)
+		return at, fmt.Errorf("neither timestamp %q nor time %q is one: %w", text.Excerpt(string(m.Timestamp), 40), text.Excerpt(string(m.Time), 40), reverie.ErrInvalid)
 	}
 	return at, nil
 }
 
 // qqData are the values of an element that are read.
 type qqData struct {
-	Text        text   `json:"text"`
-	Name        text   `json:"name"`
-	To          text   `json:"referencedMessageId"`
-	Content     text   `json:"content"`
-	Title       text   `json:"title"`
-	Description text   `json:"description"`
-	URL         text   `json:"url"`
-	Preview     []text `json:"preview"`
+	Text        jsonText   `json:"text"`
+	Name        jsonText   `json:"name"`
+	To          jsonText   `json:"referencedMessageId"`
+	Content     jsonText   `json:"content"`
+	Title       jsonText   `json:"title"`
+	Description jsonText   `json:"description"`
+	URL         jsonText   `json:"url"`
+	Preview     []jsonText `json:"preview"`
 	Messages    []struct {
 		Sender  qqUser `json:"sender"`
 		Content struct {
-			Text text `json:"text"`
+			Text jsonText `json:"text"`
 		} `json:"content"`
 	} `json:"messages"`
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // ServerOptions say how a server is asked. Zero values mean the defaults.
@@ -280,7 +281,7 @@ func (l lively) Read(p []byte) (int, error) {
 func refused(what string, res *http.Response, now time.Time) error {
 	said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10)) // the status says it, too
 	err := fmt.Errorf("HTTP %s", strings.TrimSpace(res.Status))
-	if words := reverie.Excerpt(strings.ToValidUTF8(string(said), ""), 200); words != "" {
+	if words := text.Excerpt(strings.ToValidUTF8(string(said), ""), 200); words != "" {
 		err = fmt.Errorf("%w: %s", err, words)
 	}
 	e := &PullError{What: what, Status: res.StatusCode, Err: err, passing: res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500 || res.StatusCode == http.StatusRequestTimeout}

@@ -246,12 +246,12 @@ func (s *slackReader) day(chat Chat, parts iter.Seq2[jsonPart, error], yield fun
 // slackMessage is one message. What is of another type than it should be, and not needed,
 // does no harm.
 type slackMessage struct {
-	Subtype     text            `json:"subtype"`
-	TS          text            `json:"ts"`
-	ThreadTS    text            `json:"thread_ts"`
-	User        text            `json:"user"`
-	BotID       text            `json:"bot_id"`
-	Username    text            `json:"username"`
+	Subtype     jsonText        `json:"subtype"`
+	TS          jsonText        `json:"ts"`
+	ThreadTS    jsonText        `json:"thread_ts"`
+	User        jsonText        `json:"user"`
+	BotID       jsonText        `json:"bot_id"`
+	Username    jsonText        `json:"username"`
 	Text        json.RawMessage `json:"text"`
 	UserProfile json.RawMessage `json:"user_profile"`
 	BotProfile  json.RawMessage `json:"bot_profile"`

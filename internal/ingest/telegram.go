@@ -226,7 +226,7 @@ func (t *telegramReader) file(r io.Reader, again func() (io.ReadCloser, error)) 
 
 // is takes down what the chat is.
 func (c *telegramChat) is(key string, value json.RawMessage) {
-	var s text
+	var s jsonText
 	_ = json.Unmarshal(telegramEscapes(value), &s) // what is of another type is not there
 	switch key {
 	case "name":

@@ -10,30 +10,31 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // telegramMessage is one message as it is exported.
 type telegramMessage struct {
-	ID       text            `json:"id"`
+	ID       jsonText        `json:"id"`
 	Type     string          `json:"type"`
 	Date     string          `json:"date"` // of the exporting machine's clock, without a zone
-	Unix     text            `json:"date_unixtime"`
-	From     text            `json:"from"`
-	FromID   text            `json:"from_id"`
-	Author   text            `json:"author"` // who signed a channel's post
-	Actor    text            `json:"actor"`
-	ActorID  text            `json:"actor_id"`
-	Action   text            `json:"action"`
+	Unix     jsonText        `json:"date_unixtime"`
+	From     jsonText        `json:"from"`
+	FromID   jsonText        `json:"from_id"`
+	Author   jsonText        `json:"author"` // who signed a channel's post
+	Actor    jsonText        `json:"actor"`
+	ActorID  jsonText        `json:"actor_id"`
+	Action   jsonText        `json:"action"`
 	Title    telegramText    `json:"title"`
-	Info     text            `json:"information_text"`
+	Info     jsonText        `json:"information_text"`
 	Forward  json.RawMessage `json:"forwarded_from"` // null is somebody who is gone
-	ReplyTo  text            `json:"reply_to_message_id"`
-	ReplyIn  text            `json:"reply_to_peer_id"`
-	ViaBot   text            `json:"via_bot"`
+	ReplyTo  jsonText        `json:"reply_to_message_id"`
+	ReplyIn  jsonText        `json:"reply_to_peer_id"`
+	ViaBot   jsonText        `json:"via_bot"`
 	Text     telegramText    `json:"text"`
 	Entities telegramText    `json:"text_entities"`
 	Rich     telegramRich    `json:"rich_message"` // in the place of text
-	Place    text            `json:"place_name"`
+	Place    jsonText        `json:"place_name"`
 	Buttons  json.RawMessage `json:"inline_bot_buttons"`
 	Poll     *struct {
 		Question telegramText    `json:"question"`
@@ -199,14 +200,14 @@ func (m *telegramMessage) sentAt(zone *time.Location) (time.Time, error) {
 	}
 	at, err := time.ParseInLocation("2006-01-02T15:04:05", m.Date, zone)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("date %q is no time such as 2026-01-15T20:01:00: %w", reverie.Excerpt(m.Date, 40), reverie.ErrInvalid)
+		return time.Time{}, fmt.Errorf("date %q is no time such as 2026-01-15T20:01:00: %w", text.Excerpt(m.Date, 40), reverie.ErrInvalid)
 	}
 	return at, nil
 }
 
 // telegramPeer is who an id is of. Exports before 2021 wrote only the number, with the kind
 // of those that are no people in the bits above the 32nd.
-func telegramPeer(id text) string {
+func telegramPeer(id jsonText) string {
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	switch kind := n >> 32; {
 	case err != nil:
@@ -239,7 +240,7 @@ func (m *telegramMessage) said() string {
 	}
 	said = strings.TrimSpace(joinLines(said, string(m.Place)))
 	if len(m.Forward) > 0 && said != "" {
-		var from text
+		var from jsonText
 		_ = json.Unmarshal(m.Forward, &from) // of another type it names nobody
 		said = forwarded(string(from), said)
 	}

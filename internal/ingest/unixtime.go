@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // lastUnix is the last second of the year 9999.
@@ -21,7 +22,7 @@ func unixTime(s string) (time.Time, error) {
 		nanos, err = strconv.ParseInt((fraction + "000000000")[:9], 10, 64)
 	}
 	if err != nil || seconds < 0 || nanos < 0 || seconds > lastUnix {
-		return time.Time{}, fmt.Errorf("%q is no time in seconds since 1970: %w", reverie.Excerpt(s, 40), reverie.ErrInvalid)
+		return time.Time{}, fmt.Errorf("%q is no time in seconds since 1970: %w", text.Excerpt(s, 40), reverie.ErrInvalid)
 	}
 	return time.Unix(seconds, nanos).UTC(), nil
 }

@@ -153,21 +153,21 @@ const (
 // zulipMessage is a message in any of its forms: a row of an export, of the API, of
 // zulip-archive.
 type zulipMessage struct {
-	ID      text `json:"id"`
-	Subject text `json:"subject"`
-	Content text `json:"content"`
-	Type    text `json:"type"` // 2 in an export: the topic was resolved
+	ID      jsonText `json:"id"`
+	Subject jsonText `json:"subject"`
+	Content jsonText `json:"content"`
+	Type    jsonText `json:"type"` // 2 in an export: the topic was resolved
 
-	Sender        text        `json:"sender"`
-	Recipient     text        `json:"recipient"`
+	Sender        jsonText    `json:"sender"`
+	Recipient     jsonText    `json:"recipient"`
 	RecipientName string      `json:"recipient_name"`
 	DateSent      json.Number `json:"date_sent"`
 	PubDate       json.Number `json:"pub_date"` // before Zulip 2
 
-	SenderID    text            `json:"sender_id"`
+	SenderID    jsonText        `json:"sender_id"`
 	SenderName  string          `json:"sender_full_name"`
 	SenderEmail string          `json:"sender_email"`
-	StreamID    text            `json:"stream_id"`
+	StreamID    jsonText        `json:"stream_id"`
 	To          json.RawMessage `json:"display_recipient"`
 	Timestamp   json.Number     `json:"timestamp"`
 	ContentType string          `json:"content_type"`
@@ -211,7 +211,7 @@ func (z *zulipReader) record(raw json.RawMessage, stream string, r *Record) erro
 	case sender == "":
 		return bad("no author", fmt.Errorf("sender is missing: %w", reverie.ErrInvalid))
 	}
-	m.StreamID = cmp.Or(m.StreamID, text(stream))
+	m.StreamID = cmp.Or(m.StreamID, jsonText(stream))
 	chat, channel := z.chat(m, sender)
 	if chat.ID == "" {
 		return bad("no chat", fmt.Errorf("where it was sent is missing: %w", reverie.ErrInvalid))
@@ -256,8 +256,8 @@ func zulipProgram(email string) (bot, system bool) {
 // chat says where a message was sent, and whether that is a channel.
 func (z *zulipReader) chat(m zulipMessage, sender string) (c Chat, channel bool) {
 	var people []struct {
-		ID   text   `json:"id"`
-		Name string `json:"full_name"`
+		ID   jsonText `json:"id"`
+		Name string   `json:"full_name"`
 	}
 	to := z.recipients[string(m.Recipient)]
 	switch name := plainText(m.To); {

@@ -14,14 +14,14 @@ func (z *zulipReader) tables(files fs.FS, name string) error {
 	people := false
 	err := eachPart(files, name, func(part jsonPart) {
 		var row struct {
-			ID        text   `json:"id"`
-			Name      string `json:"name"`
-			FullName  string `json:"full_name"`
-			Email     string `json:"email"`
-			Subdomain string `json:"string_id"`
-			IsBot     bool   `json:"is_bot"`
-			Kind      text   `json:"type"`
-			Of        text   `json:"type_id"`
+			ID        jsonText `json:"id"`
+			Name      string   `json:"name"`
+			FullName  string   `json:"full_name"`
+			Email     string   `json:"email"`
+			Subdomain string   `json:"string_id"`
+			IsBot     bool     `json:"is_bot"`
+			Kind      jsonText `json:"type"`
+			Of        jsonText `json:"type_id"`
 		}
 		if _ = json.Unmarshal(part.Value, &row); row.ID == "" { // what is of the wrong type is not there
 			return
@@ -48,8 +48,8 @@ func (z *zulipReader) tables(files fs.FS, name string) error {
 	// Only now is it known which of the subscriptions, of which there are very many, matter.
 	return eachPart(files, name, func(part jsonPart) {
 		var row struct {
-			User      text `json:"user_profile"`
-			Recipient text `json:"recipient"`
+			User      jsonText `json:"user_profile"`
+			Recipient jsonText `json:"recipient"`
 		}
 		_ = json.Unmarshal(part.Value, &row) // what is of the wrong type is not there
 		if to := string(row.Recipient); row.User != "" && z.recipients[to].kind == zulipPeople {
@@ -79,7 +79,7 @@ func (z *zulipReader) export(ctx context.Context, files fs.FS, e zulipExport, yi
 func (z *zulipReader) archive(ctx context.Context, files fs.FS, e zulipExport, yield func(Record, error) bool) bool {
 	err := eachPart(files, path.Join(e.root, "stream_index.json"), func(part jsonPart) {
 		var row struct {
-			ID text `json:"id"`
+			ID jsonText `json:"id"`
 		}
 		_ = json.Unmarshal(part.Value, &row) // what is of the wrong type is not there
 		z.streams[string(row.ID)] = part.Keys[0]

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // refusal is the budget's part of an error, nil if it has none.
@@ -157,7 +158,7 @@ func TestCallsThatAreNotMadeCostNothing(t *testing.T) {
 // and what it takes only when it ends.
 func TestManyAtOnce(t *testing.T) {
 	question := Request{User: "a question of a few words, which are tokens"}
-	estimate := reverie.EstimateTokens(question.User)
+	estimate := text.EstimateTokens(question.User)
 	for name, c := range map[string]struct {
 		limits Limits
 		calls  int64

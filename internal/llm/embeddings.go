@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Cache keeps vectors by model@dims and the hash of the exact text, per group.
@@ -157,7 +158,7 @@ func (e *Embeddings) cached(ctx context.Context, meta Meta, missing []string, fo
 func (e *Embeddings) batch(hashes []string, byHash map[string]string) int {
 	tokens := 0
 	for i, hash := range hashes {
-		tokens += reverie.EstimateTokens(byHash[hash])
+		tokens += text.EstimateTokens(byHash[hash])
 		if i == e.options.Batch || i > 0 && tokens > e.options.BatchTokens {
 			return i
 		}
@@ -196,8 +197,8 @@ func (e *Embeddings) ask(ctx context.Context, meta Meta, hashes []string, byHash
 // is a fault of the server, and tried again like any other.
 func (e *Embeddings) call(ctx context.Context, meta Meta, texts []string) ([][]float32, error) {
 	asked := 0
-	for _, text := range texts {
-		asked += reverie.EstimateTokens(text)
+	for _, s := range texts {
+		asked += text.EstimateTokens(s)
 	}
 	var vectors [][]float32
 	err := e.account.ask(ctx, meta, asked, 0, func(ctx context.Context) (Usage, string, error) {

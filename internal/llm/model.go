@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"reverie/internal/fault"
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Model asks one model, with retries, limits and a row for every attempt. It is
@@ -46,7 +46,7 @@ func (m *Model) Cost(u Usage) float64 {
 // budget from being looked at, the context's, or a [*LedgerError]; beside the
 // last one stands the answer that was paid for, if there is one.
 func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response, error) {
-	asked := reverie.EstimateTokens(req.System) + reverie.EstimateTokens(req.User)
+	asked := text.EstimateTokens(req.System) + text.EstimateTokens(req.User)
 	var resp Response
 	err := m.account.ask(ctx, meta, asked, req.MaxTokens, func(ctx context.Context) (Usage, string, error) {
 		var err error
@@ -61,7 +61,7 @@ func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response,
 		}
 		resp.Text = storable(resp.Text)
 		if resp.Usage == (Usage{}) { // servers need not report it, and it is not free for that
-			resp.Usage = Usage{InputTokens: asked, OutputTokens: reverie.EstimateTokens(resp.Text)}
+			resp.Usage = Usage{InputTokens: asked, OutputTokens: text.EstimateTokens(resp.Text)}
 		}
 		return resp.Usage, outcomeOf(resp.Finish), nil
 	})

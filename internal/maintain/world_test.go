@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store"
 	"reverie/store/pg"
 	"reverie/store/storetest"
@@ -115,7 +116,7 @@ func (w *world) say(session string, at time.Time, texts ...string) []string {
 // fact creates a memory with evidence of a date.
 func fact(statement string, strength float64, supported time.Time) reverie.Step {
 	return reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: statement,
-		ContentHash: reverie.ContentHash(statement), Strength: strength, LastSupportedAt: supported, Evidence: []reverie.Evidence{{MessageID: "m0",
+		ContentHash: text.ContentHash(statement), Strength: strength, LastSupportedAt: supported, Evidence: []reverie.Evidence{{MessageID: "m0",
 			Author: "Lin", Quote: statement, SentAt: supported, LocalDate: supported.Format(time.DateOnly)}}}
 }
 

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // ContextStore is what contexts are made from.
@@ -174,7 +175,7 @@ func (r *Recaller) offer(ctx context.Context, reply *reverie.ContextReply, query
 			continue
 		}
 		rows = append(rows, reverie.Usage{GroupID: reply.GroupID, UsageID: usageID, MemoryID: m.MemoryID, LineageID: m.LineageID,
-			SessionID: reply.SessionID, Query: reverie.Excerpt(query, reverie.MaxUsageQuery), Position: i + 1, Score: m.Score,
+			SessionID: reply.SessionID, Query: text.Excerpt(query, reverie.MaxUsageQuery), Position: i + 1, Score: m.Score,
 			Factors: m.Factors, Statement: m.Statement, CreatedAt: now.UTC()})
 	}
 	if len(rows) == 0 {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // leastExcerpt is how many characters of a text must be left for it to be worth
@@ -42,7 +43,7 @@ func (d *draft) compose() {
 	d.addTurns(session, turns, &room)
 	d.addSummary(summary, &room)
 	d.reply.Text = joinBlocks(memories, entities, summary, session)
-	d.reply.Tokens = reverie.EstimateTokens(d.reply.Text)
+	d.reply.Tokens = text.EstimateTokens(d.reply.Text)
 }
 
 // worded are the messages that say something. Of one that is far too long for so
@@ -55,7 +56,7 @@ func worded(turns []reverie.Message, tokens int) []reverie.Message {
 			continue
 		}
 		if len(m.Text) > utf8.UTFMax*perToken*tokens {
-			m.Text = reverie.Excerpt(m.Text, perToken*tokens)
+			m.Text = text.Excerpt(m.Text, perToken*tokens)
 		}
 		list = append(list, m)
 	}
@@ -169,14 +170,14 @@ func (d *draft) summaryLine(text string) string {
 
 // excerpt returns text as it is where it fits, else the longest beginning of it that
 // does; false where that is too little to be worth giving.
-func excerpt(text string, fits func(string) bool) (string, bool) {
-	if fits(text) {
-		return text, true
+func excerpt(s string, fits func(string) bool) (string, bool) {
+	if fits(s) {
+		return s, true
 	}
-	length := utf8.RuneCountInString(text)
-	n := sort.Search(length, func(n int) bool { return !fits(reverie.Excerpt(text, n+1)) })
+	length := utf8.RuneCountInString(s)
+	n := sort.Search(length, func(n int) bool { return !fits(text.Excerpt(s, n+1)) })
 	if n < leastExcerpt {
 		return "", false
 	}
-	return reverie.Excerpt(text, n), true
+	return text.Excerpt(s, n), true
 }

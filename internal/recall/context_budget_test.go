@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // chatter is text of a size, in either language.
@@ -47,7 +48,7 @@ func TestBudget(t *testing.T) {
 		}
 		d.compose()
 		r := d.reply
-		if n := reverie.EstimateTokens(r.Text); n != r.Tokens || n > r.MaxTokens {
+		if n := text.EstimateTokens(r.Text); n != r.Tokens || n > r.MaxTokens {
 			t.Fatalf("round %d: %d tokens are %d of at most %d", round, n, r.Tokens, r.MaxTokens)
 		}
 		wantBlocks(t, r)

@@ -10,6 +10,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // An answer is compared by its sentences: as a whole it says too much to come near
@@ -53,7 +54,7 @@ func (f *Feedback) meanings(ctx context.Context, rows []reverie.Usage, response 
 func sentencesOf(response string) []string {
 	var list []string
 	add := func(s string) {
-		if s = reverie.Excerpt(s, reverie.MaxStatement); QueryLength(s) >= minCompared && !slices.Contains(list, s) {
+		if s = text.Excerpt(s, reverie.MaxStatement); QueryLength(s) >= minCompared && !slices.Contains(list, s) {
 			list = append(list, s)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"golang.org/x/text/unicode/norm"
 
-	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
 
@@ -89,7 +88,7 @@ const maxSentences = 64
 // sentencesOfTerms divides a text into sentences, each as its terms in order. Sentences
 // without any are left out.
 func sentencesOfTerms(said string) (list [][]term) {
-	said = reverie.Simplify(norm.NFKC.String(strings.ToValidUTF8(said, " ")))
+	said = text.Simplify(norm.NFKC.String(strings.ToValidUTF8(said, " ")))
 	said = lists().phrases.Replace(strings.ReplaceAll(said, "’", "'"))
 	for _, s := range strings.FieldsFunc(strings.ReplaceAll(said+" ", ". ", "\n"), endsSentence) {
 		switch terms := termsOf(s); {
@@ -118,7 +117,7 @@ func distinct(sentences [][]term) []term {
 // termsOf cuts a sentence into figures, words and runs of Han characters.
 func termsOf(sentence string) (terms []term) {
 	read := map[string]bool{} // the words of figures
-	for _, d := range text.Figures(reverie.Fold(sentence)) {
+	for _, d := range text.Figures(text.Fold(sentence)) {
 		terms = append(terms, figureTerm(d))
 		for word := range strings.FieldsSeq(d.Text) {
 			read[word] = true

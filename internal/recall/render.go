@@ -9,6 +9,7 @@ import (
 	"unicode/utf16"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // The tags around the blocks of a context. No data can hold one: see [dataLine].
@@ -146,9 +147,9 @@ func (b *block) text() string {
 // cost is how many tokens a line adds at most: with the first one come heading,
 // tags, and the empty line before a block.
 func (b *block) cost(line string) int {
-	n := reverie.EstimateTokens(line + "\n")
+	n := text.EstimateTokens(line + "\n")
 	if len(b.lines) == 0 {
-		n += reverie.EstimateTokens("\n" + (&block{tag: b.tag, heading: b.heading}).text())
+		n += text.EstimateTokens("\n" + (&block{tag: b.tag, heading: b.heading}).text())
 	}
 	return n
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // hostile tries to end the block that it stands in, and to be obeyed.
@@ -143,7 +144,7 @@ func FuzzRender(f *testing.F) {
 		d.memories[0].Statement, d.entities[0].Subject, d.entities[0].Lines[0] = statement, author, message
 		d.turns[0].Author, d.turns[0].Text, d.summary.Summary = author, message, summary
 		d.compose()
-		if n := reverie.EstimateTokens(d.reply.Text); n != d.reply.Tokens || n > d.reply.MaxTokens {
+		if n := text.EstimateTokens(d.reply.Text); n != d.reply.Tokens || n > d.reply.MaxTokens {
 			t.Fatalf("%d tokens are %d of at most %d", n, d.reply.Tokens, d.reply.MaxTokens)
 		}
 		wantBlocks(t, d.reply)

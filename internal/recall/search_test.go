@@ -13,6 +13,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store"
 	"reverie/store/pg"
 	"reverie/store/storetest"
@@ -72,7 +73,7 @@ func remember(t *testing.T, s *store.Store, group string, kind reverie.Kind, sta
 	plan := reverie.Plan{GroupID: group, RunID: run.ID, ChunkNo: 1, Kind: kind}
 	for _, st := range statements {
 		plan.Steps = append(plan.Steps, reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(),
-			Statement: st, ContentHash: reverie.ContentHash(st), Strength: 0.3, LastSupportedAt: time.Unix(1, 0)})
+			Statement: st, ContentHash: text.ContentHash(st), Strength: 0.3, LastSupportedAt: time.Unix(1, 0)})
 	}
 	if _, err := s.Apply(ctx, lease, plan); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Trigger says when memories are looked up.
@@ -67,8 +67,8 @@ func hasKeyword(query string, keywords []string) bool {
 }
 
 // foldNames is the form in which names and keywords are looked for: that of
-// [reverie.NameKey], with what surrounds a name.
-func foldNames(text string) string { return reverie.Simplify(reverie.Fold(text)) }
+// [text.NameKey], with what surrounds a name.
+func foldNames(s string) string { return text.Simplify(text.Fold(s)) }
 
 // span is a place in a text, in bytes.
 type span struct{ start, end int }

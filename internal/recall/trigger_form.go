@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // maxQueryForm is how much of a query is embedded, in characters.
@@ -33,7 +33,7 @@ var courtesies = struct{ before, beforeMark, after, afterMark []string }{
 // that differ in case, width, spaces, courtesies and what stands at its ends share one
 // form, and so one cached vector. A query of nothing else stays as it is.
 func queryForm(query string) string {
-	folded := reverie.Fold(query)
+	folded := text.Fold(query)
 	form := trimForm(folded)
 	for before := ""; form != before; {
 		before = form

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 func TestQueryLength(t *testing.T) {
@@ -75,7 +76,7 @@ func TestQueryForm(t *testing.T) {
 func TestNamed(t *testing.T) {
 	names := func(list ...string) (out []reverie.EntityName) {
 		for _, n := range list {
-			out = append(out, reverie.EntityName{EntityID: strings.ToUpper(n), Name: n, Key: reverie.NameKey(n)})
+			out = append(out, reverie.EntityName{EntityID: strings.ToUpper(n), Name: n, Key: text.NameKey(n)})
 		}
 		return out
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // side is what a run did, live or in the shadow.
@@ -105,7 +106,7 @@ func agree(a, b reverie.Deed) bool {
 }
 
 func sameText(a, b reverie.Deed) bool {
-	return a.NewStatement == b.NewStatement || reverie.ContentHash(a.NewStatement) == reverie.ContentHash(b.NewStatement)
+	return a.NewStatement == b.NewStatement || text.ContentHash(a.NewStatement) == text.ContentHash(b.NewStatement)
 }
 
 // writes tells whether a deed writes a statement.

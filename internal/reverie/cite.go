@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"reverie/internal/text"
 )
 
 // Citation is evidence as a model claims it: a message by its number in the
@@ -28,7 +30,7 @@ func Cite(cited []Citation, messages []Message, loc *time.Location) (evidence []
 			continue
 		}
 		m, quote := messages[n-1], strings.TrimSpace(c.Quote)
-		if quote != "" && !VerifyQuote(quote, m.Text) {
+		if quote != "" && !text.VerifyQuote(quote, m.Text) {
 			continue
 		}
 		quoted = quoted || quote != ""
@@ -50,6 +52,6 @@ func EvidenceOf(m Message, quote string, loc *time.Location) Evidence {
 	if quote == "" {
 		quote = m.Text
 	}
-	return Evidence{MessageID: m.ID, AuthorID: m.AuthorID, Author: m.Author, Quote: Excerpt(MaskSecrets(quote), MaxQuote),
-		SentAt: m.SentAt, LocalDate: LocalDate(m.SentAt, loc)}
+	return Evidence{MessageID: m.ID, AuthorID: m.AuthorID, Author: m.Author, Quote: text.Excerpt(MaskSecrets(quote), MaxQuote),
+		SentAt: m.SentAt, LocalDate: text.LocalDate(m.SentAt, loc)}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"reverie/internal/text"
 )
 
 func TestCite(t *testing.T) {
@@ -62,14 +64,14 @@ func FuzzCite(f *testing.F) {
 				t.Fatalf("evidence of no member, or twice: %+v", e)
 			}
 			seen[e.MessageID] = true
-			if m := messages[at]; e != EvidenceOf(m, e.Quote, loc) && e.Quote != "" || e.AuthorID != m.AuthorID || e.LocalDate != LocalDate(m.SentAt, loc) {
+			if m := messages[at]; e != EvidenceOf(m, e.Quote, loc) && e.Quote != "" || e.AuthorID != m.AuthorID || e.LocalDate != text.LocalDate(m.SentAt, loc) {
 				t.Fatalf("evidence %+v of %+v", e, m)
 			}
 			if utf8.RuneCountInString(e.Quote) > MaxQuote || strings.Contains(e.Quote, "\n") {
 				t.Fatalf("a quote of %d characters: %q", utf8.RuneCountInString(e.Quote), e.Quote)
 			}
 			if !slices.ContainsFunc(cited, func(c Citation) bool {
-				return strings.TrimSpace(c.Quote) == "" || VerifyQuote(c.Quote, messages[at].Text)
+				return strings.TrimSpace(c.Quote) == "" || text.VerifyQuote(c.Quote, messages[at].Text)
 			}) {
 				t.Fatalf("nobody quoted %q", messages[at].Text)
 			}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // findLink returns the first address in plain text, "" without one: anything
@@ -51,24 +52,24 @@ const topLevel = `com|net|org|edu|gov|mil|int|info|biz|name|io|ai|co|me|tv|cc|cn
 // HTML and role tags, the control words of chat templates, role prefixes, code
 // fences and headings. Comparisons (a < b), hearts (<3) and generic types
 // (List<String>) pass.
-func findMarkup(text string) string {
-	if m := markup().find(text); m != "" {
+func findMarkup(s string) string {
+	if m := markup().find(s); m != "" {
 		return m
 	}
-	if !strings.Contains(text, "<") {
+	if !strings.Contains(s, "<") {
 		return ""
 	}
-	for _, m := range tags.FindAllStringSubmatchIndex(text, -1) {
-		before, _ := utf8.DecodeLastRuneInString(text[:m[0]])
-		name := strings.ToLower(text[m[2]:m[3]])
-		if text[m[0]+1] == ' ' && !dangerousTags[name] {
+	for _, m := range tags.FindAllStringSubmatchIndex(s, -1) {
+		before, _ := utf8.DecodeLastRuneInString(s[:m[0]])
+		name := strings.ToLower(s[m[2]:m[3]])
+		if s[m[0]+1] == ' ' && !dangerousTags[name] {
 			continue // a < b and b > c
 		}
-		ends := strings.Contains(text[m[0]:m[2]], "/")
-		if isSpaced(before) && !ends && text[m[3]] == '>' && !dangerousTags[name] {
+		ends := strings.Contains(s[m[0]:m[2]], "/")
+		if text.IsSpaced(before) && !ends && s[m[3]] == '>' && !dangerousTags[name] {
 			continue // List<String>
 		}
-		return text[m[0]:m[1]]
+		return s[m[0]:m[1]]
 	}
 	return ""
 }

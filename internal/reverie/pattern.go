@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"reverie/internal/text"
 )
 
 // lazy is an expression that is compiled when it is first used: of the hundreds that
@@ -44,7 +46,7 @@ func (p pattern) only(expr string) pattern {
 // patterns is a list of them, ready for use.
 type patterns struct {
 	list  []pattern
-	words *Keywords // rule 2i stands for words of pattern i, 2i+1 for also
+	words *text.Keywords // rule 2i stands for words of pattern i, 2i+1 for also
 }
 
 func newPatterns(list []pattern) *patterns {
@@ -52,7 +54,7 @@ func newPatterns(list []pattern) *patterns {
 	for i, p := range list {
 		words[2*i], words[2*i+1] = p.words, p.also
 	}
-	return &patterns{list: list, words: NewKeywords(words)}
+	return &patterns{list: list, words: text.NewKeywords(words)}
 }
 
 // find returns the match of the first pattern that has one, "" without.
@@ -63,10 +65,10 @@ func (p *patterns) find(text string) string {
 
 // findAt also returns where the match begins.
 func (p *patterns) findAt(text string) (at string, start int) {
-	found := p.words.find(text)
-	found.each(func(rule int) bool {
+	found := p.words.Find(text)
+	found.Each(func(rule int) bool {
 		i := rule / 2
-		if rule%2 == 1 || len(p.list[i].also) > 0 && !found.has(2*i+1) {
+		if rule%2 == 1 || len(p.list[i].also) > 0 && !found.Has(2*i+1) {
 			return true
 		}
 		if m := p.list[i].re().FindStringIndex(text); m != nil && (p.list[i].where == nil || p.list[i].where().MatchString(text)) {

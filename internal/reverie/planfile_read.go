@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // Bounds of a plan in a file.
@@ -98,31 +99,31 @@ func (r *planReader) next() ([]byte, error) {
 }
 
 // line takes up one line.
-func (r *planReader) line(text []byte) error {
+func (r *planReader) line(body []byte) error {
 	f := r.file
 	if f.Reverie == "" {
-		return r.header(text)
+		return r.header(body)
 	}
 	var is struct {
 		Type string `json:"type"`
 	}
-	if err := checkObject(text); err != nil {
+	if err := checkObject(body); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, &is); err != nil {
+	if err := json.Unmarshal(body, &is); err != nil {
 		return fmt.Errorf("its type is no text: %w", ErrInvalid)
 	}
 	switch is.Type {
 	case planHead:
-		h, err := readPlanLine[PlanHead](text)
+		h, err := readPlanLine[PlanHead](body)
 		f.Heads = append(f.Heads, h)
 		return cmp.Or(err, r.head(h))
 	case planMessage, planContext:
-		m, err := readPlanLine[PlanMessage](text)
+		m, err := readPlanLine[PlanMessage](body)
 		f.Messages = append(f.Messages, m)
 		return cmp.Or(err, r.message(m))
 	case planChunk:
-		c, err := readPlanLine[PlanChunk](text)
+		c, err := readPlanLine[PlanChunk](body)
 		switch {
 		case err != nil:
 		case !isCount(c.No) || c.No < 1 || len(f.Chunks) > 0 && f.Chunks[len(f.Chunks)-1].No >= c.No:
@@ -133,11 +134,11 @@ func (r *planReader) line(text []byte) error {
 		f.Chunks = append(f.Chunks, c)
 		return err
 	case planStep:
-		s, err := readPlanLine[PlanStep](text)
+		s, err := readPlanLine[PlanStep](body)
 		s.Line = r.no
 		return cmp.Or(err, r.step(s))
 	case planRefusal:
-		refusal, err := readPlanLine[PlanRefusal](text)
+		refusal, err := readPlanLine[PlanRefusal](body)
 		c, cerr := r.chunk(refusal.Chunk)
 		if err = cmp.Or(err, cerr); err == nil && !isCount(refusal.Line) {
 			err = fmt.Errorf("line is that of an answer: %w", ErrInvalid)
@@ -147,7 +148,7 @@ func (r *planReader) line(text []byte) error {
 		}
 		return err
 	case planDecision:
-		d, err := readPlanLine[PlanDecision](text)
+		d, err := readPlanLine[PlanDecision](body)
 		d.Line = r.no
 		c, cerr := r.chunk(d.Chunk)
 		if err = cmp.Or(err, cerr, r.decision(d)); err == nil {
@@ -157,11 +158,11 @@ func (r *planReader) line(text []byte) error {
 	case planEnd:
 		_, err := readPlanLine[struct {
 			Type string `json:"type"`
-		}](text)
+		}](body)
 		r.ended = true
 		return err
 	}
-	return fmt.Errorf("%q is no type of line that a plan has: %w", Excerpt(is.Type, 20), ErrInvalid)
+	return fmt.Errorf("%q is no type of line that a plan has: %w", text.Excerpt(is.Type, 20), ErrInvalid)
 }
 
 // header reads the first line. Of a newer form it may have more than is known.
@@ -195,7 +196,7 @@ func (r *planReader) header(text []byte) error {
 // once refuses what comes a second time.
 func (r *planReader) once(what, name string) error {
 	if before, again := r.seen[what+name]; again {
-		return fmt.Errorf("%s %s stands in line %d already: %w", what, Excerpt(name, 60), before, ErrInvalid)
+		return fmt.Errorf("%s %s stands in line %d already: %w", what, text.Excerpt(name, 60), before, ErrInvalid)
 	}
 	r.seen[what+name] = r.no
 	return nil
@@ -236,7 +237,7 @@ func (r *planReader) step(s PlanStep) error {
 	bad := func(why string) error { return fmt.Errorf("%s: %w", why, ErrInvalid) }
 	switch writes := s.Action == ActionCreate || s.Action == ActionUpdate; {
 	case !writes && s.Action != ActionDelete && s.Action != ActionKeep:
-		return bad(fmt.Sprintf("%q is no action of a plan: create, update, delete and keep are", Excerpt(string(s.Action), 20)))
+		return bad(fmt.Sprintf("%q is no action of a plan: create, update, delete and keep are", text.Excerpt(string(s.Action), 20)))
 	case (s.Action == ActionCreate) != (s.MemoryID == ""):
 		return bad("a create names no memory_id, and every other action one")
 	case writes == (s.Statement == ""):
@@ -267,7 +268,7 @@ func (r *planReader) decision(d PlanDecision) error {
 func (r *planReader) placed() error {
 	for _, m := range r.file.Messages {
 		if m.Chunk > 0 && r.file.Chunk(m.Chunk) == nil {
-			return fmt.Errorf("the plan has message %q in chunk %d, and no such chunk: %w", Excerpt(m.MessageID, 60), m.Chunk, ErrInvalid)
+			return fmt.Errorf("the plan has message %q in chunk %d, and no such chunk: %w", text.Excerpt(m.MessageID, 60), m.Chunk, ErrInvalid)
 		}
 	}
 	return nil
@@ -328,11 +329,11 @@ func checkNames(dec *json.Decoder) error {
 			if err != nil {
 				return err
 			}
-			text, _ := name.(string)
-			if said[text] || !fieldNames.MatchString(text) {
-				return fmt.Errorf("the field %q is said twice, or is none that a plan has: %w", Excerpt(text, 30), ErrInvalid)
+			s, _ := name.(string)
+			if said[s] || !fieldNames.MatchString(s) {
+				return fmt.Errorf("the field %q is said twice, or is none that a plan has: %w", text.Excerpt(s, 30), ErrInvalid)
 			}
-			said[text] = true
+			said[s] = true
 		}
 		if err := checkNames(dec); err != nil {
 			return err

@@ -13,14 +13,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // readings are the ways in which a model may read a text, folded, each for the rules to be
 // tried on: as it stands; with letters that only look like others, with digits for
 // letters; without marks put between letters; backwards or rotated, where that gives words
 // of orders; and what is encoded in it. The first is always the text itself.
-func readings(text string) []string {
-	folded := closeHan(Simplify(foldCase(text)))
+func readings(body string) []string {
+	folded := closeHan(text.Simplify(text.FoldCase(body)))
 	list := []string{folded}
 	add := func(s string) {
 		if s != "" && !slices.Contains(list, s) {
@@ -38,16 +39,16 @@ func readings(text string) []string {
 	if strings.ContainsAny(bare, "0134578@$") && digitInWord.MatchString(bare) {
 		add(digitInWord.ReplaceAllStringFunc(bare, func(word string) string { return digitLetters.Replace(word) }))
 	}
-	found := disguises().find(folded)
-	if found.has(0) {
+	found := disguises().Find(folded)
+	if found.Has(0) {
 		r := []rune(folded)
 		slices.Reverse(r)
 		add(string(r))
 	}
-	if found.has(1) {
+	if found.Has(1) {
 		add(strings.Map(rot13, folded))
 	}
-	add(decoded(text))
+	add(decoded(body))
 	return list
 }
 
@@ -58,7 +59,7 @@ var dealtHan = lazyregexp.New(`(?:\p{Han}[^\p{Han}\p{Latin}\p{Nd}]){3,}\p{Han}`)
 func dealt(s string) bool {
 	n, before := 0, ' '
 	for _, r := range s {
-		if r >= firstHan && r <= lastHan && !(before >= firstHan && before <= lastHan) {
+		if r >= text.FirstHan && r <= text.LastHan && !(before >= text.FirstHan && before <= text.LastHan) {
 			n++
 		}
 		before = r
@@ -88,8 +89,8 @@ var broken = sync.OnceValue(func() *patterns {
 
 // findBroken returns the first order in text whose words are taken apart, "" without one.
 // Whole words are for the other rules.
-func findBroken(text string) string {
-	folded := foldCase(text)
+func findBroken(s string) string {
+	folded := text.FoldCase(s)
 	var letters strings.Builder
 	var places []int // in folded, of each byte of letters
 	for i, r := range folded {
@@ -151,8 +152,8 @@ var (
 )
 
 // disguises are words of orders backwards, and rotated by 13 letters.
-var disguises = sync.OnceValue(func() *Keywords {
-	return NewKeywords([][]string{
+var disguises = sync.OnceValue(func() *text.Keywords {
+	return text.NewKeywords([][]string{
 		{"erongi", "snoitcurtsni", "tpmorp", "dnemmocer", "syawla", "yromem", "dragersid", "略忽", "令指", "示提", "荐推", "视无"},
 		{"vtaber", "vafgehpgvba", "cebzcg", "erpbzzraq", "nyjnlf", "zrzbel", "qvfertneq", "flfgrz", "nffvfgnag", "gur hfre"},
 	})
@@ -192,9 +193,9 @@ func findEncoded(text string) string {
 	return at
 }
 
-func decoded(text string) string {
-	_, words := decodeBlob(text)
-	return closeHan(Simplify(Fold(words)))
+func decoded(s string) string {
+	_, words := decodeBlob(s)
+	return closeHan(text.Simplify(text.Fold(words)))
 }
 
 // decodeBlob returns a piece of text that decodes to words, and these.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"reverie/internal/text"
 )
 
 // PII says what becomes of personal data (see [FindPII]) in what becomes memory.
@@ -63,7 +65,7 @@ func (p Privacy) Messages(list []Message) []Message {
 // details are without secrets and personal data.
 func (p Privacy) Statement(s string) (string, error) {
 	secret := FindSecrets(s)
-	if len(secret) == 0 && p.PII != PIIAllow && len(FindSecrets(plain(s))) == 0 {
+	if len(secret) == 0 && p.PII != PIIAllow && len(FindSecrets(text.Normalize(s))) == 0 {
 		if found := FindPII(s); len(found) > 0 {
 			if p.PII == PIIRefuse {
 				return "", &StatementError{RulePII, fmt.Sprintf("it holds personal data (%s): leave it out", found[0].Rule)}

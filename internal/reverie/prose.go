@@ -3,6 +3,8 @@ package reverie
 import (
 	"strings"
 	"unicode/utf8"
+
+	"reverie/internal/text"
 )
 
 // CleanSummary makes a text of several sentences that a model wrote fit to be
@@ -10,7 +12,7 @@ import (
 // masked, at most n characters, cut where a sentence ends if one does in the later
 // half. Whether it may become a memory is for [CheckStatement] to say.
 func CleanSummary(s string, n int) string {
-	s = strings.Join(strings.Fields(MaskSecrets(visible(s))), " ")
+	s = strings.Join(strings.Fields(MaskSecrets(text.VisibleLine(s))), " ")
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}
@@ -26,7 +28,7 @@ func CleanSummary(s string, n int) string {
 	if end > 0 {
 		return s[:end]
 	}
-	return Excerpt(s, n)
+	return text.Excerpt(s, n)
 }
 
 // endsSentence tells whether a sentence ends with r, before rest. A point ends one

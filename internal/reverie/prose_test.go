@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"reverie/internal/text"
 )
 
 func TestCleanSummary(t *testing.T) {
@@ -45,7 +47,7 @@ func TestVisible(t *testing.T) {
 		"🏴\U000E0069\U000E0067\U000E006E\U000E006F\U000E0072\U000E0065\U000E0020": "🏴",
 		"bad \xff": "bad \uFFFD",
 	} {
-		if got := Visible(in); got != want || Visible(got) != got {
+		if got := text.Visible(in); got != want || text.Visible(got) != got {
 			t.Errorf("Visible(%q) = %q, want %q", in, got, want)
 		}
 	}

@@ -3,6 +3,8 @@ package reverie
 import (
 	"strings"
 	"unicode/utf8"
+
+	"reverie/internal/text"
 )
 
 // FindingClass says what sort of thing a [ScanFinding] is about.
@@ -91,17 +93,17 @@ func markAll(text string) []mark {
 // excerptReach is how many characters of its line an excerpt shows on each side.
 const excerptReach = 24
 
-func excerpt(text string, marks []mark, i int) string {
+func excerpt(s string, marks []mark, i int) string {
 	from, to := marks[i].Start, marks[i].End
 	for range excerptReach {
-		c, size := utf8.DecodeLastRuneInString(text[:from])
+		c, size := utf8.DecodeLastRuneInString(s[:from])
 		if c == '\n' {
 			break
 		}
 		from -= size
 	}
 	for range excerptReach {
-		c, size := utf8.DecodeRuneInString(text[to:])
+		c, size := utf8.DecodeRuneInString(s[to:])
 		if c == '\n' {
 			break
 		}
@@ -117,12 +119,12 @@ func excerpt(text string, marks []mark, i int) string {
 		if m.Start >= to {
 			break
 		}
-		b.WriteString(text[min(at, m.Start):m.Start])
+		b.WriteString(s[min(at, m.Start):m.Start])
 		b.WriteString(m.text())
 		at = m.End
 	}
-	b.WriteString(text[min(at, to):to])
-	return Privacy{}.Mask(plain(b.String()))
+	b.WriteString(s[min(at, to):to])
+	return Privacy{}.Mask(text.Normalize(b.String()))
 }
 
 // text is what stands in the place of what was found.

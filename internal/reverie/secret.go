@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // Finding is a secret or a piece of personal data in a text: which rule knows its
@@ -43,7 +44,7 @@ var detectors []namedDetector
 // secretFinder is the table of rules, ready for use.
 type secretFinder struct {
 	rules []secretRule
-	words *Keywords
+	words *text.Keywords
 }
 
 var secrets = sync.OnceValue(func() *secretFinder { return newSecretFinder(secretRules()) })
@@ -53,7 +54,7 @@ func newSecretFinder(rules []secretRule) *secretFinder {
 	for i, r := range rules {
 		words[i] = r.keywords
 	}
-	return &secretFinder{rules: rules, words: NewKeywords(words)}
+	return &secretFinder{rules: rules, words: text.NewKeywords(words)}
 }
 
 // FindSecrets returns the well-known shapes of keys, tokens and passwords in

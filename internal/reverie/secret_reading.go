@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"reverie/internal/text"
 )
 
 // reading is a text as a person reads it, where that differs from its bytes in what
@@ -16,16 +18,16 @@ type reading struct {
 }
 
 // newReading returns the reading of a text, nil where it is the text itself.
-func newReading(text string) *reading {
-	if strings.IndexFunc(text, readsOtherwise) < 0 {
+func newReading(s string) *reading {
+	if strings.IndexFunc(s, readsOtherwise) < 0 {
 		return nil
 	}
 	var b strings.Builder
-	from := make([]int, 0, len(text)+1)
-	for i, c := range text {
+	from := make([]int, 0, len(s)+1)
+	for i, c := range s {
 		as := ""
 		switch {
-		case isInvisible(c) || c == 0xAD:
+		case text.IsInvisible(c) || c == 0xAD:
 		case readsOtherwise(c):
 			as = asRead(c)
 		case c == utf8.RuneError:
@@ -38,7 +40,7 @@ func newReading(text string) *reading {
 			from = append(from, i)
 		}
 	}
-	return &reading{b.String(), append(from, len(text))}
+	return &reading{b.String(), append(from, len(s))}
 }
 
 // original returns the bytes of the text that some of the reading stand for.
@@ -57,7 +59,7 @@ func readsOtherwise(c rune) bool {
 	case c >= 0x1D400 && c <= 0x1D7FF, c >= 0x2460 && c <= 0x24FF, c >= 0x1F130 && c <= 0x1F149, c >= 0x2070 && c <= 0x209C:
 		return true // mathematical, circled and squared letters and digits, raised and lowered ones
 	}
-	return isInvisible(c)
+	return text.IsInvisible(c)
 }
 
 // asRead is the ASCII that a character reads as, itself where there is none.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"reverie/internal/text"
 )
 
 // Rule names what a statement may not be.
@@ -61,27 +63,27 @@ func CheckSummary(s string) error {
 	if err := checkCharacters(s); err != nil {
 		return err
 	}
-	text := plain(s)
+	body := text.Normalize(s)
 	switch {
-	case !strings.ContainsFunc(text, carriesMeaning):
+	case !strings.ContainsFunc(body, carriesMeaning):
 		return &StatementError{RuleEmpty, "it says nothing: give it words"}
-	case len(FindSecrets(text)) > 0:
-		return &StatementError{RuleSecret, fmt.Sprintf("it holds what looks like a secret (%s): leave it out", FindSecrets(text)[0].Rule)}
+	case len(FindSecrets(body)) > 0:
+		return &StatementError{RuleSecret, fmt.Sprintf("it holds what looks like a secret (%s): leave it out", FindSecrets(body)[0].Rule)}
 	}
-	if at := findLink(text); at != "" {
-		return &StatementError{RuleLink, fmt.Sprintf("it holds the link %q: say in words what is meant", Excerpt(at, detailLength))}
+	if at := findLink(body); at != "" {
+		return &StatementError{RuleLink, fmt.Sprintf("it holds the link %q: say in words what is meant", text.Excerpt(at, detailLength))}
 	}
-	if at := findMarkup(text); at != "" {
-		return &StatementError{RuleMarkup, fmt.Sprintf("it holds the markup %q: write plain text", Excerpt(at, detailLength))}
+	if at := findMarkup(body); at != "" {
+		return &StatementError{RuleMarkup, fmt.Sprintf("it holds the markup %q: write plain text", text.Excerpt(at, detailLength))}
 	}
-	if at := findEncoded(text); at != "" {
-		return &StatementError{RuleEncoded, fmt.Sprintf("%q hides text: write it in words", Excerpt(at, detailLength))}
+	if at := findEncoded(body); at != "" {
+		return &StatementError{RuleEncoded, fmt.Sprintf("%q hides text: write it in words", text.Excerpt(at, detailLength))}
 	}
-	if at := findInstruction(text); at != "" {
-		return &StatementError{RuleInstruction, fmt.Sprintf("%q reads like an instruction to a model: state what the group does or thinks", Excerpt(at, detailLength))}
+	if at := findInstruction(body); at != "" {
+		return &StatementError{RuleInstruction, fmt.Sprintf("%q reads like an instruction to a model: state what the group does or thinks", text.Excerpt(at, detailLength))}
 	}
-	if at := findPlant(text); at != "" {
-		return &StatementError{RuleSuspicious, fmt.Sprintf("%q may be there to lead a model astray: a person has to decide", Excerpt(at, detailLength))}
+	if at := findPlant(body); at != "" {
+		return &StatementError{RuleSuspicious, fmt.Sprintf("%q may be there to lead a model astray: a person has to decide", text.Excerpt(at, detailLength))}
 	}
 	return nil
 }
@@ -105,14 +107,14 @@ func checkCharacters(s string) error {
 	for i, r := range s {
 		after, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
 		if flag == 0 && r > 0xE0000 {
-			flag = flagTags(before, s[i:])
+			flag = text.FlagTags(before, s[i:])
 		}
 		switch {
 		case flag > 0:
 			flag--
 		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
 			return &StatementError{RuleControl, fmt.Sprintf("it holds the control character %U: write one line of text", r)}
-		case isInvisible(r) && !isPlaced(before, r, after), unicode.Is(unicode.Co, r), r == '\u2800':
+		case text.IsInvisible(r) && !text.IsPlaced(before, r, after), unicode.Is(unicode.Co, r), r == '\u2800':
 			return &StatementError{RuleInvisible, fmt.Sprintf("it holds the invisible character %U: write visible text", r)}
 		}
 		before = r
@@ -123,5 +125,5 @@ func checkCharacters(s string) error {
 // carriesMeaning tells letters, digits and symbols (an emoji can be a
 // statement) from space and punctuation.
 func carriesMeaning(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.N, unicode.S) && !isInvisible(r)
+	return unicode.In(r, unicode.L, unicode.N, unicode.S) && !text.IsInvisible(r)
 }

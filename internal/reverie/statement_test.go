@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"reverie/internal/text"
 )
 
 // statements reads a file of one statement a line.
@@ -105,7 +107,7 @@ func FuzzCheckStatement(f *testing.F) {
 		f.Add(c.text)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		checkReadings(t, plain(s))
+		checkReadings(t, text.Normalize(s))
 		err := CheckStatement(s)
 		rule := ruleOf(t, err)
 		if err != nil && !utf8.ValidString(err.Error()) {

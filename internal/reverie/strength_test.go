@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // near allows for the rounding of a few dozen steps.
@@ -124,9 +125,9 @@ func TestLocalDateOfEachZone(t *testing.T) {
 		for range 400 {
 			at := time.Unix(r.Int64N(4_000_000_000), r.Int64N(1e9))
 			d := at.In(loc)
-			start := reverie.StartOfDate(d.Year(), d.Month(), d.Day(), loc)
-			end := reverie.StartOfDate(d.Year(), d.Month(), d.Day()+1, loc)
-			if start.After(at) || !end.After(at) || reverie.LocalDate(start, loc) != reverie.LocalDate(at, loc) {
+			start := text.StartOfDate(d.Year(), d.Month(), d.Day(), loc)
+			end := text.StartOfDate(d.Year(), d.Month(), d.Day()+1, loc)
+			if start.After(at) || !end.After(at) || text.LocalDate(start, loc) != text.LocalDate(at, loc) {
 				t.Fatalf("seed %d, %s: %s lies on a date from %s to %s", seed, zone, at, start, end)
 			}
 		}

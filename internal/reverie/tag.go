@@ -1,6 +1,10 @@
 package reverie
 
-import "strings"
+import (
+	"strings"
+
+	"reverie/internal/text"
+)
 
 // CleanTags brings a model's tags into shape: white space folded, visible
 // characters only, each once (whatever its case and width), none longer than
@@ -10,9 +14,9 @@ func CleanTags(tags []string) []string {
 	clean := []string{}
 	seen := map[string]bool{}
 	for _, tag := range tags {
-		tag = strings.TrimSpace(strings.TrimLeft(plain(tag), "#"))
-		key := Simplify(Fold(tag))
-		if seen[key] || len([]rune(tag)) > MaxTagLength || !strings.ContainsFunc(tag, isWord) || CheckStatement(tag) != nil {
+		tag = strings.TrimSpace(strings.TrimLeft(text.Normalize(tag), "#"))
+		key := text.Simplify(text.Fold(tag))
+		if seen[key] || len([]rune(tag)) > MaxTagLength || !strings.ContainsFunc(tag, text.IsWord) || CheckStatement(tag) != nil {
 			continue
 		}
 		seen[key] = true
@@ -26,4 +30,4 @@ func CleanTags(tags []string) []string {
 // CleanReason makes a model's reason fit to be stored and shown: one line,
 // invisible and control characters removed, secrets masked, at most
 // [MaxReason] characters.
-func CleanReason(s string) string { return Excerpt(MaskSecrets(visible(s)), MaxReason) }
+func CleanReason(s string) string { return text.Excerpt(MaskSecrets(text.VisibleLine(s)), MaxReason) }

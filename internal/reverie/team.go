@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // A team is a tenant like a group, without messages: its memories, of [KindTeam], belong
@@ -63,7 +64,7 @@ const DeletedWords = "[deleted]"
 // others whatever its words are, and does not spread them. Others are left as they are.
 func (m *TeamMemory) DropWords(p Privacy) {
 	if m.Status == StatusDeprecated {
-		m.Statement, m.Tags, m.Evidence, m.ChangeReason = DeletedWords, []string{}, nil, CleanReason(p.Mask(visible(m.ChangeReason)))
+		m.Statement, m.Tags, m.Evidence, m.ChangeReason = DeletedWords, []string{}, nil, CleanReason(p.Mask(text.VisibleLine(m.ChangeReason)))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // Check holds a team's memory that comes from elsewhere, or is to go there, against what
@@ -37,7 +38,7 @@ func (m *TeamMemory) Check(p Privacy, now time.Time) ([]ScanFinding, error) {
 	c.versions(m.Versions)
 	c.evidence(m.Evidence)
 	if c.broken != nil {
-		return nil, fmt.Errorf("team memory %s: %s: %w", Excerpt(visible(m.ID), 40), strings.Join(c.broken, "; "), ErrInvalid)
+		return nil, fmt.Errorf("team memory %s: %s: %w", text.Excerpt(text.VisibleLine(m.ID), 40), strings.Join(c.broken, "; "), ErrInvalid)
 	}
 	return c.found, nil
 }
@@ -54,7 +55,7 @@ func (e *TeamRefusedError) Error() string {
 	for i, f := range e.Findings {
 		list[i] = fmt.Sprintf("%s (%s): %s", f.Where, f.Rule, f.Excerpt)
 	}
-	return fmt.Sprintf("team memory %s is refused: %s", e.ID, Excerpt(strings.Join(list, "; "), 600))
+	return fmt.Sprintf("team memory %s is refused: %s", e.ID, text.Excerpt(strings.Join(list, "; "), 600))
 }
 
 // Is makes errors.Is(err, ErrInvalid) true.
@@ -95,7 +96,7 @@ func (c *teamCheck) statement(s string) string {
 	n := len(c.found)
 	switch refused.Rule {
 	case RuleSecret, RulePII:
-		c.scan("statement", plain(s))
+		c.scan("statement", text.Normalize(s))
 	}
 	if len(c.found) == n {
 		c.found = append(c.found, ScanFinding{Where: "statement", Class: ClassStatement, Rule: string(refused.Rule), Excerpt: refused.Detail})
@@ -107,7 +108,7 @@ func (c *teamCheck) statement(s string) string {
 // has it.
 func (c *teamCheck) text(where, s string) string {
 	c.that(utf8.ValidString(s), where, "it is text in UTF-8")
-	if s = visible(s); !c.scan(where, plain(s)) {
+	if s = text.VisibleLine(s); !c.scan(where, text.Normalize(s)) {
 		return s
 	}
 	return c.policy.Mask(s)
@@ -134,7 +135,7 @@ func (c *teamCheck) tags(list []string) []string {
 	}
 	var kept []string
 	for _, tag := range list {
-		if !c.scan("tags", plain(tag)) || c.policy.PII == PIIAllow {
+		if !c.scan("tags", text.Normalize(tag)) || c.policy.PII == PIIAllow {
 			kept = append(kept, tag)
 		}
 	}

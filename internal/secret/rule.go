@@ -10,7 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"reverie/internal/lazyregexp"
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // rule is one of gitleaks' rules as chats need it.
@@ -25,7 +25,7 @@ type rule struct {
 
 type ruleSet struct {
 	rules []rule
-	words *reverie.Keywords
+	words *text.Keywords
 }
 
 // dropped are the rules that cry wolf in chats, or that chats cannot meet. Those that
@@ -105,7 +105,7 @@ func read() *ruleSet {
 		s.rules = append(s.rules, adapted(r))
 		words = append(words, lower(r.Keywords))
 	}
-	s.words = reverie.NewKeywords(words)
+	s.words = text.NewKeywords(words)
 	return &s
 }
 

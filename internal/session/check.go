@@ -10,6 +10,7 @@ import (
 	"reverie/internal/decide"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // The rules by which a line is refused, besides those for statements
@@ -58,7 +59,7 @@ type checker struct {
 }
 
 func (c *checker) refuse(p proposal, rule, detail string) {
-	c.refused = append(c.refused, reverie.Refusal{Line: p.line, Action: p.sort, Handle: reverie.Excerpt(p.replace, 40), Rule: rule, Detail: detail})
+	c.refused = append(c.refused, reverie.Refusal{Line: p.line, Action: p.sort, Handle: text.Excerpt(p.replace, 40), Rule: rule, Detail: detail})
 }
 
 // fact checks one proposal by itself.
@@ -83,7 +84,7 @@ func (c *checker) fact(p proposal) (fact, bool) {
 		c.refuse(p, ruleEvidence, "none of its evidence stands in a message of these turns by a user")
 		return f, false
 	}
-	f.hash = reverie.ContentHash(p.content)
+	f.hash = text.ContentHash(p.content)
 	return f, true
 }
 
@@ -174,6 +175,6 @@ func (c *checker) tags(f fact) []string {
 		tags = append(append(tags, f.sort), f.tags...)
 	}
 	return slices.DeleteFunc(reverie.CleanTags(tags), func(tag string) bool {
-		return strings.EqualFold(reverie.Simplify(reverie.Fold(tag)), reverie.TagSummary)
+		return strings.EqualFold(text.Simplify(text.Fold(tag)), reverie.TagSummary)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"reverie/internal/decide"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // paper is a sheet with four facts, m1 and m2 of the session, and six messages.
@@ -19,7 +20,7 @@ func paper() *sheet {
 	s := &sheet{scene: scene{loc: time.UTC, language: "en"}}
 	for i, statement := range []string{"Lin keeps bees", "Lin likes tea", "Maya lives in Lisbon", "The zine has 24 pages"} {
 		s.facts = append(s.facts, reverie.HeadState{Memory: reverie.Memory{ID: fmt.Sprintf("id%d", i+1), LineageID: fmt.Sprintf("line%d", i+1), Version: 1,
-			Kind: reverie.KindSession, Statement: statement, ContentHash: reverie.ContentHash(statement), Tags: []string{"session", "old"}}})
+			Kind: reverie.KindSession, Statement: statement, ContentHash: text.ContentHash(statement), Tags: []string{"session", "old"}}})
 	}
 	s.state.Heads = s.facts
 	for i, text := range []string{"I keep bees and hens", "noted", "tea? coffee!", "ok", "we moved to Porto", "ok"} {
@@ -144,7 +145,7 @@ func TestRecapStep(t *testing.T) {
 func TestStatement(t *testing.T) {
 	long := strings.Repeat("They talked about bees. ", 40)
 	zh := strings.Repeat("他们谈到了蜜蜂。", 80)
-	for text, want := range map[string]string{
+	for s, want := range map[string]string{
 		" They\ntalked.\u200b ": "They talked.",
 		long:                    strings.TrimSpace(long[:480]),
 		zh:                      zh[:len("他们谈到了蜜蜂。")*62],
@@ -153,12 +154,12 @@ func TestStatement(t *testing.T) {
 		"See https://example.com/x":                               "",
 		" ":                                                       "",
 	} {
-		got, err := statement(text)
+		got, err := statement(s)
 		if err != nil {
 			got = ""
 		}
 		if got != want {
-			t.Errorf("%q:\n got %q\nwant %q", reverie.Excerpt(text, 60), got, want)
+			t.Errorf("%q:\n got %q\nwant %q", text.Excerpt(s, 60), got, want)
 		}
 	}
 }
@@ -178,9 +179,9 @@ func FuzzAnswer(f *testing.F) {
 	}
 	limits := limits()
 	limits.MaxFacts = 3
-	f.Fuzz(func(t *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, body string) {
 		s := paper()
-		read := lines.Read(text)
+		read := lines.Read(body)
 		a := parse(read)
 		list, refused := check(s, limits, a)
 		if len(a.proposals)+len(a.refused) > len(read.Lines) || len(list) > 2*limits.MaxFacts {
@@ -188,7 +189,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		targets := map[string]bool{}
 		for _, l := range list {
-			if reverie.CheckStatement(l.Statement) != nil || len(l.Evidence) == 0 || l.ContentHash != reverie.ContentHash(l.Statement) {
+			if reverie.CheckStatement(l.Statement) != nil || len(l.Evidence) == 0 || l.ContentHash != text.ContentHash(l.Statement) {
 				t.Fatalf("%+v", l)
 			}
 			if l.Target != nil {

@@ -9,6 +9,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -90,7 +91,7 @@ func openingOf(state reverie.FoldState) outline {
 
 // rolling asks for a summary of as many of the older turns as fit one question, and
 // of fewer where the answer is cut off. It returns how many messages it covers.
-func (r *run) rolling(ctx context.Context, s scene, state reverie.FoldState, older []reverie.Message, turns outline) (text string, n int, err error) {
+func (r *run) rolling(ctx context.Context, s scene, state reverie.FoldState, older []reverie.Message, turns outline) (body string, n int, err error) {
 	var before string
 	if state.Summary != nil {
 		before = state.Summary.Summary
@@ -100,7 +101,7 @@ func (r *run) rolling(ctx context.Context, s scene, state reverie.FoldState, old
 		return "", 0, err
 	}
 	v := views{loc: s.loc}
-	n = v.fitting(older, r.Limits.MaxInputTokens-reverie.EstimateTokens(empty.System)-reverie.EstimateTokens(empty.User))
+	n = v.fitting(older, r.Limits.MaxInputTokens-text.EstimateTokens(empty.System)-text.EstimateTokens(empty.User))
 	for {
 		if n < len(older) {
 			n = turns.cutBefore(n)
@@ -109,9 +110,9 @@ func (r *run) rolling(ctx context.Context, s scene, state reverie.FoldState, old
 		if len(shown) == 0 {
 			return wordless(before, s.language), n, nil
 		}
-		text, err = r.sum(ctx, s, reverie.MaxRollingSummary, before, shown)
+		body, err = r.sum(ctx, s, reverie.MaxRollingSummary, before, shown)
 		if !errors.Is(err, pipeline.ErrCut) {
-			return reverie.CleanSummary(text, reverie.MaxRollingSummary), n, err
+			return reverie.CleanSummary(body, reverie.MaxRollingSummary), n, err
 		}
 		if len(shown) == 1 {
 			return "", 0, fmt.Errorf("summary of session %q of group %q: %w even for one message; raise [llm] max_output_tokens: %w",
@@ -137,10 +138,10 @@ func wordless(before, language string) string {
 }
 
 // applyFold writes a rolling summary and which messages it covers now.
-func (r *run) applyFold(ctx context.Context, state reverie.FoldState, text string, covered []reverie.Message, turns int) error {
+func (r *run) applyFold(ctx context.Context, state reverie.FoldState, s string, covered []reverie.Message, turns int) error {
 	ids, tokens := make([]string, len(covered)), 0
 	for i, m := range covered {
-		ids[i], tokens = m.ID, tokens+reverie.EstimateTokens(m.Text)
+		ids[i], tokens = m.ID, tokens+text.EstimateTokens(m.Text)
 	}
 	first, last, now := covered[0], covered[len(covered)-1], r.Now().UTC()
 	sum := reverie.SessionSummary{GroupID: r.req.GroupID, SessionID: r.req.SessionID, FirstMessageID: first.ID, CoversSince: first.SentAt,
@@ -154,7 +155,7 @@ func (r *run) applyFold(ctx context.Context, state reverie.FoldState, text strin
 			sum.LastMessageID, sum.CoversUntil = old.LastMessageID, old.CoversUntil
 		}
 	}
-	sum.Summary, sum.RunID, sum.UpdatedAt = text, r.life.Row.ID, now
+	sum.Summary, sum.RunID, sum.UpdatedAt = s, r.life.Row.ID, now
 	sum.Messages, sum.Turns, sum.Tokens = sum.Messages+len(covered), sum.Turns+turns, sum.Tokens+tokens
 	stats := r.life.Stats
 	stats.Folded += len(covered)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -156,7 +157,7 @@ func (r *run) arrange(ctx context.Context, s *sheet, settled bool) error {
 			return err
 		}
 		v := views{loc: s.loc}
-		n := v.fitting(s.messages, r.Limits.MaxInputTokens-reverie.EstimateTokens(empty.System)-reverie.EstimateTokens(empty.User))
+		n := v.fitting(s.messages, r.Limits.MaxInputTokens-text.EstimateTokens(empty.System)-text.EstimateTokens(empty.User))
 		if settled || n == len(s.messages) {
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // known chooses the facts that the model sees: all of them, or those of this
@@ -95,7 +96,7 @@ func pieces(messages []reverie.Message) (list []string) {
 		return nil
 	}
 	for part := range slices.Chunk(texts(messages), (len(messages)+maxPieces-1)/maxPieces) {
-		list = append(list, reverie.Excerpt(strings.Join(part, "\n"), maxPieceLen))
+		list = append(list, text.Excerpt(strings.Join(part, "\n"), maxPieceLen))
 	}
 	return list
 }

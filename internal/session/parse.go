@@ -7,6 +7,7 @@ import (
 
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // The types of facts.
@@ -85,7 +86,7 @@ func readLine(l lines.Line) (proposal, error) {
 	switch p.sort {
 	case typeFact, typePreference, typeProject, typeSummary:
 	default:
-		return proposal{}, fmt.Errorf("type %q is none of fact, preference, project, summary", reverie.Excerpt(p.sort, 20))
+		return proposal{}, fmt.Errorf("type %q is none of fact, preference, project, summary", text.Excerpt(p.sort, 20))
 	}
 	if raw.Content == nil || strings.TrimSpace(*raw.Content) == "" {
 		return proposal{}, fmt.Errorf(`no "content"`)

@@ -14,6 +14,7 @@ import (
 	"reverie/internal/llm/lines"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -102,13 +103,13 @@ func isSummary(step reverie.Step) bool { return slices.Contains(step.Tags, rever
 // recapStep writes the summary memory anew. It is no fact: it goes past the
 // decisions, and its hash is the session's own, so that two sessions may be summed
 // up in the same words.
-func (r *run) recapStep(s *sheet, text string, cited []reverie.Evidence) reverie.Step {
+func (r *run) recapStep(s *sheet, body string, cited []reverie.Evidence) reverie.Step {
 	evidence := s.framed(cited)
 	last := s.shown[len(s.shown)-1]
 	step := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), SessionID: r.req.SessionID,
-		Statement: text, Tags: []string{reverie.TagSession, reverie.TagSummary}, Evidence: evidence,
+		Statement: body, Tags: []string{reverie.TagSession, reverie.TagSummary}, Evidence: evidence,
 		Reason:      fmt.Sprintf("covers %d messages up to %s", s.covered(), last.SentAt.In(s.loc).Format(time.RFC3339)),
-		ContentHash: reverie.SummaryHash(r.req.SessionID, text)}
+		ContentHash: text.SummaryHash(r.req.SessionID, body)}
 	head := reverie.HeadState{Memory: reverie.Memory{Strength: reverie.TentativeStrength, LastSupportedAt: last.SentAt}}
 	if old := s.state.Summary; old != nil {
 		head = *old

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/prompts"
 )
 
@@ -26,7 +27,7 @@ type views struct {
 
 // fact shows a fact as m<n>.
 func (v views) fact(n int, h reverie.HeadState) prompts.KnownFact {
-	return prompts.KnownFact{ID: "m" + strconv.Itoa(n), Statement: h.Statement, LastSupportedAt: reverie.LocalDate(h.LastSupportedAt, v.loc)}
+	return prompts.KnownFact{ID: "m" + strconv.Itoa(n), Statement: h.Statement, LastSupportedAt: text.LocalDate(h.LastSupportedAt, v.loc)}
 }
 
 // message shows a message as number n.

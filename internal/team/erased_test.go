@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // remember has a group remember what somebody has said there.
-func (d *deployment) remember(group, author, name, text string) reverie.Memory {
+func (d *deployment) remember(group, author, name, s string) reverie.Memory {
 	d.t.Helper()
 	ctx, at := d.t.Context(), time.Now().UTC().Add(-time.Hour).Truncate(time.Second)
-	said := reverie.Message{ID: reverie.NewID(), AuthorID: author, Author: name, Role: reverie.RoleUser, Text: text, SentAt: at}
-	step := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: text, ContentHash: reverie.ContentHash(text),
+	said := reverie.Message{ID: reverie.NewID(), AuthorID: author, Author: name, Role: reverie.RoleUser, Text: s, SentAt: at}
+	step := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: s, ContentHash: text.ContentHash(s),
 		Tags: []string{}, Strength: reverie.TentativeStrength, LastSupportedAt: at,
-		Evidence: []reverie.Evidence{{MessageID: said.ID, AuthorID: author, Author: name, Quote: text, SentAt: at, LocalDate: at.Format(time.DateOnly)}}}
+		Evidence: []reverie.Evidence{{MessageID: said.ID, AuthorID: author, Author: name, Quote: s, SentAt: at, LocalDate: at.Format(time.DateOnly)}}}
 	_, err := d.store.ImportMessages(ctx, group, []reverie.Message{said})
 	lease, err2 := d.store.AcquireLease(ctx, group, reverie.LeaseGroup, "test", time.Minute)
 	run, err3 := d.store.StartRun(ctx, lease, reverie.Run{Job: reverie.JobEvolve, WindowSince: at, WindowUntil: at})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // PullOptions say what is pulled.
@@ -108,7 +109,7 @@ func (p *puller) read(ctx context.Context) error {
 			return err
 		}
 		if page.Team != p.Team || len(page.Memories) > pageSize {
-			return fmt.Errorf("it was asked for %d memories of team %q and gave %d of team %q: %w", pageSize, p.Team, len(page.Memories), reverie.Excerpt(page.Team, 64), reverie.ErrConfiguration)
+			return fmt.Errorf("it was asked for %d memories of team %q and gave %d of team %q: %w", pageSize, p.Team, len(page.Memories), text.Excerpt(page.Team, 64), reverie.ErrConfiguration)
 		}
 		for _, theirs := range page.Memories {
 			if !reverie.IsTeamID(theirs.ID) || theirs.ID <= after {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // PushOptions say what is pushed.
@@ -216,12 +217,12 @@ func (s *Syncer) refusedThere(ours local, err error) reverie.TeamRefusal {
 	var refused *reverie.TeamRefusedError
 	if errors.As(err, &refused) {
 		for _, f := range refused.Findings[:min(len(refused.Findings), maxFindings)] {
-			f.Excerpt = s.Privacy.Mask(reverie.Excerpt(f.Excerpt, maxTold))
+			f.Excerpt = s.Privacy.Mask(text.Excerpt(f.Excerpt, maxTold))
 			r.Findings = append(r.Findings, f)
 		}
 		return r
 	}
-	r.Reason = s.Privacy.Mask(reverie.Excerpt(err.Error(), maxTold))
+	r.Reason = s.Privacy.Mask(text.Excerpt(err.Error(), maxTold))
 	return r
 }
 

@@ -1,4 +1,4 @@
-// Command simplified writes simplified.txt, the table behind reverie.Simplify,
+// Command simplified writes simplified.txt, the table behind text.Simplify,
 // from ICU's transform Traditional-Simplified (CLDR data, Unicode's licence,
 // which is copied into the file). It needs uconv, of the Debian package
 // icu-devtools. Run it from the repository's root: go generate .

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Problem is what a server answers instead of what was asked for (RFC 9457). It is the
@@ -123,7 +124,7 @@ func told(s, token string) string {
 	if token != "" {
 		s = strings.ReplaceAll(s, token, "[token]")
 	}
-	return reverie.MaskSecrets(reverie.Excerpt(reverie.Visible(s), maxTold))
+	return reverie.MaskSecrets(text.Excerpt(text.Visible(s), maxTold))
 }
 
 // toldError is an error with what is told of it.

@@ -18,6 +18,7 @@ import (
 	"reverie/internal/llm/offline"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 	"reverie/store"
 	"reverie/store/pg"
@@ -96,7 +97,7 @@ func (h *hall) remember(group string, kind reverie.Kind, statements ...string) {
 	plan := reverie.Plan{GroupID: group, RunID: run.ID, ChunkNo: 1, Kind: kind}
 	for _, s := range statements {
 		plan.Steps = append(plan.Steps, reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Tags: tags,
-			Statement: s, ContentHash: reverie.ContentHash(s), Strength: 0.6, LastSupportedAt: h.now})
+			Statement: s, ContentHash: text.ContentHash(s), Strength: 0.6, LastSupportedAt: h.now})
 	}
 	_, err = h.store.Apply(ctx, lease, plan)
 	h.check(err)

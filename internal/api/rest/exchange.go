@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 type humaContext = huma.Context // a field named Context would hide the method
@@ -60,11 +60,11 @@ func problemOfHuma(status int, message string, errs ...error) huma.StatusError {
 	for _, err := range errs[:min(len(errs), maxErrors)] {
 		var d huma.ErrorDetailer
 		if !errors.As(err, &d) {
-			p.Errors = append(p.Errors, Detail{Message: reverie.Excerpt(err.Error(), maxMessage)})
+			p.Errors = append(p.Errors, Detail{Message: text.Excerpt(err.Error(), maxMessage)})
 			continue
 		}
 		e := d.ErrorDetail()
-		p.Errors = append(p.Errors, Detail{Location: reverie.Excerpt(e.Location, maxMessage), Message: reverie.Excerpt(e.Message, maxMessage)})
+		p.Errors = append(p.Errors, Detail{Location: text.Excerpt(e.Location, maxMessage), Message: text.Excerpt(e.Message, maxMessage)})
 	}
 	if len(p.Errors) > 0 {
 		p.Detail = p.Errors[0].Message

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 const groupTag = "groups"
@@ -121,7 +122,7 @@ const (
 func nothingAdded(added reverie.MessagesAdded) *Problem {
 	p := NewProblem(http.StatusUnprocessableEntity, "not one line could be taken as a message")
 	for _, b := range added.Bad {
-		p.Errors = append(p.Errors, Detail{Location: lineOf(b), Message: reverie.Excerpt(b.Reason, maxMessage)})
+		p.Errors = append(p.Errors, Detail{Location: lineOf(b), Message: text.Excerpt(b.Reason, maxMessage)})
 	}
 	return p
 }

@@ -12,6 +12,7 @@ import (
 	"reverie/internal/api"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Problem is an error as clients see it: RFC 9457, application/problem+json.
@@ -150,7 +151,7 @@ func ofMoved(moved *reverie.TeamHeadError) *Problem {
 }
 
 func newProblem(status int, detail string) *Problem {
-	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: reverie.Excerpt(detail, maxDetail)}
+	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: text.Excerpt(detail, maxDetail)}
 }
 
 // Error makes a problem an error.

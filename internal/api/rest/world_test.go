@@ -23,6 +23,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 	"reverie/store"
 	"reverie/store/storetest"
@@ -240,7 +241,7 @@ func (w *world) remember(t testing.TB, p place, kind reverie.Kind, tags []string
 	plan := reverie.Plan{GroupID: p.group, RunID: run.ID, ChunkNo: 1, Kind: kind, Refusals: []reverie.Refusal{{Line: 1, Rule: "evidence", Detail: p.mark}}}
 	for _, s := range statements {
 		plan.Steps = append(plan.Steps, reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: s + p.mark, Tags: tags,
-			ContentHash: reverie.ContentHash(s + p.mark), Strength: 0.6, LastSupportedAt: w.now, Embedding: []float32{1, 2, 3}, EmbeddingModel: "flat@3", Reason: p.mark,
+			ContentHash: text.ContentHash(s + p.mark), Strength: 0.6, LastSupportedAt: w.now, Embedding: []float32{1, 2, 3}, EmbeddingModel: "flat@3", Reason: p.mark,
 			Evidence: []reverie.Evidence{{MessageID: p.message, Author: "Ann", Quote: p.mark, SentAt: w.now, LocalDate: "2026-01-15"}}})
 	}
 	if err = w.store.SaveChunk(ctx, lease, reverie.Chunk{RunID: run.ID, No: 1, Status: reverie.ChunkAnswered, Answer: p.mark}); err == nil {

@@ -14,6 +14,7 @@ import (
 	"reverie/internal/api/rest"
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // exchange is a request and its answer.
@@ -90,7 +91,7 @@ func (x *exchange) note() {
 		x.opts.Metrics.RequestDone(x.route(), x.request.Method, status, took)
 	}
 	x.opts.Log.Log(context.WithoutCancel(x.request.Context()), level, "request", "method", x.request.Method, "route", x.route(),
-		"path", reverie.Excerpt(x.request.URL.Path, 200), "status", status, "bytes", x.answer.bytes,
+		"path", text.Excerpt(x.request.URL.Path, 200), "status", status, "bytes", x.answer.bytes,
 		"duration_ms", float64(took.Microseconds())/1000, "request_id", x.id, "token_id", x.caller.TokenID, "group_id", x.caller.GroupID)
 }
 

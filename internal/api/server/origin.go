@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 func isUnauthorized(err error) bool { return errors.Is(err, reverie.ErrUnauthorized) }
@@ -22,7 +23,7 @@ func origin(r *http.Request, open bool) error {
 	if open {
 		if !local(r.Host) {
 			return fmt.Errorf("while no token was ever created, only this machine is answered, as localhost or 127.0.0.1, and not as %q; reverie token create makes one: %w",
-				reverie.Excerpt(r.Host, 100), reverie.ErrForbidden)
+				text.Excerpt(r.Host, 100), reverie.ErrForbidden)
 		}
 		if foreign(r) {
 			return fmt.Errorf("another site's page has sent this: %w", reverie.ErrForbidden)

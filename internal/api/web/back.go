@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // place is the address of the page that the visitor is on: of this one or, where a form
@@ -65,7 +66,7 @@ func unknown[T ~string](v *visit, key string, chosen T, known []T) bool {
 	if chosen == "" || slices.Contains(known, chosen) {
 		return false
 	}
-	v.refuse(http.StatusUnprocessableEntity, key, reverie.Excerpt(string(chosen), 40))
+	v.refuse(http.StatusUnprocessableEntity, key, text.Excerpt(string(chosen), 40))
 	return true
 }
 

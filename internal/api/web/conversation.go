@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // messagesShown is how many messages a page of conversation has.
@@ -84,7 +85,7 @@ func (s *site) missingTalk(v *visit, d talkData) error {
 	if d.Session != "" {
 		_, err := s.Messages(v.Context(), reverie.MessageQuery{GroupID: v.group.ID, SessionID: d.Session, Limit: 1})
 		if errors.Is(err, reverie.ErrNotFound) {
-			v.refuse(http.StatusNotFound, "talk.no_session", reverie.Excerpt(d.Session, 60))
+			v.refuse(http.StatusNotFound, "talk.no_session", text.Excerpt(d.Session, 60))
 			return nil
 		}
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"reverie/internal/api"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 //go:embed templates
@@ -40,12 +41,12 @@ func functions(l lang, assets map[string]asset) template.FuncMap {
 		"usd":     usd,       // money
 		"count":   grouped,   // 12,345
 		"asset":   func(name string) string { return assets[name].url },
-		"tone":    tone,            // tone .Status: good, warn, bad or quiet, for class="pill {{tone .}}"
-		"excerpt": reverie.Excerpt, // excerpt .Text 80
+		"tone":    tone,         // tone .Status: good, warn, bad or quiet, for class="pill {{tone .}}"
+		"excerpt": text.Excerpt, // excerpt .Text 80
 
 		// what is shown of a command, to be pasted into a shell
-		"shellWord":    func(text string) template.HTML { return say(reverie.ShellWord(text)) },
-		"shellOperand": func(text string) template.HTML { return say(reverie.ShellOperand(text)) },
+		"shellWord":    func(s string) template.HTML { return say(text.ShellWord(s)) },
+		"shellOperand": func(s string) template.HTML { return say(text.ShellOperand(s)) },
 
 		"clock":  clock,                                      // clock .At $.Zone: the time of day alone
 		"meter":  meter,                                      // meter .Strength 1: a bar beside a number, of so much at most

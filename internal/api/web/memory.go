@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // mostResting is how many memories are shown that were made of one.
@@ -57,7 +58,7 @@ func (s *site) memoryPage(v *visit) (any, error) {
 	if d.More = len(d.Resting) - mostResting; d.More > 0 {
 		d.Resting = d.Resting[:mostResting]
 	}
-	v.title = reverie.Excerpt(d.Head.Statement, 60)
+	v.title = text.Excerpt(d.Head.Statement, 60)
 	before := ""
 	for _, version := range why.Versions {
 		m := memoryVersion{WhyVersion: version, Before: before, Asked: version.Memory.ID == id}
@@ -96,10 +97,10 @@ func (s *site) restoreMemory(v *visit) (string, error) {
 }
 
 func (s *site) strengthenMemory(v *visit) (string, error) {
-	text := v.PostFormValue("strength")
-	value, err := strconv.ParseFloat(text, 64)
+	body := v.PostFormValue("strength")
+	value, err := strconv.ParseFloat(body, 64)
 	if err != nil {
-		return "", fmt.Errorf("strength %q is no number: write one from 0 to 1: %w", reverie.Excerpt(text, 40), reverie.ErrInvalid)
+		return "", fmt.Errorf("strength %q is no number: write one from 0 to 1: %w", text.Excerpt(body, 40), reverie.ErrInvalid)
 	}
 	return s.editMemory(v, reverie.Edit{Action: reverie.ActionStrength, Value: value}, "notice.memory_strength")
 }

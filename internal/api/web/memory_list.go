@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // memoriesShown is how many memories a page lists.
@@ -69,7 +70,7 @@ func (v *visit) choice(name string, values []string) (string, error) {
 	case slices.Contains(values, chosen):
 		return chosen, nil
 	}
-	return "", fmt.Errorf("%s=%q is none of %q: %w", name, reverie.Excerpt(chosen, 40), values, reverie.ErrInvalid)
+	return "", fmt.Errorf("%s=%q is none of %q: %w", name, text.Excerpt(chosen, 40), values, reverie.ErrInvalid)
 }
 
 // notAll is a choice as the domain has it.

@@ -13,6 +13,7 @@ import (
 
 	"reverie/internal/api"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // visit is one request for a page, or of a form.
@@ -68,7 +69,7 @@ func (v *visit) filtered(groupID, tab string) (found bool, err error) {
 	}
 	switch _, err = v.about(groupID, tab); {
 	case errors.Is(err, reverie.ErrNotFound):
-		v.refuse(http.StatusNotFound, "filter_group.missing", reverie.Excerpt(groupID, 60))
+		v.refuse(http.StatusNotFound, "filter_group.missing", text.Excerpt(groupID, 60))
 		v.refused.Find = query(homeURL, "q", groupID)
 		return false, nil
 	case err != nil:
@@ -163,10 +164,10 @@ func (v *visit) setCookie(name, value string, expires time.Time, maxAge int) {
 
 // number reads a whole number of the query, otherwise where there is none.
 func (v *visit) number(name string, otherwise int) (int, error) {
-	text := cmp.Or(v.URL.Query().Get(name), fmt.Sprint(otherwise))
+	s := cmp.Or(v.URL.Query().Get(name), fmt.Sprint(otherwise))
 	var n int
-	if _, err := fmt.Sscanf(text, "%d", &n); err != nil || fmt.Sprint(n) != text {
-		return 0, fmt.Errorf("%s=%q is no number: %w", name, reverie.Excerpt(text, 40), reverie.ErrInvalid)
+	if _, err := fmt.Sscanf(s, "%d", &n); err != nil || fmt.Sprint(n) != s {
+		return 0, fmt.Errorf("%s=%q is no number: %w", name, text.Excerpt(s, 40), reverie.ErrInvalid)
 	}
 	return n, nil
 }

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // writeAnswer writes JSON Lines of at most maxTokens estimated tokens (0: no
 // limit); whole is false when it had to be cut off. No lines at all is said by
 // the line none.
-func writeAnswer[L any](lines []L, none string, maxTokens int) (text string, whole bool) {
+func writeAnswer[L any](lines []L, none string, maxTokens int) (s string, whole bool) {
 	if len(lines) == 0 {
 		return none + "\n", true
 	}
@@ -24,7 +24,7 @@ func writeAnswer[L any](lines []L, none string, maxTokens int) (text string, who
 		if err := enc.Encode(l); err != nil {
 			continue // a line holds strings and numbers only: it cannot fail
 		}
-		spent += reverie.EstimateTokens(b.String()[from:])
+		spent += text.EstimateTokens(b.String()[from:])
 		if maxTokens > 0 && spent > maxTokens {
 			return cutBytes(b.String(), from+(b.Len()-from)/2), false
 		}

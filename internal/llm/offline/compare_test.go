@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // TestRelate holds facts against memories. Each pair is compared in this order
@@ -138,7 +139,7 @@ func TestNearMissIsNoDuplicate(t *testing.T) {
 	pairs := 0
 	for _, statement := range nearStatements(t) {
 		for _, other := range nearMisses(statement) {
-			if reverie.ContentHash(statement) == reverie.ContentHash(other) {
+			if text.ContentHash(statement) == text.ContentHash(other) {
 				t.Fatalf("%q and %q are one to the content hash", statement, other)
 			}
 			pairs++
@@ -225,7 +226,7 @@ func FuzzCompare(f *testing.F) {
 		if len(got) != 1 || got[0].ID != "c1" || got[0].Reason == "" {
 			t.Fatalf("%+v", got)
 		}
-		alike := reverie.ContentHash(fact) == reverie.ContentHash(memory)
+		alike := text.ContentHash(fact) == text.ContentHash(memory)
 		switch o := got[0]; o.Relation {
 		case reverie.RelationDuplicate:
 			if o.Statement != "" {

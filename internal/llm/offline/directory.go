@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/lazyregexp"
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // directory is who may be meant by a name in the messages of a question.
@@ -27,7 +27,7 @@ func baseName(label string) string { return numbered.ReplaceAllString(label, "")
 func readDirectory(subjects []observed, messages []message) directory {
 	d := directory{labels: map[string][]string{}, authors: map[string]bool{}, asked: map[string]bool{}, wrote: map[string]bool{}}
 	add := func(name, label string) {
-		key := reverie.NameKey(name)
+		key := text.NameKey(name)
 		if utf8.RuneCountInString(key) < 2 || slices.Contains(d.labels[key], label) {
 			return
 		}
@@ -65,10 +65,10 @@ var introduced = lazyregexp.New(`^(\p{Han}{2,3})是我的?(?:` + kinDense + `)`)
 // several, "" where nobody has it. A number behind a label says that there are
 // several, though the others are not of this question.
 func (d directory) resolve(name string) string {
-	switch labels := d.labels[reverie.NameKey(name)]; {
+	switch labels := d.labels[text.NameKey(name)]; {
 	case len(labels) == 0:
 		return ""
-	case len(labels) == 1 && (!numbered.MatchString(labels[0]) || reverie.NameKey(name) != reverie.NameKey(baseName(labels[0]))):
+	case len(labels) == 1 && (!numbered.MatchString(labels[0]) || text.NameKey(name) != text.NameKey(baseName(labels[0]))):
 		return labels[0]
 	}
 	return strings.TrimSpace(name)

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // narrative is the look back: the summaries, or, where there are none, what is new
@@ -43,9 +44,9 @@ func retell(texts []string) (content string, used []int) {
 	sentences := make([][]string, len(texts))
 	longest := 0
 	told := map[string]bool{} // by content hash
-	for i, text := range slices.Backward(texts) {
-		for _, s := range splitSentences(text) {
-			if hash := reverie.ContentHash(s); reverie.CheckStatement(s) == nil && !told[hash] {
+	for i, body := range slices.Backward(texts) {
+		for _, s := range splitSentences(body) {
+			if hash := text.ContentHash(s); reverie.CheckStatement(s) == nil && !told[hash] {
 				sentences[i], told[hash] = append(sentences[i], s), true
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // topic is a word, or two that stand together, that sessions come back to.
@@ -194,7 +195,7 @@ func betweenClauses(r rune) bool {
 }
 
 // topicsIn are the topics that a text names, each once.
-func topicsIn(text string, names people) []topic {
+func topicsIn(s string, names people) []topic {
 	seen := map[string]bool{}
 	var out []topic
 	add := func(t topic) {
@@ -203,12 +204,12 @@ func topicsIn(text string, names people) []topic {
 			out = append(out, t)
 		}
 	}
-	for clause := range strings.FieldsFuncSeq(withoutSpeaker(text), betweenClauses) {
+	for clause := range strings.FieldsFuncSeq(withoutSpeaker(s), betweenClauses) {
 		var before string // the word before, "" where it says nothing
 		tokens(names.cut.Replace(clause), func(kind script, token string) {
 			word := fold(token)
 			if kind == scriptDense {
-				hanTopics(reverie.Simplify(token), add)
+				hanTopics(text.Simplify(token), add)
 			}
 			if kind != scriptWord || utf8.RuneCountInString(word) < minThemeWord || stopWords[word] || markerWords[word] || themeFiller[word] || names.words[word] {
 				before = ""

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 var (
@@ -159,7 +160,7 @@ func taskWords(statement string) bagOfWords {
 	}
 	_, rest := cutSlots(fold(said))
 	words := bagOfWords{}
-	tokens(taskHan.Replace(reverie.Simplify(rest)), func(kind script, token string) {
+	tokens(taskHan.Replace(text.Simplify(rest)), func(kind script, token string) {
 		switch {
 		case kind == scriptDense:
 			for _, r := range token {

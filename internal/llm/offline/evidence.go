@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // citation is a message and the words of it that count.
@@ -22,7 +22,7 @@ func (p *proposer) cite(sentences []int) []citation {
 	for _, i := range sentences {
 		m := p.messages[p.sentences[i].message]
 		quote := quoteOf(p.sentences[i].text)
-		if seen[m.ID] || len(out) == maxEvidence || !reverie.VerifyQuote(quote, m.Text) {
+		if seen[m.ID] || len(out) == maxEvidence || !text.VerifyQuote(quote, m.Text) {
 			continue
 		}
 		seen[m.ID] = true

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // extraction is the session_extract prompt's user part, as far as it is read
@@ -118,12 +119,12 @@ func (e *extraction) message(i int) {
 	if strings.HasPrefix(said, "@") { // a colon otherwise stands behind a request: "translate: I live in Lisbon"
 		said = withoutAddress(said, e.names.authors)
 	}
-	for _, text := range splitSentences(said) {
-		quote := quoteOf(text)
-		if !reverie.VerifyQuote(quote, m.Text) {
+	for _, s := range splitSentences(said) {
+		quote := quoteOf(s)
+		if !text.VerifyQuote(quote, m.Text) {
 			continue
 		}
-		if f, ok := e.finding(i, text); ok {
+		if f, ok := e.finding(i, s); ok {
 			f.Evidence = []citation{{m.ID, quote}}
 			e.take(f)
 		}

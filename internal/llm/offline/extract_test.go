@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // dialogue is one question about a session: "author: text" lines; "bot " stands
@@ -87,7 +88,7 @@ func checkFinding(t testing.TB, f finding, views []map[string]any) {
 		t.Fatalf("%+v", f)
 	}
 	for _, c := range f.Evidence {
-		if c.Message < 1 || c.Message > len(views) || views[c.Message-1]["role"] != nil || !reverie.VerifyQuote(c.Quote, views[c.Message-1]["text"].(string)) {
+		if c.Message < 1 || c.Message > len(views) || views[c.Message-1]["role"] != nil || !text.VerifyQuote(c.Quote, views[c.Message-1]["text"].(string)) {
 			t.Fatalf("%+v is no evidence", c)
 		}
 	}

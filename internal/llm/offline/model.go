@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"reverie/internal/llm"
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Names of what this package computes. They change whenever the same input
@@ -48,13 +48,13 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) (llm.Response, er
 	if err := ctx.Err(); err != nil {
 		return llm.Response{}, &llm.Error{Provider: provider, Fault: llm.FaultTimeout, Err: err}
 	}
-	text, whole, err := answer(req.User, req.MaxTokens)
+	s, whole, err := answer(req.User, req.MaxTokens)
 	if err != nil {
 		return llm.Response{}, &llm.Error{Provider: provider, Fault: llm.FaultBadRequest, Err: err}
 	}
-	resp := llm.Response{Text: text, Finish: llm.FinishStop, Usage: llm.Usage{
-		InputTokens:  reverie.EstimateTokens(req.System) + reverie.EstimateTokens(req.User),
-		OutputTokens: reverie.EstimateTokens(text),
+	resp := llm.Response{Text: s, Finish: llm.FinishStop, Usage: llm.Usage{
+		InputTokens:  text.EstimateTokens(req.System) + text.EstimateTokens(req.User),
+		OutputTokens: text.EstimateTokens(s),
 	}}
 	if !whole {
 		resp.Finish = llm.FinishLength
@@ -67,12 +67,12 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) (llm.Response, er
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
 	vectors := make([][]float32, len(texts))
 	var usage llm.Usage
-	for i, text := range texts {
+	for i, s := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, usage, &llm.Error{Provider: provider, Fault: llm.FaultTimeout, Err: err}
 		}
-		vectors[i] = m.vector(text)
-		usage.InputTokens += reverie.EstimateTokens(text)
+		vectors[i] = m.vector(s)
+		usage.InputTokens += text.EstimateTokens(s)
 	}
 	return vectors, usage, nil
 }

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/lazyregexp"
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 var (
@@ -19,7 +19,7 @@ var (
 // isNoise tells whether a sentence is nothing that somebody says: a command, a
 // link, code, a log line, an emoji, a reaction of one or two words.
 func isNoise(s string) bool {
-	s = strings.ReplaceAll(s, reverie.Erased, "somebody") // whose name is gone, or words
+	s = strings.ReplaceAll(s, text.Erased, "somebody") // whose name is gone, or words
 	if strings.ContainsAny(s[:1], "/!.$>#~*|\\`<{[") && !strings.HasPrefix(s, "...") {
 		return true
 	}

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // observation is the observe prompt's user part, as far as it is read here, and
@@ -111,13 +112,13 @@ func takenBack(messages []message, i int) bool {
 
 // message observes the sentences of a message.
 func (o *observation) message(m message) {
-	for _, text := range splitSentences(withoutAddress(m.Text, o.names.authors)) {
-		t := speak(fold(text))
-		if isNoise(text) || isQuestion(t) || marksHedge.in(t) || marksHearsay.in(t) || marksEnd.in(t) || !reverie.VerifyQuote(quoteOf(text), m.Text) {
+	for _, s := range splitSentences(withoutAddress(m.Text, o.names.authors)) {
+		t := speak(fold(s))
+		if isNoise(s) || isQuestion(t) || marksHedge.in(t) || marksHearsay.in(t) || marksEnd.in(t) || !text.VerifyQuote(quoteOf(s), m.Text) {
 			continue
 		}
-		proof := []citation{{m.ID, quoteOf(text)}}
-		for _, clause := range clausesOf(text) {
+		proof := []citation{{m.ID, quoteOf(s)}}
+		for _, clause := range clausesOf(s) {
 			o.clause(m, clause, marksPassing.in(t), proof)
 		}
 	}

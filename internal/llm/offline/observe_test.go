@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"reverie/internal/llm"
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // gossip is one question: subjects, those of the chat if none are given, and
@@ -90,7 +90,7 @@ func checkRemark(t testing.TB, r remark, messages []map[string]any) {
 			t.Fatalf("no message %d", c.Message)
 		}
 		m := messages[c.Message-1]
-		if m["role"] != nil || !strings.Contains(m["text"].(string), c.Quote) || !reverie.VerifyQuote(c.Quote, m["text"].(string)) {
+		if m["role"] != nil || !strings.Contains(m["text"].(string), c.Quote) || !text.VerifyQuote(c.Quote, m["text"].(string)) {
 			t.Errorf("%+v is no evidence", c)
 		}
 		if author := m["author"].(string); speaker == "" {
@@ -277,8 +277,8 @@ func FuzzObserve(f *testing.F) {
 				t.Fatalf("an empty line: %s", fmt.Sprint(r))
 			}
 			for _, c := range r.Evidence {
-				if text := messages[c.Message-1]["text"].(string); !reverie.VerifyQuote(c.Quote, text) {
-					t.Fatalf("%+v does not stand in %q", c, text)
+				if s := messages[c.Message-1]["text"].(string); !text.VerifyQuote(c.Quote, s) {
+					t.Fatalf("%+v does not stand in %q", c, s)
 				}
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // revise writes one line for each memory. The rewrites and deletes that rest on
@@ -85,7 +86,7 @@ func (p *proposer) change(memory int, events []event) (line, int, bool) {
 }
 
 // same tells whether a rewrite would change nothing.
-func same(a, b string) bool { return reverie.ContentHash(a) == reverie.ContentHash(b) }
+func same(a, b string) bool { return text.ContentHash(a) == text.ContentHash(b) }
 
 // disputed returns the sentences that give another value than the memory, once
 // two people agree on it.

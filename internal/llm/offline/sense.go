@@ -7,14 +7,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // sense is what a statement says as far as spelling shows it, made to be held
 // against another one strictly: every word counts that is not known to mean
 // nothing, in its order within a phrase.
 type sense struct {
-	hash    string                // reverie.ContentHash: equal ones are the same statement
+	hash    string                // text.ContentHash: equal ones are the same statement
 	chunks  []chunk               // what is said, without days and times
 	whole   []string              // the same with days and times, in the order of the text
 	details [detailKinds][]string // in the order of the text
@@ -117,11 +117,11 @@ type senseReader struct {
 // author: "Lin says: I like tea" says that Lin likes tea.
 func readSense(statement string) sense {
 	r := senseReader{closed: true}
-	r.hash = reverie.ContentHash(statement)
+	r.hash = text.ContentHash(statement)
 	r.readNames(statement)
-	folded := reverie.Simplify(fold(spellFigures(withoutSpeaker(statement))))
+	folded := text.Simplify(fold(spellFigures(withoutSpeaker(statement))))
 	if name := speaker(statement); name != "" {
-		folded = ofSpeaker(reverie.Simplify(fold(name)), folded)
+		folded = ofSpeaker(text.Simplify(fold(name)), folded)
 	}
 	folded = plainPhrases(folded)
 	r.symbols = symbolsOf(folded)

@@ -13,6 +13,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // story evolves the sample chat date by date in memory, as the pipeline would:
@@ -156,7 +157,7 @@ func checkEvidence(t testing.TB, l line, messages []reverie.Message) {
 	t.Helper()
 	for _, e := range l.Evidence {
 		m := messages[e.Message-1]
-		if !strings.Contains(m.Text, e.Quote) || !reverie.VerifyQuote(e.Quote, m.Text) || m.Role == reverie.RoleAssistant {
+		if !strings.Contains(m.Text, e.Quote) || !text.VerifyQuote(e.Quote, m.Text) || m.Role == reverie.RoleAssistant {
 			t.Errorf("quote %q is no evidence in %q by %s", e.Quote, m.Text, m.Role)
 		}
 	}

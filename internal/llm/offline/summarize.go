@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // summary is the answer to the session_summarize prompt, one line.
@@ -36,8 +37,8 @@ func (e *extraction) summaryLine() finding {
 // condense adds to a summary what users asked for, and how the answers began if
 // those are wanted, and cuts sentences off its beginning until it fits. The
 // evidence is the newest of the requests.
-func condense(former string, turns []message, answers bool, limit int) (text string, evidence []citation) {
-	text = strings.TrimSpace(former)
+func condense(former string, turns []message, answers bool, limit int) (s string, evidence []citation) {
+	s = strings.TrimSpace(former)
 	for _, m := range turns {
 		if !m.fromPerson() && (!answers || m.Role != string(reverie.RoleAssistant)) {
 			continue
@@ -47,26 +48,26 @@ func condense(former string, turns []message, answers bool, limit int) (text str
 		if sentence == "" || reverie.CheckStatement(piece) != nil {
 			continue
 		}
-		text = joinSentences(text, piece)
-		if quote := quoteOf(sentence); m.fromPerson() && m.ID > 0 && reverie.VerifyQuote(quote, m.Text) {
+		s = joinSentences(s, piece)
+		if quote := quoteOf(sentence); m.fromPerson() && m.ID > 0 && text.VerifyQuote(quote, m.Text) {
 			evidence = append(evidence, citation{m.ID, quote})
 		}
 	}
-	if text == "" {
-		text = nothingAsked(turns)
+	if s == "" {
+		s = nothingAsked(turns)
 	}
 	if len(evidence) == 0 {
 		evidence = anyWords(turns)
 	}
-	for utf8.RuneCountInString(text) > limit {
-		rest := strings.TrimSpace(text[len(splitSentences(text)[0]):])
+	for utf8.RuneCountInString(s) > limit {
+		rest := strings.TrimSpace(s[len(splitSentences(s)[0]):])
 		if rest == "" {
-			text = string([]rune(text)[:limit])
+			s = string([]rune(s)[:limit])
 			break
 		}
-		text = rest
+		s = rest
 	}
-	return text, evidence[max(0, len(evidence)-maxEvidence):]
+	return s, evidence[max(0, len(evidence)-maxEvidence):]
 }
 
 // joinSentences puts a sentence behind others.
@@ -90,7 +91,7 @@ func nothingAsked(turns []message) string {
 // anyWords quotes the first message of a user that can be quoted.
 func anyWords(turns []message) []citation {
 	for _, m := range turns {
-		if quote := quoteOf(strings.TrimSpace(m.Text)); m.fromPerson() && m.ID > 0 && reverie.VerifyQuote(quote, m.Text) {
+		if quote := quoteOf(strings.TrimSpace(m.Text)); m.fromPerson() && m.ID > 0 && text.VerifyQuote(quote, m.Text) {
 			return []citation{{m.ID, quote}}
 		}
 	}

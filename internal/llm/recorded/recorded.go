@@ -21,6 +21,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // The names under which calls of this model are written down.
@@ -111,9 +112,9 @@ func (p *Player) Generate(_ context.Context, req llm.Request) (llm.Response, err
 			"differ from those of the recording", p.name, key, req.Prompt)
 		return llm.Response{}, &llm.Error{Provider: Provider, Fault: llm.FaultUnrecorded, Err: err}
 	}
-	text := a.Text()
-	return llm.Response{Text: text, Finish: llm.FinishStop, Usage: llm.Usage{
-		InputTokens:  reverie.EstimateTokens(req.System) + reverie.EstimateTokens(req.User),
-		OutputTokens: reverie.EstimateTokens(text),
+	answer := a.Text()
+	return llm.Response{Text: answer, Finish: llm.FinishStop, Usage: llm.Usage{
+		InputTokens:  text.EstimateTokens(req.System) + text.EstimateTokens(req.User),
+		OutputTokens: text.EstimateTokens(answer),
 	}}, nil
 }

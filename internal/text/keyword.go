@@ -1,4 +1,4 @@
-package reverie
+package text
 
 import (
 	"math/bits"
@@ -33,10 +33,10 @@ type ruleSet [maxRules / 64]uint64
 
 func (s *ruleSet) add(rule int) { s[rule/64] |= 1 << (rule % 64) }
 
-func (s *ruleSet) has(rule int) bool { return s[rule/64]&(1<<(rule%64)) != 0 }
+func (s *ruleSet) Has(rule int) bool { return s[rule/64]&(1<<(rule%64)) != 0 }
 
 // each calls f with the rules of the set in ascending order until it says stop.
-func (s *ruleSet) each(f func(rule int) bool) {
+func (s *ruleSet) Each(f func(rule int) bool) {
 	for i, word := range s {
 		for ; word != 0; word &= word - 1 {
 			if !f(i*64 + bits.TrailingZeros64(word)) {
@@ -149,7 +149,7 @@ func (t *trie) link() {
 func (k *Keywords) row(state uint16) []uint16 { return k.next[int(state)*k.width:][:k.width] }
 
 // find returns the rules of which a keyword occurs in s.
-func (k *Keywords) find(s string) (found ruleSet) {
+func (k *Keywords) Find(s string) (found ruleSet) {
 	state := 0
 	for i := range len(s) {
 		state = int(k.next[state*k.width+int(k.class[s[i]])])

@@ -1,4 +1,4 @@
-package reverie
+package text
 
 import (
 	"math/rand/v2"
@@ -27,7 +27,7 @@ func TestKeywordsAgreeWithSearch(t *testing.T) {
 		}
 		k := NewKeywords(rules)
 		text := strings.ToUpper(word(12)) + "." + word(12)
-		found := k.find(text)
+		found := k.Find(text)
 		ends := make([][]int, len(rules))
 		k.Each(text, func(rule, start, end int) {
 			if !slices.Contains(rules[rule], strings.ToLower(text[start:end])) {
@@ -37,8 +37,8 @@ func TestKeywordsAgreeWithSearch(t *testing.T) {
 		})
 		for i, words := range rules {
 			want := slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(text), w) })
-			if found.has(i) != want || (len(ends[i]) > 0) != want {
-				t.Fatalf("rule %q in %q: found %v, ends %v, want %v", words, text, found.has(i), ends[i], want)
+			if found.Has(i) != want || (len(ends[i]) > 0) != want {
+				t.Fatalf("rule %q in %q: found %v, ends %v, want %v", words, text, found.Has(i), ends[i], want)
 			}
 		}
 	}
@@ -46,11 +46,11 @@ func TestKeywordsAgreeWithSearch(t *testing.T) {
 
 func TestKeywordsOfChinese(t *testing.T) {
 	k := NewKeywords([][]string{{"密码", "口令"}, {"token"}, nil})
-	found := k.find("改了密码，ToKeN 没改")
-	if !found.has(0) || !found.has(1) || found.has(2) {
+	found := k.Find("改了密码，ToKeN 没改")
+	if !found.Has(0) || !found.Has(1) || found.Has(2) {
 		t.Errorf("found %v", found)
 	}
-	if found := k.find("密 码 toke"); found != (ruleSet{}) {
+	if found := k.Find("密 码 toke"); found != (ruleSet{}) {
 		t.Errorf("found %v in a text without", found)
 	}
 }

@@ -1,9 +1,9 @@
-package reverie_test
+package text_test
 
 import (
 	"testing"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Names are one however they are typed, and two where a letter or a mark that
@@ -16,18 +16,18 @@ func TestNameKey(t *testing.T) {
 		{"Half Frame", "half  frame"},
 	} {
 		for _, name := range same {
-			if got := reverie.NameKey(name); got != reverie.NameKey(same[0]) || got == "" {
-				t.Errorf("%q: %q, want %q", name, got, reverie.NameKey(same[0]))
+			if got := text.NameKey(name); got != text.NameKey(same[0]) || got == "" {
+				t.Errorf("%q: %q, want %q", name, got, text.NameKey(same[0]))
 			}
 		}
 	}
 	for _, pair := range [][2]string{{"Kay", "Kai"}, {"阿飞", "飞哥"}, {"C", "C#"}, {"Alex#1", "Alex#2"}, {"Kay", "Kay 🔥"}, {"Ana", "Anna"}} {
-		if reverie.NameKey(pair[0]) == reverie.NameKey(pair[1]) {
+		if text.NameKey(pair[0]) == text.NameKey(pair[1]) {
 			t.Errorf("%q and %q are one name", pair[0], pair[1])
 		}
 	}
 	for _, nobody := range []string{"", "@", "@@", "@ \"@\"", "\"\"", " "} {
-		if got := reverie.NameKey(nobody); got != "" {
+		if got := text.NameKey(nobody); got != "" {
 			t.Errorf("%q: %q", nobody, got)
 		}
 	}

@@ -1,10 +1,10 @@
-package reverie_test
+package text_test
 
 import (
 	"testing"
 	"time"
 
-	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 func TestStartOfDate(t *testing.T) {
@@ -27,7 +27,7 @@ func TestStartOfDate(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, _ := time.Parse(time.DateOnly, tt.date)
-		if got := reverie.StartOfDate(d.Year(), d.Month(), d.Day(), loc).UTC().Format(time.RFC3339); got != tt.want {
+		if got := text.StartOfDate(d.Year(), d.Month(), d.Day(), loc).UTC().Format(time.RFC3339); got != tt.want {
 			t.Errorf("%s in %s starts at %s, want %s", tt.date, tt.zone, got, tt.want)
 		}
 	}
@@ -43,14 +43,14 @@ func TestDatesFollowEachOther(t *testing.T) {
 		}
 		var before time.Time
 		for d := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC); d.Year() < 2030; d = d.AddDate(0, 0, 1) {
-			start := reverie.StartOfDate(d.Year(), d.Month(), d.Day(), loc)
-			if got := reverie.LocalDate(start, loc); got != d.Format(time.DateOnly) {
+			start := text.StartOfDate(d.Year(), d.Month(), d.Day(), loc)
+			if got := text.LocalDate(start, loc); got != d.Format(time.DateOnly) {
 				t.Fatalf("%s: the first instant of %s lies on %s", zone, d.Format(time.DateOnly), got)
 			}
 			if gap := start.Sub(before); !before.IsZero() && (gap < 22*time.Hour || gap > 26*time.Hour) {
 				t.Fatalf("%s: %s is %s long", zone, before.In(loc).Format(time.DateOnly), gap)
 			}
-			if last := reverie.LocalDate(start.Add(-time.Nanosecond), loc); last == d.Format(time.DateOnly) {
+			if last := text.LocalDate(start.Add(-time.Nanosecond), loc); last == d.Format(time.DateOnly) {
 				t.Fatalf("%s: %s began before %s", zone, last, start)
 			}
 			before = start

@@ -1,4 +1,4 @@
-package reverie
+package text
 
 import (
 	"strings"
@@ -34,7 +34,7 @@ func standsIn(quote, text string) bool {
 		return true
 	}
 	return utf8.RuneCountInString(quote) >= MinQuote &&
-		strings.ContainsFunc(quote, isWord) && strings.Contains(text, quote)
+		strings.ContainsFunc(quote, IsWord) && strings.Contains(text, quote)
 }
 
 // quoteForm is the form in which quotes are looked up. Models straighten and
@@ -72,7 +72,7 @@ func trimEllipsis(s string) string {
 	return s
 }
 
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+func IsWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // Excerpt returns the beginning of text on one line, at most n characters long,
 // with an ellipsis as the last of them when something was cut off. It cuts
@@ -119,7 +119,7 @@ func cutBefore(text string, end int) int {
 func betweenLetters(text string, i int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:i])
 	after, _ := utf8.DecodeRuneInString(text[i:])
-	return isSpaced(before) && isSpaced(after)
+	return IsSpaced(before) && IsSpaced(after)
 }
 
 // characterStarts tells whether what stands at byte i is no part of the
@@ -128,7 +128,7 @@ func characterStarts(text string, i int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:i])
 	after, _ := utf8.DecodeRuneInString(text[i:])
 	switch {
-	case before == zeroWidthJoiner, isInvisible(after), unicode.IsMark(after):
+	case before == zeroWidthJoiner, IsInvisible(after), unicode.IsMark(after):
 		return false
 	case after >= 0x1F3FB && after <= 0x1F3FF:
 		return false
@@ -141,7 +141,7 @@ const zeroWidthJoiner = 0x200D
 
 // isSpaced tells whether r is a letter or digit of a script that puts spaces
 // between words: all but Han, kana and the scripts of South-East Asia.
-func isSpaced(r rune) bool {
+func IsSpaced(r rune) bool {
 	if r < 0x80 {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 	}

@@ -1,4 +1,4 @@
-package reverie
+package text
 
 import (
 	"maps"
@@ -51,7 +51,7 @@ func TestSimplify(t *testing.T) {
 		}
 	}
 	mapped := 0
-	for r := rune(firstHan); r <= lastHan; r++ {
+	for r := rune(FirstHan); r <= LastHan; r++ {
 		once := Simplify(string(r))
 		if Simplify(once) != once || utf8.RuneCountInString(once) != 1 {
 			t.Errorf("Simplify(%q) = %q, which is not settled", r, once)

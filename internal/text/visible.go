@@ -1,4 +1,4 @@
-package reverie
+package text
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 )
 
 // visible is [Visible] with every white space a blank.
-func visible(s string) string {
+func VisibleLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return ' '
@@ -30,12 +30,12 @@ func Visible(s string) string {
 	for i, r := range s {
 		after, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
 		if flag == 0 && r > 0xE0000 {
-			flag = flagTags(before, s[i:])
+			flag = FlagTags(before, s[i:])
 		}
 		switch {
 		case flag > 0:
 			flag--
-		case isHidden(r) && !isPlaced(before, r, after):
+		case isHidden(r) && !IsPlaced(before, r, after):
 			continue
 		}
 		before = r
@@ -44,12 +44,12 @@ func Visible(s string) string {
 	return b.String()
 }
 
-func isHidden(r rune) bool { return !unicode.IsSpace(r) && (unicode.IsControl(r) || isInvisible(r)) }
+func isHidden(r rune) bool { return !unicode.IsSpace(r) && (unicode.IsControl(r) || IsInvisible(r)) }
 
 // isPlaced tells whether an invisible rune is where writing needs it: in an emoji, a
 // joiner between two of them or one selector after a base that has two styles; a joiner
 // between letters of a script whose letters join.
-func isPlaced(before, r, after rune) bool {
+func IsPlaced(before, r, after rune) bool {
 	switch r {
 	case zeroWidthJoiner:
 		return (isEmoji(before) || before == emojiStyle) && isEmoji(after) || unicode.In(before, joining...) && unicode.In(after, joining...)
@@ -69,7 +69,7 @@ var joining = []*unicode.RangeTable{unicode.Arabic, unicode.Syriac, unicode.Mong
 // flagTags is how many runes at the beginning of s spell the region of a flag, as that of
 // Scotland does: a black flag before them, two to six small letters and digits of the tag
 // block, and its end.
-func flagTags(before rune, s string) (n int) {
+func FlagTags(before rune, s string) (n int) {
 	if before != 0x1F3F4 {
 		return 0
 	}

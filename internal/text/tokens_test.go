@@ -1,4 +1,4 @@
-package reverie
+package text
 
 import (
 	"strings"

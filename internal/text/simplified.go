@@ -1,4 +1,4 @@
-package reverie
+package text
 
 import (
 	_ "embed"
@@ -17,14 +17,14 @@ var simplifiedText string
 // The block of code points that the table covers: every character that ICU maps
 // lies in it.
 const (
-	firstHan = 0x3400
-	lastHan  = 0x9FFF
+	FirstHan = 0x3400
+	LastHan  = 0x9FFF
 )
 
 // simplifiedTable maps each code point of the block to its simplified form, 0
 // where it is its own.
-var simplifiedTable = sync.OnceValue(func() *[lastHan - firstHan + 1]uint16 {
-	table := new([lastHan - firstHan + 1]uint16)
+var simplifiedTable = sync.OnceValue(func() *[LastHan - FirstHan + 1]uint16 {
+	table := new([LastHan - FirstHan + 1]uint16)
 	for line := range strings.Lines(simplifiedText) {
 		line = strings.TrimSuffix(line, "\n")
 		if strings.HasPrefix(line, "#") {
@@ -36,7 +36,7 @@ var simplifiedTable = sync.OnceValue(func() *[lastHan - firstHan + 1]uint16 {
 				to = r
 				continue
 			}
-			table[r-firstHan] = uint16(to)
+			table[r-FirstHan] = uint16(to)
 		}
 	}
 	return table
@@ -56,9 +56,9 @@ func Simplify(s string) string {
 	return s
 }
 
-func simplifyRune(table *[lastHan - firstHan + 1]uint16, r rune) rune {
-	if r >= firstHan && r <= lastHan {
-		if to := table[r-firstHan]; to != 0 {
+func simplifyRune(table *[LastHan - FirstHan + 1]uint16, r rune) rune {
+	if r >= FirstHan && r <= LastHan {
+		if to := table[r-FirstHan]; to != 0 {
 			return rune(to)
 		}
 	}

@@ -1,4 +1,4 @@
-package reverie
+package text
 
 import (
 	"crypto/sha256"
@@ -98,7 +98,7 @@ type canon struct {
 func (c *canon) step() {
 	r := c.in[c.at]
 	switch {
-	case isWord(r), unicode.IsMark(r):
+	case IsWord(r), unicode.IsMark(r):
 		c.word(r)
 	case r == ' ':
 		c.gap = true
@@ -129,7 +129,7 @@ func (c *canon) prime(r rune) {
 	}
 	opens := r == '“' || r == '‘'
 	if opens || !unicode.IsDigit(c.peek(-1)) {
-		if opens || !isSpaced(c.peek(-1)) {
+		if opens || !IsSpaced(c.peek(-1)) {
 			c.quotes += string(plainPrime(r))
 		}
 		c.drop(r)
@@ -148,7 +148,7 @@ func (c *canon) word(r rune) {
 	if c.gap && isHanNumeral(c.last) && isHanNumeral(r) {
 		c.write(',')
 	}
-	if isSpaced(r) && (c.gap && isSpaced(c.last) || isPercent(c.last)) {
+	if IsSpaced(r) && (c.gap && IsSpaced(c.last) || isPercent(c.last)) {
 		c.write(' ')
 	}
 	c.write(r)
@@ -159,12 +159,12 @@ func (c *canon) word(r rune) {
 func (c *canon) symbol(r rune) {
 	before := c.gap || c.last == 0
 	after := c.peek(1) == ' ' || c.peek(1) == 0
-	if before && !after && isSpaced(c.last) {
+	if before && !after && IsSpaced(c.last) {
 		c.write(' ')
 	}
 	c.write(r)
 	if after && !before {
-		if next := c.nextVisible(); isSpaced(next) {
+		if next := c.nextVisible(); IsSpaced(next) {
 			c.write(' ')
 		}
 	}
@@ -180,7 +180,7 @@ func (c *canon) points() {
 	before, after := c.peek(-1), c.peek(n)
 	c.at += n - 1
 	switch {
-	case n == 1 && isSpaced(after):
+	case n == 1 && IsSpaced(after):
 		c.symbol('.')
 	case n > 1 && unicode.IsDigit(before) && unicode.IsDigit(after):
 		c.write('.')
@@ -200,7 +200,7 @@ func (c *canon) dash() {
 	before, after := c.peek(-1), c.peek(n)
 	if n > 1 {
 		c.at += n - 1
-		if isSpaced(before) || !isSpaced(after) || !isHyphen(c.in[c.at]) {
+		if IsSpaced(before) || !IsSpaced(after) || !isHyphen(c.in[c.at]) {
 			c.gap = true
 			return
 		}
@@ -210,9 +210,9 @@ func (c *canon) dash() {
 	left, right := before != ' ' && before != 0, after != ' ' && after != 0
 	next := c.nextVisible()
 	switch {
-	case left && right, left && isSpaced(before) && isHyphen(c.in[c.at]):
+	case left && right, left && IsSpaced(before) && isHyphen(c.in[c.at]):
 		c.symbol('-')
-	case unicode.IsDigit(next), isHanNumeral(next), unicode.Is(unicode.Sc, next), right && isHyphen(c.in[c.at]) && (isSpaced(after) || after == '.'):
+	case unicode.IsDigit(next), isHanNumeral(next), unicode.Is(unicode.Sc, next), right && isHyphen(c.in[c.at]) && (IsSpaced(after) || after == '.'):
 		c.symbol('-')
 	default:
 		c.gap = true
@@ -222,7 +222,7 @@ func (c *canon) dash() {
 // drop leaves out sentence punctuation, save a comma that a negation hangs on.
 func (c *canon) drop(r rune) {
 	c.gap = true
-	if strings.ContainsRune(",，、。.;!?:", r) && c.endsInNegation() && isWord(c.nextVisible()) {
+	if strings.ContainsRune(",，、。.;!?:", r) && c.endsInNegation() && IsWord(c.nextVisible()) {
 		c.write(',')
 	}
 }
@@ -231,7 +231,7 @@ func (c *canon) drop(r rune) {
 // cannot): with what follows it would say something else.
 func (c *canon) endsInNegation() bool {
 	text := c.out.String()
-	switch text[len(strings.TrimRightFunc(text, isSpaced)):] {
+	switch text[len(strings.TrimRightFunc(text, IsSpaced)):] {
 	case "no", "not", "never", "cannot":
 		return true
 	}
@@ -250,15 +250,15 @@ func (c *canon) carries(r rune) bool {
 	case ':':
 		return unicode.IsDigit(before) && unicode.IsDigit(after) || after == ':' || before == ':'
 	case '\'', '’', 'ʼ', '‘', '"', '″', '′':
-		return isSpaced(before) && isSpaced(after)
+		return IsSpaced(before) && IsSpaced(after)
 	case '!':
-		return after == '=' || isSpaced(after) && (before == ' ' || before == 0)
+		return after == '=' || IsSpaced(after) && (before == ' ' || before == 0)
 	case '*', '_':
-		return isWord(before) && isWord(after) || unicode.IsDigit(before) || unicode.IsDigit(after)
+		return IsWord(before) && IsWord(after) || unicode.IsDigit(before) || unicode.IsDigit(after)
 	case '/', '⁄', '\\', '&', '@', '#', '§', '†', '‡', '※', '‱':
 		return true
 	case '~', '〜':
-		return isWord(after)
+		return IsWord(after)
 	case '`', '´', '¨', '¯', '¸':
 		return false
 	default:

@@ -1,4 +1,4 @@
-package reverie
+package text
 
 import (
 	"strings"
@@ -201,7 +201,7 @@ var apart = [][]string{
 // that could belong to what stands beside it.
 func saying(s string) string {
 	return strings.Map(func(r rune) rune {
-		if isWord(r) || unicode.IsMark(r) || unicode.IsSpace(r) || strings.ContainsRune(",;!?，。！？、；", r) {
+		if IsWord(r) || unicode.IsMark(r) || unicode.IsSpace(r) || strings.ContainsRune(",;!?，。！？、；", r) {
 			return r
 		}
 		return -1

@@ -1,4 +1,4 @@
-package reverie
+package text
 
 import (
 	"cmp"
@@ -53,7 +53,7 @@ func (t *Traces) at(f foldedTrace, i int, named bool) (end int, what string) {
 
 // joined tells whether a word goes on from the rune before i to that at i.
 func joined(runes []rune, i int) bool {
-	return isSpaced(runes[i]) && isSpaced(runes[i-1]) && !escapedBreak(runes, i-1)
+	return IsSpaced(runes[i]) && IsSpaced(runes[i-1]) && !escapedBreak(runes, i-1)
 }
 
 // escapedBreak tells whether the letter at i is that of an escaped line break or tab.
@@ -97,8 +97,8 @@ func (f foldedTrace) around(at, step int) (quoted, edge, mark bool) {
 			return quoted, true, mark
 		}
 		r := f.runes[at]
-		if isWord(r) || step > 0 && r == '\\' && at+1 < len(f.runes) && escapedBreak(f.runes, at+1) {
-			return quoted, !isWord(r), mark
+		if IsWord(r) || step > 0 && r == '\\' && at+1 < len(f.runes) && escapedBreak(f.runes, at+1) {
+			return quoted, !IsWord(r), mark
 		}
 		near = near && r != ' '
 		quoted = quoted || r == '>'

@@ -1,4 +1,4 @@
-package reverie
+package text
 
 import (
 	"slices"
@@ -142,7 +142,7 @@ func (t *Traces) index() {
 func tells(s string) bool {
 	runes := foldTrace(s).runes
 	digits := !slices.ContainsFunc(runes, func(r rune) bool { return !unicode.IsDigit(r) })
-	seen := slices.ContainsFunc(runes, func(r rune) bool { return isWord(r) || r >= 0x80 && !unicode.IsPunct(r) })
+	seen := slices.ContainsFunc(runes, func(r rune) bool { return IsWord(r) || r >= 0x80 && !unicode.IsPunct(r) })
 	return seen && len(runes) >= 2 && !(digits && len(runes) < minDigits) && string(runes) != Erased
 }
 
@@ -152,11 +152,11 @@ func traceWeight(runes []rune) (weight int, long bool) {
 	letters, han, words := 0, 0, 0
 	for i, r := range runes {
 		switch {
-		case !isWord(r):
-		case !isSpaced(r):
+		case !IsWord(r):
+		case !IsSpaced(r):
 			han++
 		default:
-			if letters++; i == 0 || !isSpaced(runes[i-1]) {
+			if letters++; i == 0 || !IsSpaced(runes[i-1]) {
 				words++
 			}
 		}

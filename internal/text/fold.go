@@ -1,4 +1,4 @@
-package reverie
+package text
 
 import (
 	"strings"
@@ -16,14 +16,14 @@ func Fold(s string) string {
 	if isFolded(s) {
 		return s
 	}
-	s = foldCase(plain(s))
+	s = FoldCase(Normalize(s))
 	// Folding case can undo the normal form, and the normal form can hold
 	// characters that fold again; three rounds are the most that Unicode needs.
 	for range 3 {
 		if !strings.ContainsFunc(s, isUncommon) {
 			break
 		}
-		next := foldCase(plain(s))
+		next := FoldCase(Normalize(s))
 		if next == s {
 			break
 		}
@@ -34,7 +34,7 @@ func Fold(s string) string {
 
 // foldCase folds case alone. Chinese with a little English, the usual text,
 // takes the short way.
-func foldCase(s string) string {
+func FoldCase(s string) string {
 	if !strings.ContainsFunc(s, isUncommon) {
 		return strings.Map(func(r rune) rune {
 			if r >= 'A' && r <= 'Z' {
@@ -62,7 +62,7 @@ func isUncommon(r rune) bool {
 
 // plain is [Fold] without the folding of case: NFKC, invisible and control
 // characters removed, white space collapsed and trimmed.
-func plain(s string) string {
+func Normalize(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = norm.NFKC.String(s)
 	if strings.ContainsFunc(s, isUncommon) {
@@ -92,7 +92,7 @@ func keepVisible(r rune) rune {
 		return r
 	case unicode.IsSpace(r):
 		return ' '
-	case unicode.IsControl(r), isInvisible(r):
+	case unicode.IsControl(r), IsInvisible(r):
 		return -1
 	default:
 		return r
@@ -102,7 +102,7 @@ func keepVisible(r rune) rune {
 // isInvisible tells whether r is a format character, a variation selector, a
 // filler, or anything else that a renderer may ignore: bidirectional controls,
 // zero-width characters, the soft hyphen, the tag block.
-func isInvisible(r rune) bool {
+func IsInvisible(r rune) bool {
 	if r < 0xAD || !isUncommon(r) {
 		return false
 	}

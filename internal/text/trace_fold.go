@@ -1,4 +1,4 @@
-package reverie
+package text
 
 import (
 	"strconv"
@@ -83,7 +83,7 @@ func (f *foldedTrace) add(r rune, start, end int) {
 			return
 		}
 		r = ' '
-	case unicode.IsControl(r), isInvisible(r):
+	case unicode.IsControl(r), IsInvisible(r):
 		return
 	case strings.ContainsRune("“”„‟", r):
 		r = '"'
