@@ -47,7 +47,7 @@ type Ledger interface {
 	ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error)
 }
 
-// Decider says what becomes of the items: [decide.Plain] or a [decide.Layer].
+// Decider says what becomes of the items: [decide.Plain] or a [decide.Comparer].
 type Decider interface {
 	Decide(ctx context.Context, req decide.Request) (decide.Result, error)
 }

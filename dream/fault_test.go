@@ -264,9 +264,9 @@ func refusedMaterial(s *stage) {
 }
 
 // layer compares items by the stage's model.
-func (s *stage) layer() *decide.Layer {
+func (s *stage) layer() *decide.Comparer {
 	m := &storetest.Mortal{Store: s.store, Left: -1}
-	return &decide.Layer{Store: m, Model: s.pipe.Model, Embeddings: s.pipe.Embeddings, Prompts: s.pipe.Prompts, Journal: m,
+	return &decide.Comparer{Store: m, Model: s.pipe.Model, Embeddings: s.pipe.Embeddings, Prompts: s.pipe.Prompts, Journal: m,
 		Calibration: reverie.Calibration{Floor: -1, Ceiling: 1}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Options: decide.Options{TopK: 5, MinScore: 0, Fallback: decide.FallbackAdd, MaxCalls: 10, MaxOutputTokens: 4096}}
 }

@@ -26,7 +26,7 @@ import (
 // candidates are unrelated.
 type comparing struct {
 	*stage
-	layer    *decide.Layer
+	layer    *decide.Comparer
 	verdicts map[string]string
 }
 
@@ -40,7 +40,7 @@ func newComparing(t *testing.T, remembered ...string) *comparing {
 		return llmtest.Text(c.judge(r.User))
 	})
 	c.compareWith(c.pipe, &storetest.Mortal{Store: c.store, Left: -1})
-	c.layer = c.pipe.Decider.(*decide.Layer)
+	c.layer = c.pipe.Decider.(*decide.Comparer)
 	for i, text := range remembered {
 		c.say(evening.Add(-5*day), "note "+text)
 		c.pipe.Decider = decide.Plain{}
@@ -57,7 +57,7 @@ func (c *comparing) compareWith(p *Pipeline, m *storetest.Mortal) {
 	c.Helper()
 	p.Embeddings = llm.NewEmbeddings(topics{}, llm.Account{Provider: "test", Model: "topics", Ledger: m}, llm.EmbeddingOptions{Dims: 16, Explicit: true, Cache: m})
 	p.CompareShown = true
-	p.Decider = &decide.Layer{Store: m, Model: p.Model, Embeddings: p.Embeddings, Prompts: p.Prompts, Journal: m, Log: p.Log,
+	p.Decider = &decide.Comparer{Store: m, Model: p.Model, Embeddings: p.Embeddings, Prompts: p.Prompts, Journal: m, Log: p.Log,
 		Calibration: reverie.Calibration{Floor: 0, Ceiling: 1},
 		Options:     decide.Options{TopK: 5, MinScore: 0.7, Fallback: decide.FallbackAdd, MaxCalls: 50, MaxOutputTokens: 1000}}
 }

@@ -113,7 +113,7 @@ func (a *app) replayer(ctx context.Context, x *store.Scratch, set *prompts.Set, 
 		if v.model != nil {
 			p.Embeddings = v.model
 		}
-		if layer, ok := p.Decider.(*decide.Layer); ok {
+		if layer, ok := p.Decider.(*decide.Comparer); ok {
 			layer.Embeddings, layer.EmbeddingsOptional = p.Embeddings, true
 			if v.model != nil {
 				layer.Calibration = v.calibration()

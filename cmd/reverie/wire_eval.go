@@ -130,7 +130,7 @@ func (a *app) player(ctx context.Context, f evalFlags, clock *eval.Clock) (*eval
 		return nil, "", err
 	}
 	p.Pipeline.Impressions = false
-	layer, compares := p.Pipeline.Decider.(*decide.Layer)
+	layer, compares := p.Pipeline.Decider.(*decide.Comparer)
 	switch {
 	case f.recorded:
 		script := &eval.Recorded{}

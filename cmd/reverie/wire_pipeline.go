@@ -123,7 +123,7 @@ func (p pipelines) with(set *prompts.Set) pipelines {
 
 // deciderWith is the same decider with other prompts.
 func deciderWith(d evolve.Decider, set *prompts.Set) evolve.Decider {
-	if l, ok := d.(*decide.Layer); ok {
+	if l, ok := d.(*decide.Comparer); ok {
 		layer := *l
 		layer.Prompts = set
 		return &layer
@@ -186,7 +186,7 @@ func (a *app) decider(set *prompts.Set, v vectors) (evolve.Decider, error) {
 	}
 	a.warnUnpriced(model, settings)
 	d := a.cfg.Decide
-	layer := &decide.Layer{Store: a.store, Model: model, Prompts: set, Journal: a.store, Log: a.log,
+	layer := &decide.Comparer{Store: a.store, Model: model, Prompts: set, Journal: a.store, Log: a.log,
 		Options: decide.Options{TopK: d.CandidateTopK, MinScore: d.CandidateMinScore, Fallback: decide.Fallback(d.FallbackMode),
 			MaxCalls: d.MaxCalls, MaxOutputTokens: settings.MaxOutputTokens}}
 	if v.model != nil {

@@ -95,7 +95,7 @@ func TestValidateIgnoresOrder(t *testing.T) {
 		for _, l := range lines {
 			text += l + "\n"
 		}
-		v := newDesk(Request{}).validate(f, open, llm.Response{Text: text, Finish: llm.FinishStop}, true)
+		v := newPlanner(Request{}).validate(f, open, llm.Response{Text: text, Finish: llm.FinishStop}, true)
 		out := fmt.Sprint(v.again)
 		for _, c := range open {
 			out += fmt.Sprintf("%+v", c.Candidate)
@@ -137,7 +137,7 @@ func FuzzVerdicts(f *testing.F) {
 		judge := func(text string) ([]*candidate, validation) {
 			ask := &fact{Line: Line{Statement: "Lin keeps 3 hens"}}
 			open := []*candidate{{handle: "c1", Candidate: reverie.Candidate{Statement: "Lin keeps bees"}}, {handle: "c2", Candidate: reverie.Candidate{Statement: "Lin keeps 2 hens"}}}
-			return open, newDesk(Request{}).validate(ask, open, llm.Response{Text: text, Finish: llm.FinishStop}, warned)
+			return open, newPlanner(Request{}).validate(ask, open, llm.Response{Text: text, Finish: llm.FinishStop}, warned)
 		}
 		open, v := judge(text)
 		if len(v.open) != len(v.again) || (v.failure == "") != (len(v.open) == 0) {

@@ -26,7 +26,7 @@ func (o outcome) or(e *entry) outcome {
 // Why steps on facts wait for a person.
 const (
 	heldUnquoted  = "new statements that contradict memories, without a quoted message"
-	heldFrozen    = "new statements that concern memories whose deletion waits for a person"
+	heldLocked    = "new statements that concern memories whose deletion waits for a person"
 	heldPending   = "new statements that contradict others of the same batch, without a quoted message"
 	heldRestated  = "new statements that contradict what others of the same batch say again"
 	heldRewritten = "new statements that would leave little of memories, without a quoted message"
@@ -35,7 +35,7 @@ const (
 
 // enact changes the plan by what becomes of a fact. It returns that as it came
 // to be, and what says the fact after the plan, nil if nothing does.
-func (d *desk) enact(f *fact, o outcome) (outcome, *entry) {
+func (d *planner) enact(f *fact, o outcome) (outcome, *entry) {
 	switch o.action {
 	case reverie.DecisionNone:
 		d.support(o.target, f.line, f.Line)
@@ -54,7 +54,7 @@ func (d *desk) enact(f *fact, o outcome) (outcome, *entry) {
 }
 
 // support joins a line's evidence to what says it already.
-func (d *desk) support(e *entry, line int, l Line) {
+func (d *planner) support(e *entry, line int, l Line) {
 	if e.action == "" || e.action == reverie.ActionKeep {
 		d.touch(e, line, reverie.ActionKeep)
 		e.step.Tags, e.step.Reason = l.Tags, l.Reason
@@ -63,7 +63,7 @@ func (d *desk) support(e *entry, line int, l Line) {
 }
 
 // add creates the fact, if there is room beside freed further memories.
-func (d *desk) add(f *fact, o outcome, freed int) (outcome, *entry) {
+func (d *planner) add(f *fact, o outcome, freed int) (outcome, *entry) {
 	if why := d.full(f, freed); why != "" {
 		return outcome{action: reverie.DecisionSkip, target: o.target, reason: why}, nil
 	}
@@ -75,7 +75,7 @@ func (d *desk) add(f *fact, o outcome, freed int) (outcome, *entry) {
 }
 
 // full counts a fact as created, or drops it and says why there is no room.
-func (d *desk) full(f *fact, freed int) (why string) {
+func (d *planner) full(f *fact, freed int) (why string) {
 	if d.req.Full != nil {
 		why = d.req.Full(d.created, d.freed+freed)
 	}
@@ -97,11 +97,11 @@ func (e *entry) known(f *fact) {
 
 // update gives the target a statement that says both. It takes the place of most
 // of what the target says only by a quoted message.
-func (d *desk) update(f *fact, o outcome) (outcome, *entry) {
+func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
 	e := o.target
 	switch {
-	case e.frozen:
-		return d.hold(f, o, heldFrozen, 0)
+	case e.locked:
+		return d.hold(f, o, heldLocked, 0)
 	case !f.Quoted && 2*overlap(e.step.Statement, o.merged) < 1:
 		return d.hold(f, o, heldRewritten, 0)
 	}
@@ -124,21 +124,21 @@ func (d *desk) update(f *fact, o outcome) (outcome, *entry) {
 
 // replace ends the target and creates the fact. What the group remembers ends
 // only by a quoted message; otherwise both wait for a person.
-func (d *desk) replace(f *fact, o outcome) (outcome, *entry) {
+func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 	e := o.target
 	rewritten := e.head == nil || e.action == reverie.ActionUpdate
 	switch {
-	case e.frozen:
-		return d.hold(f, o, heldFrozen, 0)
+	case e.locked:
+		return d.hold(f, o, heldLocked, 0)
 	case e.restated:
 		return d.hold(f, o, heldRestated, 0)
 	case !f.Quoted && rewritten:
 		return d.hold(f, o, heldPending, 0)
 	case !f.Quoted:
-		e.frozen = true
+		e.locked = true
 		end := waiting{f.line, NewStep(d.end(e, f, o))}
 		o, says := d.hold(f, o, heldUnquoted, 1)
-		if e.frozen = says != nil; e.frozen {
+		if e.locked = says != nil; e.locked {
 			d.held = slices.Insert(d.held, len(d.held)-1, end)
 		}
 		return o, says
@@ -146,7 +146,7 @@ func (d *desk) replace(f *fact, o outcome) (outcome, *entry) {
 	if e.head == nil { // of this very batch: it makes way without a trace
 		d.created--
 		o, says := d.add(f, o, 0)
-		if e.gone = says != nil; !e.gone {
+		if e.deleted = says != nil; !e.deleted {
 			d.created++
 		} else {
 			says.step.Replaces = e.step.Replaces
@@ -156,21 +156,21 @@ func (d *desk) replace(f *fact, o outcome) (outcome, *entry) {
 	o, says := d.add(f, o, 1)
 	if says != nil {
 		d.touch(e, f.line, reverie.ActionDelete)
-		e.step, e.id, e.gone = d.end(e, f, o), "", true
+		e.step, e.id, e.deleted = d.end(e, f, o), "", true
 		says.step.Replaces = e.head.LineageID
 	}
 	return o, says
 }
 
 // end is the deletion of a head that a fact takes the place of.
-func (d *desk) end(e *entry, f *fact, o outcome) Line {
+func (d *planner) end(e *entry, f *fact, o outcome) Line {
 	return Line{Action: reverie.ActionDelete, Target: e.head, Statement: e.head.Statement, ContentHash: e.head.ContentHash,
 		Reason: o.reason, Evidence: f.Evidence, Quoted: f.Quoted}
 }
 
 // hold lets the creation of a fact wait for a person, if there is room beside
 // freed further memories. What says it once it is approved is among no entries.
-func (d *desk) hold(f *fact, o outcome, why string, freed int) (outcome, *entry) {
+func (d *planner) hold(f *fact, o outcome, why string, freed int) (outcome, *entry) {
 	if full := d.full(f, freed); full != "" {
 		return outcome{action: reverie.DecisionSkip, target: o.target, reason: full}, nil
 	}
@@ -178,7 +178,7 @@ func (d *desk) hold(f *fact, o outcome, why string, freed int) (outcome, *entry)
 	if o.reason != "" {
 		l.Reason = reverie.CleanReason(joined(l.Reason, o.reason))
 	}
-	if o.action == reverie.DecisionReplace && o.target.frozen {
+	if o.action == reverie.DecisionReplace && o.target.locked {
 		l.Replaces = o.target.head.LineageID
 	}
 	step := NewStep(l)

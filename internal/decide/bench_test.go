@@ -28,7 +28,7 @@ type bench struct {
 	model *llmtest.Server
 	space *space
 	shelf *shelf
-	layer *decide.Layer
+	layer *decide.Comparer
 	heads []reverie.HeadState
 }
 
@@ -44,7 +44,7 @@ func newBench(t *testing.T, statements ...string) *bench {
 		t.Fatal(err)
 	}
 	policy := llm.NewPolicy(llm.PolicyOptions{Attempts: 1, BreakerFailures: -1})
-	b.layer = &decide.Layer{Store: b, Model: llm.NewModel(client, llm.Account{Provider: "openai", Model: "fake", Policy: policy}), Embeddings: b.space,
+	b.layer = &decide.Comparer{Store: b, Model: llm.NewModel(client, llm.Account{Provider: "openai", Model: "fake", Policy: policy}), Embeddings: b.space,
 		Prompts: set, Calibration: reverie.Calibration{Floor: 0, Ceiling: 1}, Journal: b.shelf, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Options: decide.Options{TopK: 5, MinScore: 0.7, Fallback: decide.FallbackAdd, MaxCalls: 20, MaxOutputTokens: 1000}}
 	for i, s := range statements {

@@ -89,7 +89,7 @@ type Plain struct{}
 
 // Decide decides on the facts of a request. It makes no calls and cannot fail.
 func (Plain) Decide(_ context.Context, req Request) (Result, error) {
-	d := newDesk(req)
+	d := newPlanner(req)
 	for i := range d.facts {
 		f := &d.facts[i]
 		d.enact(f, outcome{action: reverie.DecisionAdd}.or(d.says(f.ContentHash)))

@@ -51,9 +51,9 @@ func (r *round) recall(ctx context.Context) error {
 // word for word.
 func (r *round) compared(e *entry) bool {
 	switch {
-	case e.gone:
+	case e.deleted:
 		return false
-	case e.head == nil, e.theirs:
+	case e.head == nil, e.callerOwned:
 		return !r.req.FactsExempt
 	}
 	return !r.req.Exempt[e.head.ID]
@@ -120,7 +120,7 @@ func (r *round) embedHeads(ctx context.Context) error {
 	var lacking []*entry
 	var texts []string
 	for _, e := range r.entries {
-		if e.head != nil && r.compared(e) && (e.theirs || e.head.EmbeddingModel != r.Embeddings.Key()) {
+		if e.head != nil && r.compared(e) && (e.callerOwned || e.head.EmbeddingModel != r.Embeddings.Key()) {
 			lacking, texts = append(lacking, e), append(texts, e.step.Statement)
 		}
 	}
@@ -153,7 +153,7 @@ func (r *round) near(f *fact) (list []candidate) {
 			}
 		}
 		for _, v := range e.vectors {
-			cosine = max(cosine, similarity(f.vector, v))
+			cosine = max(cosine, reverie.Cosine(f.vector, v))
 		}
 		if cosine < r.minCosine() {
 			continue
@@ -168,19 +168,3 @@ func (r *round) near(f *fact) (list []candidate) {
 }
 
 func (r *round) minCosine() float64 { return r.Calibration.Cosine(r.Options.MinScore) }
-
-// similarity is the cosine of two vectors, -1 where it has none.
-func similarity(a, b []float32) float64 {
-	if len(a) != len(b) {
-		return -1
-	}
-	var dot, aa, bb float64
-	for i := range a {
-		x, y := float64(a[i]), float64(b[i])
-		dot, aa, bb = dot+x*y, aa+x*x, bb+y*y
-	}
-	if aa == 0 || bb == 0 {
-		return -1
-	}
-	return dot / math.Sqrt(aa*bb)
-}

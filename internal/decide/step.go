@@ -13,7 +13,8 @@ func NewStep(l Line) reverie.Step {
 	if l.Target == nil {
 		s.LineageID, s.MemoryID = reverie.NewID(), reverie.NewID()
 		s.Statement, s.ContentHash, s.Replaces = l.Statement, l.ContentHash, l.Replaces
-		s.Strength, s.LastSupportedAt = support(-1, time.Time{}, nil, l.Evidence)
+		dates, newest := supportedOn(nil, time.Time{}, l.Evidence)
+		s.Strength, s.LastSupportedAt = reverie.Reinforce(reverie.TentativeStrength, dates-1), newest
 		return s
 	}
 	s.LineageID, s.OldStatement = l.Target.LineageID, l.Target.Statement
@@ -39,26 +40,23 @@ func NewStep(l Line) reverie.Step {
 // evidence. Strength grows with each local date on which the lineage has
 // evidence for the first time.
 func Strengthen(h reverie.HeadState, evidence []reverie.Evidence) (float64, time.Time) {
-	return support(h.Strength, h.LastSupportedAt, h.SupportDates, evidence)
+	dates, newest := supportedOn(h.SupportDates, h.LastSupportedAt, evidence)
+	return reverie.Reinforce(h.Strength, dates), newest
 }
 
-// support is Strengthen of a memory by its parts. A strength below 0 is a
-// memory's birth.
-func support(strength float64, last time.Time, known []string, evidence []reverie.Evidence) (float64, time.Time) {
-	dates := slices.Clone(known)
+// supportedOn counts the local dates of evidence that are not known yet. It also returns
+// when the newest message was sent, or last if that is later.
+func supportedOn(known []string, last time.Time, evidence []reverie.Evidence) (dates int, newest time.Time) {
+	all := slices.Clone(known)
 	for _, e := range evidence {
-		if !slices.Contains(dates, e.LocalDate) {
-			dates = append(dates, e.LocalDate)
+		if !slices.Contains(all, e.LocalDate) {
+			all = append(all, e.LocalDate)
 		}
 		if e.SentAt.After(last) {
 			last = e.SentAt
 		}
 	}
-	added := len(dates) - len(known)
-	if strength < 0 {
-		return reverie.Reinforce(reverie.TentativeStrength, added-1), last
-	}
-	return reverie.Reinforce(strength, added), last
+	return len(all) - len(known), last
 }
 
 // union is all the evidence of two lines on one memory, each message once.

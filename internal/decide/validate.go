@@ -34,7 +34,7 @@ type verdict struct {
 // valid verdict. Lines on other handles are dropped. A verdict that passes over a
 // differing number, weekday or negation must be said twice, with the difference
 // before the model's eyes; warned says that it was, by the question before.
-func (d *desk) validate(f *fact, open []*candidate, resp llm.Response, warned bool) (v validation) {
+func (d *planner) validate(f *fact, open []*candidate, resp llm.Response, warned bool) (v validation) {
 	verdicts, broken := map[string]verdict{}, map[string]string{}
 	if whole := unusable(resp); whole != "" {
 		for _, c := range open {
@@ -108,7 +108,7 @@ func unusable(resp llm.Response) string {
 
 // readVerdicts sorts the lines of an answer by handle. Of several lines on one
 // handle all must be valid and say the same.
-func (d *desk) readVerdicts(f *fact, open []*candidate, answer string, verdicts map[string]verdict, broken map[string]string) (notes []string) {
+func (d *planner) readVerdicts(f *fact, open []*candidate, answer string, verdicts map[string]verdict, broken map[string]string) (notes []string) {
 	known := map[string]*candidate{}
 	for _, c := range open {
 		known[c.handle] = c
@@ -178,7 +178,7 @@ func readVerdict(l lines.Line) (handle string, v verdict, err error) {
 
 // checkMerged holds a merged statement to the rules of statements, and to what the
 // two say: all that both do, and nothing that neither does.
-func (d *desk) checkMerged(f *fact, c *candidate, v verdict) error {
+func (d *planner) checkMerged(f *fact, c *candidate, v verdict) error {
 	if v.relation != reverie.RelationUpdate {
 		return nil
 	}

@@ -113,7 +113,7 @@ func TestWordings(t *testing.T) {
 	}
 }
 
-// decider is [decide.Layer] or [decide.Plain].
+// decider is [decide.Comparer] or [decide.Plain].
 type decider interface {
 	Decide(ctx context.Context, req decide.Request) (decide.Result, error)
 }
@@ -144,7 +144,7 @@ func (p *press) layer(model llm.Generator, provider, name string) decider {
 	if !known {
 		p.Fatal("the offline vectors are not calibrated")
 	}
-	return &decide.Layer{Store: p.store, Prompts: set, Journal: p.store, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Calibration: calibration,
+	return &decide.Comparer{Store: p.store, Prompts: set, Journal: p.store, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Calibration: calibration,
 		Model: llm.NewModel(model, llm.Account{Provider: provider, Model: name, Policy: policy, Ledger: p.store}),
 		Embeddings: llm.NewEmbeddings(offline.New(0), llm.Account{Provider: "offline", Model: offline.EmbeddingModel, Policy: policy, Ledger: p.store},
 			llm.EmbeddingOptions{Dims: offline.DefaultDims, Explicit: true, Cache: p.store}),

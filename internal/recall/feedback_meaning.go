@@ -3,7 +3,6 @@ package recall
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -40,7 +39,7 @@ func (f *Feedback) meanings(ctx context.Context, rows []reverie.Usage, response 
 	scores := make([]float64, len(rows))
 	for i, r := range rows {
 		for _, sentence := range vectors[:said] {
-			scores[i] = max(scores[i], f.Calibration.Score(cosine(sentence, vectors[said+i])))
+			scores[i] = max(scores[i], f.Calibration.Score(reverie.Cosine(sentence, vectors[said+i])))
 		}
 		if scores[i] <= r.Similarity {
 			scores[i] = 0
@@ -72,17 +71,4 @@ func sentencesOf(response string) []string {
 		list = list[:maxCompared]
 	}
 	return list
-}
-
-// cosine of two vectors of one width; 0 for a vector without a direction.
-func cosine(a, b []float32) float64 {
-	var dot, aa, bb float64
-	for i := range min(len(a), len(b)) {
-		x, y := float64(a[i]), float64(b[i])
-		dot, aa, bb = dot+x*y, aa+x*x, bb+y*y
-	}
-	if aa == 0 || bb == 0 {
-		return 0
-	}
-	return dot / math.Sqrt(aa*bb)
 }

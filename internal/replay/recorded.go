@@ -29,7 +29,7 @@ func (c *course) wire(ctx context.Context, s *stage) (*evolve.Pipeline, *int, er
 		return &p, stoodIn, nil
 	}
 	p.Model = silent{row.Model}
-	layer, compares := p.Decider.(*decide.Layer)
+	layer, compares := p.Decider.(*decide.Comparer)
 	if !compares {
 		return &p, stoodIn, nil
 	}

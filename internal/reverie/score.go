@@ -45,3 +45,20 @@ func CheckVector(v []float32) error {
 	}
 	return nil
 }
+
+// Cosine is that of two vectors, -1 where there is none: they differ in width, or one
+// has no direction.
+func Cosine(a, b []float32) float64 {
+	if len(a) != len(b) {
+		return -1
+	}
+	var dot, aa, bb float64
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		dot, aa, bb = dot+x*y, aa+x*x, bb+y*y
+	}
+	if aa == 0 || bb == 0 {
+		return -1
+	}
+	return dot / math.Sqrt(aa*bb)
+}

@@ -40,7 +40,7 @@ type Ledger interface {
 	SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error)
 }
 
-// Decider says what becomes of the facts: [decide.Plain] or a [decide.Layer].
+// Decider says what becomes of the facts: [decide.Plain] or a [decide.Comparer].
 type Decider interface {
 	Decide(ctx context.Context, req decide.Request) (decide.Result, error)
 }

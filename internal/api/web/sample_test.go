@@ -157,7 +157,7 @@ func (s *sample) wire() {
 	set, err := prompts.Open("")
 	check(s, err)
 	now, log := func() time.Time { return s.now }, slog.New(slog.DiscardHandler)
-	decider := &decide.Layer{Store: s.store, Model: model, Prompts: set, Journal: s.store, Log: log, Embeddings: embeddings, Calibration: calibration,
+	decider := &decide.Comparer{Store: s.store, Model: model, Prompts: set, Journal: s.store, Log: log, Embeddings: embeddings, Calibration: calibration,
 		Options: decide.Options{TopK: 5, MinScore: 0.7, Fallback: decide.FallbackAdd, MaxCalls: 40, MaxOutputTokens: 4096}}
 
 	s.leases = &jobs.Leases{Store: s.store, Holder: "test"}

@@ -60,9 +60,9 @@ type Options struct {
 	MaxOutputTokens int // of an answer
 }
 
-// Layer decides by comparing: see the package. Its fields are set once; it is
+// Comparer decides by comparing: see the package. Its fields are set once; it is
 // safe for concurrent use on different groups.
-type Layer struct {
+type Comparer struct {
 	Store      Store
 	Model      Model
 	Embeddings Embeddings // nil: only the exact text is looked up
@@ -76,10 +76,10 @@ type Layer struct {
 	Log                *slog.Logger
 }
 
-// round is one request on its way through the layer.
+// round is one request on its way through the comparison.
 type round struct {
-	*Layer
-	*desk
+	*Comparer
+	*planner
 	asker    *llm.Asker
 	rulings  []ruling
 	warnings []string
@@ -100,10 +100,10 @@ type ruling struct {
 // embedder and model ([reverie.ErrDeferred], [reverie.ErrConfiguration], a
 // [*reverie.BudgetError]), of the store and the journal ([reverie.ErrLeaseLost]),
 // and the context's.
-func (l *Layer) Decide(ctx context.Context, req Request) (Result, error) {
-	r := &round{Layer: l, desk: newDesk(req)}
+func (c *Comparer) Decide(ctx context.Context, req Request) (Result, error) {
+	r := &round{Comparer: c, planner: newPlanner(req)}
 	r.rulings = make([]ruling, len(r.facts))
-	r.asker = &llm.Asker{Model: l.Model, Journal: l.Journal, Lease: req.Lease, Meta: r.meta("compare")}
+	r.asker = &llm.Asker{Model: c.Model, Journal: c.Journal, Lease: req.Lease, Meta: r.meta("compare")}
 	if err := r.recall(ctx); err != nil {
 		return Result{}, err
 	}
@@ -202,7 +202,7 @@ func (r *round) decisions() []reverie.Decision {
 	for i, rule := range r.rulings {
 		switch {
 		case rule.says == nil:
-		case rule.says.gone:
+		case rule.says.deleted:
 			rule.Reason = reverie.CleanReason(joined(rule.Reason, "a later fact of the batch took its place"))
 		default:
 			rule.MemoryID, _ = rule.says.version()

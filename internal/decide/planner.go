@@ -7,8 +7,8 @@ import (
 	"reverie/internal/reverie"
 )
 
-// desk is a plan in the making: the memories as it will leave them.
-type desk struct {
+// planner is a plan in the making: the memories as it will leave them.
+type planner struct {
 	req     Request
 	entries []*entry // heads in their order, then what facts create
 	facts   []fact
@@ -21,17 +21,17 @@ type desk struct {
 
 // entry is a memory as the plan will leave it, or one that the plan creates.
 type entry struct {
-	head   *reverie.HeadState // nil for one that the plan creates
-	id     string             // of the version that the plan writes, "" if it writes none
-	action reverie.Action     // "" while nothing is planned
-	line   int                // index of the first line that concerns it
-	step   Line               // what is to be written, as far as it is known
-	gone   bool               // the plan deletes it, or creates it no more
-	frozen bool               // its deletion waits for a person
+	head    *reverie.HeadState // nil for one that the plan creates
+	id      string             // of the version that the plan writes, "" if it writes none
+	action  reverie.Action     // "" while nothing is planned
+	line    int                // index of the first line that concerns it
+	step    Line               // what is to be written, as far as it is known
+	deleted bool               // the plan deletes it, or creates it no more
+	locked  bool               // its deletion waits for a person
 	// restated says that a fact says it word for word.
 	restated bool
-	// theirs says that the pipeline's own line rewrites it, not a fact.
-	theirs bool
+	// callerOwned says that the pipeline's own line rewrites it, not a fact.
+	callerOwned bool
 	// vectors are what it may be found by: of its statement, or of the facts that
 	// have come into it.
 	vectors   [][]float32
@@ -54,9 +54,9 @@ type waiting struct {
 	step reverie.Step
 }
 
-// newDesk lays out the heads and does the lines that are no facts.
-func newDesk(req Request) *desk {
-	d := &desk{req: req}
+// newPlanner lays out the heads and does the lines that are no facts.
+func newPlanner(req Request) *planner {
+	d := &planner{req: req}
 	byID := map[string]*entry{}
 	for i := range req.Heads {
 		h := &req.Heads[i]
@@ -84,7 +84,7 @@ func newDesk(req Request) *desk {
 		}
 		switch {
 		case l.Held:
-			e.frozen = true
+			e.locked = true
 			d.held = append(d.held, waiting{i, NewStep(l)})
 		case l.Action == reverie.ActionKeep:
 			if len(l.Evidence) > 0 {
@@ -92,10 +92,10 @@ func newDesk(req Request) *desk {
 			}
 		case l.Action == reverie.ActionUpdate:
 			d.touch(e, i, reverie.ActionUpdate)
-			e.step, e.id, e.theirs = l, reverie.NewID(), true
+			e.step, e.id, e.callerOwned = l, reverie.NewID(), true
 		case l.Action == reverie.ActionDelete:
 			d.touch(e, i, reverie.ActionDelete)
-			e.step, e.gone = l, true
+			e.step, e.deleted = l, true
 		}
 	}
 	return d
@@ -103,9 +103,9 @@ func newDesk(req Request) *desk {
 
 // says finds what of the facts' kind will say the statement of a hash, nil if nothing
 // does.
-func (d *desk) says(hash string) *entry {
+func (d *planner) says(hash string) *entry {
 	for _, e := range d.entries {
-		if !e.gone && e.step.ContentHash == hash && (e.head == nil || e.head.Kind == d.req.Kind) {
+		if !e.deleted && e.step.ContentHash == hash && (e.head == nil || e.head.Kind == d.req.Kind) {
 			return e
 		}
 	}
@@ -113,7 +113,7 @@ func (d *desk) says(hash string) *entry {
 }
 
 // touch plans an action on an entry.
-func (d *desk) touch(e *entry, line int, action reverie.Action) {
+func (d *planner) touch(e *entry, line int, action reverie.Action) {
 	if e.action == "" {
 		e.line = line
 	}
@@ -131,10 +131,10 @@ func (e *entry) version() (id string, no int) {
 	return e.head.ID, e.head.Version
 }
 
-// result writes the desk down.
-func (d *desk) result() Result {
+// result is the plan as it stands.
+func (d *planner) result() Result {
 	written := slices.DeleteFunc(slices.Clone(d.entries), func(e *entry) bool {
-		return e.action == "" || e.gone && e.head == nil
+		return e.action == "" || e.deleted && e.head == nil
 	})
 	slices.SortStableFunc(written, func(a, b *entry) int { return cmp.Compare(a.line, b.line) })
 	r := Result{HeldReasons: d.reasons, Dropped: d.dropped, Asked: d.req.Asked, Mute: d.req.Mute}
@@ -155,7 +155,7 @@ func (d *desk) result() Result {
 }
 
 // ofSession is a step that writes a new lineage down under the request's session.
-func (d *desk) ofSession(s reverie.Step) reverie.Step {
+func (d *planner) ofSession(s reverie.Step) reverie.Step {
 	if s.Action == reverie.ActionCreate {
 		s.SessionID = d.req.SessionID
 	}
