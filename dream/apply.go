@@ -30,20 +30,13 @@ func (r *run) record(plan reverie.Plan, changes []reverie.Change) {
 	for _, step := range plan.Steps {
 		switch {
 		case step.Action == reverie.ActionKeep:
-			r.result.Supported = append(r.result.Supported, step)
 		case isSummary(step.Tags):
 			r.result.Narrative, narrative = step.Statement, step.MemoryID
 		case isClosing(step):
 			r.result.Closed = append(r.result.Closed, step.MemoryID)
 		}
 	}
-	r.result.Changes = slices.DeleteFunc(changes, func(c reverie.Change) bool { return narrative != "" && c.MemoryID == narrative })
-	r.result.Refusals = plan.Refusals
-	if len(plan.Held) > 0 {
-		r.result.Held = append(r.result.Held, plan.HeldReason)
-	}
-	for _, f := range plan.Refusals {
-		r.Log.Info("line refused", "group_id", plan.GroupID, "run_id", plan.RunID,
-			"line", f.Line, "action", f.Action, "handle", f.Handle, "rule", f.Rule, "detail", f.Detail)
-	}
+	r.life.Record(&r.result.Result, plan, slices.DeleteFunc(changes, func(c reverie.Change) bool {
+		return narrative != "" && c.MemoryID == narrative
+	}))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"reverie/internal/decide"
 	"reverie/internal/reverie"
@@ -27,21 +26,19 @@ func (r *run) decide(ctx context.Context, s *sheet, p part) (reverie.Plan, error
 	p.items = s.aside(p.items)
 	p.items = apart(p.items, s.standing(p.items))
 	wishes := s.wishes(p.items)
-	result, err := r.Decider.Decide(ctx, r.request(s, wishes))
+	req := r.request(s, wishes)
+	result, err := r.Decider.Decide(ctx, req)
 	if err != nil {
 		return reverie.Plan{}, fmt.Errorf("decide on the items of the dream of group %q: %w", r.req.GroupID, err)
 	}
 	r.life.Stats.Compared, r.life.Mute = result.Asked, result.Mute
-	for _, w := range result.Warnings {
-		r.life.Warn(w)
-	}
+	r.life.WarnAll(result.Warnings)
 	for _, d := range result.Dropped {
 		s.refuse(p.items[wishes[d.Line].item], d.Rule, d.Detail)
 	}
 	s.duplicates(p.items, wishes, result)
-	plan := reverie.Plan{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: chunkNo, Kind: reverie.KindDream,
-		Dream: &reverie.DreamUse{MemoryIDs: s.ids(), Sessions: s.state.Sessions},
-		Steps: result.Steps, Held: result.Held, HeldReason: strings.Join(result.HeldReasons, "; "), Decisions: result.Decisions, Refusals: s.refused}
+	plan := result.Plan(req)
+	plan.Dream, plan.Refusals = &reverie.DreamUse{MemoryIDs: s.ids(), Sessions: s.state.Sessions}, s.refused
 	for _, steps := range [][]reverie.Step{plan.Steps, plan.Held} {
 		for i := range steps {
 			s.complete(&steps[i], p.items, wishes, result.Decisions)

@@ -47,11 +47,6 @@ type Ledger interface {
 	ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error)
 }
 
-// Decider says what becomes of the items: [decide.Plain] or a [decide.Comparer].
-type Decider interface {
-	Decide(ctx context.Context, req decide.Request) (decide.Result, error)
-}
-
 // Hold is the group's lease, as its holder has it.
 type Hold = pipeline.Hold
 
@@ -74,7 +69,7 @@ type Pipeline struct {
 	Model              pipeline.Model
 	Prompts            *prompts.Set
 	Journal            llm.Journal // nil: answers are not kept
-	Decider            Decider
+	Decider            decide.Decider
 	Embeddings         pipeline.Embeddings // nil: statements are stored without vectors
 	EmbeddingsOptional bool
 	Limits             Limits
@@ -104,24 +99,13 @@ type Request struct {
 	DryRun    bool   // nothing is written but call rows and cached embeddings
 }
 
-// Result is what a run did, as far as it came. Of a dream that was continued, Stats
-// count all of it.
+// Result is what a run did, as far as it came. Its Changes leave that of the narrative
+// out.
 type Result struct {
-	GroupID   string
-	SessionID string // that it reaches up to
-	RunID     string // "" where there was no dream, and for a dry run
-	At        time.Time
-	Status    reverie.RunStatus
-	Reason    string // why it was due, "" where it was asked for
-	None      string // why there was no dream; "" where there was one
-	DryRun    bool
-	Stats     reverie.Stats
-	Narrative string           // as it was renewed now, "" if it was not
-	Changes   []reverie.Change // that of the narrative left out
-	Supported []reverie.Step   // items that are remembered already, and were supported
-	Closed    []string         // of Changes, the ids of the versions that close a todo
-	Refusals  []reverie.Refusal
-	Held      []string // why plans are held
-	Warnings  []string
-	Err       error
+	pipeline.Result
+	SessionID string   // that it reaches up to
+	Reason    string   // why it was due, "" where it was asked for
+	None      string   // why there was no dream; "" where there was one
+	Narrative string   // as it was renewed now, "" if it was not
+	Closed    []string // of Changes, the ids of the versions that close a todo
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 )
 
@@ -16,7 +17,7 @@ func (r *run) hold(s *sheet, plan *reverie.Plan) {
 	judged := *plan
 	judged.Steps = slices.DeleteFunc(slices.Clone(plan.Steps), isClosing)
 	var reasons []string
-	n, allowed := judged.Rewrites(s.state.Items), max(r.Limits.HoldMin, int(r.Limits.HoldRatio*float64(s.state.Active)))
+	n, allowed := judged.Rewrites(s.state.Items), pipeline.MayRewrite(r.Limits.HoldMin, r.Limits.HoldRatio, s.state.Active)
 	if n > allowed {
 		reasons = append(reasons, fmt.Sprintf("the dream would delete or rewrite %d of the %d memories of the group; at most %d pass without a person",
 			n, s.state.Active, allowed))
@@ -29,12 +30,7 @@ func (r *run) hold(s *sheet, plan *reverie.Plan) {
 	if reasons == nil {
 		return
 	}
-	ends := map[string]bool{}
-	for _, step := range plan.Held {
-		ends[step.LineageID] = true
-	}
-	steps := slices.DeleteFunc(plan.Steps, func(step reverie.Step) bool { return ends[step.LineageID] })
-	plan.Held, plan.HeldAll, plan.Steps = append(steps, plan.Held...), true, nil
+	pipeline.HoldAll(plan)
 	if plan.HeldReason != "" {
 		reasons = append(reasons, plan.HeldReason)
 	}

@@ -71,10 +71,7 @@ func (r *run) ask(ctx context.Context, s *sheet, q question) (p part, err error)
 		},
 		Use: func(text string) (why string) {
 			read := lines.Read(text)
-			for _, skip := range read.Skipped {
-				r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "question", no,
-					"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
-			}
+			r.life.LogSkipped("question", no, read.Skipped)
 			a := parse(read)
 			if len(a.proposals) == 0 && a.narrative == nil {
 				return "the answer held neither an item nor a summary"

@@ -49,7 +49,7 @@ type run struct {
 func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
 		life: pipeline.Run{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
-	r.result = Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}
+	r.result = Result{Result: pipeline.Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}}
 	err := r.begin(ctx, hold)
 	if err == nil {
 		err = r.dream(ctx)
@@ -176,8 +176,7 @@ func (r *run) unusable(ctx context.Context, s *sheet, err error) error {
 // finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	err = r.life.End(ctx, err)
-	r.result.Err, r.result.Stats, r.result.Warnings = err, r.life.Stats, r.life.Warnings
-	if r.result.Status = reverie.EndOf(err, r.life.Stats.Held); r.result.None != "" && err == nil {
+	if r.life.Complete(&r.result.Result, err); r.result.None != "" && err == nil {
 		r.result.RunID, r.result.Reason, r.result.Stats = "", "", reverie.Stats{}
 	}
 	return r.result, err

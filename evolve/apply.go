@@ -28,20 +28,7 @@ func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan, last bool)
 
 // record adds what a chunk did to the result and tells whoever watches.
 func (r *run) record(s *sheet, plan reverie.Plan, changes []reverie.Change) {
-	r.result.Changes = append(r.result.Changes, changes...)
-	for _, step := range plan.Steps {
-		if step.Action == reverie.ActionKeep {
-			r.result.Supported = append(r.result.Supported, step)
-		}
-	}
-	r.result.Refusals = append(r.result.Refusals, plan.Refusals...)
-	if len(plan.Held) > 0 {
-		r.result.Held = append(r.result.Held, plan.HeldReason)
-	}
-	for _, f := range plan.Refusals {
-		r.Log.Info("line refused", "group_id", plan.GroupID, "run_id", plan.RunID, "chunk", s.no, "line", f.Line,
-			"action", f.Action, "rule", f.Rule, "detail", f.Detail)
-	}
+	r.life.Record(&r.result.Result, plan, changes)
 	if r.Progress != nil {
 		st := r.life.Stats
 		r.Progress(Progress{GroupID: plan.GroupID, Chunk: s.no, Done: st.Cited + st.Considered + st.Filtered})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"reverie/internal/decide"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 )
 
@@ -21,11 +22,9 @@ func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, er
 		return reverie.Plan{}, fmt.Errorf("decide on the new statements of group %q: %w", r.req.GroupID, err)
 	}
 	s.compared, r.life.Mute = result.Asked, result.Mute
-	for _, w := range result.Warnings {
-		r.life.Warn(w)
-	}
-	plan := reverie.Plan{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: s.no, Kind: reverie.KindGroup,
-		Steps: result.Steps, Held: result.Held, Decisions: result.Decisions, Refusals: c.refused, Impressions: r.Impressions}
+	r.life.WarnAll(result.Warnings)
+	plan := result.Plan(req)
+	plan.RunID, plan.Refusals, plan.Impressions = r.life.Row.ID, c.refused, r.Impressions
 	for _, dropped := range result.Dropped {
 		plan.Refusals = append(plan.Refusals, c.accepted[dropped.Line].refusal(dropped.Rule, dropped.Detail))
 	}
@@ -108,7 +107,7 @@ func holdMassChange(plan *reverie.Plan, stats reverie.Stats, heads []reverie.Hea
 	if n == 0 {
 		return
 	}
-	allowed := max(limits.HoldMin, int(limits.HoldRatio*float64(stats.Base)))
+	allowed := pipeline.MayRewrite(limits.HoldMin, limits.HoldRatio, stats.Base)
 	total := stats.Rewritten + n
 	all := stats.Base <= 2 && total >= stats.Base
 	if total <= allowed && !all {
@@ -119,16 +118,5 @@ func holdMassChange(plan *reverie.Plan, stats reverie.Stats, heads []reverie.Hea
 	if all {
 		plan.HeldReason = fmt.Sprintf("the run would delete or rewrite all %d memories of the group", stats.Base)
 	}
-	holdAll(plan)
-}
-
-// holdAll holds the whole plan. Support of a memory that a held line deletes goes:
-// a person lets all pass or nothing.
-func holdAll(plan *reverie.Plan) {
-	deleted := map[string]bool{}
-	for _, step := range plan.Held {
-		deleted[step.LineageID] = true
-	}
-	steps := slices.DeleteFunc(plan.Steps, func(step reverie.Step) bool { return deleted[step.LineageID] })
-	plan.Held, plan.HeldAll, plan.Steps = append(steps, plan.Held...), true, nil
+	pipeline.HoldAll(plan)
 }

@@ -10,7 +10,6 @@ package evolve
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -29,7 +28,7 @@ type Store interface {
 	Ledger
 	Sealer
 	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
-	SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error)
+	pipeline.History
 }
 
 // Ledger keeps the rows of runs and chunks.
@@ -37,12 +36,6 @@ type Ledger interface {
 	pipeline.Ledger
 	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error)
 	CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error)
-}
-
-// Decider says of each new statement whether the group has it already, and
-// turns lines into steps.
-type Decider interface {
-	Decide(ctx context.Context, req decide.Request) (decide.Result, error)
 }
 
 // Hold is the group's lease, as its holder has it.
@@ -73,7 +66,7 @@ type Pipeline struct {
 	// stored without vectors, which a later search fills in.
 	EmbeddingsOptional bool
 	Prompts            *prompts.Set
-	Decider            Decider
+	Decider            decide.Decider
 	// CompareShown has facts compared also with the memories that the model had
 	// before it when it wrote them.
 	CompareShown bool
@@ -126,7 +119,7 @@ type Request struct {
 func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
 	r, err := p.begin(ctx, hold, req)
 	if err != nil {
-		return Result{GroupID: req.GroupID}, err
+		return Result{Result: pipeline.Result{GroupID: req.GroupID}}, err
 	}
 	for err == nil {
 		var more bool
@@ -149,10 +142,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, skip := range answer.Skipped {
-		r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", sheet.no,
-			"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
-	}
+	r.life.LogSkipped("chunk", sheet.no, answer.Skipped)
 	sheet.answer = answer.text
 	proposals, refusals := parse(answer)
 	checked := check(sheet, proposals, refusals)
@@ -171,14 +161,11 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
 	r := p.of(hold, reverie.Run{GroupID: req.GroupID})
 	r.req = req
-	r.since, r.until, r.bounded = req.Since, req.Until, !req.Until.IsZero()
-	if !r.bounded {
-		r.until = r.now
+	var err error
+	if r.until, err = pipeline.WindowEnd(req.GroupID, req.Since, req.Until, r.now); err != nil {
+		return nil, err
 	}
-	if !r.since.IsZero() && !r.since.Before(r.until) {
-		return nil, fmt.Errorf("window of group %q: since %s is not before until %s: %w", req.GroupID,
-			r.since.Format(time.RFC3339), r.until.Format(time.RFC3339), reverie.ErrInvalid)
-	}
+	r.since, r.bounded = req.Since, !req.Until.IsZero()
 	if r.result.DryRun = req.DryRun; req.DryRun {
 		r.life.Account = req.PlanID
 		r.beginDraft()

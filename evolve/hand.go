@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -28,7 +29,7 @@ type HandStore interface {
 // plan may with [reverie.ErrInvalid], each time with the lines. A plan that was applied
 // already is told from that: the result's run has ended before, and nothing is written.
 func (p *Pipeline) ApplyPlan(ctx context.Context, store HandStore, hold Hold, file *reverie.PlanFile, approve bool) (Result, error) {
-	none := Result{GroupID: file.GroupID, At: p.Now().UTC()}
+	none := Result{Result: pipeline.Result{GroupID: file.GroupID, At: p.Now().UTC()}}
 	if file.RunID != "" || file.Job != reverie.JobEvolve || file.Kind != reverie.KindGroup {
 		return none, fmt.Errorf("it is no plan of evolve: %w: what a run holds goes to `reverie runs approve RUN --plan FILE`", reverie.ErrInvalid)
 	}
@@ -243,7 +244,7 @@ func (h *hand) write(ctx context.Context, store HandStore) (Result, error) {
 		return err
 	})
 	if err != nil {
-		return Result{GroupID: h.file.GroupID, At: h.now}, err
+		return Result{Result: pipeline.Result{GroupID: h.file.GroupID, At: h.now}}, err
 	}
 	h.result.Changes = changes
 	for _, plan := range h.plans {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -113,14 +114,14 @@ func (p *Pipeline) ApproveEdited(ctx context.Context, store interface {
 }, hold Hold, row reverie.Run, plans []reverie.HeldPlan, file *reverie.PlanFile) (Result, error) {
 	e, err := p.held(ctx, store, row, plans)
 	if err != nil {
-		return Result{GroupID: row.GroupID, RunID: row.ID}, err
+		return Result{Result: pipeline.Result{GroupID: row.GroupID, RunID: row.ID}}, err
 	}
 	e.header(file)
 	if len(e.unsound) == 0 {
 		e.chunks(file)
 	}
 	if len(e.unsound) > 0 {
-		return Result{GroupID: row.GroupID, RunID: row.ID}, fmt.Errorf("nothing was applied: the file is not what run %s holds, or says what no plan may:\n%s\n%w",
+		return Result{Result: pipeline.Result{GroupID: row.GroupID, RunID: row.ID}}, fmt.Errorf("nothing was applied: the file is not what run %s holds, or says what no plan may:\n%s\n%w",
 			row.ID, listed(e.unsound), reverie.ErrInvalid)
 	}
 	return p.Approve(ctx, store, hold, row, e.waiting)

@@ -9,12 +9,9 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/llm/lines"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 )
-
-// errCut says that the answer or the question was too long: the chunk must
-// shrink.
-var errCut = errors.New("answer was cut off")
 
 // propose asks the model about the chunk and returns its answer, which is
 // stored before anything is done with it. An answer that was stored before a
@@ -27,12 +24,12 @@ func (r *run) propose(ctx context.Context, s *sheet) (answer, error) {
 			return answer{}, r.saveChunk(ctx, s, "", "", reverie.ChunkAnswered)
 		}
 		a, err := r.ask(ctx, s)
-		if !errors.Is(err, errCut) {
+		if !errors.Is(err, pipeline.ErrCut) {
 			return a, err
 		}
 		if len(s.fresh) == 1 {
 			err = fmt.Errorf("chunk %d of group %q: %w even for one message; raise [llm] max_output_tokens: %w",
-				s.no, r.req.GroupID, errCut, reverie.ErrUnusable)
+				s.no, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
 			return answer{}, errors.Join(err, r.saveChunk(ctx, s, "", "", reverie.ChunkFailed))
 		}
 		if err := r.halve(ctx, s); err != nil {
@@ -72,11 +69,11 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 			llm.Request{System: s.prompt.System, User: s.prompt.User, MaxTokens: r.Limits.MaxOutputTokens, Prompt: s.prompt.Name, PromptVersion: s.prompt.Version})
 		switch {
 		case llm.FaultIn(err) == llm.FaultTooLarge:
-			return answer{}, errCut
+			return answer{}, pipeline.ErrCut
 		case err != nil:
 			return answer{}, fmt.Errorf("ask %s about group %q: %w", r.Model.Name(), r.req.GroupID, err)
 		case resp.Finish == llm.FinishLength:
-			return answer{}, errCut
+			return answer{}, pipeline.ErrCut
 		}
 		a := answer{text: resp.Text, Result: lines.Read(resp.Text)}
 		if why = a.unusable(resp.Finish); why == "" {

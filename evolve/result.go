@@ -1,35 +1,14 @@
 package evolve
 
 import (
-	"time"
-
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 )
 
 // Result is what a run did, as far as it came.
 type Result struct {
-	GroupID   string
-	RunID     string // "" when nothing was pending, and for a dry run
-	At        time.Time
-	Status    reverie.RunStatus
-	NoNew     bool // nothing was pending
-	DryRun    bool
-	Stats     reverie.Stats
-	Changes   []reverie.Change
-	Supported []reverie.Step // keeps with evidence: no change, but strength
-	Refusals  []reverie.Refusal
-	Held      []string // why plans are held, one for each held plan
-	Warnings  []string
-	Err       error
-	Plan      *reverie.PlanFile // of a dry run: what it would write, and what that rests on
-}
-
-// complete fills in the outcome.
-func (r *run) complete(err error) {
-	r.result.Err, r.result.Status, r.result.Stats = err, reverie.EndOf(err, r.life.Stats.Held), r.life.Stats
-	r.result.Stats.Limit, r.result.Stats.OpenEnded, r.result.Stats.Days = 0, false, 0 // kept for a run that is taken up, and nothing to report
-	r.result.NoNew = err == nil && !r.life.Began && r.life.Row.ID == ""
-	r.result.Warnings = r.life.Warnings
+	pipeline.Result
+	Plan *reverie.PlanFile // of a dry run: what it would write, and what that rests on
 }
 
 // Reply is the result in the shape of the API.
@@ -53,3 +32,6 @@ func (r Result) Reply() reverie.EvolveReply {
 	}
 	return reply
 }
+
+// complete fills in the outcome.
+func (r *run) complete(err error) { r.life.Complete(&r.result.Result, err) }

@@ -34,7 +34,7 @@ func (p *Pipeline) of(hold Hold, row reverie.Run) *run {
 	now := p.Now().UTC()
 	return &run{Pipeline: p, req: Request{GroupID: row.GroupID}, now: now,
 		life:   pipeline.Run{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: row, Stats: row.Stats},
-		result: Result{GroupID: row.GroupID, RunID: row.ID, At: now}}
+		result: Result{Result: pipeline.Result{GroupID: row.GroupID, RunID: row.ID, At: now}}}
 }
 
 // takeUp continues a run of the same window that was interrupted, with its
@@ -53,13 +53,8 @@ func (r *run) takeUp(ctx context.Context) error {
 	r.life.TakeUp(*row)
 	r.limit = min(row.Stats.Limit, r.Limits.MaxMessages)
 	r.started(row.ID)
-	changes, refusals, held, err := r.Store.SoFar(ctx, row.GroupID, row.ID)
-	if err != nil {
-		return fmt.Errorf("read what run %s has done: %w", row.ID, err)
-	}
-	r.result.Changes, r.result.Refusals = changes, refusals
-	for _, h := range held {
-		r.result.Held = append(r.result.Held, h.Reason)
+	if err := r.life.SoFar(ctx, r.Store, &r.result.Result); err != nil {
+		return err
 	}
 	if !r.bounded && r.until.After(row.WindowUntil) {
 		r.life.Row.WindowUntil = r.until

@@ -11,6 +11,7 @@ import (
 	"reverie/dream"
 	"reverie/internal/cli"
 	"reverie/internal/llm"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -153,7 +154,7 @@ func (a *app) dreamOne(ctx context.Context, p *dream.Pipeline, groupID string, f
 	err := done.Err
 	res, known := done.Last().Result.(dream.Result)
 	if !known || notOurs(err) {
-		res = dream.Result{GroupID: groupID, Err: err}
+		res = dream.Result{Result: pipeline.Result{GroupID: groupID, Err: err}}
 	}
 	if f.json {
 		write := cli.PrintJSON

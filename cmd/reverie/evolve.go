@@ -14,6 +14,7 @@ import (
 	"reverie/internal/config"
 	"reverie/internal/entity"
 	"reverie/internal/llm"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -152,7 +153,7 @@ func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evo
 		took = end.run.Took
 	}
 	if res.GroupID == "" || notOurs(err) {
-		res = evolve.Result{GroupID: g.ID, Err: err}
+		res = evolve.Result{Result: pipeline.Result{GroupID: g.ID, Err: err}}
 	}
 	if f.json {
 		return errors.Join(err, nextErr, a.writeEvolved(ctx, res, next, f))

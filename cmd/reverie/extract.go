@@ -10,6 +10,7 @@ import (
 
 	"reverie/internal/cli"
 	"reverie/internal/llm"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/session"
 	"reverie/jobs"
@@ -162,7 +163,7 @@ func (a *app) extractOne(ctx context.Context, p *session.Pipeline, groupID strin
 	err := done.Err
 	res, known := done.Last().Result.(session.Result)
 	if !known || notOurs(err) {
-		res = session.Result{GroupID: groupID, SessionID: f.session, Err: err}
+		res = session.Result{Result: pipeline.Result{GroupID: groupID, Err: err}, SessionID: f.session}
 	}
 	if f.json {
 		write := cli.PrintJSON

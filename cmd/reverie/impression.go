@@ -12,6 +12,7 @@ import (
 	"reverie/internal/config"
 	"reverie/internal/entity"
 	"reverie/internal/llm"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -129,7 +130,7 @@ func (a *app) observeOne(ctx context.Context, p *entity.Pipeline, g reverie.Grou
 	err = done.Err
 	res, known := done.Last().Result.(entity.Result)
 	if !known || notOurs(err) {
-		res = entity.Result{GroupID: g.ID, Err: err}
+		res = entity.Result{Result: pipeline.Result{GroupID: g.ID, Err: err}}
 	}
 	if f.json {
 		write := cli.PrintJSON

@@ -122,7 +122,7 @@ func (p pipelines) with(set *prompts.Set) pipelines {
 }
 
 // deciderWith is the same decider with other prompts.
-func deciderWith(d evolve.Decider, set *prompts.Set) evolve.Decider {
+func deciderWith(d decide.Decider, set *prompts.Set) decide.Decider {
 	if l, ok := d.(*decide.Comparer); ok {
 		layer := *l
 		layer.Prompts = set
@@ -176,7 +176,7 @@ func (a *app) vectors() (vectors, error) {
 }
 
 // decider wires what becomes of new facts: a comparison, or the exact text alone.
-func (a *app) decider(set *prompts.Set, v vectors) (evolve.Decider, error) {
+func (a *app) decider(set *prompts.Set, v vectors) (decide.Decider, error) {
 	if !a.cfg.Decide.Enabled {
 		return decide.Plain{}, nil
 	}

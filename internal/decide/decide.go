@@ -10,6 +10,7 @@ package decide
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"reverie/internal/reverie"
@@ -70,6 +71,13 @@ type Result struct {
 	Warnings  []string  // for the operator
 }
 
+// Plan is what came of a request as the plan of its chunk, without what only its
+// pipeline knows.
+func (r Result) Plan(req Request) reverie.Plan {
+	return reverie.Plan{GroupID: req.GroupID, RunID: req.RunID, ChunkNo: req.ChunkNo, Kind: req.Kind, SessionID: req.SessionID,
+		Steps: r.Steps, Held: r.Held, HeldReason: strings.Join(r.HeldReasons, "; "), Decisions: r.Decisions}
+}
+
 // Dropped is a fact that is not stored, and why.
 type Dropped struct {
 	Line   int // its index in Request.Lines
@@ -82,6 +90,11 @@ const (
 	RuleQuota     = "quota"     // there is no room
 	RuleUndecided = "undecided" // it could not be compared, and fallback_mode is skip
 )
+
+// Decider says what becomes of the lines of a request: [Plain] or a [Comparer].
+type Decider interface {
+	Decide(ctx context.Context, req Request) (Result, error)
+}
 
 // Plain decides by the exact content hash alone: a fact whose hash an active
 // memory of the same kind has is that memory, everything else is new.

@@ -133,11 +133,7 @@ func (r *run) apply(ctx context.Context, s *sheet, plan reverie.EntityPlan) erro
 	}
 	r.life.Stats = plan.Stats
 	r.result.Changes = append(r.result.Changes, changes...)
-	r.result.Refusals = append(r.result.Refusals, plan.Refusals...)
-	for _, f := range plan.Refusals {
-		r.Log.Info("line refused", "group_id", plan.GroupID, "run_id", plan.RunID, "chunk", s.no, "line", f.Line,
-			"action", f.Action, "rule", f.Rule, "detail", f.Detail)
-	}
+	r.life.Refuse(&r.result.Result, s.no, plan.Refusals)
 	r.tell(Progress{Chunk: s.no})
 	return nil
 }

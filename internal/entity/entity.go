@@ -76,18 +76,9 @@ type Request struct {
 	DryRun       bool // plan only, for the first chunk: nothing is written but call rows
 }
 
-// Result is what a run did, as far as it came. Of a run that was continued, Stats
-// count all of it; Changes and Refusals are of the chunks that were done now.
+// Result is what a run did, as far as it came. Changes are of the chunks that were done
+// now, and so are the refusals; of the counts, Created and Updated are entities.
 type Result struct {
-	GroupID  string
-	RunID    string // "" when nothing waited, and for a dry run
-	At       time.Time
-	Status   reverie.RunStatus
-	NoNew    bool // nothing waited
-	DryRun   bool
-	Stats    reverie.Stats // Created and Updated count entities
-	Changes  []reverie.EntityChange
-	Refusals []reverie.Refusal
-	Warnings []string
-	Err      error
+	pipeline.Result
+	Changes []reverie.EntityChange
 }

@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"reverie/internal/llm"
 	"reverie/internal/llm/lines"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/prompts"
 )
-
-// errCut says that the answer or the question was too long: the batch must
-// shrink.
-var errCut = errors.New("answer was cut off")
 
 // observe asks about every batch of the chunk, one after the other, and returns
 // what was observed. Each answer is kept before the next question is asked. A
@@ -30,7 +26,7 @@ func (r *run) observe(ctx context.Context, s *sheet) ([]reverie.Observation, err
 		t := tasks[0]
 		t.no = done + 1
 		observed, refused, err := r.ask(ctx, s, t)
-		if errors.Is(err, errCut) {
+		if errors.Is(err, pipeline.ErrCut) {
 			if halves := s.scene.halve(t); halves != nil {
 				r.Log.Info("dividing a question", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no,
 					"question", t.no, "subjects", len(t.members), "messages", len(t.core))
@@ -38,7 +34,7 @@ func (r *run) observe(ctx context.Context, s *sheet) ([]reverie.Observation, err
 				continue
 			}
 			err = fmt.Errorf("question %d of chunk %d of group %q: %w even for one subject and one message; raise [llm] max_output_tokens: %w",
-				t.no, s.no, r.req.GroupID, errCut, reverie.ErrUnusable)
+				t.no, s.no, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
 		}
 		if errors.Is(err, reverie.ErrUnusable) { // asking the same again in another run would not help
 			return nil, errors.Join(err, r.saveChunk(ctx, s, reverie.ChunkFailed))
@@ -72,48 +68,35 @@ func (r *run) tasks(s *sheet) ([]*task, error) {
 }
 
 // ask asks up to twice for a usable answer.
-func (r *run) ask(ctx context.Context, s *sheet, t *task) ([]reverie.Observation, []reverie.Refusal, error) {
+func (r *run) ask(ctx context.Context, s *sheet, t *task) (list []reverie.Observation, refused []reverie.Refusal, err error) {
 	user := prompts.ObserveUser{Messages: s.views.messages(t.messages)}
 	for _, one := range t.subjects {
 		user.Subjects = append(user.Subjects, s.views.subject(one))
 	}
-	var why string
-	for range 2 {
-		prompt, err := r.Prompts.Observe(s.language, s.system, user)
-		if err != nil {
-			return nil, nil, err
-		}
-		resp, _, err := r.asker.Ask(ctx, llm.Request{System: prompt.System, User: prompt.User, MaxTokens: r.Limits.MaxOutputTokens,
-			Prompt: prompt.Name, PromptVersion: prompt.Version})
-		switch {
-		case llm.FaultIn(err) == llm.FaultTooLarge:
-			return nil, nil, errCut
-		case err != nil:
-			return nil, nil, fmt.Errorf("ask %s about people and things of group %q: %w", r.Model.Name(), r.req.GroupID, err)
-		case resp.Finish == llm.FinishLength:
-			return nil, nil, errCut
-		}
-		why = "the answer stopped with " + string(resp.Finish)
-		if resp.Finish == llm.FinishStop {
-			list, refused, usable := r.parsed(s, t, lines.Read(resp.Text))
-			if usable {
-				return list, refused, nil
+	err = r.life.Ask(ctx, r.asker, pipeline.Question{
+		About:     fmt.Sprintf("question %d of chunk %d", t.no, s.no),
+		MaxTokens: r.Limits.MaxOutputTokens,
+		Form:      `answer with JSON Lines alone, as described, or with {"none":true}`,
+		Render: func(again []string) (prompts.Rendered, error) {
+			user.Again = again
+			return r.Prompts.Observe(s.language, s.system, user)
+		},
+		Use: func(text string) (why string) {
+			var usable bool
+			if list, refused, usable = r.parsed(s, t, lines.Read(text)); !usable {
+				return "the answer had no line that can be used"
 			}
-			why = "the answer had no line that can be used"
-		}
-		r.Log.Warn("unusable answer", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no, "question", t.no, "reason", why)
-		user.Again = []string{why + ": answer with JSON Lines alone, as described, or with {\"none\":true}"}
+			return ""
+		}})
+	if errors.Is(err, reverie.ErrUnusable) {
+		err = fmt.Errorf("%w; its messages wait on", err)
 	}
-	return nil, nil, fmt.Errorf("question %d of chunk %d of group %q: %s, twice: %w; its messages wait on",
-		t.no, s.no, r.req.GroupID, why, reverie.ErrUnusable)
+	return list, refused, err
 }
 
 // parsed reads an answer and logs what was skipped of it.
 func (r *run) parsed(s *sheet, t *task, answer lines.Result) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
-	for _, skip := range answer.Skipped {
-		r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no, "question", t.no,
-			"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
-	}
+	r.life.LogSkipped("question", t.no, answer.Skipped)
 	list, refused, usable = parse(t.batch, s.cast, s.loc, answer)
 	for i := range refused {
 		refused[i].Detail = fmt.Sprintf("question %d: %s", t.no, refused[i].Detail)

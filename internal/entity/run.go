@@ -33,7 +33,7 @@ type run struct {
 func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
 	r, err := p.begin(ctx, hold, req)
 	if err != nil {
-		return Result{GroupID: req.GroupID}, err
+		return Result{Result: pipeline.Result{GroupID: req.GroupID}}, err
 	}
 	for err == nil {
 		var more bool
@@ -71,15 +71,12 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
 		life: pipeline.Run{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
-	r.since, r.until, r.bounded = req.Since, req.Until, !req.Until.IsZero()
-	if !r.bounded {
-		r.until = r.now
+	var err error
+	if r.until, err = pipeline.WindowEnd(req.GroupID, req.Since, req.Until, r.now); err != nil {
+		return nil, err
 	}
-	if !r.since.IsZero() && !r.since.Before(r.until) {
-		return nil, fmt.Errorf("window of group %q: since %s is not before until %s: %w", req.GroupID,
-			r.since.Format(time.RFC3339), r.until.Format(time.RFC3339), reverie.ErrInvalid)
-	}
-	r.result = Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}
+	r.since, r.bounded = req.Since, !req.Until.IsZero()
+	r.result = Result{Result: pipeline.Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}}
 	if req.DryRun {
 		return r, nil
 	}
@@ -128,8 +125,6 @@ func (r *run) open(s *sheet) {
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	err = r.life.End(ctx, err)
 	r.result.RunID = r.life.Row.ID
-	r.result.Err, r.result.Status, r.result.Stats = err, reverie.EndOf(err, 0), r.life.Stats
-	r.result.Stats.OpenEnded = false // kept for a run that is taken up, and nothing to report
-	r.result.NoNew = err == nil && !r.life.Began && r.life.Row.ID == ""
+	r.life.Complete(&r.result.Result, err)
 	return r.result, err
 }

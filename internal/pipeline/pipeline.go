@@ -209,6 +209,13 @@ func (r *Run) Warn(text string) {
 	r.Log.Warn(text, "group_id", r.Row.GroupID, "run_id", r.Row.ID)
 }
 
+// WarnAll tells the operator all of these.
+func (r *Run) WarnAll(texts []string) {
+	for _, text := range texts {
+		r.Warn(text)
+	}
+}
+
 // End writes the run's final status, also when ctx is already done, and how many
 // messages it leaves waiting. It returns the run's error, joined by that of
 // recording it. A run whose lease is lost is the next holder's, and is left alone.

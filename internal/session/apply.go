@@ -24,22 +24,11 @@ func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan) error {
 
 // record adds what a chunk did to the result and tells whoever watches.
 func (r *run) record(s *sheet, plan reverie.Plan, changes []reverie.Change) {
-	r.result.Changes = append(r.result.Changes, changes...)
-	r.result.Refusals = append(r.result.Refusals, plan.Refusals...)
+	r.life.Record(&r.result.Result, plan, changes)
 	for _, step := range plan.Steps {
-		switch {
-		case step.Action == reverie.ActionKeep:
-			r.result.Supported = append(r.result.Supported, step)
-		case isSummary(step):
+		if step.Action != reverie.ActionKeep && isSummary(step) {
 			r.result.Summary, r.result.Recaps = step.Statement, append(r.result.Recaps, step.MemoryID)
 		}
-	}
-	if len(plan.Held) > 0 {
-		r.result.Held = append(r.result.Held, plan.HeldReason)
-	}
-	for _, f := range plan.Refusals {
-		r.Log.Info("line refused", "group_id", plan.GroupID, "session_id", plan.SessionID, "run_id", plan.RunID, "chunk", s.no,
-			"line", f.Line, "action", f.Action, "rule", f.Rule, "detail", f.Detail)
 	}
 	if r.Progress != nil {
 		st := r.life.Stats

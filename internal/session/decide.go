@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"reverie/internal/decide"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 )
 
@@ -19,20 +19,18 @@ func (r *run) decide(ctx context.Context, s *sheet, a answer) (reverie.Plan, err
 	if err != nil {
 		return reverie.Plan{}, err
 	}
-	result, err := r.Decider.Decide(ctx, r.request(s, wanted))
+	req := r.request(s, wanted)
+	result, err := r.Decider.Decide(ctx, req)
 	if err != nil {
 		return reverie.Plan{}, fmt.Errorf("decide on the facts of session %q of group %q: %w", r.req.SessionID, r.req.GroupID, err)
 	}
 	s.compared, r.life.Mute = result.Asked, result.Mute
-	for _, w := range result.Warnings {
-		r.life.Warn(w)
-	}
+	r.life.WarnAll(result.Warnings)
 	for _, d := range result.Dropped {
 		refused = append(refused, reverie.Refusal{Action: string(wanted[d.Line].Action), Rule: d.Rule, Detail: d.Detail})
 	}
-	plan := reverie.Plan{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: s.no, Kind: reverie.KindSession,
-		SessionID: r.req.SessionID, Used: s.ids(), Steps: result.Steps, Held: result.Held, HeldReason: strings.Join(result.HeldReasons, "; "),
-		Decisions: result.Decisions, Refusals: refused}
+	plan := result.Plan(req)
+	plan.Used, plan.Refusals = s.ids(), refused
 	holdRewrites(&plan, r.life.Stats, s.state.Heads, r.Limits)
 	plan.Stats = r.count(s, plan, a)
 	if text == "" {
@@ -70,7 +68,7 @@ func (r *run) request(s *sheet, wanted []decide.Line) decide.Request {
 // the messages are used either way.
 func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadState, limits Limits) {
 	n := plan.Rewrites(heads)
-	allowed := max(limits.HoldMin, int(limits.HoldRatio*float64(stats.Base)))
+	allowed := pipeline.MayRewrite(limits.HoldMin, limits.HoldRatio, stats.Base)
 	if n == 0 || stats.Rewritten+n <= allowed {
 		return
 	}

@@ -62,10 +62,7 @@ func (r *run) ask(ctx context.Context, s *sheet) (a answer, err error) {
 	q.Render = func(again []string) (prompts.Rendered, error) { return r.render(s, s.shown, again) }
 	q.Use = func(text string) (why string) {
 		read := lines.Read(text)
-		for _, skip := range read.Skipped {
-			r.Log.Warn("part of the answer skipped", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no,
-				"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
-		}
+		r.life.LogSkipped("chunk", s.no, read.Skipped)
 		if a = parse(read); !a.usable() {
 			return "the answer held neither a fact nor a summary"
 		}

@@ -39,7 +39,8 @@ type run struct {
 func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
 	r, err := p.begin(ctx, hold, req)
 	if err != nil {
-		return Result{GroupID: req.GroupID, SessionID: req.SessionID, DryRun: req.DryRun, Status: reverie.EndOf(err, 0), Err: err}, err
+		failed := pipeline.Result{GroupID: req.GroupID, DryRun: req.DryRun, Status: reverie.EndOf(err, 0), Err: err}
+		return Result{Result: failed, SessionID: req.SessionID}, err
 	}
 	for err == nil {
 		var more bool
@@ -78,7 +79,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
 		life: pipeline.Run{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
-	r.result = Result{GroupID: req.GroupID, SessionID: req.SessionID, At: r.now, DryRun: req.DryRun}
+	r.result = Result{Result: pipeline.Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}, SessionID: req.SessionID}
 	if req.DryRun {
 		return r, nil
 	}
@@ -97,15 +98,7 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 	r.life.Stats.Through = false // more may have come
 	r.limit = min(row.Stats.Limit, r.Limits.MaxMessages)
 	r.result.RunID = row.ID
-	changes, refusals, held, err := r.Store.SoFar(ctx, row.GroupID, row.ID)
-	if err != nil {
-		return nil, fmt.Errorf("read what run %s has done: %w", row.ID, err)
-	}
-	r.result.Changes, r.result.Refusals = changes, refusals
-	for _, h := range held {
-		r.result.Held = append(r.result.Held, h.Reason)
-	}
-	return r, nil
+	return r, r.life.SoFar(ctx, r.Store, &r.result.Result)
 }
 
 // open writes the ledger's row, once there is something to do, and prepares to ask
@@ -130,10 +123,6 @@ func (r *run) open(ctx context.Context, session reverie.Session, since time.Time
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	r.life.Stats.Deferred = r.waits
 	err = r.life.End(ctx, err)
-	stats := r.life.Stats
-	r.result.Err, r.result.Status, r.result.Stats = err, reverie.EndOf(err, stats.Held), stats
-	r.result.Stats.Limit, r.result.Stats.Unanswered, r.result.Stats.Through = 0, false, false // of no use to whoever reads the result
-	r.result.NoNew = err == nil && !r.life.Began && r.life.Row.ID == ""
-	r.result.Warnings = r.life.Warnings
+	r.life.Complete(&r.result.Result, err)
 	return r.result, err
 }

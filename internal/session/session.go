@@ -37,12 +37,7 @@ type Store interface {
 type Ledger interface {
 	pipeline.Ledger
 	ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job, sessionID string) (*reverie.Run, *reverie.Chunk, error)
-	SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error)
-}
-
-// Decider says what becomes of the facts: [decide.Plain] or a [decide.Comparer].
-type Decider interface {
-	Decide(ctx context.Context, req decide.Request) (decide.Result, error)
+	pipeline.History
 }
 
 // Hold is the group's lease, as its holder has it.
@@ -70,7 +65,7 @@ type Pipeline struct {
 	Summarizer         pipeline.Model // folds
 	Prompts            *prompts.Set
 	Journal            llm.Journal // nil: answers are not kept
-	Decider            Decider
+	Decider            decide.Decider
 	Embeddings         pipeline.Embeddings // nil: statements are stored without vectors
 	EmbeddingsOptional bool
 	Limits             Limits
@@ -105,24 +100,12 @@ type Request struct {
 	DryRun bool // plan the first chunk only: nothing is written but call rows and cached embeddings
 }
 
-// Result is what a run did, as far as it came. Of a run that was continued, Stats
-// count all of it.
+// Result is what a run did, as far as it came. Of its counts, Cited, Considered and
+// Filtered are messages extracted, Deferred those that stay in the buffer.
 type Result struct {
-	GroupID   string
+	pipeline.Result
 	SessionID string
-	RunID     string // "" when nothing waited, and for a dry run
-	At        time.Time
-	Status    reverie.RunStatus
-	NoNew     bool // nothing waited
-	DryRun    bool
-	Stats     reverie.Stats // Cited, Considered and Filtered count messages extracted, Deferred those that stay in the buffer
-	Changes   []reverie.Change
-	Supported []reverie.Step // facts that are remembered already, and were supported
-	Refusals  []reverie.Refusal
-	Held      []string                // why plans are held
 	Summary   string                  // the session's summary memory as renewed now, "" if it was not
 	Folded    *reverie.SessionSummary // the rolling summary as renewed now
 	Recaps    []string                // of Changes, the ids of the versions of the summary memory
-	Warnings  []string
-	Err       error
 }

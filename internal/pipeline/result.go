@@ -1,0 +1,119 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"reverie/internal/llm/lines"
+	"reverie/internal/reverie"
+)
+
+// Result is what a run did, as far as it came. Of a run that was continued, Stats count
+// all of it.
+type Result struct {
+	GroupID   string
+	RunID     string // "" where there was nothing to do, and for a dry run
+	At        time.Time
+	Status    reverie.RunStatus
+	NoNew     bool // nothing was pending
+	DryRun    bool
+	Stats     reverie.Stats
+	Changes   []reverie.Change
+	Supported []reverie.Step // keeps with evidence: no change, but strength
+	Refusals  []reverie.Refusal
+	Held      []string // why plans are held, one for each
+	Warnings  []string
+	Err       error
+}
+
+// Record adds what a plan did, and logs the lines that were refused.
+func (r *Run) Record(result *Result, plan reverie.Plan, changes []reverie.Change) {
+	result.Changes = append(result.Changes, changes...)
+	for _, step := range plan.Steps {
+		if step.Action == reverie.ActionKeep {
+			result.Supported = append(result.Supported, step)
+		}
+	}
+	if len(plan.Held) > 0 {
+		result.Held = append(result.Held, plan.HeldReason)
+	}
+	r.Refuse(result, plan.ChunkNo, plan.Refusals)
+}
+
+// Refuse adds refusals of a chunk, and logs them.
+func (r *Run) Refuse(result *Result, chunk int, refused []reverie.Refusal) {
+	result.Refusals = append(result.Refusals, refused...)
+	for _, f := range refused {
+		r.Log.Info("line refused", "group_id", r.Row.GroupID, "run_id", r.Row.ID, "chunk", chunk, "line", f.Line,
+			"action", f.Action, "handle", f.Handle, "rule", f.Rule, "detail", f.Detail)
+	}
+}
+
+// LogSkipped logs the parts of an answer that are no objects.
+func (r *Run) LogSkipped(about string, no int, skipped []lines.Skip) {
+	for _, skip := range skipped {
+		r.Log.Warn("part of the answer skipped", "group_id", r.Row.GroupID, "run_id", r.Row.ID, about, no,
+			"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
+	}
+}
+
+// Complete fills in the outcome of a run. What is kept for a run that is continued is
+// left out of its counts.
+func (r *Run) Complete(result *Result, err error) {
+	result.Err, result.Status = err, reverie.EndOf(err, r.Stats.Held)
+	result.NoNew = err == nil && !r.Began && r.Row.ID == ""
+	result.Warnings = r.Warnings
+	st := r.Stats
+	st.Limit, st.OpenEnded, st.Days, st.Unanswered, st.Through = 0, false, 0, false, false
+	result.Stats = st
+}
+
+// History tells what a run has done so far.
+type History interface {
+	SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error)
+}
+
+// SoFar fills in what a run that is continued has done before.
+func (r *Run) SoFar(ctx context.Context, store History, result *Result) error {
+	changes, refusals, held, err := store.SoFar(ctx, r.Row.GroupID, r.Row.ID)
+	if err != nil {
+		return fmt.Errorf("read what run %s has done: %w", r.Row.ID, err)
+	}
+	result.Changes, result.Refusals = changes, refusals
+	for _, h := range held {
+		result.Held = append(result.Held, h.Reason)
+	}
+	return nil
+}
+
+// WindowEnd is the end of a window of sent_at, half-open: until, or now where that is
+// zero. It is [reverie.ErrInvalid] where the window holds nothing.
+func WindowEnd(groupID string, since, until, now time.Time) (end time.Time, err error) {
+	if until.IsZero() {
+		until = now
+	}
+	if !since.IsZero() && !since.Before(until) {
+		return until, fmt.Errorf("window of group %q: since %s is not before until %s: %w", groupID,
+			since.Format(time.RFC3339), until.Format(time.RFC3339), reverie.ErrInvalid)
+	}
+	return until, nil
+}
+
+// MayRewrite is how many of so many memories a run may rewrite or delete without a
+// person.
+func MayRewrite(least int, ratio float64, memories int) int {
+	return max(least, int(ratio*float64(memories)))
+}
+
+// HoldAll holds a whole plan. Support of a memory that a held line deletes goes: a
+// person lets all pass or nothing.
+func HoldAll(plan *reverie.Plan) {
+	deleted := map[string]bool{}
+	for _, step := range plan.Held {
+		deleted[step.LineageID] = true
+	}
+	steps := slices.DeleteFunc(plan.Steps, func(step reverie.Step) bool { return deleted[step.LineageID] })
+	plan.Held, plan.HeldAll, plan.Steps = append(steps, plan.Held...), true, nil
+}
