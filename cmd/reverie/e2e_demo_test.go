@@ -2,14 +2,13 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"reverie/internal/llm"
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/llm/recorded"
 )
@@ -74,46 +73,25 @@ func TestDemo(t *testing.T) {
 	s.run("audit").want(t, 0)
 }
 
-// recordDemo has the demo ask a server that gives the recorded answers, each to its own
-// question or else in their order, and keeps them under the questions of now.
+// recordDemo has the demo ask a server that plays the recording, and keeps its answers
+// under the questions of now.
 func recordDemo(t *testing.T) {
 	t.Helper()
-	file, err := filepath.Abs(demoAnswers)
+	answers, err := recorded.Rekey(demoAnswers)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	left, err := recorded.Read(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var now bytes.Buffer
-	enc := json.NewEncoder(&now)
-	enc.SetEscapeHTML(false)
 	s := newStage(t)
 	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
-		key := recorded.Key(r.User)
-		at := max(0, slices.IndexFunc(left, func(a recorded.Answer) bool { return a.Question == key }))
-		if len(left) == 0 {
-			t.Errorf("no answer is left for question %s: %s", key, r.User)
+		resp, err := answers.Generate(t.Context(), llm.Request{User: r.User})
+		if err != nil {
+			t.Error(err)
 			return llmtest.Failure(400, "no answer is left")
 		}
-		a := left[at]
-		left = slices.Delete(left, at, at+1)
-		a.Question = key
-		if err := enc.Encode(a); err != nil {
-			t.Error(err)
-		}
-		return llmtest.Text(a.Text())
+		return llmtest.Text(resp.Text)
 	})
 	s.demo("DEMO_LLM=openai", "REVERIE_EMBED_PROVIDER=offline", "REVERIE_JOBS_CONCURRENCY=1")
-	if len(left) > 0 {
-		t.Fatalf("%d answers are not asked for any more, the first to question %s", len(left), left[0].Question)
-	}
-	if err := os.WriteFile(file, now.Bytes(), 0o644); err != nil {
+	if err := answers.Save(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"reverie/internal/entity"
 	"reverie/internal/llm"
 	"reverie/internal/llm/offline"
+	"reverie/internal/llm/recorded"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/internal/session"
@@ -34,12 +35,15 @@ const (
 )
 
 // sample is two groups, one that speaks Chinese and one that speaks English, whose
-// memories the real pipelines have made with the offline baseline.
+// memories the real pipelines have made from recorded answers.
 type sample struct {
 	testing.TB
 	store   *store.Store
 	service *api.Service
 	now     time.Time // of the pipelines
+
+	answers  llm.Generator
+	recorded bool // there is an answer to what is asked
 
 	evolve     *evolve.Pipeline
 	impression *entity.Pipeline
@@ -51,7 +55,7 @@ type sample struct {
 // newSample makes a sample in a database of the test's own.
 func newSample(t testing.TB) *sample {
 	t.Helper()
-	s := &sample{TB: t}
+	s := &sample{TB: t, answers: sampleAnswers(t), recorded: true}
 	s.store = storetest.Open(t, pg.Options{Now: func() time.Time { return s.now }})
 	s.wire()
 	s.chat(reverie.Group{ID: halfFrame, Name: "半格 Half Frame", TimeZone: "Asia/Shanghai"}, messages(t, "../../../examples/demo/chat.jsonl"),
@@ -59,7 +63,16 @@ func newSample(t testing.TB) *sample {
 	s.chat(reverie.Group{ID: allotment, Name: "Allotment 14", TimeZone: "Europe/London"}, messages(t, "testdata/allotment.jsonl"),
 		"2026-03-02", "2026-03-03", "2026-03-09")
 	s.now = time.Now()
+	s.recorded = false
 	return s
+}
+
+// Generate plays a recorded answer. What is asked once the sample is made changes nothing.
+func (s *sample) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
+	if !s.recorded {
+		return llm.Response{Text: `{"action":"none"}`, Finish: llm.FinishStop}, nil
+	}
+	return s.answers.Generate(ctx, req)
 }
 
 // messages reads JSON Lines.
@@ -148,11 +161,10 @@ func (s *sample) leased(groupID string, fn func(ctx context.Context, held *jobs.
 // wire makes the pipelines and the service as the product does, with its defaults.
 func (s *sample) wire() {
 	s.Helper()
-	client := offline.New(0)
 	account := llm.Account{Provider: "offline", Model: "offline", Ledger: s.store, Free: true}
-	model := llm.NewModel(client, account)
-	account.Model = "offline-ngram-v1"
-	embeddings := llm.NewEmbeddings(client, account, llm.EmbeddingOptions{Cache: s.store})
+	model := llm.NewModel(s, account)
+	account.Model = offline.EmbeddingModel
+	embeddings := llm.NewEmbeddings(offline.New(0), account, llm.EmbeddingOptions{Cache: s.store})
 	calibration, _ := llm.DefaultCalibration(account.Model)
 	set, err := prompts.Open("")
 	check(s, err)
@@ -187,6 +199,22 @@ func (s *sample) wire() {
 		Recaller: func(context.Context, string) (*recall.Recaller, error) { return recaller, nil },
 		Approver: func() *evolve.Pipeline { return s.evolve },
 		NewGroup: func(g reverie.Group) reverie.Group { return g }}
+}
+
+// sampleAnswers are recorded, as the words of the chats. With REVERIE_TEST_UPDATE=1 they
+// are kept under the questions of now.
+func sampleAnswers(t testing.TB) llm.Generator {
+	t.Helper()
+	const file = "testdata/answers.jsonl"
+	if os.Getenv("REVERIE_TEST_UPDATE") == "" {
+		answers, err := recorded.Open(file)
+		check(t, err)
+		return answers
+	}
+	answers, err := recorded.Rekey(file)
+	check(t, err)
+	t.Cleanup(func() { check(t, answers.Save()) })
+	return answers
 }
 
 // check ends the test where there is an error.
