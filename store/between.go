@@ -52,7 +52,7 @@ func (s *Store) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.Be
 	var log []betweenStep
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("compare the memories of group %q at two instants", q.GroupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		log = nil
-		if _, err := getGroup(ctx, t, q.GroupID); err != nil {
+		if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
 			return err
 		}
 		if err := t.Get(ctx, &b.Active, countActiveAtQuery, q.GroupID, string(q.Kind), q.To); err != nil {

@@ -57,7 +57,7 @@ func changes(rows []changeRow) ([]reverie.Change, error) {
 func (s *Store) Changes(ctx context.Context, groupID string, since, until time.Time, limit int) ([]reverie.Change, error) {
 	var list []reverie.Change
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the changes of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		if _, err := getGroup(ctx, t, groupID); err != nil {
+		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}
 		var rows []changeRow

@@ -55,7 +55,7 @@ func (s *Store) CleanList(ctx context.Context, q reverie.CleanQuery) ([]reverie.
 	var rows []memoryRow
 	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
-		if _, err := getGroup(ctx, t, q.GroupID); err != nil {
+		if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
 			return err
 		}
 		return t.Select(ctx, &rows, cleanListQuery, cleanArgs(q)...)

@@ -155,7 +155,7 @@ func (c conversation) read(ctx context.Context, on readOn, at messagePlace, limi
 
 // exists tells why there are no messages: there is no such group, or session.
 func (c conversation) exists(ctx context.Context) error {
-	if _, err := getGroup(ctx, c.t, c.q.GroupID); err != nil || c.q.SessionID == "" || c.q.Before+c.q.After != "" {
+	if _, err := GetGroup(ctx, c.t, c.q.GroupID); err != nil || c.q.SessionID == "" || c.q.Before+c.q.After != "" {
 		return err
 	}
 	return fmt.Errorf("session %q: %w", c.q.SessionID, reverie.ErrNotFound)

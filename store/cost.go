@@ -50,7 +50,7 @@ func (s *Store) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsRe
 	err := s.db.Run(ctx, pg.Work{What: "sum up what models have cost", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
 		if q.GroupID != "" {
-			if _, err := getGroup(ctx, t, q.GroupID); err != nil {
+			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
 		}

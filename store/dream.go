@@ -91,7 +91,7 @@ func (s *Store) DreamSigns(ctx context.Context, q reverie.DreamQuery) (reverie.D
 		ReadOnly: true,
 		ByKey:    true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if _, err := getGroup(ctx, t, q.GroupID); err != nil {
+			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
 			args, err := dreamArgs(ctx, t, q)

@@ -57,7 +57,7 @@ func (s *Store) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			state = reverie.DreamState{}
 			var err error
-			if state.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
+			if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
 			args, err := dreamArgs(ctx, t, q)

@@ -75,7 +75,7 @@ func (s *Store) Dream(ctx context.Context, groupID string) (reverie.Dream, error
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			page = reverie.Dream{}
 			var err error
-			if page.Group, err = getGroup(ctx, t, groupID); err != nil {
+			if page.Group, err = GetGroup(ctx, t, groupID); err != nil {
 				return err
 			}
 			last, err := runList(ctx, t, lastDreamQuery, groupID)

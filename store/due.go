@@ -94,7 +94,7 @@ func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, 
 			return err
 		}
 		if len(rows) == 0 && q.GroupID != "" {
-			_, err := getGroup(ctx, t, q.GroupID)
+			_, err := GetGroup(ctx, t, q.GroupID)
 			return err
 		}
 		var moved, setBack []string // few, as a rule none

@@ -149,7 +149,7 @@ func nameKey(kind reverie.NameKind, name string) string {
 func (s *Store) FindEntities(ctx context.Context, groupID, name string) ([]reverie.Entity, error) {
 	var list []reverie.Entity
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for an entity of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		if _, err := getGroup(ctx, t, groupID); err != nil {
+		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}
 		var ids []string

@@ -60,7 +60,7 @@ func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reve
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			state = reverie.EntityState{}
 			var err error
-			if state.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
+			if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
 			if state.Messages, state.More, err = waiting(ctx, t, q); err != nil {

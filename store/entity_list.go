@@ -33,7 +33,7 @@ func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.Enti
 	var total int
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the entities of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list = nil
-		if _, err := getGroup(ctx, t, groupID); err != nil {
+		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}
 		key := text.NameKey(f.Name)

@@ -47,7 +47,7 @@ const maxWaiting = 500
 func (s *Store) WaitingObservations(ctx context.Context, groupID string, limit int) ([]reverie.Observation, error) {
 	var list []reverie.Observation
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the observations that wait in group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		if _, err := getGroup(ctx, t, groupID); err != nil {
+		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}
 		var err error

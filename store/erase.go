@@ -34,7 +34,7 @@ func (s *Store) Accounts(ctx context.Context, groupID, author string) ([]reverie
 	err := s.db.Run(ctx, pg.Work{What: "look for an author", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list = []reverie.Account{}
 		if groupID != "" {
-			if _, err := getGroup(ctx, t, groupID); err != nil {
+			if _, err := GetGroup(ctx, t, groupID); err != nil {
 				return err
 			}
 		}

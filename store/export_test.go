@@ -3,9 +3,10 @@ package store
 import (
 	"context"
 	"maps"
-	"reverie/store/pg"
 	"slices"
 	"sync"
+
+	"reverie/store/pg"
 
 	"golang.org/x/sync/errgroup"
 )

@@ -84,7 +84,7 @@ func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.Stat
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			state = reverie.State{}
 			var err error
-			if state.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
+			if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
 			if err = heads(ctx, t, q, &state); err != nil {

@@ -75,7 +75,7 @@ func (s *Store) Group(ctx context.Context, id string) (reverie.Group, error) {
 	var g reverie.Group
 	err := s.db.Run(ctx, pg.Work{What: "read a group", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
-		if g, err = getGroup(ctx, t, id); err != nil {
+		if g, err = GetGroup(ctx, t, id); err != nil {
 			return err
 		}
 		past, err := pastCalendars(ctx, t, []string{id})
@@ -87,7 +87,7 @@ func (s *Store) Group(ctx context.Context, id string) (reverie.Group, error) {
 
 const groupQuery = `select ` + groupColumns + ` from groups where group_id = $1`
 
-func getGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
+func GetGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
 	var g reverie.Group
 	err := t.Get(ctx, &g, groupQuery, id)
 	return g, pg.NotFoundIfEmpty(err, "group %q", id)

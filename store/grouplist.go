@@ -50,7 +50,7 @@ func (s *Store) GroupList(ctx context.Context, q reverie.GroupQuery) ([]reverie.
 			if q.GroupID == "" {
 				return nil
 			}
-			_, err := getGroup(ctx, t, q.GroupID)
+			_, err := GetGroup(ctx, t, q.GroupID)
 			return err
 		}
 		list = make([]reverie.GroupEntry, len(groups))

@@ -29,7 +29,7 @@ const hiddenQuery = `select quote_ident(current_user) as login, coalesce(string_
 			from regexp_split_to_table(replace(current_setting('search_path'), '"', ''), ' *, *') name)`
 
 // maySee refuses a role to which the tables are not there because it may not look.
-func maySee(ctx context.Context, q sqlx.QueryerContext) error {
+func MaySee(ctx context.Context, q sqlx.QueryerContext) error {
 	var is struct {
 		Login  string `db:"login"`
 		Hidden string `db:"hidden"`
@@ -59,7 +59,7 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 		}
 		info = Info{Server: row.Server, Vector: row.Vector, Clock: row.Clock.UTC(), Skew: row.Clock.Sub(s.db.Now())}
 		if !row.Migrated {
-			return maySee(ctx, t)
+			return MaySee(ctx, t)
 		}
 		return t.Get(ctx, &info.SchemaVersion, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`)
 	}})

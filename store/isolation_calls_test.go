@@ -11,7 +11,7 @@ import (
 
 // ofAllGroups are the methods that are about no one group by purpose.
 var ofAllGroups = map[string]string{
-	"Ping": "asks for a sign of life", "Close": "closes", "Info": "tells of the server", "Ready": "tells of the server", "CheckSchema": "tells of the schema",
+	"Ping": "asks for a sign of life", "DB": "hands out the pool", "Close": "closes", "Info": "tells of the server", "Ready": "tells of the server", "CheckSchema": "tells of the schema",
 	"Reader": "tells of the role that reads", "Setting": "is a test's", "KeepOpen": "is a test's", "Isolation": "is a test's", "Deployment": "tells what this database is called",
 	"SpendSince": "adds up the budget of all groups", "MeanOutput": "tells how long answers are", "LastAsked": "tells where all groups' work goes on",
 	"HasTokens": "tells whether there is any", "Token": "finds who asks, whoever that is", "PageSession": "finds who asks, whoever that is",
@@ -71,6 +71,7 @@ func (a asked) teamWrite() reverie.TeamWrite {
 // calls names home in each method, and ids that may be another group's.
 var calls = map[string]func(a asked) []any{
 	"AcquireLease": func(a asked) []any { return r(a.AcquireLease(ctx(), home, "other", "h", time.Minute)) },
+	"Audit":        func(a asked) []any { return r(a.Audit(ctx(), home)) },
 	"RenewLease":   func(a asked) []any { return r(a.RenewLease(ctx(), a.lease, time.Minute)) },
 	"ReleaseLease": func(a asked) []any { return r(a.ReleaseLease(ctx(), a.lease)) },
 
@@ -149,7 +150,6 @@ var calls = map[string]func(a asked) []any{
 	"WhyAt":        func(a asked) []any { return r(a.WhyAt(ctx(), home, a.mem, later)) },
 	"Changes":      func(a asked) []any { return r(a.Changes(ctx(), home, earlier, later, 9)) },
 	"MemoryStats":  func(a asked) []any { return r(a.MemoryStats(ctx(), home)) },
-	"Audit":        func(a asked) []any { return r(a.Audit(ctx(), home)) },
 	"Search":       func(a asked) []any { return r(a.Search(ctx(), search)) },
 	"Nearest":      func(a asked) []any { return r(a.Nearest(ctx(), search)) },
 	"NearestHeads": func(a asked) []any { return r(a.NearestHeads(ctx(), home, "", model, [][]float32{{1, 0, 0}}, 9)) },

@@ -6,7 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -25,7 +25,7 @@ var unconfined = map[string]string{
 	"where (failures > 0 or fold_failures > 0) and ": "a part, to which callers add the groups",
 }
 
-// Every statement of this package that reads or writes a table names group_id: of which
+// Every statement of this package, and of those that it is divided into, that reads or writes a table names group_id: of which
 // group it is, or what all groups are told apart by. A part of a statement that is put
 // together elsewhere counts with the statement. One that is to be about all groups goes
 // into unconfined.
@@ -67,18 +67,21 @@ func TestEveryStatementNamesTheGroup(t *testing.T) {
 func sqlTexts(t *testing.T) map[string]string {
 	t.Helper()
 	set := token.NewFileSet()
-	entries := must(os.ReadDir("."))(t)
-	var files []*ast.File
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".go") && !strings.HasSuffix(e.Name(), "_test.go") {
-			files = append(files, must(parser.ParseFile(set, e.Name(), nil, 0))(t))
-		}
-	}
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
 	conf := types.Config{Importer: nothing{}, Error: func(error) {}} // what is imported makes no statement
-	_, _ = conf.Check("store", set, files, info)
+	var all []*ast.File
+	for _, dir := range []string{".", "audit"} {
+		var files []*ast.File
+		for _, name := range must(filepath.Glob(filepath.Join(dir, "*.go")))(t) {
+			if !strings.HasSuffix(name, "_test.go") {
+				files = append(files, must(parser.ParseFile(set, name, nil, 0))(t))
+			}
+		}
+		_, _ = conf.Check(dir, set, files, info)
+		all = append(all, files...)
+	}
 	found := map[string]string{}
-	for _, f := range files {
+	for _, f := range all {
 		ast.Inspect(f, func(n ast.Node) bool {
 			e, ok := n.(ast.Expr)
 			if !ok {

@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"reverie/store"
 )
 
 // No method of the store returns a row of a group other than the one that it is asked
@@ -27,7 +25,7 @@ import (
 // or to ofAllGroups, with the reason why it is about no one group.
 func TestNoMethodReachesAnotherGroup(t *testing.T) {
 	w := newIsolated(t)
-	known := methodsOf(reflect.TypeFor[*store.Store]())
+	known := methodsOf(reflect.TypeFor[parts]())
 	for name := range known {
 		if calls[name] == nil && ofAllGroups[name] == "" {
 			t.Errorf("Store.%s is not known here: see the comment of this test", name)

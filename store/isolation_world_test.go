@@ -14,7 +14,6 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
-	"reverie/store"
 	"reverie/store/pg"
 	"reverie/store/storetest"
 )
@@ -30,7 +29,7 @@ const (
 
 // isolated is a database with the first of the three groups, and the means to have the others.
 type isolated struct {
-	*store.Store
+	parts
 	t      testing.TB
 	db     *sql.DB
 	tables map[string][]column
@@ -44,7 +43,7 @@ type column struct {
 
 func newIsolated(t testing.TB) *isolated {
 	t.Helper()
-	w := &isolated{Store: storetest.Open(t, pg.Options{Now: func() time.Time { return noon }}), t: t, db: raw(t), tables: map[string][]column{}}
+	w := &isolated{parts: partsOf(storetest.Open(t, pg.Options{Now: func() time.Time { return noon }})), t: t, db: raw(t), tables: map[string][]column{}}
 	w.db.SetMaxOpenConns(1) // its settings are a session's
 	_, err := w.db.Exec(`set session_replication_role = replica`)
 	check(t, err)
@@ -196,7 +195,7 @@ func texts(v reflect.Value, depth int, put func(string)) {
 // asked is what a call is made with: it names home, and ids that are home's and its
 // twin's, or the far group's.
 type asked struct {
-	*store.Store
+	parts
 	t                                                      testing.TB
 	mem, lin, mem2, lin2, held, run, ent, ent2, usage, obs string
 	evolving, impressing, extracting, maintaining          string // runs that are under way
@@ -206,7 +205,7 @@ type asked struct {
 
 func (w *isolated) asking(ids string) asked {
 	id := func(s seedID) string { return s.of(ids) }
-	return asked{Store: w.Store, t: w.t, mem: id(idMemory), lin: id(idLineage), mem2: id(idMemory2), lin2: id(idLineage2), held: id(idHeldRun), run: id(idRun),
+	return asked{parts: w.parts, t: w.t, mem: id(idMemory), lin: id(idLineage), mem2: id(idMemory2), lin2: id(idLineage2), held: id(idHeldRun), run: id(idRun),
 		ent: id(idEntity), ent2: id(idEntity2), usage: id(idUsage), obs: id(idObservation), msg: id(idMessage), msg2: id(idMessage2), ses: id(idSession),
 		tok: id(idToken), conflict: id(idConflict), evolving: id(idEvolving), impressing: id(idImpressing), extracting: id(idExtracting), maintaining: id(idMaintaining),
 		lease: reverie.Lease{GroupID: home, Name: reverie.LeaseGroup, Holder: "h", Fence: 1}}

@@ -65,7 +65,7 @@ func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upke
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			u = reverie.Upkeep{}
 			var err error
-			if u.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
+			if u.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
 			if err := t.Get(ctx, &u.NewestAt, newestMessageQuery, q.GroupID); err != nil {

@@ -31,7 +31,7 @@ func (u Upkeeps) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.D
 			return err
 		}
 		if len(rows) == 0 && q.GroupID != "" {
-			_, err := getGroup(ctx, t, q.GroupID)
+			_, err := GetGroup(ctx, t, q.GroupID)
 			return err
 		}
 		var setBack []string // few, as a rule none

@@ -77,7 +77,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 	var total int
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q", q.GroupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
-		if _, err := getGroup(ctx, t, q.GroupID); err != nil {
+		if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
 			return err
 		}
 		if err := t.Get(ctx, &total, `select count(*)`+from, args...); err != nil {

@@ -43,7 +43,7 @@ func (s *Store) ProposalState(ctx context.Context, p reverie.Proposal) (reverie.
 			state.Head, groupID, kind = &head, head.GroupID, head.Kind
 		}
 		var err error
-		if state.Group, err = getGroup(ctx, t, groupID); err != nil {
+		if state.Group, err = GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}
 		if p.Statement != "" {

@@ -54,6 +54,12 @@ func Beside(ctx context.Context, groupID string) context.Context {
 	return AsReader(ctx, append(ids, groupID)...)
 }
 
+// IsConfined tells whether the context reads as the role of [AsReader].
+func IsConfined(ctx context.Context) bool {
+	_, confined := ctx.Value(readerKey{}).(string)
+	return confined
+}
+
 // asLogin is a context that reads as the connection's own user, whatever it was: for what
 // is about all groups by purpose.
 func asLogin(ctx context.Context) context.Context { return context.WithValue(ctx, readerKey{}, nil) }

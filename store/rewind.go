@@ -66,7 +66,7 @@ func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.Rewin
 		ReadOnly: q.DryRun,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			result, first = reverie.Rewound{Skipped: []reverie.RewindSkip{}}, nil
-			if _, err := getGroup(ctx, t, q.GroupID); err != nil {
+			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
 			if !q.DryRun {

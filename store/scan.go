@@ -43,7 +43,7 @@ type textReader struct {
 }
 
 func (r *textReader) all(ctx context.Context) error {
-	if _, err := getGroup(ctx, r.t, r.group); err != nil {
+	if _, err := GetGroup(ctx, r.t, r.group); err != nil {
 		return err
 	}
 	tables, err := textTables(ctx, r.t)

@@ -99,7 +99,7 @@ func withProvider(ctx context.Context, opts pg.Options, do func(*sqlx.DB, *goose
 	if err := pg.PingDB(ctx, db); err != nil {
 		return err
 	}
-	if err := maySee(ctx, db); err != nil {
+	if err := MaySee(ctx, db); err != nil {
 		return pg.Translate(ctx, err, "look for the schema")
 	}
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300), lock.WithUnlockTimeout(1, 30))

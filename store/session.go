@@ -79,7 +79,7 @@ func (s *Store) ListSessions(ctx context.Context, f reverie.SessionFilter) ([]re
 	err := s.db.Run(ctx, pg.Work{What: "list sessions", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list = nil
 		if f.GroupID != "" {
-			if _, err := getGroup(ctx, t, f.GroupID); err != nil {
+			if _, err := GetGroup(ctx, t, f.GroupID); err != nil {
 				return err
 			}
 		}

@@ -46,7 +46,7 @@ func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reve
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			state = reverie.SessionState{}
 			var err error
-			if state.Group, err = getGroup(ctx, t, q.GroupID); err != nil {
+			if state.Group, err = GetGroup(ctx, t, q.GroupID); err != nil {
 				return err
 			}
 			if state.Session, err = getSession(ctx, t, q.GroupID, q.SessionID); err != nil {
@@ -113,7 +113,7 @@ func (s *Store) GatherFold(ctx context.Context, groupID, sessionID string) (reve
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			state = reverie.FoldState{}
 			var err error
-			if state.Group, err = getGroup(ctx, t, groupID); err != nil {
+			if state.Group, err = GetGroup(ctx, t, groupID); err != nil {
 				return err
 			}
 			if state.Session, err = getSession(ctx, t, groupID, sessionID); err != nil {

@@ -50,7 +50,7 @@ const (
 func (s *Store) Nights(ctx context.Context, groupID string, from, to time.Time) (nights, undone []reverie.PastNight, err error) {
 	err = s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the nights of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		nights, undone = nil, nil
-		if _, err := getGroup(ctx, t, groupID); err != nil {
+		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}
 		runs, err := runList(ctx, t, nightsQuery, groupID, pg.OrMinusInfinity(from), pg.OrInfinity(to))

@@ -77,7 +77,7 @@ func TestShadowThatWentAnotherWay(t *testing.T) {
 	if !slices.Equal(missing, []string{"nobody's"}) {
 		t.Errorf("missing: %q", missing)
 	}
-	shadow := &world{Store: x.Store, t: t, now: w.now, sent: 100}
+	shadow := &world{parts: partsOf(x.Store), t: t, now: w.now, sent: 100}
 	shadow.lease = must(x.AcquireLease(t.Context(), group, reverie.LeaseGroup, "host:1:b", time.Minute))(t)
 	shadow.nightOf(create("speaks Greek"), update(shadow.active()["has a cat"], "has two cats"))
 

@@ -67,7 +67,7 @@ func (s *Store) MemoryStats(ctx context.Context, groupID string) (reverie.Memory
 	err := s.db.Run(ctx, pg.Work{What: "count memories", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		st = reverie.MemoryStats{GroupID: groupID, Kinds: []reverie.KindStats{}, Used: []reverie.MemoryUsageStats{}}
 		if groupID != "" {
-			if _, err := getGroup(ctx, t, groupID); err != nil {
+			if _, err := GetGroup(ctx, t, groupID); err != nil {
 				return err
 			}
 		}

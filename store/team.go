@@ -42,7 +42,7 @@ func (s *Store) TeamMemories(ctx context.Context, groupID, after string, limit i
 	}
 	var list []reverie.TeamMemory
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		if _, err := getGroup(ctx, t, groupID); err != nil {
+		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}
 		if !reverie.IsID(after) {

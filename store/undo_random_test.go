@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store"
 	"reverie/store/pg"
 	"reverie/store/storetest"
 )
@@ -19,7 +18,7 @@ import (
 // saga is the random history of one group: runs of all jobs, persons, and a clock that
 // stands still at times, or goes back.
 type saga struct {
-	*store.Store
+	parts
 	t      *testing.T
 	db     *sql.DB
 	now    *time.Time
@@ -52,7 +51,7 @@ func sagas(t *testing.T) func(t *testing.T, seed uint64) *saga {
 		now = noon
 		must(s.EnsureGroup(t.Context(), reverie.Group{ID: id, TimeZone: "Canada/Newfoundland"}))(t)
 		lease := must(s.AcquireLease(t.Context(), id, reverie.LeaseGroup, "host:1:a", time.Hour))(t)
-		return &saga{Store: s, t: t, db: db, now: &now, r: rand.New(rand.NewPCG(seed, 3)), group: id, lease: lease, people: seed%2 == 1,
+		return &saga{parts: partsOf(s), t: t, db: db, now: &now, r: rand.New(rand.NewPCG(seed, 3)), group: id, lease: lease, people: seed%2 == 1,
 			words: []string{"喝茶", "tea", "likes 上海", "C#", "3.5", "on Monday"}, wrote: map[string]string{}, rows: map[string]bool{}}
 	}
 }

@@ -106,7 +106,7 @@ func (s *Store) QueueMessages(ctx context.Context, groupID string, job reverie.J
 	}
 	var n int
 	err := s.db.Run(ctx, pg.Work{What: what, Do: func(ctx context.Context, t *pg.Tx) error {
-		if _, err := getGroup(ctx, t, groupID); err != nil {
+		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}
 		var err error

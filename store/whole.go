@@ -28,7 +28,7 @@ func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageID
 	var state reverie.PlanState
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what a plan for group %q rests on", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		state = reverie.PlanState{}
-		if _, err := getGroup(ctx, t, groupID); err != nil {
+		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}
 		var rows []runRow

@@ -12,7 +12,6 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
-	"reverie/store"
 	"reverie/store/pg"
 	"reverie/store/storetest"
 )
@@ -29,7 +28,7 @@ var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 
 // world is a store with one group and its lease, and a clock that tests move.
 type world struct {
-	*store.Store
+	parts
 	t     testing.TB
 	now   time.Time
 	lease reverie.Lease
@@ -42,7 +41,7 @@ func openWorld(t testing.TB, opts pg.Options) *world {
 	t.Helper()
 	w := &world{t: t, now: noon}
 	opts.Now = func() time.Time { return w.now }
-	w.Store = storetest.Open(t, opts)
+	w.parts = partsOf(storetest.Open(t, opts))
 	w.ensure(group)
 	w.lease = must(w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "host:1:a", time.Minute))(t)
 	return w

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/store/audit"
 )
 
 func newAudit(a *app) *cobra.Command {
@@ -51,7 +52,7 @@ func (a *app) audit(ctx context.Context, groupID string) ([]reverie.Invariant, e
 	if err := a.open(ctx); err != nil && (a.store == nil || !errors.Is(err, reverie.ErrConfiguration)) {
 		return nil, err
 	}
-	list, err := a.store.Audit(ctx, groupID)
+	list, err := audit.Run(ctx, a.store.DB(), groupID)
 	if err != nil {
 		return nil, unknownGroup(err)
 	}

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"reverie/store"
+	"reverie/store/audit"
 )
 
 // Sound fails the test for each invariant that does not hold in a group, or in all where
 // none is named, but for those that the test does not keep itself.
 func Sound(t testing.TB, s *store.Store, group string, except ...string) {
 	t.Helper()
-	list, err := s.Audit(t.Context(), group)
+	list, err := audit.Run(t.Context(), s.DB(), group)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package store
+package audit
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -41,16 +42,16 @@ const auditGroupsQuery = `select group_id from groups where case when $1 <> '' t
 // snapshot, and without writing. It goes through the groups by hundreds, so that it takes
 // time in proportion to what is stored and memory for what it finds. An unknown group is
 // reverie.ErrNotFound, a table that may not be read reverie.ErrConfiguration.
-func (s *Store) Audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {
+func Run(ctx context.Context, db *pg.DB, groupID string) ([]reverie.Invariant, error) {
 	var list []reverie.Invariant
 	var name string // of the invariant that is looked at
-	err := s.db.Run(ctx, pg.Work{What: "audit the database", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := db.Run(ctx, pg.Work{What: "audit the database", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list, name = nil, ""
 		if err := mayAudit(ctx, t); err != nil {
 			return err
 		}
 		if groupID != "" {
-			if _, err := getGroup(ctx, t, groupID); err != nil {
+			if _, err := store.GetGroup(ctx, t, groupID); err != nil {
 				return err
 			}
 		}
@@ -87,11 +88,11 @@ const mayAuditQuery = `select quote_ident(current_user) as login, coalesce(strin
 
 // mayAudit tells of all tables at once that an audit cannot read, for a person who can grant it.
 func mayAudit(ctx context.Context, t *pg.Tx) error {
-	if err := maySee(ctx, t); err != nil {
+	if err := store.MaySee(ctx, t); err != nil {
 		return err
 	}
 	var names pq.StringArray
-	if _, confined := ctx.Value(readerKey{}).(string); !confined {
+	if !store.IsConfined(ctx) {
 		names = append(names, "goose_db_version") // by which a binary tells whether it knows the schema
 	}
 	text := auditGroupsQuery

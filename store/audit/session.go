@@ -1,4 +1,4 @@
-package store
+package audit
 
 // sessionAudits hold the counts of sessions to their messages.
 var sessionAudits = []audit{

@@ -1,4 +1,4 @@
-package store
+package audit
 
 // messageAudits hold messages to their runs: each was read once.
 var messageAudits = []audit{

@@ -1,4 +1,4 @@
-package store
+package audit
 
 // runAudits hold the ledger of runs, what they hold, spend and lease to each other.
 var runAudits = []audit{

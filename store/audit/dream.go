@@ -1,4 +1,4 @@
-package store
+package audit
 
 // dreamAudits hold what dreams have taken in to their chunks.
 var dreamAudits = []audit{
