@@ -62,8 +62,26 @@ func (w workload) asksModel() bool { return w.component() != "migrate" && w.comp
 
 // schedule is when the daemon does by default what the workload does, "" for never.
 func (w workload) schedule() string {
-	return config.DefaultOf("schedule." + w.component())
+	for _, s := range defaultSchedules() {
+		if string(s.Job) == w.component() {
+			return s.Spec.String()
+		}
+	}
+	return ""
 }
+
+// defaultSchedules are those of a daemon that nobody has configured.
+var defaultSchedules = sync.OnceValue(func() []config.JobSchedule {
+	cfg, _, _, err := config.Load(config.Input{WorkDir: os.TempDir()})
+	if err != nil {
+		panic(err)
+	}
+	schedules, err := cfg.Schedules()
+	if err != nil {
+		panic(err)
+	}
+	return schedules
+})
 
 // container is the only one, or an empty one if there are others.
 func (w workload) container() corev1.Container {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -17,13 +18,10 @@ import (
 func check(cfg *Config) []error {
 	c := checker{cfg: cfg}
 	for _, s := range configSchema().settings {
-		if why := s.allowed(s.field(cfg)); why != "" {
-			c.report(s.path, "%s", why)
+		if why := s.refuse(s.field(cfg)); why != "" {
+			c.report(s.path, why)
 		}
 	}
-	c.addresses()
-	c.times()
-	c.prices()
 	c.together()
 	return c.problems
 }
@@ -34,58 +32,75 @@ type checker struct {
 }
 
 // report adds a problem of one setting.
-func (c *checker) report(path, format string, args ...any) {
+func (c *checker) report(path, why string) {
 	s := configSchema().byPath[path]
-	c.problems = append(c.problems, &problemError{
-		path: path, value: s.text(c.cfg), origin: c.cfg.origins.Origin(path), reason: fmt.Sprintf(format, args...),
-	})
+	c.problems = append(c.problems, s.problem(s.text(c.cfg), c.cfg.origins.Origin(path), errors.New(why)))
 }
 
-// allowed says why a value is none of those that the tags allow, or nothing.
-func (s *setting) allowed(v reflect.Value) string {
-	if v.Kind() == reflect.String {
-		return s.allowedText(v.String())
-	}
-	if s.min == "" && s.max == "" || v.IsZero() && s.def == "" {
-		return ""
-	}
-	n := number(v)
-	low, high := s.bound(s.min, -1), s.bound(s.max, +1)
-	if n >= low && n <= high { // false for NaN
-		return ""
-	}
-	switch {
-	case s.max == "":
-		return "must be " + s.min + " or more"
-	case s.def == "" && s.typ.Kind() != reflect.Pointer:
-		return "must be from " + s.min + " to " + s.max + ", or empty"
-	default:
-		return "must be from " + s.min + " to " + s.max
-	}
-}
-
-func (s *setting) allowedText(text string) string {
-	if text == "" {
-		if s.noEmpty {
-			return "must not be empty" + s.choices(", but ")
+// refuse says why a value is none of those that the tags allow, or nothing.
+func (s *setting) refuse(v reflect.Value) string {
+	switch x := v.Interface().(type) {
+	case []string:
+		if len(x) == 0 && s.tag.Get("empty") == "no" {
+			return "must not be empty"
+		}
+		for _, item := range x {
+			if why := s.refuseText(item); why != "" {
+				return why
+			}
 		}
 		return ""
+	case string, Secret:
+		return s.refuseText(v.String())
 	}
-	if len(s.options) > 0 && !slices.Contains(s.options, text) {
-		return "must be" + s.choices(" ") + suggest(text, s.options)
+	return s.refuseNumber(v)
+}
+
+func (s *setting) refuseText(text string) string {
+	var options []string
+	if o := s.tag.Get("options"); o != "" {
+		options = strings.Split(o, "|")
+	}
+	list := strings.Join(options, ", ")
+	mustSay := s.tag.Get("empty") == "no"
+	switch {
+	case text == "" && mustSay && list != "":
+		return "must not be empty, but one of " + list
+	case text == "" && mustSay:
+		return "must not be empty"
+	case text == "" && s.typ.Kind() == reflect.String:
+		return ""
+	case len(options) > 0 && !slices.Contains(options, text) && mustSay:
+		return "must be one of " + list
+	case len(options) > 0 && !slices.Contains(options, text):
+		return "must be one of " + list + ", or empty"
+	}
+	if test := checks[s.tag.Get("check")]; test != nil {
+		return test(text)
 	}
 	return ""
 }
 
-func (s *setting) choices(before string) string {
-	if len(s.options) == 0 {
+// refuseNumber says why a number, or a duration, is out of its range. Where zero is the
+// default, it means that nothing is set.
+func (s *setting) refuseNumber(v reflect.Value) string {
+	low, high := s.tag.Get("min"), s.tag.Get("max")
+	base, err := defaults()
+	unset := err == nil && base[s.path].value.IsZero()
+	if low == "" && high == "" || unset && v.IsZero() {
 		return ""
 	}
-	list := strings.Join(s.options, ", ")
-	if !s.noEmpty {
-		list += ", or empty"
+	n, least, most := number(v), s.bound(low, -1), s.bound(high, +1)
+	if n >= least && n <= most { // false for NaN
+		return ""
 	}
-	return before + "one of " + list
+	switch {
+	case high == "":
+		return "must be " + low + " or more"
+	case unset && least > 0:
+		return "must be from " + low + " to " + high + ", or empty"
+	}
+	return "must be from " + low + " to " + high
 }
 
 // number is the size of a value in the unit of its bounds.
@@ -109,125 +124,104 @@ func (s *setting) bound(tag string, sign int) float64 {
 	if tag == "" {
 		return math.Inf(sign)
 	}
-	v, err := s.tag(tag)
+	v, err := s.parse(tag)
 	if err != nil {
 		return math.NaN() // nothing passes: a test reads every bound
 	}
 	return number(v)
 }
 
-// addresses checks what must be a URL. No error repeats what [url.Parse] says,
-// since that holds the URL with its password.
-func (c *checker) addresses() {
-	for _, s := range configSchema().settings {
-		if s.key != "base_url" && s.path != "traces.endpoint" && s.path != "team.remote" {
-			continue
-		}
-		if text := s.field(c.cfg).String(); text != "" && !isWebURL(text) {
-			c.report(s.path, "must be an address such as https://api.example.com/v1, without user and password")
-		}
-	}
-	for _, path := range []string{"database.url", "database.migrate_url"} {
-		s := configSchema().byPath[path]
-		if text := s.field(c.cfg).String(); text != "" && !isDatabaseURL(text) {
-			c.report(path, "must be a connection URL such as postgres://user:password@host:5432/name?sslmode=require; write special characters of the password in percent form, @ as %%40")
-		}
-	}
+// memoryKinds are the kinds of memory that there are.
+var memoryKinds = []string{
+	string(reverie.KindGroup), string(reverie.KindSession), string(reverie.KindDream), string(reverie.KindTeam),
 }
 
-// times checks what says when: time zones, the hours that divide days, and cron
-// specs.
-func (c *checker) times() {
-	g := reverie.Group{TimeZone: c.cfg.Group.TimeZone, DayBoundary: c.cfg.Group.DayBoundary}
-	if _, err := g.Location(); err != nil {
-		c.report("group.time_zone", "must be an IANA time zone such as UTC, Asia/Shanghai or Europe/Berlin")
-	}
-	if _, err := g.Boundary(); err != nil {
-		c.report("group.day_boundary", "must be HH:MM, from 00:00 to 23:59, such as 04:00")
-	}
-	for _, set := range scheduleSettings() {
-		spec := set.field(c.cfg).String()
-		if _, err := specOf(spec); err != nil {
-			again := fmt.Sprintf("schedule %q: %v: ", spec, reverie.ErrInvalid) // the report has named it already
-			c.report(set.path, "%s", strings.TrimPrefix(err.Error(), again))
-		}
-	}
+// checks say why a text is none of a kind, or nothing. They never repeat what [url.Parse]
+// says, since that holds the address with its password.
+var checks = map[string]func(text string) string{
+	"url": func(text string) string {
+		u, err := url.Parse(text)
+		return unless(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil,
+			"must be an address such as https://api.example.com/v1, without user and password")
+	},
+	"database": func(text string) string { // or the key=value form of libpq
+		u, err := url.Parse(text)
+		return unless(!strings.Contains(text, "://") && strings.Contains(text, "=") ||
+			err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql"),
+			"must be a connection URL such as postgres://user:password@host:5432/name?sslmode=require; "+
+				"write special characters of the password in percent form, @ as %40")
+	},
+	"zone": func(text string) string {
+		_, err := reverie.Group{TimeZone: text}.Location()
+		return unless(err == nil, "must be an IANA time zone such as UTC, Asia/Shanghai or Europe/Berlin")
+	},
+	"clock": func(text string) string {
+		_, err := reverie.Group{DayBoundary: text}.Boundary()
+		return unless(err == nil, "must be HH:MM, from 00:00 to 23:59, such as 04:00")
+	},
+	"schedule": func(text string) string {
+		_, err := specOf(text)
+		said := fmt.Sprintf("schedule %q: %v: ", text, reverie.ErrInvalid) // by the report already
+		return strings.TrimPrefix(words(err), said)
+	},
+	"price": func(text string) string {
+		_, err := llm.ParsePrices([]string{text})
+		return words(err)
+	},
+	"team": func(text string) string {
+		return unless(reverie.CheckTeam(text) == nil,
+			"must have 1 to 64 letters, digits, dots, dashes and underscores, and not be off; empty = none")
+	},
+	"kind": func(text string) string {
+		return unless(slices.Contains(memoryKinds, text), fmt.Sprintf("%q is none of %s", text,
+			strings.Join(memoryKinds, ", ")))
+	},
+	"keyword": func(text string) string {
+		return unless(strings.TrimSpace(text) != "", "has an empty keyword, which every query would have: take it out")
+	},
 }
 
-func isWebURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil
-}
-
-// isDatabaseURL accepts a URL and the key=value form of libpq.
-func isDatabaseURL(text string) bool {
-	if !strings.Contains(text, "://") {
-		return strings.Contains(text, "=")
+func unless(ok bool, why string) string {
+	if ok {
+		return ""
 	}
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")
+	return why
 }
 
-// prices checks each item of [llm] prices.
-func (c *checker) prices() {
-	for _, item := range c.cfg.LLM.Prices {
-		if _, err := llm.ParsePrices([]string{item}); err != nil {
-			c.report("llm.prices", "%v", err)
-		}
+func words(err error) string {
+	if err == nil {
+		return ""
 	}
+	return err.Error()
 }
 
-// together checks settings that depend on each other.
+// together checks settings that depend on each other. A %s of the reason stands for
+// another setting's value and origin.
 func (c *checker) together() {
 	cfg := c.cfg
-	if db := cfg.Database; db.ReadTimeout.Duration <= db.StatementTimeout.Duration {
-		c.report("database.read_timeout", "must be longer than database.statement_timeout (%s, %s)",
-			db.StatementTimeout, cfg.origins.Origin("database.statement_timeout"))
-	}
-	if db := cfg.Database; db.ReadTimeout.Duration <= db.IdleTimeout.Duration+db.LockTimeout.Duration { // what became of a commit is read under its lock
-		c.report("database.read_timeout", "must be longer than database.idle_timeout (%s, %s) and database.lock_timeout (%s, %s) together",
-			db.IdleTimeout, cfg.origins.Origin("database.idle_timeout"), db.LockTimeout, cfg.origins.Origin("database.lock_timeout"))
-	}
-	if e := cfg.Embed; (e.Floor != 0 || e.Ceiling != 0) && !(e.Floor < e.Ceiling) {
-		c.report("embed.floor", "must be less than embed.ceiling (%g, %s), or both 0 for what is known of the model",
-			e.Ceiling, cfg.origins.Origin("embed.ceiling"))
-	}
-	if e := cfg.Evolve; e.Target > e.MaxActive {
-		c.report("evolve.target", "must be at most evolve.max_active (%d, %s)",
-			e.MaxActive, cfg.origins.Origin("evolve.max_active"))
-	}
-	if name := cfg.Team.Name; name != "" && reverie.CheckTeam(name) != nil {
-		c.report("team.name", "must have 1 to 64 letters, digits, dots, dashes and underscores, and not be off; empty = none")
-	}
-	if s := cfg.ShortTerm; s.CompressionThreshold > 0 && s.MaxItems > s.CompressionThreshold {
-		c.report("short_term.max_items", "must be at most short_term.compression_threshold (%d, %s), beyond which all but so many turns are folded",
-			s.CompressionThreshold, cfg.origins.Origin("short_term.compression_threshold"))
-	}
-	if f := cfg.Feedback; f.MinWeight > f.MaxWeight {
-		c.report("feedback.min_weight", "must be at most feedback.max_weight (%g, %s)",
-			f.MaxWeight, cfg.origins.Origin("feedback.max_weight"))
-	}
-	c.recall()
-}
-
-// recallKinds are the kinds of memory that there are.
-var recallKinds = []string{string(reverie.KindGroup), string(reverie.KindSession), string(reverie.KindDream), string(reverie.KindTeam)}
-
-// recall checks what is looked up, and when.
-func (c *checker) recall() {
-	r := c.cfg.Recall
-	if len(r.Kinds) == 0 {
-		c.report("recall.kinds", "must not be empty: name some of %s; recall.long_term_trigger = \"never\" looks up none", strings.Join(recallKinds, ", "))
-	}
-	for _, kind := range r.Kinds {
-		if !slices.Contains(recallKinds, kind) {
-			c.report("recall.kinds", "%q is none of %s%s", kind, strings.Join(recallKinds, ", "), suggest(kind, recallKinds))
+	must := func(ok bool, path, why string, others ...string) {
+		if ok {
+			return
 		}
+		var values []any
+		for _, o := range others {
+			v := fmt.Sprint(configSchema().byPath[o].field(cfg).Interface())
+			values = append(values, fmt.Sprintf("%s (%s, %s)", o, v, cfg.origins.Origin(o)))
+		}
+		c.report(path, fmt.Sprintf(why, values...))
 	}
-	if slices.ContainsFunc(r.TriggerKeywords, func(k string) bool { return strings.TrimSpace(k) == "" }) {
-		c.report("recall.trigger_keywords", "has an empty keyword, which every query would have: take it out")
-	}
-	if r.LongTermTrigger == "keywords" && len(r.TriggerKeywords) == 0 {
-		c.report("recall.trigger_keywords", "must not be empty where recall.long_term_trigger is keywords (%s)", c.cfg.origins.Origin("recall.long_term_trigger"))
-	}
+	db, e, s, f := cfg.Database, cfg.Embed, cfg.ShortTerm, cfg.Feedback
+	must(db.ReadTimeout.Duration > db.StatementTimeout.Duration, "database.read_timeout",
+		"must be longer than %s", "database.statement_timeout")
+	must(db.ReadTimeout.Duration > db.IdleTimeout.Duration+db.LockTimeout.Duration, "database.read_timeout",
+		"must be longer than %s and %s together", "database.idle_timeout", "database.lock_timeout")
+	must(e.Floor < e.Ceiling || e.Floor == 0 && e.Ceiling == 0, "embed.floor",
+		"must be less than %s, or both 0 for what is known of the model", "embed.ceiling")
+	must(cfg.Evolve.Target <= cfg.Evolve.MaxActive, "evolve.target", "must be at most %s", "evolve.max_active")
+	must(s.CompressionThreshold <= 0 || s.MaxItems <= s.CompressionThreshold, "short_term.max_items",
+		"must be at most %s, beyond which all but so many turns are folded", "short_term.compression_threshold")
+	must(f.MinWeight <= f.MaxWeight, "feedback.min_weight", "must be at most %s", "feedback.max_weight")
+	must(cfg.Recall.LongTermTrigger != "keywords" || len(cfg.Recall.TriggerKeywords) > 0, "recall.trigger_keywords",
+		"must not be empty where recall.long_term_trigger is keywords ("+
+			cfg.origins.Origin("recall.long_term_trigger").String()+")")
 }

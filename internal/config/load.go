@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
-
-	"github.com/caarlos0/env/v11"
+	"strconv"
+	"strings"
 )
 
 // Input is everything that settings are read from.
@@ -52,35 +53,40 @@ type layer map[string]entry
 // the setting, its value, where it came from and what is allowed. The Config is
 // nil then; provenance and warnings are not.
 func Load(in Input) (*Config, *Provenance, []string, error) {
-	s := configSchema()
-	cfg, err := s.defaults()
+	base, err := defaults()
 	if err != nil {
 		return nil, &Provenance{}, nil, err
 	}
-	vars := env.ToMap(in.Env)
+	vars := map[string]string{}
+	for _, pair := range in.Env {
+		name, value, _ := strings.Cut(pair, "=")
+		vars[name] = value
+	}
 	file, doc, err := in.file(vars)
 	prov := &Provenance{File: file, origins: map[string]Origin{}}
-	cfg.origins = prov
+	m := merger{cfg: &Config{origins: prov}, base: base, prov: prov}
+	m.setAll(base)
+	clear(prov.origins)
 	if err != nil {
 		return nil, prov, nil, err
 	}
-	fileLayer, problems := s.readFile(in.short(file), doc)
-	envLayer, warnings, more := s.readEnv(vars)
+	fileLayer, problems := readFile(in.short(file), doc)
+	envLayer, warnings, more := readEnv(vars)
 	problems = append(problems, more...)
-	flagLayer, more := s.readFlags(in.Flags)
+	flagLayer, more := readFlags(in.Flags)
 	problems = append(problems, more...)
 
-	m := merger{schema: s, cfg: cfg, prov: prov}
 	m.lay(fileLayer)
 	m.lay(envLayer)
+	m.flagProvider(flagLayer)
 	m.lay(flagLayer)
 	problems = append(problems, m.readSecrets(in)...)
-	problems = append(problems, check(cfg)...)
+	problems = append(problems, check(m.cfg)...)
 	warnings = append(warnings, m.warnings...)
 	if len(problems) > 0 {
 		return nil, prov, warnings, errors.Join(problems...)
 	}
-	return cfg, prov, warnings, nil
+	return m.cfg, prov, warnings, nil
 }
 
 // file finds and reads the configuration file. Without one, both results are
@@ -93,7 +99,8 @@ func (in Input) file(vars map[string]string) (string, []byte, error) {
 		doc, err := os.ReadFile(in.absolute(name))
 		if err != nil {
 			at := Origin{Layer: LayerFlag, Name: said}
-			return name, nil, problemf(at, "cannot read the configuration file %s: %s; `reverie config init` writes one", name, reason(err))
+			return name, nil, problemf(at, "cannot read the configuration file %s: %s; `reverie config init` writes one",
+				name, reason(err))
 		}
 		return in.absolute(name), doc, nil
 	}
@@ -142,24 +149,29 @@ func (in Input) short(name string) string {
 
 // readFlags turns the flags that were given into a layer. An empty one sets the
 // empty value.
-func (s *schema) readFlags(flags map[string]string) (layer, []error) {
+func readFlags(flags map[string]string) (layer, []error) {
 	out := layer{}
 	var problems []error
-	for _, path := range sortedKeys(flags) {
+	for _, path := range slices.Sorted(maps.Keys(flags)) {
 		at := Origin{Layer: LayerFlag, Name: flagName(path)}
-		set, ok := s.byPath[path]
+		set, ok := configSchema().byPath[path]
 		if !ok {
-			problems = append(problems, problemf(at, "unknown setting %s%s", path, suggest(path, s.settingNames())))
-			continue
+			problems = append(problems, problemf(at, "unknown setting %s", path))
+		} else if err := out.read(set, flags[path], at); err != nil {
+			problems = append(problems, err)
 		}
-		v, err := set.parse(flags[path])
-		if err != nil {
-			problems = append(problems, &problemError{path: path, value: shown(set, flags[path]), origin: at, reason: err.Error()})
-			continue
-		}
-		out[path] = entry{value: v, origin: at}
 	}
 	return out, problems
+}
+
+// read adds a value in the environment's spelling.
+func (l layer) read(set *setting, text string, at Origin) error {
+	v, err := set.parse(text)
+	if err != nil {
+		return set.problem(strconv.Quote(text), at, err)
+	}
+	l[set.path] = entry{value: v, origin: at}
+	return nil
 }
 
 // flagName is the flag that sets a path.
@@ -167,7 +179,7 @@ func flagName(path string) string {
 	if path == "llm.provider" {
 		return "--llm"
 	}
-	return "--" + dashed(path)
+	return "--" + strings.NewReplacer(".", "-", "_", "-").Replace(path)
 }
 
 // reason is what went wrong with a file, without its name.
@@ -177,13 +189,4 @@ func reason(err error) string {
 		return p.Err.Error()
 	}
 	return fmt.Sprint(err)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

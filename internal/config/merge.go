@@ -2,141 +2,119 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // merger lays one layer over another in a Config.
 type merger struct {
-	schema   *schema
 	cfg      *Config
+	base     layer // the defaults
 	prov     *Provenance
 	warnings []string
 }
 
-// endpoint are the keys of a section that make sense for its provider alone.
-var endpoint = [...]string{"base_url", "api_key", "api_key_file", "model"}
+func (m *merger) set(path string, e entry) {
+	v := e.value
+	if v.Kind() == reflect.Slice { // each Config has lists of its own
+		v = reflect.AppendSlice(reflect.Zero(v.Type()), v)
+	}
+	configSchema().byPath[path].field(m.cfg).Set(v)
+	m.prov.origins[path] = e.origin
+}
 
-// lay puts the values of a layer over what is there.
+func (m *merger) setAll(l layer) {
+	for path, e := range l {
+		m.set(path, e)
+	}
+}
+
+func (m *merger) text(path string) string { return configSchema().byPath[path].field(m.cfg).String() }
+
+// modelSections are those that name a model: [embed], [llm] and the sections below it.
+func modelSections() []string {
+	return slices.DeleteFunc(slices.Clone(configSchema().sections), func(s string) bool {
+		return s != "embed" && s != "llm" && !strings.HasPrefix(s, "llm.")
+	})
+}
+
+// endpoint are the keys of a section that make sense for its provider alone; those
+// that describe an embedding model are in [embed].
+var endpoint = [...]string{"base_url", "api_key", "api_key_file", "model", "dimensions", "floor", "ceiling"}
+
+// lay puts the values of a layer over what is there. Where that changes the provider of
+// a section, what weaker layers have said of the endpoint was meant for the old one,
+// and goes back to its default.
 func (m *merger) lay(l layer) {
-	m.makeRoom(l)
-	for _, path := range sortedKeys(l) {
-		m.set(path, l[path].value, l[path].origin)
+	before, origins := map[string]string{}, maps.Clone(m.prov.origins)
+	for _, sec := range modelSections() {
+		before[sec] = m.provider(sec)
 	}
-}
-
-func (m *merger) set(path string, v reflect.Value, at Origin) {
-	m.schema.byPath[path].field(m.cfg).Set(v)
-	m.prov.origins[path] = at
-}
-
-// makeRoom takes back what belongs to a provider that the layer replaces.
-func (m *merger) makeRoom(l layer) {
-	next, changes := l["llm.provider"]
-	if changes && next.origin.Layer == LayerFlag {
-		m.flagProvider(l, next)
-	}
-	for _, sec := range m.schema.sections {
-		next, ok := l[sec.path+".provider"]
-		if !ok {
-			continue
-		}
-		if old := m.provider(sec.path); old != "" && old != next.value.String() {
-			keys := endpoint[:]
-			if sec.path == "embed" {
-				keys = slices.Concat(keys, embedModel[:])
-			}
-			m.forget(sec.path, keys, next)
-			if sec.path == "llm" {
-				m.forgetFollowers(l, next)
-			}
+	m.setAll(l)
+	for _, sec := range modelSections() {
+		if old, now := before[sec], m.provider(sec); old != "" && old != now {
+			m.leaveOut(sec, now, l, origins)
 		}
 	}
 }
 
-// embedModel are the keys of [embed] that describe one model.
-var embedModel = [...]string{"dimensions", "floor", "ceiling"}
-
-// flagProvider makes --llm hold for every job. With offline and recorded,
-// embeddings are offline too.
-func (m *merger) flagProvider(l layer, next entry) {
-	for _, job := range m.jobs() {
-		if m.provider(job) != "" && m.provider(job) != next.value.String() {
-			m.forget(job, slices.Concat([]string{"provider"}, endpoint[:]), next)
-		}
-	}
-	if _, explicit := l["embed.provider"]; explicit || !Keyless(next.value.String()) {
-		return
-	}
-	if old := m.provider("embed"); old != ProviderOffline {
-		m.forget("embed", slices.Concat([]string{"provider"}, endpoint[:], embedModel[:]), next)
-		m.set("embed.provider", reflect.ValueOf(ProviderOffline), next.origin)
-	}
-}
-
-// forgetFollowers takes back what sections set that follow the provider of
-// [llm]: it was meant for the old one.
-func (m *merger) forgetFollowers(l layer, next entry) {
-	for _, job := range m.jobs() {
-		if m.provider(job) == "" {
-			m.forget(job, endpoint[:], next)
-		}
-	}
-	_, named := l["embed.provider"]
-	if !named && m.provider("embed") == "" && m.text("embed.base_url") == "" {
-		m.forget("embed", slices.Concat(endpoint[:], embedModel[:]), next)
-	}
-}
-
-// jobs are the sections below [llm].
-func (m *merger) jobs() []string {
-	var paths []string
-	for _, sec := range m.schema.sections {
-		if strings.HasPrefix(sec.path, "llm.") {
-			paths = append(paths, sec.path)
-		}
-	}
-	return paths
-}
-
-// provider is the one that a section has so far, "" where it follows [llm].
+// provider is the one in use for a section so far.
 func (m *merger) provider(sec string) string {
-	if sec == "llm" {
-		return m.cfg.LLM.ProviderInUse()
-	}
-	p := m.text(sec + ".provider")
-	if p == "" && m.cfg.LLM.ProviderInUse() == "" && m.text(sec+".base_url") != "" {
+	llm, own := m.cfg.LLM.ProviderInUse(), m.text(sec+".provider")
+	switch hasURL := m.text(sec+".base_url") != ""; {
+	case own != "":
+		return own
+	case sec == "embed" && hasURL && llm != ProviderGemini, hasURL && llm == "":
 		return ProviderOpenAI
 	}
-	return p
+	return llm
 }
 
-func (m *merger) text(path string) string { return m.schema.byPath[path].field(m.cfg).String() }
-
-// forget resets keys of a section to their defaults, and says so.
-func (m *merger) forget(sec string, keys []string, because entry) {
+// leaveOut resets what weaker layers, as of before, have said of a section's endpoint,
+// since l chose another provider. What a flag overrules needs no warning.
+func (m *merger) leaveOut(sec, provider string, l layer, before map[string]Origin) {
+	because, own := l[sec+".provider"]
+	if !own {
+		because = l["llm.provider"]
+	}
 	var gone []string
-	for _, key := range keys {
+	for _, key := range endpoint {
 		path := sec + "." + key
-		at, set := m.prov.origins[path]
+		at, set := before[path]
 		if !set {
 			continue
 		}
-		s := m.schema.byPath[path]
-		if v, err := s.tag(s.def); err == nil {
-			s.field(m.cfg).Set(v)
-		}
-		delete(m.prov.origins, path)
-		if because.origin.Layer != LayerFlag {
-			gone = append(gone, fmt.Sprintf("%s (%s)", path, at))
+		gone = append(gone, fmt.Sprintf("%s (%s)", path, at))
+		if _, again := l[path]; !again {
+			m.set(path, m.base[path])
+			delete(m.prov.origins, path)
 		}
 	}
-	if len(gone) > 0 {
+	if len(gone) > 0 && because.origin.Layer != LayerFlag {
 		m.warnings = append(m.warnings, fmt.Sprintf("%s chooses %s: left out, as set for another provider: %s",
-			because.origin, because.value, strings.Join(gone, ", ")))
+			because.origin, provider, strings.Join(gone, ", ")))
+	}
+}
+
+// flagProvider makes --llm hold for every job. With offline and recorded, embeddings are
+// offline too.
+func (m *merger) flagProvider(l layer) {
+	llm, given := l["llm.provider"]
+	if !given {
+		return
+	}
+	for _, sec := range modelSections() {
+		if own := sec + ".provider"; strings.HasPrefix(sec, "llm.") && m.text(own) != "" {
+			l[own] = entry{value: reflect.ValueOf(""), origin: llm.origin}
+		}
+	}
+	if _, given := l["embed.provider"]; !given && Keyless(llm.value.String()) {
+		l["embed.provider"] = entry{reflect.ValueOf(ProviderOffline), llm.origin}
 	}
 }
 
@@ -148,8 +126,8 @@ const maxSecretFile = 64 << 10
 // meant.
 func (m *merger) readSecrets(in Input) []error {
 	var problems []error
-	for _, s := range m.schema.settings {
-		twin, ok := m.schema.byPath[s.path+"_file"]
+	for _, s := range configSchema().settings {
+		twin, ok := configSchema().byPath[s.path+"_file"]
 		if !s.secret() || !ok {
 			continue
 		}
@@ -159,17 +137,17 @@ func (m *merger) readSecrets(in Input) []error {
 		case name == "" || own.Layer > at.Layer:
 			continue
 		case own.Layer == at.Layer && m.text(s.path) != "":
-			problems = append(problems, &problemError{path: s.path, value: mask, origin: own,
-				reason: fmt.Sprintf("%s is set too (%s): keep one of them", twin.path, at.position())})
+			problems = append(problems, s.problem("", own,
+				fmt.Errorf("%s is set too (%s): keep one of them", twin.path, at.position())))
 			continue
 		}
 		text, err := readSecret(in.besideOrigin(name, at, m.prov.File))
 		if err != nil {
-			problems = append(problems, &problemError{path: twin.path, value: fmt.Sprintf("%q", name), origin: at, reason: err.Error()})
+			problems = append(problems, twin.problem(strconv.Quote(name), at, err))
 			continue
 		}
 		at.from = name
-		m.set(s.path, reflect.ValueOf(Secret(text)), at)
+		m.set(s.path, entry{reflect.ValueOf(Secret(text)), at})
 	}
 	return problems
 }

@@ -35,14 +35,14 @@ var (
 	}
 )
 
+// defaultDimensions is the width that is asked for when none is set.
+const defaultDimensions = 1536
+
 // Keyless tells the providers that ask nobody: they need no address and no key, and
 // cost nothing.
 func Keyless(provider string) bool {
 	return provider == ProviderOffline || provider == ProviderRecorded
 }
-
-// defaultDimensions is the width that is asked for when none is set.
-const defaultDimensions = 1536
 
 // ModelSettings is a generating model, complete: nothing is left to inherit.
 type ModelSettings struct {
@@ -70,12 +70,26 @@ type EmbedSettings struct {
 	Explicit      bool // [embed] names the endpoint or model; an inherited endpoint may lack embeddings
 }
 
-// ProviderInUse of [llm]: a base_url alone means an OpenAI-compatible server.
-func (l *LLMConfig) ProviderInUse() string {
-	if l.Provider == "" && l.BaseURL != "" {
+// ProviderInUse is the provider: a base_url alone means an OpenAI-compatible server.
+func (m JobConfig) ProviderInUse() string {
+	if m.Provider == "" && m.BaseURL != "" {
 		return ProviderOpenAI
 	}
-	return l.Provider
+	return m.Provider
+}
+
+// follow completes a model by that of [llm] where the provider is the same; the key and
+// the model only where the host is, too, so that a key is never sent where it does not
+// belong.
+func (m *JobConfig) follow(llm JobConfig) {
+	if m.Provider != llm.ProviderInUse() {
+		return
+	}
+	m.BaseURL = cmp.Or(m.BaseURL, llm.BaseURL)
+	if sameHost(m.BaseURL, llm.BaseURL) {
+		m.APIKey = cmp.Or(m.APIKey, llm.APIKey)
+		m.Model = cmp.Or(m.Model, llm.Model)
+	}
 }
 
 // What models are asked for: each has a section below [llm], and is the purpose
@@ -91,72 +105,37 @@ const (
 
 // of returns the overrides of a use, none for one without a section.
 func (l *LLMConfig) of(use string) JobConfig {
-	switch use {
-	case UseEvolve:
-		return l.Evolve
-	case UseCompare:
-		return l.Compare
-	case UseObserve:
-		return l.Observe
-	case UseExtract:
-		return l.Extract
-	case UseFold:
-		return l.Summarize
-	case UseDream:
-		return l.Dream
-	}
-	return JobConfig{}
+	return map[string]JobConfig{UseEvolve: l.Evolve, UseCompare: l.Compare, UseObserve: l.Observe,
+		UseExtract: l.Extract, UseFold: l.Summarize, UseDream: l.Dream}[use]
 }
 
 // Generation returns the model for a use ("" for [llm] itself): what [llm.<use>]
 // sets, the rest from [llm]. Where [llm] names no model and only [llm.evolve] does,
-// that is the model of all uses. Another provider brings its own base_url, key and
-// model; another host its own key and model, so that a key is never sent where it
-// does not belong. The error is a reverie.ErrConfiguration that names the settings
-// to set: no provider, or no key where one is needed.
+// that is the model of all uses. The error is a reverie.ErrConfiguration that names the
+// settings to set: no provider, or no key where one is needed.
 func (c *Config) Generation(use string) (ModelSettings, error) {
-	llm, own := c.LLM, c.LLM.of(use)
-	section := "llm"
-	if e := llm.Evolve; llm.ProviderInUse() == "" && use != "" && use != UseEvolve && own.Provider == "" && own.BaseURL == "" && (e.Provider != "" || e.BaseURL != "") {
+	llm, m, section := c.LLM.JobConfig, c.LLM.of(use), "llm"
+	switch e := c.LLM.Evolve; {
+	case m.ProviderInUse() != "":
+		section = "llm." + use
+	case use != "" && llm.ProviderInUse() == "" && e.ProviderInUse() != "":
 		section = "llm." + UseEvolve
 		llm.Provider, llm.BaseURL, llm.APIKey, llm.Model = e.Provider, e.BaseURL, e.APIKey, e.Model
 	}
-	m := ModelSettings{
-		Provider:        cmp.Or(own.Provider, llm.ProviderInUse()),
-		BaseURL:         own.BaseURL,
-		APIKey:          own.APIKey,
-		Model:           own.Model,
-		Timeout:         cmp.Or(own.Timeout, llm.Timeout).Duration,
-		Temperature:     cmp.Or(own.Temperature, llm.Temperature),
-		MaxOutputTokens: cmp.Or(own.MaxOutputTokens, llm.MaxOutputTokens),
-	}
-	if m.Provider == "" && own.BaseURL != "" {
-		m.Provider = ProviderOpenAI
-	}
+	m.Provider = cmp.Or(m.Provider, llm.ProviderInUse(), m.ProviderInUse())
 	if m.Provider == "" {
-		return ModelSettings{}, fmt.Errorf("no model is configured: %w: set REVERIE_LLM_PROVIDER (gemini, openai or anthropic) and REVERIE_LLM_API_KEY, "+
-			"or REVERIE_LLM_BASE_URL for an OpenAI-compatible server, or use --llm offline, a simple extractive baseline without network", reverie.ErrConfiguration)
+		return ModelSettings{}, fmt.Errorf("no model is configured: %w: set REVERIE_LLM_PROVIDER (gemini, openai or "+
+			"anthropic) and REVERIE_LLM_API_KEY, or REVERIE_LLM_BASE_URL for an OpenAI-compatible server, or use "+
+			"--llm offline, a simple extractive baseline without network", reverie.ErrConfiguration)
 	}
-	if m.Provider == llm.ProviderInUse() {
-		if m.BaseURL == "" {
-			m.BaseURL = llm.BaseURL
-		}
-		if sameHost(m.BaseURL, llm.BaseURL) {
-			m.APIKey = cmp.Or(m.APIKey, llm.APIKey)
-			m.Model = cmp.Or(m.Model, llm.Model)
-		}
-	}
-	if own.Provider != "" || own.BaseURL != "" {
-		section = "llm." + use
-	}
-	m.Model = cmp.Or(m.Model, DefaultModels[m.Provider])
-	if Keyless(m.Provider) {
-		m.BaseURL, m.APIKey = "", ""
-	}
-	if err := needKey(section, m.Provider, m.BaseURL, m.APIKey); err != nil {
+	m.follow(llm)
+	if err := m.complete(section, DefaultModels); err != nil {
 		return ModelSettings{}, err
 	}
-	return m, nil
+	return ModelSettings{Provider: m.Provider, BaseURL: m.BaseURL, APIKey: m.APIKey, Model: m.Model,
+		Timeout:         cmp.Or(m.Timeout, llm.Timeout).Duration,
+		Temperature:     cmp.Or(m.Temperature, llm.Temperature),
+		MaxOutputTokens: cmp.Or(m.MaxOutputTokens, llm.MaxOutputTokens)}, nil
 }
 
 // Embedding returns the embedding model: what [embed] sets, the rest from [llm]
@@ -164,66 +143,57 @@ func (c *Config) Generation(use string) (ModelSettings, error) {
 // error is a reverie.ErrConfiguration that names the settings to set: no
 // provider, one without embeddings, or no key where one is needed.
 func (c *Config) Embedding() (EmbedSettings, error) {
-	llm, own := c.LLM, c.Embed
-	e := EmbedSettings{
-		Provider:      cmp.Or(own.Provider, llm.ProviderInUse()),
-		BaseURL:       own.BaseURL,
-		APIKey:        own.APIKey,
+	llm, own := c.LLM.JobConfig, c.Embed
+	m := JobConfig{BaseURL: own.BaseURL, APIKey: own.APIKey, Model: own.Model,
+		Provider: cmp.Or(own.Provider, llm.ProviderInUse())}
+	if own.Provider == "" && own.BaseURL != "" && m.Provider != ProviderGemini {
+		m.Provider = ProviderOpenAI // an address alone is an OpenAI-compatible server
+	}
+	switch m.Provider {
+	case "":
+		return EmbedSettings{}, fmt.Errorf("no embedding model is configured: %w: set REVERIE_EMBED_PROVIDER (openai, "+
+			"gemini or offline) and REVERIE_EMBED_API_KEY, or REVERIE_LLM_PROVIDER and REVERIE_LLM_API_KEY for both, "+
+			"or use --llm offline", reverie.ErrConfiguration)
+	case ProviderRecorded: // it has answers and no vectors
+		m.Provider = ProviderOffline
+	case ProviderAnthropic:
+		return EmbedSettings{}, fmt.Errorf("anthropic has no embeddings: %w: set REVERIE_EMBED_PROVIDER to openai or "+
+			"gemini together with REVERIE_EMBED_API_KEY, or to offline, which needs no key", reverie.ErrConfiguration)
+	}
+	explicit, section := m.Model != "" || own.Provider != "" || own.BaseURL != "" || own.APIKey != "", "embed"
+	if !explicit {
+		section = "llm"
+	}
+	llm.Model = "" // which generates
+	m.follow(llm)
+	if err := m.complete(section, DefaultEmbedModels); err != nil {
+		return EmbedSettings{}, err
+	}
+	return EmbedSettings{Provider: m.Provider, BaseURL: m.BaseURL, APIKey: m.APIKey, Model: m.Model,
 		Dimensions:    cmp.Or(own.Dimensions, defaultDimensions),
 		DimensionsSet: own.Dimensions != 0 && c.origins.Origin("embed.dimensions").Layer != LayerDefault,
 		Timeout:       own.Timeout.Duration,
-		Batch:         own.Batch,
-		Floor:         own.Floor,
-		Ceiling:       own.Ceiling,
-		Explicit:      own.Provider != "" || own.BaseURL != "" || own.APIKey != "" || own.Model != "",
-	}
-	if own.Provider == "" && own.BaseURL != "" && e.Provider != ProviderGemini {
-		e.Provider = ProviderOpenAI // an address alone is an OpenAI-compatible server
-	}
-	switch e.Provider {
-	case ProviderRecorded: // it has answers and no vectors
-		e.Provider = ProviderOffline
-	case "":
-		return EmbedSettings{}, fmt.Errorf("no embedding model is configured: %w: set REVERIE_EMBED_PROVIDER (openai, gemini or offline) and REVERIE_EMBED_API_KEY, "+
-			"or REVERIE_LLM_PROVIDER and REVERIE_LLM_API_KEY for both, or use --llm offline", reverie.ErrConfiguration)
-	case ProviderAnthropic:
-		return EmbedSettings{}, fmt.Errorf("anthropic has no embeddings: %w: set REVERIE_EMBED_PROVIDER to openai or gemini together with REVERIE_EMBED_API_KEY, "+
-			"or to offline, which needs no key", reverie.ErrConfiguration)
-	}
-	section := "embed"
-	if e.Provider == llm.ProviderInUse() {
-		if e.BaseURL == "" {
-			e.BaseURL = llm.BaseURL
-		}
-		if sameHost(e.BaseURL, llm.BaseURL) {
-			e.APIKey = cmp.Or(e.APIKey, llm.APIKey)
-		}
-		if !e.Explicit {
-			section = "llm"
-		}
-	}
-	e.Model = cmp.Or(own.Model, DefaultEmbedModels[e.Provider])
-	if e.Provider == ProviderOffline {
-		e.BaseURL, e.APIKey = "", ""
-	}
-	if err := needKey(section, e.Provider, e.BaseURL, e.APIKey); err != nil {
-		return EmbedSettings{}, err
-	}
-	return e, nil
+		Batch:         own.Batch, Floor: own.Floor, Ceiling: own.Ceiling, Explicit: explicit}, nil
 }
 
-// needKey refuses a model without a key, where it needs one.
-func needKey(section, provider, baseURL string, key Secret) error {
-	if key != "" || Keyless(provider) || provider == ProviderOpenAI && baseURL != "" {
+// complete fills in the provider's own model, and refuses one without a key where it
+// needs one. Offline has neither key nor address.
+func (m *JobConfig) complete(section string, models map[string]string) error {
+	m.Model = cmp.Or(m.Model, models[m.Provider])
+	switch {
+	case Keyless(m.Provider):
+		m.BaseURL, m.APIKey = "", ""
+		return nil
+	case m.APIKey != "", m.Provider == ProviderOpenAI && m.BaseURL != "":
 		return nil
 	}
-	prefix := envPrefix + strings.ToUpper(strings.ReplaceAll(section, ".", "_"))
-	hint := ""
-	if provider == ProviderOpenAI {
+	prefix, hint := envPrefix+strings.ToUpper(strings.ReplaceAll(section, ".", "_")), ""
+	if m.Provider == ProviderOpenAI {
 		hint = fmt.Sprintf(", %s_BASE_URL for an OpenAI-compatible server without a key,", prefix)
 	}
-	return fmt.Errorf("%s needs a key: %w: set %s_API_KEY (or %s_API_KEY_FILE)%s or another %s_PROVIDER, "+
-		"or use --llm offline, a simple extractive baseline without network", provider, reverie.ErrConfiguration, prefix, prefix, hint, prefix)
+	return fmt.Errorf("%s needs a key: %w: set %s_API_KEY (or %s_API_KEY_FILE)%s or another %s_PROVIDER, or use "+
+		"--llm offline, a simple extractive baseline without network",
+		m.Provider, reverie.ErrConfiguration, prefix, prefix, hint, prefix)
 }
 
 // sameHost tells whether two addresses of one provider may share a key: the same

@@ -88,6 +88,14 @@ func (e *problemError) Error() string {
 // Is makes errors.Is(err, reverie.ErrConfiguration) true.
 func (e *problemError) Is(target error) bool { return target == reverie.ErrConfiguration }
 
+// problem is one thing wrong with a value of the setting; a secret is masked.
+func (s *setting) problem(value string, at Origin, err error) error {
+	if s.secret() {
+		value = mask
+	}
+	return &problemError{path: s.path, value: value, origin: at, reason: err.Error()}
+}
+
 func problemf(at Origin, format string, args ...any) error {
 	return &problemError{origin: at, reason: fmt.Sprintf(format, args...)}
 }

@@ -26,36 +26,29 @@ func (c *Config) ScheduleWarning() string {
 	if !starts(c.Schedule.Dream) || starts(c.Schedule.Extract) {
 		return ""
 	}
-	return "[schedule] dream is set, and extract is never: unless reverie extract is started otherwise, dreams rest on what evolve leaves alone; " +
+	return "[schedule] dream is set, and extract is never: unless reverie extract is started otherwise, " +
+		"dreams rest on what evolve leaves alone; " +
 		"set [schedule] extract, to */5 * * * * for instance"
 }
 
-// jobSchedule is when one job of [schedule] starts; the zero spec is never.
-type jobSchedule struct {
+// JobSchedule is when one job of [schedule] starts; the zero spec is never.
+type JobSchedule struct {
 	Job  reverie.Job
 	Spec jobs.Spec
 }
 
 // Schedules reads [schedule], in its order. The error is a reverie.ErrConfiguration.
-func (c *Config) Schedules() ([]jobSchedule, error) {
-	var list []jobSchedule
-	for _, set := range scheduleSettings() {
-		spec, err := specOf(set.field(c).String())
+func (c *Config) Schedules() ([]JobSchedule, error) {
+	var list []JobSchedule
+	for _, j := range []struct{ job, text string }{
+		{"evolve", c.Schedule.Evolve}, {"extract", c.Schedule.Extract},
+		{"dream", c.Schedule.Dream}, {"maintain", c.Schedule.Maintain},
+	} {
+		spec, err := specOf(j.text)
 		if err != nil {
-			return nil, fmt.Errorf("[schedule] %s: %w: %w", set.key, reverie.ErrConfiguration, err)
+			return nil, fmt.Errorf("[schedule] %s: %w: %w", j.job, reverie.ErrConfiguration, err)
 		}
-		list = append(list, jobSchedule{reverie.Job(set.key), spec})
+		list = append(list, JobSchedule{reverie.Job(j.job), spec})
 	}
 	return list, nil
-}
-
-// scheduleSettings are those of [schedule]: each is named after its job.
-func scheduleSettings() []*setting {
-	var list []*setting
-	for _, s := range configSchema().settings {
-		if s.section == "schedule" {
-			list = append(list, s)
-		}
-	}
-	return list
 }

@@ -2,46 +2,32 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/caarlos0/env/v11"
+	"github.com/pelletier/go-toml/v2/unstable"
 )
 
 // envPrefix leads the name of every environment variable of ours.
 const envPrefix = "REVERIE_"
 
-// setting is one leaf of [Config], as its tags describe it.
+// setting is one leaf of [Config].
 type setting struct {
-	path    string // "llm.evolve.model"
-	section string // "llm.evolve"
-	key     string // "model"
-	env     string // "REVERIE_LLM_EVOLVE_MODEL"
-	index   []int  // of the field, for reflect
-	typ     reflect.Type
-	def     string // in the environment's spelling
-	comment string
-	options []string
-	min     string // "" = unbounded
-	max     string
-	noEmpty bool
-
-	tags sync.Map // from the texts of its tags to their values
-}
-
-// section is one table of the file.
-type section struct {
-	path    string
-	comment string
+	path  string // "llm.evolve.model"
+	key   string // "model"
+	env   string // "REVERIE_LLM_EVOLVE_MODEL"
+	index []int  // of the field, for reflect
+	typ   reflect.Type
+	tag   reflect.StructTag
 }
 
 // schema is all settings and sections, in the order of the struct.
 type schema struct {
 	settings []*setting
-	sections []section
+	sections []string
 	byPath   map[string]*setting
 	byEnv    map[string]*setting
 }
@@ -55,53 +41,34 @@ var configSchema = sync.OnceValue(func() *schema {
 
 // walk adds the leaves of one struct: its own settings before its sections, as
 // TOML wants them.
-func (s *schema) walk(t reflect.Type, path string, index []int) {
-	for _, sub := range [...]bool{false, true} {
-		for i := range t.NumField() {
-			f := t.Field(i)
-			if !f.IsExported() || isSection(f.Type) != sub {
-				continue
-			}
-			at := append(slices.Clone(index), i)
-			if sub {
-				name := strings.TrimPrefix(path+"."+f.Tag.Get("toml"), ".")
-				s.sections = append(s.sections, section{path: name, comment: f.Tag.Get("comment")})
-				s.walk(f.Type, name, at)
-				continue
-			}
-			s.add(f, path, at)
+func (s *schema) walk(t reflect.Type, section string, index []int) {
+	var sections []reflect.StructField
+	for f := range t.Fields() {
+		switch {
+		case !f.IsExported():
+		case f.Anonymous:
+			s.walk(f.Type, section, append(slices.Clone(index), f.Index...))
+		case f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[Duration]():
+			sections = append(sections, f)
+		default:
+			s.add(f, section, append(slices.Clone(index), f.Index...))
 		}
+	}
+	for _, f := range sections {
+		path := strings.TrimPrefix(section+"."+f.Tag.Get("toml"), ".")
+		s.sections = append(s.sections, path)
+		s.walk(f.Type, path, append(slices.Clone(index), f.Index...))
 	}
 }
 
-func (s *schema) add(f reflect.StructField, in string, index []int) {
+func (s *schema) add(f reflect.StructField, section string, index []int) {
 	key := f.Tag.Get("toml")
-	path := in + "." + key
-	set := &setting{
-		path: path, section: in, key: key, index: index, typ: f.Type,
-		env:     envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_")),
-		def:     f.Tag.Get("default"),
-		comment: f.Tag.Get("comment"),
-		min:     f.Tag.Get("min"),
-		max:     f.Tag.Get("max"),
-		noEmpty: f.Tag.Get("empty") == "no",
-	}
-	if o := f.Tag.Get("options"); o != "" {
-		set.options = strings.Split(o, "|")
-	}
+	path := section + "." + key
+	set := &setting{path: path, key: key, index: index, typ: f.Type, tag: f.Tag,
+		env: envPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))}
 	s.settings = append(s.settings, set)
 	s.byPath[set.path] = set
 	s.byEnv[set.env] = set
-}
-
-// isSection tells a table of settings from a setting.
-func isSection(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && t != reflect.TypeFor[Duration]()
-}
-
-// hasSection tells whether path names a table.
-func (s *schema) hasSection(path string) bool {
-	return slices.ContainsFunc(s.sections, func(x section) bool { return x.path == path })
 }
 
 // secret tells whether the value must not be shown whole.
@@ -112,79 +79,77 @@ func (s *setting) field(cfg *Config) reflect.Value {
 	return reflect.ValueOf(cfg).Elem().FieldByIndex(s.index)
 }
 
-// parse reads a value in the environment's spelling; empty is the zero value.
-// Its error says what is expected and never repeats the text.
-func (s *setting) parse(text string) (reflect.Value, error) {
-	if v := reflect.New(s.typ).Elem(); text == "" {
-		return v, nil
-	} else if v.Kind() == reflect.String { // as most are, and each start reads them all
-		v.SetString(text)
-		return v, nil
-	}
-	// One field at a time, so that an error is this setting's.
-	box := reflect.New(reflect.StructOf([]reflect.StructField{{Name: "V", Type: s.typ, Tag: `env:"V"`}}))
-	err := env.ParseWithOptions(box.Interface(), env.Options{Environment: map[string]string{"V": text}})
-	if err != nil {
-		return reflect.Value{}, errors.New("must be " + s.expects())
-	}
-	v := box.Elem().Field(0)
-	if v.Kind() == reflect.Slice {
-		for i := range v.Len() {
-			v.Index(i).SetString(strings.TrimSpace(v.Index(i).String()))
-		}
-	}
-	return v, nil
+// kind is how the values of a type are written.
+type kind struct {
+	expects string // for a person
+	toml    []unstable.Kind
 }
 
-// tag is [setting.parse] for what a tag says: read once, since every load of a
-// configuration asks for all of them. Lists and pointers are each load's own.
-func (s *setting) tag(text string) (reflect.Value, error) {
-	if v, known := s.tags.Load(text); known {
-		return v.(reflect.Value), nil
+var kinds = map[reflect.Type]kind{
+	reflect.TypeFor[Duration](): {"a duration with its unit, such as 90s, 15m or 504h", []unstable.Kind{unstable.String}},
+	reflect.TypeFor[int]():      {"a whole number", []unstable.Kind{unstable.Integer}},
+	reflect.TypeFor[float64]():  {"a number", []unstable.Kind{unstable.Integer, unstable.Float}},
+	reflect.TypeFor[*float64](): {"a number", []unstable.Kind{unstable.Integer, unstable.Float}},
+	reflect.TypeFor[bool]():     {"true or false", []unstable.Kind{unstable.Bool}},
+	reflect.TypeFor[[]string](): {`a list of texts, such as ["a", "b"]`, []unstable.Kind{unstable.Array}},
+	reflect.TypeFor[string]():   {"a text in quotes", []unstable.Kind{unstable.String}},
+	reflect.TypeFor[Secret]():   {"a text in quotes", []unstable.Kind{unstable.String}},
+}
+
+// wrongType says what is expected, and never repeats the value.
+func (s *setting) wrongType() error { return errors.New("must be " + kinds[s.typ].expects) }
+
+// parse reads a value in the environment's spelling; empty is the zero value.
+func (s *setting) parse(text string) (reflect.Value, error) {
+	v := reflect.New(s.typ).Elem()
+	if text == "" {
+		return v, nil
 	}
-	v, err := s.parse(text)
-	if err == nil && s.typ.Kind() != reflect.Slice && s.typ.Kind() != reflect.Pointer {
-		s.tags.Store(text, v)
+	var err error
+	switch p := v.Addr().Interface().(type) {
+	case *int:
+		*p, err = strconv.Atoi(text)
+	case *float64:
+		*p, err = strconv.ParseFloat(text, 64)
+	case **float64:
+		*p = new(float64)
+		**p, err = strconv.ParseFloat(text, 64)
+	case *bool:
+		*p, err = strconv.ParseBool(text)
+	case *Duration:
+		err = p.UnmarshalText([]byte(text))
+	case *[]string:
+		for item := range strings.SplitSeq(text, ",") {
+			*p = append(*p, strings.TrimSpace(item))
+		}
+	default:
+		v.SetString(text)
+	}
+	if err != nil {
+		err = s.wrongType()
 	}
 	return v, err
 }
 
-// expects names the type of the setting for a person.
-func (s *setting) expects() string {
-	switch s.typ {
-	case reflect.TypeFor[Duration]():
-		return "a duration with its unit, such as 90s, 15m or 504h"
-	case reflect.TypeFor[int]():
-		return "a whole number"
-	case reflect.TypeFor[float64](), reflect.TypeFor[*float64]():
-		return "a number"
-	case reflect.TypeFor[bool]():
-		return "true or false"
-	case reflect.TypeFor[[]string]():
-		return `a list of texts, such as ["a", "b"]`
-	default:
-		return "a text in quotes"
+// parseTOML reads a value of a TOML document. An empty string is the zero value of
+// optional numbers, too.
+func (s *setting) parseTOML(n *unstable.Node) (reflect.Value, error) {
+	noNumber := n.Kind == unstable.String && len(n.Data) == 0 && s.typ.Kind() == reflect.Pointer
+	if !noNumber && !slices.Contains(kinds[s.typ].toml, n.Kind) {
+		return reflect.Value{}, s.wrongType()
 	}
-}
-
-// defaults returns a Config as it is when nobody sets anything.
-func (s *schema) defaults() (*Config, error) {
-	cfg := &Config{}
-	for _, set := range s.settings {
-		v, err := set.tag(set.def)
-		if err != nil {
-			return nil, fmt.Errorf("default of %s: %w", set.path, err)
+	switch n.Kind {
+	case unstable.Array:
+		list := []string{}
+		for it := n.Children(); it.Next(); {
+			if it.Node().Kind != unstable.String {
+				return reflect.Value{}, s.wrongType()
+			}
+			list = append(list, strings.TrimSpace(string(it.Node().Data)))
 		}
-		set.field(cfg).Set(v)
+		return reflect.ValueOf(list), nil
+	case unstable.Integer, unstable.Float:
+		return s.parse(strings.ReplaceAll(string(n.Data), "_", ""))
 	}
-	return cfg, nil
-}
-
-// DefaultOf is the default of a setting in the environment's spelling, "" for one
-// that there is not.
-func DefaultOf(path string) string {
-	if set, ok := configSchema().byPath[path]; ok {
-		return set.def
-	}
-	return ""
+	return s.parse(string(n.Data))
 }

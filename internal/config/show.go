@@ -72,7 +72,8 @@ func floatText(f float64) string {
 }
 
 var (
-	passwordPair  = lazyregexp.New(`(?i)((?:^|[\s?&])[\w-]*(?:password|passwd|secret|token|key)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]*)`)
+	passwordPair = lazyregexp.New(`(?i)((?:^|[\s?&])[\w-]*(?:password|passwd|secret|token|key)\s*=\s*)` +
+		`('(?:[^'\\]|\\.)*'|[^\s&]*)`)
 	harmlessValue = lazyregexp.New(`(?i)sslkey\s*=\s*$`) // the name of a file
 )
 
