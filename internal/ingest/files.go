@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
+	"path"
 	"slices"
+	"strings"
 )
 
 // fileParts tells the values of one file of an export, as jsonParts does. What is wrong
@@ -69,8 +72,89 @@ func eachPart(files fs.FS, name string, take func(jsonPart), patterns ...string)
 // beginning anew each time: that of a tar archive, and else by name.
 func inArchiveOrder(files fs.FS, names []string) {
 	slices.Sort(names)
-	text, _ := files.(textFiles)
-	if tar, ok := text.raw.(*tarFiles); ok {
-		slices.SortStableFunc(names, func(a, b string) int { return tar.entries[a].no - tar.entries[b].no })
+	if in, ok := files.(ordered); ok {
+		slices.SortStableFunc(names, func(a, b string) int { return in.Order(a) - in.Order(b) })
 	}
+}
+
+// fileNames lists the files of a folder or archive by name, without what systems leave
+// there for themselves.
+func fileNames(files fs.FS) ([]string, error) {
+	var all []string
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		base := path.Base(name)
+		switch {
+		case err != nil:
+			return fmt.Errorf("list the files: %w", err)
+		case d.IsDir() && base == "__MACOSX":
+			return fs.SkipDir
+		case !d.Type().IsRegular() || strings.HasPrefix(base, "._") || base == ".DS_Store" || strings.EqualFold(base, "Thumbs.db") || strings.EqualFold(base, "desktop.ini"):
+			return nil
+		}
+		all = append(all, name)
+		return nil
+	})
+	return all, err
+}
+
+// headOf returns what a file of a folder or archive begins with, at most HeadSize bytes,
+// and nothing where it cannot be read.
+func headOf(files fs.FS, name string) []byte {
+	look := files.Open
+	if p, ok := files.(peeker); ok {
+		look = p.Peek
+	}
+	f, err := look(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	head := make([]byte, HeadSize)
+	n, _ := io.ReadFull(f, head)
+	return head[:n]
+}
+
+// knownFiles lists the files of a folder or archive whose name ends in one of these ways
+// and whose beginning is known.
+func knownFiles(files fs.FS, endings []string, known func(head []byte) bool) (list []string) {
+	all, _ := fileNames(files) // what cannot be listed is not there
+	inArchiveOrder(files, all)
+	for _, name := range all {
+		ends := func(ending string) bool { return strings.HasSuffix(strings.ToLower(name), ending) }
+		if slices.ContainsFunc(endings, ends) && known(headOf(files, name)) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// eachFile reads a file of an export that has several, and says whether to go on. One that
+// is broken is told as bad, and the others follow.
+func eachFile(ctx context.Context, files fs.FS, name string, yield func(Record, error) bool, read func(io.Reader) (bool, error)) bool {
+	f, err := files.Open(name)
+	more := true
+	if err == nil {
+		more, err = read(f)
+		_ = f.Close() // it was only read
+	}
+	switch {
+	case ctx.Err() != nil:
+		yield(Record{}, ctx.Err())
+		return false
+	case err != nil:
+		return yield(Record{}, &Bad{Place: name, Reason: "broken file", Err: err})
+	}
+	return more
+}
+
+// peeker is a folder or archive that notes which of its files are read: Peek opens one of
+// which only a look is taken.
+type peeker interface {
+	Peek(name string) (fs.File, error)
+}
+
+// ordered is an archive that is read from front to back: Order is where a file stands in it.
+type ordered interface {
+	Order(name string) int
 }

@@ -72,7 +72,6 @@ const (
 	batchSize  = 1000
 	batchBytes = 8 << 20   // of text, from which everything is stored however few messages there are
 	batchHeld  = 10_000    // messages of all chats, likewise
-	maxLine    = 4 << 20   // bytes of one line, or of one record
 	badReasons = 100       // different ones that are counted; what is beyond is "other"
 	otherBad   = "another" // the reason of those
 
@@ -82,8 +81,6 @@ const (
 )
 
 var errAhead = fmt.Errorf("sent_at is more than a day ahead of the clock here: %w", reverie.ErrInvalid)
-
-var errLongLine = fmt.Errorf("it is longer than %d bytes: %w", maxLine, reverie.ErrInvalid)
 
 // Importer filters records, gives each chat its group, and stores their messages in
 // batches. It holds a bounded number of them. It is for one caller at a time; the last
@@ -290,12 +287,4 @@ func GroupOf(format string, chat Chat) (reverie.Group, error) {
 // clean makes a text of other people's making one that can be stored.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
-}
-
-// shortened cuts a name to what is stored of one.
-func shortened(s string) string {
-	if len(s) <= reverie.MaxMessageIDLength {
-		return s
-	}
-	return strings.ToValidUTF8(s[:reverie.MaxMessageIDLength], "")
 }

@@ -92,3 +92,9 @@ type ReadOptions struct {
 func (o ReadOptions) wants(c Chat) bool {
 	return o.Chat == "" || o.Chat == c.ID || o.Chat == c.Name
 }
+
+// reason shortens an error to what it is counted by.
+func reason(err error) string {
+	what, _, _ := strings.Cut(err.Error(), ": ")
+	return what
+}

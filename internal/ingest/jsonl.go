@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -108,45 +107,6 @@ func jsonlList(head []byte) bool {
 		}
 	}
 	return false
-}
-
-// reason shortens an error to what it is counted by.
-func reason(err error) string {
-	what, _, _ := strings.Cut(err.Error(), ": ")
-	return what
-}
-
-// jsonText reads a string, or a number as platforms write ids.
-type jsonText string
-
-func (t *jsonText) UnmarshalJSON(raw []byte) error {
-	if string(raw) == "null" {
-		return nil
-	}
-	var s string
-	if err := json.Unmarshal(raw, &s); err == nil {
-		*t = jsonText(s)
-		return nil
-	}
-	var n json.Number
-	if err := json.Unmarshal(raw, &n); err != nil {
-		return fmt.Errorf("%q is neither a string nor a number", text.Excerpt(string(raw), 40))
-	}
-	*t = jsonText(n)
-	return nil
-}
-
-// readable says of a value of the wrong type where it stands, not what the type
-// is called in this program.
-func readable(err error) error {
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case !errors.As(err, &wrong):
-		return err
-	case wrong.Field == "":
-		return fmt.Errorf("the line is no object but a JSON %s", wrong.Value)
-	}
-	return fmt.Errorf("%s is a JSON %s", wrong.Field, wrong.Value)
 }
 
 // Lines of which something would be lost if they were stored: JSON replaces it without a word.

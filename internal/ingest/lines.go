@@ -8,6 +8,8 @@ import (
 	"io"
 	"iter"
 	"strconv"
+
+	"reverie/internal/reverie"
 )
 
 // line is one line of a text, without its end.
@@ -72,3 +74,8 @@ func readLine(in *bufio.Reader) (line []byte, n int, err error) {
 		return line, n, err
 	}
 }
+
+// maxLine is how long one line, or one record, is at most, in bytes.
+const maxLine = 4 << 20
+
+var errLongLine = fmt.Errorf("it is longer than %d bytes: %w", maxLine, reverie.ErrInvalid)

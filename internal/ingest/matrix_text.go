@@ -10,40 +10,6 @@ import (
 	"reverie/internal/reverie"
 )
 
-// jsonFields is an object whose values may be of any type.
-type jsonFields map[string]json.RawMessage
-
-// UnmarshalJSON takes what is no object for an empty one.
-func (f *jsonFields) UnmarshalJSON(raw []byte) error {
-	*f = jsonFieldsOf(raw)
-	return nil
-}
-
-func jsonFieldsOf(raw []byte) jsonFields {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(raw, &m) != nil {
-		return nil
-	}
-	return m
-}
-
-// str is a string, or "" where there is none.
-func (f jsonFields) str(key string) string {
-	var s string
-	_ = json.Unmarshal(f[key], &s) // of another type it is none
-	return s
-}
-
-// fields is an object, or an empty one where there is none.
-func (f jsonFields) fields(key string) jsonFields { return jsonFieldsOf(f[key]) }
-
-// list is the objects of an array.
-func (f jsonFields) list(key string) []jsonFields {
-	var list []jsonFields
-	_ = json.Unmarshal(f[key], &list) // of another type it has none
-	return list
-}
-
 // name is what a person is called: by what the room's events have said so far, or else by
 // the id.
 func (m *matrixReader) name(id string) string {

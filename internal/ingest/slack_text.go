@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -19,9 +18,6 @@ type slackNames struct {
 	users    map[string]slackUser
 	channels map[string]string
 }
-
-// maxNames bounds how many names are learned from messages.
-const maxNames = 100_000
 
 // user is the name of a user's id: the id itself where nobody says it.
 func (n *slackNames) user(id string) string {
@@ -171,20 +167,6 @@ func (n *slackNames) block(b slackBlock, depth int) string {
 		return n.elements(b.Elements, " ", depth+1)
 	}
 	return ""
-}
-
-// plainText reads a string, or the text of an object that has one.
-func plainText(raw json.RawMessage) string {
-	var s string
-	if bytes.HasPrefix(raw, []byte("{")) {
-		var object struct {
-			Text string `json:"text"`
-		}
-		_ = json.Unmarshal(raw, &object) // of another type it is no text
-		return object.Text
-	}
-	_ = json.Unmarshal(raw, &s)
-	return s
 }
 
 // slackAttachment is what an app adds to a message, or a message that was shared.

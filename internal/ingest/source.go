@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 
 	"reverie/internal/reverie"
@@ -175,11 +174,11 @@ func (t textFiles) Open(name string) (fs.File, error) {
 	if t.log.opened != nil {
 		t.log.opened[name] = true
 	}
-	return t.peek(name)
+	return t.Peek(name)
 }
 
-// peek opens a file or folder of which only a look is taken.
-func (t textFiles) peek(name string) (fs.File, error) {
+// Peek opens a file or folder of which only a look is taken.
+func (t textFiles) Peek(name string) (fs.File, error) {
 	f, err := t.raw.Open(name)
 	if err != nil {
 		return nil, err
@@ -198,6 +197,14 @@ func (t textFiles) peek(name string) (fs.File, error) {
 	return textFile{f, r}, nil
 }
 
+// Order is where a file stands in a tar archive; 0 elsewhere.
+func (t textFiles) Order(name string) int {
+	if tar, ok := t.raw.(*tarFiles); ok {
+		return tar.entries[name].no
+	}
+	return 0
+}
+
 // ReadDir lists a folder, by name.
 func (t textFiles) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(t.raw, name) }
 
@@ -211,26 +218,6 @@ type textFile struct {
 
 func (f textFile) Read(p []byte) (int, error) { return f.text.Read(p) }
 
-// fileNames lists the files of a folder or archive by name, without what systems leave
-// there for themselves.
-func fileNames(files fs.FS) ([]string, error) {
-	var all []string
-	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
-		base := path.Base(name)
-		switch {
-		case err != nil:
-			return fmt.Errorf("list the files: %w", err)
-		case d.IsDir() && base == "__MACOSX":
-			return fs.SkipDir
-		case !d.Type().IsRegular() || strings.HasPrefix(base, "._") || base == ".DS_Store" || strings.EqualFold(base, "Thumbs.db") || strings.EqualFold(base, "desktop.ini"):
-			return nil
-		}
-		all = append(all, name)
-		return nil
-	})
-	return all, err
-}
-
 // sizeOf is how large the files are together, in bytes, as far as it can be seen.
 func sizeOf(files fs.FS) int64 {
 	var sum int64
@@ -243,23 +230,6 @@ func sizeOf(files fs.FS) int64 {
 		return nil
 	})
 	return sum
-}
-
-// headOf returns what a file of a folder or archive begins with, at most HeadSize bytes,
-// and nothing where it cannot be read.
-func headOf(files fs.FS, name string) []byte {
-	look := files.Open
-	if text, ok := files.(textFiles); ok {
-		look = text.peek
-	}
-	f, err := look(name)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	head := make([]byte, HeadSize)
-	n, _ := io.ReadFull(f, head)
-	return head[:n]
 }
 
 type fileKind int

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"iter"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,21 +98,6 @@ func telegramFiles(files fs.FS) []string {
 	return knownFiles(files, []string{".json"}, func(head []byte) bool { return knowsTelegram(Source{Head: head}) > 0 })
 }
 
-// knownFiles lists the files of a folder or archive whose name ends in one of these ways
-// and whose beginning is known.
-func knownFiles(files fs.FS, endings []string, known func(head []byte) bool) (list []string) {
-	all, _ := fileNames(files) // what cannot be listed is not there
-	inArchiveOrder(files, all)
-	for _, name := range all {
-		ends := func(ending string) bool { return strings.HasSuffix(strings.ToLower(name), ending) }
-		if slices.ContainsFunc(endings, ends) && known(headOf(files, name)) {
-			list = append(list, name)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
 func readTelegram(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		t := telegramReader{ctx: ctx, opts: opts, yield: yield}
@@ -134,25 +118,6 @@ func readTelegram(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[R
 			}
 		}
 	}
-}
-
-// eachFile reads a file of an export that has several, and says whether to go on. One that
-// is broken is told as bad, and the others follow.
-func eachFile(ctx context.Context, files fs.FS, name string, yield func(Record, error) bool, read func(io.Reader) (bool, error)) bool {
-	f, err := files.Open(name)
-	more := true
-	if err == nil {
-		more, err = read(f)
-		_ = f.Close() // it was only read
-	}
-	switch {
-	case ctx.Err() != nil:
-		yield(Record{}, ctx.Err())
-		return false
-	case err != nil:
-		return yield(Record{}, &Bad{Place: name, Reason: "broken file", Err: err})
-	}
-	return more
 }
 
 // telegramReader reads one file.

@@ -1,6 +1,10 @@
 package ingest
 
-import "strings"
+import (
+	"strings"
+
+	"reverie/internal/reverie"
+)
 
 // forwarded marks a text that somebody else wrote; author is "" where it is not known.
 func forwarded(author, text string) string {
@@ -31,3 +35,14 @@ func pollText(question string, answers []string) string {
 	}
 	return joinLines(lines...)
 }
+
+// shortened cuts a name to what is stored of one.
+func shortened(s string) string {
+	if len(s) <= reverie.MaxMessageIDLength {
+		return s
+	}
+	return strings.ToValidUTF8(s[:reverie.MaxMessageIDLength], "")
+}
+
+// maxNames bounds how many names are learned from messages.
+const maxNames = 100_000
