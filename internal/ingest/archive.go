@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
 )
 
@@ -79,6 +80,6 @@ func apart(names []string) []string {
 // cleanName is the path of a file of an archive within it: one that leads out of it ends at
 // its top.
 func cleanName(name string) string {
-	name = path.Clean("/" + strings.ReplaceAll(readableName(name), `\`, "/"))
+	name = path.Clean("/" + strings.ReplaceAll(export.ReadableName(name), `\`, "/"))
 	return strings.TrimPrefix(name, "/")
 }

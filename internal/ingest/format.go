@@ -5,23 +5,34 @@ import (
 	"fmt"
 	"strings"
 
+	"reverie/internal/ingest/chatlab"
+	"reverie/internal/ingest/discord"
+	"reverie/internal/ingest/irc"
+	"reverie/internal/ingest/jsonl"
+	"reverie/internal/ingest/matrix"
+	"reverie/internal/ingest/onebot"
+	"reverie/internal/ingest/qqchat"
+	"reverie/internal/ingest/slack"
+	"reverie/internal/ingest/telegram"
+	"reverie/internal/ingest/whatsapp"
+	"reverie/internal/ingest/zulip"
 	"reverie/internal/reverie"
 )
 
 // formats are all that are known, in the order in which people are told of them.
 func formats() []Format {
 	return []Format{
-		jsonlFormat,
-		chatlabFormat,
-		slackFormat,
-		discordFormat,
-		zulipFormat,
-		matrixFormat,
-		telegramFormat,
-		whatsAppFormat,
-		ircFormat,
-		onebotFormat,
-		qqFormat,
+		jsonl.Format,
+		chatlab.Format,
+		slack.Format,
+		discord.Format,
+		zulip.Format,
+		matrix.Format,
+		telegram.Format,
+		whatsapp.Format,
+		irc.Format,
+		onebot.Format,
+		qqchat.Format,
 	}
 }
 
@@ -29,7 +40,7 @@ func formats() []Format {
 func Formats() []Format { return formats() }
 
 // JSONL is the format of our own, which needs no detecting: a message a line.
-func JSONL() Format { return jsonlFormat }
+func JSONL() Format { return jsonl.Format }
 
 // ErrUnknown is what [Detect] says of a source that is in no known format.
 var ErrUnknown = errors.New("it is in no known format")

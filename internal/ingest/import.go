@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
 )
 
@@ -145,13 +146,13 @@ func (im *Importer) Read(ctx context.Context, src Source, f Format, opts ReadOpt
 func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 	im.opts.Apply(&r)
 	m := r.Message
-	m.Text, m.Author = clean(m.Text), shortened(clean(m.Author))
+	m.Text, m.Author = clean(m.Text), export.Shortened(clean(m.Author))
 	err := m.Normalize()
 	if err == nil && m.SentAt.After(im.opts.Now().Add(maxAhead)) {
 		err = errAhead
 	}
 	if err != nil {
-		return &Bad{Place: r.Place, Reason: reason(err), Err: err}
+		return &Bad{Place: r.Place, Reason: export.Reason(err), Err: err}
 	}
 	b, err := im.batch(ctx, format, r.Chat)
 	if err != nil {
@@ -281,7 +282,7 @@ func GroupOf(format string, chat Chat) (reverie.Group, error) {
 		id = format + "-" + hex.EncodeToString(sum[:16])
 	}
 	name := strings.Join(strings.FieldsFunc(clean(chat.Name), unicode.IsControl), " ")
-	return reverie.Group{ID: id, Name: shortened(name)}, nil
+	return reverie.Group{ID: id, Name: export.Shortened(name)}, nil
 }
 
 // clean makes a text of other people's making one that can be stored.

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
 )
 
@@ -29,7 +30,7 @@ func (im *Importer) Input(ctx context.Context, in *Input, format string, opts Re
 	case in.Files == nil || !errors.Is(err, ErrUnknown):
 		return nil, nil, err
 	}
-	names, listErr := fileNames(in.Files)
+	names, listErr := export.FileNames(in.Files)
 	if listErr != nil {
 		return nil, nil, fmt.Errorf("%s: %w", in.Name, listErr)
 	}
@@ -53,7 +54,7 @@ func (im *Importer) whole(ctx context.Context, in *Input, f Format, format strin
 	if ctx.Err() != nil || err != nil && im.opts.Strict || format != Auto && format != "" {
 		return formats, nil, err
 	}
-	names, listErr := fileNames(in.Files)
+	names, listErr := export.FileNames(in.Files)
 	if listErr != nil {
 		return formats, nil, errors.Join(err, listErr)
 	}
@@ -68,7 +69,7 @@ func (im *Importer) whole(ctx context.Context, in *Input, f Format, format strin
 		}
 		if !within(folders, name) {
 			others = append(others, name)
-		} else if beside, err := Detect(Source{Name: name, Head: headOf(in.Files, name)}); err == nil && beside.Knows(Source{Name: name, Head: headOf(in.Files, name)}) >= 80 {
+		} else if beside, err := Detect(Source{Name: name, Head: export.HeadOf(in.Files, name)}); err == nil && beside.Knows(Source{Name: name, Head: export.HeadOf(in.Files, name)}) >= 80 {
 			passedOver = append(passedOver, name)
 		}
 	}

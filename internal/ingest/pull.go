@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"reverie/internal/ingest/chatlab"
+	"reverie/internal/ingest/export"
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -68,13 +70,13 @@ type pull struct {
 	server *Server
 	im     *Importer
 	chat   Chat
-	since  int64     // is asked for, in seconds
-	cursor int64     // what the server said last to go on from
-	offset int       // within that
-	end    string    // until when, where the server says so
-	limit  int       // messages at once
-	ids    ordinals  // of what has come since then
-	newest time.Time // when the newest message was sent that is stored
+	since  int64           // is asked for, in seconds
+	cursor int64           // what the server said last to go on from
+	offset int             // within that
+	end    string          // until when, where the server says so
+	limit  int             // messages at once
+	ids    export.Ordinals // of what has come since then
+	newest time.Time       // when the newest message was sent that is stored
 	before pulledPage
 	blank  int // empty pages in a row
 }
@@ -84,7 +86,7 @@ type pulledPage struct {
 	count  int      // of messages, bad ones too
 	print  [32]byte // of them
 	newest time.Time
-	sync   *chatlabSync
+	sync   *chatlab.Sync
 }
 
 // nothing tells an answer that has no messages, and says that there are none.
@@ -117,21 +119,28 @@ var hasMessages = lazyregexp.New(`"messages"\s*:\s*\[|"_type"\s*:`)
 
 // read imports an answer: one that is held as a whole only when all of it could be read.
 func (p *pull) read(ctx context.Context, a answer) (pulledPage, error) {
-	text, head, err := decode(a)
+	text, head, err := export.Decode(a)
 	if err != nil || a.lines && len(bytes.TrimSpace(head)) == 0 {
 		return pulledPage{}, err
 	}
-	ids := ordinals{now: maps.Clone(p.ids.now), before: maps.Clone(p.ids.before)}
-	c := &chatlabReader{ctx: ctx, src: Source{Head: head, Reader: text}, chat: p.chat, known: true, ids: ids, print: sha256.New()}
+	ids := export.Ordinals{Now: maps.Clone(p.ids.Now), Before: maps.Clone(p.ids.Before)}
+	c := &chatlab.Reader{
+		Ctx:   ctx,
+		Src:   Source{Head: head, Reader: text},
+		Chat:  p.chat,
+		Known: true,
+		IDs:   ids,
+		Print: sha256.New(),
+	}
 	var got pulledPage
 	var held []Record
 	var bads []*Bad
-	for r, err := range c.records {
+	for r, err := range c.Records {
 		var bad *Bad
 		switch {
 		case errors.As(err, &bad):
 			bads = append(bads, bad)
-		case errors.Is(err, errNoJSON):
+		case errors.Is(err, export.ErrNoJSON):
 			return got, noAnswer(err)
 		case err != nil:
 			return got, err
@@ -149,15 +158,15 @@ func (p *pull) read(ctx context.Context, a answer) (pulledPage, error) {
 			held, bads = held[:0], bads[:0]
 		}
 	}
-	if got.count == 0 && !c.noted && !hasMessages.Match(head) {
+	if got.count == 0 && !c.Noted && !hasMessages.Match(head) {
 		return got, errNoAnswer
 	}
-	c.print.Sum(got.print[:0])
-	got.sync = c.sync
+	c.Print.Sum(got.print[:0])
+	got.sync = c.Sync
 	if p.again(got) {
 		return got, nil
 	}
-	p.ids = c.ids
+	p.ids = c.IDs
 	return got, p.take(ctx, held, bads)
 }
 
@@ -169,7 +178,7 @@ func (p *pull) again(got pulledPage) bool {
 // take imports records.
 func (p *pull) take(ctx context.Context, list []Record, bads []*Bad) error {
 	for _, r := range list {
-		err := p.im.Take(ctx, chatlabFormat.Name, r)
+		err := p.im.Take(ctx, chatlab.Format.Name, r)
 		var bad *Bad
 		if errors.As(err, &bad) {
 			bads, err = append(bads, bad), nil
@@ -205,12 +214,12 @@ func (p *pull) advance(got pulledPage) (more bool, err error) {
 	case p.blank > maxEmptyPage:
 		return true, p.stuck("it says that there is more, and hands out %d empty pages", p.blank)
 	case next > p.cursor:
-		p.cursor, p.offset, p.ids = next, 0, ordinals{}
+		p.cursor, p.offset, p.ids = next, 0, export.Ordinals{}
 		p.since = next - 1 // whether since is one of those seconds servers do not agree on
 	case again && p.limit >= maxPage:
 		return true, p.stuck("it hands out the same page again and again")
 	case again:
-		p.limit, p.offset, p.ids = min(p.limit*10, maxPage), 0, ordinals{}
+		p.limit, p.offset, p.ids = min(p.limit*10, maxPage), 0, export.Ordinals{}
 	case offset > p.offset:
 		p.offset, p.end = offset, strings.TrimSpace(string(got.sync.Watermark))
 	case got.count > 0: // more within one second than a page holds
@@ -223,8 +232,8 @@ func (p *pull) advance(got pulledPage) (more bool, err error) {
 
 // next is what a server says to go on from. What lies ahead of all clocks is as good as
 // nothing.
-func (p *pull) next(sync *chatlabSync) (since int64, offset int) {
-	if at, err := looseTime(string(sync.NextSince)); err == nil && at.Before(p.server.opts.Now().Add(24*time.Hour)) {
+func (p *pull) next(sync *chatlab.Sync) (since int64, offset int) {
+	if at, err := export.LooseTime(string(sync.NextSince)); err == nil && at.Before(p.server.opts.Now().Add(24*time.Hour)) {
 		since = at.Unix()
 	}
 	offset, _ = strconv.Atoi(string(sync.NextOffset)) // 0 where it is none

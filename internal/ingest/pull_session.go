@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
 )
 
@@ -68,14 +69,14 @@ func (s *Server) Sessions(ctx context.Context) ([]Session, error) {
 }
 
 type pullSession struct {
-	ID       jsonText `json:"id"`
-	Name     jsonText `json:"name"`
-	Messages jsonText `json:"messageCount"`
+	ID       export.Text `json:"id"`
+	Name     export.Text `json:"name"`
+	Messages export.Text `json:"messageCount"`
 }
 
 type sessionsPage struct {
-	HasMore    bool     `json:"hasMore"`
-	NextCursor jsonText `json:"nextCursor"`
+	HasMore    bool        `json:"hasMore"`
+	NextCursor export.Text `json:"nextCursor"`
 }
 
 // readSessions reads a list of sessions, by itself or in what servers put it into.
@@ -84,7 +85,7 @@ func readSessions(r io.Reader) (list []pullSession, page sessionsPage, err error
 	if err != nil {
 		return nil, page, err
 	}
-	if raw = bytes.TrimSpace(raw); len(raw) == 0 || endsEarly(raw) {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || export.EndsEarly(raw) {
 		return nil, page, io.ErrUnexpectedEOF
 	}
 	for range 2 { // the list may be in data, and so may what it is in
@@ -118,5 +119,5 @@ func noAnswer(err error) error {
 	if err == nil || errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
-	return fmt.Errorf("%w (%w)", errNoAnswer, readable(err))
+	return fmt.Errorf("%w (%w)", errNoAnswer, export.Readable(err))
 }

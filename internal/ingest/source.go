@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
 )
 
@@ -99,7 +100,7 @@ func (in *Input) stream(r io.Reader) error {
 	if kind != plainFile {
 		return fmt.Errorf("%s: an archive cannot be read from a stream; save it, and name the file: %w", in.Name, reverie.ErrInvalid)
 	}
-	in.Reader, in.Head, err = decode(plain)
+	in.Reader, in.Head, err = export.Decode(plain)
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.Name, err)
 	}
@@ -145,13 +146,13 @@ func (in *Input) file(open func() (fs.File, error)) error {
 		if err != nil {
 			return nil, err
 		}
-		text, _, err := decode(r)
+		text, _, err := export.Decode(r)
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
 		return readCloser{text, r}, nil
 	}
-	if in.Reader, in.Head, err = decode(plain); err != nil {
+	if in.Reader, in.Head, err = export.Decode(plain); err != nil {
 		return fmt.Errorf("%s: %w", in.Name, err)
 	}
 	return nil
@@ -190,7 +191,7 @@ func (t textFiles) Peek(name string) (fs.File, error) {
 	if t.count {
 		raw = t.in.counted(f)
 	}
-	r, _, err := decode(&limited{r: raw, left: maxEntry})
+	r, _, err := export.Decode(&limited{r: raw, left: maxEntry})
 	if err != nil {
 		return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, f.Close())
 	}

@@ -1,0 +1,286 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"reverie/internal/ingest/export"
+	"reverie/internal/lazyregexp"
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+)
+
+// discordFormat reads what DiscordChatExporter writes with -f Json: a file a channel, a
+// thread or a part of one, with the ids of Discord itself. A folder of them is read one by
+// one.
+var Format = export.Format{
+	Name:  "discord",
+	Title: "DiscordChatExporter, JSON",
+	Knows: knowsDiscord,
+	Read:  readDiscord,
+}
+
+var (
+	discordGuild   = lazyregexp.New(`"guild"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
+	discordChannel = lazyregexp.New(`"channel"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
+	discordList    = lazyregexp.New(`"(messages|dateRange)"\s*:\s*[\[{]`)
+)
+
+func knowsDiscord(src export.Source) int {
+	if src.Files == nil && discordGuild.Match(src.Head) && discordChannel.Match(src.Head) && discordList.Match(src.Head) {
+		return 95
+	}
+	return 0
+}
+
+func readDiscord(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
+	return func(yield func(export.Record, error) bool) {
+		d := discordReader{opts: opts}
+		for part, err := range export.JSONParts(src.Reader, "guild", "channel", "messages[]") {
+			var r export.Record
+			var bad *export.Bad
+			switch {
+			case ctx.Err() != nil:
+				yield(export.Record{}, ctx.Err())
+				return
+			case err != nil && !errors.As(err, &bad):
+				yield(export.Record{}, err)
+				return
+			case err != nil: // one that is too long
+			case part.Pattern != "messages[]":
+				if err := d.header(part); err != nil {
+					yield(export.Record{}, err)
+					return
+				}
+				continue
+			case d.chat.ID == "":
+				yield(export.Record{}, fmt.Errorf("%s: the channel must stand in front of its messages: %w", part.Place, reverie.ErrInvalid))
+				return
+			case !opts.Wants(d.chat):
+				return
+			default:
+				r, err = d.record(part)
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+type discordReader struct {
+	opts    export.ReadOptions
+	guild   string
+	channel string
+	chat    export.Chat
+}
+
+// header reads which server and channel it is. Names may change; the channel's id stays.
+func (d *discordReader) header(part export.JSONPart) error {
+	var of struct {
+		ID       export.Text `json:"id"`
+		Type     export.Text `json:"type"`
+		Name     string      `json:"name"`
+		Category string      `json:"category"` // of a thread: its channel
+	}
+	if err := json.Unmarshal(part.Value, &of); err != nil {
+		return fmt.Errorf("%s: %w", part.Place, export.Readable(err))
+	}
+	switch {
+	case part.Pattern == "guild":
+		d.guild = of.Name
+	case of.ID == "":
+		return fmt.Errorf("%s: its id is missing: %w", part.Place, reverie.ErrInvalid)
+	default:
+		d.chat.ID, d.channel = string(of.ID), export.Shortened(cmp.Or(of.Name, string(of.ID)))
+		if strings.HasSuffix(string(of.Type), "Thread") && of.Category != "" {
+			d.channel = of.Category + " / " + d.channel
+		}
+	}
+	d.chat.Name = strings.TrimPrefix(d.guild+" / "+d.channel, " / ")
+	return nil
+}
+
+// discordContent is what is said: in a message, or in one that it forwards.
+type discordContent struct {
+	Content export.Text     `json:"content"`
+	Embeds  json.RawMessage `json:"embeds"`
+}
+
+type discordMessage struct {
+	discordContent
+	ID        export.Text     `json:"id"`
+	Type      export.Text     `json:"type"`
+	Timestamp string          `json:"timestamp"`
+	Author    discordUser     `json:"author"`
+	Mentions  json.RawMessage `json:"mentions"`
+	Reference struct {
+		Type      export.Text `json:"type"`
+		MessageID export.Text `json:"messageId"`
+		ChannelID export.Text `json:"channelId"`
+	} `json:"reference"`
+	Forwarded *discordContent `json:"forwardedMessage"`
+}
+
+type discordUser struct {
+	ID       export.Text `json:"id"`
+	Name     string      `json:"name"`
+	Nickname string      `json:"nickname"`
+	IsBot    bool        `json:"isBot"`
+}
+
+func (u discordUser) label() string { return cmp.Or(u.Nickname, u.Name, string(u.ID)) }
+
+// record reads one message.
+func (d *discordReader) record(part export.JSONPart) (export.Record, error) {
+	bad := func(reason string, err error) (export.Record, error) {
+		return export.Record{}, &export.Bad{Place: part.Place, Reason: reason, Err: err}
+	}
+	var m discordMessage
+	if err := json.Unmarshal(part.Value, &m); err != nil {
+		return bad("no message", export.Readable(err))
+	}
+	at, err := d.time(m.Timestamp)
+	switch {
+	case m.ID == "":
+		return bad("no id", fmt.Errorf("id is missing: %w", reverie.ErrInvalid))
+	case err != nil:
+		return bad("no time", fmt.Errorf("timestamp %q is not RFC 3339: %w", text.Excerpt(m.Timestamp, 40), reverie.ErrInvalid))
+	case m.Author.label() == "":
+		return bad("no author", fmt.Errorf("author is missing: %w", reverie.ErrInvalid))
+	}
+	r := export.Record{Chat: d.chat, Place: part.Place, Bot: m.Author.IsBot, Event: !discordSaid(string(m.Type))}
+	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Author.ID), Author: m.Author.label(), Role: reverie.RoleUser, SentAt: at}
+	if d.replies(m) {
+		r.Message.ReplyTo = string(m.Reference.MessageID)
+	}
+	names := discordNames(m.Mentions)
+	r.Message.Text = d.text(m.discordContent, names)
+	if m.Forwarded != nil {
+		if said := d.text(*m.Forwarded, names); said != "" {
+			r.Message.Text = export.JoinLines(r.Message.Text, export.Forwarded("", said))
+		}
+	}
+	return r, nil
+}
+
+// time reads when a message was sent. The exporter itself always writes a zone.
+func (d *discordReader) time(s string) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339Nano, s)
+	if err == nil {
+		return at, nil
+	}
+	zone := d.opts.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	return time.ParseInLocation("2006-01-02T15:04:05", s, zone)
+}
+
+// replies tells whether a message answers the one that it refers to. Before the exporter
+// knew replies, it wrote them as messages like others; those that refer to other channels
+// are forwarded or announced there.
+func (d *discordReader) replies(m discordMessage) bool {
+	switch m.Type {
+	case "Reply", "19":
+		return true
+	case "Default", "0":
+		return m.Reference.Type != "Forward" && m.Forwarded == nil && string(m.Reference.ChannelID) == d.chat.ID
+	}
+	return false
+}
+
+// discordSaid tells whether messages of a kind are somebody's words. Kinds that the
+// exporter has no name for are written as Discord's numbers.
+func discordSaid(kind string) bool {
+	switch kind {
+	case "", "Default", "Reply", "ChatInputCommand", "ContextMenuCommand", "0", "19", "20", "23":
+		return true
+	}
+	return false
+}
+
+// discordNames are the names of those whom a message mentions, by their ids.
+func discordNames(raw json.RawMessage) map[string]string {
+	var list []discordUser
+	_ = json.Unmarshal(raw, &list) // of another type it names nobody
+	names := make(map[string]string, len(list))
+	for _, u := range list {
+		names[string(u.ID)] = export.Shortened(u.label())
+	}
+	return names
+}
+
+// text is what a message says: its content or, where it has none, what its embeds say. The
+// embeds beside a content only repeat what its links lead to.
+func (d *discordReader) text(c discordContent, names map[string]string) string {
+	if said := strings.TrimSpace(string(c.Content)); said != "" {
+		return d.resolve(said, names)
+	}
+	var embeds []struct {
+		Title       string `json:"title"`
+		Description string `json:"description"`
+		Fields      []struct {
+			Name  string `json:"name"`
+			Value string `json:"value"`
+		} `json:"fields"`
+	}
+	_ = json.Unmarshal(c.Embeds, &embeds) // of another type they say nothing
+	var lines []string
+	for _, e := range embeds {
+		lines = append(lines, e.Title, e.Description)
+		for _, f := range e.Fields {
+			lines = append(lines, strings.TrimPrefix(f.Name+": "+f.Value, ": "))
+		}
+	}
+	return d.resolve(export.JoinLines(lines...), names)
+}
+
+// discordMark is what stands for a name, where the exporter was told to leave Markdown as
+// it is, and in embeds: <@id>, <@!id>, <@&role>, <#channel>, <:emoji:id>, <a:emoji:id>,
+// <t:seconds:style>, </command:id>.
+var discordMark = lazyregexp.New(`<(@[!&]?|#|a?:[A-Za-z0-9_~]{1,64}:|t:|/[^<>:]{1,100}:)(-?\d{1,20})(?::[a-zA-Z])?>`)
+
+func (d *discordReader) resolve(s string, names map[string]string) string {
+	if len(s) > reverie.MaxMessageTextLength {
+		return s // it is refused
+	}
+	return discordMark.ReplaceAllStringFunc(s, func(mark string) string {
+		part := discordMark.FindStringSubmatch(mark)
+		kind, id := part[1], part[2]
+		switch {
+		case kind == "@&":
+			return "@role"
+		case kind[0] == '@':
+			return "@" + cmp.Or(names[id], id)
+		case kind == "#" && id == d.chat.ID:
+			return "#" + d.channel
+		case kind == "#":
+			return "#channel"
+		case kind == "t:":
+			return d.date(id, mark)
+		case kind[0] == '/':
+			return strings.TrimSuffix(kind, ":")
+		}
+		return strings.TrimPrefix(kind, "a")
+	})
+}
+
+func (d *discordReader) date(seconds, mark string) string {
+	at, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil || at < -export.LastUnix || at > export.LastUnix {
+		return mark
+	}
+	zone := d.opts.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	return time.Unix(at, 0).In(zone).Format("2006-01-02 15:04 MST")
+}

@@ -1,0 +1,219 @@
+package export
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	koreanEUC "golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+
+	"reverie/internal/reverie"
+)
+
+var errCharset = fmt.Errorf("its text is not UTF-8, and what it is cannot be told; convert it first, as with iconv -f BIG5 -t UTF-8: %w", reverie.ErrInvalid)
+
+// decode returns a text as UTF-8 without a byte order mark, and how it begins. What it is
+// written in is told by its beginning. Single bytes that are no UTF-8 stay as they are.
+func Decode(r io.Reader) (io.Reader, []byte, error) {
+	in := bufio.NewReaderSize(r, HeadSize)
+	head, _ := in.Peek(HeadSize) // what fails here fails once more when it is read
+	from, err := charset(head)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case from != nil:
+		in = bufio.NewReaderSize(transform.NewReader(in, from.NewDecoder()), HeadSize)
+	case bytes.HasPrefix(head, byteOrderMark):
+		_, _ = in.Discard(3)
+	}
+	head, _ = in.Peek(HeadSize)
+	if bytes.IndexByte(head, '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 { // ends of lines as old Macs write them
+		in = bufio.NewReaderSize(transform.NewReader(in, lineFeeds{}), HeadSize)
+		head, _ = in.Peek(HeadSize)
+	}
+	return in, bytes.Clone(head), nil
+}
+
+// lineFeeds makes line feeds of carriage returns.
+type lineFeeds struct{ transform.NopResetter }
+
+// Transform is that of a [transform.Transformer].
+func (lineFeeds) Transform(dst, src []byte, _ bool) (nDst, nSrc int, err error) {
+	n := copy(dst, src)
+	for i, c := range dst[:n] {
+		if c == '\r' {
+			dst[i] = '\n'
+		}
+	}
+	if n < len(src) {
+		err = transform.ErrShortDst
+	}
+	return n, n, err
+}
+
+// charset tells what a text is written in by how it begins; nil is UTF-8.
+func charset(head []byte) (encoding.Encoding, error) {
+	switch little, big := zeros(head); {
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), little:
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), nil
+	case bytes.HasPrefix(head, []byte{0xfe, 0xff}), big:
+		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM), nil
+	case bytes.HasPrefix(head, byteOrderMark), bytes.IndexByte(head, 0) >= 0: // binary
+		return nil, nil
+	case !mostlyForeign(head):
+		return nil, nil
+	case korean(head):
+		return koreanEUC.EUCKR, nil
+	case chinese(head):
+		return simplifiedchinese.GB18030, nil
+	case latin(head):
+		return charmap.Windows1252, nil
+	}
+	if start := bytes.TrimLeft(head, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
+		return nil, nil // JSON by its own rules is UTF-8
+	}
+	return nil, errCharset
+}
+
+// zeros tells UTF-16 without a mark: every second byte of Latin letters, digits, spaces and
+// ends of lines is zero, and no other one.
+func zeros(head []byte) (little, big bool) {
+	var even, odd int
+	for i, c := range head {
+		if c == 0 && i%2 == 0 {
+			even++
+		} else if c == 0 {
+			odd++
+		}
+	}
+	some := len(head)/32 + 2
+	return odd > some && even == 0, even > some && odd == 0
+}
+
+// mostlyForeign tells whether of the pieces of text that are not plain ASCII more than
+// half are no UTF-8, so that it is not a matter of a few bad bytes.
+func mostlyForeign(head []byte) bool {
+	for back := 1; back < utf8.UTFMax && back <= len(head); back++ { // it may be cut in the middle of a letter
+		if end := head[len(head)-back:]; utf8.RuneStart(end[0]) && !utf8.FullRune(end) {
+			head = head[:len(head)-back]
+			break
+		}
+	}
+	good, bad := 0, 0
+	for piece := range bytes.FieldsFuncSeq(head, func(c rune) bool { return c == '\n' || c == '"' }) {
+		if high(piece) == 0 {
+			continue
+		}
+		if utf8.Valid(piece) {
+			good++
+		} else {
+			bad++
+		}
+	}
+	return bad > good
+}
+
+func high(text []byte) int {
+	n := 0
+	for _, c := range text {
+		if c >= utf8.RuneSelf {
+			n++
+		}
+	}
+	return n
+}
+
+// chinese tells whether the bytes beyond ASCII are pairs of GB18030, most of them the
+// everyday characters of GB 2312.
+func chinese(head []byte) bool {
+	pairs, everyday := 0, 0
+	for i := 0; i < len(head); i++ {
+		if head[i] < utf8.RuneSelf {
+			continue
+		}
+		if i+1 == len(head) {
+			break
+		}
+		first, second := head[i], head[i+1]
+		switch {
+		case first == 0x80 || first == 0xff || second < 0x30 || second == 0x7f || second == 0xff:
+			return false
+		case second <= 0x39: // the first half of four bytes
+			i += 3
+			continue
+		case first >= 0xb0 && first <= 0xd7 && second >= 0xa1, first <= 0xa3 && first >= 0xa1: // or punctuation
+			everyday++
+		}
+		pairs++
+		i++
+	}
+	return pairs > 0 && everyday*10 >= pairs*8
+}
+
+// korean tells whether the bytes beyond ASCII are pairs that begin as the syllables of
+// Korean do. In Chinese every second pair begins above them.
+func korean(head []byte) bool {
+	pairs := 0
+	for i := 0; i+1 < len(head); i++ {
+		if head[i] < utf8.RuneSelf {
+			continue
+		}
+		if first := head[i]; first < 0xa1 || first > 0xc8 || head[i+1] < 0xa1 {
+			return false
+		}
+		pairs++
+		i++
+	}
+	return pairs >= 16
+}
+
+// utf8Line is a line as UTF-8. One that is not was written by somebody whose program used
+// another encoding than the others'; what it is cannot be told of every one.
+func UTF8Line(raw []byte) string {
+	if utf8.Valid(raw) {
+		return string(raw)
+	}
+	whole := append(bytes.Clone(raw), '\n') // its last letter is not cut
+	if from, err := charset(whole); err == nil && from != nil {
+		if text, err := from.NewDecoder().Bytes(raw); err == nil {
+			raw = text
+		}
+	}
+	return strings.ToValidUTF8(string(raw), "\ufffd")
+}
+
+// latin tells whether the bytes beyond ASCII are few, and are letters and punctuation of
+// Western Europe.
+func latin(head []byte) bool {
+	all, letters := high(head), 0
+	for _, c := range head {
+		if c >= 0xc0 && c != 0xd7 && c != 0xf7 || c >= 0x91 && c <= 0x97 || c == 0x85 || c == 0x80 || c == 0xa0 || c == 0xab || c == 0xbb || c == 0xa1 || c == 0xbf || c == 0xb0 {
+			letters++
+		}
+	}
+	return all*4 <= len(head) && letters*10 >= all*9
+}
+
+// readableName returns the name of a file in an archive as UTF-8.
+func ReadableName(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	var from encoding.Encoding = charmap.Windows1252
+	if chinese([]byte(name)) {
+		from = simplifiedchinese.GB18030
+	}
+	text, err := from.NewDecoder().String(name)
+	if err != nil {
+		return string(bytes.ToValidUTF8([]byte(name), []byte("_")))
+	}
+	return text
+}

@@ -1,0 +1,37 @@
+package export
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// FuzzTimes: a time that is written as exports write it is read as that time, to the
+// microsecond; whatever else is read lies in the years that can be stored.
+func FuzzTimes(f *testing.F) {
+	for _, s := range []string{"1768472430", "1768472430.000100", "1768472430123", "1768472430123.5", "0", "-1", "253402300800", "1e9", "2026-01-15T20:01:00+08:00", "1.", ".5", "0x10", "9999999999999999999", "1_0"} {
+		f.Add(s, int64(1_768_472_430), uint32(123_456))
+	}
+	f.Fuzz(func(t *testing.T, s string, seconds int64, micros uint32) {
+		at := time.Unix(seconds&(1<<38-1)%LastUnix, int64(micros%1_000_000)*1000).UTC()
+		whole, fraction := at.Unix(), at.Nanosecond()/1000
+		for _, text := range []string{fmt.Sprintf("%d.%06d", whole, fraction), fmt.Sprintf("%d.%06d000", whole, fraction)} {
+			if got, err := UnixTime(text); err != nil || !got.Equal(at) {
+				t.Fatalf("seconds %q: %s, %v", text, got, err)
+			}
+		}
+		if millis := fmt.Sprintf("%d", at.UnixMilli()); len(millis) >= 12 {
+			if got, err := LooseTime(millis); err != nil || !got.Equal(at.Truncate(time.Millisecond)) {
+				t.Fatalf("milliseconds %q: %s, %v", millis, got, err)
+			}
+		}
+		if got, err := LooseTime(at.Format(time.RFC3339Nano)); whole > 0 && (err != nil || !got.Equal(at)) {
+			t.Fatalf("%s: %s, %v", at.Format(time.RFC3339Nano), got, err)
+		}
+		for name, read := range map[string]func(string) (time.Time, error){"unix": UnixTime, "loose": LooseTime} {
+			if got, err := read(s); err != nil && !got.IsZero() || err == nil && name == "unix" && (got.Unix() < 0 || got.Unix() > LastUnix) {
+				t.Fatalf("%s %q: %s, %v", name, s, got, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,356 @@
+package irc
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"reverie/internal/ingest/export"
+	"reverie/internal/lazyregexp"
+	"reverie/internal/reverie"
+)
+
+// ircFormat reads what IRC clients and bouncers log: WeeChat, irssi, HexChat and XChat,
+// ZNC, mIRC, Textual, and those that write like them. Network and channel stand in the
+// names of files and folders, and so may the date. Nobody has an id but the nick, and no
+// message has one.
+var Format = export.Format{
+	Name:  "irc",
+	Title: "IRC logs of WeeChat, irssi, HexChat, ZNC, mIRC, Textual (a file, or a folder of them)",
+	Knows: knowsIRC,
+	Read:  readIRC,
+}
+
+func knowsIRC(src export.Source) int {
+	if src.Files != nil {
+		if len(ircFiles(src.Files)) > 0 {
+			return 60
+		}
+		return 0
+	}
+	return sureOfIRC(src.Head)
+}
+
+// sureOfIRC tells whether most of the first lines are such lines.
+func sureOfIRC(head []byte) int {
+	seen := firstIRCLines(head)
+	switch {
+	case seen.sure > 0 && (seen.sure*10 >= seen.all*6 || seen.said > 0 && seen.timed*10 >= seen.all*9 && seen.sure*10 >= seen.all*3):
+		return 80
+	case seen.colons():
+		return 40
+	}
+	return 0
+}
+
+// ircSeen counts what the first lines of a log are.
+type ircSeen struct {
+	all, timed, sure, said int
+	colon, loose           int             // with a colon behind the first word; such and unmarked events
+	nicks                  map[string]bool // of those before a colon
+}
+
+// colons tells a log in which a colon sets nick and text apart.
+func (n ircSeen) colons() bool {
+	return n.said == 0 && n.all >= 3 && n.timed == n.all && n.colon*10 >= n.all*4 && n.loose*10 >= n.all*8 && len(n.nicks) >= 2
+}
+
+func firstIRCLines(head []byte) ircSeen {
+	n := ircSeen{nicks: map[string]bool{}}
+	var c ircCalendar
+	for raw := range bytes.Lines(head) {
+		s := ircText(bytes.TrimRight(raw, "\r\n"))
+		if strings.TrimSpace(s) == "" || strings.HasPrefix(s, "=== ") { // joins have no time in some
+			continue
+		}
+		if n.all == 100 {
+			break
+		}
+		n.all++
+		if c.header(s) {
+			n.sure++
+			n.timed++
+			continue
+		}
+		_, rest, timed := readIRCStamp(s)
+		l := readIRCLine(rest)
+		if raw, _, tagged, ok := readIRCRaw(strings.TrimSpace(rest)); ok {
+			l, timed = raw, timed || tagged
+		}
+		if !timed && (c.year == 0 || !l.sure) {
+			continue
+		}
+		n.timed++
+		if l.sure {
+			n.sure++
+			n.loose++
+			if !l.event {
+				n.said++
+			}
+		} else if l = readIRCColon(rest); l.sure {
+			n.colon++
+			n.loose++
+			n.nicks[strings.ToLower(l.nick)] = true
+		}
+	}
+	return n
+}
+
+func ircFiles(files fs.FS) []string {
+	return export.KnownFiles(files, []string{".log", ".txt", ".weechatlog", ".irclog"}, func(head []byte) bool { return sureOfIRC(head) > 0 })
+}
+
+var (
+	ircDay       = lazyregexp.New(`(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)$`)
+	ircMiddleDay = lazyregexp.New(`^(?:(.*)[._ -])?(\d{4}-\d\d-\d\d|\d{8})[._ -](\D.*)$`)
+	ircMonthDay  = lazyregexp.New(`[._-](\d\d)([A-Z][a-z]{2})(\d{4})$`)
+	ircDays      = lazyregexp.New(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
+	ircPeriod    = lazyregexp.New(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
+	ircEnding    = lazyregexp.New(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
+	ircTextual   = lazyregexp.New(` \([0-9A-Fa-f]{5}\)$`)
+	ircFolder    = lazyregexp.New(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
+)
+
+// ircNames is what the name of a file says: the network and channel, where it does, and
+// the date.
+func ircNames(name string) (chat string, from ircCalendar) {
+	dir, base := path.Split(filepath.ToSlash(name))
+	for ircEnding.MatchString(base) {
+		base = ircEnding.ReplaceAllString(base, "")
+	}
+	if m := ircMonthDay.FindStringSubmatch(base); m != nil { // of eggdrop: chan.log.15Jan2026
+		base = fmt.Sprintf("%s%s%02d%s", base[:len(base)-len(m[0])+1], m[3], ircMonthOf(m[2]), m[1])
+	}
+	if m := ircMiddleDay.FindStringSubmatch(base); m != nil { // of LimeChat: #channel_day_Network; others put it in front
+		base = strings.Trim(m[1]+"."+m[3], ".") + "." + m[2]
+	}
+	m := ircDay.FindStringSubmatch(base)
+	if m == nil {
+		m = ircDays.FindStringSubmatch(dir)
+	}
+	if m != nil {
+		if n := numbers(m[1:4]...); realDate(n[0], n[1], n[2]) {
+			from = ircCalendar{year: n[0], month: n[1], day: n[2]}
+		}
+	}
+	base = strings.Trim(ircPeriod.ReplaceAllString(base, ""), "._- ")
+	base = ircEnding.ReplaceAllString(base, "")
+	if inside, ok := strings.CutPrefix(base, "irc."); ok { // of WeeChat: irc.network.#channel
+		network, channel, _ := strings.Cut(inside, ".")
+		return strings.TrimSuffix(network+"/"+channel, "/"), from
+	}
+	if cut := strings.Index(base, "_#"); cut > 0 { // of ZNC: network_#channel
+		return base[:cut] + "/" + base[cut+1:], from
+	}
+	if channel, network, ok := strings.Cut(base, "."); ok && strings.HasPrefix(base, "#") && !strings.Contains(network, ".") { // of mIRC: #channel.Network
+		return network + "/" + channel, from
+	}
+	var parts []string
+	for _, part := range append(strings.Split(path.Clean(dir), "/"), base) {
+		if part = ircTextual.ReplaceAllString(part, ""); part != "" && !ircFolder.MatchString(part) {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts[max(0, len(parts)-2):], "/"), from
+}
+
+// ircFile is one file of a folder.
+type ircFile struct {
+	name string
+	chat export.Chat
+	from ircCalendar
+	days string // to sort by: the date of its name, or the first that its lines say
+}
+
+func ircChat(chat, otherwise string) export.Chat {
+	if chat == "" {
+		otherwise, _ = ircNames(path.Base(filepath.ToSlash(otherwise)))
+		chat = cmp.Or(otherwise, "irc")
+	}
+	return export.Chat{ID: strings.ToLower(chat), Name: chat}
+}
+
+// ircInOrder returns the logs of a folder, a chat after the other and in order of date.
+func ircInOrder(src export.Source) []ircFile {
+	var list []ircFile
+	for _, name := range ircFiles(src.Files) {
+		f := ircFile{name: name}
+		var chat string
+		chat, f.from = ircNames(name)
+		f.chat = ircChat(chat, src.Name)
+		first := f.from
+		if first.year == 0 {
+			first = firstIRCDay(export.HeadOf(src.Files, name))
+		}
+		f.days = fmt.Sprintf("%04d-%02d-%02d", first.year, first.month, first.day)
+		list = append(list, f)
+	}
+	slices.SortStableFunc(list, func(a, b ircFile) int {
+		return cmp.Or(strings.Compare(a.chat.ID, b.chat.ID), strings.Compare(a.days, b.days), strings.Compare(a.name, b.name))
+	})
+	return list
+}
+
+func firstIRCDay(head []byte) ircCalendar {
+	var c ircCalendar
+	for raw := range bytes.Lines(head) {
+		s := ircText(bytes.TrimRight(raw, "\r\n"))
+		if at, _, ok := readIRCStamp(s); c.header(s) && c.year > 0 || ok && at.year > 0 {
+			if c.year == 0 {
+				c.year, c.month, c.day = at.year, at.month, at.day
+			}
+			break
+		}
+	}
+	return c
+}
+
+func readIRC(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
+	return func(yield func(export.Record, error) bool) {
+		if src.Files == nil {
+			chat, _ := ircNames(path.Base(filepath.ToSlash(src.Name)))
+			within, from := ircNames(src.Name)
+			if src.Name == "-" {
+				chat = ""
+			} else if chat == "" { // the name is a date; the folder is the channel's
+				chat = within
+			}
+			r := ircReader{ctx: ctx, opts: opts, yield: yield, chat: ircChat(chat, ""), ids: &export.Ordinals{}, nicks: ircNicks{}, colons: firstIRCLines(src.Head).colons(), calendar: from}
+			if opts.Wants(r.chat) {
+				if _, err := r.file(src.Reader); err != nil {
+					yield(export.Record{}, err)
+				}
+			}
+			return
+		}
+		var before ircReader // chats come one after the other
+		for _, f := range ircInOrder(src) {
+			if !opts.Wants(f.chat) {
+				continue
+			}
+			r := ircReader{ctx: ctx, opts: opts, yield: yield, within: f.name + ", ", chat: f.chat, ids: &export.Ordinals{}, nicks: ircNicks{},
+				colons: firstIRCLines(export.HeadOf(src.Files, f.name)).colons(), calendar: f.from}
+			if before.chat == f.chat {
+				r.ids, r.nicks = before.ids, before.nicks
+			}
+			before = r
+			if !export.EachFile(ctx, src.Files, f.name, yield, r.file) {
+				return
+			}
+		}
+	}
+}
+
+// ircReader reads one log.
+type ircReader struct {
+	ctx      context.Context
+	opts     export.ReadOptions
+	yield    func(export.Record, error) bool
+	within   string // the name of the file in front of places, where there are several
+	chat     export.Chat
+	ids      *export.Ordinals
+	nicks    ircNicks
+	colons   bool // a colon sets nick and text apart
+	calendar ircCalendar
+	open     *export.Record // the message at hand, which its next line may go on
+	tabbed   bool           // the line before was of columns, whose text may have several lines
+}
+
+// file tells the messages of a log, and whether anybody listens on. The error says why it
+// cannot be read to its end.
+func (r *ircReader) file(in io.Reader) (bool, error) {
+	for l, err := range export.Lines(in) {
+		if err == nil {
+			err = r.ctx.Err()
+		}
+		var bad *export.Bad
+		more := true
+		switch {
+		case errors.As(err, &bad):
+			more = r.close() && r.yield(export.Record{}, &export.Bad{Place: r.within + bad.Place, Reason: bad.Reason, Err: bad.Err})
+		case err != nil:
+			return false, err
+		default:
+			more = r.line(l)
+		}
+		if !more {
+			return false, nil
+		}
+	}
+	return r.close(), nil
+}
+
+// line takes in one line.
+func (r *ircReader) line(l export.Line) bool {
+	s := ircText(l.Text)
+	if r.calendar.header(s) {
+		return r.close()
+	}
+	stamp, rest, timed := readIRCStamp(s)
+	read := readIRCLine
+	if r.colons {
+		read = readIRCColon
+	}
+	said := read(rest)
+	if raw, at, tagged, ok := readIRCRaw(strings.TrimSpace(rest)); ok {
+		if said = raw; tagged {
+			stamp, timed = at, true
+		}
+	}
+	switch {
+	case !timed && r.tabbed && r.open != nil && len(r.open.Message.Text)+len(s) < reverie.MaxMessageTextLength:
+		r.open.Message.Text += "\n" + s
+		return true
+	case strings.TrimSpace(s) == "":
+		return true
+	}
+	if !r.close() {
+		return false
+	}
+	place := r.within + l.Place()
+	if !timed && (!said.sure || stamp != ircStamp{none: true}) {
+		return r.yield(export.Record{}, &export.Bad{Place: place, Reason: "no time", Err: fmt.Errorf("it does not begin with a time, nor with who says it: %w", reverie.ErrInvalid)})
+	}
+	at, err := r.calendar.at(stamp)
+	if err != nil {
+		return r.yield(export.Record{}, &export.Bad{Place: place, Reason: "no date", Err: err})
+	}
+	r.tabbed = timed && strings.HasPrefix(rest, "\t") && !said.event
+	id := strings.ToLower(said.nick)
+	r.open = &export.Record{Chat: r.chat, Place: place, Bot: said.notice, Event: said.event}
+	if said.channel != "" {
+		r.open.Chat = ircChat(said.channel, "")
+	}
+	r.open.Message = reverie.Message{Role: reverie.RoleUser, AuthorID: r.nicks.id(id), Author: said.nick, Text: said.text, SentAt: stamp.in(at, r.opts.Zone)}
+	wall := at.Format(time.DateTime)
+	if stamp.zone != nil {
+		wall = r.open.Message.SentAt.UTC().Format(time.RFC3339)
+	}
+	if said.event {
+		id = ""
+		r.nicks.see(said.text)
+		r.open.Message.AuthorID, r.open.Message.Author = r.open.Chat.ID, r.open.Chat.Name
+	}
+	r.open.Message.ID = r.ids.ID(r.open.Chat.ID, wall, id)
+	return true
+}
+
+// close tells the message at hand.
+func (r *ircReader) close() bool {
+	open := r.open
+	if r.open = nil; open == nil {
+		return true
+	}
+	open.Message.Text = strings.TrimSpace(open.Message.Text)
+	return r.yield(*open, nil)
+}

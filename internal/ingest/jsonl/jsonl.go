@@ -1,0 +1,200 @@
+package jsonl
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"reverie/internal/ingest/export"
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+)
+
+// jsonlFormat is our own: one message a line, with id, author_id, author, role, text,
+// sent_at (RFC 3339), session_id and reply_to. Its chat has no id. What else stands in a
+// message is passed over, but for the group, where [ReadOptions] name one.
+var Format = export.Format{Name: "jsonl", Title: "JSON Lines of messages", Knows: knowsJSONL, Read: readJSONL}
+
+func knowsJSONL(src export.Source) int {
+	if src.Files != nil {
+		return 0
+	}
+	head := bytes.TrimSpace(src.Head)
+	if len(head) == 0 {
+		return 1 // an empty file brings nothing in, whatever it is
+	}
+	if jsonlList(head) {
+		return 90
+	}
+	most := 0
+	if bytes.IndexByte(head, '\n') < 0 { // one line, which may be longer than the head
+		seen := map[string]bool{}
+		for part, err := range export.JSONParts(bytes.NewReader(head), "id", "author", "author_id", "sent_at", "_type") {
+			if err != nil {
+				break
+			}
+			seen[part.Pattern] = true
+		}
+		if seen["id"] && (seen["author"] || seen["author_id"] || seen["sent_at"]) && !seen["_type"] {
+			most = 40
+		}
+	}
+	for l := range bytes.Lines(head) {
+		var keys map[string]json.RawMessage
+		if json.Unmarshal(l, &keys) != nil || keys["text"] == nil || keys["_type"] != nil {
+			continue
+		}
+		switch {
+		case keys["id"] != nil && keys["sent_at"] != nil:
+			return 90
+		case keys["id"] != nil || keys["sent_at"] != nil:
+			most = 40
+		}
+	}
+	return most
+}
+
+func readJSONL(_ context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
+	return func(yield func(export.Record, error) bool) {
+		for part, err := range jsonlParts(src) {
+			r := export.Record{Place: part.Place}
+			if err == nil {
+				if r.Message, err = readMessage(part.Value, opts.Group); err != nil {
+					err = &export.Bad{Place: part.Place, Reason: export.Reason(err), Err: err}
+				}
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// jsonlParts tells the messages: the lines that are not blank, or the elements of one
+// array. A line that is cut off is a bad one like others.
+func jsonlParts(src export.Source) iter.Seq2[export.JSONPart, error] {
+	if jsonlList(src.Head) {
+		return export.JSONParts(src.Reader, "[]")
+	}
+	return func(yield func(export.JSONPart, error) bool) {
+		for l, err := range export.Lines(src.Reader) {
+			text := bytes.TrimSpace(l.Text)
+			if err == nil && len(text) == 0 {
+				continue
+			}
+			if !yield(export.JSONPart{Place: l.Place(), Value: text}, err) {
+				return
+			}
+		}
+	}
+}
+
+// jsonlList tells an array of messages, which programs write as readily as lines.
+func jsonlList(head []byte) bool {
+	seen := map[string]bool{}
+	for part, err := range export.JSONParts(bytes.NewReader(head), "[].id", "[].sent_at", "[].text") {
+		if err != nil {
+			break
+		}
+		if seen[part.Pattern] = true; len(seen) == 3 {
+			return true
+		}
+	}
+	return false
+}
+
+// Lines of which something would be lost if they were stored: JSON replaces it without a word.
+var (
+	errNoUTF8   = fmt.Errorf("it is not UTF-8, convert it first, as with iconv -f GB18030 -t UTF-8: %w", reverie.ErrInvalid)
+	errHalfPair = fmt.Errorf("it holds half a surrogate pair (such as \\ud83d by itself), send the whole letter: %w", reverie.ErrInvalid)
+)
+
+// halfPair tells whether sound JSON escapes half a surrogate pair, which is no letter.
+func halfPair(line []byte) bool {
+	for {
+		at := bytes.IndexByte(line, '\\')
+		if at < 0 {
+			return false
+		}
+		line = line[at:]
+		switch r := escaped(line); {
+		case !utf16.IsSurrogate(r):
+			line = line[2:]
+		case utf16.DecodeRune(r, escaped(line[6:])) == utf8.RuneError:
+			return true
+		default:
+			line = line[12:]
+		}
+	}
+}
+
+// escaped is what a text begins with that is escaped by its number; -1 where nothing is.
+func escaped(line []byte) rune {
+	if len(line) < 6 || line[0] != '\\' || line[1] != 'u' {
+		return -1
+	}
+	r, err := strconv.ParseUint(string(line[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(r)
+}
+
+// another tells whether a field names a group that is not this one.
+func another(field json.RawMessage, group string) bool {
+	var named export.Text
+	return named.UnmarshalJSON(field) == nil && named != "" && string(named) != group
+}
+
+// readMessage reads and checks one line, of a group where that is given.
+func readMessage(line []byte, group string) (reverie.Message, error) {
+	var raw struct {
+		ID        export.Text  `json:"id"`
+		AuthorID  export.Text  `json:"author_id"`
+		Author    export.Text  `json:"author"`
+		Role      reverie.Role `json:"role"`
+		Text      *string      `json:"text"`
+		SentAt    string       `json:"sent_at"`
+		SessionID export.Text  `json:"session_id"`
+		ReplyTo   export.Text  `json:"reply_to"`
+
+		GroupID json.RawMessage `json:"group_id"` // anything
+		Group   json.RawMessage `json:"group"`
+	}
+	if !utf8.Valid(line) {
+		return reverie.Message{}, errNoUTF8
+	}
+	if err := json.Unmarshal(line, &raw); err != nil {
+		return reverie.Message{}, fmt.Errorf("not a message in JSON: %w", export.Readable(err))
+	}
+	if halfPair(line) {
+		return reverie.Message{}, errHalfPair
+	}
+	if group != "" && (another(raw.GroupID, group) || another(raw.Group, group)) {
+		return reverie.Message{}, fmt.Errorf("it names another group than %q: %w", text.Excerpt(group, 40), reverie.ErrInvalid)
+	}
+	if strings.ContainsRune(string(raw.ID), utf8.RuneError) { // two such ids could become one, and a message be lost
+		return reverie.Message{}, fmt.Errorf("id holds U+FFFD, which stands for bytes that were lost: %w", reverie.ErrInvalid)
+	}
+	if raw.SentAt == "" {
+		return reverie.Message{}, fmt.Errorf("sent_at is missing: %w", reverie.ErrInvalid)
+	}
+	at, err := time.Parse(time.RFC3339, raw.SentAt)
+	if err != nil {
+		return reverie.Message{}, fmt.Errorf("sent_at %q is not RFC 3339, such as 2026-01-15T20:01:00+08:00: %w",
+			text.Excerpt(raw.SentAt, 40), reverie.ErrInvalid)
+	}
+	if raw.Text == nil {
+		return reverie.Message{}, fmt.Errorf("text is missing: %w", reverie.ErrInvalid)
+	}
+	m := reverie.Message{ID: string(raw.ID), AuthorID: string(raw.AuthorID), Author: string(raw.Author), Role: raw.Role,
+		Text: *raw.Text, SentAt: at, SessionID: string(raw.SessionID), ReplyTo: string(raw.ReplyTo)}
+	return m, m.Normalize()
+}

@@ -1,0 +1,296 @@
+package telegram
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"reverie/internal/ingest/export"
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+)
+
+// telegramMessage is one message as it is exported.
+type telegramMessage struct {
+	ID       export.Text     `json:"id"`
+	Type     string          `json:"type"`
+	Date     string          `json:"date"` // of the exporting machine's clock, without a zone
+	Unix     export.Text     `json:"date_unixtime"`
+	From     export.Text     `json:"from"`
+	FromID   export.Text     `json:"from_id"`
+	Author   export.Text     `json:"author"` // who signed a channel's post
+	Actor    export.Text     `json:"actor"`
+	ActorID  export.Text     `json:"actor_id"`
+	Action   export.Text     `json:"action"`
+	Title    telegramText    `json:"title"`
+	Info     export.Text     `json:"information_text"`
+	Forward  json.RawMessage `json:"forwarded_from"` // null is somebody who is gone
+	ReplyTo  export.Text     `json:"reply_to_message_id"`
+	ReplyIn  export.Text     `json:"reply_to_peer_id"`
+	ViaBot   export.Text     `json:"via_bot"`
+	Text     telegramText    `json:"text"`
+	Entities telegramText    `json:"text_entities"`
+	Rich     telegramRich    `json:"rich_message"` // in the place of text
+	Place    export.Text     `json:"place_name"`
+	Buttons  json.RawMessage `json:"inline_bot_buttons"`
+	Poll     *struct {
+		Question telegramText    `json:"question"`
+		Answers  []telegramEntry `json:"answers"`
+	} `json:"poll"`
+	Todo *struct {
+		Title   telegramText    `json:"title"`
+		Answers []telegramEntry `json:"answers"`
+	} `json:"todo_list"`
+}
+
+// telegramEntry is an answer of a poll, or a line of a list.
+type telegramEntry struct {
+	Text telegramText `json:"text"`
+}
+
+// telegramText is a text, as a string or as parts of which some are marked up. What is
+// of another type is no text.
+type telegramText string
+
+func (t *telegramText) UnmarshalJSON(raw []byte) error {
+	var s string
+	var parts []json.RawMessage
+	if json.Unmarshal(raw, &s) != nil && json.Unmarshal(raw, &parts) == nil {
+		for _, part := range parts {
+			s += telegramPart(part)
+		}
+	}
+	*t = telegramText(s)
+	return nil
+}
+
+// telegramRich is the words of a message that is laid out like a page, a block a line.
+type telegramRich string
+
+func (t *telegramRich) UnmarshalJSON(raw []byte) error {
+	var page any
+	if err := json.Unmarshal(raw, &page); err != nil {
+		return err
+	}
+	*t = telegramRich(export.JoinLines(telegramWords(page)...))
+	return nil
+}
+
+// telegramWords are the texts within a value, in the order of the page.
+func telegramWords(value any) (lines []string) {
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			lines = append(lines, telegramWords(one)...)
+		}
+	case map[string]any:
+		for _, key := range []string{"title", "text", "caption", "blocks", "items", "rows", "cells", "children"} {
+			if s, ok := v[key].(string); ok {
+				lines = append(lines, s)
+				continue
+			}
+			if key == "text" { // of parts, as elsewhere
+				raw, _ := json.Marshal(v[key]) // what was read can be written
+				var parts telegramText
+				_ = json.Unmarshal(raw, &parts) // of another type it is no text
+				if parts != "" {
+					lines = append(lines, string(parts))
+					continue
+				}
+			}
+			lines = append(lines, telegramWords(v[key])...)
+		}
+	}
+	return lines
+}
+
+func telegramPart(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var part struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+		Href string `json:"href"`
+	}
+	_ = json.Unmarshal(raw, &part) // what is of another type is not there
+	switch {
+	case part.Type == "mention_name" && part.Text != "" && !strings.HasPrefix(part.Text, "@"):
+		return "@" + part.Text
+	case part.Type == "text_link" && part.Href != "" && part.Href != part.Text:
+		return part.Text + " (" + part.Href + ")"
+	}
+	return part.Text
+}
+
+// record reads one message.
+func (c *telegramChat) record(raw json.RawMessage, zone *time.Location, r *export.Record) error {
+	var m telegramMessage
+	if err := json.Unmarshal(telegramEscapes(raw), &m); err != nil {
+		return export.Readable(err)
+	}
+	if m.ID == "" {
+		return &export.Bad{Reason: "no id", Err: fmt.Errorf("id is missing: %w", reverie.ErrInvalid)}
+	}
+	at, err := m.sentAt(zone)
+	if err != nil && m.Type == "unsupported" && !c.last.IsZero() { // it has neither words nor a time
+		at, err = c.last, nil
+	}
+	if err != nil {
+		return &export.Bad{Reason: "no time", Err: err}
+	}
+	c.last = at
+	r.Message = reverie.Message{ID: string(m.ID), Role: reverie.RoleUser, SentAt: at}
+	if m.Type != "message" {
+		r.Event = true
+		r.Message.AuthorID, r.Message.Author = telegramPeer(cmp.Or(m.ActorID, m.FromID)), string(cmp.Or(m.Actor, m.From))
+		r.Message.Text = m.happened()
+	} else {
+		r.Message.AuthorID, r.Message.Author = telegramPeer(m.FromID), string(cmp.Or(m.From, m.Author))
+		r.Message.Text = m.said()
+		buttons := bytes.HasPrefix(m.Buttons, []byte("["))
+		r.Bot = c.kind == "bot_chat" && r.Message.AuthorID == c.chat.ID || buttons && m.ViaBot == ""
+		if m.ReplyIn == "" {
+			r.Message.ReplyTo = string(m.ReplyTo)
+		}
+	}
+	if r.Message.AuthorID == "" && r.Message.Author == "" { // the chat itself: a channel's post
+		r.Message.AuthorID, r.Message.Author = c.chat.ID, c.chat.Name
+	}
+	r.Message.Author = cmp.Or(r.Message.Author, r.Message.AuthorID)
+	if m.Action == "topic_created" {
+		c.topics.begin(r.Message.ID)
+	}
+	r.Message.SessionID = c.topics.of(r.Message.ID, r.Message.ReplyTo)
+	if r.Message.SessionID == r.Message.ReplyTo { // which is how a topic is told, and no reply
+		r.Message.ReplyTo = ""
+	}
+	return nil
+}
+
+// telegramEscapes mends what is no JSON: Telegram writes control characters as \x01.
+func telegramEscapes(raw json.RawMessage) json.RawMessage {
+	if !bytes.Contains(raw, []byte(`\x`)) {
+		return raw
+	}
+	mended := make([]byte, 0, len(raw)+64)
+	for i := 0; i < len(raw); i++ {
+		if mended = append(mended, raw[i]); raw[i] != '\\' || i+1 == len(raw) {
+			continue
+		}
+		if i++; raw[i] == 'x' {
+			mended = append(mended, "u00"...)
+		} else {
+			mended = append(mended, raw[i])
+		}
+	}
+	return mended
+}
+
+func (m *telegramMessage) sentAt(zone *time.Location) (time.Time, error) {
+	if m.Unix != "" {
+		return export.UnixTime(string(m.Unix))
+	}
+	if zone == nil {
+		zone = time.UTC
+	}
+	at, err := time.ParseInLocation("2006-01-02T15:04:05", m.Date, zone)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("date %q is no time such as 2026-01-15T20:01:00: %w", text.Excerpt(m.Date, 40), reverie.ErrInvalid)
+	}
+	return at, nil
+}
+
+// telegramPeer is who an id is of. Exports before 2021 wrote only the number, with the kind
+// of those that are no people in the bits above the 32nd.
+func telegramPeer(id export.Text) string {
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	switch kind := n >> 32; {
+	case err != nil:
+		return string(id)
+	case kind == 1, kind == 2:
+		return []string{"", "chat", "channel"}[kind] + strconv.FormatInt(n&(1<<32-1), 10)
+	}
+	return "user" + string(id)
+}
+
+// happened says in short what a service message tells.
+func (m *telegramMessage) happened() string {
+	what := strings.ReplaceAll(string(m.Action), "_", " ")
+	if title := cmp.Or(string(m.Title), string(m.Info)); title != "" && what != "" {
+		return what + ": " + title
+	} else if what == "" {
+		return title
+	}
+	return what
+}
+
+// said is what a message says.
+func (m *telegramMessage) said() string {
+	said := cmp.Or(string(m.Entities), string(m.Text), string(m.Rich))
+	if m.Poll != nil {
+		said = export.JoinLines(said, export.PollText(string(m.Poll.Question), texts(m.Poll.Answers)))
+	}
+	if m.Todo != nil {
+		said = export.JoinLines(said, export.PollText(string(m.Todo.Title), texts(m.Todo.Answers)))
+	}
+	said = strings.TrimSpace(export.JoinLines(said, string(m.Place)))
+	if len(m.Forward) > 0 && said != "" {
+		var from export.Text
+		_ = json.Unmarshal(m.Forward, &from) // of another type it names nobody
+		said = export.Forwarded(string(from), said)
+	}
+	return said
+}
+
+func texts(entries []telegramEntry) (list []string) {
+	for _, e := range entries {
+		list = append(list, string(e.Text))
+	}
+	return list
+}
+
+// telegramTopics follows the topics of a forum: a message either answers the one that the
+// topic began with, or one that is in the topic. It remembers the answers to the messages
+// of the last while.
+type telegramTopics struct {
+	roots       map[string]bool
+	now, before map[string]string // the topics of messages
+}
+
+func (t *telegramTopics) begin(root string) {
+	if t.roots == nil {
+		t.roots = map[string]bool{}
+	}
+	if len(t.roots) < export.MaxNames {
+		t.roots[root] = true
+	}
+}
+
+// of is the topic of a message that answers another one; "" is none, or the general one.
+func (t *telegramTopics) of(id, replyTo string) string {
+	topic := ""
+	switch {
+	case len(t.roots) == 0:
+		return ""
+	case t.roots[id]:
+		return id
+	case t.roots[replyTo]:
+		topic = replyTo
+	default:
+		topic = cmp.Or(t.now[replyTo], t.before[replyTo])
+	}
+	if topic == "" {
+		return ""
+	}
+	if t.now == nil || len(t.now) >= 1<<16 {
+		t.now, t.before = map[string]string{}, t.now
+	}
+	t.now[id] = topic
+	return topic
+}

@@ -1,0 +1,98 @@
+package zulip
+
+import (
+	"cmp"
+	"html"
+	"strings"
+
+	"reverie/internal/ingest/export"
+	"reverie/internal/lazyregexp"
+	"reverie/internal/reverie"
+)
+
+// text reads what a message says, and which message it answers: Zulip has no answers, but
+// a quotation with a link to what it quotes.
+func (z *zulipReader) text(m zulipMessage, author string) (said, replyTo string) {
+	said = string(m.Content)
+	if len(said) > reverie.MaxMessageTextLength {
+		return said, "" // it is refused
+	}
+	if m.ContentType == "text/html" || m.ContentType == "" && m.Recipient == "" && strings.HasPrefix(said, "<") {
+		said = zulipMarkdown(said)
+	}
+	said, replyTo = zulipUnquote(strings.ReplaceAll(said, "\r\n", "\n"))
+	said = zulipLink.ReplaceAllStringFunc(said, zulipReadLink)
+	said = zulipMention.ReplaceAllStringFunc(said, func(mention string) string {
+		part := zulipMention.FindStringSubmatch(mention)
+		name := cmp.Or(part[1], part[3])
+		if name == "" {
+			name = cmp.Or(z.users[part[2]].name, "user "+part[2])
+		}
+		return "@" + name
+	})
+	said = zulipPlace.ReplaceAllStringFunc(said, func(place string) string {
+		part := zulipPlace.FindStringSubmatch(place)
+		return strings.TrimSuffix("#"+part[1]+" > "+part[2], " > ")
+	})
+	said = zulipTime.ReplaceAllString(said, "$1")
+	said = strings.TrimSpace(zulipBlank.ReplaceAllString(said, "\n\n"))
+	if rest, ok := strings.CutPrefix(said, "/me "); ok {
+		return author + " " + rest, replyTo
+	}
+	for _, command := range []string{"/poll", "/todo"} {
+		if rest, ok := strings.CutPrefix(said, command); ok && (rest == "" || rest[0] == ' ' || rest[0] == '\n') {
+			question, answers, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+			return export.PollText(question, strings.Split(answers, "\n")), replyTo
+		}
+	}
+	return said, replyTo
+}
+
+var (
+	zulipQuote   = lazyregexp.New("(?m)^@_\\*\\*[^*\n]+\\*\\*[^\\[\n]{0,20}\\[[^\\]\n]*\\]\\([^()\n]*/near/(\\d+)[^()\n]*\\)[^\n]{0,20}\\s*\n(`{3,}|~{3,}) ?quote[ \t]*\n")
+	zulipLink    = lazyregexp.New(`!?\[([^\[\]\n]*)\]\(([^()\s]+)\)`)
+	zulipUpload  = lazyregexp.New(`^(https?://[^/]+)?/?user_uploads/`)
+	zulipMention = lazyregexp.New(`@_?\*(?:\*([^*|\n]*)(?:\|(\d+))?\*\*|([^*\n]+)\*)`)
+	zulipPlace   = lazyregexp.New(`#\*\*([^*>\n]+)(?:>([^*\n]*?)(?:@\d+)?)?\*\*`)
+	zulipTime    = lazyregexp.New(`<time:([^<>\n]+)>`)
+	zulipBlank   = lazyregexp.New(`\n[ \t]*(\n[ \t]*)+`)
+	htmlTag      = lazyregexp.New(`<[^<>]*>`)
+)
+
+// zulipUnquote takes the quotations of other messages off, and returns the id of the first
+// message quoted.
+func zulipUnquote(s string) (rest, replyTo string) {
+	var out strings.Builder
+	for {
+		at := zulipQuote.FindStringSubmatchIndex(s)
+		if at == nil {
+			out.WriteString(s)
+			return out.String(), replyTo
+		}
+		out.WriteString(s[:at[0]])
+		replyTo = cmp.Or(replyTo, s[at[2]:at[3]])
+		fence := s[at[4]:at[5]]
+		s = s[at[1]:]
+		for line, found := "", true; found && strings.TrimSpace(line) != fence; {
+			line, s, found = strings.Cut(s, "\n")
+		}
+	}
+}
+
+// zulipReadLink reads a link. One to a file that was uploaded says nothing.
+func zulipReadLink(link string) string {
+	part := zulipLink.FindStringSubmatch(link)
+	switch label, address := part[1], part[2]; {
+	case zulipUpload.MatchString(address) || strings.HasPrefix(link, "!"):
+		return ""
+	case label == "" || label == address:
+		return address
+	default:
+		return label + " (" + address + ")"
+	}
+}
+
+// plainHTML is the text of HTML without its tags, however broken it is.
+func plainHTML(s string) string {
+	return html.UnescapeString(htmlTag.ReplaceAllString(s, ""))
+}
