@@ -1,3 +1,7 @@
+// Package chatlab reads ChatLab's format, 0.0.1 and 0.0.2, one conversation a file. A
+// chat is known by its groupId or sourceSessionId; where it has neither, as between two
+// people, by its platform and name. Messages without a platformMessageId get an id of
+// their own, see [export.Ordinals].
 package chatlab
 
 import (
@@ -16,13 +20,10 @@ import (
 	"reverie/internal/reverie"
 )
 
-// chatlabFormat reads ChatLab's format, 0.0.1 and 0.0.2, one conversation a file. A chat is
-// known by its groupId or sourceSessionId; where it has neither, as between two people, by
-// its platform and name. Messages without a platformMessageId get an id of their own, see
-// [ordinals].
-var Format = export.Format{Name: "chatlab", Title: "ChatLab, JSON or JSONL", Knows: knowsChatlab, Read: readChatlab}
+// Format is what the package reads.
+var Format = export.Format{Name: "chatlab", Title: "ChatLab, JSON or JSONL", Knows: knows, Read: read}
 
-func knowsChatlab(src export.Source) int {
+func knows(src export.Source) int {
 	if src.Files != nil {
 		return 0
 	}
@@ -64,12 +65,12 @@ func afterComments(head []byte) []byte {
 	}
 }
 
-func readChatlab(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
+func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
 	return (&Reader{Ctx: ctx, Src: src, opts: opts}).Records
 }
 
-// chatlabNames is how many members are remembered by name at most.
-const chatlabNames = 1 << 17
+// names is how many members are remembered by name at most.
+const names = 1 << 17
 
 // chatlabReader reads one file, or one page of a pull.
 type Reader struct {
@@ -201,7 +202,7 @@ func (c *Reader) note(part export.JSONPart) error {
 			Name     export.Text `json:"accountName"`
 			Nickname export.Text `json:"groupNickname"`
 		}
-		if json.Unmarshal(part.Value, &m) == nil && len(c.names) < chatlabNames {
+		if json.Unmarshal(part.Value, &m) == nil && len(c.names) < names {
 			if c.names == nil {
 				c.names = map[string]string{}
 			}

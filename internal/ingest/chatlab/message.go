@@ -10,29 +10,29 @@ import (
 
 // The kinds of messages that are not read as plain text.
 const (
-	chatlabImage     = "1"
-	chatlabVoice     = "2"
-	chatlabVideo     = "3"
-	chatlabFile      = "4"
-	chatlabSticker   = "5"
-	chatlabLink      = "7"
-	chatlabLocation  = "8"
-	chatlabRedPacket = "20"
-	chatlabTransfer  = "21"
-	chatlabPoke      = "22"
-	chatlabCall      = "23"
-	chatlabShare     = "24"
-	chatlabReply     = "25"
-	chatlabForward   = "26"
-	chatlabContact   = "27"
-	chatlabSystem    = "80"
-	chatlabRecalled  = "81"
+	image     = "1"
+	voice     = "2"
+	video     = "3"
+	file      = "4"
+	sticker   = "5"
+	link      = "7"
+	location  = "8"
+	redPacket = "20"
+	transfer  = "21"
+	poke      = "22"
+	call      = "23"
+	share     = "24"
+	reply     = "25"
+	forward   = "26"
+	contact   = "27"
+	system    = "80"
+	recalled  = "81"
 )
 
-// chatlabNobody sends what the platform says.
-const chatlabNobody = "SYSTEM"
+// nobody sends what the platform says.
+const nobody = "SYSTEM"
 
-type chatlabMessage struct {
+type message struct {
 	ID       export.Text `json:"platformMessageId"`
 	Sender   export.Text `json:"sender"`
 	Name     export.Text `json:"accountName"`
@@ -45,7 +45,7 @@ type chatlabMessage struct {
 
 // record reads one message.
 func (c *Reader) record(part export.JSONPart) (export.Record, error) {
-	var m chatlabMessage
+	var m message
 	if err := json.Unmarshal(part.Value, &m); err != nil {
 		return export.Record{}, &export.Bad{Place: part.Place, Reason: "no message", Err: export.Readable(err)}
 	}
@@ -56,9 +56,9 @@ func (c *Reader) record(part export.JSONPart) (export.Record, error) {
 	case m.Sender == "":
 		return export.Record{}, &export.Bad{Place: part.Place, Reason: "no author", Err: fmt.Errorf("sender is missing: %w", reverie.ErrInvalid)}
 	}
-	r := export.Record{Chat: c.Chat, Place: part.Place, Event: m.Sender == chatlabNobody || chatlabEvent(string(m.Type))}
+	r := export.Record{Chat: c.Chat, Place: part.Place, Event: m.Sender == nobody || event(string(m.Type))}
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Sender), Role: reverie.RoleUser, SentAt: at,
-		Text: chatlabText(string(m.Type), string(m.Content)), ReplyTo: string(m.ReplyTo)}
+		Text: text(string(m.Type), string(m.Content)), ReplyTo: string(m.ReplyTo)}
 	if r.Message.ID == "" {
 		r.Message.ID = c.IDs.ID(c.Chat.ID, string(m.Time), string(m.Sender))
 	}
@@ -73,30 +73,30 @@ func (c *Reader) record(part export.JSONPart) (export.Record, error) {
 	return r, nil
 }
 
-// chatlabEvent tells the kinds that are nobody's words.
-func chatlabEvent(kind string) bool {
+// event tells the kinds that are nobody's words.
+func event(kind string) bool {
 	switch kind {
-	case chatlabRedPacket, chatlabTransfer, chatlabPoke, chatlabCall, chatlabSystem, chatlabRecalled:
+	case redPacket, transfer, poke, call, system, recalled:
 		return true
 	}
 	return false
 }
 
-// chatlabText is what a message of a kind says. Numbers that are not known are as text.
-func chatlabText(kind, content string) string {
+// text is what a message of a kind says. Numbers that are not known are as text.
+func text(kind, content string) string {
 	switch kind {
-	case chatlabRecalled:
+	case recalled:
 		return ""
-	case chatlabImage, chatlabVoice, chatlabVideo, chatlabFile, chatlabSticker, chatlabLocation, chatlabContact:
+	case image, voice, video, file, sticker, location, contact:
 		return export.Caption(content)
-	case chatlabLink, chatlabShare:
+	case link, share:
 		return export.WithoutPlaceholders(content)
-	case chatlabForward:
+	case forward:
 		if said := export.WithoutPlaceholders(content); said != "" {
 			return export.Forwarded("", said)
 		}
 		return ""
-	case chatlabReply:
+	case reply:
 		return export.UnlessPlaceholder(export.QuotedReply.ReplaceAllString(content, ""))
 	}
 	return export.UnlessPlaceholder(content)

@@ -1,3 +1,6 @@
+// Package discord reads what DiscordChatExporter writes with -f Json: a file a channel, a
+// thread or a part of one, with the ids of Discord itself. A folder of them is read one
+// by one.
 package discord
 
 import (
@@ -17,32 +20,30 @@ import (
 	"reverie/internal/text"
 )
 
-// discordFormat reads what DiscordChatExporter writes with -f Json: a file a channel, a
-// thread or a part of one, with the ids of Discord itself. A folder of them is read one by
-// one.
+// Format is what the package reads.
 var Format = export.Format{
 	Name:  "discord",
 	Title: "DiscordChatExporter, JSON",
-	Knows: knowsDiscord,
-	Read:  readDiscord,
+	Knows: knows,
+	Read:  read,
 }
 
 var (
-	discordGuild   = lazyregexp.New(`"guild"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
-	discordChannel = lazyregexp.New(`"channel"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
-	discordList    = lazyregexp.New(`"(messages|dateRange)"\s*:\s*[\[{]`)
+	guild       = lazyregexp.New(`"guild"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
+	channel     = lazyregexp.New(`"channel"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
+	discordList = lazyregexp.New(`"(messages|dateRange)"\s*:\s*[\[{]`)
 )
 
-func knowsDiscord(src export.Source) int {
-	if src.Files == nil && discordGuild.Match(src.Head) && discordChannel.Match(src.Head) && discordList.Match(src.Head) {
+func knows(src export.Source) int {
+	if src.Files == nil && guild.Match(src.Head) && channel.Match(src.Head) && discordList.Match(src.Head) {
 		return 95
 	}
 	return 0
 }
 
-func readDiscord(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
+func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
 	return func(yield func(export.Record, error) bool) {
-		d := discordReader{opts: opts}
+		d := reader{opts: opts}
 		for part, err := range export.JSONParts(src.Reader, "guild", "channel", "messages[]") {
 			var r export.Record
 			var bad *export.Bad
@@ -75,7 +76,7 @@ func readDiscord(ctx context.Context, src export.Source, opts export.ReadOptions
 	}
 }
 
-type discordReader struct {
+type reader struct {
 	opts    export.ReadOptions
 	guild   string
 	channel string
@@ -83,7 +84,7 @@ type discordReader struct {
 }
 
 // header reads which server and channel it is. Names may change; the channel's id stays.
-func (d *discordReader) header(part export.JSONPart) error {
+func (d *reader) header(part export.JSONPart) error {
 	var of struct {
 		ID       export.Text `json:"id"`
 		Type     export.Text `json:"type"`
@@ -108,42 +109,42 @@ func (d *discordReader) header(part export.JSONPart) error {
 	return nil
 }
 
-// discordContent is what is said: in a message, or in one that it forwards.
-type discordContent struct {
+// content is what is said: in a message, or in one that it forwards.
+type content struct {
 	Content export.Text     `json:"content"`
 	Embeds  json.RawMessage `json:"embeds"`
 }
 
-type discordMessage struct {
-	discordContent
+type message struct {
+	content
 	ID        export.Text     `json:"id"`
 	Type      export.Text     `json:"type"`
 	Timestamp string          `json:"timestamp"`
-	Author    discordUser     `json:"author"`
+	Author    user            `json:"author"`
 	Mentions  json.RawMessage `json:"mentions"`
 	Reference struct {
 		Type      export.Text `json:"type"`
 		MessageID export.Text `json:"messageId"`
 		ChannelID export.Text `json:"channelId"`
 	} `json:"reference"`
-	Forwarded *discordContent `json:"forwardedMessage"`
+	Forwarded *content `json:"forwardedMessage"`
 }
 
-type discordUser struct {
+type user struct {
 	ID       export.Text `json:"id"`
 	Name     string      `json:"name"`
 	Nickname string      `json:"nickname"`
 	IsBot    bool        `json:"isBot"`
 }
 
-func (u discordUser) label() string { return cmp.Or(u.Nickname, u.Name, string(u.ID)) }
+func (u user) label() string { return cmp.Or(u.Nickname, u.Name, string(u.ID)) }
 
 // record reads one message.
-func (d *discordReader) record(part export.JSONPart) (export.Record, error) {
+func (d *reader) record(part export.JSONPart) (export.Record, error) {
 	bad := func(reason string, err error) (export.Record, error) {
 		return export.Record{}, &export.Bad{Place: part.Place, Reason: reason, Err: err}
 	}
-	var m discordMessage
+	var m message
 	if err := json.Unmarshal(part.Value, &m); err != nil {
 		return bad("no message", export.Readable(err))
 	}
@@ -162,7 +163,7 @@ func (d *discordReader) record(part export.JSONPart) (export.Record, error) {
 		r.Message.ReplyTo = string(m.Reference.MessageID)
 	}
 	names := discordNames(m.Mentions)
-	r.Message.Text = d.text(m.discordContent, names)
+	r.Message.Text = d.text(m.content, names)
 	if m.Forwarded != nil {
 		if said := d.text(*m.Forwarded, names); said != "" {
 			r.Message.Text = export.JoinLines(r.Message.Text, export.Forwarded("", said))
@@ -172,7 +173,7 @@ func (d *discordReader) record(part export.JSONPart) (export.Record, error) {
 }
 
 // time reads when a message was sent. The exporter itself always writes a zone.
-func (d *discordReader) time(s string) (time.Time, error) {
+func (d *reader) time(s string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339Nano, s)
 	if err == nil {
 		return at, nil
@@ -187,7 +188,7 @@ func (d *discordReader) time(s string) (time.Time, error) {
 // replies tells whether a message answers the one that it refers to. Before the exporter
 // knew replies, it wrote them as messages like others; those that refer to other channels
 // are forwarded or announced there.
-func (d *discordReader) replies(m discordMessage) bool {
+func (d *reader) replies(m message) bool {
 	switch m.Type {
 	case "Reply", "19":
 		return true
@@ -209,7 +210,7 @@ func discordSaid(kind string) bool {
 
 // discordNames are the names of those whom a message mentions, by their ids.
 func discordNames(raw json.RawMessage) map[string]string {
-	var list []discordUser
+	var list []user
 	_ = json.Unmarshal(raw, &list) // of another type it names nobody
 	names := make(map[string]string, len(list))
 	for _, u := range list {
@@ -220,7 +221,7 @@ func discordNames(raw json.RawMessage) map[string]string {
 
 // text is what a message says: its content or, where it has none, what its embeds say. The
 // embeds beside a content only repeat what its links lead to.
-func (d *discordReader) text(c discordContent, names map[string]string) string {
+func (d *reader) text(c content, names map[string]string) string {
 	if said := strings.TrimSpace(string(c.Content)); said != "" {
 		return d.resolve(said, names)
 	}
@@ -248,7 +249,7 @@ func (d *discordReader) text(c discordContent, names map[string]string) string {
 // <t:seconds:style>, </command:id>.
 var discordMark = lazyregexp.New(`<(@[!&]?|#|a?:[A-Za-z0-9_~]{1,64}:|t:|/[^<>:]{1,100}:)(-?\d{1,20})(?::[a-zA-Z])?>`)
 
-func (d *discordReader) resolve(s string, names map[string]string) string {
+func (d *reader) resolve(s string, names map[string]string) string {
 	if len(s) > reverie.MaxMessageTextLength {
 		return s // it is refused
 	}
@@ -273,7 +274,7 @@ func (d *discordReader) resolve(s string, names map[string]string) string {
 	})
 }
 
-func (d *discordReader) date(seconds, mark string) string {
+func (d *reader) date(seconds, mark string) string {
 	at, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil || at < -export.LastUnix || at > export.LastUnix {
 		return mark

@@ -20,7 +20,7 @@ import (
 
 var errCharset = fmt.Errorf("its text is not UTF-8, and what it is cannot be told; convert it first, as with iconv -f BIG5 -t UTF-8: %w", reverie.ErrInvalid)
 
-// decode returns a text as UTF-8 without a byte order mark, and how it begins. What it is
+// Decode returns a text as UTF-8 without a byte order mark, and how it begins. What it is
 // written in is told by its beginning. Single bytes that are no UTF-8 stay as they are.
 func Decode(r io.Reader) (io.Reader, []byte, error) {
 	in := bufio.NewReaderSize(r, HeadSize)
@@ -175,7 +175,7 @@ func korean(head []byte) bool {
 	return pairs >= 16
 }
 
-// utf8Line is a line as UTF-8. One that is not was written by somebody whose program used
+// UTF8Line is a line as UTF-8. One that is not was written by somebody whose program used
 // another encoding than the others'; what it is cannot be told of every one.
 func UTF8Line(raw []byte) string {
 	if utf8.Valid(raw) {
@@ -202,7 +202,7 @@ func latin(head []byte) bool {
 	return all*4 <= len(head) && letters*10 >= all*9
 }
 
-// readableName returns the name of a file in an archive as UTF-8.
+// ReadableName returns the name of a file in an archive as UTF-8.
 func ReadableName(name string) string {
 	if utf8.ValidString(name) {
 		return name

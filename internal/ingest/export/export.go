@@ -83,12 +83,12 @@ type ReadOptions struct {
 	Group     string // where JSON Lines go: one that names another group is bad; "" = whatever they name
 }
 
-// wants tells whether a chat is asked for.
+// Wants tells whether a chat is asked for.
 func (o ReadOptions) Wants(c Chat) bool {
 	return o.Chat == "" || o.Chat == c.ID || o.Chat == c.Name
 }
 
-// reason shortens an error to what it is counted by.
+// Reason shortens an error to what it is counted by.
 func Reason(err error) string {
 	what, _, _ := strings.Cut(err.Error(), ": ")
 	return what

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// fileParts tells the values of one file of an export, as jsonParts does. What is wrong
+// FileParts tells the values of one file of an export, as JSONParts does. What is wrong
 // with one of them or with the file is told as a [*Bad], so that the other files can
 // follow; only that the context has ended is not.
 func FileParts(ctx context.Context, files fs.FS, name string, patterns ...string) iter.Seq2[JSONPart, error] {
@@ -44,7 +44,7 @@ func FileParts(ctx context.Context, files fs.FS, name string, patterns ...string
 	}
 }
 
-// eachPart hands over the values of a file of an export that says what others mean by
+// EachPart hands over the values of a file of an export that says what others mean by
 // their ids. A file that is not there has none; one that is broken is an error.
 func EachPart(files fs.FS, name string, take func(JSONPart), patterns ...string) error {
 	f, err := files.Open(name)
@@ -68,7 +68,7 @@ func EachPart(files fs.FS, name string, take func(JSONPart), patterns ...string)
 	return nil
 }
 
-// inArchiveOrder sorts the names of files into the order that they can be read in without
+// InArchiveOrder sorts the names of files into the order that they can be read in without
 // beginning anew each time: that of a tar archive, and else by name.
 func InArchiveOrder(files fs.FS, names []string) {
 	slices.Sort(names)
@@ -77,7 +77,7 @@ func InArchiveOrder(files fs.FS, names []string) {
 	}
 }
 
-// fileNames lists the files of a folder or archive by name, without what systems leave
+// FileNames lists the files of a folder or archive by name, without what systems leave
 // there for themselves.
 func FileNames(files fs.FS) ([]string, error) {
 	var all []string
@@ -97,7 +97,7 @@ func FileNames(files fs.FS) ([]string, error) {
 	return all, err
 }
 
-// headOf returns what a file of a folder or archive begins with, at most HeadSize bytes,
+// HeadOf returns what a file of a folder or archive begins with, at most HeadSize bytes,
 // and nothing where it cannot be read.
 func HeadOf(files fs.FS, name string) []byte {
 	look := files.Open
@@ -114,7 +114,7 @@ func HeadOf(files fs.FS, name string) []byte {
 	return head[:n]
 }
 
-// knownFiles lists the files of a folder or archive whose name ends in one of these ways
+// KnownFiles lists the files of a folder or archive whose name ends in one of these ways
 // and whose beginning is known.
 func KnownFiles(files fs.FS, endings []string, known func(head []byte) bool) (list []string) {
 	all, _ := FileNames(files) // what cannot be listed is not there
@@ -129,7 +129,7 @@ func KnownFiles(files fs.FS, endings []string, known func(head []byte) bool) (li
 	return list
 }
 
-// eachFile reads a file of an export that has several, and says whether to go on. One that
+// EachFile reads a file of an export that has several, and says whether to go on. One that
 // is broken is told as bad, and the others follow.
 func EachFile(ctx context.Context, files fs.FS, name string, yield func(Record, error) bool, read func(io.Reader) (bool, error)) bool {
 	f, err := files.Open(name)

@@ -7,7 +7,7 @@ import (
 	"iter"
 )
 
-// hold keeps the newest records for a while, so that what changes them soon after (an
+// Hold keeps the newest records for a while, so that what changes them soon after (an
 // edit, a redaction, the first answer of a thread) still can. Where an export has the
 // newest first, a change comes before what it changes, and is kept instead.
 type Hold struct {
@@ -39,13 +39,13 @@ const (
 	ChangeThread            // a thread began with it
 )
 
-// changeTarget is what a change is done to, and who may: only its author edits a message.
+// ChangeTarget is what a change is done to, and who may: only its author edits a message.
 type ChangeTarget struct {
 	Kind   changeKind
 	ID, By string // by is "" where anybody may
 }
 
-// change is what a record does to another one; the zero value is nothing.
+// Change is what a record does to another one; the zero value is nothing.
 type Change struct {
 	ChangeTarget
 	Text string // that the message has from now on
@@ -56,7 +56,7 @@ func newHold(tell func(Record) bool) *Hold {
 	return &Hold{tell: tell, byID: map[string]*HeldRecord{}, ahead: map[ChangeTarget]Change{}}
 }
 
-// tellHeld tells what take makes of the parts of an export, which it adds to the hold that
+// TellHeld tells what take makes of the parts of an export, which it adds to the hold that
 // it is given. What is bad is told at once, and the rest when nothing changes it any more.
 func TellHeld(ctx context.Context, opts ReadOptions, parts iter.Seq2[JSONPart, error], yield func(Record, error) bool, take func(*Hold, JSONPart) error) {
 	h := newHold(func(r Record) bool { return !opts.Wants(r.Chat) || yield(r, nil) })
@@ -86,7 +86,7 @@ func TellHeld(ctx context.Context, opts ReadOptions, parts iter.Seq2[JSONPart, e
 	_ = h.flush(0, 0) // that nobody listens any more is no error at the end
 }
 
-// add holds a record and does what it changes. The error is errStopped where nobody
+// Add holds a record and does what it changes. The error is errStopped where nobody
 // listens any more.
 func (h *Hold) Add(r HeldRecord, c Change) error {
 	if target := h.byID[c.ID]; c.ID != "" && target != nil {

@@ -9,7 +9,7 @@ import (
 	"iter"
 )
 
-// jsonLines tells the lines of a text that are not blank, as parts whose place they are;
+// JSONLines tells the lines of a text that are not blank, as parts whose place they are;
 // whether one is sound JSON, reading it tells. A last line that ends in the middle of its
 // JSON is the last error, an io.ErrUnexpectedEOF: there the text was cut off.
 func JSONLines(r io.Reader) iter.Seq2[JSONPart, error] {
@@ -39,7 +39,7 @@ func JSONLines(r io.Reader) iter.Seq2[JSONPart, error] {
 	}
 }
 
-// endsEarly tells whether a text is the beginning of a JSON value, and not all of it.
+// EndsEarly tells whether a text is the beginning of a JSON value, and not all of it.
 func EndsEarly(text []byte) bool {
 	if last := text[len(text)-1]; last == '}' && json.Valid(text) {
 		return false

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// jsonPart is one value from inside a large JSON document.
+// JSONPart is one value from inside a large JSON document.
 type JSONPart struct {
 	Pattern string          // the pattern that it fits, such as "messages[]"
 	Place   string          // for people, counting from 1: "messages 17", "chats.list 2, messages 17"
@@ -20,7 +20,7 @@ type JSONPart struct {
 	Offset  int64           // of its first byte, within the document
 }
 
-// jsonParts tells the values of a JSON document that fit one of the patterns, in the
+// JSONParts tells the values of a JSON document that fit one of the patterns, in the
 // order of the document and whatever the order of keys. A pattern is a path: "meta",
 // "data.messages[]" (each element of the array), "[]" (of the document itself),
 // "rooms.*.events[]" (whatever the key). A value inside another one that fits is not told
@@ -28,7 +28,7 @@ type JSONPart struct {
 //
 // A value longer than maxLine is told as a [*Bad], and the next ones follow. Any other
 // error is the last: the document cannot be read on from there, because it ends too early
-// (io.ErrUnexpectedEOF), is no JSON (errNoJSON), or its reader failed.
+// (io.ErrUnexpectedEOF), is no JSON (ErrNoJSON), or its reader failed.
 func JSONParts(r io.Reader, patterns ...string) iter.Seq2[JSONPart, error] {
 	return func(yield func(JSONPart, error) bool) {
 		s := newJSONScanner(r, yield)
@@ -42,7 +42,7 @@ func JSONParts(r io.Reader, patterns ...string) iter.Seq2[JSONPart, error] {
 	}
 }
 
-// jsonDocuments tells the JSON documents of a text, one behind the other with nothing but
+// JSONDocuments tells the JSON documents of a text, one behind the other with nothing but
 // white space between them: a line each, or over several lines.
 func JSONDocuments(r io.Reader) iter.Seq2[JSONPart, error] {
 	return func(yield func(JSONPart, error) bool) {

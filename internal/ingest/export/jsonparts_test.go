@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// told is what jsonParts says of a document, a line each.
+// told is what JSONParts says of a document, a line each.
 func told(r io.Reader, patterns ...string) (list []string, err error) {
 	for part, failed := range JSONParts(r, patterns...) {
 		var bad *Bad

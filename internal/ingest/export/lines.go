@@ -12,7 +12,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// line is one line of a text, without its end.
+// Line is one line of a text, without its end.
 type Line struct {
 	No   int // counting from 1
 	Text []byte
@@ -21,7 +21,7 @@ type Line struct {
 // Place says for people which line it is.
 func (l Line) Place() string { return "line " + strconv.Itoa(l.No) }
 
-// lines tells the lines of a text, blank ones too. One that is longer than maxLine is told
+// Lines tells the lines of a text, blank ones too. One that is longer than maxLine is told
 // as a [*Bad], and the next ones follow. Any other error is the last. A line is the
 // listener's to keep.
 func Lines(r io.Reader) iter.Seq2[Line, error] {

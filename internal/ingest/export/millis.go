@@ -9,7 +9,7 @@ import (
 	"reverie/internal/text"
 )
 
-// looseTime reads seconds or milliseconds since 1970, which programs mix up: a number of
+// LooseTime reads seconds or milliseconds since 1970, which programs mix up: a number of
 // twelve digits or more is in milliseconds. Some write RFC 3339 instead. 0 is no time.
 func LooseTime(s string) (time.Time, error) {
 	seconds := s

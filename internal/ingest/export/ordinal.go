@@ -11,13 +11,13 @@ import (
 // least: those of the last while of a chat, however long it is.
 const rememberedTimes = 1 << 13
 
-// ordinals makes ids for the messages of a chat whose platform gives them none. An id
+// Ordinals makes ids for the messages of a chat whose platform gives them none. An id
 // stands for the chat, the time as it is written, the author, and which of the
 // author's messages of that time it is, so that a longer export of the same chat
 // gives the same ones. The zero value is ready.
 type Ordinals struct{ Now, Before map[[2]string]int }
 
-// id is that of the next message of a time and author.
+// ID is that of the next message of a time and author.
 func (o *Ordinals) ID(chat, at, author string) string {
 	key := [2]string{at, author}
 	n := max(o.Now[key], o.Before[key]) + 1

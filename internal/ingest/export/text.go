@@ -6,7 +6,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// forwarded marks a text that somebody else wrote; author is "" where it is not known.
+// Forwarded marks a text that somebody else wrote; author is "" where it is not known.
 func Forwarded(author, text string) string {
 	if author == "" {
 		return "[forwarded] " + text
@@ -14,7 +14,7 @@ func Forwarded(author, text string) string {
 	return "[forwarded from " + author + "] " + text
 }
 
-// joinLines puts lines below each other, without the empty ones.
+// JoinLines puts lines below each other, without the empty ones.
 func JoinLines(lines ...string) string {
 	var out []string
 	for _, line := range lines {
@@ -25,7 +25,7 @@ func JoinLines(lines ...string) string {
 	return strings.Join(out, "\n")
 }
 
-// pollText is what a poll asks, and the answers that it offers.
+// PollText is what a poll asks, and the answers that it offers.
 func PollText(question string, answers []string) string {
 	lines := []string{question}
 	for _, a := range answers {
@@ -36,7 +36,7 @@ func PollText(question string, answers []string) string {
 	return JoinLines(lines...)
 }
 
-// shortened cuts a name to what is stored of one.
+// Shortened cuts a name to what is stored of one.
 func Shortened(s string) string {
 	if len(s) <= reverie.MaxMessageIDLength {
 		return s
@@ -44,5 +44,5 @@ func Shortened(s string) string {
 	return strings.ToValidUTF8(s[:reverie.MaxMessageIDLength], "")
 }
 
-// maxNames bounds how many names are learned from messages.
+// MaxNames bounds how many names are learned from messages.
 const MaxNames = 100_000

@@ -10,10 +10,10 @@ import (
 	"reverie/internal/text"
 )
 
-// lastUnix is the last second of the year 9999.
+// LastUnix is the last second of the year 9999.
 const LastUnix = 253402300799
 
-// unixTime reads seconds since 1970 as exports write them, with a fraction or without.
+// UnixTime reads seconds since 1970 as exports write them, with a fraction or without.
 func UnixTime(s string) (time.Time, error) {
 	whole, fraction, _ := strings.Cut(s, ".")
 	seconds, err := strconv.ParseInt(whole, 10, 64)

@@ -9,7 +9,7 @@ import (
 	"reverie/internal/text"
 )
 
-// jsonText reads a string, or a number as platforms write ids.
+// Text reads a string, or a number as platforms write ids.
 type Text string
 
 func (t *Text) UnmarshalJSON(raw []byte) error {
@@ -29,7 +29,7 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// readable says of a value of the wrong type where it stands, not what the type
+// Readable says of a value of the wrong type where it stands, not what the type
 // is called in this program.
 func Readable(err error) error {
 	var wrong *json.UnmarshalTypeError
@@ -42,7 +42,7 @@ func Readable(err error) error {
 	return fmt.Errorf("%s is a JSON %s", wrong.Field, wrong.Value)
 }
 
-// plainText reads a string, or the text of an object that has one.
+// PlainText reads a string, or the text of an object that has one.
 func PlainText(raw json.RawMessage) string {
 	var s string
 	if bytes.HasPrefix(raw, []byte("{")) {
@@ -56,7 +56,7 @@ func PlainText(raw json.RawMessage) string {
 	return s
 }
 
-// jsonFields is an object whose values may be of any type.
+// JSONFields is an object whose values may be of any type.
 type JSONFields map[string]json.RawMessage
 
 // UnmarshalJSON takes what is no object for an empty one.
@@ -73,17 +73,17 @@ func JSONFieldsOf(raw []byte) JSONFields {
 	return m
 }
 
-// str is a string, or "" where there is none.
+// Str is a string, or "" where there is none.
 func (f JSONFields) Str(key string) string {
 	var s string
 	_ = json.Unmarshal(f[key], &s) // of another type it is none
 	return s
 }
 
-// fields is an object, or an empty one where there is none.
+// Fields is an object, or an empty one where there is none.
 func (f JSONFields) Fields(key string) JSONFields { return JSONFieldsOf(f[key]) }
 
-// list is the objects of an array.
+// List is the objects of an array.
 func (f JSONFields) List(key string) []JSONFields {
 	var list []JSONFields
 	_ = json.Unmarshal(f[key], &list) // of another type it has none

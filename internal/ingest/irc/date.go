@@ -19,30 +19,30 @@ type ircStamp struct {
 }
 
 var (
-	ircISO   = lazyregexp.New(`^\[?(\d{4})-(\d\d)-(\d\d)(?:[T ]|\] \[)(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?(Z|[+-]\d\d:?\d\d))?\]?`)
-	ircDMY   = lazyregexp.New(`^\[(\d\d)/(\d\d)/(\d{4}) - (\d\d):(\d\d)(?::(\d\d))?\]`)
-	ircNamed = lazyregexp.New(`^\[\pL{2,12}\.?,? (?:(\pL{3,12})\.? (\d{1,2})|(\d{1,2})\.? (\pL{3,12})\.?),? (\d{4})\] \[(\d\d):(\d\d)(?::(\d\d))?(?: [A-Z]{2,5})?\]`)
-	ircHalf  = lazyregexp.New(`^[\[(]?(\d{1,2}):(\d\d)(?::(\d\d))? ?([AaPp])[Mm][\])]?`)
+	iso      = lazyregexp.New(`^\[?(\d{4})-(\d\d)-(\d\d)(?:[T ]|\] \[)(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?(Z|[+-]\d\d:?\d\d))?\]?`)
+	dmy      = lazyregexp.New(`^\[(\d\d)/(\d\d)/(\d{4}) - (\d\d):(\d\d)(?::(\d\d))?\]`)
+	named    = lazyregexp.New(`^\[\pL{2,12}\.?,? (?:(\pL{3,12})\.? (\d{1,2})|(\d{1,2})\.? (\pL{3,12})\.?),? (\d{4})\] \[(\d\d):(\d\d)(?::(\d\d))?(?: [A-Z]{2,5})?\]`)
+	half     = lazyregexp.New(`^[\[(]?(\d{1,2}):(\d\d)(?::(\d\d))? ?([AaPp])[Mm][\])]?`)
 	ircMonth = lazyregexp.New(`^(\pL{3,5})\.? (\d\d) (\d\d):(\d\d):(\d\d)\b`)
-	ircClock = lazyregexp.New(`^[\[(]?(\d\d):(\d\d)(?::(\d\d))?[\])]?`)
-	ircUnix  = lazyregexp.New(`^T (\d{9,10}) `)
+	clock    = lazyregexp.New(`^[\[(]?(\d\d):(\d\d)(?::(\d\d))?[\])]?`)
+	unix     = lazyregexp.New(`^T (\d{9,10}) `)
 
-	// ircHeader is a line that only says the time: --- Day changed Thu Jan 15 2026,
+	// header is a line that only says the time: --- Day changed Thu Jan 15 2026,
 	// **** BEGIN LOGGING AT Thu Jan 15 17:25:15 2026, Session Start: and so on.
-	ircHeader = lazyregexp.New(`^(?:(?:\[\d\d:\d\d(?::\d\d)?\] )?---\s.*|\*\*\*\*\s.*|Session (?:Start|Time|Close)\b.*?[:\s]|IRC [Ll]og (?:started|ended)\s.*)(\pL{3,5})\.?\s+(\d{1,2})\s+(?:(\d\d):(\d\d)(?::(\d\d))?\s+)?(\d{4})$`)
-	ircIdent  = lazyregexp.New(`^Session Ident: \S|^\*{4}\s+(?:Beginning|End) of log\s+\*{4}$`)
+	header = lazyregexp.New(`^(?:(?:\[\d\d:\d\d(?::\d\d)?\] )?---\s.*|\*\*\*\*\s.*|Session (?:Start|Time|Close)\b.*?[:\s]|IRC [Ll]og (?:started|ended)\s.*)(\pL{3,5})\.?\s+(\d{1,2})\s+(?:(\d\d):(\d\d)(?::(\d\d))?\s+)?(\d{4})$`)
+	ident  = lazyregexp.New(`^Session Ident: \S|^\*{4}\s+(?:Beginning|End) of log\s+\*{4}$`)
 )
 
-// ircMonths are the beginnings of the months' names, as systems shorten them in English,
+// months are the beginnings of the months' names, as systems shorten them in English,
 // German, French, Spanish, Portuguese, Italian and Dutch.
-var ircMonths = map[string]int{
+var months = map[string]int{
 	"jan": 1, "ene": 1, "gen": 1, "feb": 2, "fév": 2, "fev": 2, "mar": 3, "mär": 3, "mrt": 3, "mrz": 3, "apr": 4, "avr": 4, "abr": 4,
 	"may": 5, "mai": 5, "mag": 5, "mei": 5, "jun": 6, "giu": 6, "jul": 7, "lug": 7, "aug": 8, "ago": 8, "aoû": 8, "sep": 9, "set": 9,
 	"oct": 10, "okt": 10, "ott": 10, "out": 10, "nov": 11, "dec": 12, "dez": 12, "déc": 12, "dic": 12,
 }
 
-// ircMonthOf is the month of a name; 0 is none.
-func ircMonthOf(name string) int {
+// monthOf is the month of a name; 0 is none.
+func monthOf(name string) int {
 	name = strings.ToLower(name)
 	switch {
 	case strings.HasPrefix(name, "juin"):
@@ -54,7 +54,7 @@ func ircMonthOf(name string) int {
 	if len(letters) < 3 {
 		return 0
 	}
-	return ircMonths[string(letters[:3])]
+	return months[string(letters[:3])]
 }
 
 // numbers reads digits; what is left out is 0.
@@ -66,9 +66,9 @@ func numbers(digits ...string) []int {
 	return list
 }
 
-// readIRCStamp reads the time in front of a line, and returns what stands behind it.
-func readIRCStamp(s string) (at ircStamp, rest string, ok bool) {
-	if m := ircISO.FindStringSubmatch(s); m != nil {
+// readStamp reads the time in front of a line, and returns what stands behind it.
+func readStamp(s string) (at ircStamp, rest string, ok bool) {
+	if m := iso.FindStringSubmatch(s); m != nil {
 		n := numbers(m[1:7]...)
 		at, rest = ircStamp{year: n[0], month: n[1], day: n[2], hour: n[3], minute: n[4], second: n[5]}, s[len(m[0]):]
 		if m[7] == "Z" {
@@ -82,25 +82,25 @@ func readIRCStamp(s string) (at ircStamp, rest string, ok bool) {
 			}
 			at.zone = time.FixedZone(m[7], seconds)
 		}
-	} else if m := ircDMY.FindStringSubmatch(s); m != nil {
+	} else if m := dmy.FindStringSubmatch(s); m != nil {
 		n := numbers(m[1:7]...)
 		at, rest = ircStamp{year: n[2], month: n[1], day: n[0], hour: n[3], minute: n[4], second: n[5]}, s[len(m[0]):]
-	} else if m := ircNamed.FindStringSubmatch(s); m != nil {
+	} else if m := named.FindStringSubmatch(s); m != nil {
 		n := numbers(m[2]+m[3], m[5], m[6], m[7], m[8])
-		at, rest = ircStamp{year: n[1], month: ircMonthOf(m[1] + m[4]), day: n[0], hour: n[2], minute: n[3], second: n[4]}, s[len(m[0]):]
-	} else if m := ircMonth.FindStringSubmatch(s); m != nil && ircMonthOf(m[1]) > 0 {
+		at, rest = ircStamp{year: n[1], month: monthOf(m[1] + m[4]), day: n[0], hour: n[2], minute: n[3], second: n[4]}, s[len(m[0]):]
+	} else if m := ircMonth.FindStringSubmatch(s); m != nil && monthOf(m[1]) > 0 {
 		n := numbers(m[2:6]...)
-		at, rest = ircStamp{month: ircMonthOf(m[1]), day: n[0], hour: n[1], minute: n[2], second: n[3]}, s[len(m[0]):]
-	} else if m := ircHalf.FindStringSubmatch(s); m != nil {
+		at, rest = ircStamp{month: monthOf(m[1]), day: n[0], hour: n[1], minute: n[2], second: n[3]}, s[len(m[0]):]
+	} else if m := half.FindStringSubmatch(s); m != nil {
 		n := numbers(m[1:4]...)
 		if n[0] %= 12; strings.EqualFold(m[4], "p") {
 			n[0] += 12
 		}
 		at, rest = ircStamp{hour: n[0], minute: n[1], second: n[2]}, s[len(m[0]):]
-	} else if m := ircClock.FindStringSubmatch(s); m != nil {
+	} else if m := clock.FindStringSubmatch(s); m != nil {
 		n := numbers(m[1:4]...)
 		at, rest = ircStamp{hour: n[0], minute: n[1], second: n[2]}, s[len(m[0]):]
-	} else if m := ircUnix.FindStringSubmatch(s); m != nil {
+	} else if m := unix.FindStringSubmatch(s); m != nil {
 		t := time.Unix(int64(numbers(m[1])[0]), 0).UTC()
 		at, rest = ircStamp{year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), minute: t.Minute(), second: t.Second(), zone: time.UTC}, s[len(m[0]):]
 	} else {
@@ -109,27 +109,27 @@ func readIRCStamp(s string) (at ircStamp, rest string, ok bool) {
 	return at, rest, at.hour < 24 && at.minute < 60 && at.second < 61
 }
 
-// ircCalendar carries the date from line to line.
-type ircCalendar struct {
+// calendar carries the date from line to line.
+type calendar struct {
 	year, month, day int       // of the line before; 0 = not known
 	last             time.Time // of the line before, by its clock
 }
 
 // header takes in a line that only says the time, and tells whether it is one.
-func (c *ircCalendar) header(s string) bool {
+func (c *calendar) header(s string) bool {
 	if s == "" || !strings.ContainsRune("-*SI[", rune(s[0])) {
 		return false
 	}
-	m := ircHeader.FindStringSubmatch(s)
+	m := header.FindStringSubmatch(s)
 	if m == nil {
-		return ircIdent.MatchString(s)
+		return ident.MatchString(s)
 	}
 	n := numbers(m[2:7]...)
-	if month := ircMonthOf(m[1]); month > 0 && realDate(n[4], month, n[0]) {
+	if month := monthOf(m[1]); month > 0 && realDate(n[4], month, n[0]) {
 		c.year, c.month, c.day = n[4], month, n[0]
 		c.last = time.Date(n[4], time.Month(month), n[0], n[1], n[2], n[3], 0, time.UTC)
 	} else { // better no date than the day before
-		*c = ircCalendar{}
+		*c = calendar{}
 	}
 	return true
 }
@@ -139,12 +139,12 @@ func realDate(year, month, day int) bool {
 	return year >= 1988 && year < 2200 && t.Day() == day && int(t.Month()) == month // there was no IRC before
 }
 
-// ircNight is how far a clock goes back for it to be the next day, rather than summer
+// night is how far a clock goes back for it to be the next day, rather than summer
 // time's end or lines that came in late.
-const ircNight = 6 * time.Hour
+const night = 6 * time.Hour
 
 // at is when a line was written: by its own clock, as if that were UTC.
-func (c *ircCalendar) at(s ircStamp) (time.Time, error) {
+func (c *calendar) at(s ircStamp) (time.Time, error) {
 	if s.none {
 		switch {
 		case !c.last.IsZero():
@@ -170,7 +170,7 @@ func (c *ircCalendar) at(s ircStamp) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("there is no %04d-%02d-%02d: %w", year, month, day, reverie.ErrInvalid)
 	}
 	at := time.Date(year, time.Month(month), day, s.hour, s.minute, s.second, 0, time.UTC)
-	if s.month == 0 && c.last.Sub(at) > ircNight {
+	if s.month == 0 && c.last.Sub(at) > night {
 		at = at.AddDate(0, 0, 1)
 	}
 	c.year, c.month, c.day, c.last = at.Year(), int(at.Month()), at.Day(), at

@@ -1,3 +1,7 @@
+// Package irc reads what IRC clients and bouncers log: WeeChat, irssi, HexChat and XChat,
+// ZNC, mIRC, Textual, and those that write like them. Network and channel stand in the
+// names of files and folders, and so may the date. Nobody has an id but the nick, and no
+// message has one.
 package irc
 
 import (
@@ -20,30 +24,27 @@ import (
 	"reverie/internal/reverie"
 )
 
-// ircFormat reads what IRC clients and bouncers log: WeeChat, irssi, HexChat and XChat,
-// ZNC, mIRC, Textual, and those that write like them. Network and channel stand in the
-// names of files and folders, and so may the date. Nobody has an id but the nick, and no
-// message has one.
+// Format is what the package reads.
 var Format = export.Format{
 	Name:  "irc",
 	Title: "IRC logs of WeeChat, irssi, HexChat, ZNC, mIRC, Textual (a file, or a folder of them)",
-	Knows: knowsIRC,
+	Knows: knows,
 	Read:  readIRC,
 }
 
-func knowsIRC(src export.Source) int {
+func knows(src export.Source) int {
 	if src.Files != nil {
 		if len(ircFiles(src.Files)) > 0 {
 			return 60
 		}
 		return 0
 	}
-	return sureOfIRC(src.Head)
+	return sureOf(src.Head)
 }
 
-// sureOfIRC tells whether most of the first lines are such lines.
-func sureOfIRC(head []byte) int {
-	seen := firstIRCLines(head)
+// sureOf tells whether most of the first lines are such lines.
+func sureOf(head []byte) int {
+	seen := firstLines(head)
 	switch {
 	case seen.sure > 0 && (seen.sure*10 >= seen.all*6 || seen.said > 0 && seen.timed*10 >= seen.all*9 && seen.sure*10 >= seen.all*3):
 		return 80
@@ -65,9 +66,9 @@ func (n ircSeen) colons() bool {
 	return n.said == 0 && n.all >= 3 && n.timed == n.all && n.colon*10 >= n.all*4 && n.loose*10 >= n.all*8 && len(n.nicks) >= 2
 }
 
-func firstIRCLines(head []byte) ircSeen {
+func firstLines(head []byte) ircSeen {
 	n := ircSeen{nicks: map[string]bool{}}
-	var c ircCalendar
+	var c calendar
 	for raw := range bytes.Lines(head) {
 		s := ircText(bytes.TrimRight(raw, "\r\n"))
 		if strings.TrimSpace(s) == "" || strings.HasPrefix(s, "=== ") { // joins have no time in some
@@ -82,9 +83,9 @@ func firstIRCLines(head []byte) ircSeen {
 			n.timed++
 			continue
 		}
-		_, rest, timed := readIRCStamp(s)
-		l := readIRCLine(rest)
-		if raw, _, tagged, ok := readIRCRaw(strings.TrimSpace(rest)); ok {
+		_, rest, timed := readStamp(s)
+		l := readLine(rest)
+		if raw, _, tagged, ok := readRaw(strings.TrimSpace(rest)); ok {
 			l, timed = raw, timed || tagged
 		}
 		if !timed && (c.year == 0 || !l.sure) {
@@ -97,7 +98,7 @@ func firstIRCLines(head []byte) ircSeen {
 			if !l.event {
 				n.said++
 			}
-		} else if l = readIRCColon(rest); l.sure {
+		} else if l = readColon(rest); l.sure {
 			n.colon++
 			n.loose++
 			n.nicks[strings.ToLower(l.nick)] = true
@@ -107,44 +108,44 @@ func firstIRCLines(head []byte) ircSeen {
 }
 
 func ircFiles(files fs.FS) []string {
-	return export.KnownFiles(files, []string{".log", ".txt", ".weechatlog", ".irclog"}, func(head []byte) bool { return sureOfIRC(head) > 0 })
+	return export.KnownFiles(files, []string{".log", ".txt", ".weechatlog", ".irclog"}, func(head []byte) bool { return sureOf(head) > 0 })
 }
 
 var (
-	ircDay       = lazyregexp.New(`(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)$`)
-	ircMiddleDay = lazyregexp.New(`^(?:(.*)[._ -])?(\d{4}-\d\d-\d\d|\d{8})[._ -](\D.*)$`)
-	ircMonthDay  = lazyregexp.New(`[._-](\d\d)([A-Z][a-z]{2})(\d{4})$`)
-	ircDays      = lazyregexp.New(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
-	ircPeriod    = lazyregexp.New(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
-	ircEnding    = lazyregexp.New(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
-	ircTextual   = lazyregexp.New(` \([0-9A-Fa-f]{5}\)$`)
-	ircFolder    = lazyregexp.New(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
+	ircDay    = lazyregexp.New(`(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)$`)
+	middleDay = lazyregexp.New(`^(?:(.*)[._ -])?(\d{4}-\d\d-\d\d|\d{8})[._ -](\D.*)$`)
+	monthDay  = lazyregexp.New(`[._-](\d\d)([A-Z][a-z]{2})(\d{4})$`)
+	days      = lazyregexp.New(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
+	period    = lazyregexp.New(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
+	ending    = lazyregexp.New(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
+	textual   = lazyregexp.New(` \([0-9A-Fa-f]{5}\)$`)
+	folder    = lazyregexp.New(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
 )
 
-// ircNames is what the name of a file says: the network and channel, where it does, and
+// names is what the name of a file says: the network and channel, where it does, and
 // the date.
-func ircNames(name string) (chat string, from ircCalendar) {
+func names(name string) (chat string, from calendar) {
 	dir, base := path.Split(filepath.ToSlash(name))
-	for ircEnding.MatchString(base) {
-		base = ircEnding.ReplaceAllString(base, "")
+	for ending.MatchString(base) {
+		base = ending.ReplaceAllString(base, "")
 	}
-	if m := ircMonthDay.FindStringSubmatch(base); m != nil { // of eggdrop: chan.log.15Jan2026
-		base = fmt.Sprintf("%s%s%02d%s", base[:len(base)-len(m[0])+1], m[3], ircMonthOf(m[2]), m[1])
+	if m := monthDay.FindStringSubmatch(base); m != nil { // of eggdrop: chan.log.15Jan2026
+		base = fmt.Sprintf("%s%s%02d%s", base[:len(base)-len(m[0])+1], m[3], monthOf(m[2]), m[1])
 	}
-	if m := ircMiddleDay.FindStringSubmatch(base); m != nil { // of LimeChat: #channel_day_Network; others put it in front
+	if m := middleDay.FindStringSubmatch(base); m != nil { // of LimeChat: #channel_day_Network; others put it in front
 		base = strings.Trim(m[1]+"."+m[3], ".") + "." + m[2]
 	}
 	m := ircDay.FindStringSubmatch(base)
 	if m == nil {
-		m = ircDays.FindStringSubmatch(dir)
+		m = days.FindStringSubmatch(dir)
 	}
 	if m != nil {
 		if n := numbers(m[1:4]...); realDate(n[0], n[1], n[2]) {
-			from = ircCalendar{year: n[0], month: n[1], day: n[2]}
+			from = calendar{year: n[0], month: n[1], day: n[2]}
 		}
 	}
-	base = strings.Trim(ircPeriod.ReplaceAllString(base, ""), "._- ")
-	base = ircEnding.ReplaceAllString(base, "")
+	base = strings.Trim(period.ReplaceAllString(base, ""), "._- ")
+	base = ending.ReplaceAllString(base, "")
 	if inside, ok := strings.CutPrefix(base, "irc."); ok { // of WeeChat: irc.network.#channel
 		network, channel, _ := strings.Cut(inside, ".")
 		return strings.TrimSuffix(network+"/"+channel, "/"), from
@@ -157,55 +158,55 @@ func ircNames(name string) (chat string, from ircCalendar) {
 	}
 	var parts []string
 	for _, part := range append(strings.Split(path.Clean(dir), "/"), base) {
-		if part = ircTextual.ReplaceAllString(part, ""); part != "" && !ircFolder.MatchString(part) {
+		if part = textual.ReplaceAllString(part, ""); part != "" && !folder.MatchString(part) {
 			parts = append(parts, part)
 		}
 	}
 	return strings.Join(parts[max(0, len(parts)-2):], "/"), from
 }
 
-// ircFile is one file of a folder.
-type ircFile struct {
+// file is one file of a folder.
+type file struct {
 	name string
 	chat export.Chat
-	from ircCalendar
+	from calendar
 	days string // to sort by: the date of its name, or the first that its lines say
 }
 
 func ircChat(chat, otherwise string) export.Chat {
 	if chat == "" {
-		otherwise, _ = ircNames(path.Base(filepath.ToSlash(otherwise)))
+		otherwise, _ = names(path.Base(filepath.ToSlash(otherwise)))
 		chat = cmp.Or(otherwise, "irc")
 	}
 	return export.Chat{ID: strings.ToLower(chat), Name: chat}
 }
 
-// ircInOrder returns the logs of a folder, a chat after the other and in order of date.
-func ircInOrder(src export.Source) []ircFile {
-	var list []ircFile
+// inOrder returns the logs of a folder, a chat after the other and in order of date.
+func inOrder(src export.Source) []file {
+	var list []file
 	for _, name := range ircFiles(src.Files) {
-		f := ircFile{name: name}
+		f := file{name: name}
 		var chat string
-		chat, f.from = ircNames(name)
+		chat, f.from = names(name)
 		f.chat = ircChat(chat, src.Name)
 		first := f.from
 		if first.year == 0 {
-			first = firstIRCDay(export.HeadOf(src.Files, name))
+			first = firstDay(export.HeadOf(src.Files, name))
 		}
 		f.days = fmt.Sprintf("%04d-%02d-%02d", first.year, first.month, first.day)
 		list = append(list, f)
 	}
-	slices.SortStableFunc(list, func(a, b ircFile) int {
+	slices.SortStableFunc(list, func(a, b file) int {
 		return cmp.Or(strings.Compare(a.chat.ID, b.chat.ID), strings.Compare(a.days, b.days), strings.Compare(a.name, b.name))
 	})
 	return list
 }
 
-func firstIRCDay(head []byte) ircCalendar {
-	var c ircCalendar
+func firstDay(head []byte) calendar {
+	var c calendar
 	for raw := range bytes.Lines(head) {
 		s := ircText(bytes.TrimRight(raw, "\r\n"))
-		if at, _, ok := readIRCStamp(s); c.header(s) && c.year > 0 || ok && at.year > 0 {
+		if at, _, ok := readStamp(s); c.header(s) && c.year > 0 || ok && at.year > 0 {
 			if c.year == 0 {
 				c.year, c.month, c.day = at.year, at.month, at.day
 			}
@@ -218,14 +219,14 @@ func firstIRCDay(head []byte) ircCalendar {
 func readIRC(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
 	return func(yield func(export.Record, error) bool) {
 		if src.Files == nil {
-			chat, _ := ircNames(path.Base(filepath.ToSlash(src.Name)))
-			within, from := ircNames(src.Name)
+			chat, _ := names(path.Base(filepath.ToSlash(src.Name)))
+			within, from := names(src.Name)
 			if src.Name == "-" {
 				chat = ""
 			} else if chat == "" { // the name is a date; the folder is the channel's
 				chat = within
 			}
-			r := ircReader{ctx: ctx, opts: opts, yield: yield, chat: ircChat(chat, ""), ids: &export.Ordinals{}, nicks: ircNicks{}, colons: firstIRCLines(src.Head).colons(), calendar: from}
+			r := reader{ctx: ctx, opts: opts, yield: yield, chat: ircChat(chat, ""), ids: &export.Ordinals{}, nicks: nicks{}, colons: firstLines(src.Head).colons(), calendar: from}
 			if opts.Wants(r.chat) {
 				if _, err := r.file(src.Reader); err != nil {
 					yield(export.Record{}, err)
@@ -233,13 +234,13 @@ func readIRC(ctx context.Context, src export.Source, opts export.ReadOptions) it
 			}
 			return
 		}
-		var before ircReader // chats come one after the other
-		for _, f := range ircInOrder(src) {
+		var before reader // chats come one after the other
+		for _, f := range inOrder(src) {
 			if !opts.Wants(f.chat) {
 				continue
 			}
-			r := ircReader{ctx: ctx, opts: opts, yield: yield, within: f.name + ", ", chat: f.chat, ids: &export.Ordinals{}, nicks: ircNicks{},
-				colons: firstIRCLines(export.HeadOf(src.Files, f.name)).colons(), calendar: f.from}
+			r := reader{ctx: ctx, opts: opts, yield: yield, within: f.name + ", ", chat: f.chat, ids: &export.Ordinals{}, nicks: nicks{},
+				colons: firstLines(export.HeadOf(src.Files, f.name)).colons(), calendar: f.from}
 			if before.chat == f.chat {
 				r.ids, r.nicks = before.ids, before.nicks
 			}
@@ -251,24 +252,24 @@ func readIRC(ctx context.Context, src export.Source, opts export.ReadOptions) it
 	}
 }
 
-// ircReader reads one log.
-type ircReader struct {
+// reader reads one log.
+type reader struct {
 	ctx      context.Context
 	opts     export.ReadOptions
 	yield    func(export.Record, error) bool
 	within   string // the name of the file in front of places, where there are several
 	chat     export.Chat
 	ids      *export.Ordinals
-	nicks    ircNicks
+	nicks    nicks
 	colons   bool // a colon sets nick and text apart
-	calendar ircCalendar
+	calendar calendar
 	open     *export.Record // the message at hand, which its next line may go on
 	tabbed   bool           // the line before was of columns, whose text may have several lines
 }
 
 // file tells the messages of a log, and whether anybody listens on. The error says why it
 // cannot be read to its end.
-func (r *ircReader) file(in io.Reader) (bool, error) {
+func (r *reader) file(in io.Reader) (bool, error) {
 	for l, err := range export.Lines(in) {
 		if err == nil {
 			err = r.ctx.Err()
@@ -291,18 +292,18 @@ func (r *ircReader) file(in io.Reader) (bool, error) {
 }
 
 // line takes in one line.
-func (r *ircReader) line(l export.Line) bool {
+func (r *reader) line(l export.Line) bool {
 	s := ircText(l.Text)
 	if r.calendar.header(s) {
 		return r.close()
 	}
-	stamp, rest, timed := readIRCStamp(s)
-	read := readIRCLine
+	stamp, rest, timed := readStamp(s)
+	read := readLine
 	if r.colons {
-		read = readIRCColon
+		read = readColon
 	}
 	said := read(rest)
-	if raw, at, tagged, ok := readIRCRaw(strings.TrimSpace(rest)); ok {
+	if raw, at, tagged, ok := readRaw(strings.TrimSpace(rest)); ok {
 		if said = raw; tagged {
 			stamp, timed = at, true
 		}
@@ -346,7 +347,7 @@ func (r *ircReader) line(l export.Line) bool {
 }
 
 // close tells the message at hand.
-func (r *ircReader) close() bool {
+func (r *reader) close() bool {
 	open := r.open
 	if r.open = nil; open == nil {
 		return true

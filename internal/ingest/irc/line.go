@@ -7,8 +7,8 @@ import (
 	"reverie/internal/lazyregexp"
 )
 
-// ircLine is a line behind its time.
-type ircLine struct {
+// line is a line behind its time.
+type line struct {
 	nick, text string
 	event      bool   // nobody's words
 	notice     bool   // as programs send them
@@ -17,17 +17,17 @@ type ircLine struct {
 }
 
 var (
-	ircControl = lazyregexp.New(`\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04(?:[0-9a-fA-F]{6})?|\x1b\[[0-9;]*[A-Za-z]|[\x00\x02\x0f\x11\x16\x1d\x1e\x1f]`)
-	ircColour  = lazyregexp.New(`^\d{1,2}(?:,\d{1,2})?(\[\d\d:\d\d)`) // of a log whose control characters are lost
+	control = lazyregexp.New(`\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04(?:[0-9a-fA-F]{6})?|\x1b\[[0-9;]*[A-Za-z]|[\x00\x02\x0f\x11\x16\x1d\x1e\x1f]`)
+	colour  = lazyregexp.New(`^\d{1,2}(?:,\d{1,2})?(\[\d\d:\d\d)`) // of a log whose control characters are lost
 
-	ircSaid    = lazyregexp.New(`^(?:[#&]\S+: )?<([^<>]{1,100})>(?:\s(.*))?$`)
-	ircAction  = lazyregexp.New(`^ {0,2}\*{1,2}\s(.*)$`)
-	ircColon   = lazyregexp.New(`^([^\s:<>()\[\]#&*"'.,;!?/]{1,30}): (.*)$`)
-	ircDot     = lazyregexp.New(`^• (\S+): (.*)$`)
-	ircNotice  = lazyregexp.New(`^-([^\s(:/<>-][^\s(:/<>]*?)(?:[(:/]\S*)?-\s(.*)$`)
-	ircPrivate = lazyregexp.New(`^\*([^\s*]+)\*\s(.*)$`)
-	ircMarked  = lazyregexp.New(`^(?:-!-|-{1,3}|-->|<--|\*{3}|={3}|=!=)(?:\s(.*))?$`)
-	ircTold    = lazyregexp.New(`^Notice\((\S+)\): (.*)$`)
+	ircSaid = lazyregexp.New(`^(?:[#&]\S+: )?<([^<>]{1,100})>(?:\s(.*))?$`)
+	action  = lazyregexp.New(`^ {0,2}\*{1,2}\s(.*)$`)
+	colon   = lazyregexp.New(`^([^\s:<>()\[\]#&*"'.,;!?/]{1,30}): (.*)$`)
+	dot     = lazyregexp.New(`^• (\S+): (.*)$`)
+	notice  = lazyregexp.New(`^-([^\s(:/<>-][^\s(:/<>]*?)(?:[(:/]\S*)?-\s(.*)$`)
+	private = lazyregexp.New(`^\*([^\s*]+)\*\s(.*)$`)
+	marked  = lazyregexp.New(`^(?:-!-|-{1,3}|-->|<--|\*{3}|={3}|=!=)(?:\s(.*))?$`)
+	told    = lazyregexp.New(`^Notice\((\S+)\): (.*)$`)
 
 	// ircHappened are the events that some clients write like somebody's action.
 	ircHappened = lazyregexp.New(`^(?:\S+ \([^()\s]*@[^()\s]*\) (?:has )?(?:joined|left|[Qq]uit|parted)\b` +
@@ -36,36 +36,36 @@ var (
 		`|\S+ (?:gives|removes) (?:channel (?:half-)?operator status|voice)|\S+ was kicked (?:by|from) |\S+ has kicked \S+ from|\S+ has changed the topic` +
 		`|(?:Now talking (?:in|on)|Topic (?:is|for|set)|Set by|Users on) |(?:Disconnected|Rejoined channel|Retrieving #|Connecting to|Attempting to rejoin)|You (?:are now|were kicked|have (?:left|been kicked|joined)))`)
 
-	// ircUnmarked are the events of clients that put no mark in front of them.
-	ircUnmarked = lazyregexp.New(`^(?:\S+ \(\S*@\S*\) (?:joined|left|quit)\b|\S+ (?:has (?:joined|left|quit|kicked|changed mode|set topic)|is now known as|arrives in|leaves|places a new sign in|kicks|kicked from)\b` +
+	// unmarked are the events of clients that put no mark in front of them.
+	unmarked = lazyregexp.New(`^(?:\S+ \(\S*@\S*\) (?:joined|left|quit)\b|\S+ (?:has (?:joined|left|quit|kicked|changed mode|set topic)|is now known as|arrives in|leaves|places a new sign in|kicks|kicked from)\b` +
 		`|Nick change: \S+ -> |Topic changed on [#&]|[#&]\S+: mode change |Last message repeated |Connected to IRC|Disconnected from IRC)`)
 
-	ircPlayback = lazyregexp.New(`^(?:Buffer Playback\.\.\.|Playback Complete\.)`)
+	playback = lazyregexp.New(`^(?:Buffer Playback\.\.\.|Playback Complete\.)`)
 )
 
 // ircText is a line without colours and the like.
 func ircText(raw []byte) string {
 	s := strings.TrimSuffix(export.UTF8Line(raw), "\r")
 	if strings.ContainsFunc(s, func(c rune) bool { return c < ' ' && c != '\t' && c != 1 }) {
-		s = ircControl.ReplaceAllString(s, "")
+		s = control.ReplaceAllString(s, "")
 	}
-	if m := ircColour.FindStringSubmatchIndex(s); m != nil {
+	if m := colour.FindStringSubmatchIndex(s); m != nil {
 		return s[m[2]:]
 	}
 	return s
 }
 
-// readIRCLine reads what stands behind the time.
-func readIRCLine(s string) ircLine {
+// readLine reads what stands behind the time.
+func readLine(s string) line {
 	if tabbed, ok := strings.CutPrefix(s, "\t"); ok {
 		if who, said, ok := strings.Cut(tabbed, "\t"); ok {
 			return readWeeChat(who, said)
 		}
-		return ircLine{event: true, text: strings.TrimSpace(tabbed)}
+		return line{event: true, text: strings.TrimSpace(tabbed)}
 	}
-	if m := ircAction.FindStringSubmatch(strings.TrimPrefix(s, " ")); m != nil {
+	if m := action.FindStringSubmatch(strings.TrimPrefix(s, " ")); m != nil {
 		if ircHappened.MatchString(m[1]) {
-			return ircLine{event: true, text: m[1], sure: true}
+			return line{event: true, text: m[1], sure: true}
 		}
 		return acted(m[1])
 	}
@@ -73,47 +73,47 @@ func readIRCLine(s string) ircLine {
 	if m := ircSaid.FindStringSubmatch(s); m != nil {
 		return said(m[1], m[2])
 	}
-	for _, form := range []*lazyregexp.Regexp{ircDot, ircPrivate} {
+	for _, form := range []*lazyregexp.Regexp{dot, private} {
 		if m := form.FindStringSubmatch(s); m != nil {
 			l := said(m[1], m[2])
-			if form == ircDot {
+			if form == dot {
 				l.text = l.nick + " " + l.text
 			}
 			return l
 		}
 	}
-	if m := ircMarked.FindStringSubmatch(s); m != nil {
-		return ircLine{event: true, text: strings.TrimSpace(m[1]), sure: true}
+	if m := marked.FindStringSubmatch(s); m != nil {
+		return line{event: true, text: strings.TrimSpace(m[1]), sure: true}
 	}
-	if m := ircNotice.FindStringSubmatch(s); m != nil {
-		return ircLine{nick: nickOf(m[1]), text: m[2], notice: true, sure: true}
+	if m := notice.FindStringSubmatch(s); m != nil {
+		return line{nick: nickOf(m[1]), text: m[2], notice: true, sure: true}
 	}
 	if did, ok := strings.CutPrefix(s, "Action: "); ok {
 		return acted(did)
 	}
-	return ircLine{event: true, text: s, sure: ircUnmarked.MatchString(s)}
+	return line{event: true, text: s, sure: unmarked.MatchString(s)}
 }
 
-// readIRCColon reads what stands behind the time where a colon sets nick and text apart, as
+// readColon reads what stands behind the time where a colon sets nick and text apart, as
 // LimeChat and some bots write.
-func readIRCColon(s string) ircLine {
+func readColon(s string) line {
 	s = strings.TrimSpace(s)
-	if m := ircColon.FindStringSubmatch(s); m != nil {
+	if m := colon.FindStringSubmatch(s); m != nil {
 		return said(m[1], m[2])
 	}
-	return readIRCLine(s)
+	return readLine(s)
 }
 
 // readWeeChat reads a line whose columns are set apart by tabs.
-func readWeeChat(who, text string) ircLine {
-	l := ircLine{event: true, text: text, sure: true}
+func readWeeChat(who, text string) line {
+	l := line{event: true, text: text, sure: true}
 	switch who = strings.TrimSpace(who); who {
 	case "*":
 		return acted(text)
 	case "-->", "<--", "=!=", "", "****", "***":
 	case "--":
-		if m := ircTold.FindStringSubmatch(text); m != nil {
-			l = ircLine{nick: nickOf(m[1]), text: m[2], notice: true, sure: true}
+		if m := told.FindStringSubmatch(text); m != nil {
+			l = line{nick: nickOf(m[1]), text: m[2], notice: true, sure: true}
 		}
 	default:
 		return said(strings.TrimSuffix(strings.TrimPrefix(who, "<"), ">"), text)
@@ -122,21 +122,21 @@ func readWeeChat(who, text string) ircLine {
 }
 
 // said is what somebody said.
-func said(nick, text string) ircLine {
-	l := ircLine{nick: nickOf(nick), text: strings.TrimSpace(text), sure: true}
+func said(nick, text string) line {
+	l := line{nick: nickOf(nick), text: strings.TrimSpace(text), sure: true}
 	if did, ok := strings.CutPrefix(l.text, "\x01ACTION "); ok {
 		l.text = l.nick + " " + did
 	}
 	l.text = strings.ReplaceAll(l.text, "\x01", "")
-	l.event = l.nick == "" || l.nick == "***" && ircPlayback.MatchString(l.text) // a bouncer's own
+	l.event = l.nick == "" || l.nick == "***" && playback.MatchString(l.text) // a bouncer's own
 	return l
 }
 
 // acted is what somebody does, who is named in the text.
-func acted(text string) ircLine {
+func acted(text string) line {
 	text = strings.TrimSpace(text)
 	nick, _, _ := strings.Cut(text, " ")
-	l := ircLine{nick: nickOf(nick), text: text, sure: true}
+	l := line{nick: nickOf(nick), text: text, sure: true}
 	l.event = l.nick == ""
 	return l
 }

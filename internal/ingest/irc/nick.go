@@ -7,17 +7,17 @@ import (
 	"reverie/internal/lazyregexp"
 )
 
-// ircNicks knows who is who among those who have changed their nick while they were there:
+// nicks knows who is who among those who have changed their nick while they were there:
 // the zero value nobody.
-type ircNicks map[string]string // the nick that somebody had first, by the one of now
+type nicks map[string]string // the nick that somebody had first, by the one of now
 
 var (
-	ircRenamed = lazyregexp.New(`^(?:Nick change: )?(\S+) (?:is now known as|changed nick to|->) (\S+)$`)
-	ircMoved   = lazyregexp.New(`^(?:(?:Joins|Parts|Quits): (\S+)|(\S+) (?:[\[(]\S*@\S*[\])] )?(?:has )?(?:joined|left|parted|[Qq]uit|leaves|arrives)\b)`)
+	renamed = lazyregexp.New(`^(?:Nick change: )?(\S+) (?:is now known as|changed nick to|->) (\S+)$`)
+	moved   = lazyregexp.New(`^(?:(?:Joins|Parts|Quits): (\S+)|(\S+) (?:[\[(]\S*@\S*[\])] )?(?:has )?(?:joined|left|parted|[Qq]uit|leaves|arrives)\b)`)
 )
 
 // id is by whom something is said.
-func (n ircNicks) id(nick string) string {
+func (n nicks) id(nick string) string {
 	nick = strings.ToLower(nick)
 	if first := n[nick]; first != "" {
 		return first
@@ -27,14 +27,14 @@ func (n ircNicks) id(nick string) string {
 
 // see takes in what has happened: who has another nick from now on, and who came or went,
 // after whom a nick may be anybody's.
-func (n ircNicks) see(happened string) {
-	if m := ircRenamed.FindStringSubmatch(happened); m != nil {
+func (n nicks) see(happened string) {
+	if m := renamed.FindStringSubmatch(happened); m != nil {
 		first, now := n.id(m[1]), strings.ToLower(m[2])
 		delete(n, strings.ToLower(m[1]))
 		if delete(n, now); first != now && len(n) < export.MaxNames {
 			n[now] = first
 		}
-	} else if m := ircMoved.FindStringSubmatch(happened); m != nil {
+	} else if m := moved.FindStringSubmatch(happened); m != nil {
 		delete(n, strings.ToLower(m[1]+m[2]))
 	}
 }

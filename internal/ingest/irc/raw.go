@@ -10,18 +10,18 @@ import (
 // front where the client asked for them.
 var ircRaw = lazyregexp.New(`^(?:@(\S+) +)?:([^\s!@]+)(?:!\S+|@\S+)? +([A-Z]{3,7}|\d{3})(?: +(.*))?$`)
 
-// ircRawTime is the tag that says when the server had the line.
-var ircRawTime = lazyregexp.New(`(?:^|;)time=([^;]+)`)
+// rawTime is the tag that says when the server had the line.
+var rawTime = lazyregexp.New(`(?:^|;)time=([^;]+)`)
 
-// readIRCRaw reads such a line, and the time in its tags.
-func readIRCRaw(s string) (l ircLine, at ircStamp, timed, ok bool) {
+// readRaw reads such a line, and the time in its tags.
+func readRaw(s string) (l line, at ircStamp, timed, ok bool) {
 	m := ircRaw.FindStringSubmatch(s)
 	if m == nil {
-		return ircLine{}, ircStamp{none: true}, false, false
+		return line{}, ircStamp{none: true}, false, false
 	}
 	at = ircStamp{none: true}
-	if tag := ircRawTime.FindStringSubmatch(m[1]); tag != nil {
-		at, _, timed = readIRCStamp(tag[1])
+	if tag := rawTime.FindStringSubmatch(m[1]); tag != nil {
+		at, _, timed = readStamp(tag[1])
 	}
 	nick, target, text := m[2], "", m[4]
 	if !strings.HasPrefix(text, ":") {
@@ -33,18 +33,18 @@ func readIRCRaw(s string) (l ircLine, at ircStamp, timed, ok bool) {
 		l = said(nick, text)
 		l.notice = m[3] == "NOTICE"
 		if strings.HasPrefix(text, "\x01") && !strings.HasPrefix(text, "\x01ACTION ") { // one client asks another
-			l = ircLine{event: true, text: nick + " asks " + strings.Trim(text, "\x01")}
+			l = line{event: true, text: nick + " asks " + strings.Trim(text, "\x01")}
 		}
 	case "NICK":
-		l = ircLine{event: true, text: nick + " is now known as " + target + text}
+		l = line{event: true, text: nick + " is now known as " + target + text}
 	case "JOIN", "PART", "QUIT":
 		what := map[string]string{"JOIN": " has joined ", "PART": " has left ", "QUIT": " has quit "}[m[3]]
-		l = ircLine{event: true, text: strings.TrimSpace(nick + what + strings.TrimSpace(target+" "+text))}
+		l = line{event: true, text: strings.TrimSpace(nick + what + strings.TrimSpace(target+" "+text))}
 		if target == "" && m[3] == "JOIN" {
 			target = text
 		}
 	default:
-		l = ircLine{event: true, text: strings.TrimSpace(nick + " " + m[3] + " " + strings.TrimSpace(target+" "+text))}
+		l = line{event: true, text: strings.TrimSpace(nick + " " + m[3] + " " + strings.TrimSpace(target+" "+text))}
 	}
 	if target != "" && strings.ContainsRune("#&+!", rune(target[0])) {
 		l.channel = target

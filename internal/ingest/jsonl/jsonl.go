@@ -1,3 +1,7 @@
+// Package jsonl reads our own format: one message a line, with id, author_id, author,
+// role, text, sent_at (RFC 3339), session_id and reply_to. Its chat has no id. What else
+// stands in a message is passed over, but for the group, where [export.ReadOptions] name
+// one.
 package jsonl
 
 import (
@@ -17,12 +21,10 @@ import (
 	"reverie/internal/text"
 )
 
-// jsonlFormat is our own: one message a line, with id, author_id, author, role, text,
-// sent_at (RFC 3339), session_id and reply_to. Its chat has no id. What else stands in a
-// message is passed over, but for the group, where [ReadOptions] name one.
-var Format = export.Format{Name: "jsonl", Title: "JSON Lines of messages", Knows: knowsJSONL, Read: readJSONL}
+// Format is what the package reads.
+var Format = export.Format{Name: "jsonl", Title: "JSON Lines of messages", Knows: knows, Read: read}
 
-func knowsJSONL(src export.Source) int {
+func knows(src export.Source) int {
 	if src.Files != nil {
 		return 0
 	}
@@ -30,7 +32,7 @@ func knowsJSONL(src export.Source) int {
 	if len(head) == 0 {
 		return 1 // an empty file brings nothing in, whatever it is
 	}
-	if jsonlList(head) {
+	if list(head) {
 		return 90
 	}
 	most := 0
@@ -61,9 +63,9 @@ func knowsJSONL(src export.Source) int {
 	return most
 }
 
-func readJSONL(_ context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
+func read(_ context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
 	return func(yield func(export.Record, error) bool) {
-		for part, err := range jsonlParts(src) {
+		for part, err := range parts(src) {
 			r := export.Record{Place: part.Place}
 			if err == nil {
 				if r.Message, err = readMessage(part.Value, opts.Group); err != nil {
@@ -77,10 +79,10 @@ func readJSONL(_ context.Context, src export.Source, opts export.ReadOptions) it
 	}
 }
 
-// jsonlParts tells the messages: the lines that are not blank, or the elements of one
+// parts tells the messages: the lines that are not blank, or the elements of one
 // array. A line that is cut off is a bad one like others.
-func jsonlParts(src export.Source) iter.Seq2[export.JSONPart, error] {
-	if jsonlList(src.Head) {
+func parts(src export.Source) iter.Seq2[export.JSONPart, error] {
+	if list(src.Head) {
 		return export.JSONParts(src.Reader, "[]")
 	}
 	return func(yield func(export.JSONPart, error) bool) {
@@ -96,8 +98,8 @@ func jsonlParts(src export.Source) iter.Seq2[export.JSONPart, error] {
 	}
 }
 
-// jsonlList tells an array of messages, which programs write as readily as lines.
-func jsonlList(head []byte) bool {
+// list tells an array of messages, which programs write as readily as lines.
+func list(head []byte) bool {
 	seen := map[string]bool{}
 	for part, err := range export.JSONParts(bytes.NewReader(head), "[].id", "[].sent_at", "[].text") {
 		if err != nil {

@@ -1,3 +1,7 @@
+// Package matrix reads what Element writes under "Export chat" as JSON, and events as a
+// server hands them out: one a line, an array, or the answer to /messages or /sync. Ids
+// are those of the events and rooms. A message that was edited or taken back soon after
+// it was sent is told as it was in the end, see [export.Hold].
 package matrix
 
 import (
@@ -20,38 +24,35 @@ import (
 	"reverie/internal/text"
 )
 
-// matrixFormat reads what Element writes under "Export chat" as JSON, and events as a
-// server hands them out: one a line, an array, or the answer to /messages or /sync. Ids are
-// those of the events and rooms. A message that was edited or taken back soon after it was
-// sent is told as it was in the end, see [hold].
+// Format is what the package reads.
 var Format = export.Format{
 	Name:  "matrix",
 	Title: "Matrix: Element's export as JSON (or the zip with it), or events of a room",
-	Knows: knowsMatrix,
-	Read:  readMatrix,
+	Knows: knows,
+	Read:  read,
 }
 
 var (
-	matrixExport  = lazyregexp.New(`"(room_name|export_date|room_creator)"\s*:`)
-	matrixList    = lazyregexp.New(`"(messages|chunk|events)"\s*:\s*\[`)
-	matrixEventID = lazyregexp.New(`"event_id"\s*:\s*"`)
-	matrixTime    = lazyregexp.New(`"origin_server_ts"\s*:\s*\d`)
-	matrixSender  = lazyregexp.New(`"sender"\s*:\s*"@`)
-	matrixRoomID  = lazyregexp.New(`"room_id"\s*:\s*"(![^"\\]+)"`)
-	matrixNoneYet = lazyregexp.New(`"messages"\s*:\s*\[\s*\]`)
+	matrixExport = lazyregexp.New(`"(room_name|export_date|room_creator)"\s*:`)
+	list         = lazyregexp.New(`"(messages|chunk|events)"\s*:\s*\[`)
+	eventID      = lazyregexp.New(`"event_id"\s*:\s*"`)
+	matrixTime   = lazyregexp.New(`"origin_server_ts"\s*:\s*\d`)
+	sender       = lazyregexp.New(`"sender"\s*:\s*"@`)
+	roomID       = lazyregexp.New(`"room_id"\s*:\s*"(![^"\\]+)"`)
+	noneYet      = lazyregexp.New(`"messages"\s*:\s*\[\s*\]`)
 )
 
-func knowsMatrix(src export.Source) int {
+func knows(src export.Source) int {
 	head := src.Head
 	if src.Files != nil {
-		head = export.HeadOf(src.Files, matrixFile(src.Files))
+		head = export.HeadOf(src.Files, file(src.Files))
 	}
 	head = bytes.TrimSpace(head)
-	events := matrixEventID.Match(head) && matrixTime.Match(head) && matrixSender.Match(head)
+	events := eventID.Match(head) && matrixTime.Match(head) && sender.Match(head)
 	switch {
 	case !bytes.HasPrefix(head, []byte("{")) && !bytes.HasPrefix(head, []byte("[")):
 		return 0
-	case matrixExport.Match(head) && matrixList.Match(head) && (events || matrixNoneYet.Match(head)):
+	case matrixExport.Match(head) && list.Match(head) && (events || noneYet.Match(head)):
 		return 95
 	case events:
 		return 90
@@ -59,9 +60,9 @@ func knowsMatrix(src export.Source) int {
 	return 0
 }
 
-// matrixFile is the export within an archive of Element's, which has the attachments
+// file is the export within an archive of Element's, which has the attachments
 // beside. With other documents beside it, it is no such archive.
-func matrixFile(files fs.FS) string {
+func file(files fs.FS) string {
 	var found []string
 	for _, pattern := range []string{"*.json", "*/*.json"} {
 		all, _ := fs.Glob(files, pattern) // the pattern is sound
@@ -75,11 +76,11 @@ func matrixFile(files fs.FS) string {
 	return ""
 }
 
-func readMatrix(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
+func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
 	return func(yield func(export.Record, error) bool) {
 		in, head := src.Reader, src.Head
 		if src.Files != nil {
-			name := matrixFile(src.Files)
+			name := file(src.Files)
 			f, err := src.Files.Open(name)
 			if err != nil {
 				yield(export.Record{}, fmt.Errorf("open %s: %w", name, err))
@@ -88,16 +89,16 @@ func readMatrix(ctx context.Context, src export.Source, opts export.ReadOptions)
 			defer f.Close()
 			in, head = f, export.HeadOf(src.Files, name)
 		}
-		m := matrixReader{names: map[string]string{}, rooms: map[string]string{}}
-		if found := matrixRoomID.FindSubmatch(head); found != nil {
+		m := reader{names: map[string]string{}, rooms: map[string]string{}}
+		if found := roomID.FindSubmatch(head); found != nil {
 			m.room = string(found[1])
 		}
-		export.TellHeld(ctx, opts, matrixParts(in, head), yield, m.take)
+		export.TellHeld(ctx, opts, parts(in, head), yield, m.take)
 	}
 }
 
-// matrixParts tells the events, and the room's name where it stands outside of them.
-func matrixParts(in io.Reader, head []byte) iter.Seq2[export.JSONPart, error] {
+// parts tells the events, and the room's name where it stands outside of them.
+func parts(in io.Reader, head []byte) iter.Seq2[export.JSONPart, error] {
 	head = bytes.TrimSpace(head)
 	if bytes.HasPrefix(head, []byte("[")) {
 		return export.JSONParts(in, "[]")
@@ -115,7 +116,7 @@ func matrixParts(in io.Reader, head []byte) iter.Seq2[export.JSONPart, error] {
 		"rooms.join.*.timeline.events[]", "rooms.leave.*.timeline.events[]")
 }
 
-type matrixReader struct {
+type reader struct {
 	room  string            // of events that do not say theirs
 	named string            // the room, by the export
 	names map[string]string // of people, by their ids
@@ -139,14 +140,14 @@ type matrixEvent struct {
 }
 
 // take reads one part of the document and gives what it says to the hold.
-func (m *matrixReader) take(h *export.Hold, part export.JSONPart) error {
+func (m *reader) take(h *export.Hold, part export.JSONPart) error {
 	if part.Pattern == "room_name" {
 		_ = json.Unmarshal(part.Value, &m.named) // of another type it is no name
 		return nil
 	}
 	bad := func(reason string, err error) error { return &export.Bad{Place: part.Place, Reason: reason, Err: err} }
 	var e matrixEvent
-	value, room := matrixUnwrapped(part.Value)
+	value, room := unwrapped(part.Value)
 	if err := json.Unmarshal(value, &e); err != nil {
 		return bad("no event", export.Readable(err))
 	}
@@ -183,9 +184,9 @@ func (m *matrixReader) take(h *export.Hold, part export.JSONPart) error {
 	return h.Add(r, c)
 }
 
-// matrixUnwrapped takes an event out of what clients of the command line wrap around it,
+// unwrapped takes an event out of what clients of the command line wrap around it,
 // with the room that they name beside.
-func matrixUnwrapped(raw json.RawMessage) (event json.RawMessage, room string) {
+func unwrapped(raw json.RawMessage) (event json.RawMessage, room string) {
 	if !bytes.Contains(raw, []byte(`"source"`)) {
 		return raw, ""
 	}
@@ -197,7 +198,7 @@ func matrixUnwrapped(raw json.RawMessage) (event json.RawMessage, room string) {
 }
 
 // learn remembers names.
-func (m *matrixReader) learn(e matrixEvent, room string) {
+func (m *reader) learn(e matrixEvent, room string) {
 	switch {
 	case e.Type == "m.room.name" && len(m.rooms) < export.MaxNames:
 		m.rooms[room] = export.Shortened(e.Content.Str("name"))
@@ -209,7 +210,7 @@ func (m *matrixReader) learn(e matrixEvent, room string) {
 var errNotDecrypted = errors.New("the event is encrypted; export it where its keys are")
 
 // read reads what an event says into its record, and what it changes of another one.
-func (m *matrixReader) read(e matrixEvent, r *export.HeldRecord) (export.Change, error) {
+func (m *reader) read(e matrixEvent, r *export.HeldRecord) (export.Change, error) {
 	relates := e.Content.Fields("m.relates_to")
 	target := relates.Str("event_id")
 	switch {
@@ -221,7 +222,7 @@ func (m *matrixReader) read(e matrixEvent, r *export.HeldRecord) (export.Change,
 		return export.Change{}, nil
 	case e.Type == "m.room.encrypted" || e.Content.Str("msgtype") == "m.bad.encrypted":
 		return export.Change{}, errNotDecrypted
-	case !matrixSaid[e.Type]:
+	case !said[e.Type]:
 		r.Event, r.Message.Text = true, m.happened(e)
 		return export.Change{}, nil
 	case relates.Str("rel_type") == "m.replace" && target != "":
@@ -247,5 +248,5 @@ func (m *matrixReader) read(e matrixEvent, r *export.HeldRecord) (export.Change,
 	return export.Change{}, nil
 }
 
-// matrixSaid are the events that are somebody's words.
-var matrixSaid = map[string]bool{"m.room.message": true, "m.sticker": true, "m.poll.start": true, "org.matrix.msc3381.poll.start": true}
+// said are the events that are somebody's words.
+var said = map[string]bool{"m.room.message": true, "m.sticker": true, "m.poll.start": true, "org.matrix.msc3381.poll.start": true}

@@ -13,13 +13,13 @@ import (
 
 // name is what a person is called: by what the room's events have said so far, or else by
 // the id.
-func (m *matrixReader) name(id string) string {
+func (m *reader) name(id string) string {
 	local, _, _ := strings.Cut(strings.TrimPrefix(id, "@"), ":")
 	return cmp.Or(m.names[id], local, id)
 }
 
 // say reads what the content of a message says. The names of files are not said by anybody.
-func (m *matrixReader) say(content export.JSONFields, r *export.Record) {
+func (m *reader) say(content export.JSONFields, r *export.Record) {
 	body := m.mentions(content, m.reply(content, content.Str("body")))
 	r.Message.Text = ""
 	switch content.Str("msgtype") {
@@ -70,7 +70,7 @@ func matrixText(f export.JSONFields) string {
 
 // relate says what a message answers, and which thread it is of. A thread is known by the
 // message that it began with.
-func (m *matrixReader) relate(relates export.JSONFields, e matrixEvent, r *export.Record) {
+func (m *reader) relate(relates export.JSONFields, e matrixEvent, r *export.Record) {
 	r.Message.ReplyTo = relates.Fields("m.in_reply_to").Str("event_id")
 	if relates.Str("rel_type") == "m.thread" {
 		r.Message.SessionID = relates.Str("event_id")
@@ -83,7 +83,7 @@ func (m *matrixReader) relate(relates export.JSONFields, e matrixEvent, r *expor
 }
 
 // reply takes off the quotation that answers begin with for clients that cannot show them.
-func (m *matrixReader) reply(content export.JSONFields, body string) string {
+func (m *reader) reply(content export.JSONFields, body string) string {
 	if content.Fields("m.relates_to").Fields("m.in_reply_to").Str("event_id") == "" ||
 		!strings.HasPrefix(body, "> <@") && !strings.HasPrefix(body, "> * <@") {
 		return body
@@ -101,7 +101,7 @@ var (
 
 // mentions writes the names of those whom a message mentions, where it has their ids or
 // links to them.
-func (m *matrixReader) mentions(content export.JSONFields, body string) string {
+func (m *reader) mentions(content export.JSONFields, body string) string {
 	if len(body) > reverie.MaxMessageTextLength {
 		return body // it is refused
 	}
@@ -127,7 +127,7 @@ func (m *matrixReader) mentions(content export.JSONFields, body string) string {
 }
 
 // happened says shortly what an event that is no message is about, or nothing.
-func (m *matrixReader) happened(e matrixEvent) string {
+func (m *reader) happened(e matrixEvent) string {
 	switch e.Type {
 	case "m.room.name":
 		return "named the room " + e.Content.Str("name")

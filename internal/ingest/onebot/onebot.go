@@ -1,3 +1,8 @@
+// Package onebot reads events of OneBot 11 (go-cqhttp, NapCat, LLOneBot, Lagrange) as
+// programs write them down, one a line or an array of them, and answers to
+// get_group_msg_history and its like. One file may hold many groups and private chats. A
+// message's id is what the implementation gave it, which another one would not. The
+// account itself is a program.
 package onebot
 
 import (
@@ -14,26 +19,23 @@ import (
 	"reverie/internal/reverie"
 )
 
-// onebotFormat reads events of OneBot 11 (go-cqhttp, NapCat, LLOneBot, Lagrange) as programs
-// write them down, one a line or an array of them, and answers to get_group_msg_history and
-// its like. One file may hold many groups and private chats. A message's id is what the
-// implementation gave it, which another one would not. The account itself is a program.
-var Format = export.Format{Name: "onebot", Title: "OneBot 11 events, or answers to get_group_msg_history", Knows: knowsOnebot, Read: readOnebot}
+// Format is what the package reads.
+var Format = export.Format{Name: "onebot", Title: "OneBot 11 events, or answers to get_group_msg_history", Knows: knows, Read: read}
 
-// onebotAnswers are where an answer of the API has its messages.
-var onebotAnswers = []string{"data.messages[]", "messages[]"}
+// answers are where an answer of the API has its messages.
+var answers = []string{"data.messages[]", "messages[]"}
 
-func knowsOnebot(src export.Source) int {
+func knows(src export.Source) int {
 	if src.Files != nil {
 		return 0
 	}
-	if sure := sureOfOnebotLog(bytes.TrimSpace(src.Head)); sure > 0 {
+	if sure := sureOfLog(bytes.TrimSpace(src.Head)); sure > 0 {
 		return sure
 	}
 	keys := []string{"post_type", "self_id", "message_type", "message_id", "sender.user_id", "sender.nickname"}
 	seen := map[string]bool{}
 	patterns := append([]string{"retcode"}, keys...)
-	for _, at := range append([]string{"[]", "data"}, onebotAnswers...) {
+	for _, at := range append([]string{"[]", "data"}, answers...) {
 		for _, key := range keys {
 			patterns = append(patterns, at+"."+key)
 		}
@@ -60,27 +62,27 @@ func knowsOnebot(src export.Source) int {
 	return 0
 }
 
-func readOnebot(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
+func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
 	return func(yield func(export.Record, error) bool) {
-		o := onebotReader{names: map[onebotName]string{}}
+		o := reader{names: map[onebotName]string{}}
 		export.TellHeld(ctx, opts, onebotParts(src), yield, o.take)
 	}
 }
 
-// onebotNames is how many people are remembered by name at most.
-const onebotNames = 1 << 16
+// names is how many people are remembered by name at most.
+const names = 1 << 16
 
 // onebotName is somebody in a chat.
 type onebotName struct{ chat, user string }
 
-// onebotReader reads the events of one file.
-type onebotReader struct {
+// reader reads the events of one file.
+type reader struct {
 	names map[onebotName]string // of those who wrote, for mentions
 	ids   export.Ordinals
 }
 
-// onebotEvent is one event. A message of a history may lack post_type.
-type onebotEvent struct {
+// event is one event. A message of a history may lack post_type.
+type event struct {
 	Time        export.Text     `json:"time"` // in seconds
 	SelfID      export.Text     `json:"self_id"`
 	PostType    export.Text     `json:"post_type"`
@@ -109,13 +111,13 @@ type onebotEvent struct {
 
 // take reads one event and holds it, for it may be taken back soon. What is nothing of a
 // chat is passed over.
-func (o *onebotReader) take(h *export.Hold, part export.JSONPart) error {
-	var e onebotEvent
+func (o *reader) take(h *export.Hold, part export.JSONPart) error {
+	var e event
 	if err := json.Unmarshal(part.Value, &e); err != nil {
 		return &export.Bad{Place: part.Place, Reason: "no event", Err: export.Readable(err)}
 	}
 	notice := e.PostType == "notice"
-	if e.PostType == "meta_event" || e.PostType == "request" || notice && onebotNotices[string(e.NoticeType)] == "" {
+	if e.PostType == "meta_event" || e.PostType == "request" || notice && notices[string(e.NoticeType)] == "" {
 		return nil
 	}
 	at, err := export.LooseTime(string(e.Time))
@@ -140,7 +142,7 @@ func (o *onebotReader) take(h *export.Hold, part export.JSONPart) error {
 	if r.Message.ID == "" || r.Message.ID == "0" {
 		r.Message.ID = o.ids.ID(chat.ID, string(e.Time), r.Message.AuthorID)
 	}
-	if who := (onebotName{chat.ID, r.Message.AuthorID}); len(o.names) < onebotNames && len(who.chat)+len(who.user) < reverie.MaxMessageIDLength {
+	if who := (onebotName{chat.ID, r.Message.AuthorID}); len(o.names) < names && len(who.chat)+len(who.user) < reverie.MaxMessageIDLength {
 		o.names[who] = export.Shortened(r.Message.Author)
 	}
 	segments, err := onebotSegments(e.Message, string(e.Raw))
@@ -153,7 +155,7 @@ func (o *onebotReader) take(h *export.Hold, part export.JSONPart) error {
 }
 
 // chat says which conversation an event is of: a group, or the private chat with somebody.
-func (e onebotEvent) chat() (export.Chat, error) {
+func (e event) chat() (export.Chat, error) {
 	if e.GuildID != "" && e.ChannelID != "" {
 		return export.Chat{ID: "guild-" + string(e.GuildID+"-"+e.ChannelID), Name: string(cmp.Or(e.GroupName, e.ChannelID))}, nil
 	}
@@ -176,7 +178,7 @@ func (e onebotEvent) chat() (export.Chat, error) {
 }
 
 // label is how the author is called.
-func (e onebotEvent) label() string {
+func (e event) label() string {
 	for _, s := range []export.Text{e.Sender.Card, e.Sender.Nickname} {
 		if name := strings.TrimSpace(string(s)); name != "" {
 			return name
@@ -185,21 +187,21 @@ func (e onebotEvent) label() string {
 	return string(cmp.Or(e.UserID, e.Sender.UserID))
 }
 
-// onebotNotices are the notices that are told, and what they say; "-" is nothing.
-var onebotNotices = map[string]string{
+// notices are the notices that are told, and what they say; "-" is nothing.
+var notices = map[string]string{
 	"group_recall": "-", "friend_recall": "-", "group_increase": "joined", "group_decrease": "left",
 	"group_admin": "became or ceased to be an administrator", "group_ban": "was muted or unmuted", "friend_add": "became a friend",
 }
 
 // notice tells what happened in a chat. What takes a message back takes its text, too,
 // where it is held yet.
-func (o *onebotReader) notice(h *export.Hold, e onebotEvent, r export.Record, at time.Time) error {
+func (o *reader) notice(h *export.Hold, e event, r export.Record, at time.Time) error {
 	who := string(cmp.Or(e.UserID, "0"))
 	r.Message = reverie.Message{ID: o.ids.ID(r.Chat.ID, string(e.Time), string(e.NoticeType)+" "+who), AuthorID: who, Author: who, Role: reverie.RoleUser, SentAt: at}
 	if name := o.names[onebotName{r.Chat.ID, who}]; name != "" {
 		r.Message.Author = name
 	}
-	if what := onebotNotices[string(e.NoticeType)]; what != "-" {
+	if what := notices[string(e.NoticeType)]; what != "-" {
 		r.Message.Text = r.Message.Author + " " + what
 		return h.Add(export.HeldRecord{Record: r}, export.Change{})
 	}

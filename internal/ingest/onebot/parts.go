@@ -13,9 +13,9 @@ import (
 	"reverie/internal/lazyregexp"
 )
 
-// sureOfOnebotLog tells the log of a program that writes events into its lines: for sure
+// sureOfLog tells the log of a program that writes events into its lines: for sure
 // where many lines have one, for in a chat somebody may show one to the others.
-func sureOfOnebotLog(head []byte) int {
+func sureOfLog(head []byte) int {
 	if len(head) == 0 || head[0] == '{' {
 		return 0
 	}
@@ -25,7 +25,7 @@ func sureOfOnebotLog(head []byte) int {
 			all++
 		}
 		start := bytes.IndexByte(l, '{')
-		if start < 1 || !onebotEventIn.Match(l) {
+		if start < 1 || !eventIn.Match(l) {
 			continue
 		}
 		if len(bytes.Trim(l[:start], " \t[,")) == 0 { // of an array
@@ -49,16 +49,16 @@ func onebotParts(src export.Source) iter.Seq2[export.JSONPart, error] {
 	head := bytes.TrimSpace(src.Head)
 	first, _, more := bytes.Cut(head, []byte("\n"))
 	switch {
-	case sureOfOnebotLog(head) > 0:
-		return onebotLines(onebotLogged(src.Reader))
+	case sureOfLog(head) > 0:
+		return onebotLines(logged(src.Reader))
 	case bytes.HasPrefix(head, []byte("[")):
 		return onebotLines(export.JSONParts(src.Reader, "[]"))
 	case more && json.Valid(first):
 		return onebotLines(export.JSONLines(src.Reader))
 	}
-	for part, err := range export.JSONParts(bytes.NewReader(head), append(onebotAnswers, "post_type", "message_id")...) {
-		if err == nil && (part.Pattern == onebotAnswers[0] || part.Pattern == onebotAnswers[1]) {
-			return export.JSONParts(src.Reader, onebotAnswers...)
+	for part, err := range export.JSONParts(bytes.NewReader(head), append(answers, "post_type", "message_id")...) {
+		if err == nil && (part.Pattern == answers[0] || part.Pattern == answers[1]) {
+			return export.JSONParts(src.Reader, answers...)
 		}
 		break
 	}
@@ -68,16 +68,16 @@ func onebotParts(src export.Source) iter.Seq2[export.JSONPart, error] {
 	return onebotLines(export.JSONDocuments(src.Reader))
 }
 
-// onebotEventIn finds a line of a log that has an event in it.
-var onebotEventIn = lazyregexp.New(`"post_type"\s*:\s*"`)
+// eventIn finds a line of a log that has an event in it.
+var eventIn = lazyregexp.New(`"post_type"\s*:\s*"`)
 
-// onebotLogged tells the events in the lines of a program's log, each behind a time and the
+// logged tells the events in the lines of a program's log, each behind a time and the
 // like. Other lines are the program's own.
-func onebotLogged(r io.Reader) iter.Seq2[export.JSONPart, error] {
+func logged(r io.Reader) iter.Seq2[export.JSONPart, error] {
 	return func(yield func(export.JSONPart, error) bool) {
 		for l, err := range export.Lines(r) {
 			at := bytes.IndexByte(l.Text, '{')
-			if err == nil && (at < 0 || !onebotEventIn.Match(l.Text)) {
+			if err == nil && (at < 0 || !eventIn.Match(l.Text)) {
 				continue
 			}
 			part := export.JSONPart{Place: l.Place()}

@@ -15,17 +15,17 @@ import (
 	"reverie/internal/reverie"
 )
 
-// onebotSegment is a piece of a message: a text, a mention, a picture.
-type onebotSegment struct {
+// segment is a piece of a message: a text, a mention, a picture.
+type segment struct {
 	Type export.Text     `json:"type"`
 	Data json.RawMessage `json:"data"`
 }
 
 // onebotSegments reads a message as an array of pieces, as a single one, or as a string of
 // CQ codes, where raw takes the place of one that is missing.
-func onebotSegments(message json.RawMessage, raw string) ([]onebotSegment, error) {
+func onebotSegments(message json.RawMessage, raw string) ([]segment, error) {
 	message = bytes.TrimSpace(message)
-	var list []onebotSegment
+	var list []segment
 	var err error
 	switch {
 	case len(message) == 0 || string(message) == "null" || string(message) == `""`:
@@ -35,7 +35,7 @@ func onebotSegments(message json.RawMessage, raw string) ([]onebotSegment, error
 		err = json.Unmarshal(message, &s)
 		list = cqSegments(s)
 	case message[0] == '{':
-		list = make([]onebotSegment, 1)
+		list = make([]segment, 1)
 		err = json.Unmarshal(message, &list[0])
 	default:
 		err = json.Unmarshal(message, &list)
@@ -52,11 +52,11 @@ var (
 )
 
 // cqSegments reads a string of CQ codes. What is no whole code is text.
-func cqSegments(s string) []onebotSegment {
-	var list []onebotSegment
+func cqSegments(s string) []segment {
+	var list []segment
 	add := func(kind string, data map[string]string) {
 		raw, _ := json.Marshal(data) // strings always can be
-		list = append(list, onebotSegment{Type: export.Text(kind), Data: raw})
+		list = append(list, segment{Type: export.Text(kind), Data: raw})
 	}
 	at := 0
 	for _, m := range cqCode.FindAllStringSubmatchIndex(s, -1) {
@@ -104,7 +104,7 @@ const onebotDepth = 4
 
 // read reads the pieces of a message. What is no words (pictures, files, stickers) says
 // nothing.
-func (o *onebotReader) read(chat string, segments []onebotSegment, depth int) onebotSaid {
+func (o *reader) read(chat string, segments []segment, depth int) onebotSaid {
 	var b strings.Builder
 	var said onebotSaid
 	for _, s := range segments {
@@ -138,7 +138,7 @@ func (o *onebotReader) read(chat string, segments []onebotSegment, depth int) on
 }
 
 // called is the name of somebody who is mentioned.
-func (o *onebotReader) called(chat string, d onebotData) string {
+func (o *reader) called(chat string, d onebotData) string {
 	if d.QQ == "all" {
 		return cmp.Or(strings.TrimPrefix(string(d.Name), "@"), "all")
 	}
@@ -146,7 +146,7 @@ func (o *onebotReader) called(chat string, d onebotData) string {
 }
 
 // forwarded is what messages say that somebody passes on, a line each.
-func (o *onebotReader) forwarded(chat string, d onebotData, depth int) string {
+func (o *reader) forwarded(chat string, d onebotData, depth int) string {
 	if depth == onebotDepth {
 		return ""
 	}
@@ -156,11 +156,11 @@ func (o *onebotReader) forwarded(chat string, d onebotData, depth int) string {
 	}
 	var lines []string
 	for _, node := range nodes {
-		var wrapped onebotSegment // a node of go-cqhttp
-		var e onebotEvent
+		var wrapped segment // a node of go-cqhttp
+		var e event
 		var said string
 		if json.Unmarshal(node, &wrapped) == nil && wrapped.Type == "node" {
-			said = o.read(chat, []onebotSegment{wrapped}, depth+1).text
+			said = o.read(chat, []segment{wrapped}, depth+1).text
 		} else if json.Unmarshal(node, &e) == nil {
 			said = o.passedOn(chat, e.label(), e.Message, string(e.Raw), depth)
 		}
@@ -172,7 +172,7 @@ func (o *onebotReader) forwarded(chat string, d onebotData, depth int) string {
 	return export.JoinLines(lines...)
 }
 
-func (o *onebotReader) passedOn(chat, author string, message json.RawMessage, raw string, depth int) string {
+func (o *reader) passedOn(chat, author string, message json.RawMessage, raw string, depth int) string {
 	segments, err := onebotSegments(message, raw)
 	if err != nil {
 		return ""
@@ -190,7 +190,7 @@ func textOf(raw json.RawMessage) string {
 	return string(s)
 }
 
-// cardText is what a card of QQ says (a link, a mini program): its title, its description
+// CardText is what a card of QQ says (a link, a mini program): its title, its description
 // and where it leads. The card is JSON, or a string of it.
 func CardText(raw json.RawMessage) string {
 	if s := textOf(raw); s != "" {

@@ -14,13 +14,13 @@ import (
 	"reverie/internal/text"
 )
 
-// qqMessage is a message as versions 4 to 6 of the tool write it.
-type qqMessage struct {
+// message is a message as versions 4 to 6 of the tool write it.
+type message struct {
 	ID        export.Text `json:"id"`
 	MessageID export.Text `json:"messageId"` // of version 4
 	Timestamp export.Text `json:"timestamp"` // in milliseconds, or RFC 3339
 	Time      export.Text `json:"time"`      // as the exporter's clock showed it
-	Sender    qqUser      `json:"sender"`
+	Sender    user        `json:"sender"`
 	Type      export.Text `json:"type"`
 	OldType   export.Text `json:"messageType"`
 	Recalled  bool        `json:"recalled"`
@@ -29,13 +29,13 @@ type qqMessage struct {
 	OldSystem bool        `json:"isSystemMessage"`
 	Content   struct {
 		Text     export.Text     `json:"text"`
-		Elements []qqElement     `json:"elements"`
+		Elements []element       `json:"elements"`
 		Reply    json.RawMessage `json:"reply"`
 	} `json:"content"`
 	Raw json.RawMessage `json:"rawMessage"`
 }
 
-type qqUser struct {
+type user struct {
 	UID      export.Text `json:"uid"`
 	Uin      export.Text `json:"uin"`
 	Name     export.Text `json:"name"`
@@ -44,21 +44,21 @@ type qqUser struct {
 }
 
 // id is the account: its number, or else what QQ calls it within.
-func (u qqUser) id() string {
+func (u user) id() string {
 	if u.Uin == "0" {
 		u.Uin = ""
 	}
 	return string(cmp.Or(u.Uin, u.UID, "0"))
 }
 
-type qqElement struct {
+type element struct {
 	Type export.Text     `json:"type"`
 	Data json.RawMessage `json:"data"`
 }
 
 // record reads one message.
-func (q *qqReader) record(part export.JSONPart) (export.Record, error) {
-	var m qqMessage
+func (q *reader) record(part export.JSONPart) (export.Record, error) {
+	var m message
 	if err := json.Unmarshal(part.Value, &m); err != nil {
 		return export.Record{}, &export.Bad{Place: part.Place, Reason: "no message", Err: export.Readable(err)}
 	}
@@ -83,7 +83,7 @@ func (q *qqReader) record(part export.JSONPart) (export.Record, error) {
 }
 
 // event tells what is nobody's words, or not any more.
-func (m *qqMessage) event() bool {
+func (m *message) event() bool {
 	switch m.Type + m.OldType {
 	case "system", "error", "type_5", "type_19", "5", "19": // a notice in grey, or a call
 		return true
@@ -101,7 +101,7 @@ func (m *qqMessage) event() bool {
 
 // sentAt is when a message was sent: by the clock of its server or, in some versions, by
 // that of the exporter's wall.
-func (m *qqMessage) sentAt(zone *time.Location) (time.Time, error) {
+func (m *message) sentAt(zone *time.Location) (time.Time, error) {
 	var raw struct {
 		Time export.Text `json:"msgTime"` // in seconds
 	}
@@ -124,8 +124,8 @@ func (m *qqMessage) sentAt(zone *time.Location) (time.Time, error) {
 	return at, nil
 }
 
-// qqData are the values of an element that are read.
-type qqData struct {
+// data are the values of an element that are read.
+type data struct {
 	Text        export.Text   `json:"text"`
 	Name        export.Text   `json:"name"`
 	To          export.Text   `json:"referencedMessageId"`
@@ -135,7 +135,7 @@ type qqData struct {
 	URL         export.Text   `json:"url"`
 	Preview     []export.Text `json:"preview"`
 	Messages    []struct {
-		Sender  qqUser `json:"sender"`
+		Sender  user `json:"sender"`
 		Content struct {
 			Text export.Text `json:"text"`
 		} `json:"content"`
@@ -144,12 +144,12 @@ type qqData struct {
 
 // read reads what a message says, and what it answers. Some versions write the whole text
 // as one element, with placeholders, and others each piece as its own.
-func (m *qqMessage) read() (said, replyTo string) {
+func (m *message) read() (said, replyTo string) {
 	var pieces strings.Builder
 	var extra []string // that the whole text has a placeholder for
 	whole := false
 	for i, e := range m.Content.Elements {
-		var d qqData
+		var d data
 		_ = json.Unmarshal(e.Data, &d) // of a shape of its own it says nothing
 		switch e.Type {
 		case "text":
@@ -173,7 +173,7 @@ func (m *qqMessage) read() (said, replyTo string) {
 			extra = append(extra, d.forwarded())
 		}
 	}
-	var answered qqData
+	var answered data
 	_ = json.Unmarshal(m.Content.Reply, &answered) // most answer nothing
 	if replyTo = cmp.Or(replyTo, string(answered.To)); replyTo == "0" {
 		replyTo = ""
@@ -186,19 +186,19 @@ func (m *qqMessage) read() (said, replyTo string) {
 }
 
 // flat is the whole text without its placeholders, and without what the elements say better.
-func (m *qqMessage) flat(extra bool) string {
+func (m *message) flat(extra bool) string {
 	s := string(m.Content.Text)
 	if extra && export.Placeholder.MatchString(s) {
 		s = s[:export.Placeholder.FindStringIndex(s)[0]]
 	}
-	return export.WithoutPlaceholders(qqFace.ReplaceAllString(export.QuotedReply.ReplaceAllString(s, ""), ":$1:"))
+	return export.WithoutPlaceholders(face.ReplaceAllString(export.QuotedReply.ReplaceAllString(s, ""), ":$1:"))
 }
 
-// qqFace is an emoji in a whole text: [[微笑]].
-var qqFace = lazyregexp.New(`\[\[([^\[\]\n]{1,20})\]\]`)
+// face is an emoji in a whole text: [[微笑]].
+var face = lazyregexp.New(`\[\[([^\[\]\n]{1,20})\]\]`)
 
 // forwarded is what the messages say that somebody passes on, a line each.
-func (d qqData) forwarded() string {
+func (d data) forwarded() string {
 	var lines []string
 	for _, m := range d.Messages {
 		if said := export.WithoutPlaceholders(string(m.Content.Text)); said != "" {

@@ -1,3 +1,8 @@
+// Package qqchat reads what QQChatExporter writes: one JSON file a chat, or a folder or
+// zip with a manifest and chunks of JSON Lines; and the text that QQ's own client writes,
+// see [qqText]. Ids of messages and of people are QQ's own. A file does not always say
+// which chat it is: then its name may, as the tool gave it (group_660066_…), and else the
+// chat's name stands for it.
 package qqchat
 
 import (
@@ -18,27 +23,24 @@ import (
 	"reverie/internal/reverie"
 )
 
-// qqFormat reads what QQChatExporter writes: one JSON file a chat, or a folder or zip with a
-// manifest and chunks of JSON Lines; and the text that QQ's own client writes, see [qqText]. Ids of messages and of people are QQ's own. A file does
-// not always say which chat it is: then its name may, as the tool gave it (group_660066_…),
-// and else the chat's name stands for it.
-var Format = export.Format{Name: "qq", Title: "QQChatExporter, JSON (one file, or a folder or zip of chunks); text of QQ itself", Knows: knowsQQ, Read: readQQ}
+// Format is what the package reads.
+var Format = export.Format{Name: "qq", Title: "QQChatExporter, JSON (one file, or a folder or zip of chunks); text of QQ itself", Knows: knows, Read: read}
 
-func knowsQQ(src export.Source) int {
+func knows(src export.Source) int {
 	if src.Files != nil {
-		if len(qqManifests(src.Files)) > 0 {
+		if len(manifests(src.Files)) > 0 {
 			return 90
 		}
 		return 0
 	}
-	if knowsQQText(src.Head) {
+	if knowsText(src.Head) {
 		return 90
 	}
-	return knowsQQHead(src.Head)
+	return knowsHead(src.Head)
 }
 
-// knowsQQHead tells a file with a chat in it, a manifest, and a chunk by itself.
-func knowsQQHead(head []byte) int {
+// knowsHead tells a file with a chat in it, a manifest, and a chunk by itself.
+func knowsHead(head []byte) int {
 	var made export.Text
 	seen := map[string]bool{}
 	for part, err := range export.JSONParts(bytes.NewReader(head), "metadata.name", "metadata.exportTime", "metadata.version", "chatInfo", "chunked", "chunkInfo", "statistics",
@@ -62,15 +64,15 @@ func knowsQQHead(head []byte) int {
 	return 0
 }
 
-// qqManifests finds the manifests of a folder or archive.
-func qqManifests(files fs.FS) []string {
-	return export.KnownFiles(files, []string{"manifest.json"}, func(head []byte) bool { return knowsQQHead(head) >= 80 })
+// manifests finds the manifests of a folder or archive.
+func manifests(files fs.FS) []string {
+	return export.KnownFiles(files, []string{"manifest.json"}, func(head []byte) bool { return knowsHead(head) >= 80 })
 }
 
-func readQQ(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
+func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
 	return func(yield func(export.Record, error) bool) {
-		q := &qqReader{ctx: ctx, opts: opts, yield: yield, name: src.Name, again: src.Again}
-		if src.Files == nil && knowsQQText(src.Head) {
+		q := &reader{ctx: ctx, opts: opts, yield: yield, name: src.Name, again: src.Again}
+		if src.Files == nil && knowsText(src.Head) {
 			if err := (&qqText{ctx: ctx, opts: opts, yield: yield}).file(src.Reader); err != nil {
 				yield(export.Record{}, err)
 			}
@@ -80,8 +82,8 @@ func readQQ(ctx context.Context, src export.Source, opts export.ReadOptions) ite
 			_ = q.file(src.Reader, src.Head)
 			return
 		}
-		for _, name := range qqManifests(src.Files) {
-			q = &qqReader{ctx: ctx, opts: opts, yield: yield, name: path.Base(path.Dir(path.Join(src.Name, name)))}
+		for _, name := range manifests(src.Files) {
+			q = &reader{ctx: ctx, opts: opts, yield: yield, name: path.Base(path.Dir(path.Join(src.Name, name)))}
 			if !q.folder(src.Files, name) {
 				return
 			}
@@ -89,8 +91,8 @@ func readQQ(ctx context.Context, src export.Source, opts export.ReadOptions) ite
 	}
 }
 
-// qqReader reads one chat.
-type qqReader struct {
+// reader reads one chat.
+type reader struct {
 	ctx   context.Context
 	opts  export.ReadOptions
 	yield func(export.Record, error) bool
@@ -102,8 +104,8 @@ type qqReader struct {
 }
 
 // file tells the messages of a single file, and whether anybody listens on.
-func (q *qqReader) file(r io.Reader, head []byte) bool {
-	if knowsQQHead(head) == 70 { // a chunk by itself
+func (q *reader) file(r io.Reader, head []byte) bool {
+	if knowsHead(head) == 70 { // a chunk by itself
 		q.known = true
 		return q.parts("", export.JSONLines(r))
 	}
@@ -111,7 +113,7 @@ func (q *qqReader) file(r io.Reader, head []byte) bool {
 }
 
 // parts tells the messages among parts of a file.
-func (q *qqReader) parts(file string, parts iter.Seq2[export.JSONPart, error]) bool {
+func (q *reader) parts(file string, parts iter.Seq2[export.JSONPart, error]) bool {
 	for part, err := range parts {
 		if err == nil {
 			err = q.ctx.Err()
@@ -150,12 +152,12 @@ func (q *qqReader) parts(file string, parts iter.Seq2[export.JSONPart, error]) b
 	return true
 }
 
-// qqNamed is a name of a file or folder as the tool gives it: whose chat, and when it was
+// named is a name of a file or folder as the tool gives it: whose chat, and when it was
 // exported.
-var qqNamed = lazyregexp.New(`(?:^|_)(\d{5,12}|u_[A-Za-z0-9_-]{10,40}?)_\d{8}_\d{6}`)
+var named = lazyregexp.New(`(?:^|_)(\d{5,12}|u_[A-Za-z0-9_-]{10,40}?)_\d{8}_\d{6}`)
 
 // info takes down which chat it is.
-func (q *qqReader) info(value json.RawMessage) {
+func (q *reader) info(value json.RawMessage) {
 	var c struct {
 		Name    export.Text `json:"name"`
 		Type    export.Text `json:"type"`
@@ -170,7 +172,7 @@ func (q *qqReader) info(value json.RawMessage) {
 		c.PeerUin = ""
 	}
 	id := cmp.Or(c.Group, c.PeerUin, c.PeerUID)
-	if found := qqNamed.FindStringSubmatch(path.Base(strings.ReplaceAll(q.name, `\`, "/"))); id == "" && found != nil {
+	if found := named.FindStringSubmatch(path.Base(strings.ReplaceAll(q.name, `\`, "/"))); id == "" && found != nil {
 		id = export.Text(found[1])
 	}
 	if id = cmp.Or(id, c.Name); id != "" && c.Type != "group" && c.Type != "" { // numbers of groups and of people overlap
@@ -180,7 +182,7 @@ func (q *qqReader) info(value json.RawMessage) {
 }
 
 // begin makes sure, before the first message, that it is known which chat it is of.
-func (q *qqReader) begin() error {
+func (q *reader) begin() error {
 	if q.known {
 		return nil
 	}
@@ -217,7 +219,7 @@ type qqManifest struct {
 
 // folder tells the messages of a manifest's chunks, and whether anybody listens on. One
 // that is not there is told as a [*Bad].
-func (q *qqReader) folder(files fs.FS, manifest string) bool {
+func (q *reader) folder(files fs.FS, manifest string) bool {
 	var m qqManifest
 	err := export.EachPart(files, manifest, func(part export.JSONPart) {
 		switch part.Pattern {

@@ -18,20 +18,20 @@ import (
 // QQ's own client exports text: a heading for each chat, which has a name and no number,
 // and messages of several lines behind a time, a name and an account.
 var (
-	qqTextChat = lazyregexp.New(`^消息对象[:：](.*)$`)
-	qqTextHead = lazyregexp.New(`^(\d{4}-\d\d-\d\d \d{1,2}:\d\d:\d\d) (.*)$`)
-	qqTextWho  = lazyregexp.New(`^(?:【[^【】]{1,20}】)?(.*?)(?:\((\d{4,12})\)|<([^<>\s]+@[^<>\s]+)>)?$`)
+	textChat = lazyregexp.New(`^消息对象[:：](.*)$`)
+	textHead = lazyregexp.New(`^(\d{4}-\d\d-\d\d \d{1,2}:\d\d:\d\d) (.*)$`)
+	textWho  = lazyregexp.New(`^(?:【[^【】]{1,20}】)?(.*?)(?:\((\d{4,12})\)|<([^<>\s]+@[^<>\s]+)>)?$`)
 )
 
-// qqSystem is the account that says what has happened.
-const qqSystem = "10000"
+// system is the account that says what has happened.
+const system = "10000"
 
-// knowsQQText tells the beginning of such a text.
-func knowsQQText(head []byte) bool {
+// knowsText tells the beginning of such a text.
+func knowsText(head []byte) bool {
 	chat := false
 	for l := range bytes.Lines(head) {
 		s := strings.TrimSpace(string(l))
-		if chat = chat || qqTextChat.MatchString(s); chat && qqTextHead.MatchString(s) {
+		if chat = chat || textChat.MatchString(s); chat && textHead.MatchString(s) {
 			return true
 		}
 	}
@@ -76,13 +76,13 @@ func (q *qqText) file(r io.Reader) error {
 // line takes in one line, and says whether anybody listens on.
 func (q *qqText) line(l export.Line) bool {
 	s := strings.TrimRight(export.UTF8Line(l.Text), "\r ")
-	if m := qqTextChat.FindStringSubmatch(s); m != nil {
+	if m := textChat.FindStringSubmatch(s); m != nil {
 		name := strings.TrimSpace(m[1])
 		more := q.close()
 		q.chat, q.ids = export.Chat{ID: name, Name: name}, export.Ordinals{}
 		return more
 	}
-	m := qqTextHead.FindStringSubmatch(s)
+	m := textHead.FindStringSubmatch(s)
 	if m == nil {
 		if q.open != nil {
 			q.lines = append(q.lines, s)
@@ -106,9 +106,9 @@ func (q *qqText) line(l export.Line) bool {
 	if err != nil {
 		return q.yield(export.Record{}, &export.Bad{Place: l.Place(), Reason: "no time", Err: fmt.Errorf("there is no %s: %w", m[1], reverie.ErrInvalid)})
 	}
-	who := qqTextWho.FindStringSubmatch(m[2])
+	who := textWho.FindStringSubmatch(m[2])
 	id := cmp.Or(who[2], who[3], who[1])
-	q.open = &export.Record{Chat: q.chat, Place: l.Place(), Event: id == qqSystem}
+	q.open = &export.Record{Chat: q.chat, Place: l.Place(), Event: id == system}
 	q.open.Message = reverie.Message{ID: q.ids.ID(q.chat.ID, m[1], id), AuthorID: id, Author: cmp.Or(strings.TrimSpace(who[1]), id), Role: reverie.RoleUser, SentAt: at}
 	return true
 }

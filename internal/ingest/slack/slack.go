@@ -1,3 +1,6 @@
+// Package slack reads what a workspace's owner exports: lists of users and channels, and
+// a folder a channel with a file a day. A channel's messages are known by their time,
+// which is unique within it; ids of chats are Slack's own.
 package slack
 
 import (
@@ -18,38 +21,36 @@ import (
 	"reverie/internal/reverie"
 )
 
-// slackFormat reads what a workspace's owner exports: lists of users and channels, and a
-// folder a channel with a file a day. A channel's messages are known by their time, which
-// is unique within it; ids of chats are Slack's own.
+// Format is what the package reads.
 var Format = export.Format{
 	Name:  "slack",
 	Title: "Slack workspace export (zip or folder), or one day's file of it",
-	Knows: knowsSlack,
-	Read:  readSlack,
+	Knows: knows,
+	Read:  read,
 }
 
 var (
-	slackDay  = lazyregexp.New(`^\d{4}-\d\d-\d\d\.json$`)
-	slackTS   = lazyregexp.New(`"ts"\s*:\s*"\d{9,10}\.\d{1,6}"`)
+	day       = lazyregexp.New(`^\d{4}-\d\d-\d\d\.json$`)
+	ts        = lazyregexp.New(`"ts"\s*:\s*"\d{9,10}\.\d{1,6}"`)
 	slackType = lazyregexp.New(`"type"\s*:\s*"message"`)
 	slackID   = lazyregexp.New(`"id"\s*:\s*"[CGDUW][A-Z0-9]+"`)
 
-	slackUserLists = []string{"users.json", "org_users.json"}
-	slackChatLists = []string{"channels.json", "groups.json", "mpims.json", "dms.json"}
+	userLists = []string{"users.json", "org_users.json"}
+	chatLists = []string{"channels.json", "groups.json", "mpims.json", "dms.json"}
 )
 
-func knowsSlack(src export.Source) int {
+func knows(src export.Source) int {
 	if src.Files == nil {
-		return knowsSlackDay(src.Head)
+		return knowsDay(src.Head)
 	}
 	roots, folders := slackFolders(src.Files)
 	for _, f := range folders {
-		if sure := knowsSlackDay(export.HeadOf(src.Files, f.days[0])); sure > 0 {
+		if sure := knowsDay(export.HeadOf(src.Files, f.days[0])); sure > 0 {
 			return sure
 		}
 	}
 	for _, root := range roots { // of a workspace where nobody has said anything, or only on a later day
-		for _, list := range slackChatLists {
+		for _, list := range chatLists {
 			if slackID.Match(export.HeadOf(src.Files, path.Join(root, list))) {
 				return 80
 			}
@@ -58,8 +59,8 @@ func knowsSlack(src export.Source) int {
 	return 0
 }
 
-func knowsSlackDay(head []byte) int {
-	if bytes.HasPrefix(bytes.TrimSpace(head), []byte("[")) && slackTS.Match(head) && slackType.Match(head) {
+func knowsDay(head []byte) int {
+	if bytes.HasPrefix(bytes.TrimSpace(head), []byte("[")) && ts.Match(head) && slackType.Match(head) {
 		return 90
 	}
 	return 0
@@ -78,7 +79,7 @@ func slackFolders(files fs.FS) (roots []string, folders []slackFolder) {
 		found, _ := fs.Glob(files, pattern) // the pattern is sound; what cannot be read is not there
 		for _, name := range found {
 			dir, base := path.Split(name)
-			if root := path.Clean(dir); !slackDay.MatchString(base) && slackList(base) && (len(roots) == 0 || roots[len(roots)-1] != root) {
+			if root := path.Clean(dir); !day.MatchString(base) && slackList(base) && (len(roots) == 0 || roots[len(roots)-1] != root) {
 				roots = append(roots, root)
 			}
 		}
@@ -105,7 +106,7 @@ func slackFolders(files fs.FS) (roots []string, folders []slackFolder) {
 }
 
 func slackList(base string) bool {
-	for _, list := range append(slackUserLists, slackChatLists...) {
+	for _, list := range append(userLists, chatLists...) {
 		if base == list {
 			return true
 		}
@@ -116,18 +117,18 @@ func slackList(base string) bool {
 func slackDays(files fs.FS, dir string) (days []string) {
 	entries, _ := fs.ReadDir(files, dir)
 	for _, e := range entries {
-		if !e.IsDir() && slackDay.MatchString(e.Name()) {
+		if !e.IsDir() && day.MatchString(e.Name()) {
 			days = append(days, path.Join(dir, e.Name()))
 		}
 	}
 	return days
 }
 
-func readSlack(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
+func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
 	return func(yield func(export.Record, error) bool) {
-		s := slackReader{names: slackNames{users: map[string]slackUser{}, channels: map[string]string{}}}
+		s := reader{names: slackNames{users: map[string]slackUser{}, channels: map[string]string{}}}
 		if src.Files == nil {
-			chat := export.Chat{ID: slackChannelOf(filepath.ToSlash(src.Name))}
+			chat := export.Chat{ID: channelOf(filepath.ToSlash(src.Name))}
 			chat.Name = chat.ID
 			if opts.Wants(chat) {
 				s.day(chat, export.JSONParts(src.Reader, "[]"), yield)
@@ -162,26 +163,26 @@ func readSlack(ctx context.Context, src export.Source, opts export.ReadOptions) 
 	}
 }
 
-// slackChannelOf is the channel that a day's file by itself is of: it does not say so, but
+// channelOf is the channel that a day's file by itself is of: it does not say so, but
 // the folder that it lies in does.
-func slackChannelOf(name string) string {
+func channelOf(name string) string {
 	if dir := path.Base(path.Dir(name)); dir != "." && dir != "/" && dir != ".." {
 		return dir
 	}
 	return "channel"
 }
 
-type slackReader struct{ names slackNames }
+type reader struct{ names slackNames }
 
 // lists reads who and what the ids in one folder stand for, and adds the chats under the
 // paths of their folders.
-func (s *slackReader) lists(files fs.FS, root string, chats map[string]export.Chat) error {
-	for _, list := range slackUserLists {
+func (s *reader) lists(files fs.FS, root string, chats map[string]export.Chat) error {
+	for _, list := range userLists {
 		if err := export.EachPart(files, path.Join(root, list), s.user, "[]"); err != nil {
 			return err
 		}
 	}
-	for _, list := range slackChatLists {
+	for _, list := range chatLists {
 		err := export.EachPart(files, path.Join(root, list), func(part export.JSONPart) {
 			var c struct {
 				ID      string   `json:"id"`
@@ -211,7 +212,7 @@ func (s *slackReader) lists(files fs.FS, root string, chats map[string]export.Ch
 	return nil
 }
 
-func (s *slackReader) user(part export.JSONPart) {
+func (s *reader) user(part export.JSONPart) {
 	var u struct {
 		ID       string `json:"id"`
 		Name     string `json:"name"`
@@ -227,7 +228,7 @@ func (s *slackReader) user(part export.JSONPart) {
 }
 
 // day tells the messages of one file.
-func (s *slackReader) day(chat export.Chat, parts iter.Seq2[export.JSONPart, error], yield func(export.Record, error) bool) bool {
+func (s *reader) day(chat export.Chat, parts iter.Seq2[export.JSONPart, error], yield func(export.Record, error) bool) bool {
 	for part, err := range parts {
 		r := export.Record{Chat: chat, Place: part.Place}
 		if err == nil {
@@ -244,9 +245,9 @@ func (s *slackReader) day(chat export.Chat, parts iter.Seq2[export.JSONPart, err
 	return true
 }
 
-// slackMessage is one message. What is of another type than it should be, and not needed,
+// message is one message. What is of another type than it should be, and not needed,
 // does no harm.
-type slackMessage struct {
+type message struct {
 	Subtype     export.Text     `json:"subtype"`
 	TS          export.Text     `json:"ts"`
 	ThreadTS    export.Text     `json:"thread_ts"`
@@ -263,8 +264,8 @@ type slackMessage struct {
 }
 
 // record reads one message.
-func (s *slackReader) record(raw json.RawMessage, r *export.Record) error {
-	var m slackMessage
+func (s *reader) record(raw json.RawMessage, r *export.Record) error {
+	var m message
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return &export.Bad{Place: r.Place, Reason: "no message", Err: export.Readable(err)}
 	}
@@ -283,7 +284,7 @@ func (s *slackReader) record(raw json.RawMessage, r *export.Record) error {
 
 // author says who wrote a message. A profile that comes with it names those who are not in
 // the list of users: guests from other workspaces, and who has left.
-func (s *slackReader) author(m slackMessage, r *export.Record) {
+func (s *reader) author(m message, r *export.Record) {
 	var profile struct {
 		DisplayName string `json:"display_name"`
 		RealName    string `json:"real_name"`
@@ -316,7 +317,7 @@ func (s *slackReader) author(m slackMessage, r *export.Record) {
 }
 
 // said is what a message says, and whether that is nobody's words.
-func (s *slackReader) said(m slackMessage, r *export.Record) (said string, event bool) {
+func (s *reader) said(m message, r *export.Record) (said string, event bool) {
 	said = s.names.read(export.PlainText(m.Text))
 	known := true
 	switch m.Subtype {

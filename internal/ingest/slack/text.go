@@ -38,8 +38,8 @@ func (n *slackNames) channel(id string) string {
 	return id
 }
 
-// slackEntities are all that Slack escapes.
-var slackEntities = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">")
+// entities are all that Slack escapes.
+var entities = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">")
 
 // read makes a text readable: ids become names, links addresses, entities signs.
 // A bracket that opens nothing stays as it is.
@@ -50,13 +50,13 @@ func (n *slackNames) read(s string) string {
 	var out strings.Builder
 	for {
 		before, rest, found := strings.Cut(s, "<")
-		out.WriteString(slackEntities.Replace(before))
+		out.WriteString(entities.Replace(before))
 		if !found {
 			return out.String()
 		}
 		inner, after, closed := strings.Cut(rest, ">")
 		if !closed {
-			out.WriteString("<" + slackEntities.Replace(rest))
+			out.WriteString("<" + entities.Replace(rest))
 			return out.String()
 		}
 		out.WriteString(n.reference(inner))
@@ -68,7 +68,7 @@ func (n *slackNames) read(s string) string {
 // <https://example.org|label>.
 func (n *slackNames) reference(s string) string {
 	target, label, _ := strings.Cut(s, "|")
-	target, label = slackEntities.Replace(target), slackEntities.Replace(label)
+	target, label = entities.Replace(target), entities.Replace(label)
 	switch {
 	case strings.HasPrefix(target, "@"):
 		if name := n.user(target[1:]); name != target[1:] || label == "" {
@@ -98,9 +98,9 @@ func (n *slackNames) reference(s string) string {
 	return label + " (" + address + ")"
 }
 
-// slackBlock is a block of a message, or an element within one. Of its kinds only
+// block is a block of a message, or an element within one. Of its kinds only
 // those that hold words are read.
-type slackBlock struct {
+type block struct {
 	Type      string          `json:"type"`
 	Text      json.RawMessage `json:"text"` // a string, or {"type","text"}
 	Elements  json.RawMessage `json:"elements"`
@@ -128,7 +128,7 @@ func (n *slackNames) elements(raw json.RawMessage, between string, depth int) st
 	}
 	var parts []string
 	for _, one := range list {
-		var b slackBlock
+		var b block
 		if json.Unmarshal(one, &b) != nil {
 			continue
 		}
@@ -139,7 +139,7 @@ func (n *slackNames) elements(raw json.RawMessage, between string, depth int) st
 	return strings.Join(parts, between)
 }
 
-func (n *slackNames) block(b slackBlock, depth int) string {
+func (n *slackNames) block(b block, depth int) string {
 	switch b.Type {
 	case "rich_text", "rich_text_list":
 		return n.elements(b.Elements, "\n", depth+1)
@@ -170,8 +170,8 @@ func (n *slackNames) block(b slackBlock, depth int) string {
 	return ""
 }
 
-// slackAttachment is what an app adds to a message, or a message that was shared.
-type slackAttachment struct {
+// attachment is what an app adds to a message, or a message that was shared.
+type attachment struct {
 	IsShare    bool            `json:"is_share"`
 	AuthorName string          `json:"author_name"`
 	Fallback   string          `json:"fallback"`
@@ -197,7 +197,7 @@ func (n *slackNames) attachments(raw json.RawMessage, all bool) string {
 	_ = json.Unmarshal(raw, &list) // of another type it holds no words
 	var lines []string
 	for _, one := range list {
-		var a slackAttachment
+		var a attachment
 		if json.Unmarshal(one, &a) != nil {
 			continue
 		}
@@ -214,7 +214,7 @@ func (n *slackNames) attachments(raw json.RawMessage, all bool) string {
 }
 
 // shared is what a message says that was shared.
-func (n *slackNames) shared(a slackAttachment) string {
+func (n *slackNames) shared(a attachment) string {
 	if said := strings.TrimSpace(n.read(a.Text)); said != "" {
 		return said
 	}
@@ -225,7 +225,7 @@ func (n *slackNames) shared(a slackAttachment) string {
 	return export.JoinLines(lines...)
 }
 
-func (n *slackNames) attachment(a slackAttachment) string {
+func (n *slackNames) attachment(a attachment) string {
 	lines := []string{n.read(a.Pretext), n.read(a.Title), n.read(a.Text)}
 	for _, f := range a.Fields {
 		lines = append(lines, strings.TrimPrefix(n.read(f.Title)+": "+n.read(f.Value), ": "))

@@ -14,8 +14,8 @@ import (
 	"reverie/internal/text"
 )
 
-// telegramMessage is one message as it is exported.
-type telegramMessage struct {
+// message is one message as it is exported.
+type message struct {
 	ID       export.Text     `json:"id"`
 	Type     string          `json:"type"`
 	Date     string          `json:"date"` // of the exporting machine's clock, without a zone
@@ -34,21 +34,21 @@ type telegramMessage struct {
 	ViaBot   export.Text     `json:"via_bot"`
 	Text     telegramText    `json:"text"`
 	Entities telegramText    `json:"text_entities"`
-	Rich     telegramRich    `json:"rich_message"` // in the place of text
+	Rich     rich            `json:"rich_message"` // in the place of text
 	Place    export.Text     `json:"place_name"`
 	Buttons  json.RawMessage `json:"inline_bot_buttons"`
 	Poll     *struct {
-		Question telegramText    `json:"question"`
-		Answers  []telegramEntry `json:"answers"`
+		Question telegramText `json:"question"`
+		Answers  []entry      `json:"answers"`
 	} `json:"poll"`
 	Todo *struct {
-		Title   telegramText    `json:"title"`
-		Answers []telegramEntry `json:"answers"`
+		Title   telegramText `json:"title"`
+		Answers []entry      `json:"answers"`
 	} `json:"todo_list"`
 }
 
-// telegramEntry is an answer of a poll, or a line of a list.
-type telegramEntry struct {
+// entry is an answer of a poll, or a line of a list.
+type entry struct {
 	Text telegramText `json:"text"`
 }
 
@@ -68,24 +68,24 @@ func (t *telegramText) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// telegramRich is the words of a message that is laid out like a page, a block a line.
-type telegramRich string
+// rich is the words of a message that is laid out like a page, a block a line.
+type rich string
 
-func (t *telegramRich) UnmarshalJSON(raw []byte) error {
+func (t *rich) UnmarshalJSON(raw []byte) error {
 	var page any
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return err
 	}
-	*t = telegramRich(export.JoinLines(telegramWords(page)...))
+	*t = rich(export.JoinLines(words(page)...))
 	return nil
 }
 
-// telegramWords are the texts within a value, in the order of the page.
-func telegramWords(value any) (lines []string) {
+// words are the texts within a value, in the order of the page.
+func words(value any) (lines []string) {
 	switch v := value.(type) {
 	case []any:
 		for _, one := range v {
-			lines = append(lines, telegramWords(one)...)
+			lines = append(lines, words(one)...)
 		}
 	case map[string]any:
 		for _, key := range []string{"title", "text", "caption", "blocks", "items", "rows", "cells", "children"} {
@@ -102,7 +102,7 @@ func telegramWords(value any) (lines []string) {
 					continue
 				}
 			}
-			lines = append(lines, telegramWords(v[key])...)
+			lines = append(lines, words(v[key])...)
 		}
 	}
 	return lines
@@ -129,9 +129,9 @@ func telegramPart(raw json.RawMessage) string {
 }
 
 // record reads one message.
-func (c *telegramChat) record(raw json.RawMessage, zone *time.Location, r *export.Record) error {
-	var m telegramMessage
-	if err := json.Unmarshal(telegramEscapes(raw), &m); err != nil {
+func (c *chat) record(raw json.RawMessage, zone *time.Location, r *export.Record) error {
+	var m message
+	if err := json.Unmarshal(escapes(raw), &m); err != nil {
 		return export.Readable(err)
 	}
 	if m.ID == "" {
@@ -148,10 +148,10 @@ func (c *telegramChat) record(raw json.RawMessage, zone *time.Location, r *expor
 	r.Message = reverie.Message{ID: string(m.ID), Role: reverie.RoleUser, SentAt: at}
 	if m.Type != "message" {
 		r.Event = true
-		r.Message.AuthorID, r.Message.Author = telegramPeer(cmp.Or(m.ActorID, m.FromID)), string(cmp.Or(m.Actor, m.From))
+		r.Message.AuthorID, r.Message.Author = peer(cmp.Or(m.ActorID, m.FromID)), string(cmp.Or(m.Actor, m.From))
 		r.Message.Text = m.happened()
 	} else {
-		r.Message.AuthorID, r.Message.Author = telegramPeer(m.FromID), string(cmp.Or(m.From, m.Author))
+		r.Message.AuthorID, r.Message.Author = peer(m.FromID), string(cmp.Or(m.From, m.Author))
 		r.Message.Text = m.said()
 		buttons := bytes.HasPrefix(m.Buttons, []byte("["))
 		r.Bot = c.kind == "bot_chat" && r.Message.AuthorID == c.chat.ID || buttons && m.ViaBot == ""
@@ -173,8 +173,8 @@ func (c *telegramChat) record(raw json.RawMessage, zone *time.Location, r *expor
 	return nil
 }
 
-// telegramEscapes mends what is no JSON: Telegram writes control characters as \x01.
-func telegramEscapes(raw json.RawMessage) json.RawMessage {
+// escapes mends what is no JSON: Telegram writes control characters as \x01.
+func escapes(raw json.RawMessage) json.RawMessage {
 	if !bytes.Contains(raw, []byte(`\x`)) {
 		return raw
 	}
@@ -192,7 +192,7 @@ func telegramEscapes(raw json.RawMessage) json.RawMessage {
 	return mended
 }
 
-func (m *telegramMessage) sentAt(zone *time.Location) (time.Time, error) {
+func (m *message) sentAt(zone *time.Location) (time.Time, error) {
 	if m.Unix != "" {
 		return export.UnixTime(string(m.Unix))
 	}
@@ -206,9 +206,9 @@ func (m *telegramMessage) sentAt(zone *time.Location) (time.Time, error) {
 	return at, nil
 }
 
-// telegramPeer is who an id is of. Exports before 2021 wrote only the number, with the kind
+// peer is who an id is of. Exports before 2021 wrote only the number, with the kind
 // of those that are no people in the bits above the 32nd.
-func telegramPeer(id export.Text) string {
+func peer(id export.Text) string {
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	switch kind := n >> 32; {
 	case err != nil:
@@ -220,7 +220,7 @@ func telegramPeer(id export.Text) string {
 }
 
 // happened says in short what a service message tells.
-func (m *telegramMessage) happened() string {
+func (m *message) happened() string {
 	what := strings.ReplaceAll(string(m.Action), "_", " ")
 	if title := cmp.Or(string(m.Title), string(m.Info)); title != "" && what != "" {
 		return what + ": " + title
@@ -231,7 +231,7 @@ func (m *telegramMessage) happened() string {
 }
 
 // said is what a message says.
-func (m *telegramMessage) said() string {
+func (m *message) said() string {
 	said := cmp.Or(string(m.Entities), string(m.Text), string(m.Rich))
 	if m.Poll != nil {
 		said = export.JoinLines(said, export.PollText(string(m.Poll.Question), texts(m.Poll.Answers)))
@@ -248,22 +248,22 @@ func (m *telegramMessage) said() string {
 	return said
 }
 
-func texts(entries []telegramEntry) (list []string) {
+func texts(entries []entry) (list []string) {
 	for _, e := range entries {
 		list = append(list, string(e.Text))
 	}
 	return list
 }
 
-// telegramTopics follows the topics of a forum: a message either answers the one that the
+// topics follows the topics of a forum: a message either answers the one that the
 // topic began with, or one that is in the topic. It remembers the answers to the messages
 // of the last while.
-type telegramTopics struct {
+type topics struct {
 	roots       map[string]bool
 	now, before map[string]string // the topics of messages
 }
 
-func (t *telegramTopics) begin(root string) {
+func (t *topics) begin(root string) {
 	if t.roots == nil {
 		t.roots = map[string]bool{}
 	}
@@ -273,7 +273,7 @@ func (t *telegramTopics) begin(root string) {
 }
 
 // of is the topic of a message that answers another one; "" is none, or the general one.
-func (t *telegramTopics) of(id, replyTo string) string {
+func (t *topics) of(id, replyTo string) string {
 	topic := ""
 	switch {
 	case len(t.roots) == 0:

@@ -1,3 +1,8 @@
+// Package telegram reads what Telegram Desktop exports as JSON: one chat, or a whole
+// account with all of its chats. Ids of people, groups and channels overlap, so each has
+// its kind in front, as the export itself writes authors. A message's id is unique within
+// a group or channel for everybody; in chats of two and small groups it is the exporting
+// account's own.
 package telegram
 
 import (
@@ -19,25 +24,22 @@ import (
 	"reverie/internal/reverie"
 )
 
-// telegramFormat reads what Telegram Desktop exports as JSON: one chat, or a whole account
-// with all of its chats. Ids of people, groups and channels overlap, so each has its kind
-// in front, as the export itself writes authors. A message's id is unique within a group or
-// channel for everybody; in chats of two and small groups it is the exporting account's own.
+// Format is what the package reads.
 var Format = export.Format{
 	Name:  "telegram",
 	Title: "Telegram Desktop export in JSON (result.json, or its folder)",
-	Knows: knowsTelegram,
-	Read:  readTelegram,
+	Knows: knows,
+	Read:  read,
 }
 
-// telegramKinds are the types of chats, and what an id of one is of.
-var telegramKinds = map[string]string{
+// kinds are the types of chats, and what an id of one is of.
+var kinds = map[string]string{
 	"saved_messages": "saved", "replies": "replies", "verification_codes": "codes", "personal_chat": "user", "bot_chat": "user",
 	"private_group": "chat", "private_supergroup": "channel", "public_supergroup": "channel", "public_group": "channel",
 	"private_channel": "channel", "public_channel": "channel",
 }
 
-func knowsTelegram(src export.Source) int {
+func knows(src export.Source) int {
 	if src.Files != nil {
 		switch list := telegramFiles(src.Files); {
 		case len(list) == 0:
@@ -77,7 +79,7 @@ func (h *telegramHead) add(part export.JSONPart) {
 	switch part.Pattern {
 	case "type":
 		var kind string
-		h.typed = json.Unmarshal(part.Value, &kind) == nil && telegramKinds[kind] != ""
+		h.typed = json.Unmarshal(part.Value, &kind) == nil && kinds[kind] != ""
 	case "id":
 		var id int64
 		h.numbered = json.Unmarshal(part.Value, &id) == nil
@@ -96,12 +98,12 @@ func (h *telegramHead) add(part export.JSONPart) {
 
 // telegramFiles finds the exports of a folder or archive.
 func telegramFiles(files fs.FS) []string {
-	return export.KnownFiles(files, []string{".json"}, func(head []byte) bool { return knowsTelegram(export.Source{Head: head}) > 0 })
+	return export.KnownFiles(files, []string{".json"}, func(head []byte) bool { return knows(export.Source{Head: head}) > 0 })
 }
 
-func readTelegram(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
+func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
 	return func(yield func(export.Record, error) bool) {
-		t := telegramReader{ctx: ctx, opts: opts, yield: yield}
+		t := reader{ctx: ctx, opts: opts, yield: yield}
 		if src.Files == nil {
 			if _, err := t.file(src.Reader, src.Again); err != nil {
 				yield(export.Record{}, err)
@@ -112,7 +114,7 @@ func readTelegram(ctx context.Context, src export.Source, opts export.ReadOption
 		export.InArchiveOrder(src.Files, list)
 		for _, name := range list {
 			if !export.EachFile(ctx, src.Files, name, yield, func(f io.Reader) (bool, error) {
-				t := telegramReader{ctx: ctx, opts: opts, yield: yield, within: name + ", "}
+				t := reader{ctx: ctx, opts: opts, yield: yield, within: name + ", "}
 				return t.file(f, func() (io.ReadCloser, error) { return src.Files.Open(name) })
 			}) {
 				return
@@ -121,28 +123,28 @@ func readTelegram(ctx context.Context, src export.Source, opts export.ReadOption
 	}
 }
 
-// telegramReader reads one file.
-type telegramReader struct {
+// reader reads one file.
+type reader struct {
 	ctx    context.Context
 	opts   export.ReadOptions
 	yield  func(export.Record, error) bool
 	within string // the name of the file in front of places, where there are several
-	chat   telegramChat
+	chat   chat
 }
 
-// telegramChat is the chat at hand.
-type telegramChat struct {
+// chat is the chat at hand.
+type chat struct {
 	key      string // where it stands in the file
 	kind, id string // as the file says them
 	name     string
 	chat     export.Chat // without an id as long as nobody wrote
 	last     time.Time   // when the message before was sent
-	topics   telegramTopics
+	topics   topics
 }
 
 // file tells the messages of a file, and whether anybody listens on. The error says why
 // it cannot be read to its end.
-func (t *telegramReader) file(r io.Reader, again func() (io.ReadCloser, error)) (bool, error) {
+func (t *reader) file(r io.Reader, again func() (io.ReadCloser, error)) (bool, error) {
 	var patterns []string
 	for _, at := range []string{"", "chats.list[].", "left_chats.list[]."} {
 		patterns = append(patterns, at+"name", at+"type", at+"id", at+"messages[]")
@@ -167,7 +169,7 @@ func (t *telegramReader) file(r io.Reader, again func() (io.ReadCloser, error)) 
 			key += strconv.Itoa(part.Index[0])
 		}
 		if key != t.chat.key {
-			t.chat = telegramChat{key: key}
+			t.chat = chat{key: key}
 		}
 		if what := part.Pattern[dot+1:]; what != "messages[]" {
 			t.chat.is(what, part.Value)
@@ -191,9 +193,9 @@ func (t *telegramReader) file(r io.Reader, again func() (io.ReadCloser, error)) 
 }
 
 // is takes down what the chat is.
-func (c *telegramChat) is(key string, value json.RawMessage) {
+func (c *chat) is(key string, value json.RawMessage) {
 	var s export.Text
-	_ = json.Unmarshal(telegramEscapes(value), &s) // what is of another type is not there
+	_ = json.Unmarshal(escapes(value), &s) // what is of another type is not there
 	switch key {
 	case "name":
 		c.name = string(s)
@@ -207,7 +209,7 @@ func (c *telegramChat) is(key string, value json.RawMessage) {
 // begin says which chat the messages are of. Where other programs have sorted the keys, it
 // stands behind them, and the file is looked through for it. Where nothing says it, the
 // error is a [*Bad].
-func (c *telegramChat) begin(again func() (io.ReadCloser, error)) error {
+func (c *chat) begin(again func() (io.ReadCloser, error)) error {
 	if c.key == "" && again != nil && (c.id == "" || c.kind == "") {
 		f, err := again()
 		if err != nil {
@@ -224,13 +226,13 @@ func (c *telegramChat) begin(again func() (io.ReadCloser, error)) error {
 	if c.id == "" {
 		return &export.Bad{Reason: "no chat", Err: fmt.Errorf("the id of its chat is missing, or comes behind the messages; put name, type and id in front of them: %w", reverie.ErrInvalid)}
 	}
-	c.chat.ID = cmp.Or(telegramKinds[c.kind], "peer") + c.id
+	c.chat.ID = cmp.Or(kinds[c.kind], "peer") + c.id
 	c.chat.Name = cmp.Or(c.name, strings.ReplaceAll(c.kind, "_", " "), c.chat.ID)
 	return nil
 }
 
 // tell tells one message.
-func (t *telegramReader) tell(part export.JSONPart) bool {
+func (t *reader) tell(part export.JSONPart) bool {
 	r := export.Record{Chat: t.chat.chat, Place: t.within + part.Place}
 	if err := t.chat.record(part.Value, t.opts.Zone, &r); err != nil {
 		var bad *export.Bad

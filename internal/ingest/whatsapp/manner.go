@@ -29,13 +29,13 @@ func (h waHeader) style() waStyle { return waStyle{h.sign, h.stamp.exact} }
 // pasted.
 func (m waManner) begins(h waHeader) bool { return h.style() == m.waStyle }
 
-// mannerOfWhatsApp looks at the beginning of a text. An order of dates that is asked for
+// mannerOf looks at the beginning of a text. An order of dates that is asked for
 // counts where more than one is possible.
-func mannerOfWhatsApp(ahead []byte, asked string) (waManner, error) {
+func mannerOf(ahead []byte, asked string) (waManner, error) {
 	var headers []waHeader
 	count := map[waStyle]int{}
 	for l := range bytes.Lines(ahead) {
-		if h, ok := splitWhatsApp(export.UTF8Line(bytes.TrimRight(l, "\r\n"))); ok {
+		if h, ok := split(export.UTF8Line(bytes.TrimRight(l, "\r\n"))); ok {
 			headers = append(headers, h)
 			count[h.style()]++
 		}

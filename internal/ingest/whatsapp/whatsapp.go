@@ -1,3 +1,7 @@
+// Package whatsapp reads what the app's "Export chat" makes: a text, by itself or in an
+// archive with pictures. It says neither ids nor a zone, people are called as the
+// exporting phone knows them, and dates are written as its language does. A chat is known
+// by its title, which the name of the file says.
 package whatsapp
 
 import (
@@ -19,15 +23,12 @@ import (
 	"reverie/internal/reverie"
 )
 
-// whatsAppFormat reads what the app's "Export chat" makes: a text, by itself or in an
-// archive with pictures. It says neither ids nor a zone, people are called as the
-// exporting phone knows them, and dates are written as its language does. A chat is known
-// by its title, which the name of the file says.
+// Format is what the package reads.
 var Format = export.Format{
 	Name:  "whatsapp",
 	Title: "WhatsApp chat export (txt or zip)",
-	Knows: knowsWhatsApp,
-	Read:  readWhatsApp,
+	Knows: knows,
+	Read:  read,
 }
 
 // waAhead is how much of a text is looked at for how it writes its dates, in bytes.
@@ -46,8 +47,8 @@ type waHeader struct {
 	rest  string // the author and the text
 }
 
-// splitWhatsApp reads a line that begins a message.
-func splitWhatsApp(s string) (waHeader, bool) {
+// split reads a line that begins a message.
+func split(s string) (waHeader, bool) {
 	s = strings.TrimLeft(s, waMarks+" ")
 	if s == "" || (s[0] < '0' || s[0] > '9') && s[0] != '[' && s[0] < 0x80 { // which is most lines that do not
 		return waHeader{}, false
@@ -102,7 +103,7 @@ func waName(s string) string {
 	return strings.Join(strings.Fields(strings.TrimLeft(s, "~ \u00a0\u202f")), " ")
 }
 
-func knowsWhatsApp(src export.Source) int {
+func knows(src export.Source) int {
 	if src.Files != nil {
 		switch list := whatsAppFiles(src.Files); {
 		case len(list) == 0:
@@ -112,22 +113,22 @@ func knowsWhatsApp(src export.Source) int {
 		}
 		return 70
 	}
-	return sureOfWhatsApp(src.Head)
+	return sureOf(src.Head)
 }
 
 // waProgram is what stands behind the time in the log of a program.
 var waProgram = lazyregexp.New(`^\[[A-Z]+\]|^(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE)\b|\{"\w+" ?:`)
 
-// sureOfWhatsApp looks at the first lines: the very first begins a message, and one of
+// sureOf looks at the first lines: the very first begins a message, and one of
 // them has an author, or is the app's word on encryption.
-func sureOfWhatsApp(head []byte) int {
+func sureOf(head []byte) int {
 	seen, authors := 0, 0
 	for l := range bytes.Lines(head) {
 		s := export.UTF8Line(bytes.TrimSpace(l))
 		if s == "" {
 			continue
 		}
-		h, ok := splitWhatsApp(s)
+		h, ok := split(s)
 		if !ok && seen == 0 {
 			return 0
 		}
@@ -147,7 +148,7 @@ func sureOfWhatsApp(head []byte) int {
 // whatsAppFiles finds the chats of a folder or archive. A text that was sent as a file may
 // look like a chat, but stands beside the chat.
 func whatsAppFiles(files fs.FS) (list []string) {
-	all := export.KnownFiles(files, []string{".txt"}, func(head []byte) bool { return sureOfWhatsApp(head) > 0 })
+	all := export.KnownFiles(files, []string{".txt"}, func(head []byte) bool { return sureOf(head) > 0 })
 	best := map[string]int{}
 	for _, name := range all {
 		best[path.Dir(name)] = max(best[path.Dir(name)], waRank(name))
@@ -196,9 +197,9 @@ func waTitle(base string) string {
 	return ""
 }
 
-// whatsAppChat is the chat of a file: by its own name or its folder's, then by what the
+// chat is the chat of a file: by its own name or its folder's, then by what the
 // text calls itself.
-func whatsAppChat(name, inText string) export.Chat {
+func chat(name, inText string) export.Chat {
 	name = filepath.ToSlash(name)
 	base, parent := path.Base(name), path.Base(path.Dir(name))
 	if parent == "." || parent == "/" || parent == ".." {
@@ -220,7 +221,7 @@ func whatsAppChat(name, inText string) export.Chat {
 	return export.Chat{ID: title, Name: title}
 }
 
-func readWhatsApp(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
+func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
 	return func(yield func(export.Record, error) bool) {
 		if src.Files == nil {
 			w := waReader{ctx: ctx, opts: opts, yield: yield}
@@ -267,11 +268,11 @@ type waMessage struct {
 // it cannot be read to its end.
 func (w *waReader) file(name string, r io.Reader) (bool, error) {
 	ahead, _ := io.ReadAll(io.LimitReader(r, waAhead)) // what fails here fails once more when it is read
-	manner, err := mannerOfWhatsApp(ahead, w.opts.DateOrder)
+	manner, err := mannerOf(ahead, w.opts.DateOrder)
 	if err != nil {
 		return false, err
 	}
-	w.waManner, w.chat = manner, whatsAppChat(name, manner.title)
+	w.waManner, w.chat = manner, chat(name, manner.title)
 	if !w.opts.Wants(w.chat) {
 		return true, nil
 	}
@@ -298,7 +299,7 @@ func (w *waReader) file(name string, r io.Reader) (bool, error) {
 // line takes in one line.
 func (w *waReader) line(l export.Line) bool {
 	s := export.UTF8Line(l.Text)
-	h, ok := splitWhatsApp(s)
+	h, ok := split(s)
 	if ok && w.begins(h) {
 		if !w.close() {
 			return false

@@ -12,7 +12,7 @@ import (
 )
 
 // tables reads what an export says of the people and places that its messages name by id.
-func (z *zulipReader) tables(files fs.FS, name string) error {
+func (z *reader) tables(files fs.FS, name string) error {
 	people := false
 	err := export.EachPart(files, name, func(part export.JSONPart) {
 		var row struct {
@@ -34,14 +34,14 @@ func (z *zulipReader) tables(files fs.FS, name string) error {
 		case "zerver_stream[]":
 			z.streams[id] = row.Name
 		case "zerver_recipient[]":
-			z.recipients[id] = zulipRecipient{kind: string(row.Kind), id: string(row.Of)}
+			z.recipients[id] = recipient{kind: string(row.Kind), id: string(row.Of)}
 			people = people || row.Kind == zulipPeople
 		case "zerver_userprofile_crossrealm[]":
-			_, system := zulipProgram(row.Email)
+			_, system := program(row.Email)
 			local, _, _ := strings.Cut(row.Email, "@")
-			z.users[id] = zulipUser{name: export.Shortened(cmp.Or(row.FullName, local)), bot: true, system: system}
+			z.users[id] = user{name: export.Shortened(cmp.Or(row.FullName, local)), bot: true, system: system}
 		default:
-			z.users[id] = zulipUser{name: export.Shortened(row.FullName), bot: row.IsBot}
+			z.users[id] = user{name: export.Shortened(row.FullName), bot: row.IsBot}
 		}
 	}, "zerver_realm[]", "zerver_stream[]", "zerver_recipient[]", "zerver_userprofile_crossrealm[]", "zerver_userprofile_mirrordummy[]", "zerver_userprofile[]")
 	if err != nil || !people {
@@ -61,7 +61,7 @@ func (z *zulipReader) tables(files fs.FS, name string) error {
 }
 
 // export tells the messages of an organisation's export, or of one user's.
-func (z *zulipReader) export(ctx context.Context, files fs.FS, e zulipExport, yield func(export.Record, error) bool) bool {
+func (z *reader) export(ctx context.Context, files fs.FS, e zulipExport, yield func(export.Record, error) bool) bool {
 	for _, name := range []string{"realm.json", "user.json"} {
 		if err := z.tables(files, path.Join(e.root, name)); err != nil {
 			yield(export.Record{}, err)
@@ -78,7 +78,7 @@ func (z *zulipReader) export(ctx context.Context, files fs.FS, e zulipExport, yi
 }
 
 // archive tells what zulip-archive keeps: a folder a channel, with a file a topic.
-func (z *zulipReader) archive(ctx context.Context, files fs.FS, e zulipExport, yield func(export.Record, error) bool) bool {
+func (z *reader) archive(ctx context.Context, files fs.FS, e zulipExport, yield func(export.Record, error) bool) bool {
 	err := export.EachPart(files, path.Join(e.root, "stream_index.json"), func(part export.JSONPart) {
 		var row struct {
 			ID export.Text `json:"id"`
@@ -93,8 +93,8 @@ func (z *zulipReader) archive(ctx context.Context, files fs.FS, e zulipExport, y
 				Email    string `json:"email"`
 			}
 			_ = json.Unmarshal(part.Value, &row) // what is of the wrong type is not there
-			bot, system := zulipProgram(row.Email)
-			z.users[part.Keys[0]] = zulipUser{name: export.Shortened(row.FullName), bot: bot, system: system}
+			bot, system := program(row.Email)
+			z.users[part.Keys[0]] = user{name: export.Shortened(row.FullName), bot: bot, system: system}
 		}, "*")
 	}
 	if err != nil {

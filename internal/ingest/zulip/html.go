@@ -11,12 +11,12 @@ import (
 	"reverie/internal/ingest/export"
 )
 
-// zulipMarkdown turns HTML as Zulip renders it back into the Markdown that it was made of,
+// markdown turns HTML as Zulip renders it back into the Markdown that it was made of,
 // as far as that is read. What is no HTML loses its tags.
-func zulipMarkdown(s string) string {
+func markdown(s string) string {
 	d := xml.NewDecoder(strings.NewReader(s))
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
-	stack := []*zulipElement{{}}
+	stack := []*element{{}}
 	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) && len(stack) == 1 {
@@ -30,7 +30,7 @@ func zulipMarkdown(s string) string {
 		case xml.CharData:
 			top.text.Write(t)
 		case xml.StartElement:
-			stack = append(stack, &zulipElement{name: strings.ToLower(t.Name.Local), attr: t.Attr})
+			stack = append(stack, &element{name: strings.ToLower(t.Name.Local), attr: t.Attr})
 		case xml.EndElement:
 			if len(stack) == 1 {
 				return plainHTML(s)
@@ -45,14 +45,14 @@ func zulipMarkdown(s string) string {
 // maxHTML is how deep HTML is read; Zulip's own stays far below it.
 const maxHTML = 100
 
-// zulipElement is an element of HTML that is being read, with the text so far.
-type zulipElement struct {
+// element is an element of HTML that is being read, with the text so far.
+type element struct {
 	name string
 	attr []xml.Attr
 	text strings.Builder
 }
 
-func (e *zulipElement) get(name string) string {
+func (e *element) get(name string) string {
 	for _, a := range e.attr {
 		if a.Name.Local == name {
 			return a.Value
@@ -62,7 +62,7 @@ func (e *zulipElement) get(name string) string {
 }
 
 // is tells whether the element is of a class.
-func (e *zulipElement) is(class string) bool {
+func (e *element) is(class string) bool {
 	for _, c := range strings.Fields(e.get("class")) {
 		if c == class {
 			return true
@@ -72,7 +72,7 @@ func (e *zulipElement) is(class string) bool {
 }
 
 // markdown is what the element, which has come to its end, was in Markdown.
-func (e *zulipElement) markdown() string {
+func (e *element) markdown() string {
 	said := e.text.String()
 	switch e.name {
 	case "ul", "ol":
@@ -130,7 +130,7 @@ func zulipFence(text string) string {
 	return strings.Repeat("`", longest+1)
 }
 
-func (e *zulipElement) link(said string) string {
+func (e *element) link(said string) string {
 	address := e.get("href")
 	switch {
 	case strings.TrimSpace(said) == "" || e.is("stream") || e.is("stream-topic") || e.is("message-link"):
@@ -141,7 +141,7 @@ func (e *zulipElement) link(said string) string {
 	return "[" + said + "](" + address + ")"
 }
 
-func (e *zulipElement) span(said string) string {
+func (e *element) span(said string) string {
 	switch {
 	case e.is("user-mention") && e.is("silent"):
 		return "@_**" + said + "**"

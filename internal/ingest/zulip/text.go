@@ -12,16 +12,16 @@ import (
 
 // text reads what a message says, and which message it answers: Zulip has no answers, but
 // a quotation with a link to what it quotes.
-func (z *zulipReader) text(m zulipMessage, author string) (said, replyTo string) {
+func (z *reader) text(m message, author string) (said, replyTo string) {
 	said = string(m.Content)
 	if len(said) > reverie.MaxMessageTextLength {
 		return said, "" // it is refused
 	}
 	if m.ContentType == "text/html" || m.ContentType == "" && m.Recipient == "" && strings.HasPrefix(said, "<") {
-		said = zulipMarkdown(said)
+		said = markdown(said)
 	}
-	said, replyTo = zulipUnquote(strings.ReplaceAll(said, "\r\n", "\n"))
-	said = zulipLink.ReplaceAllStringFunc(said, zulipReadLink)
+	said, replyTo = unquote(strings.ReplaceAll(said, "\r\n", "\n"))
+	said = zulipLink.ReplaceAllStringFunc(said, readLink)
 	said = zulipMention.ReplaceAllStringFunc(said, func(mention string) string {
 		part := zulipMention.FindStringSubmatch(mention)
 		name := cmp.Or(part[1], part[3])
@@ -34,8 +34,8 @@ func (z *zulipReader) text(m zulipMessage, author string) (said, replyTo string)
 		part := zulipPlace.FindStringSubmatch(place)
 		return strings.TrimSuffix("#"+part[1]+" > "+part[2], " > ")
 	})
-	said = zulipTime.ReplaceAllString(said, "$1")
-	said = strings.TrimSpace(zulipBlank.ReplaceAllString(said, "\n\n"))
+	said = time.ReplaceAllString(said, "$1")
+	said = strings.TrimSpace(blank.ReplaceAllString(said, "\n\n"))
 	if rest, ok := strings.CutPrefix(said, "/me "); ok {
 		return author + " " + rest, replyTo
 	}
@@ -49,22 +49,22 @@ func (z *zulipReader) text(m zulipMessage, author string) (said, replyTo string)
 }
 
 var (
-	zulipQuote   = lazyregexp.New("(?m)^@_\\*\\*[^*\n]+\\*\\*[^\\[\n]{0,20}\\[[^\\]\n]*\\]\\([^()\n]*/near/(\\d+)[^()\n]*\\)[^\n]{0,20}\\s*\n(`{3,}|~{3,}) ?quote[ \t]*\n")
+	quote        = lazyregexp.New("(?m)^@_\\*\\*[^*\n]+\\*\\*[^\\[\n]{0,20}\\[[^\\]\n]*\\]\\([^()\n]*/near/(\\d+)[^()\n]*\\)[^\n]{0,20}\\s*\n(`{3,}|~{3,}) ?quote[ \t]*\n")
 	zulipLink    = lazyregexp.New(`!?\[([^\[\]\n]*)\]\(([^()\s]+)\)`)
-	zulipUpload  = lazyregexp.New(`^(https?://[^/]+)?/?user_uploads/`)
+	upload       = lazyregexp.New(`^(https?://[^/]+)?/?user_uploads/`)
 	zulipMention = lazyregexp.New(`@_?\*(?:\*([^*|\n]*)(?:\|(\d+))?\*\*|([^*\n]+)\*)`)
 	zulipPlace   = lazyregexp.New(`#\*\*([^*>\n]+)(?:>([^*\n]*?)(?:@\d+)?)?\*\*`)
-	zulipTime    = lazyregexp.New(`<time:([^<>\n]+)>`)
-	zulipBlank   = lazyregexp.New(`\n[ \t]*(\n[ \t]*)+`)
+	time         = lazyregexp.New(`<time:([^<>\n]+)>`)
+	blank        = lazyregexp.New(`\n[ \t]*(\n[ \t]*)+`)
 	htmlTag      = lazyregexp.New(`<[^<>]*>`)
 )
 
-// zulipUnquote takes the quotations of other messages off, and returns the id of the first
+// unquote takes the quotations of other messages off, and returns the id of the first
 // message quoted.
-func zulipUnquote(s string) (rest, replyTo string) {
+func unquote(s string) (rest, replyTo string) {
 	var out strings.Builder
 	for {
-		at := zulipQuote.FindStringSubmatchIndex(s)
+		at := quote.FindStringSubmatchIndex(s)
 		if at == nil {
 			out.WriteString(s)
 			return out.String(), replyTo
@@ -79,11 +79,11 @@ func zulipUnquote(s string) (rest, replyTo string) {
 	}
 }
 
-// zulipReadLink reads a link. One to a file that was uploaded says nothing.
-func zulipReadLink(link string) string {
+// readLink reads a link. One to a file that was uploaded says nothing.
+func readLink(link string) string {
 	part := zulipLink.FindStringSubmatch(link)
 	switch label, address := part[1], part[2]; {
-	case zulipUpload.MatchString(address) || strings.HasPrefix(link, "!"):
+	case upload.MatchString(address) || strings.HasPrefix(link, "!"):
 		return ""
 	case label == "" || label == address:
 		return address

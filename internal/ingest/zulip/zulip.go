@@ -1,3 +1,7 @@
+// Package zulip reads the export of an organisation or of one user, the answers of the
+// API to /messages, and what zulip-archive keeps. A channel is a chat, and so are the
+// direct messages between the same people; a topic is a session. Ids are unique within a
+// server, so where the export names the organisation it stands in front of the chat's.
 package zulip
 
 import (
@@ -18,38 +22,35 @@ import (
 	"reverie/internal/reverie"
 )
 
-// zulipFormat reads the export of an organisation or of one user, the answers of the API
-// to /messages, and what zulip-archive keeps. A channel is a chat, and so are the direct
-// messages between the same people; a topic is a session. Ids are unique within a server,
-// so where the export names the organisation it stands in front of the chat's.
+// Format is what the package reads.
 var Format = export.Format{
 	Name:  "zulip",
 	Title: "Zulip: an organisation's export (tar.gz or folder), JSON of its API, or zulip-archive",
-	Knows: knowsZulip,
+	Knows: knows,
 	Read:  readZulip,
 }
 
 var (
-	zulipFile   = lazyregexp.New(`^messages-\d{6}\.json(\.partial|\.locked)?$`)
-	zulipRows   = lazyregexp.New(`"zerver_message"\s*:\s*\[`)
+	file        = lazyregexp.New(`^messages-\d{6}\.json(\.partial|\.locked)?$`)
+	rows        = lazyregexp.New(`"zerver_message"\s*:\s*\[`)
 	zulipSender = lazyregexp.New(`"sender_full_name"\s*:`)
 	zulipTo     = lazyregexp.New(`"display_recipient"\s*:`)
-	zulipIndex  = lazyregexp.New(`"streams"\s*:\s*\{`)
+	index       = lazyregexp.New(`"streams"\s*:\s*\{`)
 	zulipTopics = lazyregexp.New(`"topic_data"\s*:\s*\{`)
 	zulipRealm  = lazyregexp.New(`"sender_realm_str"\s*:\s*"([^"\\]*)"`)
 )
 
-func knowsZulip(src export.Source) int {
+func knows(src export.Source) int {
 	if src.Files == nil {
 		head := bytes.TrimSpace(src.Head)
 		json := bytes.HasPrefix(head, []byte("{")) || bytes.HasPrefix(head, []byte("["))
-		if json && (zulipRows.Match(head) || zulipSender.Match(head) && zulipTo.Match(head)) {
+		if json && (rows.Match(head) || zulipSender.Match(head) && zulipTo.Match(head)) {
 			return 95
 		}
 		return 0
 	}
-	for _, e := range zulipExports(src.Files) {
-		if e.archive || zulipRows.Match(export.HeadOf(src.Files, e.messages[0])) {
+	for _, e := range exports(src.Files) {
+		if e.archive || rows.Match(export.HeadOf(src.Files, e.messages[0])) {
 			return 95
 		}
 	}
@@ -63,18 +64,18 @@ type zulipExport struct {
 	archive  bool
 }
 
-// zulipExports finds the exports at the top, or each in a folder of its own.
-func zulipExports(files fs.FS) (found []zulipExport) {
+// exports finds the exports at the top, or each in a folder of its own.
+func exports(files fs.FS) (found []zulipExport) {
 	for _, pattern := range []string{"*.json*", "*/*.json*"} {
 		all, _ := fs.Glob(files, pattern) // the pattern is sound
 		for _, name := range all {
 			e := zulipExport{root: path.Dir(name), archive: path.Base(name) == "stream_index.json"}
 			switch last := len(found) - 1; {
 			case e.archive:
-				if head := export.HeadOf(files, name); zulipIndex.Match(head) && zulipTopics.Match(head) {
+				if head := export.HeadOf(files, name); index.Match(head) && zulipTopics.Match(head) {
 					found = append(found, e)
 				}
-			case !zulipFile.MatchString(path.Base(name)):
+			case !file.MatchString(path.Base(name)):
 			case last >= 0 && found[last].root == e.root && !found[last].archive:
 				found[last].messages = append(found[last].messages, name)
 			default:
@@ -89,7 +90,7 @@ func zulipExports(files fs.FS) (found []zulipExport) {
 func readZulip(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
 	return func(yield func(export.Record, error) bool) {
 		if src.Files == nil {
-			z := newZulipReader(opts)
+			z := newReader(opts)
 			for _, realm := range zulipRealm.FindAllSubmatch(src.Head, -1) {
 				if name := string(realm[1]); name != "zulip" && name != "zulipcore" && name != "zulipinternal" { // those of the server's own programs
 					z.realm = name
@@ -99,10 +100,10 @@ func readZulip(ctx context.Context, src export.Source, opts export.ReadOptions) 
 			z.tell(zulipParts(src), "", yield)
 			return
 		}
-		for _, e := range zulipExports(src.Files) {
-			z, read := newZulipReader(opts), (*zulipReader).export
+		for _, e := range exports(src.Files) {
+			z, read := newReader(opts), (*reader).export
 			if e.archive {
-				read = (*zulipReader).archive
+				read = (*reader).archive
 			}
 			if !read(z, ctx, src.Files, e, yield) {
 				return
@@ -111,8 +112,8 @@ func readZulip(ctx context.Context, src export.Source, opts export.ReadOptions) 
 	}
 }
 
-func newZulipReader(opts export.ReadOptions) *zulipReader {
-	return &zulipReader{opts: opts, users: map[string]zulipUser{}, streams: map[string]string{}, recipients: map[string]zulipRecipient{}, members: map[string][]string{}}
+func newReader(opts export.ReadOptions) *reader {
+	return &reader{opts: opts, users: map[string]user{}, streams: map[string]string{}, recipients: map[string]recipient{}, members: map[string][]string{}}
 }
 
 // zulipParts tells the messages of a single file: of an answer, a list, or one a line.
@@ -128,32 +129,32 @@ func zulipParts(src export.Source) iter.Seq2[export.JSONPart, error] {
 	return export.JSONParts(src.Reader, "messages[]", "zerver_message[]")
 }
 
-type zulipReader struct {
+type reader struct {
 	opts       export.ReadOptions
 	realm      string
-	users      map[string]zulipUser
+	users      map[string]user
 	streams    map[string]string // names by id
-	recipients map[string]zulipRecipient
+	recipients map[string]recipient
 	members    map[string][]string // of direct messages among several, by the recipient's id
 }
 
-type zulipUser struct {
+type user struct {
 	name        string
 	bot, system bool
 }
 
-// zulipRecipient is where messages go: to a person, a channel, or several people.
-type zulipRecipient struct{ kind, id string }
+// recipient is where messages go: to a person, a channel, or several people.
+type recipient struct{ kind, id string }
 
 const (
-	zulipPerson  = "1"
+	person       = "1"
 	zulipChannel = "2"
 	zulipPeople  = "3"
 )
 
-// zulipMessage is a message in any of its forms: a row of an export, of the API, of
+// message is a message in any of its forms: a row of an export, of the API, of
 // zulip-archive.
-type zulipMessage struct {
+type message struct {
 	ID      export.Text `json:"id"`
 	Subject export.Text `json:"subject"`
 	Content export.Text `json:"content"`
@@ -176,7 +177,7 @@ type zulipMessage struct {
 
 // tell tells messages; stream is the id of the channel that they are of, or "" where they
 // say it themselves.
-func (z *zulipReader) tell(parts iter.Seq2[export.JSONPart, error], stream string, yield func(export.Record, error) bool) bool {
+func (z *reader) tell(parts iter.Seq2[export.JSONPart, error], stream string, yield func(export.Record, error) bool) bool {
 	for part, err := range parts {
 		r := export.Record{Place: part.Place}
 		if err == nil {
@@ -196,9 +197,9 @@ func (z *zulipReader) tell(parts iter.Seq2[export.JSONPart, error], stream strin
 	return true
 }
 
-func (z *zulipReader) record(raw json.RawMessage, stream string, r *export.Record) error {
+func (z *reader) record(raw json.RawMessage, stream string, r *export.Record) error {
 	bad := func(reason string, err error) error { return &export.Bad{Place: r.Place, Reason: reason, Err: err} }
-	var m zulipMessage
+	var m message
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return bad("no message", export.Readable(err))
 	}
@@ -225,37 +226,37 @@ func (z *zulipReader) record(raw json.RawMessage, stream string, r *export.Recor
 	r.Chat, r.Bot, r.Event = chat, u.bot, u.system || m.Type == "2"
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: sender, Author: u.name, Role: reverie.RoleUser, SentAt: at}
 	if channel {
-		r.Message.SessionID = zulipTopic(string(m.Subject))
+		r.Message.SessionID = topic(string(m.Subject))
 	}
 	r.Message.Text, r.Message.ReplyTo = z.text(m, u.name)
 	return nil
 }
 
-// zulipTopic is a topic as it is called before and after it is resolved.
-func zulipTopic(subject string) string {
+// topic is a topic as it is called before and after it is resolved.
+func topic(subject string) string {
 	return cmp.Or(strings.TrimSpace(strings.TrimPrefix(subject, "✔")), "general chat")
 }
 
 // author says who wrote a message: as the message says, or else the organisation's list.
-func (z *zulipReader) author(m zulipMessage, sender string) zulipUser {
+func (z *reader) author(m message, sender string) user {
 	u := z.users[sender]
 	if m.SenderName != "" {
-		bot, system := zulipProgram(m.SenderEmail)
-		u = zulipUser{name: export.Shortened(m.SenderName), bot: u.bot || bot, system: u.system || system}
+		bot, system := program(m.SenderEmail)
+		u = user{name: export.Shortened(m.SenderName), bot: u.bot || bot, system: u.system || system}
 	}
 	u.name = cmp.Or(u.name, "user "+sender)
 	return u
 }
 
-// zulipProgram tells by an address whether it is a program's, and whether it is the one
+// program tells by an address whether it is a program's, and whether it is the one
 // that says what has happened to topics.
-func zulipProgram(email string) (bot, system bool) {
+func program(email string) (bot, system bool) {
 	local, _, _ := strings.Cut(email, "@")
 	return strings.HasSuffix(local, "-bot") || local == "emailgateway", local == "notification-bot"
 }
 
 // chat says where a message was sent, and whether that is a channel.
-func (z *zulipReader) chat(m zulipMessage, sender string) (c export.Chat, channel bool) {
+func (z *reader) chat(m message, sender string) (c export.Chat, channel bool) {
 	var people []struct {
 		ID   export.Text `json:"id"`
 		Name string      `json:"full_name"`
@@ -269,13 +270,13 @@ func (z *zulipReader) chat(m zulipMessage, sender string) (c export.Chat, channe
 		for _, p := range people {
 			ids = append(ids, string(p.ID))
 			if _, known := z.users[string(p.ID)]; !known && len(z.users) < export.MaxNames {
-				z.users[string(p.ID)] = zulipUser{name: export.Shortened(p.Name)}
+				z.users[string(p.ID)] = user{name: export.Shortened(p.Name)}
 			}
 		}
 		return z.direct(ids), false
 	case to.kind == zulipChannel:
 		return export.Chat{ID: to.id, Name: z.streams[to.id]}, true
-	case to.kind == zulipPerson:
+	case to.kind == person:
 		return z.direct([]string{sender, to.id}), false
 	case to.kind == zulipPeople && len(z.members[string(m.Recipient)]) > 0:
 		return z.direct(z.members[string(m.Recipient)]), false
@@ -287,7 +288,7 @@ func (z *zulipReader) chat(m zulipMessage, sender string) (c export.Chat, channe
 }
 
 // direct is the chat of direct messages among some people, whoever of them writes.
-func (z *zulipReader) direct(ids []string) export.Chat {
+func (z *reader) direct(ids []string) export.Chat {
 	ids = slices.Clone(ids)
 	slices.SortFunc(ids, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
 	ids = slices.Compact(ids)
