@@ -62,12 +62,7 @@ func check(s *sheet, proposals []proposal, refused []reverie.Refusal) checked {
 	}
 	for i := range s.shown {
 		c.byHandle[s.shown[i].ID] = &s.shown[i]
-		if s.then == nil {
-			c.byHandle["m"+strconv.Itoa(i+1)] = &s.shown[i]
-		}
-	}
-	for i := range s.then {
-		c.byHandle["m"+strconv.Itoa(i+1)] = s.shownAs(i)
+		c.byHandle["m"+strconv.Itoa(i+1)] = &s.shown[i]
 	}
 	var lines []line
 	for _, p := range c.alike(proposals) {
@@ -133,11 +128,7 @@ func (c *checker) line(p proposal) (line, bool) {
 			return l, false
 		}
 	} else if l.target = c.byHandle[p.oldID]; l.target == nil {
-		detail := "no active memory of this group has this id"
-		if _, named := c.byHandle[p.oldID]; named {
-			detail = "the memory that the model was shown by this name is no longer there"
-		}
-		c.refuse(p, ruleUnknownID, detail)
+		c.refuse(p, ruleUnknownID, "no active memory of this group has this id")
 		return l, false
 	}
 	l.evidence, l.quoted = c.evidence(p)

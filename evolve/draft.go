@@ -49,7 +49,7 @@ func (r *run) addDraft(s *sheet, plan reverie.Plan) {
 	}
 	chunk := reverie.PlanChunk{Answer: strings.ReplaceAll(s.answer, "\x00", "\uFFFD"), Compared: s.compared}
 	if len(s.fresh) > 0 {
-		chunk.InputSHA256 = r.inputSHA256(s)
+		chunk.InputSHA256 = s.inputSHA256(r.Model.Name())
 	}
 	for _, h := range slices.Concat(s.state.Heads, s.state.Again) {
 		if slices.Contains(plan.Judged, h.LineageID) {

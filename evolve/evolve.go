@@ -98,12 +98,6 @@ type Request struct {
 	Since, Until time.Time
 	Days         int  // days of consumed messages to show as context
 	DryRun       bool // plan only: nothing is written but call rows and cached embeddings
-	// Recorded are the chunks of a run that is run again: their messages, in order, with
-	// the answers that were stored. No other message is taken and the model is not asked.
-	Recorded []reverie.Chunk
-	// Lineages are those of the memory versions that the recorded chunks showed; what has
-	// none is not there any more.
-	Lineages map[string]string
 	// PlanID is the id of the plan that a dry run makes, and on its account are the calls
 	// that it makes, as they will be the run's that applies it. "" is a new one, on which
 	// no calls are.

@@ -20,7 +20,6 @@ type sheet struct {
 	taken    bool // up from a run that was interrupted: others may have arrived since
 	state    reverie.State
 	shown    []reverie.HeadState
-	then     []string          // lineages that m1..mN name in a recorded answer, "" for one that is gone; nil: those shown
 	judging  int               // the first of those shown that are to be judged again
 	fresh    []reverie.Message // pending: consumed by this chunk
 	earlier  []reverie.Message // consumed before: context only
@@ -44,13 +43,21 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 	if err != nil || s == nil {
 		return nil, err
 	}
-	if s.loc, err = s.state.Group.Location(); err != nil {
-		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
+	if err := r.bound(s); err != nil {
+		return nil, err
 	}
 	s.no, s.taken = r.life.Stats.Chunks+1, r.resume != nil
+	return s, r.arrange(ctx, s, r.resume != nil)
+}
+
+// bound gives a sheet the group's time zone and the limits of the run.
+func (r *run) bound(s *sheet) (err error) {
+	if s.loc, err = s.state.Group.Location(); err != nil {
+		return fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
+	}
 	s.staleAfter, s.maxActive = r.Limits.StaleAfter, r.Limits.MaxActive
 	s.createsLeft = max(r.Limits.MaxCreates-r.life.Stats.Created, 0)
-	return s, r.arrange(ctx, s, r.resume != nil)
+	return nil
 }
 
 // arrange chooses language, memories and messages for what is pending on the
@@ -60,11 +67,7 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 // interrupted chunk is taken up. The messages of a settled chunk are not cut.
 func (r *run) arrange(ctx context.Context, s *sheet, settled bool) error {
 	for {
-		texts := make([]string, 0, len(s.state.Pending))
-		for _, m := range s.state.Pending {
-			texts = append(texts, m.Text)
-		}
-		s.language = prompts.Language(s.state.Group.Language, texts)
+		s.setLanguage()
 		r.open(s.state, s.language)
 		if err := r.show(ctx, s); err != nil {
 			return err
@@ -76,12 +79,18 @@ func (r *run) arrange(ctx context.Context, s *sheet, settled bool) error {
 	}
 }
 
+// setLanguage chooses the prompt's language: the group's, or that of the pending messages.
+func (s *sheet) setLanguage() {
+	texts := make([]string, 0, len(s.state.Pending))
+	for _, m := range s.state.Pending {
+		texts = append(texts, m.Text)
+	}
+	s.language = prompts.Language(s.state.Group.Language, texts)
+}
+
 // read fetches the chunk's state: the messages of an answer that is already
 // paid for, else the oldest pending ones.
 func (r *run) read(ctx context.Context) (*sheet, error) {
-	if r.recorded() && !r.nextRecorded() {
-		return nil, nil
-	}
 	q := reverie.GatherQuery{GroupID: r.req.GroupID, Kind: reverie.KindGroup, Since: r.since, Until: r.until, Limit: r.chunkLimit(), RunID: r.life.Row.ID}
 	if r.resume != nil {
 		q.MessageIDs = r.resume.MessageIDs
@@ -90,7 +99,7 @@ func (r *run) read(ctx context.Context) (*sheet, error) {
 		q.Skip = r.shadow.skip
 	}
 	state, err := r.Store.Gather(ctx, q)
-	if err == nil && r.resume != nil && len(state.Pending) != len(r.resume.MessageIDs) && !r.recorded() {
+	if err == nil && r.resume != nil && len(state.Pending) != len(r.resume.MessageIDs) {
 		r.resume, q.MessageIDs = nil, nil // some lie outside the window, or are gone
 		state, err = r.Store.Gather(ctx, q)
 	}

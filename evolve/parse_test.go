@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/llm"
-	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/prompts"
 )
@@ -191,14 +190,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// nameOnly is a model that has a name and nothing else.
-type nameOnly struct {
-	pipeline.Model
-	name string
-}
-
-func (n nameOnly) Name() string { return n.name }
-
 // FuzzInputSHA256: questions have one hash if and only if model, system and user text
 // are the same; nothing moves from the one into the next.
 func FuzzInputSHA256(f *testing.F) {
@@ -207,7 +198,7 @@ func FuzzInputSHA256(f *testing.F) {
 	f.Add("a", "b", "c", "a", "b", "c")
 	f.Fuzz(func(t *testing.T, model1, system1, user1, model2, system2, user2 string) {
 		hash := func(model, system, user string) string {
-			return (&run{Pipeline: &Pipeline{Model: nameOnly{name: model}}}).inputSHA256(&sheet{prompt: prompts.Rendered{System: system, User: user}})
+			return (&sheet{prompt: prompts.Rendered{System: system, User: user}}).inputSHA256(model)
 		}
 		same := model1 == model2 && system1 == system2 && user1 == user2
 		if got := hash(model1, system1, user1) == hash(model2, system2, user2); got != same {

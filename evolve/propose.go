@@ -40,22 +40,17 @@ func (r *run) propose(ctx context.Context, s *sheet) (answer, error) {
 
 // ask asks up to twice for a usable answer.
 func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
-	input := r.inputSHA256(s)
+	input := s.inputSHA256(r.Model.Name())
 	if r.resume != nil {
 		stored := *r.resume
 		r.resume = nil
 		if stored.InputSHA256 != input {
 			var err error
-			if input, err = r.asAsked(s, input, stored.InputSHA256); err != nil {
+			if input, err = r.asAsked(s, r.Model.Name(), stored.InputSHA256); err != nil {
 				return answer{}, err
 			}
 		}
-		if stored.InputSHA256 != input && r.recorded() {
-			if err := r.asShown(s, stored); err != nil {
-				return answer{}, err
-			}
-		}
-		if stored.InputSHA256 == input || r.recorded() {
+		if stored.InputSHA256 == input {
 			r.Log.Info("using the stored answer", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no)
 			return answer{text: stored.Answer, Result: lines.Read(stored.Answer)}, r.saveChunk(ctx, s, input, stored.Answer, reverie.ChunkAnswered)
 		}
@@ -91,13 +86,14 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 // asAsked tries whether the chunk was the last of its window when it was asked
 // about, and is not any more because messages came late, or the other way round.
 // It returns the input's hash as it then is, the sheet with it, or leaves both.
-func (r *run) asAsked(s *sheet, input, stored string) (string, error) {
+func (r *run) asAsked(s *sheet, model, stored string) (string, error) {
+	input := s.inputSHA256(model)
 	for range 2 {
 		s.state.More = !s.state.More
 		if _, err := r.fit(s, true); err != nil {
 			return "", err
 		}
-		if now := r.inputSHA256(s); now == stored {
+		if now := s.inputSHA256(model); now == stored {
 			return now, nil
 		}
 	}
@@ -121,9 +117,9 @@ func (r *run) halve(ctx context.Context, s *sheet) error {
 
 // inputSHA256 names the question: the model, what it is asked and what it is
 // asked about.
-func (r *run) inputSHA256(s *sheet) string {
+func (s *sheet) inputSHA256(model string) string {
 	h := sha256.New()
-	for _, part := range []string{r.Model.Name(), s.prompt.System, s.prompt.User} {
+	for _, part := range []string{model, s.prompt.System, s.prompt.User} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil))

@@ -75,8 +75,8 @@ var calls = map[string]func(a asked) []any{
 	"RenewLease":   func(a asked) []any { return r(a.RenewLease(ctx(), a.lease, time.Minute)) },
 	"ReleaseLease": func(a asked) []any { return r(a.ReleaseLease(ctx(), a.lease)) },
 
-	"Answers": func(a asked) []any { return r(a.Answers(ctx(), home, a.run, "evolve")) },
-	"Deeds":   func(a asked) []any { return r(a.Deeds(ctx(), home, a.run)) },
+	"Answers":    func(a asked) []any { return r(a.Answers(ctx(), home, a.run, "evolve")) },
+	"RunEffects": func(a asked) []any { return r(a.RunEffects(ctx(), home, a.run)) },
 	"SaveAnswer": func(a asked) []any {
 		return r(a.SaveAnswer(ctx(), a.lease, reverie.Answer{GroupID: home, RunID: a.run, InputSHA256: "new", Purpose: "evolve", Text: "x"}))
 	},
@@ -123,9 +123,13 @@ var calls = map[string]func(a asked) []any{
 	},
 	"LastWork": func(a asked) []any { return r(a.LastWork(ctx(), home, later)) },
 	"Work":     func(a asked) []any { return r(a.Work(ctx(), home, earlier, later, 9)) },
-	"Nights": func(a asked) []any {
+	"EvolveRuns": func(a asked) []any {
 		_, _ = a.FinishRun(ctx(), a.lease, reverie.Run{ID: a.run, Job: reverie.JobEvolve, Status: reverie.RunSucceeded})
-		return r(a.Nights(ctx(), home, always, always))
+		return r(a.EvolveRuns(ctx(), home, always, always))
+	},
+	"PastState": func(a asked) []any {
+		return r(a.PastState(ctx(), reverie.PastQuery{GroupID: home, RunID: a.run, At: later, MessageIDs: []string{a.msg},
+			MemoryIDs: []string{a.mem}, Days: 1, ContextLimit: 9}))
 	},
 	"RunWork": func(a asked) []any { return r(a.RunWork(ctx(), home, []string{a.run, a.held}, 9)) },
 	"Propose": func(a asked) []any {

@@ -215,29 +215,6 @@ func TestWritesSurviveALostReply(t *testing.T) {
 	}
 }
 
-// What a scratch takes from the live store it takes once, whatever is lost.
-func TestScratchSurvivesALostReply(t *testing.T) {
-	for name, f := range map[string]fault{"reply lost": lostReply, "request lost": lostSend} {
-		t.Run(name, func(t *testing.T) {
-			var n network
-			w := openWorld(t, n.options())
-			tea := create("likes tea")
-			w.apply(tea)
-			x := must(w.Scratch(t.Context()))(t)
-			defer func() { check(t, x.Drop(context.WithoutCancel(t.Context()))) }()
-			n.once("COMMIT", f)
-			check(t, x.CopyGroup(t.Context(), group, time.Time{}))
-			copied := w.now.Add(time.Minute)
-			w.now = w.now.Add(time.Hour)
-			check(t, second(w.edit(tea.MemoryID, reverie.ActionStrength, 0.3)))
-			n.once("COMMIT", f)
-			if c := must(x.Carry(t.Context(), group, copied, w.now.Add(time.Hour), nil))(t); c.Changes != 1 || len(c.Left) > 0 {
-				t.Errorf("carried %+v, want one change", c)
-			}
-		})
-	}
-}
-
 // A server that came up again is used at once, however many connections to what it was
 // are kept; and what became of a commit that it interrupted is asked of it.
 func TestServerComesBack(t *testing.T) {

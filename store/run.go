@@ -206,12 +206,8 @@ var (
 // however they ended, too. A run to go on before that is not there, or is another
 // group's, is reverie.ErrNotFound.
 func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntry, error) {
-	var rows []struct {
-		runRow
-		reverie.Spend
-	}
+	var list []reverie.RunEntry
 	err := s.db.Run(ctx, pg.Work{What: "list runs", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		rows = nil
 		var before *string
 		var startedAt any
 		if q.Before != "" {
@@ -225,9 +221,20 @@ func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntr
 		if q.Held {
 			query = waitingRunsQuery
 		}
-		return t.Select(ctx, &rows, query, q.GroupID, string(q.Job), string(q.Status), pg.OrMinusInfinity(q.Since), q.Limit, before, startedAt)
+		var err error
+		list, err = runEntries(ctx, t, query, q.GroupID, string(q.Job), string(q.Status), pg.OrMinusInfinity(q.Since), q.Limit, before, startedAt)
+		return err
 	}})
-	if err != nil {
+	return list, err
+}
+
+// runEntries reads runs with what each has spent.
+func runEntries(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.RunEntry, error) {
+	var rows []struct {
+		runRow
+		reverie.Spend
+	}
+	if err := t.Select(ctx, &rows, query, args...); err != nil {
 		return nil, err
 	}
 	list := make([]reverie.RunEntry, len(rows))

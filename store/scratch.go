@@ -27,7 +27,7 @@ const scratchPrefix = "reverie_scratch_"
 // The caller ends it by [Scratch.Drop]. Its connections name the schema as they begin,
 // so that the URL must lead to the server itself, or to a pooler that passes that on. A user
 // who may not create schemas is a reverie.ErrConfiguration. What processes have left
-// that died goes: see [Scratch.Keep].
+// that died goes: see dropLeftover.
 //
 // The schema is looked in before the one that pgvector is in, which may be the live one:
 // a table that it lacked would be the live one's. Hence a schema with other tables than

@@ -14,18 +14,10 @@ import (
 // process has left which died.
 const scratchLeftover = 24 * time.Hour
 
-// A schema that has a comment is kept, and one that is another user's none of ours.
+// A schema that has a comment is kept, as one of `replay --keep` of earlier versions, and one
+// that is another user's is left alone.
 const scratchesQuery = `select nspname from pg_namespace n
 	where nspname like 'reverie\_scratch\_%' and pg_has_role(nspowner, 'usage') and obj_description(oid, 'pg_namespace') is null`
-
-// Keep has [Store.Scratch] never remove the schema, however old it is. Whoever wants it
-// gone runs drop schema ... cascade.
-func (x *Scratch) Keep(ctx context.Context) error {
-	return x.live.db.Run(ctx, pg.Work{What: "keep the schema " + x.Schema, Do: func(ctx context.Context, t *pg.Tx) error {
-		_, err := t.Exec(ctx, `comment on schema `+pq.QuoteIdentifier(x.Schema)+` is 'kept'`)
-		return err
-	}})
-}
 
 // sweep removes the schemas of processes that died.
 func (s *Store) sweep(ctx context.Context) error {

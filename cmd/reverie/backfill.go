@@ -373,17 +373,6 @@ func (a *app) printEstimate(e estimate, f backfillFlags) error {
 		price = "at a price that [llm] prices does not know"
 	}
 	_, err := fmt.Fprintf(w, "%s in %s of %s; about %s by %s, %s tokens in, %s out, %s\n", cli.Plural(e.Messages, "message"), cli.Plural(e.Windows, "window"),
-		cli.Plural(e.Groups, "group"), cli.Plural(e.Calls, "call"), e.Model, thousands(e.InputTokens), thousands(e.OutputTokens), price)
+		cli.Plural(e.Groups, "group"), cli.Plural(e.Calls, "call"), e.Model, cli.Thousands(e.InputTokens), cli.Thousands(e.OutputTokens), price)
 	return err
-}
-
-// thousands writes 1234567 as 1.2M and 12345 as 12k.
-func thousands(n int) string {
-	switch {
-	case n >= 1_000_000:
-		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	case n >= 10_000:
-		return fmt.Sprintf("%dk", n/1000)
-	}
-	return fmt.Sprint(n)
 }

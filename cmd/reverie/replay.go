@@ -5,17 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"time"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/replay"
 	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/store"
+	"reverie/prompts"
 )
 
 // replayFlags are what `reverie replay` was asked for.
@@ -28,32 +30,29 @@ func newReplay(a *app) *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay --group G --from DATE [--to DATE] [--recorded | --model M] [--prompt FILE]",
-		Short: "Run past nights again in a shadow, and compare: another model, another prompt, or as recorded",
-		Long: `Replay runs the nights of a group from --from to --to, both included, again in a
-shadow: a schema of its own in the same database, which begins as the group was
-before the first of them. It reports for each night and in sum which actions agree
-and which differ, what is remembered by one alone, and the tokens and cost of both.
-Not one row of the group itself is written, and nobody is kept from writing it.
+		Short: "Ask past questions again, by another model or prompt or as recorded, and compare the plans",
+		Long: `Replay takes the runs of evolve of a group from --from to --to, both included, puts
+the questions of each again, with the memories and messages of that time, and compares
+the plan that comes of the answer with what the run did. It reports for each night and
+in sum which actions agree and which differ, and the tokens and cost of both. Nothing
+is written but the rows of the calls.
 
---model M    asks another model for it: a name, or provider/name
+--model M    asks another model: a name, or provider/name
 --prompt P   asks in other words: a file (a prompt memory_evolve, as in [prompts]
              dir; memory_evolve.zh.md is for Chinese only, any other name for both
              languages), a directory of such files, or a label of Langfuse
---recorded   asks nothing: the stored answers are used. No call is made, and what
-             the shadow does otherwise comes from our own code, settings and
-             prompts of now: the exit code is 1 where there is anything. Nights of
-             which answers or texts were removed are listed, and not run again
+--recorded   asks nobody: the stored answers are read and checked again. What comes
+             of them otherwise comes from our own code and settings of now: the exit
+             code is 1 where there is anything. Nights of which answers or texts
+             were removed are listed, and not replayed
 
-The exit code is 1, too, where there are nights and none can be run again.
-
-Only evolve is run again. What dreams, extractions, persons and maintenance did
-between the nights is carried over as it was, what cannot be is listed. Runs that
-were taken back are not run again.
+The exit code is 1, too, where there are nights and none can be replayed. Runs that
+were taken back are not replayed. A question that cannot be put in the words of then,
+since its prompt or what it showed has changed, is counted as changed.
 
 Calls are made and paid; the limits of [budget] hold. It first says what the nights
 took when they were live: above [jobs] confirm_usd it needs --yes, and --dry-run
-stops there. The calls are rows of the shadow, which is removed at the end; --keep
-leaves it and says its name.
+stops there.
 
 ` + exitHelp,
 		Example: `  reverie replay --group g1 --from 2026-01-01 --to 2026-01-31 --recorded
@@ -61,13 +60,8 @@ leaves it and says its name.
   reverie replay --group g1 --from 2026-01-25 --prompt memory_evolve.en.md --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"group", "model", "prompt"} {
-				if err := needsValue(cmd, name); err != nil {
-					return usageError(err)
-				}
-			}
-			if f.recorded && (f.model != "" || f.prompt != "") {
-				return usageError(errors.New("--recorded asks nobody: leave out --model and --prompt, or --recorded"))
+			if err := f.check(cmd); err != nil {
+				return usageError(err)
 			}
 			return a.replay(cmd.Context(), f)
 		},
@@ -79,14 +73,30 @@ leaves it and says its name.
 	fl.StringVar(&f.model, "model", "", "ask this model: a name, or provider/name")
 	fl.StringVar(&f.prompt, "prompt", "", "ask by this prompt: a file, a directory, or a label of Langfuse")
 	fl.BoolVar(&f.recorded, "recorded", false, "ask nobody: use the answers that were stored")
-	fl.BoolVar(&f.keep, "keep", false, "leave the shadow's schema, and say its name")
+	fl.BoolVar(&f.keep, "keep", false, "removed: a replay makes no schema")
 	fl.BoolVar(&f.all, "all", false, "print all differences, not only the first of each night")
 	fl.BoolVar(&f.yes, "yes", false, "go ahead, whatever it costs")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what it would take, and stop")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
+	_ = fl.MarkHidden("keep")
 	required(cmd, "group")
 	required(cmd, "from")
 	return cmd
+}
+
+func (f replayFlags) check(cmd *cobra.Command) error {
+	for _, name := range []string{"group", "model", "prompt"} {
+		if err := needsValue(cmd, name); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.keep:
+		return errors.New("--keep is gone: a replay makes no schema any more; --json --all has all that it found")
+	case f.recorded && (f.model != "" || f.prompt != ""):
+		return errors.New("--recorded asks nobody: leave out --model and --prompt, or --recorded")
+	}
+	return nil
 }
 
 // replayReply is what `reverie replay --json` prints.
@@ -95,8 +105,7 @@ type replayReply struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
 	replay.Report
-	Schema string `json:"schema,omitempty"` // of the shadow, where it was kept
-	Error  string `json:"error,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 func (a *app) replay(ctx context.Context, f replayFlags) error {
@@ -111,112 +120,86 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 			return err
 		}
 	}
-	set, err := a.replayPrompts(ctx, f.prompt)
+	stored, err := prompts.Open(a.cfg.Prompts.Dir)
+	if err != nil {
+		return err
+	}
+	stored = a.remotePrompts(ctx, stored)
+	asked, err := a.replayPrompts(ctx, stored, f.prompt)
 	if err != nil {
 		return err
 	}
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	nights, skipped, calendar, err := a.nightsOf(ctx, &f)
+	runs, calendar, err := a.pastRuns(ctx, &f)
 	if err != nil {
 		return err
 	}
-	if len(nights) > 0 && !f.recorded || f.dryRun {
-		if stop, err := a.confirmReplay(nights, f); err != nil || stop {
+	if stop, err := a.confirmReplay(runs, f); err != nil || stop {
+		return err
+	}
+	engine := &replay.Engine{Store: a.store, Recorded: f.recorded, Stored: a.evolveBase(stored, 0), Pipeline: a.evolveBase(asked, 0)}
+	if !f.recorded {
+		model, settings, err := a.model(config.UseEvolve)
+		if err != nil {
 			return err
 		}
+		engine.Pipeline.Limits.MaxOutputTokens = settings.MaxOutputTokens
+		engine.Pipeline.Model, engine.Cost = model, model.Cost
 	}
-	reply := replayReply{From: f.from, To: f.to, Report: replay.Report{GroupID: f.group, Recorded: f.recorded, Nights: []replay.Night{}}}
-	if len(nights) > 0 {
-		err = a.inShadow(ctx, f, &reply, func(x *store.Scratch) (err error) {
-			engine, budget, err := a.replayer(ctx, x, set, f)
-			if err != nil {
-				return err
-			}
-			reply.Report, err = engine.Run(llm.WithBudget(ctx, budget), f.group, nights)
-			return err
-		})
+	list := make([]reverie.Run, len(runs))
+	for i, r := range runs {
+		list[i] = r.Run
 	}
-	reply.Skipped = slices.Concat([]replay.Skipped{}, skipped, reply.Skipped) // never null
+	reply := replayReply{From: f.from, To: f.to}
+	reply.Report, err = engine.Run(llm.WithBudget(ctx, a.budget(a.dayBudget())), f.group, list)
 	for i := range reply.Nights {
 		reply.Nights[i].Date = calendar.Containing(reply.Nights[i].WindowSince).Date
 	}
 	return a.reportReplay(reply, f, err)
 }
 
-// nightsOf reads the runs of the range, and tells those that are not run again. It fills
-// in the last date.
-func (a *app) nightsOf(ctx context.Context, f *replayFlags) ([]reverie.PastNight, []replay.Skipped, jobs.Calendar, error) {
+// pastRuns reads the runs of the range, and fills in its last date.
+func (a *app) pastRuns(ctx context.Context, f *replayFlags) ([]reverie.RunEntry, jobs.Calendar, error) {
 	g, err := a.store.Group(ctx, f.group)
 	if err != nil {
-		return nil, nil, jobs.Calendar{}, unknownGroup(err)
+		return nil, jobs.Calendar{}, unknownGroup(err)
 	}
 	calendar, err := jobs.CalendarOf(g)
 	if err != nil {
-		return nil, nil, calendar, err
+		return nil, calendar, err
 	}
 	if f.to == "" {
 		f.to = max(calendar.Containing(a.Now()).Date, f.from)
 	}
 	if _, err := checkBackfill(backfillFlags{from: f.from, to: f.to}); err != nil {
-		return nil, nil, calendar, usageError(err)
+		return nil, calendar, usageError(err)
 	}
 	windows, err := calendar.Between(f.from, f.to)
 	if err != nil || len(windows) == 0 {
-		return nil, nil, calendar, err
+		return nil, calendar, err
 	}
-	past, undone, err := a.store.Nights(ctx, f.group, windows[0].Since, windows[len(windows)-1].Until)
-	if err != nil {
-		return nil, nil, calendar, err
-	}
-	nights, skipped := []reverie.PastNight{}, []replay.Skipped{}
-	for _, n := range undone {
-		skipped = append(skipped, replay.Skipped{RunID: n.Run.ID, WindowSince: n.Run.WindowSince, Reason: "it was taken back"})
-	}
-	for _, n := range past {
-		if why := replay.Unfit(n, f.recorded); why != "" {
-			skipped = append(skipped, replay.Skipped{RunID: n.Run.ID, WindowSince: n.Run.WindowSince, Reason: why})
-			continue
-		}
-		nights = append(nights, n)
-	}
-	return nights, skipped, calendar, nil
-}
-
-// inShadow makes a shadow for fn, and removes it whatever happens, unless it is to be
-// kept.
-func (a *app) inShadow(ctx context.Context, f replayFlags, reply *replayReply, fn func(*store.Scratch) error) error {
-	x, err := a.store.Scratch(ctx)
-	if err != nil {
-		return err
-	}
-	err = fn(x)
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-	defer cancel()
-	if f.keep {
-		reply.Schema = x.Schema
-		return errors.Join(err, x.Keep(end), x.Close())
-	}
-	if derr := x.Drop(end); derr != nil {
-		err = errors.Join(err, fmt.Errorf("the shadow is left behind; `drop schema %s cascade` removes it: %w", x.Schema, derr))
-	}
-	return err
+	runs, err := a.store.EvolveRuns(ctx, f.group, windows[0].Since, windows[len(windows)-1].Until)
+	return runs, calendar, err
 }
 
 // confirmReplay says what the nights took, and refuses what costs more than may be spent
 // unasked. It reports whether that is all.
-func (a *app) confirmReplay(nights []reverie.PastNight, f replayFlags) (stop bool, err error) {
-	e := estimate{Groups: 1, Windows: len(nights)}
-	for _, n := range nights {
-		for _, c := range n.Chunks {
-			e.Messages += len(c.MessageIDs)
+func (a *app) confirmReplay(runs []reverie.RunEntry, f replayFlags) (stop bool, err error) {
+	e := estimate{Groups: 1, Model: "nobody", Priced: true, free: true}
+	for _, r := range runs {
+		if r.Run.UndoneAt != nil || r.Run.Stats.Chunks == 0 {
+			continue
 		}
-		e.Calls, e.InputTokens, e.OutputTokens = e.Calls+n.Spend.Calls, e.InputTokens+n.Spend.InputTokens, e.OutputTokens+n.Spend.OutputTokens
+		st := r.Run.Stats
+		e.Windows, e.Messages = e.Windows+1, e.Messages+st.Cited+st.Considered+st.Filtered
+		if !f.recorded {
+			e.Calls += r.Spend.Calls
+			e.InputTokens, e.OutputTokens = e.InputTokens+r.Spend.InputTokens, e.OutputTokens+r.Spend.OutputTokens
+		}
 	}
-	if f.recorded {
-		e = estimate{Groups: 1, Windows: e.Windows, Messages: e.Messages, Model: "nobody", Priced: true, free: true}
-	} else {
+	if !f.recorded {
 		model, settings, err := a.model(config.UseEvolve)
 		if err != nil {
 			return false, err
@@ -225,16 +208,99 @@ func (a *app) confirmReplay(nights []reverie.PastNight, f replayFlags) (stop boo
 		e.Priced = model.Priced() || e.free
 		e.CostUSD = model.Cost(llm.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens})
 	}
-	if f.dryRun {
-		return true, a.printEstimate(e, backfillFlags{from: f.from, to: f.to, json: f.json})
-	}
 	switch {
-	case f.yes:
+	case f.dryRun:
+		return true, a.printEstimate(e, backfillFlags{from: f.from, to: f.to, json: f.json})
+	case f.yes, e.Windows == 0:
 	case !e.Priced:
-		return false, usageError(fmt.Errorf("what %s costs is not known: say --yes to do it all the same, or add its price to [llm] prices", e.Model))
+		return false, usageError(fmt.Errorf(
+			"what %s costs is not known: say --yes to do it all the same, or add its price to [llm] prices", e.Model))
 	case e.CostUSD > a.cfg.Jobs.ConfirmUSD:
 		return false, usageError(fmt.Errorf("this is thought to cost $%.2f, more than [jobs] confirm_usd ($%.2f): say --yes to do it",
 			math.Ceil(e.CostUSD*100)/100, a.cfg.Jobs.ConfirmUSD))
 	}
 	return false, nil
+}
+
+// reportReplay prints what a replay found, as far as it came.
+func (a *app) reportReplay(r replayReply, f replayFlags, err error) error {
+	nothing := err == nil && len(r.Nights) == 0 && len(r.Skipped) > 0
+	switch {
+	case err != nil:
+	case nothing:
+		err = &codeError{exitError, fmt.Errorf("nothing was replayed: of %s none can be", cli.Plural(len(r.Skipped), "run"))}
+	case r.Recorded && !r.Same():
+		err = &codeError{exitError, errors.New("the recorded nights came to something else")}
+	}
+	r.Success = err == nil
+	switch {
+	case f.json:
+		if err != nil {
+			r.Error = err.Error()
+		}
+		return errors.Join(err, cli.PrintJSON(a.Stdout, r))
+	case err != nil && len(r.Nights) == 0 && !nothing:
+		return err
+	}
+	return errors.Join(err, a.PrintReplay(r.From, r.To, r.Report, f.all))
+}
+
+// otherModel has evolve ask a model by its name, or by provider/name.
+func (a *app) otherModel(name string) error {
+	if name == "" {
+		return nil
+	}
+	cfg := *a.cfg
+	provider, model := "", name
+	now, err := cfg.Generation(config.UseEvolve)
+	before, after, slash := strings.Cut(name, "/")
+	if slash && (err != nil || now.BaseURL == "") { // a server of one's own may have names with a slash
+		switch before {
+		case config.ProviderOpenAI, config.ProviderGemini, config.ProviderAnthropic, config.ProviderOffline:
+			provider, model = before, after
+		}
+	}
+	if model == "" {
+		return usageError(fmt.Errorf("--model %q names no model", name))
+	}
+	e := &cfg.LLM.Evolve
+	if e.Model = model; provider != "" && provider != e.Provider {
+		e.Provider, e.BaseURL, e.APIKey = provider, "", ""
+	}
+	a.cfg = &cfg
+	m, err := cfg.Generation(config.UseEvolve)
+	if err == nil && m.Provider == config.ProviderOffline && m.Model != config.DefaultModels[config.ProviderOffline] {
+		return usageError(fmt.Errorf("--model %q: the provider is offline, which has no model but %s: name another as provider/model",
+			name, config.DefaultModels[config.ProviderOffline]))
+	}
+	return nil
+}
+
+// replayPrompts are the prompts as configured, with another one in place of memory_evolve.
+func (a *app) replayPrompts(ctx context.Context, set *prompts.Set, prompt string) (*prompts.Set, error) {
+	if prompt == "" {
+		return set, nil
+	}
+	if _, err := os.Stat(prompt); err == nil {
+		return set.Replaced(prompts.MemoryEvolve, prompt)
+	} else if strings.ContainsRune(prompt, filepath.Separator) || filepath.Ext(prompt) == ".md" || !errors.Is(err, os.ErrNotExist) {
+		return nil, usageError(fmt.Errorf("--prompt: %w", err))
+	}
+	l := a.cfg.Prompts.Langfuse
+	if l.BaseURL == "" {
+		return nil, usageError(fmt.Errorf(
+			"--prompt %q is no file, and no Langfuse is configured that could have it as a label ([prompts.langfuse])", prompt))
+	}
+	labelled, warnings := set.With(ctx, &prompts.Langfuse{BaseURL: l.BaseURL, PublicKey: l.PublicKey, SecretKey: l.SecretKey.Reveal(),
+		Label: prompt, Timeout: l.Timeout.Duration})
+	for _, language := range []string{prompts.English, prompts.Chinese} {
+		if version, _ := labelled.Version(prompts.MemoryEvolve, language); strings.HasPrefix(version, "langfuse:") {
+			for _, w := range warnings {
+				a.log.Warn("prompt from Langfuse not used: " + w)
+			}
+			return labelled, nil
+		}
+	}
+	return nil, usageError(fmt.Errorf("no %s of Langfuse with the label %q can be used: %s",
+		prompts.MemoryEvolve, prompt, strings.Join(warnings, "; ")))
 }

@@ -142,19 +142,25 @@ func (a *app) evolution(set *prompts.Set) (*evolve.Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := a.cfg.Evolve
-	p := &evolve.Pipeline{
-		Store: a.store, Model: model, Prompts: set, CompareShown: a.cfg.Decide.CompareShown,
-		Impressions: a.cfg.Impression.Enabled, Privacy: privacyOf(a.cfg), Now: a.Now, Log: a.log, Phase: a.phase(reverie.JobEvolve, a.Now),
-		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
-			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
-			StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},
-	}
+	p := a.evolveBase(set, settings.MaxOutputTokens)
+	p.Model, p.Phase = model, a.phase(reverie.JobEvolve, a.Now)
 	if v.model != nil {
 		p.Embeddings, p.EmbeddingsOptional = v.model, v.optional
 	}
 	p.Decider, err = a.decider(set, v)
 	return p, err
+}
+
+// evolveBase is the part of evolve that asks nobody.
+func (a *app) evolveBase(set *prompts.Set, maxOutput int) *evolve.Pipeline {
+	e := a.cfg.Evolve
+	return &evolve.Pipeline{
+		Store: a.store, Prompts: set, CompareShown: a.cfg.Decide.CompareShown,
+		Impressions: a.cfg.Impression.Enabled, Privacy: privacyOf(a.cfg), Now: a.Now, Log: a.log,
+		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: maxOutput,
+			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
+			StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},
+	}
 }
 
 // vectors is what statements are turned into vectors with.

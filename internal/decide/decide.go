@@ -91,7 +91,7 @@ const (
 	RuleUndecided = "undecided" // it could not be compared, and fallback_mode is skip
 )
 
-// Decider says what becomes of the lines of a request: [Plain] or a [Comparer].
+// Decider says what becomes of the lines of a request: [Plain], [Recorded] or a [Comparer].
 type Decider interface {
 	Decide(ctx context.Context, req Request) (Result, error)
 }

@@ -3,96 +3,108 @@ package replay
 import (
 	"slices"
 
+	"reverie/evolve"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
 
-// side is what a run did, live or in the shadow.
+// side is what a run did, or what its questions come to now.
 type side struct {
-	reverie.RunDetail
-	deeds []reverie.Deed
+	outcome Outcome
+	effects []reverie.RunEffect
 }
 
-// heldDeeds are what a run would do if a person let it.
-func heldDeeds(d reverie.RunDetail) (list []reverie.Deed) {
-	if d.Run.Stats.Edited { // by a person: what the run held stands nowhere any more
-		return nil
+// recordedSide is what a run did by itself, with what it held for a person.
+func recordedSide(past pastRun) side {
+	row := past.Run
+	s := side{effects: past.effects, outcome: Outcome{Model: row.Model, PromptVersion: row.PromptVersion, PromptSHA256: row.PromptSHA256,
+		Chunks: len(past.chunks), Refused: row.Stats.Refused, Spend: past.Spend,
+		Cited: row.Stats.Cited, Considered: row.Stats.Considered, Filtered: row.Stats.Filtered}}
+	for _, plan := range past.Held {
+		s.effects = append(s.effects, effects(plan.Steps, true)...)
 	}
-	for _, plan := range d.Held {
-		for _, s := range plan.Steps {
-			deed := reverie.Deed{ChunkNo: plan.ChunkNo, Action: s.Action, LineageID: s.LineageID, MemoryID: s.MemoryID,
-				OldStatement: s.OldStatement, NewStatement: s.Statement, Held: true, At: plan.CreatedAt}
-			if s.Action == reverie.ActionKeep {
-				deed.NewStatement = s.OldStatement
+	return s
+}
+
+// replayedSide is what the questions come to now.
+func replayedSide(asked *meter, plans []evolve.Replayed) side {
+	s := side{outcome: Outcome{Model: asked.Name(), Chunks: len(plans), Spend: asked.spent}}
+	o := &s.outcome
+	for _, plan := range plans {
+		o.PromptVersion, o.PromptSHA256 = plan.PromptVersion, plan.PromptSHA256
+		o.Refused += len(plan.Refusals)
+		for _, outcome := range plan.Outcomes {
+			switch outcome {
+			case reverie.OutcomeCited:
+				o.Cited++
+			case reverie.OutcomeConsidered:
+				o.Considered++
+			case reverie.OutcomeFiltered:
+				o.Filtered++
 			}
-			if deed.MemoryID == "" {
-				deed.MemoryID = s.Head.MemoryID
-			}
-			list = append(list, deed)
 		}
+		s.effects = append(s.effects, effects(plan.Steps, false)...)
+		s.effects = append(s.effects, effects(plan.Held, true)...)
+	}
+	return s
+}
+
+// effects are what steps do, or would do if a person let them.
+func effects(steps []reverie.Step, held bool) (list []reverie.RunEffect) {
+	for _, s := range steps {
+		e := reverie.RunEffect{Action: s.Action, LineageID: s.LineageID, OldStatement: s.OldStatement, NewStatement: s.Statement, Held: held}
+		if s.Action == reverie.ActionKeep {
+			e.NewStatement = s.OldStatement
+		}
+		list = append(list, e)
 	}
 	return list
 }
 
-// compare tells what both runs did, what they did otherwise, and what only one did. It is
-// pure. Deeds belong together where they are about one lineage; where neither is, creates
+// compare tells what both sides do, what they do differently, and what only one does. It is
+// pure. Effects belong together where they are about one lineage; where neither is, creates
 // and updates that write the same text.
-func compare(live, shadow side) Night {
-	n := Night{RunID: live.Run.ID, WindowSince: live.Run.WindowSince, WindowUntil: live.Run.WindowUntil,
-		Live: outcome(live), Shadow: outcome(shadow), Differences: []Difference{}}
-	n.Questions = questions(live.Chunks, shadow.Chunks)
-	theirs := shadow.deeds
-	if live.Run.Stats.Edited {
-		theirs = slices.DeleteFunc(slices.Clone(theirs), func(d reverie.Deed) bool { return d.Held })
-	}
-	if live.Run.Stats.Approved > 0 { // what would have been held was let pass with the plan
-		theirs = slices.Clone(theirs)
-		for i := range theirs {
-			theirs[i].Held = false
-		}
-	}
-	pair, taken := match(live.deeds, theirs)
-	for i, d := range live.deeds {
+func compare(recorded, replayed side) Night {
+	n := Night{Recorded: recorded.counted(), Replayed: replayed.counted(), Differences: []Difference{}, Missing: []string{}}
+	pair, taken := match(recorded.effects, replayed.effects)
+	for i, r := range recorded.effects {
 		switch {
 		case pair[i] < 0:
-			n.Differences = append(n.Differences, Difference{Kind: DiffOnlyLive, LineageID: d.LineageID, Live: actOf(d)})
-		case agree(d, theirs[pair[i]]):
+			n.Differences = append(n.Differences, Difference{Kind: DiffOnlyRecorded, LineageID: r.LineageID, Recorded: actOf(r)})
+		case agree(r, replayed.effects[pair[i]]):
 			n.Agree++
 		default:
-			n.Differences = append(n.Differences, difference(d, theirs[pair[i]]))
+			n.Differences = append(n.Differences, difference(r, replayed.effects[pair[i]]))
 		}
 	}
-	for i, d := range theirs {
+	for i, r := range replayed.effects {
 		if !taken[i] {
-			n.Differences = append(n.Differences, Difference{Kind: DiffOnlyShadow, LineageID: d.LineageID, Shadow: actOf(d)})
+			n.Differences = append(n.Differences, Difference{Kind: DiffOnlyReplayed, LineageID: r.LineageID, Replayed: actOf(r)})
 		}
 	}
 	n.Differ = len(n.Differences)
 	return n
 }
 
-// match gives each live deed the index of its like in the shadow, -1 for none, and tells
-// which of those are taken. What is alike in more is matched first.
-func match(live, shadow []reverie.Deed) (pair []int, taken []bool) {
-	pair, taken = make([]int, len(live)), make([]bool, len(shadow))
-	for i := range pair {
-		pair[i] = -1
-	}
-	for _, alike := range []func(a, b reverie.Deed) bool{
-		func(a, b reverie.Deed) bool { return a.LineageID == b.LineageID && agree(a, b) },
-		func(a, b reverie.Deed) bool { return a.LineageID == b.LineageID && a.Action == b.Action },
-		func(a, b reverie.Deed) bool { return a.LineageID == b.LineageID },
-		func(a, b reverie.Deed) bool { return writes(a) && writes(b) && sameText(a, b) },
+// match gives each recorded effect the index of its like among those replayed, -1 for none,
+// and tells which of those are taken. What is alike in more is matched first.
+func match(recorded, replayed []reverie.RunEffect) (pair []int, taken []bool) {
+	pair, taken = slices.Repeat([]int{-1}, len(recorded)), make([]bool, len(replayed))
+	for _, alike := range []func(a, b reverie.RunEffect) bool{
+		func(a, b reverie.RunEffect) bool { return a.LineageID == b.LineageID && agree(a, b) },
+		func(a, b reverie.RunEffect) bool { return a.LineageID == b.LineageID && a.Action == b.Action },
+		func(a, b reverie.RunEffect) bool { return a.LineageID == b.LineageID },
+		func(a, b reverie.RunEffect) bool { return writes(a) && writes(b) && sameText(a, b) },
 	} {
-		for i, d := range live {
+		for i, r := range recorded {
 			if pair[i] >= 0 {
 				continue
 			}
 			j := 0
-			for j < len(shadow) && (taken[j] || !alike(d, shadow[j])) {
+			for j < len(replayed) && (taken[j] || !alike(r, replayed[j])) {
 				j++
 			}
-			if j < len(shadow) {
+			if j < len(replayed) {
 				pair[i], taken[j] = j, true
 			}
 		}
@@ -100,76 +112,53 @@ func match(live, shadow []reverie.Deed) (pair []int, taken []bool) {
 	return pair, taken
 }
 
-// agree tells whether two deeds do the same, in the same words.
-func agree(a, b reverie.Deed) bool {
+// agree tells whether two effects are the same, in the same words.
+func agree(a, b reverie.RunEffect) bool {
 	return a.Action == b.Action && a.Held == b.Held && sameText(a, b)
 }
 
-func sameText(a, b reverie.Deed) bool {
+func sameText(a, b reverie.RunEffect) bool {
 	return a.NewStatement == b.NewStatement || text.ContentHash(a.NewStatement) == text.ContentHash(b.NewStatement)
 }
 
-// writes tells whether a deed writes a statement.
-func writes(d reverie.Deed) bool {
-	return d.Action == reverie.ActionCreate || d.Action == reverie.ActionUpdate
+// writes tells whether an effect writes a statement.
+func writes(e reverie.RunEffect) bool {
+	return e.Action == reverie.ActionCreate || e.Action == reverie.ActionUpdate
 }
 
-// difference says how two deeds on one memory are not the same.
-func difference(live, shadow reverie.Deed) Difference {
-	d := Difference{Kind: DiffWords, LineageID: live.LineageID, Live: actOf(live), Shadow: actOf(shadow)}
+// difference says how two effects on one memory are not the same.
+func difference(recorded, replayed reverie.RunEffect) Difference {
+	d := Difference{Kind: DiffWords, LineageID: recorded.LineageID, Recorded: actOf(recorded), Replayed: actOf(replayed)}
 	switch {
-	case live.Action != shadow.Action:
+	case recorded.Action != replayed.Action:
 		d.Kind = DiffAction
-	case live.Held != shadow.Held:
+	case recorded.Held != replayed.Held:
 		d.Kind = DiffHeld
 	}
 	return d
 }
 
-func actOf(d reverie.Deed) *Act {
-	return &Act{Action: d.Action, OldStatement: d.OldStatement, NewStatement: d.NewStatement, Held: d.Held}
+func actOf(e reverie.RunEffect) *Act {
+	return &Act{Action: e.Action, OldStatement: e.OldStatement, NewStatement: e.NewStatement, Held: e.Held}
 }
 
-// outcome sums up a side.
-func outcome(s side) Outcome {
-	row := s.Run
-	o := Outcome{Status: row.Status, Model: row.Model, PromptVersion: row.PromptVersion, PromptSHA256: row.PromptSHA256,
-		Refused: row.Stats.Refused, Cited: row.Stats.Cited, Considered: row.Stats.Considered, Filtered: row.Stats.Filtered, Spend: s.Spend}
-	for _, c := range s.Chunks {
-		if c.Status == reverie.ChunkApplied || c.Status == reverie.ChunkHeld {
-			o.Chunks++
-		}
-	}
-	for _, d := range s.deeds {
+// counted is the side's outcome with its effects counted.
+func (s side) counted() Outcome {
+	o := s.outcome
+	for _, e := range s.effects {
 		switch {
-		case d.Held && d.Action != reverie.ActionKeep:
+		case e.Held && e.Action != reverie.ActionKeep:
 			o.Held++
-		case d.Held:
-		case d.Action == reverie.ActionCreate:
+		case e.Held:
+		case e.Action == reverie.ActionCreate:
 			o.Created++
-		case d.Action == reverie.ActionUpdate:
+		case e.Action == reverie.ActionUpdate:
 			o.Updated++
-		case d.Action == reverie.ActionDelete:
+		case e.Action == reverie.ActionDelete:
 			o.Deleted++
-		case d.Action == reverie.ActionKeep:
+		case e.Action == reverie.ActionKeep:
 			o.Supported++
 		}
 	}
 	return o
-}
-
-// questions counts the chunks that were asked about in the same words: model, prompt,
-// memories and messages.
-func questions(live, shadow []reverie.Chunk) (q Questions) {
-	for _, c := range live {
-		if c.InputSHA256 == "" || c.Status == reverie.ChunkFailed {
-			continue
-		}
-		if slices.ContainsFunc(shadow, func(o reverie.Chunk) bool { return o.No == c.No && o.InputSHA256 == c.InputSHA256 }) {
-			q.Same++
-		} else {
-			q.Other++
-		}
-	}
-	return q
 }

@@ -16,6 +16,18 @@ type GatherQuery struct {
 	RunID        string    // that asks, "" for none: what its own changes have queued to be judged again waits for the next
 }
 
+// PastQuery asks for a group as a chunk of a past run of evolve found it.
+type PastQuery struct {
+	GroupID      string
+	RunID        string
+	At           time.Time // when the chunk was asked about
+	MessageIDs   []string  // of the chunk
+	MemoryIDs    []string  // versions that it was shown
+	Days         int       // of consumed messages that it was shown besides; 0: none
+	Until        time.Time // the end of the run's window, for those
+	ContextLimit int       // newest of those at most
+}
+
 // State is a group as one chunk sees it, read in one snapshot.
 type State struct {
 	Group Group

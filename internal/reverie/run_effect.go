@@ -2,9 +2,9 @@ package reverie
 
 import "time"
 
-// Deed is what a run did to a lineage, or would have done if a person let it: a change,
+// RunEffect is what a run did to a lineage, or would have done if a person let it: a change,
 // or support, which is no change.
-type Deed struct {
+type RunEffect struct {
 	ChunkNo      int
 	Action       Action // create, update, delete; keep is support
 	LineageID    string

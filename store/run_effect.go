@@ -9,8 +9,8 @@ import (
 	"reverie/store/pg"
 )
 
-// deedsQuery is what a run did by itself: what a person let pass of it later is left out.
-const deedsQuery = `
+// runEffectsQuery is what a run did by itself: what a person let pass of it later is left out.
+const runEffectsQuery = `
 	with did as (
 		select coalesce(l.chunk_no, 0) as chunk_no, l.action, m.lineage_id, l.memory_id, l.old_statement, l.new_statement, l.created_at
 		from memory_change_log l join memories m on m.group_id = l.group_id and m.memory_id = l.memory_id
@@ -28,9 +28,9 @@ const deedsQuery = `
 		and not exists (select 1 from approved a where a.action = d.action and a.memory_id = d.memory_id::text)
 	order by d.created_at, d.chunk_no, d.action, d.lineage_id`
 
-// Deeds returns what a run did to memories when it ran, in order. A run that the group
+// RunEffects returns what a run did to memories when it ran, in order. A run that the group
 // does not have did nothing.
-func (s *Store) Deeds(ctx context.Context, groupID, runID string) ([]reverie.Deed, error) {
+func (s *Store) RunEffects(ctx context.Context, groupID, runID string) ([]reverie.RunEffect, error) {
 	var rows []struct {
 		ChunkNo      int       `db:"chunk_no"`
 		Action       string    `db:"action"`
@@ -42,11 +42,11 @@ func (s *Store) Deeds(ctx context.Context, groupID, runID string) ([]reverie.Dee
 	}
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what run %s did", runID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
-		return t.Select(ctx, &rows, deedsQuery, groupID, runID)
+		return t.Select(ctx, &rows, runEffectsQuery, groupID, runID)
 	}})
-	list := make([]reverie.Deed, len(rows))
+	list := make([]reverie.RunEffect, len(rows))
 	for i, r := range rows {
-		list[i] = reverie.Deed{ChunkNo: r.ChunkNo, Action: reverie.Action(r.Action), LineageID: r.LineageID, MemoryID: r.MemoryID,
+		list[i] = reverie.RunEffect{ChunkNo: r.ChunkNo, Action: reverie.Action(r.Action), LineageID: r.LineageID, MemoryID: r.MemoryID,
 			OldStatement: r.OldStatement, NewStatement: r.NewStatement, At: r.CreatedAt.UTC()}
 	}
 	return list, err

@@ -1,0 +1,118 @@
+package evolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"reverie/internal/llm/lines"
+	"reverie/internal/pipeline"
+	"reverie/internal/reverie"
+)
+
+// PastChunk is one chunk of a past run, and the group as it was when the model was asked.
+type PastChunk struct {
+	Run    reverie.Run
+	Chunk  reverie.Chunk
+	State  reverie.State // Pending are the chunk's messages that still have a text
+	Before reverie.Stats // of the run, before the chunk
+}
+
+// SameQuestion tells whether the question of a past chunk, put to the model that was asked
+// then by the prompts of p, has the hash that was stored. A chunk without a question is the
+// same.
+func (p *Pipeline) SameQuestion(past PastChunk) (bool, error) {
+	_, s, err := p.pastSheet(past)
+	if err != nil || past.Chunk.InputSHA256 == "" {
+		return err == nil && len(s.fresh) == 0, err
+	}
+	return s.inputSHA256(past.Run.Model) == past.Chunk.InputSHA256, nil
+}
+
+// Replayed is the plan that a past chunk comes to now, and the prompt that it was asked by.
+type Replayed struct {
+	reverie.Plan
+	PromptVersion, PromptSHA256 string
+}
+
+// Replay returns the plan that the rules of now make of a past chunk: of its stored answer,
+// or, where ask is set, of what the model of p answers to its question, which is then on no
+// run's account. Nothing else is written. An answer that cannot be used is
+// [reverie.ErrUnusable]; other errors are those of the model. p's decider is asked about new
+// statements as if the run went on.
+func (p *Pipeline) Replay(ctx context.Context, past PastChunk, ask bool) (Replayed, error) {
+	r, s, err := p.pastSheet(past)
+	if err != nil {
+		return Replayed{}, err
+	}
+	a := answer{text: past.Chunk.Answer, Result: lines.Read(past.Chunk.Answer)}
+	if ask {
+		if a, err = r.askAgain(ctx, s); err != nil {
+			return Replayed{}, err
+		}
+	}
+	proposals, refusals := parse(a)
+	r.life.Row.ID = past.Run.ID // the versions of the run itself may be rewritten freely
+	plan, err := r.decide(ctx, s, check(s, proposals, refusals))
+	return Replayed{plan, s.prompt.Version, s.prompt.SHA256}, err
+}
+
+// askAgain asks about a chunk that is not halved.
+func (r *run) askAgain(ctx context.Context, s *sheet) (answer, error) {
+	if len(s.fresh) == 0 {
+		return answer{}, nil
+	}
+	a, err := r.ask(ctx, s)
+	if errors.Is(err, pipeline.ErrCut) {
+		err = fmt.Errorf("chunk %d: %w: %w", s.no, err, reverie.ErrUnusable)
+	}
+	return a, err
+}
+
+// pastSheet lays out a chunk as the model saw it.
+func (p *Pipeline) pastSheet(past PastChunk) (*run, *sheet, error) {
+	row := past.Run
+	r := p.of(nil, reverie.Run{GroupID: row.GroupID, Stats: past.Before})
+	r.now, r.since, r.until, r.bounded = row.StartedAt, row.WindowSince, row.WindowUntil, !row.Stats.OpenEnded
+	s := &sheet{no: past.Chunk.No, state: past.State}
+	s.state.Pending = r.Privacy.Messages(s.state.Pending)
+	s.state.Context = r.Privacy.Messages(s.state.Context)
+	if len(s.state.Pending) == 0 {
+		return r, s, nil
+	}
+	if err := r.bound(s); err != nil {
+		return nil, nil, err
+	}
+	s.setLanguage()
+	if err := s.showAgain(past.Chunk.MemoryIDs, r.Limits.MaxShown); err != nil {
+		return nil, nil, err
+	}
+	if _, err := r.fit(s, true); err != nil {
+		return nil, nil, err
+	}
+	_, err := r.asAsked(s, row.Model, past.Chunk.InputSHA256)
+	return r, s, err
+}
+
+// showAgain shows the memories that the chunk showed, by their version ids; of chunks that
+// do not say so, all that there were.
+func (s *sheet) showAgain(ids []string, limit int) error {
+	all := slices.Concat(s.state.Heads, s.state.Again)
+	if len(ids) == 0 {
+		again, others := s.toJudge(limit)
+		if s.shown, s.judging = append(again, others...), len(again); len(s.shown) > limit {
+			return fmt.Errorf("the record does not say which memories chunk %d was shown: %w", s.no, reverie.ErrUnusable)
+		}
+		return nil
+	}
+	for _, id := range ids {
+		if i := slices.IndexFunc(all, func(h reverie.HeadState) bool { return h.ID == id }); i >= 0 {
+			s.shown = append(s.shown, all[i])
+		}
+	}
+	for s.judging < len(s.shown) && s.shown[s.judging].JudgeAgain != "" {
+		s.judging++
+	}
+	return nil
+}
