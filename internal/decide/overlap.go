@@ -30,7 +30,7 @@ const stem = 4
 func vocabulary(s string) (words []string) {
 	for word := range strings.FieldsFuncSeq(text.Simplify(text.Fold(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		runes := []rune(word)
-		if !slices.ContainsFunc(runes, isUnspaced) {
+		if !slices.ContainsFunc(runes, text.IsDense) {
 			words = append(words, string(runes[:min(len(runes), stem)]))
 			continue
 		}
@@ -38,5 +38,3 @@ func vocabulary(s string) (words []string) {
 	}
 	return words
 }
-
-func isUnspaced(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }

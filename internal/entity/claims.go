@@ -62,7 +62,7 @@ func sayIt(c reverie.ObservedClaim) bool {
 	for _, run := range strings.FieldsFunc(textForm(c.Value), func(r rune) bool { return !isLetter(r) }) {
 		runes := []rune(run)
 		switch {
-		case !spaced(runes[0]):
+		case !text.Joins(runes[0]):
 			for i := range len(runes) - 1 {
 				words = append(words, string(runes[i:i+2]))
 			}

@@ -49,12 +49,15 @@ func newMentions(keys, accounts []string) *mentions {
 func speaks(key string) bool {
 	letters := strings.ContainsFunc(key, unicode.IsLetter)
 	first, size := utf8.DecodeRuneInString(key)
-	return letters && (size < len(key) || !spaced(first))
+	return letters && (size < len(key) || !text.Joins(first))
 }
 
 // textForm is the form in which texts and names are compared, see
 // [text.NameKey].
 func textForm(s string) string { return text.Simplify(text.Fold(s)) }
+
+// places finds a name in folded text, as a word of its own: see [text.Places].
+func places(folded, name string) [][2]int { return text.Places(folded, text.NameKey(name)) }
 
 func (m *mentions) add(form string, p pattern) {
 	p.length = utf8.RuneCountInString(form)
@@ -90,7 +93,7 @@ func (m *mentions) find(text string) []string {
 
 // stands tells whether the characters around runes[from:to] let a name be one.
 func (p *pattern) stands(runes []rune, from, to int) bool {
-	if from > 0 && spaced(runes[from-1]) && spaced(runes[from]) || to < len(runes) && spaced(runes[to-1]) && spaced(runes[to]) {
+	if from > 0 && text.Joins(runes[from-1]) && text.Joins(runes[from]) || to < len(runes) && text.Joins(runes[to-1]) && text.Joins(runes[to]) {
 		return false
 	}
 	if p.at {
@@ -101,13 +104,6 @@ func (p *pattern) stands(runes []rune, from, to int) bool {
 }
 
 func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
-
-// spaced tells letters and digits of scripts that put spaces between words, or
-// around names.
-func spaced(r rune) bool {
-	return (isLetter(r) || unicode.IsMark(r) || r == '_') && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana,
-		unicode.Bopomofo, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
-}
 
 // maxCalled bounds the characters of a name that is only known from behind an @.
 const maxCalled = 20
@@ -122,7 +118,7 @@ func called(s string) []string {
 	var list []string
 	var before rune = ' '
 	for i, r := range s {
-		if (r == '@' || r == '＠') && !spaced(before) {
+		if (r == '@' || r == '＠') && !text.Joins(before) {
 			rest := s[i+utf8.RuneLen(r):]
 			end := strings.IndexFunc(rest, func(r rune) bool { return !isLetter(r) && !unicode.IsMark(r) && r != '_' && r != '-' })
 			if end < 0 {

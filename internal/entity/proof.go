@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -138,34 +137,4 @@ func (p *parser) proves(e reverie.Evidence, alias string, o reverie.Observation)
 	}
 	return o.Account != "" && e.AuthorID == o.Account ||
 		slices.ContainsFunc(p.namesOf(o), func(name string) bool { return len(places(text, name)) > 0 })
-}
-
-// places finds a name in folded text, as a word of its own: the byte offsets where
-// it begins and ends.
-func places(s, name string) (list [][2]int) {
-	key := text.NameKey(name)
-	if key == "" {
-		return nil
-	}
-	for from := 0; ; {
-		i := strings.Index(s[from:], key)
-		if i < 0 {
-			return list
-		}
-		start, end := from+i, from+i+len(key)
-		if apart(s, start) && apart(s, end) {
-			list = append(list, [2]int{start, end})
-		}
-		from = start + 1
-		for from < len(s) && s[from]&0xC0 == 0x80 {
-			from++
-		}
-	}
-}
-
-// apart tells whether a word may begin or end at byte i of a text.
-func apart(text string, i int) bool {
-	before, _ := utf8.DecodeLastRuneInString(text[:i])
-	after, _ := utf8.DecodeRuneInString(text[i:])
-	return i == 0 || i == len(text) || !spaced(before) || !spaced(after)
 }

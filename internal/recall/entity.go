@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 const (
@@ -53,28 +54,28 @@ func (r *Recaller) entities(ctx context.Context, req ContextRequest, query strin
 // nor does one of a single character.
 func named(query string, names []reverie.EntityName) []string {
 	type mention struct {
-		span
-		entityID string
+		start, end int
+		entityID   string
 	}
 	var all []mention
 	for _, n := range names {
 		if utf8.RuneCountInString(n.Key) < 2 {
 			continue
 		}
-		for _, s := range spans(query, n.Key) {
-			all = append(all, mention{s, n.EntityID})
+		for _, s := range text.Places(query, n.Key) {
+			all = append(all, mention{s[0], s[1], n.EntityID})
 		}
 	}
 	slices.SortFunc(all, func(a, b mention) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), strings.Compare(a.entityID, b.entityID))
 	})
 	var ids []string
-	var furthest span // of the mentions so far, the first of those that end last
+	var furthest mention // of those so far, the first of those that end last
 	for _, m := range all {
 		if m.end > furthest.end {
-			furthest = m.span
+			furthest = m
 		}
-		if m.span == furthest && !slices.Contains(ids, m.entityID) {
+		if m.start == furthest.start && m.end == furthest.end && !slices.Contains(ids, m.entityID) {
 			ids = append(ids, m.entityID)
 		}
 	}

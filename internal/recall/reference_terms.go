@@ -122,17 +122,17 @@ func termsOf(sentence string) (terms []term) {
 		for word := range strings.FieldsSeq(d.Text) {
 			read[word] = true
 		}
-		if strings.ContainsFunc(d.Text, isDense) {
+		if strings.ContainsFunc(d.Text, text.IsDense) {
 			sentence = strings.ReplaceAll(sentence, d.Text, " ")
 		}
 	}
 	begins := true
 	for part := range strings.FieldsFuncSeq(sentence, func(r rune) bool { return !inWord(r) }) {
 		for part != "" {
-			run := cut(part, isDense)
+			run := cut(part, text.IsDense)
 			terms = append(terms, pairs(run)...)
 			part = part[len(run):]
-			word := cut(part, func(r rune) bool { return !isDense(r) })
+			word := cut(part, func(r rune) bool { return !text.IsDense(r) })
 			if t := wordTerm(strings.Trim(word, "'.,:"), begins, read); t.key != "" {
 				terms = append(terms, t)
 			}
@@ -147,7 +147,9 @@ func cut(s string, kind func(rune) bool) string { return s[:len(s)-len(strings.T
 
 // inWord tells letters, digits, and the marks inside numbers and words: 3.5, 7:30,
 // don't, C++.
-func inWord(r rune) bool { return isDense(r) || isSpaced(r) || strings.ContainsRune("'.,:+#", r) }
+func inWord(r rune) bool {
+	return text.IsDense(r) || text.Joins(r) || strings.ContainsRune("'.,:+#", r)
+}
 
 // figureTerm is the term of a number, day, month or time of day. People leave out
 // whether a time is in the morning or in the evening.

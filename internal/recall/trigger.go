@@ -3,7 +3,6 @@ package recall
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"reverie/internal/text"
 )
@@ -59,7 +58,7 @@ func QueryLength(query string) int {
 func hasKeyword(query string, keywords []string) bool {
 	folded := foldNames(query)
 	for _, k := range keywords {
-		if k = foldNames(k); k != "" && len(spans(folded, k)) > 0 {
+		if k = foldNames(k); k != "" && len(text.Places(folded, k)) > 0 {
 			return true
 		}
 	}
@@ -69,38 +68,3 @@ func hasKeyword(query string, keywords []string) bool {
 // foldNames is the form in which names and keywords are looked for: that of
 // [text.NameKey], with what surrounds a name.
 func foldNames(s string) string { return text.Simplify(text.Fold(s)) }
-
-// span is a place in a text, in bytes.
-type span struct{ start, end int }
-
-// spans finds a word in a text: wherever it stands in Chinese, and between
-// boundaries of words where it begins or ends in a script that is spaced.
-func spans(text, word string) []span {
-	var found []span
-	first, _ := utf8.DecodeRuneInString(word)
-	last, _ := utf8.DecodeLastRuneInString(word)
-	for at := 0; ; {
-		i := strings.Index(text[at:], word)
-		if i < 0 {
-			return found
-		}
-		s := span{at + i, at + i + len(word)}
-		before, _ := utf8.DecodeLastRuneInString(text[:s.start])
-		after, size := utf8.DecodeRuneInString(text[s.end:])
-		if !(isSpaced(first) && isSpaced(before)) && !(isSpaced(last) && isSpaced(after) && size > 0) {
-			found = append(found, s)
-		}
-		_, size = utf8.DecodeRuneInString(text[s.start:])
-		at = s.start + size
-	}
-}
-
-// isSpaced tells the letters, digits and marks of scripts that put spaces between
-// words. Korean does, but lets particles follow a name at once.
-func isSpaced(r rune) bool {
-	if r == utf8.RuneError || r != '_' && !unicode.In(r, unicode.L, unicode.N, unicode.M) {
-		return false
-	}
-	return !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo, unicode.Hangul,
-		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
-}

@@ -106,12 +106,10 @@ func closeHan(s string) string {
 	in := []rune(s)
 	out := make([]rune, 0, len(in))
 	for i, r := range in {
-		if r == ' ' && (i > 0 && isDense(in[i-1]) || i+1 < len(in) && isDense(in[i+1])) {
+		if r == ' ' && (i > 0 && text.IsDense(in[i-1]) || i+1 < len(in) && text.IsDense(in[i+1])) {
 			continue
 		}
 		out = append(out, r)
 	}
 	return string(out)
 }
-
-func isDense(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
