@@ -40,7 +40,7 @@ func check(n names, limits Limits, a answer, evidenced func(*source) bool) (p pa
 			p.items = append(p.items, it)
 		}
 	}
-	p.items = c.surest(c.once(apart(p.items, nil)))
+	p.items = c.surest(c.once(dropConflicts(p.items, nil)))
 	return p, c.refused
 }
 
@@ -167,10 +167,10 @@ func closed(statement string, n int) string {
 	return string(text[:min(len(text), reverie.MaxStatement)])
 }
 
-// apart has what closes a todo by the words of another item, of the answer or of known,
+// dropConflicts has what closes a todo by the words of another item, of the answer or of known,
 // say so in the words of the todo: no statement is remembered twice, and each todo is
 // over.
-func apart(items []item, known map[string]*reverie.HeadState) []item {
+func dropConflicts(items []item, known map[string]*reverie.HeadState) []item {
 	said := map[string]bool{}
 	for _, it := range items {
 		said[it.hash] = said[it.hash] || !it.done

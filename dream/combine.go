@@ -16,7 +16,7 @@ import (
 // combine makes one part of several, by asking what they come to together: at once
 // where that fits a question, else in levels, of which each has at most half as many
 // parts as the one before.
-func (r *run) combine(ctx context.Context, s *sheet, parts []part) (part, error) {
+func (r *run) combine(ctx context.Context, s *chunkInput, parts []part) (part, error) {
 	if parts = worded(parts); len(parts) == 0 {
 		return part{}, nil
 	}
@@ -65,7 +65,7 @@ func worded(parts []part) (list []part) {
 }
 
 // bundles divides parts into questions that fit the budget, of two parts at least.
-func (r *run) bundles(s *sheet, parts []part) (list [][]part, err error) {
+func (r *run) bundles(s *chunkInput, parts []part) (list [][]part, err error) {
 	empty, err := r.render(s, question{combine: true}, nil)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (r *run) bundles(s *sheet, parts []part) (list [][]part, err error) {
 
 // together is the question of what parts come to. Their items are its only sources,
 // each for all that it rests on.
-func (s *sheet) together(parts []part) question {
+func (s *chunkInput) together(parts []part) question {
 	q := question{parts: parts, combine: true, names: names{sources: map[string][]*source{}, items: s.names.items, parts: map[string]item{}}}
 	for _, p := range parts {
 		q.asOf = max(q.asOf, p.asOf)
@@ -176,7 +176,7 @@ func carry(p part, parts []part) part {
 			p.items[i].rests = besides(p.items[i].rests, it.rests)
 		}
 	}
-	p.items = apart(p.items, nil)
+	p.items = dropConflicts(p.items, nil)
 	return p
 }
 

@@ -13,8 +13,8 @@ import (
 // ruleDuplicate refuses an item that is remembered already, and supported by it.
 const ruleDuplicate = "duplicate"
 
-// wish is a line for the decider and the item that it is of.
-type wish struct {
+// planned line is a line for the decider and the item that it is of.
+type plannedLine struct {
 	decide.Line
 	item int
 }
@@ -22,11 +22,11 @@ type wish struct {
 // decide makes the plan of what the dream came to: the items pass through the
 // decider, where those that are remembered already support what says them, and the
 // narrative is renewed beside them.
-func (r *run) decide(ctx context.Context, s *sheet, p part) (reverie.Plan, error) {
-	p.items = s.aside(p.items)
-	p.items = apart(p.items, s.standing(p.items))
-	wishes := s.wishes(p.items)
-	req := r.request(s, wishes)
+func (r *run) decide(ctx context.Context, s *chunkInput, p part) (reverie.Plan, error) {
+	p.items = s.keepSameType(p.items)
+	p.items = dropConflicts(p.items, s.unchanged(p.items))
+	plannedLines := s.plannedLines(p.items)
+	req := r.request(s, plannedLines)
 	result, err := r.Decider.Decide(ctx, req)
 	if err != nil {
 		return reverie.Plan{}, fmt.Errorf("decide on the items of the dream of group %q: %w", r.req.GroupID, err)
@@ -34,14 +34,14 @@ func (r *run) decide(ctx context.Context, s *sheet, p part) (reverie.Plan, error
 	r.life.Stats.Compared, r.life.Mute = result.Asked, result.Mute
 	r.life.WarnAll(result.Warnings)
 	for _, d := range result.Dropped {
-		s.refuse(p.items[wishes[d.Line].item], d.Rule, d.Detail)
+		s.refuse(p.items[plannedLines[d.Line].item], d.Rule, d.Detail)
 	}
-	s.duplicates(p.items, wishes, result)
+	s.duplicates(p.items, plannedLines, result)
 	plan := result.Plan(req)
 	plan.Dream, plan.Refusals = &reverie.DreamUse{MemoryIDs: s.ids(), Sessions: s.state.Sessions}, s.refused
 	for _, steps := range [][]reverie.Step{plan.Steps, plan.Held} {
 		for i := range steps {
-			s.complete(&steps[i], p.items, wishes, result.Decisions)
+			s.complete(&steps[i], p.items, plannedLines, result.Decisions)
 		}
 	}
 	r.hold(s, &plan)
@@ -51,14 +51,14 @@ func (r *run) decide(ctx context.Context, s *sheet, p part) (reverie.Plan, error
 	return plan, nil
 }
 
-func (s *sheet) refuse(it item, rule, detail string) {
+func (s *chunkInput) refuse(it item, rule, detail string) {
 	s.refused = append(s.refused, reverie.Refusal{Line: it.line, Action: string(it.sort), Handle: it.replace, Rule: rule, Detail: detail})
 }
 
 // request hands the items to the decider. The model has compared them with each
 // other; with what is remembered they are compared once more, but not with what is
 // done and over.
-func (r *run) request(s *sheet, wishes []wish) decide.Request {
+func (r *run) request(s *chunkInput, plannedLines []plannedLine) decide.Request {
 	req := decide.Request{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: chunkNo, Kind: reverie.KindDream, Language: s.language,
 		Location: s.loc, Heads: s.state.Items, FactsExempt: true, Untagged: reverie.TagSummary, Exempt: map[string]bool{}, Mute: r.life.Mute}
 	if r.life.Row.ID != "" {
@@ -72,7 +72,7 @@ func (r *run) request(s *sheet, wishes []wish) decide.Request {
 			open++
 		}
 	}
-	for _, w := range wishes {
+	for _, w := range plannedLines {
 		req.Lines = append(req.Lines, w.Line)
 		if w.Target != nil && !isDone(*w.Target) {
 			open--
@@ -90,13 +90,13 @@ func (r *run) request(s *sheet, wishes []wish) decide.Request {
 	return req
 }
 
-// aside has what would replace an item by the words of one of another type support that
+// keepSameType has what would replace an item by the words of one of another type support that
 // one, and leave the first as it is: only items of one type are merged.
-func (s *sheet) aside(items []item) []item {
+func (s *chunkInput) keepSameType(items []item) []item {
 	items = slices.Clone(items)
 	for again := true; again; { // what stays as it is may stand in the way of another
 		again = false
-		says := s.standing(items)
+		says := s.unchanged(items)
 		for i := range items {
 			it := &items[i]
 			same := says[it.hash]
@@ -108,13 +108,13 @@ func (s *sheet) aside(items []item) []item {
 	return items
 }
 
-// wishes turns items into lines. One that replaces another by the same words supports
+// planned lines turns items into lines. One that replaces another by the same words supports
 // it. One that replaces it by what a third of its type says already ends it and
 // supports that third: no statement may be active twice. A todo that comes back after it was done is
 // open again; an item of another type ends what was done in the same words, and takes
 // its place.
-func (s *sheet) wishes(items []item) (list []wish) {
-	says := s.standing(items)
+func (s *chunkInput) plannedLines(items []item) (list []plannedLine) {
+	says := s.unchanged(items)
 	for i, it := range items {
 		sources := s.evidenceOf(it.rests)
 		l := decide.Line{Action: reverie.ActionCreate, Target: it.target, Statement: it.content, ContentHash: it.hash, Tags: tagsOf(it),
@@ -124,7 +124,7 @@ func (s *sheet) wishes(items []item) (list []wish) {
 		end := func(target *reverie.HeadState) {
 			over := l
 			over.Action, over.Target, over.Reason = reverie.ActionDelete, target, reverie.ReasonMerged
-			list = append(list, wish{over, i})
+			list = append(list, plannedLine{over, i})
 		}
 		back := same != nil && isDone(*same) && !it.done
 		if back && it.sort != reverie.DreamTodo {
@@ -148,14 +148,14 @@ func (s *sheet) wishes(items []item) (list []wish) {
 		default:
 			l.Action = reverie.ActionUpdate
 		}
-		list = append(list, wish{l, i})
+		list = append(list, plannedLine{l, i})
 	}
 	return list
 }
 
-// standing are the items that are remembered and stay as they are, and those that are
+// unchanged are the items that are remembered and stay as they are, and those that are
 // closed with their own words, by content hash.
-func (s *sheet) standing(items []item) map[string]*reverie.HeadState {
+func (s *chunkInput) unchanged(items []item) map[string]*reverie.HeadState {
 	says := map[string]*reverie.HeadState{}
 	for i := range s.state.Items {
 		says[s.state.Items[i].ContentHash] = &s.state.Items[i]
@@ -183,7 +183,7 @@ func tagsOf(it item) []string {
 // duplicates refuses the items that say what is remembered: by the decisions, or,
 // where there are none, by their words, unless they were written: what said so has
 // made room for them.
-func (s *sheet) duplicates(items []item, wishes []wish, result decide.Result) {
+func (s *chunkInput) duplicates(items []item, plannedLines []plannedLine, result decide.Result) {
 	heads := map[string]*reverie.HeadState{} // by id, and by content hash
 	for i := range s.state.Items {
 		h := &s.state.Items[i]
@@ -194,10 +194,10 @@ func (s *sheet) duplicates(items []item, wishes []wish, result decide.Result) {
 		created[step.ContentHash] = created[step.ContentHash] || step.Action == reverie.ActionCreate
 	}
 	for _, d := range result.Dropped {
-		created[wishes[d.Line].ContentHash] = true
+		created[plannedLines[d.Line].ContentHash] = true
 	}
 	fact := 0
-	for _, w := range wishes {
+	for _, w := range plannedLines {
 		if w.Action != reverie.ActionCreate {
 			continue
 		}
@@ -222,7 +222,7 @@ func (s *sheet) duplicates(items []item, wishes []wish, result decide.Result) {
 
 // complete gives a step what it rests on besides messages, and keeps a version of the
 // type that its lineage has.
-func (s *sheet) complete(step *reverie.Step, items []item, wishes []wish, decisions []reverie.Decision) {
+func (s *chunkInput) complete(step *reverie.Step, items []item, plannedLines []plannedLine, decisions []reverie.Decision) {
 	if step.Action == reverie.ActionDelete {
 		return
 	}
@@ -231,7 +231,7 @@ func (s *sheet) complete(step *reverie.Step, items []item, wishes []wish, decisi
 		version, says = step.Head.MemoryID, text.ContentHash(step.OldStatement)
 	}
 	fact := 0
-	for _, w := range wishes {
+	for _, w := range plannedLines {
 		of := w.Target != nil && w.Action != reverie.ActionDelete && w.Target.LineageID == step.LineageID
 		if w.Action == reverie.ActionCreate {
 			of = w.ContentHash == says || len(decisions) > 0 && decisions[fact].MemoryID == version

@@ -79,7 +79,7 @@ func (s *stage) rewrite() Result {
 func (s *stage) small() {
 	s.Helper()
 	r := &run{Pipeline: s.pipe, req: Request{GroupID: s.group}}
-	empty := must(r.render(&sheet{language: "en", asOf: "2026-01-15"}, question{}, nil))(s)
+	empty := must(r.render(&chunkInput{language: "en", asOf: "2026-01-15"}, question{}, nil))(s)
 	s.pipe.Limits.MaxInputTokens = text.EstimateTokens(empty.System) + text.EstimateTokens(empty.User) + 100
 }
 

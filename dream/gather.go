@@ -12,7 +12,7 @@ import (
 // gather chooses what to dream of, lays it out as the model is to see it, and saves
 // which it is. It returns nil where there is to be no dream; then a dream that was
 // interrupted is over, if nothing is left of it, or waits for whoever asks for it.
-func (r *run) gather(ctx context.Context) (*sheet, error) {
+func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	state, err := r.read(ctx)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.newSheet(state, answered)
+	s, err := r.newChunkInput(state, answered)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // remembers than may pass without a person, more than max(HoldMin, HoldRatio) of it, or
 // close more than half of the open todos, and more than a few. To close what is done is
 // no rewrite, and support of what a held line ends goes.
-func (r *run) hold(s *sheet, plan *reverie.Plan) {
+func (r *run) hold(s *chunkInput, plan *reverie.Plan) {
 	judged := *plan
 	judged.Steps = slices.DeleteFunc(slices.Clone(plan.Steps), isClosing)
 	var reasons []string
@@ -41,7 +41,7 @@ func (r *run) hold(s *sheet, plan *reverie.Plan) {
 const holdClosings = 3
 
 // todos counts the todos that are open.
-func (s *sheet) todos() (n int) {
+func (s *chunkInput) todos() (n int) {
 	for _, h := range s.state.Items {
 		if reverie.DreamTypeOf(h.Memory) == reverie.DreamTodo && !isDone(h) {
 			n++

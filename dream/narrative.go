@@ -19,7 +19,7 @@ const (
 // renew adds the narrative to the plan, or to what of it is held. It is no item: it
 // goes past the decisions, and its hash is its own. Where the answer had none that can
 // be kept, the earlier one stays.
-func (r *run) renew(s *sheet, plan *reverie.Plan, p part) {
+func (r *run) renew(s *chunkInput, plan *reverie.Plan, p part) {
 	if p.narrative == "" {
 		if s.asked > 0 {
 			stays := "the narrative stays as it was"
@@ -45,7 +45,7 @@ func (r *run) renew(s *sheet, plan *reverie.Plan, p part) {
 }
 
 // narrate is the step that writes the narrative anew.
-func (s *sheet) narrate(p part) reverie.Step {
+func (s *chunkInput) narrate(p part) reverie.Step {
 	rests := p.rests
 	if len(rests) == 0 {
 		rests = s.material()
@@ -81,7 +81,7 @@ func counted(n int, one, many string) string {
 
 // material is what a narrative looks back on: summaries, and memories of the group
 // that are new.
-func (s *sheet) material() (list []*source) {
+func (s *chunkInput) material() (list []*source) {
 	for _, sources := range s.names.sources {
 		if src := sources[0]; src.fresh && !src.fact {
 			list = append(list, src)
@@ -92,7 +92,7 @@ func (s *sheet) material() (list []*source) {
 
 // evidenceOf is what sources rest on together: the newest message of each local date,
 // then the others, the newest first of either; oldest first.
-func (s *sheet) evidenceOf(rests []*source) []reverie.Evidence {
+func (s *chunkInput) evidenceOf(rests []*source) []reverie.Evidence {
 	var all []reverie.Evidence
 	seen := map[string]bool{}
 	for _, src := range rests {

@@ -25,7 +25,7 @@ type question struct {
 // propose asks about all of the material, in as many questions as it takes, one after
 // the other. Each answer is kept before the next question is asked. A question whose
 // answer is cut off is halved, and saved so: nobody asks it whole again.
-func (r *run) propose(ctx context.Context, s *sheet) ([]part, error) {
+func (r *run) propose(ctx context.Context, s *chunkInput) ([]part, error) {
 	var parts []part
 	s.several = len(s.batches) > 1
 	for i := 0; i < len(s.batches); {
@@ -54,7 +54,7 @@ func (r *run) propose(ctx context.Context, s *sheet) ([]part, error) {
 }
 
 // ask asks up to twice for a usable answer, checked.
-func (r *run) ask(ctx context.Context, s *sheet, q question) (p part, err error) {
+func (r *run) ask(ctx context.Context, s *chunkInput, q question) (p part, err error) {
 	var refused []reverie.Refusal
 	form := "answer with JSON Lines alone, as described; where nothing lasts, with the summary line alone"
 	if q.combine {
@@ -99,7 +99,7 @@ func (r *run) ask(ctx context.Context, s *sheet, q question) (p part, err error)
 
 // render fills the prompt with a question. again says what was wrong with the first
 // answer.
-func (r *run) render(s *sheet, q question, again []string) (prompts.Rendered, error) {
+func (r *run) render(s *chunkInput, q question, again []string) (prompts.Rendered, error) {
 	user := q.user
 	user.AsOf, user.Items, user.Again = cmp.Or(q.asOf, s.asOf), s.items, again
 	if user.Items == nil {

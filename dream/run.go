@@ -100,7 +100,7 @@ func (r *run) dream(ctx context.Context) error {
 // of is saved in one with it, before anything is asked: whoever continues it asks the same.
 // A dream that was interrupted goes on under its own id exactly where it is of the same
 // still; else it has ended, and its answers are this one's.
-func (r *run) open(ctx context.Context, s *sheet) error {
+func (r *run) open(ctx context.Context, s *chunkInput) error {
 	same := r.same(s)
 	if same {
 		r.life.TakeUp(*r.begun)
@@ -128,7 +128,7 @@ func (r *run) open(ctx context.Context, s *sheet) error {
 
 // same tells whether the dream that was interrupted is of the very versions that are
 // dreamt of now, and leaves it at the sessions that it reached up to.
-func (r *run) same(s *sheet) bool {
+func (r *run) same(s *chunkInput) bool {
 	if r.begun == nil || r.resume == nil || r.resume.RunID != r.begun.ID || !slices.Equal(sorted(r.resume.MemoryIDs), sorted(s.ids())) {
 		return false
 	}
@@ -155,18 +155,18 @@ func (r *run) abandon(ctx context.Context, why error) error {
 	return nil
 }
 
-func (r *run) saveChunk(ctx context.Context, s *sheet, status reverie.ChunkStatus) error {
+func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.ChunkStatus) error {
 	return r.life.Save(ctx, chunk(s, status))
 }
 
-func chunk(s *sheet, status reverie.ChunkStatus) reverie.Chunk {
+func chunk(s *chunkInput, status reverie.ChunkStatus) reverie.Chunk {
 	ids, questions := s.questions()
 	return reverie.Chunk{No: chunkNo, MemoryIDs: ids, Questions: questions, Status: status}
 }
 
 // unusable ends a dream whose answers are of no use: asking the same again in
 // another run would not help, so that one begins anew.
-func (r *run) unusable(ctx context.Context, s *sheet, err error) error {
+func (r *run) unusable(ctx context.Context, s *chunkInput, err error) error {
 	if !errors.Is(err, reverie.ErrUnusable) {
 		return err
 	}

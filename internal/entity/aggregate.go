@@ -62,16 +62,16 @@ func handles(o reverie.Observation) []string {
 // doing: shared evidence alone joins nobody, since two people may be spoken of in
 // one sentence. Whether a name means an account is for resolve, which knows the
 // index.
-func aggregate(fresh, waiting []reverie.Observation, c *cast, r rules) (list []merged, refused []reverie.Refusal) {
-	var pieces []piece
+func aggregate(fresh, waiting []reverie.Observation, c *participants, r rules) (list []merged, refused []reverie.Refusal) {
+	var observations []observation
 	for _, o := range fresh {
-		pieces = append(pieces, piece{Observation: o})
+		observations = append(observations, observation{Observation: o})
 	}
 	for _, o := range waiting {
-		pieces = append(pieces, piece{Observation: o, waits: o.ID})
+		observations = append(observations, observation{Observation: o, waits: o.ID})
 	}
-	slices.SortFunc(pieces, comparePieces)
-	for _, group := range joined(pieces, c) {
+	slices.SortFunc(observations, comparePieces)
+	for _, group := range joined(observations, c) {
 		m, dropped := combine(group, c, r)
 		refused = append(refused, dropped...)
 		if len(m.Claims) > 0 || len(m.Aliases) > 0 {
@@ -81,17 +81,17 @@ func aggregate(fresh, waiting []reverie.Observation, c *cast, r rules) (list []m
 	return list, refused
 }
 
-func comparePieces(a, b piece) int {
+func comparePieces(a, b observation) int {
 	return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(text.NameKey(a.Subject), text.NameKey(b.Subject)),
 		strings.Compare(string(a.Kind), string(b.Kind)), a.LastAt.Compare(b.LastAt), strings.Compare(a.waits, b.waits),
 		strings.Compare(fmt.Sprint(a.Observation), fmt.Sprint(b.Observation)))
 }
 
-// joined divides pieces into groups of one subject, in the order of their first
+// joined divides observations into groups of one subject, in the order of their first
 // members.
-func joined(pieces []piece, c *cast) [][]piece {
-	u := newUnion(len(pieces))
-	first := map[string]int{} // a name, or an account -> a piece that bears it
+func joined(observations []observation, c *participants) [][]observation {
+	u := newUnion(len(observations))
+	first := map[string]int{} // a name, or an account -> an observation that bears it
 	same := func(key string, i int) {
 		if j, ok := first[key]; ok {
 			u.join(i, j)
@@ -100,17 +100,17 @@ func joined(pieces []piece, c *cast) [][]piece {
 		}
 	}
 	type cite struct {
-		piece int
-		quote string
+		observation int
+		quote       string
 	}
-	claimed := map[string][]cite{}       // by a claim and a message
-	names := make([]string, len(pieces)) // of those whom nobody knows yet
-	for i, p := range pieces {
+	claimed := map[string][]cite{}             // by a claim and a message
+	names := make([]string, len(observations)) // of those whom nobody knows yet
+	for i, p := range observations {
 		if key := text.NameKey(p.Subject); !c.knows(key) {
 			names[i] = key
 		}
 	}
-	for i, p := range pieces {
+	for i, p := range observations {
 		for _, key := range handles(p.Observation) {
 			same(key, i)
 		}
@@ -121,17 +121,17 @@ func joined(pieces []piece, c *cast) [][]piece {
 			for _, e := range c.Evidence {
 				key := sortOf(p.Kind) + " " + claimKey(c) + "\x00" + e.MessageID
 				for _, other := range claimed[key] {
-					if a, b := names[i], names[other.piece]; partOfName(a, b, e.Quote) && partOfName(a, b, other.quote) {
-						u.join(i, other.piece)
+					if a, b := names[i], names[other.observation]; partOfName(a, b, e.Quote) && partOfName(a, b, other.quote) {
+						u.join(i, other.observation)
 					}
 				}
 				claimed[key] = append(claimed[key], cite{i, e.Quote})
 			}
 		}
 	}
-	var groups [][]piece
+	var groups [][]observation
 	at := map[int]int{}
-	for i, p := range pieces {
+	for i, p := range observations {
 		root := u.root(i)
 		n, ok := at[root]
 		if !ok {
@@ -199,8 +199,8 @@ func partOfName(short, long, quote string) bool {
 // combine makes one of the observations of a subject. Its claims are those that
 // count, each judged as it was observed; why the others do not is said beside.
 // Claims of different speakers stay apart: nobody's words make another's surer.
-func combine(group []piece, c *cast, r rules) (m merged, refused []reverie.Refusal) {
-	m = merged{Observation: reverie.Observation{Account: group[0].Account}, pieces: group}
+func combine(group []observation, c *participants, r rules) (m merged, refused []reverie.Refusal) {
+	m = merged{Observation: reverie.Observation{Account: group[0].Account}, observations: group}
 	m.call(c)
 	names := append([]string{m.Subject}, m.Aliases...)
 	if a := c.accounts[m.Account]; a != nil {
@@ -230,13 +230,13 @@ func combine(group []piece, c *cast, r rules) (m merged, refused []reverie.Refus
 // call settles subject, kind and aliases of what was put together: an account
 // goes by its first name, whatever else by the name that most messages speak of,
 // and of those the longest.
-func (m *merged) call(c *cast) {
+func (m *merged) call(c *participants) {
 	type use struct {
 		name string
 		n    int
 	}
 	uses, kinds := map[string]*use{}, map[reverie.EntityKind]int{}
-	for _, p := range m.pieces {
+	for _, p := range m.observations {
 		cited := map[string]bool{}
 		for _, claim := range p.Claims {
 			for _, e := range claim.Evidence {

@@ -42,7 +42,7 @@ func waits(id string, o reverie.Observation) reverie.Observation {
 
 const person, thing = reverie.EntityPerson, reverie.EntityThing
 
-var nobodyHere = &cast{accounts: map[string]*account{}, labels: map[string]string{}}
+var nobodyHere = &participants{accounts: map[string]*account{}, labels: map[string]string{}}
 
 // groups are the names that aggregate takes for one, and what waits among them.
 func groups(list []merged) []string {
@@ -175,7 +175,7 @@ func TestAggregateAnyOrder(t *testing.T) {
 			}
 			list, _ := aggregate(fresh, waiting, nobodyHere, rules{minConfidence: 0.3, minEvidence: 2})
 			for i := range list {
-				list[i].pieces = nil
+				list[i].observations = nil
 			}
 			return list
 		}

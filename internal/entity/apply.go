@@ -11,14 +11,14 @@ import (
 
 // plan makes the chunk's plan from what was observed: aggregate, resolve, build,
 // validate. What it returns is confirmed.
-func (r *run) plan(ctx context.Context, s *sheet, fresh []reverie.Observation) (reverie.EntityPlan, error) {
+func (r *run) plan(ctx context.Context, s *chunkInput, fresh []reverie.Observation) (reverie.EntityPlan, error) {
 	limits := rules{minConfidence: r.Limits.MinConfidence, minEvidence: r.Limits.MinEvidence}
 	idx := newIndex(s.state.Index)
 	asOf := s.state.Messages[len(s.state.Messages)-1].SentAt
 	now := r.Now().UTC()
 	waiting, expired := unexpired(s.state.Waiting, fresh, asOf, now.Add(-r.Limits.ExpireAfter))
-	list, refused := aggregate(fresh, waiting, s.cast, limits)
-	settled := resolve(list, idx, s.cast, limits)
+	list, refused := aggregate(fresh, waiting, s.participants, limits)
+	settled := resolve(list, idx, s.participants, limits)
 	concerned := s.concerned(settled, idx)
 	entities, err := r.entities(ctx, concerned)
 	if err == nil {
@@ -28,7 +28,7 @@ func (r *run) plan(ctx context.Context, s *sheet, fresh []reverie.Observation) (
 		return reverie.EntityPlan{}, err
 	}
 	plan := build(draft{groupID: r.req.GroupID, runID: r.life.Row.ID, chunkNo: s.no, now: now, expireAfter: r.Limits.ExpireAfter,
-		expired: expired, list: settled, idx: idx, cast: s.cast, entities: entities})
+		expired: expired, list: settled, idx: idx, participants: s.participants, entities: entities})
 	plan, broken := validate(plan, idx, entities)
 	refusals := append(s.refusals, refused...)
 	plan.Refusals = append(append(refusals, plan.Refusals...), broken...)
@@ -38,9 +38,9 @@ func (r *run) plan(ctx context.Context, s *sheet, fresh []reverie.Observation) (
 }
 
 // concerned are the entities that the plan may write to or point to.
-func (s *sheet) concerned(list []resolved, idx *index) []string {
+func (s *chunkInput) concerned(list []resolved, idx *index) []string {
 	var ids []string
-	for _, id := range s.cast.order {
+	for _, id := range s.participants.order {
 		ids = append(ids, idx.byID[id])
 	}
 	for _, one := range list {
@@ -56,7 +56,7 @@ func (s *sheet) concerned(list []resolved, idx *index) []string {
 
 // unmoved refuses entities that a person merged, or took apart, since the index was
 // read: by their names then, one's words would go to the other.
-func (s *sheet) unmoved(ids []string, entities map[string]reverie.Entity) error {
+func (s *chunkInput) unmoved(ids []string, entities map[string]reverie.Entity) error {
 	then := map[string][]string{} // entity -> ids of its names
 	for _, n := range s.state.Index {
 		then[n.EntityID] = append(then[n.EntityID], n.ID)
@@ -78,7 +78,7 @@ func (s *sheet) unmoved(ids []string, entities map[string]reverie.Entity) error 
 
 // outcomes gives each message of the chunk its outcome. Messages of other chunks,
 // which postponed observations rest on, have theirs.
-func (s *sheet) outcomes(cited map[string]reverie.Outcome) map[string]reverie.Outcome {
+func (s *chunkInput) outcomes(cited map[string]reverie.Outcome) map[string]reverie.Outcome {
 	all := make(map[string]reverie.Outcome, len(s.state.Messages))
 	for _, m := range s.state.Messages {
 		switch {
@@ -120,7 +120,7 @@ func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
 
 // apply writes the plan, in one transaction with the messages' uses and the
 // chunk's status. A dry run tells what it would write.
-func (r *run) apply(ctx context.Context, s *sheet, plan reverie.EntityPlan) error {
+func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.EntityPlan) error {
 	changes := planned(plan)
 	if !r.req.DryRun {
 		err := r.life.Write(func(lease reverie.Lease) (err error) {

@@ -17,8 +17,8 @@ import (
 // them, and the message before each of those. So the cost of a chunk grows with
 // its messages, and not with messages times people.
 
-// scene is what a chunk shows: its messages, and who and what is active in them.
-type scene struct {
+// activity is what a chunk shows: its messages, and who and what is active in them.
+type activity struct {
 	shown    []reverie.Message
 	subjects []active // those that are talked of first come first
 }
@@ -27,14 +27,14 @@ type scene struct {
 type active struct {
 	subject
 	name string // key of its label, without a number
-	core []int  // places in scene.shown, rising
+	core []int  // places in activity.shown, rising
 }
 
 // survey finds who and what is active in a chunk: authors, whom they reply to,
-// and whoever is named. It gives the cast its labels. Each message of a member
+// and whoever is named. It gives the participants their labels. Each message of a member
 // concerns its author at least, so that none is left out.
-func survey(state reverie.EntityState, known *directory) (*scene, *cast) {
-	v := &surveyor{cast: newCast(state.Messages, slices.Concat(state.Replied, state.Namesakes)), known: known,
+func survey(state reverie.EntityState, known *directory) (*activity, *participants) {
+	v := &surveyor{participants: newParticipants(state.Messages, slices.Concat(state.Replied, state.Namesakes)), known: known,
 		bears: map[string][]string{}, found: map[string]*active{}, named: map[string][]string{}}
 	for _, m := range state.Messages {
 		if m.Speaks() {
@@ -43,18 +43,18 @@ func survey(state reverie.EntityState, known *directory) (*scene, *cast) {
 	}
 	v.replies(state.Replied)
 	v.namings()
-	v.cast.name(v.known)
-	return &scene{shown: v.shown, subjects: v.subjects()}, v.cast
+	v.participants.name(v.known)
+	return &activity{shown: v.shown, subjects: v.subjects()}, v.participants
 }
 
 // surveyor is a survey under way.
 type surveyor struct {
-	cast  *cast
-	known *directory
-	shown []reverie.Message
-	bears map[string][]string // key of a name -> accounts of the chunk that bear it
-	found map[string]*active  // by handle
-	named map[string][]string // key or account, as it was found in a text -> handles
+	participants *participants
+	known        *directory
+	shown        []reverie.Message
+	bears        map[string][]string // key of a name -> accounts of the chunk that bear it
+	found        map[string]*active  // by handle
+	named        map[string][]string // key or account, as it was found in a text -> handles
 }
 
 // Handles of subjects: an account's id, or the key of a name without one.
@@ -89,7 +89,7 @@ func (v *surveyor) replies(replied []reverie.Message) {
 			continue
 		}
 		v.concerns(byAccount+m.AuthorID, i)
-		if to := author[m.ReplyTo]; m.ReplyTo != "" && v.cast.accounts[to] != nil {
+		if to := author[m.ReplyTo]; m.ReplyTo != "" && v.participants.accounts[to] != nil {
 			v.concerns(byAccount+to, i)
 		}
 		if j, ok := place[m.ReplyTo]; ok {
@@ -105,8 +105,8 @@ const maxStrangers = 5
 // namings notes whom and what the members' messages name.
 func (v *surveyor) namings() {
 	keys, accounts := v.known.keys(), slices.Sorted(maps.Keys(v.known.byID))
-	for _, id := range v.cast.order {
-		for _, key := range v.cast.accounts[id].keys() {
+	for _, id := range v.participants.order {
+		for _, key := range v.participants.accounts[id].keys() {
 			keys, v.bears[key] = append(keys, key), append(v.bears[key], id)
 		}
 		accounts = append(accounts, id)
@@ -150,7 +150,7 @@ func (v *surveyor) whom(name string) []string {
 		return handles
 	}
 	handles := map[string]bool{}
-	if v.cast.accounts[name] != nil {
+	if v.participants.accounts[name] != nil {
 		handles[byAccount+name] = true
 	} else if id, ok := v.known.byID[name]; ok {
 		handles[v.meet(id)] = true
@@ -191,7 +191,7 @@ func (v *surveyor) crowd(key string) string {
 	}
 	kind, names := reverie.EntityPerson, []string(nil)
 	for _, id := range v.bears[key] {
-		names = append(names, v.cast.accounts[id].names...)
+		names = append(names, v.participants.accounts[id].names...)
 	}
 	if known := v.known.byKey[key]; len(names) == 0 {
 		kind, names = v.known.entries[known[0]].kind, v.known.entries[known[0]].names
@@ -202,16 +202,16 @@ func (v *surveyor) crowd(key string) string {
 }
 
 // meet returns the handle of an entity that is named: its account, which joins
-// the cast where it does not write here, or its name.
+// the participants where it does not write here, or its name.
 func (v *surveyor) meet(entityID string) string {
 	e := v.known.entries[entityID]
 	for _, id := range e.accounts {
-		if v.cast.accounts[id] != nil {
+		if v.participants.accounts[id] != nil {
 			return byAccount + id
 		}
 	}
 	if len(e.accounts) > 0 {
-		a := v.cast.add(e.accounts[0], e.kind)
+		a := v.participants.add(e.accounts[0], e.kind)
 		for _, name := range e.names {
 			a.goesBy(name)
 		}
@@ -237,7 +237,7 @@ func (v *surveyor) subjects() []active {
 	for _, handle := range slices.Sorted(maps.Keys(v.found)) {
 		a := v.found[handle]
 		if id, ok := strings.CutPrefix(handle, byAccount); ok {
-			account := v.cast.accounts[id]
+			account := v.participants.accounts[id]
 			a.subject = subject{label: account.label, kind: account.kind, account: id, entityID: v.known.byID[id]}
 		}
 		slices.Sort(a.core)

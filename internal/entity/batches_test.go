@@ -26,7 +26,7 @@ func talk(list ...reverie.Message) []reverie.Message {
 }
 
 // flat prices each message and each subject alike.
-func flat(sc *scene, budget, message, subject int) price {
+func flat(sc *activity, budget, message, subject int) price {
 	p := price{budget: budget, subject: func(active) int { return subject }}
 	for range sc.shown {
 		p.message = append(p.message, message)
@@ -35,7 +35,7 @@ func flat(sc *scene, budget, message, subject int) price {
 }
 
 // told is who is active, with the messages that concern them.
-func told(sc *scene) (list []string) {
+func told(sc *activity) (list []string) {
 	for _, a := range sc.subjects {
 		text := a.label + ":"
 		for _, i := range a.core {
@@ -289,7 +289,7 @@ func TestNobodyIsLeftOut(t *testing.T) {
 	for range 150 {
 		state := randomState(rng)
 		maxSubjects, budget := 1+rng.IntN(8), 20+rng.IntN(600)
-		pack := func() (*scene, []*task) {
+		pack := func() (*activity, []*task) {
 			sc, _ := survey(state, newDirectory(state.Index))
 			p := flat(sc, budget, 0, 6)
 			for i, m := range sc.shown {
@@ -335,7 +335,7 @@ func TestNobodyIsLeftOut(t *testing.T) {
 }
 
 // covered checks that tasks leave nobody and nothing out.
-func covered(t *testing.T, sc *scene, tasks []*task) {
+func covered(t *testing.T, sc *activity, tasks []*task) {
 	t.Helper()
 	messages, pairs := map[string]bool{}, map[string]bool{}
 	for _, task := range tasks {

@@ -18,9 +18,9 @@ type draft struct {
 	expireAfter    time.Duration
 	list           []resolved
 	idx            *index
-	cast           *cast
+	participants   *participants
 	expired        []string                  // observations that have waited too long: see unexpired
-	entities       map[string]reverie.Entity // by id: those of the list, of relation targets and of the cast
+	entities       map[string]reverie.Entity // by id: those of the list, of relation targets and of the participants
 }
 
 // build makes the plan of a chunk: what is created, named, claimed, and what
@@ -28,14 +28,14 @@ type draft struct {
 // message that a written or postponed claim cites has the outcome cited; those of
 // earlier chunks may be among them.
 func build(in draft) reverie.EntityPlan {
-	b := &builder{draft: in, parties: map[string]*party{}, of: map[int]*party{}, accounts: map[string][]string{}, named: map[string]bool{}, roots: map[string]string{}, members: map[string]string{},
+	b := &builder{draft: in, parties: map[string]*entityDraft{}, of: map[int]*entityDraft{}, accounts: map[string][]string{}, named: map[string]bool{}, roots: map[string]string{}, members: map[string]string{},
 		plan: reverie.EntityPlan{GroupID: in.groupID, RunID: in.runID, ChunkNo: in.chunkNo, Heads: map[string]int{},
 			Expired: in.expired}}
 	var list []merged
 	for _, one := range in.list {
 		list = append(list, one.merged)
 	}
-	b.who = newResolver(list, in.idx, in.cast)
+	b.who = newResolver(list, in.idx, in.participants)
 	for id, e := range in.entities {
 		for _, n := range e.Names {
 			b.roots[n.EntityID] = id
@@ -71,17 +71,17 @@ type builder struct {
 	draft
 	who      *resolver
 	plan     reverie.EntityPlan
-	parties  map[string]*party
-	order    []*party
-	of       map[int]*party      // by place in the list
-	accounts map[string][]string // of known entities
-	roots    map[string]string   // entity -> the one that it is read as
-	members  map[string]string   // account -> the entity that has it, which may be read as another
-	named    map[string]bool     // names that an entity has, or is given: its id and the name's key
+	parties  map[string]*entityDraft
+	order    []*entityDraft
+	of       map[int]*entityDraft // by place in the list
+	accounts map[string][]string  // of known entities
+	roots    map[string]string    // entity -> the one that it is read as
+	members  map[string]string    // account -> the entity that has it, which may be read as another
+	named    map[string]bool      // names that an entity has, or is given: its id and the name's key
 }
 
-// party is an entity that the plan writes to, or points to.
-type party struct {
+// entityDraft is an entity that the plan writes to, or points to.
+type entityDraft struct {
 	id       string
 	known    bool
 	kind     reverie.EntityKind
@@ -93,12 +93,12 @@ type party struct {
 	target   bool // a relation points to it, or what waits may be about it
 }
 
-// byname is a further name of a party: of one of its accounts, "" where it is known
+// byname is a further name of a entity: of one of its accounts, "" where it is known
 // of no account.
 type byname struct{ name, account string }
 
 // goesBy adds further names.
-func (p *party) goesBy(account string, names ...string) {
+func (p *entityDraft) goesBy(account string, names ...string) {
 	for _, name := range names {
 		p.aliases = append(p.aliases, byname{name, account})
 	}
@@ -110,8 +110,8 @@ type aimed struct {
 	targetID string
 }
 
-// party returns the party under a key, a new one where there is none.
-func (b *builder) party(key string, make func() *party) *party {
+// entityDraft returns the one under a key, a new one where there is none.
+func (b *builder) entityDraft(key string, make func() *entityDraft) *entityDraft {
 	p := b.parties[key]
 	if p == nil {
 		p = make()
@@ -121,18 +121,18 @@ func (b *builder) party(key string, make func() *party) *party {
 	return p
 }
 
-func (b *builder) knownParty(entityID string) *party {
-	return b.party("entity "+entityID, func() *party {
-		return &party{id: entityID, known: true, kind: b.idx.entities[entityID], subject: b.entities[entityID].Subject,
+func (b *builder) knownParty(entityID string) *entityDraft {
+	return b.entityDraft("entity "+entityID, func() *entityDraft {
+		return &entityDraft{id: entityID, known: true, kind: b.idx.entities[entityID], subject: b.entities[entityID].Subject,
 			accounts: slices.Sorted(slices.Values(b.accounts[entityID]))}
 	})
 }
 
 // accountParty is the entity that an account becomes.
-func (b *builder) accountParty(account, name string, kind reverie.EntityKind) *party {
-	return b.party("account "+account, func() *party {
-		p := &party{id: reverie.NewID(), kind: kind, subject: name, accounts: []string{account}, adds: []string{account}}
-		if a := b.cast.accounts[account]; a != nil {
+func (b *builder) accountParty(account, name string, kind reverie.EntityKind) *entityDraft {
+	return b.entityDraft("account "+account, func() *entityDraft {
+		p := &entityDraft{id: reverie.NewID(), kind: kind, subject: name, accounts: []string{account}, adds: []string{account}}
+		if a := b.participants.accounts[account]; a != nil {
 			p.subject, p.kind = a.name(), a.kind
 			p.goesBy(account, a.names...)
 		}
@@ -140,9 +140,9 @@ func (b *builder) accountParty(account, name string, kind reverie.EntityKind) *p
 	})
 }
 
-// meet finds or makes the party that an observation is about.
+// meet finds or makes the entity that an observation is about.
 func (b *builder) meet(i int, one resolved) {
-	var p *party
+	var p *entityDraft
 	switch {
 	case one.entityID != "":
 		p = b.knownParty(one.entityID)
@@ -152,23 +152,23 @@ func (b *builder) meet(i int, one resolved) {
 	case one.Account != "":
 		p = b.accountParty(one.Account, one.Subject, one.Kind)
 	default:
-		p = &party{id: reverie.NewID(), kind: one.Kind, subject: one.Subject}
+		p = &entityDraft{id: reverie.NewID(), kind: one.Kind, subject: one.Subject}
 		b.order = append(b.order, p)
 	}
-	for _, piece := range one.pieces {
-		if piece.Account == "" { // an account's names are in the cast
-			p.goesBy(one.Account, piece.Subject)
+	for _, observation := range one.observations {
+		if observation.Account == "" { // an account's names are in the participants
+			p.goesBy(one.Account, observation.Subject)
 		}
 	}
 	p.goesBy(one.Account, one.Aliases...)
 	b.of[i] = p
 }
 
-// divide gives a party what is observed of it. A relation to somebody who is not
+// divide gives a entity what is observed of it. A relation to somebody who is not
 // known waits alone.
-func (b *builder) divide(p *party, m merged) {
+func (b *builder) divide(p *entityDraft, m merged) {
 	var waits []reverie.ObservedClaim
-	var candidates []*party
+	var candidates []*entityDraft
 	reason := reverie.PostponedInsufficient
 	for _, c := range m.Claims {
 		if c.Aspect != reverie.AspectRelation {
@@ -199,9 +199,9 @@ func (b *builder) divide(p *party, m merged) {
 
 // targets are those whom a relation may point to: where they are several, nobody
 // can know.
-func (b *builder) targets(c reverie.ObservedClaim) (list []*party) {
+func (b *builder) targets(c reverie.ObservedClaim) (list []*entityDraft) {
 	if c.Account != "" {
-		return []*party{b.holderParty(holder{b.who.entityOf(c.Account), c.Account}, c.Value)}
+		return []*entityDraft{b.holderParty(holder{b.who.entityOf(c.Account), c.Account}, c.Value)}
 	}
 	for _, h := range b.who.holders([]string{c.Value}, "") {
 		list = append(list, b.holderParty(h, c.Value))
@@ -216,7 +216,7 @@ func (b *builder) targets(c reverie.ObservedClaim) (list []*party) {
 	return list
 }
 
-func (b *builder) holderParty(h holder, name string) *party {
+func (b *builder) holderParty(h holder, name string) *entityDraft {
 	if h.entityID != "" {
 		return b.knownParty(h.entityID)
 	}
@@ -224,7 +224,7 @@ func (b *builder) holderParty(h holder, name string) *party {
 }
 
 // candidates are those whom an ambiguous subject may be.
-func (b *builder) candidates(one resolved) (list []*party) {
+func (b *builder) candidates(one resolved) (list []*entityDraft) {
 	for _, id := range one.MatchingIDs {
 		list = append(list, b.knownParty(id))
 	}
@@ -239,7 +239,7 @@ func (b *builder) candidates(one resolved) (list []*party) {
 // rest is given up, so that it does not wait as long as the name is in use. Each
 // account that it may be about becomes an entity, so that it is not forgotten when
 // the others write, and it is silent.
-func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reverie.PostponementReason, candidates []*party) {
+func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reverie.PostponementReason, candidates []*entityDraft) {
 	left := supports(claims)
 	if onlyWaits(m, left) {
 		return
@@ -247,7 +247,7 @@ func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reve
 	o := m.Observation
 	o.GroupID, o.ID, o.RunID, o.CreatedAt = b.groupID, reverie.NewID(), b.runID, b.now
 	o.Claims, o.Status, o.Postponed, o.LastAt, o.MatchingIDs = nil, reverie.ObservationWaiting, reason, time.Time{}, nil
-	for _, p := range m.pieces {
+	for _, p := range m.observations {
 		switch {
 		case p.waits == "":
 		case slices.ContainsFunc(slices.Collect(maps.Keys(supports(p.Claims))), func(s string) bool { return !left[s] }):
@@ -284,7 +284,7 @@ func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reve
 
 // parts are the ids of the waiting observations that are part of a subject.
 func (m merged) parts() (ids []string) {
-	for _, p := range m.pieces {
+	for _, p := range m.observations {
 		if p.waits != "" {
 			ids = append(ids, p.waits)
 		}
@@ -308,7 +308,7 @@ func supports(claims []reverie.ObservedClaim) map[string]bool {
 // names that it had.
 func onlyWaits(m merged, left map[string]bool) bool {
 	before, names := map[string]bool{}, map[string]bool{}
-	for _, p := range m.pieces {
+	for _, p := range m.observations {
 		if p.waits == "" {
 			continue
 		}
@@ -328,7 +328,7 @@ func (b *builder) run() *string {
 	return &b.runID
 }
 
-func (b *builder) refuse(c reverie.ObservedClaim, p *party, rule, detail string) {
+func (b *builder) refuse(c reverie.ObservedClaim, p *entityDraft, rule, detail string) {
 	b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: string(c.Aspect), Handle: handle(p.subject), Rule: rule, Detail: detail})
 }
 

@@ -10,9 +10,9 @@ package entity
 
 import "reverie/internal/reverie"
 
-// cast is who wrote in a chunk. It is made from the messages and the identity
+// participants are who wrote in a chunk. They are made from the messages and the identity
 // index alone.
-type cast struct {
+type participants struct {
 	accounts map[string]*account // by author id
 	// labels says which account a label of the question means, by NameKey. Labels
 	// are unique: where two accounts of the chunk, or of the index, share a name,
@@ -51,8 +51,8 @@ type rules struct {
 	minEvidence   int // messages that must speak of a name without an account
 }
 
-// piece is an observation as it came: a fresh one, or one that waits.
-type piece struct {
+// observation is one as it came: a fresh one, or one that waits.
+type observation struct {
 	reverie.Observation
 	waits string // id of the waiting observation, "" for a fresh one
 }
@@ -60,7 +60,7 @@ type piece struct {
 // merged is what all batches, and earlier runs, observed of one subject.
 type merged struct {
 	reverie.Observation
-	pieces []piece // what it was put together from
+	observations []observation // what it was put together from
 }
 
 // resolved is an observation whose subject is settled: exactly one of entityID,

@@ -10,26 +10,26 @@ import (
 	"reverie/prompts"
 )
 
-// sheet is one chunk: what waits, who is in it, and the questions about it.
-type sheet struct {
+// chunkInput is one chunk: what waits, who is in it, and the questions about it.
+type chunkInput struct {
 	no      int
 	taken   bool   // up from a run that did not apply it: others may have been queued since
 	begunBy string // that run
 	state   reverie.EntityState
 
-	loc      *time.Location
-	language string
-	scene    *scene
-	cast     *cast
-	views    views
-	system   prompts.ObserveSystem
-	refusals []reverie.Refusal // of the answers' lines
+	loc          *time.Location
+	language     string
+	activity     *activity
+	participants *participants
+	views        views
+	system       prompts.ObserveSystem
+	refusals     []reverie.Refusal // of the answers' lines
 }
 
 // gather reads what waits, and who is who so far, and saves the chunk before
 // anything is asked about it: whoever continues the run asks the same questions.
 // It returns nil when nothing waits.
-func (r *run) gather(ctx context.Context) (*sheet, error) {
+func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	s, err := r.read(ctx)
 	if err != nil || s == nil {
 		return nil, err
@@ -45,14 +45,14 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 	s.language = prompts.Language(s.state.Group.Language, texts)
 	s.system = prompts.ObserveSystem{MaxValue: reverie.MaxValueLength, MaxName: reverie.MaxNameLength}
 	known := newDirectory(s.state.Index)
-	s.scene, s.cast = survey(s.state, known)
-	s.views = newViews(s.loc, s.cast, known)
+	s.activity, s.participants = survey(s.state, known)
+	s.views = newViews(s.loc, s.participants, known)
 	r.open(s)
 	if err := r.saveChunk(ctx, s, reverie.ChunkOpen); err != nil {
 		return nil, err
 	}
 	var ids []string
-	for _, a := range s.scene.subjects {
+	for _, a := range s.activity.subjects {
 		ids = append(ids, a.entityID)
 	}
 	s.views.entities, err = r.entities(ctx, ids)
@@ -61,8 +61,8 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 
 // read fetches the messages of a chunk that was begun and not applied, else those
 // that wait the longest.
-func (r *run) read(ctx context.Context) (*sheet, error) {
-	s := &sheet{}
+func (r *run) read(ctx context.Context) (*chunkInput, error) {
+	s := &chunkInput{}
 	q := reverie.EntityQuery{GroupID: r.req.GroupID, Since: r.since, Until: r.until, Limit: r.Limits.MaxMessages}
 	if c := r.resume; c != nil {
 		r.resume = nil
@@ -102,7 +102,7 @@ func (r *run) entities(ctx context.Context, ids []string) (map[string]reverie.En
 	return byID, nil
 }
 
-func (r *run) saveChunk(ctx context.Context, s *sheet, status reverie.ChunkStatus) error {
+func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.ChunkStatus) error {
 	chunk := reverie.Chunk{No: s.no, Status: status}
 	for _, m := range s.state.Messages {
 		chunk.MessageIDs = append(chunk.MessageIDs, m.ID)

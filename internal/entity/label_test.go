@@ -17,7 +17,7 @@ func TestLabelsComeBack(t *testing.T) {
 	for _, a := range parts {
 		for _, b := range parts {
 			for _, c := range parts {
-				members := newCast([]reverie.Message{wrote("u1", "bob", ""), wrote("u2", a+b+c, "")}, nil)
+				members := newParticipants([]reverie.Message{wrote("u1", "bob", ""), wrote("u2", a+b+c, "")}, nil)
 				members.name(newDirectory(nil))
 				for _, id := range []string{"u1", "u2"} {
 					label := members.accounts[id].label
@@ -25,7 +25,7 @@ func TestLabelsComeBack(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if r, err := readRemark(object); err != nil || members.labelled(r.subject) != members.accounts[id] {
+					if r, err := readLine(object); err != nil || members.labelled(r.subject) != members.accounts[id] {
 						t.Fatalf("%q beside bob: label %q of %s means %+v, %v", a+b+c, label, id, members.labelled(r.subject), err)
 					}
 				}
@@ -67,7 +67,7 @@ func TestNeutralLabels(t *testing.T) {
 			t.Errorf("%q: member#1 means %v", name, tell(list))
 		}
 	}
-	c := newCast([]reverie.Message{wrote("u1", "我", ""), wrote("u1", "Lin", "")}, nil)
+	c := newParticipants([]reverie.Message{wrote("u1", "我", ""), wrote("u1", "Lin", "")}, nil)
 	c.name(newDirectory(nil))
 	if got := c.accounts["u1"]; got.label != "Lin" || got.name() != "Lin" {
 		t.Errorf("with a name besides: %+v", got)

@@ -11,9 +11,9 @@ import (
 
 // write turns parties into creates, names and claims.
 func (b *builder) write() {
-	for _, id := range slices.Sorted(maps.Keys(b.cast.accounts)) {
+	for _, id := range slices.Sorted(maps.Keys(b.participants.accounts)) {
 		if entityID := b.idx.byID[id]; entityID != "" {
-			b.knownParty(entityID).goesBy(id, b.cast.accounts[id].names...)
+			b.knownParty(entityID).goesBy(id, b.participants.accounts[id].names...)
 		}
 	}
 	for _, p := range b.order {
@@ -29,16 +29,16 @@ func (b *builder) write() {
 	}
 }
 
-// goesByMore tells whether a new party has a name that its account does not show.
-func (b *builder) goesByMore(p *party) bool {
+// goesByMore tells whether a new entity has a name that its account does not show.
+func (b *builder) goesByMore(p *entityDraft) bool {
 	return slices.ContainsFunc(p.aliases, func(a byname) bool {
 		key := text.NameKey(a.name)
-		return key != text.NameKey(p.subject) && !slices.ContainsFunc(p.accounts, func(id string) bool { return b.cast.shows(id, key) })
+		return key != text.NameKey(p.subject) && !slices.ContainsFunc(p.accounts, func(id string) bool { return b.participants.shows(id, key) })
 	})
 }
 
 // create writes a new entity with its names.
-func (b *builder) create(p *party) {
+func (b *builder) create(p *entityDraft) {
 	e := reverie.Entity{GroupID: b.groupID, ID: p.id, Kind: p.kind, Subject: p.subject, Status: reverie.EntityActive, Version: 1,
 		CreatedAt: b.now, UpdatedAt: b.now, RunID: b.run()}
 	for _, account := range p.accounts {
@@ -50,7 +50,7 @@ func (b *builder) create(p *party) {
 }
 
 // further writes names that a known entity does not have yet.
-func (b *builder) further(p *party) {
+func (b *builder) further(p *entityDraft) {
 	for _, account := range p.adds {
 		b.plan.Names = append(b.plan.Names, b.name(p.id, reverie.NameID, account))
 	}
@@ -60,9 +60,9 @@ func (b *builder) further(p *party) {
 	}
 }
 
-// aliases are the names of a party that are new to it, each once. What an account
+// aliases are the names of a entity that are new to it, each once. What an account
 // goes by is a name of the entity that has the account.
-func (b *builder) aliases(p *party) (list []reverie.EntityName) {
+func (b *builder) aliases(p *entityDraft) (list []reverie.EntityName) {
 	for _, a := range p.aliases {
 		key := text.NameKey(a.name)
 		if rule, _ := checkWords(a.name, reverie.MaxNameLength); rule != "" || key == "" {
@@ -87,7 +87,7 @@ func (b *builder) name(entityID string, kind reverie.NameKind, name string) reve
 }
 
 // rest notes the version of a known entity that the plan rests on.
-func (b *builder) rest(p *party) {
+func (b *builder) rest(p *entityDraft) {
 	if e, ok := b.entities[p.id]; ok && p.known {
 		b.plan.Heads[p.id] = e.Version
 	}

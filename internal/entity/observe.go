@@ -16,7 +16,7 @@ import (
 // what was observed. Each answer is kept before the next question is asked. A
 // batch whose answer is cut off is divided; an unusable answer is asked for once
 // more, and then fails the run with nothing consumed.
-func (r *run) observe(ctx context.Context, s *sheet) ([]reverie.Observation, error) {
+func (r *run) observe(ctx context.Context, s *chunkInput) ([]reverie.Observation, error) {
 	tasks, err := r.tasks(s)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (r *run) observe(ctx context.Context, s *sheet) ([]reverie.Observation, err
 		t.no = done + 1
 		observed, refused, err := r.ask(ctx, s, t)
 		if errors.Is(err, pipeline.ErrCut) {
-			if halves := s.scene.halve(t); halves != nil {
+			if halves := s.activity.halve(t); halves != nil {
 				r.Log.Info("dividing a question", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no,
 					"question", t.no, "subjects", len(t.members), "messages", len(t.core))
 				tasks = append(halves, tasks[1:]...)
@@ -50,25 +50,25 @@ func (r *run) observe(ctx context.Context, s *sheet) ([]reverie.Observation, err
 }
 
 // tasks divides the chunk into questions.
-func (r *run) tasks(s *sheet) ([]*task, error) {
+func (r *run) tasks(s *chunkInput) ([]*task, error) {
 	empty, err := r.Prompts.Observe(s.language, s.system, prompts.ObserveUser{})
 	if err != nil {
 		return nil, err
 	}
 	p := price{budget: r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User),
-		message: make([]int, len(s.scene.shown)), subject: func(a active) int { return prompts.Tokens(s.views.subject(a.subject)) }}
+		message: make([]int, len(s.activity.shown)), subject: func(a active) int { return prompts.Tokens(s.views.subject(a.subject)) }}
 	if p.budget <= 0 {
 		return nil, fmt.Errorf("the prompt alone has %d tokens: raise [impression] max_input_tokens (%d) well above that: %w",
 			r.Limits.MaxInputTokens-p.budget, r.Limits.MaxInputTokens, reverie.ErrConfiguration)
 	}
-	for i, m := range s.scene.shown {
+	for i, m := range s.activity.shown {
 		p.message[i] = prompts.Tokens(s.views.message(i+1, i+1, m))
 	}
-	return s.scene.pack(r.Limits.MaxSubjects, p), nil
+	return s.activity.pack(r.Limits.MaxSubjects, p), nil
 }
 
 // ask asks up to twice for a usable answer.
-func (r *run) ask(ctx context.Context, s *sheet, t *task) (list []reverie.Observation, refused []reverie.Refusal, err error) {
+func (r *run) ask(ctx context.Context, s *chunkInput, t *task) (list []reverie.Observation, refused []reverie.Refusal, err error) {
 	user := prompts.ObserveUser{Messages: s.views.messages(t.messages)}
 	for _, one := range t.subjects {
 		user.Subjects = append(user.Subjects, s.views.subject(one))
@@ -95,9 +95,9 @@ func (r *run) ask(ctx context.Context, s *sheet, t *task) (list []reverie.Observ
 }
 
 // parsed reads an answer and logs what was skipped of it.
-func (r *run) parsed(s *sheet, t *task, answer lines.Result) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
+func (r *run) parsed(s *chunkInput, t *task, answer lines.Result) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
 	r.life.LogSkipped("question", t.no, answer.Skipped)
-	list, refused, usable = parse(t.batch, s.cast, s.loc, answer)
+	list, refused, usable = parse(t.batch, s.participants, s.loc, answer)
 	for i := range refused {
 		refused[i].Detail = fmt.Sprintf("question %d: %s", t.no, refused[i].Detail)
 	}

@@ -9,24 +9,24 @@ import (
 type task struct {
 	batch
 	members []active
-	core    []int // the messages that concern them, as places in scene.shown, rising
+	core    []int // the messages that concern them, as places in activity.shown, rising
 	padded  bool  // messages before those are shown too
 }
 
 // price is what the parts of a question cost, in tokens.
 type price struct {
 	budget  int              // of subjects and messages together
-	message []int            // by place in scene.shown
+	message []int            // by place in activity.shown
 	subject func(active) int // with what is known of it
 }
 
-// pack divides a scene into batches of at most maxSubjects within the budget.
+// pack divides an activity into batches of at most maxSubjects within the budget.
 // Each subject is in a batch with every message that concerns it; one with too
 // many for a batch is in several, with consecutive parts of them. A message that
 // alone exceeds the budget is a batch of its own. Those of one name are not
 // parted where a batch can hold them.
-func (sc *scene) pack(maxSubjects int, p price) []*task {
-	b := &packer{scene: sc, price: p, in: map[int]bool{}}
+func (sc *activity) pack(maxSubjects int, p price) []*task {
+	b := &packer{activity: sc, price: p, in: map[int]bool{}}
 	for _, namesakes := range sc.clusters() {
 		units := [][]active{namesakes}
 		if len(namesakes) > maxSubjects || b.more(namesakes, nil) > p.budget {
@@ -51,7 +51,7 @@ func (sc *scene) pack(maxSubjects int, p price) []*task {
 }
 
 // clusters are the subjects, those of one name together.
-func (sc *scene) clusters() (list [][]active) {
+func (sc *activity) clusters() (list [][]active) {
 	for i, a := range sc.subjects {
 		if i > 0 && a.name == sc.subjects[i-1].name {
 			list[len(list)-1] = append(list[len(list)-1], a)
@@ -64,7 +64,7 @@ func (sc *scene) clusters() (list [][]active) {
 
 // packer fills one batch after the other.
 type packer struct {
-	*scene
+	*activity
 	price
 	tasks   []*task
 	members []active // of the batch that is being filled
@@ -121,7 +121,7 @@ func parts(core []int, budget int, message []int) [][]int {
 
 // task makes a batch of some subjects and messages, and of the message before
 // each of those as far as the tokens left allow and it still belongs to it.
-func (sc *scene) task(members []active, core []int, left int, message []int) *task {
+func (sc *activity) task(members []active, core []int, left int, message []int) *task {
 	t := &task{members: members, core: core}
 	for _, a := range members {
 		t.subjects = append(t.subjects, a.subject)
@@ -143,7 +143,7 @@ func (sc *scene) task(members []active, core []int, left int, message []int) *ta
 // one name stay together, then by its messages, without what stands around them,
 // and those of one name only when a single message is left. It returns nil where
 // nothing is left to divide.
-func (sc *scene) halve(t *task) []*task {
+func (sc *activity) halve(t *task) []*task {
 	bare := func(members []active, core []int) *task {
 		return sc.task(members, core, -1, make([]int, len(sc.shown)))
 	}

@@ -32,11 +32,11 @@ const (
 // aliases have been checked, and what was refused. An answer is usable with at
 // least one line that has the form of an observation, or one that says on purpose
 // that there is none.
-func parse(b batch, c *cast, loc *time.Location, answer lines.Result) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
-	p := &parser{batch: b, cast: c, loc: loc}
+func parse(b batch, c *participants, loc *time.Location, answer lines.Result) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
+	p := &parser{batch: b, participants: c, loc: loc}
 	for _, l := range answer.Lines {
 		p.line = l.No
-		r, err := readRemark(l.Object)
+		r, err := readLine(l.Object)
 		switch {
 		case err != nil:
 			p.refuse("", "", ruleForm, err.Error())
@@ -44,7 +44,7 @@ func parse(b batch, c *cast, loc *time.Location, answer lines.Result) (list []re
 			usable = true
 		default:
 			usable = true
-			if o, ok := p.observation(r); ok {
+			if o, ok := p.check(r); ok {
 				list = append(list, o)
 			}
 		}
@@ -55,10 +55,10 @@ func parse(b batch, c *cast, loc *time.Location, answer lines.Result) (list []re
 // parser checks the lines of one answer.
 type parser struct {
 	batch
-	cast    *cast
-	loc     *time.Location
-	line    int
-	refused []reverie.Refusal
+	participants *participants
+	loc          *time.Location
+	line         int
+	refused      []reverie.Refusal
 }
 
 func (p *parser) refuse(what, of, rule, detail string) {
@@ -68,8 +68,8 @@ func (p *parser) refuse(what, of, rule, detail string) {
 // handle is a name as a refusal may repeat it.
 func handle(name string) string { return text.Excerpt(reverie.MaskSecrets(name), 40) }
 
-// observation checks one line.
-func (p *parser) observation(r remark) (o reverie.Observation, ok bool) {
+// check holds one line against the question.
+func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
 	if r.identity != "" {
 		p.refuse("", r.subject, ruleIdentity, fmt.Sprintf("it has the key %q; identities are given by the code alone", text.Excerpt(r.identity, 40)))
 		return o, false
@@ -79,8 +79,8 @@ func (p *parser) observation(r remark) (o reverie.Observation, ok bool) {
 	}
 	shared := p.evidence(r.evidence, o)
 	said := slices.Clone(shared)
-	for _, remark := range r.claims {
-		claim, ok := p.claim(remark, r, o, shared)
+	for _, answerLine := range r.claims {
+		claim, ok := p.claim(answerLine, r, o, shared)
 		if ok {
 			o.Claims = append(o.Claims, claim)
 			said = append(said, claim.Evidence...)
@@ -101,12 +101,12 @@ func (p *parser) observation(r remark) (o reverie.Observation, ok bool) {
 	return o, true
 }
 
-// subject settles whom a line is about: an account of the cast by its label, or
+// subject settles whom a line is about: an account of the participants by its label, or
 // a name. A thing is no account, though a person here may be called like it; a bot,
 // or a label with a number, is nothing else.
-func (p *parser) subject(r remark) (o reverie.Observation, ok bool) {
+func (p *parser) subject(r answerLine) (o reverie.Observation, ok bool) {
 	key := text.NameKey(r.subject)
-	if a := p.cast.labelled(r.subject); a != nil && (r.kind != string(reverie.EntityThing) || a.kind == reverie.EntityBot || bare(a.label) != key) {
+	if a := p.participants.labelled(r.subject); a != nil && (r.kind != string(reverie.EntityThing) || a.kind == reverie.EntityBot || bare(a.label) != key) {
 		return reverie.Observation{Subject: a.name(), Account: a.id, Kind: a.kind}, true
 	}
 	if rule, detail := p.checkName(r.subject); rule != "" {
@@ -133,7 +133,7 @@ func (p *parser) checkName(name string) (rule, detail string) {
 		return rule, detail
 	}
 	key := text.NameKey(name)
-	if slices.ContainsFunc(p.subjects, func(s subject) bool { return text.NameKey(s.label) == key }) || len(p.cast.bearers(key)) > 0 ||
+	if slices.ContainsFunc(p.subjects, func(s subject) bool { return text.NameKey(s.label) == key }) || len(p.participants.bearers(key)) > 0 ||
 		slices.ContainsFunc(p.messages, func(m reverie.Message) bool { return len(places(textForm(m.Text), name)) > 0 }) {
 		return "", ""
 	}
@@ -141,7 +141,7 @@ func (p *parser) checkName(name string) (rule, detail string) {
 }
 
 // claim checks one thing that is said of a subject.
-func (p *parser) claim(r remarkClaim, of remark, o reverie.Observation, shared []reverie.Evidence) (c reverie.ObservedClaim, ok bool) {
+func (p *parser) claim(r lineClaim, of answerLine, o reverie.Observation, shared []reverie.Evidence) (c reverie.ObservedClaim, ok bool) {
 	no := func(rule, detail string) (reverie.ObservedClaim, bool) {
 		p.refuse(string(r.aspect), of.subject, rule, detail)
 		return reverie.ObservedClaim{}, false
@@ -152,7 +152,7 @@ func (p *parser) claim(r remarkClaim, of remark, o reverie.Observation, shared [
 	c = reverie.ObservedClaim{Aspect: r.aspect, Name: r.name, Value: r.value, Replaces: r.replaces, Evidence: shared,
 		Reason: reverie.CleanReason(cmp.Or(r.reason, of.reason))}
 	if r.aspect == reverie.AspectRelation {
-		if a := p.cast.labelled(r.value); a != nil {
+		if a := p.participants.labelled(r.value); a != nil {
 			c.Value, c.Account = a.name(), a.id
 		} else if rule, detail := p.checkName(r.value); rule != "" {
 			return no(rule, detail)
@@ -196,7 +196,9 @@ func checkClaim(c reverie.ObservedClaim) (rule, detail string) {
 }
 
 // labelled returns the account that a label of the question means, or nil.
-func (c *cast) labelled(name string) *account { return c.accounts[c.labels[text.NameKey(name)]] }
+func (c *participants) labelled(name string) *account {
+	return c.accounts[c.labels[text.NameKey(name)]]
+}
 
 // name is what an account is kept under: a name of its own, or else its id.
 func (a *account) name() string {

@@ -29,7 +29,7 @@ func parsed(t testing.TB, answer string) (list []reverie.Observation, refused []
 }
 
 // observedIn is what an answer to a question says, as parse reads it.
-func observedIn(w *world, b batch, c *cast, answer string) (list []reverie.Observation, refused []reverie.Refusal) {
+func observedIn(w *world, b batch, c *participants, answer string) (list []reverie.Observation, refused []reverie.Refusal) {
 	list, refused, _ = parse(b, c, w.loc, lines.Read(answer))
 	return list, refused
 }

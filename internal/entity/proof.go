@@ -61,7 +61,7 @@ func (p *parser) evidence(raw json.RawMessage, of reverie.Observation) []reverie
 // ofItsAuthor tells a quote in the first person that names somebody other than its
 // author nowhere, and is said to be about that other.
 func (p *parser) ofItsAuthor(of reverie.Observation, quote string, m reverie.Message) bool {
-	if of.Kind == reverie.EntityThing || of.Account == m.AuthorID || of.Account == "" && p.cast.shows(m.AuthorID, text.NameKey(of.Subject)) {
+	if of.Kind == reverie.EntityThing || of.Account == m.AuthorID || of.Account == "" && p.participants.shows(m.AuthorID, text.NameKey(of.Subject)) {
 		return false
 	}
 	text := strings.ReplaceAll(textForm(quote), "我们", "")
@@ -72,7 +72,7 @@ func (p *parser) ofItsAuthor(of reverie.Observation, quote string, m reverie.Mes
 // namesOf are the names of a subject as far as they are known here.
 func (p *parser) namesOf(o reverie.Observation) []string {
 	names := []string{o.Subject}
-	if a := p.cast.accounts[o.Account]; a != nil {
+	if a := p.participants.accounts[o.Account]; a != nil {
 		names = append(names, a.names...)
 	}
 	return names
@@ -86,7 +86,7 @@ func (p *parser) aliases(names []string, o reverie.Observation, said []reverie.E
 	seen := map[string]bool{text.NameKey(o.Subject): true}
 	for _, alias := range names {
 		key := text.NameKey(alias)
-		if seen[key] || o.Account != "" && p.cast.labels[key] == o.Account {
+		if seen[key] || o.Account != "" && p.participants.labels[key] == o.Account {
 			continue
 		}
 		seen[key] = true
@@ -94,11 +94,11 @@ func (p *parser) aliases(names []string, o reverie.Observation, said []reverie.E
 			p.refuse("alias", alias, rule, detail)
 			continue
 		}
-		if shown := p.cast.bearers(key); len(shown) > 0 && !slices.Equal(shown, []string{o.Account}) {
+		if shown := p.participants.bearers(key); len(shown) > 0 && !slices.Equal(shown, []string{o.Account}) {
 			p.refuse("alias", alias, ruleAlias, "somebody else who writes here goes by it")
 			continue
 		}
-		if !p.cast.shows(o.Account, key) && !slices.ContainsFunc(said, func(e reverie.Evidence) bool { return p.proves(e, alias, o) }) {
+		if !p.participants.shows(o.Account, key) && !slices.ContainsFunc(said, func(e reverie.Evidence) bool { return p.proves(e, alias, o) }) {
 			p.refuse("alias", alias, ruleAlias, "no quote of this line says that its subject is called so")
 			continue
 		}
@@ -107,9 +107,9 @@ func (p *parser) aliases(names []string, o reverie.Observation, said []reverie.E
 	return proven
 }
 
-// bearers are the accounts of a cast that show a name, or have it as their label,
+// bearers are the accounts of the participants that show a name, or have it as their label,
 // sorted.
-func (c *cast) bearers(key string) []string {
+func (c *participants) bearers(key string) []string {
 	var list []string
 	for id := range c.accounts {
 		if c.shows(id, key) || c.labels[key] == id {
@@ -121,7 +121,7 @@ func (c *cast) bearers(key string) []string {
 }
 
 // shows tells whether an account has gone by a name in the chunk.
-func (c *cast) shows(id, key string) bool {
+func (c *participants) shows(id, key string) bool {
 	a := c.accounts[id]
 	return a != nil && slices.ContainsFunc(a.names, func(name string) bool { return text.NameKey(name) == key })
 }

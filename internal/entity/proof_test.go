@@ -48,8 +48,8 @@ func TestAliases(t *testing.T) {
 		{"u2 Mia: 小王就是王小明，没错", "小王", "王小明", true},
 	} {
 		w := newWorld(t)
-		b, cast := w.question(append(w.talk(c.message), w.talk("u1 Alex: hi", "u2 Mia: hi")...))
-		list, refused, _ := parse(b, cast, w.loc, lines.Read(fmt.Sprintf(
+		b, participants := w.question(append(w.talk(c.message), w.talk("u1 Alex: hi", "u2 Mia: hi")...))
+		list, refused, _ := parse(b, participants, w.loc, lines.Read(fmt.Sprintf(
 			`{"subject":%q,"kind":"person","aliases":[%q],"confidence":1,"evidence":[{"message":1,"quote":%q}],"impressions":["likes tea"]}`,
 			c.subject, c.alias, b.messages[0].Text)))
 		got := len(list) == 1 && slices.Equal(list[0].Aliases, []string{c.alias})

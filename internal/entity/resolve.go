@@ -12,16 +12,16 @@ import (
 
 // resolve settles whose each observation is, by rules alone. An account is its
 // entity's, or becomes one. A name is looked up as it stands, with its proven
-// aliases, among the names of the index, those that accounts of the cast show, and
+// aliases, among the names of the index, those that accounts of the participants show, and
 // those that were proven of an account just now. One holder: it is theirs. Several:
 // nobody can know, it waits. None: it becomes an entity once enough messages speak
 // of it. A person and a thing of one name are two.
 //
 // What aggregate has joined by aliases, or by shared evidence, is taken apart again
 // where it would join several that are known.
-func resolve(list []merged, idx *index, c *cast, r rules) []resolved {
+func resolve(list []merged, idx *index, c *participants, r rules) []resolved {
 	v := newResolver(list, idx, c)
-	v.cast, v.rules = c, r
+	v.participants, v.rules = c, r
 	var settled []resolved
 	for _, m := range list {
 		one := v.settle(m)
@@ -39,15 +39,15 @@ func resolve(list []merged, idx *index, c *cast, r rules) []resolved {
 // resolver looks up names.
 type resolver struct {
 	*index
-	cast   *cast // for putting together anew
-	rules  rules
-	shown  map[string][]string           // key of a name that accounts of the cast show -> accounts, sorted
-	proven map[string][]string           // key of an alias that was proven just now -> accounts
-	kinds  map[string]reverie.EntityKind // of accounts
-	taken  map[string]string             // account -> entity that was only talked of so far
+	participants *participants // for putting together anew
+	rules        rules
+	shown        map[string][]string           // key of a name that accounts of the participants show -> accounts, sorted
+	proven       map[string][]string           // key of an alias that was proven just now -> accounts
+	kinds        map[string]reverie.EntityKind // of accounts
+	taken        map[string]string             // account -> entity that was only talked of so far
 }
 
-func newResolver(list []merged, idx *index, c *cast) *resolver {
+func newResolver(list []merged, idx *index, c *participants) *resolver {
 	v := &resolver{index: idx, shown: map[string][]string{}, proven: map[string][]string{}, kinds: map[string]reverie.EntityKind{}, taken: map[string]string{}}
 	for _, m := range list {
 		if m.Account == "" {
@@ -144,8 +144,8 @@ func (v *resolver) settle(m merged) resolved {
 // apart resolves the subjects that were joined in m each by itself.
 func (v *resolver) apart(m merged) []resolved {
 	var keys []string
-	byKey := map[string][]piece{}
-	for _, p := range m.pieces {
+	byKey := map[string][]observation{}
+	for _, p := range m.observations {
 		key := text.NameKey(p.Subject)
 		if byKey[key] == nil {
 			keys = append(keys, key)
@@ -154,7 +154,7 @@ func (v *resolver) apart(m merged) []resolved {
 	}
 	var list []resolved
 	for _, key := range keys {
-		if one, _ := combine(byKey[key], v.cast, v.rules); len(one.Claims) > 0 || len(one.Aliases) > 0 {
+		if one, _ := combine(byKey[key], v.participants, v.rules); len(one.Claims) > 0 || len(one.Aliases) > 0 {
 			list = append(list, v.settle(one))
 		}
 	}

@@ -30,9 +30,9 @@ func known(lines ...string) *index {
 	return newIndex(names)
 }
 
-// here is a cast of lines such as "u1 person Alex=Lex".
-func here(lines ...string) *cast {
-	c := &cast{accounts: map[string]*account{}, labels: map[string]string{}}
+// here are the participants of lines such as "u1 person Alex=Lex".
+func here(lines ...string) *participants {
+	c := &participants{accounts: map[string]*account{}, labels: map[string]string{}}
 	for _, l := range lines {
 		f := strings.Fields(l)
 		a := c.add(f[0], reverie.EntityKind(f[1]))
@@ -52,10 +52,10 @@ func TestResolve(t *testing.T) {
 		return o
 	}
 	for name, c := range map[string]struct {
-		idx  *index
-		cast *cast
-		list []reverie.Observation
-		want []string
+		idx          *index
+		participants *participants
+		list         []reverie.Observation
+		want         []string
 	}{
 		"an account that is known":    {known("e1 person Alex u1"), here("u1 person Zed"), []reverie.Observation{about("u1", "Zed", person)}, []string{"Zed: e1"}},
 		"an account that is new":      {known("e1 person Alex u1"), here("u2 person Alex"), []reverie.Observation{about("u2", "Alex", person)}, []string{"Alex: create u2"}},
@@ -84,9 +84,9 @@ func TestResolve(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rules{minConfidence: 0.5, minEvidence: 2}
-			list, _ := aggregate(c.list, nil, c.cast, r)
+			list, _ := aggregate(c.list, nil, c.participants, r)
 			var got []string
-			for _, one := range resolve(list, c.idx, c.cast, r) {
+			for _, one := range resolve(list, c.idx, c.participants, r) {
 				text := one.Subject + ": " + one.entityID + string(one.postponed)
 				if one.create {
 					text += "create " + one.Account
@@ -110,17 +110,17 @@ func TestResolve(t *testing.T) {
 func BenchmarkPlan(b *testing.B) {
 	for _, people := range []int{100, 400, 1600} {
 		b.Run(fmt.Sprint(people), func(b *testing.B) {
-			var index, cast []string
+			var index, participants []string
 			var list []reverie.Observation
 			for i := range people {
 				index = append(index, fmt.Sprintf("e%d person P%d u%d", i, i, i))
-				cast = append(cast, fmt.Sprintf("u%d person P%d", i, i))
+				participants = append(participants, fmt.Sprintf("u%d person P%d", i, i))
 				list = append(list, seen(fmt.Sprint("u", i), fmt.Sprint("P", i), person, nil, "likes tea", "1 u1 tea"), seen("", fmt.Sprint("Q", i), person, nil, "likes tea", "1 u1 tea"))
 			}
-			idx, c := known(index...), here(cast...)
+			idx, c := known(index...), here(participants...)
 			for b.Loop() {
 				all, _ := aggregate(list, nil, c, rules{0.5, 2})
-				build(draft{groupID: "g", list: resolve(all, idx, c, rules{0.5, 2}), idx: idx, cast: c})
+				build(draft{groupID: "g", list: resolve(all, idx, c, rules{0.5, 2}), idx: idx, participants: c})
 			}
 		})
 	}

@@ -100,7 +100,7 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 const purpose = "observe"
 
 // open begins the run, once something waits, and prepares to ask on its behalf.
-func (r *run) open(s *sheet) {
+func (r *run) open(s *chunkInput) {
 	row := &r.life.Row
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.ImpressionObserve, s.language) // of the latest chunk
 	if r.asker != nil {

@@ -11,7 +11,7 @@ import (
 	"reverie/internal/text"
 )
 
-// observed is a claim of a party on its way to a step: by the person themselves,
+// observed is a claim of a entity on its way to a step: by the person themselves,
 // or by others.
 type observed struct {
 	aimed
@@ -20,16 +20,16 @@ type observed struct {
 	last    time.Time // sent_at of its newest evidence
 }
 
-// claim turns what is said of a party into steps. What it says of itself and what
+// claim turns what is said of a entity into steps. What it says of itself and what
 // others say of it are claims apart, and neither replaces the other. What is said
 // already is supported; a feature has one value for each who says it, so that
 // another replaces it; impressions and relations are replaced where the observation
 // says which. See mayReplace for who may, and when.
-func (b *builder) claim(p *party) {
+func (b *builder) claim(p *entityDraft) {
 	heads := b.heads(p)
 	var fresh []observed
 	for _, o := range b.bySpeaker(p) {
-		if h := slices.IndexFunc(heads, func(h *head) bool { return h.says(o) }); h >= 0 {
+		if h := slices.IndexFunc(heads, func(h *currentClaim) bool { return h.says(o) }); h >= 0 {
 			heads[h].by = &o
 		} else {
 			fresh = append(fresh, o)
@@ -62,11 +62,11 @@ func (b *builder) claim(p *party) {
 	}
 }
 
-// bySpeaker divides the claims of a party by who said them, and orders them by time.
+// bySpeaker divides the claims of a entity by who said them, and orders them by time.
 // The same relation under two names of its target is one. Where a claim rests on
 // others' words besides the person's, theirs must say it too ("haha, sure" does not),
 // and what it would replace is not theirs to say.
-func (b *builder) bySpeaker(p *party) []observed {
+func (b *builder) bySpeaker(p *entityDraft) []observed {
 	targets := map[string]string{} // claim -> target
 	bySpeaker := map[string][]reverie.ObservedClaim{}
 	for _, aimed := range p.claims {
@@ -108,9 +108,9 @@ func (b *builder) bySpeaker(p *party) []observed {
 	return list
 }
 
-// speaker is the entity of a party that an account is: of several that a person
+// speaker is the entity of a entity that an account is: of several that a person
 // has joined, each keeps its own words. It is "" for an account of somebody else.
-func (b *builder) speaker(p *party, account string) string {
+func (b *builder) speaker(p *entityDraft, account string) string {
 	if !slices.Contains(p.accounts, account) {
 		return ""
 	}
@@ -136,35 +136,35 @@ func mayReplace(o observed, speaker string, saidBy []string, kind reverie.Entity
 	return o.speaker == speaker && (speaker != "" || !slices.ContainsFunc(saidBy, func(id string) bool { return !slices.Contains(by, id) }))
 }
 
-// head is a claim in force and what befalls it in the plan.
-type head struct {
+// currentClaim is a claim in force, and what the plan does to it.
+type currentClaim struct {
 	reverie.Claim
 	target string    // of a relation, as it is read now
 	by     *observed // supports it
 	gone   bool      // it is replaced
 }
 
-// heads are the claims of a party that are in force, the latest supported first.
-func (b *builder) heads(p *party) []*head {
-	var list []*head
+// heads are the claims of a entity that are in force, the latest supported first.
+func (b *builder) heads(p *entityDraft) []*currentClaim {
+	var list []*currentClaim
 	for _, c := range b.entities[p.id].Claims {
 		if !p.known || c.Status != reverie.StatusActive {
 			continue
 		}
-		h := &head{Claim: c}
+		h := &currentClaim{Claim: c}
 		if c.TargetID != nil {
 			h.target = cmp.Or(b.roots[*c.TargetID], *c.TargetID)
 		}
 		list = append(list, h)
 	}
-	slices.SortFunc(list, func(a, b *head) int {
+	slices.SortFunc(list, func(a, b *currentClaim) int {
 		return cmp.Or(b.LastSupportedAt.Compare(a.LastSupportedAt), strings.Compare(a.ID, b.ID))
 	})
 	return list
 }
 
-// says tells whether a head says what was observed.
-func (h *head) says(o observed) bool {
+// says tells whether a claim says what was observed.
+func (h *currentClaim) says(o observed) bool {
 	if h.Aspect != o.Aspect || h.speaker() != o.speaker || text.NameKey(h.Name) != text.NameKey(o.Name) {
 		return false
 	}
@@ -174,26 +174,26 @@ func (h *head) says(o observed) bool {
 	return h.ContentHash == o.hash
 }
 
-// speaker is the entity that says a head of itself, "" where others do.
-func (h *head) speaker() string {
+// speaker is the entity that says a claim of itself, "" where others do.
+func (h *currentClaim) speaker() string {
 	if h.Self {
 		return h.EntityID
 	}
 	return ""
 }
 
-// last is when a head was last supported, by the plan too.
-func (h *head) last() time.Time {
+// last is when a claim was last supported, by the plan too.
+func (h *currentClaim) last() time.Time {
 	if h.by == nil {
 		return h.LastSupportedAt
 	}
 	return later(h.LastSupportedAt, h.by.last)
 }
 
-// replaced finds the head whose place an observation takes: another value of the
+// replaced finds the claim whose place an observation takes: another value of the
 // same feature, or the claim that it names, of those the one under the same key
 // first; nil where it stands beside.
-func replaced(heads []*head, o observed, kind reverie.EntityKind) (named *head) {
+func replaced(heads []*currentClaim, o observed, kind reverie.EntityKind) (named *currentClaim) {
 	for _, h := range heads {
 		if h.gone || h.Aspect != o.Aspect || !mayReplace(o, h.speaker(), h.SaidBy, kind) {
 			continue
@@ -209,8 +209,8 @@ func replaced(heads []*head, o observed, kind reverie.EntityKind) (named *head) 
 	return named
 }
 
-// names tells whether an observation says that it replaces a head.
-func (o observed) names(h *head) bool {
+// names tells whether an observation says that it replaces a claim.
+func (o observed) names(h *currentClaim) bool {
 	if o.Replaces == "" {
 		return false
 	}
@@ -218,9 +218,9 @@ func (o observed) names(h *head) bool {
 	return hash == text.ContentHash(h.Value) || h.Name != "" && hash == text.ContentHash(h.Name+" "+h.Value)
 }
 
-// version is the step that writes an observation, in the place of a head or as a
+// version is the step that writes an observation, in the place of a claim or as a
 // claim of its own.
-func (b *builder) version(p *party, o observed, h *head) reverie.ClaimStep {
+func (b *builder) version(p *entityDraft, o observed, h *currentClaim) reverie.ClaimStep {
 	days := dates(o.Evidence)
 	c := reverie.Claim{GroupID: b.groupID, ID: reverie.NewID(), LineageID: reverie.NewID(), Version: 1, EntityID: cmp.Or(o.speaker, p.id), Aspect: o.Aspect,
 		Name: o.Name, Value: o.Value, Self: o.speaker != "", SaidBy: authors(o.Evidence), ContentHash: o.hash, Confidence: o.Confidence,
@@ -240,8 +240,8 @@ func (b *builder) version(p *party, o observed, h *head) reverie.ClaimStep {
 	return step
 }
 
-// keep is the step that supports a head.
-func (h *head) keep() reverie.ClaimStep {
+// keep is the step that supports a claim.
+func (h *currentClaim) keep() reverie.ClaimStep {
 	c := h.Claim
 	days := dates(h.by.Evidence)
 	further := slices.DeleteFunc(slices.Clone(days), func(day string) bool { return slices.Contains(h.SupportDates, day) })

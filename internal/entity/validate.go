@@ -229,15 +229,15 @@ func (v *validator) rests(s reverie.ClaimStep) (wrong string) {
 	if s.Action != reverie.ActionKeep && s.Action != reverie.ActionUpdate {
 		return fmt.Sprintf("action %q is none of create, update, keep", s.Action)
 	}
-	head, ok := v.inForce[s.HeadID]
+	currentClaim, ok := v.inForce[s.HeadID]
 	switch {
 	case !ok:
 		return "the claim that it rests on is not in force"
-	case head.Aspect != s.Claim.Aspect || head.EntityID != s.Claim.EntityID || head.LineageID != s.Claim.LineageID:
+	case currentClaim.Aspect != s.Claim.Aspect || currentClaim.EntityID != s.Claim.EntityID || currentClaim.LineageID != s.Claim.LineageID:
 		return "it rests on another claim"
-	case head.Self != s.Claim.Self && v.entities[v.owners[head.ID]].Kind != reverie.EntityThing:
+	case currentClaim.Self != s.Claim.Self && v.entities[v.owners[currentClaim.ID]].Kind != reverie.EntityThing:
 		return "a person's own words and others' do not take each other's place"
-	case s.Action == reverie.ActionUpdate && s.Claim.Version != head.Version+1:
+	case s.Action == reverie.ActionUpdate && s.Claim.Version != currentClaim.Version+1:
 		return "it is not the version after its head"
 	case v.again("head", s.HeadID):
 		return "the plan has two steps for one claim"

@@ -20,15 +20,15 @@ const (
 
 // views turns subjects and messages into what the model sees.
 type views struct {
-	loc      *time.Location
-	cast     *cast
-	known    *directory
-	entities map[string]reverie.Entity // what is known, by id
-	bearers  map[string][]string       // key of a name -> labels of the accounts that bear it
+	loc          *time.Location
+	participants *participants
+	known        *directory
+	entities     map[string]reverie.Entity // what is known, by id
+	bearers      map[string][]string       // key of a name -> labels of the accounts that bear it
 }
 
-func newViews(loc *time.Location, c *cast, known *directory) views {
-	v := views{loc: loc, cast: c, known: known, entities: map[string]reverie.Entity{}, bearers: map[string][]string{}}
+func newViews(loc *time.Location, c *participants, known *directory) views {
+	v := views{loc: loc, participants: c, known: known, entities: map[string]reverie.Entity{}, bearers: map[string][]string{}}
 	for _, id := range c.order {
 		for key := range v.keys(v.names(id, known.byID[id])) {
 			v.bearers[key] = append(v.bearers[key], c.accounts[id].label)
@@ -41,7 +41,7 @@ func newViews(loc *time.Location, c *cast, known *directory) views {
 // it is known by.
 func (v views) names(account, entityID string) []string {
 	var names []string
-	if a := v.cast.accounts[account]; a != nil {
+	if a := v.participants.accounts[account]; a != nil {
 		names = a.names
 	}
 	if e := v.known.entries[entityID]; e != nil {
@@ -76,7 +76,7 @@ func (v views) messages(list []reverie.Message) []prompts.MessageView {
 
 func (v views) message(n, replyTo int, m reverie.Message) prompts.MessageView {
 	view := prompts.Message(n, replyTo, m, v.loc)
-	if a := v.cast.accounts[m.AuthorID]; a != nil {
+	if a := v.participants.accounts[m.AuthorID]; a != nil {
 		view.Author = a.label
 	}
 	return view
@@ -147,7 +147,7 @@ func rank(self bool) int {
 func (v views) target(c reverie.Claim) string {
 	if c.TargetID != nil && v.known.entries[*c.TargetID] != nil {
 		for _, id := range v.known.entries[*c.TargetID].accounts {
-			if a := v.cast.accounts[id]; a != nil {
+			if a := v.participants.accounts[id]; a != nil {
 				return a.label
 			}
 		}

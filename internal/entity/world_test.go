@@ -61,11 +61,11 @@ func (w *world) talk(texts ...string) []reverie.Message {
 	return list
 }
 
-// question is a batch of all messages, with their cast.
-func (w *world) question(messages []reverie.Message) (batch, *cast) {
-	scene, c := survey(reverie.EntityState{Messages: messages, Index: w.index(), Namesakes: w.namesakes(messages)}, newDirectory(w.index()))
+// question is a batch of all messages, with their participants.
+func (w *world) question(messages []reverie.Message) (batch, *participants) {
+	activity, c := survey(reverie.EntityState{Messages: messages, Index: w.index(), Namesakes: w.namesakes(messages)}, newDirectory(w.index()))
 	b := batch{no: 1, messages: messages}
-	for _, a := range scene.subjects {
+	for _, a := range activity.subjects {
 		b.subjects = append(b.subjects, a.subject)
 	}
 	return b, c
@@ -109,14 +109,14 @@ func (w *world) night(messages []reverie.Message, answers ...string) reverie.Ent
 	return w.plan
 }
 
-func (w *world) settle(fresh []reverie.Observation, c *cast, asOf time.Time) {
+func (w *world) settle(fresh []reverie.Observation, c *participants, asOf time.Time) {
 	w.t.Helper()
 	waiting, expired := unexpired(w.waiting, fresh, asOf, w.clock(asOf).Add(-expireAfter))
 	idx := newIndex(w.index())
 	list, refused := aggregate(fresh, waiting, c, w.rules)
 	w.refused = append(w.refused, refused...)
 	plan := build(draft{groupID: "g", runID: "run", chunkNo: 1, now: w.clock(asOf), expireAfter: expireAfter, expired: expired,
-		list: resolve(list, idx, c, w.rules), idx: idx, cast: c, entities: w.read()})
+		list: resolve(list, idx, c, w.rules), idx: idx, participants: c, entities: w.read()})
 	w.refused = append(w.refused, plan.Refusals...)
 	plan, broken := validate(plan, idx, w.read())
 	if len(broken) > 0 {

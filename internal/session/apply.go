@@ -9,7 +9,7 @@ import (
 // apply gives the plan its vectors and writes it, in one transaction with the use of
 // the messages, the session's counts and the chunk's status. A dry run tells what it
 // would write.
-func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan) error {
+func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.Plan) error {
 	changes := plan.Changes()
 	if !r.req.DryRun {
 		var err error
@@ -23,7 +23,7 @@ func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan) error {
 }
 
 // record adds what a chunk did to the result and tells whoever watches.
-func (r *run) record(s *sheet, plan reverie.Plan, changes []reverie.Change) {
+func (r *run) record(s *chunkInput, plan reverie.Plan, changes []reverie.Change) {
 	r.life.Record(&r.result.Result, plan, changes)
 	for _, step := range plan.Steps {
 		if step.Action != reverie.ActionKeep && isSummary(step) {

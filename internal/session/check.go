@@ -33,10 +33,10 @@ type fact struct {
 	hash     string // of the content
 }
 
-// check holds the proposals against the sheet and returns what is to be written, in
+// check holds the proposals against the input and returns what is to be written, in
 // the order of the answer, and what was refused and why. It is pure.
-func check(s *sheet, limits Limits, a answer) (list []decide.Line, refused []reverie.Refusal) {
-	c := &checker{sheet: s, limits: limits, refused: a.refused, byHandle: map[string]*reverie.HeadState{}}
+func check(s *chunkInput, limits Limits, a answer) (list []decide.Line, refused []reverie.Refusal) {
+	c := &checker{chunkInput: s, limits: limits, refused: a.refused, byHandle: map[string]*reverie.HeadState{}}
 	for i := range s.facts {
 		c.byHandle["m"+strconv.Itoa(i+1)] = &s.facts[i]
 		c.byHandle[s.facts[i].ID] = &s.facts[i]
@@ -52,7 +52,7 @@ func check(s *sheet, limits Limits, a answer) (list []decide.Line, refused []rev
 }
 
 type checker struct {
-	*sheet
+	*chunkInput
 	limits   Limits
 	refused  []reverie.Refusal
 	byHandle map[string]*reverie.HeadState

@@ -15,9 +15,9 @@ import (
 	"reverie/internal/text"
 )
 
-// paper is a sheet with four facts, m1 and m2 of the session, and six messages.
-func paper() *sheet {
-	s := &sheet{scene: scene{loc: time.UTC, language: "en"}}
+// paper is a input with four facts, m1 and m2 of the session, and six messages.
+func paper() *chunkInput {
+	s := &chunkInput{locale: locale{loc: time.UTC, language: "en"}}
 	for i, statement := range []string{"Lin keeps bees", "Lin likes tea", "Maya lives in Lisbon", "The zine has 24 pages"} {
 		s.facts = append(s.facts, reverie.HeadState{Memory: reverie.Memory{ID: fmt.Sprintf("id%d", i+1), LineageID: fmt.Sprintf("line%d", i+1), Version: 1,
 			Kind: reverie.KindSession, Statement: statement, ContentHash: text.ContentHash(statement), Tags: []string{"session", "old"}}})
@@ -39,7 +39,7 @@ func said(content, more string) string {
 	return `{"type":"fact","content":"` + content + `","confidence":0.9,"evidence":[{"message":1,"quote":"bees and hens"}]` + more + `}`
 }
 
-// TestCheck holds answers against the sheet: what is written, and by which rules the
+// TestCheck holds answers against the input: what is written, and by which rules the
 // rest is refused.
 func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct {

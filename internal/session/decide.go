@@ -13,7 +13,7 @@ import (
 // decide makes the chunk's plan of what the model said: the facts pass through the
 // decider, where those that the group remembers already support what says them, and
 // the summary is renewed beside them.
-func (r *run) decide(ctx context.Context, s *sheet, a answer) (reverie.Plan, error) {
+func (r *run) decide(ctx context.Context, s *chunkInput, a answer) (reverie.Plan, error) {
 	wanted, refused := check(s, r.Limits, a)
 	text, err := r.summarize(ctx, s, a)
 	if err != nil {
@@ -52,7 +52,7 @@ func (r *run) decide(ctx context.Context, s *sheet, a answer) (reverie.Plan, err
 // request hands the facts to the decider. The model that wrote them has compared
 // them with each other, as far as it goes; with what is remembered they are
 // compared once more.
-func (r *run) request(s *sheet, wanted []decide.Line) decide.Request {
+func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
 	req := decide.Request{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: s.no, Kind: reverie.KindSession,
 		Language: s.language, Location: s.loc, Heads: s.state.Heads, Lines: wanted, FactsExempt: true,
 		SessionID: r.req.SessionID, Untagged: reverie.TagSummary, Asked: r.life.Stats.Compared, Mute: r.life.Mute}
@@ -89,7 +89,7 @@ func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadS
 }
 
 // count adds what becomes of the facts, and of the messages, to the run's counts.
-func (r *run) count(s *sheet, plan reverie.Plan, a answer) reverie.Stats {
+func (r *run) count(s *chunkInput, plan reverie.Plan, a answer) reverie.Stats {
 	st := r.life.Stats
 	cited := map[string]bool{}
 	cite := func(list []reverie.Evidence) {

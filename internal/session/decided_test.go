@@ -102,7 +102,7 @@ func TestLanguage(t *testing.T) {
 		messages := []reverie.Message{{ID: "1", Role: reverie.RoleUser, Text: text, SentAt: evening},
 			{ID: "2", Role: reverie.RoleTool, Text: strings.Repeat("工具 tool ", 100), SentAt: evening}}
 		var err error
-		if s.scene, err = sceneOf(reverie.Group{ID: "g"}, messages); err != nil {
+		if s.locale, err = localeOf(reverie.Group{ID: "g"}, messages); err != nil {
 			t.Fatal(err)
 		}
 		prompt, err := r.render(s, shownOf(messages), nil)
@@ -110,7 +110,7 @@ func TestLanguage(t *testing.T) {
 			t.Errorf("%s: %s, %v\n%s", text, prompt.Name, err, prompt.User)
 		}
 	}
-	if _, err := sceneOf(reverie.Group{ID: "g", TimeZone: "Mars/Olympus"}, nil); err == nil {
+	if _, err := localeOf(reverie.Group{ID: "g", TimeZone: "Mars/Olympus"}, nil); err == nil {
 		t.Error("no such time zone")
 	}
 }

@@ -65,7 +65,7 @@ func (r *run) foldOnce(ctx context.Context) (more bool, err error) {
 	if len(older) == 0 {
 		return false, nil
 	}
-	s, err := sceneOf(state.Group, older)
+	s, err := localeOf(state.Group, older)
 	if err != nil {
 		return false, err
 	}
@@ -91,7 +91,7 @@ func openingOf(state reverie.FoldState) outline {
 
 // rolling asks for a summary of as many of the older turns as fit one question, and
 // of fewer where the answer is cut off. It returns how many messages it covers.
-func (r *run) rolling(ctx context.Context, s scene, state reverie.FoldState, older []reverie.Message, turns outline) (body string, n int, err error) {
+func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, older []reverie.Message, turns outline) (body string, n int, err error) {
 	var before string
 	if state.Summary != nil {
 		before = state.Summary.Summary

@@ -11,9 +11,9 @@ import (
 	"reverie/prompts"
 )
 
-// sheet is one chunk as the model sees it, and what is needed to read the answer:
+// chunkInput is one chunk as the model sees it, and what is needed to read the answer:
 // facts are m1..mN, messages that are shown are numbered from 1.
-type sheet struct {
+type chunkInput struct {
 	no       int
 	taken    bool // up from a run that did not apply it: others may have arrived since
 	state    reverie.SessionState
@@ -22,35 +22,35 @@ type sheet struct {
 	more     bool              // further turns wait behind them
 	facts    []reverie.HeadState
 
-	scene
+	locale
 	compared int // questions that the run has asked to compare facts, this chunk's included
 }
 
-// scene is where a question is asked.
-type scene struct {
+// locale is where a question is asked.
+type locale struct {
 	loc      *time.Location
 	language string
 }
 
-// sceneOf is that of messages of a group.
-func sceneOf(group reverie.Group, messages []reverie.Message) (scene, error) {
+// localeOf is that of messages of a group.
+func localeOf(group reverie.Group, messages []reverie.Message) (locale, error) {
 	loc, err := group.Location()
 	if err != nil {
-		return scene{}, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
+		return locale{}, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	return scene{loc, prompts.Language(group.Language, texts(shownOf(messages)))}, nil
+	return locale{loc, prompts.Language(group.Language, texts(shownOf(messages)))}, nil
 }
 
 // gather reads the session's buffer, chooses the turns to take and what to show
 // beside them, and saves the chunk before anything is asked about it: whoever
 // continues the run asks the same question. It returns nil when nothing is to be
 // extracted.
-func (r *run) gather(ctx context.Context) (*sheet, error) {
+func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	s, err := r.read(ctx)
 	if err != nil || s == nil {
 		return nil, err
 	}
-	if s.scene, err = sceneOf(s.state.Group, s.messages); err != nil {
+	if s.locale, err = localeOf(s.state.Group, s.messages); err != nil {
 		return nil, err
 	}
 	s.no = r.life.Stats.Chunks + 1
@@ -65,12 +65,12 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 
 // read fetches the messages of a chunk that was begun and not applied, else the
 // oldest ones of the buffer, and cuts them after their last complete turn.
-func (r *run) read(ctx context.Context) (*sheet, error) {
+func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	q := reverie.SessionQuery{GroupID: r.req.GroupID, SessionID: r.req.SessionID, Limit: r.Limits.MaxMessages}
 	if r.limit > 0 {
 		q.Limit = r.limit
 	}
-	s := &sheet{}
+	s := &chunkInput{}
 	if c := r.resume; c != nil {
 		r.resume = nil
 		q.MessageIDs, s.taken = c.MessageIDs, true
@@ -106,11 +106,11 @@ func (r *run) read(ctx context.Context) (*sheet, error) {
 	return s, nil
 }
 
-// take leaves the sheet the messages that may be extracted: none where the session
+// take leaves the input the messages that may be extracted: none where the session
 // is to be due and is not; else complete turns. What nobody has answered yet is
 // taken besides when nothing was answered at all when the run began, or the session
 // has been silent for so long that no answer is to come.
-func (r *run) take(s *sheet) error {
+func (r *run) take(s *chunkInput) error {
 	session := s.state.Session
 	if r.req.Due && r.life.Stats.Chunks == 0 && !r.Rule.Extract(session, r.now) {
 		s.messages = nil
@@ -139,12 +139,12 @@ func (r *run) silence() time.Duration {
 	return reverie.DefaultSessionSilence
 }
 
-// arrange chooses language and facts for the messages on the sheet. Where not all of
+// arrange chooses language and facts for the messages on the input. Where not all of
 // it fits, the later turns are left for another chunk and it is arranged anew: the
 // question then depends on nothing but the chunk's own messages, so that it is the
 // same, and its answer still good, when an interrupted chunk is taken up. The
 // messages of a settled chunk are not cut.
-func (r *run) arrange(ctx context.Context, s *sheet, settled bool) error {
+func (r *run) arrange(ctx context.Context, s *chunkInput, settled bool) error {
 	for {
 		s.shown = shownOf(s.messages)
 		s.language = prompts.Language(s.state.Group.Language, texts(s.shown))
@@ -167,13 +167,13 @@ func (r *run) arrange(ctx context.Context, s *sheet, settled bool) error {
 
 // cut leaves message n and what follows for another chunk: whole turns, unless one
 // is too long by itself.
-func (s *sheet) cut(n int) {
+func (s *chunkInput) cut(n int) {
 	s.messages, s.more = s.messages[:outlineOf(s.messages, false).cutBefore(n)], true
 }
 
-// render fills the prompt with the sheet and the messages given. again says what
+// render fills the prompt with the input and the messages given. again says what
 // was wrong with the first answer.
-func (r *run) render(s *sheet, messages []reverie.Message, again []string) (prompts.Rendered, error) {
+func (r *run) render(s *chunkInput, messages []reverie.Message, again []string) (prompts.Rendered, error) {
 	v := views{loc: s.loc}
 	user := prompts.ExtractUser{Summary: s.summary(), KnownFacts: []prompts.KnownFact{}, Turns: v.messages(messages), Again: again}
 	for i, h := range s.facts {
@@ -183,19 +183,19 @@ func (r *run) render(s *sheet, messages []reverie.Message, again []string) (prom
 }
 
 // summary is what the session's summary memory says so far.
-func (s *sheet) summary() string {
+func (s *chunkInput) summary() string {
 	if s.state.Summary == nil {
 		return ""
 	}
 	return strings.TrimSpace(s.state.Summary.Statement)
 }
 
-func (r *run) saveChunk(ctx context.Context, s *sheet, status reverie.ChunkStatus) error {
+func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.ChunkStatus) error {
 	return r.life.Save(ctx, reverie.Chunk{No: s.no, MessageIDs: s.ids(), Status: status, Limit: r.limit})
 }
 
 // ids are the messages of the chunk.
-func (s *sheet) ids() []string {
+func (s *chunkInput) ids() []string {
 	ids := make([]string, len(s.messages))
 	for i, m := range s.messages {
 		ids[i] = m.ID

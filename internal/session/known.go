@@ -15,7 +15,7 @@ import (
 // known chooses the facts that the model sees: all of them, or those of this
 // session and, of the others, those that come nearest to what is said; without
 // vectors the newest. Those of this session are shown first.
-func (r *run) known(ctx context.Context, s *sheet) ([]reverie.HeadState, error) {
+func (r *run) known(ctx context.Context, s *chunkInput) ([]reverie.HeadState, error) {
 	heads := s.state.Heads
 	var nearness map[string]float64
 	if len(heads) > r.Limits.MaxShown && r.Embeddings != nil && !r.life.Mute {
@@ -33,7 +33,7 @@ func (r *run) known(ctx context.Context, s *sheet) ([]reverie.HeadState, error) 
 
 // nearness is how near each stored fact comes to any part of the chunk, by memory
 // id.
-func (r *run) nearness(ctx context.Context, s *sheet) (map[string]float64, error) {
+func (r *run) nearness(ctx context.Context, s *chunkInput) (map[string]float64, error) {
 	probes, err := r.Embeddings.Embed(ctx, r.life.Meta("embed"), pieces(shownOf(s.messages)))
 	if err != nil || len(probes) == 0 {
 		return nil, err

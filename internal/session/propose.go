@@ -15,7 +15,7 @@ import (
 // made of it. Where it is cut off, the chunk is halved; an unusable one is asked for
 // once more, and then fails the run with nothing used. A chunk that shows no message
 // asks nothing.
-func (r *run) propose(ctx context.Context, s *sheet) (answer, error) {
+func (r *run) propose(ctx context.Context, s *chunkInput) (answer, error) {
 	for len(s.shown) > 0 {
 		a, err := r.ask(ctx, s)
 		switch {
@@ -40,7 +40,7 @@ func (r *run) propose(ctx context.Context, s *sheet) (answer, error) {
 
 // halve leaves the later half of the chunk's turns in the buffer, for this run's
 // further chunks too.
-func (r *run) halve(ctx context.Context, s *sheet) error {
+func (r *run) halve(ctx context.Context, s *chunkInput) error {
 	middle := s.shown[len(s.shown)/2].ID
 	for i, m := range s.messages {
 		if m.ID == middle {
@@ -57,7 +57,7 @@ func (r *run) halve(ctx context.Context, s *sheet) error {
 }
 
 // ask asks up to twice for a usable answer.
-func (r *run) ask(ctx context.Context, s *sheet) (a answer, err error) {
+func (r *run) ask(ctx context.Context, s *chunkInput) (a answer, err error) {
 	q := r.question(r.Limits.MaxOutputTokens, "answer with JSON Lines alone, as described; where nothing lasts, with the summary line alone")
 	q.Render = func(again []string) (prompts.Rendered, error) { return r.render(s, s.shown, again) }
 	q.Use = func(text string) (why string) {

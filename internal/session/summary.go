@@ -21,7 +21,7 @@ import (
 // summarize says what the session's summary memory is to say after the chunk: what
 // the answer's summary line says, else what another question gives. It is "" where
 // both fail; then the earlier one stays.
-func (r *run) summarize(ctx context.Context, s *sheet, a answer) (string, error) {
+func (r *run) summarize(ctx context.Context, s *chunkInput, a answer) (string, error) {
 	if len(s.shown) == 0 {
 		return "", nil
 	}
@@ -34,7 +34,7 @@ func (r *run) summarize(ctx context.Context, s *sheet, a answer) (string, error)
 		why = err.Error()
 	}
 	r.Log.Warn("asking for the summary alone", "group_id", r.req.GroupID, "session_id", r.req.SessionID, "run_id", r.life.Row.ID, "reason", why)
-	text, err := r.sum(ctx, s.scene, reverie.MaxStatement, s.summary(), s.shown)
+	text, err := r.sum(ctx, s.locale, reverie.MaxStatement, s.summary(), s.shown)
 	switch {
 	case err == nil:
 		if text, err = statement(text); err == nil {
@@ -62,7 +62,7 @@ func statement(text string) (string, error) {
 
 // sum asks the summarizer for one text that stands for what a summary says and the
 // turns given. Only the form of the answer is checked.
-func (r *run) sum(ctx context.Context, s scene, limit int, rolling string, messages []reverie.Message) (text string, err error) {
+func (r *run) sum(ctx context.Context, s locale, limit int, rolling string, messages []reverie.Message) (text string, err error) {
 	q := r.question(r.Limits.MaxSummaryTokens, `answer with one line, {"summary":"..."}`)
 	q.Render = func(again []string) (prompts.Rendered, error) {
 		return r.Prompts.Summarize(s.language, prompts.SummarizeSystem{MaxSummary: limit},
@@ -103,7 +103,7 @@ func isSummary(step reverie.Step) bool { return slices.Contains(step.Tags, rever
 // recapStep writes the summary memory anew. It is no fact: it goes past the
 // decisions, and its hash is the session's own, so that two sessions may be summed
 // up in the same words.
-func (r *run) recapStep(s *sheet, body string, cited []reverie.Evidence) reverie.Step {
+func (r *run) recapStep(s *chunkInput, body string, cited []reverie.Evidence) reverie.Step {
 	evidence := s.framed(cited)
 	last := s.shown[len(s.shown)-1]
 	step := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), SessionID: r.req.SessionID,
@@ -124,7 +124,7 @@ func (r *run) recapStep(s *sheet, body string, cited []reverie.Evidence) reverie
 
 // framed is the evidence of the summary: what it cites, and the first and the last
 // word of a user in the chunk.
-func (s *sheet) framed(cited []reverie.Evidence) []reverie.Evidence {
+func (s *chunkInput) framed(cited []reverie.Evidence) []reverie.Evidence {
 	evidence := slices.Clip(cited)
 	add := func(m reverie.Message) bool {
 		if m.Role != reverie.RoleUser {
@@ -149,6 +149,6 @@ func (s *sheet) framed(cited []reverie.Evidence) []reverie.Evidence {
 }
 
 // covered counts the messages of the session that the summary stands for.
-func (s *sheet) covered() int {
+func (s *chunkInput) covered() int {
 	return s.state.Session.Total.Messages - s.state.Session.New.Messages + len(s.messages)
 }

@@ -27,7 +27,7 @@ func TestTake(t *testing.T) {
 		}
 		rest := all
 		for len(rest) > 0 {
-			s := &sheet{}
+			s := &chunkInput{}
 			s.state.Session = reverie.Session{LastAt: evening, New: reverie.Tally{Messages: len(rest), Turns: len(whole.ends) - whole.turns(len(all)-len(rest))}}
 			if r.life.Stats.Chunks == 0 {
 				r.life.Stats.Unanswered = s.state.Session.New.Turns == 0
@@ -65,7 +65,7 @@ func TestTake(t *testing.T) {
 func TestDue(t *testing.T) {
 	r := &run{Pipeline: &Pipeline{Rule: reverie.SessionRule{Turns: 5}}, now: evening, req: Request{Due: true}}
 	for turns, want := range map[int]int{4: 0, 5: 2} {
-		s := &sheet{messages: []reverie.Message{{Role: reverie.RoleUser}, {Role: reverie.RoleAssistant}}}
+		s := &chunkInput{messages: []reverie.Message{{Role: reverie.RoleUser}, {Role: reverie.RoleAssistant}}}
 		s.state.Session = reverie.Session{LastAt: evening, New: reverie.Tally{Messages: 2, Turns: turns}}
 		if err := r.take(s); err != nil || len(s.messages) != want {
 			t.Errorf("%d turns: %d messages, %v", turns, len(s.messages), err)

@@ -12,9 +12,9 @@ import (
 	"reverie/prompts"
 )
 
-// sheet is a dream's material as the model sees it, and what is needed to read the
+// chunkInput is a dream's material as the model sees it, and what is needed to read the
 // answers.
-type sheet struct {
+type chunkInput struct {
 	state   reverie.DreamState
 	through string // the session that the dream reaches up to
 	names   names  // of everything that is shown in any question, numbered throughout
@@ -34,15 +34,15 @@ type sheet struct {
 	asked    int               // questions that were answered
 }
 
-// newSheet lays a state out: what is left of questions that were answered before, each
+// newChunkInput lays a state out: what is left of questions that were answered before, each
 // by itself, and then the rest. What breaks a rule of statements came past our own
 // checks, by an import or by hand, and is shown to no model.
-func (r *run) newSheet(state reverie.DreamState, answered [][]string) (*sheet, error) {
+func (r *run) newChunkInput(state reverie.DreamState, answered [][]string) (*chunkInput, error) {
 	loc, err := state.Group.Location()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	s := &sheet{state: state, now: r.now, loc: loc, count: map[string]int{},
+	s := &chunkInput{state: state, now: r.now, loc: loc, count: map[string]int{},
 		names: names{sources: map[string][]*source{}, items: map[string]*reverie.HeadState{}}}
 	var texts []string
 	material := make([]*reverie.HeadState, 0, len(state.Material))
@@ -71,13 +71,13 @@ func (r *run) newSheet(state reverie.DreamState, answered [][]string) (*sheet, e
 	}
 	overhead := text.EstimateTokens(empty.System) + text.EstimateTokens(empty.User)
 	for _, heads := range asAsked(material, answered) {
-		s.batches = append(s.batches, pack(s.lay(heads), overhead, r.Limits.MaxInputTokens)...)
+		s.batches = append(s.batches, pack(s.numberSources(heads), overhead, r.Limits.MaxInputTokens)...)
 	}
 	return s, nil
 }
 
 // dateOf is the local date of the newest of heads: never later than today.
-func (s *sheet) dateOf(heads []*reverie.HeadState) string {
+func (s *chunkInput) dateOf(heads []*reverie.HeadState) string {
 	var newest time.Time
 	for _, h := range heads {
 		if newest.Before(h.LastSupportedAt) {
@@ -96,7 +96,7 @@ const refusedSource = "source"
 // showBeside names what is shown with every question: memories that were taken in
 // before, and open items of earlier dreams. Each has room for so many tokens, since
 // material is what a question is asked for.
-func (s *sheet) showBeside(limits Limits, room int) {
+func (s *chunkInput) showBeside(limits Limits, room int) {
 	for _, h := range lately(s.state.Known, limits.MaxShown, room) {
 		v := s.memory(h, false)
 		s.known = append(s.known, v)
@@ -136,7 +136,7 @@ func lately(heads []reverie.HeadState, n, room int) (list []*reverie.HeadState) 
 }
 
 // handle is what an item of an earlier dream is called, its id where it is not shown.
-func (s *sheet) handle(item *reverie.HeadState) string {
+func (s *chunkInput) handle(item *reverie.HeadState) string {
 	for handle, h := range s.names.items {
 		if h.ID == item.ID {
 			return handle
@@ -146,10 +146,10 @@ func (s *sheet) handle(item *reverie.HeadState) string {
 }
 
 // evidenced tells whether a source rests on messages.
-func (s *sheet) evidenced(src *source) bool { return len(s.evidence[src.head.LineageID]) > 0 }
+func (s *chunkInput) evidenced(src *source) bool { return len(s.evidence[src.head.LineageID]) > 0 }
 
 // ids are the versions that the dream takes in.
-func (s *sheet) ids() []string {
+func (s *chunkInput) ids() []string {
 	ids := make([]string, len(s.state.Material))
 	for i, h := range s.state.Material {
 		ids[i] = h.ID
@@ -158,7 +158,7 @@ func (s *sheet) ids() []string {
 }
 
 // lineages are those of everything that may be cited.
-func (s *sheet) lineages() (list []string) {
+func (s *chunkInput) lineages() (list []string) {
 	for _, sources := range s.names.sources {
 		list = append(list, sources[0].head.LineageID)
 	}
@@ -167,7 +167,7 @@ func (s *sheet) lineages() (list []string) {
 }
 
 // window is from when to when what the dream takes in was said.
-func (s *sheet) window(now time.Time) (since, until time.Time) {
+func (s *chunkInput) window(now time.Time) (since, until time.Time) {
 	since, until = now, now
 	for i, session := range s.state.Sessions {
 		if session.FirstAt.Before(since) {

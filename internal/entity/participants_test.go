@@ -63,7 +63,7 @@ func TestLabels(t *testing.T) {
 			want: "1=" + strings.Repeat("x", 73) + "… 2=" + strings.Repeat("x", 73) + "…#1"},
 		"a tool, and a bot without an account": {messages: []reverie.Message{{AuthorID: "t", Author: "calc", Role: reverie.RoleTool}, {Author: "bot", Role: reverie.RoleAssistant}}},
 	} {
-		got := newCast(c.messages, c.replied)
+		got := newParticipants(c.messages, c.replied)
 		got.name(newDirectory(c.index))
 		var list []string
 		for _, id := range got.order {
@@ -76,7 +76,7 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%s: -want +got\n%s", name, diff)
 		}
 	}
-	if kind := newCast([]reverie.Message{bot}, nil).accounts["bot"].kind; kind != reverie.EntityBot {
+	if kind := newParticipants([]reverie.Message{bot}, nil).accounts["bot"].kind; kind != reverie.EntityBot {
 		t.Errorf("the bot is a %s", kind)
 	}
 }
@@ -96,7 +96,7 @@ func TestLabelsAreUnique(t *testing.T) {
 		for i := range rng.IntN(4) {
 			index = append(index, entityNames(fmt.Sprintf("e%d", i), reverie.EntityPerson, []string{fmt.Sprint(i + 4)}, name(), name())...)
 		}
-		c, d := newCast(messages, nil), newDirectory(index)
+		c, d := newParticipants(messages, nil), newDirectory(index)
 		c.name(d)
 		for _, id := range c.order {
 			key := text.NameKey(c.accounts[id].label)

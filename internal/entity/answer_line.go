@@ -16,9 +16,9 @@ import (
 	"reverie/internal/text"
 )
 
-// remark is one line of an answer that has the form of an observation; nothing in
+// answerLine is one line of an answer that has the form of an observation; nothing in
 // it has been checked yet.
-type remark struct {
+type answerLine struct {
 	none       bool   // it says on purpose that there is nothing
 	identity   string // a key that is not for a model, "" without one
 	subject    string
@@ -27,25 +27,25 @@ type remark struct {
 	reason     string
 	confidence json.RawMessage
 	evidence   json.RawMessage
-	claims     []remarkClaim
+	claims     []lineClaim
 }
 
-// remarkClaim is one claim of a remark.
-type remarkClaim struct {
+// lineClaim is one claim of a line.
+type lineClaim struct {
 	aspect     reverie.Aspect
 	name       string // a feature's key, a relation's kind
 	value      string
 	replaces   string
 	reason     string
-	confidence json.RawMessage // nil: as the remark's
-	evidence   json.RawMessage // nil: as the remark's
+	confidence json.RawMessage // nil: as the line's
+	evidence   json.RawMessage // nil: as the line's
 	err        error           // what is wrong with its form
 }
 
-// readRemark reads one object, loosely where a model's habit does no harm:
+// readLine reads one object, loosely where a model's habit does no harm:
 // numbers as strings, one item instead of a list, an impression as a plain
 // string, features as an object, keys that we do not know.
-func readRemark(object json.RawMessage) (r remark, err error) {
+func readLine(object json.RawMessage) (r answerLine, err error) {
 	var raw struct {
 		None        bool            `json:"none"`
 		Subject     json.RawMessage `json:"subject"`
@@ -62,7 +62,7 @@ func readRemark(object json.RawMessage) (r remark, err error) {
 		return r, fmt.Errorf("a field has the wrong type: %w", err)
 	}
 	if raw.None && raw.Subject == nil {
-		return remark{none: true}, nil
+		return answerLine{none: true}, nil
 	}
 	if r.subject, err = word(raw.Subject); err != nil || r.subject == "" {
 		return r, errors.New(`no "subject"`)
@@ -87,15 +87,15 @@ func readRemark(object json.RawMessage) (r remark, err error) {
 }
 
 // read adds the claims of one aspect.
-func (r *remark) read(aspect reverie.Aspect, list []json.RawMessage) {
+func (r *answerLine) read(aspect reverie.Aspect, list []json.RawMessage) {
 	for _, item := range list {
-		c := remarkClaim{aspect: aspect}
+		c := lineClaim{aspect: aspect}
 		c.err = c.read(item)
 		r.claims = append(r.claims, c)
 	}
 }
 
-func (c *remarkClaim) read(item json.RawMessage) error {
+func (c *lineClaim) read(item json.RawMessage) error {
 	var raw struct {
 		Text       json.RawMessage `json:"text"`
 		Key        json.RawMessage `json:"key"`

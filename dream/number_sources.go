@@ -30,9 +30,9 @@ func asAsked(material []*reverie.HeadState, answered [][]string) (list [][]*reve
 	return append(list, rest)
 }
 
-// lay names material: sessions with their summary and facts, then memories of the
+// numberSources names material: sessions with their summary and facts, then memories of the
 // group.
-func (s *sheet) lay(material []*reverie.HeadState) (b batch) {
+func (s *chunkInput) numberSources(material []*reverie.HeadState) (b batch) {
 	sessions := make(map[string]reverie.Session, len(s.state.Sessions))
 	for _, session := range s.state.Sessions {
 		sessions[session.ID] = session
@@ -63,7 +63,7 @@ func (s *sheet) lay(material []*reverie.HeadState) (b batch) {
 // memory names a memory of the group. One that dreams know has no date: every question
 // shows it, and would be another one, and be paid for again, whenever a night bears it
 // out.
-func (s *sheet) memory(h *reverie.HeadState, fresh bool) prompts.DreamMemoryView {
+func (s *chunkInput) memory(h *reverie.HeadState, fresh bool) prompts.DreamMemoryView {
 	v := prompts.DreamMemoryView{ID: s.name("m", source{head: h, fresh: fresh}), Statement: h.Statement, New: fresh}
 	if fresh {
 		v.Date = text.LocalDate(h.LastSupportedAt, s.loc)
@@ -72,7 +72,7 @@ func (s *sheet) memory(h *reverie.HeadState, fresh bool) prompts.DreamMemoryView
 }
 
 // name gives a source a handle of a sort.
-func (s *sheet) name(sort string, src source) string {
+func (s *chunkInput) name(sort string, src source) string {
 	s.count[sort]++
 	src.handle = sort + strconv.Itoa(s.count[sort])
 	s.names.sources[src.handle] = []*source{&src}
@@ -82,7 +82,7 @@ func (s *sheet) name(sort string, src source) string {
 // about is the question about a batch. It numbers what it shows by itself, behind what
 // is shown with every question: a new version that goes or comes changes the question
 // that shows it, and no other.
-func (s *sheet) about(b batch) question {
+func (s *chunkInput) about(b batch) question {
 	q := question{names: names{sources: map[string][]*source{}, items: s.names.items}}
 	count, fresh := map[byte]int{}, []*reverie.HeadState{}
 	show := func(handle string) string {
@@ -119,7 +119,7 @@ func (s *sheet) about(b batch) question {
 
 // questions are the versions that the dream takes in, those of each question together
 // and what is not shown last, and of how many each question is.
-func (s *sheet) questions() (ids []string, of []int) {
+func (s *chunkInput) questions() (ids []string, of []int) {
 	for _, b := range s.batches {
 		handles := b.handles()
 		for _, handle := range handles {

@@ -13,7 +13,7 @@ import (
 // TestEvidenceOf rests a version on the newest message of as many dates as there is
 // room for, then on others.
 func TestEvidenceOf(t *testing.T) {
-	s := &sheet{evidence: map[string][]reverie.Evidence{}}
+	s := &chunkInput{evidence: map[string][]reverie.Evidence{}}
 	var rests []*source
 	for l := range 3 {
 		lineage := fmt.Sprint("l", l)

@@ -8,10 +8,10 @@ import (
 	"reverie/internal/text"
 )
 
-// newCast reads who wrote a chunk's messages, and those that they reply to. Its
-// accounts have no labels yet: see [cast.name].
-func newCast(messages, replied []reverie.Message) *cast {
-	c := &cast{accounts: map[string]*account{}, labels: map[string]string{}}
+// newParticipants reads who wrote a chunk's messages, and those that they reply to. Its
+// accounts have no labels yet: see [participants.name].
+func newParticipants(messages, replied []reverie.Message) *participants {
+	c := &participants{accounts: map[string]*account{}, labels: map[string]string{}}
 	for _, m := range slices.Concat(messages, replied) {
 		if m.AuthorID == "" || m.Role == reverie.RoleTool {
 			continue
@@ -26,7 +26,7 @@ func newCast(messages, replied []reverie.Message) *cast {
 }
 
 // add returns an account, a new one where it is not known.
-func (c *cast) add(id string, kind reverie.EntityKind) *account {
+func (c *participants) add(id string, kind reverie.EntityKind) *account {
 	a := c.accounts[id]
 	if a == nil {
 		a = &account{id: id, kind: kind}
@@ -71,9 +71,9 @@ const nameless = "member"
 // name gives every account its label: its first name in the chunk that is fit to
 // be shown, with a number behind it where another account of the chunk, or another
 // entity that is known, bears that name too. No label is another's real name.
-func (c *cast) name(known *directory) {
+func (c *participants) name(known *directory) {
 	c.known = known.index
-	bearers := map[string]int{} // key -> accounts of the cast that bear it
+	bearers := map[string]int{} // key -> accounts of the participants that bear it
 	for _, id := range c.order {
 		for _, key := range c.accounts[id].keys() {
 			bearers[key]++
@@ -102,8 +102,8 @@ func (c *cast) name(known *directory) {
 	}
 }
 
-// knows tells whether an account of the cast, or an entity, bears a name.
-func (c *cast) knows(key string) bool {
+// knows tells whether an account of the participants, or an entity, bears a name.
+func (c *participants) knows(key string) bool {
 	return c.known != nil && len(c.known.byKey[key]) > 0 || len(c.bearers(key)) > 0
 }
 
