@@ -15,11 +15,11 @@ func (r *run) apply(ctx context.Context, plan reverie.Plan) error {
 	changes := plan.Changes()
 	if !r.req.DryRun {
 		var err error
-		if changes, err = r.life.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan, true); err != nil {
+		if changes, err = r.recorder.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan, true); err != nil {
 			return err
 		}
 	}
-	r.life.Stats = plan.Stats
+	r.recorder.Stats = plan.Stats
 	r.record(plan, changes)
 	return nil
 }
@@ -36,7 +36,7 @@ func (r *run) record(plan reverie.Plan, changes []reverie.Change) {
 			r.result.Closed = append(r.result.Closed, step.MemoryID)
 		}
 	}
-	r.life.Record(&r.result.Result, plan, slices.DeleteFunc(changes, func(c reverie.Change) bool {
+	r.recorder.Record(&r.result.Result, plan, slices.DeleteFunc(changes, func(c reverie.Change) bool {
 		return narrative != "" && c.MemoryID == narrative
 	}))
 }

@@ -31,8 +31,8 @@ func (r *run) decide(ctx context.Context, s *chunkInput, p part) (reverie.Plan, 
 	if err != nil {
 		return reverie.Plan{}, fmt.Errorf("decide on the items of the dream of group %q: %w", r.req.GroupID, err)
 	}
-	r.life.Stats.Compared, r.life.Mute = result.Asked, result.Mute
-	r.life.WarnAll(result.Warnings)
+	r.recorder.Stats.Compared, r.recorder.EmbeddingsOff = result.Asked, result.EmbeddingsOff
+	r.recorder.WarnAll(result.Warnings)
 	for _, d := range result.Dropped {
 		s.refuse(p.items[plannedLines[d.Line].item], d.Rule, d.Detail)
 	}
@@ -45,7 +45,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, p part) (reverie.Plan, 
 		}
 	}
 	r.hold(s, &plan)
-	plan.Stats = r.life.Stats
+	plan.Stats = r.recorder.Stats
 	plan.Count(&plan.Stats, s.state.Items)
 	r.renew(s, &plan, p)
 	return plan, nil
@@ -59,10 +59,10 @@ func (s *chunkInput) refuse(it item, rule, detail string) {
 // other; with what is remembered they are compared once more, but not with what is
 // done and over.
 func (r *run) request(s *chunkInput, plannedLines []plannedLine) decide.Request {
-	req := decide.Request{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: chunkNo, Kind: reverie.KindDream, Language: s.language,
-		Location: s.loc, Heads: s.state.Items, FactsExempt: true, Untagged: reverie.TagSummary, Exempt: map[string]bool{}, Mute: r.life.Mute}
-	if r.life.Row.ID != "" {
-		req.Lease = r.life.Hold.Lease
+	req := decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, ChunkNo: chunkNo, Kind: reverie.KindDream, Language: s.language,
+		Location: s.loc, Heads: s.state.Items, FactsExempt: true, Untagged: reverie.TagSummary, Exempt: map[string]bool{}, EmbeddingsOff: r.recorder.EmbeddingsOff}
+	if r.recorder.Row.ID != "" {
+		req.Lease = r.recorder.Hold.Lease
 	}
 	open := 0
 	for _, h := range s.state.Items {

@@ -26,7 +26,7 @@ func (r *run) renew(s *chunkInput, plan *reverie.Plan, p part) {
 			if s.state.Narrative == nil {
 				stays = "there is no narrative yet"
 			}
-			r.life.Warn(stays + ": the answer held none that can be kept")
+			r.recorder.Warn(stays + ": the answer held none that can be kept")
 		}
 		return
 	}

@@ -34,7 +34,7 @@ func (r *run) propose(ctx context.Context, s *chunkInput) ([]part, error) {
 		if errors.Is(err, pipeline.ErrCut) {
 			first, second, ok := halve(s.batches[i])
 			if ok {
-				r.Log.Info("halving a question", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "question", s.asked+1)
+				r.Log.Info("halving a question", "group_id", r.req.GroupID, "run_id", r.recorder.Row.ID, "question", s.asked+1)
 				s.batches, s.several = slices.Replace(s.batches, i, i+1, first, second), true
 				if err := r.saveChunk(ctx, s, reverie.ChunkOpen); err != nil {
 					return nil, err
@@ -48,7 +48,7 @@ func (r *run) propose(ctx context.Context, s *chunkInput) ([]part, error) {
 			return nil, r.unusable(ctx, s, err)
 		}
 		parts, i = append(parts, p), i+1
-		r.life.Stats.Batches++
+		r.recorder.Stats.Batches++
 	}
 	return parts, nil
 }
@@ -61,17 +61,17 @@ func (r *run) ask(ctx context.Context, s *chunkInput, q question) (p part, err e
 		form = "answer with JSON Lines alone, as described: the summary line, then the items, each with ids of items (c1, c2, ...) as its sources"
 	}
 	no := s.asked + 1
-	err = r.life.Ask(ctx, r.asker, pipeline.Question{About: fmt.Sprintf("question %d of the dream", no), MaxTokens: r.Limits.MaxOutputTokens,
+	err = r.recorder.Ask(ctx, r.asker, pipeline.Question{About: fmt.Sprintf("question %d of the dream", no), MaxTokens: r.Limits.MaxOutputTokens,
 		Form: form,
 		Render: func(again []string) (prompts.Rendered, error) {
 			if again != nil {
-				r.life.Stats.Asked++
+				r.recorder.Stats.Asked++
 			}
 			return r.render(s, q, again)
 		},
 		Use: func(text string) (why string) {
 			read := lines.Read(text)
-			r.life.LogSkipped("question", no, read.Skipped)
+			r.recorder.LogSkipped("question", no, read.Skipped)
 			a := parse(read)
 			if len(a.proposals) == 0 && a.narrative == nil {
 				return "the answer held neither an item nor a summary"
@@ -79,7 +79,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput, q question) (p part, err e
 			p, refused = check(q.names, r.Limits, a, s.evidenced)
 			return q.lacks(p, refused)
 		}})
-	r.life.Stats.Asked++
+	r.recorder.Stats.Asked++
 	if err != nil {
 		return part{}, err
 	}

@@ -29,8 +29,8 @@ var errGone = errors.New("it was interrupted, and nothing is new any more of wha
 // run is one run under way.
 type run struct {
 	*Pipeline
-	life pipeline.Run
-	req  Request
+	recorder pipeline.RunRecorder
+	req      Request
 
 	now       time.Time
 	begun     *reverie.Run   // a dream that was interrupted; nil: none was
@@ -48,7 +48,7 @@ type run struct {
 // applied stays new.
 func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
-		life: pipeline.Run{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
+		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
 	r.result = Result{Result: pipeline.Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}}
 	err := r.begin(ctx, hold)
 	if err == nil {
@@ -62,13 +62,13 @@ func (r *run) begin(ctx context.Context, hold Hold) error {
 	if r.req.DryRun {
 		return nil
 	}
-	r.life.Hold = hold
+	r.recorder.Hold = hold
 	row, chunk, err := r.Store.ResumeDream(ctx, hold.Lease())
 	if err != nil {
 		return fmt.Errorf("look for interrupted dreams of group %q: %w", r.req.GroupID, err)
 	}
 	if r.resume = chunk; chunk != nil {
-		r.life.Before = chunk.RunID
+		r.recorder.Before = chunk.RunID
 	}
 	r.begun = row
 	return nil
@@ -76,23 +76,23 @@ func (r *run) begin(ctx context.Context, hold Hold) error {
 
 // dream takes what is new through all steps.
 func (r *run) dream(ctx context.Context) error {
-	s, err := pipeline.Step(ctx, &r.life, "gather", r.gather)
+	s, err := pipeline.Step(ctx, &r.recorder, "gather", r.gather)
 	if err != nil || s == nil {
 		return err
 	}
-	parts, err := pipeline.Step(ctx, &r.life, "propose", func(ctx context.Context) ([]part, error) { return r.propose(ctx, s) })
+	parts, err := pipeline.Step(ctx, &r.recorder, "propose", func(ctx context.Context) ([]part, error) { return r.propose(ctx, s) })
 	if err != nil {
 		return err
 	}
-	whole, err := pipeline.Step(ctx, &r.life, "combine", func(ctx context.Context) (part, error) { return r.combine(ctx, s, parts) })
+	whole, err := pipeline.Step(ctx, &r.recorder, "combine", func(ctx context.Context) (part, error) { return r.combine(ctx, s, parts) })
 	if err != nil {
 		return err
 	}
-	plan, err := pipeline.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, s, whole) })
+	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, s, whole) })
 	if err != nil {
 		return err
 	}
-	_, err = pipeline.Step(ctx, &r.life, "apply", func(ctx context.Context) (struct{}, error) { return struct{}{}, r.apply(ctx, plan) })
+	_, err = pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (struct{}, error) { return struct{}{}, r.apply(ctx, plan) })
 	return err
 }
 
@@ -103,27 +103,27 @@ func (r *run) dream(ctx context.Context) error {
 func (r *run) open(ctx context.Context, s *chunkInput) error {
 	same := r.same(s)
 	if same {
-		r.life.TakeUp(*r.begun)
+		r.recorder.Resume(*r.begun)
 		r.result.Reason = interrupted
 	}
-	row := r.life.Row
+	row := r.recorder.Row
 	row.Job, row.Model = reverie.JobDream, r.Model.Name()
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.Dream, s.language)
 	if !same {
 		row.SessionID = s.through
 		row.WindowSince, row.WindowUntil = s.window(r.now)
 	}
-	r.life.Stats = reverie.Stats{Base: len(s.state.Items), Kept: len(s.state.Items)}
-	r.life.Begin(row)
-	if err := r.life.Save(ctx, chunk(s, reverie.ChunkOpen)); err != nil {
+	r.recorder.Stats = reverie.Stats{Base: len(s.state.Items), Kept: len(s.state.Items)}
+	r.recorder.Begin(row)
+	if err := r.recorder.Save(ctx, chunk(s, reverie.ChunkOpen)); err != nil {
 		return err
 	}
-	r.result.RunID, r.result.SessionID = r.life.Row.ID, row.SessionID
-	r.asker = r.life.Asker(r.Model, r.Journal, purposeDream)
+	r.result.RunID, r.result.SessionID = r.recorder.Row.ID, row.SessionID
+	r.asker = r.recorder.Asker(r.Model, r.Journal, purposeDream)
 	if same || r.begun == nil {
 		return nil
 	}
-	return r.abandon(ctx, fmt.Errorf("begun anew as run %s, since what is new has changed", r.life.Row.ID))
+	return r.abandon(ctx, fmt.Errorf("begun anew as run %s, since what is new has changed", r.recorder.Row.ID))
 }
 
 // same tells whether the dream that was interrupted is of the very versions that are
@@ -147,7 +147,7 @@ func sorted(ids []string) []string { return slices.Sorted(slices.Values(ids)) }
 
 // abandon ends the dream that was interrupted.
 func (r *run) abandon(ctx context.Context, why error) error {
-	old := r.life
+	old := r.recorder
 	old.Row, old.Stats = *r.begun, r.begun.Stats
 	if err := old.End(ctx, why); err != why {
 		return err
@@ -156,7 +156,7 @@ func (r *run) abandon(ctx context.Context, why error) error {
 }
 
 func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.ChunkStatus) error {
-	return r.life.Save(ctx, chunk(s, status))
+	return r.recorder.Save(ctx, chunk(s, status))
 }
 
 func chunk(s *chunkInput, status reverie.ChunkStatus) reverie.Chunk {
@@ -175,8 +175,8 @@ func (r *run) unusable(ctx context.Context, s *chunkInput, err error) error {
 
 // finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
-	err = r.life.End(ctx, err)
-	if r.life.Complete(&r.result.Result, err); r.result.None != "" && err == nil {
+	err = r.recorder.End(ctx, err)
+	if r.recorder.Complete(&r.result.Result, err); r.result.None != "" && err == nil {
 		r.result.RunID, r.result.Reason, r.result.Stats = "", "", reverie.Stats{}
 	}
 	return r.result, err

@@ -21,7 +21,7 @@ func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, er
 	if err != nil {
 		return reverie.Plan{}, fmt.Errorf("decide on the new statements of group %q: %w", r.req.GroupID, err)
 	}
-	s.compared, r.life.Mute = result.Asked, result.Mute
+	s.compared, r.life.EmbeddingsOff = result.Asked, result.EmbeddingsOff
 	r.life.WarnAll(result.Warnings)
 	plan := result.Plan(req)
 	plan.RunID, plan.Refusals, plan.Impressions = r.life.Row.ID, c.refused, r.Impressions
@@ -39,7 +39,7 @@ func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, er
 // that wait for a person. What the model was shown it has compared itself.
 func (r *run) request(s *sheet, c checked) decide.Request {
 	req := decide.Request{GroupID: r.req.GroupID, RunID: cmp.Or(r.life.Row.ID, r.req.PlanID), ChunkNo: s.no, Kind: reverie.KindGroup, Language: s.language,
-		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Full: s.room(c.accepted), Asked: r.life.Stats.Compared, Mute: r.life.Mute}
+		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Full: s.room(c.accepted), Asked: r.life.Stats.Compared, EmbeddingsOff: r.life.EmbeddingsOff}
 	if r.life.Hold != nil {
 		req.Lease = r.life.Hold.Lease
 	}

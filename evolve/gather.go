@@ -148,7 +148,7 @@ func (r *run) show(ctx context.Context, s *sheet) error {
 		if ctx.Err() != nil || llm.EndsRun(err) {
 			return err
 		}
-		r.life.Mute = r.EmbeddingsOptional
+		r.life.EmbeddingsOff = r.EmbeddingsOptional
 		r.life.Warn(fmt.Sprintf("memories are shown by how lately they were supported, not by relevance: %v", err))
 	}
 	s.shown = append(again, rank(others, nearest, room)...)
@@ -160,7 +160,7 @@ func (r *run) nearest(ctx context.Context, s *sheet) ([]string, error) {
 	switch {
 	case r.Embeddings == nil:
 		return nil, errors.New("no embedding model is configured")
-	case r.life.Mute:
+	case r.life.EmbeddingsOff:
 		return nil, errors.New("the embedding model failed before in this run")
 	}
 	probes, err := r.Embeddings.Embed(ctx, r.life.Meta("embed"), pieces(s.state.Pending))

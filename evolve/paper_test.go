@@ -176,7 +176,7 @@ func (p paper) judgeBy(t testing.TB, pipe *Pipeline, text string) (*sheet, check
 	proposals, refused := parse(said(text))
 	c := check(s, proposals, refused)
 	r := &run{Pipeline: pipe, req: Request{GroupID: "g"},
-		life: pipeline.Run{Log: pipe.Log, Row: reverie.Run{ID: paperRun}, Stats: reverie.Stats{Base: base, Rewritten: p.Rewritten}}}
+		life: pipeline.RunRecorder{Log: pipe.Log, Row: reverie.Run{ID: paperRun}, Stats: reverie.Stats{Base: base, Rewritten: p.Rewritten}}}
 	plan, err := r.decide(t.Context(), s, c)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // run is one run under way.
 type run struct {
 	*Pipeline
-	life pipeline.Run
+	life pipeline.RunRecorder
 	req  Request
 
 	now          time.Time
@@ -33,7 +33,7 @@ type run struct {
 func (p *Pipeline) of(hold Hold, row reverie.Run) *run {
 	now := p.Now().UTC()
 	return &run{Pipeline: p, req: Request{GroupID: row.GroupID}, now: now,
-		life:   pipeline.Run{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: row, Stats: row.Stats},
+		life:   pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: row, Stats: row.Stats},
 		result: Result{Result: pipeline.Result{GroupID: row.GroupID, RunID: row.ID, At: now}}}
 }
 
@@ -50,7 +50,7 @@ func (r *run) takeUp(ctx context.Context) error {
 	if row == nil {
 		return nil
 	}
-	r.life.TakeUp(*row)
+	r.life.Resume(*row)
 	r.limit = min(row.Stats.Limit, r.Limits.MaxMessages)
 	r.started(row.ID)
 	if err := r.life.SoFar(ctx, r.Store, &r.result.Result); err != nil {

@@ -367,7 +367,7 @@ func TestWithoutVectors(t *testing.T) {
 	b.layer.Embeddings = nil
 	res := b.decide(b.request(fact("Tea B."), fact("tea a")))
 	same(t, "decisions", ruled(res), "ADD none 0", "NONE hash 0")
-	if len(res.Warnings) != 1 || res.Mute {
+	if len(res.Warnings) != 1 || res.EmbeddingsOff {
 		t.Errorf("warnings %q", res.Warnings)
 	}
 
@@ -378,12 +378,12 @@ func TestWithoutVectors(t *testing.T) {
 	b.layer.EmbeddingsOptional = true
 	res = b.decide(b.request(fact("Tea B.")))
 	same(t, "decisions", ruled(res), "ADD none 0")
-	if len(res.Warnings) != 1 || !res.Mute || !strings.Contains(res.Decisions[0].Reason, "without vectors") {
+	if len(res.Warnings) != 1 || !res.EmbeddingsOff || !strings.Contains(res.Decisions[0].Reason, "without vectors") {
 		t.Errorf("warnings %q, %+v", res.Warnings, res.Decisions[0])
 	}
 	req := b.request(fact("Tea B."))
-	req.Mute = true
-	if res = b.decide(req); len(b.space.calls) != 2 || !res.Mute {
+	req.EmbeddingsOff = true
+	if res = b.decide(req); len(b.space.calls) != 2 || !res.EmbeddingsOff {
 		t.Errorf("the embedder that failed was asked again: %q", b.space.calls)
 	}
 	b.space.err = &reverie.BudgetError{Scope: "run", What: "calls"}

@@ -53,9 +53,9 @@ type Request struct {
 	Untagged    string // memories with this tag are no candidates: summaries
 	// Full says why no further fact can be created, when so many have been and so
 	// many memories made room for them; "" while there is room. nil: there always is.
-	Full  func(created, freed int) string
-	Asked int  // questions that the run has asked so far
-	Mute  bool // the embedder failed before in this run, and is not waited for again
+	Full          func(created, freed int) string
+	Asked         int  // questions that the run has asked so far
+	EmbeddingsOff bool // the embedder failed before in this run, and is not waited for again
 }
 
 // Result is what came of a request.
@@ -64,11 +64,11 @@ type Result struct {
 	Held        []reverie.Step // wait for a person
 	HeldReasons []string       // why facts are among them, for that person
 	// Decisions are one for each fact, in order. Plain makes none.
-	Decisions []reverie.Decision
-	Dropped   []Dropped // facts that are not stored
-	Asked     int       // questions that the run has asked by now, kept answers included
-	Mute      bool      // the embedder failed
-	Warnings  []string  // for the operator
+	Decisions     []reverie.Decision
+	Dropped       []Dropped // facts that are not stored
+	Asked         int       // questions that the run has asked by now, kept answers included
+	EmbeddingsOff bool      // the embedder failed
+	Warnings      []string  // for the operator
 }
 
 // Plan is what came of a request as the plan of its chunk, without what only its

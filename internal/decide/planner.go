@@ -137,7 +137,7 @@ func (d *planner) result() Result {
 		return e.action == "" || e.deleted && e.head == nil
 	})
 	slices.SortStableFunc(written, func(a, b *entry) int { return cmp.Compare(a.line, b.line) })
-	r := Result{HeldReasons: d.reasons, Dropped: d.dropped, Asked: d.req.Asked, Mute: d.req.Mute}
+	r := Result{HeldReasons: d.reasons, Dropped: d.dropped, Asked: d.req.Asked, EmbeddingsOff: d.req.EmbeddingsOff}
 	for _, e := range written {
 		l := e.step
 		l.Action = e.action

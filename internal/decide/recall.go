@@ -61,7 +61,7 @@ func (r *round) compared(e *entry) bool {
 
 // embed turns texts into vectors, nil where there is no embedder to wait for.
 func (r *round) embed(ctx context.Context, texts []string) ([][]float32, error) {
-	if r.req.Mute {
+	if r.req.EmbeddingsOff {
 		return nil, nil
 	}
 	if r.Embeddings == nil {
@@ -75,7 +75,7 @@ func (r *round) embed(ctx context.Context, texts []string) ([][]float32, error) 
 	if ctx.Err() != nil || llm.EndsRun(err) || !r.EmbeddingsOptional {
 		return nil, fmt.Errorf("embed %d statements to compare: %w", len(texts), err)
 	}
-	r.req.Mute = true
+	r.req.EmbeddingsOff = true
 	r.warn(fmt.Sprintf("new statements are compared with memories of exactly the same text only; "+
 		"set REVERIE_EMBED_PROVIDER if this server has no embeddings: %v", err))
 	return nil, nil

@@ -27,7 +27,7 @@ func (r *run) plan(ctx context.Context, s *chunkInput, fresh []reverie.Observati
 	if err != nil {
 		return reverie.EntityPlan{}, err
 	}
-	plan := build(draft{groupID: r.req.GroupID, runID: r.life.Row.ID, chunkNo: s.no, now: now, expireAfter: r.Limits.ExpireAfter,
+	plan := build(draft{groupID: r.req.GroupID, runID: r.recorder.Row.ID, chunkNo: s.no, now: now, expireAfter: r.Limits.ExpireAfter,
 		expired: expired, list: settled, idx: idx, participants: s.participants, entities: entities})
 	plan, broken := validate(plan, idx, entities)
 	refusals := append(s.refusals, refused...)
@@ -95,7 +95,7 @@ func (s *chunkInput) outcomes(cited map[string]reverie.Outcome) map[string]rever
 
 // count adds a plan to the run's counts.
 func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
-	st := r.life.Stats
+	st := r.recorder.Stats
 	st.Created += len(plan.Creates)
 	st.Updated += len(plan.Heads) // each under the entity that it is read as
 	for _, o := range plan.Postponed {
@@ -123,17 +123,17 @@ func (r *run) count(plan reverie.EntityPlan) reverie.Stats {
 func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.EntityPlan) error {
 	changes := planned(plan)
 	if !r.req.DryRun {
-		err := r.life.Write(func(lease reverie.Lease) (err error) {
+		err := r.recorder.Write(func(lease reverie.Lease) (err error) {
 			changes, err = r.Store.ApplyEntities(ctx, lease, plan)
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("apply chunk %d of run %s: %w", s.no, r.life.Row.ID, err)
+			return fmt.Errorf("apply chunk %d of run %s: %w", s.no, r.recorder.Row.ID, err)
 		}
 	}
-	r.life.Stats = plan.Stats
+	r.recorder.Stats = plan.Stats
 	r.result.Changes = append(r.result.Changes, changes...)
-	r.life.Refuse(&r.result.Result, s.no, plan.Refusals)
+	r.recorder.Refuse(&r.result.Result, s.no, plan.Refusals)
 	r.tell(Progress{Chunk: s.no})
 	return nil
 }

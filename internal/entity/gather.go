@@ -37,7 +37,7 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	s.no = r.life.Stats.Chunks + 1
+	s.no = r.recorder.Stats.Chunks + 1
 	var texts []string
 	for _, m := range s.state.Messages {
 		texts = append(texts, m.Text)
@@ -107,5 +107,5 @@ func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.Chunk
 	for _, m := range s.state.Messages {
 		chunk.MessageIDs = append(chunk.MessageIDs, m.ID)
 	}
-	return r.life.Save(ctx, chunk)
+	return r.recorder.Save(ctx, chunk)
 }

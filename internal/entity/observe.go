@@ -28,7 +28,7 @@ func (r *run) observe(ctx context.Context, s *chunkInput) ([]reverie.Observation
 		observed, refused, err := r.ask(ctx, s, t)
 		if errors.Is(err, pipeline.ErrCut) {
 			if halves := s.activity.halve(t); halves != nil {
-				r.Log.Info("dividing a question", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no,
+				r.Log.Info("dividing a question", "group_id", r.req.GroupID, "run_id", r.recorder.Row.ID, "chunk", s.no,
 					"question", t.no, "subjects", len(t.members), "messages", len(t.core))
 				tasks = append(halves, tasks[1:]...)
 				continue
@@ -73,7 +73,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput, t *task) (list []reverie.O
 	for _, one := range t.subjects {
 		user.Subjects = append(user.Subjects, s.views.subject(one))
 	}
-	err = r.life.Ask(ctx, r.asker, pipeline.Question{
+	err = r.recorder.Ask(ctx, r.asker, pipeline.Question{
 		About:     fmt.Sprintf("question %d of chunk %d", t.no, s.no),
 		MaxTokens: r.Limits.MaxOutputTokens,
 		Form:      `answer with JSON Lines alone, as described, or with {"none":true}`,
@@ -96,7 +96,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput, t *task) (list []reverie.O
 
 // parsed reads an answer and logs what was skipped of it.
 func (r *run) parsed(s *chunkInput, t *task, answer lines.Result) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
-	r.life.LogSkipped("question", t.no, answer.Skipped)
+	r.recorder.LogSkipped("question", t.no, answer.Skipped)
 	list, refused, usable = parse(t.batch, s.participants, s.loc, answer)
 	for i := range refused {
 		refused[i].Detail = fmt.Sprintf("question %d: %s", t.no, refused[i].Detail)
@@ -106,7 +106,7 @@ func (r *run) parsed(s *chunkInput, t *task, answer lines.Result) (list []reveri
 
 func (r *run) tell(p Progress) {
 	if r.Progress != nil {
-		st := r.life.Stats
+		st := r.recorder.Stats
 		p.GroupID, p.Done = r.req.GroupID, st.Cited+st.Considered+st.Filtered
 		r.Progress(p)
 	}

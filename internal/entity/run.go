@@ -14,8 +14,8 @@ import (
 // run is one run under way.
 type run struct {
 	*Pipeline
-	life pipeline.Run
-	req  Request
+	recorder pipeline.RunRecorder
+	req      Request
 
 	now          time.Time
 	since, until time.Time
@@ -48,19 +48,19 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 // there may be more. What is queued for this window while its last chunk is
 // worked on waits on, and makes the window due once more.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
-	s, err := pipeline.Step(ctx, &r.life, "gather", r.gather)
+	s, err := pipeline.Step(ctx, &r.recorder, "gather", r.gather)
 	if err != nil || s == nil {
 		return false, err
 	}
-	fresh, err := pipeline.Step(ctx, &r.life, "observe", func(ctx context.Context) ([]reverie.Observation, error) { return r.observe(ctx, s) })
+	fresh, err := pipeline.Step(ctx, &r.recorder, "observe", func(ctx context.Context) ([]reverie.Observation, error) { return r.observe(ctx, s) })
 	if err != nil {
 		return false, err
 	}
-	plan, err := pipeline.Step(ctx, &r.life, "resolve", func(ctx context.Context) (reverie.EntityPlan, error) { return r.plan(ctx, s, fresh) })
+	plan, err := pipeline.Step(ctx, &r.recorder, "resolve", func(ctx context.Context) (reverie.EntityPlan, error) { return r.plan(ctx, s, fresh) })
 	if err != nil {
 		return false, err
 	}
-	return pipeline.Step(ctx, &r.life, "apply", func(ctx context.Context) (bool, error) {
+	return pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (bool, error) {
 		return s.state.More || s.taken, r.apply(ctx, s, plan)
 	})
 }
@@ -70,7 +70,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 // happened.
 func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
-		life: pipeline.Run{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
+		recorder: pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
 	var err error
 	if r.until, err = pipeline.WindowEnd(req.GroupID, req.Since, req.Until, r.now); err != nil {
 		return nil, err
@@ -88,10 +88,10 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 	if row == nil {
 		return r, nil
 	}
-	r.life.TakeUp(*row)
+	r.recorder.Resume(*row)
 	r.result.RunID = row.ID
 	if !r.bounded && r.until.After(row.WindowUntil) {
-		r.life.Row.WindowUntil = r.until
+		r.recorder.Row.WindowUntil = r.until
 	}
 	return r, nil
 }
@@ -101,30 +101,30 @@ const purpose = "observe"
 
 // open begins the run, once something waits, and prepares to ask on its behalf.
 func (r *run) open(s *chunkInput) {
-	row := &r.life.Row
+	row := &r.recorder.Row
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.ImpressionObserve, s.language) // of the latest chunk
 	if r.asker != nil {
 		return
 	}
 	first := *row
 	if first.ID == "" {
-		r.life.Stats.OpenEnded = !r.bounded
+		r.recorder.Stats.OpenEnded = !r.bounded
 		first.Job, first.Model, first.WindowSince, first.WindowUntil = reverie.JobImpression, r.Model.Name(), r.since, r.until
 		if r.since.IsZero() {
 			first.WindowSince = s.state.Messages[0].SentAt
 		}
 	}
 	if s.taken {
-		r.life.Before = s.begunBy
+		r.recorder.Before = s.begunBy
 	}
-	r.life.Begin(first)
-	r.asker = r.life.Asker(r.Model, r.Journal, purpose)
+	r.recorder.Begin(first)
+	r.asker = r.recorder.Asker(r.Model, r.Journal, purpose)
 }
 
 // finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
-	err = r.life.End(ctx, err)
-	r.result.RunID = r.life.Row.ID
-	r.life.Complete(&r.result.Result, err)
+	err = r.recorder.End(ctx, err)
+	r.result.RunID = r.recorder.Row.ID
+	r.recorder.Complete(&r.result.Result, err)
 	return r.result, err
 }

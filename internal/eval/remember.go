@@ -23,7 +23,7 @@ func (t *turn) remember(ctx context.Context, hold pipeline.Hold) error {
 		t.played.Lineages[m.ID] = step.LineageID
 		plan.Steps = append(plan.Steps, step)
 	}
-	run := &pipeline.Run{Ledger: t.Store, Hold: hold, Now: t.Clock.Now, Log: t.Log, Row: reverie.Run{GroupID: t.s.Name}}
+	run := &pipeline.RunRecorder{Ledger: t.Store, Hold: hold, Now: t.Clock.Now, Log: t.Log, Row: reverie.Run{GroupID: t.s.Name}}
 	first := plan.Steps[0].LastSupportedAt
 	for _, s := range plan.Steps {
 		if s.LastSupportedAt.Before(first) {

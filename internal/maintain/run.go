@@ -11,11 +11,11 @@ import (
 // run is the maintenance of one group under way.
 type run struct {
 	*Keeper
-	life   pipeline.Run
-	req    Request
-	now    time.Time
-	expiry reverie.Expiry
-	result Result
+	recorder pipeline.RunRecorder
+	req      Request
+	now      time.Time
+	expiry   reverie.Expiry
+	result   Result
 }
 
 // Due tells whether anything is to be done in a group. It takes no lease.
@@ -45,7 +45,7 @@ func (k *Keeper) Run(ctx context.Context, hold Hold, req Request) (Result, error
 func (k *Keeper) of(hold Hold, req Request) *run {
 	now := k.Now().UTC().Truncate(time.Microsecond) // what PostgreSQL keeps
 	return &run{Keeper: k, req: req, now: now, expiry: k.expiry(now), result: Result{GroupID: req.GroupID, DryRun: req.DryRun},
-		life: pipeline.Run{Ledger: k.Store, Hold: hold, Now: k.Now, Log: k.Log, Row: reverie.Run{GroupID: req.GroupID}}}
+		recorder: pipeline.RunRecorder{Ledger: k.Store, Hold: hold, Now: k.Now, Log: k.Log, Row: reverie.Run{GroupID: req.GroupID}}}
 }
 
 func (r *run) look(ctx context.Context) (reverie.Upkeep, error) {
@@ -60,7 +60,7 @@ func (r *run) work(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if u.Interrupted && !r.req.DryRun && r.life.Row.ID == "" {
+		if u.Interrupted && !r.req.DryRun && r.recorder.Row.ID == "" {
 			if err := r.resume(ctx); err != nil {
 				return err
 			}
@@ -85,24 +85,24 @@ func (r *run) done() int {
 
 // resume takes up the run of a process that is gone, and ends all others.
 func (r *run) resume(ctx context.Context) error {
-	row, _, err := r.Store.Resume(ctx, r.life.Hold.Lease(), reverie.JobMaintain, time.Time{}, time.Time{})
+	row, _, err := r.Store.Resume(ctx, r.recorder.Hold.Lease(), reverie.JobMaintain, time.Time{}, time.Time{})
 	if err != nil || row == nil {
 		return err
 	}
-	r.life.TakeUp(*row)
+	r.recorder.Resume(*row)
 	return nil
 }
 
 // start writes the ledger's row, once something is due.
 func (r *run) start(ctx context.Context) error {
-	r.life.Stats.OpenEnded = true // whoever takes it up does so at another time
-	return r.life.Start(ctx, reverie.Run{Job: reverie.JobMaintain, WindowSince: r.now, WindowUntil: r.now})
+	r.recorder.Stats.OpenEnded = true // whoever takes it up does so at another time
+	return r.recorder.Start(ctx, reverie.Run{Job: reverie.JobMaintain, WindowSince: r.now, WindowUntil: r.now})
 }
 
 // row is the run with what it has done so far.
 func (r *run) row() reverie.Run {
-	row := r.life.Row
-	row.Stats = r.life.Stats
+	row := r.recorder.Row
+	row.Stats = r.recorder.Stats
 	return row
 }
 
@@ -145,13 +145,13 @@ func (r *run) fade(ctx context.Context, u reverie.Upkeep) error {
 		if err := r.start(ctx); err != nil {
 			return err
 		}
-		return r.life.Write(func(lease reverie.Lease) error {
-			before := r.life.Stats.Decayed
+		return r.recorder.Write(func(lease reverie.Lease) error {
+			before := r.recorder.Stats.Decayed
 			stats, archived, err := r.Store.Fade(ctx, lease, r.row(), fades)
 			if err != nil {
 				return err
 			}
-			r.life.Stats = stats
+			r.recorder.Stats = stats
 			r.result.Decayed += stats.Decayed - before
 			r.result.Archived = append(r.result.Archived, archived...)
 			return nil
@@ -183,7 +183,7 @@ func (r *run) prune(ctx context.Context, expired reverie.Pruned) error {
 			return err
 		}
 		var n reverie.Pruned
-		err := r.life.Write(func(lease reverie.Lease) (err error) {
+		err := r.recorder.Write(func(lease reverie.Lease) (err error) {
 			n, after, err = r.Store.Prune(ctx, lease, reverie.PruneBatch{Run: r.row(), Limit: r.Batch, After: after, Expiry: r.expiry})
 			return err
 		})
@@ -191,7 +191,7 @@ func (r *run) prune(ctx context.Context, expired reverie.Pruned) error {
 			return err
 		}
 		r.result.Pruned.Add(n)
-		r.life.Stats.Pruned += n.Total()
+		r.recorder.Stats.Pruned += n.Total()
 		if left = left - n.Total(); n.Total() == 0 { // somebody has come back to it since it was counted
 			break
 		}
@@ -201,9 +201,9 @@ func (r *run) prune(ctx context.Context, expired reverie.Pruned) error {
 
 // finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
-	err = r.life.End(ctx, err)
-	r.result.RunID, r.result.Stats, r.result.Err, r.result.Status = r.life.Row.ID, r.life.Stats, err, reverie.EndOf(err, 0)
+	err = r.recorder.End(ctx, err)
+	r.result.RunID, r.result.Stats, r.result.Err, r.result.Status = r.recorder.Row.ID, r.recorder.Stats, err, reverie.EndOf(err, 0)
 	r.result.Stats.OpenEnded = false // kept for a run that is taken up, and nothing to report
-	r.result.Nothing = err == nil && r.life.Row.ID == "" && r.done() == 0
+	r.result.Nothing = err == nil && r.recorder.Row.ID == "" && r.done() == 0
 	return r.result, err
 }

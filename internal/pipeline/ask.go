@@ -28,7 +28,7 @@ type Question struct {
 // Ask asks a question, and once more where the answer cannot be used, saying what
 // was wrong with it. Its errors are [ErrCut], [reverie.ErrUnusable] for two answers
 // of no use, those of q.Render, and those of [llm.Asker.Ask].
-func (r *Run) Ask(ctx context.Context, asker *llm.Asker, q Question) error {
+func (r *RunRecorder) Ask(ctx context.Context, asker *llm.Asker, q Question) error {
 	var why string
 	var again []string
 	for range 2 {

@@ -19,9 +19,9 @@ type Applier interface {
 	Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error)
 }
 
-// Apply gives the plan of a chunk its vectors, as [Run.Embed] does, and has it written
+// Apply gives the plan of a chunk its vectors, as [RunRecorder.Embed] does, and has it written
 // under the group's lease. With its last chunk the run ends, all in one.
-func (r *Run) Apply(ctx context.Context, store Applier, e Embeddings, optional bool, plan reverie.Plan, last bool) (changes []reverie.Change, err error) {
+func (r *RunRecorder) Apply(ctx context.Context, store Applier, e Embeddings, optional bool, plan reverie.Plan, last bool) (changes []reverie.Change, err error) {
 	if err := r.Embed(ctx, e, optional, plan.Steps); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (r *Run) Apply(ctx context.Context, store Applier, e Embeddings, optional b
 // Embed gives steps that write a statement their vectors, all in one request. What
 // has one keeps it. An optional embedder that fails is a warning, and is not waited
 // for again in this run; e may be nil.
-func (r *Run) Embed(ctx context.Context, e Embeddings, optional bool, steps []reverie.Step) error {
+func (r *RunRecorder) Embed(ctx context.Context, e Embeddings, optional bool, steps []reverie.Step) error {
 	var texts []string
 	var at []int
 	for i, s := range steps {
@@ -53,7 +53,7 @@ func (r *Run) Embed(ctx context.Context, e Embeddings, optional bool, steps []re
 			texts, at = append(texts, s.Statement), append(at, i)
 		}
 	}
-	if len(texts) == 0 || r.Mute {
+	if len(texts) == 0 || r.EmbeddingsOff {
 		return nil
 	}
 	if e == nil {
@@ -65,7 +65,7 @@ func (r *Run) Embed(ctx context.Context, e Embeddings, optional bool, steps []re
 		if ctx.Err() != nil || llm.EndsRun(err) || !optional {
 			return fmt.Errorf("embed %d statements of group %q: %w", len(texts), r.Row.GroupID, err)
 		}
-		r.Mute = true
+		r.EmbeddingsOff = true
 		r.Warn(fmt.Sprintf("statements are stored without vectors, which a later search will fill in; "+
 			"set REVERIE_EMBED_PROVIDER if this server has no embeddings: %v", err))
 		return nil

@@ -37,10 +37,10 @@ type Hold interface {
 	Exclusive(fn func() error) error
 }
 
-// Run is one run under way. Ledger, Hold, Now, Log and Watch are set once; Row has
+// RunRecorder keeps the ledger of one run under way. Ledger, Hold, Now, Log and Watch are set once; Row has
 // the group's id from the beginning, and a run's as soon as one is begun. It
 // serves one goroutine.
-type Run struct {
+type RunRecorder struct {
 	Ledger Ledger
 	Hold   Hold // nil for a dry run: nothing is written
 	Now    func() time.Time
@@ -53,12 +53,12 @@ type Run struct {
 	// half-way, or failed. "" is none. They are kept for this run as well.
 	Before string
 
-	Row      reverie.Run
-	Stats    reverie.Stats
-	Account  string // on which calls are as long as there is no row; "" is none
-	Began    bool   // there was something to do
-	Mute     bool   // the embedder failed, and is not waited for again in this run
-	Warnings []string
+	Row           reverie.Run
+	Stats         reverie.Stats
+	Account       string // on which calls are as long as there is no row; "" is none
+	Began         bool   // there was something to do
+	EmbeddingsOff bool   // the embedder failed, and is not waited for again in this run
+	Warnings      []string
 
 	unwritten bool // it has begun, and has no row yet
 	adopting  bool // the answers of the one before are not yet its own
@@ -66,7 +66,7 @@ type Run struct {
 }
 
 // Step runs one step under the eyes of whoever watches.
-func Step[T any](ctx context.Context, r *Run, name string, step func(context.Context) (T, error)) (T, error) {
+func Step[T any](ctx context.Context, r *RunRecorder, name string, step func(context.Context) (T, error)) (T, error) {
 	if r.Watch == nil {
 		return step(ctx)
 	}
@@ -76,19 +76,19 @@ func Step[T any](ctx context.Context, r *Run, name string, step func(context.Con
 	return result, err
 }
 
-// TakeUp continues a run that was interrupted, under its id and with its counts, so
+// Resume continues a run that was interrupted, under its id and with its counts, so
 // that the end is as if nothing had happened.
-func (r *Run) TakeUp(row reverie.Run) {
+func (r *RunRecorder) Resume(row reverie.Run) {
 	r.Log.Info("continuing an interrupted run", "group_id", row.GroupID, "run_id", row.ID, "attempt", row.Attempt)
 	r.Row, r.Stats = row, row.Stats
 }
 
 // Begin says which run it is, once there is something to do; the caller has filled in
 // job, window, model and prompt. One that is new gets an id. Its row is written with its
-// first chunk ([Run.Save]), with [Run.Start] where something is done on its account
+// first chunk ([RunRecorder.Save]), with [RunRecorder.Start] where something is done on its account
 // before, or when it ends: so a process that dies leaves a run that can be continued, or
 // none. A run that has begun stays as it is, and a dry one has no row.
-func (r *Run) Begin(row reverie.Run) {
+func (r *RunRecorder) Begin(row reverie.Run) {
 	if r.Began || r.Hold == nil {
 		r.Began = true
 		return
@@ -103,7 +103,7 @@ func (r *Run) Begin(row reverie.Run) {
 
 // Start is Begin, and writes the row. Then the run has the answers of the one before:
 // whoever continues it, wherever it dies, looks for them with it.
-func (r *Run) Start(ctx context.Context, row reverie.Run) error {
+func (r *RunRecorder) Start(ctx context.Context, row reverie.Run) error {
 	r.Begin(row)
 	if err := r.enter(func(lease reverie.Lease, row reverie.Run) (reverie.Run, error) {
 		return r.Ledger.StartRun(ctx, lease, row)
@@ -114,7 +114,7 @@ func (r *Run) Start(ctx context.Context, row reverie.Run) error {
 }
 
 // enter has the row of a run that is new written.
-func (r *Run) enter(write func(reverie.Lease, reverie.Run) (reverie.Run, error)) error {
+func (r *RunRecorder) enter(write func(reverie.Lease, reverie.Run) (reverie.Run, error)) error {
 	if !r.unwritten {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (r *Run) enter(write func(reverie.Lease, reverie.Run) (reverie.Run, error))
 }
 
 // adopt has the run keep the answers of the one before.
-func (r *Run) adopt(ctx context.Context) error {
+func (r *RunRecorder) adopt(ctx context.Context) error {
 	if !r.adopting {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (r *Run) adopt(ctx context.Context) error {
 
 // Save stores a chunk of the run as it stands, with the run's row and the answers of the
 // one before where that is still to be done. A dry run stores nothing.
-func (r *Run) Save(ctx context.Context, chunk reverie.Chunk) error {
+func (r *RunRecorder) Save(ctx context.Context, chunk reverie.Chunk) error {
 	if r.Hold == nil {
 		return nil
 	}
@@ -171,13 +171,13 @@ func (r *Run) Save(ctx context.Context, chunk reverie.Chunk) error {
 }
 
 // Write lets fn write under the group's lease, while nothing renews it.
-func (r *Run) Write(fn func(lease reverie.Lease) error) error {
+func (r *RunRecorder) Write(fn func(lease reverie.Lease) error) error {
 	return r.Hold.Exclusive(func() error { return fn(r.Hold.Lease()) })
 }
 
 // Asker asks a model on the run's account; what the run says stays with it. It is to
 // be called when the run has begun, and used when its row is written.
-func (r *Run) Asker(model Model, journal llm.Journal, purpose string) *llm.Asker {
+func (r *RunRecorder) Asker(model Model, journal llm.Journal, purpose string) *llm.Asker {
 	a := &llm.Asker{Model: model, Journal: journal, Meta: r.Meta(purpose)}
 	if r.Row.ID != "" {
 		a.Lease = r.Hold.Lease
@@ -192,7 +192,7 @@ type Model interface {
 }
 
 // Meta says on whose account a call is, which is made when the run's row is written.
-func (r *Run) Meta(purpose string) llm.Meta {
+func (r *RunRecorder) Meta(purpose string) llm.Meta {
 	m := llm.Meta{GroupID: r.Row.GroupID, Purpose: purpose}
 	if id := cmp.Or(r.Row.ID, r.Account); id != "" {
 		m.RunID = &id
@@ -201,7 +201,7 @@ func (r *Run) Meta(purpose string) llm.Meta {
 }
 
 // Warn tells the operator, once for each text.
-func (r *Run) Warn(text string) {
+func (r *RunRecorder) Warn(text string) {
 	if slices.Contains(r.Warnings, text) {
 		return
 	}
@@ -210,7 +210,7 @@ func (r *Run) Warn(text string) {
 }
 
 // WarnAll tells the operator all of these.
-func (r *Run) WarnAll(texts []string) {
+func (r *RunRecorder) WarnAll(texts []string) {
 	for _, text := range texts {
 		r.Warn(text)
 	}
@@ -219,7 +219,7 @@ func (r *Run) WarnAll(texts []string) {
 // End writes the run's final status, also when ctx is already done, and how many
 // messages it leaves waiting. It returns the run's error, joined by that of
 // recording it. A run whose lease is lost is the next holder's, and is left alone.
-func (r *Run) End(ctx context.Context, err error) error {
+func (r *RunRecorder) End(ctx context.Context, err error) error {
 	if r.Row.ID == "" || errors.Is(err, reverie.ErrLeaseLost) {
 		return err
 	}
@@ -242,7 +242,7 @@ func (r *Run) End(ctx context.Context, err error) error {
 }
 
 // ending is the run's row as it ends now.
-func (r *Run) ending(err error, stats reverie.Stats) reverie.Run {
+func (r *RunRecorder) ending(err error, stats reverie.Stats) reverie.Run {
 	row, finished := r.Row, r.Now().UTC()
 	row.Status, row.FinishedAt, row.Stats = reverie.EndOf(err, stats.Held), &finished, stats
 	if err != nil {

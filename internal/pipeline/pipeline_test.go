@@ -51,8 +51,8 @@ func (b *book) AdoptAnswers(_ context.Context, _ reverie.Lease, groupID, from, t
 func (b *book) Lease() reverie.Lease            { return reverie.Lease{GroupID: "g"} }
 func (b *book) Exclusive(fn func() error) error { return fn() }
 
-func (b *book) run() *Run {
-	return &Run{Ledger: b, Hold: b, Now: func() time.Time { return time.Unix(1, 0) }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Row: reverie.Run{GroupID: "g"}}
+func (b *book) run() *RunRecorder {
+	return &RunRecorder{Ledger: b, Hold: b, Now: func() time.Time { return time.Unix(1, 0) }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Row: reverie.Run{GroupID: "g"}}
 }
 
 // TestEnd records the end of a run once it has a row, whatever happened to its
@@ -145,7 +145,7 @@ func TestStart(t *testing.T) {
 	}
 	next := b.run()
 	next.Before = "earlier" // itself
-	next.TakeUp(reverie.Run{GroupID: "g", ID: "earlier", Stats: reverie.Stats{Chunks: 3}})
+	next.Resume(reverie.Run{GroupID: "g", ID: "earlier", Stats: reverie.Stats{Chunks: 3}})
 	if err := next.Start(t.Context(), reverie.Run{}); err != nil || next.Row.ID != "earlier" || next.Stats.Chunks != 3 || !next.Began {
 		t.Errorf("taken up: %+v, %v", next.Row, err)
 	}
@@ -154,7 +154,7 @@ func TestStart(t *testing.T) {
 	}
 	after, taken := b.run(), b.run()
 	after.Before, taken.Before = "earlier", "first"
-	taken.TakeUp(reverie.Run{GroupID: "g", ID: "second"})
+	taken.Resume(reverie.Run{GroupID: "g", ID: "second"})
 	for range 2 {
 		if err := errors.Join(after.Start(t.Context(), reverie.Run{}), taken.Start(t.Context(), reverie.Run{})); err != nil {
 			t.Fatal(err)
@@ -165,8 +165,8 @@ func TestStart(t *testing.T) {
 	}
 	opened, again := b.run(), b.run()
 	opened.Before = "earlier"
-	again.TakeUp(reverie.Run{GroupID: "g", ID: "second"})
-	for _, r := range []*Run{opened, again, dry} {
+	again.Resume(reverie.Run{GroupID: "g", ID: "second"})
+	for _, r := range []*RunRecorder{opened, again, dry} {
 		r.Begin(reverie.Run{Job: reverie.JobDream})
 		if err := r.Save(t.Context(), reverie.Chunk{No: 1}); err != nil || !r.Began {
 			t.Errorf("opened: %+v, %v", r.Row, err)

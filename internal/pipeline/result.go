@@ -29,7 +29,7 @@ type Result struct {
 }
 
 // Record adds what a plan did, and logs the lines that were refused.
-func (r *Run) Record(result *Result, plan reverie.Plan, changes []reverie.Change) {
+func (r *RunRecorder) Record(result *Result, plan reverie.Plan, changes []reverie.Change) {
 	result.Changes = append(result.Changes, changes...)
 	for _, step := range plan.Steps {
 		if step.Action == reverie.ActionKeep {
@@ -43,7 +43,7 @@ func (r *Run) Record(result *Result, plan reverie.Plan, changes []reverie.Change
 }
 
 // Refuse adds refusals of a chunk, and logs them.
-func (r *Run) Refuse(result *Result, chunk int, refused []reverie.Refusal) {
+func (r *RunRecorder) Refuse(result *Result, chunk int, refused []reverie.Refusal) {
 	result.Refusals = append(result.Refusals, refused...)
 	for _, f := range refused {
 		r.Log.Info("line refused", "group_id", r.Row.GroupID, "run_id", r.Row.ID, "chunk", chunk, "line", f.Line,
@@ -52,7 +52,7 @@ func (r *Run) Refuse(result *Result, chunk int, refused []reverie.Refusal) {
 }
 
 // LogSkipped logs the parts of an answer that are no objects.
-func (r *Run) LogSkipped(about string, no int, skipped []lines.Skip) {
+func (r *RunRecorder) LogSkipped(about string, no int, skipped []lines.Skip) {
 	for _, skip := range skipped {
 		r.Log.Warn("part of the answer skipped", "group_id", r.Row.GroupID, "run_id", r.Row.ID, about, no,
 			"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
@@ -61,7 +61,7 @@ func (r *Run) LogSkipped(about string, no int, skipped []lines.Skip) {
 
 // Complete fills in the outcome of a run. What is kept for a run that is continued is
 // left out of its counts.
-func (r *Run) Complete(result *Result, err error) {
+func (r *RunRecorder) Complete(result *Result, err error) {
 	result.Err, result.Status = err, reverie.EndOf(err, r.Stats.Held)
 	result.NoNew = err == nil && !r.Began && r.Row.ID == ""
 	result.Warnings = r.Warnings
@@ -76,7 +76,7 @@ type History interface {
 }
 
 // SoFar fills in what a run that is continued has done before.
-func (r *Run) SoFar(ctx context.Context, store History, result *Result) error {
+func (r *RunRecorder) SoFar(ctx context.Context, store History, result *Result) error {
 	changes, refusals, held, err := store.SoFar(ctx, r.Row.GroupID, r.Row.ID)
 	if err != nil {
 		return fmt.Errorf("read what run %s has done: %w", r.Row.ID, err)

@@ -13,25 +13,25 @@ func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.Plan) error
 	changes := plan.Changes()
 	if !r.req.DryRun {
 		var err error
-		if changes, err = r.life.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan, false); err != nil {
+		if changes, err = r.recorder.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan, false); err != nil {
 			return err
 		}
 	}
-	r.life.Stats = plan.Stats
+	r.recorder.Stats = plan.Stats
 	r.record(s, plan, changes)
 	return nil
 }
 
 // record adds what a chunk did to the result and tells whoever watches.
 func (r *run) record(s *chunkInput, plan reverie.Plan, changes []reverie.Change) {
-	r.life.Record(&r.result.Result, plan, changes)
+	r.recorder.Record(&r.result.Result, plan, changes)
 	for _, step := range plan.Steps {
 		if step.Action != reverie.ActionKeep && isSummary(step) {
 			r.result.Summary, r.result.Recaps = step.Statement, append(r.result.Recaps, step.MemoryID)
 		}
 	}
 	if r.Progress != nil {
-		st := r.life.Stats
+		st := r.recorder.Stats
 		r.Progress(Progress{GroupID: plan.GroupID, SessionID: plan.SessionID, Chunk: s.no, Done: st.Cited + st.Considered + st.Filtered})
 	}
 }

@@ -24,14 +24,14 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a answer) (reverie.Plan
 	if err != nil {
 		return reverie.Plan{}, fmt.Errorf("decide on the facts of session %q of group %q: %w", r.req.SessionID, r.req.GroupID, err)
 	}
-	s.compared, r.life.Mute = result.Asked, result.Mute
-	r.life.WarnAll(result.Warnings)
+	s.compared, r.recorder.EmbeddingsOff = result.Asked, result.EmbeddingsOff
+	r.recorder.WarnAll(result.Warnings)
 	for _, d := range result.Dropped {
 		refused = append(refused, reverie.Refusal{Action: string(wanted[d.Line].Action), Rule: d.Rule, Detail: d.Detail})
 	}
 	plan := result.Plan(req)
 	plan.Used, plan.Refusals = s.ids(), refused
-	holdRewrites(&plan, r.life.Stats, s.state.Heads, r.Limits)
+	holdRewrites(&plan, r.recorder.Stats, s.state.Heads, r.Limits)
 	plan.Stats = r.count(s, plan, a)
 	if text == "" {
 		return plan, nil
@@ -53,11 +53,11 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a answer) (reverie.Plan
 // them with each other, as far as it goes; with what is remembered they are
 // compared once more.
 func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
-	req := decide.Request{GroupID: r.req.GroupID, RunID: r.life.Row.ID, ChunkNo: s.no, Kind: reverie.KindSession,
+	req := decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, ChunkNo: s.no, Kind: reverie.KindSession,
 		Language: s.language, Location: s.loc, Heads: s.state.Heads, Lines: wanted, FactsExempt: true,
-		SessionID: r.req.SessionID, Untagged: reverie.TagSummary, Asked: r.life.Stats.Compared, Mute: r.life.Mute}
-	if r.life.Row.ID != "" {
-		req.Lease = r.life.Hold.Lease
+		SessionID: r.req.SessionID, Untagged: reverie.TagSummary, Asked: r.recorder.Stats.Compared, EmbeddingsOff: r.recorder.EmbeddingsOff}
+	if r.recorder.Row.ID != "" {
+		req.Lease = r.recorder.Hold.Lease
 	}
 	return req
 }
@@ -90,7 +90,7 @@ func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadS
 
 // count adds what becomes of the facts, and of the messages, to the run's counts.
 func (r *run) count(s *chunkInput, plan reverie.Plan, a answer) reverie.Stats {
-	st := r.life.Stats
+	st := r.recorder.Stats
 	cited := map[string]bool{}
 	cite := func(list []reverie.Evidence) {
 		for _, e := range list {

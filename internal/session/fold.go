@@ -21,7 +21,7 @@ import (
 // again after a while.
 func (r *run) fold(ctx context.Context) error {
 	for {
-		more, err := pipeline.Step(ctx, &r.life, "fold", r.foldOnce)
+		more, err := pipeline.Step(ctx, &r.recorder, "fold", r.foldOnce)
 		if err != nil && useless(err) {
 			return r.foldFailed(ctx, err)
 		}
@@ -43,7 +43,7 @@ func (r *run) foldFailed(ctx context.Context, why error) error {
 	if err != nil {
 		return err
 	}
-	r.life.Warn(fmt.Sprintf("older turns of session %q stay as they are: %v; tried again from %s on", r.req.SessionID, why, retry.Format(time.RFC3339)))
+	r.recorder.Warn(fmt.Sprintf("older turns of session %q stay as they are: %v; tried again from %s on", r.req.SessionID, why, retry.Format(time.RFC3339)))
 	return nil
 }
 
@@ -57,7 +57,7 @@ func (r *run) foldOnce(ctx context.Context) (more bool, err error) {
 	if !r.req.Due { // somebody asks for it
 		state.Session.FoldRetryAt = nil
 	}
-	if r.life.Stats.Folded == 0 && !r.Rule.Fold(state.Session, r.now) {
+	if r.recorder.Stats.Folded == 0 && !r.Rule.Fold(state.Session, r.now) {
 		return false, nil
 	}
 	turns := openingOf(state)
@@ -155,16 +155,16 @@ func (r *run) applyFold(ctx context.Context, state reverie.FoldState, s string, 
 			sum.LastMessageID, sum.CoversUntil = old.LastMessageID, old.CoversUntil
 		}
 	}
-	sum.Summary, sum.RunID, sum.UpdatedAt = s, r.life.Row.ID, now
+	sum.Summary, sum.RunID, sum.UpdatedAt = s, r.recorder.Row.ID, now
 	sum.Messages, sum.Turns, sum.Tokens = sum.Messages+len(covered), sum.Turns+turns, sum.Tokens+tokens
-	stats := r.life.Stats
+	stats := r.recorder.Stats
 	stats.Folded += len(covered)
-	err := r.life.Write(func(lease reverie.Lease) error {
+	err := r.recorder.Write(func(lease reverie.Lease) error {
 		return r.Store.ApplyFold(ctx, lease, reverie.SessionFold{Summary: sum, MessageIDs: ids, Turns: turns, Stats: stats})
 	})
 	if err != nil {
 		return fmt.Errorf("store the summary of session %q of group %q: %w", r.req.SessionID, r.req.GroupID, err)
 	}
-	r.life.Stats, r.result.Folded = stats, &sum
+	r.recorder.Stats, r.result.Folded = stats, &sum
 	return nil
 }

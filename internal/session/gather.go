@@ -53,7 +53,7 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	if s.locale, err = localeOf(s.state.Group, s.messages); err != nil {
 		return nil, err
 	}
-	s.no = r.life.Stats.Chunks + 1
+	s.no = r.recorder.Stats.Chunks + 1
 	if err := r.open(ctx, s.state.Session, s.messages[0].SentAt, r.Model, prompts.SessionExtract, s.language); err != nil {
 		return nil, err
 	}
@@ -85,11 +85,11 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 		return nil, fmt.Errorf("gather session %q of group %q: %w", r.req.SessionID, r.req.GroupID, err)
 	}
 	s.state.Messages = r.Privacy.Messages(s.state.Messages)
-	if r.life.Stats.Chunks == 0 {
-		r.life.Stats.Unanswered = s.state.Session.New.Turns == 0
+	if r.recorder.Stats.Chunks == 0 {
+		r.recorder.Stats.Unanswered = s.state.Session.New.Turns == 0
 	}
-	if !r.life.Began && r.life.Row.ID == "" {
-		r.life.Stats.Base, r.life.Stats.Kept = len(s.state.Heads), len(s.state.Heads)
+	if !r.recorder.Began && r.recorder.Row.ID == "" {
+		r.recorder.Stats.Base, r.recorder.Stats.Kept = len(s.state.Heads), len(s.state.Heads)
 		if r.req.Due && !r.Rule.Tries(s.state.Session, r.now) { // it is here for a fold alone
 			s.taken, s.state.Messages = false, nil
 		}
@@ -112,7 +112,7 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 // has been silent for so long that no answer is to come.
 func (r *run) take(s *chunkInput) error {
 	session := s.state.Session
-	if r.req.Due && r.life.Stats.Chunks == 0 && !r.Rule.Extract(session, r.now) {
+	if r.req.Due && r.recorder.Stats.Chunks == 0 && !r.Rule.Extract(session, r.now) {
 		s.messages = nil
 		return nil
 	}
@@ -120,7 +120,7 @@ func (r *run) take(s *chunkInput) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
-	all := r.life.Stats.Unanswered || r.now.Sub(session.LastAt) > silence
+	all := r.recorder.Stats.Unanswered || r.now.Sub(session.LastAt) > silence
 	n := outlineOf(s.messages, false).open
 	switch {
 	case n == 0 && s.state.More && (all || session.New.Turns > 0): // a turn longer than a chunk
@@ -191,7 +191,7 @@ func (s *chunkInput) summary() string {
 }
 
 func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.ChunkStatus) error {
-	return r.life.Save(ctx, reverie.Chunk{No: s.no, MessageIDs: s.ids(), Status: status, Limit: r.limit})
+	return r.recorder.Save(ctx, reverie.Chunk{No: s.no, MessageIDs: s.ids(), Status: status, Limit: r.limit})
 }
 
 // ids are the messages of the chunk.

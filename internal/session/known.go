@@ -18,14 +18,14 @@ import (
 func (r *run) known(ctx context.Context, s *chunkInput) ([]reverie.HeadState, error) {
 	heads := s.state.Heads
 	var nearness map[string]float64
-	if len(heads) > r.Limits.MaxShown && r.Embeddings != nil && !r.life.Mute {
+	if len(heads) > r.Limits.MaxShown && r.Embeddings != nil && !r.recorder.EmbeddingsOff {
 		var err error
 		if nearness, err = r.nearness(ctx, s); err != nil {
 			if ctx.Err() != nil || llm.EndsRun(err) {
 				return nil, err
 			}
-			r.life.Mute = r.EmbeddingsOptional
-			r.life.Warn(fmt.Sprintf("facts are shown by how lately they were supported, not by relevance: %v", err))
+			r.recorder.EmbeddingsOff = r.EmbeddingsOptional
+			r.recorder.Warn(fmt.Sprintf("facts are shown by how lately they were supported, not by relevance: %v", err))
 		}
 	}
 	return choose(heads, s.state.Session.ID, nearness, r.Limits.MaxShown), nil
@@ -34,7 +34,7 @@ func (r *run) known(ctx context.Context, s *chunkInput) ([]reverie.HeadState, er
 // nearness is how near each stored fact comes to any part of the chunk, by memory
 // id.
 func (r *run) nearness(ctx context.Context, s *chunkInput) (map[string]float64, error) {
-	probes, err := r.Embeddings.Embed(ctx, r.life.Meta("embed"), pieces(shownOf(s.messages)))
+	probes, err := r.Embeddings.Embed(ctx, r.recorder.Meta("embed"), pieces(shownOf(s.messages)))
 	if err != nil || len(probes) == 0 {
 		return nil, err
 	}

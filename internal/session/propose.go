@@ -49,7 +49,7 @@ func (r *run) halve(ctx context.Context, s *chunkInput) error {
 		}
 	}
 	r.limit = len(s.messages)
-	r.Log.Info("halving the chunk", "group_id", r.req.GroupID, "session_id", r.req.SessionID, "run_id", r.life.Row.ID, "chunk", s.no, "messages", r.limit)
+	r.Log.Info("halving the chunk", "group_id", r.req.GroupID, "session_id", r.req.SessionID, "run_id", r.recorder.Row.ID, "chunk", s.no, "messages", r.limit)
 	if err := r.arrange(ctx, s, false); err != nil {
 		return err
 	}
@@ -62,13 +62,13 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a answer, err error) {
 	q.Render = func(again []string) (prompts.Rendered, error) { return r.render(s, s.shown, again) }
 	q.Use = func(text string) (why string) {
 		read := lines.Read(text)
-		r.life.LogSkipped("chunk", s.no, read.Skipped)
+		r.recorder.LogSkipped("chunk", s.no, read.Skipped)
 		if a = parse(read); !a.usable() {
 			return "the answer held neither a fact nor a summary"
 		}
 		return ""
 	}
-	err = r.life.Ask(ctx, r.asker, q)
+	err = r.recorder.Ask(ctx, r.asker, q)
 	return a, err
 }
 

@@ -19,8 +19,8 @@ const (
 // run is one run under way.
 type run struct {
 	*Pipeline
-	life pipeline.Run
-	req  Request
+	recorder pipeline.RunRecorder
+	req      Request
 
 	now    time.Time
 	resume *reverie.Chunk // begun before, and not applied
@@ -49,7 +49,7 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 		}
 	}
 	if err == nil && !req.DryRun {
-		r.life.Stats.Through = true
+		r.recorder.Stats.Through = true
 		err = r.fold(ctx)
 	}
 	return r.finish(ctx, err)
@@ -58,19 +58,19 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 // chunk takes the next complete turns through all steps and reports whether there
 // may be more. What arrives while the last chunk is worked on stays in the buffer.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
-	s, err := pipeline.Step(ctx, &r.life, "gather", r.gather)
+	s, err := pipeline.Step(ctx, &r.recorder, "gather", r.gather)
 	if err != nil || s == nil {
 		return false, err
 	}
-	said, err := pipeline.Step(ctx, &r.life, "propose", func(ctx context.Context) (answer, error) { return r.propose(ctx, s) })
+	said, err := pipeline.Step(ctx, &r.recorder, "propose", func(ctx context.Context) (answer, error) { return r.propose(ctx, s) })
 	if err != nil {
 		return false, err
 	}
-	plan, err := pipeline.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, s, said) })
+	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, s, said) })
 	if err != nil {
 		return false, err
 	}
-	return pipeline.Step(ctx, &r.life, "apply", func(ctx context.Context) (bool, error) {
+	return pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (bool, error) {
 		return s.more || s.taken, r.apply(ctx, s, plan)
 	})
 }
@@ -78,51 +78,51 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 // begin prepares a run, or takes up one of the same session that was interrupted.
 func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
-		life: pipeline.Run{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
+		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
 	r.result = Result{Result: pipeline.Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}, SessionID: req.SessionID}
 	if req.DryRun {
 		return r, nil
 	}
-	r.life.Hold = hold
+	r.recorder.Hold = hold
 	row, chunk, err := r.Store.ResumeSession(ctx, hold.Lease(), reverie.JobExtract, req.SessionID)
 	if err != nil {
 		return nil, fmt.Errorf("look for interrupted runs of session %q of group %q: %w", req.SessionID, req.GroupID, err)
 	}
 	if r.resume = chunk; chunk != nil {
-		r.life.Before = chunk.RunID
+		r.recorder.Before = chunk.RunID
 	}
 	if row == nil {
 		return r, nil
 	}
-	r.life.TakeUp(*row)
-	r.life.Stats.Through = false // more may have come
+	r.recorder.Resume(*row)
+	r.recorder.Stats.Through = false // more may have come
 	r.limit = min(row.Stats.Limit, r.Limits.MaxMessages)
 	r.result.RunID = row.ID
-	return r, r.life.SoFar(ctx, r.Store, &r.result.Result)
+	return r, r.recorder.SoFar(ctx, r.Store, &r.result.Result)
 }
 
 // open writes the ledger's row, once there is something to do, and prepares to ask
 // on its behalf. The row names the model and the prompt of what is done first.
 func (r *run) open(ctx context.Context, session reverie.Session, since time.Time, model pipeline.Model, prompt, language string) error {
-	row := r.life.Row
+	row := r.recorder.Row
 	row.Job, row.SessionID, row.Model = reverie.JobExtract, r.req.SessionID, model.Name()
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompt, language)
 	row.WindowSince, row.WindowUntil = since, session.LastAt.Add(time.Microsecond) // exclusive
-	if err := r.life.Start(ctx, row); err != nil {
+	if err := r.recorder.Start(ctx, row); err != nil {
 		return err
 	}
-	r.result.RunID = r.life.Row.ID
+	r.result.RunID = r.recorder.Row.ID
 	if r.asker == nil {
-		r.asker = r.life.Asker(r.Model, r.Journal, purposeExtract)
-		r.summarizer = r.life.Asker(r.Summarizer, r.Journal, purposeSummarize)
+		r.asker = r.recorder.Asker(r.Model, r.Journal, purposeExtract)
+		r.summarizer = r.recorder.Asker(r.Summarizer, r.Journal, purposeSummarize)
 	}
 	return nil
 }
 
 // finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
-	r.life.Stats.Deferred = r.waits
-	err = r.life.End(ctx, err)
-	r.life.Complete(&r.result.Result, err)
+	r.recorder.Stats.Deferred = r.waits
+	err = r.recorder.End(ctx, err)
+	r.recorder.Complete(&r.result.Result, err)
 	return r.result, err
 }

@@ -33,7 +33,7 @@ func (r *run) summarize(ctx context.Context, s *chunkInput, a answer) (string, e
 		}
 		why = err.Error()
 	}
-	r.Log.Warn("asking for the summary alone", "group_id", r.req.GroupID, "session_id", r.req.SessionID, "run_id", r.life.Row.ID, "reason", why)
+	r.Log.Warn("asking for the summary alone", "group_id", r.req.GroupID, "session_id", r.req.SessionID, "run_id", r.recorder.Row.ID, "reason", why)
 	text, err := r.sum(ctx, s.locale, reverie.MaxStatement, s.summary(), s.shown)
 	switch {
 	case err == nil:
@@ -43,7 +43,7 @@ func (r *run) summarize(ctx context.Context, s *chunkInput, a answer) (string, e
 	case reverie.Passing(err), !blames(err):
 		return "", err // nothing is used, and the answer is kept: a later run asks for the summary alone
 	}
-	r.life.Warn(fmt.Sprintf("the summary of session %q stays as it was: %v", r.req.SessionID, err))
+	r.recorder.Warn(fmt.Sprintf("the summary of session %q stays as it was: %v", r.req.SessionID, err))
 	return "", nil
 }
 
@@ -74,7 +74,7 @@ func (r *run) sum(ctx context.Context, s locale, limit int, rolling string, mess
 		}
 		return ""
 	}
-	err = r.life.Ask(ctx, r.summarizer, q)
+	err = r.recorder.Ask(ctx, r.summarizer, q)
 	return text, err
 }
 

@@ -29,8 +29,8 @@ func TestTake(t *testing.T) {
 		for len(rest) > 0 {
 			s := &chunkInput{}
 			s.state.Session = reverie.Session{LastAt: evening, New: reverie.Tally{Messages: len(rest), Turns: len(whole.ends) - whole.turns(len(all)-len(rest))}}
-			if r.life.Stats.Chunks == 0 {
-				r.life.Stats.Unanswered = s.state.Session.New.Turns == 0
+			if r.recorder.Stats.Chunks == 0 {
+				r.recorder.Stats.Unanswered = s.state.Session.New.Turns == 0
 			}
 			s.messages = rest[:min(limit, len(rest))]
 			s.state.More = len(s.messages) < len(rest)
@@ -49,7 +49,7 @@ func TestTake(t *testing.T) {
 				t.Fatalf("dialogue %d: more is %v", n, s.more)
 			}
 			rest = rest[len(s.messages):]
-			r.life.Stats.Chunks++
+			r.recorder.Stats.Chunks++
 		}
 		left := len(all) - whole.open
 		if silent || len(whole.ends) == 0 {
