@@ -19,8 +19,7 @@ type finding struct {
 }
 
 // find reads the object at offset at. JSON is taken as it is. Anything else is
-// first scanned, which alone decides where strings and the object end, and then
-// repaired.
+// scanned, which decides where strings and the object end, and written anew.
 func (r *reader) find(at int) finding {
 	if f, ok := r.exact(at); ok {
 		return f
@@ -29,11 +28,8 @@ func (r *reader) find(at int) finding {
 	if s.reason != "" {
 		return finding{reason: s.reason, inString: s.inString}
 	}
-	f := finding{repaired: true, end: s.pos}
-	f.object, f.reason = s.repair()
-	if f.reason == "" {
-		f.reason = examine(f.object)
-	}
+	f := finding{repaired: true, end: s.pos, object: render(s.tokens)}
+	f.reason = examine(f.object)
 	if f.reason == "" && isWrapper(f.object) {
 		f.inner = s.inner
 	}

@@ -80,19 +80,13 @@ func (s *scan) quoted() {
 func (s *scan) finish(isKey bool, inner int, text string) {
 	switch {
 	case isKey:
-		s.add(kindKey, text, s.placeholder())
+		s.add(kindKey, text)
 	case inner > 0 && s.top() == '[':
 		s.reason = ReasonAmbiguous // ["a", "b"] could be one string or two
 	default:
-		s.text(text)
+		s.add(kindString, text)
 	}
 }
-
-// text takes a string as a value.
-func (s *scan) text(text string) { s.add(kindString, text, s.placeholder()) }
-
-// placeholder stands for a string in the skeleton.
-func (s *scan) placeholder() string { return `"` + strconv.Itoa(len(s.tokens)) + `"` }
 
 // escape takes a backslash and what it escapes. A backslash that escapes nothing
 // is text, as in C:\games or \alpha.

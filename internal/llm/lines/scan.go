@@ -17,22 +17,19 @@ const (
 	wantComma               // or the end of the object or array
 )
 
-// scan reads one object that is not JSON, and decides alone where its strings
-// and the object itself end. What it finds is kept apart from how it was
-// written: tokens holds the text, and skeleton the punctuation, with numbered
-// strings in place of the text. So a repair of the punctuation cannot touch, add
-// or lose a word.
+// scan reads one object that is not JSON, and decides where its strings and the
+// object itself end. It keeps tokens and no punctuation: an object is written
+// anew from them, so that no repair can touch, add or lose a word.
 type scan struct {
 	src   string
 	pos   int
 	limit int // offset where the scan gives up
 
-	stack    []byte // of '{' and '['
-	want     want
-	bare     bool // a key without quotes was seen
-	tokens   []token
-	skeleton []byte
-	inner    int // offset of the first object in an array of the object
+	stack  []byte // of '{' and '['
+	want   want
+	bare   bool // a key without quotes was seen
+	tokens []token
+	inner  int // offset of the first object in an array of the object
 
 	work     *int
 	reason   string // why there is no object; "" as long as there may be one
@@ -68,13 +65,13 @@ func (s *scan) next() {
 		s.closes(c)
 	case c == ':' && s.want == wantColon:
 		s.want = wantValue
-		s.punctuation(':')
+		s.pass()
 	case c == ',' && s.want == wantComma:
 		s.want = wantKey
 		if s.top() == '[' {
 			s.want = wantElement
 		}
-		s.punctuation(',')
+		s.pass()
 	case c != 0 || s.want == wantColon:
 		s.reason = ReasonBroken
 	case isQuote(first):
@@ -132,7 +129,7 @@ func (s *scan) open(c byte) {
 		s.want = wantElement
 	}
 	s.tokens = append(s.tokens, token{kind: c})
-	s.punctuation(c)
+	s.pass()
 }
 
 // closes takes a closing bracket, which must be the one that is due: a missing
@@ -147,14 +144,11 @@ func (s *scan) closes(c byte) {
 	s.stack = s.stack[:len(s.stack)-1]
 	s.want = wantComma
 	s.tokens = append(s.tokens, token{kind: c})
-	s.punctuation(c)
+	s.pass()
 }
 
-// punctuation takes the mark at pos, full width or not.
-func (s *scan) punctuation(c byte) {
-	s.skeleton = append(s.skeleton, c)
-	s.pos += width(s.src[s.pos:])
-}
+// pass goes on behind the mark at pos, full width or not.
+func (s *scan) pass() { s.pos += width(s.src[s.pos:]) }
 
 // word takes what stands without quotes, up to punctuation or the end of the
 // line: a key, a number, a literal, or text.
@@ -184,11 +178,13 @@ func (s *scan) word() {
 			return
 		}
 		s.bare = true
-		s.add(kindKey, text, text)
-	case isNumber(text) || literals[text] != "":
-		s.add(kindWord, text, text)
+		s.add(kindKey, text)
+	case isNumber(text):
+		s.add(kindWord, text)
+	case literals[text] != "":
+		s.add(kindWord, literals[text])
 	default:
-		s.text(text)
+		s.add(kindString, text)
 	}
 }
 
@@ -198,10 +194,9 @@ var literals = map[string]string{
 	"True": "true", "False": "false", "None": "null",
 }
 
-// add takes a token; form is how the skeleton shows it.
-func (s *scan) add(kind byte, text, form string) {
+// add takes a token.
+func (s *scan) add(kind byte, text string) {
 	s.tokens = append(s.tokens, token{kind, text})
-	s.skeleton = append(append(s.skeleton, ' '), form...)
 	s.want = wantComma
 	if kind == kindKey {
 		s.want = wantColon

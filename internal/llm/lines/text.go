@@ -10,29 +10,14 @@ import (
 // structural returns the ASCII form of the punctuation that s starts with, full
 // width or not, and 0 if s starts with anything else.
 func structural(s string) byte {
-	if s == "" {
-		return 0
+	const wideFrom = '！' - '!' // how far the full-width forms lie behind ASCII
+	c, _ := utf8.DecodeRuneInString(s)
+	if c > wideFrom {
+		c -= wideFrom
 	}
-	switch c := s[0]; c {
+	switch c {
 	case '{', '}', '[', ']', ':', ',':
-		return c
-	case 0xEF: // the first byte of the full-width forms
-	default:
-		return 0
-	}
-	switch c, _ := utf8.DecodeRuneInString(s); c {
-	case '｛':
-		return '{'
-	case '｝':
-		return '}'
-	case '［':
-		return '['
-	case '］':
-		return ']'
-	case '：':
-		return ':'
-	case '，':
-		return ','
+		return byte(c)
 	}
 	return 0
 }
@@ -52,55 +37,39 @@ func isBlank(c rune) bool { return unicode.IsSpace(c) || c == '\uFEFF' || c == '
 
 // lineEnd returns the offset of the next line break at or after pos, or the end.
 func lineEnd(src string, pos int) int {
-	for i := pos; i < len(src); i++ {
-		switch src[i] {
-		case '\n', '\r':
-			return i
-		case 0xE2:
-			if strings.HasPrefix(src[i:], "\u2028") || strings.HasPrefix(src[i:], "\u2029") {
-				return i
-			}
-		}
-	}
-	return len(src)
+	return skip(src, pos, func(c rune) bool { return !isBreak(c) })
 }
 
 // lineStart returns the offset after the last line break before pos.
 func lineStart(src string, pos int) int {
-	for pos > 0 {
-		c, size := utf8.DecodeLastRuneInString(src[:pos])
-		if isBreak(c) {
-			break
-		}
-		pos -= size
+	at := strings.LastIndexFunc(src[:pos], isBreak)
+	if at < 0 {
+		return 0
 	}
-	return pos
+	return at + width(src[at:])
 }
 
 // skipIndent returns the offset of the first character of the line that is not
 // white space.
 func skipIndent(src string, pos int) int {
-	for pos < len(src) {
-		c, size := utf8.DecodeRuneInString(src[pos:])
-		if !isBlank(c) || isBreak(c) {
-			break
-		}
-		pos += size
-	}
-	return pos
+	return skip(src, pos, func(c rune) bool { return isBlank(c) && !isBreak(c) })
 }
 
 // skipBlank returns the offset of the next character that is not white space,
 // on whatever line.
-func skipBlank(src string, pos int) int {
-	for pos < len(src) {
-		c, size := utf8.DecodeRuneInString(src[pos:])
-		if !isBlank(c) {
-			break
-		}
-		pos += size
+func skipBlank(src string, pos int) int { return skip(src, pos, isBlank) }
+
+// skip returns the offset of the first character at or after pos that is not of
+// this sort, or the end.
+func skip(src string, pos int, sort func(rune) bool) int {
+	if pos > len(src) {
+		return pos
 	}
-	return pos
+	n := strings.IndexFunc(src[pos:], func(c rune) bool { return !sort(c) })
+	if n < 0 {
+		return len(src)
+	}
+	return pos + n
 }
 
 // maxExcerpt is in characters, after escaping.
