@@ -44,6 +44,7 @@ type Request struct {
 	// HasTurn says that no other of the process works on the group: see [Leases.Turn].
 	HasTurn bool
 	Held    *Held // the group's lease, where it is held already
+	DryRun  bool  // the job is to write nothing, so that no lease is needed and nothing is noted
 	// Then follows a window that is done, under the same lease; nil: nothing does. Its
 	// error is not one of the window: see [GroupResult.ThenErr].
 	Then func(ctx context.Context, held *Held, done Report) error
@@ -61,6 +62,11 @@ func (r *Runner) RunOne(ctx context.Context, req Request) GroupResult {
 			return r.Leases.begin(open, ctx, groupID, work)
 		}
 		return r.Leases.Within(open, ctx, groupID, work)
+	}
+	if req.DryRun {
+		done := r.runWindow(ctx, nil, reverie.DueGroup{Group: req.Group}, req.Window)
+		res.Err, res.Windows = done.Err, []Report{done}
+		return res
 	}
 	thenErr := error(nil)
 	r.RunGroup(ctx, &res, take, func(ctx context.Context, held *Held) error {
@@ -81,12 +87,6 @@ func (r *Runner) RunOne(ctx context.Context, req Request) GroupResult {
 	})
 	res.ThenErr = thenErr
 	return res
-}
-
-// DryRun works on a window of a job that is to write nothing, so that no lease is needed.
-func (r *Runner) DryRun(ctx context.Context, g reverie.Group, w reverie.Window) GroupResult {
-	done := r.runWindow(ctx, nil, reverie.DueGroup{Group: g}, w)
-	return GroupResult{GroupID: g.ID, Err: done.Err, Windows: []Report{done}}
 }
 
 // runWindow works on one window, instrumented, and makes an error of a panic.

@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/evolve"
+	application "reverie/internal/app"
 	"reverie/internal/cli"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -63,18 +65,15 @@ Lines that a run would have held wait for a person as they always do: see
 
 // applyPlan applies a plan under its group's lease.
 func (a *app) applyPlan(ctx context.Context, plan *reverie.PlanFile, approve bool) (res evolve.Result, err error) {
-	g, err := a.store.Group(ctx, plan.GroupID)
+	g, err := a.Store.Group(ctx, plan.GroupID)
 	if err != nil {
 		return res, fmt.Errorf("the plan is for a group that is not here: %w", err)
 	}
-	j := job{name: reverie.JobEvolve,
-		run: func(ctx context.Context, held *jobs.Held, _ reverie.DueGroup, _ reverie.Window) (jobs.RunOutcome, error) {
-			res, err := a.approver().ApplyPlan(ctx, a.store, held, plan, approve)
-			return endOfEvolve(res), err
-		},
-		failed: func(context.Context, string, reverie.Window, error) error { return nil }, // a plan's fault is not the group's
-	}
-	done := a.runOne(ctx, j, jobs.Request{Group: g, Window: reverie.Window{Since: plan.Since, Until: plan.Until}})
+	j := application.EvolveJobBy(func(ctx context.Context, hold pipeline.Hold, _ string, _ reverie.Window) (evolve.Result, error) {
+		return a.Approver().ApplyPlan(ctx, a.Store, hold, plan, approve)
+	})
+	j.Failed = func(context.Context, string, reverie.Window, error) error { return nil } // a plan's fault is not the group's
+	done := a.RunOne(ctx, j, jobs.Request{Group: g, Window: reverie.Window{Since: plan.Since, Until: plan.Until}})
 	res, _ = done.Last().Result.(evolve.Result)
 	return res, done.Err
 }

@@ -49,10 +49,10 @@ why it could not look, if it could not, is the field error.`,
 // audit looks at the database. Where the user may not even read which schema it has, the
 // audit says of all tables at once which it may not.
 func (a *app) audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {
-	if err := a.open(ctx); err != nil && (a.store == nil || !errors.Is(err, reverie.ErrConfiguration)) {
+	if err := a.open(ctx); err != nil && (a.App == nil || a.Store == nil || !errors.Is(err, reverie.ErrConfiguration)) {
 		return nil, err
 	}
-	list, err := audit.Run(ctx, a.store.DB(), groupID)
+	list, err := audit.Run(ctx, a.Store.DB(), groupID)
 	if err != nil {
 		return nil, unknownGroup(err)
 	}

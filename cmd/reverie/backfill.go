@@ -4,24 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"reverie/evolve"
+	application "reverie/internal/app"
 	"reverie/internal/cli"
-	"reverie/internal/config"
-	"reverie/internal/llm"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 
 // backfillFlags are what `reverie backfill` was asked for.
 type backfillFlags struct {
-	from, to, group, shard string
-	replay, yes            bool
-	dryRun, json           bool
+	application.Backfill
+	shard        string
+	yes          bool
+	dryRun, json bool
 }
 
 func newBackfill(a *app) *cobra.Command {
@@ -63,11 +61,11 @@ half-way, go on without --replay.
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.from, "from", "", "first date, such as 2026-01-01 (required)")
-	fl.StringVar(&f.to, "to", "", "last date, included (required)")
-	fl.StringVar(&f.group, "group", "", "only this group")
+	fl.StringVar(&f.From, "from", "", "first date, such as 2026-01-01 (required)")
+	fl.StringVar(&f.To, "to", "", "last date, included (required)")
+	fl.StringVar(&f.GroupID, "group", "", "only this group")
 	fl.StringVar(&f.shard, "shard", "", "only this part of the groups: 0/4 is the first of four")
-	fl.BoolVar(&f.replay, "replay", false, "take back what was done from --from on, and evolve it anew")
+	fl.BoolVar(&f.Replay, "replay", false, "take back what was done from --from on, and evolve it anew")
 	fl.BoolVar(&f.yes, "yes", false, "go ahead, whatever it costs")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what it would take, and stop")
 	fl.BoolVar(&f.json, "json", false, "print JSON: the estimate, then one line a run, then the summary")
@@ -76,20 +74,18 @@ half-way, go on without --replay.
 	return cmd
 }
 
-func (a *app) backfill(ctx context.Context, f backfillFlags) error {
-	shard, err := checkBackfill(f)
-	if err != nil {
+func (a *app) backfill(ctx context.Context, f backfillFlags) (err error) {
+	if f.Shard, err = checkBackfill(f); err != nil {
 		return usageError(err)
 	}
-	all, err := a.worker(ctx, reverie.JobEvolve)
+	ctx, p, err := a.worker(ctx, reverie.JobEvolve)
 	if err != nil {
 		return err
 	}
-	p := all.evolve
-	if err := a.knownGroup(ctx, f.group); err != nil {
+	if err := a.knownGroup(ctx, f.GroupID); err != nil {
 		return err
 	}
-	est, err := a.estimate(ctx, p, f, shard)
+	est, err := a.Estimate(ctx, p.Evolve, f.Backfill)
 	if err != nil {
 		return err
 	}
@@ -99,37 +95,36 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) error {
 	nothing := est.Windows == 0 && est.Rewound == 0 && est.Unknown == 0
 	switch {
 	case nothing: // impressions may be left of a time before
-	case f.replay && !f.yes:
+	case f.Replay && !f.yes:
 		return usageError(errors.New("--replay takes back what was remembered and asks the model again: say --yes to do it"))
 	case !est.Priced && !f.yes:
 		return usageError(fmt.Errorf("what %s costs is not known: say --yes to do it all the same, or add its price to [llm] prices", est.Model))
-	case est.CostUSD > a.cfg.Jobs.ConfirmUSD && !f.yes:
-		return usageError(fmt.Errorf("this is thought to cost $%.2f, more than [jobs] confirm_usd ($%.2f): say --yes to do it", est.CostUSD, a.cfg.Jobs.ConfirmUSD))
+	case est.CostUSD > a.Config.Jobs.ConfirmUSD && !f.yes:
+		return usageError(fmt.Errorf("this is thought to cost $%.2f, more than [jobs] confirm_usd ($%.2f): say --yes to do it",
+			est.CostUSD, a.Config.Jobs.ConfirmUSD))
 	}
-	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
+	work, end := a.drained(ctx, a.Config.Jobs.Grace.Duration)
 	defer end()
-	work = llm.WithBudget(work, a.budget(a.dayBudget()))
 	if nothing {
-		batch := &fanOut{app: a, shard: shard, group: f.group, ignoreRetry: true}
-		next, err := batch.impressions(work, all.impression, f.queued(a), ctx.Done(), &show{app: a, asJSON: f.json}, jobs.Summary{}, nil)
-		return fanOutError(ctx, next, err)
+		batch := &application.FanOut{App: a.App, Shard: f.Shard, GroupID: f.GroupID, IgnoreRetry: true}
+		return a.impressionsAfter(ctx, work, batch, ending{}, p.Impression, a.BackfillImpressions(f.Backfill), f.json)
 	}
-	return a.backfillRuns(ctx, work, all, f, shard, est)
+	return a.backfillRuns(ctx, work, p, f, est)
 }
 
 // checkBackfill reads what of the flags is not just text.
 func checkBackfill(f backfillFlags) (jobs.Shard, error) {
-	for _, d := range []struct{ flag, date string }{{"--from", f.from}, {"--to", f.to}} {
+	for _, d := range []struct{ flag, date string }{{"--from", f.From}, {"--to", f.To}} {
 		if _, err := time.Parse(time.DateOnly, d.date); err != nil {
 			return jobs.Shard{}, fmt.Errorf("%s %q is not a date such as 2026-01-15", d.flag, d.date)
 		}
 	}
-	if f.from > f.to {
-		return jobs.Shard{}, fmt.Errorf("--from %s is after --to %s", f.from, f.to)
+	if f.From > f.To {
+		return jobs.Shard{}, fmt.Errorf("--from %s is after --to %s", f.From, f.To)
 	}
 	utc, err := jobs.CalendarOf(reverie.Group{TimeZone: "UTC"})
 	if err == nil {
-		_, err = utc.Between(f.from, f.to) // before a group is asked for: there may be none
+		_, err = utc.Between(f.From, f.To) // before a group is asked for: there may be none
 	}
 	if err != nil {
 		return jobs.Shard{}, err
@@ -158,178 +153,27 @@ func parseShard(s string) (jobs.Shard, error) {
 }
 
 // backfillRuns does the work, under the eyes of whoever waits for it.
-func (a *app) backfillRuns(ctx, work context.Context, p pipelines, f backfillFlags, shard jobs.Shard, est estimate) error {
+func (a *app) backfillRuns(ctx, work context.Context, p application.Pipelines, f backfillFlags, est application.Estimate) error {
 	progress := a.NewProgress(est.Windows)
 	defer progress.End()
-	out := show{a, reverie.JobEvolve, f.json}
-	batch := &fanOut{app: a, job: evolveJob(p.evolve, evolve.Request{}), plan: jobs.Dates(a.store, f.from, f.to, a.Now), shard: shard, group: f.group, ignoreRetry: true,
-		show: func(e jobs.Report) {
-			progress.Clear()
-			out.window(e)
-			progress.Add()
-		},
-		showGroup: func(r jobs.GroupResult) {
-			progress.Clear()
-			out.group(r)
-		}}
-	if f.replay {
-		again := &rewinding{app: a, flags: f}
-		batch.plan, batch.groups, batch.prepare = again.plan, replayStore{a.store}, again.prepare
+	out := a.printer(reverie.JobEvolve, f.json)
+	batch := a.BackfillRuns(p.Evolve, f.Backfill)
+	batch.Show = func(e jobs.Report) {
+		progress.Clear()
+		out.Window(e)
+		progress.Add()
 	}
-	summary, err := batch.run(work, ctx.Done())
+	batch.ShowGroup = func(r jobs.GroupResult) {
+		progress.Clear()
+		out.Group(r)
+	}
+	summary, err := batch.Run(work, ctx.Done())
 	progress.End()
-	if f.replay && err != nil {
+	if f.Replay && err != nil {
 		fmt.Fprintln(a.Stderr, "reverie: to go on, give the same command without --replay: with it, what was evolved anew would be taken back again")
 	}
-	said := out.summary(summary, err, "nothing is left to do")
-	next, nextErr := batch.impressions(work, p.impression, f.queued(a), ctx.Done(), &out, summary, err)
-	return errors.Join(said, gravest(fanOutError(ctx, summary, err), fanOutError(ctx, next, nextErr)))
-}
-
-// queued plans the dates of which messages wait for impressions.
-func (f backfillFlags) queued(a *app) jobs.Plan { return jobs.Dates(a.queue(), f.from, f.to, a.Now) }
-
-// estimate is what a backfill is thought to take.
-type estimate struct {
-	Groups       int     `json:"groups"`
-	Windows      int     `json:"windows"`
-	Messages     int     `json:"messages"`
-	Calls        int     `json:"calls"`
-	InputTokens  int     `json:"input_tokens"`
-	OutputTokens int     `json:"output_tokens"`
-	CostUSD      float64 `json:"cost_usd"`
-	Model        string  `json:"model"`
-	Priced       bool    `json:"priced"`              // false: the model's price is not known, and counted as 0
-	Rewound      int     `json:"rewound,omitempty"`   // runs that --replay takes back
-	Parked       int     `json:"parked,omitempty"`    // groups that are left alone until somebody resumes them
-	Unknown      int     `json:"unknown,omitempty"`   // groups of which it cannot be told, since their calendar cannot be read
-	OpenFrom     string  `json:"open_from,omitempty"` // the first date of those asked for that is not over, somewhere
-
-	free bool // nobody is paid for it
-}
-
-// usualOutput is what an answer is thought to have while the ledger knows of
-// none by this model.
-const usualOutput = 600
-
-func (a *app) estimate(ctx context.Context, p *evolve.Pipeline, f backfillFlags, shard jobs.Shard) (estimate, error) {
-	model, settings, err := a.model(config.UseEvolve)
-	if err != nil {
-		return estimate{}, err
-	}
-	e := estimate{Model: model.Name(), Priced: model.Priced(), free: config.Keyless(settings.Provider)}
-	e.Priced = e.Priced || e.free
-	expect := map[string]evolve.Expectation{}
-	err = a.eachGroup(ctx, a.groupsOf(f.replay), reverie.DueQuery{Job: reverie.JobEvolve, GroupID: f.group}, shard, func(g reverie.DueGroup) error {
-		if _, err := jobs.CalendarOf(g.Group); err != nil && f.group == "" { // it fails alone, and no other group with it
-			e.Unknown++
-			fmt.Fprintf(a.Stderr, "reverie: left out of the estimate: %s\n", cli.VisibleLines(err))
-			return nil
-		}
-		loads, rewound, err := a.loads(ctx, g, f)
-		if err != nil {
-			return err
-		}
-		if g.Setback != nil && g.Setback.ParkedAt != nil {
-			if len(loads) > 0 {
-				e.Parked++
-			}
-			return nil
-		}
-		if err := e.leavesOpen(g, f, a.Now()); err != nil {
-			return err
-		}
-		if len(loads) > 0 {
-			e.Groups++
-		}
-		e.Rewound += rewound
-		if _, ok := expect[g.Language]; !ok {
-			if expect[g.Language], err = p.Expect(g.Language); err != nil {
-				return err
-			}
-		}
-		for _, l := range loads {
-			calls, input := expect[g.Language].Window(l)
-			e.Windows, e.Messages = e.Windows+1, e.Messages+l.Messages
-			e.Calls, e.InputTokens = e.Calls+calls, e.InputTokens+input
-		}
-		return nil
-	})
-	if err != nil {
-		return e, err
-	}
-	output, calls, err := a.store.MeanOutput(ctx, config.UseEvolve, settings.Model)
-	if err != nil {
-		return e, err
-	}
-	if calls == 0 {
-		output = usualOutput
-	}
-	e.OutputTokens = int(math.Round(output * float64(e.Calls)))
-	e.CostUSD = model.Cost(llm.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens})
-	return e, nil
-}
-
-// leavesOpen notes a date of a group that was asked for and is not over.
-func (e *estimate) leavesOpen(g reverie.DueGroup, f backfillFlags, now time.Time) error {
-	c, err := jobs.CalendarOf(g.Group)
-	if err != nil {
-		return err
-	}
-	open := max(c.Containing(now).Date, f.from)
-	if open <= f.to && (e.OpenFrom == "" || open < e.OpenFrom) {
-		e.OpenFrom = open
-	}
-	return nil
-}
-
-// loads are the windows of a group that a backfill would evolve, with what is in
-// them, and how many runs it would take back for that.
-func (a *app) loads(ctx context.Context, g reverie.DueGroup, f backfillFlags) ([]reverie.WindowLoad, int, error) {
-	if f.replay {
-		back, windows, err := a.wouldRewind(ctx, g, f)
-		if err != nil {
-			return nil, 0, err
-		}
-		if back.Runs > 0 {
-			loads, err := a.store.WindowLoads(ctx, g.ID, windows)
-			return loads, back.Runs, err
-		}
-	}
-	agenda, err := jobs.Dates(a.store, f.from, f.to, a.Now)(ctx, g)
-	if err != nil || len(agenda.Windows) == 0 {
-		return nil, 0, err
-	}
-	loads, err := a.store.PendingWindows(ctx, g.ID, agenda.Windows)
-	return loads, 0, err
-}
-
-// dueStore lists groups, page by page.
-type dueStore interface {
-	DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error)
-}
-
-// eachGroup calls fn for every group of a shard that a job has something to do
-// for, or only for the one that is named.
-func (a *app) eachGroup(ctx context.Context, s dueStore, q reverie.DueQuery, shard jobs.Shard, fn func(reverie.DueGroup) error) error {
-	for q.Limit = 500; ; { // a page
-		groups, err := s.DueGroups(ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, g := range groups {
-			q.After = g.ID
-			if !shard.Has(g.ID) {
-				continue
-			}
-			if err := fn(g); err != nil {
-				return err
-			}
-		}
-		if len(groups) == 0 || q.GroupID != "" {
-			return nil
-		}
-	}
+	done := ending{summary, err, out.Summary(summary, err, "nothing is left to do")}
+	return a.impressionsAfter(ctx, work, batch, done, p.Impression, a.BackfillImpressions(f.Backfill), f.json)
 }
 
 // knownGroup refuses a group that does not exist; "" stands for all.
@@ -337,16 +181,16 @@ func (a *app) knownGroup(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
 	}
-	_, err := a.store.Group(ctx, id)
+	_, err := a.Store.Group(ctx, id)
 	return err
 }
 
 // printEstimate says what a backfill is thought to take.
-func (a *app) printEstimate(e estimate, f backfillFlags) error {
+func (a *app) printEstimate(e application.Estimate, f backfillFlags) error {
 	if f.json {
 		return cli.PrintJSONLine(a.Stdout, struct {
-			Success  bool     `json:"success"`
-			Estimate estimate `json:"estimate"`
+			Success  bool                 `json:"success"`
+			Estimate application.Estimate `json:"estimate"`
 		}{true, e})
 	}
 	w := a.Stdout
@@ -357,7 +201,7 @@ func (a *app) printEstimate(e estimate, f backfillFlags) error {
 		fmt.Fprintf(w, "left alone: %s parked after failures; `reverie groups list --state parked` shows why\n", cli.Plural(e.Parked, "group"))
 	}
 	if e.Windows == 0 && e.Rewound == 0 {
-		_, err := fmt.Fprintf(w, "nothing to do: no date from %s to %s that is over has pending messages\n", f.from, f.to)
+		_, err := fmt.Fprintf(w, "nothing to do: no date from %s to %s that is over has pending messages\n", f.From, f.To)
 		return err
 	}
 	if e.Rewound > 0 {
@@ -367,7 +211,7 @@ func (a *app) printEstimate(e estimate, f backfillFlags) error {
 	switch {
 	case e.CostUSD > 0 && e.CostUSD < 0.01:
 		price = "less than $0.01"
-	case e.free:
+	case e.Free:
 		price = "at no cost"
 	case !e.Priced:
 		price = "at a price that [llm] prices does not know"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lib/pq"
 
+	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/text"
 	"reverie/jobs"
@@ -189,7 +190,7 @@ func (p *nightlyProcess) wait() (jobs.Summary, error) {
 		return jobs.Summary{}, fmt.Errorf("%w\n%s", err, p.errs.String())
 	}
 	lines := strings.Split(strings.TrimSpace(p.out.String()), "\n")
-	var end summaryLine
+	var end cli.SummaryLine
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &end); err != nil {
 		return jobs.Summary{}, fmt.Errorf("no summary: %w\n%s", err, p.errs.String())
 	}

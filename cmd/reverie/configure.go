@@ -12,7 +12,7 @@ func newConfig(a *app) *cobra.Command {
 		if err := a.settings(); err != nil {
 			return err
 		}
-		return config.Write(a.Stdout, a.cfg, a.prov, asJSON)
+		return config.Write(a.Stdout, a.Config, a.prov, asJSON)
 	}
 	cmd := &cobra.Command{
 		Use:   "config",

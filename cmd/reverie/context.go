@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	application "reverie/internal/app"
 	"reverie/internal/cli"
-	"reverie/internal/llm"
 	"reverie/internal/recall"
 )
 
@@ -81,12 +81,12 @@ func (a *app) context(ctx context.Context, req recall.ContextRequest, at string,
 			return err
 		}
 	}
-	r, err := a.recaller(ctx, req.GroupID)
+	r, err := a.Recaller(ctx, req.GroupID)
 	if err != nil {
 		return err
 	}
-	reply, err := r.Context(llm.WithBudget(ctx, a.budget(a.dayBudget())), req)
-	lost := closeUsage(ctx, r.Usage) // before a bot can answer: its answer is judged by what is written
+	reply, err := r.Context(a.WithBudget(ctx), req)
+	lost := application.CloseUsage(ctx, r.Usage) // before a bot can answer: its answer is judged by what is written
 	if err == nil {
 		err = a.PrintContext(reply, asJSON)
 	}

@@ -5,25 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	application "reverie/internal/app"
 	"reverie/internal/cli"
-	"reverie/internal/config"
-	"reverie/internal/llm"
-	"reverie/internal/reverie"
 )
-
-// finding is one line of the doctor's report.
-type finding struct {
-	Check  string `json:"check"`
-	OK     bool   `json:"ok"` // also where there is only something to be warned of
-	Detail string `json:"detail"`
-	err    error
-}
 
 func newDoctor(a *app) *cobra.Command {
 	var asJSON bool
@@ -38,13 +25,13 @@ schema, the clock, and the models, each of which is asked one small question.`,
 			var errs []error
 			for _, f := range findings {
 				if !f.OK {
-					errs = append(errs, f.err)
+					errs = append(errs, f.Err)
 				}
 			}
 			if asJSON {
 				err := cli.PrintJSON(a.Stdout, struct {
-					Success bool      `json:"success"`
-					Checks  []finding `json:"checks"`
+					Success bool                  `json:"success"`
+					Checks  []application.Finding `json:"checks"`
 				}{len(errs) == 0, findings})
 				return errors.Join(err, unwell(errs))
 			}
@@ -73,116 +60,11 @@ func unwell(errs []error) error {
 	return &codeError{exitCode(errs[0], false), fmt.Errorf("%s failed", cli.Plural(len(errs), "check"))}
 }
 
-// examine goes from what everything needs to what only some need.
-func (a *app) examine(ctx context.Context) []finding {
-	var out []finding
-	note := func(check, detail string, err error) bool {
-		f := finding{Check: check, OK: err == nil, Detail: detail, err: err}
-		if err != nil {
-			f.Detail = err.Error()
-		}
-		out = append(out, f)
-		return err == nil
+// examine checks the configuration, and with it all that a run needs.
+func (a *app) examine(ctx context.Context) []application.Finding {
+	if err := a.settings(); err != nil {
+		return []application.Finding{{Check: "configuration", Detail: err.Error(), Err: err}}
 	}
-	if err := a.settings(); !note("configuration", a.configuredBy(), err) {
-		return out
-	}
-	note("secrets", "known by our own rules and those of "+cmp.Or(strings.Join(reverie.Detectors(), ", "), "nobody else")+"; personal data: "+a.cfg.Privacy.PII, nil)
-	if w := a.cfg.ScheduleWarning(); w != "" {
-		note("schedule", "warning: "+w, nil)
-	}
-	openErr := a.open(ctx)
-	if a.store == nil {
-		note("database", "", openErr)
-		return out
-	}
-	info, err := a.store.Info(ctx)
-	if !note("database", "PostgreSQL "+info.Server+a.privateNote(), err) {
-		return out
-	}
-	if info.Vector == "" {
-		note("pgvector", "", fmt.Errorf("the extension is missing in this database; `reverie migrate up` creates it where pgvector is installed: %w", reverie.ErrConfiguration))
-	} else {
-		note("pgvector", info.Vector, nil)
-	}
-	note("schema", fmt.Sprintf("version %d", info.SchemaVersion), openErr)
-	err = nil
-	if info.Skew.Abs() > time.Minute {
-		err = fmt.Errorf("this clock and the database's differ by %s: set them right, since windows are cut by the clock", info.Skew.Round(time.Second))
-	}
-	note("clock", fmt.Sprintf("within %s of the database's", info.Skew.Abs().Round(time.Millisecond)), err)
-	if openErr == nil {
-		detail, err := a.readerNote(ctx)
-		note("reader role", detail, err)
-		a.examineGroups(ctx, note)
-		a.examineModels(ctx, note)
-	}
-	return out
-}
-
-func (a *app) configuredBy() string {
-	if a.prov != nil && a.prov.File != "" {
-		return a.prov.File
-	}
-	return "no file; environment and defaults"
-}
-
-func (a *app) privateNote() string {
-	if a.cluster == nil {
-		return ""
-	}
-	l := a.cluster.Location()
-	note := ", private, in " + l.Dir
-	if l.Moved() {
-		note += fmt.Sprintf(" (its server runs as %s, who cannot enter %s)", l.User, l.Asked)
-	}
-	return note
-}
-
-// examineGroups finds groups that wait for a person.
-func (a *app) examineGroups(ctx context.Context, note func(check, detail string, err error) bool) {
-	const named = 3
-	parked, err := a.store.GroupList(ctx, reverie.GroupQuery{State: reverie.GroupParked, Limit: named + 1})
-	if err == nil && len(parked) > 0 {
-		var names []string
-		for _, g := range parked[:min(named, len(parked))] {
-			names = append(names, g.ID)
-		}
-		if len(parked) > named {
-			names = append(names, "and more")
-		}
-		err = fmt.Errorf("parked after repeated failure: %s; `reverie groups list --state parked` says why", strings.Join(names, ", "))
-	}
-	note("groups", "none is parked", err)
-}
-
-// examineModels asks each model one small question.
-func (a *app) examineModels(ctx context.Context, note func(check, detail string, err error) bool) {
-	uses := []struct{ use, check string }{{config.UseEvolve, "model"}, {config.UseObserve, "model for impressions"}, {config.UseExtract, "model for sessions"}, {config.UseFold, "model for summaries"}, {config.UseDream, "model for dreams"}}
-	if a.cfg.Decide.Enabled {
-		uses = slices.Insert(uses, 1, struct{ use, check string }{config.UseCompare, "model for comparing"})
-	}
-	asked := map[config.ModelSettings]bool{} // what is set alike is asked once
-	for _, u := range uses {
-		model, settings, err := a.model(u.use)
-		settings.Temperature, settings.Timeout, settings.MaxOutputTokens = nil, 0, 0
-		if err == nil && asked[settings] {
-			continue
-		}
-		asked[settings] = true
-		if err == nil {
-			_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor"}, llm.Request{System: "Answer with one line of JSON.",
-				User: `{"window_until":"2026-01-01T00:00:00Z","existing_memories":[],"new_discussions":[]}`, MaxTokens: 256})
-			note(u.check, model.Name()+" answers", err)
-			continue
-		}
-		note(u.check, "", err)
-	}
-	embed, _, err := a.embeddings()
-	if err == nil {
-		_, err = embed.Embed(ctx, llm.Meta{Purpose: "doctor"}, []string{"Is anybody there? " + time.Now().UTC().Format(time.RFC3339Nano)})
-		note("embeddings", embed.Name()+" answers, vectors are "+embed.Key(), err)
-	} else {
-		note("embeddings", "", err)
-	}
+	file := cmp.Or(a.prov.File, "no file; environment and defaults")
+	return append([]application.Finding{{Check: "configuration", OK: true, Detail: file}}, a.Examine(ctx)...)
 }

@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"reverie/dream"
-	"reverie/internal/cli"
-	"reverie/internal/llm"
-	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
-	"reverie/jobs"
 )
 
 func newDream(a *app) *cobra.Command {
@@ -91,80 +86,32 @@ func (f selection) checkDreams(cmd *cobra.Command) error {
 }
 
 func (a *app) dream(ctx context.Context, f selection) error {
-	all, err := a.worker(ctx, reverie.JobDream)
+	ctx, p, err := a.worker(ctx, reverie.JobDream)
 	if err != nil {
 		return err
 	}
-	p := all.dream
-	ctx = llm.WithBudget(ctx, a.budget(a.dayBudget()))
+	one := func(groupID string) error {
+		j := a.DreamJob(p.Dream, dream.Request{Due: f.due, SessionID: f.session, DryRun: f.dryRun})
+		return a.runOne(ctx, j, reverie.Group{ID: groupID}, reverie.Window{SessionID: f.session}, f,
+			func() func() { return a.WatchDreaming(p.Dream) })
+	}
 	if f.session != "" {
-		s, err := a.findSession(ctx, f.group, f.session)
+		s, err := a.FindSession(ctx, f.group, f.session)
 		if err != nil {
 			return err
 		}
-		return invalidIsUsage(a.dreamOne(ctx, p, s.GroupID, f))
+		return invalidIsUsage(one(s.GroupID))
 	}
 	if err := a.knownGroup(ctx, f.group); err != nil {
 		return unknownGroup(err)
 	}
-	switch due := (&dueDreams{app: a, looks: f.dryRun}); {
-	case f.group != "" && (f.dryRun || !f.due):
-		return invalidIsUsage(a.dreamOne(ctx, p, f.group, f))
-	case f.dryRun:
-		return a.dryRuns(ctx, a.store.Dreams(), reverie.JobDream, due.plan, f, due.nothing(f), func(g reverie.Group, _ selection) error {
-			return a.dreamOne(ctx, p, g.ID, f)
-		})
-	default:
-		return a.dreamMany(ctx, p, due, f)
+	if f.group != "" && (f.dryRun || !f.due) {
+		return invalidIsUsage(one(f.group))
 	}
-}
-
-// dreamMany dreams of every group that is due.
-func (a *app) dreamMany(ctx context.Context, p *dream.Pipeline, due *dueDreams, f selection) error {
-	shard, err := parseShard(f.shard)
-	if err != nil {
-		return usageError(err)
-	}
-	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
-	defer end()
-	out := show{a, reverie.JobDream, f.json}
-	batch := &fanOut{app: a, job: dreamJob(p, dream.Request{Due: true}), groups: a.store.Dreams(), plan: due.plan, shard: shard, group: f.group,
-		show: out.window, showGroup: out.group}
-	summary, err := batch.run(work, ctx.Done())
-	return errors.Join(out.summary(summary, err, due.nothing(f)), fanOutError(ctx, summary, err))
-}
-
-// dreamOne dreams of one group and prints what came of it, also when it failed.
-func (a *app) dreamOne(ctx context.Context, p *dream.Pipeline, groupID string, f selection) error {
-	req := dream.Request{GroupID: groupID, Due: f.due, SessionID: f.session, DryRun: f.dryRun}
-	stop := func() {}
-	if !f.json {
-		stop = a.WatchDreaming(p)
-		defer stop()
-	}
-	var done jobs.GroupResult
-	began := time.Now()
-	j, w := dreamJob(p, req), reverie.Window{SessionID: f.session}
+	due := a.DueDreams(f.dryRun)
+	batch, nothing := a.DreamDue(p.Dream, due), func() string { return due.Nothing(f.group) }
 	if f.dryRun {
-		done = a.dryRun(ctx, j, reverie.Group{ID: groupID}, w)
-	} else {
-		done = a.runOne(ctx, j, jobs.Request{Group: reverie.Group{ID: groupID}, Window: w})
+		return a.dryRuns(ctx, batch, f, nothing, func(g reverie.Group, _ selection) error { return one(g.ID) })
 	}
-	stop()
-	err := done.Err
-	res, known := done.Last().Result.(dream.Result)
-	if !known || notOurs(err) {
-		res = dream.Result{Result: pipeline.Result{GroupID: groupID, Err: err}}
-	}
-	if f.json {
-		write := cli.PrintJSON
-		if f.due {
-			write = cli.PrintJSONLine
-		}
-		return errors.Join(err, write(a.Stdout, cli.DreamReply(res)))
-	}
-	if err == nil || res.RunID != "" {
-		a.PrintDream(res, time.Since(began))
-	}
-	return err
+	return a.runAll(ctx, batch, f, nothing)
 }

@@ -34,7 +34,7 @@ Times and dates are the group's own.`,
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			d, err := a.store.Dream(ctx, groupID)
+			d, err := a.Store.Dream(ctx, groupID)
 			if err != nil {
 				return unknownGroup(err)
 			}
@@ -64,12 +64,12 @@ Times and dates are the group's own.`,
 // whenToDream says of a group that has not dreamt why it has not, when it would, and
 // how to have a dream at once.
 func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) {
-	rule, err := g.DreamRule(a.dreamRule())
+	rule, err := g.DreamRule(a.DreamRule())
 	if err != nil {
 		return "", err
 	}
 	now := a.Now()
-	signs, err := a.store.DreamSigns(ctx, reverie.DreamQuery{GroupID: g.ID, EndedBy: dream.Ended(rule, now)})
+	signs, err := a.Store.DreamSigns(ctx, reverie.DreamQuery{GroupID: g.ID, EndedBy: dream.Ended(rule, now)})
 	if err != nil {
 		return "", err
 	}

@@ -2,30 +2,22 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"reverie/internal/cli"
-	"reverie/internal/config"
 	"reverie/internal/llm/llmtest"
-	"reverie/internal/reverie"
-	"reverie/internal/telemetry"
-	"reverie/jobs"
 )
 
 // watcherSecrets are keys that only their own servers may see.
@@ -199,34 +191,6 @@ func TestSentryHears(t *testing.T) {
 		}
 	}
 	s.keepsSecrets(o, s.run("config"), s.run("doctor"))
-}
-
-// TestPanicIsTold: a run that panics is an error like any other to those who watch, and
-// its stack stands in the log.
-func TestPanicIsTold(t *testing.T) {
-	t.Parallel()
-	box := newMailbox(t)
-	sentry, err := telemetry.OpenSentry(strings.Replace(box.URL, "://", "://key@", 1)+"/42", "staging", version)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
-	a := &app{Console: cli.Console{Now: time.Now}, cfg: &config.Config{}, log: slog.New(slog.NewTextHandler(&log, nil)), watchers: watchers{sentry: sentry}}
-	j := job{name: reverie.JobEvolve, run: func(context.Context, *jobs.Held, reverie.DueGroup, reverie.Window) (jobs.RunOutcome, error) {
-		panic("a hole in the floor")
-	}}
-	err = a.dryRun(t.Context(), j, reverie.Group{ID: "g1"}, reverie.Window{}).Err
-	a.watchers.close()
-	if err == nil || !strings.Contains(err.Error(), "a hole in the floor") {
-		t.Errorf("the error is %v", err)
-	}
-	if !strings.Contains(log.String(), "TestPanicIsTold") {
-		t.Errorf("the log does not say where:\n%s", log.String())
-	}
-	told := box.received()
-	if len(told) != 1 || !bytes.Contains(told[0].body, []byte(`"group_id":"g1"`)) {
-		t.Errorf("told was %q", told)
-	}
 }
 
 // TestLangfusePrompt is used, and pinned on the run; when the server is gone the

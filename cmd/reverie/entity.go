@@ -48,11 +48,11 @@ func newEntityList(a *app) *cobra.Command {
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			g, err := a.store.Group(ctx, groupID)
+			g, err := a.Store.Group(ctx, groupID)
 			if err != nil {
 				return unknownGroup(err)
 			}
-			list, total, err := a.store.ListEntities(ctx, g.ID, q, limit, offset)
+			list, total, err := a.Store.ListEntities(ctx, g.ID, q, limit, offset)
 			if err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func (a *app) noEntities(g reverie.Group, q reverie.EntityFilter) string {
 		return fmt.Sprintf("%s: nobody and nothing fits; leave out --kind and --name to see all", cli.Visible(g.ID))
 	}
 	text := fmt.Sprintf("%s: nobody and nothing is known yet", cli.Visible(g.ID))
-	if on := g.Impressions == "on" || g.Impressions == "" && a.cfg.Impression.Enabled; on {
+	if on := g.Impressions == "on" || g.Impressions == "" && a.Config.Impression.Enabled; on {
 		return text + fmt.Sprintf("; they come with the next night, or now with `reverie impression --group %s`", cli.Quoted(g.ID))
 	}
 	return text + fmt.Sprintf(": people and things are not followed here\n  `reverie groups set %s --impressions on` follows them from the next night on, or [impression] enabled in all groups\n  `reverie impression --group %s` looks at the messages that are there already",

@@ -21,15 +21,15 @@ func (a *app) entity(ctx context.Context, groupID, named string) (reverie.Entity
 		return reverie.Entity{}, err
 	}
 	if groupID != "" {
-		if _, err := a.store.Group(ctx, groupID); err != nil {
+		if _, err := a.Store.Group(ctx, groupID); err != nil {
 			return reverie.Entity{}, unknownGroup(err)
 		}
 	}
 	if reverie.IsID(named) {
-		e, err := a.store.Entity(ctx, groupID, named)
+		e, err := a.Store.Entity(ctx, groupID, named)
 		return e, unknownEntity(err)
 	}
-	found, err := a.store.FindEntities(ctx, groupID, named)
+	found, err := a.Store.FindEntities(ctx, groupID, named)
 	if err != nil {
 		return reverie.Entity{}, err
 	}
@@ -37,7 +37,7 @@ func (a *app) entity(ctx context.Context, groupID, named string) (reverie.Entity
 	case 0:
 		return reverie.Entity{}, unknownEntity(fmt.Errorf("entity %q of group %q: %w", named, groupID, reverie.ErrNotFound))
 	case 1:
-		return a.store.Entity(ctx, groupID, found[0].ID)
+		return a.Store.Entity(ctx, groupID, found[0].ID)
 	}
 	return reverie.Entity{}, usageError(severalEntities(named, found))
 }

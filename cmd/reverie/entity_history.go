@@ -24,7 +24,7 @@ func newEntityHistory(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			changes, claims, err := a.store.EntityHistory(ctx, e.GroupID, e.ID)
+			changes, claims, err := a.Store.EntityHistory(ctx, e.GroupID, e.ID)
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ of an entity once they suffice; what nothing joins expires.`,
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			waiting, err := a.store.WaitingObservations(ctx, groupID, limit)
+			waiting, err := a.Store.WaitingObservations(ctx, groupID, limit)
 			if err != nil {
 				return unknownGroup(err)
 			}

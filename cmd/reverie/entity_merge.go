@@ -34,7 +34,7 @@ parts them again, and all is as it was.`,
 			if into.GroupID != merged.GroupID {
 				return usageError(fmt.Errorf("entity %s is of group %q, and %s of group %q: only those of one group can be merged", into.ID, into.GroupID, merged.ID, merged.GroupID))
 			}
-			into, merged, err = a.store.MergeEntities(ctx, into.GroupID, into.ID, merged.ID, reverie.CleanReason(reason))
+			into, merged, err = a.Store.MergeEntities(ctx, into.GroupID, into.ID, merged.ID, reverie.CleanReason(reason))
 			if err != nil {
 				return err
 			}
@@ -69,7 +69,7 @@ func newEntityUnmerge(a *app) *cobra.Command {
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			from, parted, err := a.store.UnmergeEntity(ctx, groupID, args[0], reverie.CleanReason(reason))
+			from, parted, err := a.Store.UnmergeEntity(ctx, groupID, args[0], reverie.CleanReason(reason))
 			if err != nil {
 				return unknownEntity(err)
 			}

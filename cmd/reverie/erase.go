@@ -75,7 +75,7 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	accounts, err := a.store.Accounts(ctx, o.group, o.author)
+	accounts, err := a.Store.Accounts(ctx, o.group, o.author)
 	if err != nil {
 		return unknownGroup(err)
 	}
@@ -118,9 +118,9 @@ func (a *app) eraseAccounts(ctx context.Context, o eraseOrder, accounts []reveri
 			return done, errors.Join(append(failed, err)...)
 		}
 		var receipt reverie.Erasure
-		err := a.leases().With(ctx, account.GroupID, func(ctx context.Context, held *jobs.Held) error {
+		err := a.Leases().With(ctx, account.GroupID, func(ctx context.Context, held *jobs.Held) error {
 			return held.Exclusive(func() (err error) {
-				receipt, err = a.store.Erase(ctx, held.Lease(), reverie.EraseQuery{GroupID: account.GroupID, AuthorID: account.AuthorID,
+				receipt, err = a.Store.Erase(ctx, held.Lease(), reverie.EraseQuery{GroupID: account.GroupID, AuthorID: account.AuthorID,
 					KeepNames: o.keepNames, DryRun: o.dry})
 				return err
 			})
@@ -131,7 +131,7 @@ func (a *app) eraseAccounts(ctx context.Context, o eraseOrder, accounts []reveri
 		}
 		done = append(done, receipt)
 		if !o.dry {
-			a.log.Info("an author was erased", "group_id", receipt.GroupID, "erasure_id", receipt.ID, "messages", receipt.Messages,
+			a.Log.Info("an author was erased", "group_id", receipt.GroupID, "erasure_id", receipt.ID, "messages", receipt.Messages,
 				"memories_erased", receipt.Erased, "memories_held", receipt.Held)
 		}
 	}
@@ -141,7 +141,7 @@ func (a *app) eraseAccounts(ctx context.Context, o eraseOrder, accounts []reveri
 // sweep has the server drop what the erasure has left behind. Without the right to do so
 // it is the operator's work, and the erasure stands.
 func (a *app) sweep(ctx context.Context, o eraseOrder) error {
-	err := a.store.Sweep(ctx, o.whole)
+	err := a.Store.Sweep(ctx, o.whole)
 	if err == nil {
 		return nil
 	}

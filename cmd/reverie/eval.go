@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	application "reverie/internal/app"
 
 	"github.com/spf13/cobra"
 
@@ -107,7 +108,10 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 	case f.checked:
 		return a.PrintChecked(list, f.json)
 	}
-	report, err := a.playScenarios(ctx, list, f)
+	if err := a.settings(); err != nil {
+		return err
+	}
+	report, err := a.PlayScenarios(ctx, list, application.PlayOptions{Recorded: f.recorded, Record: f.record, K: f.k, Playing: a.tellPlaying})
 	switch {
 	case len(report.Scenarios) == 0:
 	case f.json:
@@ -124,4 +128,15 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 		return fmt.Errorf("%.1f%% is right, and --min-right asks for %v%%", report.Total.Percent.Percent, f.minRight)
 	}
 	return nil
+}
+
+// tellPlaying says on a terminal what is being played; at the end it leaves the screen.
+func (a *app) tellPlaying(i, n int, name string) {
+	switch {
+	case !cli.Terminal(a.Stderr):
+	case i == n:
+		fmt.Fprint(a.Stderr, "\r\x1b[K")
+	default:
+		fmt.Fprintf(a.Stderr, "\r\x1b[K%d of %d: %s", i+1, n, name)
+	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,13 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/evolve"
+	application "reverie/internal/app"
 	"reverie/internal/cli"
-	"reverie/internal/config"
 	"reverie/internal/entity"
-	"reverie/internal/llm"
-	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
-	"reverie/jobs"
 )
 
 // maxDays bounds the days that are looked back, so that dates stay dates.
@@ -88,24 +84,37 @@ func (f evolveFlags) checkDays() error {
 }
 
 func (a *app) evolve(ctx context.Context, f evolveFlags) error {
-	all, err := a.worker(ctx, reverie.JobEvolve)
+	ctx, p, err := a.worker(ctx, reverie.JobEvolve)
 	if err != nil {
 		return err
 	}
-	ctx = llm.WithBudget(ctx, a.budget(a.dayBudget()))
-	switch {
-	case f.group == "" && f.dryRun:
-		return a.dryRuns(ctx, a.store, reverie.JobEvolve, f.plan(a, a.store), f.selection, f.nothing(), func(g reverie.Group, window selection) error {
-			return a.evolveOne(ctx, all, g, evolveFlags{window, f.days})
-		})
-	case f.group == "":
-		return a.evolveMany(ctx, all, f)
+	if f.group == "" {
+		batch := a.EvolveDue(p.Evolve, f.days, f.plan(a, a.Store))
+		if f.dryRun {
+			return a.dryRuns(ctx, batch, f.selection, f.nothing, func(g reverie.Group, window selection) error {
+				return a.evolveOne(ctx, p, g, evolveFlags{window, f.days})
+			})
+		}
+		return a.evolveMany(ctx, batch, p, f)
 	}
-	g, err := a.store.Group(ctx, f.group)
+	g, err := a.Store.Group(ctx, f.group)
 	if err != nil {
 		return fmt.Errorf("%w; `reverie import FILE --group %s` makes it", err, f.group)
 	}
-	return invalidIsUsage(a.evolveOne(ctx, all, g, f))
+	return invalidIsUsage(a.evolveOne(ctx, p, g, f))
+}
+
+// evolveMany works on every group that has something to do, and then on the
+// impressions of those that follow people.
+func (a *app) evolveMany(ctx context.Context, batch *application.FanOut, p application.Pipelines, f evolveFlags) (err error) {
+	if batch.Shard, err = parseShard(f.shard); err != nil {
+		return usageError(err)
+	}
+	batch.IgnoreRetry = f.all
+	work, end := a.drained(ctx, a.Config.Jobs.Grace.Duration)
+	defer end()
+	done := a.runMany(ctx, work, batch, f.json, f.nothing)
+	return a.impressionsAfter(ctx, work, batch, done, p.Impression, f.plan(a, a.Queue()), f.json)
 }
 
 // invalidIsUsage makes what was asked of one group and cannot be done a mistake in
@@ -120,63 +129,44 @@ func invalidIsUsage(err error) error {
 
 // evolveOne runs one group, and then its impressions where they are on, and prints
 // what came of it, also when it failed.
-func (a *app) evolveOne(ctx context.Context, p pipelines, g reverie.Group, f evolveFlags) error {
-	req := evolve.Request{GroupID: g.ID, Days: f.days, DryRun: f.dryRun}
-	var err error
-	if req.Since, req.Until, err = f.window(g); err != nil {
-		return err
-	}
-	if err := f.inOrder(req.Since, req.Until, a.Now()); err != nil {
+func (a *app) evolveOne(ctx context.Context, p application.Pipelines, g reverie.Group, f evolveFlags) error {
+	w, err := f.span(g, a.Now())
+	if err != nil {
 		return err
 	}
 	stop := func() {}
 	if !f.json {
-		if stop, err = a.watch(ctx, p.evolve, req); err != nil {
+		if stop, err = a.watch(ctx, p.Evolve, g.ID, w); err != nil {
 			return err
 		}
-		defer stop()
 	}
-	var end groupEnd
+	defer func() { stop() }()
 	began := time.Now()
-	if f.dryRun {
-		end.res, err = a.evolveDry(ctx, p.evolve, g, req)
-	} else {
-		end, err = a.evolveGroup(ctx, nil, p, g, req, func(evolve.Result) {
-			if stop(); !f.json && a.follows(g) {
-				stop = a.WatchObserving(p.impression)
-			}
-		})
-	}
+	req := evolve.Request{GroupID: g.ID, Since: w.Since, Until: w.Until, Days: f.days, DryRun: f.dryRun}
+	end, err := a.Evolve(ctx, nil, p, g, req, func(evolve.Result) {
+		if stop(); !f.json && a.Follows(g) {
+			stop = a.WatchObserving(p.Impression)
+		}
+	})
 	stop()
-	res, next, nextErr, took := end.res, end.next, end.nextErr, time.Duration(0)
-	if err == nil {
-		took = end.run.Took
+	if s := end.Parked; s != nil {
+		fmt.Fprintf(a.Stderr, "warning: impressions of group %q are passed over: %s; %s\n", g.ID, cli.SetbackText(*s), cli.Remedy(*s, g.ID))
 	}
-	if res.GroupID == "" || notOurs(err) {
-		res = evolve.Result{Result: pipeline.Result{GroupID: g.ID, Err: err}}
-	}
+	res, _ := end.Run.Result.(evolve.Result)
 	if f.json {
-		return errors.Join(err, nextErr, a.writeEvolved(ctx, res, next, f))
+		return errors.Join(err, end.NextErr, a.writeEvolved(ctx, res, end.Next, f))
+	}
+	took := time.Since(began)
+	if err == nil {
+		took = end.Run.Took
 	}
 	if err == nil || res.RunID != "" || res.DryRun && len(res.Changes) > 0 {
-		a.PrintResult(res, cmp.Or(took, time.Since(began)), f.date, cli.Counts(reverie.JobEvolve, res.Stats))
+		a.printRun(ctx, res, took, f.date)
 	}
-	if next.RunID != "" {
-		a.PrintImpression(next, a.subjects(ctx, next.GroupID, next.Changes), time.Since(began)-took, f.date)
+	if end.Next.RunID != "" {
+		a.printRun(ctx, end.Next, time.Since(began)-took, f.date)
 	}
-	return errors.Join(err, nextErr)
-}
-
-// evolveDry runs a window and writes nothing.
-func (a *app) evolveDry(ctx context.Context, p *evolve.Pipeline, g reverie.Group, req evolve.Request) (evolve.Result, error) {
-	done := a.dryRun(ctx, evolveJob(p, req), g, reverie.Window{Since: req.Since, Until: req.Until})
-	res, _ := done.Last().Result.(evolve.Result)
-	return res, done.Err
-}
-
-// notOurs tells whether what this process has begun is another's to report.
-func notOurs(err error) bool {
-	return errors.Is(err, reverie.ErrBusy) || errors.Is(err, reverie.ErrLeaseLost)
+	return errors.Join(err, end.NextErr)
 }
 
 // writeEvolved answers in JSON. What came of impressions is a field of the same
@@ -192,46 +182,10 @@ func (a *app) writeEvolved(ctx context.Context, res evolve.Result, next entity.R
 		Impression *reverie.ImpressionsReply `json:"impression,omitempty"`
 	}{EvolveReply: res.Reply()}
 	if next.RunID != "" {
-		follow := a.impressionReply(ctx, next)
+		follow := cli.ImpressionReply(next, a.Subjects(ctx, next.GroupID, next.Changes))
 		reply.Impression = &follow
 	}
-	if f.group == "" {
-		return cli.PrintJSONLine(a.Stdout, reply)
-	}
-	return cli.PrintJSON(a.Stdout, reply)
-}
-
-// evolveJob is evolve, as a request says.
-func evolveJob(p *evolve.Pipeline, req evolve.Request) job {
-	return job{name: reverie.JobEvolve, use: config.UseEvolve,
-		run: func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) (jobs.RunOutcome, error) {
-			req := req
-			req.GroupID, req.Since, req.Until = g.ID, w.Since, w.Until
-			r, err := p.Run(ctx, leaseOf(held), req)
-			return endOfEvolve(r), err
-		}}
-}
-
-func endOfEvolve(r evolve.Result) jobs.RunOutcome {
-	return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.NoNew, Stats: r.Stats, Held: r.Held, Result: r}
-}
-
-// evolveMany works on every group that has something to do, and then on the
-// impressions of those that follow people.
-func (a *app) evolveMany(ctx context.Context, p pipelines, f evolveFlags) error {
-	shard, err := parseShard(f.shard)
-	if err != nil {
-		return usageError(err)
-	}
-	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
-	defer end()
-	out := show{a, reverie.JobEvolve, f.json}
-	batch := &fanOut{app: a, job: evolveJob(p.evolve, evolve.Request{Days: f.days}), plan: f.plan(a, a.store), shard: shard, ignoreRetry: f.all,
-		show: out.window, showGroup: out.group}
-	summary, err := batch.run(work, ctx.Done())
-	said := out.summary(summary, err, f.nothing())
-	next, nextErr := batch.impressions(work, p.impression, f.plan(a, a.queue()), ctx.Done(), &out, summary, err)
-	return errors.Join(said, gravest(fanOutError(ctx, summary, err), fanOutError(ctx, next, nextErr)))
+	return a.writeJSON(reply, f.lines())
 }
 
 // nothing is what to say where there was nothing to do.
@@ -243,15 +197,15 @@ func (f evolveFlags) nothing() string {
 }
 
 // watch shows a run's progress on a terminal, and returns what ends the show.
-func (a *app) watch(ctx context.Context, p *evolve.Pipeline, req evolve.Request) (stop func(), err error) {
+func (a *app) watch(ctx context.Context, p *evolve.Pipeline, groupID string, w reverie.Window) (stop func(), err error) {
 	if !cli.Terminal(a.Stderr) {
 		return func() {}, nil
 	}
-	until := req.Until
+	until := w.Until
 	if until.IsZero() {
 		until = time.Now()
 	}
-	total, err := a.store.CountPending(ctx, req.GroupID, req.Since, until)
+	total, err := a.Store.CountPending(ctx, groupID, w.Since, until)
 	if err != nil || total == 0 {
 		return func() {}, err
 	}

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"reverie/internal/reverie"
+	"reverie/jobs"
 )
 
 // The exit codes. Scripts and Kubernetes rely on them.
@@ -58,4 +60,31 @@ func exitCode(err error, interrupted bool) int {
 		return exitDeferred
 	}
 	return exitError
+}
+
+// fanOutError is what a fan-out's end means for the exit code.
+func fanOutError(ctx context.Context, s jobs.Summary, err error) error {
+	var partial *jobs.PartialError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", err, context.Canceled)
+	case jobs.IsGlobal(err), jobs.IsForbidden(err):
+		return err
+	case errors.As(err, &partial) && s.Failed > 0:
+		return &codeError{exitPartial, err}
+	case errors.As(err, &partial) && (errors.Is(err, reverie.ErrDeferred) || errors.Is(err, reverie.ErrUnavailable)):
+		return &codeError{exitDeferred, err}
+	}
+	return err
+}
+
+// gravest joins the errors of two jobs so that the exit code is that of what
+// failed, where the other only waits for its next turn.
+func gravest(first, second error) error {
+	if second != nil && exitCode(first, false) == exitDeferred {
+		first, second = second, first
+	}
+	return errors.Join(first, second)
 }

@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"reverie/internal/cli"
-	"reverie/internal/llm"
-	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/session"
-	"reverie/jobs"
 )
 
 func newExtract(a *app) *cobra.Command {
@@ -95,44 +90,30 @@ func (f selection) checkSessions(cmd *cobra.Command) error {
 }
 
 func (a *app) extract(ctx context.Context, f selection) error {
-	all, err := a.worker(ctx, reverie.JobExtract)
+	ctx, p, err := a.worker(ctx, reverie.JobExtract)
 	if err != nil {
 		return err
 	}
-	p := all.session
-	ctx = llm.WithBudget(ctx, a.budget(a.dayBudget()))
+	one := func(groupID string, f selection) error {
+		j := a.ExtractJob(p.Session, session.Request{Due: f.due, DryRun: f.dryRun})
+		return a.runOne(ctx, j, reverie.Group{ID: groupID}, reverie.Window{SessionID: f.session}, f,
+			func() func() { return a.WatchExtracting(p.Session) })
+	}
 	if f.session != "" {
-		s, err := a.findSession(ctx, f.group, f.session)
+		s, err := a.FindSession(ctx, f.group, f.session)
 		if err != nil {
 			return err
 		}
-		return invalidIsUsage(a.extractOne(ctx, p, s.GroupID, f))
+		return invalidIsUsage(one(s.GroupID, f))
 	}
 	if err := a.knownGroup(ctx, f.group); err != nil {
 		return err
 	}
+	batch := a.ExtractDue(p.Session, a.Sessions(f.all), f.due)
 	if f.dryRun {
-		due := a.sessions(f)
-		return a.dryRuns(ctx, due, reverie.JobExtract, dueSessions(due), f, f.noSessions(), func(g reverie.Group, one selection) error {
-			return a.extractOne(ctx, p, g.ID, one)
-		})
+		return a.dryRuns(ctx, batch, f, f.noSessions, func(g reverie.Group, f selection) error { return one(g.ID, f) })
 	}
-	return a.extractMany(ctx, p, f)
-}
-
-// extractMany works on every session that is meant.
-func (a *app) extractMany(ctx context.Context, p *session.Pipeline, f selection) error {
-	shard, err := parseShard(f.shard)
-	if err != nil {
-		return usageError(err)
-	}
-	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
-	defer end()
-	out, due := show{a, reverie.JobExtract, f.json}, a.sessions(f)
-	batch := &fanOut{app: a, job: a.extractJob(p, session.Request{Due: f.due}).listed(), groups: due, plan: dueSessions(due), shard: shard, group: f.group, ignoreRetry: f.all,
-		show: out.window, showGroup: out.group}
-	summary, err := batch.run(work, ctx.Done())
-	return errors.Join(out.summary(summary, err, f.noSessions()), fanOutError(ctx, summary, err))
+	return a.runAll(ctx, batch, f, f.noSessions)
 }
 
 // noSessions is what to say where there was nothing to do.
@@ -141,39 +122,4 @@ func (f selection) noSessions() string {
 		return "nothing is due: no session has gathered enough, paused groups and parked sessions left out"
 	}
 	return "nothing waits, paused groups and parked sessions left out"
-}
-
-// extractOne extracts one session and prints what came of it, also when it failed.
-func (a *app) extractOne(ctx context.Context, p *session.Pipeline, groupID string, f selection) error {
-	req := session.Request{GroupID: groupID, SessionID: f.session, Due: f.due, DryRun: f.dryRun}
-	stop := func() {}
-	if !f.json {
-		stop = a.WatchExtracting(p)
-		defer stop()
-	}
-	var done jobs.GroupResult
-	began := time.Now()
-	j, w := a.extractJob(p, req), reverie.Window{SessionID: f.session}
-	if f.dryRun {
-		done = a.dryRun(ctx, j, reverie.Group{ID: groupID}, w)
-	} else {
-		done = a.runOne(ctx, j, jobs.Request{Group: reverie.Group{ID: groupID}, Window: w})
-	}
-	stop()
-	err := done.Err
-	res, known := done.Last().Result.(session.Result)
-	if !known || notOurs(err) {
-		res = session.Result{Result: pipeline.Result{GroupID: groupID, Err: err}, SessionID: f.session}
-	}
-	if f.json {
-		write := cli.PrintJSON
-		if f.due || f.all {
-			write = cli.PrintJSONLine
-		}
-		return errors.Join(err, write(a.Stdout, cli.ExtractReply(res)))
-	}
-	if err == nil || res.RunID != "" {
-		a.PrintExtraction(res, time.Since(began))
-	}
-	return err
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/internal/cli"
-	"reverie/internal/llm"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 )
@@ -69,19 +68,19 @@ name, --group says which is meant.`,
 // report finds the group of a request where none is named, and reports its answer.
 func (a *app) report(ctx context.Context, req recall.FeedbackRequest) (reverie.FeedbackReply, error) {
 	if req.GroupID == "" {
-		rows, err := a.store.Offered(ctx, reverie.UsageQuery{SessionID: req.SessionID, UsageID: req.UsageID})
+		rows, err := a.Store.Offered(ctx, reverie.UsageQuery{SessionID: req.SessionID, UsageID: req.UsageID})
 		if err != nil {
 			return reverie.FeedbackReply{}, err
 		}
 		if len(rows) > 0 {
 			req.GroupID = rows[0].GroupID
 		}
-	} else if _, err := a.store.Group(ctx, req.GroupID); err != nil {
+	} else if _, err := a.Store.Group(ctx, req.GroupID); err != nil {
 		return reverie.FeedbackReply{}, unknownGroup(err)
 	}
-	feedback, err := a.feedback(ctx, req.GroupID)
+	feedback, err := a.Feedback(ctx, req.GroupID)
 	if err != nil {
 		return reverie.FeedbackReply{}, err
 	}
-	return feedback.Report(llm.WithBudget(ctx, a.budget(a.dayBudget())), req)
+	return feedback.Report(a.WithBudget(ctx), req)
 }

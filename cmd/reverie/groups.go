@@ -57,7 +57,7 @@ type groupReply struct {
 
 // groupEntry is a group as it stands.
 func (a *app) groupEntry(ctx context.Context, id string) (reverie.GroupEntry, error) {
-	list, err := a.store.GroupList(ctx, reverie.GroupQuery{GroupID: id})
+	list, err := a.Store.GroupList(ctx, reverie.GroupQuery{GroupID: id})
 	if err != nil {
 		return reverie.GroupEntry{}, unknownGroup(err)
 	}
@@ -80,7 +80,7 @@ func unknownGroup(err error) error {
 func (a *app) calendar(g reverie.Group) jobs.Calendar {
 	cal, err := jobs.CalendarOrUTC(g)
 	if err != nil {
-		a.log.Warn("dates are shown in UTC", "group_id", g.ID, "error", err)
+		a.Log.Warn("dates are shown in UTC", "group_id", g.ID, "error", err)
 	}
 	return cal
 }

@@ -27,9 +27,9 @@ name, the time zone and the like first. What is left out comes from [group].`,
 			}
 			g.ID = args[0]
 			for flag, field := range map[string]struct{ value, fallback *string }{
-				"time-zone":    {&g.TimeZone, &a.cfg.Group.TimeZone},
-				"day-boundary": {&g.DayBoundary, &a.cfg.Group.DayBoundary},
-				"language":     {&g.Language, &a.cfg.Group.Language},
+				"time-zone":    {&g.TimeZone, &a.Config.Group.TimeZone},
+				"day-boundary": {&g.DayBoundary, &a.Config.Group.DayBoundary},
+				"language":     {&g.Language, &a.Config.Group.Language},
 			} {
 				if !cmd.Flags().Changed(flag) {
 					*field.value = *field.fallback
@@ -44,7 +44,7 @@ name, the time zone and the like first. What is left out comes from [group].`,
 			if err := a.open(cmd.Context()); err != nil {
 				return err
 			}
-			if err := a.store.AddGroup(cmd.Context(), g); err != nil {
+			if err := a.Store.AddGroup(cmd.Context(), g); err != nil {
 				return err
 			}
 			if asJSON {

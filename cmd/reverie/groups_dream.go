@@ -47,7 +47,7 @@ func readDreams(g *reverie.Group) error {
 
 // dreamsText says when a group dreams, in the order of dreamSettings.
 func (a *app) dreamsText(g reverie.Group) []string {
-	d := a.cfg.Dream
+	d := a.Config.Dream
 	text := func(value, configured, as, never string) string {
 		note := ""
 		if value == "" {

@@ -61,7 +61,7 @@ func (a *app) listGroups(ctx context.Context, q reverie.GroupQuery, asJSON bool)
 	}
 	limit := q.Limit
 	q.Limit++ // to see whether there are more
-	groups, err := a.store.GroupList(ctx, q)
+	groups, err := a.Store.GroupList(ctx, q)
 	if err != nil {
 		return unknownGroup(err)
 	}

@@ -23,7 +23,7 @@ the group, such as evolve --group, still works on it.`,
 			if err := a.open(cmd.Context()); err != nil {
 				return err
 			}
-			g, err := a.store.PauseGroup(cmd.Context(), args[0])
+			g, err := a.Store.PauseGroup(cmd.Context(), args[0])
 			if err != nil {
 				return unknownGroup(err)
 			}
@@ -69,7 +69,7 @@ model that failed for everybody has come back. Paused ones stay paused.`,
 			if err != nil {
 				return err
 			}
-			g, gone, err := a.store.ResumeGroup(ctx, args[0])
+			g, gone, err := a.Store.ResumeGroup(ctx, args[0])
 			if err != nil {
 				return unknownGroup(err)
 			}
@@ -86,7 +86,7 @@ model that failed for everybody has come back. Paused ones stay paused.`,
 
 // resumeParked takes up every parked group.
 func (a *app) resumeParked(ctx context.Context, asJSON bool) error {
-	n, err := a.store.ResumeParked(ctx)
+	n, err := a.Store.ResumeParked(ctx)
 	if err != nil {
 		return err
 	}

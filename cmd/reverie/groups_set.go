@@ -109,7 +109,7 @@ func (a *app) setGroup(cmd *cobra.Command, id string, change reverie.GroupChange
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	before, err := a.store.Group(ctx, id)
+	before, err := a.Store.Group(ctx, id)
 	if err != nil {
 		return unknownGroup(err)
 	}
@@ -121,7 +121,7 @@ func (a *app) setGroup(cmd *cobra.Command, id string, change reverie.GroupChange
 		}
 		open = cal.Containing(a.Now())
 	}
-	g, err := a.store.ChangeGroup(ctx, id, change, open.Until)
+	g, err := a.Store.ChangeGroup(ctx, id, change, open.Until)
 	if err != nil {
 		return unknownGroup(err)
 	}
@@ -198,7 +198,7 @@ func (a *app) impressionsText(g reverie.Group) string {
 	switch {
 	case g.Impressions != "":
 		return g.Impressions
-	case a.cfg.Impression.Enabled:
+	case a.Config.Impression.Enabled:
 		return "on, as configured"
 	}
 	return "off, as configured"
@@ -209,14 +209,14 @@ func (a *app) silenceText(g reverie.Group) string {
 	if g.SessionSilence != "" {
 		return g.SessionSilence
 	}
-	return a.cfg.Session.Silence.String() + ", as configured"
+	return a.Config.Session.Silence.String() + ", as configured"
 }
 
 // teamText says to which team a group belongs.
 func (a *app) teamText(g reverie.Group) string {
 	team, as := g.Team, ""
 	if team == "" {
-		team, as = a.cfg.Team.Name, ", as configured"
+		team, as = a.Config.Team.Name, ", as configured"
 	}
 	if team == "" || team == reverie.GroupOff {
 		return "belongs to no team" + as

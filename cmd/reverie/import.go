@@ -139,7 +139,7 @@ func (a *app) prepareImport(o *importOrder) error {
 	if err := checkGroup(asked); err != nil {
 		return err
 	}
-	zone := cmp.Or(o.zone, o.group.TimeZone, a.cfg.Group.TimeZone)
+	zone := cmp.Or(o.zone, o.group.TimeZone, a.Config.Group.TimeZone)
 	loc, err := reverie.Group{TimeZone: zone}.Location()
 	if err != nil {
 		return usageError(fmt.Errorf("--zone %q: use an IANA name such as Asia/Shanghai", zone))
@@ -188,25 +188,11 @@ func (a *app) importGroup(ctx context.Context, asked reverie.Group) error {
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	created, err := a.store.EnsureGroup(ctx, a.withDefaults(asked))
+	created, err := a.Store.EnsureGroup(ctx, a.NewGroup(asked))
 	if err != nil || created {
 		return err
 	}
 	return a.noteDifference(ctx, asked)
-}
-
-// withDefaults is a new group as the configuration has new ones.
-func (a *app) withDefaults(g reverie.Group) reverie.Group {
-	g.TimeZone = cmp.Or(g.TimeZone, a.cfg.Group.TimeZone)
-	g.Language = cmp.Or(g.Language, a.cfg.Group.Language)
-	g.DayBoundary = a.cfg.Group.DayBoundary
-	return g
-}
-
-// ingestFilters are those of the configuration, with further assistants.
-func (a *app) ingestFilters(assistants ...string) ingest.Filters {
-	c := a.cfg.Ingest
-	return ingest.Filters{Commands: c.Commands, Bots: ingest.Bots(c.Bots), Assistants: append(slices.Clone(c.Assistants), assistants...)}
 }
 
 // groupOfChat returns the group that a chat goes into, which is made if it is new.
@@ -232,7 +218,7 @@ func (a *app) groupOfChat(o importOrder) func(context.Context, string, ingest.Ch
 		}
 		g.Name = cmp.Or(o.group.Name, g.Name)
 		g.TimeZone, g.Language = o.group.TimeZone, o.group.Language
-		_, err = a.store.EnsureGroup(ctx, a.withDefaults(g))
+		_, err = a.Store.EnsureGroup(ctx, a.NewGroup(g))
 		return g.ID, err
 	}
 }
@@ -244,7 +230,7 @@ const shownBad = 20
 func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) error {
 	bad := 0
 	bar := a.ImportBar(in, o.asJSON)
-	opts := ingest.Options{Filters: a.ingestFilters(o.assistants...), Group: a.groupOfChat(o), Strict: o.strict, OnBad: func(b *ingest.Bad) {
+	opts := ingest.Options{Filters: a.IngestFilters(o.assistants...), Group: a.groupOfChat(o), Strict: o.strict, OnBad: func(b *ingest.Bad) {
 		if bad++; bad <= shownBad {
 			bar.Clear()
 			fmt.Fprintln(a.Stderr, cli.Visible(b.Error()))
@@ -298,9 +284,9 @@ func (s importStore) ImportMessages(ctx context.Context, groupID string, message
 		return reverie.ImportResult{}, err
 	}
 	if s.allowErased {
-		return s.a.store.ReimportMessages(ctx, groupID, messages)
+		return s.a.Store.ReimportMessages(ctx, groupID, messages)
 	}
-	return s.a.store.ImportMessages(ctx, groupID, messages)
+	return s.a.Store.ImportMessages(ctx, groupID, messages)
 }
 
 // checkGroup refuses what a new group cannot have.
@@ -319,7 +305,7 @@ func checkGroup(g reverie.Group) error {
 
 // noteDifference says which wishes for a new group came too late.
 func (a *app) noteDifference(ctx context.Context, asked reverie.Group) error {
-	g, err := a.store.Group(ctx, asked.ID)
+	g, err := a.Store.Group(ctx, asked.ID)
 	if err != nil {
 		return err
 	}

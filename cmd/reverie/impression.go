@@ -2,19 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"reverie/internal/cli"
-	"reverie/internal/config"
 	"reverie/internal/entity"
-	"reverie/internal/llm"
-	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
-	"reverie/jobs"
 )
 
 func newImpression(a *app) *cobra.Command {
@@ -60,111 +54,36 @@ evolve; a group is parked for this job alone.
 }
 
 func (a *app) observePeople(ctx context.Context, f selection) error {
-	all, err := a.worker(ctx, reverie.JobEvolve)
+	ctx, p, err := a.worker(ctx, reverie.JobEvolve)
 	if err != nil {
 		return err
 	}
-	p := all.impression
-	ctx = llm.WithBudget(ctx, a.budget(a.dayBudget()))
-	switch {
-	case f.group == "" && f.dryRun:
-		return a.dryRuns(ctx, a.store, reverie.JobImpression, a.followed(f.plan(a, a.queue())), f, nothingWaits, func(g reverie.Group, window selection) error {
-			return a.observeOne(ctx, p, g, window)
-		})
-	case f.group == "":
-		return a.observeMany(ctx, p, f)
+	one := func(g reverie.Group, f selection) error {
+		w, err := f.span(g, a.Now())
+		if err != nil {
+			return err
+		}
+		j := a.ImpressionOnDemand(p.Impression, entity.Request{DryRun: f.dryRun})
+		return a.runOne(ctx, j, g, w, f, func() func() { return a.WatchObserving(p.Impression) })
 	}
-	g, err := a.store.Group(ctx, f.group)
+	if f.group == "" {
+		batch, nothing := a.ImpressionsDue(p.Impression, f.plan(a, a.Queue())), func() string { return nothingWaits }
+		if f.dryRun {
+			batch.Groups = a.Store
+			return a.dryRuns(ctx, batch, f, nothing, one)
+		}
+		return a.runAll(ctx, batch, f, nothing)
+	}
+	g, err := a.Store.Group(ctx, f.group)
 	if err != nil {
 		return unknownGroup(err)
 	}
-	if !a.follows(g) {
-		fmt.Fprintf(a.Stderr, "warning: impressions of group %q are off, and are made this once; `reverie groups set %s --impressions on` has them follow evolve\n", g.ID, cli.Operand(g.ID))
+	if !a.Follows(g) {
+		fmt.Fprintf(a.Stderr, "warning: impressions of group %q are off, and are made this once; "+
+			"`reverie groups set %s --impressions on` has them follow evolve\n", g.ID, cli.Operand(g.ID))
 	}
-	return invalidIsUsage(a.observeOne(ctx, p, g, f))
+	return invalidIsUsage(one(g, f))
 }
 
 // nothingWaits is what to say where there was nothing to do.
 const nothingWaits = "nothing to do: no messages wait for impressions"
-
-// observeMany works on every group of which messages wait.
-func (a *app) observeMany(ctx context.Context, p *entity.Pipeline, f selection) error {
-	shard, err := parseShard(f.shard)
-	if err != nil {
-		return usageError(err)
-	}
-	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
-	defer end()
-	out := show{a, reverie.JobImpression, f.json}
-	batch := &fanOut{app: a, job: impressionJob(p, entity.Request{}), plan: a.followed(f.plan(a, a.queue())), shard: shard, ignoreRetry: f.all,
-		show: out.window, showGroup: out.group}
-	summary, err := batch.run(work, ctx.Done())
-	return errors.Join(out.summary(summary, err, nothingWaits), fanOutError(ctx, summary, err))
-}
-
-// observeOne queues what a person asks for, runs one group and prints what came of
-// it, also when it failed.
-func (a *app) observeOne(ctx context.Context, p *entity.Pipeline, g reverie.Group, f selection) error {
-	req := entity.Request{GroupID: g.ID, DryRun: f.dryRun}
-	var err error
-	if req.Since, req.Until, err = f.window(g); err != nil {
-		return err
-	}
-	if err := f.inOrder(req.Since, req.Until, a.Now()); err != nil {
-		return err
-	}
-	stop := func() {}
-	if !f.json {
-		stop = a.WatchObserving(p)
-		defer stop()
-	}
-	var done jobs.GroupResult
-	began := time.Now()
-	j, w := impressionJob(p, req), reverie.Window{Since: req.Since, Until: req.Until}
-	if f.dryRun {
-		done = a.dryRun(ctx, j, g, w)
-	} else {
-		done = a.runOne(ctx, a.queued(j), jobs.Request{Group: g, Window: w})
-	}
-	stop()
-	err = done.Err
-	res, known := done.Last().Result.(entity.Result)
-	if !known || notOurs(err) {
-		res = entity.Result{Result: pipeline.Result{GroupID: g.ID, Err: err}}
-	}
-	if f.json {
-		write := cli.PrintJSON
-		if f.group == "" {
-			write = cli.PrintJSONLine
-		}
-		return errors.Join(err, write(a.Stdout, a.impressionReply(ctx, res)))
-	}
-	if err == nil || res.RunID != "" {
-		a.PrintImpression(res, a.subjects(ctx, res.GroupID, res.Changes), time.Since(began), f.date)
-	}
-	return err
-}
-
-// impressionJob is impression, as a request says.
-func impressionJob(p *entity.Pipeline, req entity.Request) job {
-	return job{name: reverie.JobImpression, use: config.UseObserve,
-		run: func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) (jobs.RunOutcome, error) {
-			req := req
-			req.GroupID, req.Since, req.Until = g.ID, w.Since, w.Until
-			r, err := p.Run(ctx, leaseOf(held), req)
-			return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.NoNew, Stats: r.Stats, Result: r}, err
-		}}
-}
-
-// queued is a job that a person asks for: it takes all messages that evolve has taken in,
-// also those that nobody has asked it to take before.
-func (a *app) queued(j job) job {
-	run := j.run
-	j.run = func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) (jobs.RunOutcome, error) {
-		if _, err := a.store.QueueMessages(ctx, g.ID, j.name, w.Since, w.Until); err != nil {
-			return jobs.RunOutcome{}, err
-		}
-		return run(ctx, held, g, w)
-	}
-	return j
-}

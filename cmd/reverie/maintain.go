@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/maintain"
 	"reverie/internal/reverie"
@@ -75,98 +76,57 @@ run has is passed over. The daemon does this at [schedule] maintain.
 	return cmd
 }
 
-// keeper wires maintenance.
-func (a *app) keeper() *maintain.Keeper {
-	m, r := a.cfg.Maintain, a.cfg.Retention
-	return &maintain.Keeper{Store: a.store, Impressions: a.cfg.Impression.Enabled, Batch: m.Batch, Now: a.Now, Log: a.log,
-		Rule: reverie.FadeRule{Threshold: m.ArchiveThreshold, After: m.DecayAfter.Duration, DreamsAfter: m.DreamDecayAfter.Duration, HalfLife: m.DecayHalfLife.Duration,
-			Closed: m.ClosedAfter.Duration, ByActivity: m.DecayBy == "activity"},
-		Retention: reverie.Retention{ShortTerm: a.cfg.ShortTerm.ExpireAfter.Duration, Messages: r.Messages.Duration,
-			Answers: r.Answers.Duration, Usage: r.UsageLog.Duration}}
-}
-
-// maintainAll maintains every group, as a job of the daemon. When stop is closed
-// no further group is begun.
-func (a *app) maintainAll(ctx context.Context, stop <-chan struct{}) error {
-	f := a.upkeeps(a.keeper())
-	f.showGroup = a.logGroup(reverie.JobMaintain)
-	_, err := f.run(ctx, stop)
-	return err
-}
-
-// upkeeps is maintenance as a fan-out over the groups in which anything is due.
-func (a *app) upkeeps(k *maintain.Keeper) *fanOut {
-	return &fanOut{app: a, groups: a.store.Upkeeps(), job: upkeepJob(k, maintain.Request{}), plan: func(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
-		due, err := k.Due(ctx, g.ID)
-		if err != nil || !due {
-			return jobs.Agenda{}, err
-		}
-		return jobs.Agenda{Windows: []reverie.Window{{}}}, nil
-	}}
-}
-
-// upkeepJob is maintenance, as a request says.
-func upkeepJob(k *maintain.Keeper, req maintain.Request) job {
-	return job{name: reverie.JobMaintain,
-		run: func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, _ reverie.Window) (jobs.RunOutcome, error) {
-			req := req
-			req.GroupID = g.ID
-			r, err := k.Run(ctx, leaseOf(held), req)
-			return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.Nothing, Stats: r.Stats, Result: r}, err
-		}}
-}
-
 // maintain does what a person asks for in all groups, and prints what came of it.
 func (a *app) maintain(ctx context.Context, f upkeepFlags, shard jobs.Shard) error {
-	k := a.keeper()
-	out := &upkeepShow{show: show{a, reverie.JobMaintain, f.json}, dryRun: f.dryRun}
+	k, out := a.Keeper(), a.upkeepPrinter(f)
 	if f.dryRun {
-		err := a.eachGroup(ctx, a.store.Upkeeps(), reverie.DueQuery{Job: reverie.JobMaintain}, shard, func(g reverie.DueGroup) error {
+		query := reverie.DueQuery{Job: reverie.JobMaintain}
+		err := application.EachGroup(ctx, a.Store.Upkeeps(), query, shard, func(g reverie.DueGroup) error {
 			res, err := k.Run(ctx, nil, maintain.Request{GroupID: g.ID, DryRun: true})
-			out.add(res.Reply())
+			out.Add(res.Reply())
 			return err
 		})
-		return errors.Join(err, out.end(jobs.Summary{}, err))
+		return errors.Join(err, out.End(jobs.Summary{}, err))
 	}
-	work, end := a.drained(ctx, a.cfg.Jobs.Grace.Duration)
+	work, end := a.drained(ctx, a.Config.Jobs.Grace.Duration)
 	defer end()
-	batch := a.upkeeps(k)
-	batch.shard, batch.ignoreRetry = shard, true
-	batch.show = func(e jobs.Report) { out.add(e.Result.(maintain.Result).Reply()) }
-	batch.showGroup = out.group
-	summary, err := batch.run(work, ctx.Done())
-	return errors.Join(out.end(summary, err), fanOutError(ctx, summary, err))
+	batch := a.MaintainDue(k)
+	batch.Shard, batch.IgnoreRetry = shard, true
+	batch.Show = func(e jobs.Report) { out.Add(e.Result.(maintain.Result).Reply()) }
+	batch.ShowGroup = out.Group
+	summary, err := batch.Run(work, ctx.Done())
+	return errors.Join(out.End(summary, err), fanOutError(ctx, summary, err))
+}
+
+func (a *app) upkeepPrinter(f upkeepFlags) *cli.MaintainPrinter {
+	return &cli.MaintainPrinter{FanOutPrinter: a.printer(reverie.JobMaintain, f.json), DryRun: f.dryRun,
+		ByActivity: a.Config.Maintain.DecayBy == "activity"}
 }
 
 // maintainOne does what a person asks for in one group, parked or not.
 func (a *app) maintainOne(ctx context.Context, f upkeepFlags) error {
-	g, err := a.store.Group(ctx, f.group)
+	g, err := a.Store.Group(ctx, f.group)
 	if err != nil {
 		return unknownGroup(err)
 	}
-	k, req := a.keeper(), maintain.Request{GroupID: g.ID, DryRun: f.dryRun}
-	due, res := true, maintain.Result{GroupID: g.ID, Nothing: true}
+	k, due, res := a.Keeper(), true, maintain.Result{GroupID: g.ID, Nothing: true}
 	if !f.dryRun {
 		due, err = k.Due(ctx, g.ID)
 	}
-	switch {
-	case err != nil || !due:
-	case f.dryRun:
-		res, err = k.Run(ctx, nil, req)
-	default:
-		done := a.runOne(ctx, upkeepJob(k, req), jobs.Request{Group: g})
+	if err == nil && due {
+		done := a.RunOne(ctx, a.MaintainJob(k, maintain.Request{DryRun: f.dryRun}), jobs.Request{Group: g, DryRun: f.dryRun})
 		res, _ = done.Last().Result.(maintain.Result)
 		err = done.Err
 	}
-	if notOurs(err) || res.GroupID == "" || err != nil && res.Nothing {
+	if err != nil && res.Nothing {
 		res = maintain.Result{GroupID: g.ID, Err: err}
 	}
 	if f.json {
 		return errors.Join(err, cli.PrintJSON(a.Stdout, res.Reply()))
 	}
-	out := &upkeepShow{show: show{a, reverie.JobMaintain, false}, dryRun: f.dryRun}
+	out := a.upkeepPrinter(f)
 	if res.Err == nil || res.RunID != "" {
-		out.add(res.Reply())
+		out.Add(res.Reply())
 	}
-	return errors.Join(err, out.end(jobs.Summary{}, err))
+	return errors.Join(err, out.End(jobs.Summary{}, err))
 }

@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/api"
 	"reverie/internal/api/mcp"
+	application "reverie/internal/app"
 	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
@@ -51,8 +52,8 @@ func (a *app) agent(ctx context.Context, token, group string, write bool) (err e
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	service, usage := a.serviceWithoutRuns()
-	defer func() { err = errors.Join(err, closeUsage(ctx, usage)) }()
+	service, usage := a.ServiceWithoutRuns()
+	defer func() { err = errors.Join(err, application.CloseUsage(ctx, usage)) }()
 	caller := func(context.Context) (api.Caller, error) {
 		return api.Caller{Name: "reverie mcp", GroupID: group, Scope: reverie.ScopeWrite}, nil
 	}
@@ -70,16 +71,16 @@ func (a *app) agent(ctx context.Context, token, group string, write bool) (err e
 		return err
 	}
 	if who.GroupID != "" {
-		if _, err := a.store.Group(ctx, who.GroupID); err != nil {
+		if _, err := a.Store.Group(ctx, who.GroupID); err != nil {
 			return err
 		}
 	}
-	day := a.dayBudget()
-	s := mcp.New(service, mcp.Options{Version: version, Write: write, Now: a.Now, Log: a.log, Caller: func(ctx context.Context) (context.Context, error) {
+	day := a.DayBudget()
+	s := mcp.New(service, mcp.Options{Version: version, Write: write, Now: a.Now, Log: a.Log, Caller: func(ctx context.Context) (context.Context, error) {
 		c, err := caller(ctx)
-		return llm.WithBudget(api.WithCaller(ctx, c), a.budget(day)), err
+		return llm.WithBudget(api.WithCaller(ctx, c), a.Budget(day)), err
 	}})
-	a.log.Info("answering an agent", "by", cmp.Or(who.Name, who.TokenID), "group_id", who.GroupID, "scope", who.Scope)
+	a.Log.Info("answering an agent", "by", cmp.Or(who.Name, who.TokenID), "group_id", who.GroupID, "scope", who.Scope)
 	return s.Run(ctx, io.NopCloser(a.Stdin), unclosed{a.Stdout})
 }
 

@@ -61,7 +61,7 @@ instant still to come is now. What was erased is gone from the past too.`,
 			if q.At, err = a.moment(ctx, q.GroupID, "at", at); err != nil {
 				return err
 			}
-			list, total, err := a.store.ListMemories(ctx, q)
+			list, total, err := a.Store.ListMemories(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -130,7 +130,7 @@ has not seen yet are embedded first, and keep their vectors.`,
 			if q.At, err = a.moment(ctx, q.GroupID, "at", at); err != nil {
 				return err
 			}
-			searcher, err := a.searcher(ctx, q.GroupID)
+			searcher, err := a.Searcher(ctx, q.GroupID)
 			if err != nil {
 				return err
 			}
@@ -211,12 +211,12 @@ func newMemoryChanges(a *app) *cobra.Command {
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			if _, err := a.store.Group(ctx, groupID); err != nil {
+			if _, err := a.Store.Group(ctx, groupID); err != nil {
 				return err
 			}
 			until := time.Now().UTC()
 			since := until.AddDate(0, 0, -days)
-			changes, err := a.store.Changes(ctx, groupID, since, time.Time{}, limit)
+			changes, err := a.Store.Changes(ctx, groupID, since, time.Time{}, limit)
 			if err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ support, decisions, what befell it, and who used it.`,
 			then, err := a.momentOf(ctx, groupID, args[0], at)
 			var why reverie.Why
 			if err == nil {
-				why, err = a.store.WhyAt(ctx, groupID, args[0], then)
+				why, err = a.Store.WhyAt(ctx, groupID, args[0], then)
 			}
 			if errors.Is(err, reverie.ErrNotFound) && then.IsZero() {
 				return fmt.Errorf("%w; `reverie memory list --group G --status all` has the ids", err)
@@ -48,7 +48,7 @@ support, decisions, what befell it, and who used it.`,
 			if asJSON {
 				return cli.PrintJSON(a.Stdout, reverie.BlameReply{Success: true, GroupID: why.Memory.GroupID, Blame: b})
 			}
-			g, err := a.store.Group(ctx, why.Memory.GroupID)
+			g, err := a.Store.Group(ctx, why.Memory.GroupID)
 			if err != nil {
 				return err
 			}

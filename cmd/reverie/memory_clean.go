@@ -47,7 +47,7 @@ reason, and 'memory restore' brings a memory back.`,
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			list, err := a.store.CleanList(ctx, q)
+			list, err := a.Store.CleanList(ctx, q)
 			if err != nil {
 				return unknownGroup(err)
 			}
@@ -103,7 +103,7 @@ func (a *app) clean(ctx context.Context, q reverie.CleanQuery, list []reverie.Me
 			ids[i] = m.ID
 		}
 		list = list[n:]
-		done, err := a.store.Clean(ctx, q, ids, reason)
+		done, err := a.Store.Clean(ctx, q, ids, reason)
 		if err != nil {
 			return gone, fmt.Errorf("%s deleted before this; the same command goes on: %w", cli.Plural(len(gone), "memory"), err)
 		}

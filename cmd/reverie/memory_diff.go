@@ -46,7 +46,7 @@ what came and went in between: --all lists those too. Times are in UTC.`,
 			if err := q.Until(a.Now()); err != nil {
 				return usageError(err)
 			}
-			between, err := a.store.Between(ctx, q)
+			between, err := a.Store.Between(ctx, q)
 			if err != nil {
 				return err
 			}

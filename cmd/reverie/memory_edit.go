@@ -48,7 +48,7 @@ func newMemoryEdit(a *app, action reverie.Action) *cobra.Command {
 			if err := a.open(cmd.Context()); err != nil {
 				return err
 			}
-			m, err := a.store.Edit(cmd.Context(), e)
+			m, err := a.Store.Edit(cmd.Context(), e)
 			if err != nil {
 				return err
 			}

@@ -88,7 +88,7 @@ type exportReply struct {
 // export writes an export to w.
 func (a *app) export(ctx context.Context, q reverie.ExportQuery, w io.Writer) (archive.Summary, error) {
 	out := archive.NewWriter(w, a.Now(), !q.NoVectors)
-	if err := a.store.Export(ctx, q, out); err != nil {
+	if err := a.Store.Export(ctx, q, out); err != nil {
 		if errors.Is(err, reverie.ErrNotFound) {
 			return archive.Summary{}, unknownGroup(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	application "reverie/internal/app"
 	"reverie/internal/archive"
 	"reverie/internal/cli"
 )
@@ -45,7 +46,7 @@ what a run is about to write may be what the file brings.`,
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			opts.Privacy = privacyOf(a.cfg)
+			opts.Privacy = application.PrivacyOf(a.Config)
 			const shown = 20
 			refused := 0
 			opts.OnRefused = func(groupID, memoryID string, err error) {
@@ -53,7 +54,7 @@ what a run is about to write may be what the file brings.`,
 					fmt.Fprintf(a.Stderr, "warning: memory %s of %s: %s\n", cli.Visible(memoryID), cli.Visible(groupID), cli.Visible(err.Error()))
 				}
 			}
-			res, err := archive.Import(ctx, file, a.store, opts)
+			res, err := archive.Import(ctx, file, a.Store, opts)
 			if refused > shown {
 				fmt.Fprintf(a.Stderr, "warning: and %d more such statements\n", refused-shown)
 			}

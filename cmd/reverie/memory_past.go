@@ -11,7 +11,7 @@ import (
 // moment reads a flag that names a date or an instant of a group; "" is the zero time. A
 // group that does not exist is an error all the same.
 func (a *app) moment(ctx context.Context, groupID, flag, text string) (time.Time, error) {
-	g, err := a.store.Group(ctx, groupID)
+	g, err := a.Store.Group(ctx, groupID)
 	if err != nil {
 		return time.Time{}, unknownGroup(err)
 	}
@@ -27,7 +27,7 @@ func (a *app) momentOf(ctx context.Context, groupID, memoryID, text string) (tim
 	if text == "" {
 		return time.Time{}, nil
 	}
-	m, err := a.store.Memory(ctx, groupID, memoryID)
+	m, err := a.Store.Memory(ctx, groupID, memoryID)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -41,7 +41,7 @@ func (a *app) history(ctx context.Context, groupID, memoryID, then string) ([]re
 	case err != nil:
 		return nil, err
 	case at.IsZero():
-		return a.store.History(ctx, groupID, memoryID)
+		return a.Store.History(ctx, groupID, memoryID)
 	}
-	return a.store.HistoryAt(ctx, groupID, memoryID, at)
+	return a.Store.HistoryAt(ctx, groupID, memoryID, at)
 }

@@ -26,7 +26,7 @@ their range, 0 to 1 and 0 to 2.`,
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			st, err := a.store.MemoryStats(ctx, groupID)
+			st, err := a.Store.MemoryStats(ctx, groupID)
 			if err != nil {
 				return unknownGroup(err)
 			}

@@ -37,7 +37,7 @@ decisions of such runs say so.`,
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			why, err := a.store.Why(ctx, groupID, args[0])
+			why, err := a.Store.Why(ctx, groupID, args[0])
 			if errors.Is(err, reverie.ErrNotFound) {
 				return fmt.Errorf("%w; `reverie memory list --group G --status all` has the ids", err)
 			}
@@ -47,7 +47,7 @@ decisions of such runs say so.`,
 			if asJSON {
 				return cli.PrintJSON(a.Stdout, reverie.WhyReply{Success: true, GroupID: why.Memory.GroupID, Why: why})
 			}
-			g, err := a.store.Group(ctx, why.Memory.GroupID)
+			g, err := a.Store.Group(ctx, why.Memory.GroupID)
 			if err != nil {
 				return err
 			}

@@ -15,20 +15,12 @@ func newMigrate(a *app) *cobra.Command {
 	return group("migrate", "Bring the database's schema up to date", newMigrateUp(a), newMigrateStatus(a))
 }
 
-// migrateOptions reach the database directly: migrations take a session lock,
-// which a pooler would lose.
+// migrateOptions are those of the configured database.
 func (a *app) migrateOptions(ctx context.Context) (pg.Options, error) {
 	if err := a.settings(); err != nil {
 		return pg.Options{}, err
 	}
-	url := a.cfg.Database.MigrateURL.Reveal()
-	if url == "" {
-		var err error
-		if url, _, err = a.databaseURL(ctx); err != nil {
-			return pg.Options{}, err
-		}
-	}
-	return a.storeOptions(url), nil
+	return a.MigrateOptions(ctx)
 }
 
 func newMigrateUp(a *app) *cobra.Command {

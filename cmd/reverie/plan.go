@@ -11,7 +11,6 @@ import (
 
 	"reverie/evolve"
 	"reverie/internal/cli"
-	"reverie/internal/llm"
 	"reverie/internal/reverie"
 )
 
@@ -82,29 +81,27 @@ func (f planFlags) check() error {
 
 // plan asks the model, shows what it would do and writes that down.
 func (a *app) plan(ctx context.Context, f planFlags) error {
-	all, err := a.worker(ctx, reverie.JobEvolve)
+	ctx, p, err := a.worker(ctx, reverie.JobEvolve)
 	if err != nil {
 		return err
 	}
-	ctx = llm.WithBudget(ctx, a.budget(a.dayBudget()))
-	g, err := a.store.Group(ctx, f.group)
+	g, err := a.Store.Group(ctx, f.group)
 	if err != nil {
 		return fmt.Errorf("%w; `reverie import FILE --group %s` makes it", err, f.group)
 	}
-	req := evolve.Request{GroupID: g.ID, Days: f.days, DryRun: true, PlanID: reverie.NewID()}
-	if req.Since, req.Until, err = f.window(g); err != nil {
+	w, err := f.span(g, a.Now())
+	if err != nil {
 		return err
 	}
-	if err := f.inOrder(req.Since, req.Until, a.Now()); err != nil {
-		return err
-	}
-	stop, err := a.watch(ctx, all.evolve, req)
+	stop, err := a.watch(ctx, p.Evolve, g.ID, w)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	res, err := a.evolveDry(ctx, all.evolve, g, req)
+	req := evolve.Request{GroupID: g.ID, Since: w.Since, Until: w.Until, Days: f.days, DryRun: true, PlanID: reverie.NewID()}
+	end, err := a.Evolve(ctx, nil, p, g, req, func(evolve.Result) {})
 	stop()
+	res, _ := end.Run.Result.(evolve.Result)
 	if err != nil { // half a plan is none
 		return fmt.Errorf("%s was not written: %w", f.file, err)
 	}
@@ -118,7 +115,7 @@ func (a *app) planHeld(ctx context.Context, f planFlags) error {
 	if err != nil {
 		return err
 	}
-	file, err := a.approver().HeldFile(ctx, a.store, d.Run, d.Held)
+	file, err := a.Approver().HeldFile(ctx, a.Store, d.Run, d.Held)
 	if err != nil {
 		return err
 	}

@@ -189,7 +189,7 @@ func (p *puller) session(ctx context.Context, s ingest.Session) error {
 	if err != nil {
 		return err
 	}
-	mark, err := p.store.Pull(ctx, cmp.Or(p.order.group.ID, group.ID), p.server.Source(), s.ID)
+	mark, err := p.Store.Pull(ctx, cmp.Or(p.order.group.ID, group.ID), p.server.Source(), s.ID)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (p *puller) session(ctx context.Context, s ingest.Session) error {
 		if failure != nil {
 			mark.Error = text.Excerpt(failure.Error(), 500)
 		}
-		return p.store.SavePull(ctx, mark)
+		return p.Store.SavePull(ctx, mark)
 	}
 	reached := mark.Since
 	err = p.server.Pull(ctx, im, s, since, func(ctx context.Context, from time.Time) error {
@@ -234,7 +234,7 @@ func (p *puller) session(ctx context.Context, s ingest.Session) error {
 // importer makes one for a chat, and what ends its sign of life.
 func (p *puller) importer(s ingest.Session) (*ingest.Importer, func()) {
 	end := func() {}
-	opts := ingest.Options{Filters: p.ingestFilters(p.order.assistants...), Group: p.groupOfChat(p.order.importOrder), OnBad: func(b *ingest.Bad) {
+	opts := ingest.Options{Filters: p.IngestFilters(p.order.assistants...), Group: p.groupOfChat(p.order.importOrder), OnBad: func(b *ingest.Bad) {
 		if p.shown++; p.shown <= shownBad {
 			fmt.Fprintln(p.Stderr, cli.Visible(b.Error()))
 		}
@@ -267,5 +267,5 @@ type pulledStore struct {
 // ImportMessages stores messages that are not there yet.
 func (s pulledStore) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
 	s.of.GroupID = groupID
-	return s.store.PullMessages(ctx, s.of, messages, s.order.allowErased)
+	return s.Store.PullMessages(ctx, s.of, messages, s.order.allowErased)
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	application "reverie/internal/app"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -116,15 +117,15 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		if err := a.otherModel(f.model); err != nil {
 			return err
 		}
-		if err := checkModels(a.cfg, reverie.JobEvolve); err != nil {
+		if err := application.CheckModels(a.Config, reverie.JobEvolve); err != nil {
 			return err
 		}
 	}
-	stored, err := prompts.Open(a.cfg.Prompts.Dir)
+	stored, err := prompts.Open(a.Config.Prompts.Dir)
 	if err != nil {
 		return err
 	}
-	stored = a.remotePrompts(ctx, stored)
+	stored = a.RemotePrompts(ctx, stored)
 	asked, err := a.replayPrompts(ctx, stored, f.prompt)
 	if err != nil {
 		return err
@@ -139,9 +140,9 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 	if stop, err := a.confirmReplay(runs, f); err != nil || stop {
 		return err
 	}
-	engine := &replay.Engine{Store: a.store, Recorded: f.recorded, Stored: a.evolveBase(stored, 0), Pipeline: a.evolveBase(asked, 0)}
+	engine := &replay.Engine{Store: a.Store, Recorded: f.recorded, Stored: a.EvolveBase(stored, 0), Pipeline: a.EvolveBase(asked, 0)}
 	if !f.recorded {
-		model, settings, err := a.model(config.UseEvolve)
+		model, settings, err := a.Model(config.UseEvolve)
 		if err != nil {
 			return err
 		}
@@ -153,7 +154,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		list[i] = r.Run
 	}
 	reply := replayReply{From: f.from, To: f.to}
-	reply.Report, err = engine.Run(llm.WithBudget(ctx, a.budget(a.dayBudget())), f.group, list)
+	reply.Report, err = engine.Run(a.WithBudget(ctx), f.group, list)
 	for i := range reply.Nights {
 		reply.Nights[i].Date = calendar.Containing(reply.Nights[i].WindowSince).Date
 	}
@@ -162,7 +163,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 
 // pastRuns reads the runs of the range, and fills in its last date.
 func (a *app) pastRuns(ctx context.Context, f *replayFlags) ([]reverie.RunEntry, jobs.Calendar, error) {
-	g, err := a.store.Group(ctx, f.group)
+	g, err := a.Store.Group(ctx, f.group)
 	if err != nil {
 		return nil, jobs.Calendar{}, unknownGroup(err)
 	}
@@ -173,21 +174,21 @@ func (a *app) pastRuns(ctx context.Context, f *replayFlags) ([]reverie.RunEntry,
 	if f.to == "" {
 		f.to = max(calendar.Containing(a.Now()).Date, f.from)
 	}
-	if _, err := checkBackfill(backfillFlags{from: f.from, to: f.to}); err != nil {
+	if _, err := checkBackfill(backfillFlags{Backfill: application.Backfill{From: f.from, To: f.to}}); err != nil {
 		return nil, calendar, usageError(err)
 	}
 	windows, err := calendar.Between(f.from, f.to)
 	if err != nil || len(windows) == 0 {
 		return nil, calendar, err
 	}
-	runs, err := a.store.EvolveRuns(ctx, f.group, windows[0].Since, windows[len(windows)-1].Until)
+	runs, err := a.Store.EvolveRuns(ctx, f.group, windows[0].Since, windows[len(windows)-1].Until)
 	return runs, calendar, err
 }
 
 // confirmReplay says what the nights took, and refuses what costs more than may be spent
 // unasked. It reports whether that is all.
 func (a *app) confirmReplay(runs []reverie.RunEntry, f replayFlags) (stop bool, err error) {
-	e := estimate{Groups: 1, Model: "nobody", Priced: true, free: true}
+	e := application.Estimate{Groups: 1, Model: "nobody", Priced: true, Free: true}
 	for _, r := range runs {
 		if r.Run.UndoneAt != nil || r.Run.Stats.Chunks == 0 {
 			continue
@@ -200,24 +201,24 @@ func (a *app) confirmReplay(runs []reverie.RunEntry, f replayFlags) (stop bool, 
 		}
 	}
 	if !f.recorded {
-		model, settings, err := a.model(config.UseEvolve)
+		model, settings, err := a.Model(config.UseEvolve)
 		if err != nil {
 			return false, err
 		}
-		e.Model, e.free = model.Name(), config.Keyless(settings.Provider)
-		e.Priced = model.Priced() || e.free
+		e.Model, e.Free = model.Name(), config.Keyless(settings.Provider)
+		e.Priced = model.Priced() || e.Free
 		e.CostUSD = model.Cost(llm.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens})
 	}
 	switch {
 	case f.dryRun:
-		return true, a.printEstimate(e, backfillFlags{from: f.from, to: f.to, json: f.json})
+		return true, a.printEstimate(e, backfillFlags{Backfill: application.Backfill{From: f.from, To: f.to}, json: f.json})
 	case f.yes, e.Windows == 0:
 	case !e.Priced:
 		return false, usageError(fmt.Errorf(
 			"what %s costs is not known: say --yes to do it all the same, or add its price to [llm] prices", e.Model))
-	case e.CostUSD > a.cfg.Jobs.ConfirmUSD:
+	case e.CostUSD > a.Config.Jobs.ConfirmUSD:
 		return false, usageError(fmt.Errorf("this is thought to cost $%.2f, more than [jobs] confirm_usd ($%.2f): say --yes to do it",
-			math.Ceil(e.CostUSD*100)/100, a.cfg.Jobs.ConfirmUSD))
+			math.Ceil(e.CostUSD*100)/100, a.Config.Jobs.ConfirmUSD))
 	}
 	return false, nil
 }
@@ -250,7 +251,7 @@ func (a *app) otherModel(name string) error {
 	if name == "" {
 		return nil
 	}
-	cfg := *a.cfg
+	cfg := *a.Config
 	provider, model := "", name
 	now, err := cfg.Generation(config.UseEvolve)
 	before, after, slash := strings.Cut(name, "/")
@@ -267,7 +268,7 @@ func (a *app) otherModel(name string) error {
 	if e.Model = model; provider != "" && provider != e.Provider {
 		e.Provider, e.BaseURL, e.APIKey = provider, "", ""
 	}
-	a.cfg = &cfg
+	a.Config = &cfg
 	m, err := cfg.Generation(config.UseEvolve)
 	if err == nil && m.Provider == config.ProviderOffline && m.Model != config.DefaultModels[config.ProviderOffline] {
 		return usageError(fmt.Errorf("--model %q: the provider is offline, which has no model but %s: name another as provider/model",
@@ -286,7 +287,7 @@ func (a *app) replayPrompts(ctx context.Context, set *prompts.Set, prompt string
 	} else if strings.ContainsRune(prompt, filepath.Separator) || filepath.Ext(prompt) == ".md" || !errors.Is(err, os.ErrNotExist) {
 		return nil, usageError(fmt.Errorf("--prompt: %w", err))
 	}
-	l := a.cfg.Prompts.Langfuse
+	l := a.Config.Prompts.Langfuse
 	if l.BaseURL == "" {
 		return nil, usageError(fmt.Errorf(
 			"--prompt %q is no file, and no Langfuse is configured that could have it as a label ([prompts.langfuse])", prompt))
@@ -296,7 +297,7 @@ func (a *app) replayPrompts(ctx context.Context, set *prompts.Set, prompt string
 	for _, language := range []string{prompts.English, prompts.Chinese} {
 		if version, _ := labelled.Version(prompts.MemoryEvolve, language); strings.HasPrefix(version, "langfuse:") {
 			for _, w := range warnings {
-				a.log.Warn("prompt from Langfuse not used: " + w)
+				a.Log.Warn("prompt from Langfuse not used: " + w)
 			}
 			return labelled, nil
 		}

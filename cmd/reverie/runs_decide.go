@@ -56,13 +56,13 @@ anything else is refused whole.`,
 // approve applies what a run holds, or what the file says of it.
 func (a *app) approve(ctx context.Context, d reverie.RunDetail, file string) (evolve.Result, error) {
 	if file == "" {
-		return api.ApproveRun(ctx, a.store, a.leases(), a.approver(), d)
+		return api.ApproveRun(ctx, a.Store, a.Leases(), a.Approver(), d)
 	}
 	plan, err := a.readPlan(ctx, file)
 	if err != nil {
 		return evolve.Result{}, err
 	}
-	return api.ApproveEdited(ctx, a.store, a.leases(), a.approver(), d, plan)
+	return api.ApproveEdited(ctx, a.Store, a.Leases(), a.Approver(), d, plan)
 }
 
 func newRunsReject(a *app) *cobra.Command {
@@ -81,7 +81,7 @@ took in is new again if all of its items were held.`,
 			if err != nil {
 				return err
 			}
-			reply, err := api.RejectRun(ctx, a.store, a.leases(), d.Run, requeue)
+			reply, err := api.RejectRun(ctx, a.Store, a.Leases(), d.Run, requeue)
 			if err != nil {
 				return err
 			}

@@ -125,13 +125,13 @@ func (a *app) listRuns(ctx context.Context, q reverie.RunQuery, asJSON bool) err
 		return err
 	}
 	if q.GroupID != "" { // no runs, or no such group?
-		if _, err := a.store.Group(ctx, q.GroupID); err != nil {
+		if _, err := a.Store.Group(ctx, q.GroupID); err != nil {
 			return unknownGroup(err)
 		}
 	}
 	limit := q.Limit
 	q.Limit++ // to see whether there are more
-	runs, err := a.store.Runs(ctx, q)
+	runs, err := a.Store.Runs(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (a *app) calendars(ctx context.Context, runs []reverie.RunEntry) (map[strin
 		ids = append(ids, r.GroupID)
 	}
 	slices.Sort(ids)
-	groups, err := a.store.Groups(ctx, slices.Compact(ids))
+	groups, err := a.Store.Groups(ctx, slices.Compact(ids))
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (a *app) findRun(ctx context.Context, id string) (reverie.RunDetail, error)
 	if err := a.open(ctx); err != nil {
 		return reverie.RunDetail{}, err
 	}
-	d, err := a.store.Run(ctx, "", id)
+	d, err := a.Store.Run(ctx, "", id)
 	if errors.Is(err, reverie.ErrNotFound) {
 		err = fmt.Errorf("%w; `reverie runs list` has the ids", err)
 	}

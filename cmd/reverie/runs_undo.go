@@ -122,7 +122,7 @@ func (a *app) undone(ctx context.Context, f undoFlags) (reverie.UndoReply, error
 			return reverie.UndoReply{}, fmt.Errorf("run %s is not of group %q: %w; `reverie runs list --group %[2]s` has its runs", d.Run.ID, f.q.GroupID, reverie.ErrNotFound)
 		}
 		f.q.GroupID = d.Run.GroupID
-		return api.UndoRun(ctx, a.store, a.leases(), f.q)
+		return api.UndoRun(ctx, a.Store, a.Leases(), f.q)
 	}
 	if err := a.open(ctx); err != nil {
 		return reverie.UndoReply{}, err
@@ -131,5 +131,5 @@ func (a *app) undone(ctx context.Context, f undoFlags) (reverie.UndoReply, error
 	if err != nil {
 		return reverie.UndoReply{}, err
 	}
-	return api.UndoRuns(ctx, a.store, a.leases(), f.q, reverie.Job(f.job), since)
+	return api.UndoRuns(ctx, a.Store, a.Leases(), f.q, reverie.Job(f.job), since)
 }

@@ -99,7 +99,7 @@ func (a *app) scanGroup(ctx context.Context, groupID string, statements bool, re
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	err := a.store.Texts(ctx, groupID, func(t reverie.StoredText) error {
+	err := a.Store.Texts(ctx, groupID, func(t reverie.StoredText) error {
 		found := reverie.Scan(t.Text)
 		if statements && t.Table == "memories" && t.Column == "statement" {
 			found = scanStatement(t.Text)

@@ -35,13 +35,13 @@ or @every 90m, which counts from the start of the daemon; here, from now.`,
 				return err
 			}
 			if in == "" {
-				in = a.cfg.Group.TimeZone
+				in = a.Config.Group.TimeZone
 			}
 			loc, err := reverie.Group{TimeZone: in}.Location()
 			if err != nil {
 				return usageError(fmt.Errorf("--zone %q: use an IANA name such as Asia/Shanghai", in))
 			}
-			plan, err := timetable(a.cfg, a.Now(), loc, count)
+			plan, err := timetable(a.Config, a.Now(), loc, count)
 			if err != nil {
 				return err
 			}

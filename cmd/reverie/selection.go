@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -38,6 +37,9 @@ func selectionFlags(cmd *cobra.Command, sel *selection, verb string) {
 	fl.BoolVar(&sel.dryRun, "dry-run", false, "plan, and write nothing")
 	fl.BoolVar(&sel.json, "json", false, "print JSON; with --due and --all a line for each run, then a summary")
 }
+
+// lines tells whether there are several answers: JSON has each on a line then.
+func (f selection) lines() bool { return f.due || f.all }
 
 // check refuses flags that contradict each other.
 func (f selection) check(cmd *cobra.Command) error {
@@ -70,7 +72,7 @@ func (f selection) check(cmd *cobra.Command) error {
 func (f selection) plan(a *app, store jobs.PendingStore) jobs.Plan {
 	switch {
 	case f.due:
-		return jobs.Nightly(store, a.Now, a.cfg.Jobs.MissedNights)
+		return jobs.Nightly(store, a.Now, a.Config.Jobs.MissedNights)
 	case f.since == "" && f.until == "":
 		return jobs.Everything()
 	}
@@ -109,6 +111,14 @@ func (f selection) inOrder(since, until, now time.Time) error {
 		return usageError(fmt.Errorf("--since %s is still to come", f.since))
 	}
 	return usageError(fmt.Errorf("--since %s is not before --until %s", f.since, f.until))
+}
+
+// span is the window of one group that --since and --until mean.
+func (f selection) span(g reverie.Group, now time.Time) (w reverie.Window, err error) {
+	if w.Since, w.Until, err = f.window(g); err == nil {
+		err = f.inOrder(w.Since, w.Until, now)
+	}
+	return w, err
 }
 
 // window reads --since and --until for a group.
@@ -150,58 +160,4 @@ func startOf(g reverie.Group, s string) (time.Time, error) {
 	}
 	w, err := c.Window(s)
 	return w.Since, err
-}
-
-// dryRuns plans for every group, one after the other, and prints it all.
-func (a *app) dryRuns(ctx context.Context, due dueStore, job reverie.Job, plan jobs.Plan, f selection, nothing string, one func(g reverie.Group, f selection) error) error {
-	shard, err := parseShard(f.shard)
-	if err != nil {
-		return usageError(err)
-	}
-	failed, planned := 0, false
-	fails := func(g reverie.DueGroup, err error) {
-		failed++
-		fmt.Fprintf(a.Stderr, "reverie: group %q: %s\n", g.ID, cli.VisibleLines(err))
-	}
-	err = a.eachGroup(ctx, due, reverie.DueQuery{Job: job, GroupID: f.group}, shard, func(g reverie.DueGroup) error {
-		if s := g.Setback; s != nil && (s.ParkedAt != nil || f.due && reverie.LeftAlone(s.RetryAt, a.Now())) {
-			fmt.Fprintf(a.Stderr, "reverie: group %q would be skipped after failures: `reverie groups list --group %s` shows why\n", g.ID, g.ID)
-			return nil
-		}
-		if _, err := jobs.CalendarOf(g.Group); err != nil {
-			fails(g, err)
-			return nil
-		}
-		agenda, err := plan(ctx, g)
-		switch {
-		case errors.Is(err, reverie.ErrInvalid) && !jobs.IsGlobal(err): // what the group says of itself
-			fails(g, err)
-			return nil
-		case err != nil:
-			return err
-		}
-		planned = planned || len(agenda.Windows) > 0
-		for _, w := range agenda.Windows {
-			window := f
-			if f.due || w.SessionID != "" {
-				window = f.of(w)
-			}
-			err := one(g.Group, window)
-			switch {
-			case err == nil:
-			case ctx.Err() != nil || jobs.IsGlobal(err) || errors.Is(err, reverie.ErrDeferred):
-				return err
-			default:
-				fails(g, err)
-			}
-		}
-		return nil
-	})
-	if err == nil && !planned && !f.json {
-		fmt.Fprintln(a.Stdout, nothing)
-	}
-	if err == nil && failed > 0 {
-		err = &codeError{exitPartial, fmt.Errorf("%s failed", cli.Plural(failed, "group"))}
-	}
-	return err
 }

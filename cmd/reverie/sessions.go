@@ -13,6 +13,6 @@ func newSessions(a *app) *cobra.Command {
 
 // entry is a session and whether anything is due for it now.
 func (a *app) entry(s reverie.Session) cli.SessionEntry {
-	rule, now := a.sessionRule(), a.Now()
+	rule, now := a.SessionRule(), a.Now()
 	return cli.SessionEntry{Session: s, Due: rule.Extract(s, now) || rule.Fold(s, now)}
 }

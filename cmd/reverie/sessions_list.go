@@ -54,7 +54,7 @@ func (a *app) listSessions(ctx context.Context, f reverie.SessionFilter, asJSON 
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	list, total, err := a.store.ListSessions(ctx, f)
+	list, total, err := a.Store.ListSessions(ctx, f)
 	if err != nil {
 		return unknownGroup(err)
 	}

@@ -41,7 +41,7 @@ several have one. Times are in UTC.`,
 					cli.SessionDetail
 				}{true, d})
 			}
-			a.PrintSession(d, a.sessionRule())
+			a.PrintSession(d, a.SessionRule())
 			return nil
 		},
 	}
@@ -51,16 +51,16 @@ several have one. Times are in UTC.`,
 }
 
 func (a *app) sessionDetail(ctx context.Context, groupID, sessionID string) (cli.SessionDetail, error) {
-	s, err := a.findSession(ctx, groupID, sessionID)
+	s, err := a.FindSession(ctx, groupID, sessionID)
 	if err != nil {
 		return cli.SessionDetail{}, err
 	}
-	state, err := a.store.GatherFold(ctx, s.GroupID, s.ID)
+	state, err := a.Store.GatherFold(ctx, s.GroupID, s.ID)
 	if err != nil {
 		return cli.SessionDetail{}, err
 	}
 	d := cli.SessionDetail{Session: a.entry(state.Session), Rolling: state.Summary, Open: append([]reverie.Message{}, state.Messages...), Facts: []reverie.Memory{}}
-	memories, _, err := a.store.ListMemories(ctx, reverie.MemoryQuery{GroupID: s.GroupID, SessionID: s.ID, Kind: reverie.KindSession, Status: reverie.StatusActive})
+	memories, _, err := a.Store.ListMemories(ctx, reverie.MemoryQuery{GroupID: s.GroupID, SessionID: s.ID, Kind: reverie.KindSession, Status: reverie.StatusActive})
 	for _, m := range memories {
 		if slices.Contains(m.Tags, reverie.TagSummary) {
 			d.Summary = &m

@@ -33,6 +33,12 @@ func twice() (hurry <-chan struct{}, end func()) {
 	}
 }
 
+// hurried is twice for a process that stays.
+func hurried() (hurry <-chan struct{}, end func()) {
+	signal.Ignore(syscall.SIGPIPE) // whoever read the log may go; the work goes on
+	return twice()
+}
+
 // drained gives work a context that outlives the end of ctx by grace: what is
 // under way may finish, while stop, the end of ctx, keeps more from being begun.
 // A second signal ends it at once.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	application "reverie/internal/app"
 	"reverie/internal/reverie"
 	"reverie/internal/team"
 )
@@ -40,7 +41,7 @@ func teamFlag(cmd *cobra.Command, to *string) {
 
 // teamName is the team that is meant: the one named, or the configured one.
 func (a *app) teamName(given string) (string, error) {
-	name := cmp.Or(given, a.cfg.Team.Name)
+	name := cmp.Or(given, a.Config.Team.Name)
 	if name == "" {
 		return "", usageError(errors.New("which team? give --team NAME, or set [team] name"))
 	}
@@ -59,7 +60,7 @@ func (a *app) syncer(ctx context.Context, name string) (*team.Syncer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := a.cfg.Team
+	t := a.Config.Team
 	if t.Remote == "" {
 		return nil, fmt.Errorf("no other Reverie is configured: set [team] remote to its address, such as https://reverie.example.com, and [team] token to a token of it: %w", reverie.ErrConfiguration)
 	}
@@ -67,12 +68,12 @@ func (a *app) syncer(ctx context.Context, name string) (*team.Syncer, error) {
 	if err != nil {
 		return nil, err
 	}
-	here, err := a.store.Deployment(ctx)
+	here, err := a.Store.Deployment(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &team.Syncer{Store: a.store, Remote: remote, Team: name, URL: remote.URL(), Privacy: privacyOf(a.cfg), Quotes: t.Quotes,
-		Here: here, Name: t.Deployment, Now: a.Now, Log: a.log}, nil
+	return &team.Syncer{Store: a.Store, Remote: remote, Team: name, URL: remote.URL(), Privacy: application.PrivacyOf(a.Config), Quotes: t.Quotes,
+		Here: here, Name: t.Deployment, Now: a.Now, Log: a.Log}, nil
 }
 
 func newTeamCreate(a *app) *cobra.Command {
@@ -87,7 +88,7 @@ func newTeamCreate(a *app) *cobra.Command {
 			if err := a.open(cmd.Context()); err != nil {
 				return err
 			}
-			created, err := a.store.AddTeam(cmd.Context(), args[0])
+			created, err := a.Store.AddTeam(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

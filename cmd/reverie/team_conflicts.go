@@ -30,12 +30,12 @@ last said the same: who changed it when, why, and how the words differ: [-ours-]
 				return err
 			}
 			reply := cli.ConflictsReply{Success: true, Team: name, Conflicts: []cli.ConflictReply{}}
-			list, err := a.store.TeamConflicts(ctx, name)
+			list, err := a.Store.TeamConflicts(ctx, name)
 			if err != nil {
 				return err
 			}
 			for _, c := range list {
-				ours, err := a.store.TeamMemory(ctx, reverie.TeamGroupID(name), c.LineageID)
+				ours, err := a.Store.TeamMemory(ctx, reverie.TeamGroupID(name), c.LineageID)
 				if err != nil {
 					return err
 				}
@@ -44,7 +44,7 @@ last said the same: who changed it when, why, and how the words differ: [-ours-]
 			if asJSON {
 				return cli.PrintJSON(a.Stdout, reply)
 			}
-			here, err := a.store.Deployment(ctx)
+			here, err := a.Store.Deployment(ctx)
 			if err != nil {
 				return err
 			}
@@ -91,12 +91,12 @@ other side has moved on again by the next push, there is a conflict again.`,
 			if err != nil {
 				return err
 			}
-			if d.Quotes = a.cfg.Team.Quotes; statement != "" {
+			if d.Quotes = a.Config.Team.Quotes; statement != "" {
 				if d.Statement, d.Reason, err = a.words(statement, reason); err != nil {
 					return err
 				}
 			}
-			m, err := team.Resolve(ctx, a.store, name, args[0], d)
+			m, err := team.Resolve(ctx, a.Store, name, args[0], d)
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
@@ -80,7 +81,7 @@ func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool
 		}
 		return nil
 	}
-	shared, isNew, err := a.store.ShareMemory(ctx, share)
+	shared, isNew, err := a.Store.ShareMemory(ctx, share)
 	if err != nil {
 		return err
 	}
@@ -97,11 +98,11 @@ func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool
 // toShare is a group's memory as it may be shared, or why it may not be.
 func (a *app) toShare(ctx context.Context, id, team, reason string) (reverie.TeamShare, []reverie.ScanFinding, error) {
 	none := reverie.TeamShare{}
-	m, err := a.store.Memory(ctx, "", id)
+	m, err := a.Store.Memory(ctx, "", id)
 	if err != nil {
 		return none, nil, err
 	}
-	if m, err = a.store.LineageHead(ctx, m.GroupID, m.LineageID); err != nil {
+	if m, err = a.Store.LineageHead(ctx, m.GroupID, m.LineageID); err != nil {
 		return none, nil, err
 	}
 	switch of, is := reverie.TeamOf(m.GroupID); {
@@ -112,11 +113,11 @@ func (a *app) toShare(ctx context.Context, id, team, reason string) (reverie.Tea
 	case m.Status != reverie.StatusActive:
 		return none, nil, fmt.Errorf("memory %s is %s: only active ones are shared: %w", m.ID, m.Status, reverie.ErrConflict)
 	}
-	share := reverie.TeamShare{Memory: m, Reason: cmp.Or(reason, m.ChangeSummary), Quotes: a.cfg.Team.Quotes}
+	share := reverie.TeamShare{Memory: m, Reason: cmp.Or(reason, m.ChangeSummary), Quotes: a.Config.Team.Quotes}
 	if share.Team, err = a.teamFor(ctx, m.GroupID, team); err != nil {
 		return none, nil, err
 	}
-	found, err := share.Prepare(privacyOf(a.cfg))
+	found, err := share.Prepare(application.PrivacyOf(a.Config))
 	return share, found, err
 }
 
@@ -125,7 +126,7 @@ func (a *app) teamFor(ctx context.Context, groupID, given string) (string, error
 	if given != "" {
 		return a.teamName(given)
 	}
-	own, err := a.store.GroupTeam(ctx, groupID)
+	own, err := a.Store.GroupTeam(ctx, groupID)
 	if err != nil {
 		return "", err
 	}
@@ -165,7 +166,7 @@ the next push.`,
 			if m.Statement == text {
 				return fmt.Errorf("memory %s says that already: %w", m.ID, reverie.ErrConflict)
 			}
-			m, _, err = a.store.PutTeamMemory(ctx, reverie.TeamWrite{Team: of, IfVersion: m.VersionID, Memory: reverie.TeamMemory{ID: m.ID,
+			m, _, err = a.Store.PutTeamMemory(ctx, reverie.TeamWrite{Team: of, IfVersion: m.VersionID, Memory: reverie.TeamMemory{ID: m.ID,
 				Statement: text, Status: reverie.StatusActive, Tags: m.Tags, Strength: m.Strength, ChangeReason: why}})
 			if err != nil {
 				return err
@@ -185,10 +186,10 @@ the next push.`,
 
 // words are a person's statement and reason as they may be remembered.
 func (a *app) words(statement, reason string) (text, why string, err error) {
-	if text, err = privacyOf(a.cfg).Statement(statement); err != nil {
+	if text, err = application.PrivacyOf(a.Config).Statement(statement); err != nil {
 		return "", "", err
 	}
-	return text, reverie.CleanReason(privacyOf(a.cfg).Mask(reason)), nil
+	return text, reverie.CleanReason(application.PrivacyOf(a.Config).Mask(reason)), nil
 }
 
 // teamMemory is the memory of a team that an id names: that of its head, or its own.
@@ -198,7 +199,7 @@ func (a *app) teamMemory(ctx context.Context, team, id string) (m reverie.TeamMe
 			return m, "", err
 		}
 	}
-	m, of, err = a.store.TeamMemoryOf(ctx, team, id)
+	m, of, err = a.Store.TeamMemoryOf(ctx, team, id)
 	switch {
 	case errors.Is(err, reverie.ErrNotFound):
 		return m, "", fmt.Errorf("%w; `reverie memory list --group team:NAME` shows a team's", err)

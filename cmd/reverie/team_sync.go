@@ -81,7 +81,7 @@ func (a *app) pushed(ctx context.Context, name, id string, dry, overwrite, quiet
 		if err != nil {
 			return "", err
 		}
-		reply := reverie.TeamPushReply{Success: len(found) == 0, Team: name, Remote: a.cfg.Team.Remote, DryRun: true, Pushed: []reverie.TeamItem{}}
+		reply := reverie.TeamPushReply{Success: len(found) == 0, Team: name, Remote: a.Config.Team.Remote, DryRun: true, Pushed: []reverie.TeamItem{}}
 		if reply.Success {
 			reply.Pushed = append(reply.Pushed, reverie.TeamItem{MemoryID: share.Memory.ID, Action: reverie.ActionCreate, Statement: share.Memory.Statement})
 		} else {

@@ -78,7 +78,7 @@ id is what 'reverie token list' shows, the part between rvr_ and the next _.`,
 			if err := a.open(cmd.Context()); err != nil {
 				return err
 			}
-			t, err := a.store.RevokeToken(cmd.Context(), args[0])
+			t, err := a.Store.RevokeToken(cmd.Context(), args[0])
 			if errors.Is(err, reverie.ErrNotFound) {
 				return fmt.Errorf("%w; `reverie token list` shows which there are", err)
 			}

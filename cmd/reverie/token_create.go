@@ -64,11 +64,11 @@ func (a *app) createToken(ctx context.Context, n api.NewToken, asJSON bool) erro
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	had, err := a.store.HasTokens(ctx)
+	had, err := a.Store.HasTokens(ctx)
 	if err != nil {
 		return err
 	}
-	whole, t, err := (&api.Service{Store: a.store, Now: a.Now, Log: a.log}).CreateToken(ctx, n)
+	whole, t, err := (&api.Service{Store: a.Store, Now: a.Now, Log: a.Log}).CreateToken(ctx, n)
 	if err != nil {
 		return unknownGroup(err)
 	}

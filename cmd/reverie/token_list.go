@@ -37,11 +37,11 @@ func (a *app) listTokens(ctx context.Context, groupID string, asJSON bool) error
 		return err
 	}
 	if groupID != "" { // no tokens, or no such group?
-		if _, err := a.store.Group(ctx, groupID); err != nil {
+		if _, err := a.Store.Group(ctx, groupID); err != nil {
 			return unknownGroup(err)
 		}
 	}
-	list, err := a.store.Tokens(ctx, groupID)
+	list, err := a.Store.Tokens(ctx, groupID)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"errors"
@@ -14,14 +14,14 @@ import (
 	"reverie/internal/reverie"
 )
 
-// errNoEmbeddings says that the configuration names no embedding model, which
+// ErrNoEmbeddings says that the configuration names no embedding model, which
 // evolving can do without and searching cannot.
-var errNoEmbeddings = errors.New("no embedding model is configured")
+var ErrNoEmbeddings = errors.New("no embedding model is configured")
 
 // noEmbeddings is the configuration's own error, recognisable.
 type noEmbeddings struct{ error }
 
-func (e *noEmbeddings) Is(target error) bool { return target == errNoEmbeddings }
+func (e *noEmbeddings) Is(target error) bool { return target == ErrNoEmbeddings }
 func (e *noEmbeddings) Unwrap() error        { return e.error }
 
 // adapter is a provider's client: both sides of it, or only the first.
@@ -53,12 +53,12 @@ func connect(provider, baseURL, key, model string, temperature *float64, dims in
 //
 // What asks one server for the same shares one policy: its limits and its
 // breaker. Embeddings that fail do not keep the model from being asked.
-func (a *app) account(use, provider, baseURL, model string) (llm.Account, error) {
-	prices, err := llm.ParsePrices(a.cfg.LLM.Prices)
+func (a *App) account(use, provider, baseURL, model string) (llm.Account, error) {
+	prices, err := llm.ParsePrices(a.Config.LLM.Prices)
 	if err != nil {
 		return llm.Account{}, err
 	}
-	l, server := a.cfg.LLM, use+" "+provider+" "+baseURL
+	l, server := a.Config.LLM, use+" "+provider+" "+baseURL
 	if a.policies == nil {
 		a.policies = map[string]*llm.Policy{}
 	}
@@ -66,17 +66,17 @@ func (a *app) account(use, provider, baseURL, model string) (llm.Account, error)
 		a.policies[server] = llm.NewPolicy(llm.PolicyOptions{Attempts: l.Attempts, BreakerFailures: l.BreakerFailures,
 			BreakerDelay: l.BreakerDelay.Duration, RequestsPerMinute: l.RequestsPerMinute, TokensPerMinute: l.TokensPerMinute})
 	}
-	return llm.Account{Provider: provider, Model: model, Prices: prices, Free: config.Keyless(provider), Ledger: a.metrics.Ledger(a.store), Policy: a.policies[server], Privacy: privacyOf(a.cfg)}, nil
+	return llm.Account{Provider: provider, Model: model, Prices: prices, Free: config.Keyless(provider), Ledger: a.metrics.Ledger(a.Store), Policy: a.policies[server], Privacy: PrivacyOf(a.Config)}, nil
 }
 
-// privacyOf is how texts are treated on their way into memory.
-func privacyOf(c *config.Config) reverie.Privacy {
+// PrivacyOf is how texts are treated on their way into memory.
+func PrivacyOf(c *config.Config) reverie.Privacy {
 	return reverie.Privacy{PII: reverie.PII(c.Privacy.PII)}
 }
 
-// model is the generating model of a use.
-func (a *app) model(use string) (*llm.Model, config.ModelSettings, error) {
-	s, err := a.cfg.Generation(use)
+// Model is the generating model of a use.
+func (a *App) Model(use string) (*llm.Model, config.ModelSettings, error) {
+	s, err := a.Config.Generation(use)
 	if err != nil {
 		return nil, s, err
 	}
@@ -85,32 +85,32 @@ func (a *app) model(use string) (*llm.Model, config.ModelSettings, error) {
 		return nil, s, err
 	}
 	account, err := a.account("generate", s.Provider, s.BaseURL, s.Model)
-	if a.places == nil {
-		a.places = llm.NewPlaces(a.cfg.Jobs.Concurrency)
+	if a.calls == nil {
+		a.calls = llm.NewPlaces(a.Config.Jobs.Concurrency)
 	}
-	account.Timeout, account.Places = s.Timeout, a.places
+	account.Timeout, account.Places = s.Timeout, a.calls
 	return llm.NewModel(a.tracer.Generator(client, s.Provider, s.Model, s.BaseURL), account), s, err
 }
 
 // generator is the client that answers questions.
-func (a *app) generator(s config.ModelSettings) (llm.Generator, error) {
+func (a *App) generator(s config.ModelSettings) (llm.Generator, error) {
 	if s.Provider != config.ProviderRecorded {
 		client, err := connect(s.Provider, s.BaseURL, s.APIKey.Reveal(), s.Model, s.Temperature, 0)
 		return client.generator, err
 	}
-	if a.cfg.LLM.Recorded == "" {
+	if a.Config.LLM.Recorded == "" {
 		return nil, fmt.Errorf("no recorded answers are named: %w: set llm.recorded (REVERIE_LLM_RECORDED) "+
 			"to a file of them, such as examples/demo/answers.jsonl", reverie.ErrConfiguration)
 	}
-	return recorded.Open(a.cfg.LLM.Recorded)
+	return recorded.Open(a.Config.LLM.Recorded)
 }
 
-// embeddings is the embedding model, with the database as its cache.
-func (a *app) embeddings() (*llm.Embeddings, config.EmbedSettings, error) {
-	return a.embeddingsOf(a.cfg)
+// Embeddings is the embedding model, with the database as its cache.
+func (a *App) Embeddings() (*llm.Embeddings, config.EmbedSettings, error) {
+	return a.embeddingsOf(a.Config)
 }
 
-func (a *app) embeddingsOf(cfg *config.Config) (*llm.Embeddings, config.EmbedSettings, error) {
+func (a *App) embeddingsOf(cfg *config.Config) (*llm.Embeddings, config.EmbedSettings, error) {
 	s, err := cfg.Embedding()
 	if err != nil {
 		return nil, s, &noEmbeddings{err}
@@ -121,7 +121,7 @@ func (a *app) embeddingsOf(cfg *config.Config) (*llm.Embeddings, config.EmbedSet
 	}
 	account, err := a.account("embed", s.Provider, s.BaseURL, s.Model)
 	account.Timeout = s.Timeout
-	options := llm.EmbeddingOptions{Dims: s.Dimensions, Explicit: s.DimensionsSet, Batch: s.Batch, Cache: a.store}
+	options := llm.EmbeddingOptions{Dims: s.Dimensions, Explicit: s.DimensionsSet, Batch: s.Batch, Cache: a.Store}
 	if s.Provider == config.ProviderOffline { // nobody is asked, and vectors are made sooner than they are looked up
 		account.Ledger, account.Policy, options.Cache = nil, nil, nil
 	}

@@ -1,8 +1,9 @@
-package main
+package app
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"reverie/internal/config"
@@ -10,23 +11,23 @@ import (
 	"reverie/internal/reverie"
 )
 
-// recaller wires what makes contexts in a group, with a usage log of its own, which
-// whoever asks for it must close: see [app.closeUsage].
-func (a *app) recaller(ctx context.Context, groupID string) (*recall.Recaller, error) {
-	searcher, err := a.searcher(ctx, groupID)
-	if err != nil && !errors.Is(err, errNoEmbeddings) {
+// Recaller wires what makes contexts in a group, with a usage log of its own, which
+// whoever asks for it must close: see [CloseUsage].
+func (a *App) Recaller(ctx context.Context, groupID string) (*recall.Recaller, error) {
+	searcher, err := a.Searcher(ctx, groupID)
+	if err != nil && !errors.Is(err, ErrNoEmbeddings) {
 		return nil, err
 	}
-	return a.recallerWith(searcher, err, recall.NewUsageLog(a.store, recall.UsageOptions{Log: a.log}), groupID), nil
+	return a.recallerWith(searcher, err, recall.NewUsageLog(a.Store, recall.UsageOptions{Log: a.Log}), groupID), nil
 }
 
 // recallerWith is recaller with what has been wired before. Without an embedding model,
 // of which the error tells, it finds no memories, and its contexts say so.
-func (a *app) recallerWith(searcher *recall.Searcher, err error, usage *recall.UsageLog, groupID string) *recall.Recaller {
+func (a *App) recallerWith(searcher *recall.Searcher, err error, usage *recall.UsageLog, groupID string) *recall.Recaller {
 	if err != nil {
-		a.log.Info("memories are not looked up", "group_id", groupID, "error", err)
+		a.Log.Info("memories are not looked up", "group_id", groupID, "error", err)
 	}
-	return &recall.Recaller{Store: a.store, Searcher: searcher, Options: recallOptions(a.cfg), Now: a.Now, Log: a.log, Usage: usage}
+	return &recall.Recaller{Store: a.Store, Searcher: searcher, Options: recallOptions(a.Config), Now: a.Clock, Log: a.Log, Usage: usage}
 }
 
 // recallOptions are [recall] and [short_term] as the room takes them.
@@ -42,24 +43,24 @@ func recallOptions(c *config.Config) recall.Options {
 		ShortTermTTL: c.ShortTerm.ExpireAfter.Duration, EmbedTimeout: r.EmbedTimeout.Duration}
 }
 
-// feedback wires what learns from answers in a group, or where it is not named in
+// Feedback wires what learns from answers in a group, or where it is not named in
 // any. What was offered is in the database by then: each context has written it.
-func (a *app) feedback(ctx context.Context, groupID string) (*recall.Feedback, error) {
-	return a.feedbackWith(ctx, a.searcher, groupID)
+func (a *App) Feedback(ctx context.Context, groupID string) (*recall.Feedback, error) {
+	return a.feedbackWith(ctx, a.Searcher, groupID)
 }
 
 // feedbackWith is feedback with what searches a group.
-func (a *app) feedbackWith(ctx context.Context, search searcherOf, groupID string) (*recall.Feedback, error) {
-	f := a.cfg.Feedback
-	learns := &recall.Feedback{Store: a.store, Options: recall.FeedbackOptions{Threshold: f.Threshold,
+func (a *App) feedbackWith(ctx context.Context, search searcherOf, groupID string) (*recall.Feedback, error) {
+	f := a.Config.Feedback
+	learns := &recall.Feedback{Store: a.Store, Options: recall.FeedbackOptions{Threshold: f.Threshold,
 		Weights: reverie.WeightRule{Referenced: f.WeightReferenced, Ignored: f.WeightIgnored, Min: f.MinWeight, Max: f.MaxWeight}}}
 	if !f.Embeddings {
 		return learns, nil
 	}
 	searcher, err := search(ctx, groupID)
 	switch {
-	case errors.Is(err, errNoEmbeddings):
-		a.log.Warn("answers are judged by their words alone, whatever [feedback] embeddings says", "error", err)
+	case errors.Is(err, ErrNoEmbeddings):
+		a.Log.Warn("answers are judged by their words alone, whatever [feedback] embeddings says", "error", err)
 		return learns, nil
 	case err != nil:
 		return nil, err
@@ -72,12 +73,12 @@ func (a *app) feedbackWith(ctx context.Context, search searcherOf, groupID strin
 // ends.
 const usagePatience = 30 * time.Second
 
-// closeUsage writes what is left of a usage log, also where the command was stopped.
-func closeUsage(ctx context.Context, log *recall.UsageLog) error {
+// CloseUsage writes what is left of a usage log, also where the command was stopped.
+func CloseUsage(ctx context.Context, log *recall.UsageLog) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), usagePatience)
 	defer cancel()
 	if err := log.Close(ctx); err != nil {
-		return &codeError{exitError, err} // whatever the database has against a row, nobody has used the command wrongly
+		return fmt.Errorf("%v", err) // whatever the database has against a row, nobody has used the command wrongly
 	}
 	return nil
 }

@@ -1,49 +1,49 @@
-package main
+package cli
 
 import (
 	"fmt"
 	"strconv"
 
-	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
 
-// upkeepShow is what is printed of maintenance.
-type upkeepShow struct {
-	show
-	dryRun  bool
-	replies []reverie.MaintainReply
+// MaintainPrinter prints what maintenance has done.
+type MaintainPrinter struct {
+	FanOutPrinter
+	DryRun     bool
+	ByActivity bool // memories age only while their group talks
+	replies    []reverie.MaintainReply
 }
 
-// add takes in what became of a group; one in which nothing was due is left out.
-func (p *upkeepShow) add(r reverie.MaintainReply) {
+// Add takes in what became of a group; one in which nothing was due is left out.
+func (p *MaintainPrinter) Add(r reverie.MaintainReply) {
 	switch {
 	case r.Message != "":
-	case p.asJSON:
-		_ = cli.PrintJSONLine(p.Stdout, r) // a reader that has gone does not end the work
+	case p.JSON:
+		_ = PrintJSONLine(p.Stdout, r) // a reader that has gone does not end the work
 	default:
 		p.replies = append(p.replies, r)
 	}
 }
 
-// end prints what is left to say when all is done.
-func (p *upkeepShow) end(s jobs.Summary, err error) error {
-	if !p.asJSON {
+// End prints what is left to say when all is done.
+func (p *MaintainPrinter) End(s jobs.Summary, err error) error {
+	if !p.JSON {
 		return p.table(s, err)
 	}
-	if p.dryRun {
+	if p.DryRun {
 		return nil
 	}
-	return cli.PrintJSONLine(p.Stdout, summaryLine{reverie.JobMaintain, err == nil, s})
+	return PrintJSONLine(p.Stdout, SummaryLine{reverie.JobMaintain, err == nil, s})
 }
 
 // nothingFades is what to say where nothing was due.
 const nothingFades = "nothing to do"
 
 // table shows what was done in each group, and in all of them.
-func (p *upkeepShow) table(s jobs.Summary, err error) error {
-	var t cli.Table
+func (p *MaintainPrinter) table(s jobs.Summary, err error) error {
+	var t Table
 	var sum reverie.MaintainReply
 	t.Row("GROUP", "DECAYED", "ARCHIVED", "SHORT-TERM", "MESSAGES", "ANSWERS", "USAGE", "RUN")
 	row := func(name string, r reverie.MaintainReply) {
@@ -58,30 +58,30 @@ func (p *upkeepShow) table(s jobs.Summary, err error) error {
 		t.Row(append(cells, run)...)
 	}
 	for _, r := range p.replies {
-		row(cli.Visible(r.GroupID), r)
+		row(Visible(r.GroupID), r)
 		sum.Decayed, sum.Archived = sum.Decayed+r.Decayed, sum.Archived+r.Archived
 		sum.Pruned.Add(r.Pruned)
 		for _, c := range r.Changes {
-			t.Note("  - "+cli.Visible(c.OldStatement), "      "+p.Style().Dim("why: "+cli.Visible(c.ChangeReason)))
+			t.Note("  - "+Visible(c.OldStatement), "      "+p.Style().Dim("why: "+Visible(c.ChangeReason)))
 		}
 	}
 	if len(p.replies) == 0 {
 		if err == nil && s.Skipped == 0 {
 			fmt.Fprintln(p.Stdout, nothingFades)
-			if p.cfg.Maintain.DecayBy == "activity" {
+			if p.ByActivity {
 				fmt.Fprintln(p.Stdout, p.Style().Dim("the age of memories counts up to the newest message of their group ([maintain] decay_by)"))
 			}
 		}
 		return nil
 	}
 	if len(p.replies) > 1 {
-		row(cli.Plural(len(p.replies), "group"), sum)
+		row(Plural(len(p.replies), "group"), sum)
 	}
 	t.Trim("DECAYED", "ARCHIVED", "SHORT-TERM", "MESSAGES", "ANSWERS", "USAGE", "RUN")
 	if err := t.Write(p.Stdout, p.Style()); err != nil {
 		return err
 	}
-	if p.dryRun {
+	if p.DryRun {
 		_, err = fmt.Fprintln(p.Stdout, p.Style().Amber("dry run: nothing was written"))
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 	"reverie/prompts"
 )
 
-// pipelines are what works on groups. Those of jobs that were not asked for are nil.
-type pipelines struct {
-	prompts    *prompts.Set
-	evolve     *evolve.Pipeline
-	impression *entity.Pipeline // follows evolve
-	session    *session.Pipeline
-	dream      *dream.Pipeline
+// Pipelines are what works on groups. Those of jobs that were not asked for are nil.
+type Pipelines struct {
+	Prompts    *prompts.Set
+	Evolve     *evolve.Pipeline
+	Impression *entity.Pipeline // follows evolve
+	Session    *session.Pipeline
+	Dream      *dream.Pipeline
 }
 
 // modelUses are what a job, and what follows it, ask models for.
@@ -42,9 +42,9 @@ func modelUses(c *config.Config, job reverie.Job) []string {
 	return uses
 }
 
-// checkModels refuses models that lack a setting which one of the jobs needs, before
+// CheckModels refuses models that lack a setting which one of the jobs needs, before
 // a database is started for nothing.
-func checkModels(c *config.Config, wanted ...reverie.Job) error {
+func CheckModels(c *config.Config, wanted ...reverie.Job) error {
 	for _, job := range wanted {
 		for _, use := range modelUses(c, job) {
 			if _, err := c.Generation(use); err != nil {
@@ -55,68 +55,65 @@ func checkModels(c *config.Config, wanted ...reverie.Job) error {
 	return nil
 }
 
-// worker opens what a job needs, the database last.
-func (a *app) worker(ctx context.Context, wanted reverie.Job) (pipelines, error) {
-	if err := a.settings(); err != nil {
-		return pipelines{}, err
+// Worker opens what a job needs, the database last.
+func (a *App) Worker(ctx context.Context, wanted reverie.Job) (Pipelines, error) {
+	if err := CheckModels(a.Config, wanted); err != nil {
+		return Pipelines{}, err
 	}
-	if err := checkModels(a.cfg, wanted); err != nil {
-		return pipelines{}, err
-	}
-	go privacyOf(a.cfg).Mask("the rules are read while the database is waited for")
-	if err := a.open(ctx); err != nil {
-		return pipelines{}, err
+	go PrivacyOf(a.Config).Mask("the rules are read while the database is waited for")
+	if err := a.Open(ctx); err != nil {
+		return Pipelines{}, err
 	}
 	p, err := a.pipelines(wanted)
 	if err != nil {
-		return pipelines{}, err
+		return Pipelines{}, err
 	}
-	return p.with(a.remotePrompts(ctx, p.prompts)), nil
+	return p.with(a.RemotePrompts(ctx, p.Prompts)), nil
 }
 
 // pipelines wires jobs, with the prompts of this machine.
-func (a *app) pipelines(wanted ...reverie.Job) (p pipelines, err error) {
-	if p.prompts, err = prompts.Open(a.cfg.Prompts.Dir); err != nil {
-		return pipelines{}, err
+func (a *App) pipelines(wanted ...reverie.Job) (p Pipelines, err error) {
+	if p.Prompts, err = prompts.Open(a.Config.Prompts.Dir); err != nil {
+		return Pipelines{}, err
 	}
 	if slices.Contains(wanted, reverie.JobEvolve) {
-		if p.evolve, err = a.evolution(p.prompts); err != nil {
-			return pipelines{}, err
+		if p.Evolve, err = a.Evolution(p.Prompts); err != nil {
+			return Pipelines{}, err
 		}
-		if p.impression, err = a.impressions(p.prompts); err != nil {
-			return pipelines{}, err
+		if p.Impression, err = a.impressions(p.Prompts); err != nil {
+			return Pipelines{}, err
 		}
 	}
 	if slices.Contains(wanted, reverie.JobExtract) {
-		if p.session, err = a.extraction(p.prompts); err != nil {
-			return pipelines{}, err
+		if p.Session, err = a.extraction(p.Prompts); err != nil {
+			return Pipelines{}, err
 		}
 	}
 	if slices.Contains(wanted, reverie.JobDream) {
-		if p.dream, err = a.dreaming(p.prompts); err != nil {
-			return pipelines{}, err
+		if p.Dream, err = a.dreaming(p.Prompts); err != nil {
+			return Pipelines{}, err
 		}
 	}
 	return p, nil
 }
 
 // with is the same pipelines with other prompts.
-func (p pipelines) with(set *prompts.Set) pipelines {
-	p.prompts = set
-	if p.evolve != nil {
-		e, i := *p.evolve, *p.impression
+func (p Pipelines) with(set *prompts.Set) Pipelines {
+	p.Prompts = set
+	if p.Evolve != nil {
+		e, i := *p.Evolve, *p.Impression
 		e.Prompts, i.Prompts, e.Decider = set, set, deciderWith(e.Decider, set)
-		p.evolve, p.impression = &e, &i
+		p.Evolve, p.Impression = &e, &i
 	}
-	if p.session != nil {
-		s := *p.session
+	if p.Session != nil {
+		s := *p.Session
 		s.Prompts, s.Decider = set, deciderWith(s.Decider, set)
-		p.session = &s
+		p.Session = &s
 	}
-	if p.dream != nil {
-		d := *p.dream
+	if p.Dream != nil {
+		d := *p.Dream
 		d.Prompts, d.Decider = set, deciderWith(d.Decider, set)
-		p.dream = &d
+		p.Dream = &d
 	}
 	return p
 }
@@ -131,9 +128,9 @@ func deciderWith(d decide.Decider, set *prompts.Set) decide.Decider {
 	return d
 }
 
-// evolution wires evolve.
-func (a *app) evolution(set *prompts.Set) (*evolve.Pipeline, error) {
-	model, settings, err := a.model(config.UseEvolve)
+// Evolution wires evolve.
+func (a *App) Evolution(set *prompts.Set) (*evolve.Pipeline, error) {
+	model, settings, err := a.Model(config.UseEvolve)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +139,8 @@ func (a *app) evolution(set *prompts.Set) (*evolve.Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := a.evolveBase(set, settings.MaxOutputTokens)
-	p.Model, p.Phase = model, a.phase(reverie.JobEvolve, a.Now)
+	p := a.EvolveBase(set, settings.MaxOutputTokens)
+	p.Model, p.Phase = model, a.phase(reverie.JobEvolve, a.Clock)
 	if v.model != nil {
 		p.Embeddings, p.EmbeddingsOptional = v.model, v.optional
 	}
@@ -151,12 +148,12 @@ func (a *app) evolution(set *prompts.Set) (*evolve.Pipeline, error) {
 	return p, err
 }
 
-// evolveBase is the part of evolve that asks nobody.
-func (a *app) evolveBase(set *prompts.Set, maxOutput int) *evolve.Pipeline {
-	e := a.cfg.Evolve
+// EvolveBase is the part of evolve that asks nobody.
+func (a *App) EvolveBase(set *prompts.Set, maxOutput int) *evolve.Pipeline {
+	e := a.Config.Evolve
 	return &evolve.Pipeline{
-		Store: a.store, Prompts: set, CompareShown: a.cfg.Decide.CompareShown,
-		Impressions: a.cfg.Impression.Enabled, Privacy: privacyOf(a.cfg), Now: a.Now, Log: a.log,
+		Store: a.Store, Prompts: set, CompareShown: a.Config.Decide.CompareShown,
+		Impressions: a.Config.Impression.Enabled, Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log,
 		Limits: evolve.Limits{MaxMessages: e.MaxMessages, MaxInputTokens: e.MaxInputTokens, MaxOutputTokens: maxOutput,
 			MaxCreates: e.MaxCreates, MaxActive: e.MaxActive, Target: e.Target, MaxShown: reverie.MaxShown,
 			StaleAfter: e.StaleAfter.Duration, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin, ContextMessages: e.ContextLimit},
@@ -170,29 +167,29 @@ type vectors struct {
 	calibration func() reverie.Calibration
 }
 
-func (a *app) vectors() (vectors, error) {
-	embed, es, err := a.embeddings()
+func (a *App) vectors() (vectors, error) {
+	embed, es, err := a.Embeddings()
 	switch {
-	case errors.Is(err, errNoEmbeddings):
+	case errors.Is(err, ErrNoEmbeddings):
 		return vectors{}, nil
 	case err != nil:
 		return vectors{}, err
 	}
-	return vectors{embed, !es.Explicit, func() reverie.Calibration { return a.calibration(es) }}, nil
+	return vectors{embed, !es.Explicit, func() reverie.Calibration { return a.Calibration(es) }}, nil
 }
 
 // decider wires what becomes of new facts: a comparison, or the exact text alone.
-func (a *app) decider(set *prompts.Set, v vectors) (decide.Decider, error) {
-	if !a.cfg.Decide.Enabled {
+func (a *App) decider(set *prompts.Set, v vectors) (decide.Decider, error) {
+	if !a.Config.Decide.Enabled {
 		return decide.Plain{}, nil
 	}
-	model, settings, err := a.model(config.UseCompare)
+	model, settings, err := a.Model(config.UseCompare)
 	if err != nil {
 		return nil, err
 	}
 	a.warnUnpriced(model, settings)
-	d := a.cfg.Decide
-	layer := &decide.Comparer{Store: a.store, Model: model, Prompts: set, Journal: a.store, Log: a.log,
+	d := a.Config.Decide
+	layer := &decide.Comparer{Store: a.Store, Model: model, Prompts: set, Journal: a.Store, Log: a.Log,
 		Options: decide.Options{TopK: d.CandidateTopK, MinScore: d.CandidateMinScore, Fallback: decide.Fallback(d.FallbackMode),
 			MaxCalls: d.MaxCalls, MaxOutputTokens: settings.MaxOutputTokens}}
 	if v.model != nil {
@@ -202,39 +199,39 @@ func (a *app) decider(set *prompts.Set, v vectors) (decide.Decider, error) {
 }
 
 // warnUnpriced tells, once for each model, that no budget in USD bounds its calls.
-func (a *app) warnUnpriced(model *llm.Model, settings config.ModelSettings) {
-	b := a.cfg.Budget
+func (a *App) warnUnpriced(model *llm.Model, settings config.ModelSettings) {
+	b := a.Config.Budget
 	if b.USDPerRun+b.USDPerDay == 0 || model.Priced() || config.Keyless(settings.Provider) || slices.Contains(a.unpriced, model.Name()) {
 		return
 	}
 	a.unpriced = append(a.unpriced, model.Name())
-	a.log.Warn("the model's price is not in [llm] prices, so its calls cost nothing and no limit in USD bounds them: add it, or limit calls or tokens", "model", model.Name())
+	a.Log.Warn("the model's price is not in [llm] prices, so its calls cost nothing and no limit in USD bounds them: add it, or limit calls or tokens", "model", model.Name())
 }
 
 // impressions wires the impression job.
-func (a *app) impressions(set *prompts.Set) (*entity.Pipeline, error) {
-	model, settings, err := a.model(config.UseObserve)
+func (a *App) impressions(set *prompts.Set) (*entity.Pipeline, error) {
+	model, settings, err := a.Model(config.UseObserve)
 	if err != nil {
 		return nil, err
 	}
-	if a.cfg.Impression.Enabled {
+	if a.Config.Impression.Enabled {
 		a.warnUnpriced(model, settings)
 	}
-	i := a.cfg.Impression
-	return &entity.Pipeline{Store: a.store, Model: model, Prompts: set, Journal: a.store, Privacy: privacyOf(a.cfg), Now: a.Now, Log: a.log,
-		Phase: a.phase(reverie.JobImpression, a.Now),
+	i := a.Config.Impression
+	return &entity.Pipeline{Store: a.Store, Model: model, Prompts: set, Journal: a.Store, Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log,
+		Phase: a.phase(reverie.JobImpression, a.Clock),
 		Limits: entity.Limits{MaxMessages: i.MaxMessages, MaxSubjects: i.MaxSubjects, MaxInputTokens: i.MaxInputTokens,
 			MaxOutputTokens: settings.MaxOutputTokens, MinConfidence: i.MinConfidence, MinEvidence: i.MinEvidence, ExpireAfter: i.ExpireAfter.Duration}}, nil
 }
 
 // extraction wires the extraction of sessions.
-func (a *app) extraction(set *prompts.Set) (*session.Pipeline, error) {
-	model, settings, err := a.model(config.UseExtract)
+func (a *App) extraction(set *prompts.Set) (*session.Pipeline, error) {
+	model, settings, err := a.Model(config.UseExtract)
 	if err != nil {
 		return nil, err
 	}
 	a.warnUnpriced(model, settings)
-	summarizer, folding, err := a.model(config.UseFold)
+	summarizer, folding, err := a.Model(config.UseFold)
 	if err != nil {
 		return nil, err
 	}
@@ -243,10 +240,10 @@ func (a *app) extraction(set *prompts.Set) (*session.Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, e := a.cfg.Session, a.cfg.Evolve
+	c, e := a.Config.Session, a.Config.Evolve
 	p := &session.Pipeline{
-		Store: a.store, Model: model, Summarizer: summarizer, Prompts: set, Journal: a.store, Rule: a.sessionRule(), Retry: a.parkRule(), Silence: c.Silence.Duration,
-		Privacy: privacyOf(a.cfg), Now: a.Now, Log: a.log, Phase: a.phase(reverie.JobExtract, a.Now),
+		Store: a.Store, Model: model, Summarizer: summarizer, Prompts: set, Journal: a.Store, Rule: a.SessionRule(), Retry: a.parkRule(), Silence: c.Silence.Duration,
+		Privacy: PrivacyOf(a.Config), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobExtract, a.Clock),
 		Limits: session.Limits{MaxMessages: c.MaxMessages, MaxInputTokens: c.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens,
 			MaxSummaryTokens: folding.MaxOutputTokens, MaxFacts: c.MaxFacts, MinConfidence: c.MinConfidence, AutoTag: c.AutoTag,
 			MaxShown: reverie.MaxShown, HoldRatio: e.HoldRatio, HoldMin: e.HoldMin},
@@ -259,8 +256,8 @@ func (a *app) extraction(set *prompts.Set) (*session.Pipeline, error) {
 }
 
 // dreaming wires dreams.
-func (a *app) dreaming(set *prompts.Set) (*dream.Pipeline, error) {
-	model, settings, err := a.model(config.UseDream)
+func (a *App) dreaming(set *prompts.Set) (*dream.Pipeline, error) {
+	model, settings, err := a.Model(config.UseDream)
 	if err != nil {
 		return nil, err
 	}
@@ -269,9 +266,9 @@ func (a *app) dreaming(set *prompts.Set) (*dream.Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := a.cfg.Dream
+	d := a.Config.Dream
 	p := &dream.Pipeline{
-		Store: a.store, Model: model, Prompts: set, Journal: a.store, Rule: a.dreamRule(), Now: a.Now, Log: a.log, Phase: a.phase(reverie.JobDream, a.Now),
+		Store: a.Store, Model: model, Prompts: set, Journal: a.Store, Rule: a.DreamRule(), Now: a.Clock, Log: a.Log, Phase: a.phase(reverie.JobDream, a.Clock),
 		Limits: dream.Limits{MaxInputTokens: d.MaxInputTokens, MaxOutputTokens: settings.MaxOutputTokens, MaxItems: d.MaxItems, MaxActive: d.MaxActive,
 			MaxShown: reverie.MaxShown, MinConfidence: d.MinConfidence, HoldRatio: d.HoldRatio, HoldMin: d.HoldMin},
 	}
@@ -282,9 +279,9 @@ func (a *app) dreaming(set *prompts.Set) (*dream.Pipeline, error) {
 	return p, err
 }
 
-// sessionRule says when a session is due, as configured.
-func (a *app) sessionRule() reverie.SessionRule {
-	c, s := a.cfg.Session, a.cfg.ShortTerm
+// SessionRule says when a session is due, as configured.
+func (a *App) SessionRule() reverie.SessionRule {
+	c, s := a.Config.Session, a.Config.ShortTerm
 	return reverie.SessionRule{Tokens: c.Tokens, ToolCalls: c.ToolCalls, Turns: c.Turns, Idle: c.Idle.Duration,
 		KeepTurns: s.MaxItems, FoldTurns: s.CompressionThreshold, FoldTokens: s.TriggerTokens, ShortTermTTL: s.ExpireAfter.Duration}
 }

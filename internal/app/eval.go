@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/decide"
 	"reverie/internal/eval"
@@ -21,20 +20,25 @@ import (
 // stopped.
 const dropPatience = 30 * time.Second
 
-// playScenarios plays scenarios in one schema of their own, one after the other. Beside an
+// PlayOptions say how scenarios are played.
+type PlayOptions struct {
+	Recorded bool                        // with the answers that they bring with them
+	Record   bool                        // and keep the answers of the model
+	K        int                         // memories that a question is answered from
+	Playing  func(i, n int, name string) // hears of each before it is played, and at the end of n
+}
+
+// PlayScenarios plays scenarios in one schema of their own, one after the other. Beside an
 // error stands the report of those that were played before it.
-func (a *app) playScenarios(ctx context.Context, list []*eval.Scenario, f evalFlags) (report eval.Report, err error) {
-	if err := a.settings(); err != nil {
-		return report, err
-	}
-	cfg := evalConfig(a.cfg, f.recorded)
-	if err := checkModels(cfg, reverie.JobEvolve); err != nil {
+func (a *App) PlayScenarios(ctx context.Context, list []*eval.Scenario, f PlayOptions) (report eval.Report, err error) {
+	cfg := evalConfig(a.Config, f.Recorded)
+	if err := CheckModels(cfg, reverie.JobEvolve); err != nil {
 		return report, fmt.Errorf("%w; --recorded plays the answers that the scenarios bring with them", err)
 	}
-	if err := a.open(ctx); err != nil {
+	if err := a.Open(ctx); err != nil {
 		return report, err
 	}
-	scratch, err := a.store.Scratch(ctx)
+	scratch, err := a.Store.Scratch(ctx)
 	if err != nil {
 		return report, err
 	}
@@ -47,39 +51,27 @@ func (a *app) playScenarios(ctx context.Context, list []*eval.Scenario, f evalFl
 	scratch.SetNow(clock.Now)
 	// Whoever works in it sees its store, its clock, and no more of the live one than
 	// the settings. The daemon's metrics are not told.
-	trial := &app{Console: a.Console, cfg: cfg, prov: a.prov, log: a.log,
-		store: scratch.Store, watchers: watchers{tracer: a.tracer}}
-	trial.Now, trial.Tick = clock.Now, nil
+	trial := &App{Config: cfg, Version: a.Version, Log: a.Log, Clock: clock.Now, LookupEnv: a.LookupEnv, Notify: a.Notify,
+		Store: scratch.Store, monitors: monitors{tracer: a.tracer}}
 	player, embedder, err := trial.player(ctx, f, clock)
 	if err != nil {
 		return report, err
 	}
-	ctx = llm.WithBudget(ctx, a.budget(a.dayBudget()))
+	ctx = llm.WithBudget(ctx, a.Budget(a.DayBudget()))
 	model := player.Pipeline.Model.Name()
 	var results []eval.Result
 	for i, s := range list {
-		a.tellPlaying(i, len(list), s.Name)
+		f.Playing(i, len(list), s.Name)
 		var res eval.Result
-		if res, err = playOne(ctx, player, s, f.record); err != nil {
+		if res, err = playOne(ctx, player, s, f.Record); err != nil {
 			break // what was played has been paid for
 		}
 		results = append(results, res)
 	}
-	a.tellPlaying(len(list), len(list), "")
-	report = eval.NewReport(model, embedder, f.k, results)
+	f.Playing(len(list), len(list), "")
+	report = eval.NewReport(model, embedder, f.K, results)
 	report.Success = report.Success && err == nil
 	return report, err
-}
-
-// tellPlaying says on a terminal what is being played; at the end it leaves the screen.
-func (a *app) tellPlaying(i, n int, name string) {
-	switch {
-	case !cli.Terminal(a.Stderr):
-	case i == n:
-		fmt.Fprint(a.Stderr, "\r\x1b[K")
-	default:
-		fmt.Fprintf(a.Stderr, "\r\x1b[K%d of %d: %s", i+1, n, name)
-	}
 }
 
 // playOne plays a scenario and scores it. One that cannot be played to the end earns
@@ -117,41 +109,41 @@ func evalConfig(c *config.Config, recorded bool) *config.Config {
 
 // player wires what plays scenarios: evolve, the search and the contexts of the
 // configuration. It says which embedder that is.
-func (a *app) player(ctx context.Context, f evalFlags, clock *eval.Clock) (*eval.Player, string, error) {
-	set, err := prompts.Open(a.cfg.Prompts.Dir)
+func (a *App) player(ctx context.Context, f PlayOptions, clock *eval.Clock) (*eval.Player, string, error) {
+	set, err := prompts.Open(a.Config.Prompts.Dir)
 	if err != nil {
 		return nil, "", err
 	}
-	if !f.recorded {
-		set = a.remotePrompts(ctx, set)
+	if !f.Recorded {
+		set = a.RemotePrompts(ctx, set)
 	}
-	p := &eval.Player{Store: a.store, Clock: clock, Leases: a.leases(), K: f.k, Watch: time.Now, Log: a.log}
-	if p.Pipeline, err = a.evolution(set); err != nil {
+	p := &eval.Player{Store: a.Store, Clock: clock, Leases: a.Leases(), K: f.K, Watch: time.Now, Log: a.Log}
+	if p.Pipeline, err = a.Evolution(set); err != nil {
 		return nil, "", err
 	}
 	p.Pipeline.Impressions = false
 	layer, compares := p.Pipeline.Decider.(*decide.Comparer)
 	switch {
-	case f.recorded:
+	case f.Recorded:
 		script := &eval.Recorded{}
-		model := llm.NewModel(script, llm.Account{Provider: eval.RecordedModel, Model: "answers", Free: true, Privacy: privacyOf(a.cfg)})
+		model := llm.NewModel(script, llm.Account{Provider: eval.RecordedModel, Model: "answers", Free: true, Privacy: PrivacyOf(a.Config)})
 		p.Script, p.Pipeline.Model = script, model
 		if compares {
 			layer.Model = model
 		}
-	case f.record:
+	case f.Record:
 		script := &eval.Recorder{}
 		p.Script, p.Pipeline.Model = script, script.Of(p.Pipeline.Model)
 		if compares {
 			layer.Model = script.Of(layer.Model)
 		}
 	}
-	if p.Searcher, err = a.searcherWith(a.cfg); err != nil {
+	if p.Searcher, err = a.searcherWith(a.Config); err != nil {
 		return nil, "", err
 	}
 	p.Searcher.Teams = recall.TeamRule{}
-	p.Recaller = &recall.Recaller{Store: a.store, Searcher: p.Searcher, Options: recallOptions(a.cfg), Now: clock.Now, Log: a.log}
-	embedder, _, err := a.embeddings()
+	p.Recaller = &recall.Recaller{Store: a.Store, Searcher: p.Searcher, Options: recallOptions(a.Config), Now: clock.Now, Log: a.Log}
+	embedder, _, err := a.Embeddings()
 	if err != nil {
 		return nil, "", err
 	}

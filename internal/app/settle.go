@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -11,26 +11,26 @@ import (
 // settle ends the runs that a process left behind which died when all was done
 // but their last line. No window of theirs is due, so that nobody else would
 // come by. No group is waited for, and none begun, when stop is closed.
-func (f *fanOut) settle(ctx context.Context, stop <-chan struct{}) {
+func (f *FanOut) settle(ctx context.Context, stop <-chan struct{}) {
 	open, end := openUntil(ctx, stop)
 	defer end()
-	groups, err := f.store.Endless(ctx, f.job.name)
+	groups, err := f.Store.Endless(ctx, f.Job.Name)
 	for _, id := range groups {
 		if err != nil {
 			break
 		}
-		if !f.shard.Has(id) || f.group != "" && f.group != id {
+		if !f.Shard.Has(id) || f.GroupID != "" && f.GroupID != id {
 			continue
 		}
-		err = f.leases().Within(open, ctx, id, func(ctx context.Context, held *jobs.Held) error {
-			return f.settleGroup(ctx, held, f.job.name)
+		err = f.Leases().Within(open, ctx, id, func(ctx context.Context, held *jobs.Held) error {
+			return f.settleGroup(ctx, held, f.Job.Name)
 		})
 		if errors.Is(err, reverie.ErrBusy) {
 			err = nil // who has it settles it
 		}
 	}
 	if err != nil {
-		f.log.Warn("runs that were interrupted are still called running; the next run ends them", "error", err)
+		f.Log.Warn("runs that were interrupted are still called running; the next run ends them", "error", err)
 	}
 }
 
@@ -53,6 +53,6 @@ func openUntil(ctx context.Context, stop <-chan struct{}) (open context.Context,
 }
 
 // settleGroup is settle for one group, whose lease is held.
-func (a *app) settleGroup(ctx context.Context, held *jobs.Held, job reverie.Job) error {
-	return held.Exclusive(func() error { return a.store.Settle(ctx, held.Lease(), job) })
+func (a *App) settleGroup(ctx context.Context, held *jobs.Held, job reverie.Job) error {
+	return held.Exclusive(func() error { return a.Store.Settle(ctx, held.Lease(), job) })
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -54,17 +54,17 @@ func dueOf(e reverie.GroupEntry, job reverie.Job) reverie.DueGroup {
 }
 
 // groupsOf lists the groups of a backfill.
-func (a *app) groupsOf(replay bool) dueStore {
+func (a *App) groupsOf(replay bool) DueStore {
 	if replay {
-		return replayStore{a.store}
+		return replayStore{a.Store}
 	}
-	return a.store
+	return a.Store
 }
 
 // rewinding is what --replay keeps in mind of each group.
 type rewinding struct {
-	*app
-	flags backfillFlags
+	*App
+	dates Backfill
 	from  sync.Map // by id: the first date with a message that was taken back
 }
 
@@ -73,30 +73,30 @@ type rewinding struct {
 // is pending, and the dates before --from of which messages were taken back.
 func (r *rewinding) plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
 	if from, rewound := r.from.Load(g.ID); rewound {
-		return jobs.Dates(r.store, from.(string), r.flags.to, r.Now)(ctx, g)
+		return jobs.Dates(r.Store, from.(string), r.dates.To, r.Clock)(ctx, g)
 	}
-	back, windows, err := r.wouldRewind(ctx, g, r.flags)
+	back, windows, err := r.wouldRewind(ctx, g, r.dates)
 	if err != nil || back.Runs > 0 {
 		return jobs.Agenda{Windows: windows}, err
 	}
-	return jobs.Dates(r.store, r.flags.from, r.flags.to, r.Now)(ctx, g)
+	return jobs.Dates(r.Store, r.dates.From, r.dates.To, r.Clock)(ctx, g)
 }
 
 // prepare takes back what a group's runs did, before the first of its dates is
 // evolved anew.
 func (r *rewinding) prepare(ctx context.Context, held *jobs.Held, g reverie.DueGroup) error {
-	q, err := rewindOf(g, r.flags)
+	q, err := rewindOf(g, r.dates)
 	if err != nil || q == nil {
 		return err
 	}
 	return held.Exclusive(func() error {
-		back, err := r.store.Rewind(ctx, held.Lease(), *q)
+		back, err := r.Store.Rewind(ctx, held.Lease(), *q)
 		if err != nil || back.Runs == 0 {
 			return err
 		}
 		c, err := jobs.CalendarOf(g.Group)
-		r.from.Store(g.ID, firstDate(c, r.flags, back))
-		r.log.Info("taken back", "group_id", g.ID, "runs", back.Runs, "messages", back.Messages, "restored", back.Restored,
+		r.from.Store(g.ID, firstDate(c, r.dates, back))
+		r.Log.Info("taken back", "group_id", g.ID, "runs", back.Runs, "messages", back.Messages, "restored", back.Restored,
 			"deprecated", back.Deprecated, "weakened", back.Weakened, "left_to_persons", back.Kept)
 		return err
 	})
@@ -104,22 +104,22 @@ func (r *rewinding) prepare(ctx context.Context, held *jobs.Held, g reverie.DueG
 
 // firstDate is where the evolution begins anew: at --from, or earlier where a run
 // that was taken back had a message of before.
-func firstDate(c jobs.Calendar, f backfillFlags, back reverie.Rewound) string {
+func firstDate(c jobs.Calendar, f Backfill, back reverie.Rewound) string {
 	if back.Messages == 0 {
-		return f.from
+		return f.From
 	}
-	return min(f.from, c.Containing(back.Earliest).Date)
+	return min(f.From, c.Containing(back.Earliest).Date)
 }
 
 // wouldRewind says what a replay would take back of a group, and which closed
 // dates it would evolve.
-func (a *app) wouldRewind(ctx context.Context, g reverie.DueGroup, f backfillFlags) (reverie.Rewound, []reverie.Window, error) {
+func (a *App) wouldRewind(ctx context.Context, g reverie.DueGroup, f Backfill) (reverie.Rewound, []reverie.Window, error) {
 	q, err := rewindOf(g, f)
 	if err != nil || q == nil {
 		return reverie.Rewound{}, nil, err
 	}
 	q.DryRun = true
-	back, err := a.store.Rewind(ctx, reverie.Lease{GroupID: g.ID}, *q)
+	back, err := a.Store.Rewind(ctx, reverie.Lease{GroupID: g.ID}, *q)
 	if err != nil || back.Runs == 0 {
 		return back, nil, err
 	}
@@ -127,10 +127,10 @@ func (a *app) wouldRewind(ctx context.Context, g reverie.DueGroup, f backfillFla
 	if err != nil {
 		return back, nil, err
 	}
-	windows, err := c.Between(firstDate(c, f, back), f.to)
+	windows, err := c.Between(firstDate(c, f, back), f.To)
 	closed := windows[:0]
 	for _, w := range windows {
-		if !w.Until.After(a.Now()) {
+		if !w.Until.After(a.Clock()) {
 			closed = append(closed, w)
 		}
 	}
@@ -139,14 +139,14 @@ func (a *app) wouldRewind(ctx context.Context, g reverie.DueGroup, f backfillFla
 
 // rewindOf is what a replay takes back of a group; nil: its calendar has none of
 // the dates.
-func rewindOf(g reverie.DueGroup, f backfillFlags) (*reverie.RewindQuery, error) {
+func rewindOf(g reverie.DueGroup, f Backfill) (*reverie.RewindQuery, error) {
 	c, err := jobs.CalendarOf(g.Group)
 	if err != nil {
 		return nil, err
 	}
-	windows, err := c.Between(f.from, f.to)
+	windows, err := c.Between(f.From, f.To)
 	if err != nil || len(windows) == 0 {
 		return nil, err
 	}
-	return &reverie.RewindQuery{GroupID: g.ID, Job: reverie.JobEvolve, Since: windows[0].Since, Reason: fmt.Sprintf("replay from %s on", f.from)}, nil
+	return &reverie.RewindQuery{GroupID: g.ID, Job: reverie.JobEvolve, Since: windows[0].Since, Reason: fmt.Sprintf("replay from %s on", f.From)}, nil
 }

@@ -1,0 +1,127 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"reverie/internal/config"
+	"reverie/internal/llm"
+	"reverie/internal/reverie"
+)
+
+// Finding is one line of the doctor's report.
+type Finding struct {
+	Check  string `json:"check"`
+	OK     bool   `json:"ok"` // also where there is only something to be warned of
+	Detail string `json:"detail"`
+	Err    error  `json:"-"`
+}
+
+// Examine checks what a run needs beside a configuration that can be read, from what
+// everything needs to what only some need.
+func (a *App) Examine(ctx context.Context) []Finding {
+	var out []Finding
+	note := func(check, detail string, err error) bool {
+		f := Finding{Check: check, OK: err == nil, Detail: detail, Err: err}
+		if err != nil {
+			f.Detail = err.Error()
+		}
+		out = append(out, f)
+		return err == nil
+	}
+	note("secrets", "known by our own rules and those of "+cmp.Or(strings.Join(reverie.Detectors(), ", "), "nobody else")+"; personal data: "+a.Config.Privacy.PII, nil)
+	if w := a.Config.ScheduleWarning(); w != "" {
+		note("schedule", "warning: "+w, nil)
+	}
+	openErr := a.Open(ctx)
+	if a.Store == nil {
+		note("database", "", openErr)
+		return out
+	}
+	info, err := a.Store.Info(ctx)
+	if !note("database", "PostgreSQL "+info.Server+a.privateNote(), err) {
+		return out
+	}
+	if info.Vector == "" {
+		note("pgvector", "", fmt.Errorf("the extension is missing in this database; `reverie migrate up` creates it where pgvector is installed: %w", reverie.ErrConfiguration))
+	} else {
+		note("pgvector", info.Vector, nil)
+	}
+	note("schema", fmt.Sprintf("version %d", info.SchemaVersion), openErr)
+	err = nil
+	if info.Skew.Abs() > time.Minute {
+		err = fmt.Errorf("this clock and the database's differ by %s: set them right, since windows are cut by the clock", info.Skew.Round(time.Second))
+	}
+	note("clock", fmt.Sprintf("within %s of the database's", info.Skew.Abs().Round(time.Millisecond)), err)
+	if openErr == nil {
+		detail, err := a.readerNote(ctx)
+		note("reader role", detail, err)
+		a.examineGroups(ctx, note)
+		a.examineModels(ctx, note)
+	}
+	return out
+}
+
+func (a *App) privateNote() string {
+	if a.cluster == nil {
+		return ""
+	}
+	l := a.cluster.Location()
+	note := ", private, in " + l.Dir
+	if l.Moved() {
+		note += fmt.Sprintf(" (its server runs as %s, who cannot enter %s)", l.User, l.Asked)
+	}
+	return note
+}
+
+// examineGroups finds groups that wait for a person.
+func (a *App) examineGroups(ctx context.Context, note func(check, detail string, err error) bool) {
+	const named = 3
+	parked, err := a.Store.GroupList(ctx, reverie.GroupQuery{State: reverie.GroupParked, Limit: named + 1})
+	if err == nil && len(parked) > 0 {
+		var names []string
+		for _, g := range parked[:min(named, len(parked))] {
+			names = append(names, g.ID)
+		}
+		if len(parked) > named {
+			names = append(names, "and more")
+		}
+		err = fmt.Errorf("parked after repeated failure: %s; `reverie groups list --state parked` says why", strings.Join(names, ", "))
+	}
+	note("groups", "none is parked", err)
+}
+
+// examineModels asks each model one small question.
+func (a *App) examineModels(ctx context.Context, note func(check, detail string, err error) bool) {
+	uses := []struct{ use, check string }{{config.UseEvolve, "model"}, {config.UseObserve, "model for impressions"}, {config.UseExtract, "model for sessions"}, {config.UseFold, "model for summaries"}, {config.UseDream, "model for dreams"}}
+	if a.Config.Decide.Enabled {
+		uses = slices.Insert(uses, 1, struct{ use, check string }{config.UseCompare, "model for comparing"})
+	}
+	asked := map[config.ModelSettings]bool{} // what is set alike is asked once
+	for _, u := range uses {
+		model, settings, err := a.Model(u.use)
+		settings.Temperature, settings.Timeout, settings.MaxOutputTokens = nil, 0, 0
+		if err == nil && asked[settings] {
+			continue
+		}
+		asked[settings] = true
+		if err == nil {
+			_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor"}, llm.Request{System: "Answer with one line of JSON.",
+				User: `{"window_until":"2026-01-01T00:00:00Z","existing_memories":[],"new_discussions":[]}`, MaxTokens: 256})
+			note(u.check, model.Name()+" answers", err)
+			continue
+		}
+		note(u.check, "", err)
+	}
+	embed, _, err := a.Embeddings()
+	if err == nil {
+		_, err = embed.Embed(ctx, llm.Meta{Purpose: "doctor"}, []string{"Is anybody there? " + time.Now().UTC().Format(time.RFC3339Nano)})
+		note("embeddings", embed.Name()+" answers, vectors are "+embed.Key(), err)
+	} else {
+		note("embeddings", "", err)
+	}
+}
