@@ -35,10 +35,6 @@ type TeamMatch struct {
 	Versions []string // one of these; nil where none are named
 }
 
-// ErrNoCondition refuses a write that does not say what it rests on: it could undo what
-// another has written.
-var ErrNoCondition = fmt.Errorf("say which version this write rests on: If-Match with the memory's ETag to change it, or If-None-Match: * to create it: %w", reverie.ErrInvalid)
-
 // noVersion is the id of no version.
 const noVersion = "00000000-0000-0000-0000-000000000000"
 
@@ -136,7 +132,7 @@ func (s *Service) named(m *reverie.TeamMemory, id string) {
 // the write rests on, and returns the memory as it is then. A team that does not exist is
 // made. A memory that is sent is checked like any that is to be kept:
 // *reverie.TeamRefusedError says what was found in it. The other errors are
-// [ErrNoCondition] and those of the store's PutTeamMemory.
+// [reverie.ErrNoCondition] and those of the store's PutTeamMemory.
 func (s *Service) PutTeamMemory(ctx context.Context, put TeamPut) (m reverie.TeamMemory, created bool, err error) {
 	groupID, err := teamGroup(ctx, put.Team)
 	if err != nil {
@@ -236,7 +232,7 @@ func (s *Service) expected(ctx context.Context, groupID string, put TeamPut) (st
 	case match.New:
 		return "", nil
 	case !match.Any && match.Versions == nil:
-		return "", ErrNoCondition
+		return "", reverie.ErrNoCondition
 	case !match.Any && !slices.ContainsFunc(match.Versions, reverie.IsTeamID):
 		return noVersion, nil
 	case !match.Any && len(match.Versions) == 1:

@@ -75,6 +75,11 @@ func (e *TwinError) Is(target error) bool { return target == ErrConflict }
 // [ErrInvalid].
 var ErrKeyReused = fmt.Errorf("this idempotency key stands for another write: use a new one: %w", ErrInvalid)
 
+// ErrNoCondition refuses a write that does not say which version it rests on: it could
+// undo what others have written. It is an [ErrInvalid].
+var ErrNoCondition = fmt.Errorf("say which version this write rests on: If-Match with the memory's ETag to change it, "+
+	"or If-None-Match: * to create it: %w", ErrInvalid)
+
 // IsTeamID tells whether s is the id of a team's memory, or of a version, as it travels:
 // a UUID in its canonical form, not the empty one.
 func IsTeamID(s string) bool {

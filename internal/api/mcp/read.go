@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/api"
-	"reverie/internal/api/rest"
+	"reverie/internal/api/problem"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 )
@@ -172,8 +172,8 @@ func asOf(text string) (at time.Time, err error) {
 	if text == "" {
 		return at, nil
 	}
-	if at, err = rest.Instant(text); err != nil {
-		return at, rest.NewProblem(422, "as_of: "+err.Error())
+	if at, err = api.Instant(text); err != nil {
+		return at, problem.New(422, "as_of: "+err.Error())
 	}
 	return at, nil
 }
@@ -188,7 +188,7 @@ func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, st
 		q.Threshold = *in.Threshold
 	}
 	if !(q.Threshold >= 0 && q.Threshold <= 1) {
-		return searchOut{}, "", rest.NewProblem(422, "threshold: it is 0 to 1")
+		return searchOut{}, "", problem.New(422, "threshold: it is 0 to 1")
 	}
 	if q.At, err = asOf(in.AsOf); err != nil {
 		return searchOut{}, "", err

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"reverie/internal/api/problem"
 
-	"reverie/internal/api/rest"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // tool is what a client reads of a tool.
@@ -58,7 +58,7 @@ func (s *Server) call(ctx context.Context, req *sdk.CallToolRequest, do func(con
 
 // plain is an error as an agent is told it. What it is not told is logged.
 func (s *Server) plain(ctx context.Context, tool string, err error) error {
-	p := rest.ProblemOf(err, s.opts.Now())
+	p := problem.Of(err, s.opts.Now())
 	if p.Status >= 500 {
 		s.opts.Log.ErrorContext(ctx, "a tool failed", "tool", tool, "status", p.Status, "error", err)
 	}
@@ -73,13 +73,13 @@ func (s *Server) plain(ctx context.Context, tool string, err error) error {
 func storable(arguments json.RawMessage) error {
 	var v any
 	if !utf8.Valid(arguments) {
-		return rest.NewProblem(422, "the arguments are not valid UTF-8")
+		return problem.New(422, "the arguments are not valid UTF-8")
 	}
 	if len(arguments) > 0 && json.Unmarshal(arguments, &v) != nil {
-		return rest.NewProblem(422, "the arguments are no JSON")
+		return problem.New(422, "the arguments are no JSON")
 	}
 	if hasNUL(v) {
-		return rest.NewProblem(422, "the arguments hold a NUL, which no text can")
+		return problem.New(422, "the arguments hold a NUL, which no text can")
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func within(name string, given *int, otherwise, least, most int) (int, error) {
 	case given == nil:
 		return otherwise, nil
 	case *given < least || *given > most:
-		return 0, rest.NewProblem(422, fmt.Sprintf("%s %d: it is %d to %d", name, *given, least, most))
+		return 0, problem.New(422, fmt.Sprintf("%s %d: it is %d to %d", name, *given, least, most))
 	}
 	return *given, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"reverie/internal/api/problem"
 	"reverie/internal/text"
 )
 
@@ -52,19 +53,19 @@ func problemOfHuma(status int, message string, errs ...error) huma.StatusError {
 	broken := errors.Join(errs...)
 	switch {
 	case errors.As(broken, &large):
-		return ProblemOf(broken, time.Time{})
+		return problem.Of(broken, time.Time{})
 	case status == http.StatusInternalServerError && strings.Contains(message, "request body"):
-		return NewProblem(http.StatusBadRequest, "the request's body broke off")
+		return problem.New(http.StatusBadRequest, "the request's body broke off")
 	}
-	p := NewProblem(status, message)
-	for _, err := range errs[:min(len(errs), maxErrors)] {
+	p := problem.New(status, message)
+	for _, err := range errs[:min(len(errs), problem.MaxErrors)] {
 		var d huma.ErrorDetailer
 		if !errors.As(err, &d) {
-			p.Errors = append(p.Errors, Detail{Message: text.Excerpt(err.Error(), maxMessage)})
+			p.Errors = append(p.Errors, problem.Detail{Message: text.Excerpt(err.Error(), problem.MaxMessage)})
 			continue
 		}
 		e := d.ErrorDetail()
-		p.Errors = append(p.Errors, Detail{Location: text.Excerpt(e.Location, maxMessage), Message: text.Excerpt(e.Message, maxMessage)})
+		p.Errors = append(p.Errors, problem.Detail{Location: text.Excerpt(e.Location, problem.MaxMessage), Message: text.Excerpt(e.Message, problem.MaxMessage)})
 	}
 	if len(p.Errors) > 0 {
 		p.Detail = p.Errors[0].Message

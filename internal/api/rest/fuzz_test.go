@@ -31,7 +31,7 @@ func (w *world) hold(t testing.TB, g *generator, op *huma.Operation) int {
 			t.Errorf("%.300s is a 304 with %.300s", asked, a.Body)
 		}
 	case a.Code >= 300:
-		problem(t, a)
+		problemIn(t, a)
 		if a.Body.Len() > 16<<10 {
 			t.Errorf("%.300s: a problem of %d bytes", asked, a.Body.Len())
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"reverie/internal/api/problem"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -101,7 +102,7 @@ func (r *room) groups() {
 			Content: map[string]*huma.MediaType{"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString}, Example: messagesExample}}}},
 		func(ctx context.Context, in *streamInput) (reverie.MessagesAdded, error) {
 			if !slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, in.charset) {
-				return reverie.MessagesAdded{}, NewProblem(http.StatusUnsupportedMediaType, "messages are read in UTF-8 alone: convert them first, as with iconv")
+				return reverie.MessagesAdded{}, problem.New(http.StatusUnsupportedMediaType, "messages are read in UTF-8 alone: convert them first, as with iconv")
 			}
 			added, err := r.service.AddMessages(ctx, in.Group, in.body)
 			if err == nil && added.BadCount > 0 && added.New+added.Known == 0 {
@@ -119,10 +120,10 @@ const (
 )
 
 // nothingAdded is the answer to a body without one good line.
-func nothingAdded(added reverie.MessagesAdded) *Problem {
-	p := NewProblem(http.StatusUnprocessableEntity, "not one line could be taken as a message")
+func nothingAdded(added reverie.MessagesAdded) *problem.Problem {
+	p := problem.New(http.StatusUnprocessableEntity, "not one line could be taken as a message")
 	for _, b := range added.Bad {
-		p.Errors = append(p.Errors, Detail{Location: lineOf(b), Message: text.Excerpt(b.Reason, maxMessage)})
+		p.Errors = append(p.Errors, problem.Detail{Location: lineOf(b), Message: text.Excerpt(b.Reason, problem.MaxMessage)})
 	}
 	return p
 }

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"reverie/internal/api"
+	"reverie/internal/api/problem"
 	"reverie/internal/api/rest"
 	"reverie/internal/reverie"
 )
@@ -114,7 +115,7 @@ func TestDocument(t *testing.T) {
 			t.Errorf("%s declares %q of %s", op.OperationID, declared, op.Path)
 		}
 		for _, status := range []string{"401", "404", "422", "429", "500", "503"} {
-			if r := op.Responses[status]; r == nil || r.Content[rest.ProblemType] == nil || r.Content[rest.ProblemType].Schema.Ref != "#/components/schemas/Problem" {
+			if r := op.Responses[status]; r == nil || r.Content[problem.MediaType] == nil || r.Content[problem.MediaType].Schema.Ref != "#/components/schemas/Problem" {
 				t.Errorf("%s does not say what a %s is", op.OperationID, status)
 			}
 		}

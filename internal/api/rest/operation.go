@@ -10,7 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"reverie/internal/api"
+	"reverie/internal/api/problem"
 	"reverie/internal/reverie"
 )
 
@@ -48,16 +48,16 @@ func (r *room) check(in any) error {
 		return nil
 	}
 	if at := unstorable(body, "body"); at != "" {
-		return NewProblem(http.StatusUnprocessableEntity, at+" holds a NUL, which no text can")
+		return problem.New(http.StatusUnprocessableEntity, at+" holds a NUL, which no text can")
 	}
 	return nil
 }
 
 // fail makes a problem of an error, and logs what the client is not told.
 func (r *room) fail(ctx context.Context, op operation, err error) error {
-	p := ProblemOf(err, r.Now())
+	p := problem.Of(err, r.Now())
 	if p.Status >= 500 && !errors.Is(err, context.Canceled) {
-		r.Log.ErrorContext(ctx, "a request failed", "request_id", api.RequestID(ctx), "operation", op.id, "status", p.Status, "error", err)
+		r.Log.ErrorContext(ctx, "a request failed", "request_id", problem.RequestID(ctx), "operation", op.id, "status", p.Status, "error", err)
 	}
 	return p
 }

@@ -1,9 +1,10 @@
 package rest
 
 import (
-	"errors"
 	"strings"
 	"time"
+
+	"reverie/internal/api"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -35,22 +36,10 @@ type Paging struct {
 // instant is a parameter that is a point in time.
 type instant struct{ at time.Time }
 
-// UnmarshalText reads an instant as [Instant] does, with a plus sign that nobody encoded.
+// UnmarshalText reads an instant as [api.Instant] does, with a plus sign that nobody encoded.
 func (i *instant) UnmarshalText(text []byte) (err error) {
-	i.at, err = Instant(strings.ReplaceAll(string(text), " ", "+"))
+	i.at, err = api.Instant(strings.ReplaceAll(string(text), " ", "+"))
 	return err
-}
-
-// Instant reads RFC 3339, or a date, which is its first instant in UTC.
-func Instant(s string) (time.Time, error) {
-	at, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		at, err = time.Parse(time.DateOnly, s)
-	}
-	if at = at.UTC(); err != nil || at.Year() < 1970 || at.Year() > 9999 {
-		return time.Time{}, errors.New("write an instant of 1970 to 9999, such as 2026-01-15T12:30:00Z, or a date")
-	}
-	return at.Truncate(time.Microsecond), nil // as instants are stored: the database would round up
 }
 
 // Schema is what the OpenAPI document says of it.

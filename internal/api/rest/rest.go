@@ -20,6 +20,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"reverie/internal/api"
+	"reverie/internal/api/problem"
 )
 
 // Options are how the API is served.
@@ -73,9 +74,9 @@ func New(service *api.Service, opts Options) (http.Handler, *huma.OpenAPI) {
 func (r *room) serve(w http.ResponseWriter, req *http.Request) {
 	switch p := req.URL.EscapedPath(); {
 	case p == "" || path.Clean(p) != p: // the mux would redirect; a client that meant it would not have sent it
-		NewProblem(http.StatusNotFound, noRoute).Write(w, req)
+		problem.New(http.StatusNotFound, noRoute).Write(w, req)
 	case !storable(req.URL.Path): // names nothing
-		NewProblem(http.StatusNotFound, notFound).Write(w, req)
+		problem.New(http.StatusNotFound, problem.NotFound).Write(w, req)
 	default:
 		r.mux.ServeHTTP(w, req)
 	}
@@ -93,11 +94,11 @@ func (r *room) unknown(w http.ResponseWriter, req *http.Request) {
 		}
 	}
 	if len(allow) == 0 {
-		NewProblem(http.StatusNotFound, noRoute).Write(w, req)
+		problem.New(http.StatusNotFound, noRoute).Write(w, req)
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
-	NewProblem(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not for this route: it takes %s", req.Method, strings.Join(allow, ", "))).Write(w, req)
+	problem.New(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not for this route: it takes %s", req.Method, strings.Join(allow, ", "))).Write(w, req)
 }
 
 // config is huma's, without what it would load from elsewhere or add to answers.
@@ -108,8 +109,8 @@ func (r *room) config() huma.Config {
 	format := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
 	c.Formats = map[string]huma.Format{"application/json": format, "json": format} // the latter for what ends in +json
 	c.Transformers = []huma.Transformer{func(ctx huma.Context, _ string, v any) (any, error) {
-		if p, ok := v.(*Problem); ok {
-			p.Instance = api.RequestID(ctx.Context())
+		if p, ok := v.(*problem.Problem); ok {
+			p.Instance = problem.RequestID(ctx.Context())
 		}
 		return v, nil
 	}}
@@ -162,7 +163,7 @@ func (r *room) Handle(op *huma.Operation, handle func(huma.Context)) {
 			}
 		}
 		if err != nil {
-			NewProblem(http.StatusUnprocessableEntity, "the query of the address cannot be read: "+err.Error()).Write(w, req)
+			problem.New(http.StatusUnprocessableEntity, "the query of the address cannot be read: "+err.Error()).Write(w, req)
 			return
 		}
 		handle(newExchange(op, w, req, values))

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"reverie/internal/api"
+	"reverie/internal/api/problem"
 	"reverie/internal/reverie"
 )
 
@@ -165,7 +166,7 @@ func (in *teamPutInput) match() (api.TeamMatch, error) {
 	var m api.TeamMatch
 	if in.IfNoneMatch != "" {
 		if strings.TrimSpace(in.IfNoneMatch) != "*" {
-			return m, NewProblem(http.StatusBadRequest, "If-None-Match of a write is *: the memory is then created, and must not exist")
+			return m, problem.New(http.StatusBadRequest, "If-None-Match of a write is *: the memory is then created, and must not exist")
 		}
 		m.New = true
 	}
@@ -174,7 +175,7 @@ func (in *teamPutInput) match() (api.TeamMatch, error) {
 	}
 	list, star, err := entityTags(in.IfMatch)
 	if err != nil {
-		return m, NewProblem(http.StatusBadRequest, "If-Match: "+err.Error())
+		return m, problem.New(http.StatusBadRequest, "If-Match: "+err.Error())
 	}
 	m.Any, m.Versions = star, []string{}
 	for _, tag := range list {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie/internal/api/rest"
+	"reverie/internal/api/problem"
 	"reverie/internal/reverie"
 )
 
@@ -29,20 +29,20 @@ type crew struct {
 	token string
 }
 
-func (c crew) put(t *testing.T, id, body string, status int, headers ...string) (reverie.TeamMemory, rest.Problem) {
+func (c crew) put(t *testing.T, id, body string, status int, headers ...string) (reverie.TeamMemory, problem.Problem) {
 	t.Helper()
 	a := c.ask(c.token, http.MethodPut, "/v1/team/memories/"+id, body, headers...)
 	if a.Code != status {
 		t.Errorf("PUT %s %s %q is %d: %s", id, body, headers, a.Code, a.Body)
 	}
 	if a.Code >= 300 {
-		return reverie.TeamMemory{}, problem(t, a)
+		return reverie.TeamMemory{}, problemIn(t, a)
 	}
 	m := teamMemory(t, a)
 	if a.Header().Get("ETag") != `"`+m.VersionID+`"` {
 		t.Errorf("the ETag is %q", a.Header().Get("ETag"))
 	}
-	return m, rest.Problem{}
+	return m, problem.Problem{}
 }
 
 func teamMemory(t *testing.T, a *httptest.ResponseRecorder) (m reverie.TeamMemory) {
@@ -242,7 +242,7 @@ func noChat(t *testing.T, c crew) {
 		"/v1/groups/" + tenant + "/proposals": `{"action":"create","statement":"we like tea","reason":"said so"}`,
 	} {
 		a := w.ask(token, http.MethodPost, target, body)
-		if p := problem(t, a); a.Code != 422 || !strings.Contains(p.Detail, "team") {
+		if p := problemIn(t, a); a.Code != 422 || !strings.Contains(p.Detail, "team") {
 			t.Errorf("%s is %d %s", target, a.Code, a.Body)
 		}
 	}

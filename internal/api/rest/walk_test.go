@@ -127,14 +127,14 @@ func TestWalk(t *testing.T) {
 		t.Run(op.OperationID, func(t *testing.T) {
 			at := target(op, mine, v)
 			a := w.ask("", op.Method, at, v.body, v.headers...)
-			if problem(t, a); a.Code != http.StatusUnauthorized || !strings.HasPrefix(a.Header().Get("WWW-Authenticate"), "Bearer") {
+			if problemIn(t, a); a.Code != http.StatusUnauthorized || !strings.HasPrefix(a.Header().Get("WWW-Authenticate"), "Bearer") {
 				t.Errorf("nobody gets %d %q", a.Code, a.Header().Get("WWW-Authenticate"))
 			}
 			w.stranger(t, op, v, none[op.OperationID])
 			for _, small := range reverie.Scopes {
 				if !small.Covers(scopeOf(op)) {
 					a := w.ask(mine.token[small], op.Method, at, v.body, v.headers...)
-					if p := problem(t, a); a.Code != http.StatusForbidden || !strings.Contains(p.Detail, string(scopeOf(op))) {
+					if p := problemIn(t, a); a.Code != http.StatusForbidden || !strings.Contains(p.Detail, string(scopeOf(op))) {
 						t.Errorf("scope %s gets %d %s", small, a.Code, a.Body)
 					}
 				}
@@ -195,7 +195,7 @@ func (w *world) stranger(t *testing.T, op *huma.Operation, v, none visit) {
 
 // said is a problem without what tells requests apart.
 func said(t *testing.T, a *httptest.ResponseRecorder) string {
-	p := problem(t, a)
+	p := problemIn(t, a)
 	p.Instance = ""
 	b, _ := json.Marshal(p)
 	return string(b)

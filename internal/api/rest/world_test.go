@@ -18,6 +18,7 @@ import (
 
 	"reverie/evolve"
 	"reverie/internal/api"
+	"reverie/internal/api/problem"
 	"reverie/internal/api/rest"
 	"reverie/internal/api/server"
 	"reverie/internal/llm"
@@ -278,10 +279,10 @@ func (w *world) ask(token, method, target, body string, headers ...string) *http
 }
 
 // problem reads a problem, which must be one.
-func problem(t testing.TB, a *httptest.ResponseRecorder) rest.Problem {
+func problemIn(t testing.TB, a *httptest.ResponseRecorder) problem.Problem {
 	t.Helper()
-	var p rest.Problem
-	if err := json.Unmarshal(a.Body.Bytes(), &p); err != nil || a.Header().Get("Content-Type") != rest.ProblemType || p.Status != a.Code ||
+	var p problem.Problem
+	if err := json.Unmarshal(a.Body.Bytes(), &p); err != nil || a.Header().Get("Content-Type") != problem.MediaType || p.Status != a.Code ||
 		p.Title != http.StatusText(a.Code) || p.Detail == "" || p.Type == "" || p.Instance != a.Header().Get("X-Request-Id") || p.Instance == "" {
 		t.Errorf("status %d is no good problem: %.300s (%v)", a.Code, a.Body, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"reverie/internal/api/rest"
+	"reverie/internal/api/problem"
 )
 
 // body is what a client sends. What has come of it is held by the budget of all bodies
@@ -87,16 +87,16 @@ func (b *body) end() {
 }
 
 // crowded is said while the bodies under way are all that can be held.
-func crowded() *rest.Problem {
-	return rest.NewProblem(http.StatusServiceUnavailable, "more is being sent than this server can hold at a time: send this again in a moment, "+
+func crowded() *problem.Problem {
+	return problem.New(http.StatusServiceUnavailable, "more is being sent than this server can hold at a time: send this again in a moment, "+
 		"messages from the start too, since those that are known stay as they are").RetryAfter(retryLater)
 }
 
 const retryLater = 5 * time.Second
 
 // stopping ends a stream before its end.
-func stopping() *rest.Problem {
-	return rest.NewProblem(http.StatusServiceUnavailable, "the server is stopping: send the rest again in a moment").RetryAfter(retryLater)
+func stopping() *problem.Problem {
+	return problem.New(http.StatusServiceUnavailable, "the server is stopping: send the rest again in a moment").RetryAfter(retryLater)
 }
 
 // streams are the bodies that take their time, which the end of the server does not wait

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"reverie/internal/api/rest"
+	"reverie/internal/api/problem"
 	"reverie/internal/text"
 )
 
@@ -68,7 +68,7 @@ func (x *exchange) admit(key string) (leave func(), ok bool) {
 	switch {
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
 		x.answer.Header().Set("Accept-Encoding", "identity")
-		x.refuse(rest.NewProblem(http.StatusUnsupportedMediaType, "the body's Content-Encoding is "+strconv.Quote(text.Excerpt(encoding, 40))+": send it as it is, without one"))
+		x.refuse(problem.New(http.StatusUnsupportedMediaType, "the body's Content-Encoding is "+strconv.Quote(text.Excerpt(encoding, 40))+": send it as it is, without one"))
 	case x.request.ContentLength > x.limit.body:
 		x.fail(&http.MaxBytesError{Limit: x.limit.body})
 	case x.limit.stream && x.streams.stopped():

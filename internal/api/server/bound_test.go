@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"reverie/internal/api"
-	"reverie/internal/api/rest"
+	"reverie/internal/api/problem"
 )
 
 // pipe is a listener of one connection without a network, whose time a bubble can hold.
@@ -212,7 +212,7 @@ func TestStopEndsStreams(t *testing.T) {
 			read, began := make(chan string, 1), time.Now()
 			client, s := linkedTo(t, func(_ http.ResponseWriter, r *http.Request) {
 				text, err := io.ReadAll(r.Body)
-				if says := (*rest.Problem)(nil); ends != errors.As(err, &says) || ends && says.Status != http.StatusServiceUnavailable {
+				if says := (*problem.Problem)(nil); ends != errors.As(err, &says) || ends && says.Status != http.StatusServiceUnavailable {
 					t.Errorf("%s: %v", path, err)
 				}
 				read <- string(text)

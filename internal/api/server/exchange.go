@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"reverie/internal/api"
-	"reverie/internal/api/rest"
+	"reverie/internal/api/problem"
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -55,7 +55,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request) *exchange {
 	}
 	w.Header().Set(idHeader, x.id)
 	x.answer.refuse = x.refuse
-	x.request = r.WithContext(api.WithRequestID(s.opts.Context(r.Context()), x.id))
+	x.request = r.WithContext(problem.WithRequestID(s.opts.Context(r.Context()), x.id))
 	return x
 }
 
@@ -66,7 +66,7 @@ func (x *exchange) end() {
 		x.opts.Log.Error("a request panicked", "request_id", x.id, "panic", fault, "stack", string(debug.Stack()))
 		if x.answer.status == 0 {
 			fault = nil
-			x.refuse(rest.ProblemOf(errors.New("panic"), x.began))
+			x.refuse(problem.Of(errors.New("panic"), x.began))
 		} else {
 			fault = http.ErrAbortHandler // the client sees an answer that was cut off
 		}
@@ -118,7 +118,7 @@ func below(r *http.Request, folder string) bool { return strings.HasPrefix(r.URL
 
 // fail answers with an error.
 func (x *exchange) fail(err error) {
-	p := rest.ProblemOf(err, x.opts.Now())
+	p := problem.Of(err, x.opts.Now())
 	if p.Status >= http.StatusInternalServerError {
 		x.opts.Log.Error("a request failed", "request_id", x.id, "error", err)
 	}
@@ -126,7 +126,7 @@ func (x *exchange) fail(err error) {
 }
 
 // refuse answers with a problem, and waits for no rest of a body that nobody reads.
-func (x *exchange) refuse(p *rest.Problem) {
+func (x *exchange) refuse(p *problem.Problem) {
 	if x.sends() {
 		x.answer.Header().Set("Connection", "close")
 		_ = x.control().SetReadDeadline(time.Now().Add(parting)) // it may be no connection
@@ -153,9 +153,9 @@ type answer struct {
 	bytes  int64
 	taking time.Duration // that the client may take over it, once it has begun; 0: as is set
 
-	refuse  func(*rest.Problem)
-	instead atomic.Pointer[rest.Problem] // what is answered instead of what the room says of it
-	muted   bool                         // it was, and the room is not listened to any more
+	refuse  func(*problem.Problem)
+	instead atomic.Pointer[problem.Problem] // what is answered instead of what the room says of it
+	muted   bool                            // it was, and the room is not listened to any more
 }
 
 func (a *answer) WriteHeader(status int) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/api"
-	"reverie/internal/api/rest"
+	"reverie/internal/api/problem"
 	"reverie/internal/reverie"
 )
 
@@ -162,5 +162,5 @@ func (x *exchange) rate() bool {
 
 // later answers that there is too much at once.
 func (x *exchange) later(why string, wait time.Duration) {
-	x.refuse(rest.NewProblem(http.StatusTooManyRequests, why).RetryAfter(wait)) // in whole seconds, rounded up
+	x.refuse(problem.New(http.StatusTooManyRequests, why).RetryAfter(wait)) // in whole seconds, rounded up
 }

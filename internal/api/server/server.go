@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"reverie/internal/api"
-	"reverie/internal/api/rest"
+	"reverie/internal/api/problem"
 	"reverie/internal/reverie"
 	"reverie/internal/telemetry"
 )
@@ -61,7 +61,7 @@ type Server struct {
 // Refuser is a room whose visitors read no problems in JSON. Refuse answers a request that
 // did not come to it.
 type Refuser interface {
-	Refuse(http.ResponseWriter, *http.Request, *rest.Problem)
+	Refuse(http.ResponseWriter, *http.Request, *problem.Problem)
 }
 
 // New returns a server that does not listen yet.

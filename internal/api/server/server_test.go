@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"reverie/internal/api"
-	"reverie/internal/api/rest"
+	"reverie/internal/api/problem"
 	"reverie/internal/api/server"
 	"reverie/internal/reverie"
 	"reverie/internal/telemetry"
@@ -72,7 +72,7 @@ func room(name string) http.Handler {
 		c, known := api.CallerOf(r.Context())
 		b, err := io.ReadAll(r.Body)
 		if err != nil {
-			rest.ProblemOf(err, time.Now()).Write(w, r)
+			problem.Of(err, time.Now()).Write(w, r)
 			return
 		}
 		_ = json.NewEncoder(w).Encode(said{name, c.TokenID, c.GroupID, api.SessionOf(r.Context()), c.Scope, known, len(b)})
@@ -85,7 +85,7 @@ func room(name string) http.Handler {
 	})
 	mux.HandleFunc("GET /until", func(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
-		rest.ProblemOf(r.Context().Err(), time.Now()).Write(w, r)
+		problem.Of(r.Context().Err(), time.Now()).Write(w, r)
 	})
 	return mux
 }
@@ -150,12 +150,12 @@ func (h *house) ask(method, target string, body io.Reader, headers ...string) *h
 	return w
 }
 
-// problem wants an answer to be one, whole and of the status.
-func problem(t *testing.T, what string, w *httptest.ResponseRecorder, status int) rest.Problem {
+// wantProblem wants an answer to be one, whole and of the status.
+func wantProblem(t *testing.T, what string, w *httptest.ResponseRecorder, status int) problem.Problem {
 	t.Helper()
-	var p rest.Problem
+	var p problem.Problem
 	if err := json.Unmarshal(w.Body.Bytes(), &p); w.Code != status || err != nil || p.Status != status || p.Title != http.StatusText(status) ||
-		p.Detail == "" || p.Instance != w.Header().Get("X-Request-Id") || w.Header().Get("Content-Type") != rest.ProblemType {
+		p.Detail == "" || p.Instance != w.Header().Get("X-Request-Id") || w.Header().Get("Content-Type") != problem.MediaType {
 		t.Errorf("%s: %d %s (%v), want a problem of %d", what, w.Code, w.Body, err, status)
 	}
 	if challenge := w.Header().Get("WWW-Authenticate"); (status == 401) != (challenge == "Bearer") {
@@ -221,23 +221,23 @@ func TestWhoAsks(t *testing.T) {
 		what := fmt.Sprintf("%d: %s %q", i, c.target, c.headers)
 		w := h.ask("GET", c.target, nil, c.headers...)
 		if c.want == nil {
-			problem(t, what, w, 401)
+			wantProblem(t, what, w, 401)
 		} else {
 			answered(t, what, w, *c.want)
 		}
 	}
-	problem(t, "writing what all may read", h.ask("POST", "/openapi.json", nil), 401)
+	wantProblem(t, "writing what all may read", h.ask("POST", "/openapi.json", nil), 401)
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 		if w := h.ask("GET", path, nil, "Host: 10.0.0.7:8470"); w.Code != 200 {
 			t.Errorf("%s: %d", path, w.Code)
 		}
 	}
 	h.later(time.Minute)
-	problem(t, "expired", h.ask("GET", "/v1/groups", nil, "Authorization: Bearer "+brief), 401)
+	wantProblem(t, "expired", h.ask("GET", "/v1/groups", nil, "Authorization: Bearer "+brief), 401)
 	if _, err := h.service.Store.RevokeToken(t.Context(), ownID); err != nil {
 		t.Fatal(err)
 	}
-	problem(t, "revoked", h.ask("GET", "/v1/groups", nil, "Authorization: Bearer "+own), 401)
+	wantProblem(t, "revoked", h.ask("GET", "/v1/groups", nil, "Authorization: Bearer "+own), 401)
 	answered(t, "a login with what is revoked", h.ask("GET", "/ui/", nil, "Cookie: reverie_session="+session), nobody)
 	answered(t, "the other", h.ask("GET", "/v1/groups", nil, "Authorization: Bearer "+all), as("rest", allID, "", reverie.ScopeAdmin))
 	for _, secret := range []string{own, all, brief, session, "token="} {
@@ -271,11 +271,11 @@ func TestOpen(t *testing.T) {
 		if w := h.ask("GET", "/v1/groups", nil, c.headers...); c.good {
 			answered(t, fmt.Sprint(c.headers), w, anyone)
 		} else {
-			problem(t, fmt.Sprint(c.headers), w, 403)
+			wantProblem(t, fmt.Sprint(c.headers), w, 403)
 		}
 	}
-	problem(t, "a form that a link leads to", h.ask("POST", "/v1/groups", nil, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"), 403)
-	problem(t, "a token that is none", h.ask("GET", "/v1/groups", nil, "Authorization: Bearer rvr_000000000000_"+strings.Repeat("0", 43)), 401)
+	wantProblem(t, "a form that a link leads to", h.ask("POST", "/v1/groups", nil, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"), 403)
+	wantProblem(t, "a token that is none", h.ask("GET", "/v1/groups", nil, "Authorization: Bearer rvr_000000000000_"+strings.Repeat("0", 43)), 401)
 	anyone.Room = "web"
 	answered(t, "the page", h.ask("GET", "/ui/", nil), anyone)
 	for _, path := range []string{"/", "/ui"} {
@@ -288,7 +288,7 @@ func TestOpen(t *testing.T) {
 	if _, err := h.service.Store.RevokeToken(t.Context(), id); err != nil { // that there was one is enough
 		t.Fatal(err)
 	}
-	problem(t, "once there was a token", h.ask("GET", "/v1/groups", nil), 401)
+	wantProblem(t, "once there was a token", h.ask("GET", "/v1/groups", nil), 401)
 	answered(t, "the page, once there was a token", h.ask("GET", "/ui/", nil), said{Room: "web"})
 	if open, err := h.Open(t.Context()); open || err != nil {
 		t.Errorf("open: %v, %v", open, err)
@@ -309,7 +309,7 @@ func TestCrossOrigin(t *testing.T) {
 		if w := h.ask(c.method, "/ui/login", nil, c.header); c.good {
 			answered(t, c.header, w, said{Room: "web"})
 		} else {
-			problem(t, c.header, w, 403)
+			wantProblem(t, c.header, w, 403)
 		}
 	}
 }
@@ -324,7 +324,7 @@ func TestRequestIDs(t *testing.T) {
 		if kept != (id == given) || !kept && !reverie.IsID(id) {
 			t.Errorf("%q became %q", given, id)
 		}
-		problem(t, given, w, 401)
+		wantProblem(t, given, w, 401)
 		line := ""
 		for l := range strings.Lines(h.log.String()) {
 			if strings.Contains(l, "request_id="+id) || strings.Contains(l, fmt.Sprintf("request_id=%q", id)) {
@@ -343,7 +343,7 @@ func TestRequestIDs(t *testing.T) {
 // A panic ends its request alone, and tells its client nothing.
 func TestPanic(t *testing.T) {
 	h := newHouse(t, nil)
-	p := problem(t, "a panic", h.ask("GET", "/panic", nil), 500)
+	p := wantProblem(t, "a panic", h.ask("GET", "/panic", nil), 500)
 	if strings.Contains(p.Detail, "boom") {
 		t.Errorf("the client is told %q", p.Detail)
 	}
@@ -374,16 +374,16 @@ func TestRate(t *testing.T) {
 	as := func(id string) said { return said{Room: "rest", Known: true, TokenID: id, Scope: reverie.ScopeRead} }
 	answered(t, "the first", ask(first), as(firstID))
 	w := ask(first)
-	problem(t, "the second at once", w, 429)
+	wantProblem(t, "the second at once", w, 429)
 	if after := w.Header().Get("Retry-After"); after != "2" {
 		t.Errorf("Retry-After: %q", after)
 	}
 	answered(t, "another one", ask(second), as(secondID))
-	problem(t, "nobody", ask("x"), 401)
-	problem(t, "nobody again", ask("x"), 429)
-	problem(t, "nobody, and all is as a token is", ask("rvr_000000000000_"+strings.Repeat("0", 43)), 429)
+	wantProblem(t, "nobody", ask("x"), 401)
+	wantProblem(t, "nobody again", ask("x"), 429)
+	wantProblem(t, "nobody, and all is as a token is", ask("rvr_000000000000_"+strings.Repeat("0", 43)), 429)
 	third, _ := h.token(api.NewToken{Scope: reverie.ScopeRead})
-	problem(t, "one that was not good before is not looked up", ask(third), 429)
+	wantProblem(t, "one that was not good before is not looked up", ask(third), 429)
 	h.later(2 * time.Second)
 	answered(t, "the first, later", ask(first), as(firstID))
 	if code := ask(third).Code; code != 200 {
@@ -437,7 +437,7 @@ func TestBodies(t *testing.T) {
 				known.Body = c.size
 				answered(t, what, w, known)
 			} else {
-				problem(t, what, w, 413)
+				wantProblem(t, what, w, 413)
 			}
 		}
 	}
@@ -483,18 +483,18 @@ func TestBodiesTogether(t *testing.T) {
 		}
 	}
 	w := h.ask("POST", "/v1/groups/g/messages", strings.NewReader(strings.Repeat(text, 3)), "Authorization: Bearer "+token)
-	problem(t, "more than a sender may hold", w, 503)
+	wantProblem(t, "more than a sender may hold", w, 503)
 	if w.Header().Get("Retry-After") != "5" || w.Header().Get("Content-Length") != "" {
 		t.Errorf("%v", w.Header())
 	}
-	problem(t, "a packed body", h.ask("POST", "/v1/groups/g/context", strings.NewReader("x"), "Authorization: Bearer "+token, "Content-Encoding: gzip"), 415)
+	wantProblem(t, "a packed body", h.ask("POST", "/v1/groups/g/context", strings.NewReader("x"), "Authorization: Bearer "+token, "Content-Encoding: gzip"), 415)
 	if w := h.ask("POST", "/v1/groups/g/context", strings.NewReader("x"), "Authorization: Bearer "+token, "Content-Encoding: Identity"); w.Code != 200 {
 		t.Errorf("a body as it is: %d %s", w.Code, w.Body)
 	}
-	problem(t, "a login with more than a token", h.ask("POST", "/ui/login", strings.NewReader(text[:5000])), 413)
-	problem(t, "a form of nobody", h.ask("POST", "/ui/else", strings.NewReader(text[:5000])), 413)
+	wantProblem(t, "a login with more than a token", h.ask("POST", "/ui/login", strings.NewReader(text[:5000])), 413)
+	wantProblem(t, "a form of nobody", h.ask("POST", "/ui/else", strings.NewReader(text[:5000])), 413)
 	h.Stopping()
-	problem(t, "messages at the end", h.ask("POST", "/v1/groups/g/messages", strings.NewReader("x"), "Authorization: Bearer "+token), 503)
+	wantProblem(t, "messages at the end", h.ask("POST", "/v1/groups/g/messages", strings.NewReader("x"), "Authorization: Bearer "+token), 503)
 }
 
 // Who has not said who it is sends few things at a time, and holds nobody else up.
@@ -524,7 +524,7 @@ func TestStrangersUnderWay(t *testing.T) {
 func TestHeadersAndTime(t *testing.T) {
 	h := newHouse(t, func(o *server.Options) { o.RequestTimeout = time.Millisecond })
 	w := h.ask("GET", "/until", nil)
-	problem(t, "one that takes too long", w, 504)
+	wantProblem(t, "one that takes too long", w, 504)
 	for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "same-origin",
 		"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "X-Frame-Options": "DENY"} {
 		if got := w.Header().Get(name); got != want {

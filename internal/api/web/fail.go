@@ -4,8 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"reverie/internal/api"
-	"reverie/internal/api/rest"
+	"reverie/internal/api/problem"
 	"reverie/internal/reverie"
 )
 
@@ -30,7 +29,7 @@ func (s *site) nowhere(w http.ResponseWriter, r *http.Request) {
 
 // fail answers with a page that says what is the matter and what to do.
 func (s *site) fail(v *visit, err error) {
-	p := rest.ProblemOf(err, v.at())
+	p := problem.Of(err, v.at())
 	switch {
 	case errors.Is(err, errAnswered):
 		return
@@ -38,7 +37,7 @@ func (s *site) fail(v *visit, err error) {
 		http.Redirect(v.w, v.Request, v.login(), http.StatusSeeOther)
 		return
 	case p.Status >= http.StatusInternalServerError:
-		s.Options.Log.Error("a page failed", "request_id", api.RequestID(v.Context()), "path", v.URL.Path, "error", err)
+		s.Options.Log.Error("a page failed", "request_id", problem.RequestID(v.Context()), "path", v.URL.Path, "error", err)
 	}
 	kind := kinds[p.Status]
 	if errors.Is(err, errStale) {
@@ -49,7 +48,7 @@ func (s *site) fail(v *visit, err error) {
 
 // Refuse answers who was refused before coming to any page: what another site sends, too
 // much at once, or too large a form.
-func (s *site) Refuse(w http.ResponseWriter, r *http.Request, p *rest.Problem) {
+func (s *site) Refuse(w http.ResponseWriter, r *http.Request, p *problem.Problem) {
 	kind := kinds[p.Status]
 	if p.Status == http.StatusForbidden {
 		kind = "foreign"
@@ -58,8 +57,8 @@ func (s *site) Refuse(w http.ResponseWriter, r *http.Request, p *rest.Problem) {
 }
 
 // explain shows the page of a problem.
-func (s *site) explain(v *visit, p *rest.Problem, kind string) {
-	f := failure{Status: p.Status, Kind: kind, Detail: p.Detail, ID: api.RequestID(v.Context()), Back: v.back()}
+func (s *site) explain(v *visit, p *problem.Problem, kind string) {
+	f := failure{Status: p.Status, Kind: kind, Detail: p.Detail, ID: problem.RequestID(v.Context()), Back: v.back()}
 	if f.Kind == "" {
 		f.Kind = "failed"
 	}

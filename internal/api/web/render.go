@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"reverie/internal/api"
+	"reverie/internal/api/problem"
 )
 
 // policy is what browsers may load for a page: our own style sheet and pictures.
@@ -76,7 +77,7 @@ func (s *site) do(w http.ResponseWriter, r *http.Request, f form) {
 func (s *site) render(v *visit, status int, look *template.Template, data view) {
 	var b bytes.Buffer
 	if err := look.Execute(&b, data); err != nil {
-		s.Options.Log.Error("a page could not be made", "request_id", api.RequestID(v.Context()), "path", v.URL.Path, "error", err)
+		s.Options.Log.Error("a page could not be made", "request_id", problem.RequestID(v.Context()), "path", v.URL.Path, "error", err)
 		http.Error(v.w, v.t("error.failed"), http.StatusInternalServerError)
 		return
 	}

@@ -1,4 +1,5 @@
-package rest
+// Package problem says what an error means to a client: RFC 9457.
+package problem
 
 import (
 	"context"
@@ -9,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"reverie/internal/api"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -39,18 +39,19 @@ type Detail struct {
 	Message  string `json:"message"`
 }
 
-// ProblemType is the media type of problems.
-const ProblemType = "application/problem+json"
+// MediaType is the media type of problems.
+const MediaType = "application/problem+json"
 
 // Bounds of what a problem repeats of a request.
 const (
-	maxDetail  = 1000 // characters of a detail
-	maxMessage = 300  // of a message, and of a location
-	maxErrors  = 20
+	MaxMessage = 300 // characters of a message, and of a location
+	MaxErrors  = 20  // things that are wrong
+
+	maxDetail = 1000 // characters of a detail
 )
 
-// notFound is what is said of everything that is not there, or is another group's.
-const notFound = "there is no such thing, or none that this token may see"
+// NotFound is the detail that is given of everything that is not there, or is another group's.
+const NotFound = "there is no such thing, or none that this token may see"
 
 // Waiting times that nothing else is known about.
 const (
@@ -66,9 +67,9 @@ var rules = []struct {
 	says   string
 	retry  time.Duration
 }{
-	{api.ErrNoCondition, http.StatusPreconditionRequired, "", 0},
+	{reverie.ErrNoCondition, http.StatusPreconditionRequired, "", 0},
 	{reverie.ErrUnauthorized, http.StatusUnauthorized, "a good token is needed: send it as Authorization: Bearer", 0},
-	{reverie.ErrNotFound, http.StatusNotFound, notFound, 0},
+	{reverie.ErrNotFound, http.StatusNotFound, NotFound, 0},
 	{reverie.ErrForbidden, http.StatusForbidden, "", 0},
 	{reverie.ErrBusy, http.StatusConflict, "another process is working on this group: try again in a moment", retryUnavailable},
 	{reverie.ErrUnavailable, http.StatusServiceUnavailable, "the database cannot be reached now: try again", retryUnavailable},
@@ -83,16 +84,16 @@ var rules = []struct {
 	{context.Canceled, http.StatusServiceUnavailable, "the server is stopping: try again", retryUnavailable},
 }
 
-// ProblemOf says what an error means to a client. What is not for it to know, it does
+// Of says what an error means to a client. What is not for it to know, it does
 // not say: of a 5xx the caller logs the error itself.
-func ProblemOf(err error, now time.Time) *Problem {
+func Of(err error, now time.Time) *Problem {
 	var own *Problem
 	if errors.As(err, &own) {
 		return own
 	}
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		return newProblem(http.StatusRequestEntityTooLarge, err.Error())
+		return New(http.StatusRequestEntityTooLarge, err.Error())
 	}
 	var moved *reverie.TeamHeadError
 	if errors.As(err, &moved) {
@@ -104,17 +105,17 @@ func ProblemOf(err error, now time.Time) *Problem {
 		}
 		var fault *llm.Error
 		if r.kind == reverie.ErrConfiguration && errors.As(err, &fault) { // in the provider's own words
-			return newProblem(r.status, "the model's server refuses this one as it is set up; its operator finds the reason in the log and in the run")
+			return New(r.status, "the model's server refuses this one as it is set up; its operator finds the reason in the log and in the run")
 		}
-		p := newProblem(r.status, r.says)
+		p := New(r.status, r.says)
 		if r.says == "" {
-			p = newProblem(r.status, err.Error())
+			p = New(r.status, err.Error())
 		}
 		p.retryAfter = r.retry
 		p.more(err, now)
 		return p
 	}
-	return newProblem(http.StatusInternalServerError, "something went wrong here; the log knows more under this request's id")
+	return New(http.StatusInternalServerError, "something went wrong here; the log knows more under this request's id")
 }
 
 // more fills what some errors know besides.
@@ -125,7 +126,7 @@ func (p *Problem) more(err error, now time.Time) {
 	}
 	var refused *reverie.TeamRefusedError
 	if errors.As(err, &refused) {
-		p.Findings = refused.Findings[:min(len(refused.Findings), maxErrors)]
+		p.Findings = refused.Findings[:min(len(refused.Findings), MaxErrors)]
 	}
 	var busy *reverie.BusyError
 	if errors.As(err, &busy) && busy.ExpiresAt.After(now) {
@@ -143,14 +144,16 @@ func (p *Problem) more(err error, now time.Time) {
 // ofMoved is the problem of a write that rests on another version than the newest, which
 // is in it.
 func ofMoved(moved *reverie.TeamHeadError) *Problem {
-	p := newProblem(http.StatusPreconditionFailed, moved.Error())
+	p := New(http.StatusPreconditionFailed, moved.Error())
 	if head := moved.Head; head != nil {
 		p.HeadID, p.HeadVersion, p.Current = head.VersionID, head.Version, head
 	}
 	return p
 }
 
-func newProblem(status int, detail string) *Problem {
+// New is a problem that no error of the domain stands for, such as 404 of an unknown
+// route or 429.
+func New(status int, detail string) *Problem {
 	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: text.Excerpt(detail, maxDetail)}
 }
 
@@ -161,7 +164,7 @@ func (p *Problem) Error() string { return p.Detail }
 func (p *Problem) GetStatus() int { return p.Status }
 
 // ContentType is that of problems, whatever is negotiated.
-func (p *Problem) ContentType(string) string { return ProblemType }
+func (p *Problem) ContentType(string) string { return MediaType }
 
 // GetHeaders are the headers that belong to the status.
 func (p *Problem) GetHeaders() http.Header {
@@ -181,17 +184,13 @@ func (p *Problem) RetryAfter(d time.Duration) *Problem {
 	return p
 }
 
-// NewProblem is a problem that no error of the domain stands for, such as 404 of an
-// unknown route or 429.
-func NewProblem(status int, detail string) *Problem { return newProblem(status, detail) }
-
 // Write answers a request with the problem.
 func (p *Problem) Write(w http.ResponseWriter, r *http.Request) {
 	for name, values := range p.GetHeaders() {
 		w.Header()[name] = values
 	}
-	p.Instance = api.RequestID(r.Context())
-	w.Header().Set("Content-Type", ProblemType)
+	p.Instance = RequestID(r.Context())
+	w.Header().Set("Content-Type", MediaType)
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p) // a client that has gone needs no answer
 }
