@@ -11,7 +11,8 @@ import (
 // dream takes in, the sessions that it covers, the chunk's status and the run's end. A dry run tells
 // what it would write.
 func (r *run) apply(ctx context.Context, plan reverie.Plan) error {
-	plan.Stats.Sessions, plan.Stats.Material = len(plan.Dream.Sessions), len(plan.Dream.MemoryIDs) // taken in now, and not before
+	// taken in now, and not before
+	plan.Stats.Sessions, plan.Stats.Material = len(plan.Dream.Sessions), len(plan.Dream.MemoryIDs)
 	changes := plan.Changes()
 	if !r.req.DryRun {
 		var err error

@@ -69,7 +69,8 @@ type checker struct {
 
 // refuse notes that a line is refused; handle is what it names wrongly, or replaces.
 func (c *checker) refuse(line int, action reverie.DreamType, handle, rule, detail string) {
-	c.refused = append(c.refused, reverie.Refusal{Line: line, Action: string(action), Handle: text.Excerpt(handle, 40), Rule: rule, Detail: detail})
+	c.refused = append(c.refused, reverie.Refusal{Line: line, Action: string(action), Handle: text.Excerpt(handle, 40),
+		Rule: rule, Detail: detail})
 }
 
 // recount checks the narrative. Sources of it that were not shown are refused by
@@ -193,7 +194,8 @@ func misplaced(it item) (rule, detail string) {
 	case it.replace != "" && it.target == nil:
 		return ruleUnknownID, "no open item that was shown has this id"
 	case it.target != nil && reverie.DreamTypeOf(it.target.Memory) != it.sort:
-		return ruleForm, fmt.Sprintf("it replaces a %s: the type of an item stays", reverie.DreamTypeOf(it.target.Memory))
+		return ruleForm, fmt.Sprintf("it replaces a %s: the type of an item stays",
+			reverie.DreamTypeOf(it.target.Memory))
 	case it.done && it.keep:
 		return ruleForm, "it cannot both keep an item and close it"
 	case it.keep && it.target == nil:
@@ -323,7 +325,8 @@ func (c *checker) surest(items []item) []item {
 			return "", ""
 		}
 		if n++; n > c.limits.MaxItems {
-			return ruleQuota, fmt.Sprintf("the answer has more than %d new items; the surest ones stay", c.limits.MaxItems)
+			return ruleQuota, fmt.Sprintf("the answer has more than %d new items; the surest ones stay",
+				c.limits.MaxItems)
 		}
 		return "", ""
 	})

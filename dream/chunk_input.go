@@ -50,7 +50,8 @@ func (r *run) newChunkInput(state reverie.DreamState, answered [][]string) (*chu
 		h := &state.Material[i]
 		if broken := (*reverie.StatementError)(nil); errors.As(reverie.CheckSummary(h.Statement), &broken) {
 			s.hidden = append(s.hidden, h.ID)
-			s.refused = append(s.refused, reverie.Refusal{Action: refusedSource, Handle: h.ID, Rule: string(broken.Rule), Detail: broken.Detail})
+			s.refused = append(s.refused, reverie.Refusal{Action: refusedSource, Handle: h.ID,
+				Rule: string(broken.Rule), Detail: broken.Detail})
 			continue
 		}
 		material, texts = append(material, h), append(texts, h.Statement)
@@ -62,7 +63,8 @@ func (r *run) newChunkInput(state reverie.DreamState, answered [][]string) (*chu
 	}
 	room := r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
 	if room <= 0 {
-		return nil, fmt.Errorf("the prompt alone has %d tokens: raise [dream] max_input_tokens (%d) well above that: %w",
+		return nil, fmt.Errorf("the prompt alone has %d tokens: raise [dream] max_input_tokens (%d) well above "+
+			"that: %w",
 			r.Limits.MaxInputTokens-room, r.Limits.MaxInputTokens, reverie.ErrConfiguration)
 	}
 	s.showBeside(r.Limits, room/4)
@@ -110,8 +112,9 @@ func (s *chunkInput) showBeside(limits Limits, room int) {
 	for _, h := range lately(open, limits.MaxActive, room) {
 		id := "d" + strconv.Itoa(len(s.items)+1)
 		s.names.items[id] = h
-		s.items = append(s.items, prompts.DreamItemView{ID: id, Type: string(reverie.DreamTypeOf(h.Memory)), Content: h.Statement,
-			Since: text.LocalDate(h.CreatedAt, s.loc)})
+		s.items = append(s.items, prompts.DreamItemView{ID: id, Type: string(reverie.DreamTypeOf(h.Memory)),
+			Content: h.Statement,
+			Since:   text.LocalDate(h.CreatedAt, s.loc)})
 	}
 }
 
@@ -124,10 +127,13 @@ func lately(heads []reverie.HeadState, n, room int) (list []*reverie.HeadState) 
 		}
 	}
 	byAge := slices.Clone(list)
-	slices.SortStableFunc(byAge, func(a, b *reverie.HeadState) int { return b.LastSupportedAt.Compare(a.LastSupportedAt) })
+	slices.SortStableFunc(byAge, func(a, b *reverie.HeadState) int {
+		return b.LastSupportedAt.Compare(a.LastSupportedAt)
+	})
 	fits := map[*reverie.HeadState]bool{}
 	for _, h := range byAge[:min(n, len(byAge))] {
-		if room -= prompts.Tokens(prompts.DreamItemView{ID: "d99", Content: h.Statement, Since: time.DateOnly}); room < 0 {
+		if room -= prompts.Tokens(prompts.DreamItemView{ID: "d99", Content: h.Statement,
+			Since: time.DateOnly}); room < 0 {
 			break
 		}
 		fits[h] = true

@@ -39,7 +39,8 @@ func (r *run) combine(ctx context.Context, s *chunkInput, parts []part) (part, e
 					queue = append([][]part{bundle[:half], bundle[half:]}, queue...)
 					continue
 				}
-				err = fmt.Errorf("the dream of group %q: %w even for two parts of it; raise [llm] max_output_tokens, or lower [dream] max_items: %w",
+				err = fmt.Errorf("the dream of group %q: %w even for two parts of it; raise [llm] "+
+					"max_output_tokens, or lower [dream] max_items: %w",
 					r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
 			}
 			if err != nil {
@@ -85,7 +86,8 @@ func (r *run) bundles(s *chunkInput, parts []part) (list [][]part, err error) {
 // together is the question of what parts come to. Their items are its only sources,
 // each for all that it rests on.
 func (s *chunkInput) together(parts []part) question {
-	q := question{parts: parts, combine: true, names: names{sources: map[string][]*source{}, items: s.names.items, parts: map[string]item{}}}
+	q := question{parts: parts, combine: true, names: names{sources: map[string][]*source{}, items: s.names.items,
+		parts: map[string]item{}}}
 	for _, p := range parts {
 		q.asOf = max(q.asOf, p.asOf)
 		view := prompts.DreamPartView{Summary: p.narrative, Items: []prompts.DreamPartItemView{}}
@@ -95,7 +97,8 @@ func (s *chunkInput) together(parts []part) question {
 				it.replace = s.handle(it.target) // a model may have called it otherwise
 			}
 			q.names.parts[id], q.names.sources[id] = it, it.rests
-			view.Items = append(view.Items, prompts.DreamPartItemView{ID: id, Type: string(it.sort), Content: it.content,
+			view.Items = append(view.Items, prompts.DreamPartItemView{ID: id, Type: string(it.sort),
+				Content:    it.content,
 				Confidence: it.confidence, Sources: len(it.rests), Replace: it.replace, Done: it.done, Keep: it.keep})
 		}
 		q.user.Parts = append(q.user.Parts, view)

@@ -52,15 +52,18 @@ func (r *run) decide(ctx context.Context, s *chunkInput, p part) (reverie.Plan, 
 }
 
 func (s *chunkInput) refuse(it item, rule, detail string) {
-	s.refused = append(s.refused, reverie.Refusal{Line: it.line, Action: string(it.sort), Handle: it.replace, Rule: rule, Detail: detail})
+	s.refused = append(s.refused, reverie.Refusal{Line: it.line, Action: string(it.sort), Handle: it.replace,
+		Rule: rule, Detail: detail})
 }
 
 // request hands the items to the decider. The model has compared them with each
 // other; with what is remembered they are compared once more, but not with what is
 // done and over.
 func (r *run) request(s *chunkInput, plannedLines []plannedLine) decide.Request {
-	req := decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, ChunkNo: chunkNo, Kind: reverie.KindDream, Language: s.language,
-		Location: s.loc, Heads: s.state.Items, FactsExempt: true, Untagged: reverie.TagSummary, Exempt: map[string]bool{}, EmbeddingsOff: r.recorder.EmbeddingsOff}
+	req := decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, ChunkNo: chunkNo, Kind: reverie.KindDream,
+		Language: s.language,
+		Location: s.loc, Heads: s.state.Items, FactsExempt: true, Untagged: reverie.TagSummary,
+		Exempt: map[string]bool{}, EmbeddingsOff: r.recorder.EmbeddingsOff}
 	if r.recorder.Row.ID != "" {
 		req.Lease = r.recorder.Hold.Lease
 	}
@@ -85,7 +88,8 @@ func (r *run) request(s *chunkInput, plannedLines []plannedLine) decide.Request 
 		if open+created-freed < r.Limits.MaxActive {
 			return ""
 		}
-		return fmt.Sprintf("the group remembers as many preferences, themes and open threads as it may, %d", r.Limits.MaxActive)
+		return fmt.Sprintf("the group remembers as many preferences, themes and open threads as it may, %d",
+			r.Limits.MaxActive)
 	}
 	return req
 }
@@ -100,7 +104,8 @@ func (s *chunkInput) keepSameType(items []item) []item {
 		for i := range items {
 			it := &items[i]
 			same := says[it.hash]
-			if it.target != nil && !it.done && same != nil && !isDone(*same) && reverie.DreamTypeOf(same.Memory) != it.sort {
+			if it.target != nil && !it.done && same != nil && !isDone(*same) &&
+				reverie.DreamTypeOf(same.Memory) != it.sort {
 				it.target, again = nil, true
 			}
 		}
@@ -117,7 +122,8 @@ func (s *chunkInput) plannedLines(items []item) (list []plannedLine) {
 	says := s.unchanged(items)
 	for i, it := range items {
 		sources := s.evidenceOf(it.rests)
-		l := decide.Line{Action: reverie.ActionCreate, Target: it.target, Statement: it.content, ContentHash: it.hash, Tags: tagsOf(it),
+		l := decide.Line{Action: reverie.ActionCreate, Target: it.target, Statement: it.content, ContentHash: it.hash,
+			Tags:   tagsOf(it),
 			Reason: fmt.Sprintf("%s, confidence %.2f", it.sort, it.confidence), Evidence: sources,
 			Quoted: len(sources) > 0} // words that were verified when the sources were written
 		same := says[it.hash]
@@ -215,14 +221,16 @@ func (s *chunkInput) duplicates(items []item, plannedLines []plannedLine, result
 			continue
 		}
 		it := items[w.item]
-		s.refused = append(s.refused, reverie.Refusal{Line: it.line, Action: string(it.sort), Handle: s.handle(known), Rule: ruleDuplicate,
+		s.refused = append(s.refused, reverie.Refusal{Line: it.line, Action: string(it.sort), Handle: s.handle(known),
+			Rule:   ruleDuplicate,
 			Detail: fmt.Sprintf("remembered already, and supported: %q", text.Excerpt(known.Statement, 80))})
 	}
 }
 
 // complete gives a step what it rests on besides messages, and keeps a version of the
 // type that its lineage has.
-func (s *chunkInput) complete(step *reverie.Step, items []item, plannedLines []plannedLine, decisions []reverie.Decision) {
+func (s *chunkInput) complete(step *reverie.Step, items []item, plannedLines []plannedLine,
+	decisions []reverie.Decision) {
 	if step.Action == reverie.ActionDelete {
 		return
 	}

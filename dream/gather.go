@@ -85,7 +85,8 @@ func (r *run) readDue(ctx context.Context, q reverie.DreamQuery) (reverie.DreamS
 		return r.chosen(ctx)
 	}
 	if r.result.None = why; r.begun == nil && state.Signs.Interrupted {
-		r.result.None = interrupted + ", and goes on with what it had chosen, which a dry run does not: leave out --dry-run"
+		r.result.None = interrupted + ", and goes on with what it had chosen, which a dry run does not: leave out " +
+			"--dry-run"
 	}
 	return state, nil
 }
@@ -99,7 +100,10 @@ func (r *run) chosen(ctx context.Context) (reverie.DreamState, error) {
 	for i, id := range ids {
 		place[id] = i
 	}
-	slices.SortStableFunc(state.Material, func(a, b reverie.HeadState) int { return cmp.Compare(place[a.ID], place[b.ID]) })
+	slices.SortStableFunc(state.Material, func(a, b reverie.HeadState) int {
+		return cmp.Compare(place[a.ID],
+			place[b.ID])
+	})
 	return state, err
 }
 

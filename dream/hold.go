@@ -17,14 +17,17 @@ func (r *run) hold(s *chunkInput, plan *reverie.Plan) {
 	judged := *plan
 	judged.Steps = slices.DeleteFunc(slices.Clone(plan.Steps), isClosing)
 	var reasons []string
-	n, allowed := judged.Rewrites(s.state.Items), pipeline.MayRewrite(r.Limits.HoldMin, r.Limits.HoldRatio, s.state.Active)
+	n, allowed := judged.Rewrites(s.state.Items), pipeline.MayRewrite(r.Limits.HoldMin, r.Limits.HoldRatio,
+		s.state.Active)
 	if n > allowed {
-		reasons = append(reasons, fmt.Sprintf("the dream would delete or rewrite %d of the %d memories of the group; at most %d pass without a person",
+		reasons = append(reasons, fmt.Sprintf("the dream would delete or rewrite %d of the %d memories of the "+
+			"group; at most %d pass without a person",
 			n, s.state.Active, allowed))
 	}
 	todos, closings := s.todos(), len(plan.Steps)-len(judged.Steps)
 	if allowed = max(holdClosings, todos/2); closings > allowed {
-		reasons = append(reasons, fmt.Sprintf("the dream would close %d of the %d open todos of the group; at most %d pass without a person",
+		reasons = append(reasons, fmt.Sprintf("the dream would close %d of the %d open todos of the group; at "+
+			"most %d pass without a person",
 			closings, todos, allowed))
 	}
 	if reasons == nil {

@@ -51,13 +51,16 @@ func (s *chunkInput) narrate(p part) reverie.Step {
 		rests = s.material()
 	}
 	slices.SortStableFunc(rests, func(a, b *source) int {
-		return cmp.Or(b.head.LastSupportedAt.Compare(a.head.LastSupportedAt), cmp.Compare(a.handle, b.handle), cmp.Compare(a.head.ID, b.head.ID))
+		return cmp.Or(b.head.LastSupportedAt.Compare(a.head.LastSupportedAt), cmp.Compare(a.handle, b.handle),
+			cmp.Compare(a.head.ID, b.head.ID))
 	})
 	rests = rests[:min(len(rests), maxNarrative)]
 	evidence := s.evidenceOf(rests)
-	step := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(), Statement: p.narrative,
-		Tags: []string{reverie.TagDream, reverie.TagSummary}, Evidence: evidence, Sources: joined(nil, rests),
-		Reason:      fmt.Sprintf("looks back on %s and %s up to %s", counted(len(s.state.Sessions), "session", "sessions"), counted(len(s.state.Material), "memory", "memories"), s.asOf),
+	step := reverie.Step{Action: reverie.ActionCreate, LineageID: reverie.NewID(), MemoryID: reverie.NewID(),
+		Statement: p.narrative,
+		Tags:      []string{reverie.TagDream, reverie.TagSummary}, Evidence: evidence, Sources: joined(nil, rests),
+		Reason: fmt.Sprintf("looks back on %s and %s up to %s", counted(len(s.state.Sessions), "session",
+			"sessions"), counted(len(s.state.Material), "memory", "memories"), s.asOf),
 		ContentHash: text.SummaryHash("", p.narrative)}
 	head := reverie.HeadState{Memory: reverie.Memory{Strength: reverie.TentativeStrength}}
 	if old := s.state.Narrative; old != nil {

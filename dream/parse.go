@@ -26,11 +26,13 @@ func parse(read lines.Result) (a answer) {
 		p, err := readLine(l)
 		switch {
 		case err != nil:
-			a.refused = append(a.refused, reverie.Refusal{Line: l.No, Action: text.Excerpt(string(p.sort), 20), Rule: ruleForm, Detail: err.Error()})
+			a.refused = append(a.refused, reverie.Refusal{Line: l.No, Action: text.Excerpt(string(p.sort), 20),
+				Rule: ruleForm, Detail: err.Error()})
 		case p.sort != typeSummary:
 			a.proposals = append(a.proposals, p)
 		case a.narrative != nil:
-			a.refused = append(a.refused, reverie.Refusal{Line: l.No, Action: typeSummary, Rule: ruleRepeated, Detail: "the answer has given its summary already"})
+			a.refused = append(a.refused, reverie.Refusal{Line: l.No, Action: typeSummary, Rule: ruleRepeated,
+				Detail: "the answer has given its summary already"})
 		default:
 			a.narrative = &narrative{line: l.No, content: p.content, sources: p.sources}
 		}
@@ -171,9 +173,10 @@ func wraps(r rune) bool { return strings.ContainsRune("[](){}<>【】「」'\"`�
 // The words for none, yes and no that models write where a field might have been left
 // out.
 var (
-	noneWords = []string{"", "null", "none", "nil", "n/a", "na", "no", "false", "-", "--", "–", "—", "无", "没有", "否", "空"}
-	yesWords  = []string{"true", "yes", "y", "t", "1", "done", "keep", "是", "对", "已", "已完成", "完成", "保留"}
-	noWords   = append([]string{"n", "f", "0", "not", "不", "不是", "未", "未完成", "没"}, noneWords...)
+	noneWords = []string{"", "null", "none", "nil", "n/a", "na", "no", "false", "-", "--", "–", "—", "无", "没有", "否",
+		"空"}
+	yesWords = []string{"true", "yes", "y", "t", "1", "done", "keep", "是", "对", "已", "已完成", "完成", "保留"}
+	noWords  = append([]string{"n", "f", "0", "not", "不", "不是", "未", "未完成", "没"}, noneWords...)
 )
 
 // word is a string, or anything else, folded.

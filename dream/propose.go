@@ -34,14 +34,16 @@ func (r *run) propose(ctx context.Context, s *chunkInput) ([]part, error) {
 		if errors.Is(err, pipeline.ErrCut) {
 			first, second, ok := halve(s.batches[i])
 			if ok {
-				r.Log.Info("halving a question", "group_id", r.req.GroupID, "run_id", r.recorder.Row.ID, "question", s.asked+1)
+				r.Log.Info("halving a question", "group_id", r.req.GroupID, "run_id", r.recorder.Row.ID, "question",
+					s.asked+1)
 				s.batches, s.several = slices.Replace(s.batches, i, i+1, first, second), true
 				if err := r.saveChunk(ctx, s, reverie.ChunkOpen); err != nil {
 					return nil, err
 				}
 				continue
 			}
-			err = fmt.Errorf("question %d of the dream of group %q: %w even for one memory; raise [llm] max_output_tokens: %w",
+			err = fmt.Errorf("question %d of the dream of group %q: %w even for one memory; raise [llm] "+
+				"max_output_tokens: %w",
 				s.asked+1, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
 		}
 		if err != nil {
@@ -58,11 +60,13 @@ func (r *run) ask(ctx context.Context, s *chunkInput, q question) (p part, err e
 	var refused []reverie.Refusal
 	form := "answer with JSON Lines alone, as described; where nothing lasts, with the summary line alone"
 	if q.combine {
-		form = "answer with JSON Lines alone, as described: the summary line, then the items, each with ids of items (c1, c2, ...) as its sources"
+		form = "answer with JSON Lines alone, as described: the summary line, then the items, each with ids of " +
+			"items (c1, c2, ...) as its sources"
 	}
 	no := s.asked + 1
-	err = r.recorder.Ask(ctx, r.asker, pipeline.Question{About: fmt.Sprintf("question %d of the dream", no), MaxTokens: r.Limits.MaxOutputTokens,
-		Form: form,
+	err = r.recorder.Ask(ctx, r.asker, pipeline.Question{About: fmt.Sprintf("question %d of the dream", no),
+		MaxTokens: r.Limits.MaxOutputTokens,
+		Form:      form,
 		Render: func(again []string) (prompts.Rendered, error) {
 			if again != nil {
 				r.recorder.Stats.Asked++
@@ -108,6 +112,7 @@ func (r *run) render(s *chunkInput, q question, again []string) (prompts.Rendere
 	if last := s.state.Narrative; last != nil && reverie.CheckSummary(last.Statement) == nil {
 		user.LastDream = last.Statement
 	}
-	return r.Prompts.Dream(s.language, prompts.DreamSystem{MaxStatement: reverie.MaxStatement, MaxItems: r.Limits.MaxItems,
+	return r.Prompts.Dream(s.language, prompts.DreamSystem{MaxStatement: reverie.MaxStatement,
+		MaxItems:      r.Limits.MaxItems,
 		MinConfidence: r.Limits.MinConfidence, Combine: q.combine}, user)
 }

@@ -48,7 +48,8 @@ type run struct {
 // applied stays new.
 func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
-		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
+		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase,
+			Row: reverie.Run{GroupID: req.GroupID}}}
 	r.result = Result{Result: pipeline.Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}}
 	err := r.begin(ctx, hold)
 	if err == nil {
@@ -80,19 +81,31 @@ func (r *run) dream(ctx context.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	parts, err := pipeline.Step(ctx, &r.recorder, "propose", func(ctx context.Context) ([]part, error) { return r.propose(ctx, s) })
+	parts, err := pipeline.Step(ctx, &r.recorder, "propose", func(ctx context.Context) ([]part,
+		error) {
+		return r.propose(ctx, s)
+	})
 	if err != nil {
 		return err
 	}
-	whole, err := pipeline.Step(ctx, &r.recorder, "combine", func(ctx context.Context) (part, error) { return r.combine(ctx, s, parts) })
+	whole, err := pipeline.Step(ctx, &r.recorder, "combine", func(ctx context.Context) (part,
+		error) {
+		return r.combine(ctx, s, parts)
+	})
 	if err != nil {
 		return err
 	}
-	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, s, whole) })
+	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan,
+		error) {
+		return r.decide(ctx, s, whole)
+	})
 	if err != nil {
 		return err
 	}
-	_, err = pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (struct{}, error) { return struct{}{}, r.apply(ctx, plan) })
+	_, err = pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (struct{}, error) {
+		return struct{}{},
+			r.apply(ctx, plan)
+	})
 	return err
 }
 
@@ -129,13 +142,16 @@ func (r *run) open(ctx context.Context, s *chunkInput) error {
 // same tells whether the dream that was interrupted is of the very versions that are
 // dreamt of now, and leaves it at the sessions that it reached up to.
 func (r *run) same(s *chunkInput) bool {
-	if r.begun == nil || r.resume == nil || r.resume.RunID != r.begun.ID || !slices.Equal(sorted(r.resume.MemoryIDs), sorted(s.ids())) {
+	if r.begun == nil || r.resume == nil || r.resume.RunID != r.begun.ID ||
+		!slices.Equal(sorted(r.resume.MemoryIDs), sorted(s.ids())) {
 		return false
 	}
 	if s.through == r.begun.SessionID {
 		return true
 	}
-	i := slices.IndexFunc(s.state.Sessions, func(session reverie.Session) bool { return session.ID == r.begun.SessionID })
+	i := slices.IndexFunc(s.state.Sessions, func(session reverie.Session) bool {
+		return session.ID == r.begun.SessionID
+	})
 	if i < 0 {
 		return false
 	}

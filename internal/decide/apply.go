@@ -164,8 +164,9 @@ func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 
 // end is the deletion of a head that a fact takes the place of.
 func (d *planner) end(e *entry, f *fact, o outcome) Line {
-	return Line{Action: reverie.ActionDelete, Target: e.head, Statement: e.head.Statement, ContentHash: e.head.ContentHash,
-		Reason: o.reason, Evidence: f.Evidence, Quoted: f.Quoted}
+	return Line{Action: reverie.ActionDelete, Target: e.head, Statement: e.head.Statement,
+		ContentHash: e.head.ContentHash,
+		Reason:      o.reason, Evidence: f.Evidence, Quoted: f.Quoted}
 }
 
 // hold lets the creation of a fact wait for a person, if there is room beside

@@ -23,7 +23,8 @@ type candidate struct {
 // compare asks the model how a fact stands to each of its candidates, and writes
 // the verdicts on them. Those that come to nothing are asked about once more. It
 // returns why some have no verdict, "" if all have one.
-func (r *round) compare(ctx context.Context, f *fact, near []candidate, d *reverie.Decision) (failure string, err error) {
+func (r *round) compare(ctx context.Context, f *fact, near []candidate, d *reverie.Decision) (failure string,
+	err error) {
 	open := make([]*candidate, len(near))
 	for i := range near {
 		near[i].handle = "c" + strconv.Itoa(i+1)
@@ -32,7 +33,8 @@ func (r *round) compare(ctx context.Context, f *fact, near []candidate, d *rever
 	var again []string
 	for range 2 {
 		if r.req.Asked >= r.Options.MaxCalls {
-			return cmp.Or(failure, fmt.Sprintf("the run has asked %d questions, as many as it may ([decide] max_calls)", r.req.Asked)), nil
+			return cmp.Or(failure, fmt.Sprintf("the run has asked %d questions, as many as it may ([decide] max_calls)",
+				r.req.Asked)), nil
 		}
 		resp, err := r.ask(ctx, f, open, again, d)
 		switch llm.FaultIn(err) {
@@ -46,7 +48,8 @@ func (r *round) compare(ctx context.Context, f *fact, near []candidate, d *rever
 		}
 		v := r.validate(f, open, resp, len(again) > 0)
 		for _, note := range v.notes {
-			r.Log.Warn("part of a comparison skipped", "group_id", r.req.GroupID, "run_id", r.req.RunID, "chunk", r.req.ChunkNo, "reason", note)
+			r.Log.Warn("part of a comparison skipped", "group_id", r.req.GroupID, "run_id", r.req.RunID, "chunk",
+				r.req.ChunkNo, "reason", note)
 		}
 		open, again, failure = v.open, v.again, v.failure
 		if len(open) == 0 {
@@ -60,7 +63,8 @@ func (r *round) compare(ctx context.Context, f *fact, near []candidate, d *rever
 const maxQuotes = 3
 
 // ask puts one question.
-func (r *round) ask(ctx context.Context, f *fact, open []*candidate, again []string, d *reverie.Decision) (llm.Response, error) {
+func (r *round) ask(ctx context.Context, f *fact, open []*candidate, again []string, d *reverie.Decision) (llm.Response,
+	error) {
 	user := prompts.CompareUser{Fact: prompts.FactView{Statement: f.Statement}, Again: again}
 	if len(f.Evidence) > 0 {
 		newest := slices.MaxFunc(f.Evidence, func(a, b reverie.Evidence) int { return a.SentAt.Compare(b.SentAt) })

@@ -130,8 +130,10 @@ func (c *Comparer) Decide(ctx context.Context, req Request) (Result, error) {
 // ruling is an empty one on the fact of an index.
 func (r *round) ruling(i int) ruling {
 	f := r.facts[i]
-	return ruling{Decision: reverie.Decision{GroupID: r.req.GroupID, RunID: r.req.RunID, ChunkNo: r.req.ChunkNo, No: i + 1,
-		Kind: r.req.Kind, Statement: f.Statement, ContentHash: f.ContentHash, Basis: reverie.BasisHash, Candidates: []reverie.Candidate{}}}
+	return ruling{Decision: reverie.Decision{GroupID: r.req.GroupID, RunID: r.req.RunID, ChunkNo: r.req.ChunkNo,
+		No:   i + 1,
+		Kind: r.req.Kind, Statement: f.Statement, ContentHash: f.ContentHash, Basis: reverie.BasisHash,
+		Candidates: []reverie.Candidate{}}}
 }
 
 // decide takes one fact through compare, aggregate and apply. An earlier fact may
@@ -176,7 +178,8 @@ func (r *round) weigh(ctx context.Context, f *fact, d *reverie.Decision) (outcom
 	}
 	failure, err := r.compare(ctx, f, near, d)
 	if err != nil {
-		return outcome{}, fmt.Errorf("compare a new statement of group %q with %d memories: %w", r.req.GroupID, len(near), err)
+		return outcome{}, fmt.Errorf("compare a new statement of group %q with %d memories: %w", r.req.GroupID,
+			len(near), err)
 	}
 	for _, c := range near {
 		d.Candidates = append(d.Candidates, c.Candidate)
@@ -184,7 +187,8 @@ func (r *round) weigh(ctx context.Context, f *fact, d *reverie.Decision) (outcom
 	action, at := aggregate(d.Candidates)
 	if failure != "" && action != reverie.DecisionNone { // a duplicate says it, whatever the others are
 		d.Basis = reverie.BasisFallback
-		r.warn(fmt.Sprintf("new statements could not be compared with memories, and [decide] fallback_mode (%s) applies to them: %s", r.Options.Fallback, failure))
+		r.warn(fmt.Sprintf("new statements could not be compared with memories, and [decide] fallback_mode (%s) "+
+			"applies to them: %s", r.Options.Fallback, failure))
 		return outcome{action: r.Options.Fallback.action(), reason: "not compared: " + failure}, nil
 	}
 	d.Basis = reverie.BasisCompared

@@ -74,8 +74,9 @@ type Result struct {
 // Plan is what came of a request as the plan of its chunk, without what only its
 // pipeline knows.
 func (r Result) Plan(req Request) reverie.Plan {
-	return reverie.Plan{GroupID: req.GroupID, RunID: req.RunID, ChunkNo: req.ChunkNo, Kind: req.Kind, SessionID: req.SessionID,
-		Steps: r.Steps, Held: r.Held, HeldReason: strings.Join(r.HeldReasons, "; "), Decisions: r.Decisions}
+	return reverie.Plan{GroupID: req.GroupID, RunID: req.RunID, ChunkNo: req.ChunkNo, Kind: req.Kind,
+		SessionID: req.SessionID,
+		Steps:     r.Steps, Held: r.Held, HeldReason: strings.Join(r.HeldReasons, "; "), Decisions: r.Decisions}
 }
 
 // Dropped is a fact that is not stored, and why.

@@ -16,7 +16,8 @@ func marks(statement string) []text.Detail {
 }
 
 // romanNumerals are the characters that folding makes words.
-var romanNumerals = strings.NewReplacer("Ⅰ", "1", "Ⅱ", "2", "Ⅲ", "3", "Ⅳ", "4", "Ⅴ", "5", "Ⅵ", "6", "Ⅶ", "7", "Ⅷ", "8", "Ⅸ", "9", "Ⅹ", "10", "Ⅺ", "11", "Ⅻ", "12")
+var romanNumerals = strings.NewReplacer("Ⅰ", "1", "Ⅱ", "2", "Ⅲ", "3", "Ⅳ", "4", "Ⅴ", "5", "Ⅵ", "6", "Ⅶ", "7", "Ⅷ", "8",
+	"Ⅸ", "9", "Ⅹ", "10", "Ⅺ", "11", "Ⅻ", "12")
 
 // difference returns the marks by which two statements differ: those that stand
 // in one of them only, else those that stand otherwise.
@@ -70,7 +71,8 @@ func missing(wanted, others []text.Detail) (list []text.Detail) {
 
 // shared returns those of the marks that have a like among the others.
 func shared(list, others []text.Detail) []text.Detail {
-	return slices.DeleteFunc(slices.Clone(list), func(m text.Detail) bool { return !slices.ContainsFunc(others, m.Like) })
+	return slices.DeleteFunc(slices.Clone(list),
+		func(m text.Detail) bool { return !slices.ContainsFunc(others, m.Like) })
 }
 
 // describe says where two statements differ, "" if they do not.

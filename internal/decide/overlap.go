@@ -28,7 +28,8 @@ const stem = 4
 // vocabulary is the words of a text, and the characters of one without spaces, in
 // order.
 func vocabulary(s string) (words []string) {
-	for word := range strings.FieldsFuncSeq(text.Simplify(text.Fold(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for word := range strings.FieldsFuncSeq(text.Simplify(text.Fold(s)),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		runes := []rune(word)
 		if !slices.ContainsFunc(runes, text.IsDense) {
 			words = append(words, string(runes[:min(len(runes), stem)]))

@@ -65,7 +65,8 @@ func (r *round) embed(ctx context.Context, texts []string) ([][]float32, error) 
 		return nil, nil
 	}
 	if r.Embeddings == nil {
-		r.warn("no embedding model is configured ([embed]): new statements are compared with memories of exactly the same text only")
+		r.warn("no embedding model is configured ([embed]): new statements are compared with memories of exactly " +
+			"the same text only")
 		return nil, nil
 	}
 	vectors, err := r.Embeddings.Embed(ctx, r.meta("embed"), texts)

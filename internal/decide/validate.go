@@ -56,7 +56,8 @@ func (d *planner) validate(f *fact, open []*candidate, resp llm.Response, warned
 		}
 		if over := passesOver(given, differs); over != "" && !warned {
 			v.open = append(v.open, c)
-			v.again = append(v.again, fmt.Sprintf("%s: you said %q, but %s; say it again only if it holds in spite of that", c.handle, given.relation, over))
+			v.again = append(v.again, fmt.Sprintf("%s: you said %q, but %s; say it again only if it holds in "+
+				"spite of that", c.handle, given.relation, over))
 			v.failure = "a verdict over a difference was not given twice"
 			continue
 		}
@@ -108,7 +109,8 @@ func unusable(resp llm.Response) string {
 
 // readVerdicts sorts the lines of an answer by handle. Of several lines on one
 // handle all must be valid and say the same.
-func (d *planner) readVerdicts(f *fact, open []*candidate, answer string, verdicts map[string]verdict, broken map[string]string) (notes []string) {
+func (d *planner) readVerdicts(f *fact, open []*candidate, answer string, verdicts map[string]verdict,
+	broken map[string]string) (notes []string) {
 	known := map[string]*candidate{}
 	for _, c := range open {
 		known[c.handle] = c
@@ -129,10 +131,12 @@ func (d *planner) readVerdicts(f *fact, open []*candidate, answer string, verdic
 		}
 		before, twice := verdicts[handle]
 		switch {
-		case err != nil && (broken[handle] == "" || err.Error() < broken[handle]): // the same whatever the order of the lines
+		// the same whatever the order of the lines
+		case err != nil && (broken[handle] == "" || err.Error() < broken[handle]):
 			broken[handle] = err.Error()
 		case err != nil:
-		case twice && (before.relation != given.relation || text.ContentHash(before.merged) != text.ContentHash(given.merged)):
+		case twice && (before.relation != given.relation ||
+			text.ContentHash(before.merged) != text.ContentHash(given.merged)):
 			broken[handle] = "there were different verdicts on this id; give one"
 		case !twice || given.reason+given.merged < before.reason+before.merged:
 			verdicts[handle] = given
@@ -193,7 +197,8 @@ func (d *planner) checkMerged(f *fact, c *candidate, v verdict) error {
 		return errors.New("another memory says the merged statement already")
 	}
 	ours, theirs, merged := marks(f.Statement), marks(c.Statement), marks(v.merged)
-	invented := slices.DeleteFunc(missing(merged, slices.Concat(ours, theirs)), func(m text.Detail) bool { return headcount.MatchString(m.Text) })
+	invented := slices.DeleteFunc(missing(merged, slices.Concat(ours, theirs)),
+		func(m text.Detail) bool { return headcount.MatchString(m.Text) })
 	if len(invented) > 0 {
 		return fmt.Errorf("the merged statement has %s, which stands in neither of the two", invented[0])
 	}

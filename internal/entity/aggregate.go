@@ -18,7 +18,8 @@ import (
 // run's, of what was there before longAgo. What the chat's clock alone has passed by
 // is left alone, for a backfill to go on with; a fresh observation of its name that
 // was made in time saves either.
-func unexpired(waiting, fresh []reverie.Observation, asOf, longAgo time.Time) (live []reverie.Observation, expired []string) {
+func unexpired(waiting, fresh []reverie.Observation, asOf, longAgo time.Time) (live []reverie.Observation,
+	expired []string) {
 	latest := map[string][]time.Time{} // key of a name, or an account -> when it was observed
 	for _, o := range fresh {
 		for _, key := range handles(o) {
@@ -28,7 +29,8 @@ func unexpired(waiting, fresh []reverie.Observation, asOf, longAgo time.Time) (l
 	for _, o := range waiting {
 		inTime := func(at time.Time) bool { return o.ExpiresAt.After(at) }
 		switch {
-		case inTime(asOf) || slices.ContainsFunc(handles(o), func(key string) bool { return slices.ContainsFunc(latest[key], inTime) }):
+		case inTime(asOf) || slices.ContainsFunc(handles(o),
+			func(key string) bool { return slices.ContainsFunc(latest[key], inTime) }):
 			live = append(live, o)
 		case !o.CreatedAt.After(longAgo):
 			expired = append(expired, o.ID)
@@ -62,7 +64,8 @@ func handles(o reverie.Observation) []string {
 // doing: shared evidence alone joins nobody, since two people may be spoken of in
 // one sentence. Whether a name means an account is for resolve, which knows the
 // index.
-func aggregate(fresh, waiting []reverie.Observation, c *participants, r rules) (list []merged, refused []reverie.Refusal) {
+func aggregate(fresh, waiting []reverie.Observation, c *participants, r rules) (list []merged,
+	refused []reverie.Refusal) {
 	var observations []observation
 	for _, o := range fresh {
 		observations = append(observations, observation{Observation: o})
@@ -82,7 +85,8 @@ func aggregate(fresh, waiting []reverie.Observation, c *participants, r rules) (
 }
 
 func comparePieces(a, b observation) int {
-	return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(text.NameKey(a.Subject), text.NameKey(b.Subject)),
+	return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(text.NameKey(a.Subject),
+		text.NameKey(b.Subject)),
 		strings.Compare(string(a.Kind), string(b.Kind)), a.LastAt.Compare(b.LastAt), strings.Compare(a.waits, b.waits),
 		strings.Compare(fmt.Sprint(a.Observation), fmt.Sprint(b.Observation)))
 }
@@ -121,7 +125,8 @@ func joined(observations []observation, c *participants) [][]observation {
 			for _, e := range c.Evidence {
 				key := sortOf(p.Kind) + " " + claimKey(c) + "\x00" + e.MessageID
 				for _, other := range claimed[key] {
-					if a, b := names[i], names[other.observation]; partOfName(a, b, e.Quote) && partOfName(a, b, other.quote) {
+					if a, b := names[i], names[other.observation]; partOfName(a, b, e.Quote) &&
+						partOfName(a, b, other.quote) {
 						u.join(i, other.observation)
 					}
 				}
@@ -210,7 +215,8 @@ func combine(group []observation, c *participants, r rules) (m merged, refused [
 	for _, p := range group {
 		for _, claim := range p.Claims {
 			if rule, detail := weak(claim, names, r); rule != "" {
-				refused = append(refused, reverie.Refusal{Action: string(claim.Aspect), Handle: handle(m.Subject), Rule: rule, Detail: detail})
+				refused = append(refused, reverie.Refusal{Action: string(claim.Aspect), Handle: handle(m.Subject),
+					Rule: rule, Detail: detail})
 				continue
 			}
 			by := strings.Join(authors(claim.Evidence), "\x00")
@@ -264,7 +270,8 @@ func (m *merged) call(c *participants) {
 	}
 	best := ""
 	for key, u := range uses {
-		if best == "" || cmp.Or(u.n-uses[best].n, utf8.RuneCountInString(key)-utf8.RuneCountInString(best), strings.Compare(best, key)) > 0 {
+		if best == "" || cmp.Or(u.n-uses[best].n, utf8.RuneCountInString(key)-utf8.RuneCountInString(best),
+			strings.Compare(best, key)) > 0 {
 			best = key
 		}
 	}
@@ -287,15 +294,18 @@ func weak(c reverie.ObservedClaim, names []string, r rules) (rule, detail string
 	case strings.TrimSpace(c.Value) == "":
 		return string(reverie.RuleEmpty), "it says nothing"
 	case utf8.RuneCountInString(c.Value) > reverie.MaxValueLength:
-		return string(reverie.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept", utf8.RuneCountInString(c.Value), reverie.MaxValueLength)
+		return string(reverie.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept",
+			utf8.RuneCountInString(c.Value), reverie.MaxValueLength)
 	case utf8.RuneCountInString(c.Name) > reverie.MaxNameLength:
-		return string(reverie.RuleTooLong), fmt.Sprintf("its key has %d characters, at most %d are kept", utf8.RuneCountInString(c.Name), reverie.MaxNameLength)
+		return string(reverie.RuleTooLong), fmt.Sprintf("its key has %d characters, at most %d are kept",
+			utf8.RuneCountInString(c.Name), reverie.MaxNameLength)
 	case len(c.Evidence) == 0:
 		return ruleEvidence, "nothing that was said supports it"
 	case math.IsNaN(c.Confidence) || c.Confidence < 0 || c.Confidence > 1:
 		return ruleConfidence, "its confidence is not within 0 and 1"
 	case c.Confidence < r.minConfidence:
-		return ruleConfidence, fmt.Sprintf("its confidence is %.2f, and less than %.2f does not count", c.Confidence, r.minConfidence)
+		return ruleConfidence, fmt.Sprintf("its confidence is %.2f, and less than %.2f does not count", c.Confidence,
+			r.minConfidence)
 	case isBoilerplate(c, names):
 		return ruleBoilerplate, fmt.Sprintf("%q could be said of whoever writes here", text.Excerpt(c.Value, 60))
 	}

@@ -214,9 +214,12 @@ func readConfidence(raw json.RawMessage) (float64, error) {
 // identityKeys are keys by which a model would choose an identity, or what is
 // done with it. They are compared by their letters alone.
 var identityKeys = map[string]bool{
-	"id": true, "ids": true, "uuid": true, "entity": true, "entityid": true, "entityids": true, "subjectid": true, "targetid": true, "oldid": true,
-	"newid": true, "claimid": true, "lineageid": true, "memoryid": true, "account": true, "accountid": true, "authorid": true, "userid": true, "nameid": true,
-	"action": true, "operation": true, "op": true, "create": true, "update": true, "delete": true, "merge": true, "mergewith": true, "mergeinto": true,
+	"id": true, "ids": true, "uuid": true, "entity": true, "entityid": true, "entityids": true, "subjectid": true,
+	"targetid": true, "oldid": true,
+	"newid": true, "claimid": true, "lineageid": true, "memoryid": true, "account": true, "accountid": true,
+	"authorid": true, "userid": true, "nameid": true,
+	"action": true, "operation": true, "op": true, "create": true, "update": true, "delete": true, "merge": true,
+	"mergewith": true, "mergeinto": true,
 	"mergedinto": true, "sameas": true, "matchingids": true,
 }
 

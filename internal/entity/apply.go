@@ -27,8 +27,9 @@ func (r *run) plan(ctx context.Context, s *chunkInput, fresh []reverie.Observati
 	if err != nil {
 		return reverie.EntityPlan{}, err
 	}
-	plan := build(draft{groupID: r.req.GroupID, runID: r.recorder.Row.ID, chunkNo: s.no, now: now, expireAfter: r.Limits.ExpireAfter,
-		expired: expired, list: settled, idx: idx, participants: s.participants, entities: entities})
+	plan := build(draft{groupID: r.req.GroupID, runID: r.recorder.Row.ID, chunkNo: s.no, now: now,
+		expireAfter: r.Limits.ExpireAfter,
+		expired:     expired, list: settled, idx: idx, participants: s.participants, entities: entities})
 	plan, broken := validate(plan, idx, entities)
 	refusals := append(s.refusals, refused...)
 	plan.Refusals = append(append(refusals, plan.Refusals...), broken...)
@@ -69,7 +70,8 @@ func (s *chunkInput) unmoved(ids []string, entities map[string]reverie.Entity) e
 		slices.Sort(now)
 		slices.Sort(then[id])
 		if !slices.Equal(now, then[id]) {
-			return fmt.Errorf("chunk %d of group %q: entity %s goes by other names than when the model was asked; read the group again: %w",
+			return fmt.Errorf("chunk %d of group %q: entity %s goes by other names than when the model was asked; "+
+				"read the group again: %w",
 				s.no, s.state.Group.ID, id, reverie.ErrConflict)
 		}
 	}
@@ -142,13 +144,16 @@ func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.EntityPlan)
 func planned(plan reverie.EntityPlan) []reverie.EntityChange {
 	var list []reverie.EntityChange
 	for _, e := range plan.Creates {
-		list = append(list, reverie.EntityChange{GroupID: plan.GroupID, EntityID: e.ID, Action: reverie.EntityCreated, NewText: e.Subject})
+		list = append(list, reverie.EntityChange{GroupID: plan.GroupID, EntityID: e.ID, Action: reverie.EntityCreated,
+			NewText: e.Subject})
 	}
 	for _, n := range plan.Names {
-		list = append(list, reverie.EntityChange{GroupID: plan.GroupID, EntityID: n.EntityID, Action: reverie.EntityNamed, NewText: n.Name})
+		list = append(list, reverie.EntityChange{GroupID: plan.GroupID, EntityID: n.EntityID,
+			Action: reverie.EntityNamed, NewText: n.Name})
 	}
 	for _, step := range plan.Claims {
-		change := reverie.EntityChange{GroupID: plan.GroupID, EntityID: step.Claim.EntityID, Action: reverie.EntityClaimed,
+		change := reverie.EntityChange{GroupID: plan.GroupID, EntityID: step.Claim.EntityID,
+			Action:  reverie.EntityClaimed,
 			OldText: step.OldValue, NewText: said(step.Claim), Reason: step.Reason, Evidence: step.Evidence}
 		switch step.Action {
 		case reverie.ActionKeep:

@@ -34,7 +34,8 @@ type active struct {
 // and whoever is named. It gives the participants their labels. Each message of a member
 // concerns its author at least, so that none is left out.
 func survey(state reverie.EntityState, known *directory) (*activity, *participants) {
-	v := &surveyor{participants: newParticipants(state.Messages, slices.Concat(state.Replied, state.Namesakes)), known: known,
+	v := &surveyor{participants: newParticipants(state.Messages, slices.Concat(state.Replied, state.Namesakes)),
+		known: known,
 		bears: map[string][]string{}, found: map[string]*active{}, named: map[string][]string{}}
 	for _, m := range state.Messages {
 		if m.Speaks() {
@@ -249,7 +250,8 @@ func (v *surveyor) subjects() []active {
 		list = append(list, *a)
 	}
 	slices.SortStableFunc(list, func(a, b active) int {
-		return cmp.Or(cmp.Compare(first[a.name], first[b.name]), cmp.Compare(a.name, b.name), cmp.Compare(a.core[0], b.core[0]))
+		return cmp.Or(cmp.Compare(first[a.name], first[b.name]), cmp.Compare(a.name, b.name),
+			cmp.Compare(a.core[0], b.core[0]))
 	})
 	return list
 }

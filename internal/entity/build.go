@@ -28,7 +28,9 @@ type draft struct {
 // message that a written or postponed claim cites has the outcome cited; those of
 // earlier chunks may be among them.
 func build(in draft) reverie.EntityPlan {
-	b := &builder{draft: in, parties: map[string]*entityDraft{}, of: map[int]*entityDraft{}, accounts: map[string][]string{}, named: map[string]bool{}, roots: map[string]string{}, members: map[string]string{},
+	b := &builder{draft: in, parties: map[string]*entityDraft{}, of: map[int]*entityDraft{},
+		accounts: map[string][]string{}, named: map[string]bool{}, roots: map[string]string{},
+		members: map[string]string{},
 		plan: reverie.EntityPlan{GroupID: in.groupID, RunID: in.runID, ChunkNo: in.chunkNo, Heads: map[string]int{},
 			Expired: in.expired}}
 	var list []merged
@@ -123,7 +125,8 @@ func (b *builder) entityDraft(key string, make func() *entityDraft) *entityDraft
 
 func (b *builder) knownParty(entityID string) *entityDraft {
 	return b.entityDraft("entity "+entityID, func() *entityDraft {
-		return &entityDraft{id: entityID, known: true, kind: b.idx.entities[entityID], subject: b.entities[entityID].Subject,
+		return &entityDraft{id: entityID, known: true, kind: b.idx.entities[entityID],
+			subject:  b.entities[entityID].Subject,
 			accounts: slices.Sorted(slices.Values(b.accounts[entityID]))}
 	})
 }
@@ -131,7 +134,8 @@ func (b *builder) knownParty(entityID string) *entityDraft {
 // accountParty is the entity that an account becomes.
 func (b *builder) accountParty(account, name string, kind reverie.EntityKind) *entityDraft {
 	return b.entityDraft("account "+account, func() *entityDraft {
-		p := &entityDraft{id: reverie.NewID(), kind: kind, subject: name, accounts: []string{account}, adds: []string{account}}
+		p := &entityDraft{id: reverie.NewID(), kind: kind, subject: name, accounts: []string{account},
+			adds: []string{account}}
 		if a := b.participants.accounts[account]; a != nil {
 			p.subject, p.kind = a.name(), a.kind
 			p.goesBy(account, a.names...)
@@ -209,7 +213,8 @@ func (b *builder) targets(c reverie.ObservedClaim) (list []*entityDraft) {
 	key := text.NameKey(c.Value)
 	bears := func(other byname) bool { return text.NameKey(other.name) == key }
 	for _, other := range b.order {
-		if !other.known && len(other.accounts) == 0 && (bears(byname{name: other.subject}) || slices.ContainsFunc(other.aliases, bears)) {
+		if !other.known && len(other.accounts) == 0 && (bears(byname{name: other.subject}) ||
+			slices.ContainsFunc(other.aliases, bears)) {
 			list = append(list, other)
 		}
 	}
@@ -239,7 +244,8 @@ func (b *builder) candidates(one resolved) (list []*entityDraft) {
 // rest is given up, so that it does not wait as long as the name is in use. Each
 // account that it may be about becomes an entity, so that it is not forgotten when
 // the others write, and it is silent.
-func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reverie.PostponementReason, candidates []*entityDraft) {
+func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reverie.PostponementReason,
+	candidates []*entityDraft) {
 	left := supports(claims)
 	if onlyWaits(m, left) {
 		return
@@ -250,7 +256,8 @@ func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reve
 	for _, p := range m.observations {
 		switch {
 		case p.waits == "":
-		case slices.ContainsFunc(slices.Collect(maps.Keys(supports(p.Claims))), func(s string) bool { return !left[s] }):
+		case slices.ContainsFunc(slices.Collect(maps.Keys(supports(p.Claims))),
+			func(s string) bool { return !left[s] }):
 			b.plan.Joined = append(b.plan.Joined, p.waits)
 		default:
 			o.Continues = append(o.Continues, p.waits)
@@ -264,11 +271,13 @@ func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reve
 		if newest(c.Evidence).Add(b.expireAfter).After(o.LastAt) {
 			o.Claims = append(o.Claims, c)
 		} else {
-			b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: string(c.Aspect), Handle: handle(m.Subject), Rule: ruleExpired, Detail: "it has waited too long"})
+			b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: string(c.Aspect),
+				Handle: handle(m.Subject), Rule: ruleExpired, Detail: "it has waited too long"})
 		}
 	}
 	if len(claims) == 0 {
-		b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: "subject", Handle: handle(m.Subject), Rule: string(reverie.RuleEmpty),
+		b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: "subject", Handle: handle(m.Subject),
+			Rule:   string(reverie.RuleEmpty),
 			Detail: "another name for somebody who is not known, and nothing besides"})
 		return
 	}
@@ -329,7 +338,8 @@ func (b *builder) run() *string {
 }
 
 func (b *builder) refuse(c reverie.ObservedClaim, p *entityDraft, rule, detail string) {
-	b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: string(c.Aspect), Handle: handle(p.subject), Rule: rule, Detail: detail})
+	b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: string(c.Aspect), Handle: handle(p.subject),
+		Rule: rule, Detail: detail})
 }
 
 // cited gives the messages that a plan's claims rest on, written or waiting, their

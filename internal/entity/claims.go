@@ -82,7 +82,8 @@ func uniteEvidence(lists ...[]reverie.Evidence) []reverie.Evidence {
 	all := slices.Concat(lists...)
 	slices.SortFunc(all, func(a, b reverie.Evidence) int {
 		return cmp.Or(a.SentAt.Compare(b.SentAt), strings.Compare(a.MessageID, b.MessageID),
-			len(b.Quote)-len(a.Quote), strings.Compare(a.Quote, b.Quote), strings.Compare(a.AuthorID+"\x00"+a.Author, b.AuthorID+"\x00"+b.Author))
+			len(b.Quote)-len(a.Quote), strings.Compare(a.Quote, b.Quote),
+			strings.Compare(a.AuthorID+"\x00"+a.Author, b.AuthorID+"\x00"+b.Author))
 	})
 	return slices.CompactFunc(all, func(a, b reverie.Evidence) bool { return a.MessageID == b.MessageID })
 }

@@ -24,7 +24,8 @@ type Store interface {
 // Ledger keeps the rows of runs and chunks.
 type Ledger interface {
 	pipeline.Ledger
-	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error)
+	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run,
+		*reverie.Chunk, error)
 }
 
 // Hold is the group's lease, as its holder has it.

@@ -93,7 +93,8 @@ func (m *mentions) find(text string) []string {
 
 // stands tells whether the characters around runes[from:to] let a name be one.
 func (p *pattern) stands(runes []rune, from, to int) bool {
-	if from > 0 && text.Joins(runes[from-1]) && text.Joins(runes[from]) || to < len(runes) && text.Joins(runes[to-1]) && text.Joins(runes[to]) {
+	if from > 0 && text.Joins(runes[from-1]) && text.Joins(runes[from]) || to < len(runes) && text.Joins(runes[to-1]) &&
+		text.Joins(runes[to]) {
 		return false
 	}
 	if p.at {
@@ -120,7 +121,10 @@ func called(s string) []string {
 	for i, r := range s {
 		if (r == '@' || r == '＠') && !text.Joins(before) {
 			rest := s[i+utf8.RuneLen(r):]
-			end := strings.IndexFunc(rest, func(r rune) bool { return !isLetter(r) && !unicode.IsMark(r) && r != '_' && r != '-' })
+			end := strings.IndexFunc(rest, func(r rune) bool {
+				return !isLetter(r) && !unicode.IsMark(r) && r != '_' &&
+					r != '-'
+			})
 			if end < 0 {
 				end = len(rest)
 			}

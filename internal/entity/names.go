@@ -33,13 +33,15 @@ func (b *builder) write() {
 func (b *builder) goesByMore(p *entityDraft) bool {
 	return slices.ContainsFunc(p.aliases, func(a byname) bool {
 		key := text.NameKey(a.name)
-		return key != text.NameKey(p.subject) && !slices.ContainsFunc(p.accounts, func(id string) bool { return b.participants.shows(id, key) })
+		return key != text.NameKey(p.subject) && !slices.ContainsFunc(p.accounts,
+			func(id string) bool { return b.participants.shows(id, key) })
 	})
 }
 
 // create writes a new entity with its names.
 func (b *builder) create(p *entityDraft) {
-	e := reverie.Entity{GroupID: b.groupID, ID: p.id, Kind: p.kind, Subject: p.subject, Status: reverie.EntityActive, Version: 1,
+	e := reverie.Entity{GroupID: b.groupID, ID: p.id, Kind: p.kind, Subject: p.subject, Status: reverie.EntityActive,
+		Version:   1,
 		CreatedAt: b.now, UpdatedAt: b.now, RunID: b.run()}
 	for _, account := range p.accounts {
 		e.Names = append(e.Names, b.name(p.id, reverie.NameID, account))
@@ -78,7 +80,8 @@ func (b *builder) aliases(p *entityDraft) (list []reverie.EntityName) {
 
 // name makes one entry of the identity index.
 func (b *builder) name(entityID string, kind reverie.NameKind, name string) reverie.EntityName {
-	n := reverie.EntityName{ID: reverie.NewID(), EntityID: entityID, Kind: kind, Name: name, Key: name, CreatedAt: b.now, RunID: b.run()}
+	n := reverie.EntityName{ID: reverie.NewID(), EntityID: entityID, Kind: kind, Name: name, Key: name,
+		CreatedAt: b.now, RunID: b.run()}
 	if kind != reverie.NameID {
 		n.Key = text.NameKey(name)
 		b.named[entityID+n.Key] = true

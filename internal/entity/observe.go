@@ -33,7 +33,8 @@ func (r *run) observe(ctx context.Context, s *chunkInput) ([]reverie.Observation
 				tasks = append(halves, tasks[1:]...)
 				continue
 			}
-			err = fmt.Errorf("question %d of chunk %d of group %q: %w even for one subject and one message; raise [llm] max_output_tokens: %w",
+			err = fmt.Errorf("question %d of chunk %d of group %q: %w even for one subject and one message; raise "+
+				"[llm] max_output_tokens: %w",
 				t.no, s.no, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
 		}
 		if errors.Is(err, reverie.ErrUnusable) { // asking the same again in another run would not help
@@ -56,9 +57,11 @@ func (r *run) tasks(s *chunkInput) ([]*task, error) {
 		return nil, err
 	}
 	p := price{budget: r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User),
-		message: make([]int, len(s.activity.shown)), subject: func(a active) int { return prompts.Tokens(s.views.subject(a.subject)) }}
+		message: make([]int, len(s.activity.shown)),
+		subject: func(a active) int { return prompts.Tokens(s.views.subject(a.subject)) }}
 	if p.budget <= 0 {
-		return nil, fmt.Errorf("the prompt alone has %d tokens: raise [impression] max_input_tokens (%d) well above that: %w",
+		return nil, fmt.Errorf("the prompt alone has %d tokens: raise [impression] max_input_tokens (%d) well "+
+			"above that: %w",
 			r.Limits.MaxInputTokens-p.budget, r.Limits.MaxInputTokens, reverie.ErrConfiguration)
 	}
 	for i, m := range s.activity.shown {
@@ -68,7 +71,8 @@ func (r *run) tasks(s *chunkInput) ([]*task, error) {
 }
 
 // ask asks up to twice for a usable answer.
-func (r *run) ask(ctx context.Context, s *chunkInput, t *task) (list []reverie.Observation, refused []reverie.Refusal, err error) {
+func (r *run) ask(ctx context.Context, s *chunkInput, t *task) (list []reverie.Observation, refused []reverie.Refusal,
+	err error) {
 	user := prompts.ObserveUser{Messages: s.views.messages(t.messages)}
 	for _, one := range t.subjects {
 		user.Subjects = append(user.Subjects, s.views.subject(one))
@@ -95,7 +99,8 @@ func (r *run) ask(ctx context.Context, s *chunkInput, t *task) (list []reverie.O
 }
 
 // parsed reads an answer and logs what was skipped of it.
-func (r *run) parsed(s *chunkInput, t *task, answer lines.Result) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
+func (r *run) parsed(s *chunkInput, t *task, answer lines.Result) (list []reverie.Observation,
+	refused []reverie.Refusal, usable bool) {
 	r.recorder.LogSkipped("question", t.no, answer.Skipped)
 	list, refused, usable = parse(t.batch, s.participants, s.loc, answer)
 	for i := range refused {

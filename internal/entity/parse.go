@@ -32,7 +32,8 @@ const (
 // aliases have been checked, and what was refused. An answer is usable with at
 // least one line that has the form of an observation, or one that says on purpose
 // that there is none.
-func parse(b batch, c *participants, loc *time.Location, answer lines.Result) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
+func parse(b batch, c *participants, loc *time.Location, answer lines.Result) (list []reverie.Observation,
+	refused []reverie.Refusal, usable bool) {
 	p := &parser{batch: b, participants: c, loc: loc}
 	for _, l := range answer.Lines {
 		p.line = l.No
@@ -62,7 +63,8 @@ type parser struct {
 }
 
 func (p *parser) refuse(what, of, rule, detail string) {
-	p.refused = append(p.refused, reverie.Refusal{Line: p.line, Action: what, Handle: handle(of), Rule: rule, Detail: detail})
+	p.refused = append(p.refused, reverie.Refusal{Line: p.line, Action: what, Handle: handle(of), Rule: rule,
+		Detail: detail})
 }
 
 // handle is a name as a refusal may repeat it.
@@ -71,7 +73,8 @@ func handle(name string) string { return text.Excerpt(reverie.MaskSecrets(name),
 // check holds one line against the question.
 func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
 	if r.identity != "" {
-		p.refuse("", r.subject, ruleIdentity, fmt.Sprintf("it has the key %q; identities are given by the code alone", text.Excerpt(r.identity, 40)))
+		p.refuse("", r.subject, ruleIdentity, fmt.Sprintf("it has the key %q; identities are given by the code alone",
+			text.Excerpt(r.identity, 40)))
 		return o, false
 	}
 	if o, ok = p.subject(r); !ok {
@@ -106,7 +109,8 @@ func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
 // or a label with a number, is nothing else.
 func (p *parser) subject(r answerLine) (o reverie.Observation, ok bool) {
 	key := text.NameKey(r.subject)
-	if a := p.participants.labelled(r.subject); a != nil && (r.kind != string(reverie.EntityThing) || a.kind == reverie.EntityBot || bare(a.label) != key) {
+	if a := p.participants.labelled(r.subject); a != nil && (r.kind != string(reverie.EntityThing) ||
+		a.kind == reverie.EntityBot || bare(a.label) != key) {
 		return reverie.Observation{Subject: a.name(), Account: a.id, Kind: a.kind}, true
 	}
 	if rule, detail := p.checkName(r.subject); rule != "" {
@@ -114,14 +118,16 @@ func (p *parser) subject(r answerLine) (o reverie.Observation, ok bool) {
 		return o, false
 	}
 	o = reverie.Observation{Subject: r.subject, Kind: reverie.EntityKind(r.kind)}
-	if at := slices.IndexFunc(p.subjects, func(s subject) bool { return text.NameKey(s.label) == key }); at >= 0 && p.subjects[at].entityID != "" {
+	if at := slices.IndexFunc(p.subjects, func(s subject) bool { return text.NameKey(s.label) == key }); at >= 0 &&
+		p.subjects[at].entityID != "" {
 		o.Kind = p.subjects[at].kind
 	}
 	switch o.Kind {
 	case reverie.EntityPerson, reverie.EntityBot, reverie.EntityThing:
 		return o, true
 	}
-	p.refuse("subject", r.subject, ruleForm, fmt.Sprintf("kind %q is none of person, bot, thing", text.Excerpt(r.kind, 20)))
+	p.refuse("subject", r.subject, ruleForm, fmt.Sprintf("kind %q is none of person, bot, thing",
+		text.Excerpt(r.kind, 20)))
 	return o, false
 }
 
@@ -133,15 +139,20 @@ func (p *parser) checkName(name string) (rule, detail string) {
 		return rule, detail
 	}
 	key := text.NameKey(name)
-	if slices.ContainsFunc(p.subjects, func(s subject) bool { return text.NameKey(s.label) == key }) || len(p.participants.bearers(key)) > 0 ||
-		slices.ContainsFunc(p.messages, func(m reverie.Message) bool { return len(places(textForm(m.Text), name)) > 0 }) {
+	if slices.ContainsFunc(p.subjects, func(s subject) bool { return text.NameKey(s.label) == key }) ||
+		len(p.participants.bearers(key)) > 0 ||
+		slices.ContainsFunc(p.messages, func(m reverie.Message) bool {
+			return len(places(textForm(m.Text),
+				name)) > 0
+		}) {
 		return "", ""
 	}
 	return ruleName, fmt.Sprintf("no message of this question names %q", handle(name))
 }
 
 // claim checks one thing that is said of a subject.
-func (p *parser) claim(r lineClaim, of answerLine, o reverie.Observation, shared []reverie.Evidence) (c reverie.ObservedClaim, ok bool) {
+func (p *parser) claim(r lineClaim, of answerLine, o reverie.Observation,
+	shared []reverie.Evidence) (c reverie.ObservedClaim, ok bool) {
 	no := func(rule, detail string) (reverie.ObservedClaim, bool) {
 		p.refuse(string(r.aspect), of.subject, rule, detail)
 		return reverie.ObservedClaim{}, false
@@ -157,7 +168,8 @@ func (p *parser) claim(r lineClaim, of answerLine, o reverie.Observation, shared
 		} else if rule, detail := p.checkName(r.value); rule != "" {
 			return no(rule, detail)
 		}
-		if c.Account != "" && c.Account == o.Account || c.Account == o.Account && text.NameKey(c.Value) == text.NameKey(o.Subject) {
+		if c.Account != "" && c.Account == o.Account || c.Account == o.Account &&
+			text.NameKey(c.Value) == text.NameKey(o.Subject) {
 			return no(ruleTarget, "it relates its subject to itself")
 		}
 	}

@@ -61,7 +61,8 @@ func (p *parser) evidence(raw json.RawMessage, of reverie.Observation) []reverie
 // ofItsAuthor tells a quote in the first person that names somebody other than its
 // author nowhere, and is said to be about that other.
 func (p *parser) ofItsAuthor(of reverie.Observation, quote string, m reverie.Message) bool {
-	if of.Kind == reverie.EntityThing || of.Account == m.AuthorID || of.Account == "" && p.participants.shows(m.AuthorID, text.NameKey(of.Subject)) {
+	if of.Kind == reverie.EntityThing || of.Account == m.AuthorID || of.Account == "" &&
+		p.participants.shows(m.AuthorID, text.NameKey(of.Subject)) {
 		return false
 	}
 	text := strings.ReplaceAll(textForm(quote), "我们", "")
@@ -98,7 +99,8 @@ func (p *parser) aliases(names []string, o reverie.Observation, said []reverie.E
 			p.refuse("alias", alias, ruleAlias, "somebody else who writes here goes by it")
 			continue
 		}
-		if !p.participants.shows(o.Account, key) && !slices.ContainsFunc(said, func(e reverie.Evidence) bool { return p.proves(e, alias, o) }) {
+		if !p.participants.shows(o.Account, key) && !slices.ContainsFunc(said,
+			func(e reverie.Evidence) bool { return p.proves(e, alias, o) }) {
 			p.refuse("alias", alias, ruleAlias, "no quote of this line says that its subject is called so")
 			continue
 		}

@@ -41,14 +41,16 @@ type resolver struct {
 	*index
 	participants *participants // for putting together anew
 	rules        rules
-	shown        map[string][]string           // key of a name that accounts of the participants show -> accounts, sorted
-	proven       map[string][]string           // key of an alias that was proven just now -> accounts
-	kinds        map[string]reverie.EntityKind // of accounts
-	taken        map[string]string             // account -> entity that was only talked of so far
+	// key of a name that accounts of the participants show -> accounts, sorted
+	shown  map[string][]string
+	proven map[string][]string           // key of an alias that was proven just now -> accounts
+	kinds  map[string]reverie.EntityKind // of accounts
+	taken  map[string]string             // account -> entity that was only talked of so far
 }
 
 func newResolver(list []merged, idx *index, c *participants) *resolver {
-	v := &resolver{index: idx, shown: map[string][]string{}, proven: map[string][]string{}, kinds: map[string]reverie.EntityKind{}, taken: map[string]string{}}
+	v := &resolver{index: idx, shown: map[string][]string{}, proven: map[string][]string{},
+		kinds: map[string]reverie.EntityKind{}, taken: map[string]string{}}
 	for _, m := range list {
 		if m.Account == "" {
 			continue

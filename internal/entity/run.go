@@ -52,11 +52,17 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	if err != nil || s == nil {
 		return false, err
 	}
-	fresh, err := pipeline.Step(ctx, &r.recorder, "observe", func(ctx context.Context) ([]reverie.Observation, error) { return r.observe(ctx, s) })
+	fresh, err := pipeline.Step(ctx, &r.recorder, "observe", func(ctx context.Context) ([]reverie.Observation,
+		error) {
+		return r.observe(ctx, s)
+	})
 	if err != nil {
 		return false, err
 	}
-	plan, err := pipeline.Step(ctx, &r.recorder, "resolve", func(ctx context.Context) (reverie.EntityPlan, error) { return r.plan(ctx, s, fresh) })
+	plan, err := pipeline.Step(ctx, &r.recorder, "resolve", func(ctx context.Context) (reverie.EntityPlan,
+		error) {
+		return r.plan(ctx, s, fresh)
+	})
 	if err != nil {
 		return false, err
 	}
@@ -70,7 +76,8 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 // happened.
 func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
-		recorder: pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
+		recorder: pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase,
+			Row: reverie.Run{GroupID: req.GroupID}}}
 	var err error
 	if r.until, err = pipeline.WindowEnd(req.GroupID, req.Since, req.Until, r.now); err != nil {
 		return nil, err
@@ -102,14 +109,16 @@ const purpose = "observe"
 // open begins the run, once something waits, and prepares to ask on its behalf.
 func (r *run) open(s *chunkInput) {
 	row := &r.recorder.Row
-	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.ImpressionObserve, s.language) // of the latest chunk
+	// of the latest chunk
+	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.ImpressionObserve, s.language)
 	if r.asker != nil {
 		return
 	}
 	first := *row
 	if first.ID == "" {
 		r.recorder.Stats.OpenEnded = !r.bounded
-		first.Job, first.Model, first.WindowSince, first.WindowUntil = reverie.JobImpression, r.Model.Name(), r.since, r.until
+		first.Job, first.Model, first.WindowSince, first.WindowUntil = reverie.JobImpression, r.Model.Name(), r.since,
+			r.until
 		if r.since.IsZero() {
 			first.WindowSince = s.state.Messages[0].SentAt
 		}

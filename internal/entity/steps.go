@@ -95,7 +95,8 @@ func (b *builder) bySpeaker(p *entityDraft) []observed {
 	var list []observed
 	for _, speaker := range slices.Sorted(maps.Keys(bySpeaker)) {
 		for _, c := range unite(bySpeaker[speaker]) {
-			o := observed{aimed: aimed{c, targets[claimKey(c)]}, speaker: speaker, hash: text.ContentHash(c.Value), last: newest(c.Evidence)}
+			o := observed{aimed: aimed{c, targets[claimKey(c)]}, speaker: speaker, hash: text.ContentHash(c.Value),
+				last: newest(c.Evidence)}
 			if o.targetID != "" {
 				o.hash = text.ContentHash(o.targetID)
 			}
@@ -133,7 +134,8 @@ func mayReplace(o observed, speaker string, saidBy []string, kind reverie.Entity
 		return true
 	}
 	by := authors(o.Evidence)
-	return o.speaker == speaker && (speaker != "" || !slices.ContainsFunc(saidBy, func(id string) bool { return !slices.Contains(by, id) }))
+	return o.speaker == speaker && (speaker != "" || !slices.ContainsFunc(saidBy,
+		func(id string) bool { return !slices.Contains(by, id) }))
 }
 
 // currentClaim is a claim in force, and what the plan does to it.
@@ -222,9 +224,12 @@ func (o observed) names(h *currentClaim) bool {
 // claim of its own.
 func (b *builder) version(p *entityDraft, o observed, h *currentClaim) reverie.ClaimStep {
 	days := dates(o.Evidence)
-	c := reverie.Claim{GroupID: b.groupID, ID: reverie.NewID(), LineageID: reverie.NewID(), Version: 1, EntityID: cmp.Or(o.speaker, p.id), Aspect: o.Aspect,
-		Name: o.Name, Value: o.Value, Self: o.speaker != "", SaidBy: authors(o.Evidence), ContentHash: o.hash, Confidence: o.Confidence,
-		Strength: reverie.Reinforce(reverie.TentativeStrength, len(days)-1), Status: reverie.StatusActive, RunID: b.run(),
+	c := reverie.Claim{GroupID: b.groupID, ID: reverie.NewID(), LineageID: reverie.NewID(), Version: 1,
+		EntityID: cmp.Or(o.speaker, p.id), Aspect: o.Aspect,
+		Name: o.Name, Value: o.Value, Self: o.speaker != "", SaidBy: authors(o.Evidence), ContentHash: o.hash,
+		Confidence: o.Confidence,
+		Strength:   reverie.Reinforce(reverie.TentativeStrength, len(days)-1), Status: reverie.StatusActive,
+		RunID:     b.run(),
 		CreatedAt: b.now, UpdatedAt: b.now, LastSupportedAt: o.last, SupportDates: days}
 	if o.targetID != "" {
 		c.TargetID = &o.targetID
@@ -233,7 +238,8 @@ func (b *builder) version(p *entityDraft, o observed, h *currentClaim) reverie.C
 	if h != nil {
 		h.gone = true
 		parent := h.ID
-		c.LineageID, c.ParentID, c.Version, c.EntityID, c.CreatedAt = h.LineageID, &parent, h.Version+1, h.EntityID, h.CreatedAt
+		c.LineageID, c.ParentID, c.Version, c.EntityID, c.CreatedAt = h.LineageID, &parent, h.Version+1, h.EntityID,
+			h.CreatedAt
 		step.Action, step.HeadID, step.OldValue = reverie.ActionUpdate, h.ID, h.Value
 	}
 	step.Claim = c
@@ -244,11 +250,13 @@ func (b *builder) version(p *entityDraft, o observed, h *currentClaim) reverie.C
 func (h *currentClaim) keep() reverie.ClaimStep {
 	c := h.Claim
 	days := dates(h.by.Evidence)
-	further := slices.DeleteFunc(slices.Clone(days), func(day string) bool { return slices.Contains(h.SupportDates, day) })
+	further := slices.DeleteFunc(slices.Clone(days),
+		func(day string) bool { return slices.Contains(h.SupportDates, day) })
 	c.Strength = reverie.Reinforce(c.Strength, len(further))
 	c.Confidence = max(c.Confidence, h.by.Confidence)
 	c.LastSupportedAt = h.last()
 	c.SupportDates = slices.Sorted(slices.Values(append(further, h.SupportDates...)))
 	c.SaidBy = slices.Compact(slices.Sorted(slices.Values(append(authors(h.by.Evidence), h.SaidBy...))))
-	return reverie.ClaimStep{Action: reverie.ActionKeep, Claim: c, HeadID: c.ID, Evidence: h.by.Evidence, Reason: h.by.Reason}
+	return reverie.ClaimStep{Action: reverie.ActionKeep, Claim: c, HeadID: c.ID, Evidence: h.by.Evidence,
+		Reason: h.by.Reason}
 }

@@ -17,8 +17,10 @@ import (
 // making, no claim without a subject, a target or evidence, no number that is none,
 // no step that is ambiguous or empty. What hangs on something that is taken out is
 // taken out too.
-func validate(plan reverie.EntityPlan, idx *index, entities map[string]reverie.Entity) (reverie.EntityPlan, []reverie.Refusal) {
-	v := &validator{idx: idx, entities: entities, roots: map[string]string{}, borne: map[string]bool{}, owners: map[string]string{}, inForce: map[string]reverie.Claim{},
+func validate(plan reverie.EntityPlan, idx *index, entities map[string]reverie.Entity) (reverie.EntityPlan,
+	[]reverie.Refusal) {
+	v := &validator{idx: idx, entities: entities, roots: map[string]string{}, borne: map[string]bool{},
+		owners: map[string]string{}, inForce: map[string]reverie.Claim{},
 		creates: map[string]reverie.Entity{}, once: map[string]bool{}}
 	for id, e := range entities {
 		v.roots[id] = id
@@ -165,7 +167,8 @@ func (v *validator) nameless(n reverie.EntityName) string {
 
 // known tells whether the index has a name for something of that sort.
 func (v *validator) known(n reverie.EntityName, kind reverie.EntityKind) bool {
-	return slices.ContainsFunc(v.idx.byKey[n.Key], func(id string) bool { return sortOf(v.idx.entities[id]) == sortOf(kind) })
+	return slices.ContainsFunc(v.idx.byKey[n.Key],
+		func(id string) bool { return sortOf(v.idx.entities[id]) == sortOf(kind) })
 }
 
 // name says what is wrong with a further name of a known entity, or nothing.
@@ -199,7 +202,8 @@ func (v *validator) step(s reverie.ClaimStep) (wrong string) {
 		return "its confidence is not within 0 and 1"
 	case !within(c.Strength):
 		return "its strength is not within 0 and 1"
-	case len(s.Evidence) == 0 || slices.ContainsFunc(s.Evidence, func(e reverie.Evidence) bool { return e.MessageID == "" || e.LocalDate == "" }):
+	case len(s.Evidence) == 0 || slices.ContainsFunc(s.Evidence,
+		func(e reverie.Evidence) bool { return e.MessageID == "" || e.LocalDate == "" }):
 		return "it has no evidence, or some that names no message and date"
 	case c.Self && slices.ContainsFunc(s.Evidence, func(e reverie.Evidence) bool { return e.AuthorID == "" }):
 		return "it is in the person's own words, of nobody"
@@ -233,7 +237,8 @@ func (v *validator) rests(s reverie.ClaimStep) (wrong string) {
 	switch {
 	case !ok:
 		return "the claim that it rests on is not in force"
-	case currentClaim.Aspect != s.Claim.Aspect || currentClaim.EntityID != s.Claim.EntityID || currentClaim.LineageID != s.Claim.LineageID:
+	case currentClaim.Aspect != s.Claim.Aspect || currentClaim.EntityID != s.Claim.EntityID ||
+		currentClaim.LineageID != s.Claim.LineageID:
 		return "it rests on another claim"
 	case currentClaim.Self != s.Claim.Self && v.entities[v.owners[currentClaim.ID]].Kind != reverie.EntityThing:
 		return "a person's own words and others' do not take each other's place"
@@ -267,7 +272,8 @@ func (v *validator) text(c reverie.Claim) string {
 		return "its key says nothing"
 	case c.Aspect == reverie.AspectFeature && c.TargetID == nil:
 		return ""
-	case c.Aspect == reverie.AspectRelation && c.TargetID != nil && *c.TargetID != cmp.Or(v.roots[c.EntityID], c.EntityID) && v.exists(*c.TargetID):
+	case c.Aspect == reverie.AspectRelation && c.TargetID != nil && *c.TargetID != cmp.Or(v.roots[c.EntityID],
+		c.EntityID) && v.exists(*c.TargetID):
 		return ""
 	}
 	return "its target is itself, or nobody that is known"
@@ -283,7 +289,8 @@ func waitsForNothing(o reverie.Observation) string {
 		return "it has no id, no subject or no end"
 	case o.Postponed != reverie.PostponedAmbiguous && o.Postponed != reverie.PostponedInsufficient:
 		return "it does not say why it waits"
-	case len(o.Claims) == 0 || slices.ContainsFunc(o.Claims, func(c reverie.ObservedClaim) bool { return len(c.Evidence) == 0 || !within(c.Confidence) }):
+	case len(o.Claims) == 0 || slices.ContainsFunc(o.Claims,
+		func(c reverie.ObservedClaim) bool { return len(c.Evidence) == 0 || !within(c.Confidence) }):
 		return "it says nothing, or without evidence"
 	}
 	return ""

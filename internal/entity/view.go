@@ -28,7 +28,8 @@ type views struct {
 }
 
 func newViews(loc *time.Location, c *participants, known *directory) views {
-	v := views{loc: loc, participants: c, known: known, entities: map[string]reverie.Entity{}, bearers: map[string][]string{}}
+	v := views{loc: loc, participants: c, known: known, entities: map[string]reverie.Entity{},
+		bearers: map[string][]string{}}
 	for _, id := range c.order {
 		for key := range v.keys(v.names(id, known.byID[id])) {
 			v.bearers[key] = append(v.bearers[key], c.accounts[id].label)

@@ -20,7 +20,8 @@ import (
 // what is wrong, or nothing.
 func checkWords(s string, limit int) (rule, detail string) {
 	if n := utf8.RuneCountInString(s); n > limit {
-		return string(reverie.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept: shorten it", n, limit)
+		return string(reverie.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept: shorten it", n,
+			limit)
 	}
 	var broken *reverie.StatementError
 	if err := reverie.CheckStatement(s); errors.As(err, &broken) {

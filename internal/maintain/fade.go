@@ -53,7 +53,8 @@ func fade(m reverie.Fading, rule reverie.FadeRule, asOf time.Time) (reverie.Fade
 // closed tells whether a memory is a todo of a dream that was closed the rule's time
 // before asOf, or longer ago.
 func closed(m reverie.Fading, rule reverie.FadeRule, asOf time.Time) bool {
-	return rule.Closed > 0 && reverie.DreamTypeOf(m.Memory) == reverie.DreamTodo && slices.Contains(m.Tags, reverie.TagDone) &&
+	return rule.Closed > 0 && reverie.DreamTypeOf(m.Memory) == reverie.DreamTodo &&
+		slices.Contains(m.Tags, reverie.TagDone) &&
 		asOf.Sub(m.UpdatedAt) >= rule.Closed
 }
 
@@ -93,6 +94,7 @@ func (k *Keeper) expiry(now time.Time) reverie.Expiry {
 		return now.Add(-d)
 	}
 	r := k.Retention
-	return reverie.Expiry{ShortTerm: before(r.ShortTerm), Messages: before(r.Messages), Answers: before(r.Answers), Usage: before(r.Usage),
+	return reverie.Expiry{ShortTerm: before(r.ShortTerm), Messages: before(r.Messages), Answers: before(r.Answers),
+		Usage:       before(r.Usage),
 		Impressions: k.Impressions}
 }

@@ -22,7 +22,8 @@ type Store interface {
 	Ledger
 	// Fade writes what time has made of memories, with their run's stats. One that
 	// somebody has changed since it was read is left as it is.
-	Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats, []reverie.Change, error)
+	Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats,
+		[]reverie.Change, error)
 	// Prune removes a batch of what has expired. The time is where to look for
 	// messages next.
 	Prune(ctx context.Context, lease reverie.Lease, batch reverie.PruneBatch) (reverie.Pruned, time.Time, error)
@@ -31,7 +32,8 @@ type Store interface {
 // Ledger keeps the rows of runs.
 type Ledger interface {
 	pipeline.Ledger
-	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error)
+	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run,
+		*reverie.Chunk, error)
 }
 
 // Hold is the group's lease, as its holder has it.
@@ -72,8 +74,10 @@ type Result struct {
 
 // Reply is the result in the shape of the API.
 func (r Result) Reply() reverie.MaintainReply {
-	reply := reverie.MaintainReply{Success: r.Err == nil, Job: reverie.JobMaintain, GroupID: r.GroupID, RunID: r.RunID, Status: r.Status,
-		DryRun: r.DryRun, Decayed: r.Decayed, Archived: len(r.Archived), Pruned: r.Pruned, Changes: []reverie.ChangeReply{}}
+	reply := reverie.MaintainReply{Success: r.Err == nil, Job: reverie.JobMaintain, GroupID: r.GroupID, RunID: r.RunID,
+		Status: r.Status,
+		DryRun: r.DryRun, Decayed: r.Decayed, Archived: len(r.Archived), Pruned: r.Pruned,
+		Changes: []reverie.ChangeReply{}}
 	if r.Err != nil {
 		reply.Error = r.Err.Error()
 	}

@@ -44,8 +44,10 @@ func (k *Keeper) Run(ctx context.Context, hold Hold, req Request) (Result, error
 
 func (k *Keeper) of(hold Hold, req Request) *run {
 	now := k.Now().UTC().Truncate(time.Microsecond) // what PostgreSQL keeps
-	return &run{Keeper: k, req: req, now: now, expiry: k.expiry(now), result: Result{GroupID: req.GroupID, DryRun: req.DryRun},
-		recorder: pipeline.RunRecorder{Ledger: k.Store, Hold: hold, Now: k.Now, Log: k.Log, Row: reverie.Run{GroupID: req.GroupID}}}
+	return &run{Keeper: k, req: req, now: now, expiry: k.expiry(now), result: Result{GroupID: req.GroupID,
+		DryRun: req.DryRun},
+		recorder: pipeline.RunRecorder{Ledger: k.Store, Hold: hold, Now: k.Now, Log: k.Log,
+			Row: reverie.Run{GroupID: req.GroupID}}}
 }
 
 func (r *run) look(ctx context.Context) (reverie.Upkeep, error) {
@@ -108,7 +110,8 @@ func (r *run) row() reverie.Run {
 
 // pages calls fn with what time has made of the memories, page by page.
 func (r *run) pages(ctx context.Context, asOf time.Time, fn func([]reverie.Fade) error) error {
-	q := reverie.FadingQuery{GroupID: r.req.GroupID, Before: asOf.Add(-r.Rule.After), DreamsBefore: asOf.Add(-r.Rule.DreamsAfter), Threshold: r.Rule.Threshold, Limit: r.Batch}
+	q := reverie.FadingQuery{GroupID: r.req.GroupID, Before: asOf.Add(-r.Rule.After),
+		DreamsBefore: asOf.Add(-r.Rule.DreamsAfter), Threshold: r.Rule.Threshold, Limit: r.Batch}
 	if r.Rule.Closed > 0 {
 		q.ClosedBy = asOf.Add(-r.Rule.Closed)
 	}
@@ -184,7 +187,8 @@ func (r *run) prune(ctx context.Context, expired reverie.Pruned) error {
 		}
 		var n reverie.Pruned
 		err := r.recorder.Write(func(lease reverie.Lease) (err error) {
-			n, after, err = r.Store.Prune(ctx, lease, reverie.PruneBatch{Run: r.row(), Limit: r.Batch, After: after, Expiry: r.expiry})
+			n, after, err = r.Store.Prune(ctx, lease, reverie.PruneBatch{Run: r.row(), Limit: r.Batch, After: after,
+				Expiry: r.expiry})
 			return err
 		})
 		if err != nil {
@@ -202,7 +206,8 @@ func (r *run) prune(ctx context.Context, expired reverie.Pruned) error {
 // finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	err = r.recorder.End(ctx, err)
-	r.result.RunID, r.result.Stats, r.result.Err, r.result.Status = r.recorder.Row.ID, r.recorder.Stats, err, reverie.EndOf(err, 0)
+	r.result.RunID, r.result.Stats, r.result.Err, r.result.Status = r.recorder.Row.ID, r.recorder.Stats, err,
+		reverie.EndOf(err, 0)
 	r.result.Stats.OpenEnded = false // kept for a run that is taken up, and nothing to report
 	r.result.Nothing = err == nil && r.recorder.Row.ID == "" && r.done() == 0
 	return r.result, err

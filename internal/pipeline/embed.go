@@ -21,7 +21,8 @@ type Applier interface {
 
 // Apply gives the plan of a chunk its vectors, as [RunRecorder.Embed] does, and has it written
 // under the group's lease. With its last chunk the run ends, all in one.
-func (r *RunRecorder) Apply(ctx context.Context, store Applier, e Embeddings, optional bool, plan reverie.Plan, last bool) (changes []reverie.Change, err error) {
+func (r *RunRecorder) Apply(ctx context.Context, store Applier, e Embeddings, optional bool, plan reverie.Plan,
+	last bool) (changes []reverie.Change, err error) {
 	if err := r.Embed(ctx, e, optional, plan.Steps); err != nil {
 		return nil, err
 	}
@@ -57,7 +58,8 @@ func (r *RunRecorder) Embed(ctx context.Context, e Embeddings, optional bool, st
 		return nil
 	}
 	if e == nil {
-		r.Warn("no embedding model is configured ([embed]): statements are stored without vectors until a search can embed them")
+		r.Warn("no embedding model is configured ([embed]): statements are stored without vectors until a search " +
+			"can embed them")
 		return nil
 	}
 	vectors, err := e.Embed(ctx, r.Meta("embed"), texts)

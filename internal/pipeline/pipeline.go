@@ -23,7 +23,8 @@ type Ledger interface {
 	StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error)
 	// OpenRun starts a run with its first chunk, and the answers of the run before, "" for
 	// none, in one.
-	OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk, before string) (reverie.Run, error)
+	OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk, before string) (reverie.Run,
+		error)
 	SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error
 	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error)
 	// AdoptAnswers keeps all answers of a run for another one as well.

@@ -36,7 +36,8 @@ type Options struct {
 	MaxEntities       int
 	MaxTokens         int           // of the text
 	ShortTermTTL      time.Duration // a session that is silent for longer has no short-term memory; 0 = for ever
-	EmbedTimeout      time.Duration // for the vectors of one context; then it comes without memories; 0 = as long as it takes
+	// for the vectors of one context; then it comes without memories; 0 = as long as it takes
+	EmbedTimeout time.Duration
 }
 
 // Recaller makes contexts. It is safe for concurrent use.
@@ -104,7 +105,8 @@ func (r *Recaller) draft(ctx context.Context, req ContextRequest, now time.Time,
 	}
 	reply := &reverie.ContextReply{Success: true, GroupID: req.GroupID, SessionID: req.SessionID, Query: req.Query,
 		Memories: []reverie.ContextMemory{}, Entities: []reverie.ContextEntity{}, MaxTokens: req.MaxTokens}
-	d := &draft{reply: reply, turns: state.Messages, summary: state.Summary, words: wordsFor(state.Group, query), zone: zoneOf(state.Group)}
+	d := &draft{reply: reply, turns: state.Messages, summary: state.Summary, words: wordsFor(state.Group, query),
+		zone: zoneOf(state.Group)}
 	if r.Options.FirstRoundEmpty && req.SessionID != "" && (state.Session == nil || state.Session.Total.Turns == 0) {
 		reply.Skipped = SkippedFirstRound
 		return d, nil
@@ -128,9 +130,11 @@ func (req ContextRequest) check() error {
 	case req.GroupID == "" || !storable(req.GroupID):
 		return fmt.Errorf("group %q: %w", req.GroupID, reverie.ErrNotFound)
 	case !storable(req.SessionID) || len(req.SessionID) > reverie.MaxMessageIDLength:
-		return fmt.Errorf("session id %.40q: must have at most %d bytes of text: %w", req.SessionID, reverie.MaxMessageIDLength, reverie.ErrInvalid)
+		return fmt.Errorf("session id %.40q: must have at most %d bytes of text: %w", req.SessionID,
+			reverie.MaxMessageIDLength, reverie.ErrInvalid)
 	case req.MaxTokens < 0:
-		return fmt.Errorf("%d tokens at most: a context cannot have less than none: %w", req.MaxTokens, reverie.ErrInvalid)
+		return fmt.Errorf("%d tokens at most: a context cannot have less than none: %w", req.MaxTokens,
+			reverie.ErrInvalid)
 	}
 	return nil
 }
@@ -143,8 +147,10 @@ func clean(query string) string {
 }
 
 // state reads the group and the session.
-func (r *Recaller) state(ctx context.Context, req ContextRequest, query string, now time.Time) (reverie.RecallState, error) {
-	q := reverie.RecallQuery{GroupID: req.GroupID, SessionID: req.SessionID, Turns: r.Options.ShortTermCount, At: req.At}
+func (r *Recaller) state(ctx context.Context, req ContextRequest, query string, now time.Time) (reverie.RecallState,
+	error) {
+	q := reverie.RecallQuery{GroupID: req.GroupID, SessionID: req.SessionID, Turns: r.Options.ShortTermCount,
+		At: req.At}
 	if r.Options.MaxEntities > 0 {
 		q.Text = nameForm(query)
 	}
@@ -174,8 +180,10 @@ func (r *Recaller) offer(ctx context.Context, reply *reverie.ContextReply, query
 		if m.GroupID != reply.GroupID {
 			continue
 		}
-		rows = append(rows, reverie.Usage{GroupID: reply.GroupID, UsageID: usageID, MemoryID: m.MemoryID, LineageID: m.LineageID,
-			SessionID: reply.SessionID, Query: text.Excerpt(query, reverie.MaxUsageQuery), Position: i + 1, Score: m.Score,
+		rows = append(rows, reverie.Usage{GroupID: reply.GroupID, UsageID: usageID, MemoryID: m.MemoryID,
+			LineageID: m.LineageID,
+			SessionID: reply.SessionID, Query: text.Excerpt(query, reverie.MaxUsageQuery), Position: i + 1,
+			Score:   m.Score,
 			Factors: m.Factors, Statement: m.Statement, CreatedAt: now.UTC()})
 	}
 	if len(rows) == 0 {
@@ -185,7 +193,8 @@ func (r *Recaller) offer(ctx context.Context, reply *reverie.ContextReply, query
 		if ctx.Err() != nil {
 			return err
 		}
-		reply.Warnings = append(reply.Warnings, fmt.Sprintf("what is offered is not logged, and cannot be learned from: %v", err))
+		reply.Warnings = append(reply.Warnings,
+			fmt.Sprintf("what is offered is not logged, and cannot be learned from: %v", err))
 		return nil
 	}
 	reply.UsageID = usageID

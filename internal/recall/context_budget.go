@@ -32,8 +32,10 @@ type draft struct {
 // older ones.
 func (d *draft) compose() {
 	d.turns = worded(d.turns, d.reply.MaxTokens)
-	memories, entities := &block{tag: tagMemories, heading: d.words.memories}, &block{tag: tagEntities, heading: d.words.entities}
-	summary, session := &block{tag: tagSummary, heading: d.words.summary}, &block{tag: tagSession, heading: d.words.session}
+	memories, entities := &block{tag: tagMemories, heading: d.words.memories},
+		&block{tag: tagEntities, heading: d.words.entities}
+	summary, session := &block{tag: tagSummary, heading: d.words.summary},
+		&block{tag: tagSession, heading: d.words.session}
 	turns := d.turnsCost(*session)
 	kept := min(turns+d.summaryCost(*summary), d.reply.MaxTokens/2)
 	room := d.reply.MaxTokens - kept
@@ -129,7 +131,8 @@ func (d *draft) addTurns(b *block, cost int, room *int) {
 		if !ok || !b.add(d.turnLine(m, text), room) {
 			break
 		}
-		newest = append(newest, reverie.ContextMessage{MessageID: m.ID, Author: m.Author, Role: m.Role, Text: text, SentAt: m.SentAt.UTC()})
+		newest = append(newest, reverie.ContextMessage{MessageID: m.ID, Author: m.Author, Role: m.Role, Text: text,
+			SentAt: m.SentAt.UTC()})
 	}
 	d.reply.Counts.ShortTerm = len(newest)
 	d.reply.Counts.Dropped += len(d.turns) - len(newest)

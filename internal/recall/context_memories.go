@@ -22,7 +22,8 @@ type longTerm struct {
 
 // longTerm looks memories up where the trigger says so. Its errors are those of the
 // store: an embedder that fails is a warning.
-func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, group reverie.Group, query string, everything bool) (longTerm, error) {
+func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, group reverie.Group, query string,
+	everything bool) (longTerm, error) {
 	if why := r.Options.skip(query); why != "" {
 		return longTerm{skipped: why}, nil
 	}
@@ -36,14 +37,16 @@ func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, group rever
 		embedding, cancel = context.WithTimeout(ctx, r.Options.EmbedTimeout)
 		defer cancel()
 	}
-	q := Query{GroupID: req.GroupID, Text: queryForm(query), Kinds: r.Options.Kinds, Limit: maxCandidates, Threshold: r.Options.MinSimilarity,
-		At: req.At, team: r.Searcher.Teams.of(group)}
+	q := Query{GroupID: req.GroupID, Text: queryForm(query), Kinds: r.Options.Kinds, Limit: maxCandidates,
+		Threshold: r.Options.MinSimilarity,
+		At:        req.At, team: r.Searcher.Teams.of(group)}
 	vector, err := r.Searcher.vector(embedding, q)
 	switch {
 	case ctx.Err() != nil:
 		return longTerm{}, fmt.Errorf("make a context for group %q: %w", req.GroupID, ctx.Err())
 	case err != nil:
-		return longTerm{skipped: SkippedNoEmbeddings, warnings: []string{fmt.Sprintf("memories were not looked up: %v", err)}}, nil
+		return longTerm{skipped: SkippedNoEmbeddings,
+			warnings: []string{fmt.Sprintf("memories were not looked up: %v", err)}}, nil
 	}
 	hits, unseen, err := r.Searcher.near(ctx, embedding, q, vector)
 	if err != nil {
@@ -92,5 +95,6 @@ func answered(messages []reverie.Message) int {
 
 // isSummary tells the summary memory of a session.
 func isSummary(h reverie.Hit, sessionID string) bool {
-	return sessionID != "" && h.Kind == reverie.KindSession && h.SessionID == sessionID && slices.Contains(h.Tags, reverie.TagSummary)
+	return sessionID != "" && h.Kind == reverie.KindSession && h.SessionID == sessionID &&
+		slices.Contains(h.Tags, reverie.TagSummary)
 }

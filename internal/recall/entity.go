@@ -23,7 +23,8 @@ func nameForm(query string) string { return foldNames(firstCharacters(query, max
 
 // entities reads the people and things that a query names, in the order in which
 // it names them. Those of whom nothing is said are left out.
-func (r *Recaller) entities(ctx context.Context, req ContextRequest, query string, names []reverie.EntityName) ([]reverie.ContextEntity, error) {
+func (r *Recaller) entities(ctx context.Context, req ContextRequest, query string,
+	names []reverie.EntityName) ([]reverie.ContextEntity, error) {
 	ids := named(nameForm(query), names)
 	if len(ids) == 0 || r.Options.MaxEntities == 0 {
 		return nil, nil
@@ -105,7 +106,8 @@ func linesOf(e reverie.Entity) []string {
 		return 1
 	}
 	claims := slices.SortedStableFunc(slices.Values(e.Claims), func(a, b reverie.Claim) int {
-		return cmp.Or(cmp.Compare(b.Strength, a.Strength), cmp.Compare(own(a), own(b)), cmp.Compare(b.Confidence, a.Confidence),
+		return cmp.Or(cmp.Compare(b.Strength, a.Strength), cmp.Compare(own(a), own(b)),
+			cmp.Compare(b.Confidence, a.Confidence),
 			strings.Compare(a.Name, b.Name), strings.Compare(a.Value, b.Value))
 	})
 	var lines []string

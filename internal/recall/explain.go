@@ -32,8 +32,9 @@ func (r *Recaller) Explain(ctx context.Context, req ContextRequest) (reverie.Rec
 	if err != nil {
 		return reverie.Recalled{}, err
 	}
-	return reverie.Recalled{ContextReply: *d.reply, Trigger: string(r.Options.Trigger), MinSimilarity: r.Options.MinSimilarity,
-		Candidates: append([]reverie.RecallCandidate{}, d.memories...)}, nil
+	return reverie.Recalled{ContextReply: *d.reply, Trigger: string(r.Options.Trigger),
+		MinSimilarity: r.Options.MinSimilarity,
+		Candidates:    append([]reverie.RecallCandidate{}, d.memories...)}, nil
 }
 
 // judge ranks what was found. Without a fate, and so to be offered if there is room, are
@@ -97,7 +98,10 @@ func (s *Searcher) belowOf(ctx context.Context, q Query, vector []float32, hits 
 	for _, h := range hits {
 		known[h.ID] = true
 	}
-	near = slices.DeleteFunc(near, func(h reverie.Hit) bool { return known[h.ID] || h.Score >= s.Calibration.Cosine(q.Threshold) })
+	near = slices.DeleteFunc(near, func(h reverie.Hit) bool {
+		return known[h.ID] ||
+			h.Score >= s.Calibration.Cosine(q.Threshold)
+	})
 	for i := range near {
 		near[i].Score = s.Calibration.Score(near[i].Score)
 	}

@@ -18,7 +18,8 @@ type FeedbackStore interface {
 	// Judge writes the verdicts on what one context offered and moves the weights of
 	// the lineages, each once: rows that were judged before stay as they are. It
 	// returns the rows as they stand then.
-	Judge(ctx context.Context, groupID, usageID string, verdicts []reverie.UsageVerdict, rule reverie.WeightRule) ([]reverie.Usage, error)
+	Judge(ctx context.Context, groupID, usageID string, verdicts []reverie.UsageVerdict,
+		rule reverie.WeightRule) ([]reverie.Usage, error)
 }
 
 // FeedbackOptions are how answers are judged.
@@ -67,7 +68,8 @@ func (f *Feedback) Report(ctx context.Context, req FeedbackRequest) (reverie.Fee
 			return reply, fmt.Errorf("report an answer: %w", err)
 		}
 	}
-	rows, err := f.Store.Offered(ctx, reverie.UsageQuery{GroupID: req.GroupID, SessionID: req.SessionID, UsageID: req.UsageID})
+	rows, err := f.Store.Offered(ctx, reverie.UsageQuery{GroupID: req.GroupID, SessionID: req.SessionID,
+		UsageID: req.UsageID})
 	if err != nil {
 		return reply, fmt.Errorf("report an answer: %w", err)
 	}
@@ -94,7 +96,8 @@ func waits(u reverie.Usage) bool { return u.WasReferenced == nil }
 
 // judge says of each memory that was offered whether the answer used it: by its
 // words, or by its meaning where that is surer.
-func (f *Feedback) judge(ctx context.Context, rows []reverie.Usage, response string) (verdicts []reverie.UsageVerdict, warnings []string, err error) {
+func (f *Feedback) judge(ctx context.Context, rows []reverie.Usage, response string) (verdicts []reverie.UsageVerdict,
+	warnings []string, err error) {
 	statements := make([]string, len(rows))
 	for i, r := range rows {
 		statements[i] = r.Statement
@@ -114,7 +117,8 @@ func (f *Feedback) judge(ctx context.Context, rows []reverie.Usage, response str
 	}
 	for i, r := range rows {
 		if waits(r) {
-			verdicts = append(verdicts, reverie.UsageVerdict{MemoryID: r.MemoryID, Referenced: scores[i] >= f.Options.Threshold, Score: scores[i]})
+			verdicts = append(verdicts, reverie.UsageVerdict{MemoryID: r.MemoryID,
+				Referenced: scores[i] >= f.Options.Threshold, Score: scores[i]})
 		}
 	}
 	return verdicts, warnings, nil
@@ -122,7 +126,8 @@ func (f *Feedback) judge(ctx context.Context, rows []reverie.Usage, response str
 
 // fillFeedback says what became of the offers of one context.
 func fillFeedback(reply *reverie.FeedbackReply, rows []reverie.Usage) {
-	reply.GroupID, reply.SessionID, reply.UsageID, reply.Offered = rows[0].GroupID, rows[0].SessionID, rows[0].UsageID, len(rows)
+	reply.GroupID, reply.SessionID, reply.UsageID, reply.Offered = rows[0].GroupID, rows[0].SessionID, rows[0].UsageID,
+		len(rows)
 	for _, r := range rows {
 		m := reverie.FeedbackMemory{MemoryID: r.MemoryID, Statement: r.Statement, Weight: r.Weight}
 		if r.WasReferenced != nil && *r.WasReferenced {

@@ -52,8 +52,10 @@ func byWorth(list []reverie.RecallCandidate) {
 
 // candidate says what a memory is worth to a query.
 func candidate(h reverie.Hit, now time.Time, halfLife time.Duration) reverie.RecallCandidate {
-	f := reverie.Factors{Similarity: h.Score, Weight: h.Weight, Strength: h.Strength, Recency: Recency(now.Sub(h.LastSupportedAt), halfLife)}
-	return reverie.RecallCandidate{ContextMemory: reverie.ContextMemory{GroupID: h.GroupID, MemoryID: h.ID, LineageID: h.LineageID, Kind: h.Kind,
+	f := reverie.Factors{Similarity: h.Score, Weight: h.Weight, Strength: h.Strength,
+		Recency: Recency(now.Sub(h.LastSupportedAt), halfLife)}
+	return reverie.RecallCandidate{ContextMemory: reverie.ContextMemory{GroupID: h.GroupID, MemoryID: h.ID,
+		LineageID: h.LineageID, Kind: h.Kind,
 		Statement: h.Statement, Version: h.Version, Score: f.Score(), Factors: f, Tags: append([]string{}, h.Tags...),
 		UpdatedAt: h.UpdatedAt.UTC(), LastSupportedAt: h.LastSupportedAt.UTC()}}
 }

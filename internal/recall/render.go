@@ -45,7 +45,8 @@ var (
 
 // wordsFor chooses the group's language, or that of the query.
 func wordsFor(g reverie.Group, query string) words {
-	if g.Language == "zh" || g.Language == "" && strings.ContainsFunc(query, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+	if g.Language == "zh" || g.Language == "" && strings.ContainsFunc(query,
+		func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		return chinese
 	}
 	return english
@@ -130,7 +131,8 @@ func mustEscape(r rune) bool {
 	case r == 0x200C || r == 0x200D || r == 0xFE0F:
 		return false
 	}
-	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || strings.ContainsRune(lookalikes, r)
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
+		strings.ContainsRune(lookalikes, r)
 }
 
 // block is a part of a context: a sentence that says what it is, and lines of data

@@ -93,18 +93,21 @@ func (s *Searcher) vector(ctx context.Context, q Query) ([]float32, error) {
 // and are not among them.
 //
 // Almost always the model has seen them all: then one question to each is enough.
-func (s *Searcher) near(ctx, embedding context.Context, q Query, vector []float32) (hits []reverie.Hit, unseen, err error) {
+func (s *Searcher) near(ctx, embedding context.Context, q Query, vector []float32) (hits []reverie.Hit, unseen,
+	err error) {
 	hits, unseen, err = s.nearOf(ctx, embedding, q, vector)
 	team, has := q.ofTeam()
 	if err != nil || !has {
 		return hits, unseen, err
 	}
-	theirs, unseenThere, err := s.nearOf(s.Teams.beside(ctx, team.GroupID), s.Teams.beside(embedding, team.GroupID), team, vector)
+	theirs, unseenThere, err := s.nearOf(s.Teams.beside(ctx, team.GroupID), s.Teams.beside(embedding, team.GroupID),
+		team, vector)
 	return nearest(hits, theirs, q.Limit), errors.Join(unseen, unseenThere), err
 }
 
 // nearOf is near in one tenant.
-func (s *Searcher) nearOf(ctx, embedding context.Context, q Query, vector []float32) (hits []reverie.Hit, unseen, err error) {
+func (s *Searcher) nearOf(ctx, embedding context.Context, q Query, vector []float32) (hits []reverie.Hit, unseen,
+	err error) {
 	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector, Model: s.Embeddings.Key(),
 		MinCosine: s.Calibration.Cosine(q.Threshold), At: q.At, Limit: q.Limit}
 	hits, some, err := s.Store.Nearest(ctx, sq)

@@ -22,11 +22,14 @@ const (
 // ones stand before those that they begin or end with. Those that may as well be part
 // of what is asked ("告诉我妈", "怎么说谢谢") count where a mark or a space parts them from it.
 var courtesies = struct{ before, beforeMark, after, afterMark []string }{
-	before: []string{"麻烦问一下", "想请问一下", "想请问", "请问一下", "请问下", "请问", "请教一下", "想问一下", "问一下", "麻烦问下", "想问下", "问下",
-		"please tell me", "can you tell me", "could you tell me", "do you know", "tell me", "please", "pls", "plz", "hey", "hi"},
+	before: []string{"麻烦问一下", "想请问一下", "想请问", "请问一下", "请问下", "请问", "请教一下", "想问一下",
+		"问一下", "麻烦问下", "想问下", "问下",
+		"please tell me", "can you tell me", "could you tell me", "do you know", "tell me", "please", "pls", "plz",
+		"hey", "hi"},
 	beforeMark: []string{"请告诉我", "告诉我", "你好", "您好", "大家好", "good morning", "hello"},
 	after:      []string{"吗", "呢", "啊", "呀", "pls", "plz", "thx"},
-	afterMark:  []string{"谢谢你", "谢谢您", "谢谢啦", "谢谢了", "谢谢", "多谢", "谢啦", "谢了", "感谢", "thank you", "thanks a lot", "thanks", "please"},
+	afterMark: []string{"谢谢你", "谢谢您", "谢谢啦", "谢谢了", "谢谢", "多谢", "谢啦", "谢了", "感谢", "thank you",
+		"thanks a lot", "thanks", "please"},
 }
 
 // queryForm is the text of a query that is embedded. Ways to write one question
@@ -75,7 +78,8 @@ func withoutCourtesy(s string) string {
 
 // withoutEnd takes one courtesy off an end: any of loose where a word may end, one of
 // marked where a mark stands, too, or a space before or behind Chinese.
-func withoutEnd(s string, cut func(s, end string) (string, bool), edge func(string) (rune, int), loose, marked []string) string {
+func withoutEnd(s string, cut func(s, end string) (string, bool), edge func(string) (rune, int), loose,
+	marked []string) string {
 	for i, c := range slices.Concat(loose, marked) {
 		rest, ok := cut(s, c)
 		if !ok || strings.HasSuffix(c, "问下") && beginsNext(rest) {

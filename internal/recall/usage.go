@@ -58,7 +58,8 @@ func NewUsageLog(store UsageStore, o UsageOptions) *UsageLog {
 	o.Delay, o.Retry = cmp.Or(o.Delay, 200*time.Millisecond), cmp.Or(o.Retry, 200*time.Millisecond)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	ctx, stop := context.WithCancel(context.Background())
-	l := &UsageLog{store: store, options: o, wake: make(chan struct{}, 1), done: make(chan struct{}), stop: stop, moved: make(chan struct{})}
+	l := &UsageLog{store: store, options: o, wake: make(chan struct{}, 1), done: make(chan struct{}), stop: stop,
+		moved: make(chan struct{})}
 	go l.run(ctx)
 	return l
 }
@@ -87,7 +88,8 @@ func (l *UsageLog) Add(ctx context.Context, rows []reverie.Usage) error {
 		select {
 		case <-moved:
 		case <-ctx.Done():
-			return fmt.Errorf("log %d uses of memories: %d wait to be written before them: %w", len(rows), waiting, errors.Join(ctx.Err(), l.cause()))
+			return fmt.Errorf("log %d uses of memories: %d wait to be written before them: %w", len(rows), waiting,
+				errors.Join(ctx.Err(), l.cause()))
 		}
 	}
 }
@@ -140,7 +142,8 @@ func (l *UsageLog) Close(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := len(l.rows) + l.lost; n > 0 {
-		return fmt.Errorf("%d of %d uses of memories could not be written to the usage log: %w", n, l.added, errors.Join(l.err, l.refused))
+		return fmt.Errorf("%d of %d uses of memories could not be written to the usage log: %w", n, l.added,
+			errors.Join(l.err, l.refused))
 	}
 	return nil
 }

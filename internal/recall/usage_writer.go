@@ -57,7 +57,8 @@ func (l *UsageLog) write(ctx context.Context) {
 			return
 		}
 		if ctx.Err() == nil {
-			l.options.Log.Warn("uses of memories could not be written and are tried again", "rows", len(batch), "error", err)
+			l.options.Log.Warn("uses of memories could not be written and are tried again", "rows", len(batch), "error",
+				err)
 		}
 		retry := time.NewTimer(wait)
 		select {
@@ -93,7 +94,8 @@ func (l *UsageLog) save(ctx context.Context, rows []reverie.Usage) (int, error) 
 
 // lose gives up a row that the store will never take.
 func (l *UsageLog) lose(row reverie.Usage, err error) {
-	l.options.Log.Error("the use of a memory cannot be logged", "group_id", row.GroupID, "memory_id", row.MemoryID, "error", err)
+	l.options.Log.Error("the use of a memory cannot be logged", "group_id", row.GroupID, "memory_id", row.MemoryID,
+		"error", err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost++

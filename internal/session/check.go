@@ -59,7 +59,8 @@ type checker struct {
 }
 
 func (c *checker) refuse(p proposal, rule, detail string) {
-	c.refused = append(c.refused, reverie.Refusal{Line: p.line, Action: p.sort, Handle: text.Excerpt(p.replace, 40), Rule: rule, Detail: detail})
+	c.refused = append(c.refused, reverie.Refusal{Line: p.line, Action: p.sort, Handle: text.Excerpt(p.replace, 40),
+		Rule: rule, Detail: detail})
 }
 
 // fact checks one proposal by itself.
@@ -144,7 +145,8 @@ func (c *checker) settle(facts []fact) (list []decide.Line) {
 		}
 	}
 	for _, f := range facts {
-		l := decide.Line{Action: reverie.ActionCreate, Target: f.target, Statement: f.content, ContentHash: f.hash, Tags: c.tags(f),
+		l := decide.Line{Action: reverie.ActionCreate, Target: f.target, Statement: f.content, ContentHash: f.hash,
+			Tags:   c.tags(f),
 			Reason: fmt.Sprintf("%s, confidence %.2f", f.sort, f.confidence), Evidence: f.evidence, Quoted: f.quoted}
 		switch {
 		case f.target == nil:

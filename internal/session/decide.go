@@ -22,12 +22,14 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a answer) (reverie.Plan
 	req := r.request(s, wanted)
 	result, err := r.Decider.Decide(ctx, req)
 	if err != nil {
-		return reverie.Plan{}, fmt.Errorf("decide on the facts of session %q of group %q: %w", r.req.SessionID, r.req.GroupID, err)
+		return reverie.Plan{}, fmt.Errorf("decide on the facts of session %q of group %q: %w", r.req.SessionID,
+			r.req.GroupID, err)
 	}
 	s.compared, r.recorder.EmbeddingsOff = result.Asked, result.EmbeddingsOff
 	r.recorder.WarnAll(result.Warnings)
 	for _, d := range result.Dropped {
-		refused = append(refused, reverie.Refusal{Action: string(wanted[d.Line].Action), Rule: d.Rule, Detail: d.Detail})
+		refused = append(refused, reverie.Refusal{Action: string(wanted[d.Line].Action), Rule: d.Rule,
+			Detail: d.Detail})
 	}
 	plan := result.Plan(req)
 	plan.Used, plan.Refusals = s.ids(), refused
@@ -55,7 +57,8 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a answer) (reverie.Plan
 func (r *run) request(s *chunkInput, wanted []decide.Line) decide.Request {
 	req := decide.Request{GroupID: r.req.GroupID, RunID: r.recorder.Row.ID, ChunkNo: s.no, Kind: reverie.KindSession,
 		Language: s.language, Location: s.loc, Heads: s.state.Heads, Lines: wanted, FactsExempt: true,
-		SessionID: r.req.SessionID, Untagged: reverie.TagSummary, Asked: r.recorder.Stats.Compared, EmbeddingsOff: r.recorder.EmbeddingsOff}
+		SessionID: r.req.SessionID, Untagged: reverie.TagSummary, Asked: r.recorder.Stats.Compared,
+		EmbeddingsOff: r.recorder.EmbeddingsOff}
 	if r.recorder.Row.ID != "" {
 		req.Lease = r.recorder.Hold.Lease
 	}
@@ -80,7 +83,8 @@ func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadS
 			held = append(held, step)
 		}
 	}
-	reason := fmt.Sprintf("the run would delete or rewrite %d of the %d facts that sessions of the group had left; at most %d pass without a person",
+	reason := fmt.Sprintf("the run would delete or rewrite %d of the %d facts that sessions of the group had "+
+		"left; at most %d pass without a person",
 		stats.Rewritten+n, stats.Base, allowed)
 	if plan.HeldReason != "" {
 		reason += "; " + plan.HeldReason

@@ -43,7 +43,8 @@ func (r *run) foldFailed(ctx context.Context, why error) error {
 	if err != nil {
 		return err
 	}
-	r.recorder.Warn(fmt.Sprintf("older turns of session %q stay as they are: %v; tried again from %s on", r.req.SessionID, why, retry.Format(time.RFC3339)))
+	r.recorder.Warn(fmt.Sprintf("older turns of session %q stay as they are: %v; tried again from %s on",
+		r.req.SessionID, why, retry.Format(time.RFC3339)))
 	return nil
 }
 
@@ -69,7 +70,8 @@ func (r *run) foldOnce(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := r.open(ctx, state.Session, older[0].SentAt, r.Summarizer, prompts.SessionSummarize, s.language); err != nil {
+	if err := r.open(ctx, state.Session, older[0].SentAt, r.Summarizer, prompts.SessionSummarize,
+		s.language); err != nil {
 		return false, err
 	}
 	text, n, err := r.rolling(ctx, s, state, older, turns)
@@ -91,12 +93,14 @@ func openingOf(state reverie.FoldState) outline {
 
 // rolling asks for a summary of as many of the older turns as fit one question, and
 // of fewer where the answer is cut off. It returns how many messages it covers.
-func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, older []reverie.Message, turns outline) (body string, n int, err error) {
+func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, older []reverie.Message,
+	turns outline) (body string, n int, err error) {
 	var before string
 	if state.Summary != nil {
 		before = state.Summary.Summary
 	}
-	empty, err := r.Prompts.Summarize(s.language, prompts.SummarizeSystem{MaxSummary: reverie.MaxRollingSummary}, prompts.SummarizeUser{Rolling: before})
+	empty, err := r.Prompts.Summarize(s.language, prompts.SummarizeSystem{MaxSummary: reverie.MaxRollingSummary},
+		prompts.SummarizeUser{Rolling: before})
 	if err != nil {
 		return "", 0, err
 	}
@@ -115,7 +119,8 @@ func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, ol
 			return reverie.CleanSummary(body, reverie.MaxRollingSummary), n, err
 		}
 		if len(shown) == 1 {
-			return "", 0, fmt.Errorf("summary of session %q of group %q: %w even for one message; raise [llm] max_output_tokens: %w",
+			return "", 0, fmt.Errorf("summary of session %q of group %q: %w even for one message; raise [llm] "+
+				"max_output_tokens: %w",
 				r.req.SessionID, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
 		}
 		for i, m := range older[:n] {
@@ -138,13 +143,15 @@ func wordless(before, language string) string {
 }
 
 // applyFold writes a rolling summary and which messages it covers now.
-func (r *run) applyFold(ctx context.Context, state reverie.FoldState, s string, covered []reverie.Message, turns int) error {
+func (r *run) applyFold(ctx context.Context, state reverie.FoldState, s string, covered []reverie.Message,
+	turns int) error {
 	ids, tokens := make([]string, len(covered)), 0
 	for i, m := range covered {
 		ids[i], tokens = m.ID, tokens+text.EstimateTokens(m.Text)
 	}
 	first, last, now := covered[0], covered[len(covered)-1], r.Now().UTC()
-	sum := reverie.SessionSummary{GroupID: r.req.GroupID, SessionID: r.req.SessionID, FirstMessageID: first.ID, CoversSince: first.SentAt,
+	sum := reverie.SessionSummary{GroupID: r.req.GroupID, SessionID: r.req.SessionID, FirstMessageID: first.ID,
+		CoversSince:   first.SentAt,
 		LastMessageID: last.ID, CoversUntil: last.SentAt, CreatedAt: now}
 	if old := state.Summary; old != nil {
 		sum.Messages, sum.Turns, sum.Tokens, sum.CreatedAt = old.Messages, old.Turns, old.Tokens, old.CreatedAt
@@ -160,7 +167,8 @@ func (r *run) applyFold(ctx context.Context, state reverie.FoldState, s string, 
 	stats := r.recorder.Stats
 	stats.Folded += len(covered)
 	err := r.recorder.Write(func(lease reverie.Lease) error {
-		return r.Store.ApplyFold(ctx, lease, reverie.SessionFold{Summary: sum, MessageIDs: ids, Turns: turns, Stats: stats})
+		return r.Store.ApplyFold(ctx, lease, reverie.SessionFold{Summary: sum, MessageIDs: ids, Turns: turns,
+			Stats: stats})
 	})
 	if err != nil {
 		return fmt.Errorf("store the summary of session %q of group %q: %w", r.req.SessionID, r.req.GroupID, err)

@@ -54,7 +54,8 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 		return nil, err
 	}
 	s.no = r.recorder.Stats.Chunks + 1
-	if err := r.open(ctx, s.state.Session, s.messages[0].SentAt, r.Model, prompts.SessionExtract, s.language); err != nil {
+	if err := r.open(ctx, s.state.Session, s.messages[0].SentAt, r.Model, prompts.SessionExtract,
+		s.language); err != nil {
 		return nil, err
 	}
 	if err := r.arrange(ctx, s, s.taken); err != nil {
@@ -157,7 +158,8 @@ func (r *run) arrange(ctx context.Context, s *chunkInput, settled bool) error {
 			return err
 		}
 		v := views{loc: s.loc}
-		n := v.fitting(s.messages, r.Limits.MaxInputTokens-text.EstimateTokens(empty.System)-text.EstimateTokens(empty.User))
+		room := r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
+		n := v.fitting(s.messages, room)
 		if settled || n == len(s.messages) {
 			return nil
 		}
@@ -175,11 +177,13 @@ func (s *chunkInput) cut(n int) {
 // was wrong with the first answer.
 func (r *run) render(s *chunkInput, messages []reverie.Message, again []string) (prompts.Rendered, error) {
 	v := views{loc: s.loc}
-	user := prompts.ExtractUser{Summary: s.summary(), KnownFacts: []prompts.KnownFact{}, Turns: v.messages(messages), Again: again}
+	user := prompts.ExtractUser{Summary: s.summary(), KnownFacts: []prompts.KnownFact{}, Turns: v.messages(messages),
+		Again: again}
 	for i, h := range s.facts {
 		user.KnownFacts = append(user.KnownFacts, v.fact(i+1, h))
 	}
-	return r.Prompts.Extract(s.language, prompts.ExtractSystem{MaxStatement: reverie.MaxStatement, MaxFacts: r.Limits.MaxFacts}, user)
+	return r.Prompts.Extract(s.language, prompts.ExtractSystem{MaxStatement: reverie.MaxStatement,
+		MaxFacts: r.Limits.MaxFacts}, user)
 }
 
 // summary is what the session's summary memory says so far.

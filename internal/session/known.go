@@ -38,7 +38,8 @@ func (r *run) nearness(ctx context.Context, s *chunkInput) (map[string]float64, 
 	if err != nil || len(probes) == 0 {
 		return nil, err
 	}
-	hits, err := r.Store.Candidates(ctx, reverie.CandidateQuery{GroupID: r.req.GroupID, Kind: reverie.KindSession, Model: r.Embeddings.Key(),
+	hits, err := r.Store.Candidates(ctx, reverie.CandidateQuery{GroupID: r.req.GroupID, Kind: reverie.KindSession,
+		Model:  r.Embeddings.Key(),
 		Probes: probes, MinCosine: -1, Limit: r.Limits.MaxShown, Untagged: reverie.TagSummary})
 	if err != nil {
 		return nil, err
@@ -73,7 +74,8 @@ func choose(heads []reverie.HeadState, sessionID string, nearness map[string]flo
 	}
 	chosen := slices.Clone(heads)
 	slices.SortStableFunc(chosen, func(a, b reverie.HeadState) int {
-		return cmp.Or(cmp.Compare(own(a), own(b)), cmp.Compare(near(b), near(a)), b.LastSupportedAt.Compare(a.LastSupportedAt))
+		return cmp.Or(cmp.Compare(own(a), own(b)), cmp.Compare(near(b), near(a)),
+			b.LastSupportedAt.Compare(a.LastSupportedAt))
 	})
 	keep := make(map[string]bool, limit)
 	for _, h := range chosen[:min(limit, len(chosen))] {

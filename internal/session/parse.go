@@ -58,7 +58,8 @@ func parse(read lines.Result) (a answer) {
 		case p.sort != typeSummary:
 			a.proposals = append(a.proposals, p)
 		case a.recap != nil:
-			a.refused = append(a.refused, reverie.Refusal{Line: l.No, Action: typeSummary, Rule: ruleRepeated, Detail: "the answer has given its summary already"})
+			a.refused = append(a.refused, reverie.Refusal{Line: l.No, Action: typeSummary, Rule: ruleRepeated,
+				Detail: "the answer has given its summary already"})
 		default:
 			a.recap = &recap{line: l.No, content: p.content, evidence: p.evidence}
 		}

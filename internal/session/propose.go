@@ -25,7 +25,8 @@ func (r *run) propose(ctx context.Context, s *chunkInput) (answer, error) {
 			}
 			continue
 		case errors.Is(err, pipeline.ErrCut):
-			err = fmt.Errorf("chunk %d of session %q of group %q: %w even for one message; raise [llm] max_output_tokens: %w",
+			err = fmt.Errorf("chunk %d of session %q of group %q: %w even for one message; raise [llm] "+
+				"max_output_tokens: %w",
 				s.no, r.req.SessionID, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
 		}
 		if errors.Is(err, reverie.ErrUnusable) {
@@ -49,7 +50,8 @@ func (r *run) halve(ctx context.Context, s *chunkInput) error {
 		}
 	}
 	r.limit = len(s.messages)
-	r.Log.Info("halving the chunk", "group_id", r.req.GroupID, "session_id", r.req.SessionID, "run_id", r.recorder.Row.ID, "chunk", s.no, "messages", r.limit)
+	r.Log.Info("halving the chunk", "group_id", r.req.GroupID, "session_id", r.req.SessionID, "run_id",
+		r.recorder.Row.ID, "chunk", s.no, "messages", r.limit)
 	if err := r.arrange(ctx, s, false); err != nil {
 		return err
 	}
@@ -58,7 +60,8 @@ func (r *run) halve(ctx context.Context, s *chunkInput) error {
 
 // ask asks up to twice for a usable answer.
 func (r *run) ask(ctx context.Context, s *chunkInput) (a answer, err error) {
-	q := r.question(r.Limits.MaxOutputTokens, "answer with JSON Lines alone, as described; where nothing lasts, with the summary line alone")
+	q := r.question(r.Limits.MaxOutputTokens,
+		"answer with JSON Lines alone, as described; where nothing lasts, with the summary line alone")
 	q.Render = func(again []string) (prompts.Rendered, error) { return r.render(s, s.shown, again) }
 	q.Use = func(text string) (why string) {
 		read := lines.Read(text)

@@ -62,11 +62,17 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	if err != nil || s == nil {
 		return false, err
 	}
-	said, err := pipeline.Step(ctx, &r.recorder, "propose", func(ctx context.Context) (answer, error) { return r.propose(ctx, s) })
+	said, err := pipeline.Step(ctx, &r.recorder, "propose", func(ctx context.Context) (answer,
+		error) {
+		return r.propose(ctx, s)
+	})
 	if err != nil {
 		return false, err
 	}
-	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, s, said) })
+	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan,
+		error) {
+		return r.decide(ctx, s, said)
+	})
 	if err != nil {
 		return false, err
 	}
@@ -78,15 +84,18 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 // begin prepares a run, or takes up one of the same session that was interrupted.
 func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
-		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: reverie.Run{GroupID: req.GroupID}}}
-	r.result = Result{Result: pipeline.Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}, SessionID: req.SessionID}
+		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase,
+			Row: reverie.Run{GroupID: req.GroupID}}}
+	r.result = Result{Result: pipeline.Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun},
+		SessionID: req.SessionID}
 	if req.DryRun {
 		return r, nil
 	}
 	r.recorder.Hold = hold
 	row, chunk, err := r.Store.ResumeSession(ctx, hold.Lease(), reverie.JobExtract, req.SessionID)
 	if err != nil {
-		return nil, fmt.Errorf("look for interrupted runs of session %q of group %q: %w", req.SessionID, req.GroupID, err)
+		return nil, fmt.Errorf("look for interrupted runs of session %q of group %q: %w", req.SessionID, req.GroupID,
+			err)
 	}
 	if r.resume = chunk; chunk != nil {
 		r.recorder.Before = chunk.RunID
@@ -103,7 +112,8 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 
 // open writes the ledger's row, once there is something to do, and prepares to ask
 // on its behalf. The row names the model and the prompt of what is done first.
-func (r *run) open(ctx context.Context, session reverie.Session, since time.Time, model pipeline.Model, prompt, language string) error {
+func (r *run) open(ctx context.Context, session reverie.Session, since time.Time, model pipeline.Model, prompt,
+	language string) error {
 	row := r.recorder.Row
 	row.Job, row.SessionID, row.Model = reverie.JobExtract, r.req.SessionID, model.Name()
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompt, language)

@@ -36,7 +36,8 @@ type Store interface {
 // Ledger keeps the rows of runs and chunks.
 type Ledger interface {
 	pipeline.Ledger
-	ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job, sessionID string) (*reverie.Run, *reverie.Chunk, error)
+	ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job, sessionID string) (*reverie.Run,
+		*reverie.Chunk, error)
 	pipeline.History
 }
 
@@ -71,11 +72,12 @@ type Pipeline struct {
 	Limits             Limits
 	Rule               reverie.SessionRule
 	Retry              reverie.ParkRule // of folds that fail
-	Silence            time.Duration    // that ends a session, in groups that do not say otherwise; 0 is reverie.DefaultSessionSilence
-	Privacy            reverie.Privacy  // of what the model is shown
-	Now                func() time.Time
-	Log                *slog.Logger
-	Progress           func(Progress) // nil: nobody watches
+	// that ends a session, in groups that do not say otherwise; 0 is reverie.DefaultSessionSilence
+	Silence  time.Duration
+	Privacy  reverie.Privacy // of what the model is shown
+	Now      func() time.Time
+	Log      *slog.Logger
+	Progress func(Progress) // nil: nobody watches
 	// Phase is told when a step begins; it returns the step's context and what to
 	// call at its end. nil: nobody watches.
 	Phase func(ctx context.Context, name string) (context.Context, func(error))

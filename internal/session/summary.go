@@ -33,7 +33,8 @@ func (r *run) summarize(ctx context.Context, s *chunkInput, a answer) (string, e
 		}
 		why = err.Error()
 	}
-	r.Log.Warn("asking for the summary alone", "group_id", r.req.GroupID, "session_id", r.req.SessionID, "run_id", r.recorder.Row.ID, "reason", why)
+	r.Log.Warn("asking for the summary alone", "group_id", r.req.GroupID, "session_id", r.req.SessionID, "run_id",
+		r.recorder.Row.ID, "reason", why)
 	text, err := r.sum(ctx, s.locale, reverie.MaxStatement, s.summary(), s.shown)
 	switch {
 	case err == nil:
@@ -50,7 +51,8 @@ func (r *run) summarize(ctx context.Context, s *chunkInput, a answer) (string, e
 // blames tells whether an error says that the model, or its settings, are no good:
 // waiting for it would keep the facts from being stored.
 func blames(err error) bool {
-	return errors.Is(err, pipeline.ErrCut) || errors.Is(err, reverie.ErrUnusable) || errors.Is(err, reverie.ErrConfiguration) || errors.As(err, new(*llm.Error))
+	return errors.Is(err, pipeline.ErrCut) || errors.Is(err, reverie.ErrUnusable) ||
+		errors.Is(err, reverie.ErrConfiguration) || errors.As(err, new(*llm.Error))
 }
 
 // statement is a summary as it may become a memory, cut at a sentence where it is
@@ -62,7 +64,8 @@ func statement(text string) (string, error) {
 
 // sum asks the summarizer for one text that stands for what a summary says and the
 // turns given. Only the form of the answer is checked.
-func (r *run) sum(ctx context.Context, s locale, limit int, rolling string, messages []reverie.Message) (text string, err error) {
+func (r *run) sum(ctx context.Context, s locale, limit int, rolling string, messages []reverie.Message) (text string,
+	err error) {
 	q := r.question(r.Limits.MaxSummaryTokens, `answer with one line, {"summary":"..."}`)
 	q.Render = func(again []string) (prompts.Rendered, error) {
 		return r.Prompts.Summarize(s.language, prompts.SummarizeSystem{MaxSummary: limit},

@@ -27,7 +27,8 @@ type views struct {
 
 // fact shows a fact as m<n>.
 func (v views) fact(n int, h reverie.HeadState) prompts.KnownFact {
-	return prompts.KnownFact{ID: "m" + strconv.Itoa(n), Statement: h.Statement, LastSupportedAt: text.LocalDate(h.LastSupportedAt, v.loc)}
+	return prompts.KnownFact{ID: "m" + strconv.Itoa(n), Statement: h.Statement,
+		LastSupportedAt: text.LocalDate(h.LastSupportedAt, v.loc)}
 }
 
 // message shows a message as number n.

@@ -12,12 +12,17 @@ import (
 
 const (
 	hanDigits   = `零〇一二两三四五六七八九十百千万亿`
-	hanMeasures = `个|位|名|人|次|号|楼|层|小时|分钟|天|日|周|星期|年|米|公里|千米|里|块|元|斤|公斤|克|岁|条|只|张|本|台|辆|场|局|把|间|套|件|份|杯|瓶|遍|倍|成|折|届|季|集|页|章|步|种|句|支|队|组|班|排|座|栋|度|分|秒|刻`
+	hanMeasures = `个|位|名|人|次|号|楼|层|小时|分钟|天|日|周|星期|年|` +
+		`米|公里|千米|里|块|元|斤|公斤|克|岁|条|只|张|本|台|辆|场|局|把|间|套|件|份|杯|瓶|` +
+		`遍|倍|成|折|届|季|集|页|章|步|种|句|支|队|组|班|排|座|栋|度|分|秒|刻`
 	// A single numeral behind these is a name: 张三, 小五.
-	hanNames = `张王李赵刘陈杨黄吴徐孙马朱胡郭何林罗梁宋郑谢韩唐冯董程曹袁邓许沈曾彭吕苏卢蒋蔡丁魏薛潘杜戴钟汪姜范姚谭廖邹熊郝崔邱秦侯邵孟钱尹黎乔贺赖龚小老阿`
+	hanNames = `张王李赵刘陈杨黄吴徐孙马朱胡郭何林罗梁宋郑谢韩唐冯董程曹袁邓许沈曾彭吕苏卢` +
+		`蒋蔡丁魏薛潘杜戴钟汪姜范姚谭廖邹熊郝崔邱秦侯邵孟钱尹黎乔贺赖龚小老阿`
 
-	wordDigit = `(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen` +
-		`|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth` +
+	wordDigit = `(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen` +
+		`|sixteen|seventeen|eighteen|nineteen` +
+		`|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety` +
+		`|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth` +
 		`|once|twice|dozen|(?:hundred|thousand|million|billion)(?: and)?)`
 )
 
@@ -30,22 +35,27 @@ var figurePattern = lazyregexp.New(strings.Join([]string{
 	`(?:\b(?:on|every|each|next|last|this|until|to) |[-–/,] ?)(?P<sun>sat|sun)\b`,
 	`\b(?P<weekend>weekends?)\b`,
 	`(?P<hanmonth>\d{1,2}|[一二两三四五六七八九十]{1,3})月`,
-	`\b(?P<month>january|february|march|april|june|july|august|september|october|november|december|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec)\b`,
+	`\b(?P<month>january|february|march|april|june|july|august|september|october|november|december` +
+		`|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec)\b`,
 	`\b(?P<dated>may|mar) \d`,
 	`\b(?:in|by|until|since|from|of|before|after|next|last|every) (?P<undated>may|mar)\b`,
 	`\b(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2}))? ?(?P<half>[ap])\.?m\b`,
 	`\b(?P<noon>noon|midday)\b|(?P<midnight>\bmidnight\b|午夜)`,
-	`(?P<daypart>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)?(?:(?P<hour24>\d{1,2}):(?P<minute24>\d{2})|(?P<hanhour>\d{1,2}|[一二两三四五六七八九十]{1,3})点(?P<hanminute>半|一刻|三刻|[0-5]\d)?)`,
+	`(?P<daypart>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)?` +
+		`(?:(?P<hour24>\d{1,2}):(?P<minute24>\d{2})|` +
+		`(?P<hanhour>\d{1,2}|[一二两三四五六七八九十]{1,3})点(?P<hanminute>半|一刻|三刻|[0-5]\d)?)`,
 	`(?P<whole>\d{1,9}|[` + hanDigits + `]{1,9})分之(?P<part>\d{1,9}(?:\.\d{1,9})?|[` + hanDigits + `]{1,9})`,
 	`(?P<digits>\d+(?:[.,]\d+)*) ?(?P<scale>[百千万亿%‰]|(?:k|percent|hundred|thousand|million|billion)\b)?`,
 	`(?P<hanhalf>一半|半)(?P<halved>` + hanMeasures + `)?`,
 	`(?P<han>[` + hanDigits + `]+)(?P<measure>` + hanMeasures + `)?`,
-	`\b(?:(?P<parts>an?|one|two|three) )?(?P<fraction>half|thirds|quarters|fifths)\b|\b(?:an?|one) (?P<aPart>third|quarter|fifth)\b`,
+	`\b(?:(?P<parts>an?|one|two|three) )?(?P<fraction>half|thirds|quarters|fifths)\b` +
+		`|\b(?:an?|one) (?P<aPart>third|quarter|fifth)\b`,
 	`\b(?P<words>` + wordDigit + `(?:[- ](?:one|` + wordDigit + `))*)\b`,
 }, "|"))
 
 // unusualNumerals are those of cheques and calendars, and the contracted ones.
-var unusualNumerals = strings.NewReplacer("壹", "一", "贰", "二", "叁", "三", "肆", "四", "伍", "五", "陆", "六", "柒", "七", "捌", "八", "玖", "九",
+var unusualNumerals = strings.NewReplacer("壹", "一", "贰", "二", "叁", "三", "肆", "四", "伍", "五", "陆", "六", "柒",
+	"七", "捌", "八", "玖", "九",
 	"拾", "十", "佰", "百", "仟", "千", "廿", "二十", "卅", "三十", "俩", "两", "仨", "三")
 
 // Figures reads numbers, times, months and weekdays of folded, simplified text, each once.
@@ -144,7 +154,8 @@ func readFigure(group func(...string) string, before, after string) (Detail, boo
 		return number, countsAsNumber(group("han"), group("measure"), before)
 	case group("fraction", "aPart") != "":
 		parts := map[string]float64{"two": 2, "three": 3}[group("parts")]
-		number.Value = max(parts, 1) / map[string]float64{"ha": 2, "th": 3, "qu": 4, "fi": 5}[group("fraction", "aPart")[:2]]
+		number.Value = max(parts, 1) / map[string]float64{"ha": 2, "th": 3, "qu": 4,
+			"fi": 5}[group("fraction", "aPart")[:2]]
 	default:
 		number.Value = wordNumber(group("words"))
 	}
@@ -152,15 +163,18 @@ func readFigure(group func(...string) string, before, after string) (Detail, boo
 }
 
 var (
-	hanWeekdays = map[string]float64{"一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "日": 7, "天": 7, "末": weekend}
+	hanWeekdays = map[string]float64{"一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "日": 7, "天": 7,
+		"末": weekend}
 
 	weekdays = strings.Fields("mon tue wed thu fri sat sun")
 	months   = strings.Fields("jan feb mar apr may jun jul aug sep oct nov dec")
 	tens     = strings.Fields("ten twenty thirty forty fifty sixty seventy eighty ninety")
-	words    = strings.Fields("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
+	words    = strings.Fields("one two three four five six seven eight nine ten eleven twelve " +
+		"thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
 	ordinals = strings.Fields("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
-	scales   = map[string]float64{"": 1, "%": 1, "percent": 1, "‰": 1, "百": 100, "hundred": 100, "千": 1000, "k": 1000, "thousand": 1000,
-		"万": 10_000, "million": 1_000_000, "亿": 100_000_000, "billion": 1_000_000_000}
+	scales   = map[string]float64{"": 1, "%": 1, "percent": 1, "‰": 1, "百": 100, "hundred": 100, "千": 1000, "k": 1000,
+		"thousand": 1000,
+		"万":        10_000, "million": 1_000_000, "亿": 100_000_000, "billion": 1_000_000_000}
 )
 
 const weekend = 8
@@ -251,7 +265,8 @@ func signed(n float64, before string) float64 {
 
 // digits reads digits with points and commas: 1,200 is 1200, and 3,5 is 3.5.
 func digits(s string) float64 {
-	if i := strings.LastIndexByte(s, ','); i >= 0 && len(s)-i-1 != 3 && strings.Count(s, ",") == 1 && !strings.Contains(s, ".") {
+	if i := strings.LastIndexByte(s, ','); i >= 0 && len(s)-i-1 != 3 && strings.Count(s, ",") == 1 &&
+		!strings.Contains(s, ".") {
 		s = strings.Replace(s, ",", ".", 1)
 	}
 	n, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
