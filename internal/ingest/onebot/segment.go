@@ -5,9 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"html"
-	"maps"
-	"slices"
 	"strings"
 
 	"reverie/internal/ingest/export"
@@ -124,11 +121,11 @@ func (o *reader) read(chat string, segments []segment, depth int) onebotSaid {
 		case "reply":
 			said.replyTo = string(d.ID)
 		case "markdown":
-			b.WriteString(textOf(d.Content))
+			b.WriteString(export.TextOf(d.Content))
 		case "share", "music", "location":
-			b.WriteString(export.JoinLines(string(d.Title), textOf(d.Content), string(d.URL)))
+			b.WriteString(export.JoinLines(string(d.Title), export.TextOf(d.Content), string(d.URL)))
 		case "json":
-			b.WriteString(CardText(d.Data))
+			b.WriteString(export.CardText(d.Data))
 		case "forward", "node":
 			b.WriteString(o.forwarded(chat, d, depth))
 		}
@@ -179,40 +176,6 @@ func (o *reader) passedOn(chat, author string, message json.RawMessage, raw stri
 	}
 	if said := o.read(chat, segments, depth+1).text; said != "" {
 		return export.Forwarded(author, said)
-	}
-	return ""
-}
-
-// textOf is a value that is a string, and "" where it is none.
-func textOf(raw json.RawMessage) string {
-	var s export.Text
-	_ = json.Unmarshal(raw, &s) // of another type it says nothing
-	return string(s)
-}
-
-// CardText is what a card of QQ says (a link, a mini program): its title, its description
-// and where it leads. The card is JSON, or a string of it.
-func CardText(raw json.RawMessage) string {
-	if s := textOf(raw); s != "" {
-		raw = json.RawMessage(html.UnescapeString(s))
-	}
-	var card struct {
-		Meta map[string]json.RawMessage `json:"meta"`
-	}
-	if json.Unmarshal(raw, &card) != nil {
-		return ""
-	}
-	for _, kind := range slices.Sorted(maps.Keys(card.Meta)) { // there is one as a rule
-		var m struct {
-			Title   export.Text `json:"title"`
-			Desc    export.Text `json:"desc"`
-			JumpURL export.Text `json:"jumpUrl"`
-			DocURL  export.Text `json:"qqdocurl"`
-			Address export.Text `json:"address"`
-		}
-		if json.Unmarshal(card.Meta[kind], &m) == nil && m.Title+m.Desc+m.Address != "" {
-			return export.JoinLines(string(m.Title), string(m.Desc), string(m.Address), string(cmp.Or(m.DocURL, m.JumpURL)))
-		}
 	}
 	return ""
 }

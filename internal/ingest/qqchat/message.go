@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/ingest/onebot"
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -166,7 +165,7 @@ func (m *message) read() (said, replyTo string) {
 		case "markdown":
 			pieces.WriteString(string(cmp.Or(d.Content, d.Text)))
 		case "json":
-			extra = append(extra, cmp.Or(export.JoinLines(string(d.Title), string(d.Description), string(d.URL)), onebot.CardText(json.RawMessage(d.Content))))
+			extra = append(extra, cmp.Or(export.JoinLines(string(d.Title), string(d.Description), string(d.URL)), export.CardText(json.RawMessage(d.Content))))
 		case "location":
 			extra = append(extra, export.JoinLines(string(cmp.Or(d.Title, d.Name)), string(d.Description)))
 		case "forward":
