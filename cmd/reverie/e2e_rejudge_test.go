@@ -26,7 +26,7 @@ func TestJudgeAgain(t *testing.T) {
 	s.exec(`update messages set text = 'nothing of the kind' where text like 'The zine%'`)
 	s.run("evolve", "--group", "g1").want(t, 0)
 	for query, want := range map[string]string{
-		`select statement || ' v' || version from memories where status = 'active'`:                                  "badminton every Thursday evening at the riverside gym v2",
+		`select statement || ' v' || version from memories where status = 'active'`:                                  "The group plays badminton every Thursday evening at the riverside gym v2",
 		`select count(*) from memories where status = 'held'`:                                                        "0",
 		`select count(*) from messages where run_id is null`:                                                         "0",
 		`select change_summary like '%judged again: evidence erased' from memory_change_log where action = 'delete'`: "true",

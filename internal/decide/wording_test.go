@@ -83,7 +83,7 @@ func TestWordings(t *testing.T) {
 		with func(*press) decider
 		near []wording // nothing is compared where it is off
 	}{
-		{"offline", map[string]int{"badminton en": 12, "badminton zh": 13, "translator en": 5, "peanuts zh": 5, "zine en": 6, "key zh": 5, "java en": 4}, func(p *press) decider { return p.layer(offline.New(0), "offline", offline.GenerationModel) }, near},
+		{"offline", map[string]int{"badminton en": 25, "badminton zh": 25, "translator en": 6, "peanuts zh": 6, "zine en": 6, "key zh": 6, "java en": 5}, func(p *press) decider { return p.layer(offline.New(0), "offline", offline.GenerationModel) }, near},
 		{"true verdicts", map[string]int{"badminton en": 1, "badminton zh": 2, "translator en": 1, "peanuts zh": 3, "zine en": 1, "key zh": 1, "java en": 2}, func(p *press) decider { return p.layer(p.knowing(same, near), openai.Provider, "knowing") }, near},
 		{"off", map[string]int{"badminton en": 25, "badminton zh": 25, "translator en": 6, "peanuts zh": 6, "zine en": 6, "key zh": 6, "java en": 6}, func(*press) decider { return decide.Plain{} }, nil},
 	} {

@@ -87,7 +87,7 @@ func (b *bag) addText(folded string) {
 }
 
 func (b *bag) addWord(word string) {
-	if stopWords[word] {
+	if words().stopWords[word] {
 		b.add(hashText(seedWord, word), weightStopWord)
 		return
 	}
@@ -132,7 +132,7 @@ func denseWeight(gram []rune) float32 {
 	var w float32
 	switch len(gram) {
 	case 1:
-		if particles[gram[0]] {
+		if words().particles[gram[0]] {
 			return weightParticle
 		}
 		return weightHan1
@@ -144,7 +144,7 @@ func denseWeight(gram []rune) float32 {
 		w = weightHan4
 	}
 	for _, r := range gram {
-		if particles[r] {
+		if words().particles[r] {
 			w *= dampParticle
 		}
 	}

@@ -1,34 +1,24 @@
 // Package offline is a model without a model: deterministic, with no network
 // and no key. It serves to try Reverie, to run its tests, and as the baseline
-// that a real model has to beat. It is called what it is and never chosen
-// silently.
+// that a real model has to beat. It is never chosen silently.
 //
 // Its embeddings hash words and character n-grams, so they know spelling, not
 // meaning: two ways of saying the same thing in other words, or in another
-// language, are strangers to it. Its generation answers six prompts, told
-// apart by the keys of their data, and any other is refused:
+// language, are strangers to it.
 //
-//   - memory_evolve. It is extractive: a statement is always a sentence that
-//     somebody wrote, at most preceded by who wrote it. It notices what people
-//     repeat, what restates or changes a memory, and what they call off.
-//   - memory_compare. A fact is a duplicate where it has the memory's words, with
-//     equal numbers, days, times, names and negations; an update where it has all
-//     of them and more; a conflict where nothing but a number, day, time or
-//     negation differs; else it is unrelated, however alike the two sound.
-//   - impression_observe. It takes down what people say of themselves, and of
-//     others by name, in a few dozen plain turns of phrase: where they live, what
-//     they do, what they are called, like, or are allergic to. Questions, guesses,
-//     jokes and whatever is put in another way say nothing to it.
-//   - session_extract. Facts are sentences in which a user says something of
-//     himself or herself in those turns of phrase, or with words of taste, work or
-//     a project, in the user's mouth. The summary lists what was asked, the latest
-//     last.
-//   - session_summarize. The same list, with how each answer began.
-//   - dream. The narrative is sentences of the summaries. Preferences and open threads
-//     are facts that have the words of a taste, or of something that is still to be
-//     done; a theme is a word, or two, that several sessions have in common. A thread
-//     is closed where something new has the words of an end and most of its own. Of
-//     parts, those that say the same are merged.
+// Its generation is extractive: what it says is a sentence that somebody wrote, at
+// most with who wrote it. It goes by the word lists of words.toml, in English and
+// Chinese, and finds little:
 //
-// It understands nothing.
+//   - memory_evolve: sentences that two people say, or one on two occasions; rules
+//     "from now on"; what somebody asks to be remembered; the end of a memory
+//     ("no longer"), or a rule in its place, where a sentence plainly matches it.
+//   - memory_compare: the same words, but for articles, are a duplicate; all else is
+//     unrelated.
+//   - impression_observe and session_extract: what people say of themselves in the
+//     plain ways that words.toml lists ("I am allergic to", "我住在").
+//   - the summaries of session_extract and session_summarize: the longest sentence
+//     of each message, the shortest left out where room is short.
+//   - dream: facts that are a preference or say what is to be done, words that
+//     several sessions have in common, and the summaries' first sentences.
 package offline

@@ -148,7 +148,7 @@ func FuzzGenerate(f *testing.F) {
 }
 
 // checkLine fails on what no answer may hold, whatever was asked.
-func checkLine(t *testing.T, l line, memories []memory, messages []message) {
+func checkLine(t *testing.T, l evolveLine, memories []memory, messages []message) {
 	known := l.Action == reverie.ActionCreate
 	for _, m := range memories {
 		known = known || m.ID == l.OldID
@@ -159,7 +159,7 @@ func checkLine(t *testing.T, l line, memories []memory, messages []message) {
 	if l.Statement != "" && reverie.CheckStatement(l.Statement) != nil {
 		t.Fatalf("a statement that would be refused: %q", l.Statement)
 	}
-	if said := withoutSpeaker(l.Statement); said != "" && !slices.ContainsFunc(messages, func(m message) bool {
+	if said := unattributed(l.Statement); said != "" && !slices.ContainsFunc(messages, func(m message) bool {
 		return strings.Contains(strings.Join(strings.Fields(m.Text), " "), said)
 	}) {
 		t.Fatalf("nobody wrote %q", said)

@@ -12,7 +12,7 @@ import (
 // would give another result, so that stored vectors are never mixed.
 const (
 	EmbeddingModel  = "offline-ngram-v1"
-	GenerationModel = "offline-extractive-v1"
+	GenerationModel = "offline-extractive-v2"
 	provider        = "offline"
 )
 

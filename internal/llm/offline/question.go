@@ -6,17 +6,18 @@ import (
 	"fmt"
 )
 
-// errUnknownPrompt refuses what this package cannot do: it answers six kinds
-// of question only, told apart by the keys of the user part.
-var errUnknownPrompt = errors.New("the offline baseline answers six prompts only, by the keys of their JSON object: memory_evolve (new_discussions), " +
-	"memory_compare (fact, candidates), impression_observe (subjects, messages), session_extract (session_turns, known_facts), session_summarize (older_turns) and dream (dream_items, dream_sessions or dream_parts); configure a real model for anything else")
+// errUnknownPrompt refuses what this package cannot do. Questions are told apart by the
+// keys of the user part.
+var errUnknownPrompt = errors.New("the offline baseline answers six prompts only, by the keys of their JSON object: " +
+	"memory_evolve (new_discussions), memory_compare (fact, candidates), impression_observe (subjects, messages), " +
+	"session_extract (session_turns, known_facts), session_summarize (older_turns) and dream (dream_items, dream_sessions " +
+	"or dream_parts); configure a real model for anything else")
 
-// question is the user part of a prompt, by its top keys. A key that is missing
-// is nil, one that is null is not.
+// question is the user part of a prompt, by its top keys.
 type question map[string]json.RawMessage
 
-// answer reads the user part of any prompt that is known here and answers it;
-// whole is false when the answer had to be cut off at maxTokens.
+// answer reads the user part of a prompt and answers it; whole is false when the answer
+// had to be cut off at maxTokens.
 func answer(user string, maxTokens int) (text string, whole bool, err error) {
 	var q question
 	if err := json.Unmarshal([]byte(user), &q); err != nil {
@@ -24,55 +25,34 @@ func answer(user string, maxTokens int) (text string, whole bool, err error) {
 	}
 	switch {
 	case q["new_discussions"] != nil:
-		t, err := readTask(q)
-		if err != nil {
-			return "", false, err
-		}
-		text, whole = writeAnswer(propose(t), `{"action":"none"}`, maxTokens)
+		return lines(evolve, q, `{"action":"none"}`, maxTokens)
 	case q["fact"] != nil && q["candidates"] != nil:
-		c, err := readComparison(q)
-		if err != nil {
-			return "", false, err
-		}
-		text, whole = writeAnswer(c.verdicts(), `{"none":true}`, maxTokens)
+		return lines(compare, q, `{"none":true}`, maxTokens)
 	case q["subjects"] != nil && q["messages"] != nil:
-		o, err := readObservation(q)
-		if err != nil {
-			return "", false, err
-		}
-		text, whole = writeAnswer(o.lines(), `{"none":true}`, maxTokens)
+		return lines(observe, q, `{"none":true}`, maxTokens)
 	case q["session_turns"] != nil && q["known_facts"] != nil:
-		e, err := readExtraction(q)
-		if err != nil {
-			return "", false, err
-		}
-		text, whole = writeAnswer(e.lines(), "", maxTokens)
+		return lines(extract, q, "", maxTokens)
 	case q["older_turns"] != nil:
-		s, err := summarize(q)
-		if err != nil {
-			return "", false, err
-		}
-		text, whole = writeAnswer([]summary{s}, "", maxTokens)
+		return lines(summarize, q, "", maxTokens)
 	case q["dream_parts"] != nil:
-		c, err := readCombination(q)
-		if err != nil {
-			return "", false, err
-		}
-		text, whole = writeAnswer(c.lines(), "", maxTokens)
+		return lines(combine, q, "", maxTokens)
 	case q["dream_items"] != nil:
-		l, err := readLookback(q)
-		if err != nil {
-			return "", false, err
-		}
-		text, whole = writeAnswer(l.lines(), "", maxTokens)
-	default:
-		return "", false, errUnknownPrompt
+		return lines(dream, q, "", maxTokens)
 	}
+	return "", false, errUnknownPrompt
+}
+
+// lines answers a question with JSON Lines; none stands for no lines at all.
+func lines[L any](of func(question) ([]L, error), q question, none string, maxTokens int) (string, bool, error) {
+	list, err := of(q)
+	if err != nil {
+		return "", false, err
+	}
+	text, whole := writeAnswer(list, none, maxTokens)
 	return text, whole, nil
 }
 
-// read decodes one key into to. A key that is missing or null leaves it as it
-// is.
+// read decodes one key into to. A key that is missing leaves it as it is.
 func (q question) read(key string, to any) error {
 	if q[key] == nil {
 		return nil

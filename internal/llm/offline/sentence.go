@@ -1,110 +1,143 @@
 package offline
 
 import (
+	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/reverie"
+	texts "reverie/internal/text"
 )
 
 // Bounds that keep a paste from costing more than a conversation.
 const (
 	maxMessageBytes = 4000 // read of one message
 	maxSentences    = 12   // of one message
-	maxQuote        = 160  // characters of a quote
+	readAtMost      = 600  // sentences of one question
+	maxQuote        = 160  // characters
+	maxAuthor       = 40   // characters of a name that a statement begins with
 )
 
-// sentence is one sentence of a person's message.
-type sentence struct {
-	message int    // index in task.messages
-	text    string // as it stands in the message, trimmed
-	digest
-	turns   []digest // of the clauses that end or change something
-	asks    bool     // a question
-	hedges  bool     // wished or guessed
-	jokes   bool
-	passing bool // true for a day only
-	self    bool // the author speaks of himself or herself
-	noise   bool // a command, a paste, a link, a bare reaction: not even support
+// message is one message of a question. The prompts leave the role out for people.
+type message struct {
+	ID     int    `json:"id"`
+	Time   string `json:"time"`
+	Author string `json:"author"`
+	Role   string `json:"role"`
+	Text   string `json:"text"`
 }
 
-// readSentences cuts the messages of people into sentences, in order.
-func readSentences(messages []message, d digester) []sentence {
-	authors := make(map[string]bool)
-	for _, m := range messages {
-		authors[strings.ToLower(m.Author)] = true
+func (m message) fromPerson() bool { return m.ID > 0 && (m.Role == "" || m.Role == "user") }
+
+// sentAt is the zero time where it cannot be read: only distances are used.
+func (m message) sentAt() time.Time {
+	at, _ := time.Parse(time.RFC3339, m.Time)
+	return at
+}
+
+// citation is a message and the words of it that count.
+type citation struct {
+	Message int    `json:"message"`
+	Quote   string `json:"quote"`
+}
+
+// sentence is a text, and what of it is compared. Terms are stems of words and pairs
+// of Han characters, sorted, each once.
+type sentence struct {
+	message *message
+	text    string // as it stands in the message, trimmed
+	folded  string
+	spaced  string // the words in scripts with spaces, between spaces
+	terms   []string
+	figures []string // numbers, days and the like
+	denied  bool
+	self    bool
+	sure    bool // neither asked nor guessed
+}
+
+// readSentence reads a text, such as a memory's statement.
+func readSentence(text string) sentence {
+	s := sentence{text: text, folded: fold(text)}
+	l := words()
+	var b strings.Builder
+	b.WriteByte(' ')
+	tokens(s.folded, func(kind script, token string) {
+		switch {
+		case kind == scriptNumber, strings.ContainsFunc(token, unicode.IsDigit):
+			s.figures = append(s.figures, token)
+		case kind == scriptDense:
+			s.terms = append(s.terms, pairs(token)...)
+			return
+		case !l.stopWords[token]:
+			s.terms = append(s.terms, stem(token))
+		}
+		b.WriteString(strings.ReplaceAll(token, "’", "'") + " ")
+	})
+	s.spaced = b.String()
+	slices.Sort(s.terms)
+	s.terms = slices.Compact(s.terms)
+	s.figures = append(s.figures, l.figures.in(s)...)
+	s.denied = len(l.denials.in(s)) > 0
+	s.self = len(l.selves.in(s)) > 0
+	s.sure = len(l.unsure.in(s)) == 0 && !asks(s.folded)
+	return s
+}
+
+// pairs cuts a run of a script without spaces at its particles, and into pairs.
+func pairs(token string) []string {
+	var out []string
+	for _, piece := range strings.FieldsFunc(token, func(r rune) bool { return words().particles[r] }) {
+		runes := []rune(piece)
+		for i := range len(runes) - 1 {
+			out = append(out, string(runes[i:i+2]))
+		}
 	}
-	most := min(max(readAtMost/max(len(messages), 1), 1), maxSentences)
+	return out
+}
+
+// asks goes by the mark at the end, or a Chinese particle of asking.
+func asks(folded string) bool {
+	trimmed := strings.TrimRight(folded, " ~～.。…!！)）\"”")
+	return strings.ContainsAny(folded, "?？") || hasAnySuffix(trimmed, "吗", "么", "呢", "没")
+}
+
+// readMessages cuts the messages of people into sentences, in order.
+func readMessages(messages []message) []sentence {
 	var all []sentence
-	for i, m := range messages {
-		if !m.fromPerson() || m.ID <= 0 {
+	for i := range messages {
+		m := &messages[i]
+		if !m.fromPerson() {
 			continue
 		}
-		pieces := splitSentences(withoutAddress(m.Text, authors))
-		for _, text := range pieces[:min(len(pieces), most)] {
-			all = append(all, readSentence(i, text, d))
+		for _, text := range splitSentences(m.Text) {
+			if len(all) == readAtMost {
+				return all
+			}
+			text = withoutAddress(text)
+			if r, _ := utf8.DecodeRuneInString(text); !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+				continue // a command, a quotation, a mark
+			}
+			s := readSentence(text)
+			s.message = m
+			all = append(all, s)
 		}
 	}
 	return all
 }
 
-func readSentence(message int, text string, d digester) sentence {
-	s := sentence{message: message, text: text}
-	if s.noise = isNoise(text); s.noise {
-		return s
-	}
-	s.digest = d.digest(text)
-	if s.ends || s.changes {
-		s.turns = d.turns(text, s.digest)
-	}
-	s.asks = isQuestion(s.spoken)
-	s.hedges = marksHedge.in(s.spoken)
-	s.jokes = marksJoke.in(s.spoken)
-	s.passing = marksPassing.in(s.spoken)
-	s.self = marksSelf.in(s.spoken)
-	return s
-}
-
-// turns digests the clauses in which something ends or changes: "the lock is
-// broken, the key moved to the desk" is about the key. The whole sentence comes
-// last, for a clause that does not name its subject.
-func (d digester) turns(text string, whole digest) []digest {
-	var out []digest
-	for _, clause := range clauseBreak.Split(text, -1) {
-		if g := d.digest(clause); (g.ends || g.changes) && g.weight >= 1 {
-			out = append(out, g)
-		}
-	}
-	return append(out, whole)
-}
-
-// addressPattern is a name before a colon or comma, as people on IRC call each
-// other, or mentions with an @.
-var addressPattern = lazyregexp.New("^(?:@[^\\s:：,，]{1,32}[:：,，]?\\s+)+|^([A-Za-z0-9_\\-\\[\\]\\\\^{}|`]{2,24})([:,]) +")
-
-// notNames are words before a colon that introduce what follows.
-var notNames = wordSet(`note notes todo fyi update reminder rule rules tldr ps edit warning tip summary decision agreed plan`)
-
-// withoutAddress cuts off whom a message is addressed to: mentions, a known
-// author's name before a colon or comma, or any nickname before a colon.
-func withoutAddress(text string, authors map[string]bool) string {
-	at := addressPattern.FindStringSubmatchIndex(text)
-	if at == nil {
+// withoutAddress cuts off the name that a sentence is addressed to: "lin: it works".
+func withoutAddress(text string) string {
+	name, rest, ok := strings.Cut(text, ": ")
+	if !ok || !isASCII(name) || strings.ContainsFunc(name, unicode.IsSpace) ||
+		slices.Contains(words().remember, strings.ToLower(name)+":") {
 		return text
 	}
-	if at[2] < 0 {
-		return text[at[1]:]
-	}
-	name, mark := strings.ToLower(text[at[2]:at[3]]), text[at[4]:at[5]]
-	if authors[name] || mark == ":" && !notNames[name] {
-		return text[at[1]:]
-	}
-	return text
+	return strings.TrimSpace(rest)
 }
 
-// splitSentences cuts at line ends and at marks that end a sentence. The pieces
-// are contiguous excerpts of the text.
+// splitSentences cuts at line ends and at marks that end a sentence.
 func splitSentences(text string) []string {
 	text = cutBytes(text, maxMessageBytes)
 	var out []string
@@ -116,21 +149,19 @@ func splitSentences(text string) []string {
 		start = end
 	}
 	for i, r := range text {
-		size := utf8.RuneLen(r)
-		if size < 0 {
-			size = 1
-		}
-		next, _ := utf8.DecodeRuneInString(text[min(i+size, len(text)):])
+		end := i + max(utf8.RuneLen(r), 1)
+		next, _ := utf8.DecodeRuneInString(text[min(end, len(text)):])
 		switch r {
 		case '\n', '\r':
 			take(i)
 		case '。', '！', '？', '；', '!', '?', ';':
-			if !isClosing(next) {
-				take(i + size)
+			if !strings.ContainsRune("。！？!?；;”』」\"')）", next) {
+				take(min(end, len(text)))
 			}
 		case '.':
-			if unicode.IsSpace(next) && !endsAbbreviated(text[start:i]) {
-				take(i + 1)
+			abbreviated := hasAnySuffix(strings.ToLower(text[start:i]), " e.g", " i.e", " etc", " vs", " mr", " dr", "..")
+			if unicode.IsSpace(next) && !abbreviated {
+				take(end)
 			}
 		}
 	}
@@ -149,30 +180,143 @@ func cutBytes(s string, n int) string {
 	return s[:n]
 }
 
-func isClosing(r rune) bool { return strings.ContainsRune("。！？!?；;”』」\"')）", r) }
-
-func endsAbbreviated(s string) bool {
-	s = strings.ToLower(s)
-	return hasAnySuffix(s, " e.g", " i.e", " etc", " vs", " mr", " dr", " approx", "..")
-}
-
-var questionWords = wordSet(`who what whats what's where why how hows which whose do does did is are can could would should has have anyone
-	anybody am was were isn't aren't don't doesn't any will`)
-
-// isQuestion goes by the mark at the end, a Chinese particle of asking, or the
-// English word order of a question.
-func isQuestion(t spoken) bool {
-	trimmed := strings.TrimRightFunc(t.folded, func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune("~～.。…!！)）", r) || unicode.Is(unicode.So, r)
-	})
-	if strings.ContainsAny(t.folded, "?？") || hasAnySuffix(trimmed, "吗", "么", "呢", "没", "咋办") {
-		return true
-	}
-	for _, p := range []string{"为啥", "什么时候", "怎么办", "哪里", "哪儿", "哪个", "谁有", "谁知道", "谁会", "多少钱"} {
-		if strings.Contains(t.folded, p) {
-			return true
+// weight counts words; a pair of Han characters is half of one.
+func weight(terms []string) float64 {
+	n := 0.0
+	for _, t := range terms {
+		if isASCII(t) {
+			n++
+		} else {
+			n += 0.5
 		}
 	}
-	first, _, _ := strings.Cut(strings.TrimLeft(t.words, " "), " ")
-	return questionWords[first]
+	return n
+}
+
+// shared is the weight of what two sentences have in common, and its share of the one
+// that says less.
+func shared(a, b sentence) (common, share float64) {
+	var both []string
+	for _, t := range a.terms {
+		if _, found := slices.BinarySearch(b.terms, t); found {
+			both = append(both, t)
+		}
+	}
+	common = weight(both)
+	if least := min(weight(a.terms), weight(b.terms)); least > 0 {
+		share = common / least
+	}
+	return common, share
+}
+
+// What two sentences must have in common to be about the same, and to say the same.
+const (
+	aboutCommon, aboutShare = 1.5, 0.5
+	sameCommon, sameShare   = 2.0, 0.6
+)
+
+// about tells whether two sentences are about the same.
+func about(a, b sentence) bool {
+	common, share := shared(a, b)
+	return common >= aboutCommon && share >= aboutShare
+}
+
+// same tells whether two sentences say the same: neither has a number or day that the
+// other lacks while it has others, and neither denies it alone.
+func same(a, b sentence) bool {
+	common, share := shared(a, b)
+	return common >= sameCommon && share >= sameShare && a.denied == b.denied &&
+		(within(a.figures, b.figures) || within(b.figures, a.figures))
+}
+
+func within(some, all []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
+}
+
+// quote is the sentence itself, or its beginning where it is long; "" where it cannot
+// be verified.
+func (s sentence) quote() string {
+	runes := []rune(s.text)
+	quote := strings.TrimSpace(string(runes[:min(len(runes), maxQuote)]))
+	if !texts.VerifyQuote(quote, s.message.Text) {
+		return ""
+	}
+	return quote
+}
+
+// cite quotes sentences, one a message and at most four.
+func cite(sentences []sentence) []citation {
+	var out []citation
+	for _, s := range sentences {
+		quote := s.quote()
+		seen := slices.ContainsFunc(out, func(c citation) bool { return c.Message == s.message.ID })
+		if quote != "" && !seen && len(out) < 4 {
+			out = append(out, citation{s.message.ID, quote})
+		}
+	}
+	return out
+}
+
+// statement is a sentence as a memory: without what it begins with, in its author's
+// mouth where it speaks of him or her. ok is false where it says too little, or what
+// no memory may say.
+func (s sentence) statement() (text string, ok bool) {
+	text = bare(s.text)
+	if s.self {
+		name := strings.TrimSpace(s.message.Author)
+		if !plainName(name) {
+			return "", false
+		}
+		if isDense(text) {
+			text = name + "说：" + text
+		} else {
+			text = name + " says: " + text
+		}
+	}
+	return text, weight(s.terms) >= aboutCommon && reverie.CheckStatement(text) == nil
+}
+
+// bare is a text in one line, without lead-ins and without the mark at its end.
+func bare(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	for again := true; again; {
+		again = false
+		for _, lead := range words().leadIns {
+			if rest, ok := after(text, lead, ",，:： "); ok && rest != "" {
+				text, again = rest, true
+				break
+			}
+		}
+	}
+	return strings.TrimRight(text, "。.!！;；~～ ")
+}
+
+// after returns what stands behind a beginning and one of some marks.
+func after(text, begin, marks string) (rest string, ok bool) {
+	if len(text) < len(begin) || !strings.EqualFold(text[:len(begin)], begin) {
+		return "", false
+	}
+	rest = text[len(begin):]
+	trimmed := strings.TrimLeft(rest, marks)
+	return trimmed, len(trimmed) < len(rest)
+}
+
+// plainName refuses names that are more than a name: they are text from outside.
+func plainName(name string) bool {
+	return name != "" && utf8.RuneCountInString(name) <= maxAuthor && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-. ", r)
+	})
+}
+
+// isDense tells whether a text is mainly in a script without spaces.
+func isDense(s string) bool {
+	var dense, spaced float64
+	tokens(fold(s), func(kind script, token string) {
+		if kind == scriptDense {
+			dense += float64(utf8.RuneCountInString(token)) / 2
+		} else {
+			spaced++
+		}
+	})
+	return dense >= spaced
 }

@@ -1,0 +1,268 @@
+package offline
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"reverie/internal/reverie"
+	texts "reverie/internal/text"
+)
+
+// Limits of one answer: rather too few memories than a list of small talk.
+const (
+	maxCreates  = 5
+	repeatAfter = 2 * time.Hour // the same person saying it again counts after this
+	changeRatio = 5             // at most one memory in five is rewritten or deleted at once
+)
+
+// memory is one that the group has.
+type memory struct {
+	ID        string `json:"id"`
+	Statement string `json:"statement"`
+	Stale     bool   `json:"stale"`
+	Held      bool   `json:"held"` // only what is quoted keeps it
+}
+
+// evolveLine is one line of the answer to memory_evolve.
+type evolveLine struct {
+	Action    reverie.Action `json:"action"`
+	OldID     string         `json:"old_id,omitempty"`
+	Statement string         `json:"statement,omitempty"`
+	Reason    string         `json:"change_reason,omitempty"`
+	Tags      []string       `json:"tags,omitempty"`
+	Evidence  []citation     `json:"evidence,omitempty"`
+}
+
+// evolution is the user part of memory_evolve, and the answer in the making.
+type evolution struct {
+	memories  []memory
+	earlier   int // messages that an earlier run has read: citable beside a new one
+	sentences []sentence
+	fresh     map[int]bool // ids of the new messages
+	taken     []bool       // sentences about a memory: nothing new
+}
+
+// evolve answers memory_evolve: one line for each memory, then what is new.
+func evolve(q question) ([]evolveLine, error) {
+	var e evolution
+	var earlier, fresh []message
+	if err := errors.Join(q.read("existing_memories", &e.memories), q.read("earlier_discussions", &earlier),
+		q.read("new_discussions", &fresh)); err != nil {
+		return nil, err
+	}
+	e.fresh = map[int]bool{}
+	for _, m := range fresh {
+		e.fresh[m.ID] = true
+	}
+	e.sentences = readMessages(append(earlier, fresh...))
+	e.taken = make([]bool, len(e.sentences))
+	lines := e.revise()
+	return append(lines, e.create()...), nil
+}
+
+// cite quotes sentences. Without one of a new message there is no evidence.
+func (e *evolution) cite(sentences []sentence) []citation {
+	out := cite(sentences)
+	if !slices.ContainsFunc(out, func(c citation) bool { return e.fresh[c.Message] }) {
+		return nil
+	}
+	return out
+}
+
+// revise says what becomes of each memory. No more are changed at once than are applied
+// without a person.
+func (e *evolution) revise() []evolveLine {
+	var lines []evolveLine
+	left := max(2, len(e.memories)/changeRatio)
+	if len(e.memories) <= 2 {
+		left = len(e.memories) - 1
+	}
+	for _, m := range e.memories {
+		if m.ID == "" || m.Statement == "" {
+			continue
+		}
+		l, changes := e.judge(m)
+		if changes && !m.Held {
+			if left--; left < 0 {
+				l = evolveLine{Action: reverie.ActionKeep, OldID: m.ID}
+			}
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// judge holds one memory against the messages. The last that ends it or puts a rule in
+// its place counts; what says the same supports it.
+func (e *evolution) judge(m memory) (l evolveLine, changes bool) {
+	known := readSentence(unattributed(m.Statement))
+	var support []sentence
+	var turn *sentence
+	ends := false
+	for i := range e.sentences {
+		s := &e.sentences[i]
+		if !s.sure || s.self && !strings.HasPrefix(m.Statement, s.message.Author) || !about(*s, known) {
+			continue
+		}
+		e.taken[i] = true
+		switch {
+		case len(words().ends.in(*s)) > 0 && len(words().ends.in(known)) == 0:
+			turn, ends = s, true
+		case len(words().rules.in(*s)) > 0 && !same(*s, known):
+			turn, ends = s, false
+		case same(*s, known):
+			support = append(support, *s)
+		}
+	}
+	l = evolveLine{Action: reverie.ActionKeep, OldID: m.ID, Evidence: e.cite(support)}
+	if turn != nil {
+		if evidence := e.cite([]sentence{*turn}); evidence != nil {
+			return e.turned(m, *turn, ends, evidence)
+		}
+	}
+	switch {
+	case l.Evidence == nil && m.Stale:
+		return evolveLine{Action: reverie.ActionDelete, OldID: m.ID, Reason: reasonOf(m.Statement, reasonStale)}, true
+	case l.Evidence != nil && m.Held && texts.ContentHash(support[0].text) != texts.ContentHash(m.Statement):
+		if text, ok := support[0].statement(); ok {
+			return evolveLine{Action: reverie.ActionUpdate, OldID: m.ID, Statement: text, Evidence: l.Evidence,
+				Reason: reasonOf(text, reasonRestated)}, true
+		}
+	}
+	return l, false
+}
+
+// turned is the line of a memory that a sentence ends or replaces.
+func (e *evolution) turned(m memory, s sentence, ends bool, evidence []citation) (evolveLine, bool) {
+	l := evolveLine{Action: reverie.ActionDelete, OldID: m.ID, Evidence: evidence, Reason: reasonOf(m.Statement, reasonEnd)}
+	if ends {
+		return l, true
+	}
+	text, ok := s.statement()
+	if !ok || texts.ContentHash(text) == texts.ContentHash(m.Statement) {
+		return evolveLine{Action: reverie.ActionKeep, OldID: m.ID}, false
+	}
+	l.Action, l.Statement, l.Reason = reverie.ActionUpdate, text, reasonOf(text, reasonRule)
+	return l, true
+}
+
+// candidate is what may become a memory, and the sentences that say it.
+type candidate struct {
+	text   string
+	reason reasonKind
+	tags   []string
+	proof  []sentence
+}
+
+// create proposes what was asked to be remembered, what holds from now on, and what is
+// said by two, or by one on two occasions: those with the most behind them.
+func (e *evolution) create() []evolveLine {
+	var found []candidate
+	for i, s := range e.sentences {
+		if e.taken[i] || !s.sure {
+			continue
+		}
+		c, ok := e.candidate(s)
+		if ok && !slices.ContainsFunc(found, func(o candidate) bool { return about(o.proof[0], s) }) {
+			found = append(found, c)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(len(b.proof), len(a.proof)) })
+	var lines []evolveLine
+	for _, c := range found[:min(len(found), maxCreates, max(0, reverie.MaxActive-len(e.memories)))] {
+		if evidence := e.cite(c.proof); evidence != nil {
+			lines = append(lines, evolveLine{Action: reverie.ActionCreate, Statement: c.text, Tags: c.tags,
+				Evidence: evidence, Reason: reasonOf(c.text, c.reason)})
+		}
+	}
+	return lines
+}
+
+func (e *evolution) candidate(s sentence) (candidate, bool) {
+	c := candidate{proof: append([]sentence{s}, e.repeats(s)...), reason: reasonRepeated}
+	if rest := remembered(s.text); rest != "" {
+		t := readSentence(rest)
+		t.message = s.message
+		text, ok := t.statement()
+		c.text, c.reason = text, reasonAsked
+		return c, ok
+	}
+	if len(words().rules.in(s)) > 0 {
+		c.reason, c.tags = reasonRule, []string{"rule"}
+	}
+	text, ok := s.statement()
+	c.text = text
+	return c, ok && (len(c.proof) > 1 || c.reason == reasonRule && !s.self)
+}
+
+// repeats are the sentences that say the same: of others, or of the author hours apart.
+// Two people who each speak of themselves do not say the same, and a copy to the letter
+// is a paste.
+func (e *evolution) repeats(s sentence) []sentence {
+	var out []sentence
+	for _, o := range e.sentences {
+		by := o.message.Author == s.message.Author
+		apart := o.message.sentAt().Sub(s.message.sentAt()).Abs()
+		if o.message == s.message || !o.sure || o.folded == s.folded ||
+			by && apart < repeatAfter || !by && s.self && o.self {
+			continue
+		}
+		if same(s, o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// remembered is what somebody asks to be remembered, "" for nothing.
+func remembered(text string) string {
+	text = bare(text)
+	for _, cue := range words().remember {
+		if len(text) > len(cue) && strings.EqualFold(text[:len(cue)], cue) {
+			return strings.TrimLeft(text[len(cue):], " ,，:：")
+		}
+	}
+	return ""
+}
+
+// unattributed is a statement without the name before "says:".
+func unattributed(statement string) string {
+	for _, mark := range []string{" says: ", "说："} {
+		if name, rest, ok := strings.Cut(statement, mark); ok && plainName(name) {
+			return rest
+		}
+	}
+	return statement
+}
+
+// reasonKind is why a line changes something.
+type reasonKind int
+
+const (
+	reasonRepeated reasonKind = iota
+	reasonAsked
+	reasonRule
+	reasonEnd
+	reasonRestated
+	reasonStale
+)
+
+var reasons = map[reasonKind][2]string{
+	reasonRepeated: {"it is said more than once", "不止一次说到"},
+	reasonAsked:    {"somebody asks that it be remembered", "有人请求记住"},
+	reasonRule:     {"it is said to hold from now on", "说明以后如此"},
+	reasonEnd:      {"it is said to hold no longer", "说明已不再如此"},
+	reasonRestated: {"this is what is left of it", "现有的消息这样说"},
+	reasonStale:    {"nothing has supported it for weeks", "已有数周没有消息支持"},
+}
+
+// reasonOf words a reason in the language of a statement.
+func reasonOf(statement string, kind reasonKind) string {
+	if isDense(statement) {
+		return reasons[kind][1]
+	}
+	return reasons[kind][0]
+}
