@@ -14,8 +14,7 @@ type Result struct {
 // Reply is the result in the shape of the API.
 func (r Result) Reply() reverie.EvolveReply {
 	reply := reverie.EvolveReply{Success: r.Err == nil, GroupID: r.GroupID, RunID: r.RunID, DryRun: r.DryRun, Status: r.Status,
-		Stats: reverie.EvolveStats{Kept: r.Stats.Kept, Updated: r.Stats.Updated, Created: r.Stats.Created,
-			Deleted: r.Stats.Deleted, Refused: r.Stats.Refused, Held: r.Stats.Held},
+		Stats: r.Stats.Evolve(),
 		Changes: []reverie.ChangeReply{}, Refusals: r.Refusals, Warnings: append(r.Held, r.Warnings...)}
 	if r.Err != nil {
 		reply.Error = r.Err.Error()

@@ -82,7 +82,7 @@ func newMigrateStatus(a *app) *cobra.Command {
 				if m.Applied {
 					at = cli.Stamp(m.AppliedAt)
 				}
-				t.Row(fmt.Sprint(m.Version), at, m.Name)
+				t.Row(m.Version, at, m.Name)
 			}
 			return t.Write(a.Stdout, a.Style())
 		},

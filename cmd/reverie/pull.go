@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"reverie/internal/cli"
@@ -245,10 +244,11 @@ func (p *puller) importer(s ingest.Session) (*ingest.Importer, func()) {
 		}
 	}
 	var im *ingest.Importer
-	if cli.Terminal(p.Stderr) && !p.order.asJSON {
-		bar := p.NewBar(int64(cmp.Or(max(s.Messages, 0), -1)), "pulling "+cli.Visible(text.Excerpt(cmp.Or(s.Name, s.ID), 32)), progressbar.OptionShowCount())
-		end = func() { _ = bar.Finish() }
-		opts.OnRead = func() { _ = bar.Set(im.Result().Records) } // a bar that cannot be drawn is no reason to stop
+	if !p.order.asJSON {
+		total := cmp.Or(max(s.Messages, 0), -1)
+		bar := p.NewBar(int64(total), "pulling "+cli.Visible(text.Excerpt(cmp.Or(s.Name, s.ID), 32)), "messages")
+		end = bar.Finish
+		opts.OnRead = func() { bar.Set(im.Result().Records, total) }
 	}
 	if p.order.dry {
 		im = ingest.NewImporter(nil, opts)

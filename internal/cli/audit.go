@@ -15,7 +15,7 @@ func (con *Console) PrintAudit(list []reverie.Invariant) error {
 		if i.Violated > 0 {
 			mark = s.Red("--")
 		}
-		t.Row(mark, i.Name, fmt.Sprint(i.Checked), fmt.Sprint(i.Violated))
+		t.Row(mark, i.Name, i.Checked, i.Violated)
 	}
 	if err := t.Write(con.Stdout, s); err != nil {
 		return err

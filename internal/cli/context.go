@@ -41,7 +41,8 @@ func contextSummary(r reverie.ContextReply) string {
 		text string
 	}{
 		{c.Entities, Plural(c.Entities, "entity")}, {c.ShortTerm, Plural(c.ShortTerm, "message")},
-		{c.Summarized, "a summary of " + Plural(c.Summarized, "message")}, {c.Dropped, fmt.Sprintf("%d left out for want of room", c.Dropped)},
+		{c.Summarized, "a summary of " + Plural(c.Summarized, "message")},
+		{c.Dropped, fmt.Sprintf("%d left out for want of room", c.Dropped)},
 	} {
 		if p.n > 0 {
 			parts = append(parts, p.text)

@@ -5,18 +5,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"reverie/dream"
 	"reverie/internal/reverie"
 )
 
 // DreamReply is a result in the shape of the API.
 func DreamReply(r dream.Result) reverie.DreamReply {
-	reply := reverie.DreamReply{Success: r.Err == nil, Job: reverie.JobDream, GroupID: r.GroupID, RunID: r.RunID, SessionID: r.SessionID, DryRun: r.DryRun,
-		Status: r.Status, Reason: r.Reason, Narrative: r.Narrative, Changes: []reverie.ChangeReply{}, Refusals: r.Refusals, Warnings: slices.Concat(r.Held, r.Warnings),
-		Stats: reverie.EvolveStats{Kept: r.Stats.Kept, Updated: r.Stats.Updated, Created: r.Stats.Created, Deleted: r.Stats.Deleted,
-			Refused: r.Stats.Refused, Held: r.Stats.Held}}
+	reply := reverie.DreamReply{Success: r.Err == nil, Job: reverie.JobDream, GroupID: r.GroupID,
+		RunID: r.RunID, SessionID: r.SessionID, DryRun: r.DryRun, Status: r.Status, Reason: r.Reason,
+		Narrative: r.Narrative, Changes: []reverie.ChangeReply{}, Refusals: r.Refusals,
+		Warnings: slices.Concat(r.Held, r.Warnings), Stats: r.Stats.Evolve()}
 	if r.Err != nil {
 		reply.Error = r.Err.Error()
 	}
@@ -34,21 +32,6 @@ func DreamReply(r dream.Result) reverie.DreamReply {
 	return reply
 }
 
-// WatchDreaming shows a dream's progress on a terminal, and returns what ends the
-// show.
-func (con *Console) WatchDreaming(p *dream.Pipeline) (stop func()) {
-	if !Terminal(con.Stderr) {
-		return func() {}
-	}
-	bar := con.NewBar(-1, "dreaming", progressbar.OptionSetItsString("questions"), progressbar.OptionShowCount())
-	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
-	p.Progress = func(pr dream.Progress) {
-		bar.ChangeMax(pr.Of)
-		_ = bar.Set(pr.Questions)
-	}
-	return func() { _ = bar.Finish() }
-}
-
 // PrintDream shows a dream to a person: why it was, the narrative, and the items, on
 // what grounds.
 func (con *Console) PrintDream(r dream.Result, took time.Duration) {
@@ -58,17 +41,11 @@ func (con *Console) PrintDream(r dream.Result, took time.Duration) {
 		con.PrintWarnings(r.Warnings)
 		return
 	}
-	head := s.Bold(Visible(r.GroupID))
+	of := s.Bold(Visible(r.GroupID))
 	if r.SessionID != "" {
-		head += "  up to " + Visible(r.SessionID)
+		of += "  up to " + Visible(r.SessionID)
 	}
-	head += fmt.Sprintf("  dream %s in %s", s.Status(r.Status), took.Round(10*time.Millisecond))
-	if r.DryRun {
-		head += "  " + s.Amber("dry run: nothing was written")
-	} else {
-		head += "  " + s.Dim("run "+r.RunID)
-	}
-	fmt.Fprintln(w, head)
+	con.runHead(of+"  dream", r.Result, took)
 	if r.Reason != "" {
 		fmt.Fprintf(w, "  %s\n", s.Dim("because "+Visible(r.Reason)))
 	}
@@ -83,12 +60,8 @@ func (con *Console) PrintDream(r dream.Result, took time.Duration) {
 		}
 		con.PrintChange(s, c)
 	}
-	for _, k := range r.Supported {
-		fmt.Fprintf(w, "  = %s\n", Visible(k.OldStatement))
-		con.printEvidence(s, k.Evidence, 1)
-	}
-	con.printRefusals(s, r.Refusals)
-	con.printHeld(s, r.Held, r.RunID)
+	con.runGrounds(r.Result)
+	con.runRest(r.Result)
 	con.PrintWarnings(r.Warnings)
 }
 

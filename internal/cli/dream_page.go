@@ -38,11 +38,20 @@ var dreamSections = []struct {
 	shows  func(reverie.DreamItem) bool
 	closed bool
 }{
-	{title: "Preferences", mark: "•", shows: func(i reverie.DreamItem) bool { return i.Type == reverie.DreamPreference }},
+	{title: "Preferences", mark: "•",
+		shows: func(i reverie.DreamItem) bool { return i.Type == reverie.DreamPreference }},
 	{title: "Themes", mark: "•", shows: func(i reverie.DreamItem) bool { return i.Type == reverie.DreamTheme }},
-	{title: "Open threads", mark: "•", shows: func(i reverie.DreamItem) bool { return i.Type == reverie.DreamTodo && !i.Done }},
+	{
+		title: "Open threads",
+		mark:  "•",
+		shows: func(i reverie.DreamItem) bool { return i.Type == reverie.DreamTodo && !i.Done },
+	},
 	{title: "Closed lately", mark: "✓", shows: func(i reverie.DreamItem) bool { return i.Done }, closed: true},
-	{title: "Besides", mark: "•", shows: func(i reverie.DreamItem) bool { return i.Type == "" }}, // came in without the tag of a type
+	{
+		title: "Besides",
+		mark:  "•",
+		shows: func(i reverie.DreamItem) bool { return i.Type == "" },
+	}, // came in without the tag of a type
 }
 
 func (p dreamPage) Print(d reverie.Dream) {
@@ -84,7 +93,8 @@ func (p dreamPage) head(d reverie.Dream) {
 		}
 	}
 	for _, r := range d.Waiting {
-		p.text("", "the dream of "+p.stamp(dreamtAt(r))+" waits for a person: look at it, then use runs approve or runs reject", p.s.Amber)
+		p.text("", "the dream of "+p.stamp(dreamtAt(r))+" waits for a person: look at it, then use runs approve or runs "+
+			"reject", p.s.Amber)
 		fmt.Fprintf(p.w, "  reverie runs show %s\n", r.ID)
 	}
 	if d.NothingLeft() {

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"reverie/internal/entity"
 	"reverie/internal/reverie"
 )
@@ -20,18 +18,14 @@ func (con *Console) PrintEntities(list []reverie.Entity, total, offset int) erro
 		if r.MergedInto != nil {
 			into = *r.MergedInto
 		}
-		t.Row(r.EntityID, string(r.Kind), Visible(r.Subject), Visible(strings.Join(r.Accounts, ", ")), fmt.Sprint(len(e.Claims)),
+		t.Row(r.EntityID, r.Kind, Visible(r.Subject), Visible(strings.Join(r.Accounts, ", ")), len(e.Claims),
 			lastSupported(e), into, Visible(strings.Join(r.Aliases, ", ")))
 	}
 	t.Trim("ACCOUNT", "PART OF", "ALSO")
 	if err := t.Write(con.Stdout, con.Style()); err != nil {
 		return err
 	}
-	if end := offset + len(list); end < total {
-		_, err := fmt.Fprintf(con.Stdout, "%d to %d of %d; go on with --offset %d\n", offset+1, end, total, end)
-		return err
-	}
-	return nil
+	return con.more(offset, len(list), total)
 }
 
 // lastSupported is the date of the newest message that a claim of the entity rests
@@ -72,24 +66,6 @@ func ImpressionReply(r entity.Result, names map[string]string) reverie.Impressio
 	return reply
 }
 
-// WatchObserving shows a run's progress on a terminal, and returns what ends the
-// show.
-func (con *Console) WatchObserving(p *entity.Pipeline) (stop func()) {
-	if !Terminal(con.Stderr) {
-		return func() {}
-	}
-	bar := con.NewBar(-1, "observing", progressbar.OptionSetItsString("questions"), progressbar.OptionShowCount())
-	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
-	p.Progress = func(pr entity.Progress) {
-		if pr.Batches == 0 { // a chunk is done
-			return
-		}
-		bar.ChangeMax(pr.Batches)
-		_ = bar.Set(pr.Batch)
-	}
-	return func() { _ = bar.Finish() }
-}
-
 // PrintImpression shows a run of the impression job to a person: what is known now
 // of whom, and on what grounds. The date of its window is "" where it need not be
 // told from others.
@@ -99,16 +75,7 @@ func (con *Console) PrintImpression(r entity.Result, names map[string]string, to
 		fmt.Fprintf(w, "%s: no messages wait for impressions\n", Visible(r.GroupID))
 		return
 	}
-	head := fmt.Sprintf("%s  impression %s in %s", s.Bold(Visible(r.GroupID)), s.Status(r.Status), took.Round(10*time.Millisecond))
-	if date != "" {
-		head = date + "  " + head
-	}
-	if r.DryRun {
-		head += "  " + s.Amber("dry run: nothing was written")
-	} else {
-		head += "  " + s.Dim("run "+r.RunID)
-	}
-	fmt.Fprintln(w, head)
+	con.runHead(onDate(date, s.Bold(Visible(r.GroupID))+"  impression"), r.Result, took)
 	fmt.Fprintf(w, "  %s\n", Counts(reverie.JobImpression, r.Stats))
 	con.printEntityChanges(s, r.Changes, names)
 	con.printRefusals(s, r.Refusals)

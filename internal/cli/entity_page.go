@@ -30,7 +30,8 @@ func EntityPage(w io.Writer, s Style, e reverie.EntityReply) {
 		line("with", fmt.Sprintf("%s, which is part of it; `reverie entity unmerge %[1]s` parts them", id))
 	}
 	if e.MergedInto != nil {
-		line("part of", fmt.Sprintf("%s, which reads as both; `reverie entity unmerge %s` parts them", *e.MergedInto, e.EntityID))
+		line("part of", fmt.Sprintf("%s, which reads as both; `reverie entity unmerge %s` parts them", *e.MergedInto,
+			e.EntityID))
 	}
 	if len(e.Features)+len(e.Impressions)+len(e.Relations) == 0 {
 		fmt.Fprintln(w, "nothing is said of it yet")
@@ -58,7 +59,8 @@ func claimSection(w io.Writer, s Style, title string, n int, claim func(i int) (
 	for i := range n {
 		text, c := claim(i)
 		fmt.Fprintf(w, "  %s\n", Visible(text))
-		fmt.Fprintf(w, "      %s\n", s.Dim(fmt.Sprintf("%s; strength %.2f, confidence %.2f", saidBy(c), c.Strength, c.Confidence)))
+		fmt.Fprintf(w, "      %s\n", s.Dim(fmt.Sprintf("%s; strength %.2f, confidence %.2f", saidBy(c), c.Strength,
+			c.Confidence)))
 		printQuotes(w, s, c.Evidence)
 	}
 }
@@ -102,7 +104,8 @@ func printQuotes(w io.Writer, s Style, evidence []reverie.Evidence) {
 		if date == "" {
 			date = e.SentAt.UTC().Format(time.DateOnly)
 		}
-		fmt.Fprintf(w, "      %s\n", s.Dim(fmt.Sprintf("%s  %s: “%s”", date, Visible(e.Author), Visible(text.Excerpt(e.Quote, 100)))))
+		fmt.Fprintf(w, "      %s\n", s.Dim(fmt.Sprintf("%s  %s: “%s”", date, Visible(e.Author),
+			Visible(text.Excerpt(e.Quote, 100)))))
 	}
 }
 
@@ -131,7 +134,8 @@ func EntityHistory(w io.Writer, s Style, r reverie.EntityHistoryReply) {
 			text = WordDiff(s, claimText(before), claimText(c))
 		}
 		before = c
-		fmt.Fprintf(w, "  %s  %s  %s  %s\n      %s\n", s.Bold(fmt.Sprint("v", c.Version)), Stamp(c.UpdatedAt), c.ID, c.Status, text)
+		fmt.Fprintf(w, "  %s  %s  %s  %s\n      %s\n", s.Bold(fmt.Sprint("v", c.Version)), Stamp(c.UpdatedAt), c.ID, c.Status,
+			text)
 	}
 }
 
@@ -192,7 +196,8 @@ func changeMark(s Style, action reverie.EntityAction) string {
 // WaitingPage shows observations that wait: of whom, why, and until when.
 func WaitingPage(w io.Writer, s Style, list []reverie.Observation) {
 	for _, o := range list {
-		fmt.Fprintf(w, "%s  %s  waits until %s\n", s.Bold(Visible(o.Subject)), o.Kind, o.ExpiresAt.UTC().Format(time.DateOnly))
+		fmt.Fprintf(w, "%s  %s  waits until %s\n", s.Bold(Visible(o.Subject)), o.Kind,
+			o.ExpiresAt.UTC().Format(time.DateOnly))
 		fmt.Fprintf(w, "      %s\n", s.Amber(whyWaiting(o)))
 		for _, c := range o.Claims {
 			text := c.Value

@@ -21,22 +21,58 @@ func wantLines(t *testing.T, got, want string) {
 
 func quote(day int, authorID, author, text string) reverie.Evidence {
 	at := time.Date(2026, 1, day, 23, 30, 0, 0, time.UTC)
-	return reverie.Evidence{AuthorID: authorID, Author: author, Quote: text, SentAt: at, LocalDate: at.AddDate(0, 0, 1).Format(time.DateOnly)}
+	return reverie.Evidence{
+		AuthorID:  authorID,
+		Author:    author,
+		Quote:     text,
+		SentAt:    at,
+		LocalDate: at.AddDate(0, 0, 1).Format(time.DateOnly),
+	}
 }
 
 func TestEntityPage(t *testing.T) {
 	target, at := "id-of-ana", time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
-	e := reverie.Entity{ID: "id-of-lin", Kind: reverie.EntityPerson, Subject: "Lin", Version: 4, CreatedAt: at, UpdatedAt: at.AddDate(0, 0, 9),
-		Names: []reverie.EntityName{{EntityID: "id-of-lin", Kind: reverie.NameID, Name: "u7"}, {EntityID: "id-of-lin", Kind: reverie.NameAlias, Name: "小林"},
-			{EntityID: "other", Kind: reverie.NameAlias, Name: "Linnea"}},
+	e := reverie.Entity{
+		ID:        "id-of-lin",
+		Kind:      reverie.EntityPerson,
+		Subject:   "Lin",
+		Version:   4,
+		CreatedAt: at,
+		UpdatedAt: at.AddDate(0, 0, 9),
+		Names: []reverie.EntityName{
+			{EntityID: "id-of-lin", Kind: reverie.NameID, Name: "u7"},
+			{EntityID: "id-of-lin", Kind: reverie.NameAlias, Name: "小林"},
+			{EntityID: "other", Kind: reverie.NameAlias, Name: "Linnea"},
+		},
 		Claims: []reverie.Claim{
-			{Aspect: reverie.AspectFeature, Name: "city", Value: "Porto", Self: true, SaidBy: []string{"u7"}, Strength: 0.3, Confidence: 0.9,
-				Evidence: []reverie.Evidence{quote(6, "u7", "Lin", "I moved to Porto")}},
-			{Aspect: reverie.AspectFeature, Name: "city", Value: "Lisbon", SaidBy: []string{"u2", "u3"}, Strength: 0.657, Confidence: 0.7,
-				Evidence: []reverie.Evidence{quote(5, "u2", "Ana", "Lin lives in Lisbon"), quote(1, "u3", "Bo", "one"), quote(2, "u3", "Bo\x1b[31m", "two\nlines"), quote(3, "u3", "Bobby", "three")}},
+			{
+				Aspect:     reverie.AspectFeature,
+				Name:       "city",
+				Value:      "Porto",
+				Self:       true,
+				SaidBy:     []string{"u7"},
+				Strength:   0.3,
+				Confidence: 0.9,
+				Evidence:   []reverie.Evidence{quote(6, "u7", "Lin", "I moved to Porto")},
+			},
+			{
+				Aspect:     reverie.AspectFeature,
+				Name:       "city",
+				Value:      "Lisbon",
+				SaidBy:     []string{"u2", "u3"},
+				Strength:   0.657,
+				Confidence: 0.7,
+				Evidence: []reverie.Evidence{
+					quote(5, "u2", "Ana", "Lin lives in Lisbon"),
+					quote(1, "u3", "Bo", "one"),
+					quote(2, "u3", "Bo\x1b[31m", "two\nlines"),
+					quote(3, "u3", "Bobby", "three"),
+				},
+			},
 			{Aspect: reverie.AspectRelation, Name: "brother of", Value: "Ana", TargetID: &target, SaidBy: nil},
 			{Aspect: reverie.AspectImpression, Value: "likes climbing", SaidBy: []string{"u9"}},
-		}}
+		},
+	}
 	var b bytes.Buffer
 	EntityPage(&b, Style{}, e.Reply())
 	wantLines(t, b.String(), `
@@ -68,7 +104,11 @@ relations
 func TestEntityPageOfOneMerged(t *testing.T) {
 	into := "id-of-lin"
 	var b bytes.Buffer
-	EntityPage(&b, Style{}, reverie.Entity{ID: "id-of-mei", Kind: reverie.EntityThing, Subject: "年糕", Version: 1, MergedInto: &into}.Reply())
+	EntityPage(
+		&b,
+		Style{},
+		reverie.Entity{ID: "id-of-mei", Kind: reverie.EntityThing, Subject: "年糕", Version: 1, MergedInto: &into}.Reply(),
+	)
 	wantLines(t, b.String(), `
 年糕  thing  v1
   id         id-of-mei
@@ -81,7 +121,15 @@ nothing is said of it yet
 func TestEntityHistoryPage(t *testing.T) {
 	at, run, other := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC), "run-1", "id-of-mei"
 	change := func(action reverie.EntityAction, from, to, reason string) reverie.EntityChange {
-		return reverie.EntityChange{EntityID: "id-of-lin", Action: action, OldText: from, NewText: to, Reason: reason, RunID: &run, CreatedAt: at}
+		return reverie.EntityChange{
+			EntityID:  "id-of-lin",
+			Action:    action,
+			OldText:   from,
+			NewText:   to,
+			Reason:    reason,
+			RunID:     &run,
+			CreatedAt: at,
+		}
 	}
 	merge := change(reverie.EntityMerge, "", "Mei", "same person")
 	merge.RunID, merge.OtherID = nil, &other
@@ -93,12 +141,40 @@ func TestEntityHistoryPage(t *testing.T) {
 	claimed := change(reverie.EntityClaimed, "", "city: Lisbon", "Lin says so")
 	claimed.Evidence = []reverie.Evidence{quote(5, "u7", "Lin", "I live in Lisbon")}
 	version := func(lineage, id string, n int, status reverie.Status, value string) reverie.Claim {
-		return reverie.Claim{LineageID: lineage, ID: id, Version: n, Status: status, Aspect: reverie.AspectFeature, Name: "city", Value: value, UpdatedAt: at}
+		return reverie.Claim{
+			LineageID: lineage,
+			ID:        id,
+			Version:   n,
+			Status:    status,
+			Aspect:    reverie.AspectFeature,
+			Name:      "city",
+			Value:     value,
+			UpdatedAt: at,
+		}
 	}
-	r := reverie.NewEntityHistoryReply(reverie.Entity{ID: "id-of-lin", Subject: "Lin", Version: 5},
-		[]reverie.EntityChange{change(reverie.EntityCreated, "", "Lin", ""), claimed, change(reverie.EntityNamed, "", "小林", ""),
-			change(reverie.EntityReplaced, "city: Lisbon", "city: Porto", ""), change(reverie.EntityWithdrawn, "city: Porto", "", ""), merge, back, named},
-		[]reverie.Claim{version("l1", "c1", 1, reverie.StatusDeprecated, "Lisbon"), version("l1", "c2", 2, reverie.StatusActive, "Porto"), version("l2", "c3", 1, reverie.StatusActive, "Faro")})
+	r := reverie.NewEntityHistoryReply(
+		reverie.Entity{ID: "id-of-lin", Subject: "Lin", Version: 5},
+		[]reverie.EntityChange{
+			change(reverie.EntityCreated, "", "Lin", ""),
+			claimed,
+			change(reverie.EntityNamed, "", "小林", ""),
+			change(
+				reverie.EntityReplaced,
+				"city: Lisbon",
+				"city: Porto",
+				"",
+			),
+			change(reverie.EntityWithdrawn, "city: Porto", "", ""),
+			merge,
+			back,
+			named,
+		},
+		[]reverie.Claim{
+			version("l1", "c1", 1, reverie.StatusDeprecated, "Lisbon"),
+			version("l1", "c2", 2, reverie.StatusActive, "Porto"),
+			version("l2", "c3", 1, reverie.StatusActive, "Faro"),
+		},
+	)
 	var b bytes.Buffer
 	EntityHistory(&b, Style{}, r)
 	wantLines(t, b.String(), `
@@ -132,11 +208,25 @@ what is and was said
 
 func TestWaitingPage(t *testing.T) {
 	until := time.Date(2026, 2, 5, 1, 0, 0, 0, time.FixedZone("NST", -12600))
-	claims := []reverie.ObservedClaim{{Aspect: reverie.AspectFeature, Name: "city", Value: "Porto", Evidence: []reverie.Evidence{quote(5, "u2", "Ana", "Alex moved to Porto")}},
-		{Aspect: reverie.AspectImpression, Value: "likes tea"}}
+	claims := []reverie.ObservedClaim{
+		{
+			Aspect:   reverie.AspectFeature,
+			Name:     "city",
+			Value:    "Porto",
+			Evidence: []reverie.Evidence{quote(5, "u2", "Ana", "Alex moved to Porto")},
+		},
+		{Aspect: reverie.AspectImpression, Value: "likes tea"},
+	}
 	var b bytes.Buffer
 	WaitingPage(&b, Style{}, []reverie.Observation{
-		{Subject: "Alex", Kind: reverie.EntityPerson, Postponed: reverie.PostponedAmbiguous, MatchingIDs: []string{"a1", "a2"}, Claims: claims, ExpiresAt: until},
+		{
+			Subject:     "Alex",
+			Kind:        reverie.EntityPerson,
+			Postponed:   reverie.PostponedAmbiguous,
+			MatchingIDs: []string{"a1", "a2"},
+			Claims:      claims,
+			ExpiresAt:   until,
+		},
 		{Subject: "Zoë", Kind: reverie.EntityPerson, Postponed: reverie.PostponedInsufficient, ExpiresAt: until},
 	})
 	wantLines(t, b.String(), `

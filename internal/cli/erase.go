@@ -9,7 +9,8 @@ import (
 	"reverie/internal/reverie"
 )
 
-// PrintErasures prints the receipts, and, where no group failed, that nothing is left. The author's names are told by a dry run alone, to
+// PrintErasures prints the receipts, and, where no group failed, that nothing is left. The author's
+// names are told by a dry run alone, to
 // whoever is to decide which of them are words that should stay.
 func (con *Console) PrintErasures(dry, asJSON bool, list []reverie.Erasure, failed error) error {
 	if asJSON {
@@ -23,7 +24,8 @@ func (con *Console) PrintErasures(dry, asJSON bool, list []reverie.Erasure, fail
 		}{failed == nil, dry, list})
 	}
 	if len(list) == 0 && failed == nil {
-		return con.Say("nothing is left of an author of that id or name; a name is compared exactly, and an id as the platform writes it\n")
+		return con.Say("nothing is left of an author of that id or name; a name is compared exactly, and an id as the " +
+			"platform writes it\n")
 	}
 	for _, e := range list {
 		if err := con.printErasure(dry, e); err != nil {
@@ -38,8 +40,8 @@ func (con *Console) printErasure(dry bool, e reverie.Erasure) error {
 	if dry {
 		did, held = "would be erased", "would be held and judged again by the next run"
 	}
-	text := fmt.Sprintf("%s: %s and %s %s, %s %s\n", Visible(e.GroupID), Plural(e.Messages, "message"), Plural(e.Erased, "memory"), did,
-		Plural(e.Held, "memory"), held)
+	text := fmt.Sprintf("%s: %s and %s %s, %s %s\n", Visible(e.GroupID), Plural(e.Messages, "message"),
+		Plural(e.Erased, "memory"), did, Plural(e.Held, "memory"), held)
 	for _, part := range []struct {
 		what string
 		rows map[string]int
@@ -55,7 +57,8 @@ func (con *Console) printErasure(dry bool, e reverie.Erasure) error {
 		text += fmt.Sprintf("  left: %d %s: %s\n", l.Rows, Visible(l.What), l.Why)
 	}
 	if dry && len(e.Names) > 0 {
-		text += fmt.Sprintf("  looked for in the words of others: the id, what they wrote, and the names %s (--keep-name leaves one)\n", Visible(strings.Join(e.Names, ", ")))
+		text += fmt.Sprintf("  looked for in the words of others: the id, what they wrote, and the names %s (--keep-name "+
+			"leaves one)\n", Visible(strings.Join(e.Names, ", ")))
 	}
 	text += fmt.Sprintf("  read again: %s, in which nothing of the author is left but that\n", Plural(e.Searched, "value"))
 	if e.ID != "" {

@@ -31,6 +31,7 @@ func (con *Console) PrintChecked(list []*eval.Scenario, asJSON bool) error {
 			Points    int  `json:"points"`
 		}{true, len(list), recorded, points})
 	}
-	_, err := fmt.Fprintf(con.Stdout, "%s, %d with recorded answers, %s to earn: all in order\n", Plural(len(list), "scenario"), recorded, Plural(points, "point"))
+	_, err := fmt.Fprintf(con.Stdout, "%s, %d with recorded answers, %s to earn: all in order\n",
+		Plural(len(list), "scenario"), recorded, Plural(points, "point"))
 	return err
 }

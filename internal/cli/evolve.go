@@ -5,51 +5,54 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"reverie/evolve"
+	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
 
-// WatchEvolving shows a run's progress over so many messages on a terminal, and returns
-// what ends the show.
-func (con *Console) WatchEvolving(p *evolve.Pipeline, messages int) (stop func()) {
-	bar := con.NewBar(int64(messages), "evolving", progressbar.OptionSetItsString("messages"), progressbar.OptionShowCount())
-	_ = bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
-	p.Progress = func(pr evolve.Progress) { _ = bar.Set(pr.Done) }
-	return func() { _ = bar.Finish() }
+// runHead is the first line on a run: of what, how it ended, and its id.
+func (con *Console) runHead(of string, r pipeline.Result, took time.Duration) {
+	s := con.Style()
+	id := s.Dim("run " + r.RunID)
+	if r.DryRun {
+		id = s.Amber("dry run: nothing was written")
+	}
+	fmt.Fprintf(con.Stdout, "%s %s in %s  %s\n", of, s.Status(r.Status), took.Round(10*time.Millisecond), id)
+}
+
+// onDate leads with the date of a run's window, which is "" where it need not be told
+// from others.
+func onDate(date, text string) string { return strings.TrimLeft(date+"  "+text, " ") }
+
+// runGrounds shows what was kept, on which new grounds.
+func (con *Console) runGrounds(r pipeline.Result) {
+	s := con.Style()
+	for _, k := range r.Supported {
+		fmt.Fprintf(con.Stdout, "  = %s\n", Visible(k.OldStatement))
+		con.printEvidence(s, k.Evidence, 1)
+	}
+}
+
+// runRest shows what was refused, and what is held.
+func (con *Console) runRest(r pipeline.Result) {
+	con.printRefusals(con.Style(), r.Refusals)
+	con.printHeld(con.Style(), r.Held, r.RunID)
 }
 
 // PrintResult shows a run to a person: what it did, in a line and on what grounds.
-// The date of its window is "" where it need not be told from others.
 func (con *Console) PrintResult(r evolve.Result, took time.Duration, date, line string) {
-	s, w := con.Style(), con.Stdout
 	if r.NoNew {
-		fmt.Fprintf(w, "%s: no new messages\n", Visible(r.GroupID))
+		fmt.Fprintf(con.Stdout, "%s: no new messages\n", Visible(r.GroupID))
 		return
 	}
-	status := s.Status(r.Status)
-	head := fmt.Sprintf("%s  %s in %s", s.Bold(Visible(r.GroupID)), status, took.Round(10*time.Millisecond))
-	if date != "" {
-		head = date + "  " + head
-	}
-	if r.DryRun {
-		head += "  " + s.Amber("dry run: nothing was written")
-	} else {
-		head += "  " + s.Dim("run "+r.RunID)
-	}
-	fmt.Fprintln(w, head)
-	fmt.Fprintf(w, "  %s\n", line)
+	con.runHead(onDate(date, con.Style().Bold(Visible(r.GroupID))+" "), r.Result, took)
+	fmt.Fprintf(con.Stdout, "  %s\n", line)
 	for _, c := range r.Changes {
-		con.PrintChange(s, c)
+		con.PrintChange(con.Style(), c)
 	}
-	for _, k := range r.Supported {
-		fmt.Fprintf(w, "  = %s\n", Visible(k.OldStatement))
-		con.printEvidence(s, k.Evidence, 1)
-	}
-	con.printRefusals(s, r.Refusals)
-	con.printHeld(s, r.Held, r.RunID)
+	con.runGrounds(r.Result)
+	con.runRest(r.Result)
 }
 
 // printHeld says why plans are held, and of a run that has an id how to decide on
@@ -135,7 +138,8 @@ func (con *Console) printRefusals(s Style, list []reverie.Refusal) {
 	const shown = 10
 	for i, f := range list {
 		if i == shown {
-			fmt.Fprintf(con.Stdout, "  %s and %d more refused; --json and `reverie runs show` list them\n", s.Amber("!"), len(list)-shown)
+			fmt.Fprintf(con.Stdout, "  %s and %d more refused; --json and `reverie runs show` list them\n", s.Amber("!"),
+				len(list)-shown)
 			break
 		}
 		con.printRefusal(s, f)
@@ -157,7 +161,8 @@ func (con *Console) PrintChange(s Style, c reverie.Change) {
 	case reverie.ActionDelete:
 		fmt.Fprintf(w, "  %s %s\n", s.Red("-"), Visible(c.OldStatement))
 	default:
-		fmt.Fprintf(w, "  %s %s  %s\n", s.Amber("~"), WordDiff(s, c.OldStatement, c.NewStatement), s.Dim(fmt.Sprintf("v%d", c.Version)))
+		fmt.Fprintf(w, "  %s %s  %s\n", s.Amber("~"), WordDiff(s, c.OldStatement, c.NewStatement),
+			s.Dim(fmt.Sprintf("v%d", c.Version)))
 	}
 	if c.Summary != "" {
 		fmt.Fprintf(w, "      %s\n", s.Dim("why: "+Visible(c.Summary)))

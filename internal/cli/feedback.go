@@ -21,7 +21,7 @@ func (con *Console) PrintFeedback(reply reverie.FeedbackReply) error {
 		if m.WasReferenced {
 			used = "yes"
 		}
-		t.Row(used, fmt.Sprintf("%.2f", m.ReferenceScore), fmt.Sprintf("%.2f", m.Weight), Visible(m.Statement))
+		t.Row(used, m.ReferenceScore, m.Weight, Visible(m.Statement))
 	}
 	if err := t.Write(con.Stdout, con.Style()); err != nil {
 		return err

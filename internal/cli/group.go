@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"reverie/internal/reverie"
@@ -59,7 +58,8 @@ func (con *Console) NoGroups(q reverie.GroupQuery) error {
 func (con *Console) PrintGroups(groups []reverie.GroupEntry) error {
 	s := con.Style()
 	var t Table
-	t.Row("GROUP", "NAME", "ZONE", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "TEAM", "STATE", "PENDING", "OLDEST", "MEMORIES", "LAST RUN")
+	t.Row("GROUP", "NAME", "ZONE", "LANG", "IMPRESSIONS", "SILENCE", "DREAMS", "TEAM", "STATE", "PENDING", "OLDEST",
+		"MEMORIES", "LAST RUN")
 	for _, g := range groups {
 		state := string(g.State())
 		switch g.State() {
@@ -71,8 +71,8 @@ func (con *Console) PrintGroups(groups []reverie.GroupEntry) error {
 			state = s.Amber(state)
 		}
 		oldest, err := oldestDate(g)
-		t.Row(Visible(g.ID), Visible(text.Excerpt(g.Name, 24)), Zone(g.Group), g.Language, g.Impressions, g.SessionSilence, dreamsListed(g.Group), g.Team, state,
-			strconv.Itoa(g.Pending), oldest, strconv.Itoa(g.Active), lastRun(s, g.LastRun))
+		t.Row(Visible(g.ID), Visible(text.Excerpt(g.Name, 24)), Zone(g.Group), g.Language, g.Impressions, g.SessionSilence,
+			dreamsListed(g.Group), g.Team, state, g.Pending, oldest, g.Active, lastRun(s, g.LastRun))
 		if err != nil {
 			t.Note("  " + Visible(err.Error()))
 		}
@@ -100,7 +100,7 @@ func lastRun(s Style, r *reverie.Run) string {
 	if r == nil {
 		return "-"
 	}
-	return Stamp(r.StartedAt) + " " + paintStatus(s, r.Status)
+	return Stamp(r.StartedAt) + " " + s.Status(r.Status)
 }
 
 // PrintResumed says what a group was resumed from.
@@ -142,5 +142,6 @@ func Remedy(s reverie.Setback, groupID string) string {
 	if s.ParkedAt != nil {
 		return fmt.Sprintf("mend the cause, then `reverie groups resume %s`", Operand(groupID))
 	}
-	return fmt.Sprintf("next try after %s UTC; `reverie groups resume %s` waits no longer", Stamp(s.RetryAt), Operand(groupID))
+	return fmt.Sprintf("next try after %s UTC; `reverie groups resume %s` waits no longer", Stamp(s.RetryAt),
+		Operand(groupID))
 }

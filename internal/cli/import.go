@@ -37,21 +37,25 @@ func (con *Console) PrintChats(o ImportShown, res ingest.Result, failed error) e
 		err = con.printChatTable(o.Dry, res)
 	}
 	if err == nil && len(res.Groups) != 1 {
-		_, err = fmt.Fprintf(con.Stdout, "%s%s, %s: %s\n", verb, strings.Join(o.Formats, ", "), Plural(len(res.Groups), "chat"), importCounts(o.Dry, res.Counts, res.Bad))
+		_, err = fmt.Fprintf(con.Stdout, "%s%s, %s: %s\n", verb, strings.Join(o.Formats, ", "),
+			Plural(len(res.Groups), "chat"), importCounts(o.Dry, res.Counts, res.Bad))
 	} else if err == nil {
 		g := res.Groups[0]
-		_, err = fmt.Fprintf(con.Stdout, "%s%s: %s%s\n", verb, Visible(g.GroupID), importCounts(o.Dry, res.Counts, res.Bad), spanOf(g))
+		_, err = fmt.Fprintf(con.Stdout, "%s%s: %s%s\n", verb, Visible(g.GroupID), importCounts(o.Dry, res.Counts, res.Bad),
+			spanOf(g))
 	}
 	if err != nil {
 		return err
 	}
-	for _, line := range []struct{ what, text string }{{"filtered", reasons(filterNames(res.Filtered))}, {"bad", reasons(res.BadBy)}} {
+	for _, line := range []struct{ what, text string }{{"filtered", reasons(filterNames(res.Filtered))},
+		{"bad", reasons(res.BadBy)}} {
 		if line.text != "" {
 			fmt.Fprintf(con.Stdout, "%s: %s\n", line.what, line.text)
 		}
 	}
 	if n := len(o.PassedOver); n > 0 {
-		fmt.Fprintf(con.Stderr, "%s passed over, which hold no chat that is known: %s\n", Plural(n, "file"), fewNames(o.PassedOver, 5))
+		fmt.Fprintf(con.Stderr, "%s passed over, which hold no chat that is known: %s\n", Plural(n, "file"),
+			fewNames(o.PassedOver, 5))
 	}
 	return nil
 }
@@ -93,7 +97,8 @@ func (con *Console) printChatTable(dry bool, res ingest.Result) error {
 		if dry {
 			fresh, known = "", ""
 		}
-		t.Row(Visible(g.GroupID), Visible(text.Excerpt(g.Name, 32)), strconv.Itoa(g.Records), fresh, known, strconv.Itoa(filtered), day(g.First), day(g.Last))
+		t.Row(Visible(g.GroupID), Visible(text.Excerpt(g.Name, 32)), g.Records, fresh, known, filtered, day(g.First),
+			day(g.Last))
 	}
 	t.Trim("CHAT", "NEW", "KNOWN")
 	return t.Write(con.Stdout, con.Style())

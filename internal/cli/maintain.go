@@ -55,7 +55,7 @@ func (p *MaintainPrinter) table(s jobs.Summary, err error) error {
 		for _, n := range []int{r.Decayed, r.Archived, r.Pruned.ShortTerm, r.Pruned.Messages, r.Pruned.Answers, r.Pruned.Usage} {
 			cells = append(cells, unlessZero(n))
 		}
-		t.Row(append(cells, run)...)
+		t.Cells(append(cells, run))
 	}
 	for _, r := range p.replies {
 		row(Visible(r.GroupID), r)

@@ -32,30 +32,27 @@ func (con *Console) PrintMemories(list []reverie.Memory, total int, q reverie.Me
 	if kinds {
 		head = slices.Insert(head, 2, "KIND")
 	}
-	t.Row(head...)
+	t.Cells(head)
 	for _, m := range list {
-		cells := []string{m.ID, fmt.Sprint("v", m.Version), string(m.Status), fmt.Sprintf("%.2f", m.Strength), fmt.Sprintf("%.2f", m.Weight),
-			m.LastSupportedAt.UTC().Format(time.DateOnly), Visible(m.Statement)}
+		cells := []string{m.ID, fmt.Sprint("v", m.Version), string(m.Status), fmt.Sprintf("%.2f", m.Strength),
+			fmt.Sprintf("%.2f", m.Weight), m.LastSupportedAt.UTC().Format(time.DateOnly), Visible(m.Statement)}
 		if kinds {
 			cells = slices.Insert(cells, 2, kindOf(m))
 		}
-		t.Row(cells...)
+		t.Cells(cells)
 	}
 	if err := t.Write(con.Stdout, con.Style()); err != nil {
 		return err
 	}
 	for _, m := range list {
 		if m.JudgeAgain != "" {
-			if _, err := fmt.Fprintf(con.Stdout, "%s: %s; it is judged again in the next run\n", m.ID, Visible(m.JudgeAgain)); err != nil {
+			if _, err := fmt.Fprintf(con.Stdout, "%s: %s; it is judged again in the next run\n", m.ID,
+				Visible(m.JudgeAgain)); err != nil {
 				return err
 			}
 		}
 	}
-	if end := q.Offset + len(list); end < total {
-		_, err := fmt.Fprintf(con.Stdout, "%d to %d of %d; go on with --offset %d\n", q.Offset+1, end, total, end)
-		return err
-	}
-	return nil
+	return con.more(q.Offset, len(list), total)
 }
 
 // kindOf says what kind of memory it is, and of what a dream has left, what about.
@@ -93,7 +90,7 @@ func (con *Console) PrintHits(q recall.Query, hits []reverie.Hit, asJSON bool) e
 		if h.Kind != reverie.KindGroup {
 			kind = kindOf(h.Memory)
 		}
-		t.Row(fmt.Sprintf("%.2f", h.Score), h.ID, kind, Visible(h.Statement))
+		t.Row(h.Score, h.ID, kind, Visible(h.Statement))
 	}
 	t.Trim("KIND")
 	return t.Write(con.Stdout, con.Style())
@@ -138,7 +135,8 @@ func (con *Console) PrintCleaned(groupID string, list []reverie.Memory, dryRun, 
 	case dryRun:
 		return con.Say("%s: %s would be deleted\n", Visible(groupID), Plural(len(list), "memory"))
 	}
-	return con.Say("%s: %s deleted; `reverie memory restore` brings one back\n", Visible(groupID), Plural(len(list), "memory"))
+	return con.Say("%s: %s deleted; `reverie memory restore` brings one back\n", Visible(groupID),
+		Plural(len(list), "memory"))
 }
 
 // recordNames are what counts of records are called, in the order in which they
@@ -148,7 +146,10 @@ var recordNames = []struct {
 	name string
 }{
 	{reverie.RecordGroup, "group"}, {reverie.RecordMemory, "memory version"}, {reverie.RecordEvidence, "quote"},
-	{reverie.RecordChange, "change"}, {reverie.RecordDecision, "decision"}, {reverie.RecordRun, "run"}, {reverie.RecordHeld, "held plan"},
+	{
+		reverie.RecordChange,
+		"change",
+	}, {reverie.RecordDecision, "decision"}, {reverie.RecordRun, "run"}, {reverie.RecordHeld, "held plan"},
 }
 
 // RecordCounts says how many records there are of what people know of.
@@ -164,7 +165,8 @@ func RecordCounts(counts map[reverie.RecordType]int) string {
 
 func (con *Console) PrintImport(name string, res archive.Result, dryRun, asJSON bool) error {
 	if asJSON {
-		return PrintJSON(con.Stdout, importReply{Success: true, DryRun: dryRun, SHA256: res.SHA256, Records: res.Counts, Refused: res.Refused, Warnings: res.Kept})
+		return PrintJSON(con.Stdout, importReply{Success: true, DryRun: dryRun, SHA256: res.SHA256,
+			Records: res.Counts, Refused: res.Refused, Warnings: res.Kept})
 	}
 	fresh, known := map[reverie.RecordType]int{}, 0
 	news := 0

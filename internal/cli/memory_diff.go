@@ -17,8 +17,8 @@ func (con *Console) PrintMemoryDiff(d reverie.MemoryDiff) {
 			passing += " (--all)"
 		}
 	}
-	fmt.Fprintf(con.Stdout, "%s, %s to %s UTC: %d added, %d changed, %d gone, %d as before%s\n", s.Bold(Visible(d.GroupID)), Stamp(d.From), Stamp(d.To),
-		c.Added, c.Changed, c.Gone, c.Unchanged, passing)
+	fmt.Fprintf(con.Stdout, "%s, %s to %s UTC: %d added, %d changed, %d gone, %d as before%s\n",
+		s.Bold(Visible(d.GroupID)), Stamp(d.From), Stamp(d.To), c.Added, c.Changed, c.Gone, c.Unchanged, passing)
 	for _, part := range []struct {
 		title string
 		list  []reverie.DiffEntry
@@ -29,7 +29,8 @@ func (con *Console) PrintMemoryDiff(d reverie.MemoryDiff) {
 			return "~ " + WordDiff(s, e.Before.Statement, e.After.Statement) + tagDiff(s, e.Before.Tags, e.After.Tags)
 		}},
 		{"gone", d.Gone, func(e reverie.DiffEntry) string { return s.Red("- " + Visible(e.Before.Statement)) }},
-		{"came and went, or changed and changed back", d.Passing, func(e reverie.DiffEntry) string { return "  " + Visible(e.Before.Statement) }},
+		{"came and went, or changed and changed back", d.Passing,
+			func(e reverie.DiffEntry) string { return "  " + Visible(e.Before.Statement) }},
 	} {
 		if len(part.list) == 0 {
 			continue
@@ -69,8 +70,9 @@ func tagDiff(s Style, before, after []string) string {
 }
 
 // What a step of a lineage was, in words.
-var stepped = map[reverie.Action]string{reverie.ActionCreate: "created", reverie.ActionUpdate: "rewritten", reverie.ActionRestore: "restored",
-	reverie.ActionDelete: "deleted", reverie.ActionArchive: "archived", reverie.ActionHold: "held, to be judged again", reverie.ActionUndo: "put back"}
+var stepped = map[reverie.Action]string{reverie.ActionCreate: "created", reverie.ActionUpdate: "rewritten",
+	reverie.ActionRestore: "restored", reverie.ActionDelete: "deleted", reverie.ActionArchive: "archived",
+	reverie.ActionHold: "held, to be judged again", reverie.ActionUndo: "put back"}
 
 // printDiffSteps shows what became of a memory in between, and leads to it.
 func (con *Console) printDiffSteps(e reverie.DiffEntry) {

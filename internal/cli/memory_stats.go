@@ -27,9 +27,7 @@ func (con *Console) PrintStats(st reverie.MemoryStats) error {
 		return err
 	}
 	fmt.Fprintln(w, s.Bold(name+": "+Plural(st.Active, "active memory")))
-	line := func(label, format string, args ...any) {
-		fmt.Fprintf(w, "  %s  %s\n", s.Dim(fmt.Sprintf("%-8s", label)), fmt.Sprintf(format, args...))
-	}
+	line := func(label, format string, args ...any) { con.item(8, label, format, args...) }
 	line("standing", "%d core, %d established, %d tentative", st.Core, st.Established, st.Tentative)
 	line("strength", "%s", con.spread(st.Strength, "1"))
 	line("weight", "%s", con.spread(st.Weight, "2"))
@@ -40,7 +38,8 @@ func (con *Console) PrintStats(st reverie.MemoryStats) error {
 	changes, actions := dailyChanges(st.Days)
 	line("changes", "%s%s", con.series(changes), actions)
 	line("vectors", "%s", vectorText(st.Vectors))
-	line("uses", "offered %s, %d used by the answer, %d ignored; %d active never offered", times(st.Usage.Offered), st.Usage.Referenced, st.Usage.Ignored, st.Usage.Never)
+	line("uses", "offered %s, %d used by the answer, %d ignored; %d active never offered", times(st.Usage.Offered),
+		st.Usage.Referenced, st.Usage.Ignored, st.Usage.Never)
 	if st.Sessions > 0 {
 		line("sessions", "%s, %d summed up", Plural(st.Sessions, "session"), st.Summaries)
 	}
@@ -48,7 +47,7 @@ func (con *Console) PrintStats(st reverie.MemoryStats) error {
 	var t Table
 	t.Row("KIND", "ACTIVE", "ARCHIVED", "HELD", "DELETED", "VERSIONS")
 	for _, k := range st.Kinds {
-		t.Row(string(k.Kind), fmt.Sprint(k.Active), fmt.Sprint(k.Archived), fmt.Sprint(k.Held), fmt.Sprint(k.Deleted), fmt.Sprint(k.Versions))
+		t.Row(k.Kind, k.Active, k.Archived, k.Held, k.Deleted, k.Versions)
 	}
 	if err := t.Write(w, s); err != nil || len(st.Used) == 0 {
 		return err
@@ -57,7 +56,7 @@ func (con *Console) PrintStats(st reverie.MemoryStats) error {
 	t = Table{}
 	t.Row("USED", "OFFERED", "MEMORY", "STATEMENT")
 	for _, u := range st.Used {
-		t.Row(fmt.Sprint(u.Referenced), fmt.Sprint(u.Offered), u.MemoryID, Visible(u.Statement))
+		t.Row(u.Referenced, u.Offered, u.MemoryID, Visible(u.Statement))
 	}
 	return t.Write(w, s)
 }

@@ -14,11 +14,32 @@ import (
 func TestMemoriesOfDreams(t *testing.T) {
 	t.Parallel()
 	memory := func(id string, kind reverie.Kind, tags ...string) reverie.Memory {
-		return reverie.Memory{ID: id, Kind: kind, Tags: tags, Statement: "says " + id, Version: 1, Status: reverie.StatusActive, Strength: 0.3, Weight: 1,
-			LastSupportedAt: time.Date(2026, 2, 9, 0, 0, 0, 0, time.UTC)}
+		return reverie.Memory{
+			ID:              id,
+			Kind:            kind,
+			Tags:            tags,
+			Statement:       "says " + id,
+			Version:         1,
+			Status:          reverie.StatusActive,
+			Strength:        0.3,
+			Weight:          1,
+			LastSupportedAt: time.Date(2026, 2, 9, 0, 0, 0, 0, time.UTC),
+		}
 	}
-	list := []reverie.Memory{memory("m1", reverie.KindGroup, "todo"), memory("m2", reverie.KindDream, "dream", "long-term", "preference"),
-		memory("m3", reverie.KindDream, "dream", "long-term", "todo", "done"), memory("m4", reverie.KindDream, "dream", "summary"), memory("m5", reverie.KindDream)}
+	list := []reverie.Memory{
+		memory("m1", reverie.KindGroup, "todo"),
+		memory("m2", reverie.KindDream, "dream", "long-term", "preference"),
+		memory(
+			"m3",
+			reverie.KindDream,
+			"dream",
+			"long-term",
+			"todo",
+			"done",
+		),
+		memory("m4", reverie.KindDream, "dream", "summary"),
+		memory("m5", reverie.KindDream),
+	}
 	var hits []reverie.Hit
 	for _, m := range list {
 		hits = append(hits, reverie.Hit{Memory: m, Score: 0.5})

@@ -56,7 +56,20 @@ func (s Style) Amber(t string) string { return s.paint("33", t) }
 // character is two wide. The last column is left as long as it is.
 type Table struct{ rows [][]string }
 
-func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
+// Row adds a row: texts as they are, numbers to two places.
+func (t *Table) Row(cells ...any) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		if f, ok := c.(float64); ok {
+			c = fmt.Sprintf("%.2f", f)
+		}
+		row[i] = fmt.Sprint(c)
+	}
+	t.rows = append(t.rows, row)
+}
+
+// Cells adds a row of texts.
+func (t *Table) Cells(cells []string) { t.rows = append(t.rows, cells) }
 
 // Note adds lines that are in no column.
 func (t *Table) Note(lines ...string) {
@@ -78,6 +91,21 @@ func (t *Table) Trim(names ...string) {
 			}
 		}
 	}
+}
+
+// more says which part of a list was shown, where there is more of it.
+func (con *Console) more(offset, shown, total int) error {
+	end := offset + shown
+	if end >= total {
+		return nil
+	}
+	return con.Say("%d to %d of %d; go on with --offset %d\n", offset+1, end, total, end)
+}
+
+// item is a line of a block of figures, behind its label.
+func (con *Console) item(width int, label, format string, args ...any) {
+	label = con.Style().Dim(fmt.Sprintf("%-*s", width, label))
+	fmt.Fprintf(con.Stdout, "  %s  %s\n", label, fmt.Sprintf(format, args...))
 }
 
 var paintPattern = lazyregexp.New("\x1b\\[[0-9]+m")

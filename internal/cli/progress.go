@@ -7,40 +7,137 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"reverie/dream"
+	"reverie/evolve"
+	"reverie/internal/entity"
+	"reverie/internal/ingest"
+	"reverie/internal/session"
 )
 
-// progress tells how far a long job is: a bar on a terminal, else a line every
+// Bar is a progress bar on standard error, which leaves the screen when it is finished;
+// where that is no terminal it is nothing. One that cannot be drawn is no reason to stop.
+type Bar struct{ bar *progressbar.ProgressBar }
+
+// NewBar draws a bar for so many units; a total of -1 is not known. It moves when it is
+// told to, and never by itself: the library's own ticker looks at it without its lock.
+func (con *Console) NewBar(total int64, what, unit string, more ...progressbar.Option) Bar {
+	if !Terminal(con.Stderr) {
+		return Bar{}
+	}
+	options := []progressbar.Option{progressbar.OptionSetWriter(con.Stderr), progressbar.OptionSetDescription(what),
+		progressbar.OptionClearOnFinish(), progressbar.OptionSetSpinnerChangeInterval(0)}
+	if unit != "" {
+		options = append(options, progressbar.OptionSetItsString(unit), progressbar.OptionShowCount())
+	}
+	bar := progressbar.NewOptions64(total, append(options, more...)...)
+	_ = bar.RenderBlank()
+	return Bar{bar}
+}
+
+// Set shows that so many are done, of as many as are known by now, if any are.
+func (b Bar) Set(done, of int) {
+	if b.bar == nil {
+		return
+	}
+	if of > 0 && of != b.bar.GetMax() {
+		b.bar.ChangeMax(of)
+	}
+	_ = b.bar.Set(done)
+}
+
+// Clear takes the bar off the screen, for a line of output to stand there.
+func (b Bar) Clear() {
+	if b.bar != nil {
+		_ = b.bar.Clear()
+	}
+}
+
+// Finish takes the bar off the screen for good.
+func (b Bar) Finish() {
+	if b.bar != nil {
+		_ = b.bar.Finish()
+	}
+}
+
+// WatchEvolving shows a run's progress over so many messages, and returns what ends
+// the show. So do the others.
+func (con *Console) WatchEvolving(p *evolve.Pipeline, messages int) (stop func()) {
+	bar := con.NewBar(int64(messages), "evolving", "messages")
+	p.Progress = func(pr evolve.Progress) { bar.Set(pr.Done, messages) }
+	return bar.Finish
+}
+
+// WatchExtracting shows how many messages a run has read.
+func (con *Console) WatchExtracting(p *session.Pipeline) (stop func()) {
+	bar := con.NewBar(-1, "extracting", "messages")
+	p.Progress = func(pr session.Progress) { bar.Set(pr.Done, -1) }
+	return bar.Finish
+}
+
+// WatchDreaming shows how many questions of a dream have been answered.
+func (con *Console) WatchDreaming(p *dream.Pipeline) (stop func()) {
+	bar := con.NewBar(-1, "dreaming", "questions")
+	p.Progress = func(pr dream.Progress) { bar.Set(pr.Questions, pr.Of) }
+	return bar.Finish
+}
+
+// WatchObserving shows how many questions about people and things have been answered.
+func (con *Console) WatchObserving(p *entity.Pipeline) (stop func()) {
+	bar := con.NewBar(-1, "observing", "questions")
+	p.Progress = func(pr entity.Progress) {
+		if pr.Batches > 0 { // else a chunk is done
+			bar.Set(pr.Batch, pr.Batches)
+		}
+	}
+	return bar.Finish
+}
+
+// ImportBar shows how much of a source has been read.
+type ImportBar struct {
+	Bar
+	in *ingest.Input
+}
+
+// ImportBar is nothing where the size of the source is not known.
+func (con *Console) ImportBar(in *ingest.Input, asJSON bool) ImportBar {
+	if in.Size == 0 || asJSON {
+		return ImportBar{}
+	}
+	return ImportBar{con.NewBar(in.Size, "importing", "", progressbar.OptionShowBytes(true),
+		progressbar.OptionSetPredictTime(true)), in}
+}
+
+// Read shows how far it is.
+func (b ImportBar) Read() {
+	if b.bar != nil {
+		_ = b.bar.Set64(min(b.in.BytesRead(), b.in.Size))
+	}
+}
+
+// Progress tells how far a long job is: a bar on a terminal, else a line every
 // 30 s.
-type progress struct {
+type Progress struct {
+	Bar
 	out   io.Writer
 	total int
 	now   func() time.Time
 	began time.Time
-	bar   *progressbar.ProgressBar // nil without a terminal
 	stop  func()
 
-	mu    sync.Mutex
-	done  int
-	ended bool
-}
-
-// NewBar is a bar on standard error, which leaves the screen when it is finished. A
-// total of -1 is not known. It moves when it is told to, and never by itself: the
-// library's own ticker looks at the bar without its lock.
-func (con *Console) NewBar(total int64, what string, more ...progressbar.Option) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(total, append([]progressbar.Option{progressbar.OptionSetWriter(con.Stderr), progressbar.OptionSetDescription(what),
-		progressbar.OptionClearOnFinish(), progressbar.OptionSetSpinnerChangeInterval(0)}, more...)...)
+	mu   sync.Mutex
+	done int
 }
 
 // progressEvery is how often a line is written where there is no terminal.
 const progressEvery = 30 * time.Second
 
 // NewProgress begins to tell of total windows.
-func (con *Console) NewProgress(total int) *progress {
-	p := &progress{out: con.Stderr, total: total, now: con.Now, began: con.Now(), stop: func() {}}
-	if Terminal(con.Stderr) {
-		p.bar = con.NewBar(int64(total), "evolving", progressbar.OptionSetItsString("windows"), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true))
-		_ = p.bar.RenderBlank() // a bar that cannot be drawn is no reason to stop, here and below
+func (con *Console) NewProgress(total int) *Progress {
+	p := &Progress{out: con.Stderr, total: total, now: con.Now, began: con.Now()}
+	p.Bar = con.NewBar(int64(total), "evolving", "windows", progressbar.OptionSetPredictTime(true))
+	p.stop = sync.OnceFunc(p.Finish)
+	if p.bar != nil {
 		return p
 	}
 	tick, stop := con.Tick(progressEvery)
@@ -56,56 +153,36 @@ func (con *Console) NewProgress(total int) *progress {
 			}
 		}
 	})
-	p.stop = func() {
+	p.stop = sync.OnceFunc(func() {
 		stop()
 		close(done)
 		gone.Wait()
-	}
+	})
 	return p
 }
 
 // Add counts a finished window.
-func (p *progress) Add() {
+func (p *Progress) Add() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done++
-	if p.bar != nil {
-		_ = p.bar.Set(min(p.done, p.total))
-	}
-}
-
-// Clear takes the bar off the screen, for a line of output to stand there.
-func (p *progress) Clear() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
-	}
+	p.Set(min(p.done, p.total), p.total)
 }
 
 // line says how far it is, and how long the rest will take at this pace.
-func (p *progress) line() {
+func (p *Progress) line() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	left := "the time left is not known yet"
 	if took := p.now().Sub(p.began); p.done > 0 && took > 0 {
-		left = "about " + (took * time.Duration(max(p.total-p.done, 0)) / time.Duration(p.done)).Round(time.Second).String() + " left"
+		rest := took * time.Duration(max(p.total-p.done, 0)) / time.Duration(p.done)
+		left = "about " + rest.Round(time.Second).String() + " left"
 	}
 	fmt.Fprintf(p.out, "reverie: %d of %d windows, %s\n", p.done, p.total, left)
 }
 
 // End stops telling; the second time it does nothing.
-func (p *progress) End() {
-	p.mu.Lock()
-	ended := p.ended
-	p.ended = true
-	p.mu.Unlock()
-	if ended {
-		return
-	}
-	p.stop()
-	if p.bar != nil {
-		_ = p.bar.Finish()
-	}
-}
+func (p *Progress) End() { p.stop() }
 
 // Ticker ticks until it is stopped.
 func Ticker(every time.Duration) (<-chan time.Time, func()) {

@@ -77,17 +77,6 @@ func datesOf(r reverie.Run, cal jobs.Calendar) string {
 	return first.Date + ".." + last.Date
 }
 
-// paintStatus colours a run's status.
-func paintStatus(s Style, status reverie.RunStatus) string {
-	switch status {
-	case reverie.RunSucceeded:
-		return s.Green(string(status))
-	case reverie.RunFailed:
-		return s.Red(string(status))
-	}
-	return s.Amber(string(status))
-}
-
 // compact is a count to three digits or so: 940, 12.3k, 4.1M. None is empty.
 func compact(n int) string {
 	switch {
@@ -117,7 +106,8 @@ func USD(amount float64) string {
 func (con *Console) PrintRuns(runs []reverie.RunEntry, q reverie.RunQuery, calendars map[string]jobs.Calendar) error {
 	s := con.Style()
 	var t Table
-	t.Row("RUN", "GROUP", "JOB", "SESSION", "WINDOW", "STARTED", "TOOK", "STATUS", "TRY", "CHANGES", "MESSAGES", "TOKENS", "USD")
+	t.Row("RUN", "GROUP", "JOB", "SESSION", "WINDOW", "STARTED", "TOOK", "STATUS", "TRY", "CHANGES", "MESSAGES", "TOKENS",
+		"USD")
 	for _, r := range runs {
 		group, job, attempt := "", "", ""
 		if q.GroupID == "" {
@@ -126,16 +116,17 @@ func (con *Console) PrintRuns(runs []reverie.RunEntry, q reverie.RunQuery, calen
 		if q.Job == "" {
 			job = string(r.Job)
 		}
-		status := paintStatus(s, r.Status)
+		status := s.Status(r.Status)
 		if r.UndoneAt != nil {
 			status += ", undone"
 		}
 		if r.Attempt > 1 {
 			attempt = strconv.Itoa(r.Attempt)
 		}
-		t.Row(r.ID, group, job, Visible(text.Excerpt(r.SessionID, 32)), windowOf(r.Run, calendars[r.GroupID]), Stamp(r.StartedAt), took(r.Run),
-			status, attempt, changed(r.Stats), compact(r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered),
-			compact(r.Spend.InputTokens+r.Spend.OutputTokens), USD(r.Spend.CostUSD))
+		t.Row(r.ID, group, job, Visible(text.Excerpt(r.SessionID, 32)), windowOf(r.Run, calendars[r.GroupID]),
+			Stamp(r.StartedAt), took(r.Run), status, attempt, changed(r.Stats),
+			compact(r.Stats.Cited+r.Stats.Considered+r.Stats.Filtered), compact(r.Spend.InputTokens+r.Spend.OutputTokens),
+			USD(r.Spend.CostUSD))
 		if r.Error != "" {
 			t.Note("  " + s.Dim("why: ") + Visible(text.Excerpt(r.Error, 160)))
 		}
@@ -146,7 +137,7 @@ func (con *Console) PrintRuns(runs []reverie.RunEntry, q reverie.RunQuery, calen
 
 func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs.Calendar) error {
 	r, w, s := d.Run, con.Stdout, con.Style()
-	fmt.Fprintf(w, "%s  %s of %s  %s\n", s.Bold(r.ID), r.Job, Visible(r.GroupID), paintStatus(s, r.Status))
+	fmt.Fprintf(w, "%s  %s of %s  %s\n", s.Bold(r.ID), r.Job, Visible(r.GroupID), s.Status(r.Status))
 	window := fmt.Sprintf("%s to %s UTC", Stamp(r.WindowSince), Stamp(r.WindowUntil))
 	if dates := datesOf(r, cal); dates != "" {
 		window = dates + " (" + window + ")"
@@ -227,7 +218,7 @@ func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs
 	var t Table
 	t.Row("CALL", "MODEL", "IN", "OUT", "USD", "OUTCOME")
 	for _, c := range d.Calls {
-		t.Row(c.Purpose, c.Provider+"/"+c.Model, fmt.Sprint(c.InputTokens), fmt.Sprint(c.OutputTokens), fmt.Sprintf("%.5f", c.CostUSD), c.Outcome)
+		t.Row(c.Purpose, c.Provider+"/"+c.Model, c.InputTokens, c.OutputTokens, fmt.Sprintf("%.5f", c.CostUSD), c.Outcome)
 	}
 	return t.Write(w, s)
 }
@@ -255,6 +246,14 @@ func (con *Console) printRunDecisions(list []reverie.Decision, held []reverie.He
 	}
 }
 
+// left says what becomes of what a run of a job has not come to.
+var left = map[reverie.Job]string{
+	reverie.JobImpression: "what it did not use waits; the next run takes it",
+	reverie.JobExtract:    "what it did not read stays in the session's buffer; the next run takes it",
+	reverie.JobDream:      "what it did not take in is still new; the next dream does",
+	reverie.JobMaintain:   "what it did not come to is still due; the next run does it",
+}
+
 // whatNext says what there is to do about a run that did not do all it should.
 func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
 	if r.UndoneAt != nil {
@@ -272,18 +271,17 @@ func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
 		return lines
 	case setback != nil:
 		lines = append(lines, Remedy(*setback, g.ID))
-	case r.Job == reverie.JobImpression:
-		lines = append(lines, fmt.Sprintf("what it did not use waits; the next run takes it, `reverie impression --group %s` at once", Quoted(g.ID)))
-	case r.Job == reverie.JobExtract:
-		lines = append(lines, fmt.Sprintf("what it did not read stays in the session's buffer; the next run takes it, `reverie extract --session %s --group %s` at once", Quoted(r.SessionID), Quoted(g.ID)))
-	case r.Job == reverie.JobDream:
-		lines = append(lines, fmt.Sprintf("what it did not take in is still new; the next dream does, `reverie dream --group %s` at once", Quoted(g.ID)))
-	case r.Job == reverie.JobMaintain:
-		lines = append(lines, fmt.Sprintf("what it did not come to is still due; the next run does it, `reverie maintain --group %s` at once", Quoted(g.ID)))
+	case left[r.Job] != "":
+		session := ""
+		if r.Job == reverie.JobExtract {
+			session = " --session " + Quoted(r.SessionID)
+		}
+		lines = append(lines, fmt.Sprintf("%s, `reverie %s%s --group %s` at once", left[r.Job], r.Job, session, Quoted(g.ID)))
 	case g.Pending == 0:
 		return append(lines, "nothing: no message of the group is pending any more")
 	default:
-		lines = append(lines, fmt.Sprintf("%s of the group pending; the next run takes them, `reverie evolve --group %s` at once", Plural(g.Pending, "message"), Quoted(g.ID)))
+		lines = append(lines, fmt.Sprintf("%s of the group pending; the next run takes them, `reverie evolve --group %s` "+
+			"at once", Plural(g.Pending, "message"), Quoted(g.ID)))
 	}
 	if g.Paused && !g.Parked() {
 		lines = append(lines, fmt.Sprintf("the group is paused: `reverie groups resume %s`", Operand(g.ID)))
@@ -298,5 +296,6 @@ func LetPass(steps int) string {
 
 // spent sums up what a run's calls have cost.
 func spent(s reverie.Spend) string {
-	return fmt.Sprintf("%s, %d tokens in, %d out, %s USD", Plural(s.Calls, "call"), s.InputTokens, s.OutputTokens, cmp.Or(USD(s.CostUSD), "0"))
+	return fmt.Sprintf("%s, %d tokens in, %d out, %s USD", Plural(s.Calls, "call"), s.InputTokens, s.OutputTokens,
+		cmp.Or(USD(s.CostUSD), "0"))
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -91,7 +90,7 @@ func (r *ScanReport) End() error {
 		var t Table
 		t.Row("COUNT", "CLASS", "RULE")
 		for _, c := range r.counts() {
-			t.Row(fmt.Sprint(c.Count), string(c.Class), c.Rule)
+			t.Row(c.Count, c.Class, c.Rule)
 		}
 		err = errors.Join(r.Say("\n"), t.Write(r.Stdout, r.Style()))
 	}

@@ -21,7 +21,7 @@ func (con *Console) PrintSchedule(plan []Fires, loc *time.Location) error {
 	if loc != time.UTC && loc.String() != "UTC" {
 		head = append(head, loc.String())
 	}
-	t.Row(head...)
+	t.Cells(head)
 	now := con.Now()
 	const minute = "Mon 2006-01-02 15:04"
 	for _, f := range plan {
@@ -34,7 +34,7 @@ func (con *Console) PrintSchedule(plan []Fires, loc *time.Location) error {
 				job, spec = f.Job, f.Spec
 			}
 			cells := []string{job, spec, at.Format(minute), Ahead(at.Sub(now)), f.Local[i].Format(minute)}
-			t.Row(cells[:len(head)]...)
+			t.Cells(cells[:len(head)])
 		}
 	}
 	return t.Write(con.Stdout, con.Style())

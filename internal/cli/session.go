@@ -22,7 +22,8 @@ func toDue(s reverie.Session, rule reverie.SessionRule) string {
 	for _, l := range []struct {
 		n, limit int
 		what     string
-	}{{s.New.Turns, rule.Turns, "turns"}, {s.New.Tokens, rule.Tokens, "tokens"}, {s.New.ToolCalls, rule.ToolCalls, "tool calls"}} {
+	}{{s.New.Turns, rule.Turns, "turns"}, {s.New.Tokens, rule.Tokens, "tokens"},
+		{s.New.ToolCalls, rule.ToolCalls, "tool calls"}} {
 		if l.limit > 0 {
 			parts = append(parts, fmt.Sprintf("%s of %s %s", commas(l.n), commas(l.limit), l.what))
 		}
@@ -69,7 +70,7 @@ func (con *Console) PrintSessions(list []SessionEntry, group string) error {
 		case e.RetryAt != nil && e.New.Messages > 0:
 			due = "retry " + Stamp(*e.RetryAt)
 		}
-		t.Row(Visible(e.ID), of, Stamp(e.FirstAt), Stamp(e.LastAt), strconv.Itoa(e.Total.Messages), strconv.Itoa(e.Total.Turns), commas(e.Total.Tokens),
+		t.Row(Visible(e.ID), of, Stamp(e.FirstAt), Stamp(e.LastAt), e.Total.Messages, e.Total.Turns, commas(e.Total.Tokens),
 			tools, extracted, waits, due)
 	}
 	t.Trim("GROUP", "TOOLS", "EXTRACTED", "WAITS", "DUE")
@@ -129,16 +130,19 @@ func (con *Console) printFailures(e reverie.Session) {
 		if e.ParkedAt != nil {
 			state = "parked"
 		}
-		fmt.Fprintf(con.Stdout, "  %-9s  after %s in a row: %s\n", con.Style().Amber(state), Plural(e.Failures, "failure"), Visible(text.Excerpt(e.Failure, 200)))
+		fmt.Fprintf(con.Stdout, "  %-9s  after %s in a row: %s\n", con.Style().Amber(state), Plural(e.Failures, "failure"),
+			Visible(text.Excerpt(e.Failure, 200)))
 		switch {
 		case e.ParkedAt != nil:
-			fmt.Fprintf(con.Stdout, "             since %s UTC: mend the cause, then `reverie extract --session`, or `reverie groups resume %s`\n", Stamp(*e.ParkedAt), Operand(e.GroupID))
+			fmt.Fprintf(con.Stdout, "             since %s UTC: mend the cause, then `reverie extract --session`, or `reverie "+
+				"groups resume %s`\n", Stamp(*e.ParkedAt), Operand(e.GroupID))
 		case e.RetryAt != nil:
 			fmt.Fprintf(con.Stdout, "             --due tries again after %s UTC, --all at once\n", Stamp(*e.RetryAt))
 		}
 	}
 	if e.FoldRetryAt != nil {
-		fmt.Fprintf(con.Stdout, "  fold       failed %s in a row, tried again after %s UTC\n", Plural(e.FoldFailures, "time"), Stamp(*e.FoldRetryAt))
+		fmt.Fprintf(con.Stdout, "  fold       failed %s in a row, tried again after %s UTC\n", Plural(e.FoldFailures, "time"),
+			Stamp(*e.FoldRetryAt))
 	}
 }
 
@@ -152,7 +156,8 @@ func (con *Console) dueText(e SessionEntry, rule reverie.SessionRule) string {
 		return strings.TrimSuffix(con.Style().Amber("now")+": "+so, ": ")
 	case e.Due:
 		open := e.Unfolded()
-		return fmt.Sprintf("%s, for a fold: %s and %s tokens stand word for word", con.Style().Amber("now"), Plural(open.Turns, "turn"), commas(open.Tokens))
+		return fmt.Sprintf("%s, for a fold: %s and %s tokens stand word for word", con.Style().Amber("now"),
+			Plural(open.Turns, "turn"), commas(open.Tokens))
 	case so == "":
 		return "never: no limit of [session] is on"
 	}

@@ -49,7 +49,8 @@ func (con *Console) PrintConflicts(r ConflictsReply, here string) error {
 			fmt.Fprintf(con.Stdout, "  %-6s  %s\n", "words", WordDiff(s, c.Ours.Statement, c.Theirs.Statement))
 		}
 	}
-	_, err := fmt.Fprintf(con.Stdout, "%s; decide by `reverie team resolve MEMORY --ours|--theirs|--statement S`\n", Plural(len(r.Conflicts), "conflict"))
+	_, err := fmt.Fprintf(con.Stdout, "%s; decide by `reverie team resolve MEMORY --ours|--theirs|--statement S`\n",
+		Plural(len(r.Conflicts), "conflict"))
 	return err
 }
 

@@ -16,7 +16,8 @@ func (con *Console) printPush(r reverie.TeamPushReply) {
 	con.PrintTeamRefusals(r.Refused)
 	text := []string{fmt.Sprintf("%s %d", did, len(r.Pushed)), fmt.Sprintf("%d unchanged", r.Unchanged)}
 	text = append(text, counted(r.Held, "held"), counted(len(r.Conflicts), "in conflict: reverie team conflicts"),
-		counted(len(r.Behind), "changed there, too: reverie team pull"), counted(len(r.Refused), "refused"), counted(r.Remaining, "remain"))
+		counted(len(r.Behind), "changed there, too: reverie team pull"), counted(len(r.Refused), "refused"),
+		counted(r.Remaining, "remain"))
 	con.printSummary(r.Team, "to "+r.Remote, text)
 }
 
@@ -27,8 +28,9 @@ func (con *Console) PrintPull(r reverie.TeamPullReply) {
 	con.printItems("conflict", r.Conflicts)
 	con.PrintTeamRefusals(r.Refused)
 	text := []string{fmt.Sprintf("%s %d", did, len(r.Pulled)), fmt.Sprintf("%d unchanged", r.Unchanged)}
-	text = append(text, counted(r.ToPush, "to push"), counted(r.Held, "held"), counted(len(r.Conflicts), "in conflict: reverie team conflicts"),
-		counted(len(r.HeldBack), "held back"), counted(len(r.Refused), "refused"))
+	text = append(text, counted(r.ToPush, "to push"), counted(r.Held, "held"),
+		counted(len(r.Conflicts), "in conflict: reverie team conflicts"), counted(len(r.HeldBack), "held back"),
+		counted(len(r.Refused), "refused"))
 	con.printSummary(r.Team, "from "+r.Remote, text)
 }
 
@@ -89,7 +91,8 @@ func (con *Console) PrintTeamStatus(r reverie.TeamStatusReply) {
 	if r.LastSync != nil {
 		synced = "last synced " + Stamp(*r.LastSync) + " UTC"
 	}
-	fmt.Fprintf(con.Stdout, "team %s: %s here; %s with %s\n", r.Team, Plural(r.Active, "active memory"), synced, Visible(r.Remote))
+	fmt.Fprintf(con.Stdout, "team %s: %s here; %s with %s\n", r.Team, Plural(r.Active, "active memory"), synced,
+		Visible(r.Remote))
 	con.printItems("to push", r.Push.Pushed)
 	con.printItems("conflict", r.Push.Conflicts)
 	con.PrintTeamRefusals(r.Push.Refused)
@@ -100,6 +103,7 @@ func (con *Console) PrintTeamStatus(r reverie.TeamStatusReply) {
 	con.printItems("to pull", r.Pull.Pulled)
 	con.printItems("would be held back", r.Pull.HeldBack)
 	con.PrintTeamRefusals(r.Pull.Refused)
-	fmt.Fprintf(con.Stdout, "%d to push, %d to pull, %d in conflict, %d refused\n", len(r.Push.Pushed), len(r.Pull.Pulled)+len(r.Pull.HeldBack),
-		max(r.Conflicts, len(r.Pull.Conflicts)), len(r.Push.Refused)+len(r.Pull.Refused))
+	fmt.Fprintf(con.Stdout, "%d to push, %d to pull, %d in conflict, %d refused\n", len(r.Push.Pushed),
+		len(r.Pull.Pulled)+len(r.Pull.HeldBack), max(r.Conflicts, len(r.Pull.Conflicts)),
+		len(r.Push.Refused)+len(r.Pull.Refused))
 }

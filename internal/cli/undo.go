@@ -50,7 +50,8 @@ func takenBack(u reverie.Undone) string {
 		n           int
 		thing, what string
 	}{
-		{u.Restored, "memory", "back as before"}, {u.Deprecated, "memory", "that it had made"}, {u.Weakened, "memory", "in strength alone"},
+		{u.Restored, "memory", "back as before"}, {u.Deprecated, "memory", "that it had made"},
+		{u.Weakened, "memory", "in strength alone"},
 		{u.Entities, "entity", "as before"}, {u.Rejected, "plan", "rejected"}, {u.Requeued, read, "to be read again"},
 	} {
 		if c.n > 0 {
@@ -72,7 +73,8 @@ func (con *Console) printRemembers(u reverie.Undone, dry bool) {
 	}
 	sets := fmt.Sprintf("(active set %.12s -> %.12s", u.Before, u.After)
 	if u.Exact {
-		fmt.Fprintf(w, "  %s %s\n", s.Green("the group "+remembers+" again exactly what it did before the run"), s.Dim(sets+")"))
+		fmt.Fprintf(w, "  %s %s\n", s.Green("the group "+remembers+" again exactly what it did before the run"),
+			s.Dim(sets+")"))
 		return
 	}
 	var but []string

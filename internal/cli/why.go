@@ -14,8 +14,8 @@ import (
 func (con *Console) PrintWhy(why reverie.Why, asked string, cal jobs.Calendar) {
 	s, w, m := con.Style(), con.Stdout, why.Memory
 	fmt.Fprintln(w, s.Bold(Visible(m.Statement)))
-	fmt.Fprintf(w, "  %s of %s, %s, strength %.2f, weight %.2f, last supported %s, %s\n", m.Kind, Visible(m.GroupID), m.Status,
-		m.Strength, m.Weight, Stamp(m.LastSupportedAt), Plural(len(why.Versions), "version"))
+	fmt.Fprintf(w, "  %s of %s, %s, strength %.2f, weight %.2f, last supported %s, %s\n", m.Kind, Visible(m.GroupID),
+		m.Status, m.Strength, m.Weight, Stamp(m.LastSupportedAt), Plural(len(why.Versions), "version"))
 	if m.JudgeAgain != "" {
 		fmt.Fprintf(w, "  %s\n", s.Amber(Visible(m.JudgeAgain)+"; it is judged again in the next run"))
 	}
@@ -40,7 +40,8 @@ func (con *Console) printVersion(why reverie.Why, i int, mark string) {
 	if i > 0 && why.Versions[i-1].Memory.Statement != m.Statement {
 		text = WordDiff(s, why.Versions[i-1].Memory.Statement, m.Statement)
 	}
-	fmt.Fprintf(con.Stdout, "\n%s  %s  %s  %s%s\n    %s\n", s.Bold(fmt.Sprint("v", m.Version)), Stamp(m.UpdatedAt), m.ID, m.Status, mark, text)
+	fmt.Fprintf(con.Stdout, "\n%s  %s  %s  %s%s\n    %s\n", s.Bold(fmt.Sprint("v", m.Version)), Stamp(m.UpdatedAt), m.ID,
+		m.Status, mark, text)
 }
 
 // printResting shows what was made of a memory, and would have to be judged again if that
@@ -57,7 +58,8 @@ func (con *Console) printResting(list []reverie.Resting) {
 		if r.JudgeAgain != "" {
 			mark = s.Amber("  judged again in the next run")
 		}
-		fmt.Fprintf(w, "  a %s rests on it: %s  %s%s\n", map[bool]string{true: "dream", false: "memory"}[r.Kind == reverie.KindDream],
+		fmt.Fprintf(w, "  a %s rests on it: %s  %s%s\n",
+			map[bool]string{true: "dream", false: "memory"}[r.Kind == reverie.KindDream],
 			Visible(text.Excerpt(r.Statement, 200)), s.Dim(r.MemoryID), mark)
 	}
 }
@@ -83,7 +85,8 @@ func (con *Console) printWriter(v reverie.WhyVersion, cal jobs.Calendar) {
 	}
 	if r := v.Run; r != nil {
 		fmt.Fprintf(w, "    run %s, chunk %d\n", r.ID, v.ChunkNo)
-		fmt.Fprintf(w, "    model %s, prompt version %s (%.12s)\n", Visible(r.Model), Visible(r.PromptVersion), r.PromptSHA256)
+		fmt.Fprintf(w, "    model %s, prompt version %s (%.12s)\n", Visible(r.Model), Visible(r.PromptVersion),
+			r.PromptSHA256)
 		switch st := r.Stats; {
 		case st.Plan == "":
 		case st.Approved > 0:
@@ -92,7 +95,8 @@ func (con *Console) printWriter(v reverie.WhyVersion, cal jobs.Calendar) {
 			fmt.Fprintln(w, "    applied with a plan from a file")
 		}
 		if r.UndoneAt != nil {
-			fmt.Fprintf(w, "    %s\n", s.Amber(fmt.Sprintf("taken back %s: its messages support nothing any more", Stamp(*r.UndoneAt))))
+			fmt.Fprintf(w, "    %s\n", s.Amber(fmt.Sprintf("taken back %s: its messages support nothing any more",
+				Stamp(*r.UndoneAt))))
 		}
 	}
 	con.printSources(v.Sources)
@@ -194,7 +198,8 @@ func (con *Console) printSources(sources []reverie.SourceMemory) {
 		case !src.Active:
 			mark = s.Amber("  no longer stands")
 		}
-		fmt.Fprintf(con.Stdout, "    %s  from %s: “%s”  %s%s\n", Stamp(src.At), Visible(what), Visible(text.Excerpt(src.Statement, 200)), s.Dim(src.MemoryID), mark)
+		fmt.Fprintf(con.Stdout, "    %s  from %s: “%s”  %s%s\n", Stamp(src.At), Visible(what),
+			Visible(text.Excerpt(src.Statement, 200)), s.Dim(src.MemoryID), mark)
 	}
 }
 
@@ -233,18 +238,21 @@ func (con *Console) printDecision(d reverie.Decision, above string) {
 	if d.Statement != above {
 		fmt.Fprintf(w, "      fact: %s\n", Visible(d.Statement))
 	}
-	if d.Reason != "" && !slices.ContainsFunc(d.Candidates, func(c reverie.Candidate) bool { return c.Reason == d.Reason }) {
+	if d.Reason != "" &&
+		!slices.ContainsFunc(d.Candidates, func(c reverie.Candidate) bool { return c.Reason == d.Reason }) {
 		fmt.Fprintf(w, "      %s\n", s.Dim("why: "+Visible(d.Reason)))
 	}
 	if d.Calls > 0 {
-		fmt.Fprintf(w, "      asked %s, prompt version %s (%.12s), %s\n", Visible(d.Model), Visible(d.PromptVersion), d.PromptSHA256, Plural(d.Calls, "time"))
+		fmt.Fprintf(w, "      asked %s, prompt version %s (%.12s), %s\n", Visible(d.Model), Visible(d.PromptVersion),
+			d.PromptSHA256, Plural(d.Calls, "time"))
 	}
 	for _, c := range d.Candidates {
 		relation := string(c.Relation)
 		if relation == "" {
 			relation = "not judged"
 		}
-		fmt.Fprintf(w, "      %.2f  %-10s  %s  %s\n", c.Score, Visible(relation), Visible(c.Statement), s.Dim(fmt.Sprintf("v%d %s", c.Version, Visible(c.MemoryID))))
+		fmt.Fprintf(w, "      %.2f  %-10s  %s  %s\n", c.Score, Visible(relation), Visible(c.Statement),
+			s.Dim(fmt.Sprintf("v%d %s", c.Version, Visible(c.MemoryID))))
 		if c.Reason != "" {
 			fmt.Fprintf(w, "            %s\n", s.Dim("why: "+Visible(c.Reason)))
 		}

@@ -13,22 +13,54 @@ import (
 // was taken back are told apart from what is plainly so.
 func TestWhyPage(t *testing.T) {
 	at := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
-	run := reverie.Run{ID: "id-of-run", Job: reverie.JobEvolve, WindowSince: at, WindowUntil: at.Add(time.Hour), Model: "test/fake", PromptVersion: "1", PromptSHA256: "abc"}
+	run := reverie.Run{
+		ID:            "id-of-run",
+		Job:           reverie.JobEvolve,
+		WindowSince:   at,
+		WindowUntil:   at.Add(time.Hour),
+		Model:         "test/fake",
+		PromptVersion: "1",
+		PromptSHA256:  "abc",
+	}
 	known := func(statement, runID string) reverie.Decision {
-		return reverie.Decision{RunID: runID, Statement: statement, Action: reverie.DecisionNone, Basis: reverie.BasisHash, TargetID: "id-of-tea", MemoryID: "id-of-tea", CreatedAt: at}
+		return reverie.Decision{
+			RunID:     runID,
+			Statement: statement,
+			Action:    reverie.DecisionNone,
+			Basis:     reverie.BasisHash,
+			TargetID:  "id-of-tea",
+			MemoryID:  "id-of-tea",
+			CreatedAt: at,
+		}
 	}
 	undone := known("Tea is drunk!", "id-of-undone")
 	undone.UndoneAt = &at
-	conflict := reverie.Decision{RunID: "id-of-last", Statement: "Coffee is drunk.", Action: reverie.DecisionHold, Basis: reverie.BasisCompared, TargetID: "id-of-tea", MemoryID: "id-of-coffee"}
-	v := reverie.WhyVersion{Memory: reverie.Memory{ID: "id-of-tea", Statement: "Tea is drunk."}, Run: &run, ChunkNo: 1, Action: reverie.ActionCreate, Approved: true,
+	conflict := reverie.Decision{
+		RunID:     "id-of-last",
+		Statement: "Coffee is drunk.",
+		Action:    reverie.DecisionHold,
+		Basis:     reverie.BasisCompared,
+		TargetID:  "id-of-tea",
+		MemoryID:  "id-of-coffee",
+	}
+	v := reverie.WhyVersion{
+		Memory:    reverie.Memory{ID: "id-of-tea", Statement: "Tea is drunk."},
+		Run:       &run,
+		ChunkNo:   1,
+		Action:    reverie.ActionCreate,
+		Approved:  true,
 		Decisions: []reverie.Decision{undone, known("tea is drunk", "id-of-next"), conflict},
 		Later: []reverie.WhyLater{{Action: reverie.ActionKeep, RunID: "id-of-next", At: at.AddDate(0, 0, 1), Approved: true},
 			{Action: reverie.ActionDelete, RunID: "id-of-last", At: at.AddDate(0, 0, 2)},
-			{Action: reverie.ActionUndo, UndoneRunID: "id-of-run", At: at.AddDate(0, 0, 3)}}}
+			{Action: reverie.ActionUndo, UndoneRunID: "id-of-run", At: at.AddDate(0, 0, 3)}},
+	}
 	var b bytes.Buffer
 	a := &Console{Stdout: &b}
 	a.printVersionWhy(v, utc())
-	a.printVersionWhy(reverie.WhyVersion{Action: reverie.ActionUndo, UndoneRunID: "id-of-run", Reason: "the wrong model"}, utc())
+	a.printVersionWhy(
+		reverie.WhyVersion{Action: reverie.ActionUndo, UndoneRunID: "id-of-run", Reason: "the wrong model"},
+		utc(),
+	)
 	wantLines(t, b.String(), `
   created by evolve for 2026-01-05 12:00..01-05 13:00, held until a person let it pass
     run id-of-run, chunk 1
@@ -52,10 +84,27 @@ func TestWhySources(t *testing.T) {
 	summary := dreamSource(9, reverie.KindSession, true, "Lin planned\na trip.\x1b[0m")
 	fact := dreamSource(9, reverie.KindSession, false, "Lin prefers trains.")
 	summary.SessionID, fact.SessionID, fact.Active = "trip", "trip", false
-	run := reverie.Run{ID: "id-of-run", Job: reverie.JobDream, WindowSince: summary.At, WindowUntil: summary.At.Add(time.Hour), Model: "test/fake", PromptVersion: "1", PromptSHA256: "abc"}
-	v := reverie.WhyVersion{Memory: reverie.Memory{Statement: "Lin travels by train."}, Run: &run, ChunkNo: 1, Action: reverie.ActionCreate,
-		Sources:  []reverie.SourceMemory{summary, fact, dreamSource(5, reverie.KindGroup, false, "The group meets in Porto.")},
-		Evidence: []reverie.Evidence{quote(9, "u7", "Lin", "I prefer trains")}}
+	run := reverie.Run{
+		ID:            "id-of-run",
+		Job:           reverie.JobDream,
+		WindowSince:   summary.At,
+		WindowUntil:   summary.At.Add(time.Hour),
+		Model:         "test/fake",
+		PromptVersion: "1",
+		PromptSHA256:  "abc",
+	}
+	v := reverie.WhyVersion{
+		Memory:  reverie.Memory{Statement: "Lin travels by train."},
+		Run:     &run,
+		ChunkNo: 1,
+		Action:  reverie.ActionCreate,
+		Sources: []reverie.SourceMemory{
+			summary,
+			fact,
+			dreamSource(5, reverie.KindGroup, false, "The group meets in Porto."),
+		},
+		Evidence: []reverie.Evidence{quote(9, "u7", "Lin", "I prefer trains")},
+	}
 	var b bytes.Buffer
 	a := &Console{Stdout: &b}
 	a.printVersionWhy(v, utc())
@@ -72,7 +121,12 @@ func TestWhySources(t *testing.T) {
 
 // TestRunDecisionsOfAHeldChunk: what was decided there has come to nothing yet.
 func TestRunDecisionsOfAHeldChunk(t *testing.T) {
-	known := reverie.Decision{ChunkNo: 1, Statement: "Tea is drunk.", Action: reverie.DecisionNone, Basis: reverie.BasisHash}
+	known := reverie.Decision{
+		ChunkNo:   1,
+		Statement: "Tea is drunk.",
+		Action:    reverie.DecisionNone,
+		Basis:     reverie.BasisHash,
+	}
 	later := known
 	later.ChunkNo = 2
 	var b bytes.Buffer

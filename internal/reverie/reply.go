@@ -33,6 +33,12 @@ type EvolveStats struct {
 	Held    int `json:"held"`
 }
 
+// Evolve is what of a run's figures counts memories.
+func (s Stats) Evolve() EvolveStats {
+	return EvolveStats{Kept: s.Kept, Updated: s.Updated, Created: s.Created, Deleted: s.Deleted,
+		Refused: s.Refused, Held: s.Held}
+}
+
 // MessageStats counts the messages of a window; the four add up to all of them.
 type MessageStats struct {
 	Cited      int `json:"cited"`

@@ -101,7 +101,7 @@ func ended(r reverie.RunReply) (reverie.EvolveReply, error) {
 	st := r.Run.Stats
 	reply := reverie.EvolveReply{Success: true, GroupID: r.Run.GroupID, RunID: r.Run.ID, Status: r.Run.Status, EvolutionTime: r.Run.FinishedAt,
 		Error: r.Run.Error, Changes: r.Changes,
-		Stats:    reverie.EvolveStats{Kept: st.Kept, Updated: st.Updated, Created: st.Created, Deleted: st.Deleted, Refused: st.Refused, Held: st.Held},
+		Stats:    st.Evolve(),
 		Messages: &reverie.MessageStats{Cited: st.Cited, Considered: st.Considered, Filtered: st.Filtered, Deferred: st.Deferred}}
 	for _, c := range r.Chunks {
 		reply.Refusals = append(reply.Refusals, c.Refusals...)
