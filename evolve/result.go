@@ -14,7 +14,7 @@ type Result struct {
 // Reply is the result in the shape of the API.
 func (r Result) Reply() reverie.EvolveReply {
 	reply := reverie.EvolveReply{Success: r.Err == nil, GroupID: r.GroupID, RunID: r.RunID, DryRun: r.DryRun, Status: r.Status,
-		Stats: r.Stats.Evolve(),
+		Stats:   r.Stats.Evolve(),
 		Changes: []reverie.ChangeReply{}, Refusals: r.Refusals, Warnings: append(r.Held, r.Warnings...)}
 	if r.Err != nil {
 		reply.Error = r.Err.Error()
