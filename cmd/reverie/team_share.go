@@ -117,7 +117,7 @@ func (a *app) toShare(ctx context.Context, id, team, reason string) (reverie.Tea
 	if share.Team, err = a.teamFor(ctx, m.GroupID, team); err != nil {
 		return none, nil, err
 	}
-	found, err := share.Prepare(application.PrivacyOf(a.Config))
+	found, err := reverie.PrepareTeamShare(&share, application.PrivacyOf(a.Config))
 	return share, found, err
 }
 

@@ -15,9 +15,6 @@ type Citation struct {
 	Quote   string
 }
 
-// MaxQuote is how many characters of a quote are kept.
-const MaxQuote = 300
-
 // Cite verifies citations of messages, which are numbered from 1. Each must name
 // one that a member wrote, and a quote that is given must stand in it; the others
 // are left out. Of a message that is cited several times, the first quote counts.

@@ -13,3 +13,6 @@ type Evidence struct {
 	SentAt    time.Time `json:"sent_at,omitzero"`
 	LocalDate string    `json:"local_date,omitempty"` // YYYY-MM-DD in the group's zone; distinct dates make strength
 }
+
+// MaxQuote is how many characters of a quote are kept.
+const MaxQuote = 300

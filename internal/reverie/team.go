@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"reverie/internal/lazyregexp"
-	"reverie/internal/text"
 )
 
 // A team is a tenant like a group, without messages: its memories, of [KindTeam], belong
@@ -59,14 +58,6 @@ type TeamMemory struct {
 
 // DeletedWords stands for the statement of a team's memory that was deleted, as it travels.
 const DeletedWords = "[deleted]"
-
-// DropWords takes what a deleted memory said out of it, so that a deletion reaches the
-// others whatever its words are, and does not spread them. Others are left as they are.
-func (m *TeamMemory) DropWords(p Privacy) {
-	if m.Status == StatusDeprecated {
-		m.Statement, m.Tags, m.Evidence, m.ChangeReason = DeletedWords, []string{}, nil, CleanReason(p.Mask(text.VisibleLine(m.ChangeReason)))
-	}
-}
 
 // TeamVersion is a version of a team's memory without its words.
 type TeamVersion struct {

@@ -12,15 +12,15 @@ import (
 	"reverie/internal/text"
 )
 
-// Check holds a team's memory that comes from elsewhere, or is to go there, against what
+// CheckTeamMemory holds a team's memory that comes from elsewhere, or is to go there, against what
 // one may be, and brings its texts into the shape in which they are kept: personal data
 // masked where the policy says so, reason and tags cleaned. A deletion loses its words,
-// which are no reason to refuse it: see [TeamMemory.DropWords].
+// which are no reason to refuse it: see [DropWords].
 //
 // Findings are why it may not be kept or sent, by field; they hold nothing of what was
 // found. An error, an [ErrInvalid], says what is malformed. With either, the memory must
 // not be used. It must be complete: times, version and origin included.
-func (m *TeamMemory) Check(p Privacy, now time.Time) ([]ScanFinding, error) {
+func CheckTeamMemory(m *TeamMemory, p Privacy, now time.Time) ([]ScanFinding, error) {
 	c := &teamCheck{policy: p, until: now.Add(24 * time.Hour)}
 	c.id("id", m.ID)
 	c.id("version_id", m.VersionID)
@@ -29,7 +29,7 @@ func (m *TeamMemory) Check(p Privacy, now time.Time) ([]ScanFinding, error) {
 	c.that(m.Strength >= 0 && m.Strength <= 1, "strength", "it is 0 to 1") // NaN fails too
 	c.time("created_at", m.CreatedAt)
 	c.time("updated_at", m.UpdatedAt)
-	if m.DropWords(p); m.Status != StatusDeprecated {
+	if DropWords(m, p); m.Status != StatusDeprecated {
 		m.Statement = c.statement(m.Statement)
 	}
 	m.ChangeReason = CleanReason(c.text("change_reason", m.ChangeReason))
@@ -42,24 +42,6 @@ func (m *TeamMemory) Check(p Privacy, now time.Time) ([]ScanFinding, error) {
 	}
 	return c.found, nil
 }
-
-// TeamRefusedError says why a team's memory may not be kept or sent. It repeats nothing of
-// what was found, and is an [ErrInvalid].
-type TeamRefusedError struct {
-	ID       string
-	Findings []ScanFinding
-}
-
-func (e *TeamRefusedError) Error() string {
-	list := make([]string, len(e.Findings))
-	for i, f := range e.Findings {
-		list[i] = fmt.Sprintf("%s (%s): %s", f.Where, f.Rule, f.Excerpt)
-	}
-	return fmt.Sprintf("team memory %s is refused: %s", e.ID, text.Excerpt(strings.Join(list, "; "), 600))
-}
-
-// Is makes errors.Is(err, ErrInvalid) true.
-func (e *TeamRefusedError) Is(target error) bool { return target == ErrInvalid }
 
 // teamCheck gathers what is wrong with a team's memory.
 type teamCheck struct {
@@ -203,4 +185,24 @@ func (c *teamCheck) evidence(list []Evidence) {
 		day, err := time.Parse(time.DateOnly, e.LocalDate)
 		c.that(err == nil && e.SentAt.Sub(day).Abs() <= 72*time.Hour, where+"local_date", "it is the date of sent_at, YYYY-MM-DD")
 	}
+}
+
+// DropWords takes what a deleted memory said out of it, so that a deletion reaches the
+// others whatever its words are, and does not spread them. Others are left as they are.
+func DropWords(m *TeamMemory, p Privacy) {
+	if m.Status == StatusDeprecated {
+		m.Statement, m.Tags, m.Evidence, m.ChangeReason = DeletedWords, []string{}, nil, CleanReason(p.Mask(text.VisibleLine(m.ChangeReason)))
+	}
+}
+
+// PrepareTeamShare holds what is to be shared against what a team's memory may be, and brings it
+// into its shape. Findings are why it may not be shared: see [CheckTeamMemory].
+func PrepareTeamShare(s *TeamShare, p Privacy) ([]ScanFinding, error) {
+	at := s.Memory.UpdatedAt
+	m := TeamMemory{ID: s.Memory.LineageID, VersionID: s.Memory.ID, Version: s.Memory.Version, Statement: s.Memory.Statement, Status: StatusActive,
+		Tags: s.Memory.Tags, Strength: s.Memory.Strength, CreatedAt: s.Memory.CreatedAt, UpdatedAt: at, ChangeReason: s.Reason,
+		Origin: Origin{Deployment: "here", MemoryID: s.Memory.ID, LineageID: s.Memory.LineageID, Version: s.Memory.Version, MadeAt: at}}
+	found, err := CheckTeamMemory(&m, p, at)
+	s.Memory.Statement, s.Memory.Tags, s.Reason = m.Statement, m.Tags, m.ChangeReason
+	return found, err
 }

@@ -29,7 +29,7 @@ const planted = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 func TestTeamMemoryThatIsSound(t *testing.T) {
 	for _, policy := range []PII{PIIAllow, PIIMask, PIIRefuse} {
 		m := sound()
-		found, err := m.Check(Privacy{policy}, checkedAt)
+		found, err := CheckTeamMemory(&m, Privacy{policy}, checkedAt)
 		if diff := cmp.Diff(sound(), m); diff != "" || err != nil || found != nil {
 			t.Errorf("%s: %v %v\n%s", policy, found, err, diff)
 		}
@@ -71,7 +71,7 @@ func TestTeamMemoryThatIsMalformed(t *testing.T) {
 	} {
 		m := sound()
 		spoil(&m)
-		found, err := m.Check(Privacy{}, checkedAt)
+		found, err := CheckTeamMemory(&m, Privacy{}, checkedAt)
 		if !errors.Is(err, ErrInvalid) || found != nil || !strings.Contains(err.Error(), " "+where+": ") || strings.ContainsAny(err.Error(), "\n\u202e") {
 			t.Errorf("%s: %v %v", where, found, err)
 		}
@@ -95,13 +95,13 @@ func TestTeamMemoryFindings(t *testing.T) {
 		for text, class := range map[string]FindingClass{planted: ClassSecret, "lin@example.org": ClassPII} {
 			m := sound()
 			plant(&m, text)
-			found, err := m.Check(Privacy{PIIRefuse}, checkedAt)
+			found, err := CheckTeamMemory(&m, Privacy{PIIRefuse}, checkedAt)
 			if err != nil || len(found) != 1 || found[0].Where != where || found[0].Class != class || found[0].Rule == "" || strings.Contains(found[0].Excerpt, text[:9]) {
 				t.Errorf("%s in %s: %+v %v", class, where, found, err)
 			}
 			m = sound()
 			plant(&m, text)
-			if found, err = m.Check(Privacy{PIIMask}, checkedAt); class == ClassPII {
+			if found, err = CheckTeamMemory(&m, Privacy{PIIMask}, checkedAt); class == ClassPII {
 				text, _ := json.Marshal(m)
 				if err != nil || found != nil || strings.Contains(string(text), "lin@") {
 					t.Errorf("masked in %s: %+v %v %s", where, found, err, text)
@@ -115,7 +115,7 @@ func TestTeamMemoryFindings(t *testing.T) {
 		"a\u200bb": RuleInvisible, "<system>x</system>": RuleMarkup, strings.Repeat("x", 501): RuleTooLong} {
 		m := sound()
 		m.Statement = statement
-		found, err := m.Check(Privacy{}, checkedAt)
+		found, err := CheckTeamMemory(&m, Privacy{}, checkedAt)
 		if !slices.ContainsFunc(found, func(f ScanFinding) bool { return f.Class == ClassStatement && f.Rule == string(rule) }) || err != nil {
 			t.Errorf("%.40q: %+v %v", statement, found, err)
 		}
@@ -134,7 +134,7 @@ func FuzzTeamMemoryCheck(f *testing.F) {
 		if json.Unmarshal([]byte(text), &m) != nil {
 			return
 		}
-		found, err := m.Check(Privacy{}, checkedAt)
+		found, err := CheckTeamMemory(&m, Privacy{}, checkedAt)
 		if err != nil || found != nil {
 			return
 		}
@@ -144,7 +144,7 @@ func FuzzTeamMemoryCheck(f *testing.F) {
 			}
 		}
 		again, first := m, mustJSON(t, m)
-		if found, err := again.Check(Privacy{}, checkedAt); err != nil || found != nil || mustJSON(t, again) != first {
+		if found, err := CheckTeamMemory(&again, Privacy{}, checkedAt); err != nil || found != nil || mustJSON(t, again) != first {
 			t.Errorf("checked again: %v %v\n%s\n%s", found, err, first, mustJSON(t, again))
 		}
 	})

@@ -4,8 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"reverie/internal/text"
 )
 
 // Digest names what a team's memory says: its statement, whether it is there, and its
@@ -80,17 +84,23 @@ type TeamShare struct {
 	Overwrite bool
 }
 
-// Prepare holds what is to be shared against what a team's memory may be, and brings it
-// into its shape. Findings are why it may not be shared: see [TeamMemory.Check].
-func (s *TeamShare) Prepare(p Privacy) ([]ScanFinding, error) {
-	at := s.Memory.UpdatedAt
-	m := TeamMemory{ID: s.Memory.LineageID, VersionID: s.Memory.ID, Version: s.Memory.Version, Statement: s.Memory.Statement, Status: StatusActive,
-		Tags: s.Memory.Tags, Strength: s.Memory.Strength, CreatedAt: s.Memory.CreatedAt, UpdatedAt: at, ChangeReason: s.Reason,
-		Origin: Origin{Deployment: "here", MemoryID: s.Memory.ID, LineageID: s.Memory.LineageID, Version: s.Memory.Version, MadeAt: at}}
-	found, err := m.Check(p, at)
-	s.Memory.Statement, s.Memory.Tags, s.Reason = m.Statement, m.Tags, m.ChangeReason
-	return found, err
+// TeamRefusedError says why a team's memory may not be kept or sent. It repeats nothing of
+// what was found, and is an [ErrInvalid].
+type TeamRefusedError struct {
+	ID       string
+	Findings []ScanFinding
 }
+
+func (e *TeamRefusedError) Error() string {
+	list := make([]string, len(e.Findings))
+	for i, f := range e.Findings {
+		list[i] = fmt.Sprintf("%s (%s): %s", f.Where, f.Rule, f.Excerpt)
+	}
+	return fmt.Sprintf("team memory %s is refused: %s", e.ID, text.Excerpt(strings.Join(list, "; "), 600))
+}
+
+// Is makes errors.Is(err, ErrInvalid) true.
+func (e *TeamRefusedError) Is(target error) bool { return target == ErrInvalid }
 
 // TeamItem is a memory in a report of a sync.
 type TeamItem struct {

@@ -138,7 +138,7 @@ func (s *Syncer) arrived(theirs *reverie.TeamMemory) ([]reverie.ScanFinding, err
 	if !s.Quotes {
 		theirs.Evidence = nil
 	}
-	return theirs.Check(s.Privacy, s.Now())
+	return reverie.CheckTeamMemory(theirs, s.Privacy, s.Now())
 }
 
 // one settles a memory, or puts it aside where it would be written over.

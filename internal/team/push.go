@@ -132,7 +132,7 @@ func (s *Syncer) pushOne(ctx context.Context, ours local, reply *reverie.TeamPus
 			return false, err
 		}
 		body = withWords[0]
-		if found, err := body.Check(s.Privacy, s.Now()); err != nil || len(found) > 0 {
+		if found, err := reverie.CheckTeamMemory(&body, s.Privacy, s.Now()); err != nil || len(found) > 0 {
 			reply.Refused = append(reply.Refused, refusal(ours, found, err))
 			return false, nil
 		}

@@ -86,7 +86,7 @@ func (s *Syncer) look(state reverie.TeamState) local {
 	}
 	s.sign(&l.out)
 	var err error
-	l.findings, err = l.out.Check(s.Privacy, s.Now())
+	l.findings, err = reverie.CheckTeamMemory(&l.out, s.Privacy, s.Now())
 	switch {
 	case err != nil:
 		l.findings = []reverie.ScanFinding{{Class: reverie.ClassStatement, Rule: "malformed", Excerpt: s.Privacy.Mask(err.Error())}}
