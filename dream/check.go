@@ -10,12 +10,13 @@ import (
 	"reverie/internal/decide"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 	"reverie/prompts"
 )
 
 // The rules by which a line is refused, besides those for statements
-// (reverie.Rule).
+// (safety.Rule).
 const (
 	ruleForm          = "form"           // an object, but no line that was asked for
 	ruleConfidence    = "confidence"     // below the least that counts
@@ -76,9 +77,9 @@ func (c *checker) refuse(line int, action reverie.DreamType, handle, rule, detai
 // recount checks the narrative. Sources of it that were not shown are refused by
 // themselves: it may stand without any.
 func (c *checker) recount(n narrative) (text string, rests []*source) {
-	text = reverie.CleanSummary(n.content, reverie.MaxStatement)
-	var broken *reverie.StatementError
-	if err := reverie.CheckSummary(text); errors.As(err, &broken) {
+	text = safety.CleanSummary(n.content, reverie.MaxStatement)
+	var broken *safety.StatementError
+	if err := safety.CheckSummary(text); errors.As(err, &broken) {
 		c.refuse(n.line, typeSummary, "", string(broken.Rule), broken.Detail)
 		return "", nil
 	}
@@ -125,8 +126,8 @@ func (c *checker) item(p proposal) (item, bool) {
 		c.refuse(p.line, p.sort, handle, rule, detail)
 		return item{}, false
 	}
-	var broken *reverie.StatementError
-	if err := reverie.CheckStatement(p.content); errors.As(err, &broken) && !p.keep {
+	var broken *safety.StatementError
+	if err := safety.CheckStatement(p.content); errors.As(err, &broken) && !p.keep {
 		return refuse(p.replace, string(broken.Rule), broken.Detail)
 	}
 	if p.confidence < c.limits.MinConfidence {
@@ -233,7 +234,7 @@ var reserved = []string{reverie.TagDream, reverie.TagLongTerm, reverie.TagDone, 
 
 // itemTags are the model's tags that an item may have.
 func itemTags(tags []string) []string {
-	return slices.DeleteFunc(reverie.CleanTags(tags), func(tag string) bool {
+	return slices.DeleteFunc(safety.CleanTags(tags), func(tag string) bool {
 		return slices.Contains(reserved, strings.ToLower(text.Simplify(text.Fold(tag))))
 	})
 }

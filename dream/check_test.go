@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -328,11 +329,11 @@ func FuzzAnswer(f *testing.F) {
 		if len(created) > bounds.MaxItems || len(p.items)+len(refused) > 2*len(read.Lines) {
 			t.Errorf("%d items and %d refusals of %d lines", len(p.items), len(refused), len(read.Lines))
 		}
-		if p.narrative != "" && reverie.CheckStatement(p.narrative) != nil {
+		if p.narrative != "" && safety.CheckStatement(p.narrative) != nil {
 			t.Errorf("narrative %q", p.narrative)
 		}
 		for _, it := range p.items {
-			if !slices.ContainsFunc(it.rests, func(s *source) bool { return s.fresh }) || slices.ContainsFunc(it.rests, func(s *source) bool { return !known[s] }) || reverie.CheckStatement(it.content) != nil ||
+			if !slices.ContainsFunc(it.rests, func(s *source) bool { return s.fresh }) || slices.ContainsFunc(it.rests, func(s *source) bool { return !known[s] }) || safety.CheckStatement(it.content) != nil ||
 				it.confidence < bounds.MinConfidence || it.done && it.target == nil || it.target != nil && reverie.DreamTypeOf(it.target.Memory) != it.sort {
 				t.Errorf("%+v", it)
 			}

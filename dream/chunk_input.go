@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 	"reverie/prompts"
 )
@@ -48,7 +49,7 @@ func (r *run) newChunkInput(state reverie.DreamState, answered [][]string) (*chu
 	material := make([]*reverie.HeadState, 0, len(state.Material))
 	for i := range state.Material {
 		h := &state.Material[i]
-		if broken := (*reverie.StatementError)(nil); errors.As(reverie.CheckSummary(h.Statement), &broken) {
+		if broken := (*safety.StatementError)(nil); errors.As(safety.CheckSummary(h.Statement), &broken) {
 			s.hidden = append(s.hidden, h.ID)
 			s.refused = append(s.refused, reverie.Refusal{Action: refusedSource, Handle: h.ID,
 				Rule: string(broken.Rule), Detail: broken.Detail})
@@ -122,7 +123,7 @@ func (s *chunkInput) showBeside(limits Limits, room int) {
 // many tokens, in their own order.
 func lately(heads []reverie.HeadState, n, room int) (list []*reverie.HeadState) {
 	for i := range heads {
-		if reverie.CheckStatement(heads[i].Statement) == nil {
+		if safety.CheckStatement(heads[i].Statement) == nil {
 			list = append(list, &heads[i])
 		}
 	}

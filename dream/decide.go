@@ -7,6 +7,7 @@ import (
 
 	"reverie/internal/decide"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -181,9 +182,9 @@ func tagsOf(it item) []string {
 		tags = append(tags, reverie.TagDone)
 	}
 	if it.target != nil && len(it.tags) == 0 {
-		return reverie.CleanTags(append(tags, itemTags(it.target.Tags)...))
+		return safety.CleanTags(append(tags, itemTags(it.target.Tags)...))
 	}
-	return reverie.CleanTags(append(tags, it.tags...))
+	return safety.CleanTags(append(tags, it.tags...))
 }
 
 // duplicates refuses the items that say what is remembered: by the decisions, or,
@@ -259,7 +260,7 @@ func (s *chunkInput) complete(step *reverie.Step, items []item, plannedLines []p
 			if isClosing(*step) {
 				tags = append(tags, reverie.TagDone)
 			}
-			step.Tags = reverie.CleanTags(append(tags, itemTags(step.Tags)...))
+			step.Tags = safety.CleanTags(append(tags, itemTags(step.Tags)...))
 		}
 	}
 }

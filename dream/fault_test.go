@@ -13,6 +13,7 @@ import (
 	"reverie/internal/decide"
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 	"reverie/store/storetest"
 )
@@ -246,7 +247,7 @@ func refusedMaterial(s *stage) {
 	if user := s.model.Requests()[0].User; strings.Contains(user, "Mallory") {
 		s.Errorf("shown: %s", user)
 	}
-	if got := rules(res.Refusals); len(got) != 2 || got[0] != string(reverie.RuleMarkup) || got[1] != ruleUnknownSource || res.Refusals[0].Action != refusedSource {
+	if got := rules(res.Refusals); len(got) != 2 || got[0] != string(safety.RuleMarkup) || got[1] != ruleUnknownSource || res.Refusals[0].Action != refusedSource {
 		s.Errorf("%+v", res.Refusals)
 	}
 	s.items()

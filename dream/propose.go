@@ -10,6 +10,7 @@ import (
 	"reverie/internal/llm/lines"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/prompts"
 )
 
@@ -109,7 +110,7 @@ func (r *run) render(s *chunkInput, q question, again []string) (prompts.Rendere
 	if user.Items == nil {
 		user.Items = []prompts.DreamItemView{}
 	}
-	if last := s.state.Narrative; last != nil && reverie.CheckSummary(last.Statement) == nil {
+	if last := s.state.Narrative; last != nil && safety.CheckSummary(last.Statement) == nil {
 		user.LastDream = last.Statement
 	}
 	return r.Prompts.Dream(s.language, prompts.DreamSystem{MaxStatement: reverie.MaxStatement,

@@ -18,6 +18,7 @@ import (
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/llm/openai"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 	"reverie/prompts"
 	"reverie/store"
@@ -148,11 +149,11 @@ func (s *stage) talk(session, summary string, facts ...string) {
 	loc := must(time.LoadLocation("Asia/Shanghai"))(s)
 	var steps []reverie.Step
 	for i, body := range facts {
-		steps = append(steps, birth(body, text.ContentHash(body), session, []string{reverie.TagSession, "fact"}, reverie.EvidenceOf(list[i], "", loc)))
+		steps = append(steps, birth(body, text.ContentHash(body), session, []string{reverie.TagSession, "fact"}, safety.EvidenceOf(list[i], "", loc)))
 	}
 	if summary != "" {
 		steps = append(steps, birth(summary, text.SummaryHash(session, summary), session, []string{reverie.TagSession, reverie.TagSummary},
-			reverie.EvidenceOf(list[0], "", loc)))
+			safety.EvidenceOf(list[0], "", loc)))
 	}
 	ids := make([]string, len(list))
 	for i, m := range list {

@@ -9,11 +9,12 @@ import (
 
 	"reverie/internal/decide"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
 // The rules by which evolve refuses a line, besides those for statements
-// (reverie.Rule).
+// (safety.Rule).
 const (
 	ruleForm          = "form"           // an object, but no action
 	ruleUnknownID     = "unknown_id"     // no active memory of this group, or one not named at all
@@ -121,7 +122,7 @@ func (p proposal) refusal(rule, detail string) reverie.Refusal {
 // line checks one proposal by itself.
 func (c *checker) line(p proposal) (line, bool) {
 	l := line{proposal: p}
-	l.tags, l.reason = reverie.CleanTags(p.tags), reverie.CleanReason(p.reason)
+	l.tags, l.reason = safety.CleanTags(p.tags), safety.CleanReason(p.reason)
 	if p.action == reverie.ActionCreate {
 		if p.oldID != "" {
 			c.refuse(p, ruleContradictory, "a create names no old_id; to change a memory, update it")
@@ -137,8 +138,8 @@ func (c *checker) line(p proposal) (line, bool) {
 	}
 	switch l.action {
 	case reverie.ActionCreate, reverie.ActionUpdate:
-		var broken *reverie.StatementError
-		if err := reverie.CheckStatement(l.statement); errors.As(err, &broken) && !broken.Doubtful() {
+		var broken *safety.StatementError
+		if err := safety.CheckStatement(l.statement); errors.As(err, &broken) && !broken.Doubtful() {
 			c.refuse(p, string(broken.Rule), broken.Detail)
 			return l, false
 		}
@@ -186,18 +187,18 @@ func heldFor(reason, why string) string {
 	if reason == "" {
 		return why
 	}
-	return reverie.CleanReason(reason + " (" + why + ")")
+	return safety.CleanReason(reason + " (" + why + ")")
 }
 
 // evidence verifies the citations of a proposal. Earlier messages count only
 // together with a new one. verified says whether a new message was quoted, not only
 // named.
 func (c *checker) evidence(p proposal) (evidence []reverie.Evidence, verified bool) {
-	fresh, verified := reverie.Cite(p.evidence, c.fresh, c.loc) // the first numbers are theirs
+	fresh, verified := safety.Cite(p.evidence, c.fresh, c.loc) // the first numbers are theirs
 	if len(fresh) == 0 {
 		return nil, false
 	}
-	evidence, _ = reverie.Cite(p.evidence, c.messages(), c.loc)
+	evidence, _ = safety.Cite(p.evidence, c.messages(), c.loc)
 	return evidence, verified
 }
 

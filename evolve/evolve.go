@@ -16,6 +16,7 @@ import (
 	"reverie/internal/decide"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/prompts"
 )
 
@@ -74,7 +75,7 @@ type Pipeline struct {
 	// next: see reverie.Plan.
 	Impressions bool
 	Limits      Limits
-	Privacy     reverie.Privacy // of what the model is shown
+	Privacy     safety.Privacy // of what the model is shown
 	Now         func() time.Time
 	Log         *slog.Logger
 	Progress    func(Progress) // nil: nobody watches

@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/decide"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -110,7 +111,7 @@ func (b *chunkHand) head(name string) *reverie.HeadState {
 // line checks a step by itself, by the rules that hold for a model's.
 func (b *chunkHand) line(s reverie.PlanStep) (l decide.Line, ok bool) {
 	n := len(b.unsound)
-	l = decide.Line{Action: s.Action, Tags: reverie.CleanTags(s.Tags), Reason: reverie.CleanReason(b.Privacy.Mask(s.Reason)), Held: s.Held}
+	l = decide.Line{Action: s.Action, Tags: safety.CleanTags(s.Tags), Reason: safety.CleanReason(b.Privacy.Mask(s.Reason)), Held: s.Held}
 	if s.Action != reverie.ActionCreate {
 		if l.Target = b.head(s.MemoryID); l.Target == nil {
 			b.refuse(s.Line, "memory %q is no head that the plan rests on, nor one that an applied line of an earlier chunk writes", text.Excerpt(s.MemoryID, 40))
@@ -155,7 +156,7 @@ func (b *chunkHand) evidence(s reverie.PlanStep) (list []reverie.Evidence, fresh
 			b.refuse(s.Line, "message %q is none of chunk %d, nor of its context", name, s.Chunk)
 			continue
 		}
-		whole := reverie.EvidenceOf(m, "", b.loc)
+		whole := safety.EvidenceOf(m, "", b.loc)
 		switch {
 		case m.Role != reverie.RoleUser:
 			b.refuse(s.Line, "message %q is no member's", name)
@@ -164,7 +165,7 @@ func (b *chunkHand) evidence(s reverie.PlanStep) (list []reverie.Evidence, fresh
 		case e.Quote != "" && e.Quote != whole.Quote && !text.VerifyQuote(e.Quote, m.Text):
 			b.refuse(s.Line, "“%s” does not stand in message %q", text.Excerpt(b.Privacy.Mask(e.Quote), 60), name)
 		default:
-			list = append(list, reverie.EvidenceOf(m, e.Quote, b.loc))
+			list = append(list, safety.EvidenceOf(m, e.Quote, b.loc))
 		}
 	}
 	return list, fresh
@@ -180,7 +181,7 @@ func (b *chunkHand) statement(s reverie.PlanStep, l *decide.Line) {
 	if l.Target != nil && body == l.Target.Statement {
 		err = nil // it stands there already
 	}
-	if broken := (*reverie.StatementError)(nil); errors.As(err, &broken) && !broken.Doubtful() {
+	if broken := (*safety.StatementError)(nil); errors.As(err, &broken) && !broken.Doubtful() {
 		b.refuse(s.Line, "%v", err)
 		return
 	}
@@ -236,7 +237,7 @@ func (b *chunkHand) plan() reverie.Plan {
 	plan := reverie.Plan{GroupID: b.file.GroupID, RunID: b.life.Row.ID, ChunkNo: c.No, Kind: reverie.KindGroup, Steps: b.steps, Held: b.held,
 		Impressions: b.Impressions}
 	if len(b.held) > 0 {
-		reasons := append([]string{reverie.CleanReason(b.Privacy.Mask(c.Held))}, b.doubts...)
+		reasons := append([]string{safety.CleanReason(b.Privacy.Mask(c.Held))}, b.doubts...)
 		plan.HeldReason = strings.Join(slices.DeleteFunc(reasons, func(r string) bool { return r == "" }), "; ")
 		plan.HeldAll = c.Whole && len(b.steps) == 0
 	}

@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -221,13 +222,13 @@ func (e *heldEdit) step(s *reverie.Step, l reverie.PlanStep) {
 		e.say("line %d: of a step that is held, statement, tags, change_reason and evidence may be edited; all else is as it was", l.Line)
 		return
 	case l.Reason != s.Reason:
-		s.Reason = reverie.CleanReason(e.Privacy.Mask(l.Reason))
+		s.Reason = safety.CleanReason(e.Privacy.Mask(l.Reason))
 	}
 	if !slices.Equal(l.Tags, s.Tags) && s.Action != reverie.ActionDelete {
 		if slices.Contains(s.Tags, reverie.TagSummary) || slices.Contains(l.Tags, reverie.TagSummary) {
 			e.say("line %d: a summary keeps its tags, and nothing else becomes one", l.Line)
 		}
-		s.Tags = reverie.CleanTags(l.Tags)
+		s.Tags = safety.CleanTags(l.Tags)
 	}
 	if l.Statement != s.Statement {
 		e.statement(s, l)
@@ -238,7 +239,7 @@ func (e *heldEdit) step(s *reverie.Step, l reverie.PlanStep) {
 // statement gives a step the words of a person.
 func (e *heldEdit) statement(s *reverie.Step, l reverie.PlanStep) {
 	body, err := e.Privacy.Statement(strings.TrimSpace(l.Statement))
-	broken := (*reverie.StatementError)(nil)
+	broken := (*safety.StatementError)(nil)
 	switch {
 	case slices.Contains(s.Tags, reverie.TagSummary):
 		e.say("line %d: a summary cannot be reworded: approve it as it is, or take the line out", l.Line)
@@ -268,7 +269,7 @@ func (e *heldEdit) evidence(s *reverie.Step, l reverie.PlanStep) {
 			e.say("line %d: “%s” does not stand in message %q, or that is gone", l.Line, text.Excerpt(e.Privacy.Mask(q.Quote), 60), name)
 			continue
 		}
-		list = append(list, reverie.EvidenceOf(m, q.Quote, e.loc))
+		list = append(list, safety.EvidenceOf(m, q.Quote, e.loc))
 	}
 	if len(list) == 0 && len(s.Evidence) > 0 {
 		e.say("line %d: the step rests on nothing any more: take the line out instead", l.Line)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -160,8 +161,8 @@ func soundStep(s *sheet, st reverie.Step, waits bool) error {
 		if st.MemoryID == "" || st.ContentHash != text.ContentHash(st.Statement) {
 			return fmt.Errorf("it lacks an id or has another statement's hash")
 		}
-		var broken *reverie.StatementError
-		if err := reverie.CheckStatement(st.Statement); errors.As(err, &broken) && !(broken.Doubtful() && waits) {
+		var broken *safety.StatementError
+		if err := safety.CheckStatement(st.Statement); errors.As(err, &broken) && !(broken.Doubtful() && waits) {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -26,7 +27,7 @@ type proposal struct {
 	statement string
 	reason    string
 	tags      []string
-	evidence  []reverie.Citation
+	evidence  []safety.Citation
 }
 
 // actionNone says on purpose that there is nothing to do.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/llm/llmtest"
-	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // A model is not shown what may not be remembered, and what it makes up is not kept
@@ -16,7 +16,7 @@ func TestPrivate(t *testing.T) {
 	s := newStage(t)
 	s.say(evening.Add(-time.Hour), "note The wifi password is "+secret, "note Ada is at "+mail, "note Ada reads books.")
 	res := s.evolve()
-	if res.Stats.Created != 2 || res.Stats.Refused != 1 || res.Refusals[0].Rule != string(reverie.RuleSecret) {
+	if res.Stats.Created != 2 || res.Stats.Refused != 1 || res.Refusals[0].Rule != string(safety.RuleSecret) {
 		t.Errorf("%+v, %+v", res.Stats, res.Refusals)
 	}
 	s.want(`select statement from memories order by statement`, "Ada is at [pii:email]", "Ada reads books.")
@@ -25,7 +25,7 @@ func TestPrivate(t *testing.T) {
 	s.say(evening.Add(-30*time.Minute), "my number at the gym is the old one, "+mail)
 	s.model.Script(llmtest.Text(`{"action":"create","statement":"Ada writes to ` + mail + `","change_reason":"said by ` + mail + `","evidence":[{"message":1,"quote":"the old one, ` + mail + `"}]}
 {"action":"create","statement":"The key is AKIA` + `Z7QK3W2NVYTL5RPX","evidence":[{"message":1}]}`))
-	s.pipe.Privacy.PII = reverie.PIIMask
+	s.pipe.Privacy.PII = safety.PIIMask
 	res = s.evolve()
 	if res.Stats.Created != 1 || res.Stats.Refused != 1 {
 		t.Errorf("%+v, %+v", res.Stats, res.Refusals)

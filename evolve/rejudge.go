@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // A memory is to be judged again where what it rests on has changed or gone. Where
@@ -83,9 +84,9 @@ func (c *checker) ofHeld(l *line) bool {
 func judgedReason(reason string, h *reverie.HeadState) string {
 	again := "judged again: " + h.JudgeAgain
 	if reason == "" {
-		return reverie.CleanReason(again)
+		return safety.CleanReason(again)
 	}
-	return reverie.CleanReason(reason + " (" + again + ")")
+	return safety.CleanReason(reason + " (" + again + ")")
 }
 
 // lapse ends what is held, was judged by this chunk and has not come back, nor may by

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // errEnded ends the work on a group between two windows, when no further is begun.
@@ -128,7 +129,7 @@ func (r *Runner) conclude(ctx context.Context, res *GroupResult, err error) {
 	case ctx.Err() == nil && CountsAgainstGroup(err):
 		res.Outcome = Failed
 	}
-	res.Reason = reverie.MaskSecrets(err.Error())
+	res.Reason = safety.MaskSecrets(err.Error())
 	if res.Outcome == Failed && r.WindowFailed == nil {
 		r.note(ctx, res.GroupID, func(ctx context.Context) error {
 			s, err := r.Store.NoteFailure(ctx, res.GroupID, r.Job, res.Reason, r.Rule)

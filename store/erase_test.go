@@ -12,6 +12,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 	"reverie/store"
 	"reverie/store/storetest"
@@ -272,7 +273,7 @@ func (f *forgotten) newVersions(t *testing.T, before []reverie.TeamMemory) {
 		if is.VersionID == was.VersionID || !is.ComesAfter(was) {
 			t.Errorf("%q became %+v", was.Statement, is)
 		}
-		if found, err := reverie.CheckTeamMemory(&is, reverie.Privacy{}, noon); err != nil || len(found) > 0 {
+		if found, err := safety.CheckTeamMemory(&is, safety.Privacy{}, noon); err != nil || len(found) > 0 {
 			t.Errorf("others refuse %+v: %+v, %v", is, found, err)
 		}
 		_, _, err := f.PutTeamMemory(t.Context(), reverie.TeamWrite{Team: "crew", IfVersion: was.VersionID, Memory: was})

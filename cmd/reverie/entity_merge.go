@@ -7,6 +7,7 @@ import (
 
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 func newEntityMerge(a *app) *cobra.Command {
@@ -34,7 +35,7 @@ parts them again, and all is as it was.`,
 			if into.GroupID != merged.GroupID {
 				return usageError(fmt.Errorf("entity %s is of group %q, and %s of group %q: only those of one group can be merged", into.ID, into.GroupID, merged.ID, merged.GroupID))
 			}
-			into, merged, err = a.Store.MergeEntities(ctx, into.GroupID, into.ID, merged.ID, reverie.CleanReason(reason))
+			into, merged, err = a.Store.MergeEntities(ctx, into.GroupID, into.ID, merged.ID, safety.CleanReason(reason))
 			if err != nil {
 				return err
 			}
@@ -69,7 +70,7 @@ func newEntityUnmerge(a *app) *cobra.Command {
 			if err := a.open(ctx); err != nil {
 				return err
 			}
-			from, parted, err := a.Store.UnmergeEntity(ctx, groupID, args[0], reverie.CleanReason(reason))
+			from, parted, err := a.Store.UnmergeEntity(ctx, groupID, args[0], safety.CleanReason(reason))
 			if err != nil {
 				return unknownEntity(err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 func newMemoryClean(a *app) *cobra.Command {
@@ -66,7 +67,7 @@ reason, and 'memory restore' brings a memory back.`,
 				}
 			}
 			if !dryRun {
-				if list, err = a.clean(ctx, q, list, reverie.CleanReason(reason)); err != nil {
+				if list, err = a.clean(ctx, q, list, safety.CleanReason(reason)); err != nil {
 					return err
 				}
 			}

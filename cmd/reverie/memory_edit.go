@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // edits are the changes by hand: what the command is called and takes.
@@ -37,7 +38,7 @@ func newMemoryEdit(a *app, action reverie.Action) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: def.use, Short: def.short, Long: def.long, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e.MemoryID, e.Reason = args[0], reverie.CleanReason(e.Reason)
+			e.MemoryID, e.Reason = args[0], safety.CleanReason(e.Reason)
 			if def.max > 0 {
 				v, err := strconv.ParseFloat(args[1], 64)
 				if err != nil || !(v >= 0 && v <= def.max) {

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // scanExitHelp are the exit codes of scan, which has one of its own.
@@ -100,7 +101,7 @@ func (a *app) scanGroup(ctx context.Context, groupID string, statements bool, re
 		return err
 	}
 	err := a.Store.Texts(ctx, groupID, func(t reverie.StoredText) error {
-		found := reverie.Scan(t.Text)
+		found := safety.Scan(t.Text)
 		if statements && t.Table == "memories" && t.Column == "statement" {
 			found = scanStatement(t.Text)
 		}

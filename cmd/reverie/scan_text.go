@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -41,7 +42,7 @@ func scanText(ctx context.Context, in io.Reader, report *cli.ScanReport) error {
 		}
 		text := string(block)
 		done := 0
-		for _, f := range reverie.ScanPlaces(text) {
+		for _, f := range safety.ScanPlaces(text) {
 			if f.Start >= end {
 				break // it comes again with the next block
 			}
@@ -133,11 +134,11 @@ func scanLines(ctx context.Context, in io.Reader, report *cli.ScanReport) error 
 // scanStatement says what is wrong with a statement: its secrets and personal data, and
 // the first rule that it breaks besides.
 func scanStatement(s string) []reverie.ScanFinding {
-	found := reverie.Scan(s)
-	var refused *reverie.StatementError
-	if err := reverie.CheckStatement(s); errors.As(err, &refused) && refused.Rule != reverie.RuleSecret {
+	found := safety.Scan(s)
+	var refused *safety.StatementError
+	if err := safety.CheckStatement(s); errors.As(err, &refused) && refused.Rule != safety.RuleSecret {
 		found = append(found, reverie.ScanFinding{Class: reverie.ClassStatement, Rule: string(refused.Rule),
-			Excerpt: text.Excerpt(reverie.Privacy{PII: reverie.PIIMask}.Mask(s), 60)})
+			Excerpt: text.Excerpt(safety.Privacy{PII: safety.PIIMask}.Mask(s), 60)})
 	}
 	return found
 }

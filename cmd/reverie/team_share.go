@@ -11,6 +11,7 @@ import (
 	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 func newTeamShare(a *app) *cobra.Command {
@@ -117,7 +118,7 @@ func (a *app) toShare(ctx context.Context, id, team, reason string) (reverie.Tea
 	if share.Team, err = a.teamFor(ctx, m.GroupID, team); err != nil {
 		return none, nil, err
 	}
-	found, err := reverie.PrepareTeamShare(&share, application.PrivacyOf(a.Config))
+	found, err := safety.PrepareTeamShare(&share, application.PrivacyOf(a.Config))
 	return share, found, err
 }
 
@@ -189,7 +190,7 @@ func (a *app) words(statement, reason string) (text, why string, err error) {
 	if text, err = application.PrivacyOf(a.Config).Statement(statement); err != nil {
 		return "", "", err
 	}
-	return text, reverie.CleanReason(application.PrivacyOf(a.Config).Mask(reason)), nil
+	return text, safety.CleanReason(application.PrivacyOf(a.Config).Mask(reason)), nil
 }
 
 // teamMemory is the memory of a team that an id names: that of its head, or its own.

@@ -12,6 +12,7 @@ import (
 
 	"reverie/internal/decide"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -35,8 +36,8 @@ func (s *Service) Propose(ctx context.Context, p reverie.Proposal) (reverie.Prop
 		return reverie.ProposalReply{}, err
 	}
 	caller, _ := CallerOf(ctx)
-	p.By = text.Excerpt(reverie.CleanReason(cmp.Or(caller.Name, caller.TokenID)), maxProposer)
-	if p.Reason = reverie.CleanReason(p.Reason); p.Action == reverie.ActionDelete {
+	p.By = text.Excerpt(safety.CleanReason(cmp.Or(caller.Name, caller.TokenID)), maxProposer)
+	if p.Reason = safety.CleanReason(p.Reason); p.Action == reverie.ActionDelete {
 		p.Statement = ""
 	}
 	if err := checkProposal(p); err != nil {
@@ -91,7 +92,7 @@ func checkProposal(p reverie.Proposal) error {
 	return nil
 }
 
-// private is a proposal whose texts may be remembered: see [reverie.Privacy].
+// private is a proposal whose texts may be remembered: see [safety.Privacy].
 func (s *Service) private(p reverie.Proposal) (_ reverie.Proposal, err error) {
 	p.Reason, p.Evidence = s.Privacy.Mask(p.Reason), slices.Clone(p.Evidence)
 	for i := range p.Evidence {
@@ -167,8 +168,8 @@ func cited(claims []reverie.Evidence, messages []reverie.Message, loc *time.Loca
 	seen := map[string]bool{}
 	for i, c := range claims {
 		m, ok := byID[c.MessageID]
-		one := []reverie.Citation{{Message: "1", Quote: c.Quote}}
-		verified, _ := reverie.Cite(one, []reverie.Message{m}, loc)
+		one := []safety.Citation{{Message: "1", Quote: c.Quote}}
+		verified, _ := safety.Cite(one, []reverie.Message{m}, loc)
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("evidence %d: the group has no message %.80q whose text is kept: %w", i+1, c.MessageID, reverie.ErrInvalid)

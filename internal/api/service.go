@@ -9,6 +9,7 @@ import (
 	"reverie/internal/ingest"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/jobs"
 	"reverie/store"
 )
@@ -29,7 +30,7 @@ type Service struct {
 	Filters  ingest.Filters                    // of messages that come in
 	NewGroup func(reverie.Group) reverie.Group // a new group as the configuration has new ones
 	Now      func() time.Time
-	Privacy  reverie.Privacy // of what is proposed, or written to a team
+	Privacy  safety.Privacy // of what is proposed, or written to a team
 	Team     TeamOptions
 	// PageSession is how long a login to the page is good for; 0 for 12 hours.
 	PageSession time.Duration

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // TeamOptions are how a team's memories are shared with others.
@@ -99,7 +100,7 @@ func (s *Service) TeamMemory(ctx context.Context, team, id string) (reverie.Team
 func (s *Service) present(ctx context.Context, groupID string, list []reverie.TeamMemory) error {
 	defer func() {
 		for i := range list {
-			reverie.DropWords(&list[i], s.Privacy)
+			safety.DropWords(&list[i], s.Privacy)
 		}
 	}()
 	if s.Team.Deployment != "" {
@@ -211,7 +212,7 @@ func (s *Service) sent(put TeamPut) (reverie.TeamMemory, error) {
 	if here {
 		m.Origin = reverie.Origin{Deployment: "here", MemoryID: put.ID, LineageID: put.ID, Version: 1, MadeAt: now}
 	}
-	found, err := reverie.CheckTeamMemory(&m, s.Privacy, now)
+	found, err := safety.CheckTeamMemory(&m, s.Privacy, now)
 	if err != nil {
 		return m, err
 	}

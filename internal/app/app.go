@@ -16,7 +16,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/localdb"
 	"reverie/internal/reverie"
-	_ "reverie/internal/secret" // the rules of gitleaks, for all that looks for secrets
+	_ "reverie/internal/safety/gitleaks" // the rules of gitleaks, for all that looks for secrets
 	"reverie/jobs"
 	"reverie/store"
 	"reverie/store/pg"

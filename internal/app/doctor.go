@@ -11,6 +11,7 @@ import (
 	"reverie/internal/config"
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // Finding is one line of the doctor's report.
@@ -33,7 +34,7 @@ func (a *App) Examine(ctx context.Context) []Finding {
 		out = append(out, f)
 		return err == nil
 	}
-	note("secrets", "known by our own rules and those of "+cmp.Or(strings.Join(reverie.Detectors(), ", "), "nobody else")+"; personal data: "+a.Config.Privacy.PII, nil)
+	note("secrets", "known by our own rules and those of "+cmp.Or(strings.Join(safety.Detectors(), ", "), "nobody else")+"; personal data: "+a.Config.Privacy.PII, nil)
 	if w := a.Config.ScheduleWarning(); w != "" {
 		note("schedule", "warning: "+w, nil)
 	}

@@ -12,6 +12,7 @@ import (
 	"reverie/internal/llm/openai"
 	"reverie/internal/llm/recorded"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // ErrNoEmbeddings says that the configuration names no embedding model, which
@@ -70,8 +71,8 @@ func (a *App) account(use, provider, baseURL, model string) (llm.Account, error)
 }
 
 // PrivacyOf is how texts are treated on their way into memory.
-func PrivacyOf(c *config.Config) reverie.Privacy {
-	return reverie.Privacy{PII: reverie.PII(c.Privacy.PII)}
+func PrivacyOf(c *config.Config) safety.Privacy {
+	return safety.Privacy{PII: safety.PII(c.Privacy.PII)}
 }
 
 // Model is the generating model of a use.

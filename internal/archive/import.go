@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // Store takes records in.
@@ -32,7 +33,7 @@ type Options struct {
 	// Secrets takes in statements that hold what looks like a secret; without it, a file
 	// that has any is refused.
 	Secrets bool
-	Privacy reverie.Privacy // personal data is never masked here, and refused where it says so
+	Privacy safety.Privacy // personal data is never masked here, and refused where it says so
 	// OnRefused is told of each such statement, while the file is read the first time.
 	OnRefused func(groupID, memoryID string, err error)
 }
@@ -115,7 +116,7 @@ func (r *Result) check(rec reverie.Record, opts Options) error {
 	}
 	if _, err := opts.Privacy.Statement(m.Statement); err != nil {
 		r.Refused++
-		if broken := (*reverie.StatementError)(nil); errors.As(err, &broken) && broken.Rule == reverie.RuleSecret {
+		if broken := (*safety.StatementError)(nil); errors.As(err, &broken) && broken.Rule == safety.RuleSecret {
 			r.Secret++
 		}
 		if opts.OnRefused != nil {

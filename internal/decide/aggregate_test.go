@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // TestAggregateTable goes through every combination of verdicts on three
@@ -153,7 +154,7 @@ func FuzzVerdicts(f *testing.F) {
 					t.Fatalf("%s is %q and merged as %q", c.handle, c.Relation, c.Merged)
 				}
 			case reverie.RelationUpdate:
-				if reverie.CheckStatement(c.Merged) != nil {
+				if safety.CheckStatement(c.Merged) != nil {
 					t.Fatalf("merged as %q", c.Merged)
 				}
 			default:

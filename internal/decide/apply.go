@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -105,9 +106,9 @@ func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
 	case !f.Quoted && 2*overlap(e.step.Statement, o.merged) < 1:
 		return d.hold(f, o, heldRewritten, 0)
 	}
-	tags := reverie.CleanTags(slices.Concat(e.step.Tags, f.Tags))
+	tags := safety.CleanTags(slices.Concat(e.step.Tags, f.Tags))
 	if e.action == "" || e.action == reverie.ActionKeep {
-		tags = reverie.CleanTags(slices.Concat(e.head.Tags, f.Tags))
+		tags = safety.CleanTags(slices.Concat(e.head.Tags, f.Tags))
 		d.touch(e, f.line, reverie.ActionUpdate)
 		e.id = reverie.NewID()
 	}
@@ -177,7 +178,7 @@ func (d *planner) hold(f *fact, o outcome, why string, freed int) (outcome, *ent
 	}
 	l := f.Line
 	if o.reason != "" {
-		l.Reason = reverie.CleanReason(joined(l.Reason, o.reason))
+		l.Reason = safety.CleanReason(joined(l.Reason, o.reason))
 	}
 	if o.action == reverie.DecisionReplace && o.target.locked {
 		l.Replaces = o.target.head.LineageID

@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/prompts"
 )
 
@@ -158,7 +159,7 @@ func (r *round) rule(i int, o outcome, rule ruling) {
 	if target != nil && target.head != nil {
 		rule.TargetID = target.head.ID
 	}
-	rule.Action, rule.Reason = o.action, reverie.CleanReason(o.reason)
+	rule.Action, rule.Reason = o.action, safety.CleanReason(o.reason)
 	r.rulings[i] = rule
 }
 
@@ -207,7 +208,7 @@ func (r *round) decisions() []reverie.Decision {
 		switch {
 		case rule.says == nil:
 		case rule.says.deleted:
-			rule.Reason = reverie.CleanReason(joined(rule.Reason, "a later fact of the batch took its place"))
+			rule.Reason = safety.CleanReason(joined(rule.Reason, "a later fact of the batch took its place"))
 		default:
 			rule.MemoryID, _ = rule.says.version()
 		}

@@ -11,6 +11,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -164,7 +165,7 @@ func readVerdict(l lines.Line) (handle string, v verdict, err error) {
 	}
 	handle = strings.ToLower(word(raw.ID))
 	v.relation = reverie.Relation(strings.ToLower(word(raw.Relation)))
-	v.reason = reverie.CleanReason(word(raw.Reason))
+	v.reason = safety.CleanReason(word(raw.Reason))
 	switch v.relation {
 	case reverie.RelationUpdate:
 		if v.merged = word(raw.Statement); v.merged == "" {
@@ -186,7 +187,7 @@ func (d *planner) checkMerged(f *fact, c *candidate, v verdict) error {
 	if v.relation != reverie.RelationUpdate {
 		return nil
 	}
-	if broken := (*reverie.StatementError)(nil); errors.As(reverie.CheckStatement(v.merged), &broken) {
+	if broken := (*safety.StatementError)(nil); errors.As(safety.CheckStatement(v.merged), &broken) {
 		return fmt.Errorf("the merged statement is refused (%s): %s", broken.Rule, broken.Detail)
 	}
 	switch d.says(text.ContentHash(v.merged)) {

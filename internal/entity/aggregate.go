@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -292,12 +293,12 @@ func (m *merged) call(c *participants) {
 func weak(c reverie.ObservedClaim, names []string, r rules) (rule, detail string) {
 	switch {
 	case strings.TrimSpace(c.Value) == "":
-		return string(reverie.RuleEmpty), "it says nothing"
+		return string(safety.RuleEmpty), "it says nothing"
 	case utf8.RuneCountInString(c.Value) > reverie.MaxValueLength:
-		return string(reverie.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept",
+		return string(safety.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept",
 			utf8.RuneCountInString(c.Value), reverie.MaxValueLength)
 	case utf8.RuneCountInString(c.Name) > reverie.MaxNameLength:
-		return string(reverie.RuleTooLong), fmt.Sprintf("its key has %d characters, at most %d are kept",
+		return string(safety.RuleTooLong), fmt.Sprintf("its key has %d characters, at most %d are kept",
 			utf8.RuneCountInString(c.Name), reverie.MaxNameLength)
 	case len(c.Evidence) == 0:
 		return ruleEvidence, "nothing that was said supports it"

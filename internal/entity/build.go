@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -277,7 +278,7 @@ func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reve
 	}
 	if len(claims) == 0 {
 		b.plan.Refusals = append(b.plan.Refusals, reverie.Refusal{Action: "subject", Handle: handle(m.Subject),
-			Rule:   string(reverie.RuleEmpty),
+			Rule:   string(safety.RuleEmpty),
 			Detail: "another name for somebody who is not known, and nothing besides"})
 		return
 	}

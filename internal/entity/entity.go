@@ -8,6 +8,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/prompts"
 )
 
@@ -50,7 +51,7 @@ type Pipeline struct {
 	Prompts  *prompts.Set
 	Journal  llm.Journal // nil: answers are not kept
 	Limits   Limits
-	Privacy  reverie.Privacy // of what the model is shown
+	Privacy  safety.Privacy // of what the model is shown
 	Now      func() time.Time
 	Log      *slog.Logger
 	Progress func(Progress) // nil: nobody watches

@@ -8,11 +8,12 @@ import (
 
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
 // The rules by which impression refuses what a model says, besides those for
-// statements ([reverie.Rule]).
+// statements ([safety.Rule]).
 const (
 	ruleForm        = "form"        // an object, but no observation, or a claim without what it needs
 	ruleIdentity    = "identity"    // it names ids, or says what to do with them, which is not for a model
@@ -68,7 +69,7 @@ func (p *parser) refuse(what, of, rule, detail string) {
 }
 
 // handle is a name as a refusal may repeat it.
-func handle(name string) string { return text.Excerpt(reverie.MaskSecrets(name), 40) }
+func handle(name string) string { return text.Excerpt(safety.MaskSecrets(name), 40) }
 
 // check holds one line against the question.
 func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
@@ -97,7 +98,7 @@ func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
 	}
 	if len(o.Claims) == 0 && len(o.Aliases) == 0 {
 		if len(r.claims) == 0 {
-			p.refuse("", r.subject, string(reverie.RuleEmpty), "it says nothing of its subject")
+			p.refuse("", r.subject, string(safety.RuleEmpty), "it says nothing of its subject")
 		}
 		return o, false
 	}
@@ -161,7 +162,7 @@ func (p *parser) claim(r lineClaim, of answerLine, o reverie.Observation,
 		return no(ruleForm, r.err.Error())
 	}
 	c = reverie.ObservedClaim{Aspect: r.aspect, Name: r.name, Value: r.value, Replaces: r.replaces, Evidence: shared,
-		Reason: reverie.CleanReason(cmp.Or(r.reason, of.reason))}
+		Reason: safety.CleanReason(cmp.Or(r.reason, of.reason))}
 	if r.aspect == reverie.AspectRelation {
 		if a := p.participants.labelled(r.value); a != nil {
 			c.Value, c.Account = a.name(), a.id

@@ -10,13 +10,14 @@ import (
 
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // parsed is a line of an answer to one small question, as parse reads it.
 func parsed(t testing.TB, answer string) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
 	t.Helper()
 	w := newWorld(t)
-	b, c := w.question(reverie.Privacy{}.Messages(w.talk(
+	b, c := w.question(safety.Privacy{}.Messages(w.talk(
 		"u1 Alex: I live in Berlin and play chess",         // 1
 		"u2 Alex: 我住在成都",                                   // 2, another Alex
 		"u3 Kay: Alex moved to Rome, call me Kiki",         // 3
@@ -149,7 +150,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	w := newWorld(f)
-	messages := reverie.Privacy{}.Messages(w.talk("u1 Alex: I live in Berlin", "u2 Alex: 我住在成都", "u3 Kay: Alex moved to Rome, call me Kiki", "bot9 Helper: Kay likes robots",
+	messages := safety.Privacy{}.Messages(w.talk("u1 Alex: I live in Berlin", "u2 Alex: 我住在成都", "u3 Kay: Alex moved to Rome, call me Kiki", "bot9 Helper: Kay likes robots",
 		"u3 Kay: the wifi password is hunter22", "u4 <|x|>: Mia and Kay are both vegetarian"))
 	b, c := w.question(messages)
 	f.Fuzz(func(t *testing.T, answer string) {
@@ -162,7 +163,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("an identity from the answer: %+v", o)
 			}
 			for _, claim := range o.Claims {
-				if !within(claim.Confidence) || len(claim.Evidence) == 0 || reverie.CheckStatement(claim.Value) != nil {
+				if !within(claim.Confidence) || len(claim.Evidence) == 0 || safety.CheckStatement(claim.Value) != nil {
 					t.Fatalf("claim %+v", claim)
 				}
 				for _, e := range claim.Evidence {

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
 // citations reads a list of citations, or a single one. What has another form
 // cites nothing.
-func citations(raw json.RawMessage) (list []reverie.Citation) {
+func citations(raw json.RawMessage) (list []safety.Citation) {
 	for _, item := range items(raw) {
 		var c struct {
 			Message json.RawMessage `json:"message"`
@@ -25,7 +26,7 @@ func citations(raw json.RawMessage) (list []reverie.Citation) {
 		message, err := word(c.Message)
 		quote, badQuote := word(c.Quote)
 		if err == nil && badQuote == nil {
-			list = append(list, reverie.Citation{Message: message, Quote: quote})
+			list = append(list, safety.Citation{Message: message, Quote: quote})
 		}
 	}
 	return list
@@ -46,7 +47,7 @@ func (p *parser) evidence(raw json.RawMessage, of reverie.Observation) []reverie
 		if m.Role != reverie.RoleUser || !text.VerifyQuote(cited.Quote, m.Text) || p.ofItsAuthor(of, cited.Quote, m) {
 			continue
 		}
-		e := reverie.EvidenceOf(m, cited.Quote, p.loc)
+		e := safety.EvidenceOf(m, cited.Quote, p.loc)
 		at := slices.IndexFunc(list, func(e reverie.Evidence) bool { return e.MessageID == m.ID })
 		switch {
 		case at < 0:

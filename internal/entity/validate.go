@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -317,7 +318,7 @@ func (v *validator) dropEmpty(plan reverie.EntityPlan) reverie.EntityPlan {
 				return true
 			}
 			delete(v.creates, e.ID)
-			return v.held("create", e.Subject, string(reverie.RuleEmpty), "nothing is left to say of it")
+			return v.held("create", e.Subject, string(safety.RuleEmpty), "nothing is left to say of it")
 		})
 		claims := keep(plan.Claims, func(s reverie.ClaimStep) bool {
 			return s.Action == reverie.ActionKeep || s.Claim.TargetID == nil || v.exists(*s.Claim.TargetID) ||

@@ -12,19 +12,20 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
 // checkWords refuses what may not be kept as a name, a key, a kind or a text of at
-// most limit characters: see [reverie.CheckStatement]. Its answer is a rule and
+// most limit characters: see [safety.CheckStatement]. Its answer is a rule and
 // what is wrong, or nothing.
 func checkWords(s string, limit int) (rule, detail string) {
 	if n := utf8.RuneCountInString(s); n > limit {
-		return string(reverie.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept: shorten it", n,
+		return string(safety.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept: shorten it", n,
 			limit)
 	}
-	var broken *reverie.StatementError
-	if err := reverie.CheckStatement(s); errors.As(err, &broken) {
+	var broken *safety.StatementError
+	if err := safety.CheckStatement(s); errors.As(err, &broken) {
 		return string(broken.Rule), broken.Detail
 	}
 	return "", ""

@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 	"reverie/prompts"
 )
@@ -122,7 +123,7 @@ func (r *reader) checkMemories() {
 		case seen[m.ID]:
 			r.faults.add(file, line, "id", "%q is there twice", m.ID)
 		}
-		if err := reverie.CheckStatement(m.Statement); err != nil {
+		if err := safety.CheckStatement(m.Statement); err != nil {
 			r.faults.add(file, line, "statement", "%v", err)
 		} else if said[hash] {
 			r.faults.add(file, line, "statement", "an earlier memory says this")

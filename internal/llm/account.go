@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // Meta says for whom and for what a call is made.
@@ -33,7 +34,7 @@ type Account struct {
 	Free     bool             // nobody is paid for its calls: they are written down, and no budget bounds them
 	Ledger   Ledger           // nil: calls are not written down
 	Now      func() time.Time // nil: time.Now
-	Privacy  reverie.Privacy  // what its answers may hold
+	Privacy  safety.Privacy   // what its answers may hold
 }
 
 // recordTimeout bounds the writing of a call's row, which goes on after the

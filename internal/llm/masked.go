@@ -11,14 +11,14 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/llm/lines"
-	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // masked is an answer without secrets and, unless the policy allows it, personal data.
 // One that has neither is returned as it is. Of another, its objects are what is left,
 // a line each, masked piece by piece; the whole text where it has none. So it is
 // where one is written as \u and numbers, though nobody may read it there.
-func masked(text string, p reverie.Privacy) string {
+func masked(text string, p safety.Privacy) string {
 	if !strings.ContainsAny(text, `\{`) && p.Mask(text) == text {
 		return text
 	}

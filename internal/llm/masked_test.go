@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 const awsKey = "AKIA" + "Z7QK3W2NVYTL5RPX"
@@ -33,19 +33,19 @@ func TestMasked(t *testing.T) {
 		{"prose", "Ada's key is " + awsKey + ", she said.", "Ada's key is [secret:aws-key], she said."},
 		{"what is skipped is not kept with it", `{"a":"b"}` + "\n" + `{"statement":"` + awsKey, `{"a":"b"}` + "\n"},
 	} {
-		got := masked(tt.answer, reverie.Privacy{})
+		got := masked(tt.answer, safety.Privacy{})
 		if got != tt.want {
 			t.Errorf("%s: %s\nis %s\nwant %s", tt.name, tt.answer, got, tt.want)
 		}
-		if again := masked(got, reverie.Privacy{}); again != got {
+		if again := masked(got, safety.Privacy{}); again != got {
 			t.Errorf("%s: masked again it is %s", tt.name, again)
 		}
 	}
 	const mail = `{"statement":"Ada reads ada@example.org"}`
-	if got := masked(mail, reverie.Privacy{PII: reverie.PIIAllow}); got != mail {
+	if got := masked(mail, safety.Privacy{PII: safety.PIIAllow}); got != mail {
 		t.Errorf("allowed, it is %s", got)
 	}
-	if got := masked(mail, reverie.Privacy{PII: reverie.PIIRefuse}); !strings.Contains(got, "[secret:email]") {
+	if got := masked(mail, safety.Privacy{PII: safety.PIIRefuse}); !strings.Contains(got, "[secret:email]") {
 		t.Errorf("refused, it is %s", got)
 	}
 }

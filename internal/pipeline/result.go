@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // Result is what a run did, as far as it came. Of a run that was continued, Stats count
@@ -55,7 +56,7 @@ func (r *RunRecorder) Refuse(result *Result, chunk int, refused []reverie.Refusa
 func (r *RunRecorder) LogSkipped(about string, no int, skipped []lines.Skip) {
 	for _, skip := range skipped {
 		r.Log.Warn("part of the answer skipped", "group_id", r.Row.GroupID, "run_id", r.Row.ID, about, no,
-			"line", skip.No, "reason", skip.Reason, "text", reverie.MaskSecrets(skip.Excerpt))
+			"line", skip.No, "reason", skip.Reason, "text", safety.MaskSecrets(skip.Excerpt))
 	}
 }
 

@@ -10,11 +10,12 @@ import (
 	"reverie/internal/decide"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
 // The rules by which a line is refused, besides those for statements
-// (reverie.Rule).
+// (safety.Rule).
 const (
 	ruleForm       = "form"           // an object, but neither a fact nor a summary
 	ruleUnknownID  = "unknown_id"     // it replaces no fact that was shown
@@ -66,8 +67,8 @@ func (c *checker) refuse(p proposal, rule, detail string) {
 // fact checks one proposal by itself.
 func (c *checker) fact(p proposal) (fact, bool) {
 	f := fact{proposal: p}
-	var broken *reverie.StatementError
-	if err := reverie.CheckStatement(p.content); errors.As(err, &broken) {
+	var broken *safety.StatementError
+	if err := safety.CheckStatement(p.content); errors.As(err, &broken) {
 		c.refuse(p, string(broken.Rule), broken.Detail)
 		return f, false
 	}
@@ -81,7 +82,7 @@ func (c *checker) fact(p proposal) (fact, bool) {
 			return f, false
 		}
 	}
-	if f.evidence, f.quoted = reverie.Cite(p.evidence, c.shown, c.loc); len(f.evidence) == 0 {
+	if f.evidence, f.quoted = safety.Cite(p.evidence, c.shown, c.loc); len(f.evidence) == 0 {
 		c.refuse(p, ruleEvidence, "none of its evidence stands in a message of these turns by a user")
 		return f, false
 	}
@@ -176,7 +177,7 @@ func (c *checker) tags(f fact) []string {
 	if c.limits.AutoTag {
 		tags = append(append(tags, f.sort), f.tags...)
 	}
-	return slices.DeleteFunc(reverie.CleanTags(tags), func(tag string) bool {
+	return slices.DeleteFunc(safety.CleanTags(tags), func(tag string) bool {
 		return strings.EqualFold(text.Simplify(text.Fold(tag)), reverie.TagSummary)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"reverie/internal/decide"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // decide makes the chunk's plan of what the model said: the facts pass through the
@@ -40,7 +41,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a answer) (reverie.Plan
 	}
 	var cited []reverie.Evidence
 	if a.recap != nil {
-		cited, _ = reverie.Cite(a.recap.evidence, s.shown, s.loc)
+		cited, _ = safety.Cite(a.recap.evidence, s.shown, s.loc)
 	}
 	step := r.recapStep(s, text, cited)
 	if plan.Steps = append(plan.Steps, step); step.Action == reverie.ActionCreate {
@@ -105,7 +106,7 @@ func (r *run) count(s *chunkInput, plan reverie.Plan, a answer) reverie.Stats {
 		cite(step.Evidence)
 	}
 	if a.recap != nil {
-		evidence, _ := reverie.Cite(a.recap.evidence, s.shown, s.loc)
+		evidence, _ := safety.Cite(a.recap.evidence, s.shown, s.loc)
 		cite(evidence)
 	}
 	for _, m := range s.messages {

@@ -9,6 +9,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 	"reverie/prompts"
 )
@@ -116,7 +117,7 @@ func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, ol
 		}
 		body, err = r.sum(ctx, s, reverie.MaxRollingSummary, before, shown)
 		if !errors.Is(err, pipeline.ErrCut) {
-			return reverie.CleanSummary(body, reverie.MaxRollingSummary), n, err
+			return safety.CleanSummary(body, reverie.MaxRollingSummary), n, err
 		}
 		if len(shown) == 1 {
 			return "", 0, fmt.Errorf("summary of session %q of group %q: %w even for one message; raise [llm] "+

@@ -7,6 +7,7 @@ import (
 
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -27,14 +28,14 @@ type proposal struct {
 	tags       []string
 	confidence float64
 	replace    string
-	evidence   []reverie.Citation
+	evidence   []safety.Citation
 }
 
 // recap is the summary line of an answer.
 type recap struct {
 	line     int
 	content  string
-	evidence []reverie.Citation
+	evidence []safety.Citation
 }
 
 // answer is what the model said, read.

@@ -17,6 +17,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/prompts"
 )
 
@@ -74,7 +75,7 @@ type Pipeline struct {
 	Retry              reverie.ParkRule // of folds that fail
 	// that ends a session, in groups that do not say otherwise; 0 is reverie.DefaultSessionSilence
 	Silence  time.Duration
-	Privacy  reverie.Privacy // of what the model is shown
+	Privacy  safety.Privacy // of what the model is shown
 	Now      func() time.Time
 	Log      *slog.Logger
 	Progress func(Progress) // nil: nobody watches

@@ -14,6 +14,7 @@ import (
 	"reverie/internal/llm/lines"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 	"reverie/prompts"
 )
@@ -58,8 +59,8 @@ func blames(err error) bool {
 // statement is a summary as it may become a memory, cut at a sentence where it is
 // too long.
 func statement(text string) (string, error) {
-	text = reverie.CleanSummary(text, reverie.MaxStatement)
-	return text, reverie.CheckSummary(text)
+	text = safety.CleanSummary(text, reverie.MaxStatement)
+	return text, safety.CheckSummary(text)
 }
 
 // sum asks the summarizer for one text that stands for what a summary says and the
@@ -72,7 +73,7 @@ func (r *run) sum(ctx context.Context, s locale, limit int, rolling string, mess
 			prompts.SummarizeUser{Rolling: rolling, Turns: views{loc: s.loc}.messages(messages), Again: again})
 	}
 	q.Use = func(answer string) (why string) {
-		if text = readSummary(answer); reverie.CleanSummary(text, limit) == "" {
+		if text = readSummary(answer); safety.CleanSummary(text, limit) == "" {
 			return "the answer held no summary"
 		}
 		return ""
@@ -134,7 +135,7 @@ func (s *chunkInput) framed(cited []reverie.Evidence) []reverie.Evidence {
 			return false
 		}
 		if !slices.ContainsFunc(evidence, func(e reverie.Evidence) bool { return e.MessageID == m.ID }) {
-			evidence = append(evidence, reverie.EvidenceOf(m, "", s.loc))
+			evidence = append(evidence, safety.EvidenceOf(m, "", s.loc))
 		}
 		return true
 	}

@@ -17,6 +17,7 @@ import (
 
 	"reverie/internal/api/client"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/team"
 )
 
@@ -156,12 +157,12 @@ func poisonedPut(t *testing.T, a *deployment) {
 	}
 	masked := a.say("Call the pilot at 13812345678")
 	s := a.to(nil)
-	s.Privacy.PII = reverie.PIIAllow
+	s.Privacy.PII = safety.PIIAllow
 	for i, answer := range []func(m *reverie.TeamMemory){
 		func(m *reverie.TeamMemory) { m.Statement = "The boat was sold" },
 		func(m *reverie.TeamMemory) { m.Status = reverie.StatusDeprecated },
 		func(m *reverie.TeamMemory) { m.Tags = []string{"sold"} },
-		func(m *reverie.TeamMemory) { m.Statement = reverie.Privacy{}.Mask(m.Statement) },
+		func(m *reverie.TeamMemory) { m.Statement = safety.Privacy{}.Mask(m.Statement) },
 		func(m *reverie.TeamMemory) { t.Error("what was masked there is pushed again") },
 	} {
 		memory := []string{id, masked}[i/3]

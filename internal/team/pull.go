@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -138,7 +139,7 @@ func (s *Syncer) arrived(theirs *reverie.TeamMemory) ([]reverie.ScanFinding, err
 	if !s.Quotes {
 		theirs.Evidence = nil
 	}
-	return reverie.CheckTeamMemory(theirs, s.Privacy, s.Now())
+	return safety.CheckTeamMemory(theirs, s.Privacy, s.Now())
 }
 
 // one settles a memory, or puts it aside where it would be written over.

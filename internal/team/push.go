@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -132,7 +133,7 @@ func (s *Syncer) pushOne(ctx context.Context, ours local, reply *reverie.TeamPus
 			return false, err
 		}
 		body = withWords[0]
-		if found, err := reverie.CheckTeamMemory(&body, s.Privacy, s.Now()); err != nil || len(found) > 0 {
+		if found, err := safety.CheckTeamMemory(&body, s.Privacy, s.Now()); err != nil || len(found) > 0 {
 			reply.Refused = append(reply.Refused, refusal(ours, found, err))
 			return false, nil
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/team"
 )
 
@@ -195,16 +196,16 @@ func gone(t *testing.T, a, b *deployment) {
 	const number = "13812345678"
 	number1, number2 := a.say("Lin has the number "+number), a.say("Wu has the number "+number)
 	open := a.with(b)
-	open.Privacy.PII, b.service.Privacy.PII = reverie.PIIAllow, reverie.PIIAllow
+	open.Privacy.PII, b.service.Privacy.PII = safety.PIIAllow, safety.PIIAllow
 	if r, err := open.Push(t.Context(), team.PushOptions{}); err != nil || len(r.Pushed) != 2 {
 		t.Fatalf("pushed %+v, %v", r, err)
 	}
-	b.service.Privacy.PII = reverie.PIIRefuse
+	b.service.Privacy.PII = safety.PIIRefuse
 	a.drop(number1)
 	b.drop(number2)
 	b.seen = nil
 	s := a.with(b)
-	s.Privacy.PII = reverie.PIIRefuse
+	s.Privacy.PII = safety.PIIRefuse
 	pushed, err := s.Push(t.Context(), team.PushOptions{ID: number1})
 	pulled, err2 := s.Pull(t.Context(), team.PullOptions{ID: number2})
 	if err != nil || err2 != nil || len(pushed.Pushed) != 1 || len(pulled.Pulled) != 1 {
@@ -227,7 +228,7 @@ func gone(t *testing.T, a, b *deployment) {
 	if r := a.push(b); len(r.Pushed)+len(r.Conflicts)+len(r.Refused) != 0 {
 		t.Errorf("pushed again: %+v", r)
 	}
-	b.service.Privacy = reverie.Privacy{}
+	b.service.Privacy = safety.Privacy{}
 }
 
 // exchanged: memories that swap what they say, or take over what is said no longer,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // Store is what syncing reads and writes here.
@@ -41,7 +42,7 @@ type Syncer struct {
 	Remote  Remote
 	Team    string
 	URL     string // of the remote, by which it is known here
-	Privacy reverie.Privacy
+	Privacy safety.Privacy
 	Quotes  bool // the words that memories rest on, and who said them, travel
 	// Here is the id of this deployment, and Name what others are told instead; "" = the id.
 	Here, Name string
@@ -86,22 +87,22 @@ func (s *Syncer) look(state reverie.TeamState) local {
 	}
 	s.sign(&l.out)
 	var err error
-	l.findings, err = reverie.CheckTeamMemory(&l.out, s.Privacy, s.Now())
+	l.findings, err = safety.CheckTeamMemory(&l.out, s.Privacy, s.Now())
 	switch {
 	case err != nil:
 		l.findings = []reverie.ScanFinding{{Class: reverie.ClassStatement, Rule: "malformed", Excerpt: s.Privacy.Mask(err.Error())}}
 	case len(l.findings) > 0:
 	case l.Status == reverie.StatusActive && l.out.Statement != state.Statement: // it was stored under another policy
-		l.findings = reverie.Scan(state.Statement)
+		l.findings = safety.Scan(state.Statement)
 		for i := range l.findings {
 			l.findings[i].Where = "statement"
 		}
 	default:
 		l.digest = l.out.Digest()
 	}
-	for _, policy := range []reverie.PII{reverie.PIIMask, reverie.PIIRefuse} {
+	for _, policy := range []safety.PII{safety.PIIMask, safety.PIIRefuse} {
 		m := l.out
-		if m.Statement = (reverie.Privacy{PII: policy}).Mask(m.Statement); m.Statement != l.out.Statement {
+		if m.Statement = (safety.Privacy{PII: policy}).Mask(m.Statement); m.Statement != l.out.Statement {
 			l.masked = append(l.masked, m.Digest())
 		}
 	}

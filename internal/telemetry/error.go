@@ -8,6 +8,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // kindOther is what OpenTelemetry calls an error that nobody has a name for.
@@ -65,7 +66,7 @@ const maxWords = 2000
 // words is an error's text as it may leave the process: without secrets, and
 // not too long.
 func words(err error) string {
-	text := reverie.MaskSecrets(err.Error())
+	text := safety.MaskSecrets(err.Error())
 	if len(text) <= maxWords {
 		return text
 	}

@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // Sentry files failed runs as issues, one for each cause, and sends them in the
@@ -72,7 +73,7 @@ func (s *Sentry) Capture(err error, tags map[string]string) {
 	event.Exception = []sentry.Exception{{Type: kind, Value: words(err)}}
 	event.Tags = make(map[string]string, len(tags))
 	for name, value := range tags {
-		event.Tags[name] = reverie.MaskSecrets(value)
+		event.Tags[name] = safety.MaskSecrets(value)
 	}
 	s.client.CaptureEvent(event, nil, nil)
 }

@@ -96,7 +96,7 @@ func FuzzQuote(f *testing.F) {
 
 // An excerpt of a message stands as its quote where the model gave none.
 func TestExcerptVerifies(t *testing.T) {
-	allowed, err := os.ReadFile("../reverie/testdata/statement/allowed.txt")
+	allowed, err := os.ReadFile("../safety/testdata/statement/allowed.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -124,7 +125,7 @@ func told(s, token string) string {
 	if token != "" {
 		s = strings.ReplaceAll(s, token, "[token]")
 	}
-	return reverie.MaskSecrets(text.Excerpt(text.Visible(s), maxTold))
+	return safety.MaskSecrets(text.Excerpt(text.Visible(s), maxTold))
 }
 
 // toldError is an error with what is told of it.

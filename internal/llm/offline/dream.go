@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // insight is one line of the answer to dream.
@@ -82,7 +83,7 @@ func dream(q question) ([]insight, error) {
 	}
 	found = append(found, themes(sessions)...)
 	found = slices.DeleteFunc(found, func(f insight) bool {
-		return reverie.CheckStatement(f.Content) != nil ||
+		return safety.CheckStatement(f.Content) != nil ||
 			slices.ContainsFunc(items, func(old item) bool { return sameWords(old.Content, f.Content) })
 	})
 	return append([]insight{narrative(summaries)}, merged(found)...), nil
@@ -104,7 +105,7 @@ func combine(q question) ([]insight, error) {
 		for _, it := range p.Items {
 			f := insight{Type: it.Type, Content: it.Content, Replace: it.Replace, Done: it.Done, Keep: it.Keep,
 				Sources: []string{it.ID}, Confidence: it.Confidence}
-			if it.ID != "" && (f.Keep || reverie.CheckStatement(f.Content) == nil) {
+			if it.ID != "" && (f.Keep || safety.CheckStatement(f.Content) == nil) {
 				found = append(found, f)
 			}
 		}
@@ -192,7 +193,7 @@ func narrative(summaries []string) insight {
 	text := ""
 	for _, summary := range slices.Backward(summaries) {
 		list := splitSentences(summary)
-		if len(list) == 0 || reverie.CheckStatement(list[0]) != nil {
+		if len(list) == 0 || safety.CheckStatement(list[0]) != nil {
 			continue
 		}
 		next := strings.TrimSpace(list[0] + " " + text)

@@ -12,6 +12,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // night is one question about material. A session is its summary, "" for none, and
@@ -89,7 +90,7 @@ func dreamt(t testing.TB, user map[string]any, sources map[string]bool, known in
 // checkInsight fails on what a dream would refuse.
 func checkInsight(t testing.TB, l insight, sources map[string]bool, known int) {
 	t.Helper()
-	if err := reverie.CheckStatement(l.Content); err != nil && !l.Keep {
+	if err := safety.CheckStatement(l.Content); err != nil && !l.Keep {
 		t.Fatalf("%q would be refused: %v", l.Content, err)
 	}
 	if l.Keep && (l.Content != "" || l.Replace == "" || l.Done) {

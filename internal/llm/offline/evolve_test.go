@@ -10,6 +10,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -115,7 +116,7 @@ func checkEvidence(t testing.TB, l evolveLine, messages []reverie.Message) {
 		}
 	}
 	if l.Action == reverie.ActionCreate || l.Action == reverie.ActionUpdate {
-		if err := reverie.CheckStatement(l.Statement); err != nil || len(l.Evidence) == 0 {
+		if err := safety.CheckStatement(l.Statement); err != nil || len(l.Evidence) == 0 {
 			t.Errorf("%s %q with %d citations: %v", l.Action, l.Statement, len(l.Evidence), err)
 		} else if said := unattributed(l.Statement); !strings.Contains(messages[l.Evidence[0].Message-1].Text, said) {
 			t.Errorf("%q is not what its first witness wrote", said)

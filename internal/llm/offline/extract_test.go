@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -78,7 +79,7 @@ func (d dialogue) extract(t testing.TB) (facts []fact, summary fact) {
 // checkFact fails on what no line may hold.
 func checkFact(t testing.TB, f fact, views []map[string]any) {
 	t.Helper()
-	if err := reverie.CheckStatement(f.Content); err != nil && f.Type != typeSummary {
+	if err := safety.CheckStatement(f.Content); err != nil && f.Type != typeSummary {
 		t.Fatalf("a fact that would be refused: %q: %v", f.Content, err)
 	}
 	if f.Content == "" || utf8.RuneCountInString(f.Content) > reverie.MaxStatement {

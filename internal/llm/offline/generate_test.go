@@ -13,6 +13,7 @@ import (
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 func TestGenerateRefusesOtherPrompts(t *testing.T) {
@@ -156,7 +157,7 @@ func checkLine(t *testing.T, l evolveLine, memories []memory, messages []message
 	if !known {
 		t.Fatalf("no such memory: %+v", l)
 	}
-	if l.Statement != "" && reverie.CheckStatement(l.Statement) != nil {
+	if l.Statement != "" && safety.CheckStatement(l.Statement) != nil {
 		t.Fatalf("a statement that would be refused: %q", l.Statement)
 	}
 	if said := unattributed(l.Statement); said != "" && !slices.ContainsFunc(messages, func(m message) bool {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // remark is one line of the answer to impression_observe: what a person says of himself
@@ -74,7 +74,7 @@ func (r *remark) take(c claim, who subject) {
 	if c.Impression != "" {
 		said = strings.ReplaceAll(c.Impression, "{}", c.value)
 	}
-	if len(proof) == 0 || reverie.CheckStatement(said) != nil {
+	if len(proof) == 0 || safety.CheckStatement(said) != nil {
 		return
 	}
 	if !slices.Contains(r.Evidence, proof[0]) {

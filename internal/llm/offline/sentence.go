@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	texts "reverie/internal/text"
 )
 
@@ -273,7 +273,7 @@ func (s sentence) statement() (text string, ok bool) {
 			text = name + " says: " + text
 		}
 	}
-	return text, weight(s.terms) >= aboutCommon && reverie.CheckStatement(text) == nil
+	return text, weight(s.terms) >= aboutCommon && safety.CheckStatement(text) == nil
 }
 
 // bare is a text in one line, without lead-ins and without the mark at its end.

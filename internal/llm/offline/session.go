@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 // factType is what sort of fact a line of session_extract holds.
@@ -183,7 +184,7 @@ func longest(m *message) (sentence, bool) {
 	}
 	for _, text := range splitSentences(m.Text) {
 		s := sentence{text: text, message: m}
-		if len(text) > len(best.text) && s.quote() != "" && reverie.CheckStatement(s.told()) == nil {
+		if len(text) > len(best.text) && s.quote() != "" && safety.CheckStatement(s.told()) == nil {
 			best = s
 		}
 	}

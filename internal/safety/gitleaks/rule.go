@@ -1,0 +1,167 @@
+package gitleaks
+
+import (
+	_ "embed"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
+)
+
+// rule is one of gitleaks' rules as chats need it.
+type rule struct {
+	name    string
+	re      *lazyregexp.Regexp
+	group   int     // the capturing group that is the secret; 0 for the first that matched
+	entropy float64 // bits a character that the secret must exceed
+	named   bool    // known by the service's name beside it, not by its own shape
+	first   bool    // each match begins with a keyword: it is tried there alone
+}
+
+type ruleSet struct {
+	rules []rule
+	words *text.Keywords
+}
+
+// dropped are the rules that cry wolf in chats, or that chats cannot meet. Those that
+// need a file's path are left out, too.
+var dropped = map[string]string{
+	"generic-api-key":                             "any word after key, token, access or auth; our own rules api-key and password look closer",
+	"adobe-client-id":                             "an id, which is public",
+	"asana-client-id":                             "an id, which is public",
+	"bitbucket-client-id":                         "an id, which is public",
+	"discord-client-id":                           "an id, which is public: 18 digits, as every member has",
+	"linkedin-client-id":                          "an id, which is public",
+	"looker-client-id":                            "an id, which is public",
+	"messagebird-client-id":                       "an id, which is public",
+	"plaid-client-id":                             "an id, which is public",
+	"sendbird-access-id":                          "an id, which is public",
+	"sumologic-access-id":                         "an id, which is public",
+	"flutterwave-public-key":                      "a public key",
+	"mailgun-pub-key":                             "a public key",
+	"lob-pub-api-key":                             "a public key",
+	"sourcegraph-access-token":                    "any 40 hexadecimal digits, such as commits, beside the word; our own rule knows the prefix",
+	"vault-service-token":                         "its keyword ends every sentence (s.); our own rule is anchored there",
+	"twilio-api-key":                              "its keyword (sk) is in task, ask and risk; our own rule is anchored there",
+	"jwt":                                         "its keyword (ey) is in key and they; our own rule looks for eyJ",
+	"private-key":                                 "our own rule knows more kinds, and those that are cut off",
+	"linkedin-client-secret":                      "16 letters or digits beside the word, as vanity names have",
+	"hashicorp-tf-password":                       "needs a file's name",
+	"dropbox-api-token":                           "15 letters or digits beside the word, as folders of it have; our own rule knows the prefix",
+	"azure-ad-client-secret":                      "our own rule knows that a sentence may end behind it",
+	"aws-access-token":                            "the same as our own rule, but for examples",
+	"curl-auth-user":                              "our own rule bounds the line",
+	"gitlab-runner-authentication-token-routable": "our own rule knows them all, and the name is too long for a mask",
+	"slack-legacy-workspace-token":                "our own rule knows them all",
+}
+
+// What gitleaks writes into most of its expressions, and what stands here instead.
+var (
+	// It begins with up to 50 characters that decide nothing and cost the most.
+	leadingNames = strings.NewReplacer(`(?i)[\w.-]{0,50}?`, `(?i)`, `[\w.-]{0,50}?(?i:[\w.-]{0,50}?`, `(?i:`)
+	// A token ends at a space, a quote or the text's end; in chats also at any comma,
+	// bracket or Chinese character.
+	tail = strings.NewReplacer(`(?:[\x60'"\s;]|\\[nr]|$)`, `(?:[^\w-]|$)`)
+	// A name and its value are joined by = or :, in chats also by words.
+	joined = strings.NewReplacer(`(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}`, `(?:=|>|:{1,3}=|\|\||:|=>|\?=|,|：|\bis|是|为)[\x60'"\s=]{0,5}`)
+)
+
+// gitleaksRules is the file that gitleaks compiles in, unchanged. Importing its package
+// config instead would bring a whole configuration library into the binary. A test
+// compares the file with that of the module.
+//
+//go:embed rules.toml
+var gitleaksRules []byte
+
+// known is a rule of that file.
+type known struct {
+	ID          string
+	Path        string
+	Regex       string
+	SecretGroup int
+	Entropy     float64
+	Keywords    []string
+}
+
+// read makes the rules from those of gitleaks. Its own reader would compile all of their
+// expressions at once.
+func read() *ruleSet {
+	var file struct{ Rules []known }
+	if err := toml.Unmarshal(gitleaksRules, &file); err != nil {
+		panic("the rules of gitleaks cannot be read: " + err.Error()) // they are compiled in
+	}
+	slices.SortFunc(file.Rules, func(a, b known) int { return strings.Compare(a.ID, b.ID) })
+	var s ruleSet
+	var words [][]string
+	for _, r := range file.Rules {
+		if _, no := dropped[r.ID]; no || r.Path != "" || r.Regex == "" || len(r.Keywords) == 0 {
+			continue
+		}
+		s.rules = append(s.rules, adapted(r))
+		words = append(words, lower(r.Keywords))
+	}
+	s.words = text.NewKeywords(words)
+	return &s
+}
+
+func adapted(r known) rule {
+	expr := leadingNames.Replace(r.Regex)
+	name, _, named := strings.Cut(expr, `(?:[ \t\w.-]{0,20})`)
+	first := named && !strings.Contains(name, "(?i:") && !strings.Contains(expr, `|\b`) && allMatch(`\A`+name+`\z`, r.Keywords)
+	expr = tail.Replace(joined.Replace(expr))
+	if first {
+		expr = `\A` + expr
+	}
+	return rule{
+		name:    r.ID,
+		re:      lazyregexp.New(expr),
+		group:   r.SecretGroup,
+		entropy: r.Entropy,
+		named:   named,
+		first:   first,
+	}
+}
+
+func allMatch(expr string, words []string) bool {
+	re, err := regexp.Compile(`(?i)` + strings.ReplaceAll(expr, "(?-i:", "(?:"))
+	return err == nil && !slices.ContainsFunc(words, func(w string) bool { return !re.MatchString(w) })
+}
+
+func lower(words []string) []string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = strings.ToLower(w)
+	}
+	return list
+}
+
+// good tells a secret from a word of the same length: by its entropy where the rule asks
+// for it, and beside a service's name by its having both letters and digits.
+func (r *rule) good(value string) bool {
+	if r.named && !(strings.ContainsAny(value, "0123456789") && strings.IndexFunc(value, isLetter) >= 0) && !strings.ContainsRune(value, ':') {
+		return false
+	}
+	return r.entropy == 0 || entropy(value) > r.entropy
+}
+
+func isLetter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// entropy is Shannon's, in bits a byte.
+func entropy(s string) (bits float64) {
+	var count [256]int
+	for i := range len(s) {
+		count[s[i]]++
+	}
+	for _, n := range count {
+		if n > 0 {
+			p := float64(n) / float64(len(s))
+			bits -= p * math.Log2(p)
+		}
+	}
+	return bits
+}

@@ -1,0 +1,270 @@
+package safety
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
+)
+
+// readings are the ways in which a model may read a text, folded, each for the rules to be
+// tried on: as it stands; with letters that only look like others, with digits for
+// letters; without marks put between letters; backwards or rotated, where that gives words
+// of orders; and what is encoded in it. The first is always the text itself.
+func readings(body string) []string {
+	folded := closeHan(text.Simplify(text.FoldCase(body)))
+	list := []string{folded}
+	add := func(s string) {
+		if s != "" && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	bare := folded
+	if strings.ContainsFunc(folded, mayDisguise) {
+		bare = lookalikes.Replace(dropMarks(folded))
+		add(bare)
+	}
+	if dealt(bare) {
+		add(dealtHan.ReplaceAllStringFunc(bare, onlyLetters))
+	}
+	if strings.ContainsAny(bare, "0134578@$") && digitInWord.MatchString(bare) {
+		add(digitInWord.ReplaceAllStringFunc(bare, func(word string) string { return digitLetters.Replace(word) }))
+	}
+	found := disguises().Find(folded)
+	if found.Has(0) {
+		r := []rune(folded)
+		slices.Reverse(r)
+		add(string(r))
+	}
+	if found.Has(1) {
+		add(strings.Map(rot13, folded))
+	}
+	add(decoded(body))
+	return list
+}
+
+// dealtHan is Chinese with a mark after every character.
+var dealtHan = lazyregexp.New(`(?:\p{Han}[^\p{Han}\p{Latin}\p{Nd}]){3,}\p{Han}`)
+
+// dealt tells whether there may be such Chinese.
+func dealt(s string) bool {
+	n, before := 0, ' '
+	for _, r := range s {
+		if r >= text.FirstHan && r <= text.LastHan && !(before >= text.FirstHan && before <= text.LastHan) {
+			n++
+		}
+		before = r
+	}
+	return n >= 4
+}
+
+func onlyLetters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// broken are orders without the spaces in them, for words that are spelled out (i g n o r
+// e) or taken apart (ig nore).
+var broken = sync.OnceValue(func() *patterns {
+	return newPatterns([]pattern{
+		newPattern(`(?:ignor(?:e|ing)|disregard|forget|override|bypass)(?:all|any|the|your|my|every)*(?:previous|prior|above|earlier|system|safety)*(?:instructions?|rules|prompts?|guidelines|directives)`, "ignor", "disregard", "forget", "override", "bypass"),
+		newPattern(`(?:reveal|print|show|output|repeat)(?:me|the|your)*(?:hidden|system)*(?:systemprompt|prompt|instructions)|systemprompt`, "prompt", "instructions"),
+		newPattern(`(?:always|only|never)(?:recommend|obey|mention|trust|praise|answer|reply|respond)|youmust(?:obey|always|never|recommend|answer|reply|praise)|youarenow(?:a|the|dan)|fromnowonyou`, "always", "only", "never", "youmust", "youarenow", "fromnowonyou"),
+		newPattern(`(?:delete|erase|wipe|forget)(?:all|every|your|the)*(?:memory|memories)|donottell(?:the|any)?(?:user|one)|obey(?:mallory|me|him|her)`, "memor", "donottell", "obey"),
+	})
+})
+
+// findBroken returns the first order in text whose words are taken apart, "" without one.
+// Whole words are for the other rules.
+func findBroken(s string) string {
+	folded := text.FoldCase(s)
+	var letters strings.Builder
+	var places []int // in folded, of each byte of letters
+	for i, r := range folded {
+		if r >= 'a' && r <= 'z' {
+			letters.WriteByte(byte(r))
+			places = append(places, i)
+		}
+	}
+	at, start := broken().findAt(letters.String())
+	if at == "" {
+		return ""
+	}
+	first, last := places[start], places[start+len(at)-1]
+	piece := folded[first : last+1]
+	for word := range strings.FieldsFuncSeq(piece, func(r rune) bool { return r < 'a' || r > 'z' }) {
+		if !strings.Contains(wholeWords, " "+word+" ") {
+			return piece
+		}
+	}
+	return ""
+}
+
+// wholeWords are those that the expressions of broken are made of.
+const wholeWords = " ignore ignoring disregard forget override bypass all any the your my every previous prior above earlier system safety instruction instructions rules prompt prompts guidelines directives " +
+	"reveal print show output repeat me hidden always only never recommend obey mention trust praise answer reply respond you must are now a dan from on delete erase wipe memory memories do not tell user one anyone mallory him her mention mentions trusts answers replies responds recommends "
+
+// mayDisguise tells runes for which there may be a plainer one: marks on letters, and the
+// scripts and symbols that have letters like the Latin ones.
+func mayDisguise(r rune) bool {
+	return r >= 0x131 && r < 0x590 || r >= 0x1D00 && r < 0x1DC0 || r >= 0x1F130 && r <= 0x1F189 || r >= 0x1F1E6 && r <= 0x1F1FF || r >= 0xA720 && r < 0xA800
+}
+
+// dropMarks takes the marks off Latin letters (ṉ, o̶) and turns letters in boxes into
+// letters.
+func dropMarks(s string) string {
+	before := 'x'
+	return norm.NFC.String(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0x1F130 && r <= 0x1F149:
+			r = 'a' + r - 0x1F130
+		case r >= 0x1F150 && r <= 0x1F169:
+			r = 'a' + r - 0x1F150
+		case r >= 0x1F170 && r <= 0x1F189:
+			r = 'a' + r - 0x1F170
+		case r >= 0x1F1E6 && r <= 0x1F1FF:
+			r = 'a' + r - 0x1F1E6
+		case unicode.Is(unicode.Mn, r) && (before < 0x250 || unicode.Is(unicode.Mn, before)):
+			return -1
+		}
+		before = r
+		return r
+	}, norm.NFD.String(s)))
+}
+
+var (
+	// A word with digits between its letters, as in 1gn0r3.
+	digitInWord  = lazyregexp.New(`[0-9@$]{0,2}[a-z]+[0134578@$!]+[a-z0-9@$!]*|\b[0134578@$]+[a-z][a-z0-9@$!]*`)
+	digitLetters = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "8", "b", "@", "a", "$", "s", "!", "i")
+)
+
+// disguises are words of orders backwards, and rotated by 13 letters.
+var disguises = sync.OnceValue(func() *text.Keywords {
+	return text.NewKeywords([][]string{
+		{"erongi", "snoitcurtsni", "tpmorp", "dnemmocer", "syawla", "yromem", "dragersid", "略忽", "令指", "示提", "荐推", "视无"},
+		{"vtaber", "vafgehpgvba", "cebzcg", "erpbzzraq", "nyjnlf", "zrzbel", "qvfertneq", "flfgrz", "nffvfgnag", "gur hfre"},
+	})
+})
+
+func rot13(r rune) rune {
+	if r >= 'a' && r <= 'z' {
+		return 'a' + (r-'a'+13)%26
+	}
+	return r
+}
+
+var (
+	base64Blob  = lazyregexp.New(`[A-Za-z0-9+/_-]{16,}={0,2}`)
+	hexBlob     = lazyregexp.New(`\b(?:[0-9a-fA-F]{2}[ :]?){12,}`)
+	percentBlob = lazyregexp.New(`(?:%[0-9A-Fa-f]{2}){4,}`)
+	escapeBlob  = lazyregexp.New(`(?:\\x[0-9A-Fa-f]{2}|\\u\{?[0-9A-Fa-f]{4,5}\}?){3,}`)
+	binaryBlob  = lazyregexp.New(`\b(?:[01]{8}[ ,]?){4,}`)
+	morseBlob   = lazyregexp.New(`(?:^|\s)(?:[.-]{1,5}[ /]+){7,}`)
+	notHex      = lazyregexp.New(`[^0-9A-Fa-f]+`)
+)
+
+// findEncoded returns the first piece of text that hides text: what decodes to words from
+// base64, hexadecimal, escapes or bits, and Morse. Nobody needs it in a memory.
+func findEncoded(text string) string {
+	for _, b := range []struct {
+		mark string
+		re   *lazyregexp.Regexp
+	}{{"%", percentBlob}, {`\`, escapeBlob}, {".- ", morseBlob}, {"-. ", morseBlob}, {".. ", morseBlob}, {"-- ", morseBlob}} {
+		if strings.Contains(text, b.mark) {
+			if at := b.re.FindString(text); at != "" {
+				return strings.TrimSpace(at)
+			}
+		}
+	}
+	at, _ := decodeBlob(text)
+	return at
+}
+
+func decoded(s string) string {
+	_, words := decodeBlob(s)
+	return closeHan(text.Simplify(text.Fold(words)))
+}
+
+// decodeBlob returns a piece of text that decodes to words, and these.
+func decodeBlob(text string) (blob, words string) {
+	if !hasRun(text, 16) {
+		return "", ""
+	}
+	for _, blob := range base64Blob.FindAllString(text, -1) {
+		raw := strings.TrimRight(blob, "=")
+		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			if b, err := encoding.DecodeString(raw); err == nil && readable(b) {
+				return blob, string(b)
+			}
+		}
+	}
+	for _, blob := range hexBlob.FindAllString(text, -1) {
+		if b, err := hex.DecodeString(notHex.ReplaceAllString(blob, "")); err == nil && readable(b) {
+			return blob, string(b)
+		}
+	}
+	for _, blob := range binaryBlob.FindAllString(text, -1) {
+		var b []byte
+		for _, bits := range strings.FieldsFunc(blob, func(r rune) bool { return r == ' ' || r == ',' }) {
+			if n, err := strconv.ParseUint(bits, 2, 8); err == nil {
+				b = append(b, byte(n))
+			}
+		}
+		if readable(b) {
+			return blob, string(b)
+		}
+	}
+	return "", ""
+}
+
+// hasRun tells whether n characters of base64, digits of bits and hexadecimal with what
+// parts them included, follow each other in text.
+func hasRun(text string, n int) bool {
+	run, digits := 0, 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c >= 'A' && c <= 'F':
+			run, digits = run+1, digits+1
+		case c >= 'g' && c <= 'z', c >= 'G' && c <= 'Z', c == '+', c == '/', c == '-', c == '_':
+			run, digits = run+1, 0
+		case c == ' ' || c == ':' || c == ',':
+			run = 0
+		default:
+			run, digits = 0, 0
+		}
+		if run >= n || digits >= 2*n {
+			return true
+		}
+	}
+	return false
+}
+
+// readable tells whether bytes are text: letters for the most part, and no controls.
+func readable(b []byte) bool {
+	if !utf8.Valid(b) {
+		return false
+	}
+	letters, all := 0, 0
+	for _, r := range string(b) {
+		if all++; unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Co, r) {
+			return false
+		}
+		if unicode.IsLetter(r) || r == ' ' {
+			letters++
+		}
+	}
+	return all >= 4 && 10*letters >= 8*all
+}

@@ -1,0 +1,85 @@
+package safety
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+)
+
+// PII says what becomes of personal data (see [FindPII]) in what becomes memory.
+type PII string
+
+// The policies, [privacy] pii in the configuration.
+const (
+	PIIAllow  PII = "allow"  // it is remembered like anything else
+	PIIMask   PII = "mask"   // its rule's name stands in its place: [pii:email]
+	PIIRefuse PII = "refuse" // it is treated like a secret
+)
+
+// Privacy is how texts are treated on their way into memory. The zero value masks personal
+// data. Secrets never pass, whatever it says.
+//
+// It works at three places, so that no room needs rules of its own: messages are masked
+// before a model is shown them ([Privacy.Messages]), answers before anything is made of
+// them or they are kept (package llm), and what people hand in is held against it
+// ([Privacy.Statement]). A mask of a secret in a statement is refused by [CheckStatement]
+// like the secret itself.
+type Privacy struct {
+	PII PII
+}
+
+// Mask returns a text without its secrets and, unless the policy allows it, without
+// personal data. Secrets come first: the end of a password and the host behind it read as
+// an address. It is idempotent.
+func (p Privacy) Mask(s string) string {
+	s = MaskSecrets(s)
+	if p.PII == PIIAllow {
+		return s
+	}
+	open := maskPII
+	if p.PII == PIIRefuse {
+		open = maskOpen
+	}
+	// What is left beside a mask can read as something in its turn. Every round leaves less
+	// that is not mask, so the loop ends.
+	for found := FindPII(s); len(found) > 0; found = FindPII(s) {
+		s = MaskSecrets(maskFound(s, found, open))
+	}
+	return s
+}
+
+// Messages returns the messages with masked texts, as a model may be shown them and
+// quotes are taken from. Those given are left as they are.
+func (p Privacy) Messages(list []reverie.Message) []reverie.Message {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Text = p.Mask(list[i].Text)
+	}
+	return list
+}
+
+// Statement returns s as it may be remembered, its personal data masked where the policy
+// says so, or why it may not: see [CheckStatement]. Its errors are *[StatementError], whose
+// details are without secrets and personal data.
+func (p Privacy) Statement(s string) (string, error) {
+	secret := FindSecrets(s)
+	if len(secret) == 0 && p.PII != PIIAllow && len(FindSecrets(text.Normalize(s))) == 0 {
+		if found := FindPII(s); len(found) > 0 {
+			if p.PII == PIIRefuse {
+				return "", &StatementError{RulePII, fmt.Sprintf("it holds personal data (%s): leave it out", found[0].Rule)}
+			}
+			s = maskFound(s, found, maskPII)
+		}
+	}
+	err := CheckStatement(s)
+	if err == nil && len(secret) > 0 {
+		err = &StatementError{RuleSecret, fmt.Sprintf("it holds what looks like a secret (%s): leave it out", secret[0].Rule)}
+	}
+	if broken := (*StatementError)(nil); errors.As(err, &broken) {
+		return s, &StatementError{broken.Rule, Privacy{}.Mask(broken.Detail)}
+	}
+	return s, err
+}

@@ -1,0 +1,80 @@
+package safety
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"reverie/internal/reverie"
+)
+
+func TestPrivacy(t *testing.T) {
+	const mail, key = "Ada reads ada@example.org", "the deploy key is AKIA" + "Z7QK3W2NVYTL5RPX"
+	for _, tt := range []struct {
+		policy          PII
+		text, statement string
+		rule            Rule
+		masked          string
+	}{
+		{"", mail, "Ada reads [pii:email]", "", "Ada reads [pii:email]"},
+		{PIIMask, mail, "Ada reads [pii:email]", "", "Ada reads [pii:email]"},
+		{PIIAllow, mail, mail, "", mail},
+		{PIIRefuse, mail, "", RulePII, "Ada reads [secret:email]"},
+		{PIIAllow, key, "", RuleSecret, "the deploy key is [secret:aws-key]"},
+		{PIIMask, "db: postgres://app:S3cr#tP!x9@db.example.com:5432/app", "", RuleSecret, "db: postgres://app:[secret:url-password]@db.example.com:5432/app"},
+		{PIIRefuse, "密码是Kx#88&zq@mail.com", "", RuleSecret, "密码是[secret:password]"},
+		{PIIMask, "Ada likes tea", "Ada likes tea", "", "Ada likes tea"},
+	} {
+		p := Privacy{PII: tt.policy}
+		got, err := p.Statement(tt.text)
+		broken := &StatementError{}
+		if errors.As(err, &broken); broken.Rule != tt.rule || err == nil && got != tt.statement {
+			t.Errorf("%q under %q: %q, %v", tt.text, tt.policy, got, err)
+		}
+		messages := []reverie.Message{{ID: "1", Text: tt.text}}
+		once := p.Messages(messages)
+		if once[0].Text != tt.masked || p.Messages(once)[0].Text != tt.masked || messages[0].Text != tt.text {
+			t.Errorf("%q is shown to a model under %q as %q", tt.text, tt.policy, once[0].Text)
+		}
+		// What a model makes of a masked secret is refused as the secret would be.
+		if _, err := p.Statement(tt.masked); (err != nil) != (tt.rule != "") {
+			t.Errorf("%q as a statement under %q: %v", tt.masked, tt.policy, err)
+		}
+	}
+}
+
+// What is a secret in a text is in nothing that becomes of it, whatever else stands there
+// that is masked too, and no refusal repeats it.
+func TestSecretsComeFirst(t *testing.T) {
+	texts := []string{
+		"postgres://app:S3cr#tPass!x9@db.example.com:5432/app", "redis://:ab@cache.example.com", "密码是Kx#88&zq@mail.com", "password: anna.b2@example.org",
+		"mail ada@example.org, password hunter2!x, call 13812345678", "sqlplus scott/Tig#er9@db.example.org", "https://ada:13812345678x@example.org/",
+		"amqp://a:p4ss[pii:phone]x@h", "see https://example.org/a ![x](https://example.org/p?q=ada@example.org)",
+	}
+	for i, s := range secretSamples() {
+		texts = append(texts, [...]string{s.text + " or ada@example.org", "ada@example.org," + s.text, s.text + "@example.org"}[i%3])
+	}
+	for _, text := range texts {
+		found := FindSecrets(text)
+		for _, policy := range []PII{PIIAllow, PIIMask, PIIRefuse} {
+			p := Privacy{policy}
+			masked := p.Mask(text)
+			statement, err := p.Statement(text)
+			if err != nil {
+				statement = err.Error()
+			}
+			if again := p.Mask(masked); again != masked {
+				t.Errorf("%q under %q is %q, and then %q", text, policy, masked, again)
+			}
+			for _, f := range found {
+				half := f.Start + (f.End-f.Start+1)/2
+				if left := masked + statement; err == nil || strings.Contains(left, text[f.Start:half]) && half > f.Start+3 || strings.Contains(left, text[f.Start:f.End]) {
+					t.Errorf("%q under %q is masked as %q, and as a statement %q", text, policy, masked, statement)
+				}
+			}
+			if (err != nil || policy != PIIAllow) && strings.Contains(statement, "ada@") {
+				t.Errorf("%q under %q: %q", text, policy, statement)
+			}
+		}
+	}
+}

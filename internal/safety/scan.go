@@ -1,0 +1,118 @@
+package safety
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+)
+
+// Scan returns the secrets and the personal data of a text, by position. Where a piece
+// is both, it is a secret. Their Where is left for the caller.
+func Scan(text string) []reverie.ScanFinding {
+	places := ScanPlaces(text)
+	found := make([]reverie.ScanFinding, len(places))
+	for i, p := range places {
+		found[i] = p.ScanFinding
+	}
+	return found
+}
+
+// ScanPlace is a finding with the bytes [Start, End) of the text that it takes.
+type ScanPlace struct {
+	reverie.ScanFinding
+	Start, End int
+}
+
+// ScanPlaces is [Scan] with the places of what is found.
+func ScanPlaces(text string) []ScanPlace {
+	marks := markAll(text)
+	found := make([]ScanPlace, len(marks))
+	for i, m := range marks {
+		found[i] = ScanPlace{reverie.ScanFinding{Class: m.class, Rule: m.Rule, Excerpt: excerpt(text, marks, i)}, m.Start, m.End}
+	}
+	return found
+}
+
+// Excerpt returns some words around the finding in text, with its rule in the place of
+// what was found. Whatever else of secrets and personal data stands there is masked, too.
+func (f Finding) Excerpt(text string) string {
+	marks := markAll(text)
+	for i, m := range marks {
+		if m.Start < f.End && f.Start < m.End {
+			return excerpt(text, marks, i)
+		}
+	}
+	return excerpt(text, []mark{{f, reverie.ClassSecret}}, 0)
+}
+
+// mark is a finding with its class.
+type mark struct {
+	Finding
+	class reverie.FindingClass
+}
+
+// markAll finds secrets and personal data, by position, none overlapping another.
+func markAll(text string) []mark {
+	var marks []mark
+	personal := FindPII(text)
+	for _, f := range FindSecrets(text) {
+		for len(personal) > 0 && personal[0].Start < f.End {
+			if personal[0].End <= f.Start {
+				marks = append(marks, mark{personal[0], reverie.ClassPII})
+			}
+			personal = personal[1:]
+		}
+		marks = append(marks, mark{f, reverie.ClassSecret})
+	}
+	for _, f := range personal {
+		marks = append(marks, mark{f, reverie.ClassPII})
+	}
+	return marks
+}
+
+// excerptReach is how many characters of its line an excerpt shows on each side.
+const excerptReach = 24
+
+func excerpt(s string, marks []mark, i int) string {
+	from, to := marks[i].Start, marks[i].End
+	for range excerptReach {
+		c, size := utf8.DecodeLastRuneInString(s[:from])
+		if c == '\n' {
+			break
+		}
+		from -= size
+	}
+	for range excerptReach {
+		c, size := utf8.DecodeRuneInString(s[to:])
+		if c == '\n' {
+			break
+		}
+		to += size
+	}
+	var b strings.Builder
+	at := from
+	first := i
+	for first > 0 && marks[first-1].End > from {
+		first--
+	}
+	for _, m := range marks[first:] {
+		if m.Start >= to {
+			break
+		}
+		b.WriteString(s[min(at, m.Start):m.Start])
+		b.WriteString(m.text())
+		at = m.End
+	}
+	b.WriteString(s[min(at, to):to])
+	return Privacy{}.Mask(text.Normalize(b.String()))
+}
+
+// text is what stands in the place of what was found.
+func (m mark) text() string {
+	if m.class == reverie.ClassPII {
+		return maskPII + m.Rule + "]"
+	}
+	return maskOpen + m.Rule + "]"
+}

@@ -1,0 +1,254 @@
+package safety
+
+import (
+	"strings"
+	"time"
+)
+
+// findNumbers appends the numbers that are secret by themselves and carry their proof:
+// payment cards, Chinese identity numbers, accounts (IBAN), American social security
+// numbers, and private keys of wallets.
+func findNumbers(found []located, text string) []located {
+	for i := 0; i < len(text); i++ {
+		if !isASCIIWord(text[i]) {
+			continue
+		}
+		end := i + 1
+		for end < len(text) && isASCIIWord(text[end]) {
+			end++
+		}
+		for _, look := range [...]func(string, int, int) (string, int){identity, card, socialSecurity, iban, walletKey} {
+			if rule, to := look(text, i, end); rule != "" {
+				found = append(found, located{Finding{rule, i, to}, 0})
+				end = to
+				break
+			}
+		}
+		i = end - 1
+	}
+	return found
+}
+
+// identity knows a resident's number: place, birthday, order and a check digit.
+func identity(text string, i, end int) (string, int) {
+	if end-i != 18 || !allDigits(text[i:end-1]) || !strings.Contains("0123456789xX", text[end-1:end]) {
+		return "", 0
+	}
+	n := text[i:end]
+	if n[0] < '1' || n[0] > '9' {
+		return "", 0
+	}
+	if born, err := time.Parse("20060102", n[6:14]); err != nil || born.Year() < 1900 || born.Year() > 2099 {
+		return "", 0
+	}
+	// GB 11643-1999: the sum of each digit by its weight, modulo 11.
+	sum := 0
+	for j, w := range [...]int{7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2} {
+		sum += int(n[j]-'0') * w
+	}
+	if "10X98765432"[sum%11] != strings.ToUpper(n[17:])[0] {
+		return "", 0
+	}
+	return "national-id", end
+}
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// card knows a payment card: 13 to 19 digits that begin as some network's do, with the
+// check digit of Luhn, in one row or in groups.
+func card(text string, i, end int) (string, int) {
+	if !allDigits(text[i:end]) || i > 0 && strings.ContainsRune(".-_/:=#", rune(text[i-1])) && !cardAhead(text, i) {
+		return "", 0
+	}
+	var number [20]byte
+	n, groups, to := 0, 0, i
+	short := false
+	for at := i; ; {
+		first := at
+		for at < len(text) && text[at] >= '0' && text[at] <= '9' {
+			if n == len(number) {
+				return "", 0
+			}
+			number[n] = text[at]
+			n++
+			at++
+		}
+		short = short || groups > 0 && at-first < 2
+		groups, to = groups+1, at
+		if at+1 >= len(text) || text[at] != ' ' && text[at] != '-' || text[at+1] < '0' || text[at+1] > '9' || at-first < 4 && n > 4 {
+			break
+		}
+		at++
+	}
+	digits := string(number[:n])
+	switch {
+	case n < 13 || n > 19 || to < len(text) && (isASCIIWord(text[to]) || text[to] == '-' || text[to] == '_'):
+	case short || groups > 1 && !grouped(text[i:to]):
+	case numberOfElse(text[max(0, i-numberName):i]):
+	case cardNetwork(digits) && luhn(digits):
+		return "bank-card", to
+	}
+	return "", 0
+}
+
+// cardAhead tells whether what stands before a number lets it be a card's all the same:
+// a mark behind a word, as in "card:4111…" or "card #4111…".
+func cardAhead(text string, i int) bool { return strings.ContainsRune(":=#", rune(text[i-1])) }
+
+// numberName is how many bytes before a number may say what it numbers.
+const numberName = 30
+
+// numberOfElse tells whether the words before a number call it that of an order, a parcel
+// or the like, which pass Luhn's check by chance as often as one time in ten.
+func numberOfElse(before string) bool {
+	before = strings.ToLower(before)
+	at := -1
+	for _, w := range [...]string{"单号", "订单", "運單", "訂單", "运单", "快递", "流水", "编号", "会议", "群号", "条码", "条形码", "时间戳", "timestamp", "order", "tracking", "invoice", "shipment", "parcel", "fedex", "usps", "ups", "dhl", "meeting", "ticket", "case", "uid", "imei", "isbn", "ean", "barcode", "serial", "trace", "request", "event", "message_id", "msgid", "snowflake", "id=", "id:", "id ", "id："} {
+		at = max(at, strings.LastIndex(before, w))
+	}
+	return at >= 0 && !strings.Contains(before[at:], "卡") && !strings.Contains(before[at:], "card") && !strings.ContainsAny(before[at:], ".。，;；\n")
+}
+
+// grouped tells the groups in which cards are written.
+func grouped(s string) bool {
+	sizes := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '-' })
+	if len(sizes) == 3 { // American Express, Diners
+		return len(sizes[0]) == 4 && len(sizes[1]) == 6 && len(sizes[2]) >= 4 && len(sizes[2]) <= 5
+	}
+	if len(sizes) == 2 {
+		return len(sizes[0]) == 6 && len(sizes[1]) >= 10
+	}
+	for _, g := range sizes[:len(sizes)-1] {
+		if len(g) != 4 {
+			return false
+		}
+	}
+	return true
+}
+
+// cardNetwork knows how the numbers of each network begin, and how long they are.
+func cardNetwork(n string) bool {
+	two, four := n[:2], n[:4]
+	switch {
+	case n[0] == '4':
+		return len(n) == 13 || len(n) == 16 || len(n) == 19 // Visa
+	case two >= "51" && two <= "55", four >= "2221" && four <= "2720":
+		return len(n) == 16 // Mastercard
+	case two == "34" || two == "37":
+		return len(n) == 15 // American Express
+	case two == "62" || two == "81":
+		return len(n) >= 16 // UnionPay
+	case four == "6011" || two == "65" || four >= "6440" && four <= "6499":
+		return len(n) >= 16 // Discover
+	case four >= "3528" && four <= "3589":
+		return len(n) >= 16 // JCB
+	case two == "36" || two == "38" || two == "39" || four >= "3000" && four <= "3059":
+		return len(n) == 14 || len(n) == 16 // Diners Club
+	case two == "50" || two >= "56" && two <= "58" || two == "60" || two == "63" || two == "67":
+		return len(n) == 16 || len(n) >= 18 // Maestro, RuPay, and Chinese banks' own
+	case four == "9558" || two == "94" || two == "95" && len(n) == 19 || two == "98":
+		return len(n) >= 16 && four == "9558" || len(n) == 19 // ICBC and other debit cards
+	}
+	return false
+}
+
+// luhn is the check of ISO/IEC 7812-1. A row of one digit, or of few, is none.
+func luhn(n string) bool {
+	sum := 0
+	for i := range len(n) {
+		d := int(n[len(n)-1-i] - '0')
+		if i%2 == 1 {
+			if d *= 2; d > 9 {
+				d -= 9
+			}
+		}
+		sum += d
+	}
+	return sum%10 == 0 && distinct(n) > 1
+}
+
+// socialSecurity knows 123-45-6789, but for what is never given out.
+func socialSecurity(text string, i, end int) (string, int) {
+	to := i + 11
+	if end-i != 3 || to > len(text) || i > 0 && (text[i-1] == '-' || text[i-1] == '.' || text[i-1] == '+') || to < len(text) && (isASCIIWord(text[to]) || text[to] == '-') {
+		return "", 0
+	}
+	n := text[i:to]
+	if n[3] != '-' || n[6] != '-' || !allDigits(n[:3]) || !allDigits(n[4:6]) || !allDigits(n[7:]) {
+		return "", 0
+	}
+	if n[:3] == "000" || n[:3] == "666" || n[0] == '9' || n[4:6] == "00" || n[7:] == "0000" {
+		return "", 0
+	}
+	return "ssn", to
+}
+
+// iban knows an account's number of ISO 13616, in one row or in groups of four, by its
+// check digits.
+func iban(text string, i, end int) (string, int) {
+	if end-i < 4 || !upper(text[i]) || !upper(text[i+1]) || !allDigits(text[i+2:i+4]) {
+		return "", 0
+	}
+	var b strings.Builder
+	to := end
+	b.WriteString(text[i:end])
+	if end-i == 4 {
+		for to < len(text) && text[to] == ' ' && b.Len() < 34 {
+			next := to + 1
+			for next < len(text) && (upper(text[next]) || text[next] >= '0' && text[next] <= '9') {
+				next++
+			}
+			if next == to+1 || next-to > 5 || next < len(text) && isASCIIWord(text[next]) {
+				break
+			}
+			b.WriteString(text[to+1 : next])
+			if to = next; next-to < 4 && next-to > 0 {
+				break
+			}
+		}
+	}
+	for n := b.String(); len(n) >= 15; n = n[:len(n)-4] {
+		if len(n) <= 34 && mod97(n) {
+			return "iban", to
+		}
+		if end-i != 4 || len(n) < 19 {
+			break
+		}
+		to -= 5
+	}
+	return "", 0
+}
+
+func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
+
+func mod97(n string) bool {
+	rest := 0
+	for _, c := range []byte(n[4:] + n[:4]) {
+		switch {
+		case c >= '0' && c <= '9':
+			rest = rest*10 + int(c-'0')
+		case upper(c):
+			rest = rest*100 + int(c-'A') + 10
+		default:
+			return false
+		}
+		rest %= 97
+	}
+	return rest == 1
+}
+
+// walletKey knows a Bitcoin key as wallets import it: 51 or 52 characters of base 58.
+func walletKey(text string, i, end int) (string, int) {
+	n := text[i:end]
+	if len(n) != 51 && len(n) != 52 || !strings.Contains("5KL9c", n[:1]) || strings.ContainsAny(n, "0OIl") || !random(n) {
+		return "", 0
+	}
+	return "wallet-key", end
+}

@@ -1,0 +1,301 @@
+package safety
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// secretRules returns the shapes that are known, the specific before the
+// general.
+func secretRules() []secretRule {
+	rules := providerRules()
+	rules = append(rules, containerRules()...)
+	return append(rules, spokenRules()...)
+}
+
+// secretRule knows the shape of one sort of secret.
+type secretRule struct {
+	name     string
+	keywords []string // lower case; the expression is tried where one of them occurs
+	expr     string
+	re       lazy
+	group    int                     // the capturing group that is the secret, 0 for all
+	valid    func(value string) bool // nil: the shape is proof enough
+	trim     string                  // marks that end a sentence or quote, no part of the secret
+
+	// back is how many bytes before its keyword a match can begin. Most begin with
+	// it, and are anchored by \A there.
+	back int
+
+	// gate says at a glance whether what stands around a keyword can hold a value: it
+	// spares most expressions, which cost a hundred times as much. nil: always.
+	gate func(around string) bool
+
+	inside bool // keywords of five letters and more count inside words, too: dbPassword
+
+	vetoed int                    // the group that must not be so, 0 for none
+	veto   func(text string) bool // tells whether it is
+}
+
+// shape is a rule that begins with its keyword and is the secret as a whole.
+func shape(name, expr string, keywords ...string) secretRule {
+	return secretRule{name: name, keywords: keywords, expr: expr, re: lazily(`\A(?:` + expr + `)`)}
+}
+
+// in says which group of the expression is the secret, and what it must be.
+func (r secretRule) in(group int, valid func(string) bool) secretRule {
+	r.group, r.valid = group, valid
+	return r
+}
+
+// behind says how many bytes before its keyword a match can begin.
+func (r secretRule) behind(back int) secretRule {
+	r.back, r.re = back, lazily(r.expr)
+	return r
+}
+
+// gated gives rules that have none a gate.
+func gated(rules []secretRule, gate func(around string) bool) []secretRule {
+	for i := range rules {
+		if rules[i].gate == nil {
+			rules[i].gate = gate
+		}
+	}
+	return rules
+}
+
+// through gives a rule a gate of its own.
+func (r secretRule) through(gate func(around string) bool) secretRule {
+	r.gate = gate
+	return r
+}
+
+// within lets the longer keywords stand inside a word.
+func (r secretRule) within() secretRule {
+	r.inside = true
+	return r
+}
+
+// unlessHas says which words in a group of the expression tell that it is no secret.
+func (r secretRule) unlessHas(group int, words ...string) secretRule {
+	r.vetoed = group
+	r.veto = func(between string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(between, w) })
+	}
+	return r
+}
+
+// unlessIs says which words must not be a group of the expression.
+func (r secretRule) unlessIs(group int, words ...string) secretRule {
+	r.vetoed = group
+	r.veto = func(between string) bool { return slices.Contains(words, strings.ToLower(between)) }
+	return r
+}
+
+// mixed tells a random token from words: letters and digits, or letters of both cases in
+// disorder, and more than a few different ones.
+func mixed(value string) bool {
+	return notPlaceholder(value) && distinct(value) >= 8 && strings.ContainsFunc(value, unicode.IsLetter) &&
+		(strings.ContainsFunc(value, unicode.IsDigit) || len(value) >= 20 && changes(value)*4 >= len(value))
+}
+
+// random tells what was drawn from what was named: its characters change between
+// letters and digits, or small and capital ones, more often than words and years do.
+func random(value string) bool { return mixed(value) && changes(value)*8 >= len(value) }
+
+// changes counts where letters become digits, or small ones capital, and the other way
+// round. A capital that begins a word is one change, a dash or a dot none.
+func changes(value string) int {
+	n, last := 0, 0
+	for i := range len(value) {
+		class := charClass(value[i])
+		if class == 0 {
+			continue
+		}
+		if last != 0 && class != last && !(last == upperClass && class == lowerClass && capital(value, i-1)) {
+			n++
+		}
+		last = class
+	}
+	return n
+}
+
+// The classes of characters that [changes] tells apart.
+const (
+	lowerClass = 1 + iota
+	upperClass
+	digitClass
+)
+
+func charClass(c byte) int {
+	switch {
+	case c >= 'a' && c <= 'z':
+		return lowerClass
+	case c >= 'A' && c <= 'Z':
+		return upperClass
+	case c >= '0' && c <= '9':
+		return digitClass
+	}
+	return 0
+}
+
+// capital tells whether the letter at i begins a word.
+func capital(s string, i int) bool { return i <= 0 || charClass(s[i-1]) != upperClass }
+
+// spokenToken tells a key that somebody names as one: mixed, and no path or
+// address.
+func spokenToken(value string) bool {
+	return len(value) >= 12 && mixed(value) && !strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !callOrIndex().MatchString(value) &&
+		(random(value) || !strings.ContainsAny(value, ":/"))
+}
+
+// looseToken tells a key that stands somewhere behind its name: a random one.
+func looseToken(value string) bool {
+	return len(value) >= 16 && random(value) && !strings.Contains(value, "://") && !strings.HasPrefix(value, "/")
+}
+
+// spokenPassword tells a password from the next word of the sentence: it has a
+// digit, or both cases or a symbol inside. "The password is required" is none.
+func spokenPassword(value string) bool {
+	if len(value) < 4 || !notPlaceholder(value) || callOrIndex().MatchString(value) || !strings.ContainsFunc(value, alphanumeric) {
+		return false
+	}
+	if strings.ContainsFunc(value, unicode.IsDigit) {
+		return !lengthHint().MatchString(value) && !commonWord().MatchString(value)
+	}
+	if len(value) < 6 {
+		return false
+	}
+	inner := value[1:]
+	upper, lower := strings.ContainsFunc(inner, unicode.IsUpper), strings.ContainsFunc(inner, unicode.IsLower)
+	return upper && lower || strings.ContainsAny(value, "@#$%^&*+=!?~_") || strings.Count(value, "-") >= 2
+}
+
+func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// strongPassword tells a password where little says that there is one: letters and
+// digits, or letters and symbols.
+func strongPassword(value string) bool {
+	return spokenPassword(value) && strings.ContainsFunc(value, unicode.IsLetter) &&
+		!strings.Contains(value, "://") && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "@") && !fileName().MatchString(value) && !product().MatchString(value)
+}
+
+// farPassword tells a password at some distance from its name: a strong one with a digit
+// or a symbol that names do not have.
+func farPassword(value string) bool {
+	return strongPassword(value) && (hasDigit(value) || strings.ContainsAny(value, "@#$%^&*!?")) &&
+		!strings.ContainsAny(value, "/`") && !strings.Contains(value, "](") && !strings.HasPrefix(value, "&")
+}
+
+// givenPassword tells a password that stands right behind its name and a mark, or behind
+// a Chinese one: any word but those that are said about passwords.
+func givenPassword(value string) bool {
+	return spokenPassword(value) ||
+		len(value) >= 4 && notPlaceholder(value) && !callOrIndex().MatchString(value) && strings.ContainsFunc(value, unicode.IsLetter) && !aboutPasswords().MatchString(value)
+}
+
+// code tells digits that are given as a code from a year and a length.
+func code(value string) bool { return !lengthHint().MatchString(value) }
+
+var (
+	// lengthHint is what rules about passwords are made of (8-16, 12+, 30days), a version,
+	// a date or a time.
+	lengthHint = lazily(`(?i)^(?:[0-9]{1,3}(?:[-–~+][0-9]{0,3})?[-_]?(?:chars?|characters?|digits?|letters?|words?|bits?|days?|weeks?|months?|hours?|times?|th|st|nd|rd|x|s|h|m|d)?|v?[0-9]+(?:\.[0-9]+)+|[0-9]{4}[-/.][0-9]{1,2}(?:[-/.][0-9]{1,2})?|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)[,.;!?)]*$`)
+
+	// commonWord is what has a digit, and is no password.
+	commonWord = lazily(`(?i)^(?:md5|sha-?[0-9]{1,3}|aes-?[0-9]*|base(?:32|58|64)|utf-?8|oauth2?(?:\.0)?|argon2(?:id?)?|pbkdf2|scrypt|bcrypt|x509|h2o|mp[34]|2fa|k8s|i18n|[0-9]+%|http/?[0-9.]+|win(?:dows)?[0-9]+|ios[0-9]+|(?:q[1-4]|h[12]|fy[0-9]+)|[0-9]+(?:k|m|g|kb|mb|gb|ms|px|am|pm|min|kg|km)|[0-9]+-[0-9]+(?:-[0-9]+)?位?)[,.;!?)]*$`)
+
+	// aboutPasswords are the words that follow a password's name without being one.
+	aboutPasswords = lazily(`(?i)^(?:required?|optional|mandatory|needed|incorrect|correct|invalid|valid|wrong|right|expire[sd]?|expiring|expiration|reset|resets|changed?|changes|unchanged|updated?|rotated?|rotation|forgotten|forgot|forget|lost|missing|leaked|leaks?|stolen|hacked|shared|same|different|weak|strong|secure|safe|hidden|masked|protect(?:ed|ion)|encrypted|hashed|hash|hashing|salted|stored|saved|manager|managers|policy|policies|fields?|form|prompt|box|input|string|text|type|hint|length|strength|check|checker|auth|login|logins|please|thanks|empty|blank|null|none|unknown|default|there|here|this|that|these|those|what|when|where|which|who|why|how|from|with|without|and|the|for|not|but|still|just|only|also|too|very|always|never|again|already|your|mine|yours|ours|their|something|anything|nothing|everything|somewhere|via|in|on|at|by|to|too|case|long|short|hard|easy|simple|complex|ready|done|okay|ok|yes|no|nope|maybe|ask|asks|see|check|sent|send|written|pinned|posted|below|above|email|wifi|token|tokens|json|char|varchar|true|false|error|failed|failure|success|admin|root|user|username|being|been|going|gonna|getting|set|sets|under|over|inside|next|first|last|https?:.*|www\..*|.*-sensitive|.*-based|.*-only|.*\.\.\.|[a-z]+ed|[a-z]+ing|[a-z]+ly)[.,;:!?)"'…]*$`)
+
+	// callOrIndex is code that gets a password from somewhere, or a test that passes.
+	callOrIndex = lazily(`^(?:Test|Benchmark)[A-Z]\w*$|^[A-Za-z_][\w.:]*(?:\([^)]*\)?|\[["'\w.]*\]?)[;,)\]}."']*$`)
+
+	// product is the name of a thing with its version.
+	product = lazily(`(?i)^(?:python|chrome|firefox|safari|edge|ie|win(?:dows|rar|zip)?|macos|ios|ipados|android|java|jdk|php|node|go|golang|qt|office|word|excel|ppt|[0-9]z(?:ip)?|http|ubuntu|debian|centos|fedora|alpine|iphone|ipad|macbook|mate|pura|redmi|note|galaxy|pixel|xiaomi|gpt|claude|gemini|qwen|llama|glm|es|vue|react|spring|mysql|postgres(?:ql)?|redis|mongo(?:db)?|k8s|s3|ec2|log4j|c|web|v|usb|type-c|ps|xbox|switch|1password|step|level|lv|part|chapter|ch|day|week|room|no|page|top|vol|table|line|phase|stage|round|group|team|player|user|test|demo|plan|option|issue|pr|bug|rev|build|release|version|utf-?8mb|ipv|rs|sha|md|base|web)-?[0-9][0-9.]*[a-z]{0,3}[.,;:!?)"']*$`)
+
+	// fileName is a name with an ending, or several words joined.
+	fileName = lazily(`(?i)^[\w.-]*\.(?:txt|pdf|docx?|xlsx?|pptx?|md|go|py|js|ts|java|json|ya?ml|toml|png|jpe?g|gif|mp[34]|zip|rar|7z|html?|css|sql|log|csv|com|cn|org|net|io)[.,;:!?)"']*$`)
+)
+
+// notPlaceholder refuses what stands where a secret would: ****, <password>,
+// ${TOKEN}, your-key-here.
+func notPlaceholder(value string) bool {
+	if strings.ContainsAny(value[:1], "<{[$%") && placeholderStart().MatchString(value) || placeholder().MatchString(value) {
+		return false
+	}
+	return distinct(value) > 1 || strings.ContainsFunc(value, unicode.IsDigit)
+}
+
+var (
+	placeholderStart = lazily(`^(?:<[^>]*>?|\{+[^}]*\}*|\[[^\]]*\]?|\$[A-Za-z_({][^!@#]*|%[A-Za-z_]+%?)[.,;:!?"')]*$`)
+	placeholder      = lazily(`(?i)^(?:x+|\*+|\.+|•+|pass(?:word|wd)?|user(?:name)?|secret|token|redacted|hidden|changeme|your[-_].*|my[-_]?password|example.*|placeholder.*|none|null|nil|undefined|todo)[.,;!?"')]*$`)
+)
+
+// distinct counts the different bytes of a value.
+func distinct(value string) int {
+	var seen [256]bool
+	n := 0
+	for i := range len(value) {
+		if !seen[value[i]] {
+			seen[value[i]] = true
+			n++
+		}
+	}
+	return n
+}
+
+// hasMark tells whether a text has a digit, a capital inside a word, or one of the marks
+// that passwords have and sentences do not.
+func hasMark(text string) bool {
+	last := byte(' ')
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z' && last >= 'a' && last <= 'z':
+			return true
+		case c < utf8.RuneSelf && valueMarks[c], c == '-' && last != ' ' && last != '-':
+			return true
+		}
+		last = c
+	}
+	return false
+}
+
+// namesBefore tells whether words may give a value its name after it: "hunter2 is the
+// password", 用hunter2登录.
+func namesBefore(before string) bool {
+	for _, w := range [...]string{" is ", " as ", " for ", " works ", "=", "是", "做", "作", "当", "为", "用", "拿", "输", "填", "敲", "（", "(", "【"} {
+		if i := strings.Index(before, w); i >= 0 {
+			return hasMark(before)
+		}
+	}
+	return false
+}
+
+// valueMarks are the marks of [hasMark].
+var valueMarks = func() (set [utf8.RuneSelf]bool) {
+	for _, c := range `@#$%^&*+=!?~_"` + "`" {
+		set[c] = true
+	}
+	return set
+}()
+
+// namesValue tells whether a mark that a value follows stands close behind a keyword.
+func namesValue(text string) bool {
+	text = text[:min(len(text), 48)]
+	return strings.ContainsAny(text, ":=") || strings.Contains(text, "：")
+}
+
+// hasASCII tells whether a Chinese text has a letter or digit that is none, or quotes, or a
+// Chinese number.
+func hasASCII(text string) bool {
+	for _, c := range text {
+		if c < utf8.RuneSelf && isASCIIWord(byte(c)) || strings.ContainsRune("零〇一二三四五六七八九幺两“‘「『《", c) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,130 @@
+package safety
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+)
+
+// Rule names what a statement may not be.
+type Rule string
+
+// The rules of statements, in the order in which they are tried.
+const (
+	RuleNotUTF8     Rule = "not_utf8"
+	RuleEmpty       Rule = "empty"       // nothing but space, punctuation and invisible characters
+	RuleTooLong     Rule = "too_long"    // more than reverie.MaxStatement characters
+	RuleControl     Rule = "control"     // control characters, line breaks and tabs included
+	RuleInvisible   Rule = "invisible"   // characters that are not seen: zero-width, bidirectional, tags
+	RuleSecret      Rule = "secret"      // see FindSecrets
+	RulePII         Rule = "pii"         // see FindPII, and Privacy
+	RuleLink        Rule = "link"        // addresses, links and images
+	RuleMarkup      Rule = "markup"      // tags, roles, code fences, headings
+	RuleEncoded     Rule = "encoded"     // text in base64, escapes, bits, Morse
+	RuleInstruction Rule = "instruction" // addressed to the model that will read it
+	RuleSuspicious  Rule = "suspicious"  // may be meant for the model: trust, rights, payment details, exceptions
+)
+
+// StatementError says which rule a statement breaks. Its Detail may quote the
+// place, but never a secret. It is an [reverie.ErrInvalid].
+type StatementError struct {
+	Rule   Rule
+	Detail string
+}
+
+func (e *StatementError) Error() string {
+	return fmt.Sprintf("statement refused (%s): %s", e.Rule, e.Detail)
+}
+
+// Doubtful tells whether the statement breaks nothing but [RuleSuspicious]: it could be
+// true of the group, so where a person can be asked, it is held rather than refused.
+func (e *StatementError) Doubtful() bool { return e.Rule == RuleSuspicious }
+
+// Is makes errors.Is(err, ErrInvalid) true.
+func (e *StatementError) Is(target error) bool { return target == reverie.ErrInvalid }
+
+// CheckStatement refuses what may not become a memory: what [CheckSummary] does, and what
+// held a secret before it was masked. A fact without it says nothing.
+func CheckStatement(s string) error {
+	if at := mask.FindString(s); at != "" {
+		return &StatementError{RuleSecret, fmt.Sprintf("it holds what looks like a secret (%s): leave it out", at[len(maskOpen):len(at)-1])}
+	}
+	return CheckSummary(s)
+}
+
+// CheckSummary refuses what may not become a memory that sums up much. A memory is read back
+// into prompts for years, so a statement must be plain text about the group:
+// one line, visible, without links, markup, secrets, or words addressed to the
+// model. Its errors are *[StatementError].
+func CheckSummary(s string) error {
+	if err := checkCharacters(s); err != nil {
+		return err
+	}
+	body := text.Normalize(s)
+	switch {
+	case !strings.ContainsFunc(body, carriesMeaning):
+		return &StatementError{RuleEmpty, "it says nothing: give it words"}
+	case len(FindSecrets(body)) > 0:
+		return &StatementError{RuleSecret, fmt.Sprintf("it holds what looks like a secret (%s): leave it out", FindSecrets(body)[0].Rule)}
+	}
+	if at := findLink(body); at != "" {
+		return &StatementError{RuleLink, fmt.Sprintf("it holds the link %q: say in words what is meant", text.Excerpt(at, detailLength))}
+	}
+	if at := findMarkup(body); at != "" {
+		return &StatementError{RuleMarkup, fmt.Sprintf("it holds the markup %q: write plain text", text.Excerpt(at, detailLength))}
+	}
+	if at := findEncoded(body); at != "" {
+		return &StatementError{RuleEncoded, fmt.Sprintf("%q hides text: write it in words", text.Excerpt(at, detailLength))}
+	}
+	if at := findInstruction(body); at != "" {
+		return &StatementError{RuleInstruction, fmt.Sprintf("%q reads like an instruction to a model: state what the group does or thinks", text.Excerpt(at, detailLength))}
+	}
+	if at := findPlant(body); at != "" {
+		return &StatementError{RuleSuspicious, fmt.Sprintf("%q may be there to lead a model astray: a person has to decide", text.Excerpt(at, detailLength))}
+	}
+	return nil
+}
+
+// detailLength is how many characters of a statement a refusal repeats.
+const detailLength = 60
+
+// checkCharacters applies the rules that look at single characters.
+func checkCharacters(s string) error {
+	if !utf8.ValidString(s) {
+		return &StatementError{RuleNotUTF8, "it is not valid UTF-8"}
+	}
+	if n := utf8.RuneCountInString(s); n > reverie.MaxStatement {
+		return &StatementError{RuleTooLong, fmt.Sprintf("it has %d characters, at most %d are kept: shorten it", n, reverie.MaxStatement)}
+	}
+	if s != "" && !strings.ContainsFunc(s, carriesMeaning) {
+		return &StatementError{RuleEmpty, "it says nothing: give it words"}
+	}
+	var before rune
+	flag := 0 // runes of a flag that are still to come
+	for i, r := range s {
+		after, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
+		if flag == 0 && r > 0xE0000 {
+			flag = text.FlagTags(before, s[i:])
+		}
+		switch {
+		case flag > 0:
+			flag--
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
+			return &StatementError{RuleControl, fmt.Sprintf("it holds the control character %U: write one line of text", r)}
+		case text.IsInvisible(r) && !text.IsPlaced(before, r, after), unicode.Is(unicode.Co, r), r == '\u2800':
+			return &StatementError{RuleInvisible, fmt.Sprintf("it holds the invisible character %U: write visible text", r)}
+		}
+		before = r
+	}
+	return nil
+}
+
+// carriesMeaning tells letters, digits and symbols (an emoji can be a
+// statement) from space and punctuation.
+func carriesMeaning(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.N, unicode.S) && !text.IsInvisible(r)
+}
