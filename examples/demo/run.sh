@@ -50,16 +50,17 @@ show import "$dialogue" --group "$group"
 
 title "2. Evolve it, night by night"
 echo "+ new, ~ reworded, - gone, = kept with fresh support; under each the words that it rests on."
-# The dates of the chat, each with the one after it (a night is half-open).
-dates=$(sed -n 's/.*"sent_at": *"\([0-9-]*\)T.*/\1/p' "$chat" "$dialogue" | sort -u)
+# The dates of the chat. A night is its date alone, as evolve --due would take it: the
+# answers are recorded for that.
+next_day() { date -d "$1 + 1 day" +%F 2>/dev/null || date -j -v+1d -f %F "$1" +%F; }
 worked=0
-while read -r since until; do
-  night=$("$reverie" --llm "$llm" evolve --group "$group" --since "$since" ${until:+--until "$until"})
+while read -r since; do
+  night=$("$reverie" --llm "$llm" evolve --group "$group" --since "$since" --until "$(next_day "$since")")
   case $night in
     *"no new messages") ;; # an earlier run has them already
     *) printf '%s%s%s  %s\n' "$bold" "$since" "$off" "$night"; worked=$((worked + 1)) ;;
   esac
-done < <(paste -d ' ' <(echo "$dates") <(echo "$dates" | tail -n +2))
+done < <(sed -n 's/.*"sent_at": *"\([0-9-]*\)T.*/\1/p' "$chat" "$dialogue" | sort -u)
 if [ "$worked" -eq 0 ]; then
   echo "Every message was consumed by an earlier run: nothing to do, nothing changed."
 fi

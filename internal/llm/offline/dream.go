@@ -71,7 +71,7 @@ func dream(q question) ([]insight, error) {
 		for _, f := range s.Facts {
 			kind := ""
 			switch {
-			case len(words().todos.in(readSentence(f.Statement))) > 0:
+			case len(words().Todos.in(readSentence(f.Statement))) > 0:
 				kind = string(reverie.DreamTodo)
 			case f.Type == typePreference:
 				kind = string(reverie.DreamPreference)

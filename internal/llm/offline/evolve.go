@@ -109,9 +109,9 @@ func (e *evolution) judge(m memory) (l evolveLine, changes bool) {
 		}
 		e.taken[i] = true
 		switch {
-		case len(words().ends.in(*s)) > 0 && len(words().ends.in(known)) == 0:
+		case len(words().Ends.in(*s)) > 0 && len(words().Ends.in(known)) == 0:
 			turn, ends = s, true
-		case len(words().rules.in(*s)) > 0 && !same(*s, known):
+		case len(words().Rules.in(*s)) > 0 && !same(*s, known):
 			turn, ends = s, false
 		case same(*s, known):
 			support = append(support, *s)
@@ -190,7 +190,7 @@ func (e *evolution) candidate(s sentence) (candidate, bool) {
 		c.text, c.reason = text, reasonAsked
 		return c, ok
 	}
-	if len(words().rules.in(s)) > 0 {
+	if len(words().Rules.in(s)) > 0 {
 		c.reason, c.tags = reasonRule, []string{"rule"}
 	}
 	text, ok := s.statement()
@@ -220,7 +220,7 @@ func (e *evolution) repeats(s sentence) []sentence {
 // remembered is what somebody asks to be remembered, "" for nothing.
 func remembered(text string) string {
 	text = bare(text)
-	for _, cue := range words().remember {
+	for _, cue := range words().Remember {
 		if len(text) > len(cue) && strings.EqualFold(text[:len(cue)], cue) {
 			return strings.TrimLeft(text[len(cue):], " ,，:：")
 		}

@@ -16,16 +16,17 @@ type lexicon struct {
 	stopWords map[string]bool
 	particles map[rune]bool
 	fillers   map[string]bool
-	ends      cues
-	rules     cues
-	remember  []string
-	unsure    cues
-	denials   cues
-	figures   cues
-	leadIns   []string
-	selves    cues
-	todos     cues
-	sayings   []saying
+
+	Ends     cues     `toml:"ends"`
+	Rules    cues     `toml:"rules"`
+	Remember []string `toml:"remember"`
+	Unsure   cues     `toml:"unsure"`
+	Denials  cues     `toml:"denials"`
+	Figures  cues     `toml:"figures"`
+	LeadIns  []string `toml:"lead_ins"`
+	Selves   cues     `toml:"selves"`
+	Todos    cues     `toml:"todos"`
+	Sayings  []saying `toml:"sayings"`
 }
 
 // saying is one way to say something of oneself.
@@ -39,66 +40,55 @@ type saying struct {
 // words returns the lexicon, which is read when it is first needed.
 var words = sync.OnceValue(func() *lexicon {
 	var file struct {
-		StopWords string   `toml:"stop_words"`
-		Particles string   `toml:"particles"`
-		Fillers   string   `toml:"fillers"`
-		Ends      []string `toml:"ends"`
-		Rules     []string `toml:"rules"`
-		Remember  []string `toml:"remember"`
-		Unsure    []string `toml:"unsure"`
-		Denials   []string `toml:"denials"`
-		Figures   []string `toml:"figures"`
-		LeadIns   []string `toml:"lead_ins"`
-		Selves    []string `toml:"selves"`
-		Todos     []string `toml:"todos"`
-		Sayings   []saying `toml:"sayings"`
+		lexicon
+		StopWords string `toml:"stop_words"`
+		Particles string `toml:"particles"`
+		Fillers   string `toml:"fillers"`
 	}
 	if err := toml.Unmarshal(wordsFile, &file); err != nil {
 		panic("offline: words.toml: " + err.Error()) // embedded, and read by every test
 	}
-	l := &lexicon{stopWords: map[string]bool{}, particles: map[rune]bool{},
-		fillers: map[string]bool{}, remember: file.Remember,
-		leadIns: file.LeadIns, sayings: file.Sayings, ends: newCues(file.Ends), rules: newCues(file.Rules),
-		unsure: newCues(file.Unsure), denials: newCues(file.Denials), figures: newCues(file.Figures),
-		selves: newCues(file.Selves), todos: newCues(file.Todos)}
-	for _, w := range strings.Fields(file.StopWords) {
-		l.stopWords[w] = true
+	l := file.lexicon
+	for _, list := range []cues{l.Ends, l.Rules, l.Unsure, l.Denials, l.Figures, l.Selves, l.Todos} {
+		list.pad()
 	}
-	for _, w := range strings.Fields(file.Fillers) {
-		l.fillers[w] = true
-	}
+	l.stopWords, l.fillers, l.particles = set(file.StopWords), set(file.Fillers), map[rune]bool{}
 	for _, r := range file.Particles {
 		l.particles[r] = true
 	}
-	return l
+	return &l
 })
+
+func set(list string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		out[w] = true
+	}
+	return out
+}
 
 // cues are words and phrases to be found in a text: in scripts with spaces as whole
 // words, in others anywhere.
-type cues struct{ spaced, dense []string }
+type cues []string
 
-func newCues(list []string) cues {
-	var c cues
-	for _, cue := range list {
+// pad puts spaces around the cues that are found as whole words.
+func (c cues) pad() {
+	for i, cue := range c {
 		if isASCII(cue) {
-			c.spaced = append(c.spaced, " "+cue+" ")
-		} else {
-			c.dense = append(c.dense, cue)
+			c[i] = " " + cue + " "
 		}
 	}
-	return c
 }
 
 // in returns those of the cues that a sentence holds.
 func (c cues) in(s sentence) []string {
 	var found []string
-	for _, cue := range c.spaced {
-		if strings.Contains(s.spaced, cue) {
-			found = append(found, cue)
+	for _, cue := range c {
+		text := s.folded
+		if isASCII(cue) {
+			text = s.spaced
 		}
-	}
-	for _, cue := range c.dense {
-		if strings.Contains(s.folded, cue) {
+		if strings.Contains(text, cue) {
 			found = append(found, cue)
 		}
 	}

@@ -78,10 +78,10 @@ func readSentence(text string) sentence {
 	s.spaced = b.String()
 	slices.Sort(s.terms)
 	s.terms = slices.Compact(s.terms)
-	s.figures = append(s.figures, l.figures.in(s)...)
-	s.denied = len(l.denials.in(s)) > 0
-	s.self = len(l.selves.in(s)) > 0
-	s.sure = len(l.unsure.in(s)) == 0 && !asks(s.folded)
+	s.figures = append(s.figures, l.Figures.in(s)...)
+	s.denied = len(l.Denials.in(s)) > 0
+	s.self = len(l.Selves.in(s)) > 0
+	s.sure = len(l.Unsure.in(s)) == 0 && !asks(s.folded)
 	return s
 }
 
@@ -131,7 +131,7 @@ func readMessages(messages []message) []sentence {
 func withoutAddress(text string) string {
 	name, rest, ok := strings.Cut(text, ": ")
 	if !ok || !isASCII(name) || strings.ContainsFunc(name, unicode.IsSpace) ||
-		slices.Contains(words().remember, strings.ToLower(name)+":") {
+		slices.Contains(words().Remember, strings.ToLower(name)+":") {
 		return text
 	}
 	return strings.TrimSpace(rest)
@@ -281,7 +281,7 @@ func bare(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for again := true; again; {
 		again = false
-		for _, lead := range words().leadIns {
+		for _, lead := range words().LeadIns {
 			if rest, ok := after(text, lead, ",，:： "); ok && rest != "" {
 				text, again = rest, true
 				break

@@ -82,7 +82,7 @@ func claims(s sentence) []claim {
 		if !c.sentence.sure || !c.sentence.self {
 			continue
 		}
-		for _, how := range words().sayings {
+		for _, how := range words().Sayings {
 			if value, ok := how.value(bare(clause)); ok {
 				c.saying, c.value = how, value
 				out = append(out, c)
