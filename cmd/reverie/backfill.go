@@ -103,7 +103,7 @@ func (a *app) backfill(ctx context.Context, f backfillFlags) (err error) {
 		return usageError(fmt.Errorf("this is thought to cost $%.2f, more than [jobs] confirm_usd ($%.2f): say --yes to do it",
 			est.CostUSD, a.Config.Jobs.ConfirmUSD))
 	}
-	work, end := a.drained(ctx, a.Config.Jobs.Grace.Duration)
+	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
 	defer end()
 	if nothing {
 		batch := &application.FanOut{App: a.App, Shard: f.Shard, GroupID: f.GroupID, IgnoreRetry: true}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	application "reverie/internal/app"
+	"reverie/internal/cli"
 )
 
 func newRun(a *app) *cobra.Command {
@@ -51,5 +52,5 @@ func (a *app) runDaemon(ctx context.Context, serves bool) error {
 			return err
 		}
 	}
-	return a.RunDaemon(ctx, serves, hurried)
+	return a.RunDaemon(ctx, serves, cli.Hurried)
 }

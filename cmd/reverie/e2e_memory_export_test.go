@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"reverie/internal/cli"
 	"strings"
 	"testing"
 
@@ -156,7 +157,7 @@ func TestExportFileIsWhole(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "memories.jsonl")
 	write := func(text string, err error) error {
-		return writeWhole(name, func(w io.Writer) error {
+		return cli.WriteWhole(name, func(w io.Writer) error {
 			if _, err := io.WriteString(w, text); err != nil {
 				return err
 			}
@@ -193,7 +194,7 @@ func TestExportWritesWhereItIsTold(t *testing.T) {
 		if err := os.Symlink(target, path(link)); err != nil {
 			t.Fatal(err)
 		}
-		if err := writeWhole(path(link), text); (err != nil) != (link == "round") {
+		if err := cli.WriteWhole(path(link), text); (err != nil) != (link == "round") {
 			t.Errorf("%s: %v", link, err)
 		}
 		if info, err := os.Lstat(path(link)); err != nil || info.Mode().Type() != os.ModeSymlink {
@@ -209,7 +210,7 @@ func TestExportWritesWhereItIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := writeWhole(fmt.Sprintf("/dev/fd/%d", w.Fd()), text); err != nil || w.Close() != nil {
+	if err := cli.WriteWhole(fmt.Sprintf("/dev/fd/%d", w.Fd()), text); err != nil || w.Close() != nil {
 		t.Fatal(err)
 	}
 	if got := must(io.ReadAll(r))(t); got != "new" {

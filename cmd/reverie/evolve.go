@@ -111,7 +111,7 @@ func (a *app) evolveMany(ctx context.Context, batch *application.FanOut, p appli
 		return usageError(err)
 	}
 	batch.IgnoreRetry = f.all
-	work, end := a.drained(ctx, a.Config.Jobs.Grace.Duration)
+	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
 	defer end()
 	done := a.runMany(ctx, work, batch, f.json, f.nothing)
 	return a.impressionsAfter(ctx, work, batch, done, p.Impression, f.plan(a, a.Queue()), f.json)

@@ -88,7 +88,7 @@ func (a *app) maintain(ctx context.Context, f upkeepFlags, shard jobs.Shard) err
 		})
 		return errors.Join(err, out.End(jobs.Summary{}, err))
 	}
-	work, end := a.drained(ctx, a.Config.Jobs.Grace.Duration)
+	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
 	defer end()
 	batch := a.MaintainDue(k)
 	batch.Shard, batch.IgnoreRetry = shard, true

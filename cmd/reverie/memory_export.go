@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +56,7 @@ goes on; the same state gives the same lines, but for created_at in the first.`,
 				_, err := fmt.Fprintln(a.Stderr, "exported "+cli.RecordCounts(s.Records))
 				return err
 			}
-			if err := writeWhole(name, write); err != nil {
+			if err := cli.WriteWhole(name, write); err != nil {
 				return err
 			}
 			if asJSON {
@@ -95,59 +92,4 @@ func (a *app) export(ctx context.Context, q reverie.ExportQuery, w io.Writer) (a
 		return archive.Summary{}, err
 	}
 	return out.End()
-}
-
-// writeWhole writes a file that is there whole or, where writing failed, not at
-// all; one that was there stays until then, and so does a link to it. Nobody else
-// may read it. What is no file but a pipe or a device is written as it is.
-func writeWhole(name string, write func(io.Writer) error) error {
-	place, special, err := whereToWrite(name)
-	if err != nil {
-		return fmt.Errorf("find the place of the file %s: %w", name, err)
-	}
-	if special {
-		f, err := os.OpenFile(place, os.O_WRONLY, 0)
-		if err != nil {
-			return fmt.Errorf("open %s: %w", name, err)
-		}
-		if err := errors.Join(write(f), f.Close()); err != nil {
-			return fmt.Errorf("write %s: %w", name, err)
-		}
-		return nil
-	}
-	f, err := os.CreateTemp(filepath.Dir(place), "."+filepath.Base(place)+".*")
-	if err != nil {
-		return fmt.Errorf("make the file %s: %w", name, err)
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // renamed by then, or unfinished
-	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	if err := os.Rename(f.Name(), place); err != nil {
-		return fmt.Errorf("put %s in its place: %w", name, err)
-	}
-	return nil
-}
-
-// whereToWrite follows the links that a name may be, also to a file that is not
-// there yet, and tells whether something is there that is no regular file.
-func whereToWrite(name string) (place string, special bool, err error) {
-	info, err := os.Stat(name)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
-		return name, true, nil // by its name: what /dev/stdout leads to may have none
-	case err == nil:
-		place, err = filepath.EvalSymlinks(name)
-		return place, false, err
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", false, err
-	}
-	target, err := os.Readlink(name)
-	if err != nil {
-		return name, false, nil // no link, or nothing at all
-	}
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(filepath.Dir(name), target)
-	}
-	return whereToWrite(target) // links in a circle are an error of Stat
 }

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +34,7 @@ what a run is about to write may be what the file brings.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			file, err := a.seekable(ctx, args[0])
+			file, err := a.Seekable(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -80,32 +76,3 @@ what a run is about to write may be what the file brings.`,
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }
-
-// seekable opens a file that is read several times. Standard input is copied to a
-// temporary one, which goes when it is closed.
-func (a *app) seekable(ctx context.Context, name string) (io.ReadSeekCloser, error) {
-	in, _, err := a.Input(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if f, ok := in.(*os.File); ok && name != "-" {
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			return f, nil
-		}
-	}
-	defer in.Close()
-	f, err := os.CreateTemp("", "reverie-import-*")
-	if err != nil {
-		return nil, fmt.Errorf("make a temporary file for what is imported: %w", err)
-	}
-	spool := spooled{f}
-	if _, err := io.Copy(f, in); err != nil {
-		return nil, errors.Join(fmt.Errorf("copy %s to the temporary file %s: %w", name, f.Name(), err), spool.Close())
-	}
-	return spool, nil
-}
-
-// spooled is a temporary file that is removed when it is closed.
-type spooled struct{ *os.File }
-
-func (s spooled) Close() error { return errors.Join(s.File.Close(), os.Remove(s.Name())) }

@@ -141,7 +141,7 @@ func (a *app) keepPlan(f planFlags, plan *reverie.PlanFile, reply reverie.Evolve
 		a.Stdout = out
 		return nil
 	}
-	if err := writeWhole(f.file, func(w io.Writer) error { return plan.Write(w) }); err != nil {
+	if err := cli.WriteWhole(f.file, func(w io.Writer) error { return plan.Write(w) }); err != nil {
 		return err
 	}
 	if f.json {

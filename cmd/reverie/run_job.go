@@ -44,7 +44,7 @@ func (a *app) runAll(ctx context.Context, batch *application.FanOut, f selection
 		return usageError(err)
 	}
 	batch.Shard, batch.GroupID, batch.IgnoreRetry = shard, f.group, f.all
-	work, end := a.drained(ctx, a.Config.Jobs.Grace.Duration)
+	work, end := a.Drained(ctx, a.Config.Jobs.Grace.Duration)
 	defer end()
 	done := a.runMany(ctx, work, batch, f.json, nothing)
 	return errors.Join(done.said, fanOutError(ctx, done.Summary, done.err))

@@ -85,9 +85,9 @@ func (a *app) scanFile(ctx context.Context, name string, statements bool, report
 	}
 	defer in.Close()
 	if statements {
-		err = scanLines(ctx, in, report)
+		err = cli.ScanLines(ctx, in, report)
 	} else {
-		err = scanText(ctx, in, report)
+		err = cli.ScanText(ctx, in, report)
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", cli.Visible(name), err)
@@ -103,7 +103,7 @@ func (a *app) scanGroup(ctx context.Context, groupID string, statements bool, re
 	err := a.Store.Texts(ctx, groupID, func(t reverie.StoredText) error {
 		found := safety.Scan(t.Text)
 		if statements && t.Table == "memories" && t.Column == "statement" {
-			found = scanStatement(t.Text)
+			found = cli.ScanStatement(t.Text)
 		}
 		report.Texts++
 		report.Bytes += int64(len(t.Text))

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	application "reverie/internal/app"
+	"reverie/internal/cli"
 )
 
 func newServe(a *app) *cobra.Command {
@@ -51,5 +52,5 @@ func (a *app) serve(ctx context.Context) error {
 	if err := application.CheckListen(a.Config); err != nil {
 		return err
 	}
-	return a.Serve(ctx, hurried)
+	return a.Serve(ctx, cli.Hurried)
 }

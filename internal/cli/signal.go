@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// twice returns a channel that is closed at a second signal, and what ends the
+// Twice returns a channel that is closed at a second signal, and what ends the
 // watch. The first signal ends the command's context: see main.
-func twice() (hurry <-chan struct{}, end func()) {
+func Twice() (hurry <-chan struct{}, end func()) {
 	signals, second, done := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	var gone sync.WaitGroup
@@ -33,18 +33,18 @@ func twice() (hurry <-chan struct{}, end func()) {
 	}
 }
 
-// hurried is twice for a process that stays.
-func hurried() (hurry <-chan struct{}, end func()) {
+// Hurried is Twice for a process that stays.
+func Hurried() (hurry <-chan struct{}, end func()) {
 	signal.Ignore(syscall.SIGPIPE) // whoever read the log may go; the work goes on
-	return twice()
+	return Twice()
 }
 
-// drained gives work a context that outlives the end of ctx by grace: what is
+// Drained gives work a context that outlives the end of ctx by grace: what is
 // under way may finish, while stop, the end of ctx, keeps more from being begun.
 // A second signal ends it at once.
-func (a *app) drained(ctx context.Context, grace time.Duration) (work context.Context, end func()) {
+func (con *Console) Drained(ctx context.Context, grace time.Duration) (work context.Context, end func()) {
 	signal.Ignore(syscall.SIGPIPE) // a reader that has gone does not end the work
-	hurry, forget := twice()
+	hurry, forget := Twice()
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	var gone sync.WaitGroup
@@ -54,7 +54,7 @@ func (a *app) drained(ctx context.Context, grace time.Duration) (work context.Co
 			return
 		case <-ctx.Done():
 		}
-		fmt.Fprintf(a.Stderr, "reverie: stopping: what is under way has %s to finish; a second signal stops it at once\n", grace)
+		fmt.Fprintf(con.Stderr, "reverie: stopping: what is under way has %s to finish; a second signal stops it at once\n", grace)
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -9,24 +9,23 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
 const (
-	// scanBlock is how much of a text is looked at at once.
-	scanBlock = 1 << 20
+	// ScanBlock is how much of a text is looked at at once.
+	ScanBlock = 1 << 20
 	// scanOverlap is how much of a block is looked at again with the next one: what
 	// begins there may end behind it. It holds any key but the longest private ones.
 	scanOverlap = 16 << 10
 )
 
-// scanText reports the secrets and the personal data of a text, which may be of any size
+// ScanText reports the secrets and the personal data of a text, which may be of any size
 // and have lines of any length.
-func scanText(ctx context.Context, in io.Reader, report *cli.ScanReport) error {
-	block := make([]byte, 0, scanBlock)
+func ScanText(ctx context.Context, in io.Reader, report *ScanReport) error {
+	block := make([]byte, 0, ScanBlock)
 	place := textPlace{line: 1, column: 1}
 	for last := false; !last; {
 		n, err := io.ReadFull(in, block[len(block):cap(block)])
@@ -96,12 +95,12 @@ func (p *textPlace) advance(text string) {
 
 func (p textPlace) String() string { return fmt.Sprintf("%d:%d", p.line, p.column) }
 
-// scanLineLimit is how much of a line is kept: more is no statement.
-const scanLineLimit = 64 << 10
+// ScanLineLimit is how much of a line is kept: more is no statement.
+const ScanLineLimit = 64 << 10
 
-// scanLines holds each line of a text against the rules for statements.
-func scanLines(ctx context.Context, in io.Reader, report *cli.ScanReport) error {
-	lines := lineReader{in: in, buffer: make([]byte, 0, scanLineLimit)}
+// ScanLines holds each line of a text against the rules for statements.
+func ScanLines(ctx context.Context, in io.Reader, report *ScanReport) error {
+	lines := lineReader{in: in, buffer: make([]byte, 0, ScanLineLimit)}
 	for no := 1; ; no++ {
 		line, err := lines.next()
 		if errors.Is(err, io.EOF) {
@@ -118,7 +117,7 @@ func scanLines(ctx context.Context, in io.Reader, report *cli.ScanReport) error 
 		if line == "" {
 			continue
 		}
-		for _, f := range scanStatement(line) {
+		for _, f := range ScanStatement(line) {
 			if f.Where != "" {
 				f.Where = fmt.Sprintf("%d:%s", no, f.Where)
 			} else {
@@ -131,9 +130,9 @@ func scanLines(ctx context.Context, in io.Reader, report *cli.ScanReport) error 
 	}
 }
 
-// scanStatement says what is wrong with a statement: its secrets and personal data, and
+// ScanStatement says what is wrong with a statement: its secrets and personal data, and
 // the first rule that it breaks besides.
-func scanStatement(s string) []reverie.ScanFinding {
+func ScanStatement(s string) []reverie.ScanFinding {
 	found := safety.Scan(s)
 	var refused *safety.StatementError
 	if err := safety.CheckStatement(s); errors.As(err, &refused) && refused.Rule != safety.RuleSecret {
@@ -169,7 +168,7 @@ func (r *lineReader) next() (string, error) {
 			}
 			return "", r.err
 		}
-		r.buffer = make([]byte, scanLineLimit)
+		r.buffer = make([]byte, ScanLineLimit)
 		var n int
 		n, r.err = r.in.Read(r.buffer)
 		r.buffer, r.read = r.buffer[:n], r.read+int64(n)
@@ -177,5 +176,5 @@ func (r *lineReader) next() (string, error) {
 }
 
 func appendUpTo(line, more []byte) []byte {
-	return append(line, more[:min(len(more), max(0, scanLineLimit-len(line)))]...)
+	return append(line, more[:min(len(more), max(0, ScanLineLimit-len(line)))]...)
 }
