@@ -32,7 +32,8 @@ func (a *app) settings() error {
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
-	cfg, prov, warnings, err := config.Load(config.Input{Path: a.configPath, Env: a.Env, Flags: a.flags, WorkDir: dir, Home: a.Getenv("HOME")})
+	cfg, prov, warnings, err := config.Load(config.Input{Path: a.configPath, Env: a.Env, Flags: a.flags, WorkDir: dir,
+		Home: a.Getenv("HOME")})
 	for _, w := range warnings {
 		fmt.Fprintln(a.Stderr, "warning:", w)
 	}
@@ -44,8 +45,9 @@ func (a *app) settings() error {
 		return err
 	}
 	a.prov = prov
-	a.App = &application.App{Config: cfg, Version: version, Log: log, Clock: a.Now, LookupEnv: a.Getenv, Resident: a.resident,
-		Notify: func(text string) { fmt.Fprintln(a.Stderr, cli.Visible(text)) }}
+	a.App = &application.App{Config: cfg, Version: version, Log: log, Clock: a.Now, LookupEnv: a.Getenv,
+		Resident: a.resident,
+		Notify:   func(text string) { fmt.Fprintln(a.Stderr, cli.Visible(text)) }}
 	return nil
 }
 

@@ -85,5 +85,6 @@ func unsound(list []reverie.Invariant) error {
 		return nil
 	}
 	return fmt.Errorf("%s of %s: stop what writes to this database, keep a dump of it, and look at what is named above; "+
-		"`reverie runs show` and `reverie memory why` tell how it came about", cli.Plural(violations, "violation"), cli.Plural(of, "invariant"))
+		"`reverie runs show` and `reverie memory why` tell how it came about", cli.Plural(violations, "violation"),
+		cli.Plural(of, "invariant"))
 }

@@ -54,7 +54,8 @@ beginning, in the group's time zone.
 	}
 	f := cmd.Flags()
 	f.StringVar(&req.GroupID, "group", "", "group id (required)")
-	f.StringVar(&req.SessionID, "session", "", "the session that the query belongs to; without one there is no short-term memory")
+	f.StringVar(&req.SessionID, "session", "", "the session that the query belongs to; without one there is no "+
+		"short-term memory")
 	f.StringVar(&req.Query, "query", "", "what the bot is asked, or - for standard input (required)")
 	f.IntVar(&req.MaxTokens, "max-tokens", 0, "tokens of the text at most (default [recall] max_tokens)")
 	f.StringVar(&at, "at", "", "as it would have been then: a date (its beginning) or an instant")

@@ -87,9 +87,11 @@ func (a *app) whenToDream(ctx context.Context, g reverie.Group) (string, error) 
 	case alone != "":
 		return text + ". " + alone, nil
 	case due:
-		return text + fmt.Sprintf(": it is due, and `reverie dream --due` or `reverie dream --group %s` has it dream", cli.Quoted(g.ID)), nil
+		return text + fmt.Sprintf(": it is due, and `reverie dream --due` or `reverie dream --group %s` has it dream",
+			cli.Quoted(g.ID)), nil
 	}
-	return text + fmt.Sprintf(". It dreams %s; `reverie dream --group %s` does not wait for that", dreamsWhen(rule), cli.Quoted(g.ID)), nil
+	return text + fmt.Sprintf(". It dreams %s; `reverie dream --group %s` does not wait for that", dreamsWhen(rule),
+		cli.Quoted(g.ID)), nil
 }
 
 // leftAlone says why a group does not dream of itself, due or not, and what to do about
@@ -109,7 +111,8 @@ func leftAlone(g reverie.GroupEntry, now time.Time) string {
 	if len(why) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("It does not dream of itself: %s. `reverie dream --group %s` has it dream at once", strings.Join(why, "; "), cli.Quoted(g.ID))
+	return fmt.Sprintf("It does not dream of itself: %s. `reverie dream --group %s` has it dream at once",
+		strings.Join(why, "; "), cli.Quoted(g.ID))
 }
 
 // dreamsWhen says when a group dreams by its rule.

@@ -43,7 +43,8 @@ func newEntityList(a *app) *cobra.Command {
 				return usageError(fmt.Errorf("--kind %q: it is person, bot or thing", kind))
 			}
 			if limit < 1 || offset < 0 {
-				return usageError(fmt.Errorf("--limit %d --offset %d: a limit of 1 or more and an offset of 0 or more are needed", limit, offset))
+				return usageError(fmt.Errorf("--limit %d --offset %d: a limit of 1 or more and an offset of 0 or more are needed",
+					limit, offset))
 			}
 			if err := a.open(ctx); err != nil {
 				return err
@@ -85,9 +86,12 @@ func (a *app) noEntities(g reverie.Group, q reverie.EntityFilter) string {
 	}
 	text := fmt.Sprintf("%s: nobody and nothing is known yet", cli.Visible(g.ID))
 	if on := g.Impressions == "on" || g.Impressions == "" && a.Config.Impression.Enabled; on {
-		return text + fmt.Sprintf("; they come with the next night, or now with `reverie impression --group %s`", cli.Quoted(g.ID))
+		return text + fmt.Sprintf("; they come with the next night, or now with `reverie impression --group %s`",
+			cli.Quoted(g.ID))
 	}
-	return text + fmt.Sprintf(": people and things are not followed here\n  `reverie groups set %s --impressions on` follows them from the next night on, or [impression] enabled in all groups\n  `reverie impression --group %s` looks at the messages that are there already",
+	return text + fmt.Sprintf(": people and things are not followed here\n  `reverie groups set %s --impressions on` "+
+		"follows them from the next night on, or [impression] enabled in all groups\n  `reverie impression --group %s` "+
+		"looks at the messages that are there already",
 		cli.Quoted(g.ID), cli.Quoted(g.ID))
 }
 

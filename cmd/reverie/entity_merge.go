@@ -33,7 +33,8 @@ parts them again, and all is as it was.`,
 				return err
 			}
 			if into.GroupID != merged.GroupID {
-				return usageError(fmt.Errorf("entity %s is of group %q, and %s of group %q: only those of one group can be merged", into.ID, into.GroupID, merged.ID, merged.GroupID))
+				return usageError(fmt.Errorf("entity %s is of group %q, and %s of group %q: only those of one group can be merged",
+					into.ID, into.GroupID, merged.ID, merged.GroupID))
 			}
 			into, merged, err = a.Store.MergeEntities(ctx, into.GroupID, into.ID, merged.ID, safety.CleanReason(reason))
 			if err != nil {
@@ -42,7 +43,8 @@ parts them again, and all is as it was.`,
 			if asJSON {
 				return cli.PrintJSON(a.Stdout, reverie.MergeReply{Success: true, Merged: merged.Reply(), Into: into.Reply()})
 			}
-			fmt.Fprintf(a.Stdout, "%s is part of %s now; `reverie entity unmerge %s` undoes it\n", nameAndID(merged), nameAndID(into), merged.ID)
+			fmt.Fprintf(a.Stdout, "%s is part of %s now; `reverie entity unmerge %s` undoes it\n", nameAndID(merged),
+				nameAndID(into), merged.ID)
 			cli.EntityPage(a.Stdout, a.Style(), into.Reply())
 			return nil
 		},
@@ -65,7 +67,8 @@ func newEntityUnmerge(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if !reverie.IsID(args[0]) {
-				return usageError(fmt.Errorf("entity %q is no id; `reverie entity show` of what it was merged into has it", args[0]))
+				return usageError(fmt.Errorf("entity %q is no id; `reverie entity show` of what it was merged into has it",
+					args[0]))
 			}
 			if err := a.open(ctx); err != nil {
 				return err

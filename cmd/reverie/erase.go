@@ -62,7 +62,8 @@ Backups, archived WAL and server logs are outside of this: see docs/erasure.md.
 	f := cmd.Flags()
 	f.StringVar(&o.author, "author", "", "id of the account, or its name exactly as it is written (required)")
 	f.StringVar(&o.group, "group", "", "only in this group (default: in every one where they wrote)")
-	f.StringArrayVar(&o.keepNames, "keep-name", nil, "name of theirs that stays in the words of others, such as one that is a word (repeatable)")
+	f.StringArrayVar(&o.keepNames, "keep-name", nil, "name of theirs that stays in the words of others, such as one "+
+		"that is a word (repeatable)")
 	f.BoolVar(&o.dry, "dry-run", false, "do it, count, and take it back")
 	f.BoolVar(&o.yes, "yes", false, "erase without asking")
 	f.BoolVar(&o.whole, "vacuum-full", false, "write all tables into new files afterwards; each is locked for that time")
@@ -89,7 +90,8 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 		return a.sweep(ctx, o) // an erasure may have been killed before it did
 	}
 	if !o.dry && !o.yes {
-		ask := fmt.Sprintf("forget an author of %s in %s for good?", cli.Plural(messagesOf(accounts), "message"), cli.Plural(len(accounts), "group"))
+		ask := fmt.Sprintf("forget an author of %s in %s for good?", cli.Plural(messagesOf(accounts), "message"),
+			cli.Plural(len(accounts), "group"))
 		if o.asJSON || !a.CanAsk() {
 			return usageError(fmt.Errorf("%s say --yes to do it, --dry-run to see what it would do", ask))
 		}
@@ -103,7 +105,8 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 		err = errors.Join(err, a.sweep(ctx, o))
 	}
 	if failed := len(accounts) - len(done); failed > 0 && len(accounts) > 1 && ctx.Err() == nil {
-		return &codeError{exitPartial, fmt.Errorf("%d of %s failed, the same command goes on with them: %w", failed, cli.Plural(len(accounts), "group"), err)}
+		return &codeError{exitPartial, fmt.Errorf("%d of %s failed, the same command goes on with them: %w", failed,
+			cli.Plural(len(accounts), "group"), err)}
 	}
 	return err
 }
@@ -120,8 +123,9 @@ func (a *app) eraseAccounts(ctx context.Context, o eraseOrder, accounts []reveri
 		var receipt reverie.Erasure
 		err := a.Leases().With(ctx, account.GroupID, func(ctx context.Context, held *jobs.Held) error {
 			return held.Exclusive(func() (err error) {
-				receipt, err = a.Store.Erase(ctx, held.Lease(), reverie.EraseQuery{GroupID: account.GroupID, AuthorID: account.AuthorID,
-					KeepNames: o.keepNames, DryRun: o.dry})
+				receipt, err = a.Store.Erase(ctx, held.Lease(),
+					reverie.EraseQuery{GroupID: account.GroupID, AuthorID: account.AuthorID,
+						KeepNames: o.keepNames, DryRun: o.dry})
 				return err
 			})
 		})
@@ -131,7 +135,8 @@ func (a *app) eraseAccounts(ctx context.Context, o eraseOrder, accounts []reveri
 		}
 		done = append(done, receipt)
 		if !o.dry {
-			a.Log.Info("an author was erased", "group_id", receipt.GroupID, "erasure_id", receipt.ID, "messages", receipt.Messages,
+			a.Log.Info("an author was erased", "group_id", receipt.GroupID, "erasure_id", receipt.ID, "messages",
+				receipt.Messages,
 				"memories_erased", receipt.Erased, "memories_held", receipt.Held)
 		}
 	}
@@ -148,7 +153,8 @@ func (a *app) sweep(ctx context.Context, o eraseOrder) error {
 	if o.whole || ctx.Err() != nil {
 		return fmt.Errorf("the erasure stands, but the tables were not written anew: %w", err)
 	}
-	fmt.Fprintf(a.Stderr, "warning: the erasure stands, but rows that were deleted may be in the files until the server vacuums them: %s\n", cli.VisibleLines(err))
+	fmt.Fprintf(a.Stderr, "warning: the erasure stands, but rows that were deleted may be in the files until the server "+
+		"vacuums them: %s\n", cli.VisibleLines(err))
 	return nil
 }
 
@@ -158,13 +164,15 @@ func oneAccount(author string, accounts []reverie.Account) error {
 	var list []string
 	for _, account := range accounts {
 		ids[account.AuthorID] = true
-		list = append(list, fmt.Sprintf("  %s in %s: %s", cli.Visible(account.AuthorID), cli.Visible(account.GroupID), cli.Plural(account.Messages, "message")))
+		list = append(list, fmt.Sprintf("  %s in %s: %s", cli.Visible(account.AuthorID), cli.Visible(account.GroupID),
+			cli.Plural(account.Messages, "message")))
 	}
 	if len(ids) < 2 {
 		return nil
 	}
 	slices.Sort(list)
-	return usageError(fmt.Errorf("--author %q: several accounts go by that name; say which by its id:\n%s", author, strings.Join(list, "\n")))
+	return usageError(fmt.Errorf("--author %q: several accounts go by that name; say which by its id:\n%s", author,
+		strings.Join(list, "\n")))
 }
 
 func messagesOf(accounts []reverie.Account) (n int) {

@@ -96,7 +96,8 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 	if f.recorded {
 		for _, s := range list {
 			if len(s.Answers) == 0 {
-				err = errors.Join(err, fmt.Errorf("scenario %s has no answers.jsonl: record them with --record, or leave it out", s.Name))
+				err = errors.Join(err, fmt.Errorf("scenario %s has no answers.jsonl: record them with --record, or leave it out",
+					s.Name))
 			}
 		}
 	}
@@ -111,7 +112,8 @@ func (a *app) eval(ctx context.Context, dir string, f evalFlags) error {
 	if err := a.settings(); err != nil {
 		return err
 	}
-	report, err := a.PlayScenarios(ctx, list, application.PlayOptions{Recorded: f.recorded, Record: f.record, K: f.k, Playing: a.tellPlaying})
+	report, err := a.PlayScenarios(ctx, list,
+		application.PlayOptions{Recorded: f.recorded, Record: f.record, K: f.k, Playing: a.tellPlaying})
 	switch {
 	case len(report.Scenarios) == 0:
 	case f.json:

@@ -54,7 +54,8 @@ func exitCode(err error, interrupted bool) int {
 		return coded.code
 	case errors.Is(err, reverie.ErrBusy):
 		return exitBusy
-	case errors.Is(err, reverie.ErrConfiguration), errors.Is(err, reverie.ErrInvalid), errors.Is(err, reverie.ErrOutdatedSchema):
+	case errors.Is(err, reverie.ErrConfiguration), errors.Is(err, reverie.ErrInvalid),
+		errors.Is(err, reverie.ErrOutdatedSchema):
 		return exitUsage
 	case errors.Is(err, reverie.ErrDeferred):
 		return exitDeferred

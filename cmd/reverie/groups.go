@@ -27,8 +27,10 @@ func newGroups(a *app) *cobra.Command {
 // are platforms whose ids are negative numbers.
 func groupFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "" && cmd.Args != nil && strings.Contains(cmd.Use, "GROUP") {
-		err = fmt.Errorf("%w\na group whose id begins with - goes last, after --: '%s -- -%s'", err, cmd.CommandPath(), unknown.GetSpecifiedShortnames())
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "" && cmd.Args != nil &&
+		strings.Contains(cmd.Use, "GROUP") {
+		err = fmt.Errorf("%w\na group whose id begins with - goes last, after --: '%s -- -%s'", err, cmd.CommandPath(),
+			unknown.GetSpecifiedShortnames())
 	}
 	return usageError(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
 }

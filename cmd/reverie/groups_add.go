@@ -64,12 +64,16 @@ func groupFlags(cmd *cobra.Command, g *reverie.Group) {
 	f := cmd.Flags()
 	f.StringVar(&g.Name, "name", "", "name, for people")
 	f.StringVar(&g.TimeZone, "time-zone", "", "IANA time zone, such as Asia/Shanghai")
-	f.StringVar(&g.DayBoundary, "day-boundary", "", "local time HH:MM at which a date begins; 04:00 counts the small hours to the day before")
+	f.StringVar(&g.DayBoundary, "day-boundary", "", "local time HH:MM at which a date begins; 04:00 counts the small "+
+		"hours to the day before")
 	f.StringVar(&g.Language, "language", "", `language of the memories: zh, en, or "" to go by the messages`)
-	f.StringVar(&g.Impressions, "impressions", asConfigured, "whether people and things are followed: on, off, or default, as [impression] enabled says")
-	f.StringVar(&g.SessionSilence, "session-silence", asConfigured, "after how long a silence messages without a session begin a new one: a duration such as 45m, or default, as [session] silence says")
+	f.StringVar(&g.Impressions, "impressions", asConfigured, "whether people and things are followed: on, off, or "+
+		"default, as [impression] enabled says")
+	f.StringVar(&g.SessionSilence, "session-silence", asConfigured, "after how long a silence messages without a "+
+		"session begin a new one: a duration such as 45m, or default, as [session] silence says")
 	dreamFlags(cmd, g)
-	f.StringVar(&g.Team, "team", asConfigured, "team whose memories the group recalls beside its own: its name, off, or default, as [team] name says")
+	f.StringVar(&g.Team, "team", asConfigured, "team whose memories the group recalls beside its own: its name, off, or "+
+		"default, as [team] name says")
 }
 
 // asConfigured is how a person says that a group follows the configuration.

@@ -13,12 +13,18 @@ var dreamSettings = []struct {
 	flag, help, write string
 	of                func(*reverie.Group) *string
 }{
-	{"dream-idle", "after how long a silence of a session the group dreams: a duration such as 12h, off, or default, as [dream] idle says",
-		"write a duration from 1m to 8760h, such as 12h, off, or default", func(g *reverie.Group) *string { return &g.DreamIdle }},
-	{"dream-sessions", "after how many sessions the group dreams: a number such as 5, off, or default, as [dream] sessions says",
-		fmt.Sprintf("write a number from 1 to %d, such as 5, off, or default", reverie.MaxDreamSessions), func(g *reverie.Group) *string { return &g.DreamSessions }},
-	{"dream-interval", "how far apart dreams of the group are at least: a duration such as 2h, or default, as [dream] interval says",
-		"write a duration from 1m to 8760h, such as 2h, or default", func(g *reverie.Group) *string { return &g.DreamInterval }},
+	{"dream-idle", "after how long a silence of a session the group dreams: a duration such as 12h, off, or default, as " +
+		"[dream] idle says",
+		"write a duration from 1m to 8760h, such as 12h, off, or default",
+		func(g *reverie.Group) *string { return &g.DreamIdle }},
+	{"dream-sessions", "after how many sessions the group dreams: a number such as 5, off, or default, as [dream] " +
+		"sessions says",
+		fmt.Sprintf("write a number from 1 to %d, such as 5, off, or default", reverie.MaxDreamSessions),
+		func(g *reverie.Group) *string { return &g.DreamSessions }},
+	{"dream-interval", "how far apart dreams of the group are at least: a duration such as 2h, or default, as [dream] " +
+		"interval says",
+		"write a duration from 1m to 8760h, such as 2h, or default",
+		func(g *reverie.Group) *string { return &g.DreamInterval }},
 }
 
 // dreamFlags are the flags for when a group dreams.
@@ -59,8 +65,10 @@ func (a *app) dreamsText(g reverie.Group) []string {
 		return fmt.Sprintf(as, value) + note
 	}
 	return []string{
-		text(g.DreamIdle, d.Idle.String(), "dreams when a session has been silent for %s", "does not dream for silence alone"),
-		text(g.DreamSessions, fmt.Sprint(d.Sessions), "dreams when %s sessions have ended", "does not dream for a number of sessions"),
+		text(g.DreamIdle, d.Idle.String(), "dreams when a session has been silent for %s",
+			"does not dream for silence alone"),
+		text(g.DreamSessions, fmt.Sprint(d.Sessions), "dreams when %s sessions have ended",
+			"does not dream for a number of sessions"),
 		text(g.DreamInterval, d.Interval.String(), "dreams are at least %s apart", "dreams may follow each other at once"),
 	}
 }

@@ -30,7 +30,8 @@ the group, such as evolve --group, still works on it.`,
 			if asJSON {
 				return cli.PrintJSON(a.Stdout, groupReply{Success: true, Group: g})
 			}
-			_, err = fmt.Fprintf(a.Stdout, "%s: paused; `reverie groups resume %s` ends it\n", cli.Visible(g.ID), cli.Operand(g.ID))
+			_, err = fmt.Fprintf(a.Stdout, "%s: paused; `reverie groups resume %s` ends it\n", cli.Visible(g.ID),
+				cli.Operand(g.ID))
 			return err
 		},
 	}

@@ -82,14 +82,17 @@ func groupChange(cmd *cobra.Command, id string, to *reverie.Group) (reverie.Grou
 	if err := readDreams(to); err != nil { // those that are not given are as configured
 		return c, usageError(err)
 	}
-	c.DreamIdle, c.DreamSessions, c.DreamInterval = given("dream-idle", &to.DreamIdle), given("dream-sessions", &to.DreamSessions), given("dream-interval", &to.DreamInterval)
+	c.DreamIdle, c.DreamSessions, c.DreamInterval = given("dream-idle", &to.DreamIdle),
+		given("dream-sessions", &to.DreamSessions), given("dream-interval", &to.DreamInterval)
 	if c.Team = given("team", &to.Team); c.Team != nil {
 		if err := readTeam(to); err != nil {
 			return c, usageError(err)
 		}
 	}
 	if c == (reverie.GroupChange{}) {
-		return c, usageError(fmt.Errorf("nothing to set: give --name, --time-zone, --day-boundary, --language, --impressions, --session-silence, --dream-idle, --dream-sessions, --dream-interval or --team\nsee '%s --help'", cmd.CommandPath()))
+		return c, usageError(fmt.Errorf("nothing to set: give --name, --time-zone, --day-boundary, --language, "+
+			"--impressions, --session-silence, --dream-idle, --dream-sessions, --dream-interval or --team\nsee '%s --help'",
+			cmd.CommandPath()))
 	}
 	for flag, value := range map[string]*string{"time-zone": c.TimeZone, "day-boundary": c.DayBoundary} {
 		if value != nil && *value == "" {
@@ -185,7 +188,8 @@ func (a *app) printSet(before reverie.Group, r groupReply, open reverie.Window) 
 	case r.AppliesFrom == "":
 		line("dates in %s, for all its dates: it had no run yet", cli.Zone(g))
 	default:
-		line("dates in %s, applies from %s on; %s still ends at %s UTC", cli.Zone(g), r.AppliesFrom, open.Date, cli.Stamp(open.Until))
+		line("dates in %s, applies from %s on; %s still ends at %s UTC", cli.Zone(g), r.AppliesFrom, open.Date,
+			cli.Stamp(open.Until))
 	}
 	if len(changed) == 0 {
 		line("nothing changed: it is so already")

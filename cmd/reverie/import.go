@@ -80,10 +80,13 @@ id, author, text and sent_at are needed.`,
 	f.StringVar(&o.read.Chat, "chat", "", "only the chat of this id or name")
 	f.StringVar(&o.zone, "zone", "", "time zone of times that name none (default: --time-zone, else [group] time_zone)")
 	f.StringVar(&o.read.DateOrder, "date-order", "", "how dates are written where that cannot be told: dmy, mdy or ymd")
-	f.StringArrayVar(&o.assistants, "assistant", nil, "id or name of the group's own assistant (repeatable; besides [ingest] assistants)")
+	f.StringArrayVar(&o.assistants, "assistant", nil, "id or name of the group's own assistant (repeatable; besides "+
+		"[ingest] assistants)")
 	f.StringVar(&o.group.Name, "name", "", "name of a new group (default: that of the chat)")
-	f.StringVar(&o.group.TimeZone, "time-zone", "", "time zone of a new group, such as Asia/Shanghai (default [group] time_zone)")
-	f.StringVar(&o.group.Language, "language", "", "language of a new group's memories: zh or en (default: that of the messages)")
+	f.StringVar(&o.group.TimeZone, "time-zone", "", "time zone of a new group, such as Asia/Shanghai (default [group] "+
+		"time_zone)")
+	f.StringVar(&o.group.Language, "language", "", "language of a new group's memories: zh or en (default: that of the "+
+		"messages)")
 	f.BoolVar(&o.dry, "dry-run", false, "only read and count: which chats there are, from when to when")
 	f.BoolVar(&o.strict, "strict", false, "stop at the first bad record")
 	f.BoolVar(&o.allowErased, "allow-erased", false, "let in again what 'reverie erase' has erased")
@@ -179,7 +182,8 @@ func severalChats(chats []ingest.Chat) error {
 	for _, c := range chats {
 		names = append(names, fmt.Sprintf("%q (%s)", c.Name, c.ID))
 	}
-	return usageError(fmt.Errorf("it holds several chats, such as %s: pick one with --chat, or leave --group out and each becomes a group of its own; --dry-run lists them",
+	return usageError(fmt.Errorf("it holds several chats, such as %s: pick one with --chat, or leave --group out and "+
+		"each becomes a group of its own; --dry-run lists them",
 		strings.Join(names, " and ")))
 }
 
@@ -230,12 +234,13 @@ const shownBad = 20
 func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) error {
 	bad := 0
 	bar := a.ImportBar(in, o.asJSON)
-	opts := ingest.Options{Filters: a.IngestFilters(o.assistants...), Group: a.groupOfChat(o), Strict: o.strict, OnBad: func(b *ingest.Bad) {
-		if bad++; bad <= shownBad {
-			bar.Clear()
-			fmt.Fprintln(a.Stderr, cli.Visible(b.Error()))
-		}
-	}, OnRead: bar.Read, Now: a.Now}
+	opts := ingest.Options{Filters: a.IngestFilters(o.assistants...), Group: a.groupOfChat(o), Strict: o.strict,
+		OnBad: func(b *ingest.Bad) {
+			if bad++; bad <= shownBad {
+				bar.Clear()
+				fmt.Fprintln(a.Stderr, cli.Visible(b.Error()))
+			}
+		}, OnRead: bar.Read, Now: a.Now}
 	importer := ingest.NewImporter(importStore{a, o.allowErased}, opts)
 	if o.dry {
 		importer = ingest.NewImporter(nil, opts)
@@ -249,7 +254,8 @@ func (a *app) importInput(ctx context.Context, in *ingest.Input, o importOrder) 
 	if len(res.Groups) == 0 && err == nil && o.group.ID != "" { // an empty file
 		res.Groups = append(res.Groups, &ingest.ChatResult{GroupID: o.group.ID})
 	}
-	if perr := a.PrintChats(cli.ImportShown{Dry: o.dry, AsJSON: o.asJSON, Formats: formats, PassedOver: passedOver}, res, err); perr != nil {
+	if perr := a.PrintChats(cli.ImportShown{Dry: o.dry, AsJSON: o.asJSON, Formats: formats, PassedOver: passedOver}, res,
+		err); perr != nil {
 		return errors.Join(err, perr)
 	}
 	return importError(o, res, err)
@@ -261,13 +267,16 @@ func importError(o importOrder, res ingest.Result, err error) error {
 	case err != nil && o.strict && res.Bad > 0:
 		return &codeError{exitError, err}
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &codeError{exitError, fmt.Errorf("%w; what stands before is imported: get the whole file and import it again", err)}
+		return &codeError{exitError, fmt.Errorf("%w; what stands before is imported: get the whole file and import it again",
+			err)}
 	case err != nil:
 		return err
 	case res.Bad > 0:
-		return &codeError{exitError, fmt.Errorf("%s not imported; mend them and import it again: the others are left as they are", cli.Plural(res.Bad, "bad record"))}
+		return &codeError{exitError, fmt.Errorf("%s not imported; mend them and import it again: the others are left as "+
+			"they are", cli.Plural(res.Bad, "bad record"))}
 	case o.read.Chat != "" && res.Records == 0:
-		return usageError(fmt.Errorf("--chat %q: there is no chat of this id or name, or nothing in it; --dry-run without --chat lists them", o.read.Chat))
+		return usageError(fmt.Errorf("--chat %q: there is no chat of this id or name, or nothing in it; --dry-run without "+
+			"--chat lists them", o.read.Chat))
 	}
 	return nil
 }
@@ -279,7 +288,8 @@ type importStore struct {
 }
 
 // ImportMessages stores messages that are not there yet.
-func (s importStore) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
+func (s importStore) ImportMessages(ctx context.Context, groupID string,
+	messages []reverie.Message) (reverie.ImportResult, error) {
 	if err := s.a.open(ctx); err != nil {
 		return reverie.ImportResult{}, err
 	}
@@ -313,7 +323,8 @@ func (a *app) noteDifference(ctx context.Context, asked reverie.Group) error {
 		{"name", asked.Name, g.Name}, {"time-zone", asked.TimeZone, g.TimeZone}, {"language", asked.Language, g.Language},
 	} {
 		if d.asked != "" && d.asked != d.has {
-			fmt.Fprintf(a.Stderr, "warning: group %q exists with %s %q; --%s %q is not applied\n", g.ID, d.flag, d.has, d.flag, d.asked)
+			fmt.Fprintf(a.Stderr, "warning: group %q exists with %s %q; --%s %q is not applied\n", g.ID, d.flag, d.has, d.flag,
+				d.asked)
 		}
 	}
 	return nil

@@ -42,7 +42,8 @@ Over HTTP, reverie serve answers agents at /mcp.`,
 		},
 	}
 	cmd.Flags().BoolVar(&write, "write", false, "with the tools that propose; a person decides")
-	cmd.Flags().StringVar(&token, "token", "", "the token that the agent asks with (default REVERIE_TOKEN, which others on this machine cannot read)")
+	cmd.Flags().StringVar(&token, "token", "", "the token that the agent asks with (default REVERIE_TOKEN, which others "+
+		"on this machine cannot read)")
 	cmd.Flags().StringVar(&group, "group", "", "the only group that the agent may see")
 	return cmd
 }
@@ -76,10 +77,11 @@ func (a *app) agent(ctx context.Context, token, group string, write bool) (err e
 		}
 	}
 	day := a.DayBudget()
-	s := mcp.New(service, mcp.Options{Version: version, Write: write, Now: a.Now, Log: a.Log, Caller: func(ctx context.Context) (context.Context, error) {
-		c, err := caller(ctx)
-		return llm.WithBudget(api.WithCaller(ctx, c), a.Budget(day)), err
-	}})
+	s := mcp.New(service, mcp.Options{Version: version, Write: write, Now: a.Now, Log: a.Log,
+		Caller: func(ctx context.Context) (context.Context, error) {
+			c, err := caller(ctx)
+			return llm.WithBudget(api.WithCaller(ctx, c), a.Budget(day)), err
+		}})
 	a.Log.Info("answering an agent", "by", cmp.Or(who.Name, who.TokenID), "group_id", who.GroupID, "scope", who.Scope)
 	return s.Run(ctx, io.NopCloser(a.Stdin), unclosed{a.Stdout})
 }

@@ -14,7 +14,8 @@ import (
 
 func newMemory(a *app) *cobra.Command {
 	return group("memory", "Look at memories, and change them by hand",
-		newMemoryList(a), newMemorySearch(a), newMemoryHistory(a), newMemoryWhy(a), newMemoryBlame(a), newMemoryChanges(a), newMemoryDiff(a), newMemoryStats(a),
+		newMemoryList(a), newMemorySearch(a), newMemoryHistory(a), newMemoryWhy(a), newMemoryBlame(a), newMemoryChanges(a),
+		newMemoryDiff(a), newMemoryStats(a),
 		newMemoryEdit(a, reverie.ActionDelete), newMemoryEdit(a, reverie.ActionRestore),
 		newMemoryEdit(a, reverie.ActionStrength), newMemoryEdit(a, reverie.ActionWeight),
 		newMemoryClean(a), newMemoryExport(a), newMemoryImport(a))
@@ -53,7 +54,8 @@ instant still to come is now. What was erased is gone from the past too.`,
 				return err
 			}
 			if q.Limit < 1 || q.Offset < 0 {
-				return usageError(fmt.Errorf("--limit %d --offset %d: a limit of 1 or more and an offset of 0 or more are needed", q.Limit, q.Offset))
+				return usageError(fmt.Errorf("--limit %d --offset %d: a limit of 1 or more and an offset of 0 or more are needed",
+					q.Limit, q.Offset))
 			}
 			if err := a.open(ctx); err != nil {
 				return err
@@ -115,7 +117,8 @@ has not seen yet are embedded first, and keep their vectors.`,
 			ctx := cmd.Context()
 			q.Text = args[0]
 			if q.Limit < 1 || q.Threshold < 0 || q.Threshold > 1 {
-				return usageError(fmt.Errorf("--limit %d --threshold %g: a limit of 1 or more and a threshold from 0 to 1 are needed", q.Limit, q.Threshold))
+				return usageError(fmt.Errorf("--limit %d --threshold %g: a limit of 1 or more and a threshold from 0 to 1 are "+
+					"needed", q.Limit, q.Threshold))
 			}
 			k, err := memoryKind(kind)
 			if err != nil {
@@ -181,7 +184,8 @@ status that it had then. A date means its beginning, in the group's time zone.`,
 					text = cli.WordDiff(s, before, m.Statement)
 				}
 				before = m.Statement
-				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n    %s\n", s.Bold(fmt.Sprint("v", m.Version)), cli.Stamp(m.UpdatedAt), m.ID, m.Status, text)
+				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n    %s\n", s.Bold(fmt.Sprint("v", m.Version)), cli.Stamp(m.UpdatedAt), m.ID,
+					m.Status, text)
 				if m.ChangeSummary != "" {
 					fmt.Fprintf(a.Stdout, "    %s\n", s.Dim("why: "+cli.Visible(m.ChangeSummary)))
 				}
@@ -206,7 +210,8 @@ func newMemoryChanges(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			if days < 1 || days > maxDays || limit < 1 {
-				return usageError(fmt.Errorf("--days %d --limit %d: days are 1 to %d, the limit is 1 or more", days, limit, maxDays))
+				return usageError(fmt.Errorf("--days %d --limit %d: days are 1 to %d, the limit is 1 or more", days, limit,
+					maxDays))
 			}
 			if err := a.open(ctx); err != nil {
 				return err

@@ -37,7 +37,8 @@ reason, and 'memory restore' brings a memory back.`,
 				return err
 			}
 			if unused < 0 || !(q.Below >= 0 && q.Below <= reverie.MaxWeight) {
-				return usageError(fmt.Errorf("--below %g --unused-for %s: below is 0 to %g, a duration more than 0", q.Below, unused, reverie.MaxWeight))
+				return usageError(fmt.Errorf("--below %g --unused-for %s: below is 0 to %g, a duration more than 0", q.Below,
+					unused, reverie.MaxWeight))
 			}
 			if unused > 0 {
 				q.UnusedSince = a.Now().Add(-unused)
@@ -62,7 +63,8 @@ reason, and 'memory restore' brings a memory back.`,
 				return usageError(fmt.Errorf("%s would be deleted: say --yes to do it", cli.Plural(len(list), "memory")))
 			}
 			if ask {
-				if yes, err = a.Confirm(ctx, fmt.Sprintf("delete %s of %s?", cli.Plural(len(list), "memory"), cli.Visible(q.GroupID))); err != nil || !yes {
+				if yes, err = a.Confirm(ctx, fmt.Sprintf("delete %s of %s?", cli.Plural(len(list), "memory"),
+					cli.Visible(q.GroupID))); err != nil || !yes {
 					return errors.Join(err, a.Say("nothing is deleted\n"))
 				}
 			}
@@ -95,7 +97,8 @@ const cleanBatch = 500
 
 // clean deletes the listed memories, and returns those that it has: what moved in
 // between stays.
-func (a *app) clean(ctx context.Context, q reverie.CleanQuery, list []reverie.Memory, reason string) ([]reverie.Memory, error) {
+func (a *app) clean(ctx context.Context, q reverie.CleanQuery, list []reverie.Memory, reason string) ([]reverie.Memory,
+	error) {
 	var gone []reverie.Memory
 	for len(list) > 0 {
 		n := min(len(list), cleanBatch)

@@ -56,7 +56,8 @@ func newMemoryEdit(a *app, action reverie.Action) *cobra.Command {
 			if asJSON {
 				return cli.PrintJSON(a.Stdout, reverie.MemoryReply{Success: true, Memory: m})
 			}
-			_, err = fmt.Fprintf(a.Stdout, "%s  v%d  %s  strength %.2f  weight %.2f\n    %s\n", m.ID, m.Version, m.Status, m.Strength, m.Weight, cli.Visible(m.Statement))
+			_, err = fmt.Fprintf(a.Stdout, "%s  v%d  %s  strength %.2f  weight %.2f\n    %s\n", m.ID, m.Version, m.Status,
+				m.Strength, m.Weight, cli.Visible(m.Statement))
 			return err
 		},
 	}

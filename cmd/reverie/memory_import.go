@@ -47,7 +47,8 @@ what a run is about to write may be what the file brings.`,
 			refused := 0
 			opts.OnRefused = func(groupID, memoryID string, err error) {
 				if refused++; refused <= shown {
-					fmt.Fprintf(a.Stderr, "warning: memory %s of %s: %s\n", cli.Visible(memoryID), cli.Visible(groupID), cli.Visible(err.Error()))
+					fmt.Fprintf(a.Stderr, "warning: memory %s of %s: %s\n", cli.Visible(memoryID), cli.Visible(groupID),
+						cli.Visible(err.Error()))
 				}
 			}
 			res, err := archive.Import(ctx, file, a.Store, opts)

@@ -68,11 +68,15 @@ that fails does not stop the others.
 	f.StringVar(&o.group.ID, "group", "", "group that the one chat goes into (default: each chat becomes one)")
 	f.StringArrayVar(&o.chats, "chat", nil, "only the chat of this id or name (repeatable)")
 	f.StringVar(&o.tokenFile, "token-file", "", "file that holds the token (default REVERIE_PULL_TOKEN)")
-	f.StringVar(&o.since, "since", "", "messages from then on: a date, an instant, or an age such as 30d (default: where the last pull ended)")
+	f.StringVar(&o.since, "since", "", "messages from then on: a date, an instant, or an age such as 30d (default: "+
+		"where the last pull ended)")
 	f.BoolVar(&o.all, "all", false, "all messages, from the beginning")
-	f.StringArrayVar(&o.assistants, "assistant", nil, "id or name of the group's own assistant (repeatable; besides [ingest] assistants)")
-	f.StringVar(&o.group.TimeZone, "time-zone", "", "time zone of a new group, such as Asia/Shanghai (default [group] time_zone)")
-	f.StringVar(&o.group.Language, "language", "", "language of a new group's memories: zh or en (default: that of the messages)")
+	f.StringArrayVar(&o.assistants, "assistant", nil, "id or name of the group's own assistant (repeatable; besides "+
+		"[ingest] assistants)")
+	f.StringVar(&o.group.TimeZone, "time-zone", "", "time zone of a new group, such as Asia/Shanghai (default [group] "+
+		"time_zone)")
+	f.StringVar(&o.group.Language, "language", "", "language of a new group's memories: zh or en (default: that of the "+
+		"messages)")
 	f.BoolVar(&o.dry, "dry-run", false, "only read and count: which chats there are, from when to when")
 	f.BoolVar(&o.allowErased, "allow-erased", false, "let in again what 'reverie erase' has erased")
 	f.BoolVar(&o.asJSON, "json", false, "print the counts as JSON")
@@ -151,7 +155,8 @@ func (o pullOrder) pick(sessions []ingest.Session) ([]ingest.Session, error) {
 		}
 		for _, c := range o.chats {
 			if !slices.ContainsFunc(picked, func(s ingest.Session) bool { return s.ID == c || s.Name == c }) {
-				return nil, usageError(fmt.Errorf("--chat %q: the server has no chat of this id or name; --dry-run without --chat lists them", c))
+				return nil, usageError(fmt.Errorf("--chat %q: the server has no chat of this id or name; --dry-run without "+
+					"--chat lists them", c))
 			}
 		}
 	}
@@ -233,11 +238,12 @@ func (p *puller) session(ctx context.Context, s ingest.Session) error {
 // importer makes one for a chat, and what ends its sign of life.
 func (p *puller) importer(s ingest.Session) (*ingest.Importer, func()) {
 	end := func() {}
-	opts := ingest.Options{Filters: p.IngestFilters(p.order.assistants...), Group: p.groupOfChat(p.order.importOrder), OnBad: func(b *ingest.Bad) {
-		if p.shown++; p.shown <= shownBad {
-			fmt.Fprintln(p.Stderr, cli.Visible(b.Error()))
-		}
-	}, Now: p.Now}
+	opts := ingest.Options{Filters: p.IngestFilters(p.order.assistants...), Group: p.groupOfChat(p.order.importOrder),
+		OnBad: func(b *ingest.Bad) {
+			if p.shown++; p.shown <= shownBad {
+				fmt.Fprintln(p.Stderr, cli.Visible(b.Error()))
+			}
+		}, Now: p.Now}
 	if p.order.group.ID != "" && !p.order.dry {
 		opts.Group = func(ctx context.Context, _ string, _ ingest.Chat) (string, error) {
 			return p.order.group.ID, p.importGroup(ctx, p.order.group)
@@ -265,7 +271,8 @@ type pulledStore struct {
 }
 
 // ImportMessages stores messages that are not there yet.
-func (s pulledStore) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
+func (s pulledStore) ImportMessages(ctx context.Context, groupID string,
+	messages []reverie.Message) (reverie.ImportResult, error) {
 	s.of.GroupID = groupID
 	return s.Store.PullMessages(ctx, s.of, messages, s.order.allowErased)
 }

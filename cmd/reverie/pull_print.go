@@ -12,7 +12,8 @@ import (
 // add adds what came of a chat.
 func (p *puller) add(res ingest.Result) {
 	t := &p.result
-	t.Records, t.New, t.Known, t.Erased, t.Bad = t.Records+res.Records, t.New+res.New, t.Known+res.Known, t.Erased+res.Erased, t.Bad+res.Bad
+	t.Records, t.New, t.Known, t.Erased, t.Bad = t.Records+res.Records, t.New+res.New, t.Known+res.Known,
+		t.Erased+res.Erased, t.Bad+res.Bad
 	if t.Filtered == nil {
 		t.Filtered, t.BadBy = map[reverie.Filter]int{}, map[string]int{}
 	}
@@ -41,9 +42,11 @@ func (p *puller) end(asked int) error {
 	case len(p.failed) == asked && asked > 0:
 		return all
 	case len(p.failed) > 0:
-		return &codeError{exitPartial, fmt.Errorf("%w\n%d of %s failed; pull again: what has come is kept", all, len(p.failed), cli.Plural(asked, "chat"))}
+		return &codeError{exitPartial, fmt.Errorf("%w\n%d of %s failed; pull again: what has come is kept", all,
+			len(p.failed), cli.Plural(asked, "chat"))}
 	case p.result.Bad > 0:
-		return &codeError{exitError, fmt.Errorf("%s not stored; the next pull does not ask for them again, --all does", cli.Plural(p.result.Bad, "bad record"))}
+		return &codeError{exitError, fmt.Errorf("%s not stored; the next pull does not ask for them again, --all does",
+			cli.Plural(p.result.Bad, "bad record"))}
 	}
 	return nil
 }

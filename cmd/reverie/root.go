@@ -60,7 +60,8 @@ Try it without a key:
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configPath, "config", "", "configuration file (default ./reverie.toml, then the user's)")
 	for _, f := range []struct{ name, path, help string }{
-		{"llm", "llm.provider", "gemini, openai, anthropic, offline (an extractive baseline; no key), or recorded (answers from a file)"},
+		{"llm", "llm.provider", "gemini, openai, anthropic, offline (an extractive baseline; no key), or recorded (answers " +
+			"from a file)"},
 		{"llm-model", "llm.model", "model name"},
 		{"llm-base-url", "llm.base_url", "address of an OpenAI-compatible server"},
 		{"database-url", "database.url", "PostgreSQL URL"},
@@ -69,7 +70,10 @@ Try it without a key:
 	} {
 		flags.Var(&settingFlag{path: f.path, values: a.flags}, f.name, f.help)
 	}
-	root.AddCommand(newImport(a), newPull(a), newEvolve(a), newPlan(a), newApply(a), newImpression(a), newExtract(a), newDream(a), newBackfill(a), newReplay(a), newRun(a), newServe(a), newMCP(a), newMemory(a), newSessions(a), newContext(a), newFeedback(a), newEntity(a), newRuns(a), newGroups(a), newTeam(a), newToken(a), newSchedule(a), newMigrate(a), newDoctor(a), newAudit(a), newConfig(a),
+	root.AddCommand(newImport(a), newPull(a), newEvolve(a), newPlan(a), newApply(a), newImpression(a), newExtract(a),
+		newDream(a), newBackfill(a), newReplay(a), newRun(a), newServe(a), newMCP(a), newMemory(a), newSessions(a),
+		newContext(a), newFeedback(a), newEntity(a), newRuns(a), newGroups(a), newTeam(a), newToken(a), newSchedule(a),
+		newMigrate(a), newDoctor(a), newAudit(a), newConfig(a),
 		newMaintain(a), newErase(a), newScan(a), newEval(a), newVersion(a), newLocalServer(a))
 	markUsage(root)
 	return root

@@ -52,7 +52,8 @@ func (a *app) runAll(ctx context.Context, batch *application.FanOut, f selection
 
 // impressionsAfter has impressions follow a fan-out of evolve by a plan of theirs, and
 // says not a word where nothing waits.
-func (a *app) impressionsAfter(ctx, work context.Context, evolves *application.FanOut, done ending, p *entity.Pipeline, plan jobs.Plan, asJSON bool) error {
+func (a *app) impressionsAfter(ctx, work context.Context, evolves *application.FanOut, done ending, p *entity.Pipeline,
+	plan jobs.Plan, asJSON bool) error {
 	err := fanOutError(ctx, done.Summary, done.err)
 	batch := evolves.Impressions(p, plan, done.Summary, done.err)
 	if batch == nil {
@@ -64,7 +65,8 @@ func (a *app) impressionsAfter(ctx, work context.Context, evolves *application.F
 
 // runOne does a job on a window of one group and prints what came of it, also when it
 // failed. watch shows its progress.
-func (a *app) runOne(ctx context.Context, j application.Job, g reverie.Group, w reverie.Window, f selection, watch func() (stop func())) error {
+func (a *app) runOne(ctx context.Context, j application.Job, g reverie.Group, w reverie.Window, f selection,
+	watch func() (stop func())) error {
 	stop := func() {}
 	if !f.json {
 		stop = watch()
@@ -107,7 +109,8 @@ func (a *app) writeJSON(v any, line bool) error {
 
 // dryRuns plans for every group that a fan-out is for, one after the other, and prints
 // it all.
-func (a *app) dryRuns(ctx context.Context, batch *application.FanOut, f selection, nothing func() string, one func(g reverie.Group, f selection) error) error {
+func (a *app) dryRuns(ctx context.Context, batch *application.FanOut, f selection, nothing func() string,
+	one func(g reverie.Group, f selection) error) error {
 	shard, err := parseShard(f.shard)
 	if err != nil {
 		return usageError(err)
@@ -120,7 +123,8 @@ func (a *app) dryRuns(ctx context.Context, batch *application.FanOut, f selectio
 	query := reverie.DueQuery{Job: batch.Job.Name, GroupID: f.group}
 	err = application.EachGroup(ctx, batch.Groups, query, shard, func(g reverie.DueGroup) error {
 		if s := g.Setback; s != nil && (s.ParkedAt != nil || f.due && reverie.LeftAlone(s.RetryAt, a.Now())) {
-			fmt.Fprintf(a.Stderr, "reverie: group %q would be skipped after failures: `reverie groups list --group %s` shows why\n", g.ID, g.ID)
+			fmt.Fprintf(a.Stderr, "reverie: group %q would be skipped after failures: `reverie groups list --group %s` shows "+
+				"why\n", g.ID, g.ID)
 			return nil
 		}
 		if _, err := jobs.CalendarOf(g.Group); err != nil {

@@ -49,7 +49,8 @@ anything else is refused whole.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	cmd.Flags().StringVar(&file, "plan", "", "apply this, edited by a person, instead of what the run holds (- is standard input)")
+	cmd.Flags().StringVar(&file, "plan", "", "apply this, edited by a person, instead of what the run holds (- is "+
+		"standard input)")
 	return cmd
 }
 
@@ -96,7 +97,8 @@ took in is new again if all of its items were held.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&requeue, "requeue", false, "make the messages of chunks held whole pending again, or what a dream took in new")
+	cmd.Flags().BoolVar(&requeue, "requeue", false, "make the messages of chunks held whole pending again, or what a "+
+		"dream took in new")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }

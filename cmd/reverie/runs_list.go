@@ -58,7 +58,8 @@ such as 90m, 24h or 7d.`,
 	f := cmd.Flags()
 	f.StringVar(&q.GroupID, "group", "", "only this group's")
 	f.StringVar(&job, "job", "", "only of this job: "+jobNames())
-	f.StringVar(&status, "status", "", "only these: running, succeeded, held, deferred, failed or rejected; held finds all of which something waits")
+	f.StringVar(&status, "status", "", "only these: running, succeeded, held, deferred, failed or rejected; held finds "+
+		"all of which something waits")
 	f.StringVar(&since, "since", "", "only those started since: a date (midnight UTC), an instant, or an age (24h, 7d)")
 	f.IntVar(&q.Limit, "limit", 20, "runs at most")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
@@ -106,7 +107,8 @@ func sinceWhen(s string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t.UTC(), nil
 	}
-	return time.Time{}, fmt.Errorf("%q is no date (2026-01-15, midnight UTC), no instant (2026-01-15T20:00:00+08:00) and no age (90m, 24h, 7d; at most %dd)", s, maxDays)
+	return time.Time{}, fmt.Errorf("%q is no date (2026-01-15, midnight UTC), no instant (2026-01-15T20:00:00+08:00) "+
+		"and no age (90m, 24h, 7d; at most %dd)", s, maxDays)
 }
 
 // parseAge reads a positive duration of at most maxDays; d is 24 hours.
@@ -138,7 +140,8 @@ func (a *app) listRuns(ctx context.Context, q reverie.RunQuery, asJSON bool) err
 	more := len(runs) > limit
 	runs = runs[:min(limit, len(runs))]
 	if asJSON {
-		return cli.PrintJSON(a.Stdout, reverie.RunsReply{Success: true, Runs: append([]reverie.RunEntry{}, runs...), More: more})
+		return cli.PrintJSON(a.Stdout, reverie.RunsReply{Success: true, Runs: append([]reverie.RunEntry{}, runs...),
+			More: more})
 	}
 	if len(runs) == 0 {
 		_, err := fmt.Fprintln(a.Stdout, "no runs")

@@ -119,7 +119,8 @@ func (a *app) undone(ctx context.Context, f undoFlags) (reverie.UndoReply, error
 			return reverie.UndoReply{}, err
 		}
 		if f.q.GroupID != "" && f.q.GroupID != d.Run.GroupID {
-			return reverie.UndoReply{}, fmt.Errorf("run %s is not of group %q: %w; `reverie runs list --group %[2]s` has its runs", d.Run.ID, f.q.GroupID, reverie.ErrNotFound)
+			return reverie.UndoReply{}, fmt.Errorf("run %s is not of group %q: %w; `reverie runs list --group %[2]s` has its "+
+				"runs", d.Run.ID, f.q.GroupID, reverie.ErrNotFound)
 		}
 		f.q.GroupID = d.Run.GroupID
 		return api.UndoRun(ctx, a.Store, a.Leases(), f.q)

@@ -68,11 +68,13 @@ everything that a statement may not be, links, markup and instructions, too.
 			if err := report.End(); err != nil || report.Found == 0 {
 				return err
 			}
-			return &codeError{exitPartial, fmt.Errorf("%s in %s", cli.Plural(report.Found, "finding"), cli.Plural(report.Texts, "text"))}
+			return &codeError{exitPartial, fmt.Errorf("%s in %s", cli.Plural(report.Found, "finding"),
+				cli.Plural(report.Texts, "text"))}
 		},
 	}
 	cmd.Flags().StringVar(&groupID, "group", "", "read what is stored of this group")
-	cmd.Flags().BoolVar(&statements, "statements", false, "hold each line, or each memory, against all rules for statements")
+	cmd.Flags().BoolVar(&statements, "statements", false, "hold each line, or each memory, against all rules for "+
+		"statements")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a document a finding, then one of the counts")
 	return cmd
 }

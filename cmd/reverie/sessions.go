@@ -8,7 +8,8 @@ import (
 )
 
 func newSessions(a *app) *cobra.Command {
-	return group("sessions", "Look at sessions: what they hold, and what waits to be extracted", newSessionsList(a), newSessionsShow(a))
+	return group("sessions", "Look at sessions: what they hold, and what waits to be extracted", newSessionsList(a),
+		newSessionsShow(a))
 }
 
 // entry is a session and whether anything is due for it now.

@@ -81,7 +81,8 @@ func (a *app) listSessions(ctx context.Context, f reverie.SessionFilter, asJSON 
 		return err
 	}
 	if shown := f.Offset + len(entries); shown < total {
-		_, err = fmt.Fprintf(a.Stdout, "%d of %s; go on with --offset %d\n", len(entries), cli.Plural(total, "session"), shown)
+		_, err = fmt.Fprintf(a.Stdout, "%d of %s; go on with --offset %d\n", len(entries), cli.Plural(total, "session"),
+			shown)
 	}
 	return err
 }

@@ -59,8 +59,10 @@ func (a *app) sessionDetail(ctx context.Context, groupID, sessionID string) (cli
 	if err != nil {
 		return cli.SessionDetail{}, err
 	}
-	d := cli.SessionDetail{Session: a.entry(state.Session), Rolling: state.Summary, Open: append([]reverie.Message{}, state.Messages...), Facts: []reverie.Memory{}}
-	memories, _, err := a.Store.ListMemories(ctx, reverie.MemoryQuery{GroupID: s.GroupID, SessionID: s.ID, Kind: reverie.KindSession, Status: reverie.StatusActive})
+	d := cli.SessionDetail{Session: a.entry(state.Session), Rolling: state.Summary,
+		Open: append([]reverie.Message{}, state.Messages...), Facts: []reverie.Memory{}}
+	memories, _, err := a.Store.ListMemories(ctx,
+		reverie.MemoryQuery{GroupID: s.GroupID, SessionID: s.ID, Kind: reverie.KindSession, Status: reverie.StatusActive})
 	for _, m := range memories {
 		if slices.Contains(m.Tags, reverie.TagSummary) {
 			d.Summary = &m

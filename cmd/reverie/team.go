@@ -15,7 +15,8 @@ import (
 
 func newTeam(a *app) *cobra.Command {
 	cmd := group("team", "Share memories with other groups and other deployments",
-		newTeamCreate(a), newTeamShare(a), newTeamEdit(a), newTeamPush(a), newTeamPull(a), newTeamStatus(a), newTeamConflicts(a), newTeamResolve(a))
+		newTeamCreate(a), newTeamShare(a), newTeamEdit(a), newTeamPush(a), newTeamPull(a), newTeamStatus(a),
+		newTeamConflicts(a), newTeamResolve(a))
 	cmd.Long = `A team has memories that several groups, or several Reveries, have in common. Groups
 belong to it by [team] name, or each for itself by 'reverie groups set GROUP --team
 NAME', and recall its memories beside their own.
@@ -62,7 +63,8 @@ func (a *app) syncer(ctx context.Context, name string) (*team.Syncer, error) {
 	}
 	t := a.Config.Team
 	if t.Remote == "" {
-		return nil, fmt.Errorf("no other Reverie is configured: set [team] remote to its address, such as https://reverie.example.com, and [team] token to a token of it: %w", reverie.ErrConfiguration)
+		return nil, fmt.Errorf("no other Reverie is configured: set [team] remote to its address, such as "+
+			"https://reverie.example.com, and [team] token to a token of it: %w", reverie.ErrConfiguration)
 	}
 	remote, err := team.Dial(t.Remote, t.Token.Reveal(), t.Timeout.Duration, t.AllowHTTP)
 	if err != nil {
@@ -72,7 +74,8 @@ func (a *app) syncer(ctx context.Context, name string) (*team.Syncer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &team.Syncer{Store: a.Store, Remote: remote, Team: name, URL: remote.URL(), Privacy: application.PrivacyOf(a.Config), Quotes: t.Quotes,
+	return &team.Syncer{Store: a.Store, Remote: remote, Team: name, URL: remote.URL(),
+		Privacy: application.PrivacyOf(a.Config), Quotes: t.Quotes,
 		Here: here, Name: t.Deployment, Now: a.Now, Log: a.Log}, nil
 }
 
@@ -94,7 +97,8 @@ func newTeamCreate(a *app) *cobra.Command {
 			}
 			text := "%[1]s: there already"
 			if created {
-				text = "%[1]s: made; its memories stand under the group id team:%[1]s\n`reverie groups set GROUP --team %[1]s` has a group recall them, [team] name all groups"
+				text = "%[1]s: made; its memories stand under the group id team:%[1]s\n`reverie groups set GROUP --team %[1]s` " +
+					"has a group recall them, [team] name all groups"
 			}
 			_, err = fmt.Fprintf(a.Stdout, text+"\n", args[0])
 			return err

@@ -68,7 +68,8 @@ func refusedError(refused []reverie.TeamRefusal) error {
 }
 
 // share shares one memory and says so.
-func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool, reply *cli.TeamReply, quiet bool) error {
+func (a *app) share(ctx context.Context, id, team, reason string, overwrite bool, reply *cli.TeamReply,
+	quiet bool) error {
 	share, found, err := a.toShare(ctx, id, team, reason)
 	if err != nil {
 		return err
@@ -162,13 +163,15 @@ the next push.`,
 				return err
 			}
 			if m.Status != reverie.StatusActive {
-				return fmt.Errorf("memory %s is deleted; `reverie memory restore %s` brings it back: %w", m.ID, m.VersionID, reverie.ErrConflict)
+				return fmt.Errorf("memory %s is deleted; `reverie memory restore %s` brings it back: %w", m.ID, m.VersionID,
+					reverie.ErrConflict)
 			}
 			if m.Statement == text {
 				return fmt.Errorf("memory %s says that already: %w", m.ID, reverie.ErrConflict)
 			}
-			m, _, err = a.Store.PutTeamMemory(ctx, reverie.TeamWrite{Team: of, IfVersion: m.VersionID, Memory: reverie.TeamMemory{ID: m.ID,
-				Statement: text, Status: reverie.StatusActive, Tags: m.Tags, Strength: m.Strength, ChangeReason: why}})
+			m, _, err = a.Store.PutTeamMemory(ctx,
+				reverie.TeamWrite{Team: of, IfVersion: m.VersionID, Memory: reverie.TeamMemory{ID: m.ID,
+					Statement: text, Status: reverie.StatusActive, Tags: m.Tags, Strength: m.Strength, ChangeReason: why}})
 			if err != nil {
 				return err
 			}

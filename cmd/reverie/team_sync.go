@@ -81,11 +81,14 @@ func (a *app) pushed(ctx context.Context, name, id string, dry, overwrite, quiet
 		if err != nil {
 			return "", err
 		}
-		reply := reverie.TeamPushReply{Success: len(found) == 0, Team: name, Remote: a.Config.Team.Remote, DryRun: true, Pushed: []reverie.TeamItem{}}
+		reply := reverie.TeamPushReply{Success: len(found) == 0, Team: name, Remote: a.Config.Team.Remote, DryRun: true,
+			Pushed: []reverie.TeamItem{}}
 		if reply.Success {
-			reply.Pushed = append(reply.Pushed, reverie.TeamItem{MemoryID: share.Memory.ID, Action: reverie.ActionCreate, Statement: share.Memory.Statement})
+			reply.Pushed = append(reply.Pushed,
+				reverie.TeamItem{MemoryID: share.Memory.ID, Action: reverie.ActionCreate, Statement: share.Memory.Statement})
 		} else {
-			reply.Refused = append(reply.Refused, reverie.TeamRefusal{ID: share.Memory.LineageID, MemoryID: share.Memory.ID, Findings: found})
+			reply.Refused = append(reply.Refused,
+				reverie.TeamRefusal{ID: share.Memory.LineageID, MemoryID: share.Memory.ID, Findings: found})
 		}
 		return "", errors.Join(a.ShowPush(reply, quiet), refusedError(reply.Refused))
 	}
@@ -102,7 +105,8 @@ func syncError(err error, refused []reverie.TeamRefusal, heldBack []reverie.Team
 		return err
 	}
 	if n := len(heldBack); n > 0 {
-		return &codeError{exitPartial, fmt.Errorf("%s held back: so many deletions and rewrites at once may be a mistake, or an attack; look at them, then pull again with --accept-rewrites", cli.Plural(n, "memory"))}
+		return &codeError{exitPartial, fmt.Errorf("%s held back: so many deletions and rewrites at once may be a mistake, "+
+			"or an attack; look at them, then pull again with --accept-rewrites", cli.Plural(n, "memory"))}
 	}
 	return refusedError(refused)
 }

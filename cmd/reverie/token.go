@@ -55,7 +55,8 @@ func expiry(text string, now time.Time) (*time.Time, error) {
 	} else if date, err := time.Parse(time.DateOnly, text); err == nil {
 		at = date.AddDate(0, 0, 1)
 	} else if at, err = time.Parse(time.RFC3339, text); err != nil {
-		return nil, fmt.Errorf("--expires %q: write for how long (90d, 12h; at most %dd), a last date (2026-12-31, all of it in UTC), an instant (2026-12-31T20:00:00+08:00), or never", text, maxDays)
+		return nil, fmt.Errorf("--expires %q: write for how long (90d, 12h; at most %dd), a last date (2026-12-31, all of "+
+			"it in UTC), an instant (2026-12-31T20:00:00+08:00), or never", text, maxDays)
 	}
 	if !at.After(now) || at.Year() > 9999 {
 		return nil, fmt.Errorf("--expires %q: that is not ahead", text)

@@ -55,7 +55,8 @@ open to this machine, and to no other.`,
 	f.BoolVar(&all, "all-groups", false, "for all groups, those that come later, too")
 	f.StringVar(&scope, "scope", string(reverie.ScopeRead), "read, write or admin")
 	f.StringVar(&n.Name, "name", "", "what people shall call it")
-	f.StringVar(&expires, "expires", "never", "for how long (90d), the last date (2026-12-31, in UTC), an instant, or never")
+	f.StringVar(&expires, "expires", "never", "for how long (90d), the last date (2026-12-31, in UTC), an instant, or "+
+		"never")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }
@@ -91,7 +92,8 @@ func (a *app) createToken(ctx context.Context, n api.NewToken, asJSON bool) erro
 	}
 	fmt.Fprintf(a.Stderr, "token %s: %s, scope %s, %s; it is not shown again\n", t.ID, groups, t.Scope, until)
 	if !had {
-		fmt.Fprintln(a.Stderr, "it is the first: from now on every request needs a token, and a server listens as [http] listen says when it is started again")
+		fmt.Fprintln(a.Stderr, "it is the first: from now on every request needs a token, and a server listens as [http] "+
+			"listen says when it is started again")
 	}
 	return nil
 }

@@ -67,7 +67,8 @@ func (a *app) listTokens(ctx context.Context, groupID string, asJSON bool) error
 		if state != "good" {
 			state = s.Dim(state)
 		}
-		t.Row(e.ID, tokenGroup(e.Token), cli.Visible(e.Name), e.Scope, cli.Stamp(e.CreatedAt), orNever(e.ExpiresAt), orNever(e.LastUsedAt), state)
+		t.Row(e.ID, tokenGroup(e.Token), cli.Visible(e.Name), e.Scope, cli.Stamp(e.CreatedAt), orNever(e.ExpiresAt),
+			orNever(e.LastUsedAt), state)
 	}
 	return t.Write(a.Stdout, s)
 }

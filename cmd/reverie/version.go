@@ -24,7 +24,8 @@ func newVersion(a *app) *cobra.Command {
 				return cli.PrintJSON(a.Stdout, map[string]any{"version": version, "go": runtime.Version(),
 					"platform": runtime.GOOS + "/" + runtime.GOARCH, "schema": store.WantedVersion()})
 			}
-			_, err := fmt.Fprintf(a.Stdout, "reverie %s (%s, %s/%s, schema %d)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, store.WantedVersion())
+			_, err := fmt.Fprintf(a.Stdout, "reverie %s (%s, %s/%s, schema %d)\n", version, runtime.Version(), runtime.GOOS,
+				runtime.GOARCH, store.WantedVersion())
 			return err
 		},
 	}

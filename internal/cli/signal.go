@@ -54,7 +54,8 @@ func (con *Console) Drained(ctx context.Context, grace time.Duration) (work cont
 			return
 		case <-ctx.Done():
 		}
-		fmt.Fprintf(con.Stderr, "reverie: stopping: what is under way has %s to finish; a second signal stops it at once\n", grace)
+		fmt.Fprintf(con.Stderr, "reverie: stopping: what is under way has %s to finish; a second signal stops it at once\n",
+			grace)
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {
