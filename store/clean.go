@@ -87,7 +87,7 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 				log[i] = reverie.Change{ID: reverie.NewID(), Action: reverie.ActionDelete, MemoryID: r.ID, OldID: &rows[i].ID,
 					OldStatement: r.Statement, Summary: reason, Version: r.Version}
 			}
-			at, err := s.moment(ctx, t, q.GroupID)
+			at, err := nextTimestamp(ctx, s.db, t, q.GroupID)
 			if err != nil {
 				return err
 			}

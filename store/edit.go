@@ -40,7 +40,7 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			if err != nil {
 				return err
 			}
-			at, err := s.moment(ctx, t, head.GroupID)
+			at, err := nextTimestamp(ctx, s.db, t, head.GroupID)
 			if err != nil {
 				return err
 			}

@@ -58,9 +58,6 @@ func (s *Store) Accounts(ctx context.Context, groupID, author string) ([]reverie
 	return list, err
 }
 
-// errDryRun takes back what a dry run did.
-var errDryRun = errors.New("dry run")
-
 // Erase forgets an author in one group, in one transaction:
 //
 //   - Their messages are deleted, with all that is made of those alone: memories in all
@@ -88,7 +85,7 @@ func (s *Store) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQ
 	err := s.db.Run(ctx, pg.Work{
 		What: what,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			e = &eraser{store: s, t: t, query: q, group: q.GroupID, id: id, counts: reverie.ErasureCounts{Deleted: map[string]int{},
+			e = &eraser{db: s.db, t: t, query: q, group: q.GroupID, id: id, counts: reverie.ErasureCounts{Deleted: map[string]int{},
 				Changed: map[string]int{}, Left: []reverie.ErasureLeft{}}}
 			if err := fenced(ctx, t, lease); err != nil {
 				return err
@@ -97,7 +94,7 @@ func (s *Store) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQ
 				return err
 			}
 			var err error
-			if e.at, err = s.moment(ctx, t, q.GroupID); err != nil {
+			if e.at, err = nextTimestamp(ctx, s.db, t, q.GroupID); err != nil {
 				return err
 			}
 			if err := e.erase(ctx); err != nil {
@@ -122,7 +119,7 @@ func (s *Store) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQ
 
 // eraser is one erasure under way.
 type eraser struct {
-	store *Store
+	db    *pg.DB
 	t     *pg.Tx
 	query reverie.EraseQuery
 	group string // the tenant that is worked on: the group, or a team of its memories
@@ -185,9 +182,6 @@ func (e *eraser) receipt(ctx context.Context) error {
 		select $1, x.id, $3::uuid from unnest($2::uuid[]) as x (id) on conflict do nothing`, e.group, append(keysOf(e.gone), e.marks...), e.id)
 	return err
 }
-
-// erasedHash is what is kept of the id of a message k of group $1 that was erased.
-const erasedHash = `sha256(convert_to($1 || E'\n' || k.id, 'UTF8'))`
 
 // deleted runs a statement that deletes rows of a table, and counts them.
 func (e *eraser) deleted(ctx context.Context, table, where string, args ...any) error {

@@ -2,8 +2,9 @@ package store
 
 import (
 	"context"
-	"reverie/store/pg"
 	"strings"
+
+	"reverie/store/pg"
 )
 
 // treatment says what an erasure makes of a column of text.

@@ -192,5 +192,3 @@ func (e *eraser) forgetMemories(ctx context.Context, m erasedMemories) error {
 	}
 	return e.hold(ctx, m.mixed)
 }
-
-func orEmpty(list pq.StringArray) pq.StringArray { return append(pq.StringArray{}, list...) }

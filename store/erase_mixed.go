@@ -9,9 +9,6 @@ import (
 	"reverie/store/pg"
 )
 
-// evidenceErased is why a memory is judged again.
-const evidenceErased = "evidence erased"
-
 const (
 	// The versions of mixed lineages that were written for the author's words alone, but
 	// for the newest, which is judged again as it is; and all versions of those that have

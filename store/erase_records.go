@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/lib/pq"
 
@@ -121,4 +122,16 @@ func strip(doc any, erased map[string]bool, changed *bool) any {
 		}
 	}
 	return doc
+}
+
+// recordMark is the mark of the row that a record would be.
+func recordMark(table recordTable, row map[string]any) string {
+	key := make([]string, len(table.key()))
+	for i, name := range table.key() {
+		key[i] = fmt.Sprint(row[name])
+		if n, ok := row[name].(json.Number); ok {
+			key[i] = n.String()
+		}
+	}
+	return rowMark(table.table, key...)
 }

@@ -136,7 +136,7 @@ func (e *eraser) appendTeam(ctx context.Context, head memoryRow, w reverie.TeamW
 		}
 		w.Memory.Evidence = found[head.ID]
 	}
-	return e.store.appendTeam(ctx, e.t, e.group, &head, w, reverie.NewID())
+	return appendTeam(ctx, e.db, e.t, e.group, &head, w, reverie.NewID())
 }
 
 // blankTeam leaves of lineages of a team their rows, which say nothing. Of where versions

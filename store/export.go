@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
@@ -20,9 +19,6 @@ type RecordWriter interface {
 const (
 	// exportPage is how many rows are read at once.
 	exportPage = 200
-	// exportIdle is how long whoever takes the records may take his time with one
-	// page before the server ends the transaction.
-	exportIdle = 10 * time.Minute
 
 	exportGroupsQuery = `select group_id from groups where ($1 = '' or group_id = $1) and group_id > $2 order by group_id limit $3::int`
 
@@ -43,7 +39,7 @@ func (s *Store) Export(ctx context.Context, q reverie.ExportQuery, to RecordWrit
 		what = fmt.Sprintf("export group %q", q.GroupID)
 	}
 	var refused error
-	err := s.db.Stream(ctx, exportIdle, "; set local timezone = 'UTC'; set local extra_float_digits = 1", func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Stream(ctx, "; set local timezone = 'UTC'; set local extra_float_digits = 1", func(ctx context.Context, t *pg.Tx) error {
 		e := exporter{t: t, query: q, to: to}
 		err := e.all(ctx)
 		refused = e.refused

@@ -304,13 +304,6 @@ func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, 
 	return count(reverie.RecordCount{New: 1}), nil
 }
 
-func ignoreNoRows(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	return err
-}
-
 // differences names the settings of a group that are not those of another.
 func differences(has, other reverie.Group) string {
 	var names []string

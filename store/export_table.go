@@ -15,7 +15,6 @@ type recordTable struct {
 	table   string
 	from    string            // what is exported, as t; "" = the table
 	beside  string            // what a record is compared with, as t; "" = the table
-	key     []string          // the primary key after group_id
 	columns []string          // all that is exported, the key included; group_id is not
 	reads   map[string]string // of columns that are not exported as they are
 	loose   []string          // columns that may differ from those of a row that is there
@@ -59,7 +58,7 @@ const exportedUsage = `(select lineage_id, sum(offered)::bigint as offered, sum(
 // reverie.RecordTypes. A vector is beside its row.
 var recordTables = []recordTable{
 	{
-		kind: reverie.RecordRun, table: "runs", from: exportedRuns, key: []string{"run_id"}, order: "t.run_id",
+		kind: reverie.RecordRun, table: "runs", from: exportedRuns, order: "t.run_id",
 		columns: []string{"run_id", "job", "session_id", "window_since", "window_until", "status", "attempt", "model", "prompt_version",
 			"prompt_sha256", "stats", "error", "started_at", "finished_at", "undone_at"},
 		reads: map[string]string{
@@ -70,17 +69,17 @@ var recordTables = []recordTable{
 		loose: []string{"status", "stats", "error", "finished_at"},
 	},
 	{
-		kind: reverie.RecordChunk, table: "run_chunks", from: exportedChunks, key: []string{"run_id", "chunk_no"}, order: "t.run_id, t.chunk_no",
+		kind: reverie.RecordChunk, table: "run_chunks", from: exportedChunks, order: "t.run_id, t.chunk_no",
 		columns: []string{"run_id", "chunk_no", "input_sha256", "message_ids", "memory_ids", "status", "refusals", "created_at"},
 		before:  `{"memory_ids": []}`,
 		loose:   []string{"status", "refusals"},
 	},
 	{
-		kind: reverie.RecordHeld, table: "held_plans", key: []string{"run_id", "chunk_no"}, order: "t.run_id, t.chunk_no",
+		kind: reverie.RecordHeld, table: "held_plans", order: "t.run_id, t.chunk_no",
 		columns: []string{"run_id", "chunk_no", "kind", "plan", "heads", "whole", "reason", "status", "created_at"},
 	},
 	{
-		kind: reverie.RecordMemory, table: "memories", key: []string{"memory_id"}, order: "t.lineage_id, t.version",
+		kind: reverie.RecordMemory, table: "memories", order: "t.lineage_id, t.version",
 		columns: []string{"memory_id", "lineage_id", "parent_id", "kind", "session_id", "statement", "version", "status", "tags",
 			"strength", "weight", "content_hash", "embedding_model", "change_summary", "run_id", "created_at", "updated_at", "ended_at",
 			"last_supported_at", "decayed_at"},
@@ -88,39 +87,42 @@ var recordTables = []recordTable{
 		loose: []string{"embedding_model"},
 	},
 	{
-		kind: reverie.RecordSource, table: "memory_sources", key: []string{"memory_id", "source_id"}, order: "t.memory_id, t.position, t.source_id",
+		kind: reverie.RecordSource, table: "memory_sources", order: "t.memory_id, t.position, t.source_id",
 		columns: []string{"memory_id", "position", "source_id", "source_lineage_id", "run_id"},
 	},
 	{
-		kind: reverie.RecordTaken, table: "memory_uses", key: []string{"job", "memory_id"}, order: "t.job, t.memory_id",
+		kind: reverie.RecordTaken, table: "memory_uses", order: "t.job, t.memory_id",
 		columns: []string{"job", "memory_id", "run_id"},
 		loose:   []string{"run_id"}, // it was given back, and taken in anew
 	},
 	{
-		kind: reverie.RecordEvidence, table: "memory_evidence", key: []string{"evidence_no"}, order: "t.evidence_no",
+		kind: reverie.RecordEvidence, table: "memory_evidence", order: "t.evidence_no",
 		columns: []string{"evidence_no", "lineage_id", "memory_id", "message_id", "author_id", "author", "quote", "sent_at",
 			"local_date", "action", "run_id", "created_at", "withdrawn_at"},
 		rules: []recordRule{{"evidence_no", "evidence_no between 1 and 1::bigint << 53"}}, // what JSON keeps, with room to count on
 	},
 	{
-		kind: reverie.RecordChange, table: "memory_change_log", key: []string{"change_id"}, order: "t.created_at, t.change_id",
+		kind: reverie.RecordChange, table: "memory_change_log", order: "t.created_at, t.change_id",
 		columns: []string{"change_id", "run_id", "chunk_no", "action", "memory_id", "old_id", "old_statement", "new_statement",
 			"change_summary", "version", "evidence", "created_at", "strength", "undone_run_id"},
 		before: `{"undone_run_id": null}`,
 	},
 	{
-		kind: reverie.RecordDecision, table: "decisions", key: []string{"run_id", "chunk_no", "decision_no"},
+		kind: reverie.RecordDecision, table: "decisions",
 		order: "t.run_id, t.chunk_no, t.decision_no",
 		columns: []string{"run_id", "chunk_no", "decision_no", "kind", "statement", "content_hash", "action", "basis", "target_id",
 			"memory_id", "planned_id", "reason", "candidates", "model", "prompt_version", "prompt_sha256", "calls", "created_at"},
 	},
 	{
-		kind: reverie.RecordUsage, table: "memory_usage_totals", from: exportedUsage, beside: exportedUsage, key: []string{"lineage_id"}, order: "t.lineage_id",
+		kind: reverie.RecordUsage, table: "memory_usage_totals", from: exportedUsage, beside: exportedUsage, order: "t.lineage_id",
 		columns: []string{"lineage_id", "offered", "referenced", "ignored", "last_offered_at"},
 		loose:   []string{"offered", "referenced", "ignored", "last_offered_at"}, // they count on
 		rules:   []recordRule{{"counts", "least(offered, referenced, ignored) >= 0 and referenced + ignored <= offered"}},
 	},
 }
+
+// key is the primary key after group_id.
+func (r recordTable) key() []string { return exportedKeys[r.table] }
 
 // recordTableOf is the table of a type.
 func recordTableOf(kind reverie.RecordType) (recordTable, error) {
@@ -171,7 +173,7 @@ func (r recordTable) rows() string {
 // same joins a row that is there, t, with its record, r.
 func (r recordTable) same() string {
 	var on []string
-	for _, k := range r.key {
+	for _, k := range r.key() {
 		on = append(on, "t."+k+" = r."+k)
 	}
 	return strings.Join(on, " and ")
@@ -183,7 +185,7 @@ func (r recordTable) compareQuery() string {
 	var key, differs []string
 	for _, c := range r.columns {
 		switch {
-		case slices.Contains(r.key, c):
+		case slices.Contains(r.key(), c):
 			key = append(key, "r."+c+"::text")
 		case !slices.Contains(r.loose, c):
 			differs = append(differs, `case when t.`+c+` is distinct from r.`+c+` then '`+c+`' end`)
@@ -204,7 +206,7 @@ func (r recordTable) insertQuery() string {
 	}
 	return `insert into ` + r.table + ` (` + columns + `) overriding system value select ` + values + ` from ` + from + `
 		where not exists (select 1 from ` + r.source(r.beside) + ` t where ` + r.same() + `)
-		on conflict (group_id, ` + columnNames("", r.key) + `) do nothing`
+		on conflict (group_id, ` + columnNames("", r.key()) + `) do nothing`
 }
 
 // The rules of a table's rows, but those of a vector, which is beside its row.
@@ -224,7 +226,7 @@ func (r recordTable) brokenQuery(rules []recordRule) string {
 	for i, rule := range rules {
 		breaks[i] = `case when not (` + rule.Expr + `) then '` + rule.Name + `' end`
 	}
-	return `select * from (select concat_ws(', ', ` + columnNames("r.", r.key) + `) as key,
+	return `select * from (select concat_ws(', ', ` + columnNames("r.", r.key()) + `) as key,
 			array_to_string(array[` + strings.Join(breaks, ", ") + `]::text[], ', ') as differs
 		from ` + r.rows() + `) x where $1 <> '' and differs <> '' limit 1`
 }

@@ -125,7 +125,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	if err != nil {
 		return nil, err
 	}
-	at, err := s.moment(ctx, t, held.GroupID)
+	at, err := nextTimestamp(ctx, s.db, t, held.GroupID)
 	if err != nil {
 		return nil, err
 	}

@@ -113,7 +113,7 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 		if err := lockFading(ctx, t, lease.GroupID, fades); err != nil {
 			return reverie.Stats{}, err
 		}
-		at, err := s.moment(ctx, t, lease.GroupID)
+		at, err := nextTimestamp(ctx, s.db, t, lease.GroupID)
 		if err != nil {
 			return reverie.Stats{}, err
 		}

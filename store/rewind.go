@@ -115,7 +115,7 @@ func (s *Store) rewind(ctx context.Context, t *pg.Tx, q reverie.RewindQuery, run
 	if q.DryRun {
 		return nil
 	}
-	at, err := s.moment(ctx, t, q.GroupID)
+	at, err := nextTimestamp(ctx, s.db, t, q.GroupID)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ const scanPage = 200
 func (s *Store) Texts(ctx context.Context, groupID string, take func(reverie.StoredText) error) error {
 	what := fmt.Sprintf("read the texts of group %q", groupID)
 	var refused error
-	err := s.db.Stream(ctx, exportIdle, "", func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Stream(ctx, "", func(ctx context.Context, t *pg.Tx) error {
 		r := textReader{t: t, group: groupID, take: take}
 		err := r.all(ctx)
 		refused = r.refused

@@ -128,7 +128,7 @@ func (s *Store) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, ve
 			return none, err
 		}
 	}
-	if err := s.appendTeam(ctx, t, groupID, head, w, versionID); err != nil {
+	if err := appendTeam(ctx, s.db, t, groupID, head, w, versionID); err != nil {
 		return none, err
 	}
 	row, err := teamHead(ctx, t, groupID, w.Memory.ID)
@@ -216,8 +216,8 @@ func noTwin(ctx context.Context, t *pg.Tx, groupID string, m reverie.TeamMemory)
 
 // appendTeam ends the head, nil of a new lineage, and writes the version that takes its
 // place, with all that belongs to it.
-func (s *Store) appendTeam(ctx context.Context, t *pg.Tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string) error {
-	at, err := s.moment(ctx, t, groupID)
+func appendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string) error {
+	at, err := nextTimestamp(ctx, db, t, groupID)
 	if err != nil {
 		return err
 	}
@@ -238,10 +238,10 @@ func (s *Store) appendTeam(ctx context.Context, t *pg.Tx, groupID string, head *
 	if w.Quotes && m.Status == reverie.StatusActive {
 		change.Evidence = m.Evidence
 	}
-	if err := s.insertTeamVersion(ctx, t, groupID, head, w, versionID, at); err != nil {
+	if err := insertTeamVersion(ctx, db, t, groupID, head, w, versionID, at); err != nil {
 		return err
 	}
-	if err := s.insertOrigin(ctx, t, groupID, w, versionID, known); err != nil {
+	if err := insertOrigin(ctx, db, t, groupID, w, versionID, known); err != nil {
 		return err
 	}
 	step := reverie.Step{Action: reverie.ActionUpdate, LineageID: m.ID, MemoryID: versionID, Evidence: change.Evidence}
@@ -268,7 +268,7 @@ func teamAction(head *memoryRow, status reverie.Status) reverie.Action {
 }
 
 // insertTeamVersion ends the head and writes the version behind it.
-func (s *Store) insertTeamVersion(ctx context.Context, t *pg.Tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string, at time.Time) error {
+func insertTeamVersion(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string, at time.Time) error {
 	m := w.Memory
 	var parent any
 	if head != nil {
@@ -277,7 +277,7 @@ func (s *Store) insertTeamVersion(ctx context.Context, t *pg.Tx, groupID string,
 			return err
 		}
 	}
-	vector, err := s.db.Vectors(ctx, t, [][]float32{w.Embedding})
+	vector, err := db.Vectors(ctx, t, [][]float32{w.Embedding})
 	if err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func notAfter(at, now time.Time) time.Time {
 
 // insertOrigin writes where a version comes from, and which were made before it that the
 // lineage does not know. One that is made here needs none of it.
-func (s *Store) insertOrigin(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite, versionID string, known []reverie.TeamVersion) error {
+func insertOrigin(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, w reverie.TeamWrite, versionID string, known []reverie.TeamVersion) error {
 	o := w.Memory.Origin
 	earlier := slices.DeleteFunc(slices.Clone(w.Memory.Versions), func(v reverie.TeamVersion) bool {
 		return v.VersionID == o.MemoryID || slices.ContainsFunc(known, func(k reverie.TeamVersion) bool { return k.VersionID == v.VersionID })
@@ -316,6 +316,6 @@ func (s *Store) insertOrigin(ctx context.Context, t *pg.Tx, groupID string, w re
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, insertOriginQuery, groupID, versionID, pg.ValidText(o.Deployment), o.MemoryID, o.LineageID, w.FromGroup, body, list, s.db.Now())
+	_, err = t.Exec(ctx, insertOriginQuery, groupID, versionID, pg.ValidText(o.Deployment), o.MemoryID, o.LineageID, w.FromGroup, body, list, db.Now())
 	return err
 }

@@ -191,7 +191,7 @@ func (s *Store) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reveri
 // left then can be put back, by force, and what it has read can wait again.
 func (s *Store) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run, result *reverie.Undone) (back returns, err error) {
 	again := run.UndoneAt != nil
-	at, err := s.moment(ctx, t, run.GroupID)
+	at, err := nextTimestamp(ctx, s.db, t, run.GroupID)
 	if err != nil {
 		return back, err
 	}
@@ -232,7 +232,7 @@ func (s *Store) undoMemories(ctx context.Context, t *pg.Tx, b takeBack, result *
 	if err := t.Get(ctx, &result.Rejected, waitingPlansQuery, b.groupID, b.runs[0]); err != nil {
 		return back, at, err
 	}
-	if at, err = s.moment(ctx, t, b.groupID); err != nil { // the heads are locked
+	if at, err = nextTimestamp(ctx, s.db, t, b.groupID); err != nil { // the heads are locked
 		return back, at, err
 	}
 	if result.Changes, err = b.write(ctx, t, at, back); err != nil {

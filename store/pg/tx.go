@@ -193,12 +193,16 @@ func (d *DB) confinement(ctx context.Context) (string, error) {
 	return d.Confine(ctx)
 }
 
+// streamIdle is how long whoever takes the rows of a [DB.Stream] may take for one page
+// before the server ends the transaction.
+const streamIdle = 10 * time.Minute
+
 // Stream runs do once in a read-only transaction of one snapshot, for readers that hand
 // rows over as they come: it is never repeated, and not confined. The client may pause for
-// idle between two statements. settings is SQL to begin with, each setting led by "; ".
-func (d *DB) Stream(ctx context.Context, idle time.Duration, settings string, do func(ctx context.Context, t *Tx) error) error {
+// streamIdle between two statements. settings is SQL to begin with, each setting led by "; ".
+func (d *DB) Stream(ctx context.Context, settings string, do func(ctx context.Context, t *Tx) error) error {
 	opts := d.opts
-	opts.IdleTimeout = idle
+	opts.IdleTimeout = streamIdle
 	raw, err := d.db.BeginTxx(withSettings(ctx, opts.bounds(opts.LockTimeout, false)+settings),
 		&sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
