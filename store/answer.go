@@ -63,7 +63,7 @@ func (s *Store) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.A
 		ByKey:   true,
 		Prepare: []string{extendLeaseQuery, saveAnswerQuery},
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			_, err := t.Exec(ctx, saveAnswerQuery, a.GroupID, a.RunID, a.InputSHA256, a.Purpose, pg.ValidText(a.Text), s.db.Now())
@@ -88,7 +88,7 @@ func (s *Store) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, 
 		ByKey:   true,
 		Prepare: []string{extendLeaseQuery, adoptAnswersQuery},
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			return s.adoptAnswers(ctx, t, groupID, from, to)

@@ -71,7 +71,7 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 		ByKey:   true,
 		Prepare: planQueries(plan),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			var err error
@@ -81,7 +81,7 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 			plan.End.Stats.Deferred, err = s.finishRun(ctx, t, *plan.End, true)
 			return err
 		},
-		Committed: ledger(lease, `select 1 from run_chunks
+		Committed: CommittedUnder(lease, `select 1 from run_chunks
 			where group_id = $1 and run_id = $2 and chunk_no = $3 and status in ('applied', 'held')`, plan.GroupID, plan.RunID, plan.ChunkNo),
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 
 	// Of the lineages in which a version began or ended in between, those versions that
 	// were there in between, or at its beginning.
-	betweenQuery = `select ` + memoryColumns + ` from memories m
+	betweenQuery = `select ` + MemoryColumns + ` from memories m
 		where group_id = $1 and statement <> '` + text.Erased + `'
 			and updated_at <= $4::timestamptz and (ended_at is null or ended_at > $3::timestamptz or updated_at > $3)
 			and lineage_id in (select lineage_id from memories where group_id = $1 and ($2 = '' or kind = $2)
@@ -58,7 +58,7 @@ func (s *Store) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.Be
 		if err := t.Get(ctx, &b.Active, countActiveAtQuery, q.GroupID, string(q.Kind), q.To); err != nil {
 			return err
 		}
-		var rows []memoryRow
+		var rows []MemoryRow
 		if err := t.Select(ctx, &rows, betweenQuery, q.GroupID, string(q.Kind), q.From, q.To); err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ const (
 func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChange, openUntil time.Time) (reverie.Group, error) {
 	var g reverie.Group
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("change group %q", id), Do: func(ctx context.Context, t *pg.Tx) error {
-		before, err := lockGroup(ctx, t, id)
+		before, err := LockGroup(ctx, t, id)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 	var xid string
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("resume group %q", id), Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
-		if g, err = lockGroup(ctx, t, id); err != nil {
+		if g, err = LockGroup(ctx, t, id); err != nil {
 			return err
 		}
 		g.Paused = false
@@ -109,7 +109,7 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 		gone = append(gone, sessions...)
 		return t.Get(ctx, &xid, pg.XIDQuery)
 	}, Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-		if _, err := lockGroup(ctx, t, id); err != nil {
+		if _, err := LockGroup(ctx, t, id); err != nil {
 			return false, err
 		}
 		return pg.WasCommitted(ctx, t, xid)
@@ -117,9 +117,9 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 	return g, gone, err
 }
 
-// lockGroup reads a group and lets nobody else change it, or note a failure of
+// LockGroup reads a group and lets nobody else change it, or note a failure of
 // it, before the commit. Messages may still come in.
-func lockGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
+func LockGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
 	var g reverie.Group
 	err := t.Get(ctx, &g, lockGroupQuery, id)
 	return g, pg.NotFoundIfEmpty(err, "group %q", id)

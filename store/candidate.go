@@ -16,7 +16,7 @@ import (
 const candidatesQuery = `select p.no, c.* from unnest($4::vector[]) with ordinality as p (v, no)
 	cross join lateral (
 		select * from (
-			select ` + memoryColumns + `, 1 - (embedding <=> p.v) as score from memories
+			select ` + MemoryColumns + `, 1 - (embedding <=> p.v) as score from memories
 			where group_id = $1 and kind = $2 and status = 'active' and embedding_model = $3 and embedding is not null
 				and memory_id <> all ($5::uuid[]) and ($8 = '' or $8 <> all (tags))) near
 		where score >= $6::float8 order by score desc, memory_id limit nullif($7::int, 0)) c
@@ -33,7 +33,7 @@ const probesAtOnce = 20
 func (s *Store) Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error) {
 	what := fmt.Sprintf("look for memories of group %q that come near new facts", q.GroupID)
 	for i, p := range q.Probes {
-		if err := checkVector(q.Model, p); err != nil {
+		if err := CheckVector(q.Model, p); err != nil {
 			return nil, fmt.Errorf("%s: probe %d: %w", what, i+1, err)
 		}
 	}

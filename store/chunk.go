@@ -92,7 +92,7 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 		ByKey:   true,
 		Prepare: []string{extendLeaseQuery, saveChunkQuery},
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			return s.saveChunk(ctx, t, lease, c)

@@ -20,10 +20,10 @@ const (
 				and u.referenced > 0 and u.last_offered_at >= $6))
 		and ($7 or weight < $8::float8)`
 
-	cleanListQuery = `select ` + memoryColumns + cleanWhere + ` order by lineage_id`
+	cleanListQuery = `select ` + MemoryColumns + cleanWhere + ` order by lineage_id`
 
 	// What has moved since the list was made stays.
-	cleanLockQuery = `select ` + memoryColumns + cleanWhere + ` and memory_id = any ($9::uuid[]) order by lineage_id for update`
+	cleanLockQuery = `select ` + MemoryColumns + cleanWhere + ` and memory_id = any ($9::uuid[]) order by lineage_id for update`
 
 	cleanQuery = `update memories set status = 'deprecated', ended_at = $2::timestamptz
 		where group_id = $1 and memory_id = any ($3::uuid[]) and status = 'active'`
@@ -52,7 +52,7 @@ func (s *Store) CleanList(ctx context.Context, q reverie.CleanQuery) ([]reverie.
 	if err := checkClean(q); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	var rows []memoryRow
+	var rows []MemoryRow
 	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
 		if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
@@ -71,7 +71,7 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 	if err := checkClean(q); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	var rows []memoryRow
+	var rows []MemoryRow
 	var xid string
 	err := s.db.Run(ctx, pg.Work{
 		What: what,
@@ -87,7 +87,7 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 				log[i] = reverie.Change{ID: reverie.NewID(), Action: reverie.ActionDelete, MemoryID: r.ID, OldID: &rows[i].ID,
 					OldStatement: r.Statement, Summary: reason, Version: r.Version}
 			}
-			at, err := nextTimestamp(ctx, s.db, t, q.GroupID)
+			at, err := NextTimestamp(ctx, s.db, t, q.GroupID)
 			if err != nil {
 				return err
 			}

@@ -58,7 +58,7 @@ const (
 				where r.group_id = $1 and r.job = 'dream' and r.status = 'running' and ` + begunAsChunk + `) as interrupted) i`
 
 	// A dream that was interrupted goes on, whatever has been said since.
-	dueDreamGroups = `select ` + groupColumns + `, coalesce((select s.last_at from sessions s
+	dueDreamGroups = `select ` + GroupColumns + `, coalesce((select s.last_at from sessions s
 				where s.group_id = g.group_id and ` + undreamt + ` order by s.last_at limit 1), now()) as first_pending,
 			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
 			exists (select 1 from setbacks b where b.group_id = g.group_id and b.job = 'dream') as failed

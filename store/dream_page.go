@@ -37,7 +37,7 @@ const (
 			and exists (select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'waiting')
 		order by started_at desc, run_id desc`
 
-	dreamMemoriesQuery = `select ` + memoryColumns + ` from memories where group_id = $1 and kind = 'dream' and status = 'active'
+	dreamMemoriesQuery = `select ` + MemoryColumns + ` from memories where group_id = $1 and kind = 'dream' and status = 'active'
 		order by created_at, lineage_id`
 
 	goneDreamsQuery = `select exists (select 1 from memories where group_id = $1 and kind = 'dream')`
@@ -112,7 +112,7 @@ func runList(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reveri
 
 // readItems reads the active memories of kind dream, and what they rest on.
 func readItems(ctx context.Context, t *pg.Tx, page *reverie.Dream) error {
-	var rows []memoryRow
+	var rows []MemoryRow
 	if err := t.Select(ctx, &rows, dreamMemoriesQuery, page.Group.ID); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ const (
 	// One probe of the index of pending messages, or of what waits for the job, for
 	// each group, in the order of the groups' key, so that a page ends when it is
 	// full.
-	dueSelect = `select ` + groupColumns + `, p.first_pending,
+	dueSelect = `select ` + GroupColumns + `, p.first_pending,
 			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
 			exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = $1) as failed
 		from groups g cross join lateral (`

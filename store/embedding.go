@@ -26,7 +26,7 @@ const (
 	missingQuery   = missingOf + `status = 'active'` + oldestFirst
 	missingAtQuery = missingOf + `updated_at <= $4::timestamptz and (status = 'active' or ended_at > $4) and statement <> '` + text.Erased + `'` + oldestFirst
 
-	missingOf   = `select ` + memoryColumns + ` from memories where group_id = $1 and embedding_model <> $2 and `
+	missingOf   = `select ` + MemoryColumns + ` from memories where group_id = $1 and embedding_model <> $2 and `
 	oldestFirst = ` order by updated_at, memory_id limit nullif($3::int, 0)`
 
 	vectorModelsQuery = `select array(select distinct embedding_model from memories m
@@ -49,7 +49,7 @@ func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at
 	if !at.IsZero() {
 		query, args = missingAtQuery, append(args, at)
 	}
-	var rows []memoryRow
+	var rows []MemoryRow
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q to embed", groupID), ReadOnly: true, Prepare: []string{query}, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
 		return t.Select(ctx, &rows, query, args...)
@@ -124,7 +124,7 @@ func (s *Store) writeVectors(ctx context.Context, what, model string, byKey map[
 	keys := slices.Sorted(maps.Keys(byKey))
 	list := make([][]float32, len(keys))
 	for i, k := range keys {
-		if err := checkVector(model, byKey[k]); err != nil {
+		if err := CheckVector(model, byKey[k]); err != nil {
 			return fmt.Errorf("%s: vector of %s: %w", what, k, err)
 		}
 		list[i] = byKey[k]
@@ -139,9 +139,9 @@ func (s *Store) writeVectors(ctx context.Context, what, model string, byKey map[
 	}})
 }
 
-// checkVector refuses a vector that has no meaningful cosine, or whose width is
+// CheckVector refuses a vector that has no meaningful cosine, or whose width is
 // not the one that its model@dims names.
-func checkVector(model string, v []float32) error {
+func CheckVector(model string, v []float32) error {
 	if err := reverie.CheckVector(v); err != nil {
 		return err
 	}

@@ -62,14 +62,14 @@ func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease, plan rev
 		Prepare: []string{extendLeaseQuery, lockChunkQuery, useQuery, lockEntitiesQuery, claimHeadsQuery, insertEntitiesQuery, insertNamesQuery,
 			moveClaimsQuery, insertClaimsQuery, insertClaimEvidenceQuery, insertEntityChangesQuery, raiseEntitiesQuery, finishChunkQuery},
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			var err error
 			list, err = s.applyEntities(ctx, t, plan)
 			return err
 		},
-		Committed: ledger(lease, `select 1 from run_chunks
+		Committed: CommittedUnder(lease, `select 1 from run_chunks
 			where group_id = $1 and run_id = $2 and chunk_no = $3 and status = 'applied'`, plan.GroupID, plan.RunID, plan.ChunkNo),
 	})
 	if err != nil {

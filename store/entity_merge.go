@@ -95,7 +95,7 @@ func (s *Store) join(ctx context.Context, what, groupID, entityID string, do fun
 			return err
 		}
 		group = e.GroupID
-		if _, err := lockGroup(ctx, t, group); err != nil {
+		if _, err := LockGroup(ctx, t, group); err != nil {
 			return err
 		}
 		if err := do(ctx, t, e); err != nil {
@@ -103,7 +103,7 @@ func (s *Store) join(ctx context.Context, what, groupID, entityID string, do fun
 		}
 		return t.Get(ctx, &xid, pg.XIDQuery)
 	}, Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-		if _, err := lockGroup(ctx, t, group); err != nil {
+		if _, err := LockGroup(ctx, t, group); err != nil {
 			return false, err
 		}
 		return pg.WasCommitted(ctx, t, xid)

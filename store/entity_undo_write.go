@@ -167,7 +167,7 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.
 	if len(names)+len(u.gone) == 0 {
 		return log, nil
 	}
-	if _, err := t.Exec(ctx, endNamesQuery, u.groupID, u.at, orEmpty(names), orEmpty(u.gone)); err != nil {
+	if _, err := t.Exec(ctx, endNamesQuery, u.groupID, u.at, OrEmpty(names), OrEmpty(u.gone)); err != nil {
 		return nil, err
 	}
 	if len(u.gone) == 0 {

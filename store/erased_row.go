@@ -14,14 +14,14 @@ import (
 // A row that an erasure has changed is marked in erased_memories by a hash of its table
 // and key, in the form of an id: what an older export has in its place is passed over.
 
-// rowMark is the mark of a row whose key is those parts, in the order of its exportedKeys.
-func rowMark(table string, key ...string) string {
+// RowMark is the mark of a row whose key is those parts, in the order of its exportedKeys.
+func RowMark(table string, key ...string) string {
 	s := sha256.Sum256([]byte(table + "\n" + strings.Join(key, "/")))
 	return fmt.Sprintf("%x-%x-%x-%x-%x", s[:4], s[4:6], s[6:8], s[8:10], s[10:16])
 }
 
-// exportedKeys are the tables whose rows are exported, with their primary keys after group_id.
-var exportedKeys = map[string][]string{
+// ExportedKeys are the tables whose rows are exported, with their primary keys after group_id.
+var ExportedKeys = map[string][]string{
 	"runs":                {"run_id"},
 	"run_chunks":          {"run_id", "chunk_no"},
 	"held_plans":          {"run_id", "chunk_no"},
@@ -34,11 +34,11 @@ var exportedKeys = map[string][]string{
 	"memory_usage_totals": {"lineage_id"},
 }
 
-// changeRows runs an update of a table, x in it, and returns how many rows that changed,
+// ChangeMarkedRows runs an update of a table, x in it, and returns how many rows that changed,
 // and, where they are exported, their marks.
-func changeRows(ctx context.Context, t *pg.Tx, table, set string, args ...any) (int, pq.StringArray, error) {
+func ChangeMarkedRows(ctx context.Context, t *pg.Tx, table, set string, args ...any) (int, pq.StringArray, error) {
 	query := `update ` + table + ` x set ` + set
-	key, ok := exportedKeys[table]
+	key, ok := ExportedKeys[table]
 	if !ok {
 		n, err := t.Exec(ctx, query, args...)
 		return n, nil, err
@@ -48,13 +48,13 @@ func changeRows(ctx context.Context, t *pg.Tx, table, set string, args ...any) (
 		return 0, nil, err
 	}
 	for i, of := range marks {
-		marks[i] = rowMark(table, of)
+		marks[i] = RowMark(table, of)
 	}
 	return len(marks), marks, nil
 }
 
-// erasedHash is what is kept of the id of a message k of group $1 that was erased.
-const erasedHash = `sha256(convert_to($1 || E'\n' || k.id, 'UTF8'))`
+// ErasedMessageHash is what is kept of the id of a message k of group $1 that was erased.
+const ErasedMessageHash = `sha256(convert_to($1 || E'\n' || k.id, 'UTF8'))`
 
-// evidenceErased is why a memory is judged again.
-const evidenceErased = "evidence erased"
+// EvidenceErased is why a memory is judged again.
+const EvidenceErased = "evidence erased"

@@ -48,13 +48,13 @@ var blankings = []struct{ table, set string }{
 			where (s->>'memory_id')::uuid = any ($2::uuid[]) or (s#>>'{head,memory_id}')::uuid = any ($2::uuid[]))`},
 }
 
-// blankVersions empties versions of memories that say what was erased. It returns how
+// BlankVersions empties versions of memories that say what was erased. It returns how
 // many rows that changed, by table, and their marks.
-func blankVersions(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray, why string) (map[string]int, pq.StringArray, error) {
+func BlankVersions(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray, why string) (map[string]int, pq.StringArray, error) {
 	rows := map[string]int{}
 	var marks pq.StringArray
 	for _, b := range blankings {
-		n, some, err := changeRows(ctx, t, b.table, b.set, groupID, ids, text.Erased, text.ContentHash(text.Erased), why)
+		n, some, err := ChangeMarkedRows(ctx, t, b.table, b.set, groupID, ids, text.Erased, text.ContentHash(text.Erased), why)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -69,14 +69,14 @@ func blankVersions(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringA
 // have been judged, or a person has decided on them.
 func settleErased(ctx context.Context, t *pg.Tx, groupID string, lineages pq.StringArray) error {
 	var ids pq.StringArray
-	if err := t.Select(ctx, &ids, judgedVersionsQuery, groupID, lineages, evidenceErased, text.Erased); err != nil || len(ids) == 0 {
+	if err := t.Select(ctx, &ids, judgedVersionsQuery, groupID, lineages, EvidenceErased, text.Erased); err != nil || len(ids) == 0 {
 		return err
 	}
 	if _, err := t.Exec(ctx, `delete from embedding_cache where group_id = $1
 		and content_hash in (select content_hash from memories where group_id = $1 and memory_id = any ($2::uuid[]))`, groupID, ids); err != nil {
 		return err
 	}
-	_, marks, err := blankVersions(ctx, t, groupID, ids, "judged again: "+evidenceErased)
+	_, marks, err := BlankVersions(ctx, t, groupID, ids, "judged again: "+EvidenceErased)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (s *shelf) lines() []string {
 func exported(t testing.TB, s *store.Store, q reverie.ExportQuery) *shelf {
 	t.Helper()
 	var to shelf
-	check(t, s.Export(t.Context(), q, &to))
+	check(t, partsOf(s).Export(t.Context(), q, &to))
 	return &to
 }
 
@@ -163,15 +163,15 @@ func TestExportedRecordsComeBack(t *testing.T) {
 	t.Run("elsewhere", func(t *testing.T) {
 		s := storetest.New(t)
 		for _, id := range []string{group, "g2"} {
-			would := must(s.CompareRecords(t.Context(), id, all.of(id)))(t)
+			would := must(partsOf(s).CompareRecords(t.Context(), id, all.of(id)))(t)
 			if id == group { // the first half, as an import that was killed leaves it
 				list := all.of(id)
-				must(s.WriteRecords(t.Context(), id, list[:len(list)/2]))(t)
-				did := must(s.WriteRecords(t.Context(), id, list))(t)
+				must(partsOf(s).WriteRecords(t.Context(), id, list[:len(list)/2]))(t)
+				did := must(partsOf(s).WriteRecords(t.Context(), id, list))(t)
 				if n := did.Counts[reverie.RecordRun]; n.Known == 0 || n.New != 0 {
 					t.Errorf("runs that were there: %+v", n)
 				}
-			} else if did := must(s.WriteRecords(t.Context(), id, all.of(id)))(t); !cmp.Equal(would, did) {
+			} else if did := must(partsOf(s).WriteRecords(t.Context(), id, all.of(id)))(t); !cmp.Equal(would, did) {
 				t.Errorf("it was to be %+v and is %+v", would, did)
 			}
 		}
@@ -217,7 +217,7 @@ func TestRecordsOfTheFirstForm(t *testing.T) {
 	}
 	t.Run("elsewhere", func(t *testing.T) {
 		s := storetest.New(t)
-		must(s.WriteRecords(t.Context(), group, records))(t)
+		must(partsOf(s).WriteRecords(t.Context(), group, records))(t)
 		s2 := slices.DeleteFunc(want, func(row string) bool { return strings.HasPrefix(row, "(g2,") })
 		if diff := cmp.Diff(s2, remembered(t, raw(t))); diff != "" {
 			t.Errorf("rows (-there +here):\n%s", diff)

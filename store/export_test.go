@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 
 	"reverie/store/pg"
@@ -31,9 +29,6 @@ func DreamQueries() []string {
 	const args = ` (text, timestamptz, timestamptz, text, uuid[]`
 	return []string{args + `) as ` + dreamSignsQuery, args + `, text) as ` + materialQuery, args + `, text[]) as ` + coveredQuery}
 }
-
-// ErasedColumns are the columns that an erasure knows.
-func ErasedColumns() []string { return slices.Sorted(maps.Keys(erasedColumns)) }
 
 // KeepOpen opens n connections, and leaves them to the pool.
 func (s *Store) KeepOpen(ctx context.Context, n int) error {

@@ -13,7 +13,7 @@ import (
 
 // headRow is a head with the dates of its lineage's evidence.
 type headRow struct {
-	memoryRow
+	MemoryRow
 	SupportDates pq.StringArray `db:"support_dates"`
 	Waits        bool           `db:"waits"`
 	Awaits       pq.StringArray `db:"awaits"`
@@ -21,7 +21,7 @@ type headRow struct {
 
 const (
 	// headColumns are those of a headRow, of memories m.
-	headColumns = memoryColumns + `, array(
+	headColumns = MemoryColumns + `, array(
 			select distinct to_char(e.local_date, 'YYYY-MM-DD') from memory_evidence e
 			where e.group_id = m.group_id and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
 			order by 1) as support_dates`

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	groupColumns = `group_id, name, time_zone, language, paused, day_boundary, impressions, session_silence,
+	GroupColumns = `group_id, name, time_zone, language, paused, day_boundary, impressions, session_silence,
 		dream_idle, dream_sessions, dream_interval, team`
 
-	insertGroupQuery = `insert into groups (` + groupColumns + `, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
-	ensureGroupQuery = insertGroupQuery + ` on conflict (group_id) do nothing`
+	InsertGroupQuery = `insert into groups (` + GroupColumns + `, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+	ensureGroupQuery = InsertGroupQuery + ` on conflict (group_id) do nothing`
 )
 
 // groupValues are the values of groupColumns.
@@ -23,8 +23,8 @@ func groupValues(g reverie.Group) []any {
 		g.DreamIdle, g.DreamSessions, g.DreamInterval, g.Team}
 }
 
-// newGroup are the arguments of insertGroupQuery.
-func newGroup(g reverie.Group, at time.Time) []any { return append(groupValues(g), at) }
+// NewGroup are the arguments of insertGroupQuery.
+func NewGroup(g reverie.Group, at time.Time) []any { return append(groupValues(g), at) }
 
 // EnsureGroup inserts the group if it is not there, and leaves it as it is if it
 // is. An id or a setting that cannot be, as in [reverie.Group.Normalize], is
@@ -40,7 +40,7 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 	if err := g.Normalize(); err != nil {
 		return false, err
 	}
-	args := newGroup(g, s.db.Now())
+	args := NewGroup(g, s.db.Now())
 	var xid string
 	err = s.db.Run(ctx, pg.Work{What: fmt.Sprintf("add group %q", g.ID), Do: func(ctx context.Context, t *pg.Tx) error {
 		n, err := t.Exec(ctx, ensureGroupQuery, args...)
@@ -85,7 +85,7 @@ func (s *Store) Group(ctx context.Context, id string) (reverie.Group, error) {
 	return g, err
 }
 
-const groupQuery = `select ` + groupColumns + ` from groups where group_id = $1`
+const groupQuery = `select ` + GroupColumns + ` from groups where group_id = $1`
 
 func GetGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
 	var g reverie.Group

@@ -13,7 +13,7 @@ import (
 const (
 	parkedWhere = `exists (select 1 from setbacks s where s.group_id = g.group_id and s.parked_at is not null)`
 
-	groupListQuery = `select ` + groupColumns + ` from groups g
+	groupListQuery = `select ` + GroupColumns + ` from groups g
 		where group_id > $1 and ($2 = '' or group_id = $2) and case $3
 			when '' then true
 			when 'paused' then paused

@@ -92,14 +92,14 @@ func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie
 		What:    what,
 		Prepare: append([]string{extendLeaseQuery}, stepQueries...),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			var err error
 			list, err = s.approve(ctx, t, held, steps, refused)
 			return err
 		},
-		Committed: ledger(lease, `select 1 from held_plans
+		Committed: CommittedUnder(lease, `select 1 from held_plans
 			where group_id = $1 and run_id = $2 and chunk_no = $3 and status = 'approved'`, held.GroupID, held.RunID, held.ChunkNo),
 	})
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	if err != nil {
 		return nil, err
 	}
-	at, err := nextTimestamp(ctx, s.db, t, held.GroupID)
+	at, err := NextTimestamp(ctx, s.db, t, held.GroupID)
 	if err != nil {
 		return nil, err
 	}

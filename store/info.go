@@ -28,7 +28,7 @@ const hiddenQuery = `select quote_ident(current_user) as login, coalesce(string_
 		and n.nspname in (select case name when '$user' then current_user::text else name end
 			from regexp_split_to_table(replace(current_setting('search_path'), '"', ''), ' *, *') name)`
 
-// maySee refuses a role to which the tables are not there because it may not look.
+// MaySee refuses a role to which the tables are not there because it may not look.
 func MaySee(ctx context.Context, q sqlx.QueryerContext) error {
 	var is struct {
 		Login  string `db:"login"`

@@ -147,7 +147,7 @@ func (s *Store) resume(ctx context.Context, lease reverie.Lease, job reverie.Job
 		Prepare: []string{extendLeaseQuery, running, settleRunsQuery, chunkToTakeUp(job)},
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			run, chunk = nil, nil
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			var rows []runRow

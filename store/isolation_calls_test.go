@@ -312,7 +312,7 @@ var calls = map[string]func(a asked) []any{
 
 	"Export": func(a asked) []any {
 		var all records
-		err := a.Store.Export(ctx(), reverie.ExportQuery{GroupID: home}, &all)
+		err := a.Export(ctx(), reverie.ExportQuery{GroupID: home}, &all)
 		return r(err, all)
 	},
 	"TeamMemories": func(a asked) []any { return r(a.TeamMemories(ctx(), homeTeam, "", 9)) },

@@ -146,10 +146,10 @@ func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
 	})
 }
 
-// fenced makes the rest of the transaction the work of the lease's holder: it
+// Fence makes the rest of the transaction the work of the lease's holder: it
 // locks the lease's row, so that nobody can take it before the commit, and
 // refuses with reverie.ErrLeaseLost when somebody has.
-func fenced(ctx context.Context, t *pg.Tx, lease reverie.Lease) error {
+func Fence(ctx context.Context, t *pg.Tx, lease reverie.Lease) error {
 	if fault.Off(fault.Fence) {
 		return nil
 	}
@@ -186,9 +186,9 @@ func lost(lease reverie.Lease) error {
 		lease.Holder, lease.GroupID, lease.Fence, reverie.ErrLeaseLost)
 }
 
-// ledger makes a work's committed: once the writer of the lease is done, does
+// CommittedUnder makes a work's committed: once the writer of the lease is done, does
 // the query find anything?
-func ledger(lease reverie.Lease, query string, args ...any) func(context.Context, *pg.Tx) (bool, error) {
+func CommittedUnder(lease reverie.Lease, query string, args ...any) func(context.Context, *pg.Tx) (bool, error) {
 	return func(ctx context.Context, t *pg.Tx) (bool, error) {
 		// That the lease has changed hands since says nothing about the write.
 		if err := lockLease(ctx, t, lease); err != nil && !errors.Is(err, reverie.ErrLeaseLost) {

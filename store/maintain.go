@@ -18,7 +18,7 @@ const (
 
 	isRunningQuery = `select exists (select 1 from runs where group_id = $1 and job = $2 and status = 'running')`
 
-	fadingQuery = `select ` + memoryColumns + `, decayed_at from memories
+	fadingQuery = `select ` + MemoryColumns + `, decayed_at from memories
 		where group_id = $1 and status = 'active' and lineage_id > $2::uuid and weight < $3::float8
 			and kind <> 'team'
 			and not (kind = 'dream' and tags @> array['` + reverie.TagSummary + `'])
@@ -48,12 +48,12 @@ const (
 	saveStatsQuery = `update runs set stats = $3::jsonb where group_id = $1 and run_id = $2 and status = 'running'`
 )
 
-// zeroID comes before all ids.
-const zeroID = "00000000-0000-0000-0000-000000000000"
+// ZeroID comes before all ids.
+const ZeroID = "00000000-0000-0000-0000-000000000000"
 
 // fadingRow reads what the domain's struct leaves to us: the tags.
 type fadingRow struct {
-	memoryRow
+	MemoryRow
 	DecayedAt *time.Time `db:"decayed_at"`
 }
 
@@ -87,7 +87,7 @@ func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]re
 	var rows []fadingRow
 	after := q.After
 	if after == "" {
-		after = zeroID
+		after = ZeroID
 	}
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for memories of group %q that fade", q.GroupID), ReadOnly: true, ByKey: true,
 		Prepare: []string{fadingQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
@@ -113,7 +113,7 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 		if err := lockFading(ctx, t, lease.GroupID, fades); err != nil {
 			return reverie.Stats{}, err
 		}
-		at, err := nextTimestamp(ctx, s.db, t, lease.GroupID)
+		at, err := NextTimestamp(ctx, s.db, t, lease.GroupID)
 		if err != nil {
 			return reverie.Stats{}, err
 		}
@@ -180,7 +180,7 @@ func (s *Store) upkeep(ctx context.Context, lease reverie.Lease, run reverie.Run
 		What:    fmt.Sprintf("%s of group %q", what, lease.GroupID),
 		Prepare: append([]string{extendLeaseQuery}, prepare...),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			stats, err := fn(ctx, t, s.db.Now())

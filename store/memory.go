@@ -11,21 +11,21 @@ import (
 	"reverie/store/pg"
 )
 
-// memoryColumns are those of reverie.Memory.
-const memoryColumns = `group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags,
+// MemoryColumns are those of reverie.Memory.
+const MemoryColumns = `group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags,
 	strength, weight, content_hash, embedding_model, change_summary, run_id, created_at, updated_at, ended_at, last_supported_at`
 
 // judgeAgain is why the next run judges the head of a lineage again, as a further column.
 const judgeAgain = `, case when status in ('active', 'held') then coalesce((select ` + againBecause + ` from rejudgements q
 	where q.group_id = memories.group_id and q.lineage_id = memories.lineage_id and q.run_id is null), '') else '' end as judge_again`
 
-// memoryRow reads what the domain's struct leaves to us: the tags.
-type memoryRow struct {
+// MemoryRow reads what the domain's struct leaves to us: the tags.
+type MemoryRow struct {
 	reverie.Memory
 	TagList pq.StringArray `db:"tags"`
 }
 
-func (r memoryRow) memory() reverie.Memory {
+func (r MemoryRow) memory() reverie.Memory {
 	m := r.Memory
 	m.Tags = append([]string{}, r.TagList...) // never nil: JSON wants []
 	m.CreatedAt, m.UpdatedAt, m.LastSupportedAt = m.CreatedAt.UTC(), m.UpdatedAt.UTC(), m.LastSupportedAt.UTC()
@@ -33,7 +33,7 @@ func (r memoryRow) memory() reverie.Memory {
 	return m
 }
 
-func memories(rows []memoryRow) []reverie.Memory {
+func memories(rows []MemoryRow) []reverie.Memory {
 	list := make([]reverie.Memory, len(rows))
 	for i, r := range rows {
 		list[i] = r.memory()
@@ -73,7 +73,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 	if !q.At.IsZero() {
 		from = listedAt
 	}
-	var rows []memoryRow
+	var rows []MemoryRow
 	var total int
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q", q.GroupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
@@ -83,7 +83,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 		if err := t.Get(ctx, &total, `select count(*)`+from, args...); err != nil {
 			return err
 		}
-		return t.Select(ctx, &rows, `select `+memoryColumns+judgeAgain+from+`
+		return t.Select(ctx, &rows, `select `+MemoryColumns+judgeAgain+from+`
 			order by created_at, lineage_id, version limit nullif($8::int, 0) offset $9`, append(args, q.Limit, q.Offset)...)
 	}})
 	list := memories(rows)
@@ -98,7 +98,7 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 // Memory returns one version. An empty groupID looks in all groups. A version
 // that does not exist, or is another group's, is reverie.ErrNotFound.
 func (s *Store) Memory(ctx context.Context, groupID, memoryID string) (reverie.Memory, error) {
-	var row memoryRow
+	var row MemoryRow
 	err := s.db.Run(ctx, pg.Work{What: "read a memory", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		row, err = getMemory(ctx, t, groupID, memoryID)
@@ -107,12 +107,12 @@ func (s *Store) Memory(ctx context.Context, groupID, memoryID string) (reverie.M
 	return row.memory(), err
 }
 
-func getMemory(ctx context.Context, t *pg.Tx, groupID, memoryID string) (memoryRow, error) {
-	var row memoryRow
+func getMemory(ctx context.Context, t *pg.Tx, groupID, memoryID string) (MemoryRow, error) {
+	var row MemoryRow
 	if !reverie.IsID(memoryID) {
 		return row, fmt.Errorf("memory %q: %w", memoryID, reverie.ErrNotFound)
 	}
-	err := t.Get(ctx, &row, `select `+memoryColumns+` from memories
+	err := t.Get(ctx, &row, `select `+MemoryColumns+` from memories
 		where memory_id = $2 and ($1 = '' or group_id = $1)`, groupID, memoryID)
 	return row, pg.NotFoundIfEmpty(err, "memory %s", memoryID)
 }
@@ -120,7 +120,7 @@ func getMemory(ctx context.Context, t *pg.Tx, groupID, memoryID string) (memoryR
 // LineageHead returns the newest version of a lineage, whatever its status, or
 // reverie.ErrNotFound.
 func (s *Store) LineageHead(ctx context.Context, groupID, lineageID string) (reverie.Memory, error) {
-	var row memoryRow
+	var row MemoryRow
 	err := s.db.Run(ctx, pg.Work{What: "read a lineage", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var err error
 		row, err = getHead(ctx, t, groupID, lineageID)
@@ -129,26 +129,26 @@ func (s *Store) LineageHead(ctx context.Context, groupID, lineageID string) (rev
 	return row.memory(), err
 }
 
-func getHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (memoryRow, error) {
-	var row memoryRow
+func getHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (MemoryRow, error) {
+	var row MemoryRow
 	if !reverie.IsID(lineageID) {
 		return row, fmt.Errorf("lineage %q: %w", lineageID, reverie.ErrNotFound)
 	}
-	err := t.Get(ctx, &row, `select `+memoryColumns+` from memories
+	err := t.Get(ctx, &row, `select `+MemoryColumns+` from memories
 		where group_id = $1 and lineage_id = $2 order by version desc limit 1`, groupID, lineageID)
 	return row, pg.NotFoundIfEmpty(err, "lineage %s", lineageID)
 }
 
 const (
-	lineageQuery   = `select ` + memoryColumns + judgeAgain + ` from memories where group_id = $1` + ofLineage
-	lineageAtQuery = `select ` + memoryColumns + judgeAgain + ` from ` + versionsThen + `$3` + asThen + ` where group_id = $1` + ofLineage
+	lineageQuery   = `select ` + MemoryColumns + judgeAgain + ` from memories where group_id = $1` + ofLineage
+	lineageAtQuery = `select ` + MemoryColumns + judgeAgain + ` from ` + versionsThen + `$3` + asThen + ` where group_id = $1` + ofLineage
 	ofLineage      = ` and lineage_id = $2 order by version`
 )
 
 // History returns all versions of the lineage that the given version, old or
 // new, belongs to, oldest first. An empty groupID looks in all groups.
 func (s *Store) History(ctx context.Context, groupID, memoryID string) ([]reverie.Memory, error) {
-	var rows []memoryRow
+	var rows []MemoryRow
 	err := s.db.Run(ctx, pg.Work{What: "read a memory's history", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		rows = nil
 		m, err := getMemory(ctx, t, groupID, memoryID)

@@ -25,7 +25,7 @@ const (
 	// Of what was erased the hash alone is known.
 	knownMessagesQuery = `select k.id, w.there is null as erased from unnest($2::text[]) as k (id)
 		cross join lateral (select (select true from messages m where m.group_id = $1 and m.message_id = k.id) as there) w
-		where w.there or not $3::bool and (select true from erased_messages e where e.group_id = $1 and e.message_sha256 = ` + erasedHash + `)`
+		where w.there or not $3::bool and (select true from erased_messages e where e.group_id = $1 and e.message_sha256 = ` + ErasedMessageHash + `)`
 
 	// The messages m of a group whose ids are in $3, each looked up by its key.
 	messagesByID = `unnest($3::text[]) as k (id)
@@ -104,7 +104,7 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 			return t.Get(ctx, &xid, pg.XIDQuery)
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-			if _, err := lockGroup(ctx, t, groupID); err != nil {
+			if _, err := LockGroup(ctx, t, groupID); err != nil {
 				return false, err
 			}
 			return pg.WasCommitted(ctx, t, xid)
@@ -117,7 +117,7 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 // erased, which erased lets in all the same. Imports of a group follow each other, so that
 // each sees the sessions that those before made.
 func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages []reverie.Message, erased bool) (fresh, gone int, err error) {
-	group, err := lockGroup(ctx, t, groupID)
+	group, err := LockGroup(ctx, t, groupID)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -5,15 +5,19 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
+	"reverie/store/archive"
 	"reverie/store/audit"
+	"reverie/store/erase"
 )
 
 // parts are the store and the packages that work on its database beside it.
 type parts struct {
 	*store.Store
+	*archive.Archive
+	*erase.Eraser
 }
 
-func partsOf(s *store.Store) parts { return parts{s} }
+func partsOf(s *store.Store) parts { return parts{s, archive.New(s.DB()), erase.New(s.DB())} }
 
 func (p parts) Audit(ctx context.Context, groupID string) ([]reverie.Invariant, error) {
 	return audit.Run(ctx, p.DB(), groupID)

@@ -88,7 +88,7 @@ func (s *Store) Propose(ctx context.Context, run reverie.Run, plan reverie.Plan)
 	return s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("keep a proposal for group %q", plan.GroupID),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if _, err := lockGroup(ctx, t, plan.GroupID); err != nil { // one after another: they are counted
+			if _, err := LockGroup(ctx, t, plan.GroupID); err != nil { // one after another: they are counted
 				return err
 			}
 			if err := roomForProposal(ctx, t, plan); err != nil {
@@ -104,7 +104,7 @@ func (s *Store) Propose(ctx context.Context, run reverie.Run, plan reverie.Plan)
 			return s.hold(ctx, t, plan)
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-			if _, err := lockGroup(ctx, t, plan.GroupID); err != nil {
+			if _, err := LockGroup(ctx, t, plan.GroupID); err != nil {
 				return false, err
 			}
 			var found bool

@@ -59,7 +59,7 @@ const (
 // tells where it came to.
 func pruneMessages(ctx context.Context, t *pg.Tx, groupID string, at time.Time, b reverie.PruneBatch) (int, time.Time, error) {
 	// Messages that come in now may bring a session back to life, or count it anew.
-	if _, err := lockGroup(ctx, t, groupID); err != nil {
+	if _, err := LockGroup(ctx, t, groupID); err != nil {
 		return 0, b.After, err
 	}
 	var found []struct {

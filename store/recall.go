@@ -13,7 +13,7 @@ import (
 const (
 	// A statement is a snapshot of its own, and one round trip. What is not the group's
 	// comes as JSON of the domain's structs.
-	recallQuery = `select ` + groupColumns + `,
+	recallQuery = `select ` + GroupColumns + `,
 			(select row_to_json(s) from (` + recallSessionQuery + `) s)::text as session,
 			(select row_to_json(s) from (` + recallSummaryQuery + `) s)::text as summary,
 			(select json_agg(m) from (` + recallMessagesQuery + `) m)::text as messages,

@@ -36,14 +36,14 @@ func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, ru
 	err = s.db.Run(ctx, pg.Work{
 		What: what,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			var err error
 			requeued, err = s.reject(ctx, t, groupID, runID, requeue)
 			return err
 		},
-		Committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2 and status = 'rejected'`, groupID, runID),
+		Committed: CommittedUnder(lease, `select 1 from runs where group_id = $1 and run_id = $2 and status = 'rejected'`, groupID, runID),
 	})
 	return requeued, err
 }

@@ -43,10 +43,10 @@ const (
 		` + keptJudgements + `$3::timestamptz from q`
 )
 
-// queueJudgements has the next run of evolve judge memories again, by their lineages,
+// QueueJudgements has the next run of evolve judge memories again, by their lineages,
 // and returns how many that are: those whose head is active, or held until then. The
 // reason is shown to the model, and to whoever asks about the memory.
-func queueJudgements(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string, reason string, at time.Time) (int, error) {
+func QueueJudgements(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string, reason string, at time.Time) (int, error) {
 	return t.Exec(ctx, queueJudgementsQuery, groupID, pq.StringArray(lineageIDs), reason, at)
 }
 
@@ -95,7 +95,7 @@ func judged(ctx context.Context, t *pg.Tx, groupID, runID string, steps []reveri
 }
 
 // decided notes that a person has deleted or restored a memory: nobody judges it again.
-func decided(ctx context.Context, t *pg.Tx, action reverie.Action, head memoryRow, at time.Time) error {
+func decided(ctx context.Context, t *pg.Tx, action reverie.Action, head MemoryRow, at time.Time) error {
 	if action != reverie.ActionDelete && action != reverie.ActionRestore {
 		return nil
 	}

@@ -70,7 +70,7 @@ func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.Rewin
 				return err
 			}
 			if !q.DryRun {
-				if err := fenced(ctx, t, lease); err != nil {
+				if err := Fence(ctx, t, lease); err != nil {
 					return err
 				}
 			}
@@ -84,7 +84,7 @@ func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.Rewin
 			return s.rewind(ctx, t, q, runs, &result)
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-			return ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2::uuid and undone_at is not null`, q.GroupID, first)(ctx, t)
+			return CommittedUnder(lease, `select 1 from runs where group_id = $1 and run_id = $2::uuid and undone_at is not null`, q.GroupID, first)(ctx, t)
 		},
 	})
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Store) rewind(ctx context.Context, t *pg.Tx, q reverie.RewindQuery, run
 	if q.DryRun {
 		return nil
 	}
-	at, err := nextTimestamp(ctx, s.db, t, q.GroupID)
+	at, err := NextTimestamp(ctx, s.db, t, q.GroupID)
 	if err != nil {
 		return err
 	}

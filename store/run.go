@@ -96,7 +96,7 @@ func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.R
 		ByKey:   true,
 		Prepare: append([]string{extendLeaseQuery, lockSessionQuery, startRunQuery}, prepare...),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			if run.SessionID != "" {
@@ -110,7 +110,7 @@ func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.R
 			}
 			return with(ctx, t, run.ID)
 		},
-		Committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
+		Committed: CommittedUnder(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
 	})
 	return run, err
 }
@@ -149,7 +149,7 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 		ByKey:   true,
 		Prepare: []string{extendLeaseQuery, finishRunQuery},
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			pending, err = s.finishRun(ctx, t, run, false)

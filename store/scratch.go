@@ -21,7 +21,7 @@ type Scratch struct {
 	home   string // the live store's schema
 }
 
-const scratchPrefix = "reverie_scratch_"
+const ScratchPrefix = "reverie_scratch_"
 
 // Scratch makes a schema with all tables, empty, and opens it with the settings of s.
 // The caller ends it by [Scratch.Drop]. Its connections name the schema as they begin,
@@ -36,7 +36,7 @@ func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
 	if err := s.sweep(ctx); err != nil {
 		return nil, err
 	}
-	x := &Scratch{Schema: scratchPrefix + strings.ReplaceAll(reverie.NewID(), "-", ""), live: s}
+	x := &Scratch{Schema: ScratchPrefix + strings.ReplaceAll(reverie.NewID(), "-", ""), live: s}
 	var vectors string
 	err := s.db.Run(ctx, pg.Work{What: "make a schema to try things in", Do: func(ctx context.Context, t *pg.Tx) error {
 		if err := t.Get(ctx, &vectors, `select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'`); err != nil {

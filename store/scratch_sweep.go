@@ -57,7 +57,7 @@ func dropLeftover(ctx context.Context, t *pg.Tx, name string) error {
 
 // madeAt is when a schema was made: the first bits of its id.
 func madeAt(name string) (time.Time, bool) {
-	id, err := hex.DecodeString(strings.TrimPrefix(name, scratchPrefix))
+	id, err := hex.DecodeString(strings.TrimPrefix(name, ScratchPrefix))
 	if err != nil || len(id) != 16 {
 		return time.Time{}, false
 	}

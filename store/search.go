@@ -45,7 +45,7 @@ const hitColumns = `memory_id, lineage_id, kind, session_id, statement, version,
 	updated_at, last_supported_at`
 
 type hitRow struct {
-	memoryRow
+	MemoryRow
 	Score sql.NullFloat64 `db:"score"`
 }
 
@@ -54,7 +54,7 @@ type hitRow struct {
 func scanHits(rows *sql.Rows, groupID string) (list []hitRow, err error) {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		r := hitRow{memoryRow: memoryRow{Memory: reverie.Memory{GroupID: groupID}}}
+		r := hitRow{MemoryRow: MemoryRow{Memory: reverie.Memory{GroupID: groupID}}}
 		if err := rows.Scan(&r.ID, &r.LineageID, &r.Kind, &r.SessionID, &r.Statement, &r.Version, &r.Status, &r.TagList, &r.Strength, &r.Weight,
 			&r.ContentHash, &r.UpdatedAt, &r.LastSupportedAt, &r.Score); err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func (s *Store) Nearest(ctx context.Context, q reverie.SearchQuery) (list []reve
 // search asks one query or, of an instant, the other.
 func (s *Store) search(ctx context.Context, q reverie.SearchQuery, query, atQuery string) ([]hitRow, error) {
 	what := fmt.Sprintf("search group %q", q.GroupID)
-	if err := checkVector(q.Model, q.Vector); err != nil {
+	if err := CheckVector(q.Model, q.Vector); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	kinds := make(pq.StringArray, len(q.Kinds))
@@ -127,7 +127,7 @@ func hits(rows []hitRow) []reverie.Hit {
 func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string, probes [][]float32, limit int) ([]string, error) {
 	what := fmt.Sprintf("rank the memories of group %q", groupID)
 	for i, p := range probes {
-		if err := checkVector(model, p); err != nil {
+		if err := CheckVector(model, p); err != nil {
 			return nil, fmt.Errorf("%s: probe %d: %w", what, i+1, err)
 		}
 	}

@@ -43,7 +43,7 @@ const (
 		union all select r.session_id from runs r where r.group_id = g.group_id and r.job = 'extract' and r.status = 'running' and r.session_id <> ''`
 
 	// A session that fails is left alone by itself: its group has no setback.
-	dueSessionGroups = `select ` + groupColumns + `, coalesce((select s.last_at from sessions s
+	dueSessionGroups = `select ` + GroupColumns + `, coalesce((select s.last_at from sessions s
 				where s.group_id = g.group_id and s.new_messages > 0 order by s.last_at limit 1), now()) as first_pending,
 			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
 			false as failed

@@ -54,7 +54,7 @@ func (s *Store) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie
 		ByKey:   true,
 		Prepare: []string{extendLeaseQuery, lockSessionQuery, coverQuery, saveSummaryQuery, addFoldedQuery, runStatsQuery},
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			if err := lockSession(ctx, t, sum.GroupID, sum.SessionID); err != nil {
@@ -62,7 +62,7 @@ func (s *Store) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie
 			}
 			return s.fold(ctx, t, fold, stats)
 		},
-		Committed: ledger(lease, `select 1 from session_summaries where group_id = $1 and session_id = $2 and run_id = $3 and covers_until >= $4::timestamptz`,
+		Committed: CommittedUnder(lease, `select 1 from session_summaries where group_id = $1 and session_id = $2 and run_id = $3 and covers_until >= $4::timestamptz`,
 			sum.GroupID, sum.SessionID, sum.RunID, sum.CoversUntil),
 	})
 }

@@ -30,7 +30,7 @@ func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job
 	err := s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("note that %s of group %q failed", job, groupID),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if _, err := lockGroup(ctx, t, groupID); err != nil { // two that fail at a time count as two
+			if _, err := LockGroup(ctx, t, groupID); err != nil { // two that fail at a time count as two
 				return err
 			}
 			found, err := setbacks(ctx, t, []string{groupID}, job)
@@ -54,7 +54,7 @@ func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job
 			return t.Get(ctx, &xid, pg.XIDQuery)
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-			if _, err := lockGroup(ctx, t, groupID); err != nil {
+			if _, err := LockGroup(ctx, t, groupID); err != nil {
 				return false, err
 			}
 			return pg.WasCommitted(ctx, t, xid)

@@ -41,7 +41,7 @@ func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) 
 // alone.
 func (s *Store) Settle(ctx context.Context, lease reverie.Lease, job reverie.Job) error {
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("end interrupted runs of %s of group %q", job, lease.GroupID), Do: func(ctx context.Context, t *pg.Tx) error {
-		if err := fenced(ctx, t, lease); err != nil {
+		if err := Fence(ctx, t, lease); err != nil {
 			return err
 		}
 		if job == reverie.JobDream {

@@ -19,12 +19,12 @@ type batch struct {
 	kind    reverie.Kind // of what it creates; updates keep theirs
 	at      time.Time    // later than what is written: see moment
 	steps   []reverie.Step
-	heads   map[string]memoryRow // by lineage, locked
+	heads   map[string]MemoryRow // by lineage, locked
 }
 
 const (
 	// A lineage has one version at most that is active or held.
-	lockHeadsQuery = `select ` + memoryColumns + ` from memories
+	lockHeadsQuery = `select ` + MemoryColumns + ` from memories
 		where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'held') order by lineage_id for update`
 
 	// One statement ends superseded and deleted versions and strengthens
@@ -73,7 +73,7 @@ func checkSteps(steps []reverie.Step) error {
 				return fail("a new version needs an id, a statement and its content hash")
 			}
 			if len(st.Embedding) > 0 {
-				if err := checkVector(st.EmbeddingModel, st.Embedding); err != nil {
+				if err := CheckVector(st.EmbeddingModel, st.Embedding); err != nil {
 					return fail(err.Error())
 				}
 			}
@@ -135,11 +135,11 @@ func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {
 			lineages = append(lineages, st.LineageID)
 		}
 	}
-	b.heads = make(map[string]memoryRow, len(lineages))
+	b.heads = make(map[string]MemoryRow, len(lineages))
 	if len(lineages) == 0 {
 		return nil
 	}
-	var rows []memoryRow
+	var rows []MemoryRow
 	if err := t.Select(ctx, &rows, lockHeadsQuery, b.groupID, lineages); err != nil {
 		return err
 	}

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	teamHeadsQuery = `select distinct on (lineage_id) ` + memoryColumns + ` from memories
+	teamHeadsQuery = `select distinct on (lineage_id) ` + MemoryColumns + ` from memories
 		where group_id = $1 and kind = 'team' and lineage_id > $2::uuid
 		order by lineage_id, version desc limit $3`
 
-	teamHeadQuery = `select ` + memoryColumns + ` from memories
+	teamHeadQuery = `select ` + MemoryColumns + ` from memories
 		where group_id = $1 and kind = 'team' and lineage_id = $2::uuid order by version desc limit 1`
 
 	// The newest versions of each lineage, oldest first, with where they come from.
@@ -38,7 +38,7 @@ const (
 // reverie.ErrNotFound.
 func (s *Store) TeamMemories(ctx context.Context, groupID, after string, limit int) ([]reverie.TeamMemory, error) {
 	if after == "" {
-		after = zeroID
+		after = ZeroID
 	}
 	var list []reverie.TeamMemory
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
@@ -48,12 +48,12 @@ func (s *Store) TeamMemories(ctx context.Context, groupID, after string, limit i
 		if !reverie.IsID(after) {
 			return fmt.Errorf("after %q is no id of a memory: %w", after, reverie.ErrInvalid)
 		}
-		var rows []memoryRow
+		var rows []MemoryRow
 		if err := t.Select(ctx, &rows, teamHeadsQuery, groupID, after, limit); err != nil {
 			return err
 		}
 		var err error
-		list, err = teamMemories(ctx, t, groupID, rows)
+		list, err = TeamMemories(ctx, t, groupID, rows)
 		return err
 	}})
 	return list, err
@@ -83,7 +83,7 @@ func (s *Store) TeamEvidence(ctx context.Context, groupID string, list []reverie
 	}
 	var found map[string][]reverie.Evidence
 	err := s.db.Run(ctx, pg.Work{What: "read what a team's memories rest on", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) (err error) {
-		found, err = teamEvidence(ctx, t, groupID, ids)
+		found, err = TeamEvidence(ctx, t, groupID, ids)
 		return err
 	}})
 	for i, m := range list {
@@ -92,8 +92,8 @@ func (s *Store) TeamEvidence(ctx context.Context, groupID string, list []reverie
 	return err
 }
 
-// teamEvidence are the words that versions rest on, by version.
-func teamEvidence(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray) (map[string][]reverie.Evidence, error) {
+// TeamEvidence are the words that versions rest on, by version.
+func TeamEvidence(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray) (map[string][]reverie.Evidence, error) {
 	var rows []struct {
 		MemoryID  string    `db:"memory_id"`
 		MessageID string    `db:"message_id"`
@@ -114,8 +114,8 @@ func teamEvidence(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringAr
 	return found, err
 }
 
-func teamHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (memoryRow, error) {
-	var head memoryRow
+func teamHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (MemoryRow, error) {
+	var head MemoryRow
 	if !reverie.IsID(lineageID) {
 		return head, fmt.Errorf("team memory %q: %w", lineageID, reverie.ErrNotFound)
 	}
@@ -123,16 +123,16 @@ func teamHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (memoryR
 	return head, pg.NotFoundIfEmpty(err, "team memory %s", lineageID)
 }
 
-func teamMemory(ctx context.Context, t *pg.Tx, head memoryRow) (reverie.TeamMemory, error) {
-	list, err := teamMemories(ctx, t, head.GroupID, []memoryRow{head})
+func teamMemory(ctx context.Context, t *pg.Tx, head MemoryRow) (reverie.TeamMemory, error) {
+	list, err := TeamMemories(ctx, t, head.GroupID, []MemoryRow{head})
 	if err != nil {
 		return reverie.TeamMemory{}, err
 	}
 	return list[0], nil
 }
 
-// teamMemories are heads as they travel.
-func teamMemories(ctx context.Context, t *pg.Tx, groupID string, heads []memoryRow) ([]reverie.TeamMemory, error) {
+// TeamMemories are heads as they travel.
+func TeamMemories(ctx context.Context, t *pg.Tx, groupID string, heads []MemoryRow) ([]reverie.TeamMemory, error) {
 	list := make([]reverie.TeamMemory, len(heads))
 	if len(heads) == 0 {
 		return list, nil

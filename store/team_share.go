@@ -56,7 +56,7 @@ func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 				VersionID string `db:"origin_memory_id"`
 			}
 			switch err := t.Get(ctx, &before, sharedQuery, groupID, from.LineageID, from.GroupID); {
-			case ignoreNoRows(err) != nil:
+			case IgnoreNoRows(err) != nil:
 				return err
 			case err == nil:
 				head, err := teamHead(ctx, t, groupID, before.LineageID)

@@ -41,12 +41,12 @@ func (s *Store) TeamStates(ctx context.Context, team, remote string) ([]reverie.
 	var list []reverie.TeamState
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read how team %q stands", team), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list = nil
-		for after := zeroID; ; {
-			var rows []memoryRow
+		for after := ZeroID; ; {
+			var rows []MemoryRow
 			if err := t.Select(ctx, &rows, teamHeadsQuery, groupID, after, teamPage); err != nil {
 				return err
 			}
-			page, err := teamMemories(ctx, t, groupID, rows)
+			page, err := TeamMemories(ctx, t, groupID, rows)
 			if err != nil {
 				return err
 			}

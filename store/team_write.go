@@ -87,7 +87,7 @@ func checkTeamWrite(w reverie.TeamWrite) error {
 		return fmt.Errorf("team memory %s: its origin names no version: %w", m.ID, reverie.ErrInvalid)
 	}
 	if len(w.Embedding) > 0 {
-		if err := checkVector(w.EmbeddingModel, w.Embedding); err != nil {
+		if err := CheckVector(w.EmbeddingModel, w.Embedding); err != nil {
 			return fmt.Errorf("team memory %s: %w", m.ID, err)
 		}
 	}
@@ -128,7 +128,7 @@ func (s *Store) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, ve
 			return none, err
 		}
 	}
-	if err := appendTeam(ctx, s.db, t, groupID, head, w, versionID); err != nil {
+	if err := AppendTeam(ctx, s.db, t, groupID, head, w, versionID); err != nil {
 		return none, err
 	}
 	row, err := teamHead(ctx, t, groupID, w.Memory.ID)
@@ -152,16 +152,16 @@ func (s *Store) lockTeam(ctx context.Context, t *pg.Tx, team string) error {
 	if err := g.Normalize(); err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, ensureGroupQuery, newGroup(g, s.db.Now())...); err != nil {
+	if _, err := t.Exec(ctx, ensureGroupQuery, NewGroup(g, s.db.Now())...); err != nil {
 		return err
 	}
-	_, err := lockGroup(ctx, t, g.ID)
+	_, err := LockGroup(ctx, t, g.ID)
 	return err
 }
 
 // lockTeamHead locks the lineage of a write and returns its head, nil of a new one. One
 // that the write does not rest on is a *reverie.TeamHeadError.
-func lockTeamHead(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite) (*memoryRow, error) {
+func lockTeamHead(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite) (*MemoryRow, error) {
 	if _, err := t.Exec(ctx, lockLineageQuery, groupID, w.Memory.ID); err != nil {
 		return nil, err
 	}
@@ -214,10 +214,10 @@ func noTwin(ctx context.Context, t *pg.Tx, groupID string, m reverie.TeamMemory)
 	return &reverie.TwinError{ID: id}
 }
 
-// appendTeam ends the head, nil of a new lineage, and writes the version that takes its
+// AppendTeam ends the head, nil of a new lineage, and writes the version that takes its
 // place, with all that belongs to it.
-func appendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string) error {
-	at, err := nextTimestamp(ctx, db, t, groupID)
+func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *MemoryRow, w reverie.TeamWrite, versionID string) error {
+	at, err := NextTimestamp(ctx, db, t, groupID)
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func appendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *
 }
 
 // teamAction says what a version does to its lineage.
-func teamAction(head *memoryRow, status reverie.Status) reverie.Action {
+func teamAction(head *MemoryRow, status reverie.Status) reverie.Action {
 	switch {
 	case head == nil:
 		return reverie.ActionCreate
@@ -268,7 +268,7 @@ func teamAction(head *memoryRow, status reverie.Status) reverie.Action {
 }
 
 // insertTeamVersion ends the head and writes the version behind it.
-func insertTeamVersion(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *memoryRow, w reverie.TeamWrite, versionID string, at time.Time) error {
+func insertTeamVersion(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *MemoryRow, w reverie.TeamWrite, versionID string, at time.Time) error {
 	m := w.Memory
 	var parent any
 	if head != nil {

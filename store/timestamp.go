@@ -13,12 +13,12 @@ import (
 const newestChange = `greatest((select max(created_at) from memory_change_log where group_id = $1),
 		(select max(valid_until) from memory_values where group_id = $1))`
 
-// nextTimestamp is the time of what a transaction is about to write to a group's memories: now,
+// NextTimestamp is the time of what a transaction is about to write to a group's memories: now,
 // or, where the clock stands still or has gone back, just after the newest change that is
 // written. So the times of versions tell their order, and what was active at an instant
 // can be told from them. To be asked once the heads are locked, and in each transaction
 // that makes, changes or ends a version.
-func nextTimestamp(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string) (time.Time, error) {
+func NextTimestamp(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string) (time.Time, error) {
 	var newest *time.Time
 	err := t.Get(ctx, &newest, `select `+newestChange, groupID)
 	return after(db.Now(), newest), err

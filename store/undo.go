@@ -104,7 +104,7 @@ func (s *Store) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQue
 	err := s.db.Run(ctx, pg.Work{
 		What: what,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			var err error
@@ -141,10 +141,10 @@ func (s *Store) TryUndo(ctx context.Context, q reverie.UndoQuery, runIDs []strin
 				res.UndoneAt = time.Time{}
 				list = append(list, res)
 			}
-			return errDryRun
+			return ErrDryRun
 		},
 	})
-	if !errors.Is(err, errDryRun) {
+	if !errors.Is(err, ErrDryRun) {
 		return list, err
 	}
 	return list, nil
@@ -191,7 +191,7 @@ func (s *Store) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reveri
 // left then can be put back, by force, and what it has read can wait again.
 func (s *Store) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run, result *reverie.Undone) (back returns, err error) {
 	again := run.UndoneAt != nil
-	at, err := nextTimestamp(ctx, s.db, t, run.GroupID)
+	at, err := NextTimestamp(ctx, s.db, t, run.GroupID)
 	if err != nil {
 		return back, err
 	}
@@ -232,7 +232,7 @@ func (s *Store) undoMemories(ctx context.Context, t *pg.Tx, b takeBack, result *
 	if err := t.Get(ctx, &result.Rejected, waitingPlansQuery, b.groupID, b.runs[0]); err != nil {
 		return back, at, err
 	}
-	if at, err = nextTimestamp(ctx, s.db, t, b.groupID); err != nil { // the heads are locked
+	if at, err = NextTimestamp(ctx, s.db, t, b.groupID); err != nil { // the heads are locked
 		return back, at, err
 	}
 	if result.Changes, err = b.write(ctx, t, at, back); err != nil {
@@ -253,12 +253,12 @@ func (b takeBack) look(ctx context.Context, t *pg.Tx, dryRun bool) (returns, err
 			return returns{}, err
 		}
 	}
-	var rows []touchedRow
+	var rows []TouchedRow
 	if err := t.Select(ctx, &rows, touchedQuery, b.groupID, b.runs, b.replay); err != nil {
 		return returns{}, err
 	}
 	if b.again {
-		rows = slices.DeleteFunc(rows, func(r touchedRow) bool { return r.Settled })
+		rows = slices.DeleteFunc(rows, func(r TouchedRow) bool { return r.Settled })
 	}
 	return unwind(rows, b.replay, b.force), nil
 }

@@ -35,7 +35,7 @@ func rememberedThen(ctx context.Context, t *pg.Tx, run reverie.Run) (now, was []
 }
 
 func activeSet(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.Memory, error) {
-	var rows []memoryRow
+	var rows []MemoryRow
 	err := t.Select(ctx, &rows, query, args...)
 	return memories(rows), err
 }
@@ -43,7 +43,7 @@ func activeSet(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reve
 // explain says of each memory that is not what it was before the run why that is: those
 // that the run did not touch are others' work.
 func (r returns) explain(was, is []reverie.Memory, result *reverie.Undone) {
-	listed, wrote, touched := map[string]bool{}, map[string]lineageReturn{}, map[string]touchedRow{}
+	listed, wrote, touched := map[string]bool{}, map[string]lineageReturn{}, map[string]TouchedRow{}
 	for _, row := range r.rows {
 		touched[row.LineageID] = row
 	}

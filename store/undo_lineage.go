@@ -146,9 +146,9 @@ func undoneRun(row string) string {
 	return `(select r.undone_at from runs r where r.group_id = ` + row + `.group_id and r.run_id = ` + row + `.run_id) is not null`
 }
 
-// touchedRow is a lineage that runs wrote or supported which are taken back, or that
+// TouchedRow is a lineage that runs wrote or supported which are taken back, or that
 // was archived since.
-type touchedRow struct {
+type TouchedRow struct {
 	LineageID string  `db:"lineage_id"`
 	Changed   bool    `db:"changed"`   // the runs wrote it, and did not only support it
 	Settled   bool    `db:"settled"`   // it was put back when they were taken back before
@@ -198,12 +198,12 @@ type touchedRow struct {
 }
 
 // stands tells whether the newest version is the lineage's head, recalled or held.
-func (r touchedRow) stands() bool {
+func (r TouchedRow) stands() bool {
 	return r.Status == reverie.StatusActive || r.Status == reverie.StatusHeld
 }
 
 // isBack tells whether the lineage says already what it is to say.
-func (r touchedRow) isBack() bool {
+func (r TouchedRow) isBack() bool {
 	if r.BaseID == nil || !r.stands() {
 		return r.BaseID == nil && !r.stands()
 	}
@@ -212,16 +212,16 @@ func (r touchedRow) isBack() bool {
 
 // anew tells whether strength is computed anew: evidence goes, or went before, or, of what
 // was archived, evidence or a person tells what it was before it decayed.
-func (r touchedRow) anew() bool {
+func (r TouchedRow) anew() bool {
 	return r.Withdrawn > 0 || r.Shaken || r.Status == reverie.StatusArchived && (r.Dates > 0 || r.SetStrength != nil)
 }
 
-// strengthOf is a lineage's strength and time of support once the runs' evidence
+// StrengthOf is a lineage's strength and time of support once the runs' evidence
 // is withdrawn: what it was before them, where that is known. Else, as supports raise strength
 // in place, it is computed anew, as the steps of all evidence that is left: from a tentative
 // memory's, or from what a person set last, on to each date of evidence that came after. Where
 // no evidence goes, and nothing was archived, what is stored is right.
-func (r touchedRow) strengthOf() (float64, time.Time) {
+func (r TouchedRow) StrengthOf() (float64, time.Time) {
 	switch {
 	case r.Exact:
 		return r.ExactStrength, r.ExactSupportedAt
@@ -240,7 +240,7 @@ func (r touchedRow) strengthOf() (float64, time.Time) {
 
 // decayedAt is up to when that strength has been lowered: one that is computed anew has
 // not decayed but since a person set it.
-func (r touchedRow) decayedAt() *time.Time {
+func (r TouchedRow) decayedAt() *time.Time {
 	switch {
 	case r.Exact:
 		return r.ExactDecayedAt
@@ -252,7 +252,7 @@ func (r touchedRow) decayedAt() *time.Time {
 
 // since says what others have done to the lineage: last, or, where an undo came after, by
 // making what stands now.
-func (r touchedRow) since() string {
+func (r TouchedRow) since() string {
 	did := map[reverie.Action]string{reverie.ActionDelete: "deleted", reverie.ActionRestore: "restored", reverie.ActionArchive: "archived"}[r.LastAction]
 	if did == "" {
 		did = "changed"

@@ -12,7 +12,7 @@ import (
 
 // lineageReturn is what taking runs back writes to one lineage.
 type lineageReturn struct {
-	touchedRow
+	TouchedRow
 	ends    bool   // its head stops being active
 	newID   string // of the version that brings the base back, "" for none
 	weakens bool   // its head gets strength and supported in place
@@ -23,7 +23,7 @@ type lineageReturn struct {
 
 // returns are what taking runs back writes, lineage by lineage, and what it leaves.
 type returns struct {
-	rows []touchedRow // all that was touched
+	rows []TouchedRow // all that was touched
 	list []lineageReturn
 	left []leftLineage
 	kept int // of those left: as a person made them since
@@ -31,7 +31,7 @@ type returns struct {
 
 // leftLineage is one that is not brought back to what it was.
 type leftLineage struct {
-	touchedRow
+	TouchedRow
 	reason  string
 	stays   bool // as it is, with all that it rests on
 	persons bool
@@ -39,8 +39,8 @@ type leftLineage struct {
 
 // fate decides what becomes of a lineage: whether it goes back to its base, and if not,
 // why. All runs since, which is a replay, take with them what was archived meanwhile.
-func (r touchedRow) fate(replay, force bool) (back bool, left leftLineage) {
-	left = leftLineage{touchedRow: r, persons: true}
+func (r TouchedRow) fate(replay, force bool) (back bool, left leftLineage) {
+	left = leftLineage{TouchedRow: r, persons: true}
 	switch {
 	case replay && (r.Mine || r.Archived || r.BaseID == nil && r.stands()):
 		return r.BaseID != nil || r.stands() || r.Archived, leftLineage{}
@@ -65,7 +65,7 @@ func (r touchedRow) fate(replay, force bool) (back bool, left leftLineage) {
 }
 
 // unwind decides what becomes of all lineages. It is pure but for the ids of new versions.
-func unwind(rows []touchedRow, replay, force bool) returns {
+func unwind(rows []TouchedRow, replay, force bool) returns {
 	res := returns{rows: rows}
 	goes := map[string]bool{}
 	left := map[string]leftLineage{}
@@ -74,13 +74,13 @@ func unwind(rows []touchedRow, replay, force bool) returns {
 	}
 	free := freeStatements(rows, goes)
 	for _, r := range rows {
-		w, l := lineageReturn{touchedRow: r}, left[r.LineageID]
-		w.strength, w.supported = r.strengthOf()
+		w, l := lineageReturn{TouchedRow: r}, left[r.LineageID]
+		w.strength, w.supported = r.StrengthOf()
 		switch {
 		case goes[r.LineageID] && r.BaseID != nil && (r.Held || free[r.LineageID]):
 			w.ends, w.newID = r.stands(), reverie.NewID()
 		case goes[r.LineageID] && r.BaseID != nil:
-			l = leftLineage{touchedRow: r, reason: "another memory says by now what it would say again"}
+			l = leftLineage{TouchedRow: r, reason: "another memory says by now what it would say again"}
 			w.ends = r.stands()
 		case goes[r.LineageID]:
 			w.ends = true
@@ -141,9 +141,9 @@ func (r returns) goes() pq.StringArray {
 // no other memory that stays says it, and of several that come back with it, the one that
 // said it until the runs wrote is first, then a person's, then the oldest. Those that are held
 // say nothing.
-func freeStatements(rows []touchedRow, goes map[string]bool) map[string]bool {
-	back := slices.DeleteFunc(slices.Clone(rows), func(r touchedRow) bool { return !goes[r.LineageID] || r.BaseID == nil || r.Held })
-	slices.SortStableFunc(back, func(a, b touchedRow) int {
+func freeStatements(rows []TouchedRow, goes map[string]bool) map[string]bool {
+	back := slices.DeleteFunc(slices.Clone(rows), func(r TouchedRow) bool { return !goes[r.LineageID] || r.BaseID == nil || r.Held })
+	slices.SortStableFunc(back, func(a, b TouchedRow) int {
 		return cmp.Or(first(a.JustBefore, b.JustBefore), first(a.ByPerson, b.ByPerson), cmp.Compare(a.LineageID, b.LineageID))
 	})
 	free, taken := map[string]bool{}, map[string]bool{}

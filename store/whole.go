@@ -97,7 +97,7 @@ func (s *Store) ApplyWhole(ctx context.Context, lease reverie.Lease, whole rever
 	err = s.db.Run(ctx, pg.Work{
 		What: what,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
 			if err := sameHeads(ctx, t, whole); err != nil {
@@ -116,7 +116,7 @@ func (s *Store) ApplyWhole(ctx context.Context, lease reverie.Lease, whole rever
 			}
 			return s.endWhole(ctx, t, run, &pending)
 		},
-		Committed: ledger(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
+		Committed: CommittedUnder(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
 	})
 	return list, pending, err
 }

@@ -70,7 +70,7 @@ func (r befellRow) made() bool { return r.OldID == nil || *r.OldID != r.MemoryID
 // lineage is what the database holds of a lineage, as it is put together to a
 // reverie.Why.
 type lineage struct {
-	versions  []memoryRow
+	versions  []MemoryRow
 	changes   []befellRow
 	evidence  []evidenceRow
 	decisions []decisionRow

@@ -12,6 +12,7 @@ import (
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/jobs"
+	"reverie/store/erase"
 )
 
 // eraseOrder is what was asked of an erasure.
@@ -76,7 +77,7 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	accounts, err := a.Store.Accounts(ctx, o.group, o.author)
+	accounts, err := erase.New(a.Store.DB()).Accounts(ctx, o.group, o.author)
 	if err != nil {
 		return unknownGroup(err)
 	}
@@ -123,7 +124,7 @@ func (a *app) eraseAccounts(ctx context.Context, o eraseOrder, accounts []reveri
 		var receipt reverie.Erasure
 		err := a.Leases().With(ctx, account.GroupID, func(ctx context.Context, held *jobs.Held) error {
 			return held.Exclusive(func() (err error) {
-				receipt, err = a.Store.Erase(ctx, held.Lease(),
+				receipt, err = erase.New(a.Store.DB()).Erase(ctx, held.Lease(),
 					reverie.EraseQuery{GroupID: account.GroupID, AuthorID: account.AuthorID,
 						KeepNames: o.keepNames, DryRun: o.dry})
 				return err
@@ -146,7 +147,7 @@ func (a *app) eraseAccounts(ctx context.Context, o eraseOrder, accounts []reveri
 // sweep has the server drop what the erasure has left behind. Without the right to do so
 // it is the operator's work, and the erasure stands.
 func (a *app) sweep(ctx context.Context, o eraseOrder) error {
-	err := a.Store.Sweep(ctx, o.whole)
+	err := erase.New(a.Store.DB()).Sweep(ctx, o.whole)
 	if err == nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"reverie/internal/archive"
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	storearchive "reverie/store/archive"
 )
 
 func newMemoryExport(a *app) *cobra.Command {
@@ -85,7 +86,7 @@ type exportReply struct {
 // export writes an export to w.
 func (a *app) export(ctx context.Context, q reverie.ExportQuery, w io.Writer) (archive.Summary, error) {
 	out := archive.NewWriter(w, a.Now(), !q.NoVectors)
-	if err := a.Store.Export(ctx, q, out); err != nil {
+	if err := storearchive.New(a.Store.DB()).Export(ctx, q, out); err != nil {
 		if errors.Is(err, reverie.ErrNotFound) {
 			return archive.Summary{}, unknownGroup(err)
 		}

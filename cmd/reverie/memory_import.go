@@ -8,6 +8,7 @@ import (
 	application "reverie/internal/app"
 	"reverie/internal/archive"
 	"reverie/internal/cli"
+	storearchive "reverie/store/archive"
 )
 
 func newMemoryImport(a *app) *cobra.Command {
@@ -51,7 +52,7 @@ what a run is about to write may be what the file brings.`,
 						cli.Visible(err.Error()))
 				}
 			}
-			res, err := archive.Import(ctx, file, a.Store, opts)
+			res, err := archive.Import(ctx, file, storearchive.New(a.Store.DB()), opts)
 			if refused > shown {
 				fmt.Fprintf(a.Stderr, "warning: and %d more such statements\n", refused-shown)
 			}

@@ -10,6 +10,7 @@ import (
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
+	"reverie/store/erase"
 )
 
 // scanExitHelp are the exit codes of scan, which has one of its own.
@@ -102,7 +103,7 @@ func (a *app) scanGroup(ctx context.Context, groupID string, statements bool, re
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	err := a.Store.Texts(ctx, groupID, func(t reverie.StoredText) error {
+	err := erase.New(a.Store.DB()).Texts(ctx, groupID, func(t reverie.StoredText) error {
 		found := safety.Scan(t.Text)
 		if statements && t.Table == "memories" && t.Column == "statement" {
 			found = cli.ScanStatement(t.Text)

@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/store/erase"
 )
 
 // remember has a group remember what somebody has said there.
@@ -75,7 +76,7 @@ func erased(t *testing.T, hub, spoke *deployment) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := hub.store.Erase(t.Context(), lease, reverie.EraseQuery{GroupID: "g1", AuthorID: "u1000"}); err != nil || got.Team != 2 {
+	if got, err := erase.New(hub.store.DB()).Erase(t.Context(), lease, reverie.EraseQuery{GroupID: "g1", AuthorID: "u1000"}); err != nil || got.Team != 2 {
 		t.Fatalf("erased %+v, %v", got, err)
 	}
 	for _, id := range append(ids, other) {

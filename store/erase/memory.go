@@ -1,4 +1,4 @@
-package store
+package erase
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 )
 
 const (
@@ -167,18 +168,18 @@ func (e *eraser) forgetMemories(ctx context.Context, m erasedMemories) error {
 		{"memory_usage_log", `lineage_id = any ($2::uuid[])`},
 		{"memory_usage_totals", `lineage_id = any ($2::uuid[])`},
 	} {
-		if err := e.deleted(ctx, d.table, `($2::uuid[] is not null and $3::uuid[] is not null) and `+d.where, m.gone, orEmpty(versions)); err != nil {
+		if err := e.deleted(ctx, d.table, `($2::uuid[] is not null and $3::uuid[] is not null) and `+d.where, m.gone, store.OrEmpty(versions)); err != nil {
 			return err
 		}
 	}
-	if err := e.changed(ctx, "decisions", `target_id = null where group_id = $1 and target_id = any ($2::uuid[])`, orEmpty(versions)); err != nil {
+	if err := e.changed(ctx, "decisions", `target_id = null where group_id = $1 and target_id = any ($2::uuid[])`, store.OrEmpty(versions)); err != nil {
 		return err
 	}
 	// What evolve showed keeps its places, by which the answer names it.
-	if err := e.changed(ctx, "run_chunks", `memory_ids = array(select case when id = any ($2::uuid[]) then '`+zeroID+`'::uuid else id end
+	if err := e.changed(ctx, "run_chunks", `memory_ids = array(select case when id = any ($2::uuid[]) then '`+store.ZeroID+`'::uuid else id end
 				from unnest(memory_ids) with ordinality as m (id, no) where id <> all ($2::uuid[]) or cardinality(message_ids) > 0 order by no),
 			questions = '{}', status = case when status in ('open', 'answered') then 'failed' else status end
-		where group_id = $1 and memory_ids && $2::uuid[]`, orEmpty(versions)); err != nil {
+		where group_id = $1 and memory_ids && $2::uuid[]`, store.OrEmpty(versions)); err != nil {
 		return err
 	}
 	if err := e.deleted(ctx, "memories", `lineage_id = any ($2::uuid[])`, m.gone); err != nil {

@@ -1,6 +1,10 @@
-package store
+package erase
 
-import "context"
+import (
+	"context"
+
+	"reverie/store"
+)
 
 const (
 	// Chunks that wrote, or weighed, a version of the memories $2; their answers may say in
@@ -25,7 +29,7 @@ const (
 
 // forgetAnswers deletes what models answered that made the author's memories what they are.
 func (e *eraser) forgetAnswers(ctx context.Context, m erasedMemories) error {
-	return e.forgetTold(ctx, answeredMemories, append(orEmpty(m.gone), m.mixed...))
+	return e.forgetTold(ctx, answeredMemories, append(store.OrEmpty(m.gone), m.mixed...))
 }
 
 func (e *eraser) forgetTold(ctx context.Context, chunks string, of ...any) error {

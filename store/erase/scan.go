@@ -1,4 +1,4 @@
-package store
+package erase
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -19,7 +20,7 @@ const scanPage = 200
 // whatever a column that is added later holds. Of a list or a JSON document it hands over
 // each string by itself. Ids, and words of Reverie's own, are left out. A group that does
 // not exist is reverie.ErrNotFound; an error of take ends it, and is returned as it is.
-func (s *Store) Texts(ctx context.Context, groupID string, take func(reverie.StoredText) error) error {
+func (s *Eraser) Texts(ctx context.Context, groupID string, take func(reverie.StoredText) error) error {
 	what := fmt.Sprintf("read the texts of group %q", groupID)
 	var refused error
 	err := s.db.Stream(ctx, "", func(ctx context.Context, t *pg.Tx) error {
@@ -43,7 +44,7 @@ type textReader struct {
 }
 
 func (r *textReader) all(ctx context.Context) error {
-	if _, err := GetGroup(ctx, r.t, r.group); err != nil {
+	if _, err := store.GetGroup(ctx, r.t, r.group); err != nil {
 		return err
 	}
 	tables, err := textTables(ctx, r.t)
@@ -98,7 +99,7 @@ func (r *textReader) table(ctx context.Context, table textTable) error {
 func (r *textReader) row(table textTable, row []string) error {
 	for i, c := range table.text {
 		texts := []string{row[i]}
-		if c.json() && row[i] != "" {
+		if c.isJSON() && row[i] != "" {
 			doc, err := readJSON(row[i])
 			if err != nil {
 				return fmt.Errorf("%s of %s: %w", c.Column, row[len(row)-1], err)

@@ -1,4 +1,4 @@
-package store
+package erase
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -71,7 +72,7 @@ func (e *eraser) forgetPlans(ctx context.Context) error {
 	planned = distinct(planned)
 	return e.deleted(ctx, "decisions", `(planned_id::text = any ($2::text[]) or memory_id is null and planned_id is null and action in ('SKIP', 'HOLD')
 		and exists (select 1 from run_chunks c where c.group_id = x.group_id and c.run_id = x.run_id and c.chunk_no = x.chunk_no and c.message_ids && $3::text[]))`,
-		orEmpty(planned), e.messages)
+		store.OrEmpty(planned), e.messages)
 }
 
 // restsOnAuthor tells whether a step cites the author, or rests on a memory that is gone.

@@ -1,4 +1,4 @@
-package store
+package erase
 
 import (
 	"context"
@@ -24,8 +24,8 @@ const (
 	fixed
 )
 
-// erasedColumns are all columns that can hold text. A test compares them with the schema.
-var erasedColumns = columnTreatments(map[treatment]string{
+// Columns are all columns that can hold text. A test compares them with the schema.
+var Columns = columnTreatments(map[treatment]string{
 	words: `groups.name runs.error runs.stats run_chunks.answer run_chunks.refusals messages.author messages.text
 		memories.statement memories.tags memories.change_summary memory_evidence.author memory_evidence.quote
 		memory_change_log.old_statement memory_change_log.new_statement memory_change_log.change_summary memory_change_log.evidence
@@ -86,7 +86,7 @@ type textColumn struct {
 
 func (c textColumn) name() string { return c.Table + "." + c.Column }
 
-func (c textColumn) json() bool { return c.List || strings.HasPrefix(c.Type, "json") }
+func (c textColumn) isJSON() bool { return c.List || strings.HasPrefix(c.Type, "json") }
 
 // authorNames are the names that messages were written under: of another account one is
 // its own, and stays.
@@ -97,7 +97,7 @@ func (c textColumn) read() string {
 	if authorNames[c.name()] {
 		return "case when t.author_id = '' then t." + c.Column + " end"
 	}
-	if c.json() {
+	if c.isJSON() {
 		return "to_jsonb(t." + c.Column + ")::text"
 	}
 	return "t." + c.Column + "::text"
@@ -108,7 +108,7 @@ func (c textColumn) write(from string) string {
 	switch {
 	case c.List:
 		return "array(select x from jsonb_array_elements_text(" + from + "::jsonb) with ordinality as l (x, no) order by no)"
-	case c.json():
+	case c.isJSON():
 		return from + "::" + c.Type
 	case authorNames[c.name()]:
 		return "case when t.author_id = '' then " + from + " else t." + c.Column + " end"
@@ -151,7 +151,7 @@ func (t textTable) of(ways ...treatment) textTable {
 	some := textTable{name: t.name, key: t.key}
 	for _, c := range t.text {
 		for _, way := range ways {
-			if erasedColumns[c.name()] == way {
+			if Columns[c.name()] == way {
 				some.text = append(some.text, c)
 			}
 		}

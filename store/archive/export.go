@@ -1,4 +1,4 @@
-package store
+package archive
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -23,7 +24,7 @@ const (
 	exportGroupsQuery = `select group_id from groups where ($1 = '' or group_id = $1) and group_id > $2 order by group_id limit $3::int`
 
 	exportGroupQuery = `select row_to_json(g)::text from (
-		select ` + groupColumns + `, created_at, (
+		select ` + store.GroupColumns + `, created_at, (
 			select coalesce(json_agg(json_build_object('valid_until', p.valid_until, 'time_zone', p.time_zone, 'day_boundary', p.day_boundary)
 				order by p.valid_until), '[]') from past_calendars p where p.group_id = $1) as past
 		from groups where group_id = $1) g`
@@ -33,7 +34,7 @@ const (
 // the groups by id, of each the records by type in the order of
 // reverie.RecordTypes. Two exports of one state are the same. A group that does not
 // exist is reverie.ErrNotFound. Errors of the writer are returned as they are.
-func (s *Store) Export(ctx context.Context, q reverie.ExportQuery, to RecordWriter) error {
+func (s *Archive) Export(ctx context.Context, q reverie.ExportQuery, to RecordWriter) error {
 	what := "export all groups"
 	if q.GroupID != "" {
 		what = fmt.Sprintf("export group %q", q.GroupID)

@@ -1,4 +1,4 @@
-package store
+package erase
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/store"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 		where o.group_id <> $1 and o.origin_group_id = $1
 		group by o.group_id, m.lineage_id order by o.group_id, m.lineage_id`
 
-	teamHeadsOfQuery = `select distinct on (lineage_id) ` + memoryColumns + ` from memories
+	teamHeadsOfQuery = `select distinct on (lineage_id) ` + store.MemoryColumns + ` from memories
 		where group_id = $1 and lineage_id = any ($2::uuid[]) order by lineage_id, version desc`
 )
 
@@ -40,7 +41,7 @@ var teamRows = map[string]string{
 // lose the author's names. Both have a new version then, by which other deployments take
 // it over, and on top of what was there before nobody can write.
 func (e *eraser) forgetTeams(ctx context.Context, m erasedMemories) error {
-	from := append(orEmpty(m.gone), m.mixed...)
+	from := append(store.OrEmpty(m.gone), m.mixed...)
 	var rows []struct {
 		GroupID string `db:"group_id"`
 		ID      string `db:"lineage_id"`
@@ -74,7 +75,7 @@ func (e *eraser) forgetTeams(ctx context.Context, m erasedMemories) error {
 // forgetTeam is for one team what forgetTeams is for all: it ends those of its memories
 // that are among end, which were made of memories from.
 func (e *eraser) forgetTeam(ctx context.Context, end map[string]bool, from pq.StringArray) error {
-	if _, err := lockGroup(ctx, e.t, e.group); err != nil { // nobody writes to it meanwhile
+	if _, err := store.LockGroup(ctx, e.t, e.group); err != nil { // nobody writes to it meanwhile
 		return err
 	}
 	_, before, err := e.teamHeads(ctx)
@@ -89,7 +90,7 @@ func (e *eraser) forgetTeam(ctx context.Context, end map[string]bool, from pq.St
 		}
 	}
 	e.counts.Team += len(ids)
-	if err := e.blankTeam(ctx, orEmpty(ids), from); err != nil {
+	if err := e.blankTeam(ctx, store.OrEmpty(ids), from); err != nil {
 		return err
 	}
 	if err := e.redactTables(ctx); err != nil {
@@ -116,27 +117,27 @@ func (e *eraser) forgetTeam(ctx context.Context, end map[string]bool, from pq.St
 }
 
 // teamHeads are the newest versions of the memories that are worked on, by lineage id.
-func (e *eraser) teamHeads(ctx context.Context) ([]memoryRow, []reverie.TeamMemory, error) {
-	var heads []memoryRow
+func (e *eraser) teamHeads(ctx context.Context) ([]store.MemoryRow, []reverie.TeamMemory, error) {
+	var heads []store.MemoryRow
 	if err := e.t.Select(ctx, &heads, teamHeadsOfQuery, e.group, e.shared); err != nil {
 		return nil, nil, err
 	}
-	list, err := teamMemories(ctx, e.t, e.group, heads)
+	list, err := store.TeamMemories(ctx, e.t, e.group, heads)
 	return heads, list, err
 }
 
 // appendTeam writes the version that an erasure makes of a head, which was made here. The
 // words that the head rests on go along where the write says so.
-func (e *eraser) appendTeam(ctx context.Context, head memoryRow, w reverie.TeamWrite) error {
+func (e *eraser) appendTeam(ctx context.Context, head store.MemoryRow, w reverie.TeamWrite) error {
 	w.Memory.Origin, w.Memory.Versions, w.Memory.UpdatedAt = reverie.Origin{}, nil, head.LastSupportedAt
 	if w.Quotes {
-		found, err := teamEvidence(ctx, e.t, e.group, pq.StringArray{head.ID})
+		found, err := store.TeamEvidence(ctx, e.t, e.group, pq.StringArray{head.ID})
 		if err != nil {
 			return err
 		}
 		w.Memory.Evidence = found[head.ID]
 	}
-	return appendTeam(ctx, e.db, e.t, e.group, &head, w, reverie.NewID())
+	return store.AppendTeam(ctx, e.db, e.t, e.group, &head, w, reverie.NewID())
 }
 
 // blankTeam leaves of lineages of a team their rows, which say nothing. Of where versions

@@ -1,4 +1,6 @@
-package store
+// Package erase forgets a person in a group: it deletes or rewrites every row that holds something of them,
+// and reads all columns again to prove it.
+package erase
 
 import (
 	"context"
@@ -11,8 +13,15 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/store"
 	"reverie/store/pg"
 )
+
+// Eraser works on one database.
+type Eraser struct{ db *pg.DB }
+
+// New returns the eraser of a database.
+func New(db *pg.DB) *Eraser { return &Eraser{db} }
 
 // accountsQuery finds who has written under an id, or under a name. What was imported of
 // a memory may have evidence of somebody of whom there are no messages.
@@ -29,12 +38,12 @@ const accountsQuery = `select group_id, author_id, array_agg(distinct author) fi
 // Accounts lists who has written in a group, or in any if groupID is "", under that id
 // or, exactly, under that name. Where somebody has that id, who only goes by it as a name
 // is not among them. Nobody is no error; an unknown group is reverie.ErrNotFound.
-func (s *Store) Accounts(ctx context.Context, groupID, author string) ([]reverie.Account, error) {
+func (s *Eraser) Accounts(ctx context.Context, groupID, author string) ([]reverie.Account, error) {
 	var list []reverie.Account
 	err := s.db.Run(ctx, pg.Work{What: "look for an author", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list = []reverie.Account{}
 		if groupID != "" {
-			if _, err := GetGroup(ctx, t, groupID); err != nil {
+			if _, err := store.GetGroup(ctx, t, groupID); err != nil {
 				return err
 			}
 		}
@@ -75,7 +84,7 @@ func (s *Store) Accounts(ctx context.Context, groupID, author string) ([]reverie
 // If anything of the author is left, the error is reverie.ErrConflict and says in which
 // table and column, and nothing is changed. A dry run does all this and takes it back.
 // Once another holder has taken the lease the error is reverie.ErrLeaseLost.
-func (s *Store) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQuery) (reverie.Erasure, error) {
+func (s *Eraser) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQuery) (reverie.Erasure, error) {
 	what := fmt.Sprintf("erase an author of group %q", q.GroupID) // whose name goes into no log
 	if q.GroupID != lease.GroupID || q.AuthorID == "" {
 		return reverie.Erasure{}, fmt.Errorf("%s: it needs the group's lease and an author's id: %w", what, reverie.ErrInvalid)
@@ -87,27 +96,27 @@ func (s *Store) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQ
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			e = &eraser{db: s.db, t: t, query: q, group: q.GroupID, id: id, counts: reverie.ErasureCounts{Deleted: map[string]int{},
 				Changed: map[string]int{}, Left: []reverie.ErasureLeft{}}}
-			if err := fenced(ctx, t, lease); err != nil {
+			if err := store.Fence(ctx, t, lease); err != nil {
 				return err
 			}
-			if _, err := lockGroup(ctx, t, q.GroupID); err != nil { // nothing is imported meanwhile
+			if _, err := store.LockGroup(ctx, t, q.GroupID); err != nil { // nothing is imported meanwhile
 				return err
 			}
 			var err error
-			if e.at, err = nextTimestamp(ctx, s.db, t, q.GroupID); err != nil {
+			if e.at, err = store.NextTimestamp(ctx, s.db, t, q.GroupID); err != nil {
 				return err
 			}
 			if err := e.erase(ctx); err != nil {
 				return err
 			}
 			if q.DryRun {
-				return errDryRun
+				return store.ErrDryRun
 			}
 			return nil
 		},
-		Committed: ledger(lease, `select 1 from erasures where group_id = $1 and erasure_id = $2`, q.GroupID, id),
+		Committed: store.CommittedUnder(lease, `select 1 from erasures where group_id = $1 and erasure_id = $2`, q.GroupID, id),
 	})
-	if err != nil && !errors.Is(err, errDryRun) {
+	if err != nil && !errors.Is(err, store.ErrDryRun) {
 		return reverie.Erasure{}, err
 	}
 	receipt := reverie.Erasure{GroupID: q.GroupID, ID: id, DryRun: q.DryRun, CreatedAt: e.at, ErasureCounts: e.counts, Names: e.names}
@@ -175,7 +184,7 @@ func (e *eraser) receipt(ctx context.Context) error {
 		return err
 	}
 	if _, err := e.t.Exec(ctx, `insert into erased_messages (group_id, message_sha256, erasure_id)
-		select $1, `+erasedHash+`, $3::uuid from unnest($2::text[]) as k (id) on conflict do nothing`, e.group, e.messages, e.id); err != nil {
+		select $1, `+store.ErasedMessageHash+`, $3::uuid from unnest($2::text[]) as k (id) on conflict do nothing`, e.group, e.messages, e.id); err != nil {
 		return err
 	}
 	_, err := e.t.Exec(ctx, `insert into erased_memories (group_id, id, erasure_id)
@@ -197,7 +206,7 @@ func (e *eraser) deleted(ctx context.Context, table, where string, args ...any) 
 
 // changed runs a statement that changes rows of a table, and counts them.
 func (e *eraser) changed(ctx context.Context, table, set string, args ...any) error {
-	n, marks, err := changeRows(ctx, e.t, table, set, append([]any{e.group}, args...)...)
+	n, marks, err := store.ChangeMarkedRows(ctx, e.t, table, set, append([]any{e.group}, args...)...)
 	if n > 0 {
 		e.counts.Changed[table] += n
 	}

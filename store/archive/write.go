@@ -1,4 +1,4 @@
-package store
+package archive
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -22,18 +23,18 @@ import (
 // with other content, or whose place another memory has, is reverie.ErrConflict;
 // one that the tables cannot keep is reverie.ErrInvalid, and named. A group that is there may have
 // other settings: it keeps them, and the result says so. Nothing is written.
-func (s *Store) CompareRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult, error) {
+func (s *Archive) CompareRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult, error) {
 	return s.takeRecords(ctx, fmt.Sprintf("compare records of group %q", groupID), groupID, records, true)
 }
 
 // WriteRecords writes in one transaction those records of one group that it does
 // not have, in their order: a group comes before what it holds. See
 // [Store.CompareRecords] for what is refused; nothing is written then.
-func (s *Store) WriteRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult, error) {
+func (s *Archive) WriteRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult, error) {
 	return s.takeRecords(ctx, fmt.Sprintf("write records of group %q", groupID), groupID, records, false)
 }
 
-func (s *Store) takeRecords(ctx context.Context, what, groupID string, records []reverie.Record, compare bool) (reverie.RecordResult, error) {
+func (s *Archive) takeRecords(ctx context.Context, what, groupID string, records []reverie.Record, compare bool) (reverie.RecordResult, error) {
 	var res reverie.RecordResult
 	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: compare, Do: func(ctx context.Context, t *pg.Tx) error {
 		res = reverie.RecordResult{}
@@ -55,7 +56,7 @@ func (s *Store) takeRecords(ctx context.Context, what, groupID string, records [
 }
 
 // takeAlike takes records of one type.
-func (s *Store) takeAlike(ctx context.Context, t *pg.Tx, groupID string, records []reverie.Record, compare bool) (reverie.RecordResult, error) {
+func (s *Archive) takeAlike(ctx context.Context, t *pg.Tx, groupID string, records []reverie.Record, compare bool) (reverie.RecordResult, error) {
 	if kind := records[0].Type; kind != reverie.RecordGroup {
 		table, err := recordTableOf(kind)
 		if err != nil {
@@ -84,7 +85,7 @@ func (s *Store) takeAlike(ctx context.Context, t *pg.Tx, groupID string, records
 }
 
 // takeBatch returns how many of the records were there.
-func (s *Store) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compare bool) (known int, err error) {
+func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compare bool) (known int, err error) {
 	if err := b.check(); err != nil {
 		return 0, err
 	}
@@ -156,7 +157,7 @@ func (b recordBatch) check() error {
 			return fmt.Errorf("memory %s: a vector and its model come together: %w", row["memory_id"], reverie.ErrInvalid)
 		}
 		if len(r.Vector) > 0 {
-			if err := checkVector(model, r.Vector); err != nil {
+			if err := store.CheckVector(model, r.Vector); err != nil {
 				return fmt.Errorf("memory %s: %w", row["memory_id"], err)
 			}
 		}
@@ -290,9 +291,9 @@ func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, 
 		return count(reverie.RecordCount{Known: 1}), nil
 	}
 	if !errors.Is(err, sql.ErrNoRows) || compare {
-		return count(reverie.RecordCount{New: 1}), ignoreNoRows(err)
+		return count(reverie.RecordCount{New: 1}), store.IgnoreNoRows(err)
 	}
-	if _, err := t.Exec(ctx, insertGroupQuery, newGroup(g.Group, g.CreatedAt)...); err != nil {
+	if _, err := t.Exec(ctx, store.InsertGroupQuery, store.NewGroup(g.Group, g.CreatedAt)...); err != nil {
 		return reverie.RecordResult{}, err
 	}
 	for _, p := range g.Past {

@@ -1,4 +1,4 @@
-package store
+package archive
 
 import (
 	"bytes"
@@ -9,13 +9,14 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
 // erasedRecordsQuery says which of the ids of memories $2 and of messages $3 were erased.
 const erasedRecordsQuery = `select id::text from erased_memories where group_id = $1 and id::text = any ($2::text[])
 	union all select k.id from unnest($3::text[]) as k (id) where exists (
-		select 1 from erased_messages e where e.group_id = $1 and e.message_sha256 = ` + erasedHash + `)`
+		select 1 from erased_messages e where e.group_id = $1 and e.message_sha256 = ` + store.ErasedMessageHash + `)`
 
 // withoutErased drops the records of one type that are of a memory that was erased, or of
 // a row that an erasure has changed, and takes the evidence of messages that were erased out of the others.
@@ -133,5 +134,5 @@ func recordMark(table recordTable, row map[string]any) string {
 			key[i] = n.String()
 		}
 	}
-	return rowMark(table.table, key...)
+	return store.RowMark(table.table, key...)
 }

@@ -1,10 +1,14 @@
-package store
+package erase
 
-import "slices"
+import (
+	"slices"
+
+	"reverie/store"
+)
 
 // mark notes that a row was changed whose key is the first of these texts.
 func (e *eraser) mark(table textTable, row []string) {
-	columns, ok := exportedKeys[table.name]
+	columns, ok := store.ExportedKeys[table.name]
 	if !ok || e.shared != nil {
 		return
 	}
@@ -16,5 +20,5 @@ func (e *eraser) mark(table textTable, row []string) {
 		}
 		key[i] = row[at]
 	}
-	e.marks = append(e.marks, rowMark(table.name, key...))
+	e.marks = append(e.marks, store.RowMark(table.name, key...))
 }

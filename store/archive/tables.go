@@ -1,4 +1,4 @@
-package store
+package archive
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 )
 
 // recordTable says how rows of a table become records, and records rows.
@@ -122,7 +123,7 @@ var recordTables = []recordTable{
 }
 
 // key is the primary key after group_id.
-func (r recordTable) key() []string { return exportedKeys[r.table] }
+func (r recordTable) key() []string { return store.ExportedKeys[r.table] }
 
 // recordTableOf is the table of a type.
 func recordTableOf(kind reverie.RecordType) (recordTable, error) {

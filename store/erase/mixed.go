@@ -1,4 +1,4 @@
-package store
+package erase
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/text"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -72,7 +73,7 @@ func (e *eraser) blank(ctx context.Context, mixed pq.StringArray) error {
 	if err := e.t.Select(ctx, &ids, blankVersionsQuery, e.group, e.query.AuthorID, e.messages, mixed); err != nil || len(ids) == 0 {
 		return err
 	}
-	rows, marks, err := blankVersions(ctx, e.t, e.group, ids, "")
+	rows, marks, err := store.BlankVersions(ctx, e.t, e.group, ids, "")
 	if err != nil {
 		return err
 	}
@@ -86,21 +87,21 @@ func (e *eraser) blank(ctx context.Context, mixed pq.StringArray) error {
 // hold keeps mixed memories from being told until they are judged again. Their strength
 // is that of the evidence that is left.
 func (e *eraser) hold(ctx context.Context, mixed pq.StringArray) error {
-	var rows []touchedRow
+	var rows []store.TouchedRow
 	if err := e.t.Select(ctx, &rows, mixedStrengthQuery, e.group, mixed); err != nil || len(rows) == 0 {
 		return err
 	}
 	var ids, supported pq.StringArray
 	var strengths pq.Float64Array
 	for _, r := range rows {
-		strength, at := r.strengthOf()
+		strength, at := r.StrengthOf()
 		ids, strengths, supported = append(ids, r.HeadID), append(strengths, strength), append(supported, pg.Timestamp(at))
 	}
 	if err := e.changed(ctx, "memories", holdHeads, e.at, ids, strengths, supported); err != nil {
 		return err
 	}
 	e.counts.Held = len(ids)
-	_, err := queueJudgements(ctx, e.t, e.group, mixed, evidenceErased, e.at)
+	_, err := store.QueueJudgements(ctx, e.t, e.group, mixed, store.EvidenceErased, e.at)
 	return err
 }
 
@@ -116,7 +117,7 @@ func (e *eraser) again(ctx context.Context, m erasedMemories) error {
 	if err := e.t.Select(ctx, &back, `update message_uses u set run_id = null from messages m
 		where u.group_id = $1 and u.job = 'extract' and u.run_id is not null and m.group_id = u.group_id and m.message_id = u.message_id
 			and m.pruned_at is null and m.session_id <> '' and m.session_id = any ($2::text[])
-		returning m.session_id`, e.group, orEmpty(m.again)); err != nil {
+		returning m.session_id`, e.group, store.OrEmpty(m.again)); err != nil {
 		return err
 	}
 	if len(back) > 0 {

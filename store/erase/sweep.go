@@ -1,4 +1,4 @@
-package store
+package erase
 
 import (
 	"context"
@@ -25,7 +25,7 @@ const sweepTimeout = 24 * time.Hour
 // files is written over as they are used. Whole also writes each table and its indexes
 // into new files, under a lock that keeps everybody else from the table for that time.
 // It needs the tables' owner: else the error is reverie.ErrConfiguration.
-func (s *Store) Sweep(ctx context.Context, whole bool) error {
+func (s *Eraser) Sweep(ctx context.Context, whole bool) error {
 	var tables []string
 	err := s.db.Run(ctx, pg.Work{What: "drop from the files what was erased", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		tables = nil

@@ -1,4 +1,4 @@
-package store
+package erase
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
@@ -50,16 +51,16 @@ func (e *eraser) forgetEntities(ctx context.Context) error {
 	if err := e.t.Select(ctx, &entities, erasedEntitiesQuery, e.group, e.query.AuthorID, e.messages, keys); err != nil {
 		return err
 	}
-	if err := e.t.Select(ctx, &claims, erasedClaimsQuery, e.group, e.query.AuthorID, e.messages, orEmpty(entities)); err != nil {
+	if err := e.t.Select(ctx, &claims, erasedClaimsQuery, e.group, e.query.AuthorID, e.messages, store.OrEmpty(entities)); err != nil {
 		return err
 	}
-	if err := e.t.Select(ctx, &mixed, mixedClaimsQuery, e.group, e.query.AuthorID, e.messages, orEmpty(claims)); err != nil {
+	if err := e.t.Select(ctx, &mixed, mixedClaimsQuery, e.group, e.query.AuthorID, e.messages, store.OrEmpty(claims)); err != nil {
 		return err
 	}
 	if err := e.forgetObservations(ctx); err != nil {
 		return err
 	}
-	if err := e.forgetTold(ctx, answeredClaims, orEmpty(entities), append(orEmpty(claims), mixed...)); err != nil {
+	if err := e.forgetTold(ctx, answeredClaims, store.OrEmpty(entities), append(store.OrEmpty(claims), mixed...)); err != nil {
 		return err
 	}
 	const both = `$2::uuid[] is not null and $3::uuid[] is not null and `
@@ -70,11 +71,11 @@ func (e *eraser) forgetEntities(ctx context.Context) error {
 		{"entity_claims", `(entity_id = any ($2::uuid[]) or lineage_id = any ($3::uuid[]))`},
 		{"entity_names", `entity_id = any ($2::uuid[])`},
 	} {
-		if err := e.deleted(ctx, d.table, both+d.where, orEmpty(entities), orEmpty(claims)); err != nil {
+		if err := e.deleted(ctx, d.table, both+d.where, store.OrEmpty(entities), store.OrEmpty(claims)); err != nil {
 			return err
 		}
 	}
-	if err := e.deleted(ctx, "entities", `entity_id = any ($2::uuid[])`, orEmpty(entities)); err != nil {
+	if err := e.deleted(ctx, "entities", `entity_id = any ($2::uuid[])`, store.OrEmpty(entities)); err != nil {
 		return err
 	}
 	if err := e.blankClaims(ctx, mixed); err != nil {

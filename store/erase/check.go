@@ -1,4 +1,4 @@
-package store
+package erase
 
 import (
 	"context"
@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/store"
 	"reverie/store/pg"
 )
 
 // copiesQuery counts the schemas of replays and evaluations, in which nothing is erased.
-const copiesQuery = `select count(*) from pg_namespace where starts_with(nspname, '` + scratchPrefix + `') and nspname <> current_schema()`
+const copiesQuery = `select count(*) from pg_namespace where starts_with(nspname, '` + store.ScratchPrefix + `') and nspname <> current_schema()`
 
 // search reads every column that can hold text again, and counts what is left of the author.
 func (e *eraser) search(ctx context.Context) error {
@@ -51,7 +52,7 @@ func (e *eraser) verdict(ctx context.Context) error {
 	if err := e.t.Get(ctx, &copies, copiesQuery); err != nil {
 		return err
 	}
-	e.leave("schemas", copies, "replays and evaluations work in them, or were to keep them, and they may hold copies: drop "+scratchPrefix+"...")
+	e.leave("schemas", copies, "replays and evaluations work in them, or were to keep them, and they may hold copies: drop "+store.ScratchPrefix+"...")
 	text, err := pg.JSONText(e.counts)
 	if err != nil {
 		return err
@@ -73,7 +74,7 @@ func (e *eraser) checkTable(ctx context.Context, table textTable, left map[strin
 					continue
 				}
 				e.counts.Searched++
-				switch what, way := e.holds(c, text), erasedColumns[c.name()]; {
+				switch what, way := e.holds(c, text), Columns[c.name()]; {
 				case what == "":
 				case way == words:
 					left[c.name()+": "+what]++
@@ -96,9 +97,9 @@ const (
 
 // holds says what of the author a value holds, "" for nothing.
 func (e *eraser) holds(c textColumn, text string) string {
-	way := erasedColumns[c.name()]
+	way := Columns[c.name()]
 	switch {
-	case c.json() || modelAnswers[c.name()]:
+	case c.isJSON() || modelAnswers[c.name()]:
 		return e.holdsJSON(c, text)
 	case way == messages && e.theirs[text]:
 		return ofMessage

@@ -1,4 +1,4 @@
-package store
+package erase
 
 import (
 	"context"
@@ -146,7 +146,7 @@ func (e *eraser) redact(c textColumn, s string) (string, bool) {
 	if s == "" {
 		return s, false
 	}
-	if !c.json() && !modelAnswers[c.name()] {
+	if !c.isJSON() && !modelAnswers[c.name()] {
 		text, changed := e.traces.Redact(s)
 		if most := shortColumns[c.name()]; changed && most > 0 && utf8.RuneCountInString(text) > most {
 			text = string([]rune(text)[:most])
@@ -166,7 +166,7 @@ func (e *eraser) redact(c textColumn, s string) (string, bool) {
 				piece = writeJSON(doc) + piece[len(strings.TrimRight(piece, "\n")):]
 			}
 			w.changed = w.changed || before
-		case c.json(): // PostgreSQL has read it: this cannot be
+		case c.isJSON(): // PostgreSQL has read it: this cannot be
 			return text.Erased, true
 		default:
 			piece = w.word(piece)

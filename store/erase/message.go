@@ -1,7 +1,9 @@
-package store
+package erase
 
 import (
 	"context"
+
+	"reverie/store"
 
 	"github.com/lib/pq"
 )
@@ -92,7 +94,7 @@ func (e *eraser) countSessions(ctx context.Context) error {
 		and not exists (select 1 from messages m where m.group_id = s.group_id and m.session_id = s.session_id and m.session_id <> '')`, e.group, e.sessions); err != nil {
 		return err
 	}
-	if err := e.deleted(ctx, "sessions", `session_id = any ($2::text[])`, orEmpty(empty)); err != nil {
+	if err := e.deleted(ctx, "sessions", `session_id = any ($2::text[])`, store.OrEmpty(empty)); err != nil {
 		return err
 	}
 	n, err := e.t.Exec(ctx, countSessionsQuery, e.group, e.sessions, e.at)

@@ -1,4 +1,4 @@
-package store
+package erase
 
 import (
 	"bytes"
@@ -44,7 +44,7 @@ func (e *eraser) redactor(c textColumn) *jsonErasure {
 // foreignKeys tells whether a column's documents may have keys that are words: the answers
 // of models, and what is not known here.
 func foreignKeys(c textColumn) bool {
-	_, known := erasedColumns[c.name()]
+	_, known := Columns[c.name()]
 	return !known || modelAnswers[c.name()]
 }
 
