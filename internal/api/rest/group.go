@@ -67,39 +67,26 @@ type nightsInput struct {
 
 // groups are the routes of groups, of what was said in them, and of their nights.
 func (r *room) groups() {
-	read := reverie.ScopeRead
-	add(r, operation{id: "list-groups", method: http.MethodGet, path: "/v1/groups", tag: groupTag, scope: read,
-		summary: "List groups", detail: "A page of the groups that the token may see, by id, and how they stand."},
-		func(ctx context.Context, in *groupsInput) (reverie.GroupsReply, error) {
-			return r.service.Groups(ctx, reverie.GroupQuery{After: in.After, Limit: in.Limit, State: reverie.GroupState(in.State), Name: in.Name})
-		})
-	add(r, operation{id: "get-group", method: http.MethodGet, path: "/v1/groups/{group_id}", tag: groupTag, scope: read,
-		summary: "Get a group", detail: "A group, its settings, and how it stands."},
-		func(ctx context.Context, in *struct{ GroupPath }) (oneGroupReply, error) {
-			g, err := r.service.Group(ctx, in.Group)
-			return oneGroupReply{true, g}, err
-		})
-	add(r, operation{id: "get-group-stats", method: http.MethodGet, path: "/v1/groups/{group_id}/stats", tag: groupTag, scope: read,
-		summary: "Say how a group's memories stand", detail: "Counts by kind, strength, weight and day, and which memories are used."},
-		func(ctx context.Context, in *struct{ GroupPath }) (groupStatsReply, error) {
-			s, err := r.service.Stats(ctx, in.Group)
-			return groupStatsReply{true, s}, err
-		})
-	add(r, operation{id: "list-nights", method: http.MethodGet, path: "/v1/groups/{group_id}/nights", tag: groupTag, scope: read,
-		summary: "List a group's nights", detail: "What became of the group's memories date by date of its own calendar, newest first."},
-		func(ctx context.Context, in *nightsInput) (reverie.NightsReply, error) {
-			return r.service.Nights(ctx, in.Group, in.Before, in.Limit)
-		})
-	add(r, operation{id: "list-messages", method: http.MethodGet, path: "/v1/groups/{group_id}/messages", tag: groupTag, scope: read,
-		summary: "List a group's messages",
-		detail:  "A page of messages, oldest first: the newest, those before or after one, or those around one, each with what became of it."},
-		func(ctx context.Context, in *messagesInput) (reverie.MessagesReply, error) {
-			return r.service.Messages(ctx, reverie.MessageQuery{GroupID: in.Group, SessionID: in.Session, Before: in.Before, After: in.After,
-				Around: in.Around, Limit: in.Limit})
-		})
-	add(r, operation{id: "add-messages", method: http.MethodPost, path: "/v1/groups/{group_id}/messages", tag: groupTag, scope: reverie.ScopeWrite,
-		summary: "Bring messages in", detail: addMessages, body: &huma.RequestBody{Required: true,
-			Content: map[string]*huma.MediaType{"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString}, Example: messagesExample}}}},
+	add(r, operation{id: "list-groups"}, func(ctx context.Context, in *groupsInput) (reverie.GroupsReply, error) {
+		return r.service.Groups(ctx, reverie.GroupQuery{After: in.After, Limit: in.Limit, State: reverie.GroupState(in.State), Name: in.Name})
+	})
+	add(r, operation{id: "get-group"}, func(ctx context.Context, in *struct{ GroupPath }) (oneGroupReply, error) {
+		g, err := r.service.Group(ctx, in.Group)
+		return oneGroupReply{true, g}, err
+	})
+	add(r, operation{id: "get-group-stats"}, func(ctx context.Context, in *struct{ GroupPath }) (groupStatsReply, error) {
+		s, err := r.service.Stats(ctx, in.Group)
+		return groupStatsReply{true, s}, err
+	})
+	add(r, operation{id: "list-nights"}, func(ctx context.Context, in *nightsInput) (reverie.NightsReply, error) {
+		return r.service.Nights(ctx, in.Group, in.Before, in.Limit)
+	})
+	add(r, operation{id: "list-messages"}, func(ctx context.Context, in *messagesInput) (reverie.MessagesReply, error) {
+		return r.service.Messages(ctx, reverie.MessageQuery{GroupID: in.Group, SessionID: in.Session, Before: in.Before, After: in.After,
+			Around: in.Around, Limit: in.Limit})
+	})
+	add(r, operation{id: "add-messages", body: &huma.RequestBody{Required: true,
+		Content: map[string]*huma.MediaType{"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString}, Example: messagesExample}}}},
 		func(ctx context.Context, in *streamInput) (reverie.MessagesAdded, error) {
 			if !slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, in.charset) {
 				return reverie.MessagesAdded{}, problem.New(http.StatusUnsupportedMediaType, "messages are read in UTF-8 alone: convert them first, as with iconv")

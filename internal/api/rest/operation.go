@@ -2,13 +2,16 @@ package rest
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/pelletier/go-toml/v2"
 
 	"reverie/internal/api/problem"
 	"reverie/internal/reverie"
@@ -16,13 +19,33 @@ import (
 
 // operation is a route: its OpenAPI, and the scope that it needs.
 type operation struct {
-	id, method, path     string
-	tag, summary, detail string
-	scope                reverie.Scope
-	answers              map[string]*huma.Response // further ones than 200 with the shape that it returns
-	problems             []int                     // further ones that it may answer
-	body                 *huma.RequestBody         // where it is no JSON
+	id string
+	route
+	answers  map[string]*huma.Response // further ones than 200 with the shape that it returns
+	problems []int                     // further ones that it may answer
+	body     *huma.RequestBody         // where it is no JSON
 }
+
+// route is what operations.toml says of an operation.
+type route struct {
+	Method  string        `toml:"method"`
+	Path    string        `toml:"path"`
+	Tag     string        `toml:"tag"`
+	Scope   reverie.Scope `toml:"scope"`
+	Summary string        `toml:"summary"`
+	Detail  string        `toml:"detail"`
+}
+
+//go:embed operations.toml
+var routeFile []byte
+
+// routes are those of the operations, by id.
+var routes = sync.OnceValue(func() (all map[string]route) {
+	if err := toml.Unmarshal(routeFile, &all); err != nil {
+		panic("operations.toml cannot be read: " + err.Error()) // it is compiled in
+	}
+	return all
+})
 
 // answer is a 200 with a body.
 type answer[O any] struct{ Body O }
@@ -57,26 +80,39 @@ func (r *room) check(in any) error {
 func (r *room) fail(ctx context.Context, op operation, err error) error {
 	p := problem.Of(err, r.Now())
 	if p.Status >= 500 && !errors.Is(err, context.Canceled) {
-		r.Log.ErrorContext(ctx, "a request failed", "request_id", problem.RequestID(ctx), "operation", op.id, "status", p.Status, "error", err)
+		r.Log.ErrorContext(ctx, "a request failed", "request_id", problem.RequestID(ctx), "operation", op.id,
+			"status", p.Status, "error", err)
 	}
 	return p
 }
 
 // documented is the operation as huma takes it, with everything that it may answer.
 func (r *room) documented(op operation) huma.Operation {
-	if !slices.Contains(r.methods, op.method) {
-		r.methods = append(r.methods, op.method)
+	op.route = routes()[op.id]
+	if !slices.Contains(r.methods, op.Method) {
+		r.methods = append(r.methods, op.Method)
 	}
-	statuses := []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusTooManyRequests,
-		http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
-	if op.scope != reverie.ScopeRead {
+	statuses := []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusUnprocessableEntity,
+		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+	if op.Scope != reverie.ScopeRead {
 		statuses = append(statuses, http.StatusForbidden, http.StatusConflict)
 	}
-	if op.method != http.MethodGet {
-		statuses = append(statuses, http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	if op.Method != http.MethodGet {
+		statuses = append(statuses, http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge,
+			http.StatusUnsupportedMediaType)
 	}
 	statuses = append(statuses, op.problems...)
-	return huma.Operation{OperationID: op.id, Method: op.method, Path: op.path, Tags: []string{op.tag}, Summary: op.summary,
-		Description: fmt.Sprintf("%s\n\nNeeds a token of scope %s.", op.detail, op.scope), Errors: statuses, Responses: op.answers, RequestBody: op.body,
-		MaxBodyBytes: r.MaxBody, Security: []map[string][]string{{"bearer": {string(op.scope)}}}}
+	return huma.Operation{
+		OperationID:  op.id,
+		Method:       op.Method,
+		Path:         op.Path,
+		Tags:         []string{op.Tag},
+		Summary:      op.Summary,
+		Description:  fmt.Sprintf("%s\n\nNeeds a token of scope %s.", op.Detail, op.Scope),
+		Errors:       statuses,
+		Responses:    op.answers,
+		RequestBody:  op.body,
+		MaxBodyBytes: r.MaxBody,
+		Security:     []map[string][]string{{"bearer": {string(op.Scope)}}},
+	}
 }

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"net/http"
 
 	"reverie/internal/reverie"
 )
@@ -30,25 +29,16 @@ type costsInput struct {
 
 // people are the routes of dreams, of people and things, and of costs.
 func (r *room) people() {
-	read := reverie.ScopeRead
-	add(r, operation{id: "get-dream", method: http.MethodGet, path: "/v1/dreams/{group_id}", tag: peopleTag, scope: read,
-		summary: "Get what a group's dreams have left", detail: "The narrative of the last dream, and the preferences, themes and open threads that stand."},
-		func(ctx context.Context, in *struct{ GroupPath }) (reverie.DreamPage, error) {
-			return r.service.Dream(ctx, in.Group)
-		})
-	add(r, operation{id: "list-entities", method: http.MethodGet, path: "/v1/entities/{group_id}", tag: peopleTag, scope: read,
-		summary: "List the people and things of a group", detail: "A page of those that the group talks about, by subject, with what is said of them."},
-		func(ctx context.Context, in *entitiesInput) (reverie.EntitiesReply, error) {
-			return r.service.Entities(ctx, in.Group, reverie.EntityFilter{Kind: reverie.EntityKind(in.Kind), Name: in.Name}, in.Limit, in.Offset)
-		})
-	add(r, operation{id: "get-entity", method: http.MethodGet, path: "/v1/entities/{group_id}/{entity_id}", tag: peopleTag, scope: read,
-		summary: "Get one of the people and things", detail: "What it is called, what is said of it, and on which evidence."},
-		func(ctx context.Context, in *entityInput) (reverie.OneEntityReply, error) {
-			return r.service.Entity(ctx, in.Group, in.Entity)
-		})
-	add(r, operation{id: "get-costs", method: http.MethodGet, path: "/v1/costs", tag: "costs", scope: read,
-		summary: "Say what models have cost", detail: "By day, group and model, of all groups that the token may see, or of one."},
-		func(ctx context.Context, in *costsInput) (reverie.CostsReply, error) {
-			return r.service.Costs(ctx, reverie.CostQuery{GroupID: in.Group, Since: in.Since.at, Until: in.Until.at, Limit: in.Limit})
-		})
+	add(r, operation{id: "get-dream"}, func(ctx context.Context, in *struct{ GroupPath }) (reverie.DreamPage, error) {
+		return r.service.Dream(ctx, in.Group)
+	})
+	add(r, operation{id: "list-entities"}, func(ctx context.Context, in *entitiesInput) (reverie.EntitiesReply, error) {
+		return r.service.Entities(ctx, in.Group, reverie.EntityFilter{Kind: reverie.EntityKind(in.Kind), Name: in.Name}, in.Limit, in.Offset)
+	})
+	add(r, operation{id: "get-entity"}, func(ctx context.Context, in *entityInput) (reverie.OneEntityReply, error) {
+		return r.service.Entity(ctx, in.Group, in.Entity)
+	})
+	add(r, operation{id: "get-costs"}, func(ctx context.Context, in *costsInput) (reverie.CostsReply, error) {
+		return r.service.Costs(ctx, reverie.CostQuery{GroupID: in.Group, Since: in.Since.at, Until: in.Until.at, Limit: in.Limit})
+	})
 }

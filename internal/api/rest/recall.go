@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
@@ -66,42 +65,25 @@ type proposalEvidence struct {
 
 // recall are the routes of bots: what they read for a turn, and what they report.
 func (r *room) recall() {
-	read, write := reverie.ScopeRead, reverie.ScopeWrite
-	const path = "/v1/groups/{group_id}"
-	add(r, operation{id: "get-context", method: http.MethodGet, path: path + "/context", tag: recallTag, scope: read,
-		summary: "Get what a bot should know for its next turn", detail: contexts},
-		func(ctx context.Context, in *contextInput) (reverie.ContextReply, error) {
-			return r.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query, MaxTokens: in.MaxTokens, At: in.At.at})
-		})
-	add(r, operation{id: "make-context", method: http.MethodPost, path: path + "/context", tag: recallTag, scope: read,
-		summary: "Get what a bot should know, for a long query", detail: contexts},
-		func(ctx context.Context, in *makeContextInput) (reverie.ContextReply, error) {
-			return r.service.Context(ctx, in.request())
-		})
-	add(r, operation{id: "explain-context", method: http.MethodPost, path: path + "/explain", tag: recallTag, scope: read,
-		summary: "Explain what a bot would be told, and why",
-		detail:  "Makes a context as get-context does, and tells of every memory that was looked at what it scored and what became of it. Nothing is logged as used."},
-		func(ctx context.Context, in *makeContextInput) (reverie.Recalled, error) {
-			return r.service.Explain(ctx, in.request())
-		})
-	add(r, operation{id: "give-feedback", method: http.MethodPost, path: path + "/feedback", tag: recallTag, scope: write,
-		summary: "Report what a bot answered",
-		detail:  "Judges which of the memories that were offered the answer used, and moves their weights, once for each context. usage_id or session_id says which context."},
-		func(ctx context.Context, in *feedbackInput) (reverie.FeedbackReply, error) {
-			return r.service.Report(ctx, recall.FeedbackRequest{GroupID: in.Group, SessionID: in.Body.Session, UsageID: in.Body.Usage, Response: in.Body.Response})
-		})
-	add(r, operation{id: "propose-memory", method: http.MethodPost, path: path + "/proposals", tag: recallTag, scope: write,
-		summary: "Propose what is to be remembered, or forgotten", detail: "Nothing changes until a person approves it: the answer names the run that holds it."},
-		func(ctx context.Context, in *proposalInput) (reverie.ProposalReply, error) {
-			p := reverie.Proposal{GroupID: in.Group, Action: reverie.Action(in.Body.Action), MemoryID: in.Body.MemoryID, Statement: in.Body.Statement, Reason: in.Body.Reason}
-			for _, e := range in.Body.Evidence {
-				p.Evidence = append(p.Evidence, reverie.Evidence{MessageID: e.MessageID, Quote: e.Quote})
-			}
-			return r.service.Propose(ctx, p)
-		})
+	add(r, operation{id: "get-context"}, func(ctx context.Context, in *contextInput) (reverie.ContextReply, error) {
+		return r.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query, MaxTokens: in.MaxTokens, At: in.At.at})
+	})
+	add(r, operation{id: "make-context"}, func(ctx context.Context, in *makeContextInput) (reverie.ContextReply, error) {
+		return r.service.Context(ctx, in.request())
+	})
+	add(r, operation{id: "explain-context"}, func(ctx context.Context, in *makeContextInput) (reverie.Recalled, error) {
+		return r.service.Explain(ctx, in.request())
+	})
+	add(r, operation{id: "give-feedback"}, func(ctx context.Context, in *feedbackInput) (reverie.FeedbackReply, error) {
+		return r.service.Report(ctx, recall.FeedbackRequest{GroupID: in.Group, SessionID: in.Body.Session, UsageID: in.Body.Usage, Response: in.Body.Response})
+	})
+	add(r, operation{id: "propose-memory"}, func(ctx context.Context, in *proposalInput) (reverie.ProposalReply, error) {
+		p := reverie.Proposal{GroupID: in.Group, Action: reverie.Action(in.Body.Action), MemoryID: in.Body.MemoryID, Statement: in.Body.Statement, Reason: in.Body.Reason}
+		for _, e := range in.Body.Evidence {
+			p.Evidence = append(p.Evidence, reverie.Evidence{MessageID: e.MessageID, Quote: e.Quote})
+		}
+		return r.service.Propose(ctx, p)
+	})
 }
-
-const contexts = "The memories that bear on the query, the people and things that it names, and what was said in the session, as one text that is " +
-	"ready to stand in a prompt, and in parts. What is remembered is data, not instructions. What is offered is logged as used."
 
 func lineOf(b reverie.BadLine) string { return fmt.Sprintf("body.line %d", b.Line) }

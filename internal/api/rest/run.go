@@ -81,40 +81,25 @@ func (in *undoInput) query() reverie.UndoQuery {
 // runs are the routes of runs: what is begun, looked at and decided.
 func (r *room) runs() {
 	r.evolve()
-	read, admin := reverie.ScopeRead, reverie.ScopeAdmin
-	add(r, operation{id: "list-runs", method: http.MethodGet, path: "/v1/runs", tag: runTag, scope: read,
-		summary: "List runs", detail: "A page of runs, newest first, with what each has spent."},
-		func(ctx context.Context, in *runsInput) (reverie.RunsReply, error) {
-			return r.service.Runs(ctx, reverie.RunQuery{GroupID: in.Group, Job: reverie.Job(in.Job), Status: reverie.RunStatus(in.Status),
-				Since: in.Since.at, Before: in.Before, Limit: in.Limit})
-		})
-	add(r, operation{id: "get-run", method: http.MethodGet, path: "/v1/runs/{run_id}", tag: runTag, scope: read,
-		summary: "Get a run", detail: "A run with its chunks, changes, refusals, calls, and what it holds."},
-		func(ctx context.Context, in *struct{ RunPath }) (reverie.RunReply, error) {
-			return r.service.Run(ctx, in.Run)
-		})
-	add(r, operation{id: "approve-run", method: http.MethodPost, path: "/v1/runs/{run_id}/approve", tag: runTag, scope: admin,
-		summary: "Approve what a run holds",
-		detail: "Applies the plan that waits, or what a person has made of it. Lines whose memory has moved since are refused. " +
-			"An edited plan that is not what the run holds, or says what no plan may, is a 422, and nothing is applied."},
-		func(ctx context.Context, in *approveInput) (reverie.EvolveReply, error) {
-			if in.Body != nil && in.Body.Plan != "" {
-				return r.service.ApproveEdited(ctx, in.Run, in.Body.Plan)
-			}
-			return r.service.Approve(ctx, in.Run)
-		})
-	add(r, operation{id: "reject-run", method: http.MethodPost, path: "/v1/runs/{run_id}/reject", tag: runTag, scope: admin,
-		summary: "Reject what a run holds", detail: "Nothing is applied. With requeue its messages are pending again."},
-		func(ctx context.Context, in *rejectInput) (reverie.RejectReply, error) {
-			return r.service.Reject(ctx, in.Run, in.Body != nil && in.Body.Requeue)
-		})
-	add(r, operation{id: "undo-run", method: http.MethodPost, path: "/v1/runs/{run_id}/undo", tag: runTag, scope: admin,
-		summary: "Take a run back",
-		detail: "What it did is put back as new versions; history stays. What others have changed since is left and listed, unless forced. " +
-			"A run that was taken back already is a 409."},
-		func(ctx context.Context, in *undoInput) (reverie.UndoReply, error) {
-			return r.service.Undo(ctx, in.query())
-		})
+	add(r, operation{id: "list-runs"}, func(ctx context.Context, in *runsInput) (reverie.RunsReply, error) {
+		return r.service.Runs(ctx, reverie.RunQuery{GroupID: in.Group, Job: reverie.Job(in.Job), Status: reverie.RunStatus(in.Status),
+			Since: in.Since.at, Before: in.Before, Limit: in.Limit})
+	})
+	add(r, operation{id: "get-run"}, func(ctx context.Context, in *struct{ RunPath }) (reverie.RunReply, error) {
+		return r.service.Run(ctx, in.Run)
+	})
+	add(r, operation{id: "approve-run"}, func(ctx context.Context, in *approveInput) (reverie.EvolveReply, error) {
+		if in.Body != nil && in.Body.Plan != "" {
+			return r.service.ApproveEdited(ctx, in.Run, in.Body.Plan)
+		}
+		return r.service.Approve(ctx, in.Run)
+	})
+	add(r, operation{id: "reject-run"}, func(ctx context.Context, in *rejectInput) (reverie.RejectReply, error) {
+		return r.service.Reject(ctx, in.Run, in.Body != nil && in.Body.Requeue)
+	})
+	add(r, operation{id: "undo-run"}, func(ctx context.Context, in *undoInput) (reverie.UndoReply, error) {
+		return r.service.Undo(ctx, in.query())
+	})
 }
 
 // evolve is the one route that answers in two ways.
@@ -125,11 +110,7 @@ func (r *room) evolve() {
 	}
 	accepted := shape(runningReply{}, "It goes on: look at the run")
 	accepted.Headers = map[string]*huma.Param{"Location": {Description: "The run", Schema: &huma.Schema{Type: huma.TypeString}}}
-	op := operation{id: "evolve-group", method: http.MethodPost, path: "/memory/evolve/{group_id}", tag: runTag, scope: reverie.ScopeWrite,
-		summary: "Take a group's pending messages in",
-		detail: "Asks the model what to keep, update, create and delete, and applies it. Where that takes longer than the server lets clients wait, " +
-			"the answer is a 202 that names the run, which goes on.",
-		answers: map[string]*huma.Response{"200": shape(reverie.EvolveReply{}, "What it did"), "202": accepted}}
+	op := operation{id: "evolve-group", answers: map[string]*huma.Response{"200": shape(reverie.EvolveReply{}, "What it did"), "202": accepted}}
 	huma.Register(r.api, r.documented(op), func(ctx context.Context, in *evolveInput) (*evolveAnswer, error) {
 		done, err := r.service.Evolve(ctx, in.Group, in.Days)
 		switch {

@@ -105,9 +105,7 @@ func newTagged[O any](body O, etag, known string) *tagged[O] {
 
 // team are the routes by which deployments share memories.
 func (r *room) team() {
-	list := operation{id: "list-team-memories", method: http.MethodGet, path: "/v1/team/memories", tag: teamTag, scope: reverie.ScopeRead, summary: "List a team's memories",
-		detail:  "A page of the team's memories by id, each as it is now, deleted ones included. The ETag is of the page.",
-		answers: r.withTag(reverie.TeamMemories{}, "304")}
+	list := operation{id: "list-team-memories", answers: r.withTag(reverie.TeamMemories{}, "304")}
 	huma.Register(r.api, r.documented(list), func(ctx context.Context, in *teamListInput) (*tagged[reverie.TeamMemories], error) {
 		page, err := r.service.TeamMemories(ctx, in.Team, in.After, in.Limit)
 		if err != nil {
@@ -120,9 +118,7 @@ func (r *room) team() {
 		sum := sha256.Sum256(text)
 		return newTagged(page, `"`+hex.EncodeToString(sum[:16])+`"`, in.IfNoneMatch), nil
 	})
-	get := operation{id: "get-team-memory", method: http.MethodGet, path: "/v1/team/memories/{id}", tag: teamTag, scope: reverie.ScopeRead, summary: "Get a team's memory",
-		detail:  "The newest version of the memory, deleted or not. The ETag is its version_id.",
-		answers: r.withTag(reverie.TeamMemory{}, "304")}
+	get := operation{id: "get-team-memory", answers: r.withTag(reverie.TeamMemory{}, "304")}
 	huma.Register(r.api, r.documented(get), func(ctx context.Context, in *teamGetInput) (*tagged[reverie.TeamMemory], error) {
 		m, err := r.service.TeamMemory(ctx, in.Team, in.ID)
 		if err != nil {
@@ -130,8 +126,7 @@ func (r *room) team() {
 		}
 		return newTagged(m, versionTag(m), in.IfNoneMatch), nil
 	})
-	put := operation{id: "put-team-memory", method: http.MethodPut, path: "/v1/team/memories/{id}", tag: teamTag, scope: reverie.ScopeWrite, summary: "Write a team's memory", detail: putTeam,
-		answers: r.withTag(reverie.TeamMemory{}, "201"), problems: []int{http.StatusPreconditionFailed, http.StatusPreconditionRequired}}
+	put := operation{id: "put-team-memory", answers: r.withTag(reverie.TeamMemory{}, "201"), problems: []int{http.StatusPreconditionFailed, http.StatusPreconditionRequired}}
 	huma.Register(r.api, r.documented(put), func(ctx context.Context, in *teamPutInput) (*tagged[reverie.TeamMemory], error) {
 		if err := r.check(in); err != nil {
 			return nil, err
@@ -151,11 +146,6 @@ func (r *room) team() {
 		return a, nil
 	})
 }
-
-const putTeam = "Makes the body the newest version of the memory. If-Match with the ETag of the version that it was made from changes it, If-None-Match: * creates it, " +
-	"and the team with it; one of them is needed (428). Where the memory is another by now nothing is written, and the 412 has it as current. " +
-	"What holds a secret, or can be no memory, is a 422 whose findings name field and rule. A memory is deleted by status deprecated, and restored by active. " +
-	"Another active memory of the team that says the same is a 409."
 
 // versionTag is the validator of a team's memory.
 func versionTag(m reverie.TeamMemory) string { return `"` + m.VersionID + `"` }
