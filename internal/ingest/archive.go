@@ -16,7 +16,8 @@ import (
 func (in *Input) zip(f fs.File) error {
 	at, ok := f.(io.ReaderAt)
 	if !ok {
-		return packedError{fmt.Errorf("%s: an archive within an archive is not read; unpack the outer one: %w", in.Name, reverie.ErrInvalid)}
+		return packedError{fmt.Errorf("%s: an archive within an archive is not read; unpack the outer one: %w", in.Name,
+			reverie.ErrInvalid)}
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -30,7 +31,8 @@ func (in *Input) zip(f fs.File) error {
 	for _, f := range files.File {
 		switch {
 		case f.Flags&1 != 0:
-			return packedError{fmt.Errorf("%s: the archive is protected by a password; unpack it first: %w", in.Name, reverie.ErrInvalid)}
+			return packedError{fmt.Errorf("%s: the archive is protected by a password; unpack it first: %w", in.Name,
+				reverie.ErrInvalid)}
 		case !strings.HasSuffix(f.Name, "/"):
 			names = append(names, cleanName(f.Name))
 		}

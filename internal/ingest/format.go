@@ -74,7 +74,8 @@ func Detect(src Source) (Format, error) {
 	case 1:
 		return best[0], nil
 	}
-	return Format{}, fmt.Errorf("%s: it may be any of %s; say which with --format: %w", src.Name, names(best), reverie.ErrInvalid)
+	return Format{}, fmt.Errorf("%s: it may be any of %s; say which with --format: %w", src.Name, names(best),
+		reverie.ErrInvalid)
 }
 
 func names(list []Format) string {

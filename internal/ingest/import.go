@@ -198,7 +198,8 @@ func (im *Importer) batch(ctx context.Context, format string, chat Chat) (*batch
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{ChatResult: ChatResult{GroupID: group, Chat: chat.ID, Name: chat.Name, Counts: Counts{Filtered: map[reverie.Filter]int{}}}}
+	b := &batch{ChatResult: ChatResult{GroupID: group, Chat: chat.ID, Name: chat.Name,
+		Counts: Counts{Filtered: map[reverie.Filter]int{}}}}
 	im.chats[key], im.list = b, append(im.list, b)
 	return b, nil
 }

@@ -19,7 +19,8 @@ const Auto = "auto"
 // may hold several exports: then each file that is one is imported, and the others are
 // returned as passed over. One that fails does not stop those behind it, unless Strict is
 // set or the context has ended.
-func (im *Importer) Input(ctx context.Context, in *Input, format string, opts ReadOptions) (formats, passedOver []string, err error) {
+func (im *Importer) Input(ctx context.Context, in *Input, format string,
+	opts ReadOptions) (formats, passedOver []string, err error) {
 	f, err := formatOf(in, format)
 	switch {
 	case err == nil && in.Files == nil:
@@ -44,7 +45,8 @@ func (im *Importer) Input(ctx context.Context, in *Input, format string, opts Re
 // whole imports a folder or archive that is an export as a whole, and then what other
 // exports it holds. What lies beside or below the files of the first may belong to it, as a
 // text that somebody sent: that is passed over.
-func (im *Importer) whole(ctx context.Context, in *Input, f Format, format string, opts ReadOptions) (formats, passedOver []string, err error) {
+func (im *Importer) whole(ctx context.Context, in *Input, f Format, format string,
+	opts ReadOptions) (formats, passedOver []string, err error) {
 	log := in.Files.(textFiles).log
 	log.opened = map[string]bool{}
 	err = im.Read(ctx, in.Source, f, opts)
@@ -69,7 +71,8 @@ func (im *Importer) whole(ctx context.Context, in *Input, f Format, format strin
 		}
 		if !within(folders, name) {
 			others = append(others, name)
-		} else if beside, err := Detect(Source{Name: name, Head: export.HeadOf(in.Files, name)}); err == nil && beside.Knows(Source{Name: name, Head: export.HeadOf(in.Files, name)}) >= 80 {
+		} else if beside, err := Detect(Source{Name: name, Head: export.HeadOf(in.Files,
+			name)}); err == nil && beside.Knows(Source{Name: name, Head: export.HeadOf(in.Files, name)}) >= 80 {
 			passedOver = append(passedOver, name)
 		}
 	}
@@ -99,7 +102,8 @@ func mayBeExport(name string) bool {
 }
 
 // entries imports files of a folder or archive.
-func (im *Importer) entries(ctx context.Context, in *Input, names []string, format string, opts ReadOptions) (formats, passedOver []string, failed error) {
+func (im *Importer) entries(ctx context.Context, in *Input, names []string, format string,
+	opts ReadOptions) (formats, passedOver []string, failed error) {
 	for _, name := range names {
 		found, within, err := im.entry(ctx, in, name, format, opts)
 		formats, passedOver = append(formats, found...), append(passedOver, within...)
@@ -121,7 +125,8 @@ func (im *Importer) entries(ctx context.Context, in *Input, names []string, form
 }
 
 // entry imports a file of a folder or archive.
-func (im *Importer) entry(ctx context.Context, in *Input, name, format string, opts ReadOptions) (formats, passedOver []string, err error) {
+func (im *Importer) entry(ctx context.Context, in *Input, name, format string,
+	opts ReadOptions) (formats, passedOver []string, err error) {
 	file, err := in.Entry(name)
 	if err != nil {
 		return nil, nil, err

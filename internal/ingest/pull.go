@@ -37,7 +37,8 @@ var unfolding = []time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Secon
 // Pull brings the messages of a chat in that were sent since then, a page at a time; the
 // zero time is all. After each page whose messages are stored, stored is told from when on
 // the next pull has to ask: never later than a message that may still be missing.
-func (s *Server) Pull(ctx context.Context, im *Importer, from Session, since time.Time, stored func(ctx context.Context, from time.Time) error) error {
+func (s *Server) Pull(ctx context.Context, im *Importer, from Session, since time.Time,
+	stored func(ctx context.Context, from time.Time) error) error {
 	p := &pull{server: s, im: im, chat: from.Chat, limit: s.opts.PageSize, newest: since}
 	if !since.IsZero() {
 		p.since = max(0, since.Add(-overlap).Unix())
@@ -101,7 +102,8 @@ func (p *pull) page(ctx context.Context) (pulledPage, error) {
 			query.Set("end", p.end)
 		}
 	}
-	what := fmt.Sprintf("messages of %q since %s", text.Excerpt(p.chat.ID, 80), time.Unix(p.since, 0).UTC().Format(time.RFC3339))
+	what := fmt.Sprintf("messages of %q since %s", text.Excerpt(p.chat.ID, 80),
+		time.Unix(p.since, 0).UTC().Format(time.RFC3339))
 	var got pulledPage
 	err := p.server.ask(ctx, what, p.server.at(query, "sessions", p.chat.ID, "messages"), func(a answer) error {
 		var err error
@@ -233,7 +235,8 @@ func (p *pull) advance(got pulledPage) (more bool, err error) {
 // next is what a server says to go on from. What lies ahead of all clocks is as good as
 // nothing.
 func (p *pull) next(sync *chatlab.Sync) (since int64, offset int) {
-	if at, err := export.LooseTime(string(sync.NextSince)); err == nil && at.Before(p.server.opts.Now().Add(24*time.Hour)) {
+	if at, err := export.LooseTime(string(sync.NextSince)); err == nil &&
+		at.Before(p.server.opts.Now().Add(24*time.Hour)) {
 		since = at.Unix()
 	}
 	offset, _ = strconv.Atoi(string(sync.NextOffset)) // 0 where it is none
@@ -255,5 +258,6 @@ func (p *pull) complete(onTheWay bool) time.Time {
 }
 
 func (p *pull) stuck(format string, args ...any) error {
-	return fmt.Errorf("messages of %q: the server does not get on: "+format+"; what has come is kept: %w", append(append([]any{text.Excerpt(p.chat.ID, 80)}, args...), reverie.ErrInvalid)...)
+	return fmt.Errorf("messages of %q: the server does not get on: "+format+"; what has come is kept: %w",
+		append(append([]any{text.Excerpt(p.chat.ID, 80)}, args...), reverie.ErrInvalid)...)
 }

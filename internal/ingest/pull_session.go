@@ -20,7 +20,8 @@ const (
 )
 
 // errNoAnswer is what a server's answer is that has nothing of the protocol.
-var errNoAnswer = fmt.Errorf("the answer is none of ChatLab's pull protocol; check the address: %w", reverie.ErrConfiguration)
+var errNoAnswer = fmt.Errorf("the answer is none of ChatLab's pull protocol; check the address: %w",
+	reverie.ErrConfiguration)
 
 // Session is a chat that a server hands over, by the server's own id.
 type Session struct {
@@ -59,7 +60,8 @@ func (s *Server) Sessions(ctx context.Context) ([]Session, error) {
 		case !page.HasMore:
 			return all, nil
 		case cursor == "" || cursors[cursor]:
-			return nil, fmt.Errorf("%s: the server says that there are more, and not how to get on to them: %w", what, reverie.ErrInvalid)
+			return nil, fmt.Errorf("%s: the server says that there are more, and not how to get on to them: %w", what,
+				reverie.ErrInvalid)
 		case len(all) > maxSessions || len(cursors) > maxSessions:
 			return nil, fmt.Errorf("%s has more than %d: %w", what, maxSessions, reverie.ErrInvalid)
 		}

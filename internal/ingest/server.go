@@ -53,9 +53,11 @@ func NewServer(address string, opts ServerOptions) (*Server, error) {
 	base, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("the address of the server is no URL such as http://127.0.0.1:5031/api/v1: %w", reverie.ErrInvalid) // it may hold a secret
+		return nil, fmt.Errorf("the address of the server is no URL such as http://127.0.0.1:5031/api/v1: %w",
+			reverie.ErrInvalid) // it may hold a secret
 	case base.RawQuery != "" || base.Fragment != "" || base.User != nil:
-		return nil, fmt.Errorf("the address %s://%s has a user or a query; a token is said by itself: %w", base.Scheme, base.Host, reverie.ErrInvalid)
+		return nil, fmt.Errorf("the address %s://%s has a user or a query; a token is said by itself: %w", base.Scheme,
+			base.Host, reverie.ErrInvalid)
 	case strings.ContainsFunc(opts.Token, func(c rune) bool { return c <= ' ' || c > '~' }):
 		return nil, fmt.Errorf("the token holds what a header cannot: %w", reverie.ErrInvalid)
 	}
@@ -71,7 +73,8 @@ func NewServer(address string, opts ServerOptions) (*Server, error) {
 		opts.Wait = wait
 	}
 	if opts.Transport == nil {
-		opts.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 30 * time.Second}
+		opts.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute,
+			TLSHandshakeTimeout: 30 * time.Second}
 	}
 	s := &Server{base: base, opts: opts}
 	s.client = &http.Client{Transport: opts.Transport, CheckRedirect: s.redirect}
@@ -115,7 +118,8 @@ func (s *Server) redirect(to *http.Request, via []*http.Request) error {
 	secured := to.URL.Scheme == "https" && to.URL.Hostname() == s.base.Hostname()
 	switch {
 	case !same && !secured:
-		return fmt.Errorf("it sends on to another host, %s://%s, which is not followed; name that address if it is the right one: %w", to.URL.Scheme, to.URL.Host, reverie.ErrConfiguration)
+		return fmt.Errorf("it sends on to another host, %s://%s, which is not followed; name that address if it is the "+
+			"right one: %w", to.URL.Scheme, to.URL.Host, reverie.ErrConfiguration)
 	case len(via) >= 5:
 		return fmt.Errorf("it sends on and on: %w", reverie.ErrConfiguration)
 	}
@@ -227,7 +231,8 @@ func (s *Server) try(ctx context.Context, what, at string, use func(answer) erro
 			err = at.Err
 		}
 		var certificate *tls.CertificateVerificationError
-		return &PullError{What: what, Err: s.silent(ctx, err), passing: !errors.Is(err, reverie.ErrConfiguration) && !errors.As(err, &certificate)}
+		return &PullError{What: what, Err: s.silent(ctx, err), passing: !errors.Is(err, reverie.ErrConfiguration) &&
+			!errors.As(err, &certificate)}
 	}
 	defer func() { _ = res.Body.Close() }() // it was only read
 	if res.StatusCode != http.StatusOK {
@@ -284,7 +289,8 @@ func refused(what string, res *http.Response, now time.Time) error {
 	if words := text.Excerpt(strings.ToValidUTF8(string(said), ""), 200); words != "" {
 		err = fmt.Errorf("%w: %s", err, words)
 	}
-	e := &PullError{What: what, Status: res.StatusCode, Err: err, passing: res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500 || res.StatusCode == http.StatusRequestTimeout}
+	e := &PullError{What: what, Status: res.StatusCode, Err: err, passing: res.StatusCode == http.StatusTooManyRequests ||
+		res.StatusCode >= 500 || res.StatusCode == http.StatusRequestTimeout}
 	after := res.Header.Get("Retry-After")
 	if seconds, err := strconv.Atoi(after); err == nil && seconds > 0 {
 		e.after = min(time.Duration(seconds), 1e6) * time.Second

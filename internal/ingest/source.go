@@ -98,7 +98,8 @@ func (in *Input) stream(r io.Reader) error {
 		return fmt.Errorf("%s: %w", in.Name, err)
 	}
 	if kind != plainFile {
-		return fmt.Errorf("%s: an archive cannot be read from a stream; save it, and name the file: %w", in.Name, reverie.ErrInvalid)
+		return fmt.Errorf("%s: an archive cannot be read from a stream; save it, and name the file: %w", in.Name,
+			reverie.ErrInvalid)
 	}
 	in.Reader, in.Head, err = export.Decode(plain)
 	if err != nil {
@@ -259,9 +260,11 @@ func unpack(r io.Reader) (io.Reader, fileKind, error) {
 	case len(head) == 512 && bytes.HasPrefix(head[257:], []byte("ustar")):
 		return in, tarFile, nil
 	}
-	for name, magic := range map[string]string{"7z": "7z\xbc\xaf", "rar": "Rar!\x1a", "bzip2": "BZh", "xz": "\xfd7zXZ\x00", "zstd": "\x28\xb5\x2f\xfd"} {
+	for name, magic := range map[string]string{"7z": "7z\xbc\xaf", "rar": "Rar!\x1a", "bzip2": "BZh",
+		"xz": "\xfd7zXZ\x00", "zstd": "\x28\xb5\x2f\xfd"} {
 		if bytes.HasPrefix(head, []byte(magic)) {
-			return nil, 0, packedError{fmt.Errorf("it is packed with %s, which is not read; unpack it first: %w", name, reverie.ErrInvalid)}
+			return nil, 0, packedError{fmt.Errorf("it is packed with %s, which is not read; unpack it first: %w", name,
+				reverie.ErrInvalid)}
 		}
 	}
 	return in, plainFile, nil

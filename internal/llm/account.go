@@ -63,7 +63,8 @@ func (a Account) withDefaults() Account {
 // ask makes call by the account's policy, again after passing faults, within the
 // context's budget. input and output are the tokens that it is expected to read,
 // and to write at most.
-func (a *Account) ask(ctx context.Context, meta Meta, input, output int, call func(context.Context) (Usage, string, error)) error {
+func (a *Account) ask(ctx context.Context, meta Meta, input, output int,
+	call func(context.Context) (Usage, string, error)) error {
 	defer deskOf(ctx).ask(ctx)()
 	price, _ := priceOf(a.Prices, a.Model)
 	estimate := reverie.Spend{InputTokens: input, CostUSD: price.Cost(Usage{InputTokens: input})}
@@ -86,7 +87,8 @@ func (a *Account) ask(ctx context.Context, meta Meta, input, output int, call fu
 
 // attempt makes one call, within the time that one may take, and writes its
 // row. The call returns its usage and outcome, or an error.
-func (a *Account) attempt(ctx context.Context, meta Meta, t *turn, call func(context.Context) (Usage, string, error)) (Usage, error) {
+func (a *Account) attempt(ctx context.Context, meta Meta, t *turn,
+	call func(context.Context) (Usage, string, error)) (Usage, error) {
 	callCtx, cancel := ctx, context.CancelFunc(func() {})
 	if a.Timeout > 0 {
 		callCtx, cancel = context.WithTimeout(ctx, a.Timeout)

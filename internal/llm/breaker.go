@@ -89,7 +89,8 @@ type BreakerError struct {
 }
 
 func (e *BreakerError) Error() string {
-	text := fmt.Sprintf("%s was not asked: it failed several times in a row; next try in %s", e.Provider, e.Wait.Round(time.Second))
+	text := fmt.Sprintf("%s was not asked: it failed several times in a row; next try in %s", e.Provider,
+		e.Wait.Round(time.Second))
 	if e.Last != nil {
 		text += fmt.Sprintf(" (last: %v)", e.Last)
 	}

@@ -40,7 +40,8 @@ const (
 
 // NewDayBudget returns a day's budget. spent sums up the ledger's calls since an
 // instant; now is the clock that their rows go by.
-func NewDayBudget(limits Limits, spent func(ctx context.Context, since time.Time) (reverie.Spend, error), now func() time.Time) *DayBudget {
+func NewDayBudget(limits Limits, spent func(ctx context.Context, since time.Time) (reverie.Spend, error),
+	now func() time.Time) *DayBudget {
 	return &DayBudget{tally: tally{scope: "day", limits: limits}, spent: spent, now: now}
 }
 
@@ -96,7 +97,8 @@ func (d *DayBudget) read(ctx context.Context) error {
 		d.unwritten = reverie.Spend{}
 	}
 	d.since, d.readAt = midnight(now), now
-	d.tally.know(reverie.Spend{Calls: spent.Calls + d.unwritten.Calls, InputTokens: spent.InputTokens + d.unwritten.InputTokens,
+	d.tally.know(reverie.Spend{Calls: spent.Calls + d.unwritten.Calls, InputTokens: spent.InputTokens +
+		d.unwritten.InputTokens,
 		OutputTokens: spent.OutputTokens + d.unwritten.OutputTokens, CostUSD: spent.CostUSD + d.unwritten.CostUSD})
 	return nil
 }

@@ -113,7 +113,8 @@ func (e *Embeddings) Embed(ctx context.Context, meta Meta, texts []string) ([][]
 }
 
 // fill finds the vectors of the missing hashes, in the cache or by asking.
-func (e *Embeddings) fill(ctx context.Context, meta Meta, missing []string, byHash map[string]string, found map[string][]float32) error {
+func (e *Embeddings) fill(ctx context.Context, meta Meta, missing []string, byHash map[string]string,
+	found map[string][]float32) error {
 	if err := e.cached(ctx, meta, missing, found); err != nil {
 		return err
 	}
@@ -167,7 +168,8 @@ func (e *Embeddings) batch(hashes []string, byHash map[string]string) int {
 }
 
 // ask embeds one batch and caches it.
-func (e *Embeddings) ask(ctx context.Context, meta Meta, hashes []string, byHash map[string]string, found map[string][]float32) error {
+func (e *Embeddings) ask(ctx context.Context, meta Meta, hashes []string, byHash map[string]string,
+	found map[string][]float32) error {
 	texts := make([]string, len(hashes))
 	for i, hash := range hashes {
 		texts[i] = byHash[hash]
@@ -243,10 +245,12 @@ func (e *Embeddings) settle(width int) (string, error) {
 		return e.key(), nil
 	}
 	if e.options.Explicit {
-		return "", fmt.Errorf("%s answers with embeddings of %d values, and REVERIE_EMBED_DIMENSIONS asks for %d: %w: set it to %d, or choose another model",
+		return "", fmt.Errorf("%s answers with embeddings of %d values, and REVERIE_EMBED_DIMENSIONS asks for %d: %w: set "+
+			"it to %d, or choose another model",
 			e.Name(), width, e.dims, reverie.ErrConfiguration, width)
 	}
-	return "", fmt.Errorf("%s answered with embeddings of %d values before and of %d now: %w: set REVERIE_EMBED_DIMENSIONS to the one that is meant",
+	return "", fmt.Errorf("%s answered with embeddings of %d values before and of %d now: %w: set "+
+		"REVERIE_EMBED_DIMENSIONS to the one that is meant",
 		e.Name(), e.dims, width, reverie.ErrConfiguration)
 }
 

@@ -13,16 +13,19 @@ import (
 type meaning struct{ what, hint string }
 
 var meanings = map[Fault]meaning{
-	FaultRateLimited:  {"too many requests", "lower REVERIE_LLM_REQUESTS_PER_MINUTE or REVERIE_LLM_TOKENS_PER_MINUTE if this goes on"},
+	FaultRateLimited: {"too many requests",
+		"lower REVERIE_LLM_REQUESTS_PER_MINUTE or REVERIE_LLM_TOKENS_PER_MINUTE if this goes on"},
 	FaultServer:       {"the server failed", "nothing is lost, try again later"},
 	FaultTimeout:      {"no answer in time", "raise REVERIE_LLM_TIMEOUT if the model is slow"},
 	FaultNetwork:      {"the server could not be reached", "check the network and REVERIE_LLM_BASE_URL"},
 	FaultUnauthorized: {"access was refused", "check REVERIE_LLM_API_KEY"},
 	FaultNotFound:     {"no such model or route", "check REVERIE_LLM_MODEL and REVERIE_LLM_BASE_URL"},
-	FaultTooLarge:     {"the request is too large for the model", "lower REVERIE_EVOLVE_MAX_INPUT_TOKENS or choose a model that reads more"},
-	FaultBadRequest:   {"the request was not accepted", "check that REVERIE_LLM_PROVIDER and REVERIE_LLM_MODEL fit the server"},
-	FaultUnrecorded:   {"no answer is recorded", "choose a model by --llm or REVERIE_LLM_PROVIDER"},
-	FaultCanceled:     {"the call was cancelled", ""},
+	FaultTooLarge: {"the request is too large for the model",
+		"lower REVERIE_EVOLVE_MAX_INPUT_TOKENS or choose a model that reads more"},
+	FaultBadRequest: {"the request was not accepted",
+		"check that REVERIE_LLM_PROVIDER and REVERIE_LLM_MODEL fit the server"},
+	FaultUnrecorded: {"no answer is recorded", "choose a model by --llm or REVERIE_LLM_PROVIDER"},
+	FaultCanceled:   {"the call was cancelled", ""},
 }
 
 // Error says who failed, how, in the provider's own words, and what to do. The

@@ -73,7 +73,8 @@ func withoutSpace(s string) string { return strings.Join(strings.Fields(s), "") 
 
 // maskedObject masks the keys, strings and numbers of an object, each by itself and behind
 // its name, and what the object as a text shows inside one of them. It tells whether it had
-// to. One that is escaped is written anew, with what is read of it and no more. What only reads as a secret across several is JSON's own punctuation.
+// to. One that is escaped is written anew, with what is read of it and no more. What only reads as
+// a secret across several is JSON's own punctuation.
 func maskedObject(object json.RawMessage, escaped bool, mask func(string) string) (json.RawMessage, bool) {
 	before := decoded(object)
 	value := maskedValue(before, "", mask)

@@ -71,7 +71,8 @@ func NewPolicy(options PolicyOptions) *Policy {
 // corrects. begin is asked before each attempt, and nothing else is done if it
 // refuses. What is asked goes on while ctx lasts; wait may end before it, and then nothing
 // is waited for or asked any more.
-func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begin func() (*turn, error), call func(context.Context, *turn) (Usage, error)) error {
+func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begin func() (*turn, error),
+	call func(context.Context, *turn) (Usage, error)) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s was not asked: %w", provider, err)
 	}

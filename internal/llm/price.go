@@ -28,7 +28,8 @@ func ParsePrices(entries []string) (map[string]Price, error) {
 	for _, entry := range entries {
 		model, price, err := parsePrice(entry)
 		if err != nil {
-			return nil, fmt.Errorf("price %q: %w: %w: write model=input/output in USD per million tokens, such as gemini-2.5-flash=0.30/2.50",
+			return nil, fmt.Errorf("price %q: %w: %w: write model=input/output in USD per million tokens, such as "+
+				"gemini-2.5-flash=0.30/2.50",
 				entry, err, reverie.ErrConfiguration)
 		}
 		prices[model] = price

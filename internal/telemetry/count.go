@@ -17,7 +17,8 @@ const (
 // begin sets the counters of a job to 0.
 func (m *Metrics) begin(job reverie.Job) {
 	j := string(job)
-	for _, outcome := range []string{string(reverie.RunSucceeded), string(reverie.RunHeld), string(reverie.RunDeferred), string(reverie.RunFailed), outcomeNothing} {
+	for _, outcome := range []string{string(reverie.RunSucceeded), string(reverie.RunHeld), string(reverie.RunDeferred),
+		string(reverie.RunFailed), outcomeNothing} {
 		m.runs.WithLabelValues(j, outcome)
 	}
 	for _, outcome := range []string{"done", "skipped", "failed", "deferred"} {
@@ -31,7 +32,8 @@ func (m *Metrics) begin(job reverie.Job) {
 
 // RunDone counts a run that ended: its status, or that there was nothing to do,
 // what it did to memories and messages, and how long it took.
-func (m *Metrics) RunDone(job reverie.Job, status reverie.RunStatus, nothing bool, stats reverie.Stats, took time.Duration) {
+func (m *Metrics) RunDone(job reverie.Job, status reverie.RunStatus, nothing bool, stats reverie.Stats,
+	took time.Duration) {
 	if m == nil {
 		return
 	}
@@ -54,7 +56,8 @@ func (m *Metrics) countStats(job string, s reverie.Stats) {
 	for action, n := range actions {
 		m.changes.WithLabelValues(job, action).Add(float64(n))
 	}
-	for outcome, n := range map[string]int{"cited": s.Cited, "considered": s.Considered, "filtered": s.Filtered, "deferred": s.Deferred} {
+	for outcome, n := range map[string]int{"cited": s.Cited, "considered": s.Considered, "filtered": s.Filtered,
+		"deferred": s.Deferred} {
 		m.messages.WithLabelValues(job, outcome).Add(float64(n))
 	}
 }

@@ -33,7 +33,8 @@ func (e *quietExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOn
 	defer e.mu.Unlock()
 	e.lost += len(spans)
 	if now := e.now(); e.warned.IsZero() || now.Sub(e.warned) >= warnEvery {
-		e.log.Warn("traces could not be sent; runs go on without; check [traces] endpoint and headers", "spans", e.lost, "error", words(err))
+		e.log.Warn("traces could not be sent; runs go on without; check [traces] endpoint and headers", "spans", e.lost,
+			"error", words(err))
 		e.warned, e.lost = now, 0
 	}
 	return nil

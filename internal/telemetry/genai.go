@@ -132,7 +132,8 @@ func asked(req llm.Request) []attribute.KeyValue {
 	if req.Prompt == "" {
 		return attrs
 	}
-	attrs = append(attrs, attribute.String(genAIPromptName, req.Prompt), attribute.String(reveriePromptVersion, req.PromptVersion))
+	attrs = append(attrs, attribute.String(genAIPromptName, req.Prompt),
+		attribute.String(reveriePromptVersion, req.PromptVersion))
 	number, remote := strings.CutPrefix(req.PromptVersion, langfuseVersion)
 	if version, err := strconv.Atoi(number); remote && err == nil {
 		attrs = append(attrs, attribute.String(langfusePromptName, req.Prompt), attribute.Int(langfusePromptVersion, version))

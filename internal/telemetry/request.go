@@ -8,9 +8,13 @@ import (
 
 func (m *Metrics) defineRequests() {
 	labels := []string{"route", "method"}
-	m.requests = m.counter("http_requests_total", "Requests to the API, the page and MCP, by how they were answered: 2xx, 3xx, 4xx or 5xx.", append(labels, "status")...)
-	m.requestSeconds = m.histogram("http_request_seconds", "How long the answer to a request took.", requestBuckets, labels...)
-	m.confined = m.gauge("reader_confined", "1 where clients read as a role that row-level security confines to their group, 0 where they do not.")
+	m.requests = m.counter("http_requests_total",
+		"Requests to the API, the page and MCP, by how they were answered: 2xx, 3xx, 4xx or 5xx.", append(labels,
+			"status")...)
+	m.requestSeconds = m.histogram("http_request_seconds", "How long the answer to a request took.", requestBuckets,
+		labels...)
+	m.confined = m.gauge("reader_confined",
+		"1 where clients read as a role that row-level security confines to their group, 0 where they do not.")
 }
 
 // ReaderConfined says whether clients read as a role that is confined to their group.

@@ -30,7 +30,8 @@ func OpenSentry(dsn, environment, release string) (*Sentry, error) {
 		return nil, nil
 	}
 	if _, err := sentry.NewDsn(dsn); err != nil {
-		return nil, fmt.Errorf("[sentry] dsn is none: %w: copy it from the project's settings in Sentry (https://KEY@HOST/PROJECT), or leave it empty", reverie.ErrConfiguration)
+		return nil, fmt.Errorf("[sentry] dsn is none: %w: copy it from the project's settings in Sentry "+
+			"(https://KEY@HOST/PROJECT), or leave it empty", reverie.ErrConfiguration)
 	}
 	life, cancel := context.WithCancel(context.Background())
 	sender := &http.Client{

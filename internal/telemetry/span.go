@@ -14,11 +14,13 @@ import (
 // Run begins the root span of one run of one group. What is returned is the
 // context of the run, and what to call when it has ended: with its id, "" if it
 // has none, its status and its error.
-func (t *Tracer) Run(ctx context.Context, job reverie.Job, groupID string, w reverie.Window) (context.Context, func(runID string, status reverie.RunStatus, err error)) {
+func (t *Tracer) Run(ctx context.Context, job reverie.Job, groupID string, w reverie.Window) (context.Context,
+	func(runID string, status reverie.RunStatus, err error)) {
 	if t == nil {
 		return ctx, func(string, reverie.RunStatus, error) {}
 	}
-	ctx, span := t.tracer.Start(ctx, "run "+string(job), trace.WithNewRoot(), trace.WithAttributes(started(job, groupID, w)...))
+	ctx, span := t.tracer.Start(ctx, "run "+string(job), trace.WithNewRoot(),
+		trace.WithAttributes(started(job, groupID, w)...))
 	return ctx, func(runID string, status reverie.RunStatus, err error) {
 		if runID != "" {
 			span.SetAttributes(attribute.String(reverieRun, runID), attribute.String(langfuseMetadataRun, runID))
@@ -82,7 +84,8 @@ func (t *Tracer) Embedder(next llm.Embedder, provider, model, address string) ll
 	if t == nil {
 		return next
 	}
-	return &tracedEmbedder{t.tracer, next, operationEmbeddings + " " + model, target(operationEmbeddings, provider, model, address)}
+	return &tracedEmbedder{t.tracer, next, operationEmbeddings + " " + model,
+		target(operationEmbeddings, provider, model, address)}
 }
 
 type tracedEmbedder struct {
@@ -94,7 +97,8 @@ type tracedEmbedder struct {
 
 func (e *tracedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
 	ctx, span := e.tracer.Start(ctx, e.name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(e.target...),
-		trace.WithAttributes(attribute.String(langfuseObservationType, langfuseEmbedding), attribute.Int(reverieTexts, len(texts))))
+		trace.WithAttributes(attribute.String(langfuseObservationType, langfuseEmbedding),
+			attribute.Int(reverieTexts, len(texts))))
 	vectors, usage, err := e.next.Embed(ctx, texts)
 	span.SetAttributes(answered("", usage)...)
 	if len(vectors) > 0 {

@@ -95,7 +95,8 @@ func newTracer(processor sdktrace.SpanProcessor, o TraceOptions) *Tracer {
 		sdktrace.WithResource(resource.NewSchemaless(
 			attribute.String(serviceName, "reverie"), attribute.String(serviceVersion, o.ServiceVersion))),
 	)
-	return &Tracer{tracer: provider.Tracer("reverie", trace.WithInstrumentationVersion(o.ServiceVersion)), provider: provider}
+	return &Tracer{tracer: provider.Tracer("reverie", trace.WithInstrumentationVersion(o.ServiceVersion)),
+		provider: provider}
 }
 
 // tracesURL returns where traces are posted to.
@@ -114,7 +115,8 @@ func tracesURL(endpoint string) (string, error) {
 		u.RawPath = ""
 		return u.String(), nil
 	}
-	return "", fmt.Errorf("[traces] endpoint %s: %w", wrong, reverie.ErrConfiguration) // not repeated: it may hold a password
+	return "", fmt.Errorf("[traces] endpoint %s: %w", wrong,
+		reverie.ErrConfiguration) // not repeated: it may hold a password
 }
 
 // Shutdown sends what has been recorded, until ctx ends; what is not sent by then

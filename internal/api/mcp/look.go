@@ -41,15 +41,18 @@ func (s *Server) memoryHistory(ctx context.Context, in historyIn) (historyOut, s
 	if err != nil {
 		return historyOut{}, "", err
 	}
-	out := historyOut{MemoryID: reply.MemoryID, Current: reply.CurrentVersion, Older: max(len(reply.History)-maxVersions, 0)}
+	out := historyOut{MemoryID: reply.MemoryID, Current: reply.CurrentVersion,
+		Older: max(len(reply.History)-maxVersions, 0)}
 	for _, e := range reply.History[out.Older:] {
 		since := e.CreatedAt
 		if since == nil {
 			since = e.UpdatedAt
 		}
-		out.Versions = append(out.Versions, version{e.Version, e.MemoryID, e.Statement, e.Status, since, e.ChangeSummary, e.JudgeAgain})
+		out.Versions = append(out.Versions, version{e.Version, e.MemoryID, e.Statement, e.Status, since, e.ChangeSummary,
+			e.JudgeAgain})
 	}
-	return out, quoted("history", fmt.Sprintf("Versions: %d, oldest first; version %d is the newest.", len(out.Versions), out.Current), out.Versions), nil
+	return out, quoted("history", fmt.Sprintf("Versions: %d, oldest first; version %d is the newest.", len(out.Versions),
+		out.Current), out.Versions), nil
 }
 
 type dreamIn struct {
@@ -134,9 +137,11 @@ func (s *Server) listPeople(ctx context.Context, in peopleIn) (peopleOut, string
 	}
 	out := peopleOut{Total: reply.Total, People: []person{}}
 	for _, e := range reply.Entities {
-		out.People = append(out.People, person{e.EntityID, e.Subject, e.Kind, e.Aliases[:min(len(e.Aliases), maxLines)], about(e)})
+		out.People = append(out.People, person{e.EntityID, e.Subject, e.Kind, e.Aliases[:min(len(e.Aliases), maxLines)],
+			about(e)})
 	}
-	return out, quoted("people", fmt.Sprintf("People and things: %d of %d, and what is said of them.", len(out.People), out.Total), out.People), nil
+	return out, quoted("people", fmt.Sprintf("People and things: %d of %d, and what is said of them.", len(out.People),
+		out.Total), out.People), nil
 }
 
 // about is what is said of somebody: features, how they stand to others, and

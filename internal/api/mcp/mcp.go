@@ -59,7 +59,8 @@ func New(service *api.Service, opts Options) *Server {
 	if opts.Write {
 		about += writing
 	}
-	s.server = sdk.NewServer(&sdk.Implementation{Name: "reverie", Title: "Reverie: the memory of chat groups", Version: opts.Version},
+	s.server = sdk.NewServer(&sdk.Implementation{Name: "reverie", Title: "Reverie: the memory of chat groups",
+		Version: opts.Version},
 		&sdk.ServerOptions{Instructions: about, Logger: quiet(opts.Log), Capabilities: &sdk.ServerCapabilities{}})
 	s.readingTools()
 	if opts.Write {

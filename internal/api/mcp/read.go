@@ -29,15 +29,21 @@ func (s *Server) readingTools() {
 	add(s, tool{name: "list_groups", title: "List groups",
 		about: "List the chat groups that you may read, with how many memories each has."}, s.listGroups)
 	add(s, tool{name: "get_group_context", title: "Get a group's context",
-		about: "Get what a group remembers that bears on a message, the people and things it names, and the newest turns of a session: text that is ready to stand before your answer. Call it before you answer for a group."}, s.groupContext)
+		about: "Get what a group remembers that bears on a message, the people and things it names, and the newest turns " +
+			"of a session: text that is ready to stand before your answer. Call it before you answer for a group.",
+	}, s.groupContext)
 	add(s, tool{name: "search_memories", title: "Search memories",
-		about: "Find the memories of a group that are nearest in meaning to a text, best first. With as_of, what was remembered at that time."}, s.searchMemories)
+		about: "Find the memories of a group that are nearest in meaning to a text, best first. With as_of, what was " +
+			"remembered at that time."}, s.searchMemories)
 	add(s, tool{name: "get_memory_history", title: "Get a memory's history",
-		about: "Get all versions of a memory, oldest first: what it said, since when, and why it changed. With as_of, the versions that there were at that time, as they stood then."}, s.memoryHistory)
+		about: "Get all versions of a memory, oldest first: what it said, since when, and why it changed. With as_of, the " +
+			"versions that there were at that time, as they stood then."}, s.memoryHistory)
 	add(s, tool{name: "get_dream", title: "Get a group's dream",
-		about: "Get what a group's dreams have condensed from its sessions and nights: a short narrative, lasting preferences, themes and open todos."}, s.dream)
+		about: "Get what a group's dreams have condensed from its sessions and nights: a short narrative, lasting " +
+			"preferences, themes and open todos."}, s.dream)
 	add(s, tool{name: "list_people", title: "List people",
-		about: "List the people of a group (or its bots and things) and what is said of them, strongest first."}, s.listPeople)
+		about: "List the people of a group (or its bots and things) and what is said of them, strongest first.",
+	}, s.listPeople)
 }
 
 type groupsIn struct {
@@ -107,14 +113,16 @@ func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, st
 	if err != nil {
 		return contextOut{}, "", err
 	}
-	reply, err := s.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query, MaxTokens: tokens, At: at})
+	reply, err := s.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query,
+		MaxTokens: tokens, At: at})
 	if err != nil {
 		return contextOut{}, "", err
 	}
 	for _, w := range reply.Warnings { // of this server's own setting up
 		s.opts.Log.WarnContext(ctx, "a context is incomplete", "group_id", in.Group, "reason", w)
 	}
-	out := contextOut{Text: reply.Text, Memories: []contextMemory{}, Tokens: reply.Tokens, UsageID: reply.UsageID, Skipped: reply.Skipped,
+	out := contextOut{Text: reply.Text, Memories: []contextMemory{}, Tokens: reply.Tokens, UsageID: reply.UsageID,
+		Skipped:    reply.Skipped,
 		Incomplete: len(reply.Warnings) > 0}
 	ids := make([]string, len(reply.Memories))
 	for i, m := range reply.Memories {
@@ -125,7 +133,8 @@ func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, st
 		return contextOut{}, "", err
 	}
 	for _, m := range reply.Memories {
-		out.Memories = append(out.Memories, contextMemory{m.MemoryID, m.Kind, m.Statement, m.Score, m.LastSupportedAt, again[m.MemoryID]})
+		out.Memories = append(out.Memories, contextMemory{m.MemoryID, m.Kind, m.Statement, m.Score, m.LastSupportedAt,
+			again[m.MemoryID]})
 	}
 	text := out.Text
 	switch {
@@ -207,7 +216,8 @@ func (s *Server) searchMemories(ctx context.Context, in searchIn) (searchOut, st
 	}
 	out := searchOut{Results: []hit{}}
 	for _, r := range reply.Results {
-		out.Results = append(out.Results, hit{r.MemoryID, r.Statement, r.Score, r.Version, r.Kind, r.UpdatedAt, again[r.MemoryID]})
+		out.Results = append(out.Results, hit{r.MemoryID, r.Statement, r.Score, r.Version, r.Kind, r.UpdatedAt,
+			again[r.MemoryID]})
 	}
 	return out, quoted("memories", fmt.Sprintf("Memories that are near enough: %d.", len(out.Results)), out.Results), nil
 }

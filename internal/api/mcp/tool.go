@@ -27,7 +27,8 @@ func add[In, Out any](s *Server, t tool, do func(context.Context, In) (Out, stri
 	no := false
 	spec := &sdk.Tool{Name: t.name, Title: t.title, Description: t.about, Annotations: &sdk.ToolAnnotations{Title: t.title,
 		ReadOnlyHint: !t.writes, IdempotentHint: !t.writes, DestructiveHint: &no, OpenWorldHint: &no}}
-	sdk.AddTool(s.server, spec, func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
+	sdk.AddTool(s.server, spec, func(ctx context.Context, req *sdk.CallToolRequest,
+		in In) (*sdk.CallToolResult, Out, error) {
 		out, text, err := s.call(ctx, req, func(ctx context.Context) (any, string, error) { return do(ctx, in) })
 		if err != nil {
 			var none Out
@@ -39,7 +40,8 @@ func add[In, Out any](s *Server, t tool, do func(context.Context, In) (Out, stri
 
 // call runs a tool for whoever asks. A panic of it is its error: it runs on a goroutine
 // of the SDK's, where it would be the end of the process.
-func (s *Server) call(ctx context.Context, req *sdk.CallToolRequest, do func(context.Context) (any, string, error)) (out any, text string, err error) {
+func (s *Server) call(ctx context.Context, req *sdk.CallToolRequest,
+	do func(context.Context) (any, string, error)) (out any, text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

@@ -8,10 +8,13 @@ import (
 
 func (s *Server) writingTools() {
 	add(s, tool{name: "propose_memory", title: "Propose a memory", writes: true,
-		about: "Propose that a group remembers something, or that a memory says something else. It waits for a person who approves or rejects it; nothing is changed until then. A statement is one plain sentence about the group, without links, secrets or instructions."},
+		about: "Propose that a group remembers something, or that a memory says something else. It waits for a person who " +
+			"approves or rejects it; nothing is changed until then. A statement is one plain sentence about the group, " +
+			"without links, secrets or instructions."},
 		s.propose)
 	add(s, tool{name: "forget_memory", title: "Propose to forget a memory", writes: true,
-		about: "Propose that a memory is deleted. It waits for a person who approves or rejects it; nothing is changed until then."},
+		about: "Propose that a memory is deleted. It waits for a person who approves or rejects it; nothing is changed " +
+			"until then."},
 		s.forget)
 }
 
@@ -29,7 +32,8 @@ type proposeIn struct {
 }
 
 func (s *Server) propose(ctx context.Context, in proposeIn) (reverie.ProposalReply, string, error) {
-	p := reverie.Proposal{GroupID: in.Group, Action: reverie.ActionCreate, MemoryID: in.Memory, Statement: in.Statement, Reason: in.Reason}
+	p := reverie.Proposal{GroupID: in.Group, Action: reverie.ActionCreate, MemoryID: in.Memory, Statement: in.Statement,
+		Reason: in.Reason}
 	if in.Memory != "" {
 		p.Action = reverie.ActionUpdate
 	}
@@ -43,10 +47,12 @@ type forgetIn struct {
 }
 
 func (s *Server) forget(ctx context.Context, in forgetIn) (reverie.ProposalReply, string, error) {
-	return s.proposal(ctx, reverie.Proposal{Action: reverie.ActionDelete, MemoryID: in.Memory, Reason: in.Reason}, in.Evidence)
+	return s.proposal(ctx, reverie.Proposal{Action: reverie.ActionDelete, MemoryID: in.Memory, Reason: in.Reason},
+		in.Evidence)
 }
 
-func (s *Server) proposal(ctx context.Context, p reverie.Proposal, cited []evidence) (reverie.ProposalReply, string, error) {
+func (s *Server) proposal(ctx context.Context, p reverie.Proposal,
+	cited []evidence) (reverie.ProposalReply, string, error) {
 	for _, e := range cited {
 		p.Evidence = append(p.Evidence, reverie.Evidence{MessageID: e.Message, Quote: e.Quote})
 	}

@@ -71,11 +71,15 @@ var rules = []struct {
 	{reverie.ErrUnauthorized, http.StatusUnauthorized, "a good token is needed: send it as Authorization: Bearer", 0},
 	{reverie.ErrNotFound, http.StatusNotFound, NotFound, 0},
 	{reverie.ErrForbidden, http.StatusForbidden, "", 0},
-	{reverie.ErrBusy, http.StatusConflict, "another process is working on this group: try again in a moment", retryUnavailable},
-	{reverie.ErrUnavailable, http.StatusServiceUnavailable, "the database cannot be reached now: try again", retryUnavailable},
-	{reverie.ErrLeaseLost, http.StatusServiceUnavailable, "another process has taken the group over; nothing was applied: try again", retryUnavailable},
+	{reverie.ErrBusy, http.StatusConflict, "another process is working on this group: try again in a moment",
+		retryUnavailable},
+	{reverie.ErrUnavailable, http.StatusServiceUnavailable, "the database cannot be reached now: try again",
+		retryUnavailable},
+	{reverie.ErrLeaseLost, http.StatusServiceUnavailable,
+		"another process has taken the group over; nothing was applied: try again", retryUnavailable},
 	{reverie.ErrOutdatedSchema, http.StatusServiceUnavailable, "the database is being upgraded: try again", retryDeferred},
-	{reverie.ErrDeferred, http.StatusServiceUnavailable, "the model is out of reach now; nothing is lost: try again later", retryDeferred},
+	{reverie.ErrDeferred, http.StatusServiceUnavailable,
+		"the model is out of reach now; nothing is lost: try again later", retryDeferred},
 	{reverie.ErrConflict, http.StatusConflict, "", 0},
 	{reverie.ErrConfiguration, http.StatusConflict, "", 0},
 	{reverie.ErrInvalid, http.StatusUnprocessableEntity, "", 0},
@@ -105,7 +109,8 @@ func Of(err error, now time.Time) *Problem {
 		}
 		var fault *llm.Error
 		if r.kind == reverie.ErrConfiguration && errors.As(err, &fault) { // in the provider's own words
-			return New(r.status, "the model's server refuses this one as it is set up; its operator finds the reason in the log and in the run")
+			return New(r.status, "the model's server refuses this one as it is set up; its operator finds the reason in the "+
+				"log and in the run")
 		}
 		p := New(r.status, r.says)
 		if r.says == "" {
@@ -154,7 +159,8 @@ func ofMoved(moved *reverie.TeamHeadError) *Problem {
 // New is a problem that no error of the domain stands for, such as 404 of an unknown
 // route or 429.
 func New(status int, detail string) *Problem {
-	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: text.Excerpt(detail, maxDetail)}
+	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status,
+		Detail: text.Excerpt(detail, maxDetail)}
 }
 
 // Error makes a problem an error.

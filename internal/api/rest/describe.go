@@ -52,12 +52,14 @@ func (statusWord) Schema(huma.Registry) *huma.Schema {
 }
 
 func (actionWord) Schema(huma.Registry) *huma.Schema {
-	return words(reverie.ActionKeep, reverie.ActionUpdate, reverie.ActionCreate, reverie.ActionDelete, reverie.ActionRestore,
+	return words(reverie.ActionKeep, reverie.ActionUpdate, reverie.ActionCreate, reverie.ActionDelete,
+		reverie.ActionRestore,
 		reverie.ActionArchive, reverie.ActionStrength, reverie.ActionWeight, reverie.ActionUndo)
 }
 
 func (runStatusWord) Schema(huma.Registry) *huma.Schema {
-	return words(reverie.RunRunning, reverie.RunSucceeded, reverie.RunHeld, reverie.RunDeferred, reverie.RunFailed, reverie.RunRejected)
+	return words(reverie.RunRunning, reverie.RunSucceeded, reverie.RunHeld, reverie.RunDeferred, reverie.RunFailed,
+		reverie.RunRejected)
 }
 
 func (roleWord) Schema(huma.Registry) *huma.Schema {

@@ -12,7 +12,8 @@ func (r *room) documents() {
 	doc := r.api.OpenAPI()
 	asJSON, err := json.Marshal(doc)
 	if err != nil {
-		panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // it is the same for everybody: tests would have seen it
+		panic(fmt.Sprintf("the OpenAPI document cannot be written: %v",
+			err)) // it is the same for everybody: tests would have seen it
 	}
 	asYAML, err := doc.YAML()
 	if err != nil {
@@ -28,7 +29,8 @@ func (r *room) documents() {
 	} {
 		r.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", d.kind)
-			w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+			w.Header().Set("Content-Security-Policy",
+				"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 			_, _ = w.Write(d.text)
 		})
 	}

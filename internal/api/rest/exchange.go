@@ -65,7 +65,8 @@ func problemOfHuma(status int, message string, errs ...error) huma.StatusError {
 			continue
 		}
 		e := d.ErrorDetail()
-		p.Errors = append(p.Errors, problem.Detail{Location: text.Excerpt(e.Location, problem.MaxMessage), Message: text.Excerpt(e.Message, problem.MaxMessage)})
+		p.Errors = append(p.Errors, problem.Detail{Location: text.Excerpt(e.Location, problem.MaxMessage),
+			Message: text.Excerpt(e.Message, problem.MaxMessage)})
 	}
 	if len(p.Errors) > 0 {
 		p.Detail = p.Errors[0].Message

@@ -68,7 +68,8 @@ type nightsInput struct {
 // groups are the routes of groups, of what was said in them, and of their nights.
 func (r *room) groups() {
 	add(r, operation{id: "list-groups"}, func(ctx context.Context, in *groupsInput) (reverie.GroupsReply, error) {
-		return r.service.Groups(ctx, reverie.GroupQuery{After: in.After, Limit: in.Limit, State: reverie.GroupState(in.State), Name: in.Name})
+		return r.service.Groups(ctx, reverie.GroupQuery{After: in.After, Limit: in.Limit,
+			State: reverie.GroupState(in.State), Name: in.Name})
 	})
 	add(r, operation{id: "get-group"}, func(ctx context.Context, in *struct{ GroupPath }) (oneGroupReply, error) {
 		g, err := r.service.Group(ctx, in.Group)
@@ -82,14 +83,17 @@ func (r *room) groups() {
 		return r.service.Nights(ctx, in.Group, in.Before, in.Limit)
 	})
 	add(r, operation{id: "list-messages"}, func(ctx context.Context, in *messagesInput) (reverie.MessagesReply, error) {
-		return r.service.Messages(ctx, reverie.MessageQuery{GroupID: in.Group, SessionID: in.Session, Before: in.Before, After: in.After,
+		return r.service.Messages(ctx, reverie.MessageQuery{GroupID: in.Group, SessionID: in.Session, Before: in.Before,
+			After:  in.After,
 			Around: in.Around, Limit: in.Limit})
 	})
 	add(r, operation{id: "add-messages", body: &huma.RequestBody{Required: true,
-		Content: map[string]*huma.MediaType{"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString}, Example: messagesExample}}}},
+		Content: map[string]*huma.MediaType{"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString},
+			Example: messagesExample}}}},
 		func(ctx context.Context, in *streamInput) (reverie.MessagesAdded, error) {
 			if !slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, in.charset) {
-				return reverie.MessagesAdded{}, problem.New(http.StatusUnsupportedMediaType, "messages are read in UTF-8 alone: convert them first, as with iconv")
+				return reverie.MessagesAdded{}, problem.New(http.StatusUnsupportedMediaType,
+					"messages are read in UTF-8 alone: convert them first, as with iconv")
 			}
 			added, err := r.service.AddMessages(ctx, in.Group, in.body)
 			if err == nil && added.BadCount > 0 && added.New+added.Known == 0 {
@@ -100,8 +104,10 @@ func (r *room) groups() {
 }
 
 const (
-	addMessages = "The body is a message a line, as `reverie import` reads JSON Lines, stored as it comes in. A message whose id is known stays as it was, " +
-		"so that sending again does no harm. Lines that cannot be taken are told of, the first ones each, and do not keep the others out: " +
+	addMessages = "The body is a message a line, as `reverie import` reads JSON Lines, stored as it comes in. A " +
+		"message whose id is known stays as it was, " +
+		"so that sending again does no harm. Lines that cannot be taken are told of, the first ones each, and do not keep " +
+		"the others out: " +
 		"success then is false. Where no line at all could be taken the answer is a 422. The group is made if there is none."
 	messagesExample = `{"id":"m1","author":"Ann","text":"See you on Friday","sent_at":"2026-01-15T12:30:00Z"}` + "\n"
 )

@@ -86,7 +86,8 @@ func (r *room) memories() {
 		if in.Status == "all" {
 			status = ""
 		}
-		return r.service.List(ctx, reverie.MemoryQuery{GroupID: in.Group, Status: status, Kind: reverie.Kind(in.Kind), At: in.At.at,
+		return r.service.List(ctx, reverie.MemoryQuery{GroupID: in.Group, Status: status, Kind: reverie.Kind(in.Kind),
+			At:        in.At.at,
 			SessionID: in.Session, Tag: in.Tag, Limit: in.Limit, Offset: in.Offset})
 	})
 	add(r, operation{id: "search-memories"}, func(ctx context.Context, in *searchInput) (reverie.SearchReply, error) {
@@ -106,7 +107,8 @@ func (r *room) memories() {
 		return r.service.Blame(ctx, in.Memory, in.At.at)
 	})
 	add(r, operation{id: "get-memory-diff"}, func(ctx context.Context, in *diffInput) (reverie.DiffReply, error) {
-		return r.service.Diff(ctx, reverie.BetweenQuery{GroupID: in.Group, From: in.From.at, To: in.To.at, Kind: reverie.Kind(in.Kind)}, in.Passing)
+		return r.service.Diff(ctx, reverie.BetweenQuery{GroupID: in.Group, From: in.From.at, To: in.To.at,
+			Kind: reverie.Kind(in.Kind)}, in.Passing)
 	})
 	add(r, operation{id: "list-changes"}, func(ctx context.Context, in *changesInput) (reverie.ChangesReply, error) {
 		return r.service.Changes(ctx, in.Group, in.Days)
@@ -126,7 +128,8 @@ func (r *room) edits() {
 		}
 		return r.service.Edit(ctx, e)
 	})
-	add(r, operation{id: "set-memory-strength"}, func(ctx context.Context, in *strengthInput) (reverie.MemoryReply, error) {
+	add(r, operation{id: "set-memory-strength"}, func(ctx context.Context,
+		in *strengthInput) (reverie.MemoryReply, error) {
 		e := reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionStrength, Value: in.Body.Strength, Reason: in.Reason}
 		if in.Body.Reason != "" {
 			e.Reason = in.Body.Reason

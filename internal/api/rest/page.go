@@ -40,8 +40,10 @@ func page(doc *huma.OpenAPI) []byte {
 		})
 	}
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, map[string]any{"Doc": doc, "Tags": list, "About": strings.Split(doc.Info.Description, "\n\n")}); err != nil {
-		panic(fmt.Sprintf("the page of the API cannot be made: %v", err)) // it is the same for everybody: tests would have seen it
+	paragraphs := strings.Split(doc.Info.Description, "\n\n")
+	if err := pageTemplate.Execute(&b, map[string]any{"Doc": doc, "Tags": list, "About": paragraphs}); err != nil {
+		panic(fmt.Sprintf("the page of the API cannot be made: %v",
+			err)) // it is the same for everybody: tests would have seen it
 	}
 	return b.Bytes()
 }

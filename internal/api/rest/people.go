@@ -33,12 +33,14 @@ func (r *room) people() {
 		return r.service.Dream(ctx, in.Group)
 	})
 	add(r, operation{id: "list-entities"}, func(ctx context.Context, in *entitiesInput) (reverie.EntitiesReply, error) {
-		return r.service.Entities(ctx, in.Group, reverie.EntityFilter{Kind: reverie.EntityKind(in.Kind), Name: in.Name}, in.Limit, in.Offset)
+		return r.service.Entities(ctx, in.Group, reverie.EntityFilter{Kind: reverie.EntityKind(in.Kind), Name: in.Name},
+			in.Limit, in.Offset)
 	})
 	add(r, operation{id: "get-entity"}, func(ctx context.Context, in *entityInput) (reverie.OneEntityReply, error) {
 		return r.service.Entity(ctx, in.Group, in.Entity)
 	})
 	add(r, operation{id: "get-costs"}, func(ctx context.Context, in *costsInput) (reverie.CostsReply, error) {
-		return r.service.Costs(ctx, reverie.CostQuery{GroupID: in.Group, Since: in.Since.at, Until: in.Until.at, Limit: in.Limit})
+		return r.service.Costs(ctx, reverie.CostQuery{GroupID: in.Group, Since: in.Since.at, Until: in.Until.at,
+			Limit: in.Limit})
 	})
 }

@@ -32,7 +32,8 @@ type makeContextInput struct {
 }
 
 func (in *makeContextInput) request() recall.ContextRequest {
-	return recall.ContextRequest{GroupID: in.Group, SessionID: in.Body.Session, Query: in.Body.Query, MaxTokens: in.Body.MaxTokens, At: in.Body.At.at}
+	return recall.ContextRequest{GroupID: in.Group, SessionID: in.Body.Session, Query: in.Body.Query,
+		MaxTokens: in.Body.MaxTokens, At: in.Body.At.at}
 }
 
 type feedbackInput struct {
@@ -66,7 +67,8 @@ type proposalEvidence struct {
 // recall are the routes of bots: what they read for a turn, and what they report.
 func (r *room) recall() {
 	add(r, operation{id: "get-context"}, func(ctx context.Context, in *contextInput) (reverie.ContextReply, error) {
-		return r.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query, MaxTokens: in.MaxTokens, At: in.At.at})
+		return r.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query,
+			MaxTokens: in.MaxTokens, At: in.At.at})
 	})
 	add(r, operation{id: "make-context"}, func(ctx context.Context, in *makeContextInput) (reverie.ContextReply, error) {
 		return r.service.Context(ctx, in.request())
@@ -75,10 +77,12 @@ func (r *room) recall() {
 		return r.service.Explain(ctx, in.request())
 	})
 	add(r, operation{id: "give-feedback"}, func(ctx context.Context, in *feedbackInput) (reverie.FeedbackReply, error) {
-		return r.service.Report(ctx, recall.FeedbackRequest{GroupID: in.Group, SessionID: in.Body.Session, UsageID: in.Body.Usage, Response: in.Body.Response})
+		return r.service.Report(ctx, recall.FeedbackRequest{GroupID: in.Group, SessionID: in.Body.Session,
+			UsageID: in.Body.Usage, Response: in.Body.Response})
 	})
 	add(r, operation{id: "propose-memory"}, func(ctx context.Context, in *proposalInput) (reverie.ProposalReply, error) {
-		p := reverie.Proposal{GroupID: in.Group, Action: reverie.Action(in.Body.Action), MemoryID: in.Body.MemoryID, Statement: in.Body.Statement, Reason: in.Body.Reason}
+		p := reverie.Proposal{GroupID: in.Group, Action: reverie.Action(in.Body.Action), MemoryID: in.Body.MemoryID,
+			Statement: in.Body.Statement, Reason: in.Body.Reason}
 		for _, e := range in.Body.Evidence {
 			p.Evidence = append(p.Evidence, reverie.Evidence{MessageID: e.MessageID, Quote: e.Quote})
 		}

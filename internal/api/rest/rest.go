@@ -56,7 +56,8 @@ func New(service *api.Service, opts Options) (http.Handler, *huma.OpenAPI) {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
 	}
-	r := &room{Options: opts, service: service, mux: http.NewServeMux(), methods: []string{http.MethodGet, http.MethodHead}}
+	r := &room{Options: opts, service: service, mux: http.NewServeMux(),
+		methods: []string{http.MethodGet, http.MethodHead}}
 	r.api = huma.NewAPI(r.config(), r)
 	r.memories()
 	r.groups()
@@ -98,7 +99,8 @@ func (r *room) unknown(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
-	problem.New(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not for this route: it takes %s", req.Method, strings.Join(allow, ", "))).Write(w, req)
+	problem.New(http.StatusMethodNotAllowed, fmt.Sprintf("%s is not for this route: it takes %s", req.Method,
+		strings.Join(allow, ", "))).Write(w, req)
 }
 
 // config is huma's, without what it would load from elsewhere or add to answers.

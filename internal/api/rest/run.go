@@ -82,8 +82,9 @@ func (in *undoInput) query() reverie.UndoQuery {
 func (r *room) runs() {
 	r.evolve()
 	add(r, operation{id: "list-runs"}, func(ctx context.Context, in *runsInput) (reverie.RunsReply, error) {
-		return r.service.Runs(ctx, reverie.RunQuery{GroupID: in.Group, Job: reverie.Job(in.Job), Status: reverie.RunStatus(in.Status),
-			Since: in.Since.at, Before: in.Before, Limit: in.Limit})
+		return r.service.Runs(ctx, reverie.RunQuery{GroupID: in.Group, Job: reverie.Job(in.Job),
+			Status: reverie.RunStatus(in.Status),
+			Since:  in.Since.at, Before: in.Before, Limit: in.Limit})
 	})
 	add(r, operation{id: "get-run"}, func(ctx context.Context, in *struct{ RunPath }) (reverie.RunReply, error) {
 		return r.service.Run(ctx, in.Run)
@@ -106,11 +107,14 @@ func (r *room) runs() {
 func (r *room) evolve() {
 	schemas := r.api.OpenAPI().Components.Schemas
 	shape := func(v any, description string) *huma.Response {
-		return &huma.Response{Description: description, Content: map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeOf(v), true, "")}}}
+		return &huma.Response{Description: description,
+			Content: map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeOf(v), true, "")}}}
 	}
 	accepted := shape(runningReply{}, "It goes on: look at the run")
-	accepted.Headers = map[string]*huma.Param{"Location": {Description: "The run", Schema: &huma.Schema{Type: huma.TypeString}}}
-	op := operation{id: "evolve-group", answers: map[string]*huma.Response{"200": shape(reverie.EvolveReply{}, "What it did"), "202": accepted}}
+	accepted.Headers = map[string]*huma.Param{"Location": {Description: "The run",
+		Schema: &huma.Schema{Type: huma.TypeString}}}
+	op := operation{id: "evolve-group", answers: map[string]*huma.Response{"200": shape(reverie.EvolveReply{},
+		"What it did"), "202": accepted}}
 	huma.Register(r.api, r.documented(op), func(ctx context.Context, in *evolveInput) (*evolveAnswer, error) {
 		done, err := r.service.Evolve(ctx, in.Group, in.Days)
 		switch {

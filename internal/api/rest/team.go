@@ -81,7 +81,8 @@ type teamBody struct {
 }
 
 func (b teamBody) memory() reverie.TeamMemory {
-	m := reverie.TeamMemory{ID: b.ID, Statement: b.Statement, Status: b.Status, Tags: b.Tags, Strength: b.Strength, CreatedAt: b.CreatedAt.UTC(), UpdatedAt: b.UpdatedAt.UTC(),
+	m := reverie.TeamMemory{ID: b.ID, Statement: b.Statement, Status: b.Status, Tags: b.Tags, Strength: b.Strength,
+		CreatedAt: b.CreatedAt.UTC(), UpdatedAt: b.UpdatedAt.UTC(),
 		ChangeReason: b.ChangeReason, Versions: b.Versions, Evidence: b.Evidence}
 	if b.Origin != nil {
 		m.Origin = *b.Origin
@@ -106,7 +107,8 @@ func newTagged[O any](body O, etag, known string) *tagged[O] {
 // team are the routes by which deployments share memories.
 func (r *room) team() {
 	list := operation{id: "list-team-memories", answers: r.withTag(reverie.TeamMemories{}, "304")}
-	huma.Register(r.api, r.documented(list), func(ctx context.Context, in *teamListInput) (*tagged[reverie.TeamMemories], error) {
+	huma.Register(r.api, r.documented(list), func(ctx context.Context,
+		in *teamListInput) (*tagged[reverie.TeamMemories], error) {
 		page, err := r.service.TeamMemories(ctx, in.Team, in.After, in.Limit)
 		if err != nil {
 			return nil, r.fail(ctx, list, err)
@@ -119,15 +121,18 @@ func (r *room) team() {
 		return newTagged(page, `"`+hex.EncodeToString(sum[:16])+`"`, in.IfNoneMatch), nil
 	})
 	get := operation{id: "get-team-memory", answers: r.withTag(reverie.TeamMemory{}, "304")}
-	huma.Register(r.api, r.documented(get), func(ctx context.Context, in *teamGetInput) (*tagged[reverie.TeamMemory], error) {
+	huma.Register(r.api, r.documented(get), func(ctx context.Context,
+		in *teamGetInput) (*tagged[reverie.TeamMemory], error) {
 		m, err := r.service.TeamMemory(ctx, in.Team, in.ID)
 		if err != nil {
 			return nil, r.fail(ctx, get, err)
 		}
 		return newTagged(m, versionTag(m), in.IfNoneMatch), nil
 	})
-	put := operation{id: "put-team-memory", answers: r.withTag(reverie.TeamMemory{}, "201"), problems: []int{http.StatusPreconditionFailed, http.StatusPreconditionRequired}}
-	huma.Register(r.api, r.documented(put), func(ctx context.Context, in *teamPutInput) (*tagged[reverie.TeamMemory], error) {
+	put := operation{id: "put-team-memory", answers: r.withTag(reverie.TeamMemory{}, "201"),
+		problems: []int{http.StatusPreconditionFailed, http.StatusPreconditionRequired}}
+	huma.Register(r.api, r.documented(put), func(ctx context.Context,
+		in *teamPutInput) (*tagged[reverie.TeamMemory], error) {
 		if err := r.check(in); err != nil {
 			return nil, err
 		}
@@ -135,7 +140,8 @@ func (r *room) team() {
 		if err != nil {
 			return nil, err
 		}
-		m, created, err := r.service.PutTeamMemory(ctx, api.TeamPut{Team: in.Team, ID: in.ID, Memory: in.Body.memory(), Match: match, Key: in.Key})
+		m, created, err := r.service.PutTeamMemory(ctx, api.TeamPut{Team: in.Team, ID: in.ID, Memory: in.Body.memory(),
+			Match: match, Key: in.Key})
 		if err != nil {
 			return nil, r.fail(ctx, put, err)
 		}
@@ -156,7 +162,8 @@ func (in *teamPutInput) match() (api.TeamMatch, error) {
 	var m api.TeamMatch
 	if in.IfNoneMatch != "" {
 		if strings.TrimSpace(in.IfNoneMatch) != "*" {
-			return m, problem.New(http.StatusBadRequest, "If-None-Match of a write is *: the memory is then created, and must not exist")
+			return m, problem.New(http.StatusBadRequest,
+				"If-None-Match of a write is *: the memory is then created, and must not exist")
 		}
 		m.New = true
 	}
@@ -179,9 +186,11 @@ func (in *teamPutInput) match() (api.TeamMatch, error) {
 // withTag documents an answer that has an ETag, and another status beside its 200.
 func (r *room) withTag(shape any, other string) map[string]*huma.Response {
 	schema := r.api.OpenAPI().Components.Schemas.Schema(reflect.TypeOf(shape), true, "")
-	etag := map[string]*huma.Param{"ETag": {Description: "Validator of the answer", Schema: &huma.Schema{Type: huma.TypeString}}}
+	etag := map[string]*huma.Param{"ETag": {Description: "Validator of the answer",
+		Schema: &huma.Schema{Type: huma.TypeString}}}
 	whole := func(description string) *huma.Response {
-		return &huma.Response{Description: description, Headers: etag, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+		return &huma.Response{Description: description, Headers: etag,
+			Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
 	}
 	answers := map[string]*huma.Response{"200": whole("OK")}
 	if answers[other] = whole("Created"); other == "304" {

@@ -90,7 +90,8 @@ func newChart(id, title, desc string, columns []column, scale func(float64) stri
 
 func (c *drawnColumn) add(p part, x, y, unit float64) {
 	if p.N > 0 {
-		c.Bars = append(c.Bars, drawnBar{p.Class, number(x + columnGap/2.0), number(y), number(columnWidth - columnGap), number(p.N * unit)})
+		c.Bars = append(c.Bars, drawnBar{p.Class, number(x + columnGap/2.0), number(y), number(columnWidth - columnGap),
+			number(p.N * unit)})
 	}
 }
 

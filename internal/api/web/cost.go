@@ -34,7 +34,8 @@ func (s *site) costPage(v *visit) (any, error) {
 		return costView{CostsReply: reverie.CostsReply{GroupID: groupID}, Span: span, Spans: costDays}, err
 	}
 	until := v.at().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) // today is in it
-	reply, err := s.Costs(v.Context(), reverie.CostQuery{GroupID: groupID, Since: until.AddDate(0, 0, -span), Until: until, Limit: api.MaxPage})
+	reply, err := s.Costs(v.Context(), reverie.CostQuery{GroupID: groupID, Since: until.AddDate(0, 0, -span),
+		Until: until, Limit: api.MaxPage})
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,8 @@ func (d *costView) draw(v *visit, until time.Time) {
 		if d.Free {
 			n = float64(c.InputTokens + c.OutputTokens)
 		}
-		columns = append(columns, column{Title: fmt.Sprintf("%s: %s", last, v.t("cost.day", c.Calls, compact(c.InputTokens+c.OutputTokens), usd(c.CostUSD))),
+		columns = append(columns, column{Title: fmt.Sprintf("%s: %s", last,
+			v.t("cost.day", c.Calls, compact(c.InputTokens+c.OutputTokens), usd(c.CostUSD))),
 			Up: []part{{"bar-cost", n}}})
 	}
 	title, scale := v.t("cost.chart"), func(n float64) string { return usd(n) + " USD" }

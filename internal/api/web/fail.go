@@ -80,7 +80,9 @@ func (s *site) explain(v *visit, p *problem.Problem, kind string) {
 
 // kinds are what error pages say, by status.
 var kinds = map[int]string{
-	http.StatusBadRequest: "invalid", http.StatusUnauthorized: "login", http.StatusForbidden: "forbidden", http.StatusNotFound: "missing",
-	http.StatusConflict: "conflict", http.StatusRequestEntityTooLarge: "invalid", http.StatusUnprocessableEntity: "invalid",
-	http.StatusTooManyRequests: "later", http.StatusServiceUnavailable: "later", http.StatusGatewayTimeout: "later",
+	http.StatusBadRequest: "invalid", http.StatusUnauthorized: "login", http.StatusForbidden: "forbidden",
+	http.StatusNotFound: "missing",
+	http.StatusConflict: "conflict", http.StatusRequestEntityTooLarge: "invalid",
+	http.StatusUnprocessableEntity: "invalid",
+	http.StatusTooManyRequests:     "later", http.StatusServiceUnavailable: "later", http.StatusGatewayTimeout: "later",
 }

@@ -25,7 +25,8 @@ type heldRun struct {
 
 // Plans are those that wait.
 func (r heldRun) Plans() []reverie.HeldReply {
-	return slices.DeleteFunc(slices.Clone(r.Held), func(h reverie.HeldReply) bool { return h.Status != reverie.HeldWaiting })
+	return slices.DeleteFunc(slices.Clone(r.Held),
+		func(h reverie.HeldReply) bool { return h.Status != reverie.HeldWaiting })
 }
 
 // Again tells whether rejecting the run may have what it took in read once more: the

@@ -35,7 +35,8 @@ func chooseLanguage(w http.ResponseWriter, r *http.Request, https bool) lang {
 			Secure: https, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 		return l
 	}
-	if cookie, err := r.Cookie(languageCookie); err == nil && (lang(cookie.Value) == english || lang(cookie.Value) == chinese) {
+	if cookie, err := r.Cookie(languageCookie); err == nil &&
+		(lang(cookie.Value) == english || lang(cookie.Value) == chinese) {
 		return lang(cookie.Value)
 	}
 	if _, i := language.MatchStrings(matcher(), r.Header.Get("Accept-Language")); i > 0 {

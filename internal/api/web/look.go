@@ -55,8 +55,9 @@ func functions(l lang, assets map[string]asset) template.FuncMap {
 
 		"groupURL": groupURL, "memoriesURL": memoriesURL, "diffURL": diffURL, "memoryURL": memoryURL, "recallURL": recallURL,
 		"dreamURL": dreamURL, "peopleURL": peopleURL, "personURL": personURL, "talkURL": talkURL,
-		"messageURL": messageURL, "runURL": runURL, "groupRunsURL": groupRunsURL, "jobRunsURL": jobRunsURL, "groupCostURL": groupCostURL,
-		"query": query, // query "/ui/runs" "group" .ID "before" .Last
+		"messageURL": messageURL, "runURL": runURL, "groupRunsURL": groupRunsURL, "jobRunsURL": jobRunsURL,
+		"groupCostURL": groupCostURL,
+		"query":        query, // query "/ui/runs" "group" .ID "before" .Last
 	}
 }
 
@@ -120,7 +121,8 @@ type tab struct {
 
 // Menu leads to the parts of the page.
 func (v view) Menu() []tab {
-	list := []tab{{Key: "menu.groups", URL: homeURL}, {Key: "menu.runs", URL: runsURL}, {Key: "menu.held", URL: heldURL}, {Key: "menu.cost", URL: costURL}}
+	list := []tab{{Key: "menu.groups", URL: homeURL}, {Key: "menu.runs", URL: runsURL}, {Key: "menu.held", URL: heldURL},
+		{Key: "menu.cost", URL: costURL}}
 	for i, t := range list {
 		switch {
 		case t.URL == v.URL.Path && v.group == nil:
@@ -135,8 +137,10 @@ func (v view) Menu() []tab {
 // Tabs lead to the pages of the group.
 func (v view) Tabs() []tab {
 	id := v.group.ID
-	list := []tab{{Key: "tab.timeline", URL: groupURL(id)}, {Key: "tab.memories", URL: memoriesURL(id)}, {Key: "tab.recall", URL: recallURL(id)},
-		{Key: "tab.conversation", URL: talkURL(id)}, {Key: "tab.people", URL: peopleURL(id)}, {Key: "tab.dream", URL: dreamURL(id)},
+	list := []tab{{Key: "tab.timeline", URL: groupURL(id)}, {Key: "tab.memories", URL: memoriesURL(id)},
+		{Key: "tab.recall", URL: recallURL(id)},
+		{Key: "tab.conversation", URL: talkURL(id)}, {Key: "tab.people", URL: peopleURL(id)}, {Key: "tab.dream",
+			URL: dreamURL(id)},
 		{Key: "tab.runs", URL: groupRunsURL(id)}, {Key: "tab.cost", URL: groupCostURL(id)}}
 	for i := range list {
 		switch {

@@ -54,7 +54,8 @@ func (s *site) memoryPage(v *visit) (any, error) {
 	if _, err := v.about(why.Memory.GroupID, "memories"); err != nil {
 		return nil, err
 	}
-	d := memoryData{Head: why.Memory, Core: why.Memory.Weight >= reverie.CoreWeight, Usage: why.Usage, Resting: why.Resting}
+	d := memoryData{Head: why.Memory, Core: why.Memory.Weight >= reverie.CoreWeight, Usage: why.Usage,
+		Resting: why.Resting}
 	if d.More = len(d.Resting) - mostResting; d.More > 0 {
 		d.Resting = d.Resting[:mostResting]
 	}
@@ -89,7 +90,8 @@ func (s *site) memoryDeletePage(v *visit) (any, error) {
 }
 
 func (s *site) deleteMemory(v *visit) (string, error) {
-	return s.editMemory(v, reverie.Edit{Action: reverie.ActionDelete, Reason: v.PostFormValue("reason")}, "notice.memory_deleted")
+	return s.editMemory(v, reverie.Edit{Action: reverie.ActionDelete, Reason: v.PostFormValue("reason")},
+		"notice.memory_deleted")
 }
 
 func (s *site) restoreMemory(v *visit) (string, error) {
@@ -100,7 +102,8 @@ func (s *site) strengthenMemory(v *visit) (string, error) {
 	body := v.PostFormValue("strength")
 	value, err := strconv.ParseFloat(body, 64)
 	if err != nil {
-		return "", fmt.Errorf("strength %q is no number: write one from 0 to 1: %w", text.Excerpt(body, 40), reverie.ErrInvalid)
+		return "", fmt.Errorf("strength %q is no number: write one from 0 to 1: %w", text.Excerpt(body, 40),
+			reverie.ErrInvalid)
 	}
 	return s.editMemory(v, reverie.Edit{Action: reverie.ActionStrength, Value: value}, "notice.memory_strength")
 }

@@ -34,7 +34,8 @@ func (s *site) memoriesPage(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := memoriesData{Statuses: memoryStatuses, Kinds: memoryKinds, Tag: v.FormValue("tag"), Core: v.FormValue("core") != ""}
+	d := memoriesData{Statuses: memoryStatuses, Kinds: memoryKinds, Tag: v.FormValue("tag"),
+		Core: v.FormValue("core") != ""}
 	if d.Status, err = v.choice("status", memoryStatuses); err != nil {
 		return nil, err
 	}
@@ -50,8 +51,9 @@ func (s *site) memoriesPage(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.List(v.Context(), reverie.MemoryQuery{GroupID: g.ID, Status: reverie.Status(notAll(d.Status)), Kind: reverie.Kind(notAll(d.Kind)),
-		Tag: d.Tag, Core: d.Core, At: at, Limit: memoriesShown, Offset: offset})
+	list, err := s.List(v.Context(), reverie.MemoryQuery{GroupID: g.ID, Status: reverie.Status(notAll(d.Status)),
+		Kind: reverie.Kind(notAll(d.Kind)),
+		Tag:  d.Tag, Core: d.Core, At: at, Limit: memoriesShown, Offset: offset})
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,8 @@ func (s *site) peoplePage(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.Entities(v.Context(), g.ID, reverie.EntityFilter{Kind: reverie.EntityKind(notAll(d.Kind)), Name: d.Name}, peopleShown, offset)
+	list, err := s.Entities(v.Context(), g.ID, reverie.EntityFilter{Kind: reverie.EntityKind(notAll(d.Kind)),
+		Name: d.Name}, peopleShown, offset)
 	if err != nil {
 		return nil, err
 	}

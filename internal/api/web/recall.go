@@ -29,7 +29,8 @@ func (s *site) recallPage(v *visit) (any, error) {
 	if d.Query == "" {
 		return d, nil
 	}
-	r, err := s.Explain(v.Context(), recall.ContextRequest{GroupID: g.ID, SessionID: d.Session, Query: d.Query, MaxTokens: d.MaxTokens})
+	r, err := s.Explain(v.Context(), recall.ContextRequest{GroupID: g.ID, SessionID: d.Session, Query: d.Query,
+		MaxTokens: d.MaxTokens})
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 // policy is what browsers may load for a page: our own style sheet and pictures.
-const policy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+const policy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'none'; form-action 'self'; " +
+	"frame-ancestors 'none'; base-uri 'none'"
 
 // show answers with a page, or with why not.
 func (s *site) show(w http.ResponseWriter, r *http.Request, p page) {
@@ -77,7 +78,8 @@ func (s *site) do(w http.ResponseWriter, r *http.Request, f form) {
 func (s *site) render(v *visit, status int, look *template.Template, data view) {
 	var b bytes.Buffer
 	if err := look.Execute(&b, data); err != nil {
-		s.Options.Log.Error("a page could not be made", "request_id", problem.RequestID(v.Context()), "path", v.URL.Path, "error", err)
+		s.Options.Log.Error("a page could not be made", "request_id", problem.RequestID(v.Context()), "path", v.URL.Path,
+			"error", err)
 		http.Error(v.w, v.t("error.failed"), http.StatusInternalServerError)
 		return
 	}
@@ -97,7 +99,8 @@ func (s *site) render(v *visit, status int, look *template.Template, data view) 
 // localPath is an address of the page's own that a login leads back to, the first page
 // where it is anything else.
 func localPath(address string) string {
-	if !strings.HasPrefix(address, "/ui/") || strings.HasPrefix(address, loginURL) || strings.ContainsFunc(address, func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f }) {
+	if !strings.HasPrefix(address, "/ui/") || strings.HasPrefix(address, loginURL) ||
+		strings.ContainsFunc(address, func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f }) {
 		return homeURL
 	}
 	return address

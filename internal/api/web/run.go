@@ -35,7 +35,8 @@ func (s *site) runPage(v *visit) (any, error) {
 		return nil, err
 	}
 	v.title = v.runTitle(reply.Run)
-	d := runPageView{runView: runView{reverie.RunEntry{Run: reply.Run, Spend: reply.Spend}, v.may(reverie.ScopeWrite)}, Reply: reply,
+	d := runPageView{runView: runView{reverie.RunEntry{Run: reply.Run, Spend: reply.Spend}, v.may(reverie.ScopeWrite)},
+		Reply:  reply,
 		Window: datesOf(reply.Run, g.Group), Held: v.heldOf(reply)}
 	for _, c := range reply.Changes {
 		d.Changes = append(d.Changes, newChange(g.ID, c, v.zone()))

@@ -44,7 +44,8 @@ func (d undoData) Still() int { return len(d.Undone.Left) + d.Undone.Others }
 func (d undoData) Counts() []done {
 	u := d.Undone
 	var list []done
-	for _, c := range []done{{"restored", u.Restored}, {"deprecated", u.Deprecated}, {"weakened", u.Weakened}, {"entities", u.Entities}, {"rejected", u.Rejected}} {
+	for _, c := range []done{{"restored", u.Restored}, {"deprecated", u.Deprecated}, {"weakened", u.Weakened},
+		{"entities", u.Entities}, {"rejected", u.Rejected}} {
 		if c.N > 0 {
 			list = append(list, c)
 		}
@@ -55,7 +56,8 @@ func (d undoData) Counts() []done {
 // undoPage asks whether a run is to be taken back, and shows what that comes to.
 func (s *site) undoPage(v *visit) (any, error) {
 	d := undoData{Force: v.FormValue("force") != ""}
-	q := reverie.UndoQuery{RunID: v.PathValue("run"), DryRun: true, Force: d.Force, Requeue: true} // to say how much that is
+	q := reverie.UndoQuery{RunID: v.PathValue("run"), DryRun: true, Force: d.Force,
+		Requeue: true} // to say how much that is
 	reply, err := s.Undo(v.Context(), q)
 	if err != nil && !errors.Is(err, reverie.ErrConflict) {
 		return nil, err
@@ -91,8 +93,9 @@ func (s *site) undoPage(v *visit) (any, error) {
 // at.
 func (s *site) undo(v *visit) (string, error) {
 	id := v.PathValue("run")
-	reply, err := s.Undo(v.Context(), reverie.UndoQuery{RunID: id, Reason: v.PostFormValue("reason"), Before: v.PostFormValue("before"),
-		Force: v.PostFormValue("force") != "", Requeue: v.PostFormValue("requeue") != ""})
+	reply, err := s.Undo(v.Context(), reverie.UndoQuery{RunID: id, Reason: v.PostFormValue("reason"),
+		Before: v.PostFormValue("before"),
+		Force:  v.PostFormValue("force") != "", Requeue: v.PostFormValue("requeue") != ""})
 	if err != nil {
 		return "", err
 	}

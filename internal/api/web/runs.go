@@ -29,7 +29,8 @@ type runView struct {
 }
 
 func (s *site) runsPage(v *visit) (any, error) {
-	q := reverie.RunQuery{GroupID: v.FormValue("group"), Job: reverie.Job(v.FormValue("job")), Status: reverie.RunStatus(v.FormValue("status")),
+	q := reverie.RunQuery{GroupID: v.FormValue("group"), Job: reverie.Job(v.FormValue("job")),
+		Status: reverie.RunStatus(v.FormValue("status")),
 		Before: v.FormValue("before"), Limit: runsPerPage}
 	d := runsView{Query: q, Jobs: reverie.Jobs, Statuses: reverie.RunStatuses}
 	if found, err := v.filtered(q.GroupID, "runs"); !found {
@@ -59,7 +60,8 @@ func (s *site) runsPage(v *visit) (any, error) {
 
 // Retry tells whether the run is one that "evolve now" would do again.
 func (r runView) Retry() bool {
-	return r.CanEvolve && r.Job == reverie.JobEvolve && (r.Status == reverie.RunFailed || r.Status == reverie.RunDeferred) && r.UndoneAt == nil
+	return r.CanEvolve && r.Job == reverie.JobEvolve &&
+		(r.Status == reverie.RunFailed || r.Status == reverie.RunDeferred) && r.UndoneAt == nil
 }
 
 // Took is how long it has run, 0 while it does.
@@ -80,8 +82,10 @@ func (r runView) Tokens() int { return r.Spend.InputTokens + r.Spend.OutputToken
 func (r runView) Done() []done {
 	st := r.Stats
 	var list []done
-	for _, d := range []done{{"created", st.Created}, {"updated", st.Updated}, {"deleted", st.Deleted}, {"kept", st.Kept}, {"postponed", st.Postponed},
-		{"refused", st.Refused}, {"held", st.Held}, {"decayed", st.Decayed}, {"archived", st.Archived}, {"pruned", st.Pruned}} {
+	for _, d := range []done{{"created", st.Created}, {"updated", st.Updated}, {"deleted", st.Deleted}, {"kept", st.Kept},
+		{"postponed", st.Postponed},
+		{"refused", st.Refused}, {"held", st.Held}, {"decayed", st.Decayed}, {"archived", st.Archived}, {"pruned",
+			st.Pruned}} {
 		if d.N > 0 {
 			list = append(list, d)
 		}

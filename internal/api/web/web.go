@@ -33,7 +33,8 @@ func New(service *api.Service, opts Options) http.Handler {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
 	}
-	s := &site{Service: service, Options: opts, looks: map[string]map[lang]*look{}, assets: readAssets(), mux: http.NewServeMux()}
+	s := &site{Service: service, Options: opts, looks: map[string]map[lang]*look{}, assets: readAssets(),
+		mux: http.NewServeMux()}
 	mux := s.mux
 	for _, p := range s.pages() {
 		s.looks[p.template] = newLooks(p.template, s.assets)

@@ -21,7 +21,8 @@ func hidden(r rune) bool {
 	case r == 0xad, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0: // a soft hyphen, and letters that are blanks
 		return true
 	}
-	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r) || r == unicode.ReplacementChar ||
+	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r) ||
+		r == unicode.ReplacementChar ||
 		r == 0x2028 || r == 0x2029
 }
 

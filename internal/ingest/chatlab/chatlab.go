@@ -236,7 +236,8 @@ func (c *Reader) begin() error {
 		return nil
 	}
 	if c.Src.Again == nil {
-		return fmt.Errorf("which chat it is (meta) must stand in front of the messages, for a stream is read once; save it, and name the file: %w", reverie.ErrInvalid)
+		return fmt.Errorf("which chat it is (meta) must stand in front of the messages, for a stream is read once; save "+
+			"it, and name the file: %w", reverie.ErrInvalid)
 	}
 	err := c.ahead("meta")
 	c.Known = true // or else nothing says it

@@ -54,7 +54,8 @@ func (c *Reader) record(part export.JSONPart) (export.Record, error) {
 	case err != nil:
 		return export.Record{}, &export.Bad{Place: part.Place, Reason: "no time", Err: err}
 	case m.Sender == "":
-		return export.Record{}, &export.Bad{Place: part.Place, Reason: "no author", Err: fmt.Errorf("sender is missing: %w", reverie.ErrInvalid)}
+		return export.Record{}, &export.Bad{Place: part.Place, Reason: "no author",
+			Err: fmt.Errorf("sender is missing: %w", reverie.ErrInvalid)}
 	}
 	r := export.Record{Chat: c.Chat, Place: part.Place, Event: m.Sender == nobody || event(string(m.Type))}
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Sender), Role: reverie.RoleUser, SentAt: at,

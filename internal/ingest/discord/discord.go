@@ -62,7 +62,8 @@ func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.
 				}
 				continue
 			case d.chat.ID == "":
-				yield(export.Record{}, fmt.Errorf("%s: the channel must stand in front of its messages: %w", part.Place, reverie.ErrInvalid))
+				yield(export.Record{}, fmt.Errorf("%s: the channel must stand in front of its messages: %w", part.Place,
+					reverie.ErrInvalid))
 				return
 			case !opts.Wants(d.chat):
 				return
@@ -153,12 +154,14 @@ func (d *reader) record(part export.JSONPart) (export.Record, error) {
 	case m.ID == "":
 		return bad("no id", fmt.Errorf("id is missing: %w", reverie.ErrInvalid))
 	case err != nil:
-		return bad("no time", fmt.Errorf("timestamp %q is not RFC 3339: %w", text.Excerpt(m.Timestamp, 40), reverie.ErrInvalid))
+		return bad("no time", fmt.Errorf("timestamp %q is not RFC 3339: %w", text.Excerpt(m.Timestamp, 40),
+			reverie.ErrInvalid))
 	case m.Author.label() == "":
 		return bad("no author", fmt.Errorf("author is missing: %w", reverie.ErrInvalid))
 	}
 	r := export.Record{Chat: d.chat, Place: part.Place, Bot: m.Author.IsBot, Event: !discordSaid(string(m.Type))}
-	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Author.ID), Author: m.Author.label(), Role: reverie.RoleUser, SentAt: at}
+	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Author.ID), Author: m.Author.label(),
+		Role: reverie.RoleUser, SentAt: at}
 	if d.replies(m) {
 		r.Message.ReplyTo = string(m.Reference.MessageID)
 	}

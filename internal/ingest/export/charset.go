@@ -18,7 +18,8 @@ import (
 	"reverie/internal/reverie"
 )
 
-var errCharset = fmt.Errorf("its text is not UTF-8, and what it is cannot be told; convert it first, as with iconv -f BIG5 -t UTF-8: %w", reverie.ErrInvalid)
+var errCharset = fmt.Errorf("its text is not UTF-8, and what it is cannot be told; convert it first, as with iconv "+
+	"-f BIG5 -t UTF-8: %w", reverie.ErrInvalid)
 
 // Decode returns a text as UTF-8 without a byte order mark, and how it begins. What it is
 // written in is told by its beginning. Single bytes that are no UTF-8 stay as they are.
@@ -195,7 +196,8 @@ func UTF8Line(raw []byte) string {
 func latin(head []byte) bool {
 	all, letters := high(head), 0
 	for _, c := range head {
-		if c >= 0xc0 && c != 0xd7 && c != 0xf7 || c >= 0x91 && c <= 0x97 || c == 0x85 || c == 0x80 || c == 0xa0 || c == 0xab || c == 0xbb || c == 0xa1 || c == 0xbf || c == 0xb0 {
+		if c >= 0xc0 && c != 0xd7 && c != 0xf7 || c >= 0x91 && c <= 0x97 || c == 0x85 || c == 0x80 || c == 0xa0 ||
+			c == 0xab || c == 0xbb || c == 0xa1 || c == 0xbf || c == 0xb0 {
 			letters++
 		}
 	}

@@ -88,7 +88,8 @@ func FileNames(files fs.FS) ([]string, error) {
 			return fmt.Errorf("list the files: %w", err)
 		case d.IsDir() && base == "__MACOSX":
 			return fs.SkipDir
-		case !d.Type().IsRegular() || strings.HasPrefix(base, "._") || base == ".DS_Store" || strings.EqualFold(base, "Thumbs.db") || strings.EqualFold(base, "desktop.ini"):
+		case !d.Type().IsRegular() || strings.HasPrefix(base, "._") || base == ".DS_Store" ||
+			strings.EqualFold(base, "Thumbs.db") || strings.EqualFold(base, "desktop.ini"):
 			return nil
 		}
 		all = append(all, name)
@@ -131,7 +132,8 @@ func KnownFiles(files fs.FS, endings []string, known func(head []byte) bool) (li
 
 // EachFile reads a file of an export that has several, and says whether to go on. One that
 // is broken is told as bad, and the others follow.
-func EachFile(ctx context.Context, files fs.FS, name string, yield func(Record, error) bool, read func(io.Reader) (bool, error)) bool {
+func EachFile(ctx context.Context, files fs.FS, name string, yield func(Record, error) bool,
+	read func(io.Reader) (bool, error)) bool {
 	f, err := files.Open(name)
 	more := true
 	if err == nil {

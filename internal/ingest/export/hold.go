@@ -58,7 +58,8 @@ func newHold(tell func(Record) bool) *Hold {
 
 // TellHeld tells what take makes of the parts of an export, which it adds to the hold that
 // it is given. What is bad is told at once, and the rest when nothing changes it any more.
-func TellHeld(ctx context.Context, opts ReadOptions, parts iter.Seq2[JSONPart, error], yield func(Record, error) bool, take func(*Hold, JSONPart) error) {
+func TellHeld(ctx context.Context, opts ReadOptions, parts iter.Seq2[JSONPart, error], yield func(Record, error) bool,
+	take func(*Hold, JSONPart) error) {
 	h := newHold(func(r Record) bool { return !opts.Wants(r.Chat) || yield(r, nil) })
 	for part, err := range parts {
 		if err == nil {
@@ -97,7 +98,8 @@ func (h *Hold) Add(r HeldRecord, c Change) error {
 		h.remember(c)
 	}
 	id := r.Message.ID
-	for _, key := range []ChangeTarget{{ChangeEdit, id, r.Message.AuthorID}, {ChangeGone, id, ""}, {ChangeThread, id, ""}} {
+	for _, key := range []ChangeTarget{{ChangeEdit, id, r.Message.AuthorID}, {ChangeGone, id, ""},
+		{ChangeThread, id, ""}} {
 		if c, found := h.ahead[key]; found {
 			delete(h.ahead, key)
 			h.kept -= len(c.Text)

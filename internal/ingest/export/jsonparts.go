@@ -71,7 +71,8 @@ type jsonPattern struct {
 func jsonPatterns(patterns []string) []*jsonPattern {
 	list := make([]*jsonPattern, len(patterns))
 	for i, p := range patterns {
-		list[i] = &jsonPattern{name: p, steps: strings.FieldsFunc(strings.ReplaceAll(p, "[]", ".[]"), func(c rune) bool { return c == '.' })}
+		list[i] = &jsonPattern{name: p, steps: strings.FieldsFunc(strings.ReplaceAll(p, "[]", ".[]"),
+			func(c rune) bool { return c == '.' })}
 	}
 	return list
 }
@@ -148,7 +149,8 @@ func following(live []*jsonPattern, depth int, step string) (fit []*jsonPattern,
 
 // tell tells the value at hand.
 func (s *jsonScanner) tell(p *jsonPattern) error {
-	part := JSONPart{Pattern: p.name, Place: s.place(), Offset: s.base + int64(s.at), Index: slices.Clone(s.index), Keys: slices.Clone(s.keys)}
+	part := JSONPart{Pattern: p.name, Place: s.place(), Offset: s.base + int64(s.at), Index: slices.Clone(s.index),
+		Keys: slices.Clone(s.keys)}
 	raw, long, err := s.capture()
 	if err != nil {
 		return err

@@ -22,7 +22,8 @@ func LooseTime(s string) (time.Time, error) {
 		at, err = time.Parse(time.RFC3339Nano, s)
 	}
 	if err != nil || at.Unix() == 0 {
-		return time.Time{}, fmt.Errorf("%q is no time, neither in seconds nor in milliseconds since 1970: %w", text.Excerpt(s, 40), reverie.ErrInvalid)
+		return time.Time{}, fmt.Errorf("%q is no time, neither in seconds nor in milliseconds since 1970: %w",
+			text.Excerpt(s, 40), reverie.ErrInvalid)
 	}
 	return at, nil
 }

@@ -36,8 +36,10 @@ var (
 // months are the beginnings of the months' names, as systems shorten them in English,
 // German, French, Spanish, Portuguese, Italian and Dutch.
 var months = map[string]int{
-	"jan": 1, "ene": 1, "gen": 1, "feb": 2, "fév": 2, "fev": 2, "mar": 3, "mär": 3, "mrt": 3, "mrz": 3, "apr": 4, "avr": 4, "abr": 4,
-	"may": 5, "mai": 5, "mag": 5, "mei": 5, "jun": 6, "giu": 6, "jul": 7, "lug": 7, "aug": 8, "ago": 8, "aoû": 8, "sep": 9, "set": 9,
+	"jan": 1, "ene": 1, "gen": 1, "feb": 2, "fév": 2, "fev": 2, "mar": 3, "mär": 3, "mrt": 3, "mrz": 3, "apr": 4,
+	"avr": 4, "abr": 4,
+	"may": 5, "mai": 5, "mag": 5, "mei": 5, "jun": 6, "giu": 6, "jul": 7, "lug": 7, "aug": 8, "ago": 8, "aoû": 8,
+	"sep": 9, "set": 9,
 	"oct": 10, "okt": 10, "ott": 10, "out": 10, "nov": 11, "dec": 12, "dez": 12, "déc": 12, "dic": 12,
 }
 
@@ -87,7 +89,8 @@ func readStamp(s string) (at ircStamp, rest string, ok bool) {
 		at, rest = ircStamp{year: n[2], month: n[1], day: n[0], hour: n[3], minute: n[4], second: n[5]}, s[len(m[0]):]
 	} else if m := named.FindStringSubmatch(s); m != nil {
 		n := numbers(m[2]+m[3], m[5], m[6], m[7], m[8])
-		at, rest = ircStamp{year: n[1], month: monthOf(m[1] + m[4]), day: n[0], hour: n[2], minute: n[3], second: n[4]}, s[len(m[0]):]
+		at, rest = ircStamp{year: n[1], month: monthOf(m[1] + m[4]), day: n[0], hour: n[2], minute: n[3],
+			second: n[4]}, s[len(m[0]):]
 	} else if m := ircMonth.FindStringSubmatch(s); m != nil && monthOf(m[1]) > 0 {
 		n := numbers(m[2:6]...)
 		at, rest = ircStamp{month: monthOf(m[1]), day: n[0], hour: n[1], minute: n[2], second: n[3]}, s[len(m[0]):]
@@ -102,7 +105,8 @@ func readStamp(s string) (at ircStamp, rest string, ok bool) {
 		at, rest = ircStamp{hour: n[0], minute: n[1], second: n[2]}, s[len(m[0]):]
 	} else if m := unix.FindStringSubmatch(s); m != nil {
 		t := time.Unix(int64(numbers(m[1])[0]), 0).UTC()
-		at, rest = ircStamp{year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), minute: t.Minute(), second: t.Second(), zone: time.UTC}, s[len(m[0]):]
+		at, rest = ircStamp{year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), minute: t.Minute(),
+			second: t.Second(), zone: time.UTC}, s[len(m[0]):]
 	} else {
 		return ircStamp{none: true}, s, false
 	}
@@ -157,7 +161,8 @@ func (c *calendar) at(s ircStamp) (time.Time, error) {
 	year, month, day := s.year, s.month, s.day
 	switch {
 	case year == 0 && c.year == 0:
-		return time.Time{}, fmt.Errorf("neither a line above nor the name of the file says on which day; name it after its first one, as in #chat.2026-01-15.log: %w", reverie.ErrInvalid)
+		return time.Time{}, fmt.Errorf("neither a line above nor the name of the file says on which day; name it after "+
+			"its first one, as in #chat.2026-01-15.log: %w", reverie.ErrInvalid)
 	case year == 0 && month == 0:
 		year, month, day = c.year, c.month, c.day
 	case year == 0:

@@ -46,7 +46,8 @@ func knows(src export.Source) int {
 func sureOf(head []byte) int {
 	seen := firstLines(head)
 	switch {
-	case seen.sure > 0 && (seen.sure*10 >= seen.all*6 || seen.said > 0 && seen.timed*10 >= seen.all*9 && seen.sure*10 >= seen.all*3):
+	case seen.sure > 0 && (seen.sure*10 >= seen.all*6 || seen.said > 0 && seen.timed*10 >= seen.all*9 &&
+		seen.sure*10 >= seen.all*3):
 		return 80
 	case seen.colons():
 		return 40
@@ -63,7 +64,8 @@ type ircSeen struct {
 
 // colons tells a log in which a colon sets nick and text apart.
 func (n ircSeen) colons() bool {
-	return n.said == 0 && n.all >= 3 && n.timed == n.all && n.colon*10 >= n.all*4 && n.loose*10 >= n.all*8 && len(n.nicks) >= 2
+	return n.said == 0 && n.all >= 3 && n.timed == n.all && n.colon*10 >= n.all*4 && n.loose*10 >= n.all*8 &&
+		len(n.nicks) >= 2
 }
 
 func firstLines(head []byte) ircSeen {
@@ -108,7 +110,8 @@ func firstLines(head []byte) ircSeen {
 }
 
 func ircFiles(files fs.FS) []string {
-	return export.KnownFiles(files, []string{".log", ".txt", ".weechatlog", ".irclog"}, func(head []byte) bool { return sureOf(head) > 0 })
+	return export.KnownFiles(files, []string{".log", ".txt", ".weechatlog", ".irclog"},
+		func(head []byte) bool { return sureOf(head) > 0 })
 }
 
 var (
@@ -153,7 +156,8 @@ func names(name string) (chat string, from calendar) {
 	if cut := strings.Index(base, "_#"); cut > 0 { // of ZNC: network_#channel
 		return base[:cut] + "/" + base[cut+1:], from
 	}
-	if channel, network, ok := strings.Cut(base, "."); ok && strings.HasPrefix(base, "#") && !strings.Contains(network, ".") { // of mIRC: #channel.Network
+	if channel, network, ok := strings.Cut(base, "."); ok && strings.HasPrefix(base, "#") &&
+		!strings.Contains(network, ".") { // of mIRC: #channel.Network
 		return network + "/" + channel, from
 	}
 	var parts []string
@@ -226,7 +230,8 @@ func readIRC(ctx context.Context, src export.Source, opts export.ReadOptions) it
 			} else if chat == "" { // the name is a date; the folder is the channel's
 				chat = within
 			}
-			r := reader{ctx: ctx, opts: opts, yield: yield, chat: ircChat(chat, ""), ids: &export.Ordinals{}, nicks: nicks{}, colons: firstLines(src.Head).colons(), calendar: from}
+			r := reader{ctx: ctx, opts: opts, yield: yield, chat: ircChat(chat, ""), ids: &export.Ordinals{}, nicks: nicks{},
+				colons: firstLines(src.Head).colons(), calendar: from}
 			if opts.Wants(r.chat) {
 				if _, err := r.file(src.Reader); err != nil {
 					yield(export.Record{}, err)
@@ -239,7 +244,8 @@ func readIRC(ctx context.Context, src export.Source, opts export.ReadOptions) it
 			if !opts.Wants(f.chat) {
 				continue
 			}
-			r := reader{ctx: ctx, opts: opts, yield: yield, within: f.name + ", ", chat: f.chat, ids: &export.Ordinals{}, nicks: nicks{},
+			r := reader{ctx: ctx, opts: opts, yield: yield, within: f.name + ", ", chat: f.chat, ids: &export.Ordinals{},
+				nicks:  nicks{},
 				colons: firstLines(export.HeadOf(src.Files, f.name)).colons(), calendar: f.from}
 			if before.chat == f.chat {
 				r.ids, r.nicks = before.ids, before.nicks
@@ -278,7 +284,8 @@ func (r *reader) file(in io.Reader) (bool, error) {
 		more := true
 		switch {
 		case errors.As(err, &bad):
-			more = r.close() && r.yield(export.Record{}, &export.Bad{Place: r.within + bad.Place, Reason: bad.Reason, Err: bad.Err})
+			more = r.close() && r.yield(export.Record{}, &export.Bad{Place: r.within + bad.Place, Reason: bad.Reason,
+				Err: bad.Err})
 		case err != nil:
 			return false, err
 		default:
@@ -320,7 +327,8 @@ func (r *reader) line(l export.Line) bool {
 	}
 	place := r.within + l.Place()
 	if !timed && (!said.sure || stamp != ircStamp{none: true}) {
-		return r.yield(export.Record{}, &export.Bad{Place: place, Reason: "no time", Err: fmt.Errorf("it does not begin with a time, nor with who says it: %w", reverie.ErrInvalid)})
+		return r.yield(export.Record{}, &export.Bad{Place: place, Reason: "no time",
+			Err: fmt.Errorf("it does not begin with a time, nor with who says it: %w", reverie.ErrInvalid)})
 	}
 	at, err := r.calendar.at(stamp)
 	if err != nil {
@@ -332,7 +340,8 @@ func (r *reader) line(l export.Line) bool {
 	if said.channel != "" {
 		r.open.Chat = ircChat(said.channel, "")
 	}
-	r.open.Message = reverie.Message{Role: reverie.RoleUser, AuthorID: r.nicks.id(id), Author: said.nick, Text: said.text, SentAt: stamp.in(at, r.opts.Zone)}
+	r.open.Message = reverie.Message{Role: reverie.RoleUser, AuthorID: r.nicks.id(id), Author: said.nick, Text: said.text,
+		SentAt: stamp.in(at, r.opts.Zone)}
 	wall := at.Format(time.DateTime)
 	if stamp.zone != nil {
 		wall = r.open.Message.SentAt.UTC().Format(time.RFC3339)

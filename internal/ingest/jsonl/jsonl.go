@@ -114,8 +114,10 @@ func list(head []byte) bool {
 
 // Lines of which something would be lost if they were stored: JSON replaces it without a word.
 var (
-	errNoUTF8   = fmt.Errorf("it is not UTF-8, convert it first, as with iconv -f GB18030 -t UTF-8: %w", reverie.ErrInvalid)
-	errHalfPair = fmt.Errorf("it holds half a surrogate pair (such as \\ud83d by itself), send the whole letter: %w", reverie.ErrInvalid)
+	errNoUTF8 = fmt.Errorf("it is not UTF-8, convert it first, as with iconv -f GB18030 -t UTF-8: %w",
+		reverie.ErrInvalid)
+	errHalfPair = fmt.Errorf("it holds half a surrogate pair (such as \\ud83d by itself), send the whole letter: %w",
+		reverie.ErrInvalid)
 )
 
 // halfPair tells whether sound JSON escapes half a surrogate pair, which is no letter.
@@ -180,7 +182,8 @@ func readMessage(line []byte, group string) (reverie.Message, error) {
 		return reverie.Message{}, errHalfPair
 	}
 	if group != "" && (another(raw.GroupID, group) || another(raw.Group, group)) {
-		return reverie.Message{}, fmt.Errorf("it names another group than %q: %w", text.Excerpt(group, 40), reverie.ErrInvalid)
+		return reverie.Message{}, fmt.Errorf("it names another group than %q: %w", text.Excerpt(group, 40),
+			reverie.ErrInvalid)
 	}
 	if strings.ContainsRune(string(raw.ID), utf8.RuneError) { // two such ids could become one, and a message be lost
 		return reverie.Message{}, fmt.Errorf("id holds U+FFFD, which stands for bytes that were lost: %w", reverie.ErrInvalid)

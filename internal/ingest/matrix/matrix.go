@@ -112,7 +112,8 @@ func parts(in io.Reader, head []byte) iter.Seq2[export.JSONPart, error] {
 			return export.JSONDocuments(in)
 		}
 	}
-	return export.JSONParts(in, "room_name", "messages[]", "chunk[]", "events[]", "timeline[]", "timeline.events[]", "events_before[]", "event", "events_after[]",
+	return export.JSONParts(in, "room_name", "messages[]", "chunk[]", "events[]", "timeline[]", "timeline.events[]",
+		"events_before[]", "event", "events_after[]",
 		"rooms.join.*.timeline.events[]", "rooms.leave.*.timeline.events[]")
 }
 
@@ -154,14 +155,16 @@ func (m *reader) take(h *export.Hold, part export.JSONPart) error {
 	e.Room = cmp.Or(e.Room, room)
 	e.Sender = cmp.Or(e.Sender, e.User)
 	millis, err := strconv.ParseInt(string(e.Time), 10, 64)
-	if f, ferr := e.Time.Float64(); err != nil && ferr == nil && f >= 0 && f <= export.LastUnix*1000 { // as programs write it that know no integers
+	if f, ferr := e.Time.Float64(); err != nil && ferr == nil && f >= 0 &&
+		f <= export.LastUnix*1000 { // as programs write it that know no integers
 		millis, err = int64(f), nil
 	}
 	switch {
 	case e.ID == "":
 		return bad("no id", fmt.Errorf("event_id is missing: %w", reverie.ErrInvalid))
 	case err != nil || millis < 0 || millis > export.LastUnix*1000:
-		return bad("no time", fmt.Errorf("origin_server_ts %q is no time in milliseconds since 1970: %w", text.Excerpt(string(e.Time), 40), reverie.ErrInvalid))
+		return bad("no time", fmt.Errorf("origin_server_ts %q is no time in milliseconds since 1970: %w",
+			text.Excerpt(string(e.Time), 40), reverie.ErrInvalid))
 	case e.Sender == "":
 		return bad("no author", fmt.Errorf("sender is missing: %w", reverie.ErrInvalid))
 	}
@@ -176,7 +179,8 @@ func (m *reader) take(h *export.Hold, part export.JSONPart) error {
 	chat.Name = cmp.Or(m.named, m.rooms[chat.ID], chat.ID)
 	e.at = millis
 	r := export.HeldRecord{Record: export.Record{Chat: chat, Place: part.Place}}
-	r.Message = reverie.Message{ID: e.ID, AuthorID: e.Sender, Author: m.name(e.Sender), Role: reverie.RoleUser, SentAt: time.UnixMilli(millis).UTC()}
+	r.Message = reverie.Message{ID: e.ID, AuthorID: e.Sender, Author: m.name(e.Sender), Role: reverie.RoleUser,
+		SentAt: time.UnixMilli(millis).UTC()}
 	c, err := m.read(e, &r)
 	if err != nil {
 		return bad("not decrypted", err)
@@ -194,7 +198,8 @@ func unwrapped(raw json.RawMessage) (event json.RawMessage, room string) {
 	if outer.Fields("source").Str("event_id") == "" || len(outer["content"]) > 0 {
 		return raw, ""
 	}
-	return outer["source"], cmp.Or(outer.Fields("room").Str("room_id"), outer.Str("room_id"), outer.Str("room_display_name"))
+	return outer["source"], cmp.Or(outer.Fields("room").Str("room_id"), outer.Str("room_id"),
+		outer.Str("room_display_name"))
 }
 
 // learn remembers names.
@@ -202,7 +207,8 @@ func (m *reader) learn(e matrixEvent, room string) {
 	switch {
 	case e.Type == "m.room.name" && len(m.rooms) < export.MaxNames:
 		m.rooms[room] = export.Shortened(e.Content.Str("name"))
-	case e.Type == "m.room.member" && e.Content.Str("membership") == "join" && e.Content.Str("displayname") != "" && len(m.names) < export.MaxNames:
+	case e.Type == "m.room.member" && e.Content.Str("membership") == "join" && e.Content.Str("displayname") != "" &&
+		len(m.names) < export.MaxNames:
 		m.names[cmp.Or(e.StateKey, e.Sender)] = export.Shortened(e.Content.Str("displayname"))
 	}
 }
@@ -216,7 +222,8 @@ func (m *reader) read(e matrixEvent, r *export.HeldRecord) (export.Change, error
 	switch {
 	case e.Type == "m.room.redaction":
 		r.Event = true
-		return export.Change{ChangeTarget: export.ChangeTarget{Kind: export.ChangeGone, ID: cmp.Or(e.Redacts, e.Content.Str("redacts"))}, At: e.at}, nil
+		return export.Change{ChangeTarget: export.ChangeTarget{Kind: export.ChangeGone,
+			ID: cmp.Or(e.Redacts, e.Content.Str("redacts"))}, At: e.at}, nil
 	case len(e.Content) == 0 || len(e.Unsigned.Fields("redacted_because")) > 0:
 		r.Event = true
 		return export.Change{}, nil
@@ -249,4 +256,5 @@ func (m *reader) read(e matrixEvent, r *export.HeldRecord) (export.Change, error
 }
 
 // said are the events that are somebody's words.
-var said = map[string]bool{"m.room.message": true, "m.sticker": true, "m.poll.start": true, "org.matrix.msc3381.poll.start": true}
+var said = map[string]bool{"m.room.message": true, "m.sticker": true, "m.poll.start": true,
+	"org.matrix.msc3381.poll.start": true}

@@ -20,7 +20,8 @@ import (
 )
 
 // Format is what the package reads.
-var Format = export.Format{Name: "onebot", Title: "OneBot 11 events, or answers to get_group_msg_history", Knows: knows, Read: read}
+var Format = export.Format{Name: "onebot", Title: "OneBot 11 events, or answers to get_group_msg_history",
+	Knows: knows, Read: read}
 
 // answers are where an answer of the API has its messages.
 var answers = []string{"data.messages[]", "messages[]"}
@@ -54,7 +55,8 @@ func knows(src export.Source) int {
 	}
 	sender := seen["sender.user_id"] || seen["sender.nickname"]
 	switch {
-	case seen["post_type"] && (seen["self_id"] || seen["message_id"]), seen["message_type"] && seen["message_id"] && sender:
+	case seen["post_type"] && (seen["self_id"] || seen["message_id"]),
+		seen["message_type"] && seen["message_id"] && sender:
 		return 90
 	case seen["retcode"] && seen["message_id"] && sender:
 		return 80
@@ -131,18 +133,22 @@ func (o *reader) take(h *export.Hold, part export.JSONPart) error {
 	if notice {
 		return o.notice(h, e, export.Record{Chat: chat, Place: part.Place, Event: true}, at)
 	}
-	r := export.Record{Chat: chat, Place: part.Place, Event: e.SubType == "notice", Bot: e.PostType == "message_sent" || e.UserID != "" && e.UserID == e.SelfID}
-	r.Message = reverie.Message{ID: string(e.MessageID), AuthorID: string(cmp.Or(e.UserID, e.Sender.UserID)), Author: e.label(), Role: reverie.RoleUser, SentAt: at}
+	r := export.Record{Chat: chat, Place: part.Place, Event: e.SubType == "notice", Bot: e.PostType == "message_sent" ||
+		e.UserID != "" && e.UserID == e.SelfID}
+	r.Message = reverie.Message{ID: string(e.MessageID), AuthorID: string(cmp.Or(e.UserID, e.Sender.UserID)),
+		Author: e.label(), Role: reverie.RoleUser, SentAt: at}
 	if a := e.Anonymous; a != nil && a.Name != "" {
 		r.Message.AuthorID, r.Message.Author = "anonymous-"+string(cmp.Or(a.ID, a.Name)), string(a.Name)
 	}
 	if r.Message.AuthorID == "" {
-		return &export.Bad{Place: part.Place, Reason: "no author", Err: fmt.Errorf("user_id is missing: %w", reverie.ErrInvalid)}
+		return &export.Bad{Place: part.Place, Reason: "no author",
+			Err: fmt.Errorf("user_id is missing: %w", reverie.ErrInvalid)}
 	}
 	if r.Message.ID == "" || r.Message.ID == "0" {
 		r.Message.ID = o.ids.ID(chat.ID, string(e.Time), r.Message.AuthorID)
 	}
-	if who := (onebotName{chat.ID, r.Message.AuthorID}); len(o.names) < names && len(who.chat)+len(who.user) < reverie.MaxMessageIDLength {
+	if who := (onebotName{chat.ID, r.Message.AuthorID}); len(o.names) < names &&
+		len(who.chat)+len(who.user) < reverie.MaxMessageIDLength {
 		o.names[who] = export.Shortened(r.Message.Author)
 	}
 	segments, err := onebotSegments(e.Message, string(e.Raw))
@@ -157,7 +163,8 @@ func (o *reader) take(h *export.Hold, part export.JSONPart) error {
 // chat says which conversation an event is of: a group, or the private chat with somebody.
 func (e event) chat() (export.Chat, error) {
 	if e.GuildID != "" && e.ChannelID != "" {
-		return export.Chat{ID: "guild-" + string(e.GuildID+"-"+e.ChannelID), Name: string(cmp.Or(e.GroupName, e.ChannelID))}, nil
+		return export.Chat{ID: "guild-" + string(e.GuildID+"-"+e.ChannelID),
+			Name: string(cmp.Or(e.GroupName, e.ChannelID))}, nil
 	}
 	private := e.MessageType == "private" || e.MessageType == "" && e.GroupID == ""
 	if !private && e.GroupID != "" {
@@ -168,7 +175,8 @@ func (e event) chat() (export.Chat, error) {
 		peer = e.TargetID
 	}
 	if peer == "" || !private {
-		return export.Chat{}, fmt.Errorf("neither group_id nor the other side of a private chat is there: %w", reverie.ErrInvalid)
+		return export.Chat{}, fmt.Errorf("neither group_id nor the other side of a private chat is there: %w",
+			reverie.ErrInvalid)
 	}
 	c := export.Chat{ID: "private-" + string(peer), Name: string(peer)}
 	if e.Sender.Nickname != "" && cmp.Or(e.Sender.UserID, e.UserID) == peer {
@@ -190,14 +198,16 @@ func (e event) label() string {
 // notices are the notices that are told, and what they say; "-" is nothing.
 var notices = map[string]string{
 	"group_recall": "-", "friend_recall": "-", "group_increase": "joined", "group_decrease": "left",
-	"group_admin": "became or ceased to be an administrator", "group_ban": "was muted or unmuted", "friend_add": "became a friend",
+	"group_admin": "became or ceased to be an administrator", "group_ban": "was muted or unmuted",
+	"friend_add": "became a friend",
 }
 
 // notice tells what happened in a chat. What takes a message back takes its text, too,
 // where it is held yet.
 func (o *reader) notice(h *export.Hold, e event, r export.Record, at time.Time) error {
 	who := string(cmp.Or(e.UserID, "0"))
-	r.Message = reverie.Message{ID: o.ids.ID(r.Chat.ID, string(e.Time), string(e.NoticeType)+" "+who), AuthorID: who, Author: who, Role: reverie.RoleUser, SentAt: at}
+	r.Message = reverie.Message{ID: o.ids.ID(r.Chat.ID, string(e.Time), string(e.NoticeType)+" "+who), AuthorID: who,
+		Author: who, Role: reverie.RoleUser, SentAt: at}
 	if name := o.names[onebotName{r.Chat.ID, who}]; name != "" {
 		r.Message.Author = name
 	}
@@ -205,5 +215,6 @@ func (o *reader) notice(h *export.Hold, e event, r export.Record, at time.Time) 
 		r.Message.Text = r.Message.Author + " " + what
 		return h.Add(export.HeldRecord{Record: r}, export.Change{})
 	}
-	return h.Add(export.HeldRecord{Record: r}, export.Change{ChangeTarget: export.ChangeTarget{Kind: export.ChangeGone, ID: string(e.MessageID)}})
+	return h.Add(export.HeldRecord{Record: r}, export.Change{ChangeTarget: export.ChangeTarget{Kind: export.ChangeGone,
+		ID: string(e.MessageID)}})
 }

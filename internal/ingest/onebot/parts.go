@@ -84,7 +84,8 @@ func logged(r io.Reader) iter.Seq2[export.JSONPart, error] {
 			if err == nil {
 				part.Value = l.Text[at:]
 				if export.EndsEarly(part.Value) {
-					err = &export.Bad{Place: part.Place, Reason: "no event", Err: fmt.Errorf("it ends in the middle: %w", io.ErrUnexpectedEOF)}
+					err = &export.Bad{Place: part.Place, Reason: "no event",
+						Err: fmt.Errorf("it ends in the middle: %w", io.ErrUnexpectedEOF)}
 				}
 			}
 			if !yield(part, err) {
@@ -105,7 +106,8 @@ func onebotLines(parts iter.Seq2[export.JSONPart, error]) iter.Seq2[export.JSONP
 			}
 			if err != nil || json.Unmarshal(part.Value, &answer) != nil || answer.Code == nil {
 				part.Place = cmp.Or(part.Place, "the event")
-				if inner := export.JSONFieldsOf(answer.Data); err == nil && inner.Str("post_type") != "" && export.JSONFieldsOf(part.Value).Str("post_type") == "" {
+				if inner := export.JSONFieldsOf(answer.Data); err == nil && inner.Str("post_type") != "" &&
+					export.JSONFieldsOf(part.Value).Str("post_type") == "" {
 					part.Value = answer.Data
 				}
 				if !yield(part, err) {
@@ -116,11 +118,13 @@ func onebotLines(parts iter.Seq2[export.JSONPart, error]) iter.Seq2[export.JSONP
 			var list struct {
 				Messages []json.RawMessage `json:"messages"`
 			}
-			if _ = json.Unmarshal(answer.Data, &list); list.Messages == nil && bytes.Contains(answer.Data, []byte(`"message_id"`)) {
+			if _ = json.Unmarshal(answer.Data, &list); list.Messages == nil &&
+				bytes.Contains(answer.Data, []byte(`"message_id"`)) {
 				list.Messages = []json.RawMessage{answer.Data}
 			}
 			for i, m := range list.Messages {
-				if !yield(export.JSONPart{Place: strings.TrimPrefix(fmt.Sprintf("%s, message %d", part.Place, i+1), ", "), Value: m}, nil) {
+				if !yield(export.JSONPart{Place: strings.TrimPrefix(fmt.Sprintf("%s, message %d", part.Place, i+1), ", "),
+					Value: m}, nil) {
 					return
 				}
 			}

@@ -38,7 +38,8 @@ func onebotSegments(message json.RawMessage, raw string) ([]segment, error) {
 		err = json.Unmarshal(message, &list)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("message is neither a string nor an array of segments: %w: %w", export.Readable(err), reverie.ErrInvalid)
+		return nil, fmt.Errorf("message is neither a string nor an array of segments: %w: %w", export.Readable(err),
+			reverie.ErrInvalid)
 	}
 	return list, nil
 }

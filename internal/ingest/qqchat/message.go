@@ -68,7 +68,8 @@ func (q *reader) record(part export.JSONPart) (export.Record, error) {
 	who := m.Sender.id()
 	r := export.Record{Chat: q.chat, Place: part.Place, Event: m.event()}
 	if who == "0" && !r.Event {
-		return export.Record{}, &export.Bad{Place: part.Place, Reason: "no author", Err: fmt.Errorf("sender is missing: %w", reverie.ErrInvalid)}
+		return export.Record{}, &export.Bad{Place: part.Place, Reason: "no author",
+			Err: fmt.Errorf("sender is missing: %w", reverie.ErrInvalid)}
 	}
 	r.Message = reverie.Message{ID: string(cmp.Or(m.ID, m.MessageID)), AuthorID: who, Role: reverie.RoleUser, SentAt: at,
 		Author: cmp.Or(string(cmp.Or(m.Sender.Card, m.Sender.Name, m.Sender.Nickname)), who)}
@@ -118,7 +119,8 @@ func (m *message) sentAt(zone *time.Location) (time.Time, error) {
 	}
 	at, err := time.ParseInLocation(time.DateTime, string(m.Time), zone)
 	if err != nil {
-		return at, fmt.Errorf("neither timestamp %q nor time %q is one: %w", text.Excerpt(string(m.Timestamp), 40), text.Excerpt(string(m.Time), 40), reverie.ErrInvalid)
+		return at, fmt.Errorf("neither timestamp %q nor time %q is one: %w", text.Excerpt(string(m.Timestamp), 40),
+			text.Excerpt(string(m.Time), 40), reverie.ErrInvalid)
 	}
 	return at, nil
 }
@@ -165,7 +167,8 @@ func (m *message) read() (said, replyTo string) {
 		case "markdown":
 			pieces.WriteString(string(cmp.Or(d.Content, d.Text)))
 		case "json":
-			extra = append(extra, cmp.Or(export.JoinLines(string(d.Title), string(d.Description), string(d.URL)), export.CardText(json.RawMessage(d.Content))))
+			extra = append(extra, cmp.Or(export.JoinLines(string(d.Title), string(d.Description), string(d.URL)),
+				export.CardText(json.RawMessage(d.Content))))
 		case "location":
 			extra = append(extra, export.JoinLines(string(cmp.Or(d.Title, d.Name)), string(d.Description)))
 		case "forward":

@@ -24,7 +24,8 @@ import (
 )
 
 // Format is what the package reads.
-var Format = export.Format{Name: "qq", Title: "QQChatExporter, JSON (one file, or a folder or zip of chunks); text of QQ itself", Knows: knows, Read: read}
+var Format = export.Format{Name: "qq",
+	Title: "QQChatExporter, JSON (one file, or a folder or zip of chunks); text of QQ itself", Knows: knows, Read: read}
 
 func knows(src export.Source) int {
 	if src.Files != nil {
@@ -43,7 +44,8 @@ func knows(src export.Source) int {
 func knowsHead(head []byte) int {
 	var made export.Text
 	seen := map[string]bool{}
-	for part, err := range export.JSONParts(bytes.NewReader(head), "metadata.name", "metadata.exportTime", "metadata.version", "chatInfo", "chunked", "chunkInfo", "statistics",
+	for part, err := range export.JSONParts(bytes.NewReader(head), "metadata.name", "metadata.exportTime",
+		"metadata.version", "chatInfo", "chunked", "chunkInfo", "statistics",
 		"sender.uid", "content.text", "content.elements", "recalled", "isRecalled", "messages") {
 		if err != nil { // the head ends in the middle
 			break
@@ -58,7 +60,8 @@ func knowsHead(head []byte) int {
 		return 95
 	case seen["chatInfo"] && (seen["statistics"] || seen["chunked"]) && (made != "" || seen["metadata"]):
 		return 80
-	case seen["sender.uid"] && (seen["content.text"] || seen["content.elements"]) && (seen["recalled"] || seen["isRecalled"]):
+	case seen["sender.uid"] && (seen["content.text"] || seen["content.elements"]) &&
+		(seen["recalled"] || seen["isRecalled"]):
 		return 70
 	}
 	return 0
@@ -187,7 +190,8 @@ func (q *reader) begin() error {
 		return nil
 	}
 	if q.again == nil {
-		return fmt.Errorf("which chat it is (chatInfo) must stand in front of the messages, for a stream is read once; save it, and name the file: %w", reverie.ErrInvalid)
+		return fmt.Errorf("which chat it is (chatInfo) must stand in front of the messages, for a stream is read once; "+
+			"save it, and name the file: %w", reverie.ErrInvalid)
 	}
 	f, err := q.again()
 	if err != nil {
@@ -269,7 +273,8 @@ func (m qqManifest) chunks(files fs.FS, root string) (names []string) {
 		}
 	}
 	if len(names) == 0 {
-		names, _ = fs.Glob(files, path.Join(root, "chunks", "*.jsonl")) // the pattern is sound but for odd folders, which have none
+		names, _ = fs.Glob(files, path.Join(root, "chunks",
+			"*.jsonl")) // the pattern is sound but for odd folders, which have none
 	}
 	return names
 }

@@ -93,7 +93,8 @@ func (q *qqText) line(l export.Line) bool {
 		}
 		place := q.open.Place
 		q.open, q.lines, q.size = nil, nil, 0
-		return q.yield(export.Record{}, &export.Bad{Place: place, Reason: "too long", Err: fmt.Errorf("the message has more than %d bytes: %w", reverie.MaxMessageTextLength, reverie.ErrInvalid)})
+		return q.yield(export.Record{}, &export.Bad{Place: place, Reason: "too long",
+			Err: fmt.Errorf("the message has more than %d bytes: %w", reverie.MaxMessageTextLength, reverie.ErrInvalid)})
 	}
 	if !q.close() {
 		return false
@@ -104,12 +105,14 @@ func (q *qqText) line(l export.Line) bool {
 	}
 	at, err := time.ParseInLocation("2006-01-02 15:04:05", m[1], zone)
 	if err != nil {
-		return q.yield(export.Record{}, &export.Bad{Place: l.Place(), Reason: "no time", Err: fmt.Errorf("there is no %s: %w", m[1], reverie.ErrInvalid)})
+		return q.yield(export.Record{}, &export.Bad{Place: l.Place(), Reason: "no time",
+			Err: fmt.Errorf("there is no %s: %w", m[1], reverie.ErrInvalid)})
 	}
 	who := textWho.FindStringSubmatch(m[2])
 	id := cmp.Or(who[2], who[3], who[1])
 	q.open = &export.Record{Chat: q.chat, Place: l.Place(), Event: id == system}
-	q.open.Message = reverie.Message{ID: q.ids.ID(q.chat.ID, m[1], id), AuthorID: id, Author: cmp.Or(strings.TrimSpace(who[1]), id), Role: reverie.RoleUser, SentAt: at}
+	q.open.Message = reverie.Message{ID: q.ids.ID(q.chat.ID, m[1], id), AuthorID: id,
+		Author: cmp.Or(strings.TrimSpace(who[1]), id), Role: reverie.RoleUser, SentAt: at}
 	return true
 }
 
@@ -119,7 +122,8 @@ func (q *qqText) close() bool {
 	if r == nil {
 		return true
 	}
-	for len(q.lines) > 0 && strings.HasPrefix(q.lines[len(q.lines)-1], "=====") || len(q.lines) > 0 && strings.HasPrefix(q.lines[len(q.lines)-1], "消息分组") {
+	for len(q.lines) > 0 && strings.HasPrefix(q.lines[len(q.lines)-1], "=====") || len(q.lines) > 0 &&
+		strings.HasPrefix(q.lines[len(q.lines)-1], "消息分组") {
 		q.lines = q.lines[:len(q.lines)-1] // the heading of the next chat
 	}
 	r.Message.Text = export.WithoutPlaceholders(strings.Join(q.lines, "\n"))

@@ -79,7 +79,8 @@ func slackFolders(files fs.FS) (roots []string, folders []slackFolder) {
 		found, _ := fs.Glob(files, pattern) // the pattern is sound; what cannot be read is not there
 		for _, name := range found {
 			dir, base := path.Split(name)
-			if root := path.Clean(dir); !day.MatchString(base) && slackList(base) && (len(roots) == 0 || roots[len(roots)-1] != root) {
+			if root := path.Clean(dir); !day.MatchString(base) && slackList(base) &&
+				(len(roots) == 0 || roots[len(roots)-1] != root) {
 				roots = append(roots, root)
 			}
 		}
@@ -224,11 +225,13 @@ func (s *reader) user(part export.JSONPart) {
 		} `json:"profile"`
 	}
 	_ = json.Unmarshal(part.Value, &u) // what is of the wrong type is not there
-	s.names.users[u.ID] = slackUser{bot: u.IsBot, name: export.Shortened(cmp.Or(u.Profile.DisplayName, u.Profile.RealName, u.RealName, u.Name))}
+	s.names.users[u.ID] = slackUser{bot: u.IsBot, name: export.Shortened(cmp.Or(u.Profile.DisplayName, u.Profile.RealName,
+		u.RealName, u.Name))}
 }
 
 // day tells the messages of one file.
-func (s *reader) day(chat export.Chat, parts iter.Seq2[export.JSONPart, error], yield func(export.Record, error) bool) bool {
+func (s *reader) day(chat export.Chat, parts iter.Seq2[export.JSONPart, error],
+	yield func(export.Record, error) bool) bool {
 	for part, err := range parts {
 		r := export.Record{Chat: chat, Place: part.Place}
 		if err == nil {
@@ -348,7 +351,8 @@ func (s *reader) said(m message, r *export.Record) (said string, event bool) {
 	default:
 		known = false
 	}
-	if r.Message.AuthorID == "Slack" || !known && (slackEvent.MatchString(string(m.Subtype)) || m.User == "" || said == "") {
+	if r.Message.AuthorID == "Slack" || !known &&
+		(slackEvent.MatchString(string(m.Subtype)) || m.User == "" || said == "") {
 		return said, true
 	}
 	if said == "" {

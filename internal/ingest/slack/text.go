@@ -92,7 +92,8 @@ func (n *slackNames) reference(s string) string {
 		return label
 	}
 	address := strings.TrimPrefix(strings.TrimPrefix(target, "mailto:"), "tel:")
-	if label == "" || label == address || strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(address, "https://"), "http://"), "/") == label {
+	if label == "" || label == address ||
+		strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(address, "https://"), "http://"), "/") == label {
 		return address
 	}
 	return label + " (" + address + ")"

@@ -201,7 +201,8 @@ func (m *message) sentAt(zone *time.Location) (time.Time, error) {
 	}
 	at, err := time.ParseInLocation("2006-01-02T15:04:05", m.Date, zone)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("date %q is no time such as 2026-01-15T20:01:00: %w", text.Excerpt(m.Date, 40), reverie.ErrInvalid)
+		return time.Time{}, fmt.Errorf("date %q is no time such as 2026-01-15T20:01:00: %w", text.Excerpt(m.Date, 40),
+			reverie.ErrInvalid)
 	}
 	return at, nil
 }

@@ -34,7 +34,8 @@ var Format = export.Format{
 
 // kinds are the types of chats, and what an id of one is of.
 var kinds = map[string]string{
-	"saved_messages": "saved", "replies": "replies", "verification_codes": "codes", "personal_chat": "user", "bot_chat": "user",
+	"saved_messages": "saved", "replies": "replies", "verification_codes": "codes", "personal_chat": "user",
+	"bot_chat":      "user",
 	"private_group": "chat", "private_supergroup": "channel", "public_supergroup": "channel", "public_group": "channel",
 	"private_channel": "channel", "public_channel": "channel",
 }
@@ -53,8 +54,10 @@ func knows(src export.Source) int {
 		return 0
 	}
 	var seen telegramHead
-	for part, err := range export.JSONParts(bytes.NewReader(src.Head), "type", "id", "messages[].date_unixtime", "messages[].from_id", "messages[].actor_id",
-		"messages[].date", "about", "personal_information.user_id", "contacts.about", "frequent_contacts.about", "sessions.about", "chats.about", "chats.list[].type", "left_chats.list[].type",
+	for part, err := range export.JSONParts(bytes.NewReader(src.Head), "type", "id", "messages[].date_unixtime",
+		"messages[].from_id", "messages[].actor_id",
+		"messages[].date", "about", "personal_information.user_id", "contacts.about", "frequent_contacts.about",
+		"sessions.about", "chats.about", "chats.list[].type", "left_chats.list[].type",
 		"chats.list[].messages[].date", "chats.list[].messages[].date_unixtime", "chats.list[].messages[].from_id") {
 		if err != nil { // the head ends in the middle
 			break
@@ -64,7 +67,8 @@ func knows(src export.Source) int {
 	switch {
 	case seen.typed && seen.numbered && (seen.message || seen.dated):
 		return 95
-	case seen.account, seen.about && seen.part, seen.numbered && seen.message && seen.dated, seen.part && seen.message && seen.dated:
+	case seen.account, seen.about && seen.part, seen.numbered && seen.message && seen.dated, seen.part && seen.message &&
+		seen.dated:
 		return 90
 	case seen.typed && seen.numbered:
 		return 70
@@ -89,7 +93,8 @@ func (h *telegramHead) add(part export.JSONPart) {
 		h.about = true
 	case "personal_information.user_id":
 		h.account = h.about
-	case "messages[].date_unixtime", "messages[].from_id", "messages[].actor_id", "chats.list[].messages[].date_unixtime", "chats.list[].messages[].from_id":
+	case "messages[].date_unixtime", "messages[].from_id", "messages[].actor_id", "chats.list[].messages[].date_unixtime",
+		"chats.list[].messages[].from_id":
 		h.message = true
 	default: // parts of an account, which may be all that the beginning has
 		h.part = true
@@ -98,7 +103,8 @@ func (h *telegramHead) add(part export.JSONPart) {
 
 // telegramFiles finds the exports of a folder or archive.
 func telegramFiles(files fs.FS) []string {
-	return export.KnownFiles(files, []string{".json"}, func(head []byte) bool { return knows(export.Source{Head: head}) > 0 })
+	return export.KnownFiles(files, []string{".json"},
+		func(head []byte) bool { return knows(export.Source{Head: head}) > 0 })
 }
 
 func read(ctx context.Context, src export.Source, opts export.ReadOptions) iter.Seq2[export.Record, error] {
@@ -224,7 +230,9 @@ func (c *chat) begin(again func() (io.ReadCloser, error)) error {
 		}
 	}
 	if c.id == "" {
-		return &export.Bad{Reason: "no chat", Err: fmt.Errorf("the id of its chat is missing, or comes behind the messages; put name, type and id in front of them: %w", reverie.ErrInvalid)}
+		return &export.Bad{Reason: "no chat",
+			Err: fmt.Errorf("the id of its chat is missing, or comes behind the messages; put name, type and id in front of "+
+				"them: %w", reverie.ErrInvalid)}
 	}
 	c.chat.ID = cmp.Or(kinds[c.kind], "peer") + c.id
 	c.chat.Name = cmp.Or(c.name, strings.ReplaceAll(c.kind, "_", " "), c.chat.ID)

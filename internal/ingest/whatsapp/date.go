@@ -28,7 +28,8 @@ const (
 )
 
 var (
-	waDateFirst = lazyregexp.New(`^` + waDatePart + `(?:[,،]| klo| kl\.?| à| às| um| at| a las| alle| om| lúc|T)? ?` + waTimePart + `$`)
+	waDateFirst = lazyregexp.New(`^` + waDatePart + `(?:[,،]| klo| kl\.?| à| às| um| at| a las| alle| om| lúc|T)? ?` +
+		waTimePart + `$`)
 	// waHours is a time as French Canada writes it: 21 h 25, 21 h 25 min 15 s.
 	waHours = lazyregexp.New(`(\d{1,2}) h (\d{2})(?: min (\d{2}) s)?`)
 
@@ -36,7 +37,8 @@ var (
 
 	// waPlain makes a stamp plain: no marks, one kind of space and of digits.
 	waPlain = strings.NewReplacer("\u202f", " ", "\u00a0", " ", "\u2009", " ", "\u200e", "", "\u200f", "",
-		"\u202a", "", "\u202b", "", "\u202c", "", "\u202d", "", "\u202e", "", "\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "",
+		"\u202a", "", "\u202b", "", "\u202c", "", "\u202d", "", "\u202e", "", "\u2066", "", "\u2067", "", "\u2068", "",
+		"\u2069", "",
 		"年", "/", "月", "/", "日", " ", "  ", " ",
 		"٠", "0", "١", "1", "٢", "2", "٣", "3", "٤", "4", "٥", "5", "٦", "6", "٧", "7", "٨", "8", "٩", "9",
 		"۰", "0", "۱", "1", "۲", "2", "۳", "3", "۴", "4", "۵", "5", "۶", "6", "۷", "7", "۸", "8", "۹", "9")
@@ -52,7 +54,8 @@ const (
 // waHalves are the words for them, in lower case without dots and spaces.
 var waHalves = map[string]int{
 	"am": waAM, "上午": waAM, "凌晨": waAM, "清晨": waAM, "早上": waAM, "午前": waAM, "오전": waAM, "ص": waAM,
-	"πμ": waAM, "öö": waAM, "sa": waAM, "pg": waAM, "vorm": waAM, "prob": waAM, "पूर्वाह्न": waAM, "दп": waAM,
+	"πμ": waAM, "öö": waAM, "sa": waAM, "pg": waAM, "vorm": waAM, "prob": waAM,
+	"पूर्वाह्न": waAM, "दп": waAM,
 	"pm": waPM, "下午": waPM, "晚上": waPM, "傍晚": waPM, "午後": waPM, "오후": waPM, "م": waPM,
 	"μμ": waPM, "ös": waPM, "ch": waPM, "ptg": waPM, "nachm": waPM, "अपराह्न": waPM, "中午": waNoon,
 }
@@ -160,7 +163,8 @@ func waOrder(stamps []waStamp, asked string) (string, error) {
 	if len(orders) == 1 || waSame(stamps, orders) {
 		return orders[0], nil
 	}
-	return "", fmt.Errorf("a date such as %s can be read in more than one way, and nothing tells which: say it with --date-order dmy, mdy or ymd: %w",
+	return "", fmt.Errorf("a date such as %s can be read in more than one way, and nothing tells which: say it with "+
+		"--date-order dmy, mdy or ymd: %w",
 		strings.Join(stamps[0].date[:], string(stamps[0].sep)), reverie.ErrInvalid)
 }
 

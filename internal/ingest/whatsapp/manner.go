@@ -41,7 +41,8 @@ func mannerOf(ahead []byte, asked string) (waManner, error) {
 		}
 	}
 	if len(headers) == 0 {
-		return waManner{}, fmt.Errorf("no line of it begins with a date and a time, as WhatsApp writes them: %w", reverie.ErrInvalid)
+		return waManner{}, fmt.Errorf("no line of it begins with a date and a time, as WhatsApp writes them: %w",
+			reverie.ErrInvalid)
 	}
 	most := headers[0].style()
 	for style, n := range count {

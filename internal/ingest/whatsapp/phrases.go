@@ -61,7 +61,8 @@ var (
 // marked tells that such words, and only they, begin with a mark of direction.
 func waSaid(said string, marked bool) (text string, event bool) {
 	led := marked && strings.HasPrefix(strings.TrimLeft(said, " "), "\u200e")
-	if cut := strings.LastIndex(said, "\u200e"); cut > 0 && waMarked.MatchString(strings.TrimSpace(waPlainText(said[cut:]))) {
+	if cut := strings.LastIndex(said, "\u200e"); cut > 0 &&
+		waMarked.MatchString(strings.TrimSpace(waPlainText(said[cut:]))) {
 		said = said[:cut] // a caption, or a document's name
 		if name := waPlainText(said); waPages.MatchString(name) {
 			return "", false
@@ -82,7 +83,8 @@ func waSaid(said string, marked bool) (text string, event bool) {
 	first, more, _ := strings.Cut(text, "\n")
 	first = strings.TrimRight(first, " \r")
 	switch {
-	case len(first) <= waLongestPhrase && waOmitted.MatchString(first), waBracketed(first), strings.Contains(first, ".") && waFile.MatchString(first):
+	case len(first) <= waLongestPhrase &&
+		waOmitted.MatchString(first), waBracketed(first), strings.Contains(first, ".") && waFile.MatchString(first):
 		return strings.TrimSpace(more), false
 	case strings.Contains(text, "<") && waAttached.MatchString(text):
 		caption := strings.TrimSpace(waAttached.ReplaceAllString(text, ""))
@@ -122,7 +124,8 @@ func waPoll(lines string) string {
 }
 
 // waInvisible are the marks that a text loses; of right-to-left text some stay.
-var waInvisible = strings.NewReplacer("\ufeff", "", "\u200e", "", "\u202a", "", "\u202b", "", "\u202c", "", "\u202d", "", "\u202e", "",
+var waInvisible = strings.NewReplacer("\ufeff", "", "\u200e", "", "\u202a", "", "\u202b", "", "\u202c", "", "\u202d",
+	"", "\u202e", "",
 	"\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "")
 
 // waPlainText is a text without marks of direction.

@@ -53,7 +53,8 @@ func split(s string) (waHeader, bool) {
 	if s == "" || (s[0] < '0' || s[0] > '9') && s[0] != '[' && s[0] < 0x80 { // which is most lines that do not
 		return waHeader{}, false
 	}
-	for _, way := range []struct{ sign, start, end string }{{"[", "[", "]"}, {"-", "", " - "}, {"-", "", " – "}, {":", "", ": "}} {
+	for _, way := range []struct{ sign, start, end string }{{"[", "[", "]"}, {"-", "", " - "}, {"-", "", " – "},
+		{":", "", ": "}} {
 		inside, ok := strings.CutPrefix(s, way.start)
 		if !ok {
 			continue
@@ -82,7 +83,8 @@ func (h waHeader) author(longer map[string]string) (author, said string, ok bool
 			quotes++
 		}
 	}
-	if author = waName(author); !ok || quotes%2 == 1 || author == "" || utf8.RuneCountInString(author) > waLongestName || strings.HasPrefix(author, "<") {
+	if author = waName(author); !ok || quotes%2 == 1 || author == "" || utf8.RuneCountInString(author) > waLongestName ||
+		strings.HasPrefix(author, "<") {
 		return "", h.rest, false
 	}
 	if long := longer[author]; long != "" && strings.HasPrefix(waName(h.rest), long+":") {
@@ -135,7 +137,8 @@ func sureOf(head []byte) int {
 		if seen++; seen > 200 {
 			break
 		}
-		if _, _, authored := h.author(nil); ok && (authored && !waProgram.MatchString(h.rest) || waEncrypted.MatchString(h.rest)) {
+		if _, _, authored := h.author(nil); ok &&
+			(authored && !waProgram.MatchString(h.rest) || waEncrypted.MatchString(h.rest)) {
 			authors++
 		}
 	}
@@ -308,7 +311,8 @@ func (w *waReader) line(l export.Line) bool {
 		return true
 	}
 	if w.open.size += len(s) + 1; w.open.size > reverie.MaxMessageTextLength && w.open.place != "" && w.open.bad == nil {
-		w.open.bad = &export.Bad{Reason: "too long", Err: fmt.Errorf("the message has more than %d bytes: %w", reverie.MaxMessageTextLength, reverie.ErrInvalid)}
+		w.open.bad = &export.Bad{Reason: "too long", Err: fmt.Errorf("the message has more than %d bytes: %w",
+			reverie.MaxMessageTextLength, reverie.ErrInvalid)}
 	}
 	switch {
 	case w.open.bad != nil:
@@ -331,8 +335,9 @@ func (w *waReader) close() bool {
 	}
 	wall, ok := m.stamp.in(w.order, time.UTC)
 	if !ok && m.bad == nil {
-		m.bad = &export.Bad{Reason: "no such date", Err: fmt.Errorf("%s is no date when it is read as %s, as the others are: %w",
-			strings.Join(m.stamp.date[:], string(m.stamp.sep)), w.order, reverie.ErrInvalid)}
+		m.bad = &export.Bad{Reason: "no such date",
+			Err: fmt.Errorf("%s is no date when it is read as %s, as the others are: %w",
+				strings.Join(m.stamp.date[:], string(m.stamp.sep)), w.order, reverie.ErrInvalid)}
 	}
 	if m.bad != nil {
 		return w.yield(export.Record{}, &export.Bad{Place: m.place, Reason: m.bad.Reason, Err: m.bad.Err})
@@ -344,7 +349,8 @@ func (w *waReader) close() bool {
 	at, _ := m.stamp.in(w.order, zone)
 	author, said, authored := m.author(w.longer)
 	r := export.Record{Chat: w.chat, Place: m.place, Event: !authored}
-	r.Message = reverie.Message{ID: w.ids.ID(w.chat.ID, wall.Format(time.DateTime), author), Role: reverie.RoleUser, SentAt: at, AuthorID: author, Author: author}
+	r.Message = reverie.Message{ID: w.ids.ID(w.chat.ID, wall.Format(time.DateTime), author), Role: reverie.RoleUser,
+		SentAt: at, AuthorID: author, Author: author}
 	said = strings.Join(append([]string{said}, m.lines...), "\n")
 	if authored {
 		r.Message.Text, r.Event = waSaid(said, m.sign == '[')

@@ -92,7 +92,8 @@ func readZulip(ctx context.Context, src export.Source, opts export.ReadOptions) 
 		if src.Files == nil {
 			z := newReader(opts)
 			for _, realm := range zulipRealm.FindAllSubmatch(src.Head, -1) {
-				if name := string(realm[1]); name != "zulip" && name != "zulipcore" && name != "zulipinternal" { // those of the server's own programs
+				if name := string(realm[1]); name != "zulip" && name != "zulipcore" &&
+					name != "zulipinternal" { // those of the server's own programs
 					z.realm = name
 					break
 				}
@@ -113,7 +114,8 @@ func readZulip(ctx context.Context, src export.Source, opts export.ReadOptions) 
 }
 
 func newReader(opts export.ReadOptions) *reader {
-	return &reader{opts: opts, users: map[string]user{}, streams: map[string]string{}, recipients: map[string]recipient{}, members: map[string][]string{}}
+	return &reader{opts: opts, users: map[string]user{}, streams: map[string]string{}, recipients: map[string]recipient{},
+		members: map[string][]string{}}
 }
 
 // zulipParts tells the messages of a single file: of an answer, a list, or one a line.
@@ -177,7 +179,8 @@ type message struct {
 
 // tell tells messages; stream is the id of the channel that they are of, or "" where they
 // say it themselves.
-func (z *reader) tell(parts iter.Seq2[export.JSONPart, error], stream string, yield func(export.Record, error) bool) bool {
+func (z *reader) tell(parts iter.Seq2[export.JSONPart, error], stream string,
+	yield func(export.Record, error) bool) bool {
 	for part, err := range parts {
 		r := export.Record{Place: part.Place}
 		if err == nil {

@@ -58,7 +58,8 @@ func New(o Options) (*Client, error) {
 		return nil, fmt.Errorf("%s: no API key: %w: set REVERIE_LLM_API_KEY", Provider, reverie.ErrConfiguration)
 	}
 	if o.Model == "" {
-		return nil, fmt.Errorf("%s: no model is named: %w: set REVERIE_LLM_MODEL or REVERIE_EMBED_MODEL", Provider, reverie.ErrConfiguration)
+		return nil, fmt.Errorf("%s: no model is named: %w: set REVERIE_LLM_MODEL or REVERIE_EMBED_MODEL", Provider,
+			reverie.ErrConfiguration)
 	}
 	base, version := splitVersion(base)
 	// Backend, key and URL are all given, so that the SDK takes none of them
@@ -70,7 +71,8 @@ func New(o Options) (*Client, error) {
 		HTTPOptions: genai.HTTPOptions{BaseURL: base + "/", APIVersion: version},
 	})
 	if err != nil { // its words may hold the whole configuration, key included
-		return nil, fmt.Errorf("%s: the SDK refuses the settings: %w: check REVERIE_LLM_BASE_URL and REVERIE_LLM_API_KEY", Provider, reverie.ErrConfiguration)
+		return nil, fmt.Errorf("%s: the SDK refuses the settings: %w: check REVERIE_LLM_BASE_URL and REVERIE_LLM_API_KEY",
+			Provider, reverie.ErrConfiguration)
 	}
 	c := &Client{model: o.Model, dims: o.Dims, models: client.Models}
 	if c.dims <= 0 {

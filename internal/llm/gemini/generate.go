@@ -37,7 +37,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, e
 	case blocked:
 		resp.Finish = llm.FinishRefused
 	case len(answer.Candidates) == 0 || answer.Candidates[0] == nil:
-		return llm.Response{}, &llm.Error{Provider: Provider, Fault: llm.FaultServer, Err: errors.New("the answer holds no candidate")}
+		return llm.Response{}, &llm.Error{Provider: Provider, Fault: llm.FaultServer,
+			Err: errors.New("the answer holds no candidate")}
 	default:
 		resp.Text = text(answer.Candidates[0])
 		resp.Finish = finish(answer.Candidates, resp.Text)

@@ -93,7 +93,8 @@ var (
 	// quotedKey is a short string without quotes or punctuation, and a colon.
 	quotedKey = lazyregexp.New(`^` + quotes + `[^"“”„‟＂'‘’‚‛＇:：,，{}\[\]\\\n\r]{0,64}` + quotes + blanks + `[:：]`)
 	// bareKey is a name, a colon, and what can only start a value.
-	bareKey      = lazyregexp.New(`^` + name + blanks + `[:：]` + blanks + `(?:` + quotes + `|[\[{［｛0-9-]|(?:true|false|null|True|False|None)\b)`)
+	bareKey = lazyregexp.New(`^` + name + blanks + `[:：]` + blanks + `(?:` + quotes +
+		`|[\[{［｛0-9-]|(?:true|false|null|True|False|None)\b)`)
 	bareName     = lazyregexp.New(`^` + name + blanks + `[:：]`)
 	elementStart = lazyregexp.New(`^(?:` + quotes + `|-?[0-9]|(?:true|false|null|True|False|None)\b)`)
 	joined       = lazyregexp.New(`^\+` + blanks + quotes)

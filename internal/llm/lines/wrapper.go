@@ -15,7 +15,8 @@ const wrapperNames = `(?i:actions|lines|results|items|memories|changes|operation
 
 var (
 	wrapperName   = lazyregexp.New(`^` + wrapperNames + `$`)
-	wrapperPrefix = lazyregexp.New(`^[{｛]` + blanks + quotes + `?` + wrapperNames + quotes + `?` + blanks + `[:：]` + blanks + `[\[［]` + blanks + `([{｛])`)
+	wrapperPrefix = lazyregexp.New(`^[{｛]` + blanks + quotes + `?` + wrapperNames + quotes + `?` + blanks + `[:：]` +
+		blanks + `[\[［]` + blanks + `([{｛])`)
 )
 
 // isWrapper tells whether a valid object only holds other objects together: it

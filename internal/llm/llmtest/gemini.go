@@ -91,7 +91,8 @@ func (gemini) answer(a Answer, req Request) any {
 		delete(out, "candidates")
 	}
 	if u := a.usage(); !a.NoUsage {
-		out["usageMetadata"] = object{"promptTokenCount": u.InputTokens, "candidatesTokenCount": u.OutputTokens, "totalTokenCount": u.InputTokens + u.OutputTokens}
+		out["usageMetadata"] = object{"promptTokenCount": u.InputTokens, "candidatesTokenCount": u.OutputTokens,
+			"totalTokenCount": u.InputTokens + u.OutputTokens}
 	}
 	return out
 }

@@ -66,12 +66,14 @@ func (openAI) answer(a Answer, req Request) any {
 	if a.NoFinish {
 		delete(choice, "finish_reason")
 	}
-	out := object{"id": "chatcmpl-1", "object": "chat.completion", "created": 1700000000, "model": req.Model, "choices": []any{choice}}
+	out := object{"id": "chatcmpl-1", "object": "chat.completion", "created": 1700000000, "model": req.Model,
+		"choices": []any{choice}}
 	if a.NoChoices {
 		out["choices"] = []any{}
 	}
 	if u := a.usage(); !a.NoUsage {
-		out["usage"] = object{"prompt_tokens": u.InputTokens, "completion_tokens": u.OutputTokens, "total_tokens": u.InputTokens + u.OutputTokens}
+		out["usage"] = object{"prompt_tokens": u.InputTokens, "completion_tokens": u.OutputTokens,
+			"total_tokens": u.InputTokens + u.OutputTokens}
 	}
 	return out
 }
@@ -82,7 +84,8 @@ func (openAI) embeddings(vectors [][]float32, req Request) any {
 		data[i] = object{"object": "embedding", "index": i, "embedding": v}
 	}
 	tokens := 5 * len(req.Texts)
-	return object{"object": "list", "data": data, "model": req.Model, "usage": object{"prompt_tokens": tokens, "total_tokens": tokens}}
+	return object{"object": "list", "data": data, "model": req.Model,
+		"usage": object{"prompt_tokens": tokens, "total_tokens": tokens}}
 }
 
 func (openAI) failure(status int, message string) any {

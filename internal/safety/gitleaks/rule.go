@@ -31,28 +31,32 @@ type ruleSet struct {
 // dropped are the rules that cry wolf in chats, or that chats cannot meet. Those that
 // need a file's path are left out, too.
 var dropped = map[string]string{
-	"generic-api-key":                             "any word after key, token, access or auth; our own rules api-key and password look closer",
-	"adobe-client-id":                             "an id, which is public",
-	"asana-client-id":                             "an id, which is public",
-	"bitbucket-client-id":                         "an id, which is public",
-	"discord-client-id":                           "an id, which is public: 18 digits, as every member has",
-	"linkedin-client-id":                          "an id, which is public",
-	"looker-client-id":                            "an id, which is public",
-	"messagebird-client-id":                       "an id, which is public",
-	"plaid-client-id":                             "an id, which is public",
-	"sendbird-access-id":                          "an id, which is public",
-	"sumologic-access-id":                         "an id, which is public",
-	"flutterwave-public-key":                      "a public key",
-	"mailgun-pub-key":                             "a public key",
-	"lob-pub-api-key":                             "a public key",
-	"sourcegraph-access-token":                    "any 40 hexadecimal digits, such as commits, beside the word; our own rule knows the prefix",
-	"vault-service-token":                         "its keyword ends every sentence (s.); our own rule is anchored there",
-	"twilio-api-key":                              "its keyword (sk) is in task, ask and risk; our own rule is anchored there",
-	"jwt":                                         "its keyword (ey) is in key and they; our own rule looks for eyJ",
-	"private-key":                                 "our own rule knows more kinds, and those that are cut off",
-	"linkedin-client-secret":                      "16 letters or digits beside the word, as vanity names have",
-	"hashicorp-tf-password":                       "needs a file's name",
-	"dropbox-api-token":                           "15 letters or digits beside the word, as folders of it have; our own rule knows the prefix",
+	"generic-api-key": "any word after key, token, access or auth; our own rules api-key " +
+		"and password look closer",
+	"adobe-client-id":        "an id, which is public",
+	"asana-client-id":        "an id, which is public",
+	"bitbucket-client-id":    "an id, which is public",
+	"discord-client-id":      "an id, which is public: 18 digits, as every member has",
+	"linkedin-client-id":     "an id, which is public",
+	"looker-client-id":       "an id, which is public",
+	"messagebird-client-id":  "an id, which is public",
+	"plaid-client-id":        "an id, which is public",
+	"sendbird-access-id":     "an id, which is public",
+	"sumologic-access-id":    "an id, which is public",
+	"flutterwave-public-key": "a public key",
+	"mailgun-pub-key":        "a public key",
+	"lob-pub-api-key":        "a public key",
+	"sourcegraph-access-token": "any 40 hexadecimal digits, such as commits, beside the word; our " +
+		"own rule knows the prefix",
+	"vault-service-token": "its keyword ends every sentence (s.); our own rule is anchored there",
+	"twilio-api-key": "its keyword (sk) is in task, ask and risk; our own rule is " +
+		"anchored there",
+	"jwt":                    "its keyword (ey) is in key and they; our own rule looks for eyJ",
+	"private-key":            "our own rule knows more kinds, and those that are cut off",
+	"linkedin-client-secret": "16 letters or digits beside the word, as vanity names have",
+	"hashicorp-tf-password":  "needs a file's name",
+	"dropbox-api-token": "15 letters or digits beside the word, as folders of it have; our " +
+		"own rule knows the prefix",
 	"azure-ad-client-secret":                      "our own rule knows that a sentence may end behind it",
 	"aws-access-token":                            "the same as our own rule, but for examples",
 	"curl-auth-user":                              "our own rule bounds the line",
@@ -68,7 +72,8 @@ var (
 	// bracket or Chinese character.
 	tail = strings.NewReplacer(`(?:[\x60'"\s;]|\\[nr]|$)`, `(?:[^\w-]|$)`)
 	// A name and its value are joined by = or :, in chats also by words.
-	joined = strings.NewReplacer(`(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}`, `(?:=|>|:{1,3}=|\|\||:|=>|\?=|,|：|\bis|是|为)[\x60'"\s=]{0,5}`)
+	joined = strings.NewReplacer(`(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}`,
+		`(?:=|>|:{1,3}=|\|\||:|=>|\?=|,|：|\bis|是|为)[\x60'"\s=]{0,5}`)
 )
 
 // gitleaksRules is the file that gitleaks compiles in, unchanged. Importing its package
@@ -112,7 +117,8 @@ func read() *ruleSet {
 func adapted(r known) rule {
 	expr := leadingNames.Replace(r.Regex)
 	name, _, named := strings.Cut(expr, `(?:[ \t\w.-]{0,20})`)
-	first := named && !strings.Contains(name, "(?i:") && !strings.Contains(expr, `|\b`) && allMatch(`\A`+name+`\z`, r.Keywords)
+	first := named && !strings.Contains(name, "(?i:") && !strings.Contains(expr, `|\b`) &&
+		allMatch(`\A`+name+`\z`, r.Keywords)
 	expr = tail.Replace(joined.Replace(expr))
 	if first {
 		expr = `\A` + expr
@@ -143,7 +149,8 @@ func lower(words []string) []string {
 // good tells a secret from a word of the same length: by its entropy where the rule asks
 // for it, and beside a service's name by its having both letters and digits.
 func (r *rule) good(value string) bool {
-	if r.named && !(strings.ContainsAny(value, "0123456789") && strings.IndexFunc(value, isLetter) >= 0) && !strings.ContainsRune(value, ':') {
+	if r.named && !(strings.ContainsAny(value, "0123456789") && strings.IndexFunc(value, isLetter) >= 0) &&
+		!strings.ContainsRune(value, ':') {
 		return false
 	}
 	return r.entropy == 0 || entropy(value) > r.entropy

@@ -42,12 +42,14 @@ var tells = []struct {
 	words []string
 }{
 	{llm.FaultTooLarge, []string{
-		"context_length_exceeded", "maximum context length", "context length exceeded", "exceeds the context", "context window",
+		"context_length_exceeded", "maximum context length", "context length exceeded", "exceeds the context",
+		"context window",
 		"exceed_context_size", "prompt is too long", "input is too long", "exceeds the maximum number of tokens",
 		"request too large", "request_too_large", "string_above_max_length",
 	}},
 	{llm.FaultUnauthorized, []string{
-		"api_key_invalid", "api key not valid", "invalid_api_key", "incorrect api key", "invalid api key", "authentication_error",
+		"api_key_invalid", "api key not valid", "invalid_api_key", "incorrect api key", "invalid api key",
+		"authentication_error",
 		"insufficient balance", "failed_precondition",
 	}},
 	{llm.FaultNotFound, []string{

@@ -16,7 +16,8 @@ func Endpoint(provider, base, own string) (string, error) {
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("%s: base URL %q: %w: write it like %s", provider, redacted(base), reverie.ErrConfiguration, own)
+		return "", fmt.Errorf("%s: base URL %q: %w: write it like %s", provider, redacted(base), reverie.ErrConfiguration,
+			own)
 	}
 	return strings.TrimRight(base, "/"), nil
 }
@@ -35,7 +36,8 @@ func redacted(base string) string {
 func CheckKey(provider, key string) error {
 	for i := range len(key) {
 		if key[i] <= ' ' || key[i] > '~' {
-			return fmt.Errorf("%s: the API key holds a space, a line break or a character that no key has: %w: check the key in the settings",
+			return fmt.Errorf("%s: the API key holds a space, a line break or a character that no key has: %w: check the key "+
+				"in the settings",
 				provider, reverie.ErrConfiguration)
 		}
 	}

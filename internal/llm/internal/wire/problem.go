@@ -67,7 +67,8 @@ func parseProblem(raw json.RawMessage) problem {
 		return p
 	}
 	p.Code = fields["code"]
-	for name, into := range map[string]any{"message": &p.Message, "type": &p.Type, "status": &p.Status, "details": &p.Details} {
+	for name, into := range map[string]any{"message": &p.Message, "type": &p.Type, "status": &p.Status,
+		"details": &p.Details} {
 		_ = json.Unmarshal(fields[name], into)
 	}
 	if p.Message == "" && len(fields) > 0 {

@@ -36,7 +36,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
 	switch {
 	case err != nil && ok:
-		return nil, t.fail(endOf(req.Context(), err, llm.FaultServer), resp.StatusCode, fmt.Errorf("the answer broke off: %w", err))
+		return nil, t.fail(endOf(req.Context(), err, llm.FaultServer), resp.StatusCode,
+			fmt.Errorf("the answer broke off: %w", err))
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		return nil, t.fail(llm.FaultNotFound, resp.StatusCode, redirectError(resp))
 	case !ok: // as much of the words as came says enough
