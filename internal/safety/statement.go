@@ -83,7 +83,7 @@ func CheckSummary(s string) error {
 	if at := findInstruction(body); at != "" {
 		return &StatementError{RuleInstruction, fmt.Sprintf("%q reads like an instruction to a model: state what the group does or thinks", text.Excerpt(at, detailLength))}
 	}
-	if at := findPlant(body); at != "" {
+	if at := findSuspicious(body); at != "" {
 		return &StatementError{RuleSuspicious, fmt.Sprintf("%q may be there to lead a model astray: a person has to decide", text.Excerpt(at, detailLength))}
 	}
 	return nil

@@ -268,3 +268,34 @@ func readable(b []byte) bool {
 	}
 	return all >= 4 && 10*letters >= 8*all
 }
+
+// closeHan takes out what stands between two Han characters to keep them from
+// being matched: spaces, middle dots, strokes.
+func closeHan(s string) string {
+	if !strings.ContainsAny(s, " ·•*_|-~^`") {
+		return s
+	}
+	in := []rune(s)
+	out := make([]rune, 0, len(in))
+	for i := 0; i < len(in); i++ {
+		end := i
+		for end < len(in) && strings.ContainsRune(" ·•*_|-~^`", in[end]) {
+			end++
+		}
+		if end > i && end < len(in) && len(out) > 0 && unicode.Is(unicode.Han, in[end]) && unicode.Is(unicode.Han, out[len(out)-1]) {
+			i = end
+		}
+		out = append(out, in[i])
+	}
+	return string(out)
+}
+
+// lookalikes maps the lower-case Cyrillic and Greek letters that pass for Latin
+// ones, and some of the phonetic alphabet.
+var lookalikes = strings.NewReplacer(
+	"а", "a", "е", "e", "о", "o", "р", "p", "с", "c", "у", "y", "х", "x", "і", "i", "ј", "j", "ѕ", "s", "ԁ", "d", "ԛ", "q", "ԝ", "w",
+	"һ", "h", "м", "m", "т", "t", "к", "k", "в", "b", "н", "h", "г", "r", "п", "n", "ь", "b", "ӏ", "l", "ү", "y", "ѵ", "v",
+	"α", "a", "ο", "o", "ρ", "p", "ν", "v", "ι", "i", "κ", "k", "τ", "t", "υ", "u", "χ", "x", "γ", "y", "ε", "e", "η", "n", "σ", "o", "ω", "w",
+	"ı", "i", "ɡ", "g", "ɑ", "a", "ʏ", "y", "ɪ", "i", "ⅼ", "l", "ʀ", "r", "ɴ", "n", "ʜ", "h", "օ", "o", "ո", "n", "ս", "u", "հ", "h",
+	"ᴀ", "a", "ʙ", "b", "ᴄ", "c", "ᴅ", "d", "ᴇ", "e", "ꜰ", "f", "ᴊ", "j", "ᴋ", "k", "ʟ", "l", "ᴍ", "m", "ᴏ", "o", "ᴘ", "p", "ꜱ", "s", "ᴛ", "t", "ᴜ", "u", "ᴠ", "v", "ᴡ", "w", "ᴢ", "z", "ł", "l",
+)
