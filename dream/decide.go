@@ -45,7 +45,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, p part) (reverie.Plan, 
 			s.complete(&steps[i], p.items, plannedLines, result.Decisions)
 		}
 	}
-	r.hold(s, &plan)
+	r.holdForReview(s, &plan)
 	plan.Stats = r.recorder.Stats
 	plan.Count(&plan.Stats, s.state.Items)
 	r.renew(s, &plan, p)

@@ -47,9 +47,6 @@ type Ledger interface {
 	ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error)
 }
 
-// Hold is the group's lease, as its holder has it.
-type Hold = pipeline.Hold
-
 // Limits bounds a dream.
 type Limits struct {
 	MaxInputTokens  int     // estimated tokens of one question

@@ -9,11 +9,11 @@ import (
 	"reverie/internal/reverie"
 )
 
-// hold holds the whole plan when it would rewrite or delete more of what the group
+// holdForReview holds the whole plan when it would rewrite or delete more of what the group
 // remembers than may pass without a person, more than max(HoldMin, HoldRatio) of it, or
 // close more than half of the open todos, and more than a few. To close what is done is
 // no rewrite, and support of what a held line ends goes.
-func (r *run) hold(s *chunkInput, plan *reverie.Plan) {
+func (r *run) holdForReview(s *chunkInput, plan *reverie.Plan) {
 	judged := *plan
 	judged.Steps = slices.DeleteFunc(slices.Clone(plan.Steps), isClosing)
 	var reasons []string

@@ -46,7 +46,7 @@ type run struct {
 // [reverie.ErrNotFound], [reverie.ErrDeferred], [reverie.ErrConfiguration],
 // [reverie.ErrUnusable], [reverie.ErrConflict], [reverie.ErrLeaseLost]. What was not
 // applied stays new.
-func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
+func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
 		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase,
 			Row: reverie.Run{GroupID: req.GroupID}}}
@@ -59,7 +59,7 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 }
 
 // begin looks for a dream of the group that was begun and not applied.
-func (r *run) begin(ctx context.Context, hold Hold) error {
+func (r *run) begin(ctx context.Context, hold pipeline.LeaseHolder) error {
 	if r.req.DryRun {
 		return nil
 	}
@@ -81,24 +81,24 @@ func (r *run) dream(ctx context.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	parts, err := pipeline.Step(ctx, &r.recorder, "propose", func(ctx context.Context) ([]part,
-		error) {
-		return r.propose(ctx, s)
-	})
+	parts, err := pipeline.Step(ctx, &r.recorder, "propose",
+		func(ctx context.Context) ([]part, error) {
+			return r.propose(ctx, s)
+		})
 	if err != nil {
 		return err
 	}
-	whole, err := pipeline.Step(ctx, &r.recorder, "combine", func(ctx context.Context) (part,
-		error) {
-		return r.combine(ctx, s, parts)
-	})
+	whole, err := pipeline.Step(ctx, &r.recorder, "combine",
+		func(ctx context.Context) (part, error) {
+			return r.combine(ctx, s, parts)
+		})
 	if err != nil {
 		return err
 	}
-	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan,
-		error) {
-		return r.decide(ctx, s, whole)
-	})
+	plan, err := pipeline.Step(ctx, &r.recorder, "decide",
+		func(ctx context.Context) (reverie.Plan, error) {
+			return r.decide(ctx, s, whole)
+		})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ type Ledger interface {
 }
 
 // Hold is the group's lease, as its holder has it.
-type Hold = pipeline.Hold
+type Hold = pipeline.LeaseHolder
 
 // Limits bounds a run. All are positive.
 type Limits struct {

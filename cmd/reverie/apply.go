@@ -69,7 +69,7 @@ func (a *app) applyPlan(ctx context.Context, plan *reverie.PlanFile, approve boo
 	if err != nil {
 		return res, fmt.Errorf("the plan is for a group that is not here: %w", err)
 	}
-	j := application.EvolveJobBy(func(ctx context.Context, hold pipeline.Hold, _ string, _ reverie.Window) (evolve.Result, error) {
+	j := application.EvolveJobBy(func(ctx context.Context, hold pipeline.LeaseHolder, _ string, _ reverie.Window) (evolve.Result, error) {
 		return a.Approver().ApplyPlan(ctx, a.Store, hold, plan, approve)
 	})
 	j.Failed = func(context.Context, string, reverie.Window, error) error { return nil } // a plan's fault is not the group's

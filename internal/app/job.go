@@ -30,11 +30,11 @@ type Job struct {
 
 // jobOf is a job by its pipeline: run works on a window, and outcome is what of its
 // result is the same for all jobs.
-func jobOf[R any](name reverie.Job, use string, run func(context.Context, pipeline.Hold, string, reverie.Window) (R, error),
+func jobOf[R any](name reverie.Job, use string, run func(context.Context, pipeline.LeaseHolder, string, reverie.Window) (R, error),
 	outcome func(R) jobs.RunOutcome, none func(groupID string, w reverie.Window, err error) R) Job {
 	return Job{Name: name, Use: use,
 		Run: func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) (jobs.RunOutcome, error) {
-			var hold pipeline.Hold // nil for a dry run
+			var hold pipeline.LeaseHolder // nil for a dry run
 			if held != nil {
 				hold = held
 			}
@@ -49,7 +49,7 @@ func jobOf[R any](name reverie.Job, use string, run func(context.Context, pipeli
 
 // EvolveJob is evolve, as a request says.
 func (a *App) EvolveJob(p *evolve.Pipeline, req evolve.Request) Job {
-	return EvolveJobBy(func(ctx context.Context, hold pipeline.Hold, groupID string, w reverie.Window) (evolve.Result, error) {
+	return EvolveJobBy(func(ctx context.Context, hold pipeline.LeaseHolder, groupID string, w reverie.Window) (evolve.Result, error) {
 		req := req
 		req.GroupID, req.Since, req.Until = groupID, w.Since, w.Until
 		return p.Run(ctx, hold, req)
@@ -57,7 +57,7 @@ func (a *App) EvolveJob(p *evolve.Pipeline, req evolve.Request) Job {
 }
 
 // EvolveJobBy is a job whose runs are evolve's.
-func EvolveJobBy(run func(context.Context, pipeline.Hold, string, reverie.Window) (evolve.Result, error)) Job {
+func EvolveJobBy(run func(context.Context, pipeline.LeaseHolder, string, reverie.Window) (evolve.Result, error)) Job {
 	return jobOf(reverie.JobEvolve, config.UseEvolve, run, func(r evolve.Result) jobs.RunOutcome {
 		return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.NoNew, Stats: r.Stats, Held: r.Held}
 	}, func(groupID string, _ reverie.Window, err error) evolve.Result {
@@ -68,7 +68,7 @@ func EvolveJobBy(run func(context.Context, pipeline.Hold, string, reverie.Window
 // ImpressionJob is impression, as a request says.
 func (a *App) ImpressionJob(p *entity.Pipeline, req entity.Request) Job {
 	return jobOf(reverie.JobImpression, config.UseObserve,
-		func(ctx context.Context, hold pipeline.Hold, groupID string, w reverie.Window) (entity.Result, error) {
+		func(ctx context.Context, hold pipeline.LeaseHolder, groupID string, w reverie.Window) (entity.Result, error) {
 			req := req
 			req.GroupID, req.Since, req.Until = groupID, w.Since, w.Until
 			return p.Run(ctx, hold, req)
@@ -98,7 +98,7 @@ func (a *App) ImpressionOnDemand(p *entity.Pipeline, req entity.Request) Job {
 // ExtractJob is extraction of sessions, as a request says.
 func (a *App) ExtractJob(p *session.Pipeline, req session.Request) Job {
 	j := jobOf(reverie.JobExtract, config.UseExtract,
-		func(ctx context.Context, hold pipeline.Hold, groupID string, w reverie.Window) (session.Result, error) {
+		func(ctx context.Context, hold pipeline.LeaseHolder, groupID string, w reverie.Window) (session.Result, error) {
 			req := req
 			req.GroupID, req.SessionID = groupID, w.SessionID
 			return p.Run(ctx, hold, req)
@@ -114,7 +114,7 @@ func (a *App) ExtractJob(p *session.Pipeline, req session.Request) Job {
 // DreamJob is dreaming, as a request says.
 func (a *App) DreamJob(p *dream.Pipeline, req dream.Request) Job {
 	return jobOf(reverie.JobDream, config.UseDream,
-		func(ctx context.Context, hold pipeline.Hold, groupID string, _ reverie.Window) (dream.Result, error) {
+		func(ctx context.Context, hold pipeline.LeaseHolder, groupID string, _ reverie.Window) (dream.Result, error) {
 			req := req
 			req.GroupID = groupID
 			return p.Run(ctx, hold, req)
@@ -128,7 +128,7 @@ func (a *App) DreamJob(p *dream.Pipeline, req dream.Request) Job {
 // MaintainJob is maintenance, as a request says.
 func (a *App) MaintainJob(k *maintain.Keeper, req maintain.Request) Job {
 	return jobOf(reverie.JobMaintain, "",
-		func(ctx context.Context, hold pipeline.Hold, groupID string, _ reverie.Window) (maintain.Result, error) {
+		func(ctx context.Context, hold pipeline.LeaseHolder, groupID string, _ reverie.Window) (maintain.Result, error) {
 			req := req
 			req.GroupID = groupID
 			return k.Run(ctx, hold, req)

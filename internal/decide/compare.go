@@ -23,8 +23,8 @@ type candidate struct {
 // compare asks the model how a fact stands to each of its candidates, and writes
 // the verdicts on them. Those that come to nothing are asked about once more. It
 // returns why some have no verdict, "" if all have one.
-func (r *round) compare(ctx context.Context, f *fact, near []candidate, d *reverie.Decision) (failure string,
-	err error) {
+func (r *round) compare(ctx context.Context, f *fact, near []candidate,
+	d *reverie.Decision) (failure string, err error) {
 	open := make([]*candidate, len(near))
 	for i := range near {
 		near[i].handle = "c" + strconv.Itoa(i+1)
@@ -63,8 +63,8 @@ func (r *round) compare(ctx context.Context, f *fact, near []candidate, d *rever
 const maxQuotes = 3
 
 // ask puts one question.
-func (r *round) ask(ctx context.Context, f *fact, open []*candidate, again []string, d *reverie.Decision) (llm.Response,
-	error) {
+func (r *round) ask(ctx context.Context, f *fact, open []*candidate, again []string,
+	d *reverie.Decision) (llm.Response, error) {
 	user := prompts.CompareUser{Fact: prompts.FactView{Statement: f.Statement}, Again: again}
 	if len(f.Evidence) > 0 {
 		newest := slices.MaxFunc(f.Evidence, func(a, b reverie.Evidence) int { return a.SentAt.Compare(b.SentAt) })

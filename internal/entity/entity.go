@@ -29,9 +29,6 @@ type Ledger interface {
 		*reverie.Chunk, error)
 }
 
-// Hold is the group's lease, as its holder has it.
-type Hold = pipeline.Hold
-
 // Limits bounds a run. All are positive.
 type Limits struct {
 	MaxMessages     int           // messages of a chunk

@@ -71,8 +71,8 @@ func (r *run) tasks(s *chunkInput) ([]*task, error) {
 }
 
 // ask asks up to twice for a usable answer.
-func (r *run) ask(ctx context.Context, s *chunkInput, t *task) (list []reverie.Observation, refused []reverie.Refusal,
-	err error) {
+func (r *run) ask(ctx context.Context, s *chunkInput,
+	t *task) (list []reverie.Observation, refused []reverie.Refusal, err error) {
 	user := prompts.ObserveUser{Messages: s.views.messages(t.messages)}
 	for _, one := range t.subjects {
 		user.Subjects = append(user.Subjects, s.views.subject(one))

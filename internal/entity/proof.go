@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -16,17 +17,8 @@ import (
 // cites nothing.
 func citations(raw json.RawMessage) (list []safety.Citation) {
 	for _, item := range items(raw) {
-		var c struct {
-			Message json.RawMessage `json:"message"`
-			Quote   json.RawMessage `json:"quote"`
-		}
-		if len(item) == 0 || item[0] != '{' || json.Unmarshal(item, &c) != nil {
-			continue
-		}
-		message, err := word(c.Message)
-		quote, badQuote := word(c.Quote)
-		if err == nil && badQuote == nil {
-			list = append(list, safety.Citation{Message: message, Quote: quote})
+		if cited, err := lines.Citations(item); err == nil {
+			list = append(list, cited...)
 		}
 	}
 	return list

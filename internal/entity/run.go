@@ -30,7 +30,7 @@ type run struct {
 // filled as far as the run came, also beside an error, whose kind says what
 // happened: [reverie.ErrDeferred], [reverie.ErrConfiguration],
 // [reverie.ErrUnusable], [reverie.ErrConflict], [reverie.ErrLeaseLost].
-func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
+func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {
 	r, err := p.begin(ctx, hold, req)
 	if err != nil {
 		return Result{Result: pipeline.Result{GroupID: req.GroupID}}, err
@@ -52,17 +52,17 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	if err != nil || s == nil {
 		return false, err
 	}
-	fresh, err := pipeline.Step(ctx, &r.recorder, "observe", func(ctx context.Context) ([]reverie.Observation,
-		error) {
-		return r.observe(ctx, s)
-	})
+	fresh, err := pipeline.Step(ctx, &r.recorder, "observe",
+		func(ctx context.Context) ([]reverie.Observation, error) {
+			return r.observe(ctx, s)
+		})
 	if err != nil {
 		return false, err
 	}
-	plan, err := pipeline.Step(ctx, &r.recorder, "resolve", func(ctx context.Context) (reverie.EntityPlan,
-		error) {
-		return r.plan(ctx, s, fresh)
-	})
+	plan, err := pipeline.Step(ctx, &r.recorder, "resolve",
+		func(ctx context.Context) (reverie.EntityPlan, error) {
+			return r.plan(ctx, s, fresh)
+		})
 	if err != nil {
 		return false, err
 	}
@@ -74,7 +74,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 // begin opens the run, or takes up one of the same window that was interrupted:
 // under its id and with its counts, so that the end is as if nothing had
 // happened.
-func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
+func (p *Pipeline) begin(ctx context.Context, hold pipeline.LeaseHolder, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
 		recorder: pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase,
 			Row: reverie.Run{GroupID: req.GroupID}}}

@@ -12,7 +12,7 @@ import (
 
 // remember writes what the scenario's group remembers before its first night, as one
 // run of evolve did, in the scenario's order.
-func (t *turn) remember(ctx context.Context, hold pipeline.Hold) error {
+func (t *turn) remember(ctx context.Context, hold pipeline.LeaseHolder) error {
 	plan := reverie.Plan{GroupID: t.s.Name, ChunkNo: 1, Kind: reverie.KindGroup}
 	loc, err := (reverie.Group{ID: t.s.Name, TimeZone: t.s.TimeZone}).Location()
 	if err != nil {

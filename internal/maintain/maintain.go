@@ -36,9 +36,6 @@ type Ledger interface {
 		*reverie.Chunk, error)
 }
 
-// Hold is the group's lease, as its holder has it.
-type Hold = pipeline.Hold
-
 // Keeper maintains groups. Its fields are set once; it is safe for concurrent use
 // on different groups.
 type Keeper struct {

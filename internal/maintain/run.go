@@ -36,13 +36,13 @@ func (k *Keeper) Due(ctx context.Context, groupID string) (bool, error) {
 // Run maintains one group. The hold is nil exactly for a dry run. Where nothing is
 // due, nothing is written, not even a run; a run that a dead process left behind is
 // continued. The result is filled as far as the run came, also beside an error.
-func (k *Keeper) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
+func (k *Keeper) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {
 	r := k.of(hold, req)
 	err := r.work(ctx)
 	return r.finish(ctx, err)
 }
 
-func (k *Keeper) of(hold Hold, req Request) *run {
+func (k *Keeper) of(hold pipeline.LeaseHolder, req Request) *run {
 	now := k.Now().UTC().Truncate(time.Microsecond) // what PostgreSQL keeps
 	return &run{Keeper: k, req: req, now: now, expiry: k.expiry(now), result: Result{GroupID: req.GroupID,
 		DryRun: req.DryRun},

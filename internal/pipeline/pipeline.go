@@ -1,7 +1,6 @@
-// Package pipeline is what runs have in common, whatever their job: a row of the
-// ledger that is begun or taken up, steps that somebody may watch, answers that
-// are kept, vectors for what is written, and an end that is recorded whatever
-// happened.
+// Package pipeline is what the jobs share: the recorder of a run, which is begun or
+// resumed and always ended in the ledger; questions that are asked twice; steps that are
+// traced; vectors for what is written; results, and the rules of held plans.
 package pipeline
 
 import (
@@ -23,17 +22,17 @@ type Ledger interface {
 	StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error)
 	// OpenRun starts a run with its first chunk, and the answers of the run before, "" for
 	// none, in one.
-	OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk, before string) (reverie.Run,
-		error)
+	OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk,
+		before string) (reverie.Run, error)
 	SaveChunk(ctx context.Context, lease reverie.Lease, chunk reverie.Chunk) error
 	FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error)
 	// AdoptAnswers keeps all answers of a run for another one as well.
 	AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, from, to string) error
 }
 
-// Hold is the group's lease, as its holder has it. While fn runs, Exclusive stops
+// LeaseHolder is who holds the lease of the group. While fn runs, Exclusive stops
 // renewing, so that the write may lock the lease row itself.
-type Hold interface {
+type LeaseHolder interface {
 	Lease() reverie.Lease
 	Exclusive(fn func() error) error
 }
@@ -43,7 +42,7 @@ type Hold interface {
 // serves one goroutine.
 type RunRecorder struct {
 	Ledger Ledger
-	Hold   Hold // nil for a dry run: nothing is written
+	Hold   LeaseHolder // nil for a dry run: nothing is written
 	Now    func() time.Time
 	Log    *slog.Logger
 	// Watch is told when a step begins; it returns the step's context and what to

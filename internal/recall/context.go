@@ -147,8 +147,8 @@ func clean(query string) string {
 }
 
 // state reads the group and the session.
-func (r *Recaller) state(ctx context.Context, req ContextRequest, query string, now time.Time) (reverie.RecallState,
-	error) {
+func (r *Recaller) state(ctx context.Context, req ContextRequest, query string,
+	now time.Time) (reverie.RecallState, error) {
 	q := reverie.RecallQuery{GroupID: req.GroupID, SessionID: req.SessionID, Turns: r.Options.ShortTermCount,
 		At: req.At}
 	if r.Options.MaxEntities > 0 {

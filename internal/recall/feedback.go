@@ -96,8 +96,8 @@ func waits(u reverie.Usage) bool { return u.WasReferenced == nil }
 
 // judge says of each memory that was offered whether the answer used it: by its
 // words, or by its meaning where that is surer.
-func (f *Feedback) judge(ctx context.Context, rows []reverie.Usage, response string) (verdicts []reverie.UsageVerdict,
-	warnings []string, err error) {
+func (f *Feedback) judge(ctx context.Context, rows []reverie.Usage,
+	response string) (verdicts []reverie.UsageVerdict, warnings []string, err error) {
 	statements := make([]string, len(rows))
 	for i, r := range rows {
 		statements[i] = r.Statement

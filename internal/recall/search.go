@@ -93,8 +93,8 @@ func (s *Searcher) vector(ctx context.Context, q Query) ([]float32, error) {
 // and are not among them.
 //
 // Almost always the model has seen them all: then one question to each is enough.
-func (s *Searcher) near(ctx, embedding context.Context, q Query, vector []float32) (hits []reverie.Hit, unseen,
-	err error) {
+func (s *Searcher) near(ctx, embedding context.Context, q Query,
+	vector []float32) (hits []reverie.Hit, unseen, err error) {
 	hits, unseen, err = s.nearOf(ctx, embedding, q, vector)
 	team, has := q.ofTeam()
 	if err != nil || !has {
@@ -106,8 +106,8 @@ func (s *Searcher) near(ctx, embedding context.Context, q Query, vector []float3
 }
 
 // nearOf is near in one tenant.
-func (s *Searcher) nearOf(ctx, embedding context.Context, q Query, vector []float32) (hits []reverie.Hit, unseen,
-	err error) {
+func (s *Searcher) nearOf(ctx, embedding context.Context, q Query,
+	vector []float32) (hits []reverie.Hit, unseen, err error) {
 	sq := reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector, Model: s.Embeddings.Key(),
 		MinCosine: s.Calibration.Cosine(q.Threshold), At: q.At, Limit: q.Limit}
 	hits, some, err := s.Store.Nearest(ctx, sq)

@@ -36,7 +36,7 @@ type run struct {
 // kind says what happened: [reverie.ErrNotFound], [reverie.ErrDeferred],
 // [reverie.ErrConfiguration], [reverie.ErrUnusable], [reverie.ErrConflict],
 // [reverie.ErrLeaseLost]. What was not applied waits on.
-func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, error) {
+func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {
 	r, err := p.begin(ctx, hold, req)
 	if err != nil {
 		failed := pipeline.Result{GroupID: req.GroupID, DryRun: req.DryRun, Status: reverie.EndOf(err, 0), Err: err}
@@ -62,17 +62,17 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	if err != nil || s == nil {
 		return false, err
 	}
-	said, err := pipeline.Step(ctx, &r.recorder, "propose", func(ctx context.Context) (answer,
-		error) {
-		return r.propose(ctx, s)
-	})
+	said, err := pipeline.Step(ctx, &r.recorder, "propose",
+		func(ctx context.Context) (answer, error) {
+			return r.propose(ctx, s)
+		})
 	if err != nil {
 		return false, err
 	}
-	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan,
-		error) {
-		return r.decide(ctx, s, said)
-	})
+	plan, err := pipeline.Step(ctx, &r.recorder, "decide",
+		func(ctx context.Context) (reverie.Plan, error) {
+			return r.decide(ctx, s, said)
+		})
 	if err != nil {
 		return false, err
 	}
@@ -82,7 +82,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 }
 
 // begin prepares a run, or takes up one of the same session that was interrupted.
-func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
+func (p *Pipeline) begin(ctx context.Context, hold pipeline.LeaseHolder, req Request) (*run, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
 		recorder: pipeline.RunRecorder{Ledger: p.Store, Now: p.Now, Log: p.Log, Watch: p.Phase,
 			Row: reverie.Run{GroupID: req.GroupID}}}

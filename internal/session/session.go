@@ -42,9 +42,6 @@ type Ledger interface {
 	pipeline.History
 }
 
-// Hold is the group's lease, as its holder has it.
-type Hold = pipeline.Hold
-
 // Limits bounds a run.
 type Limits struct {
 	MaxMessages      int // of a chunk

@@ -65,8 +65,8 @@ func statement(text string) (string, error) {
 
 // sum asks the summarizer for one text that stands for what a summary says and the
 // turns given. Only the form of the answer is checked.
-func (r *run) sum(ctx context.Context, s locale, limit int, rolling string, messages []reverie.Message) (text string,
-	err error) {
+func (r *run) sum(ctx context.Context, s locale, limit int, rolling string,
+	messages []reverie.Message) (text string, err error) {
 	q := r.question(r.Limits.MaxSummaryTokens, `answer with one line, {"summary":"..."}`)
 	q.Render = func(again []string) (prompts.Rendered, error) {
 		return r.Prompts.Summarize(s.language, prompts.SummarizeSystem{MaxSummary: limit},
