@@ -38,7 +38,7 @@ var defaults = sync.OnceValues(func() (layer, error) {
 			lines[i] = l[1:]
 		}
 	}
-	l, problems := readFile("reverie.toml", []byte(strings.Join(lines, "")))
+	l, problems := readKeys("reverie.toml", []byte(strings.Join(lines, "")))
 	return l, errors.Join(problems...)
 })
 
@@ -58,6 +58,11 @@ func readFile(name string, doc []byte) (layer, []error) {
 	if err := toml.Unmarshal(doc, &map[string]any{}); err != nil {
 		return nil, []error{syntaxProblem(name, err)}
 	}
+	return readKeys(name, doc)
+}
+
+// readKeys is readFile for a document that is known to be TOML.
+func readKeys(name string, doc []byte) (layer, []error) {
 	r := &fileReader{name: name, layer: layer{}}
 	r.parser.Reset(doc)
 	table, known := "", true
