@@ -11,7 +11,6 @@ import (
 
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
-	"reverie/jobs"
 	"reverie/store/erase"
 )
 
@@ -88,7 +87,7 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 		if err := a.PrintErasures(o.dry, o.asJSON, nil, nil); err != nil || o.dry || !o.yes || !o.whole {
 			return err
 		}
-		return a.sweep(ctx, o) // an erasure may have been killed before it did
+		return a.Sweep(ctx, o.whole) // an erasure may have been killed before it did
 	}
 	if !o.dry && !o.yes {
 		ask := fmt.Sprintf("forget an author of %s in %s for good?", cli.Plural(messagesOf(accounts), "message"),
@@ -100,63 +99,16 @@ func (a *app) erase(ctx context.Context, o eraseOrder) error {
 			return errors.Join(err, a.Say("nothing is erased\n"))
 		}
 	}
-	done, err := a.eraseAccounts(ctx, o, accounts)
+	done, err := a.Erase(ctx, accounts, o.keepNames, o.dry)
 	err = errors.Join(err, a.PrintErasures(o.dry, o.asJSON, done, err))
 	if len(done) > 0 && !o.dry && ctx.Err() == nil {
-		err = errors.Join(err, a.sweep(ctx, o))
+		err = errors.Join(err, a.Sweep(ctx, o.whole))
 	}
 	if failed := len(accounts) - len(done); failed > 0 && len(accounts) > 1 && ctx.Err() == nil {
 		return &codeError{exitPartial, fmt.Errorf("%d of %s failed, the same command goes on with them: %w", failed,
 			cli.Plural(len(accounts), "group"), err)}
 	}
 	return err
-}
-
-// eraseAccounts goes from group to group, each by itself, and returns the receipts of
-// those that are done. A group that fails or is at work does not stop the others.
-func (a *app) eraseAccounts(ctx context.Context, o eraseOrder, accounts []reverie.Account) ([]reverie.Erasure, error) {
-	var done []reverie.Erasure
-	var failed []error
-	for _, account := range accounts {
-		if err := ctx.Err(); err != nil {
-			return done, errors.Join(append(failed, err)...)
-		}
-		var receipt reverie.Erasure
-		err := a.Leases().With(ctx, account.GroupID, func(ctx context.Context, held *jobs.Held) error {
-			return held.Exclusive(func() (err error) {
-				receipt, err = erase.New(a.Store.DB()).Erase(ctx, held.Lease(),
-					reverie.EraseQuery{GroupID: account.GroupID, AuthorID: account.AuthorID,
-						KeepNames: o.keepNames, DryRun: o.dry})
-				return err
-			})
-		})
-		if err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		done = append(done, receipt)
-		if !o.dry {
-			a.Log.Info("an author was erased", "group_id", receipt.GroupID, "erasure_id", receipt.ID, "messages",
-				receipt.Messages,
-				"memories_erased", receipt.Erased, "memories_held", receipt.Held)
-		}
-	}
-	return done, errors.Join(failed...)
-}
-
-// sweep has the server drop what the erasure has left behind. Without the right to do so
-// it is the operator's work, and the erasure stands.
-func (a *app) sweep(ctx context.Context, o eraseOrder) error {
-	err := erase.New(a.Store.DB()).Sweep(ctx, o.whole)
-	if err == nil {
-		return nil
-	}
-	if o.whole || ctx.Err() != nil {
-		return fmt.Errorf("the erasure stands, but the tables were not written anew: %w", err)
-	}
-	fmt.Fprintf(a.Stderr, "warning: the erasure stands, but rows that were deleted may be in the files until the server "+
-		"vacuums them: %s\n", cli.VisibleLines(err))
-	return nil
 }
 
 // oneAccount refuses a name that several accounts go by.

@@ -52,14 +52,14 @@ func (p *puller) end(asked int) error {
 }
 
 func (p *puller) print() error {
-	if p.order.asJSON {
+	if p.asJSON {
 		return cli.PrintJSON(p.Stdout, struct {
 			Success bool   `json:"success"`
 			DryRun  bool   `json:"dry_run,omitempty"`
 			Source  string `json:"source"`
 			ingest.Result
 			Failed []pullFailure `json:"failed,omitempty"`
-		}{len(p.failed) == 0 && p.result.Bad == 0, p.order.dry, p.server.Source(), p.result, p.failed})
+		}{len(p.failed) == 0 && p.result.Bad == 0, p.DryRun, p.Server.Source(), p.result, p.failed})
 	}
-	return p.PrintChats(cli.ImportShown{Dry: p.order.dry, Formats: []string{p.server.Source()}}, p.result, nil)
+	return p.PrintChats(cli.ImportShown{Dry: p.DryRun, Formats: []string{p.Server.Source()}}, p.result, nil)
 }

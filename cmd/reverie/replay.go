@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	application "reverie/internal/app"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -114,7 +111,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		return err
 	}
 	if !f.recorded {
-		if err := a.otherModel(f.model); err != nil {
+		if err := a.OtherModel(f.model); err != nil {
 			return err
 		}
 		if err := application.CheckModels(a.Config, reverie.JobEvolve); err != nil {
@@ -126,7 +123,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		return err
 	}
 	stored = a.RemotePrompts(ctx, stored)
-	asked, err := a.replayPrompts(ctx, stored, f.prompt)
+	asked, err := a.ReplayPrompts(ctx, stored, f.prompt)
 	if err != nil {
 		return err
 	}
@@ -244,64 +241,4 @@ func (a *app) reportReplay(r replayReply, f replayFlags, err error) error {
 		return err
 	}
 	return errors.Join(err, a.PrintReplay(r.From, r.To, r.Report, f.all))
-}
-
-// otherModel has evolve ask a model by its name, or by provider/name.
-func (a *app) otherModel(name string) error {
-	if name == "" {
-		return nil
-	}
-	cfg := *a.Config
-	provider, model := "", name
-	now, err := cfg.Generation(config.UseEvolve)
-	before, after, slash := strings.Cut(name, "/")
-	if slash && (err != nil || now.BaseURL == "") { // a server of one's own may have names with a slash
-		switch before {
-		case config.ProviderOpenAI, config.ProviderGemini, config.ProviderAnthropic, config.ProviderOffline:
-			provider, model = before, after
-		}
-	}
-	if model == "" {
-		return usageError(fmt.Errorf("--model %q names no model", name))
-	}
-	e := &cfg.LLM.Evolve
-	if e.Model = model; provider != "" && provider != e.Provider {
-		e.Provider, e.BaseURL, e.APIKey = provider, "", ""
-	}
-	a.Config = &cfg
-	m, err := cfg.Generation(config.UseEvolve)
-	if err == nil && m.Provider == config.ProviderOffline && m.Model != config.DefaultModels[config.ProviderOffline] {
-		return usageError(fmt.Errorf("--model %q: the provider is offline, which has no model but %s: name another as provider/model",
-			name, config.DefaultModels[config.ProviderOffline]))
-	}
-	return nil
-}
-
-// replayPrompts are the prompts as configured, with another one in place of memory_evolve.
-func (a *app) replayPrompts(ctx context.Context, set *prompts.Set, prompt string) (*prompts.Set, error) {
-	if prompt == "" {
-		return set, nil
-	}
-	if _, err := os.Stat(prompt); err == nil {
-		return set.Replaced(prompts.MemoryEvolve, prompt)
-	} else if strings.ContainsRune(prompt, filepath.Separator) || filepath.Ext(prompt) == ".md" || !errors.Is(err, os.ErrNotExist) {
-		return nil, usageError(fmt.Errorf("--prompt: %w", err))
-	}
-	l := a.Config.Prompts.Langfuse
-	if l.BaseURL == "" {
-		return nil, usageError(fmt.Errorf(
-			"--prompt %q is no file, and no Langfuse is configured that could have it as a label ([prompts.langfuse])", prompt))
-	}
-	labelled, warnings := set.With(ctx, &prompts.Langfuse{BaseURL: l.BaseURL, PublicKey: l.PublicKey, SecretKey: l.SecretKey.Reveal(),
-		Label: prompt, Timeout: l.Timeout.Duration})
-	for _, language := range []string{prompts.English, prompts.Chinese} {
-		if version, _ := labelled.Version(prompts.MemoryEvolve, language); strings.HasPrefix(version, "langfuse:") {
-			for _, w := range warnings {
-				a.Log.Warn("prompt from Langfuse not used: " + w)
-			}
-			return labelled, nil
-		}
-	}
-	return nil, usageError(fmt.Errorf("no %s of Langfuse with the label %q can be used: %s",
-		prompts.MemoryEvolve, prompt, strings.Join(warnings, "; ")))
 }

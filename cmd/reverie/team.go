@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	application "reverie/internal/app"
 	"reverie/internal/reverie"
 	"reverie/internal/team"
 )
@@ -61,22 +60,7 @@ func (a *app) syncer(ctx context.Context, name string) (*team.Syncer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := a.Config.Team
-	if t.Remote == "" {
-		return nil, fmt.Errorf("no other Reverie is configured: set [team] remote to its address, such as "+
-			"https://reverie.example.com, and [team] token to a token of it: %w", reverie.ErrConfiguration)
-	}
-	remote, err := team.Dial(t.Remote, t.Token.Reveal(), t.Timeout.Duration, t.AllowHTTP)
-	if err != nil {
-		return nil, err
-	}
-	here, err := a.Store.Deployment(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &team.Syncer{Store: a.Store, Remote: remote, Team: name, URL: remote.URL(),
-		Privacy: application.PrivacyOf(a.Config), Quotes: t.Quotes,
-		Here: here, Name: t.Deployment, Now: a.Now, Log: a.Log}, nil
+	return a.TeamSyncer(ctx, name)
 }
 
 func newTeamCreate(a *app) *cobra.Command {

@@ -2,11 +2,142 @@ package app
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
 )
+
+// Import is what is asked of an import.
+type Import struct {
+	Group       reverie.Group // wishes for a new one; with an id all goes into this one
+	Format      string
+	Assistants  []string
+	Read        ingest.ReadOptions
+	DryRun      bool // only read and count
+	AllowErased bool // also what was erased
+}
+
+// Importer wires an import. The database is opened when the first messages come.
+func (a *App) Importer(o Import, opts ingest.Options) *ingest.Importer {
+	opts.Filters, opts.Group, opts.Now = a.IngestFilters(o.Assistants...), a.groupOfChat(o), a.Clock
+	if o.DryRun {
+		return ingest.NewImporter(nil, opts)
+	}
+	return ingest.NewImporter(importStore{a, o.AllowErased}, opts)
+}
+
+// OneChat makes sure, as far as the source can be read twice, that what goes into one
+// group is one chat, and that lines without a chat have a group to go into.
+func (a *App) OneChat(ctx context.Context, in *ingest.Input, path string, o Import) error {
+	f, err := ingest.Detect(in.Source)
+	lines := o.Format == "jsonl" || o.Format == ingest.Auto && err == nil && f.Name == "jsonl"
+	switch {
+	case lines && o.Group.ID == "":
+		return badRequest(fmt.Errorf("--group is needed: JSON Lines of messages do not say which chat they are of"))
+	case lines || o.Group.ID == "" || path == "-":
+		return nil
+	}
+	once, err := ingest.Open(ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = once.Close() }()
+	chats, err := ingest.Chats(ctx, once, o.Format, o.Read, 1)
+	if len(chats) > 1 {
+		return SeveralChats(chats)
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	return nil // what else is wrong the import will tell
+}
+
+// SeveralChats refuses several chats for one group.
+func SeveralChats(chats []ingest.Chat) error {
+	var names []string
+	for _, c := range chats {
+		names = append(names, fmt.Sprintf("%q (%s)", c.Name, c.ID))
+	}
+	return badRequest(fmt.Errorf("it holds several chats, such as %s: pick one with --chat, or leave --group out and each becomes a group of its own; --dry-run lists them",
+		strings.Join(names, " and ")))
+}
+
+// EnsureGroup makes the group that is asked for, or says which wishes came too late.
+func (a *App) EnsureGroup(ctx context.Context, asked reverie.Group) error {
+	if err := a.Open(ctx); err != nil {
+		return err
+	}
+	created, err := a.Store.EnsureGroup(ctx, a.NewGroup(asked))
+	if err != nil || created {
+		return err
+	}
+	return a.noteDifference(ctx, asked)
+}
+
+// groupOfChat returns the group that a chat goes into, which is made if it is new.
+func (a *App) groupOfChat(o Import) func(context.Context, string, ingest.Chat) (string, error) {
+	var first *ingest.Chat
+	return func(ctx context.Context, format string, chat ingest.Chat) (string, error) {
+		if o.Group.ID != "" {
+			if first != nil {
+				return "", SeveralChats([]ingest.Chat{*first, chat})
+			}
+			first = &chat
+			return o.Group.ID, nil
+		}
+		g, err := ingest.GroupOf(format, chat)
+		if err != nil {
+			return "", badRequest(fmt.Errorf("%w; say with --group into which group it goes", err))
+		}
+		if o.DryRun {
+			return g.ID, nil
+		}
+		if err := a.Open(ctx); err != nil {
+			return "", err
+		}
+		g.Name = cmp.Or(o.Group.Name, g.Name)
+		g.TimeZone, g.Language = o.Group.TimeZone, o.Group.Language
+		_, err = a.Store.EnsureGroup(ctx, a.NewGroup(g))
+		return g.ID, err
+	}
+}
+
+// importStore is the database, opened when the first messages come.
+type importStore struct {
+	*App
+	allowErased bool
+}
+
+// ImportMessages stores messages that are not there yet.
+func (s importStore) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
+	if err := s.Open(ctx); err != nil {
+		return reverie.ImportResult{}, err
+	}
+	if s.allowErased {
+		return s.Store.ReimportMessages(ctx, groupID, messages)
+	}
+	return s.Store.ImportMessages(ctx, groupID, messages)
+}
+
+// noteDifference says which wishes for a new group came too late.
+func (a *App) noteDifference(ctx context.Context, asked reverie.Group) error {
+	g, err := a.Store.Group(ctx, asked.ID)
+	if err != nil {
+		return err
+	}
+	for _, d := range []struct{ flag, asked, has string }{
+		{"name", asked.Name, g.Name}, {"time-zone", asked.TimeZone, g.TimeZone}, {"language", asked.Language, g.Language},
+	} {
+		if d.asked != "" && d.asked != d.has {
+			a.Notify(fmt.Sprintf("warning: group %q exists with %s %q; --%s %q is not applied", g.ID, d.flag, d.has, d.flag, d.asked))
+		}
+	}
+	return nil
+}
 
 // NewGroup is a new group as the configuration has new ones.
 func (a *App) NewGroup(g reverie.Group) reverie.Group {
