@@ -137,7 +137,8 @@ func (e *evolution) judge(m memory) (l evolveLine, changes bool) {
 
 // turned is the line of a memory that a sentence ends or replaces.
 func (e *evolution) turned(m memory, s sentence, ends bool, evidence []citation) (evolveLine, bool) {
-	l := evolveLine{Action: reverie.ActionDelete, OldID: m.ID, Evidence: evidence, Reason: reasonOf(m.Statement, reasonEnd)}
+	l := evolveLine{Action: reverie.ActionDelete, OldID: m.ID, Evidence: evidence,
+		Reason: reasonOf(m.Statement, reasonEnd)}
 	if ends {
 		return l, true
 	}

@@ -10,8 +10,8 @@ import (
 // keys of the user part.
 var errUnknownPrompt = errors.New("the offline baseline answers six prompts only, by the keys of their JSON object: " +
 	"memory_evolve (new_discussions), memory_compare (fact, candidates), impression_observe (subjects, messages), " +
-	"session_extract (session_turns, known_facts), session_summarize (older_turns) and dream (dream_items, dream_sessions " +
-	"or dream_parts); configure a real model for anything else")
+	"session_extract (session_turns, known_facts), session_summarize (older_turns) and dream (dream_items, " +
+	"dream_sessions or dream_parts); configure a real model for anything else")
 
 // question is the user part of a prompt, by its top keys.
 type question map[string]json.RawMessage

@@ -124,7 +124,8 @@ func (how saying) value(clause string) (string, bool) {
 func startsVague(value string) bool {
 	first, _, _ := strings.Cut(fold(value), " ")
 	r, _ := utf8.DecodeRuneInString(value)
-	return words().stopWords[first] && first != "a" && first != "an" && first != "the" || strings.ContainsRune("这那你他她它", r)
+	article := first == "a" || first == "an" || first == "the"
+	return words().stopWords[first] && !article || strings.ContainsRune("这那你他她它", r)
 }
 
 // rolling is the answer to session_summarize.
