@@ -33,11 +33,7 @@ func readRules(file string) ([]ruleEntry, error) {
 	if err := d.Decode(&f); err != nil {
 		return nil, err
 	}
-	var pairs []string
-	for name, expr := range f.Terms {
-		pairs = append(pairs, "{"+name+"}", expr)
-	}
-	terms := strings.NewReplacer(pairs...)
+	terms := newTerms(f.Terms)
 	for i, r := range f.Rule {
 		expr := terms.Replace(terms.Replace(r.Expr)) // a block may name another
 		if r.ID == "" || len(r.Keywords) == 0 || r.Class != RuleInstruction && r.Class != RuleSuspicious {

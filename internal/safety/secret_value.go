@@ -1,25 +1,15 @@
 package safety
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// secretRules returns the shapes that are known, the specific before the
-// general.
-func secretRules() []secretRule {
-	rules := providerRules()
-	rules = append(rules, containerRules()...)
-	return append(rules, spokenRules()...)
-}
-
 // secretRule knows the shape of one sort of secret.
 type secretRule struct {
 	name     string
 	keywords []string // lower case; the expression is tried where one of them occurs
-	expr     string
 	re       lazy
 	group    int                     // the capturing group that is the secret, 0 for all
 	valid    func(value string) bool // nil: the shape is proof enough
@@ -37,61 +27,6 @@ type secretRule struct {
 
 	vetoed int                    // the group that must not be so, 0 for none
 	veto   func(text string) bool // tells whether it is
-}
-
-// shape is a rule that begins with its keyword and is the secret as a whole.
-func shape(name, expr string, keywords ...string) secretRule {
-	return secretRule{name: name, keywords: keywords, expr: expr, re: lazily(`\A(?:` + expr + `)`)}
-}
-
-// in says which group of the expression is the secret, and what it must be.
-func (r secretRule) in(group int, valid func(string) bool) secretRule {
-	r.group, r.valid = group, valid
-	return r
-}
-
-// behind says how many bytes before its keyword a match can begin.
-func (r secretRule) behind(back int) secretRule {
-	r.back, r.re = back, lazily(r.expr)
-	return r
-}
-
-// gated gives rules that have none a gate.
-func gated(rules []secretRule, gate func(around string) bool) []secretRule {
-	for i := range rules {
-		if rules[i].gate == nil {
-			rules[i].gate = gate
-		}
-	}
-	return rules
-}
-
-// through gives a rule a gate of its own.
-func (r secretRule) through(gate func(around string) bool) secretRule {
-	r.gate = gate
-	return r
-}
-
-// within lets the longer keywords stand inside a word.
-func (r secretRule) within() secretRule {
-	r.inside = true
-	return r
-}
-
-// unlessHas says which words in a group of the expression tell that it is no secret.
-func (r secretRule) unlessHas(group int, words ...string) secretRule {
-	r.vetoed = group
-	r.veto = func(between string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(between, w) })
-	}
-	return r
-}
-
-// unlessIs says which words must not be a group of the expression.
-func (r secretRule) unlessIs(group int, words ...string) secretRule {
-	r.vetoed = group
-	r.veto = func(between string) bool { return slices.Contains(words, strings.ToLower(between)) }
-	return r
 }
 
 // mixed tells a random token from words: letters and digits, or letters of both cases in
