@@ -13,7 +13,7 @@ func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan, last bool)
 	plan.Stats = r.count(s, plan)
 	changes := plan.Changes()
 	if r.req.DryRun {
-		r.addDraft(s, plan)
+		r.addToFile(s, plan)
 		r.shadowApply(s, plan)
 	} else {
 		var err error

@@ -163,7 +163,7 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 	r.since, r.bounded = req.Since, !req.Until.IsZero()
 	if r.result.DryRun = req.DryRun; req.DryRun {
 		r.life.Account = req.PlanID
-		r.beginDraft()
+		r.beginFile()
 		return r, nil
 	}
 	return r, r.takeUp(ctx)
@@ -175,7 +175,7 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 		err = errors.Join(err, r.countLeft(ctx))
 	}
 	if err == nil {
-		err = r.seal(ctx)
+		err = r.sealFile(ctx)
 	}
 	err = r.life.End(ctx, err)
 	if r.result.RunID == "" {

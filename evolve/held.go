@@ -20,11 +20,9 @@ type HeldStore interface {
 	StandingLineages(ctx context.Context, groupID string, lineageIDs []string) (map[string]bool, error)
 }
 
-// The rules by which held lines are refused when the others are approved.
-const (
-	ruleStale = "stale" // its memory has moved since it was held
-	ruleOut   = "taken_out"
-)
+// ruleStale is the rule by which held lines are refused when the others are approved: their
+// memory has moved since they were held.
+const ruleStale = "stale"
 
 // Approve applies what a run holds, after a person said yes: each plan in its
 // own transaction, without the lines whose memory has moved since or whose
@@ -148,9 +146,6 @@ func recheck(state reverie.State, standing map[string]bool, held reverie.HeldPla
 				refusal.Rule, refusal.Detail = ruleQuota, fmt.Sprintf("the group has as many active memories as it may, %d", maxActive)
 			}
 		}
-		if slices.Contains(held.Out, i) {
-			refusal.Rule = ruleOut
-		}
 		if refusal.Detail != "" {
 			refused = append(refused, refusal)
 			continue
@@ -170,9 +165,6 @@ func recheck(state reverie.State, standing map[string]bool, held reverie.HeldPla
 // memory goes with its deletion, unless that is gone anyway.
 func offSteps(byLineage map[string]reverie.HeadState, taken, standing map[string]bool, held reverie.HeldPlan) map[int]string {
 	steps, off := held.Steps, unfounded(byLineage, standing, held.Steps)
-	for _, i := range held.Out {
-		off[i] = "a person has taken it out"
-	}
 	text := func(s reverie.Step) string {
 		return reverie.Memory{Kind: cmp.Or(byLineage[s.LineageID].Kind, held.Kind), ContentHash: s.ContentHash}.Text()
 	}

@@ -2,13 +2,14 @@ package evolve
 
 import (
 	"reverie/internal/pipeline"
+	"reverie/internal/planfile"
 	"reverie/internal/reverie"
 )
 
 // Result is what a run did, as far as it came.
 type Result struct {
 	pipeline.Result
-	Plan *reverie.PlanFile // of a dry run: what it would write, and what that rests on
+	Plan *planfile.File // of a dry run: what it would write, and what that rests on
 }
 
 // Reply is the result in the shape of the API.

@@ -25,7 +25,6 @@ type run struct {
 
 	limit  int     // messages of the next chunk at most; halved when an answer is cut off
 	shadow *shadow // a dry run's state, where it departs from the database's
-	draft  *draft  // what a dry run has planned
 }
 
 // of is a run of a group as the row says: one that has an id, or one that is to

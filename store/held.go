@@ -144,7 +144,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 		return nil, err
 	}
 	return list, approveRun(ctx, t, held, func(st *reverie.Stats) {
-		st.Held, st.Edited = max(st.Held-writes(stored.Steps), 0), st.Edited || held.Edited
+		st.Held = max(st.Held-writes(stored.Steps), 0)
 		st.Refused += len(refused)
 		for _, step := range steps {
 			kept := st.Kept - 1

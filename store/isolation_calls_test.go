@@ -23,7 +23,7 @@ var ofAllGroups = map[string]string{
 // numbers are those that return no text of a group, and change nothing.
 var numbers = map[string]bool{"CountPending": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
 	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true,
-	"CompareRecords": true, "PlanSeals": true, "Accounts": true, "LastTeamSync": true, "EnsureGroup": true, "Audit": true}
+	"CompareRecords": true, "PlanSeal": true, "Accounts": true, "LastTeamSync": true, "EnsureGroup": true, "Audit": true}
 
 var (
 	always   = time.Time{}
@@ -166,14 +166,14 @@ var calls = map[string]func(a asked) []any{
 	"Apply": func(a asked) []any { return r(a.Apply(ctx(), a.lease, a.plan(a.removal()))) },
 	// That any group's run has the id is told on purpose: ids of runs are the operator's.
 	"PlanState": func(a asked) []any { return r(a.PlanState(ctx(), home, ofNobody, []string{a.msg})) },
-	"PlanSeals": func(a asked) []any {
-		seals, err := a.PlanSeals(ctx(), home, []string{"a"})
-		return r(len(seals), err)
+	"PlanSeal": func(a asked) []any {
+		seal, err := a.PlanSeal(ctx(), home, "a")
+		return r(len(seal), err)
 	},
-	"ApplyWhole": func(a asked) []any {
+	"ApplyPlanned": func(a asked) []any {
 		plan := a.plan(a.removal())
 		plan.RunID = ofNobody
-		changes, pending, err := a.ApplyWhole(ctx(), a.lease, reverie.WholeRun{Heads: []string{a.mem}, Plans: []reverie.Plan{plan}, Chunks: []reverie.Chunk{{No: 1}},
+		changes, pending, err := a.ApplyPlanned(ctx(), a.lease, reverie.PlannedRun{Heads: []string{a.mem}, Plans: []reverie.Plan{plan}, Chunks: []reverie.Chunk{{No: 1}},
 			Run: reverie.Run{GroupID: home, ID: plan.RunID, Job: reverie.JobEvolve, Status: reverie.RunSucceeded, WindowSince: earlier, WindowUntil: later}})
 		return []any{changes, pending, err}
 	},

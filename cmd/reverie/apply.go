@@ -12,6 +12,7 @@ import (
 	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/pipeline"
+	"reverie/internal/planfile"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 )
@@ -24,17 +25,16 @@ func newApply(a *app) *cobra.Command {
 		Long: `Apply does what a plan says that 'reverie plan --group' wrote, all of it in one
 transaction, without asking a model. It becomes a run like any other.
 
-Everything is checked again. Where a memory or a message that the plan rests on is not
-as it was, where there is a new memory, or where the plan says what no plan may, all
-of it is refused, and nothing is changed. Messages that have arrived since stay
-pending. A plan that was applied already is told, and changes nothing.
+Where a memory or a message that the plan rests on is not as it was, where there is a
+new memory, or where the file is not as it was written, all of it is refused, and
+nothing is changed. Messages that have arrived since stay pending. A plan that was applied already is told, and changes nothing.
 
 Lines that a run would have held wait for a person as they always do: see
 'reverie runs approve'. With --approve they are applied with the others.
 
 ` + exitHelp,
-		Example: `  reverie apply plan.jsonl
-  reverie apply --approve plan.jsonl`,
+		Example: `  reverie apply plan.json
+  reverie apply --approve plan.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -64,7 +64,7 @@ Lines that a run would have held wait for a person as they always do: see
 }
 
 // applyPlan applies a plan under its group's lease.
-func (a *app) applyPlan(ctx context.Context, plan *reverie.PlanFile, approve bool) (res evolve.Result, err error) {
+func (a *app) applyPlan(ctx context.Context, plan *planfile.File, approve bool) (res evolve.Result, err error) {
 	g, err := a.Store.Group(ctx, plan.GroupID)
 	if err != nil {
 		return res, fmt.Errorf("the plan is for a group that is not here: %w", err)
@@ -79,8 +79,8 @@ func (a *app) applyPlan(ctx context.Context, plan *reverie.PlanFile, approve boo
 }
 
 // printApplied says what applying a plan has done.
-func (a *app) printApplied(plan *reverie.PlanFile, res evolve.Result, took time.Duration) {
-	w, s := a.Stdout, a.Style()
+func (a *app) printApplied(plan *planfile.File, res evolve.Result, took time.Duration) {
+	w := a.Stdout
 	switch {
 	case res.NoNew && res.RunID == "":
 		fmt.Fprintf(w, "%s: the plan is empty, there were no new messages: nothing to apply\n", cli.Visible(res.GroupID))
@@ -91,12 +91,8 @@ func (a *app) printApplied(plan *reverie.PlanFile, res evolve.Result, took time.
 		return
 	}
 	a.PrintResult(res, took, "", cli.Counts(reverie.JobEvolve, res.Stats))
-	edited := ""
-	if plan.Edited {
-		edited = ", " + s.Amber("edited by a person since")
-	}
-	fmt.Fprintf(w, "  plan of %s UTC by %s, prompt version %s (%.12s)%s\n", cli.Stamp(plan.CreatedAt), cli.Visible(plan.Model), cli.Visible(plan.PromptVersion),
-		cli.Visible(plan.PromptSHA256), edited)
+	fmt.Fprintf(w, "  plan of %s UTC by %s, prompt version %s (%.12s)\n",
+		cli.Stamp(plan.CreatedAt), cli.Visible(plan.Model), cli.Visible(plan.PromptVersion), cli.Visible(plan.PromptSHA256))
 	if res.Stats.Approved > 0 {
 		fmt.Fprintf(w, "  %s\n", cli.LetPass(res.Stats.Approved))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"reverie/evolve"
 	"reverie/internal/cli"
+	"reverie/internal/planfile"
 	"reverie/internal/reverie"
 )
 
@@ -24,38 +25,30 @@ type planFlags struct {
 func newPlan(a *app) *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
-		Use:   "plan --group G -o FILE | --run RUN -o FILE",
-		Short: "Ask the model and write its plan to a file, for apply; or what a run holds",
+		Use:   "plan --group G -o FILE",
+		Short: "Ask the model and write its plan to a file, for apply",
 		Long: `Plan asks the model as evolve does, checks the answer, shows what would be done and
-writes it to a file, a line for each thing: the memories and messages that it rests
-on, with their hashes, and what would be written. Nothing is changed; the calls that
-it makes are recorded. 'reverie apply FILE' does exactly that, without a model.
+writes it to a file, with hashes of the memories and messages that it rests on. Nothing
+is changed; the calls that it makes are recorded. 'reverie apply FILE' does exactly
+that, without a model.
 
-Lines of type step may be taken out of the file, and reworded. What may be edited,
-and what is refused, says docs/plans.md. Only this database applies it: it knows its
-plans again by a seal.
-
---run writes what a run holds, for 'reverie runs approve RUN --plan FILE'. It asks
-no model.
+A plan cannot be edited: it carries a seal of its group in this database.
 
 ` + exitHelp,
-		Example: `  reverie plan --group g1 -o plan.jsonl
-  reverie apply plan.jsonl
-  reverie plan --run RUN -o held.jsonl`,
+		Example: `  reverie plan --group g1 -o plan.json
+  reverie apply plan.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return usageError(err)
-			}
-			if f.run != "" {
-				return a.planHeld(cmd.Context(), f)
 			}
 			return invalidIsUsage(a.plan(cmd.Context(), f))
 		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.group, "group", "", "the group to plan for")
-	fl.StringVar(&f.run, "run", "", "write what this run holds")
+	fl.StringVar(&f.run, "run", "", "removed: what a run holds cannot be edited")
+	_ = fl.MarkHidden("run")
 	fl.StringVarP(&f.file, "output", "o", "", "file to write (- is standard output)")
 	fl.StringVar(&f.since, "since", "", "from this date or instant on")
 	fl.StringVar(&f.until, "until", "", "before this date or instant")
@@ -66,14 +59,14 @@ no model.
 
 func (f planFlags) check() error {
 	switch {
-	case (f.group == "") == (f.run == ""):
-		return errors.New("one of --group G or --run RUN is needed\nsee 'reverie plan --help'")
+	case f.run != "":
+		return errors.New("--run is gone: `reverie runs show RUN` shows what a run holds, `reverie runs approve RUN` applies it")
+	case f.group == "":
+		return errors.New("--group G is needed\nsee 'reverie plan --help'")
 	case f.file == "":
 		return errors.New("name the file to write with -o; `reverie evolve --dry-run` only shows what would be done")
 	case f.file == "-" && f.json:
 		return errors.New("--json prints what was planned, and -o - the plan: name a file")
-	case f.run != "" && (f.since != "" || f.until != "" || f.days != 0):
-		return errors.New("--since, --until and --days go with --group")
 	}
 	_, _, err := f.window(reverie.Group{})
 	return errors.Join(err, f.checkDays())
@@ -109,28 +102,11 @@ func (a *app) plan(ctx context.Context, f planFlags) error {
 	return a.keepPlan(f, res.Plan, res.Reply(), show)
 }
 
-// planHeld writes down what a run holds.
-func (a *app) planHeld(ctx context.Context, f planFlags) error {
-	d, err := a.findRun(ctx, f.run)
-	if err != nil {
-		return err
-	}
-	file, err := a.Approver().HeldFile(ctx, a.Store, d.Run, d.Held)
-	if err != nil {
-		return err
-	}
-	reply := reverie.EvolveReply{Success: true, GroupID: d.Run.GroupID, RunID: d.Run.ID, Status: d.Run.Status, Changes: []reverie.ChangeReply{}}
-	return a.keepPlan(f, file, reply, func() {})
-}
-
 // keepPlan writes a plan to its file, and says what it is. Where the plan goes to
 // standard output, that goes to standard error.
-func (a *app) keepPlan(f planFlags, plan *reverie.PlanFile, reply reverie.EvolveReply, show func()) error {
-	next := "reverie apply " + f.file
-	if plan.RunID != "" {
-		next = fmt.Sprintf("reverie runs approve %s --plan %s", plan.RunID, f.file)
-	}
-	said := fmt.Sprintf("%s: %s of %s; `%s` applies it\n", cli.Visible(f.file), cli.Plural(plan.Steps(), "step"), cli.Visible(plan.GroupID), cli.Visible(next))
+func (a *app) keepPlan(f planFlags, plan *planfile.File, reply reverie.EvolveReply, show func()) error {
+	file := cli.Visible(f.file)
+	said := fmt.Sprintf("%s: %s of %s; `reverie apply %s` applies it\n", file, cli.Plural(plan.Steps(), "step"), cli.Visible(plan.GroupID), file)
 	if f.file == "-" {
 		if err := plan.Write(a.Stdout); err != nil {
 			return err
@@ -145,12 +121,16 @@ func (a *app) keepPlan(f planFlags, plan *reverie.PlanFile, reply reverie.Evolve
 		return err
 	}
 	if f.json {
+		sum, err := plan.Sum()
+		if err != nil {
+			return err
+		}
 		return cli.PrintJSON(a.Stdout, struct {
 			reverie.EvolveReply
 			File   string `json:"file"`
 			PlanID string `json:"plan_id"`
 			SHA256 string `json:"sha256"`
-		}{reply, f.file, plan.PlanID, plan.SHA256})
+		}{reply, f.file, plan.PlanID, sum})
 	}
 	show()
 	_, err := fmt.Fprint(a.Stdout, said)
@@ -158,11 +138,11 @@ func (a *app) keepPlan(f planFlags, plan *reverie.PlanFile, reply reverie.Evolve
 }
 
 // readPlan reads a plan from a file, or from standard input.
-func (a *app) readPlan(ctx context.Context, name string) (*reverie.PlanFile, error) {
+func (a *app) readPlan(ctx context.Context, name string) (*planfile.File, error) {
 	in, _, err := a.Input(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := reverie.ReadPlan(in)
+	plan, err := planfile.Read(in)
 	return plan, errors.Join(err, in.Close())
 }

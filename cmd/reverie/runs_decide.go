@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"reverie/evolve"
 	"reverie/internal/api"
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
@@ -20,22 +19,20 @@ func newRunsApprove(a *app) *cobra.Command {
 		Use:   "approve RUN",
 		Short: "Apply what a run holds, except lines whose memory has moved since",
 		Long: `Approve applies what a run holds, except lines whose memory has moved since.
-
-With --plan it applies what a person has made of it: 'reverie plan --run RUN -o FILE'
-writes what is held; lines of type step may be taken out of the file, and of those
-that stay statement, tags, change_reason and evidence changed. A file that says
-anything else is refused whole.`,
-		Example: `  reverie plan --run RUN -o held.jsonl
-  reverie runs approve RUN --plan held.jsonl`,
+'reverie runs show RUN' shows it.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if file != "" {
+				return usageError(errors.New("--plan is gone, what a run holds cannot be edited any more: approve it without --plan, " +
+					"or `reverie runs reject RUN --requeue` and correct memories by `reverie memory`"))
+			}
 			ctx := cmd.Context()
 			d, err := a.findRun(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			began := time.Now()
-			res, err := a.approve(ctx, d, file)
+			res, err := api.ApproveRun(ctx, a.Store, a.Leases(), a.Approver(), d)
 			if asJSON {
 				if perr := cli.PrintJSON(a.Stdout, api.ApproveReply(d.Run, res, err)); perr != nil && err == nil {
 					err = perr
@@ -49,21 +46,9 @@ anything else is refused whole.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	cmd.Flags().StringVar(&file, "plan", "", "apply this, edited by a person, instead of what the run holds (- is "+
-		"standard input)")
+	cmd.Flags().StringVar(&file, "plan", "", "removed: what a run holds cannot be edited")
+	_ = cmd.Flags().MarkHidden("plan")
 	return cmd
-}
-
-// approve applies what a run holds, or what the file says of it.
-func (a *app) approve(ctx context.Context, d reverie.RunDetail, file string) (evolve.Result, error) {
-	if file == "" {
-		return api.ApproveRun(ctx, a.Store, a.Leases(), a.Approver(), d)
-	}
-	plan, err := a.readPlan(ctx, file)
-	if err != nil {
-		return evolve.Result{}, err
-	}
-	return api.ApproveEdited(ctx, a.Store, a.Leases(), a.Approver(), d, plan)
 }
 
 func newRunsReject(a *app) *cobra.Command {

@@ -61,8 +61,8 @@ var plays = []*play{
 	{name: "reject, reading again", past: heldPast, done: exitError, args: heldRun("reject", "--requeue")},
 	{name: "apply a plan", past: func(s *stage) {
 		eventfulPast(s)
-		s.run("plan", "--group", "template", "-o", s.path("plan.jsonl")).want(s.t, 0)
-	}, args: func(s *stage) []string { return []string{"apply", s.path("plan.jsonl")} }},
+		s.run("plan", "--group", "template", "-o", s.path("plan.json")).want(s.t, 0)
+	}, args: func(s *stage) []string { return []string{"apply", s.path("plan.json")} }},
 
 	{name: "maintain", past: func(s *stage) {
 		historicPast(s)

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"reverie/evolve"
 	"reverie/internal/reverie"
@@ -17,17 +16,6 @@ func ApproveRun(ctx context.Context, s *store.Store, leases *jobs.Leases, p *evo
 	err = leases.With(ctx, d.Run.GroupID, func(ctx context.Context, held *jobs.Held) error {
 		var err error
 		res, err = p.Approve(ctx, s, held, d.Run, d.Held)
-		return err
-	})
-	return res, err
-}
-
-// ApproveEdited is [ApproveRun] of what a run holds as a person has edited it: see
-// [evolve.Pipeline.ApproveEdited].
-func ApproveEdited(ctx context.Context, s *store.Store, leases *jobs.Leases, p *evolve.Pipeline, d reverie.RunDetail, file *reverie.PlanFile) (res evolve.Result, err error) {
-	err = leases.With(ctx, d.Run.GroupID, func(ctx context.Context, held *jobs.Held) error {
-		var err error
-		res, err = p.ApproveEdited(ctx, s, held, d.Run, d.Held, file)
 		return err
 	})
 	return res, err
@@ -72,25 +60,6 @@ func (s *Service) Approve(ctx context.Context, runID string) (reverie.EvolveRepl
 		return reverie.EvolveReply{}, err
 	}
 	res, err := ApproveRun(ctx, s.Store, s.Leases, s.Approver(), d)
-	if err != nil {
-		return reverie.EvolveReply{}, err
-	}
-	return ApproveReply(d.Run, res, nil), nil
-}
-
-// ApproveEdited is [Service.Approve] of what a run holds as a person has edited it: plan is
-// the text of the file that `reverie plan --run` writes. One that cannot be read, or that
-// is not what the run holds, is a [reverie.ErrInvalid], and nothing is applied.
-func (s *Service) ApproveEdited(ctx context.Context, runID, plan string) (reverie.EvolveReply, error) {
-	d, err := s.decidable(ctx, runID)
-	if err != nil {
-		return reverie.EvolveReply{}, err
-	}
-	file, err := reverie.ReadPlan(strings.NewReader(plan))
-	if err != nil {
-		return reverie.EvolveReply{}, err
-	}
-	res, err := ApproveEdited(ctx, s.Store, s.Leases, s.Approver(), d, file)
 	if err != nil {
 		return reverie.EvolveReply{}, err
 	}

@@ -23,35 +23,20 @@ func (d *desk) callers() map[string]context.Context {
 	return found
 }
 
-// heldText is what `reverie plan --run` writes of a run.
-func (d *desk) heldText(runID string) string {
-	d.Helper()
-	run, err := d.Store.Run(d.ctx, petitioned, runID)
-	d.check(err)
-	file, err := d.Approver().HeldFile(d.ctx, d.Store, run.Run, run.Held)
-	d.check(err)
-	var text strings.Builder
-	d.check(file.Write(&text))
-	return text.String()
-}
-
 // TestDecide: only who decides in a group approves or rejects what its runs hold; to
 // others of the group it is forbidden, and to strangers the run is not there.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	one := d.hand(reverie.Proposal{GroupID: petitioned, Action: reverie.ActionCreate, Statement: "the group drinks tea"}).Run.ID
-	edited := d.hand(reverie.Proposal{GroupID: petitioned, Action: reverie.ActionCreate, Statement: "the group drinks coffee"}).Run
 	two := d.hand(reverie.Proposal{GroupID: petitioned, Action: reverie.ActionCreate, Statement: "the group plays go"}).Run.ID
-	plan := d.heldText(edited.ID)
 	callers := d.callers()
 	for who, want := range map[string]error{"nobody": reverie.ErrUnauthorized, "read": reverie.ErrForbidden, "write": reverie.ErrForbidden,
 		"other read": reverie.ErrNotFound, "other write": reverie.ErrNotFound, "other admin": reverie.ErrNotFound} {
 		_, err := d.Approve(callers[who], one)
 		_, err2 := d.Reject(callers[who], one, true)
-		_, err3 := d.ApproveEdited(callers[who], edited.ID, plan)
-		if !errors.Is(err, want) || !errors.Is(err2, want) || !errors.Is(err3, want) {
-			t.Errorf("%s: %v, %v, and %v; want %v", who, err, err2, err3, want)
+		if !errors.Is(err, want) || !errors.Is(err2, want) {
+			t.Errorf("%s: %v and %v; want %v", who, err, err2, want)
 		}
 	}
 	for _, who := range []string{"read", "admin"} {
@@ -59,12 +44,6 @@ func TestDecide(t *testing.T) {
 			if _, err := d.Approve(callers[who], id); !errors.Is(err, reverie.ErrNotFound) {
 				t.Errorf("%s approves run %.20q: %v", who, id, err)
 			}
-		}
-	}
-	for name, text := range map[string]string{"": "", "no plan": "hello", "another run's": strings.ReplaceAll(plan, edited.ID, one), "cut": plan[:len(plan)/2],
-		"a secret": strings.Replace(plan, "drinks coffee", "pays with AKIAIOSFODNN7EXAMPLE", 1)} {
-		if _, err := d.ApproveEdited(callers["admin"], edited.ID, text); !errors.Is(err, reverie.ErrInvalid) {
-			t.Errorf("a plan that is %q: %v", name, err)
 		}
 	}
 	if got := d.active(); got != nil {
@@ -79,14 +58,6 @@ func TestDecide(t *testing.T) {
 	d.check(err)
 	if rejected != (reverie.RejectReply{Success: true, RunID: two}) || len(d.active()) != 1 {
 		t.Errorf("rejected: %+v, remembered %q", rejected, d.active())
-	}
-	reply, err = d.ApproveEdited(callers["admin"], edited.ID, strings.ReplaceAll(plan, "coffee", "black coffee"))
-	d.check(err)
-	if len(reply.Changes) != 1 || reply.Changes[0].Statement != "the group drinks black coffee" {
-		t.Errorf("approved as edited: %+v", reply)
-	}
-	if _, err := d.ApproveEdited(callers["admin"], edited.ID, plan); !errors.Is(err, reverie.ErrConflict) {
-		t.Errorf("approved twice: %v", err)
 	}
 	if _, err := d.Reject(callers["admin"], one, false); !errors.Is(err, reverie.ErrConflict) {
 		t.Errorf("rejected what was approved: %v", err)

@@ -148,7 +148,7 @@ func (a *App) Leases() *jobs.Leases {
 	}}
 }
 
-// Approver wires what approving a held plan, and applying one in hand, needs: no model. Statements whose
+// Approver wires what approving a held plan, and applying a plan file, needs: no model. Statements whose
 // vectors cannot be had now get them at the next search.
 func (a *App) Approver() *evolve.Pipeline {
 	e := a.Config.Evolve

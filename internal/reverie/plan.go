@@ -85,10 +85,6 @@ type HeldPlan struct {
 	Reason    string // why it is held
 	Status    HeldStatus
 	CreatedAt time.Time
-	// Of one that a person has edited before it is approved: that it was, and which of its
-	// steps, from 0, are taken out. Neither is stored.
-	Edited bool
-	Out    []int
 }
 
 // HeldStatus says what became of a held plan.
@@ -100,3 +96,18 @@ const (
 	HeldApproved HeldStatus = "approved"
 	HeldRejected HeldStatus = "rejected"
 )
+
+// PlanState is what a plan file is held against, besides the heads of its group.
+type PlanState struct {
+	Run      *Run      // that has the plan's id: it was applied
+	Messages []Message // those asked for that are there with their text, by sent_at, then by order of arrival
+}
+
+// PlannedRun is a run all of whose chunks are written at once, with what they rest on: all
+// active memories of kind group.
+type PlannedRun struct {
+	Run    Run
+	Heads  []string // ids
+	Chunks []Chunk
+	Plans  []Plan // of the chunks
+}

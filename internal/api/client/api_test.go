@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"maps"
@@ -119,12 +118,6 @@ func TestOperations(t *testing.T) {
 		{"propose-memory", propose},
 		{"get-run", func() error { return second(c.Run(ctx, run)) }},
 		{"approve-run", approve},
-		{"approve-run", func() error {
-			if _, err := c.ApproveEdited(ctx, wrong, "no plan"); errors.Is(err, reverie.ErrInvalid) {
-				return nil
-			}
-			return errors.New("approved what is no plan")
-		}},
 		{"reject-run", func() error { return second(c.Reject(ctx, wrong, true)) }},
 		{"list-groups", func() error { return second(c.Groups(ctx, reverie.GroupQuery{State: reverie.GroupActive, Limit: 3})) }},
 		{"get-group", func() error { return second(c.Group(ctx, group)) }},

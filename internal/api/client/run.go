@@ -29,12 +29,6 @@ func (c *Client) Approve(ctx context.Context, runID string) (reverie.EvolveReply
 	return send[reverie.EvolveReply](ctx, c, http.MethodPost, "/v1/runs/"+escaped(runID)+"/approve", nil)
 }
 
-// ApproveEdited applies what a run holds as a person has edited it: plan is the text of the
-// file that `reverie plan --run` writes.
-func (c *Client) ApproveEdited(ctx context.Context, runID, plan string) (reverie.EvolveReply, error) {
-	return send[reverie.EvolveReply](ctx, c, http.MethodPost, "/v1/runs/"+escaped(runID)+"/approve", object{"plan": plan})
-}
-
 // Reject refuses what a run holds; with requeue its messages are pending again.
 func (c *Client) Reject(ctx context.Context, runID string, requeue bool) (reverie.RejectReply, error) {
 	return send[reverie.RejectReply](ctx, c, http.MethodPost, "/v1/runs/"+escaped(runID)+"/reject", object{"requeue": requeue})

@@ -46,7 +46,7 @@ func TestAnswers(t *testing.T) {
 		"an old version":  {"PUT", memory + "/strength", `{"strength":1}`, 409, `"head_id":"`},
 		"active already":  {"PUT", "/memory/" + w.mine.memory + "/restore", "", 409, "active"},
 		"held no more":    {"POST", "/v1/runs/" + w.mine.run + "/approve", "", 409, ""},
-		"no plan":         {"POST", "/v1/runs/" + w.mine.run + "/approve", `{"plan":"hello"}`, 422, "line 1"},
+		"an edited plan":  {"POST", "/v1/runs/" + w.mine.run + "/approve", `{"plan":"hello"}`, 422, "cannot be edited any more"},
 		"an empty plan":   {"POST", "/v1/runs/" + w.mine.run + "/approve", `{"plan":""}`, 422, "body.plan"},
 		"no line at all":  {"POST", group + "/messages", "hello\n", 422, "body.line 1"},
 		"nobody's group":  {"GET", "/memory/list/" + strings.Repeat("x", 10_000), "", 404, ""},

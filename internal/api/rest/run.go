@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -45,7 +46,7 @@ type approveInput struct {
 	RunPath
 	Body *struct {
 		_    struct{} `additionalProperties:"false"`
-		Plan string   `json:"plan,omitempty" minLength:"1" doc:"Apply this in place of what the run holds: the text of the file of reverie plan --run, as a person has edited it."`
+		Plan string   `json:"plan,omitempty" minLength:"1" doc:"Not accepted any more: what a run holds is approved or rejected as it is." deprecated:"true"`
 	} `nameHint:"ApproveBody" required:"false"`
 }
 
@@ -91,7 +92,8 @@ func (r *room) runs() {
 	})
 	add(r, operation{id: "approve-run"}, func(ctx context.Context, in *approveInput) (reverie.EvolveReply, error) {
 		if in.Body != nil && in.Body.Plan != "" {
-			return r.service.ApproveEdited(ctx, in.Run, in.Body.Plan)
+			return reverie.EvolveReply{}, fmt.Errorf("plan: what a run holds cannot be edited any more: "+
+				"approve without it, or reject with requeue: %w", reverie.ErrInvalid)
 		}
 		return r.service.Approve(ctx, in.Run)
 	})

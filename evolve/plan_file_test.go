@@ -2,6 +2,7 @@ package evolve
 
 import (
 	"bytes"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,11 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/lib/pq"
 
+	"reverie/internal/planfile"
 	"reverie/internal/reverie"
 )
 
 // planned is a plan of all that is pending, as it is read from its file.
-func (s *stage) planned(req Request) *reverie.PlanFile {
+func (s *stage) planned(req Request) *planfile.File {
 	s.Helper()
 	return s.read(s.planText(req))
 }
@@ -30,7 +32,7 @@ func (s *stage) planText(req Request) string {
 	return planText(s, res.Plan)
 }
 
-func planText(t testing.TB, plan *reverie.PlanFile) string {
+func planText(t testing.TB, plan *planfile.File) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := plan.Write(&b); err != nil {
@@ -39,12 +41,12 @@ func planText(t testing.TB, plan *reverie.PlanFile) string {
 	return b.String()
 }
 
-func (s *stage) read(text string) *reverie.PlanFile {
+func (s *stage) read(text string) *planfile.File {
 	s.Helper()
-	return must(reverie.ReadPlan(strings.NewReader(text)))(s)
+	return must(planfile.Read(strings.NewReader(text)))(s)
 }
 
-func (s *stage) applyPlan(plan *reverie.PlanFile, approve bool) (Result, error) {
+func (s *stage) applyPlan(plan *planfile.File, approve bool) (Result, error) {
 	s.Helper()
 	h := s.hold()
 	defer s.release(h)
@@ -102,7 +104,7 @@ func TestPlanIsTheRun(t *testing.T) {
 	}
 	plan := s.read(file)
 	s.want(`select model, prompt_version, stats->>'plan', stats->'edited', (select count(*) from llm_calls c where c.run_id = r.run_id and purpose = 'evolve')
-		from runs r where run_id = '`+plan.PlanID+`'`, plan.Model+"|"+plan.PromptVersion+"|"+plan.Sum+"||3")
+		from runs r where run_id = '`+plan.PlanID+`'`, plan.Model+"|"+plan.PromptVersion+"|"+must(plan.Sum())(t)+"||3")
 
 	sum := s.checksum()
 	again, err := s.applyPlan(plan, false)
@@ -110,7 +112,7 @@ func TestPlanIsTheRun(t *testing.T) {
 		t.Errorf("applied again: %+v, %v", again, err)
 	}
 	_, err = s.applyPlan(s.read(strings.Replace(file, "Seven, refined.", "Seven, better.", 1)), false)
-	wantErr(t, err, reverie.ErrConflict)
+	wantErr(t, err, reverie.ErrInvalid)
 	if s.checksum() != sum {
 		t.Error("a plan of the same id and other lines has changed something")
 	}
@@ -123,7 +125,7 @@ func TestPlanOfComparedNight(t *testing.T) {
 	c.say(evening.Add(-day), "note Milk is fresh.", "note Chess is out.", "note Birds sing.", "note Birds are loud.")
 	plan := c.planned(Request{})
 	res, err := c.applyPlan(plan, false)
-	want := reverie.Stats{Kept: 3, Updated: 1, Created: 2, Deleted: 1, Cited: 3, Considered: 1, Chunks: 1, Compared: 3, Base: 5, Rewritten: 2, Plan: plan.Sum}
+	want := reverie.Stats{Kept: 3, Updated: 1, Created: 2, Deleted: 1, Cited: 3, Considered: 1, Chunks: 1, Compared: 3, Base: 5, Rewritten: 2, Plan: must(plan.Sum())(t)}
 	if err != nil || res.Stats != want {
 		t.Errorf("%v, stats %+v", err, res.Stats)
 	}
@@ -135,35 +137,119 @@ func TestPlanOfComparedNight(t *testing.T) {
 }
 
 // What a run would have held waits where a plan is applied, and passes where a person has
-// approved it. A line that a person takes out is not done, and one that is reworded says
-// what they wrote; the run tells that it was edited.
+// approved it.
 func TestPlanByAPerson(t *testing.T) {
 	s := remembering(t, 4)
 	s.say(evening.Add(-2*day), "drop Memory 1.", "change Memory 2. => Two.", "change Memory 3. => Three.", "note 新的一条。")
-	file := s.planText(Request{})
-	plan := s.read(file)
-	if c := plan.Chunks[0]; !c.Whole || len(c.Steps) != 4 || !c.Steps[3].Held {
+	plan := s.planned(Request{})
+	if c := plan.Chunks[0]; !c.Whole || len(c.Steps) != 0 || len(c.Held) != 4 {
 		t.Fatalf("planned: %+v", c)
 	}
-	lines := strings.Split(file, "\n")
-	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, `"action":"delete"`) })
-	edited := strings.Replace(strings.Join(lines, "\n"), `"statement":"新的一条。"`, `"statement":"新的一条，改过。"`, 1)
-	res, err := s.applyPlan(s.read(edited), true)
-	if err != nil || res.Status != reverie.RunSucceeded || res.Stats.Held != 0 || res.Stats.Approved != 3 {
+	res, err := s.applyPlan(plan, true)
+	if err != nil || res.Status != reverie.RunSucceeded || res.Stats.Held != 0 || res.Stats.Approved != 4 {
 		t.Fatalf("applied: %+v, %v", res, err)
 	}
-	if got := s.active(); !slices.Equal(got, []string{"Memory 1. v1", "Memory 4. v1", "Three. v2", "Two. v2", "新的一条，改过。 v1"}) {
+	if got := s.active(); !slices.Equal(got, []string{"Memory 4. v1", "Three. v2", "Two. v2", "新的一条。 v1"}) {
 		t.Errorf("active: %q", got)
 	}
-	s.want(`select stats->>'edited', stats->>'held' from runs where stats ? 'plan'`, "true|0")
-	s.want(`select outcome, count(*) from messages where sent_at > '2026-01-12' group by 1 order by 1`, "cited|3", "considered|1")
+	s.want(`select stats->>'edited', stats->>'held' from runs where stats ? 'plan'`, "|0")
+	s.want(`select outcome, count(*) from messages where sent_at > '2026-01-12' group by 1 order by 1`, "cited|4")
 
-	// By hand, a line that takes the mark of what is held away: too much is held all the same.
-	s.say(evening.Add(-day), "drop Memory 1.", "drop Two.", "drop Three.")
-	held := strings.ReplaceAll(strings.ReplaceAll(s.planText(Request{}), `,"held":true`, ``), `,"whole":true`, ``)
-	res, err = s.applyPlan(s.read(held), false)
+	s.say(evening.Add(-day), "drop Memory 4.", "drop Two.", "drop Three.")
+	res, err = s.applyPlan(s.planned(Request{}), false)
 	if err != nil || res.Status != reverie.RunHeld || res.Stats.Held != 3 || len(res.Changes) != 0 {
-		t.Errorf("without the marks: %+v, %v", res, err)
+		t.Errorf("not approved: %+v, %v", res, err)
+	}
+}
+
+// A later chunk that was planned as if what an earlier one holds did not come to pass is
+// refused where that is let pass.
+func TestPlanContradictsWhatItHeld(t *testing.T) {
+	s := remembering(t, 5)
+	s.pipe.Limits.MaxMessages = 3
+	s.say(evening.Add(-day), "drop Memory 1.", "drop Memory 2.", "drop Memory 3.", "change Memory 1. => One.")
+	plan := s.planned(Request{})
+	sum := s.checksum(called...)
+	_, err := s.applyPlan(plan, true)
+	wantErr(t, err, reverie.ErrConflict)
+	if s.checksum(called...) != sum {
+		t.Error("something has changed")
+	}
+	if res, err := s.applyPlan(s.planned(Request{}), false); err != nil || res.Status != reverie.RunHeld || res.Stats.Updated != 1 {
+		t.Errorf("not approved: %+v, %v", res, err)
+	}
+}
+
+// A plan in which anything is other than it was written is refused whole, and nothing is
+// changed, in no group. So is one of another group or database.
+func TestPlanIsNotEdited(t *testing.T) {
+	s := remembering(t, 3)
+	s.beside(t, "g2")
+	s.say(evening.Add(-day), "change Memory 1. => One.", "note New.", "drop Memory 2.")
+	file := s.planText(Request{})
+	f := s.read(file)
+	before := s.checksum()
+	for name, edit := range map[string]func(string) string{
+		"a statement":           swapped(`"statement": "New."`, `"statement": "Newer."`),
+		"another group":         swapped(`"group_id": "g1"`, `"group_id": "g2"`),
+		"another memory":        swapped(f.Heads[0].MemoryID, f.Heads[1].MemoryID),
+		"another model":         swapped(`"model": "openai/fake"`, `"model": "openai/better"`),
+		"an id of its own":      swapped(f.PlanID, reverie.NewID()),
+		"another question":      swapped(f.Chunks[0].InputSHA256, f.Heads[0].SHA256),
+		"the model's words":     swapped(`"answer": "`, `"answer": "Surely. `),
+		"an outcome":            swapped(`"outcome": "cited"`, `"outcome": "considered"`),
+		"a hash":                swapped(f.Heads[0].SHA256, f.Heads[1].SHA256),
+		"strength":              swapped(`"strength": 0.3`, `"strength": 0.9`),
+		"without a seal":        swapped(f.Seal, ""),
+		"the seal of something": swapped(f.Seal, f.Heads[0].SHA256),
+		"a field said twice":    swapped(`"statement": "New."`, `"statement": "New.", "statement": "Newer."`),
+	} {
+		edited := edit(file)
+		if edited == file {
+			t.Errorf("%s: the plan was not changed", name)
+			continue
+		}
+		_, err := s.applyPlan(s.read(edited), true)
+		if wantErr(t, err, reverie.ErrInvalid); s.checksum() != before {
+			t.Fatalf("%s: something has changed", name)
+		}
+	}
+	s.rows(`update groups set plan_key = gen_random_uuid() where group_id = 'g1'`)
+	_, err := s.applyPlan(f, false)
+	wantErr(t, err, reverie.ErrInvalid)
+}
+
+// A plan rests on memories and messages as they were.
+func TestPlanIsStale(t *testing.T) {
+	for name, c := range map[string]struct{ change, says string }{
+		"a memory deleted":  {`update memories set status = 'deprecated', ended_at = now() where statement = 'Memory 3.'`, "is not active any more"},
+		"a memory reworded": {`update memories set statement = 'Memory 9.' where statement = 'Memory 3.'`, "is not as it was for the plan"},
+		"a message erased":  {`update messages set text = '', pruned_at = now() where run_id is null`, "is not there, or its text was removed"},
+		"a message edited":  {`update messages set text = 'note Old.' where run_id is null and text = 'note New.'`, "says something else"},
+		"a message taken":   {`update messages set outcome = 'considered', run_id = (select run_id from runs limit 1) where run_id is null and text = 'note New.'`, "is not pending any more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := remembering(t, 3)
+			s.say(evening.Add(-day), "change Memory 1. => One.", "note New.")
+			plan := s.planned(Request{})
+			s.rows(c.change)
+			before := s.checksum()
+			_, err := s.applyPlan(plan, false)
+			if !errors.Is(err, reverie.ErrConflict) || !strings.Contains(err.Error(), c.says) || s.checksum() != before {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Messages that have arrived since are not in the plan.
+func TestPlanBesideANewMessage(t *testing.T) {
+	s := remembering(t, 3)
+	s.say(evening.Add(-day), "note New.")
+	plan := s.planned(Request{})
+	s.say(evening.Add(-day), "note Newer.")
+	if _, err := s.applyPlan(plan, false); err != nil || s.pending() != 1 {
+		t.Errorf("beside a message that has arrived since: %v, %d pending", err, s.pending())
 	}
 }
 
@@ -208,17 +294,6 @@ func TestPlanAfterACrash(t *testing.T) {
 	if got := s.active(); !slices.Equal(got, []string{"Memory 2. v1", "Memory 3. v1", "Newer. v2", "One. v2"}) {
 		t.Errorf("active: %q", got)
 	}
-}
-
-func lineOf(t testing.TB, file, part string) string {
-	t.Helper()
-	for l := range strings.Lines(file) {
-		if strings.Contains(l, part) {
-			return l
-		}
-	}
-	t.Fatalf("no line with %q in\n%s", part, file)
-	return ""
 }
 
 func swapped(from, to string) func(string) string {

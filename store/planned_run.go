@@ -22,7 +22,7 @@ const (
 	restsOnQuery = `select memory_id from memories where group_id = $1 and kind = $2 and status = 'active' order by memory_id for share`
 )
 
-// PlanState reads what a plan in hand is held against, in one snapshot: who has its id,
+// PlanState reads what a plan file is held against, in one snapshot: who has its id,
 // and the messages named. An unknown group is reverie.ErrNotFound.
 func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageIDs []string) (reverie.PlanState, error) {
 	var state reverie.PlanState
@@ -31,63 +31,51 @@ func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageID
 		if _, err := GetGroup(ctx, t, groupID); err != nil {
 			return err
 		}
-		var rows []runRow
-		if err := t.Select(ctx, &rows, `select `+runColumns+` from runs where run_id = $1`, planID); err != nil {
+		runs, err := runList(ctx, t, `select `+runColumns+` from runs where group_id = $1 and run_id = $2`, groupID, planID)
+		if err != nil {
 			return err
 		}
-		for _, r := range rows {
-			run, err := r.run()
-			if err != nil {
-				return err
-			}
-			if run.GroupID != groupID {
-				state.Taken = true
-				continue
-			}
-			state.Run = &run
+		if len(runs) > 0 {
+			state.Run = &runs[0]
 		}
-		err := t.Select(ctx, &state.Messages, planMessagesQuery, groupID, pq.StringArray(append([]string{}, messageIDs...)))
+		err = t.Select(ctx, &state.Messages, planMessagesQuery, groupID, pq.StringArray(append([]string{}, messageIDs...)))
 		utcMessages(state.Messages)
 		return err
 	}})
 	return state, err
 }
 
-// PlanSeals returns a sum of each text that only this database can make, and only for the
-// group. Nothing is written. An unknown group is reverie.ErrNotFound.
-func (s *Store) PlanSeals(ctx context.Context, groupID string, texts []string) ([]string, error) {
+// PlanSeal returns a sum of a text that only this database can make, and only for the group.
+// Nothing is written. An unknown group is reverie.ErrNotFound.
+func (s *Store) PlanSeal(ctx context.Context, groupID, text string) (string, error) {
 	var key string
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("seal a plan for group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		return pg.NotFoundIfEmpty(t.Get(ctx, &key, `select plan_key from groups where group_id = $1`, groupID), "it")
 	}})
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	sums := make([]string, len(texts))
-	for i, text := range texts {
-		h := hmac.New(sha256.New, []byte(key))
-		h.Write([]byte(text))
-		sums[i] = hex.EncodeToString(h.Sum(nil))
-	}
-	return sums, nil
+	h := hmac.New(sha256.New, []byte(key))
+	h.Write([]byte(text))
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// ApplyWhole writes a run that has not begun, with all of its chunks, and ends it, in one
+// ApplyPlanned writes a run that has not begun, with all of its chunks, and ends it, in one
 // transaction: everything of it is there, or nothing. It returns what [Store.Apply] does of
 // each chunk in order, and how many messages of the window are left pending. A group whose
 // active memories of the plans' kind are not the heads, and what Apply refuses, are
 // reverie.ErrConflict, and nothing is written. The run's status and stats are the caller's.
-func (s *Store) ApplyWhole(ctx context.Context, lease reverie.Lease, whole reverie.WholeRun) (list []reverie.Change, pending int, err error) {
-	run := whole.Run
+func (s *Store) ApplyPlanned(ctx context.Context, lease reverie.Lease, planned reverie.PlannedRun) (list []reverie.Change, pending int, err error) {
+	run := planned.Run
 	what := fmt.Sprintf("apply the plan of run %s to group %q", run.ID, run.GroupID)
-	if run.GroupID != lease.GroupID || len(whole.Plans) == 0 || len(whole.Plans) != len(whole.Chunks) || run.Status == reverie.RunRunning {
-		return nil, 0, fmt.Errorf("%s: it is none of the lease's group, or not whole: %w", what, reverie.ErrInvalid)
+	if run.GroupID != lease.GroupID || len(planned.Plans) == 0 || len(planned.Plans) != len(planned.Chunks) || run.Status == reverie.RunRunning {
+		return nil, 0, fmt.Errorf("%s: it is none of the lease's group, or not planned: %w", what, reverie.ErrInvalid)
 	}
 	if err := reverie.CheckChat(run.GroupID); err != nil {
 		return nil, 0, err
 	}
-	for i, p := range whole.Plans {
-		if p.GroupID != run.GroupID || p.RunID != run.ID || p.ChunkNo != whole.Chunks[i].No || p.Kind != whole.Plans[0].Kind {
+	for i, p := range planned.Plans {
+		if p.GroupID != run.GroupID || p.RunID != run.ID || p.ChunkNo != planned.Chunks[i].No || p.Kind != planned.Plans[0].Kind {
 			return nil, 0, fmt.Errorf("%s: chunk %d is not the run's: %w", what, p.ChunkNo, reverie.ErrInvalid)
 		}
 		if err := checkPlan(p); err != nil {
@@ -100,21 +88,21 @@ func (s *Store) ApplyWhole(ctx context.Context, lease reverie.Lease, whole rever
 			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
-			if err := sameHeads(ctx, t, whole); err != nil {
+			if err := sameHeads(ctx, t, planned); err != nil {
 				return err
 			}
 			list, pending = nil, 0
-			if err := s.beginWhole(ctx, t, whole); err != nil {
+			if err := s.beginPlanned(ctx, t, planned); err != nil {
 				return err
 			}
-			for _, p := range whole.Plans {
+			for _, p := range planned.Plans {
 				changes, err := s.applyPlan(ctx, t, p)
 				if err != nil {
 					return fmt.Errorf("chunk %d: %w", p.ChunkNo, err)
 				}
 				list = append(list, changes...)
 			}
-			return s.endWhole(ctx, t, run, &pending)
+			return s.endPlanned(ctx, t, run, &pending)
 		},
 		Committed: CommittedUnder(lease, `select 1 from runs where group_id = $1 and run_id = $2`, run.GroupID, run.ID),
 	})
@@ -122,28 +110,29 @@ func (s *Store) ApplyWhole(ctx context.Context, lease reverie.Lease, whole rever
 }
 
 // sameHeads refuses a run whose group remembers something else than it was planned for.
-func sameHeads(ctx context.Context, t *pg.Tx, whole reverie.WholeRun) error {
+func sameHeads(ctx context.Context, t *pg.Tx, planned reverie.PlannedRun) error {
 	var ids []string
-	if err := t.Select(ctx, &ids, restsOnQuery, whole.Run.GroupID, string(whole.Plans[0].Kind)); err != nil {
+	if err := t.Select(ctx, &ids, restsOnQuery, planned.Run.GroupID, string(planned.Plans[0].Kind)); err != nil {
 		return err
 	}
-	heads := slices.Sorted(slices.Values(whole.Heads))
+	heads := slices.Sorted(slices.Values(planned.Heads))
 	if !slices.Equal(ids, heads) {
 		return fmt.Errorf("the group's memories have changed just now: %w: plan again", reverie.ErrConflict)
 	}
 	return nil
 }
 
-// beginWhole writes the rows of a run and of its chunks.
-func (s *Store) beginWhole(ctx context.Context, t *pg.Tx, whole reverie.WholeRun) error {
-	run := whole.Run
+// beginPlanned writes the rows of a run and of its chunks.
+func (s *Store) beginPlanned(ctx context.Context, t *pg.Tx, planned reverie.PlannedRun) error {
+	run := planned.Run
 	if err := s.insertRun(ctx, t, &run); err != nil {
 		return err
 	}
-	for _, c := range whole.Chunks {
+	for _, c := range planned.Chunks {
 		_, err := t.Exec(ctx, `insert into run_chunks (`+chunkColumns+`)
-				values ($1, $2, $3, $4, $5::text[], '{}', '{}', $6, 'answered', '[]', $7)`,
-			run.GroupID, run.ID, c.No, c.InputSHA256, append(pq.StringArray{}, c.MessageIDs...), pg.ValidText(c.Answer), s.db.Now())
+				values ($1, $2, $3, $4, $5::text[], $6::uuid[], '{}', $7, 'answered', '[]', $8)`,
+			run.GroupID, run.ID, c.No, c.InputSHA256, append(pq.StringArray{}, c.MessageIDs...),
+			append(pq.StringArray{}, c.MemoryIDs...), pg.ValidText(c.Answer), s.db.Now())
 		if err != nil {
 			return err
 		}
@@ -151,8 +140,8 @@ func (s *Store) beginWhole(ctx context.Context, t *pg.Tx, whole reverie.WholeRun
 	return nil
 }
 
-// endWhole ends a run, and counts what its window has left.
-func (s *Store) endWhole(ctx context.Context, t *pg.Tx, run reverie.Run, pending *int) error {
+// endPlanned ends a run, and counts what its window has left.
+func (s *Store) endPlanned(ctx context.Context, t *pg.Tx, run reverie.Run, pending *int) error {
 	stats, err := pg.JSONText(run.Stats)
 	if err != nil {
 		return err

@@ -1,0 +1,166 @@
+// Package planfile is the form in which a plan of evolve is kept in a file, between asking
+// the model and applying what came of it. A file is applied exactly as it was written: it
+// carries a seal, a sum with a key of its group that only the database has.
+package planfile
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"reverie/internal/reverie"
+)
+
+// Format is the number of the form of plan files.
+const Format = 2
+
+// mark says of a file that it is a plan.
+const mark = "plan"
+
+// maxBytes bounds what is read of a file.
+const maxBytes = 256 << 20
+
+// File is a plan: what a run would write, and what that rests on.
+type File struct {
+	Reverie       string    `json:"reverie"` // mark
+	Format        int       `json:"format"`
+	PlanID        string    `json:"plan_id"` // the id of the run that applying makes
+	GroupID       string    `json:"group_id"`
+	CreatedAt     time.Time `json:"created_at"`
+	Since         time.Time `json:"since,omitzero"` // the window; zero where nothing was pending
+	Until         time.Time `json:"until,omitzero"`
+	OpenEnded     bool      `json:"open_ended,omitempty"` // the window's end came from the clock
+	Days          int       `json:"days,omitempty"`       // of messages that were shown as context
+	Model         string    `json:"model"`
+	PromptVersion string    `json:"prompt_version,omitempty"`
+	PromptSHA256  string    `json:"prompt_sha256,omitempty"`
+	Heads         []Head    `json:"heads"`    // all memories that may have been before the model
+	Messages      []Message `json:"messages"` // in the order in which they were sent
+	Chunks        []Chunk   `json:"chunks"`
+	Seal          string    `json:"seal"`
+}
+
+// Head is a memory that the plan rests on.
+type Head struct {
+	MemoryID  string `json:"memory_id"`
+	LineageID string `json:"lineage_id"`
+	Version   int    `json:"version"`
+	SHA256    string `json:"sha256"` // see HeadSHA256
+}
+
+// Message is a message that a chunk consumes, or one that was consumed before and shown.
+type Message struct {
+	Chunk     int             `json:"chunk,omitempty"` // 0: it was consumed before
+	MessageID string          `json:"message_id"`
+	Outcome   reverie.Outcome `json:"outcome,omitempty"`
+	SHA256    string          `json:"sha256"` // see MessageSHA256
+}
+
+// Chunk is what the model answered about some messages, and what comes of it.
+type Chunk struct {
+	No          int                `json:"chunk"`
+	InputSHA256 string             `json:"input_sha256,omitempty"`
+	Answer      string             `json:"answer,omitempty"`
+	MemoryIDs   []string           `json:"memory_ids,omitempty"` // of the versions that were shown
+	Compared    int                `json:"compared,omitempty"`   // questions that the run has asked by then to compare facts
+	Steps       []reverie.Step     `json:"steps,omitempty"`
+	Held        []reverie.Step     `json:"held,omitempty"`   // wait for a person
+	Whole       bool               `json:"whole,omitempty"`  // all of the chunk does
+	Reason      string             `json:"reason,omitempty"` // why
+	Judged      []string           `json:"judged,omitempty"` // lineages that were to be judged again and stay as they are
+	Refusals    []reverie.Refusal  `json:"refusals,omitempty"`
+	Decisions   []reverie.Decision `json:"decisions,omitempty"`
+}
+
+// Steps is how many steps a plan has, those that wait for a person included.
+func (f *File) Steps() (n int) {
+	for _, c := range f.Chunks {
+		n += len(c.Steps) + len(c.Held)
+	}
+	return n
+}
+
+// Sum names everything that the file says but its seal.
+func (f *File) Sum() (string, error) {
+	unsealed := *f
+	unsealed.Reverie, unsealed.Format, unsealed.Seal = mark, Format, ""
+	text, err := json.Marshal(unsealed)
+	if err != nil {
+		return "", fmt.Errorf("sum up a plan: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Write writes a plan as one JSON document.
+func (f *File) Write(w io.Writer) error {
+	f.Reverie, f.Format = mark, Format
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(f)
+}
+
+// Read reads a plan as [File.Write] writes it. White space, line ends and a byte order mark
+// do not matter. Anything else is [reverie.ErrInvalid].
+func Read(in io.Reader) (*File, error) {
+	text, err := io.ReadAll(io.LimitReader(bufio.NewReader(in), maxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read a plan: %w", err)
+	}
+	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("it is longer than %d bytes: %w", maxBytes, reverie.ErrInvalid)
+	}
+	var is struct {
+		Reverie string `json:"reverie"`
+		Format  int    `json:"format"`
+	}
+	err = json.NewDecoder(bytes.NewReader(text)).Decode(&is)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("the plan is cut off: copy it again, or plan again: %w", reverie.ErrInvalid)
+	case err != nil || is.Reverie != mark:
+		return nil, fmt.Errorf("it is no plan: %w: `reverie plan` writes them", reverie.ErrInvalid)
+	case is.Format != Format:
+		return nil, fmt.Errorf("the plan is of format %d, and this binary reads %d: %w: plan again", is.Format, Format, reverie.ErrInvalid)
+	}
+	f := &File{}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(f); err != nil {
+		return nil, fmt.Errorf("the plan cannot be read: %w: %w", err, reverie.ErrInvalid)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("something comes after the plan's end: %w", reverie.ErrInvalid)
+	}
+	if !reverie.IsID(f.PlanID) || f.GroupID == "" {
+		return nil, fmt.Errorf("the plan names no run or no group: %w", reverie.ErrInvalid)
+	}
+	return f, nil
+}
+
+// HeadSHA256 names what a head says, as far as a plan rests on it: kind, status, statement,
+// why it is to be judged again, and tags. How strong it is may change meanwhile.
+func HeadSHA256(h reverie.HeadState) string {
+	return sumOf(append([]string{string(h.Kind), string(h.Status), h.Statement, h.JudgeAgain}, h.Tags...)...)
+}
+
+// MessageSHA256 names what a message says: its id, author, role, text and instant.
+func MessageSHA256(m reverie.Message) string {
+	return sumOf(m.ID, m.AuthorID, m.Author, string(m.Role), m.Text, m.SentAt.UTC().Format(time.RFC3339Nano))
+}
+
+func sumOf(fields ...string) string {
+	sum := sha256.New()
+	for _, f := range fields {
+		fmt.Fprintf(sum, "%d:%s", len(f), f)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
