@@ -83,7 +83,7 @@ func TestTwoJobsWantEachOthersGroups(t *testing.T) {
 		w := newWorld([]string{"a", "b"}, 1)
 		var both sync.WaitGroup
 		for _, after := range []string{"", "a"} {
-			desk := llm.NewPlaces(1)
+			desk := llm.NewSemaphore(1)
 			r, _ := w.runner(func(ctx context.Context, _ *jobs.Held, g reverie.DueGroup, _ reverie.Window) error {
 				_, err := model.Generate(ctx, llm.Meta{GroupID: g.ID}, llm.Request{User: "u"})
 				return err

@@ -38,7 +38,7 @@ type App struct {
 	cluster  *localdb.Cluster
 	queue    *jobs.Queue            // of the jobs of a process that stays; nil for a command
 	policies map[string]*llm.Policy // by server
-	calls    *llm.Places            // of all questions
+	calls    *llm.Semaphore         // of all questions
 	unpriced []string               // models that were warned of
 	monitors
 }

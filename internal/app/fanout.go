@@ -91,7 +91,7 @@ func (f *FanOut) Run(ctx context.Context, stop <-chan struct{}) (jobs.Summary, e
 	// The processors do sooner what they do of few groups at a time, and a connection costs as
 	// much as some groups until it has planned its statements. The others are for what goes on
 	// beside: leases, the rows of calls.
-	slots := llm.NewPlaces((c.Database.MaxConns + 2) / 3)
+	slots := llm.NewSemaphore((c.Database.MaxConns + 2) / 3)
 	runner := f.runner(f.Job)
 	runner.Store, runner.Plan, runner.Prepare = f.Groups, f.Plan, f.Prepare
 	runner.Enter = func(ctx context.Context) (context.Context, func()) { return slots.Work(ctx, stop) }

@@ -87,9 +87,9 @@ func (a *App) Model(use string) (*llm.Model, config.ModelSettings, error) {
 	}
 	account, err := a.account("generate", s.Provider, s.BaseURL, s.Model)
 	if a.calls == nil {
-		a.calls = llm.NewPlaces(a.Config.Jobs.Concurrency)
+		a.calls = llm.NewSemaphore(a.Config.Jobs.Concurrency)
 	}
-	account.Timeout, account.Places = s.Timeout, a.calls
+	account.Timeout, account.Calls = s.Timeout, a.calls
 	return llm.NewModel(a.tracer.Generator(client, s.Provider, s.Model, s.BaseURL), account), s, err
 }
 

@@ -12,7 +12,8 @@ import (
 func (a *App) TeamSyncer(ctx context.Context, name string) (*team.Syncer, error) {
 	t := a.Config.Team
 	if t.Remote == "" {
-		return nil, fmt.Errorf("no other Reverie is configured: set [team] remote to its address, such as https://reverie.example.com, and [team] token to a token of it: %w", reverie.ErrConfiguration)
+		return nil, fmt.Errorf("no other Reverie is configured: set [team] remote to its address, "+
+			"such as https://reverie.example.com, and [team] token to a token of it: %w", reverie.ErrConfiguration)
 	}
 	remote, err := team.Dial(t.Remote, t.Token.Reveal(), t.Timeout.Duration, t.AllowHTTP)
 	if err != nil {

@@ -30,7 +30,7 @@ type Account struct {
 	Prices   map[string]Price // by model; one that is missing costs nothing
 	Policy   *Policy          // nil: NewPolicy's defaults; share one between the models of one server
 	Timeout  time.Duration    // of one attempt; 0: none
-	Places   *Places          // nil: any number of calls at a time
+	Calls    *Semaphore       // nil: any number of calls at a time
 	Free     bool             // nobody is paid for its calls: they are written down, and no budget bounds them
 	Ledger   Ledger           // nil: calls are not written down
 	Now      func() time.Time // nil: time.Now
@@ -65,7 +65,7 @@ func (a Account) withDefaults() Account {
 // and to write at most.
 func (a *Account) ask(ctx context.Context, meta Meta, input, output int,
 	call func(context.Context) (Usage, string, error)) error {
-	defer deskOf(ctx).ask(ctx)()
+	defer slotOf(ctx).ask(ctx)()
 	price, _ := priceOf(a.Prices, a.Model)
 	estimate := reverie.Spend{InputTokens: input, CostUSD: price.Cost(Usage{InputTokens: input})}
 	budget := budgetOf(ctx)
@@ -73,9 +73,9 @@ func (a *Account) ask(ctx context.Context, meta Meta, input, output int,
 		budget = nil
 	}
 	wait := ctx
-	if a.Places != nil { // vectors of what was answered are no further question
+	if a.Calls != nil { // vectors of what was answered are no further question
 		var end func()
-		wait, end = deskOf(ctx).untilStopped(ctx)
+		wait, end = slotOf(ctx).untilStopped(ctx)
 		defer end()
 	}
 	// Providers count the answer's limit against the tokens a minute until the

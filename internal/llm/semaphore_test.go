@@ -54,8 +54,8 @@ func TestPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const groups, places, desks = 24, 4, 2
 		gen := &slow{took: time.Minute}
-		m := NewModel(gen, Account{Places: NewPlaces(places)})
-		room := NewPlaces(desks)
+		m := NewModel(gen, Account{Calls: NewSemaphore(places)})
+		room := NewSemaphore(desks)
 		var working crowd
 		work := func() {
 			defer working.enter()()
@@ -83,8 +83,8 @@ func TestPlaces(t *testing.T) {
 		if took, want := time.Since(began), groups/places*time.Minute+3*time.Second; took < want || took > want+time.Second {
 			t.Errorf("took %s, want %s", took, want)
 		}
-		if len(room.taken) != 0 || len(m.account.Places.taken) != 0 {
-			t.Errorf("%d desks and %d places are not given back", len(room.taken), len(m.account.Places.taken))
+		if len(room.taken) != 0 || len(m.account.Calls.taken) != 0 {
+			t.Errorf("%d desks and %d places are not given back", len(room.taken), len(m.account.Calls.taken))
 		}
 	})
 }
@@ -93,7 +93,7 @@ func TestPlaces(t *testing.T) {
 func TestPlacesGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gen := &slow{took: time.Minute}
-		m := NewModel(gen, Account{Places: NewPlaces(1)})
+		m := NewModel(gen, Account{Calls: NewSemaphore(1)})
 		go func() { _, _ = m.Generate(t.Context(), meta, Request{User: "first"}) }()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -101,7 +101,7 @@ func TestPlacesGivenUp(t *testing.T) {
 		if _, err := m.Generate(ctx, meta, Request{User: "second"}); !errors.Is(err, context.DeadlineExceeded) || gen.of != 1 {
 			t.Errorf("%v, %d asked", err, gen.of)
 		}
-		room := NewPlaces(1)
+		room := NewSemaphore(1)
 		_, first := room.Work(t.Context(), nil)
 		_, second := room.Work(ctx, nil) // there is none for it any more
 		second()
@@ -118,8 +118,8 @@ func TestPlacesGivenUp(t *testing.T) {
 func TestPlacesStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gen := &slow{took: time.Minute}
-		m := NewModel(gen, Account{Places: NewPlaces(2)})
-		room, stop := NewPlaces(3), make(chan struct{})
+		m := NewModel(gen, Account{Calls: NewSemaphore(2)})
+		room, stop := NewSemaphore(3), make(chan struct{})
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		ends := map[bool]int{}
@@ -146,7 +146,7 @@ func TestPlacesStopped(t *testing.T) {
 			}
 			leave()
 		}
-		if len(m.account.Places.taken) != 0 {
+		if len(m.account.Calls.taken) != 0 {
 			t.Error("a place is not given back")
 		}
 	})
@@ -157,7 +157,7 @@ func TestPlacesStopped(t *testing.T) {
 func TestDeskOfSeveralQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewModel(&slow{took: time.Minute}, Account{})
-		room := NewPlaces(1)
+		room := NewSemaphore(1)
 		ctx, leave := room.Work(t.Context(), nil)
 		var both sync.WaitGroup
 		for i := range 2 {
@@ -198,9 +198,9 @@ func TestStoppedWhileWaiting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				gen := &counting{fails: c.before}
-				a := Account{Provider: "p", Places: NewPlaces(4), Policy: NewPolicy(c.options)}
+				a := Account{Provider: "p", Calls: NewSemaphore(4), Policy: NewPolicy(c.options)}
 				stop := make(chan struct{})
-				ctx, leave := NewPlaces(2).Work(t.Context(), stop)
+				ctx, leave := NewSemaphore(2).Work(t.Context(), stop)
 				defer leave()
 				if c.before == nil {
 					if _, err := NewModel(gen, a).Generate(ctx, meta, Request{User: "first"}); err != nil {
@@ -219,7 +219,7 @@ func TestStoppedWhileWaiting(t *testing.T) {
 				if took := time.Since(began); took > 0 || gen.of != c.asked || !errors.Is(err, reverie.ErrDeferred) || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("%d asked; %s after it: %v", gen.of, took, err)
 				}
-				a.Places, gen.fails = nil, nil // as an embedder has none
+				a.Calls, gen.fails = nil, nil // as an embedder has none
 				if _, err := NewModel(gen, a).Generate(ctx, meta, Request{User: "v"}); err != nil {
 					t.Errorf("what needs no place: %v", err)
 				}
@@ -274,14 +274,14 @@ func TestPanicOfTheTrial(t *testing.T) {
 func TestNotAskedAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gen := &counting{}
-		m := NewModel(gen, Account{Provider: "p", Places: NewPlaces(4)})
+		m := NewModel(gen, Account{Provider: "p", Calls: NewSemaphore(4)})
 		read := make(chan struct{})
 		day := NewDayBudget(Limits{Calls: 10}, func(context.Context, time.Time) (reverie.Spend, error) {
 			<-read
 			return reverie.Spend{}, nil
 		}, time.Now)
 		stop := make(chan struct{})
-		ctx, leave := NewPlaces(2).Work(t.Context(), stop)
+		ctx, leave := NewSemaphore(2).Work(t.Context(), stop)
 		defer leave()
 		ended := make(chan error)
 		go func() {

@@ -8,20 +8,20 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Places bound how much is done at a time: how many questions models are asked
-// ([Account.Places]), or how many groups are worked on meanwhile ([Places.Work]). Whoever
+// Semaphore bounds how much is done at a time: how many questions models are asked
+// ([Account.Calls]), or how many groups are worked on meanwhile ([Semaphore.Work]). Whoever
 // has to wait is served in the order of coming. A nil one has no bound. It is safe for
 // concurrent use.
-type Places struct {
+type Semaphore struct {
 	taken chan struct{}
 }
 
-// NewPlaces returns n places.
-func NewPlaces(n int) *Places { return &Places{taken: make(chan struct{}, n)} }
+// NewSemaphore returns n places.
+func NewSemaphore(n int) *Semaphore { return &Semaphore{taken: make(chan struct{}, n)} }
 
 // enter waits for a place; there is none for whoever is told to stop. What it returns
 // gives the place back, and may be called twice.
-func (p *Places) enter(ctx context.Context, stop <-chan struct{}) (leave func(), err error) {
+func (p *Semaphore) enter(ctx context.Context, stop <-chan struct{}) (leave func(), err error) {
 	if p == nil {
 		return func() {}, nil
 	}
@@ -51,26 +51,26 @@ func (p *Places) enter(ctx context.Context, stop <-chan struct{}) (leave func(),
 // further is asked that needs a place, and what waits for one, for a server's limit or for
 // its next attempt is given up, as [reverie.ErrDeferred]. The end of ctx ends the waiting:
 // what is left to do then is done without a place. Leave is to be called at the end.
-func (p *Places) Work(ctx context.Context, stop <-chan struct{}) (work context.Context, leave func()) {
-	d := &desk{places: p, stop: stop}
-	d.sit(ctx)
-	return context.WithValue(ctx, deskKey{}, d), d.stand
+func (p *Semaphore) Work(ctx context.Context, stop <-chan struct{}) (work context.Context, leave func()) {
+	d := &slot{places: p, stop: stop}
+	d.acquire(ctx)
+	return context.WithValue(ctx, slotKey{}, d), d.release
 }
 
-type deskKey struct{}
+type slotKey struct{}
 
 // desk is the place of one who works, and may ask several questions at a time.
-type desk struct {
-	places *Places
+type slot struct {
+	places *Semaphore
 	stop   <-chan struct{}
 	mu     sync.Mutex
 	away   int    // questions under way
 	leave  func() // nil: there is no place to give back
 }
 
-// deskOf is where the caller works; nil is nowhere in particular.
-func deskOf(ctx context.Context) *desk {
-	d, _ := ctx.Value(deskKey{}).(*desk)
+// slotOf is where the caller works; nil is nowhere in particular.
+func slotOf(ctx context.Context) *slot {
+	d, _ := ctx.Value(slotKey{}).(*slot)
 	return d
 }
 
@@ -78,7 +78,7 @@ func deskOf(ctx context.Context) *desk {
 var errStopped = fmt.Errorf("nothing further is asked, being told to stop: %w", reverie.ErrDeferred)
 
 // untilStopped is ctx, and ends when those at the desk are told to stop, too.
-func (d *desk) untilStopped(ctx context.Context) (wait context.Context, end func()) {
+func (d *slot) untilStopped(ctx context.Context) (wait context.Context, end func()) {
 	if d == nil || d.stop == nil {
 		return ctx, func() {}
 	}
@@ -93,14 +93,14 @@ func (d *desk) untilStopped(ctx context.Context) (wait context.Context, end func
 	return wait, func() { cancel(nil) }
 }
 
-// sit waits for a place, unless ctx ends.
-func (d *desk) sit(ctx context.Context) {
+// acquire waits for a place, unless ctx ends.
+func (d *slot) acquire(ctx context.Context) {
 	if leave, err := d.places.enter(ctx, nil); err == nil {
 		d.leave = leave
 	}
 }
 
-func (d *desk) stand() {
+func (d *slot) release() {
 	if d.leave != nil {
 		d.leave()
 		d.leave = nil
@@ -108,20 +108,20 @@ func (d *desk) stand() {
 }
 
 // ask gives the place back until what it returns is called, by the last of those who ask.
-func (d *desk) ask(ctx context.Context) (back func()) {
+func (d *slot) ask(ctx context.Context) (back func()) {
 	if d == nil {
 		return func() {}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.away++; d.away == 1 {
-		d.stand()
+		d.release()
 	}
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.away--; d.away == 0 {
-			d.sit(ctx)
+			d.acquire(ctx)
 		}
 	}
 }
@@ -137,10 +137,10 @@ type turn struct {
 // spent. What it returns must be released.
 func (a *Account) begin(ctx context.Context, b *Budget, estimate reverie.Spend) (*turn, error) {
 	var stop <-chan struct{}
-	if d := deskOf(ctx); d != nil && a.Places != nil {
+	if d := slotOf(ctx); d != nil && a.Calls != nil {
 		stop = d.stop
 	}
-	leave, err := a.Places.enter(ctx, stop)
+	leave, err := a.Calls.enter(ctx, stop)
 	if err != nil {
 		return nil, err
 	}
