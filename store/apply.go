@@ -82,7 +82,8 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 			return err
 		},
 		Committed: CommittedUnder(lease, `select 1 from run_chunks
-			where group_id = $1 and run_id = $2 and chunk_no = $3 and status in ('applied', 'held')`, plan.GroupID, plan.RunID, plan.ChunkNo),
+			where group_id = $1 and run_id = $2 and chunk_no = $3 and status in ('applied',
+				'held')`, plan.GroupID, plan.RunID, plan.ChunkNo),
 	})
 	if err != nil {
 		return nil, err

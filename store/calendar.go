@@ -24,7 +24,8 @@ const (
 			and not exists (select 1 from past_calendars where group_id = $1 and valid_until >= $2)`
 
 	changeGroupQuery = `update groups set name = $2, time_zone = $3, language = $4, paused = $5, day_boundary = $6,
-		impressions = $7, session_silence = $8, dream_idle = $9, dream_sessions = $10, dream_interval = $11, team = $12 where group_id = $1`
+		impressions = $7, session_silence = $8, dream_idle = $9, dream_sessions = $10, dream_interval = $11, team = $12
+			where group_id = $1`
 )
 
 // ChangeGroup changes a group and returns it as it is then. A time zone or day

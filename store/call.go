@@ -9,7 +9,8 @@ import (
 	"reverie/store/pg"
 )
 
-const callColumns = `group_id, call_id, run_id, purpose, provider, model, input_tokens, output_tokens, cost_usd, latency_ms, outcome, created_at`
+const callColumns = `group_id, call_id, run_id, purpose, provider, model, input_tokens, output_tokens, cost_usd,
+	latency_ms, outcome, created_at`
 
 const recordCallQuery = `insert into llm_calls (` + callColumns + `)
 	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (group_id, call_id) do nothing`
@@ -35,7 +36,8 @@ func calls(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]r
 		reverie.Call
 		LatencyMS int64 `db:"latency_ms"`
 	}
-	err := t.Select(ctx, &rows, `select `+callColumns+` from llm_calls where group_id = $1 and run_id = $2 order by created_at, call_id
+	err := t.Select(ctx, &rows, `select `+callColumns+` from llm_calls where group_id = $1 and run_id = $2
+		order by created_at, call_id
 		limit nullif($3::int, 0)`, groupID, runID, limit)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,10 @@ import (
 const (
 	// againBecause is why a row q of rejudgements waits, with what the change said that
 	// it waits for: as far as it is not erased.
-	againBecause = `(q.reason || coalesce((select ': “' || left(c.old_statement, 100) || case when char_length(c.old_statement) > 100 then '…' else '' end || '”'
-			|| case when c.new_statement = '' then '' else ' -> “' || left(c.new_statement, 100) || case when char_length(c.new_statement) > 100 then '…' else '' end || '”' end
+	againBecause = `(q.reason || coalesce((select ': “' || left(c.old_statement, 100) || case
+		when char_length(c.old_statement) > 100 then '…' else '' end || '”'
+			|| case when c.new_statement = '' then '' else ' -> “' || left(c.new_statement, 100) || case
+				when char_length(c.new_statement) > 100 then '…' else '' end || '”' end
 		from memory_change_log c where c.group_id = q.group_id and c.change_id = q.change_id
 			and '` + text.Erased + `' not in (c.old_statement, c.new_statement)), ''))`
 
@@ -24,7 +26,8 @@ const (
 	calmQuery = `with q as (delete from rejudgements q using memory_change_log c, memories o, memories h
 		where q.group_id = $1 and q.run_id is null and c.group_id = $1 and c.change_id = q.change_id
 			and o.group_id = $1 and o.memory_id = c.old_id
-			and o.lineage_id in (select m.lineage_id from memory_change_log u join memories m on m.group_id = $1 and m.memory_id = u.memory_id
+			and o.lineage_id in (select m.lineage_id from memory_change_log u join memories m on m.group_id = $1
+				and m.memory_id = u.memory_id
 				where u.group_id = $1 and u.change_id = any ($2::uuid[]))
 			and h.group_id = $1 and h.lineage_id = o.lineage_id and h.status = 'active' and h.content_hash = o.content_hash
 			returning q.*, c.created_at as since),
@@ -39,7 +42,8 @@ const (
 
 // befallen says what befell the cause c. Reasons are ours, and hold no word of anybody's:
 // see [reverie.JudgeReasonChinese].
-const befallen = `case c.action when 'delete' then '` + reverie.WasDeleted + `' when 'undo' then '` + reverie.WasTakenBack + `' else '` + reverie.WasUpdated + `' end`
+const befallen = `case c.action when 'delete' then '` + reverie.WasDeleted + `' when 'undo'
+	then '` + reverie.WasTakenBack + `' else '` + reverie.WasUpdated + `' end`
 
 // What rests on what has changed: by its sources, where those say otherwise now; or,
 // of changes marked so, by a message that bears out both. What a version rests on
@@ -48,7 +52,8 @@ const befallen = `case c.action when 'delete' then '` + reverie.WasDeleted + `' 
 // What waits already keeps its first reason; what was held for an erasure, and came
 // back, has to be known as that. Each step goes by key, as in sourcesQuery.
 var cascadeQuery = `with causes as materialized (
-		select u.no, c.change_id, c.action, c.run_id, c.created_at, o.memory_id, o.lineage_id, n.content_hash as says, u.shared and o.kind <> 'dream' as shared
+		select u.no, c.change_id, c.action, c.run_id, c.created_at, o.memory_id, o.lineage_id, n.content_hash as says,
+			u.shared and o.kind <> 'dream' as shared
 		from unnest($2::uuid[], $3::bool[]) with ordinality as u (id, shared, no)
 		join memory_change_log c on c.group_id = $1 and c.change_id = u.id
 		` + causesWhere + ` and not (n.memory_id is not null and ` + summaryOf("o") + `)),
@@ -70,13 +75,16 @@ var cascadeQuery = `with causes as materialized (
 // what the plans of those changes wrote, and judged, from what they left.
 var stillQuery = `with calm as (select * from unnest($2::uuid[], $3::timestamptz[]) as u (lineage_id, since)),
 	causes as materialized (
-		select row_number() over (order by c.created_at, c.change_id) as no, c.change_id, c.action, c.run_id, c.created_at, o.memory_id, o.lineage_id,
+		select row_number() over (order by c.created_at, c.change_id) as no, c.change_id, c.action, c.run_id, c.created_at,
+			o.memory_id, o.lineage_id,
 			n.content_hash as says, c.action <> 'undo' and o.kind <> 'dream' and not exists (
 				select 1 from rejudgements k where k.group_id = $1 and k.lineage_id = o.lineage_id and k.run_id = c.run_id
-				union all select 1 from past_rejudgements k where k.group_id = $1 and k.lineage_id = o.lineage_id and k.run_id = c.run_id) as shared
+				union all select 1 from past_rejudgements k where k.group_id = $1 and k.lineage_id = o.lineage_id
+					and k.run_id = c.run_id) as shared
 		from memory_change_log c
 		` + causesWhere + ` and not (n.memory_id is not null and ` + summaryOf("o") + `)
-			and c.group_id = $1 and c.created_at >= (select min(since) from calm) and c.action in ('update', 'delete', 'undo')),
+			and c.group_id = $1 and c.created_at >= (select min(since) from calm) and c.action in ('update', 'delete',
+				'undo')),
 	` + resting + ` and f.lineage_id in (select lineage_id from calm)
 			and not exists (select 1 from memory_evidence w where w.group_id = $1 and w.lineage_id = f.lineage_id
 				and w.run_id = c.run_id and w.created_at = c.created_at) offset 0) f
@@ -84,7 +92,8 @@ var stillQuery = `with calm as (select * from unnest($2::uuid[], $3::timestamptz
 		where c.shared)
 	insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at, change_id)
 	select distinct on (r.lineage_id) $1, r.lineage_id, r.memory_id, r.reason, $4::timestamptz, r.change_id
-	from resting r join calm q on q.lineage_id = r.lineage_id join causes c on c.change_id = r.change_id and c.created_at >= q.since
+	from resting r join calm q on q.lineage_id = r.lineage_id join causes c on c.change_id = r.change_id
+		and c.created_at >= q.since
 	where not exists (select 1 from causes k where k.lineage_id = r.lineage_id and k.created_at = c.created_at)
 	order by r.lineage_id, r.no, r.rank
 	on conflict (group_id, lineage_id) do nothing`
@@ -92,18 +101,21 @@ var stillQuery = `with calm as (select * from unnest($2::uuid[], $3::timestamptz
 // resting begins what rests on the causes c; it goes on with which of the other evidence f
 // by the same messages counts.
 var resting = `resting as (
-		select 1 as rank, c.no, c.change_id, h.lineage_id, h.memory_id, '` + reverie.RestsOnMemory + `' || ` + befallen + ` as reason
+		select 1 as rank, c.no, c.change_id, h.lineage_id, h.memory_id,
+			'` + reverie.RestsOnMemory + `' || ` + befallen + ` as reason
 		from causes c
 		cross join lateral (select s.memory_id, s.source_id, s.run_id from memory_sources s
 			where s.group_id = $1 and s.source_lineage_id = c.lineage_id offset 0) s
-		cross join lateral (select w.content_hash from memories w where w.group_id = $1 and w.memory_id = s.source_id offset 0) w
+		cross join lateral (select w.content_hash from memories w where w.group_id = $1
+			and w.memory_id = s.source_id offset 0) w
 		cross join lateral (` + saidStill("s.memory_id") + `) h
 		where w.content_hash is distinct from c.says
 			and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = s.run_id) is null
 		union all
 		select 2, c.no, c.change_id, h.lineage_id, h.memory_id, '` + reverie.RestsOnMessages + `' || ` + befallen + `
 		from causes c
-		cross join lateral (select distinct e.message_id from memory_evidence e where e.group_id = $1 and e.lineage_id = c.lineage_id
+		cross join lateral (select distinct e.message_id from memory_evidence e where e.group_id = $1
+			and e.lineage_id = c.lineage_id
 			and e.memory_id = c.memory_id and e.action <> 'delete' and e.withdrawn_at is null offset 0) e
 		cross join lateral (select f.memory_id from memory_evidence f where f.group_id = $1 and f.message_id = e.message_id
 			and f.action <> 'delete' and f.withdrawn_at is null`
@@ -116,7 +128,8 @@ func summaryOf(m string) string {
 // saidStill is the active head of the version's lineage, where it says what the version
 // does, and is to be judged.
 func saidStill(version string) string {
-	return `select h.lineage_id, h.memory_id from memories v join memories h on h.group_id = $1 and h.lineage_id = v.lineage_id
+	return `select h.lineage_id, h.memory_id from memories v join memories h on h.group_id = $1
+		and h.lineage_id = v.lineage_id
 		where v.group_id = $1 and v.memory_id = ` + version + ` and h.status = 'active' and h.kind <> 'team'
 			and h.content_hash = v.content_hash and not ` + summaryOf("h") + ` offset 0`
 }

@@ -88,14 +88,16 @@ func runChanges(ctx context.Context, t *pg.Tx, groupID, runID string, chunkNo, l
 }
 
 const insertChangesQuery = `
-	insert into memory_change_log (group_id, change_id, run_id, chunk_no, action, memory_id, old_id, old_statement, new_statement,
+	insert into memory_change_log (group_id, change_id, run_id, chunk_no, action, memory_id, old_id, old_statement,
+		new_statement,
 		change_summary, version, evidence, created_at, undone_run_id, strength)
 	select $1, u.id, $2::uuid, $3::int, u.action, u.memory_id, u.old_id, u.old_statement, u.new_statement,
 		u.summary, u.version, u.evidence, $4::timestamptz, u.undone_run_id, (
 			select m.strength from memories m left join memories o on o.group_id = m.group_id and o.memory_id = u.old_id
 			where m.group_id = $1 and m.memory_id = u.memory_id
 				and (u.action = 'strength' or u.action = 'restore' and m.strength > o.strength))
-	from unnest($5::uuid[], $6::text[], $7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::int[], $13::jsonb[],
+	from unnest($5::uuid[], $6::text[], $7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::int[],
+		$13::jsonb[],
 			$14::uuid[])
 		as u (id, action, memory_id, old_id, old_statement, new_statement, summary, version, evidence, undone_run_id)`
 

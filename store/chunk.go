@@ -12,7 +12,8 @@ import (
 	"reverie/store/pg"
 )
 
-const chunkColumns = `group_id, run_id, chunk_no, input_sha256, message_ids, memory_ids, questions, answer, status, refusals, created_at`
+const chunkColumns = `group_id, run_id, chunk_no, input_sha256, message_ids, memory_ids, questions, answer, status,
+	refusals, created_at`
 
 type chunkRow struct {
 	GroupID     string         `db:"group_id"`
@@ -74,7 +75,8 @@ const saveChunkQuery = `with saved as (
 			insert into run_chunks as c (` + chunkColumns + `)
 			values ($1, $2, $3, $4, $5::text[], $6::uuid[], $7::int[], $8, $9, $10::jsonb, $11)
 			on conflict (group_id, run_id, chunk_no) do update set input_sha256 = excluded.input_sha256,
-				message_ids = excluded.message_ids, memory_ids = excluded.memory_ids, questions = excluded.questions, answer = excluded.answer,
+				message_ids = excluded.message_ids, memory_ids = excluded.memory_ids, questions = excluded.questions,
+					answer = excluded.answer,
 				status = excluded.status, refusals = excluded.refusals
 			where c.status not in ('applied', 'held')
 			returning 1)

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	cleanWhere = ` from memories m where group_id = $1 and status = 'active' and ($2 = '' or kind = $2) and ($3 = '' or session_id = $3)
+	cleanWhere = ` from memories m where group_id = $1 and status = 'active' and ($2 = '' or kind = $2) and ($3 = ''
+		or session_id = $3)
 		and ($4 = '' or $4 = any (tags)) and ($5::float8 = 0 or least(strength, weight) < $5)
 		and ($6::timestamptz is null or last_supported_at < $6
 			and not exists (select 1 from memory_usage_log l where l.group_id = $1 and l.lineage_id = m.lineage_id
@@ -23,7 +24,8 @@ const (
 	cleanListQuery = `select ` + MemoryColumns + cleanWhere + ` order by lineage_id`
 
 	// What has moved since the list was made stays.
-	cleanLockQuery = `select ` + MemoryColumns + cleanWhere + ` and memory_id = any ($9::uuid[]) order by lineage_id for update`
+	cleanLockQuery = `select ` + MemoryColumns + cleanWhere + ` and memory_id = any ($9::uuid[]) order by lineage_id
+		for update`
 
 	cleanQuery = `update memories set status = 'deprecated', ended_at = $2::timestamptz
 		where group_id = $1 and memory_id = any ($3::uuid[]) and status = 'active'`
@@ -103,7 +105,8 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 			if len(rows) == 0 {
 				return true, nil // there was nothing to commit
 			}
-			if _, err := t.Exec(ctx, `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[]) order by lineage_id for update`,
+			if _, err := t.Exec(ctx, `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[])
+				order by lineage_id for update`,
 				q.GroupID, pq.StringArray(ids)); err != nil {
 				return false, err
 			}

@@ -15,7 +15,8 @@ import (
 const maxPageText = 4 << 20
 
 // messagePlaceQuery looks up where a message stands in its group, or in its session.
-const messagePlaceQuery = `select sent_at, seq from messages where group_id = $1 and message_id = $2 and ($3 = '' or session_id = $3)`
+const messagePlaceQuery = `select sent_at, seq from messages where group_id = $1 and message_id = $2 and ($3 = ''
+	or session_id = $3)`
 
 // A group's messages are in three indexes, by what became of them; those of a session
 // are in one.
@@ -47,7 +48,8 @@ func conversationQuery(parts []string, side, order string) string {
 			near += ` union all `
 		}
 		near += `(select ` + messageColumns + `, pruned_at, seq from messages where group_id = $1 and ` + where + `
-			and (sent_at, seq) ` + side + ` ($2::timestamptz, $3::bigint) order by sent_at ` + order + `, seq ` + order + ` limit $4::int)`
+			and (sent_at, seq) ` + side + ` ($2::timestamptz, $3::bigint) order by sent_at ` + order + `, seq ` + order + `
+				limit $4::int)`
 	}
 	return `select ` + messageColumns + `, pruned_at is not null as pruned, found from (
 			select m.*, row_number() over near as no, sum(octet_length(text)) over near as bytes, count(*) over () as found

@@ -72,11 +72,14 @@ func runDecisions(ctx context.Context, t *pg.Tx, groupID, runID string, limit in
 
 const insertDecisionsQuery = `
 	insert into decisions (` + decisionColumns + `, planned_id)
-	select $1, $2::uuid, $3::int, u.no, u.kind, u.statement, u.hash, u.action, u.basis, u.target_id, u.memory_id, u.reason,
+	select $1, $2::uuid, $3::int, u.no, u.kind, u.statement, u.hash, u.action, u.basis, u.target_id, u.memory_id,
+		u.reason,
 		u.candidates, u.model, u.prompt, u.sha256, u.calls, $4::timestamptz, u.planned_id
-	from unnest($5::int[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::uuid[], $12::uuid[], $13::text[],
+	from unnest($5::int[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::uuid[], $12::uuid[],
+		$13::text[],
 			$14::jsonb[], $15::text[], $16::text[], $17::text[], $18::int[], $19::uuid[])
-		as u (no, kind, statement, hash, action, basis, target_id, memory_id, reason, candidates, model, prompt, sha256, calls, planned_id)`
+		as u (no, kind, statement, hash, action, basis, target_id, memory_id, reason, candidates, model, prompt, sha256,
+			calls, planned_id)`
 
 // checkDecisions refuses decisions that no plan may hold, before anything is
 // locked.

@@ -28,7 +28,8 @@ const (
 
 	// True for a memory version m that a dream has taken in, else null: one probe of
 	// the key, where a join that was planned in small tables would compare each with each.
-	dreamtOf = `(select true from memory_uses u where u.group_id = m.group_id and u.job = 'dream' and u.memory_id = m.memory_id)`
+	dreamtOf = `(select true from memory_uses u where u.group_id = m.group_id and u.job = 'dream'
+		and u.memory_id = m.memory_id)`
 
 	// What is new of a group: of its own, of sessions that the query is about, and of
 	// those that nobody knows; or, of the versions $5, what still is: those are looked up
@@ -65,7 +66,8 @@ const (
 		from groups g where (exists (select 1 from sessions s where s.group_id = g.group_id and ` + undreamt + `)
 			or exists (select 1 from runs r where r.group_id = g.group_id and r.job = 'dream' and r.status = 'running'))`
 
-	dueDreamPageQuery  = dueDreamGroups + ` and g.group_id > $1 and not g.paused order by g.group_id limit nullif($2::int, 0)`
+	dueDreamPageQuery = dueDreamGroups + ` and g.group_id > $1 and not g.paused order by g.group_id
+		limit nullif($2::int, 0)`
 	dueDreamGroupQuery = dueDreamGroups + ` and g.group_id = $1`
 )
 

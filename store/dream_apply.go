@@ -25,7 +25,8 @@ const (
 	// of locks is that of messages that come in.
 	coverSessionsQuery = `with covered as (
 			select s.session_id, u.last_at from sessions s
-			join unnest($2::text[], $3::timestamptz[], $4::int[]) as u (id, last_at, messages) on u.id = s.session_id and u.messages = s.messages
+			join unnest($2::text[], $3::timestamptz[], $4::int[]) as u (id, last_at, messages) on u.id = s.session_id
+				and u.messages = s.messages
 			where s.group_id = $1 order by s.session_id for no key update of s)
 		update sessions s set dreamt_until = greatest(s.dreamt_until, c.last_at) from covered c
 		where s.group_id = $1 and s.session_id = c.session_id`

@@ -25,19 +25,22 @@ const (
 			select unnest($6::text[])
 			union all select s.session_id from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `))
 			and (cardinality($5::uuid[]) = 0 or not exists (select 1 from memories m
-				where m.group_id = $1 and m.session_id = c.session_id and m.session_id <> '' and m.kind = 'session' and m.status = 'active'
+				where m.group_id = $1 and m.session_id = c.session_id and m.session_id <> '' and m.kind = 'session'
+					and m.status = 'active'
 					and m.memory_id not in (select unnest($5::uuid[])) and ` + dreamtOf + ` is null))
 		order by last_at, session_id`
 
 	// What earlier dreams have taken in of the group, and what they have left.
-	dreamtQuery = `select ` + headColumns + ` from memories m where group_id = $1 and status = 'active' and kind in ('group', 'dream')
+	dreamtQuery = `select ` + headColumns + ` from memories m where group_id = $1 and status = 'active'
+		and kind in ('group', 'dream')
 			and (kind = 'dream' or ` + dreamtOf + `)
 		order by created_at, lineage_id`
 
 	activeQuery = `select count(*) from memories where group_id = $1 and status = 'active'`
 
 	// Of a message that several steps cite, the words that were cited first.
-	evidenceOfQuery = `select lineage_id, message_id, author_id, author, quote, sent_at, to_char(local_date, 'YYYY-MM-DD') as local_date
+	evidenceOfQuery = `select lineage_id, message_id, author_id, author, quote, sent_at, to_char(local_date,
+		'YYYY-MM-DD') as local_date
 		from (select distinct on (lineage_id, message_id) * from memory_evidence
 			where group_id = $1 and lineage_id = any ($2::uuid[]) and action <> 'delete' and withdrawn_at is null
 			order by lineage_id, message_id, evidence_no) e

@@ -17,27 +17,36 @@ const (
 	// wrote that were taken back: the memories as they were then, and the messages that
 	// those rested on by that time. Each step is held apart (offset 0) and goes by key:
 	// tables that were never analyzed would have them joined as whole groups.
-	sourcesQuery = `select v.memory_id as of_id, v.lineage_id as of_lineage, s.memory_id, s.lineage_id, s.kind, s.session_id, s.statement,
+	sourcesQuery = `select v.memory_id as of_id, v.lineage_id as of_lineage, s.memory_id, s.lineage_id, s.kind,
+		s.session_id, s.statement,
 			s.kind = 'session' and $3 = any (s.tags) as summary, coalesce(n.content_hash = s.content_hash, false) as active,
-			case when n.content_hash <> s.content_hash then n.statement else '' end as now, coalesce(e.at, s.last_supported_at) as at, e.messages
-		from (select memory_id, lineage_id, version from memories where group_id = $1 and lineage_id = any ($2::uuid[]) offset 0) v
-		cross join lateral (select x.source_id, x.position from memory_sources x where x.group_id = $1 and x.memory_id = v.memory_id
+			case when n.content_hash <> s.content_hash then n.statement else '' end as now, coalesce(e.at,
+				s.last_supported_at) as at, e.messages
+		from (select memory_id, lineage_id, version from memories where group_id = $1
+			and lineage_id = any ($2::uuid[]) offset 0) v
+		cross join lateral (select x.source_id, x.position from memory_sources x where x.group_id = $1
+			and x.memory_id = v.memory_id
 			and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = x.run_id) is null offset 0) x
 		cross join lateral (select * from memories where group_id = $1 and memory_id = x.source_id offset 0) s
-		left join lateral (select h.content_hash, h.statement from memories h where h.group_id = $1 and h.lineage_id = s.lineage_id and h.status = 'active' offset 0) n on true
+		left join lateral (select h.content_hash, h.statement from memories h where h.group_id = $1
+			and h.lineage_id = s.lineage_id and h.status = 'active' offset 0) n on true
 		cross join lateral (select max(e.sent_at) as at, coalesce(array_agg(distinct e.message_id), '{}') as messages
-			from memory_evidence e where e.group_id = $1 and e.lineage_id = s.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
+			from memory_evidence e where e.group_id = $1 and e.lineage_id = s.lineage_id and e.action <> 'delete'
+				and e.withdrawn_at is null
 				and (select b.version from memories b where b.group_id = $1 and b.memory_id = e.memory_id) <= s.version) e
 		order by v.lineage_id, v.version desc, x.position`
 
 	lastDreamQuery = `select ` + runColumns + ` from runs where group_id = $1 and ` + dreamEnded + `
 		order by finished_at desc, run_id desc limit 1`
 
-	waitingDreamsQuery = `select ` + runColumns + ` from runs r where group_id = $1 and job = 'dream' and undone_at is null
-			and exists (select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'waiting')
+	waitingDreamsQuery = `select ` + runColumns + ` from runs r where group_id = $1 and job = 'dream'
+		and undone_at is null
+			and exists (select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id
+				and h.status = 'waiting')
 		order by started_at desc, run_id desc`
 
-	dreamMemoriesQuery = `select ` + MemoryColumns + ` from memories where group_id = $1 and kind = 'dream' and status = 'active'
+	dreamMemoriesQuery = `select ` + MemoryColumns + ` from memories where group_id = $1 and kind = 'dream'
+		and status = 'active'
 		order by created_at, lineage_id`
 
 	goneDreamsQuery = `select exists (select 1 from memories where group_id = $1 and kind = 'dream')`

@@ -16,7 +16,8 @@ const (
 		select m.session_id from given g join memories m on m.group_id = $1 and m.memory_id = g.memory_id`
 
 	uncoverQuery = `with given as (
-			select session_id from sessions where group_id = $1 and session_id = any ($2::text[]) order by session_id for no key update)
+			select session_id from sessions where group_id = $1 and session_id = any ($2::text[])
+				order by session_id for no key update)
 		update sessions s set dreamt_until = null from given g where s.group_id = $1 and s.session_id = g.session_id`
 )
 

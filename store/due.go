@@ -39,24 +39,29 @@ const (
 	pendingWindowsQuery = `select w.no, l.messages, l.characters, l.bytes
 		from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as w (since, until, no)
 		cross join lateral (
-			select count(*) as messages, coalesce(sum(char_length(m.text)), 0) as characters, coalesce(sum(octet_length(m.text)), 0) as bytes
+			select count(*) as messages, coalesce(sum(char_length(m.text)), 0) as characters,
+				coalesce(sum(octet_length(m.text)), 0) as bytes
 			from messages m
-			where m.group_id = $1 and m.run_id is null and m.outcome is null and m.sent_at >= w.since and m.sent_at < w.until) l
+			where m.group_id = $1 and m.run_id is null and m.outcome is null and m.sent_at >= w.since
+				and m.sent_at < w.until) l
 		where l.messages > 0 order by w.no`
 
 	waitingWindowsQuery = `select w.no, l.messages, l.characters, l.bytes
 		from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as w (since, until, no)
 		cross join lateral (
-			select count(*) as messages, coalesce(sum(char_length(m.text)), 0) as characters, coalesce(sum(octet_length(m.text)), 0) as bytes
+			select count(*) as messages, coalesce(sum(char_length(m.text)), 0) as characters,
+				coalesce(sum(octet_length(m.text)), 0) as bytes
 			from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
-			where u.group_id = $1 and u.job = $4 and u.session_id = '' and u.run_id is null and u.sent_at >= w.since and u.sent_at < w.until) l
+			where u.group_id = $1 and u.job = $4 and u.session_id = '' and u.run_id is null and u.sent_at >= w.since
+				and u.sent_at < w.until) l
 		where l.messages > 0 order by w.no`
 
 	// Each half has an index of its own.
 	allWindowsQuery = `select w.no, l.messages, l.characters, l.bytes
 		from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as w (since, until, no)
 		cross join lateral (
-			select count(*) as messages, coalesce(sum(char_length(text)), 0) as characters, coalesce(sum(octet_length(text)), 0) as bytes
+			select count(*) as messages, coalesce(sum(char_length(text)), 0) as characters, coalesce(sum(octet_length(text)),
+				0) as bytes
 			from (select text from messages
 				where group_id = $1 and run_id is null and outcome is null and sent_at >= w.since and sent_at < w.until
 				union all select text from messages

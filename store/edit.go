@@ -63,11 +63,13 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 			// The head's row is locked by whoever edits it.
-			if _, err := t.Exec(ctx, `select 1 from memories where ($1 = '' or group_id = $1) and memory_id = $2 for update`, e.GroupID, e.MemoryID); err != nil {
+			if _, err := t.Exec(ctx, `select 1 from memories where ($1 = '' or group_id = $1) and memory_id = $2
+				for update`, e.GroupID, e.MemoryID); err != nil {
 				return false, err
 			}
 			var found bool
-			err := t.Get(ctx, &found, `select exists (select 1 from memory_change_log where ($1 = '' or group_id = $1) and change_id = $2)`, e.GroupID, changeID)
+			err := t.Get(ctx, &found, `select exists (select 1 from memory_change_log where ($1 = '' or group_id = $1)
+				and change_id = $2)`, e.GroupID, changeID)
 			return found, err
 		},
 	})
@@ -101,7 +103,8 @@ func lockHead(ctx context.Context, t *pg.Tx, e reverie.Edit) (MemoryRow, error) 
 	if err != nil {
 		return MemoryRow{}, err
 	}
-	if _, err := t.Exec(ctx, `select 1 from memories where group_id = $1 and lineage_id = $2 order by version for update`,
+	if _, err := t.Exec(ctx, `select 1 from memories where group_id = $1 and lineage_id = $2 order by version
+		for update`,
 		asked.GroupID, asked.LineageID); err != nil {
 		return MemoryRow{}, err
 	}
@@ -146,7 +149,8 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head MemoryRow, at time
 		if err := keepValues(ctx, t, head.GroupID, head.ID, at); err != nil {
 			return c, err
 		}
-		_, err = t.Exec(ctx, `update memories set strength = $3::float8, decayed_at = $4::timestamptz where group_id = $1 and memory_id = $2`,
+		_, err = t.Exec(ctx, `update memories set strength = $3::float8, decayed_at = $4::timestamptz where group_id = $1
+			and memory_id = $2`,
 			head.GroupID, head.ID, e.Value, at)
 	case reverie.ActionWeight:
 		c.Summary = valueSummary(e, head.Weight)
@@ -154,7 +158,8 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head MemoryRow, at time
 			return c, err
 		}
 		_, err = t.Exec(ctx, `update memories set weight = $3::float8,
-				decayed_at = case when weight >= $4::float8 and $3::float8 < $4::float8 then greatest(decayed_at, $5::timestamptz) else decayed_at end
+				decayed_at = case when weight >= $4::float8 and $3::float8 < $4::float8 then greatest(decayed_at, $5::timestamptz)
+					else decayed_at end
 			where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, e.Value, reverie.CoreWeight, at)
 	}
 	return c, err
@@ -185,10 +190,13 @@ func restore(ctx context.Context, t *pg.Tx, head MemoryRow, newID, reason string
 	if twin != "" {
 		return fmt.Errorf("memory %s is active and says the same; delete that one first: %w", twin, reverie.ErrConflict)
 	}
-	_, err = t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
-			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at, last_supported_at)
+	_, err = t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement,
+		version, status,
+			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at,
+				last_supported_at)
 		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, 'active', tags,
-			greatest(strength, $6::float8), greatest(weight, $7::float8), content_hash, embedding, embedding_model, $4, created_at,
+			greatest(strength, $6::float8), greatest(weight, $7::float8), content_hash, embedding, embedding_model, $4,
+				created_at,
 			$5::timestamptz, greatest(last_supported_at, $5::timestamptz)
 		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, at,
 		reverie.EstablishedStrength, reverie.DefaultWeight)
@@ -200,10 +208,13 @@ func bury(ctx context.Context, t *pg.Tx, head MemoryRow, newID, reason string, a
 	if _, err := t.Exec(ctx, endTeamHeadQuery, head.GroupID, head.ID, at); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
-			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at, ended_at, last_supported_at)
+	_, err := t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement,
+		version, status,
+			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at, ended_at,
+				last_supported_at)
 		select group_id, $3::uuid, lineage_id, memory_id, kind, session_id, statement, version + 1, 'deprecated', tags,
-			strength, weight, content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz, $5::timestamptz, last_supported_at
+			strength, weight, content_hash, embedding, embedding_model, $4, created_at, $5::timestamptz, $5::timestamptz,
+				last_supported_at
 		from memories where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, newID, reason, at)
 	return err
 }

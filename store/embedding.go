@@ -24,7 +24,8 @@ const (
 		where group_id = $1 and model = $2 and content_hash = $3`
 
 	missingQuery   = missingOf + `status = 'active'` + oldestFirst
-	missingAtQuery = missingOf + `updated_at <= $4::timestamptz and (status = 'active' or ended_at > $4) and statement <> '` + text.Erased + `'` + oldestFirst
+	missingAtQuery = missingOf + `updated_at <= $4::timestamptz and (status = 'active' or ended_at > $4)
+		and statement <> '` + text.Erased + `'` + oldestFirst
 
 	missingOf   = `select ` + MemoryColumns + ` from memories where group_id = $1 and embedding_model <> $2 and `
 	oldestFirst = ` order by updated_at, memory_id limit nullif($3::int, 0)`

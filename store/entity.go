@@ -14,7 +14,8 @@ import (
 )
 
 // entityColumns are those of reverie.Entity.
-const entityColumns = `group_id, entity_id, kind, subject, status, merged_into, version, created_at, updated_at, run_id`
+const entityColumns = `group_id, entity_id, kind, subject, status, merged_into, version, created_at, updated_at,
+	run_id`
 
 const (
 	entitiesQuery = `select ` + entityColumns + ` from entities
@@ -191,7 +192,8 @@ func getEntity(ctx context.Context, t *pg.Tx, groupID, entityID string) (reverie
 	if !reverie.IsID(entityID) {
 		return e, fmt.Errorf("entity %q: %w", entityID, reverie.ErrNotFound)
 	}
-	err := t.Get(ctx, &e, `select `+entityColumns+` from entities where entity_id = $2 and ($1 = '' or group_id = $1)`, groupID, entityID)
+	err := t.Get(ctx, &e, `select `+entityColumns+` from entities where entity_id = $2 and ($1 = ''
+		or group_id = $1)`, groupID, entityID)
 	return utcEntities([]reverie.Entity{e})[0], pg.NotFoundIfEmpty(err, "entity %s", entityID)
 }
 

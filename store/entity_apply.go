@@ -20,7 +20,8 @@ const (
 			union select c.entity_id from entity_claims c where c.group_id = $1 and c.claim_id = any ($3::uuid[]))
 		order by entity_id for update`
 
-	claimHeadsQuery = `select claim_id, lineage_id, version, entity_id, aspect, name, value, status, created_at from entity_claims
+	claimHeadsQuery = `select claim_id, lineage_id, version, entity_id, aspect, name, value, status, created_at
+		from entity_claims
 		where group_id = $1 and claim_id = any ($2::uuid[])`
 
 	raiseEntitiesQuery = `update entities set version = version + 1, updated_at = $2::timestamptz
@@ -70,7 +71,8 @@ func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease, plan rev
 			return err
 		},
 		Committed: CommittedUnder(lease, `select 1 from run_chunks
-			where group_id = $1 and run_id = $2 and chunk_no = $3 and status = 'applied'`, plan.GroupID, plan.RunID, plan.ChunkNo),
+			where group_id = $1 and run_id = $2 and chunk_no = $3
+				and status = 'applied'`, plan.GroupID, plan.RunID, plan.ChunkNo),
 	})
 	if err != nil {
 		return nil, err

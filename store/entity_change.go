@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	entityChangeColumns = `group_id, change_id, run_id, undone_run_id, entity_id, action, other_id, claim_id, old_text, new_text, change_reason, evidence, created_at`
+	entityChangeColumns = `group_id, change_id, run_id, undone_run_id, entity_id, action, other_id, claim_id, old_text,
+		new_text, change_reason, evidence, created_at`
 
 	// A person's and a run's changes of one instant keep their order by id.
 	entityHistoryQuery = `select ` + entityChangeColumns + ` from entity_change_log
@@ -23,10 +24,12 @@ const (
 		where group_id = $1 and run_id = $2 and ($3::int = 0 or chunk_no = $3)
 		order by created_at, change_id limit nullif($4::int, 0)`
 
-	insertEntityChangesQuery = `insert into entity_change_log (group_id, run_id, chunk_no, created_at, change_id, entity_id, action, other_id,
+	insertEntityChangesQuery = `insert into entity_change_log (group_id, run_id, chunk_no, created_at, change_id,
+		entity_id, action, other_id,
 			claim_id, old_text, new_text, change_reason, evidence, undone_run_id)
 		select $1, $2::uuid, $3::int, $4::timestamptz, u.*
-		from unnest($5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::uuid[], $10::text[], $11::text[], $12::text[], $13::jsonb[], $14::uuid[]) as u`
+		from unnest($5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::uuid[], $10::text[], $11::text[], $12::text[],
+			$13::jsonb[], $14::uuid[]) as u`
 )
 
 func entityChanges(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.EntityChange, error) {

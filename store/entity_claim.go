@@ -13,21 +13,28 @@ import (
 const (
 	// What is said of a version is what speaks for that version: its value may be
 	// another than the one before.
-	claimColumns = `c.group_id, c.claim_id, c.lineage_id, c.parent_id, c.version, c.entity_id, c.aspect, c.name, c.value, c.target_id,
-		c.self, c.content_hash, c.confidence, c.strength, c.status, c.run_id, c.created_at, c.updated_at, c.ended_at, c.last_supported_at,
+	claimColumns = `c.group_id, c.claim_id, c.lineage_id, c.parent_id, c.version, c.entity_id, c.aspect, c.name, c.value,
+		c.target_id,
+		c.self, c.content_hash, c.confidence, c.strength, c.status, c.run_id, c.created_at, c.updated_at, c.ended_at,
+			c.last_supported_at,
 		array(select distinct to_char(e.local_date, 'YYYY-MM-DD') from entity_evidence e where e.group_id = c.group_id
-			and e.lineage_id = c.lineage_id and e.claim_id = c.claim_id and e.withdrawn_at is null order by 1) as support_dates,
+			and e.lineage_id = c.lineage_id and e.claim_id = c.claim_id and e.withdrawn_at is null
+				order by 1) as support_dates,
 		array(select distinct e.author_id from entity_evidence e where e.group_id = c.group_id
-			and e.lineage_id = c.lineage_id and e.claim_id = c.claim_id and e.withdrawn_at is null and e.author_id <> '' order by 1) as said_by`
+			and e.lineage_id = c.lineage_id and e.claim_id = c.claim_id and e.withdrawn_at is null and e.author_id <> ''
+				order by 1) as said_by`
 
 	activeClaimsQuery = `select ` + claimColumns + ` from entity_claims c
-		where c.group_id = $1 and c.entity_id = any ($2::uuid[]) and c.status = 'active' order by c.created_at, c.lineage_id`
+		where c.group_id = $1 and c.entity_id = any ($2::uuid[]) and c.status = 'active' order by c.created_at,
+			c.lineage_id`
 
 	claimVersionsQuery = `select ` + claimColumns + ` from entity_claims c
 		where c.group_id = $1 and c.entity_id = any ($2::uuid[]) order by c.created_at, c.lineage_id, c.version`
 
-	claimEvidenceQuery = `select claim_id, message_id, author_id, author, quote, sent_at, to_char(local_date, 'YYYY-MM-DD') as local_date
-		from entity_evidence where group_id = $1 and lineage_id = any ($2::uuid[]) and withdrawn_at is null order by sent_at, evidence_no`
+	claimEvidenceQuery = `select claim_id, message_id, author_id, author, quote, sent_at, to_char(local_date,
+		'YYYY-MM-DD') as local_date
+		from entity_evidence where group_id = $1 and lineage_id = any ($2::uuid[]) and withdrawn_at is null
+			order by sent_at, evidence_no`
 )
 
 // claimRow reads what the domain's struct leaves to us: who said it, and when.

@@ -14,7 +14,8 @@ import (
 const (
 	// A message's time is that of its use, so that the order comes from the index.
 	waitingMessages = `select ` + messageColumns + ` from (
-			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
+			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id
+				and m.message_id = u.message_id
 			where u.group_id = $1 and u.job = $2 and u.session_id = '' and u.run_id is null
 				and u.sent_at >= $3::timestamptz and u.sent_at < $4::timestamptz) w`
 
@@ -32,14 +33,17 @@ const (
 				where group_id = $1 and author <> '' and author = n.name and author_id = a.author_id limit 1) as role
 		from unnest($2::text[]) as n (name) cross join lateral (
 			with recursive bearers (author_id, no) as (
-				(select author_id, 1 from messages where group_id = $1 and author <> '' and author = n.name and author_id <> '' order by author_id limit 1)
+				(select author_id, 1 from messages where group_id = $1 and author <> '' and author = n.name and author_id <> ''
+					order by author_id limit 1)
 				union all
-				select (select author_id from messages where group_id = $1 and author <> '' and author = n.name and author_id > b.author_id order by author_id limit 1), b.no + 1
+				select (select author_id from messages where group_id = $1 and author <> '' and author = n.name
+					and author_id > b.author_id order by author_id limit 1), b.no + 1
 				from bearers b where b.author_id is not null and b.no < $3)
 			select author_id from bearers where author_id is not null) a
 		order by author, author_id`
 
-	indexQuery = `select n.name_id, n.entity_id, n.kind, n.name, n.name_key, n.created_at, n.run_id, e.kind as entity_kind
+	indexQuery = `select n.name_id, n.entity_id, n.kind, n.name, n.name_key, n.created_at, n.run_id,
+		e.kind as entity_kind
 		from entity_names n join entities e on e.group_id = n.group_id and e.entity_id = n.entity_id
 		where n.group_id = $1 and n.ended_at is null order by n.created_at, n.name_id`
 )

@@ -14,7 +14,8 @@ import (
 const (
 	entityFilter = `
 	with recursive found (entity_id) as (
-		select n.entity_id from entity_names n where n.group_id = $1 and n.ended_at is null and n.kind <> 'id' and $3 <> '' and strpos(n.name_key, $3) > 0
+		select n.entity_id from entity_names n where n.group_id = $1 and n.ended_at is null and n.kind <> 'id' and $3 <> ''
+			and strpos(n.name_key, $3) > 0
 		union
 		select e.merged_into from found f join entities e on e.group_id = $1 and e.entity_id = f.entity_id
 		where e.merged_into is not null)

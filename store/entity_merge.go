@@ -14,7 +14,8 @@ const (
 	lockByIDQuery = `select ` + entityColumns + ` from entities
 		where group_id = $1 and entity_id = any ($2::uuid[]) order by entity_id for update`
 
-	pointQuery = `update entities set status = case when $3::uuid is null then 'active' else 'merged' end, merged_into = $3::uuid
+	pointQuery = `update entities set status = case when $3::uuid is null then 'active' else 'merged' end,
+		merged_into = $3::uuid
 		where group_id = $1 and entity_id = $2`
 )
 

@@ -28,7 +28,8 @@ const (
 				order by created_at, observation_id limit $2))
 		order by created_at, observation_id`
 
-	insertObservationsQuery = `insert into entity_observations (group_id, run_id, status, created_at, observation_id, subject, body, reason, last_at, expires_at)
+	insertObservationsQuery = `insert into entity_observations (group_id, run_id, status, created_at, observation_id,
+		subject, body, reason, last_at, expires_at)
 		select $1, $2::uuid, 'waiting', $3::timestamptz, u.*
 		from unnest($4::uuid[], $5::text[], $6::jsonb[], $7::text[], $8::timestamptz[], $9::timestamptz[]) as u`
 

@@ -16,17 +16,21 @@ const (
 	// Of a merge that was taken back since, nothing tells any more which of the two had
 	// been part of the other.
 	mergesAtQuery = mergesQuery + ` and exists (select 1 from entity_change_log c where c.group_id = entities.group_id
-		and c.entity_id = entities.entity_id and c.action = 'merge' and c.other_id = entities.merged_into and c.created_at <= $2::timestamptz)`
+		and c.entity_id = entities.entity_id and c.action = 'merge' and c.other_id = entities.merged_into
+			and c.created_at <= $2::timestamptz)`
 
 	entitiesAtQuery = `select ` + entityColumns + ` from entities
-		where group_id = $1 and entity_id = any ($2::uuid[]) and created_at <= $3::timestamptz order by created_at, entity_id`
+		where group_id = $1 and entity_id = any ($2::uuid[]) and created_at <= $3::timestamptz order by created_at,
+			entity_id`
 
 	entityNamesAtQuery = `select name_id, entity_id, kind, name, name_key, created_at, run_id from entity_names
-		where group_id = $1 and entity_id = any ($2::uuid[]) and created_at <= $3::timestamptz and (ended_at is null or ended_at > $3)
+		where group_id = $1 and entity_id = any ($2::uuid[]) and created_at <= $3::timestamptz and (ended_at is null
+			or ended_at > $3)
 		order by created_at, name_id`
 
 	claimsAtQuery = `select ` + claimColumns + ` from entity_claims c
-		where c.group_id = $1 and c.entity_id = any ($2::uuid[]) and c.updated_at <= $3::timestamptz and (c.ended_at is null or c.ended_at > $3)
+		where c.group_id = $1 and c.entity_id = any ($2::uuid[]) and c.updated_at <= $3::timestamptz and (c.ended_at is null
+			or c.ended_at > $3)
 		order by c.created_at, c.lineage_id`
 )
 

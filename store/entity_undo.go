@@ -34,15 +34,18 @@ const (
 	madeEntitiesQuery = `select e.entity_id, e.subject, e.run_id = $2::uuid as own, e.merged_into is not null as merged,
 			exists (select 1 from entities m where m.group_id = $1 and m.merged_into = e.entity_id) as joined,
 			exists (select 1 from entity_names n left join runs r on r.group_id = n.group_id and r.run_id = n.run_id
-				where n.group_id = $1 and n.entity_id = e.entity_id and n.ended_at is null and n.run_id is distinct from $2::uuid and r.undone_at is null)
+				where n.group_id = $1 and n.entity_id = e.entity_id and n.ended_at is null and n.run_id is distinct from $2::uuid
+					and r.undone_at is null)
 			or exists (select 1 from entity_claims c left join runs r on r.group_id = c.group_id and r.run_id = c.run_id
 				where c.group_id = $1 and (c.entity_id = e.entity_id or c.target_id = e.entity_id)
 					and c.status = 'active' and c.run_id is distinct from $2::uuid and r.undone_at is null) as added,
 			exists (select 1 from entity_claims c join entity_evidence v on v.group_id = $1 and v.claim_id = c.claim_id
 				left join runs r on r.group_id = $1 and r.run_id = v.run_id
-				where c.group_id = $1 and (c.entity_id = e.entity_id or c.target_id = e.entity_id) and c.status = 'active' and ` + stillSpeaks + `) as supported
+				where c.group_id = $1 and (c.entity_id = e.entity_id or c.target_id = e.entity_id) and c.status = 'active'
+					and ` + stillSpeaks + `) as supported
 		from entities e where e.group_id = $1 and e.status <> 'withdrawn' and (e.run_id = $2::uuid
-			or e.entity_id in (` + touchedEntities + `) and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = e.run_id) is not null)
+			or e.entity_id in (` + touchedEntities + `) and (select r.undone_at from runs r where r.group_id = $1
+				and r.run_id = e.run_id) is not null)
 		order by e.entity_id`
 
 	namesOfRunQuery = `select name_id, entity_id, name from entity_names
@@ -55,33 +58,46 @@ const (
 // counted without the run. What the run only supported may be in force for the sake of
 // that alone, since the run that said it was taken back.
 var touchedClaimsQuery = `with lineages as (
-		select lineage_id, min(version) as first from entity_claims where group_id = $1 and run_id = $2::uuid group by lineage_id
+		select lineage_id, min(version) as first from entity_claims where group_id = $1 and run_id = $2::uuid
+			group by lineage_id
 		union all
-		select e.lineage_id, null from entity_evidence e where e.group_id = $1 and e.run_id = $2::uuid and e.withdrawn_at is null
-			and not exists (select 1 from entity_claims c where c.group_id = $1 and c.lineage_id = e.lineage_id and c.run_id = $2::uuid)
+		select e.lineage_id, null from entity_evidence e where e.group_id = $1 and e.run_id = $2::uuid
+			and e.withdrawn_at is null
+			and not exists (select 1 from entity_claims c where c.group_id = $1 and c.lineage_id = e.lineage_id
+				and c.run_id = $2::uuid)
 		group by e.lineage_id)
-	select l.lineage_id, l.first is not null as written, h.claim_id as head_id, h.version, h.entity_id, h.name, h.value, h.strength,
+	select l.lineage_id, l.first is not null as written, h.claim_id as head_id, h.version, h.entity_id, h.name, h.value,
+		h.strength,
 		h.last_supported_at, h.status = 'active' as stands, h.run_id is not distinct from $2::uuid as own,
-		hr.undone_at is not null as orphan, hs.dates, hs.last_at, hs.lost, hs.by_run, b.claim_id as base_id, coalesce(b.value, '') as base_value, coalesce(b.strength, 0) as base_strength,
-		coalesce(b.last_supported_at, h.last_supported_at) as base_supported_at, coalesce(bs.dates, 0) as base_dates, bs.last_at as base_last_at,
-		h.entity_id::text || h.aspect || h.name_key || h.self || coalesce(b.content_hash, '') as text, w.lineage_id as twin_id
+		hr.undone_at is not null as orphan, hs.dates, hs.last_at, hs.lost, hs.by_run, b.claim_id as base_id,
+			coalesce(b.value, '') as base_value, coalesce(b.strength, 0) as base_strength,
+		coalesce(b.last_supported_at, h.last_supported_at) as base_supported_at, coalesce(bs.dates, 0) as base_dates,
+			bs.last_at as base_last_at,
+		h.entity_id::text || h.aspect || h.name_key || h.self || coalesce(b.content_hash, '') as text,
+			w.lineage_id as twin_id
 	from lineages l
-	cross join lateral (select * from entity_claims c where c.group_id = $1 and c.lineage_id = l.lineage_id order by c.version desc limit 1) h
+	cross join lateral (select * from entity_claims c where c.group_id = $1 and c.lineage_id = l.lineage_id
+		order by c.version desc limit 1) h
 	left join runs hr on hr.group_id = $1 and hr.run_id = h.run_id
-	left join lateral (select c.* from entity_claims c left join runs r on r.group_id = c.group_id and r.run_id = c.run_id
-		where c.group_id = $1 and c.lineage_id = l.lineage_id and c.version < coalesce(l.first, h.version) and r.undone_at is null
+	left join lateral (select c.* from entity_claims c left join runs r on r.group_id = c.group_id
+		and r.run_id = c.run_id
+		where c.group_id = $1 and c.lineage_id = l.lineage_id and c.version < coalesce(l.first, h.version)
+			and r.undone_at is null
 		order by c.version desc limit 1) b on true
 	cross join lateral (` + speaksFor("h.claim_id") + `) hs
 	left join lateral (` + speaksFor("b.claim_id") + `) bs on true
-	left join entity_claims w on w.group_id = $1 and w.entity_id = b.entity_id and w.aspect = b.aspect and w.name_key = b.name_key
+	left join entity_claims w on w.group_id = $1 and w.entity_id = b.entity_id and w.aspect = b.aspect
+		and w.name_key = b.name_key
 		and w.self = b.self and w.content_hash = b.content_hash and w.status = 'active' and w.lineage_id <> b.lineage_id
 	order by l.lineage_id`
 
 // speaksFor counts on how many dates messages speak for a claim, the given run's left out,
 // and those of runs that were taken back.
 func speaksFor(claim string) string {
-	return `select count(distinct v.local_date) filter (where ` + stillSpeaks + `) as dates, max(v.sent_at) filter (where ` + stillSpeaks + `) as last_at,
-			coalesce((array_agg(v.run_id::text order by v.evidence_no desc) filter (where ` + stillSpeaks + ` and v.run_id is not null))[1], '') as by_run,
+	return `select count(distinct v.local_date) filter (where ` + stillSpeaks + `) as dates, max(v.sent_at)
+		filter (where ` + stillSpeaks + `) as last_at,
+			coalesce((array_agg(v.run_id::text order by v.evidence_no desc) filter (where ` + stillSpeaks + `
+				and v.run_id is not null))[1], '') as by_run,
 			count(*) filter (where v.run_id = $2::uuid) as lost
 		from entity_evidence v left join runs r on r.group_id = $1 and r.run_id = v.run_id
 		where v.group_id = $1 and v.claim_id = ` + claim + ` and v.withdrawn_at is null`

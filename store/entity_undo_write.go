@@ -15,7 +15,8 @@ const (
 	// With what the run said goes what was left, for its sake, of runs taken back before.
 	withdrawClaimEvidenceQuery = `update entity_evidence e set withdrawn_at = $3::timestamptz
 		where group_id = $1 and lineage_id = any ($4::uuid[]) and withdrawn_at is null
-			and (run_id = $2::uuid or (select r.undone_at from runs r where r.group_id = e.group_id and r.run_id = e.run_id) is not null)`
+			and (run_id = $2::uuid or (select r.undone_at from runs r where r.group_id = e.group_id
+				and r.run_id = e.run_id) is not null)`
 
 	endClaimsQuery = `update entity_claims set status = 'deprecated', ended_at = greatest($2::timestamptz, updated_at)
 		where group_id = $1 and status = 'active' and claim_id = any ($3::uuid[])`
@@ -26,20 +27,26 @@ const (
 		where group_id = $1 and status = 'active' and (entity_id = any ($3::uuid[]) or target_id = any ($3::uuid[]))
 		returning claim_id, entity_id, name, value`
 
-	returnClaimsQuery = `insert into entity_claims (group_id, claim_id, lineage_id, parent_id, version, entity_id, aspect, name, name_key, value, target_id,
+	returnClaimsQuery = `insert into entity_claims (group_id, claim_id, lineage_id, parent_id, version, entity_id,
+		aspect, name, name_key, value, target_id,
 			self, content_hash, confidence, strength, status, run_id, created_at, updated_at, last_supported_at)
-		select b.group_id, u.id, b.lineage_id, h.claim_id, h.version + 1, b.entity_id, b.aspect, b.name, b.name_key, b.value, b.target_id,
-			b.self, b.content_hash, b.confidence, u.strength, 'active', b.run_id, b.created_at, greatest($2::timestamptz, h.updated_at + interval '1 microsecond'),
+		select b.group_id, u.id, b.lineage_id, h.claim_id, h.version + 1, b.entity_id, b.aspect, b.name, b.name_key,
+			b.value, b.target_id,
+			b.self, b.content_hash, b.confidence, u.strength, 'active', b.run_id, b.created_at, greatest($2::timestamptz,
+				h.updated_at + interval '1 microsecond'),
 			u.supported_at
-		from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::float8[], $7::timestamptz[]) as u (id, head_id, base_id, strength, supported_at)
+		from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::float8[], $7::timestamptz[]) as u (id, head_id, base_id,
+			strength, supported_at)
 		join entity_claims h on h.group_id = $1 and h.claim_id = u.head_id
 		join entity_claims b on b.group_id = $1 and b.claim_id = u.base_id`
 
 	// What spoke for a version speaks for the one that brings it back, as from the run
 	// that heard it.
-	returnEvidenceQuery = `insert into entity_evidence (group_id, entity_id, lineage_id, claim_id, message_id, author_id, author, quote, sent_at,
+	returnEvidenceQuery = `insert into entity_evidence (group_id, entity_id, lineage_id, claim_id, message_id, author_id,
+		author, quote, sent_at,
 			local_date, run_id, created_at)
-		select e.group_id, e.entity_id, e.lineage_id, u.id, e.message_id, e.author_id, e.author, e.quote, e.sent_at, e.local_date, e.run_id, e.created_at
+		select e.group_id, e.entity_id, e.lineage_id, u.id, e.message_id, e.author_id, e.author, e.quote, e.sent_at,
+			e.local_date, e.run_id, e.created_at
 		from unnest($2::uuid[], $3::uuid[]) as u (id, base_id)
 		join entity_evidence e on e.group_id = $1 and e.claim_id = u.base_id and e.withdrawn_at is null
 		order by e.evidence_no`
@@ -51,7 +58,8 @@ const (
 	endNamesQuery = `update entity_names set ended_at = $2::timestamptz
 		where group_id = $1 and ended_at is null and (name_id = any ($3::uuid[]) or entity_id = any ($4::uuid[]))`
 
-	withdrawEntitiesQuery = `update entities set status = 'withdrawn', merged_into = null where group_id = $1 and entity_id = any ($2::uuid[])`
+	withdrawEntitiesQuery = `update entities set status = 'withdrawn', merged_into = null where group_id = $1
+		and entity_id = any ($2::uuid[])`
 
 	// What a person had made part of one that goes stands for itself again.
 	partQuery = `update entities p set status = 'active', merged_into = null from entities w
@@ -68,7 +76,8 @@ const (
 	waitAgainQuery = `update entity_observations o set status = 'waiting', settled_by = null
 		where group_id = $1 and settled_by = $2::uuid and run_id <> $2::uuid
 			and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = o.run_id) is null
-			and not exists (select 1 from entity_observations n where n.group_id = $1 and n.run_id = $2::uuid and n.settled_by is distinct from $2::uuid
+			and not exists (select 1 from entity_observations n where n.group_id = $1 and n.run_id = $2::uuid
+				and n.settled_by is distinct from $2::uuid
 				and n.body->'continues' @> to_jsonb(array[o.observation_id::text]))`
 
 	freeUsesQuery = `update message_uses u set run_id = null from messages m
@@ -194,14 +203,16 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.
 		log = append(log, reverie.EntityChange{EntityID: p.ID, Action: reverie.EntityUnmerge, OtherID: &p.OtherID, NewText: p.Other})
 	}
 	var above pq.StringArray // those that one that goes was part of
-	if err := t.Select(ctx, &above, `select merged_into from entities where group_id = $1 and entity_id = any ($2::uuid[]) and merged_into is not null`, u.groupID, u.gone); err != nil {
+	if err := t.Select(ctx, &above, `select merged_into from entities where group_id = $1
+		and entity_id = any ($2::uuid[]) and merged_into is not null`, u.groupID, u.gone); err != nil {
 		return nil, err
 	}
 	for _, id := range above {
 		touched[id] = true
 	}
 	var subjects []reverie.Entity
-	if err := t.Select(ctx, &subjects, withdrawEntitiesQuery+` returning entity_id, subject`, u.groupID, u.gone); err != nil {
+	if err := t.Select(ctx, &subjects, withdrawEntitiesQuery+` returning entity_id,
+		subject`, u.groupID, u.gone); err != nil {
 		return nil, err
 	}
 	for _, e := range subjects {

@@ -15,30 +15,39 @@ const (
 		select $1, $2::uuid, $3::timestamptz, $3::timestamptz, u.* from unnest($4::uuid[], $5::text[], $6::text[]) as u`
 
 	insertNamesQuery = `insert into entity_names (group_id, run_id, created_at, name_id, entity_id, kind, name, name_key)
-		select $1, $2::uuid, $3::timestamptz, u.* from unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[]) as u`
+		select $1, $2::uuid, $3::timestamptz, u.* from unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[],
+			$8::text[]) as u`
 
 	// One statement ends replaced versions and strengthens supported ones; it comes
 	// before the new versions, since a lineage has one active head. Where the clock has
 	// gone back, a version ends just after it began, and the next one begins there.
 	moveClaimsQuery = `update entity_claims c set
 			status = case when u.ends then 'deprecated' else c.status end,
-			ended_at = case when u.ends then greatest($2::timestamptz, c.updated_at + interval '1 microsecond') else c.ended_at end,
+			ended_at = case when u.ends then greatest($2::timestamptz, c.updated_at + interval '1 microsecond') else c.ended_at
+				end,
 			strength = case when u.ends then c.strength else u.strength end,
 			confidence = case when u.ends then c.confidence else greatest(c.confidence, u.confidence) end,
-			last_supported_at = case when u.ends then c.last_supported_at else greatest(c.last_supported_at, u.supported_at) end
-		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::float8[], $7::timestamptz[]) as u (id, ends, strength, confidence, supported_at)
+			last_supported_at = case when u.ends then c.last_supported_at else greatest(c.last_supported_at, u.supported_at)
+				end
+		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::float8[], $7::timestamptz[]) as u (id, ends, strength,
+			confidence, supported_at)
 		where c.group_id = $1 and c.claim_id = u.id and c.status = 'active'`
 
-	insertClaimsQuery = `insert into entity_claims (group_id, run_id, updated_at, status, claim_id, lineage_id, parent_id, version, entity_id, aspect,
+	insertClaimsQuery = `insert into entity_claims (group_id, run_id, updated_at, status, claim_id, lineage_id,
+		parent_id, version, entity_id, aspect,
 			name, name_key, value, target_id, self, content_hash, confidence, strength, created_at, last_supported_at)
 		select $1, $2::uuid, greatest($3::timestamptz, (select p.updated_at + interval '1 microsecond' from entity_claims p
 			where p.group_id = $1 and p.claim_id = u.parent_id)), 'active', u.*
-		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::int[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::text[], $13::uuid[],
-			$14::bool[], $15::text[], $16::float8[], $17::float8[], $18::timestamptz[], $19::timestamptz[]) as u (claim_id, lineage_id, parent_id)`
+		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::int[], $8::uuid[], $9::text[], $10::text[], $11::text[],
+			$12::text[], $13::uuid[],
+			$14::bool[], $15::text[], $16::float8[], $17::float8[], $18::timestamptz[], $19::timestamptz[]) as u (claim_id,
+				lineage_id, parent_id)`
 
-	insertClaimEvidenceQuery = `insert into entity_evidence (group_id, run_id, created_at, entity_id, lineage_id, claim_id, message_id, author_id,
+	insertClaimEvidenceQuery = `insert into entity_evidence (group_id, run_id, created_at, entity_id, lineage_id,
+		claim_id, message_id, author_id,
 			author, quote, sent_at, local_date)
-		select $1, $2::uuid, $3::timestamptz, u.* from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[],
+		select $1, $2::uuid, $3::timestamptz, u.* from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[],
+			$9::text[],
 			$10::text[], $11::timestamptz[], $12::date[]) as u`
 )
 

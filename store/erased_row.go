@@ -44,7 +44,8 @@ func ChangeMarkedRows(ctx context.Context, t *pg.Tx, table, set string, args ...
 		return n, nil, err
 	}
 	var marks pq.StringArray
-	if err := t.Select(ctx, &marks, query+` returning concat_ws('/', `+"x."+strings.Join(key, ", x.")+`)`, args...); err != nil {
+	if err := t.Select(ctx, &marks, query+` returning concat_ws('/',
+		`+"x."+strings.Join(key, ", x.")+`)`, args...); err != nil {
 		return 0, nil, err
 	}
 	for i, of := range marks {

@@ -14,14 +14,16 @@ const (
 	// the very same words, for which there is other evidence, or a person's word.
 	judgedVersionsQuery = `select m.memory_id from memories m
 		join rejudgements q on q.group_id = m.group_id and q.lineage_id = m.lineage_id and q.reason = $3
-		where m.group_id = $1 and m.lineage_id = any ($2::uuid[]) and m.status not in ('active', 'held') and m.statement <> $4
+		where m.group_id = $1 and m.lineage_id = any ($2::uuid[]) and m.status not in ('active', 'held')
+			and m.statement <> $4
 			and not exists (select 1 from memories n where n.group_id = m.group_id and n.lineage_id = m.lineage_id
 				and n.status = 'active' and n.content_hash = m.content_hash)`
 
 	// Of a group in which nobody was erased, nothing is marked.
 	markRowsQuery = `insert into erased_memories (group_id, id, erasure_id)
 		select r.group_id, x.id, r.erasure_id from unnest($2::uuid[]) as x (id)
-		cross join (select group_id, erasure_id from erasures where group_id = $1 order by created_at desc, erasure_id limit 1) r
+		cross join (select group_id, erasure_id from erasures where group_id = $1 order by created_at desc, erasure_id
+			limit 1) r
 		on conflict do nothing`
 )
 
@@ -29,9 +31,11 @@ const (
 // instead is $3, with the hash $4, and of why they changed $5.
 var blankings = []struct{ table, set string }{
 	{"memories", `change_summary = $5 where group_id = $1 and parent_id = any ($2::uuid[]) and $3 <> $4`},
-	{"memories", `statement = $3, content_hash = $4, tags = '{}', change_summary = $5, embedding = null, embedding_model = ''
+	{"memories", `statement = $3, content_hash = $4, tags = '{}', change_summary = $5, embedding = null,
+		embedding_model = ''
 		where group_id = $1 and memory_id = any ($2::uuid[])`},
-	{"memory_change_log", `change_summary = $5, old_statement = case when old_id = any ($2::uuid[]) then $3 else old_statement end,
+	{"memory_change_log", `change_summary = $5, old_statement = case when old_id = any ($2::uuid[]) then $3
+		else old_statement end,
 			new_statement = case when memory_id = any ($2::uuid[]) and new_statement <> '' then $3 else new_statement end
 		where group_id = $1 and $4 <> '' and (memory_id = any ($2::uuid[]) or old_id = any ($2::uuid[]))`},
 	{"decisions", `statement = $3, content_hash = $4, reason = $5, candidates = '[]'
@@ -39,10 +43,13 @@ var blankings = []struct{ table, set string }{
 	{"decisions", `candidates = (select jsonb_agg(case when (c->>'memory_id')::uuid = any ($2::uuid[])
 				then c - 'reason' - 'merged' || jsonb_build_object('statement', $3::text) else c end order by no)
 			from jsonb_array_elements(candidates) with ordinality as l (c, no))
-		where group_id = $1 and $4 <> $5 and exists (select 1 from jsonb_array_elements(candidates) c where (c->>'memory_id')::uuid = any ($2::uuid[]))`},
+		where group_id = $1 and $4 <> $5 and exists (select 1 from jsonb_array_elements(candidates) c
+			where (c->>'memory_id')::uuid = any ($2::uuid[]))`},
 	{"held_plans", `plan = (select jsonb_agg(s
-				|| case when (s->>'memory_id')::uuid = any ($2::uuid[]) then jsonb_build_object('statement', $3::text, 'content_hash', $4::text, 'reason', $5::text) else '{}' end
-				|| case when (s#>>'{head,memory_id}')::uuid = any ($2::uuid[]) then jsonb_build_object('old_statement', $3::text, 'reason', $5::text) else '{}' end order by no)
+				|| case when (s->>'memory_id')::uuid = any ($2::uuid[]) then jsonb_build_object('statement', $3::text,
+					'content_hash', $4::text, 'reason', $5::text) else '{}' end
+				|| case when (s#>>'{head,memory_id}')::uuid = any ($2::uuid[]) then jsonb_build_object('old_statement', $3::text,
+					'reason', $5::text) else '{}' end order by no)
 			from jsonb_array_elements(plan) with ordinality as l (s, no))
 		where group_id = $1 and exists (select 1 from jsonb_array_elements(plan) s
 			where (s->>'memory_id')::uuid = any ($2::uuid[]) or (s#>>'{head,memory_id}')::uuid = any ($2::uuid[]))`},
@@ -73,7 +80,8 @@ func settleErased(ctx context.Context, t *pg.Tx, groupID string, lineages pq.Str
 		return err
 	}
 	if _, err := t.Exec(ctx, `delete from embedding_cache where group_id = $1
-		and content_hash in (select content_hash from memories where group_id = $1 and memory_id = any ($2::uuid[]))`, groupID, ids); err != nil {
+		and content_hash in (select content_hash from memories where group_id = $1
+			and memory_id = any ($2::uuid[]))`, groupID, ids); err != nil {
 		return err
 	}
 	_, marks, err := BlankVersions(ctx, t, groupID, ids, "judged again: "+EvidenceErased)

@@ -15,12 +15,16 @@ import (
 // are the same messages each time. Elsewhere a message is evidence of each version, and
 // of each support, that cites it.
 const insertEvidenceQuery = `
-	insert into memory_evidence (group_id, run_id, created_at, lineage_id, memory_id, action, message_id, author_id, author, quote, sent_at, local_date)
-	select $1, $2::uuid, $3::timestamptz, u.lineage_id, u.memory_id, u.action, u.message_id, u.author_id, u.author, u.quote, u.sent_at, u.local_date
-	from unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::date[], $13::bool[])
+	insert into memory_evidence (group_id, run_id, created_at, lineage_id, memory_id, action, message_id, author_id,
+		author, quote, sent_at, local_date)
+	select $1, $2::uuid, $3::timestamptz, u.lineage_id, u.memory_id, u.action, u.message_id, u.author_id, u.author,
+		u.quote, u.sent_at, u.local_date
+	from unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[],
+		$12::date[], $13::bool[])
 		as u (lineage_id, memory_id, action, message_id, author_id, author, quote, sent_at, local_date, once)
 	where not u.once or not exists (select 1 from memory_evidence e where e.group_id = $1
-		and e.lineage_id = u.lineage_id and e.message_id = u.message_id and e.action <> 'delete' and e.withdrawn_at is null)`
+		and e.lineage_id = u.lineage_id and e.message_id = u.message_id and e.action <> 'delete'
+			and e.withdrawn_at is null)`
 
 // insertEvidence writes what each step rests on. memoryID names the version that a
 // step's evidence belongs to; a nil runID is a person's.

@@ -54,7 +54,8 @@ const (
 			where q.group_id = $1 and ` + waitsFor + ` and (m.status = 'held' or m.status = 'active' and m.kind <> $2)) m
 		order by created_at, lineage_id`
 
-	saidQuery = `select kind, content_hash from memories where group_id = $1 and kind = any ($2::text[]) and status = 'active'`
+	saidQuery = `select kind, content_hash from memories where group_id = $1 and kind = any ($2::text[])
+		and status = 'active'`
 
 	pendingWhere = ` from messages where group_id = $1 and run_id is null and outcome is null
 		and sent_at >= $2::timestamptz and sent_at < $3::timestamptz`
@@ -67,7 +68,8 @@ const (
 
 	contextQuery = `select ` + messageColumns + ` from (
 			select ` + messageColumns + `, seq from messages
-			where group_id = $1 and run_id is not null and pruned_at is null and sent_at >= $2::timestamptz and sent_at < $3::timestamptz
+			where group_id = $1 and run_id is not null and pruned_at is null and sent_at >= $2::timestamptz
+				and sent_at < $3::timestamptz
 			order by sent_at desc, seq desc limit $4) newest
 		order by sent_at, seq`
 )

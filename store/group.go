@@ -13,7 +13,8 @@ const (
 	GroupColumns = `group_id, name, time_zone, language, paused, day_boundary, impressions, session_silence,
 		dream_idle, dream_sessions, dream_interval, team`
 
-	InsertGroupQuery = `insert into groups (` + GroupColumns + `, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+	InsertGroupQuery = `insert into groups (` + GroupColumns + `, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+		$10, $11, $12, $13)`
 	ensureGroupQuery = InsertGroupQuery + ` on conflict (group_id) do nothing`
 )
 
@@ -96,6 +97,7 @@ func GetGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
 // GroupTeam returns what a group says about its team, or reverie.ErrNotFound.
 func (s *Store) GroupTeam(ctx context.Context, id string) (string, error) {
 	var team string
-	err := s.db.QueryRow(ctx, fmt.Sprintf("read the team of group %q", id), &team, `select team from groups where group_id = $1`, id)
+	err := s.db.QueryRow(ctx, fmt.Sprintf("read the team of group %q", id), &team, `select team from groups
+		where group_id = $1`, id)
 	return team, pg.NotFoundIfEmpty(err, "group %q", id)
 }

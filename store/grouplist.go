@@ -33,7 +33,8 @@ const (
 
 	lastRunsQuery = `select r.* from unnest($1::text[]) as g (id)
 		cross join lateral (
-			select ` + runColumns + ` from runs where group_id = g.id and job <> 'propose' order by started_at desc, run_id desc limit 1) r`
+			select ` + runColumns + ` from runs where group_id = g.id and job <> 'propose' order by started_at desc,
+				run_id desc limit 1) r`
 )
 
 // GroupList lists groups by id with how they stand, in one snapshot and at most

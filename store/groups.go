@@ -15,7 +15,8 @@ func (s *Store) Groups(ctx context.Context, ids []string) (map[string]reverie.Gr
 	var found map[string]reverie.Group
 	err := s.db.Run(ctx, pg.Work{What: "read groups", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var list []reverie.Group
-		if err := t.Select(ctx, &list, `select `+GroupColumns+` from groups where group_id = any ($1::text[])`, pq.StringArray(ids)); err != nil {
+		if err := t.Select(ctx, &list, `select `+GroupColumns+` from groups
+			where group_id = any ($1::text[])`, pq.StringArray(ids)); err != nil {
 			return err
 		}
 		past, err := pastCalendars(ctx, t, ids)

@@ -100,7 +100,8 @@ func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie
 			return err
 		},
 		Committed: CommittedUnder(lease, `select 1 from held_plans
-			where group_id = $1 and run_id = $2 and chunk_no = $3 and status = 'approved'`, held.GroupID, held.RunID, held.ChunkNo),
+			where group_id = $1 and run_id = $2 and chunk_no = $3
+				and status = 'approved'`, held.GroupID, held.RunID, held.ChunkNo),
 	})
 	if err != nil {
 		return nil, err
@@ -194,7 +195,8 @@ func approveRun(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, correct fu
 
 func lockRun(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, error) {
 	var row runRow
-	err := t.Get(ctx, &row, `select `+runColumns+` from runs where group_id = $1 and run_id = $2 for update`, groupID, runID)
+	err := t.Get(ctx, &row, `select `+runColumns+` from runs where group_id = $1 and run_id = $2
+		for update`, groupID, runID)
 	if err != nil {
 		return reverie.Run{}, pg.NotFoundIfEmpty(err, "run %s", runID)
 	}

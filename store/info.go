@@ -22,7 +22,8 @@ type Info struct {
 
 // hiddenQuery names the role of a transaction, and the schemas of its search path that
 // hold Reverie's tables and that it may not use: to it, their tables are not there.
-const hiddenQuery = `select quote_ident(current_user) as login, coalesce(string_agg(quote_ident(n.nspname), ', '), '') as hidden
+const hiddenQuery = `select quote_ident(current_user) as login, coalesce(string_agg(quote_ident(n.nspname), ', '),
+	'') as hidden
 	from pg_class c join pg_namespace n on n.oid = c.relnamespace
 	where c.relname = 'goose_db_version' and not has_schema_privilege(n.oid, 'usage')
 		and n.nspname in (select case name when '$user' then current_user::text else name end
@@ -71,7 +72,8 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 func (s *Store) Ready(ctx context.Context) error {
 	err := s.db.Run(ctx, pg.Work{What: "see whether the database is ready", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		var standby bool
-		if err := t.Get(ctx, &standby, `select pg_is_in_recovery() or current_setting('default_transaction_read_only')::bool`); err != nil {
+		if err := t.Get(ctx, &standby, `select pg_is_in_recovery()
+			or current_setting('default_transaction_read_only')::bool`); err != nil {
 			return err
 		}
 		if standby {

@@ -20,18 +20,21 @@ const (
 	// from when one was written, or, where it changed nothing, from the last answer that
 	// was kept for it, and not from when somebody found that out.
 	settleRunsQuery = `
-		update runs r set finished_at = greatest(r.started_at, coalesce(w.written_at, $3::timestamptz)), stats = r.stats || jsonb_build_object('deferred', w.pending),
+		update runs r set finished_at = greatest(r.started_at, coalesce(w.written_at, $3::timestamptz)),
+			stats = r.stats || jsonb_build_object('deferred', w.pending),
 			status = case when not w.whole then 'failed' when w.waits then 'held' else 'succeeded' end,
 			error = case when w.whole then '' else $4 end
 		from (
 			select o.run_id, p.pending,
 				p.pending = 0 and not exists (select 1 from run_chunks c
 					where c.group_id = o.group_id and c.run_id = o.run_id and c.status not in ('applied', 'held'))
-				and (o.job <> 'dream' or exists (select 1 from run_chunks c where c.group_id = o.group_id and c.run_id = o.run_id)) as whole,
+				and (o.job <> 'dream' or exists (select 1 from run_chunks c where c.group_id = o.group_id
+					and c.run_id = o.run_id)) as whole,
 				case when o.job = 'dream' then greatest(
 					(select max(l.created_at) from memory_change_log l where l.group_id = o.group_id and l.run_id = o.run_id),
 					(select max(h.created_at) from held_plans h where h.group_id = o.group_id and h.run_id = o.run_id),
-					(select max(a.created_at) from answers a where a.group_id = o.group_id and a.run_id = o.run_id)) end as written_at,
+					(select max(a.created_at) from answers a where a.group_id = o.group_id and a.run_id = o.run_id))
+						end as written_at,
 				exists (select 1 from held_plans h
 					where h.group_id = o.group_id and h.run_id = o.run_id and h.status = 'waiting') as waits
 			from runs o cross join lateral (select o.window_until as until) u
@@ -44,13 +47,15 @@ const (
 	// one of the run that goes on comes first.
 	answeredQuery = `select ` + chunkColumns + ` from run_chunks c
 		where group_id = $1 and status = 'answered' and cardinality(message_ids) > 0
-			and exists (select 1 from runs r where r.group_id = c.group_id and r.run_id = c.run_id and r.job = $2 and r.status <> 'succeeded'
+			and exists (select 1 from runs r where r.group_id = c.group_id and r.run_id = c.run_id and r.job = $2
+				and r.status <> 'succeeded'
 				and r.undone_at is null)
 			and cardinality(message_ids) = (select count(*) from messages m
 				where m.group_id = c.group_id and m.message_id = any (c.message_ids) and m.run_id is null and m.outcome is null)
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
-	runningOfSessionQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and session_id = $3 and session_id <> ''
+	runningOfSessionQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and session_id = $3
+		and session_id <> ''
 			and status = 'running' order by started_at desc, run_id desc limit 1`
 
 	// A chunk that was begun, while all that it is about still waits for the job:
@@ -58,13 +63,15 @@ const (
 	// that was deferred half-way. One of the run that goes on comes first.
 	openQuery = `select ` + chunkColumns + ` from run_chunks c
 		where group_id = $1 and status in ('open', 'answered') and cardinality(message_ids) > 0
-			and exists (select 1 from runs r where r.group_id = c.group_id and r.run_id = c.run_id and r.job = $2 and r.status <> 'succeeded'
+			and exists (select 1 from runs r where r.group_id = c.group_id and r.run_id = c.run_id and r.job = $2
+				and r.status <> 'succeeded'
 				and r.undone_at is null and ($4::text is null or r.session_id = $4))
 			and cardinality(message_ids) = (select count(*) from message_uses u
 				where u.group_id = c.group_id and u.job = $2 and u.message_id = any (c.message_ids) and u.run_id is null)
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
-	runningDreamQuery = `select ` + runColumns + ` from runs r where group_id = $1 and job = 'dream' and status = 'running' and ` + begunAsChunk + `
+	runningDreamQuery = `select ` + runColumns + ` from runs r where group_id = $1 and job = 'dream'
+		and status = 'running' and ` + begunAsChunk + `
 		order by started_at desc, run_id desc limit 1`
 
 	// begunAsChunk tells of a run r that it has a chunk which goes on.
@@ -78,14 +85,17 @@ const (
 		where group_id = $1 and status in ('open', 'answered') and cardinality(memory_ids) > 0
 			and run_id = any (array(select r.run_id from runs r where r.group_id = $1 and r.job = $2 and r.job = 'dream'
 				and r.status in ('running', 'deferred', 'failed') and r.undone_at is null
-				and (r.status = 'running' or r.started_at >= coalesce((select max(started_at) from runs where group_id = $1 and ` + dreamEnded + `), '-infinity'))))
+				and (r.status = 'running' or r.started_at >= coalesce((select max(started_at) from runs where group_id = $1
+					and ` + dreamEnded + `), '-infinity'))))
 			and exists (select 1 from unnest(c.memory_ids) as x (id) where (
-				select m.status = 'active' and ` + dreamtOf + ` is not true from memories m where m.group_id = c.group_id and m.memory_id = x.id))
+				select m.status = 'active' and ` + dreamtOf + ` is not true from memories m where m.group_id = c.group_id
+					and m.memory_id = x.id))
 		order by run_id is not distinct from $3::uuid desc, created_at desc, chunk_no desc limit 1`
 
 	runningQuery = `select ` + runColumns + ` from runs where group_id = $1 and job = $2 and status = 'running'
 			and ($3::timestamptz is null or window_since = $3)
-			and case when $4::timestamptz is null then coalesce((stats->>'open_ended')::boolean, false) else window_until = $4 end
+			and case when $4::timestamptz is null then coalesce((stats->>'open_ended')::boolean, false) else window_until = $4
+				end
 		order by started_at desc, run_id desc limit 1`
 
 	// Whatever is to be continued or settled is one of these, and mostly there is none: a

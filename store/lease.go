@@ -24,7 +24,8 @@ const (
 	takeFreeLeaseQuery = takeLease + `and not (` + leaseLives + `)` + taken
 	takeAnyLeaseQuery  = takeLease + taken // without the guard: see fault.Lease
 
-	takeLease = `update leases l set holder = $3, fence = l.fence + 1, expires_at = clock_timestamp() + make_interval(secs => $4)
+	takeLease = `update leases l set holder = $3, fence = l.fence + 1,
+		expires_at = clock_timestamp() + make_interval(secs => $4)
 		from (select group_id, lease_name, holder from leases
 			where group_id = $1 and lease_name = $2 `
 	taken = ` for update skip locked) free

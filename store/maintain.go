@@ -24,17 +24,21 @@ const (
 			and not (kind = 'dream' and tags @> array['` + reverie.TagSummary + `'])
 			and (least(strength, weight) < $4::float8
 				or last_supported_at < case kind when 'dream' then $8::timestamptz else $5::timestamptz end
-				or kind = 'dream' and tags @> array['` + string(reverie.DreamTodo) + `', '` + reverie.TagDone + `'] and updated_at <= $7::timestamptz)
+				or kind = 'dream' and tags @> array['` + string(reverie.DreamTodo) + `', '` + reverie.TagDone + `']
+					and updated_at <= $7::timestamptz)
 		order by lineage_id limit $6`
 
 	// Whoever writes to several lineages locks them in the order of their ids.
-	lockFadingQuery = `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[]) order by lineage_id for no key update`
+	lockFadingQuery = `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[])
+		order by lineage_id for no key update`
 
 	fadeQuery = `with u as (
-			select * from unnest($3::uuid[], $4::float8[], $5::float8[], $6::timestamptz[], $7::float8[], $8::timestamptz[], $9::bool[])
+			select * from unnest($3::uuid[], $4::float8[], $5::float8[], $6::timestamptz[], $7::float8[], $8::timestamptz[],
+				$9::bool[])
 				as u (id, strength, weight, supported_at, to_strength, to_at, archives)),
 		kept as (` + insertValues + `$10::uuid, $2::timestamptz
-			from memories m join u on u.id = m.memory_id where m.group_id = $1 and ` + asRead + ` and u.to_strength <> u.strength)
+			from memories m join u on u.id = m.memory_id where m.group_id = $1 and ` + asRead + `
+				and u.to_strength <> u.strength)
 		update memories m set strength = u.to_strength, decayed_at = u.to_at,
 			status = case when u.archives then 'archived' else m.status end,
 			ended_at = case when u.archives then $2::timestamptz else m.ended_at end
@@ -43,7 +47,8 @@ const (
 		returning m.memory_id`
 
 	// asRead is true of a version m that nobody has changed since it was read as u.
-	asRead = `m.status = 'active' and m.strength = u.strength and m.weight = u.weight and m.last_supported_at = u.supported_at`
+	asRead = `m.status = 'active' and m.strength = u.strength and m.weight = u.weight
+		and m.last_supported_at = u.supported_at`
 
 	saveStatsQuery = `update runs set stats = $3::jsonb where group_id = $1 and run_id = $2 and status = 'running'`
 )

@@ -7,7 +7,8 @@ import (
 	"reverie/store/pg"
 )
 
-const allGroupsQuery = `select ` + GroupColumns + `, exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = $3) as failed
+const allGroupsQuery = `select ` + GroupColumns + `, exists (select 1 from setbacks s where s.group_id = g.group_id
+	and s.job = $3) as failed
 	from groups g where group_id > $1 and ($2 = '' or group_id = $2) order by group_id limit nullif($4::int, 0)`
 
 // Upkeeps is the store as maintenance sees it: every group may be due.

@@ -13,11 +13,14 @@ import (
 
 // MemoryColumns are those of reverie.Memory.
 const MemoryColumns = `group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags,
-	strength, weight, content_hash, embedding_model, change_summary, run_id, created_at, updated_at, ended_at, last_supported_at`
+	strength, weight, content_hash, embedding_model, change_summary, run_id, created_at, updated_at, ended_at,
+		last_supported_at`
 
 // judgeAgain is why the next run judges the head of a lineage again, as a further column.
-const judgeAgain = `, case when status in ('active', 'held') then coalesce((select ` + againBecause + ` from rejudgements q
-	where q.group_id = memories.group_id and q.lineage_id = memories.lineage_id and q.run_id is null), '') else '' end as judge_again`
+const judgeAgain = `, case when status in ('active', 'held') then coalesce((select ` + againBecause + `
+	from rejudgements q
+	where q.group_id = memories.group_id and q.lineage_id = memories.lineage_id and q.run_id is null), '') else ''
+		end as judge_again`
 
 // MemoryRow reads what the domain's struct leaves to us: the tags.
 type MemoryRow struct {
@@ -141,8 +144,9 @@ func getHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (MemoryRo
 
 const (
 	lineageQuery   = `select ` + MemoryColumns + judgeAgain + ` from memories where group_id = $1` + ofLineage
-	lineageAtQuery = `select ` + MemoryColumns + judgeAgain + ` from ` + versionsThen + `$3` + asThen + ` where group_id = $1` + ofLineage
-	ofLineage      = ` and lineage_id = $2 order by version`
+	lineageAtQuery = `select ` + MemoryColumns + judgeAgain + ` from ` + versionsThen + `$3` + asThen + `
+		where group_id = $1` + ofLineage
+	ofLineage = ` and lineage_id = $2 order by version`
 )
 
 // History returns all versions of the lineage that the given version, old or

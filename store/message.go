@@ -14,7 +14,8 @@ import (
 )
 
 // messageColumns are those of reverie.Message.
-const messageColumns = `group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, run_id, outcome, filter`
+const messageColumns = `group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, run_id,
+	outcome, filter`
 
 // MaxImport is how many messages one ImportMessages takes.
 const MaxImport = 1000
@@ -25,7 +26,8 @@ const (
 	// Of what was erased the hash alone is known.
 	knownMessagesQuery = `select k.id, w.there is null as erased from unnest($2::text[]) as k (id)
 		cross join lateral (select (select true from messages m where m.group_id = $1 and m.message_id = k.id) as there) w
-		where w.there or not $3::bool and (select true from erased_messages e where e.group_id = $1 and e.message_sha256 = ` + ErasedMessageHash + `)`
+		where w.there or not $3::bool and (select true from erased_messages e where e.group_id = $1
+			and e.message_sha256 = ` + ErasedMessageHash + `)`
 
 	// The messages m of a group whose ids are in $3, each looked up by its key.
 	messagesByID = `unnest($3::text[]) as k (id)
@@ -33,10 +35,12 @@ const (
 
 	// Every message waits for the extraction of its session, unless it is filtered.
 	importQuery = `with m as (
-			insert into messages (group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, filter, outcome, tokens)
+			insert into messages (group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, filter,
+				outcome, tokens)
 			select $1, u.id, u.author_id, u.author, u.role, u.text, u.sent_at, u.session_id, u.reply_to, u.filter,
 				case when u.filter <> '' then 'filtered' end, u.tokens
-			from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[], $10::text[], $11::int[])
+			from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[],
+				$10::text[], $11::int[])
 				with ordinality as u (id, author_id, author, role, text, sent_at, session_id, reply_to, filter, tokens, no)
 			order by u.no
 			returning message_id, sent_at, session_id, filter)

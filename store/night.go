@@ -21,14 +21,16 @@ const (
 	lastWorkQuery = `select greatest(
 		(select max(started_at) from runs where group_id = $1 and started_at < $2::timestamptz),
 		(select max(w.since) from ` + nightly + ` j (job) cross join lateral (
-			select max(window_since) as since from runs where group_id = $1 and job = j.job and window_since < $2::timestamptz) w),
+			select max(window_since) as since from runs where group_id = $1 and job = j.job
+				and window_since < $2::timestamptz) w),
 		(select created_at from memory_change_log where group_id = $1 and created_at < $2::timestamptz and run_id is null
 			order by created_at desc limit 1))`
 
 	workRunsQuery = `select ` + runColumns + ` from (
 			select * from runs where group_id = $1 and started_at >= $2::timestamptz and started_at < $3::timestamptz
 			union all
-			select r.* from ` + nightly + ` j (job) join runs r on r.group_id = $1 and r.job = j.job and r.window_since >= $2::timestamptz and window_since < $3::timestamptz
+			select r.* from ` + nightly + ` j (job) join runs r on r.group_id = $1 and r.job = j.job
+				and r.window_since >= $2::timestamptz and window_since < $3::timestamptz
 				and not (started_at >= $2::timestamptz and started_at < $3::timestamptz)) r
 		order by started_at desc, run_id desc limit $4::int`
 

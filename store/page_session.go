@@ -12,8 +12,10 @@ import (
 
 // pageSessionQuery finds a login and its token in one round trip.
 const pageSessionQuery = `select s.group_id, s.sha256, s.token_id, s.created_at, s.expires_at,
-		t.group_id "token.group_id", t.token_id "token.token_id", t.name "token.name", t.scope "token.scope", t.sha256 "token.sha256",
-		t.created_at "token.created_at", t.expires_at "token.expires_at", t.revoked_at "token.revoked_at", t.last_used_at "token.last_used_at"
+		t.group_id "token.group_id", t.token_id "token.token_id", t.name "token.name", t.scope "token.scope",
+			t.sha256 "token.sha256",
+		t.created_at "token.created_at", t.expires_at "token.expires_at", t.revoked_at "token.revoked_at",
+			t.last_used_at "token.last_used_at"
 	from page_sessions s join api_tokens t on t.group_id = s.group_id and t.token_id = s.token_id where s.sha256 = $1`
 
 // AddPageSession keeps a login to the page, and forgets those of its group that are over.

@@ -19,7 +19,8 @@ const (
 		where group_id = $1 and message_id = any ($2::text[]) and pruned_at is null order by sent_at, seq`
 
 	// Nobody ends or rewrites one of them before the commit.
-	restsOnQuery = `select memory_id from memories where group_id = $1 and kind = $2 and status = 'active' order by memory_id for share`
+	restsOnQuery = `select memory_id from memories where group_id = $1 and kind = $2 and status = 'active'
+		order by memory_id for share`
 )
 
 // PlanState reads what a plan file is held against, in one snapshot: who has its id,

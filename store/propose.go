@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	citedQuery = `select ` + messageColumns + ` from messages where group_id = $1 and message_id = any ($2::text[]) and pruned_at is null`
+	citedQuery = `select ` + messageColumns + ` from messages where group_id = $1 and message_id = any ($2::text[])
+		and pruned_at is null`
 
 	waitingProposalsQuery = `select ` + heldColumns + ` from held_plans h
 		where group_id = $1 and status = 'waiting' and exists (
@@ -20,7 +21,8 @@ const (
 		order by created_at, run_id`
 
 	proposeRunQuery = `insert into runs (` + runColumns + `)
-		values ($1, $2::uuid, 'propose', '', $3::timestamptz, $3::timestamptz, 'held', 1, $4, '', '', $5::jsonb, '', $3::timestamptz, $3::timestamptz, null)`
+		values ($1, $2::uuid, 'propose', '', $3::timestamptz, $3::timestamptz, 'held', 1, $4, '', '', $5::jsonb, '',
+			$3::timestamptz, $3::timestamptz, null)`
 
 	proposeChunkQuery = `insert into run_chunks (` + chunkColumns + `)
 		values ($1, $2::uuid, $3, '', '{}', '{}', '{}', '', 'held', '[]', $4::timestamptz)`
@@ -108,7 +110,8 @@ func (s *Store) Propose(ctx context.Context, run reverie.Run, plan reverie.Plan)
 				return false, err
 			}
 			var found bool
-			err := t.Get(ctx, &found, `select exists (select 1 from runs where group_id = $1 and run_id = $2)`, plan.GroupID, run.ID)
+			err := t.Get(ctx, &found, `select exists (select 1 from runs where group_id = $1
+				and run_id = $2)`, plan.GroupID, run.ID)
 			return found, err
 		},
 	})

@@ -10,14 +10,16 @@ import (
 
 const (
 	// What is kept no longer, by sort. $1 is the group, $2 the instant.
-	expiredShortTerm = ` from session_summaries x join sessions s on s.group_id = x.group_id and s.session_id = x.session_id
+	expiredShortTerm = ` from session_summaries x join sessions s on s.group_id = x.group_id
+		and s.session_id = x.session_id
 		where x.group_id = $1 and s.last_at < $2::timestamptz`
 
 	// A run that has ended, of which nothing waits for a person, and no chunk of
 	// which would be taken up again for the sake of its answers.
 	endedRuns = ` join runs r on r.group_id = x.group_id and r.run_id = x.run_id
 		where x.group_id = $1 and r.status <> 'running' and r.finished_at < $2::timestamptz
-			and not exists (select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'waiting')
+			and not exists (select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id
+				and h.status = 'waiting')
 			and (r.undone_at is not null or not exists (select 1 from run_chunks c
 				where c.group_id = r.group_id and c.run_id = r.run_id and c.status in ('open', 'answered') and (
 					exists (select 1 from messages m where r.job = 'evolve' and m.group_id = c.group_id
@@ -49,12 +51,14 @@ const (
 	// A row that is being judged is waited for, and counts as it is then.
 	pruneUsageQuery = `with gone as (
 			delete from memory_usage_log d
-			using (select x.usage_id, x.memory_id` + expiredUsage + ` order by x.created_at, x.usage_id, x.memory_id limit $3) e
+			using (select x.usage_id, x.memory_id` + expiredUsage + ` order by x.created_at, x.usage_id, x.memory_id
+				limit $3) e
 			where d.group_id = $1 and d.usage_id = e.usage_id and d.memory_id = e.memory_id
 			returning d.lineage_id, d.was_referenced, d.created_at),
 		summed as (
 			insert into memory_usage_totals as t (group_id, lineage_id, offered, referenced, ignored, last_offered_at)
-			select $1, lineage_id, count(*), count(*) filter (where was_referenced), count(*) filter (where not was_referenced), max(created_at)
+			select $1, lineage_id, count(*), count(*) filter (where was_referenced), count(*)
+				filter (where not was_referenced), max(created_at)
 			from gone group by lineage_id order by lineage_id
 			on conflict (group_id, lineage_id) do update set offered = t.offered + excluded.offered,
 				referenced = t.referenced + excluded.referenced, ignored = t.ignored + excluded.ignored,

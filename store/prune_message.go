@@ -19,8 +19,10 @@ const (
 	// What a session that has long been silent has left to extract is given up, unless
 	// its extraction was cut short and is to go on.
 	expiredMessages = ` from messages x join groups g on g.group_id = x.group_id
-		where x.group_id = $1 and x.run_id is not null and x.pruned_at is null and x.sent_at < $2::timestamptz and x.sent_at >= $3::timestamptz
-			and not exists (select 1 from held_plans h where h.group_id = x.group_id and h.run_id = x.run_id and h.status = 'waiting')
+		where x.group_id = $1 and x.run_id is not null and x.pruned_at is null and x.sent_at < $2::timestamptz
+			and x.sent_at >= $3::timestamptz
+			and not exists (select 1 from held_plans h where h.group_id = x.group_id and h.run_id = x.run_id
+				and h.status = 'waiting')
 			and not exists (select 1 from message_uses u
 				where u.group_id = x.group_id and u.job in ('extract', 'impression') and u.message_id = x.message_id and case
 					when u.run_id is not null then exists (select 1 from held_plans h
@@ -44,7 +46,8 @@ const (
 		order by sent_at, seq limit $5`
 
 	// The row stays, and so does who wrote it.
-	pruneMessagesQuery = `update messages set text = '', pruned_at = $3::timestamptz where group_id = $1 and message_id = any ($2::text[])`
+	pruneMessagesQuery = `update messages set text = '', pruned_at = $3::timestamptz where group_id = $1
+		and message_id = any ($2::text[])`
 
 	// What was never read is counted as used by the run that gave it up.
 	giveUpQuery = `update message_uses set run_id = $3::uuid
@@ -52,7 +55,8 @@ const (
 		returning case when job = 'extract' then session_id else '' end as session_id, message_id`
 
 	// Where nothing is left, nothing goes on.
-	givenUpQuery = `update sessions set unfinished = false where group_id = $1 and session_id = $2 and unfinished and new_messages = 0`
+	givenUpQuery = `update sessions set unfinished = false where group_id = $1 and session_id = $2 and unfinished
+		and new_messages = 0`
 )
 
 // pruneMessages removes the texts of the oldest messages that have expired, and

@@ -21,7 +21,8 @@ const (
 		on conflict (group_id, source, chat_id) do update set since = greatest(pulls.since, excluded.since),
 			error = excluded.error, pulled_at = excluded.pulled_at`
 
-	countPulledQuery = `insert into pulls (group_id, source, chat_id, messages, pulled_at) values ($1, $2, $3, $4, $5::timestamptz)
+	countPulledQuery = `insert into pulls (group_id, source, chat_id, messages, pulled_at) values ($1, $2, $3, $4,
+		$5::timestamptz)
 		on conflict (group_id, source, chat_id) do update set messages = pulls.messages + excluded.messages`
 )
 

@@ -96,7 +96,8 @@ func (s *Store) Reader(ctx context.Context) (Reader, error) {
 
 // readerQuery looks a role up as the connection's user may use it, and for what would
 // make its confinement void: powers of its own, or a table that it may read unconfined.
-const readerQuery = `select current_user as login, coalesce(pg_has_role(r.oid, 'member'), false) as member, r.oid is not null as found,
+const readerQuery = `select current_user as login, coalesce(pg_has_role(r.oid, 'member'), false) as member,
+	r.oid is not null as found,
 		coalesce(r.rolsuper or r.rolbypassrls, false) as mighty,
 		coalesce((select string_agg(c.relname, ', ' order by c.relname) from pg_class c
 			join pg_attribute a on a.attrelid = c.oid and a.attname = 'group_id' and not a.attisdropped
@@ -104,7 +105,8 @@ const readerQuery = `select current_user as login, coalesce(pg_has_role(r.oid, '
 				pg_has_role(r.oid, c.relowner, 'usage')
 				or (c.relname in ('api_tokens', 'page_sessions')) = has_any_column_privilege(r.oid, c.oid, 'select')
 				or c.relname <> 'deployments' and (not c.relrowsecurity or not exists (select 1 from pg_policy p
-					where p.polrelid = c.oid and not p.polpermissive and p.polroles = array[r.oid] and p.polcmd in ('r', '*'))))), '') as bare
+					where p.polrelid = c.oid and not p.polpermissive and p.polroles = array[r.oid] and p.polcmd in ('r', '*'))))),
+						'') as bare
 	from (select 1) one left join pg_roles r on r.rolname = $1`
 
 // readerFault says why a role is not used for reading, "" where nothing speaks against it.

@@ -20,27 +20,35 @@ const (
 			(select json_agg(n) from (` + recallNamesQuery + `) n)::text as names
 		from groups where group_id = $1`
 
-	recallSessionQuery = `select group_id, session_id, cut, to_char(first_at` + forJSON + ` as first_at, to_char(last_at` + forJSON + ` as last_at, asking,
+	recallSessionQuery = `select group_id, session_id, cut, to_char(first_at` + forJSON + ` as first_at,
+		to_char(last_at` + forJSON + ` as last_at, asking,
 				json_build_object('messages', messages, 'tokens', tokens, 'tool_calls', tool_calls, 'turns', turns) as total,
-				json_build_object('messages', new_messages, 'tokens', new_tokens, 'tool_calls', new_tool_calls, 'turns', new_turns) as new,
+				json_build_object('messages', new_messages, 'tokens', new_tokens, 'tool_calls', new_tool_calls, 'turns',
+					new_turns) as new,
 				json_build_object('messages', folded_messages, 'tokens', folded_tokens, 'turns', folded_turns) as folded,
 				extractions, to_char(extracted_until` + forJSON + ` as extracted_until
 			from sessions where group_id = $1 and session_id = $2 and session_id <> ''`
 
-	recallSummaryQuery = `select group_id, session_id, summary, messages, turns, tokens, first_message_id, last_message_id, run_id,
+	recallSummaryQuery = `select group_id, session_id, summary, messages, turns, tokens, first_message_id,
+		last_message_id, run_id,
 				to_char(covers_since` + forJSON + ` as covers_since, to_char(covers_until` + forJSON + ` as covers_until,
 				to_char(created_at` + forJSON + ` as created_at, to_char(updated_at` + forJSON + ` as updated_at
 			from session_summaries where group_id = $1 and session_id = $2 and covers_until >= $3::timestamptz`
 
-	recallMessagesQuery = `select message_id as id, author_id, author, role, text, to_char(sent_at` + forJSON + ` as sent_at, session_id from messages m
-			where group_id = $1 and session_id = $2 and session_id <> '' and sent_at >= $3::timestamptz and role <> 'tool' and pruned_at is null
-				and (select true from message_uses u where u.group_id = m.group_id and u.job = 'summarize' and u.message_id = m.message_id) is null
+	recallMessagesQuery = `select message_id as id, author_id, author, role, text,
+		to_char(sent_at` + forJSON + ` as sent_at, session_id from messages m
+			where group_id = $1 and session_id = $2 and session_id <> '' and sent_at >= $3::timestamptz and role <> 'tool'
+				and pruned_at is null
+				and (select true from message_uses u where u.group_id = m.group_id and u.job = 'summarize'
+					and u.message_id = m.message_id) is null
 			order by m.sent_at desc, seq desc limit $4::int`
 
 	// The longest names first: of what is left out beyond the limit, least is lost.
-	recallNamesQuery = `select n.name_id, n.entity_id, n.kind, n.name, n.name_key, to_char(n.created_at` + forJSON + ` as created_at, n.run_id, e.kind as entity_kind
+	recallNamesQuery = `select n.name_id, n.entity_id, n.kind, n.name, n.name_key,
+		to_char(n.created_at` + forJSON + ` as created_at, n.run_id, e.kind as entity_kind
 			from entity_names n join entities e on e.group_id = n.group_id and e.entity_id = n.entity_id
-			where n.group_id = $1 and n.ended_at is null and n.kind <> 'id' and $5::text <> '' and strpos($5::text, n.name_key) > 0
+			where n.group_id = $1 and n.ended_at is null and n.kind <> 'id' and $5::text <> '' and strpos($5::text,
+				n.name_key) > 0
 			order by char_length(n.name_key) desc, n.name_key, n.created_at, n.name_id limit 200`
 
 	// forJSON ends a time as Go's JSON has it, whatever the connection's zone.

@@ -11,20 +11,28 @@ const (
 			(select json_agg(n) from (` + recallNamesAtQuery + `) n)::text as names
 		from groups where group_id = $1`
 
-	recallSessionAtQuery = `select $1 as group_id, $2 as session_id, to_char(min(sent_at)` + forJSON + ` as first_at, to_char(max(sent_at)` + forJSON + ` as last_at,
-				json_build_object('messages', count(*), 'turns', count(*) filter (where role = 'assistant' and before = 'user')) as total
+	recallSessionAtQuery = `select $1 as group_id, $2 as session_id, to_char(min(sent_at)` + forJSON + ` as first_at,
+		to_char(max(sent_at)` + forJSON + ` as last_at,
+				json_build_object('messages', count(*), 'turns', count(*) filter (where role = 'assistant'
+					and before = 'user')) as total
 			from (select sent_at, role, lag(role) over (order by sent_at, seq) as before from messages
-				where group_id = $1 and session_id = $2 and session_id <> '' and sent_at <= $6::timestamptz and role <> 'tool') said
+				where group_id = $1 and session_id = $2 and session_id <> '' and sent_at <= $6::timestamptz
+					and role <> 'tool') said
 			having count(*) > 0`
 
-	recallMessagesAtQuery = `select message_id as id, author_id, author, role, text, to_char(sent_at` + forJSON + ` as sent_at, session_id from messages m
-			where group_id = $1 and session_id = $2 and session_id <> '' and sent_at >= $3::timestamptz and sent_at <= $6::timestamptz
+	recallMessagesAtQuery = `select message_id as id, author_id, author, role, text,
+		to_char(sent_at` + forJSON + ` as sent_at, session_id from messages m
+			where group_id = $1 and session_id = $2 and session_id <> '' and sent_at >= $3::timestamptz
+				and sent_at <= $6::timestamptz
 				and role <> 'tool' and pruned_at is null
-				and (not exists (select 1 from session_summaries s where s.group_id = m.group_id and s.session_id = m.session_id and s.updated_at <= $6)
-					or not exists (select 1 from message_uses u where u.group_id = m.group_id and u.job = 'summarize' and u.message_id = m.message_id))
+				and (not exists (select 1 from session_summaries s where s.group_id = m.group_id and s.session_id = m.session_id
+					and s.updated_at <= $6)
+					or not exists (select 1 from message_uses u where u.group_id = m.group_id and u.job = 'summarize'
+						and u.message_id = m.message_id))
 			order by m.sent_at desc, seq desc limit $4::int`
 
-	recallNamesAtQuery = `select n.name_id, n.entity_id, n.kind, n.name, n.name_key, to_char(n.created_at` + forJSON + ` as created_at, n.run_id, e.kind as entity_kind
+	recallNamesAtQuery = `select n.name_id, n.entity_id, n.kind, n.name, n.name_key,
+		to_char(n.created_at` + forJSON + ` as created_at, n.run_id, e.kind as entity_kind
 			from entity_names n join entities e on e.group_id = n.group_id and e.entity_id = n.entity_id
 			where n.group_id = $1 and n.created_at <= $6::timestamptz and (n.ended_at is null or n.ended_at > $6)
 				and n.kind <> 'id' and $5::text <> '' and strpos($5::text, n.name_key) > 0

@@ -18,7 +18,8 @@ const requeueQuery = `with freed as (
 			where h.group_id = $1 and h.run_id = $2 and h.status = 'waiting' and h.whole and m2.run_id = $2) old
 		where m.group_id = $1 and m.message_id = old.message_id and m.run_id = $2
 		returning old.outcome)
-	select count(*) filter (where outcome = 'cited') as cited, count(*) filter (where outcome = 'considered') as considered,
+	select count(*) filter (where outcome = 'cited') as cited, count(*)
+		filter (where outcome = 'considered') as considered,
 		count(*) filter (where outcome = 'filtered') as filtered from freed`
 
 // RejectHeld refuses all plans of a run that wait, and the run with them. With
@@ -43,7 +44,8 @@ func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, ru
 			requeued, err = s.reject(ctx, t, groupID, runID, requeue)
 			return err
 		},
-		Committed: CommittedUnder(lease, `select 1 from runs where group_id = $1 and run_id = $2 and status = 'rejected'`, groupID, runID),
+		Committed: CommittedUnder(lease, `select 1 from runs where group_id = $1 and run_id = $2
+			and status = 'rejected'`, groupID, runID),
 	})
 	return requeued, err
 }
@@ -61,7 +63,8 @@ func (s *Store) reject(ctx context.Context, t *pg.Tx, groupID, runID string, req
 			return 0, err
 		}
 	}
-	n, err := t.Exec(ctx, `update held_plans set status = 'rejected' where group_id = $1 and run_id = $2 and status = 'waiting'`, groupID, runID)
+	n, err := t.Exec(ctx, `update held_plans set status = 'rejected' where group_id = $1 and run_id = $2
+		and status = 'waiting'`, groupID, runID)
 	if err != nil {
 		return 0, err
 	}
@@ -72,7 +75,8 @@ func (s *Store) reject(ctx context.Context, t *pg.Tx, groupID, runID string, req
 	if err != nil {
 		return 0, err
 	}
-	_, err = t.Exec(ctx, `update runs set status = 'rejected', stats = $3::jsonb where group_id = $1 and run_id = $2`, groupID, runID, text)
+	_, err = t.Exec(ctx, `update runs set status = 'rejected', stats = $3::jsonb where group_id = $1
+		and run_id = $2`, groupID, runID, text)
 	return requeued, err
 }
 
@@ -101,7 +105,8 @@ func (s *Store) giveBack(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, 
 	}
 	// Their messages will be another chunk's: this one consumed nothing.
 	if _, err := t.Exec(ctx, `update run_chunks c set status = 'failed' from held_plans h
-		where c.group_id = $1 and c.run_id = $2 and h.group_id = c.group_id and h.run_id = c.run_id and h.chunk_no = c.chunk_no
+		where c.group_id = $1 and c.run_id = $2 and h.group_id = c.group_id and h.run_id = c.run_id
+			and h.chunk_no = c.chunk_no
 			and h.status = 'waiting' and h.whole`, run.GroupID, run.ID); err != nil {
 		return 0, err
 	}

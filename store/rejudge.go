@@ -15,16 +15,20 @@ import (
 const (
 	// keptJudgements keeps what rows q of rejudgements were until they are written anew, or
 	// deleted. It goes on with the instant, and what they are read from.
-	keptJudgements = `insert into past_rejudgements (group_id, lineage_id, memory_id, reason, created_at, change_id, run_id, held, valid_until)
+	keptJudgements = `insert into past_rejudgements (group_id, lineage_id, memory_id, reason, created_at, change_id,
+		run_id, held, valid_until)
 		select q.group_id, q.lineage_id, q.memory_id, q.reason, q.created_at, q.change_id, q.run_id, q.held, `
 
-	queueJudgementsQuery = `with kept as (` + keptJudgements + `$4::timestamptz from rejudgements q where group_id = $1 and lineage_id = any ($2::uuid[]))
+	queueJudgementsQuery = `with kept as (` + keptJudgements + `$4::timestamptz from rejudgements q where group_id = $1
+		and lineage_id = any ($2::uuid[]))
 		insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at)
 		select group_id, lineage_id, memory_id, $3, $4::timestamptz from memories m
 		where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'held')
-			and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id and n.version > m.version)
+			and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id
+				and n.version > m.version)
 		on conflict (group_id, lineage_id) do update set
-			memory_id = excluded.memory_id, reason = excluded.reason, created_at = excluded.created_at, change_id = null, run_id = null, held = false`
+			memory_id = excluded.memory_id, reason = excluded.reason, created_at = excluded.created_at, change_id = null,
+				run_id = null, held = false`
 
 	judgedQuery = `update rejudgements q set run_id = $2::uuid, held = u.held
 		from unnest($3::uuid[], $4::bool[]) as u (lineage_id, held)
@@ -32,7 +36,8 @@ const (
 
 	// What the runs judged that are taken back waits anew.
 	// What they said may be erased by now: then nothing of it is left to judge.
-	judgeAnewQuery = `with kept as (` + keptJudgements + `$4::timestamptz from rejudgements q where group_id = $1 and run_id = any ($2::uuid[]))
+	judgeAnewQuery = `with kept as (` + keptJudgements + `$4::timestamptz from rejudgements q where group_id = $1
+		and run_id = any ($2::uuid[]))
 		update rejudgements q set run_id = null where group_id = $1 and run_id = any ($2::uuid[])
 			and exists (select 1 from memories m where m.group_id = q.group_id and m.lineage_id = q.lineage_id
 				and m.statement <> '` + text.Erased + `' and (m.run_id is null or m.run_id <> all ($2::uuid[])))

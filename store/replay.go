@@ -45,7 +45,8 @@ const (
 			order by 1)`
 
 	headsThenQuery = `select h.*, case when h.judge_again <> '' then ` + awaitedThen + ` end as awaits from (
-			select ` + MemoryColumns + `, coalesce((select ` + againBecause + ` from ` + judgeAgainThen + `), '') as judge_again
+			select ` + MemoryColumns + `, coalesce((select ` + againBecause + ` from ` + judgeAgainThen + `),
+				'') as judge_again
 			from ` + versionsThen + `$2` + asThen + `
 			where group_id = $1 and updated_at <= $2::timestamptz and statement <> '` + text.Erased + `'
 				and (status = 'active' or ended_at > $2::timestamptz or memory_id = any ($4::uuid[]))) h

@@ -84,7 +84,8 @@ func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.Rewin
 			return s.rewind(ctx, t, q, runs, &result)
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-			return CommittedUnder(lease, `select 1 from runs where group_id = $1 and run_id = $2::uuid and undone_at is not null`, q.GroupID, first)(ctx, t)
+			return CommittedUnder(lease, `select 1 from runs where group_id = $1 and run_id = $2::uuid
+				and undone_at is not null`, q.GroupID, first)(ctx, t)
 		},
 	})
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"reverie/store/pg"
 )
 
-const runColumns = `group_id, run_id, job, session_id, window_since, window_until, status, attempt, model, prompt_version, prompt_sha256,
+const runColumns = `group_id, run_id, job, session_id, window_since, window_until, status, attempt, model,
+	prompt_version, prompt_sha256,
 	stats, error, started_at, finished_at, undone_at`
 
 // runRow reads what the domain's struct leaves to us: the stats.
@@ -37,12 +38,15 @@ const (
 	startRunQuery = `insert into runs (` + runColumns + `)
 		select $1, $2::uuid, $3, $11, $4::timestamptz, $5::timestamptz, 'running', 1 + count(*), $6, $7, $8, $9::jsonb, '',
 			(select case when $10::timestamptz < n.at then n.at + interval '1 microsecond' else $10::timestamptz end
-				from (select greatest((select max(started_at) from runs where group_id = $1), ` + newestChange + `) as at) n), null, null
+				from (select greatest((select max(started_at) from runs where group_id = $1), ` + newestChange + `) as at) n),
+					null, null
 		from runs where group_id = $1 and job = $3 and window_since = $4 and window_until = $5 and session_id = $11
 		returning attempt, started_at`
 
-	finishRunQuery = `update runs r set status = $3, stats = $4::jsonb || jsonb_build_object('deferred', w.pending), error = $5,
-			finished_at = greatest(r.started_at, $6::timestamptz, case when $11::boolean then ` + newestChange + ` end), model = $7, prompt_version = $8, prompt_sha256 = $9, window_until = w.until
+	finishRunQuery = `update runs r set status = $3, stats = $4::jsonb || jsonb_build_object('deferred', w.pending),
+		error = $5,
+			finished_at = greatest(r.started_at, $6::timestamptz, case when $11::boolean then ` + newestChange + ` end),
+				model = $7, prompt_version = $8, prompt_sha256 = $9, window_until = w.until
 		from (select o.run_id, u.until, p.pending from runs o
 			cross join lateral (select greatest(o.window_until, $10::timestamptz) as until) u
 			cross join lateral (` + pendingOfRun + `) p
@@ -284,7 +288,8 @@ func getRun(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, 
 		return reverie.Run{}, fmt.Errorf("run %q: %w", runID, reverie.ErrNotFound)
 	}
 	var row runRow
-	err := t.Get(ctx, &row, `select `+runColumns+` from runs where run_id = $2 and ($1 = '' or group_id = $1)`, groupID, runID)
+	err := t.Get(ctx, &row, `select `+runColumns+` from runs where run_id = $2 and ($1 = ''
+		or group_id = $1)`, groupID, runID)
 	if err != nil {
 		return reverie.Run{}, pg.NotFoundIfEmpty(err, "run %s", runID)
 	}
@@ -323,7 +328,8 @@ func readParts(ctx context.Context, t *pg.Tx, d *reverie.RunDetail, rows int) er
 		d.Chunks, d.Held, d.Changes = upTo(d.Chunks, rows, &d.Cut), upTo(d.Held, rows, &d.Cut), upTo(d.Changes, rows, &d.Cut)
 		d.Decisions, d.Entities, d.Calls = upTo(d.Decisions, rows, &d.Cut), upTo(d.Entities, rows, &d.Cut), upTo(d.Calls, rows, &d.Cut)
 	}
-	return t.Get(ctx, &d.Spend, `select `+spendColumns+` from llm_calls where group_id = $1 and run_id = $2`, groupID, runID)
+	return t.Get(ctx, &d.Spend, `select `+spendColumns+` from llm_calls where group_id = $1
+		and run_id = $2`, groupID, runID)
 }
 
 // upTo is the beginning of a list, and notes whether that is not all of it.

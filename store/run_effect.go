@@ -12,7 +12,8 @@ import (
 // runEffectsQuery is what a run did by itself: what a person let pass of it later is left out.
 const runEffectsQuery = `
 	with did as (
-		select coalesce(l.chunk_no, 0) as chunk_no, l.action, m.lineage_id, l.memory_id, l.old_statement, l.new_statement, l.created_at
+		select coalesce(l.chunk_no, 0) as chunk_no, l.action, m.lineage_id, l.memory_id, l.old_statement, l.new_statement,
+			l.created_at
 		from memory_change_log l join memories m on m.group_id = l.group_id and m.memory_id = l.memory_id
 		where l.group_id = $1 and l.run_id = $2
 		union all

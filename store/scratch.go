@@ -39,7 +39,8 @@ func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
 	x := &Scratch{Schema: ScratchPrefix + strings.ReplaceAll(reverie.NewID(), "-", ""), live: s}
 	var vectors string
 	err := s.db.Run(ctx, pg.Work{What: "make a schema to try things in", Do: func(ctx context.Context, t *pg.Tx) error {
-		if err := t.Get(ctx, &vectors, `select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'`); err != nil {
+		if err := t.Get(ctx, &vectors, `select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+			where e.extname = 'vector'`); err != nil {
 			return pg.NotFoundIfEmpty(err, "the extension vector")
 		}
 		if err := t.Get(ctx, &x.home, `select current_schema()`); err != nil {
@@ -103,7 +104,8 @@ func (x *Scratch) complete(ctx context.Context) error {
 	err := x.live.db.Run(ctx, pg.Work{What: "compare the schemas", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		missing = nil
 		return t.Select(ctx, &missing, `select tablename from pg_tables l where schemaname = current_schema()
-			and not exists (select 1 from pg_tables s where s.schemaname = $1 and s.tablename = l.tablename) order by tablename`, x.Schema)
+			and not exists (select 1 from pg_tables s where s.schemaname = $1 and s.tablename = l.tablename)
+				order by tablename`, x.Schema)
 	}})
 	if err == nil && len(missing) > 0 {
 		err = fmt.Errorf("the live schema has tables that are none of Reverie's (%s), which could be written by mistake: %w: move them to another schema",

@@ -17,7 +17,8 @@ const scratchLeftover = 24 * time.Hour
 // A schema that has a comment is kept, as one of `replay --keep` of earlier versions, and one
 // that is another user's is left alone.
 const scratchesQuery = `select nspname from pg_namespace n
-	where nspname like 'reverie\_scratch\_%' and pg_has_role(nspowner, 'usage') and obj_description(oid, 'pg_namespace') is null`
+	where nspname like 'reverie\_scratch\_%' and pg_has_role(nspowner, 'usage') and obj_description(oid,
+		'pg_namespace') is null`
 
 // sweep removes the schemas of processes that died.
 func (s *Store) sweep(ctx context.Context) error {
@@ -44,7 +45,8 @@ func dropLeftover(ctx context.Context, t *pg.Tx, name string) error {
 		return err
 	}
 	if filled {
-		if err := t.Get(ctx, &used, `select exists (select 1 from `+schema+`.leases where group_id <> '' and `+leaseLives+`)`); err != nil {
+		if err := t.Get(ctx, &used, `select exists (select 1 from `+schema+`.leases where group_id <> ''
+			and `+leaseLives+`)`); err != nil {
 			return err
 		}
 	}

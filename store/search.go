@@ -28,20 +28,23 @@ const (
 			from `
 	activeNow = `memories` + ofKinds + `status = 'active'`
 	ofKinds   = ` where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[])) and `
-	activeAt  = versionsThen + `$7` + asThen + ofKinds + `updated_at <= $7::timestamptz and (status = 'active' or ended_at > $7) and statement <> '` + text.Erased + `'`
-	seen      = ` and embedding_model = $3`
-	nearest   = ` offset 0) near
+	activeAt  = versionsThen + `$7` + asThen + ofKinds + `updated_at <= $7::timestamptz and (status = 'active'
+		or ended_at > $7) and statement <> '` + text.Erased + `'`
+	seen    = ` and embedding_model = $3`
+	nearest = ` offset 0) near
 		where score is null or score >= $5::float8 order by score desc nulls first, memory_id limit nullif($6::int, 0)`
 
 	nearestQuery = `select m.memory_id from memories m
 		cross join lateral (select min(m.embedding <=> p.v) as distance from unnest($4::vector[]) as p (v)) d
-		where m.group_id = $1 and m.status = 'active' and ($2 = '' or m.kind = $2) and m.embedding_model = $3 and m.embedding is not null
+		where m.group_id = $1 and m.status = 'active' and ($2 = '' or m.kind = $2) and m.embedding_model = $3
+			and m.embedding is not null
 		order by d.distance, m.memory_id limit nullif($5::int, 0)`
 )
 
 // hitColumns are those of what is found: what an answer tells of a memory, or ranks it
 // by. A context has a hundred rows read to give eight.
-const hitColumns = `memory_id, lineage_id, kind, session_id, statement, version, status, tags, strength, weight, content_hash,
+const hitColumns = `memory_id, lineage_id, kind, session_id, statement, version, status, tags, strength, weight,
+	content_hash,
 	updated_at, last_supported_at`
 
 type hitRow struct {

@@ -14,10 +14,12 @@ const (
 	// sessionColumns are those of reverie.Session, under the names of its fields.
 	sessionColumns = `group_id as groupid, session_id as id, cut, first_at as firstat, last_at as lastat, asking,
 		messages as "total.messages", tokens as "total.tokens", tool_calls as "total.toolcalls", turns as "total.turns",
-		new_messages as "new.messages", new_tokens as "new.tokens", new_tool_calls as "new.toolcalls", new_turns as "new.turns",
+		new_messages as "new.messages", new_tokens as "new.tokens", new_tool_calls as "new.toolcalls",
+			new_turns as "new.turns",
 		folded_messages as "folded.messages", folded_tokens as "folded.tokens", folded_tool_calls as "folded.toolcalls",
 		folded_turns as "folded.turns", extractions, extracted_until as extracteduntil, unfinished, failures, failure,
-		retry_at as retryat, parked_at as parkedat, fold_failures as foldfailures, fold_retry_at as foldretryat, dreamt_until as dreamtuntil`
+		retry_at as retryat, parked_at as parkedat, fold_failures as foldfailures, fold_retry_at as foldretryat,
+			dreamt_until as dreamtuntil`
 
 	sessionQuery = `select ` + sessionColumns + ` from sessions where group_id = $1 and session_id = $2`
 
@@ -26,20 +28,24 @@ const (
 
 	findSessionQuery = `select ` + sessionColumns + ` from sessions where session_id = $1 order by group_id`
 
-	sessionFilter = ` from sessions where ($1 = '' or group_id = $1) and ($2 = '' or session_id = $2) and (not $3::bool or new_messages > 0)`
+	sessionFilter = ` from sessions where ($1 = '' or group_id = $1) and ($2 = '' or session_id = $2) and (not $3::bool
+		or new_messages > 0)`
 
-	summaryColumns = `group_id, session_id, summary, messages, turns, tokens, first_message_id, last_message_id, covers_since, covers_until,
+	summaryColumns = `group_id, session_id, summary, messages, turns, tokens, first_message_id, last_message_id,
+		covers_since, covers_until,
 		run_id, created_at, updated_at`
 
 	summaryQuery = `select ` + summaryColumns + ` from session_summaries where group_id = $1 and session_id = $2`
 
 	// Of the messages of a session, the newest.
-	sessionMessagesQuery = `select ` + messageColumns + ` from messages where group_id = $1 and session_id = $2 and session_id <> ''
+	sessionMessagesQuery = `select ` + messageColumns + ` from messages where group_id = $1 and session_id = $2
+		and session_id <> ''
 		order by sent_at desc, seq desc limit nullif($3::int, 0)`
 
 	// And of those that are not extracted.
 	bufferQuery = `select ` + messageColumns + ` from (
-			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
+			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id
+				and m.message_id = u.message_id
 			where u.group_id = $1 and u.job = 'extract' and u.session_id = $2 and u.session_id <> '' and u.run_id is null) w
 		order by at desc, seq desc limit nullif($3::int, 0)`
 )
@@ -86,7 +92,8 @@ func (s *Store) ListSessions(ctx context.Context, f reverie.SessionFilter) ([]re
 		if err := t.Get(ctx, &total, `select count(*)`+sessionFilter, f.GroupID, f.SessionID, f.Waiting); err != nil {
 			return err
 		}
-		return t.Select(ctx, &list, `select `+sessionColumns+sessionFilter+` order by last_at desc, group_id, session_id limit nullif($4::int, 0) offset $5`,
+		return t.Select(ctx, &list, `select `+sessionColumns+sessionFilter+` order by last_at desc, group_id, session_id
+			limit nullif($4::int, 0) offset $5`,
 			f.GroupID, f.SessionID, f.Waiting, f.Limit, f.Offset)
 	}})
 	return utcSessions(list), total, err

@@ -14,7 +14,8 @@ import (
 
 const (
 	nearSessionsQuery = `select ` + sessionColumns + ` from sessions
-		where group_id = $1 and cut and last_at >= $2::timestamptz and first_at <= $3::timestamptz order by session_id for no key update`
+		where group_id = $1 and cut and last_at >= $2::timestamptz and first_at <= $3::timestamptz
+			order by session_id for no key update`
 
 	namedSessionsQuery = `select ` + sessionColumns + ` from sessions
 		where group_id = $1 and session_id = any ($2::text[]) order by session_id for no key update`
@@ -29,7 +30,8 @@ const (
 	// Locked in the order of their ids, as evolve does it.
 	moveMessagesQuery = `update messages m set session_id = n.new from (
 			select l.message_id, r.new from (select message_id, session_id from messages
-				where group_id = $1 and session_id = any ($2::text[]) and session_id <> '' order by message_id for no key update) l
+				where group_id = $1 and session_id = any ($2::text[]) and session_id <> ''
+					order by message_id for no key update) l
 			join unnest($2::text[], $3::text[]) as r (old, new) on r.old = l.session_id) n
 		where m.group_id = $1 and m.message_id = n.message_id`
 

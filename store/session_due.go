@@ -32,15 +32,22 @@ const (
 	// what is new; a session that is silent since $4 is idle; it is folded up to $8,
 	// beyond $5 turns and $6 turns or $7 tokens. A run that was interrupted goes on.
 	dueSessionsOf = `
-		select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0 and $1::bigint > 0 and s.new_tokens >= $1` + triedAgain + `
-		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_tool_calls > 0 and $2::int > 0 and s.new_tool_calls >= $2` + triedAgain + `
-		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_turns > 0 and $3::int > 0 and s.new_turns >= $3` + triedAgain + `
-		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0 and s.last_at <= $4::timestamptz` + triedAgain + `
-		union all select s.session_id from sessions s where s.group_id = g.group_id and s.unfinished and s.new_messages > 0` + triedAgain + `
-		union all select s.session_id from sessions s where s.group_id = g.group_id and s.last_at >= $8::timestamptz and s.turns - s.folded_turns > $5::int
+		select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0 and $1::bigint > 0
+			and s.new_tokens >= $1` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_tool_calls > 0 and $2::int > 0
+			and s.new_tool_calls >= $2` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_turns > 0 and $3::int > 0
+			and s.new_turns >= $3` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0
+			and s.last_at <= $4::timestamptz` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.unfinished
+			and s.new_messages > 0` + triedAgain + `
+		union all select s.session_id from sessions s where s.group_id = g.group_id and s.last_at >= $8::timestamptz
+			and s.turns - s.folded_turns > $5::int
 			and ($6::int > 0 and s.turns - s.folded_turns > $6 or $7::bigint > 0 and s.tokens - s.folded_tokens > $7)
 			and ($9 or s.fold_retry_at is null or s.fold_retry_at <= $10 or s.fold_retry_at > $10 + ` + maxRetryAfter + `)
-		union all select r.session_id from runs r where r.group_id = g.group_id and r.job = 'extract' and r.status = 'running' and r.session_id <> ''`
+		union all select r.session_id from runs r where r.group_id = g.group_id and r.job = 'extract'
+			and r.status = 'running' and r.session_id <> ''`
 
 	// A session that fails is left alone by itself: its group has no setback.
 	dueSessionGroups = `select ` + GroupColumns + `, coalesce((select s.last_at from sessions s
@@ -49,11 +56,13 @@ const (
 			false as failed
 		from groups g where exists (` + dueSessionsOf + `)`
 
-	dueSessionPageQuery  = dueSessionGroups + ` and g.group_id > $11 and not g.paused order by g.group_id limit nullif($12::int, 0)`
+	dueSessionPageQuery = dueSessionGroups + ` and g.group_id > $11 and not g.paused order by g.group_id
+		limit nullif($12::int, 0)`
 	dueSessionGroupQuery = dueSessionGroups + ` and g.group_id = $11`
 
 	dueSessionsQuery = `select ` + sessionColumns + ` from sessions
-		where group_id = $11 and session_id = any (array(select d.session_id from groups g cross join lateral (` + dueSessionsOf + `) d where g.group_id = $11))
+		where group_id = $11 and session_id = any (array(select d.session_id from groups g cross
+			join lateral (` + dueSessionsOf + `) d where g.group_id = $11))
 		order by last_at, session_id`
 )
 

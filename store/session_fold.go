@@ -19,12 +19,17 @@ const (
 		on conflict (group_id, job, message_id) do nothing`
 
 	saveSummaryQuery = `insert into session_summaries as s (` + summaryColumns + `)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9::timestamptz, $10::timestamptz, $11::uuid, $12::timestamptz, $12::timestamptz)
-		on conflict (group_id, session_id) do update set summary = excluded.summary, messages = s.messages + excluded.messages,
-			turns = s.turns + excluded.turns, tokens = s.tokens + excluded.tokens, first_message_id = excluded.first_message_id, last_message_id = excluded.last_message_id,
-			covers_since = excluded.covers_since, covers_until = excluded.covers_until, run_id = excluded.run_id, updated_at = excluded.updated_at`
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9::timestamptz, $10::timestamptz, $11::uuid, $12::timestamptz,
+			$12::timestamptz)
+		on conflict (group_id, session_id) do update set summary = excluded.summary,
+			messages = s.messages + excluded.messages,
+			turns = s.turns + excluded.turns, tokens = s.tokens + excluded.tokens,
+				first_message_id = excluded.first_message_id, last_message_id = excluded.last_message_id,
+			covers_since = excluded.covers_since, covers_until = excluded.covers_until, run_id = excluded.run_id,
+				updated_at = excluded.updated_at`
 
-	runStatsQuery = `update runs set stats = $3::jsonb where group_id = $1 and run_id = $2 and session_id = $4 and status = 'running'`
+	runStatsQuery = `update runs set stats = $3::jsonb where group_id = $1 and run_id = $2 and session_id = $4
+		and status = 'running'`
 )
 
 // ApplyFold renews the rolling summary of a session, in one transaction with the
@@ -62,7 +67,8 @@ func (s *Store) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie
 			}
 			return s.fold(ctx, t, fold, stats)
 		},
-		Committed: CommittedUnder(lease, `select 1 from session_summaries where group_id = $1 and session_id = $2 and run_id = $3 and covers_until >= $4::timestamptz`,
+		Committed: CommittedUnder(lease, `select 1 from session_summaries where group_id = $1 and session_id = $2
+			and run_id = $3 and covers_until >= $4::timestamptz`,
 			sum.GroupID, sum.SessionID, sum.RunID, sum.CoversUntil),
 	})
 }

@@ -12,11 +12,13 @@ import (
 )
 
 const (
-	bufferWhere = ` from message_uses u where u.group_id = $1 and u.job = 'extract' and u.session_id = $2 and u.session_id <> '' and u.run_id is null`
+	bufferWhere = ` from message_uses u where u.group_id = $1 and u.job = 'extract' and u.session_id = $2
+		and u.session_id <> '' and u.run_id is null`
 
 	// A message's time is that of its use, so that the order comes from the index.
 	buffered = `select ` + messageColumns + ` from (
-			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id and m.message_id = u.message_id
+			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = u.group_id
+				and m.message_id = u.message_id
 			where u.group_id = $1 and u.job = 'extract' and u.session_id = $2 and u.session_id <> '' and u.run_id is null) w`
 
 	oldestBufferedQuery = buffered + ` order by at, seq limit $3`
@@ -27,10 +29,13 @@ const (
 
 	factHeadsQuery = headOf + ` and $2 <> all (tags) order by created_at, lineage_id`
 
-	summaryHeadQuery = headOf + ` and session_id = $3 and session_id <> '' and $2 = any (tags) order by created_at, lineage_id limit 1`
+	summaryHeadQuery = headOf + ` and session_id = $3 and session_id <> '' and $2 = any (tags) order by created_at,
+		lineage_id limit 1`
 
-	unfoldedQuery = `select ` + messageColumns + ` from messages m where group_id = $1 and session_id = $2 and session_id <> '' and sent_at >= $3::timestamptz
-			and (select true from message_uses f where f.group_id = m.group_id and f.job = 'summarize' and f.message_id = m.message_id) is null
+	unfoldedQuery = `select ` + messageColumns + ` from messages m where group_id = $1 and session_id = $2
+		and session_id <> '' and sent_at >= $3::timestamptz
+			and (select true from message_uses f where f.group_id = m.group_id and f.job = 'summarize'
+				and f.message_id = m.message_id) is null
 		order by sent_at, seq`
 )
 

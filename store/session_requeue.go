@@ -18,7 +18,8 @@ const (
 			update run_chunks c set status = 'failed' from held_plans h
 			where h.group_id = $1 and h.run_id = $2 and h.status = 'waiting'
 				and c.group_id = $1 and c.run_id = $2 and c.chunk_no = h.chunk_no
-				and not exists (select 1 from memory_change_log l join memories m on m.group_id = l.group_id and m.memory_id = l.memory_id
+				and not exists (select 1 from memory_change_log l join memories m on m.group_id = l.group_id
+					and m.memory_id = l.memory_id
 					where l.group_id = $1 and l.run_id = $2 and l.chunk_no = h.chunk_no and $3 <> all (m.tags))`
 
 	requeueSessionQuery = `with freed as (` + freeChunks + `

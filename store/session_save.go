@@ -14,19 +14,25 @@ import (
 
 // A session that messages came to before its last is no longer all dreamt of, although
 // that stays its last; so is one that others have become part of.
-const saveSessionsQuery = `insert into sessions as s (group_id, session_id, cut, first_at, last_at, asking, messages, tokens, tool_calls, turns,
-		new_messages, new_tokens, new_tool_calls, new_turns, folded_messages, folded_tokens, folded_tool_calls, folded_turns, created_at, updated_at)
-	select $1, x.session_id, x.cut, x.first_at, x.last_at, x.asking, (x.total->>'messages')::int, (x.total->>'tokens')::bigint,
+const saveSessionsQuery = `insert into sessions as s (group_id, session_id, cut, first_at, last_at, asking, messages,
+	tokens, tool_calls, turns,
+		new_messages, new_tokens, new_tool_calls, new_turns, folded_messages, folded_tokens, folded_tool_calls,
+			folded_turns, created_at, updated_at)
+	select $1, x.session_id, x.cut, x.first_at, x.last_at, x.asking, (x.total->>'messages')::int,
+		(x.total->>'tokens')::bigint,
 		(x.total->>'tool_calls')::int, (x.total->>'turns')::int, (x.new->>'messages')::int, (x.new->>'tokens')::bigint,
 		(x.new->>'tool_calls')::int, (x.new->>'turns')::int, (x.folded->>'messages')::int, (x.folded->>'tokens')::bigint,
 		(x.folded->>'tool_calls')::int, (x.folded->>'turns')::int, $2::timestamptz, $2::timestamptz
-	from jsonb_to_recordset($3::jsonb) as x (session_id text, cut bool, first_at timestamptz, last_at timestamptz, asking bool,
+	from jsonb_to_recordset($3::jsonb) as x (session_id text, cut bool, first_at timestamptz, last_at timestamptz,
+		asking bool,
 		total jsonb, new jsonb, folded jsonb)
-	on conflict (group_id, session_id) do update set first_at = excluded.first_at, last_at = excluded.last_at, asking = excluded.asking,
+	on conflict (group_id, session_id) do update set first_at = excluded.first_at, last_at = excluded.last_at,
+		asking = excluded.asking,
 		messages = excluded.messages, tokens = excluded.tokens, tool_calls = excluded.tool_calls, turns = excluded.turns,
 		new_messages = excluded.new_messages, new_tokens = excluded.new_tokens, new_tool_calls = excluded.new_tool_calls,
 		new_turns = excluded.new_turns, folded_messages = excluded.folded_messages, folded_tokens = excluded.folded_tokens,
-		folded_tool_calls = excluded.folded_tool_calls, folded_turns = excluded.folded_turns, updated_at = excluded.updated_at,
+		folded_tool_calls = excluded.folded_tool_calls, folded_turns = excluded.folded_turns,
+			updated_at = excluded.updated_at,
 		dreamt_until = case when excluded.last_at > s.last_at then s.dreamt_until end`
 
 // look reads what the messages come between, before they are there. Where each comes

@@ -10,17 +10,21 @@ import (
 )
 
 const (
-	lockSetbackQuery = `select ` + sessionColumns + ` from sessions where group_id = $1 and session_id = $2 for no key update`
+	lockSetbackQuery = `select ` + sessionColumns + ` from sessions where group_id = $1
+		and session_id = $2 for no key update`
 
-	sessionFailureQuery = `update sessions set failures = $3, failure = $4, retry_at = $5::timestamptz, parked_at = $6::timestamptz
+	sessionFailureQuery = `update sessions set failures = $3, failure = $4, retry_at = $5::timestamptz,
+		parked_at = $6::timestamptz
 		where group_id = $1 and session_id = $2`
 
-	foldFailureQuery = `update sessions set fold_failures = $3, fold_retry_at = $4::timestamptz where group_id = $1 and session_id = $2`
+	foldFailureQuery = `update sessions set fold_failures = $3, fold_retry_at = $4::timestamptz where group_id = $1
+		and session_id = $2`
 
 	setBackSessionsQuery = `select ` + sessionColumns + ` from sessions
 		where group_id = $1 and (failures > 0 or fold_failures > 0) order by last_at, session_id for no key update`
 
-	forgetFailures = `update sessions set failures = 0, failure = '', retry_at = null, parked_at = null, fold_failures = 0, fold_retry_at = null
+	forgetFailures = `update sessions set failures = 0, failure = '', retry_at = null, parked_at = null,
+		fold_failures = 0, fold_retry_at = null
 		where (failures > 0 or fold_failures > 0) and `
 )
 

@@ -15,9 +15,11 @@ const endlessQuery = `select distinct r.group_id from runs r
 		and not exists (select 1 from leases l
 			where l.group_id = r.group_id and l.lease_name = $2 and ` + leaseLives + `)
 		and (r.job <> 'dream' or not ` + begunAsChunk + `)
-		and not exists (select 1 from messages m where r.job = 'evolve' and m.group_id = r.group_id and m.run_id is null and m.outcome is null
+		and not exists (select 1 from messages m where r.job = 'evolve' and m.group_id = r.group_id and m.run_id is null
+			and m.outcome is null
 			and m.sent_at >= r.window_since and m.sent_at < r.window_until)
-		and not exists (select 1 from message_uses q where r.session_id = '' and q.group_id = r.group_id and q.job = r.job and q.session_id = '' and q.run_id is null
+		and not exists (select 1 from message_uses q where r.session_id = '' and q.group_id = r.group_id and q.job = r.job
+			and q.session_id = '' and q.run_id is null
 			and q.sent_at >= r.window_since and q.sent_at < r.window_until)
 		and not exists (select 1 from message_uses q where r.session_id <> '' and q.group_id = r.group_id and q.job = r.job
 			and q.session_id = r.session_id and q.session_id <> '' and q.run_id is null)

@@ -30,17 +30,22 @@ const (
 
 	// A memory that has faded is no less true. What a version was before the newest one
 	// does not count: one that was restored, and then deleted, has an archived version.
-	standingQuery = `select lineage_id from memories m where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'archived')
-			and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id and n.version > m.version)
+	standingQuery = `select lineage_id from memories m where group_id = $1 and lineage_id = any ($2::uuid[])
+		and status in ('active', 'archived')
+			and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id
+				and n.version > m.version)
 		order by lineage_id`
 
 	// What was made of a lineage and says still what it said when it was.
-	restingQuery = `select distinct h.memory_id, h.lineage_id, h.kind, h.statement, h.created_at, coalesce((select ` + againBecause + ` from rejudgements q
+	restingQuery = `select distinct h.memory_id, h.lineage_id, h.kind, h.statement, h.created_at,
+		coalesce((select ` + againBecause + ` from rejudgements q
 			where q.group_id = $1 and q.lineage_id = h.lineage_id and q.run_id is null), '') as judge_again
 		from (select s.memory_id from memory_sources s where s.group_id = $1 and s.source_lineage_id = $2
 			and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = s.run_id) is null offset 0) s
-		cross join lateral (select v.lineage_id, v.content_hash from memories v where v.group_id = $1 and v.memory_id = s.memory_id offset 0) v
-		cross join lateral (select h.* from memories h where h.group_id = $1 and h.lineage_id = v.lineage_id and h.status = 'active'
+		cross join lateral (select v.lineage_id, v.content_hash from memories v where v.group_id = $1
+			and v.memory_id = s.memory_id offset 0) v
+		cross join lateral (select h.* from memories h where h.group_id = $1 and h.lineage_id = v.lineage_id
+			and h.status = 'active'
 			and h.content_hash = v.content_hash offset 0) h
 		order by h.created_at, h.lineage_id`
 

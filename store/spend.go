@@ -31,7 +31,8 @@ func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend,
 func (s *Store) LastAsked(ctx context.Context, purpose string) (groupID string, err error) {
 	err = s.db.Run(asLogin(ctx), pg.Work{What: "look for the group that was worked on last", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		groupID = ""
-		err := t.Get(ctx, &groupID, `select group_id from llm_calls where purpose = $1 order by created_at desc, call_id desc limit 1`, purpose)
+		err := t.Get(ctx, &groupID, `select group_id from llm_calls where purpose = $1 order by created_at desc,
+			call_id desc limit 1`, purpose)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

@@ -15,18 +15,22 @@ const (
 	statsKindsQuery = `with heads as (
 			select distinct on (group_id, lineage_id) group_id, lineage_id, kind, status, version from memories
 			where ($1 = '' or group_id = $1) order by group_id, lineage_id, version desc)
-		select kind, count(*) filter (where status = 'active') as active, count(*) filter (where status = 'archived') as archived,
+		select kind, count(*) filter (where status = 'active') as active, count(*)
+			filter (where status = 'archived') as archived,
 			count(*) filter (where status = 'held') as held, count(*) filter (where status = 'deprecated') as deleted,
 			sum(version)::bigint as versions
 		from heads group by kind order by array_position(array['group', 'session', 'dream', 'team'], kind)`
 
 	// The last bar holds the highest value too.
 	statsActiveQuery = `with active as (
-			select strength, weight, created_at, updated_at, embedding_model, group_id, session_id, 'summary' = any (tags) and kind = 'session' as summary
+			select strength, weight, created_at, updated_at, embedding_model, group_id, session_id, 'summary' = any (tags)
+				and kind = 'session' as summary
 			from memories where ($1 = '' or group_id = $1) and status = 'active')
-		select count(*) as active, count(*) filter (where weight >= $2::float8) as core, count(*) filter (where strength >= $3::float8) as established,
+		select count(*) as active, count(*) filter (where weight >= $2::float8) as core, count(*)
+			filter (where strength >= $3::float8) as established,
 			min(created_at) as oldest, max(updated_at) as newest,
-			count(distinct (group_id, session_id)) filter (where session_id <> '') as sessions, count(*) filter (where summary) as summaries,
+			count(distinct (group_id, session_id)) filter (where session_id <> '') as sessions, count(*)
+				filter (where summary) as summaries,
 			array(select count(a.strength) from generate_series(1, $4::int) b left join active a
 				on least(floor(a.strength * $4)::int + 1, $4) = b group by b order by b) as strengths,
 			array(select count(a.weight) from generate_series(1, $4::int) b left join active a
@@ -37,7 +41,8 @@ const (
 	statsModelsQuery = `select embedding_model as model, count(*) as memories from memories
 		where ($1 = '' or group_id = $1) and status = 'active' group by 1 order by 1`
 
-	statsDaysQuery = `select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as date, action, count(*) as changes from memory_change_log
+	statsDaysQuery = `select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as date, action, count(*) as changes
+		from memory_change_log
 		where ($1 = '' or group_id = $1) and created_at >= $2::timestamptz group by 1, 2`
 
 	statsUses = `with uses as (
@@ -47,13 +52,15 @@ const (
 			union all select group_id, lineage_id, offered, referenced, ignored
 			from memory_usage_totals where ($1 = '' or group_id = $1))`
 
-	statsUsageQuery = statsUses + ` select coalesce(sum(offered), 0)::bigint as offered, coalesce(sum(referenced), 0)::bigint as referenced,
+	statsUsageQuery = statsUses + ` select coalesce(sum(offered), 0)::bigint as offered, coalesce(sum(referenced),
+		0)::bigint as referenced,
 			coalesce(sum(ignored), 0)::bigint as ignored, (select count(*) from memories m
 				where ($1 = '' or m.group_id = $1) and m.status = 'active'
 					and not exists (select 1 from uses u where u.group_id = m.group_id and u.lineage_id = m.lineage_id)) as never
 		from uses`
 
-	statsMostUsedQuery = statsUses + ` select m.group_id, m.memory_id, m.statement, sum(u.offered)::bigint as offered, sum(u.referenced)::bigint as referenced
+	statsMostUsedQuery = statsUses + ` select m.group_id, m.memory_id, m.statement, sum(u.offered)::bigint as offered,
+		sum(u.referenced)::bigint as referenced
 		from uses u join memories m on m.group_id = u.group_id and m.lineage_id = u.lineage_id and m.status = 'active'
 		group by m.group_id, m.memory_id having sum(u.referenced) > 0
 		order by sum(u.referenced) desc, sum(u.offered), m.memory_id limit $2::int`

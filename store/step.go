@@ -25,13 +25,15 @@ type batch struct {
 const (
 	// A lineage has one version at most that is active or held.
 	lockHeadsQuery = `select ` + MemoryColumns + ` from memories
-		where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'held') order by lineage_id for update`
+		where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'held') order by lineage_id
+			for update`
 
 	// One statement ends superseded and deleted versions and strengthens
 	// supported ones; it comes before the new versions, since a lineage has one
 	// active head. A held one has ended when it was held.
 	moveHeadsQuery = `with u as (
-			select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)),
+			select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength,
+				supported_at)),
 		kept as (` + insertValues + `$7::uuid, $2::timestamptz
 			from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends
 				and (m.strength <> u.strength or m.last_supported_at < u.supported_at))
@@ -39,19 +41,24 @@ const (
 			status = case when u.ends then 'deprecated' else m.status end,
 			ended_at = case when u.ends then coalesce(m.ended_at, $2::timestamptz) else m.ended_at end,
 			strength = case when u.ends then m.strength else u.strength end,
-			last_supported_at = case when u.ends then m.last_supported_at else greatest(m.last_supported_at, u.supported_at) end
+			last_supported_at = case when u.ends then m.last_supported_at else greatest(m.last_supported_at, u.supported_at)
+				end
 		from u
 		where m.group_id = $1 and m.memory_id = u.id and m.status in ('active', 'held')`
 
 	// Up to when strength has been lowered is the lineage's: late evidence may leave
 	// its last support before that.
-	insertVersionsQuery = `insert into memories (group_id, run_id, updated_at, status, memory_id, lineage_id, parent_id, kind, session_id,
-			statement, version, tags, strength, weight, content_hash, change_summary, embedding_model, created_at, last_supported_at, embedding, decayed_at)
+	insertVersionsQuery = `insert into memories (group_id, run_id, updated_at, status, memory_id, lineage_id, parent_id,
+		kind, session_id,
+			statement, version, tags, strength, weight, content_hash, change_summary, embedding_model, created_at,
+				last_supported_at, embedding, decayed_at)
 		select $1, $2::uuid, $3::timestamptz, 'active', u.memory_id, u.lineage_id, u.parent_id, u.kind, u.session_id,
-			u.statement, u.version, array(select jsonb_array_elements_text(u.tags)), u.strength, u.weight, u.content_hash, u.summary,
+			u.statement, u.version, array(select jsonb_array_elements_text(u.tags)), u.strength, u.weight, u.content_hash,
+				u.summary,
 			u.model, u.created_at, u.supported_at, u.embedding,
 			(select p.decayed_at from memories p where p.group_id = $1 and p.memory_id = u.parent_id)
-		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::int[], $11::jsonb[], $12::float8[],
+		from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::int[], $11::jsonb[],
+			$12::float8[],
 				$13::float8[], $14::text[], $15::text[], $16::text[], $17::timestamptz[], $18::timestamptz[], $19::vector[])
 			as u (memory_id, lineage_id, parent_id, kind, session_id, statement, version, tags, strength,
 				weight, content_hash, summary, model, created_at, supported_at, embedding)`

@@ -27,7 +27,8 @@ const (
 		order by v.lineage_id, v.version`
 
 	teamEvidenceQuery = `select memory_id, message_id, author_id, author, quote, sent_at, local_date::text as local_date
-		from memory_evidence where group_id = $1 and memory_id = any ($2::uuid[]) and action <> 'delete' and withdrawn_at is null
+		from memory_evidence where group_id = $1 and memory_id = any ($2::uuid[]) and action <> 'delete'
+			and withdrawn_at is null
 		order by memory_id, evidence_no`
 
 	deploymentQuery = `select deployment_id::text from deployments`

@@ -13,7 +13,8 @@ const (
 	conflictsQuery = `select conflict_id, remote, lineage_id, local_id, theirs, created_at from team_conflicts
 		where group_id = $1 and status = 'open' order by created_at, conflict_id`
 
-	saveConflictQuery = `insert into team_conflicts (group_id, conflict_id, remote, lineage_id, local_id, remote_id, theirs, status, created_at)
+	saveConflictQuery = `insert into team_conflicts (group_id, conflict_id, remote, lineage_id, local_id, remote_id,
+		theirs, status, created_at)
 		values ($1, $2::uuid, $3, $4::uuid, $5::uuid, $6::uuid, $7::jsonb, 'open', $8::timestamptz)
 		on conflict (group_id, remote, lineage_id) where status = 'open' do update
 		set local_id = excluded.local_id, remote_id = excluded.remote_id, theirs = excluded.theirs`

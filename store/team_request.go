@@ -20,7 +20,8 @@ const (
 const (
 	teamRequestQuery = `select body_sha256, answer from team_requests where group_id = $1 and request_key = $2`
 
-	insertTeamRequestQuery = `insert into team_requests (group_id, request_key, body_sha256, lineage_id, answer, created_at)
+	insertTeamRequestQuery = `insert into team_requests (group_id, request_key, body_sha256, lineage_id, answer,
+		created_at)
 		values ($1, $2, $3, $4::uuid, $5::jsonb, $6::timestamptz)`
 
 	pruneTeamRequestsQuery = `delete from team_requests where group_id = $1 and created_at < greatest($2::timestamptz, (

@@ -17,15 +17,18 @@ const sharedQuery = `select m.lineage_id, m.memory_id, o.origin_memory_id from m
 	order by m.version desc, m.updated_at desc limit 1`
 
 // sharedEvidenceQuery are the words that a memory rests on, the newest that may travel.
-const sharedEvidenceQuery = `select message_id, author_id, author, quote, sent_at, local_date::text as local_date from (
+const sharedEvidenceQuery = `select message_id, author_id, author, quote, sent_at, local_date::text as local_date
+	from (
 		select distinct on (message_id, quote) * from memory_evidence
 		where group_id = $1 and lineage_id = $2::uuid and action <> 'delete' and withdrawn_at is null and quote <> ''
 		order by message_id, quote, evidence_no) e
 	order by sent_at desc, evidence_no limit $3`
 
 // originQuery says what a version of a group's memory was made by and from.
-const originQuery = `select coalesce(r.job, '') as job, coalesce(r.model, '') as model, coalesce(r.prompt_version, '') as prompt_version,
-		(select count(distinct e.message_id) from memory_evidence e where e.group_id = m.group_id and e.lineage_id = m.lineage_id
+const originQuery = `select coalesce(r.job, '') as job, coalesce(r.model, '') as model, coalesce(r.prompt_version,
+	'') as prompt_version,
+		(select count(distinct e.message_id) from memory_evidence e where e.group_id = m.group_id
+			and e.lineage_id = m.lineage_id
 			and e.action <> 'delete' and e.withdrawn_at is null) as messages
 	from memories m left join runs r on r.group_id = m.group_id and r.run_id = m.run_id
 	where m.group_id = $1 and m.memory_id = $2::uuid`
@@ -132,7 +135,8 @@ func (s *Store) TeamMemoryOf(ctx context.Context, team, id string) (m reverie.Te
 			return fmt.Errorf("memory %q of a team: %w", id, reverie.ErrNotFound)
 		}
 		err := t.Get(ctx, &found, `select m.group_id, m.lineage_id from groups g join memories m on m.group_id = g.group_id
-			where starts_with(g.group_id, 'team:') and ($1 = '' or g.group_id = $1) and m.kind = 'team' and (m.memory_id = $2::uuid or m.lineage_id = $2::uuid)
+			where starts_with(g.group_id, 'team:') and ($1 = '' or g.group_id = $1) and m.kind = 'team'
+				and (m.memory_id = $2::uuid or m.lineage_id = $2::uuid)
 			limit 1`, groupID, id)
 		if err != nil {
 			return pg.NotFoundIfEmpty(err, "memory %s of a team", id)

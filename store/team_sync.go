@@ -17,7 +17,8 @@ const (
 	linkTeamQuery = `insert into team_links (group_id, remote, lineage_id, local_id, remote_id, body_sha256, synced_at)
 		values ($1, $2, $3::uuid, $4::uuid, $5::uuid, $6, $7::timestamptz)
 		on conflict (group_id, remote, lineage_id) do update
-		set local_id = excluded.local_id, remote_id = excluded.remote_id, body_sha256 = excluded.body_sha256, synced_at = excluded.synced_at`
+		set local_id = excluded.local_id, remote_id = excluded.remote_id, body_sha256 = excluded.body_sha256,
+			synced_at = excluded.synced_at`
 
 	lastSyncQuery = `select max(synced_at) from team_links where group_id = $1 and remote = $2`
 

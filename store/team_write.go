@@ -28,16 +28,20 @@ const (
 		where group_id = $1 and memory_id = $2 and status <> 'deprecated'`
 
 	// A statement that stays keeps its vector.
-	insertTeamVersionQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, statement, version, status, tags, strength,
-			weight, content_hash, change_summary, created_at, updated_at, ended_at, last_supported_at, embedding, embedding_model)
-		select $1, $2::uuid, $3::uuid, p.memory_id, 'team', $5, coalesce(p.version, 0) + 1, $6::text, $7::text[], $8::float8,
+	insertTeamVersionQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, statement, version,
+		status, tags, strength,
+			weight, content_hash, change_summary, created_at, updated_at, ended_at, last_supported_at, embedding,
+				embedding_model)
+		select $1, $2::uuid, $3::uuid, p.memory_id, 'team', $5, coalesce(p.version, 0) + 1, $6::text, $7::text[],
+			$8::float8,
 			coalesce(p.weight, $9::float8), $10, $11, coalesce(p.created_at, $12::timestamptz), $13::timestamptz,
 			case $6::text when 'deprecated' then $13::timestamptz end, greatest(p.last_supported_at, $14::timestamptz),
 			case when $16::text <> '' then ($15::vector[])[1] when p.statement = $5 then p.embedding end,
 			case when $16::text <> '' then $16::text when p.statement = $5 then p.embedding_model else '' end
 		from (select 1) one left join memories p on p.group_id = $1 and p.memory_id = $4::uuid`
 
-	insertOriginQuery = `insert into memory_origins (group_id, memory_id, deployment, origin_memory_id, origin_lineage_id, origin_group_id, body, versions, created_at)
+	insertOriginQuery = `insert into memory_origins (group_id, memory_id, deployment, origin_memory_id,
+		origin_lineage_id, origin_group_id, body, versions, created_at)
 		values ($1, $2::uuid, $3, $4::uuid, $5::uuid, $6, $7::jsonb, $8::jsonb, $9::timestamptz)`
 )
 
@@ -99,7 +103,8 @@ func (s *Store) teamWritten(ctx context.Context, t *pg.Tx, team, versionID strin
 	if err := s.lockTeam(ctx, t, team); err != nil { // waits for one under way
 		return false, err
 	}
-	err = t.Get(ctx, &found, `select exists (select 1 from memories where group_id = $1 and memory_id = $2)`, reverie.TeamGroupID(team), versionID)
+	err = t.Get(ctx, &found, `select exists (select 1 from memories where group_id = $1
+		and memory_id = $2)`, reverie.TeamGroupID(team), versionID)
 	return found, err
 }
 
@@ -203,7 +208,8 @@ func roomInTeam(ctx context.Context, t *pg.Tx, groupID string) error {
 // noTwin refuses what another active memory of the team says.
 func noTwin(ctx context.Context, t *pg.Tx, groupID string, m reverie.TeamMemory) error {
 	var id string
-	err := t.Get(ctx, &id, `select lineage_id from memories where group_id = $1 and kind = 'team' and content_hash = $2 and status = 'active'
+	err := t.Get(ctx, &id, `select lineage_id from memories where group_id = $1 and kind = 'team' and content_hash = $2
+		and status = 'active'
 		and lineage_id <> $3`, groupID, text.ContentHash(m.Statement), m.ID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil

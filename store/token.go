@@ -81,7 +81,8 @@ func (s *Store) RevokeToken(ctx context.Context, id string) (reverie.Token, erro
 	var token reverie.Token
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("revoke token %q", id), Do: func(ctx context.Context, t *pg.Tx) error {
 		token = reverie.Token{}
-		err := t.Get(ctx, &token, `update api_tokens set revoked_at = coalesce(revoked_at, $2::timestamptz) where token_id = $1
+		err := t.Get(ctx, &token, `update api_tokens set revoked_at = coalesce(revoked_at, $2::timestamptz)
+			where token_id = $1
 			returning `+tokenColumns, pg.ValidText(id), pg.Timestamp(s.db.Now()))
 		if err != nil {
 			return pg.NotFoundIfEmpty(err, "token %q", id)

@@ -28,7 +28,8 @@ type takeBack struct {
 const (
 	// A run that still calls itself running is a dead process's: nobody else can
 	// hold the lease.
-	undoRunsQuery = `update runs set undone_at = coalesce(undone_at, $3::timestamptz), finished_at = coalesce(finished_at, greatest(started_at, $3::timestamptz)),
+	undoRunsQuery = `update runs set undone_at = coalesce(undone_at, $3::timestamptz),
+		finished_at = coalesce(finished_at, greatest(started_at, $3::timestamptz)),
 			status = case status when 'running' then 'failed' when 'held' then 'rejected' else status end,
 			error = case when status = 'running' then $4 else error end
 		where group_id = $1 and run_id = any ($2::uuid[])`
@@ -48,14 +49,18 @@ const (
 			select q.lineage_id from rejudgements q join runs r on r.group_id = q.group_id and r.run_id = q.run_id
 			where q.group_id = $1 and q.lineage_id = any ($3::uuid[]) and r.undone_at is not null
 				and exists (select 1 from memories m left join runs b on b.group_id = m.group_id and b.run_id = m.run_id
-					where m.group_id = $1 and m.lineage_id = q.lineage_id and m.statement <> '` + text.Erased + `' and b.undone_at is null)),
-		kept as (` + keptJudgements + `$2::timestamptz from rejudgements q where group_id = $1 and lineage_id in (select lineage_id from again))
+					where m.group_id = $1 and m.lineage_id = q.lineage_id and m.statement <> '` + text.Erased + `'
+						and b.undone_at is null)),
+		kept as (` + keptJudgements + `$2::timestamptz from rejudgements q where group_id = $1
+			and lineage_id in (select lineage_id from again))
 		update rejudgements set run_id = null where group_id = $1 and lineage_id in (select lineage_id from again)`
 
 	// A dead process may have got no further than to ask.
-	tracesQuery = `select r.status = 'running' or exists (select 1 from memory_change_log c where c.group_id = $1 and c.run_id = $2)
+	tracesQuery = `select r.status = 'running' or exists (select 1 from memory_change_log c where c.group_id = $1
+		and c.run_id = $2)
 			or exists (select 1 from entity_change_log c where c.group_id = $1 and c.run_id = $2)
-			or exists (select 1 from run_chunks c where c.group_id = $1 and c.run_id = $2 and c.status in ('applied', 'held') and r.job <> 'propose')
+			or exists (select 1 from run_chunks c where c.group_id = $1 and c.run_id = $2 and c.status in ('applied', 'held')
+				and r.job <> 'propose')
 			or exists (select 1 from memory_values v where v.group_id = $1 and v.run_id = $2)
 			or exists (select 1 from held_plans h where h.group_id = $1 and h.run_id = $2 and h.status = 'waiting')
 		from runs r where r.group_id = $1 and r.run_id = $2`

@@ -11,14 +11,16 @@ import (
 )
 
 const (
-	activeSetQuery = `select lineage_id, statement, 'active' as status, tags from memories where group_id = $1 and status = 'active'`
+	activeSetQuery = `select lineage_id, statement, 'active' as status, tags from memories where group_id = $1
+		and status = 'active'`
 
 	// What was active at an instant, from the versions' own times.
 	activeSetThenQuery = `select lineage_id, statement, 'active' as status, tags from memories
 		where group_id = $1 and updated_at <= $2::timestamptz and (status = 'active' or ended_at > $2)`
 
 	// Just before the first change of a run; null where it changed nothing.
-	beforeRunQuery = `select min(created_at) - interval '1 microsecond' from memory_change_log where group_id = $1 and run_id = $2`
+	beforeRunQuery = `select min(created_at) - interval '1 microsecond' from memory_change_log where group_id = $1
+		and run_id = $2`
 )
 
 // rememberedThen is what a group remembers, and what it did before a run wrote.

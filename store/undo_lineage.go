@@ -24,14 +24,16 @@ const (
 			where c.group_id = $1 and c.run_id = any ($2::uuid[])
 			group by m.lineage_id),
 		supported as (
-			select lineage_id, count(*) filter (where action <> 'delete') as withdrawn, (array_agg(run_id order by evidence_no desc))[1] as run_id
+			select lineage_id, count(*) filter (where action <> 'delete') as withdrawn, (array_agg(run_id
+				order by evidence_no desc))[1] as run_id
 			from memory_evidence where group_id = $1 and run_id = any ($2::uuid[]) and withdrawn_at is null
 			group by lineage_id),
 		archived as (
 			select lineage_id from memories m
 			where $3 and group_id = $1 and kind = 'group' and status = 'archived'
 				and ended_at >= (select min(started_at) from runs where group_id = $1 and run_id = any ($2::uuid[]))
-				and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id and n.version > m.version)),
+				and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id
+					and n.version > m.version)),
 		faded as (
 			select m.lineage_id, (array_agg(v.run_id order by v.value_no desc))[1] as run_id
 			from memory_values v join memories m on m.group_id = v.group_id and m.memory_id = v.memory_id
@@ -40,7 +42,8 @@ const (
 		touched as (
 			select lineage_id, c.lineage_id is not null as changed, c.ended, c.first, coalesce(s.withdrawn, 0) as withdrawn,
 				a.lineage_id is not null as archived, coalesce(c.run_id, s.run_id, f.run_id) as run_id
-			from changed c full join supported s using (lineage_id) full join archived a using (lineage_id) full join faded f using (lineage_id))`
+			from changed c full join supported s using (lineage_id) full join archived a using (lineage_id) full join faded f
+				using (lineage_id))`
 
 	lockTouchedQuery = `with ` + touchedLineages + `
 		select 1 from memories where group_id = $1 and lineage_id in (select lineage_id from touched)
@@ -59,37 +62,48 @@ const (
 var touchedQuery = `with ` + touchedLineages + `,
 	versions as (
 		select m.*, t.first, r.undone_at is not null or coalesce(m.run_id = any ($2::uuid[]), false) as undone,
-			coalesce(case when m.status in ('active', 'held') then m.run_id = any ($2::uuid[]) else m.memory_id = any (t.ended) end, false) as mine
-		from memories m join touched t using (lineage_id) left join runs r on r.group_id = m.group_id and r.run_id = m.run_id
+			coalesce(case when m.status in ('active', 'held') then m.run_id = any ($2::uuid[]) else m.memory_id = any (t.ended)
+				end, false) as mine
+		from memories m join touched t using (lineage_id) left join runs r on r.group_id = m.group_id
+			and r.run_id = m.run_id
 		where m.group_id = $1),
 	heads as (select distinct on (lineage_id) * from versions order by lineage_id, version desc),
 	bases as (
 		select distinct on (v.lineage_id) v.* from versions v join heads h using (lineage_id)
-		where not v.undone and v.statement <> '` + text.Erased + `' and ($3 or h.mine or v.first is null or v.version < v.first)
+		where not v.undone and v.statement <> '` + text.Erased + `' and ($3 or h.mine or v.first is null
+			or v.version < v.first)
 		order by v.lineage_id, v.version desc),
 	aims as (
-		select x.lineage_id, x.memory_id, x.content_hash, x.going, x.lasting, p.value_no, coalesce(p.valid_until, x.ended_at) as since,
+		select x.lineage_id, x.memory_id, x.content_hash, x.going, x.lasting, p.value_no, coalesce(p.valid_until,
+			x.ended_at) as since,
 			coalesce(p.strength, x.strength) as strength, coalesce(p.last_supported_at, x.last_supported_at) as supported_at,
 			case when p.value_no is null then x.decayed_at else p.decayed_at end as decayed_at,
 			(select min(o.version) from memories o where o.group_id = $1 and o.lineage_id = x.lineage_id
 				and o.content_hash = x.content_hash and o.run_id is not distinct from x.run_id) as origin
 		from (
-			select b.*, true as going, true as lasting from bases b join touched t using (lineage_id) where t.changed or t.archived
+			select b.*, true as going, true as lasting from bases b join touched t using (lineage_id) where t.changed
+				or t.archived
 			union all
-			select h.*, false, t.withdrawn > 0 from heads h join touched t using (lineage_id) where not (t.changed or t.archived)) x
-		left join lateral (select * from memory_values v where v.group_id = $1 and v.memory_id = x.memory_id and v.run_id = any ($2::uuid[])
+			select h.*, false, t.withdrawn > 0 from heads h join touched t using (lineage_id) where not (t.changed
+				or t.archived)) x
+		left join lateral (select * from memory_values v where v.group_id = $1 and v.memory_id = x.memory_id
+			and v.run_id = any ($2::uuid[])
 			order by v.value_no limit 1) p on true),
 	dates as (
-		select e.lineage_id, e.local_date, min(e.created_at) as known_at, max(e.created_at) as last_at, max(e.sent_at) as sent_at
-		from memory_evidence e join aims x using (lineage_id) join memories o on o.group_id = e.group_id and o.memory_id = e.memory_id
-		where e.group_id = $1 and e.action <> 'delete' and e.withdrawn_at is null and (e.run_id is null or e.run_id <> all ($2::uuid[]))
+		select e.lineage_id, e.local_date, min(e.created_at) as known_at, max(e.created_at) as last_at,
+			max(e.sent_at) as sent_at
+		from memory_evidence e join aims x using (lineage_id) join memories o on o.group_id = e.group_id
+			and o.memory_id = e.memory_id
+		where e.group_id = $1 and e.action <> 'delete' and e.withdrawn_at is null and (e.run_id is null
+			or e.run_id <> all ($2::uuid[]))
 			and ($3 or o.version <= x.origin or o.content_hash = x.content_hash)
 			and not (x.going and ` + undoneRun("e") + `)
 		group by e.lineage_id, e.local_date),
 	edits as (
 		select m.lineage_id, max(m.updated_at) filter (where c.action = 'restore') as restored_at,
 			max(c.created_at) filter (where c.strength is not null) as set_at,
-			(array_agg(c.strength order by c.created_at desc, c.change_id desc) filter (where c.strength is not null))[1] as strength
+			(array_agg(c.strength order by c.created_at desc, c.change_id desc)
+				filter (where c.strength is not null))[1] as strength
 		from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
 		where c.group_id = $1 and c.action in ('restore', 'strength')
 		group by m.lineage_id),
@@ -97,7 +111,8 @@ var touchedQuery = `with ` + touchedLineages + `,
 		select x.* from aims x left join edits e using (lineage_id)
 		where not $3 and x.since is not null and (e.set_at is null or e.set_at < x.since)
 			and not exists (select 1 from dates d where d.lineage_id = x.lineage_id and d.last_at > x.since)
-			and not exists (select 1 from memory_evidence v where v.group_id = $1 and v.lineage_id = x.lineage_id and v.action <> 'delete'
+			and not exists (select 1 from memory_evidence v where v.group_id = $1 and v.lineage_id = x.lineage_id
+				and v.action <> 'delete'
 				and v.created_at < x.since and (v.withdrawn_at > x.since
 					or x.going and v.withdrawn_at is null and v.run_id <> all ($2::uuid[]) and ` + undoneRun("v") + `))
 			and (x.lasting or not exists (select 1 from memory_values n where n.group_id = $1 and n.memory_id = x.memory_id
@@ -105,27 +120,36 @@ var touchedQuery = `with ` + touchedLineages + `,
 	last as (
 		select distinct on (m.lineage_id) m.lineage_id, c.action, c.run_id, c.undone_run_id
 		from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
-		where c.group_id = $1 and m.lineage_id in (select lineage_id from touched) and c.action not in ('strength', 'weight')
+		where c.group_id = $1 and m.lineage_id in (select lineage_id from touched) and c.action not in ('strength',
+			'weight')
 			and (c.action <> 'undo' or c.new_statement = '' or c.old_id is distinct from c.memory_id)
 		order by m.lineage_id, c.created_at desc, c.change_id desc),
 	support as (
-		select d.lineage_id, count(*) filter (where e.set_at is null or d.known_at > e.set_at) as dates, max(d.sent_at) as sent_at
+		select d.lineage_id, count(*) filter (where e.set_at is null or d.known_at > e.set_at) as dates,
+			max(d.sent_at) as sent_at
 		from dates d left join edits e using (lineage_id)
 		group by d.lineage_id)
-	select t.lineage_id, h.status = 'held' or coalesce(q.held, false) as held, t.changed, t.withdrawn, t.archived, t.run_id, h.mine,
-		h.memory_id as head_id, h.run_id as head_run_id, h.version, h.status, h.statement, h.tags, h.strength, h.last_supported_at,
-		coalesce(h.memory_id = any (t.ended), false) as ended, coalesce(l.action, '') as last_action, l.run_id as last_run_id, l.undone_run_id,
+	select t.lineage_id, h.status = 'held' or coalesce(q.held, false) as held, t.changed, t.withdrawn, t.archived,
+		t.run_id, h.mine,
+		h.memory_id as head_id, h.run_id as head_run_id, h.version, h.status, h.statement, h.tags, h.strength,
+			h.last_supported_at,
+		coalesce(h.memory_id = any (t.ended), false) as ended, coalesce(l.action, '') as last_action,
+			l.run_id as last_run_id, l.undone_run_id,
 		b.memory_id as base_id, coalesce(b.statement, '') as base_statement, coalesce(b.content_hash, '') as base_hash,
 		coalesce(b.kind, '') as base_kind, b.tags as base_tags, b.run_id is null as by_person,
 		coalesce(b.version = t.first - 1, false) as just_before,
-		coalesce(b.strength, 0) as base_strength, coalesce(b.last_supported_at, h.last_supported_at) as base_supported_at, b.decayed_at as base_decayed_at,
-		x.lineage_id is not null as exact, coalesce(x.strength, 0) as exact_strength, coalesce(x.supported_at, h.last_supported_at) as exact_supported_at,
+		coalesce(b.strength, 0) as base_strength, coalesce(b.last_supported_at, h.last_supported_at) as base_supported_at,
+			b.decayed_at as base_decayed_at,
+		x.lineage_id is not null as exact, coalesce(x.strength, 0) as exact_strength, coalesce(x.supported_at,
+			h.last_supported_at) as exact_supported_at,
 		x.decayed_at as exact_decayed_at,
 		e.strength as set_strength, coalesce(s.dates, 0) as dates, greatest(s.sent_at, e.restored_at) as supported_at,
 		e.set_at, w.lineage_id as twin_id,
-		exists (select 1 from memory_evidence v where v.group_id = $1 and v.lineage_id = t.lineage_id and v.action <> 'delete'
+		exists (select 1 from memory_evidence v where v.group_id = $1 and v.lineage_id = t.lineage_id
+			and v.action <> 'delete'
 			and v.withdrawn_at is not null) as shaken,
-		exists (select 1 from memory_evidence v where v.group_id = $1 and v.lineage_id = t.lineage_id and v.run_id = any ($2::uuid[])
+		exists (select 1 from memory_evidence v where v.group_id = $1 and v.lineage_id = t.lineage_id
+			and v.run_id = any ($2::uuid[])
 			and v.withdrawn_at is not null) or exists (
 			select 1 from memory_change_log c join memories m on m.group_id = c.group_id and m.memory_id = c.memory_id
 			where c.group_id = $1 and c.undone_run_id = any ($2::uuid[]) and m.lineage_id = t.lineage_id) as settled
@@ -136,14 +160,17 @@ var touchedQuery = `with ` + touchedLineages + `,
 	left join last l using (lineage_id)
 	left join support s using (lineage_id)
 	left join exact x using (lineage_id)
-	left join rejudgements q on q.group_id = $1 and q.lineage_id = t.lineage_id and (q.run_id = any ($2::uuid[]) or ` + undoneRun("q") + `)
-	left join memories w on w.group_id = $1 and w.kind = b.kind and w.content_hash = b.content_hash and w.status = 'active'
+	left join rejudgements q on q.group_id = $1 and q.lineage_id = t.lineage_id and (q.run_id = any ($2::uuid[])
+		or ` + undoneRun("q") + `)
+	left join memories w on w.group_id = $1 and w.kind = b.kind and w.content_hash = b.content_hash
+		and w.status = 'active'
 		and w.lineage_id <> t.lineage_id
 	order by t.lineage_id`
 
 // undoneRun is true of a row of a run that was taken back before.
 func undoneRun(row string) string {
-	return `(select r.undone_at from runs r where r.group_id = ` + row + `.group_id and r.run_id = ` + row + `.run_id) is not null`
+	return `(select r.undone_at from runs r where r.group_id = ` + row + `.group_id
+		and r.run_id = ` + row + `.run_id) is not null`
 }
 
 // TouchedRow is a lineage that runs wrote or supported which are taken back, or that

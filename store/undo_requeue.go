@@ -17,7 +17,8 @@ const (
 	freeMessagesQuery = `update messages set run_id = null, outcome = null
 		where group_id = $1 and run_id = any ($2::uuid[]) and pruned_at is null`
 
-	consumedQuery = `select count(*) filter (where pruned_at is null) as messages, min(sent_at) filter (where pruned_at is null) as earliest,
+	consumedQuery = `select count(*) filter (where pruned_at is null) as messages, min(sent_at)
+		filter (where pruned_at is null) as earliest,
 			count(*) filter (where pruned_at is not null and sent_at >= $3::timestamptz) as pruned
 		from messages where group_id = $1 and run_id = any ($2::uuid[])`
 
@@ -32,9 +33,11 @@ const (
 		returning f.session_id, f.message_id`
 
 	freeDreamtQuery = `with given as (delete` + takenByRun + ` returning memory_id)
-		select m.session_id, m.status = 'active' as new from given g join memories m on m.group_id = $1 and m.memory_id = g.memory_id`
+		select m.session_id, m.status = 'active' as new from given g join memories m on m.group_id = $1
+			and m.memory_id = g.memory_id`
 
-	sessionsOfRunQuery = `select distinct u.session_id` + extractedOfRun + ` and u.session_id <> '' order by u.session_id`
+	sessionsOfRunQuery = `select distinct u.session_id` + extractedOfRun + ` and u.session_id <> ''
+		order by u.session_id`
 )
 
 // consumed are the messages that runs of evolve have read.

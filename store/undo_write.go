@@ -15,7 +15,8 @@ const (
 	// Heads end before versions come back: a lineage has one active head, and a
 	// statement one active memory. What was archived ended when it was.
 	returnHeadsQuery = `with u as (
-			select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[], $7::timestamptz[]) as u (id, ends, strength, supported_at, decayed_at)),
+			select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[], $7::timestamptz[]) as u (id, ends,
+				strength, supported_at, decayed_at)),
 		kept as (` + insertValues + `null, $2::timestamptz
 			from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends)
 		update memories m set
@@ -30,7 +31,8 @@ const (
 	// What dreams have taken in is not new to them because it is back; and what a version
 	// rests on, it rests on again.
 	bringBackQuery = `with back as (
-			select * from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[], $9::timestamptz[], $10::bool[])
+			select * from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[], $9::timestamptz[],
+				$10::bool[])
 				as u (id, head_id, base_id, strength, supported_at, decayed_at, held)),
 		taken as (
 			insert into memory_uses (group_id, job, memory_id, run_id)
@@ -42,9 +44,11 @@ const (
 			cross join lateral (select * from memory_sources where group_id = $1 and memory_id = u.base_id
 				and run_id <> all ($11::uuid[]) offset 0) x)
 		insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
-			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at,
+			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at,
+				last_supported_at,
 			decayed_at, ended_at)
-		select b.group_id, u.id, b.lineage_id, h.memory_id, b.kind, b.session_id, b.statement, h.version + 1, case when u.held then 'held' else 'active' end,
+		select b.group_id, u.id, b.lineage_id, h.memory_id, b.kind, b.session_id, b.statement, h.version + 1, case
+			when u.held then 'held' else 'active' end,
 			b.tags, u.strength, h.weight, b.content_hash, b.embedding, b.embedding_model, $2, b.run_id, b.created_at,
 			$3::timestamptz, u.supported_at, u.decayed_at,
 			case when u.held then $3::timestamptz end

@@ -14,13 +14,15 @@ import (
 )
 
 const (
-	logUsageQuery = `insert into memory_usage_log (group_id, usage_id, memory_id, lineage_id, session_id, query, position,
+	logUsageQuery = `insert into memory_usage_log (group_id, usage_id, memory_id, lineage_id, session_id, query,
+		position,
 			score, similarity, weight, strength, recency, created_at)
 		select * from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::int[],
 			$8::float8[], $9::float8[], $10::float8[], $11::float8[], $12::float8[], $13::timestamptz[])
 		on conflict (group_id, usage_id, memory_id) do nothing`
 
-	offeredColumns = `l.group_id, l.usage_id, l.memory_id, l.lineage_id, l.session_id, l.query, l.position, l.score, l.similarity,
+	offeredColumns = `l.group_id, l.usage_id, l.memory_id, l.lineage_id, l.session_id, l.query, l.position, l.score,
+		l.similarity,
 			l.weight, l.strength, l.recency, m.statement, l.created_at`
 
 	offeredQuery = `select ` + offeredColumns + `, l.was_referenced, l.reference_score, l.weight_after, l.judged_at
@@ -33,7 +35,8 @@ const (
 			select 1 from memory_usage_log l where l.group_id = g.group_id and l.session_id = $2 and l.session_id <> '')
 		order by g.group_id`
 
-	newestUsageQuery = `select usage_id from memory_usage_log where group_id = $1 and session_id = $2 and session_id <> ''
+	newestUsageQuery = `select usage_id from memory_usage_log where group_id = $1 and session_id = $2
+		and session_id <> ''
 		order by created_at desc, usage_id desc limit 1`
 
 	usageGroupQuery = `select group_id from memory_usage_log where ($1 = '' or group_id = $1) and usage_id = $2

@@ -31,7 +31,8 @@ const judgeQuery = `
 		join unnest($3::uuid[], $4::bool[], $5::float8[]) as v (memory_id, referenced, score) on v.memory_id = l.memory_id
 		join memories m on m.group_id = l.group_id and m.lineage_id = any (array[l.lineage_id])
 		where l.group_id = $1 and l.usage_id = $2 and l.was_referenced is null and (m.version = 1
-			or m.version = (select max(h.version) from memories h where h.group_id = l.group_id and h.lineage_id = l.lineage_id))
+			or m.version = (select max(h.version) from memories h where h.group_id = l.group_id
+				and h.lineage_id = l.lineage_id))
 		order by m.lineage_id, m.version, l.memory_id for no key update of l, m),
 	moves as (
 		select m.memory_id, m.status, case when d.referenced then $6::float8 else $7::float8 end as by
@@ -46,16 +47,20 @@ const judgeQuery = `
 				then greatest(m.decayed_at, $10::timestamptz) else m.decayed_at end
 		from moves x where m.group_id = $1 and m.memory_id = x.memory_id and m.status = x.status
 		returning m.lineage_id, m.memory_id, m.weight),
-	kept as (` + insertValues + `null, greatest($10::timestamptz, (select max(valid_until) from memory_values where group_id = $1))
-		from (select distinct on (k.version_id) k.group_id, k.version_id as memory_id, k.strength, k.weight, k.last_supported_at, k.decayed_at
+	kept as (` + insertValues + `null, greatest($10::timestamptz, (select max(valid_until) from memory_values
+		where group_id = $1))
+		from (select distinct on (k.version_id) k.group_id, k.version_id as memory_id, k.strength, k.weight,
+			k.last_supported_at, k.decayed_at
 			from locked k join moved w on w.memory_id = k.version_id and w.weight <> k.weight) m),
 	judged as (
 		update memory_usage_log l
 		set was_referenced = v.referenced, reference_score = v.score, weight_after = w.weight, judged_at = $10::timestamptz
-		from (select distinct memory_id, lineage_id, referenced, score from locked) v join moved w on w.lineage_id = v.lineage_id
+		from (select distinct memory_id, lineage_id, referenced, score from locked) v join moved w
+			on w.lineage_id = v.lineage_id
 		where l.group_id = $1 and l.usage_id = $2 and l.memory_id = v.memory_id
 		returning l.memory_id, l.was_referenced, l.reference_score, l.weight_after, l.judged_at)
-	select ` + offeredColumns + `, coalesce(j.was_referenced, l.was_referenced) as was_referenced, coalesce(j.reference_score, l.reference_score) as reference_score,
+	select ` + offeredColumns + `, coalesce(j.was_referenced, l.was_referenced) as was_referenced,
+		coalesce(j.reference_score, l.reference_score) as reference_score,
 		coalesce(j.weight_after, l.weight_after) as weight_after, coalesce(j.judged_at, l.judged_at) as judged_at
 	from memory_usage_log l join memories m on m.group_id = l.group_id and m.memory_id = l.memory_id
 	left join judged j on j.memory_id = l.memory_id

@@ -43,9 +43,11 @@ const (
 	// u.until; for a run of one session, what of that waits. For evolve the second
 	// half finds nothing, for others the first.
 	pendingOfRun = `select count(*) as pending from (
-			select 1 from messages m where o.job = 'evolve' and m.group_id = o.group_id and m.run_id is null and m.outcome is null
+			select 1 from messages m where o.job = 'evolve' and m.group_id = o.group_id and m.run_id is null
+				and m.outcome is null
 				and m.sent_at >= o.window_since and m.sent_at < u.until
-			union all select 1 from message_uses q where o.session_id = '' and q.group_id = o.group_id and q.job = o.job and q.session_id = '' and q.run_id is null
+			union all select 1 from message_uses q where o.session_id = '' and q.group_id = o.group_id and q.job = o.job
+				and q.session_id = '' and q.run_id is null
 				and q.sent_at >= o.window_since and q.sent_at < u.until
 			union all select 1 from message_uses q where o.session_id <> '' and q.group_id = o.group_id and q.job = o.job
 				and q.session_id = o.session_id and q.session_id <> '' and q.run_id is null) x`
@@ -64,7 +66,8 @@ const (
 			and exists (select 1 from runs r where r.group_id = $1 and r.run_id = $3::uuid and r.session_id = $5)`
 
 	// What was extracted is new to dreams.
-	extractedQuery = `update sessions set extractions = extractions + 1, failures = 0, failure = '', retry_at = null, parked_at = null,
+	extractedQuery = `update sessions set extractions = extractions + 1, failures = 0, failure = '', retry_at = null,
+		parked_at = null,
 			dreamt_until = null,
 			extracted_until = greatest(extracted_until, (select max(m.sent_at) from ` + messagesByID + `))
 		where group_id = $1 and session_id = $2`

@@ -22,7 +22,8 @@ const erasedRecordsQuery = `select id::text from erased_memories where group_id 
 // a row that an erasure has changed, and takes the evidence of messages that were erased out of the others.
 func withoutErased(ctx context.Context, t *pg.Tx, groupID string, records []reverie.Record) ([]reverie.Record, error) {
 	var some bool
-	if err := t.Get(ctx, &some, `select exists (select 1 from erasures where group_id = $1)`, groupID); err != nil || !some {
+	if err := t.Get(ctx, &some, `select exists (select 1 from erasures
+		where group_id = $1)`, groupID); err != nil || !some {
 		return records, err
 	}
 	table, err := recordTableOf(records[0].Type)

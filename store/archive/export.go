@@ -21,11 +21,13 @@ const (
 	// exportPage is how many rows are read at once.
 	exportPage = 200
 
-	exportGroupsQuery = `select group_id from groups where ($1 = '' or group_id = $1) and group_id > $2 order by group_id limit $3::int`
+	exportGroupsQuery = `select group_id from groups where ($1 = '' or group_id = $1) and group_id > $2 order by group_id
+		limit $3::int`
 
 	exportGroupQuery = `select row_to_json(g)::text from (
 		select ` + store.GroupColumns + `, created_at, (
-			select coalesce(json_agg(json_build_object('valid_until', p.valid_until, 'time_zone', p.time_zone, 'day_boundary', p.day_boundary)
+			select coalesce(json_agg(json_build_object('valid_until', p.valid_until, 'time_zone', p.time_zone, 'day_boundary',
+				p.day_boundary)
 				order by p.valid_until), '[]') from past_calendars p where p.group_id = $1) as past
 		from groups where group_id = $1) g`
 )
@@ -62,7 +64,8 @@ type exporter struct {
 
 func (e *exporter) all(ctx context.Context) error {
 	var groups int
-	if err := e.t.Get(ctx, &groups, `select count(*) from groups where ($1 = '' or group_id = $1)`, e.query.GroupID); err != nil {
+	if err := e.t.Get(ctx, &groups, `select count(*) from groups where ($1 = ''
+		or group_id = $1)`, e.query.GroupID); err != nil {
 		return err
 	}
 	if groups == 0 && e.query.GroupID != "" {
@@ -106,7 +109,8 @@ func (e *exporter) group(ctx context.Context, id string) error {
 
 // table hands over a group's rows of a table, page by page behind a cursor.
 func (e *exporter) table(ctx context.Context, id string, table recordTable) error {
-	if _, err := e.t.Exec(ctx, `declare records no scroll cursor for `+table.exportQuery(), id, !e.query.NoVectors); err != nil {
+	if _, err := e.t.Exec(ctx, `declare records no scroll cursor for
+		`+table.exportQuery(), id, !e.query.NoVectors); err != nil {
 		return err
 	}
 	for {

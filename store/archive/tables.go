@@ -52,7 +52,8 @@ const exportedUsage = `(select lineage_id, sum(offered)::bigint as offered, sum(
 		from (select lineage_id, count(*) as offered, count(*) filter (where was_referenced) as referenced,
 				count(*) filter (where not was_referenced) as ignored, max(created_at) as last_offered_at
 			from memory_usage_log where group_id = $1 group by lineage_id
-			union all select lineage_id, offered, referenced, ignored, last_offered_at from memory_usage_totals where group_id = $1) u
+			union all select lineage_id, offered, referenced, ignored, last_offered_at from memory_usage_totals
+				where group_id = $1) u
 		group by lineage_id)`
 
 // recordTables are those of all types but the group itself, in the order of
@@ -214,7 +215,8 @@ func (r recordTable) insertQuery() string {
 const rulesQuery = `
 	select substr(conname, length($1) + 2) as name, pg_get_expr(conbin, conrelid) as expr from pg_constraint c
 	where conrelid = $1::regclass and contype = 'c'
-		and not exists (select 1 from pg_attribute a where a.attrelid = c.conrelid and a.attnum = any (c.conkey) and a.attname = 'embedding')
+		and not exists (select 1 from pg_attribute a where a.attrelid = c.conrelid and a.attnum = any (c.conkey)
+			and a.attname = 'embedding')
 	union all
 	select attname, quote_ident(attname) || ' is not null' from pg_attribute
 	where attrelid = $1::regclass and attnum > 0 and attnotnull and not attisdropped and attname = any ($2::text[])
@@ -235,9 +237,13 @@ func (r recordTable) brokenQuery(rules []recordRule) string {
 // Another memory may stand where a version of the file would: its place in the
 // lineage, the lineage's head, or its text among the active ones.
 const takenQuery = `with r as materialized (
-		select memory_id, lineage_id, version, status, kind, content_hash from json_populate_recordset(null::memories, $2::json)),
+		select memory_id, lineage_id, version, status, kind, content_hash from json_populate_recordset(null::memories,
+			$2::json)),
 	t as not materialized (select * from memories where group_id = $1)
-	select r.memory_id, t.memory_id as other, true as lineage from r join t using (lineage_id, version) where t.memory_id <> r.memory_id
-	union all select r.memory_id, t.memory_id, true from r join t using (lineage_id, status) where t.memory_id <> r.memory_id and t.status = 'active'
-	union all select r.memory_id, t.memory_id, false from r join t using (kind, content_hash, status) where t.memory_id <> r.memory_id and t.status = 'active'
+	select r.memory_id, t.memory_id as other, true as lineage from r join t using (lineage_id, version)
+		where t.memory_id <> r.memory_id
+	union all select r.memory_id, t.memory_id, true from r join t using (lineage_id, status)
+		where t.memory_id <> r.memory_id and t.status = 'active'
+	union all select r.memory_id, t.memory_id, false from r join t using (kind, content_hash, status)
+		where t.memory_id <> r.memory_id and t.status = 'active'
 	order by lineage desc, memory_id, other limit 1`

@@ -242,7 +242,8 @@ func (b recordBatch) compare(ctx context.Context, t *pg.Tx) (int, error) {
 // moveNumbers lets new evidence count on from what is imported. Nobody draws a
 // number meanwhile.
 func (b recordBatch) moveNumbers(ctx context.Context, t *pg.Tx) error {
-	const behind = `select coalesce(max(r.evidence_no) > coalesce(pg_sequence_last_value(pg_get_serial_sequence('memory_evidence', 'evidence_no')), 0), false)
+	const behind = `select coalesce(max(r.evidence_no) >
+		coalesce(pg_sequence_last_value(pg_get_serial_sequence('memory_evidence', 'evidence_no')), 0), false)
 		from json_populate_recordset(null::memory_evidence, $1::json) r`
 	var move bool
 	if err := t.Get(ctx, &move, behind, b.json()); err != nil || !move {
@@ -251,7 +252,8 @@ func (b recordBatch) moveNumbers(ctx context.Context, t *pg.Tx) error {
 	if _, err := t.Exec(ctx, `lock table memory_evidence in share row exclusive mode`); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, `select setval(pg_get_serial_sequence('memory_evidence', 'evidence_no'), greatest(max(r.evidence_no),
+	_, err := t.Exec(ctx, `select setval(pg_get_serial_sequence('memory_evidence', 'evidence_no'),
+		greatest(max(r.evidence_no),
 			coalesce(pg_sequence_last_value(pg_get_serial_sequence('memory_evidence', 'evidence_no')), 0)))
 		from json_populate_recordset(null::memory_evidence, $1::json) r`, b.json())
 	return err
@@ -297,7 +299,8 @@ func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, 
 		return reverie.RecordResult{}, err
 	}
 	for _, p := range g.Past {
-		if _, err := t.Exec(ctx, `insert into past_calendars (group_id, valid_until, time_zone, day_boundary) values ($1, $2, $3, $4)`,
+		if _, err := t.Exec(ctx, `insert into past_calendars (group_id, valid_until, time_zone, day_boundary) values ($1,
+			$2, $3, $4)`,
 			g.ID, p.ValidUntil, p.TimeZone, p.DayBoundary); err != nil {
 			return reverie.RecordResult{}, err
 		}

@@ -49,7 +49,8 @@ var sounds = map[string]func(said, text string) bool{
 // trip, and few enough to stay far from the time that a statement may take.
 const groupsAtOnce = 100
 
-const groupsQuery = `select group_id from groups where case when $1 <> '' then group_id = $1 and $2 = '' else group_id > $2 end
+const groupsQuery = `select group_id from groups where case when $1 <> '' then group_id = $1 and $2 = ''
+	else group_id > $2 end
 	order by group_id limit $3::int`
 
 // Run holds a group, or all groups where none is named, to what must hold at every
@@ -97,8 +98,10 @@ func Run(ctx context.Context, db *pg.DB, groupID string) ([]reverie.Invariant, e
 var tableNames = lazyregexp.New(`(?:from|join) ([a-z_]+)`)
 
 // mayReadQuery names the role of a transaction, and those of the tables $1 that it may not read.
-const mayReadQuery = `select quote_ident(current_user) as login, coalesce(string_agg(c.oid::regclass::text, ', ' order by c.relname), '') as hidden
-	from pg_class c where c.oid in (select to_regclass(name) from unnest($1::text[]) as name) and not has_table_privilege(c.oid, 'select')`
+const mayReadQuery = `select quote_ident(current_user) as login, coalesce(string_agg(c.oid::regclass::text, ', '
+	order by c.relname), '') as hidden
+	from pg_class c where c.oid in (select to_regclass(name) from unnest($1::text[]) as name)
+		and not has_table_privilege(c.oid, 'select')`
 
 // mayRead tells of all tables at once that an audit cannot read, for a person who can grant it.
 func mayRead(ctx context.Context, t *pg.Tx) error {

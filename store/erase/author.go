@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	authorMessagesQuery = `select message_id, author, text, session_id from messages where group_id = $1 and author_id = $2 order by message_id`
+	authorMessagesQuery = `select message_id, author, text, session_id from messages where group_id = $1
+		and author_id = $2 order by message_id`
 
 	// The account's entity, and those that were merged into it.
 	authorEntities = `with recursive account (id) as (
@@ -25,7 +26,8 @@ const (
 		union select subject from entities where group_id = $1 and entity_id in (select id from account)`
 
 	// What others are called, by themselves and by the platform.
-	othersNamesQuery = `select author from messages where group_id = $1 and author_id <> $2 and author_id <> '' and author <> ''
+	othersNamesQuery = `select author from messages where group_id = $1 and author_id <> $2 and author_id <> ''
+		and author <> ''
 		union select author_id from messages where group_id = $1 and author_id <> $2 and author_id <> ''`
 )
 

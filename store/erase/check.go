@@ -13,7 +13,8 @@ import (
 )
 
 // copiesQuery counts the schemas of replays and evaluations, in which nothing is erased.
-const copiesQuery = `select count(*) from pg_namespace where starts_with(nspname, '` + store.ScratchPrefix + `') and nspname <> current_schema()`
+const copiesQuery = `select count(*) from pg_namespace where starts_with(nspname, '` + store.ScratchPrefix + `')
+	and nspname <> current_schema()`
 
 // search reads every column that can hold text again, and counts what is left of the author.
 func (e *eraser) search(ctx context.Context) error {
@@ -57,7 +58,8 @@ func (e *eraser) verdict(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.t.Exec(ctx, `update erasures set counts = $3::jsonb where group_id = $1 and erasure_id = $2`, e.group, e.id, text)
+	_, err = e.t.Exec(ctx, `update erasures set counts = $3::jsonb where group_id = $1
+		and erasure_id = $2`, e.group, e.id, text)
 	return err
 }
 

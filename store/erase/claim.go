@@ -11,15 +11,18 @@ import (
 // Versions of claims that others have spoken for, too, but that say what the author alone
 // had said; and those in force for which nobody speaks any more without the author.
 const (
-	blankClaimsQuery = `select x.claim_id from entity_evidence x where x.group_id = $1 and x.lineage_id = any ($4::uuid[])
+	blankClaimsQuery = `select x.claim_id from entity_evidence x where x.group_id = $1
+		and x.lineage_id = any ($4::uuid[])
 		group by x.claim_id having bool_and(` + byAuthor + `)`
 
 	unspokenClaimsQuery = `select c.claim_id from entity_claims c
-		where c.group_id = $1 and c.status = 'active' and c.lineage_id = any ($4::uuid[]) and not exists (select 1 from entity_evidence x
+		where c.group_id = $1 and c.status = 'active' and c.lineage_id = any ($4::uuid[]) and not exists (select 1
+			from entity_evidence x
 			where x.group_id = $1 and x.claim_id = c.claim_id and x.withdrawn_at is null and not ` + byAuthor + `)`
 
 	// The name is the lineage's, and stays while another version says something of it.
-	blankedName = `case when x.name = '' or exists (select 1 from entity_claims o where o.group_id = $1 and o.lineage_id = x.lineage_id
+	blankedName = `case when x.name = '' or exists (select 1 from entity_claims o where o.group_id = $1
+		and o.lineage_id = x.lineage_id
 		and o.name_key = x.name_key and o.claim_id <> all ($2::uuid[]))`
 )
 
@@ -30,9 +33,12 @@ var claimBlankings = []struct{ table, set string }{
 	{"entity_claims", `value = $3, content_hash = $5, target_id = case when x.target_id is not null then x.entity_id end,
 			name = ` + blankedName + ` then x.name else $3 end, name_key = ` + blankedName + ` then x.name_key else $4 end
 		where x.group_id = $1 and x.claim_id = any ($2::uuid[])`},
-	{"entity_change_log", `change_reason = '', new_text = case when x.new_text <> '' and c.blank then $3 else x.new_text end,
-			old_text = case when x.old_text <> '' and (c.follows or c.blank and x.new_text in ('', x.old_text)) then $3 else x.old_text end
-		from (select claim_id, claim_id = any ($2::uuid[]) as blank, coalesce(parent_id = any ($2::uuid[]), false) as follows
+	{"entity_change_log", `change_reason = '', new_text = case when x.new_text <> '' and c.blank then $3 else x.new_text
+		end,
+			old_text = case when x.old_text <> '' and (c.follows or c.blank and x.new_text in ('', x.old_text)) then $3
+				else x.old_text end
+		from (select claim_id, claim_id = any ($2::uuid[]) as blank, coalesce(parent_id = any ($2::uuid[]),
+			false) as follows
 			from entity_claims where group_id = $1 and (claim_id = any ($2::uuid[]) or parent_id = any ($2::uuid[]))) c
 		where x.group_id = $1 and x.claim_id = c.claim_id and $4 <> $5`},
 }

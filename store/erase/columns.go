@@ -28,29 +28,47 @@ const (
 var Columns = columnTreatments(map[treatment]string{
 	words: `groups.name runs.error runs.stats run_chunks.answer run_chunks.refusals messages.author messages.text
 		memories.statement memories.tags memories.change_summary memory_evidence.author memory_evidence.quote
-		memory_change_log.old_statement memory_change_log.new_statement memory_change_log.change_summary memory_change_log.evidence
-		held_plans.plan held_plans.heads held_plans.reason setbacks.error answers.answer decisions.statement decisions.reason decisions.candidates
-		entities.subject entity_names.name entity_claims.name entity_claims.value entity_evidence.author entity_evidence.quote
+		memory_change_log.old_statement memory_change_log.new_statement memory_change_log.change_summary
+			memory_change_log.evidence
+		held_plans.plan held_plans.heads held_plans.reason setbacks.error answers.answer decisions.statement
+			decisions.reason decisions.candidates
+		entities.subject entity_names.name entity_claims.name entity_claims.value entity_evidence.author
+			entity_evidence.quote
 		entity_change_log.old_text entity_change_log.new_text entity_change_log.change_reason entity_change_log.evidence
-		entity_observations.subject entity_observations.body sessions.failure session_summaries.summary memory_usage_log.query
-		pulls.error api_tokens.name memory_origins.body memory_origins.versions team_conflicts.theirs team_conflicts.resolution
+		entity_observations.subject entity_observations.body sessions.failure session_summaries.summary
+			memory_usage_log.query
+		pulls.error api_tokens.name memory_origins.body memory_origins.versions team_conflicts.theirs
+			team_conflicts.resolution
 		team_requests.answer`,
-	names: `groups.group_id groups.team runs.session_id messages.session_id memories.session_id message_uses.session_id sessions.session_id
-		session_summaries.session_id memory_usage_log.session_id pulls.source pulls.chat_id team_links.remote team_conflicts.remote
+	names: `groups.group_id groups.team runs.session_id messages.session_id memories.session_id message_uses.session_id
+		sessions.session_id
+		session_summaries.session_id memory_usage_log.session_id pulls.source pulls.chat_id team_links.remote
+			team_conflicts.remote
 		team_requests.request_key memory_origins.deployment memory_origins.origin_group_id`,
 	authors: `messages.author_id memory_evidence.author_id entity_evidence.author_id`,
-	messages: `run_chunks.message_ids messages.message_id messages.reply_to memory_evidence.message_id message_uses.message_id
+	messages: `run_chunks.message_ids messages.message_id messages.reply_to memory_evidence.message_id
+		message_uses.message_id
 		entity_evidence.message_id session_summaries.first_message_id session_summaries.last_message_id`,
-	fixed: `groups.time_zone groups.language groups.day_boundary groups.impressions groups.session_silence groups.dream_idle groups.dream_sessions
-		groups.dream_interval leases.lease_name leases.holder runs.job runs.status runs.model runs.prompt_version runs.prompt_sha256
-		run_chunks.input_sha256 run_chunks.status messages.role messages.outcome messages.filter memories.kind memories.status memories.content_hash
-		memories.embedding_model memory_evidence.action memory_change_log.action held_plans.kind held_plans.status llm_calls.purpose
-		llm_calls.provider llm_calls.model llm_calls.outcome embedding_cache.model embedding_cache.content_hash past_calendars.time_zone
-		past_calendars.day_boundary setbacks.job answers.input_sha256 answers.purpose decisions.kind decisions.content_hash decisions.action
-		decisions.basis decisions.model decisions.prompt_version decisions.prompt_sha256 message_uses.job entities.kind entities.status
-		entity_names.kind entity_names.name_key entity_claims.aspect entity_claims.name_key entity_claims.content_hash entity_claims.status
-		entity_change_log.action entity_observations.reason entity_observations.status memory_uses.job api_tokens.token_id api_tokens.scope
-		page_sessions.token_id team_links.body_sha256 team_conflicts.status team_requests.body_sha256 erasures.counts rejudgements.reason past_rejudgements.reason`,
+	fixed: `groups.time_zone groups.language groups.day_boundary groups.impressions groups.session_silence
+		groups.dream_idle groups.dream_sessions
+		groups.dream_interval leases.lease_name leases.holder runs.job runs.status runs.model runs.prompt_version
+			runs.prompt_sha256
+		run_chunks.input_sha256 run_chunks.status messages.role messages.outcome messages.filter memories.kind
+			memories.status memories.content_hash
+		memories.embedding_model memory_evidence.action memory_change_log.action held_plans.kind held_plans.status
+			llm_calls.purpose
+		llm_calls.provider llm_calls.model llm_calls.outcome embedding_cache.model embedding_cache.content_hash
+			past_calendars.time_zone
+		past_calendars.day_boundary setbacks.job answers.input_sha256 answers.purpose decisions.kind decisions.content_hash
+			decisions.action
+		decisions.basis decisions.model decisions.prompt_version decisions.prompt_sha256 message_uses.job entities.kind
+			entities.status
+		entity_names.kind entity_names.name_key entity_claims.aspect entity_claims.name_key entity_claims.content_hash
+			entity_claims.status
+		entity_change_log.action entity_observations.reason entity_observations.status memory_uses.job api_tokens.token_id
+			api_tokens.scope
+		page_sessions.token_id team_links.body_sha256 team_conflicts.status team_requests.body_sha256 erasures.counts
+			rejudgements.reason past_rejudgements.reason`,
 })
 
 func columnTreatments(lists map[treatment]string) map[string]treatment {
@@ -67,7 +85,8 @@ func columnTreatments(lists map[treatment]string) map[string]treatment {
 // text, and the keys by which their rows are found.
 const textColumnsQuery = `select c.relname as "table", a.attname as "column", format_type(a.atttypid, null) as "type",
 		a.attnum = any (coalesce(i.indkey::int2[], '{}')) as key,
-		a.atttypid in ('json'::regtype, 'jsonb'::regtype) or y.typcategory = 'S' or y.typelem <> 0 and e.typcategory = 'S' as text,
+		a.atttypid in ('json'::regtype, 'jsonb'::regtype) or y.typcategory = 'S' or y.typelem <> 0
+			and e.typcategory = 'S' as text,
 		coalesce(y.typcategory = 'A', false) as list
 	from pg_class c
 	join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped

@@ -18,15 +18,18 @@ const (
 	// those that are known from the author alone and are no other account's.
 	erasedEntitiesQuery = authorEntities + `
 		select id from account
-		union select n.entity_id from entity_names n where n.group_id = $1 and n.kind <> 'id' and n.name_key = any ($4::text[])
+		union select n.entity_id from entity_names n where n.group_id = $1 and n.kind <> 'id'
+			and n.name_key = any ($4::text[])
 			and not exists (select 1 from entity_names i where i.group_id = $1 and i.entity_id = n.entity_id and i.kind = 'id')
 		union select x.entity_id from entity_evidence x where x.group_id = $1
 			and not exists (select 1 from entity_names i where i.group_id = $1 and i.entity_id = x.entity_id and i.kind = 'id')
 			group by x.entity_id having bool_and(` + byAuthor + `)`
 
 	// Claims of those, about those, or known from the author alone.
-	erasedClaimsQuery = `select lineage_id from entity_claims where group_id = $1 and (entity_id = any ($4::uuid[]) or target_id = any ($4::uuid[]))
-		union select lineage_id from entity_evidence x where group_id = $1 group by lineage_id having bool_and(` + byAuthor + `)`
+	erasedClaimsQuery = `select lineage_id from entity_claims where group_id = $1 and (entity_id = any ($4::uuid[])
+		or target_id = any ($4::uuid[]))
+		union select lineage_id from entity_evidence x where group_id = $1 group by lineage_id
+			having bool_and(` + byAuthor + `)`
 
 	mixedClaimsQuery = `select lineage_id from entity_evidence x where group_id = $1 and lineage_id <> all ($4::uuid[])
 		group by lineage_id having bool_or(` + byAuthor + `)`
@@ -36,7 +39,8 @@ const (
 		join entity_evidence v on v.group_id = c.group_id and v.lineage_id = c.lineage_id and v.withdrawn_at is null
 		where c.group_id = $1 and c.status = 'active' and c.lineage_id = any ($2::uuid[]) group by c.claim_id`
 
-	weakenClaimsQuery = `update entity_claims c set strength = least(c.strength, u.strength) from unnest($2::uuid[], $3::float8[]) as u (id, strength)
+	weakenClaimsQuery = `update entity_claims c set strength = least(c.strength, u.strength) from unnest($2::uuid[],
+		$3::float8[]) as u (id, strength)
 		where c.group_id = $1 and c.claim_id = u.id`
 )
 
@@ -66,7 +70,8 @@ func (e *eraser) forgetEntities(ctx context.Context) error {
 	const both = `$2::uuid[] is not null and $3::uuid[] is not null and `
 	for _, d := range []struct{ table, where string }{
 		{"entity_change_log", `(entity_id = any ($2::uuid[]) or other_id = any ($2::uuid[])
-			or claim_id in (select c.claim_id from entity_claims c where c.group_id = $1 and c.lineage_id = any ($3::uuid[])))`},
+			or claim_id in (select c.claim_id from entity_claims c where c.group_id = $1
+				and c.lineage_id = any ($3::uuid[])))`},
 		{"entity_evidence", `(entity_id = any ($2::uuid[]) or lineage_id = any ($3::uuid[]))`},
 		{"entity_claims", `(entity_id = any ($2::uuid[]) or lineage_id = any ($3::uuid[]))`},
 		{"entity_names", `entity_id = any ($2::uuid[])`},
@@ -115,7 +120,8 @@ func (e *eraser) forgetObservations(ctx context.Context) error {
 		ID   string `db:"observation_id"`
 		Body []byte
 	}
-	if err := e.t.Select(ctx, &rows, `select observation_id, body from entity_observations where group_id = $1`, e.group); err != nil {
+	if err := e.t.Select(ctx, &rows, `select observation_id, body from entity_observations
+		where group_id = $1`, e.group); err != nil {
 		return err
 	}
 	gone := pq.StringArray{}
@@ -146,7 +152,8 @@ func (e *eraser) forgetObservations(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := e.changed(ctx, "entity_observations", `body = $3::jsonb where group_id = $1 and observation_id = $2::uuid and body <> $3::jsonb`, r.ID, body); err != nil {
+		if err := e.changed(ctx, "entity_observations", `body = $3::jsonb where group_id = $1 and observation_id = $2::uuid
+			and body <> $3::jsonb`, r.ID, body); err != nil {
 			return err
 		}
 	}

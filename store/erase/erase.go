@@ -25,14 +25,16 @@ func New(db *pg.DB) *Eraser { return &Eraser{db} }
 
 // accountsQuery finds who has written under an id, or under a name. What was imported of
 // a memory may have evidence of somebody of whom there are no messages.
-const accountsQuery = `select group_id, author_id, array_agg(distinct author) filter (where author <> '') as names, sum(n)::int as messages
+const accountsQuery = `select group_id, author_id, array_agg(distinct author) filter (where author <> '') as names,
+	sum(n)::int as messages
 	from (select group_id, author_id, author, count(*) as n from messages
 			where ($1 = '' or group_id = $1) and author_id <> '' and (author_id = $2 or author = $2) group by 1, 2, 3
 		union all select distinct group_id, author_id, author, 0 from memory_evidence
 			where ($1 = '' or group_id = $1) and author_id <> '' and (author_id = $2 or author = $2)
 		union all select distinct group_id, author_id, author, 0 from entity_evidence
 			where ($1 = '' or group_id = $1) and author_id <> '' and (author_id = $2 or author = $2)
-		union all select distinct group_id, name, '', 0 from entity_names where ($1 = '' or group_id = $1) and kind = 'id' and name = $2) x
+		union all select distinct group_id, name, '', 0 from entity_names where ($1 = '' or group_id = $1) and kind = 'id'
+			and name = $2) x
 	group by group_id, author_id order by group_id, author_id`
 
 // Accounts lists who has written in a group, or in any if groupID is "", under that id
@@ -114,7 +116,8 @@ func (s *Eraser) Erase(ctx context.Context, lease reverie.Lease, q reverie.Erase
 			}
 			return nil
 		},
-		Committed: store.CommittedUnder(lease, `select 1 from erasures where group_id = $1 and erasure_id = $2`, q.GroupID, id),
+		Committed: store.CommittedUnder(lease, `select 1 from erasures where group_id = $1
+			and erasure_id = $2`, q.GroupID, id),
 	})
 	if err != nil && !errors.Is(err, store.ErrDryRun) {
 		return reverie.Erasure{}, err
@@ -179,16 +182,19 @@ func (e *eraser) erase(ctx context.Context) error {
 
 // receipt writes what was done, and what may not come back.
 func (e *eraser) receipt(ctx context.Context) error {
-	if _, err := e.t.Exec(ctx, `insert into erasures (group_id, erasure_id, counts, created_at) values ($1, $2, '{}', $3)`,
+	if _, err := e.t.Exec(ctx, `insert into erasures (group_id, erasure_id, counts, created_at) values ($1, $2, '{}',
+		$3)`,
 		e.group, e.id, e.at); err != nil {
 		return err
 	}
 	if _, err := e.t.Exec(ctx, `insert into erased_messages (group_id, message_sha256, erasure_id)
-		select $1, `+store.ErasedMessageHash+`, $3::uuid from unnest($2::text[]) as k (id) on conflict do nothing`, e.group, e.messages, e.id); err != nil {
+		select $1, `+store.ErasedMessageHash+`, $3::uuid from unnest($2::text[]) as k (id)
+			on conflict do nothing`, e.group, e.messages, e.id); err != nil {
 		return err
 	}
 	_, err := e.t.Exec(ctx, `insert into erased_memories (group_id, id, erasure_id)
-		select $1, x.id, $3::uuid from unnest($2::uuid[]) as x (id) on conflict do nothing`, e.group, append(keysOf(e.gone), e.marks...), e.id)
+		select $1, x.id, $3::uuid from unnest($2::uuid[]) as x (id)
+			on conflict do nothing`, e.group, append(keysOf(e.gone), e.marks...), e.id)
 	return err
 }
 

@@ -24,7 +24,8 @@ const (
 
 	// Summaries of sessions in which the author has spoken, which rest on the whole of them.
 	erasedSummariesQuery = `select distinct lineage_id, session_id from memories
-		where group_id = $1 and kind = 'session' and tags @> array['` + reverie.TagSummary + `'] and session_id = any ($2::text[])`
+		where group_id = $1 and kind = 'session' and tags @> array['` + reverie.TagSummary + `']
+			and session_id = any ($2::text[])`
 
 	erasedNarrativesQuery = `select distinct lineage_id from memories
 		where group_id = $1 and tags @> array['` + reverie.TagSummary + `'] and lineage_id = any ($2::uuid[])`
@@ -161,23 +162,29 @@ func (e *eraser) forgetMemories(ctx context.Context, m erasedMemories) error {
 		{"past_rejudgements", `lineage_id = any ($2::uuid[])`},
 		{"memory_values", `memory_id = any ($3::uuid[])`},
 		{"memory_uses", `memory_id = any ($3::uuid[])`},
-		{"memory_sources", `(memory_id = any ($3::uuid[]) or source_id = any ($3::uuid[]) or source_lineage_id = any ($2::uuid[]))`},
+		{"memory_sources", `(memory_id = any ($3::uuid[]) or source_id = any ($3::uuid[])
+			or source_lineage_id = any ($2::uuid[]))`},
 		{"memory_evidence", `lineage_id = any ($2::uuid[])`},
 		{"memory_change_log", `(memory_id = any ($3::uuid[]) or old_id = any ($3::uuid[]))`},
-		{"decisions", `(memory_id = any ($3::uuid[]) or planned_id = any ($3::uuid[]) or target_id = any ($3::uuid[]) and memory_id is null)`},
+		{"decisions", `(memory_id = any ($3::uuid[]) or planned_id = any ($3::uuid[]) or target_id = any ($3::uuid[])
+			and memory_id is null)`},
 		{"memory_usage_log", `lineage_id = any ($2::uuid[])`},
 		{"memory_usage_totals", `lineage_id = any ($2::uuid[])`},
 	} {
-		if err := e.deleted(ctx, d.table, `($2::uuid[] is not null and $3::uuid[] is not null) and `+d.where, m.gone, store.OrEmpty(versions)); err != nil {
+		if err := e.deleted(ctx, d.table, `($2::uuid[] is not null and $3::uuid[] is not null)
+			and `+d.where, m.gone, store.OrEmpty(versions)); err != nil {
 			return err
 		}
 	}
-	if err := e.changed(ctx, "decisions", `target_id = null where group_id = $1 and target_id = any ($2::uuid[])`, store.OrEmpty(versions)); err != nil {
+	if err := e.changed(ctx, "decisions", `target_id = null where group_id = $1
+		and target_id = any ($2::uuid[])`, store.OrEmpty(versions)); err != nil {
 		return err
 	}
 	// What evolve showed keeps its places, by which the answer names it.
-	if err := e.changed(ctx, "run_chunks", `memory_ids = array(select case when id = any ($2::uuid[]) then '`+store.ZeroID+`'::uuid else id end
-				from unnest(memory_ids) with ordinality as m (id, no) where id <> all ($2::uuid[]) or cardinality(message_ids) > 0 order by no),
+	if err := e.changed(ctx, "run_chunks", `memory_ids = array(select case when id = any ($2::uuid[])
+		then '`+store.ZeroID+`'::uuid else id end
+				from unnest(memory_ids) with ordinality as m (id, no) where id <> all ($2::uuid[]) or cardinality(message_ids) > 0
+					order by no),
 			questions = '{}', status = case when status in ('open', 'answered') then 'failed' else status end
 		where group_id = $1 and memory_ids && $2::uuid[]`, store.OrEmpty(versions)); err != nil {
 		return err

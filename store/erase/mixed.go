@@ -16,12 +16,15 @@ const (
 	// ended, which nobody judges any more.
 	blankVersionsQuery = `select x.memory_id from memory_evidence x
 		where x.group_id = $1 and x.lineage_id = any ($4::uuid[]) and x.action in ('create', 'update')
-			and exists (select 1 from memories n join memories m on n.group_id = m.group_id and n.lineage_id = m.lineage_id and n.version > m.version
+			and exists (select 1 from memories n join memories m on n.group_id = m.group_id and n.lineage_id = m.lineage_id
+				and n.version > m.version
 				where m.group_id = $1 and m.memory_id = x.memory_id)
 			and not exists (select 1 from memory_sources s where s.group_id = $1 and s.memory_id = x.memory_id)
 		group by x.memory_id having bool_and(` + byAuthor + `)
-		union select m.memory_id from memories m where m.group_id = $1 and m.lineage_id = any ($4::uuid[]) and m.statement <> '` + text.Erased + `'
-			and not exists (select 1 from memories h where h.group_id = m.group_id and h.lineage_id = m.lineage_id and ` + mixedHead + `)`
+		union select m.memory_id from memories m where m.group_id = $1 and m.lineage_id = any ($4::uuid[])
+			and m.statement <> '` + text.Erased + `'
+			and not exists (select 1 from memories h where h.group_id = m.group_id and h.lineage_id = m.lineage_id
+				and ` + mixedHead + `)`
 
 	// mixedHead is true of the version h that is to be judged again. What is archived is not
 	// told, but a person, or a run that is taken back, may bring it back.
@@ -40,7 +43,8 @@ const (
 			where c.group_id = $1 and m.lineage_id = any ($2::uuid[]) and c.strength is not null
 			group by m.lineage_id)
 		select h.memory_id as head_id, h.last_supported_at as base_supported_at, e.strength as set_strength, e.set_at,
-			count(d.lineage_id) filter (where e.set_at is null or d.known_at > e.set_at) as dates, max(d.sent_at) as supported_at, 1 as withdrawn
+			count(d.lineage_id) filter (where e.set_at is null or d.known_at > e.set_at) as dates,
+				max(d.sent_at) as supported_at, 1 as withdrawn
 		from memories h left join edits e using (lineage_id) left join dates d using (lineage_id)
 		where h.group_id = $1 and h.lineage_id = any ($2::uuid[]) and ` + mixedHead + `
 		group by h.memory_id, h.last_supported_at, e.strength, e.set_at`
@@ -51,10 +55,13 @@ const (
 		where x.group_id = $1 and x.memory_id = u.id`
 
 	// What is kept of the messages that held memories rest on.
-	quotesLeft = `(select v.message_id, max(v.author_id) as author_id, max(v.author) as author, max(v.sent_at) as sent_at,
+	quotesLeft = `(select v.message_id, max(v.author_id) as author_id, max(v.author) as author,
+		max(v.sent_at) as sent_at,
 				string_agg(distinct v.quote, E'\n') as quote
-			from memory_evidence v join rejudgements r on r.group_id = v.group_id and r.lineage_id = v.lineage_id and r.run_id is null
-			where v.group_id = $1 and v.lineage_id = any ($2::uuid[]) and v.action <> 'delete' and v.withdrawn_at is null and v.quote <> ''
+			from memory_evidence v join rejudgements r on r.group_id = v.group_id and r.lineage_id = v.lineage_id
+				and r.run_id is null
+			where v.group_id = $1 and v.lineage_id = any ($2::uuid[]) and v.action <> 'delete' and v.withdrawn_at is null
+				and v.quote <> ''
 			group by v.message_id) v`
 
 	quotesOfPruned = `text = v.quote, pruned_at = null, run_id = null, outcome = null from ` + quotesLeft + `
@@ -108,14 +115,18 @@ func (e *eraser) hold(ctx context.Context, mixed pq.StringArray) error {
 // again has the next run of evolve, which judges mixed memories, read what they rest on
 // else, as far as it still has a text; and extraction the sessions whose summaries are gone.
 func (e *eraser) again(ctx context.Context, m erasedMemories) error {
-	if err := e.changed(ctx, "messages", `run_id = null, outcome = null where group_id = $1 and run_id is not null and filter = '' and pruned_at is null
-		and message_id in (select v.message_id from memory_evidence v join rejudgements r on r.group_id = v.group_id and r.lineage_id = v.lineage_id
-			where v.group_id = $1 and v.lineage_id = any ($2::uuid[]) and v.action <> 'delete' and v.withdrawn_at is null)`, m.mixed); err != nil {
+	if err := e.changed(ctx, "messages", `run_id = null, outcome = null where group_id = $1 and run_id is not null and
+		filter = '' and pruned_at is null
+		and message_id in (select v.message_id from memory_evidence v join rejudgements r on r.group_id = v.group_id
+			and r.lineage_id = v.lineage_id
+			where v.group_id = $1 and v.lineage_id = any ($2::uuid[]) and v.action <> 'delete'
+				and v.withdrawn_at is null)`, m.mixed); err != nil {
 		return err
 	}
 	var back pq.StringArray
 	if err := e.t.Select(ctx, &back, `update message_uses u set run_id = null from messages m
-		where u.group_id = $1 and u.job = 'extract' and u.run_id is not null and m.group_id = u.group_id and m.message_id = u.message_id
+		where u.group_id = $1 and u.job = 'extract' and u.run_id is not null and m.group_id = u.group_id
+			and m.message_id = u.message_id
 			and m.pruned_at is null and m.session_id <> '' and m.session_id = any ($2::text[])
 		returning m.session_id`, e.group, store.OrEmpty(m.again)); err != nil {
 		return err
@@ -128,7 +139,8 @@ func (e *eraser) again(ctx context.Context, m erasedMemories) error {
 		return err
 	}
 	return e.deleted(ctx, "memory_uses", `job = 'dream' and memory_id in (
-		select s.source_id from memory_sources s join rejudgements r on r.group_id = s.group_id and r.memory_id = s.memory_id
+		select s.source_id from memory_sources s join rejudgements r on r.group_id = s.group_id
+			and r.memory_id = s.memory_id
 		where s.group_id = $1 and r.lineage_id = any ($2::uuid[]))`, m.mixed)
 }
 

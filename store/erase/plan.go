@@ -14,9 +14,11 @@ import (
 
 // settleErasedRunsQuery ends the wait of runs of which no plan waits any more.
 const settleErasedRunsQuery = `update runs r set status = case when exists (select 1 from held_plans h
-		where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'approved') then 'succeeded' else 'rejected' end
+		where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'approved') then 'succeeded' else 'rejected'
+			end
 	where r.group_id = $1 and r.run_id = any ($2::uuid[]) and r.status = 'held'
-		and not exists (select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id and h.status = 'waiting')`
+		and not exists (select 1 from held_plans h where h.group_id = r.group_id and h.run_id = r.run_id
+			and h.status = 'waiting')`
 
 // forgetPlans takes those lines out of held plans that rest on the author, in part or
 // whole, or on a memory that is gone. A plan that waited and has none left is rejected.
@@ -27,7 +29,8 @@ func (e *eraser) forgetPlans(ctx context.Context) error {
 		Plan    []byte
 		Status  string
 	}
-	if err := e.t.Select(ctx, &rows, `select run_id, chunk_no, plan, status from held_plans where group_id = $1 order by run_id, chunk_no`, e.group); err != nil {
+	if err := e.t.Select(ctx, &rows, `select run_id, chunk_no, plan, status from held_plans where group_id = $1
+		order by run_id, chunk_no`, e.group); err != nil {
 		return err
 	}
 	var runs, planned pq.StringArray
@@ -62,7 +65,8 @@ func (e *eraser) forgetPlans(ctx context.Context) error {
 		}
 		if err := e.changed(ctx, "held_plans", `plan = $4::jsonb, heads = $5::jsonb,
 				status = case when status = 'waiting' and $6 then 'rejected' else status end
-			where group_id = $1 and run_id = $2 and chunk_no = $3`, r.RunID, r.ChunkNo, plan, headList, len(kept) == 0); err != nil {
+			where group_id = $1 and run_id = $2 and chunk_no =
+				$3`, r.RunID, r.ChunkNo, plan, headList, len(kept) == 0); err != nil {
 			return err
 		}
 	}
@@ -70,8 +74,10 @@ func (e *eraser) forgetPlans(ctx context.Context) error {
 		return err
 	}
 	planned = distinct(planned)
-	return e.deleted(ctx, "decisions", `(planned_id::text = any ($2::text[]) or memory_id is null and planned_id is null and action in ('SKIP', 'HOLD')
-		and exists (select 1 from run_chunks c where c.group_id = x.group_id and c.run_id = x.run_id and c.chunk_no = x.chunk_no and c.message_ids && $3::text[]))`,
+	return e.deleted(ctx, "decisions", `(planned_id::text = any ($2::text[]) or memory_id is null and planned_id is null
+		and action in ('SKIP', 'HOLD')
+		and exists (select 1 from run_chunks c where c.group_id = x.group_id and c.run_id = x.run_id
+			and c.chunk_no = x.chunk_no and c.message_ids && $3::text[]))`,
 		store.OrEmpty(planned), e.messages)
 }
 

@@ -18,7 +18,8 @@ func (e *eraser) dropAliases(ctx context.Context) error {
 		Kind string
 		Name string
 	}
-	if err := e.t.Select(ctx, &rows, `select name_id, kind, name from entity_names where group_id = $1 and kind <> 'id'`, e.group); err != nil {
+	if err := e.t.Select(ctx, &rows, `select name_id, kind, name from entity_names where group_id = $1
+		and kind <> 'id'`, e.group); err != nil {
 		return err
 	}
 	drop := pq.StringArray{}
@@ -35,7 +36,8 @@ func (e *eraser) dropAliases(ctx context.Context) error {
 	if err := e.deleted(ctx, "entity_names", `name_id = any ($2::uuid[])`, drop); err != nil || len(ids) == 0 {
 		return err
 	}
-	return e.changed(ctx, "entity_names", `name = u.name, name_key = u.name_key from unnest($2::uuid[], $3::text[], $4::text[]) as u (id, name, name_key)
+	return e.changed(ctx, "entity_names", `name = u.name, name_key = u.name_key from unnest($2::uuid[], $3::text[],
+		$4::text[]) as u (id, name, name_key)
 		where x.group_id = $1 and x.name_id = u.id`, ids, names, keys)
 }
 
@@ -69,7 +71,8 @@ func (e *eraser) rehashMemories(ctx context.Context, ids pq.StringArray) error {
 		Tags      pq.StringArray
 		Hash      string `db:"content_hash"`
 	}
-	if err := e.t.Select(ctx, &rows, `select memory_id, kind, session_id, status, statement, tags, content_hash from memories
+	if err := e.t.Select(ctx, &rows, `select memory_id, kind, session_id, status, statement, tags, content_hash
+		from memories
 		where group_id = $1 and memory_id = any ($2::uuid[]) order by memory_id`, e.group, ids); err != nil {
 		return err
 	}
@@ -86,8 +89,10 @@ func (e *eraser) rehashMemories(ctx context.Context, ids pq.StringArray) error {
 			continue
 		}
 		if _, err := e.t.Exec(ctx, `update memories m set content_hash = $3, embedding = null, embedding_model = '',
-				status = case when w.twin then 'deprecated' else m.status end, ended_at = case when w.twin then $4::timestamptz else m.ended_at end
-			from (select $5 = 'active' and exists (select 1 from memories o where o.group_id = $1 and o.kind = $6 and o.content_hash = $3
+				status = case when w.twin then 'deprecated' else m.status end, ended_at = case when w.twin then $4::timestamptz
+					else m.ended_at end
+			from (select $5 = 'active' and exists (select 1 from memories o where o.group_id = $1 and o.kind = $6
+				and o.content_hash = $3
 				and o.status = 'active') as twin) w
 			where m.group_id = $1 and m.memory_id = $2::uuid`, e.group, r.ID, hash, e.at, r.Status, r.Kind); err != nil {
 			return err
@@ -109,13 +114,18 @@ func (e *eraser) rehashClaims(ctx context.Context, ids pq.StringArray) error {
 	}
 	for _, r := range rows {
 		if _, err := e.t.Exec(ctx, `update entity_claims c set content_hash = w.hash, name_key = $4,
-				status = case when w.twin then 'deprecated' else c.status end, ended_at = case when w.twin then $5::timestamptz else c.ended_at end
-			from (select x.claim_id, h.hash, x.status = 'active' and exists (select 1 from entity_claims o where o.group_id = $1 and o.entity_id = x.entity_id
-					and o.aspect = x.aspect and o.name_key = $4 and o.self = x.self and o.content_hash = h.hash and o.status = 'active'
+				status = case when w.twin then 'deprecated' else c.status end, ended_at = case when w.twin then $5::timestamptz
+					else c.ended_at end
+			from (select x.claim_id, h.hash, x.status = 'active' and exists (select 1 from entity_claims o
+				where o.group_id = $1 and o.entity_id = x.entity_id
+					and o.aspect = x.aspect and o.name_key = $4 and o.self = x.self and o.content_hash = h.hash
+						and o.status = 'active'
 					and o.claim_id <> x.claim_id) as twin
-				from entity_claims x cross join lateral (select case when x.aspect = 'relation' then x.content_hash else $3 end as hash) h
+				from entity_claims x cross join lateral (select case when x.aspect = 'relation' then x.content_hash else $3
+					end as hash) h
 				where x.group_id = $1 and x.claim_id = $2::uuid) w
-			where c.group_id = $1 and c.claim_id = w.claim_id`, e.group, r.ID, text.ContentHash(r.Value), text.NameKey(r.Name), e.at); err != nil {
+			where c.group_id = $1 and c.claim_id =
+				w.claim_id`, e.group, r.ID, text.ContentHash(r.Value), text.NameKey(r.Name), e.at); err != nil {
 			return err
 		}
 	}
@@ -125,14 +135,16 @@ func (e *eraser) rehashClaims(ctx context.Context, ids pq.StringArray) error {
 // rehashDecisions goes by the runs of the decisions.
 func (e *eraser) rehashDecisions(ctx context.Context, runs pq.StringArray) error {
 	var statements []string
-	if err := e.t.Select(ctx, &statements, `select distinct statement from decisions where group_id = $1 and run_id = any ($2::uuid[])`, e.group, runs); err != nil {
+	if err := e.t.Select(ctx, &statements, `select distinct statement from decisions where group_id = $1
+		and run_id = any ($2::uuid[])`, e.group, runs); err != nil {
 		return err
 	}
 	hashes := make(pq.StringArray, len(statements))
 	for i, s := range statements {
 		hashes[i] = text.ContentHash(s)
 	}
-	_, err := e.t.Exec(ctx, `update decisions d set content_hash = u.hash from unnest($3::text[], $4::text[]) as u (statement, hash)
+	_, err := e.t.Exec(ctx, `update decisions d set content_hash = u.hash from unnest($3::text[],
+		$4::text[]) as u (statement, hash)
 		where d.group_id = $1 and d.run_id = any ($2::uuid[]) and d.statement = u.statement and d.content_hash <> u.hash`,
 		e.group, runs, pq.StringArray(statements), hashes)
 	return err
@@ -145,7 +157,8 @@ func (e *eraser) measure(ctx context.Context, ids pq.StringArray) error {
 		Text    string
 		Session string `db:"session_id"`
 	}
-	if err := e.t.Select(ctx, &rows, `select message_id, text, session_id from messages where group_id = $1 and message_id = any ($2::text[]) and tokens > 0`, e.group, ids); err != nil {
+	if err := e.t.Select(ctx, &rows, `select message_id, text, session_id from messages where group_id = $1
+		and message_id = any ($2::text[]) and tokens > 0`, e.group, ids); err != nil {
 		return err
 	}
 	var found pq.StringArray

@@ -74,7 +74,8 @@ func (r *textReader) table(ctx context.Context, table textTable) error {
 		order += ", t." + k.Column
 	}
 	columns = append(columns, "concat_ws(' ', "+strings.Join(append(key, "null"), ", ")+")")
-	if _, err := r.t.Exec(ctx, `declare texts no scroll cursor for select array[`+strings.Join(columns, ", ")+`] from `+table.name+
+	if _, err := r.t.Exec(ctx, `declare texts no scroll cursor for select array[`+strings.Join(columns, ", ")+`]
+		from `+table.name+
 		` t where t.group_id = $1 order by `+order, r.group); err != nil {
 		return err
 	}

@@ -27,13 +27,15 @@ const (
 
 // teamRows are the rows of lineages $2 of a team, in the tables that have some.
 var teamRows = map[string]string{
-	"memories":          `lineage_id = any ($2::uuid[])`,
-	"memory_change_log": `memory_id in (select memory_id from memories where group_id = $1 and lineage_id = any ($2::uuid[]))`,
-	"memory_origins":    `memory_id in (select memory_id from memories where group_id = $1 and lineage_id = any ($2::uuid[]))`,
-	"team_conflicts":    `lineage_id = any ($2::uuid[])`,
-	"team_requests":     `lineage_id = any ($2::uuid[])`,
-	"memory_usage_log":  `lineage_id = any ($2::uuid[])`,
-	"memory_evidence":   `lineage_id = any ($2::uuid[])`,
+	"memories": `lineage_id = any ($2::uuid[])`,
+	"memory_change_log": `memory_id in (select memory_id from memories where group_id = $1
+		and lineage_id = any ($2::uuid[]))`,
+	"memory_origins": `memory_id in (select memory_id from memories where group_id = $1
+		and lineage_id = any ($2::uuid[]))`,
+	"team_conflicts":   `lineage_id = any ($2::uuid[])`,
+	"team_requests":    `lineage_id = any ($2::uuid[])`,
+	"memory_usage_log": `lineage_id = any ($2::uuid[])`,
+	"memory_evidence":  `lineage_id = any ($2::uuid[])`,
 }
 
 // forgetTeams ends the memories of teams that were made of memories that are gone, or
@@ -151,14 +153,21 @@ func (e *eraser) blankTeam(ctx context.Context, ids, from pq.StringArray) error 
 		table, set string
 		args       []any
 	}{
-		{"memories", `statement = $3, content_hash = $4, tags = '{}', change_summary = '', embedding = null, embedding_model = '', session_id = '',
-				status = case when status in ('active', 'held') then 'deprecated' else status end, ended_at = coalesce(ended_at, greatest(updated_at, $5::timestamptz))
-			where group_id = $1 and memory_id = any ($2::uuid[])`, []any{versions, text.Erased, text.ContentHash(text.Erased), e.at}},
-		{"memory_change_log", `old_statement = case when old_statement = '' then '' else $3 end, new_statement = case when new_statement = '' then '' else $3 end,
-				change_summary = '', evidence = '[]' where group_id = $1 and (memory_id = any ($2::uuid[]) or old_id = any ($2::uuid[]))`, []any{versions, text.Erased}},
-		{"memory_origins", `body = 'null', versions = versions || jsonb_build_object('version_id', origin_memory_id, 'version', coalesce((body->>'version')::int, 1),
+		{"memories", `statement = $3, content_hash = $4, tags = '{}', change_summary = '', embedding = null,
+			embedding_model = '', session_id = '',
+				status = case when status in ('active', 'held') then 'deprecated' else status end, ended_at = coalesce(ended_at,
+					greatest(updated_at, $5::timestamptz))
+			where group_id = $1 and memory_id = any
+				($2::uuid[])`, []any{versions, text.Erased, text.ContentHash(text.Erased), e.at}},
+		{"memory_change_log", `old_statement = case when old_statement = '' then '' else $3 end, new_statement = case
+			when new_statement = '' then '' else $3 end,
+				change_summary = '', evidence = '[]' where group_id = $1 and (memory_id = any ($2::uuid[])
+					or old_id = any ($2::uuid[]))`, []any{versions, text.Erased}},
+		{"memory_origins", `body = 'null', versions = versions || jsonb_build_object('version_id', origin_memory_id,
+			'version', coalesce((body->>'version')::int, 1),
 				'deployment', deployment, 'updated_at', coalesce((body->>'made_at')::timestamptz, created_at))
-			where group_id = $1 and memory_id = any ($2::uuid[]) and body <> 'null' and (origin_group_id = $3 or origin_lineage_id = any ($4::uuid[]))`,
+			where group_id = $1 and memory_id = any ($2::uuid[]) and body <> 'null' and (origin_group_id = $3
+				or origin_lineage_id = any ($4::uuid[]))`,
 			[]any{versions, e.query.GroupID, from}},
 	} {
 		if err := e.changed(ctx, c.table, c.set, c.args...); err != nil {

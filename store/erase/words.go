@@ -102,7 +102,8 @@ func (e *eraser) rows(ctx context.Context, table textTable, take func(page [][]s
 	for _, c := range table.text {
 		columns = append(columns, "coalesce("+c.read()+", '')")
 	}
-	if _, err := e.t.Exec(ctx, `declare erased no scroll cursor for select array[`+strings.Join(columns, ", ")+`] as texts from `+table.name+
+	if _, err := e.t.Exec(ctx, `declare erased no scroll cursor for
+		select array[`+strings.Join(columns, ", ")+`] as texts from `+table.name+
 		` t where `+where, args...); err != nil {
 		return err
 	}
@@ -137,7 +138,8 @@ func (t textTable) updateQuery() string {
 		from, as = append(from, fmt.Sprintf("$%d::text[]", len(t.key)+i+2)), append(as, fmt.Sprintf("c%d", i))
 		set = append(set, fmt.Sprintf("%s = case when t.%[1]s is not null then %s end", c.Column, c.write(fmt.Sprintf("u.c%d", i))))
 	}
-	return `update ` + t.name + ` t set ` + strings.Join(set, ", ") + ` from unnest(` + strings.Join(from, ", ") + `) as u (` + strings.Join(as, ", ") + `)
+	return `update ` + t.name + ` t set ` + strings.Join(set, ", ") + `
+		from unnest(` + strings.Join(from, ", ") + `) as u (` + strings.Join(as, ", ") + `)
 		where ` + strings.Join(where, " and ")
 }
 

@@ -33,7 +33,8 @@ func Checksums(t testing.TB, db *sql.DB, schema string) map[string]string {
 	for _, name := range tables {
 		var sum string
 		if err := db.QueryRow(`select count(*) || ' ' || coalesce(md5(string_agg(h, '' order by h)), '')
-			from (select md5(x::text) as h from ` + pq.QuoteIdentifier(schema) + `.` + pq.QuoteIdentifier(name) + ` x) rows`).Scan(&sum); err != nil {
+			from (select md5(x::text) as h from ` + pq.QuoteIdentifier(schema) + `.` + pq.QuoteIdentifier(name) + ` x)
+				rows`).Scan(&sum); err != nil {
 			t.Fatal(err)
 		}
 		sums[name] = sum

@@ -61,7 +61,8 @@ func FillGroups(b testing.TB, db *sql.DB, groupSizes []int, dims int) Full {
 	exec(`insert into groups (group_id, language) select g, 'en' from unnest($1::text[]) g`, pq.StringArray(full.Groups))
 	exec(`create unlogged table bench_vectors (no int primary key, v vector not null)`)
 	for _, batch := range directions(dims) {
-		exec(`insert into bench_vectors select no, v::vector from unnest($1::int[], $2::text[]) as u (no, v)`, batch.numbers, batch.texts)
+		exec(`insert into bench_vectors select no, v::vector from unnest($1::int[], $2::text[]) as u (no,
+			v)`, batch.numbers, batch.texts)
 	}
 	sizes := make(pq.Int64Array, len(full.Sizes))
 	for i, n := range full.Sizes {
@@ -108,10 +109,12 @@ func directions(dims int) (batches []vectorBatch) {
 }
 
 const (
-	fillMemories = `insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, tags, strength, weight, content_hash,
+	fillMemories = `insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, tags,
+		strength, weight, content_hash,
 			embedding, embedding_model, created_at, updated_at, last_supported_at)
 		select g.id, gen_random_uuid(), gen_random_uuid(), (array['group','group','group','session','dream'])[1 + n % 5],
-			'Number ' || n || ' of ' || g.id || ' is what somebody said about the plan for the weekend', 1, 'active', '{plan,weekend}',
+			'Number ' || n || ' of ' || g.id || ' is what somebody said about the plan for the weekend', 1, 'active',
+				'{plan,weekend}',
 			0.3 + (n % 7) * 0.1, 0.5 + (n % 15) * 0.1, md5(g.id || n), v.v, $3, at.at, at.at, at.at
 		from unnest($1::text[], $2::int[]) as g (id, size)
 		cross join lateral generate_series(1, g.size) n
@@ -126,25 +129,33 @@ var fillRest = []string{
 			'Message ' || n || ' says what is to be done about the weekend, and by whom, in some more words than it needs.',
 			timestamptz '2026-01-01' + n * interval '1 minute', '` + FullSession + `', 30
 		from groups cross join generate_series(0, 23) n where group_id like 'bench%'`,
-	`insert into sessions (group_id, session_id, cut, first_at, last_at, messages, tokens, turns, folded_messages, folded_tokens, folded_turns, created_at, updated_at)
-		select group_id, '` + FullSession + `', false, timestamptz '2026-01-01', timestamptz '2026-01-01 00:23', 24, 720, 12, 12, 360, 6, now(), now()
+	`insert into sessions (group_id, session_id, cut, first_at, last_at, messages, tokens, turns, folded_messages,
+		folded_tokens, folded_turns, created_at, updated_at)
+		select group_id, '` + FullSession + `', false, timestamptz '2026-01-01', timestamptz '2026-01-01 00:23', 24, 720,
+			12, 12, 360, 6, now(), now()
 		from groups where group_id like 'bench%'`,
 	`insert into runs (group_id, run_id, job, window_since, window_until, status, attempt, started_at, finished_at)
-		select group_id, '00000000-0000-7000-8000-000000000000', 'extract', timestamptz '2026-01-01', timestamptz '2026-01-02', 'succeeded', 1, now(), now()
+		select group_id, '00000000-0000-7000-8000-000000000000', 'extract', timestamptz '2026-01-01',
+			timestamptz '2026-01-02', 'succeeded', 1, now(), now()
 		from groups where group_id like 'bench%'`,
 	`insert into message_uses (group_id, job, message_id, sent_at, session_id, run_id)
 		select group_id, 'summarize', message_id, sent_at, session_id, '00000000-0000-7000-8000-000000000000'
 		from messages where group_id like 'bench%' and substr(message_id, 2)::int < 12`,
 	`insert into session_summaries
-		select group_id, session_id, repeat('They talked about the weekend. ', 20), 12, 6, 360, 'm0', 'm11', first_at, first_at + interval '11 minutes',
+		select group_id, session_id, repeat('They talked about the weekend. ', 20), 12, 6, 360, 'm0', 'm11', first_at,
+			first_at + interval '11 minutes',
 			'00000000-0000-7000-8000-000000000000', now(), now() from sessions where group_id like 'bench%'`,
 	`insert into entities (group_id, entity_id, kind, subject, status, created_at, updated_at)
-		select group_id, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'person', 'Person ' || n, 'active', now(), now()
+		select group_id, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'person', 'Person ' || n, 'active',
+			now(), now()
 		from groups cross join generate_series(1, 20) n where group_id like 'bench%'`,
 	`insert into entity_names (group_id, name_id, entity_id, kind, name, name_key, created_at)
-		select group_id, entity_id, entity_id, 'subject', subject, lower(subject), now() from entities where group_id like 'bench%'`,
-	`insert into entity_claims (group_id, claim_id, lineage_id, version, entity_id, aspect, value, self, content_hash, confidence, strength, status,
+		select group_id, entity_id, entity_id, 'subject', subject, lower(subject), now() from entities
+			where group_id like 'bench%'`,
+	`insert into entity_claims (group_id, claim_id, lineage_id, version, entity_id, aspect, value, self, content_hash,
+		confidence, strength, status,
 			created_at, updated_at, last_supported_at)
-		select group_id, gen_random_uuid(), gen_random_uuid(), 1, entity_id, 'impression', 'likes thing ' || n, false, md5(n::text), 0.9, 0.5, 'active', now(), now(), now()
+		select group_id, gen_random_uuid(), gen_random_uuid(), 1, entity_id, 'impression', 'likes thing ' || n, false,
+			md5(n::text), 0.9, 0.5, 'active', now(), now(), now()
 		from entities cross join generate_series(1, 4) n where group_id like 'bench%'`,
 }

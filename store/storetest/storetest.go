@@ -182,7 +182,8 @@ func makeTemplate(admin *sql.DB, adminURL string) (string, error) {
 	sweep(ctx, conn)
 	name, draft := "reverie_template_"+hash, "reverie_draft_"+hash
 	var exists bool
-	if err := conn.QueryRowContext(ctx, `select exists (select 1 from pg_database where datname = $1)`, name).Scan(&exists); err != nil || exists {
+	if err := conn.QueryRowContext(ctx, `select exists (select 1 from pg_database
+		where datname = $1)`, name).Scan(&exists); err != nil || exists {
 		return name, err
 	}
 	for _, statement := range []string{`drop database if exists ` + draft + ` with (force)`,

@@ -44,7 +44,8 @@ func (w Town) Build(b testing.TB, db *sql.DB) {
 	exec(`insert into groups (group_id, language, time_zone) select g, 'en', 'UTC' from unnest($1::text[]) g`, ids)
 	exec(`create unlogged table bench_vectors (no int primary key, v vector not null)`)
 	for _, batch := range directions(w.Dims) {
-		exec(`insert into bench_vectors select no, v::vector from unnest($1::int[], $2::text[]) as u (no, v)`, batch.numbers, batch.texts)
+		exec(`insert into bench_vectors select no, v::vector from unnest($1::int[], $2::text[]) as u (no,
+			v)`, batch.numbers, batch.texts)
 	}
 	exec(townRuns, ids)
 	exec(townMessages, ids, w.Messages)
@@ -58,18 +59,21 @@ func (w Town) Build(b testing.TB, db *sql.DB) {
 }
 
 const (
-	townRuns = `insert into runs (group_id, run_id, job, window_since, window_until, status, attempt, started_at, finished_at)
+	townRuns = `insert into runs (group_id, run_id, job, window_since, window_until, status, attempt, started_at,
+		finished_at)
 		select g, '` + TownRun + `', 'evolve', timestamptz '2025-01-01', timestamptz '2025-01-02', 'succeeded', 1,
 			timestamptz '2025-01-02', timestamptz '2025-01-02'
 		from unnest($1::text[]) g`
 
-	townMessages = `insert into messages (group_id, message_id, author_id, author, role, text, sent_at, session_id, tokens, run_id, outcome)
+	townMessages = `insert into messages (group_id, message_id, author_id, author, role, text, sent_at, session_id,
+		tokens, run_id, outcome)
 		select g, 'h' || n, 'u' || n % 3, 'User ' || n % 3, case n % 2 when 0 then 'user' else 'assistant' end,
 			'Message ' || n || ' says what is to be done about the weekend, and by whom, in some more words than it needs.',
 			timestamptz '2025-01-01' + n * interval '1 minute', 's' || (n - 1) / 100, 30, '` + TownRun + `', 'considered'
 		from unnest($1::text[]) g cross join generate_series(1, $2::int) n`
 
-	townSessions = `insert into sessions (group_id, session_id, cut, first_at, last_at, messages, tokens, turns, created_at, updated_at)
+	townSessions = `insert into sessions (group_id, session_id, cut, first_at, last_at, messages, tokens, turns,
+		created_at, updated_at)
 		select group_id, session_id, false, min(sent_at), max(sent_at), count(*), 30 * count(*), count(*) / 2,
 			timestamptz '2025-01-02', timestamptz '2025-01-02'
 		from messages where group_id = any ($1::text[]) group by group_id, session_id`
@@ -77,9 +81,11 @@ const (
 	townUses = `insert into message_uses (group_id, job, message_id, sent_at, session_id, run_id)
 		select group_id, 'extract', message_id, sent_at, session_id, run_id from messages where group_id = any ($1::text[])`
 
-	townMemories = `insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, tags, strength, content_hash,
+	townMemories = `insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, tags,
+		strength, content_hash,
 			embedding, embedding_model, run_id, created_at, updated_at, last_supported_at)
-		select g, gen_random_uuid(), gen_random_uuid(), 'group', 'Number ' || n || ' of ' || g || ' is what somebody said about the plan for the weekend',
+		select g, gen_random_uuid(), gen_random_uuid(), 'group',
+			'Number ' || n || ' of ' || g || ' is what somebody said about the plan for the weekend',
 			1, 'active', '{plan,weekend}', 0.3 + (n % 7) * 0.1, md5(g || n), v.v, $3, '` + TownRun + `', at.at, at.at, at.at
 		from unnest($1::text[]) g
 		cross join generate_series(1, $2::int) n
@@ -87,11 +93,15 @@ const (
 		join bench_vectors v on v.no = (hashtext(g || n) & 65535) % $4::int`
 
 	// Each memory rests on a message of its own, as far as there are so many.
-	townEvidence = `insert into memory_evidence (group_id, lineage_id, memory_id, message_id, author_id, author, quote, sent_at, local_date, action, run_id, created_at)
-		select group_id, lineage_id, memory_id, 'h' || 1 + extract(epoch from created_at)::bigint / 60 % $2::int, 'u1', 'User 1', 'about the weekend',
+	townEvidence = `insert into memory_evidence (group_id, lineage_id, memory_id, message_id, author_id, author, quote,
+		sent_at, local_date, action, run_id, created_at)
+		select group_id, lineage_id, memory_id, 'h' || 1 + extract(epoch from created_at)::bigint / 60 % $2::int, 'u1',
+			'User 1', 'about the weekend',
 			timestamptz '2025-01-01', date '2025-01-01', 'create', run_id, created_at
 		from memories where group_id = any ($1::text[])`
 
-	townChanges = `insert into memory_change_log (group_id, change_id, run_id, chunk_no, action, memory_id, new_statement, version, created_at)
-		select group_id, gen_random_uuid(), run_id, 1, 'create', memory_id, statement, 1, created_at from memories where group_id = any ($1::text[])`
+	townChanges = `insert into memory_change_log (group_id, change_id, run_id, chunk_no, action, memory_id,
+		new_statement, version, created_at)
+		select group_id, gen_random_uuid(), run_id, 1, 'create', memory_id, statement, 1, created_at from memories
+			where group_id = any ($1::text[])`
 )
