@@ -67,7 +67,8 @@ func (s *Store) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.A
 			if err := Fence(ctx, t, lease); err != nil {
 				return err
 			}
-			_, err := t.Exec(ctx, saveAnswerQuery, a.GroupID, a.RunID, a.InputSHA256, a.Purpose, pg.ValidText(a.Text), s.db.Now())
+			_, err := t.Exec(ctx, saveAnswerQuery, a.GroupID, a.RunID, a.InputSHA256, a.Purpose, pg.ValidText(a.Text),
+				s.db.Now())
 			return err
 		},
 	})

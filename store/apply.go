@@ -103,7 +103,8 @@ func checkPlan(plan reverie.Plan) error {
 		return err
 	}
 	if (plan.SessionID == "") != (len(plan.Used) == 0) || plan.SessionID != "" && len(plan.Outcomes) > 0 {
-		return fmt.Errorf("an extraction has a session and messages that it uses, and gives them no outcome: %w", reverie.ErrInvalid)
+		return fmt.Errorf("an extraction has a session and messages that it uses, and gives them no outcome: %w",
+			reverie.ErrInvalid)
 	}
 	if d := plan.Dream; d != nil && (len(d.MemoryIDs) == 0 || plan.SessionID != "" || len(plan.Outcomes) > 0) {
 		return fmt.Errorf("a dream takes in memories, and no messages: %w", reverie.ErrInvalid)
@@ -146,7 +147,8 @@ func (s *Store) applyPlan(ctx context.Context, t *pg.Tx, plan reverie.Plan) ([]r
 	if status.Run != string(reverie.RunRunning) {
 		return nil, fmt.Errorf("the run has ended as %s: %w", status.Run, reverie.ErrConflict)
 	}
-	b := &batch{groupID: plan.GroupID, runID: plan.RunID, chunkNo: plan.ChunkNo, kind: plan.Kind, at: after(s.db.Now(), status.Newest),
+	b := &batch{groupID: plan.GroupID, runID: plan.RunID, chunkNo: plan.ChunkNo, kind: plan.Kind, at: after(s.db.Now(),
+		status.Newest),
 		steps: plan.Steps}
 	list, err := s.writeSteps(ctx, t, b)
 	if err != nil {
@@ -198,7 +200,8 @@ func consume(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	var n int
 	err := t.Get(ctx, &n, consumeQuery, plan.GroupID, plan.RunID, ids, outcomes, plan.Impressions)
 	if err == nil && n != len(ids) {
-		return fmt.Errorf("%d of the chunk's %d messages are no longer pending: %w", len(ids)-n, len(ids), reverie.ErrConflict)
+		return fmt.Errorf("%d of the chunk's %d messages are no longer pending: %w", len(ids)-n, len(ids),
+			reverie.ErrConflict)
 	}
 	return err
 }

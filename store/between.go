@@ -53,25 +53,26 @@ type betweenStep struct {
 func (s *Store) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.Between, error) {
 	b := reverie.Between{BetweenQuery: q}
 	var log []betweenStep
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("compare the memories of group %q at two instants", q.GroupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		log = nil
-		if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
-			return err
-		}
-		if err := t.Get(ctx, &b.Active, countActiveAtQuery, q.GroupID, string(q.Kind), q.To); err != nil {
-			return err
-		}
-		var rows []MemoryRow
-		if err := t.Select(ctx, &rows, betweenQuery, q.GroupID, string(q.Kind), q.From, q.To); err != nil {
-			return err
-		}
-		b.Versions = memories(rows)
-		ids := make(pq.StringArray, len(rows))
-		for i, r := range rows {
-			ids[i] = r.ID
-		}
-		return t.Select(ctx, &log, betweenStepsQuery, q.GroupID, ids)
-	}})
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("compare the memories of group %q at two instants", q.GroupID),
+		ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+			log = nil
+			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
+				return err
+			}
+			if err := t.Get(ctx, &b.Active, countActiveAtQuery, q.GroupID, string(q.Kind), q.To); err != nil {
+				return err
+			}
+			var rows []MemoryRow
+			if err := t.Select(ctx, &rows, betweenQuery, q.GroupID, string(q.Kind), q.From, q.To); err != nil {
+				return err
+			}
+			b.Versions = memories(rows)
+			ids := make(pq.StringArray, len(rows))
+			for i, r := range rows {
+				ids[i] = r.ID
+			}
+			return t.Select(ctx, &log, betweenStepsQuery, q.GroupID, ids)
+		}})
 	b.Made, b.Ended = stepsOf(b.Versions, log)
 	return b, err
 }
@@ -85,7 +86,8 @@ func stepsOf(versions []reverie.Memory, log []betweenStep) (made, ended map[stri
 		at[m.ID] = m.EndedAt
 	}
 	for _, r := range log {
-		step := reverie.DiffStep{Action: r.Action, Reason: r.Summary, RunID: runOf(r.RunID), Job: r.Job, UndoneRunID: runOf(r.UndoneRunID)}
+		step := reverie.DiffStep{Action: r.Action, Reason: r.Summary, RunID: runOf(r.RunID), Job: r.Job,
+			UndoneRunID: runOf(r.UndoneRunID)}
 		switch end := at[r.MemoryID]; {
 		case !r.Ends:
 			made[r.MemoryID] = step

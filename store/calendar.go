@@ -35,7 +35,8 @@ const (
 // came of that one, and openUntil is not looked at. A second change on the same open date
 // replaces the first. An unknown group is reverie.ErrNotFound; a value that cannot
 // be is reverie.ErrInvalid.
-func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChange, openUntil time.Time) (reverie.Group, error) {
+func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChange,
+	openUntil time.Time) (reverie.Group, error) {
 	var g reverie.Group
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("change group %q", id), Do: func(ctx context.Context, t *pg.Tx) error {
 		before, err := LockGroup(ctx, t, id)

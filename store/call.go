@@ -24,11 +24,12 @@ func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = s.db.Now()
 	}
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("record a call to %s", c.Model), Prepare: []string{recordCallQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
-		_, err := t.Exec(ctx, recordCallQuery, c.GroupID, c.ID, c.RunID, c.Purpose, c.Provider, c.Model,
-			c.InputTokens, c.OutputTokens, c.CostUSD, c.Latency.Milliseconds(), c.Outcome, c.CreatedAt)
-		return err
-	}})
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("record a call to %s", c.Model), Prepare: []string{recordCallQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			_, err := t.Exec(ctx, recordCallQuery, c.GroupID, c.ID, c.RunID, c.Purpose, c.Provider, c.Model,
+				c.InputTokens, c.OutputTokens, c.CostUSD, c.Latency.Milliseconds(), c.Outcome, c.CreatedAt)
+			return err
+		}})
 }
 
 func calls(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Call, error) {

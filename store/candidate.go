@@ -56,14 +56,16 @@ func (s *Store) candidates(ctx context.Context, what string, q reverie.Candidate
 		hitRow
 	}
 	exclude := append(pq.StringArray{}, q.Exclude...) // never nil: nothing differs from all of NULL
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true, Prepare: []string{candidatesQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
-		rows = nil
-		probes, err := s.db.Vectors(ctx, t, q.Probes)
-		if err != nil {
-			return err
-		}
-		return t.Select(ctx, &rows, candidatesQuery, q.GroupID, string(q.Kind), q.Model, probes, exclude, q.MinCosine, q.Limit, q.Untagged)
-	}})
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true, Prepare: []string{candidatesQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			rows = nil
+			probes, err := s.db.Vectors(ctx, t, q.Probes)
+			if err != nil {
+				return err
+			}
+			return t.Select(ctx, &rows, candidatesQuery, q.GroupID, string(q.Kind), q.Model, probes, exclude, q.MinCosine,
+				q.Limit, q.Untagged)
+		}})
 	if err != nil {
 		return nil, err
 	}

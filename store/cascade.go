@@ -142,7 +142,8 @@ func saidStill(version string) string {
 // rest on it by their sources, so that two memories never call each other up in turn.
 // Taking back, too, reaches what rests on the memory, and what waited for a change that is
 // put back by it, or by a person who restores it, waits no longer, unless for another one.
-func cascade(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.Change, steps []reverie.Step, at time.Time) (int, error) {
+func cascade(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.Change, steps []reverie.Step,
+	at time.Time) (int, error) {
 	judged, written := map[string]bool{}, pq.StringArray{}
 	for _, st := range steps {
 		judged[evidenced(st)] = st.Judged != ""

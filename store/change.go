@@ -32,8 +32,9 @@ type changeRow struct {
 }
 
 func (r changeRow) change() (reverie.Change, error) {
-	c := reverie.Change{GroupID: r.GroupID, ID: r.ID, RunID: r.RunID, Action: reverie.Action(r.Action), MemoryID: r.MemoryID,
-		OldID: r.OldID, OldStatement: r.OldStatement, NewStatement: r.NewStatement, Summary: r.Summary, Version: r.Version,
+	c := reverie.Change{GroupID: r.GroupID, ID: r.ID, RunID: r.RunID, Action: reverie.Action(r.Action),
+		MemoryID: r.MemoryID,
+		OldID:    r.OldID, OldStatement: r.OldStatement, NewStatement: r.NewStatement, Summary: r.Summary, Version: r.Version,
 		CreatedAt: r.CreatedAt.UTC(), UndoneRunID: r.UndoneRunID}
 	if err := json.Unmarshal(r.Evidence, &c.Evidence); err != nil {
 		return c, fmt.Errorf("read the evidence of change %s: %w", r.ID, err)
@@ -54,23 +55,25 @@ func changes(rows []changeRow) ([]reverie.Change, error) {
 
 // Changes lists a group's changes in [since, until), newest first. Zero times are
 // no bound, a limit of 0 is no limit.
-func (s *Store) Changes(ctx context.Context, groupID string, since, until time.Time, limit int) ([]reverie.Change, error) {
+func (s *Store) Changes(ctx context.Context, groupID string, since, until time.Time, limit int) ([]reverie.Change,
+	error) {
 	var list []reverie.Change
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the changes of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		if _, err := GetGroup(ctx, t, groupID); err != nil {
-			return err
-		}
-		var rows []changeRow
-		err := t.Select(ctx, &rows, `select `+changeColumns+` from memory_change_log
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the changes of group %q", groupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			if _, err := GetGroup(ctx, t, groupID); err != nil {
+				return err
+			}
+			var rows []changeRow
+			err := t.Select(ctx, &rows, `select `+changeColumns+` from memory_change_log
 			where group_id = $1 and created_at >= $2::timestamptz and created_at < $3::timestamptz
 			order by created_at desc, change_id desc limit nullif($4::int, 0)`,
-			groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until), limit)
-		if err != nil {
+				groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until), limit)
+			if err != nil {
+				return err
+			}
+			list, err = changes(rows)
 			return err
-		}
-		list, err = changes(rows)
-		return err
-	}})
+		}})
 	return list, err
 }
 
@@ -104,7 +107,8 @@ const insertChangesQuery = `
 // insertChanges writes log rows of one instant. A nil runID is a person's edit, or an undo,
 // and then chunkNo does not count. A row of a strength that was set, or lifted by
 // restoring, keeps it.
-func insertChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time, list []reverie.Change) error {
+func insertChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time,
+	list []reverie.Change) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -127,7 +131,8 @@ func insertChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string,
 		ids, actions, memoryIDs = append(ids, c.ID), append(actions, string(c.Action)), append(memoryIDs, c.MemoryID)
 		oldIDs, undone = append(oldIDs, c.OldID), append(undone, c.UndoneRunID)
 		olds, news = append(olds, c.OldStatement), append(news, c.NewStatement)
-		summaries, versions, evidence = append(summaries, c.Summary), append(versions, int64(c.Version)), append(evidence, text)
+		summaries, versions, evidence = append(summaries, c.Summary), append(versions, int64(c.Version)), append(evidence,
+			text)
 	}
 	_, err := t.Exec(ctx, insertChangesQuery, groupID, runID, no, at,
 		ids, actions, memoryIDs, pq.Array(oldIDs), olds, news, summaries, versions, evidence, pq.Array(undone))

@@ -108,12 +108,14 @@ func (s *Store) saveChunk(ctx context.Context, t *pg.Tx, lease reverie.Lease, c 
 	if err != nil {
 		return err
 	}
-	messageIDs, memoryIDs := append(pq.StringArray{}, c.MessageIDs...), append(pq.StringArray{}, c.MemoryIDs...) // never null
+	messageIDs, memoryIDs := append(pq.StringArray{}, c.MessageIDs...), append(pq.StringArray{},
+		c.MemoryIDs...) // never null
 	questions := make(pq.Int64Array, len(c.Questions))
 	for i, n := range c.Questions {
 		questions[i] = int64(n)
 	}
-	n, err := t.Exec(ctx, saveChunkQuery, lease.GroupID, c.RunID, c.No, c.InputSHA256, messageIDs, memoryIDs, questions, pg.ValidText(c.Answer),
+	n, err := t.Exec(ctx, saveChunkQuery, lease.GroupID, c.RunID, c.No, c.InputSHA256, messageIDs, memoryIDs, questions,
+		pg.ValidText(c.Answer),
 		string(c.Status), refusals, s.db.Now(), c.Limit)
 	if err == nil && n == 0 {
 		return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)

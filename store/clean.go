@@ -32,7 +32,8 @@ const (
 )
 
 func cleanArgs(q reverie.CleanQuery) []any {
-	return []any{q.GroupID, string(q.Kind), q.SessionID, q.Tag, q.Below, pg.OrNull(q.UnusedSince), q.Core, reverie.CoreWeight}
+	return []any{q.GroupID, string(q.Kind), q.SessionID, q.Tag, q.Below, pg.OrNull(q.UnusedSince), q.Core,
+		reverie.CoreWeight}
 }
 
 // checkClean refuses what would delete too much at once.
@@ -41,7 +42,8 @@ func checkClean(q reverie.CleanQuery) error {
 		return fmt.Errorf("it must say what: all of a group's memories are not cleaned at once: %w", reverie.ErrInvalid)
 	}
 	if _, ok := reverie.TeamOf(q.GroupID); ok {
-		return fmt.Errorf("a team's memories are deleted one by one, since others follow: reverie memory delete: %w", reverie.ErrInvalid)
+		return fmt.Errorf("a team's memories are deleted one by one, since others follow: reverie memory delete: %w",
+			reverie.ErrInvalid)
 	}
 	return nil
 }
@@ -68,7 +70,8 @@ func (s *Store) CleanList(ctx context.Context, q reverie.CleanQuery) ([]reverie.
 // Clean deletes, in one transaction, those of the named memories that the query
 // still selects, each with a row in the change log, and returns them as they were.
 // It takes no lease: it locks the heads, in the order of their lineages.
-func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, reason string) ([]reverie.Memory, error) {
+func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, reason string) ([]reverie.Memory,
+	error) {
 	what := fmt.Sprintf("clean %d memories of group %q", len(ids), q.GroupID)
 	if err := checkClean(q); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -79,7 +82,8 @@ func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, r
 		What: what,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			rows = nil
-			if err := t.Select(ctx, &rows, cleanLockQuery, append(cleanArgs(q), pq.StringArray(ids))...); err != nil || len(rows) == 0 {
+			if err := t.Select(ctx, &rows, cleanLockQuery, append(cleanArgs(q), pq.StringArray(ids))...); err != nil ||
+				len(rows) == 0 {
 				return err
 			}
 			found := make(pq.StringArray, len(rows))

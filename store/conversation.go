@@ -64,27 +64,28 @@ func conversationQuery(parts []string, side, order string) string {
 // so is a message of another session.
 func (s *Store) Conversation(ctx context.Context, q reverie.MessageQuery) (reverie.MessagesReply, error) {
 	var reply reverie.MessagesReply
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read messages of group %q", q.GroupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		reply = reverie.MessagesReply{Success: true, GroupID: q.GroupID, Messages: []reverie.ConversationMessage{}}
-		c := conversation{t: t, q: q}
-		var err error
-		switch {
-		case q.Before != "":
-			reply.Newer = true
-			reply.Messages, reply.Older, err = c.beside(ctx, q.Before, readOlder)
-		case q.After != "":
-			reply.Older = true
-			reply.Messages, reply.Newer, err = c.beside(ctx, q.After, readNewer)
-		case q.Around != "":
-			err = c.around(ctx, &reply)
-		default:
-			reply.Messages, reply.Older, err = c.read(ctx, readUpTo, messagePlace{}, q.Limit, maxPageText)
-		}
-		if err != nil || len(reply.Messages) > 0 {
-			return err
-		}
-		return c.exists(ctx)
-	}})
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read messages of group %q", q.GroupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			reply = reverie.MessagesReply{Success: true, GroupID: q.GroupID, Messages: []reverie.ConversationMessage{}}
+			c := conversation{t: t, q: q}
+			var err error
+			switch {
+			case q.Before != "":
+				reply.Newer = true
+				reply.Messages, reply.Older, err = c.beside(ctx, q.Before, readOlder)
+			case q.After != "":
+				reply.Older = true
+				reply.Messages, reply.Newer, err = c.beside(ctx, q.After, readNewer)
+			case q.Around != "":
+				err = c.around(ctx, &reply)
+			default:
+				reply.Messages, reply.Older, err = c.read(ctx, readUpTo, messagePlace{}, q.Limit, maxPageText)
+			}
+			if err != nil || len(reply.Messages) > 0 {
+				return err
+			}
+			return c.exists(ctx)
+		}})
 	return reply, err
 }
 
@@ -106,7 +107,8 @@ func (c conversation) find(ctx context.Context, messageID string) (at messagePla
 }
 
 // beside reads what is on one side of a message.
-func (c conversation) beside(ctx context.Context, messageID string, on readOn) ([]reverie.ConversationMessage, bool, error) {
+func (c conversation) beside(ctx context.Context, messageID string, on readOn) ([]reverie.ConversationMessage, bool,
+	error) {
 	at, err := c.find(ctx, messageID)
 	if err != nil {
 		return nil, false, err
@@ -131,8 +133,10 @@ func (c conversation) around(ctx context.Context, reply *reverie.MessagesReply) 
 
 // read returns messages on one side of a place, oldest first, and whether there are
 // more on it.
-func (c conversation) read(ctx context.Context, on readOn, at messagePlace, limit, text int) (list []reverie.ConversationMessage, more bool, err error) {
-	query, args := on.group, []any{c.q.GroupID, pg.OrInfinity(at.SentAt), at.Seq, limit + 1, text} // one more, to see whether there are more
+func (c conversation) read(ctx context.Context, on readOn, at messagePlace, limit,
+	text int) (list []reverie.ConversationMessage, more bool, err error) {
+	query, args := on.group, []any{c.q.GroupID, pg.OrInfinity(at.SentAt), at.Seq, limit + 1,
+		text} // one more, to see whether there are more
 	if c.q.SessionID != "" {
 		query, args = on.session, append(args, c.q.SessionID)
 	}
@@ -147,7 +151,8 @@ func (c conversation) read(ctx context.Context, on readOn, at messagePlace, limi
 	list = []reverie.ConversationMessage{}
 	for _, r := range rows[:min(limit, len(rows))] {
 		r.SentAt = r.SentAt.UTC()
-		list = append(list, reverie.ConversationMessage{Message: r.Message, State: r.State(), RunID: r.RunID, Pruned: r.Pruned})
+		list = append(list, reverie.ConversationMessage{Message: r.Message, State: r.State(), RunID: r.RunID,
+			Pruned: r.Pruned})
 	}
 	if on != readNewer {
 		slices.Reverse(list)

@@ -52,7 +52,8 @@ func (s *Store) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsRe
 		No      int    `db:"no"`
 		reverie.Spend
 	}
-	err := s.db.Run(ctx, pg.Work{What: "sum up what models have cost", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "sum up what models have cost", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		rows = nil
 		if q.GroupID != "" {
 			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {

@@ -38,7 +38,8 @@ type decisionRow struct {
 
 func (r decisionRow) decision() (reverie.Decision, error) {
 	d := reverie.Decision{GroupID: r.GroupID, RunID: r.RunID, ChunkNo: r.ChunkNo, No: r.No, Kind: reverie.Kind(r.Kind),
-		Statement: r.Statement, ContentHash: r.ContentHash, Action: reverie.DecisionAction(r.Action), Basis: reverie.Basis(r.Basis),
+		Statement: r.Statement, ContentHash: r.ContentHash, Action: reverie.DecisionAction(r.Action),
+		Basis:  reverie.Basis(r.Basis),
 		Reason: r.Reason, Model: r.Model, PromptVersion: r.PromptVersion, PromptSHA256: r.PromptSHA256, Calls: r.Calls,
 		CreatedAt: r.CreatedAt.UTC()}
 	if r.TargetID != nil {
@@ -87,7 +88,8 @@ func checkDecisions(list []reverie.Decision) error {
 	seen := map[int]bool{}
 	for _, d := range list {
 		if d.No < 1 || seen[d.No] {
-			return fmt.Errorf("decision %d (%s): the decisions of a chunk count from 1, each once: %w", d.No, d.Action, reverie.ErrInvalid)
+			return fmt.Errorf("decision %d (%s): the decisions of a chunk count from 1, each once: %w", d.No, d.Action,
+				reverie.ErrInvalid)
 		}
 		seen[d.No] = true
 	}
@@ -122,13 +124,16 @@ func insertDecisions(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.T
 		numbers, calls = append(numbers, int64(d.No)), append(calls, int64(d.Calls))
 		targets, planned = append(targets, named(d.TargetID, held[d.TargetID])), append(planned, named(d.MemoryID, false))
 		ids = append(ids, named(d.MemoryID, plan.HeldAll || held[d.MemoryID]))
-		for i, v := range []string{string(d.Kind), pg.ValidText(d.Statement), d.ContentHash, string(d.Action), string(d.Basis),
+		for i, v := range []string{string(d.Kind), pg.ValidText(d.Statement), d.ContentHash, string(d.Action),
+			string(d.Basis),
 			pg.ValidText(d.Reason), candidates, d.Model, d.PromptVersion, d.PromptSHA256} {
 			texts[i] = append(texts[i], v)
 		}
 	}
-	_, err := t.Exec(ctx, insertDecisionsQuery, plan.GroupID, plan.RunID, plan.ChunkNo, at, numbers, texts[0], texts[1], texts[2],
-		texts[3], texts[4], pq.Array(targets), pq.Array(ids), texts[5], texts[6], texts[7], texts[8], texts[9], calls, pq.Array(planned))
+	_, err := t.Exec(ctx, insertDecisionsQuery, plan.GroupID, plan.RunID, plan.ChunkNo, at, numbers, texts[0], texts[1],
+		texts[2],
+		texts[3], texts[4], pq.Array(targets), pq.Array(ids), texts[5], texts[6], texts[7], texts[8], texts[9], calls,
+		pq.Array(planned))
 	return err
 }
 
@@ -153,7 +158,8 @@ const approvedQuery = `with plan as (
 	update run_chunks set refusals = refusals || $4::jsonb where group_id = $1 and run_id = $2 and chunk_no = $3`
 
 // setApproved is [approvedQuery] for the steps that were applied.
-func setApproved(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) error {
+func setApproved(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []reverie.Step,
+	refused []reverie.Refusal) error {
 	refusals, err := refusalsJSON(refused)
 	if err != nil {
 		return err

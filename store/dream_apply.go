@@ -42,7 +42,8 @@ func takeIn(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 		return err
 	}
 	if n != len(ids) {
-		return fmt.Errorf("%d of the dream's %d memories are no longer new to dreams, or none that they take in: %w", len(ids)-n, len(ids), reverie.ErrConflict)
+		return fmt.Errorf("%d of the dream's %d memories are no longer new to dreams, or none that they take in: %w",
+			len(ids)-n, len(ids), reverie.ErrConflict)
 	}
 	if len(plan.Dream.Sessions) == 0 {
 		return nil
@@ -50,7 +51,8 @@ func takeIn(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	var sessions, until pq.StringArray
 	var messages pq.Int64Array
 	for _, s := range plan.Dream.Sessions {
-		sessions, until, messages = append(sessions, s.ID), append(until, pg.Timestamp(s.LastAt)), append(messages, int64(s.Total.Messages))
+		sessions, until, messages = append(sessions, s.ID), append(until, pg.Timestamp(s.LastAt)), append(messages,
+			int64(s.Total.Messages))
 	}
 	_, err = t.Exec(ctx, coverSessionsQuery, plan.GroupID, sessions, until, messages)
 	return err

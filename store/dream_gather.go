@@ -116,9 +116,11 @@ func dreamt(ctx context.Context, t *pg.Tx, state *reverie.DreamState) error {
 
 // EvidenceOf is what lineages rest on now, by lineage: the messages of all their
 // versions, each once, oldest first. A lineage that rests on none is left out.
-func (s *Store) EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence, error) {
+func (s *Store) EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence,
+	error) {
 	var found map[string][]reverie.Evidence
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what memories of group %q rest on", groupID), ReadOnly: true, ByKey: true,
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what memories of group %q rest on", groupID), ReadOnly: true,
+		ByKey:   true,
 		Prepare: []string{evidenceOfQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
 			var err error
 			found, err = evidenceOf(ctx, t, groupID, lineageIDs)
@@ -127,7 +129,8 @@ func (s *Store) EvidenceOf(ctx context.Context, groupID string, lineageIDs []str
 	return found, err
 }
 
-func evidenceOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string][]reverie.Evidence, error) {
+func evidenceOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string][]reverie.Evidence,
+	error) {
 	var rows []struct {
 		evidenceRow
 		LineageID string `db:"lineage_id"`

@@ -150,7 +150,8 @@ func readItems(ctx context.Context, t *pg.Tx, page *reverie.Dream) error {
 		}
 	}
 	slices.SortStableFunc(page.Items, func(a, b reverie.DreamItem) int {
-		return cmp.Or(cmp.Compare(place(a.Type), place(b.Type)), cmp.Compare(b.Strength, a.Strength), b.UpdatedAt.Compare(a.UpdatedAt))
+		return cmp.Or(cmp.Compare(place(a.Type), place(b.Type)), cmp.Compare(b.Strength, a.Strength),
+			b.UpdatedAt.Compare(a.UpdatedAt))
 	})
 	return nil
 }

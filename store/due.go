@@ -85,65 +85,70 @@ func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.Du
 	return s.dueGroups(ctx, "list groups with pending messages", q, page, []any{string(q.Job), q.After, q.Limit})
 }
 
-func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, query string, args []any) ([]reverie.DueGroup, error) {
+func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, query string,
+	args []any) ([]reverie.DueGroup, error) {
 	var list []reverie.DueGroup
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: q.GroupID != "", Prepare: []string{query}, Do: func(ctx context.Context, t *pg.Tx) error {
-		var rows []struct {
-			reverie.Group
-			FirstPending time.Time `db:"first_pending"`
-			Moved        bool      `db:"moved"`
-			Failed       bool      `db:"failed"`
-		}
-		list = nil
-		if err := t.Select(ctx, &rows, query, args...); err != nil {
-			return err
-		}
-		if len(rows) == 0 && q.GroupID != "" {
-			_, err := GetGroup(ctx, t, q.GroupID)
-			return err
-		}
-		var moved, setBack []string // few, as a rule none
-		for _, r := range rows {
-			if r.Moved {
-				moved = append(moved, r.ID)
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: q.GroupID != "", Prepare: []string{query},
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			var rows []struct {
+				reverie.Group
+				FirstPending time.Time `db:"first_pending"`
+				Moved        bool      `db:"moved"`
+				Failed       bool      `db:"failed"`
 			}
-			if r.Failed {
-				setBack = append(setBack, r.ID)
+			list = nil
+			if err := t.Select(ctx, &rows, query, args...); err != nil {
+				return err
 			}
-		}
-		past, err := pastCalendars(ctx, t, moved)
-		if err != nil {
-			return err
-		}
-		failed, err := setbacks(ctx, t, setBack, q.Job)
-		if err != nil {
-			return err
-		}
-		list = make([]reverie.DueGroup, len(rows))
-		for i, r := range rows {
-			r.Past = past[r.ID]
-			list[i] = reverie.DueGroup{Group: r.Group, FirstPending: r.FirstPending.UTC()}
-			if f := failed[r.ID]; len(f) > 0 {
-				list[i].Setback = &f[0]
+			if len(rows) == 0 && q.GroupID != "" {
+				_, err := GetGroup(ctx, t, q.GroupID)
+				return err
 			}
-		}
-		return nil
-	}})
+			var moved, setBack []string // few, as a rule none
+			for _, r := range rows {
+				if r.Moved {
+					moved = append(moved, r.ID)
+				}
+				if r.Failed {
+					setBack = append(setBack, r.ID)
+				}
+			}
+			past, err := pastCalendars(ctx, t, moved)
+			if err != nil {
+				return err
+			}
+			failed, err := setbacks(ctx, t, setBack, q.Job)
+			if err != nil {
+				return err
+			}
+			list = make([]reverie.DueGroup, len(rows))
+			for i, r := range rows {
+				r.Past = past[r.ID]
+				list[i] = reverie.DueGroup{Group: r.Group, FirstPending: r.FirstPending.UTC()}
+				if f := failed[r.ID]; len(f) > 0 {
+					list[i].Setback = &f[0]
+				}
+			}
+			return nil
+		}})
 	return list, err
 }
 
 // PendingWindows returns those of the windows in which a group has pending
 // messages, in the order given, with what there is of them.
-func (s *Store) PendingWindows(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad, error) {
+func (s *Store) PendingWindows(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad,
+	error) {
 	return s.windowLoads(ctx, pendingWindowsQuery, groupID, windows)
 }
 
 // WindowLoads is [Store.PendingWindows] for all messages, consumed ones too.
-func (s *Store) WindowLoads(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad, error) {
+func (s *Store) WindowLoads(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad,
+	error) {
 	return s.windowLoads(ctx, allWindowsQuery, groupID, windows)
 }
 
-func (s *Store) windowLoads(ctx context.Context, query, groupID string, windows []reverie.Window, further ...any) ([]reverie.WindowLoad, error) {
+func (s *Store) windowLoads(ctx context.Context, query, groupID string, windows []reverie.Window,
+	further ...any) ([]reverie.WindowLoad, error) {
 	if len(windows) == 0 {
 		return nil, nil
 	}

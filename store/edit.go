@@ -114,7 +114,8 @@ func lockHead(ctx context.Context, t *pg.Tx, e reverie.Edit) (MemoryRow, error) 
 		return MemoryRow{}, err
 	}
 	if head.ID != asked.ID {
-		return MemoryRow{}, &reverie.NotHeadError{MemoryID: asked.ID, Head: reverie.Head{MemoryID: head.ID, Version: head.Version}}
+		return MemoryRow{}, &reverie.NotHeadError{MemoryID: asked.ID, Head: reverie.Head{MemoryID: head.ID,
+			Version: head.Version}}
 	}
 	return head, nil
 }

@@ -45,16 +45,18 @@ const (
 // MissingEmbeddings lists active memories without a vector of the given model
 // (name@dims), oldest first, at most limit (0: all). Of an instant, it lists the
 // versions that were active then; the zero time is now.
-func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at time.Time, limit int) ([]reverie.Memory, error) {
+func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at time.Time,
+	limit int) ([]reverie.Memory, error) {
 	query, args := missingQuery, []any{groupID, model, limit}
 	if !at.IsZero() {
 		query, args = missingAtQuery, append(args, at)
 	}
 	var rows []MemoryRow
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q to embed", groupID), ReadOnly: true, Prepare: []string{query}, Do: func(ctx context.Context, t *pg.Tx) error {
-		rows = nil
-		return t.Select(ctx, &rows, query, args...)
-	}})
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q to embed", groupID), ReadOnly: true,
+		Prepare: []string{query}, Do: func(ctx context.Context, t *pg.Tx) error {
+			rows = nil
+			return t.Select(ctx, &rows, query, args...)
+		}})
 	return memories(rows), err
 }
 
@@ -62,7 +64,8 @@ func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at
 // memories. An unknown group is reverie.ErrNotFound.
 func (s *Store) VectorModels(ctx context.Context, groupID string) ([]string, error) {
 	var models pq.StringArray
-	err := s.db.QueryRow(ctx, fmt.Sprintf("see what has embedded the memories of group %q", groupID), &models, vectorModelsQuery, groupID)
+	err := s.db.QueryRow(ctx, fmt.Sprintf("see what has embedded the memories of group %q", groupID), &models,
+		vectorModelsQuery, groupID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("group %q: %w", groupID, reverie.ErrNotFound)
 	}
@@ -84,7 +87,8 @@ type cachedRow struct {
 
 // CachedEmbeddings returns, by content hash, those vectors of a group and model
 // that are cached.
-func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, hashes []string) (map[string][]float32, error) {
+func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, hashes []string) (map[string][]float32,
+	error) {
 	found := map[string][]float32{}
 	if len(hashes) == 0 {
 		return found, nil
@@ -95,10 +99,11 @@ func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, has
 	if len(hashes) == 1 { // of a query, as most are
 		rows, err = pg.QueryAll[cachedRow](ctx, s.db, what, oneCachedQuery, groupID, model, hashes[0])
 	} else {
-		err = s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true, Prepare: []string{cachedQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
-			rows = nil
-			return t.Select(ctx, &rows, cachedQuery, groupID, model, pq.StringArray(hashes))
-		}})
+		err = s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true, Prepare: []string{cachedQuery},
+			Do: func(ctx context.Context, t *pg.Tx) error {
+				rows = nil
+				return t.Select(ctx, &rows, cachedQuery, groupID, model, pq.StringArray(hashes))
+			}})
 	}
 	for _, r := range rows {
 		found[r.Hash] = r.Vector
@@ -147,7 +152,8 @@ func CheckVector(model string, v []float32) error {
 		return err
 	}
 	if !strings.HasSuffix(model, fmt.Sprintf("@%d", len(v))) {
-		return fmt.Errorf("embedding of width %d does not fit model %q, which must be name@dims: %w", len(v), model, reverie.ErrInvalid)
+		return fmt.Errorf("embedding of width %d does not fit model %q, which must be name@dims: %w", len(v), model,
+			reverie.ErrInvalid)
 	}
 	return nil
 }

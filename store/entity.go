@@ -54,13 +54,15 @@ func (s *Store) EntitiesByID(ctx context.Context, groupID string, ids []string) 
 }
 
 // Subjects are the names of what changed, by entity id.
-func (s *Store) Subjects(ctx context.Context, groupID string, changes []reverie.EntityChange) (map[string]string, error) {
+func (s *Store) Subjects(ctx context.Context, groupID string, changes []reverie.EntityChange) (map[string]string,
+	error) {
 	var names map[string]string
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the names of entities of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		var err error
-		names, err = namesOf(ctx, t, groupID, changes)
-		return err
-	}})
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the names of entities of group %q", groupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			var err error
+			names, err = namesOf(ctx, t, groupID, changes)
+			return err
+		}})
 	return names, err
 }
 
@@ -149,18 +151,19 @@ func nameKey(kind reverie.NameKind, name string) string {
 // account, the oldest first. Names are compared by text.NameKey.
 func (s *Store) FindEntities(ctx context.Context, groupID, name string) ([]reverie.Entity, error) {
 	var list []reverie.Entity
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for an entity of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		if _, err := GetGroup(ctx, t, groupID); err != nil {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for an entity of group %q", groupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			if _, err := GetGroup(ctx, t, groupID); err != nil {
+				return err
+			}
+			var ids []string
+			err := t.Select(ctx, &ids, namedQuery, groupID, nameKey(reverie.NameID, name), nameKey(reverie.NameAlias, name))
+			if err != nil {
+				return err
+			}
+			list, err = roots(ctx, t, groupID, ids)
 			return err
-		}
-		var ids []string
-		err := t.Select(ctx, &ids, namedQuery, groupID, nameKey(reverie.NameID, name), nameKey(reverie.NameAlias, name))
-		if err != nil {
-			return err
-		}
-		list, err = roots(ctx, t, groupID, ids)
-		return err
-	}})
+		}})
 	return list, err
 }
 
@@ -200,10 +203,12 @@ func getEntity(ctx context.Context, t *pg.Tx, groupID, entityID string) (reverie
 // EntityHistory returns what became of an entity and of those merged into it,
 // oldest first: its changes, and every version of what was said of it. An empty
 // groupID looks in all groups.
-func (s *Store) EntityHistory(ctx context.Context, groupID, entityID string) ([]reverie.EntityChange, []reverie.Claim, error) {
+func (s *Store) EntityHistory(ctx context.Context, groupID, entityID string) ([]reverie.EntityChange, []reverie.Claim,
+	error) {
 	var changes []reverie.EntityChange
 	var versions []reverie.Claim
-	err := s.db.Run(ctx, pg.Work{What: "read an entity's history", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read an entity's history", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		e, err := getEntity(ctx, t, groupID, entityID)
 		if err != nil {
 			return err

@@ -48,7 +48,8 @@ type entityBatch struct {
 // an observation does not wait any more, an account is another entity's, or a claim
 // is there already; reverie.ErrInvalid when the plan contradicts itself. A chunk
 // that has been applied already returns its changes.
-func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease, plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
+func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease,
+	plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
 	what := fmt.Sprintf("apply chunk %d of run %s to the entities of group %q", plan.ChunkNo, plan.RunID, plan.GroupID)
 	if plan.GroupID != lease.GroupID {
 		return nil, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
@@ -60,8 +61,10 @@ func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease, plan rev
 	err := s.db.Run(ctx, pg.Work{
 		What:  what,
 		ByKey: true,
-		Prepare: []string{extendLeaseQuery, lockChunkQuery, useQuery, lockEntitiesQuery, claimHeadsQuery, insertEntitiesQuery, insertNamesQuery,
-			moveClaimsQuery, insertClaimsQuery, insertClaimEvidenceQuery, insertEntityChangesQuery, raiseEntitiesQuery, finishChunkQuery},
+		Prepare: []string{extendLeaseQuery, lockChunkQuery, useQuery, lockEntitiesQuery, claimHeadsQuery,
+			insertEntitiesQuery, insertNamesQuery,
+			moveClaimsQuery, insertClaimsQuery, insertClaimEvidenceQuery, insertEntityChangesQuery, raiseEntitiesQuery,
+			finishChunkQuery},
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := Fence(ctx, t, lease); err != nil {
 				return err
@@ -111,7 +114,8 @@ func (s *Store) applyEntities(ctx context.Context, t *pg.Tx, plan reverie.Entity
 	if err != nil {
 		return nil, err
 	}
-	_, err = t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(reverie.ChunkApplied), refusals, stats)
+	_, err = t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(reverie.ChunkApplied),
+		refusals, stats)
 	return list, err
 }
 
@@ -143,7 +147,8 @@ func (b *entityBatch) lock(ctx context.Context, t *pg.Tx) error {
 	}
 	known := slices.Sorted(maps.Keys(b.Heads))
 	var rows []reverie.Entity
-	if err := t.Select(ctx, &rows, lockEntitiesQuery, b.GroupID, pq.StringArray(append(written, known...)), pq.StringArray(claimIDs)); err != nil {
+	if err := t.Select(ctx, &rows, lockEntitiesQuery, b.GroupID, pq.StringArray(append(written, known...)),
+		pq.StringArray(claimIDs)); err != nil {
 		return err
 	}
 	found := map[string]reverie.Entity{}
@@ -157,7 +162,8 @@ func (b *entityBatch) lock(ctx context.Context, t *pg.Tx) error {
 		case e.MergedInto != nil:
 			return fmt.Errorf("entity %s is part of %s by now; read the group again: %w", id, *e.MergedInto, reverie.ErrConflict)
 		case e.Version != b.Heads[id]:
-			return fmt.Errorf("entity %s is at version %d and the plan rests on %d; read the group again: %w", id, e.Version, b.Heads[id], reverie.ErrConflict)
+			return fmt.Errorf("entity %s is at version %d and the plan rests on %d; read the group again: %w", id, e.Version,
+				b.Heads[id], reverie.ErrConflict)
 		}
 	}
 	if err := b.own(ctx, t, written); err != nil {
@@ -233,13 +239,16 @@ func (b *entityBatch) lockClaims(ctx context.Context, t *pg.Tx, ids []string) er
 			return fmt.Errorf("claim %s: %w", st.HeadID, reverie.ErrNotFound)
 		}
 		if head.Status != reverie.StatusActive {
-			return fmt.Errorf("claim %s (version %d) has moved; read the group again: %w", head.ID, head.Version, reverie.ErrConflict)
+			return fmt.Errorf("claim %s (version %d) has moved; read the group again: %w", head.ID, head.Version,
+				reverie.ErrConflict)
 		}
 		if _, known := b.Heads[merged.root(head.EntityID)]; !known {
-			return fmt.Errorf("claim %s is entity %s's, of which the plan rests on no version: %w", head.ID, head.EntityID, reverie.ErrInvalid)
+			return fmt.Errorf("claim %s is entity %s's, of which the plan rests on no version: %w", head.ID, head.EntityID,
+				reverie.ErrInvalid)
 		}
 		if st.Action == reverie.ActionUpdate && head.Aspect != st.Claim.Aspect {
-			return fmt.Errorf("claim %s: %s %s cannot become another aspect, %s: %w", head.ID, head.Aspect, claimText(head), st.Claim.Aspect, reverie.ErrInvalid)
+			return fmt.Errorf("claim %s: %s %s cannot become another aspect, %s: %w", head.ID, head.Aspect, claimText(head),
+				st.Claim.Aspect, reverie.ErrInvalid)
 		}
 		b.owners[head.EntityID], b.owners[merged.root(head.EntityID)] = true, true
 	}

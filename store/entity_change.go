@@ -53,8 +53,10 @@ func entityChanges(ctx context.Context, t *pg.Tx, query string, args ...any) ([]
 	}
 	list := make([]reverie.EntityChange, len(rows))
 	for i, r := range rows {
-		list[i] = reverie.EntityChange{GroupID: r.GroupID, ID: r.ID, RunID: r.RunID, UndoneRun: r.UndoneRun, EntityID: r.EntityID, Action: reverie.EntityAction(r.Action),
-			OtherID: r.OtherID, ClaimID: r.ClaimID, OldText: r.OldText, NewText: r.NewText, Reason: r.Reason, CreatedAt: r.CreatedAt.UTC()}
+		list[i] = reverie.EntityChange{GroupID: r.GroupID, ID: r.ID, RunID: r.RunID, UndoneRun: r.UndoneRun,
+			EntityID: r.EntityID, Action: reverie.EntityAction(r.Action),
+			OtherID: r.OtherID, ClaimID: r.ClaimID, OldText: r.OldText, NewText: r.NewText, Reason: r.Reason,
+			CreatedAt: r.CreatedAt.UTC()}
 		if err := json.Unmarshal(r.Evidence, &list[i].Evidence); err != nil {
 			return nil, fmt.Errorf("read the evidence of change %s: %w", r.ID, err)
 		}
@@ -64,7 +66,8 @@ func entityChanges(ctx context.Context, t *pg.Tx, query string, args ...any) ([]
 
 // insertEntityChanges writes log rows of one instant and completes them. A nil
 // runID is a person's change, and then chunkNo does not count.
-func insertEntityChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time, list []reverie.EntityChange) error {
+func insertEntityChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time,
+	list []reverie.EntityChange) error {
 	if len(list) == 0 {
 		return nil
 	}

@@ -86,8 +86,9 @@ func fillClaimEvidence(ctx context.Context, t *pg.Tx, groupID string, list []rev
 	}
 	for _, r := range rows {
 		if i, ok := at[r.ClaimID]; ok {
-			list[i].Evidence = append(list[i].Evidence, reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID, Author: r.Author,
-				Quote: r.Quote, SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate})
+			list[i].Evidence = append(list[i].Evidence, reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID,
+				Author: r.Author,
+				Quote:  r.Quote, SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate})
 		}
 	}
 	return nil

@@ -57,7 +57,8 @@ func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reve
 	var state reverie.EntityState
 	err := s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("gather the entities of group %q", q.GroupID),
-		Prepare: []string{groupQuery, waitingQuery, chosenWaitingQuery, moreWaitingQuery, messagesQuery, mergesQuery, indexQuery,
+		Prepare: []string{groupQuery, waitingQuery, chosenWaitingQuery, moreWaitingQuery, messagesQuery, mergesQuery,
+			indexQuery,
 			endsOfWaitingQuery, namesakesQuery},
 		ReadOnly: true,
 		ByKey:    true,

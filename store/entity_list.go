@@ -29,33 +29,35 @@ const (
 // ListEntities returns a page of a group's entities by subject, with their names in
 // force and their active claims, and how many there are in all. A limit of 0 is no
 // limit. An unknown group is reverie.ErrNotFound.
-func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.EntityFilter, limit, offset int) ([]reverie.Entity, int, error) {
+func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.EntityFilter, limit,
+	offset int) ([]reverie.Entity, int, error) {
 	var list []reverie.Entity
 	var total int
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the entities of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		list = nil
-		if _, err := GetGroup(ctx, t, groupID); err != nil {
-			return err
-		}
-		key := text.NameKey(f.Name)
-		if f.Name != "" && key == "" {
-			total = 0
-			return nil // a name of quotation marks alone is nobody's
-		}
-		filter := []any{groupID, string(f.Kind), key, f.All}
-		if err := t.Get(ctx, &total, fmt.Sprintf(entityFilter, `count(*)`), filter...); err != nil {
-			return err
-		}
-		query := fmt.Sprintf(entityFilter, entityColumns) + entityPage
-		if err := t.Select(ctx, &list, query, append(filter, limit, offset)...); err != nil {
-			return err
-		}
-		utcEntities(list)
-		merged, err := readMerges(ctx, t, groupID)
-		if err != nil {
-			return err
-		}
-		return whole(ctx, t, groupID, list, merged, false)
-	}})
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the entities of group %q", groupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			list = nil
+			if _, err := GetGroup(ctx, t, groupID); err != nil {
+				return err
+			}
+			key := text.NameKey(f.Name)
+			if f.Name != "" && key == "" {
+				total = 0
+				return nil // a name of quotation marks alone is nobody's
+			}
+			filter := []any{groupID, string(f.Kind), key, f.All}
+			if err := t.Get(ctx, &total, fmt.Sprintf(entityFilter, `count(*)`), filter...); err != nil {
+				return err
+			}
+			query := fmt.Sprintf(entityFilter, entityColumns) + entityPage
+			if err := t.Select(ctx, &list, query, append(filter, limit, offset)...); err != nil {
+				return err
+			}
+			utcEntities(list)
+			merged, err := readMerges(ctx, t, groupID)
+			if err != nil {
+				return err
+			}
+			return whole(ctx, t, groupID, list, merged, false)
+		}})
 	return list, total, err
 }

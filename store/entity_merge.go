@@ -26,7 +26,8 @@ const (
 // An empty groupID looks in all groups. An entity that does not exist, or is
 // another group's, is reverie.ErrNotFound; one that is part of another already, or
 // was withdrawn, is reverie.ErrConflict, and an entity with itself reverie.ErrInvalid.
-func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string) (into, merged reverie.Entity, err error) {
+func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string) (into, merged reverie.Entity,
+	err error) {
 	what := fmt.Sprintf("merge entity %s into %s", b, a)
 	if a == b {
 		return into, merged, fmt.Errorf("%s: it is the same entity: %w", what, reverie.ErrInvalid)
@@ -42,10 +43,12 @@ func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string)
 		into, merged = locked[a], locked[b]
 		for _, e := range []reverie.Entity{into, merged} {
 			if e.Status == reverie.EntityGone {
-				return fmt.Errorf("%q (%s) was withdrawn: the run that made it was taken back: %w", e.Subject, e.ID, reverie.ErrConflict)
+				return fmt.Errorf("%q (%s) was withdrawn: the run that made it was taken back: %w", e.Subject, e.ID,
+					reverie.ErrConflict)
 			}
 			if e.MergedInto != nil {
-				return fmt.Errorf("%q (%s) is part of %s already; name that one, or unmerge it first: %w", e.Subject, e.ID, *e.MergedInto, reverie.ErrConflict)
+				return fmt.Errorf("%q (%s) is part of %s already; name that one, or unmerge it first: %w", e.Subject, e.ID,
+					*e.MergedInto, reverie.ErrConflict)
 			}
 		}
 		if _, err := t.Exec(ctx, pointQuery, into.GroupID, b, &a); err != nil {
@@ -61,7 +64,8 @@ func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string)
 // returned beside it. One that is no part of another is reverie.ErrConflict; see
 // [Store.MergeEntities] for the rest.
 func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (from, merged reverie.Entity, err error) {
-	err = s.join(ctx, fmt.Sprintf("unmerge entity %s", b), groupID, b, func(ctx context.Context, t *pg.Tx, e reverie.Entity) error {
+	err = s.join(ctx, fmt.Sprintf("unmerge entity %s", b), groupID, b, func(ctx context.Context, t *pg.Tx,
+		e reverie.Entity) error {
 		pointers, err := readMerges(ctx, t, e.GroupID)
 		if err != nil {
 			return err
@@ -88,7 +92,8 @@ func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (f
 // join runs a person's change of which entities are one. The group's row keeps
 // others from changing that at the same time; entities are locked by whoever
 // writes what is said of them.
-func (s *Store) join(ctx context.Context, what, groupID, entityID string, do func(context.Context, *pg.Tx, reverie.Entity) error) error {
+func (s *Store) join(ctx context.Context, what, groupID, entityID string, do func(context.Context, *pg.Tx,
+	reverie.Entity) error) error {
 	var group, xid string
 	return s.db.Run(ctx, pg.Work{What: what, Do: func(ctx context.Context, t *pg.Tx) error {
 		e, err := getEntity(ctx, t, groupID, entityID)
@@ -112,7 +117,8 @@ func (s *Store) join(ctx context.Context, what, groupID, entityID string, do fun
 }
 
 // joined reads both entities as they are after a change.
-func (s *Store) joined(ctx context.Context, err error, whole, part reverie.Entity) (reverie.Entity, reverie.Entity, error) {
+func (s *Store) joined(ctx context.Context, err error, whole, part reverie.Entity) (reverie.Entity, reverie.Entity,
+	error) {
 	if err != nil {
 		return reverie.Entity{}, reverie.Entity{}, err
 	}
@@ -138,7 +144,8 @@ func lockEntities(ctx context.Context, t *pg.Tx, groupID string, ids []string) (
 
 // noteJoin counts the versions of all who are touched up and writes a row of the
 // change log for both.
-func (s *Store) noteJoin(ctx context.Context, t *pg.Tx, action reverie.EntityAction, whole, part reverie.Entity, touched []string, reason string) error {
+func (s *Store) noteJoin(ctx context.Context, t *pg.Tx, action reverie.EntityAction, whole, part reverie.Entity,
+	touched []string, reason string) error {
 	at := s.db.Now()
 	if _, err := t.Exec(ctx, raiseEntitiesQuery, whole.GroupID, at, pq.StringArray(touched)); err != nil {
 		return err

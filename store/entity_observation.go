@@ -47,18 +47,20 @@ const maxWaiting = 500
 // reverie.ErrNotFound.
 func (s *Store) WaitingObservations(ctx context.Context, groupID string, limit int) ([]reverie.Observation, error) {
 	var list []reverie.Observation
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the observations that wait in group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		if _, err := GetGroup(ctx, t, groupID); err != nil {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the observations that wait in group %q", groupID),
+		ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+			if _, err := GetGroup(ctx, t, groupID); err != nil {
+				return err
+			}
+			var err error
+			list, err = waitingObservations(ctx, t, waitingObservationsQuery, groupID, limit)
 			return err
-		}
-		var err error
-		list, err = waitingObservations(ctx, t, waitingObservationsQuery, groupID, limit)
-		return err
-	}})
+		}})
 	return list, err
 }
 
-func waitingObservations(ctx context.Context, t *pg.Tx, query, groupID string, limit int) ([]reverie.Observation, error) {
+func waitingObservations(ctx context.Context, t *pg.Tx, query, groupID string, limit int) ([]reverie.Observation,
+	error) {
 	var rows []struct {
 		GroupID   string    `db:"group_id"`
 		ID        string    `db:"observation_id"`
@@ -96,7 +98,8 @@ func postpone(ctx context.Context, t *pg.Tx, plan reverie.EntityPlan, at time.Ti
 		continued = append(continued, o.Continues...)
 	}
 	for status, ids := range map[reverie.ObservationStatus][]string{
-		reverie.ObservationJoined: plan.Joined, reverie.ObservationContinued: continued, reverie.ObservationExpired: plan.Expired,
+		reverie.ObservationJoined: plan.Joined, reverie.ObservationContinued: continued,
+		reverie.ObservationExpired: plan.Expired,
 	} {
 		for _, id := range ids {
 			settled, statuses = append(settled, id), append(statuses, string(status))
@@ -105,7 +108,8 @@ func postpone(ctx context.Context, t *pg.Tx, plan reverie.EntityPlan, at time.Ti
 	if len(settled) > 0 {
 		n, err := t.Exec(ctx, settleObservationsQuery, plan.GroupID, plan.RunID, settled, statuses)
 		if err == nil && n != len(settled) {
-			err = fmt.Errorf("%d of %d observations do not wait any more; read the group again: %w", len(settled)-n, len(settled), reverie.ErrConflict)
+			err = fmt.Errorf("%d of %d observations do not wait any more; read the group again: %w", len(settled)-n,
+				len(settled), reverie.ErrConflict)
 		}
 		if err != nil {
 			return err
@@ -121,7 +125,8 @@ func postpone(ctx context.Context, t *pg.Tx, plan reverie.EntityPlan, at time.Ti
 		if err != nil {
 			return err
 		}
-		for i, v := range []string{o.ID, o.Subject, body, string(o.Postponed), pg.Timestamp(o.LastAt), pg.Timestamp(o.ExpiresAt)} {
+		for i, v := range []string{o.ID, o.Subject, body, string(o.Postponed), pg.Timestamp(o.LastAt),
+			pg.Timestamp(o.ExpiresAt)} {
 			columns[i] = append(columns[i], v)
 		}
 	}

@@ -39,34 +39,35 @@ const (
 // as they are now.
 func (s *Store) EntitiesAt(ctx context.Context, groupID string, ids []string, at time.Time) ([]reverie.Entity, error) {
 	var list []reverie.Entity
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read %d entities of group %q as they were", len(ids), groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		var pointers []mergeRow
-		if err := t.Select(ctx, &pointers, mergesAtQuery, groupID, at); err != nil {
-			return err
-		}
-		merged := mergesOf(pointers)
-		var wanted pq.StringArray
-		for _, id := range ids {
-			if reverie.IsID(id) {
-				wanted = append(wanted, merged.root(id))
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read %d entities of group %q as they were", len(ids), groupID),
+		ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+			var pointers []mergeRow
+			if err := t.Select(ctx, &pointers, mergesAtQuery, groupID, at); err != nil {
+				return err
 			}
-		}
-		slices.Sort(wanted)
-		list = nil
-		if err := t.Select(ctx, &list, entitiesAtQuery, groupID, slices.Compact(wanted), at); err != nil || len(list) == 0 {
-			return err
-		}
-		members := pq.StringArray(merged.all(utcEntities(list)))
-		var names []reverie.EntityName
-		if err := t.Select(ctx, &names, entityNamesAtQuery, groupID, members, at); err != nil {
-			return err
-		}
-		var rows []claimRow
-		if err := t.Select(ctx, &rows, claimsAtQuery, groupID, members, at); err != nil {
-			return err
-		}
-		merged.fill(list, names, claims(rows))
-		return nil
-	}})
+			merged := mergesOf(pointers)
+			var wanted pq.StringArray
+			for _, id := range ids {
+				if reverie.IsID(id) {
+					wanted = append(wanted, merged.root(id))
+				}
+			}
+			slices.Sort(wanted)
+			list = nil
+			if err := t.Select(ctx, &list, entitiesAtQuery, groupID, slices.Compact(wanted), at); err != nil || len(list) == 0 {
+				return err
+			}
+			members := pq.StringArray(merged.all(utcEntities(list)))
+			var names []reverie.EntityName
+			if err := t.Select(ctx, &names, entityNamesAtQuery, groupID, members, at); err != nil {
+				return err
+			}
+			var rows []claimRow
+			if err := t.Select(ctx, &rows, claimsAtQuery, groupID, members, at); err != nil {
+				return err
+			}
+			merged.fill(list, names, claims(rows))
+			return nil
+		}})
 	return list, err
 }

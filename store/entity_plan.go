@@ -142,7 +142,8 @@ func (c *planCheck) text(claim reverie.Claim) error {
 		return fmt.Errorf("a new version has no id")
 	case claim.Value == "" || claim.ContentHash == "":
 		return fmt.Errorf("a new version needs a value and its content hash")
-	case claim.Aspect != reverie.AspectImpression && claim.Aspect != reverie.AspectFeature && claim.Aspect != reverie.AspectRelation:
+	case claim.Aspect != reverie.AspectImpression && claim.Aspect != reverie.AspectFeature &&
+		claim.Aspect != reverie.AspectRelation:
 		return fmt.Errorf("aspect %q is none of impression, feature, relation", claim.Aspect)
 	case (claim.Aspect == reverie.AspectImpression) != (text.NameKey(claim.Name) == ""):
 		return fmt.Errorf("features and relations have a name, impressions have none")
@@ -154,7 +155,8 @@ func (c *planCheck) text(claim reverie.Claim) error {
 	if err := c.once("version "+claim.ID, "version", claim.ID); err != nil {
 		return err
 	}
-	return c.once("claim "+claimText(claim), "claim", claim.EntityID, claim.Aspect, text.NameKey(claim.Name), claim.Self, claim.ContentHash)
+	return c.once("claim "+claimText(claim), "claim", claim.EntityID, claim.Aspect, text.NameKey(claim.Name), claim.Self,
+		claim.ContentHash)
 }
 
 func checkClaimEvidence(list []reverie.Evidence) error {
@@ -163,7 +165,8 @@ func checkClaimEvidence(list []reverie.Evidence) error {
 	}
 	for _, e := range list {
 		if _, err := time.Parse(time.DateOnly, e.LocalDate); err != nil || e.MessageID == "" {
-			return fmt.Errorf("evidence from message %q: it needs the message, and local date %q must be YYYY-MM-DD", e.MessageID, e.LocalDate)
+			return fmt.Errorf("evidence from message %q: it needs the message, and local date %q must be YYYY-MM-DD",
+				e.MessageID, e.LocalDate)
 		}
 	}
 	return nil

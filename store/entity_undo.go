@@ -188,8 +188,10 @@ type claimReturn struct {
 // joined with another, which keeps its names. With q.Force those go, too; without, what
 // another run supports goes with that one. Of what was said before, nothing comes back for
 // which nobody speaks any more. Repeated, it finds nothing to do.
-func (s *Store) undoEntities(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run, at time.Time, result *reverie.Undone) error {
-	u := &entityUndo{groupID: q.GroupID, runID: run.ID, reason: cmp.Or(q.Reason, fmt.Sprintf("undo of run %s", run.ID)), at: at}
+func (s *Store) undoEntities(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run, at time.Time,
+	result *reverie.Undone) error {
+	u := &entityUndo{groupID: q.GroupID, runID: run.ID, reason: cmp.Or(q.Reason, fmt.Sprintf("undo of run %s", run.ID)),
+		at: at}
 	if _, err := t.Exec(ctx, lockTouchedEntitiesQuery, q.GroupID, run.ID); err != nil {
 		return err
 	}

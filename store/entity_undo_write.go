@@ -93,7 +93,8 @@ func requeueObserved(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error
 
 // write does what was decided, with a row of the change log for each part of it.
 func (u *entityUndo) write(ctx context.Context, t *pg.Tx) error {
-	if _, err := t.Exec(ctx, withdrawClaimEvidenceQuery, u.groupID, u.runID, u.at, append(pq.StringArray{}, u.settled...)); err != nil {
+	if _, err := t.Exec(ctx, withdrawClaimEvidenceQuery, u.groupID, u.runID, u.at, append(pq.StringArray{},
+		u.settled...)); err != nil {
 		return err
 	}
 	log, err := u.writeClaims(ctx, t)
@@ -110,7 +111,8 @@ func (u *entityUndo) write(ctx context.Context, t *pg.Tx) error {
 		}
 	}
 	if len(touched) > 0 {
-		if _, err := t.Exec(ctx, raiseEntitiesQuery, u.groupID, u.at, pq.StringArray(slices.Sorted(maps.Keys(touched)))); err != nil {
+		if _, err := t.Exec(ctx, raiseEntitiesQuery, u.groupID, u.at,
+			pq.StringArray(slices.Sorted(maps.Keys(touched)))); err != nil {
 			return err
 		}
 	}
@@ -127,7 +129,8 @@ func (u *entityUndo) writeClaims(ctx context.Context, t *pg.Tx) (log []reverie.E
 	var strengths pq.Float64Array
 	for _, c := range u.ends {
 		ends = append(ends, c.HeadID)
-		change := reverie.EntityChange{EntityID: c.EntityID, Action: reverie.EntityUndo, ClaimID: &c.HeadID, OldText: c.words(c.Value)}
+		change := reverie.EntityChange{EntityID: c.EntityID, Action: reverie.EntityUndo, ClaimID: &c.HeadID,
+			OldText: c.words(c.Value)}
 		if i := slices.IndexFunc(u.returns, func(r claimReturn) bool { return r.LineageID == c.LineageID }); i >= 0 {
 			change.ClaimID, change.NewText = &u.returns[i].newID, c.words(c.BaseValue)
 		}
@@ -165,7 +168,8 @@ func (u *entityUndo) writeClaims(ctx context.Context, t *pg.Tx) (log []reverie.E
 
 // writeEntities ends names, and withdraws entities with all that is left of them. Whom it
 // touches besides is noted.
-func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.EntityChange, touched map[string]bool) ([]reverie.EntityChange, error) {
+func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.EntityChange,
+	touched map[string]bool) ([]reverie.EntityChange, error) {
 	var names pq.StringArray
 	for _, n := range u.names {
 		names = append(names, n.ID)
@@ -188,7 +192,8 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.
 	}
 	for _, c := range claims {
 		touched[c.EntityID] = true
-		log = append(log, reverie.EntityChange{EntityID: c.EntityID, Action: reverie.EntityUndo, ClaimID: &c.ID, OldText: claimText(c)})
+		log = append(log, reverie.EntityChange{EntityID: c.EntityID, Action: reverie.EntityUndo, ClaimID: &c.ID,
+			OldText: claimText(c)})
 	}
 	var parts []struct {
 		ID      string `db:"entity_id"`
@@ -200,7 +205,8 @@ func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.
 	}
 	for _, p := range parts {
 		touched[p.ID] = true
-		log = append(log, reverie.EntityChange{EntityID: p.ID, Action: reverie.EntityUnmerge, OtherID: &p.OtherID, NewText: p.Other})
+		log = append(log, reverie.EntityChange{EntityID: p.ID, Action: reverie.EntityUnmerge, OtherID: &p.OtherID,
+			NewText: p.Other})
 	}
 	var above pq.StringArray // those that one that goes was part of
 	if err := t.Select(ctx, &above, `select merged_into from entities where group_id = $1

@@ -118,16 +118,19 @@ func (b *entityBatch) insertClaims(ctx context.Context, t *pg.Tx) error {
 		}
 		c := b.version(st)
 		ids, lineages, parents = append(ids, c.ID), append(lineages, c.LineageID), append(parents, c.ParentID)
-		versions, entityIDs, aspects = append(versions, int64(c.Version)), append(entityIDs, c.EntityID), append(aspects, string(c.Aspect))
+		versions, entityIDs, aspects = append(versions, int64(c.Version)), append(entityIDs, c.EntityID), append(aspects,
+			string(c.Aspect))
 		names, nameKeys = append(names, c.Name), append(nameKeys, text.NameKey(c.Name))
 		values, targets, selfs = append(values, c.Value), append(targets, c.TargetID), append(selfs, c.Self)
-		hashes, confidences, strengths = append(hashes, c.ContentHash), append(confidences, c.Confidence), append(strengths, c.Strength)
+		hashes, confidences, strengths = append(hashes, c.ContentHash), append(confidences, c.Confidence), append(strengths,
+			c.Strength)
 		births, supported = append(births, pg.Timestamp(c.CreatedAt)), append(supported, pg.Timestamp(c.LastSupportedAt))
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.Exec(ctx, insertClaimsQuery, b.GroupID, b.RunID, b.at, ids, lineages, pq.Array(parents), versions, entityIDs, aspects,
+	_, err := t.Exec(ctx, insertClaimsQuery, b.GroupID, b.RunID, b.at, ids, lineages, pq.Array(parents), versions,
+		entityIDs, aspects,
 		names, nameKeys, values, pq.Array(targets), selfs, hashes, confidences, strengths, births, supported)
 	return err
 }
@@ -155,7 +158,8 @@ func (b *entityBatch) insertEvidence(ctx context.Context, t *pg.Tx) error {
 			c = b.version(st)
 		}
 		for _, e := range st.Evidence {
-			for i, v := range []string{c.EntityID, c.LineageID, c.ID, e.MessageID, e.AuthorID, e.Author, e.Quote, pg.Timestamp(e.SentAt), e.LocalDate} {
+			for i, v := range []string{c.EntityID, c.LineageID, c.ID, e.MessageID, e.AuthorID, e.Author, e.Quote,
+				pg.Timestamp(e.SentAt), e.LocalDate} {
 				columns[i] = append(columns[i], v)
 			}
 		}

@@ -57,11 +57,13 @@ var blankings = []struct{ table, set string }{
 
 // BlankVersions empties versions of memories that say what was erased. It returns how
 // many rows that changed, by table, and their marks.
-func BlankVersions(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray, why string) (map[string]int, pq.StringArray, error) {
+func BlankVersions(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray, why string) (map[string]int,
+	pq.StringArray, error) {
 	rows := map[string]int{}
 	var marks pq.StringArray
 	for _, b := range blankings {
-		n, some, err := ChangeMarkedRows(ctx, t, b.table, b.set, groupID, ids, text.Erased, text.ContentHash(text.Erased), why)
+		n, some, err := ChangeMarkedRows(ctx, t, b.table, b.set, groupID, ids, text.Erased, text.ContentHash(text.Erased),
+			why)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -76,7 +78,8 @@ func BlankVersions(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringA
 // have been judged, or a person has decided on them.
 func settleErased(ctx context.Context, t *pg.Tx, groupID string, lineages pq.StringArray) error {
 	var ids pq.StringArray
-	if err := t.Select(ctx, &ids, judgedVersionsQuery, groupID, lineages, EvidenceErased, text.Erased); err != nil || len(ids) == 0 {
+	if err := t.Select(ctx, &ids, judgedVersionsQuery, groupID, lineages, EvidenceErased, text.Erased); err != nil ||
+		len(ids) == 0 {
 		return err
 	}
 	if _, err := t.Exec(ctx, `delete from embedding_cache where group_id = $1

@@ -28,13 +28,15 @@ const insertEvidenceQuery = `
 
 // insertEvidence writes what each step rests on. memoryID names the version that a
 // step's evidence belongs to; a nil runID is a person's.
-func insertEvidence(ctx context.Context, t *pg.Tx, groupID string, runID *string, at time.Time, steps []reverie.Step, memoryID func(reverie.Step) string) error {
+func insertEvidence(ctx context.Context, t *pg.Tx, groupID string, runID *string, at time.Time, steps []reverie.Step,
+	memoryID func(reverie.Step) string) error {
 	var once pq.BoolArray
 	columns := make([]pq.StringArray, 9)
 	for _, step := range steps {
 		for _, e := range step.Evidence {
 			if _, err := time.Parse(time.DateOnly, e.LocalDate); err != nil {
-				return fmt.Errorf("evidence from message %q: local date %q must be YYYY-MM-DD: %w", e.MessageID, e.LocalDate, reverie.ErrInvalid)
+				return fmt.Errorf("evidence from message %q: local date %q must be YYYY-MM-DD: %w", e.MessageID, e.LocalDate,
+					reverie.ErrInvalid)
 			}
 			for i, v := range []string{step.LineageID, memoryID(step), string(step.Action), e.MessageID, e.AuthorID, e.Author,
 				e.Quote, pg.Timestamp(e.SentAt), e.LocalDate} {

@@ -25,7 +25,8 @@ type heldRow struct {
 const heldColumns = `group_id, run_id, chunk_no, kind, plan, whole, reason, status, created_at`
 
 func (r heldRow) plan() (reverie.HeldPlan, error) {
-	h := reverie.HeldPlan{GroupID: r.GroupID, RunID: r.RunID, ChunkNo: r.ChunkNo, Kind: reverie.Kind(r.Kind), Whole: r.Whole, Reason: r.Reason,
+	h := reverie.HeldPlan{GroupID: r.GroupID, RunID: r.RunID, ChunkNo: r.ChunkNo, Kind: reverie.Kind(r.Kind),
+		Whole: r.Whole, Reason: r.Reason,
 		Status: reverie.HeldStatus(r.Status), CreatedAt: r.CreatedAt.UTC()}
 	if err := json.Unmarshal(r.Plan, &h.Steps); err != nil {
 		return h, fmt.Errorf("read what chunk %d of run %s holds: %w", r.ChunkNo, r.RunID, err)
@@ -79,7 +80,8 @@ func (s *Store) hold(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 // plan is approved with it, its decisions name the versions that they led to, and
 // the run has succeeded once no plan of it waits.
 // A plan that no longer waits is reverie.ErrConflict.
-func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) ([]reverie.Change, error) {
+func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie.HeldPlan, steps []reverie.Step,
+	refused []reverie.Refusal) ([]reverie.Change, error) {
 	what := fmt.Sprintf("approve what chunk %d of run %s holds", held.ChunkNo, held.RunID)
 	if held.GroupID != lease.GroupID {
 		return nil, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
@@ -109,7 +111,8 @@ func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie
 	return list, nil
 }
 
-func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []reverie.Step, refused []reverie.Refusal) ([]reverie.Change, error) {
+func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []reverie.Step,
+	refused []reverie.Refusal) ([]reverie.Change, error) {
 	if err := standing(ctx, t, held.GroupID, held.RunID); err != nil {
 		return nil, err
 	}
@@ -130,7 +133,8 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{groupID: held.GroupID, runID: held.RunID, chunkNo: held.ChunkNo, kind: reverie.Kind(row.Kind), at: at, steps: steps}
+	b := &batch{groupID: held.GroupID, runID: held.RunID, chunkNo: held.ChunkNo, kind: reverie.Kind(row.Kind), at: at,
+		steps: steps}
 	list, err := s.writeSteps(ctx, t, b)
 	if err != nil {
 		return nil, err

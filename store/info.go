@@ -46,7 +46,8 @@ func MaySee(ctx context.Context, q sqlx.QueryerContext) error {
 // clock is ahead of the store's. A role that may not look into the schema is told so.
 func (s *Store) Info(ctx context.Context) (Info, error) {
 	var info Info
-	err := s.db.Run(ctx, pg.Work{What: "ask the database about itself", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "ask the database about itself", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		var row struct {
 			Server   string    `db:"server"`
 			Vector   string    `db:"vector"`
@@ -70,7 +71,8 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 // Ready tells whether work can be done: the server answers, takes writes, and has
 // the schema that this binary needs.
 func (s *Store) Ready(ctx context.Context) error {
-	err := s.db.Run(ctx, pg.Work{What: "see whether the database is ready", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "see whether the database is ready", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		var standby bool
 		if err := t.Get(ctx, &standby, `select pg_is_in_recovery()
 			or current_setting('default_transaction_read_only')::bool`); err != nil {

@@ -117,13 +117,15 @@ func (s *Store) undisturbed(ctx context.Context, lease reverie.Lease, job reveri
 	if !ofEvolve(job) {
 		takenUp = append(takenUp, string(reverie.ChunkOpen))
 	}
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true, Prepare: []string{interruptedQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
-		err := t.Get(ctx, &found, interruptedQuery, lease.GroupID, string(job), lease.Name, lease.Holder, lease.Fence, takenUp)
-		if err == nil && !found.Held && !fault.Off(fault.Fence) {
-			return lost(lease)
-		}
-		return err
-	}})
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true, Prepare: []string{interruptedQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			err := t.Get(ctx, &found, interruptedQuery, lease.GroupID, string(job), lease.Name, lease.Holder, lease.Fence,
+				takenUp)
+			if err == nil && !found.Held && !fault.Off(fault.Fence) {
+				return lost(lease)
+			}
+			return err
+		}})
 	return err == nil && !found.Some, err
 }
 
@@ -138,14 +140,17 @@ func (s *Store) undisturbed(ctx context.Context, lease reverie.Lease, job reveri
 // A job other than evolve keeps its answers with the run: its chunk is the newest
 // that is not applied and whose messages all still wait for the job, also one of
 // a run that has ended without applying it.
-func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error) {
+func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since,
+	until time.Time) (*reverie.Run, *reverie.Chunk, error) {
 	what := fmt.Sprintf("look for interrupted runs of %s of group %q", job, lease.GroupID)
-	return s.resume(ctx, lease, job, what, nil, runningQuery, lease.GroupID, string(job), pg.OrNull(since), pg.OrNull(until))
+	return s.resume(ctx, lease, job, what, nil, runningQuery, lease.GroupID, string(job), pg.OrNull(since),
+		pg.OrNull(until))
 }
 
 // resume continues the run that a query finds, if any, and settles all others of the
 // job, or of a session of it.
-func (s *Store) resume(ctx context.Context, lease reverie.Lease, job reverie.Job, what string, sessionID *string, running string, args ...any) (*reverie.Run, *reverie.Chunk, error) {
+func (s *Store) resume(ctx context.Context, lease reverie.Lease, job reverie.Job, what string, sessionID *string,
+	running string, args ...any) (*reverie.Run, *reverie.Chunk, error) {
 	if quiet, err := s.undisturbed(ctx, lease, job, what); quiet || err != nil {
 		return nil, nil, err
 	}
@@ -173,7 +178,8 @@ func (s *Store) resume(ctx context.Context, lease reverie.Lease, job reverie.Job
 
 // ResumeSession is [Store.Resume] for the runs of one session, whatever their
 // windows. Those of other sessions are left alone.
-func (s *Store) ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job, sessionID string) (*reverie.Run, *reverie.Chunk, error) {
+func (s *Store) ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job,
+	sessionID string) (*reverie.Run, *reverie.Chunk, error) {
 	what := fmt.Sprintf("look for interrupted runs of %s of session %q of group %q", job, sessionID, lease.GroupID)
 	if sessionID == "" || ofEvolve(job) {
 		return nil, nil, fmt.Errorf("%s: %w", what, reverie.ErrInvalid)
@@ -202,7 +208,8 @@ func (s *Store) takeUpDream(ctx context.Context, t *pg.Tx, groupID string) (*rev
 
 // takeUp settles all runs of the job, or of a session of it, but the first of those
 // given, which goes on.
-func (s *Store) takeUp(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, rows []runRow, sessionID *string) (*reverie.Run, *reverie.Chunk, error) {
+func (s *Store) takeUp(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, rows []runRow,
+	sessionID *string) (*reverie.Run, *reverie.Chunk, error) {
 	if len(rows) == 0 {
 		chunk, err := s.settleRuns(ctx, t, groupID, job, nil, sessionID)
 		return nil, chunk, err
@@ -218,8 +225,10 @@ func (s *Store) takeUp(ctx context.Context, t *pg.Tx, groupID string, job reveri
 // settleRuns ends the runs of a job that nobody continues: one that had applied
 // all there was becomes succeeded, or held where a plan of it waits; the others
 // fail. It returns the chunk to take up.
-func (s *Store) settleRuns(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, except, sessionID *string) (*reverie.Chunk, error) {
-	if _, err := t.Exec(ctx, settleRunsQuery, groupID, string(job), s.db.Now(), interrupted, except, sessionID); err != nil {
+func (s *Store) settleRuns(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, except,
+	sessionID *string) (*reverie.Chunk, error) {
+	if _, err := t.Exec(ctx, settleRunsQuery, groupID, string(job), s.db.Now(), interrupted, except,
+		sessionID); err != nil {
 		return nil, err
 	}
 	query, args := chunkToTakeUp(job), []any{groupID, string(job), except}

@@ -52,7 +52,8 @@ type leaseRow struct {
 // fence higher than any before, and tells whether the holder before let it run
 // out. A lease that another holds, or is taking at
 // this moment, is a *reverie.BusyError; an unknown group is reverie.ErrNotFound.
-func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, ttl time.Duration) (reverie.Lease, error) {
+func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, ttl time.Duration) (reverie.Lease,
+	error) {
 	lease := reverie.Lease{GroupID: groupID, Name: name, Holder: holder}
 	if holder == "" {
 		return lease, fmt.Errorf("acquire the lease of group %q: holder is empty: %w", groupID, reverie.ErrInvalid)

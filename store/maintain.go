@@ -94,10 +94,12 @@ func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]re
 	if after == "" {
 		after = ZeroID
 	}
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for memories of group %q that fade", q.GroupID), ReadOnly: true, ByKey: true,
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for memories of group %q that fade", q.GroupID), ReadOnly: true,
+		ByKey:   true,
 		Prepare: []string{fadingQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
 			rows = nil
-			return t.Select(ctx, &rows, fadingQuery, q.GroupID, after, reverie.CoreWeight, q.Threshold, q.Before, q.Limit, pg.OrNull(q.ClosedBy), q.DreamsBefore)
+			return t.Select(ctx, &rows, fadingQuery, q.GroupID, after, reverie.CoreWeight, q.Threshold, q.Before, q.Limit,
+				pg.OrNull(q.ClosedBy), q.DreamsBefore)
 		}})
 	list := make([]reverie.Fading, len(rows))
 	for i, r := range rows {
@@ -111,10 +113,12 @@ func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]re
 // somebody has changed since it was read is left as it is, for the next time. Once
 // another holder has taken the lease the error is reverie.ErrLeaseLost, and nothing
 // is written; a run that has ended is reverie.ErrConflict.
-func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats, []reverie.Change, error) {
+func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats,
+	[]reverie.Change, error) {
 	var stats reverie.Stats
 	var archived []reverie.Change
-	err := s.upkeep(ctx, lease, run, "let memories fade", []string{lockFadingQuery, fadeQuery}, func(ctx context.Context, t *pg.Tx, _ time.Time) (reverie.Stats, error) {
+	err := s.upkeep(ctx, lease, run, "let memories fade", []string{lockFadingQuery, fadeQuery}, func(ctx context.Context,
+		t *pg.Tx, _ time.Time) (reverie.Stats, error) {
 		if err := lockFading(ctx, t, lease.GroupID, fades); err != nil {
 			return reverie.Stats{}, err
 		}
@@ -155,7 +159,8 @@ func lockFading(ctx context.Context, t *pg.Tx, groupID string, fades []reverie.F
 	return err
 }
 
-func fade(ctx context.Context, t *pg.Tx, groupID, runID string, at time.Time, fades []reverie.Fade) (map[string]bool, error) {
+func fade(ctx context.Context, t *pg.Tx, groupID, runID string, at time.Time, fades []reverie.Fade) (map[string]bool,
+	error) {
 	var ids, supported pq.StringArray
 	var strengths, weights, to pq.Float64Array
 	var archives pq.BoolArray
@@ -166,7 +171,8 @@ func fade(ctx context.Context, t *pg.Tx, groupID, runID string, at time.Time, fa
 		archives, toAt = append(archives, f.Archive), append(toAt, pg.OrNullTimestamp(f.ToAt))
 	}
 	var done []string
-	if err := t.Select(ctx, &done, fadeQuery, groupID, at, ids, strengths, weights, supported, to, pq.Array(toAt), archives, runID); err != nil {
+	if err := t.Select(ctx, &done, fadeQuery, groupID, at, ids, strengths, weights, supported, to, pq.Array(toAt),
+		archives, runID); err != nil {
 		return nil, err
 	}
 	written := make(map[string]bool, len(done))

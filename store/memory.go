@@ -78,17 +78,18 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 	}
 	var rows []MemoryRow
 	var total int
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q", q.GroupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		rows = nil
-		if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
-			return err
-		}
-		if err := t.Get(ctx, &total, `select count(*)`+from, args...); err != nil {
-			return err
-		}
-		return t.Select(ctx, &rows, `select `+MemoryColumns+judgeAgain+from+`
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q", q.GroupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			rows = nil
+			if _, err := GetGroup(ctx, t, q.GroupID); err != nil {
+				return err
+			}
+			if err := t.Get(ctx, &total, `select count(*)`+from, args...); err != nil {
+				return err
+			}
+			return t.Select(ctx, &rows, `select `+MemoryColumns+judgeAgain+from+`
 			order by created_at, lineage_id, version limit nullif($8::int, 0) offset $9`, append(args, q.Limit, q.Offset)...)
-	}})
+		}})
 	list := memories(rows)
 	if !q.At.IsZero() {
 		for i := range list {
@@ -153,7 +154,8 @@ const (
 // new, belongs to, oldest first. An empty groupID looks in all groups.
 func (s *Store) History(ctx context.Context, groupID, memoryID string) ([]reverie.Memory, error) {
 	var rows []MemoryRow
-	err := s.db.Run(ctx, pg.Work{What: "read a memory's history", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read a memory's history", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		rows = nil
 		m, err := getMemory(ctx, t, groupID, memoryID)
 		if err != nil {

@@ -57,13 +57,15 @@ const (
 // reverie.ErrNotFound; a message that cannot be stored is reverie.ErrInvalid, and
 // then none is. A message that was erased does not come in again, and is counted as that:
 // see [Store.ReimportMessages].
-func (s *Store) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
+func (s *Store) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult,
+	error) {
 	return s.importMessages(ctx, groupID, messages, false, nil)
 }
 
 // ReimportMessages is [Store.ImportMessages] that lets erased messages in again: because
 // a person says so.
-func (s *Store) ReimportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
+func (s *Store) ReimportMessages(ctx context.Context, groupID string,
+	messages []reverie.Message) (reverie.ImportResult, error) {
 	return s.importMessages(ctx, groupID, messages, true, nil)
 }
 
@@ -71,7 +73,8 @@ func (s *Store) ReimportMessages(ctx context.Context, groupID string, messages [
 func (s *Store) importMessages(ctx context.Context, groupID string, messages []reverie.Message, erased bool,
 	note func(ctx context.Context, t *pg.Tx, fresh int) error) (reverie.ImportResult, error) {
 	if len(messages) > MaxImport {
-		return reverie.ImportResult{}, fmt.Errorf("import %d messages at once: at most %d: %w", len(messages), MaxImport, reverie.ErrInvalid)
+		return reverie.ImportResult{}, fmt.Errorf("import %d messages at once: at most %d: %w", len(messages), MaxImport,
+			reverie.ErrInvalid)
 	}
 	if err := reverie.CheckChat(groupID); err != nil {
 		return reverie.ImportResult{}, err
@@ -94,7 +97,8 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 	err := s.db.Run(ctx, pg.Work{
 		What:  fmt.Sprintf("import %d messages into group %q", len(messages), groupID),
 		ByKey: true,
-		Prepare: []string{lockGroupQuery, knownMessagesQuery, nearSessionsQuery, namedSessionsQuery, fixedSessionsQuery, takenSessionsQuery,
+		Prepare: []string{lockGroupQuery, knownMessagesQuery, nearSessionsQuery, namedSessionsQuery, fixedSessionsQuery,
+			takenSessionsQuery,
 			neighboursQuery, importQuery, saveSessionsQuery},
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			n, gone, err := s.arrive(ctx, t, groupID, list, erased)
@@ -120,7 +124,8 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 // arrive stores those of the messages that are new, and says how many, and how many were
 // erased, which erased lets in all the same. Imports of a group follow each other, so that
 // each sees the sessions that those before made.
-func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages []reverie.Message, erased bool) (fresh, gone int, err error) {
+func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages []reverie.Message, erased bool) (fresh,
+	gone int, err error) {
 	group, err := LockGroup(ctx, t, groupID)
 	if err != nil {
 		return 0, 0, err
@@ -180,7 +185,8 @@ func (a *arrivals) insert(ctx context.Context, t *pg.Tx) error {
 	columns := make([]pq.StringArray, 9)
 	tokens := make(pq.Int64Array, len(a.messages)+len(a.filtered)) // of what is filtered nobody asks
 	for i, m := range slices.Concat(a.messages, a.filtered) {
-		for c, v := range []string{m.ID, m.AuthorID, m.Author, string(m.Role), m.Text, pg.Timestamp(m.SentAt), m.SessionID, m.ReplyTo, string(m.Filter)} {
+		for c, v := range []string{m.ID, m.AuthorID, m.Author, string(m.Role), m.Text, pg.Timestamp(m.SentAt), m.SessionID,
+			m.ReplyTo, string(m.Filter)} {
 			columns[c] = append(columns[c], v)
 		}
 		if i < len(a.messages) {
@@ -207,13 +213,14 @@ type MessageCounts struct {
 // MessageCounts counts the messages of a group by outcome.
 func (s *Store) MessageCounts(ctx context.Context, groupID string) (MessageCounts, error) {
 	var c MessageCounts
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("count the messages of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		return t.Get(ctx, &c, `select count(*) filter (where outcome is null) as pending,
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("count the messages of group %q", groupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			return t.Get(ctx, &c, `select count(*) filter (where outcome is null) as pending,
 			count(*) filter (where outcome = 'cited') as cited,
 			count(*) filter (where outcome = 'considered') as considered,
 			count(*) filter (where outcome = 'filtered') as filtered
 			from messages where group_id = $1`, groupID)
-	}})
+		}})
 	return c, err
 }
 
@@ -221,9 +228,10 @@ func (s *Store) MessageCounts(ctx context.Context, groupID string) (MessageCount
 // times are no bound.
 func (s *Store) CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error) {
 	var n int
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("count the pending messages of group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		return t.Get(ctx, &n, `select count(*)`+pendingWhere, groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until))
-	}})
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("count the pending messages of group %q", groupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			return t.Get(ctx, &n, `select count(*)`+pendingWhere, groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until))
+		}})
 	return n, err
 }
 

@@ -61,58 +61,62 @@ type Work struct {
 // none. A zero time is no bound.
 func (s *Store) LastWork(ctx context.Context, groupID string, before time.Time) (*time.Time, error) {
 	var at *time.Time
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for what was done in group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		at = nil
-		return t.Get(ctx, &at, lastWorkQuery, groupID, pg.OrInfinity(before))
-	}})
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for what was done in group %q", groupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			at = nil
+			return t.Get(ctx, &at, lastWorkQuery, groupID, pg.OrInfinity(before))
+		}})
 	return pg.UTC(at), err
 }
 
 // Work returns what was done in [since, until), at most so many runs and edits.
 func (s *Store) Work(ctx context.Context, groupID string, since, until time.Time, limit int) (Work, error) {
 	var w Work
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what was done in group %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		w = Work{}
-		var err error
-		if w.Runs, err = runList(ctx, t, workRunsQuery, groupID, since, until, limit+1); err != nil {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what was done in group %q", groupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			w = Work{}
+			var err error
+			if w.Runs, err = runList(ctx, t, workRunsQuery, groupID, since, until, limit+1); err != nil {
+				return err
+			}
+			var rows []changeRow
+			if err := t.Select(ctx, &rows, workEditsQuery, groupID, since, until, limit+1); err != nil {
+				return err
+			}
+			w.Edits, err = changes(rows)
+			w.Runs, w.Edits = upTo(w.Runs, limit, &w.Cut), upTo(w.Edits, limit, &w.Cut)
 			return err
-		}
-		var rows []changeRow
-		if err := t.Select(ctx, &rows, workEditsQuery, groupID, since, until, limit+1); err != nil {
-			return err
-		}
-		w.Edits, err = changes(rows)
-		w.Runs, w.Edits = upTo(w.Runs, limit, &w.Cut), upTo(w.Edits, limit, &w.Cut)
-		return err
-	}})
+		}})
 	return w, err
 }
 
 // RunWork returns what runs of a group have spent, and at most so many of their changes:
 // all of the first run before those of the second, each run's newest first.
-func (s *Store) RunWork(ctx context.Context, groupID string, runIDs []string, limit int) (spend map[string]reverie.Spend, list []reverie.Change, err error) {
+func (s *Store) RunWork(ctx context.Context, groupID string, runIDs []string,
+	limit int) (spend map[string]reverie.Spend, list []reverie.Change, err error) {
 	if len(runIDs) == 0 {
 		return nil, nil, nil
 	}
-	err = s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what runs of group %q did", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		var rows []struct {
-			ID string `db:"run_id"`
-			reverie.Spend
-		}
-		if err := t.Select(ctx, &rows, spendOfRunsQuery, groupID, pq.StringArray(runIDs)); err != nil {
+	err = s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what runs of group %q did", groupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			var rows []struct {
+				ID string `db:"run_id"`
+				reverie.Spend
+			}
+			if err := t.Select(ctx, &rows, spendOfRunsQuery, groupID, pq.StringArray(runIDs)); err != nil {
+				return err
+			}
+			spend = make(map[string]reverie.Spend, len(rows))
+			for _, r := range rows {
+				spend[r.ID] = r.Spend
+			}
+			var changed []changeRow
+			if err := t.Select(ctx, &changed, workChangesQuery, groupID, pq.StringArray(runIDs), limit); err != nil {
+				return err
+			}
+			var err error
+			list, err = changes(changed)
 			return err
-		}
-		spend = make(map[string]reverie.Spend, len(rows))
-		for _, r := range rows {
-			spend[r.ID] = r.Spend
-		}
-		var changed []changeRow
-		if err := t.Select(ctx, &changed, workChangesQuery, groupID, pq.StringArray(runIDs), limit); err != nil {
-			return err
-		}
-		var err error
-		list, err = changes(changed)
-		return err
-	}})
+		}})
 	return spend, list, err
 }

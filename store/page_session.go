@@ -20,7 +20,8 @@ const pageSessionQuery = `select s.group_id, s.sha256, s.token_id, s.created_at,
 
 // AddPageSession keeps a login to the page, and forgets those of its group that are over.
 func (s *Store) AddPageSession(ctx context.Context, p reverie.PageSession) error {
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("log in with token %s", p.TokenID), Do: func(ctx context.Context, t *pg.Tx) error {
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("log in with token %s", p.TokenID), Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		if _, err := t.Exec(ctx, `delete from page_sessions where group_id = $1 and expires_at <= $2::timestamptz`,
 			p.GroupID, pg.Timestamp(p.CreatedAt)); err != nil {
 			return err

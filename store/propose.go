@@ -34,7 +34,8 @@ const (
 // version is a *reverie.NotHeadError; an unknown group or memory is reverie.ErrNotFound.
 func (s *Store) ProposalState(ctx context.Context, p reverie.Proposal) (reverie.ProposalState, error) {
 	var state reverie.ProposalState
-	err := s.db.Run(ctx, pg.Work{What: "read what is proposed about", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read what is proposed about", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		state = reverie.ProposalState{}
 		groupID, kind := p.GroupID, reverie.KindGroup
 		if p.Action != reverie.ActionCreate {
@@ -134,7 +135,8 @@ func roomForProposal(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 		}
 	}
 	if len(rows) >= reverie.MaxProposals {
-		return fmt.Errorf("%d proposals wait for a person, as many as may: approve or reject some first: %w", len(rows), reverie.ErrConflict)
+		return fmt.Errorf("%d proposals wait for a person, as many as may: approve or reject some first: %w", len(rows),
+			reverie.ErrConflict)
 	}
 	return nil
 }

@@ -78,7 +78,8 @@ func countExpired(ctx context.Context, t *pg.Tx, q reverie.UpkeepQuery) (reverie
 		before time.Time
 		query  string
 		n      *int
-	}{{q.ShortTerm, countShortTermQuery, &p.ShortTerm}, {q.Answers, countAnswersQuery, &p.Answers}, {q.Usage, countUsageQuery, &p.Usage}} {
+	}{{q.ShortTerm, countShortTermQuery, &p.ShortTerm}, {q.Answers, countAnswersQuery, &p.Answers}, {q.Usage,
+		countUsageQuery, &p.Usage}} {
 		if c.before.IsZero() {
 			continue
 		}
@@ -93,10 +94,12 @@ func countExpired(ctx context.Context, t *pg.Tx, q reverie.UpkeepQuery) (reverie
 // on to look for further messages. What it counts is in the run's stats with it.
 // Once another holder has taken the lease the error is reverie.ErrLeaseLost, and
 // nothing is written; a run that has ended is reverie.ErrConflict.
-func (s *Store) Prune(ctx context.Context, lease reverie.Lease, b reverie.PruneBatch) (reverie.Pruned, time.Time, error) {
+func (s *Store) Prune(ctx context.Context, lease reverie.Lease, b reverie.PruneBatch) (reverie.Pruned, time.Time,
+	error) {
 	var p reverie.Pruned
 	var after time.Time
-	err := s.upkeep(ctx, lease, b.Run, "prune what has expired", nil, func(ctx context.Context, t *pg.Tx, at time.Time) (reverie.Stats, error) {
+	err := s.upkeep(ctx, lease, b.Run, "prune what has expired", nil, func(ctx context.Context, t *pg.Tx,
+		at time.Time) (reverie.Stats, error) {
 		p, after = reverie.Pruned{}, b.After
 		stats := b.Run.Stats
 		if !b.Messages.IsZero() {
@@ -109,7 +112,8 @@ func (s *Store) Prune(ctx context.Context, lease reverie.Lease, b reverie.PruneB
 			before time.Time
 			query  string
 			n      *int
-		}{{b.ShortTerm, pruneShortTermQuery, &p.ShortTerm}, {b.Answers, pruneChunksQuery, &p.Answers}, {b.Answers, pruneAnswersQuery, &p.Answers}} {
+		}{{b.ShortTerm, pruneShortTermQuery, &p.ShortTerm}, {b.Answers, pruneChunksQuery, &p.Answers}, {b.Answers,
+			pruneAnswersQuery, &p.Answers}} {
 			left := b.Limit - p.Total()
 			if of.before.IsZero() || left <= 0 {
 				continue

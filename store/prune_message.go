@@ -61,7 +61,8 @@ const (
 
 // pruneMessages removes the texts of the oldest messages that have expired, and
 // tells where it came to.
-func pruneMessages(ctx context.Context, t *pg.Tx, groupID string, at time.Time, b reverie.PruneBatch) (int, time.Time, error) {
+func pruneMessages(ctx context.Context, t *pg.Tx, groupID string, at time.Time, b reverie.PruneBatch) (int, time.Time,
+	error) {
 	// Messages that come in now may bring a session back to life, or count it anew.
 	if _, err := LockGroup(ctx, t, groupID); err != nil {
 		return 0, b.After, err
@@ -70,7 +71,8 @@ func pruneMessages(ctx context.Context, t *pg.Tx, groupID string, at time.Time, 
 		ID     string    `db:"message_id"`
 		SentAt time.Time `db:"sent_at"`
 	}
-	if err := t.Select(ctx, &found, findMessagesQuery, groupID, b.Messages, pg.OrMinusInfinity(b.After), b.Impressions, b.Limit); err != nil || len(found) == 0 {
+	if err := t.Select(ctx, &found, findMessagesQuery, groupID, b.Messages, pg.OrMinusInfinity(b.After), b.Impressions,
+		b.Limit); err != nil || len(found) == 0 {
 		return 0, b.After, err
 	}
 	ids := make(pq.StringArray, len(found))

@@ -30,31 +30,33 @@ const (
 // where nothing is known of it.
 func (s *Store) Pull(ctx context.Context, groupID, source, chatID string) (reverie.Pull, error) {
 	p := reverie.Pull{GroupID: groupID, Source: source, ChatID: chatID}
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read how far %q has been pulled into group %q", chatID, groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		var row struct {
-			reverie.Pull
-			Since sql.NullTime `db:"since"`
-		}
-		err := t.Get(ctx, &row, pullQuery, groupID, source, chatID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err == nil {
-			p = row.Pull
-			p.PulledAt = p.PulledAt.UTC()
-			if row.Since.Valid {
-				p.Since = row.Since.Time.UTC()
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read how far %q has been pulled into group %q", chatID, groupID),
+		ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+			var row struct {
+				reverie.Pull
+				Since sql.NullTime `db:"since"`
 			}
-		}
-		return err
-	}})
+			err := t.Get(ctx, &row, pullQuery, groupID, source, chatID)
+			if errors.Is(err, sql.ErrNoRows) {
+				return nil
+			}
+			if err == nil {
+				p = row.Pull
+				p.PulledAt = p.PulledAt.UTC()
+				if row.Since.Valid {
+					p.Since = row.Since.Time.UTC()
+				}
+			}
+			return err
+		}})
 	return p, err
 }
 
 // PullMessages is [Store.ImportMessages], or [Store.ReimportMessages] where erased
 // messages are let in again, for those of a chat that is pulled: with them it is counted
 // how many were new, so that the count is right wherever a pull ends.
-func (s *Store) PullMessages(ctx context.Context, p reverie.Pull, messages []reverie.Message, erased bool) (reverie.ImportResult, error) {
+func (s *Store) PullMessages(ctx context.Context, p reverie.Pull, messages []reverie.Message,
+	erased bool) (reverie.ImportResult, error) {
 	return s.importMessages(ctx, p.GroupID, messages, erased, func(ctx context.Context, t *pg.Tx, fresh int) error {
 		if fresh == 0 {
 			return nil
@@ -72,8 +74,10 @@ func (s *Store) SavePull(ctx context.Context, p reverie.Pull) error {
 	if !p.Since.IsZero() {
 		since = &p.Since
 	}
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note how far %q has been pulled into group %q", p.ChatID, p.GroupID), Do: func(ctx context.Context, t *pg.Tx) error {
-		_, err := t.Exec(ctx, savePullQuery, p.GroupID, pg.ValidText(p.Source), pg.ValidText(p.ChatID), pg.OrNullTimestamp(since), pg.ValidText(p.Error), pg.Timestamp(p.PulledAt))
-		return err
-	}})
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note how far %q has been pulled into group %q", p.ChatID, p.GroupID),
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			_, err := t.Exec(ctx, savePullQuery, p.GroupID, pg.ValidText(p.Source), pg.ValidText(p.ChatID),
+				pg.OrNullTimestamp(since), pg.ValidText(p.Error), pg.Timestamp(p.PulledAt))
+			return err
+		}})
 }

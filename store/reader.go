@@ -118,7 +118,8 @@ func (s *Store) readerFault(ctx context.Context, role string) (why string, err e
 		Mighty bool   `db:"mighty"`
 		Bare   string `db:"bare"`
 	}
-	err = s.db.Run(ctx, pg.Work{What: "look for the role that reads", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err = s.db.Run(ctx, pg.Work{What: "look for the role that reads", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		return t.Get(ctx, &row, readerQuery, role)
 	}})
 	name, login := pq.QuoteIdentifier(role), pq.QuoteIdentifier(row.Login)
@@ -129,7 +130,8 @@ func (s *Store) readerFault(ctx context.Context, role string) (why string, err e
 		return fmt.Sprintf("there is no role %s: have an administrator run `create role %s nologin; grant %s to %s`, then run `reverie migrate up`",
 			role, name, name, login), nil
 	case !row.Member:
-		return fmt.Sprintf("%s may not become %s: have an administrator run `grant %s to %s`", row.Login, role, name, login), nil
+		return fmt.Sprintf("%s may not become %s: have an administrator run `grant %s to %s`", row.Login, role, name,
+			login), nil
 	case row.Mighty:
 		return fmt.Sprintf("%s is a superuser or bypasses row-level security: name another role", role), nil
 	case row.Bare != "":
@@ -148,7 +150,8 @@ func (s *Store) confinement(ctx context.Context) (string, error) {
 	if r, err := s.Reader(ctx); err != nil || !r.On {
 		return "", err
 	}
-	return "; set local role " + pq.QuoteIdentifier(s.db.Options().ReaderRole) + "; set local reverie.groups = " + pq.QuoteLiteral(groups), nil
+	return "; set local role " + pq.QuoteIdentifier(s.db.Options().ReaderRole) + "; set local reverie.groups = " +
+		pq.QuoteLiteral(groups), nil
 }
 
 // confineReader makes the role for reading, as far as the user of db may, and confines it.

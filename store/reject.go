@@ -26,7 +26,8 @@ const requeueQuery = `with freed as (
 // requeue, the messages of chunks that were held whole become pending again, and what
 // a dream took in becomes new again that wrote no item; it returns how many messages,
 // or memory versions. A run of which nothing waits is reverie.ErrConflict.
-func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, runID string, requeue bool) (requeued int, err error) {
+func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, runID string,
+	requeue bool) (requeued int, err error) {
 	what := fmt.Sprintf("reject what run %s holds", runID)
 	if groupID != lease.GroupID {
 		return 0, fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
@@ -111,7 +112,8 @@ func (s *Store) giveBack(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, 
 		return 0, err
 	}
 	back += freed.Cited + freed.Considered + freed.Filtered
-	stats.Cited, stats.Considered, stats.Filtered = stats.Cited-freed.Cited, stats.Considered-freed.Considered, stats.Filtered-freed.Filtered
+	stats.Cited, stats.Considered, stats.Filtered = stats.Cited-freed.Cited, stats.Considered-freed.Considered,
+		stats.Filtered-freed.Filtered
 	stats.Deferred += back
 	return back, nil
 }

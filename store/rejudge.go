@@ -51,7 +51,8 @@ const (
 // QueueJudgements has the next run of evolve judge memories again, by their lineages,
 // and returns how many that are: those whose head is active, or held until then. The
 // reason is shown to the model, and to whoever asks about the memory.
-func QueueJudgements(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string, reason string, at time.Time) (int, error) {
+func QueueJudgements(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string, reason string,
+	at time.Time) (int, error) {
 	return t.Exec(ctx, queueJudgementsQuery, groupID, pq.StringArray(lineageIDs), reason, at)
 }
 
@@ -62,7 +63,8 @@ const judgeAgainQuery = `select m.memory_id, ` + againBecause + ` as judge_again
 // JudgeAgain says which of some memories of a group the next run of evolve judges again,
 // and why, by their ids.
 func (s *Store) JudgeAgain(ctx context.Context, groupID string, memoryIDs []string) (map[string]string, error) {
-	rows, err := pg.QueryAll[reverie.Memory](ctx, s.db, fmt.Sprintf("see what of group %q is judged again", groupID), judgeAgainQuery, groupID, pq.StringArray(memoryIDs))
+	rows, err := pg.QueryAll[reverie.Memory](ctx, s.db, fmt.Sprintf("see what of group %q is judged again", groupID),
+		judgeAgainQuery, groupID, pq.StringArray(memoryIDs))
 	because := map[string]string{}
 	for _, m := range rows {
 		because[m.ID] = m.JudgeAgain

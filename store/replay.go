@@ -67,7 +67,8 @@ const (
 
 // EvolveRuns returns the finished runs of evolve whose window begins in [from, to), oldest
 // first by their start, with what each has spent. An unknown group is reverie.ErrNotFound.
-func (s *Store) EvolveRuns(ctx context.Context, groupID string, from, to time.Time) (runs []reverie.RunEntry, err error) {
+func (s *Store) EvolveRuns(ctx context.Context, groupID string, from, to time.Time) (runs []reverie.RunEntry,
+	err error) {
 	what := fmt.Sprintf("read the runs of group %q", groupID)
 	err = s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		if _, err := GetGroup(ctx, t, groupID); err != nil {
@@ -147,7 +148,8 @@ func pastMessages(ctx context.Context, t *pg.Tx, q reverie.PastQuery, state *rev
 		return nil
 	}
 	since := state.Pending[0].SentAt.AddDate(0, 0, -q.Days)
-	err := t.Select(ctx, &state.Context, contextThenQuery, q.GroupID, q.At, ids, since, pg.OrInfinity(q.Until), q.ContextLimit)
+	err := t.Select(ctx, &state.Context, contextThenQuery, q.GroupID, q.At, ids, since, pg.OrInfinity(q.Until),
+		q.ContextLimit)
 	utcMessages(state.Context)
 	return err
 }

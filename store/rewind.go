@@ -94,7 +94,8 @@ func (s *Store) Rewind(ctx context.Context, lease reverie.Lease, q reverie.Rewin
 	return result, nil
 }
 
-func (s *Store) rewind(ctx context.Context, t *pg.Tx, q reverie.RewindQuery, runs pq.StringArray, result *reverie.Rewound) error {
+func (s *Store) rewind(ctx context.Context, t *pg.Tx, q reverie.RewindQuery, runs pq.StringArray,
+	result *reverie.Rewound) error {
 	b := takeBack{groupID: q.GroupID, runs: runs, reason: q.Reason, replay: true}
 	read, err := consumedBy(ctx, t, b, q.Since, "begin after them")
 	if err != nil {
@@ -111,7 +112,8 @@ func (s *Store) rewind(ctx context.Context, t *pg.Tx, q reverie.RewindQuery, run
 	result.Restored, result.Deprecated, result.Weakened = back.counts()
 	result.Kept = back.kept
 	for _, l := range back.left {
-		result.Skipped = append(result.Skipped, reverie.RewindSkip{MemoryID: l.HeadID, Statement: l.Statement, Reason: l.reason})
+		result.Skipped = append(result.Skipped, reverie.RewindSkip{MemoryID: l.HeadID, Statement: l.Statement,
+			Reason: l.reason})
 	}
 	if q.DryRun {
 		return nil

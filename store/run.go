@@ -73,7 +73,8 @@ func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.R
 // OpenRun is [Store.StartRun] for a run that is nothing without its chunk: that is
 // saved with it, and the answers of the run before, "" for none, are adopted, all in
 // one. A process that dies leaves a run that can be continued, or none.
-func (s *Store) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk, before string) (reverie.Run, error) {
+func (s *Store) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk,
+	before string) (reverie.Run, error) {
 	return s.startRun(ctx, lease, run, func(ctx context.Context, t *pg.Tx, runID string) error {
 		chunk.RunID = runID
 		if err := s.saveChunk(ctx, t, lease, chunk); err != nil || before == "" {
@@ -85,7 +86,8 @@ func (s *Store) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Ru
 
 // startRun writes a run's row, and what belongs to its beginning, by statements worth
 // preparing; nil: nothing does.
-func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.Run, with func(ctx context.Context, t *pg.Tx, runID string) error, prepare ...string) (reverie.Run, error) {
+func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.Run, with func(ctx context.Context,
+	t *pg.Tx, runID string) error, prepare ...string) (reverie.Run, error) {
 	run.GroupID, run.Status, run.FinishedAt = lease.GroupID, reverie.RunRunning, nil
 	if run.Job != reverie.JobMaintain { // a team's vectors are made like any other
 		if err := reverie.CheckChat(run.GroupID); err != nil {
@@ -177,7 +179,8 @@ func (s *Store) finishRun(ctx context.Context, t *pg.Tx, run reverie.Run, change
 	if err != nil {
 		return 0, err
 	}
-	err = t.Get(ctx, &pending, finishRunQuery, run.GroupID, run.ID, string(run.Status), stats, pg.ValidText(run.Error), finished,
+	err = t.Get(ctx, &pending, finishRunQuery, run.GroupID, run.ID, string(run.Status), stats, pg.ValidText(run.Error),
+		finished,
 		run.Model, run.PromptVersion, run.PromptSHA256, run.WindowUntil, changed)
 	if err != nil || run.SessionID == "" {
 		return pending, pg.NotFoundIfEmpty(err, "run %s", run.ID)
@@ -226,7 +229,8 @@ func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntr
 			query = waitingRunsQuery
 		}
 		var err error
-		list, err = runEntries(ctx, t, query, q.GroupID, string(q.Job), string(q.Status), pg.OrMinusInfinity(q.Since), q.Limit, before, startedAt)
+		list, err = runEntries(ctx, t, query, q.GroupID, string(q.Job), string(q.Status), pg.OrMinusInfinity(q.Since),
+			q.Limit, before, startedAt)
 		return err
 	}})
 	return list, err
@@ -254,7 +258,8 @@ func runEntries(ctx context.Context, t *pg.Tx, query string, args ...any) ([]rev
 
 // SoFar returns what a run has changed, refused and holds, for whoever continues
 // it.
-func (s *Store) SoFar(ctx context.Context, groupID, runID string) (changes []reverie.Change, refusals []reverie.Refusal, held []reverie.HeldPlan, err error) {
+func (s *Store) SoFar(ctx context.Context, groupID, runID string) (changes []reverie.Change,
+	refusals []reverie.Refusal, held []reverie.HeldPlan, err error) {
 	d, err := s.Run(ctx, groupID, runID)
 	for _, c := range d.Chunks {
 		refusals = append(refusals, c.Refusals...)
@@ -326,7 +331,8 @@ func readParts(ctx context.Context, t *pg.Tx, d *reverie.RunDetail, rows int) er
 	}
 	if rows > 0 {
 		d.Chunks, d.Held, d.Changes = upTo(d.Chunks, rows, &d.Cut), upTo(d.Held, rows, &d.Cut), upTo(d.Changes, rows, &d.Cut)
-		d.Decisions, d.Entities, d.Calls = upTo(d.Decisions, rows, &d.Cut), upTo(d.Entities, rows, &d.Cut), upTo(d.Calls, rows, &d.Cut)
+		d.Decisions, d.Entities, d.Calls = upTo(d.Decisions, rows, &d.Cut), upTo(d.Entities, rows, &d.Cut), upTo(d.Calls,
+			rows, &d.Cut)
 	}
 	return t.Get(ctx, &d.Spend, `select `+spendColumns+` from llm_calls where group_id = $1
 		and run_id = $2`, groupID, runID)

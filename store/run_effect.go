@@ -41,13 +41,15 @@ func (s *Store) RunEffects(ctx context.Context, groupID, runID string) ([]reveri
 		NewStatement string    `db:"new_statement"`
 		CreatedAt    time.Time `db:"created_at"`
 	}
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what run %s did", runID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		rows = nil
-		return t.Select(ctx, &rows, runEffectsQuery, groupID, runID)
-	}})
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what run %s did", runID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			rows = nil
+			return t.Select(ctx, &rows, runEffectsQuery, groupID, runID)
+		}})
 	list := make([]reverie.RunEffect, len(rows))
 	for i, r := range rows {
-		list[i] = reverie.RunEffect{ChunkNo: r.ChunkNo, Action: reverie.Action(r.Action), LineageID: r.LineageID, MemoryID: r.MemoryID,
+		list[i] = reverie.RunEffect{ChunkNo: r.ChunkNo, Action: reverie.Action(r.Action), LineageID: r.LineageID,
+			MemoryID:     r.MemoryID,
 			OldStatement: r.OldStatement, NewStatement: r.NewStatement, At: r.CreatedAt.UTC()}
 	}
 	return list, err

@@ -78,7 +78,8 @@ func MigrationStatuses(ctx context.Context, opts pg.Options) ([]MigrationStatus,
 			return pg.Translate(ctx, err, "read the schema's status")
 		}
 		for _, m := range found {
-			st := MigrationStatus{Version: m.Source.Version, Name: path.Base(m.Source.Path), Applied: m.State == goose.StateApplied}
+			st := MigrationStatus{Version: m.Source.Version, Name: path.Base(m.Source.Path),
+				Applied: m.State == goose.StateApplied}
 			if st.Applied {
 				st.AppliedAt = m.AppliedAt.UTC()
 			}

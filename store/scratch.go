@@ -51,7 +51,8 @@ func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
 			return err
 		}
 		if !may {
-			return fmt.Errorf("the user may not create schemas: %w: let an administrator `grant create on database` to it", reverie.ErrConfiguration)
+			return fmt.Errorf("the user may not create schemas: %w: let an administrator `grant create on database` to it",
+				reverie.ErrConfiguration)
 		}
 		_, err := t.Exec(ctx, `create schema if not exists `+pq.QuoteIdentifier(x.Schema))
 		return err
@@ -73,14 +74,16 @@ func (s *Store) Scratch(ctx context.Context) (*Scratch, error) {
 // fill makes the tables, once it is certain that they come into the schema.
 func (x *Scratch) fill(ctx context.Context, opts pg.Options) error {
 	var current string
-	err := x.db.Run(ctx, pg.Work{What: "look where tables would be made", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := x.db.Run(ctx, pg.Work{What: "look where tables would be made", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		return t.Get(ctx, &current, `select coalesce(current_schema(), '')`)
 	}})
 	if err != nil {
 		return err
 	}
 	if current != x.Schema {
-		return fmt.Errorf("connections do not begin in the schema that they name, but in %q: %w: %s", current, reverie.ErrConfiguration, poolerHint)
+		return fmt.Errorf("connections do not begin in the schema that they name, but in %q: %w: %s", current,
+			reverie.ErrConfiguration, poolerHint)
 	}
 	if _, err := Migrate(ctx, opts); err != nil {
 		return err
@@ -101,7 +104,8 @@ func passedOn(err error) error {
 // complete refuses a schema that lacks a table of the live one.
 func (x *Scratch) complete(ctx context.Context) error {
 	var missing []string
-	err := x.live.db.Run(ctx, pg.Work{What: "compare the schemas", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := x.live.db.Run(ctx, pg.Work{What: "compare the schemas", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		missing = nil
 		return t.Select(ctx, &missing, `select tablename from pg_tables l where schemaname = current_schema()
 			and not exists (select 1 from pg_tables s where s.schemaname = $1 and s.tablename = l.tablename)
@@ -124,7 +128,8 @@ func (x *Scratch) Drop(ctx context.Context) error {
 	if x.Store != nil {
 		closed = x.Store.Close()
 	}
-	err := x.live.db.Run(ctx, pg.Work{What: "remove the schema " + x.Schema, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := x.live.db.Run(ctx, pg.Work{What: "remove the schema " + x.Schema, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		_, err := t.Exec(ctx, `drop schema if exists `+pq.QuoteIdentifier(x.Schema)+` cascade`)
 		return err
 	}})

@@ -23,13 +23,15 @@ const scratchesQuery = `select nspname from pg_namespace n
 // sweep removes the schemas of processes that died.
 func (s *Store) sweep(ctx context.Context) error {
 	var schemas []string
-	err := s.db.Run(ctx, pg.Work{What: "look for schemas that were left", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "look for schemas that were left", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		schemas = nil
 		return t.Select(ctx, &schemas, scratchesQuery)
 	}})
 	for _, name := range schemas {
 		if made, ok := madeAt(name); err == nil && ok && s.db.Now().Sub(made) > scratchLeftover {
-			err = s.db.Run(ctx, pg.Work{What: "remove the schema " + name + ", which was left", Do: func(ctx context.Context, t *pg.Tx) error {
+			err = s.db.Run(ctx, pg.Work{What: "remove the schema " + name + ", which was left", Do: func(ctx context.Context,
+				t *pg.Tx) error {
 				return dropLeftover(ctx, t, name)
 			}})
 		}

@@ -58,7 +58,8 @@ func scanHits(rows *sql.Rows, groupID string) (list []hitRow, err error) {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		r := hitRow{MemoryRow: MemoryRow{Memory: reverie.Memory{GroupID: groupID}}}
-		if err := rows.Scan(&r.ID, &r.LineageID, &r.Kind, &r.SessionID, &r.Statement, &r.Version, &r.Status, &r.TagList, &r.Strength, &r.Weight,
+		if err := rows.Scan(&r.ID, &r.LineageID, &r.Kind, &r.SessionID, &r.Statement, &r.Version, &r.Status, &r.TagList,
+			&r.Strength, &r.Weight,
 			&r.ContentHash, &r.UpdatedAt, &r.LastSupportedAt, &r.Score); err != nil {
 			return nil, err
 		}
@@ -127,7 +128,8 @@ func hits(rows []hitRow) []reverie.Hit {
 // NearestHeads returns the ids of the active memories that come nearest to any
 // of the probes, best first: all those of one kind ("": of any) with a vector of
 // that model. A limit of 0 is no limit.
-func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string, probes [][]float32, limit int) ([]string, error) {
+func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string, probes [][]float32,
+	limit int) ([]string, error) {
 	what := fmt.Sprintf("rank the memories of group %q", groupID)
 	for i, p := range probes {
 		if err := CheckVector(model, p); err != nil {
@@ -138,13 +140,14 @@ func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.K
 		return nil, nil
 	}
 	var ids []string
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Prepare: []string{nearestQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
-		ids = nil
-		array, err := s.db.Vectors(ctx, t, probes)
-		if err != nil {
-			return err
-		}
-		return t.Select(ctx, &ids, nearestQuery, groupID, string(kind), model, array, limit)
-	}})
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Prepare: []string{nearestQuery},
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			ids = nil
+			array, err := s.db.Vectors(ctx, t, probes)
+			if err != nil {
+				return err
+			}
+			return t.Select(ctx, &ids, nearestQuery, groupID, string(kind), model, array, limit)
+		}})
 	return ids, err
 }

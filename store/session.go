@@ -65,7 +65,8 @@ func (s *Store) Session(ctx context.Context, groupID, sessionID string) (reverie
 // nowhere is reverie.ErrNotFound.
 func (s *Store) FindSession(ctx context.Context, sessionID string) ([]reverie.Session, error) {
 	var list []reverie.Session
-	err := s.db.Run(ctx, pg.Work{What: "look for a session", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "look for a session", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		list = nil
 		err := t.Select(ctx, &list, findSessionQuery, sessionID)
 		if err == nil && len(list) == 0 {
@@ -102,7 +103,8 @@ func (s *Store) ListSessions(ctx context.Context, f reverie.SessionFilter) ([]re
 // SessionSummary returns the rolling summary of a session, nil where it has none.
 func (s *Store) SessionSummary(ctx context.Context, groupID, sessionID string) (*reverie.SessionSummary, error) {
 	var summary *reverie.SessionSummary
-	err := s.db.Run(ctx, pg.Work{What: "read the summary of a session", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read the summary of a session", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		var err error
 		summary, err = rollingSummary(ctx, t, groupID, sessionID)
 		return err
@@ -113,13 +115,15 @@ func (s *Store) SessionSummary(ctx context.Context, groupID, sessionID string) (
 // SessionMessages returns the messages of a session, or of those the ones that are
 // not extracted, oldest first; of more than limit the newest. A limit of 0 is no
 // limit.
-func (s *Store) SessionMessages(ctx context.Context, groupID, sessionID string, waiting bool, limit int) ([]reverie.Message, error) {
+func (s *Store) SessionMessages(ctx context.Context, groupID, sessionID string, waiting bool,
+	limit int) ([]reverie.Message, error) {
 	query := sessionMessagesQuery
 	if waiting {
 		query = bufferQuery
 	}
 	var list []reverie.Message
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the messages of session %q", sessionID), ReadOnly: true, ByKey: true, Prepare: []string{query},
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the messages of session %q", sessionID), ReadOnly: true,
+		ByKey: true, Prepare: []string{query},
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			list = nil
 			return t.Select(ctx, &list, query, groupID, sessionID, limit)
@@ -156,7 +160,8 @@ func rollingSummary(ctx context.Context, t *pg.Tx, groupID, sessionID string) (*
 
 func utcSession(s reverie.Session) reverie.Session {
 	s.FirstAt, s.LastAt, s.ExtractedUntil = s.FirstAt.UTC(), s.LastAt.UTC(), pg.UTC(s.ExtractedUntil)
-	s.RetryAt, s.ParkedAt, s.FoldRetryAt, s.DreamtUntil = pg.UTC(s.RetryAt), pg.UTC(s.ParkedAt), pg.UTC(s.FoldRetryAt), pg.UTC(s.DreamtUntil)
+	s.RetryAt, s.ParkedAt, s.FoldRetryAt, s.DreamtUntil = pg.UTC(s.RetryAt), pg.UTC(s.ParkedAt), pg.UTC(s.FoldRetryAt),
+		pg.UTC(s.DreamtUntil)
 	return s
 }
 

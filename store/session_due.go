@@ -76,7 +76,8 @@ func (q SessionQueue) limits() []any {
 	if r.ShortTermTTL > 0 {
 		remembered = now.Add(-r.ShortTermTTL)
 	}
-	return []any{r.Tokens, r.ToolCalls, r.Turns, pg.OrMinusInfinity(idle), r.KeepTurns, r.FoldTurns, r.FoldTokens, pg.OrMinusInfinity(remembered), r.IgnoreRetry, now}
+	return []any{r.Tokens, r.ToolCalls, r.Turns, pg.OrMinusInfinity(idle), r.KeepTurns, r.FoldTurns, r.FoldTokens,
+		pg.OrMinusInfinity(remembered), r.IgnoreRetry, now}
 }
 
 // DueGroups is [Store.DueGroups] for groups with sessions that are due. In place of
@@ -94,7 +95,8 @@ func (q SessionQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]re
 // silent the longest come first.
 func (q SessionQueue) DueSessions(ctx context.Context, groupID string) ([]reverie.Session, error) {
 	var list []reverie.Session
-	err := q.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the sessions of group %q that are due", groupID), ReadOnly: true, ByKey: true,
+	err := q.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the sessions of group %q that are due", groupID),
+		ReadOnly: true, ByKey: true,
 		Prepare: []string{dueSessionsQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
 			list = nil
 			return t.Select(ctx, &list, dueSessionsQuery, append(q.limits(), groupID)...)

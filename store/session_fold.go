@@ -87,13 +87,15 @@ func (s *Store) fold(ctx context.Context, t *pg.Tx, fold reverie.SessionFold, st
 		return err
 	}
 	if n != len(fold.MessageIDs) {
-		return fmt.Errorf("%d of %d messages are covered already, or are not the session's: %w", len(fold.MessageIDs)-n, len(fold.MessageIDs), reverie.ErrConflict)
+		return fmt.Errorf("%d of %d messages are covered already, or are not the session's: %w", len(fold.MessageIDs)-n,
+			len(fold.MessageIDs), reverie.ErrConflict)
 	}
 	var covered reverie.Tally
 	if err := t.Get(ctx, &covered, addFoldedQuery, sum.GroupID, sum.SessionID, ids, at); err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, saveSummaryQuery, sum.GroupID, sum.SessionID, pg.ValidText(sum.Summary), covered.Messages, covered.Turns, covered.Tokens,
+	_, err = t.Exec(ctx, saveSummaryQuery, sum.GroupID, sum.SessionID, pg.ValidText(sum.Summary), covered.Messages,
+		covered.Turns, covered.Tokens,
 		sum.FirstMessageID, sum.LastMessageID, sum.CoversSince, sum.CoversUntil, sum.RunID, at)
 	return err
 }

@@ -44,8 +44,9 @@ const (
 func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reverie.SessionState, error) {
 	var state reverie.SessionState
 	err := s.db.Run(ctx, pg.Work{
-		What:     fmt.Sprintf("gather session %q of group %q", q.SessionID, q.GroupID),
-		Prepare:  []string{groupQuery, sessionQuery, oldestBufferedQuery, chosenBufferedQuery, moreBufferedQuery, factHeadsQuery, summaryHeadQuery},
+		What: fmt.Sprintf("gather session %q of group %q", q.SessionID, q.GroupID),
+		Prepare: []string{groupQuery, sessionQuery, oldestBufferedQuery, chosenBufferedQuery, moreBufferedQuery,
+			factHeadsQuery, summaryHeadQuery},
 		ReadOnly: true,
 		ByKey:    true,
 		Do: func(ctx context.Context, t *pg.Tx) error {

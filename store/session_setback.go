@@ -32,12 +32,14 @@ const (
 // the rule makes of it: the session is left alone for a while, or parked. The
 // extraction of any of its messages forgets it. Each call counts once, whatever
 // becomes of its connection. An unknown session is reverie.ErrNotFound.
-func (s *Store) NoteSession(ctx context.Context, groupID, sessionID, reason string, rule reverie.ParkRule) (reverie.Setback, error) {
+func (s *Store) NoteSession(ctx context.Context, groupID, sessionID, reason string,
+	rule reverie.ParkRule) (reverie.Setback, error) {
 	var noted reverie.Setback
 	err := s.noteSession(ctx, groupID, sessionID, func(ctx context.Context, t *pg.Tx, session reverie.Session) error {
 		noted = rule.Next(setbackOf(session), pg.ValidText(reason), s.db.Now())
 		noted.RetryAt = noted.RetryAt.Truncate(time.Microsecond)
-		_, err := t.Exec(ctx, sessionFailureQuery, groupID, sessionID, noted.Failures, noted.Error, noted.RetryAt, noted.ParkedAt)
+		_, err := t.Exec(ctx, sessionFailureQuery, groupID, sessionID, noted.Failures, noted.Error, noted.RetryAt,
+			noted.ParkedAt)
 		return err
 	})
 	return noted, err
@@ -56,13 +58,15 @@ func (s *Store) NoteFold(ctx context.Context, groupID, sessionID string, rule re
 	return retry, err
 }
 
-func (s *Store) noteSession(ctx context.Context, groupID, sessionID string, note func(context.Context, *pg.Tx, reverie.Session) error) error {
+func (s *Store) noteSession(ctx context.Context, groupID, sessionID string, note func(context.Context, *pg.Tx,
+	reverie.Session) error) error {
 	var xid string
 	return s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("note that session %q of group %q failed", sessionID, groupID),
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			var session reverie.Session
-			if err := t.Get(ctx, &session, lockSetbackQuery, groupID, sessionID); err != nil { // two that fail at a time count as two
+			if err := t.Get(ctx, &session, lockSetbackQuery, groupID,
+				sessionID); err != nil { // two that fail at a time count as two
 				return pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
 			}
 			if err := note(ctx, t, utcSession(session)); err != nil {
@@ -98,7 +102,8 @@ func forgetSessions(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Se
 
 // setbackOf is what repeated failure to extract a session has led to.
 func setbackOf(s reverie.Session) reverie.Setback {
-	b := reverie.Setback{GroupID: s.GroupID, SessionID: s.ID, Job: reverie.JobExtract, Failures: s.Failures, Error: s.Failure, ParkedAt: s.ParkedAt}
+	b := reverie.Setback{GroupID: s.GroupID, SessionID: s.ID, Job: reverie.JobExtract, Failures: s.Failures,
+		Error: s.Failure, ParkedAt: s.ParkedAt}
 	if s.RetryAt != nil {
 		b.RetryAt = *s.RetryAt
 	}

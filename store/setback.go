@@ -24,7 +24,8 @@ const (
 // NoteFailure counts one more failure of a job in a row and returns what the rule
 // makes of it, on the database's clock. Each call counts once, whatever becomes of
 // its connection. An unknown group is reverie.ErrNotFound.
-func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job, reason string, rule reverie.ParkRule) (reverie.Setback, error) {
+func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job, reason string,
+	rule reverie.ParkRule) (reverie.Setback, error) {
 	var noted reverie.Setback
 	var xid string
 	err := s.db.Run(ctx, pg.Work{
@@ -65,10 +66,11 @@ func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job
 
 // ClearSetback forgets the failures of a job, if there are any.
 func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Job) error {
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("clear the setback of %s of group %q", job, groupID), Do: func(ctx context.Context, t *pg.Tx) error {
-		_, err := t.Exec(ctx, `delete from setbacks where group_id = $1 and job = $2`, groupID, string(job))
-		return err
-	}})
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("clear the setback of %s of group %q", job, groupID),
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			_, err := t.Exec(ctx, `delete from setbacks where group_id = $1 and job = $2`, groupID, string(job))
+			return err
+		}})
 }
 
 // ResumeParked forgets the failures of all groups that are parked, or have a parked

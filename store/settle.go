@@ -31,7 +31,8 @@ const endlessQuery = `select distinct r.group_id from runs r
 // go on, and is not among them.
 func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) {
 	var groups []string
-	err := s.db.Run(ctx, pg.Work{What: "look for runs without an end", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "look for runs without an end", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		groups = nil
 		return t.Select(ctx, &groups, endlessQuery, string(job), reverie.LeaseGroup)
 	}})
@@ -42,15 +43,16 @@ func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) 
 // the lease knows that they are not: see settleRuns. A dream that is to go on is left
 // alone.
 func (s *Store) Settle(ctx context.Context, lease reverie.Lease, job reverie.Job) error {
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("end interrupted runs of %s of group %q", job, lease.GroupID), Do: func(ctx context.Context, t *pg.Tx) error {
-		if err := Fence(ctx, t, lease); err != nil {
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("end interrupted runs of %s of group %q", job, lease.GroupID),
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			if err := Fence(ctx, t, lease); err != nil {
+				return err
+			}
+			if job == reverie.JobDream {
+				_, _, err := s.takeUpDream(ctx, t, lease.GroupID)
+				return err
+			}
+			_, err := s.settleRuns(ctx, t, lease.GroupID, job, nil, nil)
 			return err
-		}
-		if job == reverie.JobDream {
-			_, _, err := s.takeUpDream(ctx, t, lease.GroupID)
-			return err
-		}
-		_, err := s.settleRuns(ctx, t, lease.GroupID, job, nil, nil)
-		return err
-	}})
+		}})
 }

@@ -71,16 +71,18 @@ func checkSources(st reverie.Step) error {
 // StandingLineages tells which of the lineages have a head that is active, or has faded.
 func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs []string) (map[string]bool, error) {
 	standing := make(map[string]bool, len(lineageIDs))
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look which memories of group %q stand", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		var found []string
-		if err := t.Select(ctx, &found, standingQuery, groupID, pq.StringArray(append([]string{}, lineageIDs...))); err != nil {
-			return err
-		}
-		for _, id := range found {
-			standing[id] = true
-		}
-		return nil
-	}})
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look which memories of group %q stand", groupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			var found []string
+			if err := t.Select(ctx, &found, standingQuery, groupID, pq.StringArray(append([]string{},
+				lineageIDs...))); err != nil {
+				return err
+			}
+			for _, id := range found {
+				standing[id] = true
+			}
+			return nil
+		}})
 	return standing, err
 }
 
@@ -124,14 +126,16 @@ func insertSources(ctx context.Context, t *pg.Tx, b *batch) error {
 	var n int
 	err := t.Get(ctx, &n, insertSourcesQuery, b.groupID, b.runID, ids, positions, sources, lineages)
 	if err == nil && n != len(ids) {
-		return fmt.Errorf("%d of the %d memories that versions rest on are none of the group: %w", len(ids)-n, len(ids), reverie.ErrNotFound)
+		return fmt.Errorf("%d of the %d memories that versions rest on are none of the group: %w", len(ids)-n, len(ids),
+			reverie.ErrNotFound)
 	}
 	if err != nil {
 		return err
 	}
 	for i, lineage := range lineages {
 		if !slices.Contains(standing, lineage) {
-			return fmt.Errorf("memory %s, which a version rests on, has no head any more: it was deleted: %w", sources[i], reverie.ErrConflict)
+			return fmt.Errorf("memory %s, which a version rests on, has no head any more: it was deleted: %w", sources[i],
+				reverie.ErrConflict)
 		}
 	}
 	return nil

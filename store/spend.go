@@ -19,7 +19,8 @@ const spendColumns = `count(*) as calls, coalesce(sum(input_tokens), 0) as input
 // of the offline baseline and of recordings are left out: nothing is spent on them.
 func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend, error) {
 	var spend reverie.Spend
-	err := s.db.Run(asLogin(ctx), pg.Work{What: "sum up what was spent", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(asLogin(ctx), pg.Work{What: "sum up what was spent", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		return t.Get(ctx, &spend, `select `+spendColumns+` from llm_calls
 			where created_at >= $1::timestamptz and provider not in ('offline', 'recorded')`, pg.OrMinusInfinity(since))
 	}})
@@ -29,15 +30,16 @@ func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend,
 // LastAsked returns the group that a model was last asked about for a purpose, "" for
 // none: a fan-out that a budget cuts short goes on behind it the next time.
 func (s *Store) LastAsked(ctx context.Context, purpose string) (groupID string, err error) {
-	err = s.db.Run(asLogin(ctx), pg.Work{What: "look for the group that was worked on last", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		groupID = ""
-		err := t.Get(ctx, &groupID, `select group_id from llm_calls where purpose = $1 order by created_at desc,
+	err = s.db.Run(asLogin(ctx), pg.Work{What: "look for the group that was worked on last", ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			groupID = ""
+			err := t.Get(ctx, &groupID, `select group_id from llm_calls where purpose = $1 order by created_at desc,
 			call_id desc limit 1`, purpose)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		return err
-	}})
+			if errors.Is(err, sql.ErrNoRows) {
+				return nil
+			}
+			return err
+		}})
 	return groupID, err
 }
 
@@ -53,8 +55,9 @@ func (s *Store) MeanOutput(ctx context.Context, purpose, model string) (tokens f
 		Tokens float64 `db:"tokens"`
 		Calls  int     `db:"calls"`
 	}
-	err = s.db.Run(asLogin(ctx), pg.Work{What: fmt.Sprintf("look at earlier answers of %s", model), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		return t.Get(ctx, &row, meanOutputQuery, purpose, model)
-	}})
+	err = s.db.Run(asLogin(ctx), pg.Work{What: fmt.Sprintf("look at earlier answers of %s", model), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			return t.Get(ctx, &row, meanOutputQuery, purpose, model)
+		}})
 	return row.Tokens, row.Calls, err
 }

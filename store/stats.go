@@ -78,7 +78,8 @@ func (s *Store) MemoryStats(ctx context.Context, groupID string) (reverie.Memory
 				return err
 			}
 		}
-		for _, fill := range []func(context.Context, *pg.Tx, *reverie.MemoryStats) error{statsMemories, statsVectors, s.statsDays, statsUsage} {
+		for _, fill := range []func(context.Context, *pg.Tx, *reverie.MemoryStats) error{statsMemories, statsVectors,
+			s.statsDays, statsUsage} {
 			if err := fill(ctx, t, &st); err != nil {
 				return err
 			}
@@ -101,11 +102,13 @@ func statsMemories(ctx context.Context, t *pg.Tx, st *reverie.MemoryStats) error
 		Oldest, Newest                                         *time.Time
 		Strengths, Weights                                     pq.Int64Array
 	}
-	if err := t.Get(ctx, &row, statsActiveQuery, st.GroupID, reverie.CoreWeight, reverie.EstablishedStrength, reverie.StatsBars, reverie.MaxWeight); err != nil {
+	if err := t.Get(ctx, &row, statsActiveQuery, st.GroupID, reverie.CoreWeight, reverie.EstablishedStrength,
+		reverie.StatsBars, reverie.MaxWeight); err != nil {
 		return err
 	}
 	st.Active, st.Core, st.Established, st.Tentative = row.Active, row.Core, row.Established, row.Active-row.Established
-	st.Sessions, st.Summaries, st.Groups, st.Oldest, st.Newest = row.Sessions, row.Summaries, row.Groups, pg.UTC(row.Oldest), pg.UTC(row.Newest)
+	st.Sessions, st.Summaries, st.Groups, st.Oldest, st.Newest = row.Sessions, row.Summaries, row.Groups,
+		pg.UTC(row.Oldest), pg.UTC(row.Newest)
 	for i := range reverie.StatsBars {
 		st.Strength, st.Weight = append(st.Strength, int(row.Strengths[i])), append(st.Weight, int(row.Weights[i]))
 	}

@@ -65,7 +65,8 @@ const (
 )
 
 // stepQueries are what writeSteps runs, for preparing.
-var stepQueries = []string{lockHeadsQuery, moveHeadsQuery, insertVersionsQuery, insertEvidenceQuery, insertChangesQuery, cascadeQuery}
+var stepQueries = []string{lockHeadsQuery, moveHeadsQuery, insertVersionsQuery, insertEvidenceQuery,
+	insertChangesQuery, cascadeQuery}
 
 // checkSteps refuses steps that no plan may hold, before anything is locked.
 func checkSteps(steps []reverie.Step) error {
@@ -162,7 +163,8 @@ func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) error {
 			return fmt.Errorf("memory %s (version %d) is %s by now: %w", head.ID, head.Version, head.Status, reverie.ErrConflict)
 		}
 		if !ok {
-			return fmt.Errorf("memory %s (version %d) has no active head any more: %w", st.Head.MemoryID, st.Head.Version, reverie.ErrConflict)
+			return fmt.Errorf("memory %s (version %d) has no active head any more: %w", st.Head.MemoryID, st.Head.Version,
+				reverie.ErrConflict)
 		}
 		if head.ID != st.Head.MemoryID || head.Version != st.Head.Version {
 			return fmt.Errorf("memory %s (version %d) has moved: the head of its lineage is %s (version %d): %w",
@@ -209,10 +211,12 @@ func (s *Store) insertVersions(ctx context.Context, t *pg.Tx, b *batch) error {
 			return err
 		}
 		ids, lineages, parents = append(ids, m.ID), append(lineages, m.LineageID), append(parents, m.ParentID)
-		kinds, sessions, statements = append(kinds, string(m.Kind)), append(sessions, m.SessionID), append(statements, m.Statement)
+		kinds, sessions, statements = append(kinds, string(m.Kind)), append(sessions, m.SessionID), append(statements,
+			m.Statement)
 		versions, tags = append(versions, int64(m.Version)), append(tags, tagList)
 		strengths, weights = append(strengths, m.Strength), append(weights, m.Weight)
-		hashes, summaries, models = append(hashes, m.ContentHash), append(summaries, m.ChangeSummary), append(models, m.EmbeddingModel)
+		hashes, summaries, models = append(hashes, m.ContentHash), append(summaries, m.ChangeSummary), append(models,
+			m.EmbeddingModel)
 		births, supported = append(births, pg.Timestamp(m.CreatedAt)), append(supported, pg.Timestamp(m.LastSupportedAt))
 		embeddings = append(embeddings, st.Embedding)
 	}
@@ -232,7 +236,8 @@ func (s *Store) insertVersions(ctx context.Context, t *pg.Tx, b *batch) error {
 // what belongs to the lineage: its birth, kind, session and weight, and its tags
 // unless the step names others.
 func (b *batch) version(st reverie.Step) reverie.Memory {
-	m := reverie.Memory{ID: st.MemoryID, LineageID: st.LineageID, Kind: b.kind, SessionID: st.SessionID, Statement: st.Statement, Version: 1,
+	m := reverie.Memory{ID: st.MemoryID, LineageID: st.LineageID, Kind: b.kind, SessionID: st.SessionID,
+		Statement: st.Statement, Version: 1,
 		CreatedAt: b.at, LastSupportedAt: st.LastSupportedAt, Strength: st.Strength, Weight: reverie.DefaultWeight,
 		Tags: st.Tags, ContentHash: st.ContentHash, ChangeSummary: st.Reason}
 	if len(st.Embedding) > 0 {

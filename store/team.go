@@ -42,21 +42,22 @@ func (s *Store) TeamMemories(ctx context.Context, groupID, after string, limit i
 		after = ZeroID
 	}
 	var list []reverie.TeamMemory
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of %q", groupID), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		if _, err := GetGroup(ctx, t, groupID); err != nil {
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of %q", groupID), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			if _, err := GetGroup(ctx, t, groupID); err != nil {
+				return err
+			}
+			if !reverie.IsID(after) {
+				return fmt.Errorf("after %q is no id of a memory: %w", after, reverie.ErrInvalid)
+			}
+			var rows []MemoryRow
+			if err := t.Select(ctx, &rows, teamHeadsQuery, groupID, after, limit); err != nil {
+				return err
+			}
+			var err error
+			list, err = TeamMemories(ctx, t, groupID, rows)
 			return err
-		}
-		if !reverie.IsID(after) {
-			return fmt.Errorf("after %q is no id of a memory: %w", after, reverie.ErrInvalid)
-		}
-		var rows []MemoryRow
-		if err := t.Select(ctx, &rows, teamHeadsQuery, groupID, after, limit); err != nil {
-			return err
-		}
-		var err error
-		list, err = TeamMemories(ctx, t, groupID, rows)
-		return err
-	}})
+		}})
 	return list, err
 }
 
@@ -64,7 +65,8 @@ func (s *Store) TeamMemories(ctx context.Context, groupID, after string, limit i
 // words that it rests on; reverie.ErrNotFound where the team has none of that id.
 func (s *Store) TeamMemory(ctx context.Context, groupID, lineageID string) (reverie.TeamMemory, error) {
 	var m reverie.TeamMemory
-	err := s.db.Run(ctx, pg.Work{What: "read a team's memory", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read a team's memory", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		head, err := teamHead(ctx, t, groupID, lineageID)
 		if err != nil {
 			return err
@@ -83,10 +85,11 @@ func (s *Store) TeamEvidence(ctx context.Context, groupID string, list []reverie
 		ids[i] = m.VersionID
 	}
 	var found map[string][]reverie.Evidence
-	err := s.db.Run(ctx, pg.Work{What: "read what a team's memories rest on", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) (err error) {
-		found, err = TeamEvidence(ctx, t, groupID, ids)
-		return err
-	}})
+	err := s.db.Run(ctx, pg.Work{What: "read what a team's memories rest on", ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) (err error) {
+			found, err = TeamEvidence(ctx, t, groupID, ids)
+			return err
+		}})
 	for i, m := range list {
 		list[i].Evidence = found[m.VersionID]
 	}
@@ -94,7 +97,8 @@ func (s *Store) TeamEvidence(ctx context.Context, groupID string, list []reverie
 }
 
 // TeamEvidence are the words that versions rest on, by version.
-func TeamEvidence(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray) (map[string][]reverie.Evidence, error) {
+func TeamEvidence(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray) (map[string][]reverie.Evidence,
+	error) {
 	var rows []struct {
 		MemoryID  string    `db:"memory_id"`
 		MessageID string    `db:"message_id"`
@@ -108,8 +112,9 @@ func TeamEvidence(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringAr
 	found := map[string][]reverie.Evidence{}
 	for _, r := range rows {
 		if len(found[r.MemoryID]) < reverie.MaxTeamEvidence {
-			found[r.MemoryID] = append(found[r.MemoryID], reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID, Author: r.Author,
-				Quote: r.Quote, SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate})
+			found[r.MemoryID] = append(found[r.MemoryID], reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID,
+				Author: r.Author,
+				Quote:  r.Quote, SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate})
 		}
 	}
 	return found, err
@@ -160,7 +165,8 @@ func TeamMemories(ctx context.Context, t *pg.Tx, groupID string, heads []MemoryR
 		if m.Status == reverie.StatusActive {
 			status = m.Status
 		}
-		list[i] = reverie.TeamMemory{ID: m.LineageID, VersionID: m.ID, Version: m.Version, Statement: m.Statement, Status: status, Tags: m.Tags,
+		list[i] = reverie.TeamMemory{ID: m.LineageID, VersionID: m.ID, Version: m.Version, Statement: m.Statement,
+			Status: status, Tags: m.Tags,
 			Strength: m.Strength, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, ChangeReason: m.ChangeSummary}
 		list[i].Origin, list[i].Versions = provenance(here, versions[m.LineageID])
 	}
@@ -182,7 +188,8 @@ func (r teamVersionRow) origin(here string) reverie.Origin {
 	if o := r.Origin.Value; o != nil {
 		return *o
 	}
-	return reverie.Origin{Deployment: here, MemoryID: r.ID, LineageID: r.LineageID, Version: r.Version, MadeAt: r.UpdatedAt.UTC()}
+	return reverie.Origin{Deployment: here, MemoryID: r.ID, LineageID: r.LineageID, Version: r.Version,
+		MadeAt: r.UpdatedAt.UTC()}
 }
 
 // provenance tells from the versions of a lineage where the newest was made, and which

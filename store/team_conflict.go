@@ -33,11 +33,12 @@ type conflictRow struct {
 // TeamConflicts returns the open conflicts of a team, oldest first.
 func (s *Store) TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error) {
 	var list []reverie.TeamConflict
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the conflicts of team %q", team), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		var err error
-		list, err = openConflicts(ctx, t, reverie.TeamGroupID(team))
-		return err
-	}})
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the conflicts of team %q", team), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			var err error
+			list, err = openConflicts(ctx, t, reverie.TeamGroupID(team))
+			return err
+		}})
 	return list, err
 }
 
@@ -64,8 +65,10 @@ func (s *Store) SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) er
 		return err
 	}
 	id, groupID := reverie.NewID(), reverie.TeamGroupID(c.Team)
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("keep both versions of memory %s of team %q", c.LineageID, c.Team), Do: func(ctx context.Context, t *pg.Tx) error {
-		_, err := t.Exec(ctx, saveConflictQuery, groupID, id, c.Remote, c.LineageID, c.LocalID, c.Theirs.VersionID, theirs, s.db.Now())
-		return err
-	}})
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("keep both versions of memory %s of team %q", c.LineageID, c.Team),
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			_, err := t.Exec(ctx, saveConflictQuery, groupID, id, c.Remote, c.LineageID, c.LocalID, c.Theirs.VersionID, theirs,
+				s.db.Now())
+			return err
+		}})
 }

@@ -51,7 +51,8 @@ func teamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWri
 }
 
 // keepTeamAnswer keeps the answer to a write that has a key, and drops old ones.
-func (s *Store) keepTeamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite, m reverie.TeamMemory) error {
+func (s *Store) keepTeamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite,
+	m reverie.TeamMemory) error {
 	if w.RequestKey == "" {
 		return nil
 	}

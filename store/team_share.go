@@ -39,7 +39,8 @@ const originQuery = `select coalesce(r.job, '') as job, coalesce(r.model, '') as
 // shared before, nothing is written, and shared is false. Where the team has changed or
 // deleted what was shared, that is a *reverie.TeamSharedError, unless share.Overwrite.
 // Other errors are those of PutTeamMemory.
-func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m reverie.TeamMemory, shared bool, err error) {
+func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m reverie.TeamMemory, shared bool,
+	err error) {
 	from := share.Memory
 	groupID := reverie.TeamGroupID(share.Team)
 	versionID, lineageID := reverie.NewID(), reverie.NewID()
@@ -50,8 +51,10 @@ func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 			if err := s.lockTeam(ctx, t, share.Team); err != nil {
 				return err
 			}
-			w := reverie.TeamWrite{Team: share.Team, FromGroup: from.GroupID, Memory: reverie.TeamMemory{ID: lineageID, Statement: from.Statement,
-				Status: reverie.StatusActive, Tags: from.Tags, Strength: from.Strength, CreatedAt: from.CreatedAt, UpdatedAt: from.LastSupportedAt,
+			w := reverie.TeamWrite{Team: share.Team, FromGroup: from.GroupID, Memory: reverie.TeamMemory{ID: lineageID,
+				Statement: from.Statement,
+				Status:    reverie.StatusActive, Tags: from.Tags, Strength: from.Strength, CreatedAt: from.CreatedAt,
+				UpdatedAt:    from.LastSupportedAt,
 				ChangeReason: share.Reason}}
 			var before struct {
 				LineageID string `db:"lineage_id"`
@@ -115,14 +118,16 @@ func originOf(ctx context.Context, t *pg.Tx, m reverie.Memory) (reverie.Origin, 
 	if err := t.Get(ctx, &here, deploymentQuery); err != nil {
 		return reverie.Origin{}, err
 	}
-	return reverie.Origin{Deployment: here, MemoryID: m.ID, LineageID: m.LineageID, Version: m.Version, Job: reverie.Job(row.Job), Model: row.Model,
+	return reverie.Origin{Deployment: here, MemoryID: m.ID, LineageID: m.LineageID, Version: m.Version,
+		Job: reverie.Job(row.Job), Model: row.Model,
 		PromptVersion: row.PromptVersion, Messages: row.Messages, MadeAt: m.UpdatedAt}, nil
 }
 
 // TeamMemoryOf returns the memory of a team that a version, or a lineage, is; and the
 // group id of its team. What is no team's is reverie.ErrNotFound.
 func (s *Store) TeamMemoryOf(ctx context.Context, team, id string) (m reverie.TeamMemory, of string, err error) {
-	err = s.db.Run(ctx, pg.Work{What: "read a team's memory", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err = s.db.Run(ctx, pg.Work{What: "read a team's memory", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		var found struct {
 			GroupID   string `db:"group_id"`
 			LineageID string `db:"lineage_id"`
@@ -165,7 +170,8 @@ func sharedEvidence(ctx context.Context, t *pg.Tx, m reverie.Memory) ([]reverie.
 	err := t.Select(ctx, &rows, sharedEvidenceQuery, m.GroupID, m.LineageID, reverie.MaxTeamEvidence)
 	list := make([]reverie.Evidence, len(rows))
 	for i, r := range rows {
-		list[i] = reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID, Author: r.Author, Quote: r.Quote, SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate}
+		list[i] = reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID, Author: r.Author, Quote: r.Quote,
+			SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate}
 	}
 	return list, err
 }

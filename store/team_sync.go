@@ -40,28 +40,29 @@ func (s *Store) Deployment(ctx context.Context) (id string, err error) {
 func (s *Store) TeamStates(ctx context.Context, team, remote string) ([]reverie.TeamState, error) {
 	groupID := reverie.TeamGroupID(team)
 	var list []reverie.TeamState
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read how team %q stands", team), ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		list = nil
-		for after := ZeroID; ; {
-			var rows []MemoryRow
-			if err := t.Select(ctx, &rows, teamHeadsQuery, groupID, after, teamPage); err != nil {
-				return err
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read how team %q stands", team), ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			list = nil
+			for after := ZeroID; ; {
+				var rows []MemoryRow
+				if err := t.Select(ctx, &rows, teamHeadsQuery, groupID, after, teamPage); err != nil {
+					return err
+				}
+				page, err := TeamMemories(ctx, t, groupID, rows)
+				if err != nil {
+					return err
+				}
+				for i, m := range page {
+					held := rows[i].Status == reverie.StatusHeld || rows[i].Status == reverie.StatusArchived
+					list = append(list, reverie.TeamState{TeamMemory: m, Held: held})
+				}
+				if len(rows) < teamPage {
+					break
+				}
+				after = rows[len(rows)-1].LineageID
 			}
-			page, err := TeamMemories(ctx, t, groupID, rows)
-			if err != nil {
-				return err
-			}
-			for i, m := range page {
-				held := rows[i].Status == reverie.StatusHeld || rows[i].Status == reverie.StatusArchived
-				list = append(list, reverie.TeamState{TeamMemory: m, Held: held})
-			}
-			if len(rows) < teamPage {
-				break
-			}
-			after = rows[len(rows)-1].LineageID
-		}
-		return fillStates(ctx, t, groupID, remote, list)
-	}})
+			return fillStates(ctx, t, groupID, remote, list)
+		}})
 	return list, err
 }
 
@@ -96,14 +97,16 @@ func fillStates(ctx context.Context, t *pg.Tx, groupID, remote string, list []re
 // an open conflict with it: the resolution says how. The version is one of the team's.
 func (s *Store) LinkTeamMemory(ctx context.Context, team string, l reverie.TeamLink, resolution string) error {
 	groupID := reverie.TeamGroupID(team)
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note that memory %s of team %q is synced", l.LineageID, team), Do: func(ctx context.Context, t *pg.Tx) error {
-		return s.linkTeam(ctx, t, groupID, l, resolution)
-	}})
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note that memory %s of team %q is synced", l.LineageID, team),
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			return s.linkTeam(ctx, t, groupID, l, resolution)
+		}})
 }
 
 func (s *Store) linkTeam(ctx context.Context, t *pg.Tx, groupID string, l reverie.TeamLink, resolution string) error {
 	at := s.db.Now()
-	if _, err := t.Exec(ctx, linkTeamQuery, groupID, l.Remote, l.LineageID, l.LocalID, l.RemoteID, l.Digest, at); err != nil {
+	if _, err := t.Exec(ctx, linkTeamQuery, groupID, l.Remote, l.LineageID, l.LocalID, l.RemoteID, l.Digest,
+		at); err != nil {
 		return err
 	}
 	_, err := t.Exec(ctx, settleConflictQuery, groupID, l.Remote, l.LineageID, resolution, at)
@@ -126,7 +129,8 @@ func (s *Store) TakeTeamMemory(ctx context.Context, take reverie.TeamTake) (reve
 			if m, err = s.writeTeam(ctx, t, w, versionID); err != nil {
 				return err
 			}
-			return s.linkTeam(ctx, t, reverie.TeamGroupID(w.Team), reverie.TeamLink{Remote: take.Remote, LineageID: m.ID, LocalID: m.VersionID,
+			return s.linkTeam(ctx, t, reverie.TeamGroupID(w.Team), reverie.TeamLink{Remote: take.Remote, LineageID: m.ID,
+				LocalID:  m.VersionID,
 				RemoteID: take.RemoteID, Digest: take.Digest}, take.Resolution)
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) { return s.teamWritten(ctx, t, w.Team, versionID) },
@@ -138,7 +142,8 @@ func (s *Store) TakeTeamMemory(ctx context.Context, take reverie.TeamTake) (reve
 // zero for never.
 func (s *Store) LastTeamSync(ctx context.Context, team, remote string) (time.Time, error) {
 	var at sql.NullTime
-	err := s.db.QueryRow(ctx, fmt.Sprintf("read when team %q was synced", team), &at, lastSyncQuery, reverie.TeamGroupID(team), remote)
+	err := s.db.QueryRow(ctx, fmt.Sprintf("read when team %q was synced", team), &at, lastSyncQuery,
+		reverie.TeamGroupID(team), remote)
 	return at.Time.UTC(), err
 }
 

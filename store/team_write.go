@@ -54,7 +54,8 @@ const (
 // reverie.ErrConflict. A request key that stands for another write is
 // reverie.ErrKeyReused; one that stands for this write has its answer again. A deletion
 // keeps the words and tags of the version that it ends.
-func (s *Store) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, created bool, err error) {
+func (s *Store) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, created bool,
+	err error) {
 	if err := checkTeamWrite(w); err != nil {
 		return m, false, err
 	}
@@ -110,7 +111,8 @@ func (s *Store) teamWritten(ctx context.Context, t *pg.Tx, team, versionID strin
 
 // writeTeam is PutTeamMemory within a transaction, for those that write more with it. The
 // new version's id is the caller's, so that it can look for it after a lost commit.
-func (s *Store) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, versionID string) (reverie.TeamMemory, error) {
+func (s *Store) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, versionID string) (reverie.TeamMemory,
+	error) {
 	none := reverie.TeamMemory{}
 	groupID := reverie.TeamGroupID(w.Team)
 	if err := s.lockTeam(ctx, t, w.Team); err != nil {
@@ -180,7 +182,8 @@ func lockTeamHead(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamW
 			return nil, err
 		}
 		if taken {
-			return nil, fmt.Errorf("team memory %s cannot have this id here: give it a new one: %w", w.Memory.ID, reverie.ErrConflict)
+			return nil, fmt.Errorf("team memory %s cannot have this id here: give it a new one: %w", w.Memory.ID,
+				reverie.ErrConflict)
 		}
 		return nil, roomInTeam(ctx, t, groupID)
 	case err != nil:
@@ -200,7 +203,8 @@ func roomInTeam(ctx context.Context, t *pg.Tx, groupID string) error {
 	var n int
 	err := t.Get(ctx, &n, `select count(*) from memories where group_id = $1 and version = 1`, groupID)
 	if err == nil && n >= reverie.MaxTeamMemories {
-		return fmt.Errorf("the team has %d memories, deleted ones included, as many as may be: change one of them: %w", n, reverie.ErrConflict)
+		return fmt.Errorf("the team has %d memories, deleted ones included, as many as may be: change one of them: %w", n,
+			reverie.ErrConflict)
 	}
 	return err
 }
@@ -222,13 +226,15 @@ func noTwin(ctx context.Context, t *pg.Tx, groupID string, m reverie.TeamMemory)
 
 // AppendTeam ends the head, nil of a new lineage, and writes the version that takes its
 // place, with all that belongs to it.
-func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *MemoryRow, w reverie.TeamWrite, versionID string) error {
+func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *MemoryRow, w reverie.TeamWrite,
+	versionID string) error {
 	at, err := NextTimestamp(ctx, db, t, groupID)
 	if err != nil {
 		return err
 	}
 	m := w.Memory
-	change := reverie.Change{ID: reverie.NewID(), Action: teamAction(head, m.Status), MemoryID: versionID, NewStatement: m.Statement, Summary: pg.ValidText(m.ChangeReason), Version: 1}
+	change := reverie.Change{ID: reverie.NewID(), Action: teamAction(head, m.Status), MemoryID: versionID,
+		NewStatement: m.Statement, Summary: pg.ValidText(m.ChangeReason), Version: 1}
 	var known []reverie.TeamVersion
 	if head != nil {
 		before, err := teamMemory(ctx, t, *head)
@@ -274,7 +280,8 @@ func teamAction(head *MemoryRow, status reverie.Status) reverie.Action {
 }
 
 // insertTeamVersion ends the head and writes the version behind it.
-func insertTeamVersion(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *MemoryRow, w reverie.TeamWrite, versionID string, at time.Time) error {
+func insertTeamVersion(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *MemoryRow, w reverie.TeamWrite,
+	versionID string, at time.Time) error {
 	m := w.Memory
 	var parent any
 	if head != nil {
@@ -291,8 +298,10 @@ func insertTeamVersion(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string,
 	if len(w.Embedding) == 0 {
 		model = ""
 	}
-	_, err = t.Exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, parent, m.Statement, string(m.Status), pq.StringArray(append([]string{}, m.Tags...)), m.Strength,
-		reverie.DefaultWeight, text.ContentHash(m.Statement), pg.ValidText(m.ChangeReason), notAfter(m.CreatedAt, at), at, notAfter(m.UpdatedAt, at), vector, model)
+	_, err = t.Exec(ctx, insertTeamVersionQuery, groupID, versionID, m.ID, parent, m.Statement, string(m.Status),
+		pq.StringArray(append([]string{}, m.Tags...)), m.Strength,
+		reverie.DefaultWeight, text.ContentHash(m.Statement), pg.ValidText(m.ChangeReason), notAfter(m.CreatedAt, at), at,
+		notAfter(m.UpdatedAt, at), vector, model)
 	return err
 }
 
@@ -306,10 +315,12 @@ func notAfter(at, now time.Time) time.Time {
 
 // insertOrigin writes where a version comes from, and which were made before it that the
 // lineage does not know. One that is made here needs none of it.
-func insertOrigin(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, w reverie.TeamWrite, versionID string, known []reverie.TeamVersion) error {
+func insertOrigin(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, w reverie.TeamWrite, versionID string,
+	known []reverie.TeamVersion) error {
 	o := w.Memory.Origin
 	earlier := slices.DeleteFunc(slices.Clone(w.Memory.Versions), func(v reverie.TeamVersion) bool {
-		return v.VersionID == o.MemoryID || slices.ContainsFunc(known, func(k reverie.TeamVersion) bool { return k.VersionID == v.VersionID })
+		return v.VersionID == o.MemoryID || slices.ContainsFunc(known,
+			func(k reverie.TeamVersion) bool { return k.VersionID == v.VersionID })
 	})
 	if o.Deployment == "" {
 		return nil
@@ -322,6 +333,7 @@ func insertOrigin(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, w re
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, insertOriginQuery, groupID, versionID, pg.ValidText(o.Deployment), o.MemoryID, o.LineageID, w.FromGroup, body, list, db.Now())
+	_, err = t.Exec(ctx, insertOriginQuery, groupID, versionID, pg.ValidText(o.Deployment), o.MemoryID, o.LineageID,
+		w.FromGroup, body, list, db.Now())
 	return err
 }

@@ -34,7 +34,8 @@ func (s *Store) AddToken(ctx context.Context, token reverie.Token) error {
 			n, err := t.Exec(ctx, `insert into api_tokens (`+tokenColumns+`)
 				values ($1, $2, $3, $4, $5, $6::timestamptz, $7::timestamptz, null, null)
 				on conflict (group_id, token_id) do update set name = excluded.name where api_tokens.sha256 = excluded.sha256`,
-				token.GroupID, token.ID, pg.ValidText(token.Name), string(token.Scope), token.SHA256, pg.Timestamp(token.CreatedAt), pg.OrNullTimestamp(token.ExpiresAt))
+				token.GroupID, token.ID, pg.ValidText(token.Name), string(token.Scope), token.SHA256,
+				pg.Timestamp(token.CreatedAt), pg.OrNullTimestamp(token.ExpiresAt))
 			if err == nil && n == 0 {
 				err = fmt.Errorf("there is another of that id: %w", reverie.ErrConflict)
 			}
@@ -47,7 +48,8 @@ func (s *Store) AddToken(ctx context.Context, token reverie.Token) error {
 // all there are where groupID is "". The oldest are first.
 func (s *Store) Tokens(ctx context.Context, groupID string) ([]reverie.Token, error) {
 	var list []reverie.Token
-	err := s.db.Run(asLogin(ctx), pg.Work{What: "read tokens", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(asLogin(ctx), pg.Work{What: "read tokens", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		list = nil
 		return t.Select(ctx, &list, `select `+tokenColumns+` from api_tokens where $1 = '' or group_id in ('', $1)
 			order by created_at, token_id`, groupID)
@@ -98,7 +100,8 @@ func (s *Store) UseToken(ctx context.Context, token reverie.Token, at time.Time)
 	if token.LastUsedAt != nil && at.Sub(*token.LastUsedAt) < useEvery {
 		return nil
 	}
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note the use of token %s", token.ID), Do: func(ctx context.Context, t *pg.Tx) error {
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note the use of token %s", token.ID), Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		_, err := t.Exec(ctx, useTokenQuery, token.GroupID, token.ID, pg.Timestamp(at), pg.Timestamp(at.Add(-useEvery)))
 		return err
 	}})

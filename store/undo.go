@@ -163,14 +163,16 @@ func (s *Store) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reveri
 	if q.Reason == "" {
 		q.Reason = fmt.Sprintf("undo of run %s", run.ID)
 	}
-	result := reverie.Undone{RunID: run.ID, Job: run.Job, Began: run.StartedAt, Changes: []reverie.Change{}, Left: []reverie.UndoLeft{}}
+	result := reverie.Undone{RunID: run.ID, Job: run.Job, Began: run.StartedAt, Changes: []reverie.Change{},
+		Left: []reverie.UndoLeft{}}
 	before, was, err := rememberedThen(ctx, t, run)
 	if err != nil {
 		return result, err
 	}
 	result.Before, result.Was = reverie.ActiveSHA256(before), reverie.ActiveSHA256(was)
 	if q.Before != "" && q.Before != result.Before {
-		return result, fmt.Errorf("what the group remembers has changed since the dry run: look again: %w", reverie.ErrConflict)
+		return result, fmt.Errorf("what the group remembers has changed since the dry run: look again: %w",
+			reverie.ErrConflict)
 	}
 	var traces bool
 	if err := t.Get(ctx, &traces, tracesQuery, run.GroupID, run.ID); err != nil {
@@ -187,14 +189,16 @@ func (s *Store) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reveri
 		return result, err
 	}
 	result.After = reverie.ActiveSHA256(after)
-	result.Exact = result.After == result.Was && !slices.ContainsFunc(result.Left, func(l reverie.UndoLeft) bool { return l.EntityID != "" })
+	result.Exact = result.After == result.Was && !slices.ContainsFunc(result.Left,
+		func(l reverie.UndoLeft) bool { return l.EntityID != "" })
 	back.explain(was, after, &result)
 	return result, nil
 }
 
 // undoTraces takes back what a run has left. Of one that was undone before, only what was
 // left then can be put back, by force, and what it has read can wait again.
-func (s *Store) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run, result *reverie.Undone) (back returns, err error) {
+func (s *Store) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run,
+	result *reverie.Undone) (back returns, err error) {
 	again := run.UndoneAt != nil
 	at, err := NextTimestamp(ctx, s.db, t, run.GroupID)
 	if err != nil {
@@ -224,13 +228,15 @@ func (s *Store) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, r
 	case q.Again:
 		result.Over = true
 	default:
-		return back, fmt.Errorf("it was taken back already, at %s: %w", run.UndoneAt.UTC().Format(time.RFC3339), reverie.ErrConflict)
+		return back, fmt.Errorf("it was taken back already, at %s: %w", run.UndoneAt.UTC().Format(time.RFC3339),
+			reverie.ErrConflict)
 	}
 	return back, nil
 }
 
 // undoMemories takes back what a run did to memories, and what it holds, and says when.
-func (s *Store) undoMemories(ctx context.Context, t *pg.Tx, b takeBack, result *reverie.Undone) (back returns, at time.Time, err error) {
+func (s *Store) undoMemories(ctx context.Context, t *pg.Tx, b takeBack, result *reverie.Undone) (back returns,
+	at time.Time, err error) {
 	if back, err = b.look(ctx, t, false); err != nil {
 		return back, at, err
 	}

@@ -76,7 +76,8 @@ func (r returns) explain(was, is []reverie.Memory, result *reverie.Undone) {
 		case !touched[lineage].Changed:
 			result.Others++
 		case ok && w.newID != "" && w.Held:
-			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: w.newID, Statement: w.BaseStatement, Reason: "it waits to be judged again"})
+			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: w.newID, Statement: w.BaseStatement,
+				Reason: "it waits to be judged again"})
 		default:
 			row := touched[lineage]
 			result.Left = append(result.Left, reverie.UndoLeft{MemoryID: row.HeadID, Statement: row.Statement,

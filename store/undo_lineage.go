@@ -280,7 +280,8 @@ func (r TouchedRow) decayedAt() *time.Time {
 // since says what others have done to the lineage: last, or, where an undo came after, by
 // making what stands now.
 func (r TouchedRow) since() string {
-	did := map[reverie.Action]string{reverie.ActionDelete: "deleted", reverie.ActionRestore: "restored", reverie.ActionArchive: "archived"}[r.LastAction]
+	did := map[reverie.Action]string{reverie.ActionDelete: "deleted", reverie.ActionRestore: "restored",
+		reverie.ActionArchive: "archived"}[r.LastAction]
 	if did == "" {
 		did = "changed"
 	}

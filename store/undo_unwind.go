@@ -85,7 +85,8 @@ func unwind(rows []TouchedRow, replay, force bool) returns {
 		case goes[r.LineageID]:
 			w.ends = true
 		case r.stands() && !l.stays:
-			w.weakens = (r.Withdrawn > 0 || r.Exact && !r.Changed) && (w.strength != r.Strength || !w.supported.Equal(r.LastSupportedAt))
+			w.weakens = (r.Withdrawn > 0 || r.Exact && !r.Changed) && (w.strength != r.Strength ||
+				!w.supported.Equal(r.LastSupportedAt))
 		}
 		if l.reason != "" {
 			res.left = append(res.left, l)
@@ -142,7 +143,10 @@ func (r returns) goes() pq.StringArray {
 // said it until the runs wrote is first, then a person's, then the oldest. Those that are held
 // say nothing.
 func freeStatements(rows []TouchedRow, goes map[string]bool) map[string]bool {
-	back := slices.DeleteFunc(slices.Clone(rows), func(r TouchedRow) bool { return !goes[r.LineageID] || r.BaseID == nil || r.Held })
+	back := slices.DeleteFunc(slices.Clone(rows), func(r TouchedRow) bool {
+		return !goes[r.LineageID] ||
+			r.BaseID == nil || r.Held
+	})
 	slices.SortStableFunc(back, func(a, b TouchedRow) int {
 		return cmp.Or(first(a.JustBefore, b.JustBefore), first(a.ByPerson, b.ByPerson), cmp.Compare(a.LineageID, b.LineageID))
 	})

@@ -59,7 +59,8 @@ const (
 
 // writeReturns writes what becomes of the lineages, with a row of the change log
 // for each, which it returns, and has judged again what rests on them.
-func writeReturns(ctx context.Context, t *pg.Tx, b takeBack, at time.Time, list []lineageReturn) ([]reverie.Change, error) {
+func writeReturns(ctx context.Context, t *pg.Tx, b takeBack, at time.Time, list []lineageReturn) ([]reverie.Change,
+	error) {
 	if err := moveBack(ctx, t, b.groupID, at, list); err != nil {
 		return nil, err
 	}
@@ -115,7 +116,8 @@ func bringBack(ctx context.Context, t *pg.Tx, b takeBack, at time.Time, list []l
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.Exec(ctx, bringBackQuery, b.groupID, b.reason, at, ids, heads, bases, strengths, supported, pq.Array(decayed), held, b.runs)
+	_, err := t.Exec(ctx, bringBackQuery, b.groupID, b.reason, at, ids, heads, bases, strengths, supported,
+		pq.Array(decayed), held, b.runs)
 	return err
 }
 

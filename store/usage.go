@@ -65,13 +65,16 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 	var scores, similarities, weights, strengths, recencies pq.Float64Array
 	for _, r := range rows {
 		if !reverie.IsID(r.UsageID) || !reverie.IsID(r.MemoryID) || !reverie.IsID(r.LineageID) {
-			return fmt.Errorf("log the use of memory %q in context %q of group %q: an id has not the form of one: %w", r.MemoryID, r.UsageID, r.GroupID, reverie.ErrInvalid)
+			return fmt.Errorf("log the use of memory %q in context %q of group %q: an id has not the form of one: %w",
+				r.MemoryID, r.UsageID, r.GroupID, reverie.ErrInvalid)
 		}
 		if r.CreatedAt.IsZero() {
 			r.CreatedAt = s.db.Now()
 		}
-		groups, usages, ids, lineages = append(groups, pg.ValidText(r.GroupID)), append(usages, r.UsageID), append(ids, r.MemoryID), append(lineages, r.LineageID)
-		sessions, queries = append(sessions, pg.ValidText(r.SessionID)), append(queries, text.Excerpt(pg.ValidText(r.Query), reverie.MaxUsageQuery))
+		groups, usages, ids, lineages = append(groups, pg.ValidText(r.GroupID)), append(usages, r.UsageID), append(ids,
+			r.MemoryID), append(lineages, r.LineageID)
+		sessions, queries = append(sessions, pg.ValidText(r.SessionID)), append(queries, text.Excerpt(pg.ValidText(r.Query),
+			reverie.MaxUsageQuery))
 		positions, times = append(positions, int64(r.Position)), append(times, pg.Timestamp(r.CreatedAt))
 		scores, similarities, weights = append(scores, r.Score), append(similarities, r.Similarity), append(weights, r.Weight)
 		strengths, recencies = append(strengths, r.Strength), append(recencies, r.Recency)
@@ -127,7 +130,8 @@ func findUsage(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) (groupID, us
 	case len(groups) == 0:
 		return "", "", knownSession(ctx, t, q)
 	case len(groups) > 1:
-		return "", "", fmt.Errorf("session %q is one of %d groups, such as %q; say which: %w", q.SessionID, len(groups), groups[:min(len(groups), 10)], reverie.ErrInvalid)
+		return "", "", fmt.Errorf("session %q is one of %d groups, such as %q; say which: %w", q.SessionID, len(groups),
+			groups[:min(len(groups), 10)], reverie.ErrInvalid)
 	case q.UsageID != "":
 		return groups[0], q.UsageID, nil
 	}
@@ -166,17 +170,20 @@ func utcUsage(rows []reverie.Usage) []reverie.Usage {
 
 // UsageOf counts how often the memories of lineages were offered and used, by
 // lineage. Those that never were offered are not in it.
-func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string) (map[string]reverie.UsageCount, error) {
+func (s *Store) UsageOf(ctx context.Context, groupID string, lineageIDs []string) (map[string]reverie.UsageCount,
+	error) {
 	var counts map[string]reverie.UsageCount
-	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("count uses of memories of group %q", groupID), ReadOnly: true, ByKey: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		var err error
-		counts, err = usageOf(ctx, t, groupID, lineageIDs)
-		return err
-	}})
+	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("count uses of memories of group %q", groupID), ReadOnly: true,
+		ByKey: true, Do: func(ctx context.Context, t *pg.Tx) error {
+			var err error
+			counts, err = usageOf(ctx, t, groupID, lineageIDs)
+			return err
+		}})
 	return counts, err
 }
 
-func usageOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string]reverie.UsageCount, error) {
+func usageOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string]reverie.UsageCount,
+	error) {
 	var rows []struct {
 		LineageID string `db:"lineage_id"`
 		reverie.UsageCount

@@ -72,7 +72,8 @@ const judgeQuery = `
 // judged before stay as they are, and so do their weights. It returns the rows as
 // they stand then. It takes no lease, makes no versions, and is not in the change
 // log: the usage log says what moved a weight.
-func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []reverie.UsageVerdict, rule reverie.WeightRule) ([]reverie.Usage, error) {
+func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []reverie.UsageVerdict,
+	rule reverie.WeightRule) ([]reverie.Usage, error) {
 	what := fmt.Sprintf("judge what context %s of group %q offered", usageID, groupID)
 	if err := checkWeightRule(rule); err != nil || !reverie.IsID(usageID) {
 		if err == nil {
@@ -101,7 +102,10 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.db.Now(), reverie.CoreWeight); err != nil {
 					return err
 				}
-				if !slices.ContainsFunc(rows, func(r reverie.Usage) bool { return r.WasReferenced == nil && slices.Contains(ids, r.MemoryID) }) {
+				if !slices.ContainsFunc(rows, func(r reverie.Usage) bool {
+					return r.WasReferenced == nil && slices.Contains(ids,
+						r.MemoryID)
+				}) {
 					return nil
 				}
 			}
@@ -112,8 +116,10 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 
 // checkWeightRule refuses what could not be kept in a weight.
 func checkWeightRule(r reverie.WeightRule) error {
-	if !(r.Referenced >= 0 && r.Ignored <= 0 && r.Min >= 0 && r.Min <= r.Max && r.Max <= reverie.MaxWeight) { // NaN fails too
-		return fmt.Errorf("weights cannot move by %v and %v within %v..%v: %w", r.Referenced, r.Ignored, r.Min, r.Max, reverie.ErrInvalid)
+	if !(r.Referenced >= 0 && r.Ignored <= 0 && r.Min >= 0 && r.Min <= r.Max &&
+		r.Max <= reverie.MaxWeight) { // NaN fails too
+		return fmt.Errorf("weights cannot move by %v and %v within %v..%v: %w", r.Referenced, r.Ignored, r.Min, r.Max,
+			reverie.ErrInvalid)
 	}
 	return nil
 }

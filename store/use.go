@@ -77,7 +77,8 @@ const (
 )
 
 // PendingWindows is [Store.PendingWindows] for what waits for the job.
-func (q Queue) PendingWindows(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad, error) {
+func (q Queue) PendingWindows(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad,
+	error) {
 	if ofEvolve(q.job) {
 		return q.Store.PendingWindows(ctx, groupID, windows)
 	}
@@ -90,7 +91,8 @@ func (q Queue) CountPending(ctx context.Context, groupID string, since, until ti
 		return q.Store.CountPending(ctx, groupID, since, until)
 	}
 	var n int
-	err := q.db.Run(ctx, pg.Work{What: fmt.Sprintf("count what waits for %s in group %q", q.job, groupID), ReadOnly: true, ByKey: true,
+	err := q.db.Run(ctx, pg.Work{What: fmt.Sprintf("count what waits for %s in group %q", q.job, groupID),
+		ReadOnly: true, ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			return t.Get(ctx, &n, countWaitingQuery, groupID, string(q.job), pg.OrMinusInfinity(since), pg.OrInfinity(until))
 		}})
@@ -102,7 +104,8 @@ func (q Queue) CountPending(ctx context.Context, groupID string, since, until ti
 // used; zero times are no bound. It returns how many did not wait before. An
 // unknown group is reverie.ErrNotFound; evolve, which has no such queue, is
 // reverie.ErrInvalid.
-func (s *Store) QueueMessages(ctx context.Context, groupID string, job reverie.Job, since, until time.Time) (int, error) {
+func (s *Store) QueueMessages(ctx context.Context, groupID string, job reverie.Job, since, until time.Time) (int,
+	error) {
 	what := fmt.Sprintf("queue messages of group %q for %s", groupID, job)
 	if ofEvolve(job) {
 		return 0, fmt.Errorf("%s: it takes pending messages themselves: %w", what, reverie.ErrInvalid)
@@ -127,7 +130,8 @@ func use(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, runID s
 	}
 	n, err := t.Exec(ctx, useQuery, groupID, string(job), runID, pq.StringArray(ids))
 	if err == nil && n != len(ids) {
-		return fmt.Errorf("%d of the chunk's %d messages do not wait for %s any more: %w", len(ids)-n, len(ids), job, reverie.ErrConflict)
+		return fmt.Errorf("%d of the chunk's %d messages do not wait for %s any more: %w", len(ids)-n, len(ids), job,
+			reverie.ErrConflict)
 	}
 	return err
 }
@@ -144,7 +148,8 @@ func extracted(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.Time) e
 		return err
 	}
 	if n != len(ids) {
-		return fmt.Errorf("%d of the chunk's %d messages do not wait for this run of session %q: %w", len(ids)-n, len(ids), plan.SessionID, reverie.ErrConflict)
+		return fmt.Errorf("%d of the chunk's %d messages do not wait for this run of session %q: %w", len(ids)-n, len(ids),
+			plan.SessionID, reverie.ErrConflict)
 	}
 	if _, err := t.Exec(ctx, extractedQuery, plan.GroupID, plan.SessionID, ids); err != nil {
 		return err

@@ -97,7 +97,8 @@ func (s *Store) Why(ctx context.Context, groupID, memoryID string) (reverie.Why,
 // Strength, weight and last support of each version are those of then.
 func (s *Store) WhyAt(ctx context.Context, groupID, memoryID string, at time.Time) (reverie.Why, error) {
 	var why reverie.Why
-	err := s.db.Run(ctx, pg.Work{What: "read what stands behind a memory", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "read what stands behind a memory", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		asked, err := getMemory(ctx, t, groupID, memoryID)
 		if err != nil {
 			return err
@@ -213,8 +214,9 @@ func (l lineage) why() (reverie.Why, error) {
 			}
 			continue
 		}
-		v.Later = append(v.Later, reverie.WhyLater{Action: change.Action, Reason: change.Summary, RunID: runOf(r.RunID), UndoneRunID: runOf(r.UndoneRunID),
-			Evidence: change.Evidence, At: change.CreatedAt})
+		v.Later = append(v.Later, reverie.WhyLater{Action: change.Action, Reason: change.Summary, RunID: runOf(r.RunID),
+			UndoneRunID: runOf(r.UndoneRunID),
+			Evidence:    change.Evidence, At: change.CreatedAt})
 	}
 	for _, e := range l.evidence {
 		addEvidence(at[e.MemoryID], e)
@@ -231,7 +233,10 @@ func (l lineage) why() (reverie.Why, error) {
 		v := at[decision.MemoryID]
 		if v == nil { // another lineage's: it took the place of the target, if that was deleted for it
 			v = at[decision.TargetID]
-			if !slices.ContainsFunc(v.Later, func(w reverie.WhyLater) bool { return w.Action == reverie.ActionDelete && w.RunID == d.RunID }) {
+			if !slices.ContainsFunc(v.Later, func(w reverie.WhyLater) bool {
+				return w.Action == reverie.ActionDelete &&
+					w.RunID == d.RunID
+			}) {
 				continue
 			}
 		}
@@ -257,7 +262,10 @@ func addEvidence(v *reverie.WhyVersion, e evidenceRow) {
 		v.Evidence = append(v.Evidence, e.evidence())
 	case e.Action == string(reverie.ActionKeep) && !e.Withdrawn:
 		run := runOf(e.RunID)
-		i := slices.IndexFunc(v.Later, func(w reverie.WhyLater) bool { return w.Action == reverie.ActionKeep && w.RunID == run })
+		i := slices.IndexFunc(v.Later, func(w reverie.WhyLater) bool {
+			return w.Action == reverie.ActionKeep &&
+				w.RunID == run
+		})
 		if i < 0 {
 			i = len(v.Later)
 			v.Later = append(v.Later, reverie.WhyLater{Action: reverie.ActionKeep, RunID: run, At: e.CreatedAt.UTC()})

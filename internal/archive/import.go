@@ -69,10 +69,12 @@ func Import(ctx context.Context, file io.ReadSeeker, to Store, opts Options) (Re
 		return res, err
 	}
 	if opts.Strict && res.Refused > 0 {
-		return res, fmt.Errorf("%d statements would be refused today, and none may be; nothing was written: %w", res.Refused, reverie.ErrInvalid)
+		return res, fmt.Errorf("%d statements would be refused today, and none may be; nothing was written: %w",
+			res.Refused, reverie.ErrInvalid)
 	}
 	if !opts.Secrets && res.Secret > 0 {
-		return res, fmt.Errorf("%d statements hold what looks like a secret; nothing was written: %w", res.Secret, reverie.ErrInvalid)
+		return res, fmt.Errorf("%d statements hold what looks like a secret; nothing was written: %w", res.Secret,
+			reverie.ErrInvalid)
 	}
 	compare := batcher{ctx: ctx, hand: to.CompareRecords}
 	if err := compare.all(file); err != nil {
@@ -86,7 +88,8 @@ func Import(ctx context.Context, file io.ReadSeeker, to Store, opts Options) (Re
 	err = write.all(file)
 	res.RecordResult = write.result
 	if err != nil {
-		return res, fmt.Errorf("%d records were written before this; the same import goes on from there: %w", res.written(), err)
+		return res, fmt.Errorf("%d records were written before this; the same import goes on from there: %w", res.written(),
+			err)
 	}
 	return res, nil
 }

@@ -99,7 +99,8 @@ func (r *reader) begin() (Header, error) {
 		return h, fmt.Errorf("it is no export of memories: its first line is not that of one; `reverie memory export` writes them: %w", reverie.ErrInvalid)
 	}
 	if h.Version > Version {
-		return h, fmt.Errorf("it is of version %d, and this binary reads %d at most; import it with a newer one: %w", h.Version, Version, reverie.ErrInvalid)
+		return h, fmt.Errorf("it is of version %d, and this binary reads %d at most; import it with a newer one: %w",
+			h.Version, Version, reverie.ErrInvalid)
 	}
 	r.sum.Write(text)
 	return h, nil
@@ -111,7 +112,8 @@ func parse(text []byte) (anyLine, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&l); err != nil {
-		return l, fmt.Errorf("it is not what an export has there (%w); the file was cut off or damaged: %w", err, reverie.ErrInvalid)
+		return l, fmt.Errorf("it is not what an export has there (%w); the file was cut off or damaged: %w", err,
+			reverie.ErrInvalid)
 	}
 	return l, nil
 }
@@ -131,7 +133,8 @@ func (r *reader) record(l line) (reverie.Record, error) {
 			ID string `json:"group_id"`
 		}
 		if err := json.Unmarshal(l.Row, &g); err != nil || g.ID <= r.group {
-			return rec, fmt.Errorf("group %q comes after %q: groups stand in the order of their ids, each once: %w", g.ID, r.group, reverie.ErrInvalid)
+			return rec, fmt.Errorf("group %q comes after %q: groups stand in the order of their ids, each once: %w", g.ID,
+				r.group, reverie.ErrInvalid)
 		}
 		r.group, r.rank = g.ID, 0
 	}
@@ -158,7 +161,8 @@ func (r *reader) end(h Header, e Summary) (Summary, error) {
 		return s, fmt.Errorf("its SHA-256 is %.12s…, and its last line says %.12s…: it was changed or damaged after it was written (line ends count too); export or copy it again: %w",
 			s.SHA256, e.SHA256, reverie.ErrInvalid)
 	case !maps.Equal(e.Records, r.counts), h.Groups != r.counts[reverie.RecordGroup]:
-		return s, fmt.Errorf("it holds %v records, and says that there are %v in %d groups: %w", r.counts, e.Records, h.Groups, reverie.ErrInvalid)
+		return s, fmt.Errorf("it holds %v records, and says that there are %v in %d groups: %w", r.counts, e.Records,
+			h.Groups, reverie.ErrInvalid)
 	}
 	if _, err := r.next(); !errors.Is(err, io.EOF) {
 		return s, fmt.Errorf("line %d comes after the last line of the export: %w", r.no, reverie.ErrInvalid)

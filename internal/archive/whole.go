@@ -70,7 +70,8 @@ func (w *whole) add(rec reverie.Record) error {
 	}
 	for _, n := range needs {
 		if !strings.HasSuffix(n, " ") && !w.seen[n] { // no id: it refers to none
-			return fmt.Errorf("a %s record of group %q refers to %s, which is not before it: %w", rec.Type, rec.GroupID, n, reverie.ErrInvalid)
+			return fmt.Errorf("a %s record of group %q refers to %s, which is not before it: %w", rec.Type, rec.GroupID, n,
+				reverie.ErrInvalid)
 		}
 	}
 	for _, n := range is {

@@ -26,7 +26,8 @@ type Writer struct {
 // NewWriter writes to out an export that is created now, with vectors or without.
 func NewWriter(out io.Writer, now time.Time, vectors bool) *Writer {
 	return &Writer{out: bufio.NewWriterSize(out, 1<<16), sum: sha256.New(), counts: map[reverie.RecordType]int{},
-		header: Header{Type: typeHeader, Format: Format, Version: Version, CreatedAt: now.UTC().Truncate(time.Second), Vectors: vectors}}
+		header: Header{Type: typeHeader, Format: Format, Version: Version, CreatedAt: now.UTC().Truncate(time.Second),
+			Vectors: vectors}}
 }
 
 // Begin writes the first line of an export of so many groups.
@@ -62,7 +63,8 @@ func (w *Writer) write(v any) error {
 		return err
 	}
 	if w.scratch.Len() > maxLine {
-		return fmt.Errorf("it would be a line of %d bytes, and no line may have more than %d: %w", w.scratch.Len(), maxLine, reverie.ErrInvalid)
+		return fmt.Errorf("it would be a line of %d bytes, and no line may have more than %d: %w", w.scratch.Len(), maxLine,
+			reverie.ErrInvalid)
 	}
 	w.sum.Write(w.scratch.Bytes())
 	_, err := w.out.Write(w.scratch.Bytes())

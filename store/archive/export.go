@@ -42,7 +42,8 @@ func (s *Archive) Export(ctx context.Context, q reverie.ExportQuery, to RecordWr
 		what = fmt.Sprintf("export group %q", q.GroupID)
 	}
 	var refused error
-	err := s.db.Stream(ctx, "; set local timezone = 'UTC'; set local extra_float_digits = 1", func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Stream(ctx, "; set local timezone = 'UTC'; set local extra_float_digits = 1", func(ctx context.Context,
+		t *pg.Tx) error {
 		e := exporter{t: t, query: q, to: to}
 		err := e.all(ctx)
 		refused = e.refused
@@ -122,7 +123,8 @@ func (e *exporter) table(ctx context.Context, id string, table recordTable) erro
 			return err
 		}
 		for _, r := range rows {
-			if err := e.write(reverie.Record{GroupID: id, Type: table.kind, Row: json.RawMessage(r.Record), Vector: r.Vector}); err != nil {
+			if err := e.write(reverie.Record{GroupID: id, Type: table.kind, Row: json.RawMessage(r.Record),
+				Vector: r.Vector}); err != nil {
 				return err
 			}
 		}

@@ -61,7 +61,8 @@ const exportedUsage = `(select lineage_id, sum(offered)::bigint as offered, sum(
 var recordTables = []recordTable{
 	{
 		kind: reverie.RecordRun, table: "runs", from: exportedRuns, order: "t.run_id",
-		columns: []string{"run_id", "job", "session_id", "window_since", "window_until", "status", "attempt", "model", "prompt_version",
+		columns: []string{"run_id", "job", "session_id", "window_since", "window_until", "status", "attempt", "model",
+			"prompt_version",
 			"prompt_sha256", "stats", "error", "started_at", "finished_at", "undone_at"},
 		reads: map[string]string{
 			"status":      "case when t.status = 'running' then 'failed' else t.status end",
@@ -72,9 +73,10 @@ var recordTables = []recordTable{
 	},
 	{
 		kind: reverie.RecordChunk, table: "run_chunks", from: exportedChunks, order: "t.run_id, t.chunk_no",
-		columns: []string{"run_id", "chunk_no", "input_sha256", "message_ids", "memory_ids", "status", "refusals", "created_at"},
-		before:  `{"memory_ids": []}`,
-		loose:   []string{"status", "refusals"},
+		columns: []string{"run_id", "chunk_no", "input_sha256", "message_ids", "memory_ids", "status", "refusals",
+			"created_at"},
+		before: `{"memory_ids": []}`,
+		loose:  []string{"status", "refusals"},
 	},
 	{
 		kind: reverie.RecordHeld, table: "held_plans", order: "t.run_id, t.chunk_no",
@@ -82,8 +84,10 @@ var recordTables = []recordTable{
 	},
 	{
 		kind: reverie.RecordMemory, table: "memories", order: "t.lineage_id, t.version",
-		columns: []string{"memory_id", "lineage_id", "parent_id", "kind", "session_id", "statement", "version", "status", "tags",
-			"strength", "weight", "content_hash", "embedding_model", "change_summary", "run_id", "created_at", "updated_at", "ended_at",
+		columns: []string{"memory_id", "lineage_id", "parent_id", "kind", "session_id", "statement", "version", "status",
+			"tags",
+			"strength", "weight", "content_hash", "embedding_model", "change_summary", "run_id", "created_at", "updated_at",
+			"ended_at",
 			"last_supported_at", "decayed_at"},
 		reads: map[string]string{"embedding_model": "case when $2::bool then t.embedding_model else '' end"},
 		loose: []string{"embedding_model"},
@@ -101,22 +105,27 @@ var recordTables = []recordTable{
 		kind: reverie.RecordEvidence, table: "memory_evidence", order: "t.evidence_no",
 		columns: []string{"evidence_no", "lineage_id", "memory_id", "message_id", "author_id", "author", "quote", "sent_at",
 			"local_date", "action", "run_id", "created_at", "withdrawn_at"},
-		rules: []recordRule{{"evidence_no", "evidence_no between 1 and 1::bigint << 53"}}, // what JSON keeps, with room to count on
+		rules: []recordRule{{"evidence_no", "evidence_no between 1 and 1::bigint << 53"}},
+		// what JSON keeps, with room to count on
 	},
 	{
 		kind: reverie.RecordChange, table: "memory_change_log", order: "t.created_at, t.change_id",
-		columns: []string{"change_id", "run_id", "chunk_no", "action", "memory_id", "old_id", "old_statement", "new_statement",
+		columns: []string{"change_id", "run_id", "chunk_no", "action", "memory_id", "old_id", "old_statement",
+			"new_statement",
 			"change_summary", "version", "evidence", "created_at", "strength", "undone_run_id"},
 		before: `{"undone_run_id": null}`,
 	},
 	{
 		kind: reverie.RecordDecision, table: "decisions",
 		order: "t.run_id, t.chunk_no, t.decision_no",
-		columns: []string{"run_id", "chunk_no", "decision_no", "kind", "statement", "content_hash", "action", "basis", "target_id",
-			"memory_id", "planned_id", "reason", "candidates", "model", "prompt_version", "prompt_sha256", "calls", "created_at"},
+		columns: []string{"run_id", "chunk_no", "decision_no", "kind", "statement", "content_hash", "action", "basis",
+			"target_id",
+			"memory_id", "planned_id", "reason", "candidates", "model", "prompt_version", "prompt_sha256", "calls",
+			"created_at"},
 	},
 	{
-		kind: reverie.RecordUsage, table: "memory_usage_totals", from: exportedUsage, beside: exportedUsage, order: "t.lineage_id",
+		kind: reverie.RecordUsage, table: "memory_usage_totals", from: exportedUsage, beside: exportedUsage,
+		order:   "t.lineage_id",
 		columns: []string{"lineage_id", "offered", "referenced", "ignored", "last_offered_at"},
 		loose:   []string{"offered", "referenced", "ignored", "last_offered_at"}, // they count on
 		rules:   []recordRule{{"counts", "least(offered, referenced, ignored) >= 0 and referenced + ignored <= offered"}},

@@ -23,18 +23,21 @@ import (
 // with other content, or whose place another memory has, is reverie.ErrConflict;
 // one that the tables cannot keep is reverie.ErrInvalid, and named. A group that is there may have
 // other settings: it keeps them, and the result says so. Nothing is written.
-func (s *Archive) CompareRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult, error) {
+func (s *Archive) CompareRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult,
+	error) {
 	return s.takeRecords(ctx, fmt.Sprintf("compare records of group %q", groupID), groupID, records, true)
 }
 
 // WriteRecords writes in one transaction those records of one group that it does
 // not have, in their order: a group comes before what it holds. See
 // [Store.CompareRecords] for what is refused; nothing is written then.
-func (s *Archive) WriteRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult, error) {
+func (s *Archive) WriteRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult,
+	error) {
 	return s.takeRecords(ctx, fmt.Sprintf("write records of group %q", groupID), groupID, records, false)
 }
 
-func (s *Archive) takeRecords(ctx context.Context, what, groupID string, records []reverie.Record, compare bool) (reverie.RecordResult, error) {
+func (s *Archive) takeRecords(ctx context.Context, what, groupID string, records []reverie.Record,
+	compare bool) (reverie.RecordResult, error) {
 	var res reverie.RecordResult
 	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: compare, Do: func(ctx context.Context, t *pg.Tx) error {
 		res = reverie.RecordResult{}
@@ -56,7 +59,8 @@ func (s *Archive) takeRecords(ctx context.Context, what, groupID string, records
 }
 
 // takeAlike takes records of one type.
-func (s *Archive) takeAlike(ctx context.Context, t *pg.Tx, groupID string, records []reverie.Record, compare bool) (reverie.RecordResult, error) {
+func (s *Archive) takeAlike(ctx context.Context, t *pg.Tx, groupID string, records []reverie.Record,
+	compare bool) (reverie.RecordResult, error) {
 	if kind := records[0].Type; kind != reverie.RecordGroup {
 		table, err := recordTableOf(kind)
 		if err != nil {
@@ -123,7 +127,8 @@ func missing(b recordBatch, found int) error {
 	if found == len(b.records) {
 		return nil
 	}
-	return fmt.Errorf("%d of %d %s records are not there after they were written: %w", len(b.records)-found, len(b.records), b.table.kind, reverie.ErrConflict)
+	return fmt.Errorf("%d of %d %s records are not there after they were written: %w", len(b.records)-found,
+		len(b.records), b.table.kind, reverie.ErrConflict)
 }
 
 // recordBatch is records of one type and group.
@@ -177,7 +182,8 @@ func (b recordBatch) keepable(ctx context.Context, t *pg.Tx) error {
 		return nil
 	}
 	if err == nil {
-		err = fmt.Errorf("%s %s cannot be kept as it is, for its %s: %w", b.table.kind, broken.Key, broken.Differs, reverie.ErrInvalid)
+		err = fmt.Errorf("%s %s cannot be kept as it is, for its %s: %w", b.table.kind, broken.Key, broken.Differs,
+			reverie.ErrInvalid)
 	}
 	return err
 }
@@ -236,7 +242,8 @@ func (b recordBatch) compare(ctx context.Context, t *pg.Tx) (int, error) {
 	case taken.Lineage:
 		return 0, fmt.Errorf("memory %s: its lineage has gone on with %s; an export does not go over what has moved on since: %w", taken.ID, taken.Other, reverie.ErrConflict)
 	}
-	return 0, fmt.Errorf("memory %s: memory %s is active and says the same; delete that one first: %w", taken.ID, taken.Other, reverie.ErrConflict)
+	return 0, fmt.Errorf("memory %s: memory %s is active and says the same; delete that one first: %w", taken.ID,
+		taken.Other, reverie.ErrConflict)
 }
 
 // moveNumbers lets new evidence count on from what is imported. Nobody draws a
@@ -267,7 +274,8 @@ type groupRecord struct {
 }
 
 // takeGroup makes a group that is not there, with the calendars it had before.
-func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, compare bool) (reverie.RecordResult, error) {
+func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, compare bool) (reverie.RecordResult,
+	error) {
 	count := func(c reverie.RecordCount, kept ...string) reverie.RecordResult {
 		return reverie.RecordResult{Counts: map[reverie.RecordType]reverie.RecordCount{reverie.RecordGroup: c}, Kept: kept}
 	}
@@ -275,7 +283,8 @@ func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, 
 	dec := json.NewDecoder(strings.NewReader(string(r.Row)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&g); err != nil || g.ID != groupID || g.CreatedAt.IsZero() {
-		return reverie.RecordResult{}, fmt.Errorf("the record of group %q cannot be read (%v): %w", groupID, err, reverie.ErrInvalid)
+		return reverie.RecordResult{}, fmt.Errorf("the record of group %q cannot be read (%v): %w", groupID, err,
+			reverie.ErrInvalid)
 	}
 	if err := g.Normalize(); err != nil {
 		return reverie.RecordResult{}, err
@@ -288,7 +297,8 @@ func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, 
 			return reverie.RecordResult{}, err
 		}
 		if differs := differences(has.Group, g.Group); differs != "" {
-			return count(reverie.RecordCount{Known: 1}, fmt.Sprintf("group %q is there and keeps its own %s", groupID, differs)), nil
+			return count(reverie.RecordCount{Known: 1}, fmt.Sprintf("group %q is there and keeps its own %s", groupID,
+				differs)), nil
 		}
 		return count(reverie.RecordCount{Known: 1}), nil
 	}
@@ -315,9 +325,11 @@ func differences(has, other reverie.Group) string {
 		name   string
 		differ bool
 	}{
-		{"name", has.Name != other.Name}, {"time zone", has.TimeZone != other.TimeZone}, {"language", has.Language != other.Language},
+		{"name", has.Name != other.Name}, {"time zone", has.TimeZone != other.TimeZone}, {"language",
+			has.Language != other.Language},
 		{"pause", has.Paused != other.Paused}, {"day boundary", has.DayBoundary != other.DayBoundary},
-		{"choice of impressions", has.Impressions != other.Impressions}, {"session silence", has.SessionSilence != other.SessionSilence},
+		{"choice of impressions", has.Impressions != other.Impressions}, {"session silence",
+			has.SessionSilence != other.SessionSilence},
 		{"dream idle", has.DreamIdle != other.DreamIdle}, {"dream sessions", has.DreamSessions != other.DreamSessions},
 		{"dream interval", has.DreamInterval != other.DreamInterval}, {"team", has.Team != other.Team},
 	} {

@@ -65,12 +65,16 @@ func (e *eraser) know(ctx context.Context) error {
 	for _, n := range append(others, e.query.KeepNames...) {
 		namesakes[alike(n)] = true
 	}
-	e.traces = text.NewTraces(e.query.AuthorID, names, texts, others, func(name string) bool { return namesakes[alike(name)] })
+	e.traces = text.NewTraces(e.query.AuthorID, names, texts, others,
+		func(name string) bool { return namesakes[alike(name)] })
 	if err := e.hear(ctx); err != nil {
 		return err
 	}
 	kept, short := e.traces.Shared, e.traces.Short
-	e.names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(kept, n) || slices.Contains(short, n) })
+	e.names = slices.DeleteFunc(names, func(n string) bool {
+		return slices.Contains(kept, n) || slices.Contains(short,
+			n)
+	})
 	e.leave("names", len(kept), "ids or names that another account goes by, too, or that were to be kept")
 	e.leave("short names", len(short), "ids or names that are too short to tell in running text")
 	e.leave("texts", e.traces.Unsought(), "too short to be looked for, or others have said the same: those messages stay")

@@ -64,7 +64,8 @@ func (e *eraser) blankClaims(ctx context.Context, mixed pq.StringArray) error {
 		return nil
 	}
 	for _, b := range claimBlankings {
-		if err := e.changed(ctx, b.table, b.set, ids, text.Erased, text.NameKey(text.Erased), text.ContentHash(text.Erased)); err != nil {
+		if err := e.changed(ctx, b.table, b.set, ids, text.Erased, text.NameKey(text.Erased),
+			text.ContentHash(text.Erased)); err != nil {
 			return err
 		}
 	}

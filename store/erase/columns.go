@@ -109,7 +109,8 @@ func (c textColumn) isJSON() bool { return c.List || strings.HasPrefix(c.Type, "
 
 // authorNames are the names that messages were written under: of another account one is
 // its own, and stays.
-var authorNames = map[string]bool{"messages.author": true, "memory_evidence.author": true, "entity_evidence.author": true}
+var authorNames = map[string]bool{"messages.author": true, "memory_evidence.author": true,
+	"entity_evidence.author": true}
 
 // read is an expression that reads the column as text: a list or a document as JSON.
 func (c textColumn) read() string {

@@ -55,16 +55,19 @@ func (e *eraser) forgetEntities(ctx context.Context) error {
 	if err := e.t.Select(ctx, &entities, erasedEntitiesQuery, e.group, e.query.AuthorID, e.messages, keys); err != nil {
 		return err
 	}
-	if err := e.t.Select(ctx, &claims, erasedClaimsQuery, e.group, e.query.AuthorID, e.messages, store.OrEmpty(entities)); err != nil {
+	if err := e.t.Select(ctx, &claims, erasedClaimsQuery, e.group, e.query.AuthorID, e.messages,
+		store.OrEmpty(entities)); err != nil {
 		return err
 	}
-	if err := e.t.Select(ctx, &mixed, mixedClaimsQuery, e.group, e.query.AuthorID, e.messages, store.OrEmpty(claims)); err != nil {
+	if err := e.t.Select(ctx, &mixed, mixedClaimsQuery, e.group, e.query.AuthorID, e.messages,
+		store.OrEmpty(claims)); err != nil {
 		return err
 	}
 	if err := e.forgetObservations(ctx); err != nil {
 		return err
 	}
-	if err := e.forgetTold(ctx, answeredClaims, store.OrEmpty(entities), append(store.OrEmpty(claims), mixed...)); err != nil {
+	if err := e.forgetTold(ctx, answeredClaims, store.OrEmpty(entities), append(store.OrEmpty(claims),
+		mixed...)); err != nil {
 		return err
 	}
 	const both = `$2::uuid[] is not null and $3::uuid[] is not null and `

@@ -42,7 +42,8 @@ const accountsQuery = `select group_id, author_id, array_agg(distinct author) fi
 // is not among them. Nobody is no error; an unknown group is reverie.ErrNotFound.
 func (s *Eraser) Accounts(ctx context.Context, groupID, author string) ([]reverie.Account, error) {
 	var list []reverie.Account
-	err := s.db.Run(ctx, pg.Work{What: "look for an author", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
+	err := s.db.Run(ctx, pg.Work{What: "look for an author", ReadOnly: true, Do: func(ctx context.Context,
+		t *pg.Tx) error {
 		list = []reverie.Account{}
 		if groupID != "" {
 			if _, err := store.GetGroup(ctx, t, groupID); err != nil {
@@ -59,7 +60,8 @@ func (s *Eraser) Accounts(ctx context.Context, groupID, author string) ([]reveri
 			return err
 		}
 		for _, r := range rows {
-			list = append(list, reverie.Account{GroupID: r.GroupID, AuthorID: r.AuthorID, Names: append([]string{}, r.Names...), Messages: r.Messages})
+			list = append(list, reverie.Account{GroupID: r.GroupID, AuthorID: r.AuthorID, Names: append([]string{},
+				r.Names...), Messages: r.Messages})
 		}
 		if slices.ContainsFunc(list, func(a reverie.Account) bool { return a.AuthorID == author }) {
 			list = slices.DeleteFunc(list, func(a reverie.Account) bool { return a.AuthorID != author })
@@ -89,15 +91,17 @@ func (s *Eraser) Accounts(ctx context.Context, groupID, author string) ([]reveri
 func (s *Eraser) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQuery) (reverie.Erasure, error) {
 	what := fmt.Sprintf("erase an author of group %q", q.GroupID) // whose name goes into no log
 	if q.GroupID != lease.GroupID || q.AuthorID == "" {
-		return reverie.Erasure{}, fmt.Errorf("%s: it needs the group's lease and an author's id: %w", what, reverie.ErrInvalid)
+		return reverie.Erasure{}, fmt.Errorf("%s: it needs the group's lease and an author's id: %w", what,
+			reverie.ErrInvalid)
 	}
 	id := reverie.NewID()
 	var e *eraser
 	err := s.db.Run(ctx, pg.Work{
 		What: what,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			e = &eraser{db: s.db, t: t, query: q, group: q.GroupID, id: id, counts: reverie.ErasureCounts{Deleted: map[string]int{},
-				Changed: map[string]int{}, Left: []reverie.ErasureLeft{}}}
+			e = &eraser{db: s.db, t: t, query: q, group: q.GroupID, id: id,
+				counts: reverie.ErasureCounts{Deleted: map[string]int{},
+					Changed: map[string]int{}, Left: []reverie.ErasureLeft{}}}
 			if err := store.Fence(ctx, t, lease); err != nil {
 				return err
 			}
@@ -122,7 +126,8 @@ func (s *Eraser) Erase(ctx context.Context, lease reverie.Lease, q reverie.Erase
 	if err != nil && !errors.Is(err, store.ErrDryRun) {
 		return reverie.Erasure{}, err
 	}
-	receipt := reverie.Erasure{GroupID: q.GroupID, ID: id, DryRun: q.DryRun, CreatedAt: e.at, ErasureCounts: e.counts, Names: e.names}
+	receipt := reverie.Erasure{GroupID: q.GroupID, ID: id, DryRun: q.DryRun, CreatedAt: e.at, ErasureCounts: e.counts,
+		Names: e.names}
 	if q.DryRun || e.counts.Nothing() {
 		receipt.ID = ""
 	}

@@ -52,10 +52,14 @@ var (
 	ownKey   = lazyregexp.New(`^[a-z][a-z0-9_]*$`)
 	idKey    = lazyregexp.New(`^(id|account|deployment|continues)$|_ids?$|_sha256$|_hash$`)
 	uuidText = lazyregexp.New(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	fixedKey = map[string]bool{"action": true, "kind": true, "status": true, "role": true, "job": true, "rule": true, "aspect": true, "basis": true,
-		"relation": true, "judged": true, "postponed": true, "handle": true, "purpose": true, "outcome": true, "model": true, "prompt_version": true,
-		"local_date": true, "sent_at": true, "created_at": true, "updated_at": true, "made_at": true, "last_supported_at": true}
-	ownTags = map[string]bool{reverie.TagSummary: true, reverie.TagSession: true, reverie.TagDream: true, reverie.TagLongTerm: true, reverie.TagDone: true,
+	fixedKey = map[string]bool{"action": true, "kind": true, "status": true, "role": true, "job": true, "rule": true,
+		"aspect": true, "basis": true,
+		"relation": true, "judged": true, "postponed": true, "handle": true, "purpose": true, "outcome": true,
+		"model": true, "prompt_version": true,
+		"local_date": true, "sent_at": true, "created_at": true, "updated_at": true, "made_at": true,
+		"last_supported_at": true}
+	ownTags = map[string]bool{reverie.TagSummary: true, reverie.TagSession: true, reverie.TagDream: true,
+		reverie.TagLongTerm: true, reverie.TagDone: true,
 		string(reverie.DreamPreference): true, string(reverie.DreamTheme): true, string(reverie.DreamTodo): true}
 )
 
@@ -113,7 +117,8 @@ func (w *jsonErasure) object(o map[string]any) any {
 // ofAuthor tells whether an object is the author's evidence, or about a memory that is gone.
 func (e *eraser) ofAuthor(o map[string]any) bool {
 	is := func(key string) string { s, _ := o[key].(string); return s }
-	return e.theirs[is("message_id")] || is("author_id") == e.query.AuthorID || e.gone[is("memory_id")] || e.gone[is("lineage_id")]
+	return e.theirs[is("message_id")] || is("author_id") == e.query.AuthorID || e.gone[is("memory_id")] ||
+		e.gone[is("lineage_id")]
 }
 
 // isTheirs tells whether the value of a key is the author's id, or that of a message of theirs.

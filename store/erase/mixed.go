@@ -77,7 +77,8 @@ const (
 // said, and those of mixed memories that have ended, wherever they stand.
 func (e *eraser) blank(ctx context.Context, mixed pq.StringArray) error {
 	var ids pq.StringArray
-	if err := e.t.Select(ctx, &ids, blankVersionsQuery, e.group, e.query.AuthorID, e.messages, mixed); err != nil || len(ids) == 0 {
+	if err := e.t.Select(ctx, &ids, blankVersionsQuery, e.group, e.query.AuthorID, e.messages, mixed); err != nil ||
+		len(ids) == 0 {
 		return err
 	}
 	rows, marks, err := store.BlankVersions(ctx, e.t, e.group, ids, "")

@@ -111,7 +111,8 @@ func (r *textReader) row(table textTable, row []string) error {
 			if text == "" {
 				continue
 			}
-			if r.refused = r.take(reverie.StoredText{Table: table.name, Column: c.Column, Key: row[len(row)-1], Text: text}); r.refused != nil {
+			if r.refused = r.take(reverie.StoredText{Table: table.name, Column: c.Column, Key: row[len(row)-1],
+				Text: text}); r.refused != nil {
 				return r.refused
 			}
 		}

@@ -27,24 +27,26 @@ const sweepTimeout = 24 * time.Hour
 // It needs the tables' owner: else the error is reverie.ErrConfiguration.
 func (s *Eraser) Sweep(ctx context.Context, whole bool) error {
 	var tables []string
-	err := s.db.Run(ctx, pg.Work{What: "drop from the files what was erased", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
-		tables = nil
-		list, err := textTables(ctx, t)
-		for _, table := range list {
-			tables = append(tables, table.name)
-		}
-		if err != nil {
-			return err
-		}
-		var others string
-		if err := t.Get(ctx, &others, notOurs, pq.StringArray(tables)); err != nil {
-			return err
-		}
-		if others != "" {
-			return fmt.Errorf("only their owner may vacuum %s; have them vacuumed by that user: %w", others, reverie.ErrConfiguration)
-		}
-		return nil
-	}})
+	err := s.db.Run(ctx, pg.Work{What: "drop from the files what was erased", ReadOnly: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
+			tables = nil
+			list, err := textTables(ctx, t)
+			for _, table := range list {
+				tables = append(tables, table.name)
+			}
+			if err != nil {
+				return err
+			}
+			var others string
+			if err := t.Get(ctx, &others, notOurs, pq.StringArray(tables)); err != nil {
+				return err
+			}
+			if others != "" {
+				return fmt.Errorf("only their owner may vacuum %s; have them vacuumed by that user: %w", others,
+					reverie.ErrConfiguration)
+			}
+			return nil
+		}})
 	if err != nil {
 		return err
 	}

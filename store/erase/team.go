@@ -69,8 +69,9 @@ func (e *eraser) forgetTeams(ctx context.Context, m erasedMemories) error {
 			return err
 		}
 	}
-	e.leave("team memories elsewhere", e.counts.Team, "they have ended here; elsewhere they end with `reverie team pull` there, or `reverie team push` here. "+
-		"Their older versions there are erased there")
+	e.leave("team memories elsewhere", e.counts.Team,
+		"they have ended here; elsewhere they end with `reverie team pull` there, or `reverie team push` here. "+
+			"Their older versions there are erased there")
 	return nil
 }
 

@@ -16,7 +16,8 @@ import (
 const erasePage = 1000
 
 // shortColumns are those that hold no more than so many characters.
-var shortColumns = map[string]int{"memories.statement": 500, "entities.subject": reverie.MaxNameLength, "entity_names.name": reverie.MaxNameLength,
+var shortColumns = map[string]int{"memories.statement": 500, "entities.subject": reverie.MaxNameLength,
+	"entity_names.name":  reverie.MaxNameLength,
 	"entity_claims.name": reverie.MaxNameLength, "entity_claims.value": reverie.MaxValueLength}
 
 // redactAll takes the author out of the words of others, in all tables.
@@ -136,7 +137,8 @@ func (t textTable) updateQuery() string {
 	}
 	for i, c := range t.text {
 		from, as = append(from, fmt.Sprintf("$%d::text[]", len(t.key)+i+2)), append(as, fmt.Sprintf("c%d", i))
-		set = append(set, fmt.Sprintf("%s = case when t.%[1]s is not null then %s end", c.Column, c.write(fmt.Sprintf("u.c%d", i))))
+		set = append(set, fmt.Sprintf("%s = case when t.%[1]s is not null then %s end", c.Column,
+			c.write(fmt.Sprintf("u.c%d", i))))
 	}
 	return `update ` + t.name + ` t set ` + strings.Join(set, ", ") + `
 		from unnest(` + strings.Join(from, ", ") + `) as u (` + strings.Join(as, ", ") + `)

@@ -120,7 +120,8 @@ func domainError(answer *pq.Error) error {
 func isUnreachable(err error) bool {
 	var link *net.OpError
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.As(err, &link)
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.As(err,
+		&link)
 }
 
 func isDomainError(err error) bool {

@@ -83,7 +83,8 @@ func (d *DB) queryOnce(ctx context.Context, confined string, l source, read func
 	if confined == "" {
 		return read(l)
 	}
-	t, err := d.db.BeginTxx(withSettings(ctx, d.opts.bounds(d.opts.LockTimeout, false)+confined), &sql.TxOptions{ReadOnly: true})
+	t, err := d.db.BeginTxx(withSettings(ctx, d.opts.bounds(d.opts.LockTimeout, false)+confined),
+		&sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}

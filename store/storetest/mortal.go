@@ -68,8 +68,12 @@ func (m *Mortal) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.Sta
 	return alive(m, "Gather", func() (reverie.State, error) { return m.Store.Gather(ctx, q) })
 }
 
-func (m *Mortal) NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string, probes [][]float32, limit int) ([]string, error) {
-	return alive(m, "NearestHeads", func() ([]string, error) { return m.Store.NearestHeads(ctx, groupID, kind, model, probes, limit) })
+func (m *Mortal) NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string,
+	probes [][]float32, limit int) ([]string, error) {
+	return alive(m, "NearestHeads", func() ([]string, error) {
+		return m.Store.NearestHeads(ctx, groupID, kind, model,
+			probes, limit)
+	})
 }
 
 func (m *Mortal) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reverie.EntityState, error) {
@@ -80,8 +84,12 @@ func (m *Mortal) EntitiesByID(ctx context.Context, groupID string, ids []string)
 	return alive(m, "EntitiesByID", func() ([]reverie.Entity, error) { return m.Store.EntitiesByID(ctx, groupID, ids) })
 }
 
-func (m *Mortal) ApplyEntities(ctx context.Context, lease reverie.Lease, plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
-	return alive(m, "ApplyEntities", func() ([]reverie.EntityChange, error) { return m.Store.ApplyEntities(ctx, lease, plan) })
+func (m *Mortal) ApplyEntities(ctx context.Context, lease reverie.Lease,
+	plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
+	return alive(m, "ApplyEntities", func() ([]reverie.EntityChange, error) {
+		return m.Store.ApplyEntities(ctx, lease,
+			plan)
+	})
 }
 
 func (m *Mortal) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upkeep, error) {
@@ -92,14 +100,16 @@ func (m *Mortal) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]r
 	return alive(m, "FadingMemories", func() ([]reverie.Fading, error) { return m.Store.FadingMemories(ctx, q) })
 }
 
-func (m *Mortal) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats, []reverie.Change, error) {
+func (m *Mortal) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fade) (reverie.Stats,
+	[]reverie.Change, error) {
 	if err := m.step("Fade"); err != nil {
 		return reverie.Stats{}, nil, err
 	}
 	return m.Store.Fade(ctx, lease, run, fades)
 }
 
-func (m *Mortal) Prune(ctx context.Context, lease reverie.Lease, batch reverie.PruneBatch) (reverie.Pruned, time.Time, error) {
+func (m *Mortal) Prune(ctx context.Context, lease reverie.Lease, batch reverie.PruneBatch) (reverie.Pruned, time.Time,
+	error) {
 	if err := m.step("Prune"); err != nil {
 		return reverie.Pruned{}, time.Time{}, err
 	}
@@ -126,8 +136,12 @@ func (m *Mortal) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie
 	return alive(m, "GatherDream", func() (reverie.DreamState, error) { return m.Store.GatherDream(ctx, q) })
 }
 
-func (m *Mortal) EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence, error) {
-	return alive(m, "EvidenceOf", func() (map[string][]reverie.Evidence, error) { return m.Store.EvidenceOf(ctx, groupID, lineageIDs) })
+func (m *Mortal) EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence,
+	error) {
+	return alive(m, "EvidenceOf", func() (map[string][]reverie.Evidence, error) {
+		return m.Store.EvidenceOf(ctx, groupID,
+			lineageIDs)
+	})
 }
 
 func (m *Mortal) ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error) {
@@ -137,21 +151,24 @@ func (m *Mortal) ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie
 	return m.Store.ResumeDream(ctx, lease)
 }
 
-func (m *Mortal) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run, *reverie.Chunk, error) {
+func (m *Mortal) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since,
+	until time.Time) (*reverie.Run, *reverie.Chunk, error) {
 	if err := m.step("Resume"); err != nil {
 		return nil, nil, err
 	}
 	return m.Store.Resume(ctx, lease, job, since, until)
 }
 
-func (m *Mortal) ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job, sessionID string) (*reverie.Run, *reverie.Chunk, error) {
+func (m *Mortal) ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job,
+	sessionID string) (*reverie.Run, *reverie.Chunk, error) {
 	if err := m.step("ResumeSession"); err != nil {
 		return nil, nil, err
 	}
 	return m.Store.ResumeSession(ctx, lease, job, sessionID)
 }
 
-func (m *Mortal) SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal, []reverie.HeldPlan, error) {
+func (m *Mortal) SoFar(ctx context.Context, groupID, runID string) ([]reverie.Change, []reverie.Refusal,
+	[]reverie.HeldPlan, error) {
 	if err := m.step("SoFar"); err != nil {
 		return nil, nil, nil, err
 	}
@@ -162,7 +179,8 @@ func (m *Mortal) StartRun(ctx context.Context, lease reverie.Lease, run reverie.
 	return alive(m, "StartRun", func() (reverie.Run, error) { return m.Store.StartRun(ctx, lease, run) })
 }
 
-func (m *Mortal) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk, before string) (reverie.Run, error) {
+func (m *Mortal) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk,
+	before string) (reverie.Run, error) {
 	return alive(m, "OpenRun", func() (reverie.Run, error) { return m.Store.OpenRun(ctx, lease, run, chunk, before) })
 }
 
@@ -202,8 +220,12 @@ func (m *Mortal) RecordCall(ctx context.Context, call reverie.Call) error {
 	return m.live("RecordCall", func() error { return m.Store.RecordCall(ctx, call) })
 }
 
-func (m *Mortal) CachedEmbeddings(ctx context.Context, groupID, model string, hashes []string) (map[string][]float32, error) {
-	return alive(m, "CachedEmbeddings", func() (map[string][]float32, error) { return m.Store.CachedEmbeddings(ctx, groupID, model, hashes) })
+func (m *Mortal) CachedEmbeddings(ctx context.Context, groupID, model string, hashes []string) (map[string][]float32,
+	error) {
+	return alive(m, "CachedEmbeddings", func() (map[string][]float32, error) {
+		return m.Store.CachedEmbeddings(ctx,
+			groupID, model, hashes)
+	})
 }
 
 func (m *Mortal) SaveEmbeddings(ctx context.Context, groupID, model string, vectors map[string][]float32) error {
