@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -149,9 +148,9 @@ func readHandle(raw json.RawMessage) (string, error) {
 
 var (
 	// remark is a parenthesis behind a handle.
-	remark = lazyregexp.New(`([a-z]\d+[\]"'”’*_` + "`" + `]*\s*)\(([^()]*)\)`)
+	remark = text.NewPattern(`([a-z]\d+[\]"'”’*_` + "`" + `]*\s*)\(([^()]*)\)`)
 	// cites tells that a parenthesis holds handles and nothing else.
-	cites = lazyregexp.New(`^[\s,;、/&+]*(?:[a-z]\d+[\s,;、/&+]*)+$`)
+	cites = text.NewPattern(`^[\s,;、/&+]*(?:[a-z]\d+[\s,;、/&+]*)+$`)
 )
 
 // withoutRemarks leaves out what is said in parentheses of the handle before.

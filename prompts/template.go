@@ -8,7 +8,7 @@ import (
 	"text/template"
 	"unicode"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // A prompt is a Go template over its data: {{.Active}}, {{if gt .Active .Target}}.
@@ -20,7 +20,7 @@ import (
 const dataMark = "\x00data\x00"
 
 // alone is an action that is one lower-case word, with its trim marks.
-var alone = lazyregexp.New(`(\{\{(?:-\s)?\s*)([a-z][a-z_]*)(\s*(?:\s-)?\}\})`)
+var alone = text.NewPattern(`(\{\{(?:-\s)?\s*)([a-z][a-z_]*)(\s*(?:\s-)?\}\})`)
 
 // trials are what the prompts are tried on, by name: one for either side of their
 // conditions.

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // TestPatterns compiles what the binary compiles when it is first used: none is wrong.
 func TestPatterns(t *testing.T) {
-	if lazyregexp.CompileAll() == 0 {
+	if text.CompileAll() == 0 {
 		t.Error("no expression is known")
 	}
 }

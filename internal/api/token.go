@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // A token is rvr_, an id that finds it, and a secret of 256 bits. It is of letters and
@@ -23,7 +23,7 @@ const (
 	secretLength = 43
 )
 
-var tokenPattern = lazyregexp.New(`^` + tokenPrefix + `([A-Za-z0-9]{12})_[A-Za-z0-9]{43}$`)
+var tokenPattern = text.NewPattern(`^` + tokenPrefix + `([A-Za-z0-9]{12})_[A-Za-z0-9]{43}$`)
 
 // maxTokenName bounds what a person calls a token, in characters.
 const maxTokenName = 100

@@ -12,7 +12,7 @@ import (
 	"github.com/rivo/uniseg"
 	"golang.org/x/term"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // PrintJSON writes one document, indented: people read it too.
@@ -108,7 +108,7 @@ func (con *Console) item(width int, label, format string, args ...any) {
 	fmt.Fprintf(con.Stdout, "  %s  %s\n", label, fmt.Sprintf(format, args...))
 }
 
-var paintPattern = lazyregexp.New("\x1b\\[[0-9]+m")
+var paintPattern = text.NewPattern("\x1b\\[[0-9]+m")
 
 // Width is what a cell takes up on a screen.
 func Width(cell string) int { return uniseg.StringWidth(paintPattern.ReplaceAllString(cell, "")) }

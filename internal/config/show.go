@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // text is the setting's value as TOML writes it, with secrets masked.
@@ -72,9 +72,9 @@ func floatText(f float64) string {
 }
 
 var (
-	passwordPair = lazyregexp.New(`(?i)((?:^|[\s?&])[\w-]*(?:password|passwd|secret|token|key)\s*=\s*)` +
+	passwordPair = text.NewPattern(`(?i)((?:^|[\s?&])[\w-]*(?:password|passwd|secret|token|key)\s*=\s*)` +
 		`('(?:[^'\\]|\\.)*'|[^\s&]*)`)
-	harmlessValue = lazyregexp.New(`(?i)sslkey\s*=\s*$`) // the name of a file
+	harmlessValue = text.NewPattern(`(?i)sslkey\s*=\s*$`) // the name of a file
 )
 
 // redactAddress masks the password of a URL or of a key=value connection

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/llm"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
@@ -214,4 +213,4 @@ func (d *planner) checkMerged(f *fact, c *candidate, v verdict) error {
 
 // headcount finds what a merged statement may count: the two or three that it
 // brings together.
-var headcount = lazyregexp.New(`^(?:two|three|[两二三][个位名人]?)$`)
+var headcount = text.NewPattern(`^(?:two|three|[两二三][个位名人]?)$`)

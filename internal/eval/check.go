@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -14,8 +13,8 @@ import (
 )
 
 var (
-	namePattern   = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	handlePattern = lazyregexp.New(`^[mc][0-9]+$`) // what models call memories
+	namePattern   = text.NewPattern(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	handlePattern = text.NewPattern(`^[mc][0-9]+$`) // what models call memories
 )
 
 // check refuses what no scenario may be, and works out what follows from it.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 )
 
@@ -200,7 +200,7 @@ func (r *reader) at(table string, n int, key string) int {
 	return header
 }
 
-var tableHeader = lazyregexp.New(`^\[+[a-z]+\]+`)
+var tableHeader = text.NewPattern(`^\[+[a-z]+\]+`)
 
 // nights are the windows of the local dates that have messages.
 func nights(s *Scenario) ([]reverie.Window, error) {

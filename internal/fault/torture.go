@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // plan is what the environment asks for.
@@ -93,7 +93,7 @@ func (p *plan) reach(step string) {
 func Off(guard string) bool { return slices.Contains(theirs().off, guard) }
 
 // ids are the parts of a description that differ between two doings of the same.
-var ids = lazyregexp.New(`\s*("(\\.|[^"\\])*"|\S*\d\S*)`)
+var ids = text.NewPattern(`\s*("(\\.|[^"\\])*"|\S*\d\S*)`)
 
 // Clock is a process's clock, put forward or back as the environment says.
 func Clock(now func() time.Time) func() time.Time {

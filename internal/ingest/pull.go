@@ -15,7 +15,6 @@ import (
 
 	"reverie/internal/ingest/chatlab"
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -117,7 +116,7 @@ func (p *pull) page(ctx context.Context) (pulledPage, error) {
 }
 
 // hasMessages tells an answer of the protocol that has no message, nor anything else.
-var hasMessages = lazyregexp.New(`"messages"\s*:\s*\[|"_type"\s*:`)
+var hasMessages = text.NewPattern(`"messages"\s*:\s*\[|"_type"\s*:`)
 
 // read imports an answer: one that is held as a whole only when all of it could be read.
 func (p *pull) read(ctx context.Context, a answer) (pulledPage, error) {

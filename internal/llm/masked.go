@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/llm/lines"
 	"reverie/internal/safety"
+	"reverie/internal/text"
 )
 
 // masked is an answer without secrets and, unless the policy allows it, personal data.
@@ -58,7 +58,7 @@ func remembered(mask func(string) string) func(string) string {
 	}
 }
 
-var escape = lazyregexp.New(`\\u[0-9a-fA-F]{4}`)
+var escape = text.NewPattern(`\\u[0-9a-fA-F]{4}`)
 
 // unescaped has characters where a text has their numbers.
 func unescaped(text string) string {

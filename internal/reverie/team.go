@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // A team is a tenant like a group, without messages: its memories, of [KindTeam], belong
@@ -22,7 +22,7 @@ func TeamGroupID(team string) string { return teamPrefix + team }
 // TeamOf returns the team of a group id, false where it is a chat's.
 func TeamOf(groupID string) (team string, ok bool) { return strings.CutPrefix(groupID, teamPrefix) }
 
-var teamName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var teamName = text.NewPattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // CheckTeam refuses a name that a team cannot have. Its errors are [ErrInvalid].
 func CheckTeam(team string) error {

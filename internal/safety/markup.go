@@ -5,7 +5,6 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/text"
 )
 
@@ -93,7 +92,7 @@ var markup = sync.OnceValue(func() *patterns {
 	})
 })
 
-var tags = lazyregexp.New(`(?i)<\s?/?\s?([a-z\p{Han}][a-z0-9\p{Han}_:.-]{0,40})(?:\s[^<>]{0,200})?\s?/?\s?>`)
+var tags = text.NewPattern(`(?i)<\s?/?\s?([a-z\p{Han}][a-z0-9\p{Han}_:.-]{0,40})(?:\s[^<>]{0,200})?\s?/?\s?>`)
 
 // dangerousTags are never taken for the argument of a generic type.
 var dangerousTags = map[string]bool{

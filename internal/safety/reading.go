@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/text"
 )
 
@@ -53,7 +52,7 @@ func readings(body string) []string {
 }
 
 // dealtHan is Chinese with a mark after every character.
-var dealtHan = lazyregexp.New(`(?:\p{Han}[^\p{Han}\p{Latin}\p{Nd}]){3,}\p{Han}`)
+var dealtHan = text.NewPattern(`(?:\p{Han}[^\p{Han}\p{Latin}\p{Nd}]){3,}\p{Han}`)
 
 // dealt tells whether there may be such Chinese.
 func dealt(s string) bool {
@@ -147,7 +146,7 @@ func dropMarks(s string) string {
 
 var (
 	// A word with digits between its letters, as in 1gn0r3.
-	digitInWord  = lazyregexp.New(`[0-9@$]{0,2}[a-z]+[0134578@$!]+[a-z0-9@$!]*|\b[0134578@$]+[a-z][a-z0-9@$!]*`)
+	digitInWord  = text.NewPattern(`[0-9@$]{0,2}[a-z]+[0134578@$!]+[a-z0-9@$!]*|\b[0134578@$]+[a-z][a-z0-9@$!]*`)
 	digitLetters = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "8", "b", "@", "a", "$", "s", "!", "i")
 )
 
@@ -167,29 +166,29 @@ func rot13(r rune) rune {
 }
 
 var (
-	base64Blob  = lazyregexp.New(`[A-Za-z0-9+/_-]{16,}={0,2}`)
-	hexBlob     = lazyregexp.New(`\b(?:[0-9a-fA-F]{2}[ :]?){12,}`)
-	percentBlob = lazyregexp.New(`(?:%[0-9A-Fa-f]{2}){4,}`)
-	escapeBlob  = lazyregexp.New(`(?:\\x[0-9A-Fa-f]{2}|\\u\{?[0-9A-Fa-f]{4,5}\}?){3,}`)
-	binaryBlob  = lazyregexp.New(`\b(?:[01]{8}[ ,]?){4,}`)
-	morseBlob   = lazyregexp.New(`(?:^|\s)(?:[.-]{1,5}[ /]+){7,}`)
-	notHex      = lazyregexp.New(`[^0-9A-Fa-f]+`)
+	base64Blob  = text.NewPattern(`[A-Za-z0-9+/_-]{16,}={0,2}`)
+	hexBlob     = text.NewPattern(`\b(?:[0-9a-fA-F]{2}[ :]?){12,}`)
+	percentBlob = text.NewPattern(`(?:%[0-9A-Fa-f]{2}){4,}`)
+	escapeBlob  = text.NewPattern(`(?:\\x[0-9A-Fa-f]{2}|\\u\{?[0-9A-Fa-f]{4,5}\}?){3,}`)
+	binaryBlob  = text.NewPattern(`\b(?:[01]{8}[ ,]?){4,}`)
+	morseBlob   = text.NewPattern(`(?:^|\s)(?:[.-]{1,5}[ /]+){7,}`)
+	notHex      = text.NewPattern(`[^0-9A-Fa-f]+`)
 )
 
 // findEncoded returns the first piece of text that hides text: what decodes to words from
 // base64, hexadecimal, escapes or bits, and Morse. Nobody needs it in a memory.
-func findEncoded(text string) string {
+func findEncoded(s string) string {
 	for _, b := range []struct {
 		mark string
-		re   *lazyregexp.Regexp
+		re   *text.Pattern
 	}{{"%", percentBlob}, {`\`, escapeBlob}, {".- ", morseBlob}, {"-. ", morseBlob}, {".. ", morseBlob}, {"-- ", morseBlob}} {
-		if strings.Contains(text, b.mark) {
-			if at := b.re.FindString(text); at != "" {
+		if strings.Contains(s, b.mark) {
+			if at := b.re.FindString(s); at != "" {
 				return strings.TrimSpace(at)
 			}
 		}
 	}
-	at, _ := decodeBlob(text)
+	at, _ := decodeBlob(s)
 	return at
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/text"
 )
 
@@ -92,7 +91,7 @@ func withRemains(found []Finding, text string) []Finding {
 	return append(found, Finding{"url-password", from + m[2], from + m[3]})
 }
 
-var passwordRemains = lazyregexp.New(`://[^\s:/?#@]*:([^\s/]+)$`)
+var passwordRemains = text.NewPattern(`://[^\s:/?#@]*:([^\s/]+)$`)
 
 // MaskSecrets replaces each secret by its rule's name, as [secret:aws-key], so
 // that a text may be logged, stored or sent to a model. It is idempotent.
@@ -124,8 +123,8 @@ const (
 )
 
 var (
-	mask    = lazyregexp.New(`\[secret:[a-z0-9-]{1,40}\]`)
-	anyMask = lazyregexp.New(`\[(?:secret|pii):[a-z0-9-]{1,40}\]`)
+	mask    = text.NewPattern(`\[secret:[a-z0-9-]{1,40}\]`)
+	anyMask = text.NewPattern(`\[(?:secret|pii):[a-z0-9-]{1,40}\]`)
 )
 
 // find looks at the text as it is and, where that differs, as it reads: with full-width

@@ -4,7 +4,7 @@ import (
 	"encoding/base64"
 	"strings"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // discordStarts are the first four characters that a bot token can have: it
@@ -22,7 +22,7 @@ func discordStarts() (starts []string) {
 }
 
 // portAndPath is what stands behind a host rather than an account.
-var portAndPath = lazyregexp.New(`^[0-9]{0,5}/`)
+var portAndPath = text.NewPattern(`^[0-9]{0,5}/`)
 
 // credentials tells the base64 of a name, a colon and a password from a word after basic.
 func credentials(value string) bool {
@@ -55,7 +55,7 @@ func pairPassword(value string) bool {
 		!packageVersion.MatchString(value) && len(FindPII(value)) == 0
 }
 
-var packageVersion = lazyregexp.New(`^[a-z][a-z0-9._-]*@[v^~]?(?:[0-9]{1,2}|[0-9]+(?:\.[0-9A-Za-z-]+)+)$`)
+var packageVersion = text.NewPattern(`^[a-z][a-z0-9._-]*@[v^~]?(?:[0-9]{1,2}|[0-9]+(?:\.[0-9A-Za-z-]+)+)$`)
 
 func hasDigit(value string) bool {
 	for i := range len(value) {

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -138,7 +137,7 @@ func (c *teamCheck) name(where, s string, needed bool) string {
 	return c.text(where, s)
 }
 
-var jobWord = lazyregexp.New(`^[a-z]{0,20}$`)
+var jobWord = text.NewPattern(`^[a-z]{0,20}$`)
 
 func (c *teamCheck) origin(o *reverie.Origin) {
 	o.Deployment = c.name("origin.deployment", o.Deployment, true)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/getsentry/sentry-go"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
+	"reverie/internal/text"
 )
 
 // Sentry files failed runs as issues, one for each cause, and sends them in the
@@ -100,7 +100,7 @@ func (s *Sentry) Close(timeout time.Duration) bool {
 
 // varying is what differs between two errors of one cause: what is quoted, ids
 // and numbers.
-var varying = lazyregexp.New(`"[^"]*"|'[^']*'|“[^”]*”|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+`)
+var varying = text.NewPattern(`"[^"]*"|'[^']*'|“[^”]*”|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+`)
 
 // shapeOf describes an error that has no kind by its innermost cause: its type,
 // and its text without what varies.

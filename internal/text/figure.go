@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"reverie/internal/lazyregexp"
 )
 
 const (
@@ -28,7 +26,7 @@ const (
 
 // figurePattern finds what may be a figure in folded, simplified text; its
 // groups are read by readFigure.
-var figurePattern = lazyregexp.New(strings.Join([]string{
+var figurePattern = NewPattern(strings.Join([]string{
 	`(?:周|星期|礼拜)(?P<hanweekday>[一二三四五六日天末])`,
 	`\b(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri)(?:days?)?\b`,
 	`\b(?P<sunday>satur|sun)days?\b`,

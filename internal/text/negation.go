@@ -2,8 +2,6 @@ package text
 
 import (
 	"strings"
-
-	"reverie/internal/lazyregexp"
 )
 
 // A negation is looked for after the words that only look like one have been
@@ -18,7 +16,7 @@ var (
 		"无论", " ", "无锡", " ", "无聊", " ", "无数", " ", "非常", " ", "除非", " ", "非洲", " ", "是非", " ", "非得",
 		" ",
 		"not only", " ", "no doubt", " ", "no matter", " ")
-	negated = lazyregexp.New(`[不没别未勿无非]|停止|取消|戒了|戒掉|拒绝|禁止|讨厌` +
+	negated = NewPattern(`[不没别未勿无非]|停止|取消|戒了|戒掉|拒绝|禁止|讨厌` +
 		`|\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot` +
 		`|stopped|stops|quit|cancell?ed|refuses|refused|banned|forbidden` +
 		`|hardly|barely|rarely|seldom|unable|dislikes?|disliked|hates?|hated` +

@@ -2,11 +2,9 @@ package text
 
 import (
 	"strings"
-
-	"reverie/internal/lazyregexp"
 )
 
-var plainWord = lazyregexp.New(`^[A-Za-z0-9_.:@%+/=,-]+$`)
+var plainWord = NewPattern(`^[A-Za-z0-9_.:@%+/=,-]+$`)
 
 // ShellWord is a text as a shell takes it for one word, for commands that are shown to
 // people: behind a flag.

@@ -12,7 +12,6 @@ import (
 	"github.com/lib/pq"
 	"github.com/pelletier/go-toml/v2"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/store"
@@ -95,7 +94,7 @@ func Run(ctx context.Context, db *pg.DB, groupID string) ([]reverie.Invariant, e
 }
 
 // tableNames finds the tables that a query reads, and names of what it calls its own.
-var tableNames = lazyregexp.New(`(?:from|join) ([a-z_]+)`)
+var tableNames = text.NewPattern(`(?:from|join) ([a-z_]+)`)
 
 // mayReadQuery names the role of a transaction, and those of the tables $1 that it may not read.
 const mayReadQuery = `select quote_ident(current_user) as login, coalesce(string_agg(c.oid::regclass::text, ', '

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -49,9 +48,9 @@ func foreignKeys(c textColumn) bool {
 }
 
 var (
-	ownKey   = lazyregexp.New(`^[a-z][a-z0-9_]*$`)
-	idKey    = lazyregexp.New(`^(id|account|deployment|continues)$|_ids?$|_sha256$|_hash$`)
-	uuidText = lazyregexp.New(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	ownKey   = text.NewPattern(`^[a-z][a-z0-9_]*$`)
+	idKey    = text.NewPattern(`^(id|account|deployment|continues)$|_ids?$|_sha256$|_hash$`)
+	uuidText = text.NewPattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	fixedKey = map[string]bool{"action": true, "kind": true, "status": true, "role": true, "job": true, "rule": true,
 		"aspect": true, "basis": true,
 		"relation": true, "judged": true, "postponed": true, "handle": true, "purpose": true, "outcome": true,

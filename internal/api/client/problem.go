@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -97,7 +96,7 @@ const (
 	maxDetails = 20
 )
 
-var fieldName = lazyregexp.New(`^[a-z0-9_.\[\]-]{1,64}$`)
+var fieldName = text.NewPattern(`^[a-z0-9_.\[\]-]{1,64}$`)
 
 // bound cuts what a server says to what is worth reading, and takes out the token and
 // other secrets.

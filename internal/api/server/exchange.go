@@ -12,7 +12,6 @@ import (
 
 	"reverie/internal/api"
 	"reverie/internal/api/problem"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -32,7 +31,7 @@ type exchange struct {
 // idHeader names a request, for its sender and for whoever reads the log.
 const idHeader = "X-Request-Id"
 
-var idPattern = lazyregexp.New(`^[A-Za-z0-9._:/+=-]{1,64}$`)
+var idPattern = text.NewPattern(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
 // defaultHeaders are those of every answer. The page has its own where it needs more.
 var defaultHeaders = map[string]string{

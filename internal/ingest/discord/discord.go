@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -29,9 +28,9 @@ var Format = export.Format{
 }
 
 var (
-	guild       = lazyregexp.New(`"guild"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
-	channel     = lazyregexp.New(`"channel"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
-	discordList = lazyregexp.New(`"(messages|dateRange)"\s*:\s*[\[{]`)
+	guild       = text.NewPattern(`"guild"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
+	channel     = text.NewPattern(`"channel"\s*:\s*\{\s*"[a-zA-Z]+"\s*:`)
+	discordList = text.NewPattern(`"(messages|dateRange)"\s*:\s*[\[{]`)
 )
 
 func knows(src export.Source) int {
@@ -250,7 +249,7 @@ func (d *reader) text(c content, names map[string]string) string {
 // discordMark is what stands for a name, where the exporter was told to leave Markdown as
 // it is, and in embeds: <@id>, <@!id>, <@&role>, <#channel>, <:emoji:id>, <a:emoji:id>,
 // <t:seconds:style>, </command:id>.
-var discordMark = lazyregexp.New(`<(@[!&]?|#|a?:[A-Za-z0-9_~]{1,64}:|t:|/[^<>:]{1,100}:)(-?\d{1,20})(?::[a-zA-Z])?>`)
+var discordMark = text.NewPattern(`<(@[!&]?|#|a?:[A-Za-z0-9_~]{1,64}:|t:|/[^<>:]{1,100}:)(-?\d{1,20})(?::[a-zA-Z])?>`)
 
 func (d *reader) resolve(s string, names map[string]string) string {
 	if len(s) > reverie.MaxMessageTextLength {

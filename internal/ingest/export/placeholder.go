@@ -3,21 +3,21 @@ package export
 import (
 	"strings"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // Placeholder is what exporters of chats put in the place of what is no text: [图片],
 // [表情178], [Image: a.png], [语音 7秒].
-var Placeholder = lazyregexp.New(`(?i)\[(?:图片|照片|闪照|动画表情|商城表情|表情包|表情|贴纸|语音|视频|短视频|文件|位置|地理位置|名片|卡片|小程序|链接|分享|转发|聊天记录|合并转发|JSON|XML|Markdown|音乐|` +
+var Placeholder = text.NewPattern(`(?i)\[(?:图片|照片|闪照|动画表情|商城表情|表情包|表情|贴纸|语音|视频|短视频|文件|位置|地理位置|名片|卡片|小程序|链接|分享|转发|聊天记录|合并转发|JSON|XML|Markdown|音乐|` +
 	`image|picture|photo|sticker|emoji|gif|voice|audio|video|file|attachment|location|contact|link|share|forward|card)` +
 	`(?:消息| message)?(?:\d+|[:：]? *(?:[^\[\]\n]|\[[^\[\]\n]*\])*)?\]`)
 
 var (
 	// quotedReply is what exporters put in front of an answer: [回复 Lin: what she said].
-	QuotedReply = lazyregexp.New(`^\s*\[(?:回复|引用)[^\n]*\]\s*`)
+	QuotedReply = text.NewPattern(`^\s*\[(?:回复|引用)[^\n]*\]\s*`)
 
 	// fileName is a text that only names a file: its name, path or address.
-	fileName = lazyregexp.New(`(?i)^(?:[a-z][a-z0-9+.-]*://\S*|data:\S*|[/\\]\S*|[^\n]{1,200}\.[a-z0-9]{1,5})$`)
+	fileName = text.NewPattern(`(?i)^(?:[a-z][a-z0-9+.-]*://\S*|data:\S*|[/\\]\S*|[^\n]{1,200}\.[a-z0-9]{1,5})$`)
 )
 
 // WithoutPlaceholders takes them out of a text wherever they stand.

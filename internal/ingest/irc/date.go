@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // ircStamp is the time in front of a line, with as much of the date as the line says.
@@ -19,18 +19,18 @@ type ircStamp struct {
 }
 
 var (
-	iso      = lazyregexp.New(`^\[?(\d{4})-(\d\d)-(\d\d)(?:[T ]|\] \[)(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?(Z|[+-]\d\d:?\d\d))?\]?`)
-	dmy      = lazyregexp.New(`^\[(\d\d)/(\d\d)/(\d{4}) - (\d\d):(\d\d)(?::(\d\d))?\]`)
-	named    = lazyregexp.New(`^\[\pL{2,12}\.?,? (?:(\pL{3,12})\.? (\d{1,2})|(\d{1,2})\.? (\pL{3,12})\.?),? (\d{4})\] \[(\d\d):(\d\d)(?::(\d\d))?(?: [A-Z]{2,5})?\]`)
-	half     = lazyregexp.New(`^[\[(]?(\d{1,2}):(\d\d)(?::(\d\d))? ?([AaPp])[Mm][\])]?`)
-	ircMonth = lazyregexp.New(`^(\pL{3,5})\.? (\d\d) (\d\d):(\d\d):(\d\d)\b`)
-	clock    = lazyregexp.New(`^[\[(]?(\d\d):(\d\d)(?::(\d\d))?[\])]?`)
-	unix     = lazyregexp.New(`^T (\d{9,10}) `)
+	iso      = text.NewPattern(`^\[?(\d{4})-(\d\d)-(\d\d)(?:[T ]|\] \[)(\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?(Z|[+-]\d\d:?\d\d))?\]?`)
+	dmy      = text.NewPattern(`^\[(\d\d)/(\d\d)/(\d{4}) - (\d\d):(\d\d)(?::(\d\d))?\]`)
+	named    = text.NewPattern(`^\[\pL{2,12}\.?,? (?:(\pL{3,12})\.? (\d{1,2})|(\d{1,2})\.? (\pL{3,12})\.?),? (\d{4})\] \[(\d\d):(\d\d)(?::(\d\d))?(?: [A-Z]{2,5})?\]`)
+	half     = text.NewPattern(`^[\[(]?(\d{1,2}):(\d\d)(?::(\d\d))? ?([AaPp])[Mm][\])]?`)
+	ircMonth = text.NewPattern(`^(\pL{3,5})\.? (\d\d) (\d\d):(\d\d):(\d\d)\b`)
+	clock    = text.NewPattern(`^[\[(]?(\d\d):(\d\d)(?::(\d\d))?[\])]?`)
+	unix     = text.NewPattern(`^T (\d{9,10}) `)
 
 	// header is a line that only says the time: --- Day changed Thu Jan 15 2026,
 	// **** BEGIN LOGGING AT Thu Jan 15 17:25:15 2026, Session Start: and so on.
-	header = lazyregexp.New(`^(?:(?:\[\d\d:\d\d(?::\d\d)?\] )?---\s.*|\*\*\*\*\s.*|Session (?:Start|Time|Close)\b.*?[:\s]|IRC [Ll]og (?:started|ended)\s.*)(\pL{3,5})\.?\s+(\d{1,2})\s+(?:(\d\d):(\d\d)(?::(\d\d))?\s+)?(\d{4})$`)
-	ident  = lazyregexp.New(`^Session Ident: \S|^\*{4}\s+(?:Beginning|End) of log\s+\*{4}$`)
+	header = text.NewPattern(`^(?:(?:\[\d\d:\d\d(?::\d\d)?\] )?---\s.*|\*\*\*\*\s.*|Session (?:Start|Time|Close)\b.*?[:\s]|IRC [Ll]og (?:started|ended)\s.*)(\pL{3,5})\.?\s+(\d{1,2})\s+(?:(\d\d):(\d\d)(?::(\d\d))?\s+)?(\d{4})$`)
+	ident  = text.NewPattern(`^Session Ident: \S|^\*{4}\s+(?:Beginning|End) of log\s+\*{4}$`)
 )
 
 // months are the beginnings of the months' names, as systems shorten them in English,

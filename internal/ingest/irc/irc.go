@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Format is what the package reads.
@@ -115,14 +115,14 @@ func ircFiles(files fs.FS) []string {
 }
 
 var (
-	ircDay    = lazyregexp.New(`(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)$`)
-	middleDay = lazyregexp.New(`^(?:(.*)[._ -])?(\d{4}-\d\d-\d\d|\d{8})[._ -](\D.*)$`)
-	monthDay  = lazyregexp.New(`[._-](\d\d)([A-Z][a-z]{2})(\d{4})$`)
-	days      = lazyregexp.New(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
-	period    = lazyregexp.New(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
-	ending    = lazyregexp.New(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
-	textual   = lazyregexp.New(` \([0-9A-Fa-f]{5}\)$`)
-	folder    = lazyregexp.New(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
+	ircDay    = text.NewPattern(`(?:^|[^0-9])(\d{4})-?(\d\d)-?(\d\d)$`)
+	middleDay = text.NewPattern(`^(?:(.*)[._ -])?(\d{4}-\d\d-\d\d|\d{8})[._ -](\D.*)$`)
+	monthDay  = text.NewPattern(`[._-](\d\d)([A-Z][a-z]{2})(\d{4})$`)
+	days      = text.NewPattern(`(?:^|/)(\d{4})/(\d\d)/(\d\d)/$`) // folders a day
+	period    = text.NewPattern(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
+	ending    = text.NewPattern(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
+	textual   = text.NewPattern(` \([0-9A-Fa-f]{5}\)$`)
+	folder    = text.NewPattern(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
 )
 
 // names is what the name of a file says: the network and channel, where it does, and

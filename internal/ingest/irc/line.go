@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // line is a line behind its time.
@@ -17,30 +17,30 @@ type line struct {
 }
 
 var (
-	control = lazyregexp.New(`\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04(?:[0-9a-fA-F]{6})?|\x1b\[[0-9;]*[A-Za-z]|[\x00\x02\x0f\x11\x16\x1d\x1e\x1f]`)
-	colour  = lazyregexp.New(`^\d{1,2}(?:,\d{1,2})?(\[\d\d:\d\d)`) // of a log whose control characters are lost
+	control = text.NewPattern(`\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04(?:[0-9a-fA-F]{6})?|\x1b\[[0-9;]*[A-Za-z]|[\x00\x02\x0f\x11\x16\x1d\x1e\x1f]`)
+	colour  = text.NewPattern(`^\d{1,2}(?:,\d{1,2})?(\[\d\d:\d\d)`) // of a log whose control characters are lost
 
-	ircSaid = lazyregexp.New(`^(?:[#&]\S+: )?<([^<>]{1,100})>(?:\s(.*))?$`)
-	action  = lazyregexp.New(`^ {0,2}\*{1,2}\s(.*)$`)
-	colon   = lazyregexp.New(`^([^\s:<>()\[\]#&*"'.,;!?/]{1,30}): (.*)$`)
-	dot     = lazyregexp.New(`^• (\S+): (.*)$`)
-	notice  = lazyregexp.New(`^-([^\s(:/<>-][^\s(:/<>]*?)(?:[(:/]\S*)?-\s(.*)$`)
-	private = lazyregexp.New(`^\*([^\s*]+)\*\s(.*)$`)
-	marked  = lazyregexp.New(`^(?:-!-|-{1,3}|-->|<--|\*{3}|={3}|=!=)(?:\s(.*))?$`)
-	told    = lazyregexp.New(`^Notice\((\S+)\): (.*)$`)
+	ircSaid = text.NewPattern(`^(?:[#&]\S+: )?<([^<>]{1,100})>(?:\s(.*))?$`)
+	action  = text.NewPattern(`^ {0,2}\*{1,2}\s(.*)$`)
+	colon   = text.NewPattern(`^([^\s:<>()\[\]#&*"'.,;!?/]{1,30}): (.*)$`)
+	dot     = text.NewPattern(`^• (\S+): (.*)$`)
+	notice  = text.NewPattern(`^-([^\s(:/<>-][^\s(:/<>]*?)(?:[(:/]\S*)?-\s(.*)$`)
+	private = text.NewPattern(`^\*([^\s*]+)\*\s(.*)$`)
+	marked  = text.NewPattern(`^(?:-!-|-{1,3}|-->|<--|\*{3}|={3}|=!=)(?:\s(.*))?$`)
+	told    = text.NewPattern(`^Notice\((\S+)\): (.*)$`)
 
 	// ircHappened are the events that some clients write like somebody's action.
-	ircHappened = lazyregexp.New(`^(?:\S+ \([^()\s]*@[^()\s]*\) (?:has )?(?:joined|left|[Qq]uit|parted)\b` +
+	ircHappened = text.NewPattern(`^(?:\S+ \([^()\s]*@[^()\s]*\) (?:has )?(?:joined|left|[Qq]uit|parted)\b` +
 		`|\S+ has (?:joined|left) [#&+!]\S|\S+ has (?:quit|parted)(?: [\[(#]|$)|\S+ (?:left|joined) [#&]\S+(?: \(.*\))?\.?$` +
 		`|\S+ is now known as \S+$|\S+ (?:sets|changes) (?:mode|topic)\b|\S+ (?:sets|removes) (?:a )?(?:ban|exempt) on` +
 		`|\S+ (?:gives|removes) (?:channel (?:half-)?operator status|voice)|\S+ was kicked (?:by|from) |\S+ has kicked \S+ from|\S+ has changed the topic` +
 		`|(?:Now talking (?:in|on)|Topic (?:is|for|set)|Set by|Users on) |(?:Disconnected|Rejoined channel|Retrieving #|Connecting to|Attempting to rejoin)|You (?:are now|were kicked|have (?:left|been kicked|joined)))`)
 
 	// unmarked are the events of clients that put no mark in front of them.
-	unmarked = lazyregexp.New(`^(?:\S+ \(\S*@\S*\) (?:joined|left|quit)\b|\S+ (?:has (?:joined|left|quit|kicked|changed mode|set topic)|is now known as|arrives in|leaves|places a new sign in|kicks|kicked from)\b` +
+	unmarked = text.NewPattern(`^(?:\S+ \(\S*@\S*\) (?:joined|left|quit)\b|\S+ (?:has (?:joined|left|quit|kicked|changed mode|set topic)|is now known as|arrives in|leaves|places a new sign in|kicks|kicked from)\b` +
 		`|Nick change: \S+ -> |Topic changed on [#&]|[#&]\S+: mode change |Last message repeated |Connected to IRC|Disconnected from IRC)`)
 
-	playback = lazyregexp.New(`^(?:Buffer Playback\.\.\.|Playback Complete\.)`)
+	playback = text.NewPattern(`^(?:Buffer Playback\.\.\.|Playback Complete\.)`)
 )
 
 // ircText is a line without colours and the like.
@@ -73,7 +73,7 @@ func readLine(s string) line {
 	if m := ircSaid.FindStringSubmatch(s); m != nil {
 		return said(m[1], m[2])
 	}
-	for _, form := range []*lazyregexp.Regexp{dot, private} {
+	for _, form := range []*text.Pattern{dot, private} {
 		if m := form.FindStringSubmatch(s); m != nil {
 			l := said(m[1], m[2])
 			if form == dot {

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // nicks knows who is who among those who have changed their nick while they were there:
@@ -12,8 +12,8 @@ import (
 type nicks map[string]string // the nick that somebody had first, by the one of now
 
 var (
-	renamed = lazyregexp.New(`^(?:Nick change: )?(\S+) (?:is now known as|changed nick to|->) (\S+)$`)
-	moved   = lazyregexp.New(`^(?:(?:Joins|Parts|Quits): (\S+)|(\S+) (?:[\[(]\S*@\S*[\])] )?(?:has )?(?:joined|left|parted|[Qq]uit|leaves|arrives)\b)`)
+	renamed = text.NewPattern(`^(?:Nick change: )?(\S+) (?:is now known as|changed nick to|->) (\S+)$`)
+	moved   = text.NewPattern(`^(?:(?:Joins|Parts|Quits): (\S+)|(\S+) (?:[\[(]\S*@\S*[\])] )?(?:has )?(?:joined|left|parted|[Qq]uit|leaves|arrives)\b)`)
 )
 
 // id is by whom something is said.

@@ -3,15 +3,15 @@ package irc
 import (
 	"strings"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // ircRaw is a line as a server sends it: :jo!u@host PRIVMSG #lathe :hello, with tags in
 // front where the client asked for them.
-var ircRaw = lazyregexp.New(`^(?:@(\S+) +)?:([^\s!@]+)(?:!\S+|@\S+)? +([A-Z]{3,7}|\d{3})(?: +(.*))?$`)
+var ircRaw = text.NewPattern(`^(?:@(\S+) +)?:([^\s!@]+)(?:!\S+|@\S+)? +([A-Z]{3,7}|\d{3})(?: +(.*))?$`)
 
 // rawTime is the tag that says when the server had the line.
-var rawTime = lazyregexp.New(`(?:^|;)time=([^;]+)`)
+var rawTime = text.NewPattern(`(?:^|;)time=([^;]+)`)
 
 // readRaw reads such a line, and the time in its tags.
 func readRaw(s string) (l line, at ircStamp, timed, ok bool) {

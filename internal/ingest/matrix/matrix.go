@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -33,13 +32,13 @@ var Format = export.Format{
 }
 
 var (
-	matrixExport = lazyregexp.New(`"(room_name|export_date|room_creator)"\s*:`)
-	list         = lazyregexp.New(`"(messages|chunk|events)"\s*:\s*\[`)
-	eventID      = lazyregexp.New(`"event_id"\s*:\s*"`)
-	matrixTime   = lazyregexp.New(`"origin_server_ts"\s*:\s*\d`)
-	sender       = lazyregexp.New(`"sender"\s*:\s*"@`)
-	roomID       = lazyregexp.New(`"room_id"\s*:\s*"(![^"\\]+)"`)
-	noneYet      = lazyregexp.New(`"messages"\s*:\s*\[\s*\]`)
+	matrixExport = text.NewPattern(`"(room_name|export_date|room_creator)"\s*:`)
+	list         = text.NewPattern(`"(messages|chunk|events)"\s*:\s*\[`)
+	eventID      = text.NewPattern(`"event_id"\s*:\s*"`)
+	matrixTime   = text.NewPattern(`"origin_server_ts"\s*:\s*\d`)
+	sender       = text.NewPattern(`"sender"\s*:\s*"@`)
+	roomID       = text.NewPattern(`"room_id"\s*:\s*"(![^"\\]+)"`)
+	noneYet      = text.NewPattern(`"messages"\s*:\s*\[\s*\]`)
 )
 
 func knows(src export.Source) int {

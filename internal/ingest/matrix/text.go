@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // name is what a person is called: by what the room's events have said so far, or else by
@@ -95,8 +95,8 @@ func (m *reader) reply(content export.JSONFields, body string) string {
 }
 
 var (
-	matrixPill = lazyregexp.New(`\[([^\[\]\n]{1,200})\]\(<?https://matrix\.to/#/(?:@|%40)[^()\s]{1,300}\)`)
-	matrixLink = lazyregexp.New(`https://matrix\.to/#/((?:@|%40)[^\s()?<>]{1,300})(?:\?[^\s()<>]*)?`)
+	matrixPill = text.NewPattern(`\[([^\[\]\n]{1,200})\]\(<?https://matrix\.to/#/(?:@|%40)[^()\s]{1,300}\)`)
+	matrixLink = text.NewPattern(`https://matrix\.to/#/((?:@|%40)[^\s()?<>]{1,300})(?:\?[^\s()<>]*)?`)
 )
 
 // mentions writes the names of those whom a message mentions, where it has their ids or

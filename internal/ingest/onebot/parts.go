@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // sureOfLog tells the log of a program that writes events into its lines: for sure
@@ -69,7 +69,7 @@ func onebotParts(src export.Source) iter.Seq2[export.JSONPart, error] {
 }
 
 // eventIn finds a line of a log that has an event in it.
-var eventIn = lazyregexp.New(`"post_type"\s*:\s*"`)
+var eventIn = text.NewPattern(`"post_type"\s*:\s*"`)
 
 // logged tells the events in the lines of a program's log, each behind a time and the
 // like. Other lines are the program's own.

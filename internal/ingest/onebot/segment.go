@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // segment is a piece of a message: a text, a mention, a picture.
@@ -45,7 +45,7 @@ func onebotSegments(message json.RawMessage, raw string) ([]segment, error) {
 }
 
 var (
-	cqCode     = lazyregexp.New(`\[CQ:([A-Za-z0-9_.-]+)((?:,[^,=\]]+=[^,\]]*)*)\]`)
+	cqCode     = text.NewPattern(`\[CQ:([A-Za-z0-9_.-]+)((?:,[^,=\]]+=[^,\]]*)*)\]`)
 	cqUnescape = strings.NewReplacer("&#91;", "[", "&#93;", "]", "&#44;", ",", "&amp;", "&")
 )
 

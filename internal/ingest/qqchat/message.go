@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -197,7 +196,7 @@ func (m *message) flat(extra bool) string {
 }
 
 // face is an emoji in a whole text: [[微笑]].
-var face = lazyregexp.New(`\[\[([^\[\]\n]{1,20})\]\]`)
+var face = text.NewPattern(`\[\[([^\[\]\n]{1,20})\]\]`)
 
 // forwarded is what the messages say that somebody passes on, a line each.
 func (d data) forwarded() string {

@@ -19,8 +19,8 @@ import (
 	"strings"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Format is what the package reads.
@@ -157,7 +157,7 @@ func (q *reader) parts(file string, parts iter.Seq2[export.JSONPart, error]) boo
 
 // named is a name of a file or folder as the tool gives it: whose chat, and when it was
 // exported.
-var named = lazyregexp.New(`(?:^|_)(\d{5,12}|u_[A-Za-z0-9_-]{10,40}?)_\d{8}_\d{6}`)
+var named = text.NewPattern(`(?:^|_)(\d{5,12}|u_[A-Za-z0-9_-]{10,40}?)_\d{8}_\d{6}`)
 
 // info takes down which chat it is.
 func (q *reader) info(value json.RawMessage) {

@@ -11,16 +11,16 @@ import (
 	"time"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // QQ's own client exports text: a heading for each chat, which has a name and no number,
 // and messages of several lines behind a time, a name and an account.
 var (
-	textChat = lazyregexp.New(`^消息对象[:：](.*)$`)
-	textHead = lazyregexp.New(`^(\d{4}-\d\d-\d\d \d{1,2}:\d\d:\d\d) (.*)$`)
-	textWho  = lazyregexp.New(`^(?:【[^【】]{1,20}】)?(.*?)(?:\((\d{4,12})\)|<([^<>\s]+@[^<>\s]+)>)?$`)
+	textChat = text.NewPattern(`^消息对象[:：](.*)$`)
+	textHead = text.NewPattern(`^(\d{4}-\d\d-\d\d \d{1,2}:\d\d:\d\d) (.*)$`)
+	textWho  = text.NewPattern(`^(?:【[^【】]{1,20}】)?(.*?)(?:\((\d{4,12})\)|<([^<>\s]+@[^<>\s]+)>)?$`)
 )
 
 // system is the account that says what has happened.

@@ -17,8 +17,8 @@ import (
 	"strings"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Format is what the package reads.
@@ -30,10 +30,10 @@ var Format = export.Format{
 }
 
 var (
-	day       = lazyregexp.New(`^\d{4}-\d\d-\d\d\.json$`)
-	ts        = lazyregexp.New(`"ts"\s*:\s*"\d{9,10}\.\d{1,6}"`)
-	slackType = lazyregexp.New(`"type"\s*:\s*"message"`)
-	slackID   = lazyregexp.New(`"id"\s*:\s*"[CGDUW][A-Z0-9]+"`)
+	day       = text.NewPattern(`^\d{4}-\d\d-\d\d\.json$`)
+	ts        = text.NewPattern(`"ts"\s*:\s*"\d{9,10}\.\d{1,6}"`)
+	slackType = text.NewPattern(`"type"\s*:\s*"message"`)
+	slackID   = text.NewPattern(`"id"\s*:\s*"[CGDUW][A-Z0-9]+"`)
 
 	userLists = []string{"users.json", "org_users.json"}
 	chatLists = []string{"channels.json", "groups.json", "mpims.json", "dms.json"}
@@ -362,4 +362,4 @@ func (s *reader) said(m message, r *export.Record) (said string, event bool) {
 }
 
 // slackEvent fits the subtypes of what has happened to a channel, rather than been said.
-var slackEvent = lazyregexp.New(`^(channel|group|app_conversation|joiner_notification|reminder|sh_room|huddle|bot|pinned|unpinned|ekm|file_mention|tabbed_canvas|canvas|document)(_|$)`)
+var slackEvent = text.NewPattern(`^(channel|group|app_conversation|joiner_notification|reminder|sh_room|huddle|bot|pinned|unpinned|ekm|file_mention|tabbed_canvas|canvas|document)(_|$)`)

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // waStamp is the date and time in front of a message, as numbers whose order the
@@ -28,12 +28,12 @@ const (
 )
 
 var (
-	waDateFirst = lazyregexp.New(`^` + waDatePart + `(?:[,،]| klo| kl\.?| à| às| um| at| a las| alle| om| lúc|T)? ?` +
+	waDateFirst = text.NewPattern(`^` + waDatePart + `(?:[,،]| klo| kl\.?| à| às| um| at| a las| alle| om| lúc|T)? ?` +
 		waTimePart + `$`)
 	// waHours is a time as French Canada writes it: 21 h 25, 21 h 25 min 15 s.
-	waHours = lazyregexp.New(`(\d{1,2}) h (\d{2})(?: min (\d{2}) s)?`)
+	waHours = text.NewPattern(`(\d{1,2}) h (\d{2})(?: min (\d{2}) s)?`)
 
-	waTimeFirst = lazyregexp.New(`^` + waTimePart + `[,،]? ` + waDatePart + `$`)
+	waTimeFirst = text.NewPattern(`^` + waTimePart + `[,،]? ` + waDatePart + `$`)
 
 	// waPlain makes a stamp plain: no marks, one kind of space and of digits.
 	waPlain = strings.NewReplacer("\u202f", " ", "\u00a0", " ", "\u2009", " ", "\u200e", "", "\u200f", "",

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // waLongestPhrase is more than the app puts in the place of words, in bytes.
@@ -16,9 +16,9 @@ const waLongestPhrase = 400
 // so that nobody's sentence is taken for them.
 var (
 	// waEncrypted is the notice at the beginning of a chat.
-	waEncrypted = lazyregexp.New(`(?i)end-to-end[- ](?:encrypt|versleuteld)|端到端加密|端對端加密|Ende-zu-Ende-verschlüsselt|Ende-zu-Ende-Verschlüsselung|de extremo a extremo|de ponta a ponta|de bout en bout|crittograf\S* end-to-end|сквозн\S+ шифрован|uçtan uca şifreli|エンドツーエンド|종단간|end-to-end terenkripsi|terenkripsi (?:secara )?end-to-end`)
+	waEncrypted = text.NewPattern(`(?i)end-to-end[- ](?:encrypt|versleuteld)|端到端加密|端對端加密|Ende-zu-Ende-verschlüsselt|Ende-zu-Ende-Verschlüsselung|de extremo a extremo|de ponta a ponta|de bout en bout|crittograf\S* end-to-end|сквозн\S+ шифрован|uçtan uca şifreli|エンドツーエンド|종단간|end-to-end terenkripsi|terenkripsi (?:secara )?end-to-end`)
 
-	waDeleted = lazyregexp.New(`(?i)^(?:` + strings.Join([]string{
+	waDeleted = text.NewPattern(`(?i)^(?:` + strings.Join([]string{
 		`(?:this message was|you) deleted(?: this message)?`, `this message was deleted by admin.{0,80}`,
 		`diese nachricht wurde (?:gelöscht|von admin .{0,80} gelöscht)`, `du hast diese nachricht gelöscht`,
 		`(?:se eliminó|eliminaste) este mensaje`, `este mensaje fue eliminado`,
@@ -33,28 +33,28 @@ var (
 
 	// waNothing are texts in place of words that are not in the export: of calls, of what is
 	// seen once, of what has not arrived.
-	waNothing = lazyregexp.New(`(?i)^(?:null|waiting for this message(?:\. this may take a while)?|you (?:received|sent) a view once (?:message|photo|video|voice message)\b.{0,120}|live location shared|` +
+	waNothing = text.NewPattern(`(?i)^(?:null|waiting for this message(?:\. this may take a while)?|you (?:received|sent) a view once (?:message|photo|video|voice message)\b.{0,120}|live location shared|` +
 		`missed (?:voice|video|group voice|group video) call(?:[.,•] ?.{0,40})?|正在等待此消息.{0,30}|未接(?:语音|视频)通话.{0,20}|未接(?:語音|視訊)通話.{0,20})[.。]?$`)
 
-	waEdited = lazyregexp.New(`(?i)\s*<[^<>]{0,40}(?:edited|bearbeitet|editado|editada|editó|बदलाव|संपादित|एडिट|modifié|modificato|bewerkt|изменен|изменён|отредакт|düzenlen|diedit|edytowa|编辑|編輯|編集|수정|تعديل)[^<>]{0,20}>$`)
+	waEdited = text.NewPattern(`(?i)\s*<[^<>]{0,40}(?:edited|bearbeitet|editado|editada|editó|बदलाव|संपादित|एडिट|modifié|modificato|bewerkt|изменен|изменён|отредакт|düzenlen|diedit|edytowa|编辑|編輯|編集|수정|تعديل)[^<>]{0,20}>$`)
 
 	waOmittedEnd = `(?:omitted|not included|weggelassen|ausgelassen|ausgeschlossen|omitid[oa]s?|omess[oaie]|absente?|omis(?:es?|e?s)?|ocult(?:ad)?[oa]s?|отсутству\S*|exclu[es]?s?|weggelaten|опущен\S*|пропущен\S*|dahil edilmedi|tidak disertakan|pominięt\S*|utelämna\S*|udelad\S*)`
 	waOmittedIn  = `(?:忽略|省略|略去|略過|省略されました|省略されています|含まれていません|생략(?:됨|했습니다)?|제외함)`
 
 	// waOmitted is what stands for a picture and the like, by itself.
-	waOmitted = lazyregexp.New(`(?i)^(?:(?:image|photo|picture|video|audio|sticker|gif|document|contact card|video note|voice message|media|bild|foto|dokument|kontaktkarte|videonachricht|medien|imagen|vídeo|documento|tarjeta de contacto|imagem|áudio|figurinha|cartão de contato|vidéo|autocollant|fiche contact|immagine|scheda contatto|adesivo|afbeelding|contactkaart|изображение|видео|аудио|аудиофайл|видеофайл|стикер|документ|görüntü|ses|çıkartma|belge|gambar|stiker|dokumen) ` + waOmittedEnd +
+	waOmitted = text.NewPattern(`(?i)^(?:(?:image|photo|picture|video|audio|sticker|gif|document|contact card|video note|voice message|media|bild|foto|dokument|kontaktkarte|videonachricht|medien|imagen|vídeo|documento|tarjeta de contacto|imagem|áudio|figurinha|cartão de contato|vidéo|autocollant|fiche contact|immagine|scheda contatto|adesivo|afbeelding|contactkaart|изображение|видео|аудио|аудиофайл|видеофайл|стикер|документ|görüntü|ses|çıkartma|belge|gambar|stiker|dokumen) ` + waOmittedEnd +
 		`|(?:图像|图片|照片|相片|视频|音频|语音|贴图|文档|文件|媒体|媒体文件|影音内容|联系人名片|名片|GIF ?动态图|GIF ?動態圖|GIF|圖片|影片|視訊|音訊|語音|貼圖|文件檔|多媒體檔案|聯絡人卡片|画像|動画|音声|スタンプ|ドキュメント|メディア|사진|이미지|동영상|오디오|음성|스티커|문서|미디어) ?(?:は|が|已被|已|被)?` + waOmittedIn + `)[.。]?$`)
 
 	// waMarked is the same behind a mark of direction, where no person writes.
-	waMarked = lazyregexp.New(`(?i)^(?:\S+ ){1,3}` + waOmittedEnd + `$|^\S{0,12}(?:\s\S{0,8})?` + waOmittedIn + `$`)
+	waMarked = text.NewPattern(`(?i)^(?:\S+ ){1,3}` + waOmittedEnd + `$|^\S{0,12}(?:\s\S{0,8})?` + waOmittedIn + `$`)
 
-	waPages    = lazyregexp.New(`^[^\n]*\.[A-Za-z0-9]{1,5} •[^\n]*$|^\S+\.[A-Za-z0-9]{1,5}$`)
-	waAttached = lazyregexp.New(`(?i)<[^<>:：\n]{2,30}[:：] ?[^<>\n]+\.[a-z0-9]{1,5} ?>`)
-	waFile     = lazyregexp.New(`(?i)^(?:(?:IMG|VID|AUD|PTT|STK|DOC)-\d{8}-WA\d+\.[a-z0-9]{1,5}(?: \([^()\n]{2,40}\))?|\S[^\n]*\.[a-z0-9]{1,5} \([^()\n]{0,30}(?:attach|angehängt|adjunt|joint|anexad|allegat|bijgevoegd|добавлен|прикреп|附件|附加|添付|첨부|ekli|eklen|załącz|bifog|vedhæft|liite|terlampir|dilampirkan|مرفق)[^()\n]{0,20}\))$`)
+	waPages    = text.NewPattern(`^[^\n]*\.[A-Za-z0-9]{1,5} •[^\n]*$|^\S+\.[A-Za-z0-9]{1,5}$`)
+	waAttached = text.NewPattern(`(?i)<[^<>:：\n]{2,30}[:：] ?[^<>\n]+\.[a-z0-9]{1,5} ?>`)
+	waFile     = text.NewPattern(`(?i)^(?:(?:IMG|VID|AUD|PTT|STK|DOC)-\d{8}-WA\d+\.[a-z0-9]{1,5}(?: \([^()\n]{2,40}\))?|\S[^\n]*\.[a-z0-9]{1,5} \([^()\n]{0,30}(?:attach|angehängt|adjunt|joint|anexad|allegat|bijgevoegd|добавлен|прикреп|附件|附加|添付|첨부|ekli|eklen|załącz|bifog|vedhæft|liite|terlampir|dilampirkan|مرفق)[^()\n]{0,20}\))$`)
 
-	waPollHead = lazyregexp.New(`^(?:POLL|UMFRAGE|ENCUESTA|ENQUETE|SONDAGE|SONDAGGIO|PEILING|ОПРОС|ANKET|POLLING|ANKIETA|投票|アンケート|투표) ?[:：]$`)
-	waOption   = lazyregexp.New(`^[\p{L}]{2,12} ?[:：] ?(.*?) ?[(（][^()（）]*\d[^()（）]*[)）]$`)
-	waPlaceAt  = lazyregexp.New(`https?://(?:maps\.google\.com|www\.google\.com/maps|foursquare\.com|4sq\.com)/`)
+	waPollHead = text.NewPattern(`^(?:POLL|UMFRAGE|ENCUESTA|ENQUETE|SONDAGE|SONDAGGIO|PEILING|ОПРОС|ANKET|POLLING|ANKIETA|投票|アンケート|투표) ?[:：]$`)
+	waOption   = text.NewPattern(`^[\p{L}]{2,12} ?[:：] ?(.*?) ?[(（][^()（）]*\d[^()（）]*[)）]$`)
+	waPlaceAt  = text.NewPattern(`https?://(?:maps\.google\.com|www\.google\.com/maps|foursquare\.com|4sq\.com)/`)
 )
 
 // waSaid is what a person's message says, and whether it is the app's word instead.

@@ -19,8 +19,8 @@ import (
 	"unicode/utf8"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Format is what the package reads.
@@ -119,7 +119,7 @@ func knows(src export.Source) int {
 }
 
 // waProgram is what stands behind the time in the log of a program.
-var waProgram = lazyregexp.New(`^\[[A-Z]+\]|^(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE)\b|\{"\w+" ?:`)
+var waProgram = text.NewPattern(`^\[[A-Z]+\]|^(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE)\b|\{"\w+" ?:`)
 
 // sureOf looks at the first lines: the very first begins a message, and one of
 // them has an author, or is the app's word on encryption.
@@ -176,18 +176,18 @@ func waRank(name string) int {
 }
 
 // waTitles are the names that the app gives to the files, around the chat's title.
-var waTitles = []*lazyregexp.Regexp{
-	lazyregexp.New(`(?i)^WhatsApp[ -]?Chat (?:with|mit|con|com|avec|met|med|-) (.+)$`),
-	lazyregexp.New(`(?i)^(?:Chat|Conversa|Conversación|Discussion|Conversation|Чат|Czat)(?: de| do)? WhatsApp (?:con|com|avec|с контактом|с|z|-) ?(.+)$`),
-	lazyregexp.New(`(?i)^(.+) ile WhatsApp Sohbeti$`),
-	lazyregexp.New(`^[与與](.+?)的 ?WhatsApp ?(?:聊天|对话|對話)(?:记录|紀錄|記錄)?$`),
-	lazyregexp.New(`^WhatsApp ?(?:聊天|对话|對話|チャット|대화)(?:记录|紀錄|記錄)? ?- ?(.+)$`),
-	lazyregexp.New(`^(.+?)(?:との ?WhatsApp ?チャット|님과의 ?WhatsApp ?대화| के साथ WhatsApp चैट)$`),
-	lazyregexp.New(`^(?:دردشة|محادثة) (?:واتساب|WhatsApp) مع (.+)$`),
+var waTitles = []*text.Pattern{
+	text.NewPattern(`(?i)^WhatsApp[ -]?Chat (?:with|mit|con|com|avec|met|med|-) (.+)$`),
+	text.NewPattern(`(?i)^(?:Chat|Conversa|Conversación|Discussion|Conversation|Чат|Czat)(?: de| do)? WhatsApp (?:con|com|avec|с контактом|с|z|-) ?(.+)$`),
+	text.NewPattern(`(?i)^(.+) ile WhatsApp Sohbeti$`),
+	text.NewPattern(`^[与與](.+?)的 ?WhatsApp ?(?:聊天|对话|對話)(?:记录|紀錄|記錄)?$`),
+	text.NewPattern(`^WhatsApp ?(?:聊天|对话|對話|チャット|대화)(?:记录|紀錄|記錄)? ?- ?(.+)$`),
+	text.NewPattern(`^(.+?)(?:との ?WhatsApp ?チャット|님과의 ?WhatsApp ?대화| के साथ WhatsApp चैट)$`),
+	text.NewPattern(`^(?:دردشة|محادثة) (?:واتساب|WhatsApp) مع (.+)$`),
 }
 
 // waCopy is what browsers and systems add to the name of a second file.
-var waCopy = lazyregexp.New(`(?i)( ?\(\d+\))?(\.(txt|zip|gz|tgz|tar))*( ?\(\d+\))?$`)
+var waCopy = text.NewPattern(`(?i)( ?\(\d+\))?(\.(txt|zip|gz|tgz|tar))*( ?\(\d+\))?$`)
 
 // waTitle is the title of a chat in the name of its file, or "".
 func waTitle(base string) string {

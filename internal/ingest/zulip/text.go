@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // text reads what a message says, and which message it answers: Zulip has no answers, but
@@ -49,14 +49,14 @@ func (z *reader) text(m message, author string) (said, replyTo string) {
 }
 
 var (
-	quote        = lazyregexp.New("(?m)^@_\\*\\*[^*\n]+\\*\\*[^\\[\n]{0,20}\\[[^\\]\n]*\\]\\([^()\n]*/near/(\\d+)[^()\n]*\\)[^\n]{0,20}\\s*\n(`{3,}|~{3,}) ?quote[ \t]*\n")
-	zulipLink    = lazyregexp.New(`!?\[([^\[\]\n]*)\]\(([^()\s]+)\)`)
-	upload       = lazyregexp.New(`^(https?://[^/]+)?/?user_uploads/`)
-	zulipMention = lazyregexp.New(`@_?\*(?:\*([^*|\n]*)(?:\|(\d+))?\*\*|([^*\n]+)\*)`)
-	zulipPlace   = lazyregexp.New(`#\*\*([^*>\n]+)(?:>([^*\n]*?)(?:@\d+)?)?\*\*`)
-	time         = lazyregexp.New(`<time:([^<>\n]+)>`)
-	blank        = lazyregexp.New(`\n[ \t]*(\n[ \t]*)+`)
-	htmlTag      = lazyregexp.New(`<[^<>]*>`)
+	quote        = text.NewPattern("(?m)^@_\\*\\*[^*\n]+\\*\\*[^\\[\n]{0,20}\\[[^\\]\n]*\\]\\([^()\n]*/near/(\\d+)[^()\n]*\\)[^\n]{0,20}\\s*\n(`{3,}|~{3,}) ?quote[ \t]*\n")
+	zulipLink    = text.NewPattern(`!?\[([^\[\]\n]*)\]\(([^()\s]+)\)`)
+	upload       = text.NewPattern(`^(https?://[^/]+)?/?user_uploads/`)
+	zulipMention = text.NewPattern(`@_?\*(?:\*([^*|\n]*)(?:\|(\d+))?\*\*|([^*\n]+)\*)`)
+	zulipPlace   = text.NewPattern(`#\*\*([^*>\n]+)(?:>([^*\n]*?)(?:@\d+)?)?\*\*`)
+	time         = text.NewPattern(`<time:([^<>\n]+)>`)
+	blank        = text.NewPattern(`\n[ \t]*(\n[ \t]*)+`)
+	htmlTag      = text.NewPattern(`<[^<>]*>`)
 )
 
 // unquote takes the quotations of other messages off, and returns the id of the first

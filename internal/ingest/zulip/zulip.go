@@ -18,8 +18,8 @@ import (
 	"strings"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/lazyregexp"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Format is what the package reads.
@@ -31,13 +31,13 @@ var Format = export.Format{
 }
 
 var (
-	file        = lazyregexp.New(`^messages-\d{6}\.json(\.partial|\.locked)?$`)
-	rows        = lazyregexp.New(`"zerver_message"\s*:\s*\[`)
-	zulipSender = lazyregexp.New(`"sender_full_name"\s*:`)
-	zulipTo     = lazyregexp.New(`"display_recipient"\s*:`)
-	index       = lazyregexp.New(`"streams"\s*:\s*\{`)
-	zulipTopics = lazyregexp.New(`"topic_data"\s*:\s*\{`)
-	zulipRealm  = lazyregexp.New(`"sender_realm_str"\s*:\s*"([^"\\]*)"`)
+	file        = text.NewPattern(`^messages-\d{6}\.json(\.partial|\.locked)?$`)
+	rows        = text.NewPattern(`"zerver_message"\s*:\s*\[`)
+	zulipSender = text.NewPattern(`"sender_full_name"\s*:`)
+	zulipTo     = text.NewPattern(`"display_recipient"\s*:`)
+	index       = text.NewPattern(`"streams"\s*:\s*\{`)
+	zulipTopics = text.NewPattern(`"topic_data"\s*:\s*\{`)
+	zulipRealm  = text.NewPattern(`"sender_realm_str"\s*:\s*"([^"\\]*)"`)
 )
 
 func knows(src export.Source) int {

@@ -3,7 +3,7 @@ package lines
 import (
 	"strings"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // maxAhead bounds, in bytes, how far a scan looks ahead through a comment or for
@@ -91,15 +91,15 @@ const (
 
 var (
 	// quotedKey is a short string without quotes or punctuation, and a colon.
-	quotedKey = lazyregexp.New(`^` + quotes + `[^"“”„‟＂'‘’‚‛＇:：,，{}\[\]\\\n\r]{0,64}` + quotes + blanks + `[:：]`)
+	quotedKey = text.NewPattern(`^` + quotes + `[^"“”„‟＂'‘’‚‛＇:：,，{}\[\]\\\n\r]{0,64}` + quotes + blanks + `[:：]`)
 	// bareKey is a name, a colon, and what can only start a value.
-	bareKey = lazyregexp.New(`^` + name + blanks + `[:：]` + blanks + `(?:` + quotes +
+	bareKey = text.NewPattern(`^` + name + blanks + `[:：]` + blanks + `(?:` + quotes +
 		`|[\[{［｛0-9-]|(?:true|false|null|True|False|None)\b)`)
-	bareName     = lazyregexp.New(`^` + name + blanks + `[:：]`)
-	elementStart = lazyregexp.New(`^(?:` + quotes + `|-?[0-9]|(?:true|false|null|True|False|None)\b)`)
-	joined       = lazyregexp.New(`^\+` + blanks + quotes)
-	wholeName    = lazyregexp.New(`^[\p{L}_$][\p{L}\p{N}_$-]{0,63}$`)
-	wholeNumber  = lazyregexp.New(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
+	bareName     = text.NewPattern(`^` + name + blanks + `[:：]`)
+	elementStart = text.NewPattern(`^(?:` + quotes + `|-?[0-9]|(?:true|false|null|True|False|None)\b)`)
+	joined       = text.NewPattern(`^\+` + blanks + quotes)
+	wholeName    = text.NewPattern(`^[\p{L}_$][\p{L}\p{N}_$-]{0,63}$`)
+	wholeNumber  = text.NewPattern(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
 )
 
 func isName(s string) bool   { return wholeName.MatchString(s) }

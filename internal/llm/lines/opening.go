@@ -3,12 +3,12 @@ package lines
 import (
 	"strings"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // marker is what may stand before an object at the start of a line: a bullet or
 // a number, and a backtick or two.
-var marker = lazyregexp.New("^(?:(?:[-*+•·‣▪◦]|\\(?[0-9]{1,4}(?:[.)]|[、．）]))[ \\t\u3000]*)?`{0,2}[ \\t]*")
+var marker = text.NewPattern("^(?:(?:[-*+•·‣▪◦]|\\(?[0-9]{1,4}(?:[.)]|[、．）]))[ \\t\u3000]*)?`{0,2}[ \\t]*")
 
 // opening returns the offset of the object or array that starts at pos, behind
 // a marker where pos starts a line; -1 if there is none. An array counts only if
@@ -74,4 +74,4 @@ func (r *reader) fence() bool {
 
 // fencedObject is a fence with an object behind it, as in ```json {"a":1}```; its
 // group ends before the object. An attribute list such as ```{.json} is none.
-var fencedObject = lazyregexp.New("^((?:`{3,}|~{3,})[ \\t]*[A-Za-z0-9]*[ \\t]*(?:\\[[ \\t]*)?)[{｛][^.#]")
+var fencedObject = text.NewPattern("^((?:`{3,}|~{3,})[ \\t]*[A-Za-z0-9]*[ \\t]*(?:\\[[ \\t]*)?)[{｛][^.#]")

@@ -3,14 +3,14 @@ package lines
 import (
 	"strings"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 const thoughtNames = `(?:think|thinking|thought|reasoning)`
 
 var (
-	thoughtTag   = lazyregexp.New(`^(?i:<(/?)` + thoughtNames + `[ \t]*>)`)
-	thoughtClose = lazyregexp.New(`</(?i:` + thoughtNames + `)[ \t]*>`)
+	thoughtTag   = text.NewPattern(`^(?i:<(/?)` + thoughtNames + `[ \t]*>)`)
+	thoughtClose = text.NewPattern(`</(?i:` + thoughtNames + `)[ \t]*>`)
 )
 
 // isTag tells whether s starts with a tag of a thought, opening or closing.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"reverie/internal/lazyregexp"
+	"reverie/internal/text"
 )
 
 // wrapperNames are keys that models put around their lines. The objects in such
@@ -14,8 +14,8 @@ const wrapperNames = `(?i:actions|lines|results|items|memories|changes|operation
 	`answers?|response|verdicts|observations|proposals|entries|records)`
 
 var (
-	wrapperName   = lazyregexp.New(`^` + wrapperNames + `$`)
-	wrapperPrefix = lazyregexp.New(`^[{｛]` + blanks + quotes + `?` + wrapperNames + quotes + `?` + blanks + `[:：]` +
+	wrapperName   = text.NewPattern(`^` + wrapperNames + `$`)
+	wrapperPrefix = text.NewPattern(`^[{｛]` + blanks + quotes + `?` + wrapperNames + quotes + `?` + blanks + `[:：]` +
 		blanks + `[\[［]` + blanks + `([{｛])`)
 )
 

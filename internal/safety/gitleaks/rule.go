@@ -9,14 +9,13 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"reverie/internal/lazyregexp"
 	"reverie/internal/text"
 )
 
 // rule is one of gitleaks' rules as chats need it.
 type rule struct {
 	name    string
-	re      *lazyregexp.Regexp
+	re      *text.Pattern
 	group   int     // the capturing group that is the secret; 0 for the first that matched
 	entropy float64 // bits a character that the secret must exceed
 	named   bool    // known by the service's name beside it, not by its own shape
@@ -125,7 +124,7 @@ func adapted(r known) rule {
 	}
 	return rule{
 		name:    r.ID,
-		re:      lazyregexp.New(expr),
+		re:      text.NewPattern(expr),
 		group:   r.SecretGroup,
 		entropy: r.Entropy,
 		named:   named,

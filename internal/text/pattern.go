@@ -1,0 +1,73 @@
+package text
+
+import (
+	"regexp"
+	"sync"
+)
+
+// Pattern is a regular expression that is compiled when it is first used. Package
+// variables are patterns: compiling all of them took a tenth of a second of every start.
+// The methods are those of [regexp.Regexp]. They panic where the expression is wrong,
+// which [CompileAll] finds in a test.
+type Pattern struct {
+	expr     string
+	compiled func() *regexp.Regexp
+}
+
+var all struct {
+	sync.Mutex
+	made []*Pattern
+}
+
+// NewPattern keeps an expression for the rest of the process.
+func NewPattern(expr string) *Pattern {
+	r := &Pattern{expr: expr, compiled: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })}
+	all.Lock()
+	defer all.Unlock()
+	all.made = append(all.made, r)
+	return r
+}
+
+// CompileAll compiles all that the packages linked in have made, and says how many
+// those are. It panics at one that is wrong.
+func CompileAll() int {
+	all.Lock()
+	defer all.Unlock()
+	for _, r := range all.made {
+		r.compiled()
+	}
+	return len(all.made)
+}
+
+func (r *Pattern) String() string                       { return r.expr }
+func (r *Pattern) Match(b []byte) bool                  { return r.compiled().Match(b) }
+func (r *Pattern) MatchString(s string) bool            { return r.compiled().MatchString(s) }
+func (r *Pattern) FindString(s string) string           { return r.compiled().FindString(s) }
+func (r *Pattern) FindStringIndex(s string) []int       { return r.compiled().FindStringIndex(s) }
+func (r *Pattern) FindSubmatch(b []byte) [][]byte       { return r.compiled().FindSubmatch(b) }
+func (r *Pattern) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
+func (r *Pattern) FindStringSubmatchIndex(s string) []int {
+	return r.compiled().FindStringSubmatchIndex(s)
+}
+func (r *Pattern) FindAllString(s string, n int) []string { return r.compiled().FindAllString(s, n) }
+func (r *Pattern) FindAllStringIndex(s string, n int) [][]int {
+	return r.compiled().FindAllStringIndex(s, n)
+}
+func (r *Pattern) FindAllSubmatch(b []byte, n int) [][][]byte {
+	return r.compiled().FindAllSubmatch(b, n)
+}
+func (r *Pattern) FindAllStringSubmatchIndex(s string, n int) [][]int {
+	return r.compiled().FindAllStringSubmatchIndex(s, n)
+}
+func (r *Pattern) ReplaceAllString(s, by string) string { return r.compiled().ReplaceAllString(s, by) }
+func (r *Pattern) ReplaceAllLiteralString(s, by string) string {
+	return r.compiled().ReplaceAllLiteralString(s, by)
+}
+func (r *Pattern) ReplaceAllStringFunc(s string, by func(string) string) string {
+	return r.compiled().ReplaceAllStringFunc(s, by)
+}
+func (r *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
+	return r.compiled().FindAllStringSubmatch(s, n)
+}
+func (r *Pattern) SubexpIndex(name string) int    { return r.compiled().SubexpIndex(name) }
+func (r *Pattern) Split(s string, n int) []string { return r.compiled().Split(s, n) }
