@@ -27,7 +27,8 @@ transaction, without asking a model. It becomes a run like any other.
 
 Where a memory or a message that the plan rests on is not as it was, where there is a
 new memory, or where the file is not as it was written, all of it is refused, and
-nothing is changed. Messages that have arrived since stay pending. A plan that was applied already is told, and changes nothing.
+nothing is changed. Messages that have arrived since stay pending. A plan that was
+applied already changes nothing, and the command says so.
 
 Lines that a run would have held wait for a person as they always do: see
 'reverie runs approve'. With --approve they are applied with the others.
