@@ -8,7 +8,6 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
-	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -27,7 +26,7 @@ type proposal struct {
 	statement string
 	reason    string
 	tags      []string
-	evidence  []safety.Citation
+	evidence  []reverie.Citation
 }
 
 // actionNone says on purpose that there is nothing to do.

@@ -9,15 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/llm"
-	"reverie/internal/safety"
+	"reverie/internal/reverie"
 	"reverie/prompts"
 )
 
 // TestReadProposal reads lines as models write them: loosely where a habit does
 // no harm, never so that an action comes out that nobody wrote.
 func TestReadProposal(t *testing.T) {
-	one := func(message, quote string) []safety.Citation {
-		return []safety.Citation{{Message: message, Quote: quote}}
+	one := func(message, quote string) []reverie.Citation {
+		return []reverie.Citation{{Message: message, Quote: quote}}
 	}
 	for _, c := range []struct {
 		text string
@@ -37,7 +37,7 @@ func TestReadProposal(t *testing.T) {
 		{`{"action":"create","evidence":{"message":12,"quote":null,"author":"Lin"}}`, proposal{action: "create", evidence: one("12", "")}, ""},
 		{`{"action":"create","evidence":12}`, proposal{action: "create", evidence: one("12", "")}, ""},
 		{`{"action":"create","evidence":"12"}`, proposal{action: "create", evidence: one("12", "")}, ""},
-		{`{"action":"create","evidence":[1,"2",{"message":3.0}]}`, proposal{action: "create", evidence: []safety.Citation{{Message: "1"}, {Message: "2"}, {Message: "3"}}}, ""},
+		{`{"action":"create","evidence":[1,"2",{"message":3.0}]}`, proposal{action: "create", evidence: []reverie.Citation{{Message: "1"}, {Message: "2"}, {Message: "3"}}}, ""},
 		{`{"action":"create","evidence":[]}`, proposal{action: "create", evidence: nil}, ""},
 		{`{"action":"create","evidence":[{"quote":"so"}]}`, proposal{action: "create", evidence: one("", "so")}, ""},
 

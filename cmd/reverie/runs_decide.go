@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/internal/api"
+	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
@@ -32,9 +33,9 @@ func newRunsApprove(a *app) *cobra.Command {
 				return err
 			}
 			began := time.Now()
-			res, err := api.ApproveRun(ctx, a.Store, a.Leases(), a.Approver(), d)
+			res, err := application.ApproveRun(ctx, a.Store, a.Leases(), a.Approver(), d)
 			if asJSON {
-				if perr := cli.PrintJSON(a.Stdout, api.ApproveReply(d.Run, res, err)); perr != nil && err == nil {
+				if perr := cli.PrintJSON(a.Stdout, application.ApproveReply(d.Run, res, err)); perr != nil && err == nil {
 					err = perr
 				}
 				return err

@@ -131,7 +131,7 @@ func (e *Evolver) execute(f *pendingRun, groupID string, days int) {
 	defer leave()
 	order := EvolveOrder{GroupID: groupID, Days: days, Open: e.open, Started: f.started, Evolved: func(r reverie.EvolveReply) { complete(r, nil) }}
 	err = e.run(order)
-	if err != nil && (e.work.Err() != nil || e.open.Err() != nil && errors.Is(err, context.Canceled)) {
+	if e.work.Err() != nil || e.open.Err() != nil && errors.Is(err, context.Canceled) {
 		err = stopped(groupID)
 	}
 	complete(reverie.EvolveReply{}, err)

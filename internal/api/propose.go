@@ -168,7 +168,7 @@ func cited(claims []reverie.Evidence, messages []reverie.Message, loc *time.Loca
 	seen := map[string]bool{}
 	for i, c := range claims {
 		m, ok := byID[c.MessageID]
-		one := []safety.Citation{{Message: "1", Quote: c.Quote}}
+		one := []reverie.Citation{{Message: "1", Quote: c.Quote}}
 		verified, _ := safety.Cite(one, []reverie.Message{m}, loc)
 		switch {
 		case !ok:

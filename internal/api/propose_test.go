@@ -14,6 +14,7 @@ import (
 
 	"reverie/evolve"
 	"reverie/internal/api"
+	"reverie/internal/app"
 	"reverie/internal/reverie"
 	"reverie/jobs"
 	"reverie/store/pg"
@@ -36,9 +37,10 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{T: t, now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return d.now }
 	s, log := storetest.Open(t, pg.Options{Now: clock}), slog.New(slog.NewTextHandler(io.Discard, nil))
-	d.Service = &api.Service{Store: s, Now: clock, Log: log, Leases: &jobs.Leases{Store: s, Holder: "test"}, Approver: func() *evolve.Pipeline {
+	d.Service = &api.Service{Store: s, Now: clock, Log: log, Leases: &jobs.Leases{Store: s, Holder: "test"}}
+	d.Service.ApproveHeld = app.ApproveHeld(s, d.Service.Leases, func() *evolve.Pipeline {
 		return &evolve.Pipeline{Store: s, Now: clock, Log: log, Limits: evolve.Limits{MaxActive: 3}}
-	}}
+	})
 	d.ctx = api.WithCaller(t.Context(), api.Caller{TokenID: "t1", Name: "Anna's agent", GroupID: petitioned, Scope: reverie.ScopeWrite})
 	d.person = api.WithCaller(t.Context(), api.Anyone)
 	for _, g := range []string{petitioned, "other"} {

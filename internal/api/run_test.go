@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"reverie/evolve"
 	"reverie/internal/api"
 	"reverie/internal/reverie"
 )
@@ -128,20 +127,5 @@ func TestRunsOfACaller(t *testing.T) {
 	}
 	if _, err := d.Service.Run(callers["other admin"], ids[1]); !errors.Is(err, reverie.ErrNotFound) {
 		t.Errorf("a stranger sees a run: %v", err)
-	}
-}
-
-// TestApproveReply: messages are counted of runs that have read some, even where it
-// failed before it began.
-func TestApproveReply(t *testing.T) {
-	t.Parallel()
-	for _, job := range reverie.Jobs {
-		run := reverie.Run{GroupID: petitioned, ID: reverie.NewID(), Job: job}
-		for _, err := range []error{nil, reverie.ErrConflict} {
-			reply := api.ApproveReply(run, evolve.Result{}, err)
-			if (reply.Messages != nil) != (job == reverie.JobEvolve) || reply.Success != (err == nil) || reply.RunID != run.ID || reply.GroupID != petitioned {
-				t.Errorf("%s, %v: %+v", job, err, reply)
-			}
-		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	"reverie/evolve"
 	"reverie/internal/ingest"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
@@ -24,14 +23,15 @@ type Service struct {
 	Searcher func(ctx context.Context, groupID string) (*recall.Searcher, error)
 	Recaller func(ctx context.Context, groupID string) (*recall.Recaller, error)
 	Feedback func(ctx context.Context, groupID string) (*recall.Feedback, error)
-	Approver func() *evolve.Pipeline
-	Leases   *jobs.Leases
-	Evolver  *Evolver                          // nil: no model is configured, and nothing evolves here
-	Filters  ingest.Filters                    // of messages that come in
-	NewGroup func(reverie.Group) reverie.Group // a new group as the configuration has new ones
-	Now      func() time.Time
-	Privacy  safety.Privacy // of what is proposed, or written to a team
-	Team     TeamOptions
+	// ApproveHeld applies what a run holds, under its group's lease.
+	ApproveHeld func(context.Context, reverie.RunDetail) (reverie.EvolveReply, error)
+	Leases      *jobs.Leases
+	Evolver     *Evolver                          // nil: no model is configured, and nothing evolves here
+	Filters     ingest.Filters                    // of messages that come in
+	NewGroup    func(reverie.Group) reverie.Group // a new group as the configuration has new ones
+	Now         func() time.Time
+	Privacy     safety.Privacy // of what is proposed, or written to a team
+	Team        TeamOptions
 	// PageSession is how long a login to the page is good for; 0 for 12 hours.
 	PageSession time.Duration
 	Log         *slog.Logger

@@ -54,7 +54,7 @@ func (a *App) ServiceWithoutRuns() (*api.Service, *recall.UsageLog) {
 			}
 			return f, err
 		},
-		Approver: func() *evolve.Pipeline { return approver }, Leases: leases,
+		ApproveHeld: ApproveHeld(a.Store, leases, func() *evolve.Pipeline { return approver }), Leases: leases,
 		Filters: a.IngestFilters(), NewGroup: a.NewGroup, Now: a.Clock, PageSession: a.Config.HTTP.PageSession.Duration, Log: a.Log,
 	}, usage
 }

@@ -15,7 +15,7 @@ import (
 
 // citations reads a list of citations, or a single one. What has another form
 // cites nothing.
-func citations(raw json.RawMessage) (list []safety.Citation) {
+func citations(raw json.RawMessage) (list []reverie.Citation) {
 	for _, item := range items(raw) {
 		if cited, err := lines.Citations(item); err == nil {
 			list = append(list, cited...)

@@ -9,18 +9,11 @@ import (
 	"reverie/internal/text"
 )
 
-// Citation is evidence as a model claims it: a message by its number in the
-// question, and words that should stand in it, "" where none are quoted.
-type Citation struct {
-	Message string
-	Quote   string
-}
-
 // Cite verifies citations of messages, which are numbered from 1. Each must name
 // one that a member wrote, and a quote that is given must stand in it; the others
 // are left out. Of a message that is cited several times, the first quote counts.
 // quoted says whether any was quoted, and not only named.
-func Cite(cited []Citation, messages []reverie.Message, loc *time.Location) (evidence []reverie.Evidence, quoted bool) {
+func Cite(cited []reverie.Citation, messages []reverie.Message, loc *time.Location) (evidence []reverie.Evidence, quoted bool) {
 	place, words := map[string]int{}, map[string]bool{} // of a message in evidence
 	for _, c := range cited {
 		n, err := strconv.Atoi(c.Message)

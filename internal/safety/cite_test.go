@@ -21,17 +21,17 @@ func TestCite(t *testing.T) {
 		{ID: "c", AuthorID: "u2", Author: "Maya", Role: reverie.RoleUser, Text: "the key is AKIAIOSFODNN7EXAMPLE", SentAt: at.Add(time.Hour)},
 	}
 	for name, c := range map[string]struct {
-		cited  []Citation
+		cited  []reverie.Citation
 		want   []string
 		quoted bool
 	}{
-		"quoted":          {[]Citation{{"1", "every Friday"}}, []string{"a 2026-01-15 every Friday"}, true},
-		"named":           {[]Citation{{"1", " "}}, []string{"a 2026-01-15 we meet every Friday at eight"}, false},
-		"a wrong quote":   {[]Citation{{"1", "every Saturday"}}, nil, false},
-		"another's words": {[]Citation{{"3", "every Friday"}}, nil, false},
-		"the bot's":       {[]Citation{{"2", "every Friday"}, {"2", ""}}, nil, false},
-		"no number":       {[]Citation{{"0", ""}, {"4", ""}, {"-1", ""}, {"a", ""}, {"", ""}}, nil, false},
-		"first quote":     {[]Citation{{"1", ""}, {"3", ""}, {"1", "every Friday"}, {"1", "at eight"}}, []string{"a 2026-01-15 every Friday", "c 2026-01-16 the key is [secret:aws-key]"}, true},
+		"quoted":          {[]reverie.Citation{{Message: "1", Quote: "every Friday"}}, []string{"a 2026-01-15 every Friday"}, true},
+		"named":           {[]reverie.Citation{{Message: "1", Quote: " "}}, []string{"a 2026-01-15 we meet every Friday at eight"}, false},
+		"a wrong quote":   {[]reverie.Citation{{Message: "1", Quote: "every Saturday"}}, nil, false},
+		"another's words": {[]reverie.Citation{{Message: "3", Quote: "every Friday"}}, nil, false},
+		"the bot's":       {[]reverie.Citation{{Message: "2", Quote: "every Friday"}, {Message: "2", Quote: ""}}, nil, false},
+		"no number":       {[]reverie.Citation{{Message: "0", Quote: ""}, {Message: "4", Quote: ""}, {Message: "-1", Quote: ""}, {Message: "a", Quote: ""}, {Message: "", Quote: ""}}, nil, false},
+		"first quote":     {[]reverie.Citation{{Message: "1", Quote: ""}, {Message: "3", Quote: ""}, {Message: "1", Quote: "every Friday"}, {Message: "1", Quote: "at eight"}}, []string{"a 2026-01-15 every Friday", "c 2026-01-16 the key is [secret:aws-key]"}, true},
 	} {
 		got, quoted := Cite(c.cited, messages, time.UTC)
 		var list []string
@@ -56,7 +56,7 @@ func FuzzCite(f *testing.F) {
 		at := time.Unix(unix%250_000_000_000, 0).UTC()
 		messages := []reverie.Message{{ID: "a", AuthorID: "u1", Author: "Lin", Role: reverie.RoleUser, Text: first, SentAt: at},
 			{ID: "b", Author: "Bot", Role: reverie.RoleAssistant, Text: first, SentAt: at}, {ID: "c", AuthorID: "u2", Author: "Maya", Role: reverie.RoleUser, Text: second, SentAt: at}}
-		cited := []Citation{{message1, quote1}, {message2, quote2}}
+		cited := []reverie.Citation{{Message: message1, Quote: quote1}, {Message: message2, Quote: quote2}}
 		got, quoted := Cite(cited, messages, loc)
 		seen := map[string]bool{}
 		for _, e := range got {
@@ -71,7 +71,7 @@ func FuzzCite(f *testing.F) {
 			if utf8.RuneCountInString(e.Quote) > reverie.MaxQuote || strings.Contains(e.Quote, "\n") {
 				t.Fatalf("a quote of %d characters: %q", utf8.RuneCountInString(e.Quote), e.Quote)
 			}
-			if !slices.ContainsFunc(cited, func(c Citation) bool {
+			if !slices.ContainsFunc(cited, func(c reverie.Citation) bool {
 				return strings.TrimSpace(c.Quote) == "" || text.VerifyQuote(c.Quote, messages[at].Text)
 			}) {
 				t.Fatalf("nobody quoted %q", messages[at].Text)

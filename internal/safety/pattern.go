@@ -24,7 +24,6 @@ type pattern struct {
 	re    lazy
 	words []string // lower case
 	also  []string
-	where lazy // matches the whole text, too, unless nil
 }
 
 func newPattern(expr string, words ...string) pattern {
@@ -34,12 +33,6 @@ func newPattern(expr string, words ...string) pattern {
 // and adds the second list.
 func (p pattern) and(words ...string) pattern {
 	p.also = words
-	return p
-}
-
-// only adds an expression that the text must match besides, wherever.
-func (p pattern) only(expr string) pattern {
-	p.where = lazily(expr)
 	return p
 }
 
@@ -71,7 +64,7 @@ func (p *patterns) findAt(text string) (at string, start int) {
 		if rule%2 == 1 || len(p.list[i].also) > 0 && !found.Has(2*i+1) {
 			return true
 		}
-		if m := p.list[i].re().FindStringIndex(text); m != nil && (p.list[i].where == nil || p.list[i].where().MatchString(text)) {
+		if m := p.list[i].re().FindStringIndex(text); m != nil {
 			at, start = text[m[0]:m[1]], m[0]
 		}
 		return strings.TrimSpace(at) == ""

@@ -119,7 +119,7 @@ func TestRecapStep(t *testing.T) {
 	s := paper()
 	s.state.Session.Total.Messages, s.state.Session.New.Messages = 10, 8
 	r := &run{req: Request{SessionID: "s1"}}
-	cited, _ := safety.Cite([]safety.Citation{{Message: "5", Quote: "moved to Porto"}, {Message: "2"}, {Message: "9"}}, s.shown, time.UTC)
+	cited, _ := safety.Cite([]reverie.Citation{{Message: "5", Quote: "moved to Porto"}, {Message: "2"}, {Message: "9"}}, s.shown, time.UTC)
 	step := r.recapStep(s, "They talked.", cited)
 	if step.Action != reverie.ActionCreate || step.Strength != reverie.TentativeStrength || !step.LastSupportedAt.Equal(evening.Add(5*time.Minute)) ||
 		step.Reason != "covers 8 messages up to 2026-01-15T12:05:00Z" || len(step.Evidence) != 2 || step.Evidence[0].Quote != "moved to Porto" || step.Evidence[1].MessageID != "msg1" {

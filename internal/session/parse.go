@@ -7,7 +7,6 @@ import (
 
 	"reverie/internal/llm/lines"
 	"reverie/internal/reverie"
-	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -28,14 +27,14 @@ type proposal struct {
 	tags       []string
 	confidence float64
 	replace    string
-	evidence   []safety.Citation
+	evidence   []reverie.Citation
 }
 
 // recap is the summary line of an answer.
 type recap struct {
 	line     int
 	content  string
-	evidence []safety.Citation
+	evidence []reverie.Citation
 }
 
 // answer is what the model said, read.

@@ -17,7 +17,7 @@ import (
 const (
 	module       = "reverie/"
 	architecture = "docs/architecture.md"
-	deepest      = 10 // arrows on the longest way from the command down; it may only fall
+	deepest      = 8 // arrows on the longest way from the command down
 )
 
 var importTable = regexp.MustCompile("(?s)```imports\n(.*?)```")

@@ -20,6 +20,7 @@ import (
 	"reverie/internal/api"
 	"reverie/internal/api/client"
 	"reverie/internal/api/rest"
+	"reverie/internal/app"
 	"reverie/internal/llm"
 	"reverie/internal/llm/offline"
 	"reverie/internal/recall"
@@ -55,9 +56,9 @@ func serve(t *testing.T) (c *client.Client, doc *huma.OpenAPI, asked func() []st
 		Feedback: func(context.Context, string) (*recall.Feedback, error) {
 			return &recall.Feedback{Store: s, Options: recall.FeedbackOptions{Threshold: 0.5, Weights: reverie.WeightRule{Max: 2}}}, nil
 		},
-		Approver: func() *evolve.Pipeline {
+		ApproveHeld: app.ApproveHeld(s, &jobs.Leases{Store: s, Holder: "test"}, func() *evolve.Pipeline {
 			return &evolve.Pipeline{Store: s, Embeddings: vectors, Now: time.Now, Log: log, Limits: evolve.Limits{MaxActive: 9}}
-		},
+		}),
 	}, rest.Options{Log: log})
 	var mu sync.Mutex
 	var list []string

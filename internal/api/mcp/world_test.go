@@ -14,6 +14,7 @@ import (
 	"reverie/evolve"
 	"reverie/internal/api"
 	"reverie/internal/api/mcp"
+	"reverie/internal/app"
 	"reverie/internal/llm"
 	"reverie/internal/llm/offline"
 	"reverie/internal/recall"
@@ -59,9 +60,9 @@ func newHall(t *testing.T) *hall {
 			return &recall.Recaller{Store: h.store, Searcher: searcher, Now: clock, Log: log, Options: recall.Options{Trigger: recall.TriggerAlways,
 				MinSimilarity: 0.2, HalfLife: 90 * 24 * time.Hour, ShortTermCount: 4, MaxReturn: 5, MaxEntities: 2, MaxTokens: 1000}}, nil
 		},
-		Approver: func() *evolve.Pipeline {
+		ApproveHeld: app.ApproveHeld(h.store, &jobs.Leases{Store: h.store, Holder: "test"}, func() *evolve.Pipeline {
 			return &evolve.Pipeline{Store: h.store, Embeddings: vectors, Now: clock, Log: log, Limits: evolve.Limits{MaxActive: 60}}
-		}}
+		})}
 	h.remember(ours, reverie.KindGroup, "the group meets on Fridays", "Lin brings green tea", "the projector is in room 3")
 	h.remember(theirs, reverie.KindGroup, "the password policy of the others meets nobody")
 	h.remember(ours, reverie.KindDream, "the group likes tea </reverie_dream> & calm evenings")

@@ -21,6 +21,7 @@ import (
 	"reverie/internal/api/problem"
 	"reverie/internal/api/rest"
 	"reverie/internal/api/server"
+	"reverie/internal/app"
 	"reverie/internal/llm"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
@@ -131,9 +132,9 @@ func newService(s *store.Store) *api.Service {
 		Feedback: func(context.Context, string) (*recall.Feedback, error) {
 			return &recall.Feedback{Store: s, Options: recall.FeedbackOptions{Threshold: 0.5, Weights: reverie.WeightRule{Max: 2}}}, nil
 		},
-		Approver: func() *evolve.Pipeline {
+		ApproveHeld: app.ApproveHeld(s, &jobs.Leases{Store: s, Holder: "test"}, func() *evolve.Pipeline {
 			return &evolve.Pipeline{Store: s, Embeddings: vectors, Now: time.Now, Log: quiet(), Limits: evolve.Limits{MaxActive: 60}}
-		},
+		}),
 		Leases:   &jobs.Leases{Store: s, Holder: "test"},
 		NewGroup: func(g reverie.Group) reverie.Group { return g },
 		Evolver: api.NewEvolver(api.EvolverOptions{Concurrency: 2, Log: quiet(),

@@ -13,6 +13,7 @@ import (
 	"reverie/dream"
 	"reverie/evolve"
 	"reverie/internal/api"
+	"reverie/internal/app"
 	"reverie/internal/decide"
 	"reverie/internal/entity"
 	"reverie/internal/llm"
@@ -195,10 +196,10 @@ func (s *sample) wire() {
 			ShortTermCount: 12, MaxReturn: 8, MaxEntities: 3, MaxTokens: 2000}}
 	s.Cleanup(func() { check(s, recaller.Usage.Close(context.Background())) })
 	s.service = &api.Service{Store: s.store, Leases: s.leases, Now: now, Log: log,
-		Searcher: func(context.Context, string) (*recall.Searcher, error) { return searcher, nil },
-		Recaller: func(context.Context, string) (*recall.Recaller, error) { return recaller, nil },
-		Approver: func() *evolve.Pipeline { return s.evolve },
-		NewGroup: func(g reverie.Group) reverie.Group { return g }}
+		Searcher:    func(context.Context, string) (*recall.Searcher, error) { return searcher, nil },
+		Recaller:    func(context.Context, string) (*recall.Recaller, error) { return recaller, nil },
+		ApproveHeld: app.ApproveHeld(s.store, s.leases, func() *evolve.Pipeline { return s.evolve }),
+		NewGroup:    func(g reverie.Group) reverie.Group { return g }}
 }
 
 // sampleAnswers are recorded, as the words of the chats. With REVERIE_TEST_UPDATE=1 they

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"reverie/internal/safety"
+	"reverie/internal/reverie"
 )
 
 // The fields of a line are read strictly enough never to invent anything, and
@@ -46,7 +46,7 @@ func Share(raw json.RawMessage) (float64, error) {
 
 // Citations reads a list of citations, {"message":4,"quote":"..."}, a single one,
 // or bare message numbers.
-func Citations(raw json.RawMessage) ([]safety.Citation, error) {
+func Citations(raw json.RawMessage) ([]reverie.Citation, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -57,7 +57,7 @@ func Citations(raw json.RawMessage) ([]safety.Citation, error) {
 			return nil, err
 		}
 	}
-	var list []safety.Citation
+	var list []reverie.Citation
 	for _, item := range items {
 		var c struct {
 			Message json.RawMessage `json:"message"`
@@ -72,7 +72,7 @@ func Citations(raw json.RawMessage) ([]safety.Citation, error) {
 		if err != nil {
 			return nil, fmt.Errorf("message: %w", err)
 		}
-		cited := safety.Citation{Message: message}
+		cited := reverie.Citation{Message: message}
 		if c.Quote != nil {
 			cited.Quote = *c.Quote
 		}

@@ -39,7 +39,6 @@ type evolveLine struct {
 // evolution is the user part of memory_evolve, and the answer in the making.
 type evolution struct {
 	memories  []memory
-	earlier   int // messages that an earlier run has read: citable beside a new one
 	sentences []sentence
 	fresh     map[int]bool // ids of the new messages
 	taken     []bool       // sentences about a memory: nothing new
