@@ -36,6 +36,9 @@ func (p *parser) evidence(raw json.RawMessage, of reverie.Observation) []reverie
 			continue
 		}
 		m := p.messages[n-1]
+		if strings.ContainsRune(cited.Quote, 0) { // no message holds a NUL, and the database takes none
+			continue
+		}
 		if m.Role != reverie.RoleUser || !text.VerifyQuote(cited.Quote, m.Text) || p.ofItsAuthor(of, cited.Quote, m) {
 			continue
 		}

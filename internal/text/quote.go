@@ -16,11 +16,8 @@ const MinQuote = 4
 // characters as simplified ones, it must occur in the text as one piece and
 // have [MinQuote] characters, a letter or digit among them, unless it is the
 // whole text. Quotation marks around the quote and an ellipsis at its end may
-// be the model's own; an ellipsis inside joins nothing. No message holds a NUL.
+// be the model's own; an ellipsis inside joins nothing.
 func VerifyQuote(quote, text string) bool {
-	if strings.ContainsRune(quote, 0) {
-		return false
-	}
 	quote, text = quoteForm(quote), quoteForm(text)
 	if standsIn(quote, text) {
 		return true
