@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 )
 
 func newEntity(a *app) *cobra.Command {
@@ -123,3 +127,216 @@ that it rests on; --json has all of them.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }
+
+// entity opens the database and reads the one that a person means: by id, or
+// within a group by name or account. Where a name fits several, the error lists
+// them.
+func (a *app) entity(ctx context.Context, groupID, named string) (reverie.Entity, error) {
+	if groupID == "" && !reverie.IsID(named) {
+		return reverie.Entity{}, usageError(fmt.Errorf("entity %q is no id; a name is looked up with --group", named))
+	}
+	if err := a.open(ctx); err != nil {
+		return reverie.Entity{}, err
+	}
+	if groupID != "" {
+		if _, err := a.Store.Group(ctx, groupID); err != nil {
+			return reverie.Entity{}, unknownGroup(err)
+		}
+	}
+	if reverie.IsID(named) {
+		e, err := a.Store.Entity(ctx, groupID, named)
+		return e, unknownEntity(err)
+	}
+	found, err := a.Store.FindEntities(ctx, groupID, named)
+	if err != nil {
+		return reverie.Entity{}, err
+	}
+	switch len(found) {
+	case 0:
+		return reverie.Entity{}, unknownEntity(fmt.Errorf("entity %q of group %q: %w", named, groupID, reverie.ErrNotFound))
+	case 1:
+		return a.Store.Entity(ctx, groupID, found[0].ID)
+	}
+	return reverie.Entity{}, usageError(severalEntities(named, found))
+}
+
+// unknownEntity adds to an error that there is no such entity where the ids are
+// to be had.
+func unknownEntity(err error) error {
+	if errors.Is(err, reverie.ErrNotFound) {
+		return fmt.Errorf("%w; `reverie entity list --group G` has the ids", err)
+	}
+	return err
+}
+
+// severalEntities lists those that a name may mean.
+func severalEntities(named string, found []reverie.Entity) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q may be any of %d; name one by its id:", named, len(found))
+	for _, e := range found {
+		r := e.Reply()
+		fmt.Fprintf(&b, "\n  %s  %s  %s", r.EntityID, r.Kind, cli.Visible(r.Subject))
+		if len(r.Accounts) > 0 {
+			fmt.Fprintf(&b, "  account %s", cli.Visible(strings.Join(r.Accounts, ", ")))
+		}
+	}
+	return errors.New(b.String())
+}
+
+func newEntityHistory(a *app) *cobra.Command {
+	var groupID string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "history ENTITY",
+		Short:   "Show how an entity came to be what it is, newest last",
+		Long:    "Show the changes of an entity, and all versions of what was said of it, newest last.",
+		Example: "  reverie entity history --group g1 Lin",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			e, err := a.entity(ctx, groupID, args[0])
+			if err != nil {
+				return err
+			}
+			changes, claims, err := a.Store.EntityHistory(ctx, e.GroupID, e.ID)
+			if err != nil {
+				return err
+			}
+			r := reverie.NewEntityHistoryReply(e, changes, claims)
+			if asJSON {
+				return cli.PrintJSON(a.Stdout, r)
+			}
+			cli.EntityHistory(a.Stdout, a.Style(), r)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&groupID, "group", "", "look in this group only; ENTITY may be a name then")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func newEntityWaiting(a *app) *cobra.Command {
+	var groupID string
+	var limit int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "waiting --group G",
+		Short: "Show observations that wait to be sure whom they are about",
+		Long: `Show what was said of somebody who is not known well enough yet, or of a name
+that several bear. It is kept, is joined by later observations, and becomes part
+of an entity once they suffice; what nothing joins expires.`,
+		Example: "  reverie entity waiting --group g1",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			if limit < 1 {
+				return usageError(fmt.Errorf("--limit %d: a limit of 1 or more is needed", limit))
+			}
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			waiting, err := a.Store.WaitingObservations(ctx, groupID, limit)
+			if err != nil {
+				return unknownGroup(err)
+			}
+			if asJSON {
+				return cli.PrintJSON(a.Stdout, reverie.NewWaitingReply(groupID, waiting))
+			}
+			if len(waiting) == 0 {
+				_, err := fmt.Fprintf(a.Stdout, "%s: nothing waits\n", cli.Visible(groupID))
+				return err
+			}
+			cli.WaitingPage(a.Stdout, a.Style(), waiting)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&groupID, "group", "", "group id (required)")
+	cmd.Flags().IntVar(&limit, "limit", 100, "observations at most, the oldest first")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	required(cmd, "group")
+	return cmd
+}
+
+func newEntityMerge(a *app) *cobra.Command {
+	var groupID, reason string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "merge A B",
+		Short: "Say that B is the same as A",
+		Long: `Say that B is the same as A. Nothing moves: whoever reads A sees the names and
+claims of both, and what is said of B from now on is said of A. 'entity unmerge B'
+parts them again, and all is as it was.`,
+		Example: `  reverie entity merge 0194f2c0-5b1e-7c3a-9a55-1f0f8d3b6c11 0194f2c0-61d0-7a4e-8a43-0c9b6f7e2d55
+  reverie entity merge --group g1 Lin Linnea --reason "her second account"`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			into, err := a.entity(ctx, groupID, args[0])
+			if err != nil {
+				return err
+			}
+			merged, err := a.entity(ctx, groupID, args[1])
+			if err != nil {
+				return err
+			}
+			if into.GroupID != merged.GroupID {
+				return usageError(fmt.Errorf("entity %s is of group %q, and %s of group %q: only those of one group can be merged",
+					into.ID, into.GroupID, merged.ID, merged.GroupID))
+			}
+			into, merged, err = a.Store.MergeEntities(ctx, into.GroupID, into.ID, merged.ID, safety.CleanReason(reason))
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return cli.PrintJSON(a.Stdout, reverie.MergeReply{Success: true, Merged: merged.Reply(), Into: into.Reply()})
+			}
+			fmt.Fprintf(a.Stdout, "%s is part of %s now; `reverie entity unmerge %s` undoes it\n", nameAndID(merged),
+				nameAndID(into), merged.ID)
+			cli.EntityPage(a.Stdout, a.Style(), into.Reply())
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&groupID, "group", "", "look in this group only; A and B may be names then")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func newEntityUnmerge(a *app) *cobra.Command {
+	var groupID, reason string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "unmerge B",
+		Short:   "Undo a merge: B stands for itself again",
+		Long:    "Undo a merge: B, by its id, stands for itself again, with the names and claims that it had.",
+		Example: "  reverie entity unmerge 0194f2c0-61d0-7a4e-8a43-0c9b6f7e2d55",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if !reverie.IsID(args[0]) {
+				return usageError(fmt.Errorf("entity %q is no id; `reverie entity show` of what it was merged into has it",
+					args[0]))
+			}
+			if err := a.open(ctx); err != nil {
+				return err
+			}
+			from, parted, err := a.Store.UnmergeEntity(ctx, groupID, args[0], safety.CleanReason(reason))
+			if err != nil {
+				return unknownEntity(err)
+			}
+			if asJSON {
+				return cli.PrintJSON(a.Stdout, reverie.MergeReply{Success: true, Merged: parted.Reply(), Into: from.Reply()})
+			}
+			fmt.Fprintf(a.Stdout, "%s stands for itself again; it was part of %s\n", nameAndID(parted), nameAndID(from))
+			cli.EntityPage(a.Stdout, a.Style(), parted.Reply())
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&groupID, "group", "", "look in this group only")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the change log")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// nameAndID names an entity in a sentence.
+func nameAndID(e reverie.Entity) string { return fmt.Sprintf("%s (%s)", cli.Visible(e.Subject), e.ID) }

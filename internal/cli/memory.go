@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -198,4 +200,195 @@ type importReply struct {
 	Records  map[reverie.RecordType]reverie.RecordCount `json:"records"`
 	Refused  int                                        `json:"refused_today"`
 	Warnings []string                                   `json:"warnings,omitempty"`
+}
+
+func (con *Console) PrintMemoryDiff(d reverie.MemoryDiff) {
+	s, c := con.Style(), d.Counts
+	passing := ""
+	if c.Passing > 0 {
+		passing = fmt.Sprintf(", %d came and went", c.Passing)
+		if d.Passing == nil {
+			passing += " (--all)"
+		}
+	}
+	fmt.Fprintf(con.Stdout, "%s, %s to %s UTC: %d added, %d changed, %d gone, %d as before%s\n",
+		s.Bold(Visible(d.GroupID)), Stamp(d.From), Stamp(d.To), c.Added, c.Changed, c.Gone, c.Unchanged, passing)
+	for _, part := range []struct {
+		title string
+		list  []reverie.DiffEntry
+		show  func(reverie.DiffEntry) string
+	}{
+		{"added", d.Added, func(e reverie.DiffEntry) string { return s.Green("+ " + Visible(e.After.Statement)) }},
+		{"changed", d.Changed, func(e reverie.DiffEntry) string {
+			return "~ " + WordDiff(s, e.Before.Statement, e.After.Statement) + tagDiff(s, e.Before.Tags, e.After.Tags)
+		}},
+		{"gone", d.Gone, func(e reverie.DiffEntry) string { return s.Red("- " + Visible(e.Before.Statement)) }},
+		{"came and went, or changed and changed back", d.Passing,
+			func(e reverie.DiffEntry) string { return "  " + Visible(e.Before.Statement) }},
+	} {
+		if len(part.list) == 0 {
+			continue
+		}
+		fmt.Fprintf(con.Stdout, "\n%s\n", s.Bold(part.title))
+		for _, e := range part.list {
+			kind := "" // told where it tells something
+			if e.Kind != reverie.KindGroup {
+				kind = s.Dim("  " + string(e.Kind))
+			}
+			fmt.Fprintf(con.Stdout, "  %s%s\n", part.show(e), kind)
+			con.printDiffSteps(e)
+		}
+	}
+}
+
+// tagDiff is how tags became others, "" where they did not.
+func tagDiff(s Style, before, after []string) string {
+	var parts []string
+	for _, t := range before {
+		if !slices.Contains(after, t) {
+			parts = append(parts, s.Red("[-"+Visible(t)+"-]"))
+		}
+	}
+	for _, t := range after {
+		if !slices.Contains(before, t) {
+			parts = append(parts, s.Green("{+"+Visible(t)+"+}"))
+		}
+	}
+	switch {
+	case len(parts) > 0:
+		return "  tags " + strings.Join(parts, " ")
+	case !slices.Equal(before, after):
+		return "  tags in another order"
+	}
+	return ""
+}
+
+// What a step of a lineage was, in words.
+var stepped = map[reverie.Action]string{reverie.ActionCreate: "created", reverie.ActionUpdate: "rewritten",
+	reverie.ActionRestore: "restored", reverie.ActionDelete: "deleted", reverie.ActionArchive: "archived",
+	reverie.ActionHold: "held, to be judged again", reverie.ActionUndo: "put back"}
+
+// printDiffSteps shows what became of a memory in between, and leads to it.
+func (con *Console) printDiffSteps(e reverie.DiffEntry) {
+	s, id := con.Style(), ""
+	if e.Back {
+		fmt.Fprintf(con.Stdout, "      %s\n", "remembered before, and back again")
+	}
+	for i, step := range e.Steps {
+		who := ""
+		switch {
+		case step.RunID != "":
+			who = fmt.Sprintf(" by %s, run %s", step.Job, step.RunID)
+		case step.UndoneRunID != "":
+			who = fmt.Sprintf(", where %s run %s was taken back", step.Job, step.UndoneRunID)
+		case step.Action != reverie.ActionHold && step.Action != reverie.ActionUndo && step.Action != "":
+			who = " by a person"
+		}
+		what := stepped[step.Action]
+		if what == "" {
+			what = "taken over"
+		}
+		if i == len(e.Steps)-1 {
+			id = "  " + s.Dim(step.MemoryID)
+		}
+		fmt.Fprintf(con.Stdout, "      %s  v%d %s%s%s\n", Stamp(step.At), step.Version, what, who, id)
+		if step.Reason != "" {
+			fmt.Fprintf(con.Stdout, "        %s\n", s.Dim("why: "+Visible(step.Reason)))
+		}
+	}
+}
+
+// StatsReply is how memories stand.
+type StatsReply struct {
+	Success bool `json:"success"`
+	reverie.MemoryStats
+}
+
+func (con *Console) PrintStats(st reverie.MemoryStats) error {
+	s, w := con.Style(), con.Stdout
+	name := Visible(st.GroupID)
+	if st.GroupID == "" {
+		name = Plural(st.Groups, "group")
+	}
+	if st.Lineages == 0 {
+		_, err := fmt.Fprintf(w, "%s: no memories yet\n", name)
+		return err
+	}
+	fmt.Fprintln(w, s.Bold(name+": "+Plural(st.Active, "active memory")))
+	line := func(label, format string, args ...any) { con.item(8, label, format, args...) }
+	line("standing", "%d core, %d established, %d tentative", st.Core, st.Established, st.Tentative)
+	line("strength", "%s", con.spread(st.Strength, "1"))
+	line("weight", "%s", con.spread(st.Weight, "2"))
+	if st.Oldest != nil {
+		line("age", "the oldest from %s, the newest from %s", Stamp(*st.Oldest), Stamp(*st.Newest))
+	}
+	line("history", "%s of %s", Plural(st.Versions, "version"), Plural(st.Lineages, "memory"))
+	changes, actions := dailyChanges(st.Days)
+	line("changes", "%s%s", con.series(changes), actions)
+	line("vectors", "%s", vectorText(st.Vectors))
+	line("uses", "offered %s, %d used by the answer, %d ignored; %d active never offered", times(st.Usage.Offered),
+		st.Usage.Referenced, st.Usage.Ignored, st.Usage.Never)
+	if st.Sessions > 0 {
+		line("sessions", "%s, %d summed up", Plural(st.Sessions, "session"), st.Summaries)
+	}
+	fmt.Fprintln(w)
+	var t Table
+	t.Row("KIND", "ACTIVE", "ARCHIVED", "HELD", "DELETED", "VERSIONS")
+	for _, k := range st.Kinds {
+		t.Row(k.Kind, k.Active, k.Archived, k.Held, k.Deleted, k.Versions)
+	}
+	if err := t.Write(w, s); err != nil || len(st.Used) == 0 {
+		return err
+	}
+	fmt.Fprintln(w)
+	t = Table{}
+	t.Row("USED", "OFFERED", "MEMORY", "STATEMENT")
+	for _, u := range st.Used {
+		t.Row(u.Referenced, u.Offered, u.MemoryID, Visible(u.Statement))
+	}
+	return t.Write(w, s)
+}
+
+// dailyChanges are the counts of each day, and what they were in all.
+func dailyChanges(days []reverie.DayStats) (counts []int, actions string) {
+	sum := map[reverie.Action]int{}
+	for _, d := range days {
+		counts = append(counts, d.Changes)
+		for action, n := range d.Actions {
+			sum[action] += n
+		}
+	}
+	if len(sum) == 0 {
+		return counts, "  none in " + Plural(len(days), "day")
+	}
+	var parts []string
+	for _, action := range slices.SortedFunc(maps.Keys(sum), func(x, y reverie.Action) int {
+		return cmp.Or(cmp.Compare(sum[y], sum[x]), cmp.Compare(x, y))
+	}) {
+		parts = append(parts, fmt.Sprintf("%s %d", action, sum[action]))
+	}
+	return counts, "  " + strings.Join(parts, ", ") + " in " + Plural(len(days), "day")
+}
+
+// vectorText says which active memories can be searched.
+func vectorText(v reverie.VectorStats) string {
+	var models []string
+	for _, m := range slices.Sorted(maps.Keys(v.Models)) {
+		models = append(models, Visible(m))
+	}
+	text := fmt.Sprintf("%d present", v.Present)
+	if len(models) > 0 {
+		text += " (" + strings.Join(models, ", ") + ")"
+	}
+	if v.Missing > 0 {
+		text += fmt.Sprintf(", %d missing: the next search makes them", v.Missing)
+	}
+	return text
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }

@@ -1,12 +1,19 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
+	"reverie/internal/text"
 )
 
 // ScanReport prints findings as they come, and counts them.
@@ -95,4 +102,169 @@ func (r *ScanReport) End() error {
 		err = errors.Join(r.Say("\n"), t.Write(r.Stdout, r.Style()))
 	}
 	return err
+}
+
+const (
+	// ScanBlock is how much of a text is looked at at once.
+	ScanBlock = 1 << 20
+	// scanOverlap is how much of a block is looked at again with the next one: what
+	// begins there may end behind it. It holds any key but the longest private ones.
+	scanOverlap = 16 << 10
+)
+
+// ScanText reports the secrets and the personal data of a text, which may be of any size
+// and have lines of any length.
+func ScanText(ctx context.Context, in io.Reader, report *ScanReport) error {
+	block := make([]byte, 0, ScanBlock)
+	place := textPlace{line: 1, column: 1}
+	for last := false; !last; {
+		n, err := io.ReadFull(in, block[len(block):cap(block)])
+		block = block[:len(block)+n]
+		last = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return err
+		}
+		report.Bytes += int64(n)
+		end := len(block)
+		if !last {
+			end = cutBlock(block, len(block)-scanOverlap)
+		}
+		text := string(block)
+		done := 0
+		for _, f := range safety.ScanPlaces(text) {
+			if f.Start >= end {
+				break // it comes again with the next block
+			}
+			place.advance(text[done:f.Start])
+			done = f.Start
+			f.Where = place.String()
+			if err := report.Add(f.ScanFinding); err != nil {
+				return err
+			}
+			end = max(end, f.End)
+		}
+		place.advance(text[done:end])
+		block = block[:copy(block, block[end:])]
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	report.Texts = place.line
+	if place.column == 1 {
+		report.Texts--
+	}
+	return nil
+}
+
+// cutBlock is where a block is best cut, at or a little before a byte: behind a line,
+// else behind a space, else between characters.
+func cutBlock(block []byte, at int) int {
+	near := block[max(0, at-scanOverlap):at]
+	if i := bytes.LastIndexByte(near, '\n'); i >= 0 {
+		return at - len(near) + i + 1
+	}
+	if i := bytes.LastIndexByte(near, ' '); i >= 0 {
+		return at - len(near) + i + 1
+	}
+	for at > 0 && !utf8.RuneStart(block[at]) {
+		at--
+	}
+	return at
+}
+
+// textPlace is a place in a text, by its line and character.
+type textPlace struct{ line, column int }
+
+func (p *textPlace) advance(text string) {
+	if n := strings.Count(text, "\n"); n > 0 {
+		p.line, p.column = p.line+n, 1
+		text = text[strings.LastIndexByte(text, '\n')+1:]
+	}
+	p.column += utf8.RuneCountInString(text)
+}
+
+func (p textPlace) String() string { return fmt.Sprintf("%d:%d", p.line, p.column) }
+
+// ScanLineLimit is how much of a line is kept: more is no statement.
+const ScanLineLimit = 64 << 10
+
+// ScanLines holds each line of a text against the rules for statements.
+func ScanLines(ctx context.Context, in io.Reader, report *ScanReport) error {
+	lines := lineReader{in: in, buffer: make([]byte, 0, ScanLineLimit)}
+	for no := 1; ; no++ {
+		line, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			report.Bytes = lines.read
+			return nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		report.Texts++
+		if line == "" {
+			continue
+		}
+		for _, f := range ScanStatement(line) {
+			if f.Where != "" {
+				f.Where = fmt.Sprintf("%d:%s", no, f.Where)
+			} else {
+				f.Where = fmt.Sprintf("%d:1", no)
+			}
+			if err := report.Add(f); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// ScanStatement says what is wrong with a statement: its secrets and personal data, and
+// the first rule that it breaks besides.
+func ScanStatement(s string) []reverie.ScanFinding {
+	found := safety.Scan(s)
+	var refused *safety.StatementError
+	if err := safety.CheckStatement(s); errors.As(err, &refused) && refused.Rule != safety.RuleSecret {
+		found = append(found, reverie.ScanFinding{Class: reverie.ClassStatement, Rule: string(refused.Rule),
+			Excerpt: text.Excerpt(safety.Privacy{PII: safety.PIIMask}.Mask(s), 60)})
+	}
+	return found
+}
+
+// lineReader reads lines in bounded memory: of a long one only the beginning.
+type lineReader struct {
+	in     io.Reader
+	buffer []byte
+	read   int64
+	err    error
+}
+
+func (r *lineReader) next() (string, error) {
+	var line []byte
+	seen := false
+	for {
+		if i := bytes.IndexByte(r.buffer, '\n'); i >= 0 {
+			line = appendUpTo(line, r.buffer[:i])
+			r.buffer = r.buffer[i+1:]
+			return strings.TrimSuffix(string(line), "\r"), nil
+		}
+		seen = seen || len(r.buffer) > 0
+		line = appendUpTo(line, r.buffer)
+		if r.err != nil {
+			r.buffer = nil
+			if seen && errors.Is(r.err, io.EOF) {
+				return strings.TrimSuffix(string(line), "\r"), nil
+			}
+			return "", r.err
+		}
+		r.buffer = make([]byte, ScanLineLimit)
+		var n int
+		n, r.err = r.in.Read(r.buffer)
+		r.buffer, r.read = r.buffer[:n], r.read+int64(n)
+	}
+}
+
+func appendUpTo(line, more []byte) []byte {
+	return append(line, more[:min(len(more), max(0, ScanLineLimit-len(line)))]...)
 }

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // ConflictReply is a conflict with both sides.
@@ -75,4 +77,104 @@ func (con *Console) ShowPush(reply reverie.TeamPushReply, asJSON bool) error {
 	}
 	con.printPush(reply)
 	return nil
+}
+
+func (con *Console) printPush(r reverie.TeamPushReply) {
+	did := map[bool]string{false: "pushed", true: "would push"}[r.DryRun]
+	con.printItems(did, r.Pushed)
+	con.printItems("conflict", r.Conflicts)
+	con.printItems("behind", r.Behind)
+	con.PrintTeamRefusals(r.Refused)
+	text := []string{fmt.Sprintf("%s %d", did, len(r.Pushed)), fmt.Sprintf("%d unchanged", r.Unchanged)}
+	text = append(text, counted(r.Held, "held"), counted(len(r.Conflicts), "in conflict: reverie team conflicts"),
+		counted(len(r.Behind), "changed there, too: reverie team pull"), counted(len(r.Refused), "refused"),
+		counted(r.Remaining, "remain"))
+	con.printSummary(r.Team, "to "+r.Remote, text)
+}
+
+func (con *Console) PrintPull(r reverie.TeamPullReply) {
+	did := map[bool]string{false: "pulled", true: "would pull"}[r.DryRun]
+	con.printItems(did, r.Pulled)
+	con.printItems("held back", r.HeldBack)
+	con.printItems("conflict", r.Conflicts)
+	con.PrintTeamRefusals(r.Refused)
+	text := []string{fmt.Sprintf("%s %d", did, len(r.Pulled)), fmt.Sprintf("%d unchanged", r.Unchanged)}
+	text = append(text, counted(r.ToPush, "to push"), counted(r.Held, "held"),
+		counted(len(r.Conflicts), "in conflict: reverie team conflicts"), counted(len(r.HeldBack), "held back"),
+		counted(len(r.Refused), "refused"))
+	con.printSummary(r.Team, "from "+r.Remote, text)
+}
+
+func counted(n int, what string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+func (con *Console) printSummary(team, where string, parts []string) {
+	var said []string
+	for _, p := range parts {
+		if p != "" {
+			said = append(said, p)
+		}
+	}
+	fmt.Fprintf(con.Stdout, "team %s %s: %s\n", team, Visible(where), strings.Join(said, ", "))
+}
+
+func (con *Console) printItems(what string, list []reverie.TeamItem) {
+	for _, m := range list {
+		action := ""
+		if m.Action != "" {
+			action = " (" + string(m.Action) + ")"
+		}
+		fmt.Fprintf(con.Stdout, "%s%s  %s\n    %s\n", what, action, m.ID, Visible(m.Statement))
+		if m.Theirs != "" {
+			s := con.Style()
+			fmt.Fprintf(con.Stdout, "    theirs: %s\n    words:  %s\n", Visible(m.Theirs), WordDiff(s, m.Statement, m.Theirs))
+		}
+	}
+}
+
+// PrintTeamRefusals tells why memories may not leave, or come in, without a word of them.
+func (con *Console) PrintTeamRefusals(list []reverie.TeamRefusal) {
+	for _, r := range list {
+		by := ""
+		if r.ByRemote {
+			by = " by the other side"
+		}
+		id := r.MemoryID
+		if id == "" {
+			id = r.ID
+		}
+		fmt.Fprintf(con.Stdout, "%s%s  %s\n", con.Style().Red("refused"), by, Visible(text.Excerpt(id, 40)))
+		for _, f := range r.Findings {
+			fmt.Fprintf(con.Stdout, "    %s (%s): %s\n", Visible(f.Where), Visible(f.Rule), Visible(f.Excerpt))
+		}
+		if r.Reason != "" {
+			fmt.Fprintf(con.Stdout, "    %s\n", Visible(r.Reason))
+		}
+	}
+}
+
+func (con *Console) PrintTeamStatus(r reverie.TeamStatusReply) {
+	synced := "never synced"
+	if r.LastSync != nil {
+		synced = "last synced " + Stamp(*r.LastSync) + " UTC"
+	}
+	fmt.Fprintf(con.Stdout, "team %s: %s here; %s with %s\n", r.Team, Plural(r.Active, "active memory"), synced,
+		Visible(r.Remote))
+	con.printItems("to push", r.Push.Pushed)
+	con.printItems("conflict", r.Push.Conflicts)
+	con.PrintTeamRefusals(r.Push.Refused)
+	if r.Pull == nil {
+		fmt.Fprintln(con.Stdout, "the other side cannot be heard: what a pull would do is not known")
+		return
+	}
+	con.printItems("to pull", r.Pull.Pulled)
+	con.printItems("would be held back", r.Pull.HeldBack)
+	con.PrintTeamRefusals(r.Pull.Refused)
+	fmt.Fprintf(con.Stdout, "%d to push, %d to pull, %d in conflict, %d refused\n", len(r.Push.Pushed),
+		len(r.Pull.Pulled)+len(r.Pull.HeldBack), max(r.Conflicts, len(r.Pull.Conflicts)),
+		len(r.Push.Refused)+len(r.Pull.Refused))
 }

@@ -1,9 +1,15 @@
 package main
 
 import (
+	"fmt"
+	"runtime"
+
 	"github.com/spf13/cobra"
 
+	"reverie/internal/cli"
 	"reverie/internal/config"
+	"reverie/internal/localdb"
+	"reverie/store"
 )
 
 func newConfig(a *app) *cobra.Command {
@@ -36,4 +42,39 @@ environment.`,
 	showCmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	cmd.AddCommand(initCmd, showCmd)
 	return cmd
+}
+
+// version is set by the build: -ldflags "-X main.version=v1.2.3".
+var version = "dev"
+
+func newVersion(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return cli.PrintJSON(a.Stdout, map[string]any{"version": version, "go": runtime.Version(),
+					"platform": runtime.GOOS + "/" + runtime.GOARCH, "schema": store.WantedVersion()})
+			}
+			_, err := fmt.Fprintf(a.Stdout, "reverie %s (%s, %s/%s, schema %d)\n", version, runtime.Version(), runtime.GOOS,
+				runtime.GOARCH, store.WantedVersion())
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// newLocalServer is the process behind the private database. The binary starts
+// it by itself; nobody types it.
+func newLocalServer(*app) *cobra.Command {
+	return &cobra.Command{
+		Use:    "local-server DIR",
+		Short:  "Run the private database for as long as it is used",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE:   func(cmd *cobra.Command, args []string) error { return localdb.Supervise(cmd.Context(), args[0]) },
+	}
 }
