@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lib/pq"
-
 	"reverie/internal/reverie"
 	"reverie/store/pg"
 )
@@ -68,31 +66,20 @@ func entityChanges(ctx context.Context, t *pg.Tx, query string, args ...any) ([]
 // runID is a person's change, and then chunkNo does not count.
 func insertEntityChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time,
 	list []reverie.EntityChange) error {
-	if len(list) == 0 {
-		return nil
-	}
 	var no any
 	if runID != nil {
 		no = chunkNo
 	}
-	var ids, entityIDs, actions, olds, news, reasons, evidence pq.StringArray
-	var others, claimIDs, undone []*string
+	var rows pg.Columns
 	for i := range list {
 		c := &list[i]
 		c.GroupID, c.ID, c.RunID, c.CreatedAt = groupID, reverie.NewID(), runID, at
 		if c.Evidence == nil {
 			c.Evidence = []reverie.Evidence{}
 		}
-		text, err := pg.JSONText(c.Evidence)
-		if err != nil {
-			return err
-		}
-		ids, entityIDs, actions = append(ids, c.ID), append(entityIDs, c.EntityID), append(actions, string(c.Action))
-		others, claimIDs = append(others, c.OtherID), append(claimIDs, c.ClaimID)
-		olds, news, reasons = append(olds, c.OldText), append(news, c.NewText), append(reasons, c.Reason)
-		evidence, undone = append(evidence, text), append(undone, c.UndoneRun)
+		rows.Add(c.ID, c.EntityID, c.Action, c.OtherID, c.ClaimID, c.OldText, c.NewText, c.Reason, pg.JSON[any]{V: c.Evidence},
+			c.UndoneRun)
 	}
-	_, err := t.Exec(ctx, insertEntityChangesQuery, groupID, runID, no, at,
-		ids, entityIDs, actions, pq.Array(others), pq.Array(claimIDs), olds, news, reasons, evidence, pq.Array(undone))
+	_, err := rows.Exec(ctx, t, insertEntityChangesQuery, groupID, runID, no, at)
 	return err
 }

@@ -93,11 +93,11 @@ func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie
 		if err != nil {
 			return reverie.RecallState{}, pg.NotFoundIfEmpty(err, "group %q", q.GroupID)
 		}
-		list := row.Messages.Value
+		list := row.Messages.V
 		slices.Reverse(list)
 		from, enough := turnsFrom(list, q.Turns)
 		if enough || len(list) < limit || limit == 0 || limit == maxRecalled {
-			row.Messages.Value = list[from:]
+			row.Messages.V = list[from:]
 			return row.state(), nil
 		}
 	}
@@ -105,14 +105,14 @@ func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie
 
 func (r recallRow) state() reverie.RecallState {
 	state := reverie.RecallState{Group: r.Group}
-	for _, n := range r.Names.Value {
+	for _, n := range r.Names.V {
 		n.EntityName.Key, n.EntityName.Entity = n.Key, n.Entity
 		state.Named = append(state.Named, n.EntityName)
 	}
-	if r.Session.Value == nil {
+	if r.Session.V == nil {
 		return state
 	}
-	state.Session, state.Summary, state.Messages = r.Session.Value, r.Summary.Value, r.Messages.Value
+	state.Session, state.Summary, state.Messages = r.Session.V, r.Summary.V, r.Messages.V
 	for i := range state.Messages {
 		state.Messages[i].GroupID = r.ID
 	}

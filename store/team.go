@@ -185,7 +185,7 @@ type teamVersionRow struct {
 
 // origin is where the version was made: here, unless it says otherwise.
 func (r teamVersionRow) origin(here string) reverie.Origin {
-	if o := r.Origin.Value; o != nil {
+	if o := r.Origin.V; o != nil {
 		return *o
 	}
 	return reverie.Origin{Deployment: here, MemoryID: r.ID, LineageID: r.LineageID, Version: r.Version,
@@ -204,7 +204,7 @@ func provenance(here string, rows []teamVersionRow) (reverie.Origin, []reverie.T
 		}
 	}
 	for i, r := range rows {
-		for _, v := range r.Earlier.Value {
+		for _, v := range r.Earlier.V {
 			add(v)
 		}
 		if i < len(rows)-1 {

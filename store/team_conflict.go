@@ -51,7 +51,7 @@ func openConflicts(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Tea
 	list := make([]reverie.TeamConflict, len(rows))
 	for i, r := range rows {
 		list[i] = reverie.TeamConflict{ID: r.ID, Team: team, Remote: r.Remote, LineageID: r.LineageID, LocalID: r.LocalID,
-			Theirs: r.Theirs.Value, CreatedAt: r.CreatedAt.UTC()}
+			Theirs: r.Theirs.V, CreatedAt: r.CreatedAt.UTC()}
 	}
 	return list, nil
 }

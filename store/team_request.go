@@ -47,7 +47,7 @@ func teamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWri
 	case before.BodySHA256 != w.BodySHA256:
 		return nil, reverie.ErrKeyReused
 	}
-	return &before.Answer.Value, nil
+	return &before.Answer.V, nil
 }
 
 // keepTeamAnswer keeps the answer to a write that has a key, and drops old ones.

@@ -1,6 +1,7 @@
 package pg
 
 import (
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -60,8 +61,11 @@ func JSONText(v any) (string, error) {
 	return string(b), err
 }
 
-// JSON reads a column of JSON text; NULL is the zero value.
-type JSON[T any] struct{ Value T }
+// JSON reads a column of JSON text, where NULL is the zero value, and writes one.
+type JSON[T any] struct{ V T }
+
+// Value is the JSON as text, as [JSONText] writes it.
+func (j JSON[T]) Value() (driver.Value, error) { return JSONText(j.V) }
 
 func (j *JSON[T]) Scan(src any) error {
 	switch text := src.(type) {
@@ -69,9 +73,9 @@ func (j *JSON[T]) Scan(src any) error {
 		*j = JSON[T]{}
 		return nil
 	case string:
-		return json.Unmarshal([]byte(text), &j.Value)
+		return json.Unmarshal([]byte(text), &j.V)
 	case []byte:
-		return json.Unmarshal(text, &j.Value)
+		return json.Unmarshal(text, &j.V)
 	}
 	return fmt.Errorf("read JSON: it comes as %T", src)
 }

@@ -1,0 +1,103 @@
+package pg
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/lib/pq"
+)
+
+// Columns are rows on their way into a statement that unnests one array for each column of
+// them. The zero value has no rows.
+type Columns struct {
+	arrays [][]*string // as PostgreSQL reads them from text
+	err    error       // of the first value that cannot be sent
+}
+
+// Add adds a row. Its values are texts, numbers, truth values, times, a [driver.Valuer] of
+// one such as [JSON], or a pointer to one; nil is NULL. All rows have as many values.
+func (c *Columns) Add(values ...any) {
+	if c.arrays == nil {
+		c.arrays = make([][]*string, len(values))
+	}
+	for i, v := range values {
+		element, err := textOf(v)
+		if err != nil && c.err == nil {
+			c.err = fmt.Errorf("column %d: %w", i+1, err)
+		}
+		c.arrays[i] = append(c.arrays[i], element)
+	}
+}
+
+// Len is the number of rows.
+func (c Columns) Len() int {
+	if len(c.arrays) == 0 {
+		return 0
+	}
+	return len(c.arrays[0])
+}
+
+// Args are the arguments of a statement: those given, and then an array for each column.
+func (c Columns) Args(before ...any) ([]any, error) {
+	args := append([]any{}, before...)
+	for _, a := range c.arrays {
+		args = append(args, pq.Array(a))
+	}
+	return args, c.err
+}
+
+// Exec runs a statement that takes the arguments given and then an array for each column,
+// and returns the number of rows written. Without rows it does nothing.
+func (c Columns) Exec(ctx context.Context, t *Tx, query string, before ...any) (int, error) {
+	if c.Len() == 0 {
+		return 0, nil
+	}
+	args, err := c.Args(before...)
+	if err != nil {
+		return 0, err
+	}
+	return t.Exec(ctx, query, args...)
+}
+
+// textOf is a value as PostgreSQL reads it from text, nil for NULL.
+func textOf(v any) (*string, error) {
+	var s string
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		s = v
+	case *string:
+		return v, nil
+	case time.Time:
+		s = Timestamp(v)
+	case driver.Valuer:
+		of, err := v.Value()
+		if err != nil {
+			return nil, err
+		}
+		return textOf(of)
+	default:
+		switch r := reflect.ValueOf(v); {
+		case r.Kind() == reflect.Pointer && r.IsNil():
+			return nil, nil
+		case r.Kind() == reflect.Pointer:
+			return textOf(r.Elem().Interface())
+		case r.Kind() == reflect.String:
+			s = r.String()
+		case r.Kind() == reflect.Bool:
+			s = strconv.FormatBool(r.Bool())
+		case r.CanInt():
+			s = strconv.FormatInt(r.Int(), 10)
+		case r.CanFloat():
+			s = strconv.FormatFloat(r.Float(), 'g', -1, 64)
+		default:
+			return nil, fmt.Errorf("a %T is no element of an array", v)
+		}
+	}
+	return &s, nil
+}
