@@ -3,10 +3,16 @@ package dream
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
+	"reverie/internal/text"
+	"reverie/prompts"
 )
 
 // gather chooses what to dream of, lays it out as the model is to see it, and saves
@@ -150,4 +156,410 @@ func (r *run) fetch(ctx context.Context, q reverie.DreamQuery) (reverie.DreamSta
 		err = fmt.Errorf("gather what is new in group %q: %w", r.req.GroupID, err)
 	}
 	return state, err
+}
+
+// chunkInput is a dream's material as the model sees it, and what is needed to read the
+// answers.
+type chunkInput struct {
+	state   reverie.DreamState
+	through string // the session that the dream reaches up to
+	names   names  // of everything that is shown in any question, numbered throughout
+	count   map[string]int
+
+	now      time.Time
+	loc      *time.Location
+	language string
+	asOf     string                    // local date of the newest material
+	batches  []batch                   // what the questions are about; in them, each question has handles of its own
+	known    []prompts.DreamMemoryView // shown with every question, as are
+	items    []prompts.DreamItemView   // those of earlier dreams
+	evidence map[string][]reverie.Evidence
+	hidden   []string          // ids of what breaks a rule of statements: it is not shown
+	refused  []reverie.Refusal // that first
+	several  bool              // the dream takes more than one question
+	asked    int               // questions that were answered
+}
+
+// newChunkInput lays a state out: what is left of questions that were answered before, each
+// by itself, and then the rest. What breaks a rule of statements came past our own
+// checks, by an import or by hand, and is shown to no model.
+func (r *run) newChunkInput(state reverie.DreamState, answered [][]string) (*chunkInput, error) {
+	loc, err := state.Group.Location()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
+	}
+	s := &chunkInput{state: state, now: r.now, loc: loc, count: map[string]int{},
+		names: names{sources: map[string][]*source{}, items: map[string]*reverie.HeadState{}}}
+	var texts []string
+	material := make([]*reverie.HeadState, 0, len(state.Material))
+	for i := range state.Material {
+		h := &state.Material[i]
+		if broken := (*safety.StatementError)(nil); errors.As(safety.CheckSummary(h.Statement), &broken) {
+			s.hidden = append(s.hidden, h.ID)
+			s.refused = append(s.refused, reverie.Refusal{Action: refusedSource, Handle: h.ID,
+				Rule: string(broken.Rule), Detail: broken.Detail})
+			continue
+		}
+		material, texts = append(material, h), append(texts, h.Statement)
+	}
+	s.asOf, s.language = s.dateOf(material), prompts.Language(state.Group.Language, texts)
+	empty, err := r.render(s, question{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	room := r.Limits.MaxInputTokens - text.EstimateTokens(empty.System) - text.EstimateTokens(empty.User)
+	if room <= 0 {
+		return nil, fmt.Errorf("the prompt alone has %d tokens: raise [dream] max_input_tokens (%d) well above "+
+			"that: %w",
+			r.Limits.MaxInputTokens-room, r.Limits.MaxInputTokens, reverie.ErrConfiguration)
+	}
+	s.showBeside(r.Limits, room/4)
+	if empty, err = r.render(s, question{user: prompts.DreamUser{Memories: s.known}}, nil); err != nil {
+		return nil, err
+	}
+	overhead := text.EstimateTokens(empty.System) + text.EstimateTokens(empty.User)
+	for _, heads := range asAsked(material, answered) {
+		s.batches = append(s.batches, pack(s.numberSources(heads), overhead, r.Limits.MaxInputTokens)...)
+	}
+	return s, nil
+}
+
+// dateOf is the local date of the newest of heads: never later than today.
+func (s *chunkInput) dateOf(heads []*reverie.HeadState) string {
+	var newest time.Time
+	for _, h := range heads {
+		if newest.Before(h.LastSupportedAt) {
+			newest = h.LastSupportedAt
+		}
+	}
+	if newest.After(s.now) {
+		newest = s.now
+	}
+	return text.LocalDate(newest, s.loc)
+}
+
+// refusedSource is the action of refusals that are about the material itself.
+const refusedSource = "source"
+
+// showBeside names what is shown with every question: memories that were taken in
+// before, and open items of earlier dreams. Each has room for so many tokens, since
+// material is what a question is asked for.
+func (s *chunkInput) showBeside(limits Limits, room int) {
+	for _, h := range lately(s.state.Known, limits.MaxShown, room) {
+		v := s.memory(h, false)
+		s.known = append(s.known, v)
+	}
+	open := make([]reverie.HeadState, 0, len(s.state.Items))
+	for _, h := range s.state.Items {
+		if !isDone(h) && reverie.DreamTypeOf(h.Memory) != "" {
+			open = append(open, h)
+		}
+	}
+	for _, h := range lately(open, limits.MaxActive, room) {
+		id := "d" + strconv.Itoa(len(s.items)+1)
+		s.names.items[id] = h
+		s.items = append(s.items, prompts.DreamItemView{ID: id, Type: string(reverie.DreamTypeOf(h.Memory)),
+			Content: h.Statement,
+			Since:   text.LocalDate(h.CreatedAt, s.loc)})
+	}
+}
+
+// lately are the heads that may be shown and were supported last, at most n and so
+// many tokens, in their own order.
+func lately(heads []reverie.HeadState, n, room int) (list []*reverie.HeadState) {
+	for i := range heads {
+		if safety.CheckStatement(heads[i].Statement) == nil {
+			list = append(list, &heads[i])
+		}
+	}
+	byAge := slices.Clone(list)
+	slices.SortStableFunc(byAge, func(a, b *reverie.HeadState) int {
+		return b.LastSupportedAt.Compare(a.LastSupportedAt)
+	})
+	fits := map[*reverie.HeadState]bool{}
+	for _, h := range byAge[:min(n, len(byAge))] {
+		if room -= prompts.Tokens(prompts.DreamItemView{ID: "d99", Content: h.Statement,
+			Since: time.DateOnly}); room < 0 {
+			break
+		}
+		fits[h] = true
+	}
+	return slices.DeleteFunc(list, func(h *reverie.HeadState) bool { return !fits[h] })
+}
+
+// handle is what an item of an earlier dream is called, its id where it is not shown.
+func (s *chunkInput) handle(item *reverie.HeadState) string {
+	for handle, h := range s.names.items {
+		if h.ID == item.ID {
+			return handle
+		}
+	}
+	return item.ID
+}
+
+// evidenced tells whether a source rests on messages.
+func (s *chunkInput) evidenced(src *source) bool { return len(s.evidence[src.head.LineageID]) > 0 }
+
+// ids are the versions that the dream takes in.
+func (s *chunkInput) ids() []string {
+	ids := make([]string, len(s.state.Material))
+	for i, h := range s.state.Material {
+		ids[i] = h.ID
+	}
+	return ids
+}
+
+// lineages are those of everything that may be cited.
+func (s *chunkInput) lineages() (list []string) {
+	for _, sources := range s.names.sources {
+		list = append(list, sources[0].head.LineageID)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// window is from when to when what the dream takes in was said.
+func (s *chunkInput) window(now time.Time) (since, until time.Time) {
+	since, until = now, now
+	for i, session := range s.state.Sessions {
+		if session.FirstAt.Before(since) {
+			since = session.FirstAt
+		}
+		if after := session.LastAt.Add(time.Microsecond); i == 0 || after.After(until) {
+			until = after
+		}
+	}
+	if until.After(now) { // a clock was wrong, and nobody has said anything yet that he will say
+		until = now
+	}
+	if len(s.state.Sessions) > 0 {
+		return since, until
+	}
+	for _, h := range s.state.Material {
+		if h.LastSupportedAt.Before(since) {
+			since = h.LastSupportedAt
+		}
+	}
+	return since, until
+}
+
+// isDone tells whether an item is a todo that has been closed.
+func isDone(h reverie.HeadState) bool { return slices.Contains(h.Tags, reverie.TagDone) }
+
+func isSummary(tags []string) bool { return slices.Contains(tags, reverie.TagSummary) }
+
+// factType is the type that extraction has tagged a fact with, "" where it is not
+// known.
+func factType(tags []string) string {
+	for _, t := range []string{"fact", "preference", "project"} {
+		if slices.Contains(tags, t) {
+			return t
+		}
+	}
+	return ""
+}
+
+// asAsked divides material into what questions that were answered are about, in their
+// order, and the rest in its own.
+func asAsked(material []*reverie.HeadState, answered [][]string) (list [][]*reverie.HeadState) {
+	heads := make(map[string]*reverie.HeadState, len(material))
+	for _, h := range material {
+		heads[h.ID] = h
+	}
+	for _, ids := range answered {
+		var left []*reverie.HeadState
+		for _, id := range ids {
+			if h := heads[id]; h != nil {
+				left = append(left, h)
+				delete(heads, id)
+			}
+		}
+		list = append(list, left)
+	}
+	rest := slices.DeleteFunc(slices.Clone(material), func(h *reverie.HeadState) bool { return heads[h.ID] == nil })
+	return append(list, rest)
+}
+
+// numberSources names material: sessions with their summary and facts, then memories of the
+// group.
+func (s *chunkInput) numberSources(material []*reverie.HeadState) (b batch) {
+	sessions := make(map[string]reverie.Session, len(s.state.Sessions))
+	for _, session := range s.state.Sessions {
+		sessions[session.ID] = session
+	}
+	var last *prompts.DreamSessionView
+	for i, h := range material {
+		if h.Kind != reverie.KindSession {
+			b.memories = append(b.memories, s.memory(h, true))
+			continue
+		}
+		if last == nil || material[i-1].SessionID != h.SessionID {
+			b.sessions = append(b.sessions, prompts.DreamSessionView{Facts: []prompts.DreamFactView{}})
+			last = &b.sessions[len(b.sessions)-1]
+			if session, known := sessions[h.SessionID]; known {
+				last.From, last.To = text.LocalDate(session.FirstAt, s.loc), text.LocalDate(session.LastAt, s.loc)
+			}
+		}
+		if isSummary(h.Tags) && last.ID == "" {
+			last.ID, last.Summary = s.name("s", source{head: h, fresh: true, summary: true}), h.Statement
+			continue
+		}
+		last.Facts = append(last.Facts, prompts.DreamFactView{ID: s.name("f", source{head: h, fresh: true, fact: true}),
+			Type: factType(h.Tags), Statement: h.Statement, Date: text.LocalDate(h.LastSupportedAt, s.loc)})
+	}
+	return b
+}
+
+// memory names a memory of the group. One that dreams know has no date: every question
+// shows it, and would be another one, and be paid for again, whenever a night bears it
+// out.
+func (s *chunkInput) memory(h *reverie.HeadState, fresh bool) prompts.DreamMemoryView {
+	v := prompts.DreamMemoryView{ID: s.name("m", source{head: h, fresh: fresh}), Statement: h.Statement, New: fresh}
+	if fresh {
+		v.Date = text.LocalDate(h.LastSupportedAt, s.loc)
+	}
+	return v
+}
+
+// name gives a source a handle of a sort.
+func (s *chunkInput) name(sort string, src source) string {
+	s.count[sort]++
+	src.handle = sort + strconv.Itoa(s.count[sort])
+	s.names.sources[src.handle] = []*source{&src}
+	return src.handle
+}
+
+// about is the question about a batch. It numbers what it shows by itself, behind what
+// is shown with every question: a new version that goes or comes changes the question
+// that shows it, and no other.
+func (s *chunkInput) about(b batch) question {
+	q := question{names: names{sources: map[string][]*source{}, items: s.names.items}}
+	count, fresh := map[byte]int{}, []*reverie.HeadState{}
+	show := func(handle string) string {
+		src := s.names.sources[handle][0]
+		count[handle[0]]++
+		src.handle = handle[:1] + strconv.Itoa(count[handle[0]])
+		q.names.sources[src.handle] = []*source{src}
+		if src.fresh {
+			fresh = append(fresh, src.head)
+		}
+		return src.handle
+	}
+	for _, v := range s.known {
+		show(v.ID)
+	}
+	q.user.Memories = slices.Clone(s.known)
+	for _, v := range b.memories {
+		v.ID = show(v.ID)
+		q.user.Memories = append(q.user.Memories, v)
+	}
+	for _, v := range b.sessions {
+		if v.ID != "" {
+			v.ID = show(v.ID)
+		}
+		v.Facts = slices.Clone(v.Facts)
+		for i := range v.Facts {
+			v.Facts[i].ID = show(v.Facts[i].ID)
+		}
+		q.user.Sessions = append(q.user.Sessions, v)
+	}
+	q.asOf = s.dateOf(fresh)
+	return q
+}
+
+// questions are the versions that the dream takes in, those of each question together
+// and what is not shown last, and of how many each question is.
+func (s *chunkInput) questions() (ids []string, of []int) {
+	for _, b := range s.batches {
+		handles := b.handles()
+		for _, handle := range handles {
+			ids = append(ids, s.names.sources[handle][0].head.ID)
+		}
+		of = append(of, len(handles))
+	}
+	return append(ids, s.hidden...), of
+}
+
+// source is a memory that a model may name as what an item rests on.
+type source struct {
+	handle  string // s1..sN a session by its summary, f1..fN its facts, m1..mN memories of the group
+	head    *reverie.HeadState
+	fresh   bool // new to dreams, and not only shown beside
+	summary bool // of a session
+	fact    bool // of a session
+}
+
+// names are what the handles of one question stand for, and nothing else: d1..dN are
+// items of earlier dreams; the others are sources, of c1..cN, the items of a part,
+// several.
+type names struct {
+	sources map[string][]*source
+	items   map[string]*reverie.HeadState
+	parts   map[string]item // c1..cN; nil where the question is about material
+}
+
+// batch is the part of the material that one question is about.
+type batch struct {
+	sessions []prompts.DreamSessionView
+	memories []prompts.DreamMemoryView // new ones
+}
+
+// handles are those of a batch, each of one version, in order.
+func (b batch) handles() (list []string) {
+	for _, v := range b.sessions {
+		if v.ID != "" {
+			list = append(list, v.ID)
+		}
+		for _, f := range v.Facts {
+			list = append(list, f.ID)
+		}
+	}
+	for _, v := range b.memories {
+		list = append(list, v.ID)
+	}
+	return list
+}
+
+// proposal is one line of an answer that has the form of an item; nothing in it has
+// been checked yet.
+type proposal struct {
+	line       int
+	sort       reverie.DreamType
+	content    string
+	sources    []string // handles, as they were written
+	confidence float64
+	tags       []string
+	replace    string // handle of an item; "" for a new one
+	done       bool   // it closes the todo that it replaces
+	keep       bool   // it only bears out the item that it replaces: content is of no matter
+}
+
+// narrative is the summary line of an answer.
+type narrative struct {
+	line    int
+	content string
+	sources []string
+}
+
+// answer is what the model said, read.
+type answer struct {
+	narrative *narrative // nil: it gave none
+	proposals []proposal
+	refused   []reverie.Refusal
+}
+
+// item is a proposal that has stood the checks.
+type item struct {
+	proposal
+	target *reverie.HeadState // that it replaces; nil for a new one
+	rests  []*source          // each once, in the order given
+	hash   string             // of the content
+}
+
+// part is what one question came to.
+type part struct {
+	narrative string    // checked; "" where the answer had none that can be kept
+	rests     []*source // of the narrative
+	items     []item
+	asOf      string // local date of the newest material that it is about
 }

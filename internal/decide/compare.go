@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 
 	"reverie/internal/llm"
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 	"reverie/prompts"
 )
@@ -93,4 +95,253 @@ func (r *round) ask(ctx context.Context, f *fact, open []*candidate, again []str
 	r.req.Asked++
 	d.Calls++
 	return resp, nil
+}
+
+// Store finds the memories that come near a fact.
+type Store interface {
+	// Candidates returns, for each probe, the nearest memories, best first; the
+	// score of a hit is the plain cosine.
+	Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Hit, error)
+}
+
+// Model compares.
+type Model interface {
+	Generate(ctx context.Context, meta llm.Meta, req llm.Request) (llm.Response, error)
+	Name() string // provider/model
+}
+
+// Embeddings turns statements into vectors.
+type Embeddings interface {
+	Embed(ctx context.Context, meta llm.Meta, texts []string) ([][]float32, error)
+	Key() string // model@dims
+}
+
+// Fallback says what becomes of a fact whose comparison failed.
+type Fallback string
+
+// The fallbacks.
+const (
+	FallbackAdd  Fallback = "add"
+	FallbackSkip Fallback = "skip"
+	FallbackHold Fallback = "hold"
+)
+
+// action is what a fallback comes to.
+func (f Fallback) action() reverie.DecisionAction {
+	switch f {
+	case FallbackSkip:
+		return reverie.DecisionSkip
+	case FallbackHold:
+		return reverie.DecisionHold
+	}
+	return reverie.DecisionAdd
+}
+
+// Options bounds a comparison. All are positive.
+type Options struct {
+	TopK            int     // candidates of one fact at most
+	MinScore        float64 // of a candidate, 0..1
+	Fallback        Fallback
+	MaxCalls        int // questions of one run; beyond it the fallback applies
+	MaxOutputTokens int // of an answer
+}
+
+// Comparer decides by comparing: see the package. Its fields are set once; it is
+// safe for concurrent use on different groups.
+type Comparer struct {
+	Store      Store
+	Model      Model
+	Embeddings Embeddings // nil: only the exact text is looked up
+	// EmbeddingsOptional makes a failing embedder a warning: only the exact text is
+	// looked up then.
+	EmbeddingsOptional bool
+	Prompts            *prompts.Set
+	Calibration        reverie.Calibration // of Embeddings
+	Journal            llm.Journal         // nil: answers are not kept
+	Options            Options
+	Log                *slog.Logger
+}
+
+// round is one request on its way through the comparison.
+type round struct {
+	*Comparer
+	*planner
+	asker    *llm.Asker
+	rulings  []ruling
+	warnings []string
+}
+
+// ruling is the decision on one fact, and what says the fact after the plan.
+type ruling struct {
+	reverie.Decision
+	says *entry // nil: nothing does
+}
+
+// Decide decides on the facts of a request, in order: what an earlier one became
+// is known to the later ones. What the embedder and the model say is kept, so
+// that a request which is repeated after an interruption costs nothing again and
+// comes to the same.
+//
+// An answer that cannot be used leads to the fallback. Its errors are those of
+// embedder and model ([reverie.ErrDeferred], [reverie.ErrConfiguration], a
+// [*reverie.BudgetError]), of the store and the journal ([reverie.ErrLeaseLost]),
+// and the context's.
+func (c *Comparer) Decide(ctx context.Context, req Request) (Result, error) {
+	r := &round{Comparer: c, planner: newPlanner(req)}
+	r.rulings = make([]ruling, len(r.facts))
+	r.asker = &llm.Asker{Model: c.Model, Journal: c.Journal, Lease: req.Lease, Meta: r.meta("compare")}
+	if err := r.recall(ctx); err != nil {
+		return Result{}, err
+	}
+	// What is known word for word is settled first: no other fact takes its place.
+	for i := range r.facts {
+		if e := r.says(r.facts[i].ContentHash); e != nil {
+			e.restated = true
+			r.rule(i, outcome{}.or(e), r.ruling(i))
+		}
+	}
+	for i := range r.facts {
+		if r.rulings[i].Action != "" {
+			continue
+		}
+		if err := r.decide(ctx, i); err != nil {
+			return Result{}, err
+		}
+	}
+	result := r.result()
+	result.Decisions, result.Warnings = r.decisions(), r.warnings
+	return result, nil
+}
+
+// ruling is an empty one on the fact of an index.
+func (r *round) ruling(i int) ruling {
+	f := r.facts[i]
+	return ruling{Decision: reverie.Decision{GroupID: r.req.GroupID, RunID: r.req.RunID, ChunkNo: r.req.ChunkNo,
+		No:   i + 1,
+		Kind: r.req.Kind, Statement: f.Statement, ContentHash: f.ContentHash, Basis: reverie.BasisHash,
+		Candidates: []reverie.Candidate{}}}
+}
+
+// decide takes one fact through compare, aggregate and apply. An earlier fact may
+// have become what it says.
+func (r *round) decide(ctx context.Context, i int) error {
+	rule := r.ruling(i)
+	o := outcome{}.or(r.says(rule.ContentHash))
+	if o.target == nil {
+		var err error
+		if o, err = r.weigh(ctx, &r.facts[i], &rule.Decision); err != nil {
+			return err
+		}
+	}
+	r.rule(i, o, rule)
+	return nil
+}
+
+// rule changes the plan by an outcome and keeps the ruling.
+func (r *round) rule(i int, o outcome, rule ruling) {
+	target := o.target
+	o, rule.says = r.enact(&r.facts[i], o)
+	if target != nil && target.head != nil {
+		rule.TargetID = target.head.ID
+	}
+	rule.Action, rule.Reason = o.action, safety.CleanReason(o.reason)
+	r.rulings[i] = rule
+}
+
+// weigh decides on a fact that nothing says word for word.
+func (r *round) weigh(ctx context.Context, f *fact, d *reverie.Decision) (outcome, error) {
+	near := r.near(f)
+	if len(near) == 0 {
+		d.Basis = reverie.BasisNone
+		reason := "no memory comes near it"
+		switch {
+		case f.vector == nil && len(r.req.Exempt) > 0 && !slices.ContainsFunc(r.entries, r.compared):
+			d.Basis, reason = reverie.BasisShown, "the model had the memories before it when it wrote this"
+		case f.vector == nil && slices.ContainsFunc(r.entries, r.compared):
+			reason = "no memory has the same text; without vectors nothing else was compared"
+		}
+		return outcome{action: reverie.DecisionAdd, reason: reason}, nil
+	}
+	failure, err := r.compare(ctx, f, near, d)
+	if err != nil {
+		return outcome{}, fmt.Errorf("compare a new statement of group %q with %d memories: %w", r.req.GroupID,
+			len(near), err)
+	}
+	for _, c := range near {
+		d.Candidates = append(d.Candidates, c.Candidate)
+	}
+	action, at := aggregate(d.Candidates)
+	if failure != "" && action != reverie.DecisionNone { // a duplicate says it, whatever the others are
+		d.Basis = reverie.BasisFallback
+		r.warn(fmt.Sprintf("new statements could not be compared with memories, and [decide] fallback_mode (%s) "+
+			"applies to them: %s", r.Options.Fallback, failure))
+		return outcome{action: r.Options.Fallback.action(), reason: "not compared: " + failure}, nil
+	}
+	d.Basis = reverie.BasisCompared
+	if at < 0 {
+		return outcome{action: action, reason: "what comes near it is about something else"}, nil
+	}
+	c := near[at]
+	return outcome{action: action, target: c.entry, merged: c.Merged, reason: c.Reason}, nil
+}
+
+// decisions are the rulings as rows. What a later fact has taken the place of is
+// said by nothing.
+func (r *round) decisions() []reverie.Decision {
+	list := make([]reverie.Decision, len(r.rulings))
+	for i, rule := range r.rulings {
+		switch {
+		case rule.says == nil:
+		case rule.says.deleted:
+			rule.Reason = safety.CleanReason(joined(rule.Reason, "a later fact of the batch took its place"))
+		default:
+			rule.MemoryID, _ = rule.says.version()
+		}
+		list[i] = rule.Decision
+	}
+	return list
+}
+
+// meta says on whose account a call is.
+func (r *round) meta(purpose string) llm.Meta {
+	m := llm.Meta{GroupID: r.req.GroupID, Purpose: purpose}
+	if r.req.RunID != "" {
+		m.RunID = &r.req.RunID
+	}
+	return m
+}
+
+// warn tells the pipeline's operator, once for each text.
+func (r *round) warn(text string) {
+	if !slices.Contains(r.warnings, text) {
+		r.warnings = append(r.warnings, text)
+	}
+}
+
+// aggregate makes one outcome of the verdicts on a fact, by a fixed priority: a
+// duplicate says it already, else the best-scored update takes it in, else the
+// best-scored conflict makes way, else it is new. It returns the action and the
+// index of the candidate that it is about, -1 for none. Neither depends on the
+// order of the candidates: equal scores go by memory id. A candidate without a
+// relation counts for nothing.
+func aggregate(candidates []reverie.Candidate) (reverie.DecisionAction, int) {
+	for _, rule := range []struct {
+		relation reverie.Relation
+		action   reverie.DecisionAction
+	}{
+		{reverie.RelationDuplicate, reverie.DecisionNone},
+		{reverie.RelationUpdate, reverie.DecisionUpdate},
+		{reverie.RelationConflict, reverie.DecisionReplace},
+	} {
+		best := -1
+		for i, c := range candidates {
+			if c.Relation == rule.relation && (best < 0 || nearer(c, candidates[best]) < 0) {
+				best = i
+			}
+		}
+		if best >= 0 {
+			return rule.action, best
+		}
+	}
+	return reverie.DecisionAdd, -1
 }

@@ -2,7 +2,7 @@
 // new fact whether the group remembers it already, and turns what a pipeline
 // wants to write into the steps of a plan.
 //
-// A fact goes through five steps, a file each: recall finds what it may repeat,
+// A fact goes through five steps: recall finds what it may repeat,
 // compare asks a model about it, validate checks the answer, aggregate makes one
 // outcome of its verdicts, apply changes the plan. Only compare leaves the
 // process; nothing here writes memories.
@@ -10,10 +10,12 @@ package decide
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Line is one write that a pipeline wants. Its target, evidence and statement
@@ -109,4 +111,116 @@ func (Plain) Decide(_ context.Context, req Request) (Result, error) {
 		d.enact(f, outcome{action: reverie.DecisionAdd}.or(d.says(f.ContentHash)))
 	}
 	return d.result(), nil
+}
+
+// Recorded decides as a run has decided before: by the verdicts that its decisions keep. A
+// fact that they are not about is known only by its exact text.
+type Recorded struct{ Decisions []reverie.Decision }
+
+// Decide decides on the facts of a request. It makes no calls and cannot fail.
+func (r Recorded) Decide(_ context.Context, req Request) (Result, error) {
+	d := newPlanner(req)
+	var open []*fact
+	for i := range d.facts {
+		f := &d.facts[i]
+		if e := d.says(f.ContentHash); e != nil {
+			e.restated = true
+			d.enact(f, outcome{}.or(e))
+			continue
+		}
+		open = append(open, f)
+	}
+	for _, f := range open {
+		o := outcome{}.or(d.says(f.ContentHash))
+		if o.target == nil {
+			o = r.outcome(d, f)
+		}
+		d.enact(f, o)
+	}
+	return d.result(), nil
+}
+
+// outcome is what the recorded verdicts on a fact come to. A target that is not there any
+// more counts as none.
+func (r Recorded) outcome(d *planner, f *fact) outcome {
+	for _, known := range r.Decisions {
+		if known.ChunkNo != d.req.ChunkNo || known.ContentHash != f.ContentHash {
+			continue
+		}
+		action, at := aggregate(known.Candidates)
+		if known.Basis == reverie.BasisFallback && action != reverie.DecisionNone {
+			return outcome{action: known.Action, reason: known.Reason}
+		}
+		if at < 0 {
+			break
+		}
+		c := known.Candidates[at]
+		if target := d.says(text.ContentHash(c.Statement)); target != nil {
+			return outcome{action: action, target: target, merged: c.Merged, reason: c.Reason}
+		}
+	}
+	return outcome{action: reverie.DecisionAdd}
+}
+
+// NewStep is a line as a write, with ids of its own.
+func NewStep(l Line) reverie.Step {
+	s := reverie.Step{Action: l.Action, Tags: l.Tags, Reason: l.Reason, Evidence: l.Evidence}
+	if l.Target == nil {
+		s.LineageID, s.MemoryID = reverie.NewID(), reverie.NewID()
+		s.Statement, s.ContentHash, s.Replaces = l.Statement, l.ContentHash, l.Replaces
+		dates, newest := supportedOn(nil, time.Time{}, l.Evidence)
+		s.Strength, s.LastSupportedAt = reverie.Reinforce(reverie.TentativeStrength, dates-1), newest
+		return s
+	}
+	s.LineageID, s.OldStatement = l.Target.LineageID, l.Target.Statement
+	s.Head = reverie.Head{MemoryID: l.Target.ID, Version: l.Target.Version}
+	if l.Target.JudgeAgain != "" {
+		s.Judged = l.Target.Status
+	}
+	if l.Action == reverie.ActionDelete {
+		s.Tags = nil
+		return s
+	}
+	s.Strength, s.LastSupportedAt = Strengthen(*l.Target, l.Evidence)
+	if l.Action == reverie.ActionUpdate {
+		s.MemoryID, s.Statement, s.ContentHash = reverie.NewID(), l.Statement, l.ContentHash
+		if len(s.Tags) == 0 {
+			s.Tags = l.Target.Tags
+		}
+	}
+	return s
+}
+
+// Strengthen returns strength and time of last support of a memory after
+// evidence. Strength grows with each local date on which the lineage has
+// evidence for the first time.
+func Strengthen(h reverie.HeadState, evidence []reverie.Evidence) (float64, time.Time) {
+	dates, newest := supportedOn(h.SupportDates, h.LastSupportedAt, evidence)
+	return reverie.Reinforce(h.Strength, dates), newest
+}
+
+// supportedOn counts the local dates of evidence that are not known yet. It also returns
+// when the newest message was sent, or last if that is later.
+func supportedOn(known []string, last time.Time, evidence []reverie.Evidence) (dates int, newest time.Time) {
+	all := slices.Clone(known)
+	for _, e := range evidence {
+		if !slices.Contains(all, e.LocalDate) {
+			all = append(all, e.LocalDate)
+		}
+		if e.SentAt.After(last) {
+			last = e.SentAt
+		}
+	}
+	return len(all) - len(known), last
+}
+
+// union is all the evidence of two lines on one memory, each message once.
+func union(a, b []reverie.Evidence) []reverie.Evidence {
+	all := slices.Clip(a)
+	for _, e := range b {
+		if !slices.ContainsFunc(a, func(have reverie.Evidence) bool { return have.MessageID == e.MessageID }) {
+			all = append(all, e)
+		}
+	}
+	return all
 }

@@ -1,7 +1,16 @@
+// Package entity knows who is who in a group: it observes people and things
+// in the messages that evolve has consumed, and keeps what is said of them under
+// identities that the code gives and no model can choose.
+//
+// A run is one or more chunks of messages. Each goes through the steps below:
+// batches, observe, aggregate, resolve, build, validate, apply. What
+// lies between the model's answers and the database is pure; apply is the only
+// step that writes entities.
 package entity
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -80,4 +89,201 @@ type Request struct {
 type Result struct {
 	pipeline.Result
 	Changes []reverie.EntityChange
+}
+
+// participants are who wrote in a chunk. They are made from the messages and the identity
+// index alone.
+type participants struct {
+	accounts map[string]*account // by author id
+	// labels says which account a label of the question means, by NameKey. Labels
+	// are unique: where two accounts of the chunk, or of the index, share a name,
+	// each is shown with a number behind it (Alex#1).
+	labels map[string]string
+	order  []string // author ids, as they first appear
+	known  *index   // by which the labels were given; nil before
+}
+
+// account is one author of the chunk.
+type account struct {
+	id    string             // author id
+	kind  reverie.EntityKind // person, or bot where its role is assistant
+	names []string           // display names in the chunk, the first one first
+	label string             // as the model sees it
+}
+
+// batch is one question: some subjects, and the messages that concern them.
+type batch struct {
+	no       int
+	subjects []subject
+	messages []reverie.Message // numbered from 1 in the question
+}
+
+// subject is somebody or something of a batch.
+type subject struct {
+	label    string // as the model sees it
+	kind     reverie.EntityKind
+	account  string // author id, "" for a thing or somebody who does not write here
+	entityID string // "" where it is not known yet
+}
+
+// rules bounds what counts. All are positive.
+type rules struct {
+	minConfidence float64
+	minEvidence   int // messages that must speak of a name without an account
+}
+
+// observation is one as it came: a fresh one, or one that waits.
+type observation struct {
+	reverie.Observation
+	waits string // id of the waiting observation, "" for a fresh one
+}
+
+// merged is what all batches, and earlier runs, observed of one subject.
+type merged struct {
+	reverie.Observation
+	observations []observation // what it was put together from
+}
+
+// resolved is an observation whose subject is settled: exactly one of entityID,
+// create and postponed is set.
+type resolved struct {
+	merged
+	entityID  string
+	create    bool
+	postponed reverie.PostponementReason
+	maybe     []string // accounts without an entity that it may be about (ambiguous)
+}
+
+// index is the identity index: names and accounts, and whose they are.
+type index struct {
+	byKey    map[string][]string // NameKey of subject or alias -> entity ids, sorted
+	byID     map[string]string   // account -> entity id
+	entities map[string]reverie.EntityKind
+}
+
+// run is one run under way.
+type run struct {
+	*Pipeline
+	recorder pipeline.RunRecorder
+	req      Request
+
+	now          time.Time
+	since, until time.Time
+	bounded      bool // until was asked for, and did not come from the clock
+
+	resume *reverie.Chunk // begun before, and not applied
+	result Result
+	asker  *llm.Asker // nil until the run has been started
+}
+
+// Run observes one group. The hold is nil exactly for a dry run. The result is
+// filled as far as the run came, also beside an error, whose kind says what
+// happened: [reverie.ErrDeferred], [reverie.ErrConfiguration],
+// [reverie.ErrUnusable], [reverie.ErrConflict], [reverie.ErrLeaseLost].
+func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {
+	r, err := p.begin(ctx, hold, req)
+	if err != nil {
+		return Result{Result: pipeline.Result{GroupID: req.GroupID}}, err
+	}
+	for err == nil {
+		var more bool
+		if more, err = r.chunk(ctx); !more || req.DryRun {
+			break
+		}
+	}
+	return r.finish(ctx, err)
+}
+
+// chunk takes the next messages that wait through all steps and reports whether
+// there may be more. What is queued for this window while its last chunk is
+// worked on waits on, and makes the window due once more.
+func (r *run) chunk(ctx context.Context) (more bool, err error) {
+	s, err := pipeline.Step(ctx, &r.recorder, "gather", r.gather)
+	if err != nil || s == nil {
+		return false, err
+	}
+	fresh, err := pipeline.Step(ctx, &r.recorder, "observe",
+		func(ctx context.Context) ([]reverie.Observation, error) {
+			return r.observe(ctx, s)
+		})
+	if err != nil {
+		return false, err
+	}
+	plan, err := pipeline.Step(ctx, &r.recorder, "resolve",
+		func(ctx context.Context) (reverie.EntityPlan, error) {
+			return r.plan(ctx, s, fresh)
+		})
+	if err != nil {
+		return false, err
+	}
+	return pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (bool, error) {
+		return s.state.More || s.taken, r.apply(ctx, s, plan)
+	})
+}
+
+// begin opens the run, or takes up one of the same window that was interrupted:
+// under its id and with its counts, so that the end is as if nothing had
+// happened.
+func (p *Pipeline) begin(ctx context.Context, hold pipeline.LeaseHolder, req Request) (*run, error) {
+	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),
+		recorder: pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase,
+			Row: reverie.Run{GroupID: req.GroupID}}}
+	var err error
+	if r.until, err = pipeline.WindowEnd(req.GroupID, req.Since, req.Until, r.now); err != nil {
+		return nil, err
+	}
+	r.since, r.bounded = req.Since, !req.Until.IsZero()
+	r.result = Result{Result: pipeline.Result{GroupID: req.GroupID, At: r.now, DryRun: req.DryRun}}
+	if req.DryRun {
+		return r, nil
+	}
+	row, chunk, err := r.Store.Resume(ctx, hold.Lease(), reverie.JobImpression, req.Since, req.Until)
+	if err != nil {
+		return nil, fmt.Errorf("look for interrupted runs of group %q: %w", req.GroupID, err)
+	}
+	r.resume = chunk
+	if row == nil {
+		return r, nil
+	}
+	r.recorder.Resume(*row)
+	r.result.RunID = row.ID
+	if !r.bounded && r.until.After(row.WindowUntil) {
+		r.recorder.Row.WindowUntil = r.until
+	}
+	return r, nil
+}
+
+// purpose is what calls of this job are for, in the ledger.
+const purpose = "observe"
+
+// open begins the run, once something waits, and prepares to ask on its behalf.
+func (r *run) open(s *chunkInput) {
+	row := &r.recorder.Row
+	// of the latest chunk
+	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.ImpressionObserve, s.language)
+	if r.asker != nil {
+		return
+	}
+	first := *row
+	if first.ID == "" {
+		r.recorder.Stats.OpenEnded = !r.bounded
+		first.Job, first.Model, first.WindowSince, first.WindowUntil = reverie.JobImpression, r.Model.Name(), r.since,
+			r.until
+		if r.since.IsZero() {
+			first.WindowSince = s.state.Messages[0].SentAt
+		}
+	}
+	if s.taken {
+		r.recorder.Before = s.begunBy
+	}
+	r.recorder.Begin(first)
+	r.asker = r.recorder.Asker(r.Model, r.Journal, purpose)
+}
+
+// finish records the run's end and completes the result.
+func (r *run) finish(ctx context.Context, err error) (Result, error) {
+	err = r.recorder.End(ctx, err)
+	r.result.RunID = r.recorder.Row.ID
+	r.recorder.Complete(&r.result.Result, err)
+	return r.result, err
 }

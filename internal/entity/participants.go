@@ -1,10 +1,20 @@
 package entity
 
 import (
+	_ "embed"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"reverie/internal/reverie"
+	"reverie/internal/safety"
 	"reverie/internal/text"
 )
 
@@ -117,3 +127,291 @@ func (a *account) keys() []string {
 	}
 	return keys
 }
+
+// directory is the identity index with all that an entity is called, which
+// batches are made with.
+type directory struct {
+	*index
+	entries map[string]*entry // by entity id
+}
+
+// entry is an entity of the directory.
+type entry struct {
+	kind     reverie.EntityKind
+	names    []string // the subject first, then the oldest
+	accounts []string // sorted
+}
+
+// newDirectory reads the identity index.
+func newDirectory(names []reverie.EntityName) *directory {
+	d := &directory{index: newIndex(names), entries: map[string]*entry{}}
+	ordered := slices.Clone(names)
+	slices.SortFunc(ordered, func(a, b reverie.EntityName) int { return strings.Compare(a.ID, b.ID) })
+	for _, n := range ordered {
+		e := d.entries[n.EntityID]
+		if e == nil {
+			e = &entry{kind: n.Entity}
+			d.entries[n.EntityID] = e
+		}
+		switch n.Kind {
+		case reverie.NameID:
+			e.accounts = append(e.accounts, n.Key)
+		case reverie.NameSubject:
+			e.names = slices.Insert(e.names, 0, n.Name)
+		default:
+			e.names = append(e.names, n.Name)
+		}
+	}
+	for _, e := range d.entries {
+		slices.Sort(e.accounts)
+	}
+	return d
+}
+
+// keys are those of all names, sorted.
+func (d *directory) keys() []string { return slices.Sorted(maps.Keys(d.byKey)) }
+
+// othersBear tells whether an entity other than the given one bears a name.
+func (d *directory) othersBear(key, entityID string) bool {
+	return slices.ContainsFunc(d.byKey[key], func(id string) bool { return id != entityID })
+}
+
+// newIndex reads the identity index: names in force, those of a merged entity as
+// its target's.
+func newIndex(names []reverie.EntityName) *index {
+	idx := &index{byKey: map[string][]string{}, byID: map[string]string{}, entities: map[string]reverie.EntityKind{}}
+	for _, n := range names {
+		idx.entities[n.EntityID] = n.Entity
+		if n.Kind == reverie.NameID {
+			idx.byID[n.Key] = n.EntityID
+			continue
+		}
+		if key := text.NameKey(n.Name); key != "" && !slices.Contains(idx.byKey[key], n.EntityID) {
+			idx.byKey[key] = append(idx.byKey[key], n.EntityID)
+		}
+	}
+	for _, ids := range idx.byKey {
+		slices.Sort(ids)
+	}
+	return idx
+}
+
+// bears tells whether an entity has a name already.
+func (x *index) bears(entityID, name string) bool {
+	return slices.Contains(x.byKey[text.NameKey(name)], entityID)
+}
+
+// mentions finds names in texts, in one pass over each text however many names there
+// are. A name of a script that writes spaces stands between word boundaries; a Chinese
+// one may stand inside a run of characters.
+type mentions struct {
+	patterns map[string]*pattern // by their form
+	lengths  []int               // of the forms in runes, each once, the longest first
+}
+
+// pattern is a name, or an account, as it is looked for.
+type pattern struct {
+	key    string
+	length int  // in runes
+	at     bool // counts only behind an @: an account, a lone Latin letter, a number
+	alone  bool // counts only with no letter beside it: a lone Chinese character
+}
+
+// newMentions looks for names by their keys, and for accounts behind an @.
+func newMentions(keys, accounts []string) *mentions {
+	m := &mentions{patterns: map[string]*pattern{}}
+	for _, key := range keys {
+		m.add(key, pattern{key: key, at: !speaks(key), alone: utf8.RuneCountInString(key) == 1})
+	}
+	for _, id := range accounts {
+		m.add(strings.TrimPrefix(textForm(id), "@"), pattern{key: id, at: true})
+	}
+	lengths := map[int]bool{}
+	for _, p := range m.patterns {
+		lengths[p.length] = true
+	}
+	m.lengths = slices.Sorted(maps.Keys(lengths))
+	slices.Reverse(m.lengths)
+	return m
+}
+
+// speaks tells names that mean something without an @: not those without a
+// letter, nor those of a single one of a script that writes spaces.
+func speaks(key string) bool {
+	letters := strings.ContainsFunc(key, unicode.IsLetter)
+	first, size := utf8.DecodeRuneInString(key)
+	return letters && (size < len(key) || !text.Joins(first))
+}
+
+// textForm is the form in which texts and names are compared, see
+// [text.NameKey].
+func textForm(s string) string { return text.Simplify(text.Fold(s)) }
+
+// places finds a name in folded text, as a word of its own: see [text.Places].
+func places(folded, name string) [][2]int { return text.Places(folded, text.NameKey(name)) }
+
+func (m *mentions) add(form string, p pattern) {
+	p.length = utf8.RuneCountInString(form)
+	if old := m.patterns[form]; form != "" && (old == nil || old.at && !p.at) {
+		m.patterns[form] = &p
+	}
+}
+
+// find returns the keys of the names, and the ids of the accounts, that a text
+// mentions: each once, in the order in which they end.
+func (m *mentions) find(text string) []string {
+	text = textForm(text)
+	var runes []rune
+	var at []int // where each rune begins
+	for i, r := range text {
+		runes, at = append(runes, r), append(at, i)
+	}
+	at = append(at, len(text))
+	var found []string
+	for end := 1; end <= len(runes); end++ {
+		for _, n := range m.lengths {
+			if n > end {
+				continue
+			}
+			p := m.patterns[text[at[end-n]:at[end]]]
+			if p != nil && p.stands(runes, end-n, end) && !slices.Contains(found, p.key) {
+				found = append(found, p.key)
+			}
+		}
+	}
+	return found
+}
+
+// stands tells whether the characters around runes[from:to] let a name be one.
+func (p *pattern) stands(runes []rune, from, to int) bool {
+	if from > 0 && text.Joins(runes[from-1]) && text.Joins(runes[from]) || to < len(runes) && text.Joins(runes[to-1]) &&
+		text.Joins(runes[to]) {
+		return false
+	}
+	if p.at {
+		before := strings.TrimSuffix(string(runes[max(from-2, 0):from]), "!") // <@!123> on Discord
+		return strings.HasSuffix(before, "@")
+	}
+	return !p.alone || (from == 0 || !isLetter(runes[from-1])) && (to == len(runes) || !isLetter(runes[to]))
+}
+
+func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+
+// maxCalled bounds the characters of a name that is only known from behind an @.
+const maxCalled = 20
+
+// everyone is who is called by a platform's @everyone.
+var everyone = map[string]bool{"all": true, "everyone": true, "here": true, "channel": true, "room": true,
+	"所有人": true, "全体成员": true, "全体": true, "大家": true}
+
+// called returns the words that follow an @ in a text, as they are written: names
+// that need not be known. An @ inside a word is an address.
+func called(s string) []string {
+	var list []string
+	var before rune = ' '
+	for i, r := range s {
+		if (r == '@' || r == '＠') && !text.Joins(before) {
+			rest := s[i+utf8.RuneLen(r):]
+			end := strings.IndexFunc(rest, func(r rune) bool {
+				return !isLetter(r) && !unicode.IsMark(r) && r != '_' &&
+					r != '-'
+			})
+			if end < 0 {
+				end = len(rest)
+			}
+			name := rest[:end]
+			if speaks(name) && utf8.RuneCountInString(name) <= maxCalled && !everyone[text.NameKey(name)] {
+				list = append(list, name)
+			}
+		}
+		before = r
+	}
+	return list
+}
+
+// checkWords refuses what may not be kept as a name, a key, a kind or a text of at
+// most limit characters: see [safety.CheckStatement]. Its answer is a rule and
+// what is wrong, or nothing.
+func checkWords(s string, limit int) (rule, detail string) {
+	if n := utf8.RuneCountInString(s); n > limit {
+		return string(safety.RuleTooLong), fmt.Sprintf("it has %d characters, at most %d are kept: shorten it", n,
+			limit)
+	}
+	var broken *safety.StatementError
+	if err := safety.CheckStatement(s); errors.As(err, &broken) {
+		return string(broken.Rule), broken.Detail
+	}
+	return "", ""
+}
+
+// checkName refuses what cannot name anybody or anything.
+func checkName(name string) (rule, detail string) {
+	if rule, detail = checkWords(name, reverie.MaxNameLength); rule != "" {
+		return rule, detail
+	}
+	switch {
+	case reverie.IsID(strings.TrimSpace(name)):
+		return ruleIdentity, "an id names nobody: say the name that the group uses"
+	case isNobody(name):
+		return ruleName, fmt.Sprintf("%q means nobody in particular: say who, by name", text.Excerpt(name, 40))
+	}
+	return "", ""
+}
+
+// isNobody tells words that stand for whoever is meant just now (he, someone,
+// everyone, my wife, 大家) from names. The code cannot know whom they mean.
+func isNobody(name string) bool {
+	key := text.NameKey(name)
+	return allIn(strings.Fields(key), words().nobody) || isNobodyHan(key)
+}
+
+// allIn tells whether all words are in a set; of none it is true.
+func allIn(list []string, set map[string]bool) bool {
+	return !slices.ContainsFunc(list, func(word string) bool { return !set[word] })
+}
+
+// isNobodyHan is isNobody for Chinese, which writes no spaces: 我的老婆, 群友们, 本群.
+func isNobodyHan(key string) bool {
+	key = strings.TrimSuffix(key, "们")
+	if words().nobodyHan[key] {
+		return true
+	}
+	return slices.ContainsFunc(words().before, func(before string) bool {
+		rest, ok := strings.CutPrefix(key, before)
+		return ok && (rest == "" || words().nobodyHan[strings.TrimPrefix(rest, "的")])
+	})
+}
+
+//go:embed words.toml
+var wordsFile string
+
+// wordLists are the lists of words.toml.
+type wordLists struct {
+	nobody, nobodyHan, boilerplate map[string]bool
+	before, aliasCues, firstPerson []string
+}
+
+var words = sync.OnceValue(func() wordLists {
+	var file struct {
+		Nobody      string `toml:"nobody"`
+		NobodyHan   string `toml:"nobody_han"`
+		Before      string `toml:"nobody_han_before"`
+		Boilerplate string `toml:"boilerplate"`
+		AliasCues   string `toml:"alias_cues"`
+		FirstPerson string `toml:"first_person"`
+	}
+	if err := toml.Unmarshal([]byte(wordsFile), &file); err != nil {
+		panic(fmt.Sprintf("words.toml: %v", err)) // it is part of the binary
+	}
+	set := func(list []string) map[string]bool {
+		words := map[string]bool{}
+		for _, word := range list {
+			words[word] = true
+		}
+		return words
+	}
+	return wordLists{nobody: set(strings.Fields(file.Nobody)), nobodyHan: set(strings.Fields(file.NobodyHan)),
+		boilerplate: set(strings.Split(strings.TrimSpace(file.Boilerplate), "\n")),
+		before:      strings.Fields(file.Before), aliasCues: strings.Fields(file.AliasCues),
+		firstPerson: strings.Fields(file.FirstPerson)}
+})

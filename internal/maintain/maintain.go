@@ -86,3 +86,208 @@ func (r Result) Reply() reverie.MaintainReply {
 	}
 	return reply
 }
+
+// run is the maintenance of one group under way.
+type run struct {
+	*Keeper
+	recorder pipeline.RunRecorder
+	req      Request
+	now      time.Time
+	expiry   reverie.Expiry
+	result   Result
+}
+
+// Due tells whether anything is to be done in a group. It takes no lease.
+func (k *Keeper) Due(ctx context.Context, groupID string) (bool, error) {
+	r := k.of(nil, Request{GroupID: groupID, DryRun: true})
+	u, err := r.look(ctx)
+	if err != nil || u.Interrupted || u.Expired.Total() > 0 {
+		return err == nil, err
+	}
+	due := false
+	err = r.pages(ctx, r.asOf(u, r.now), func(fades []reverie.Fade) error {
+		due = due || len(fades) > 0
+		return nil
+	})
+	return due, err
+}
+
+// Run maintains one group. The hold is nil exactly for a dry run. Where nothing is
+// due, nothing is written, not even a run; a run that a dead process left behind is
+// continued. The result is filled as far as the run came, also beside an error.
+func (k *Keeper) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {
+	r := k.of(hold, req)
+	err := r.work(ctx)
+	return r.finish(ctx, err)
+}
+
+func (k *Keeper) of(hold pipeline.LeaseHolder, req Request) *run {
+	now := k.Now().UTC().Truncate(time.Microsecond) // what PostgreSQL keeps
+	return &run{Keeper: k, req: req, now: now, expiry: k.expiry(now), result: Result{GroupID: req.GroupID,
+		DryRun: req.DryRun},
+		recorder: pipeline.RunRecorder{Ledger: k.Store, Hold: hold, Now: k.Now, Log: k.Log,
+			Row: reverie.Run{GroupID: req.GroupID}}}
+}
+
+func (r *run) look(ctx context.Context) (reverie.Upkeep, error) {
+	return r.Store.Upkeep(ctx, reverie.UpkeepQuery{GroupID: r.req.GroupID, Expiry: r.expiry})
+}
+
+// work does what is due until nothing is any more: what has been done may have made
+// more due, such as an answer that was kept for messages that are pruned now.
+func (r *run) work(ctx context.Context) error {
+	for {
+		u, err := r.look(ctx)
+		if err != nil {
+			return err
+		}
+		if u.Interrupted && !r.req.DryRun && r.recorder.Row.ID == "" {
+			if err := r.resume(ctx); err != nil {
+				return err
+			}
+		}
+		before := r.done()
+		if err := r.fade(ctx, u); err != nil {
+			return err
+		}
+		if err := r.prune(ctx, u.Expired); err != nil {
+			return err
+		}
+		if r.req.DryRun || r.done() == before {
+			return nil
+		}
+	}
+}
+
+// done counts what this call has done.
+func (r *run) done() int {
+	return r.result.Decayed + len(r.result.Archived) + r.result.Pruned.Total()
+}
+
+// resume takes up the run of a process that is gone, and ends all others.
+func (r *run) resume(ctx context.Context) error {
+	row, _, err := r.Store.Resume(ctx, r.recorder.Hold.Lease(), reverie.JobMaintain, time.Time{}, time.Time{})
+	if err != nil || row == nil {
+		return err
+	}
+	r.recorder.Resume(*row)
+	return nil
+}
+
+// start writes the ledger's row, once something is due.
+func (r *run) start(ctx context.Context) error {
+	r.recorder.Stats.OpenEnded = true // whoever takes it up does so at another time
+	return r.recorder.Start(ctx, reverie.Run{Job: reverie.JobMaintain, WindowSince: r.now, WindowUntil: r.now})
+}
+
+// row is the run with what it has done so far.
+func (r *run) row() reverie.Run {
+	row := r.recorder.Row
+	row.Stats = r.recorder.Stats
+	return row
+}
+
+// pages calls fn with what time has made of the memories, page by page.
+func (r *run) pages(ctx context.Context, asOf time.Time, fn func([]reverie.Fade) error) error {
+	q := reverie.FadingQuery{GroupID: r.req.GroupID, Before: asOf.Add(-r.Rule.After),
+		DreamsBefore: asOf.Add(-r.Rule.DreamsAfter), Threshold: r.Rule.Threshold, Limit: r.Batch}
+	if r.Rule.Closed > 0 {
+		q.ClosedBy = asOf.Add(-r.Rule.Closed)
+	}
+	for {
+		page, err := r.Store.FadingMemories(ctx, q)
+		if err != nil {
+			return err
+		}
+		var fades []reverie.Fade
+		for _, m := range page {
+			if f, faded := fade(m, r.Rule, asOf); faded {
+				fades = append(fades, f)
+			}
+			q.After = m.LineageID
+		}
+		if len(fades) > 0 {
+			if err := fn(fades); err != nil {
+				return err
+			}
+		}
+		if len(page) < q.Limit {
+			return nil
+		}
+	}
+}
+
+// fade lowers the strength of memories, and archives what has become too weak.
+func (r *run) fade(ctx context.Context, u reverie.Upkeep) error {
+	return r.pages(ctx, r.asOf(u, r.now), func(fades []reverie.Fade) error {
+		if r.req.DryRun {
+			r.foresee(fades)
+			return nil
+		}
+		if err := r.start(ctx); err != nil {
+			return err
+		}
+		return r.recorder.Write(func(lease reverie.Lease) error {
+			before := r.recorder.Stats.Decayed
+			stats, archived, err := r.Store.Fade(ctx, lease, r.row(), fades)
+			if err != nil {
+				return err
+			}
+			r.recorder.Stats = stats
+			r.result.Decayed += stats.Decayed - before
+			r.result.Archived = append(r.result.Archived, archived...)
+			return nil
+		})
+	})
+}
+
+// foresee counts what would become of memories.
+func (r *run) foresee(fades []reverie.Fade) {
+	for _, f := range fades {
+		if f.Decays() {
+			r.result.Decayed++
+		}
+		if f.Archive {
+			r.result.Archived = append(r.result.Archived, f.Change())
+		}
+	}
+}
+
+// prune removes what has expired.
+func (r *run) prune(ctx context.Context, expired reverie.Pruned) error {
+	if r.req.DryRun {
+		r.result.Pruned = expired
+		return nil
+	}
+	var after time.Time
+	for left := expired.Total(); left > 0; {
+		if err := r.start(ctx); err != nil {
+			return err
+		}
+		var n reverie.Pruned
+		err := r.recorder.Write(func(lease reverie.Lease) (err error) {
+			n, after, err = r.Store.Prune(ctx, lease, reverie.PruneBatch{Run: r.row(), Limit: r.Batch, After: after,
+				Expiry: r.expiry})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		r.result.Pruned.Add(n)
+		r.recorder.Stats.Pruned += n.Total()
+		if left = left - n.Total(); n.Total() == 0 { // somebody has come back to it since it was counted
+			break
+		}
+	}
+	return nil
+}
+
+// finish records the run's end and completes the result.
+func (r *run) finish(ctx context.Context, err error) (Result, error) {
+	err = r.recorder.End(ctx, err)
+	r.result.RunID, r.result.Stats, r.result.Err, r.result.Status = r.recorder.Row.ID, r.recorder.Stats, err,
+		reverie.EndOf(err, 0)
+	r.result.Stats.OpenEnded = false // kept for a run that is taken up, and nothing to report
+	r.result.Nothing = err == nil && r.recorder.Row.ID == "" && r.done() == 0
+	return r.result, err
+}

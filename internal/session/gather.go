@@ -1,11 +1,15 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"reverie/internal/llm"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/prompts"
@@ -205,4 +209,236 @@ func (s *chunkInput) ids() []string {
 		ids[i] = m.ID
 	}
 	return ids
+}
+
+// known chooses the facts that the model sees: all of them, or those of this
+// session and, of the others, those that come nearest to what is said; without
+// vectors the newest. Those of this session are shown first.
+func (r *run) known(ctx context.Context, s *chunkInput) ([]reverie.HeadState, error) {
+	heads := s.state.Heads
+	var nearness map[string]float64
+	if len(heads) > r.Limits.MaxShown && r.Embeddings != nil && !r.recorder.EmbeddingsOff {
+		var err error
+		if nearness, err = r.nearness(ctx, s); err != nil {
+			if ctx.Err() != nil || llm.EndsRun(err) {
+				return nil, err
+			}
+			r.recorder.EmbeddingsOff = r.EmbeddingsOptional
+			r.recorder.Warn(fmt.Sprintf("facts are shown by how lately they were supported, not by relevance: %v", err))
+		}
+	}
+	return choose(heads, s.state.Session.ID, nearness, r.Limits.MaxShown), nil
+}
+
+// nearness is how near each stored fact comes to any part of the chunk, by memory
+// id.
+func (r *run) nearness(ctx context.Context, s *chunkInput) (map[string]float64, error) {
+	probes, err := r.Embeddings.Embed(ctx, r.recorder.Meta("embed"), pieces(shownOf(s.messages)))
+	if err != nil || len(probes) == 0 {
+		return nil, err
+	}
+	hits, err := r.Store.Candidates(ctx, reverie.CandidateQuery{GroupID: r.req.GroupID, Kind: reverie.KindSession,
+		Model:  r.Embeddings.Key(),
+		Probes: probes, MinCosine: -1, Limit: r.Limits.MaxShown, Untagged: reverie.TagSummary})
+	if err != nil {
+		return nil, err
+	}
+	near := map[string]float64{}
+	for _, list := range hits {
+		for _, h := range list {
+			if best, ok := near[h.ID]; !ok || h.Score > best {
+				near[h.ID] = h.Score
+			}
+		}
+	}
+	return near, nil
+}
+
+// choose takes at most so many facts: the session's own before others, the nearest
+// before those of which nothing is known, the newest before older ones. They are
+// shown by age, the session's own first, so that the same facts are always shown
+// the same way.
+func choose(heads []reverie.HeadState, sessionID string, nearness map[string]float64, limit int) []reverie.HeadState {
+	own := func(h reverie.HeadState) int {
+		if h.SessionID == sessionID {
+			return 0
+		}
+		return 1
+	}
+	near := func(h reverie.HeadState) float64 {
+		if score, ok := nearness[h.ID]; ok {
+			return score
+		}
+		return -2 // below any cosine
+	}
+	chosen := slices.Clone(heads)
+	slices.SortStableFunc(chosen, func(a, b reverie.HeadState) int {
+		return cmp.Or(cmp.Compare(own(a), own(b)), cmp.Compare(near(b), near(a)),
+			b.LastSupportedAt.Compare(a.LastSupportedAt))
+	})
+	keep := make(map[string]bool, limit)
+	for _, h := range chosen[:min(limit, len(chosen))] {
+		keep[h.ID] = true
+	}
+	shown := slices.DeleteFunc(slices.Clone(heads), func(h reverie.HeadState) bool { return !keep[h.ID] })
+	slices.SortStableFunc(shown, func(a, b reverie.HeadState) int { return cmp.Compare(own(a), own(b)) })
+	return shown
+}
+
+// Probes of a chunk: few and long, since one request embeds them all.
+const (
+	maxPieces   = 8
+	maxPieceLen = 2000 // bytes
+)
+
+// pieces joins the texts of messages into at most maxPieces.
+func pieces(messages []reverie.Message) (list []string) {
+	if len(messages) == 0 {
+		return nil
+	}
+	for part := range slices.Chunk(texts(messages), (len(messages)+maxPieces-1)/maxPieces) {
+		list = append(list, text.Excerpt(strings.Join(part, "\n"), maxPieceLen))
+	}
+	return list
+}
+
+// shownOf are the messages that are shown.
+func shownOf(messages []reverie.Message) (list []reverie.Message) {
+	for _, m := range messages {
+		if m.Speaks() {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// views turns facts and messages into what the model sees.
+type views struct {
+	loc     *time.Location
+	handles map[string]int // message id -> number, for replies
+}
+
+// fact shows a fact as m<n>.
+func (v views) fact(n int, h reverie.HeadState) prompts.KnownFact {
+	return prompts.KnownFact{ID: "m" + strconv.Itoa(n), Statement: h.Statement,
+		LastSupportedAt: text.LocalDate(h.LastSupportedAt, v.loc)}
+}
+
+// message shows a message as number n.
+func (v views) message(n int, m reverie.Message) prompts.MessageView {
+	return prompts.Message(n, v.handles[m.ReplyTo], m, v.loc)
+}
+
+// messages shows messages by their numbers, from 1.
+func (v views) messages(list []reverie.Message) []prompts.MessageView {
+	v.handles = make(map[string]int, len(list))
+	for i, m := range list {
+		v.handles[m.ID] = i + 1
+	}
+	shown := make([]prompts.MessageView, len(list))
+	for i, m := range list {
+		shown[i] = v.message(i+1, m)
+	}
+	return shown
+}
+
+// fitting is how many messages fit a budget of tokens, those that are not shown for
+// nothing; the first one that is shown always does.
+func (v views) fitting(messages []reverie.Message, budget int) int {
+	shown := 0
+	for i, m := range messages {
+		if !m.Speaks() {
+			continue
+		}
+		shown++
+		if budget -= prompts.Tokens(v.message(shown, m)); budget < 0 && shown > 1 {
+			return i
+		}
+	}
+	return len(messages)
+}
+
+// texts are the words of messages, for the choice of a language.
+func texts(messages []reverie.Message) []string {
+	list := make([]string, len(messages))
+	for i, m := range messages {
+		list[i] = m.Text
+	}
+	return list
+}
+
+// outline says where turns lie in messages that follow each other. A turn is what
+// users say up to the next word of an assistant; what comes after that word,
+// before a user speaks again, still belongs to it.
+type outline struct {
+	n      int
+	starts []int // with which messages a turn begins
+	ends   []int // which messages answer one: each counts a turn
+	open   int   // where the turn begins that nobody has answered; n if there is none
+}
+
+// outlineOf divides messages. asking tells that before the first of them somebody
+// had spoken and was not answered yet.
+func outlineOf(messages []reverie.Message, asking bool) outline {
+	o := outline{n: len(messages)}
+	for i, m := range messages {
+		switch m.Role {
+		case reverie.RoleUser:
+			if !asking {
+				o.starts, o.open = append(o.starts, i), i
+			}
+			asking = true
+		case reverie.RoleAssistant:
+			if asking {
+				o.ends = append(o.ends, i)
+			}
+			asking = false
+		}
+	}
+	if !asking {
+		o.open = o.n
+	}
+	return o
+}
+
+// startOf is where the turn of message i begins, 0 if before the first message.
+func (o outline) startOf(i int) int {
+	start := 0
+	for _, s := range o.starts {
+		if s <= i {
+			start = s
+		}
+	}
+	return start
+}
+
+// cutBefore is where to cut so that message i and what follows is left out: before
+// a turn, or inside one that is longer than that.
+func (o outline) cutBefore(i int) int {
+	if start := o.startOf(i); start > 0 {
+		return start
+	}
+	return i
+}
+
+// older is how many messages lie before the newest turns that are to be kept, of
+// those that were answered. A turn without an answer is kept besides.
+func (o outline) older(keep int) int {
+	switch {
+	case len(o.ends) <= keep:
+		return 0
+	case keep == 0:
+		return o.open
+	}
+	return o.startOf(o.ends[len(o.ends)-keep])
+}
+
+// turns counts those that end among the first n messages.
+func (o outline) turns(n int) (count int) {
+	for _, end := range o.ends {
+		if end < n {
+			count++
+		}
+	}
+	return count
 }

@@ -32,7 +32,7 @@ var joinedLiterals = regexp.MustCompile(`" ?\+\n\s*"`)
 // TestHeldTexts holds the phrases against the code that says them.
 func TestHeldTexts(t *testing.T) {
 	var code strings.Builder
-	for _, file := range []string{"../../../evolve/decide.go", "../../session/decide.go", "../../../dream/hold.go", "../../decide/apply.go", "../propose.go"} {
+	for _, file := range []string{"../../../evolve/decide.go", "../../session/decide.go", "../../../dream/decide.go", "../../decide/planner.go", "../propose.go"} {
 		body, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
