@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-//go:generate go run ../../scripts/simplified
+//go:generate python3 ../../scripts/simplified.py
 
 // simplifiedText is ICU's one-to-one mapping of traditional Chinese characters;
 // its own head says where it comes from and under which licence.
