@@ -1,6 +1,9 @@
 package reverie
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Action is what a change did to a lineage. Keeps are counted, not logged, save
 // that a keep with evidence is a support step of a plan.
@@ -38,4 +41,123 @@ type Change struct {
 	Version      int        `json:"version"` // of MemoryID
 	Evidence     []Evidence `json:"evidence,omitempty"`
 	CreatedAt    time.Time  `json:"timestamp"`
+}
+
+// UndoQuery says which run of a group to take back, and how.
+type UndoQuery struct {
+	GroupID string
+	RunID   string
+	Reason  string // for the change log; "" names the run
+	Force   bool   // what others have changed since is put back, too
+	Requeue bool   // what the run has read waits to be read again
+	Again   bool   // a run that was taken back before, and of which nothing is left to do, is passed over, not refused
+	DryRun  bool   // nothing is written in the end, and no lease is needed
+	Before  string // the before_sha256 of a dry run: where something else is active by now it is refused; "" for whatever is
+}
+
+// Undone is what taking one run back came to.
+type Undone struct {
+	RunID    string    `json:"run_id"`
+	Job      Job       `json:"job"`
+	Began    time.Time `json:"began_at"`
+	UndoneAt time.Time `json:"undone_at,omitzero"` // zero of a dry run, and where there was nothing
+	Nothing  bool      `json:"nothing"`            // the run has left nothing to take back
+	Over     bool      `json:"-"`                  // it was taken back before, and nothing of it was left to do
+
+	Restored   int `json:"restored"`   // memories that say again what they said before
+	Deprecated int `json:"deprecated"` // memories that the run had made
+	Weakened   int `json:"weakened"`   // memories whose text stays, and whose strength goes back
+	Entities   int `json:"entities"`   // people and things that the run had made, or had learnt something of
+	Rejected   int `json:"rejected"`   // plans that waited for a person
+	Requeued   int `json:"requeued"`   // messages, or memories of a dream, that wait again
+
+	Changes []Change   `json:"changes"` // of memories, in the log
+	Left    []UndoLeft `json:"left"`
+	Cut     bool       `json:"cut,omitempty"` // an answer has the first of changes and left alone
+	Others  int        `json:"others"`        // memories that the run did not touch, and that others have made, changed or ended since it began to write
+
+	Before string `json:"before_sha256"` // [ActiveSHA256] of what was active before it was undone
+	After  string `json:"after_sha256"`  // the same, afterwards
+	Was    string `json:"was_sha256"`    // the same, before the run began to write
+	Exact  bool   `json:"exact"`         // the group remembers again exactly what it did before the run
+}
+
+// UndoLeft is a memory, or one of the people and things, that was not brought back to
+// what it was, and why.
+type UndoLeft struct {
+	MemoryID  string `json:"memory_id,omitempty"` // the newest version
+	EntityID  string `json:"entity_id,omitempty"`
+	Statement string `json:"statement"` // or the entity's name
+	Reason    string `json:"reason"`
+}
+
+// UndoReply is what taking runs back came to, the newest first. Where one could not be
+// taken back, those before it were.
+type UndoReply struct {
+	Success bool     `json:"success"`
+	GroupID string   `json:"group_id"`
+	DryRun  bool     `json:"dry_run"`
+	Runs    []Undone `json:"runs"`
+	Error   string   `json:"error,omitempty"`
+}
+
+// RewindQuery says which work of a group to take back: that of the first run
+// which consumed a message sent at Since or later, and of every run after it.
+type RewindQuery struct {
+	GroupID string
+	Job     Job
+	Since   time.Time // zero: all runs that consumed anything
+	Reason  string    // for the change log
+	DryRun  bool      // count only: nothing is written, and no lease is needed
+}
+
+// Rewound is what taking runs back came to.
+type Rewound struct {
+	Runs       int          `json:"runs"`
+	Messages   int          `json:"messages"`          // pending again
+	Earliest   time.Time    `json:"earliest,omitzero"` // sent_at of the earliest of these
+	Restored   int          `json:"restored"`          // memories that say again what they said before
+	Deprecated int          `json:"deprecated"`        // memories that the runs had made
+	Weakened   int          `json:"weakened"`          // memories whose text stays, and whose strength goes back
+	Kept       int          `json:"kept"`              // memories left as a person made them since
+	Skipped    []RewindSkip `json:"skipped"`
+}
+
+// RewindSkip is a memory that was not brought back to what it was, and why.
+type RewindSkip struct {
+	MemoryID  string `json:"memory_id"` // the newest version before the rewind
+	Statement string `json:"statement"`
+	Reason    string `json:"reason"`
+}
+
+// What a memory rests on that changed, and what befell that: together why the memory is
+// judged again.
+const (
+	RestsOnMemory   = "a memory that it rests on "
+	RestsOnMessages = "a memory that rests on the same messages "
+
+	WasUpdated   = "was updated"
+	WasDeleted   = "was deleted"
+	WasTakenBack = "was taken back"
+)
+
+// judgeReasons are the reasons in Chinese.
+var judgeReasons = []struct{ english, chinese string }{
+	{RestsOnMemory + WasUpdated, "它所依据的一条记忆已更新"},
+	{RestsOnMemory + WasDeleted, "它所依据的一条记忆已删除"},
+	{RestsOnMemory + WasTakenBack, "它所依据的一条记忆已撤销"},
+	{RestsOnMessages + WasUpdated, "与它依据相同消息的一条记忆已更新"},
+	{RestsOnMessages + WasDeleted, "与它依据相同消息的一条记忆已删除"},
+	{"evidence erased", "它的依据已被抹除"},
+}
+
+// JudgeReasonChinese says in Chinese why a memory is judged again. The words of memories
+// in it stay as they are.
+func JudgeReasonChinese(reason string) string {
+	for _, r := range judgeReasons {
+		if rest, ok := strings.CutPrefix(reason, r.english); ok && (rest == "" || strings.HasPrefix(rest, ": ")) {
+			return r.chinese + strings.Replace(rest, ": ", "：", 1)
+		}
+	}
+	return reason
 }

@@ -1,6 +1,17 @@
 package reverie
 
-import "time"
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
 
 // Kind says what a memory is about.
 type Kind string
@@ -74,3 +85,155 @@ type Hit struct {
 	Memory
 	Score float64 `db:"score"` // 0..1, see Calibration
 }
+
+// How strength grows: a memory whose evidence lies on one local date is
+// tentative, and each further date of evidence closes 30% of the distance to 1.
+const (
+	TentativeStrength   = 0.3
+	EstablishedStrength = 0.5
+	supportStep         = 0.7
+)
+
+// StaleAfter is how long a memory may go unsupported before it may be deleted
+// without a quote, counted back from the end of the window, not from today.
+const StaleAfter = 21 * 24 * time.Hour
+
+// Reinforce returns strength s after evidence on newDates further local dates:
+// 1 - (1-s) x 0.7 for each. A memory is born with Reinforce(TentativeStrength,
+// dates-1).
+func Reinforce(s float64, newDates int) float64 {
+	for range newDates {
+		s = 1 - (1-s)*supportStep
+	}
+	return min(max(s, 0), 1)
+}
+
+// Calibration turns a cosine into a score that means the same for every
+// embedding model: 0 at Floor (unrelated texts), 1 at Ceiling (the same fact).
+// Thresholds are always in this unit.
+type Calibration struct {
+	Floor, Ceiling float64 // cosines, Floor < Ceiling
+}
+
+// Score returns (cosine - floor) / (ceiling - floor), clamped to 0..1.
+func (c Calibration) Score(cosine float64) float64 {
+	return min(max((cosine-c.Floor)/(c.Ceiling-c.Floor), 0), 1)
+}
+
+// Cosine returns the cosine whose score is s, for pushing a threshold down to
+// the database. It is -1 for s <= 0, since everything scores at least 0.
+func (c Calibration) Cosine(s float64) float64 {
+	if s <= 0 {
+		return -1
+	}
+	return c.Floor + s*(c.Ceiling-c.Floor)
+}
+
+// CheckVector refuses vectors whose cosine would be NaN or meaningless: empty,
+// all zero, or with a value that is not finite. Its errors are [ErrInvalid].
+func CheckVector(v []float32) error {
+	if len(v) == 0 {
+		return fmt.Errorf("embedding is empty: %w", ErrInvalid)
+	}
+	var norm float64
+	for i, x := range v {
+		f := float64(x)
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Errorf("embedding value %d is not finite: %w", i, ErrInvalid)
+		}
+		norm += f * f
+	}
+	if norm == 0 {
+		return fmt.Errorf("embedding has norm zero: %w", ErrInvalid)
+	}
+	return nil
+}
+
+// Cosine is that of two vectors, -1 where there is none: they differ in width, or one
+// has no direction.
+func Cosine(a, b []float32) float64 {
+	if len(a) != len(b) {
+		return -1
+	}
+	var dot, aa, bb float64
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		dot, aa, bb = dot+x*y, aa+x*x, bb+y*y
+	}
+	if aa == 0 || bb == 0 {
+		return -1
+	}
+	return dot / math.Sqrt(aa*bb)
+}
+
+// ActiveSHA256 names what a group remembers: a hash of lineage, statement, status and
+// tags of memories, in whatever order they come. Two sets with the same hash say the
+// same, whatever their versions, strengths and weights are.
+func ActiveSHA256(memories []Memory) string {
+	sorted := slices.SortedFunc(slices.Values(memories), func(a, b Memory) int {
+		return cmp.Or(cmp.Compare(a.LineageID, b.LineageID), cmp.Compare(a.Statement, b.Statement), cmp.Compare(a.Status, b.Status), slices.Compare(a.Tags, b.Tags))
+	})
+	h := sha256.New()
+	for _, m := range sorted {
+		field(h, m.LineageID)
+		field(h, m.Statement)
+		field(h, string(m.Status))
+		for _, tag := range m.Tags {
+			field(h, tag)
+		}
+		h.Write([]byte{'\n'})
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// field adds a text so that where it ends cannot be mistaken.
+func field(h hash.Hash, text string) { fmt.Fprintf(h, "%d:%s", len(text), text) }
+
+// Edit is a change that a person makes to a lineage's head, without the lease:
+// it locks the head.
+type Edit struct {
+	GroupID  string
+	MemoryID string // must be the lineage's head
+	Action   Action // delete, restore, strength or weight
+	Value    float64
+	Reason   string
+}
+
+// NotHeadError refuses a write to an old version and names the head. It is an
+// [ErrConflict].
+type NotHeadError struct {
+	MemoryID string
+	Head     Head
+}
+
+func (e *NotHeadError) Error() string {
+	return fmt.Sprintf("memory %s is an old version: the head of its lineage is %s (version %d); write to that one",
+		e.MemoryID, e.Head.MemoryID, e.Head.Version)
+}
+
+// Is makes errors.Is(err, ErrConflict) true.
+func (e *NotHeadError) Is(target error) bool { return target == ErrConflict }
+
+// CleanQuery selects active memories that are deleted together. What is zero does
+// not select.
+type CleanQuery struct {
+	GroupID     string
+	Kind        Kind
+	SessionID   string
+	Tag         string
+	Below       float64   // the lesser of strength and weight is below
+	UnusedSince time.Time // neither supported nor referenced since
+	Core        bool      // core memories too
+}
+
+// Empty tells whether nothing is selected by.
+func (q CleanQuery) Empty() bool {
+	return q.Kind == "" && q.SessionID == "" && q.Tag == "" && q.Below == 0 && q.UnusedSince.IsZero()
+}
+
+// NewID returns a new identifier for a memory, lineage, run, change or call: a
+// UUID of version 7, so that ids sort by their time of birth.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// IsID tells whether s has the form of an identifier made by [NewID].
+func IsID(s string) bool { return uuid.Validate(s) == nil && len(s) == 36 }

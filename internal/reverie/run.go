@@ -200,3 +200,124 @@ type Call struct {
 	Outcome      string        `db:"outcome" json:"outcome"` // ok, truncated, refused, rate_limited, server_error, timeout, ...
 	CreatedAt    time.Time     `db:"created_at" json:"created_at"`
 }
+
+// RunEffect is what a run did to a lineage, or would have done if a person let it: a change,
+// or support, which is no change.
+type RunEffect struct {
+	ChunkNo      int
+	Action       Action // create, update, delete; keep is support
+	LineageID    string
+	MemoryID     string // the version after it; of what ended or was supported, the one that was
+	OldStatement string
+	NewStatement string // "" of what ended
+	Held         bool   // it waits for a person, or waited
+	At           time.Time
+}
+
+// Spend is what calls to models have cost.
+type Spend struct {
+	Calls        int     `db:"calls" json:"calls"`
+	InputTokens  int     `db:"input_tokens" json:"input_tokens"`
+	OutputTokens int     `db:"output_tokens" json:"output_tokens"`
+	CostUSD      float64 `db:"cost_usd" json:"cost_usd"`
+}
+
+// Add counts one call.
+func (s *Spend) Add(c Call) {
+	s.Calls++
+	s.InputTokens += c.InputTokens
+	s.OutputTokens += c.OutputTokens
+	s.CostUSD += c.CostUSD
+}
+
+// Plus is both together.
+func (s Spend) Plus(o Spend) Spend {
+	return Spend{Calls: s.Calls + o.Calls, InputTokens: s.InputTokens + o.InputTokens,
+		OutputTokens: s.OutputTokens + o.OutputTokens, CostUSD: s.CostUSD + o.CostUSD}
+}
+
+// RunEntry is a run in a list, with what it has spent.
+type RunEntry struct {
+	Run
+	Spend Spend `json:"spend"`
+}
+
+// Window is a half-open interval [Since, Until) of sent_at. A nightly one is a
+// date of the group's own calendar; one that a person asked for need not be.
+type Window struct {
+	Date  string    `json:"date,omitempty"` // YYYY-MM-DD, "" for one that is no date
+	Since time.Time `json:"since"`          // zero: from the first pending message on
+	Until time.Time `json:"until"`          // zero: up to now, whenever that is
+	// SessionID narrows it down to one session; "" is all messages.
+	SessionID string `json:"session_id,omitempty"`
+}
+
+// WindowLoad is a window with the pending messages in it.
+type WindowLoad struct {
+	Window
+	Messages   int `json:"messages"`
+	Characters int `json:"characters"` // of their texts
+	Bytes      int `json:"bytes"`      // of their texts, in UTF-8
+}
+
+// DueGroup is a group with pending messages, and what a job must know before it
+// works on it.
+type DueGroup struct {
+	Group
+	FirstPending time.Time // sent_at of the oldest pending message
+	Setback      *Setback  // nil: the job's last run of the group did not fail
+}
+
+// DueQuery selects groups with pending messages, by id.
+type DueQuery struct {
+	Job     Job
+	GroupID string // "" = all; one that is named is found paused or not
+	After   string // only ids after this one
+	Limit   int    // 0 = no limit
+}
+
+// Setback is what repeated failure of a job has led to for a group.
+type Setback struct {
+	GroupID   string     `db:"group_id" json:"-"`
+	Job       Job        `db:"job" json:"job"`
+	SessionID string     `db:"-" json:"session_id,omitempty"`        // where it is that session's alone
+	Failures  int        `db:"failures" json:"failures"`             // in a row
+	Error     string     `db:"error" json:"error"`                   // of the last one
+	RetryAt   time.Time  `db:"retry_at" json:"retry_at"`             // not before, unless a person says so
+	ParkedAt  *time.Time `db:"parked_at" json:"parked_at,omitempty"` // set: not until a person says so
+	UpdatedAt time.Time  `db:"updated_at" json:"updated_at,omitzero"`
+}
+
+// MaxRetryAfter is the longest that anything is left alone after a failure, whatever is
+// configured. A retry that is further ahead is of before a clock was set back: it is due.
+const MaxRetryAfter = 7 * 24 * time.Hour
+
+// LeftAlone tells whether what is tried again at retry is not tried yet.
+func LeftAlone(retry, now time.Time) bool {
+	return retry.After(now) && !retry.After(now.Add(MaxRetryAfter))
+}
+
+// ParkRule says how long a group is left alone after a failure of a job, and
+// when it is left to a person.
+type ParkRule struct {
+	After         int           // failures in a row after which it is parked
+	RetryAfter    time.Duration // after the first failure; each further one doubles it
+	MaxRetryAfter time.Duration // but never longer than this
+}
+
+// Next is what one more failure, at that instant, makes of a setback. The zero
+// Setback stands for none so far. One that is parked stays so.
+func (r ParkRule) Next(s Setback, reason string, at time.Time) Setback {
+	s.Failures++
+	s.Error = reason
+	delay := r.RetryAfter
+	for n := 1; n < s.Failures && 0 < delay && delay < r.MaxRetryAfter; n++ {
+		delay *= 2
+	}
+	s.RetryAt = at.Add(min(delay, r.MaxRetryAfter))
+	if s.ParkedAt == nil && s.Failures >= r.After {
+		s.ParkedAt = &at
+	}
+	s.UpdatedAt = at
+	return s
+}

@@ -1,7 +1,11 @@
 package reverie
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,3 +99,246 @@ const (
 	MaxTeamEvidence = 50     // messages that it rests on
 	MaxDeployment   = 100    // characters of what a deployment is called
 )
+
+// Digest names what a team's memory says: its statement, whether it is there, and its
+// tags. Versions of one digest need no syncing, and neither do deleted ones.
+func (m TeamMemory) Digest() string {
+	if m.Status == StatusDeprecated {
+		m.Statement, m.Tags = "", nil
+	}
+	tags := slices.Sorted(slices.Values(m.Tags))
+	text, _ := json.Marshal([]any{m.Statement, m.Status, append([]string{}, tags...)}) // of strings: cannot fail
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// ComesAfter tells whether a version was made on top of another one, by what travels of
+// the versions before it.
+func (m TeamMemory) ComesAfter(other TeamMemory) bool {
+	return slices.ContainsFunc(m.Versions, func(v TeamVersion) bool { return v.VersionID == other.Origin.MemoryID })
+}
+
+// TeamLink is the version of a team's memory that was common to this deployment and
+// another one last.
+type TeamLink struct {
+	Remote    string    `db:"remote"` // base URL
+	LineageID string    `db:"lineage_id"`
+	LocalID   string    `db:"local_id"`    // the version here
+	RemoteID  string    `db:"remote_id"`   // and what it is called there
+	Digest    string    `db:"body_sha256"` // see TeamMemory.Digest
+	SyncedAt  time.Time `db:"synced_at"`
+}
+
+// TeamState is how a team's memory stands towards another deployment.
+type TeamState struct {
+	TeamMemory
+	// Held tells that it waits here for a person, or is archived: it is neither pushed
+	// nor written over.
+	Held     bool
+	Link     *TeamLink     // nil: it was never synced with that one
+	Conflict *TeamConflict // nil: none is open
+}
+
+// TeamConflict is a memory of a team that this deployment and another one have both
+// changed: theirs stands beside ours, which stays the head, until a person decides.
+type TeamConflict struct {
+	ID        string     `json:"conflict_id"`
+	Team      string     `json:"team"`
+	Remote    string     `json:"remote"`
+	LineageID string     `json:"id"`
+	LocalID   string     `json:"-"` // our head when it was found
+	Theirs    TeamMemory `json:"theirs"`
+	CreatedAt time.Time  `json:"created_at"`
+}
+
+// TeamTake is a version of another deployment that becomes the head here.
+type TeamTake struct {
+	Write  TeamWrite
+	Remote string
+	// RemoteID and Digest are of the version that both have in common then: the one that
+	// is taken, or the one that a person has written over.
+	RemoteID, Digest string
+	// Resolution settles the open conflict with that deployment, "" where there may be none.
+	Resolution string
+}
+
+// TeamShare asks for a group's memory to be made a team's.
+type TeamShare struct {
+	Team   string
+	Memory Memory // active head of its lineage
+	Reason string
+	Quotes bool // the words that it rests on come along
+	// Overwrite has it take the place of what the team has written, or deleted, since.
+	Overwrite bool
+}
+
+// TeamRefusedError says why a team's memory may not be kept or sent. It repeats nothing of
+// what was found, and is an [ErrInvalid].
+type TeamRefusedError struct {
+	ID       string
+	Findings []ScanFinding
+}
+
+func (e *TeamRefusedError) Error() string {
+	list := make([]string, len(e.Findings))
+	for i, f := range e.Findings {
+		list[i] = fmt.Sprintf("%s (%s): %s", f.Where, f.Rule, f.Excerpt)
+	}
+	return fmt.Sprintf("team memory %s is refused: %s", e.ID, text.Excerpt(strings.Join(list, "; "), 600))
+}
+
+// Is makes errors.Is(err, ErrInvalid) true.
+func (e *TeamRefusedError) Is(target error) bool { return target == ErrInvalid }
+
+// TeamItem is a memory in a report of a sync.
+type TeamItem struct {
+	ID        string `json:"id"`        // of the lineage
+	MemoryID  string `json:"memory_id"` // of the version
+	Action    Action `json:"action,omitempty"`
+	Statement string `json:"statement"`
+	// Theirs is what the other side says, of one that is held back.
+	Theirs string `json:"theirs,omitempty"`
+}
+
+// TeamRefusal is a memory that was not let out, or in, and why. It has no word of it.
+type TeamRefusal struct {
+	ID       string        `json:"id"`
+	MemoryID string        `json:"memory_id,omitempty"` // of the version here
+	ByRemote bool          `json:"by_remote,omitempty"`
+	Findings []ScanFinding `json:"findings,omitempty"`
+	Reason   string        `json:"reason,omitempty"` // where there are no findings
+}
+
+// TeamPushReply says what a push has done.
+type TeamPushReply struct {
+	Success   bool          `json:"success"` // nothing was refused, and nothing remains
+	Team      string        `json:"team"`
+	Remote    string        `json:"remote"`
+	DryRun    bool          `json:"dry_run,omitempty"`
+	Pushed    []TeamItem    `json:"pushed"`
+	Refused   []TeamRefusal `json:"refused,omitempty"`
+	Conflicts []TeamItem    `json:"conflicts,omitempty"` // that wait for a person
+	Behind    []TeamItem    `json:"behind,omitempty"`    // that the other side has gone on from: pull
+	Unchanged int           `json:"unchanged"`
+	Held      int           `json:"held,omitempty"`      // that wait here for a person
+	Remaining int           `json:"remaining,omitempty"` // where it stopped on the way
+}
+
+// TeamPullReply says what a pull has done.
+type TeamPullReply struct {
+	Success   bool          `json:"success"` // nothing was refused or held back
+	Team      string        `json:"team"`
+	Remote    string        `json:"remote"`
+	DryRun    bool          `json:"dry_run,omitempty"`
+	Pulled    []TeamItem    `json:"pulled"`
+	Refused   []TeamRefusal `json:"refused,omitempty"`
+	Conflicts []TeamItem    `json:"conflicts,omitempty"` // that wait for a person
+	HeldBack  []TeamItem    `json:"held_back,omitempty"` // too much would be deleted or rewritten at once
+	Unchanged int           `json:"unchanged"`
+	ToPush    int           `json:"to_push"`        // changed here alone
+	Held      int           `json:"held,omitempty"` // that wait here for a person
+}
+
+// TeamStatusReply says how a team stands towards another deployment.
+type TeamStatusReply struct {
+	Success   bool           `json:"success"` // the other side was heard
+	Team      string         `json:"team"`
+	Remote    string         `json:"remote"`
+	Active    int            `json:"active"`      // memories here
+	LastSync  *time.Time     `json:"last_synced"` // null for never
+	Push      TeamPushReply  `json:"push"`        // what a push would do
+	Pull      *TeamPullReply `json:"pull"`        // and a pull; null where the other side cannot be heard
+	Conflicts int            `json:"conflicts"`
+	Problem   string         `json:"problem,omitempty"` // why it cannot be heard
+}
+
+// TeamWrite is a version that is to become the head of a team's memory.
+type TeamWrite struct {
+	Team string
+	// Memory says what is remembered. Its ID is the lineage's; VersionID and Version are
+	// given by the store. Times that are zero are now, and an Origin without a deployment
+	// is this one, which makes the version.
+	Memory TeamMemory
+	// IfVersion is the head that it takes the place of; "" = the memory must be new.
+	IfVersion string
+	// FromGroup is the group of this database that the version was made of, "" for none.
+	FromGroup string
+	// Evidence is kept only where Quotes says so.
+	Quotes bool
+	// RequestKey names a write, "" for none: asked for again it has the same answer, and
+	// BodySHA256 tells that it is the same.
+	RequestKey string
+	BodySHA256 string
+	// Embedding is the statement's; nil where it could not be had. Where the statement
+	// stays the old one's is kept.
+	Embedding      []float32
+	EmbeddingModel string
+}
+
+// TeamHeadError refuses a write to a team's memory that rests on another version than
+// its head. It is an [ErrConflict].
+type TeamHeadError struct {
+	ID   string      // of the memory
+	Head *TeamMemory // nil: there is no such memory
+}
+
+func (e *TeamHeadError) Error() string {
+	if e.Head == nil {
+		return fmt.Sprintf("team memory %s does not exist here: create it", e.ID)
+	}
+	return fmt.Sprintf("team memory %s has moved: its version is %s (version %d); read it and write on top of that one", e.ID, e.Head.VersionID, e.Head.Version)
+}
+
+// Is makes errors.Is(err, ErrConflict) true.
+func (e *TeamHeadError) Is(target error) bool { return target == ErrConflict }
+
+// TeamSharedError refuses to share a memory anew where the team has written on what an
+// earlier version of it was made into. It is an [ErrConflict].
+type TeamSharedError struct{ Head TeamMemory }
+
+func (e *TeamSharedError) Error() string {
+	what := fmt.Sprintf("says %q by now (version %d)", e.Head.Statement, e.Head.Version)
+	if e.Head.Status != StatusActive {
+		what = fmt.Sprintf("was deleted (version %d; it said %q)", e.Head.Version, e.Head.Statement)
+	}
+	return fmt.Sprintf("team memory %s, into which this one was shared, %s: --overwrite puts this one in its place", e.Head.ID, what)
+}
+
+// Is makes errors.Is(err, ErrConflict) true.
+func (e *TeamSharedError) Is(target error) bool { return target == ErrConflict }
+
+// TwinError refuses a memory that says what another active one of the team says. It is
+// an [ErrConflict].
+type TwinError struct{ ID string } // the other memory
+
+func (e *TwinError) Error() string {
+	return fmt.Sprintf("team memory %s is active and says the same: change that one, or delete it first", e.ID)
+}
+
+// Is makes errors.Is(err, ErrConflict) true.
+func (e *TwinError) Is(target error) bool { return target == ErrConflict }
+
+// ErrKeyReused refuses a write under a key that stands for another one. It is an
+// [ErrInvalid].
+var ErrKeyReused = fmt.Errorf("this idempotency key stands for another write: use a new one: %w", ErrInvalid)
+
+// ErrNoCondition refuses a write that does not say which version it rests on: it could
+// undo what others have written. It is an [ErrInvalid].
+var ErrNoCondition = fmt.Errorf("say which version this write rests on: If-Match with the memory's ETag to change it, "+
+	"or If-None-Match: * to create it: %w", ErrInvalid)
+
+// IsTeamID tells whether s is the id of a team's memory, or of a version, as it travels:
+// a UUID in its canonical form, not the empty one.
+func IsTeamID(s string) bool {
+	return IsID(s) && s == strings.ToLower(s) && s != "00000000-0000-0000-0000-000000000000"
+}
+
+// CheckChat refuses the group id of a team where a chat's is needed.
+func CheckChat(groupID string) error {
+	if _, ok := TeamOf(groupID); ok {
+		return fmt.Errorf("group id %q: %w", groupID, errNoChat)
+	}
+	return nil
+}
+
+var errNoChat = fmt.Errorf("what begins with %s is a team, which has memories and no chat; see reverie team --help: %w", teamPrefix, ErrInvalid)

@@ -1,11 +1,58 @@
 package reverie_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
 	"reverie/internal/reverie"
 )
+
+// TestStatsAdd adds up every count but those that are one run's.
+func TestStatsAdd(t *testing.T) {
+	var a, b reverie.Stats
+	va, vb := reflect.ValueOf(&a).Elem(), reflect.ValueOf(&b).Elem()
+	for i := range va.NumField() {
+		if va.Field(i).Kind() == reflect.Int {
+			va.Field(i).SetInt(int64(i + 1))
+			vb.Field(i).SetInt(100)
+		}
+	}
+	a.Add(b)
+	for i := range va.NumField() {
+		name, want := va.Type().Field(i).Name, int64(i+101)
+		if slices.Contains([]string{"Base", "Rewritten", "Limit", "Days"}, name) {
+			want = int64(i + 1)
+		}
+		if va.Field(i).Kind() == reflect.Int && va.Field(i).Int() != want {
+			t.Errorf("%s is %d, want %d", name, va.Field(i).Int(), want)
+		}
+	}
+}
+
+// A run ends by its error first: what passes by itself is deferred, all else has
+// failed; without one, what waits for a person holds it.
+func TestEndOf(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		held int
+		want reverie.RunStatus
+	}{
+		{nil, 0, reverie.RunSucceeded}, {nil, 2, reverie.RunHeld},
+		{reverie.ErrDeferred, 0, reverie.RunDeferred}, {reverie.ErrUnavailable, 1, reverie.RunDeferred},
+		{fmt.Errorf("asking: %w", context.Canceled), 0, reverie.RunDeferred}, {&reverie.BudgetError{}, 0, reverie.RunDeferred},
+		{reverie.ErrUnusable, 0, reverie.RunFailed}, {reverie.ErrConflict, 3, reverie.RunFailed},
+		{reverie.ErrConfiguration, 0, reverie.RunFailed}, {errors.New("other"), 0, reverie.RunFailed},
+	} {
+		if got := reverie.EndOf(c.err, c.held); got != c.want {
+			t.Errorf("%v with %d held: %s, want %s", c.err, c.held, got, c.want)
+		}
+	}
+}
 
 func TestParkRule(t *testing.T) {
 	start := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
