@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // crashStory brings what takes a dream through two questions and one that combines
@@ -57,7 +57,7 @@ func TestCrashAnywhere(t *testing.T) {
 	h := hall(t)
 	s := h.on(t, "calm")
 	crashStory(s)
-	calm := &storetest.Mortal{Store: s.store, Left: -1}
+	calm := &pgtest.Mortal{Store: s.store, Left: -1}
 	asked := s.asked()
 	if _, err := s.runWith(s.dying(calm), Request{}); err != nil {
 		t.Fatal(err)
@@ -71,13 +71,13 @@ func TestCrashAnywhere(t *testing.T) {
 		s := h.on(t, fmt.Sprintf("crash%02d", n))
 		crashStory(s)
 		asked := s.asked()
-		if _, err := s.runWith(s.dying(&storetest.Mortal{Store: s.store, Left: n}), Request{}); !errors.Is(err, storetest.ErrDead) {
+		if _, err := s.runWith(s.dying(&pgtest.Mortal{Store: s.store, Left: n}), Request{}); !errors.Is(err, pgtest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
-		storetest.Sound(t, s.store, s.group, uncounted)
+		pgtest.Sound(t, s.store, s.group, uncounted)
 		stored := len(s.rows(`select 1 from answers where group_id = $1`, s.group)) - 1 // of the story's beginning
 		paid := s.asked() - asked
-		if _, err := s.runWith(s.dying(&storetest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
+		if _, err := s.runWith(s.dying(&pgtest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
 			t.Fatalf("after a crash before call %d (%s): %v", n+1, call, err)
 		}
 		if again := s.asked() - asked - bill; again != paid-stored || again > 1 {
@@ -87,11 +87,11 @@ func TestCrashAnywhere(t *testing.T) {
 			t.Fatalf("crash before call %d (%s):\n got %s\nwant %s", n+1, call, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 		}
 	}
-	storetest.Sound(t, s.store, "", uncounted)
+	pgtest.Sound(t, s.store, "", uncounted)
 }
 
 // dying is the stage's pipeline with everything kept by m.
-func (s *stage) dying(m *storetest.Mortal) *Pipeline {
+func (s *stage) dying(m *pgtest.Mortal) *Pipeline {
 	p := s.pipeline(m)
 	p.Limits = s.pipe.Limits
 	return p
@@ -119,7 +119,7 @@ func TestLeaseLost(t *testing.T) {
 			s.items("preference: Lin drinks tea v1")
 			s.narrative("tea. v1")
 			s.want(`select status from runs where group_id = $1 and job = 'dream'`, "succeeded")
-			storetest.Sound(t, s.store, s.group, uncounted)
+			pgtest.Sound(t, s.store, s.group, uncounted)
 		})
 	}
 }

@@ -15,13 +15,13 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // mortal is a store that does something before the first call of a sort.
-func mortal(s *stage, call string, fn func()) *storetest.Mortal {
+func mortal(s *stage, call string, fn func()) *pgtest.Mortal {
 	done := false
-	return &storetest.Mortal{Store: s.store, Left: -1, Before: func(next string) {
+	return &pgtest.Mortal{Store: s.store, Left: -1, Before: func(next string) {
 		if next == call && !done {
 			done = true
 			fn()
@@ -159,13 +159,13 @@ func unusable(s *stage) {
 // interrupt has a dream end when its first answer is there and not kept.
 func (s *stage) interrupt() {
 	s.Helper()
-	m := &storetest.Mortal{Store: s.store, Left: -1}
+	m := &pgtest.Mortal{Store: s.store, Left: -1}
 	m.Before = func(call string) {
 		if call == "SaveAnswer" {
 			m.Left = 0
 		}
 	}
-	if _, err := s.runWith(s.pipeline(m), Request{}); !errors.Is(err, storetest.ErrDead) {
+	if _, err := s.runWith(s.pipeline(m), Request{}); !errors.Is(err, pgtest.ErrDead) {
 		s.Fatal(err)
 	}
 }
@@ -266,7 +266,7 @@ func refusedMaterial(s *stage) {
 
 // layer compares items by the stage's model.
 func (s *stage) layer() *decide.Comparer {
-	m := &storetest.Mortal{Store: s.store, Left: -1}
+	m := &pgtest.Mortal{Store: s.store, Left: -1}
 	return &decide.Comparer{Store: m, Model: s.pipe.Model, Embeddings: s.pipe.Embeddings, Prompts: s.pipe.Prompts, Journal: m,
 		Calibration: reverie.Calibration{Floor: -1, Ceiling: 1}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Options: decide.Options{TopK: 5, MinScore: 0, Fallback: decide.FallbackAdd, MaxCalls: 10, MaxOutputTokens: 4096}}

@@ -10,7 +10,7 @@ import (
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
 	"reverie/prompts"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // TestResume asks for a dream after one that was begun and not applied: what it takes
@@ -55,7 +55,7 @@ func about(q prompts.DreamUser) string {
 // die has a dream end before a call to the store.
 func (s *stage) die(call string, req Request) {
 	s.Helper()
-	m := &storetest.Mortal{Store: s.store, Left: -1}
+	m := &pgtest.Mortal{Store: s.store, Left: -1}
 	m.Before = func(next string) {
 		if next == call {
 			m.Left = 0
@@ -165,11 +165,11 @@ func narrower(s *stage) {
 	}
 	s.want(`select status, error from runs where group_id = $1 and job = 'dream' order by started_at, run_id`,
 		"failed|begun anew as run "+res.RunID+", since what is new has changed", "succeeded|")
-	storetest.Sound(s, s.store, s.group, uncounted)
+	pgtest.Sound(s, s.store, s.group, uncounted)
 	if res = s.dream(Request{}); res.SessionID != "s3" || res.Stats.Material != 4 {
 		s.Errorf("%+v", res)
 	}
-	storetest.Sound(s, s.store, s.group, uncounted)
+	pgtest.Sound(s, s.store, s.group, uncounted)
 }
 
 // wider tells of what was done, where it takes in more than what was begun.
@@ -183,7 +183,7 @@ func wider(s *stage) {
 	s.want(`select session_id, status, stats->'material' is null, window_until = (select max(last_at) from sessions s where s.group_id = r.group_id) + interval '1 microsecond'
 		from runs r where group_id = $1 and job = 'dream' order by started_at, run_id`, "s1|failed|true|false", "s2|succeeded|false|true")
 	s.want(`select session_id from sessions where group_id = $1 and dreamt_until = last_at order by 1`, "s1", "s2")
-	storetest.Sound(s, s.store, s.group, uncounted)
+	pgtest.Sound(s, s.store, s.group, uncounted)
 }
 
 // off finishes what was begun where the group is not to dream any more, and nothing

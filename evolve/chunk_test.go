@@ -11,7 +11,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/prompts"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // sizes are how many new messages each question showed.
@@ -219,7 +219,7 @@ func TestAnswerSurvivesTheCut(t *testing.T) {
 	s.say(evening.Add(-day), "Memory number 1.", "Memory number 2.", strings.Repeat("群里每周四打羽毛球", 30), strings.Repeat("群里每周四打羽毛球。", 30))
 	s.model.Respond(limited(t, 2, llmtest.Truncated("{")))
 	s.model.ScriptEmbeddings(llmtest.Answer{}, llmtest.Answer{}) // the probes
-	m := &storetest.Mortal{Store: s.store, Left: -1}
+	m := &pgtest.Mortal{Store: s.store, Left: -1}
 	m.Before = func(call string) { // dies after the answer to the half is stored
 		if call == "Apply" {
 			m.Left = 0
@@ -238,4 +238,4 @@ func TestAnswerSurvivesTheCut(t *testing.T) {
 	}
 }
 
-var _ llm.Ledger = (*storetest.Mortal)(nil)
+var _ llm.Ledger = (*pgtest.Mortal)(nil)

@@ -16,7 +16,7 @@ import (
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
 	"reverie/prompts"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // comparing is a stage whose facts are compared, those too that the model was
@@ -39,7 +39,7 @@ func newComparing(t *testing.T, remembered ...string) *comparing {
 		}
 		return llmtest.Text(c.judge(r.User))
 	})
-	c.compareWith(c.pipe, &storetest.Mortal{Store: c.store, Left: -1})
+	c.compareWith(c.pipe, &pgtest.Mortal{Store: c.store, Left: -1})
 	c.layer = c.pipe.Decider.(*decide.Comparer)
 	for i, text := range remembered {
 		c.say(evening.Add(-5*day), "note "+text)
@@ -53,7 +53,7 @@ func newComparing(t *testing.T, remembered ...string) *comparing {
 }
 
 // compareWith makes a pipeline compare, with what m keeps.
-func (c *comparing) compareWith(p *Pipeline, m *storetest.Mortal) {
+func (c *comparing) compareWith(p *Pipeline, m *pgtest.Mortal) {
 	c.Helper()
 	p.Embeddings = llm.NewEmbeddings(topics{}, llm.Account{Provider: "test", Model: "topics", Ledger: m}, llm.EmbeddingOptions{Dims: 16, Explicit: true, Cache: m})
 	p.CompareShown = true
@@ -376,8 +376,8 @@ func TestCrashWhileComparing(t *testing.T) {
 		return append(c.account(), c.rows(`select 'decision: ' || chunk_no || decision_no || action || basis || statement || reason || calls || jsonb_array_length(candidates)
 			|| coalesce((select m.statement from memories m where m.group_id = d.group_id and m.memory_id = d.memory_id), '-') from decisions d where group_id = $1 order by 1`, c.group)...)
 	}
-	run := func(left int) (*storetest.Mortal, error) {
-		m := &storetest.Mortal{Store: c.store, Left: left}
+	run := func(left int) (*pgtest.Mortal, error) {
+		m := &pgtest.Mortal{Store: c.store, Left: left}
 		p := c.pipelineOf(m, c.pipe.Limits)
 		c.compareWith(p, m)
 		_, err := c.runWith(t.Context(), p, Request{})
@@ -397,7 +397,7 @@ func TestCrashWhileComparing(t *testing.T) {
 		c.addGroup(c.group)
 		comparedStory(c)
 		asked := c.compared()
-		if _, err := run(n); !errors.Is(err, storetest.ErrDead) {
+		if _, err := run(n); !errors.Is(err, pgtest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
 		kept := len(c.rows(`select 1 from answers where group_id = $1`, c.group))
@@ -421,7 +421,7 @@ func TestCrashWhileComparing(t *testing.T) {
 func TestLeaseLostWhileComparing(t *testing.T) {
 	c := newComparing(t, "Tea is liked.")
 	c.say(evening.Add(-day), "note Tea is what we like.")
-	m := &storetest.Mortal{Store: c.store, Left: -1}
+	m := &pgtest.Mortal{Store: c.store, Left: -1}
 	var thief holding
 	m.Before = func(next string) {
 		if next == "SaveAnswer" && thief.lease.Fence == 0 {

@@ -11,7 +11,7 @@ import (
 
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // crashStory brings what takes an evolution through all that it can do, in three
@@ -66,7 +66,7 @@ func (s *stage) account() []string {
 func TestCrashAnywhere(t *testing.T) {
 	s := newStage(t)
 	crashStory(s)
-	undisturbed := &storetest.Mortal{Store: s.store, Left: -1}
+	undisturbed := &pgtest.Mortal{Store: s.store, Left: -1}
 	asked := len(s.questions())
 	if _, err := s.runWith(t.Context(), s.pipelineOf(undisturbed, s.pipe.Limits), Request{}); err != nil {
 		t.Fatal(err)
@@ -84,15 +84,15 @@ func TestCrashAnywhere(t *testing.T) {
 		s.addGroup(s.group)
 		crashStory(s)
 		asked := len(s.questions())
-		dying := &storetest.Mortal{Store: s.store, Left: n}
-		if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), Request{}); !errors.Is(err, storetest.ErrDead) {
+		dying := &pgtest.Mortal{Store: s.store, Left: n}
+		if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), Request{}); !errors.Is(err, pgtest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
-		storetest.Sound(t, s.store, s.group, takenByHand...)
+		pgtest.Sound(t, s.store, s.group, takenByHand...)
 		stored := len(s.rows(`select 1 from run_chunks where group_id = $1 and status = 'answered'`, s.group))
 		paid := len(s.questions()) - asked
 		limits := s.pipe.Limits
-		if _, err := s.runWith(t.Context(), s.pipelineOf(&storetest.Mortal{Store: s.store, Left: -1}, limits), Request{}); err != nil {
+		if _, err := s.runWith(t.Context(), s.pipelineOf(&pgtest.Mortal{Store: s.store, Left: -1}, limits), Request{}); err != nil {
 			t.Fatalf("after a crash before call %d (%s): %v", n+1, call, err)
 		}
 		// What was asked and stored, or applied, is not asked again.
@@ -108,7 +108,7 @@ func TestCrashAnywhere(t *testing.T) {
 			break
 		}
 	}
-	storetest.Sound(t, s.store, "", takenByHand...)
+	pgtest.Sound(t, s.store, "", takenByHand...)
 }
 
 // TestInterruptedByTheCaller ends a run while the model is being asked: it is
@@ -130,7 +130,7 @@ func TestInterruptedByTheCaller(t *testing.T) {
 	s.model.Respond(scribe(t))
 	s.evolve()
 	s.want(`select status, attempt from runs order by started_at, run_id`, "deferred|1", "succeeded|2")
-	storetest.Sound(t, s.store, "")
+	pgtest.Sound(t, s.store, "")
 }
 
 // TestLeaseLost lets somebody else take the group, at each point after which a
@@ -143,7 +143,7 @@ func TestLeaseLost(t *testing.T) {
 			s.say(evening.Add(-2*day), "note One.", "note Two.", "note Three.")
 			s.evolve()
 			s.say(evening.Add(-day), "note Four.", "change One. => One, refined.")
-			m := &storetest.Mortal{Store: s.store, Left: -1}
+			m := &pgtest.Mortal{Store: s.store, Left: -1}
 			var thief holding
 			m.Before = func(next string) {
 				if next == call && thief.lease.Fence == 0 {
@@ -156,7 +156,7 @@ func TestLeaseLost(t *testing.T) {
 			before := s.active()
 			res, err := p.Run(t.Context(), h, Request{GroupID: s.group})
 			wantErr(t, err, reverie.ErrLeaseLost)
-			storetest.Sound(t, s.store, s.group)
+			pgtest.Sound(t, s.store, s.group)
 			if got := s.active(); !slices.Equal(got, before) {
 				t.Errorf("active: %q", got)
 			}
@@ -176,7 +176,7 @@ func TestLeaseLost(t *testing.T) {
 			}
 			s.want(`select status, attempt from runs where group_id = '`+s.group+`' order by started_at, run_id`, "succeeded|1", "succeeded|1")
 			s.want(`select count(*) from memory_change_log where group_id = '`+s.group+`'`, "5")
-			storetest.Sound(t, s.store, s.group)
+			pgtest.Sound(t, s.store, s.group)
 		})
 	}
 }
@@ -188,7 +188,7 @@ func TestEditWhileAsking(t *testing.T) {
 	s.say(evening.Add(-2*day), "note One.", "note Two.", "note Three.")
 	s.evolve()
 	s.say(evening.Add(-day), "note Four.", "change One. => One, refined.")
-	m := &storetest.Mortal{Store: s.store, Left: -1, Before: func(call string) {
+	m := &pgtest.Mortal{Store: s.store, Left: -1, Before: func(call string) {
 		if call != "Apply" {
 			return
 		}
@@ -212,7 +212,7 @@ func TestEditWhileAsking(t *testing.T) {
 	if n := len(s.questions()); n != 3 {
 		t.Errorf("asked %d times", n)
 	}
-	storetest.Sound(t, s.store, "")
+	pgtest.Sound(t, s.store, "")
 }
 
 // TestTakenUpInAnotherWindow leaves an answer whose messages lie outside the
@@ -220,14 +220,14 @@ func TestEditWhileAsking(t *testing.T) {
 func TestTakenUpInAnotherWindow(t *testing.T) {
 	s := newStage(t)
 	s.say(evening.Add(-3*day), "note One.", "note Two.")
-	dying := &storetest.Mortal{Store: s.store, Left: -1}
+	dying := &pgtest.Mortal{Store: s.store, Left: -1}
 	dying.Before = func(call string) {
 		if call == "Apply" {
 			dying.Left = 0
 		}
 	}
 	window := Request{Since: evening.Add(-4 * day), Until: evening.Add(-2 * day)}
-	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), window); !errors.Is(err, storetest.ErrDead) {
+	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), window); !errors.Is(err, pgtest.ErrDead) {
 		t.Fatal(err)
 	}
 	s.say(evening.Add(-day), "note Three.")
@@ -244,7 +244,7 @@ func TestTakenUpInAnotherWindow(t *testing.T) {
 	if n := len(s.questions()); n != 3 {
 		t.Logf("asked %d times", n)
 	}
-	storetest.Sound(t, s.store, "")
+	pgtest.Sound(t, s.store, "")
 }
 
 // local is a time as the test database's zone prints it.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -19,4 +19,4 @@ func rounds(n int) int {
 	return (n + 1) / 2
 }
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // TestRewindOfHeldRuns rejects what runs that go hold: nobody can approve or
@@ -55,7 +55,7 @@ func TestRewindOfADeadRun(t *testing.T) {
 	s.on(0, "note Alpha.")
 	s.pipe.Limits.MaxMessages = 2
 	s.say(night(1).Since.Add(time.Hour), "note One.", "note Two.", "again Alpha.", "note Three.")
-	dying, applied := &storetest.Mortal{Store: s.store, Left: -1}, 0
+	dying, applied := &pgtest.Mortal{Store: s.store, Left: -1}, 0
 	dying.Before = func(call string) {
 		if call == "Apply" {
 			if applied++; applied == 2 {
@@ -64,7 +64,7 @@ func TestRewindOfADeadRun(t *testing.T) {
 		}
 	}
 	s.now = night(1).Until.Add(2 * time.Hour)
-	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), night(1)); !errors.Is(err, storetest.ErrDead) {
+	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), night(1)); !errors.Is(err, pgtest.ErrDead) {
 		t.Fatal(err)
 	}
 	s.want(`select r.status, c.status from runs r join run_chunks c using (group_id, run_id) order by r.started_at, c.chunk_no`,
@@ -90,14 +90,14 @@ func TestRewindLeavesAnswersOfUndoneRunsAlone(t *testing.T) {
 	s.on(0, "note Alpha.")
 	s.on(1, "small talk")
 	s.say(night(2).Since.Add(time.Hour), "note One.")
-	dying := &storetest.Mortal{Store: s.store, Left: -1}
+	dying := &pgtest.Mortal{Store: s.store, Left: -1}
 	dying.Before = func(call string) {
 		if call == "Apply" {
 			dying.Left = 0
 		}
 	}
 	s.now = night(2).Until.Add(2 * time.Hour)
-	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), night(2)); !errors.Is(err, storetest.ErrDead) {
+	if _, err := s.runWith(t.Context(), s.pipelineOf(dying, s.pipe.Limits), night(2)); !errors.Is(err, pgtest.ErrDead) {
 		t.Fatal(err)
 	}
 	s.rewind(night(1).Since, false)

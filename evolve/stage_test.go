@@ -19,7 +19,7 @@ import (
 	"reverie/prompts"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // stage is a whole evolution with nothing false about it but the model's server
@@ -45,8 +45,8 @@ const day = 24 * time.Hour
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{T: t, now: evening}
-	s.store = storetest.Open(t, pg.Options{Now: func() time.Time { return s.now }})
-	s.db = must(sql.Open("postgres", storetest.URL(t)))(t)
+	s.store = pgtest.Open(t, pg.Options{Now: func() time.Time { return s.now }})
+	s.db = must(sql.Open("postgres", pgtest.URL(t)))(t)
 	t.Cleanup(func() { _ = s.db.Close() })
 	s.set("g1")
 	return s
@@ -97,7 +97,7 @@ func (s *stage) pipeline(st Store, ledger llm.Ledger, cache llm.Cache) *Pipeline
 }
 
 // pipelineOf is the stage's pipeline with everything kept by m.
-func (s *stage) pipelineOf(m *storetest.Mortal, limits Limits) *Pipeline {
+func (s *stage) pipelineOf(m *pgtest.Mortal, limits Limits) *Pipeline {
 	s.Helper()
 	p := s.pipeline(m, m, m)
 	p.Limits = limits
@@ -191,7 +191,7 @@ func (s *stage) questions() (list []question) {
 // rows is a query's result, the columns of a row joined by a bar.
 func (s *stage) rows(query string, args ...any) []string {
 	s.Helper()
-	return storetest.Rows(s, s.db, query, args...)
+	return pgtest.Rows(s, s.db, query, args...)
 }
 
 // want compares a query's rows with those given.

@@ -13,15 +13,15 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // besideApply applies plans to one group by the store, and the same plans to a group like
 // it in bare SQL, and sees at the end that both have written as much to each table.
-func besideApply(b *testing.B, w *world, town storetest.Town, steps, messages int) {
+func besideApply(b *testing.B, w *world, town pgtest.Town, steps, messages int) {
 	ours, theirs := w.plot(town, 1), w.plot(town, 2)
-	bare := newBareApply(b, storetest.Bare(b))
-	var laps storetest.Beside
+	bare := newBareApply(b, pgtest.Bare(b))
+	var laps pgtest.Beside
 	for b.Loop() {
 		plan, same := ours.night(steps, messages), theirs.night(steps, messages)
 		laps.Time(func() { must(w.Apply(b.Context(), ours.lease, plan))(b) }, func() { bare.apply(b, same) })
@@ -38,7 +38,7 @@ func written(b *testing.B, db *sql.DB, group string) map[string][]string {
 	for table, per := range map[string]string{"memories": "status, version", "memory_values": "run_id is null", "memory_evidence": "action", "memory_change_log": "action, old_id is null, strength is null",
 		"decisions": "action", "messages": "outcome", "message_uses": "job, run_id is null", "run_chunks": "status", "runs": "stats ->> 'created'", "rejudgements": "reason",
 		"sessions": "cut, messages, tokens, tool_calls, turns, new_messages, asking"} {
-		found[table] = storetest.Rows(b, db, fmt.Sprintf(`select %s, count(*) from %s where group_id = $1 group by %[1]s order by 1`, per, table), group)
+		found[table] = pgtest.Rows(b, db, fmt.Sprintf(`select %s, count(*) from %s where group_id = $1 group by %[1]s order by 1`, per, table), group)
 		slices.Sort(found[table])
 	}
 	return found
@@ -58,35 +58,35 @@ type bareApply struct {
 }
 
 func newBareApply(b *testing.B, db *sql.DB) *bareApply {
-	return &bareApply{db: db, oid: storetest.VectorOID(b, db),
-		move: storetest.Prepare(b, db, `with u as (select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)),
+	return &bareApply{db: db, oid: pgtest.VectorOID(b, db),
+		move: pgtest.Prepare(b, db, `with u as (select * from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)),
 			kept as (insert into memory_values (group_id, memory_id, strength, weight, last_supported_at, decayed_at, run_id, valid_until)
 				select m.group_id, m.memory_id, m.strength, m.weight, m.last_supported_at, m.decayed_at, $7::uuid, $2
 				from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends)
 			update memories m set status = case when u.ends then 'deprecated' else m.status end, ended_at = case when u.ends then $2::timestamptz end,
 				strength = case when u.ends then m.strength else u.strength end, last_supported_at = case when u.ends then m.last_supported_at else u.supported_at end
 			from u where m.group_id = $1 and m.memory_id = u.id`),
-		versions: storetest.Prepare(b, db, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags,
+		versions: pgtest.Prepare(b, db, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags,
 				strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at, last_supported_at, decayed_at)
 			select $1, u.id, u.lineage, u.parent, coalesce(p.kind, 'group'), coalesce(p.session_id, ''), u.statement, u.version, 'active', string_to_array(u.tags, ','),
 				u.strength, coalesce(p.weight, 1), u.hash, u.embedding, u.model, u.summary, $2, coalesce(p.created_at, $3), $3, u.supported_at, p.decayed_at
 			from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::int[], $9::text[], $10::float8[], $11::text[], $12::vector[], $13::text[], $14::text[],
 				$15::timestamptz[]) as u (id, lineage, parent, statement, version, tags, strength, hash, embedding, model, summary, supported_at)
 			left join memories p on p.group_id = $1 and p.memory_id = u.parent`),
-		evidence: storetest.Prepare(b, db, `insert into memory_evidence (group_id, run_id, created_at, lineage_id, memory_id, action, message_id, author_id, author,
+		evidence: pgtest.Prepare(b, db, `insert into memory_evidence (group_id, run_id, created_at, lineage_id, memory_id, action, message_id, author_id, author,
 				quote, sent_at, local_date)
 			select $1, $2, $3, u.* from unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::date[]) u`),
-		changes: storetest.Prepare(b, db, `insert into memory_change_log (group_id, run_id, chunk_no, created_at, change_id, action, memory_id, old_id, old_statement,
+		changes: pgtest.Prepare(b, db, `insert into memory_change_log (group_id, run_id, chunk_no, created_at, change_id, action, memory_id, old_id, old_statement,
 				new_statement, change_summary, version, evidence)
 			select $1, $2, $3, $4, u.* from unnest($5::uuid[], $6::text[], $7::uuid[], $8::uuid[], $9::text[], $10::text[], $11::text[], $12::int[], $13::jsonb[]) u`),
-		decisions: storetest.Prepare(b, db, `insert into decisions (group_id, run_id, chunk_no, created_at, decision_no, kind, statement, content_hash, action, basis,
+		decisions: pgtest.Prepare(b, db, `insert into decisions (group_id, run_id, chunk_no, created_at, decision_no, kind, statement, content_hash, action, basis,
 				memory_id, planned_id, reason, candidates)
 			select $1, $2, $3, $4, u.no, u.kind, u.statement, u.hash, u.action, u.basis, u.memory_id, u.memory_id, u.reason, u.candidates
 			from unnest($5::int[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::uuid[], $12::text[], $13::jsonb[])
 				as u (no, kind, statement, hash, action, basis, memory_id, reason, candidates)`),
-		messages: storetest.Prepare(b, db, `update messages m set run_id = $2, outcome = u.outcome from unnest($3::text[], $4::text[]) as u (id, outcome)
+		messages: pgtest.Prepare(b, db, `update messages m set run_id = $2, outcome = u.outcome from unnest($3::text[], $4::text[]) as u (id, outcome)
 			where m.group_id = $1 and m.message_id = u.id`),
-		finish: storetest.Prepare(b, db, `with c as (update run_chunks set status = 'applied', refusals = $4 where group_id = $1 and run_id = $2 and chunk_no = $3)
+		finish: pgtest.Prepare(b, db, `with c as (update run_chunks set status = 'applied', refusals = $4 where group_id = $1 and run_id = $2 and chunk_no = $3)
 			update runs set stats = $5 where group_id = $1 and run_id = $2`),
 	}
 }
@@ -121,16 +121,16 @@ func (a *bareApply) apply(b *testing.B, plan reverie.Plan) {
 		}
 	}
 	exec(a.evidence, plan.GroupID, plan.RunID, at, cited[0], cited[1], cited[2], cited[3], cited[4], cited[5], cited[6], cited[7], cited[8])
-	exec(a.changes, plan.GroupID, plan.RunID, plan.ChunkNo, at, storetest.Strings(logged, func(reverie.Step) string { return reverie.NewID() }),
-		storetest.Strings(logged, func(st reverie.Step) string { return string(st.Action) }), storetest.Strings(logged, versionOf), pq.Array(parents(logged)),
-		storetest.Strings(logged, func(st reverie.Step) string { return st.OldStatement }), storetest.Strings(logged, func(st reverie.Step) string { return st.Statement }),
-		storetest.Strings(logged, func(st reverie.Step) string { return st.Reason }), stepVersions(logged), storetest.Strings(logged, func(st reverie.Step) string { return inJSON(b, st.Evidence) }))
+	exec(a.changes, plan.GroupID, plan.RunID, plan.ChunkNo, at, pgtest.Strings(logged, func(reverie.Step) string { return reverie.NewID() }),
+		pgtest.Strings(logged, func(st reverie.Step) string { return string(st.Action) }), pgtest.Strings(logged, versionOf), pq.Array(parents(logged)),
+		pgtest.Strings(logged, func(st reverie.Step) string { return st.OldStatement }), pgtest.Strings(logged, func(st reverie.Step) string { return st.Statement }),
+		pgtest.Strings(logged, func(st reverie.Step) string { return st.Reason }), stepVersions(logged), pgtest.Strings(logged, func(st reverie.Step) string { return inJSON(b, st.Evidence) }))
 	d := plan.Decisions
-	exec(a.decisions, plan.GroupID, plan.RunID, plan.ChunkNo, at, decisionNumbers(d), storetest.Strings(d, func(d reverie.Decision) string { return string(d.Kind) }),
-		storetest.Strings(d, func(d reverie.Decision) string { return d.Statement }), storetest.Strings(d, func(d reverie.Decision) string { return d.ContentHash }),
-		storetest.Strings(d, func(d reverie.Decision) string { return string(d.Action) }), storetest.Strings(d, func(d reverie.Decision) string { return string(d.Basis) }),
-		storetest.Strings(d, func(d reverie.Decision) string { return d.MemoryID }), storetest.Strings(d, func(d reverie.Decision) string { return d.Reason }),
-		storetest.Strings(d, func(d reverie.Decision) string { return "[]" }))
+	exec(a.decisions, plan.GroupID, plan.RunID, plan.ChunkNo, at, decisionNumbers(d), pgtest.Strings(d, func(d reverie.Decision) string { return string(d.Kind) }),
+		pgtest.Strings(d, func(d reverie.Decision) string { return d.Statement }), pgtest.Strings(d, func(d reverie.Decision) string { return d.ContentHash }),
+		pgtest.Strings(d, func(d reverie.Decision) string { return string(d.Action) }), pgtest.Strings(d, func(d reverie.Decision) string { return string(d.Basis) }),
+		pgtest.Strings(d, func(d reverie.Decision) string { return d.MemoryID }), pgtest.Strings(d, func(d reverie.Decision) string { return d.Reason }),
+		pgtest.Strings(d, func(d reverie.Decision) string { return "[]" }))
 	var ids, outcomes pq.StringArray
 	for id, outcome := range plan.Outcomes {
 		ids, outcomes = append(ids, id), append(outcomes, string(outcome))
@@ -152,14 +152,14 @@ func (a *bareApply) moveAndInsert(exec func(*sql.Stmt, ...any), plan reverie.Pla
 	for _, st := range fresh {
 		freshStrengths, vectors = append(freshStrengths, st.Strength), append(vectors, st.Embedding)
 	}
-	exec(a.move, plan.GroupID, noon, storetest.Strings(old, func(st reverie.Step) string { return st.Head.MemoryID }), ends, strengths, storetest.Strings(old, supported), plan.RunID)
-	exec(a.versions, plan.GroupID, plan.RunID, noon, storetest.Strings(fresh, func(st reverie.Step) string { return st.MemoryID }),
-		storetest.Strings(fresh, func(st reverie.Step) string { return st.LineageID }), pq.Array(parents(fresh)),
-		storetest.Strings(fresh, func(st reverie.Step) string { return st.Statement }), stepVersions(fresh),
-		storetest.Strings(fresh, func(st reverie.Step) string { return strings.Join(st.Tags, ",") }), freshStrengths,
-		storetest.Strings(fresh, func(st reverie.Step) string { return st.ContentHash }), pg.VectorArray{OID: a.oid, Vectors: vectors},
-		storetest.Strings(fresh, func(st reverie.Step) string { return st.EmbeddingModel }), storetest.Strings(fresh, func(st reverie.Step) string { return st.Reason }),
-		storetest.Strings(fresh, supported))
+	exec(a.move, plan.GroupID, noon, pgtest.Strings(old, func(st reverie.Step) string { return st.Head.MemoryID }), ends, strengths, pgtest.Strings(old, supported), plan.RunID)
+	exec(a.versions, plan.GroupID, plan.RunID, noon, pgtest.Strings(fresh, func(st reverie.Step) string { return st.MemoryID }),
+		pgtest.Strings(fresh, func(st reverie.Step) string { return st.LineageID }), pq.Array(parents(fresh)),
+		pgtest.Strings(fresh, func(st reverie.Step) string { return st.Statement }), stepVersions(fresh),
+		pgtest.Strings(fresh, func(st reverie.Step) string { return strings.Join(st.Tags, ",") }), freshStrengths,
+		pgtest.Strings(fresh, func(st reverie.Step) string { return st.ContentHash }), pg.VectorArray{OID: a.oid, Vectors: vectors},
+		pgtest.Strings(fresh, func(st reverie.Step) string { return st.EmbeddingModel }), pgtest.Strings(fresh, func(st reverie.Step) string { return st.Reason }),
+		pgtest.Strings(fresh, supported))
 }
 
 const rfc3339 = "2006-01-02T15:04:05Z07:00"

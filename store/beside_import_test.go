@@ -12,16 +12,16 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // besideImport imports batches of messages into one group by the store, and the same into a
 // group like it in bare SQL: all into one session, or each batch into a new one of its own,
 // or into sessions that silence cuts, of 40 messages each. At the end both have written as
 // much to each table.
-func besideImport(b *testing.B, w *world, town storetest.Town, size int, session string) {
+func besideImport(b *testing.B, w *world, town pgtest.Town, size int, session string) {
 	ours, theirs := w.plot(town, 1), w.plot(town, 2)
-	bare := newBareImport(b, storetest.Bare(b))
+	bare := newBareImport(b, pgtest.Bare(b))
 	batch := func(p *plot) []reverie.Message {
 		name := map[string]string{"one": "all", "new": fmt.Sprint("batch ", p.sent)}[session]
 		from := p.sent
@@ -31,7 +31,7 @@ func besideImport(b *testing.B, w *world, town storetest.Town, size int, session
 		}
 		return list
 	}
-	var laps storetest.Beside
+	var laps pgtest.Beside
 	for b.Loop() {
 		list, same := batch(ours), bare.prepare(theirs.id, batch(theirs), session == "cut")
 		laps.Time(func() { must(w.ImportMessages(b.Context(), ours.id, list))(b) }, func() { bare.insert(b, same) })
@@ -63,13 +63,13 @@ type bareImport struct {
 
 func newBareImport(b *testing.B, db *sql.DB) *bareImport {
 	return &bareImport{db: db,
-		messages: storetest.Prepare(b, db, `with m as (
+		messages: pgtest.Prepare(b, db, `with m as (
 				insert into messages (group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, filter, tokens)
 				select $1, u.* from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[], $10::text[], $11::int[]) u
 				on conflict (group_id, message_id) do nothing
 				returning message_id, sent_at, session_id)
 			insert into message_uses (group_id, job, message_id, sent_at, session_id) select $1, 'extract', message_id, sent_at, session_id from m`),
-		sessions: storetest.Prepare(b, db, `insert into sessions as s (group_id, session_id, cut, first_at, last_at, asking, messages, tokens, tool_calls, turns,
+		sessions: pgtest.Prepare(b, db, `insert into sessions as s (group_id, session_id, cut, first_at, last_at, asking, messages, tokens, tool_calls, turns,
 				new_messages, new_tokens, new_tool_calls, new_turns, created_at, updated_at)
 			select $1, u.id, u.cut, u.first_at, u.last_at, u.asking, u.messages, u.tokens, u.calls, u.turns, u.messages, u.tokens, u.calls, u.turns, $2, $2
 			from unnest($3::text[], $4::bool[], $5::timestamptz[], $6::timestamptz[], $7::bool[], $8::int[], $9::bigint[], $10::int[], $11::int[])

@@ -7,7 +7,7 @@ import (
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // besideDims is the width of a common embedding.
@@ -24,20 +24,20 @@ const besideDims = 1536
 func BenchmarkBeside(b *testing.B) {
 	for _, size := range []struct{ steps, messages int }{{10, 20}, {10, 200}, {40, 200}} {
 		b.Run(fmt.Sprintf("apply/steps=%d/messages=%d", size.steps, size.messages), func(b *testing.B) {
-			town := storetest.Town{Prefix: "bench", Groups: 20, Memories: 100, Messages: 1000, Dims: besideDims}
+			town := pgtest.Town{Prefix: "bench", Groups: 20, Memories: 100, Messages: 1000, Dims: besideDims}
 			besideApply(b, openTown(b, town), town, size.steps, size.messages)
 		})
 	}
 	for _, memories := range []int{30, 300} {
 		b.Run(fmt.Sprintf("gather/memories=%d/messages=200", memories), func(b *testing.B) {
-			town := storetest.Town{Prefix: "bench", Groups: 20, Memories: memories, Messages: 1000, Dims: besideDims}
+			town := pgtest.Town{Prefix: "bench", Groups: 20, Memories: memories, Messages: 1000, Dims: besideDims}
 			besideGather(b, openTown(b, town), town)
 		})
 	}
 	for _, size := range []int{1, 1000} {
 		for _, session := range []string{"one", "new", "cut"} {
 			b.Run(fmt.Sprintf("import/messages=%d/session=%s", size, session), func(b *testing.B) {
-				town := storetest.Town{Prefix: "bench", Groups: 20, Memories: 1, Messages: 1000, Dims: besideDims}
+				town := pgtest.Town{Prefix: "bench", Groups: 20, Memories: 1, Messages: 1000, Dims: besideDims}
 				besideImport(b, openTown(b, town), town, size, session)
 			})
 		}
@@ -48,21 +48,21 @@ func BenchmarkBeside(b *testing.B) {
 // plain queries for the same columns of the same rows in one transaction, scanned into the
 // same structs. The bare side leaves out what the store asks besides (which memories are to
 // be judged again, and why), and its queries have no snapshot in common.
-func besideGather(b *testing.B, w *world, town storetest.Town) {
+func besideGather(b *testing.B, w *world, town pgtest.Town) {
 	p := w.plot(town, 1)
 	must(w.ImportMessages(b.Context(), p.id, p.lines(300, "pending")))(b)
-	db := storetest.Bare(b)
-	group := storetest.Prepare(b, db, `select group_id, name, time_zone, language, paused, day_boundary, impressions, session_silence, dream_idle, dream_sessions, dream_interval, team
+	db := pgtest.Bare(b)
+	group := pgtest.Prepare(b, db, `select group_id, name, time_zone, language, paused, day_boundary, impressions, session_silence, dream_idle, dream_sessions, dream_interval, team
 		from groups where group_id = $1`)
-	heads := storetest.Prepare(b, db, `select group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags, strength, weight, content_hash,
+	heads := pgtest.Prepare(b, db, `select group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags, strength, weight, content_hash,
 			embedding_model, change_summary, run_id, created_at, updated_at, ended_at, last_supported_at,
 			array(select distinct to_char(e.local_date, 'YYYY-MM-DD') from memory_evidence e where e.group_id = m.group_id and e.lineage_id = m.lineage_id
 				and e.action <> 'delete' and e.withdrawn_at is null order by 1) as dates
 		from memories m where group_id = $1 and kind = $2 and status = 'active' order by created_at, lineage_id`)
-	messages := storetest.Prepare(b, db, `select group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, run_id, outcome, filter
+	messages := pgtest.Prepare(b, db, `select group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, run_id, outcome, filter
 		from messages where group_id = $1 and run_id is null and outcome is null and sent_at >= $2 and sent_at < $3 order by sent_at, seq limit $4`)
 	q := reverie.GatherQuery{GroupID: p.id, Kind: reverie.KindGroup, Since: noon.AddDate(-10, 0, 0), Until: noon, Limit: 200}
-	var laps storetest.Beside
+	var laps pgtest.Beside
 	for b.Loop() {
 		laps.Time(func() {
 			if state := must(w.Gather(b.Context(), q))(b); len(state.Pending) != q.Limit || len(state.Heads) != town.Memories || !state.More {
@@ -70,9 +70,9 @@ func besideGather(b *testing.B, w *world, town storetest.Town) {
 			}
 		}, func() {
 			tx := must(db.Begin())(b)
-			if len(storetest.Read(b, tx.Stmt(group), groupFields, p.id)) != 1 ||
-				len(storetest.Read(b, tx.Stmt(heads), headFields, p.id, string(q.Kind))) != town.Memories ||
-				len(storetest.Read(b, tx.Stmt(messages), messageFields, p.id, q.Since, q.Until, q.Limit+1)) != q.Limit+1 {
+			if len(pgtest.Read(b, tx.Stmt(group), groupFields, p.id)) != 1 ||
+				len(pgtest.Read(b, tx.Stmt(heads), headFields, p.id, string(q.Kind))) != town.Memories ||
+				len(pgtest.Read(b, tx.Stmt(messages), messageFields, p.id, q.Since, q.Until, q.Limit+1)) != q.Limit+1 {
 				b.Fatal("rows are missing")
 			}
 			check(b, tx.Commit())

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 func pointer(s string) *string { return &s }
@@ -108,7 +108,7 @@ func TestGroupsSurviveALostReply(t *testing.T) {
 	for name, f := range map[string]fault{"reply lost": lostReply, "request lost": lostSend} {
 		t.Run(name, func(t *testing.T) {
 			var n network
-			s := storetest.Open(t, n.options())
+			s := pgtest.Open(t, n.options())
 			ctx := t.Context()
 			n.once("COMMIT", f)
 			check(t, s.AddGroup(ctx, reverie.Group{ID: "a"})) // and no conflict with itself

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // sound holds all that is stored of a group to its invariants, but those named.
 func (w *world) sound(except ...string) {
 	w.t.Helper()
-	storetest.Sound(w.t, w.Store, group, except...)
+	pgtest.Sound(w.t, w.Store, group, except...)
 }
 
 // TestRunsWhileTheClockGoesBack begins, ends, settles and takes back runs under a clock

@@ -7,12 +7,12 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // A transaction that could not begin with its settings leaves none open behind.
 func TestSettingsThatFail(t *testing.T) {
-	s := storetest.Open(t, pg.Options{LockTimeout: 1e6 * time.Hour}) // more than PostgreSQL takes
+	s := pgtest.Open(t, pg.Options{LockTimeout: 1e6 * time.Hour}) // more than PostgreSQL takes
 	if err := s.AddGroup(t.Context(), reverie.Group{ID: group}); err == nil {
 		t.Fatal("a transaction began without its lock timeout")
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // oddGroup is a group's id that must be escaped in many places.
@@ -57,7 +57,7 @@ func TestConversation(t *testing.T) {
 	ctx, db := t.Context(), raw(t)
 	talk(t, w, db)
 	for _, session := range []string{"", "s1"} {
-		all := storetest.Rows(t, db, `select message_id from messages where group_id = $1 and ($2 = '' or session_id = $2) order by sent_at, seq`, oddGroup, session)
+		all := pgtest.Rows(t, db, `select message_id from messages where group_id = $1 and ($2 = '' or session_id = $2) order by sent_at, seq`, oddGroup, session)
 		page := func(q reverie.MessageQuery) reverie.MessagesReply {
 			q.GroupID, q.SessionID = oddGroup, session
 			reply := must(w.Conversation(ctx, q))(t)
@@ -103,7 +103,7 @@ func TestConversationStates(t *testing.T) {
 	w := newWorld(t)
 	ctx, db := t.Context(), raw(t)
 	talk(t, w, db)
-	run := storetest.Rows(t, db, `select run_id from runs where group_id = $1`, oddGroup)[0]
+	run := pgtest.Rows(t, db, `select run_id from runs where group_id = $1`, oddGroup)[0]
 	var got []string
 	for _, m := range must(w.Conversation(ctx, reverie.MessageQuery{GroupID: oddGroup, SessionID: "s2", Limit: 4, After: "m2"}))(t).Messages {
 		of := "none"

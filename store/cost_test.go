@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // costs are lines of a reply.
@@ -81,7 +81,7 @@ func TestRunsPaging(t *testing.T) {
 	mustExec(t, db, `insert into llm_calls (group_id, call_id, run_id, purpose, provider, model, input_tokens, outcome, created_at)
 		select group_id, gen_random_uuid(), run_id, 'evolve', 'p', 'm', 5, 'ok', now() from runs`)
 	for _, q := range []reverie.RunQuery{{}, {GroupID: "g1"}, {Held: true}, {GroupID: "g2", Held: true, Status: reverie.RunSucceeded}} {
-		want := storetest.Rows(t, db, `select run_id from runs r where ($1 = '' or group_id = $1) and (not $2::bool or exists (
+		want := pgtest.Rows(t, db, `select run_id from runs r where ($1 = '' or group_id = $1) and (not $2::bool or exists (
 				select 1 from held_plans h where h.run_id = r.run_id and status = 'waiting'))
 			order by started_at desc, run_id desc`, q.GroupID, q.Held)
 		var got []string
@@ -101,7 +101,7 @@ func TestRunsPaging(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", q, got, want)
 		}
 	}
-	theirs := storetest.Rows(t, db, `select run_id from runs where group_id = 'g2' limit 1`)[0]
+	theirs := pgtest.Rows(t, db, `select run_id from runs where group_id = 'g2' limit 1`)[0]
 	for _, q := range []reverie.RunQuery{{Before: "what is no id"}, {Before: reverie.NewID()}, {GroupID: "g1", Before: theirs}} {
 		wantErr(t, second(w.Runs(ctx, q)), reverie.ErrNotFound)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // decided is a decision of a plan on a fact.
@@ -262,7 +262,7 @@ func TestOneFactOneMemory(t *testing.T) {
 	const writers = 4
 	stores := make([]*store.Store, writers)
 	for i := range stores {
-		stores[i] = storetest.New(t)
+		stores[i] = pgtest.New(t)
 	}
 	var wg sync.WaitGroup
 	outcomes := make([]error, writers)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // begins starts a dream that reaches up to a session, and saves what it has chosen.
@@ -58,7 +58,7 @@ func resting(st reverie.Step, on ...reverie.Memory) reverie.Step {
 // everything is what applying a dream may write.
 func (d *dreamer) everything() []string {
 	d.t.Helper()
-	return storetest.Rows(d.t, d.db, `select 'use', memory_id::text, run_id::text from memory_uses
+	return pgtest.Rows(d.t, d.db, `select 'use', memory_id::text, run_id::text from memory_uses
 		union all select 'source', memory_id::text, concat(position, ' ', source_id, ' ', source_lineage_id, ' ', run_id) from memory_sources
 		union all select 'memory', statement, concat(version, ' ', status) from memories
 		union all select 'session', session_id, dreamt_until::text from sessions
@@ -68,7 +68,7 @@ func (d *dreamer) everything() []string {
 
 func (d *dreamer) until(session string) string {
 	d.t.Helper()
-	return storetest.Rows(d.t, d.db, `select coalesce(to_char(dreamt_until at time zone 'UTC', 'HH24:MI'), 'fresh') from sessions
+	return pgtest.Rows(d.t, d.db, `select coalesce(to_char(dreamt_until at time zone 'UTC', 'HH24:MI'), 'fresh') from sessions
 		where group_id = $1 and session_id = $2`, group, session)[0]
 }
 
@@ -146,7 +146,7 @@ func TestApplyDream(t *testing.T) {
 	}
 	made := first[0].MemoryID
 	want := []string{"1|" + fact.ID + "|" + fact.LineageID, "2|" + mine.ID + "|" + mine.LineageID}
-	if got := storetest.Rows(t, d.db, `select position, source_id, source_lineage_id from memory_sources where memory_id = $1 and run_id = $2
+	if got := pgtest.Rows(t, d.db, `select position, source_id, source_lineage_id from memory_sources where memory_id = $1 and run_id = $2
 			order by position`, made, run); !slices.Equal(got, want) {
 		t.Errorf("it rests on %q, want %q", got, want)
 	}
@@ -170,7 +170,7 @@ func TestApplyDream(t *testing.T) {
 	later.Dream.Sessions = []reverie.Session{gathered("s", 2, noon)}
 	d.covers(group, "s", 0)
 	must(d.Apply(ctx, d.lease, later))(t)
-	if got := storetest.Rows(t, d.db, `select source_id from memory_sources where run_id = $1`, other); !slices.Equal(got, []string{next.ID}) || d.until("s") != "12:30" {
+	if got := pgtest.Rows(t, d.db, `select source_id from memory_sources where run_id = $1`, other); !slices.Equal(got, []string{next.ID}) || d.until("s") != "12:30" {
 		t.Errorf("the new version rests on %v, s dreamt of until %s", got, d.until("s"))
 	}
 	check(t, d.ReleaseLease(ctx, d.lease))
@@ -252,7 +252,7 @@ func TestDreamSurvivesBrokenLinks(t *testing.T) {
 			check(t, second(d.Apply(t.Context(), d.lease, plan)))
 		}
 	}
-	if got := storetest.Rows(t, d.db, `select (select count(*) from memory_uses), (select count(*) from memory_sources),
+	if got := pgtest.Rows(t, d.db, `select (select count(*) from memory_uses), (select count(*) from memory_sources),
 			(select count(*) from memories where kind = 'dream'), (select count(*) from memory_change_log),
 			(select count(*) from run_chunks where status = 'applied')`); got[0] != "15|15|15|15|15" {
 		t.Errorf("uses, sources, items, changes, chunks: %v", got)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // A dream that was begun goes on with what it had chosen, while that is new; one that
@@ -178,7 +178,7 @@ func TestHeldDream(t *testing.T) {
 	isNew(run, 0, "12:00", "12:01")
 	held := must(d.Run(ctx, group, run))(t).Held[0]
 	changes := must(d.ApplyHeld(ctx, d.lease, held, held.Steps, nil))(t)
-	if got := storetest.Rows(t, d.db, `select source_id from memory_sources where memory_id = $1 and run_id = $2 order by position`,
+	if got := pgtest.Rows(t, d.db, `select source_id from memory_sources where memory_id = $1 and run_id = $2 order by position`,
 		changes[0].MemoryID, run); !slices.Equal(got, versions(of)) || d.headOf("first").Kind != reverie.KindDream {
 		t.Errorf("approved, it rests on %v, want %v", got, versions(of))
 	}
@@ -196,7 +196,7 @@ func TestHeldDream(t *testing.T) {
 	}
 	d.write(`update sessions set session_id = 't' where session_id = 'whole'`)
 	isNew(run, 2, "fresh", "12:01")
-	if got := storetest.Rows(t, d.db, `select r.status, c.status from runs r join run_chunks c using (group_id, run_id) where run_id = $1`, run); got[0] != "rejected|failed" {
+	if got := pgtest.Rows(t, d.db, `select r.status, c.status from runs r join run_chunks c using (group_id, run_id) where run_id = $1`, run); got[0] != "rejected|failed" {
 		t.Errorf("it is %v", got)
 	}
 	forget()

@@ -11,7 +11,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // Sessions count as ended from the very instant on, are fresh until a dream has
@@ -176,7 +176,7 @@ func TestDreamSignsAreCheap(t *testing.T) {
 	d.write(`insert into memories (group_id, memory_id, lineage_id, kind, session_id, statement, version, status, strength, content_hash, created_at, updated_at, last_supported_at)
 		select 'g1', gen_random_uuid(), gen_random_uuid(), 'session', 's' || n % 600 + 1, 's', 1, 'active', 0.3, n, now(), now(), now() from generate_series(1, $1) n`, memories)
 	d.write(`insert into memory_uses select group_id, 'dream', memory_id, $1 from memories where session_id <> 's1'`, run)
-	ids := storetest.Rows(t, d.db, `select quote_literal(array_agg(memory_id)) from memories`)[0]
+	ids := pgtest.Rows(t, d.db, `select quote_literal(array_agg(memory_id)) from memories`)[0]
 	for _, call := range calls { // the same of versions that were chosen
 		calls = append(calls, strings.Replace(call, `'{}'`, ids, 1))
 	}

@@ -16,7 +16,7 @@ import (
 	"reverie/internal/safety"
 	"reverie/internal/text"
 	"reverie/store/erase"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // forgotten is a world in which u1, who is 小明 and once was Ming, has left traces
@@ -392,7 +392,7 @@ func TestAccounts(t *testing.T) {
 
 // Every column that can hold text is known to the erasure, and nothing else is.
 func TestErasureKnowsEveryColumn(t *testing.T) {
-	storetest.New(t)
+	pgtest.New(t)
 	want := strings1(t, raw(t), `select c.relname || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
 		join pg_attribute g on g.attrelid = c.oid and g.attname = 'group_id'
 		where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and (a.attname <> 'group_id' or c.relname = 'groups')

@@ -9,7 +9,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // A database that refuses, breaks off or has run out of something is
@@ -72,7 +72,7 @@ func TestBrokenLink(t *testing.T) {
 		for _, request := range []string{"BEGIN", "insert into setbacks", "COMMIT"} {
 			t.Run(fmt.Sprintf("%d %s", f, request), func(t *testing.T) {
 				var n network
-				s := storetest.Open(t, n.options())
+				s := pgtest.Open(t, n.options())
 				check(t, s.AddGroup(t.Context(), reverie.Group{ID: group}))
 				n.always(request, "BEGIN", f)
 				_, err := s.NoteFailure(t.Context(), group, reverie.JobEvolve, "why", rule)

@@ -16,7 +16,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // shelf keeps what is exported.
@@ -118,7 +118,7 @@ func remembered(t testing.TB, db *sql.DB) []string {
 			select lineage_id, 1 as offered, was_referenced::int as referenced, (not was_referenced)::int as ignored from memory_usage_log
 			union all select lineage_id, offered, referenced, ignored from memory_usage_totals) u group by 1 order by 1`,
 	} {
-		out = append(out, storetest.Rows(t, db, q)...)
+		out = append(out, pgtest.Rows(t, db, q)...)
 	}
 	return out
 }
@@ -161,7 +161,7 @@ func TestExportedRecordsComeBack(t *testing.T) {
 		}
 	})
 	t.Run("elsewhere", func(t *testing.T) {
-		s := storetest.New(t)
+		s := pgtest.New(t)
 		for _, id := range []string{group, "g2"} {
 			would := must(partsOf(s).CompareRecords(t.Context(), id, all.of(id)))(t)
 			if id == group { // the first half, as an import that was killed leaves it
@@ -216,7 +216,7 @@ func TestRecordsOfTheFirstForm(t *testing.T) {
 		t.Errorf("whence they came: %+v", res)
 	}
 	t.Run("elsewhere", func(t *testing.T) {
-		s := storetest.New(t)
+		s := pgtest.New(t)
 		must(partsOf(s).WriteRecords(t.Context(), group, records))(t)
 		s2 := slices.DeleteFunc(want, func(row string) bool { return strings.HasPrefix(row, "(g2,") })
 		if diff := cmp.Diff(s2, remembered(t, raw(t))); diff != "" {
@@ -242,7 +242,7 @@ func everyColumn(t *testing.T, db *sql.DB, records []reverie.Record) {
 		}
 		var row map[string]json.RawMessage
 		check(t, json.Unmarshal(records[i].Row, &row))
-		for _, c := range storetest.Rows(t, db, `select column_name from information_schema.columns where table_name = $1`, table) {
+		for _, c := range pgtest.Rows(t, db, `select column_name from information_schema.columns where table_name = $1`, table) {
 			if _, ok := row[c]; !ok && !slices.Contains(left, c) && !slices.Contains(left, table+"."+c) {
 				t.Errorf("column %s of %s is not exported", c, table)
 			}

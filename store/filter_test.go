@@ -9,7 +9,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // TestFilteredMessages: what is filtered as it comes in is stored and counted; no session
@@ -40,13 +40,13 @@ func TestFilteredMessages(t *testing.T) {
 	w.ensure("plain")
 	w.bring("plain", said...)
 	ofSessions := `select cut, first_at, last_at, messages, tokens, turns, new_messages from sessions where group_id = $1 order by 2`
-	if diff := cmp.Diff(storetest.Rows(t, db, ofSessions, "plain"), storetest.Rows(t, db, ofSessions, group)); diff != "" {
+	if diff := cmp.Diff(pgtest.Rows(t, db, ofSessions, "plain"), pgtest.Rows(t, db, ofSessions, group)); diff != "" {
 		t.Errorf("sessions (-of a group that has only the others +of all):\n%s", diff)
 	}
 	w.counted(group)
 
 	filtered := func() []string {
-		return storetest.Rows(t, db, `select message_id, filter, text from messages m where group_id = $1 and outcome = 'filtered' and run_id is null
+		return pgtest.Rows(t, db, `select message_id, filter, text from messages m where group_id = $1 and outcome = 'filtered' and run_id is null
 			and session_id = '' and not exists (select 1 from message_uses u where u.group_id = m.group_id and u.message_id = m.message_id) order by 1`, group)
 	}
 	before := filtered()

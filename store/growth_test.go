@@ -7,7 +7,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // growth is work in a database that differs in one size from the one before: in how many
@@ -16,20 +16,20 @@ import (
 type growth struct {
 	size string
 	n    int
-	town storetest.Town // what is added to the database for it; the work is done in its first group
+	town pgtest.Town // what is added to the database for it; the work is done in its first group
 }
 
 func growths() (list []growth) {
 	before := 0
 	for _, n := range []int{100, 1000, 10_000} {
-		list = append(list, growth{"groups", n, storetest.Town{First: before + 1, Groups: n - before, Memories: 10, Messages: 10, Dims: 64}})
+		list = append(list, growth{"groups", n, pgtest.Town{First: before + 1, Groups: n - before, Memories: 10, Messages: 10, Dims: 64}})
 		before = n
 	}
 	for _, n := range []int{100, 1000, 10_000} {
-		list = append(list, growth{"memories", n, storetest.Town{Groups: 1, Memories: n, Messages: 10_000, Dims: 256}})
+		list = append(list, growth{"memories", n, pgtest.Town{Groups: 1, Memories: n, Messages: 10_000, Dims: 256}})
 	}
 	for _, n := range []int{1000, 10_000, 100_000} {
-		list = append(list, growth{"messages", n, storetest.Town{Groups: 1, Memories: 100, Messages: n, Dims: 256}})
+		list = append(list, growth{"messages", n, pgtest.Town{Groups: 1, Memories: 100, Messages: n, Dims: 256}})
 	}
 	for i := range list {
 		list[i].town.Prefix = fmt.Sprintf("%s %d ", list[i].size, list[i].n)
@@ -47,14 +47,14 @@ func BenchmarkGrowth(b *testing.B) {
 		var p *plot
 		for _, work := range []struct {
 			name string
-			run  func(*testing.B, *plot) storetest.Laps
+			run  func(*testing.B, *plot) pgtest.Laps
 		}{{"apply", growApply}, {"gather", growGather}, {"search", growSearch}, {"import", growImport}} {
 			b.Run(fmt.Sprintf("%s/%s=%d", work.name, g.size, g.n), func(inner *testing.B) {
 				if w == nil {
 					w = openWorld(b, pg.Options{})
 				}
 				if p == nil {
-					g.town.Build(b, storetest.Bare(b))
+					g.town.Build(b, pgtest.Bare(b))
 					p = w.plot(g.town, max(g.town.First, 1))
 				}
 				laps := work.run(inner, p)
@@ -65,7 +65,7 @@ func BenchmarkGrowth(b *testing.B) {
 }
 
 // growApply applies ten steps and consumes twenty messages.
-func growApply(b *testing.B, p *plot) (laps storetest.Laps) {
+func growApply(b *testing.B, p *plot) (laps pgtest.Laps) {
 	for b.Loop() {
 		plan := p.night(10, 20)
 		laps.Time(func() { must(p.w.Apply(b.Context(), p.lease, plan))(b) })
@@ -74,7 +74,7 @@ func growApply(b *testing.B, p *plot) (laps storetest.Laps) {
 }
 
 // growGather gathers twenty messages, of which more are pending, and all memories.
-func growGather(b *testing.B, p *plot) (laps storetest.Laps) {
+func growGather(b *testing.B, p *plot) (laps pgtest.Laps) {
 	must(p.w.ImportMessages(b.Context(), p.id, p.lines(40, "pending")))(b)
 	q := reverie.GatherQuery{GroupID: p.id, Kind: reverie.KindGroup, Until: noon, Limit: 20}
 	for b.Loop() {
@@ -88,7 +88,7 @@ func growGather(b *testing.B, p *plot) (laps storetest.Laps) {
 }
 
 // growSearch looks for the eight memories nearest to a vector.
-func growSearch(b *testing.B, p *plot) (laps storetest.Laps) {
+func growSearch(b *testing.B, p *plot) (laps pgtest.Laps) {
 	probe := direction(rand.New(rand.NewPCG(2, 2)), len(p.vectors[0]))
 	q := reverie.SearchQuery{GroupID: p.id, Vector: probe, Model: fmt.Sprintf("bench@%d", len(probe)), MinCosine: -1, Limit: 8}
 	for b.Loop() {
@@ -102,7 +102,7 @@ func growSearch(b *testing.B, p *plot) (laps storetest.Laps) {
 }
 
 // growImport imports twenty messages into a session that silence cuts.
-func growImport(b *testing.B, p *plot) (laps storetest.Laps) {
+func growImport(b *testing.B, p *plot) (laps pgtest.Laps) {
 	for b.Loop() {
 		list := p.lines(20, "")
 		laps.Time(func() { must(p.w.ImportMessages(b.Context(), p.id, list))(b) })

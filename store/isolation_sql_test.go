@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // unconfined are the statements that name no group, each by what is peculiar to it, with
@@ -32,7 +32,7 @@ var unconfined = map[string]string{
 // together elsewhere counts with the statement. One that is to be about all groups goes
 // into unconfined.
 func TestEveryStatementNamesTheGroup(t *testing.T) {
-	storetest.New(t)
+	pgtest.New(t)
 	tables := strings1(t, raw(t), `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname <> 'goose_db_version'`)
 	touches := regexp.MustCompile(`\b(?:from|join|into|update)\s+(?:only\s+)?(?:` + strings.Join(tables, "|") + `)\b`)
 	used, found := map[string]bool{}, 0

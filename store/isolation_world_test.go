@@ -15,7 +15,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // Three groups with a row in every table. All that is text in them bears the group's id,
@@ -43,7 +43,7 @@ type column struct {
 
 func newIsolated(t testing.TB) *isolated {
 	t.Helper()
-	w := &isolated{parts: partsOf(storetest.Open(t, pg.Options{Now: func() time.Time { return noon }})), t: t, db: raw(t), tables: map[string][]column{}}
+	w := &isolated{parts: partsOf(pgtest.Open(t, pg.Options{Now: func() time.Time { return noon }})), t: t, db: raw(t), tables: map[string][]column{}}
 	w.db.SetMaxOpenConns(1) // its settings are a session's
 	_, err := w.db.Exec(`set session_replication_role = replica`)
 	check(t, err)

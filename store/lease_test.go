@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 func TestLeaseHasOneHolder(t *testing.T) {
@@ -107,7 +107,7 @@ func TestLeaseSkipsLockedRows(t *testing.T) {
 }
 
 func TestConcurrentAcquirersGetOneLease(t *testing.T) {
-	s := storetest.New(t)
+	s := pgtest.New(t)
 	ctx := t.Context()
 	for range 5 {
 		id := reverie.NewID()

@@ -15,7 +15,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // network lets a test count what goes over the wire and break it.
@@ -273,9 +273,9 @@ func TestFirstLeaseSurvivesALostReply(t *testing.T) {
 
 // Transactions are isolated as the code counts on, whatever the server's default is.
 func TestIsolationLevel(t *testing.T) {
-	storetest.Open(t, pg.Options{})
+	pgtest.Open(t, pg.Options{})
 	must(raw(t).Exec(`do $$ begin execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$`))(t)
-	s := must(store.Open(t.Context(), pg.Options{URL: storetest.URL(t)}))(t)
+	s := must(store.Open(t.Context(), pg.Options{URL: pgtest.URL(t)}))(t)
 	defer func() { _ = s.Close() }()
 	if level := must(s.Isolation(t.Context()))(t); level != "read committed" {
 		t.Errorf("it is %s", level)
@@ -288,7 +288,7 @@ func TestSilenceEnds(t *testing.T) {
 	var n network
 	opts := n.options()
 	opts.ReadTimeout = 2 * time.Second // enough for a busy machine to connect
-	s := storetest.Open(t, opts)
+	s := pgtest.Open(t, opts)
 	n.mu.Lock()
 	n.drop = func(request []byte) fault {
 		if bytes.Contains(request, []byte("server_version")) {

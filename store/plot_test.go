@@ -10,10 +10,10 @@ import (
 	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
-// plot is a group of a [storetest.Town] that benchmarks work on: its lease, its
+// plot is a group of a [pgtest.Town] that benchmarks work on: its lease, its
 // memories in the order in which nights come to them, and how many messages it was sent.
 type plot struct {
 	w       *world
@@ -25,15 +25,15 @@ type plot struct {
 }
 
 // openTown is a world with a town in it.
-func openTown(b *testing.B, town storetest.Town) *world {
+func openTown(b *testing.B, town pgtest.Town) *world {
 	b.Helper()
 	w := openWorld(b, pg.Options{StatementTimeout: 10 * time.Minute, ReadTimeout: 11 * time.Minute})
-	town.Build(b, storetest.Bare(b))
+	town.Build(b, pgtest.Bare(b))
 	return w
 }
 
 // plot takes a group of the town.
-func (w *world) plot(town storetest.Town, i int) *plot {
+func (w *world) plot(town pgtest.Town, i int) *plot {
 	w.t.Helper()
 	ctx := w.t.Context()
 	p := &plot{w: w, id: town.Group(i)}

@@ -7,7 +7,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // BenchmarkReader reads what a search and what a context need from 200 memories of a
@@ -16,8 +16,8 @@ import (
 //	go test -run '^$' -bench Reader -benchtime 2000x ./store
 func BenchmarkReader(b *testing.B) {
 	// A connection plans a statement anew for another role: each has connections of its own.
-	own, confined := storetest.Open(b, pg.Options{}), storetest.Open(b, pg.Options{})
-	full := storetest.FillGroups(b, raw(b), []int{200, 200, 200}, 1536)
+	own, confined := pgtest.Open(b, pg.Options{}), pgtest.Open(b, pg.Options{})
+	full := pgtest.FillGroups(b, raw(b), []int{200, 200, 200}, 1536)
 	probe := make([]float32, 1536)
 	probe[0] = 1
 	for name, read := range map[string]func(ctx context.Context, s *store.Store) error{
@@ -26,12 +26,12 @@ func BenchmarkReader(b *testing.B) {
 			return err
 		},
 		"context": func(ctx context.Context, s *store.Store) error {
-			_, err := s.RecallState(ctx, reverie.RecallQuery{GroupID: full.Groups[1], SessionID: storetest.FullSession, Turns: 6, Text: "weekend"})
+			_, err := s.RecallState(ctx, reverie.RecallQuery{GroupID: full.Groups[1], SessionID: pgtest.FullSession, Turns: 6, Text: "weekend"})
 			return err
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
-			var plain, walled storetest.Laps
+			var plain, walled pgtest.Laps
 			ctx := store.AsReader(b.Context(), full.Groups[1])
 			for b.Loop() {
 				plain.Time(func() { check(b, read(b.Context(), own)) })

@@ -12,7 +12,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // Under the reader's role the database shows the rows of its groups, whatever group a
@@ -118,7 +118,7 @@ func TestReaderMaySelectOnly(t *testing.T) {
 
 // The group's index is used for the reader as for others.
 func TestReaderUsesIndexes(t *testing.T) {
-	storetest.New(t)
+	pgtest.New(t)
 	db := raw(t)
 	_, err := db.Exec(`insert into groups (group_id) select 'g' || n from generate_series(1, 40) n;
 		insert into memories (group_id, memory_id, lineage_id, kind, statement, version, status, strength, content_hash, created_at, updated_at, last_supported_at)
@@ -156,7 +156,7 @@ func TestReaderUsesIndexes(t *testing.T) {
 // Where the role is not there or cannot be used, reading goes on without it, and what to
 // do is said. A writer that owns nothing works as ever.
 func TestReaderThatCannotBe(t *testing.T) {
-	url := storetest.URL(t)
+	url := pgtest.URL(t)
 	db := raw(t)
 	unique := strings.ReplaceAll(reverie.NewID(), "-", "")
 	writer, reader := "writer_"+unique, "reader_"+unique

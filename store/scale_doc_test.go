@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // scaleSQL are the blocks of SQL in docs/scale.md: that for Citus, and the others.
@@ -47,7 +47,7 @@ func strings1(t *testing.T, db *sql.DB, query string) []string {
 // and after those that it refers to. Citus itself is not at hand: a function of
 // the same name and parameters takes its place and writes down what it is told.
 func TestCitusSQLFitsTheSchema(t *testing.T) {
-	storetest.New(t)
+	pgtest.New(t)
 	db := raw(t)
 	citus, _ := scaleSQL(t)
 	_, err := db.ExecContext(t.Context(), `

@@ -12,11 +12,11 @@ import (
 	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 func TestMigrate(t *testing.T) {
-	opts := pg.Options{URL: storetest.NewEmpty(t)}
+	opts := pg.Options{URL: pgtest.NewEmpty(t)}
 	s := must(store.Open(t.Context(), opts))(t)
 	defer func() { _ = s.Close() }()
 
@@ -56,7 +56,7 @@ func TestMigrate(t *testing.T) {
 }
 
 func TestMigrateConcurrently(t *testing.T) {
-	opts := pg.Options{URL: storetest.NewEmpty(t)}
+	opts := pg.Options{URL: pgtest.NewEmpty(t)}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	total := 0
@@ -80,7 +80,7 @@ func TestMigrateConcurrently(t *testing.T) {
 // A database that was in use before decisions and entities keeps what it has, and
 // what is new works on it.
 func TestMigrateWithData(t *testing.T) {
-	opts := pg.Options{URL: storetest.NewEmpty(t)}
+	opts := pg.Options{URL: pgtest.NewEmpty(t)}
 	ctx := t.Context()
 	db := must(openRaw(opts.URL))(t)
 	defer func() { _ = db.Close() }()
@@ -130,7 +130,7 @@ func TestMigrateWithData(t *testing.T) {
 
 // Every key leads with group_id, so that the schema can be distributed by it.
 func TestGroupLeadsEveryKey(t *testing.T) {
-	storetest.New(t)
+	pgtest.New(t)
 	db := raw(t)
 	rows := must(db.Query(`select c.conrelid::regclass::text, c.conname, c.contype::text, a.attname, coalesce(f.attname, '')
 		from pg_constraint c
@@ -164,7 +164,7 @@ func TestGroupLeadsEveryKey(t *testing.T) {
 
 // The names that operators' SQL and dashboards read.
 func TestColumnsOfTheDesign(t *testing.T) {
-	storetest.New(t)
+	pgtest.New(t)
 	db := raw(t)
 	for table, columns := range map[string]string{
 		"groups":            "group_id, name, time_zone, language, paused, day_boundary, impressions",
@@ -195,7 +195,7 @@ func TestOpenRefusesWrongSettings(t *testing.T) {
 		"empty":            "",
 		"no url":           "postgres://user:s3cret@host:notaport/db",
 		"bad mode":         "postgres://user:s3cret@localhost/db?sslmode=wrong",
-		"no such database": strings.Replace(storetest.URL(t), "reverie_test_", "reverie_gone_", 1),
+		"no such database": strings.Replace(pgtest.URL(t), "reverie_test_", "reverie_gone_", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := store.Open(t.Context(), pg.Options{URL: url})

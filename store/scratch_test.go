@@ -14,12 +14,12 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // TestScratch writes to a scratch store, and finds the live one as it was.
 func TestScratch(t *testing.T) {
-	live := storetest.New(t)
+	live := pgtest.New(t)
 	ctx := t.Context()
 	x, err := live.Scratch(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestScratch(t *testing.T) {
 // TestScratchSweepsLeftovers removes what a process left that died, and neither what is
 // kept nor what somebody works in, or has just made.
 func TestScratchSweepsLeftovers(t *testing.T) {
-	live, db := storetest.New(t), raw(t)
+	live, db := pgtest.New(t), raw(t)
 	ctx, schemas := t.Context(), map[string]string{}
 	for what, age := range map[string]time.Duration{"left": 25, "kept": 25, "used": 25, "unused": 25, "new": 23} {
 		schemas[what] = fmt.Sprintf("reverie_scratch_%012x7%019x", time.Now().Add(-age*time.Hour).UnixMilli(), len(schemas))
@@ -80,18 +80,18 @@ func (c deaf) Write(b []byte) (int, error) {
 // TestScratchBehindAPooler refuses connections that do not begin where they are to, and
 // leaves nothing.
 func TestScratchBehindAPooler(t *testing.T) {
-	live := storetest.Open(t, pg.Options{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+	live := pgtest.Open(t, pg.Options{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, address)
 		return deaf{c}, err
 	}})
 	db := raw(t)
-	before := storetest.Checksums(t, db, "public")
+	before := pgtest.Checksums(t, db, "public")
 	_, err := live.Scratch(t.Context())
 	wantErr(t, err, reverie.ErrConfiguration)
 	if !strings.Contains(err.Error(), "pooler") {
 		t.Errorf("it does not say what to do: %v", err)
 	}
-	if diff := cmp.Diff(before, storetest.Checksums(t, db, "public")); diff != "" {
+	if diff := cmp.Diff(before, pgtest.Checksums(t, db, "public")); diff != "" {
 		t.Errorf("the live tables (-before +after):\n%s", diff)
 	}
 	if n := count(t, db, `select count(*) from pg_namespace where nspname like 'reverie\_scratch\_%'`); n != 0 {

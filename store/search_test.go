@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 func direction(r *rand.Rand, dims int) []float32 {
@@ -198,7 +198,7 @@ func FuzzVectorRoundTrip(f *testing.F) {
 	f.Add(uint64(1), 1)
 	f.Add(uint64(2), 1536)
 	f.Add(uint64(3), 3072)
-	s := storetest.New(f)
+	s := pgtest.New(f)
 	f.Fuzz(func(t *testing.T, seed uint64, dims int) {
 		dims = 1 + (dims&0x7fffffff)%4000
 		v := direction(rand.New(rand.NewPCG(seed, 2)), dims)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 func TestGatherSession(t *testing.T) {
@@ -68,7 +68,7 @@ func TestApplySession(t *testing.T) {
 	ids, foreign := w.turns("s", 0, 4), w.turns("other", 0, 1)
 	run := w.extraction("s", ids[:4])
 	everything := func() []string {
-		return storetest.Rows(t, db, `select 'use', message_id, run_id::text from message_uses union all select 'memory', statement, session_id from memories
+		return pgtest.Rows(t, db, `select 'use', message_id, run_id::text from message_uses union all select 'memory', statement, session_id from memories
 			union all select 'chunk', chunk_no::text, status from run_chunks union all select 'session', session_id, concat(new_messages, ' ', extractions) from sessions
 			union all select 'evolve', message_id, outcome from messages order by 1, 2, 3`)
 	}
@@ -156,7 +156,7 @@ func TestHeldSession(t *testing.T) {
 	if st := must(w.Run(ctx, group, run))(t).Run.Stats; st.Cited+st.Considered != 0 || st.Deferred != 6 {
 		t.Errorf("the run says %+v", st)
 	}
-	if rows := storetest.Rows(t, raw(t), `select status from run_chunks where run_id = $1`, run); rows[0] != "failed" {
+	if rows := pgtest.Rows(t, raw(t), `select status from run_chunks where run_id = $1`, run); rows[0] != "failed" {
 		t.Errorf("its chunk is %v", rows)
 	}
 	if run, _ = hold(ids[2:4], "likes milk"); must(w.RejectHeld(ctx, w.lease, group, run, false))(t) != 0 || w.counted(group)["s"].New.Messages != 4 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // nth breaks the network at the nth request from now on, once.
@@ -66,7 +66,7 @@ func TestSessionsSurviveBrokenLinks(t *testing.T) {
 			t.Errorf("%s is %+v", id, s)
 		}
 	}
-	if rows := storetest.Rows(t, raw(t), `select (select count(*) from messages), (select count(*) from message_uses where job = 'extract'),
+	if rows := pgtest.Rows(t, raw(t), `select (select count(*) from messages), (select count(*) from message_uses where job = 'extract'),
 			(select count(*) from message_uses where job = 'summarize'), (select count(*) from memories), (select count(*) from sessions where cut)`); rows[0] != "51|51|34|17|1" {
 		t.Errorf("rows: %v", rows)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // folds is a summary that covers these messages, too. How many it covers the store
@@ -81,7 +81,7 @@ func TestApplyFold(t *testing.T) {
 	if diff := cmp.Diff([]string{"late", "early", "s-u003", "s-v003"}, messageIDs(must(w.GatherFold(ctx, group, "s"))(t).Messages)); diff != "" {
 		t.Errorf("word for word (-want +got):\n%s", diff)
 	}
-	if rows := storetest.Rows(t, raw(t), `select count(*), count(distinct run_id) from message_uses where job = 'summarize' and session_id = 's'`); rows[0] != "7|1" {
+	if rows := pgtest.Rows(t, raw(t), `select count(*), count(distinct run_id) from message_uses where job = 'summarize' and session_id = 's'`); rows[0] != "7|1" {
 		t.Errorf("marks: %v", rows)
 	}
 	if stats := must(w.Run(ctx, group, run))(t).Run.Stats; stats.Folded != 2 {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // The same messages make the same sessions, with the same counts, in whatever order
@@ -63,7 +63,7 @@ func TestLateMessagesMoveSessions(t *testing.T) {
 	of := func() []string {
 		t.Helper()
 		w.counted(group)
-		return storetest.Rows(t, raw(t), `select message_id, rank() over (order by s.first_at), s.cut from messages m join sessions s using (group_id, session_id)
+		return pgtest.Rows(t, raw(t), `select message_id, rank() over (order by s.first_at), s.cut from messages m join sessions s using (group_id, session_id)
 			where group_id = $1 order by sent_at`, group)
 	}
 	expect := func(want ...string) {
@@ -72,7 +72,7 @@ func TestLateMessagesMoveSessions(t *testing.T) {
 			t.Errorf("message|session|cut (-want +got):\n%s", diff)
 		}
 	}
-	versions := func() []string { return storetest.Rows(t, raw(t), `select message_id, xmin from messages order by 1`) }
+	versions := func() []string { return pgtest.Rows(t, raw(t), `select message_id, xmin from messages order by 1`) }
 	rewritten := func(before []string) (n int) {
 		for _, v := range versions() {
 			if slices.Contains(before, v) {

@@ -11,7 +11,7 @@ import (
 	"reverie/internal/text"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 func TestSessionsAreListed(t *testing.T) {
@@ -66,7 +66,7 @@ func TestSessionsAreListed(t *testing.T) {
 // Messages from before sessions were kept are of the sessions that they name, wait
 // for nothing, and what comes later is counted with them.
 func TestMigrateSessions(t *testing.T) {
-	opts := pg.Options{URL: storetest.NewEmpty(t)}
+	opts := pg.Options{URL: pgtest.NewEmpty(t)}
 	ctx := t.Context()
 	db := must(openRaw(opts.URL))(t)
 	defer func() { _ = db.Close() }()

@@ -9,7 +9,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // line is a message of a session, sent so many minutes after noon.
@@ -110,7 +110,7 @@ func (w *world) counted(id string) map[string]reverie.Session {
 		e.Cut, e.Extractions, e.ExtractedUntil = s.Cut, s.Extractions, s.ExtractedUntil
 		want[s.ID], got[s.ID] = e, s
 	}
-	for _, sum := range storetest.Rows(w.t, db, `select session_id, messages, turns, tokens from session_summaries where group_id = $1`, id) {
+	for _, sum := range pgtest.Rows(w.t, db, `select session_id, messages, turns, tokens from session_summaries where group_id = $1`, id) {
 		name := sum[:strings.Index(sum, "|")]
 		if f := want[name].Folded; sum != fmt.Sprintf("%s|%d|%d|%d", name, f.Messages, f.Turns, f.Tokens) {
 			w.t.Errorf("of %+v the summary covers %s", f, sum)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 var rule = reverie.ParkRule{After: 3, RetryAfter: 30 * time.Minute, MaxRetryAfter: 45 * time.Minute}
@@ -59,7 +59,7 @@ func TestNoteFailure(t *testing.T) {
 
 // Failures that are noted at the same time all count, the first one included.
 func TestNoteFailureRace(t *testing.T) {
-	s := storetest.New(t)
+	s := pgtest.New(t)
 	const at = 6
 	for _, id := range []string{"a", "b", "c"} {
 		check(t, s.AddGroup(t.Context(), reverie.Group{ID: id}))

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // TestShareMemory: a group's memory becomes a team's, with its origin and without its
 // words; shared again it is a new version only where it has changed; its deletion is a
 // version, too.
 func TestShareMemory(t *testing.T) {
-	s := storetest.New(t)
+	s := pgtest.New(t)
 	ctx := t.Context()
 	for _, g := range []string{"g1", "g2"} {
 		if _, err := s.EnsureGroup(ctx, reverie.Group{ID: g}); err != nil {

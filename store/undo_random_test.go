@@ -12,7 +12,7 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // saga is the random history of one group: runs of all jobs, persons, and a clock that
@@ -44,7 +44,7 @@ type instant struct {
 // sagas opens a database for many histories.
 func sagas(t *testing.T) func(t *testing.T, seed uint64) *saga {
 	now := noon
-	s := storetest.Open(t, pg.Options{Now: func() time.Time { return now }})
+	s := pgtest.Open(t, pg.Options{Now: func() time.Time { return now }})
 	db := raw(t)
 	return func(t *testing.T, seed uint64) *saga {
 		id := fmt.Sprintf("saga %d", seed)
@@ -204,7 +204,7 @@ func (s *saga) archive() (run string) {
 // meddle is what a person does.
 func (s *saga) meddle() {
 	action := []reverie.Action{reverie.ActionDelete, reverie.ActionRestore, reverie.ActionStrength, reverie.ActionWeight}[s.r.IntN(4)]
-	heads := storetest.Rows(s.t, s.db, `select memory_id from (select distinct on (lineage_id) * from memories where group_id = $1
+	heads := pgtest.Rows(s.t, s.db, `select memory_id from (select distinct on (lineage_id) * from memories where group_id = $1
 		order by lineage_id, version desc) h order by statement, lineage_id`, s.group)
 	if len(heads) > 0 {
 		_, _ = s.Edit(s.t.Context(), reverie.Edit{GroupID: s.group, MemoryID: heads[s.r.IntN(len(heads))], Action: action, Value: s.r.Float64()})
@@ -220,7 +220,7 @@ func (s *saga) tick() {
 func (s *saga) see() {
 	s.t.Helper()
 	rows := map[string]bool{}
-	for _, row := range storetest.Rows(s.t, s.db, `select memory_id::text, statement, version::text, tags::text, coalesce(run_id::text, ''), updated_at::text from memories where group_id = $1
+	for _, row := range pgtest.Rows(s.t, s.db, `select memory_id::text, statement, version::text, tags::text, coalesce(run_id::text, ''), updated_at::text from memories where group_id = $1
 		union all select change_id::text, old_statement, action, new_statement, coalesce(run_id::text, ''), created_at::text from memory_change_log where group_id = $1`, s.group) {
 		rows[row] = true
 	}
@@ -230,7 +230,7 @@ func (s *saga) see() {
 		}
 	}
 	s.rows = rows
-	at := must(time.Parse(time.RFC3339Nano, storetest.Rows(s.t, s.db, `select to_char(coalesce(max(created_at), 'epoch') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+	at := must(time.Parse(time.RFC3339Nano, pgtest.Rows(s.t, s.db, `select to_char(coalesce(max(created_at), 'epoch') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 		from memory_change_log where group_id = $1`, s.group)[0]))(s.t)
 	s.past = append(s.past, instant{at, reverie.ActiveSHA256(s.active())})
 }
@@ -348,5 +348,5 @@ func (s *saga) wantSound() {
 			s.t.Errorf("at %s %s was active, and %s is told", at, hash, got)
 		}
 	}
-	storetest.Sound(s.t, s.Store, s.group, "counts of changes add up") // the runs here do not count
+	pgtest.Sound(s.t, s.Store, s.group, "counts of changes add up") // the runs here do not count
 }

@@ -13,10 +13,10 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 const (
 	group = "g1"
@@ -41,7 +41,7 @@ func openWorld(t testing.TB, opts pg.Options) *world {
 	t.Helper()
 	w := &world{t: t, now: noon}
 	opts.Now = func() time.Time { return w.now }
-	w.parts = partsOf(storetest.Open(t, opts))
+	w.parts = partsOf(pgtest.Open(t, opts))
 	w.ensure(group)
 	w.lease = must(w.AcquireLease(t.Context(), group, reverie.LeaseGroup, "host:1:a", time.Minute))(t)
 	return w
@@ -175,7 +175,7 @@ func (w *world) active() map[string]reverie.Memory {
 // raw is a plain connection to the test's database.
 func raw(t testing.TB) *sql.DB {
 	t.Helper()
-	db := must(sql.Open("postgres", storetest.URL(t)))(t)
+	db := must(sql.Open("postgres", pgtest.URL(t)))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // The database's zone is half an hour off and behind UTC: a time that took its
@@ -17,7 +17,7 @@ func TestTimesAreUTC(t *testing.T) {
 	db := raw(t)
 	var zone string
 	check(t, db.QueryRow(`show timezone`).Scan(&zone))
-	if zone != storetest.TimeZone {
+	if zone != pgtest.TimeZone {
 		t.Fatalf("the test database is in %s: this test proves nothing", zone)
 	}
 	ctx := t.Context()

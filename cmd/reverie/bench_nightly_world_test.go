@@ -19,7 +19,7 @@ import (
 	"reverie/internal/config"
 	"reverie/internal/text"
 	"reverie/jobs"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // nightlyWorld is a database, a model and what has been measured of them.
@@ -49,7 +49,7 @@ type usage struct {
 
 func newNightlyWorld(b *testing.B, c nightlyCase, binary string) *nightlyWorld {
 	w := &nightlyWorld{nightlyCase: c, b: b, binary: binary}
-	database := storetest.URL(b)
+	database := pgtest.URL(b)
 	db, err := sql.Open("postgres", database)
 	if err != nil {
 		b.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 	"reverie/internal/api/client"
 	"reverie/internal/llm/offline"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // envPeerIndex is up to how many memories mem0 is measured with its HNSW index as well, and
@@ -88,12 +88,12 @@ func benchmarkPeerSearch(b *testing.B) {
 			s := newPeerShelf(memories, perGroup)
 			name := fmt.Sprintf("groups-of=%s/memories=%d", []string{"all", "100"}[of], memories)
 			b.Run(name+"/system=reverie", func(b *testing.B) {
-				ours := openPeer(b, storetest.URL(b))
+				ours := openPeer(b, pgtest.URL(b))
 				s.fillOurs(b, ours)
 				s.serve(b, m, ours)
 			})
 			b.Run(name+"/system=mem0", func(b *testing.B) {
-				theirs := openPeer(b, storetest.NewEmpty(b))
+				theirs := openPeer(b, pgtest.NewEmpty(b))
 				s.fillTheirs(b, m, driver, theirs)
 				b.Run("index=none", func(b *testing.B) { s.ask(b, m, driver, theirs) })
 				if memories > indexed {
@@ -173,7 +173,7 @@ func (s *peerShelf) serve(b *testing.B, m *peerModel, ours peerDatabase) {
 	for _, query := range []string{"new", "known"} {
 		b.Run("query="+query, func(b *testing.B) {
 			m.reset()
-			var laps storetest.Laps
+			var laps pgtest.Laps
 			found := 0
 			least := 0.0
 			for i, text := range s.queries {
@@ -198,14 +198,14 @@ func (s *peerShelf) ask(b *testing.B, m *peerModel, driver *peerDriver, theirs p
 	m.reset()
 	r, _ := driver.do(peerJob{What: "search", Database: theirs.url, Collection: "memories", Model: m.url(), Connections: 1,
 		Groups: s.groups, Queries: s.queries, Warm: peerWarm, Limit: 10})
-	var laps storetest.Laps
+	var laps pgtest.Laps
 	for _, ms := range r.Took {
 		laps = append(laps, time.Duration(ms*float64(time.Millisecond)))
 	}
 	s.report(b, m, laps, r.Found)
 }
 
-func (s *peerShelf) report(b *testing.B, m *peerModel, laps storetest.Laps, found int) {
+func (s *peerShelf) report(b *testing.B, m *peerModel, laps pgtest.Laps, found int) {
 	if len(laps) != len(s.queries)-peerWarm {
 		b.Fatalf("%d searches were timed, want %d", len(laps), len(s.queries)-peerWarm)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"reverie/internal/llm/offline"
 	"reverie/internal/text"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // envPeer is how many groups the nights of BenchmarkPeer have, 200 by default.
@@ -105,7 +105,7 @@ func peerRows(b *testing.B, db peerDatabase, query string) (all [][2]string) {
 func benchmarkPeerNight(b *testing.B) {
 	driver := newPeerDriver(b)
 	binary := buildBinary(b)
-	ours, theirs := openPeer(b, storetest.URL(b)), openPeer(b, storetest.NewEmpty(b))
+	ours, theirs := openPeer(b, pgtest.URL(b)), openPeer(b, pgtest.NewEmpty(b))
 	n := newPeerNight(b, ours)
 	n.teach(b, driver, theirs)
 	n.measureStarts(b, driver, binary, ours, theirs)

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // envServe is how many idle connections BenchmarkServe holds, 500 by default. A tenth of
@@ -70,7 +70,7 @@ type serveWorld struct {
 
 func newServeWorld(b *testing.B) *serveWorld {
 	b.Helper()
-	env := []string{"HOME=" + b.TempDir(), "PATH=/usr/local/bin:/usr/bin:/bin", "REVERIE_DATABASE_URL=" + storetest.URL(b), "REVERIE_LLM_PROVIDER=offline",
+	env := []string{"HOME=" + b.TempDir(), "PATH=/usr/local/bin:/usr/bin:/bin", "REVERIE_DATABASE_URL=" + pgtest.URL(b), "REVERIE_LLM_PROVIDER=offline",
 		"REVERIE_LOG_FORMAT=json", "REVERIE_LOG_LEVEL=warn", "REVERIE_HTTP_REQUESTS_PER_SECOND=0", "GOMEMLIMIT=460MiB"} // as in k8s/
 	var lines strings.Builder
 	for i := range 400 {
@@ -88,7 +88,7 @@ func newServeWorld(b *testing.B) *serveWorld {
 
 // found is what came of searches.
 type found struct {
-	laps   storetest.Laps
+	laps   pgtest.Laps
 	failed atomic.Int64
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reverie/internal/llm/llmtest"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 func TestExitUsage(t *testing.T) {
@@ -109,7 +109,7 @@ func TestExitMissingSettings(t *testing.T) {
 func TestExitOutdatedSchema(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.set("REVERIE_DATABASE_URL=" + storetest.NewEmpty(t))
+	s.set("REVERIE_DATABASE_URL=" + pgtest.NewEmpty(t))
 	for _, args := range [][]string{{"evolve", "--all"}, {"import", "-", "--group", "g1"}, {"memory", "list", "--group", "g1"}, {"runs", "list"}, {"doctor"}} {
 		o := s.run(args...)
 		if o.code != 2 || !strings.Contains(o.stderr+o.stdout, "reverie migrate up") {

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // envMain makes the test binary be the binary itself: the very main, in a
@@ -16,5 +16,5 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	storetest.Main(m)
+	pgtest.Main(m)
 }

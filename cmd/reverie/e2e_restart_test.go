@@ -19,7 +19,7 @@ import (
 
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/localdb"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // server is a PostgreSQL of the test's own, which it may treat as it likes.
@@ -140,7 +140,7 @@ func (v *server) stage(name string) *stage {
 	if err := v.cluster.EnsureDatabase(v.t.Context(), name); err != nil {
 		v.t.Fatal(err)
 	}
-	v.exec(`alter database ` + name + ` set timezone = '` + storetest.TimeZone + `'`)
+	v.exec(`alter database ` + name + ` set timezone = '` + pgtest.TimeZone + `'`)
 	s := &stage{t: v.t, url: v.cluster.URL(name), model: llmtest.New(v.t), home: v.t.TempDir()}
 	s.env = []string{"HOME=" + s.home, "PATH=/usr/local/bin:/usr/bin:/bin", "REVERIE_DATABASE_URL=" + s.url,
 		"REVERIE_LLM_BASE_URL=" + s.model.URL("openai"), "REVERIE_LLM_ATTEMPTS=1", "REVERIE_EMBED_PROVIDER=offline", anyPort, newYear,

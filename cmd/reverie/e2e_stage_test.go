@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"reverie/internal/llm/llmtest"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // stage is a world for one end-to-end test: a database of its own, a model
@@ -29,7 +29,7 @@ type stage struct {
 // the eyes of a daemon, whose chats are of years ago.
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, url: storetest.URL(t), model: llmtest.New(t), home: t.TempDir()}
+	s := &stage{t: t, url: pgtest.URL(t), model: llmtest.New(t), home: t.TempDir()}
 	s.env = []string{"HOME=" + s.home, "PATH=/usr/local/bin:/usr/bin:/bin", "REVERIE_DATABASE_URL=" + s.url,
 		"REVERIE_LLM_BASE_URL=" + s.model.URL("openai"), "REVERIE_LLM_ATTEMPTS=1", "REVERIE_SCHEDULE_MAINTAIN=never"}
 	db, err := sql.Open("postgres", s.url)
@@ -150,7 +150,7 @@ func (s *stage) bring(group string, lines ...chatLine) {
 // rows is the result of a query, each row with its columns joined by a bar.
 func (s *stage) rows(query string, args ...any) []string {
 	s.t.Helper()
-	return storetest.Rows(s.t, s.db, query, args...)
+	return pgtest.Rows(s.t, s.db, query, args...)
 }
 
 // one is the only row of a query.

@@ -9,7 +9,7 @@ import (
 
 	"reverie/internal/api"
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // TestTokens makes, lists and revokes tokens as an operator does.
@@ -17,7 +17,7 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	noon := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
-	kept := storetest.New(t)
+	kept := pgtest.New(t)
 	const odd = "-1/2 %2F 群"
 	s.run("groups", "add", "--", odd).want(t, 0)
 	s.run("token", "list").want(t, 0).silent(t).shows(t, "no tokens", "reverie token create")

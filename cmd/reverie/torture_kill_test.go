@@ -19,7 +19,7 @@ import (
 
 	"reverie/internal/fault"
 	"reverie/internal/llm/llmtest"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // play is a command that is to be killed, and the past that it comes upon.
@@ -59,7 +59,7 @@ type scene struct {
 func (s *stage) double(t *testing.T) *stage {
 	t.Helper()
 	own := *s
-	own.t, own.model, own.url = t, llmtest.New(t), storetest.Copy(t, s.url)
+	own.t, own.model, own.url = t, llmtest.New(t), pgtest.Copy(t, s.url)
 	own.model.Respond(scribe(t))
 	db, err := sql.Open("postgres", own.url)
 	if err != nil {

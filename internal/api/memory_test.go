@@ -9,18 +9,18 @@ import (
 	"reverie/internal/api"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // TestLongHistory: of a memory with more versions than an answer holds, the newest ones
 // are told.
 func TestLongHistory(t *testing.T) {
-	s := storetest.New(t)
+	s := pgtest.New(t)
 	service := &api.Service{Store: s, Now: time.Now}
 	if _, err := s.EnsureGroup(t.Context(), reverie.Group{ID: "g1"}); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("postgres", storetest.URL(t))
+	db, err := sql.Open("postgres", pgtest.URL(t))
 	if err != nil {
 		t.Fatal(err)
 	}

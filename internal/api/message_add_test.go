@@ -20,7 +20,7 @@ import (
 	"reverie/internal/ingest"
 	"reverie/internal/reverie"
 	"reverie/store"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // oddGroup is an id that has everything in it which a path must escape.
@@ -36,7 +36,7 @@ func said(ids ...int) string {
 
 func mailroom(t *testing.T) (*api.Service, *store.Store) {
 	t.Helper()
-	s := storetest.New(t)
+	s := pgtest.New(t)
 	return &api.Service{Store: s, Filters: ingest.Filters{Commands: []string{"/"}}, NewGroup: func(g reverie.Group) reverie.Group {
 		g.TimeZone = "Asia/Shanghai"
 		return g

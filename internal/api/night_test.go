@@ -19,7 +19,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/jobs"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // almanac is where nights are written down, past all that makes them.
@@ -34,8 +34,8 @@ func newAlmanac(t *testing.T) *almanac {
 	t.Helper()
 	t.Parallel()
 	a := &almanac{T: t, ctx: api.WithCaller(t.Context(), api.Anyone)}
-	a.Service = &api.Service{Store: storetest.Open(t, pg.Options{}), Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
-	db, err := sql.Open("postgres", storetest.URL(t))
+	a.Service = &api.Service{Store: pgtest.Open(t, pg.Options{}), Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	db, err := sql.Open("postgres", pgtest.URL(t))
 	a.check(err)
 	t.Cleanup(func() { _ = db.Close() })
 	a.db = db
@@ -183,7 +183,7 @@ func TestNights(t *testing.T) {
 	}
 	a.run("other", reverie.Run{Job: reverie.JobEvolve, WindowSince: start, WindowUntil: start, StartedAt: start})
 	first := at(cal.Containing(start.Add(-500 * 24 * time.Hour)).Date)
-	first.Runs, first.Changes, first.Created, first.Archived = storetest.Rows(t, a.db, `select run_id from runs where group_id = $1 order by started_at limit 1`, petitioned),
+	first.Runs, first.Changes, first.Created, first.Archived = pgtest.Rows(t, a.db, `select run_id from runs where group_id = $1 order by started_at limit 1`, petitioned),
 		[]string{fmt.Sprint(start.Add(-500 * 24 * time.Hour).UnixMicro())}, 1, 2
 
 	var all []told

@@ -18,7 +18,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/jobs"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 const petitioned = "g/1 群"
@@ -36,7 +36,7 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{T: t, now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return d.now }
-	s, log := storetest.Open(t, pg.Options{Now: clock}), slog.New(slog.NewTextHandler(io.Discard, nil))
+	s, log := pgtest.Open(t, pg.Options{Now: clock}), slog.New(slog.NewTextHandler(io.Discard, nil))
 	d.Service = &api.Service{Store: s, Now: clock, Log: log, Leases: &jobs.Leases{Store: s, Holder: "test"}}
 	d.Service.ApproveHeld = app.ApproveHeld(s, d.Service.Leases, func() *evolve.Pipeline {
 		return &evolve.Pipeline{Store: s, Now: clock, Log: log, Limits: evolve.Limits{MaxActive: 3}}

@@ -9,7 +9,7 @@ import (
 
 	"reverie/internal/api"
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // TestReading: nobody reads anything, and a stranger is told of a group what is told of
@@ -126,7 +126,7 @@ func TestPeople(t *testing.T) {
 	if list.Total != 0 || list.Entities == nil {
 		t.Errorf("of nobody: %+v", list)
 	}
-	db, err := sql.Open("postgres", storetest.URL(t))
+	db, err := sql.Open("postgres", pgtest.URL(t))
 	d.check(err)
 	t.Cleanup(func() { _ = db.Close() })
 	lin := reverie.NewID()

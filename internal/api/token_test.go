@@ -11,7 +11,7 @@ import (
 	"reverie/internal/api"
 	"reverie/internal/reverie"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // door is a service and the clock by which its tokens are good.
@@ -25,7 +25,7 @@ func newDoor(t *testing.T) *door {
 	t.Helper()
 	d := &door{t: t, now: time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return d.now }
-	d.Service = &api.Service{Store: storetest.Open(t, pg.Options{Now: clock}), Now: clock, PageSession: time.Hour}
+	d.Service = &api.Service{Store: pgtest.Open(t, pg.Options{Now: clock}), Now: clock, PageSession: time.Hour}
 	if _, err := d.Store.EnsureGroup(t.Context(), reverie.Group{ID: "g/1 %2F 群"}); err != nil {
 		t.Fatal(err)
 	}

@@ -23,10 +23,10 @@ import (
 	"reverie/prompts"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // wording is a line of testdata/wordings.jsonl: one way to put a fact, or (with a
 // base) a statement that says nearly what its base says, and something else.
@@ -130,7 +130,7 @@ type press struct {
 
 func newPress(t *testing.T) *press {
 	p := &press{T: t, now: time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)}
-	p.store = storetest.Open(t, pg.Options{Now: func() time.Time { return p.now }})
+	p.store = pgtest.Open(t, pg.Options{Now: func() time.Time { return p.now }})
 	return p
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // crashStory brings what takes a run through all that it can do, in two chunks of
@@ -60,13 +60,13 @@ func TestCrashAnywhere(t *testing.T) {
 	s := newStage(t)
 	crashStory(s)
 	limits := s.pipe.Limits
-	with := func(m *storetest.Mortal) *Pipeline {
+	with := func(m *pgtest.Mortal) *Pipeline {
 		p := s.pipeline(m)
 		p.Limits = limits
 		return p
 	}
 	asked := s.asked()
-	undisturbed := &storetest.Mortal{Store: s.store, Left: -1}
+	undisturbed := &pgtest.Mortal{Store: s.store, Left: -1}
 	if _, err := s.runWith(with(undisturbed), Request{}); err != nil {
 		t.Fatal(err)
 	}
@@ -82,13 +82,13 @@ func TestCrashAnywhere(t *testing.T) {
 		s.pipe.Limits = s.pipeline(nil).Limits
 		crashStory(s)
 		asked := s.asked()
-		if _, err := s.runWith(with(&storetest.Mortal{Store: s.store, Left: n}), Request{}); !errors.Is(err, storetest.ErrDead) {
+		if _, err := s.runWith(with(&pgtest.Mortal{Store: s.store, Left: n}), Request{}); !errors.Is(err, pgtest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
-		storetest.Sound(t, s.store, s.group)
+		pgtest.Sound(t, s.store, s.group)
 		paid := s.asked() - asked
 		kept := len(s.rows(`select 1 from answers a join runs r using (group_id, run_id) where group_id = $1 and r.attempt = 1 and r.window_since > '2026-03-27'`, s.group))
-		if _, err := s.runWith(with(&storetest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
+		if _, err := s.runWith(with(&pgtest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
 			t.Fatalf("after a crash before call %d (%s): %v", n+1, call, err)
 		}
 		if again := s.asked() - asked - bill; again != paid-kept || again > 1 {
@@ -101,7 +101,7 @@ func TestCrashAnywhere(t *testing.T) {
 			break
 		}
 	}
-	storetest.Sound(t, s.store, "")
+	pgtest.Sound(t, s.store, "")
 }
 
 // TestLeaseLost lets somebody else take the group, at each point after which a
@@ -113,7 +113,7 @@ func TestLeaseLost(t *testing.T) {
 			s := all.beside(t, call)
 			s.say(evening.Add(-day), line{"u1:Kay", "I live in Lisbon"})
 			stolen := false
-			p := s.pipeline(&storetest.Mortal{Store: s.store, Left: -1, Before: func(next string) {
+			p := s.pipeline(&pgtest.Mortal{Store: s.store, Left: -1, Before: func(next string) {
 				if next == call && !stolen {
 					stolen = true
 					s.rows(`update leases set fence = fence + 1, holder = 'somebody else' where group_id = $1 returning 1`, s.group)
@@ -121,7 +121,7 @@ func TestLeaseLost(t *testing.T) {
 			}})
 			_, err := s.runWith(p, Request{})
 			wantErr(t, err, reverie.ErrLeaseLost)
-			storetest.Sound(t, s.store, s.group)
+			pgtest.Sound(t, s.store, s.group)
 			if applied := call == "FinishRun"; (len(s.people()) == 1) != applied {
 				t.Errorf("people %q", s.people())
 			}
@@ -133,7 +133,7 @@ func TestLeaseLost(t *testing.T) {
 				t.Errorf("people %q", got)
 			}
 			s.want(`select count(*) from runs where group_id = '`+s.group+`' and status = 'running'`, "0")
-			storetest.Sound(t, s.store, s.group)
+			pgtest.Sound(t, s.store, s.group)
 		})
 	}
 }
@@ -148,7 +148,7 @@ func TestMergedWhileAsking(t *testing.T) {
 	s.say(evening.Add(-day), line{"u1:Kay", "I moved to Porto"}, line{"u2:小K", "I like coffee"})
 	answer := observer(t)
 	s.model.Respond(func(r llmtest.Request) llmtest.Answer { return answer(r) })
-	p := s.pipeline(&storetest.Mortal{Store: s.store, Left: -1, Before: func(call string) {
+	p := s.pipeline(&pgtest.Mortal{Store: s.store, Left: -1, Before: func(call string) {
 		if call == "ApplyEntities" {
 			if _, _, err := s.store.MergeEntities(s.Context(), s.group, ids[0], ids[1], "the same person"); err != nil {
 				t.Error(err)
@@ -168,7 +168,7 @@ func TestMergedWhileAsking(t *testing.T) {
 	if n := s.asked() - before; n > 2 {
 		t.Errorf("asked %d times", n)
 	}
-	storetest.Sound(t, s.store, "")
+	pgtest.Sound(t, s.store, "")
 }
 
 // TestJoinedWhileAsking has a person merge two entities, or take them apart, at
@@ -201,7 +201,7 @@ func TestJoinedWhileAsking(t *testing.T) {
 				}
 				s.say(evening.Add(-day), line{"u2:Ben", c.says})
 				done := false
-				p := s.pipeline(&storetest.Mortal{Store: s.store, Left: -1, Before: func(call string) {
+				p := s.pipeline(&pgtest.Mortal{Store: s.store, Left: -1, Before: func(call string) {
 					if call == at && !done {
 						done = true
 						c.during(s, ids[0], ids[1])
@@ -216,7 +216,7 @@ func TestJoinedWhileAsking(t *testing.T) {
 				if got := s.people(); !slices.Equal(got, c.want) {
 					t.Errorf("people %q, want %q", got, c.want)
 				}
-				storetest.Sound(t, s.store, s.group)
+				pgtest.Sound(t, s.store, s.group)
 			})
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"reverie/prompts"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // stage is a group that is followed, with nothing false about it but the model's
@@ -46,8 +46,8 @@ var evening = time.Date(2026, 3, 28, 20, 0, 0, 0, time.UTC)
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{T: t, now: evening}
-	s.store = storetest.Open(t, pg.Options{Now: func() time.Time { return s.now }})
-	s.db = must(sql.Open("postgres", storetest.URL(t)))(t)
+	s.store = pgtest.Open(t, pg.Options{Now: func() time.Time { return s.now }})
+	s.db = must(sql.Open("postgres", pgtest.URL(t)))(t)
 	t.Cleanup(func() { _ = s.db.Close() })
 	s.set("g1")
 	return s
@@ -66,7 +66,7 @@ func (s *stage) set(group string) {
 	s.group, s.model = group, llmtest.New(s)
 	s.model.Respond(observer(s))
 	s.addGroup(group)
-	s.pipe = s.pipeline(&storetest.Mortal{Store: s.store, Left: -1})
+	s.pipe = s.pipeline(&pgtest.Mortal{Store: s.store, Left: -1})
 }
 
 // must unwraps a result or ends the test.
@@ -87,7 +87,7 @@ func (s *stage) addGroup(id string) {
 
 // pipeline asks the stage's server once for each question: patience has tests of
 // its own.
-func (s *stage) pipeline(m *storetest.Mortal) *Pipeline {
+func (s *stage) pipeline(m *pgtest.Mortal) *Pipeline {
 	s.Helper()
 	client := must(openai.New(openai.Options{BaseURL: s.model.URL("openai"), Model: "fake", HTTPClient: s.model.Client()}))(s)
 	account := llm.Account{Provider: openai.Provider, Model: "fake", Ledger: m, Policy: llm.NewPolicy(llm.PolicyOptions{Attempts: 1, BreakerFailures: -1})}
@@ -162,7 +162,7 @@ func (s *stage) say(at time.Time, lines ...line) (ids []string) {
 // rows is a query's result, the columns of a row joined by a bar.
 func (s *stage) rows(query string, args ...any) []string {
 	s.Helper()
-	return storetest.Rows(s, s.db, query, args...)
+	return pgtest.Rows(s, s.db, query, args...)
 }
 
 // want compares a query's rows with those given.

@@ -9,14 +9,14 @@ import (
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // BenchmarkMaintain is one night of two hundred groups with so many memories each: all
 // of them have faded, or nothing has; and the texts of 20,000 messages of one group.
 func BenchmarkMaintain(b *testing.B) {
-	s := storetest.Open(b, pg.Options{})
-	db := must(sql.Open("postgres", storetest.URL(b)))(b)
+	s := pgtest.Open(b, pg.Options{})
+	db := must(sql.Open("postgres", pgtest.URL(b)))(b)
 	defer func() { _ = db.Close() }()
 	const groups = 200
 	exec := func(query string, args ...any) { must(db.ExecContext(b.Context(), query, args...))(b) }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // What is due is done, each sort of it, and no more; a dry run says the same and
@@ -65,7 +65,7 @@ func TestMaintain(t *testing.T) {
 func TestDeathAnywhere(t *testing.T) {
 	w := newWorld(t)
 	w.story()
-	undisturbed := &storetest.Mortal{Store: w.store, Left: -1}
+	undisturbed := &pgtest.Mortal{Store: w.store, Left: -1}
 	must(w.run(w.keeper(undisturbed)))(t)
 	want := w.account()
 	if n := len(undisturbed.Calls); n < 12 || n > 30 {
@@ -74,7 +74,7 @@ func TestDeathAnywhere(t *testing.T) {
 	for n, call := range undisturbed.Ends() {
 		w.enter(fmt.Sprintf("death%d", n))
 		w.story()
-		if _, err := w.run(w.keeper(&storetest.Mortal{Store: w.store, Left: n})); !errors.Is(err, storetest.ErrDead) {
+		if _, err := w.run(w.keeper(&pgtest.Mortal{Store: w.store, Left: n})); !errors.Is(err, pgtest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
 		w.maintain()
@@ -89,7 +89,7 @@ func TestDeathAnywhere(t *testing.T) {
 func TestOthersMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.story()
-	thief := &storetest.Mortal{Store: w.store, Left: -1, Before: func(call string) {
+	thief := &pgtest.Mortal{Store: w.store, Left: -1, Before: func(call string) {
 		if call == "Fade" {
 			w.exec(`update leases set holder = 'another', fence = fence + 1 where group_id = $1`, w.group)
 		}
@@ -103,7 +103,7 @@ func TestOthersMeanwhile(t *testing.T) {
 	w.exec(`update leases set expires_at = 'epoch' where group_id = $1`, w.group)
 
 	changed := false
-	person := &storetest.Mortal{Store: w.store, Left: -1, Before: func(call string) {
+	person := &pgtest.Mortal{Store: w.store, Left: -1, Before: func(call string) {
 		if call == "Fade" && !changed {
 			changed = true
 			w.exec(`update memories set weight = 1.7 where group_id = $1 and statement in ('lives in Berlin', 'has a cat')`, w.group)

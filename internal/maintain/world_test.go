@@ -12,10 +12,10 @@ import (
 	"reverie/internal/text"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // world is a store with groups, and a clock that tests move.
 type world struct {
@@ -30,8 +30,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t, now: noon}
-	w.store = storetest.Open(t, pg.Options{Now: func() time.Time { return w.now }})
-	w.db = must(sql.Open("postgres", storetest.URL(t)))(t)
+	w.store = pgtest.Open(t, pg.Options{Now: func() time.Time { return w.now }})
+	w.db = must(sql.Open("postgres", pgtest.URL(t)))(t)
 	t.Cleanup(func() { _ = w.db.Close() })
 	w.enter("g1")
 	return w
@@ -162,7 +162,7 @@ func (w *world) exec(query string, args ...any) {
 // want fails the test where a query's rows are others.
 func (w *world) want(query string, rows ...string) {
 	w.Helper()
-	if got := storetest.Rows(w, w.db, query, w.group); !slices.Equal(got, rows) {
+	if got := pgtest.Rows(w, w.db, query, w.group); !slices.Equal(got, rows) {
 		w.Errorf("%s:\n got %q\nwant %q", query, got, rows)
 	}
 }
@@ -216,7 +216,7 @@ func (w *world) account() []string {
 		"total":   `select lineage_id, offered, referenced, ignored, last_offered_at from memory_usage_totals where group_id = $1`,
 		"run":     `select job, status, error, stats, attempt from runs where group_id = $1 and job = 'maintain'`,
 	} {
-		for _, row := range storetest.Rows(w, w.db, query, w.group) {
+		for _, row := range pgtest.Rows(w, w.db, query, w.group) {
 			list = append(list, name+": "+row)
 		}
 	}

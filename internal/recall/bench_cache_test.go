@@ -11,7 +11,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // BenchmarkQueryCache tells which share of a stream of queries finds its vector in
@@ -24,7 +24,7 @@ func BenchmarkQueryCache(b *testing.B) {
 	const queries = 20_000
 	matters := questions()
 	for b.Loop() {
-		s := storetest.New(b)
+		s := pgtest.New(b)
 		if _, err := s.EnsureGroup(b.Context(), reverie.Group{ID: "g1"}); err != nil {
 			b.Fatal(err)
 		}

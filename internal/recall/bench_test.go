@@ -20,7 +20,7 @@ import (
 	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 const benchDims = 1536
@@ -46,7 +46,7 @@ func (h *hashed) Embed(_ context.Context, texts []string) ([][]float32, llm.Usag
 // fullHouse is a full database, and what reads it.
 type fullHouse struct {
 	*store.Store
-	full     storetest.Full
+	full     pgtest.Full
 	raw      *sql.DB // bare SQL
 	picks    []int   // a stream of groups, each as often as it has memories
 	embedder *hashed
@@ -55,14 +55,14 @@ type fullHouse struct {
 
 func newFullHouse(b *testing.B, memories int) *fullHouse {
 	b.Helper()
-	sc := &fullHouse{Store: storetest.Open(b, pg.Options{}), embedder: &hashed{dims: benchDims}}
-	sc.raw = storetest.Bare(b)
+	sc := &fullHouse{Store: pgtest.Open(b, pg.Options{}), embedder: &hashed{dims: benchDims}}
+	sc.raw = pgtest.Bare(b)
 	for _, statement := range []string{`truncate groups cascade`, `truncate llm_calls, embedding_cache`} { // of the size before
 		if _, err := sc.raw.Exec(statement); err != nil {
 			b.Fatal(err)
 		}
 	}
-	sc.full = storetest.Fill(b, sc.raw, memories, benchDims)
+	sc.full = pgtest.Fill(b, sc.raw, memories, benchDims)
 	sc.vectors = llm.NewEmbeddings(sc.embedder, llm.Account{Provider: "test", Model: "bench"}, llm.EmbeddingOptions{Dims: benchDims, Explicit: true, Cache: sc.Store})
 	r := rand.New(rand.NewPCG(3, 3))
 	for len(sc.picks) < 1000 {
@@ -118,8 +118,8 @@ func BenchmarkBeside(b *testing.B) {
 // search looks for the eight memories nearest to a vector, beside the query alone.
 func (sc *fullHouse) search(b *testing.B) {
 	probe, _, _ := (&hashed{dims: benchDims}).Embed(b.Context(), []string{"probe"})
-	near := storetest.Prepare(b, sc.raw, bareSearch)
-	var laps storetest.Beside
+	near := pgtest.Prepare(b, sc.raw, bareSearch)
+	var laps pgtest.Beside
 	for i := 0; b.Loop(); i++ {
 		var hits []reverie.Hit
 		var err error
@@ -146,8 +146,8 @@ func (sc *fullHouse) searchText(b *testing.B) {
 	}
 	ask(sc.group(0))
 	sc.spreadCache(b)
-	cached, near := storetest.Prepare(b, sc.raw, bareCached), storetest.Prepare(b, sc.raw, bareSearch)
-	var laps storetest.Beside
+	cached, near := pgtest.Prepare(b, sc.raw, bareCached), pgtest.Prepare(b, sc.raw, bareSearch)
+	var laps pgtest.Beside
 	for i := 0; b.Loop(); i++ {
 		laps.Time(func() { ask(sc.group(i)) }, func() {
 			bareHits(b, near, sc.group(i), bareVector(b, cached, sc.group(i), sc.full.Model), sc.full.Model, 8)
@@ -179,7 +179,7 @@ func (sc *fullHouse) context(b *testing.B) {
 	usage := recall.NewUsageLog(sc.Store, recall.UsageOptions{})
 	r := sc.recaller(usage)
 	ask := func(group string) reverie.ContextReply {
-		reply, err := r.Context(ctx, recall.ContextRequest{GroupID: group, SessionID: storetest.FullSession, Query: query})
+		reply, err := r.Context(ctx, recall.ContextRequest{GroupID: group, SessionID: pgtest.FullSession, Query: query})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func (sc *fullHouse) context(b *testing.B) {
 	sc.spreadCache(b)
 	bare := newBareContext(b, sc.raw)
 	asked := sc.embedder.texts
-	var laps storetest.Beside
+	var laps pgtest.Beside
 	for i := 0; b.Loop(); i++ {
 		laps.Time(func() { ask(sc.group(i)) }, func() { bare.read(b, sc.group(i), sc.full.Model, "what has person 7 said about the weekend") })
 	}
@@ -211,14 +211,14 @@ func (sc *fullHouse) context(b *testing.B) {
 // judged already, and reads back nothing.
 func (sc *fullHouse) weights(b *testing.B) {
 	ctx := b.Context()
-	move := storetest.Prepare(b, sc.raw, `with u as (select * from unnest($2::uuid[], $3::float8[]) as u (id, by)),
+	move := pgtest.Prepare(b, sc.raw, `with u as (select * from unnest($2::uuid[], $3::float8[]) as u (id, by)),
 		kept as (insert into memory_values (group_id, memory_id, strength, weight, last_supported_at, valid_until)
 			select m.group_id, m.memory_id, m.strength, m.weight, m.last_supported_at, now() from memories m join u on u.id = m.memory_id where m.group_id = $1)
 		update memories m set weight = least(greatest(m.weight + u.by, 0), 2) from u where m.group_id = $1 and m.memory_id = u.id and m.status = 'active'`)
-	mark := storetest.Prepare(b, sc.raw, `update memory_usage_log l set was_referenced = u.by > 0, reference_score = 0.5, weight_after = 1, judged_at = now()
+	mark := pgtest.Prepare(b, sc.raw, `update memory_usage_log l set was_referenced = u.by > 0, reference_score = 0.5, weight_after = 1, judged_at = now()
 		from unnest($3::uuid[], $4::float8[]) as u (id, by) where l.group_id = $1 and l.usage_id = $2 and l.memory_id = u.id`)
 	rule := reverie.WeightRule{Referenced: 0.1, Ignored: -0.02, Max: 2}
-	var laps storetest.Beside
+	var laps pgtest.Beside
 	for i := 0; b.Loop(); i++ {
 		usages := []string{reverie.NewID(), reverie.NewID()}
 		var verdicts []reverie.UsageVerdict
@@ -281,7 +281,7 @@ func bareHits(b *testing.B, near *sql.Stmt, group string, probe []float32, model
 	if err != nil {
 		b.Fatal(err)
 	}
-	hits := storetest.Read(b, near, func(h *reverie.Hit) []any {
+	hits := pgtest.Read(b, near, func(h *reverie.Hit) []any {
 		return []any{&h.ID, &h.LineageID, &h.Kind, &h.SessionID, &h.Statement, &h.Version, &h.Status, pq.Array(&h.Tags), &h.Strength, &h.Weight, &h.ContentHash,
 			&h.UpdatedAt, &h.LastSupportedAt, &h.Score}
 	}, group, vector, model, limit)
@@ -314,17 +314,17 @@ type bareContext struct {
 
 func newBareContext(b *testing.B, db *sql.DB) bareContext {
 	return bareContext{
-		group:   storetest.Prepare(b, db, `select * from groups where group_id = $1`),
-		session: storetest.Prepare(b, db, `select * from sessions where group_id = $1 and session_id = $2`),
-		summary: storetest.Prepare(b, db, `select * from session_summaries where group_id = $1 and session_id = $2`),
-		messages: storetest.Prepare(b, db, `select message_id, author, role, text, sent_at from messages m where group_id = $1 and session_id = $2 and session_id <> ''
+		group:   pgtest.Prepare(b, db, `select * from groups where group_id = $1`),
+		session: pgtest.Prepare(b, db, `select * from sessions where group_id = $1 and session_id = $2`),
+		summary: pgtest.Prepare(b, db, `select * from session_summaries where group_id = $1 and session_id = $2`),
+		messages: pgtest.Prepare(b, db, `select message_id, author, role, text, sent_at from messages m where group_id = $1 and session_id = $2 and session_id <> ''
 			and not exists (select 1 from message_uses u where u.group_id = m.group_id and u.job = 'summarize' and u.message_id = m.message_id)
 			order by sent_at desc, seq desc limit 12`),
-		names:    storetest.Prepare(b, db, `select entity_id, name from entity_names where group_id = $1 and ended_at is null and strpos($2, name_key) > 0`),
-		entities: storetest.Prepare(b, db, `select * from entities where group_id = $1 and entity_id = $2`),
-		claims:   storetest.Prepare(b, db, `select * from entity_claims where group_id = $1 and entity_id = $2 and status = 'active'`),
-		cached:   storetest.Prepare(b, db, bareCached),
-		near:     storetest.Prepare(b, db, bareSearch),
+		names:    pgtest.Prepare(b, db, `select entity_id, name from entity_names where group_id = $1 and ended_at is null and strpos($2, name_key) > 0`),
+		entities: pgtest.Prepare(b, db, `select * from entities where group_id = $1 and entity_id = $2`),
+		claims:   pgtest.Prepare(b, db, `select * from entity_claims where group_id = $1 and entity_id = $2 and status = 'active'`),
+		cached:   pgtest.Prepare(b, db, bareCached),
+		near:     pgtest.Prepare(b, db, bareSearch),
 	}
 }
 
@@ -335,14 +335,14 @@ func (c bareContext) read(b *testing.B, group, model, text string) {
 		args []any
 	}{
 		{c.group, []any{group}},
-		{c.session, []any{group, storetest.FullSession}},
-		{c.summary, []any{group, storetest.FullSession}},
-		{c.messages, []any{group, storetest.FullSession}},
+		{c.session, []any{group, pgtest.FullSession}},
+		{c.summary, []any{group, pgtest.FullSession}},
+		{c.messages, []any{group, pgtest.FullSession}},
 		{c.names, []any{group, text}},
 		{c.entities, []any{group, entity}},
 		{c.claims, []any{group, entity}},
 	} {
-		if storetest.Cells(b, q.st, q.args...) == 0 {
+		if pgtest.Cells(b, q.st, q.args...) == 0 {
 			b.Fatal("the bare context is not full")
 		}
 	}

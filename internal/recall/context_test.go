@@ -16,7 +16,7 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/store"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // desk is a store whose sessions and entities are written for a test; its memories
@@ -49,7 +49,7 @@ var now = time.Unix(1, 0).Add(90 * 24 * time.Hour) // a half-life after what rem
 // scene is a group with memories at known angles, and a session of two turns.
 func scene(t *testing.T) (*recall.Recaller, *desk, *plane) {
 	t.Helper()
-	d := &desk{Store: storetest.New(t)}
+	d := &desk{Store: pgtest.New(t)}
 	remember(t, d.Store, "g1", reverie.KindGroup, "at 0", "at 30", "at 60", "at 90")
 	remember(t, d.Store, "g1", reverie.KindTeam, "team at 40")
 	remember(t, d.Store, "g1", reverie.KindDream, "at 30", "dream at 50") // the first says what a group memory says
@@ -250,12 +250,12 @@ func (h hanging) Embed(ctx context.Context, _ llm.Meta, _ []string) ([][]float32
 func TestContextOwnSummary(t *testing.T) {
 	r, d, _ := scene(t)
 	remember(t, d.Store, "g1", reverie.KindSession, "mine at 1", "another's at 2")
-	db, err := sql.Open("postgres", storetest.URL(t))
+	db, err := sql.Open("postgres", pgtest.URL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	tagged := storetest.Rows(t, db, `update memories set tags = '{session,summary}', session_id = case when statement like 'mine%' then 's1' else 's2' end
+	tagged := pgtest.Rows(t, db, `update memories set tags = '{session,summary}', session_id = case when statement like 'mine%' then 's1' else 's2' end
 		where kind = 'session' returning statement`)
 	if len(tagged) != 2 {
 		t.Fatal(tagged)

@@ -12,7 +12,7 @@ import (
 
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 func fates(r reverie.Recalled) (list []string) {
@@ -27,13 +27,13 @@ func fates(r reverie.Recalled) (list []string) {
 func TestExplain(t *testing.T) {
 	r, d, _ := scene(t)
 	remember(t, d.Store, "g1", reverie.KindSession, "mine at 5", "weightless at 10")
-	db, err := sql.Open("postgres", storetest.URL(t))
+	db, err := sql.Open("postgres", pgtest.URL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	storetest.Rows(t, db, `update memories set tags = '{session,summary}', session_id = 's1' where statement like 'mine%' returning 1`)
-	storetest.Rows(t, db, `update memories set weight = 0 where statement like 'weightless%' returning 1`)
+	pgtest.Rows(t, db, `update memories set tags = '{session,summary}', session_id = 's1' where statement like 'mine%' returning 1`)
+	pgtest.Rows(t, db, `update memories set weight = 0 where statement like 'weightless%' returning 1`)
 	r.Options.MaxReturn, r.Options.MinSimilarity = 2, 0.6
 	req := recall.ContextRequest{GroupID: "g1", SessionID: "s1", Query: "at 0"}
 	got, err := r.Explain(t.Context(), req)
@@ -56,7 +56,7 @@ func TestExplain(t *testing.T) {
 	if err := r.Usage.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := storetest.Rows(t, db, `select usage_id from memory_usage_log`); len(n) != 0 {
+	if n := pgtest.Rows(t, db, `select usage_id from memory_usage_log`); len(n) != 0 {
 		t.Errorf("%d uses are logged", len(n))
 	}
 	r.Options.Trigger, r.Options.SemanticThreshold = recall.TriggerSemantic, 0.99

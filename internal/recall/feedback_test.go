@@ -14,7 +14,7 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/store"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 var feedbackOptions = recall.FeedbackOptions{Threshold: 0.5, Weights: reverie.WeightRule{Referenced: 0.1, Ignored: -0.02, Max: 2}}
@@ -50,7 +50,7 @@ func outcome(r reverie.FeedbackReply) (list []string) {
 // TestFeedback: what was offered just now is judged, once; the newest context of
 // the session, or the one that is named.
 func TestFeedback(t *testing.T) {
-	s := storetest.New(t)
+	s := pgtest.New(t)
 	ctx := t.Context()
 	remember(t, s, "g1", reverie.KindGroup, "Lin is allergic to peanuts", "林小雨每周三晚上打羽毛球")
 	usage := recall.NewUsageLog(s, recall.UsageOptions{})
@@ -113,7 +113,7 @@ func TestFeedback(t *testing.T) {
 // than the question did counts as its use, whatever the words; an embedder that
 // fails is warned of, and words alone count.
 func TestFeedbackByMeaning(t *testing.T) {
-	s := storetest.New(t)
+	s := pgtest.New(t)
 	ctx := t.Context()
 	remember(t, s, "g1", reverie.KindGroup, "at 0", "at 80")
 	p := &plane{key: "plane@3"}

@@ -8,7 +8,7 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // BenchmarkGrowth makes contexts, and searches by text, as one size grows by ten, all else
@@ -22,17 +22,17 @@ func BenchmarkGrowth(b *testing.B) {
 	for _, size := range []struct {
 		name string
 		n    int
-		town storetest.Town
+		town pgtest.Town
 	}{
-		{"groups", 100, storetest.Town{Memories: 10, Messages: 10}},
-		{"groups", 1000, storetest.Town{Memories: 10, Messages: 10}},
-		{"groups", 10_000, storetest.Town{Memories: 10, Messages: 10}},
-		{"memories", 100, storetest.Town{Memories: 100, Messages: 1000}},
-		{"memories", 1000, storetest.Town{Memories: 1000, Messages: 1000}},
-		{"memories", 10_000, storetest.Town{Memories: 10_000, Messages: 1000}},
-		{"messages", 1000, storetest.Town{Memories: 100, Messages: 1000}},
-		{"messages", 10_000, storetest.Town{Memories: 100, Messages: 10_000}},
-		{"messages", 100_000, storetest.Town{Memories: 100, Messages: 100_000}},
+		{"groups", 100, pgtest.Town{Memories: 10, Messages: 10}},
+		{"groups", 1000, pgtest.Town{Memories: 10, Messages: 10}},
+		{"groups", 10_000, pgtest.Town{Memories: 10, Messages: 10}},
+		{"memories", 100, pgtest.Town{Memories: 100, Messages: 1000}},
+		{"memories", 1000, pgtest.Town{Memories: 1000, Messages: 1000}},
+		{"memories", 10_000, pgtest.Town{Memories: 10_000, Messages: 1000}},
+		{"messages", 1000, pgtest.Town{Memories: 100, Messages: 1000}},
+		{"messages", 10_000, pgtest.Town{Memories: 100, Messages: 10_000}},
+		{"messages", 100_000, pgtest.Town{Memories: 100, Messages: 100_000}},
 	} {
 		var asked string
 		for _, work := range []string{"context", "search-text"} {
@@ -49,7 +49,7 @@ func BenchmarkGrowth(b *testing.B) {
 					town.Build(b, house.raw)
 					asked = town.Group(1)
 				}
-				var laps storetest.Laps
+				var laps pgtest.Laps
 				house.grow(inner, work, asked) // its vector is in the cache from here on
 				for inner.Loop() {
 					laps.Time(func() { house.grow(inner, work, asked) })
@@ -64,7 +64,7 @@ const growthDims = 64
 
 // growingHouse is an empty database, and what reads it.
 func growingHouse(b *testing.B) *fullHouse {
-	sc := &fullHouse{Store: storetest.Open(b, pg.Options{}), raw: storetest.Bare(b), embedder: &hashed{dims: growthDims}}
+	sc := &fullHouse{Store: pgtest.Open(b, pg.Options{}), raw: pgtest.Bare(b), embedder: &hashed{dims: growthDims}}
 	sc.vectors = llm.NewEmbeddings(sc.embedder, llm.Account{Provider: "test", Model: "bench"}, llm.EmbeddingOptions{Dims: growthDims, Explicit: true, Cache: sc.Store})
 	return sc
 }

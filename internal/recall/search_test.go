@@ -16,10 +16,10 @@ import (
 	"reverie/internal/text"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // plane embeds texts that say their own angle in degrees ("at 30"), so that each
 // cosine is known. Others lie at right angles to all of those.
@@ -93,7 +93,7 @@ func found(hits []reverie.Hit) (list []string) {
 // TestSearch scores by the calibration, cuts at the threshold, and never looks
 // into another group.
 func TestSearch(t *testing.T) {
-	s := storetest.New(t)
+	s := pgtest.New(t)
 	remember(t, s, "g1", reverie.KindGroup, "at 0", "at 30", "at 60", "at 90", "at 180")
 	remember(t, s, "g1", reverie.KindSession, "session at 1")
 	remember(t, s, "g2", reverie.KindGroup, "other at 0", "other at 30")
@@ -130,7 +130,7 @@ func TestSearch(t *testing.T) {
 // too, each as it was then, also where the current model has never seen them.
 func TestSearchAt(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	s := storetest.Open(t, pg.Options{Now: func() time.Time { return now }})
+	s := pgtest.Open(t, pg.Options{Now: func() time.Time { return now }})
 	remember(t, s, "g1", reverie.KindGroup, "old at 0", "gone at 10")
 	remember(t, s, "g2", reverie.KindGroup, "other at 0")
 	list, _, err := s.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: "g1"})
@@ -182,7 +182,7 @@ func TestSearchAt(t *testing.T) {
 // TestHeal embeds what the current model has not seen, once, however much it is;
 // after a change of models all of it anew.
 func TestHeal(t *testing.T) {
-	s := storetest.New(t)
+	s := pgtest.New(t)
 	var statements []string
 	for i := range 1203 {
 		statements = append(statements, fmt.Sprintf("number %d, at %d", i, 90+i%90))
@@ -216,7 +216,7 @@ func TestHeal(t *testing.T) {
 }
 
 func TestEmbedderFails(t *testing.T) {
-	s := storetest.New(t)
+	s := pgtest.New(t)
 	remember(t, s, "g1", reverie.KindGroup, "at 0")
 	down := errors.New("down")
 	p := &plane{key: "plane@3", fails: func([]string) error { return down }}

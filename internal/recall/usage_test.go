@@ -15,7 +15,7 @@ import (
 
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // ledger keeps uses in memory, and fails when it is told to.
@@ -237,7 +237,7 @@ func TestUsageConcurrent(t *testing.T) {
 // TestUsageIsStored writes into the database; what cannot be a row is refused
 // alone.
 func TestUsageIsStored(t *testing.T) {
-	s := storetest.New(t)
+	s := pgtest.New(t)
 	log := recall.NewUsageLog(s, recall.UsageOptions{Log: quiet})
 	rows := uses(0, 3)
 	for i := range rows {

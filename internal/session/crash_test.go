@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // crashStory brings what takes a run through all that it can do: two chunks with
@@ -55,7 +55,7 @@ func TestCrashAnywhere(t *testing.T) {
 	h := hall(t)
 	s := h.on(t, "calm")
 	crashStory(s)
-	calm := &storetest.Mortal{Store: s.store, Left: -1}
+	calm := &pgtest.Mortal{Store: s.store, Left: -1}
 	asked := s.asked()
 	if _, err := s.runWith(s.dying(calm), Request{}); err != nil {
 		t.Fatal(err)
@@ -68,13 +68,13 @@ func TestCrashAnywhere(t *testing.T) {
 		s := h.on(t, fmt.Sprintf("crash%02d", n))
 		crashStory(s)
 		asked := s.asked()
-		if _, err := s.runWith(s.dying(&storetest.Mortal{Store: s.store, Left: n}), Request{}); !errors.Is(err, storetest.ErrDead) {
+		if _, err := s.runWith(s.dying(&pgtest.Mortal{Store: s.store, Left: n}), Request{}); !errors.Is(err, pgtest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
-		storetest.Sound(t, s.store, s.group)
+		pgtest.Sound(t, s.store, s.group)
 		stored := len(s.rows(`select 1 from answers where group_id = $1`, s.group)) - 1 // of the story's beginning
 		paid := s.asked() - asked
-		if _, err := s.runWith(s.dying(&storetest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
+		if _, err := s.runWith(s.dying(&pgtest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
 			t.Fatalf("after a crash before call %d (%s): %v", n+1, call, err)
 		}
 		if again := s.asked() - asked - bill; again != paid-stored || again > 1 {
@@ -84,11 +84,11 @@ func TestCrashAnywhere(t *testing.T) {
 			t.Fatalf("crash before call %d (%s):\n got %s\nwant %s", n+1, call, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 		}
 	}
-	storetest.Sound(t, s.store, "")
+	pgtest.Sound(t, s.store, "")
 }
 
 // dying is the stage's pipeline with everything kept by m.
-func (s *stage) dying(m *storetest.Mortal) *Pipeline {
+func (s *stage) dying(m *pgtest.Mortal) *Pipeline {
 	p := s.pipeline(m)
 	p.Limits, p.Rule = s.pipe.Limits, s.pipe.Rule
 	return p
@@ -104,7 +104,7 @@ func TestLeaseLost(t *testing.T) {
 			s.pipe.Rule.KeepTurns, s.pipe.Rule.FoldTurns = 1, 1
 			s.chat("note One.", "note Two.")
 			var stolen bool
-			m := &storetest.Mortal{Store: s.store, Left: -1, Before: func(next string) {
+			m := &pgtest.Mortal{Store: s.store, Left: -1, Before: func(next string) {
 				if next == call && !stolen {
 					stolen = true
 					s.rows(`update leases set expires_at = 'epoch', fence = fence + 1, holder = 'thief' where group_id = $1 returning 1`, s.group)
@@ -116,16 +116,16 @@ func TestLeaseLost(t *testing.T) {
 			if applied := call == "ApplyFold" || call == "FinishRun"; applied != (s.session().New.Messages == 0) || res.Status == reverie.RunSucceeded {
 				t.Errorf("%+v, %+v", res, s.session())
 			}
-			storetest.Sound(t, s.store, s.group)
+			pgtest.Sound(t, s.store, s.group)
 			s.rows(`delete from leases where group_id = $1 returning 1`, s.group)
-			if _, err := s.runWith(s.dying(&storetest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
+			if _, err := s.runWith(s.dying(&pgtest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
 				t.Fatal(err)
 			}
 			s.facts("One. v1", "Two. v1")
 			s.recap("One. Two. v1")
 			s.rolling("One.|2|1|true|" + s.group + "-s1-001|" + s.group + "-s1-002|2")
 			s.want(`select status from runs where group_id = $1`, "succeeded")
-			storetest.Sound(t, s.store, s.group)
+			pgtest.Sound(t, s.store, s.group)
 		})
 	}
 }

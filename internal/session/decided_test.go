@@ -13,7 +13,7 @@ import (
 	"reverie/internal/llm/llmtest"
 	"reverie/internal/reverie"
 	"reverie/prompts"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // TestDecided has facts compared with what is remembered, of the same kind and
@@ -26,7 +26,7 @@ func TestDecided(t *testing.T) {
 }
 
 func compared(s *stage) {
-	m := &storetest.Mortal{Store: s.store, Left: -1}
+	m := &pgtest.Mortal{Store: s.store, Left: -1}
 	s.pipe.Decider = &decide.Comparer{Store: m, Model: s.pipe.Model, Embeddings: s.pipe.Embeddings, Prompts: s.pipe.Prompts, Journal: m,
 		Calibration: reverie.Calibration{Floor: -1, Ceiling: 1}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Options: decide.Options{TopK: 5, MinScore: 0, Fallback: decide.FallbackAdd, MaxCalls: 10, MaxOutputTokens: 4096}}
@@ -75,7 +75,7 @@ func refused(s *stage) {
 	s.chat("change Fact 1. => One.", "change Fact 2. => Two.", "change Fact 3. => Three.", "note Fact 0.")
 	const strength = `select strength from memories where group_id = $1 and statement = 'Fact 0.' and status = 'active'`
 	res := s.extract(Request{})
-	before, waited := storetest.Rows(s, s.db, strength, s.group), s.session().New
+	before, waited := pgtest.Rows(s, s.db, strength, s.group), s.session().New
 	lease := must(s.store.AcquireLease(s.Context(), s.group, reverie.LeaseGroup, "test", 60e9))(s)
 	if n := must(s.store.RejectHeld(s.Context(), lease, s.group, res.RunID, true))(s); n != 8 || waited.Messages != 0 || s.session().New.Turns != 4 {
 		s.Fatalf("%d wait again: %+v", n, s.session().New)

@@ -21,10 +21,10 @@ import (
 	"reverie/prompts"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // stage is a session with nothing false about it but the model's server and the
 // clock: PostgreSQL, the store, the SDK and the pipeline are the real ones. Stages
@@ -49,8 +49,8 @@ func hall(t testing.TB) *stage {
 	t.Helper()
 	clock := evening
 	s := &stage{TB: t, clock: &clock, id: "s1"}
-	s.store = storetest.Open(t, pg.Options{Now: func() time.Time { return *s.clock }})
-	s.db = must(sql.Open("postgres", storetest.URL(t)))(t)
+	s.store = pgtest.Open(t, pg.Options{Now: func() time.Time { return *s.clock }})
+	s.db = must(sql.Open("postgres", pgtest.URL(t)))(t)
 	t.Cleanup(func() { _ = s.db.Close() })
 	return s
 }
@@ -63,7 +63,7 @@ func (s *stage) on(t testing.TB, group string) *stage {
 	own.model = llmtest.New(t, llmtest.WithDims(8))
 	own.model.Respond(scribe(t))
 	must(s.store.EnsureGroup(t.Context(), reverie.Group{ID: group, TimeZone: "Asia/Shanghai"}))(t)
-	own.pipe = own.pipeline(&storetest.Mortal{Store: s.store, Left: -1})
+	own.pipe = own.pipeline(&pgtest.Mortal{Store: s.store, Left: -1})
 	return own
 }
 
@@ -86,7 +86,7 @@ func limits() Limits {
 
 // pipeline asks the stage's server once for each question: patience has tests of
 // its own.
-func (s *stage) pipeline(m *storetest.Mortal) *Pipeline {
+func (s *stage) pipeline(m *pgtest.Mortal) *Pipeline {
 	s.Helper()
 	client := must(openai.New(openai.Options{BaseURL: s.model.URL("openai"), Model: "fake", HTTPClient: s.model.Client()}))(s)
 	account := llm.Account{Provider: openai.Provider, Model: "fake", Ledger: m, Policy: llm.NewPolicy(llm.PolicyOptions{Attempts: 1, BreakerFailures: -1})}
@@ -168,7 +168,7 @@ func (s *stage) session() reverie.Session {
 // rows is a query's result, the columns of a row joined by a bar.
 func (s *stage) rows(query string, args ...any) []string {
 	s.Helper()
-	return storetest.Rows(s, s.db, query, args...)
+	return pgtest.Rows(s, s.db, query, args...)
 }
 
 // want compares a query's rows on the stage's group with those given.

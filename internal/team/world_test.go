@@ -19,10 +19,10 @@ import (
 	"reverie/internal/team"
 	"reverie/jobs"
 	"reverie/store"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
@@ -56,7 +56,7 @@ const crew = "crew"
 type apart struct{ testing.TB }
 
 func deploy(t testing.TB, name string) *deployment {
-	d := &deployment{t: t, name: name, store: storetest.New(&apart{t})}
+	d := &deployment{t: t, name: name, store: pgtest.New(&apart{t})}
 	d.service = &api.Service{Store: d.store, Now: time.Now, Log: quiet, Leases: &jobs.Leases{Store: d.store, Holder: "test"},
 		NewGroup: func(g reverie.Group) reverie.Group { return g }, Team: api.TeamOptions{Deployment: name}}
 	handler, _ := rest.New(d.service, rest.Options{Log: quiet})

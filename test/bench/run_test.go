@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 func newRunner(t *testing.T) (*runner, *bytes.Buffer) {
@@ -77,8 +77,8 @@ func TestNothingToMeasure(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	if envURL != storetest.EnvURL {
-		t.Errorf("the server is named in %s, and tests look for it in %s", envURL, storetest.EnvURL)
+	if envURL != pgtest.EnvURL {
+		t.Errorf("the server is named in %s, and tests look for it in %s", envURL, pgtest.EnvURL)
 	}
 	got := environment([]string{"HOME=/h", "REVERIE_BENCH_SERVE=7", "REVERIE_DATABASE_URL=postgres://production", "GORACE=x"}, "postgres://b")
 	if diff := cmp.Diff([]string{"HOME=/h", envURL + "=postgres://b"}, got); diff != "" {

@@ -16,7 +16,7 @@ import (
 // superviseArg makes the driver the supervisor of its cluster.
 const superviseArg = "supervise-bench-cluster"
 
-// envURL names a server to use: that of storetest.
+// envURL names a server to use: that of pgtest.
 const envURL = "REVERIE_TEST_DATABASE_URL"
 
 // server is the PostgreSQL that figures are taken on: the one that envURL names, else a

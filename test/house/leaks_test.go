@@ -20,7 +20,7 @@ var starters = []string{"http.Server", "http.Client", "http.Transport", "httptes
 
 // withoutTests are packages that start goroutines and have no tests of their own: those
 // of the packages that use them look for what they leave, and the program ends by itself.
-var withoutTests = []string{"store/storetest"}
+var withoutTests = []string{"store/pgtest"}
 
 // TestLeaksAreLookedFor: each package that starts goroutines has a TestMain that fails
 // when its tests leave some behind.
@@ -43,13 +43,13 @@ func TestLeaksAreLookedFor(t *testing.T) {
 		}
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "TestMain" && f.Recv == nil {
-				looks[dir] = calls(f.Body, "goleak.VerifyTestMain", "storetest.Main")
+				looks[dir] = calls(f.Body, "goleak.VerifyTestMain", "pgtest.Main")
 			}
 		}
 	})
 	for dir, where := range starts {
 		if !looks[dir] && (tests[dir] || !slices.Contains(withoutTests, dir)) {
-			t.Errorf("%s starts goroutines (%s), and no TestMain of its hands them to goleak.VerifyTestMain or storetest.Main", dir, where)
+			t.Errorf("%s starts goroutines (%s), and no TestMain of its hands them to goleak.VerifyTestMain or pgtest.Main", dir, where)
 		}
 	}
 	if len(starts) < 10 {

@@ -26,10 +26,10 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/jobs"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // The group's id is all that an id can be.
 const group = "../a%2F?b#&群 ;x"
@@ -37,7 +37,7 @@ const group = "../a%2F?b#&群 ;x"
 // serve is the API, without tokens, and what it was asked for.
 func serve(t *testing.T) (c *client.Client, doc *huma.OpenAPI, asked func() []string) {
 	t.Helper()
-	s, log := storetest.New(t), slog.New(slog.NewTextHandler(io.Discard, nil))
+	s, log := pgtest.New(t), slog.New(slog.NewTextHandler(io.Discard, nil))
 	vectors := llm.NewEmbeddings(offline.New(64), llm.Account{Provider: "offline", Model: "bag"}, llm.EmbeddingOptions{Dims: 64, Explicit: true, Cache: s})
 	searcher := &recall.Searcher{Store: s, Embeddings: vectors, Calibration: reverie.Calibration{Ceiling: 1}}
 	evolver := api.NewEvolver(api.EvolverOptions{Concurrency: 1, Log: log, Wait: func() (<-chan time.Time, func()) { return nil, func() {} },

@@ -23,10 +23,10 @@ import (
 	"reverie/jobs"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // The id of our group is all that an id can be; the other one's is another's.
 const (
@@ -49,7 +49,7 @@ func newHall(t *testing.T) *hall {
 	t.Helper()
 	h := &hall{T: t, now: noon}
 	clock := func() time.Time { return h.now }
-	h.store = storetest.Open(t, pg.Options{Now: clock})
+	h.store = pgtest.Open(t, pg.Options{Now: clock})
 	log := slog.New(slog.NewTextHandler(&h.log, nil))
 	model := offline.New(256)
 	vectors := llm.NewEmbeddings(model, llm.Account{Provider: "offline", Model: "bag"}, llm.EmbeddingOptions{Dims: 256, Explicit: true, Cache: h.store})
@@ -206,7 +206,7 @@ func list(out map[string]any, name, field string) (all []string) {
 
 func (h *hall) db() *sql.DB {
 	h.Helper()
-	db, err := sql.Open("postgres", storetest.URL(h.T))
+	db, err := sql.Open("postgres", pgtest.URL(h.T))
 	h.check(err)
 	h.Cleanup(func() { _ = db.Close() })
 	return db

@@ -24,7 +24,7 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 const (
@@ -35,7 +35,7 @@ const (
 
 // crowd is an API over loopback, a full database behind it, and who asks.
 type crowd struct {
-	full   storetest.Full
+	full   pgtest.Full
 	raw    *sql.DB
 	client *http.Client
 	base   string
@@ -56,7 +56,7 @@ func BenchmarkSearch200(b *testing.B) {
 	})
 	b.Run("raw-context", func(b *testing.B) { c.measure(b, rawConns, c.rawContext(b)) })
 	b.Run("context", func(b *testing.B) {
-		c.measure(b, benchClients, c.get("/v1/groups/%s/context?session="+storetest.FullSession+"&query=weekend"))
+		c.measure(b, benchClients, c.get("/v1/groups/%s/context?session="+pgtest.FullSession+"&query=weekend"))
 	})
 }
 
@@ -69,8 +69,8 @@ func newCrowd(b *testing.B) *crowd {
 			b.Fatal(err)
 		}
 	}
-	s := storetest.Open(b, pg.Options{MaxConns: rawConns})
-	u, err := url.Parse(storetest.URL(b))
+	s := pgtest.Open(b, pg.Options{MaxConns: rawConns})
+	u, err := url.Parse(pgtest.URL(b))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -85,9 +85,9 @@ func newCrowd(b *testing.B) *crowd {
 	c.raw.SetMaxIdleConns(rawConns)
 	b.Cleanup(func() { _ = c.raw.Close() })
 	if os.Getenv("REVERIE_BENCH_GROUPS") == "1" {
-		c.full = storetest.FillGroups(b, c.raw, []int{memories}, benchDims)
+		c.full = pgtest.FillGroups(b, c.raw, []int{memories}, benchDims)
 	} else {
-		c.full = storetest.Fill(b, c.raw, memories, benchDims)
+		c.full = pgtest.Fill(b, c.raw, memories, benchDims)
 	}
 
 	service := newService(s)
@@ -145,7 +145,7 @@ func (spread) Embed(_ context.Context, texts []string) ([][]float32, llm.Usage, 
 func (c *crowd) measure(b *testing.B, clients int, ask func(client int, group string) error) {
 	var next atomic.Int64
 	var wait sync.WaitGroup
-	laps := make([]storetest.Laps, clients)
+	laps := make([]pgtest.Laps, clients)
 	b.ResetTimer()
 	began := time.Now()
 	for client := range clients {
@@ -163,7 +163,7 @@ func (c *crowd) measure(b *testing.B, clients int, ask func(client int, group st
 	}
 	wait.Wait()
 	b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "req/s")
-	var all storetest.Laps
+	var all pgtest.Laps
 	for _, l := range laps {
 		all = append(all, l...)
 	}
@@ -230,7 +230,7 @@ func (c *crowd) rawContext(b *testing.B) func(int, string) error {
 			return err
 		}
 		for _, st := range ofSession {
-			if _, err := read(st, group, storetest.FullSession); err != nil {
+			if _, err := read(st, group, pgtest.FullSession); err != nil {
 				return err
 			}
 		}

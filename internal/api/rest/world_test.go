@@ -28,10 +28,10 @@ import (
 	"reverie/internal/text"
 	"reverie/jobs"
 	"reverie/store"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // world is two groups with something of everything, and the API before them.
 type world struct {
@@ -80,9 +80,9 @@ const hostileGroup = "a/b%2F?#..;一 群&x=1"
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{now: time.Now().UTC().Truncate(time.Second)}
-	w.store = storetest.New(t)
+	w.store = pgtest.New(t)
 	var err error
-	if w.db, err = sql.Open("postgres", storetest.URL(t)); err != nil {
+	if w.db, err = sql.Open("postgres", pgtest.URL(t)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.db.Close() })

@@ -21,10 +21,10 @@ import (
 	"reverie/internal/reverie"
 	"reverie/internal/telemetry"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // oddGroup is an id as platforms may have them.
 const oddGroup = "组 a/b%2F?c#d&e=ü"
@@ -98,7 +98,7 @@ func newHouse(t *testing.T, change func(*server.Options)) *house {
 		defer h.mu.Unlock()
 		return h.now
 	}
-	h.service = &api.Service{Store: storetest.Open(t, pg.Options{Now: clock}), Now: clock}
+	h.service = &api.Service{Store: pgtest.Open(t, pg.Options{Now: clock}), Now: clock}
 	opts := server.Options{Service: h.service, REST: room("rest"), Web: room("web"), MCP: room("mcp"), Metrics: telemetry.New("test", clock),
 		Log: slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: clock}
 	if change != nil {

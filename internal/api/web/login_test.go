@@ -16,14 +16,14 @@ import (
 	"reverie/internal/reverie"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // TestLogin comes to the page as it is on the first day: open to this machine, then with
 // tokens.
 func TestLogin(t *testing.T) {
 	now := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
-	db := storetest.Open(t, pg.Options{})
+	db := pgtest.Open(t, pg.Options{})
 	service := &api.Service{Store: db, Now: func() time.Time { return now }}
 	h := serve(t, service)
 	v := visit(t, h, "en-GB")

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // TestPages walks through the whole page over a real database, as everybody who may see
@@ -48,7 +48,7 @@ func TestPages(t *testing.T) {
 	t.Run("refused before", func(t *testing.T) { refusedBefore(t, s) })
 	t.Run("forms", func(t *testing.T) { tryForms(t, s, handler, admin, reader) })
 	t.Run("hostile texts", func(t *testing.T) {
-		hostileTexts(t, handler, token(t, s.service, allotment, reverie.ScopeRead), storetest.URL(s.TB))
+		hostileTexts(t, handler, token(t, s.service, allotment, reverie.ScopeRead), pgtest.URL(s.TB))
 	})
 	t.Run("take back", func(t *testing.T) { takeBack(t, s, handler, admin, reader) })
 	t.Run("hostile requests", func(t *testing.T) { hostileRequests(t, handler, admin) })

@@ -26,7 +26,7 @@ import (
 	"reverie/prompts"
 	"reverie/store"
 	"reverie/store/pg"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // The groups of a sample. The id of the first is one that an address has to escape.
@@ -57,7 +57,7 @@ type sample struct {
 func newSample(t testing.TB) *sample {
 	t.Helper()
 	s := &sample{TB: t, answers: sampleAnswers(t), recorded: true}
-	s.store = storetest.Open(t, pg.Options{Now: func() time.Time { return s.now }})
+	s.store = pgtest.Open(t, pg.Options{Now: func() time.Time { return s.now }})
 	s.wire()
 	s.chat(reverie.Group{ID: halfFrame, Name: "半格 Half Frame", TimeZone: "Asia/Shanghai"}, messages(t, "../../../examples/demo/chat.jsonl"),
 		"2026-01-05", "2026-01-06", "2026-01-10", "2026-01-12", "2026-01-14", "2026-01-17", "2026-01-19", "2026-01-22", "2026-01-26", "2026-01-30", "2026-02-02")
@@ -226,4 +226,4 @@ func check(t testing.TB, err error) {
 	}
 }
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }

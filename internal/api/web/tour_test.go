@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
 // TestBrowser goes through the page with a browser: every page in both languages, wide and
@@ -56,7 +56,7 @@ func (s *sample) pages() map[string]string {
 // and people whose names are one long word.
 func (s *sample) awkward() {
 	s.Helper()
-	db, err := sql.Open("postgres", storetest.URL(s.TB))
+	db, err := sql.Open("postgres", pgtest.URL(s.TB))
 	check(s, err)
 	defer func() { check(s, db.Close()) }()
 	for _, statement := range []string{

@@ -1,11 +1,11 @@
-// Package storetest gives tests databases of their own: real PostgreSQL with
+// Package pgtest gives tests databases of their own: real PostgreSQL with
 // pgvector, each cloned from one migrated template, in an odd time zone.
 //
 // The server is the one that REVERIE_TEST_DATABASE_URL names (a URL with the
 // right to create databases), else a private cluster that is started on demand
 // and shared by all packages under test. A package that uses databases hands its
 // TestMain to [Main].
-package storetest
+package pgtest
 
 import (
 	"context"
@@ -175,10 +175,10 @@ func makeTemplate(admin *sql.DB, adminURL string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := conn.ExecContext(ctx, `select pg_advisory_lock(hashtext('reverie storetest'))`); err != nil {
+	if _, err := conn.ExecContext(ctx, `select pg_advisory_lock(hashtext('reverie pgtest'))`); err != nil {
 		return "", err
 	}
-	defer func() { _, _ = conn.ExecContext(ctx, `select pg_advisory_unlock(hashtext('reverie storetest'))`) }()
+	defer func() { _, _ = conn.ExecContext(ctx, `select pg_advisory_unlock(hashtext('reverie pgtest'))`) }()
 	sweep(ctx, conn)
 	name, draft := "reverie_template_"+hash, "reverie_draft_"+hash
 	var exists bool
