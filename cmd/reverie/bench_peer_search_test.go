@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"strconv"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"reverie/internal/api/client"
 	"reverie/internal/llm/offline"
+	"reverie/internal/reverie"
 	"reverie/store/pgtest"
 )
 
@@ -175,10 +177,9 @@ func (s *peerShelf) serve(b *testing.B, m *peerModel, ours peerDatabase) {
 			m.reset()
 			var laps pgtest.Laps
 			found := 0
-			least := 0.0
 			for i, text := range s.queries {
 				began := time.Now()
-				reply, err := c.Search(b.Context(), s.groups[i].ID, client.SearchQuery{Text: text, Limit: 10, Threshold: &least})
+				reply, err := client.Do[reverie.SearchReply](b.Context(), c, search(s.groups[i].ID, text, url.Values{"limit": {"10"}, "threshold": {"0"}}))
 				took := time.Since(began)
 				if err != nil {
 					b.Fatal(err)

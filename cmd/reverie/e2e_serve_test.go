@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -34,42 +35,76 @@ func asJSONLines(t *testing.T, lines []chatLine) *strings.Reader {
 	return strings.NewReader(jsonLines(t, lines))
 }
 
+// apiClient asks a server's API.
+type apiClient struct {
+	t *testing.T
+	*client.Client
+}
+
+func (s *stage) apiClient(base string, opts ...client.Option) apiClient {
+	return apiClient{s.t, client.New(base, "", opts...)}
+}
+
+func (a apiClient) add(groupID string, lines ...chatLine) (reverie.MessagesAdded, error) {
+	return client.Do[reverie.MessagesAdded](a.t.Context(), a.Client, client.Request{Method: http.MethodPost,
+		Path: client.Path("v1", "groups", groupID, "messages"), Stream: asJSONLines(a.t, lines)})
+}
+
+func (a apiClient) evolve(groupID string, days int) (reverie.EvolveReply, error) {
+	return client.Do[reverie.EvolveReply](a.t.Context(), a.Client, client.Request{Method: http.MethodPost,
+		Path: client.Path("memory", "evolve", groupID), Query: url.Values{"days": {fmt.Sprint(days)}}})
+}
+
+func (a apiClient) list(groupID string) (reverie.ListReply, error) {
+	return client.Do[reverie.ListReply](a.t.Context(), a.Client, client.Request{Method: http.MethodGet,
+		Path: client.Path("memory", "list", groupID), Query: url.Values{"status": {"all"}}})
+}
+
+// search is a request for the memories of a group nearest to a text.
+func search(groupID, text string, more url.Values) client.Request {
+	query := url.Values{"q": {text}}
+	maps.Copy(query, more)
+	return client.Request{Method: http.MethodGet, Path: client.Path("memory", "search", groupID), Query: query, Repeat: true}
+}
+
 // TestServe: messages come in, are evolved and are found, in a group that is made by
 // them, while nobody has a token; with one, nobody else is answered any more.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	s := dueStage(t)
 	p, base := s.serve(nil, "serve")
-	c := client.New(base, "")
-	added, err := c.AddMessages(t.Context(), servedGroup, asJSONLines(t, chat(night(3), "note Lin drinks tea", "hello")))
+	c := s.apiClient(base)
+	added, err := c.add(servedGroup, chat(night(3), "note Lin drinks tea", "hello")...)
 	if err != nil || !added.Success || added.New != 2 {
 		t.Fatalf("%+v, %v", added, err)
 	}
-	reply, err := c.Evolve(t.Context(), servedGroup, 0)
+	reply, err := c.evolve(servedGroup, 0)
 	if err != nil || reply.Stats.Created != 1 || reply.Messages.Cited+reply.Messages.Considered != 2 || len(reply.Changes) != 1 {
 		t.Fatalf("%+v, %v", reply, err)
 	}
-	again, err := c.Evolve(t.Context(), servedGroup, 3)
+	again, err := c.evolve(servedGroup, 3)
 	if want := (reverie.EvolveReply{Success: true, GroupID: servedGroup, Message: "no new messages", Changes: []reverie.ChangeReply{}}); err != nil || !cmp.Equal(want, again) {
 		t.Errorf("with nothing new: %s, %v", cmp.Diff(want, again), err)
 	}
-	found, err := c.Search(t.Context(), servedGroup, client.SearchQuery{Text: "Lin drinks tea"})
+	found, err := client.Do[reverie.SearchReply](t.Context(), c.Client, search(servedGroup, "Lin drinks tea", nil))
 	if err != nil || len(found.Results) != 1 || found.Results[0].Statement != "Lin drinks tea" {
 		t.Errorf("%+v, %v", found, err)
 	}
-	told, err := c.Context(t.Context(), servedGroup, client.ContextQuery{Query: "What does Lin drink?"})
+	told, err := client.Do[reverie.ContextReply](t.Context(), c.Client, client.Request{Method: http.MethodPost,
+		Path: client.Path("v1", "groups", servedGroup, "context"), Body: map[string]string{"query": "What does Lin drink?"}})
 	if err != nil || told.UsageID == "" {
 		t.Fatalf("%+v, %v", told, err)
 	}
-	judged, err := c.Feedback(t.Context(), servedGroup, client.Answer{UsageID: told.UsageID, Response: "Lin drinks tea."})
+	judged, err := client.Do[reverie.FeedbackReply](t.Context(), c.Client, client.Request{Method: http.MethodPost,
+		Path: client.Path("v1", "groups", servedGroup, "feedback"), Body: map[string]string{"usage_id": told.UsageID, "response": "Lin drinks tea."}})
 	if err != nil || judged.Referenced != 1 { // what was just offered is known
 		t.Errorf("%+v, %v", judged, err)
 	}
 	s.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Prose() })
-	if _, err := c.AddMessages(t.Context(), servedGroup, asJSONLines(t, chat(night(4), "again"))); err != nil {
+	if _, err := c.add(servedGroup, chat(night(4), "again")...); err != nil {
 		t.Fatal(err)
 	}
-	_, err = client.New(base, "", client.WithRetry(1, 0, 0)).Evolve(t.Context(), servedGroup, 0)
+	_, err = s.apiClient(base, client.WithRetry(1, 0, 0)).evolve(servedGroup, 0)
 	if problem := (*client.Problem)(nil); !errors.As(err, &problem) || problem.Status != http.StatusBadGateway {
 		t.Errorf("an answer of no use is %v", err)
 	}
@@ -86,7 +121,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("the profiler answers %d", code)
 	}
 	s.run("token", "create", "--group", servedGroup).want(t, 0)
-	if _, err := c.Group(t.Context(), servedGroup); !errors.Is(err, reverie.ErrUnauthorized) {
+	if _, err := c.list(servedGroup); !errors.Is(err, reverie.ErrUnauthorized) {
 		t.Errorf("nobody is answered %v", err)
 	}
 	p.stop()
@@ -178,7 +213,7 @@ func TestServeWithoutModel(t *testing.T) {
 	if code, _ := get(t, base+"/memory/search/g1?q=tea"); code != http.StatusConflict {
 		t.Errorf("a search answers %d", code)
 	}
-	if list, err := client.New(base, "").List(t.Context(), reverie.MemoryQuery{GroupID: "g1"}); err != nil || list.Total != 0 {
+	if list, err := s.apiClient(base).list("g1"); err != nil || list.Total != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	u, err := url.Parse(base)
@@ -206,14 +241,14 @@ func TestRunListens(t *testing.T) {
 	s.nightsOf("g1", 3, 3)
 	p, base := s.serve(nil, "run")
 	p.says(`"msg":"run ended"`, 1)
-	c := client.New(base, "")
-	if list, err := c.List(t.Context(), reverie.MemoryQuery{GroupID: "g1"}); err != nil || list.Total != 1 {
+	c := s.apiClient(base)
+	if list, err := c.list("g1"); err != nil || list.Total != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if _, err := c.AddMessages(t.Context(), "g1", asJSONLines(t, []chatLine{{ID: "new", Author: "Mia", Text: "note Mia drinks coffee", SentAt: "2026-01-09T12:00:00Z"}})); err != nil {
+	if _, err := c.add("g1", chatLine{ID: "new", Author: "Mia", Text: "note Mia drinks coffee", SentAt: "2026-01-09T12:00:00Z"}); err != nil {
 		t.Fatal(err)
 	}
-	if reply, err := c.Evolve(t.Context(), "g1", 0); err != nil || reply.Stats.Created != 1 {
+	if reply, err := c.evolve("g1", 0); err != nil || reply.Stats.Created != 1 {
 		t.Errorf("%+v, %v", reply, err)
 	}
 	if code, _ := get(t, base+"/readyz"); code != http.StatusOK {

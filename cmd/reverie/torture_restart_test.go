@@ -19,6 +19,7 @@ import (
 
 	"reverie/internal/api/client"
 	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 )
 
 // postgresRestarted stops PostgreSQL immediately, again and again, under a daemon and
@@ -159,7 +160,7 @@ func (s *loaded) workers(c crowd) *workers {
 		asks, answered := client.New(s.base, "", client.WithRetry(1, 0, 0)), 0
 		for n := 0; ctx.Err() == nil || answered == 0; n++ {
 			each, cancel := context.WithTimeout(s.t.Context(), patience)
-			_, err := asks.Search(each, c.groups[n%len(c.groups)], client.SearchQuery{Text: "who did thing 1?"})
+			_, err := client.Do[reverie.SearchReply](each, asks, search(c.groups[n%len(c.groups)], "who did thing 1?", nil))
 			if err == nil {
 				answered++
 			}

@@ -1,6 +1,5 @@
-// Package client asks Reverie's HTTP API: a method for each of its operations, in the
-// domain's own shapes. What goes wrong is a *[Problem], which is the domain's error of
-// its status.
+// Package client asks Reverie's HTTP API, in the domain's own shapes. What goes wrong is a
+// *[Problem], which is the domain's error of its status.
 package client
 
 import (
@@ -38,7 +37,6 @@ type options struct {
 	attempts int
 	backoff  time.Duration // before the second attempt, where the server does not say
 	patience time.Duration // that a server may ask for before another attempt
-	poll     time.Duration // between looks at a run that goes on
 }
 
 // Option changes how a client asks.
@@ -57,14 +55,11 @@ func WithRetry(attempts int, patience, backoff time.Duration) Option {
 	return func(o *options) { o.attempts, o.patience, o.backoff = attempts, patience, backoff }
 }
 
-// WithPoll says how often to look at a run that goes on; every 2 seconds by default.
-func WithPoll(every time.Duration) Option { return func(o *options) { o.poll = every } }
-
 // New returns a client of the server at an address such as http://127.0.0.1:8470, who
 // asks with a token; "" is none.
 func New(baseURL, token string, opts ...Option) *Client {
 	c := &Client{base: strings.TrimRight(baseURL, "/"), token: token, opts: options{http: http.DefaultClient, agent: "reverie-client",
-		attempts: 4, backoff: 500 * time.Millisecond, patience: 30 * time.Second, poll: 2 * time.Second}}
+		attempts: 4, backoff: 500 * time.Millisecond, patience: 30 * time.Second}}
 	for _, set := range opts {
 		set(&c.opts)
 	}
@@ -94,17 +89,17 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// request is one question. It is sent again after a passing fault where that cannot do
+// Request is one question. It is sent again after a passing fault where that cannot do
 // a thing twice.
-type request struct {
-	method string
-	path   string // escaped
-	query  url.Values
-	body   any       // as JSON; nil = none
-	stream io.Reader // instead of body: JSON Lines
-	repeat bool      // asking twice does no harm
-	header object    // further headers, as texts
-	most   int64     // bytes of its answer; 0 = maxAnswer
+type Request struct {
+	Method string
+	Path   string // see [Path]
+	Query  url.Values
+	Body   any               // as JSON; nil = none
+	Stream io.Reader         // instead of a body: JSON Lines
+	Repeat bool              // asking twice does no harm
+	Header map[string]string // further headers
+	Most   int64             // bytes of its answer; 0 = maxAnswer
 }
 
 // failure is why an attempt got no answer.
@@ -136,19 +131,15 @@ func (c *Client) delay(exec failsafe.ExecutionAttempt[any]) time.Duration {
 	return backoff - rand.N(backoff/4+1)
 }
 
-// ask sends a request and reads its answer into a shape. accepted tells of a 202.
-func (c *Client) ask(ctx context.Context, r request, into any) (accepted bool, err error) {
+// Do sends a request and reads its answer into a shape.
+func Do[T any](ctx context.Context, c *Client, r Request) (reply T, err error) {
 	var body []byte
-	if r.body != nil {
-		if body, err = json.Marshal(r.body); err != nil {
-			return false, fmt.Errorf("%s %s: write the body: %w", r.method, r.path, err)
+	if r.Body != nil {
+		if body, err = json.Marshal(r.Body); err != nil {
+			return reply, fmt.Errorf("%s %s: write the body: %w", r.Method, r.Path, err)
 		}
 	}
-	err = failsafe.With[any](c.retry).WithContext(ctx).Run(func() error {
-		var err error
-		accepted, err = c.send(ctx, r, body, into)
-		return err
-	})
+	err = failsafe.With[any](c.retry).WithContext(ctx).Run(func() error { return c.send(ctx, r, body, &reply) })
 	var f *failure
 	if errors.As(err, &f) {
 		err = f.error
@@ -158,77 +149,74 @@ func (c *Client) ask(ctx context.Context, r request, into any) (accepted bool, e
 		err = &toldError{err, told(err.Error(), c.token)}
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+		return reply, fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
 	}
-	return accepted, nil
+	return reply, nil
 }
 
 // send is one attempt.
-func (c *Client) send(ctx context.Context, r request, body []byte, into any) (accepted bool, err error) {
+func (c *Client) send(ctx context.Context, r Request, body []byte, into any) error {
 	var content io.Reader
 	if body != nil {
 		content = bytes.NewReader(body)
 	}
-	if r.stream != nil {
-		content = io.NopCloser(r.stream) // whoever opened it closes it
+	if r.Stream != nil {
+		content = io.NopCloser(r.Stream) // whoever opened it closes it
 	}
-	address := c.base + r.path
-	if len(r.query) > 0 {
-		address += "?" + r.query.Encode()
+	address := c.base + r.Path
+	if len(r.Query) > 0 {
+		address += "?" + r.Query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, address, content)
+	req, err := http.NewRequestWithContext(ctx, r.Method, address, content)
 	if err != nil {
-		return false, err
+		return err
 	}
 	req.Header.Set("Accept", "application/json, application/problem+json")
 	req.Header.Set("User-Agent", c.opts.agent)
 	switch {
-	case r.stream != nil:
+	case r.Stream != nil:
 		req.Header.Set("Content-Type", "application/x-ndjson")
 	case body != nil:
 		req.Header.Set("Content-Type", "application/json")
 	}
-	for name, value := range r.header {
-		req.Header.Set(name, fmt.Sprint(value))
+	for name, value := range r.Header {
+		req.Header.Set(name, value)
 	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	resp, err := c.opts.http.Do(req)
 	if err != nil {
-		return false, &failure{err, r.repeat && ctx.Err() == nil}
+		return &failure{err, r.Repeat && ctx.Err() == nil}
 	}
 	defer func() { _ = resp.Body.Close() }()
-	most := cmp.Or(r.most, maxAnswer)
+	most := cmp.Or(r.Most, maxAnswer)
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err != nil {
-		return false, &failure{fmt.Errorf("read the answer: %w", err), r.repeat && ctx.Err() == nil}
+		return &failure{fmt.Errorf("read the answer: %w", err), r.Repeat && ctx.Err() == nil}
 	}
 	if int64(len(answer)) > most {
-		return false, fmt.Errorf("the answer has more than the %d bytes that one may have", most)
+		return fmt.Errorf("the answer has more than the %d bytes that one may have", most)
 	}
 	if resp.StatusCode/100 != 2 {
 		p := problemOf(resp, answer, c.token)
 		// Who is too fast was not heard; of what a server that is not well did, nothing is known.
-		passing := r.stream == nil && p.Status == http.StatusTooManyRequests || r.repeat && p.Status == http.StatusServiceUnavailable
-		return false, &failure{p, passing}
+		passing := r.Stream == nil && p.Status == http.StatusTooManyRequests || r.Repeat && p.Status == http.StatusServiceUnavailable
+		return &failure{p, passing}
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		return false, fmt.Errorf("the answer is not what was asked for: %w", err)
+		return fmt.Errorf("the answer is not what was asked for: %w", err)
 	}
-	return resp.StatusCode == http.StatusAccepted, nil
+	return nil
 }
 
-// get asks for a shape.
-func get[T any](ctx context.Context, c *Client, path string, query url.Values) (reply T, err error) {
-	_, err = c.ask(ctx, request{method: http.MethodGet, path: path, query: query, repeat: true}, &reply)
-	return reply, err
-}
-
-// send asks for something to be done.
-func send[T any](ctx context.Context, c *Client, method, path string, body any) (reply T, err error) {
-	_, err = c.ask(ctx, request{method: method, path: path, body: body}, &reply)
-	return reply, err
+// Path is an address of the API: its parts below the base, whatever ids are among them.
+func Path(parts ...string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		b.WriteString("/" + escaped(part))
+	}
+	return b.String()
 }
 
 // escaped is an id as a piece of a path, whatever it is.
