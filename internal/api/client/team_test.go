@@ -16,15 +16,15 @@ import (
 	"reverie/internal/api/client"
 	"reverie/internal/api/rest"
 	"reverie/internal/reverie"
-	"reverie/store/storetest"
+	"reverie/store/pgtest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // serve is the API, without tokens.
 func serve(t *testing.T) *client.Client {
 	t.Helper()
-	handler, _ := rest.New(&api.Service{Store: storetest.New(t), Now: time.Now, Log: slog.New(slog.DiscardHandler)}, rest.Options{})
+	handler, _ := rest.New(&api.Service{Store: pgtest.New(t), Now: time.Now, Log: slog.New(slog.DiscardHandler)}, rest.Options{})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(w, r.WithContext(api.WithCaller(r.Context(), api.Anyone)))
 	}))
