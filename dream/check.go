@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"reverie/internal/decide"
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -31,7 +31,7 @@ const (
 // check holds an answer against what was shown, and returns what stands, in the order
 // of the answer, and what is refused and why. evidenced tells whether a source has
 // evidence now. It is pure.
-func check(n names, limits Limits, a answer, evidenced func(*source) bool) (p part, refused []reverie.Refusal) {
+func check(n names, limits Limits, a reply, evidenced func(*source) bool) (p part, refused []reverie.Refusal) {
 	c := &checker{names: n.withIDs(), limits: limits, evidenced: evidenced, refused: slices.Clip(a.refused)}
 	if a.narrative != nil {
 		p.narrative, p.rests = c.recount(*a.narrative)
@@ -131,7 +131,7 @@ func (c *checker) item(p proposal) (item, bool) {
 		return refuse(p.replace, string(broken.Rule), broken.Detail)
 	}
 	if p.confidence < c.limits.MinConfidence {
-		return refuse(p.replace, ruleConfidence, lines.TooUnsure(p.confidence, c.limits.MinConfidence))
+		return refuse(p.replace, ruleConfidence, answer.TooUnsure(p.confidence, c.limits.MinConfidence))
 	}
 	var unknown string
 	if it.rests, unknown = c.cited(p.sources); unknown != "" {
@@ -336,7 +336,7 @@ func (c *checker) surest(items []item) []item {
 // pick asks of each item, the surest first, by which rule it is refused, and returns
 // the others in their order.
 func (c *checker) pick(items []item, sure func(item) float64, rule func(item) (rule, detail string)) []item {
-	return lines.Pick(items, sure, func(it item) bool {
+	return answer.Pick(items, sure, func(it item) bool {
 		why, detail := rule(it)
 		if why != "" && why != ruleJoined {
 			c.refuse(it.line, it.sort, it.replace, why, detail)

@@ -541,8 +541,8 @@ type narrative struct {
 	sources []string
 }
 
-// answer is what the model said, read.
-type answer struct {
+// reply is what the model said, read.
+type reply struct {
 	narrative *narrative // nil: it gave none
 	proposals []proposal
 	refused   []reverie.Refusal

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -20,7 +20,7 @@ const typeSummary = "summary"
 
 // parse turns the objects of an answer into proposals and a narrative. A line that is
 // an object but neither is refused, and so is a second narrative.
-func parse(read lines.Result) (a answer) {
+func parse(read answer.Result) (a reply) {
 	for _, l := range read.Lines {
 		p, err := readLine(l)
 		switch {
@@ -40,7 +40,7 @@ func parse(read lines.Result) (a answer) {
 }
 
 // readLine reads one object: an item, or the narrative as one of type summary.
-func readLine(l lines.Line) (proposal, error) {
+func readLine(l answer.Line) (proposal, error) {
 	var raw struct {
 		Type       *string         `json:"type"`
 		Content    *string         `json:"content"`
@@ -132,7 +132,7 @@ func readHandles(raw json.RawMessage) (handles []string, err error) {
 // readHandle reads a string or number, or the id of an object.
 func readHandle(raw json.RawMessage) (string, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '{' {
-		return lines.Scalar(raw)
+		return answer.Scalar(raw)
 	}
 	var named struct {
 		ID json.RawMessage `json:"id"`
@@ -140,7 +140,7 @@ func readHandle(raw json.RawMessage) (string, error) {
 	if err := json.Unmarshal(raw, &named); err != nil {
 		return "", err
 	}
-	if id, err := lines.Scalar(named.ID); err != nil || id != "" {
+	if id, err := answer.Scalar(named.ID); err != nil || id != "" {
 		return id, err
 	}
 	return "", errors.New("an object without an id")

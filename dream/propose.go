@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
@@ -75,7 +75,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput, q question) (p part, err e
 			return r.render(s, q, again)
 		},
 		Use: func(text string) (why string) {
-			read := lines.Read(text)
+			read := answer.Read(text)
 			r.recorder.LogSkipped("question", no, read.Skipped)
 			a := parse(read)
 			if len(a.proposals) == 0 && a.narrative == nil {

@@ -135,13 +135,13 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 	if err != nil || sheet == nil {
 		return false, err
 	}
-	answer, err := pipeline.Step(ctx, &r.life, "propose", func(ctx context.Context) (answer, error) { return r.propose(ctx, sheet) })
+	a, err := pipeline.Step(ctx, &r.life, "propose", func(ctx context.Context) (reply, error) { return r.propose(ctx, sheet) })
 	if err != nil {
 		return false, err
 	}
-	r.life.LogSkipped("chunk", sheet.no, answer.Skipped)
-	sheet.answer = answer.text
-	proposals, refusals := parse(answer)
+	r.life.LogSkipped("chunk", sheet.no, a.Skipped)
+	sheet.answer = a.text
+	proposals, refusals := parse(a)
 	checked := check(sheet, proposals, refusals)
 	plan, err := pipeline.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, sheet, checked) })
 	if err != nil {

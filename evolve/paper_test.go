@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"reverie/internal/decide"
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -156,7 +156,7 @@ func (m paperMessage) message(n int, asOf time.Time) reverie.Message {
 }
 
 // said reads an answer as the pipeline does.
-func said(text string) answer { return answer{text: text, Result: lines.Read(text)} }
+func said(text string) reply { return reply{text: text, Result: answer.Read(text)} }
 
 // judge takes an answer through parse, check and plain decisions.
 func (p paper) judge(t testing.TB, text string) (*sheet, checked, reverie.Plan) {

@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"reverie/internal/llm"
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
 
-// answer is what the model said, read into objects.
-type answer struct {
+// reply is what the model said, read into objects.
+type reply struct {
 	text string
-	lines.Result
+	answer.Result
 }
 
 // proposal is one line of an answer that has the form of an action; nothing in
@@ -34,7 +34,7 @@ const actionNone reverie.Action = "none"
 
 // unusable says why an answer cannot be used, or nothing if it can: it needs a
 // normal finish and at least one line that has the form of an action.
-func (a answer) unusable(finish llm.Finish) string {
+func (a reply) unusable(finish llm.Finish) string {
 	if finish == llm.FinishRefused {
 		return "the model refused to answer"
 	}
@@ -54,7 +54,7 @@ func (a answer) unusable(finish llm.Finish) string {
 
 // parse turns an answer into proposals. A line that is an object but no action
 // is refused; what is not even that was skipped when the answer was read.
-func parse(a answer) ([]proposal, []reverie.Refusal) {
+func parse(a reply) ([]proposal, []reverie.Refusal) {
 	var proposals []proposal
 	var refusals []reverie.Refusal
 	for _, l := range a.Lines {
@@ -72,7 +72,7 @@ func parse(a answer) ([]proposal, []reverie.Refusal) {
 // readProposal reads one object strictly enough never to invent an action, and
 // loosely where a model's habit does no harm: numbers as strings, one evidence
 // instead of a list, keys that we do not know.
-func readProposal(l lines.Line) (proposal, error) {
+func readProposal(l answer.Line) (proposal, error) {
 	var raw struct {
 		Action       *string         `json:"action"`
 		OldID        json.RawMessage `json:"old_id"`
@@ -94,7 +94,7 @@ func readProposal(l lines.Line) (proposal, error) {
 		return proposal{}, fmt.Errorf("unknown action %q", text.Excerpt(*raw.Action, 20))
 	}
 	var err error
-	if p.oldID, err = lines.Scalar(raw.OldID); err != nil {
+	if p.oldID, err = answer.Scalar(raw.OldID); err != nil {
 		return proposal{}, fmt.Errorf("old_id: %w", err)
 	}
 	if raw.Statement != nil {
@@ -104,7 +104,7 @@ func readProposal(l lines.Line) (proposal, error) {
 		p.reason = *raw.ChangeReason
 	}
 	_ = json.Unmarshal(raw.Tags, &p.tags) // tags are decoration: those that are no list of strings are left out
-	if p.evidence, err = lines.Citations(raw.Evidence); err != nil {
+	if p.evidence, err = answer.Citations(raw.Evidence); err != nil {
 		return proposal{}, fmt.Errorf("evidence: %w", err)
 	}
 	return p, nil

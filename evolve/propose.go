@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"reverie/internal/llm"
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 )
@@ -18,10 +18,10 @@ import (
 // crash is returned without asking, while its input is the same. A cut-off
 // answer is thrown away whole and the chunk halved; an unusable one is asked
 // for once more. A chunk that shows no message asks nothing.
-func (r *run) propose(ctx context.Context, s *sheet) (answer, error) {
+func (r *run) propose(ctx context.Context, s *sheet) (reply, error) {
 	for {
 		if len(s.fresh) == 0 {
-			return answer{}, r.saveChunk(ctx, s, "", "", reverie.ChunkAnswered)
+			return reply{}, r.saveChunk(ctx, s, "", "", reverie.ChunkAnswered)
 		}
 		a, err := r.ask(ctx, s)
 		if !errors.Is(err, pipeline.ErrCut) {
@@ -30,16 +30,16 @@ func (r *run) propose(ctx context.Context, s *sheet) (answer, error) {
 		if len(s.fresh) == 1 {
 			err = fmt.Errorf("chunk %d of group %q: %w even for one message; raise [llm] max_output_tokens: %w",
 				s.no, r.req.GroupID, pipeline.ErrCut, reverie.ErrUnusable)
-			return answer{}, errors.Join(err, r.saveChunk(ctx, s, "", "", reverie.ChunkFailed))
+			return reply{}, errors.Join(err, r.saveChunk(ctx, s, "", "", reverie.ChunkFailed))
 		}
 		if err := r.halve(ctx, s); err != nil {
-			return answer{}, err
+			return reply{}, err
 		}
 	}
 }
 
 // ask asks up to twice for a usable answer.
-func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
+func (r *run) ask(ctx context.Context, s *sheet) (reply, error) {
 	input := s.inputSHA256(r.Model.Name())
 	if r.resume != nil {
 		stored := *r.resume
@@ -47,16 +47,16 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 		if stored.InputSHA256 != input {
 			var err error
 			if input, err = r.asAsked(s, r.Model.Name(), stored.InputSHA256); err != nil {
-				return answer{}, err
+				return reply{}, err
 			}
 		}
 		if stored.InputSHA256 == input {
 			r.Log.Info("using the stored answer", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no)
-			return answer{text: stored.Answer, Result: lines.Read(stored.Answer)}, r.saveChunk(ctx, s, input, stored.Answer, reverie.ChunkAnswered)
+			return reply{text: stored.Answer, Result: answer.Read(stored.Answer)}, r.saveChunk(ctx, s, input, stored.Answer, reverie.ChunkAnswered)
 		}
 	}
 	if err := r.saveChunk(ctx, s, input, "", reverie.ChunkOpen); err != nil {
-		return answer{}, err
+		return reply{}, err
 	}
 	var why string
 	for range 2 {
@@ -64,22 +64,22 @@ func (r *run) ask(ctx context.Context, s *sheet) (answer, error) {
 			llm.Request{System: s.prompt.System, User: s.prompt.User, MaxTokens: r.Limits.MaxOutputTokens, Prompt: s.prompt.Name, PromptVersion: s.prompt.Version})
 		switch {
 		case llm.FaultIn(err) == llm.FaultTooLarge:
-			return answer{}, pipeline.ErrCut
+			return reply{}, pipeline.ErrCut
 		case err != nil:
-			return answer{}, fmt.Errorf("ask %s about group %q: %w", r.Model.Name(), r.req.GroupID, err)
+			return reply{}, fmt.Errorf("ask %s about group %q: %w", r.Model.Name(), r.req.GroupID, err)
 		case resp.Finish == llm.FinishLength:
-			return answer{}, pipeline.ErrCut
+			return reply{}, pipeline.ErrCut
 		}
-		a := answer{text: resp.Text, Result: lines.Read(resp.Text)}
+		a := reply{text: resp.Text, Result: answer.Read(resp.Text)}
 		if why = a.unusable(resp.Finish); why == "" {
 			return a, r.saveChunk(ctx, s, input, resp.Text, reverie.ChunkAnswered)
 		}
 		r.Log.Warn("unusable answer", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no, "reason", why)
 		if err := r.saveChunk(ctx, s, input, resp.Text, reverie.ChunkFailed); err != nil {
-			return answer{}, err
+			return reply{}, err
 		}
 	}
-	return answer{}, fmt.Errorf("chunk %d of group %q: %s, twice: %w; its messages stay pending",
+	return reply{}, fmt.Errorf("chunk %d of group %q: %s, twice: %w; its messages stay pending",
 		s.no, r.req.GroupID, why, reverie.ErrUnusable)
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 )
@@ -46,7 +46,7 @@ func (p *Pipeline) Replay(ctx context.Context, past PastChunk, ask bool) (Replay
 	if err != nil {
 		return Replayed{}, err
 	}
-	a := answer{text: past.Chunk.Answer, Result: lines.Read(past.Chunk.Answer)}
+	a := reply{text: past.Chunk.Answer, Result: answer.Read(past.Chunk.Answer)}
 	if ask {
 		if a, err = r.askAgain(ctx, s); err != nil {
 			return Replayed{}, err
@@ -59,9 +59,9 @@ func (p *Pipeline) Replay(ctx context.Context, past PastChunk, ask bool) (Replay
 }
 
 // askAgain asks about a chunk that is not halved.
-func (r *run) askAgain(ctx context.Context, s *sheet) (answer, error) {
+func (r *run) askAgain(ctx context.Context, s *sheet) (reply, error) {
 	if len(s.fresh) == 0 {
-		return answer{}, nil
+		return reply{}, nil
 	}
 	a, err := r.ask(ctx, s)
 	if errors.Is(err, pipeline.ErrCut) {

@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"reverie/internal/llm"
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -110,13 +110,13 @@ func unusable(resp llm.Response) string {
 
 // readVerdicts sorts the lines of an answer by handle. Of several lines on one
 // handle all must be valid and say the same.
-func (d *planner) readVerdicts(f *fact, open []*candidate, answer string, verdicts map[string]verdict,
+func (d *planner) readVerdicts(f *fact, open []*candidate, said string, verdicts map[string]verdict,
 	broken map[string]string) (notes []string) {
 	known := map[string]*candidate{}
 	for _, c := range open {
 		known[c.handle] = c
 	}
-	read := lines.Read(answer)
+	read := answer.Read(said)
 	for _, skip := range read.Skipped {
 		notes = append(notes, fmt.Sprintf("line %d: %s", skip.No, skip.Reason))
 	}
@@ -148,7 +148,7 @@ func (d *planner) readVerdicts(f *fact, open []*candidate, answer string, verdic
 
 // readVerdict reads one object of an answer. The handle is returned also beside
 // an error.
-func readVerdict(l lines.Line) (handle string, v verdict, err error) {
+func readVerdict(l answer.Line) (handle string, v verdict, err error) {
 	var raw struct {
 		ID        json.RawMessage `json:"id"`
 		Reason    json.RawMessage `json:"reason"`

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -91,7 +91,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput,
 		},
 		Use: func(text string) (why string) {
 			var usable bool
-			if list, refused, usable = r.parsed(s, t, lines.Read(text)); !usable {
+			if list, refused, usable = r.parsed(s, t, answer.Read(text)); !usable {
 				return "the answer had no line that can be used"
 			}
 			return ""
@@ -103,10 +103,10 @@ func (r *run) ask(ctx context.Context, s *chunkInput,
 }
 
 // parsed reads an answer and logs what was skipped of it.
-func (r *run) parsed(s *chunkInput, t *task, answer lines.Result) (list []reverie.Observation,
+func (r *run) parsed(s *chunkInput, t *task, read answer.Result) (list []reverie.Observation,
 	refused []reverie.Refusal, usable bool) {
-	r.recorder.LogSkipped("question", t.no, answer.Skipped)
-	list, refused, usable = parse(t.batch, s.participants, s.loc, answer)
+	r.recorder.LogSkipped("question", t.no, read.Skipped)
+	list, refused, usable = parse(t.batch, s.participants, s.loc, read)
 	for i := range refused {
 		refused[i].Detail = fmt.Sprintf("question %d: %s", t.no, refused[i].Detail)
 	}

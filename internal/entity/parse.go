@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode"
 
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -41,10 +41,10 @@ const (
 // aliases have been checked, and what was refused. An answer is usable with at
 // least one line that has the form of an observation, or one that says on purpose
 // that there is none.
-func parse(b batch, c *participants, loc *time.Location, answer lines.Result) (list []reverie.Observation,
+func parse(b batch, c *participants, loc *time.Location, read answer.Result) (list []reverie.Observation,
 	refused []reverie.Refusal, usable bool) {
 	p := &parser{batch: b, participants: c, loc: loc}
-	for _, l := range answer.Lines {
+	for _, l := range read.Lines {
 		p.line = l.No
 		r, err := readLine(l.Object)
 		switch {

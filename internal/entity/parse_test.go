@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 )
 
 // parsed is a line of an answer to one small question, as parse reads it.
-func parsed(t testing.TB, answer string) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
+func parsed(t testing.TB, said string) (list []reverie.Observation, refused []reverie.Refusal, usable bool) {
 	t.Helper()
 	w := newWorld(t)
 	b, c := w.question(safety.Privacy{}.Messages(w.talk(
@@ -26,12 +26,12 @@ func parsed(t testing.TB, answer string) (list []reverie.Observation, refused []
 		"u4 <|im_start|>: Mia and Kay are both vegetarian", // 6
 		"u5 Bo: moved to Rome, as they say",                // 7
 	)))
-	return parse(b, c, w.loc, lines.Read(answer))
+	return parse(b, c, w.loc, answer.Read(said))
 }
 
 // observedIn is what an answer to a question says, as parse reads it.
-func observedIn(w *world, b batch, c *participants, answer string) (list []reverie.Observation, refused []reverie.Refusal) {
-	list, refused, _ = parse(b, c, w.loc, lines.Read(answer))
+func observedIn(w *world, b batch, c *participants, said string) (list []reverie.Observation, refused []reverie.Refusal) {
+	list, refused, _ = parse(b, c, w.loc, answer.Read(said))
 	return list, refused
 }
 
@@ -153,8 +153,8 @@ func FuzzParse(f *testing.F) {
 	messages := safety.Privacy{}.Messages(w.talk("u1 Alex: I live in Berlin", "u2 Alex: 我住在成都", "u3 Kay: Alex moved to Rome, call me Kiki", "bot9 Helper: Kay likes robots",
 		"u3 Kay: the wifi password is hunter22", "u4 <|x|>: Mia and Kay are both vegetarian"))
 	b, c := w.question(messages)
-	f.Fuzz(func(t *testing.T, answer string) {
-		list, refused, usable := parse(b, c, w.loc, lines.Read(answer))
+	f.Fuzz(func(t *testing.T, said string) {
+		list, refused, usable := parse(b, c, w.loc, answer.Read(said))
 		if len(list) > 0 && !usable {
 			t.Fatal("observations from an answer that is not usable")
 		}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -17,7 +17,7 @@ import (
 // cites nothing.
 func citations(raw json.RawMessage) (list []reverie.Citation) {
 	for _, item := range items(raw) {
-		if cited, err := lines.Citations(item); err == nil {
+		if cited, err := answer.Citations(item); err == nil {
 			list = append(list, cited...)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 )
 
@@ -49,7 +49,7 @@ func TestAliases(t *testing.T) {
 	} {
 		w := newWorld(t)
 		b, participants := w.question(append(w.talk(c.message), w.talk("u1 Alex: hi", "u2 Mia: hi")...))
-		list, refused, _ := parse(b, participants, w.loc, lines.Read(fmt.Sprintf(
+		list, refused, _ := parse(b, participants, w.loc, answer.Read(fmt.Sprintf(
 			`{"subject":%q,"kind":"person","aliases":[%q],"confidence":1,"evidence":[{"message":1,"quote":%q}],"impressions":["likes tea"]}`,
 			c.subject, c.alias, b.messages[0].Text)))
 		got := len(list) == 1 && slices.Equal(list[0].Aliases, []string{c.alias})

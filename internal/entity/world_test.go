@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 )
 
@@ -96,10 +96,10 @@ func (w *world) night(messages []reverie.Message, answers ...string) reverie.Ent
 	b, c := w.question(messages)
 	var fresh []reverie.Observation
 	w.refused = nil
-	for _, answer := range answers {
-		list, refused, usable := parse(b, c, w.loc, lines.Read(answer))
+	for _, said := range answers {
+		list, refused, usable := parse(b, c, w.loc, answer.Read(said))
 		if !usable {
-			w.t.Fatalf("unusable: %s %v", answer, refused)
+			w.t.Fatalf("unusable: %s %v", said, refused)
 		}
 		fresh, w.refused = append(fresh, list...), append(w.refused, refused...)
 	}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"reverie/internal/llm"
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 )
 
 // Model answers a prompt.
@@ -86,7 +86,7 @@ func (n names) record(night, purpose string, resp llm.Response) Answer {
 		a.Finish, a.Text = string(resp.Finish), resp.Text
 		return a
 	}
-	read := lines.Read(resp.Text)
+	read := answer.Read(resp.Text)
 	if len(read.Skipped) > 0 || len(read.Lines) == 0 {
 		if a.Text = resp.Text; a.Text == "" {
 			a.Finish = string(resp.Finish)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/safety"
 	"reverie/internal/text"
 )
@@ -24,7 +24,7 @@ func masked(text string, p safety.Privacy) string {
 	}
 	plain, mask := unescaped(text), remembered(p.Mask)
 	escaped := plain != text && p.Mask(plain) != plain
-	read := lines.Read(text)
+	read := answer.Read(text)
 	switch {
 	case len(read.Lines) == 0 && escaped:
 		return p.Mask(plain)

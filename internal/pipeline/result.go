@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 )
@@ -53,7 +53,7 @@ func (r *RunRecorder) Refuse(result *Result, chunk int, refused []reverie.Refusa
 }
 
 // LogSkipped logs the parts of an answer that are no objects.
-func (r *RunRecorder) LogSkipped(about string, no int, skipped []lines.Skip) {
+func (r *RunRecorder) LogSkipped(about string, no int, skipped []answer.Skip) {
 	for _, skip := range skipped {
 		r.Log.Warn("part of the answer skipped", "group_id", r.Row.GroupID, "run_id", r.Row.ID, about, no,
 			"line", skip.No, "reason", skip.Reason, "text", safety.MaskSecrets(skip.Excerpt))

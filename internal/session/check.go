@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"reverie/internal/decide"
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -36,7 +36,7 @@ type fact struct {
 
 // check holds the proposals against the input and returns what is to be written, in
 // the order of the answer, and what was refused and why. It is pure.
-func check(s *chunkInput, limits Limits, a answer) (list []decide.Line, refused []reverie.Refusal) {
+func check(s *chunkInput, limits Limits, a reply) (list []decide.Line, refused []reverie.Refusal) {
 	c := &checker{chunkInput: s, limits: limits, refused: a.refused, byHandle: map[string]*reverie.HeadState{}}
 	for i := range s.facts {
 		c.byHandle["m"+strconv.Itoa(i+1)] = &s.facts[i]
@@ -73,7 +73,7 @@ func (c *checker) fact(p proposal) (fact, bool) {
 		return f, false
 	}
 	if p.confidence < c.limits.MinConfidence {
-		c.refuse(p, ruleConfidence, lines.TooUnsure(p.confidence, c.limits.MinConfidence))
+		c.refuse(p, ruleConfidence, answer.TooUnsure(p.confidence, c.limits.MinConfidence))
 		return f, false
 	}
 	if p.replace != "" {
@@ -123,7 +123,7 @@ func (c *checker) surest(facts []fact) []fact {
 // pick asks of each fact, the surest first, by which rule it is refused, and
 // returns the others in their order.
 func (c *checker) pick(facts []fact, rule func(fact) (rule, detail string)) []fact {
-	return lines.Pick(facts, func(f fact) float64 { return f.confidence }, func(f fact) bool {
+	return answer.Pick(facts, func(f fact) float64 { return f.confidence }, func(f fact) bool {
 		why, detail := rule(f)
 		if why != "" {
 			c.refuse(f.proposal, why, detail)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"reverie/internal/decide"
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -82,7 +82,7 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			limits := limits()
 			limits.MaxFacts = 3
-			list, refused := check(paper(), limits, parse(lines.Read(strings.Join(c.answer, "\n"))))
+			list, refused := check(paper(), limits, parse(answer.Read(strings.Join(c.answer, "\n"))))
 			var got, rules []string
 			for _, l := range list {
 				target := ""
@@ -108,7 +108,7 @@ func TestCheck(t *testing.T) {
 func TestAutoTag(t *testing.T) {
 	plain := limits()
 	plain.AutoTag = false
-	list, _ := check(paper(), plain, parse(lines.Read(said("Lin keeps hens", `,"tags":["animals"]`)+"\n"+said("Lin likes coffee", `,"replace":"m2"`))))
+	list, _ := check(paper(), plain, parse(answer.Read(said("Lin keeps hens", `,"tags":["animals"]`)+"\n"+said("Lin likes coffee", `,"replace":"m2"`))))
 	if !slices.Equal(list[0].Tags, []string{"session"}) || list[1].Tags != nil {
 		t.Errorf("%q, %q", list[0].Tags, list[1].Tags)
 	}
@@ -182,7 +182,7 @@ func FuzzAnswer(f *testing.F) {
 	limits.MaxFacts = 3
 	f.Fuzz(func(t *testing.T, body string) {
 		s := paper()
-		read := lines.Read(body)
+		read := answer.Read(body)
 		a := parse(read)
 		list, refused := check(s, limits, a)
 		if len(a.proposals)+len(a.refused) > len(read.Lines) || len(list) > 2*limits.MaxFacts {
@@ -213,7 +213,7 @@ func FuzzAnswer(f *testing.F) {
 		if _, err := (decide.Plain{}).Decide(t.Context(), decide.Request{Kind: reverie.KindSession, Heads: s.state.Heads, Lines: list}); err != nil {
 			t.Fatal(err)
 		}
-		if again := parse(lines.Read(plainly(t, a.proposals))); !reflect.DeepEqual(again.proposals, renumbered(a.proposals)) {
+		if again := parse(answer.Read(plainly(t, a.proposals))); !reflect.DeepEqual(again.proposals, renumbered(a.proposals)) {
 			t.Fatalf("%+v, and read again %+v", a.proposals, again)
 		}
 	})

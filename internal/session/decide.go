@@ -14,7 +14,7 @@ import (
 // decide makes the chunk's plan of what the model said: the facts pass through the
 // decider, where those that the group remembers already support what says them, and
 // the summary is renewed beside them.
-func (r *run) decide(ctx context.Context, s *chunkInput, a answer) (reverie.Plan, error) {
+func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan, error) {
 	wanted, refused := check(s, r.Limits, a)
 	text, err := r.summarize(ctx, s, a)
 	if err != nil {
@@ -94,7 +94,7 @@ func holdRewrites(plan *reverie.Plan, stats reverie.Stats, heads []reverie.HeadS
 }
 
 // count adds what becomes of the facts, and of the messages, to the run's counts.
-func (r *run) count(s *chunkInput, plan reverie.Plan, a answer) reverie.Stats {
+func (r *run) count(s *chunkInput, plan reverie.Plan, a reply) reverie.Stats {
 	st := r.recorder.Stats
 	cited := map[string]bool{}
 	cite := func(list []reverie.Evidence) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -37,19 +37,19 @@ type recap struct {
 	evidence []reverie.Citation
 }
 
-// answer is what the model said, read.
-type answer struct {
+// reply is what the model said, read.
+type reply struct {
 	proposals []proposal
 	recap     *recap // nil: it gave none
 	refused   []reverie.Refusal
 }
 
 // usable tells whether the answer holds anything that was asked for.
-func (a answer) usable() bool { return len(a.proposals) > 0 || a.recap != nil }
+func (a reply) usable() bool { return len(a.proposals) > 0 || a.recap != nil }
 
 // parse turns the objects of an answer into proposals and a summary. A line that is
 // an object but neither is refused, and so is a second summary.
-func parse(read lines.Result) (a answer) {
+func parse(read answer.Result) (a reply) {
 	for _, l := range read.Lines {
 		p, err := readLine(l)
 		switch {
@@ -68,7 +68,7 @@ func parse(read lines.Result) (a answer) {
 }
 
 // readLine reads one object. Without a type it is a fact.
-func readLine(l lines.Line) (proposal, error) {
+func readLine(l answer.Line) (proposal, error) {
 	var raw struct {
 		Type       *string         `json:"type"`
 		Content    *string         `json:"content"`
@@ -94,17 +94,17 @@ func readLine(l lines.Line) (proposal, error) {
 	}
 	p.content = strings.TrimSpace(*raw.Content)
 	var err error
-	if p.evidence, err = lines.Citations(raw.Evidence); err != nil {
+	if p.evidence, err = answer.Citations(raw.Evidence); err != nil {
 		return proposal{}, fmt.Errorf("evidence: %w", err)
 	}
 	if p.sort == typeSummary {
 		return p, nil
 	}
 	_ = json.Unmarshal(raw.Tags, &p.tags) // tags are decoration: those that are no list of strings are left out
-	if p.confidence, err = lines.Share(raw.Confidence); err != nil {
+	if p.confidence, err = answer.Share(raw.Confidence); err != nil {
 		return proposal{}, fmt.Errorf("confidence: %w", err)
 	}
-	if p.replace, err = lines.Scalar(raw.Replace); err != nil {
+	if p.replace, err = answer.Scalar(raw.Replace); err != nil {
 		return proposal{}, fmt.Errorf("replace: %w", err)
 	}
 	return p, nil

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/prompts"
@@ -15,13 +15,13 @@ import (
 // made of it. Where it is cut off, the chunk is halved; an unusable one is asked for
 // once more, and then fails the run with nothing used. A chunk that shows no message
 // asks nothing.
-func (r *run) propose(ctx context.Context, s *chunkInput) (answer, error) {
+func (r *run) propose(ctx context.Context, s *chunkInput) (reply, error) {
 	for len(s.shown) > 0 {
 		a, err := r.ask(ctx, s)
 		switch {
 		case errors.Is(err, pipeline.ErrCut) && len(s.shown) > 1:
 			if err := r.halve(ctx, s); err != nil {
-				return answer{}, err
+				return reply{}, err
 			}
 			continue
 		case errors.Is(err, pipeline.ErrCut):
@@ -36,7 +36,7 @@ func (r *run) propose(ctx context.Context, s *chunkInput) (answer, error) {
 		}
 		return a, err
 	}
-	return answer{}, nil
+	return reply{}, nil
 }
 
 // halve leaves the later half of the chunk's turns in the buffer, for this run's
@@ -59,12 +59,12 @@ func (r *run) halve(ctx context.Context, s *chunkInput) error {
 }
 
 // ask asks up to twice for a usable answer.
-func (r *run) ask(ctx context.Context, s *chunkInput) (a answer, err error) {
+func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 	q := r.question(r.Limits.MaxOutputTokens,
 		"answer with JSON Lines alone, as described; where nothing lasts, with the summary line alone")
 	q.Render = func(again []string) (prompts.Rendered, error) { return r.render(s, s.shown, again) }
 	q.Use = func(text string) (why string) {
-		read := lines.Read(text)
+		read := answer.Read(text)
 		r.recorder.LogSkipped("chunk", s.no, read.Skipped)
 		if a = parse(read); !a.usable() {
 			return "the answer held neither a fact nor a summary"

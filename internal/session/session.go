@@ -164,7 +164,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	said, err := pipeline.Step(ctx, &r.recorder, "propose",
-		func(ctx context.Context) (answer, error) {
+		func(ctx context.Context) (reply, error) {
 			return r.propose(ctx, s)
 		})
 	if err != nil {

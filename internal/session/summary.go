@@ -11,7 +11,7 @@ import (
 
 	"reverie/internal/decide"
 	"reverie/internal/llm"
-	"reverie/internal/llm/lines"
+	"reverie/internal/llm/answer"
 	"reverie/internal/pipeline"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
@@ -22,7 +22,7 @@ import (
 // summarize says what the session's summary memory is to say after the chunk: what
 // the answer's summary line says, else what another question gives. It is "" where
 // both fail; then the earlier one stays.
-func (r *run) summarize(ctx context.Context, s *chunkInput, a answer) (string, error) {
+func (r *run) summarize(ctx context.Context, s *chunkInput, a reply) (string, error) {
 	if len(s.shown) == 0 {
 		return "", nil
 	}
@@ -84,8 +84,8 @@ func (r *run) sum(ctx context.Context, s locale, limit int, rolling string,
 
 // readSummary is the summary in an answer: that of a line {"summary":"..."}, or all
 // of it where it is plain prose; "" where it is neither.
-func readSummary(answer string) string {
-	read := lines.Read(answer)
+func readSummary(said string) string {
+	read := answer.Read(said)
 	for _, l := range read.Lines {
 		var raw struct {
 			Summary *string `json:"summary"`
@@ -94,7 +94,7 @@ func readSummary(answer string) string {
 			return strings.TrimSpace(*raw.Summary)
 		}
 	}
-	prose := strings.TrimSpace(answer)
+	prose := strings.TrimSpace(said)
 	if len(read.Lines) > 0 || prose == "" || strings.ContainsAny(prose[:1], "{[<`") {
 		return "" // an object of another kind, JSON that is cut off, a thought, a fence
 	}

@@ -1,4 +1,4 @@
-// Package lines reads the JSON Lines that a model answers with. It is the one
+// Package answer reads the JSON Lines that a model answers with. It is the one
 // reader of answers: whatever asks a model reads through it.
 //
 // Models decorate and bend JSON. The reader sees through what is harmless
@@ -21,7 +21,7 @@
 // servers swallow the opening tag, so a closing tag on its own means that all
 // before it was thinking, drafted objects included. Tags inside an object's
 // strings are text.
-package lines
+package answer
 
 import (
 	"encoding/json"
