@@ -86,8 +86,8 @@ func stepsOf(versions []reverie.Memory, log []betweenStep) (made, ended map[stri
 		at[m.ID] = m.EndedAt
 	}
 	for _, r := range log {
-		step := reverie.DiffStep{Action: r.Action, Reason: r.Summary, RunID: runOf(r.RunID), Job: r.Job,
-			UndoneRunID: runOf(r.UndoneRunID)}
+		step := reverie.DiffStep{Action: r.Action, Reason: r.Summary, RunID: value(r.RunID), Job: r.Job,
+			UndoneRunID: value(r.UndoneRunID)}
 		switch end := at[r.MemoryID]; {
 		case !r.Ends:
 			made[r.MemoryID] = step

@@ -54,16 +54,16 @@ const befallen = `case c.action when 'delete' then '` + reverie.WasDeleted + `' 
 var cascadeQuery = `with causes as materialized (
 		select u.no, c.change_id, c.action, c.run_id, c.created_at, o.memory_id, o.lineage_id, n.content_hash as says,
 			u.shared and o.kind <> 'dream' as shared
-		from unnest($2::uuid[], $3::bool[]) with ordinality as u (id, shared, no)
+		from unnest($4::uuid[], $5::bool[]) with ordinality as u (id, shared, no)
 		join memory_change_log c on c.group_id = $1 and c.change_id = u.id
 		` + causesWhere + ` and not (n.memory_id is not null and ` + summaryOf("o") + `)),
-	` + resting + ` and f.lineage_id <> all ($4::uuid[]) offset 0) f
+	` + resting + ` and f.lineage_id <> all ($2::uuid[]) offset 0) f
 		cross join lateral (` + saidStill("f.memory_id") + `) h
 		where c.shared),
-	kept as (` + keptJudgements + `$5::timestamptz from rejudgements q
+	kept as (` + keptJudgements + `$3::timestamptz from rejudgements q
 		where q.group_id = $1 and q.lineage_id in (select lineage_id from resting) and q.run_id is not null and not q.held)
 	insert into rejudgements as q (group_id, lineage_id, memory_id, reason, created_at, change_id)
-	select distinct on (lineage_id) $1, lineage_id, memory_id, reason, $5::timestamptz, change_id
+	select distinct on (lineage_id) $1, lineage_id, memory_id, reason, $3::timestamptz, change_id
 	from resting where lineage_id not in (select lineage_id from causes)
 	order by lineage_id, rank, no
 	on conflict (group_id, lineage_id) do update set memory_id = excluded.memory_id, reason = excluded.reason,
@@ -73,7 +73,7 @@ var cascadeQuery = `with causes as materialized (
 // Of memories that waited for what was put back: whichever change has come since that
 // still has them judged, the first of them. It goes by the rules of cascadeQuery, and reads
 // what the plans of those changes wrote, and judged, from what they left.
-var stillQuery = `with calm as (select * from unnest($2::uuid[], $3::timestamptz[]) as u (lineage_id, since)),
+var stillQuery = `with calm as (select * from unnest($3::uuid[], $4::timestamptz[]) as u (lineage_id, since)),
 	causes as materialized (
 		select row_number() over (order by c.created_at, c.change_id) as no, c.change_id, c.action, c.run_id, c.created_at,
 			o.memory_id, o.lineage_id,
@@ -91,7 +91,7 @@ var stillQuery = `with calm as (select * from unnest($2::uuid[], $3::timestamptz
 		cross join lateral (` + saidStill("f.memory_id") + `) h
 		where c.shared)
 	insert into rejudgements (group_id, lineage_id, memory_id, reason, created_at, change_id)
-	select distinct on (r.lineage_id) $1, r.lineage_id, r.memory_id, r.reason, $4::timestamptz, r.change_id
+	select distinct on (r.lineage_id) $1, r.lineage_id, r.memory_id, r.reason, $2::timestamptz, r.change_id
 	from resting r join calm q on q.lineage_id = r.lineage_id join causes c on c.change_id = r.change_id
 		and c.created_at >= q.since
 	where not exists (select 1 from causes k where k.lineage_id = r.lineage_id and k.created_at = c.created_at)
@@ -149,16 +149,17 @@ func cascade(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.Ch
 		judged[evidenced(st)] = st.Judged != ""
 		written = append(written, st.LineageID)
 	}
-	var ids, back pq.StringArray
-	var shared pq.BoolArray
+	var back pq.StringArray
+	var causes pg.Columns
 	for _, c := range changes {
 		switch c.Action {
-		case reverie.ActionUndo, reverie.ActionRestore:
+		case reverie.ActionUndo:
 			back = append(back, c.ID)
-		}
-		switch c.Action {
-		case reverie.ActionUpdate, reverie.ActionDelete, reverie.ActionUndo:
-			ids, shared = append(ids, c.ID), append(shared, c.Action != reverie.ActionUndo && !judged[c.MemoryID])
+			causes.Add(c.ID, false)
+		case reverie.ActionRestore:
+			back = append(back, c.ID)
+		case reverie.ActionUpdate, reverie.ActionDelete:
+			causes.Add(c.ID, !judged[c.MemoryID])
 		}
 	}
 	if len(back) > 0 {
@@ -166,10 +167,7 @@ func cascade(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.Ch
 			return 0, err
 		}
 	}
-	if len(ids) == 0 {
-		return 0, nil
-	}
-	return t.Exec(ctx, cascadeQuery, groupID, ids, shared, written, at)
+	return causes.Exec(ctx, t, cascadeQuery, groupID, written, at)
 }
 
 // calm lets what waits for a change that is put back wait no longer, or for the next reason
@@ -179,13 +177,13 @@ func calm(ctx context.Context, t *pg.Tx, groupID string, back pq.StringArray, at
 		LineageID string    `db:"lineage_id"`
 		Since     time.Time `db:"since"`
 	}
-	if err := t.Select(ctx, &rows, calmQuery, groupID, back, at); err != nil || len(rows) == 0 {
+	if err := t.Select(ctx, &rows, calmQuery, groupID, back, at); err != nil {
 		return err
 	}
-	var lineages, since pq.StringArray
+	var waited pg.Columns
 	for _, r := range rows {
-		lineages, since = append(lineages, r.LineageID), append(since, pg.Timestamp(r.Since))
+		waited.Add(r.LineageID, r.Since)
 	}
-	_, err := t.Exec(ctx, stillQuery, groupID, lineages, since, at)
+	_, err := waited.Exec(ctx, t, stillQuery, groupID, at)
 	return err
 }

@@ -2,11 +2,8 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
-
-	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
@@ -15,42 +12,26 @@ import (
 const changeColumns = `group_id, change_id, run_id, action, memory_id, old_id, old_statement, new_statement,
 	change_summary, version, evidence, created_at, undone_run_id`
 
+// changeRow reads what the domain's struct leaves to us: the evidence.
 type changeRow struct {
-	GroupID      string    `db:"group_id"`
-	ID           string    `db:"change_id"`
-	RunID        *string   `db:"run_id"`
-	Action       string    `db:"action"`
-	MemoryID     string    `db:"memory_id"`
-	OldID        *string   `db:"old_id"`
-	OldStatement string    `db:"old_statement"`
-	NewStatement string    `db:"new_statement"`
-	Summary      string    `db:"change_summary"`
-	Version      int       `db:"version"`
-	Evidence     []byte    `db:"evidence"`
-	CreatedAt    time.Time `db:"created_at"`
-	UndoneRunID  *string   `db:"undone_run_id"`
+	reverie.Change
+	Evidence pg.JSON[[]reverie.Evidence] `db:"evidence"`
 }
 
-func (r changeRow) change() (reverie.Change, error) {
-	c := reverie.Change{GroupID: r.GroupID, ID: r.ID, RunID: r.RunID, Action: reverie.Action(r.Action),
-		MemoryID: r.MemoryID,
-		OldID:    r.OldID, OldStatement: r.OldStatement, NewStatement: r.NewStatement, Summary: r.Summary, Version: r.Version,
-		CreatedAt: r.CreatedAt.UTC(), UndoneRunID: r.UndoneRunID}
-	if err := json.Unmarshal(r.Evidence, &c.Evidence); err != nil {
-		return c, fmt.Errorf("read the evidence of change %s: %w", r.ID, err)
-	}
-	return c, nil
+func (r changeRow) change() reverie.Change {
+	r.Change.Evidence = r.Evidence.V
+	return r.Change
 }
 
-func changes(rows []changeRow) ([]reverie.Change, error) {
+// selectChanges reads the changes that a query finds.
+func selectChanges(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.Change, error) {
+	var rows []changeRow
+	err := t.Select(ctx, &rows, query, args...)
 	list := make([]reverie.Change, len(rows))
 	for i, r := range rows {
-		var err error
-		if list[i], err = r.change(); err != nil {
-			return nil, err
-		}
+		list[i] = r.change()
 	}
-	return list, nil
+	return list, err
 }
 
 // Changes lists a group's changes in [since, until), newest first. Zero times are
@@ -63,15 +44,11 @@ func (s *Store) Changes(ctx context.Context, groupID string, since, until time.T
 			if _, err := GetGroup(ctx, t, groupID); err != nil {
 				return err
 			}
-			var rows []changeRow
-			err := t.Select(ctx, &rows, `select `+changeColumns+` from memory_change_log
-			where group_id = $1 and created_at >= $2::timestamptz and created_at < $3::timestamptz
-			order by created_at desc, change_id desc limit nullif($4::int, 0)`,
+			var err error
+			list, err = selectChanges(ctx, t, `select `+changeColumns+` from memory_change_log
+				where group_id = $1 and created_at >= $2::timestamptz and created_at < $3::timestamptz
+				order by created_at desc, change_id desc limit nullif($4::int, 0)`,
 				groupID, pg.OrMinusInfinity(since), pg.OrInfinity(until), limit)
-			if err != nil {
-				return err
-			}
-			list, err = changes(rows)
 			return err
 		}})
 	return list, err
@@ -80,14 +57,9 @@ func (s *Store) Changes(ctx context.Context, groupID string, since, until time.T
 // runChanges returns what a run changed, or one chunk of it, in order. A limit of 0 is
 // no limit.
 func runChanges(ctx context.Context, t *pg.Tx, groupID, runID string, chunkNo, limit int) ([]reverie.Change, error) {
-	var rows []changeRow
-	err := t.Select(ctx, &rows, `select `+changeColumns+` from memory_change_log
+	return selectChanges(ctx, t, `select `+changeColumns+` from memory_change_log
 		where group_id = $1 and run_id = $2 and ($3::int = 0 or chunk_no = $3)
 		order by created_at, change_id limit nullif($4::int, 0)`, groupID, runID, chunkNo, limit)
-	if err != nil {
-		return nil, err
-	}
-	return changes(rows)
 }
 
 const insertChangesQuery = `
@@ -109,32 +81,15 @@ const insertChangesQuery = `
 // restoring, keeps it.
 func insertChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time,
 	list []reverie.Change) error {
-	if len(list) == 0 {
-		return nil
-	}
 	var no any
 	if runID != nil {
 		no = chunkNo
 	}
-	var ids, actions, memoryIDs, olds, news, summaries, evidence pq.StringArray
-	var oldIDs, undone []*string
-	var versions pq.Int64Array
+	var rows pg.Columns
 	for _, c := range list {
-		ev := c.Evidence
-		if ev == nil {
-			ev = []reverie.Evidence{}
-		}
-		text, err := pg.JSONText(ev)
-		if err != nil {
-			return err
-		}
-		ids, actions, memoryIDs = append(ids, c.ID), append(actions, string(c.Action)), append(memoryIDs, c.MemoryID)
-		oldIDs, undone = append(oldIDs, c.OldID), append(undone, c.UndoneRunID)
-		olds, news = append(olds, c.OldStatement), append(news, c.NewStatement)
-		summaries, versions, evidence = append(summaries, c.Summary), append(versions, int64(c.Version)), append(evidence,
-			text)
+		rows.Add(c.ID, c.Action, c.MemoryID, c.OldID, c.OldStatement, c.NewStatement, c.Summary, c.Version,
+			pg.JSON[any]{V: append([]reverie.Evidence{}, c.Evidence...)}, c.UndoneRunID)
 	}
-	_, err := t.Exec(ctx, insertChangesQuery, groupID, runID, no, at,
-		ids, actions, memoryIDs, pq.Array(oldIDs), olds, news, summaries, versions, evidence, pq.Array(undone))
+	_, err := rows.Exec(ctx, t, insertChangesQuery, groupID, runID, no, at)
 	return err
 }

@@ -138,7 +138,7 @@ func evidenceOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []stri
 	err := t.Select(ctx, &rows, evidenceOfQuery, groupID, pq.StringArray(lineageIDs))
 	found := map[string][]reverie.Evidence{}
 	for _, r := range rows {
-		found[r.LineageID] = append(found[r.LineageID], r.evidence())
+		found[r.LineageID] = append(found[r.LineageID], r.Evidence)
 	}
 	return found, err
 }

@@ -117,25 +117,13 @@ func roots(ctx context.Context, t *pg.Tx, groupID string, ids []string) ([]rever
 	return list, whole(ctx, t, groupID, list, merged, false)
 }
 
-func entities(ctx context.Context, t *pg.Tx, groupID string, ids []string) ([]reverie.Entity, error) {
-	var list []reverie.Entity
-	err := t.Select(ctx, &list, entitiesQuery, groupID, pq.StringArray(ids))
-	return utcEntities(list), err
+func entities(ctx context.Context, t *pg.Tx, groupID string, ids []string) (list []reverie.Entity, err error) {
+	err = t.Select(ctx, &list, entitiesQuery, groupID, pq.StringArray(ids))
+	return list, err
 }
 
-func utcEntities(list []reverie.Entity) []reverie.Entity {
-	for i := range list {
-		list[i].CreatedAt, list[i].UpdatedAt = list[i].CreatedAt.UTC(), list[i].UpdatedAt.UTC()
-	}
-	return list
-}
-
-func entityNames(ctx context.Context, t *pg.Tx, groupID string, entityIDs []string) ([]reverie.EntityName, error) {
-	var list []reverie.EntityName
-	err := t.Select(ctx, &list, entityNamesQuery, groupID, pq.StringArray(entityIDs))
-	for i := range list {
-		list[i].CreatedAt = list[i].CreatedAt.UTC()
-	}
+func entityNames(ctx context.Context, t *pg.Tx, groupID string, ids []string) (list []reverie.EntityName, err error) {
+	err = t.Select(ctx, &list, entityNamesQuery, groupID, pq.StringArray(ids))
 	return list, err
 }
 
@@ -197,7 +185,7 @@ func getEntity(ctx context.Context, t *pg.Tx, groupID, entityID string) (reverie
 	}
 	err := t.Get(ctx, &e, `select `+entityColumns+` from entities where entity_id = $2 and ($1 = ''
 		or group_id = $1)`, groupID, entityID)
-	return utcEntities([]reverie.Entity{e})[0], pg.NotFoundIfEmpty(err, "entity %s", entityID)
+	return e, pg.NotFoundIfEmpty(err, "entity %s", entityID)
 }
 
 // EntityHistory returns what became of an entity and of those merged into it,

@@ -110,12 +110,8 @@ func (s *Store) applyEntities(ctx context.Context, t *pg.Tx, plan reverie.Entity
 	if err != nil {
 		return nil, err
 	}
-	stats, err := pg.JSONText(plan.Stats)
-	if err != nil {
-		return nil, err
-	}
 	_, err = t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, string(reverie.ChunkApplied),
-		refusals, stats)
+		refusals, pg.JSON[any]{V: plan.Stats})
 	return list, err
 }
 

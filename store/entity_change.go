@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"reverie/internal/reverie"
@@ -32,34 +30,16 @@ const (
 
 func entityChanges(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.EntityChange, error) {
 	var rows []struct {
-		GroupID   string    `db:"group_id"`
-		ID        string    `db:"change_id"`
-		RunID     *string   `db:"run_id"`
-		UndoneRun *string   `db:"undone_run_id"`
-		EntityID  string    `db:"entity_id"`
-		Action    string    `db:"action"`
-		OtherID   *string   `db:"other_id"`
-		ClaimID   *string   `db:"claim_id"`
-		OldText   string    `db:"old_text"`
-		NewText   string    `db:"new_text"`
-		Reason    string    `db:"change_reason"`
-		Evidence  []byte    `db:"evidence"`
-		CreatedAt time.Time `db:"created_at"`
+		reverie.EntityChange
+		Evidence pg.JSON[[]reverie.Evidence] `db:"evidence"`
 	}
-	if err := t.Select(ctx, &rows, query, args...); err != nil {
-		return nil, err
-	}
+	err := t.Select(ctx, &rows, query, args...)
 	list := make([]reverie.EntityChange, len(rows))
 	for i, r := range rows {
-		list[i] = reverie.EntityChange{GroupID: r.GroupID, ID: r.ID, RunID: r.RunID, UndoneRun: r.UndoneRun,
-			EntityID: r.EntityID, Action: reverie.EntityAction(r.Action),
-			OtherID: r.OtherID, ClaimID: r.ClaimID, OldText: r.OldText, NewText: r.NewText, Reason: r.Reason,
-			CreatedAt: r.CreatedAt.UTC()}
-		if err := json.Unmarshal(r.Evidence, &list[i].Evidence); err != nil {
-			return nil, fmt.Errorf("read the evidence of change %s: %w", r.ID, err)
-		}
+		list[i] = r.EntityChange
+		list[i].Evidence = r.Evidence.V
 	}
-	return list, nil
+	return list, err
 }
 
 // insertEntityChanges writes log rows of one instant and completes them. A nil

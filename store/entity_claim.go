@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"github.com/lib/pq"
 
@@ -49,8 +48,6 @@ func claims(rows []claimRow) []reverie.Claim {
 	for i, r := range rows {
 		c := r.Claim
 		c.SaidBy, c.SupportDates = append([]string{}, r.Said...), append([]string{}, r.Dates...)
-		c.CreatedAt, c.UpdatedAt, c.LastSupportedAt = c.CreatedAt.UTC(), c.UpdatedAt.UTC(), c.LastSupportedAt.UTC()
-		c.EndedAt = pg.UTC(c.EndedAt)
 		list[i] = c
 	}
 	return list
@@ -73,22 +70,15 @@ func fillClaimEvidence(ctx context.Context, t *pg.Tx, groupID string, list []rev
 		lineages = append(lineages, c.LineageID)
 	}
 	var rows []struct {
-		ClaimID   string    `db:"claim_id"`
-		MessageID string    `db:"message_id"`
-		AuthorID  string    `db:"author_id"`
-		Author    string    `db:"author"`
-		Quote     string    `db:"quote"`
-		SentAt    time.Time `db:"sent_at"`
-		LocalDate string    `db:"local_date"`
+		reverie.Evidence
+		ClaimID string `db:"claim_id"`
 	}
 	if err := t.Select(ctx, &rows, claimEvidenceQuery, groupID, lineages); err != nil {
 		return err
 	}
 	for _, r := range rows {
 		if i, ok := at[r.ClaimID]; ok {
-			list[i].Evidence = append(list[i].Evidence, reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID,
-				Author: r.Author,
-				Quote:  r.Quote, SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate})
+			list[i].Evidence = append(list[i].Evidence, r.Evidence)
 		}
 	}
 	return nil

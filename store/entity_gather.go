@@ -171,7 +171,7 @@ func identityIndex(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Ent
 	for i := range list {
 		n := &list[i]
 		n.EntityID = merged.root(n.EntityID)
-		n.Entity, n.CreatedAt = kinds[n.EntityID], n.CreatedAt.UTC()
+		n.Entity = kinds[n.EntityID]
 	}
 	return list, nil
 }

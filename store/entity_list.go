@@ -52,7 +52,6 @@ func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.Enti
 			if err := t.Select(ctx, &list, query, append(filter, limit, offset)...); err != nil {
 				return err
 			}
-			utcEntities(list)
 			merged, err := readMerges(ctx, t, groupID)
 			if err != nil {
 				return err

@@ -2,11 +2,8 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
-
-	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
@@ -62,78 +59,49 @@ func (s *Store) WaitingObservations(ctx context.Context, groupID string, limit i
 func waitingObservations(ctx context.Context, t *pg.Tx, query, groupID string, limit int) ([]reverie.Observation,
 	error) {
 	var rows []struct {
-		GroupID   string    `db:"group_id"`
-		ID        string    `db:"observation_id"`
-		Body      []byte    `db:"body"`
-		Reason    string    `db:"reason"`
-		Status    string    `db:"status"`
-		RunID     string    `db:"run_id"`
-		LastAt    time.Time `db:"last_at"`
-		ExpiresAt time.Time `db:"expires_at"`
-		CreatedAt time.Time `db:"created_at"`
+		reverie.Observation
+		Body pg.JSON[reverie.Observation] `db:"body"`
 	}
-	if err := t.Select(ctx, &rows, query, groupID, limit); err != nil {
-		return nil, err
-	}
+	err := t.Select(ctx, &rows, query, groupID, limit)
 	list := make([]reverie.Observation, len(rows))
 	for i, r := range rows {
-		o := &list[i]
-		if err := json.Unmarshal(r.Body, o); err != nil {
-			return nil, fmt.Errorf("read observation %s: %w", r.ID, err)
-		}
-		o.GroupID, o.ID, o.RunID = r.GroupID, r.ID, r.RunID
-		o.Status, o.Postponed = reverie.ObservationStatus(r.Status), reverie.PostponementReason(r.Reason)
-		o.LastAt, o.ExpiresAt, o.CreatedAt = r.LastAt.UTC(), r.ExpiresAt.UTC(), r.CreatedAt.UTC()
+		o := r.Body.V // the columns say better than the body where it stands
+		o.GroupID, o.ID, o.RunID, o.Status, o.Postponed = r.GroupID, r.ID, r.RunID, r.Status, r.Postponed
+		o.LastAt, o.ExpiresAt, o.CreatedAt = r.LastAt, r.ExpiresAt, r.CreatedAt
+		list[i] = o
 	}
-	return list, nil
+	return list, err
 }
 
 // postpone lets a plan's observations wait, and settles those that are part of an
 // entity by now, go on in one that waits anew, or have waited too long. One that no
 // longer waits is reverie.ErrConflict.
 func postpone(ctx context.Context, t *pg.Tx, plan reverie.EntityPlan, at time.Time) error {
-	var settled, statuses pq.StringArray
-	var continued []string
+	var settled pg.Columns
+	for _, id := range plan.Joined {
+		settled.Add(id, reverie.ObservationJoined)
+	}
+	for _, id := range plan.Expired {
+		settled.Add(id, reverie.ObservationExpired)
+	}
 	for _, o := range plan.Postponed {
-		continued = append(continued, o.Continues...)
-	}
-	for status, ids := range map[reverie.ObservationStatus][]string{
-		reverie.ObservationJoined: plan.Joined, reverie.ObservationContinued: continued,
-		reverie.ObservationExpired: plan.Expired,
-	} {
-		for _, id := range ids {
-			settled, statuses = append(settled, id), append(statuses, string(status))
+		for _, id := range o.Continues {
+			settled.Add(id, reverie.ObservationContinued)
 		}
 	}
-	if len(settled) > 0 {
-		n, err := t.Exec(ctx, settleObservationsQuery, plan.GroupID, plan.RunID, settled, statuses)
-		if err == nil && n != len(settled) {
-			err = fmt.Errorf("%d of %d observations do not wait any more; read the group again: %w", len(settled)-n,
-				len(settled), reverie.ErrConflict)
-		}
-		if err != nil {
-			return err
-		}
+	n, err := settled.Exec(ctx, t, settleObservationsQuery, plan.GroupID, plan.RunID)
+	if err != nil {
+		return err
 	}
-	if len(plan.Postponed) == 0 {
-		return nil
+	if n != settled.Len() {
+		return fmt.Errorf("%d of %d observations do not wait any more; read the group again: %w", settled.Len()-n,
+			settled.Len(), reverie.ErrConflict)
 	}
-	columns := make([]pq.StringArray, 6)
+	var rows pg.Columns
 	for _, o := range plan.Postponed {
 		o.GroupID, o.RunID, o.CreatedAt, o.Status = plan.GroupID, plan.RunID, at, reverie.ObservationWaiting
-		body, err := pg.JSONText(o)
-		if err != nil {
-			return err
-		}
-		for i, v := range []string{o.ID, o.Subject, body, string(o.Postponed), pg.Timestamp(o.LastAt),
-			pg.Timestamp(o.ExpiresAt)} {
-			columns[i] = append(columns[i], v)
-		}
+		rows.Add(o.ID, o.Subject, pg.JSON[any]{V: o}, o.Postponed, o.LastAt, o.ExpiresAt)
 	}
-	args := []any{plan.GroupID, plan.RunID, at}
-	for _, c := range columns {
-		args = append(args, c)
-	}
-	_, err := t.Exec(ctx, insertObservationsQuery, args...)
+	_, err = rows.Exec(ctx, t, insertObservationsQuery, plan.GroupID, plan.RunID, at)
 	return err
 }

@@ -57,7 +57,7 @@ func (s *Store) EntitiesAt(ctx context.Context, groupID string, ids []string, at
 			if err := t.Select(ctx, &list, entitiesAtQuery, groupID, slices.Compact(wanted), at); err != nil || len(list) == 0 {
 				return err
 			}
-			members := pq.StringArray(merged.all(utcEntities(list)))
+			members := pq.StringArray(merged.all(list))
 			var names []reverie.EntityName
 			if err := t.Select(ctx, &names, entityNamesAtQuery, groupID, members, at); err != nil {
 				return err

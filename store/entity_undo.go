@@ -137,6 +137,12 @@ func (c touchedClaim) words(value string) string {
 	return claimText(reverie.Claim{Name: c.Name, Value: value})
 }
 
+// change is the log's row of what was done to the claim in force.
+func (c touchedClaim) change(before, after string) reverie.EntityChange {
+	return reverie.EntityChange{EntityID: c.EntityID, Action: reverie.EntityUndo, ClaimID: &c.HeadID, OldText: before,
+		NewText: after}
+}
+
 // madeEntity is an entity that the run made.
 type madeEntity struct {
 	ID      string `db:"entity_id"`

@@ -125,44 +125,36 @@ func (u *entityUndo) write(ctx context.Context, t *pg.Tx) error {
 // writeClaims ends claims, brings others back, and leaves the others as strong as they
 // are without the run.
 func (u *entityUndo) writeClaims(ctx context.Context, t *pg.Tx) (log []reverie.EntityChange, err error) {
-	var ends, ids, heads, bases, times pq.StringArray
-	var strengths pq.Float64Array
+	var ends pq.StringArray
+	var back, evidence, weakened pg.Columns
+	newID := map[string]*string{}
+	for i, r := range u.returns {
+		newID[r.LineageID] = &u.returns[i].newID
+		back.Add(r.newID, r.HeadID, r.BaseID, r.strength, r.supported)
+		evidence.Add(r.newID, r.BaseID)
+	}
 	for _, c := range u.ends {
 		ends = append(ends, c.HeadID)
-		change := reverie.EntityChange{EntityID: c.EntityID, Action: reverie.EntityUndo, ClaimID: &c.HeadID,
-			OldText: c.words(c.Value)}
-		if i := slices.IndexFunc(u.returns, func(r claimReturn) bool { return r.LineageID == c.LineageID }); i >= 0 {
-			change.ClaimID, change.NewText = &u.returns[i].newID, c.words(c.BaseValue)
+		change := c.change(c.words(c.Value), "")
+		if id := newID[c.LineageID]; id != nil {
+			change.ClaimID, change.NewText = id, c.words(c.BaseValue)
 		}
 		log = append(log, change)
 	}
-	for _, r := range u.returns {
-		ids, heads, bases = append(ids, r.newID), append(heads, r.HeadID), append(bases, *r.BaseID)
-		strengths, times = append(strengths, r.strength), append(times, pg.Timestamp(r.supported))
-	}
-	if len(ends) > 0 {
-		if _, err := t.Exec(ctx, endClaimsQuery, u.groupID, u.at, ends); err != nil {
-			return nil, err
-		}
-	}
-	if len(ids) > 0 {
-		if _, err := t.Exec(ctx, returnClaimsQuery, u.groupID, u.at, ids, heads, bases, strengths, times); err != nil {
-			return nil, err
-		}
-		if _, err := t.Exec(ctx, returnEvidenceQuery, u.groupID, ids, bases); err != nil {
-			return nil, err
-		}
-	}
-	if len(u.weakened) == 0 {
-		return log, nil
-	}
-	ids, strengths, times = nil, nil, nil
 	for _, r := range u.weakened {
-		log = append(log, reverie.EntityChange{EntityID: r.EntityID, Action: reverie.EntityUndo, ClaimID: &r.HeadID,
-			OldText: r.words(r.Value), NewText: r.words(r.Value)}) // as it was, and less strong
-		ids, strengths, times = append(ids, r.HeadID), append(strengths, r.strength), append(times, pg.Timestamp(r.supported))
+		log = append(log, r.change(r.words(r.Value), r.words(r.Value))) // as it was, and less strong
+		weakened.Add(r.HeadID, r.strength, r.supported)
 	}
-	_, err = t.Exec(ctx, weakenClaimQuery, u.groupID, ids, strengths, times)
+	if _, err := t.Exec(ctx, endClaimsQuery, u.groupID, u.at, OrEmpty(ends)); err != nil {
+		return nil, err
+	}
+	if _, err := back.Exec(ctx, t, returnClaimsQuery, u.groupID, u.at); err != nil {
+		return nil, err
+	}
+	if _, err := evidence.Exec(ctx, t, returnEvidenceQuery, u.groupID); err != nil {
+		return nil, err
+	}
+	_, err = weakened.Exec(ctx, t, weakenClaimQuery, u.groupID)
 	return log, err
 }
 

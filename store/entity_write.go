@@ -1,9 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"context"
-
-	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -52,25 +51,18 @@ const (
 )
 
 func (b *entityBatch) insertEntities(ctx context.Context, t *pg.Tx) error {
-	if len(b.Creates) == 0 {
-		return nil
-	}
-	var ids, kinds, subjects pq.StringArray
+	var rows pg.Columns
 	for _, e := range b.Creates {
-		ids, kinds, subjects = append(ids, e.ID), append(kinds, string(e.Kind)), append(subjects, e.Subject)
+		rows.Add(e.ID, e.Kind, e.Subject)
 	}
-	_, err := t.Exec(ctx, insertEntitiesQuery, b.GroupID, b.RunID, b.at, ids, kinds, subjects)
+	_, err := rows.Exec(ctx, t, insertEntitiesQuery, b.GroupID, b.RunID, b.at)
 	return err
 }
 
 func (b *entityBatch) insertNames(ctx context.Context, t *pg.Tx) error {
-	var ids, entityIDs, kinds, names, nameKeys pq.StringArray
+	var rows pg.Columns
 	add := func(entityID string, n reverie.EntityName) {
-		if n.ID == "" {
-			n.ID = reverie.NewID()
-		}
-		ids, entityIDs, kinds = append(ids, n.ID), append(entityIDs, entityID), append(kinds, string(n.Kind))
-		names, nameKeys = append(names, n.Name), append(nameKeys, nameKey(n.Kind, n.Name))
+		rows.Add(cmp.Or(n.ID, reverie.NewID()), entityID, n.Kind, n.Name, nameKey(n.Kind, n.Name))
 	}
 	for _, e := range b.Creates {
 		for _, n := range e.Names {
@@ -80,58 +72,32 @@ func (b *entityBatch) insertNames(ctx context.Context, t *pg.Tx) error {
 	for _, n := range b.Names {
 		add(n.EntityID, n)
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	_, err := t.Exec(ctx, insertNamesQuery, b.GroupID, b.RunID, b.at, ids, entityIDs, kinds, names, nameKeys)
+	_, err := rows.Exec(ctx, t, insertNamesQuery, b.GroupID, b.RunID, b.at)
 	return err
 }
 
 func (b *entityBatch) moveClaims(ctx context.Context, t *pg.Tx) error {
-	var ids, supported pq.StringArray
-	var ends pq.BoolArray
-	var strengths, confidences pq.Float64Array
+	var rows pg.Columns
 	for _, st := range b.Claims {
-		if st.HeadID == "" {
-			continue
+		if st.HeadID != "" {
+			c := st.Claim
+			rows.Add(st.HeadID, st.Action == reverie.ActionUpdate, c.Strength, c.Confidence, c.LastSupportedAt)
 		}
-		ids, ends = append(ids, st.HeadID), append(ends, st.Action == reverie.ActionUpdate)
-		strengths, confidences = append(strengths, st.Claim.Strength), append(confidences, st.Claim.Confidence)
-		supported = append(supported, pg.Timestamp(st.Claim.LastSupportedAt))
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	_, err := t.Exec(ctx, moveClaimsQuery, b.GroupID, b.at, ids, ends, strengths, confidences, supported)
+	_, err := rows.Exec(ctx, t, moveClaimsQuery, b.GroupID, b.at)
 	return err
 }
 
 func (b *entityBatch) insertClaims(ctx context.Context, t *pg.Tx) error {
-	var ids, lineages, entityIDs, aspects, names, nameKeys, values, hashes, births, supported pq.StringArray
-	var parents, targets []*string
-	var versions pq.Int64Array
-	var selfs pq.BoolArray
-	var confidences, strengths pq.Float64Array
+	var rows pg.Columns
 	for _, st := range b.Claims {
-		if st.Action == reverie.ActionKeep {
-			continue
+		if st.Action != reverie.ActionKeep {
+			c := b.version(st)
+			rows.Add(c.ID, c.LineageID, c.ParentID, c.Version, c.EntityID, c.Aspect, c.Name, text.NameKey(c.Name), c.Value,
+				c.TargetID, c.Self, c.ContentHash, c.Confidence, c.Strength, c.CreatedAt, c.LastSupportedAt)
 		}
-		c := b.version(st)
-		ids, lineages, parents = append(ids, c.ID), append(lineages, c.LineageID), append(parents, c.ParentID)
-		versions, entityIDs, aspects = append(versions, int64(c.Version)), append(entityIDs, c.EntityID), append(aspects,
-			string(c.Aspect))
-		names, nameKeys = append(names, c.Name), append(nameKeys, text.NameKey(c.Name))
-		values, targets, selfs = append(values, c.Value), append(targets, c.TargetID), append(selfs, c.Self)
-		hashes, confidences, strengths = append(hashes, c.ContentHash), append(confidences, c.Confidence), append(strengths,
-			c.Strength)
-		births, supported = append(births, pg.Timestamp(c.CreatedAt)), append(supported, pg.Timestamp(c.LastSupportedAt))
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	_, err := t.Exec(ctx, insertClaimsQuery, b.GroupID, b.RunID, b.at, ids, lineages, pq.Array(parents), versions,
-		entityIDs, aspects,
-		names, nameKeys, values, pq.Array(targets), selfs, hashes, confidences, strengths, births, supported)
+	_, err := rows.Exec(ctx, t, insertClaimsQuery, b.GroupID, b.RunID, b.at)
 	return err
 }
 
@@ -151,27 +117,17 @@ func (b *entityBatch) version(st reverie.ClaimStep) reverie.Claim {
 }
 
 func (b *entityBatch) insertEvidence(ctx context.Context, t *pg.Tx) error {
-	columns := make([]pq.StringArray, 9)
+	var rows pg.Columns
 	for _, st := range b.Claims {
 		c := b.heads[st.HeadID]
 		if st.Action != reverie.ActionKeep {
 			c = b.version(st)
 		}
 		for _, e := range st.Evidence {
-			for i, v := range []string{c.EntityID, c.LineageID, c.ID, e.MessageID, e.AuthorID, e.Author, e.Quote,
-				pg.Timestamp(e.SentAt), e.LocalDate} {
-				columns[i] = append(columns[i], v)
-			}
+			rows.Add(c.EntityID, c.LineageID, c.ID, e.MessageID, e.AuthorID, e.Author, e.Quote, e.SentAt, e.LocalDate)
 		}
 	}
-	if len(columns[0]) == 0 {
-		return nil
-	}
-	args := []any{b.GroupID, b.RunID, b.at}
-	for _, c := range columns {
-		args = append(args, c)
-	}
-	_, err := t.Exec(ctx, insertClaimEvidenceQuery, args...)
+	_, err := rows.Exec(ctx, t, insertClaimEvidenceQuery, b.GroupID, b.RunID, b.at)
 	return err
 }
 

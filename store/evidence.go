@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lib/pq"
-
 	"reverie/internal/reverie"
 	"reverie/store/pg"
 )
@@ -30,28 +28,17 @@ const insertEvidenceQuery = `
 // step's evidence belongs to; a nil runID is a person's.
 func insertEvidence(ctx context.Context, t *pg.Tx, groupID string, runID *string, at time.Time, steps []reverie.Step,
 	memoryID func(reverie.Step) string) error {
-	var once pq.BoolArray
-	columns := make([]pq.StringArray, 9)
+	var rows pg.Columns
 	for _, step := range steps {
 		for _, e := range step.Evidence {
 			if _, err := time.Parse(time.DateOnly, e.LocalDate); err != nil {
 				return fmt.Errorf("evidence from message %q: local date %q must be YYYY-MM-DD: %w", e.MessageID, e.LocalDate,
 					reverie.ErrInvalid)
 			}
-			for i, v := range []string{step.LineageID, memoryID(step), string(step.Action), e.MessageID, e.AuthorID, e.Author,
-				e.Quote, pg.Timestamp(e.SentAt), e.LocalDate} {
-				columns[i] = append(columns[i], v)
-			}
-			once = append(once, step.Action == reverie.ActionKeep && len(step.Sources) > 0)
+			rows.Add(step.LineageID, memoryID(step), step.Action, e.MessageID, e.AuthorID, e.Author, e.Quote, e.SentAt,
+				e.LocalDate, step.Action == reverie.ActionKeep && len(step.Sources) > 0)
 		}
 	}
-	if len(columns[0]) == 0 {
-		return nil
-	}
-	args := []any{groupID, runID, at}
-	for _, c := range columns {
-		args = append(args, c)
-	}
-	_, err := t.Exec(ctx, insertEvidenceQuery, append(args, once)...)
+	_, err := rows.Exec(ctx, t, insertEvidenceQuery, groupID, runID, at)
 	return err
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lib/pq"
@@ -33,10 +34,10 @@ const (
 		order by lineage_id for no key update`
 
 	fadeQuery = `with u as (
-			select * from unnest($3::uuid[], $4::float8[], $5::float8[], $6::timestamptz[], $7::float8[], $8::timestamptz[],
-				$9::bool[])
+			select * from unnest($4::uuid[], $5::float8[], $6::float8[], $7::timestamptz[], $8::float8[], $9::timestamptz[],
+				$10::bool[])
 				as u (id, strength, weight, supported_at, to_strength, to_at, archives)),
-		kept as (` + insertValues + `$10::uuid, $2::timestamptz
+		kept as (` + insertValues + `$3::uuid, $2::timestamptz
 			from memories m join u on u.id = m.memory_id where m.group_id = $1 and ` + asRead + `
 				and u.to_strength <> u.strength)
 		update memories m set strength = u.to_strength, decayed_at = u.to_at,
@@ -76,7 +77,6 @@ func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upke
 			if err := t.Get(ctx, &u.NewestAt, newestMessageQuery, q.GroupID); err != nil {
 				return err
 			}
-			u.NewestAt = pg.UTC(u.NewestAt)
 			if err := t.Get(ctx, &u.Interrupted, isRunningQuery, q.GroupID, string(reverie.JobMaintain)); err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]re
 		}})
 	list := make([]reverie.Fading, len(rows))
 	for i, r := range rows {
-		list[i] = reverie.Fading{Memory: r.memory(), DecayedAt: pg.UTC(r.DecayedAt)}
+		list[i] = reverie.Fading{Memory: r.memory(), DecayedAt: r.DecayedAt}
 	}
 	return list, err
 }
@@ -119,20 +119,26 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 	var archived []reverie.Change
 	err := s.upkeep(ctx, lease, run, "let memories fade", []string{lockFadingQuery, fadeQuery}, func(ctx context.Context,
 		t *pg.Tx, _ time.Time) (reverie.Stats, error) {
-		if err := lockFading(ctx, t, lease.GroupID, fades); err != nil {
+		var ids pq.StringArray
+		var rows pg.Columns
+		for _, f := range fades {
+			ids = append(ids, f.ID)
+			rows.Add(f.ID, f.Strength, f.Weight, f.LastSupportedAt, f.To, f.ToAt, f.Archive)
+		}
+		if _, err := t.Exec(ctx, lockFadingQuery, lease.GroupID, ids); err != nil {
 			return reverie.Stats{}, err
 		}
 		at, err := NextTimestamp(ctx, s.db, t, lease.GroupID)
 		if err != nil {
 			return reverie.Stats{}, err
 		}
-		written, err := fade(ctx, t, lease.GroupID, run.ID, at, fades)
-		if err != nil {
+		var written []string
+		if err := rows.Select(ctx, t, &written, fadeQuery, lease.GroupID, at, run.ID); err != nil {
 			return reverie.Stats{}, err
 		}
 		stats, archived = run.Stats, nil
 		for _, f := range fades {
-			if !written[f.ID] {
+			if !slices.Contains(written, f.ID) {
 				continue
 			}
 			if f.Decays() {
@@ -148,38 +154,6 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 		return stats, insertChanges(ctx, t, lease.GroupID, &run.ID, 0, at, archived)
 	})
 	return stats, archived, err
-}
-
-func lockFading(ctx context.Context, t *pg.Tx, groupID string, fades []reverie.Fade) error {
-	ids := make(pq.StringArray, len(fades))
-	for i, f := range fades {
-		ids[i] = f.ID
-	}
-	_, err := t.Exec(ctx, lockFadingQuery, groupID, ids)
-	return err
-}
-
-func fade(ctx context.Context, t *pg.Tx, groupID, runID string, at time.Time, fades []reverie.Fade) (map[string]bool,
-	error) {
-	var ids, supported pq.StringArray
-	var strengths, weights, to pq.Float64Array
-	var archives pq.BoolArray
-	var toAt []*string
-	for _, f := range fades {
-		ids, supported = append(ids, f.ID), append(supported, pg.Timestamp(f.LastSupportedAt))
-		strengths, weights, to = append(strengths, f.Strength), append(weights, f.Weight), append(to, f.To)
-		archives, toAt = append(archives, f.Archive), append(toAt, pg.OrNullTimestamp(f.ToAt))
-	}
-	var done []string
-	if err := t.Select(ctx, &done, fadeQuery, groupID, at, ids, strengths, weights, supported, to, pq.Array(toAt),
-		archives, runID); err != nil {
-		return nil, err
-	}
-	written := make(map[string]bool, len(done))
-	for _, id := range done {
-		written[id] = true
-	}
-	return written, nil
 }
 
 // upkeep is a transaction of maintenance: by the lease's holder, with the stats of
@@ -198,11 +172,7 @@ func (s *Store) upkeep(ctx context.Context, lease reverie.Lease, run reverie.Run
 			if err != nil {
 				return err
 			}
-			text, err := pg.JSONText(stats)
-			if err != nil {
-				return err
-			}
-			n, err := t.Exec(ctx, saveStatsQuery, lease.GroupID, run.ID, text)
+			n, err := t.Exec(ctx, saveStatsQuery, lease.GroupID, run.ID, pg.JSON[any]{V: stats})
 			if err != nil {
 				return err
 			}

@@ -66,7 +66,7 @@ func (s *Store) LastWork(ctx context.Context, groupID string, before time.Time) 
 			at = nil
 			return t.Get(ctx, &at, lastWorkQuery, groupID, pg.OrInfinity(before))
 		}})
-	return pg.UTC(at), err
+	return at, err
 }
 
 // Work returns what was done in [since, until), at most so many runs and edits.
@@ -79,11 +79,7 @@ func (s *Store) Work(ctx context.Context, groupID string, since, until time.Time
 			if w.Runs, err = runList(ctx, t, workRunsQuery, groupID, since, until, limit+1); err != nil {
 				return err
 			}
-			var rows []changeRow
-			if err := t.Select(ctx, &rows, workEditsQuery, groupID, since, until, limit+1); err != nil {
-				return err
-			}
-			w.Edits, err = changes(rows)
+			w.Edits, err = selectChanges(ctx, t, workEditsQuery, groupID, since, until, limit+1)
 			w.Runs, w.Edits = upTo(w.Runs, limit, &w.Cut), upTo(w.Edits, limit, &w.Cut)
 			return err
 		}})
@@ -110,12 +106,7 @@ func (s *Store) RunWork(ctx context.Context, groupID string, runIDs []string,
 			for _, r := range rows {
 				spend[r.ID] = r.Spend
 			}
-			var changed []changeRow
-			if err := t.Select(ctx, &changed, workChangesQuery, groupID, pq.StringArray(runIDs), limit); err != nil {
-				return err
-			}
-			var err error
-			list, err = changes(changed)
+			list, err = selectChanges(ctx, t, workChangesQuery, groupID, pq.StringArray(runIDs), limit)
 			return err
 		}})
 	return spend, list, err

@@ -102,5 +102,5 @@ func pruneMessages(ctx context.Context, t *pg.Tx, groupID string, at time.Time, 
 			return 0, b.After, err
 		}
 	}
-	return len(found), found[len(found)-1].SentAt.UTC(), nil
+	return len(found), found[len(found)-1].SentAt, nil
 }

@@ -42,10 +42,7 @@ func (s *Store) Pull(ctx context.Context, groupID, source, chatID string) (rever
 			}
 			if err == nil {
 				p = row.Pull
-				p.PulledAt = p.PulledAt.UTC()
-				if row.Since.Valid {
-					p.Since = row.Since.Time.UTC()
-				}
+				p.Since = row.Since.Time
 			}
 			return err
 		}})

@@ -76,27 +76,22 @@ func (s *Store) JudgeAgain(ctx context.Context, groupID string, memoryIDs []stri
 // leaving active memories of those lineages as they are. What held ones said whose
 // evidence was erased is emptied.
 func judged(ctx context.Context, t *pg.Tx, groupID, runID string, steps []reverie.Step, kept []string) error {
-	lineages := append(pq.StringArray{}, kept...)
-	held := make(pq.BoolArray, len(kept))
-	for _, st := range steps {
-		if st.Judged != "" {
-			lineages, held = append(lineages, st.LineageID), append(held, st.Judged == reverie.StatusHeld)
-		}
-	}
-	if len(lineages) == 0 {
-		return nil
-	}
-	if _, err := t.Exec(ctx, judgedQuery, groupID, runID, lineages, held); err != nil {
-		return err
-	}
+	var rows pg.Columns
 	var settled pq.StringArray
-	for i, id := range lineages {
-		if held[i] {
-			settled = append(settled, id)
+	for _, id := range kept {
+		rows.Add(id, false)
+	}
+	for _, st := range steps {
+		held := st.Judged == reverie.StatusHeld
+		if st.Judged != "" {
+			rows.Add(st.LineageID, held)
+		}
+		if held {
+			settled = append(settled, st.LineageID)
 		}
 	}
-	if len(settled) == 0 {
-		return nil
+	if _, err := rows.Exec(ctx, t, judgedQuery, groupID, runID); err != nil || len(settled) == 0 {
+		return err
 	}
 	return settleErased(ctx, t, groupID, settled)
 }

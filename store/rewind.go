@@ -103,7 +103,7 @@ func (s *Store) rewind(ctx context.Context, t *pg.Tx, q reverie.RewindQuery, run
 	}
 	result.Messages = read.Messages
 	if read.Earliest != nil {
-		result.Earliest = read.Earliest.UTC()
+		result.Earliest = *read.Earliest
 	}
 	back, err := b.look(ctx, t, q.DryRun)
 	if err != nil {
@@ -139,7 +139,7 @@ func standing(ctx context.Context, t *pg.Tx, groupID, runID string) error {
 	}
 	if undone != nil {
 		return fmt.Errorf("the run was taken back at %s, and what it held is rejected: %w",
-			undone.UTC().Format(time.RFC3339), reverie.ErrConflict)
+			undone.Format(time.RFC3339), reverie.ErrConflict)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
@@ -32,25 +31,11 @@ const runEffectsQuery = `
 // RunEffects returns what a run did to memories when it ran, in order. A run that the group
 // does not have did nothing.
 func (s *Store) RunEffects(ctx context.Context, groupID, runID string) ([]reverie.RunEffect, error) {
-	var rows []struct {
-		ChunkNo      int       `db:"chunk_no"`
-		Action       string    `db:"action"`
-		LineageID    string    `db:"lineage_id"`
-		MemoryID     string    `db:"memory_id"`
-		OldStatement string    `db:"old_statement"`
-		NewStatement string    `db:"new_statement"`
-		CreatedAt    time.Time `db:"created_at"`
-	}
+	list := []reverie.RunEffect{}
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what run %s did", runID), ReadOnly: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			rows = nil
-			return t.Select(ctx, &rows, runEffectsQuery, groupID, runID)
+			list = nil
+			return t.Select(ctx, &list, runEffectsQuery, groupID, runID)
 		}})
-	list := make([]reverie.RunEffect, len(rows))
-	for i, r := range rows {
-		list[i] = reverie.RunEffect{ChunkNo: r.ChunkNo, Action: reverie.Action(r.Action), LineageID: r.LineageID,
-			MemoryID:     r.MemoryID,
-			OldStatement: r.OldStatement, NewStatement: r.NewStatement, At: r.CreatedAt.UTC()}
-	}
 	return list, err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/lib/pq"
 
@@ -26,7 +25,7 @@ const (
 				where s.group_id = $1 and s.memory_id = f.memory_id), 0), f.source_id, f.lineage_id, $2::uuid
 			from found f
 			on conflict (group_id, memory_id, source_id) do nothing)
-		select count(*) from found`
+		select source_id from found`
 
 	// A memory that has faded is no less true. What a version was before the newest one
 	// does not count: one that was restored, and then deleted, has an archived version.
@@ -37,7 +36,7 @@ const (
 		order by lineage_id`
 
 	// What was made of a lineage and says still what it said when it was.
-	restingQuery = `select distinct h.memory_id, h.lineage_id, h.kind, h.statement, h.created_at,
+	restingQuery = `select distinct on (h.created_at, h.lineage_id) h.memory_id, h.lineage_id, h.kind, h.statement,
 		coalesce((select ` + againBecause + ` from rejudgements q
 			where q.group_id = $1 and q.lineage_id = h.lineage_id and q.run_id is null), '') as judge_again
 		from (select s.memory_id from memory_sources s where s.group_id = $1 and s.source_lineage_id = $2
@@ -88,15 +87,8 @@ func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs
 
 // restingOn reads what was made of a lineage.
 func restingOn(ctx context.Context, t *pg.Tx, groupID, lineageID string) ([]reverie.Resting, error) {
-	var rows []struct {
-		reverie.Resting
-		CreatedAt time.Time `db:"created_at"` // orders them
-	}
-	err := t.Select(ctx, &rows, restingQuery, groupID, lineageID)
-	list := make([]reverie.Resting, len(rows))
-	for i, r := range rows {
-		list[i] = r.Resting
-	}
+	list := []reverie.Resting{}
+	err := t.Select(ctx, &list, restingQuery, groupID, lineageID)
 	return list, err
 }
 
@@ -105,32 +97,31 @@ func restingOn(ctx context.Context, t *pg.Tx, groupID, lineageID string) ([]reve
 // since it was read is reverie.ErrConflict, but not one that was only rewritten, or has
 // faded.
 func insertSources(ctx context.Context, t *pg.Tx, b *batch) error {
-	var ids, sources, lineages pq.StringArray
-	var positions pq.Int64Array
+	var rows pg.Columns
+	var sources, lineages pq.StringArray
 	for _, st := range b.steps {
 		if st.Action == reverie.ActionDelete {
 			continue
 		}
 		for i, src := range st.Sources {
-			ids, positions = append(ids, evidenced(st)), append(positions, int64(i+1))
+			rows.Add(evidenced(st), i+1, src.MemoryID, src.LineageID)
 			sources, lineages = append(sources, src.MemoryID), append(lineages, src.LineageID)
 		}
 	}
-	if len(ids) == 0 {
+	if len(sources) == 0 {
 		return nil
 	}
 	var standing []string
 	if err := t.Select(ctx, &standing, lockStandingQuery, b.groupID, lineages); err != nil {
 		return err
 	}
-	var n int
-	err := t.Get(ctx, &n, insertSourcesQuery, b.groupID, b.runID, ids, positions, sources, lineages)
-	if err == nil && n != len(ids) {
-		return fmt.Errorf("%d of the %d memories that versions rest on are none of the group: %w", len(ids)-n, len(ids),
-			reverie.ErrNotFound)
-	}
-	if err != nil {
+	var found []string
+	if err := rows.Select(ctx, t, &found, insertSourcesQuery, b.groupID, b.runID); err != nil {
 		return err
+	}
+	if n := len(found); n != len(sources) {
+		return fmt.Errorf("%d of the %d memories that versions rest on are none of the group: %w", len(sources)-n,
+			len(sources), reverie.ErrNotFound)
 	}
 	for i, lineage := range lineages {
 		if !slices.Contains(standing, lineage) {

@@ -100,21 +100,14 @@ func (s *Store) TeamEvidence(ctx context.Context, groupID string, list []reverie
 func TeamEvidence(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray) (map[string][]reverie.Evidence,
 	error) {
 	var rows []struct {
-		MemoryID  string    `db:"memory_id"`
-		MessageID string    `db:"message_id"`
-		AuthorID  string    `db:"author_id"`
-		Author    string    `db:"author"`
-		Quote     string    `db:"quote"`
-		SentAt    time.Time `db:"sent_at"`
-		LocalDate string    `db:"local_date"`
+		reverie.Evidence
+		MemoryID string `db:"memory_id"`
 	}
 	err := t.Select(ctx, &rows, teamEvidenceQuery, groupID, ids)
 	found := map[string][]reverie.Evidence{}
 	for _, r := range rows {
 		if len(found[r.MemoryID]) < reverie.MaxTeamEvidence {
-			found[r.MemoryID] = append(found[r.MemoryID], reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID,
-				Author: r.Author,
-				Quote:  r.Quote, SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate})
+			found[r.MemoryID] = append(found[r.MemoryID], r.Evidence)
 		}
 	}
 	return found, err
@@ -189,7 +182,7 @@ func (r teamVersionRow) origin(here string) reverie.Origin {
 		return *o
 	}
 	return reverie.Origin{Deployment: here, MemoryID: r.ID, LineageID: r.LineageID, Version: r.Version,
-		MadeAt: r.UpdatedAt.UTC()}
+		MadeAt: r.UpdatedAt}
 }
 
 // provenance tells from the versions of a lineage where the newest was made, and which

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
@@ -20,14 +19,10 @@ const (
 		set local_id = excluded.local_id, remote_id = excluded.remote_id, theirs = excluded.theirs`
 )
 
-// conflictRow is a conflict with theirs as JSON.
+// conflictRow reads what the domain's struct leaves to us: theirs.
 type conflictRow struct {
-	ID        string                      `db:"conflict_id"`
-	Remote    string                      `db:"remote"`
-	LineageID string                      `db:"lineage_id"`
-	LocalID   string                      `db:"local_id"`
-	Theirs    pg.JSON[reverie.TeamMemory] `db:"theirs"`
-	CreatedAt time.Time                   `db:"created_at"`
+	reverie.TeamConflict
+	Theirs pg.JSON[reverie.TeamMemory] `db:"theirs"`
 }
 
 // TeamConflicts returns the open conflicts of a team, oldest first.
@@ -50,8 +45,8 @@ func openConflicts(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Tea
 	team, _ := reverie.TeamOf(groupID)
 	list := make([]reverie.TeamConflict, len(rows))
 	for i, r := range rows {
-		list[i] = reverie.TeamConflict{ID: r.ID, Team: team, Remote: r.Remote, LineageID: r.LineageID, LocalID: r.LocalID,
-			Theirs: r.Theirs.V, CreatedAt: r.CreatedAt.UTC()}
+		list[i] = r.TeamConflict
+		list[i].Team, list[i].Theirs = team, r.Theirs.V
 	}
 	return list, nil
 }
@@ -60,15 +55,11 @@ func openConflicts(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Tea
 // until a person decides. An open conflict of the same memory with it is renewed. What
 // theirs holds has been checked: [reverie.TeamMemory.Check].
 func (s *Store) SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) error {
-	theirs, err := pg.JSONText(c.Theirs)
-	if err != nil {
-		return err
-	}
 	id, groupID := reverie.NewID(), reverie.TeamGroupID(c.Team)
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("keep both versions of memory %s of team %q", c.LineageID, c.Team),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			_, err := t.Exec(ctx, saveConflictQuery, groupID, id, c.Remote, c.LineageID, c.LocalID, c.Theirs.VersionID, theirs,
-				s.db.Now())
+			_, err := t.Exec(ctx, saveConflictQuery, groupID, id, c.Remote, c.LineageID, c.LocalID, c.Theirs.VersionID,
+				pg.JSON[any]{V: c.Theirs}, s.db.Now())
 			return err
 		}})
 }

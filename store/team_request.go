@@ -56,15 +56,11 @@ func (s *Store) keepTeamAnswer(ctx context.Context, t *pg.Tx, groupID string, w 
 	if w.RequestKey == "" {
 		return nil
 	}
-	text, err := pg.JSONText(m)
-	if err != nil {
-		return err
-	}
 	at := s.db.Now()
 	if _, err := t.Exec(ctx, pruneTeamRequestsQuery, groupID, at.Add(-keepTeamRequests), maxTeamRequests-2); err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, insertTeamRequestQuery, groupID, w.RequestKey, w.BodySHA256, m.ID, text, at)
+	_, err := t.Exec(ctx, insertTeamRequestQuery, groupID, w.RequestKey, w.BodySHA256, m.ID, pg.JSON[any]{V: m}, at)
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"reverie/internal/reverie"
 	"reverie/store/pg"
@@ -105,22 +104,12 @@ func (s *Store) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 // originOf says where a version of a group's memory was made, without a word that names
 // the group, a person or a message.
 func originOf(ctx context.Context, t *pg.Tx, m reverie.Memory) (reverie.Origin, error) {
-	var row struct {
-		Job           string `db:"job"`
-		Model         string `db:"model"`
-		PromptVersion string `db:"prompt_version"`
-		Messages      int    `db:"messages"`
+	origin := reverie.Origin{MemoryID: m.ID, LineageID: m.LineageID, Version: m.Version, MadeAt: m.UpdatedAt}
+	if err := t.Get(ctx, &origin, originQuery, m.GroupID, m.ID); err != nil {
+		return origin, pg.NotFoundIfEmpty(err, "memory %s", m.ID)
 	}
-	if err := t.Get(ctx, &row, originQuery, m.GroupID, m.ID); err != nil {
-		return reverie.Origin{}, pg.NotFoundIfEmpty(err, "memory %s", m.ID)
-	}
-	var here string
-	if err := t.Get(ctx, &here, deploymentQuery); err != nil {
-		return reverie.Origin{}, err
-	}
-	return reverie.Origin{Deployment: here, MemoryID: m.ID, LineageID: m.LineageID, Version: m.Version,
-		Job: reverie.Job(row.Job), Model: row.Model,
-		PromptVersion: row.PromptVersion, Messages: row.Messages, MadeAt: m.UpdatedAt}, nil
+	err := t.Get(ctx, &origin.Deployment, deploymentQuery)
+	return origin, err
 }
 
 // TeamMemoryOf returns the memory of a team that a version, or a lineage, is; and the
@@ -159,19 +148,7 @@ func (s *Store) TeamMemoryOf(ctx context.Context, team, id string) (m reverie.Te
 
 // sharedEvidence are the words that a memory rests on.
 func sharedEvidence(ctx context.Context, t *pg.Tx, m reverie.Memory) ([]reverie.Evidence, error) {
-	var rows []struct {
-		MessageID string    `db:"message_id"`
-		AuthorID  string    `db:"author_id"`
-		Author    string    `db:"author"`
-		Quote     string    `db:"quote"`
-		SentAt    time.Time `db:"sent_at"`
-		LocalDate string    `db:"local_date"`
-	}
-	err := t.Select(ctx, &rows, sharedEvidenceQuery, m.GroupID, m.LineageID, reverie.MaxTeamEvidence)
-	list := make([]reverie.Evidence, len(rows))
-	for i, r := range rows {
-		list[i] = reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID, Author: r.Author, Quote: r.Quote,
-			SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate}
-	}
+	list := []reverie.Evidence{}
+	err := t.Select(ctx, &list, sharedEvidenceQuery, m.GroupID, m.LineageID, reverie.MaxTeamEvidence)
 	return list, err
 }

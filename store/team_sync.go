@@ -144,7 +144,7 @@ func (s *Store) LastTeamSync(ctx context.Context, team, remote string) (time.Tim
 	var at sql.NullTime
 	err := s.db.QueryRow(ctx, fmt.Sprintf("read when team %q was synced", team), &at, lastSyncQuery,
 		reverie.TeamGroupID(team), remote)
-	return at.Time.UTC(), err
+	return at.Time, err
 }
 
 // AddTeam makes the tenant of a team; one that is there stays as it is.

@@ -325,15 +325,7 @@ func insertOrigin(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, w re
 	if o.Deployment == "" {
 		return nil
 	}
-	body, err := pg.JSONText(o)
-	if err != nil {
-		return err
-	}
-	list, err := pg.JSONText(append([]reverie.TeamVersion{}, earlier...))
-	if err != nil {
-		return err
-	}
-	_, err = t.Exec(ctx, insertOriginQuery, groupID, versionID, pg.ValidText(o.Deployment), o.MemoryID, o.LineageID,
-		w.FromGroup, body, list, db.Now())
+	_, err := t.Exec(ctx, insertOriginQuery, groupID, versionID, pg.ValidText(o.Deployment), o.MemoryID, o.LineageID,
+		w.FromGroup, pg.JSON[any]{V: o}, pg.JSON[any]{V: append([]reverie.TeamVersion{}, earlier...)}, db.Now())
 	return err
 }

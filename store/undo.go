@@ -228,7 +228,7 @@ func (s *Store) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, r
 	case q.Again:
 		result.Over = true
 	default:
-		return back, fmt.Errorf("it was taken back already, at %s: %w", run.UndoneAt.UTC().Format(time.RFC3339),
+		return back, fmt.Errorf("it was taken back already, at %s: %w", run.UndoneAt.Format(time.RFC3339),
 			reverie.ErrConflict)
 	}
 	return back, nil

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lib/pq"
-
 	"reverie/internal/reverie"
 	"reverie/store/pg"
 )
@@ -31,8 +29,8 @@ const (
 	// What dreams have taken in is not new to them because it is back; and what a version
 	// rests on, it rests on again.
 	bringBackQuery = `with back as (
-			select * from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::float8[], $8::timestamptz[], $9::timestamptz[],
-				$10::bool[])
+			select * from unnest($5::uuid[], $6::uuid[], $7::uuid[], $8::float8[], $9::timestamptz[], $10::timestamptz[],
+				$11::bool[])
 				as u (id, head_id, base_id, strength, supported_at, decayed_at, held)),
 		taken as (
 			insert into memory_uses (group_id, job, memory_id, run_id)
@@ -42,7 +40,7 @@ const (
 			insert into memory_sources (group_id, memory_id, position, source_id, source_lineage_id, run_id)
 			select x.group_id, u.id, x.position, x.source_id, x.source_lineage_id, x.run_id from back u
 			cross join lateral (select * from memory_sources where group_id = $1 and memory_id = u.base_id
-				and run_id <> all ($11::uuid[]) offset 0) x)
+				and run_id <> all ($4::uuid[]) offset 0) x)
 		insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at,
 				last_supported_at,
@@ -80,44 +78,27 @@ func writeReturns(ctx context.Context, t *pg.Tx, b takeBack, at time.Time, list 
 }
 
 func moveBack(ctx context.Context, t *pg.Tx, groupID string, at time.Time, list []lineageReturn) error {
-	var ids, supported pq.StringArray
-	var ends pq.BoolArray
-	var strengths pq.Float64Array
-	var decayed []*string
+	var rows pg.Columns
 	for _, w := range list {
 		if w.ends || w.weakens {
-			ids, ends = append(ids, w.HeadID), append(ends, w.ends)
-			strengths, supported = append(strengths, w.strength), append(supported, pg.Timestamp(w.supported))
-			decayed = append(decayed, pg.OrNullTimestamp(w.decayedAt()))
+			rows.Add(w.HeadID, w.ends, w.strength, w.supported, w.decayedAt())
 		}
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	n, err := t.Exec(ctx, returnHeadsQuery, groupID, at, ids, ends, strengths, supported, pq.Array(decayed))
-	if err == nil && n != len(ids) {
-		return fmt.Errorf("%d of %d heads were written: %w", n, len(ids), reverie.ErrConflict)
+	n, err := rows.Exec(ctx, t, returnHeadsQuery, groupID, at)
+	if err == nil && n != rows.Len() {
+		return fmt.Errorf("%d of %d heads were written: %w", n, rows.Len(), reverie.ErrConflict)
 	}
 	return err
 }
 
 func bringBack(ctx context.Context, t *pg.Tx, b takeBack, at time.Time, list []lineageReturn) error {
-	var ids, heads, bases, supported pq.StringArray
-	var strengths pq.Float64Array
-	var held pq.BoolArray
-	var decayed []*string
+	var rows pg.Columns
 	for _, w := range list {
 		if w.newID != "" {
-			ids, heads, bases = append(ids, w.newID), append(heads, w.HeadID), append(bases, *w.BaseID)
-			strengths, supported = append(strengths, w.strength), append(supported, pg.Timestamp(w.supported))
-			held, decayed = append(held, w.Held), append(decayed, pg.OrNullTimestamp(w.decayedAt()))
+			rows.Add(w.newID, w.HeadID, w.BaseID, w.strength, w.supported, w.decayedAt(), w.Held)
 		}
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	_, err := t.Exec(ctx, bringBackQuery, b.groupID, b.reason, at, ids, heads, bases, strengths, supported,
-		pq.Array(decayed), held, b.runs)
+	_, err := rows.Exec(ctx, t, bringBackQuery, b.groupID, b.reason, at, b.runs)
 	return err
 }
 

@@ -39,22 +39,12 @@ const (
 
 // evidenceRow is a row of memory_evidence: what a step of a run rests on.
 type evidenceRow struct {
-	MemoryID  string    `db:"memory_id"`
-	Action    string    `db:"action"`
-	RunID     *string   `db:"run_id"`
-	CreatedAt time.Time `db:"created_at"`
-	MessageID string    `db:"message_id"`
-	AuthorID  string    `db:"author_id"`
-	Author    string    `db:"author"`
-	Quote     string    `db:"quote"`
-	SentAt    time.Time `db:"sent_at"`
-	LocalDate string    `db:"local_date"`
-	Withdrawn bool      `db:"withdrawn"`
-}
-
-func (r evidenceRow) evidence() reverie.Evidence {
-	return reverie.Evidence{MessageID: r.MessageID, AuthorID: r.AuthorID, Author: r.Author, Quote: r.Quote,
-		SentAt: r.SentAt.UTC(), LocalDate: r.LocalDate}
+	reverie.Evidence
+	MemoryID  string         `db:"memory_id"`
+	Action    reverie.Action `db:"action"`
+	RunID     *string        `db:"run_id"`
+	CreatedAt time.Time      `db:"created_at"`
+	Withdrawn bool           `db:"withdrawn"`
 }
 
 // befellRow is a row of the change log with the chunk that wrote it.
@@ -201,21 +191,18 @@ func (l lineage) why() (reverie.Why, error) {
 		at[v.ID] = &why.Versions[i]
 	}
 	for _, r := range l.changes {
-		change, err := r.change()
-		if err != nil {
-			return why, err
-		}
+		change := r.change()
 		v := at[r.MemoryID]
 		if r.made() {
-			v.Action, v.Reason, v.ChunkNo, v.UndoneRunID = change.Action, change.Summary, r.ChunkNo, runOf(r.UndoneRunID)
-			v.Approved = l.approved[deed{runOf(r.RunID), r.MemoryID, change.Action}]
-			if run, ok := l.runs[runOf(r.RunID)]; ok {
+			v.Action, v.Reason, v.ChunkNo, v.UndoneRunID = change.Action, change.Summary, r.ChunkNo, value(r.UndoneRunID)
+			v.Approved = l.approved[deed{value(r.RunID), r.MemoryID, change.Action}]
+			if run, ok := l.runs[value(r.RunID)]; ok {
 				v.Run = &run
 			}
 			continue
 		}
-		v.Later = append(v.Later, reverie.WhyLater{Action: change.Action, Reason: change.Summary, RunID: runOf(r.RunID),
-			UndoneRunID: runOf(r.UndoneRunID),
+		v.Later = append(v.Later, reverie.WhyLater{Action: change.Action, Reason: change.Summary, RunID: value(r.RunID),
+			UndoneRunID: value(r.UndoneRunID),
 			Evidence:    change.Evidence, At: change.CreatedAt})
 	}
 	for _, e := range l.evidence {
@@ -255,29 +242,21 @@ func (l lineage) why() (reverie.Why, error) {
 // the support that a run gave it later. What a deletion rests on stands in the
 // change log.
 func addEvidence(v *reverie.WhyVersion, e evidenceRow) {
-	switch made := e.Action == string(reverie.ActionCreate) || e.Action == string(reverie.ActionUpdate); {
+	switch made := e.Action == reverie.ActionCreate || e.Action == reverie.ActionUpdate; {
 	case made && e.Withdrawn:
-		v.Withdrawn = append(v.Withdrawn, e.evidence())
+		v.Withdrawn = append(v.Withdrawn, e.Evidence)
 	case made:
-		v.Evidence = append(v.Evidence, e.evidence())
-	case e.Action == string(reverie.ActionKeep) && !e.Withdrawn:
-		run := runOf(e.RunID)
+		v.Evidence = append(v.Evidence, e.Evidence)
+	case e.Action == reverie.ActionKeep && !e.Withdrawn:
+		run := value(e.RunID)
 		i := slices.IndexFunc(v.Later, func(w reverie.WhyLater) bool {
 			return w.Action == reverie.ActionKeep &&
 				w.RunID == run
 		})
 		if i < 0 {
 			i = len(v.Later)
-			v.Later = append(v.Later, reverie.WhyLater{Action: reverie.ActionKeep, RunID: run, At: e.CreatedAt.UTC()})
+			v.Later = append(v.Later, reverie.WhyLater{Action: reverie.ActionKeep, RunID: run, At: e.CreatedAt})
 		}
-		v.Later[i].Evidence = append(v.Later[i].Evidence, e.evidence())
+		v.Later[i].Evidence = append(v.Later[i].Evidence, e.Evidence)
 	}
-}
-
-// runOf is a run's id, "" for a person's.
-func runOf(id *string) string {
-	if id == nil {
-		return ""
-	}
-	return *id
 }

@@ -28,19 +28,19 @@ const ReasonMerged = "merged"
 
 // Change is one row of the change log.
 type Change struct {
-	GroupID      string     `json:"-"`
-	ID           string     `json:"-"`
-	RunID        *string    `json:"-"`                       // nil for an edit by a person
-	UndoneRunID  *string    `json:"undone_run_id,omitempty"` // of an undo: the run that it takes back
-	Action       Action     `json:"action"`
-	MemoryID     string     `json:"memory_id"` // the version that is the head after the change
-	OldID        *string    `json:"old_id"`    // the head before, null if there was none
-	OldStatement string     `json:"old_statement"`
-	NewStatement string     `json:"new_statement"`
-	Summary      string     `json:"change_reason"`
-	Version      int        `json:"version"` // of MemoryID
-	Evidence     []Evidence `json:"evidence,omitempty"`
-	CreatedAt    time.Time  `json:"timestamp"`
+	GroupID      string     `db:"group_id" json:"-"`
+	ID           string     `db:"change_id" json:"-"`
+	RunID        *string    `db:"run_id" json:"-"`                              // nil for an edit by a person
+	UndoneRunID  *string    `db:"undone_run_id" json:"undone_run_id,omitempty"` // of an undo: the run that it takes back
+	Action       Action     `db:"action" json:"action"`
+	MemoryID     string     `db:"memory_id" json:"memory_id"` // the version that is the head after the change
+	OldID        *string    `db:"old_id" json:"old_id"`       // the head before, null if there was none
+	OldStatement string     `db:"old_statement" json:"old_statement"`
+	NewStatement string     `db:"new_statement" json:"new_statement"`
+	Summary      string     `db:"change_summary" json:"change_reason"`
+	Version      int        `db:"version" json:"version"` // of MemoryID
+	Evidence     []Evidence `db:"-" json:"evidence,omitempty"`
+	CreatedAt    time.Time  `db:"created_at" json:"timestamp"`
 }
 
 // UndoQuery says which run of a group to take back, and how.

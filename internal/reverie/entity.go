@@ -114,19 +114,19 @@ type Claim struct {
 // Observation is what a model said of one subject, verified, on its way to an
 // entity, or waiting to be sure of one.
 type Observation struct {
-	GroupID     string             `json:"-"`
-	ID          string             `json:"observation_id"`
+	GroupID     string             `db:"group_id" json:"-"`
+	ID          string             `db:"observation_id" json:"observation_id"`
 	Subject     string             `json:"subject"`
 	Account     string             `json:"account,omitempty"` // author id, where the code knows it
 	Kind        EntityKind         `json:"kind"`
 	Aliases     []string           `json:"aliases,omitempty"`
 	Claims      []ObservedClaim    `json:"claims"`
-	Status      ObservationStatus  `json:"status"`
-	Postponed   PostponementReason `json:"postponed,omitempty"` // why it waits
-	LastAt      time.Time          `json:"last_at"`             // sent_at of its newest evidence
-	ExpiresAt   time.Time          `json:"expires_at"`
-	RunID       string             `json:"run_id"` // that observed it
-	CreatedAt   time.Time          `json:"created_at"`
+	Status      ObservationStatus  `db:"status" json:"status"`
+	Postponed   PostponementReason `db:"reason" json:"postponed,omitempty"` // why it waits
+	LastAt      time.Time          `db:"last_at" json:"last_at"`            // sent_at of its newest evidence
+	ExpiresAt   time.Time          `db:"expires_at" json:"expires_at"`
+	RunID       string             `db:"run_id" json:"run_id"` // that observed it
+	CreatedAt   time.Time          `db:"created_at" json:"created_at"`
 	MatchingIDs []string           `json:"matching_ids,omitempty"` // entities that it may be about (ambiguous)
 	Continues   []string           `json:"continues,omitempty"`    // observations that waited before and go on in it
 }
@@ -236,17 +236,17 @@ const (
 
 // EntityChange is one row of the entities' change log.
 type EntityChange struct {
-	GroupID   string       `json:"-"`
-	ID        string       `json:"change_id"`
-	RunID     *string      `json:"run_id"`                  // nil for a person's
-	UndoneRun *string      `json:"undone_run_id,omitempty"` // the run that it takes back
-	EntityID  string       `json:"entity_id"`
-	Action    EntityAction `json:"action"`
-	OtherID   *string      `json:"other_id,omitempty"` // the entity merged into, or out of
-	ClaimID   *string      `json:"claim_id,omitempty"`
-	OldText   string       `json:"old_text,omitempty"`
-	NewText   string       `json:"new_text,omitempty"`
-	Reason    string       `json:"change_reason"`
-	Evidence  []Evidence   `json:"evidence"`
-	CreatedAt time.Time    `json:"timestamp"`
+	GroupID   string       `db:"group_id" json:"-"`
+	ID        string       `db:"change_id" json:"change_id"`
+	RunID     *string      `db:"run_id" json:"run_id"`                         // nil for a person's
+	UndoneRun *string      `db:"undone_run_id" json:"undone_run_id,omitempty"` // the run that it takes back
+	EntityID  string       `db:"entity_id" json:"entity_id"`
+	Action    EntityAction `db:"action" json:"action"`
+	OtherID   *string      `db:"other_id" json:"other_id,omitempty"` // the entity merged into, or out of
+	ClaimID   *string      `db:"claim_id" json:"claim_id,omitempty"`
+	OldText   string       `db:"old_text" json:"old_text,omitempty"`
+	NewText   string       `db:"new_text" json:"new_text,omitempty"`
+	Reason    string       `db:"change_reason" json:"change_reason"`
+	Evidence  []Evidence   `db:"-" json:"evidence"`
+	CreatedAt time.Time    `db:"created_at" json:"timestamp"`
 }

@@ -6,12 +6,12 @@ import "time"
 // it. The quote has been verified by [VerifyQuote]; where the model cited a
 // message without quoting it, the quote is the beginning of the message itself.
 type Evidence struct {
-	MessageID string    `json:"message_id"`
-	AuthorID  string    `json:"author_id,omitempty"`
-	Author    string    `json:"author"`
-	Quote     string    `json:"quote"`
-	SentAt    time.Time `json:"sent_at,omitzero"`
-	LocalDate string    `json:"local_date,omitempty"` // YYYY-MM-DD in the group's zone; distinct dates make strength
+	MessageID string    `db:"message_id" json:"message_id"`
+	AuthorID  string    `db:"author_id" json:"author_id,omitempty"`
+	Author    string    `db:"author" json:"author"`
+	Quote     string    `db:"quote" json:"quote"`
+	SentAt    time.Time `db:"sent_at" json:"sent_at,omitzero"`
+	LocalDate string    `db:"local_date" json:"local_date,omitempty"` // YYYY-MM-DD in the group's zone; distinct dates make strength
 }
 
 // MaxQuote is how many characters of a quote are kept.

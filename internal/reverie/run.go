@@ -204,14 +204,14 @@ type Call struct {
 // RunEffect is what a run did to a lineage, or would have done if a person let it: a change,
 // or support, which is no change.
 type RunEffect struct {
-	ChunkNo      int
-	Action       Action // create, update, delete; keep is support
-	LineageID    string
-	MemoryID     string // the version after it; of what ended or was supported, the one that was
-	OldStatement string
-	NewStatement string // "" of what ended
-	Held         bool   // it waits for a person, or waited
-	At           time.Time
+	ChunkNo      int       `db:"chunk_no"`
+	Action       Action    `db:"action"` // create, update, delete; keep is support
+	LineageID    string    `db:"lineage_id"`
+	MemoryID     string    `db:"memory_id"` // the version after it; of what ended or was supported, the one that was
+	OldStatement string    `db:"old_statement"`
+	NewStatement string    `db:"new_statement"` // "" of what ended
+	Held         bool      `db:"-"`             // it waits for a person, or waited
+	At           time.Time `db:"created_at"`
 }
 
 // Spend is what calls to models have cost.

@@ -80,7 +80,7 @@ type Origin struct {
 	Version       int       `json:"version"`
 	Job           Job       `json:"job,omitempty"` // "" for a person's
 	Model         string    `json:"model,omitempty"`
-	PromptVersion string    `json:"prompt_version,omitempty"`
+	PromptVersion string    `db:"prompt_version" json:"prompt_version,omitempty"`
 	Messages      int       `json:"messages"` // that it rests on
 	MadeAt        time.Time `json:"made_at"`
 }
@@ -142,13 +142,13 @@ type TeamState struct {
 // TeamConflict is a memory of a team that this deployment and another one have both
 // changed: theirs stands beside ours, which stays the head, until a person decides.
 type TeamConflict struct {
-	ID        string     `json:"conflict_id"`
-	Team      string     `json:"team"`
-	Remote    string     `json:"remote"`
-	LineageID string     `json:"id"`
-	LocalID   string     `json:"-"` // our head when it was found
-	Theirs    TeamMemory `json:"theirs"`
-	CreatedAt time.Time  `json:"created_at"`
+	ID        string     `db:"conflict_id" json:"conflict_id"`
+	Team      string     `db:"-" json:"team"`
+	Remote    string     `db:"remote" json:"remote"`
+	LineageID string     `db:"lineage_id" json:"id"`
+	LocalID   string     `db:"local_id" json:"-"` // our head when it was found
+	Theirs    TeamMemory `db:"-" json:"theirs"`
+	CreatedAt time.Time  `db:"created_at" json:"created_at"`
 }
 
 // TeamTake is a version of another deployment that becomes the head here.

@@ -63,6 +63,18 @@ func (c Columns) Exec(ctx context.Context, t *Tx, query string, before ...any) (
 	return t.Exec(ctx, query, args...)
 }
 
+// Select reads the rows that such a statement returns. Without rows it does nothing.
+func (c Columns) Select(ctx context.Context, t *Tx, dest any, query string, before ...any) error {
+	if c.Len() == 0 {
+		return nil
+	}
+	args, err := c.Args(before...)
+	if err != nil {
+		return err
+	}
+	return t.Select(ctx, dest, query, args...)
+}
+
 // textOf is a value as PostgreSQL reads it from text, nil for NULL.
 func textOf(v any) (*string, error) {
 	var s string

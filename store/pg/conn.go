@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"sync/atomic"
+	"time"
 
 	"github.com/lib/pq"
 )
@@ -71,7 +72,20 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 	if err != nil {
 		return nil, retryElsewhere(ctx, err)
 	}
-	return rows, nil
+	return utcRows{rows}, nil
+}
+
+// utcRows have all times in UTC, whatever the time zone of the server.
+type utcRows struct{ driver.Rows }
+
+func (r utcRows) Next(dest []driver.Value) error {
+	err := r.Rows.Next(dest)
+	for i, v := range dest {
+		if at, ok := v.(time.Time); ok {
+			dest[i] = at.UTC()
+		}
+	}
+	return err
 }
 
 func (s *stmt) Close() error {
@@ -102,7 +116,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if err != nil {
 		return nil, retryElsewhere(ctx, err)
 	}
-	return rows, nil
+	return utcRows{rows}, nil
 }
 
 // retryElsewhere has the pool go on to another connection, and at last to a new one, where this one
