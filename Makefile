@@ -23,9 +23,6 @@ FAST    := -l -dwarf=false -c=2
 QUICK   := -toolexec "env GOGC=200" $(HEAVY:%=-gcflags="%/...=$(FAST)") \
 	$(TYPES:%=-gcflags="%=$(FAST) -race=false") $(COMPUTE:%=-gcflags="%=-race=false")
 
-# Not go run, which leaves what it has started when it is signalled.
-DRIVER  := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/bench-driver ./test/bench
-
 .PHONY: help setup build demo eval test lint cover bench bench-compare torture fuzz fresh screenshots clean
 
 help: ## list the targets
@@ -63,14 +60,12 @@ cover: setup ## print how much of the code the tests cover
 	@$(GO) tool cover -func=cover.out | tail -n 1
 
 bench: setup ## measure, and write docs/benchmarks.md (about 20 minutes; BENCH="-only nightly" for a part)
-	@$(DRIVER)
-	@exec bin/bench-driver $(BENCH)
+	@exec test/bench/run.sh $(BENCH)
 
 # The benchmarks are those of both; both sides run in turns, six times each.
 bench-compare: setup ## compare with another revision by benchstat (BASE=HEAD~3, PKG=./store BENCH=Search for others)
 	@if [ -z "$(BASE)" ]; then echo "make bench-compare: compare with what? Write make bench-compare BASE=HEAD~1, or a tag or a commit" >&2; exit 2; fi
-	@$(DRIVER)
-	@exec bin/bench-driver -compare "$(BASE)" $(if $(filter-out ./...,$(PKG)),-pkg $(PKG)) $(if $(BENCH),-bench '$(BENCH)')
+	@exec test/bench/run.sh -compare "$(BASE)" $(if $(filter-out ./...,$(PKG)),-pkg $(PKG)) $(if $(BENCH),-bench '$(BENCH)')
 
 # The ordeals start other binaries, and read what they print: the report comes last.
 torture: ## break the binary on purpose in every way, and audit what is left (SHORT=1 for a sample of each)
