@@ -8,36 +8,36 @@ import (
 
 // apply gives the plan its vectors and writes it, in one transaction with the
 // messages' outcomes, the chunk's status and, with the last chunk, the run's. A dry run
-// applies it to its shadow.
-func (r *run) apply(ctx context.Context, s *sheet, plan reverie.Plan, last bool) error {
+// applies it to its simulated.
+func (r *run) apply(ctx context.Context, s *chunkInput, plan reverie.Plan, last bool) error {
 	plan.Stats = r.count(s, plan)
 	changes := plan.Changes()
 	if r.req.DryRun {
 		r.addToFile(s, plan)
-		r.shadowApply(s, plan)
+		r.simulate(s, plan)
 	} else {
 		var err error
-		if changes, err = r.life.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan, last); err != nil {
+		if changes, err = r.recorder.Apply(ctx, r.Store, r.Embeddings, r.EmbeddingsOptional, plan, last); err != nil {
 			return err
 		}
 	}
-	r.life.Stats = plan.Stats
+	r.recorder.Stats = plan.Stats
 	r.record(s, plan, changes)
 	return nil
 }
 
 // record adds what a chunk did to the result and tells whoever watches.
-func (r *run) record(s *sheet, plan reverie.Plan, changes []reverie.Change) {
-	r.life.Record(&r.result.Result, plan, changes)
+func (r *run) record(s *chunkInput, plan reverie.Plan, changes []reverie.Change) {
+	r.recorder.Record(&r.result.Result, plan, changes)
 	if r.Progress != nil {
-		st := r.life.Stats
+		st := r.recorder.Stats
 		r.Progress(Progress{GroupID: plan.GroupID, Chunk: s.no, Done: st.Cited + st.Considered + st.Filtered})
 	}
 }
 
 // count adds a plan to the run's counts.
-func (r *run) count(s *sheet, plan reverie.Plan) reverie.Stats {
-	st := r.life.Stats
+func (r *run) count(s *chunkInput, plan reverie.Plan) reverie.Stats {
+	st := r.recorder.Stats
 	plan.Count(&st, s.state.Heads)
 	for _, o := range plan.Outcomes {
 		switch o {

@@ -55,8 +55,8 @@ type checked struct {
 
 // check holds the proposals against the sheet, for all but room. It is pure: the same sheet and
 // proposals always give the same result.
-func check(s *sheet, proposals []proposal, refused []reverie.Refusal) checked {
-	c := &checker{sheet: s, byHandle: map[string]*reverie.HeadState{}}
+func check(s *chunkInput, proposals []proposal, refused []reverie.Refusal) checked {
+	c := &checker{chunkInput: s, byHandle: map[string]*reverie.HeadState{}}
 	c.refused = refused
 	for i := range s.state.Heads {
 		c.byHandle[s.state.Heads[i].ID] = &s.state.Heads[i]
@@ -79,7 +79,7 @@ func check(s *sheet, proposals []proposal, refused []reverie.Refusal) checked {
 }
 
 type checker struct {
-	*sheet
+	*chunkInput
 	checked
 	byHandle map[string]*reverie.HeadState
 }
@@ -356,7 +356,7 @@ func (c *checker) settleCreates(lines []line, stands, planned map[string]bool) {
 
 // room says why no further create is taken after so many, or nothing; deletes
 // that the creates themselves bring are freed.
-func (s *sheet) room(accepted []line) func(created, freed int) string {
+func (s *chunkInput) room(accepted []line) func(created, freed int) string {
 	room := s.maxActive - len(s.state.Heads)
 	for _, l := range accepted {
 		switch {
@@ -398,7 +398,7 @@ func leaveWaiting(state *reverie.State) {
 // messages, and the other memories that may be shown. What only messages of other
 // chunks can bear out is left to those. Of what no message waits for, as many are
 // judged as the limit leaves room for.
-func (s *sheet) toJudge(limit int) (again, others []reverie.HeadState) {
+func (s *chunkInput) toJudge(limit int) (again, others []reverie.HeadState) {
 	var whenever []reverie.HeadState
 	for _, h := range s.state.Heads {
 		switch {
@@ -428,10 +428,10 @@ func (s *sheet) toJudge(limit int) (again, others []reverie.HeadState) {
 }
 
 // has tells whether any of the messages is the chunk's own.
-func (s *sheet) has(ids []string) bool { return len(s.without(ids)) < len(ids) }
+func (s *chunkInput) has(ids []string) bool { return len(s.without(ids)) < len(ids) }
 
 // without are those of the messages that are not the chunk's own.
-func (s *sheet) without(ids []string) []string {
+func (s *chunkInput) without(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return slices.ContainsFunc(s.state.Pending, func(m reverie.Message) bool { return m.ID == id })
 	})
@@ -478,7 +478,7 @@ func (c *checker) lapse() {
 
 // asKept are the lineages that the chunk judged again and left as they are, unless
 // a plan that waits for a person writes them.
-func (s *sheet) asKept(plan reverie.Plan) (lineages []string) {
+func (s *chunkInput) asKept(plan reverie.Plan) (lineages []string) {
 	for _, h := range s.shown[:s.judging] {
 		written := func(step reverie.Step) bool { return step.LineageID == h.LineageID }
 		if !h.Held() && !slices.ContainsFunc(plan.Steps, written) && !slices.ContainsFunc(plan.Held, written) {
@@ -490,7 +490,7 @@ func (s *sheet) asKept(plan reverie.Plan) (lineages []string) {
 
 // judged notes on the memories what a plan has judged of them, or waits with to a
 // person, and which messages are consumed by it.
-func (s *sheet) judged(list []reverie.HeadState, plan reverie.Plan) {
+func (s *chunkInput) judged(list []reverie.HeadState, plan reverie.Plan) {
 	done := map[string]bool{}
 	for _, id := range plan.Judged {
 		done[id] = true

@@ -98,7 +98,7 @@ func TestRandomComparedPlans(t *testing.T) {
 
 // checkDecisions holds each decision to naming what is there: a head as target,
 // and as memory a head that stays or a version that the plan writes or holds.
-func checkDecisions(t *testing.T, s *sheet, plan reverie.Plan) {
+func checkDecisions(t *testing.T, s *chunkInput, plan reverie.Plan) {
 	t.Helper()
 	heads, stays := map[string]bool{}, map[string]bool{}
 	for _, h := range s.state.Heads {

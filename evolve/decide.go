@@ -15,21 +15,21 @@ import (
 // decide asks of each create whether the group remembers it already, turns the
 // lines into the steps of a plan, and holds the plan whole where it would change
 // too much at once.
-func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, error) {
+func (r *run) decide(ctx context.Context, s *chunkInput, c checked) (reverie.Plan, error) {
 	req := r.request(s, c)
 	result, err := r.Decider.Decide(ctx, req)
 	if err != nil {
 		return reverie.Plan{}, fmt.Errorf("decide on the new statements of group %q: %w", r.req.GroupID, err)
 	}
-	s.compared, r.life.EmbeddingsOff = result.Asked, result.EmbeddingsOff
-	r.life.WarnAll(result.Warnings)
+	s.compared, r.recorder.EmbeddingsOff = result.Asked, result.EmbeddingsOff
+	r.recorder.WarnAll(result.Warnings)
 	plan := result.Plan(req)
-	plan.RunID, plan.Refusals, plan.Impressions = r.life.Row.ID, c.refused, r.Impressions
+	plan.RunID, plan.Refusals, plan.Impressions = r.recorder.Row.ID, c.refused, r.Impressions
 	for _, dropped := range result.Dropped {
 		plan.Refusals = append(plan.Refusals, c.accepted[dropped.Line].refusal(dropped.Rule, dropped.Detail))
 	}
 	plan.HeldReason = heldReason(c, result)
-	holdMassChange(&plan, r.life.Stats, s.state.Heads, r.Limits)
+	holdMassChange(&plan, r.recorder.Stats, s.state.Heads, r.Limits)
 	plan.Judged = s.asKept(plan)
 	plan.Outcomes = outcomes(s, plan)
 	return plan, nil
@@ -37,11 +37,11 @@ func (r *run) decide(ctx context.Context, s *sheet, c checked) (reverie.Plan, er
 
 // request hands the lines to the decider: first the accepted ones, then those
 // that wait for a person. What the model was shown it has compared itself.
-func (r *run) request(s *sheet, c checked) decide.Request {
-	req := decide.Request{GroupID: r.req.GroupID, RunID: cmp.Or(r.life.Row.ID, r.req.PlanID), ChunkNo: s.no, Kind: reverie.KindGroup, Language: s.language,
-		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Full: s.room(c.accepted), Asked: r.life.Stats.Compared, EmbeddingsOff: r.life.EmbeddingsOff}
-	if r.life.Hold != nil {
-		req.Lease = r.life.Hold.Lease
+func (r *run) request(s *chunkInput, c checked) decide.Request {
+	req := decide.Request{GroupID: r.req.GroupID, RunID: cmp.Or(r.recorder.Row.ID, r.req.PlanID), ChunkNo: s.no, Kind: reverie.KindGroup, Language: s.language,
+		Location: s.loc, Heads: s.state.Heads, FactsExempt: !r.CompareShown, Full: s.room(c.accepted), Asked: r.recorder.Stats.Compared, EmbeddingsOff: r.recorder.EmbeddingsOff}
+	if r.recorder.Hold != nil {
+		req.Lease = r.recorder.Hold.Lease
 	}
 	if !r.CompareShown {
 		req.Exempt = make(map[string]bool, len(s.shown))
@@ -78,7 +78,7 @@ func heldReason(c checked, result decide.Result) string {
 }
 
 // outcomes says what becomes of each message of the chunk.
-func outcomes(s *sheet, plan reverie.Plan) map[string]reverie.Outcome {
+func outcomes(s *chunkInput, plan reverie.Plan) map[string]reverie.Outcome {
 	out := make(map[string]reverie.Outcome, len(s.state.Pending))
 	for _, m := range s.fresh {
 		out[m.ID] = reverie.OutcomeConsidered

@@ -131,23 +131,23 @@ func (p *Pipeline) Run(ctx context.Context, hold Hold, req Request) (Result, err
 // whether there may be more. One that arrives for this window while its last
 // chunk is worked on stays pending, and makes the window due once more.
 func (r *run) chunk(ctx context.Context) (more bool, err error) {
-	sheet, err := pipeline.Step(ctx, &r.life, "gather", r.gather)
+	sheet, err := pipeline.Step(ctx, &r.recorder, "gather", r.gather)
 	if err != nil || sheet == nil {
 		return false, err
 	}
-	a, err := pipeline.Step(ctx, &r.life, "propose", func(ctx context.Context) (reply, error) { return r.propose(ctx, sheet) })
+	answer, err := pipeline.Step(ctx, &r.recorder, "propose", func(ctx context.Context) (reply, error) { return r.propose(ctx, sheet) })
 	if err != nil {
 		return false, err
 	}
-	r.life.LogSkipped("chunk", sheet.no, a.Skipped)
-	sheet.answer = a.text
-	proposals, refusals := parse(a)
+	r.recorder.LogSkipped("chunk", sheet.no, answer.Skipped)
+	sheet.answer = answer.text
+	proposals, refusals := parse(answer)
 	checked := check(sheet, proposals, refusals)
-	plan, err := pipeline.Step(ctx, &r.life, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, sheet, checked) })
+	plan, err := pipeline.Step(ctx, &r.recorder, "decide", func(ctx context.Context) (reverie.Plan, error) { return r.decide(ctx, sheet, checked) })
 	if err != nil {
 		return false, err
 	}
-	return pipeline.Step(ctx, &r.life, "apply", func(ctx context.Context) (bool, error) {
+	return pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (bool, error) {
 		more := sheet.state.More || sheet.taken
 		return more, r.apply(ctx, sheet, plan, !more)
 	})
@@ -164,7 +164,7 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 	}
 	r.since, r.bounded = req.Since, !req.Until.IsZero()
 	if r.result.DryRun = req.DryRun; req.DryRun {
-		r.life.Account = req.PlanID
+		r.recorder.Account = req.PlanID
 		r.beginFile()
 		return r, nil
 	}
@@ -173,15 +173,15 @@ func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, err
 
 // finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
-	if r.life.Began && r.life.Row.ID == "" && !errors.Is(err, reverie.ErrLeaseLost) { // a dry run, or one whose row could not be written
+	if r.recorder.Began && r.recorder.Row.ID == "" && !errors.Is(err, reverie.ErrLeaseLost) { // a dry run, or one whose row could not be written
 		err = errors.Join(err, r.countLeft(ctx))
 	}
 	if err == nil {
 		err = r.sealFile(ctx)
 	}
-	err = r.life.End(ctx, err)
+	err = r.recorder.End(ctx, err)
 	if r.result.RunID == "" {
-		r.started(r.life.Row.ID)
+		r.started(r.recorder.Row.ID)
 	}
 	r.complete(err)
 	return r.result, err
@@ -194,17 +194,17 @@ func (r *run) countLeft(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	left, err := r.Store.CountPending(ctx, r.req.GroupID, r.since, r.until)
-	if r.shadow != nil {
-		left -= r.shadow.skip
+	if r.simulated != nil {
+		left -= r.simulated.skip
 	}
-	r.life.Stats.Deferred = max(left, 0)
+	r.recorder.Stats.Deferred = max(left, 0)
 	return err
 }
 
 // run is one run under way.
 type run struct {
 	*Pipeline
-	life pipeline.RunRecorder
+	recorder pipeline.RunRecorder
 	req  Request
 
 	now          time.Time
@@ -215,7 +215,7 @@ type run struct {
 	result Result
 
 	limit  int     // messages of the next chunk at most; halved when an answer is cut off
-	shadow *shadow // a dry run's state, where it departs from the database's
+	simulated *simulation // a dry run's state, where it departs from the database's
 }
 
 // of is a run of a group as the row says: one that has an id, or one that is to
@@ -223,43 +223,43 @@ type run struct {
 func (p *Pipeline) of(hold Hold, row reverie.Run) *run {
 	now := p.Now().UTC()
 	return &run{Pipeline: p, req: Request{GroupID: row.GroupID}, now: now,
-		life:   pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: row, Stats: row.Stats},
+		recorder:   pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: row, Stats: row.Stats},
 		result: Result{Result: pipeline.Result{GroupID: row.GroupID, RunID: row.ID, At: now}}}
 }
 
 // takeUp continues a run of the same window that was interrupted, with its
 // counts and its stored answer, so that the end is as if nothing had happened.
 func (r *run) takeUp(ctx context.Context) error {
-	row, chunk, err := r.Store.Resume(ctx, r.life.Hold.Lease(), reverie.JobEvolve, r.req.Since, r.req.Until)
+	row, chunk, err := r.Store.Resume(ctx, r.recorder.Hold.Lease(), reverie.JobEvolve, r.req.Since, r.req.Until)
 	if err != nil {
 		return fmt.Errorf("look for interrupted runs of group %q: %w", r.req.GroupID, err)
 	}
 	if r.resume = chunk; chunk != nil {
-		r.life.Before = chunk.RunID
+		r.recorder.Before = chunk.RunID
 	}
 	if row == nil {
 		return nil
 	}
-	r.life.Resume(*row)
+	r.recorder.Resume(*row)
 	r.limit = min(row.Stats.Limit, r.Limits.MaxMessages)
 	r.started(row.ID)
-	if err := r.life.SoFar(ctx, r.Store, &r.result.Result); err != nil {
+	if err := r.recorder.SoFar(ctx, r.Store, &r.result.Result); err != nil {
 		return err
 	}
 	if !r.bounded && r.until.After(row.WindowUntil) {
-		r.life.Row.WindowUntil = r.until
+		r.recorder.Row.WindowUntil = r.until
 	}
 	return nil
 }
 
 // open begins the run, once something is pending.
 func (r *run) open(state reverie.State, language string) {
-	row := &r.life.Row
+	row := &r.recorder.Row
 	row.PromptVersion, row.PromptSHA256 = r.Prompts.Version(prompts.MemoryEvolve, language) // of the latest chunk
-	if row.ID != "" || r.life.Began {
+	if row.ID != "" || r.recorder.Began {
 		return
 	}
-	st := &r.life.Stats
+	st := &r.recorder.Stats
 	st.Base, st.Kept, st.OpenEnded, st.Days = len(state.Heads), len(state.Heads), !r.bounded, r.req.Days
 	since := r.since
 	if since.IsZero() {
@@ -267,7 +267,7 @@ func (r *run) open(state reverie.State, language string) {
 	}
 	first := *row
 	first.Job, first.Model, first.WindowSince, first.WindowUntil = reverie.JobEvolve, r.Model.Name(), since, r.until
-	r.life.Begin(first)
+	r.recorder.Begin(first)
 }
 
 // started says which run it is: none where it could not be written, and for a dry one.
@@ -305,4 +305,4 @@ func (r Result) Reply() reverie.EvolveReply {
 }
 
 // complete fills in the outcome.
-func (r *run) complete(err error) { r.life.Complete(&r.result.Result, err) }
+func (r *run) complete(err error) { r.recorder.Complete(&r.result.Result, err) }

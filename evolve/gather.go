@@ -19,7 +19,7 @@ import (
 // sheet is one chunk as the model sees it, and what is needed to read the
 // answer: memories are m1..mN in the order of shown, messages are numbered from
 // 1, the fresh ones first, then the earlier ones.
-type sheet struct {
+type chunkInput struct {
 	no       int  // of the chunk in its run
 	taken    bool // up from a run that was interrupted: others may have arrived since
 	state    reverie.State
@@ -42,7 +42,7 @@ type sheet struct {
 
 // gather reads the group and its oldest pending messages, and chooses what to
 // show. It returns nil when nothing is pending.
-func (r *run) gather(ctx context.Context) (*sheet, error) {
+func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	s, err := r.read(ctx)
 	if err != nil || s == nil {
 		return nil, err
@@ -50,17 +50,17 @@ func (r *run) gather(ctx context.Context) (*sheet, error) {
 	if err := r.bound(s); err != nil {
 		return nil, err
 	}
-	s.no, s.taken = r.life.Stats.Chunks+1, r.resume != nil
+	s.no, s.taken = r.recorder.Stats.Chunks+1, r.resume != nil
 	return s, r.arrange(ctx, s, r.resume != nil)
 }
 
 // bound gives a sheet the group's time zone and the limits of the run.
-func (r *run) bound(s *sheet) (err error) {
+func (r *run) bound(s *chunkInput) (err error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
 	s.staleAfter, s.maxActive = r.Limits.StaleAfter, r.Limits.MaxActive
-	s.createsLeft = max(r.Limits.MaxCreates-r.life.Stats.Created, 0)
+	s.createsLeft = max(r.Limits.MaxCreates-r.recorder.Stats.Created, 0)
 	return nil
 }
 
@@ -69,7 +69,7 @@ func (r *run) bound(s *sheet) (err error) {
 // for what is left: the question then depends on nothing but the chunk's own
 // messages, so that it is the same, and its answer still good, when an
 // interrupted chunk is taken up. The messages of a settled chunk are not cut.
-func (r *run) arrange(ctx context.Context, s *sheet, settled bool) error {
+func (r *run) arrange(ctx context.Context, s *chunkInput, settled bool) error {
 	for {
 		s.setLanguage()
 		r.open(s.state, s.language)
@@ -84,7 +84,7 @@ func (r *run) arrange(ctx context.Context, s *sheet, settled bool) error {
 }
 
 // setLanguage chooses the prompt's language: the group's, or that of the pending messages.
-func (s *sheet) setLanguage() {
+func (s *chunkInput) setLanguage() {
 	texts := make([]string, 0, len(s.state.Pending))
 	for _, m := range s.state.Pending {
 		texts = append(texts, m.Text)
@@ -94,13 +94,13 @@ func (s *sheet) setLanguage() {
 
 // read fetches the chunk's state: the messages of an answer that is already
 // paid for, else the oldest pending ones.
-func (r *run) read(ctx context.Context) (*sheet, error) {
-	q := reverie.GatherQuery{GroupID: r.req.GroupID, Kind: reverie.KindGroup, Since: r.since, Until: r.until, Limit: r.chunkLimit(), RunID: r.life.Row.ID}
+func (r *run) read(ctx context.Context) (*chunkInput, error) {
+	q := reverie.GatherQuery{GroupID: r.req.GroupID, Kind: reverie.KindGroup, Since: r.since, Until: r.until, Limit: r.chunkLimit(), RunID: r.recorder.Row.ID}
 	if r.resume != nil {
 		q.MessageIDs = r.resume.MessageIDs
 	}
-	if r.shadow != nil {
-		q.Skip = r.shadow.skip
+	if r.simulated != nil {
+		q.Skip = r.simulated.skip
 	}
 	state, err := r.Store.Gather(ctx, q)
 	if err == nil && r.resume != nil && len(state.Pending) != len(r.resume.MessageIDs) {
@@ -120,12 +120,12 @@ func (r *run) read(ctx context.Context) (*sheet, error) {
 			return nil, fmt.Errorf("gather group %q: %w", r.req.GroupID, err)
 		}
 	}
-	if r.shadow != nil {
-		r.shadow.read(&state)
+	if r.simulated != nil {
+		r.simulated.read(&state)
 	}
 	leaveWaiting(&state)
 	state.Pending, state.Context = r.Privacy.Messages(state.Pending), r.Privacy.Messages(state.Context)
-	return &sheet{state: state}, nil
+	return &chunkInput{state: state}, nil
 }
 
 func (r *run) chunkLimit() int {
@@ -137,14 +137,14 @@ func (r *run) chunkLimit() int {
 
 // show chooses the memories to show: those to be judged again first, then all of
 // the others, or those nearest to the chunk's messages.
-func (r *run) show(ctx context.Context, s *sheet) error {
+func (r *run) show(ctx context.Context, s *chunkInput) error {
 	again, others := s.toJudge(r.Limits.MaxShown)
 	room := max(r.Limits.MaxShown-len(again), 0)
 	s.judging, s.shown = len(again), append(again, others...)
 	if len(others) <= room {
 		return nil
 	}
-	if err := r.life.Start(ctx, r.life.Row); err != nil { // on its account they are looked for
+	if err := r.recorder.Start(ctx, r.recorder.Row); err != nil { // on its account they are looked for
 		return err
 	}
 	nearest, err := r.nearest(ctx, s)
@@ -152,22 +152,22 @@ func (r *run) show(ctx context.Context, s *sheet) error {
 		if ctx.Err() != nil || llm.EndsRun(err) {
 			return err
 		}
-		r.life.EmbeddingsOff = r.EmbeddingsOptional
-		r.life.Warn(fmt.Sprintf("memories are shown by how lately they were supported, not by relevance: %v", err))
+		r.recorder.EmbeddingsOff = r.EmbeddingsOptional
+		r.recorder.Warn(fmt.Sprintf("memories are shown by how lately they were supported, not by relevance: %v", err))
 	}
 	s.shown = append(again, rank(others, nearest, room)...)
 	return nil
 }
 
 // nearest returns the ids of the memories nearest to any part of the chunk.
-func (r *run) nearest(ctx context.Context, s *sheet) ([]string, error) {
+func (r *run) nearest(ctx context.Context, s *chunkInput) ([]string, error) {
 	switch {
 	case r.Embeddings == nil:
 		return nil, errors.New("no embedding model is configured")
-	case r.life.EmbeddingsOff:
+	case r.recorder.EmbeddingsOff:
 		return nil, errors.New("the embedding model failed before in this run")
 	}
-	probes, err := r.Embeddings.Embed(ctx, r.life.Meta("embed"), pieces(s.state.Pending))
+	probes, err := r.Embeddings.Embed(ctx, r.recorder.Meta("embed"), probes(s.state.Pending))
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (r *run) nearest(ctx context.Context, s *sheet) ([]string, error) {
 // fit fills the budget of input tokens with messages, and renders the sheet. It
 // reports whether it cut the chunk where the budget would be exceeded; the first
 // message is always in.
-func (r *run) fit(s *sheet, settled bool) (cut bool, err error) {
+func (r *run) fit(s *chunkInput, settled bool) (cut bool, err error) {
 	s.fresh, s.earlier, s.filtered = nil, nil, nil
 	s.asOf = r.asOf(s)
 	empty, err := r.render(s)
@@ -211,7 +211,7 @@ func (r *run) fit(s *sheet, settled bool) (cut bool, err error) {
 // its last chunk, else the chunk's last message. A window without a bound of
 // its own, or with one that lies ahead, ends, for this, with the last message, so
 // that a backlog is judged by its own time and not by today's.
-func (r *run) asOf(s *sheet) time.Time {
+func (r *run) asOf(s *chunkInput) time.Time {
 	if r.bounded && !s.state.More && !r.until.After(r.now) {
 		return r.until
 	}
@@ -219,7 +219,7 @@ func (r *run) asOf(s *sheet) time.Time {
 }
 
 // stale tells whether nothing has supported a memory for too long.
-func (s *sheet) stale(h reverie.HeadState) bool {
+func (s *chunkInput) stale(h reverie.HeadState) bool {
 	return !h.LastSupportedAt.After(s.asOf.Add(-s.staleAfter))
 }
 
@@ -287,12 +287,12 @@ func rank(heads []reverie.HeadState, first []string, limit int) []reverie.HeadSt
 
 // Probes of a chunk: few and long, since one request embeds them all.
 const (
-	maxPieces   = 8
-	maxPieceLen = 2000 // bytes
+	maxProbes   = 8
+	maxProbeLen = 2000 // bytes
 )
 
-// pieces cuts the chunk's texts into at most maxPieces runs of messages.
-func pieces(messages []reverie.Message) []string {
+// probes cuts the chunk's texts into at most maxProbes runs of messages.
+func probes(messages []reverie.Message) []string {
 	var texts []string
 	for _, m := range messages {
 		if m.Speaks() {
@@ -303,14 +303,14 @@ func pieces(messages []reverie.Message) []string {
 		return nil
 	}
 	var out []string
-	for part := range slices.Chunk(texts, (len(texts)+maxPieces-1)/maxPieces) {
-		out = append(out, text.Excerpt(strings.Join(part, "\n"), maxPieceLen))
+	for part := range slices.Chunk(texts, (len(texts)+maxProbes-1)/maxProbes) {
+		out = append(out, text.Excerpt(strings.Join(part, "\n"), maxProbeLen))
 	}
 	return out
 }
 
 // render fills the prompt with the sheet.
-func (r *run) render(s *sheet) (prompts.Rendered, error) {
+func (r *run) render(s *chunkInput) (prompts.Rendered, error) {
 	v := views{loc: s.loc, handles: map[string]int{}}
 	user := prompts.EvolveUser{WindowUntil: s.asOf.In(s.loc).Format(time.RFC3339),
 		ExistingMemories: []prompts.MemoryView{}, NewDiscussions: []prompts.MessageView{}}
@@ -343,7 +343,7 @@ func (r *run) render(s *sheet) (prompts.Rendered, error) {
 }
 
 // messages are all that have a number, from 1, in order.
-func (s *sheet) messages() []reverie.Message {
+func (s *chunkInput) messages() []reverie.Message {
 	return append(slices.Clip(s.fresh), s.earlier...)
 }
 

@@ -49,7 +49,7 @@ func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row 
 	if waiting == 0 {
 		return r.result, fmt.Errorf("run %s holds nothing that waits: %w", row.ID, reverie.ErrConflict)
 	}
-	r.life.Stats = approvedStats(row.Stats, plans, r.result)
+	r.recorder.Stats = approvedStats(row.Stats, plans, r.result)
 	r.complete(nil)
 	if r.result.Status = row.Status; row.Status == reverie.RunHeld {
 		r.result.Status = reverie.RunSucceeded
@@ -72,18 +72,18 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 		return err
 	}
 	steps, refused := recheck(state, standing, held, room)
-	if len(steps) == 0 && len(refused) > 0 && r.life.Row.Job == reverie.JobDream {
+	if len(steps) == 0 && len(refused) > 0 && r.recorder.Row.Job == reverie.JobDream {
 		return fmt.Errorf("nothing is left of what run %s holds (%s): nothing was changed, and `reverie runs reject --requeue %s` makes what it took in new again: %w",
 			held.RunID, refused[0].Detail, held.RunID, reverie.ErrConflict)
 	}
-	if r.life.Row.Job == reverie.JobPropose {
+	if r.recorder.Row.Job == reverie.JobPropose {
 		vouch(steps, r.now)
 	}
-	if err := r.life.Embed(ctx, r.Embeddings, r.EmbeddingsOptional, steps); err != nil {
+	if err := r.recorder.Embed(ctx, r.Embeddings, r.EmbeddingsOptional, steps); err != nil {
 		return err
 	}
 	var changes []reverie.Change
-	err = r.life.Write(func(lease reverie.Lease) (err error) {
+	err = r.recorder.Write(func(lease reverie.Lease) (err error) {
 		changes, err = store.ApplyHeld(ctx, lease, held, steps, refused)
 		return err
 	})

@@ -16,7 +16,7 @@ import (
 
 // checkInvariants fails the test where a plan breaks what holds for every plan,
 // whatever the model said.
-func checkInvariants(t testing.TB, s *sheet, plan reverie.Plan) {
+func checkInvariants(t testing.TB, s *chunkInput, plan reverie.Plan) {
 	t.Helper()
 	for name, steps := range map[string][]reverie.Step{"the plan": plan.Steps, "what is held": plan.Held} {
 		if err := onePerLineage(steps); err != nil {
@@ -91,7 +91,7 @@ func recreates(steps []reverie.Step) error {
 }
 
 // ofGroup are the steps but those on memories of other kinds, which may say the same.
-func ofGroup(s *sheet, steps []reverie.Step) []reverie.Step {
+func ofGroup(s *chunkInput, steps []reverie.Step) []reverie.Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(st reverie.Step) bool {
 		return slices.ContainsFunc(s.state.Again, func(h reverie.HeadState) bool {
 			return h.LineageID == st.LineageID && h.Kind != reverie.KindGroup
@@ -137,7 +137,7 @@ func activeTwice(heads []reverie.HeadState, steps []reverie.Step) string {
 
 // soundStep holds one step to the promises about evidence and statements. One that waits
 // for a person may be doubtful.
-func soundStep(s *sheet, st reverie.Step, waits bool) error {
+func soundStep(s *chunkInput, st reverie.Step, waits bool) error {
 	texts, roles := map[string]string{}, map[string]reverie.Role{}
 	for _, m := range s.messages() {
 		texts[m.ID], roles[m.ID] = m.Text, m.Role

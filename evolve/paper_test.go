@@ -68,7 +68,7 @@ func limits() Limits {
 }
 
 // sheet is the paper as the pipeline has it.
-func (p paper) sheet(t testing.TB) *sheet {
+func (p paper) sheet(t testing.TB) *chunkInput {
 	t.Helper()
 	if p.AsOf.IsZero() {
 		p.AsOf = time.Date(2026, 1, 15, 16, 0, 0, 0, time.UTC)
@@ -80,7 +80,7 @@ func (p paper) sheet(t testing.TB) *sheet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sheet{no: 1, loc: loc, language: "en", asOf: p.AsOf, staleAfter: reverie.StaleAfter, createsLeft: reverie.MaxCreates, maxActive: p.MaxActive}
+	s := &chunkInput{no: 1, loc: loc, language: "en", asOf: p.AsOf, staleAfter: reverie.StaleAfter, createsLeft: reverie.MaxCreates, maxActive: p.MaxActive}
 	if p.CreatesLeft != nil {
 		s.createsLeft = *p.CreatesLeft
 	}
@@ -159,12 +159,12 @@ func (m paperMessage) message(n int, asOf time.Time) reverie.Message {
 func said(text string) reply { return reply{text: text, Result: answer.Read(text)} }
 
 // judge takes an answer through parse, check and plain decisions.
-func (p paper) judge(t testing.TB, text string) (*sheet, checked, reverie.Plan) {
+func (p paper) judge(t testing.TB, text string) (*chunkInput, checked, reverie.Plan) {
 	t.Helper()
 	return p.judgeBy(t, &Pipeline{Decider: decide.Plain{}, Limits: limits()}, text)
 }
 
-func (p paper) judgeBy(t testing.TB, pipe *Pipeline, text string) (*sheet, checked, reverie.Plan) {
+func (p paper) judgeBy(t testing.TB, pipe *Pipeline, text string) (*chunkInput, checked, reverie.Plan) {
 	t.Helper()
 	s := p.sheet(t)
 	base := 0
@@ -176,7 +176,7 @@ func (p paper) judgeBy(t testing.TB, pipe *Pipeline, text string) (*sheet, check
 	proposals, refused := parse(said(text))
 	c := check(s, proposals, refused)
 	r := &run{Pipeline: pipe, req: Request{GroupID: "g"},
-		life: pipeline.RunRecorder{Log: pipe.Log, Row: reverie.Run{ID: paperRun}, Stats: reverie.Stats{Base: base, Rewritten: p.Rewritten}}}
+		recorder: pipeline.RunRecorder{Log: pipe.Log, Row: reverie.Run{ID: paperRun}, Stats: reverie.Stats{Base: base, Rewritten: p.Rewritten}}}
 	plan, err := r.decide(t.Context(), s, c)
 	if err != nil {
 		t.Fatal(err)

@@ -198,7 +198,7 @@ func FuzzInputSHA256(f *testing.F) {
 	f.Add("a", "b", "c", "a", "b", "c")
 	f.Fuzz(func(t *testing.T, model1, system1, user1, model2, system2, user2 string) {
 		hash := func(model, system, user string) string {
-			return (&sheet{prompt: prompts.Rendered{System: system, User: user}}).inputSHA256(model)
+			return (&chunkInput{prompt: prompts.Rendered{System: system, User: user}}).inputSHA256(model)
 		}
 		same := model1 == model2 && system1 == system2 && user1 == user2
 		if got := hash(model1, system1, user1) == hash(model2, system2, user2); got != same {

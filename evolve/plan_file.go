@@ -54,7 +54,7 @@ func (r *run) sealFile(ctx context.Context) (err error) {
 
 // addToFile adds what a chunk would write to the plan, and what that rests on: the heads
 // before the first chunk, and the messages of each.
-func (r *run) addToFile(s *sheet, plan reverie.Plan) {
+func (r *run) addToFile(s *chunkInput, plan reverie.Plan) {
 	f := r.result.Plan
 	if len(f.Chunks) == 0 {
 		f.Since, f.Until, f.OpenEnded, f.Days = r.since, r.until, !r.bounded, r.req.Days
@@ -65,7 +65,7 @@ func (r *run) addToFile(s *sheet, plan reverie.Plan) {
 			f.Heads = append(f.Heads, planfile.Head{MemoryID: h.ID, LineageID: h.LineageID, Version: h.Version, SHA256: planfile.HeadSHA256(h)})
 		}
 	}
-	f.PromptVersion, f.PromptSHA256 = r.life.Row.PromptVersion, r.life.Row.PromptSHA256
+	f.PromptVersion, f.PromptSHA256 = r.recorder.Row.PromptVersion, r.recorder.Row.PromptSHA256
 	for _, m := range s.state.Pending {
 		f.Messages = append(f.Messages, planfile.Message{Chunk: s.no, MessageID: m.ID, Outcome: plan.Outcomes[m.ID], SHA256: planfile.MessageSHA256(m)})
 	}
@@ -134,7 +134,7 @@ func (p *Pipeline) ApplyPlan(ctx context.Context, store PlanStore, hold Hold, fi
 	if err := a.checkStale(p.Privacy.Messages(now.Messages)); err != nil {
 		return none, err
 	}
-	a.life.Stats.Plan = sum
+	a.recorder.Stats.Plan = sum
 	for i := range file.Chunks {
 		if err := a.chunk(&file.Chunks[i], approve); err != nil {
 			return none, err
@@ -170,8 +170,8 @@ func (p *Pipeline) planApplier(ctx context.Context, hold Hold, file *planfile.Fi
 		return nil, fmt.Errorf("gather group %q: %w", file.GroupID, err)
 	}
 	leaveWaiting(&state)
-	r.life.Began, r.life.Row.StartedAt = true, r.now
-	r.life.Stats = reverie.Stats{Base: len(state.Heads), Kept: len(state.Heads), Days: file.Days, OpenEnded: file.OpenEnded}
+	r.recorder.Began, r.recorder.Row.StartedAt = true, r.now
+	r.recorder.Stats = reverie.Stats{Base: len(state.Heads), Kept: len(state.Heads), Days: file.Days, OpenEnded: file.OpenEnded}
 	return &planApplier{run: r, file: file, state: state}, nil
 }
 
@@ -246,9 +246,9 @@ func (a *planApplier) movedMessages(messages []reverie.Message) (moved []string)
 // chunk adds the plan of a chunk, on what those before it will have left. The strength of
 // what it supports is computed anew.
 func (a *planApplier) chunk(c *planfile.Chunk, approve bool) error {
-	s := &sheet{no: c.No, state: a.state, compared: c.Compared}
-	if a.shadow != nil {
-		a.shadow.read(&s.state)
+	s := &chunkInput{no: c.No, state: a.state, compared: c.Compared}
+	if a.simulated != nil {
+		a.simulated.read(&s.state)
 	}
 	plan := reverie.Plan{GroupID: a.file.GroupID, RunID: a.file.PlanID, ChunkNo: c.No, Kind: reverie.KindGroup, Steps: c.Steps, Held: c.Held,
 		HeldAll: c.Whole, HeldReason: c.Reason, Judged: c.Judged, Refusals: c.Refusals, Decisions: c.Decisions,
@@ -263,15 +263,15 @@ func (a *planApplier) chunk(c *planfile.Chunk, approve bool) error {
 		}
 	}
 	if approve {
-		a.life.Stats.Approved += letPass(&plan)
+		a.recorder.Stats.Approved += letPass(&plan)
 	}
 	if err := a.strengthen(s, plan.Steps); err != nil {
 		return err
 	}
 	plan.Stats = a.count(s, plan)
 	plan.Stats.Limit = 0
-	a.life.Stats = plan.Stats
-	a.shadowApply(s, plan)
+	a.recorder.Stats = plan.Stats
+	a.simulate(s, plan)
 	a.planned.Plans, a.planned.Chunks = append(a.planned.Plans, plan), append(a.planned.Chunks, row)
 	return nil
 }
@@ -296,7 +296,7 @@ func letPass(plan *reverie.Plan) (n int) {
 // strengthen gives steps the strength that their evidence makes of the heads of now. A step
 // on a version that earlier chunks do not leave is [reverie.ErrConflict]: they were let pass,
 // and this one was planned as if they waited.
-func (a *planApplier) strengthen(s *sheet, steps []reverie.Step) error {
+func (a *planApplier) strengthen(s *chunkInput, steps []reverie.Step) error {
 	for i := range steps {
 		step := &steps[i]
 		if step.Action == reverie.ActionCreate {
@@ -317,19 +317,19 @@ func (a *planApplier) strengthen(s *sheet, steps []reverie.Step) error {
 
 // write applies the plans as one run.
 func (a *planApplier) write(ctx context.Context, store PlanStore) (Result, error) {
-	st := &a.life.Stats
+	st := &a.recorder.Stats
 	for i := range a.planned.Plans {
-		if err := a.life.Embed(ctx, a.Embeddings, a.EmbeddingsOptional, a.planned.Plans[i].Steps); err != nil {
+		if err := a.recorder.Embed(ctx, a.Embeddings, a.EmbeddingsOptional, a.planned.Plans[i].Steps); err != nil {
 			return a.result, err
 		}
 	}
-	a.planned.Run = a.life.Row
+	a.planned.Run = a.recorder.Row
 	a.planned.Run.Status, a.planned.Run.Stats = reverie.EndOf(nil, st.Held), *st
 	for _, head := range a.state.Heads {
 		a.planned.Heads = append(a.planned.Heads, head.ID)
 	}
 	var changes []reverie.Change
-	err := a.life.Write(func(lease reverie.Lease) (err error) {
+	err := a.recorder.Write(func(lease reverie.Lease) (err error) {
 		changes, st.Deferred, err = store.ApplyPlanned(ctx, lease, a.planned)
 		return err
 	})
@@ -342,15 +342,15 @@ func (a *planApplier) write(ctx context.Context, store PlanStore) (Result, error
 		if i > 0 {
 			changes = nil
 		}
-		a.life.Record(&a.result.Result, plan, changes)
+		a.recorder.Record(&a.result.Result, plan, changes)
 	}
 	a.complete(nil)
 	return a.result, nil
 }
 
-// shadow is what a dry run believes to have written: the heads after its plans,
+// simulated is what a dry run believes to have written: the heads after its plans,
 // what is still to be judged again, and how many messages they have consumed.
-type shadow struct {
+type simulation struct {
 	heads []reverie.HeadState
 	again []reverie.HeadState
 	taken map[string]bool
@@ -358,16 +358,16 @@ type shadow struct {
 }
 
 // read gives a state what the dry run believes.
-func (d *shadow) read(state *reverie.State) {
+func (d *simulation) read(state *reverie.State) {
 	state.Heads, state.Again, state.Taken = slices.Clone(d.heads), slices.Clone(d.again), maps.Clone(d.taken)
 }
 
-// shadowApply does in memory what Store.Apply does in the database.
-func (r *run) shadowApply(s *sheet, plan reverie.Plan) {
-	if r.shadow == nil {
-		r.shadow = &shadow{}
+// simulate does in memory what Store.Apply does in the database.
+func (r *run) simulate(s *chunkInput, plan reverie.Plan) {
+	if r.simulated == nil {
+		r.simulated = &simulation{}
 	}
-	d := r.shadow
+	d := r.simulated
 	d.skip += len(s.state.Pending)
 	d.taken = maps.Clone(s.state.Taken)
 	all := slices.Concat(s.state.Heads, s.state.Again)

@@ -18,7 +18,7 @@ import (
 // crash is returned without asking, while its input is the same. A cut-off
 // answer is thrown away whole and the chunk halved; an unusable one is asked
 // for once more. A chunk that shows no message asks nothing.
-func (r *run) propose(ctx context.Context, s *sheet) (reply, error) {
+func (r *run) propose(ctx context.Context, s *chunkInput) (reply, error) {
 	for {
 		if len(s.fresh) == 0 {
 			return reply{}, r.saveChunk(ctx, s, "", "", reverie.ChunkAnswered)
@@ -39,7 +39,7 @@ func (r *run) propose(ctx context.Context, s *sheet) (reply, error) {
 }
 
 // ask asks up to twice for a usable answer.
-func (r *run) ask(ctx context.Context, s *sheet) (reply, error) {
+func (r *run) ask(ctx context.Context, s *chunkInput) (reply, error) {
 	input := s.inputSHA256(r.Model.Name())
 	if r.resume != nil {
 		stored := *r.resume
@@ -51,7 +51,7 @@ func (r *run) ask(ctx context.Context, s *sheet) (reply, error) {
 			}
 		}
 		if stored.InputSHA256 == input {
-			r.Log.Info("using the stored answer", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no)
+			r.Log.Info("using the stored answer", "group_id", r.req.GroupID, "run_id", r.recorder.Row.ID, "chunk", s.no)
 			return reply{text: stored.Answer, Result: answer.Read(stored.Answer)}, r.saveChunk(ctx, s, input, stored.Answer, reverie.ChunkAnswered)
 		}
 	}
@@ -60,7 +60,7 @@ func (r *run) ask(ctx context.Context, s *sheet) (reply, error) {
 	}
 	var why string
 	for range 2 {
-		resp, err := r.Model.Generate(ctx, r.life.Meta("evolve"),
+		resp, err := r.Model.Generate(ctx, r.recorder.Meta("evolve"),
 			llm.Request{System: s.prompt.System, User: s.prompt.User, MaxTokens: r.Limits.MaxOutputTokens, Prompt: s.prompt.Name, PromptVersion: s.prompt.Version})
 		switch {
 		case llm.FaultIn(err) == llm.FaultTooLarge:
@@ -74,7 +74,7 @@ func (r *run) ask(ctx context.Context, s *sheet) (reply, error) {
 		if why = a.unusable(resp.Finish); why == "" {
 			return a, r.saveChunk(ctx, s, input, resp.Text, reverie.ChunkAnswered)
 		}
-		r.Log.Warn("unusable answer", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no, "reason", why)
+		r.Log.Warn("unusable answer", "group_id", r.req.GroupID, "run_id", r.recorder.Row.ID, "chunk", s.no, "reason", why)
 		if err := r.saveChunk(ctx, s, input, resp.Text, reverie.ChunkFailed); err != nil {
 			return reply{}, err
 		}
@@ -86,7 +86,7 @@ func (r *run) ask(ctx context.Context, s *sheet) (reply, error) {
 // asAsked tries whether the chunk was the last of its window when it was asked
 // about, and is not any more because messages came late, or the other way round.
 // It returns the input's hash as it then is, the sheet with it, or leaves both.
-func (r *run) asAsked(s *sheet, model, stored string) (string, error) {
+func (r *run) asAsked(s *chunkInput, model, stored string) (string, error) {
 	input := s.inputSHA256(model)
 	for range 2 {
 		s.state.More = !s.state.More
@@ -102,7 +102,7 @@ func (r *run) asAsked(s *sheet, model, stored string) (string, error) {
 
 // halve gives the later half of the chunk's messages back to the queue, for
 // this run's further chunks too.
-func (r *run) halve(ctx context.Context, s *sheet) error {
+func (r *run) halve(ctx context.Context, s *chunkInput) error {
 	middle := s.fresh[len(s.fresh)/2].ID
 	for i, m := range s.state.Pending {
 		if m.ID == middle {
@@ -111,13 +111,13 @@ func (r *run) halve(ctx context.Context, s *sheet) error {
 			break
 		}
 	}
-	r.Log.Info("halving the chunk", "group_id", r.req.GroupID, "run_id", r.life.Row.ID, "chunk", s.no, "messages", r.limit)
+	r.Log.Info("halving the chunk", "group_id", r.req.GroupID, "run_id", r.recorder.Row.ID, "chunk", s.no, "messages", r.limit)
 	return r.arrange(ctx, s, false)
 }
 
 // inputSHA256 names the question: the model, what it is asked and what it is
 // asked about.
-func (s *sheet) inputSHA256(model string) string {
+func (s *chunkInput) inputSHA256(model string) string {
 	h := sha256.New()
 	for _, part := range []string{model, s.prompt.System, s.prompt.User} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
@@ -125,7 +125,7 @@ func (s *sheet) inputSHA256(model string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (r *run) saveChunk(ctx context.Context, s *sheet, input, text string, status reverie.ChunkStatus) error {
+func (r *run) saveChunk(ctx context.Context, s *chunkInput, input, text string, status reverie.ChunkStatus) error {
 	chunk := reverie.Chunk{No: s.no, InputSHA256: input, Answer: text, Status: status, Limit: r.limit}
 	for _, m := range s.state.Pending {
 		chunk.MessageIDs = append(chunk.MessageIDs, m.ID)
@@ -133,9 +133,9 @@ func (r *run) saveChunk(ctx context.Context, s *sheet, input, text string, statu
 	for _, h := range s.shown {
 		chunk.MemoryIDs = append(chunk.MemoryIDs, h.ID)
 	}
-	err := r.life.Save(ctx, chunk)
+	err := r.recorder.Save(ctx, chunk)
 	if r.result.RunID == "" {
-		r.started(r.life.Row.ID)
+		r.started(r.recorder.Row.ID)
 	}
 	return err
 }

@@ -23,7 +23,7 @@ type PastChunk struct {
 // then by the prompts of p, has the hash that was stored. A chunk without a question is the
 // same.
 func (p *Pipeline) SameQuestion(past PastChunk) (bool, error) {
-	_, s, err := p.pastSheet(past)
+	_, s, err := p.pastInput(past)
 	if err != nil || past.Chunk.InputSHA256 == "" {
 		return err == nil && len(s.fresh) == 0, err
 	}
@@ -42,7 +42,7 @@ type Replayed struct {
 // [reverie.ErrUnusable]; other errors are those of the model. p's decider is asked about new
 // statements as if the run went on.
 func (p *Pipeline) Replay(ctx context.Context, past PastChunk, ask bool) (Replayed, error) {
-	r, s, err := p.pastSheet(past)
+	r, s, err := p.pastInput(past)
 	if err != nil {
 		return Replayed{}, err
 	}
@@ -53,13 +53,13 @@ func (p *Pipeline) Replay(ctx context.Context, past PastChunk, ask bool) (Replay
 		}
 	}
 	proposals, refusals := parse(a)
-	r.life.Row.ID = past.Run.ID // the versions of the run itself may be rewritten freely
+	r.recorder.Row.ID = past.Run.ID // the versions of the run itself may be rewritten freely
 	plan, err := r.decide(ctx, s, check(s, proposals, refusals))
 	return Replayed{plan, s.prompt.Version, s.prompt.SHA256}, err
 }
 
 // askAgain asks about a chunk that is not halved.
-func (r *run) askAgain(ctx context.Context, s *sheet) (reply, error) {
+func (r *run) askAgain(ctx context.Context, s *chunkInput) (reply, error) {
 	if len(s.fresh) == 0 {
 		return reply{}, nil
 	}
@@ -70,12 +70,12 @@ func (r *run) askAgain(ctx context.Context, s *sheet) (reply, error) {
 	return a, err
 }
 
-// pastSheet lays out a chunk as the model saw it.
-func (p *Pipeline) pastSheet(past PastChunk) (*run, *sheet, error) {
+// pastInput lays out a chunk as the model saw it.
+func (p *Pipeline) pastInput(past PastChunk) (*run, *chunkInput, error) {
 	row := past.Run
 	r := p.of(nil, reverie.Run{GroupID: row.GroupID, Stats: past.Before})
 	r.now, r.since, r.until, r.bounded = row.StartedAt, row.WindowSince, row.WindowUntil, !row.Stats.OpenEnded
-	s := &sheet{no: past.Chunk.No, state: past.State}
+	s := &chunkInput{no: past.Chunk.No, state: past.State}
 	s.state.Pending = r.Privacy.Messages(s.state.Pending)
 	s.state.Context = r.Privacy.Messages(s.state.Context)
 	if len(s.state.Pending) == 0 {
@@ -97,7 +97,7 @@ func (p *Pipeline) pastSheet(past PastChunk) (*run, *sheet, error) {
 
 // showAgain shows the memories that the chunk showed, by their version ids; of chunks that
 // do not say so, all that there were.
-func (s *sheet) showAgain(ids []string, limit int) error {
+func (s *chunkInput) showAgain(ids []string, limit int) error {
 	all := slices.Concat(s.state.Heads, s.state.Again)
 	if len(ids) == 0 {
 		again, others := s.toJudge(limit)

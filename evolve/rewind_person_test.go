@@ -35,7 +35,7 @@ func TestRewindBesidePeople(t *testing.T) {
 		}, want: []string{"Alpha. v3 0.300 1"}, count: counts{Restored: 1}},
 		"a create": {story: func(s *stage) { s.on(1, "note New.") },
 			want: []string{"Alpha. v1 0.300 1"}, count: counts{Deprecated: 1}},
-		"a life of two nights": {story: func(s *stage) {
+		"a recorder of two nights": {story: func(s *stage) {
 			s.on(1, "note New.")
 			s.on(2, "drop New.")
 		}, want: []string{"Alpha. v1 0.300 1"}},
@@ -108,7 +108,7 @@ func TestRewindBesidePeople(t *testing.T) {
 			s.edit(restore, "Alpha two.", 0)
 			s.on(3, "change Alpha two. => Alpha three.")
 		}, want: []string{"Alpha two. v5 0.300 1"}, count: counts{Restored: 1}},
-		"restored after its short life": {story: func(s *stage) {
+		"restored after its short recorder": {story: func(s *stage) {
 			s.on(1, "note New.")
 			s.on(2, "drop New.")
 			s.edit(restore, "New.", 0)

@@ -76,14 +76,14 @@ func TestPieces(t *testing.T) {
 		for i := range n {
 			messages = append(messages, paperMessage{Text: fmt.Sprintf("word%d", i)}.message(i, evening), paperMessage{Text: "42", Role: reverie.RoleTool}.message(i, evening))
 		}
-		got := pieces(messages)
+		got := probes(messages)
 		words := strings.Fields(strings.Join(got, " "))
-		if len(got) > maxPieces || len(words) != n || n > 0 && words[n-1] != fmt.Sprintf("word%d", n-1) {
-			t.Errorf("%d messages: %d pieces of %d words", n, len(got), len(words))
+		if len(got) > maxProbes || len(words) != n || n > 0 && words[n-1] != fmt.Sprintf("word%d", n-1) {
+			t.Errorf("%d messages: %d probes of %d words", n, len(got), len(words))
 		}
 	}
-	if got := pieces([]reverie.Message{paperMessage{Text: strings.Repeat("x", 1<<20)}.message(1, evening)}); len(got) != 1 || len(got[0]) > maxPieceLen+8 {
-		t.Errorf("a long message makes %d pieces", len(got))
+	if got := probes([]reverie.Message{paperMessage{Text: strings.Repeat("x", 1<<20)}.message(1, evening)}); len(got) != 1 || len(got[0]) > maxProbeLen+8 {
+		t.Errorf("a long message makes %d probes", len(got))
 	}
 }
 

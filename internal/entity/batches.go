@@ -33,7 +33,7 @@ type active struct {
 // survey finds who and what is active in a chunk: authors, whom they reply to,
 // and whoever is named. It gives the participants their labels. Each message of a member
 // concerns its author at least, so that none is left out.
-func survey(state reverie.EntityState, known *directory) (*activity, *participants) {
+func survey(state reverie.EntityState, known *index) (*activity, *participants) {
 	v := &surveyor{participants: newParticipants(state.Messages, slices.Concat(state.Replied, state.Namesakes)),
 		known: known,
 		bears: map[string][]string{}, found: map[string]*active{}, named: map[string][]string{}}
@@ -51,7 +51,7 @@ func survey(state reverie.EntityState, known *directory) (*activity, *participan
 // surveyor is a survey under way.
 type surveyor struct {
 	participants *participants
-	known        *directory
+	known        *index
 	shown        []reverie.Message
 	bears        map[string][]string // key of a name -> accounts of the chunk that bear it
 	found        map[string]*active  // by handle

@@ -79,7 +79,7 @@ func TestSurvey(t *testing.T) {
 			[]string{"Lin: m1", "年糕: m1"}},
 	} {
 		c.state.Messages = slices.Clone(c.state.Messages)
-		sc, _ := survey(c.state, newDirectory(c.state.Index))
+		sc, _ := survey(c.state, newIndex(c.state.Index))
 		got := told(sc)
 		if name == "homonyms stay together" {
 			got = got[:3]
@@ -95,7 +95,7 @@ func TestSurvey(t *testing.T) {
 func TestSurveyKnows(t *testing.T) {
 	index := slices.Concat(entityNames("e1", reverie.EntityPerson, []string{"1"}, "Lin"), entityNames("e2", reverie.EntityThing, nil, "Reverie"),
 		entityNames("e3", reverie.EntityThing, nil, "Miso"), entityNames("e4", reverie.EntityThing, nil, "Miso"), entityNames("e5", reverie.EntityPerson, []string{"5"}, "Max"))
-	sc, c := survey(reverie.EntityState{Messages: talk(wrote("1", "Linnea", "Max likes Reverie and Miso")), Index: index}, newDirectory(index))
+	sc, c := survey(reverie.EntityState{Messages: talk(wrote("1", "Linnea", "Max likes Reverie and Miso")), Index: index}, newIndex(index))
 	got := map[string]subject{}
 	for _, a := range sc.subjects {
 		got[a.label] = a.subject
@@ -130,7 +130,7 @@ func TestPack(t *testing.T) {
 		"not enough for anything":             {8, 1, 0, "Lin|m1; Lin|m3; Lin|m5; Lin|m6; Kay|m2; Bo|m4"},
 		"the message before is from noonOf28": {1, 1000, 2 * time.Hour, "Lin|m1 m3 m5 m6; Kay|m2; Bo|m4"},
 	} {
-		sc, _ := survey(state, newDirectory(nil))
+		sc, _ := survey(state, newIndex(nil))
 		for i := range sc.shown {
 			sc.shown[i].SentAt = sc.shown[i].SentAt.Add(time.Duration(i) * c.gap)
 		}
@@ -157,7 +157,7 @@ func TestPackKeepsNamesakesTogether(t *testing.T) {
 		{1, 1000, "Lin|m1; Alex#1|m1 m2 m4 m5; Alex#2|m3 m4 m5; Bo|m2 m3 m4 m5"},
 		{8, 30, "Lin|m1; Alex#1|m2 m5; Alex#2|m4 m5; Bo|m3 m5"},
 	} {
-		sc, _ := survey(state, newDirectory(nil))
+		sc, _ := survey(state, newIndex(nil))
 		var got []string
 		for _, task := range sc.pack(c.subjects, flat(sc, c.budget, 10, 5)) {
 			got = append(got, task.String())
@@ -173,7 +173,7 @@ func TestPackKeepsNamesakesTogether(t *testing.T) {
 // meant.
 func TestHalveKeepsNamesakesTogether(t *testing.T) {
 	state := reverie.EntityState{Messages: talk(wrote("1", "Alex", "a"), wrote("2", "Alex", "b"), wrote("3", "Alex", "c"), wrote("4", "Bo", "d"), wrote("5", "Cy", "Alex moved"))}
-	sc, _ := survey(state, newDirectory(nil))
+	sc, _ := survey(state, newIndex(nil))
 	tasks := sc.pack(8, flat(sc, 1000, 10, 5))
 	for _, want := range []string{
 		"Alex#1 Alex#2 Alex#3 Bo Cy|m1 m2 m3 m4 m5",
@@ -200,7 +200,7 @@ func TestSurveyOfStrangers(t *testing.T) {
 	for i := 0; text.Len() < prompts.MaxText; i++ {
 		fmt.Fprintf(&text, "@Kay @a%c%c%c @aaaa ", 'a'+i/26/26%26, 'a'+i/26%26, 'a'+i%26)
 	}
-	sc, _ := survey(reverie.EntityState{Messages: talk(wrote("1", "Lin", text.String()), wrote("2", "Kay", "@Zoe hello"))}, newDirectory(nil))
+	sc, _ := survey(reverie.EntityState{Messages: talk(wrote("1", "Lin", text.String()), wrote("2", "Kay", "@Zoe hello"))}, newIndex(nil))
 	want := []string{"aaaa: m1", "aaab: m1", "aaac: m1", "aaad: m1", "aaae: m1", "Kay: m1 m2", "Lin: m1", "Zoe: m2"}
 	if diff := cmp.Diff(want, told(sc)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -227,7 +227,7 @@ func TestSurveyOfACrowd(t *testing.T) {
 			index = append(index, entityNames(fmt.Sprintf("e%04d", i), reverie.EntityPerson, []string{fmt.Sprint("account", i)}, "Al")...)
 		}
 		state := reverie.EntityState{Messages: talk(wrote("1", "Bob", "Al laughed"), wrote("2", "Al", "hello"), wrote("1", "Bob", "Al, hello")), Index: index}
-		sc, _ := survey(state, newDirectory(index))
+		sc, _ := survey(state, newIndex(index))
 		if diff := cmp.Diff(c.want, told(sc)); diff != "" {
 			t.Errorf("%d of that name: -want +got\n%s", c.known, diff)
 		}
@@ -290,7 +290,7 @@ func TestNobodyIsLeftOut(t *testing.T) {
 		state := randomState(rng)
 		maxSubjects, budget := 1+rng.IntN(8), 20+rng.IntN(600)
 		pack := func() (*activity, []*task) {
-			sc, _ := survey(state, newDirectory(state.Index))
+			sc, _ := survey(state, newIndex(state.Index))
 			p := flat(sc, budget, 0, 6)
 			for i, m := range sc.shown {
 				p.message[i] = text.EstimateTokens(m.Text)

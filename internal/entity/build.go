@@ -126,7 +126,7 @@ func (b *builder) entityDraft(key string, make func() *entityDraft) *entityDraft
 
 func (b *builder) knownParty(entityID string) *entityDraft {
 	return b.entityDraft("entity "+entityID, func() *entityDraft {
-		return &entityDraft{id: entityID, known: true, kind: b.idx.entities[entityID],
+		return &entityDraft{id: entityID, known: true, kind: b.idx.kind(entityID),
 			subject:  b.entities[entityID].Subject,
 			accounts: slices.Sorted(slices.Values(b.accounts[entityID]))}
 	})

@@ -156,9 +156,16 @@ type resolved struct {
 
 // index is the identity index: names and accounts, and whose they are.
 type index struct {
-	byKey    map[string][]string // NameKey of subject or alias -> entity ids, sorted
-	byID     map[string]string   // account -> entity id
-	entities map[string]reverie.EntityKind
+	byKey   map[string][]string // NameKey of subject or alias -> entity ids, sorted
+	byID    map[string]string   // account -> entity id
+	entries map[string]*entry   // by entity id
+}
+
+// entry is an entity of the index.
+type entry struct {
+	kind     reverie.EntityKind
+	names    []string // the subject first, then the oldest
+	accounts []string // sorted
 }
 
 // run is one run under way.

@@ -44,7 +44,7 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	}
 	s.language = prompts.Language(s.state.Group.Language, texts)
 	s.system = prompts.ObserveSystem{MaxValue: reverie.MaxValueLength, MaxName: reverie.MaxNameLength}
-	known := newDirectory(s.state.Index)
+	known := newIndex(s.state.Index)
 	s.activity, s.participants = survey(s.state, known)
 	s.views = newViews(s.loc, s.participants, known)
 	r.open(s)

@@ -18,7 +18,7 @@ func TestLabelsComeBack(t *testing.T) {
 		for _, b := range parts {
 			for _, c := range parts {
 				members := newParticipants([]reverie.Message{wrote("u1", "bob", ""), wrote("u2", a+b+c, "")}, nil)
-				members.name(newDirectory(nil))
+				members.name(newIndex(nil))
 				for _, id := range []string{"u1", "u2"} {
 					label := members.accounts[id].label
 					object, err := json.Marshal(map[string]string{"subject": label})
@@ -56,7 +56,7 @@ func TestNeutralLabels(t *testing.T) {
 			t.Errorf("%q: label %q", name, got)
 		}
 		for _, s := range b.subjects {
-			if view := newViews(w.loc, c, newDirectory(nil)).subject(s); slices.Contains(append(view.Aliases, view.Name), name) {
+			if view := newViews(w.loc, c, newIndex(nil)).subject(s); slices.Contains(append(view.Aliases, view.Name), name) {
 				t.Errorf("%q is shown: %+v", name, view)
 			}
 		}
@@ -68,7 +68,7 @@ func TestNeutralLabels(t *testing.T) {
 		}
 	}
 	c := newParticipants([]reverie.Message{wrote("u1", "我", ""), wrote("u1", "Lin", "")}, nil)
-	c.name(newDirectory(nil))
+	c.name(newIndex(nil))
 	if got := c.accounts["u1"]; got.label != "Lin" || got.name() != "Lin" {
 		t.Errorf("with a name besides: %+v", got)
 	}

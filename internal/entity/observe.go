@@ -132,12 +132,12 @@ const (
 type views struct {
 	loc          *time.Location
 	participants *participants
-	known        *directory
+	known        *index
 	entities     map[string]reverie.Entity // what is known, by id
 	bearers      map[string][]string       // key of a name -> labels of the accounts that bear it
 }
 
-func newViews(loc *time.Location, c *participants, known *directory) views {
+func newViews(loc *time.Location, c *participants, known *index) views {
 	v := views{loc: loc, participants: c, known: known, entities: map[string]reverie.Entity{},
 		bearers: map[string][]string{}}
 	for _, id := range c.order {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +49,7 @@ func parse(b batch, c *participants, loc *time.Location, read answer.Result) (li
 		switch {
 		case err != nil:
 			p.refuse("", "", ruleForm, err.Error())
-		case r.none:
+		case r.Subject == nil:
 			usable = true
 		default:
 			usable = true
@@ -89,23 +88,26 @@ func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
 	if o, ok = p.subject(r); !ok {
 		return o, false
 	}
-	shared := p.evidence(r.evidence, o)
-	said := slices.Clone(shared)
-	for _, answerLine := range r.claims {
-		claim, ok := p.claim(answerLine, r, o, shared)
-		if ok {
-			o.Claims = append(o.Claims, claim)
-			said = append(said, claim.Evidence...)
+	shared := p.evidence(r.Evidence, o)
+	said, claims := slices.Clone(shared), 0
+	for _, of := range []struct {
+		aspect reverie.Aspect
+		claims []lineClaim
+	}{{reverie.AspectImpression, r.Impressions}, {reverie.AspectFeature, r.Features}, {reverie.AspectRelation, r.Relations}} {
+		claims += len(of.claims)
+		for _, one := range of.claims {
+			c, rule, detail := p.claim(of.aspect, one, r, o, shared)
+			if rule != "" {
+				p.refuse(string(of.aspect), r.subject, rule, detail)
+				continue
+			}
+			o.Claims, said = append(o.Claims, c), append(said, c.Evidence...)
 		}
 	}
-	o.Aliases = p.aliases(r.aliases, o, said)
-	for _, e := range said {
-		if e.SentAt.After(o.LastAt) {
-			o.LastAt = e.SentAt
-		}
-	}
+	o.Aliases = p.aliases(r.Aliases, o, said)
+	o.LastAt = newest(said)
 	if len(o.Claims) == 0 && len(o.Aliases) == 0 {
-		if len(r.claims) == 0 {
+		if claims == 0 {
 			p.refuse("", r.subject, string(safety.RuleEmpty), "it says nothing of its subject")
 		}
 		return o, false
@@ -117,8 +119,8 @@ func (p *parser) check(r answerLine) (o reverie.Observation, ok bool) {
 // a name. A thing is no account, though a person here may be called like it; a bot,
 // or a label with a number, is nothing else.
 func (p *parser) subject(r answerLine) (o reverie.Observation, ok bool) {
-	key := text.NameKey(r.subject)
-	if a := p.participants.labelled(r.subject); a != nil && (r.kind != string(reverie.EntityThing) ||
+	key, kind := text.NameKey(r.subject), reverie.EntityKind(strings.ToLower(r.Kind.text))
+	if a := p.participants.labelled(r.subject); a != nil && (kind != reverie.EntityThing ||
 		a.kind == reverie.EntityBot || bare(a.label) != key) {
 		return reverie.Observation{Subject: a.name(), Account: a.id, Kind: a.kind}, true
 	}
@@ -126,18 +128,21 @@ func (p *parser) subject(r answerLine) (o reverie.Observation, ok bool) {
 		p.refuse("subject", r.subject, rule, detail)
 		return o, false
 	}
-	o = reverie.Observation{Subject: r.subject, Kind: reverie.EntityKind(r.kind)}
+	o = reverie.Observation{Subject: r.subject, Kind: kind}
 	if at := slices.IndexFunc(p.subjects, func(s subject) bool { return text.NameKey(s.label) == key }); at >= 0 &&
 		p.subjects[at].entityID != "" {
 		o.Kind = p.subjects[at].kind
 	}
-	switch o.Kind {
-	case reverie.EntityPerson, reverie.EntityBot, reverie.EntityThing:
+	if isKind(o.Kind) {
 		return o, true
 	}
 	p.refuse("subject", r.subject, ruleForm, fmt.Sprintf("kind %q is none of person, bot, thing",
-		text.Excerpt(r.kind, 20)))
+		text.Excerpt(string(kind), 20)))
 	return o, false
+}
+
+func isKind(k reverie.EntityKind) bool {
+	return k == reverie.EntityPerson || k == reverie.EntityBot || k == reverie.EntityThing
 }
 
 // checkName refuses what cannot name anybody or anything, and a name that is
@@ -159,46 +164,39 @@ func (p *parser) checkName(name string) (rule, detail string) {
 	return ruleName, fmt.Sprintf("no message of this question names %q", handle(name))
 }
 
-// claim checks one thing that is said of a subject.
-func (p *parser) claim(r lineClaim, of answerLine, o reverie.Observation,
-	shared []reverie.Evidence) (c reverie.ObservedClaim, ok bool) {
-	no := func(rule, detail string) (reverie.ObservedClaim, bool) {
-		p.refuse(string(r.aspect), of.subject, rule, detail)
-		return reverie.ObservedClaim{}, false
+// claim checks one thing that is said of a subject. rule says by what it is refused.
+func (p *parser) claim(aspect reverie.Aspect, said lineClaim, of answerLine, o reverie.Observation,
+	shared []reverie.Evidence) (c reverie.ObservedClaim, rule, detail string) {
+	name, value, err := said.says(aspect)
+	if err != nil {
+		return c, ruleForm, err.Error()
 	}
-	if r.err != nil {
-		return no(ruleForm, r.err.Error())
-	}
-	c = reverie.ObservedClaim{Aspect: r.aspect, Name: r.name, Value: r.value, Replaces: r.replaces, Evidence: shared,
-		Reason: safety.CleanReason(cmp.Or(r.reason, of.reason))}
-	if r.aspect == reverie.AspectRelation {
-		if a := p.participants.labelled(r.value); a != nil {
+	c = reverie.ObservedClaim{Aspect: aspect, Name: name, Value: value, Replaces: said.Replaces.text, Evidence: shared,
+		Reason: safety.CleanReason(cmp.Or(said.Reason.text, of.Reason.text))}
+	if aspect == reverie.AspectRelation {
+		if a := p.participants.labelled(value); a != nil {
 			c.Value, c.Account = a.name(), a.id
-		} else if rule, detail := p.checkName(r.value); rule != "" {
-			return no(rule, detail)
+		} else if rule, detail = p.checkName(value); rule != "" {
+			return c, rule, detail
 		}
 		if c.Account != "" && c.Account == o.Account || c.Account == o.Account &&
 			text.NameKey(c.Value) == text.NameKey(o.Subject) {
-			return no(ruleTarget, "it relates its subject to itself")
+			return c, ruleTarget, "it relates its subject to itself"
 		}
 	}
-	if rule, detail := checkClaim(c); rule != "" {
-		return no(rule, detail)
+	if rule, detail = checkClaim(c); rule != "" {
+		return c, rule, detail
 	}
-	said, err := r.confidence, error(nil)
-	if said == nil {
-		said = of.confidence
+	if c.Confidence, err = cmp.Or(said.Confidence, &of.Confidence).share(); err != nil {
+		return c, ruleConfidence, err.Error()
 	}
-	if c.Confidence, err = readConfidence(said); err != nil {
-		return no(ruleConfidence, err.Error())
-	}
-	if r.evidence != nil {
-		c.Evidence = p.evidence(r.evidence, o)
+	if said.Evidence != nil {
+		c.Evidence = p.evidence(*said.Evidence, o)
 	}
 	if len(c.Evidence) == 0 {
-		return no(ruleEvidence, "none of its quotes stands in a member's message of this question")
+		return c, ruleEvidence, "none of its quotes stands in a member's message of this question"
 	}
-	return c, true
+	return c, "", ""
 }
 
 // checkClaim holds the words of a claim against the rules of text, each alone and
@@ -233,231 +231,191 @@ func (a *account) name() string {
 }
 
 // answerLine is one line of an answer that has the form of an observation; nothing in
-// it has been checked yet.
+// it has been checked yet. It is read loosely where a model's habit does no harm: numbers
+// as strings, one item instead of a list, an impression as a plain string, features as an
+// object, keys that we do not know.
 type answerLine struct {
-	none       bool   // it says on purpose that there is nothing
-	identity   string // a key that is not for a model, "" without one
-	subject    string
-	kind       string
-	aliases    []string
-	reason     string
-	confidence json.RawMessage
-	evidence   json.RawMessage
-	claims     []lineClaim
+	None        bool            `json:"none"` // it says on purpose that there is nothing
+	Subject     *word           `json:"subject"`
+	Kind        word            `json:"kind"`
+	Aliases     many[word]      `json:"aliases"`
+	Reason      word            `json:"reason"` // decoration: what is no string is left out
+	Confidence  word            `json:"confidence"`
+	Evidence    citations       `json:"evidence"`
+	Impressions many[lineClaim] `json:"impressions"`
+	Features    features        `json:"features"`
+	Relations   many[lineClaim] `json:"relations"`
+
+	identity string // a key that is not for a model, "" without one
+	subject  string
 }
 
 // lineClaim is one claim of a line.
 type lineClaim struct {
-	aspect     reverie.Aspect
-	name       string // a feature's key, a relation's kind
-	value      string
-	replaces   string
-	reason     string
-	confidence json.RawMessage // nil: as the line's
-	evidence   json.RawMessage // nil: as the line's
-	err        error           // what is wrong with its form
+	Text       word       `json:"text"` // of an impression
+	Key        word       `json:"key"`  // of a feature
+	Value      word       `json:"value"`
+	Kind       word       `json:"kind"` // of a relation
+	Target     word       `json:"target"`
+	Replaces   word       `json:"replaces"`
+	Reason     word       `json:"reason"`
+	Confidence *word      `json:"confidence"` // nil: as the line's
+	Evidence   *citations `json:"evidence"`   // nil: as the line's
+	wrong      error      // with its form
 }
 
-// readLine reads one object, loosely where a model's habit does no harm:
-// numbers as strings, one item instead of a list, an impression as a plain
-// string, features as an object, keys that we do not know.
+// readLine reads one object.
 func readLine(object json.RawMessage) (r answerLine, err error) {
-	var raw struct {
-		None        bool            `json:"none"`
-		Subject     json.RawMessage `json:"subject"`
-		Kind        json.RawMessage `json:"kind"`
-		Aliases     json.RawMessage `json:"aliases"`
-		Reason      json.RawMessage `json:"reason"`
-		Confidence  json.RawMessage `json:"confidence"`
-		Evidence    json.RawMessage `json:"evidence"`
-		Impressions json.RawMessage `json:"impressions"`
-		Features    json.RawMessage `json:"features"`
-		Relations   json.RawMessage `json:"relations"`
-	}
-	if err := json.Unmarshal(object, &raw); err != nil {
+	var all any
+	numbers := json.NewDecoder(bytes.NewReader(object))
+	numbers.UseNumber() // of any size
+	if err := errors.Join(json.Unmarshal(object, &r), numbers.Decode(&all)); err != nil {
 		return r, fmt.Errorf("a field has the wrong type: %w", err)
 	}
-	if raw.None && raw.Subject == nil {
-		return answerLine{none: true}, nil
-	}
-	if r.subject, err = word(raw.Subject); err != nil || r.subject == "" {
+	switch {
+	case r.Subject == nil && r.None:
+		return r, nil
+	case r.Subject == nil || r.Subject.text == "":
 		return r, errors.New(`no "subject"`)
+	case r.Kind.wrong != nil:
+		return r, fmt.Errorf("kind: %w", r.Kind.wrong)
 	}
-	r.subject = plainName(r.subject)
-	if r.kind, err = word(raw.Kind); err != nil {
-		return r, fmt.Errorf("kind: %w", err)
-	}
-	r.kind = strings.ToLower(r.kind)
-	r.reason, _ = word(raw.Reason) // decoration: what is no string is left out
-	r.confidence, r.evidence = given(raw.Confidence), given(raw.Evidence)
-	for _, item := range items(raw.Aliases) {
-		if alias, err := word(item); err == nil && alias != "" {
-			r.aliases = append(r.aliases, plainName(alias))
-		}
-	}
-	r.identity = identityKey(object)
-	r.read(reverie.AspectImpression, items(raw.Impressions))
-	r.read(reverie.AspectFeature, features(raw.Features))
-	r.read(reverie.AspectRelation, items(raw.Relations))
+	r.subject, r.identity = plainName(r.Subject.text), identityKey(all)
 	return r, nil
 }
 
-// read adds the claims of one aspect.
-func (r *answerLine) read(aspect reverie.Aspect, list []json.RawMessage) {
-	for _, item := range list {
-		c := lineClaim{aspect: aspect}
-		c.err = c.read(item)
-		r.claims = append(r.claims, c)
+// UnmarshalJSON reads a claim as an object, or its text alone.
+func (c *lineClaim) UnmarshalJSON(raw []byte) error {
+	if raw[0] == '"' {
+		return c.Text.UnmarshalJSON(raw)
 	}
+	type object lineClaim
+	c.wrong = json.Unmarshal(raw, (*object)(c))
+	return nil
 }
 
-func (c *lineClaim) read(item json.RawMessage) error {
-	var raw struct {
-		Text       json.RawMessage `json:"text"`
-		Key        json.RawMessage `json:"key"`
-		Value      json.RawMessage `json:"value"`
-		Kind       json.RawMessage `json:"kind"`
-		Target     json.RawMessage `json:"target"`
-		Replaces   json.RawMessage `json:"replaces"`
-		Reason     json.RawMessage `json:"reason"`
-		Confidence json.RawMessage `json:"confidence"`
-		Evidence   json.RawMessage `json:"evidence"`
-	}
-	if c.aspect == reverie.AspectImpression && len(item) > 0 && item[0] == '"' {
-		raw.Text = item
-	} else if err := json.Unmarshal(item, &raw); err != nil {
-		return fmt.Errorf("%s: a field has the wrong type: %w", c.aspect, err)
-	}
-	c.confidence, c.evidence = given(raw.Confidence), given(raw.Evidence)
-	c.reason, _ = word(raw.Reason)
-	c.replaces, _ = word(raw.Replaces)
-	name, value := raw.Key, raw.Value
-	switch c.aspect {
+// says returns what a claim of an aspect is called, and its value.
+func (c *lineClaim) says(aspect reverie.Aspect) (name, value string, err error) {
+	named, said := c.Key, c.Value
+	switch aspect {
 	case reverie.AspectImpression:
-		name, value = nil, raw.Text
+		named, said = word{}, c.Text
 	case reverie.AspectRelation:
-		name, value = raw.Kind, raw.Target
+		named, said = c.Kind, c.Target
+		said.text = plainName(said.text)
 	}
-	var err error
-	if c.name, err = word(name); err != nil || c.name == "" && c.aspect != reverie.AspectImpression {
-		return fmt.Errorf("a %s without a name for what it says: %w", c.aspect, reverie.ErrInvalid)
+	switch {
+	case c.wrong != nil:
+		return "", "", fmt.Errorf("%s: a field has the wrong type: %w", aspect, c.wrong)
+	case named.text == "" && aspect != reverie.AspectImpression:
+		return "", "", fmt.Errorf("a %s without a name for what it says: %w", aspect, reverie.ErrInvalid)
+	case said.text == "":
+		return "", "", fmt.Errorf("a %s that says nothing: %w", aspect, reverie.ErrInvalid)
 	}
-	if c.value, err = word(value); err != nil || c.value == "" {
-		return fmt.Errorf("a %s that says nothing: %w", c.aspect, reverie.ErrInvalid)
-	}
-	if c.aspect == reverie.AspectRelation {
-		c.value = plainName(c.value)
-	}
-	return nil
+	return named.text, said.text, nil
 }
 
 // plainName is a name without the @ by which it was called.
 func plainName(name string) string { return strings.TrimSpace(strings.TrimLeft(name, "@＠ ")) }
 
-// given is a field that is there; null is none.
-func given(raw json.RawMessage) json.RawMessage {
-	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
-		return nil
-	}
-	return raw
+// word is a string, or a number as it is written; null is "". What is neither is "", and
+// so is a text with a NUL: it is in none that anybody wrote, and PostgreSQL keeps none.
+type word struct {
+	text  string
+	wrong error
 }
 
-// items reads a list, or a single item.
-func items(raw json.RawMessage) []json.RawMessage {
-	if raw = given(raw); raw == nil {
-		return nil
+// UnmarshalJSON reads a word.
+func (w *word) UnmarshalJSON(raw []byte) error {
+	var number json.Number
+	switch {
+	case json.Unmarshal(raw, &w.text) == nil && strings.ContainsRune(w.text, 0):
+		*w = word{wrong: errors.New("a NUL stands in it")}
+	case json.Unmarshal(raw, &w.text) == nil:
+		w.text = strings.TrimSpace(w.text)
+	case json.Unmarshal(raw, &number) == nil:
+		w.text = number.String()
+	default:
+		w.wrong = errors.New("neither a string nor a number")
 	}
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) == nil {
-		for i := range list {
-			list[i] = bytes.TrimSpace(list[i])
-		}
-		return list
-	}
-	return []json.RawMessage{raw}
+	return nil
 }
 
-// features reads a list of features, a single one, or an object of keys and
-// values.
-func features(raw json.RawMessage) []json.RawMessage {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(raw, &object) != nil || object["key"] != nil {
-		return items(raw)
-	}
-	var list []json.RawMessage
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		item, err := json.Marshal(map[string]any{"key": key, "value": object[key]})
-		if err == nil {
-			list = append(list, item)
-		}
-	}
-	return list
-}
-
-// word reads a string, or a number as it is written; null and nothing are "". A
-// NUL is in no text that anybody wrote, and PostgreSQL keeps none.
-func word(raw json.RawMessage) (string, error) {
-	if raw = given(raw); raw == nil {
-		return "", nil
-	}
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		if strings.ContainsRune(s, 0) {
-			return "", errors.New("a NUL stands in it")
-		}
-		return strings.TrimSpace(s), nil
-	}
-	var n json.Number
-	if json.Unmarshal(raw, &n) == nil {
-		return n.String(), nil
-	}
-	return "", errors.New("neither a string nor a number")
-}
-
-// readConfidence reads a number within 0..1, which may be written as a string.
-func readConfidence(raw json.RawMessage) (float64, error) {
-	s, err := word(raw)
-	if err != nil || s == "" {
+// share reads a number within 0..1, which may be written as a string.
+func (w word) share() (float64, error) {
+	if w.text == "" {
 		return 0, errors.New("no confidence is given: say one between 0 and 1")
 	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsNaN(f) || f < 0 || f > 1 {
-		return 0, fmt.Errorf("the confidence %q is no number between 0 and 1", text.Excerpt(s, 20))
+	f, err := strconv.ParseFloat(w.text, 64)
+	if err != nil || !within(f) {
+		return 0, fmt.Errorf("the confidence %q is no number between 0 and 1", text.Excerpt(w.text, 20))
 	}
 	return f, nil
 }
 
-// identityKeys are keys by which a model would choose an identity, or what is
-// done with it. They are compared by their letters alone.
-var identityKeys = map[string]bool{
-	"id": true, "ids": true, "uuid": true, "entity": true, "entityid": true, "entityids": true, "subjectid": true,
-	"targetid": true, "oldid": true,
-	"newid": true, "claimid": true, "lineageid": true, "memoryid": true, "account": true, "accountid": true,
-	"authorid": true, "userid": true, "nameid": true,
-	"action": true, "operation": true, "op": true, "create": true, "update": true, "delete": true, "merge": true,
-	"mergewith": true, "mergeinto": true,
-	"mergedinto": true, "sameas": true, "matchingids": true,
+// many is a list, or a single item.
+type many[T any] []T
+
+// UnmarshalJSON reads a list, or a single item.
+func (m *many[T]) UnmarshalJSON(raw []byte) error {
+	var list []T
+	if json.Unmarshal(raw, &list) != nil {
+		list = make([]T, 1)
+		if err := json.Unmarshal(raw, &list[0]); err != nil {
+			return err
+		}
+	}
+	*m = list
+	return nil
 }
 
-// identityKey returns the first key of an object, or of what its lists hold, that
-// is not for a model. What evidence consists of is verified anyway.
-func identityKey(raw json.RawMessage) string {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || raw[0] != '{' && raw[0] != '[' {
-		return ""
-	}
-	if raw[0] == '[' {
-		for _, item := range items(raw) {
-			if key := identityKey(item); key != "" {
-				return key
-			}
-		}
-		return ""
-	}
+// features are a list, a single one, or an object of keys and values.
+type features []lineClaim
+
+// UnmarshalJSON reads features.
+func (f *features) UnmarshalJSON(raw []byte) error {
 	var object map[string]json.RawMessage
-	if json.Unmarshal(raw, &object) != nil {
-		return ""
+	if json.Unmarshal(raw, &object) != nil || object["key"] != nil {
+		return (*many[lineClaim])(f).UnmarshalJSON(raw)
 	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		var c lineClaim
+		item, err := json.Marshal(map[string]any{"key": key, "value": object[key]})
+		if err != nil {
+			return err
+		}
+		c.wrong = json.Unmarshal(item, &c)
+		*f = append(*f, c)
+	}
+	return nil
+}
+
+// citations are a list of citations, or a single one. What has another form cites nothing.
+type citations []reverie.Citation
+
+// UnmarshalJSON reads citations.
+func (c *citations) UnmarshalJSON(raw []byte) error {
+	var list many[json.RawMessage]
+	_ = json.Unmarshal(raw, &list) // any value is one
+	for _, item := range list {
+		if some, err := answer.Citations(item); err == nil {
+			*c = append(*c, some...)
+		}
+	}
+	return nil
+}
+
+// identityKey returns the first key of an object, or of what its lists hold, by which a
+// model would choose an identity, or what is done with it. Keys are compared by their
+// letters alone. What evidence consists of is verified anyway.
+func identityKey(value any) string {
+	list, _ := value.([]any)
+	for _, item := range list {
+		if key := identityKey(item); key != "" {
+			return key
+		}
+	}
+	object, _ := value.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		letters := strings.Map(func(r rune) rune {
 			if unicode.IsLetter(r) {
@@ -465,15 +423,122 @@ func identityKey(raw json.RawMessage) string {
 			}
 			return -1
 		}, key)
-		if identityKeys[letters] {
+		if words().identity[letters] {
 			return key
 		}
-		if letters == "evidence" {
-			continue
-		}
-		if inner := identityKey(object[key]); inner != "" {
+		if inner := identityKey(object[key]); inner != "" && letters != "evidence" {
 			return inner
 		}
 	}
 	return ""
+}
+
+// evidence verifies citations: each must quote a message of the question that a
+// member wrote, and the words must stand in it. Of several quotes from one
+// message the longest is kept. A quote in which its author speaks of
+// themselves is none for anybody else; whom other words mean is the model's to see.
+func (p *parser) evidence(list citations, of reverie.Observation) (found []reverie.Evidence) {
+	for _, c := range list {
+		n, err := strconv.Atoi(c.Message)
+		if err != nil || n < 1 || n > len(p.messages) {
+			continue
+		}
+		m := p.messages[n-1]
+		if m.Role != reverie.RoleUser || !text.VerifyQuote(c.Quote, m.Text) || p.ofItsAuthor(of, c.Quote, m) {
+			continue
+		}
+		e := safety.EvidenceOf(m, c.Quote, p.loc)
+		at := slices.IndexFunc(found, func(e reverie.Evidence) bool { return e.MessageID == m.ID })
+		switch {
+		case at < 0:
+			found = append(found, e)
+		case len(e.Quote) > len(found[at].Quote):
+			found[at] = e
+		}
+	}
+	return found
+}
+
+// ofItsAuthor tells a quote in the first person that names somebody other than its
+// author nowhere, and is said to be about that other.
+func (p *parser) ofItsAuthor(of reverie.Observation, quote string, m reverie.Message) bool {
+	if of.Kind == reverie.EntityThing || of.Account == m.AuthorID || of.Account == "" &&
+		p.participants.shows(m.AuthorID, text.NameKey(of.Subject)) {
+		return false
+	}
+	text := strings.ReplaceAll(textForm(quote), "我们", "")
+	says := func(name string) bool { return len(places(text, name)) > 0 }
+	return slices.ContainsFunc(words().firstPerson, says) && !slices.ContainsFunc(p.namesOf(of), says)
+}
+
+// namesOf are the names of a subject as far as they are known here.
+func (p *parser) namesOf(o reverie.Observation) []string {
+	names := []string{o.Subject}
+	if a := p.participants.accounts[o.Account]; a != nil {
+		names = append(names, a.names...)
+	}
+	return names
+}
+
+// aliases keeps those further names of an observation's subject that are proven: the
+// account has shown them, or a quote has them. The name of somebody else who writes here
+// is no alias, so that a model cannot join two people.
+func (p *parser) aliases(names []word, o reverie.Observation, said []reverie.Evidence) []string {
+	var proven []string
+	seen := map[string]bool{text.NameKey(o.Subject): true}
+	for _, name := range names {
+		alias := plainName(name.text)
+		key := text.NameKey(alias)
+		if name.text == "" || seen[key] || o.Account != "" && p.participants.labels[key] == o.Account {
+			continue
+		}
+		seen[key] = true
+		if rule, detail := checkName(alias); rule != "" {
+			p.refuse("alias", alias, rule, detail)
+			continue
+		}
+		if shown := p.participants.bearers(key); len(shown) > 0 && !slices.Equal(shown, []string{o.Account}) {
+			p.refuse("alias", alias, ruleAlias, "somebody else who writes here goes by it")
+			continue
+		}
+		if !p.participants.shows(o.Account, key) && !slices.ContainsFunc(said,
+			func(e reverie.Evidence) bool { return p.proves(e, alias, o) }) {
+			p.refuse("alias", alias, ruleAlias, "no quote of this line says that its subject is called so")
+			continue
+		}
+		proven = append(proven, alias)
+	}
+	return proven
+}
+
+// bearers are the accounts of the participants that show a name, or have it as their label,
+// sorted.
+func (c *participants) bearers(key string) []string {
+	var list []string
+	for id := range c.accounts {
+		if c.shows(id, key) || c.labels[key] == id {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// shows tells whether an account has gone by a name in the chunk.
+func (c *participants) shows(id, key string) bool {
+	a := c.accounts[id]
+	return a != nil && slices.ContainsFunc(a.names, func(name string) bool { return text.NameKey(name) == key })
+}
+
+// proves tells whether a quote may say that a subject is called by an alias: the alias
+// stands in it with a word for calling, and so does another name of the subject, or the
+// subject says it.
+func (p *parser) proves(e reverie.Evidence, alias string, o reverie.Observation) bool {
+	text := textForm(e.Quote)
+	calls := slices.ContainsFunc(words().aliasCues, func(cue string) bool { return strings.Contains(text, cue) })
+	if !calls || len(places(text, alias)) == 0 {
+		return false
+	}
+	return o.Account != "" && e.AuthorID == o.Account ||
+		slices.ContainsFunc(p.namesOf(o), func(name string) bool { return len(places(text, name)) > 0 })
 }

@@ -81,8 +81,8 @@ const nameless = "member"
 // name gives every account its label: its first name in the chunk that is fit to
 // be shown, with a number behind it where another account of the chunk, or another
 // entity that is known, bears that name too. No label is another's real name.
-func (c *participants) name(known *directory) {
-	c.known = known.index
+func (c *participants) name(known *index) {
+	c.known = known
 	bearers := map[string]int{} // key -> accounts of the participants that bear it
 	for _, id := range c.order {
 		for _, key := range c.accounts[id].keys() {
@@ -128,72 +128,50 @@ func (a *account) keys() []string {
 	return keys
 }
 
-// directory is the identity index with all that an entity is called, which
-// batches are made with.
-type directory struct {
-	*index
-	entries map[string]*entry // by entity id
-}
-
-// entry is an entity of the directory.
-type entry struct {
-	kind     reverie.EntityKind
-	names    []string // the subject first, then the oldest
-	accounts []string // sorted
-}
-
-// newDirectory reads the identity index.
-func newDirectory(names []reverie.EntityName) *directory {
-	d := &directory{index: newIndex(names), entries: map[string]*entry{}}
-	ordered := slices.Clone(names)
-	slices.SortFunc(ordered, func(a, b reverie.EntityName) int { return strings.Compare(a.ID, b.ID) })
-	for _, n := range ordered {
-		e := d.entries[n.EntityID]
-		if e == nil {
-			e = &entry{kind: n.Entity}
-			d.entries[n.EntityID] = e
-		}
-		switch n.Kind {
-		case reverie.NameID:
-			e.accounts = append(e.accounts, n.Key)
-		case reverie.NameSubject:
-			e.names = slices.Insert(e.names, 0, n.Name)
-		default:
-			e.names = append(e.names, n.Name)
-		}
-	}
-	for _, e := range d.entries {
-		slices.Sort(e.accounts)
-	}
-	return d
-}
-
-// keys are those of all names, sorted.
-func (d *directory) keys() []string { return slices.Sorted(maps.Keys(d.byKey)) }
-
-// othersBear tells whether an entity other than the given one bears a name.
-func (d *directory) othersBear(key, entityID string) bool {
-	return slices.ContainsFunc(d.byKey[key], func(id string) bool { return id != entityID })
-}
-
 // newIndex reads the identity index: names in force, those of a merged entity as
 // its target's.
 func newIndex(names []reverie.EntityName) *index {
-	idx := &index{byKey: map[string][]string{}, byID: map[string]string{}, entities: map[string]reverie.EntityKind{}}
-	for _, n := range names {
-		idx.entities[n.EntityID] = n.Entity
+	x := &index{byKey: map[string][]string{}, byID: map[string]string{}, entries: map[string]*entry{}}
+	ordered := slices.Clone(names)
+	slices.SortFunc(ordered, func(a, b reverie.EntityName) int { return strings.Compare(a.ID, b.ID) })
+	for _, n := range ordered {
+		e := x.entries[n.EntityID]
+		if e == nil {
+			e = &entry{}
+			x.entries[n.EntityID] = e
+		}
+		e.kind = n.Entity
 		if n.Kind == reverie.NameID {
-			idx.byID[n.Key] = n.EntityID
+			x.byID[n.Key] = n.EntityID
+			e.accounts = append(e.accounts, n.Key)
+			slices.Sort(e.accounts)
 			continue
 		}
-		if key := text.NameKey(n.Name); key != "" && !slices.Contains(idx.byKey[key], n.EntityID) {
-			idx.byKey[key] = append(idx.byKey[key], n.EntityID)
+		if e.names = append(e.names, n.Name); n.Kind == reverie.NameSubject {
+			e.names = slices.Insert(e.names[:len(e.names)-1], 0, n.Name)
+		}
+		if key := text.NameKey(n.Name); key != "" && !slices.Contains(x.byKey[key], n.EntityID) {
+			x.byKey[key] = append(x.byKey[key], n.EntityID)
+			slices.Sort(x.byKey[key])
 		}
 	}
-	for _, ids := range idx.byKey {
-		slices.Sort(ids)
+	return x
+}
+
+// keys are those of all names, sorted.
+func (x *index) keys() []string { return slices.Sorted(maps.Keys(x.byKey)) }
+
+// kind is that of an entity, "" of one that is not known.
+func (x *index) kind(entityID string) reverie.EntityKind {
+	if e := x.entries[entityID]; e != nil {
+		return e.kind
 	}
-	return idx
+	return ""
+}
+
+// othersBear tells whether an entity other than the given one bears a name.
+func (x *index) othersBear(key, entityID string) bool {
+	return slices.ContainsFunc(x.byKey[key], func(id string) bool { return id != entityID })
 }
 
 // bears tells whether an entity has a name already.
@@ -359,24 +337,15 @@ func checkName(name string) (rule, detail string) {
 }
 
 // isNobody tells words that stand for whoever is meant just now (he, someone,
-// everyone, my wife, 大家) from names. The code cannot know whom they mean.
+// everyone, my wife, 大家) from names. The code cannot know whom they mean. Chinese writes
+// no spaces: 我的老婆, 群友们, 本群.
 func isNobody(name string) bool {
 	key := text.NameKey(name)
-	return allIn(strings.Fields(key), words().nobody) || isNobodyHan(key)
-}
-
-// allIn tells whether all words are in a set; of none it is true.
-func allIn(list []string, set map[string]bool) bool {
-	return !slices.ContainsFunc(list, func(word string) bool { return !set[word] })
-}
-
-// isNobodyHan is isNobody for Chinese, which writes no spaces: 我的老婆, 群友们, 本群.
-func isNobodyHan(key string) bool {
-	key = strings.TrimSuffix(key, "们")
-	if words().nobodyHan[key] {
+	if !slices.ContainsFunc(strings.Fields(key), func(word string) bool { return !words().nobody[word] }) {
 		return true
 	}
-	return slices.ContainsFunc(words().before, func(before string) bool {
+	key = strings.TrimSuffix(key, "们")
+	return words().nobodyHan[key] || slices.ContainsFunc(words().before, func(before string) bool {
 		rest, ok := strings.CutPrefix(key, before)
 		return ok && (rest == "" || words().nobodyHan[strings.TrimPrefix(rest, "的")])
 	})
@@ -387,19 +356,12 @@ var wordsFile string
 
 // wordLists are the lists of words.toml.
 type wordLists struct {
-	nobody, nobodyHan, boilerplate map[string]bool
-	before, aliasCues, firstPerson []string
+	nobody, nobodyHan, boilerplate, identity map[string]bool
+	before, aliasCues, firstPerson           []string
 }
 
-var words = sync.OnceValue(func() wordLists {
-	var file struct {
-		Nobody      string `toml:"nobody"`
-		NobodyHan   string `toml:"nobody_han"`
-		Before      string `toml:"nobody_han_before"`
-		Boilerplate string `toml:"boilerplate"`
-		AliasCues   string `toml:"alias_cues"`
-		FirstPerson string `toml:"first_person"`
-	}
+var words = sync.OnceValue(func() (list wordLists) {
+	var file map[string]string
 	if err := toml.Unmarshal([]byte(wordsFile), &file); err != nil {
 		panic(fmt.Sprintf("words.toml: %v", err)) // it is part of the binary
 	}
@@ -410,8 +372,9 @@ var words = sync.OnceValue(func() wordLists {
 		}
 		return words
 	}
-	return wordLists{nobody: set(strings.Fields(file.Nobody)), nobodyHan: set(strings.Fields(file.NobodyHan)),
-		boilerplate: set(strings.Split(strings.TrimSpace(file.Boilerplate), "\n")),
-		before:      strings.Fields(file.Before), aliasCues: strings.Fields(file.AliasCues),
-		firstPerson: strings.Fields(file.FirstPerson)}
+	return wordLists{nobody: set(strings.Fields(file["nobody"])), nobodyHan: set(strings.Fields(file["nobody_han"])),
+		boilerplate: set(strings.Split(strings.TrimSpace(file["boilerplate"]), "\n")),
+		identity:    set(strings.Fields(file["identity_keys"])),
+		before:      strings.Fields(file["nobody_han_before"]), aliasCues: strings.Fields(file["alias_cues"]),
+		firstPerson: strings.Fields(file["first_person"])}
 })

@@ -64,7 +64,7 @@ func TestLabels(t *testing.T) {
 		"a tool, and a bot without an account": {messages: []reverie.Message{{AuthorID: "t", Author: "calc", Role: reverie.RoleTool}, {Author: "bot", Role: reverie.RoleAssistant}}},
 	} {
 		got := newParticipants(c.messages, c.replied)
-		got.name(newDirectory(c.index))
+		got.name(newIndex(c.index))
 		var list []string
 		for _, id := range got.order {
 			list = append(list, id+"="+got.accounts[id].label)
@@ -96,7 +96,7 @@ func TestLabelsAreUnique(t *testing.T) {
 		for i := range rng.IntN(4) {
 			index = append(index, entityNames(fmt.Sprintf("e%d", i), reverie.EntityPerson, []string{fmt.Sprint(i + 4)}, name(), name())...)
 		}
-		c, d := newParticipants(messages, nil), newDirectory(index)
+		c, d := newParticipants(messages, nil), newIndex(index)
 		c.name(d)
 		for _, id := range c.order {
 			key := text.NameKey(c.accounts[id].label)

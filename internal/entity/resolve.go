@@ -96,8 +96,8 @@ func (v *resolver) talkedOf(a *account, owned map[string]bool) string {
 		}
 		for _, id := range v.byKey[key] {
 			switch {
-			case v.entities[id] == reverie.EntityThing || id == found:
-			case found != "" || owned[id] || v.entities[id] != a.kind:
+			case v.kind(id) == reverie.EntityThing || id == found:
+			case found != "" || owned[id] || v.kind(id) != a.kind:
 				return ""
 			default:
 				found = id
@@ -176,11 +176,11 @@ func (v *resolver) holders(names []string, kind reverie.EntityKind) []holder {
 	for _, name := range names {
 		key := text.NameKey(name)
 		for _, id := range v.byKey[key] {
-			kinds[holder{entityID: id}] = v.entities[id]
+			kinds[holder{entityID: id}] = v.kind(id)
 		}
 		for _, account := range slices.Concat(v.shown[key], v.proven[key]) {
 			if id := v.entityOf(account); id != "" {
-				kinds[holder{entityID: id}] = v.entities[id]
+				kinds[holder{entityID: id}] = v.kind(id)
 			} else {
 				kinds[holder{account: account}] = v.kinds[account]
 			}

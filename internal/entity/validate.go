@@ -3,7 +3,6 @@ package entity
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -12,12 +11,10 @@ import (
 	"reverie/internal/text"
 )
 
-// validate holds a plan against the state that it rests on and takes out what
-// breaks a rule, with a refusal for each; what is left is confirmed, and may be
-// applied. No create of what the index knows, no second account of the plan's own
-// making, no claim without a subject, a target or evidence, no number that is none,
-// no step that is ambiguous or empty. What hangs on something that is taken out is
-// taken out too.
+// validate holds a plan against the state that it rests on and takes out what breaks a
+// rule, with a refusal for each; what is left is confirmed, and may be applied. A plan
+// that build has made breaks none: this guards what is stored against a fault in build.
+// What hangs on something that is taken out is taken out too.
 func validate(plan reverie.EntityPlan, idx *index, entities map[string]reverie.Entity) (reverie.EntityPlan,
 	[]reverie.Refusal) {
 	v := &validator{idx: idx, entities: entities, roots: map[string]string{}, borne: map[string]bool{},
@@ -36,16 +33,17 @@ func validate(plan reverie.EntityPlan, idx *index, entities map[string]reverie.E
 		}
 	}
 	plan.Creates = keep(plan.Creates, func(e reverie.Entity) bool {
-		return v.held("create", e.Subject, ruleKnown, v.create(e))
+		return v.create(e) || v.refuse("create", e.Subject, ruleKnown, "it is no new entity with names of its own")
 	})
 	plan.Names = keep(plan.Names, func(n reverie.EntityName) bool {
-		return v.held("name", n.Name, rulePlan, v.name(n))
+		return v.name(n) || v.refuse("name", n.Name, rulePlan, "it is no new name of an entity that is known")
 	})
 	plan.Claims = keep(plan.Claims, func(s reverie.ClaimStep) bool {
-		return v.held(string(s.Claim.Aspect), v.subject(s.Claim.EntityID), rulePlan, v.step(s))
+		return v.step(s) || v.refuse(string(s.Claim.Aspect), v.subject(s.Claim.EntityID), rulePlan,
+			"it is no claim with evidence, or does not fit the entity and the claim that it rests on")
 	})
 	plan.Postponed = keep(plan.Postponed, func(o reverie.Observation) bool {
-		return v.held("subject", o.Subject, rulePlan, waitsForNothing(o))
+		return mayWait(o) || v.refuse("subject", o.Subject, rulePlan, "it does not say what waits, why, or until when")
 	})
 	plan = v.dropEmpty(plan)
 	plan.Heads = v.heads(plan)
@@ -67,29 +65,22 @@ type validator struct {
 }
 
 // keep returns the items for which ok holds, in a list of their own.
-func keep[T any](list []T, ok func(T) bool) (kept []T) {
-	for _, item := range list {
-		if ok(item) {
-			kept = append(kept, item)
-		}
-	}
-	return kept
+func keep[T any](list []T, ok func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), func(item T) bool { return !ok(item) })
 }
 
-// held tells whether nothing is wrong, and notes what is.
-func (v *validator) held(what, of, rule, wrong string) bool {
-	if wrong != "" {
-		v.refused = append(v.refused, reverie.Refusal{Action: what, Handle: handle(of), Rule: rule, Detail: wrong})
-	}
-	return wrong == ""
+// refuse notes what is wrong, and is false.
+func (v *validator) refuse(what, of, rule, wrong string) bool {
+	v.refused = append(v.refused, reverie.Refusal{Action: what, Handle: handle(of), Rule: rule, Detail: wrong})
+	return false
 }
 
-// again tells whether something was there before, and notes it.
-func (v *validator) again(parts ...string) bool {
+// first tells whether something was not there before, and notes it.
+func (v *validator) first(parts ...string) bool {
 	key := strings.Join(parts, "\x00")
 	before := v.once[key]
 	v.once[key] = true
-	return before
+	return !before
 }
 
 func (v *validator) subject(entityID string) string {
@@ -102,199 +93,115 @@ func (v *validator) subject(entityID string) string {
 // exists tells whether an entity is known, or made by the plan.
 func (v *validator) exists(entityID string) bool {
 	_, created := v.creates[entityID]
-	_, known := v.idx.entities[entityID]
 	_, read := v.entities[entityID]
-	return created || known || read
+	return created || read || v.idx.entries[entityID] != nil
 }
 
-// create says what is wrong with a new entity, or nothing. Accounts make
-// identities of their own; whoever has none is known by name alone, which must
-// then be new.
-func (v *validator) create(e reverie.Entity) (wrong string) {
-	switch {
-	case !reverie.IsID(e.ID) || v.exists(e.ID):
-		return "its id is none, or another entity's"
-	case e.Kind != reverie.EntityPerson && e.Kind != reverie.EntityBot && e.Kind != reverie.EntityThing:
-		return fmt.Sprintf("kind %q is none of person, bot, thing", e.Kind)
-	}
-	if rule, detail := checkWords(e.Subject, reverie.MaxNameLength); rule != "" {
-		return detail
-	}
-	accounts, subjects := 0, 0
+// create tells whether an entity is new. Accounts make identities of their own;
+// whoever has none is known by name alone, which must then be new.
+func (v *validator) create(e reverie.Entity) bool {
+	kinds := map[reverie.NameKind]int{}
 	for _, n := range e.Names {
+		kinds[n.Kind]++
+	}
+	ok := reverie.IsID(e.ID) && !v.exists(e.ID) && isKind(e.Kind) && isShown(e.Subject) && kinds[reverie.NameSubject] == 1
+	for _, n := range e.Names {
+		ok = ok && n.EntityID == e.ID
 		switch {
-		case n.EntityID != e.ID:
-			return fmt.Sprintf("its name %q is another entity's", text.Excerpt(n.Name, 40))
 		case n.Kind == reverie.NameID:
-			accounts++
-		case n.Kind == reverie.NameSubject:
-			subjects++
+			ok = ok && v.isNewAccount(n)
+		case kinds[reverie.NameID] > 0:
+			ok = ok && v.isNewName(n)
+		default:
+			ok = ok && v.isNewName(n) && !v.isKnown(n, e.Kind) && v.first("name", sortOf(e.Kind), n.Key)
 		}
 	}
-	if subjects != 1 {
-		return "it needs one name that it goes by"
+	if ok {
+		v.creates[e.ID] = e
 	}
-	for _, n := range e.Names {
-		if n.Kind == reverie.NameID {
-			if _, known := v.idx.byID[n.Name]; known || v.again("account", n.Name) {
-				return "its account is another entity's"
-			}
-			continue
-		}
-		if wrong := v.nameless(n); wrong != "" {
-			return wrong
-		}
-		if accounts == 0 && (v.known(n, e.Kind) || v.again("name", sortOf(e.Kind), n.Key)) {
-			return fmt.Sprintf("%q is known already", text.Excerpt(n.Name, 40))
-		}
-	}
-	v.creates[e.ID] = e
-	return ""
+	return ok
 }
 
-// nameless says what makes a name none, or nothing; an entity bears it once.
-func (v *validator) nameless(n reverie.EntityName) string {
-	if rule, detail := checkWords(n.Name, reverie.MaxNameLength); rule != "" {
-		return detail
-	}
-	if n.Key == "" || n.Key != text.NameKey(n.Name) {
-		return "it has a name without a key"
-	}
-	if v.again("borne", n.EntityID, n.Key) {
-		return "it is given twice"
-	}
-	return ""
+// isNewAccount tells an account that is nobody's yet.
+func (v *validator) isNewAccount(n reverie.EntityName) bool {
+	return n.Name != "" && v.idx.byID[n.Name] == "" && v.first("account", n.Name)
 }
 
-// known tells whether the index has a name for something of that sort.
-func (v *validator) known(n reverie.EntityName, kind reverie.EntityKind) bool {
+// isNewName tells a name that may be kept, and that the plan gives its entity once.
+func (v *validator) isNewName(n reverie.EntityName) bool {
+	return isShown(n.Name) && n.Key != "" && n.Key == text.NameKey(n.Name) && v.first("borne", n.EntityID, n.Key)
+}
+
+// isKnown tells whether the index has a name for something of that sort.
+func (v *validator) isKnown(n reverie.EntityName, kind reverie.EntityKind) bool {
 	return slices.ContainsFunc(v.idx.byKey[n.Key],
-		func(id string) bool { return sortOf(v.idx.entities[id]) == sortOf(kind) })
+		func(id string) bool { return sortOf(v.idx.kind(id)) == sortOf(kind) })
 }
 
-// name says what is wrong with a further name of a known entity, or nothing.
-func (v *validator) name(n reverie.EntityName) (wrong string) {
-	if v.roots[n.EntityID] == "" {
-		return "its entity is not known"
+// name tells whether a known entity may have a further name. It keeps its subject.
+func (v *validator) name(n reverie.EntityName) bool {
+	switch {
+	case v.roots[n.EntityID] == "":
+		return false
+	case n.Kind == reverie.NameID:
+		return v.isNewAccount(n)
 	}
-	switch n.Kind {
-	case reverie.NameID:
-		if _, known := v.idx.byID[n.Name]; known || n.Name == "" || v.again("account", n.Name) {
-			return "the account is an entity's already"
-		}
-		return ""
-	case reverie.NameAlias:
-		if v.borne[n.EntityID+n.Key] {
-			return "its entity has the name already"
-		}
-		return v.nameless(n)
-	}
-	return "a known entity keeps its subject"
+	return n.Kind == reverie.NameAlias && !v.borne[n.EntityID+n.Key] && v.isNewName(n)
 }
 
-// step says what is wrong with a write of a claim, or nothing.
-func (v *validator) step(s reverie.ClaimStep) (wrong string) {
-	if wrong := v.rests(s); wrong != "" {
-		return wrong
-	}
+// step tells whether a write of a claim may stand.
+func (v *validator) step(s reverie.ClaimStep) bool {
 	c := s.Claim
-	switch {
-	case !within(c.Confidence):
-		return "its confidence is not within 0 and 1"
-	case !within(c.Strength):
-		return "its strength is not within 0 and 1"
-	case len(s.Evidence) == 0 || slices.ContainsFunc(s.Evidence,
-		func(e reverie.Evidence) bool { return e.MessageID == "" || e.LocalDate == "" }):
-		return "it has no evidence, or some that names no message and date"
-	case c.Self && slices.ContainsFunc(s.Evidence, func(e reverie.Evidence) bool { return e.AuthorID == "" }):
-		return "it is in the person's own words, of nobody"
-	case s.Action == reverie.ActionKeep:
-		return ""
+	unproved := func(e reverie.Evidence) bool {
+		return e.MessageID == "" || e.LocalDate == "" || c.Self && e.AuthorID == ""
 	}
-	if wrong := v.text(c); wrong != "" {
-		return wrong
-	}
-	if v.again("claim", c.EntityID, string(c.Aspect), text.NameKey(c.Name), fmt.Sprint(c.Self), c.ContentHash) {
-		return "the plan says it twice"
-	}
-	return ""
+	ok := v.rests(s) && within(c.Confidence) && within(c.Strength) &&
+		len(s.Evidence) > 0 && !slices.ContainsFunc(s.Evidence, unproved)
+	return ok && (s.Action == reverie.ActionKeep || v.says(c) &&
+		v.first("claim", c.EntityID, string(c.Aspect), text.NameKey(c.Name), fmt.Sprint(c.Self), c.ContentHash))
 }
 
-// rests says what is wrong with what a step rests on, or nothing.
-func (v *validator) rests(s reverie.ClaimStep) (wrong string) {
+// rests tells whether a step fits what it rests on: an entity, and a claim in force. A
+// person's own words and others' do not take each other's place.
+func (v *validator) rests(s reverie.ClaimStep) bool {
+	c := s.Claim
 	if s.Action == reverie.ActionCreate {
-		switch _, created := v.creates[s.Claim.EntityID]; {
-		case !created && v.roots[s.Claim.EntityID] == "":
-			return "its entity is not known"
-		case s.HeadID != "" || s.Claim.Version != 1 || s.Claim.ParentID != nil:
-			return "a new claim rests on none"
-		}
-		return ""
+		_, created := v.creates[c.EntityID]
+		return (created || v.roots[c.EntityID] != "") && s.HeadID == "" && c.Version == 1 && c.ParentID == nil
 	}
-	if s.Action != reverie.ActionKeep && s.Action != reverie.ActionUpdate {
-		return fmt.Sprintf("action %q is none of create, update, keep", s.Action)
-	}
-	currentClaim, ok := v.inForce[s.HeadID]
-	switch {
-	case !ok:
-		return "the claim that it rests on is not in force"
-	case currentClaim.Aspect != s.Claim.Aspect || currentClaim.EntityID != s.Claim.EntityID ||
-		currentClaim.LineageID != s.Claim.LineageID:
-		return "it rests on another claim"
-	case currentClaim.Self != s.Claim.Self && v.entities[v.owners[currentClaim.ID]].Kind != reverie.EntityThing:
-		return "a person's own words and others' do not take each other's place"
-	case s.Action == reverie.ActionUpdate && s.Claim.Version != currentClaim.Version+1:
-		return "it is not the version after its head"
-	case v.again("head", s.HeadID):
-		return "the plan has two steps for one claim"
-	}
-	return ""
+	head, ok := v.inForce[s.HeadID]
+	return ok && (s.Action == reverie.ActionKeep || s.Action == reverie.ActionUpdate && c.Version == head.Version+1) &&
+		head.Aspect == c.Aspect && head.EntityID == c.EntityID && head.LineageID == c.LineageID &&
+		(head.Self == c.Self || v.entities[v.owners[head.ID]].Kind == reverie.EntityThing) && v.first("head", s.HeadID)
 }
 
-// text says what is wrong with the words of a claim, or nothing.
-func (v *validator) text(c reverie.Claim) string {
-	if !reverie.IsID(c.ID) || c.ContentHash == "" {
-		return "a new version has no id or no content hash"
+// says tells whether the words of a claim may be kept, and have what their aspect needs.
+func (v *validator) says(c reverie.Claim) bool {
+	rule, _ := checkWords(c.Value, reverie.MaxValueLength)
+	named := isShown(c.Name) && text.NameKey(c.Name) != ""
+	if rule != "" || !reverie.IsID(c.ID) || c.ContentHash == "" {
+		return false
 	}
-	if rule, detail := checkWords(c.Value, reverie.MaxValueLength); rule != "" {
-		return detail
+	switch c.Aspect {
+	case reverie.AspectImpression:
+		return c.Name == "" && c.TargetID == nil
+	case reverie.AspectFeature:
+		return named && c.TargetID == nil
+	case reverie.AspectRelation:
+		return named && c.TargetID != nil && *c.TargetID != cmp.Or(v.roots[c.EntityID], c.EntityID) && v.exists(*c.TargetID)
 	}
-	if c.Aspect == reverie.AspectImpression {
-		if c.Name != "" || c.TargetID != nil {
-			return "an impression has neither key nor target"
-		}
-		return ""
-	}
-	if rule, detail := checkWords(c.Name, reverie.MaxNameLength); rule != "" {
-		return detail
-	}
-	switch {
-	case text.NameKey(c.Name) == "":
-		return "its key says nothing"
-	case c.Aspect == reverie.AspectFeature && c.TargetID == nil:
-		return ""
-	case c.Aspect == reverie.AspectRelation && c.TargetID != nil && *c.TargetID != cmp.Or(v.roots[c.EntityID],
-		c.EntityID) && v.exists(*c.TargetID):
-		return ""
-	}
-	return "its target is itself, or nobody that is known"
+	return false
 }
 
 // within tells finite numbers from 0 to 1.
-func within(f float64) bool { return !math.IsNaN(f) && f >= 0 && f <= 1 }
+func within(f float64) bool { return f >= 0 && f <= 1 }
 
-// waitsForNothing says why an observation need not wait, or nothing.
-func waitsForNothing(o reverie.Observation) string {
-	switch {
-	case !reverie.IsID(o.ID) || o.Subject == "" || o.LastAt.IsZero() || o.ExpiresAt.IsZero():
-		return "it has no id, no subject or no end"
-	case o.Postponed != reverie.PostponedAmbiguous && o.Postponed != reverie.PostponedInsufficient:
-		return "it does not say why it waits"
-	case len(o.Claims) == 0 || slices.ContainsFunc(o.Claims,
-		func(c reverie.ObservedClaim) bool { return len(c.Evidence) == 0 || !within(c.Confidence) }):
-		return "it says nothing, or without evidence"
-	}
-	return ""
+// mayWait tells whether an observation says what waits, why and until when.
+func mayWait(o reverie.Observation) bool {
+	return reverie.IsID(o.ID) && o.Subject != "" && !o.LastAt.IsZero() && !o.ExpiresAt.IsZero() &&
+		(o.Postponed == reverie.PostponedAmbiguous || o.Postponed == reverie.PostponedInsufficient) &&
+		len(o.Claims) > 0 && !slices.ContainsFunc(o.Claims,
+		func(c reverie.ObservedClaim) bool { return len(c.Evidence) == 0 || !within(c.Confidence) })
 }
 
 // dropEmpty takes out new entities of which nothing is said, to which nothing
@@ -318,11 +225,11 @@ func (v *validator) dropEmpty(plan reverie.EntityPlan) reverie.EntityPlan {
 				return true
 			}
 			delete(v.creates, e.ID)
-			return v.held("create", e.Subject, string(safety.RuleEmpty), "nothing is left to say of it")
+			return v.refuse("create", e.Subject, string(safety.RuleEmpty), "nothing is left to say of it")
 		})
 		claims := keep(plan.Claims, func(s reverie.ClaimStep) bool {
 			return s.Action == reverie.ActionKeep || s.Claim.TargetID == nil || v.exists(*s.Claim.TargetID) ||
-				v.held(string(s.Claim.Aspect), v.subject(s.Claim.EntityID), ruleTarget, "its target is not known")
+				v.refuse(string(s.Claim.Aspect), v.subject(s.Claim.EntityID), ruleTarget, "its target is not known")
 		})
 		settled := len(creates) == len(plan.Creates) && len(claims) == len(plan.Claims)
 		plan.Creates, plan.Claims = creates, claims

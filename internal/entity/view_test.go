@@ -14,7 +14,7 @@ import (
 
 // viewsOf are the views of a chunk with what is known.
 func viewsOf(messages []reverie.Message, index []reverie.EntityName, entities ...reverie.Entity) (views, *activity) {
-	known := newDirectory(index)
+	known := newIndex(index)
 	sc, c := survey(reverie.EntityState{Messages: messages, Index: index}, known)
 	v := newViews(time.UTC, c, known)
 	for _, e := range entities {

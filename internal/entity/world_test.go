@@ -63,7 +63,7 @@ func (w *world) talk(texts ...string) []reverie.Message {
 
 // question is a batch of all messages, with their participants.
 func (w *world) question(messages []reverie.Message) (batch, *participants) {
-	activity, c := survey(reverie.EntityState{Messages: messages, Index: w.index(), Namesakes: w.namesakes(messages)}, newDirectory(w.index()))
+	activity, c := survey(reverie.EntityState{Messages: messages, Index: w.index(), Namesakes: w.namesakes(messages)}, newIndex(w.index()))
 	b := batch{no: 1, messages: messages}
 	for _, a := range activity.subjects {
 		b.subjects = append(b.subjects, a.subject)

@@ -16,8 +16,12 @@ const MinQuote = 4
 // characters as simplified ones, it must occur in the text as one piece and
 // have [MinQuote] characters, a letter or digit among them, unless it is the
 // whole text. Quotation marks around the quote and an ellipsis at its end may
-// be the model's own; an ellipsis inside joins nothing.
+// be the model's own; an ellipsis inside joins nothing. A quote with a NUL stands in none:
+// nobody can write one, and the database takes none.
 func VerifyQuote(quote, text string) bool {
+	if strings.ContainsRune(quote, 0) {
+		return false
+	}
 	quote, text = quoteForm(quote), quoteForm(text)
 	if standsIn(quote, text) {
 		return true
