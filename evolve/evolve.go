@@ -205,7 +205,7 @@ func (r *run) countLeft(ctx context.Context) error {
 type run struct {
 	*Pipeline
 	recorder pipeline.RunRecorder
-	req  Request
+	req      Request
 
 	now          time.Time
 	since, until time.Time
@@ -214,7 +214,7 @@ type run struct {
 	resume *reverie.Chunk // answered before a crash, not yet applied
 	result Result
 
-	limit  int     // messages of the next chunk at most; halved when an answer is cut off
+	limit     int         // messages of the next chunk at most; halved when an answer is cut off
 	simulated *simulation // a dry run's state, where it departs from the database's
 }
 
@@ -223,8 +223,8 @@ type run struct {
 func (p *Pipeline) of(hold Hold, row reverie.Run) *run {
 	now := p.Now().UTC()
 	return &run{Pipeline: p, req: Request{GroupID: row.GroupID}, now: now,
-		recorder:   pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: row, Stats: row.Stats},
-		result: Result{Result: pipeline.Result{GroupID: row.GroupID, RunID: row.ID, At: now}}}
+		recorder: pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Row: row, Stats: row.Stats},
+		result:   Result{Result: pipeline.Result{GroupID: row.GroupID, RunID: row.ID, At: now}}}
 }
 
 // takeUp continues a run of the same window that was interrupted, with its
