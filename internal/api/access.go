@@ -6,9 +6,19 @@ package api
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
 	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/store"
 )
 
@@ -85,3 +95,207 @@ func reading(ctx context.Context, groupID string, scope reverie.Scope) (reader c
 	}
 	return store.AsReader(ctx, confined), confined, nil
 }
+
+// defaultPageSession is how long a login is good for where nothing else is configured.
+const defaultPageSession = 12 * time.Hour
+
+// Login lets the bearer of a token into the operator's page. The session is the value of
+// a cookie, and is shown for the only time. It is good until expires, as long as its token
+// is. What is no good token is reverie.ErrUnauthorized.
+func (s *Service) Login(ctx context.Context, token string) (session string, expires time.Time, err error) {
+	good, err := s.goodToken(ctx, token)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	s.use(ctx, good)
+	lifetime := s.PageSession
+	if lifetime <= 0 {
+		lifetime = defaultPageSession
+	}
+	expires = s.now().Add(lifetime)
+	if good.ExpiresAt != nil && good.ExpiresAt.Before(expires) {
+		expires = *good.ExpiresAt
+	}
+	session = random(secretLength)
+	return session, expires, s.Store.AddPageSession(ctx, reverie.PageSession{GroupID: good.GroupID, SHA256: hash(session),
+		TokenID: good.ID, CreatedAt: s.now(), ExpiresAt: expires})
+}
+
+// Logout ends a session. One that is unknown is over already.
+func (s *Service) Logout(ctx context.Context, session string) error {
+	return s.Store.EndPageSession(ctx, hash(session))
+}
+
+// CallerOfSession returns who asks with a session: its token's bearer. A session that is
+// over, or whose token is no longer good, is reverie.ErrUnauthorized.
+func (s *Service) CallerOfSession(ctx context.Context, session string) (Caller, error) {
+	p, token, err := s.Store.PageSession(ctx, hash(session))
+	if err != nil && !errors.Is(err, reverie.ErrNotFound) {
+		return Caller{}, err
+	}
+	if now := s.now(); err != nil || !now.Before(p.ExpiresAt) || !token.Good(now) {
+		return Caller{}, fmt.Errorf("this login is over: %w", reverie.ErrUnauthorized)
+	}
+	return s.use(ctx, token), nil
+}
+
+type sessionKey struct{}
+
+// WithSession is a context of a request that came with a session's cookie.
+func WithSession(ctx context.Context, session string) context.Context {
+	return context.WithValue(ctx, sessionKey{}, session)
+}
+
+// SessionOf returns the session that a request came with, "" if there is none: nobody is
+// logged in, or no token is needed.
+func SessionOf(ctx context.Context) string {
+	session, _ := ctx.Value(sessionKey{}).(string)
+	return session
+}
+
+// processSecret is what the forms of those who need no login are signed with.
+var processSecret = random(secretLength)
+
+// FormToken is what the forms of a session carry, so that no other site can send them. It
+// tells nothing of the session. Where nobody logs in, session is "".
+func FormToken(session string) string {
+	if session == "" {
+		session = processSecret
+	}
+	mac := hmac.New(sha256.New, []byte(session))
+	mac.Write([]byte("form"))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// IsFormToken tells whether a form that was sent is one of the session.
+func IsFormToken(session, given string) bool {
+	return subtle.ConstantTimeCompare([]byte(FormToken(session)), []byte(given)) == 1
+}
+
+// A token is rvr_, an id that finds it, and a secret of 256 bits. It is of letters and
+// digits, so that it can be marked with a double click and written behind a command.
+const (
+	tokenPrefix  = "rvr_"
+	idLength     = 12
+	secretLength = 43
+)
+
+var tokenPattern = text.NewPattern(`^` + tokenPrefix + `([A-Za-z0-9]{12})_[A-Za-z0-9]{43}$`)
+
+// maxTokenName bounds what a person calls a token, in characters.
+const maxTokenName = 100
+
+// NewToken says what a token is to be.
+type NewToken struct {
+	GroupID   string // "" = all groups
+	Name      string
+	Scope     reverie.Scope
+	ExpiresAt *time.Time // nil: never
+}
+
+// CreateToken makes a token and returns it whole, for the only time: of its secret
+// nothing but a hash is kept. It is for whoever has the database, and asks for no
+// caller. A group that does not exist is a reverie.ErrNotFound.
+func (s *Service) CreateToken(ctx context.Context, n NewToken) (whole string, token reverie.Token, err error) {
+	if err := n.check(s.now()); err != nil {
+		return "", reverie.Token{}, err
+	}
+	if n.GroupID != "" {
+		if _, err := s.Store.Group(ctx, n.GroupID); err != nil {
+			return "", reverie.Token{}, err
+		}
+	}
+	id := random(idLength)
+	whole = tokenPrefix + id + "_" + random(secretLength)
+	token = reverie.Token{GroupID: n.GroupID, ID: id, Name: n.Name, Scope: n.Scope, SHA256: hash(whole),
+		CreatedAt: s.now(), ExpiresAt: n.ExpiresAt}
+	return whole, token, s.Store.AddToken(ctx, token)
+}
+
+func (n NewToken) check(now time.Time) error {
+	if _, err := reverie.ReadScope(string(n.Scope)); err != nil {
+		return err
+	}
+	if !utf8.ValidString(n.Name) || strings.ContainsRune(n.Name, 0) || utf8.RuneCountInString(n.Name) > maxTokenName {
+		return fmt.Errorf("a token's name has at most %d characters: %w", maxTokenName, reverie.ErrInvalid)
+	}
+	if n.ExpiresAt != nil && !n.ExpiresAt.After(now) {
+		return fmt.Errorf("it would have expired on %s already: %w", n.ExpiresAt.UTC().Format(time.RFC3339), reverie.ErrInvalid)
+	}
+	return nil
+}
+
+// CallerOfToken returns who asks with a token. One that is unknown, revoked or over is
+// reverie.ErrUnauthorized, in words that do not say which.
+func (s *Service) CallerOfToken(ctx context.Context, whole string) (Caller, error) {
+	token, err := s.goodToken(ctx, whole)
+	if err != nil {
+		return Caller{}, err
+	}
+	return s.use(ctx, token), nil
+}
+
+var errToken = fmt.Errorf("this token is not, or no longer, good: %w", reverie.ErrUnauthorized)
+
+// goodToken looks a token up. What is compared takes as long for one that is unknown.
+func (s *Service) goodToken(ctx context.Context, whole string) (reverie.Token, error) {
+	parts := tokenPattern.FindStringSubmatch(whole)
+	if parts == nil {
+		return reverie.Token{}, errToken
+	}
+	token, err := s.Store.Token(ctx, parts[1])
+	if err != nil && !errors.Is(err, reverie.ErrNotFound) {
+		return reverie.Token{}, err
+	}
+	if err != nil {
+		token = reverie.Token{SHA256: make([]byte, sha256.Size), RevokedAt: new(time.Time)}
+	}
+	if same := subtle.ConstantTimeCompare(hash(whole), token.SHA256) == 1; !same || !token.Good(s.now()) {
+		return reverie.Token{}, errToken
+	}
+	return token, nil
+}
+
+// use notes that a token is used. That it could not be noted stops nobody: a server that
+// takes no writes can still be read.
+func (s *Service) use(ctx context.Context, token reverie.Token) Caller {
+	if err := s.Store.UseToken(ctx, token, s.now()); err != nil && s.Log != nil {
+		s.Log.Warn("the use of a token could not be noted", "token_id", token.ID, "error", err)
+	}
+	return Caller{TokenID: token.ID, Name: token.Name, GroupID: token.GroupID, Scope: token.Scope}
+}
+
+func (s *Service) now() time.Time {
+	now := time.Now
+	if s.Now != nil {
+		now = s.Now
+	}
+	return now().UTC().Truncate(time.Microsecond)
+}
+
+const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// random is so many letters and digits, each as likely as any other.
+func random(length int) string {
+	text := make([]byte, 0, length)
+	for b := make([]byte, 64); ; {
+		_, _ = rand.Read(b) // it never fails
+		for _, c := range b {
+			if c >= 4*byte(len(letters)) {
+				continue // it would make the first letters likelier
+			}
+			if text = append(text, letters[int(c)%len(letters)]); len(text) == length {
+				return string(text)
+			}
+		}
+	}
+}
+
+func hash(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+// SessionCookie is the name of the cookie that holds a login's session: web sets it, and
+// server reads it, below /ui/ alone.
+const SessionCookie = "reverie_session"

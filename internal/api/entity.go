@@ -37,3 +37,37 @@ func (s *Service) Entity(ctx context.Context, groupID, entityID string) (reverie
 	}
 	return reverie.OneEntityReply{Success: true, EntityReply: e.Reply()}, nil
 }
+
+// EntityHistory returns what became of somebody or something, oldest first.
+func (s *Service) EntityHistory(ctx context.Context, groupID, entityID string) (reverie.EntityHistoryReply, error) {
+	ctx, confined, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.EntityHistoryReply{}, err
+	}
+	e, err := s.Store.Entity(ctx, confined, entityID)
+	if err != nil {
+		return reverie.EntityHistoryReply{}, err
+	}
+	changes, claims, err := s.Store.EntityHistory(ctx, e.GroupID, e.ID)
+	if err != nil {
+		return reverie.EntityHistoryReply{}, err
+	}
+	return reverie.NewEntityHistoryReply(e, changes, claims), nil
+}
+
+// Dream returns what a group's dreams have left.
+func (s *Service) Dream(ctx context.Context, groupID string) (reverie.DreamPage, error) {
+	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.DreamPage{}, err
+	}
+	d, err := s.Store.Dream(ctx, groupID)
+	if err != nil {
+		return reverie.DreamPage{}, err
+	}
+	message := ""
+	if d.Nothing() {
+		message = "no dream yet"
+	}
+	return d.Page(message), nil
+}

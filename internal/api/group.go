@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"reverie/internal/reverie"
 )
@@ -46,4 +48,37 @@ func (s *Service) Group(ctx context.Context, groupID string) (reverie.GroupReply
 		return reverie.GroupReply{}, err
 	}
 	return reverie.GroupReply{GroupEntry: list[0], State: list[0].State()}, nil
+}
+
+// Costs says what models have cost, by day in UTC, group and model, over the last
+// [CostDays] days unless the question says otherwise.
+func (s *Service) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error) {
+	ctx, confined, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.CostsReply{}, err
+	}
+	if err := page(q.Limit, 0); err != nil {
+		return reverie.CostsReply{}, err
+	}
+	if q, err = s.period(q); err != nil {
+		return reverie.CostsReply{}, err
+	}
+	q.GroupID = confined
+	return s.Store.Costs(ctx, q)
+}
+
+// period fills in the bounds of a question: up to now, and whole days in UTC before that.
+func (s *Service) period(q reverie.CostQuery) (reverie.CostQuery, error) {
+	const day = 24 * time.Hour
+	if q.Until.IsZero() {
+		q.Until = s.Now().UTC()
+	}
+	if q.Since.IsZero() {
+		q.Since = q.Until.Add(-time.Microsecond).Truncate(day).Add(-(CostDays - 1) * day)
+	}
+	if !q.Since.Before(q.Until) || q.Until.Sub(q.Since) > MaxDays*day {
+		return q, fmt.Errorf("since %s, until %s: the one is before the other, by at most %d days: %w",
+			q.Since.Format(time.RFC3339), q.Until.Format(time.RFC3339), MaxDays, reverie.ErrInvalid)
+	}
+	return q, nil
 }

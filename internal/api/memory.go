@@ -8,8 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"reverie/internal/diff"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
+	"reverie/jobs"
 )
 
 // List returns a page of a group's memories.
@@ -188,4 +190,105 @@ func (s *Service) Stats(ctx context.Context, groupID string) (reverie.MemoryStat
 		return reverie.MemoryStats{}, err
 	}
 	return s.Store.MemoryStats(ctx, groupID)
+}
+
+// Explain makes the context that [Service.Context] would, and says of every memory that
+// was looked at what became of it. It is no use of them: nothing is logged.
+func (s *Service) Explain(ctx context.Context, req recall.ContextRequest) (reverie.Recalled, error) {
+	ctx, _, err := reading(ctx, req.GroupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.Recalled{}, err
+	}
+	if err := queryLength(req.Query); err != nil {
+		return reverie.Recalled{}, err
+	}
+	r, err := s.Recaller(ctx, req.GroupID)
+	if err != nil {
+		return reverie.Recalled{}, err
+	}
+	return r.Explain(ctx, req)
+}
+
+// Context makes what a bot is given for its next turn.
+func (s *Service) Context(ctx context.Context, req recall.ContextRequest) (reverie.ContextReply, error) {
+	ctx, _, err := reading(ctx, req.GroupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.ContextReply{}, err
+	}
+	if err := queryLength(req.Query); err != nil {
+		return reverie.ContextReply{}, err
+	}
+	r, err := s.Recaller(ctx, req.GroupID)
+	if err != nil {
+		return reverie.ContextReply{}, err
+	}
+	return r.Context(ctx, req)
+}
+
+// Report judges which of the memories that were offered an answer used.
+func (s *Service) Report(ctx context.Context, req recall.FeedbackRequest) (reverie.FeedbackReply, error) {
+	if _, err := allowed(ctx, req.GroupID, reverie.ScopeWrite); err != nil {
+		return reverie.FeedbackReply{}, err
+	}
+	f, err := s.Feedback(ctx, req.GroupID)
+	if err != nil {
+		return reverie.FeedbackReply{}, err
+	}
+	return f.Report(ctx, req)
+}
+
+// Diff says how what a group remembers differs between two instants. Passing asks for
+// what came and went in between, too.
+func (s *Service) Diff(ctx context.Context, q reverie.BetweenQuery, passing bool) (reverie.DiffReply, error) {
+	ctx, _, err := reading(ctx, q.GroupID, reverie.ScopeRead)
+	if err != nil {
+		return reverie.DiffReply{}, err
+	}
+	if err := q.Until(s.Now()); err != nil {
+		return reverie.DiffReply{}, err
+	}
+	between, err := s.Store.Between(ctx, q)
+	if err != nil {
+		return reverie.DiffReply{}, err
+	}
+	reply := reverie.DiffReply{Success: true, MemoryDiff: diff.Memories(between)}
+	if !passing {
+		reply.Passing = nil
+	}
+	for _, list := range []*[]reverie.DiffEntry{&reply.Added, &reply.Changed, &reply.Gone, &reply.Passing} {
+		if len(*list) > MaxChanges {
+			*list, reply.Cut = (*list)[:MaxChanges], true
+		}
+	}
+	return reply, nil
+}
+
+// Beginning is when a date of a group's calendar begins; "" is the zero time.
+func (s *Service) Beginning(g reverie.Group, date string) (time.Time, error) {
+	if date == "" {
+		return time.Time{}, nil
+	}
+	calendar, err := jobs.CalendarOrUTC(g)
+	if err != nil {
+		s.Log.Warn("dates are read in UTC", "group_id", g.ID, "error", err)
+	}
+	w, err := calendar.Window(date)
+	return w.Since, err
+}
+
+// Blame says who wrote a memory: what stands behind each version, and which version
+// brought each word of the newest; of an instant that is not zero, of the newest then.
+func (s *Service) Blame(ctx context.Context, memoryID string, at time.Time) (reverie.BlameReply, error) {
+	ctx, groupID, err := reading(ctx, "", reverie.ScopeRead)
+	if err != nil {
+		return reverie.BlameReply{}, err
+	}
+	why, err := s.Store.WhyAt(ctx, groupID, memoryID, at)
+	if err != nil {
+		return reverie.BlameReply{}, fmt.Errorf("say who wrote memory %s: %w", memoryID, err)
+	}
+	reply := reverie.BlameReply{Success: true, GroupID: why.Memory.GroupID, Blame: diff.Blame(why)}
+	kept := newest(reply.Versions)
+	reply.Cut, reply.Versions = len(kept) < len(reply.Versions), kept
+	return reply, nil
 }

@@ -1,10 +1,19 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"time"
 
+	"reverie/internal/ingest"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // Messages returns a page of a group's conversation, oldest first: the newest messages,
@@ -29,4 +38,107 @@ func (s *Service) Messages(ctx context.Context, q reverie.MessageQuery) (reverie
 		return reverie.MessagesReply{}, fmt.Errorf("messages before, after and around one exclude each other: %w", reverie.ErrInvalid)
 	}
 	return s.Store.Conversation(ctx, q)
+}
+
+// MaxBadLines is how many lines that were not taken an answer lists.
+const MaxBadLines = 20
+
+// pause is how long a line waits at most for others before it is stored.
+const pause = time.Second
+
+// maxReason bounds what is said of one of them, in characters: it may quote the line.
+const maxReason = 300
+
+// AddMessages brings messages into a group, which is made if it does not exist: JSON
+// Lines as `reverie import` reads them, as long as the body lasts, stored in batches.
+// A message whose id is known is left as it was. A line that cannot be read is counted,
+// and the others are stored.
+//
+// Nothing that was read waits for longer than about a second for what comes slowly. A body
+// without a line makes the group, too.
+//
+// A body that breaks off is an answer that says so among its bad lines: the lines that
+// stood whole before are stored, and never half a one. One that is too large is its
+// *http.MaxBytesError, with what was stored of it before. What the database refuses is
+// that error; the batches before it are stored.
+func (s *Service) AddMessages(ctx context.Context, groupID string, body io.Reader) (reverie.MessagesAdded, error) {
+	if _, err := allowed(ctx, groupID, reverie.ScopeWrite); err != nil {
+		return reverie.MessagesAdded{}, err
+	}
+	if err := reverie.CheckChat(groupID); err != nil {
+		return reverie.MessagesAdded{}, err
+	}
+	group := reverie.Group{ID: groupID}
+	if err := group.Normalize(); err != nil {
+		return reverie.MessagesAdded{}, err
+	}
+	added := reverie.MessagesAdded{GroupID: groupID}
+	ensure := func(ctx context.Context, _ string, _ ingest.Chat) (string, error) {
+		_, err := s.Store.EnsureGroup(ctx, s.NewGroup(group))
+		return groupID, err
+	}
+	importer := ingest.NewImporter(s.Store, ingest.Options{Filters: s.Filters, OnBad: func(b *ingest.Bad) { note(&added, b) },
+		Group: ensure, Pause: pause, Now: s.Now, OnRead: stored(body)})
+	// Who breaks off ends the request's context, too; what was read whole is stored all
+	// the same. It ends with the body, of which nothing more comes then.
+	ctx = context.WithoutCancel(ctx)
+	source := &broken{from: body}
+	err := importer.Read(ctx, ingest.Source{Name: "the body", Reader: source}, ingest.JSONL(), ingest.ReadOptions{Group: groupID})
+	res := importer.Result()
+	if err == nil && res.Records == 0 {
+		_, err = ensure(ctx, "", ingest.Chat{})
+	}
+	added.New, added.Known, added.Erased, added.Filtered = res.New, res.Known, res.Erased, maps.Clone(res.Filtered)
+	added.Success = err == nil && added.BadCount == 0
+	var large *http.MaxBytesError
+	switch {
+	case err == nil:
+		return added, nil
+	case errors.As(err, &large):
+		return added, fmt.Errorf("line %d: %w; of the lines before it %d are stored now, %d of them new", source.lines+1, large, added.New+added.Known, added.New)
+	case source.err != nil && res.New+res.Known+res.Erased == res.Records-res.Bad: // all that was read is stored
+		note(&added, &ingest.Bad{Place: place(source.lines + 1), Reason: "the body breaks off here", Err: source.err})
+		return added, nil
+	}
+	return added, err
+}
+
+// stored is how a body that counts what is held of it is told that its lines are stored;
+// nil where it does not.
+func stored(body io.Reader) func() {
+	if counts, ok := body.(interface{ Stored() }); ok {
+		return counts.Stored
+	}
+	return nil
+}
+
+// note counts a line that was not taken, and lists it where it is one of the first.
+func note(added *reverie.MessagesAdded, b *ingest.Bad) {
+	added.BadCount++
+	if len(added.Bad) == MaxBadLines {
+		return
+	}
+	bad := reverie.BadLine{Reason: text.Excerpt(strings.TrimPrefix(b.Error(), b.Place+": "), maxReason)}
+	if _, err := fmt.Sscanf(b.Place, "line %d", &bad.Line); err != nil {
+		bad.Reason = text.Excerpt(b.Error(), maxReason)
+	}
+	added.Bad = append(added.Bad, bad)
+}
+
+func place(line int) string { return fmt.Sprintf("line %d", line) }
+
+// broken remembers why a body could not be read to its end, and in which line.
+type broken struct {
+	from  io.Reader
+	lines int // that ended
+	err   error
+}
+
+func (b *broken) Read(p []byte) (int, error) {
+	n, err := b.from.Read(p)
+	b.lines += bytes.Count(p[:n], []byte("\n"))
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.err = err
+	}
+	return n, err
 }

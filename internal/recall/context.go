@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -199,4 +200,194 @@ func (r *Recaller) offer(ctx context.Context, reply *reverie.ContextReply, query
 	}
 	reply.UsageID = usageID
 	return nil
+}
+
+// maxCandidates is how many of the nearest memories are ranked.
+const maxCandidates = 100
+
+// longTerm is what was found in long-term memory.
+type longTerm struct {
+	hits     []reverie.Hit // candidates, nearest first
+	refused  []reverie.Hit // candidates of which none is near enough for the trigger
+	below    []reverie.Hit // not near enough to be candidates; only where everything is asked for
+	skipped  string        // why nothing was looked up
+	warnings []string
+}
+
+// longTerm looks memories up where the trigger says so. Its errors are those of the
+// store: an embedder that fails is a warning.
+func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, group reverie.Group, query string,
+	everything bool) (longTerm, error) {
+	if why := r.Options.skip(query); why != "" {
+		return longTerm{skipped: why}, nil
+	}
+	if r.Searcher == nil {
+		return longTerm{skipped: SkippedNoEmbeddings,
+			warnings: []string{"memories were not looked up: no embedding model is configured; see [embed]"}}, nil
+	}
+	embedding := ctx
+	if r.Options.EmbedTimeout > 0 {
+		var cancel context.CancelFunc
+		embedding, cancel = context.WithTimeout(ctx, r.Options.EmbedTimeout)
+		defer cancel()
+	}
+	q := Query{GroupID: req.GroupID, Text: queryForm(query), Kinds: r.Options.Kinds, Limit: maxCandidates,
+		Threshold: r.Options.MinSimilarity,
+		At:        req.At, team: r.Searcher.Teams.of(group)}
+	vector, err := r.Searcher.vector(embedding, q)
+	switch {
+	case ctx.Err() != nil:
+		return longTerm{}, fmt.Errorf("make a context for group %q: %w", req.GroupID, ctx.Err())
+	case err != nil:
+		return longTerm{skipped: SkippedNoEmbeddings,
+			warnings: []string{fmt.Sprintf("memories were not looked up: %v", err)}}, nil
+	}
+	hits, unseen, err := r.Searcher.near(ctx, embedding, q, vector)
+	if err != nil {
+		return longTerm{}, err
+	}
+	found := longTerm{hits: hits}
+	if everything {
+		if found.below, err = r.Searcher.below(ctx, q, vector, hits); err != nil {
+			return longTerm{}, err
+		}
+	}
+	if unseen != nil {
+		found.warnings = []string{fmt.Sprintf("memories without a vector were left out: %v", unseen)}
+	}
+	if r.Options.Trigger == TriggerSemantic && (len(hits) == 0 || hits[0].Score < r.Options.SemanticThreshold) {
+		found.hits, found.refused, found.skipped = nil, hits, SkippedNotSimilar
+	}
+	return found, nil
+}
+
+// ownSummary is the session whose summary memory would only repeat what stands
+// beside it: the rolling summary, or all of its turns. "" where there is none.
+func ownSummary(state reverie.RecallState) string {
+	if state.Session == nil || len(state.Messages) == 0 && state.Summary == nil {
+		return ""
+	}
+	if state.Summary == nil && answered(state.Messages) < state.Session.Total.Turns {
+		return "" // turns before those that are given, which only the memory tells of
+	}
+	return state.Session.ID
+}
+
+// answered counts the turns that end in an answer.
+func answered(messages []reverie.Message) int {
+	turns, asking := 0, false
+	for _, m := range messages {
+		switch {
+		case m.Role == reverie.RoleUser:
+			asking = true
+		case m.Role == reverie.RoleAssistant && asking:
+			turns, asking = turns+1, false
+		}
+	}
+	return turns
+}
+
+// isSummary tells the summary memory of a session.
+func isSummary(h reverie.Hit, sessionID string) bool {
+	return sessionID != "" && h.Kind == reverie.KindSession && h.SessionID == sessionID &&
+		slices.Contains(h.Tags, reverie.TagSummary)
+}
+
+// What becomes of a memory that was looked at for a context.
+const (
+	FateOffered      = "offered"
+	FateRepeats      = "repeats"       // a better one says the same
+	FateWorthless    = "worthless"     // a factor of its score is 0
+	FateOwnSummary   = "own_summary"   // it sums up the session whose messages stand beside it
+	FateBeyondCount  = "beyond_count"  // max_return are better
+	FateBeyondTokens = "beyond_tokens" // max_tokens leaves no room for it
+	FateNotSimilar   = "not_similar"   // no memory reaches semantic_threshold, and none is offered
+	FateBelow        = "below"         // it does not reach min_similarity
+)
+
+// maxBelow is how many memories an explanation tells of that are not near enough to
+// be candidates.
+const maxBelow = 50
+
+// Explain makes the context that [Recaller.Context] would, and tells of every memory
+// that was looked at what it scored and what became of it. It logs no use.
+func (r *Recaller) Explain(ctx context.Context, req ContextRequest) (reverie.Recalled, error) {
+	d, err := r.draft(ctx, req, req.instant(r.Now()), true)
+	if err != nil {
+		return reverie.Recalled{}, err
+	}
+	return reverie.Recalled{ContextReply: *d.reply, Trigger: string(r.Options.Trigger),
+		MinSimilarity: r.Options.MinSimilarity,
+		Candidates:    append([]reverie.RecallCandidate{}, d.memories...)}, nil
+}
+
+// judge ranks what was found. Without a fate, and so to be offered if there is room, are
+// the best ones, each statement once, as many as may be returned; the others follow.
+func (r *Recaller) judge(long longTerm, ownSummary string, now time.Time) []reverie.RecallCandidate {
+	kept := make([]reverie.Hit, 0, len(long.hits))
+	var aside []reverie.RecallCandidate
+	put := func(h reverie.Hit, fate string) {
+		c := candidate(h, now, r.Options.HalfLife)
+		c.Fate = fate
+		aside = append(aside, c)
+	}
+	for _, h := range long.hits {
+		if isSummary(h, ownSummary) {
+			put(h, FateOwnSummary)
+			continue
+		}
+		kept = append(kept, h)
+	}
+	for _, h := range long.refused {
+		put(h, FateNotSimilar)
+	}
+	list, room := rank(kept, now, r.Options.HalfLife), r.Options.MaxReturn
+	for i := range list {
+		if list[i].Fate != "" {
+			continue
+		}
+		if room--; room < 0 {
+			list[i].Fate = FateBeyondCount
+		}
+	}
+	list = append(list, aside...)
+	byWorth(list)
+	aside = nil
+	for _, h := range long.below {
+		put(h, FateBelow)
+	}
+	return append(list, aside...)
+}
+
+// below returns the memories nearest to a vector that are not among the hits because
+// they do not reach the threshold of a query.
+func (s *Searcher) below(ctx context.Context, q Query, vector []float32, hits []reverie.Hit) ([]reverie.Hit, error) {
+	own, err := s.belowOf(ctx, q, vector, hits)
+	team, has := q.ofTeam()
+	if err != nil || !has {
+		return own, err
+	}
+	theirs, err := s.belowOf(s.Teams.beside(ctx, team.GroupID), team, vector, hits)
+	return nearest(own, theirs, maxBelow), err
+}
+
+// belowOf is below in one tenant.
+func (s *Searcher) belowOf(ctx context.Context, q Query, vector []float32, hits []reverie.Hit) ([]reverie.Hit, error) {
+	near, err := s.Store.Search(ctx, reverie.SearchQuery{GroupID: q.GroupID, Kinds: q.Kinds, Vector: vector,
+		Model: s.Embeddings.Key(), MinCosine: -1, At: q.At, Limit: len(hits) + maxBelow})
+	if err != nil {
+		return nil, fmt.Errorf("search group %q: %w", q.GroupID, err)
+	}
+	known := make(map[string]bool, len(hits))
+	for _, h := range hits {
+		known[h.ID] = true
+	}
+	near = slices.DeleteFunc(near, func(h reverie.Hit) bool {
+		return known[h.ID] ||
+			h.Score >= s.Calibration.Cosine(q.Threshold)
+	})
+	for i := range near {
+		near[i].Score = s.Calibration.Score(near[i].Score)
+	}
+	return near[:min(len(near), maxBelow)], nil
 }

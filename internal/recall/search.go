@@ -3,9 +3,12 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,4 +156,119 @@ func (s *Searcher) embed(ctx context.Context, groupID string, missing []reverie.
 		byID[m.ID] = vectors[i]
 	}
 	return s.Store.SetEmbeddings(ctx, groupID, s.Embeddings.Key(), byID)
+}
+
+// TeamRule says whose memories a group recalls beside its own. The zero value is
+// nobody's.
+type TeamRule struct {
+	On   bool
+	Name string // the team of groups that name none themselves; "" = none
+	// Beside is a context which may read a team's tenant, too, where one is confined to
+	// the group; nil where none is.
+	Beside func(ctx context.Context, tenant string) context.Context
+}
+
+// beside is a context that may read a tenant.
+func (r TeamRule) beside(ctx context.Context, tenant string) context.Context {
+	if r.Beside == nil {
+		return ctx
+	}
+	return r.Beside(ctx, tenant)
+}
+
+// of is the tenant of a group's team, "" where it has none. A team has none.
+func (r TeamRule) of(g reverie.Group) string {
+	team := cmp.Or(g.Team, r.Name)
+	if _, is := reverie.TeamOf(g.ID); is || !r.On || team == "" || team == reverie.GroupOff {
+		return ""
+	}
+	return reverie.TeamGroupID(team)
+}
+
+// teamOf looks up what a group's team is.
+func (s *Searcher) teamOf(ctx context.Context, groupID string) (string, error) {
+	if !s.Teams.On {
+		return "", nil
+	}
+	team, err := s.Store.GroupTeam(ctx, groupID)
+	if errors.Is(err, reverie.ErrNotFound) {
+		return "", nil // and nothing is found in it
+	}
+	if err != nil {
+		return "", fmt.Errorf("search group %q: %w", groupID, err)
+	}
+	return s.Teams.of(reverie.Group{ID: groupID, Team: team}), nil
+}
+
+// ofTeam is the same question of the group's team, false where there is none to ask.
+func (q Query) ofTeam() (Query, bool) {
+	if q.team == "" || len(q.Kinds) > 0 && !slices.Contains(q.Kinds, reverie.KindTeam) {
+		return Query{}, false
+	}
+	q.GroupID, q.team = q.team, ""
+	return q, true
+}
+
+// nearest are the hits of two tenants, best first.
+func nearest(own, team []reverie.Hit, limit int) []reverie.Hit {
+	if len(team) == 0 {
+		return own
+	}
+	all := slices.Concat(own, team)
+	slices.SortStableFunc(all, func(a, b reverie.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	if limit > 0 {
+		all = all[:min(len(all), limit)]
+	}
+	return all
+}
+
+// Recency is how much the age of a memory's newest support counts: 1 for one that
+// is supported now, half of the way to 0.5 after a half-life, never less than 0.5.
+func Recency(age, halfLife time.Duration) float64 {
+	if age <= 0 || halfLife <= 0 {
+		return 1
+	}
+	return 0.5 + 0.5*math.Exp2(-float64(age)/float64(halfLife))
+}
+
+// rank orders candidates by what they are worth to the query, best first: similarity
+// x weight x strength x recency. Of memories that say the same, the best one counts;
+// those others, and what is worth nothing, have their fate at once. The order does not
+// depend on that of the hits.
+func rank(hits []reverie.Hit, now time.Time, halfLife time.Duration) []reverie.RecallCandidate {
+	list, hash := make([]reverie.RecallCandidate, 0, len(hits)), make(map[string]string, len(hits))
+	for _, h := range hits {
+		list, hash[h.ID] = append(list, candidate(h, now, halfLife)), h.ContentHash
+	}
+	byWorth(list)
+	said := map[string]bool{}
+	for i := range list {
+		m := &list[i]
+		switch hash := hash[m.MemoryID]; {
+		case m.Score <= 0:
+			m.Fate = FateWorthless
+		case hash != "" && said[hash]:
+			m.Fate = FateRepeats
+		default:
+			said[hash] = true
+		}
+	}
+	return list
+}
+
+// byWorth puts candidates into their order, best first.
+func byWorth(list []reverie.RecallCandidate) {
+	slices.SortFunc(list, func(a, b reverie.RecallCandidate) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.LineageID, b.LineageID))
+	})
+}
+
+// candidate says what a memory is worth to a query.
+func candidate(h reverie.Hit, now time.Time, halfLife time.Duration) reverie.RecallCandidate {
+	f := reverie.Factors{Similarity: h.Score, Weight: h.Weight, Strength: h.Strength,
+		Recency: Recency(now.Sub(h.LastSupportedAt), halfLife)}
+	return reverie.RecallCandidate{ContextMemory: reverie.ContextMemory{GroupID: h.GroupID, MemoryID: h.ID,
+		LineageID: h.LineageID, Kind: h.Kind,
+		Statement: h.Statement, Version: h.Version, Score: f.Score(), Factors: f, Tags: append([]string{}, h.Tags...),
+		UpdatedAt: h.UpdatedAt.UTC(), LastSupportedAt: h.LastSupportedAt.UTC()}}
 }

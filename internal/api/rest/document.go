@@ -1,9 +1,20 @@
 package rest
 
 import (
+	"bytes"
+	_ "embed"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/pelletier/go-toml/v2"
+
+	"reverie/internal/reverie"
 )
 
 // documents serves what describes the API: the OpenAPI document in both notations, and
@@ -33,5 +44,170 @@ func (r *room) documents() {
 				"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 			_, _ = w.Write(d.text)
 		})
+	}
+}
+
+const about = `Reverie keeps the long-term memory of chat groups: every night it takes a group's memories and its new messages, and decides what to keep, update, create and delete. Bots and agents read the memories back here.
+
+Times are RFC 3339 in UTC. Errors are problems (RFC 9457). What a token may not see is answered as what does not exist. Ids in paths are percent-encoded.`
+
+var tags = []*huma.Tag{
+	{Name: memoryTag, Description: "What is remembered, its versions, and changes by hand."},
+	{Name: recallTag, Description: "What bots read for their next turn, what they report, and what agents propose."},
+	{Name: groupTag, Description: "Groups, what was said in them, and what their nights made of it."},
+	{Name: runTag, Description: "What was done, what it held, and a person's decision on it."},
+	{Name: peopleTag, Description: "What dreams have left, and the people and things of a group."},
+	{Name: teamTag, Description: "Memories that several deployments share."},
+	{Name: "costs", Description: "What models have cost."},
+}
+
+// The shapes that stand in for the domain's, so that the document lists their values.
+type (
+	kindWord         struct{}
+	statusWord       struct{}
+	actionWord       struct{}
+	runStatusWord    struct{}
+	roleWord         struct{}
+	entityKindWord   struct{}
+	entityStatusWord struct{}
+)
+
+func words[T ~string](list ...T) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, w := range list {
+		s.Enum = append(s.Enum, string(w))
+	}
+	return s
+}
+
+func (kindWord) Schema(huma.Registry) *huma.Schema {
+	return words(reverie.KindGroup, reverie.KindSession, reverie.KindDream, reverie.KindTeam)
+}
+
+func (statusWord) Schema(huma.Registry) *huma.Schema {
+	return words(reverie.StatusActive, reverie.StatusDeprecated, reverie.StatusArchived, reverie.StatusHeld)
+}
+
+func (actionWord) Schema(huma.Registry) *huma.Schema {
+	return words(reverie.ActionKeep, reverie.ActionUpdate, reverie.ActionCreate, reverie.ActionDelete,
+		reverie.ActionRestore,
+		reverie.ActionArchive, reverie.ActionStrength, reverie.ActionWeight, reverie.ActionUndo)
+}
+
+func (runStatusWord) Schema(huma.Registry) *huma.Schema {
+	return words(reverie.RunRunning, reverie.RunSucceeded, reverie.RunHeld, reverie.RunDeferred, reverie.RunFailed,
+		reverie.RunRejected)
+}
+
+func (roleWord) Schema(huma.Registry) *huma.Schema {
+	return words(reverie.RoleUser, reverie.RoleAssistant, reverie.RoleTool)
+}
+
+func (entityKindWord) Schema(huma.Registry) *huma.Schema {
+	return words(reverie.EntityPerson, reverie.EntityBot, reverie.EntityThing)
+}
+
+func (entityStatusWord) Schema(huma.Registry) *huma.Schema {
+	return words(reverie.EntityActive, reverie.EntityMerged, reverie.EntityGone)
+}
+
+// aliases has the shapes of the domain's words documented with their values.
+func aliases(schemas huma.Registry) {
+	for of, as := range map[reflect.Type]reflect.Type{
+		reflect.TypeFor[reverie.Kind]():         reflect.TypeFor[kindWord](),
+		reflect.TypeFor[reverie.Status]():       reflect.TypeFor[statusWord](),
+		reflect.TypeFor[reverie.Action]():       reflect.TypeFor[actionWord](),
+		reflect.TypeFor[reverie.RunStatus]():    reflect.TypeFor[runStatusWord](),
+		reflect.TypeFor[reverie.Role]():         reflect.TypeFor[roleWord](),
+		reflect.TypeFor[reverie.EntityKind]():   reflect.TypeFor[entityKindWord](),
+		reflect.TypeFor[reverie.EntityStatus](): reflect.TypeFor[entityStatusWord](),
+	} {
+		schemas.RegisterTypeAlias(of, as)
+	}
+}
+
+// propertyFile says what the fields of answers are.
+//
+//go:embed properties.toml
+var propertyFile []byte
+
+// readProperties reads what the fields of answers are, by shape and name; the shape "any"
+// stands for those that have nothing of their own.
+func readProperties() map[string]map[string]string {
+	var properties map[string]map[string]string
+	if err := toml.Unmarshal(propertyFile, &properties); err != nil {
+		panic("properties.toml cannot be read: " + err.Error()) // it is compiled in
+	}
+	return properties
+}
+
+// describe says of each property what it is, where its shape does not.
+func describe(doc *huma.OpenAPI) {
+	properties := readProperties()
+	narrative := doc.Components.Schemas.Map()["DreamPage"].Properties // a pointer that is written as null
+	narrative["narrative"] = &huma.Schema{
+		AnyOf:       []*huma.Schema{narrative["narrative"], {Type: "null"}},
+		Description: "Of the last dream; null where there is none.",
+	}
+	for name, schema := range doc.Components.Schemas.Map() {
+		for property, s := range schema.Properties {
+			says, known := properties[name][property]
+			if !known {
+				says = properties["any"][property]
+			}
+			if s.Description == "" && s.Ref == "" {
+				s.Description = says
+			}
+		}
+	}
+}
+
+//go:embed page.html
+var pageSource string
+
+var pageTemplate = template.Must(template.New("docs").Parse(pageSource))
+
+type pageTag struct {
+	*huma.Tag
+	Operations []*huma.Operation
+}
+
+// page is the OpenAPI document for people.
+func page(doc *huma.OpenAPI) []byte {
+	var list []pageTag
+	for _, t := range doc.Tags {
+		list = append(list, pageTag{t, nil})
+	}
+	for op := range operations(doc) {
+		for i, t := range list {
+			if t.Name == op.Tags[0] {
+				list[i].Operations = append(list[i].Operations, op)
+			}
+		}
+	}
+	for _, t := range list {
+		slices.SortFunc(t.Operations, func(a, b *huma.Operation) int {
+			return strings.Compare(a.Path+a.Method, b.Path+b.Method)
+		})
+	}
+	var b bytes.Buffer
+	paragraphs := strings.Split(doc.Info.Description, "\n\n")
+	if err := pageTemplate.Execute(&b, map[string]any{"Doc": doc, "Tags": list, "About": paragraphs}); err != nil {
+		panic(fmt.Sprintf("the page of the API cannot be made: %v",
+			err)) // it is the same for everybody: tests would have seen it
+	}
+	return b.Bytes()
+}
+
+// operations are all of a document, in no order.
+func operations(doc *huma.OpenAPI) func(yield func(*huma.Operation) bool) {
+	return func(yield func(*huma.Operation) bool) {
+		for _, item := range doc.Paths {
+			for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
+				if op != nil && !yield(op) {
+					return
+				}
+			}
+		}
 	}
 }

@@ -1,0 +1,501 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"reverie/internal/api/problem"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+)
+
+const memoryTag = "memories"
+
+type listInput struct {
+	GroupPath
+	Paging
+	Status  string  `query:"status" enum:"active,deprecated,archived,held,all" default:"active" doc:"Which versions."`
+	Kind    string  `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
+	Session string  `query:"session" doc:"Only what is of this session."`
+	Tag     string  `query:"tag" doc:"Only what bears this tag."`
+	At      instant `query:"at" doc:"What was active at this instant; status is then ignored."`
+}
+
+type searchInput struct {
+	GroupPath
+	Q         string  `query:"q" required:"true" doc:"What to look for." example:"when do we meet?"`
+	Limit     int     `query:"limit" minimum:"1" maximum:"200" default:"5" doc:"Results at most."`
+	Threshold float64 `query:"threshold" minimum:"0" maximum:"1" default:"0.7" doc:"Least score, 0 to 1."`
+	Kind      string  `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
+	At        instant `query:"at" doc:"Search what was active at this instant."`
+}
+
+type changesInput struct {
+	GroupPath
+	Days int `query:"days" minimum:"1" maximum:"3650" default:"7" doc:"How many days back."`
+}
+
+type historyInput struct {
+	MemoryPath
+	At instant `query:"at" doc:"The versions that there were at this instant, each with its status of then."`
+}
+
+type blameInput struct {
+	MemoryPath
+	At instant `query:"at" doc:"As it was at this instant."`
+}
+
+type diffInput struct {
+	GroupPath
+	From    instant `query:"from" required:"true" doc:"What was active at this instant is compared."`
+	To      instant `query:"to" doc:"With what was active at this one; now, unless it says otherwise."`
+	Kind    string  `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
+	Passing bool    `query:"passing" doc:"List what came and went in between, too."`
+}
+
+type deleteInput struct {
+	MemoryPath
+	Reason string `query:"reason" maxLength:"300" doc:"Why: it is kept with the change."`
+}
+
+type reasonBody struct {
+	_      struct{} `additionalProperties:"false"`
+	Reason string   `json:"reason,omitempty" maxLength:"300" doc:"Why: it is kept with the change."`
+}
+
+type restoreInput struct {
+	MemoryPath
+	Reason string      `query:"reason" maxLength:"300" doc:"Why: it is kept with the change."`
+	Body   *reasonBody `required:"false"`
+}
+
+type strengthBody struct {
+	_        struct{} `additionalProperties:"false"`
+	Strength float64  `json:"strength" minimum:"0" maximum:"1" doc:"How well supported it is; from 0.5 it is established." example:"0.8"`
+	Reason   string   `json:"reason,omitempty" maxLength:"300" doc:"Why: it is kept with the change."`
+}
+
+type strengthInput struct {
+	MemoryPath
+	Reason string `query:"reason" maxLength:"300" doc:"Why, where the body does not say."`
+	Body   strengthBody
+}
+
+// memories are the routes of a group's memories.
+func (r *room) memories() {
+	add(r, operation{id: "list-memories"}, func(ctx context.Context, in *listInput) (reverie.ListReply, error) {
+		status := reverie.Status(in.Status)
+		if in.Status == "all" {
+			status = ""
+		}
+		return r.service.List(ctx, reverie.MemoryQuery{GroupID: in.Group, Status: status, Kind: reverie.Kind(in.Kind),
+			At:        in.At.at,
+			SessionID: in.Session, Tag: in.Tag, Limit: in.Limit, Offset: in.Offset})
+	})
+	add(r, operation{id: "search-memories"}, func(ctx context.Context, in *searchInput) (reverie.SearchReply, error) {
+		q := recall.Query{GroupID: in.Group, Text: in.Q, Limit: in.Limit, Threshold: in.Threshold, At: in.At.at}
+		if in.Kind != "" {
+			q.Kinds = []reverie.Kind{reverie.Kind(in.Kind)}
+		}
+		return r.service.Search(ctx, q)
+	})
+	add(r, operation{id: "get-memory-history"}, func(ctx context.Context, in *historyInput) (reverie.HistoryReply, error) {
+		return r.service.History(ctx, in.Memory, in.At.at)
+	})
+	add(r, operation{id: "get-memory-why"}, func(ctx context.Context, in *struct{ MemoryPath }) (reverie.WhyReply, error) {
+		return r.service.Why(ctx, in.Memory)
+	})
+	add(r, operation{id: "get-memory-blame"}, func(ctx context.Context, in *blameInput) (reverie.BlameReply, error) {
+		return r.service.Blame(ctx, in.Memory, in.At.at)
+	})
+	add(r, operation{id: "get-memory-diff"}, func(ctx context.Context, in *diffInput) (reverie.DiffReply, error) {
+		return r.service.Diff(ctx, reverie.BetweenQuery{GroupID: in.Group, From: in.From.at, To: in.To.at,
+			Kind: reverie.Kind(in.Kind)}, in.Passing)
+	})
+	add(r, operation{id: "list-changes"}, func(ctx context.Context, in *changesInput) (reverie.ChangesReply, error) {
+		return r.service.Changes(ctx, in.Group, in.Days)
+	})
+	r.edits()
+}
+
+// edits are the routes of changes by hand.
+func (r *room) edits() {
+	add(r, operation{id: "delete-memory"}, func(ctx context.Context, in *deleteInput) (reverie.MemoryReply, error) {
+		return r.service.Edit(ctx, reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionDelete, Reason: in.Reason})
+	})
+	add(r, operation{id: "restore-memory"}, func(ctx context.Context, in *restoreInput) (reverie.MemoryReply, error) {
+		e := reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionRestore, Reason: in.Reason}
+		if in.Body != nil && in.Body.Reason != "" {
+			e.Reason = in.Body.Reason
+		}
+		return r.service.Edit(ctx, e)
+	})
+	add(r, operation{id: "set-memory-strength"}, func(ctx context.Context,
+		in *strengthInput) (reverie.MemoryReply, error) {
+		e := reverie.Edit{MemoryID: in.Memory, Action: reverie.ActionStrength, Value: in.Body.Strength, Reason: in.Reason}
+		if in.Body.Reason != "" {
+			e.Reason = in.Body.Reason
+		}
+		return r.service.Edit(ctx, e)
+	})
+}
+
+const groupTag = "groups"
+
+type groupsInput struct {
+	After string `query:"after" doc:"Only groups after this id: the next of the page before."`
+	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Groups at most."`
+	State string `query:"state" enum:"active,paused,parked" doc:"Only groups in this state."`
+	Name  string `query:"name" maxLength:"200" doc:"Only groups whose id or name has this in it, in large or small letters."`
+}
+
+type oneGroupReply struct {
+	Success bool `json:"success"`
+	reverie.GroupReply
+}
+
+type groupStatsReply struct {
+	Success bool `json:"success"`
+	reverie.MemoryStats
+}
+
+type messagesInput struct {
+	GroupPath
+	Session string `query:"session" doc:"Only messages of this session."`
+	Before  string `query:"before" doc:"A message id: only older ones."`
+	After   string `query:"after" doc:"A message id: only newer ones, the oldest of them first."`
+	Around  string `query:"around" doc:"A message id: it, and what was said before and after it."`
+	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Messages at most."`
+}
+
+// streamInput hands a body on as it comes in.
+type streamInput struct {
+	GroupPath
+	body    io.Reader
+	charset string // that it says it is in; "" where it does not
+}
+
+// Resolve takes the body of the request.
+func (in *streamInput) Resolve(ctx huma.Context) []error {
+	in.body = ctx.BodyReader()
+	if _, params, err := mime.ParseMediaType(ctx.Header("Content-Type")); err == nil {
+		in.charset = strings.ToLower(params["charset"])
+	}
+	return nil
+}
+
+type nightsInput struct {
+	GroupPath
+	Before string `query:"before" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" patternDescription:"a date such as 2026-01-15" doc:"Only nights before this date." example:"2026-01-15"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"60" default:"14" doc:"Nights at most."`
+}
+
+// groups are the routes of groups, of what was said in them, and of their nights.
+func (r *room) groups() {
+	add(r, operation{id: "list-groups"}, func(ctx context.Context, in *groupsInput) (reverie.GroupsReply, error) {
+		return r.service.Groups(ctx, reverie.GroupQuery{After: in.After, Limit: in.Limit,
+			State: reverie.GroupState(in.State), Name: in.Name})
+	})
+	add(r, operation{id: "get-group"}, func(ctx context.Context, in *struct{ GroupPath }) (oneGroupReply, error) {
+		g, err := r.service.Group(ctx, in.Group)
+		return oneGroupReply{true, g}, err
+	})
+	add(r, operation{id: "get-group-stats"}, func(ctx context.Context, in *struct{ GroupPath }) (groupStatsReply, error) {
+		s, err := r.service.Stats(ctx, in.Group)
+		return groupStatsReply{true, s}, err
+	})
+	add(r, operation{id: "list-nights"}, func(ctx context.Context, in *nightsInput) (reverie.NightsReply, error) {
+		return r.service.Nights(ctx, in.Group, in.Before, in.Limit)
+	})
+	add(r, operation{id: "list-messages"}, func(ctx context.Context, in *messagesInput) (reverie.MessagesReply, error) {
+		return r.service.Messages(ctx, reverie.MessageQuery{GroupID: in.Group, SessionID: in.Session, Before: in.Before,
+			After:  in.After,
+			Around: in.Around, Limit: in.Limit})
+	})
+	add(r, operation{id: "add-messages", body: &huma.RequestBody{Required: true,
+		Content: map[string]*huma.MediaType{"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString},
+			Example: messagesExample}}}},
+		func(ctx context.Context, in *streamInput) (reverie.MessagesAdded, error) {
+			if !slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, in.charset) {
+				return reverie.MessagesAdded{}, problem.New(http.StatusUnsupportedMediaType,
+					"messages are read in UTF-8 alone: convert them first, as with iconv")
+			}
+			added, err := r.service.AddMessages(ctx, in.Group, in.body)
+			if err == nil && added.BadCount > 0 && added.New+added.Known == 0 {
+				return added, nothingAdded(added)
+			}
+			return added, err
+		})
+}
+
+const (
+	addMessages = "The body is a message a line, as `reverie import` reads JSON Lines, stored as it comes in. A " +
+		"message whose id is known stays as it was, " +
+		"so that sending again does no harm. Lines that cannot be taken are told of, the first ones each, and do not keep " +
+		"the others out: " +
+		"success then is false. Where no line at all could be taken the answer is a 422. The group is made if there is none."
+	messagesExample = `{"id":"m1","author":"Ann","text":"See you on Friday","sent_at":"2026-01-15T12:30:00Z"}` + "\n"
+)
+
+// nothingAdded is the answer to a body without one good line.
+func nothingAdded(added reverie.MessagesAdded) *problem.Problem {
+	p := problem.New(http.StatusUnprocessableEntity, "not one line could be taken as a message")
+	for _, b := range added.Bad {
+		p.Errors = append(p.Errors, problem.Detail{Location: lineOf(b), Message: text.Excerpt(b.Reason, problem.MaxMessage)})
+	}
+	return p
+}
+
+const recallTag = "recall"
+
+type contextInput struct {
+	GroupPath
+	Query     string  `query:"query" maxLength:"10000" doc:"What the bot is asked." example:"when do we meet?"`
+	Session   string  `query:"session" doc:"The session: its last turns are given, too."`
+	MaxTokens int     `query:"max_tokens" minimum:"0" maximum:"100000" doc:"Tokens of the text at most; 0 = as configured."`
+	At        instant `query:"at" doc:"The context as it would have been at this instant; nothing is logged as used."`
+}
+
+type contextBody struct {
+	_         struct{} `additionalProperties:"false"`
+	Query     string   `json:"query,omitempty" maxLength:"10000" doc:"What the bot is asked." example:"when do we meet?"`
+	Session   string   `json:"session,omitempty" doc:"The session: its last turns are given, too."`
+	MaxTokens int      `json:"max_tokens,omitempty" minimum:"0" maximum:"100000" doc:"Tokens of the text at most; 0 = as configured."`
+	At        instant  `json:"at,omitempty" doc:"The context as it would have been at this instant; nothing is logged as used."`
+}
+
+type makeContextInput struct {
+	GroupPath
+	Body contextBody
+}
+
+func (in *makeContextInput) request() recall.ContextRequest {
+	return recall.ContextRequest{GroupID: in.Group, SessionID: in.Body.Session, Query: in.Body.Query,
+		MaxTokens: in.Body.MaxTokens, At: in.Body.At.at}
+}
+
+type feedbackInput struct {
+	GroupPath
+	Body struct {
+		_        struct{} `additionalProperties:"false"`
+		Usage    string   `json:"usage_id,omitempty" doc:"Of the context that was given."`
+		Session  string   `json:"session_id,omitempty" doc:"Its newest context, where usage_id is not known."`
+		Response string   `json:"response" minLength:"1" doc:"What the bot answered." example:"We meet on Friday at eight."`
+	} `nameHint:"FeedbackBody"`
+}
+
+type proposalInput struct {
+	GroupPath
+	Body struct {
+		_         struct{}           `additionalProperties:"false"`
+		Action    string             `json:"action" enum:"create,update,delete" doc:"What is to be done."`
+		MemoryID  string             `json:"memory_id,omitempty" doc:"The head that is to be updated or deleted."`
+		Statement string             `json:"statement,omitempty" maxLength:"500" doc:"What is to be remembered (create, update)." example:"The group meets on Fridays."`
+		Reason    string             `json:"reason" maxLength:"300" doc:"Why." example:"Ann said so twice."`
+		Evidence  []proposalEvidence `json:"evidence,omitempty" maxItems:"20" doc:"Messages that say so."`
+	} `nameHint:"ProposalBody"`
+}
+
+type proposalEvidence struct {
+	_         struct{} `additionalProperties:"false"`
+	MessageID string   `json:"message_id" minLength:"1" doc:"A message of the group."`
+	Quote     string   `json:"quote,omitempty" maxLength:"2000" doc:"Words that stand in it."`
+}
+
+// recall are the routes of bots: what they read for a turn, and what they report.
+func (r *room) recall() {
+	add(r, operation{id: "get-context"}, func(ctx context.Context, in *contextInput) (reverie.ContextReply, error) {
+		return r.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.Session, Query: in.Query,
+			MaxTokens: in.MaxTokens, At: in.At.at})
+	})
+	add(r, operation{id: "make-context"}, func(ctx context.Context, in *makeContextInput) (reverie.ContextReply, error) {
+		return r.service.Context(ctx, in.request())
+	})
+	add(r, operation{id: "explain-context"}, func(ctx context.Context, in *makeContextInput) (reverie.Recalled, error) {
+		return r.service.Explain(ctx, in.request())
+	})
+	add(r, operation{id: "give-feedback"}, func(ctx context.Context, in *feedbackInput) (reverie.FeedbackReply, error) {
+		return r.service.Report(ctx, recall.FeedbackRequest{GroupID: in.Group, SessionID: in.Body.Session,
+			UsageID: in.Body.Usage, Response: in.Body.Response})
+	})
+	add(r, operation{id: "propose-memory"}, func(ctx context.Context, in *proposalInput) (reverie.ProposalReply, error) {
+		p := reverie.Proposal{GroupID: in.Group, Action: reverie.Action(in.Body.Action), MemoryID: in.Body.MemoryID,
+			Statement: in.Body.Statement, Reason: in.Body.Reason}
+		for _, e := range in.Body.Evidence {
+			p.Evidence = append(p.Evidence, reverie.Evidence{MessageID: e.MessageID, Quote: e.Quote})
+		}
+		return r.service.Propose(ctx, p)
+	})
+}
+
+func lineOf(b reverie.BadLine) string { return fmt.Sprintf("body.line %d", b.Line) }
+
+const runTag = "runs"
+
+type evolveInput struct {
+	GroupPath
+	Days int `query:"days" minimum:"0" maximum:"3650" default:"0" doc:"Show the model this many days of consumed messages, too."`
+}
+
+// runningReply says that a run goes on.
+type runningReply struct {
+	Success bool              `json:"success"`
+	GroupID string            `json:"group_id"`
+	RunID   string            `json:"run_id,omitempty" doc:"Where it has come that far."`
+	Status  reverie.RunStatus `json:"status"`
+}
+
+type evolveAnswer struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     any
+}
+
+type runsInput struct {
+	Group  string  `query:"group" doc:"Only runs of this group."`
+	Job    string  `query:"job" doc:"Only runs of this job, such as evolve or dream." maxLength:"40"`
+	Status string  `query:"status" enum:"running,succeeded,held,deferred,failed,rejected" doc:"Only runs that stand so; held: of which a plan waits."`
+	Since  instant `query:"since" doc:"Only runs that started at this instant or later."`
+	Before string  `query:"before" doc:"A run id: only older ones."`
+	Limit  int     `query:"limit" minimum:"1" maximum:"200" default:"20" doc:"Runs at most."`
+}
+
+type approveInput struct {
+	RunPath
+	Body *struct {
+		_    struct{} `additionalProperties:"false"`
+		Plan string   `json:"plan,omitempty" minLength:"1" doc:"Not accepted any more: what a run holds is approved or rejected as it is." deprecated:"true"`
+	} `nameHint:"ApproveBody" required:"false"`
+}
+
+type rejectInput struct {
+	RunPath
+	Body *struct {
+		_       struct{} `additionalProperties:"false"`
+		Requeue bool     `json:"requeue,omitempty" doc:"Make its messages pending again."`
+	} `nameHint:"RejectBody" required:"false"`
+}
+
+type undoInput struct {
+	RunPath
+	Body *struct {
+		_       struct{} `additionalProperties:"false"`
+		DryRun  bool     `json:"dry_run,omitempty" doc:"Say what it would come to, and write nothing."`
+		Force   bool     `json:"force,omitempty" doc:"Put back what others have changed since, too."`
+		Requeue bool     `json:"requeue,omitempty" doc:"Let what the run has read wait to be read again."`
+		Reason  string   `json:"reason,omitempty" maxLength:"300" doc:"Why: it is kept with the changes."`
+		Before  string   `json:"before_sha256,omitempty" doc:"The before_sha256 of a dry run: where something else is active by now, the answer is a 409."`
+	} `nameHint:"UndoBody" required:"false"`
+}
+
+// query is what is asked for.
+func (in *undoInput) query() reverie.UndoQuery {
+	q := reverie.UndoQuery{RunID: in.Run}
+	if b := in.Body; b != nil {
+		q.DryRun, q.Force, q.Requeue, q.Reason, q.Before = b.DryRun, b.Force, b.Requeue, b.Reason, b.Before
+	}
+	return q
+}
+
+// runs are the routes of runs: what is begun, looked at and decided.
+func (r *room) runs() {
+	r.evolve()
+	add(r, operation{id: "list-runs"}, func(ctx context.Context, in *runsInput) (reverie.RunsReply, error) {
+		return r.service.Runs(ctx, reverie.RunQuery{GroupID: in.Group, Job: reverie.Job(in.Job),
+			Status: reverie.RunStatus(in.Status),
+			Since:  in.Since.at, Before: in.Before, Limit: in.Limit})
+	})
+	add(r, operation{id: "get-run"}, func(ctx context.Context, in *struct{ RunPath }) (reverie.RunReply, error) {
+		return r.service.Run(ctx, in.Run)
+	})
+	add(r, operation{id: "approve-run"}, func(ctx context.Context, in *approveInput) (reverie.EvolveReply, error) {
+		if in.Body != nil && in.Body.Plan != "" {
+			return reverie.EvolveReply{}, fmt.Errorf("plan: what a run holds cannot be edited any more: "+
+				"approve without it, or reject with requeue: %w", reverie.ErrInvalid)
+		}
+		return r.service.Approve(ctx, in.Run)
+	})
+	add(r, operation{id: "reject-run"}, func(ctx context.Context, in *rejectInput) (reverie.RejectReply, error) {
+		return r.service.Reject(ctx, in.Run, in.Body != nil && in.Body.Requeue)
+	})
+	add(r, operation{id: "undo-run"}, func(ctx context.Context, in *undoInput) (reverie.UndoReply, error) {
+		return r.service.Undo(ctx, in.query())
+	})
+}
+
+// evolve is the one route that answers in two ways.
+func (r *room) evolve() {
+	schemas := r.api.OpenAPI().Components.Schemas
+	shape := func(v any, description string) *huma.Response {
+		return &huma.Response{Description: description,
+			Content: map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(reflect.TypeOf(v), true, "")}}}
+	}
+	accepted := shape(runningReply{}, "It goes on: look at the run")
+	accepted.Headers = map[string]*huma.Param{"Location": {Description: "The run",
+		Schema: &huma.Schema{Type: huma.TypeString}}}
+	op := operation{id: "evolve-group", answers: map[string]*huma.Response{"200": shape(reverie.EvolveReply{},
+		"What it did"), "202": accepted}}
+	huma.Register(r.api, r.documented(op), func(ctx context.Context, in *evolveInput) (*evolveAnswer, error) {
+		done, err := r.service.Evolve(ctx, in.Group, in.Days)
+		switch {
+		case err != nil:
+			return nil, r.fail(ctx, op, err)
+		case done.Done:
+			return &evolveAnswer{Status: http.StatusOK, Body: done.Reply}, nil
+		}
+		a := &evolveAnswer{Status: http.StatusAccepted, Body: runningReply{true, in.Group, done.RunID, reverie.RunRunning}}
+		if done.RunID != "" {
+			a.Location = "/v1/runs/" + url.PathEscape(done.RunID)
+		}
+		return a, nil
+	})
+}
+
+const peopleTag = "dreams and people"
+
+type entitiesInput struct {
+	GroupPath
+	Paging
+	Kind string `query:"kind" enum:"person,bot,thing" doc:"Only entities of this kind."`
+	Name string `query:"name" maxLength:"80" doc:"Part of a name."`
+}
+
+type entityInput struct {
+	GroupPath
+	Entity string `path:"entity_id" doc:"The entity's id." example:"0197f3a0-2b3c-7d4e-8f5a-6b7c8d9e0f1a"`
+}
+
+type costsInput struct {
+	Group string  `query:"group" doc:"Only what was spent for this group."`
+	Since instant `query:"since" doc:"From this instant on; 30 days ago where it is not given."`
+	Until instant `query:"until" doc:"Before this instant; now where it is not given."`
+	Limit int     `query:"limit" minimum:"1" maximum:"200" default:"100" doc:"Rows at most, of each part."`
+}
+
+// people are the routes of dreams, of people and things, and of costs.
+func (r *room) people() {
+	add(r, operation{id: "get-dream"}, func(ctx context.Context, in *struct{ GroupPath }) (reverie.DreamPage, error) {
+		return r.service.Dream(ctx, in.Group)
+	})
+	add(r, operation{id: "list-entities"}, func(ctx context.Context, in *entitiesInput) (reverie.EntitiesReply, error) {
+		return r.service.Entities(ctx, in.Group, reverie.EntityFilter{Kind: reverie.EntityKind(in.Kind), Name: in.Name},
+			in.Limit, in.Offset)
+	})
+	add(r, operation{id: "get-entity"}, func(ctx context.Context, in *entityInput) (reverie.OneEntityReply, error) {
+		return r.service.Entity(ctx, in.Group, in.Entity)
+	})
+	add(r, operation{id: "get-costs"}, func(ctx context.Context, in *costsInput) (reverie.CostsReply, error) {
+		return r.service.Costs(ctx, reverie.CostQuery{GroupID: in.Group, Since: in.Since.at, Until: in.Until.at,
+			Limit: in.Limit})
+	})
+}

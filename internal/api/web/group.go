@@ -1,0 +1,293 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"reverie/internal/api"
+	"reverie/internal/recall"
+	"reverie/internal/reverie"
+	"reverie/internal/text"
+)
+
+// groupsPerPage is how many groups one page lists.
+const groupsPerPage = 50
+
+// groupsView is a page of groups.
+type groupsView struct {
+	Groups []reverie.GroupReply
+	Query  string // that was looked for
+	Front  string // address of the first page; "" = this is that
+	Next   string // address of the next one; "" = there is none
+}
+
+// groupsPage lists groups by id. An id that is looked for leads to its group; of anything
+// else those are listed whose id or name has it in it.
+func (s *site) groupsPage(v *visit) (any, error) {
+	search, after := strings.TrimSpace(v.URL.Query().Get("q")), v.URL.Query().Get("after")
+	if search != "" && after == "" {
+		g, err := s.Group(v.Context(), search)
+		if err == nil {
+			return nil, redirect(groupURL(g.ID))
+		}
+		if !errors.Is(err, reverie.ErrNotFound) {
+			return nil, err
+		}
+	}
+	reply, err := s.Groups(v.Context(), reverie.GroupQuery{Name: search, After: after, Limit: groupsPerPage})
+	if err != nil {
+		return nil, err
+	}
+	d := groupsView{Groups: reply.Groups, Query: search}
+	if after != "" {
+		d.Front = query(homeURL, "q", search)
+	}
+	if reply.Next != "" {
+		d.Next = query(homeURL, "q", search, "after", reply.Next)
+	}
+	return d, nil
+}
+
+// messagesShown is how many messages a page of conversation has.
+const messagesShown = 60
+
+// spoken is how many characters of a message are shown among others. All is shown of the
+// one that is asked for.
+const spoken = 4000
+
+// talkData is a part of a group's conversation.
+type talkData struct {
+	Session      string // "" = all
+	Around       string // the message that was asked for; "" = none
+	Days         []talkDay
+	Older, Newer string // addresses; "" = there is nothing more
+}
+
+// talkDay is what was said on one date.
+type talkDay struct {
+	Date     string
+	Messages []saidMessage
+}
+
+// saidMessage is a message, and how much of it is shown.
+type saidMessage struct {
+	reverie.ConversationMessage
+	Said string // its text, or the beginning of that
+	Cut  int    // how many characters it has, where they are not all there; else 0
+}
+
+// newSaid shows a message, whole or as one of many.
+func newSaid(m reverie.ConversationMessage, whole bool) saidMessage {
+	said := saidMessage{m, m.Text, 0}
+	if n := utf8.RuneCountInString(m.Text); n > spoken && !whole {
+		said.Said, said.Cut = string([]rune(m.Text)[:spoken]), n
+	}
+	return said
+}
+
+func (s *site) talkPage(v *visit) (any, error) {
+	g, err := v.inGroup("conversation")
+	if err != nil {
+		return nil, err
+	}
+	d := talkData{Session: v.FormValue("session"), Around: v.FormValue("around")}
+	reply, err := s.Messages(v.Context(), reverie.MessageQuery{GroupID: g.ID, SessionID: d.Session, Around: d.Around,
+		Before: v.FormValue("before"), After: v.FormValue("after"), Limit: messagesShown})
+	if errors.Is(err, reverie.ErrNotFound) {
+		return d, s.missingTalk(v, d)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range reply.Messages {
+		date := m.SentAt.In(v.zone()).Format("2006-01-02")
+		if n := len(d.Days); n == 0 || d.Days[n-1].Date != date {
+			d.Days = append(d.Days, talkDay{Date: date})
+		}
+		day := &d.Days[len(d.Days)-1]
+		day.Messages = append(day.Messages, newSaid(m, m.ID == d.Around))
+	}
+	if n := len(reply.Messages); n > 0 {
+		if reply.Older {
+			d.Older = query(talkURL(g.ID), "session", d.Session, "before", reply.Messages[0].ID)
+		}
+		if reply.Newer {
+			d.Newer = query(talkURL(g.ID), "session", d.Session, "after", reply.Messages[n-1].ID)
+		}
+	}
+	return d, nil
+}
+
+// missingTalk has the page say what of a conversation is not there: the session, or a
+// message, as one that was answered and never came in.
+func (s *site) missingTalk(v *visit, d talkData) error {
+	if d.Session != "" {
+		_, err := s.Messages(v.Context(), reverie.MessageQuery{GroupID: v.group.ID, SessionID: d.Session, Limit: 1})
+		if errors.Is(err, reverie.ErrNotFound) {
+			v.refuse(http.StatusNotFound, "talk.no_session", text.Excerpt(d.Session, 60))
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	v.refuse(http.StatusNotFound, "talk.no_message")
+	return nil
+}
+
+// peopleShown is how many people and things a page lists.
+const peopleShown = 50
+
+// peopleData is a page of a group's people and things.
+type peopleData struct {
+	Kinds           []string // to choose from
+	Kind, Name      string   // as they were chosen
+	Entities        []reverie.EntityReply
+	Total, From, To int
+	Before, After   string // addresses of the pages beside it; "" = none
+}
+
+var peopleKinds = []string{"all", "person", "bot", "thing"}
+
+func (s *site) peoplePage(v *visit) (any, error) {
+	g, err := v.inGroup("people")
+	if err != nil {
+		return nil, err
+	}
+	d := peopleData{Kinds: peopleKinds, Name: v.FormValue("q")}
+	if d.Kind, err = v.choice("kind", peopleKinds); err != nil {
+		return nil, err
+	}
+	offset, err := v.number("offset", 0)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.Entities(v.Context(), g.ID, reverie.EntityFilter{Kind: reverie.EntityKind(notAll(d.Kind)),
+		Name: d.Name}, peopleShown, offset)
+	if err != nil {
+		return nil, err
+	}
+	d.Entities, d.Total, d.From, d.To = list.Entities, list.Total, offset+1, offset+len(list.Entities)
+	d.Before, d.After = v.pages(offset, peopleShown, list.Total)
+	return d, nil
+}
+
+// personData is somebody or something, and what became of it.
+type personData struct {
+	reverie.EntityReply
+	Changes []reverie.EntityChange // newest first
+	Cut     bool                   // there are older ones
+}
+
+// changesShown is how many changes the page of an entity lists.
+const changesShown = 100
+
+func (s *site) personPage(v *visit) (any, error) {
+	g, err := v.inGroup("people")
+	if err != nil {
+		return nil, err
+	}
+	id := v.PathValue("entity")
+	entity, err := s.Entity(v.Context(), g.ID, id)
+	if err != nil {
+		return nil, err
+	}
+	history, err := s.EntityHistory(v.Context(), g.ID, id)
+	if err != nil {
+		return nil, err
+	}
+	d := personData{EntityReply: entity.EntityReply}
+	for i := len(history.Changes) - 1; i >= 0 && !d.Cut; i-- {
+		d.Changes = append(d.Changes, history.Changes[i])
+		d.Cut = len(d.Changes) == changesShown && i > 0
+	}
+	v.title = entity.Subject
+	return d, nil
+}
+
+// dreamData is what a group's dreams have left.
+type dreamData struct {
+	reverie.DreamPage
+	Parts []dreamPart
+}
+
+// dreamPart is the items of one sort.
+type dreamPart struct {
+	Name  string // of texts: dreampart.<name>
+	Items []reverie.DreamItem
+}
+
+// dreamParts are the parts below the narrative, in their order.
+var dreamParts = []struct {
+	name  string
+	shows func(reverie.DreamItem) bool
+}{
+	{"preference", func(i reverie.DreamItem) bool { return i.Type == reverie.DreamPreference }},
+	{"theme", func(i reverie.DreamItem) bool { return i.Type == reverie.DreamTheme }},
+	{"todo", func(i reverie.DreamItem) bool { return i.Type == reverie.DreamTodo && !i.Done }},
+	{"done", func(i reverie.DreamItem) bool { return i.Done }},
+	{"other", func(i reverie.DreamItem) bool { return i.Type == "" }},
+}
+
+func (s *site) dreamPage(v *visit) (any, error) {
+	g, err := v.inGroup("dream")
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.Dream(v.Context(), g.ID)
+	if err != nil {
+		return nil, err
+	}
+	d := dreamData{DreamPage: page}
+	for _, part := range dreamParts {
+		items := slices.DeleteFunc(slices.Clone(page.Items), func(i reverie.DreamItem) bool { return !part.shows(i) })
+		if len(items) > 0 {
+			d.Parts = append(d.Parts, dreamPart{part.name, items})
+		}
+	}
+	return d, nil
+}
+
+// recallData is how the context of a query comes about.
+type recallData struct {
+	Query, Session string
+	MaxTokens      int
+	Recalled       *reverie.Recalled // nil: nothing was asked
+	Offered        int
+	Best           float64 // score
+}
+
+func (s *site) recallPage(v *visit) (any, error) {
+	g, err := v.inGroup("recall")
+	if err != nil {
+		return nil, err
+	}
+	d := recallData{Query: v.FormValue("q"), Session: v.FormValue("session")}
+	if v.FormValue("tokens") != "" {
+		if d.MaxTokens, err = v.number("tokens", 0); err != nil {
+			return nil, err
+		}
+	}
+	if d.Query == "" {
+		return d, nil
+	}
+	r, err := s.Explain(v.Context(), recall.ContextRequest{GroupID: g.ID, SessionID: d.Session, Query: d.Query,
+		MaxTokens: d.MaxTokens})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range r.Candidates {
+		d.Best = max(d.Best, c.Score)
+		if c.Fate == recall.FateOffered {
+			d.Offered++
+		}
+	}
+	d.Recalled = &r
+	return d, nil
+}
+
+// MaxQuery is how long a query may be, in characters.
+func (recallData) MaxQuery() int { return api.MaxQuery }
