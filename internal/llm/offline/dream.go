@@ -1,15 +1,13 @@
 package offline
 
 import (
-	"cmp"
-	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
+	texts "reverie/internal/text"
 )
 
 // insight is one line of the answer to dream.
@@ -23,94 +21,79 @@ type insight struct {
 	Confidence float64  `json:"confidence,omitempty"`
 }
 
-// item is what an earlier dream, or a part of this one, left.
+// item is what an earlier dream, or a part of this one, left. Its own sources are a
+// number: what rests on it names the item.
 type item struct {
-	ID         string  `json:"id"`
-	Type       string  `json:"type"`
-	Content    string  `json:"content"`
-	Replace    string  `json:"replace"`
-	Done       bool    `json:"done"`
-	Keep       bool    `json:"keep"`
-	Confidence float64 `json:"confidence"`
+	insight
+	ID      string `json:"id"`
+	Sources any    `json:"sources"`
 }
 
 // Bounds of a dream.
 const (
-	maxInsights   = 10
-	maxThemes     = 3
-	themeSessions = 3 // in which a word comes up
-	maxSources    = 8
-	sureOfFact    = 0.8
+	maxInsights = 10
+	maxSources  = 8
+	sureOfFact  = 0.8
 )
 
-// dreamSession is what is new of one session.
-type dreamSession struct {
-	ID      string `json:"id"`
-	Summary string `json:"summary"`
-	Facts   []struct {
-		ID        string   `json:"id"`
-		Type      factType `json:"type"`
-		Statement string   `json:"statement"`
-	} `json:"facts"`
+// dreamQuestion is the user part of dream.
+type dreamQuestion struct {
+	Items    []item `json:"dream_items"`
+	Sessions []struct {
+		ID      string `json:"id"`
+		Summary string `json:"summary"`
+		Facts   []struct {
+			ID        string   `json:"id"`
+			Type      factType `json:"type"`
+			Statement string   `json:"statement"`
+		} `json:"facts"`
+	} `json:"dream_sessions"`
+	Memories []memory `json:"group_memories"` // they take no part
 }
 
-// dream answers dream: preferences and open threads are facts that say so, and themes
-// are words that several sessions have in common.
-func dream(q question) ([]insight, error) {
-	var items []item
-	var sessions []dreamSession
-	var memories []memory // they take no part
-	if err := errors.Join(q.read("dream_items", &items), q.read("dream_sessions", &sessions),
-		q.read("group_memories", &memories)); err != nil {
-		return nil, err
-	}
+// dream answers dream: preferences and open threads are facts that say so.
+func dream(q dreamQuestion) []insight {
 	var summaries []string
 	var found []insight
-	for _, s := range sessions {
+	for _, s := range q.Sessions {
 		summaries = append(summaries, s.Summary)
 		for _, f := range s.Facts {
-			kind := ""
+			of := insight{Content: f.Statement, Sources: []string{f.ID}, Confidence: sureOfFact}
 			switch {
 			case len(words().Todos.in(readSentence(f.Statement))) > 0:
-				kind = string(reverie.DreamTodo)
+				of.Type = string(reverie.DreamTodo)
 			case f.Type == typePreference:
-				kind = string(reverie.DreamPreference)
+				of.Type = string(reverie.DreamPreference)
 			}
-			if kind != "" {
-				found = append(found, insight{Type: kind, Content: f.Statement, Sources: []string{f.ID}, Confidence: sureOfFact})
+			known := slices.ContainsFunc(q.Items, func(old item) bool { return sameWords(old.Content, f.Statement) })
+			if of.Type != "" && !known && safety.CheckStatement(f.Statement) == nil {
+				found = append(found, of)
 			}
 		}
 	}
-	found = append(found, themes(sessions)...)
-	found = slices.DeleteFunc(found, func(f insight) bool {
-		return safety.CheckStatement(f.Content) != nil ||
-			slices.ContainsFunc(items, func(old item) bool { return sameWords(old.Content, f.Content) })
-	})
-	return append([]insight{narrative(summaries)}, merged(found)...), nil
+	return append([]insight{narrative(summaries)}, merged(found)...)
 }
 
 // combine answers dream about parts: all that they came to, each once.
-func combine(q question) ([]insight, error) {
-	var parts []struct {
+func combine(q struct {
+	Parts []struct {
 		Summary string `json:"summary"`
 		Items   []item `json:"items"`
-	}
-	if err := q.read("dream_parts", &parts); err != nil {
-		return nil, err
-	}
+	} `json:"dream_parts"`
+}) []insight {
 	var summaries []string
 	var found []insight
-	for _, p := range parts {
+	for _, p := range q.Parts {
 		summaries = append(summaries, p.Summary)
 		for _, it := range p.Items {
-			f := insight{Type: it.Type, Content: it.Content, Replace: it.Replace, Done: it.Done, Keep: it.Keep,
-				Sources: []string{it.ID}, Confidence: it.Confidence}
+			f := it.insight
+			f.Sources = []string{it.ID}
 			if it.ID != "" && (f.Keep || safety.CheckStatement(f.Content) == nil) {
 				found = append(found, f)
 			}
 		}
 	}
-	return append([]insight{narrative(summaries)}, merged(found)...), nil
+	return append([]insight{narrative(summaries)}, merged(found)...)
 }
 
 // merged are items each once, with the sources of all that say the same; of those that
@@ -136,74 +119,65 @@ func merged(found []insight) []insight {
 	return out[:min(len(out), maxInsights)]
 }
 
-// themes are the words that most sessions have in common.
-func themes(sessions []dreamSession) []insight {
-	in := map[string][]string{} // sessions by word
-	for _, s := range sessions {
-		if s.ID == "" {
-			continue
-		}
-		for _, w := range keywords(s.Summary) {
-			in[w] = append(in[w], s.ID)
-		}
-	}
-	list := slices.SortedFunc(maps.Keys(in), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(in[b]), len(in[a])), cmp.Compare(a, b))
-	})
-	var out []insight
-	for _, w := range list[:min(len(list), maxThemes)] {
-		if len(in[w]) < themeSessions {
-			break
-		}
-		content := "Several sessions come back to " + w
-		if isDense(w) {
-			content = "好几次会话都谈到" + w
-		}
-		out = append(out, insight{Type: string(reverie.DreamTheme), Content: content,
-			Sources: in[w][:min(len(in[w]), maxSources)], Confidence: sureOfFact})
-	}
-	return out
-}
-
-// keywords are the words of a text that may name a subject, each once: of a script
-// without spaces, what stands between particles where it is short.
-func keywords(text string) []string {
-	var out []string
-	l := words()
-	tokens(fold(text), func(kind script, token string) {
-		switch kind {
-		case scriptWord:
-			if len(token) > 3 && !l.stopWords[token] {
-				out = append(out, token)
-			}
-		case scriptDense:
-			for _, piece := range strings.FieldsFunc(token, func(r rune) bool { return l.particles[r] }) {
-				if n := utf8.RuneCountInString(piece); n >= 2 && n <= 4 {
-					out = append(out, piece)
-				}
-			}
-		}
-	})
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // narrative is the first sentence of each summary, the newest where room is short.
 func narrative(summaries []string) insight {
-	text := ""
-	for _, summary := range slices.Backward(summaries) {
-		list := splitSentences(summary)
-		if len(list) == 0 || safety.CheckStatement(list[0]) != nil {
-			continue
+	var firsts []string
+	for _, summary := range summaries {
+		if list := splitSentences(summary, 1); len(list) > 0 && safety.CheckStatement(list[0]) == nil {
+			firsts = append(firsts, list[0])
 		}
-		next := strings.TrimSpace(list[0] + " " + text)
-		if utf8.RuneCountInString(next) > reverie.MaxStatement {
-			break
-		}
-		text = next
 	}
+	text := newest(firsts, reverie.MaxStatement)
 	if text == "" {
 		text = "There was nothing to tell."
 	}
 	return insight{Type: string(typeSummary), Content: text}
+}
+
+// newest joins the last of the parts, as many as there is room for.
+func newest(parts []string, limit int) (text string) {
+	for _, p := range slices.Backward(parts) {
+		next := strings.TrimSpace(p + " " + text)
+		if utf8.RuneCountInString(next) > limit {
+			break
+		}
+		text = next
+	}
+	return text
+}
+
+// opinion is one line of the answer to memory_compare.
+type opinion struct {
+	ID       string           `json:"id"`
+	Reason   string           `json:"reason"`
+	Relation reverie.Relation `json:"relation"`
+}
+
+// compare answers memory_compare: a statement in the same words is a duplicate, all else
+// is unrelated.
+func compare(q struct {
+	Fact       memory   `json:"fact"`
+	Candidates []memory `json:"candidates"`
+}) []opinion {
+	var out []opinion
+	for _, c := range q.Candidates {
+		o := opinion{c.ID, "the words differ", reverie.RelationUnrelated}
+		if sameWords(q.Fact.Statement, c.Statement) {
+			o.Reason, o.Relation = "the same words", reverie.RelationDuplicate
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// sameWords tells whether two statements are the same but for articles and the like,
+// case, width, spaces and punctuation.
+func sameWords(a, b string) bool {
+	return texts.ContentHash(withoutFillers(a)) == texts.ContentHash(withoutFillers(b))
+}
+
+func withoutFillers(statement string) string {
+	kept := slices.DeleteFunc(strings.Fields(strings.ReplaceAll(statement, "的", "")),
+		func(w string) bool { return words().fillers[strings.ToLower(w)] })
+	return strings.Join(kept, " ")
 }

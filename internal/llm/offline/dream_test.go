@@ -210,7 +210,7 @@ func TestDream(t *testing.T) {
 	if narrative.Content != "Ann spoke of trains. Bo likes trains. All about trains." {
 		t.Error(narrative.Content)
 	}
-	if got := dreamBrief(items); got != "preference Ann wants short answers <f1> / todo Bo still has to send the scans <f2> / theme Several sessions come back to trains <s1 s2 s3>" {
+	if got := dreamBrief(items); got != "preference Ann wants short answers <f1> / todo Bo still has to send the scans <f2>" {
 		t.Error(got)
 	}
 	if _, again := (night{sessions: []string{"Ann spoke. | preference: Ann wants short answers"}, items: []string{"preference: Ann wants short answers"}}).dream(t); len(again) > 0 {

@@ -2,7 +2,6 @@ package offline
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -45,21 +44,19 @@ type evolution struct {
 }
 
 // evolve answers memory_evolve: one line for each memory, then what is new.
-func evolve(q question) ([]evolveLine, error) {
-	var e evolution
-	var earlier, fresh []message
-	if err := errors.Join(q.read("existing_memories", &e.memories), q.read("earlier_discussions", &earlier),
-		q.read("new_discussions", &fresh)); err != nil {
-		return nil, err
-	}
-	e.fresh = map[int]bool{}
-	for _, m := range fresh {
+func evolve(q struct {
+	Memories []memory  `json:"existing_memories"`
+	Earlier  []message `json:"earlier_discussions"`
+	New      []message `json:"new_discussions"`
+}) []evolveLine {
+	e := evolution{memories: q.Memories, fresh: map[int]bool{}}
+	for _, m := range q.New {
 		e.fresh[m.ID] = true
 	}
-	e.sentences = readMessages(append(earlier, fresh...))
+	e.sentences = readMessages(append(q.Earlier, q.New...))
 	e.taken = make([]bool, len(e.sentences))
 	lines := e.revise()
-	return append(lines, e.create()...), nil
+	return append(lines, e.create()...)
 }
 
 // cite quotes sentences. Without one of a new message there is no evidence.
@@ -112,7 +109,7 @@ func (e *evolution) judge(m memory) (l evolveLine, changes bool) {
 			turn, ends = s, true
 		case len(words().Rules.in(*s)) > 0 && !same(*s, known):
 			turn, ends = s, false
-		case same(*s, known):
+		case supports(*s, known):
 			support = append(support, *s)
 		}
 	}
@@ -124,11 +121,11 @@ func (e *evolution) judge(m memory) (l evolveLine, changes bool) {
 	}
 	switch {
 	case l.Evidence == nil && m.Stale:
-		return evolveLine{Action: reverie.ActionDelete, OldID: m.ID, Reason: reasonOf(m.Statement, reasonStale)}, true
+		return evolveLine{Action: reverie.ActionDelete, OldID: m.ID, Reason: reasonStale.of(m.Statement)}, true
 	case l.Evidence != nil && m.Held && texts.ContentHash(support[0].text) != texts.ContentHash(m.Statement):
 		if text, ok := support[0].statement(); ok {
 			return evolveLine{Action: reverie.ActionUpdate, OldID: m.ID, Statement: text, Evidence: l.Evidence,
-				Reason: reasonOf(text, reasonRestated)}, true
+				Reason: reasonRestated.of(text)}, true
 		}
 	}
 	return l, false
@@ -137,7 +134,7 @@ func (e *evolution) judge(m memory) (l evolveLine, changes bool) {
 // turned is the line of a memory that a sentence ends or replaces.
 func (e *evolution) turned(m memory, s sentence, ends bool, evidence []citation) (evolveLine, bool) {
 	l := evolveLine{Action: reverie.ActionDelete, OldID: m.ID, Evidence: evidence,
-		Reason: reasonOf(m.Statement, reasonEnd)}
+		Reason: reasonEnd.of(m.Statement)}
 	if ends {
 		return l, true
 	}
@@ -145,14 +142,14 @@ func (e *evolution) turned(m memory, s sentence, ends bool, evidence []citation)
 	if !ok || texts.ContentHash(text) == texts.ContentHash(m.Statement) {
 		return evolveLine{Action: reverie.ActionKeep, OldID: m.ID}, false
 	}
-	l.Action, l.Statement, l.Reason = reverie.ActionUpdate, text, reasonOf(text, reasonRule)
+	l.Action, l.Statement, l.Reason = reverie.ActionUpdate, text, reasonRule.of(text)
 	return l, true
 }
 
 // candidate is what may become a memory, and the sentences that say it.
 type candidate struct {
 	text   string
-	reason reasonKind
+	reason reason
 	tags   []string
 	proof  []sentence
 }
@@ -175,7 +172,7 @@ func (e *evolution) create() []evolveLine {
 	for _, c := range found[:min(len(found), maxCreates, max(0, reverie.MaxActive-len(e.memories)))] {
 		if evidence := e.cite(c.proof); evidence != nil {
 			lines = append(lines, evolveLine{Action: reverie.ActionCreate, Statement: c.text, Tags: c.tags,
-				Evidence: evidence, Reason: reasonOf(c.text, c.reason)})
+				Evidence: evidence, Reason: c.reason.of(c.text)})
 		}
 	}
 	return lines
@@ -206,7 +203,7 @@ func (e *evolution) repeats(s sentence) []sentence {
 	for _, o := range e.sentences {
 		by := o.message.Author == s.message.Author
 		apart := o.message.sentAt().Sub(s.message.sentAt()).Abs()
-		if o.message == s.message || !o.sure || o.folded == s.folded ||
+		if o.message == s.message || !o.sure || strings.EqualFold(o.text, s.text) ||
 			by && apart < repeatAfter || !by && s.self && o.self {
 			continue
 		}
@@ -238,31 +235,22 @@ func unattributed(statement string) string {
 	return statement
 }
 
-// reasonKind is why a line changes something.
-type reasonKind int
+// reason is why a line changes something, in English and in Chinese.
+type reason [2]string
 
-const (
-	reasonRepeated reasonKind = iota
-	reasonAsked
-	reasonRule
-	reasonEnd
-	reasonRestated
-	reasonStale
+var (
+	reasonRepeated = reason{"it is said more than once", "不止一次说到"}
+	reasonAsked    = reason{"somebody asks that it be remembered", "有人请求记住"}
+	reasonRule     = reason{"it is said to hold from now on", "说明以后如此"}
+	reasonEnd      = reason{"it is said to hold no longer", "说明已不再如此"}
+	reasonRestated = reason{"this is what is left of it", "现有的消息这样说"}
+	reasonStale    = reason{"nothing has supported it for weeks", "已有数周没有消息支持"}
 )
 
-var reasons = map[reasonKind][2]string{
-	reasonRepeated: {"it is said more than once", "不止一次说到"},
-	reasonAsked:    {"somebody asks that it be remembered", "有人请求记住"},
-	reasonRule:     {"it is said to hold from now on", "说明以后如此"},
-	reasonEnd:      {"it is said to hold no longer", "说明已不再如此"},
-	reasonRestated: {"this is what is left of it", "现有的消息这样说"},
-	reasonStale:    {"nothing has supported it for weeks", "已有数周没有消息支持"},
-}
-
-// reasonOf words a reason in the language of a statement.
-func reasonOf(statement string, kind reasonKind) string {
+// of words the reason in the language of a statement.
+func (r reason) of(statement string) string {
 	if isDense(statement) {
-		return reasons[kind][1]
+		return r[1]
 	}
-	return reasons[kind][0]
+	return r[0]
 }

@@ -13,20 +13,22 @@ var wordsFile []byte
 
 // lexicon is the words that the model goes by, as words.toml explains them.
 type lexicon struct {
-	stopWords map[string]bool
-	particles map[rune]bool
-	fillers   map[string]bool
+	stopWords, fillers map[string]bool
+	particles          map[rune]bool
 
-	Ends     cues     `toml:"ends"`
-	Rules    cues     `toml:"rules"`
-	Remember []string `toml:"remember"`
-	Unsure   cues     `toml:"unsure"`
-	Denials  cues     `toml:"denials"`
-	Figures  cues     `toml:"figures"`
-	LeadIns  []string `toml:"lead_ins"`
-	Selves   cues     `toml:"selves"`
-	Todos    cues     `toml:"todos"`
-	Sayings  []saying `toml:"sayings"`
+	StopWordList string   `toml:"stop_words"`
+	FillerList   string   `toml:"fillers"`
+	ParticleList string   `toml:"particles"`
+	Ends         cues     `toml:"ends"`
+	Rules        cues     `toml:"rules"`
+	Remember     []string `toml:"remember"`
+	Unsure       cues     `toml:"unsure"`
+	Denials      cues     `toml:"denials"`
+	Figures      cues     `toml:"figures"`
+	LeadIns      []string `toml:"lead_ins"`
+	Selves       cues     `toml:"selves"`
+	Todos        cues     `toml:"todos"`
+	Sayings      []saying `toml:"sayings"`
 }
 
 // saying is one way to say something of oneself.
@@ -39,30 +41,19 @@ type saying struct {
 
 // words returns the lexicon, which is read when it is first needed.
 var words = sync.OnceValue(func() *lexicon {
-	var file struct {
-		lexicon
-		StopWords string `toml:"stop_words"`
-		Particles string `toml:"particles"`
-		Fillers   string `toml:"fillers"`
-	}
-	if err := toml.Unmarshal(wordsFile, &file); err != nil {
+	var l lexicon
+	if err := toml.Unmarshal(wordsFile, &l); err != nil {
 		panic("offline: words.toml: " + err.Error()) // embedded, and read by every test
 	}
-	l := file.lexicon
-	for _, list := range []cues{l.Ends, l.Rules, l.Unsure, l.Denials, l.Figures, l.Selves, l.Todos} {
-		list.pad()
-	}
-	l.stopWords, l.fillers, l.particles = set(file.StopWords), set(file.Fillers), map[rune]bool{}
-	for _, r := range file.Particles {
-		l.particles[r] = true
-	}
+	l.stopWords, l.fillers = set(strings.Fields(l.StopWordList)), set(strings.Fields(l.FillerList))
+	l.particles = set([]rune(l.ParticleList))
 	return &l
 })
 
-func set(list string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		out[w] = true
+func set[E comparable](list []E) map[E]bool {
+	out := map[E]bool{}
+	for _, e := range list {
+		out[e] = true
 	}
 	return out
 }
@@ -71,24 +62,11 @@ func set(list string) map[string]bool {
 // words, in others anywhere.
 type cues []string
 
-// pad puts spaces around the cues that are found as whole words.
-func (c cues) pad() {
-	for i, cue := range c {
-		if isASCII(cue) {
-			c[i] = " " + cue + " "
-		}
-	}
-}
-
 // in returns those of the cues that a sentence holds.
 func (c cues) in(s sentence) []string {
 	var found []string
 	for _, cue := range c {
-		text := s.folded
-		if isASCII(cue) {
-			text = s.spaced
-		}
-		if strings.Contains(text, cue) {
+		if isASCII(cue) && strings.Contains(s.spaced, " "+cue+" ") || !isASCII(cue) && strings.Contains(s.folded, cue) {
 			found = append(found, cue)
 		}
 	}

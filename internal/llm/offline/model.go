@@ -1,18 +1,44 @@
+// Package offline is a model without a model: deterministic, with no network
+// and no key. It serves to try Reverie, to run its tests, and as the baseline
+// that a real model has to beat. It is never chosen silently.
+//
+// Its embeddings hash words and character n-grams, so they know spelling, not
+// meaning: two ways of saying the same thing in other words, or in another
+// language, are strangers to it.
+//
+// Its generation is extractive: what it says is a sentence that somebody wrote, at
+// most with who wrote it. It goes by the word lists of words.toml, in English and
+// Chinese, and finds little:
+//
+//   - memory_evolve: sentences that two people say, or one on two occasions; rules
+//     "from now on"; what somebody asks to be remembered; the end of a memory
+//     ("no longer"), or a rule in its place, where a sentence plainly matches it.
+//   - memory_compare: the same words, but for articles, are a duplicate; all else is
+//     unrelated.
+//   - impression_observe and session_extract: what people say of themselves in the
+//     plain ways that words.toml lists ("I am allergic to", "我住在").
+//   - the summaries of session_extract and session_summarize: the longest sentence
+//     of each message, the oldest left out where room is short.
+//   - dream: facts that are a preference or say what is to be done, and the
+//     summaries' first sentences.
 package offline
 
 import (
+	"bytes"
 	"context"
-	"sync"
+	"encoding/json"
+	"errors"
+	"fmt"
 
 	"reverie/internal/llm"
-	"reverie/internal/text"
+	texts "reverie/internal/text"
 )
 
 // Names of what this package computes. They change whenever the same input
 // would give another result, so that stored vectors are never mixed.
 const (
 	EmbeddingModel  = "offline-ngram-v1"
-	GenerationModel = "offline-extractive-v2"
+	GenerationModel = "offline-extractive-v3"
 	provider        = "offline"
 )
 
@@ -21,10 +47,7 @@ const DefaultDims = 1536
 
 // Model is both a [llm.Generator] and a [llm.Embedder]. It is safe for
 // concurrent use.
-type Model struct {
-	dims int
-	bags sync.Pool // *bag, reused between texts
-}
+type Model struct{ dims int }
 
 var (
 	_ llm.Generator = (*Model)(nil)
@@ -37,7 +60,7 @@ func New(dims int) *Model {
 	if dims <= 0 {
 		dims = DefaultDims
 	}
-	return &Model{dims: dims, bags: sync.Pool{New: func() any { return newBag() }}}
+	return &Model{dims: dims}
 }
 
 // Generate answers the user part of the prompts memory_evolve, memory_compare,
@@ -53,8 +76,8 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) (llm.Response, er
 		return llm.Response{}, &llm.Error{Provider: provider, Fault: llm.FaultBadRequest, Err: err}
 	}
 	resp := llm.Response{Text: s, Finish: llm.FinishStop, Usage: llm.Usage{
-		InputTokens:  text.EstimateTokens(req.System) + text.EstimateTokens(req.User),
-		OutputTokens: text.EstimateTokens(s),
+		InputTokens:  texts.EstimateTokens(req.System) + texts.EstimateTokens(req.User),
+		OutputTokens: texts.EstimateTokens(s),
 	}}
 	if !whole {
 		resp.Finish = llm.FinishLength
@@ -64,15 +87,77 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) (llm.Response, er
 
 // Embed returns one vector of length one for each text, in order. It fails only
 // when ctx has ended.
-func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
-	vectors := make([][]float32, len(texts))
+func (m *Model) Embed(ctx context.Context, list []string) ([][]float32, llm.Usage, error) {
+	vectors := make([][]float32, len(list))
 	var usage llm.Usage
-	for i, s := range texts {
+	for i, s := range list {
 		if err := ctx.Err(); err != nil {
 			return nil, usage, &llm.Error{Provider: provider, Fault: llm.FaultTimeout, Err: err}
 		}
 		vectors[i] = m.vector(s)
-		usage.InputTokens += text.EstimateTokens(s)
+		usage.InputTokens += texts.EstimateTokens(s)
 	}
 	return vectors, usage, nil
+}
+
+// errUnknownPrompt refuses what this package cannot do. Questions are told apart by the
+// keys of the user part.
+var errUnknownPrompt = errors.New("the offline baseline answers six prompts only, by the keys of their JSON object: " +
+	"memory_evolve (new_discussions), memory_compare (fact, candidates), impression_observe (subjects, messages), " +
+	"session_extract (session_turns, known_facts), session_summarize (older_turns) and dream (dream_items, " +
+	"dream_sessions or dream_parts); configure a real model for anything else")
+
+// answer answers the user part of a prompt; whole is false when the answer had to be
+// cut off at maxTokens.
+func answer(user string, maxTokens int) (text string, whole bool, err error) {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(user), &keys); err != nil {
+		return "", false, fmt.Errorf("%w: %w", errUnknownPrompt, err)
+	}
+	has := func(key string) bool { return keys[key] != nil }
+	switch {
+	case has("new_discussions"):
+		return lines(evolve, user, `{"action":"none"}`, maxTokens)
+	case has("fact") && has("candidates"):
+		return lines(compare, user, `{"none":true}`, maxTokens)
+	case has("subjects") && has("messages"):
+		return lines(observe, user, `{"none":true}`, maxTokens)
+	case has("session_turns") && has("known_facts"):
+		return lines(extract, user, "", maxTokens)
+	case has("older_turns"):
+		return lines(summarize, user, "", maxTokens)
+	case has("dream_parts"):
+		return lines(combine, user, "", maxTokens)
+	case has("dream_items"):
+		return lines(dream, user, "", maxTokens)
+	}
+	return "", false, errUnknownPrompt
+}
+
+// lines answers a question with JSON Lines of at most maxTokens estimated tokens (0: no
+// limit). No lines at all is said by the line none.
+func lines[Q, L any](of func(Q) []L, user, none string, maxTokens int) (text string, whole bool, err error) {
+	var q Q
+	if err := json.Unmarshal([]byte(user), &q); err != nil {
+		return "", false, fmt.Errorf("%w: %w", errUnknownPrompt, err)
+	}
+	list := of(q)
+	if len(list) == 0 {
+		return none + "\n", true, nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	spent := 0
+	for _, l := range list {
+		from := b.Len()
+		if err := enc.Encode(l); err != nil {
+			return "", false, err
+		}
+		spent += texts.EstimateTokens(b.String()[from:])
+		if maxTokens > 0 && spent > maxTokens {
+			return cutBytes(b.String(), from+(b.Len()-from)/2), false, nil
+		}
+	}
+	return b.String(), true, nil
 }

@@ -111,20 +111,18 @@ func readMessages(messages []message) []sentence {
 		if !m.fromPerson() {
 			continue
 		}
-		for _, text := range splitSentences(m.Text) {
-			if len(all) == readAtMost {
-				return all
-			}
+		for _, text := range splitSentences(m.Text, maxSentences) {
 			text = withoutAddress(text)
 			if r, _ := utf8.DecodeRuneInString(text); !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 				continue // a command, a quotation, a mark
 			}
-			s := readSentence(text)
-			s.message = m
+			s := readSentence(bare(text))
+			s.message, s.text = m, text
+			s.sure = s.sure && !asks(text)
 			all = append(all, s)
 		}
 	}
-	return all
+	return all[:min(len(all), readAtMost)]
 }
 
 // withoutAddress cuts off the name that a sentence is addressed to: "lin: it works".
@@ -137,13 +135,13 @@ func withoutAddress(text string) string {
 	return strings.TrimSpace(rest)
 }
 
-// splitSentences cuts at line ends and at marks that end a sentence.
-func splitSentences(text string) []string {
+// splitSentences cuts at line ends and at marks that end a sentence, so many at most.
+func splitSentences(text string, most int) []string {
 	text = cutBytes(text, maxMessageBytes)
 	var out []string
 	start := 0
 	take := func(end int) {
-		if s := strings.TrimSpace(text[start:end]); s != "" && len(out) < maxSentences {
+		if s := strings.TrimSpace(text[start:end]); s != "" && len(out) < most {
 			out = append(out, s)
 		}
 		start = end
@@ -193,9 +191,9 @@ func weight(terms []string) float64 {
 	return n
 }
 
-// shared is the weight of what two sentences have in common, and its share of the one
-// that says less.
-func shared(a, b sentence) (common, share float64) {
+// shared is the weight of what two sentences have in common, and of what each says
+// besides.
+func shared(a, b sentence) (common, onlyA, onlyB float64) {
 	var both []string
 	for _, t := range a.terms {
 		if _, found := slices.BinarySearch(b.terms, t); found {
@@ -203,30 +201,34 @@ func shared(a, b sentence) (common, share float64) {
 		}
 	}
 	common = weight(both)
-	if least := min(weight(a.terms), weight(b.terms)); least > 0 {
-		share = common / least
-	}
-	return common, share
+	return common, weight(a.terms) - common, weight(b.terms) - common
 }
 
-// What two sentences must have in common to be about the same, and to say the same.
+// What two sentences must have in common to be about the same, and to say the same. A
+// word is something else to say, half a word of Han characters is not.
 const (
-	aboutCommon, aboutShare = 1.5, 0.5
-	sameCommon, sameShare   = 2.0, 0.6
+	aboutCommon = 1.5
+	sameCommon  = 2.0
+	nothingElse = 0.5
 )
 
-// about tells whether two sentences are about the same.
+// about tells whether two sentences are about the same: they have half of the words of
+// the one that says less in common.
 func about(a, b sentence) bool {
-	common, share := shared(a, b)
-	return common >= aboutCommon && share >= aboutShare
+	common, onlyA, onlyB := shared(a, b)
+	return common >= aboutCommon && common >= min(onlyA, onlyB)
 }
 
-// same tells whether two sentences say the same: neither has a number or day that the
-// other lacks while it has others, and neither denies it alone.
-func same(a, b sentence) bool {
-	common, share := shared(a, b)
-	return common >= sameCommon && share >= sameShare && a.denied == b.denied &&
-		(within(a.figures, b.figures) || within(b.figures, a.figures))
+// same tells whether two sentences say the same: one says nothing but what the other
+// does, neither has a number or day that the other lacks while it has others, and neither
+// denies it alone.
+func same(a, b sentence) bool { return supports(a, b) || supports(b, a) }
+
+// supports tells whether a sentence says what another one says, and nothing else.
+func supports(s, known sentence) bool {
+	common, only, _ := shared(s, known)
+	return common >= sameCommon && only <= nothingElse && s.denied == known.denied &&
+		(within(s.figures, known.figures) || within(known.figures, s.figures))
 }
 
 func within(some, all []string) bool {
@@ -263,15 +265,15 @@ func cite(sentences []sentence) []citation {
 func (s sentence) statement() (text string, ok bool) {
 	text = bare(s.text)
 	if s.self {
+		says := " says: "
+		if isDense(text) {
+			says = "说："
+		}
 		name := strings.TrimSpace(s.message.Author)
 		if !plainName(name) {
 			return "", false
 		}
-		if isDense(text) {
-			text = name + "说：" + text
-		} else {
-			text = name + " says: " + text
-		}
+		text = name + says + text
 	}
 	return text, weight(s.terms) >= aboutCommon && safety.CheckStatement(text) == nil
 }
@@ -282,23 +284,16 @@ func bare(text string) string {
 	for again := true; again; {
 		again = false
 		for _, lead := range words().LeadIns {
-			if rest, ok := after(text, lead, ",，:： "); ok && rest != "" {
-				text, again = rest, true
-				break
+			if len(text) > len(lead) && strings.EqualFold(text[:len(lead)], lead) {
+				rest := text[len(lead):]
+				if trimmed := strings.TrimLeft(rest, ",，:： "); trimmed != "" && trimmed != rest {
+					text, again = trimmed, true
+					break
+				}
 			}
 		}
 	}
 	return strings.TrimRight(text, "。.!！;；~～ ")
-}
-
-// after returns what stands behind a beginning and one of some marks.
-func after(text, begin, marks string) (rest string, ok bool) {
-	if len(text) < len(begin) || !strings.EqualFold(text[:len(begin)], begin) {
-		return "", false
-	}
-	rest = text[len(begin):]
-	trimmed := strings.TrimLeft(rest, marks)
-	return trimmed, len(trimmed) < len(rest)
 }
 
 // plainName refuses names that are more than a name: they are text from outside.

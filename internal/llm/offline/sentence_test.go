@@ -16,7 +16,7 @@ func TestSplitSentences(t *testing.T) {
 		strings.Repeat("x. ", 100):        strings.TrimSuffix(strings.Repeat("x.|", maxSentences), "|"),
 		strings.Repeat("周", 5000)[:14999]: strings.Repeat("周", 1333),
 	} {
-		if got := strings.Join(splitSentences(text), "|"); got != want {
+		if got := strings.Join(splitSentences(text, maxSentences), "|"); got != want {
 			t.Errorf("%.40q: %.80q, want %.80q", text, got, want)
 		}
 	}
