@@ -36,7 +36,7 @@ func (s *Store) Answers(ctx context.Context, groupID, runID, purpose string) (ma
 		Answer string `db:"answer"`
 	}
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the answers of run %s", runID), ReadOnly: true, ByKey: true,
-		Prepare: []string{answersQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			rows = nil
 			return t.Select(ctx, &rows, answersQuery, groupID, runID, purpose)
 		}})
@@ -60,9 +60,8 @@ func (s *Store) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.A
 		return fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
 	}
 	return s.db.Run(ctx, pg.Work{
-		What:    what,
-		ByKey:   true,
-		Prepare: []string{extendLeaseQuery, saveAnswerQuery},
+		What:  what,
+		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := Fence(ctx, t, lease); err != nil {
 				return err
@@ -86,9 +85,8 @@ func (s *Store) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, 
 		return fmt.Errorf("%s: the lease is group %q's: %w", what, lease.GroupID, reverie.ErrInvalid)
 	}
 	return s.db.Run(ctx, pg.Work{
-		What:    what,
-		ByKey:   true,
-		Prepare: []string{extendLeaseQuery, adoptAnswersQuery},
+		What:  what,
+		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := Fence(ctx, t, lease); err != nil {
 				return err

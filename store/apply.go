@@ -67,9 +67,8 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 	}
 	var list []reverie.Change
 	err := s.db.Run(ctx, pg.Work{
-		What:    what,
-		ByKey:   true,
-		Prepare: planQueries(plan),
+		What:  what,
+		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := Fence(ctx, t, lease); err != nil {
 				return err
@@ -110,26 +109,6 @@ func checkPlan(plan reverie.Plan) error {
 		return fmt.Errorf("a dream takes in memories, and no messages: %w", reverie.ErrInvalid)
 	}
 	return nil
-}
-
-// planQueries are what applying a plan runs, for preparing.
-func planQueries(plan reverie.Plan) []string {
-	list := append([]string{extendLeaseQuery, lockNewestQuery, finishChunkQuery}, stepQueries...)
-	if plan.End != nil {
-		list = append(list, finishRunQuery)
-	}
-	switch {
-	case plan.Dream != nil:
-		list = append(list, takeInQuery, coverSessionsQuery, lockStandingQuery, insertSourcesQuery)
-	case plan.SessionID != "":
-		list = append(list, lockSessionQuery, useOfSessionQuery, extractedQuery, addNewQuery)
-	default:
-		list = append(list, consumeQuery)
-	}
-	if len(plan.Decisions) > 0 {
-		list = append(list, insertDecisionsQuery)
-	}
-	return list
 }
 
 func (s *Store) applyPlan(ctx context.Context, t *pg.Tx, plan reverie.Plan) ([]reverie.Change, error) {

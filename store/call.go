@@ -24,7 +24,7 @@ func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = s.db.Now()
 	}
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("record a call to %s", c.Model), Prepare: []string{recordCallQuery},
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("record a call to %s", c.Model), Prepare: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			_, err := t.Exec(ctx, recordCallQuery, c.GroupID, c.ID, c.RunID, c.Purpose, c.Provider, c.Model,
 				c.InputTokens, c.OutputTokens, c.CostUSD, c.Latency.Milliseconds(), c.Outcome, c.CreatedAt)

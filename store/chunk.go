@@ -90,9 +90,8 @@ const saveChunkQuery = `with saved as (
 // reverie.ErrConflict.
 func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Chunk) error {
 	return s.db.Run(ctx, pg.Work{
-		What:    fmt.Sprintf("save chunk %d of run %s", c.No, c.RunID),
-		ByKey:   true,
-		Prepare: []string{extendLeaseQuery, saveChunkQuery},
+		What:  fmt.Sprintf("save chunk %d of run %s", c.No, c.RunID),
+		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := Fence(ctx, t, lease); err != nil {
 				return err

@@ -89,7 +89,6 @@ func (s *Store) DreamSigns(ctx context.Context, q reverie.DreamQuery) (reverie.D
 	var signs reverie.DreamSigns
 	err := s.db.Run(ctx, pg.Work{
 		What:     fmt.Sprintf("look whether group %q is due to dream", q.GroupID),
-		Prepare:  []string{groupQuery, sessionQuery, dreamSignsQuery},
 		ReadOnly: true,
 		ByKey:    true,
 		Do: func(ctx context.Context, t *pg.Tx) error {

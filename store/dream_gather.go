@@ -54,7 +54,6 @@ func (s *Store) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.
 	var state reverie.DreamState
 	err := s.db.Run(ctx, pg.Work{
 		What:     fmt.Sprintf("gather what group %q has to dream of", q.GroupID),
-		Prepare:  []string{groupQuery, sessionQuery, dreamSignsQuery, materialQuery, coveredQuery, dreamtQuery, activeQuery},
 		ReadOnly: true,
 		ByKey:    true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
@@ -120,8 +119,8 @@ func (s *Store) EvidenceOf(ctx context.Context, groupID string, lineageIDs []str
 	error) {
 	var found map[string][]reverie.Evidence
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what memories of group %q rest on", groupID), ReadOnly: true,
-		ByKey:   true,
-		Prepare: []string{evidenceOfQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
+		ByKey: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			var err error
 			found, err = evidenceOf(ctx, t, groupID, lineageIDs)
 			return err

@@ -88,7 +88,7 @@ func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.Du
 func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, query string,
 	args []any) ([]reverie.DueGroup, error) {
 	var list []reverie.DueGroup
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: q.GroupID != "", Prepare: []string{query},
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: q.GroupID != "",
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			var rows []struct {
 				reverie.Group

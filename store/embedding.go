@@ -53,7 +53,7 @@ func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at
 	}
 	var rows []MemoryRow
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the memories of group %q to embed", groupID), ReadOnly: true,
-		Prepare: []string{query}, Do: func(ctx context.Context, t *pg.Tx) error {
+		Prepare: true, Do: func(ctx context.Context, t *pg.Tx) error {
 			rows = nil
 			return t.Select(ctx, &rows, query, args...)
 		}})
@@ -99,7 +99,7 @@ func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, has
 	if len(hashes) == 1 { // of a query, as most are
 		rows, err = pg.QueryAll[cachedRow](ctx, s.db, what, oneCachedQuery, groupID, model, hashes[0])
 	} else {
-		err = s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true, Prepare: []string{cachedQuery},
+		err = s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true,
 			Do: func(ctx context.Context, t *pg.Tx) error {
 				rows = nil
 				return t.Select(ctx, &rows, cachedQuery, groupID, model, pq.StringArray(hashes))
@@ -135,7 +135,7 @@ func (s *Store) writeVectors(ctx context.Context, what, model string, byKey map[
 		}
 		list[i] = byKey[k]
 	}
-	return s.db.Run(ctx, pg.Work{What: what, Prepare: []string{query}, Do: func(ctx context.Context, t *pg.Tx) error {
+	return s.db.Run(ctx, pg.Work{What: what, Prepare: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		array, err := s.db.Vectors(ctx, t, list)
 		if err != nil {
 			return err

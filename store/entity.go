@@ -41,7 +41,6 @@ func (s *Store) EntitiesByID(ctx context.Context, groupID string, ids []string) 
 	var list []reverie.Entity
 	err := s.db.Run(ctx, pg.Work{
 		What:     fmt.Sprintf("read %d entities of group %q", len(ids), groupID),
-		Prepare:  []string{mergesQuery, entitiesQuery, entityNamesQuery, activeClaimsQuery},
 		ReadOnly: true,
 		ByKey:    true,
 		Do: func(ctx context.Context, t *pg.Tx) error {

@@ -61,10 +61,6 @@ func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease,
 	err := s.db.Run(ctx, pg.Work{
 		What:  what,
 		ByKey: true,
-		Prepare: []string{extendLeaseQuery, lockChunkQuery, useQuery, lockEntitiesQuery, claimHeadsQuery,
-			insertEntitiesQuery, insertNamesQuery,
-			moveClaimsQuery, insertClaimsQuery, insertClaimEvidenceQuery, insertEntityChangesQuery, raiseEntitiesQuery,
-			finishChunkQuery},
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := Fence(ctx, t, lease); err != nil {
 				return err

@@ -56,10 +56,7 @@ const (
 func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reverie.EntityState, error) {
 	var state reverie.EntityState
 	err := s.db.Run(ctx, pg.Work{
-		What: fmt.Sprintf("gather the entities of group %q", q.GroupID),
-		Prepare: []string{groupQuery, waitingQuery, chosenWaitingQuery, moreWaitingQuery, messagesQuery, mergesQuery,
-			indexQuery,
-			endsOfWaitingQuery, namesakesQuery},
+		What:     fmt.Sprintf("gather the entities of group %q", q.GroupID),
 		ReadOnly: true,
 		ByKey:    true,
 		Do: func(ctx context.Context, t *pg.Tx) error {

@@ -153,6 +153,7 @@ func TestGatherEntitiesStatements(t *testing.T) {
 		return state, trips*100 + n.trips.Load() - start
 	}
 	w.people("first")
+	gather()
 	gather() // prepares what is prepared
 	_, one := gather()
 	var names []string

@@ -80,7 +80,6 @@ func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.Stat
 	var state reverie.State
 	err := s.db.Run(ctx, pg.Work{
 		What:     fmt.Sprintf("gather group %q", q.GroupID),
-		Prepare:  []string{groupQuery, headsQuery, pendingQuery, chosenQuery, moreQuery, contextQuery},
 		ReadOnly: true,
 		ByKey:    true,
 		Do: func(ctx context.Context, t *pg.Tx) error {

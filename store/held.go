@@ -92,7 +92,7 @@ func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie
 	var list []reverie.Change
 	err := s.db.Run(ctx, pg.Work{
 		What:    what,
-		Prepare: append([]string{extendLeaseQuery}, stepQueries...),
+		Prepare: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := Fence(ctx, t, lease); err != nil {
 				return err

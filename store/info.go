@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"reverie/internal/reverie"
 	"reverie/store/pg"
 )
@@ -30,12 +28,12 @@ const hiddenQuery = `select quote_ident(current_user) as login, coalesce(string_
 			from regexp_split_to_table(replace(current_setting('search_path'), '"', ''), ' *, *') name)`
 
 // MaySee refuses a role to which the tables are not there because it may not look.
-func MaySee(ctx context.Context, q sqlx.QueryerContext) error {
+func MaySee(ctx context.Context, q pg.Querier) error {
 	var is struct {
 		Login  string `db:"login"`
 		Hidden string `db:"hidden"`
 	}
-	if err := sqlx.GetContext(ctx, q, &is, hiddenQuery); err != nil || is.Hidden == "" {
+	if err := pg.ReadRow(ctx, q, &is, hiddenQuery); err != nil || is.Hidden == "" {
 		return err
 	}
 	return fmt.Errorf("the role %[1]s may not use the schema %[2]s, in which the tables are: %[3]w: have its owner run `grant usage on schema %[2]s to %[1]s`",

@@ -117,7 +117,7 @@ func (s *Store) undisturbed(ctx context.Context, lease reverie.Lease, job reveri
 	if !ofEvolve(job) {
 		takenUp = append(takenUp, string(reverie.ChunkOpen))
 	}
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true, Prepare: []string{interruptedQuery},
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			err := t.Get(ctx, &found, interruptedQuery, lease.GroupID, string(job), lease.Name, lease.Holder, lease.Fence,
 				takenUp)
@@ -157,9 +157,8 @@ func (s *Store) resume(ctx context.Context, lease reverie.Lease, job reverie.Job
 	var run *reverie.Run
 	var chunk *reverie.Chunk
 	err := s.db.Run(ctx, pg.Work{
-		What:    what,
-		ByKey:   true,
-		Prepare: []string{extendLeaseQuery, running, settleRunsQuery, chunkToTakeUp(job)},
+		What:  what,
+		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			run, chunk = nil, nil
 			if err := Fence(ctx, t, lease); err != nil {

@@ -59,9 +59,8 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 		return lease, fmt.Errorf("acquire the lease of group %q: holder is empty: %w", groupID, reverie.ErrInvalid)
 	}
 	err := s.db.Run(ctx, pg.Work{
-		What:    fmt.Sprintf("acquire the lease of group %q", groupID),
-		ByKey:   true,
-		Prepare: []string{takeFreeLeaseQuery},
+		What:  fmt.Sprintf("acquire the lease of group %q", groupID),
+		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			take := func() (row leaseRow, err error) {
 				query := takeFreeLeaseQuery
@@ -122,9 +121,8 @@ func busy(ctx context.Context, t *pg.Tx, groupID, name string) error {
 func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Duration) (time.Time, error) {
 	var expires time.Time
 	err := s.db.Run(ctx, pg.Work{
-		What:    fmt.Sprintf("renew the lease of group %q", lease.GroupID),
-		ByKey:   true,
-		Prepare: []string{extendLeaseQuery},
+		What:  fmt.Sprintf("renew the lease of group %q", lease.GroupID),
+		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			var err error
 			expires, err = extendLease(ctx, t, lease, ttl)
@@ -138,9 +136,8 @@ func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Du
 // has taken meanwhile is left alone, without an error.
 func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
 	return s.db.Run(ctx, pg.Work{
-		What:    fmt.Sprintf("release the lease of group %q", lease.GroupID),
-		ByKey:   true,
-		Prepare: []string{releaseLeaseQuery},
+		What:  fmt.Sprintf("release the lease of group %q", lease.GroupID),
+		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			_, err := t.Exec(ctx, releaseLeaseQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence)
 			return err

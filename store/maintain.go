@@ -95,8 +95,8 @@ func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]re
 		after = ZeroID
 	}
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("look for memories of group %q that fade", q.GroupID), ReadOnly: true,
-		ByKey:   true,
-		Prepare: []string{fadingQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
+		ByKey: true,
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			rows = nil
 			return t.Select(ctx, &rows, fadingQuery, q.GroupID, after, reverie.CoreWeight, q.Threshold, q.Before, q.Limit,
 				pg.OrNull(q.ClosedBy), q.DreamsBefore)
@@ -117,7 +117,7 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 	[]reverie.Change, error) {
 	var stats reverie.Stats
 	var archived []reverie.Change
-	err := s.upkeep(ctx, lease, run, "let memories fade", []string{lockFadingQuery, fadeQuery}, func(ctx context.Context,
+	err := s.upkeep(ctx, lease, run, "let memories fade", func(ctx context.Context,
 		t *pg.Tx, _ time.Time) (reverie.Stats, error) {
 		var ids pq.StringArray
 		var rows pg.Columns
@@ -158,12 +158,12 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 
 // upkeep is a transaction of maintenance: by the lease's holder, with the stats of
 // its run that fn returns.
-func (s *Store) upkeep(ctx context.Context, lease reverie.Lease, run reverie.Run, what string, prepare []string,
+func (s *Store) upkeep(ctx context.Context, lease reverie.Lease, run reverie.Run, what string,
 	fn func(ctx context.Context, t *pg.Tx, at time.Time) (reverie.Stats, error)) error {
 	var xid string
 	return s.db.Run(ctx, pg.Work{
 		What:    fmt.Sprintf("%s of group %q", what, lease.GroupID),
-		Prepare: append([]string{extendLeaseQuery}, prepare...),
+		Prepare: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := Fence(ctx, t, lease); err != nil {
 				return err

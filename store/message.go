@@ -97,9 +97,6 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 	err := s.db.Run(ctx, pg.Work{
 		What:  fmt.Sprintf("import %d messages into group %q", len(messages), groupID),
 		ByKey: true,
-		Prepare: []string{lockGroupQuery, knownMessagesQuery, nearSessionsQuery, namedSessionsQuery, fixedSessionsQuery,
-			takenSessionsQuery,
-			neighboursQuery, importQuery, saveSessionsQuery},
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			n, gone, err := s.arrive(ctx, t, groupID, list, erased)
 			result = reverie.ImportResult{New: n, Known: len(messages) - n - gone, Erased: gone}

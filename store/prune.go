@@ -98,7 +98,7 @@ func (s *Store) Prune(ctx context.Context, lease reverie.Lease, b reverie.PruneB
 	error) {
 	var p reverie.Pruned
 	var after time.Time
-	err := s.upkeep(ctx, lease, b.Run, "prune what has expired", nil, func(ctx context.Context, t *pg.Tx,
+	err := s.upkeep(ctx, lease, b.Run, "prune what has expired", func(ctx context.Context, t *pg.Tx,
 		at time.Time) (reverie.Stats, error) {
 		p, after = reverie.Pruned{}, b.After
 		stats := b.Run.Stats

@@ -2,10 +2,10 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
@@ -155,7 +155,7 @@ func (s *Store) confinement(ctx context.Context) (string, error) {
 }
 
 // confineReader makes the role for reading, as far as the user of db may, and confines it.
-func confineReader(ctx context.Context, db *sqlx.DB, role string) error {
+func confineReader(ctx context.Context, db *sql.DB, role string) error {
 	if role == "" {
 		return nil
 	}
@@ -163,7 +163,7 @@ func confineReader(ctx context.Context, db *sqlx.DB, role string) error {
 		return fmt.Errorf("the reader's role %q: a name has at most 63 bytes: %w", role, reverie.ErrConfiguration)
 	}
 	var why string // the doctor says it better
-	if err := db.GetContext(ctx, &why, `select reverie_reader($1::text::name)`, role); err != nil {
+	if err := pg.ReadRow(ctx, db, &why, `select reverie_reader($1::text::name)`, role); err != nil {
 		return pg.Translate(ctx, err, fmt.Sprintf("confine the role %s", role))
 	}
 	return nil

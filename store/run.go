@@ -81,13 +81,12 @@ func (s *Store) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Ru
 			return err
 		}
 		return s.adoptAnswers(ctx, t, lease.GroupID, before, runID)
-	}, saveChunkQuery, adoptAnswersQuery)
+	})
 }
 
-// startRun writes a run's row, and what belongs to its beginning, by statements worth
-// preparing; nil: nothing does.
+// startRun writes a run's row, and what belongs to its beginning; nil: nothing does.
 func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.Run, with func(ctx context.Context,
-	t *pg.Tx, runID string) error, prepare ...string) (reverie.Run, error) {
+	t *pg.Tx, runID string) error) (reverie.Run, error) {
 	run.GroupID, run.Status, run.FinishedAt = lease.GroupID, reverie.RunRunning, nil
 	if run.Job != reverie.JobMaintain { // a team's vectors are made like any other
 		if err := reverie.CheckChat(run.GroupID); err != nil {
@@ -98,9 +97,8 @@ func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.R
 		run.ID = reverie.NewID()
 	}
 	err := s.db.Run(ctx, pg.Work{
-		What:    fmt.Sprintf("start a run of %s for group %q", run.Job, lease.GroupID),
-		ByKey:   true,
-		Prepare: append([]string{extendLeaseQuery, lockSessionQuery, startRunQuery}, prepare...),
+		What:  fmt.Sprintf("start a run of %s for group %q", run.Job, lease.GroupID),
+		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := Fence(ctx, t, lease); err != nil {
 				return err
@@ -151,9 +149,8 @@ func (s *Store) insertRun(ctx context.Context, t *pg.Tx, run *reverie.Run) error
 func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error) {
 	run.GroupID = lease.GroupID
 	err = s.db.Run(ctx, pg.Work{
-		What:    fmt.Sprintf("finish run %s of group %q", run.ID, lease.GroupID),
-		ByKey:   true,
-		Prepare: []string{extendLeaseQuery, finishRunQuery},
+		What:  fmt.Sprintf("finish run %s of group %q", run.ID, lease.GroupID),
+		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := Fence(ctx, t, lease); err != nil {
 				return err

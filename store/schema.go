@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
@@ -48,7 +48,7 @@ const minServer = 150000
 // session mode. A missing pgvector is reverie.ErrConfiguration.
 func Migrate(ctx context.Context, opts pg.Options) ([]MigrationStatus, error) {
 	var applied []MigrationStatus
-	err := withProvider(ctx, opts, func(db *sqlx.DB, p *goose.Provider) error {
+	err := withProvider(ctx, opts, func(db *sql.DB, p *goose.Provider) error {
 		if err := checkServer(ctx, db); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func Migrate(ctx context.Context, opts pg.Options) ([]MigrationStatus, error) {
 // MigrationStatuses lists all steps of the schema that this binary knows, oldest first.
 func MigrationStatuses(ctx context.Context, opts pg.Options) ([]MigrationStatus, error) {
 	var all []MigrationStatus
-	err := withProvider(ctx, opts, func(_ *sqlx.DB, p *goose.Provider) error {
+	err := withProvider(ctx, opts, func(_ *sql.DB, p *goose.Provider) error {
 		found, err := p.Status(ctx)
 		if err != nil {
 			return pg.Translate(ctx, err, "read the schema's status")
@@ -90,7 +90,7 @@ func MigrationStatuses(ctx context.Context, opts pg.Options) ([]MigrationStatus,
 	return all, err
 }
 
-func withProvider(ctx context.Context, opts pg.Options, do func(*sqlx.DB, *goose.Provider) error) error {
+func withProvider(ctx context.Context, opts pg.Options, do func(*sql.DB, *goose.Provider) error) error {
 	opts.ReadTimeout = max(opts.ReadTimeout, 15*time.Minute) // building an index may take its time
 	db, err := pg.Connect(opts)
 	if err != nil {
@@ -107,7 +107,7 @@ func withProvider(ctx context.Context, opts pg.Options, do func(*sqlx.DB, *goose
 	if err != nil {
 		return fmt.Errorf("make the migration lock: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db.DB, Migrations(),
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, Migrations(),
 		goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
@@ -116,13 +116,13 @@ func withProvider(ctx context.Context, opts pg.Options, do func(*sqlx.DB, *goose
 }
 
 // checkServer says what is missing before a migration fails halfway in words of SQL.
-func checkServer(ctx context.Context, db *sqlx.DB) error {
+func checkServer(ctx context.Context, db *sql.DB) error {
 	var server struct {
 		Num    int    `db:"num"`
 		Name   string `db:"name"`
 		Vector bool   `db:"vector"`
 	}
-	err := db.GetContext(ctx, &server, `select current_setting('server_version_num')::int as num,
+	err := pg.ReadRow(ctx, db, &server, `select current_setting('server_version_num')::int as num,
 		current_setting('server_version') as name,
 		exists (select 1 from pg_available_extensions where name = 'vector') as vector`)
 	switch {

@@ -140,7 +140,7 @@ func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.K
 		return nil, nil
 	}
 	var ids []string
-	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Prepare: []string{nearestQuery},
+	err := s.db.Run(ctx, pg.Work{What: what, ReadOnly: true, Prepare: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			ids = nil
 			array, err := s.db.Vectors(ctx, t, probes)

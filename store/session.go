@@ -123,7 +123,7 @@ func (s *Store) SessionMessages(ctx context.Context, groupID, sessionID string, 
 	}
 	var list []reverie.Message
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("read the messages of session %q", sessionID), ReadOnly: true,
-		ByKey: true, Prepare: []string{query},
+		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			list = nil
 			return t.Select(ctx, &list, query, groupID, sessionID, limit)

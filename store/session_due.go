@@ -97,7 +97,7 @@ func (q SessionQueue) DueSessions(ctx context.Context, groupID string) ([]reveri
 	var list []reverie.Session
 	err := q.db.Run(ctx, pg.Work{What: fmt.Sprintf("list the sessions of group %q that are due", groupID),
 		ReadOnly: true, ByKey: true,
-		Prepare: []string{dueSessionsQuery}, Do: func(ctx context.Context, t *pg.Tx) error {
+		Do: func(ctx context.Context, t *pg.Tx) error {
 			list = nil
 			return t.Select(ctx, &list, dueSessionsQuery, append(q.limits(), groupID)...)
 		}})

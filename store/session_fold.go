@@ -55,9 +55,8 @@ func (s *Store) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie
 		return err
 	}
 	return s.db.Run(ctx, pg.Work{
-		What:    what,
-		ByKey:   true,
-		Prepare: []string{extendLeaseQuery, lockSessionQuery, coverQuery, saveSummaryQuery, addFoldedQuery, runStatsQuery},
+		What:  what,
+		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			if err := Fence(ctx, t, lease); err != nil {
 				return err

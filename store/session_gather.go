@@ -44,9 +44,7 @@ const (
 func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reverie.SessionState, error) {
 	var state reverie.SessionState
 	err := s.db.Run(ctx, pg.Work{
-		What: fmt.Sprintf("gather session %q of group %q", q.SessionID, q.GroupID),
-		Prepare: []string{groupQuery, sessionQuery, oldestBufferedQuery, chosenBufferedQuery, moreBufferedQuery,
-			factHeadsQuery, summaryHeadQuery},
+		What:     fmt.Sprintf("gather session %q of group %q", q.SessionID, q.GroupID),
 		ReadOnly: true,
 		ByKey:    true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
@@ -113,7 +111,6 @@ func (s *Store) GatherFold(ctx context.Context, groupID, sessionID string) (reve
 	var state reverie.FoldState
 	err := s.db.Run(ctx, pg.Work{
 		What:     fmt.Sprintf("gather what session %q of group %q has to fold", sessionID, groupID),
-		Prepare:  []string{groupQuery, sessionQuery, summaryQuery, unfoldedQuery},
 		ReadOnly: true,
 		ByKey:    true,
 		Do: func(ctx context.Context, t *pg.Tx) error {

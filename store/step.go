@@ -64,10 +64,6 @@ const (
 				weight, content_hash, summary, model, created_at, supported_at, embedding)`
 )
 
-// stepQueries are what writeSteps runs, for preparing.
-var stepQueries = []string{lockHeadsQuery, moveHeadsQuery, insertVersionsQuery, insertEvidenceQuery,
-	insertChangesQuery, cascadeQuery}
-
 // checkSteps refuses steps that no plan may hold, before anything is locked.
 func checkSteps(steps []reverie.Step) error {
 	seen := map[string]bool{}

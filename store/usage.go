@@ -79,7 +79,7 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 		scores, similarities, weights = append(scores, r.Score), append(similarities, r.Similarity), append(weights, r.Weight)
 		strengths, recencies = append(strengths, r.Strength), append(recencies, r.Recency)
 	}
-	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("log %d uses of memories", len(rows)), Prepare: []string{logUsageQuery},
+	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("log %d uses of memories", len(rows)), Prepare: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			_, err := t.Exec(ctx, logUsageQuery, groups, usages, ids, lineages, sessions, queries, positions,
 				scores, similarities, weights, strengths, recencies, times)
@@ -99,7 +99,6 @@ func (s *Store) Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Us
 		What:     "read what a context offered",
 		ReadOnly: true,
 		ByKey:    true,
-		Prepare:  []string{usageGroupsQuery, newestUsageQuery, usageGroupQuery, sessionGroupQuery, offeredQuery},
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			rows = nil
 			groupID, usageID, err := findUsage(ctx, t, q)

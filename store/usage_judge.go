@@ -92,9 +92,8 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 	}
 	var rows []reverie.Usage
 	err := s.db.Run(ctx, pg.Work{
-		What:    what,
-		ByKey:   true,
-		Prepare: []string{judgeQuery},
+		What:  what,
+		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			for range pg.MaxTries {
 				rows = nil

@@ -136,7 +136,7 @@ func (a invariant) check(ctx context.Context, t *pg.Tx, first, last string, to *
 		return err
 	}
 	to.Checked += checked
-	rows, err := t.QueryxContext(ctx, `select * from (`+a.Broken+`) v order by 1, 2`, first, last)
+	rows, err := t.QueryContext(ctx, `select * from (`+a.Broken+`) v order by 1, 2`, first, last)
 	if err != nil {
 		return err
 	}

@@ -7,22 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync/atomic"
 	"time"
 
 	"github.com/lib/pq"
 )
 
 // connector opens connections whose transactions begin with settings of their
-// own, in the same request: they would be a round trip in each otherwise. Once it closes,
-// statements end with their connections: each would be a round trip, too, and a process
-// that has prepared a hundred would end a good deal later.
-type connector struct {
-	*pq.Connector
-	closing atomic.Bool
-}
+// own, in the same request: they would be a round trip in each otherwise.
+type connector struct{ *pq.Connector }
 
-func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	raw, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -32,7 +26,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = raw.Close()
 		return nil, fmt.Errorf("the driver's %T lacks what is needed of it", raw)
 	}
-	return &conn{full, c}, nil
+	return &conn{full, map[string]driverStmt{}}, nil
 }
 
 // driverConn is what the driver's connections can do, among it to end the
@@ -49,10 +43,15 @@ type driverConn interface {
 	driver.Tx
 }
 
+// conn prepares statements of its own, where the context asks for it. A statement is prepared
+// when it comes for the second time: a process that ends soon would prepare for nothing.
 type conn struct {
 	driverConn
-	of *connector
+	statements map[string]driverStmt // by text; nil for one that has come once
 }
+
+// maxStatements bounds what one connection keeps prepared.
+const maxStatements = 200
 
 // driverStmt is what the driver's statements can do.
 type driverStmt interface {
@@ -61,14 +60,48 @@ type driverStmt interface {
 	driver.StmtQueryContext
 }
 
-type stmt struct {
-	driverStmt
-	of *connector
+type preparingKey struct{}
+
+// preparing is the context of statements that are prepared, unless nothing is to be.
+func (d *DB) preparing(ctx context.Context) context.Context {
+	return context.WithValue(ctx, preparingKey{}, !d.opts.Unprepared)
 }
 
-// QueryContext asks again elsewhere, as [conn.QueryContext] does.
-func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	rows, err := s.driverStmt.QueryContext(ctx, args)
+// prepared returns the statement of a query, nil where it is to be sent as it is.
+func (c *conn) prepared(ctx context.Context, query string, args []driver.NamedValue) (driverStmt, error) {
+	if on, _ := ctx.Value(preparingKey{}).(bool); !on || len(args) == 0 {
+		return nil, nil
+	}
+	st, known := c.statements[query]
+	if !known && len(c.statements) < maxStatements {
+		c.statements[query] = nil
+	}
+	if !known || st != nil {
+		return st, nil
+	}
+	raw, err := c.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	st, ok := raw.(driverStmt)
+	if !ok {
+		return nil, fmt.Errorf("the driver's %T lacks what is needed of it", raw)
+	}
+	c.statements[query] = st
+	return st, nil
+}
+
+// QueryContext has another connection asked where this one is broken. Outside of transactions
+// it only looks; in one the pool asks nobody else.
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
+	st, err := c.prepared(ctx, query, args)
+	switch {
+	case err != nil:
+	case st != nil:
+		rows, err = st.QueryContext(ctx, args)
+	default:
+		rows, err = c.driverConn.QueryContext(ctx, query, args)
+	}
 	if err != nil {
 		return nil, retryElsewhere(ctx, err)
 	}
@@ -88,35 +121,16 @@ func (r utcRows) Next(dest []driver.Value) error {
 	return err
 }
 
-func (s *stmt) Close() error {
-	if s.of.closing.Load() {
-		return nil
-	}
-	return s.driverStmt.Close()
-}
-
-// PrepareContext prepares a statement that need not be closed before its connection.
-func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	raw, err := c.driverConn.PrepareContext(ctx, query)
+// ExecContext writes, always in a transaction.
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	st, err := c.prepared(ctx, query, args)
 	if err != nil {
-		return nil, retryElsewhere(ctx, err)
+		return nil, err
 	}
-	full, ok := raw.(driverStmt)
-	if !ok {
-		_ = raw.Close()
-		return nil, fmt.Errorf("the driver's %T lacks what is needed of it", raw)
+	if st != nil {
+		return st.ExecContext(ctx, args)
 	}
-	return &stmt{full, c.of}, nil
-}
-
-// QueryContext has another connection asked where this one is broken. Outside of transactions
-// it only looks; in one the pool asks nobody else.
-func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	rows, err := c.driverConn.QueryContext(ctx, query, args)
-	if err != nil {
-		return nil, retryElsewhere(ctx, err)
-	}
-	return utcRows{rows}, nil
+	return c.driverConn.ExecContext(ctx, query, args)
 }
 
 // retryElsewhere has the pool go on to another connection, and at last to a new one, where this one

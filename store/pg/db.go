@@ -11,11 +11,9 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
 	"reverie/internal/fault"
@@ -75,12 +73,8 @@ type DB struct {
 	// Reasons explains violated constraints to callers, by the constraint's name. Set it before the first use.
 	Reasons map[string]string
 
-	db   *sqlx.DB
-	from *connector // of the connections
+	db   *sql.DB
 	opts Options
-
-	mu       sync.Mutex
-	prepared map[string]*sqlx.Stmt
 
 	conns    chan struct{} // one element for each connection in use or held back: see acquireConn
 	heldBack atomic.Int64  // how many of conns are held back
@@ -91,11 +85,11 @@ type DB struct {
 // Open connects and pings. Wrong settings are reverie.ErrConfiguration.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	opts = opts.WithDefaults()
-	db, from, err := dialDatabase(opts)
+	db, err := dialDatabase(opts)
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{db: db, from: from, opts: opts, prepared: map[string]*sqlx.Stmt{}, conns: make(chan struct{}, opts.MaxConns)}
+	d := &DB{db: db, opts: opts, conns: make(chan struct{}, opts.MaxConns)}
 	d.holdBackConns()
 	if err := d.Ping(ctx); err != nil {
 		_ = db.Close()
@@ -106,16 +100,15 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 
 // Connect opens a plain pool with the settings of opts: for migrations and other work whose
 // statements cannot run in a transaction. It does not ping.
-func Connect(opts Options) (*sqlx.DB, error) {
-	db, _, err := dialDatabase(opts.WithDefaults())
-	return db, err
+func Connect(opts Options) (*sql.DB, error) {
+	return dialDatabase(opts.WithDefaults())
 }
 
 // Ping asks the server for a sign of life.
 func (d *DB) Ping(ctx context.Context) error { return PingDB(ctx, d.db) }
 
 // PingDB is [DB.Ping] for a plain pool.
-func PingDB(ctx context.Context, db *sqlx.DB) error {
+func PingDB(ctx context.Context, db *sql.DB) error {
 	if err := db.PingContext(ctx); err != nil {
 		return Translate(ctx, err, "connect to the database (is REVERIE_DATABASE_URL right, and is it running?)")
 	}
@@ -124,7 +117,6 @@ func PingDB(ctx context.Context, db *sqlx.DB) error {
 
 // Close closes all connections. Statements under way end with an error.
 func (d *DB) Close() error {
-	d.from.closing.Store(true)
 	if err := d.db.Close(); err != nil {
 		return fmt.Errorf("close the database: %w", err)
 	}
@@ -140,9 +132,9 @@ func (d *DB) Now() time.Time { return d.opts.Now().UTC().Truncate(time.Microseco
 // SetNow replaces the clock. Call it before the first use.
 func (d *DB) SetNow(now func() time.Time) { d.opts.Now = now }
 
-func dialDatabase(opts Options) (*sqlx.DB, *connector, error) {
+func dialDatabase(opts Options) (*sql.DB, error) {
 	if opts.URL == "" {
-		return nil, nil, fmt.Errorf("no database URL: %w: set REVERIE_DATABASE_URL", reverie.ErrConfiguration)
+		return nil, fmt.Errorf("no database URL: %w: set REVERIE_DATABASE_URL", reverie.ErrConfiguration)
 	}
 	cfg, err := pq.NewConfig(opts.URL)
 	if err != nil {
@@ -150,7 +142,7 @@ func dialDatabase(opts Options) (*sqlx.DB, *connector, error) {
 		if errors.As(err, &bad) {
 			err = bad.Err
 		}
-		return nil, nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
+		return nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
 	}
 	cfg.BinaryParameters = true
 	if cfg.SSLMode == "" {
@@ -175,15 +167,14 @@ func dialDatabase(opts Options) (*sqlx.DB, *connector, error) {
 	}
 	pqConnector, err := pq.NewConnectorConfig(cfg)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
+		return nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
 	}
 	pqConnector.Dialer(&dialer{dial: opts.Dial, timeout: opts.ReadTimeout})
-	from := &connector{Connector: pqConnector}
-	db := sqlx.NewDb(sql.OpenDB(from), "postgres")
+	db := sql.OpenDB(connector{pqConnector})
 	db.SetMaxOpenConns(opts.MaxConns)
 	db.SetMaxIdleConns(opts.MaxConns)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	return db, from, nil
+	return db, nil
 }
 
 // defaultSSLMode is disable only where nobody can listen in.

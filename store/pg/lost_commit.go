@@ -23,12 +23,12 @@ func (d *DB) wasCommitted(ctx context.Context, w Work) (bool, error) {
 	defer cancel()
 	opts := d.opts
 	opts.StatementTimeout = max(wait, opts.StatementTimeout)
-	raw, err := d.db.BeginTxx(withSettings(ctx, opts.bounds(wait, false)), nil)
+	raw, err := d.db.BeginTx(withSettings(ctx, opts.bounds(wait, false)), nil)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = raw.Rollback() }()
-	return w.Committed(ctx, &Tx{Tx: raw})
+	return w.Committed(ctx, &Tx{raw})
 }
 
 // XIDQuery returns the id of the transaction that it runs in, which [WasCommitted] takes.

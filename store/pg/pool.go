@@ -3,8 +3,6 @@ package pg
 import (
 	"context"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 )
 
 // acquireConn waits for the right to take a connection from the pool, first come first
@@ -52,34 +50,3 @@ func (d *DB) holdBackConns() {
 }
 
 func (d *DB) releaseConn() { <-d.conns }
-
-// prepare prepares on the pool, before a connection is taken: a transaction that
-// asked the pool for a second connection could wait for itself.
-func (d *DB) prepare(ctx context.Context, queries []string) (map[string]*sqlx.Stmt, error) {
-	if d.opts.Unprepared {
-		return nil, nil
-	}
-	found := make(map[string]*sqlx.Stmt, len(queries))
-	for _, q := range queries {
-		d.mu.Lock()
-		st := d.prepared[q]
-		d.mu.Unlock()
-		if st == nil {
-			fresh, err := d.db.PreparexContext(ctx, q)
-			if err != nil {
-				return nil, err
-			}
-			d.mu.Lock()
-			if st = d.prepared[q]; st == nil {
-				st, fresh = fresh, nil
-				d.prepared[q] = st
-			}
-			d.mu.Unlock()
-			if fresh != nil { // another goroutine was first
-				_ = fresh.Close()
-			}
-		}
-		found[q] = st
-	}
-	return found, nil
-}

@@ -10,44 +10,38 @@ import (
 	"net"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"reverie/internal/fault"
 	"reverie/internal/reverie"
 )
 
-// Tx is one transaction. A statement runs prepared where [Work.Prepare] names it, and
-// takes one round trip either way.
-type Tx struct {
-	*sqlx.Tx
-	prepared map[string]*sqlx.Stmt
-}
+// Tx is one transaction. Rows are read into structs by `db` tags: see [field].
+type Tx struct{ *sql.Tx }
 
 // Get reads one row; sql.ErrNoRows if there is none.
 func (t *Tx) Get(ctx context.Context, dest any, query string, args ...any) error {
-	if st := t.prepared[query]; st != nil {
-		return t.StmtxContext(ctx, st).GetContext(ctx, dest, args...)
-	}
-	return t.GetContext(ctx, dest, query, args...)
+	return ReadRow(ctx, t, dest, query, args...)
 }
 
 // Select reads all rows into a slice.
 func (t *Tx) Select(ctx context.Context, dest any, query string, args ...any) error {
-	if st := t.prepared[query]; st != nil {
-		return t.StmtxContext(ctx, st).SelectContext(ctx, dest, args...)
-	}
-	return t.SelectContext(ctx, dest, query, args...)
+	return readRows(ctx, t, dest, query, args...)
+}
+
+// Get is [Tx.Get] for a row of its own.
+func Get[T any](ctx context.Context, t *Tx, query string, args ...any) (row T, err error) {
+	err = t.Get(ctx, &row, query, args...)
+	return row, err
+}
+
+// Select is [Tx.Select] for a slice of its own.
+func Select[T any](ctx context.Context, t *Tx, query string, args ...any) (rows []T, err error) {
+	err = t.Select(ctx, &rows, query, args...)
+	return rows, err
 }
 
 // Exec returns the number of rows written.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int, error) {
-	var res sql.Result
-	var err error
-	if st := t.prepared[query]; st != nil {
-		res, err = t.StmtxContext(ctx, st).ExecContext(ctx, args...)
-	} else {
-		res, err = t.ExecContext(ctx, query, args...)
-	}
+	res, err := t.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -58,20 +52,43 @@ func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int, error) {
 // Work is what one transaction does. Do may run again after a rollback, so it must
 // set its results afresh.
 type Work struct {
-	What     string   // such as "apply chunk 2 of run …", for errors
-	Prepare  []string // statements worth preparing
-	ReadOnly bool     // one snapshot for all statements, no writes
-	Snapshot bool     // one snapshot for all statements, of what others write too
+	What     string // such as "apply chunk 2 of run …", for errors
+	Prepare  bool   // statements that take arguments are prepared: see conn
+	ReadOnly bool   // one snapshot for all statements, no writes
+	Snapshot bool   // one snapshot for all statements, of what others write too
 	// ByKey says that all statements look rows up by index, whatever their arguments.
 	// PostgreSQL then plans each once for a connection (not anew for short lists of
 	// keys), never reads whole tables (to which it would keep for a while where a table was
-	// empty when it planned), and compiles nothing.
+	// empty when it planned), and compiles nothing. It prepares them, too.
 	ByKey bool
 	Do    func(ctx context.Context, t *Tx) error
 	// Committed tells, on a fresh connection, whether Do's writes are there, when the reply
 	// to its commit was lost. It must first lock a row that Do locks, so that it waits for a
 	// commit still under way. nil: Do is safe to repeat.
 	Committed func(ctx context.Context, t *Tx) (bool, error)
+}
+
+// Run is [DB.Run] for work that returns something: what do returns when it is committed.
+func Run[T any](ctx context.Context, d *DB, w Work, do func(ctx context.Context, t *Tx) (T, error)) (T, error) {
+	var result, none T
+	w.Do = func(ctx context.Context, t *Tx) (err error) {
+		result, err = do(ctx, t)
+		return err
+	}
+	if err := d.Run(ctx, w); err != nil {
+		return none, err
+	}
+	return result, nil
+}
+
+// Read returns what do reads, all of it of one snapshot.
+func Read[T any](ctx context.Context, d *DB, what string, do func(ctx context.Context, t *Tx) (T, error)) (T, error) {
+	return Run(ctx, d, Work{What: what, ReadOnly: true}, do)
+}
+
+// Lookup is [Read] by statements that look rows up by index: see [Work].
+func Lookup[T any](ctx context.Context, d *DB, what string, do func(ctx context.Context, t *Tx) (T, error)) (T, error) {
+	return Run(ctx, d, Work{What: what, ReadOnly: true, ByKey: true}, do)
 }
 
 // MaxTries bounds how often a transaction is run: deadlocks and lost connections
@@ -119,21 +136,20 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 		return false, err
 	}
 	defer d.releaseConn()
-	prepared, err := d.prepare(ctx, w.Prepare)
-	if err != nil {
-		return false, err
+	if w.Prepare || w.ByKey {
+		ctx = d.preparing(ctx)
 	}
 	opts := &sql.TxOptions{}
 	if w.ReadOnly || w.Snapshot {
 		opts.ReadOnly, opts.Isolation = w.ReadOnly, sql.LevelRepeatableRead
 	}
-	raw, err := d.db.BeginTxx(withSettings(ctx, d.opts.bounds(d.opts.LockTimeout, w.ByKey)+confined), opts)
+	raw, err := d.db.BeginTx(withSettings(ctx, d.opts.bounds(d.opts.LockTimeout, w.ByKey)+confined), opts)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = raw.Rollback() }() // after a commit this is a no-op
 	fault.Reach(w.What, fault.Begun)
-	t := &Tx{Tx: raw, prepared: prepared}
+	t := &Tx{raw}
 	do := w.Do
 	if fault.Off(fault.Whole) {
 		do = commitEachStatement(do)
@@ -203,11 +219,11 @@ const streamIdle = 10 * time.Minute
 func (d *DB) Stream(ctx context.Context, settings string, do func(ctx context.Context, t *Tx) error) error {
 	opts := d.opts
 	opts.IdleTimeout = streamIdle
-	raw, err := d.db.BeginTxx(withSettings(ctx, opts.bounds(opts.LockTimeout, false)+settings),
+	raw, err := d.db.BeginTx(withSettings(ctx, opts.bounds(opts.LockTimeout, false)+settings),
 		&sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = raw.Rollback() }()
-	return do(ctx, &Tx{Tx: raw})
+	return do(ctx, &Tx{raw})
 }
